@@ -1,0 +1,36 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors of a decision. Nothing has been decided where one is returned.
+var (
+	ErrNotFound        = errors.New("no such approval request")
+	ErrDigest          = errors.New("the digest is not that of the call which waits: look at it again")
+	ErrSteerEmpty      = errors.New("steering needs instructions")
+	ErrSteerNotAllowed = errors.New("this request cannot be steered: approve or deny it")
+	ErrAnswer          = errors.New("this request cannot be answered that way")
+	ErrNotEntitled     = errors.New("you may not decide this request")
+)
+
+// Errors of a use.
+var (
+	ErrNotApproved = errors.New("not approved")
+	ErrUsed        = errors.New("the approval has been used already")
+)
+
+// An EndedError says that a request had ended before the vote came.
+type EndedError struct {
+	Request Request
+}
+
+func (e *EndedError) Error() string {
+	o := e.Request.Outcome
+	if o == nil {
+		return fmt.Sprintf("request %s has ended", e.Request.ID)
+	}
+	return fmt.Sprintf("already decided: %s by %s at %s", e.Request.Status, o.By, o.At.UTC().Format(time.RFC3339))
+}

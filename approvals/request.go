@@ -1,0 +1,92 @@
+package approvals
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+// A Request is a held call as people see it: on every surface, in every
+// channel and in the API it is this JSON.
+type Request struct {
+	ID        string               `json:"id"`
+	Exchange  string               `json:"exchange"`
+	Status    holdgate.Status      `json:"status"`
+	Kind      holdgate.RequestKind `json:"kind"`
+	Gate      string               `json:"gate,omitempty"`
+	Risk      holdgate.Risk        `json:"risk,omitempty"`
+	Rule      string               `json:"rule"`
+	Reason    string               `json:"reason,omitempty"`
+	Message   string               `json:"message,omitempty"`
+	Agent     AgentRef             `json:"agent"`
+	Session   Ref                  `json:"session"`
+	Door      string               `json:"door"`
+	Call      CallView             `json:"call"`
+	Briefing  Briefing             `json:"briefing"`
+	Options   []holdgate.Option    `json:"options,omitempty"`
+	Allow     []string             `json:"allow,omitempty"`
+	Required  bool                 `json:"required,omitempty"`
+	Approvers holdgate.Approvers   `json:"approvers,omitzero"`
+	CreatedAt time.Time            `json:"created_at"`
+	ExpiresAt time.Time            `json:"expires_at"`
+	OnTimeout string               `json:"on_timeout"`
+	Votes     []Vote               `json:"votes"`
+	Outcome   *holdgate.Outcome    `json:"outcome,omitempty"`
+	// Revision names the policy that asked.
+	Revision string `json:"revision,omitempty"`
+}
+
+// Ref names something by its id.
+type Ref struct {
+	ID string `json:"id"`
+}
+
+// AgentRef names an agent and says how far the name can be trusted.
+type AgentRef struct {
+	ID          string `json:"id"`
+	Proven      bool   `json:"proven"`
+	Confinement string `json:"confinement,omitempty"`
+}
+
+// CallView is the call of a request. What policy redacts is not in it.
+type CallView struct {
+	ID       string          `json:"id,omitempty"`
+	Kind     holdgate.Kind   `json:"kind"`
+	Position int             `json:"position"`
+	Tool     *ToolView       `json:"tool,omitempty"`
+	Model    string          `json:"model,omitempty"`
+	HTTP     string          `json:"http,omitempty"`
+	Digest   holdgate.Digest `json:"digest"`
+}
+
+// ToolView is a tool call as a request shows it.
+type ToolView struct {
+	Name         string          `json:"name"`
+	Server       string          `json:"server,omitempty"`
+	Arguments    json.RawMessage `json:"arguments,omitempty"`
+	ArgumentsRaw string          `json:"arguments_raw,omitempty"`
+}
+
+// A Briefing says in words what a person needs in order to decide. It is made
+// once, from the call and from facts, never from what the agent says of
+// itself. Every string in it is safe to show: see [holdgate.Visible].
+type Briefing struct {
+	Summary string   `json:"summary"` // one line
+	Details []string `json:"details,omitempty"`
+	// Hidden counts what is not shown: values redacted, characters cut.
+	Hidden int `json:"hidden,omitempty"`
+}
+
+// A Vote is one person's answer to a request.
+type Vote struct {
+	Decision     holdgate.Answer `json:"decision"`
+	By           string          `json:"by"`      // from the credential, never from the body
+	Channel      string          `json:"channel"` // "cli", "api", "terminal", "webhook", ...
+	At           time.Time       `json:"at"`
+	Digest       holdgate.Digest `json:"digest,omitempty"` // what was shown to the voter
+	Reason       string          `json:"reason,omitempty"`
+	Instructions string          `json:"instructions,omitempty"`
+	Artifacts    []string        `json:"artifacts,omitempty"`
+	Choice       string          `json:"choice,omitempty"`
+}

@@ -1,0 +1,181 @@
+package holdgate
+
+import (
+	"fmt"
+	"time"
+)
+
+// Action is what policy says of a call. The zero value is [Deny].
+type Action uint8
+
+// The actions, strictest first.
+const (
+	Deny Action = iota
+	Hold
+	Allow
+)
+
+// String returns the action's name in JSON, Rego and logs.
+func (a Action) String() string {
+	switch a {
+	case Deny:
+		return "deny"
+	case Hold:
+		return "hold"
+	case Allow:
+		return "allow"
+	}
+	return fmt.Sprintf("action(%d)", uint8(a))
+}
+
+// ParseAction is the inverse of [Action.String].
+func ParseAction(s string) (Action, error) {
+	switch s {
+	case "deny":
+		return Deny, nil
+	case "hold":
+		return Hold, nil
+	case "allow":
+		return Allow, nil
+	}
+	return Deny, fmt.Errorf("unknown action %q: want allow, deny or hold", s)
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (a Action) MarshalText() ([]byte, error) {
+	if a > Allow {
+		return nil, fmt.Errorf("action %d has no name", uint8(a))
+	}
+	return []byte(a.String()), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (a *Action) UnmarshalText(b []byte) (err error) {
+	*a, err = ParseAction(string(b))
+	return err
+}
+
+// Risk grades a call for people. The empty value is unknown.
+type Risk string
+
+// The grades of risk.
+const (
+	RiskLow      Risk = "low"
+	RiskMedium   Risk = "medium"
+	RiskHigh     Risk = "high"
+	RiskCritical Risk = "critical"
+)
+
+// Rules that Holdgate itself gives as the reason of a decision. Rules of
+// policies never start with "holdgate.".
+const (
+	RulePolicyError = "holdgate.policy_error" // policy undefined, in error, late or of unknown shape
+	RuleMalformed   = "holdgate.malformed"    // broken framing or envelope, unknown encoding, ambiguous JSON
+	RuleTooLarge    = "holdgate.too_large"    // over a limit
+	RuleStore       = "holdgate.store"        // the store is down, so nothing can be held or logged
+	RuleUnsupported = "holdgate.unsupported"  // a road that cannot be gated
+	RuleAddress     = "holdgate.address"      // an address that nobody may be sent to
+)
+
+// A Decision is what policy says of a call.
+type Decision struct {
+	Action Action
+	Rule   string // the id of the rule that decided
+	Reason string // for people and for the agent
+	Risk   Risk
+	Hold   HoldSpec // set where Action is Hold
+	// Redact lists JSON pointers into the input whose values reach no log and
+	// no screen.
+	Redact []string
+	// Revision names the policy that decided.
+	Revision string
+	// Would is what policy would have said, where the rule (or Holdgate as a
+	// whole) only observes and Action is therefore Allow.
+	Would *Action
+}
+
+// HoldSpec says how a held call is to be decided.
+type HoldSpec struct {
+	Gate      string
+	Kind      RequestKind
+	Message   string
+	Options   []Option
+	Timeout   time.Duration
+	OnTimeout TimeoutAction
+	Required  bool // no grant and no silence answers it
+	Approvers Approvers
+	Allow     []string // of "steer", "edit", "remember"
+}
+
+// Allows reports whether the hold may be answered in the given way.
+func (h HoldSpec) Allows(way string) bool {
+	for _, a := range h.Allow {
+		if a == way {
+			return true
+		}
+	}
+	return false
+}
+
+// Approvers says who may decide a held call. Empty lists mean anybody with
+// the approver's credential.
+type Approvers struct {
+	Roles  []string `json:"roles,omitempty"`
+	Users  []string `json:"users,omitempty"`
+	Quorum int      `json:"quorum,omitempty"`
+	// Assurance is the least assurance of the channel: "text", "interactive",
+	// "local" or "strong".
+	Assurance string `json:"assurance,omitempty"`
+}
+
+// RequestKind tells a yes-or-no question from a choice.
+type RequestKind string
+
+// The kinds of approval request.
+const (
+	RequestApproval RequestKind = "approval"
+	RequestChoice   RequestKind = "choice"
+)
+
+// Option is one answer of a choice.
+type Option struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Effect string `json:"effect,omitempty"` // "approve" or "deny"
+}
+
+// TimeoutAction is what silence does. The zero value denies.
+type TimeoutAction uint8
+
+// What silence can do.
+const (
+	TimeoutDeny TimeoutAction = iota
+	TimeoutApprove
+)
+
+// String returns "deny" or "approve".
+func (t TimeoutAction) String() string {
+	if t == TimeoutApprove {
+		return "approve"
+	}
+	return "deny"
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (t TimeoutAction) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (t *TimeoutAction) UnmarshalText(b []byte) error {
+	switch string(b) {
+	case "deny":
+		*t = TimeoutDeny
+	case "approve":
+		*t = TimeoutApprove
+	default:
+		return fmt.Errorf("unknown on_timeout %q: want deny or approve", b)
+	}
+	return nil
+}
+
+// DefaultHoldTimeout is how long a hold waits whose rule names no timeout.
+const DefaultHoldTimeout = time.Hour

@@ -1,0 +1,36 @@
+package proxy
+
+import (
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// A Codec knows one wire format of model APIs: where it is spoken, which calls
+// are in an answer, and how a refusal looks to its clients. It knows nothing of
+// policy, people or the network. A Codec is safe for concurrent use.
+type Codec interface {
+	Name() string
+
+	// Match reports whether a request with this method and path (as the
+	// upstream sees it, without query) speaks the format.
+	Match(method, path string) bool
+
+	// Request reads a model request. The body has passed [wire.Strict].
+	Request(body []byte) (*holdgate.Model, error)
+
+	// Answer reads a whole answer.
+	Answer(body []byte) (wire.Answer, error)
+
+	// Stream starts reading a streamed answer.
+	Stream() wire.Stream
+
+	// Collect turns a whole streamed answer into the plain one that says the
+	// same, and Expand the other way round: a client may ask again in the
+	// other form. The arguments' bytes stay as they are.
+	Collect(stream []byte) ([]byte, error)
+	Expand(plain []byte) ([]byte, error)
+
+	// Error returns a body of type application/json that the format's clients
+	// show to their users. The status says which kind of error.
+	Error(status int, message string) []byte
+}

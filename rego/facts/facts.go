@@ -1,0 +1,85 @@
+// Package facts works out what a call would do, as plain data that policy can
+// read: the simple commands of a shell line, the paths that it reads, writes
+// or deletes, SQL statements, hosts, secrets. Rego cannot parse shell or SQL;
+// everything that it can't work out arrives from here as input.facts.
+//
+// Facts describe; they never judge. What could not be worked out is said
+// (Unresolved, Unbound, ParseErrors), for policy to hold on.
+package facts
+
+// Facts is input.facts.
+type Facts struct {
+	// Category is what the tool does by its name and arguments: "read",
+	// "write", "delete", "exec", "network", "spawn", "database", "message" or
+	// "unknown".
+	Category    string      `json:"category"`
+	Commands    []Command   `json:"commands,omitempty"`
+	Paths       []Path      `json:"paths,omitempty"`
+	SQL         []Statement `json:"sql,omitempty"`
+	URLs        []URL       `json:"urls,omitempty"`
+	Secrets     []Secret    `json:"secrets,omitempty"`
+	Impact      Impact      `json:"impact"`
+	ParseErrors []string    `json:"parse_errors,omitempty"`
+	// SuspiciousText says which kinds of deceiving characters the arguments
+	// hold: "bidi", "zero_width", "control", "unusual_space", ...
+	SuspiciousText []string `json:"suspicious_text,omitempty"`
+}
+
+// A Command is one simple command of a shell line, found through pipes,
+// lists, substitutions and wrappers such as env, sudo, xargs and bash -c.
+type Command struct {
+	// Program is the base name of what runs, after wrappers are taken off;
+	// empty where it depends on run time.
+	Program string   `json:"program"`
+	Argv    []string `json:"argv"` // after quote removal, the program first
+	// Via lists the wrappers and constructs that lead to it, outermost first:
+	// "sudo", "bash -c", "$()", "xargs", "pipe", ...
+	Via []string `json:"via,omitempty"`
+	// Unresolved lists words that depend on run time.
+	Unresolved []string `json:"unresolved,omitempty"`
+	// Unbound lists files that it would run whose content nobody was shown.
+	Unbound []string `json:"unbound,omitempty"`
+	Stdin   string   `json:"stdin,omitempty"` // "pipe", "heredoc", "file"
+}
+
+// A Path is a file that the call would touch.
+type Path struct {
+	Path   string `json:"path"`   // as written
+	Clean  string `json:"clean"`  // cleaned; absolute where the folder is known
+	Access string `json:"access"` // "read", "write" or "delete"
+	// Class is "secret" (keys, tokens, .env), "persistence" (what runs later
+	// by itself: shell rc files, git hooks, agents' settings), "system", or
+	// empty.
+	Class string `json:"class,omitempty"`
+	// Inside says that it lies inside the session's folder; false where that
+	// is not known.
+	Inside bool `json:"inside"`
+}
+
+// A Statement is one SQL statement.
+type Statement struct {
+	Verb   string   `json:"verb"`             // "select", "drop", ... in lower case
+	Object string   `json:"object,omitempty"` // "table", "database", ... of create, drop, alter
+	Tables []string `json:"tables,omitempty"`
+	Where  bool     `json:"where"`
+}
+
+// A URL is an address in the arguments.
+type URL struct {
+	URL    string `json:"url"`
+	Scheme string `json:"scheme"`
+	Host   string `json:"host"` // lower case, without port
+}
+
+// A Secret is something that looks like a credential. Its value is in no fact.
+type Secret struct {
+	Kind    string `json:"kind"`    // "aws_access_key", "private_key", ...
+	Pointer string `json:"pointer"` // JSON pointer into the arguments
+}
+
+// Impact says how much is touched.
+type Impact struct {
+	Recursive bool `json:"recursive"`
+	Force     bool `json:"force"`
+	Paths     int  `json:"paths"` // how many paths are written or deleted
+}

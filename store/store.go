@@ -1,0 +1,88 @@
+// Package store is the seam between what Holdgate must not lose and where it
+// is kept: keys in order, values as bytes, transactions, and watches. It knows
+// nothing of approvals. Package badger fills it; package storetest proves any
+// implementation.
+//
+// Keys are strings that sort bytewise; their parts are joined by "/", and
+// numbers in them are written by [Seq] so that they sort as numbers.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+)
+
+// Errors that every implementation returns, wrapped or not.
+var (
+	ErrNotFound = errors.New("key not found")
+	ErrClosed   = errors.New("store is closed")
+)
+
+// A Store keeps key-value pairs durably. It is safe for concurrent use.
+type Store interface {
+	// View runs fn on a consistent snapshot. Writing in it is an error.
+	View(ctx context.Context, fn func(Tx) error) error
+
+	// Update runs fn in a transaction that sees the writes of every
+	// transaction that committed before it and of none that did not. When
+	// Update returns nil the writes are synced to stable storage; when it
+	// returns an error none of them will ever be seen, unless ctx ended while
+	// the commit was under way: then they may be. fn may be called more than
+	// once and must have no effect but through its Tx. Concurrent calls share
+	// one sync.
+	Update(ctx context.Context, fn func(Tx) error) error
+
+	// UpdateSoon is Update, except that it returns once the writes survive
+	// the death of this process; they are synced within 100 ms. They are
+	// ordered with those of Update: what was written earlier is never lost
+	// while something later is kept.
+	UpdateSoon(ctx context.Context, fn func(Tx) error) error
+
+	// Watch starts to collect the keys under prefix that committed
+	// transactions set or delete from now on. The Watcher lives until ctx
+	// ends or the store is closed.
+	Watch(ctx context.Context, prefix string) Watcher
+
+	// Close waits for running transactions, syncs, and releases the store.
+	Close() error
+}
+
+// A Tx reads and writes within one transaction. It is for one goroutine, and
+// ends with the function that it was given to. Slices returned are the
+// caller's; slices passed in must not be changed before the transaction ends.
+type Tx interface {
+	Get(key string) ([]byte, error) // ErrNotFound where there is none
+	Set(key string, value []byte) error
+	Delete(key string) error // no error where there is none
+	// Scan yields the pairs under prefix whose key is at least from ("" for
+	// the first), in key order.
+	Scan(prefix, from string) iter.Seq2[Pair, error]
+}
+
+// A Pair is a key and its value.
+type Pair struct {
+	Key   string
+	Value []byte
+}
+
+// A Watcher hands over changed keys.
+type Watcher interface {
+	// Next waits until a key has changed and returns all that changed since
+	// the last call, each once, in no order. It ends with ctx's error, with
+	// that of the context given to Watch, or with ErrClosed.
+	Next(ctx context.Context) ([]string, error)
+}
+
+// Seq writes n so that it sorts bytewise as it does by number.
+func Seq(n uint64) string { return fmt.Sprintf("%016x", n) }
+
+// ParseSeq is the inverse of [Seq].
+func ParseSeq(s string) (uint64, error) {
+	if len(s) != 16 {
+		return 0, fmt.Errorf("sequence number %q has %d characters, want 16", s, len(s))
+	}
+	return strconv.ParseUint(s, 16, 64)
+}
