@@ -1,0 +1,232 @@
+package wire_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// event is a wire.Event in a form that reads well in a table.
+type event struct{ Raw, Type, Data string }
+
+const noData = "(none)"
+
+// scan feeds the pieces to a scanner and returns all events.
+func scan(t testing.TB, s *wire.EventScanner, pieces ...string) ([]event, error) {
+	t.Helper()
+	var got []event
+	drain := func() error {
+		for {
+			ev, ok, err := s.Next()
+			if err != nil || !ok {
+				return err
+			}
+			e := event{string(ev.Raw), ev.Type, noData}
+			if ev.Data != nil {
+				e.Data = string(ev.Data)
+			}
+			got = append(got, e)
+		}
+	}
+	for _, p := range pieces {
+		scratch := []byte(p)
+		s.Push(scratch)
+		for i := range scratch { // the scanner must keep no reference to it
+			scratch[i] = '#'
+		}
+		if err := drain(); err != nil {
+			return got, err
+		}
+	}
+	s.End()
+	return got, drain()
+}
+
+func TestEventScanner(t *testing.T) {
+	tests := []struct {
+		name   string
+		stream string
+		want   []event
+	}{
+		{"nothing is no event", "", nil},
+		{
+			"type and data", "event: ping\ndata: {}\n\ndata: x\n\n",
+			[]event{{"event: ping\ndata: {}\n\n", "ping", "{}"}, {"data: x\n\n", "", "x"}},
+		},
+		{"CRLF", "event: a\r\ndata: x\r\n\r\n", []event{{"event: a\r\ndata: x\r\n\r\n", "a", "x"}}},
+		{
+			"lone CR", "event: a\rdata: x\r\rdata: y\r\r",
+			[]event{{"event: a\rdata: x\r\r", "a", "x"}, {"data: y\r\r", "", "y"}},
+		},
+		{
+			"mixed line ends", "event: a\rdata: x\n\r\ndata: y\r\n\rdata: z\n\n",
+			[]event{{"event: a\rdata: x\n\r\n", "a", "x"}, {"data: y\r\n\r", "", "y"}, {"data: z\n\n", "", "z"}},
+		},
+		{"one blank after the colon is not part of the value", "data:x\n\ndata:  y\n\n", []event{{"data:x\n\n", "", "x"}, {"data:  y\n\n", "", " y"}}},
+		{
+			"several data fields are joined with LF", "data: a\ndata\ndata: b\r\ndata:\n\n",
+			[]event{{"data: a\ndata\ndata: b\r\ndata:\n\n", "", "a\n\nb\n"}},
+		},
+		{"empty data is data", "data:\n\nid: 7\ndata\n\n", []event{{"data:\n\n", "", ""}, {"id: 7\ndata\n\n", "", ""}}},
+		{
+			"comments and blank lines are kept", ": hi\n\n\n: in\nevent: a\n:\ndata: x\n\n",
+			[]event{{": hi\n\n", "", noData}, {"\n", "", noData}, {": in\nevent: a\n:\ndata: x\n\n", "a", "x"}},
+		},
+		{"a type does not outlive its event", "event: a\n\ndata: x\n\n", []event{{"event: a\n\n", "a", noData}, {"data: x\n\n", "", "x"}}},
+		{"the last type counts", "event: a\nevent: b\ndata: x\n\n", []event{{"event: a\nevent: b\ndata: x\n\n", "b", "x"}}},
+		{"a mark comes before the first line", "\ufeffdata: x\n\n", []event{{"\ufeffdata: x\n\n", "", "x"}}},
+		{"no blank line at the end", "data: x\n\nevent: a\ndata: y\n", []event{{"data: x\n\n", "", "x"}, {"event: a\ndata: y\n", "a", "y"}}},
+		{"no line end at the end", "event: a\ndata: y", []event{{"event: a\ndata: y", "a", "y"}}},
+		{"CR at the very end", "data: y\r\n\r", []event{{"data: y\r\n\r", "", "y"}}},
+		{"unknown fields say nothing", "id: 1\nretry: 5\nx\ndatum: 2\n\n", []event{{"id: 1\nretry: 5\nx\ndatum: 2\n\n", "", noData}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := scan(t, new(wire.EventScanner), test.stream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("whole (-want +got):\n%s", diff)
+			}
+			for cut := range len(test.stream) {
+				got, err := scan(t, new(wire.EventScanner), test.stream[:cut], test.stream[cut:])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("cut at %d (-want +got):\n%s", cut, diff)
+				}
+			}
+			got, err = scan(t, new(wire.EventScanner), strings.Split(test.stream, "")...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("byte by byte (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEventScannerReturnsAnEventWithItsBlankLine(t *testing.T) {
+	var s wire.EventScanner
+	s.Push([]byte("data: x\n\n"))
+	if _, ok, err := s.Next(); !ok || err != nil {
+		t.Errorf("Next = %v, %v; want an event at once", ok, err)
+	}
+}
+
+func TestEventScannerRefuses(t *testing.T) {
+	tests := []struct{ name, stream string }{
+		{"a field in another case", "Data: x\n\n"},
+		{"a type in another case", "EVENT: x\n\n"},
+		{"blanks before a field", " data: x\n\n"},
+		{"blanks before the colon", "data : x\n\n"},
+		{"a mark in the middle", "data: x\n\n\ufeffdata: y\n\n"},
+		{"a second mark", "\ufeff\ufeffdata: y\n\n"},
+		{"at the end too", "eVent"},
+		{"an event over the limit", "data: " + strings.Repeat("x", 100) + "\n\n"},
+		{"an event over the limit without end", "data: " + strings.Repeat("x", 100)},
+		{"many short lines over the limit", strings.Repeat(": x\n", 50)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := &wire.EventScanner{Limit: 100}
+			got, err := scan(t, s, test.stream)
+			if err == nil {
+				t.Fatalf("no error, events %q", got)
+			}
+			if _, ok, again := s.Next(); ok || again != err {
+				t.Errorf("then %v, %v; want the same error", ok, again)
+			}
+		})
+	}
+}
+
+func TestEventScannerCountsEachEventAlone(t *testing.T) {
+	s := &wire.EventScanner{Limit: 20}
+	got, err := scan(t, s, strings.Repeat("data: 0123456789ab\n\n", 1000))
+	if err != nil || len(got) != 1000 {
+		t.Errorf("%d events, %v; want 1000", len(got), err)
+	}
+}
+
+func TestAppendEvent(t *testing.T) {
+	tests := []struct{ name, typ, data, want string }{
+		{"type and data", "ping", "{}", "event: ping\ndata: {}\n\n"},
+		{"no type", "", "{}", "data: {}\n\n"},
+		{"no data", "a", "", "event: a\ndata: \n\n"},
+		{"several lines", "", "a\nb\r\nc\rd\n", "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n"},
+		{"a line end in the type", "a\r\ndata: evil", "x", "event: adata: evil\ndata: x\n\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := wire.AppendEvent([]byte("#"), test.typ, []byte(test.data))
+			if want := "#" + test.want; string(got) != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func FuzzEventScanner(f *testing.F) {
+	for _, s := range []string{
+		"", "data: x\n\n", "event: a\r\ndata: x\r\n\r\n", "\ufeffdata\r\rdata:y\n\r\n\r", ": c\n\n\n\rdata: a\ndata: b",
+		"Data: x\n\n", "data: " + strings.Repeat("x", 70) + "\n\n",
+	} {
+		f.Add(s, uint16(3), uint16(9))
+	}
+	f.Fuzz(func(t *testing.T, stream string, a, b uint16) {
+		whole, wholeErr := scan(t, &wire.EventScanner{Limit: 64}, stream)
+		var joined bytes.Buffer
+		for _, ev := range whole {
+			joined.WriteString(ev.Raw)
+		}
+		if wholeErr == nil && joined.String() != stream {
+			t.Fatalf("joined %q, want %q", joined.String(), stream)
+		}
+		if !strings.HasPrefix(stream, joined.String()) {
+			t.Fatalf("joined %q is no prefix of %q", joined.String(), stream)
+		}
+		i := min(int(a), len(stream))
+		j := min(i+int(b), len(stream))
+		pieces, piecesErr := scan(t, &wire.EventScanner{Limit: 64}, stream[:i], stream[i:j], stream[j:])
+		if diff := cmp.Diff(whole, pieces); diff != "" {
+			t.Fatalf("cut at %d and %d (-whole +pieces):\n%s", i, j, diff)
+		}
+		if (wholeErr == nil) != (piecesErr == nil) {
+			t.Fatalf("whole: %v, cut at %d and %d: %v", wholeErr, i, j, piecesErr)
+		}
+	})
+}
+
+func BenchmarkEventScanner(b *testing.B) {
+	stream := bytes.Repeat(wire.AppendEvent(nil, "content_block_delta",
+		[]byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"some words of an answer"}}`)), 200)
+	for _, size := range []int{len(stream), 1448, 144} {
+		b.Run(fmt.Sprintf("pieces of %d bytes", size), func(b *testing.B) {
+			b.SetBytes(int64(len(stream)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var s wire.EventScanner
+				for rest := stream; len(rest) > 0; {
+					n := min(size, len(rest))
+					s.Push(rest[:n])
+					rest = rest[n:]
+					for {
+						if _, ok, err := s.Next(); err != nil {
+							b.Fatal(err)
+						} else if !ok {
+							break
+						}
+					}
+				}
+			}
+		})
+	}
+}
