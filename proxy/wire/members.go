@@ -1,0 +1,259 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// A Member is one name and its value in an object, with their places, so that
+// either can be cut out or replaced and every other byte stays as it was.
+type Member struct {
+	// Name is the key without quotes and escapes. It may share the object's
+	// memory.
+	Name []byte
+	// Value is the value's bytes in the object, without blanks around it.
+	Value []byte
+	// Start is the offset in the object of the key's opening quote, ValueStart
+	// that of the value's first byte, End that of the byte behind the value.
+	Start, ValueStart, End int
+}
+
+// An Element is one value of an array.
+type Element struct {
+	// Value is the value's bytes in the array, without blanks around it.
+	Value []byte
+	// Start is the offset in the array of the value's first byte, End that of
+	// the byte behind it.
+	Start, End int
+}
+
+// Members walks through the members of an object, in order and without going
+// into their values. The object must be JSON that has passed [Strict], or a
+// value in such JSON: values are skipped and not checked again. What is no
+// object ends the walk with an error.
+func Members(object []byte) iter.Seq2[Member, error] {
+	return func(yield func(Member, error) bool) {
+		s := cursor{b: object}
+		err := s.inside('{', '}', func() (bool, *JSONError) {
+			m := Member{Start: s.i}
+			if s.i >= len(object) || object[s.i] != '"' {
+				return false, s.fail("a key in quotes was expected")
+			}
+			if _, err := s.text(false); err != nil {
+				return false, err
+			}
+			m.Name = unquoted(object[m.Start:s.i])
+			s.blanks()
+			if s.i >= len(object) || object[s.i] != ':' {
+				return false, s.fail("a colon was expected")
+			}
+			s.i++
+			s.blanks()
+			m.ValueStart = s.i
+			if err := s.skip(); err != nil {
+				return false, err
+			}
+			m.End = s.i
+			m.Value = object[m.ValueStart:m.End]
+			return yield(m, nil), nil
+		})
+		if err != nil {
+			yield(Member{}, err)
+		}
+	}
+}
+
+// Elements walks through the values of an array as [Members] does through the
+// members of an object.
+func Elements(array []byte) iter.Seq2[Element, error] {
+	return func(yield func(Element, error) bool) {
+		s := cursor{b: array}
+		err := s.inside('[', ']', func() (bool, *JSONError) {
+			start := s.i
+			if err := s.skip(); err != nil {
+				return false, err
+			}
+			return yield(Element{Value: array[start:s.i], Start: start, End: s.i}, nil), nil
+		})
+		if err != nil {
+			yield(Element{}, err)
+		}
+	}
+}
+
+// Find returns the value of the member with exactly this name, or nil where
+// there is none or where object is no object.
+func Find(object []byte, name string) []byte {
+	for m, err := range Members(object) {
+		if err == nil && string(m.Name) == name {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// Known refuses an object with a key that differs from one of the names in
+// nothing but case: a codec that knows only the exact name would pass over
+// what a laxer parser behind it takes for that member. Keys that fold to no
+// name are none of its business. The object is as for [Members].
+func Known(object []byte, names ...string) error {
+	for m, err := range Members(object) {
+		if err != nil {
+			return err
+		}
+		if name, ok := caseVariant(m.Name, names); ok {
+			return &JSONError{
+				Offset:  m.Start,
+				Problem: "key " + strconv.Quote(string(m.Name)) + " is " + strconv.Quote(name) + " in another case",
+			}
+		}
+	}
+	return nil
+}
+
+// caseVariant returns the name that the key folds to without being it.
+func caseVariant(key []byte, names []string) (string, bool) {
+	for _, name := range names {
+		if string(key) == name {
+			return "", false
+		}
+	}
+	for _, name := range names {
+		if strings.EqualFold(string(key), name) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// Text returns what a JSON string says. Where value is no string, or where an
+// escape in it names half of a surrogate pair, that is an error.
+func Text(value []byte) (string, error) {
+	if len(value) < 2 || value[0] != '"' {
+		return "", fmt.Errorf("a string was expected, not %s", KindOf(value))
+	}
+	s := cursor{b: value}
+	if _, err := s.text(false); err != nil {
+		return "", err
+	}
+	if s.i != len(value) {
+		return "", s.fail("something follows the value")
+	}
+	return string(unquoted(value)), nil
+}
+
+// KindOf names the kind of a JSON value for an error: "an object", "an array",
+// "a string", "a number", "true", "false", "null" or, for no bytes, "nothing".
+func KindOf(value []byte) string {
+	if len(value) == 0 {
+		return "nothing"
+	}
+	switch value[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't':
+		return "true"
+	case 'f':
+		return "false"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// inside calls item at each element between two brackets, until it asks to
+// stop.
+func (c *cursor) inside(opening, closing byte, item func() (bool, *JSONError)) error {
+	c.blanks()
+	if c.i >= len(c.b) || c.b[c.i] != opening {
+		return c.fail(string(opening) + " was expected")
+	}
+	c.i++
+	c.blanks()
+	if c.i < len(c.b) && c.b[c.i] == closing {
+		return nil
+	}
+	for {
+		if more, err := item(); err != nil {
+			return err
+		} else if !more {
+			return nil
+		}
+		if more, err := c.next(closing); err != nil {
+			return err
+		} else if !more {
+			return nil
+		}
+	}
+}
+
+// skip moves past a value of which is known that it is good.
+func (c *cursor) skip() *JSONError {
+	start := c.i
+	for open := 0; c.i < len(c.b); {
+		switch c.b[c.i] {
+		case '"':
+			if !c.skipText() {
+				return c.fail("a string is not closed")
+			}
+		case '{', '[':
+			open++
+			c.i++
+			continue
+		case '}', ']':
+			open--
+			c.i++
+		case ',', ':', ' ', '\t', '\n', '\r':
+			c.i++
+			continue
+		default:
+			c.skipWord()
+		}
+		if open <= 0 {
+			return nil
+		}
+	}
+	if c.i == start {
+		return c.fail("a value is missing")
+	}
+	return c.fail("an array or object is not closed")
+}
+
+// skipText moves past a string, and reports whether it was closed.
+func (c *cursor) skipText() bool {
+	for i := c.i + 1; ; {
+		n := bytes.IndexByte(c.b[i:], '"')
+		if n < 0 {
+			c.i = len(c.b)
+			return false
+		}
+		i += n
+		slashes := 0
+		for i-slashes-1 > c.i && c.b[i-slashes-1] == '\\' {
+			slashes++
+		}
+		i++
+		if slashes%2 == 0 {
+			c.i = i
+			return true
+		}
+	}
+}
+
+// skipWord moves past a number, true, false or null.
+func (c *cursor) skipWord() {
+	for c.i < len(c.b) {
+		switch c.b[c.i] {
+		case ',', ':', ']', '}', ' ', '\t', '\n', '\r':
+			return
+		}
+		c.i++
+	}
+}
