@@ -19,6 +19,10 @@ import (
 var (
 	ErrNotFound = errors.New("key not found")
 	ErrClosed   = errors.New("store is closed")
+	// ErrTooLarge says that a function wrote more than one transaction takes:
+	// 2 MiB or 20,000 keys. A value over 256 KiB counts as a few bytes, so
+	// that values of any size can be set.
+	ErrTooLarge = errors.New("too much for one transaction")
 )
 
 // A Store keeps key-value pairs durably. It is safe for concurrent use.

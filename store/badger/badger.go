@@ -1,0 +1,227 @@
+// Package badger keeps a [store.Store] in a folder, with Badger underneath.
+//
+// # Writing
+//
+// One goroutine runs the functions given to Update and UpdateSoon, one after
+// the other in the order of their calls, so a function sees everything that
+// came before it and no conflict exists. Each runs on an overlay of its own: a
+// function that fails or panics leaves nothing behind. What all the waiting
+// functions wrote goes to Badger as one transaction (a batch), and one sync
+// serves them all; while a batch is committed and synced the next one queues
+// up. A batch of UpdateSoon alone is answered once Badger has it, and a second
+// goroutine syncs within syncSoon.
+//
+// # Reading
+//
+// Readers see a batch once its callers are answered, not before: nobody acts
+// on an outcome that a power cut could still take away. For this the package
+// numbers Badger's versions itself (its managed mode).
+//
+// # What a power cut can take
+//
+// Badger's write-ahead log is cut into files, one per memtable, and replayed
+// up to the first entry that is not whole. Within a file a later entry
+// therefore never outlives an earlier one. Badger's own Sync reaches the
+// newest file only; so this package follows the files (see wal), and syncs the
+// old one before a batch that may begin a new one.
+//
+// # Sizes
+//
+// All that one function sets and deletes must stay under 2 MiB, keys included,
+// except that a value over 256 KiB counts as a few bytes: it is written ahead
+// in pieces which nothing names until the transaction itself commits (see
+// piece). Nothing ever reaches Badger's value log, which would need a garbage
+// collection of its own.
+//
+// # Failing
+//
+// Where a commit or a sync fails the store is failed for good: every later
+// Update returns an error that wraps the cause, and reads go on. A disk that
+// is nearly full refuses updates before it comes to that, and takes them again
+// once there is room.
+package badger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	badgerdb "github.com/dgraph-io/badger/v4"
+
+	"github.com/holdgate/holdgate/store"
+)
+
+const (
+	// memTableSize is the size of Badger's memtables and decides how much is
+	// replayed after a crash. Badger takes 15 % of it in one transaction.
+	memTableSize = 16 << 20
+	// maxBatch is how many bytes of keys and values go into one transaction.
+	maxBatch = 2 << 20
+	// maxBatchCount is how many changes go into one transaction.
+	maxBatchCount = 20_000
+	// syncSoon is how long a write of UpdateSoon waits for its sync.
+	syncSoon = 50 * time.Millisecond
+)
+
+// db is the Store.
+type db struct {
+	badger *badgerdb.DB
+	logger *slog.Logger
+
+	queue    queue
+	watchers watchers
+	snaps    snapshots
+	large    map[string]ref // the keys whose values are in pieces; the writer's
+
+	wal     *wal
+	version uint64 // of the newest commit; the writer's
+	failure atomic.Pointer[error]
+
+	dirty   chan struct{} // tells the syncer that there is something to sync
+	done    chan struct{} // closed when the writer has ended
+	workers sync.WaitGroup
+
+	closing  sync.Once
+	closeErr error
+}
+
+var _ store.Store = (*db)(nil)
+
+// Open opens the store in dir, creating the folder where there is none. A
+// folder that another process uses is an error that wraps [ErrInUse].
+func Open(dir string, logger *slog.Logger) (store.Store, error) {
+	return open(dir, logger)
+}
+
+func open(dir string, logger *slog.Logger) (*db, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the store's folder: %w", err)
+	}
+	b, err := badgerdb.OpenManaged(options(dir, logger))
+	if err != nil {
+		return nil, openError(dir, err)
+	}
+	d := &db{
+		badger:  b,
+		logger:  logger,
+		version: b.MaxVersion(),
+		dirty:   make(chan struct{}, 1),
+		done:    make(chan struct{}),
+	}
+	d.queue.wake = make(chan struct{}, 1)
+	if err := d.start(dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", dir, err), b.Close())
+	}
+	return d, nil
+}
+
+// start takes up what Badger holds, and starts the writer and the syncer;
+// Close waits for both.
+func (d *db) start(dir string) (err error) {
+	if d.wal, err = openWAL(dir, d.badger); err != nil {
+		return err
+	}
+	// What a crash left in the log was perhaps never synced; from here on it
+	// is read and built upon.
+	if err := d.wal.syncAll(); err != nil {
+		return errors.Join(err, d.wal.close())
+	}
+	if err := d.takeUpPieces(); err != nil {
+		return errors.Join(err, d.wal.close())
+	}
+	d.snaps.publish(d.version)
+	d.workers.Go(d.write)
+	d.workers.Go(d.syncLoop)
+	return nil
+}
+
+// options are chosen for a laptop: small memtables, small caches, two
+// compactors. Conflicts cannot happen under one writer.
+func options(dir string, logger *slog.Logger) badgerdb.Options {
+	return badgerdb.DefaultOptions(dir).
+		WithLogger(bridge{logger}).
+		WithSyncWrites(false).
+		WithDetectConflicts(false).
+		WithMetricsEnabled(false).
+		WithMemTableSize(memTableSize).
+		WithNumMemtables(3).
+		WithValueThreshold(1 << 20).
+		WithValueLogFileSize(4 << 20).
+		WithBlockCacheSize(8 << 20).
+		WithIndexCacheSize(4 << 20).
+		WithNumCompactors(2).
+		WithNumGoroutines(2)
+}
+
+// View implements [store.Store].
+func (d *db) View(ctx context.Context, fn func(store.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	version, err := d.snaps.enter()
+	if err != nil {
+		return err
+	}
+	defer d.snaps.leave(version)
+	r := newReader(d.badger, version)
+	defer r.close()
+	return fn(viewTx{r})
+}
+
+// Watch implements [store.Store].
+func (d *db) Watch(ctx context.Context, prefix string) store.Watcher {
+	return d.watchers.add(ctx, prefix)
+}
+
+// Close implements [store.Store]. Updates that wait are run and answered;
+// later ones get [store.ErrClosed]. It waits for functions that run, so it
+// must not be called from one.
+func (d *db) Close() error {
+	d.closing.Do(func() {
+		d.queue.close()
+		d.workers.Wait()
+		d.snaps.close()
+		d.watchers.close()
+		d.closeErr = errors.Join(d.wal.close(), d.badger.Close())
+	})
+	return d.closeErr
+}
+
+// failed returns why the store takes no more updates, or nil.
+func (d *db) failed() error {
+	if e := d.failure.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// fail turns the store to its failed state; the first cause stays.
+func (d *db) fail(cause error) error {
+	err := fmt.Errorf("the store takes no more writes until it is opened anew: %w", cause)
+	if d.failure.CompareAndSwap(nil, &err) {
+		d.logger.Error("the store has failed; reads go on, writes are refused", "cause", cause)
+	}
+	return d.failed()
+}
+
+// ErrInUse says that another process has the store's folder open.
+var ErrInUse = errors.New("the folder is used by another holdgate")
+
+// openError names the other process where Badger could not lock the folder.
+func openError(dir string, err error) error {
+	if !strings.Contains(err.Error(), "Cannot acquire directory lock") {
+		return fmt.Errorf("opening the store in %s: %w", dir, err)
+	}
+	who := "its process id is not known"
+	if pid, err := os.ReadFile(filepath.Join(dir, "LOCK")); err == nil && len(pid) > 1 {
+		who = "process " + strings.TrimSpace(string(pid))
+	}
+	return fmt.Errorf("opening the store in %s: %w (%s): stop that one, or give this one a state folder of its own", dir, ErrInUse, who)
+}

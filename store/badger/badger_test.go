@@ -1,0 +1,181 @@
+package badger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdgate/holdgate/store"
+)
+
+// openTest opens a store in dir that the test closes.
+func openTest(t testing.TB, dir string) *db {
+	t.Helper()
+	d, err := open(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	return d
+}
+
+func set(key string, value []byte) func(store.Tx) error {
+	return func(tx store.Tx) error { return tx.Set(key, value) }
+}
+
+func TestASecondOpenNamesTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	openTest(t, dir)
+	_, err := Open(dir, slog.New(slog.DiscardHandler))
+	if !errors.Is(err, ErrInUse) {
+		t.Fatalf("got %v, want ErrInUse", err)
+	}
+	if want := fmt.Sprintf("process %d", os.Getpid()); !strings.Contains(err.Error(), want) {
+		t.Errorf("%q does not name %q", err, want)
+	}
+}
+
+// Writes that nobody syncs cross the borders of log files many times, and none
+// is crossed with the old file unsynced.
+func TestALogFileIsSyncedBeforeTheNextBegins(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	value := bytes.Repeat([]byte("v"), 900)
+	first := d.wal.fid
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for i := range 5000 {
+				if err := d.UpdateSoon(t.Context(), set(fmt.Sprintf("k/%d/%d", g, i), value[:200+i%700])); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.wal.fid - first; n < 2 {
+		t.Errorf("%d new log files, want some", n)
+	}
+	if d.wal.late != 0 {
+		t.Errorf("%d log files began unexpectedly", d.wal.late)
+	}
+}
+
+// A sync that fails turns the store off for writers and not for readers.
+func TestAFailedSyncRefusesAllLaterWrites(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	if err := d.Update(t.Context(), set("a", []byte("1"))); err != nil {
+		t.Fatal(err)
+	}
+	d.wal.file.Close()
+	err := d.Update(t.Context(), set("a", []byte("2")))
+	if !errors.Is(err, os.ErrClosed) && !strings.Contains(fmt.Sprint(err), "bad file descriptor") {
+		t.Fatalf("got %v, want the cause", err)
+	}
+	if again := d.UpdateSoon(t.Context(), set("a", []byte("3"))); again == nil || again.Error() != err.Error() {
+		t.Errorf("got %v, want %v again", again, err)
+	}
+	view(t, d, func(tx store.Tx) error {
+		if v, err := tx.Get("a"); string(v) != "1" || err != nil {
+			t.Errorf("got %q, %v; want the value that was synced", v, err)
+		}
+		return nil
+	})
+	f, err := os.Open(d.wal.path(d.wal.fid)) // so that Close finds one
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.wal.file = f
+}
+
+func TestANearlyFullDiskRefusesUntilThereIsRoom(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	d.wal.free.dir = filepath.Join(t.TempDir(), "gone")
+	if err := d.Update(t.Context(), set("a", nil)); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("got %v, want an error about the disk", err)
+	}
+	d.wal.free.dir = d.wal.dir
+	if err := d.Update(t.Context(), set("a", nil)); err != nil {
+		t.Errorf("after there is room: %v", err)
+	}
+}
+
+func TestAFunctionThatEndsTheWriterFailsTheStore(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	err := d.Update(t.Context(), func(store.Tx) error { runtime.Goexit(); return nil })
+	if err == nil || !strings.Contains(err.Error(), "ended its goroutine") {
+		t.Errorf("got %v", err)
+	}
+	if err := d.Update(t.Context(), set("a", nil)); err == nil {
+		t.Error("a later update succeeded")
+	}
+}
+
+// Pieces that a crash left without their pair are removed when the store is
+// opened, and those of pairs are not.
+func TestPiecesWithoutAPairAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	d := openTest(t, dir)
+	big := bytes.Repeat([]byte("x"), 3<<20)
+	if err := d.Update(t.Context(), set("kept", big)); err != nil {
+		t.Fatal(err)
+	}
+	// The writer waits, so the test may commit in its place.
+	if _, err := d.writeAhead("orphan", big); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d = openTest(t, dir)
+	if got, want := countPieces(d), 12; got != want {
+		t.Errorf("%d pieces are left, want the %d of the pair", got, want)
+	}
+	view(t, d, func(tx store.Tx) error {
+		if v, err := tx.Get("kept"); err != nil || !bytes.Equal(v, big) {
+			t.Errorf("the pair's value has %d bytes, %v", len(v), err)
+		}
+		return nil
+	})
+	if err := d.Update(t.Context(), func(tx store.Tx) error { return tx.Delete("kept") }); err != nil {
+		t.Fatal(err)
+	}
+	if got := countPieces(d); got != 0 {
+		t.Errorf("%d pieces are left of a deleted pair", got)
+	}
+}
+
+func view(t testing.TB, d *db, fn func(store.Tx) error) {
+	t.Helper()
+	if err := d.View(t.Context(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func countPieces(d *db) (n int) {
+	r := newReader(d.badger, d.version)
+	defer r.close()
+	for id := range d.version + 1 {
+		for f := (ref{id: id}); ; f.count++ {
+			if _, err := r.txn.Get(f.pieceKey(f.count)); err != nil {
+				break
+			}
+			n++
+		}
+	}
+	return n
+}

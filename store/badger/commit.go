@@ -1,0 +1,90 @@
+package badger
+
+import (
+	"fmt"
+	"time"
+
+	badgerdb "github.com/dgraph-io/badger/v4"
+)
+
+// commitLimit is how long Badger may take for a commit. It waits for ever
+// where it cannot write its tables, so whoever waits for it must not.
+const commitLimit = 30 * time.Second
+
+// commit writes the changes as one transaction, the pieces of large values
+// ahead of it.
+func (d *db) commit(changes map[string]change) error {
+	entries := make([]*badgerdb.Entry, 0, len(changes))
+	for key, c := range changes {
+		if old, ok := d.large[key]; ok {
+			entries = append(entries, old.removal()...)
+			delete(d.large, key)
+		}
+		switch {
+		case c.deleted:
+			entries = append(entries, tombstone(pairKey(key)))
+		case len(c.value) > maxInline:
+			f, err := d.writeAhead(key, c.value)
+			if err != nil {
+				return err
+			}
+			d.large[key] = f
+			entries = append(entries, badgerdb.NewEntry(pairKey(key), f.encode()).WithMeta(metaPieces))
+		default:
+			entries = append(entries, badgerdb.NewEntry(pairKey(key), c.value))
+		}
+	}
+	return d.commitEntries(entries)
+}
+
+// tombstone returns an entry that [db.commitEntries] deletes: one without a
+// value of its own kind.
+func tombstone(key []byte) *badgerdb.Entry {
+	return badgerdb.NewEntry(key, nil).WithMeta(metaDeleted)
+}
+
+// metaDeleted marks an entry to be deleted; it is never stored.
+const metaDeleted = 0xff
+
+// commitEntries commits the entries under the next version.
+func (d *db) commitEntries(entries []*badgerdb.Entry) error {
+	if err := d.wal.prepare(); err != nil {
+		return err
+	}
+	txn := d.badger.NewTransactionAt(d.version, true)
+	defer txn.Discard()
+	fill := 0
+	for _, e := range entries {
+		fill += arenaSize(e)
+		var err error
+		if e.UserMeta == metaDeleted {
+			err = txn.Delete(e.Key)
+		} else {
+			err = txn.SetEntry(e)
+		}
+		if err != nil {
+			return fmt.Errorf("preparing a commit: %w", err)
+		}
+	}
+	d.version++
+	if err := commitAt(txn, d.version); err != nil {
+		return fmt.Errorf("committing version %d: %w", d.version, err)
+	}
+	return d.wal.follow(fill)
+}
+
+// commitAt commits, and gives up after commitLimit.
+func commitAt(txn *badgerdb.Txn, version uint64) error {
+	answer := make(chan error, 1)
+	if err := txn.CommitAt(version, func(err error) { answer <- err }); err != nil {
+		return err
+	}
+	timer := time.NewTimer(commitLimit)
+	defer timer.Stop()
+	select {
+	case err := <-answer:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("no answer from the database within %v", commitLimit)
+	}
+}

@@ -1,0 +1,50 @@
+package badger
+
+import (
+	"errors"
+	"fmt"
+)
+
+const (
+	// reserve is how much of the disk must stay free, in bytes: for a new log,
+	// the tables that full memtables become, and a compaction.
+	reserve = 4 * memTableSize
+	// checkEvery is after how many bytes written the disk is looked at again.
+	checkEvery = 1 << 20
+)
+
+// ErrDiskFull says that the disk has too little room for further writes. It
+// goes by itself once there is room.
+var ErrDiskFull = errors.New("the disk is nearly full")
+
+// freeRoom watches how much of a disk is free. It is the writer's.
+type freeRoom struct {
+	dir   string
+	known int64 // bytes that were free at the last look, less those written since
+	since int   // bytes written since
+}
+
+// room returns an error that wraps [ErrDiskFull] where the disk has too little
+// room for a batch. The disk is looked at again after checkEvery bytes, while
+// it is nearly full, and before a new file of the log may begin.
+func (w *wal) room(changes map[string]change) error {
+	n := 0
+	for key, c := range changes {
+		n += arenaNode + len(key) + len(c.value)
+	}
+	r := &w.free
+	r.since += n
+	r.known -= int64(n)
+	if r.known >= reserve && r.since < checkEvery && w.fill+n < memTableSize-arenaSlack {
+		return nil
+	}
+	free, err := freeBytes(r.dir)
+	if err != nil {
+		return fmt.Errorf("asking how much of the disk is free: %w", err)
+	}
+	r.known, r.since = free-int64(n), 0
+	if r.known < reserve {
+		return fmt.Errorf("%w: %d MiB are free in %s, at least %d are needed", ErrDiskFull, free>>20, r.dir, (reserve+n)>>20)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package badger
+
+import (
+	"errors"
+	"os"
+
+	badgerdb "github.com/dgraph-io/badger/v4"
+	"golang.org/x/sys/unix"
+)
+
+// syncLog syncs a file of the log. Linux writes the pages of a shared mapping
+// back with those of the file; so, unlike Badger's Sync, this holds no lock of
+// Badger's meanwhile, and leaves the file's times alone.
+func syncLog(f *os.File, _ *badgerdb.DB) error {
+	for {
+		err := unix.Fdatasync(int(f.Fd()))
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// allocate reserves the file's first n bytes on the disk, where the filesystem
+// can do that.
+func allocate(f *os.File, n int64) error {
+	for {
+		err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, n)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
+			return nil
+		}
+		return err
+	}
+}
+
+// freeBytes returns how much an ordinary user may still write.
+func freeBytes(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * s.Bsize, nil
+}
