@@ -38,6 +38,7 @@ type Call struct {
 
 	Tool  *Tool
 	Model *Model
+	MCP   *MCP
 	HTTP  *HTTP
 }
 
@@ -85,6 +86,15 @@ type ServerTool struct {
 	Type string // the provider's own type name
 	Name string
 	URL  string // for a hosted MCP server
+}
+
+// MCP is a request of the Model Context Protocol other than a tool call.
+type MCP struct {
+	Server string // the server's configured name
+	Method string
+	// Name is what the request is about: a resource's URI, a prompt's name.
+	Name   string
+	Params json.RawMessage
 }
 
 // HTTP is a request to a host that speaks no format known to Holdgate.

@@ -25,34 +25,43 @@ const (
 
 // An Entry is one line of the log. Seq, Time, PrevHash and Hash are filled in
 // when it is appended.
+//
+// The fields of this type, and of those within it, stand in the order of their
+// JSON names: then an entry is canonical as it is encoded, and appending it is
+// cheap. Any order is correct.
 type Entry struct {
-	Seq       uint64            `json:"seq"`
-	Time      time.Time         `json:"time"`
-	Type      Type              `json:"type"`
-	RequestID string            `json:"request_id,omitempty"`
-	Exchange  string            `json:"exchange,omitempty"`
-	Door      string            `json:"door,omitempty"`
-	Call      *Call             `json:"call,omitempty"`
-	Decision  *Decision         `json:"decision,omitempty"`
-	Outcome   *holdgate.Outcome `json:"outcome,omitempty"`
-	// Input is the call's arguments or request as policy saw it, redacted.
+	Call     *Call     `json:"call,omitempty"`
+	Decision *Decision `json:"decision,omitempty"`
+	Door     string    `json:"door,omitempty"`
+	Exchange string    `json:"exchange,omitempty"`
+	// Hash is the hex SHA-256 of the entry without this field, in canonical
+	// form.
+	Hash string `json:"hash"`
+	// Input is the call's arguments or request as policy saw it, redacted. It
+	// must be strict JSON: no duplicate keys, valid UTF-8.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Note says in words what the other fields can't.
-	Note     string `json:"note,omitempty"`
-	PrevHash string `json:"prev_hash"`
-	Hash     string `json:"hash"`
+	Note    string            `json:"note,omitempty"`
+	Outcome *holdgate.Outcome `json:"outcome,omitempty"`
+	// PrevHash is the hash of the entry before; empty in the first.
+	PrevHash  string    `json:"prev_hash"`
+	RequestID string    `json:"request_id,omitempty"`
+	Seq       uint64    `json:"seq"` // from 1, without gaps
+	Time      time.Time `json:"time"`
+	Type      Type      `json:"type"`
 }
 
 // Call is a call as the log names it.
 type Call struct {
-	ID      string          `json:"id,omitempty"` // the provider's or client's own
-	Kind    holdgate.Kind   `json:"kind"`
-	Tool    *Tool           `json:"tool,omitempty"`
-	Model   string          `json:"model,omitempty"`
-	HTTP    string          `json:"http,omitempty"` // "GET host/path"
-	Digest  holdgate.Digest `json:"digest,omitempty"`
 	Agent   string          `json:"agent"`
+	Digest  holdgate.Digest `json:"digest,omitempty"`
+	HTTP    string          `json:"http,omitempty"` // "GET host/path"
+	ID      string          `json:"id,omitempty"`   // the provider's or client's own
+	Kind    holdgate.Kind   `json:"kind"`
+	MCP     string          `json:"mcp,omitempty"` // "server method"
+	Model   string          `json:"model,omitempty"`
 	Session string          `json:"session"`
+	Tool    *Tool           `json:"tool,omitempty"`
 }
 
 // Tool names a tool.
@@ -64,9 +73,9 @@ type Tool struct {
 // Decision is a decision as the log names it.
 type Decision struct {
 	Action   holdgate.Action  `json:"action"`
-	Rule     string           `json:"rule,omitempty"`
 	Reason   string           `json:"reason,omitempty"`
-	Risk     holdgate.Risk    `json:"risk,omitempty"`
 	Revision string           `json:"revision,omitempty"`
+	Risk     holdgate.Risk    `json:"risk,omitempty"`
+	Rule     string           `json:"rule,omitempty"`
 	Would    *holdgate.Action `json:"would,omitempty"`
 }

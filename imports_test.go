@@ -1,0 +1,151 @@
+package holdgate_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/holdgate/holdgate"
+
+// imports is the table of who may import whom among our own packages. Arrows
+// point downward only. A package that is not here may not exist: add it, and
+// think about where it belongs.
+var imports = map[string][]string{
+	".":        {},
+	"policies": {},
+
+	"store":           {},
+	"store/badger":    {"store"},
+	"store/storetest": {"store"},
+	"store/audit":     {".", "store"},
+
+	"approvals":        {".", "store", "store/audit"},
+	"approvals/api":    {".", "approvals", "store/audit"},
+	"approvals/client": {".", "approvals", "approvals/api", "store/audit"},
+
+	"rego/facts": {"."},
+	"rego":       {".", "rego/facts", "policies"},
+
+	"proxy/wire":      {"."},
+	"proxy/anthropic": {".", "proxy/wire"},
+	"proxy/openai":    {".", "proxy/wire"},
+	"proxy/mcp":       {".", "proxy/wire"},
+	"proxy":           {".", "approvals", "rego", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/mcp"},
+
+	"plugins/sdk/channelv1": {},
+	"plugins/sdk":           {"plugins/sdk/channelv1"},
+	"plugins/sdk/sdktest":   {"plugins/sdk", "plugins/sdk/channelv1"},
+	"plugins/terminal":      {"plugins/sdk"},
+	"plugins/webhook":       {"plugins/sdk"},
+	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
+	"plugins":               {"plugins/sdk", "plugins/terminal", "plugins/webhook"},
+
+	"cmd/holdgate/config": {"."},
+	"cmd/holdgate/app":    {".", "approvals", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "rego", "store", "store/audit", "store/badger"},
+	"cmd/holdgate/demo":   {".", "approvals", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config"},
+	"cmd/holdgate/bench":  {".", "cmd/holdgate/app", "cmd/holdgate/config"},
+	"cmd/holdgate": {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/demo",
+		"plugins", "rego", "store/audit", "store/badger"},
+}
+
+// standardOnly are packages that import nothing but the standard library.
+var standardOnly = []string{".", "store"}
+
+func TestImportsPointDownward(t *testing.T) {
+	for pkg, files := range packages(t) {
+		allowed, known := imports[pkg]
+		if !known {
+			t.Errorf("package %s is not in the table of imports", pkg)
+			continue
+		}
+		for file, paths := range files {
+			for _, path := range paths {
+				own := path == module || strings.HasPrefix(path, module+"/")
+				switch {
+				case own && !slices.Contains(allowed, short(path)):
+					t.Errorf("%s imports %s, which %s may not", file, short(path), pkg)
+				case !own && slices.Contains(standardOnly, pkg) && strings.Contains(strings.SplitN(path, "/", 2)[0], "."):
+					t.Errorf("%s imports %s; %s uses the standard library only", file, path, pkg)
+				}
+			}
+		}
+	}
+}
+
+func TestTheTableHasNoCycles(t *testing.T) {
+	var visit func(pkg string, path []string)
+	visit = func(pkg string, path []string) {
+		if slices.Contains(path, pkg) {
+			t.Fatalf("cycle: %s", strings.Join(append(path, pkg), " -> "))
+		}
+		for _, next := range imports[pkg] {
+			visit(next, append(path, pkg))
+		}
+	}
+	for pkg := range imports {
+		visit(pkg, nil)
+	}
+}
+
+func TestTheTopLevelIsWhatTheDesignNames(t *testing.T) {
+	want := []string{"approvals", "cmd", "deploy", "docs", "plugins", "policies", "proxy", "rego", "store", "testdata"}
+	entries, err := filepath.Glob("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.Contains(e, ".") && e != "LICENSE" && e != "Makefile" && e != "holdgate" && !slices.Contains(want, e) {
+			t.Errorf("%s stands at the top level; nothing but %v belongs there", e, want)
+		}
+	}
+}
+
+func short(path string) string {
+	if path == module {
+		return "."
+	}
+	return strings.TrimPrefix(path, module+"/")
+}
+
+// packages returns the imports of every file that is not a test, by package.
+func packages(t *testing.T) map[string]map[string][]string {
+	t.Helper()
+	found := map[string]map[string][]string{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(filepath.Dir(path))
+		if found[pkg] == nil {
+			found[pkg] = map[string][]string{}
+		}
+		for _, i := range f.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			found[pkg][path] = append(found[pkg][path], p)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,208 @@
+// Package mcp reads and writes the messages of the Model Context Protocol as a
+// proxy needs them: which request a message is, which tool it calls, and what
+// a refusal, a sign of life or a late answer looks like to the client. It
+// holds no state and does no I/O; the bytes of what passes stay as they came.
+//
+// The protocol's revisions of 2025-03-26, 2025-06-18, 2025-11-25 and
+// 2026-07-28 are read; a batch is an array, which only the first of them has
+// and which is judged member by member all the same.
+package mcp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// A Message is one JSON-RPC 2.0 message. Its fields share the memory of the
+// body that it was read from.
+type Message struct {
+	Raw    []byte
+	ID     []byte // as written: a string or a number; nil for a notification
+	Method string // empty for a response
+	Params []byte // an object; nil where there are none
+}
+
+// maxBatch bounds the members of a batch.
+const maxBatch = 100
+
+// Parse reads the body of a POST: one message, or a batch of them. The body
+// must have passed [wire.Strict].
+func Parse(body []byte) (msgs []Message, batch bool, err error) {
+	trimmed := bytes.TrimLeft(body, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '[' {
+		m, err := parseMessage(body)
+		return []Message{m}, false, err
+	}
+	for e, err := range wire.Elements(body) {
+		if err != nil {
+			return nil, true, fmt.Errorf("reading a batch: %w", err)
+		}
+		m, err := parseMessage(e.Value)
+		if err != nil {
+			return nil, true, fmt.Errorf("reading message %d of a batch: %w", len(msgs), err)
+		}
+		if msgs = append(msgs, m); len(msgs) > maxBatch {
+			return nil, true, fmt.Errorf("a batch has more than %d messages", maxBatch)
+		}
+	}
+	if len(msgs) == 0 {
+		return nil, true, errors.New("a batch is empty")
+	}
+	return msgs, true, nil
+}
+
+func parseMessage(raw []byte) (Message, error) {
+	if err := wire.Known(raw, "jsonrpc", "id", "method", "params", "result", "error"); err != nil {
+		return Message{}, err
+	}
+	m := Message{Raw: raw}
+	version := ""
+	answered := false
+	for f, err := range wire.Members(raw) {
+		if err != nil {
+			return Message{}, err
+		}
+		switch string(f.Name) {
+		case "jsonrpc":
+			version, err = wire.Text(f.Value)
+		case "method":
+			m.Method, err = wire.Text(f.Value)
+		case "id":
+			m.ID, err = requestID(f.Value)
+		case "params":
+			m.Params = f.Value
+			if f.Value[0] != '{' {
+				err = fmt.Errorf("params must be an object, not %s", wire.KindOf(f.Value))
+			}
+		case "result", "error":
+			answered = true
+		}
+		if err != nil {
+			return Message{}, fmt.Errorf("reading %s: %w", f.Name, err)
+		}
+	}
+	switch {
+	case version != "2.0":
+		return Message{}, errors.New(`the message is not JSON-RPC 2.0: "jsonrpc" must be "2.0"`)
+	case m.Method == "" && !answered:
+		return Message{}, errors.New("the message has no method, no result and no error")
+	case m.Method != "" && answered:
+		return Message{}, errors.New("the message is a request and a response at once")
+	}
+	return m, nil
+}
+
+func requestID(v []byte) ([]byte, error) {
+	switch c := v[0]; {
+	case c == '"', c == '-', c >= '0' && c <= '9':
+		return v, nil
+	}
+	return nil, fmt.Errorf("an id is a string or a number, not %s", wire.KindOf(v))
+}
+
+// IsRequest reports whether the message asks for an answer.
+func (m Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
+
+// Call returns the message as policy sees it: a tool call, or another request
+// or notification. A response is none: ok is false.
+func (m Message) Call(server string) (c holdgate.Call, ok bool, err error) {
+	if m.Method == "" {
+		return c, false, nil
+	}
+	c.ID = strings.Trim(string(m.ID), `"`)
+	if m.Method != "tools/call" {
+		c.Kind = holdgate.KindMCPRequest
+		c.MCP = &holdgate.MCP{Server: server, Method: m.Method, Name: m.subject(), Params: bytes.Clone(m.Params)}
+		return c, true, nil
+	}
+	if m.Params == nil {
+		return c, false, errors.New("tools/call has no params")
+	}
+	if err := wire.Known(m.Params, "name", "arguments", "_meta", "task"); err != nil {
+		return c, false, fmt.Errorf("reading params: %w", err)
+	}
+	name, err := wire.Text(wire.Find(m.Params, "name"))
+	if err != nil || name == "" {
+		return c, false, errors.New("tools/call names no tool")
+	}
+	t := &holdgate.Tool{Name: name, Server: server, Arguments: []byte("{}")}
+	if args := wire.Find(m.Params, "arguments"); args != nil {
+		if t.Arguments = bytes.Clone(args); args[0] != '{' {
+			t.Arguments, t.ArgumentsRaw = nil, string(args)
+		}
+	}
+	c.Kind, c.Tool = holdgate.KindToolCall, t
+	return c, true, nil
+}
+
+// subject is what a request is about: a resource's URI or a prompt's name.
+func (m Message) subject() string {
+	for _, key := range []string{"uri", "name"} {
+		if v := wire.Find(m.Params, key); v != nil {
+			if s, err := wire.Text(v); err == nil {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// ProgressToken returns the token under which the client wants to hear of
+// progress, as written, or nil.
+func (m Message) ProgressToken() []byte {
+	return wire.Find(wire.Find(m.Params, "_meta"), "progressToken")
+}
+
+// Key returns what a request and the same request sent again have in common:
+// method and parameters, without ids and metadata.
+func (m Message) Key() ([]byte, error) {
+	if m.Params == nil {
+		return []byte(m.Method), nil
+	}
+	p, err := wire.CanonicalWithout(m.Params, "_meta", "requestState", "inputResponses", "task")
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(m.Method+" "), p...), nil
+}
+
+// CheckHeaders reports where the headers that mirror a message (revision
+// 2026-07-28) do not say what the body says. The body decides; a difference
+// is refused with code [CodeHeaderMismatch].
+func (m Message) CheckHeaders(h http.Header) error {
+	if v, ok := header(h, "Mcp-Method"); ok && v != m.Method {
+		return fmt.Errorf("header Mcp-Method says %q and the body %q", v, m.Method)
+	}
+	v, ok := header(h, "Mcp-Name")
+	if !ok {
+		return nil
+	}
+	if name := m.subject(); decodeHeader(v) != name {
+		return fmt.Errorf("header Mcp-Name says %q and the body %q", v, name)
+	}
+	return nil
+}
+
+func header(h http.Header, name string) (string, bool) {
+	v := h.Values(name)
+	return strings.Join(v, ","), len(v) > 0
+}
+
+// decodeHeader undoes the encoding of values that do not fit into a header.
+func decodeHeader(v string) string {
+	if s, ok := strings.CutPrefix(v, "=?base64?"); ok {
+		if s, ok := strings.CutSuffix(s, "?="); ok {
+			if b, err := base64.StdEncoding.DecodeString(s); err == nil {
+				return string(b)
+			}
+		}
+	}
+	return v
+}
