@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -104,7 +105,20 @@ func Known(object []byte, names ...string) error {
 		if err != nil {
 			return err
 		}
-		if name, ok := caseVariant(m.Name, names); ok {
+		if err := KnownName(m, names...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KnownName does for one member what [Known] does for an object.
+func KnownName(m Member, names ...string) error {
+	for _, name := range names {
+		if len(m.Name) < len(name) || !strings.EqualFold(string(m.Name), name) {
+			continue
+		}
+		if !slices.Contains(names, string(m.Name)) {
 			return &JSONError{
 				Offset:  m.Start,
 				Problem: "key " + strconv.Quote(string(m.Name)) + " is " + strconv.Quote(name) + " in another case",
@@ -112,21 +126,6 @@ func Known(object []byte, names ...string) error {
 		}
 	}
 	return nil
-}
-
-// caseVariant returns the name that the key folds to without being it.
-func caseVariant(key []byte, names []string) (string, bool) {
-	for _, name := range names {
-		if string(key) == name {
-			return "", false
-		}
-	}
-	for _, name := range names {
-		if strings.EqualFold(string(key), name) {
-			return name, true
-		}
-	}
-	return "", false
 }
 
 // Text returns what a JSON string says. Where value is no string, or where an
