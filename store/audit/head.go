@@ -1,0 +1,81 @@
+package audit
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Head names the newest entry of a log. The zero value is that of an empty
+// log.
+type Head struct {
+	Seq  uint64
+	Hash string
+}
+
+// String returns "seq:hash", the form that people note elsewhere.
+func (h Head) String() string { return strconv.FormatUint(h.Seq, 10) + ":" + h.Hash }
+
+// ParseHead is the inverse of [Head.String].
+func ParseHead(s string) (Head, error) {
+	number, hash, _ := strings.Cut(s, ":")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	switch {
+	case err != nil || seq == 0 || strconv.FormatUint(seq, 10) != number:
+		return Head{}, fmt.Errorf("head %q begins with no sequence number: want seq:hash", s)
+	case !isHash(hash):
+		return Head{}, fmt.Errorf("head %q ends in no hash of 64 lower-case hex digits: want seq:hash", s)
+	}
+	return Head{seq, hash}, nil
+}
+
+func isHash(s string) bool {
+	if len(s) != 2*sha256.Size {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// sealer signs heads with a key.
+type sealer struct{ key []byte }
+
+func newSealer(key []byte) (sealer, error) {
+	if len(key) != 32 {
+		return sealer{}, fmt.Errorf("the audit log's key has %d bytes, want 32", len(key))
+	}
+	return sealer{append([]byte(nil), key...)}, nil
+}
+
+// sealPurpose keeps a signature of a head from meaning anything else that the
+// key may sign.
+const sealPurpose = "holdgate audit head\n"
+
+func (s sealer) mac(head string) string {
+	m := hmac.New(sha256.New, s.key)
+	m.Write([]byte(sealPurpose))
+	m.Write([]byte(head))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// seal returns "seq:hash:mac".
+func (s sealer) seal(h Head) []byte {
+	head := h.String()
+	return []byte(head + ":" + s.mac(head))
+}
+
+// open is the inverse of seal.
+func (s sealer) open(b []byte) (Head, error) {
+	i := strings.LastIndexByte(string(b), ':')
+	if i < 0 || !hmac.Equal(b[i+1:], []byte(s.mac(string(b[:i])))) {
+		return Head{}, &Fault{What: "the head was not written with this log's key"}
+	}
+	return ParseHead(string(b[:i]))
+}

@@ -1,0 +1,180 @@
+// Package audit is the log of what was asked, decided, voted, used and sent:
+// entries in a row, each bound to the one before by its hash, kept in the same
+// store and written in the same transactions as the state that they record.
+//
+// # Form
+//
+// An entry is one JSON object, stored under "audit/" and its number, and
+// exported as one line. Its hash is the hex SHA-256 of its canonical form
+// ([holdgate.Canonical]) without the hash; prev_hash is part of that. The head,
+// under "audit-head", is the newest entry's number and hash with an
+// HMAC-SHA-256 over both.
+//
+// # What tampering shows
+//
+// A changed, missing, swapped or inserted entry breaks the chain, and [Verify]
+// names the first that does, from an export alone. Entries cut from the end, or
+// a chain rewritten from some entry on, are whole chains in themselves: they
+// show against a head that was noted elsewhere ([VerifyOptions], "seq:hash"),
+// and in the store itself against the keyed head. Whoever can read the key and
+// write the store can rewrite both; then only a head noted elsewhere shows it.
+//
+// The log neither redacts nor shortens: that is for whoever appends.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdgate/holdgate/store"
+)
+
+const (
+	keyPrefix = "audit/"
+	keyHead   = "audit-head"
+)
+
+// A Log is an audit log in a store. It is safe for concurrent use.
+type Log struct {
+	st       store.Store
+	seal     sealer
+	readOnly bool
+}
+
+// Open takes up the log in st. key (32 bytes) authenticates its head. A log
+// whose end does not agree with its head is an error that wraps a [*Fault];
+// [OpenReadOnly] opens that too.
+func Open(ctx context.Context, st store.Store, key []byte) (*Log, error) {
+	l, err := newLog(st, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.View(ctx, l.checkEnd); err != nil {
+		return nil, fmt.Errorf("opening the audit log: %w", err)
+	}
+	return l, nil
+}
+
+// OpenReadOnly takes up the log in st without looking at it, to read and to
+// verify. Appending to it is an error.
+func OpenReadOnly(st store.Store, key []byte) (*Log, error) {
+	l, err := newLog(st, key)
+	if err != nil {
+		return nil, err
+	}
+	l.readOnly = true
+	return l, nil
+}
+
+func newLog(st store.Store, key []byte) (*Log, error) {
+	s, err := newSealer(key)
+	if err != nil {
+		return nil, err
+	}
+	return &Log{st: st, seal: s}, nil
+}
+
+// checkEnd compares the head with the last entry.
+func (l *Log) checkEnd(tx store.Tx) error {
+	head, err := l.head(tx)
+	if err != nil {
+		return err
+	}
+	for p, err := range tx.Scan(keyPrefix, keyPrefix+store.Seq(head.Seq+1)) {
+		if err != nil {
+			return err
+		}
+		return &Fault{Seq: head.Seq + 1, What: fmt.Sprintf("%s stands after the head, which is at %d", p.Key, head.Seq)}
+	}
+	if head.Seq == 0 {
+		return nil
+	}
+	line, err := tx.Get(keyPrefix + store.Seq(head.Seq))
+	if errors.Is(err, store.ErrNotFound) {
+		return &Fault{Seq: head.Seq, What: "missing, though the head names it"}
+	}
+	if err != nil {
+		return err
+	}
+	last, fault := parseLine(line)
+	switch {
+	case fault != "":
+		return &Fault{Seq: head.Seq, What: fault}
+	case last.seq != head.Seq || last.hash != head.Hash:
+		return &Fault{Seq: head.Seq, What: "not the entry that the head names"}
+	}
+	return nil
+}
+
+// Append adds an entry within tx, so that it stands or falls with the state
+// change that it records. It returns the entry as stored, its input in
+// canonical form. Where the function
+// of tx is run again, so is Append, and the last time counts.
+func (l *Log) Append(tx store.Tx, e Entry) (Entry, error) {
+	if l.readOnly {
+		return Entry{}, errors.New("appending to an audit log that was opened to be read")
+	}
+	head, err := l.head(tx)
+	if err != nil {
+		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
+	}
+	e.Seq = head.Seq + 1
+	e.Time = time.Now().UTC()
+	e.PrevHash = head.Hash
+	if e.Input, err = canonicalInput(e.Input); err != nil {
+		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
+	}
+	line, hash, err := encode(e)
+	if err != nil {
+		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
+	}
+	e.Hash = hash
+	if err := tx.Set(keyPrefix+store.Seq(e.Seq), line); err != nil {
+		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
+	}
+	if err := tx.Set(keyHead, l.seal.seal(Head{e.Seq, e.Hash})); err != nil {
+		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
+	}
+	return e, nil
+}
+
+// Write adds an entry in a transaction of its own: synced on return where
+// durable, else written on return and synced within 100 ms.
+func (l *Log) Write(ctx context.Context, e Entry, durable bool) (Entry, error) {
+	update := l.st.UpdateSoon
+	if durable {
+		update = l.st.Update
+	}
+	var stored Entry
+	err := update(ctx, func(tx store.Tx) (err error) {
+		stored, err = l.Append(tx, e)
+		return err
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	return stored, nil
+}
+
+// Head returns the newest entry's number and hash. It is zero in an empty log.
+func (l *Log) Head(ctx context.Context) (head Head, err error) {
+	err = l.st.View(ctx, func(tx store.Tx) error {
+		head, err = l.head(tx)
+		return err
+	})
+	return head, err
+}
+
+// head reads the head, and checks that it was written with the key.
+func (l *Log) head(tx store.Tx) (Head, error) {
+	b, err := tx.Get(keyHead)
+	if errors.Is(err, store.ErrNotFound) {
+		return Head{}, nil
+	}
+	if err != nil {
+		return Head{}, err
+	}
+	return l.seal.open(b)
+}

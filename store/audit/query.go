@@ -1,0 +1,101 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/holdgate/holdgate/store"
+)
+
+// Query selects entries; zero fields select all.
+type Query struct {
+	RequestID string
+	Exchange  string
+	Type      Type
+	Agent     string
+	Session   string
+	From      uint64 // first sequence number
+	Limit     int    // how many at most; 0 for all
+}
+
+func (q Query) matches(e Entry) bool {
+	var c Call
+	if e.Call != nil {
+		c = *e.Call
+	}
+	return (q.RequestID == "" || q.RequestID == e.RequestID) &&
+		(q.Exchange == "" || q.Exchange == e.Exchange) &&
+		(q.Type == "" || q.Type == e.Type) &&
+		(q.Agent == "" || q.Agent == c.Agent) &&
+		(q.Session == "" || q.Session == c.Session)
+}
+
+// Query returns the entries that q selects, in order.
+func (l *Log) Query(ctx context.Context, q Query) ([]Entry, error) {
+	var list []Entry
+	err := l.Each(ctx, q, func(e Entry) error {
+		list = append(list, e)
+		return nil
+	})
+	return list, err
+}
+
+// Each calls fn for each entry that q selects, in order, until fn returns an
+// error, which it returns. All are of the moment at which it began.
+func (l *Log) Each(ctx context.Context, q Query, fn func(Entry) error) error {
+	n := 0
+	return l.lines(ctx, q.From, func(line []byte) error {
+		e, err := decode(line)
+		if err != nil || !q.matches(e) {
+			return err
+		}
+		if err := fn(e); err != nil {
+			return err
+		}
+		if n++; n == q.Limit {
+			return errStop
+		}
+		return nil
+	})
+}
+
+// Export writes every entry as one JSON object a line, in order, as it is
+// stored; [Verify] reads that.
+func (l *Log) Export(ctx context.Context, w io.Writer) error {
+	out := bufio.NewWriter(w)
+	err := l.lines(ctx, 0, func(line []byte) error {
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		return out.WriteByte('\n')
+	})
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return fmt.Errorf("exporting the audit log: %w", err)
+	}
+	return nil
+}
+
+// errStop ends lines early without being an error of its own.
+var errStop = errors.New("enough")
+
+// lines calls fn for each stored line from the given number on.
+func (l *Log) lines(ctx context.Context, from uint64, fn func(line []byte) error) error {
+	err := l.st.View(ctx, func(tx store.Tx) error {
+		for p, err := range tx.Scan(keyPrefix, keyPrefix+store.Seq(from)) {
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			if err := fn(p.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate/store"
+)
+
+// VerifyOptions says what a log is held against besides itself.
+type VerifyOptions struct {
+	// Head, where it is not zero, was noted when it was the newest entry. The
+	// log must still contain it. This shows a cut tail and a rewritten chain.
+	Head Head
+}
+
+// A Report says how far a log is in order.
+type Report struct {
+	Entries uint64 // how many are in order, from the first
+	Last    Head   // the last of them
+}
+
+// A Fault is the first thing found wrong with a log. It is an error.
+type Fault struct {
+	Seq  uint64 // the entry concerned; 0 where none can be named
+	Line int    // its line in an export, from 1; 0 where the log is in a store
+	What string
+}
+
+// Error names the entry and what is wrong with it.
+func (f *Fault) Error() string {
+	var where []string
+	if f.Seq > 0 {
+		where = append(where, fmt.Sprintf("entry %d", f.Seq))
+	}
+	if f.Line > 0 {
+		where = append(where, fmt.Sprintf("line %d", f.Line))
+	}
+	if len(where) == 0 {
+		return "audit log: " + f.What
+	}
+	return "audit log: " + strings.Join(where, ", ") + ": " + f.What
+}
+
+// maxLine is the length of the longest line that Verify reads, in bytes.
+const maxLine = 256 << 20
+
+// Verify reads an exported log to its first fault, which it returns as a
+// [*Fault]; the report says what came before. Every line must be one entry.
+func Verify(r io.Reader, o VerifyOptions) (Report, error) {
+	c := chain{want: o.Head}
+	in := bufio.NewReaderSize(r, 64<<10)
+	for n := 1; ; n++ {
+		line, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return c.report, fmt.Errorf("reading line %d of the audit log: %w", n, err)
+		}
+		if f := c.next(line); f != nil {
+			f.Line = n
+			return c.report, f
+		}
+	}
+	if f := c.end(); f != nil {
+		return c.report, f
+	}
+	return c.report, nil
+}
+
+// readLine returns a line without its end.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return nil, fmt.Errorf("line of more than %d bytes", maxLine)
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(line) > 0, err == nil:
+			return bytes.TrimSuffix(line, []byte("\n")), nil
+		}
+		return nil, err
+	}
+}
+
+// Verify reads the whole log to its first fault, as the function Verify does,
+// and holds it against the keyed head besides.
+func (l *Log) Verify(ctx context.Context, o VerifyOptions) (report Report, err error) {
+	err = l.st.View(ctx, func(tx store.Tx) error {
+		c := chain{want: o.Head}
+		defer func() { report = c.report }()
+		for p, err := range tx.Scan(keyPrefix, "") {
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			f := c.next(p.Value)
+			if f == nil && p.Key != keyPrefix+store.Seq(c.report.Last.Seq) {
+				f = &Fault{Seq: c.report.Last.Seq, What: fmt.Sprintf("stored in the wrong place, %s", p.Key)}
+			}
+			if f != nil {
+				return f
+			}
+		}
+		head, err := l.head(tx)
+		if err != nil {
+			return err
+		}
+		if f := c.endAt(head); f != nil {
+			return f
+		}
+		if f := c.end(); f != nil {
+			return f
+		}
+		return nil
+	})
+	return report, err
+}
+
+// chain follows a log entry by entry.
+type chain struct {
+	report Report
+	want   Head // a head noted elsewhere, or zero
+}
+
+// next takes the next line and returns what is wrong with it, or nil.
+func (c *chain) next(line []byte) *Fault {
+	last := c.report.Last
+	e, what := parseLine(line)
+	if what != "" {
+		return &Fault{Seq: last.Seq + 1, What: what}
+	}
+	switch {
+	case e.seq > last.Seq+1:
+		return &Fault{Seq: last.Seq + 1, What: fmt.Sprintf("missing: entry %d stands in its place", e.seq)}
+	case e.seq <= last.Seq:
+		return &Fault{Seq: e.seq, What: fmt.Sprintf("stands after entry %d: it was moved or inserted", last.Seq)}
+	case e.prev != last.Hash:
+		return &Fault{Seq: e.seq, What: "does not continue the entry before it: one of the two was replaced"}
+	case e.seq == c.want.Seq && e.hash != c.want.Hash:
+		return &Fault{Seq: e.seq, What: "not the entry that the given head names: the log was rewritten"}
+	}
+	c.report.Entries++
+	c.report.Last = Head{e.seq, e.hash}
+	return nil
+}
+
+// end returns a fault where the log ends before the head noted elsewhere.
+func (c *chain) end() *Fault {
+	if last := c.report.Last.Seq; last < c.want.Seq {
+		return &Fault{Seq: last + 1, What: fmt.Sprintf("missing: the log ends here, the given head is at %d", c.want.Seq)}
+	}
+	return nil
+}
+
+// endAt returns a fault where the log does not end with the stored head.
+func (c *chain) endAt(head Head) *Fault {
+	switch last := c.report.Last; {
+	case last.Seq < head.Seq:
+		return &Fault{Seq: last.Seq + 1, What: fmt.Sprintf("missing: the log ends here, its head is at %d", head.Seq)}
+	case last.Seq > head.Seq:
+		return &Fault{Seq: head.Seq + 1, What: fmt.Sprintf("stands after the head, which is at %d", head.Seq)}
+	case last != head:
+		return &Fault{Seq: last.Seq, What: "not the entry that the head names"}
+	}
+	return nil
+}
+
+// links are what a line says of its place in the chain.
+type links struct {
+	seq        uint64
+	prev, hash string
+}
+
+// parseLine reads a line and checks its hash. It says what is wrong with it,
+// or nothing.
+func parseLine(line []byte) (l links, wrong string) {
+	var m struct {
+		Seq  *uint64 `json:"seq"`
+		Prev *string `json:"prev_hash"`
+		Hash *string `json:"hash"`
+	}
+	if !jsontext.Value(line).IsValid() {
+		return links{}, "not one JSON value with every key once"
+	}
+	if err := jsonv2.Unmarshal(line, &m); err != nil || m.Seq == nil || m.Prev == nil || m.Hash == nil {
+		return links{}, "not an entry: it needs seq, prev_hash and hash"
+	}
+	body, err := unhash(line)
+	if err != nil || hashOf(body) != *m.Hash {
+		return links{}, "changed: its hash is not that of its content"
+	}
+	return links{*m.Seq, *m.Prev, *m.Hash}, ""
+}
