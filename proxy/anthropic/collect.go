@@ -1,0 +1,243 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// Collect turns a whole streamed answer into the plain message that says the
+// same. A call's arguments are embedded byte for byte where they are a JSON
+// object; anything else is embedded as a string, which [Codec.Answer] and
+// [Codec.Expand] read as the same arguments.
+//
+// A stream that failed, or that has no message_delta, is an error.
+func (c *Codec) Collect(stream []byte) ([]byte, error) {
+	if err := c.check(stream); err != nil {
+		return nil, err
+	}
+	events := wire.EventScanner{Limit: c.EventLimit}
+	events.Push(stream)
+	events.End()
+	var k collector
+	for {
+		ev, ok, err := events.Next()
+		if err == nil && ok {
+			err = k.take(ev)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("collecting a streamed message: %w", err)
+		}
+		if !ok {
+			break
+		}
+	}
+	body, err := k.finish()
+	if err != nil {
+		return nil, fmt.Errorf("collecting a streamed message: %w", err)
+	}
+	return body, nil
+}
+
+// check reads a stream as it would be read on its way to a client.
+func (c *Codec) check(stream []byte) error {
+	s := c.Stream()
+	if _, err := s.Push(stream); err != nil {
+		return err
+	}
+	_, err := s.End()
+	return err
+}
+
+// A collector puts a message together from events that were checked before.
+type collector struct {
+	message fieldset
+	usage   fieldset
+	content []byte // the blocks, with commas between them
+	ended   bool
+	block   growing
+}
+
+func (k *collector) take(ev wire.Event) error {
+	e, err := decode(ev)
+	if err != nil {
+		return err
+	}
+	switch e.typ {
+	case messageStart:
+		return k.begin(e.message)
+	case blockStart:
+		k.block, err = newGrowing(e.block)
+		return err
+	case blockDelta:
+		return k.block.add(e.delta)
+	case blockStop:
+		b, err := k.block.finish()
+		if err != nil {
+			return err
+		}
+		if len(k.content) > 0 {
+			k.content = append(k.content, ',')
+		}
+		k.content = append(k.content, b...)
+	case messageDelta:
+		return k.end(e)
+	case failure:
+		return errors.New("the provider ended the answer with an error")
+	}
+	return nil
+}
+
+func (k *collector) begin(message []byte) (err error) {
+	if k.message, err = fieldsOf(message); err != nil {
+		return err
+	}
+	k.message.set("content", nil) // keeps its place
+	if usage := k.message.value("usage"); usage != nil && !isNull(usage) {
+		k.usage, err = fieldsOf(usage)
+	}
+	return err
+}
+
+// end takes a message_delta: what it says replaces what message_start said.
+func (k *collector) end(e event) error {
+	k.ended = true
+	for m, err := range wire.Members(e.delta) {
+		if err != nil {
+			return err
+		}
+		if string(m.Name) == "content" {
+			return errors.New("a message_delta has content")
+		}
+		k.message.set(string(m.Name), m.Value)
+	}
+	if e.context != nil {
+		k.message.set("context_management", e.context)
+	}
+	if e.usage == nil || isNull(e.usage) {
+		return nil
+	}
+	for m, err := range wire.Members(e.usage) {
+		if err != nil {
+			return err
+		}
+		if !isNull(m.Value) || k.usage.value(string(m.Name)) == nil {
+			k.usage.set(string(m.Name), m.Value)
+		}
+	}
+	return nil
+}
+
+func (k *collector) finish() ([]byte, error) {
+	if !k.ended {
+		return nil, errors.New("it is not whole")
+	}
+	k.message.set("content", bytes.Join([][]byte{{'['}, k.content, {']'}}, nil))
+	if k.usage != nil {
+		k.message.set("usage", k.usage.json())
+	}
+	body := k.message.json()
+	if err := wire.Strict(body); err != nil {
+		return nil, err
+	}
+	return body, nil
+}
+
+// A growing block is one whose deltas are being put together.
+type growing struct {
+	block
+	members   fieldset
+	joined    fieldset // the insides of strings, by member
+	citations []byte
+}
+
+func newGrowing(object []byte) (growing, error) {
+	b, err := readBlock(object)
+	if err != nil {
+		return growing{}, err
+	}
+	members, err := fieldsOf(object)
+	return growing{block: b, members: members}, err
+}
+
+func (g *growing) add(object []byte) error {
+	d, err := readDelta(object)
+	if err != nil {
+		return err
+	}
+	switch d.typ {
+	case textDelta:
+		return g.join("text", d.value)
+	case thinkingDelta:
+		return g.join("thinking", d.value)
+	case inputDelta:
+		return g.join("input", d.value)
+	case compactionDelta:
+		if isNull(d.value) {
+			return nil
+		}
+		return g.join("content", d.value)
+	case signatureDelta:
+		g.members.set("signature", d.value)
+		return nil
+	case citationsDelta:
+		if len(g.citations) > 0 {
+			g.citations = append(g.citations, ',')
+		}
+		g.citations = append(g.citations, d.value...)
+		return nil
+	}
+	return fmt.Errorf("a plain message cannot say what a delta of type %q does", d.typ)
+}
+
+func (g *growing) join(member string, value []byte) error {
+	fragment, err := inside(value)
+	if err != nil {
+		return fmt.Errorf("reading %s of a delta: %w", member, err)
+	}
+	g.joined.set(member, append(g.joined.value(member), fragment...))
+	return nil
+}
+
+func (g *growing) finish() ([]byte, error) {
+	for _, m := range g.joined {
+		if m.name == "input" {
+			continue
+		}
+		first := []byte{}
+		if own := g.members.value(m.name); own != nil && !isNull(own) {
+			var err error
+			if first, err = inside(own); err != nil {
+				return nil, fmt.Errorf("reading %s of a content block: %w", m.name, err)
+			}
+		}
+		g.members.set(m.name, bytes.Join([][]byte{{'"'}, first, m.value, {'"'}}, nil))
+	}
+	if g.citations != nil {
+		g.members.set("citations", bytes.Join([][]byte{{'['}, g.citations, {']'}}, nil))
+	}
+	if fragments := g.joined.value("input"); len(fragments) > 0 || g.input == nil && takesInput(g.typ) {
+		args, err := g.arguments(fragments)
+		if err != nil {
+			return nil, err
+		}
+		g.members.set("input", embedded(args))
+	}
+	return g.members.json(), nil
+}
+
+// takesInput reports whether blocks of a type have an input that comes in
+// deltas.
+func takesInput(typ string) bool {
+	return typ == "tool_use" || typ == "server_tool_use" || typ == "mcp_tool_use"
+}
+
+// embedded returns the JSON value that stands for a call's arguments.
+func embedded(args string) []byte {
+	if object, err := objectOf(args); err == nil && object != nil {
+		return object
+	}
+	return []byte(quote(args))
+}

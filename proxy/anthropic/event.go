@@ -1,0 +1,140 @@
+package anthropic
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// The types of event that are understood.
+const (
+	messageStart = "message_start"
+	blockStart   = "content_block_start"
+	blockDelta   = "content_block_delta"
+	blockStop    = "content_block_stop"
+	messageDelta = "message_delta"
+	messageStop  = "message_stop"
+	ping         = "ping"
+	failure      = "error"
+)
+
+// none is an index where there is none.
+const none = -1
+
+// An event is what a server-sent event says, as far as it is read here. Its
+// slices are JSON values in the event's data.
+type event struct {
+	typ     string // empty for what says nothing to a client
+	index   int    // none where there is none
+	block   []byte // content_block
+	delta   []byte
+	message []byte
+	usage   []byte
+	context []byte // context_management
+	failure []byte // error
+}
+
+// decode reads an event. It checks the whole of its JSON, and that its event
+// field does not contradict it.
+func decode(ev wire.Event) (event, error) {
+	e := event{index: none}
+	if quiet, err := isQuiet(ev); quiet || err != nil {
+		return e, err
+	}
+	if err := wire.StrictEvent(ev.Data); err != nil {
+		return e, fmt.Errorf("reading an event: %w", err)
+	}
+	for m, err := range wire.Members(ev.Data) {
+		if err != nil {
+			return e, fmt.Errorf("reading an event: %w", err)
+		}
+		switch string(m.Name) {
+		case "type":
+			e.typ, err = word(m.Value)
+		case "index":
+			e.index, err = ordinal(m.Value)
+		case "content_block":
+			e.block = m.Value
+		case "delta":
+			e.delta = m.Value
+		case "message":
+			e.message = m.Value
+		case "usage":
+			e.usage = m.Value
+		case "context_management":
+			e.context = m.Value
+		case "error":
+			e.failure = m.Value
+		default:
+			err = exact(m.Name, "type", "index", "content_block", "delta", "message", "usage", "context_management", "error", "content")
+		}
+		if err != nil {
+			return e, fmt.Errorf("reading %s of an event: %w", m.Name, err)
+		}
+	}
+	if e.typ == "" {
+		return e, fmt.Errorf("reading an event: it has no type")
+	}
+	if ev.Type != "" && ev.Type != e.typ {
+		return e, fmt.Errorf("reading an event: its event field says %q, its data %q", ev.Type, e.typ)
+	}
+	return e, nil
+}
+
+// isQuiet reports whether an event says nothing to any client: comments, blank
+// lines, empty data, and the [DONE] that some gateways add.
+func isQuiet(ev wire.Event) (bool, error) {
+	if ev.Data == nil {
+		if text := bytes.TrimSpace(ev.Raw); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+			return false, fmt.Errorf("reading an event: JSON stands where server-sent events should")
+		}
+		return true, nil
+	}
+	if ev.Type == "" {
+		text := bytes.TrimSpace(ev.Data)
+		return len(text) == 0 || string(text) == "[DONE]", nil
+	}
+	return false, nil
+}
+
+// word returns what a string says, without allocating where it is a common
+// one.
+func word(value []byte) (string, error) {
+	switch string(value) {
+	case `"content_block_delta"`:
+		return blockDelta, nil
+	case `"text_delta"`:
+		return textDelta, nil
+	case `"input_json_delta"`:
+		return inputDelta, nil
+	case `"thinking_delta"`:
+		return thinkingDelta, nil
+	}
+	return wire.Text(value)
+}
+
+// ordinal reads a block's index: digits and nothing else.
+func ordinal(value []byte) (int, error) {
+	n, err := strconv.ParseUint(string(value), 10, 31)
+	if err != nil || len(value) == 0 {
+		return none, fmt.Errorf("a whole number was expected, not %.20q", value)
+	}
+	return int(n), nil
+}
+
+// exact refuses a key that differs from one of the names in nothing but case.
+func exact(key []byte, names ...string) error {
+	for _, name := range names {
+		if string(key) != name && strings.EqualFold(string(key), name) {
+			return fmt.Errorf("key %q is %q in another case", key, name)
+		}
+	}
+	return nil
+}
+
+func knownTypes() []string {
+	return []string{messageStart, blockStart, blockDelta, blockStop, messageDelta, messageStop, ping, failure}
+}

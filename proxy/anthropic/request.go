@@ -1,0 +1,131 @@
+package anthropic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// Request reads a request for a message. The body must have passed
+// [wire.Strict].
+//
+// Tools of the provider's own types that the client runs (bash, text editor,
+// computer, memory, browser) are among Tools; tools of any other type that is
+// not custom, and hosted MCP servers, are among ServerTools. A hosted MCP
+// server has the type "mcp": the API calls it "url", which says nothing.
+func (c *Codec) Request(body []byte) (*holdgate.Model, error) {
+	if err := wire.Known(body, "model", "stream", "messages", "system", "tools", "tool_choice", "mcp_servers", "container"); err != nil {
+		return nil, fmt.Errorf("reading a request: %w", err)
+	}
+	m := &holdgate.Model{Provider: c.Name()}
+	for member, err := range wire.Members(body) {
+		if err != nil {
+			return nil, fmt.Errorf("reading a request: %w", err)
+		}
+		switch string(member.Name) {
+		case "model":
+			m.Name, err = wire.Text(member.Value)
+		case "stream":
+			m.Stream, err = boolean(member.Value)
+		case "tools":
+			err = addTools(m, member.Value)
+		case "mcp_servers":
+			err = addServers(m, member.Value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s of a request: %w", member.Name, err)
+		}
+	}
+	if m.Name == "" {
+		return nil, fmt.Errorf("reading a request: it names no model")
+	}
+	return m, nil
+}
+
+func addTools(m *holdgate.Model, tools []byte) error {
+	if isNull(tools) {
+		return nil
+	}
+	for tool, err := range wire.Elements(tools) {
+		if err != nil {
+			return err
+		}
+		texts, err := textMembers(tool.Value, "type", "name", "mcp_server_name")
+		if err != nil {
+			return err
+		}
+		typ, name := texts[0], texts[1]
+		switch {
+		case clientRuns(typ):
+			m.Tools = append(m.Tools, name)
+		case name == "":
+			m.ServerTools = append(m.ServerTools, holdgate.ServerTool{Type: typ, Name: texts[2]})
+		default:
+			m.ServerTools = append(m.ServerTools, holdgate.ServerTool{Type: typ, Name: name})
+		}
+	}
+	return nil
+}
+
+// clientRuns reports whether tools of a type are run by the client. Types that
+// are not known count as the provider's, which policy is more careful with.
+func clientRuns(typ string) bool {
+	return typ == "" || typ == "custom" ||
+		slices.ContainsFunc([]string{"bash_", "text_editor_", "computer_", "memory_", "browser_"}, func(prefix string) bool {
+			return strings.HasPrefix(typ, prefix)
+		})
+}
+
+func addServers(m *holdgate.Model, servers []byte) error {
+	if isNull(servers) {
+		return nil
+	}
+	for server, err := range wire.Elements(servers) {
+		if err != nil {
+			return err
+		}
+		texts, err := textMembers(server.Value, "name", "url")
+		if err != nil {
+			return err
+		}
+		m.ServerTools = append(m.ServerTools, holdgate.ServerTool{Type: "mcp", Name: texts[0], URL: texts[1]})
+	}
+	return nil
+}
+
+// textMembers returns the members of an object that have these names; those
+// that are missing or null are empty.
+func textMembers(object []byte, names ...string) ([]string, error) {
+	if err := wire.Known(object, names...); err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(names))
+	for m, err := range wire.Members(object) {
+		if err != nil {
+			return nil, err
+		}
+		i := slices.Index(names, string(m.Name))
+		if i < 0 || isNull(m.Value) {
+			continue
+		}
+		if texts[i], err = wire.Text(m.Value); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", m.Name, err)
+		}
+	}
+	return texts, nil
+}
+
+func boolean(value []byte) (bool, error) {
+	switch string(value) {
+	case "true":
+		return true, nil
+	case "false", "null":
+		return false, nil
+	}
+	return false, fmt.Errorf("true or false was expected, not %s", wire.KindOf(value))
+}
+
+func isNull(value []byte) bool { return string(value) == "null" }
