@@ -20,15 +20,12 @@ func (c *Codec) Answer(body []byte) (wire.Answer, error) {
 	return a, nil
 }
 
-// An answer is a message with the places of what may change in it.
+// An answer is a message with the places of its calls.
 type answer struct {
 	body  []byte
 	calls []wire.Part
-	spots []span // of the calls, in the body
-	stop  span   // of the stop reason where that is tool_use; else empty
+	at    []int // which block of the content each call is
 }
-
-type span struct{ start, end int }
 
 func readAnswer(body []byte) (*answer, error) {
 	a := &answer{body: body}
@@ -42,14 +39,9 @@ func readAnswer(body []byte) (*answer, error) {
 			typ, err = wire.Text(m.Value)
 		case "content":
 			found = true
-			err = a.readContent(m)
-		case "stop_reason":
-			var reason string
-			if reason, err = optionalText(m.Value); reason == "tool_use" {
-				a.stop = span{m.ValueStart, m.End}
-			}
+			err = a.readContent(m.Value)
 		default:
-			err = exact(m.Name, "type", "content", "stop_reason", "error")
+			err = wire.KnownName(m, "type", "content", "stop_reason", "error")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", m.Name, err)
@@ -64,11 +56,12 @@ func readAnswer(body []byte) (*answer, error) {
 	return a, nil
 }
 
-func (a *answer) readContent(content wire.Member) error {
-	if isNull(content.Value) {
+func (a *answer) readContent(content []byte) error {
+	if isNull(content) {
 		return nil
 	}
-	for e, err := range wire.Elements(content.Value) {
+	n := 0
+	for e, err := range wire.Elements(content) {
 		if err != nil {
 			return err
 		}
@@ -76,15 +69,15 @@ func (a *answer) readContent(content wire.Member) error {
 		if err != nil {
 			return err
 		}
-		if b.kind != kindCall && b.kind != kindObserved {
-			continue
+		if b.kind == kindCall || b.kind == kindObserved {
+			c, err := b.call(nil)
+			if err != nil {
+				return err
+			}
+			a.calls = append(a.calls, wire.Part{Bytes: e.Value, Call: c, Observed: b.kind == kindObserved})
+			a.at = append(a.at, n)
 		}
-		c, err := b.call(nil)
-		if err != nil {
-			return err
-		}
-		a.calls = append(a.calls, wire.Part{Bytes: e.Value, Call: c, Observed: b.kind == kindObserved})
-		a.spots = append(a.spots, span{content.ValueStart + e.Start, content.ValueStart + e.End})
+		n++
 	}
 	return nil
 }
@@ -96,7 +89,7 @@ func (a *answer) Calls() []wire.Part { return a.calls }
 // Render returns the message with a text block in the place of each refused
 // call. A verdict that is missing refuses.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
-	var edits []edit
+	refused := make(map[int]string) // by block
 	released := 0
 	for i, p := range a.calls {
 		var v holdgate.Verdict
@@ -108,16 +101,36 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		case v.Release:
 			released++
 		default:
-			edits = append(edits, edit{a.spots[i], `{"type":"text","text":` + quote(notice(v)) + `}`})
+			refused[a.at[i]] = notice(v)
 		}
 	}
-	if len(edits) == 0 {
+	if len(refused) == 0 {
 		return a.body
 	}
-	if released == 0 && a.stop != (span{}) {
-		edits = append(edits, edit{a.stop, `"end_turn"`})
+	return wire.RewriteMembers(a.body, func(m wire.Member) []byte {
+		switch string(m.Name) {
+		case "content":
+			return wire.RewriteElements(m.Value, func(n int, value []byte) []byte {
+				if text, ok := refused[n]; ok {
+					return []byte(`{"type":"text","text":` + quote(text) + `}`)
+				}
+				return value
+			})
+		case "stop_reason":
+			if released == 0 {
+				return withoutCall(m.Value)
+			}
+		}
+		return m.Value
+	})
+}
+
+// withoutCall returns the stop reason of a message in which no call is left.
+func withoutCall(reason []byte) []byte {
+	if text, err := wire.Text(reason); err == nil && text == "tool_use" {
+		return []byte(`"end_turn"`)
 	}
-	return apply(a.body, edits)
+	return reason
 }
 
 // notice returns the text that takes a refused call's place.

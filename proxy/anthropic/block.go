@@ -67,7 +67,7 @@ func readBlock(object []byte) (block, error) {
 		case "input":
 			b.input = m.Value
 		default:
-			err = exact(m.Name, "type", "id", "name", "server_name", "text", "input")
+			err = wire.KnownName(m, "type", "id", "name", "server_name", "text", "input")
 		}
 		if err != nil {
 			return b, fmt.Errorf("reading %s of a content block: %w", m.Name, err)
@@ -128,7 +128,7 @@ func (b *block) arguments(fragments []byte) (string, error) {
 	}
 	switch {
 	case whole == nil && b.typ != "tool_use" && b.kind == kindCall:
-		return string(b.raw), nil // of an unknown type: whatever it says
+		return string(b.raw), nil // of an unknown type: all that it says
 	case whole == nil:
 		return "{}", nil
 	case whole[0] == '"': // where the provider could not parse them either
@@ -211,7 +211,7 @@ func readDelta(object []byte) (delta, error) {
 			}
 		}
 		if !known {
-			if err := exact(m.Name, "type", "partial_json", "text", "thinking", "signature", "citation", "content"); err != nil {
+			if err := wire.KnownName(m, "type", "partial_json", "text", "thinking", "signature", "citation", "content"); err != nil {
 				return d, fmt.Errorf("reading a delta: %w", err)
 			}
 		}

@@ -38,7 +38,6 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"net/http"
 	"path"
 	"strings"
@@ -109,10 +108,4 @@ func errorBody(typ, message string) []byte {
 }
 
 // quote returns text as a JSON string. Bytes that are no UTF-8 are replaced.
-func quote(text string) string {
-	b, err := json.Marshal(text)
-	if err != nil {
-		return `""` // a string can always be marshalled
-	}
-	return string(b)
-}
+func quote(text string) string { return string(wire.AppendText(nil, text)) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -69,7 +68,7 @@ func decode(ev wire.Event) (event, error) {
 		case "error":
 			e.failure = m.Value
 		default:
-			err = exact(m.Name, "type", "index", "content_block", "delta", "message", "usage", "context_management", "error", "content")
+			err = wire.KnownName(m, "type", "index", "content_block", "delta", "message", "usage", "context_management", "error", "content")
 		}
 		if err != nil {
 			return e, fmt.Errorf("reading %s of an event: %w", m.Name, err)
@@ -123,16 +122,6 @@ func ordinal(value []byte) (int, error) {
 		return none, fmt.Errorf("a whole number was expected, not %.20q", value)
 	}
 	return int(n), nil
-}
-
-// exact refuses a key that differs from one of the names in nothing but case.
-func exact(key []byte, names ...string) error {
-	for _, name := range names {
-		if string(key) != name && strings.EqualFold(string(key), name) {
-			return fmt.Errorf("key %q is %q in another case", key, name)
-		}
-	}
-	return nil
 }
 
 func knownTypes() []string {

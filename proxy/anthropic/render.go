@@ -80,11 +80,9 @@ func (w *writer) ending(b []byte) []byte {
 		return b
 	}
 	return rewritten(b, func(data []byte) []byte {
-		old := wire.Find(wire.Find(data, "delta"), "stop_reason")
-		if reason, err := wire.Text(old); err != nil || reason != "tool_use" {
-			return data
-		}
-		return replaced(data, []byte(`"end_turn"`), "delta", "stop_reason")
+		return changed(data, "delta", func(delta []byte) []byte {
+			return changed(delta, "stop_reason", withoutCall)
+		})
 	})
 }
 
@@ -140,17 +138,18 @@ func shifted(b []byte, by int) []byte {
 		return b
 	}
 	return rewritten(b, func(data []byte) []byte {
-		index, err := ordinal(wire.Find(data, "index"))
-		if err != nil {
-			return data
-		}
-		return replaced(data, strconv.AppendInt(nil, int64(index+by), 10), "index")
+		return changed(data, "index", func(value []byte) []byte {
+			index, err := ordinal(value)
+			if err != nil {
+				return value // cannot be: it has been read
+			}
+			return strconv.AppendInt(nil, int64(index+by), 10)
+		})
 	})
 }
 
-// rewritten returns whole events with their data passed through edit, which
-// returns the same slice where it changes nothing. An event that changes is
-// written anew, the others stay as they are.
+// rewritten returns whole events with their data passed through edit. An event
+// that changes is written anew, the others stay as they are.
 func rewritten(b []byte, edit func(data []byte) []byte) []byte {
 	events := wire.EventScanner{Limit: len(b) + 1}
 	events.Push(b)
@@ -165,11 +164,20 @@ func rewritten(b []byte, edit func(data []byte) []byte) []byte {
 			out = append(out, ev.Raw...)
 			continue
 		}
-		data := edit(ev.Data)
-		if len(data) == len(ev.Data) && (len(data) == 0 || &data[0] == &ev.Data[0]) {
-			out = append(out, ev.Raw...)
+		if data := edit(ev.Data); !bytes.Equal(data, ev.Data) {
+			out = wire.AppendEvent(out, ev.Type, data)
 			continue
 		}
-		out = wire.AppendEvent(out, ev.Type, data)
+		out = append(out, ev.Raw...)
 	}
+}
+
+// changed returns a copy of an object in which edit has changed one member.
+func changed(object []byte, name string, edit func(value []byte) []byte) []byte {
+	return wire.RewriteMembers(object, func(m wire.Member) []byte {
+		if string(m.Name) == name {
+			return edit(m.Value)
+		}
+		return m.Value
+	})
 }

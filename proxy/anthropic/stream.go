@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -220,7 +221,7 @@ func checkMessage(message []byte) error {
 			return fmt.Errorf("reading the message of a message_start: %w", err)
 		}
 		if string(m.Name) != "content" {
-			if err := exact(m.Name, "content", "type", "role", "stop_reason"); err != nil {
+			if err := wire.KnownName(m, "content", "type", "role", "stop_reason"); err != nil {
 				return fmt.Errorf("reading the message of a message_start: %w", err)
 			}
 			continue
@@ -241,8 +242,10 @@ func checkMessage(message []byte) error {
 // checkUnknown lets an event of an unknown type through where it can hold no
 // call.
 func checkUnknown(e event) error {
-	if err := exact([]byte(e.typ), knownTypes()...); err != nil {
-		return fmt.Errorf("reading an event's type: %w", err)
+	for _, known := range knownTypes() {
+		if strings.EqualFold(e.typ, known) {
+			return fmt.Errorf("an event of type %q is %q in another case", e.typ, known)
+		}
 	}
 	if e.block != nil || e.delta != nil || e.message != nil {
 		return fmt.Errorf("an event of the unknown type %q has content", e.typ)

@@ -48,6 +48,15 @@ func mustParts(t *testing.T, s wire.Stream, pieces ...string) []wire.Part {
 	return got
 }
 
+func mustPush(t *testing.T, s wire.Stream, piece string) []wire.Part {
+	t.Helper()
+	got, err := s.Push([]byte(piece))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
 // summary tells parts in lines, those that flow joined: how they were cut up
 // depends on the network.
 func summary(ps []wire.Part) string {

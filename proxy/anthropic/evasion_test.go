@@ -1,0 +1,192 @@
+package anthropic_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/holdgate/holdgate/proxy/anthropic"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// ev returns an event with an event field of its own type.
+func ev(typ, data string) string {
+	return string(wire.AppendEvent(nil, typ, []byte(data)))
+}
+
+func begin() string {
+	return ev("message_start", `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"output_tokens":1}}}`)
+}
+
+func open(index, block string) string {
+	return ev("content_block_start", `{"type":"content_block_start","index":`+index+`,"content_block":`+block+`}`)
+}
+
+func add(index, delta string) string {
+	return ev("content_block_delta", `{"type":"content_block_delta","index":`+index+`,"delta":`+delta+`}`)
+}
+
+func shut(index string) string {
+	return ev("content_block_stop", `{"type":"content_block_stop","index":`+index+`}`)
+}
+
+func end(reason string) string {
+	return ev("message_delta", `{"type":"message_delta","delta":{"stop_reason":"`+reason+`","stop_sequence":null},"usage":{"output_tokens":9}}`) +
+		ev("message_stop", `{"type":"message_stop"}`)
+}
+
+const bash = `{"type":"tool_use","id":"t","name":"Bash","input":{}}`
+
+func fragment(json string) string { return `{"type":"input_json_delta","partial_json":` + json + `}` }
+
+// said is a text block with text in it.
+func said(index string) string {
+	return open(index, `{"type":"text","text":""}`) + add(index, `{"type":"text_delta","text":"hi"}`) + shut(index)
+}
+
+// TestEveryCallIsSeen has streams that hide a call from a lax reader.
+func TestEveryCallIsSeen(t *testing.T) {
+	run := begin() + open("0", bash) + add("0", fragment(`"{\"a\":1}"`)) + shut("0")
+	const want = `call t Bash object {"a":1}`
+	tests := []struct{ name, stream, want string }{
+		{"plain", run, want},
+		{"stop reason end_turn", run + end("end_turn"), want},
+		{"CR line ends", strings.ReplaceAll(run, "\n", "\r"), want},
+		{"CRLF line ends", strings.ReplaceAll(run, "\n", "\r\n"), want},
+		{"data over two lines", strings.ReplaceAll(run, `,"index"`, "\ndata: ,\"index\""), want},
+		{"no blank after data", strings.ReplaceAll(run, "data: ", "data:"), want},
+		{"no event fields", strings.ReplaceAll(run, "event: ", "x: "), want},
+		{"no blank line at the end", strings.TrimSuffix(run, "\n"), want},
+		{"no line end at the end", strings.TrimSuffix(run, "\n\n"), want},
+		{"escaped keys", strings.ReplaceAll(run, `"type"`, `"\u0074ype"`), want},
+		{"escaped type", strings.ReplaceAll(run, `"tool_use"`, `"tool\u005fuse"`), want},
+		{"escaped name", strings.ReplaceAll(run, `"Bash"`, `"\u0042ash"`), want},
+		{"blanks in the data", strings.ReplaceAll(run, `,"`, " ,\t\""), want},
+		{"type last", begin() + open("0", `{"input":{},"name":"Bash","id":"t","type":"tool_use"}`) + add("0", fragment(`"{\"a\":1}"`)) + shut("0"), want},
+		{"unknown type that contains tool_use", strings.ReplaceAll(run, `"tool_use"`, `"new_tool_use_2"`), want},
+		{"unknown type in capitals", strings.ReplaceAll(run, `"tool_use"`, `"TOOL_USE"`), want},
+		{"unknown type that ends in _call", strings.ReplaceAll(run, `"tool_use"`, `"shell_call"`), want},
+		{"unknown type with an input", strings.ReplaceAll(run, `"tool_use"`, `"action"`), want},
+		{"unknown type without name and input", begin() + open("0", `{"type":"shell_call","id":"t","argv":["rm"]}`) + shut("0"), `call t shell_call object {"type":"shell_call","id":"t","argv":["rm"]}`},
+		{"input as a string", begin() + open("0", `{"type":"tool_use","id":"t","name":"Bash","input":"{\"a\":1}"}`) + shut("0"), want},
+		{"input null", begin() + open("0", `{"type":"tool_use","id":"t","name":"Bash","input":null}`) + shut("0"), `call t Bash raw "null"`},
+		{"no input", begin() + open("0", `{"type":"tool_use","id":"t","name":"Bash"}`) + shut("0"), `call t Bash object {}`},
+		{"arguments with NaN", begin() + open("0", bash) + add("0", fragment(`"{\"a\":NaN}"`)) + shut("0"), `call t Bash raw "{\"a\":NaN}"`},
+		{"arguments that are two objects", begin() + open("0", bash) + add("0", fragment(`"{}{}"`)) + shut("0"), `call t Bash raw "{}{}"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ps := mustParts(t, new(anthropic.Codec).Stream(), tt.stream)
+			var calls []string
+			for _, line := range strings.Split(summary(ps), "\n") {
+				if strings.HasPrefix(line, "call ") {
+					head, rest, _ := strings.Cut(line, ", ")
+					_, args, _ := strings.Cut(rest, " bytes")
+					calls = append(calls, head+args)
+				}
+			}
+			if diff := cmp.Diff([]string{tt.want}, calls); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			checkCuts(t, tt.stream)
+		})
+	}
+}
+
+// TestStreamRefuses has streams that two clients could read differently. No
+// byte of the call in them may be returned.
+func TestStreamRefuses(t *testing.T) {
+	call := open("0", bash) + add("0", fragment(`"{}"`)) + shut("0")
+	tests := []struct{ name, stream string }{
+		{"a duplicate key", begin() + open("0", `{"type":"text","type":"tool_use","name":"Bash","input":{}}`)},
+		{"a duplicate key, once escaped", begin() + open("0", `{"type":"text","\u0074ype":"tool_use","name":"Bash","input":{}}`)},
+		{"a duplicate name", begin() + open("0", `{"type":"tool_use","name":"Read","name":"Bash","input":{}}`)},
+		{"a key in another case", begin() + open("0", `{"Type":"tool_use","type":"text","text":""}`)},
+		{"only a key in another case", begin() + open("0", `{"type":"tool_use","Name":"Bash","input":{}}`)},
+		{"an envelope key in another case", begin() + ev("content_block_start", `{"type":"content_block_start","index":0,"Content_Block":`+bash+`}`)},
+		{"a delta's key in another case", begin() + open("0", bash) + add("0", `{"type":"input_json_delta","Partial_JSON":"{}"}`)},
+		{"an event type in another case", begin() + ev("Content_Block_Start", `{"type":"Content_Block_Start","index":0}`)},
+		{"an event field that contradicts", begin() + ev("ping", `{"type":"content_block_start","index":0,"content_block":`+bash+`}`)},
+		{"a type that contradicts", begin() + ev("content_block_start", `{"type":"ping","index":0,"content_block":`+bash+`}`)},
+		{"no type", begin() + "data: {\"index\":0}\n\n"},
+		{"an unknown type with a block", begin() + ev("new_start", `{"type":"new_start","index":0,"content_block":`+bash+`}`)},
+		{"event fields on some events only", begin() + strings.ReplaceAll(call, "event: ", "x: ")},
+		{"data in another case", begin() + "event: ping\nDATA: {}\n\n"},
+		{"two values in the data", begin() + ev("ping", `{"type":"ping"}{"type":"ping"}`)},
+		{"data that is no JSON", begin() + ev("content_block_start", `{"type":`)},
+		{"bad UTF-8", begin() + ev("ping", "{\"type\":\"ping\",\"x\":\"\xff\"}")},
+		{"a block before the message", call},
+		{"a second message", begin() + call + begin()},
+		{"content in the message_start", ev("message_start", `{"type":"message_start","message":{"content":[`+bash+`]}}`)},
+		{"content of the message_start in another case", ev("message_start", `{"type":"message_start","message":{"Content":[`+bash+`]}}`)},
+		{"a message_start without message", ev("message_start", `{"type":"message_start"}`)},
+		{"a block inside a block", begin() + open("0", `{"type":"text","text":""}`) + open("1", bash)},
+		{"a delta for another block", begin() + said("0") + open("1", bash) + add("0", fragment(`"{}"`))},
+		{"a delta after the block", begin() + call + add("0", fragment(`"x"`))},
+		{"a stop for another block", begin() + open("0", bash) + shut("1")},
+		{"a gap in the indices", begin() + open("1", bash)},
+		{"an index twice", begin() + said("0") + open("0", bash)},
+		{"an index with an exponent", begin() + open("0e0", bash)},
+		{"an index that is a string", begin() + open(`"0"`, bash)},
+		{"a delta without index", begin() + open("0", bash) + ev("content_block_delta", `{"type":"content_block_delta","delta":`+fragment(`"{}"`)+`}`)},
+		{"a call after the message_delta", begin() + end("end_turn") + call},
+		{"a message_delta inside a call", begin() + open("0", bash) + end("tool_use")},
+		{"a call after the message_stop", begin() + ev("message_stop", `{"type":"message_stop"}`) + call},
+		{"a call after an error", begin() + ev("error", `{"type":"error","error":{"type":"api_error","message":"x"}}`) + call},
+		{"an error inside a call", begin() + open("0", bash) + ev("error", `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`)},
+		{"an unknown event inside a call", begin() + open("0", bash) + ev("new", `{"type":"new"}`)},
+		{"the end inside a call", begin() + open("0", bash) + add("0", fragment(`"{}"`))},
+		{"a text delta inside a call", begin() + open("0", bash) + add("0", `{"type":"text_delta","text":"x"}`)},
+		{"a fragment inside a text", begin() + open("0", `{"type":"text","text":""}`) + add("0", fragment(`"{}"`))},
+		{"a fragment that is no string", begin() + open("0", bash) + add("0", fragment(`{}`))},
+		{"input whole and in fragments", begin() + open("0", `{"type":"tool_use","name":"Bash","input":{"a":1}}`) + add("0", fragment(`"{\"a\":2}"`)) + shut("0")},
+		{"a tool_use without name", begin() + open("0", `{"type":"tool_use","id":"t","input":{}}`)},
+		{"a name that is no string", begin() + open("0", `{"type":"tool_use","name":["Bash"],"input":{}}`)},
+		{"a block without type", begin() + open("0", `{"name":"Bash","input":{}}`)},
+		{"a block that is no object", begin() + open("0", `[`+bash+`]`)},
+		{"duplicate keys in the arguments", begin() + open("0", bash) + add("0", fragment(`"{\"a\":1,\"a\":2}"`)) + shut("0")},
+		{"duplicate keys in the arguments over two fragments", begin() + open("0", bash) + add("0", fragment(`"{\"a\":1,\"\\u00"`)) + add("0", fragment(`"61\":2}"`)) + shut("0")},
+		{"keys of the arguments that differ in case", begin() + open("0", bash) + add("0", fragment(`"{\"a\":1,\"A\":2}"`)) + shut("0")},
+		{"half a surrogate pair in the arguments", begin() + open("0", bash) + add("0", fragment(`"{\"a\":\"\ud83d\"}"`)) + shut("0")},
+		{"an escaped half in the arguments", begin() + open("0", bash) + add("0", fragment(`"{\"a\":\"\\ud83d\"}"`)) + shut("0")},
+		{"a JSON document", `{"type":"message","content":[` + bash + `]}`},
+		{"a call over the limit", begin() + open("0", bash) + strings.Repeat(add("0", fragment(`"xxxxxxxxxxxxxxxxxxxxxxxxx"`)), 100)},
+		{"pings over the limit inside a call", begin() + open("0", bash) + strings.Repeat(ev("ping", `{"type":"ping"}`), 200)},
+		{"an event over the limit", begin() + open("0", `{"type":"text","text":"`+strings.Repeat("x", 9000)+`"}`)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, pieces := range [][]string{{tt.stream}, strings.Split(tt.stream, "")} {
+				s := (&anthropic.Codec{CallLimit: 4000, EventLimit: 8000}).Stream()
+				ps, err := parts(s, pieces...)
+				if err == nil {
+					t.Fatalf("no error; parts:\n%s", summary(ps))
+				}
+				if got := joined(ps); !strings.HasPrefix(tt.stream, got) {
+					t.Errorf("the parts before the error are no prefix of the stream:\n%s", got)
+				}
+				if _, again := s.Push([]byte(call)); again == nil {
+					t.Errorf("then bytes are taken again")
+				}
+			}
+		})
+	}
+}
+
+// TestNothingOfACallIsReturnedBeforeItsEnd feeds a call byte by byte.
+func TestNothingOfACallIsReturnedBeforeItsEnd(t *testing.T) {
+	s := new(anthropic.Codec).Stream()
+	if _, err := s.Push([]byte(begin() + said("0"))); err != nil {
+		t.Fatal(err)
+	}
+	call := open("1", bash) + ": x\n\n" + add("1", fragment(`"{}"`)) + ev("ping", `{"type":"ping"}`) + shut("1")
+	for i := range len(call) {
+		ps, err := s.Push([]byte{call[i]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := i == len(call)-1; (len(ps) > 0) != last {
+			t.Fatalf("byte %d of %d: %d parts", i, len(call), len(ps))
+		}
+	}
+}
