@@ -40,7 +40,8 @@ type Event struct {
 // linear in the stream, however it is cut.
 type EventScanner struct {
 	// Limit is the greatest length of one event's Raw in bytes; zero stands
-	// for [DefaultEventLimit].
+	// for [DefaultEventLimit]. A longer event is an error that wraps
+	// [ErrTooLarge].
 	Limit int
 
 	// Events point into buf. So it is only ever appended to; where it is full,
@@ -153,7 +154,7 @@ func (s *EventScanner) check(size int) error {
 		limit = DefaultEventLimit
 	}
 	if size > limit {
-		return fmt.Errorf("a server-sent event is longer than %d bytes", limit)
+		return fmt.Errorf("a server-sent event is longer than %d bytes: %w", limit, ErrTooLarge)
 	}
 	return nil
 }
