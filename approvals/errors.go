@@ -14,7 +14,11 @@ var (
 	ErrSteerNotAllowed = errors.New("this request cannot be steered: approve or deny it")
 	ErrAnswer          = errors.New("this request cannot be answered that way")
 	ErrNotEntitled     = errors.New("you may not decide this request")
+	ErrVoted           = fmt.Errorf("%w: you have voted already, and it takes more people", ErrAnswer)
 )
+
+// ErrOver says that an exchange has ended and nothing more can be asked in it.
+var ErrOver = errors.New("the exchange is over")
 
 // Errors of a use.
 var (
@@ -27,6 +31,7 @@ type EndedError struct {
 	Request Request
 }
 
+// Error says who ended the request, and when.
 func (e *EndedError) Error() string {
 	o := e.Request.Outcome
 	if o == nil {

@@ -56,7 +56,8 @@ type CallView struct {
 	Position int             `json:"position"`
 	Tool     *ToolView       `json:"tool,omitempty"`
 	Model    string          `json:"model,omitempty"`
-	HTTP     string          `json:"http,omitempty"`
+	MCP      string          `json:"mcp,omitempty"`  // "server method"
+	HTTP     string          `json:"http,omitempty"` // "GET host/path"
 	Digest   holdgate.Digest `json:"digest"`
 }
 

@@ -1,0 +1,59 @@
+// Package approvals holds calls until people have decided: the durable queue
+// of approval requests, and what becomes of each afterwards.
+//
+// # Words
+//
+// An exchange is one request of an agent and its answer. Each call in it that
+// policy holds has an approval request of its own. People vote on a request;
+// the outcome ends it. A connection of the agent takes part in an exchange
+// from [Queue.Enter] to [Exchange.Leave]; where the connection dies the
+// exchange stays, and the same request from the same caller joins it again.
+//
+// # States of an exchange
+//
+//	holding     a request of it is pending
+//	ready       all have ended, nothing has been sent yet
+//	delivering  approvals were used: bytes may be on their way
+//	spent       delivered whole, or never asked for again in time
+//	unknown     used, and nobody can say what arrived
+//
+// Holding and ready can be joined. Asking for one more call leads back to
+// holding. A connection that ends while delivering, and a process that dies
+// then, make the exchange unknown: its approvals stay used, and the same
+// request is a new exchange. Spent and unknown are final; the sealed answer is
+// erased on the way there.
+//
+// # What is promised
+//
+// Every transition is one transaction: the new state, its audit entry and the
+// event that channels are told of. What a method acknowledged is on disk. A
+// transition, once begun, is not cut short by the caller's context, so its
+// return says what happened.
+//
+// An outcome is bound to the digest that the voter was shown, and [Exchange.Use]
+// compares it with that of the call about to be sent. The record of a use is a
+// key of its own, written before the first byte goes on and never deleted, so
+// that no interleaving, crash or rejoining uses an approval twice at one door.
+//
+// Silence never approves what policy calls required or risky, what an
+// unconfined agent asks, or a choice; and the time in which the sidecar was
+// down, suspended, or its clock was set does not count as silence.
+//
+// # What is stored
+//
+//	exchange/ID          agent, session, door, key, state, its requests
+//	exchange-body/ID/N   the upstream answer, sealed, in chunks
+//	request/ID           the call as shown, how it is to be decided, votes, outcome
+//	used/REQUEST/DOOR    an approval was used
+//	open/ID              exchanges that are not final
+//	due/TIME/ID          what the timer does next
+//	outbox/SEQ           events, numbered like their audit entries
+//	consumer/NAME        how far a channel has come
+//
+// What policy redacts is in none of them, the sealed answer apart.
+//
+// # Memory
+//
+// A held call costs an entry in the index of open exchanges and one channel per
+// connection that waits. One goroutine serves all timers.
+package approvals

@@ -1,0 +1,203 @@
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+)
+
+// EventType says what happened to a request.
+type EventType string
+
+// The events.
+const (
+	EventRequested EventType = "approval.requested"
+	EventVoted     EventType = "approval.voted"
+	EventDecided   EventType = "approval.decided"
+)
+
+// An Event is an entry of the outbox. Its number is that of the audit entry
+// that records the same; numbers grow, with gaps.
+type Event struct {
+	Seq     uint64    `json:"seq"`
+	Time    time.Time `json:"time"`
+	Type    EventType `json:"type"`
+	Request Request   `json:"request"` // as it stood then
+}
+
+// storedEvent is an event without what its request says anyway.
+type storedEvent struct {
+	V       int               `json:"v"`
+	Time    time.Time         `json:"time"`
+	Type    EventType         `json:"type"`
+	Request string            `json:"request"`
+	Status  holdgate.Status   `json:"status"`
+	Votes   int               `json:"votes,omitempty"`
+	Outcome *holdgate.Outcome `json:"outcome,omitempty"`
+}
+
+// eventBatch is how many events are read at a time.
+const eventBatch = 64
+
+// tell puts an event about the request into the outbox.
+func (t *transition) tell(typ EventType, r *storedRequest, seq uint64) error {
+	return write(t.tx, prefixOutbox+store.Seq(seq), storedEvent{
+		V: recordVersion, Time: t.now, Type: typ, Request: r.ID, Status: r.Status, Votes: len(r.Votes), Outcome: r.Outcome,
+	})
+}
+
+// event reads an entry of the outbox.
+func event(tx store.Tx, p store.Pair) (Event, error) {
+	seq, err := store.ParseSeq(strings.TrimPrefix(p.Key, prefixOutbox))
+	if err != nil {
+		return Event{}, fmt.Errorf("reading %s: %w", p.Key, err)
+	}
+	var s storedEvent
+	if err := decode(p.Key, p.Value, &s); err != nil {
+		return Event{}, err
+	}
+	var r storedRequest
+	if err := read(tx, prefixRequest+s.Request, &r); err != nil {
+		return Event{}, err
+	}
+	r.Status, r.Outcome = s.Status, s.Outcome
+	r.Votes = r.Votes[:min(s.Votes, len(r.Votes))]
+	return Event{Seq: seq, Time: s.Time, Type: s.Type, Request: r.view()}, nil
+}
+
+// Events calls fn for each event after the given sequence number, in order,
+// those to come included, until ctx ends or fn returns an error, which it
+// returns. Events older than a day may be gone.
+func (q *Queue) Events(ctx context.Context, after uint64, fn func(Event) error) error {
+	ctx, stop := q.untilClosed(ctx)
+	defer stop()
+	w := q.c.Store.Watch(ctx, prefixOutbox)
+	for {
+		for {
+			events, err := q.eventsAfter(ctx, after)
+			if err != nil {
+				return fmt.Errorf("reading events: %w", err)
+			}
+			for _, e := range events {
+				if err := fn(e); err != nil {
+					return err
+				}
+				after = e.Seq
+			}
+			if len(events) < eventBatch {
+				break
+			}
+		}
+		if _, err := w.Next(ctx); err != nil {
+			return fmt.Errorf("waiting for events: %w", errors.Join(context.Cause(ctx), err))
+		}
+	}
+}
+
+// untilClosed returns a context that ends with ctx or the queue.
+func (q *Queue) untilClosed(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(q.life, func() { cancel(store.ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+func (q *Queue) eventsAfter(ctx context.Context, after uint64) ([]Event, error) {
+	var events []Event
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		for p, err := range tx.Scan(prefixOutbox, prefixOutbox+store.Seq(after+1)) {
+			if err != nil {
+				return err
+			}
+			e, err := event(tx, p)
+			if err != nil {
+				return err
+			}
+			if events = append(events, e); len(events) == eventBatch {
+				return nil
+			}
+		}
+		return nil
+	})
+	return events, err
+}
+
+// storedConsumer is how far a consumer has come.
+type storedConsumer struct {
+	V     int       `json:"v"`
+	Taken uint64    `json:"taken"`
+	At    time.Time `json:"at"`
+}
+
+// Feed is Events with a durable place of its own for each consumer: an event
+// counts as taken once fn returned nil, and comes again after a restart until
+// then. A consumer's first call begins with the events of pending requests; so
+// does that of a consumer which took nothing for so long that events it had
+// not seen are gone. A consumer must not be fed twice at the same time.
+func (q *Queue) Feed(ctx context.Context, consumer string, fn func(Event) error) error {
+	c, first, err := q.consumer(ctx, consumer)
+	if err != nil {
+		return fmt.Errorf("feeding %s: %w", consumer, err)
+	}
+	if first != nil {
+		for _, e := range first {
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+	}
+	if err := q.taken(ctx, consumer, c.Taken); err != nil {
+		return fmt.Errorf("feeding %s: %w", consumer, err)
+	}
+	return q.Events(ctx, c.Taken, func(e Event) error {
+		if err := fn(e); err != nil {
+			return err
+		}
+		return q.taken(ctx, consumer, e.Seq)
+	})
+}
+
+// consumer returns a consumer's place; for a new one that is the newest event,
+// with the requests that are pending there.
+func (q *Queue) consumer(ctx context.Context, name string) (c storedConsumer, pending []Event, err error) {
+	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+		err := read(tx, prefixConsumer+name, &c)
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if c.Taken, err = newest(tx); err != nil {
+			return err
+		}
+		return eachPending(tx, func(r *storedRequest) {
+			pending = append(pending, Event{Seq: r.Asked, Time: r.Created, Type: EventRequested, Request: r.view()})
+		})
+	})
+	slices.SortFunc(pending, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	return c, pending, err
+}
+
+// newest is the number of the newest event.
+func newest(tx store.Tx) (seq uint64, err error) {
+	for p, err := range tx.Scan(prefixOutbox, "") {
+		if err != nil {
+			return 0, err
+		}
+		if seq, err = store.ParseSeq(strings.TrimPrefix(p.Key, prefixOutbox)); err != nil {
+			return 0, err
+		}
+	}
+	return seq, nil
+}
+
+// taken stores a consumer's place.
+func (q *Queue) taken(ctx context.Context, name string, seq uint64) error {
+	return q.c.Store.UpdateSoon(ctx, func(tx store.Tx) error {
+		return write(tx, prefixConsumer+name, storedConsumer{V: recordVersion, Taken: seq, At: now()})
+	})
+}

@@ -1,0 +1,173 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+)
+
+// Caller is who makes an exchange, and through which door.
+type Caller struct {
+	Agent   holdgate.Agent
+	Session holdgate.Session
+	Door    string
+}
+
+func (c Caller) key() callerKey { return callerKey{c.Agent.ID, c.Session.ID, c.Door} }
+
+// errLeft says that a connection acts after it left, which is a mistake of the
+// program's.
+var errLeft = errors.New("the connection has left the exchange")
+
+// An Exchange is one request of an agent and its answer, as one live
+// connection takes part in it. Its methods are safe for concurrent use.
+type Exchange struct {
+	q       *Queue
+	who     Caller
+	makeKey func() (holdgate.Digest, error)
+	after   *Exchange     // joined while this one still read the answer
+	left    chan struct{} // closed by Leave
+
+	mu       sync.Mutex // one transition at a time; Wait does not take it
+	id       string
+	key      holdgate.Digest
+	slot     *slot // nil until the exchange is stored
+	inUse    bool  // approvals were used, and Done has not said what arrived
+	detached bool
+	gone     bool
+}
+
+// Enter takes part in an exchange for one live connection. key names the
+// agent's request: the digest of its canonical form; it is computed only where
+// it is needed. An exchange of the same caller and key that waits and that no
+// live connection takes part in is joined; otherwise a new one begins, which
+// is not stored before its first Ask. Leave must be called.
+func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Digest, error)) (*Exchange, error) {
+	x := &Exchange{q: q, who: who, makeKey: key, left: make(chan struct{})}
+	if !q.index.busy(who.key()) {
+		return x, nil
+	}
+	if err := x.named(); err != nil {
+		return nil, err
+	}
+	for _, s := range q.index.candidates(who.key(), x.key) {
+		reader, ok := q.index.claim(s, x)
+		if !ok {
+			continue
+		}
+		ok, err := q.joinable(ctx, s.id)
+		if err != nil || !ok {
+			q.index.release(s, x, false)
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		x.id, x.slot, x.after = s.id, s, reader
+		return x, nil
+	}
+	return x, nil
+}
+
+// joinable reports whether an exchange still waits.
+func (q *Queue) joinable(ctx context.Context, id string) (bool, error) {
+	var x storedExchange
+	err := q.c.Store.View(ctx, func(tx store.Tx) error { return read(tx, prefixExchange+id, &x) })
+	if err != nil {
+		return false, err
+	}
+	return x.State == stateHolding || x.State == stateReady && time.Now().Before(x.Due), nil
+}
+
+// named computes the exchange's key, once.
+func (x *Exchange) named() (err error) {
+	if x.key != "" {
+		return nil
+	}
+	if x.key, err = x.makeKey(); err != nil {
+		return fmt.Errorf("naming the request: %w", err)
+	}
+	if x.key == "" {
+		return errors.New("naming the request: the key is empty")
+	}
+	return nil
+}
+
+// ID names the exchange. Until its first Ask nothing is stored under it.
+func (x *Exchange) ID() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.name()
+}
+
+func (x *Exchange) name() string {
+	if x.id == "" {
+		x.id = newID()
+	}
+	return x.id
+}
+
+// Wait returns the request once it has ended, or ctx's error. Cancelling ctx
+// leaves the request pending.
+func (x *Exchange) Wait(ctx context.Context, id string) (Request, error) {
+	ended, forget := x.q.index.wait(id)
+	defer forget()
+	r, err := x.q.request(ctx, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if r.Exchange != x.ID() {
+		return Request{}, ErrNotFound
+	}
+	if r.Status.Final() {
+		return r.view(), nil
+	}
+	r = nil // a person may take hours: keep nothing of it meanwhile
+	select {
+	case <-ended:
+		return x.q.Request(ctx, id)
+	case <-ctx.Done():
+		return Request{}, ctx.Err()
+	case <-x.q.life.Done():
+		return Request{}, store.ErrClosed
+	}
+}
+
+// Detach says that the client has gone while its upstream answer is still
+// being read. The same request may join the exchange from now on, and gets the
+// answer once this connection has kept it and left. Use is refused after it.
+func (x *Exchange) Detach() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.gone || x.detached {
+		return
+	}
+	x.detached = true
+	if x.slot != nil {
+		x.q.index.detach(x.slot, x)
+	}
+}
+
+// Leave ends the connection's part in the exchange. What is pending stays.
+// What was used without a word from Done becomes unknown.
+func (x *Exchange) Leave() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.gone {
+		return
+	}
+	x.gone = true
+	close(x.left)
+	if x.slot == nil {
+		return
+	}
+	x.q.index.release(x.slot, x, x.inUse)
+	if x.inUse {
+		x.q.timer.poke()
+	}
+}

@@ -1,0 +1,225 @@
+package approvals
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+// callerKey is what two connections must share for one to take up the other's
+// exchange.
+type callerKey struct{ agent, session, door string }
+
+// An index is what the queue keeps in memory: which exchanges are open and who
+// takes part in them, and who waits for which request. The store says what
+// state they are in; the index only ever knows too much (an exchange that has
+// just become final), never too little.
+type index struct {
+	mu      sync.Mutex
+	open    map[callerKey][]*slot
+	slots   map[string]*slot // by exchange
+	waiters map[string][]chan struct{}
+	silence map[string]time.Time // by request: since when silence counts, on the monotonic clock
+	orphans []string             // exchanges whose sender left without saying what arrived
+}
+
+// A slot is one open exchange.
+type slot struct {
+	id     string
+	caller callerKey
+	key    holdgate.Digest
+	live   *Exchange // the connection that takes part
+	reader *Exchange // one whose client has gone and which still reads the answer
+	shut   bool      // not to be joined: it is about to become final
+}
+
+func newIndex() *index {
+	return &index{
+		open:    make(map[callerKey][]*slot),
+		slots:   make(map[string]*slot),
+		waiters: make(map[string][]chan struct{}),
+		silence: make(map[string]time.Time),
+	}
+}
+
+// add takes up an exchange that has just been stored, or was found there.
+func (ix *index) add(id string, c callerKey, key holdgate.Digest) *slot {
+	s := &slot{id: id, caller: c, key: key}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.open[c] = append(ix.open[c], s)
+	ix.slots[id] = s
+	return s
+}
+
+// busy reports whether the caller has open exchanges.
+func (ix *index) busy(c callerKey) bool {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return len(ix.open[c]) > 0
+}
+
+// candidates are the caller's open exchanges with the key.
+func (ix *index) candidates(c callerKey, key holdgate.Digest) []*slot {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	var found []*slot
+	for _, s := range ix.open[c] {
+		if s.key == key {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// claim makes x the slot's live connection where there is none. It returns the
+// connection that still reads the answer, if any.
+func (ix *index) claim(s *slot, x *Exchange) (reader *Exchange, ok bool) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if s.live != nil || s.shut {
+		return nil, false
+	}
+	s.live = x
+	return s.reader, true
+}
+
+// release ends x's part in the slot. An orphan is not to be joined until the
+// timer's goroutine has settled it.
+func (ix *index) release(s *slot, x *Exchange, orphan bool) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if s.live == x {
+		s.live = nil
+	}
+	if s.reader == x {
+		s.reader = nil
+	}
+	if orphan {
+		s.shut = true
+		ix.orphans = append(ix.orphans, s.id)
+	}
+}
+
+// detach leaves x to read the answer, and the slot to be joined.
+func (ix *index) detach(s *slot, x *Exchange) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if s.live == x {
+		s.live, s.reader = nil, x
+	}
+}
+
+// isLive reports whether x is the connection that may use the approvals.
+func (ix *index) isLive(s *slot, x *Exchange) bool {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return s.live == x
+}
+
+// shut keeps an exchange from being joined, where nobody takes part in it.
+func (ix *index) shut(id string) bool {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	s := ix.slots[id]
+	if s == nil {
+		return true
+	}
+	if s.live != nil || s.reader != nil {
+		return false
+	}
+	s.shut = true
+	return true
+}
+
+// reopen is the opposite of shut.
+func (ix *index) reopen(id string) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if s := ix.slots[id]; s != nil {
+		s.shut = false
+	}
+}
+
+// takeOrphans hands over the exchanges to be settled.
+func (ix *index) takeOrphans() []string {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ids := ix.orphans
+	ix.orphans = nil
+	return ids
+}
+
+// putOrphan gives back one that could not be settled.
+func (ix *index) putOrphan(id string) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.orphans = append(ix.orphans, id)
+}
+
+// learn takes in a transition that is durable: it forgets exchanges that are
+// over and wakes those who wait for a request that ended.
+func (ix *index) learn(t *transition) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	for _, id := range t.closed {
+		ix.forget(id)
+	}
+	for _, id := range t.ended {
+		delete(ix.silence, id)
+		for _, w := range ix.waiters[id] {
+			close(w)
+		}
+		delete(ix.waiters, id)
+	}
+}
+
+func (ix *index) forget(id string) {
+	s := ix.slots[id]
+	if s == nil {
+		return
+	}
+	delete(ix.slots, id)
+	rest := slices.DeleteFunc(ix.open[s.caller], func(o *slot) bool { return o == s })
+	if len(rest) == 0 {
+		delete(ix.open, s.caller)
+		return
+	}
+	ix.open[s.caller] = rest
+}
+
+// wait returns a channel that is closed when the request ends, and a function
+// that gives it back.
+func (ix *index) wait(request string) (<-chan struct{}, func()) {
+	w := make(chan struct{})
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.waiters[request] = append(ix.waiters[request], w)
+	return w, func() {
+		ix.mu.Lock()
+		defer ix.mu.Unlock()
+		rest := slices.DeleteFunc(ix.waiters[request], func(o chan struct{}) bool { return o == w })
+		if len(rest) == 0 {
+			delete(ix.waiters, request)
+			return
+		}
+		ix.waiters[request] = rest
+	}
+}
+
+// listen begins to count silence on a request.
+func (ix *index) listen(request string) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.silence[request] = time.Now()
+}
+
+// silent reports whether nobody has answered for d while this process ran.
+func (ix *index) silent(request string, d time.Duration) bool {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	since, ok := ix.silence[request]
+	return ok && time.Since(since) >= d
+}

@@ -1,0 +1,162 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// DefaultRedeem is how long an outcome waits for its call to come again.
+const DefaultRedeem = time.Hour
+
+// Who ends a request where no person does.
+const (
+	byPolicy   = "policy"
+	byHoldgate = "holdgate"
+)
+
+// Config is what a Queue needs. All fields but Redeem and Logger must be set.
+type Config struct {
+	Store    store.Store
+	Log      *audit.Log
+	Digester *holdgate.Digester
+	SealKey  []byte        // 32 bytes, for bodies at rest
+	Redeem   time.Duration // how long an outcome waits for its call to come again; DefaultRedeem
+	Logger   *slog.Logger
+}
+
+// A Queue holds calls until people have decided. It is safe for concurrent
+// use. There must be one Queue for a store.
+type Queue struct {
+	c     Config
+	seal  *sealer
+	index *index
+	timer *timer
+
+	life      context.Context // ends with Close
+	stop      context.CancelFunc
+	goroutine sync.WaitGroup
+}
+
+// Open reads what is stored, marks as unknown what was being delivered when
+// the process died, and takes up every timer again. Windows whose silence
+// approves begin anew. ctx bounds the opening alone.
+func Open(ctx context.Context, c Config) (*Queue, error) {
+	if c.Store == nil || c.Log == nil || c.Digester == nil {
+		return nil, errors.New("opening the queue: a store, a log and a digester are needed")
+	}
+	if c.Redeem <= 0 {
+		c.Redeem = DefaultRedeem
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	seal, err := newSealer(c.SealKey)
+	if err != nil {
+		return nil, fmt.Errorf("opening the queue: %w", err)
+	}
+	q := &Queue{c: c, seal: seal, index: newIndex(), timer: newTimer()}
+	if err := q.takeUp(ctx); err != nil {
+		return nil, fmt.Errorf("opening the queue: %w", err)
+	}
+	q.life, q.stop = context.WithCancel(context.WithoutCancel(ctx))
+	q.goroutine.Go(func() { q.keepTime(q.life) })
+	return q, nil
+}
+
+// Close stops the timers and waits for them; whoever waits for a request gets
+// store.ErrClosed. It does not close the store.
+func (q *Queue) Close() error {
+	q.stop()
+	q.goroutine.Wait()
+	return nil
+}
+
+// takeUp brings the index to what is stored.
+func (q *Queue) takeUp(ctx context.Context) error {
+	var orphans []string
+	var restart []due
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		for p, err := range tx.Scan(prefixOpen, "") {
+			if err != nil {
+				return err
+			}
+			var x storedExchange
+			if err := read(tx, prefixExchange+p.Key[len(prefixOpen):], &x); err != nil {
+				return err
+			}
+			if x.State.final() {
+				continue
+			}
+			q.index.add(x.ID, x.caller(), x.Key)
+			if x.State == stateDelivering || x.inUse() {
+				orphans = append(orphans, x.ID)
+			}
+		}
+		var err error
+		restart, err = silentRequests(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range orphans {
+		if err := q.settleOrphan(ctx, id, "the sidecar ended while the call was under way"); err != nil {
+			return err
+		}
+	}
+	for _, d := range restart {
+		if err := q.restartSilence(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// silentRequests are the timers whose end approves.
+func silentRequests(tx store.Tx) ([]due, error) {
+	var found []due
+	for p, err := range tx.Scan(prefixDue, "") {
+		if err != nil {
+			return nil, err
+		}
+		d, err := parseDue(p)
+		if err != nil {
+			return nil, err
+		}
+		if d.what != dueRequest {
+			continue
+		}
+		var r storedRequest
+		if err := read(tx, prefixRequest+d.id, &r); err != nil {
+			return nil, err
+		}
+		if !r.Status.Final() && r.OnTimeout == holdgate.TimeoutApprove {
+			found = append(found, d)
+		}
+	}
+	return found, nil
+}
+
+// settleOrphan records that nobody knows what arrived of an exchange.
+func (q *Queue) settleOrphan(ctx context.Context, id, note string) error {
+	err := q.transact(ctx, func(t *transition) error {
+		x, err := t.exchange(id)
+		if err != nil || x.State.final() {
+			return err
+		}
+		return t.orphan(x, note)
+	})
+	if err != nil {
+		return fmt.Errorf("settling exchange %s: %w", id, err)
+	}
+	q.index.reopen(id)
+	return nil
+}

@@ -1,0 +1,285 @@
+package approvals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+)
+
+// Keys: see the package comment.
+const (
+	prefixExchange = "exchange/"
+	prefixBody     = "exchange-body/"
+	prefixRequest  = "request/"
+	prefixUsed     = "used/"
+	prefixOpen     = "open/"
+	prefixDue      = "due/"
+	prefixOutbox   = "outbox/"
+	prefixConsumer = "consumer/"
+)
+
+// recordVersion is that of all records here. A record of another version is
+// refused rather than guessed at.
+const recordVersion = 1
+
+type exchangeState string
+
+const (
+	stateHolding    exchangeState = "holding"
+	stateReady      exchangeState = "ready"
+	stateDelivering exchangeState = "delivering"
+	stateSpent      exchangeState = "spent"
+	stateUnknown    exchangeState = "unknown"
+)
+
+// final reports whether nothing more happens. An unknown word is final.
+func (s exchangeState) final() bool {
+	return s != stateHolding && s != stateReady && s != stateDelivering
+}
+
+// storedExchange is an exchange as stored.
+type storedExchange struct {
+	V        int             `json:"v"`
+	ID       string          `json:"id"`
+	Agent    string          `json:"agent"`
+	Session  string          `json:"session"`
+	Door     string          `json:"door"`
+	Key      holdgate.Digest `json:"key"`
+	State    exchangeState   `json:"state"`
+	Due      time.Time       `json:"due,omitzero"` // while ready: when it is given up
+	Requests []storedRef     `json:"requests"`
+	Body     *storedBody     `json:"body,omitempty"`
+}
+
+// storedRef is what an exchange knows of a request of its own. It changes in
+// the same transaction as the request.
+type storedRef struct {
+	ID     string          `json:"id"`
+	Match  holdgate.Digest `json:"match"` // names what was asked: see Exchange.Ask
+	Status holdgate.Status `json:"status"`
+	Used   bool            `json:"used,omitempty"`
+	Result result          `json:"result,omitempty"`
+}
+
+// result is what became of an approval.
+type result string
+
+const (
+	resultSpent   result = "spent"
+	resultUnknown result = "unknown"
+	resultUnused  result = "unused"
+)
+
+// storedBody says how an answer is stored. Whole is false while it is written.
+type storedBody struct {
+	Chunks int  `json:"chunks"` // of this answer
+	Erase  int  `json:"erase"`  // the most chunks that any answer of the exchange had
+	Whole  bool `json:"whole"`
+}
+
+func (x *storedExchange) caller() callerKey { return callerKey{x.Agent, x.Session, x.Door} }
+
+func (x *storedExchange) ref(id string) *storedRef {
+	i := slices.IndexFunc(x.Requests, func(r storedRef) bool { return r.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &x.Requests[i]
+}
+
+func (x *storedExchange) pending() bool {
+	return slices.ContainsFunc(x.Requests, func(r storedRef) bool { return r.Status == holdgate.StatusPending })
+}
+
+// inUse reports whether an approval was used whose result is not known yet.
+func (x *storedExchange) inUse() bool {
+	return slices.ContainsFunc(x.Requests, func(r storedRef) bool { return r.Used && r.Result == "" })
+}
+
+// storedRequest is an approval request as stored.
+type storedRequest struct {
+	V           int                    `json:"v"`
+	ID          string                 `json:"id"`
+	Exchange    string                 `json:"exchange"`
+	Status      holdgate.Status        `json:"status"`
+	Kind        holdgate.RequestKind   `json:"kind"`
+	Gate        string                 `json:"gate,omitempty"`
+	Risk        holdgate.Risk          `json:"risk,omitempty"`
+	Rule        string                 `json:"rule"`
+	Reason      string                 `json:"reason,omitempty"`
+	Message     string                 `json:"message,omitempty"`
+	Agent       string                 `json:"agent"`
+	Proven      bool                   `json:"proven,omitempty"`
+	Confinement string                 `json:"confinement,omitempty"`
+	Session     string                 `json:"session"`
+	Door        string                 `json:"door"`
+	Call        storedCall             `json:"call"`
+	Briefing    storedBriefing         `json:"briefing"`
+	Options     []holdgate.Option      `json:"options,omitempty"`
+	Allow       []string               `json:"allow,omitempty"`
+	Required    bool                   `json:"required,omitempty"`
+	Approvers   holdgate.Approvers     `json:"approvers,omitzero"`
+	Created     time.Time              `json:"created"`
+	Expires     time.Time              `json:"expires"`
+	Timeout     time.Duration          `json:"timeout"` // nanoseconds
+	OnTimeout   holdgate.TimeoutAction `json:"on_timeout"`
+	Loud        string                 `json:"loud,omitempty"` // why silence denies, against the rule
+	Votes       []storedVote           `json:"votes,omitempty"`
+	Outcome     *holdgate.Outcome      `json:"outcome,omitempty"`
+	Revision    string                 `json:"revision,omitempty"`
+	Asked       uint64                 `json:"asked"` // the number of its first event
+}
+
+// storedCall is the call of a request, without what policy redacts. Arguments
+// are bytes, for a JSON encoder may rewrite JSON.
+type storedCall struct {
+	ID           string          `json:"id,omitempty"`
+	Kind         holdgate.Kind   `json:"kind"`
+	Position     int             `json:"position"`
+	Tool         string          `json:"tool,omitempty"`
+	IsTool       bool            `json:"is_tool,omitempty"`
+	Server       string          `json:"server,omitempty"`
+	Arguments    []byte          `json:"arguments,omitempty"`
+	ArgumentsRaw []byte          `json:"arguments_raw,omitempty"`
+	Model        string          `json:"model,omitempty"`
+	MCP          string          `json:"mcp,omitempty"`
+	HTTP         string          `json:"http,omitempty"`
+	Digest       holdgate.Digest `json:"digest"`
+}
+
+// storedBriefing is a [Briefing] as stored.
+type storedBriefing struct {
+	Summary string   `json:"summary"`
+	Details []string `json:"details,omitempty"`
+	Hidden  int      `json:"hidden,omitempty"`
+}
+
+// storedVote is a [Vote] as stored.
+type storedVote struct {
+	Decision     holdgate.Answer `json:"decision"`
+	By           string          `json:"by"`
+	Channel      string          `json:"channel,omitempty"`
+	At           time.Time       `json:"at"`
+	Digest       holdgate.Digest `json:"digest,omitempty"`
+	Reason       string          `json:"reason,omitempty"`
+	Instructions string          `json:"instructions,omitempty"`
+	Artifacts    []string        `json:"artifacts,omitempty"`
+	Choice       string          `json:"choice,omitempty"`
+}
+
+// view is the request as people see it.
+func (r *storedRequest) view() Request {
+	v := Request{
+		ID: r.ID, Exchange: r.Exchange, Status: r.Status, Kind: r.Kind, Gate: r.Gate, Risk: r.Risk,
+		Rule: r.Rule, Reason: r.Reason, Message: r.Message,
+		Agent:   AgentRef{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement},
+		Session: Ref{ID: r.Session}, Door: r.Door,
+		Call: r.Call.view(), Briefing: Briefing(r.Briefing),
+		Options: r.Options, Allow: r.Allow, Required: r.Required, Approvers: r.Approvers,
+		CreatedAt: r.Created, ExpiresAt: r.Expires, OnTimeout: r.OnTimeout.String(),
+		Votes: make([]Vote, 0, len(r.Votes)), Outcome: r.Outcome, Revision: r.Revision,
+	}
+	for _, vote := range r.Votes {
+		v.Votes = append(v.Votes, Vote(vote))
+	}
+	return v
+}
+
+func (c *storedCall) view() CallView {
+	v := CallView{ID: c.ID, Kind: c.Kind, Position: c.Position, Model: c.Model, MCP: c.MCP, HTTP: c.HTTP, Digest: c.Digest}
+	if c.IsTool {
+		v.Tool = &ToolView{Name: c.Tool, Server: c.Server, Arguments: c.Arguments, ArgumentsRaw: string(c.ArgumentsRaw)}
+	}
+	return v
+}
+
+// storeCall is the call as a request keeps it.
+func storeCall(c holdgate.Call, digest holdgate.Digest) storedCall {
+	s := storedCall{ID: strings.ToValidUTF8(c.ID, "\uFFFD"), Kind: c.Kind, Position: c.Position, Digest: digest}
+	switch {
+	case c.Tool != nil:
+		s.IsTool, s.Tool, s.Server = true, c.Tool.Name, c.Tool.Server
+		s.Arguments, s.ArgumentsRaw = c.Tool.Arguments, []byte(c.Tool.ArgumentsRaw)
+	case c.Model != nil:
+		s.Model = c.Model.Name
+	case c.MCP != nil:
+		s.MCP = c.MCP.Server + " " + c.MCP.Method
+	case c.HTTP != nil:
+		s.HTTP = c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path
+	}
+	return s
+}
+
+// read decodes the record at key. It returns store.ErrNotFound where there is
+// none.
+func read(tx store.Tx, key string, into any) error {
+	raw, err := tx.Get(key)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", key, err)
+	}
+	return decode(key, raw, into)
+}
+
+func decode(key string, raw []byte, into any) error {
+	var head struct {
+		V int `json:"v"`
+	}
+	if err := errors.Join(json.Unmarshal(raw, &head), json.Unmarshal(raw, into)); err != nil {
+		return fmt.Errorf("reading %s: %w", key, err)
+	}
+	if head.V != recordVersion {
+		return fmt.Errorf("reading %s: version %d of the record is not known here", key, head.V)
+	}
+	return nil
+}
+
+func write(tx store.Tx, key string, record any) error {
+	raw, err := json.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", key, err)
+	}
+	if err := tx.Set(key, raw); err != nil {
+		return fmt.Errorf("writing %s: %w", key, err)
+	}
+	return nil
+}
+
+// dueKey sorts by time. What is due is a request's end or an exchange's.
+func dueKey(at time.Time, id string) string {
+	return prefixDue + store.Seq(uint64(at.UnixNano())) + "/" + id
+}
+
+// What the value of a due key says.
+const (
+	dueRequest  = "request"
+	dueExchange = "exchange"
+)
+
+// A due is an entry of the timer.
+type due struct {
+	key  string
+	at   time.Time
+	id   string
+	what string
+}
+
+func parseDue(p store.Pair) (due, error) {
+	seq, id, ok := strings.Cut(strings.TrimPrefix(p.Key, prefixDue), "/")
+	n, err := store.ParseSeq(seq)
+	if !ok || err != nil {
+		return due{}, fmt.Errorf("reading %s: not a time and an id", p.Key)
+	}
+	return due{key: p.Key, at: time.Unix(0, int64(n)), id: id, what: string(p.Value)}, nil
+}
+
+func usedKey(request, door string) string { return prefixUsed + request + "/" + door }
+
+func chunkKey(exchange string, n int) string {
+	return prefixBody + exchange + "/" + store.Seq(uint64(n))
+}

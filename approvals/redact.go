@@ -1,0 +1,183 @@
+package approvals
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+)
+
+// redacted stands where policy hides a value.
+const redacted = "[redacted]"
+
+// Redacted returns the arguments of a tool call without the values that the
+// JSON pointers (RFC 6901, into the policy's input) name: each is replaced by
+// the string "[redacted]", everything else keeps its bytes. It is nil where
+// there are no arguments. A pointer that cannot be read hides everything.
+func Redacted(c holdgate.Call, pointers []string) json.RawMessage {
+	shown, _ := redact(c, pointers)
+	if shown.Tool == nil {
+		return nil
+	}
+	return shown.Tool.Arguments
+}
+
+// redact returns the call as people and the log may see it, and how many
+// values are hidden in it.
+func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {
+	if len(pointers) == 0 {
+		return c, 0
+	}
+	m := newMask(pointers)
+	if c.Tool != nil {
+		t := *c.Tool
+		m.text(&t.Name, "tool", "name")
+		m.text(&t.Server, "tool", "server")
+		t.Arguments = m.arguments(t.Arguments)
+		if t.ArgumentsRaw != "" && (m.covers("tool", "arguments_raw") || m.reaches("tool", "arguments")) {
+			t.ArgumentsRaw = redacted
+			m.hidden++
+		}
+		c.Tool = &t
+	}
+	if c.Model != nil {
+		o := *c.Model
+		m.text(&o.Name, "model", "name")
+		m.text(&o.Provider, "model", "provider")
+		c.Model = &o
+	}
+	if c.MCP != nil {
+		o := *c.MCP
+		m.text(&o.Server, "mcp", "server")
+		m.text(&o.Method, "mcp", "method")
+		m.text(&o.Name, "mcp", "name")
+		c.MCP = &o
+	}
+	if c.HTTP != nil {
+		h := *c.HTTP
+		m.text(&h.Host, "http", "host")
+		m.text(&h.Path, "http", "path")
+		m.text(&h.Query, "http", "query")
+		c.HTTP = &h
+	}
+	return c, m.hidden
+}
+
+// A mask hides what pointers name.
+type mask struct {
+	paths  [][]string
+	hidden int
+}
+
+func newMask(pointers []string) *mask {
+	m := &mask{}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for _, p := range pointers {
+		if !strings.HasPrefix(p, "/") {
+			m.paths = append(m.paths, nil) // the whole document, or no pointer at all
+			continue
+		}
+		parts := strings.Split(p[1:], "/")
+		for i := range parts {
+			parts[i] = unescape.Replace(parts[i])
+		}
+		m.paths = append(m.paths, parts)
+	}
+	return m
+}
+
+// covers reports whether the value at path is hidden, by itself or in what it
+// is part of.
+func (m *mask) covers(path ...string) bool {
+	return slices.ContainsFunc(m.paths, func(p []string) bool {
+		return len(p) <= len(path) && slices.Equal(p, path[:len(p)])
+	})
+}
+
+// reaches reports whether the value at path is hidden or has hidden parts.
+func (m *mask) reaches(path ...string) bool {
+	return slices.ContainsFunc(m.paths, func(p []string) bool {
+		n := min(len(p), len(path))
+		return slices.Equal(p[:n], path[:n])
+	})
+}
+
+func (m *mask) text(s *string, path ...string) {
+	if *s != "" && m.covers(path...) {
+		*s = redacted
+		m.hidden++
+	}
+}
+
+// arguments hides parts of a JSON document, all of it where it cannot be read.
+func (m *mask) arguments(raw json.RawMessage) json.RawMessage {
+	path := []string{"tool", "arguments"}
+	if raw == nil || !m.reaches(path...) {
+		return raw
+	}
+	w := maskWalk{mask: m, raw: raw, dec: jsontext.NewDecoder(bytes.NewReader(raw)), before: m.hidden}
+	if err := w.value(path); err != nil {
+		m.hidden = w.before + 1
+		return json.RawMessage(strconv.Quote(redacted))
+	}
+	return append(w.out, raw[w.copied:]...)
+}
+
+// A maskWalk copies a document, but for what is hidden.
+type maskWalk struct {
+	mask   *mask
+	raw    []byte
+	dec    *jsontext.Decoder
+	out    []byte
+	copied int // how much of raw is in out, or hidden
+	before int
+}
+
+func (w *maskWalk) value(path []string) error {
+	if w.mask.covers(path...) {
+		v, err := w.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		end := int(w.dec.InputOffset())
+		w.out = append(w.out, w.raw[w.copied:end-len(v)]...)
+		w.out = strconv.AppendQuote(w.out, redacted)
+		w.copied = end
+		w.mask.hidden++
+		return nil
+	}
+	kind := w.dec.PeekKind()
+	if kind != '{' && kind != '[' {
+		return w.dec.SkipValue()
+	}
+	if _, err := w.dec.ReadToken(); err != nil {
+		return err
+	}
+	path = slices.Clip(path)
+	for n := 0; ; n++ {
+		switch next := w.dec.PeekKind(); next {
+		case '}', ']':
+			_, err := w.dec.ReadToken()
+			return err
+		case 0:
+			_, err := w.dec.ReadToken()
+			return err
+		}
+		part := strconv.Itoa(n)
+		if kind == '{' {
+			name, err := w.dec.ReadToken()
+			if err != nil {
+				return err
+			}
+			part = name.String()
+		}
+		if err := w.value(append(path, part)); err != nil {
+			return err
+		}
+	}
+}

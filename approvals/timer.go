@@ -1,0 +1,257 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+)
+
+const (
+	// maxSleep bounds how late the timer notices that the clock was set.
+	maxSleep = time.Minute
+	// retryAfter is how long the timer waits where the store did not take a
+	// change.
+	retryAfter = time.Second
+	// dueBatch is how many entries are handled at a time, and dueParallel how
+	// many at once, so that they share syncs.
+	dueBatch    = 256
+	dueParallel = 16
+)
+
+// A timer wakes the queue's goroutine when something is due sooner than it
+// thought.
+type timer struct {
+	mu   sync.Mutex
+	next time.Time
+	wake chan struct{}
+}
+
+func newTimer() *timer { return &timer{wake: make(chan struct{}, 1)} }
+
+// sooner says that something is due at a time.
+func (t *timer) sooner(at time.Time) {
+	t.mu.Lock()
+	earlier := at.Before(t.next)
+	t.mu.Unlock()
+	if earlier {
+		t.poke()
+	}
+}
+
+func (t *timer) poke() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// wait sleeps until the time, a poke, or the context's end.
+func (t *timer) wait(ctx context.Context, at time.Time) {
+	d := min(time.Until(at), maxSleep)
+	sleep := time.NewTimer(max(d, 0))
+	defer sleep.Stop()
+	select {
+	case <-sleep.C:
+	case <-t.wake:
+	case <-ctx.Done():
+	}
+}
+
+// set says until when the goroutine will sleep, before it looks at the store:
+// what is scheduled after that look is either seen or pokes.
+func (t *timer) set(at time.Time) {
+	t.mu.Lock()
+	t.next = at
+	t.mu.Unlock()
+}
+
+// keepTime does what is due until ctx ends.
+func (q *Queue) keepTime(ctx context.Context) {
+	var collected time.Time
+	for ctx.Err() == nil {
+		q.timer.set(time.Now().Add(maxSleep))
+		next, err := q.doDue(ctx)
+		if err == nil && time.Since(collected) >= collectEvery {
+			collected = time.Now()
+			err = q.collect(ctx)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			q.c.Logger.Error("doing what is due in the queue; trying again", "err", err)
+			next = time.Now().Add(retryAfter)
+		}
+		q.timer.wait(ctx, next)
+	}
+}
+
+// doDue settles orphans and everything whose time has come, and returns when
+// to look again.
+func (q *Queue) doDue(ctx context.Context) (time.Time, error) {
+	orphans := q.index.takeOrphans()
+	for i, id := range orphans {
+		if err := q.settleOrphan(ctx, id, "the connection ended while the call was under way"); err != nil {
+			for _, left := range orphans[i:] {
+				q.index.putOrphan(left)
+			}
+			return time.Time{}, err
+		}
+	}
+	for {
+		dues, next, err := q.dues(ctx)
+		if err != nil || len(dues) == 0 {
+			return next, err
+		}
+		var g errgroup.Group
+		g.SetLimit(dueParallel)
+		for _, d := range dues {
+			g.Go(func() error { return q.fire(ctx, d) })
+		}
+		if err := g.Wait(); err != nil {
+			return time.Time{}, err
+		}
+	}
+}
+
+// dues returns what is due, and when the next entry will be.
+func (q *Queue) dues(ctx context.Context) ([]due, time.Time, error) {
+	var dues []due
+	now := time.Now()
+	next := now.Add(maxSleep)
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		for p, err := range tx.Scan(prefixDue, "") {
+			if err != nil {
+				return err
+			}
+			d, err := parseDue(p)
+			if err != nil {
+				return err
+			}
+			if d.at.After(now) {
+				if d.at.Before(next) {
+					next = d.at
+				}
+				return nil
+			}
+			if dues = append(dues, d); len(dues) == dueBatch {
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("reading what is due: %w", err)
+	}
+	return dues, next, nil
+}
+
+func (q *Queue) fire(ctx context.Context, d due) error {
+	var err error
+	switch d.what {
+	case dueRequest:
+		err = q.expire(ctx, d)
+	case dueExchange:
+		err = q.giveUp(ctx, d)
+	default:
+		err = errors.New("nobody knows what that is")
+	}
+	if err != nil {
+		return fmt.Errorf("doing what was due at %s for %s %s: %w", d.at.Format(time.RFC3339), d.what, d.id, err)
+	}
+	return nil
+}
+
+// expire ends a request that nobody answered in time.
+func (q *Queue) expire(ctx context.Context, d due) error {
+	again := false
+	err := q.transact(ctx, func(t *transition) error {
+		r, err := t.request(d.id)
+		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || !r.Expires.Equal(d.at)) {
+			return t.tx.Delete(d.key)
+		}
+		if err != nil {
+			return err
+		}
+		o := holdgate.Outcome{Decision: holdgate.AnswerTimeout, By: byPolicy}
+		if r.OnTimeout != holdgate.TimeoutApprove {
+			return t.end(r, holdgate.StatusExpired, o, r.Loud)
+		}
+		if again = !q.index.silent(r.ID, r.Timeout); again {
+			return nil
+		}
+		return t.end(r, holdgate.StatusApproved, o, "")
+	})
+	if err != nil || !again {
+		return err
+	}
+	return q.restartSilence(ctx, d)
+}
+
+// restartSilence gives a request whose silence approves its whole window again.
+func (q *Queue) restartSilence(ctx context.Context, d due) error {
+	q.index.listen(d.id)
+	err := q.transact(ctx, func(t *transition) error {
+		r, err := t.request(d.id)
+		if err != nil || r.Status.Final() {
+			return err
+		}
+		r.Expires = t.now.Add(r.Timeout)
+		return errors.Join(t.tx.Delete(d.key), t.write(r), t.schedule(r.Expires, r.ID, dueRequest))
+	})
+	if err != nil {
+		return fmt.Errorf("restarting the window of request %s: %w", d.id, err)
+	}
+	return nil
+}
+
+// giveUp ends an exchange whose outcome nobody came back for. One in which a
+// connection takes part gets its time again.
+func (q *Queue) giveUp(ctx context.Context, d due) error {
+	mine := q.index.shut(d.id)
+	err := q.transact(ctx, func(t *transition) error {
+		x, err := t.exchange(d.id)
+		if errors.Is(err, store.ErrNotFound) || err == nil && (x.State != stateReady || !x.Due.Equal(d.at)) {
+			return t.tx.Delete(d.key)
+		}
+		if err != nil {
+			return err
+		}
+		if !mine {
+			return t.enter(x, stateReady)
+		}
+		return t.conclude(x, stateSpent, "never used: the same call did not come again in time")
+	})
+	if mine {
+		q.index.reopen(d.id)
+	}
+	return err
+}
+
+// loudly says why silence denies a request whose rule would let it approve, or
+// "" where silence may.
+func loudly(a holdgate.Agent, d holdgate.Decision) string {
+	switch {
+	case d.Hold.OnTimeout != holdgate.TimeoutApprove:
+		return ""
+	case d.Hold.Required:
+		return "silence does not approve: a person is required"
+	case d.Risk == holdgate.RiskHigh, d.Risk == holdgate.RiskCritical:
+		return fmt.Sprintf("silence does not approve: the risk is %s", d.Risk)
+	case a.Confinement == confinementNone:
+		return "silence does not approve: the agent is unconfined"
+	case d.Hold.Kind == holdgate.RequestChoice:
+		return "silence does not approve: it chooses nothing"
+	}
+	return ""
+}
+
+// confinementNone is the confinement of an agent that runs without any.
+const confinementNone = "unconfined"

@@ -1,0 +1,128 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// A Use claims one approval for one call at one door.
+type Use struct {
+	RequestID string
+	Digest    holdgate.Digest // of the call that is about to be sent
+}
+
+// storedUse is the record of a use. It is never deleted.
+type storedUse struct {
+	V        int             `json:"v"`
+	Exchange string          `json:"exchange"`
+	Digest   holdgate.Digest `json:"digest"`
+	At       time.Time       `json:"at"`
+}
+
+// Use marks requests as used, all or none, before the first byte of their
+// calls goes on. It returns ErrNotApproved, ErrDigest or ErrUsed where one may
+// not be; then, and on any other error, nothing may be sent. Done must follow.
+func (x *Exchange) Use(ctx context.Context, uses []Use) error {
+	if len(uses) == 0 {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.gone:
+		return errLeft
+	case x.slot == nil:
+		return ErrNotApproved
+	case !x.q.index.isLive(x.slot, x):
+		return fmt.Errorf("%w: another connection may have taken this exchange up", ErrNotApproved)
+	}
+	err := x.q.transact(ctx, func(t *transition) error {
+		ex, err := t.exchange(x.id)
+		if err != nil {
+			return err
+		}
+		if ex.State.final() {
+			return ErrNotApproved
+		}
+		for _, u := range uses {
+			if err := t.use(ex, u); err != nil {
+				return err
+			}
+		}
+		if ex.pending() {
+			return nil
+		}
+		return t.enter(ex, stateDelivering)
+	})
+	if err != nil {
+		return fmt.Errorf("using approvals of exchange %s: %w", x.id, err)
+	}
+	x.inUse = true
+	return nil
+}
+
+func (t *transition) use(x *storedExchange, u Use) error {
+	ref := x.ref(u.RequestID)
+	if ref == nil {
+		return fmt.Errorf("request %s: %w in this exchange", u.RequestID, ErrNotApproved)
+	}
+	r, err := t.request(u.RequestID)
+	if err != nil {
+		return err
+	}
+	key := usedKey(r.ID, x.Door)
+	switch _, err := t.tx.Get(key); {
+	case err == nil:
+		return fmt.Errorf("request %s: %w", r.ID, ErrUsed)
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	case r.Status != holdgate.StatusApproved:
+		return fmt.Errorf("request %s is %s: %w", r.ID, r.Status, ErrNotApproved)
+	case u.Digest == "" || u.Digest != r.Call.Digest:
+		return fmt.Errorf("request %s: %w", r.ID, ErrDigest)
+	}
+	ref.Used = true
+	if err := write(t.tx, key, storedUse{V: recordVersion, Exchange: x.ID, Digest: u.Digest, At: t.now}); err != nil {
+		return err
+	}
+	_, err = t.log(r.entry(audit.TypeUsed))
+	return err
+}
+
+// Done records what became of what was used (or of an exchange in which
+// everything was refused): spent where the last byte was written without an
+// error, else unknown; the sealed answer is erased. Where nothing was used and
+// nothing arrived, the outcomes go on waiting for the same request.
+func (x *Exchange) Done(ctx context.Context, delivered bool, note string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.gone {
+		return errLeft
+	}
+	if x.slot == nil {
+		return nil
+	}
+	err := x.q.transact(ctx, func(t *transition) error {
+		ex, err := t.exchange(x.id)
+		switch {
+		case err != nil || ex.State.final():
+			return err
+		case delivered:
+			return t.conclude(ex, stateSpent, note)
+		case ex.inUse():
+			return t.conclude(ex, stateUnknown, note)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("ending exchange %s: %w", x.id, err)
+	}
+	x.inUse = false
+	return nil
+}
