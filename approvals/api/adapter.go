@@ -1,0 +1,125 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+)
+
+// answer serves an endpoint without a body.
+func answer[Out any](s *Server, fn func(*http.Request) (Out, error)) http.Handler {
+	return stream(s, func(w http.ResponseWriter, r *http.Request) error {
+		out, err := fn(r)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, "application/json", out)
+	})
+}
+
+// answerBody serves an endpoint whose request carries a JSON body.
+func answerBody[In, Out any](s *Server, fn func(*http.Request, In) (Out, error)) http.Handler {
+	return stream(s, func(w http.ResponseWriter, r *http.Request) error {
+		var in In
+		if err := readJSON(w, r, &in); err != nil {
+			return err
+		}
+		out, err := fn(r, in)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, "application/json", out)
+	})
+}
+
+// stream serves an endpoint that writes its answer itself. An error after the
+// first byte cuts the connection, so that nobody takes a part for the whole.
+func stream(s *Server, fn func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cw := &countingWriter{ResponseWriter: w}
+		err := fn(cw, r)
+		switch {
+		case err == nil:
+		case cw.started:
+			s.c.Logger.WarnContext(r.Context(), "cutting an answer short", "path", r.URL.Path, "error", err)
+			panic(http.ErrAbortHandler)
+		default:
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// A countingWriter knows whether the answer has begun.
+type countingWriter struct {
+	http.ResponseWriter
+	started bool
+}
+
+func (w *countingWriter) WriteHeader(code int) {
+	w.started = true
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *countingWriter) Write(b []byte) (int, error) {
+	w.started = true
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets an [http.ResponseController] reach the connection.
+func (w *countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// readJSON decodes the body strictly. Only application/json is taken: it is a
+// content type that no web page can send elsewhere without asking first.
+func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
+	typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || typ != "application/json" {
+		return problem(http.StatusUnsupportedMediaType, "content-type", "Wrong content type", "the body must be application/json")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return problem(http.StatusRequestEntityTooLarge, "too-large", "Body too large", fmt.Sprintf("the body is over %d bytes", MaxBody))
+		}
+		return problem(http.StatusBadRequest, "malformed", "Malformed request", "the body broke off")
+	}
+	if err := jsonv2.Unmarshal(body, into, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return problem(http.StatusBadRequest, "malformed", "Malformed request", "the body: "+plain(err))
+	}
+	return nil
+}
+
+// plain says what is wrong with JSON without naming Go types or packages.
+func plain(err error) string {
+	if e, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
+		where := ""
+		if e.JSONPointer != "" {
+			where = " at " + string(e.JSONPointer)
+		}
+		if errors.Is(e, jsonv2.ErrUnknownName) {
+			return "unknown member" + where
+		}
+		return "wrong type of value" + where
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "jsontext: "), "json: ")
+}
+
+// writeJSON writes v as the whole answer.
+func writeJSON(w http.ResponseWriter, status int, contentType string, v any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("writing an answer: %w", err)
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, err := w.Write(buf.Bytes())
+	return err
+}

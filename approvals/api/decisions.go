@@ -1,0 +1,160 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// Decision is the body of POST /v1/approvals/{id}/decision.
+type Decision struct {
+	Decision holdgate.Answer `json:"decision"` // approve, deny, steer or choose
+	// Digest is call.digest of the request that the person was shown. Approve
+	// and choose need it.
+	Digest       holdgate.Digest `json:"digest,omitempty"`
+	Reason       string          `json:"reason,omitempty"`
+	Instructions string          `json:"instructions,omitempty"` // of steer
+	Artifacts    []string        `json:"artifacts,omitempty"`    // that steering is about
+	Choice       string          `json:"choice,omitempty"`       // an option's id
+
+	// The following are read so that they can be refused by name.
+
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Rollback  json.RawMessage `json:"rollback,omitempty"`
+	Remember  json.RawMessage `json:"remember,omitempty"`
+}
+
+// ChannelHeader names the channel that a decision came through: "cli" or
+// "api", which is the default.
+const ChannelHeader = "Holdgate-Channel"
+
+// Limits of what a decision carries.
+const (
+	maxText      = 8 << 10 // bytes of a reason or of instructions
+	maxArtifacts = 100
+)
+
+// listApprovals serves GET /v1/approvals.
+func (s *Server) listApprovals(r *http.Request) ([]approvals.Request, error) {
+	q, err := query(r, "status", "agent", "session")
+	if err != nil {
+		return nil, err
+	}
+	f := approvals.Filter{Status: holdgate.Status(q.Get("status")), Agent: q.Get("agent"), Session: q.Get("session")}
+	switch f.Status {
+	case "", holdgate.StatusPending, holdgate.StatusApproved, holdgate.StatusDenied,
+		holdgate.StatusSteered, holdgate.StatusExpired, holdgate.StatusCancelled:
+	default:
+		return nil, malformed("unknown status %q", f.Status)
+	}
+	list, err := s.c.Queue.List(r.Context(), f)
+	if err != nil {
+		return nil, fmt.Errorf("listing approvals: %w", err)
+	}
+	if list == nil {
+		list = []approvals.Request{}
+	}
+	return list, nil
+}
+
+// showApproval serves GET /v1/approvals/{id}.
+func (s *Server) showApproval(r *http.Request) (approvals.Request, error) {
+	return s.c.Queue.Request(r.Context(), r.PathValue("id"))
+}
+
+// decide serves POST /v1/approvals/{id}/decision.
+func (s *Server) decide(r *http.Request, in Decision) (approvals.Request, error) {
+	v, err := s.vote(r, in)
+	if err != nil {
+		return approvals.Request{}, err
+	}
+	id := r.PathValue("id")
+	req, err := s.c.Queue.Decide(r.Context(), id, v)
+	if err == nil {
+		s.c.Logger.InfoContext(r.Context(), "a person answered", "request", id, "decision", v.Decision, "by", v.By, "channel", v.Channel, "status", req.Status)
+		return req, nil
+	}
+	p, known := asProblem(err)
+	if !known {
+		return approvals.Request{}, fmt.Errorf("deciding %s: %w", id, err)
+	}
+	if p.Type == ProblemPrefix+ProblemDigest {
+		if now, err := s.c.Queue.Request(r.Context(), id); err == nil {
+			p.Request = &now
+		}
+	}
+	return approvals.Request{}, p
+}
+
+// vote checks a decision's form and makes it the vote of who sent it.
+func (s *Server) vote(r *http.Request, in Decision) (approvals.Vote, error) {
+	unsupported := func(what string) error {
+		return problem(http.StatusUnprocessableEntity, "unsupported", "Not supported", what+" is not supported: approve, deny, steer or choose")
+	}
+	switch {
+	case in.Decision == holdgate.AnswerEdit, in.Arguments != nil:
+		return approvals.Vote{}, unsupported("editing a call's arguments")
+	case in.Remember != nil:
+		return approvals.Vote{}, unsupported("remember")
+	case in.Rollback != nil:
+		return approvals.Vote{}, unsupported("rollback")
+	case len(in.Reason) > maxText, len(in.Instructions) > maxText:
+		return approvals.Vote{}, problem(http.StatusUnprocessableEntity, "too-long", "Too long", fmt.Sprintf("reason and instructions may have %d bytes each", maxText))
+	case len(in.Artifacts) > maxArtifacts:
+		return approvals.Vote{}, problem(http.StatusUnprocessableEntity, "too-long", "Too long", fmt.Sprintf("there may be %d artifacts", maxArtifacts))
+	}
+	switch in.Decision {
+	case holdgate.AnswerDeny, holdgate.AnswerSteer:
+	case holdgate.AnswerApprove, holdgate.AnswerChoose:
+		if in.Digest == "" {
+			return approvals.Vote{}, problem(http.StatusBadRequest, "digest-missing", "No digest", fmt.Sprintf("%s needs digest: the call.digest of the request that was shown", in.Decision))
+		}
+	case "":
+		return approvals.Vote{}, malformed("decision is missing: approve, deny, steer or choose")
+	default:
+		return approvals.Vote{}, malformed("unknown decision %q: approve, deny, steer or choose", in.Decision)
+	}
+	channel := r.Header.Get(ChannelHeader)
+	switch channel {
+	case "":
+		channel = "api"
+	case "cli", "api":
+	default:
+		return approvals.Vote{}, malformed("unknown %s %q: cli or api", ChannelHeader, channel)
+	}
+	return approvals.Vote{
+		Decision: in.Decision, By: s.c.Approver, Channel: channel, Digest: in.Digest,
+		Reason: in.Reason, Instructions: in.Instructions, Artifacts: in.Artifacts, Choice: in.Choice,
+	}, nil
+}
+
+// malformed is a problem with the form of a request.
+func malformed(format string, args ...any) *Problem {
+	return problem(http.StatusBadRequest, "malformed", "Malformed request", fmt.Sprintf(format, args...))
+}
+
+// query reads the query's parameters. One that is not known, or comes twice,
+// is an error: a filter that was mistyped must not select everything.
+func query(r *http.Request, known ...string) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, malformed("the query cannot be read")
+	}
+	allowed := make(map[string]bool, len(known))
+	for _, k := range known {
+		allowed[k] = true
+	}
+	for k, v := range q {
+		if !allowed[k] {
+			return nil, malformed("unknown parameter %q", k)
+		}
+		if len(v) != 1 {
+			return nil, malformed("parameter %q comes %d times", k, len(v))
+		}
+	}
+	return q, nil
+}

@@ -1,0 +1,147 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/store/badger"
+)
+
+const token = "0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// A door is the API over a real queue on disk, on a real port.
+type door struct {
+	t     *testing.T
+	queue *approvals.Queue
+	log   *audit.Log
+	api   *api.Server
+	http  *httptest.Server
+}
+
+func newDoor(t *testing.T) *door {
+	t.Helper()
+	ctx := t.Context()
+	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []byte(strings.Repeat("k", 32))
+	log, err := audit.Open(ctx, st, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digester, err := holdgate.NewDigester(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{t: t, queue: q, log: log}
+	d.api, err = api.New(api.Config{
+		Queue: q, Log: log, Token: token, Approver: "ada",
+		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.http = httptest.NewUnstartedServer(d.api)
+	d.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	d.http.Config.RegisterOnShutdown(d.api.Close)
+	d.http.Start()
+	t.Cleanup(func() {
+		d.api.Close()
+		d.http.Close()
+		if err := q.Close(); err != nil {
+			t.Errorf("closing the queue: %v", err)
+		}
+		if err := st.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	return d
+}
+
+// hold holds a call and returns its request.
+func (d *door) hold(spec holdgate.HoldSpec) approvals.Request {
+	d.t.Helper()
+	ctx := d.t.Context()
+	who := approvals.Caller{Agent: holdgate.Agent{ID: "builder"}, Session: holdgate.Session{ID: "s1"}, Door: "up/anthropic"}
+	x, err := d.queue.Enter(ctx, who, func() (holdgate.Digest, error) { return holdgate.Digest(strings.Repeat("a", 64)), nil })
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer x.Leave()
+	call := holdgate.Call{
+		Kind: holdgate.KindToolCall, Agent: who.Agent, Session: who.Session, Door: who.Door, Time: time.Now(),
+		Tool: &holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(`{"command":"rm -rf build"}`)},
+	}
+	if spec.Timeout == 0 {
+		spec.Timeout = time.Hour
+	}
+	decision := holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: holdgate.RiskHigh, Hold: spec}
+	r, err := x.Ask(ctx, call, decision, approvals.Briefing{Summary: "Bash: rm -rf build"})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return r
+}
+
+// ask sends a request with the token and returns the status and the body.
+// Headers are pairs; an empty value takes one away.
+func (d *door) ask(method, path, body string, headers ...string) (int, string) {
+	d.t.Helper()
+	req, err := http.NewRequestWithContext(d.t.Context(), method, d.http.URL+path, strings.NewReader(body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		switch {
+		case headers[i] == "Host":
+			req.Host = headers[i+1]
+		case headers[i+1] == "":
+			req.Header.Del(headers[i])
+		default:
+			req.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	resp, err := d.http.Client().Do(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if resp.StatusCode >= 400 && resp.Header.Get("Content-Type") != "application/problem+json" {
+		d.t.Errorf("%s %s: %d with content type %q, want a problem document", method, path, resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+	return resp.StatusCode, string(text)
+}
+
+// decode reads JSON that must be right.
+func decode[T any](t *testing.T, text string) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("reading %q: %v", text, err)
+	}
+	return v
+}

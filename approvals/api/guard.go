@@ -1,0 +1,82 @@
+package api
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// checkSite refuses what a web page of another site could have sent: a Host
+// that is not the listener's (DNS rebinding), a foreign Origin, a
+// Sec-Fetch-Site other than same-origin or none. A unix socket takes any Host:
+// no browser reaches it.
+func checkSite(r *http.Request) error {
+	foreign := func(detail string) error {
+		return problem(http.StatusForbidden, "foreign-site", "Refused", detail)
+	}
+	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return foreign("the listener's own address is not known")
+	}
+	if addr.Network() != "unix" && !ownHost(r.Host, addr) {
+		return foreign("Host is not the address of this listener")
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+	default:
+		return foreign("requests from other sites are refused")
+	}
+	if o := r.Header.Values("Origin"); len(o) > 0 {
+		u, err := url.Parse(o[0])
+		if err != nil || len(o) > 1 || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
+			return foreign("requests from other origins are refused")
+		}
+	}
+	return nil
+}
+
+// ownHost reports whether host names the listener at addr: a name of loopback
+// or the very IP address that the connection reached, with its port.
+func ownHost(host string, addr net.Addr) bool {
+	at, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return false
+	}
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), "80"
+	}
+	if p, err := netip.ParseAddrPort("0.0.0.0:" + port); err != nil || p.Port() != at.Port() {
+		return false
+	}
+	switch strings.ToLower(name) {
+	case "localhost", "127.0.0.1", "::1":
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap() == at.Addr().Unmap()
+}
+
+// authenticate checks the token. The right token always passes; failures
+// beyond a few a second are told apart from the first ones, and not logged.
+func (s *Server) authenticate(r *http.Request) error {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") && sameSecret(token, s.c.Token) {
+		return nil
+	}
+	if !s.failures.Allow() {
+		return problem(http.StatusTooManyRequests, "too-many-failures", "Too many failures", "too many requests without the right token")
+	}
+	s.c.Logger.WarnContext(r.Context(), "refusing a request without the approver's token", "method", r.Method, "path", r.URL.Path)
+	return problem(http.StatusUnauthorized, "unauthorized", "Not authorised", "the approver's token is missing or wrong")
+}
+
+// sameSecret compares in a time that tells neither content nor length.
+func sameSecret(got, want string) bool {
+	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
+	return hmac.Equal(a[:], b[:])
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store"
+)
+
+// A Problem is an error as the API tells it (RFC 9457).
+type Problem struct {
+	// Type is [ProblemPrefix] and a word that programs can rely on.
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"` // of HTTP
+	Detail string `json:"detail"`
+	// Request is the approval request as it stands, where a decision came too
+	// late or for something else than what waits.
+	Request *approvals.Request `json:"request,omitempty"`
+}
+
+// ProblemPrefix begins the type of every problem.
+const ProblemPrefix = "urn:holdgate:problem:"
+
+// The words of problems that programs tell apart.
+const (
+	ProblemDigest         = "digest-mismatch"
+	ProblemDecided        = "already-decided"
+	ProblemNotFound       = "not-found"
+	ProblemSteerForbidden = "steer-not-allowed"
+)
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Detail }
+
+// Word is the part of Type that tells problems apart.
+func (p *Problem) Word() string { return strings.TrimPrefix(p.Type, ProblemPrefix) }
+
+// problem makes a Problem.
+func problem(status int, word, title, detail string) *Problem {
+	return &Problem{Type: ProblemPrefix + word, Title: title, Status: status, Detail: detail}
+}
+
+// asProblem finds the problem document for an error. What has no meaning for
+// the caller is "internal", and known is false.
+func asProblem(err error) (p *Problem, known bool) {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p, true
+	}
+	if e, ok := errors.AsType[*approvals.EndedError](err); ok {
+		p := problem(http.StatusConflict, ProblemDecided, "Already decided", e.Error())
+		p.Request = &e.Request
+		return p, true
+	}
+	for _, k := range []struct {
+		is          error
+		status      int
+		word, title string
+	}{
+		{approvals.ErrNotFound, http.StatusNotFound, ProblemNotFound, "Not found"},
+		{approvals.ErrDigest, http.StatusConflict, ProblemDigest, "Not what was shown"},
+		{approvals.ErrSteerEmpty, http.StatusUnprocessableEntity, "steer-empty", "No instructions"},
+		{approvals.ErrSteerNotAllowed, http.StatusConflict, ProblemSteerForbidden, "Steering is not allowed"},
+		{approvals.ErrAnswer, http.StatusUnprocessableEntity, "answer", "Not an answer to this request"},
+		{approvals.ErrNotEntitled, http.StatusForbidden, "not-entitled", "Not entitled"},
+		{store.ErrClosed, http.StatusServiceUnavailable, "stopping", "Stopping"},
+		{context.Canceled, http.StatusServiceUnavailable, "stopping", "Stopping"},
+	} {
+		if errors.Is(err, k.is) {
+			return problem(k.status, k.word, k.title, err.Error()), true
+		}
+	}
+	return problem(http.StatusInternalServerError, "internal", "Internal error", "the sidecar could not do this; its log says why"), false
+}
+
+// fail writes err as a problem document.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p, known := asProblem(err)
+	if !known {
+		s.c.Logger.ErrorContext(r.Context(), "serving the approvers' API", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	switch p.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="holdgate"`)
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
+	}
+	if err := writeJSON(w, p.Status, "application/problem+json", p); err != nil {
+		s.c.Logger.DebugContext(r.Context(), "telling a problem", "error", err)
+	}
+}
+
+// unrouted says what is wrong with a request that no route takes, and which
+// methods its path has.
+func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) *Problem {
+	h, _ := s.mux.Handler(r)
+	rec := &headerRecorder{header: http.Header{}}
+	h.ServeHTTP(rec, r)
+	if allow := rec.header.Get("Allow"); rec.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", allow)
+		return problem(rec.status, "method", "Method not allowed", "this path takes "+allow)
+	}
+	return problem(http.StatusNotFound, ProblemNotFound, "Not found", "there is nothing at this path; /v1/openapi.json lists what there is")
+}
+
+// A headerRecorder keeps the head of an answer and drops its body.
+type headerRecorder struct {
+	header http.Header
+	status int
+}
+
+func (h *headerRecorder) Header() http.Header         { return h.header }
+func (h *headerRecorder) WriteHeader(status int)      { h.status = status }
+func (h *headerRecorder) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,30 @@
+package api
+
+import (
+	_ "embed"
+	"net/http"
+)
+
+//go:embed openapi.json
+var openAPIDocument []byte
+
+// openAPI serves GET /v1/openapi.json.
+func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "application/openapi+json")
+	_, err := w.Write(openAPIDocument)
+	return err
+}
+
+// status serves GET /v1/status.
+func (s *Server) status(r *http.Request) (Status, error) {
+	return s.c.Status(r.Context()), nil
+}
+
+// healthz serves GET /healthz, for probes without a token: it says whether the
+// sidecar works, and not what is wrong.
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
+	if s.c.Status(r.Context()).Health != Healthy {
+		return problem(http.StatusServiceUnavailable, "unhealthy", "Not healthy", "the sidecar does not work; /v1/status says why")
+	}
+	return writeJSON(w, http.StatusOK, "application/json", map[string]string{"health": Healthy})
+}
