@@ -1,0 +1,239 @@
+// Package client speaks to the approvers' door of a sidecar: it is what the
+// commands use, and what a Go program that approves can use.
+//
+// The approver's token goes only to a listener that has proven to know it. The
+// proof is part of dialling: on each new connection the client first asks POST
+// /v1/prove, and hands the connection to the HTTP client only after the right
+// answer ([api.Proof]). So a process that took the port after a crash learns
+// nothing, not even when the sidecar dies between two requests, and cannot
+// pass the question on to the sidecar at another address.
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// The names in the state folder.
+const (
+	SocketName = "holdgate.sock"
+	TokenName  = "approver.token"
+)
+
+// Options say where the sidecar is.
+type Options struct {
+	// StateDir is the sidecar's state folder: the token is read there, and
+	// the socket is there.
+	StateDir string
+	// URL, where set, is used instead of the socket: "http://127.0.0.1:7301".
+	URL string
+	// Channel is what votes name as theirs: "cli" or "api" (the default).
+	Channel string
+}
+
+// maxAnswer bounds an answer that is read whole, in bytes.
+const maxAnswer = 256 << 20
+
+// A Client is safe for concurrent use.
+type Client struct {
+	base    string
+	looked  string // where the sidecar is looked for
+	token   string
+	channel string
+	http    *http.Client
+}
+
+// New reads the token; it connects to nothing yet. A token that is missing is
+// a [*NoSidecarError], one that others may read a [*TokenError].
+func New(o Options) (*Client, error) {
+	c := &Client{base: "http://holdgate", channel: o.Channel}
+	network, addr := "unix", filepath.Join(o.StateDir, SocketName)
+	c.looked = addr
+	if o.URL != "" {
+		u, err := url.Parse(o.URL)
+		if err != nil || u.Scheme != "http" || u.Host == "" || (u.Path != "" && u.Path != "/") || u.User != nil || u.RawQuery != "" {
+			return nil, fmt.Errorf("sidecar address %q: want http://HOST:PORT", o.URL)
+		}
+		network, addr = "tcp", u.Host
+		if u.Port() == "" {
+			addr = net.JoinHostPort(u.Hostname(), "80")
+		}
+		c.base, c.looked = "http://"+u.Host, o.URL
+	}
+	token, err := readToken(filepath.Join(o.StateDir, TokenName))
+	if err != nil {
+		if errors.Is(err, errNoToken) {
+			return nil, &NoSidecarError{Looked: c.looked, Err: err}
+		}
+		return nil, err
+	}
+	c.token = token
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return dialProven(ctx, network, addr, strings.TrimPrefix(c.base, "http://"), token)
+			},
+			IdleConnTimeout: 30 * time.Second,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
+}
+
+// Close drops the idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// List returns the requests that the filter selects.
+func (c *Client) List(ctx context.Context, f approvals.Filter) ([]approvals.Request, error) {
+	q := url.Values{}
+	set(q, "status", string(f.Status))
+	set(q, "agent", f.Agent)
+	set(q, "session", f.Session)
+	return get[[]approvals.Request](ctx, c, "/v1/approvals", q)
+}
+
+// Request returns the request with exactly this id.
+func (c *Client) Request(ctx context.Context, id string) (approvals.Request, error) {
+	return get[approvals.Request](ctx, c, "/v1/approvals/"+url.PathEscape(id), nil)
+}
+
+// Decide answers a request and returns it as it stands then.
+func (c *Client) Decide(ctx context.Context, id string, d api.Decision) (approvals.Request, error) {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return approvals.Request{}, fmt.Errorf("writing the decision: %w", err)
+	}
+	resp, err := c.do(ctx, http.MethodPost, "/v1/approvals/"+url.PathEscape(id)+"/decision", nil, body)
+	if err != nil {
+		return approvals.Request{}, err
+	}
+	return read[approvals.Request](resp)
+}
+
+// Audit returns the entries of the audit log that the query selects.
+func (c *Client) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
+	v := url.Values{}
+	set(v, "request_id", q.RequestID)
+	set(v, "exchange", q.Exchange)
+	set(v, "type", string(q.Type))
+	set(v, "agent", q.Agent)
+	set(v, "session", q.Session)
+	if q.From > 0 {
+		v.Set("from", strconv.FormatUint(q.From, 10))
+	}
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	return get[[]audit.Entry](ctx, c, "/v1/audit", v)
+}
+
+// AuditHead returns the newest entry's number and hash.
+func (c *Client) AuditHead(ctx context.Context) (audit.Head, error) {
+	h, err := get[api.Head](ctx, c, "/v1/audit/head", nil)
+	return audit.Head{Seq: h.Seq, Hash: h.Hash}, err
+}
+
+// AuditExport copies the whole audit log to w, one entry a line. On an error w
+// may hold a part of it.
+func (c *Client) AuditExport(ctx context.Context, w io.Writer) error {
+	resp, err := c.do(ctx, http.MethodGet, "/v1/audit/export", nil, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(w, resp.Body); err != nil {
+		return fmt.Errorf("reading the audit log: %w", err)
+	}
+	return nil
+}
+
+// Status tells how the sidecar is.
+func (c *Client) Status(ctx context.Context) (api.Status, error) {
+	return get[api.Status](ctx, c, "/v1/status", nil)
+}
+
+// do sends a request and returns its answer if it is 200; another answer is a
+// [*api.Problem].
+func (c *Client) do(ctx context.Context, method, path string, q url.Values, body []byte) (*http.Response, error) {
+	target := c.base + path
+	if len(q) > 0 {
+		target += "?" + q.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("asking %s: %w", path, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.channel != "" {
+		req.Header.Set(api.ChannelHeader, c.channel)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.dialError(err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	return nil, readProblem(resp)
+}
+
+// get asks for one JSON value.
+func get[T any](ctx context.Context, c *Client, path string, q url.Values) (T, error) {
+	resp, err := c.do(ctx, http.MethodGet, path, q, nil)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return read[T](resp)
+}
+
+// read decodes an answer. Members that this version does not know are passed
+// over, for the sidecar may be newer; duplicates are refused.
+func read[T any](resp *http.Response) (T, error) {
+	defer resp.Body.Close()
+	var v T
+	if err := json.UnmarshalRead(io.LimitReader(resp.Body, maxAnswer), &v); err != nil {
+		return v, fmt.Errorf("reading the sidecar's answer: %w", err)
+	}
+	return v, nil
+}
+
+// readProblem makes an error of an answer that is not 200.
+func readProblem(resp *http.Response) error {
+	defer resp.Body.Close()
+	typ, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err == nil && typ == "application/problem+json" {
+		var p api.Problem
+		if err := json.UnmarshalRead(io.LimitReader(resp.Body, 8<<20), &p); err == nil && p.Detail != "" {
+			return &p
+		}
+	}
+	return fmt.Errorf("the sidecar answered %s", resp.Status)
+}
+
+// set adds a parameter that is not empty.
+func set(q url.Values, k, v string) {
+	if v != "" {
+		q.Set(k, v)
+	}
+}

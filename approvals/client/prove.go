@@ -1,0 +1,95 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+const (
+	proveTimeout = 5 * time.Second // for dialling and the proof
+	maxProof     = 16 << 10        // bytes of its answer
+)
+
+// dialProven connects and makes the listener prove that it knows the token. An
+// error of the network is the dialler's own; a listener that does not prove
+// itself is an [*UnprovenError].
+func dialProven(ctx context.Context, network, addr, host, token string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, proveTimeout)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("bounding the proof: %w", err)
+	}
+	if err := challenge(conn, host, token); err != nil {
+		conn.Close()
+		return nil, &UnprovenError{Addr: addr, Err: err}
+	}
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("taking up the connection: %w", err)
+	}
+	return conn, nil
+}
+
+// challenge asks for the proof on conn and checks it. The connection is at the
+// beginning of the next request afterwards.
+func challenge(conn net.Conn, host, token string) error {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: see its documentation
+	nonce := hex.EncodeToString(b[:])
+	body, err := json.Marshal(api.Challenge{Nonce: nonce})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequest(http.MethodPost, "http://"+host+"/v1/prove", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if err := req.Write(conn); err != nil {
+		return fmt.Errorf("asking for the proof: %w", err)
+	}
+	in := bufio.NewReader(io.LimitReader(conn, maxProof))
+	resp, err := http.ReadResponse(in, req)
+	if err != nil {
+		return fmt.Errorf("reading the proof: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || resp.Close {
+		return fmt.Errorf("it answered %s", resp.Status)
+	}
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("reading the proof: %w", err)
+	}
+	var proven api.Proven
+	if err := json.Unmarshal(raw, &proven); err != nil {
+		return fmt.Errorf("reading the proof: %w", err)
+	}
+	if !hmac.Equal([]byte(proven.Proof), []byte(api.Proof(token, nonce, conn.RemoteAddr()))) {
+		return errWrongProof
+	}
+	if in.Buffered() > 0 {
+		return errTalksFirst
+	}
+	return nil
+}
