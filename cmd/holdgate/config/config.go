@@ -1,0 +1,137 @@
+// Package config reads what Holdgate is told: defaults, then the file, then
+// the environment, then flags, each over the one before. Every key has a
+// default, so that no file at all works.
+//
+// A file is only read where --config or HOLDGATE_CONFIG names it. None is ever
+// looked for in the working directory: the agent can write there, and what
+// decides over the agent must not come from it.
+//
+// The file is strict YAML: an unknown or repeated key is an error that names
+// its line. [Config.Validate] tells all faults at once. Values that may be
+// secret print as "<secret>".
+package config
+
+import (
+	"time"
+)
+
+// Config is the whole configuration. It is a value: nobody changes it once
+// [Load] has returned it.
+type Config struct {
+	Listen Listen `yaml:"listen"`
+	// StateDir is the folder of what must be found by name: the token, the
+	// socket, keys, the database. Absolute.
+	StateDir  string              `yaml:"state_dir"`
+	Policy    Policy              `yaml:"policy"`
+	Upstreams map[string]Upstream `yaml:"upstreams"` // by the NAME of /up/NAME
+	MCP       map[string]MCP      `yaml:"mcp"`       // by the NAME of /mcp/NAME
+	Plugins   map[string]Plugin   `yaml:"plugins"`
+	Limits    Limits              `yaml:"limits"`
+	Holds     Holds               `yaml:"holds"`
+	Audit     Audit               `yaml:"audit"`
+	// Unsupported is what happens to model APIs whose tool calls Holdgate
+	// cannot see: [UnsupportedRefuse] or [UnsupportedAllow].
+	Unsupported string `yaml:"unsupported"`
+	// Approver is the name under which the holder of the approver's token
+	// votes.
+	Approver string `yaml:"approver"`
+}
+
+// Listen says where the doors are, as "HOST:PORT"; port 0 takes any.
+type Listen struct {
+	Agents    string `yaml:"agents"`
+	Approvers string `yaml:"approvers"`
+}
+
+// Policy says which rules decide.
+type Policy struct {
+	// Path is a file or folder of the user's own rules; empty: the shipped
+	// pack alone. Absolute.
+	Path    string `yaml:"path"`
+	Mode    string `yaml:"mode"`     // [ModeEnforce] or [ModeObserve]
+	OnError string `yaml:"on_error"` // "deny" or "hold": what a failing policy does
+}
+
+// The modes of policy.
+const (
+	ModeEnforce = "enforce"
+	ModeObserve = "observe" // decide, log, and let through
+)
+
+// Upstream is a model provider, or a server that speaks like one.
+type Upstream struct {
+	URL string `yaml:"url"`
+	// Codec names the wire format; empty: told by the request's path.
+	Codec string `yaml:"codec"`
+}
+
+// MCP is an MCP server that is reached over HTTP.
+type MCP struct {
+	URL string `yaml:"url"`
+}
+
+// Plugin is a notifier.
+type Plugin struct {
+	// Command starts it; empty: the plugin of this name that is built in.
+	Command []string `yaml:"command"`
+	SHA256  string   `yaml:"sha256"` // of the program, in hex; empty: not checked
+	Config  Settings `yaml:"config"`
+}
+
+// Limits bound what one exchange may take.
+type Limits struct {
+	Body   Size     `yaml:"body"`   // of a request or of a whole answer, decoded
+	Call   Size     `yaml:"call"`   // of one call's arguments
+	Redeem Duration `yaml:"redeem"` // how long an outcome waits for its call to come again
+	Hold   Duration `yaml:"hold"`   // how long a call waits for people whose rule names no timeout
+}
+
+// Holds says how held calls look to their client.
+type Holds struct {
+	// Notice puts a line into held model answers that says who is being asked.
+	Notice bool `yaml:"notice"`
+}
+
+// Audit says how the log is kept.
+type Audit struct {
+	Sync   string `yaml:"sync"`   // [SyncAlways] or [SyncBatched]
+	Inputs string `yaml:"inputs"` // [InputsRedacted] or [InputsNone]
+}
+
+// What happens to model APIs that cannot be gated.
+const (
+	UnsupportedRefuse = "refuse"
+	UnsupportedAllow  = "allow"
+)
+
+// How the audit log is kept.
+const (
+	SyncAlways     = "always"  // every entry is synced before it takes effect
+	SyncBatched    = "batched" // plain allows are written before and synced within 100 ms
+	InputsRedacted = "redacted"
+	InputsNone     = "none"
+)
+
+// Default is the configuration without file, environment and flags. user
+// names the approver; stateDir is the state folder.
+func Default(stateDir, user string) Config {
+	return Config{
+		Listen:   Listen{Agents: "127.0.0.1:7300", Approvers: "127.0.0.1:7301"},
+		StateDir: stateDir,
+		Policy:   Policy{Mode: ModeEnforce, OnError: "deny"},
+		Upstreams: map[string]Upstream{
+			"anthropic": {URL: "https://api.anthropic.com"},
+			"openai":    {URL: "https://api.openai.com"},
+			"gemini":    {URL: "https://generativelanguage.googleapis.com"},
+			"ollama":    {URL: "http://127.0.0.1:11434"},
+		},
+		MCP:     map[string]MCP{},
+		Plugins: map[string]Plugin{},
+		Limits: Limits{
+			Body: 32 << 20, Call: 8 << 20,
+			Redeem: Duration(time.Hour), Hold: Duration(time.Hour),
+		},
+		Audit:    Audit{Sync: SyncBatched, Inputs: InputsRedacted},
+		Approver: user, Unsupported: UnsupportedRefuse,
+	}
+}

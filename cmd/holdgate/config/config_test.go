@@ -1,0 +1,228 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
+)
+
+// load writes a file and loads it.
+func load(t *testing.T, text string, f config.Flags, env ...string) (config.Config, error) {
+	t.Helper()
+	f.Config = filepath.Join(t.TempDir(), "holdgate.yaml")
+	if err := os.WriteFile(f.Config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config.Load(f, environment(env...))
+}
+
+// environment is an environment of pairs, and a home.
+func environment(pairs ...string) func(string) string {
+	m := map[string]string{"HOME": "/home/ada"}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return func(k string) string { return m[k] }
+}
+
+func TestNoFileAtAllWorks(t *testing.T) {
+	c, err := config.Load(config.Flags{}, environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(config.Default("/home/ada/.local/state/holdgate", c.Approver), c); diff != "" {
+		t.Errorf("configuration (-default +got):\n%s", diff)
+	}
+	if c.Approver == "" {
+		t.Error("the approver has no name")
+	}
+}
+
+func TestTheWorkingDirectoryIsNotRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("holdgate.yaml", []byte("policy: {mode: observe}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(config.Flags{}, environment())
+	if err != nil || c.Policy.Mode != config.ModeEnforce {
+		t.Errorf("mode is %s, %v: the file in the working directory was read", c.Policy.Mode, err)
+	}
+}
+
+func TestEveryKeyIsRead(t *testing.T) {
+	c, err := load(t, `
+listen: {agents: "127.0.0.1:1", approvers: "[::1]:2"}
+state_dir: /var/lib/holdgate
+policy: {path: /etc/holdgate/policy, mode: observe, on_error: hold}
+upstreams:
+  local: {url: "http://127.0.0.1:8080/v1", codec: openai}
+  openai: {url: "https://proxy.example"}
+mcp: {github: {url: "https://mcp.example/mcp"}}
+plugins: {webhook: {command: [./hook, -v], sha256: `+strings.Repeat("ab", 32)+`, config: {url: "https://hooks.example"}}}
+limits: {body: 1MiB, call: 64KiB, redeem: 30m, hold: 2d}
+holds: {notice: true}
+audit: {sync: always, inputs: none}
+approver: grace
+`, config.Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default("/var/lib/holdgate", "grace")
+	want.Listen = config.Listen{Agents: "127.0.0.1:1", Approvers: "[::1]:2"}
+	want.Policy = config.Policy{Path: "/etc/holdgate/policy", Mode: "observe", OnError: "hold"}
+	want.Upstreams["local"] = config.Upstream{URL: "http://127.0.0.1:8080/v1", Codec: "openai"}
+	want.Upstreams["openai"] = config.Upstream{URL: "https://proxy.example"}
+	want.MCP["github"] = config.MCP{URL: "https://mcp.example/mcp"}
+	want.Plugins["webhook"] = config.Plugin{Command: []string{"./hook", "-v"}, SHA256: strings.Repeat("ab", 32), Config: config.Settings{"url": "https://hooks.example"}}
+	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute), Hold: config.Duration(48 * time.Hour)}
+	want.Holds.Notice = true
+	want.Audit = config.Audit{Sync: "always", Inputs: "none"}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
+	file := "state_dir: /from/file\npolicy: {path: rules}\nlisten: {agents: \"127.0.0.1:1\"}\nupstreams: {openai: {url: \"https://file.example\", codec: openai}}\n"
+	c, err := load(t, file, config.Flags{})
+	if err != nil || c.StateDir != "/from/file" || !filepath.IsAbs(c.Policy.Path) || filepath.Base(c.Policy.Path) != "rules" {
+		t.Errorf("file: %q, %q, %v", c.StateDir, c.Policy.Path, err)
+	}
+	c, err = load(t, file, config.Flags{}, config.EnvStateDir, "/from/env")
+	if err != nil || c.StateDir != "/from/env" {
+		t.Errorf("environment: %q, %v", c.StateDir, err)
+	}
+	c, err = load(t, file, config.Flags{
+		StateDir: "/from/flag", Agents: "127.0.0.1:0", Approvers: "127.0.0.1:0", Policy: "/p",
+		Upstreams: []string{"openai=http://127.0.0.1:9/a=b"}, MCP: []string{"files=http://127.0.0.1:8"},
+	}, config.EnvStateDir, "/from/env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.StateDir != "/from/flag" || c.Listen.Agents != "127.0.0.1:0" || c.Policy.Path != "/p" {
+		t.Errorf("flags: %+v", c)
+	}
+	if got := c.Upstreams["openai"]; got.URL != "http://127.0.0.1:9/a=b" || got.Codec != "openai" {
+		t.Errorf("--upstream: %+v", got)
+	}
+	if c.MCP["files"].URL != "http://127.0.0.1:8" {
+		t.Errorf("--mcp: %+v", c.MCP)
+	}
+}
+
+func TestFaultsNameTheirPlace(t *testing.T) {
+	tests := []struct {
+		name string
+		file string
+		want []string
+	}{
+		{"an unknown key", "approver: a\npolcy: {}\n", []string{`holdgate.yaml:2: unknown key "polcy"`}},
+		{"an unknown key inside", "policy:\n  mod: observe\n", []string{`:2: unknown key "mod"`}},
+		{"a key twice", "approver: a\napprover: b\n", []string{":2:", "already defined"}},
+		{"a list for a word", "approver: [a]\n", []string{":1: a value of the wrong type"}},
+		{"no duration", "limits:\n  redeem: soon\n", []string{":2:", `"soon" is not a duration`, "1h30m"}},
+		{"no size", "limits:\n  body: 32MB\n", []string{":2:", `"32MB" is not a size`, "32MiB"}},
+		{"several at once", "limits:\n  body: big\n  redeem: soon\nfoo: 1\n", []string{":2:", ":3:", ":4:"}},
+		{"two documents", "approver: a\n---\napprover: b\n", []string{"more than one document"}},
+		{"no YAML", "a: [", []string{"holdgate.yaml"}},
+		{"a word that is not known", "policy: {mode: watch, on_error: allow}\naudit: {sync: never, inputs: all}\n", []string{"policy.mode", "policy.on_error", "audit.sync", "audit.inputs", "enforce or observe"}},
+		{"addresses", "listen: {agents: \"7300\", approvers: \"example.org:x\"}\n", []string{"listen.agents", "listen.approvers", "not a port"}},
+		{"one address for both", "listen: {agents: \"127.0.0.1:1\", approvers: \"127.0.0.1:1\"}\n", []string{"same address"}},
+		{"upstreams", "upstreams: {Up: {url: \"ftp://x\"}, a: {}, b: {url: \"https://u:p@x\", codec: none}, c: {url: \"https://x?k=1\"}}\n", []string{"upstreams.Up: the name", "upstreams.Up.url", "upstreams.a.url: must be set", "upstreams.b.url: must not hold a user", "upstreams.b.codec", "upstreams.c.url"}},
+		{"plugins", "plugins: {a: {sha256: xx}, b: {command: [\"\"]}}\n", []string{"plugins.a.sha256", "plugins.b.command"}},
+		{"limits", "limits: {body: 0, call: 1, redeem: 0s, hold: -1s}\n", []string{"limits.body", "limits.redeem", "limits.hold", "limits.call"}},
+		{"no name", "approver: \" \"\n", []string{"approver"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := load(t, tt.file, config.Flags{})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "config.") {
+				t.Errorf("error names a Go type: %v", err)
+			}
+		})
+	}
+	for _, f := range []config.Flags{{Upstreams: []string{"x"}}, {Upstreams: []string{"=http://x"}}, {MCP: []string{"x="}}, {Upstreams: []string{"../x=http://x"}}} {
+		if _, err := config.Load(f, environment()); err == nil {
+			t.Errorf("%+v: no error", f)
+		}
+	}
+	if _, err := config.Load(config.Flags{Config: filepath.Join(t.TempDir(), "none.yaml")}, environment()); err == nil {
+		t.Error("a file that is not there: no error")
+	}
+	if _, err := config.Load(config.Flags{}, func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "--state-dir") {
+		t.Errorf("without a home: %v", err)
+	}
+}
+
+func TestSettingsOfPluginsAreNeverPrinted(t *testing.T) {
+	c, err := load(t, "plugins: {hook: {config: {key: hunter2, list: [hunter2]}}}\n", config.Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		if s := fmt.Sprintf(verb, c); strings.Contains(s, "hunter2") || !strings.Contains(s, "<secret>") {
+			t.Errorf("%s prints %s", verb, s)
+		}
+	}
+	if c.Plugins["hook"].Config.Reveal()["key"] != "hunter2" {
+		t.Error("the plugin itself does not get its key")
+	}
+}
+
+func TestDurationsAndSizesReadAsTheyAreWritten(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "2d": 48 * time.Hour, "1h30m": 90 * time.Minute} {
+		if d, err := config.ParseDuration(text); err != nil || time.Duration(d) != want {
+			t.Errorf("%s: %v, %v", text, d, err)
+		}
+	}
+	for text, want := range map[string]config.Size{"0": 0, "1048576": 1 << 20, "32MiB": 32 << 20, "1 GiB": 1 << 30, "12B": 12} {
+		if s, err := config.ParseSize(text); err != nil || s != want {
+			t.Errorf("%s: %d, %v", text, s, err)
+		}
+		if back, err := config.ParseSize(want.String()); err != nil || back != want {
+			t.Errorf("%d is written as %s, which reads as %d, %v", want, want, back, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "1.5MiB", "9223372036854775807GiB", "MiB", "0x10"} {
+		if s, err := config.ParseSize(text); err == nil {
+			t.Errorf("%q reads as %d", text, s)
+		}
+	}
+}
+
+// Whatever the file holds, loading ends with a valid configuration or an error.
+func FuzzLoad(f *testing.F) {
+	f.Add("")
+	f.Add("listen: {agents: \"127.0.0.1:1\"}\n")
+	f.Add("limits: {body: 1MiB, redeem: 2d}\nplugins: {a: {config: {k: [1, {b: c}]}}}\n")
+	f.Add("a: &a [*a]\n")
+	f.Add("upstreams: {x: null}\n? [a]\n: b\n")
+	f.Add("<<: {approver: x}\n")
+	file := filepath.Join(f.TempDir(), "holdgate.yaml")
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.Load(config.Flags{Config: file}, environment())
+		if err == nil {
+			if err := c.Validate(); err != nil {
+				t.Errorf("%q loads and is not valid: %v", text, err)
+			}
+		}
+	})
+}

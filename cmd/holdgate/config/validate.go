@@ -1,0 +1,137 @@
+package config
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// faults collects what is wrong.
+type faults []string
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
+
+// Validate tells all that is wrong with c, each fault on a line of its own
+// that begins with the key.
+func (c Config) Validate() error {
+	var f faults
+	f.address("listen.agents", c.Listen.Agents)
+	f.address("listen.approvers", c.Listen.Approvers)
+	if c.Listen.Agents == c.Listen.Approvers && !strings.HasSuffix(c.Listen.Agents, ":0") {
+		f.add("listen: agents and approvers have the same address %s: an agent must not reach the approvers' door", c.Listen.Agents)
+	}
+	if c.StateDir == "" {
+		f.add("state_dir: must be set")
+	}
+	f.oneOf("policy.mode", c.Policy.Mode, ModeEnforce, ModeObserve)
+	f.oneOf("policy.on_error", c.Policy.OnError, "deny", "hold")
+	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		key := "upstreams." + name
+		f.name(key, name)
+		f.url(key+".url", c.Upstreams[name].URL)
+		f.oneOf(key+".codec", c.Upstreams[name].Codec, "", "anthropic", "openai")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		f.name("mcp."+name, name)
+		f.url("mcp."+name+".url", c.MCP[name].URL)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
+		f.plugin("plugins."+name, name, c.Plugins[name])
+	}
+	for _, l := range []struct {
+		key   string
+		value int64
+		shown fmt.Stringer
+	}{
+		{"limits.body", int64(c.Limits.Body), c.Limits.Body},
+		{"limits.call", int64(c.Limits.Call), c.Limits.Call},
+		{"limits.redeem", int64(c.Limits.Redeem), c.Limits.Redeem},
+		{"limits.hold", int64(c.Limits.Hold), c.Limits.Hold},
+	} {
+		if l.value <= 0 {
+			f.add("%s: must be more than %s", l.key, l.shown)
+		}
+	}
+	if c.Limits.Call > c.Limits.Body {
+		f.add("limits.call: %s is more than limits.body, %s", c.Limits.Call, c.Limits.Body)
+	}
+	f.oneOf("unsupported", c.Unsupported, UnsupportedRefuse, UnsupportedAllow)
+	f.oneOf("audit.sync", c.Audit.Sync, SyncAlways, SyncBatched)
+	f.oneOf("audit.inputs", c.Audit.Inputs, InputsRedacted, InputsNone)
+	if strings.TrimSpace(c.Approver) == "" {
+		f.add("approver: must be a name")
+	}
+	if len(f) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(f, "\n"))
+}
+
+// address checks a "HOST:PORT" to listen at: an IP address or localhost.
+func (f *faults) address(key, addr string) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		f.add("%s: %q is not HOST:PORT", key, addr)
+		return
+	}
+	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" {
+		f.add("%s: %q is neither an IP address nor localhost", key, host)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		f.add("%s: %q is not a port", key, port)
+	}
+}
+
+// oneOf checks a word.
+func (f *faults) oneOf(key, got string, want ...string) {
+	if !slices.Contains(want, got) {
+		f.add("%s: %q is not known: %s", key, got, strings.Join(slices.DeleteFunc(want, func(s string) bool { return s == "" }), " or "))
+	}
+}
+
+// url checks an upstream's address. Credentials don't belong in it: addresses
+// are logged.
+func (f *faults) url(key, raw string) {
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		f.add("%s: must be set", key)
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		f.add("%s: want http://HOST or https://HOST", key)
+	case u.User != nil:
+		f.add("%s: must not hold a user or password", key)
+	case u.RawQuery != "" || u.Fragment != "":
+		f.add("%s: must not hold a query or fragment", key)
+	}
+}
+
+var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
+
+// name checks a name that becomes part of a path.
+func (f *faults) name(key, name string) {
+	if !goodName.MatchString(name) {
+		f.add("%s: the name must be of a-z, 0-9, '-', '_' and '.', at most 63 characters, and begin with a letter or digit", key)
+	}
+}
+
+// plugin checks one plugin.
+func (f *faults) plugin(key, name string, p Plugin) {
+	f.name(key, name)
+	if len(p.Command) > 0 && p.Command[0] == "" {
+		f.add("%s.command: the program is empty", key)
+	}
+	if sum, err := hex.DecodeString(p.SHA256); p.SHA256 != "" && (err != nil || len(sum) != 32) {
+		f.add("%s.sha256: want 64 hex digits", key)
+	}
+	if p.SHA256 != "" && len(p.Command) == 0 {
+		f.add("%s.sha256: there is no command to check", key)
+	}
+}
