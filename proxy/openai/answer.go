@@ -1,0 +1,125 @@
+package openai
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// An answer is a whole answer that came as one JSON document.
+type answer struct {
+	body    []byte
+	choices []choice
+	states  []*choiceState // of each element of choices
+	parts   []wire.Part
+	calls   []*call // of each part
+}
+
+// Answer reads a whole answer. The body must have passed [wire.Strict].
+func (*Codec) Answer(body []byte) (wire.Answer, error) {
+	doc, err := plainForm().read(body)
+	if err != nil {
+		return nil, fmt.Errorf("reading a chat answer: %w", err)
+	}
+	a := &answer{body: body, choices: doc.choices}
+	for i := range a.choices {
+		if err := a.add(&a.choices[i]); err != nil {
+			return nil, fmt.Errorf("reading a chat answer: choice %d: %w", i, err)
+		}
+	}
+	return a, nil
+}
+
+func (a *answer) add(ch *choice) error {
+	st := &choiceState{index: ch.index, content: ch.content}
+	a.states = append(a.states, st)
+	for i := range ch.elements {
+		e := &ch.elements[i]
+		e.index = i // what stands in a list is a call each, whatever it says
+		k, err := st.begin(e)
+		if err != nil {
+			return err
+		}
+		if err := k.take(e); err != nil {
+			return err
+		}
+		hc, err := k.complete()
+		if err != nil {
+			return err
+		}
+		a.calls = append(a.calls, k)
+		a.parts = append(a.parts, wire.Part{Bytes: e.raw, Call: hc})
+	}
+	return nil
+}
+
+// Calls implements [wire.Answer].
+func (a *answer) Calls() []wire.Part { return a.parts }
+
+// Render implements [wire.Answer]. A call without a verdict is refused.
+func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
+	changed := false
+	for _, st := range a.states {
+		st.refused = false
+	}
+	for i, k := range a.calls {
+		var v holdgate.Verdict
+		if i < len(verdicts) {
+			v = verdicts[i]
+		}
+		k.released, k.notice = v.Release, v.Notice
+		k.choice.refused = k.choice.refused || !v.Release
+		changed = changed || !v.Release
+	}
+	if !changed {
+		return a.body
+	}
+	return wire.RewriteMembers(a.body, func(m wire.Member) []byte {
+		if string(m.Name) != "choices" {
+			return m.Value
+		}
+		return wire.RewriteElements(m.Value, func(n int, value []byte) []byte {
+			return a.rewrite(n).choice(value, "message")
+		})
+	})
+}
+
+// rewrite says what becomes of one choice.
+func (a *answer) rewrite(n int) *rewrite {
+	st, ch := a.states[n], &a.choices[n]
+	r := &rewrite{untouched: !st.refused, finish: ch.finish}
+	left := 0
+	for i, k := range st.calls {
+		switch {
+		case !k.released:
+			if ch.content || r.notice != "" {
+				r.notice += separator
+			}
+			r.notice += k.notice
+		case k.legacy:
+			r.legacy = ch.elements[i].raw
+			left++
+		default:
+			r.elements = append(r.elements, a.element(&ch.elements[i], left))
+			left++
+		}
+	}
+	st.released = left
+	if st.endsWithout(ch.finish) {
+		r.finish = "stop"
+	}
+	return r
+}
+
+// element returns a released call as it came, numbered anew where it has a
+// number.
+func (a *answer) element(e *element, index int) []byte {
+	return wire.RewriteMembers(e.raw, func(m wire.Member) []byte {
+		if string(m.Name) == "index" && !isNull(m.Value) {
+			return strconv.AppendInt(nil, int64(index), 10)
+		}
+		return m.Value
+	})
+}

@@ -1,0 +1,301 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// A document is a chunk of a stream or a whole answer, as far as calls are
+// concerned.
+type document struct {
+	id, model, created []byte // raw values, nil where absent
+	isError            bool
+	choices            []choice
+}
+
+// A choice is one element of choices: a delta of a stream, or a message.
+type choice struct {
+	index    int
+	elements []element // of calls
+	finish   string    // empty where there is none yet
+	content  bool      // there is content that is not empty
+}
+
+// An element is what one element of tool_calls, or a function_call, says.
+// In a stream that may be a fragment.
+type element struct {
+	raw    []byte
+	index  int // -1 where absent
+	legacy bool
+	custom bool
+	body   bool // it has a function or a custom member
+	id     string
+	name   string
+	args   []byte // the arguments' text as in the JSON, without quotes
+	whole  []byte // arguments that are no string
+}
+
+// empty reports whether an element says nothing: then it is no call.
+func (e *element) empty() bool {
+	return e.id == "" && e.name == "" && len(e.args) == 0 && e.whole == nil
+}
+
+// form tells a stream's chunks from a whole answer: where a choice has its
+// message, and where it may have no calls.
+type form struct{ body, other string }
+
+func streamForm() form { return form{body: "delta", other: "message"} }
+func plainForm() form  { return form{body: "message", other: "delta"} }
+
+func (f form) read(data []byte) (document, error) {
+	var d document
+	for m, err := range wire.Members(data) {
+		if err != nil {
+			return d, err
+		}
+		switch string(m.Name) {
+		case "id":
+			d.id = m.Value
+		case "model":
+			d.model = m.Value
+		case "created":
+			d.created = m.Value
+		case "error":
+			d.isError = !isNull(m.Value)
+		case "choices":
+			if isNull(m.Value) {
+				continue
+			}
+			if d.choices, err = f.readChoices(m.Value); err != nil {
+				return d, err
+			}
+		default:
+			if err := notCall(m, "id", "model", "created", "choices", "error"); err != nil {
+				return d, err
+			}
+		}
+	}
+	return d, nil
+}
+
+func (f form) readChoices(array []byte) ([]choice, error) {
+	var all []choice
+	for e, err := range wire.Elements(array) {
+		if err != nil {
+			return nil, err
+		}
+		c := choice{index: len(all)}
+		if err := f.readChoice(&c, e.Value); err != nil {
+			return nil, fmt.Errorf("choice %d: %w", len(all), err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func (f form) readChoice(c *choice, object []byte) (err error) {
+	for m, err := range wire.Members(object) {
+		if err != nil {
+			return err
+		}
+		switch string(m.Name) {
+		case "index":
+			c.index, err = readIndex(m.Value, c.index)
+		case "finish_reason":
+			c.finish, err = textOrNull(m.Value)
+		case f.body:
+			if !isNull(m.Value) {
+				err = readMessage(c, m.Value)
+			}
+		case f.other: // some providers send both; calls are where they belong
+			var other choice
+			if !isNull(m.Value) {
+				err = readMessage(&other, m.Value)
+			}
+			if err == nil && len(other.elements) > 0 {
+				err = fmt.Errorf("there are calls in %q, where a client may or may not see them", f.other)
+			}
+		default:
+			err = notCall(m, "index", "finish_reason", "delta", "message")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readMessage(c *choice, object []byte) error {
+	for m, err := range wire.Members(object) {
+		if err != nil {
+			return err
+		}
+		switch string(m.Name) {
+		case "role":
+		case "content":
+			c.content = significant(m.Value)
+		case "tool_calls":
+			if isNull(m.Value) {
+				continue
+			}
+			for e, err := range wire.Elements(m.Value) {
+				if err == nil {
+					err = c.add(e.Value, false)
+				}
+				if err != nil {
+					return fmt.Errorf("tool_calls: %w", err)
+				}
+			}
+		case "function_call":
+			if isNull(m.Value) {
+				continue
+			}
+			if err := c.add(m.Value, true); err != nil {
+				return fmt.Errorf("function_call: %w", err)
+			}
+		default:
+			if err := notCall(m, "role", "content", "tool_calls", "function_call"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *choice) add(object []byte, legacy bool) error {
+	e := element{raw: object, index: -1, legacy: legacy}
+	if err := e.read(object); err != nil {
+		return err
+	}
+	if !e.empty() {
+		c.elements = append(c.elements, e)
+	}
+	return nil
+}
+
+func (e *element) read(object []byte) (err error) {
+	if e.legacy {
+		e.body = true
+		return e.readBody(object, "arguments")
+	}
+	for m, err := range wire.Members(object) {
+		if err != nil {
+			return err
+		}
+		switch string(m.Name) {
+		case "index":
+			e.index, err = readIndex(m.Value, -1)
+		case "id":
+			e.id, err = textOrNull(m.Value)
+		case "type":
+			var kind string
+			if kind, err = textOrNull(m.Value); err == nil && kind != "" && kind != "function" && kind != "custom" {
+				err = fmt.Errorf("a call of type %q is not understood", kind)
+			}
+		case "function", "custom":
+			if isNull(m.Value) {
+				continue
+			}
+			if e.body {
+				return errors.New("a call is both function and custom")
+			}
+			e.body, e.custom = true, m.Name[0] == 'c'
+			if e.custom {
+				err = e.readBody(m.Value, "input")
+			} else {
+				err = e.readBody(m.Value, "arguments")
+			}
+		default:
+			err = wire.KnownName(m, "index", "id", "type", "function", "custom")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBody reads the name and the arguments, which a custom tool calls input.
+func (e *element) readBody(object []byte, arguments string) (err error) {
+	for m, err := range wire.Members(object) {
+		if err != nil {
+			return err
+		}
+		switch string(m.Name) {
+		case "name":
+			if e.name, err = textOrNull(m.Value); err != nil {
+				return fmt.Errorf("name of a call: %w", err)
+			}
+		case arguments:
+			switch {
+			case isNull(m.Value):
+			case m.Value[0] == '"':
+				e.args = m.Value[1 : len(m.Value)-1]
+			default:
+				e.whole = m.Value
+			}
+		default:
+			if err := wire.KnownName(m, "name", arguments); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxIndex bounds the numbers of choices and calls.
+const maxIndex = 1 << 16
+
+func readIndex(value []byte, absent int) (int, error) {
+	if isNull(value) {
+		return absent, nil
+	}
+	n, err := strconv.Atoi(string(value))
+	if err != nil || n < 0 || n > maxIndex {
+		return 0, fmt.Errorf("an index is %.20s, not a number from 0 to %d", value, maxIndex)
+	}
+	return n, nil
+}
+
+// notCall refuses a member that is not known and may be a call under another
+// name, or a known one in another case.
+func notCall(m wire.Member, known ...string) error {
+	if err := wire.KnownName(m, known...); err != nil {
+		return err
+	}
+	for _, mark := range []string{"_call", "toolcall", "functioncall"} {
+		if containsFold(m.Name, mark) && significant(m.Value) {
+			return fmt.Errorf("member %q looks like a call and is not understood", m.Name)
+		}
+	}
+	return nil
+}
+
+// containsFold reports whether name has mark in it, which must be ASCII in
+// lower case.
+func containsFold(name []byte, mark string) bool {
+	for i := 0; i+len(mark) <= len(name); i++ {
+		if bytes.EqualFold(name[i:i+len(mark)], []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+// significant reports whether a value says anything: it is not null, and no
+// empty string, array or object.
+func significant(value []byte) bool {
+	switch {
+	case isNull(value):
+		return false
+	case value[0] == '"':
+		return len(value) > 2
+	case value[0] == '[', value[0] == '{':
+		return len(bytes.TrimSpace(value[1:len(value)-1])) > 0
+	}
+	return true
+}
