@@ -1,0 +1,241 @@
+package facts
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxArgumentDepth is how deep objects inside of arguments are read.
+const maxArgumentDepth = 32
+
+// arguments reads what a tool is told to do.
+func (x *extraction) arguments(kind toolKind, args map[string]any) {
+	if kind.access == "-" {
+		kind.access = accessWrite
+	}
+	if v, ok := verbOf(kind, args); ok {
+		x.facts.Category, kind.access = v, v
+	}
+	dir := x.opts.Dir
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		if s, ok := args[k].(string); ok && kind.role(k) == roleDir && s != "" {
+			dir = x.cleanDir(s)
+		}
+	}
+	x.object(kind, args, dir, 0)
+}
+
+// verbOf reads the command of a text editor tool, which says whether it views
+// or changes.
+func verbOf(kind toolKind, args map[string]any) (string, bool) {
+	if kind.args["command"] != roleVerb {
+		return "", false
+	}
+	switch s, _ := args["command"].(string); s {
+	case "view":
+		return accessRead, true
+	case "delete":
+		return accessDelete, true
+	}
+	return accessWrite, true
+}
+
+// role says what the tool does with the argument of this key.
+func (k toolKind) role(key string) role {
+	n := normal(key)
+	if r, ok := k.args[n]; ok {
+		return r
+	}
+	return tables().keys[n]
+}
+
+func (x *extraction) object(kind toolKind, args map[string]any, dir string, depth int) {
+	if depth > maxArgumentDepth {
+		x.fail("arguments nested deeper than %d", maxArgumentDepth)
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		x.tick()
+		r := kind.role(k)
+		if r == roleCommand {
+			x.command(args[k], commandWords(args), dir)
+			continue
+		}
+		x.value(kind, r, args[k], dir, depth)
+	}
+}
+
+func (x *extraction) value(kind toolKind, r role, v any, dir string, depth int) {
+	x.tick()
+	switch v := v.(type) {
+	case string:
+		x.argument(kind, r, v, dir)
+	case []any:
+		if depth > maxArgumentDepth {
+			x.fail("arguments nested deeper than %d", maxArgumentDepth)
+			return
+		}
+		for _, e := range v {
+			x.value(kind, r, e, dir, depth+1)
+		}
+	case map[string]any:
+		x.object(kind, v, dir, depth+1)
+	}
+}
+
+// argument reads one string in its role.
+func (x *extraction) argument(kind toolKind, r role, s, dir string) {
+	switch r {
+	case rolePath:
+		x.argumentPath(s, kind.access, dir)
+	case roleRead, rolePattern:
+		x.argumentPath(s, accessRead, dir)
+	case roleWrite:
+		x.argumentPath(s, accessWrite, dir)
+	case roleDelete:
+		x.argumentPath(s, accessDelete, dir)
+	case rolePatch:
+		x.patch(s, dirsOf(dir))
+	case roleURL:
+		x.url(s)
+	case roleURLs:
+		x.urlsIn(s)
+	case roleSQL:
+		x.sql(s)
+	case roleQuery:
+		if looksLikeSQL(s) {
+			x.sql(s)
+		}
+	case roleTyped:
+		x.typed(s, dir)
+	case roleNone:
+		if strings.Contains(s, "://") {
+			x.urlsIn(s)
+		}
+	}
+}
+
+func (x *extraction) argumentPath(s, access, dir string) {
+	if s == "" {
+		return
+	}
+	if scheme, _, ok := strings.Cut(s, "://"); ok && scheme != "file" {
+		x.url(s)
+		return
+	}
+	x.path(pathRef{text: s, access: access, dirs: dirsOf(dir)})
+}
+
+// command reads what is to be run: a shell line, or a list of words. More
+// words may stand in a key of their own, as in {"command": "git", "args": []}.
+func (x *extraction) command(v any, more []field, dir string) {
+	sh := newShell(x, dir)
+	switch v := v.(type) {
+	case string:
+		if more != nil {
+			sh.run(invocation{words: append([]field{{text: v}}, more...)})
+			return
+		}
+		sh.source(v)
+	case []any:
+		words := literals(v)
+		if len(words) != len(v) {
+			x.fail("command list holds more than strings")
+		}
+		sh.run(invocation{words: append(words, more...)})
+	default:
+		x.fail("command is neither text nor list")
+	}
+}
+
+// commandWords are the words beside a command in a key named args.
+func commandWords(args map[string]any) []field {
+	list, _ := args["args"].([]any)
+	return literals(list)
+}
+
+func literals(list []any) []field {
+	var words []field
+	for _, e := range list {
+		if s, ok := e.(string); ok {
+			words = append(words, field{text: s})
+		}
+	}
+	return words
+}
+
+// typed reads keys that go to a program which already runs. It may be a
+// shell, so they are read as one; what runs there is not known.
+func (x *extraction) typed(s, dir string) {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case r < ' ' && r != '\n' && r != '\t':
+			return -1
+		}
+		return r
+	}, s)
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	sh := newShell(x, dir)
+	sh.via, sh.taint = []string{"stdin"}, []string{"stdin"}
+	sh.dirs = nil
+	sh.source(s)
+}
+
+// scan reads every string of the arguments for what text alone shows.
+func (x *extraction) scan(pointer string, v any) {
+	x.tick()
+	switch v := v.(type) {
+	case string:
+		x.text(pointer, v)
+	case []any:
+		for i, e := range v {
+			x.scan(pointer+"/"+strconv.Itoa(i), e)
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			x.suspicious(k)
+			x.scan(pointer+"/"+pointerEscape.Replace(k), v[k])
+		}
+	}
+}
+
+// pointerEscape writes a key as a token of a JSON pointer (RFC 6901).
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// text looks at one string for credentials and deceiving characters.
+func (x *extraction) text(pointer, s string) {
+	x.suspicious(s)
+	x.secrets(pointer, s)
+}
+
+// patch reads the paths out of an apply_patch text.
+func (x *extraction) patch(s string, dirs []string) {
+	found := false
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(line)
+		for _, op := range patchOps {
+			if name, ok := strings.CutPrefix(line, op.prefix); ok {
+				found = true
+				x.path(pathRef{text: strings.TrimSpace(name), access: op.access, dirs: dirs})
+			}
+		}
+	}
+	if !found && strings.TrimSpace(s) != "" {
+		x.fail("patch names no file")
+	}
+}
+
+// patchOps are the lines of an apply_patch text that name files.
+var patchOps = []struct{ prefix, access string }{
+	{"*** Add File:", accessWrite},
+	{"*** Update File:", accessWrite},
+	{"*** Delete File:", accessDelete},
+	{"*** Move to:", accessWrite},
+	{"+++ b/", accessWrite},
+}

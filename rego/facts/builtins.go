@@ -1,0 +1,293 @@
+package facts
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A follower reads a program whose arguments decide what else runs. It
+// reports whether it has listed everything, the command itself included.
+type follower func(s *shell, in invocation) bool
+
+// followerOf finds the follower of a program: the shell's own commands, shells,
+// and the programs that start others in ways which wrapperTable can't
+// describe. It is nil for all others.
+func followerOf(name string) follower {
+	switch name {
+	case "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "hush":
+		return shellProgram
+	case "eval":
+		return eval
+	case "source", ".":
+		return sourceFile
+	case "cd", "chdir", "pushd":
+		return changeDir
+	case "popd":
+		return loseDir
+	case "alias":
+		return alias
+	case "trap":
+		return trap
+	case "unset", "read", "mapfile", "readarray", "getopts", "export", "readonly", "declare", "local", "typeset":
+		return forgetNames
+	case "printf":
+		return printfVariable
+	case "set":
+		return setParams
+	case "shift":
+		return shiftParams
+	case "xargs", "gxargs":
+		return xargs
+	case "find", "gfind":
+		return find
+	case "fd", "fdfind":
+		return fd
+	case "parallel":
+		return parallel
+	case "docker", "podman", "nerdctl", "kubectl", "oc":
+		return container
+	case "at", "batch":
+		return scheduled
+	case "crontab":
+		return crontab
+	}
+	return nil
+}
+
+// eval runs its words, joined, in this very shell.
+func eval(s *shell, in invocation) bool {
+	words := in.words[1:]
+	if len(words) > 0 && words[0].text == "--" {
+		words = words[1:]
+	}
+	dyn := dynamics(words)
+	defer func(via, taint []string) { s.via, s.taint = via, taint }(s.via, s.taint)
+	s.via = slices.Concat(s.via, in.via, []string{"eval"})
+	s.taint = slices.Concat(s.taint, dyn)
+	s.source(join(words, " "))
+	if len(dyn) > 0 {
+		s.forgetAll()
+	}
+	return true
+}
+
+func sourceFile(s *shell, in invocation) bool {
+	if len(in.words) > 1 {
+		in.unbound = append(in.unbound, in.words[1].text)
+		s.touch(in.words[1], accessRead)
+	}
+	s.emit(in)
+	s.forgetAll()
+	return true
+}
+
+// changeDir moves the shell. Where cd fails, it stays where it was.
+func changeDir(s *shell, in invocation) bool {
+	s.emit(in)
+	s.failed = append(s.failed, s.state())
+	o := parseOptions(in.words[1:], "", "")
+	switch {
+	case len(o.operands) > 0:
+		s.moveTo(o.operands[0])
+	case s.x.opts.Home != "":
+		s.moveTo(field{text: s.x.opts.Home})
+	default:
+		s.lose()
+	}
+	return true
+}
+
+func loseDir(s *shell, in invocation) bool {
+	s.emit(in)
+	s.lose()
+	return true
+}
+
+func (s *shell) lose() { s.dirs, s.lost = nil, true }
+
+// moveTo sets the folder.
+func (s *shell) moveTo(f field) {
+	dir, known := s.x.expandTilde(f.text, s.remote)
+	if !f.known() || f.glob || !known || dir == "-" || dir == "" {
+		s.lose()
+		return
+	}
+	if path.IsAbs(dir) {
+		s.dirs, s.lost = []string{path.Clean(dir)}, false
+		return
+	}
+	var to []string
+	for _, d := range s.dirs {
+		to = append(to, path.Join(d, dir))
+	}
+	s.dirs = to
+}
+
+func alias(s *shell, in invocation) bool {
+	for _, w := range in.words[1:] {
+		if name, text, ok := strings.Cut(w.text, "="); ok {
+			s.aliases[name] = text
+		}
+	}
+	return false
+}
+
+func trap(s *shell, in invocation) bool {
+	o := parseOptions(in.words[1:], "", "")
+	if len(o.operands) > 1 && o.operands[0].text != "-" && o.operands[0].text != "" {
+		sub := s.sub(append(in.via, "trap")...)
+		sub.taint = slices.Concat(sub.taint, o.operands[0].dynamic)
+		sub.source(o.operands[0].text)
+	}
+	return false
+}
+
+// forgetNames is for commands whose words name variables that they set.
+func forgetNames(s *shell, in invocation) bool {
+	name := in.name()
+	for _, w := range in.words[1:] {
+		v, _, _ := strings.Cut(w.text, "=")
+		if w.text == "-f" && name == "unset" {
+			for k, f := range s.funcs {
+				f.maybe = true
+				s.funcs[k] = f
+			}
+		}
+		s.forget(v)
+	}
+	return false
+}
+
+func printfVariable(s *shell, in invocation) bool {
+	for _, v := range parseOptions(in.words[1:], "v", "").values("v", "") {
+		s.forget(v.text)
+	}
+	return false
+}
+
+// setParams is "set -- a b", which replaces $1 and on.
+func setParams(s *shell, in invocation) bool {
+	for i, w := range in.words[1:] {
+		if w.text != "--" && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') {
+			continue
+		}
+		rest := in.words[1+i:]
+		if w.text == "--" {
+			rest = rest[1:]
+		}
+		s.params, s.paramsKnown = nil, true
+		for _, p := range rest {
+			s.params = append(s.params, p.text)
+			s.paramsKnown = s.paramsKnown && p.known() && s.conditional == 0
+		}
+		break
+	}
+	return false
+}
+
+func shiftParams(s *shell, _ invocation) bool {
+	s.params, s.paramsKnown = nil, false
+	return false
+}
+
+// shellProgram is a shell that is given its text: with -c, in a file, or on
+// standard input.
+func shellProgram(s *shell, in invocation) bool {
+	name := in.name()
+	code, file, args := shellArguments(in.words[1:])
+	switch {
+	case code != nil:
+		sub := s.sub(append(in.via, name+" -c")...)
+		sub.taint = slices.Concat(sub.taint, code.dynamic)
+		sub.inherit(in.assigns)
+		sub.stdin = s.stdin
+		if len(args) > 0 {
+			sub.params, sub.paramsKnown = nil, true
+			for _, a := range args[1:] {
+				sub.params = append(sub.params, a.text)
+				sub.paramsKnown = sub.paramsKnown && a.known()
+			}
+		}
+		sub.source(code.text)
+		if len(in.unbound) > 0 {
+			s.emit(in)
+		}
+		return true
+	case file != nil && file.text != "-" && file.text != "/dev/stdin":
+		in.unbound = append(in.unbound, file.text)
+		s.touch(*file, accessRead)
+		return false
+	}
+	return s.readsInput(name, in)
+}
+
+// readsInput is a shell that runs what it reads.
+func (s *shell) readsInput(name string, in invocation) bool {
+	switch s.stdin.kind {
+	case "":
+		return false
+	case "file":
+		in.unbound = append(in.unbound, s.stdin.file)
+		s.emit(in)
+		return true
+	}
+	via := append(slices.Clip(in.via), s.stdin.kind)
+	if s.stdin.known {
+		sub := s.sub(append(via, name)...)
+		sub.stdin = stream{}
+		sub.script(s.stdin.text)
+		return true
+	}
+	if s.stdin.kind == "heredoc" {
+		sub := s.sub(append(via, name)...)
+		sub.taint = append(slices.Clip(sub.taint), "stdin")
+		text := s.stdin.text
+		sub.stdin = stream{}
+		sub.script(text)
+	}
+	in.via = via
+	in.words = append(slices.Clip(in.words), field{stdin: true})
+	s.emit(in)
+	return true
+}
+
+// shellArguments takes a shell's words apart: the text of -c, or the script,
+// and what follows.
+func shellArguments(words []field) (code, file *field, rest []field) {
+	wantCode, stdin := false, false
+	for i := 0; i < len(words); i++ {
+		t := words[i].text
+		if len(t) < 2 || (t[0] != '-' && t[0] != '+') {
+			if wantCode {
+				return &words[i], nil, words[i+1:]
+			}
+			if stdin {
+				return nil, nil, words[i:]
+			}
+			return nil, &words[i], words[i+1:]
+		}
+		switch {
+		case t == "--":
+			if i+1 < len(words) && wantCode {
+				return &words[i+1], nil, words[i+2:]
+			}
+			if i+1 < len(words) && !stdin {
+				return nil, &words[i+1], words[i+2:]
+			}
+			return nil, nil, nil
+		case t == "--rcfile" || t == "--init-file":
+			i++
+		case t == "--command" && i+1 < len(words):
+			return &words[i+1], nil, words[i+2:]
+		case strings.HasPrefix(t, "--"):
+		default:
+			wantCode = wantCode || t[0] == '-' && strings.Contains(t, "c")
+			stdin = stdin || strings.Contains(t, "s")
+			if strings.HasSuffix(t, "o") || strings.HasSuffix(t, "O") {
+				i++
+			}
+		}
+	}
+	return nil, nil, nil
+}

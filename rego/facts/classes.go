@@ -1,0 +1,193 @@
+package facts
+
+import (
+	"path"
+	"strings"
+	"sync"
+)
+
+// Classes of paths, for [Path].
+const (
+	classSecret      = "secret"
+	classPersistence = "persistence"
+	classSystem      = "system"
+)
+
+// The rules below are matched against the last segments of a path, without
+// regard to case (macOS and Windows have none). One that ends in "/" covers
+// the folder and all beneath; one that starts with "/" starts at the root.
+
+// secretRules are files that hold credentials.
+const secretRules = `
+.env .env.* *.env .envrc *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk *.token *.kubeconfig
+id_rsa id_dsa id_ecdsa id_ed25519 id_rsa.* id_ed25519.* id_ecdsa_sk id_ed25519_sk
+.ssh/ .gnupg/ .aws/credentials .aws/config .aws/sso/ .aws/ .azure/ .kube/ kubeconfig .config/gcloud/ application_default_credentials.json
+.docker/config.json .dockercfg .netrc _netrc .npmrc .yarnrc.yml .pypirc .pgpass .my.cnf .git-credentials .htpasswd
+.vault-token .config/gh/ .config/glab-cli/ .config/op/ .config/rclone/ .password-store/ .local/share/keyrings/ library/keychains/
+.cargo/credentials .cargo/credentials.toml .gem/credentials .terraform.d/credentials.tfrc.json .terraformrc *.tfvars *.tfstate
+credentials credentials.json client_secret*.json service-account*.json service_account*.json secrets.yaml secrets.yml secrets.json secrets.toml secret.yaml secret.json
+.claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json .qwen/oauth_creds.json opencode/auth.json
+.bash_history .zsh_history .psql_history .mysql_history .python_history
+cookies.sqlite logins.json key4.db login?data
+/etc/shadow /etc/shadow- /etc/gshadow /etc/sudoers /etc/sudoers.d/ /etc/ssl/private/ /proc/*/environ /proc/*/mem /proc/self/ /run/secrets/ /var/run/secrets/
+wp-config.php database.yml master.key
+`
+
+// publicRules are exceptions to secretRules.
+const publicRules = `
+*.pub .env.example .env.sample .env.template .env.dist .env.defaults .env.schema example.env sample.env
+.ssh/known_hosts .ssh/config
+`
+
+// persistenceRules are files that run later by themselves, or tell a later
+// run of an agent what to do.
+const persistenceRules = `
+.git/config .git/config.worktree .git/hooks/ .git/info/attributes .gitconfig .config/git/ .gitattributes .husky/ .githooks/ lefthook.yml .pre-commit-config.yaml
+.envrc .npmrc .yarnrc .yarnrc.yml pip.conf .pydistutils.cfg sitecustomize.py usercustomize.py *.pth .pythonrc .irbrc .cargo/config .cargo/config.toml
+.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .oh-my-zsh/ .kshrc .mkshrc .cshrc .tcshrc .login .inputrc .config/fish/
+.vimrc .exrc .nvimrc .vim/ .config/nvim/ .emacs .emacs.d/ .tmux.conf .screenrc .gdbinit .lldbinit .xinitrc .xprofile .xsession .pam_environment
+.ssh/config .ssh/rc .ssh/environment .ssh/authorized_keys .ssh/authorized_keys2
+.config/systemd/ .config/autostart/ .config/environment.d/ .local/share/systemd/ library/launchagents/ library/launchdaemons/ .local/share/applications/
+/etc/cron* /etc/cron.d/ /etc/cron.daily/ /etc/cron.hourly/ /etc/cron.weekly/ /etc/cron.monthly/ /etc/crontab /etc/anacrontab /var/spool/cron/ /var/spool/at/
+/etc/systemd/ /usr/lib/systemd/ /lib/systemd/ /usr/local/lib/systemd/ /etc/init.d/ /etc/rc.local /etc/rc.d/ /etc/xdg/autostart/ /etc/profile /etc/profile.d/ /etc/bash.bashrc /etc/bashrc /etc/zsh/ /etc/zshrc /etc/environment
+/etc/ld.so.preload /etc/ld.so.conf /etc/ld.so.conf.d/ /etc/pam.d/ /etc/sudoers /etc/sudoers.d/ /etc/ssh/ /etc/udev/rules.d/ /etc/apt/apt.conf.d/ /etc/modules /etc/modules-load.d/
+.vscode/ .idea/ .cursor/ .windsurf/ .zed/ .devcontainer/ .devcontainer.json
+.claude/ .claude.json .codex/ .gemini/ .qwen/ .opencode/ .config/opencode/ opencode.json opencode.jsonc .cline/ .clinerules .clinerules/ .continue/ .roo/ .aider.conf.yml
+.mcp.json mcp.json mcp_config.json mcp_settings.json claude_desktop_config.json cline_mcp_settings.json
+claude.md claude.local.md agents.md agents.override.md gemini.md qwen.md .cursorrules .windsurfrules copilot-instructions.md
+.github/workflows/ .github/actions/ .gitlab-ci.yml .circleci/ jenkinsfile
+holdgate.yaml
+`
+
+// systemRoots are folders of the operating system.
+const systemRoots = `/etc /usr /boot /bin /sbin /lib /lib32 /lib64 /libx32 /dev /proc /sys /run /opt /var/lib /var/log /var/spool /var/run /var/db /system /library /applications /private/etc /private/var/db`
+
+// classRule is one rule, split into segments.
+type classRule struct {
+	segments []string
+	globs    bool
+	folder   bool
+	rooted   bool
+}
+
+var classRules = sync.OnceValue(func() map[string][]classRule {
+	return map[string][]classRule{
+		classSecret:      parseRules(secretRules),
+		"public":         parseRules(publicRules),
+		classPersistence: parseRules(persistenceRules),
+	}
+})
+
+func parseRules(list string) []classRule {
+	var rules []classRule
+	for _, r := range strings.Fields(list) {
+		rules = append(rules, classRule{
+			segments: strings.Split(strings.Trim(r, "/"), "/"),
+			globs:    strings.ContainsAny(r, "*?"),
+			folder:   strings.HasSuffix(r, "/"),
+			rooted:   strings.HasPrefix(r, "/"),
+		})
+	}
+	return rules
+}
+
+// classify names the class of a path. What is a secret and runs by itself (a
+// .npmrc) is a secret to read and persistence to write.
+func classify(p, access string) string {
+	p = strings.ToLower(p)
+	rooted := strings.HasPrefix(p, "/")
+	segments := strings.Split(strings.Trim(p, "/"), "/")
+	rules := classRules()
+	secret := matchAny(rules[classSecret], segments, rooted) && !matchAny(rules["public"], segments, rooted)
+	persistent := matchAny(rules[classPersistence], segments, rooted)
+	switch {
+	case persistent && (access != accessRead || !secret):
+		return classPersistence
+	case secret:
+		return classSecret
+	case rooted && system("/"+strings.Join(segments, "/")):
+		return classSystem
+	}
+	return ""
+}
+
+func system(p string) bool {
+	if p == "/" || p == "/home" || p == "/users" || p == "/root" || p == "/var" {
+		return true
+	}
+	first, _, _ := strings.Cut(p[1:], "/")
+	if strings.ContainsAny(first, "*?[") {
+		return true
+	}
+	for root := range strings.FieldsSeq(systemRoots) {
+		if p == root || strings.HasPrefix(p, root+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func matchAny(rules []classRule, segments []string, rooted bool) bool {
+	for _, r := range rules {
+		if r.match(segments, rooted) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r classRule) match(segments []string, rooted bool) bool {
+	n := len(r.segments)
+	if n > len(segments) || r.rooted && !rooted {
+		return false
+	}
+	first, last := len(segments)-n, len(segments)-n
+	if r.folder {
+		first = 0
+	}
+	if r.rooted {
+		if !r.folder && len(segments) != n {
+			return false
+		}
+		first, last = 0, 0
+	}
+	for i := first; i <= last; i++ {
+		if r.matchAt(segments[i : i+n]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r classRule) matchAt(segments []string) bool {
+	for j, want := range r.segments {
+		if want != segments[j] && !(r.globs && globMatch(want, segments[j])) && !couldBe(segments[j], want) {
+			return false
+		}
+	}
+	return true
+}
+
+func globMatch(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return err == nil && ok
+}
+
+// couldBe reports whether a segment that is itself a pattern (.en?) could
+// stand for the rule's name. A bare star is no such claim: it would make
+// every "*" a secret.
+func couldBe(segment, rule string) bool {
+	if !strings.ContainsAny(segment, "*?[") {
+		return false
+	}
+	literal := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("*?[]", r) {
+			return -1
+		}
+		return r
+	}, segment)
+	if len(literal) < 2 && !strings.HasPrefix(segment, ".") && !strings.HasPrefix(segment, "[.]") {
+		return false
+	}
+	return globMatch(segment, strings.NewReplacer("*", "x", "?", "x").Replace(rule))
+}

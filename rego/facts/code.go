@@ -1,0 +1,243 @@
+package facts
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// An interpreter runs code of another language, which is not read here but
+// for what is obvious in it.
+type interpreter struct {
+	code    string // short options that take code
+	long    string // long options that take code, blank-separated
+	valued  string // short options that take something else
+	module  string // short option that names a module to run
+	verbs   string // subcommands before the file
+	program bool   // the first operand is code (awk, sed's script is a case of its own)
+	file    string // short option that names a file of code
+}
+
+var interpreters = map[string]interpreter{
+	"python":     {code: "c", valued: "WXQ", module: "m"},
+	"pypy":       {code: "c", valued: "WX", module: "m"},
+	"perl":       {code: "eE", valued: "IMm"},
+	"ruby":       {code: "e", valued: "IrCE"},
+	"node":       {code: "ep", long: "eval print", valued: "rC"},
+	"nodejs":     {code: "ep", long: "eval print", valued: "rC"},
+	"deno":       {code: "", long: "", verbs: "run eval test task serve repl"},
+	"bun":        {code: "ep", long: "eval print", verbs: "run test x create install add"},
+	"tsx":        {code: "ep", long: "eval print"},
+	"ts-node":    {code: "ep", long: "eval print", valued: "PO"},
+	"php":        {code: "rBRE", valued: "cdzS", file: "f"},
+	"lua":        {code: "e", valued: "l"},
+	"luajit":     {code: "e", valued: "l"},
+	"osascript":  {code: "e", valued: "ls"},
+	"rscript":    {code: "e"},
+	"julia":      {code: "eE", long: "eval print", valued: "LpJ"},
+	"groovy":     {code: "e"},
+	"scala":      {code: "e"},
+	"elixir":     {code: "e", long: "eval", valued: "rS"},
+	"tclsh":      {},
+	"expect":     {code: "c", file: "f"},
+	"gdb":        {code: "x", long: "ex eval-command command", valued: "p"},
+	"pwsh":       {code: "c", long: "command", valued: "f"},
+	"powershell": {code: "c", long: "command", valued: "f"},
+	"awk":        {program: true, valued: "Fvi", code: "e", file: "f"},
+	"gawk":       {program: true, valued: "Fvi", code: "e", file: "f"},
+	"mawk":       {program: true, valued: "FvW", file: "f"},
+	"nawk":       {program: true, valued: "Fv", file: "f"},
+	"jshell":     {},
+	"irb":        {},
+	"ipython":    {code: "c", module: "m"},
+	"vim":        {code: "c", valued: "uSsTwW", long: "cmd"},
+	"vi":         {code: "c", valued: "uSsTwW"},
+	"nvim":       {code: "c", valued: "uSsTwW", long: "cmd"},
+	"emacs":      {long: "eval execute", valued: "lf"},
+}
+
+// findInterpreter finds one by its name, which may end in a version.
+func findInterpreter(name string) (interpreter, bool) {
+	if ip, ok := interpreters[name]; ok {
+		return ip, true
+	}
+	ip, ok := interpreters[strings.TrimRight(name, "0123456789.-")]
+	return ip, ok
+}
+
+// interpret notes the code that an interpreter is given and the files that it
+// would run.
+func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
+	words := in.words[1:]
+	if len(words) > 0 && contains(ip.verbs, words[0].text) {
+		if words[0].text == "eval" && len(words) > 1 {
+			s.code(words[1], c)
+			return
+		}
+		if contains("task install add create x", words[0].text) {
+			c.Unbound = append(c.Unbound, "package.json")
+			return
+		}
+		words = words[1:]
+	}
+	words, module := cutModule(words, ip)
+	o := parseOptions(words, ip.code+ip.valued+ip.file, ip.long)
+	code := o.values(ip.code, "")
+	for l := range strings.FieldsSeq(ip.long) {
+		code = append(code, o.values("", l)...)
+	}
+	for _, f := range o.values(ip.file, "") {
+		c.Unbound = append(c.Unbound, f.text)
+		s.touch(f, accessRead)
+	}
+	operands := o.operands
+	if ip.program && len(code) == 0 && len(o.values(ip.file, "")) == 0 && len(operands) > 0 {
+		s.awk(operands[0], c)
+		for _, f := range operands[1:] {
+			if !isAssignment(f) {
+				s.touch(f, accessRead)
+			}
+		}
+		return
+	}
+	for _, f := range code {
+		s.code(f, c)
+	}
+	switch {
+	case module != "":
+		c.Unbound = append(c.Unbound, module)
+	case len(code) > 0 || contains("vim vi nvim emacs", in.name()):
+		for _, f := range operands {
+			s.touch(f, accessRead)
+		}
+	case len(operands) > 0 && operands[0].text != "-":
+		c.Unbound = append(c.Unbound, operands[0].text)
+		s.touch(operands[0], accessRead)
+	case s.stdin.kind == "file":
+		c.Unbound = append(c.Unbound, s.stdin.file)
+	case s.stdin.kind != "" && !o.has("vhV", "version"):
+		c.Unresolved = append(c.Unresolved, "stdin")
+		s.code(field{text: s.stdin.text}, c)
+		if s.stdin.kind == "pipe" && !slices.Contains(c.Via, "pipe") {
+			c.Via = append(c.Via, "pipe")
+		}
+	}
+}
+
+// cutModule takes "-m module" and what follows off an interpreter's words.
+func cutModule(words []field, ip interpreter) ([]field, string) {
+	if ip.module == "" {
+		return words, ""
+	}
+	for i, w := range words {
+		switch {
+		case !strings.HasPrefix(w.text, "-") || w.text == "-"+ip.code:
+			return words, ""
+		case w.text == "-"+ip.module && i+1 < len(words):
+			return words[:i], words[i+1].text
+		case strings.HasPrefix(w.text, "-"+ip.module) && len(w.text) > 2:
+			return words[:i], w.text[2:]
+		}
+	}
+	return words, ""
+}
+
+const quotedText = `\(?\s*\[?\s*[rbf]*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')`
+
+// What can be seen in code without reading its language.
+var (
+	codeDeletes = regexp.MustCompile(`\b(?:os\.remove|os\.unlink|os\.rmdir|os\.removedirs|shutil\.rmtree|rmtree|rimraf|unlink|unlinkSync|rmdirSync|rmSync|fs\.rm|fs\.rmdir|rmdir|remove_tree|FileUtils\.rm(?:_rf|_r|tree|_f)?|File\.delete|Dir\.delete|Path|os\.remove|filesystem\.remove_all|remove_all|Deno\.remove(?:Sync)?)` + quotedText + `(\)\.(?:unlink|rmdir))?`)
+	codeRuns    = regexp.MustCompile(`\b(?:os\.system|os\.popen|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|execSync|exec|spawn|spawnSync|execFile|execFileSync|system|shell_exec|passthru|popen|proc_open|do shell script|os\.execute|io\.popen|run_cmd|qx|\$)` + quotedText)
+	codeStrings = regexp.MustCompile(`"((?:[^"\\\n]|\\.){1,200})"|'((?:[^'\\\n]|\\.){1,200})'`)
+	codeBang    = regexp.MustCompile(`(?m)(?:^|[:|\s])!\s*(\S.*)$`)
+	codeTicks   = regexp.MustCompile("`([^`\n]+)`")
+	recursive   = regexp.MustCompile(`rmtree|rimraf|rm_r|remove_all|recursive|remove_tree`)
+)
+
+// code notes code in a language that is not read here: it is unresolved, and
+// what it plainly deletes, runs or opens is listed.
+func (s *shell) code(f field, c *Command) {
+	text := f.text
+	if text == "" && len(f.dynamic) == 0 {
+		return
+	}
+	c.Unresolved = append(c.Unresolved, shorten(text))
+	for _, m := range codeDeletes.FindAllStringSubmatch(text, 50) {
+		s.x.tick()
+		if strings.HasPrefix(m[0], "Path") && m[2] == "" {
+			continue
+		}
+		s.touch(field{text: unquoteCode(m[1])}, accessDelete)
+		if recursive.MatchString(text) {
+			s.x.facts.Impact.Recursive = true
+		}
+	}
+	for _, re := range []*regexp.Regexp{codeRuns, codeBang, codeTicks} {
+		for _, m := range re.FindAllStringSubmatch(text, 50) {
+			s.x.tick()
+			run := m[1]
+			if re == codeRuns {
+				run = unquoteCode(run)
+			}
+			s.runsInCode(run, c.Program)
+		}
+	}
+	for _, m := range codeStrings.FindAllStringSubmatch(text, 200) {
+		s.x.tick()
+		str := m[1] + m[2]
+		if class := classify(str, accessRead); (class == classSecret || class == classPersistence) && !strings.ContainsAny(str, " \n") {
+			s.touch(field{text: str}, accessRead)
+		}
+		if strings.Contains(str, "://") {
+			s.x.urlsIn(str)
+		}
+	}
+}
+
+// runsInCode walks a string that code hands to a shell. Where it is no shell
+// text after all, nothing is lost: the code is unresolved in any case.
+func (s *shell) runsInCode(text, program string) {
+	sub := s.sub(program)
+	if stmts, err := sub.parse(text); err != nil || len(stmts) == 0 {
+		return
+	}
+	sub.stdin = stream{}
+	sub.taint = append(slices.Clip(sub.taint), program+" code")
+	sub.script(text)
+}
+
+var awkRuns = regexp.MustCompile(`system\s*\(\s*"((?:[^"\\\n]|\\.)*)"|\|&?\s*(?:getline\s*)?"((?:[^"\\\n]|\\.)*)"|"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline`)
+var awkWrites = regexp.MustCompile(`>>?\s*"((?:[^"\\\n]|\\.)*)"`)
+
+// awk notes a program in AWK: unresolved only where it runs or writes.
+func (s *shell) awk(f field, c *Command) {
+	acts := strings.Contains(f.text, "system") || strings.Contains(f.text, "|") && strings.Contains(f.text, `"`) && awkRuns.MatchString(f.text)
+	for _, m := range awkRuns.FindAllStringSubmatch(f.text, 50) {
+		s.runsInCode(m[1]+m[2]+m[3], c.Program)
+	}
+	for _, m := range awkWrites.FindAllStringSubmatch(f.text, 50) {
+		s.touch(field{text: m[1]}, accessWrite)
+	}
+	if acts || strings.Contains(f.text, "@load") || strings.Contains(f.text, "getline") {
+		c.Unresolved = append(c.Unresolved, shorten(f.text))
+	}
+}
+
+// maxUnresolved bounds the length of one unresolved word, in bytes.
+const maxUnresolved = 200
+
+func shorten(s string) string {
+	if len(s) <= maxUnresolved {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxUnresolved], "") + "..."
+}
+
+// unquoteCode takes the quotes off a string literal, and the escapes that most
+// languages share.
+func unquoteCode(s string) string {
+	if len(s) < 2 {
+		return s
+	}
+	return ansiC(s[1 : len(s)-1])
+}

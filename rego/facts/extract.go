@@ -1,0 +1,182 @@
+package facts
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/holdgate/holdgate"
+)
+
+// Limits that hold where [Options] name none.
+const (
+	DefaultDeadline = 10 * time.Millisecond
+	DefaultMaxBytes = 256 << 10
+
+	// maxShellBytes bounds one shell text. The parser recurses, at worst with
+	// several KiB of stack for each byte, and a goroutine's stack that
+	// overflows cannot be recovered from.
+	maxShellBytes = 64 << 10
+	maxCommands   = 500 // simple commands in one call
+	maxDepth      = 64  // nesting of commands, functions and wrappers
+	maxErrorBytes = 200 // of one parse error
+)
+
+// Options say what is known about the place that a call runs in, and how much
+// work it may cost.
+type Options struct {
+	Dir  string // the session's folder, absolute; empty where not known
+	Home string // the agent's home folder, absolute; empty where not known
+
+	Deadline time.Duration // for the whole call; DefaultDeadline where zero
+	MaxBytes int           // of arguments; DefaultMaxBytes where zero
+}
+
+// Extract works out what the call would do. It does no I/O and never fails:
+// what could not be read, or not in time, is in ParseErrors, and whatever was
+// found until then stands. It ends soon after the deadline or ctx, whichever
+// comes first, and is safe for concurrent use.
+func Extract(ctx context.Context, c holdgate.Call, o Options) Facts {
+	x := newExtraction(ctx, o)
+	x.facts.Category = "unknown"
+	switch {
+	case c.Tool != nil:
+		x.guard(func() { x.tool(c.Tool) })
+	case c.HTTP != nil:
+		x.facts.Category = "network"
+		x.guard(func() { x.httpCall(c.HTTP) })
+	}
+	return x.finish()
+}
+
+// extraction is the work on one call.
+type extraction struct {
+	ctx      context.Context
+	opts     Options
+	deadline time.Time
+	steps    int
+	facts    Facts
+	seen     map[string]bool // keys of the facts that were added, so that each is said once
+}
+
+func newExtraction(ctx context.Context, o Options) *extraction {
+	if o.Deadline <= 0 {
+		o.Deadline = DefaultDeadline
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	return &extraction{ctx: ctx, opts: o, deadline: time.Now().Add(o.Deadline)}
+}
+
+// overBudget ends an extraction from any depth; guard turns it into a parse
+// error.
+type overBudget struct{ what string }
+
+// tick counts a step of work and gives up once the time is over.
+func (x *extraction) tick() {
+	x.steps++
+	if x.steps%32 == 0 && x.late() {
+		panic(overBudget{"out of time"})
+	}
+}
+
+func (x *extraction) late() bool {
+	return x.ctx.Err() != nil || time.Now().After(x.deadline)
+}
+
+// guard runs f and turns a panic into a parse error: a fault in here must
+// never end the sidecar, and never look like a call without facts.
+func (x *extraction) guard(f func()) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case overBudget:
+			x.fail("over budget: %s", r.what)
+		default:
+			x.fail("internal error: %v", r)
+		}
+	}()
+	f()
+}
+
+// fail adds a parse error.
+func (x *extraction) fail(format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	if len(msg) > maxErrorBytes {
+		msg = strings.ToValidUTF8(msg[:maxErrorBytes], "") + "..."
+	}
+	if !slices.Contains(x.facts.ParseErrors, msg) {
+		x.facts.ParseErrors = append(x.facts.ParseErrors, msg)
+	}
+}
+
+// once reports whether the key is new.
+func (x *extraction) once(kind string, parts ...string) bool {
+	key := kind + "\x00" + strings.Join(parts, "\x00")
+	if x.seen[key] {
+		return false
+	}
+	if x.seen == nil {
+		x.seen = make(map[string]bool)
+	}
+	x.seen[key] = true
+	return true
+}
+
+func (x *extraction) finish() Facts {
+	touched := make(map[string]bool)
+	for _, p := range x.facts.Paths {
+		if p.Access != accessRead {
+			touched[p.Clean] = true
+		}
+	}
+	x.facts.Impact.Paths = len(touched)
+	slices.Sort(x.facts.SuspiciousText)
+	return x.facts
+}
+
+// tool reads a tool call: its arguments once for the text in them, and then
+// by what the tool is known to do with each.
+func (x *extraction) tool(t *holdgate.Tool) {
+	kind, known := lookup(t.Name)
+	if known {
+		x.facts.Category = kind.category
+	}
+	if len(t.Arguments)+len(t.ArgumentsRaw) > x.opts.MaxBytes {
+		panic(overBudget{fmt.Sprintf("arguments of %d bytes", len(t.Arguments)+len(t.ArgumentsRaw))})
+	}
+	if t.Arguments == nil {
+		x.fail("arguments are no JSON object")
+		x.text("", t.ArgumentsRaw)
+		return
+	}
+	if len(t.Arguments) <= len("{}") {
+		return
+	}
+	var args map[string]any
+	if err := json.Unmarshal(t.Arguments, &args); err != nil {
+		x.fail("reading arguments: %v", err)
+		x.text("", string(t.Arguments))
+		return
+	}
+	x.scan("", args)
+	x.arguments(kind, args)
+}
+
+func (x *extraction) httpCall(h *holdgate.HTTP) {
+	scheme := h.Scheme
+	if scheme == "" {
+		scheme = "https"
+	}
+	u := scheme + "://" + h.Host + h.Path
+	if h.Query != "" {
+		u += "?" + h.Query
+	}
+	x.text("", u)
+	x.url(u)
+}

@@ -1,0 +1,282 @@
+package facts
+
+import "strings"
+
+// gitCode are the configuration keys whose value git runs. Aliases run too
+// where they start with "!".
+const gitCode = "core.pager core.editor core.sshcommand core.fsmonitor core.askpass core.gitproxy diff.external sequence.editor gpg.program gpg.ssh.program credential.helper pager.log pager.diff pager.show pager.status interactive.difffilter ssh.variant web.browser init.templatedir"
+
+// gitCommand is git. It changes files, history and what runs later, by
+// subcommand and by option.
+func gitCommand(s *shell, in invocation, c *Command) {
+	words := in.words[1:]
+	g := s.sub()
+	i := 0
+	for i < len(words) && strings.HasPrefix(words[i].text, "-") {
+		t := words[i].text
+		next := field{}
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		switch {
+		case t == "-C":
+			g.moveTo(next)
+			i++
+		case t == "-c" || t == "--config-env":
+			s.gitConfig(next)
+			i++
+		case strings.HasPrefix(t, "-c"):
+			s.gitConfig(field{text: t[2:], dynamic: words[i].dynamic})
+		case t == "--git-dir" || t == "--work-tree" || t == "--namespace":
+			i++
+		case strings.HasPrefix(t, "--exec-path="):
+			c.Unbound = append(c.Unbound, strings.TrimPrefix(t, "--exec-path="))
+		}
+		i++
+	}
+	if i >= len(words) {
+		return
+	}
+	g.gitVerb(in, words[i].text, words[i+1:], c)
+}
+
+// gitConfig follows what a setting would run.
+func (s *shell) gitConfig(f field) {
+	key, value, ok := strings.Cut(f.text, "=")
+	if !ok {
+		return
+	}
+	key = strings.ToLower(key)
+	via := invocation{via: []string{"git -c " + key}}
+	run := field{text: value, dynamic: f.dynamic}
+	switch {
+	case strings.HasPrefix(key, "alias."):
+		if code, ok := strings.CutPrefix(value, "!"); ok {
+			s.codeText(field{text: code, dynamic: f.dynamic}, via)
+			return
+		}
+		s.codeText(field{text: "git " + value, dynamic: f.dynamic}, via)
+	case key == "core.hookspath" || key == "include.path" || key == "core.attributesfile":
+		s.codeTextFile(run)
+	case contains(gitCode, key), strings.HasPrefix(key, "filter."), strings.HasPrefix(key, "difftool."), strings.HasPrefix(key, "mergetool."),
+		strings.HasPrefix(key, "merge.") && strings.HasSuffix(key, ".driver"), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".command"), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".textconv"),
+		strings.HasPrefix(key, "credential.") && strings.HasSuffix(key, ".helper"), strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, "pack"), strings.HasPrefix(key, "pager."):
+		run.text = strings.TrimPrefix(run.text, "!")
+		if contains("true false auto never always", run.text) || run.text == "" {
+			return
+		}
+		s.codeText(run, via)
+	}
+}
+
+// codeTextFile lists a folder or file that git would run from.
+func (s *shell) codeTextFile(f field) {
+	s.emit(invocation{words: []field{{text: "git"}, f}, unbound: []string{f.text}})
+}
+
+// gitVerb reads a subcommand. The shell is the one that git runs in, after -C.
+func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
+	here := field{text: "."}
+	impact := &s.x.facts.Impact
+	switch verb {
+	case "rm":
+		o := parseOptions(words, "", "pathspec-from-file")
+		impact.Recursive = impact.Recursive || o.has("r", "")
+		impact.Force = impact.Force || o.has("f", "force")
+		if !o.has("", "cached") {
+			s.useAll(in, o.operands, accessDelete)
+		}
+	case "clean":
+		o := parseOptions(words, "e", "exclude")
+		if o.has("n", "dry-run") || !o.has("f", "force") {
+			return
+		}
+		impact.Force = true
+		impact.Recursive = impact.Recursive || o.has("d", "")
+		if len(o.operands) == 0 {
+			o.operands = []field{here}
+		}
+		s.useAll(in, o.operands, accessDelete)
+	case "checkout", "restore", "switch":
+		s.gitCheckout(in, verb, words)
+	case "reset":
+		if o := parseOptions(words, "", ""); o.has("", "hard") || o.has("", "merge") {
+			impact.Force = true
+			s.use(in, here, accessWrite)
+		}
+	case "stash":
+		if len(words) > 0 && (words[0].text == "drop" || words[0].text == "clear") {
+			impact.Force = true
+		}
+	case "push":
+		o := parseOptions(words, "o", "push-option repo receive-pack exec")
+		forced := o.has("f", "force") || o.has("d", "delete") || o.has("", "mirror") || o.has("", "force-with-lease") || o.has("", "prune")
+		for _, f := range o.operands {
+			forced = forced || strings.HasPrefix(f.text, "+") || strings.HasPrefix(f.text, ":")
+			s.gitRemote(f)
+		}
+		impact.Force = impact.Force || forced
+		s.gitPrograms(o)
+	case "branch", "tag":
+		o := parseOptions(words, "um", "")
+		impact.Force = impact.Force || o.has("D", "") || o.has("d", "delete") || o.has("f", "force")
+	case "mv":
+		s.apply(programs()["mv"], invocation{words: append([]field{{text: "mv"}}, words...), roots: in.roots})
+	case "config":
+		s.gitSetting(words)
+	case "clone", "fetch", "pull", "remote", "ls-remote", "submodule":
+		s.gitTransfer(in, verb, words)
+	case "filter-branch", "filter-repo", "bisect", "rebase", "submodule-foreach":
+		s.gitRuns(verb, words, c)
+	case "apply", "am":
+		c.Unbound = append(c.Unbound, texts(parseOptions(words, "pC", "directory exclude include").operands)...)
+		s.use(in, here, accessWrite)
+	case "worktree":
+		if len(words) > 1 && words[0].text == "remove" {
+			s.useAll(in, parseOptions(words[1:], "", "").operands, accessDelete)
+		}
+	case "update-ref", "gc", "reflog", "prune":
+		impact.Force = impact.Force || verb != "gc"
+	case "grep":
+		for _, f := range parseOptions(words, "efABCmO", "open-files-in-pager").values("O", "open-files-in-pager") {
+			s.codeText(f, invocation{via: []string{"git grep -O"}})
+		}
+	}
+}
+
+func (s *shell) useAll(in invocation, fs []field, access string) {
+	for _, f := range fs {
+		s.use(in, f, access)
+	}
+}
+
+func texts(fs []field) []string {
+	var out []string
+	for _, f := range fs {
+		out = append(out, f.text)
+	}
+	return out
+}
+
+// gitCheckout is what overwrites files of the working tree.
+func (s *shell) gitCheckout(in invocation, verb string, words []field) {
+	o := parseOptions(words, "bBcCsx", "source orphan")
+	if verb != "restore" && o.has("f", "force") || o.has("", "discard-changes") {
+		s.x.facts.Impact.Force = true
+		s.use(in, field{text: "."}, accessWrite)
+	}
+	files := o.operands
+	if verb != "restore" {
+		files = nil
+		for i, w := range words {
+			if w.text == "--" {
+				files = words[i+1:]
+				break
+			}
+			if w.text == "." || strings.HasPrefix(w.text, "./") || strings.HasPrefix(w.text, ":/") {
+				files = append(files, w)
+			}
+		}
+	}
+	if verb == "restore" && o.has("S", "staged") && !o.has("W", "worktree") {
+		return
+	}
+	s.useAll(in, files, accessWrite)
+}
+
+// gitSetting is git config where it writes: some settings run later.
+func (s *shell) gitSetting(words []field) {
+	o := parseOptions(words, "f", "file blob type default")
+	if o.has("l", "list") || o.has("", "get") || o.has("", "get-all") || o.has("", "get-regexp") || o.has("e", "edit") || len(o.operands) < 2 {
+		return
+	}
+	if contains("get list", o.operands[0].text) {
+		return
+	}
+	file := field{text: ".git/config"}
+	switch f := o.values("f", "file"); {
+	case len(f) > 0:
+		file = f[0]
+	case o.has("", "global"):
+		file = field{text: "~/.gitconfig"}
+	case o.has("", "system"):
+		file = field{text: "/etc/gitconfig"}
+	}
+	s.touch(file, accessWrite)
+	kv := o.operands
+	if kv[0].text == "set" {
+		kv = kv[1:]
+	}
+	if len(kv) > 1 {
+		s.gitConfig(field{text: kv[0].text + "=" + kv[1].text, dynamic: kv[1].dynamic})
+	}
+}
+
+// gitTransfer is what talks to another repository.
+func (s *shell) gitTransfer(in invocation, verb string, words []field) {
+	o := parseOptions(words, "bcuoj", "branch config upload-pack origin depth reference template jobs")
+	for _, f := range append(o.values("c", "config"), o.values("", "template")...) {
+		s.gitConfig(f)
+	}
+	s.gitPrograms(o)
+	for i, f := range o.operands {
+		s.gitRemote(f)
+		if verb == "clone" && i == 1 {
+			s.use(in, f, accessWrite)
+		}
+	}
+	if verb == "submodule" && len(o.operands) > 1 && o.operands[0].text == "foreach" {
+		s.codeText(field{text: join(o.operands[1:], " "), dynamic: dynamics(o.operands)}, invocation{via: []string{"git submodule foreach"}})
+	}
+}
+
+// gitPrograms follows the programs that a transfer starts.
+func (s *shell) gitPrograms(o options) {
+	for _, long := range []string{"upload-pack", "receive-pack", "exec"} {
+		for _, f := range o.values("", long) {
+			s.codeText(f, invocation{via: []string{"git --" + long}})
+		}
+	}
+	for _, f := range o.values("u", "") {
+		if f.text != "" && strings.ContainsAny(f.text, " ;|&$`/") {
+			s.codeText(f, invocation{via: []string{"git -u"}})
+		}
+	}
+}
+
+// gitRemote notes where a repository lies, and follows the transport that
+// runs a command.
+func (s *shell) gitRemote(f field) {
+	if code, ok := strings.CutPrefix(f.text, "ext::"); ok {
+		s.codeText(field{text: code, dynamic: f.dynamic}, invocation{via: []string{"git ext::"}})
+		return
+	}
+	if strings.Contains(f.text, "://") {
+		s.x.url(f.text)
+		return
+	}
+	if host, rest, ok := strings.Cut(f.text, ":"); ok && remoteHost(host) && rest != "" {
+		s.x.host("ssh", host)
+	}
+}
+
+// gitRuns follows the shell text that rewriting commands take.
+func (s *shell) gitRuns(verb string, words []field, c *Command) {
+	switch verb {
+	case "filter-branch", "filter-repo":
+		s.x.facts.Impact.Force = true
+		for i, w := range words[:max(len(words)-1, 0)] {
+			if strings.HasSuffix(w.text, "-filter") {
+				s.codeText(words[i+1], invocation{via: []string{"git " + verb}})
+			}
+		}
+	case "rebase":
+		for _, f := range parseOptions(words, "xsX", "exec onto").values("x", "exec") {
+			s.codeText(f, invocation{via: []string{"git rebase -x"}})
+		}
+	case "bisect":
+		if len(words) > 1 && words[0].text == "run" {
+			s.run(invocation{words: words[1:], via: []string{"git bisect run"}, plain: true})
+		}
+	}
+}

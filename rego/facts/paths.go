@@ -1,0 +1,125 @@
+package facts
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// How a path is touched.
+const (
+	accessRead   = "read"
+	accessWrite  = "write"
+	accessDelete = "delete"
+)
+
+// maxPaths bounds how many paths one call lists.
+const maxPaths = 1000
+
+// A pathRef is a path as it was found, and where it starts from.
+type pathRef struct {
+	text    string
+	access  string
+	dirs    []string // folders that it may be relative to, the likeliest first; empty where not known
+	dynamic bool     // part of it is known at run time only
+	remote  bool     // on another machine, or in a container
+}
+
+func dirsOf(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	return []string{dir}
+}
+
+// path adds a path. A path that may lie in several folders is inside the
+// session's only if it is so in each.
+func (x *extraction) path(r pathRef) {
+	if r.text == "" || harmlessDevice(r.text) {
+		return
+	}
+	if host, port, ok := netDevice(r.text); ok {
+		x.addURL(URL{URL: "tcp://" + host + ":" + port, Scheme: "tcp", Host: host})
+		return
+	}
+	p := Path{Path: r.text, Access: r.access}
+	text := strings.TrimPrefix(r.text, "file://")
+	text, known := x.expandTilde(text, r.remote)
+	switch {
+	case r.dynamic || !known:
+		p.Clean = text
+	case path.IsAbs(text):
+		p.Clean = path.Clean(text)
+		p.Inside = !r.remote && x.inside(p.Clean)
+	case len(r.dirs) == 0:
+		p.Clean = path.Clean(text)
+	default:
+		p.Clean = path.Join(r.dirs[0], text)
+		p.Inside = !slices.ContainsFunc(r.dirs, func(d string) bool { return !x.inside(path.Join(d, text)) })
+	}
+	p.Class = classify(p.Clean, r.access)
+	if x.once("path", p.Path, p.Clean, p.Access) {
+		if len(x.facts.Paths) >= maxPaths {
+			panic(overBudget{"too many paths"})
+		}
+		x.facts.Paths = append(x.facts.Paths, p)
+	}
+}
+
+// cleanDir is a folder that an argument names, absolute where it can be; ""
+// where it is not known.
+func (x *extraction) cleanDir(dir string) string {
+	dir, known := x.expandTilde(dir, false)
+	switch {
+	case !known:
+		return ""
+	case path.IsAbs(dir):
+		return path.Clean(dir)
+	case x.opts.Dir == "":
+		return ""
+	}
+	return path.Join(x.opts.Dir, dir)
+}
+
+// expandTilde replaces a leading ~. It reports false where that names a
+// folder which is not known.
+func (x *extraction) expandTilde(s string, remote bool) (string, bool) {
+	if !strings.HasPrefix(s, "~") {
+		return s, true
+	}
+	if (s == "~" || strings.HasPrefix(s, "~/")) && x.opts.Home != "" && !remote {
+		return x.opts.Home + s[1:], true
+	}
+	return s, false
+}
+
+// inside reports whether an absolute, cleaned path lies in the session's
+// folder.
+func (x *extraction) inside(p string) bool {
+	if x.opts.Dir == "" {
+		return false
+	}
+	dir := path.Clean(x.opts.Dir)
+	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
+}
+
+// harmlessDevice reports whether the path is a device that holds nothing.
+func harmlessDevice(p string) bool {
+	switch p {
+	case "-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom":
+		return true
+	}
+	return strings.HasPrefix(p, "/dev/fd/") && !strings.Contains(p, "..")
+}
+
+// netDevice reads bash's /dev/tcp/HOST/PORT.
+func netDevice(p string) (host, port string, ok bool) {
+	rest, ok := strings.CutPrefix(p, "/dev/tcp/")
+	if !ok {
+		if rest, ok = strings.CutPrefix(p, "/dev/udp/"); !ok {
+			return "", "", false
+		}
+	}
+	host, port, ok = strings.Cut(rest, "/")
+	return strings.ToLower(host), port, ok
+}

@@ -1,0 +1,304 @@
+package facts
+
+import (
+	"path"
+	"strings"
+	"sync"
+)
+
+// How a program touches the files that its operands name.
+type operandUse uint8
+
+const (
+	useNone       operandUse = iota
+	useRead                  // all are read
+	useWrite                 // all are written
+	useDelete                // all are deleted
+	useCopy                  // the last is written, the others are read
+	useMove                  // the last is written, the others are deleted
+	useSkipWrite             // the first is no file, the others are written
+	useSkipRead              // the first is no file, the others are read
+	useFirstWrite            // the first is written, the others are read
+)
+
+// A program is what is known of a command that touches files.
+type program struct {
+	use       operandUse
+	valued    string // short options that take a value
+	long      string // long options that take a value
+	recursive string // short options that make it recursive; --recursive always does
+	force     string // short options that force; --force always does
+	reads     string // short options whose value is a file that it reads
+	writes    string // short options whose value is a file that it writes
+	always    bool   // recursive in any case
+}
+
+// programs is the table of the common ones, by the GNU and BSD manuals.
+var programs = sync.OnceValue(func() map[string]program {
+	m := map[string]program{
+		"rm":         {use: useDelete, recursive: "rR", force: "f"},
+		"rmdir":      {use: useDelete},
+		"unlink":     {use: useDelete},
+		"srm":        {use: useDelete, recursive: "rR", force: "f"},
+		"trash":      {use: useDelete},
+		"del":        {use: useDelete},
+		"rimraf":     {use: useDelete, always: true, force: ""},
+		"shred":      {use: useDelete, valued: "ns", long: "iterations size random-source", force: "f"},
+		"wipe":       {use: useDelete, recursive: "r", force: "f"},
+		"mv":         {use: useMove, valued: "tS", long: "target-directory suffix", force: "f", writes: "t"},
+		"cp":         {use: useCopy, valued: "tS", long: "target-directory suffix", recursive: "rRa", force: "f", writes: "t"},
+		"ln":         {use: useCopy, valued: "tS", long: "target-directory suffix", force: "f", writes: "t"},
+		"link":       {use: useCopy},
+		"install":    {use: useCopy, valued: "gmotS", long: "group mode owner target-directory suffix", writes: "t"},
+		"rsync":      {use: useCopy, valued: "efBMT", long: "rsh exclude include exclude-from include-from files-from filter backup-dir temp-dir log-file rsync-path port password-file"},
+		"scp":        {use: useCopy, valued: "cFiJloPSDX", recursive: "r"},
+		"touch":      {use: useWrite, valued: "drt", long: "date reference time"},
+		"tee":        {use: useWrite},
+		"mkdir":      {use: useWrite, valued: "m", long: "mode"},
+		"mkfifo":     {use: useWrite, valued: "m"},
+		"truncate":   {use: useWrite, valued: "rs", long: "reference size"},
+		"fallocate":  {use: useWrite, valued: "lo", long: "length offset"},
+		"chmod":      {use: useSkipWrite, recursive: "R", force: ""},
+		"chown":      {use: useSkipWrite, recursive: "R"},
+		"chgrp":      {use: useSkipWrite, recursive: "R"},
+		"chattr":     {use: useSkipWrite, recursive: "R"},
+		"setfacl":    {use: useWrite, valued: "mxMX", recursive: "R"},
+		"xattr":      {use: useSkipWrite, valued: "wd", recursive: "r"},
+		"mkfs":       {use: useWrite, valued: "t"},
+		"wipefs":     {use: useDelete, force: "f"},
+		"blkdiscard": {use: useDelete, force: "f"},
+		"fdisk":      {use: useWrite}, "parted": {use: useFirstWrite}, "sgdisk": {use: useWrite}, "mkswap": {use: useWrite},
+		"split": {use: useFirstWrite, valued: "abCnl"},
+		"gzip":  {use: useWrite, valued: "S", recursive: "r", force: "f"}, "gunzip": {use: useWrite, recursive: "r", force: "f"},
+		"bzip2": {use: useWrite, force: "f"}, "xz": {use: useWrite, valued: "T", force: "f"}, "zstd": {use: useWrite, valued: "o", writes: "o"},
+		"patch": {use: useWrite, valued: "pidorBDFVYz", reads: "i", writes: "o"},
+		"zip":   {use: useFirstWrite, valued: "xiTnbt", recursive: "r"},
+		"unzip": {use: useRead, valued: "dx", writes: "d", force: "o"},
+		"ed":    {use: useWrite, valued: "p"}, "ex": {use: useWrite, valued: "c"}, "nano": {use: useWrite},
+		"grep":  {use: useSkipRead, valued: "efABCmDd", long: "regexp file after-context before-context context max-count include exclude exclude-dir", reads: "f"},
+		"rg":    {use: useSkipRead, valued: "efABCmgtTjMrE", long: "regexp file after-context before-context context max-count glob type iglob", reads: "f"},
+		"ag":    {use: useSkipRead, valued: "ABCmGp"},
+		"ack":   {use: useSkipRead, valued: "ABCm"},
+		"jq":    {use: useSkipRead, valued: "fL", long: "arg argjson slurpfile rawfile indent", reads: "f"},
+		"yq":    {use: useSkipRead},
+		"head":  {use: useRead, valued: "nc", long: "lines bytes"},
+		"tail":  {use: useRead, valued: "nc", long: "lines bytes pid"},
+		"sort":  {use: useRead, valued: "kotST", long: "key output field-separator", writes: "o"},
+		"cut":   {use: useRead, valued: "dfbc"},
+		"paste": {use: useRead, valued: "d"},
+		"od":    {use: useRead, valued: "AjNtw"}, "xxd": {use: useRead, valued: "clgso"}, "hexdump": {use: useRead, valued: "efns"},
+		"strings": {use: useRead, valued: "nt"}, "base64": {use: useRead, valued: "wio"}, "base32": {use: useRead, valued: "w"},
+		"source": {}, "stat": {use: useRead, valued: "cf", long: "format printf"},
+		"ls": {use: useRead, valued: "IwT", long: "ignore width"}, "tree": {use: useRead, valued: "LIPo"}, "du": {use: useRead, valued: "dtX"},
+		"dircolors": {use: useRead}, "openssl": {},
+	}
+	for _, name := range strings.Fields("cat tac less more most bat nl wc file md5sum sha1sum sha256sum sha512sum md5 shasum cksum diff cmp comm join uniq rev fold fmt column expand readlink realpath zcat bzcat xzcat view open xdg-open gpg pbcopy look") {
+		m[name] = program{use: useRead}
+	}
+	return m
+})
+
+// effects adds what a command touches: paths, addresses, statements, and what
+// of it could not be seen.
+func effects(s *shell, in invocation, c *Command) {
+	name := in.name()
+	if w := in.words[0]; strings.Contains(w.text, "/") && w.known() && !systemProgram(w.text) {
+		c.Unbound = append(c.Unbound, w.text)
+		s.touch(w, accessRead)
+	}
+	if name == "" {
+		s.mentions(in)
+		return
+	}
+	if f := specialOf(name); f != nil {
+		f(s, in, c)
+		return
+	}
+	if ip, ok := findInterpreter(name); ok {
+		s.interpret(ip, in, c)
+		return
+	}
+	if strings.HasPrefix(name, "mkfs.") {
+		name = "mkfs"
+	}
+	p, ok := programs()[strings.TrimPrefix(name, "g")]
+	if q, exact := programs()[name]; exact {
+		p, ok = q, true
+	}
+	if ok {
+		s.apply(p, in)
+	} else if name != "echo" && name != "printf" {
+		s.mentions(in)
+	}
+	c.Unbound = append(c.Unbound, runsFiles(name, in.words[1:])...)
+}
+
+// apply touches a program's operands as its row says.
+func (s *shell) apply(p program, in invocation) options {
+	o := parseOptions(in.words[1:], p.valued, p.long)
+	files := o.operands
+	switch {
+	case p.use == useSkipRead && (o.has("e", "regexp") || o.has("f", "file")):
+		p.use = useRead
+	case p.use == useSkipWrite && o.has("", "reference"):
+		p.use = useWrite
+	}
+	if p.use != useRead && p.use != useSkipRead {
+		i := &s.x.facts.Impact
+		i.Recursive = i.Recursive || p.always || o.has(p.recursive, "") || p.recursive != "" && o.has("", "recursive")
+		i.Force = i.Force || o.has(p.force, "") || p.force != "" && o.has("", "force")
+	}
+	for _, f := range o.values(p.reads, "") {
+		s.use(in, f, accessRead)
+	}
+	target := append(o.values(p.writes, ""), o.values("", "target-directory")...)
+	for _, f := range target {
+		s.use(in, f, accessWrite)
+	}
+	for i, f := range files {
+		if access := p.use.of(i, len(files), len(target) > 0); access != "" {
+			s.use(in, f, access)
+		}
+	}
+	return o
+}
+
+// of is how the operand at i of n is touched.
+func (u operandUse) of(i, n int, target bool) string {
+	last := i == n-1 && n > 1 && !target
+	switch u {
+	case useRead:
+		return accessRead
+	case useWrite:
+		return accessWrite
+	case useDelete:
+		return accessDelete
+	case useCopy, useMove:
+		switch {
+		case last:
+			return accessWrite
+		case u == useMove:
+			return accessDelete
+		}
+		return accessRead
+	case useFirstWrite:
+		if i == 0 {
+			return accessWrite
+		}
+		return accessRead
+	case useSkipWrite, useSkipRead:
+		switch {
+		case i == 0:
+			return ""
+		case u == useSkipWrite:
+			return accessWrite
+		}
+		return accessRead
+	}
+	return ""
+}
+
+// use touches a path that a command names; {} in the command of a find stands
+// for what lies under its roots.
+func (s *shell) use(in invocation, f field, access string) {
+	if strings.Contains(f.text, "{}") && len(in.roots) > 0 {
+		for _, r := range in.roots {
+			s.touch(field{text: r}, access)
+		}
+		if access != accessRead {
+			s.x.facts.Impact.Recursive = true
+		}
+		return
+	}
+	if host, file, ok := strings.Cut(f.text, ":"); ok && remoteHost(host) && file != "" {
+		s.x.host("ssh", host)
+		return
+	}
+	s.touch(f, access)
+}
+
+// remoteHost reports whether what stands before a colon names a machine, as
+// in scp's host:file.
+func remoteHost(host string) bool {
+	return host != "" && !strings.ContainsAny(host, "/ ~$*") && (strings.Contains(host, "@") || strings.Contains(host, "."))
+}
+
+// mentions adds the sensitive paths among the words of a program that is not
+// known: what it does with them can't be told.
+func (s *shell) mentions(in invocation) {
+	for _, w := range in.words[1:] {
+		t := w.text
+		if _, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(t, "-") {
+			t = v
+		}
+		t = strings.TrimPrefix(t, "@")
+		if t == "" || strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") || strings.Contains(t, "://") {
+			continue
+		}
+		if class := classify(t, accessRead); class == classSecret || class == classPersistence {
+			s.touch(field{text: t, dynamic: w.dynamic}, accessRead)
+		}
+	}
+}
+
+// runsFiles are the files, or targets, that build tools and task runners run.
+func runsFiles(name string, words []field) []string {
+	o := parseOptions(words, "fCj", "file directory makefile justfile taskfile")
+	first := ""
+	if len(o.operands) > 0 {
+		first = o.operands[0].text
+	}
+	switch name {
+	case "make", "gmake":
+		if f := append(o.values("f", "file"), o.values("", "makefile")...); len(f) > 0 {
+			return []string{f[0].text}
+		}
+		return []string{"Makefile"}
+	case "npm", "yarn", "pnpm":
+		if name == "yarn" && first == "" || !contains("view info config list ls outdated search whoami help version docs why audit ping root bin prefix", first) && first != "" {
+			return []string{"package.json"}
+		}
+	case "npx", "bunx", "pnpx", "uvx", "pipx":
+		if first != "" {
+			return []string{first}
+		}
+	case "cargo":
+		if contains("build b run r test t check c bench install clippy doc nextest", first) {
+			return []string{"Cargo.toml"}
+		}
+	case "go":
+		if contains("run test generate tool", first) {
+			return goTargets(words, first)
+		}
+	case "pip", "uv", "poetry":
+		if contains("install run sync pip", first) {
+			return []string{name + " " + first}
+		}
+	}
+	if file, ok := runnerFiles[name]; ok {
+		return []string{file}
+	}
+	return nil
+}
+
+// runnerFiles are the files that task runners read.
+var runnerFiles = map[string]string{
+	"just": "justfile", "task": "Taskfile.yml", "rake": "Rakefile", "tox": "tox.ini", "nox": "noxfile.py", "mvn": "pom.xml", "mvnw": "pom.xml",
+	"gradle": "build.gradle", "gradlew": "build.gradle", "ant": "build.xml", "bazel": "BUILD", "ninja": "build.ninja", "cmake": "CMakeLists.txt",
+	"pytest": "tests", "jest": "package.json", "vitest": "package.json", "terraform": "*.tf", "vagrant": "Vagrantfile", "ansible-playbook": "playbook",
+	"docker-compose": "docker-compose.yml", "pre-commit": ".pre-commit-config.yaml", "composer": "composer.json", "bundle": "Gemfile", "mix": "mix.exs",
+	"turbo": "package.json", "nx": "package.json", "grunt": "Gruntfile.js", "gulp": "gulpfile.js",
+}
+
+func goTargets(words []field, verb string) []string {
+	var out []string
+	for _, w := range words {
+		if w.text != verb && !strings.HasPrefix(w.text, "-") && (strings.ContainsAny(w.text, "/.") || path.Ext(w.text) == ".go") {
+			out = append(out, w.text)
+		}
+	}
+	if len(out) == 0 {
+		return []string{"."}
+	}
+	return out
+}

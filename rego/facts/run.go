@@ -1,0 +1,305 @@
+package facts
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// An invocation is a simple command that is about to run.
+type invocation struct {
+	words   []field
+	via     []string // wrappers that were taken off
+	assigns []field  // NAME=value before it
+	unbound []string // files that it would run besides
+	roots   []string // what {} stands for: the folders that find starts in
+	plain   bool     // functions and aliases do not apply
+}
+
+func (in invocation) under(via string) invocation {
+	in.via = slices.Concat(in.via, []string{via})
+	return in
+}
+
+// simple is a simple command: assignments, words, or both.
+func (s *shell) simple(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			s.assign(a)
+		}
+		return
+	}
+	words := s.fields(c.Args)
+	var in invocation
+	if len(c.Assigns) > 0 {
+		tmp := s.sub()
+		for _, a := range c.Assigns {
+			in.assigns = append(in.assigns, tmp.assign(a))
+		}
+	}
+	in.words = words
+	s.run(in)
+}
+
+// run takes off what wraps a command, follows what it would run, and lists
+// what is left.
+func (s *shell) run(in invocation) {
+	s.x.tick()
+	if len(in.words) == 0 {
+		return
+	}
+	if s.depth++; s.depth > 4*maxDepth {
+		s.x.fail("shell: nested deeper than %d", 4*maxDepth)
+		s.depth--
+		return
+	}
+	defer func() { s.depth-- }()
+
+	name := in.name()
+	s.environment(&in)
+	if !in.plain && s.byName(name, in) {
+		return
+	}
+	if w, ok := wrapperTable()[name]; ok && s.unwrap(w, name, in) {
+		return
+	}
+	if f := followerOf(name); f != nil && f(s, in) {
+		return
+	}
+	s.emit(in)
+}
+
+// name is the base name of what runs, in lower case; "" where that depends on
+// run time.
+func (in invocation) name() string { return strings.ToLower(in.program()) }
+
+func (in invocation) program() string {
+	w := in.words[0]
+	base := path.Base(w.text)
+	if !w.known() || w.text == "" || strings.HasSuffix(w.text, "/") ||
+		w.glob && strings.ContainsAny(base, "*?[") || strings.HasPrefix(w.text, "=") {
+		return ""
+	}
+	return base
+}
+
+// byName runs what the text itself has defined under this name.
+func (s *shell) byName(name string, in invocation) bool {
+	word := in.words[0].text
+	if alias, ok := s.aliases[word]; ok {
+		sub := s.sub(append(in.via, "alias")...)
+		delete(sub.aliases, word)
+		sub.source(alias + " " + quoteAll(in.words[1:]))
+	}
+	f, ok := s.funcs[word]
+	if !ok || name == "" {
+		return false
+	}
+	f.used = true
+	s.funcs[word] = f
+	s.call(f, in.words[1:], true)
+	return !f.maybe
+}
+
+// call walks a function's body.
+func (s *shell) call(f function, args []field, known bool) {
+	defer func(src string, params []string, pk bool) { s.src, s.params, s.paramsKnown = src, params, pk }(s.src, s.params, s.paramsKnown)
+	s.src = f.src
+	s.params, s.paramsKnown = nil, known
+	for _, a := range args {
+		s.params = append(s.params, a.text)
+		s.paramsKnown = s.paramsKnown && a.known()
+	}
+	s.within("function", func() { s.stmt(f.body) })
+}
+
+// emit lists a command with everything that it touches.
+func (s *shell) emit(in invocation) {
+	if len(s.x.facts.Commands) >= maxCommands {
+		panic(overBudget{"too many commands"})
+	}
+	c := Command{
+		Program: in.program(),
+		Via:     slices.Concat(s.via, in.via),
+		Stdin:   s.stdin.kind,
+		Unbound: in.unbound,
+	}
+	for i, w := range in.words {
+		if w.stdin {
+			c.Unresolved = append(c.Unresolved, "stdin")
+			continue
+		}
+		c.Argv = append(c.Argv, w.text)
+		c.Unresolved = append(c.Unresolved, w.dynamic...)
+		if i == 0 && c.Program == "" && w.known() {
+			c.Unresolved = append(c.Unresolved, w.text)
+		}
+		if strings.Contains(w.text, "://") {
+			s.x.urlsIn(w.text)
+		}
+	}
+	for _, a := range in.assigns {
+		c.Unresolved = append(c.Unresolved, a.dynamic...)
+	}
+	c.Unresolved = append(c.Unresolved, s.taint...)
+	effects(s, in, &c)
+	c.Unresolved, c.Unbound = unique(c.Unresolved), unique(c.Unbound)
+	if len(c.Via) == 0 {
+		c.Via = nil
+	}
+	key := []string{c.Program, c.Stdin, strings.Join(c.Unresolved, "\x01"), strings.Join(c.Unbound, "\x01"), strings.Join(c.Via, "\x01")}
+	if s.x.once("command", append(key, c.Argv...)...) {
+		s.x.facts.Commands = append(s.x.facts.Commands, c)
+	}
+}
+
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// redirect opens what a statement's redirections name.
+func (s *shell) redirect(list []*syntax.Redirect) {
+	for _, r := range list {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			body := s.one(r.Hdoc, quoting{heredoc: true, raw: quotedDelimiter(r.Word)})
+			text := body.text
+			if r.Op == syntax.DashHdoc {
+				text = untab(text)
+			}
+			s.stdin = stream{kind: "heredoc", text: text, known: body.known()}
+			continue
+		case syntax.WordHdoc:
+			f := s.one(r.Word, quoting{})
+			s.stdin = stream{kind: "heredoc", text: f.text + "\n", known: f.known()}
+			continue
+		case syntax.DplIn, syntax.DplOut:
+			if f := s.one(r.Word, quoting{}); r.Op == syntax.DplOut && !isDescriptor(f.text) {
+				s.touch(f, accessWrite)
+			}
+			continue
+		}
+		f := s.one(r.Word, quoting{})
+		switch r.Op {
+		case syntax.RdrIn:
+			s.touch(f, accessRead)
+			s.stdin = stream{kind: "file", file: f.text}
+		case syntax.RdrInOut:
+			s.touch(f, accessRead)
+			s.touch(f, accessWrite)
+		default:
+			s.touch(f, accessWrite)
+		}
+	}
+}
+
+func untab(s string) string {
+	var sb strings.Builder
+	for line := range strings.Lines(s) {
+		sb.WriteString(strings.TrimLeft(line, "\t"))
+	}
+	return sb.String()
+}
+
+func isDescriptor(s string) bool {
+	return s == "-" || strings.Trim(s, "0123456789-") == ""
+}
+
+// quotedDelimiter reports whether a here-document's delimiter is quoted, so
+// that its body is taken as it stands.
+func quotedDelimiter(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); !ok || strings.Contains(l.Value, `\`) {
+			return true
+		}
+	}
+	return false
+}
+
+// touch adds a path that a word names.
+func (s *shell) touch(f field, access string) {
+	if f.stdin {
+		return
+	}
+	s.x.path(pathRef{text: f.text, access: access, dirs: s.dirs, dynamic: !f.known(), remote: s.remote})
+}
+
+// output is what a statement would write, where that can be told: an echo, a
+// printf or a cat of a here-document.
+func (s *shell) output(st *syntax.Stmt) stream {
+	unknown := stream{kind: "pipe"}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return unknown
+	}
+	quiet := s.sub()
+	quiet.redirect(st.Redirs)
+	words := quiet.fields(call.Args)
+	for _, w := range words {
+		if !w.known() || w.glob {
+			return unknown
+		}
+	}
+	args := words[1:]
+	switch words[0].text {
+	case "cat", "/bin/cat":
+		if quiet.stdin.kind == "heredoc" && (len(args) == 0 || len(args) == 1 && args[0].text == "-") {
+			return stream{kind: "pipe", text: quiet.stdin.text, known: quiet.stdin.known}
+		}
+	case "echo":
+		return echo(args)
+	case "printf":
+		if len(args) == 1 && !strings.ContainsAny(args[0].text, `%`) {
+			return stream{kind: "pipe", text: ansiC(args[0].text), known: true}
+		}
+		if len(args) > 1 && slices.Contains([]string{"%s", `%s\n`, "%s ", `%s\0`, "%b", `%b\n`}, args[0].text) {
+			sep := ansiC(args[0].text[2:])
+			return stream{kind: "pipe", text: join(args[1:], sep) + sep, known: !strings.Contains(join(args[1:], ""), `\`)}
+		}
+	}
+	return unknown
+}
+
+func echo(args []field) stream {
+	escapes := false
+	for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' && strings.Trim(args[0].text[1:], "neE") == "" {
+		escapes = escapes || strings.Contains(args[0].text, "e")
+		args = args[1:]
+	}
+	text := join(args, " ")
+	if escapes {
+		text = ansiC(text)
+	}
+	// Some shells read the escapes in any case.
+	return stream{kind: "pipe", text: text + "\n", known: escapes || !strings.Contains(text, `\`)}
+}
+
+func join(fs []field, sep string) string {
+	var texts []string
+	for _, f := range fs {
+		texts = append(texts, f.text)
+	}
+	return strings.Join(texts, sep)
+}
+
+// quoteAll writes fields as shell words that expand to themselves. Parts that
+// depend on run time stay as they were written.
+func quoteAll(fs []field) string {
+	var words []string
+	for _, f := range fs {
+		q, err := syntax.Quote(f.text, syntax.LangBash)
+		if !f.known() || f.glob || err != nil {
+			q = f.text
+		}
+		words = append(words, q)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,423 @@
+package facts
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A shell reads shell text as the shell would run it, without running it. It
+// keeps what later commands depend on: variables, functions, aliases, the
+// folder. Where the text branches, what the branches disagree on becomes
+// unknown; what runs is listed for all of them.
+type shell struct {
+	x   *extraction
+	src string // the text that is being walked
+
+	vars    map[string]variable
+	wild    bool // any variable may have changed: a script was sourced
+	funcs   map[string]function
+	aliases map[string]string
+	params  []string // $1 and on
+	// paramsKnown says that params are all there are; else they come from
+	// outside.
+	paramsKnown bool
+
+	dirs   []string // folders that it may be in, the likeliest first; empty where not known
+	lost   bool     // the folder is not known, rather than relative to an unknown start
+	failed []state  // what holds instead where a part of the list at hand failed
+
+	via         []string
+	taint       []string // what the text that is being walked was made of at run time
+	stdin       stream
+	remote      bool // on another machine
+	depth       int
+	conditional int // how many branches surround the text at hand
+}
+
+// A stream is what a command's standard input holds.
+type stream struct {
+	kind  string // "pipe", "heredoc", "file", or empty
+	text  string
+	known bool // text is all of it
+	file  string
+}
+
+// A state is what a part of a list may change.
+type state struct {
+	vars map[string]variable
+	dirs []string
+	lost bool
+}
+
+type function struct {
+	body  *syntax.Stmt
+	src   string
+	maybe bool // it may not be the one in force
+	used  bool
+}
+
+func newShell(x *extraction, dir string) *shell {
+	return &shell{
+		x: x, dirs: dirsOf(dir),
+		vars: make(map[string]variable), funcs: make(map[string]function), aliases: make(map[string]string),
+	}
+}
+
+// sub is a shell that starts as this one and changes nothing in it.
+func (s *shell) sub(via ...string) *shell {
+	c := *s
+	c.vars, c.funcs, c.aliases = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases)
+	c.via = slices.Concat(s.via, via)
+	c.failed = nil
+	return &c
+}
+
+// deadlineReader stops the parser once the time is over.
+type deadlineReader struct {
+	x *extraction
+	r io.Reader
+}
+
+var errOutOfTime = errors.New("out of time")
+
+func (d deadlineReader) Read(p []byte) (int, error) {
+	if d.x.late() {
+		return 0, errOutOfTime
+	}
+	return d.r.Read(p[:min(len(p), 512)])
+}
+
+// parse reads a text as bash, and if it is none, as POSIX shell. What comes
+// before a mistake is returned with it: a shell runs it too.
+func (s *shell) parse(text string) ([]*syntax.Stmt, error) {
+	if len(text) > maxShellBytes {
+		panic(overBudget{"shell text is too long"})
+	}
+	stmts, err := s.parseAs(text, syntax.LangBash)
+	if err == nil {
+		return stmts, nil
+	}
+	if posix, perr := s.parseAs(text, syntax.LangPOSIX); perr == nil {
+		return posix, nil
+	}
+	return stmts, err
+}
+
+func (s *shell) parseAs(text string, lang syntax.LangVariant) ([]*syntax.Stmt, error) {
+	var stmts []*syntax.Stmt
+	p := syntax.NewParser(syntax.Variant(lang))
+	err := p.Stmts(deadlineReader{s.x, strings.NewReader(text)}, func(st *syntax.Stmt) bool {
+		stmts = append(stmts, st)
+		return true
+	})
+	if errors.Is(err, errOutOfTime) {
+		panic(overBudget{"out of time"})
+	}
+	return stmts, err
+}
+
+// source walks a text as if it stood at this place.
+func (s *shell) source(text string) {
+	s.x.tick()
+	if s.depth++; s.depth > maxDepth {
+		s.x.fail("shell: nested deeper than %d", maxDepth)
+		s.depth--
+		return
+	}
+	defer func(src string) { s.src = src; s.depth-- }(s.src)
+	stmts, err := s.parse(text)
+	if err != nil {
+		s.x.fail("shell: %v", err)
+	}
+	s.src = text
+	s.list(stmts)
+	s.uncalled()
+}
+
+// uncalled walks the functions that nothing in the text called by name: a
+// trap, an exported function or a later line may.
+func (s *shell) uncalled() {
+	for _, name := range slices.Sorted(maps.Keys(s.funcs)) {
+		if f := s.funcs[name]; !f.used {
+			f.used = true
+			s.funcs[name] = f
+			s.call(f, nil, false)
+		}
+	}
+}
+
+// list walks statements in order. Where one could have failed halfway, the
+// next starts from what either outcome leaves.
+func (s *shell) list(stmts []*syntax.Stmt) {
+	for _, st := range stmts {
+		s.stmt(st)
+		s.settle()
+	}
+}
+
+func (s *shell) state() state { return state{maps.Clone(s.vars), s.dirs, s.lost} }
+
+// settle merges in what holds where a part failed.
+func (s *shell) settle() {
+	for _, f := range s.failed {
+		s.merge(f)
+	}
+	s.failed = nil
+}
+
+// merge joins another outcome: variables that differ are unknown, folders add
+// up.
+func (s *shell) merge(o state) {
+	for k, v := range s.vars {
+		if w, ok := o.vars[k]; !ok || !v.same(w) {
+			s.vars[k] = variable{}
+		}
+	}
+	for k := range o.vars {
+		if _, ok := s.vars[k]; !ok {
+			s.vars[k] = variable{}
+		}
+	}
+	s.lost = s.lost || o.lost
+	for _, d := range o.dirs {
+		if !slices.Contains(s.dirs, d) {
+			s.dirs = append(slices.Clip(s.dirs), d)
+		}
+	}
+	if len(s.dirs) > 4 || s.lost {
+		s.dirs, s.lost = nil, true
+	}
+}
+
+// branch walks something that may run or not.
+func (s *shell) branch(f func()) {
+	before := s.state()
+	s.conditional++
+	f()
+	s.conditional--
+	s.merge(before)
+}
+
+func (s *shell) stmt(st *syntax.Stmt) {
+	s.x.tick()
+	if s.depth++; s.depth > 4*maxDepth {
+		s.x.fail("shell: nested deeper than %d", 4*maxDepth)
+		s.depth--
+		return
+	}
+	defer func(in stream) { s.depth--; s.stdin = in }(s.stdin)
+	s.redirect(st.Redirs)
+	if st.Background || st.Coprocess {
+		s.sub().command(st.Cmd)
+		return
+	}
+	s.command(st.Cmd)
+}
+
+func (s *shell) command(cmd syntax.Command) {
+	switch c := cmd.(type) {
+	case *syntax.CallExpr:
+		s.simple(c)
+	case *syntax.BinaryCmd:
+		s.binary(c)
+	case *syntax.Subshell:
+		s.sub().list(c.Stmts)
+	case *syntax.Block:
+		s.list(c.Stmts)
+	case *syntax.IfClause:
+		s.ifClause(c)
+	case *syntax.WhileClause:
+		s.twice(func() { s.list(c.Cond); s.list(c.Do) })
+	case *syntax.ForClause:
+		s.forClause(c)
+	case *syntax.CaseClause:
+		s.one(c.Word, quoting{})
+		for _, item := range c.Items {
+			for _, p := range item.Patterns {
+				s.nested(p)
+			}
+			s.branch(func() { s.list(item.Stmts) })
+		}
+	case *syntax.FuncDecl:
+		if c.Name != nil {
+			s.funcs[c.Name.Value] = function{body: c.Body, src: s.src, maybe: s.conditional > 0}
+		}
+	case *syntax.DeclClause:
+		s.declare(c)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			s.within("time", func() { s.stmt(c.Stmt) })
+		}
+	case *syntax.CoprocClause:
+		s.sub("coproc").stmt(c.Stmt)
+	case *syntax.TestDecl:
+		s.sub().stmt(c.Body)
+	case nil:
+	default: // arithmetic, tests, let: nothing runs but what is nested
+		s.nested(c)
+	}
+}
+
+// within walks something with one more entry in Via.
+func (s *shell) within(via string, f func()) {
+	defer func(v []string) { s.via = v }(s.via)
+	s.via = slices.Concat(s.via, []string{via})
+	f()
+}
+
+func (s *shell) binary(c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.AndStmt:
+		s.stmt(c.X)
+		s.failed = append(s.failed, s.state())
+		s.stmt(c.Y)
+	case syntax.OrStmt:
+		s.or(c)
+	default: // pipes
+		left := s.sub()
+		out := left.output(c.X)
+		left.stmt(c.X)
+		right := s.sub()
+		right.stdin = out
+		right.stmt(c.Y)
+	}
+}
+
+// or walks X || Y: Y starts from what a failed X leaves.
+func (s *shell) or(c *syntax.BinaryCmd) {
+	before, earlier := s.state(), s.failed
+	s.failed = nil
+	s.stmt(c.X)
+	after, failures := s.state(), s.failed
+	s.restore(before)
+	s.merge(state{vars: after.vars})
+	for _, f := range failures {
+		s.merge(f)
+	}
+	s.failed = nil
+	s.stmt(c.Y)
+	if leaves(c.Y) {
+		s.restore(after)
+		s.failed = earlier
+		return
+	}
+	s.merge(after)
+	s.failed = append(earlier, s.failed...)
+}
+
+func (s *shell) restore(o state) { s.vars, s.dirs, s.lost = maps.Clone(o.vars), o.dirs, o.lost }
+
+// leaves reports whether nothing after the statement runs: exit, return.
+func leaves(st *syntax.Stmt) bool {
+	switch c := st.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Args) == 0 {
+			return false
+		}
+		switch c.Args[0].Lit() {
+		case "exit", "return":
+			return true
+		}
+	case *syntax.Block:
+		return len(c.Stmts) > 0 && leaves(c.Stmts[len(c.Stmts)-1])
+	}
+	return false
+}
+
+func (s *shell) ifClause(c *syntax.IfClause) {
+	for ; c != nil; c = c.Else {
+		s.list(c.Cond)
+		s.branch(func() { s.list(c.Then) })
+	}
+}
+
+// twice walks a loop's body twice: what one round leaves behind, the next
+// starts with.
+func (s *shell) twice(f func()) {
+	s.branch(f)
+	s.branch(f)
+}
+
+// maxRounds is how many rounds of a loop are walked with the loop's variable
+// known.
+const maxRounds = 8
+
+func (s *shell) forClause(c *syntax.ForClause) {
+	it, ok := c.Loop.(*syntax.WordIter)
+	if !ok {
+		s.nested(c.Loop)
+		s.twice(func() { s.list(c.Do) })
+		return
+	}
+	items := s.fields(it.Items)
+	known := it.InPos.IsValid() && len(items) <= maxRounds && !c.Select
+	for _, f := range items {
+		known = known && f.known()
+	}
+	if !known {
+		s.vars[it.Name.Value] = variable{}
+		s.twice(func() { s.list(c.Do) })
+		return
+	}
+	for _, f := range items {
+		s.branch(func() {
+			s.set(it.Name.Value, variable{values: []string{f.text}, known: true})
+			s.list(c.Do)
+		})
+	}
+}
+
+// nested walks the commands that a node substitutes, and forgets the
+// variables that it assigns. Nothing else in it runs.
+func (s *shell) nested(n syntax.Node) {
+	if n == nil {
+		return
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		s.x.tick()
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			s.sub("$()").list(n.Stmts)
+			return false
+		case *syntax.ProcSubst:
+			s.sub(n.Op.String() + ")").list(n.Stmts)
+			return false
+		case *syntax.BinaryArithm:
+			s.arithmetic()
+			s.forgetWord(n.X)
+		case *syntax.UnaryArithm:
+			s.arithmetic()
+			s.forgetWord(n.X)
+		case *syntax.ArithmExp, *syntax.BinaryTest, *syntax.ArithmCmd:
+			s.arithmetic()
+		case *syntax.ParamExp:
+			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+				s.forget(n.Param.Value)
+			}
+		}
+		return true
+	})
+}
+
+func (s *shell) forgetWord(e syntax.ArithmExpr) {
+	if w, ok := e.(*syntax.Word); ok && w.Lit() != "" {
+		s.forget(w.Lit())
+	}
+}
+
+// arithmetic says so where a variable's text would be run: arithmetic
+// evaluates what variables hold, and substitutes commands in subscripts there.
+func (s *shell) arithmetic() {
+	for _, v := range s.vars {
+		for _, t := range v.values {
+			if strings.Contains(t, "$(") || strings.Contains(t, "`") {
+				s.x.fail("shell: arithmetic over text that holds a command")
+			}
+		}
+	}
+}

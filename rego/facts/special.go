@@ -1,0 +1,334 @@
+package facts
+
+import "strings"
+
+// specialOf finds the reader of a command whose arguments have a grammar of
+// their own; nil for all others.
+func specialOf(name string) func(*shell, invocation, *Command) {
+	switch name {
+	case "git":
+		return gitCommand
+	case "dd":
+		return ddCommand
+	case "sed", "gsed":
+		return sedCommand
+	case "tar", "gtar", "bsdtar":
+		return tarCommand
+	case "rsync":
+		return rsyncCommand
+	case "curl":
+		return curlCommand
+	case "wget":
+		return wgetCommand
+	case "apply_patch", "applypatch":
+		return patchCommand
+	case "install":
+		return installCommand
+	case "man":
+		return manCommand
+	case "psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "clickhouse-client", "clickhouse", "sqlcmd", "cockroach", "snowsql":
+		return sqlShell
+	case "ssh", "sftp", "ftp", "telnet", "nc", "ncat", "netcat", "socat", "ping", "nslookup", "dig", "host":
+		return connects
+	}
+	return nil
+}
+
+// ddCommand is dd: its operands are key=value.
+func ddCommand(s *shell, in invocation, _ *Command) {
+	for _, w := range in.words[1:] {
+		key, value, _ := strings.Cut(w.text, "=")
+		f := field{text: value, dynamic: w.dynamic}
+		switch key {
+		case "of":
+			s.use(in, f, accessWrite)
+		case "if":
+			s.use(in, f, accessRead)
+		}
+	}
+}
+
+// sedCommand is sed, which writes in place with -i and has commands that run
+// (e) and write (w).
+func sedCommand(s *shell, in invocation, c *Command) {
+	o := parseOptions(in.words[1:], "efl", "expression file line-length")
+	scripts := o.values("e", "expression")
+	files := o.operands
+	if len(scripts) == 0 && len(o.values("f", "file")) == 0 && len(files) > 0 {
+		scripts, files = files[:1], files[1:]
+	}
+	for _, f := range o.values("f", "file") {
+		c.Unbound = append(c.Unbound, f.text)
+	}
+	access := accessRead
+	if o.has("iI", "in-place") {
+		access = accessWrite
+	}
+	for _, f := range files {
+		if f.text != "" {
+			s.use(in, f, access)
+		}
+	}
+	for _, f := range scripts {
+		s.sedScript(f, c)
+	}
+}
+
+// sedScript looks for the commands e and w, and the flags of s that do the
+// same. It errs on the side of seeing them.
+func (s *shell) sedScript(f field, c *Command) {
+	for line := range strings.FieldsFuncSeq(f.text, func(r rune) bool { return r == '\n' || r == ';' || r == '{' || r == '}' }) {
+		line = strings.TrimSpace(line)
+		cmd := strings.TrimLeft(line, "0123456789,$+~!- ")
+		if strings.HasPrefix(cmd, "/") {
+			if i := strings.LastIndex(cmd, "/"); i > 0 {
+				cmd = strings.TrimLeft(cmd[i+1:], " !,")
+			}
+		}
+		switch {
+		case strings.HasPrefix(cmd, "e ") || cmd == "e":
+			c.Unresolved = append(c.Unresolved, shorten(f.text))
+			s.runsInCode(strings.TrimSpace(cmd[1:]), c.Program)
+		case strings.HasPrefix(cmd, "w "), strings.HasPrefix(cmd, "W "):
+			s.touch(field{text: strings.TrimSpace(cmd[2:])}, accessWrite)
+		case strings.HasPrefix(cmd, "r "):
+			s.touch(field{text: strings.TrimSpace(cmd[2:])}, accessRead)
+		case strings.HasPrefix(cmd, "s") && len(cmd) > 2:
+			s.sedFlags(cmd, f, c)
+		}
+	}
+}
+
+func (s *shell) sedFlags(cmd string, f field, c *Command) {
+	i := strings.LastIndexByte(cmd, cmd[1])
+	if i < 2 {
+		return
+	}
+	flags, file, writes := strings.Cut(cmd[i+1:], "w")
+	if strings.Contains(flags, "e") {
+		c.Unresolved = append(c.Unresolved, shorten(f.text))
+	}
+	if writes && strings.TrimSpace(file) != "" {
+		s.touch(field{text: strings.TrimSpace(file)}, accessWrite)
+	}
+}
+
+// tarCommand is tar, in the old style (tar xf) and the new.
+func tarCommand(s *shell, in invocation, c *Command) {
+	words := in.words[1:]
+	if len(words) > 0 && words[0].text != "" && words[0].text[0] != '-' {
+		words = append([]field{{text: "-" + words[0].text}}, words[1:]...)
+	}
+	o := parseOptions(words, "fCTXIbFgHKLNV", "file directory files-from exclude-from use-compress-program to-command checkpoint-action rsh-command exclude transform info-script new-volume-script")
+	archive := o.values("f", "file")
+	dirs := o.values("C", "directory")
+	from, to := accessRead, accessWrite
+	extract := o.has("x", "extract") || o.has("", "get")
+	switch {
+	case extract || o.has("t", "list"):
+		for _, a := range archive {
+			s.use(in, a, from)
+		}
+		if !extract {
+			break
+		}
+		if len(dirs) == 0 {
+			dirs = []field{{text: "."}}
+		}
+		for _, d := range dirs {
+			s.use(in, d, to)
+		}
+	default:
+		for _, a := range archive {
+			s.use(in, a, to)
+		}
+		if o.has("", "remove-files") {
+			from = accessDelete
+		}
+		for _, f := range o.operands {
+			s.use(in, f, from)
+		}
+	}
+	for _, opt := range []string{"to-command", "use-compress-program", "rsh-command", "info-script", "new-volume-script"} {
+		for _, f := range o.values("", opt) {
+			s.codeText(f, invocation{via: []string{"tar --" + opt}})
+		}
+	}
+	for _, f := range append(o.values("I", ""), o.values("F", "")...) {
+		s.codeText(f, invocation{via: []string{"tar"}})
+	}
+	for _, f := range o.values("", "checkpoint-action") {
+		if run, ok := strings.CutPrefix(f.text, "exec="); ok {
+			s.codeText(field{text: run, dynamic: f.dynamic}, invocation{via: []string{"tar --checkpoint-action"}})
+		}
+	}
+}
+
+// rsyncCommand is rsync, which deletes at its target with --delete.
+func rsyncCommand(s *shell, in invocation, _ *Command) {
+	o := s.apply(programs()["rsync"], in)
+	i := &s.x.facts.Impact
+	i.Recursive = i.Recursive || o.has("ra", "recursive") || o.has("", "archive")
+	deletes := false
+	for name := range o.long {
+		deletes = deletes || strings.HasPrefix(name, "del")
+	}
+	if n := len(o.operands); deletes && n > 1 {
+		s.use(in, o.operands[n-1], accessDelete)
+	}
+	if o.has("", "remove-source-files") && len(o.operands) > 1 {
+		for _, f := range o.operands[:len(o.operands)-1] {
+			s.use(in, f, accessDelete)
+		}
+	}
+	for _, f := range o.values("e", "rsh") {
+		s.codeText(f, invocation{via: []string{"rsync -e"}})
+	}
+	for _, f := range o.operands {
+		if host, _, ok := strings.Cut(f.text, "::"); ok {
+			s.x.host("rsync", host)
+		}
+	}
+}
+
+// curlCommand is curl: addresses, what it sends, and where it writes.
+func curlCommand(s *shell, in invocation, c *Command) {
+	const valued = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
+	o := parseOptions(in.words[1:], valued, "data data-binary data-raw data-urlencode data-ascii json form form-string header output upload-file url user user-agent request config cookie cookie-jar cert key cacert proxy referer max-time connect-timeout retry write-out dump-header resolve connect-to output-dir interface netrc-file range limit-rate unix-socket oauth2-bearer retry-delay retry-max-time aws-sigv4")
+	for _, f := range append(o.operands, o.values("", "url")...) {
+		s.x.url(f.text)
+	}
+	for _, f := range append(o.values("o", "output"), o.values("cD", "cookie-jar")...) {
+		s.use(in, f, accessWrite)
+	}
+	if o.has("OJ", "remote-name") {
+		for _, f := range o.operands {
+			s.use(in, field{text: lastSegment(f.text), dynamic: f.dynamic}, accessWrite)
+		}
+	}
+	for _, f := range append(o.values("T", "upload-file"), append(o.values("EK", "config"), append(o.values("", "key"), o.values("", "netrc-file")...)...)...) {
+		s.use(in, f, accessRead)
+	}
+	for _, f := range o.values("K", "config") {
+		c.Unbound = append(c.Unbound, f.text)
+	}
+	data := o.values("dFb", "data")
+	for _, long := range []string{"data-binary", "data-urlencode", "data-ascii", "json", "form", "cookie", "header"} {
+		data = append(data, o.values("", long)...)
+	}
+	for _, f := range append(data, o.values("H", "")...) {
+		_, file, ok := strings.Cut(f.text, "@")
+		if ok && !strings.Contains(file, "@") && !strings.Contains(file, " ") {
+			file, _, _ = strings.Cut(file, ";")
+			if before, _, _ := strings.Cut(f.text, "@"); before == "" || strings.HasSuffix(before, "=") || !strings.Contains(before, "=") && !strings.Contains(before, " ") {
+				s.use(in, field{text: file, dynamic: f.dynamic}, accessRead)
+			}
+		}
+	}
+}
+
+// wgetCommand is wget.
+func wgetCommand(s *shell, in invocation, c *Command) {
+	o := parseOptions(in.words[1:], "OoaiPUtTeBQlADRX", "output-document output-file append-output input-file directory-prefix user-agent header post-data post-file body-file body-data method use-askpass execute user password timeout tries")
+	for _, f := range o.operands {
+		s.x.url(f.text)
+	}
+	writes := append(o.values("OoaP", "output-document"), o.values("", "directory-prefix")...)
+	for _, f := range writes {
+		s.use(in, f, accessWrite)
+	}
+	if len(writes) == 0 {
+		for _, f := range o.operands {
+			s.use(in, field{text: lastSegment(f.text), dynamic: f.dynamic}, accessWrite)
+		}
+	}
+	for _, long := range []string{"post-file", "body-file", "input-file"} {
+		for _, f := range o.values("", long) {
+			s.use(in, f, accessRead)
+		}
+	}
+	for _, f := range o.values("i", "") {
+		s.use(in, f, accessRead)
+	}
+	for _, f := range o.values("", "use-askpass") {
+		c.Unbound = append(c.Unbound, f.text)
+	}
+}
+
+func lastSegment(u string) string {
+	u, _, _ = strings.Cut(u, "?")
+	if name := u[strings.LastIndex(u, "/")+1:]; name != "" {
+		return name
+	}
+	return "index.html"
+}
+
+// connects is for programs that talk to a machine that an operand names.
+func connects(s *shell, in invocation, c *Command) {
+	o := parseOptions(in.words[1:], "bBcDEeFIiJLlmOopPQRSWwXxsTqgGMVnN", "exec sh-exec proxy")
+	for _, f := range o.operands {
+		t := strings.TrimPrefix(f.text, "@")
+		switch {
+		case strings.Trim(t, "0123456789") == "":
+		case c.Program == "socat":
+			s.socat(f)
+			continue
+		default:
+			host, _, _ := strings.Cut(t, ":")
+			s.x.host(c.Program, host)
+		}
+	}
+	if strings.Contains(c.Program, "nc") || c.Program == "netcat" {
+		for _, f := range append(o.values("ec", "exec"), o.values("", "sh-exec")...) {
+			if f.text != "" {
+				s.codeText(f, invocation{via: []string{c.Program + " -e"}})
+			}
+		}
+	}
+}
+
+// socat reads one address of socat: EXEC:, SYSTEM:, TCP:host:port, a file.
+func (s *shell) socat(f field) {
+	kind, rest, _ := strings.Cut(f.text, ":")
+	switch k := strings.ToLower(kind); {
+	case k == "exec" || k == "system" || k == "shell":
+		run, _, _ := strings.Cut(rest, ",")
+		s.codeText(field{text: run, dynamic: f.dynamic}, invocation{via: []string{"socat"}})
+	case strings.HasPrefix(k, "tcp") || strings.HasPrefix(k, "udp") || strings.HasPrefix(k, "openssl") || strings.HasPrefix(k, "ssl"):
+		host, _, _ := strings.Cut(rest, ":")
+		if !strings.Contains(k, "listen") {
+			s.x.host("tcp", host)
+		}
+	case k == "open" || k == "create" || k == "file" || k == "gopen":
+		name, _, _ := strings.Cut(rest, ",")
+		s.touch(field{text: name, dynamic: f.dynamic}, accessWrite)
+	}
+}
+
+// manCommand is man, whose -P names a program.
+func manCommand(s *shell, in invocation, _ *Command) {
+	for _, f := range parseOptions(in.words[1:], "PHCMSs", "pager html").values("P", "pager") {
+		s.codeText(f, invocation{via: []string{"man -P"}})
+	}
+}
+
+// installCommand is install, which makes folders with -d.
+func installCommand(s *shell, in invocation, _ *Command) {
+	p := programs()["install"]
+	if parseOptions(in.words[1:], p.valued, p.long).has("d", "directory") {
+		p.use = useWrite
+	}
+	s.apply(p, in)
+}
+
+// patchCommand is the apply_patch that some agents put on the PATH.
+func patchCommand(s *shell, in invocation, c *Command) {
+	switch {
+	case len(in.words) > 1:
+		s.x.patch(in.words[1].text, s.dirs)
+	case s.stdin.known:
+		s.x.patch(s.stdin.text, s.dirs)
+	default:
+		c.Unresolved = append(c.Unresolved, "stdin")
+	}
+}

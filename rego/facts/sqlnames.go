@@ -1,0 +1,134 @@
+package facts
+
+import (
+	"slices"
+	"strings"
+)
+
+// names collects the tables that a statement names: after FROM, JOIN, INTO,
+// UPDATE and the like, in its subqueries too.
+func (r *sqlReader) names() {
+	query := make([]bool, 0, 8) // by depth: whether a query stands in these parentheses
+	base := r.level
+	for i := 0; i < len(r.tokens); i++ {
+		r.x.tick()
+		t := r.tokens[i]
+		if t.punct("(") {
+			d := t.depth + 1 - base
+			for len(query) <= d {
+				query = append(query, false)
+			}
+			query[d] = i+1 < len(r.tokens) && r.tokens[i+1].is("select with values insert update delete table from (") || i+1 < len(r.tokens) && r.tokens[i+1].punct("(")
+			continue
+		}
+		if t.kind != sqlWord {
+			continue
+		}
+		d := t.depth - base
+		inQuery := d <= 0 || d < len(query) && query[d]
+		if r.names1(i, inQuery) {
+			i = r.list(i + 1)
+		}
+	}
+	r.st.Tables = unique(r.st.Tables)
+}
+
+// names1 reports whether the word at i is followed by the names of tables.
+func (r *sqlReader) names1(i int, inQuery bool) bool {
+	t := r.tokens[i]
+	before := sqlToken{}
+	if i > 0 {
+		before = r.tokens[i-1]
+	}
+	switch t.text {
+	case "from", "using":
+		if t.text == "using" && !contains("delete merge", r.st.Verb) {
+			return false
+		}
+		return inQuery && !before.is("distinct") && !contains("revoke grant show copy fetch prepare execute", r.st.Verb)
+	case "join", "straight_join":
+		return true
+	case "into":
+		return !before.is("fetch")
+	case "update":
+		return i == 0 || before.punct("(") || before.punct(")")
+	case "table":
+		return contains("create drop alter truncate lock rename comment undrop attach detach optimize repair check analyze table", r.st.Verb) || i == 0
+	case "view":
+		return contains("create drop alter refresh", r.st.Verb) && !before.is("as")
+	case "truncate":
+		return i == 0 && i+1 < len(r.tokens) && !r.tokens[1].is("table")
+	case "copy", "replace", "insert", "merge", "delete":
+		// INTO and FROM may be left out.
+		return i == 0 && i+1 < len(r.tokens) && !r.tokens[1].punct("(") && !r.tokens[1].is("into from low_priority delayed high_priority ignore quick or overwrite top")
+	case "on":
+		return contains("grant revoke", r.st.Verb) && d0(r, i) || contains("create drop alter", r.st.Verb) && contains("index trigger policy rule", r.st.Object)
+	case "references":
+		return false
+	}
+	return false
+}
+
+func d0(r *sqlReader, i int) bool { return r.tokens[i].depth == r.level }
+
+// list reads names, comma-separated, from i on, and returns the index of the
+// last token that belongs to them.
+func (r *sqlReader) list(i int) int {
+	for {
+		for i < len(r.tokens) && r.tokens[i].is("only if not exists table lateral ignore low_priority concurrently overwrite") {
+			i++
+		}
+		name, end := r.name(i)
+		if end == i {
+			return i - 1
+		}
+		if name != "" && !r.hidden[strings.ToLower(name)] {
+			r.st.Tables = append(r.st.Tables, name)
+		}
+		i = r.skipAlias(end)
+		if i >= len(r.tokens) || !r.tokens[i].punct(",") {
+			return i - 1
+		}
+		i++
+	}
+}
+
+// name reads one dotted name. A call of a function is no name.
+func (r *sqlReader) name(i int) (string, int) {
+	start, parts := i, []string(nil)
+	for i < len(r.tokens) {
+		t := r.tokens[i]
+		if t.kind != sqlWord && t.kind != sqlQuoted || t.is("select values set where lateral unnest") && t.kind == sqlWord {
+			break
+		}
+		parts = append(parts, t.text)
+		i++
+		if i < len(r.tokens) && r.tokens[i].punct(".") {
+			i++
+			continue
+		}
+		break
+	}
+	if len(parts) == 0 {
+		return "", start
+	}
+	insert := contains("insert replace create", r.st.Verb)
+	if i < len(r.tokens) && r.tokens[i].punct("(") && !insert {
+		return "", start
+	}
+	return strings.Join(parts, "."), i
+}
+
+// skipAlias steps over "AS alias" and over PostgreSQL's star.
+func (r *sqlReader) skipAlias(i int) int {
+	if i < len(r.tokens) && r.tokens[i].punct("*") {
+		i++
+	}
+	if i < len(r.tokens) && r.tokens[i].is("as") && i+2 < len(r.tokens) && r.tokens[i+2].punct(",") {
+		return i + 2
+	}
+	if i+1 < len(r.tokens) && slices.Contains([]sqlKind{sqlWord, sqlQuoted}, r.tokens[i].kind) && r.tokens[i+1].punct(",") && !r.tokens[i].is("set values select where") {
+		return i + 1
+	}
+	return i
+}

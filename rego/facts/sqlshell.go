@@ -1,0 +1,131 @@
+package facts
+
+import "strings"
+
+// sqlShell is psql, mysql, sqlite3 and their like: statements come in options,
+// operands, files and on standard input.
+func sqlShell(s *shell, in invocation, c *Command) {
+	valued, long := "cdfhpUvoPFRT", "command dbname file host port username set variable output"
+	name := in.name()
+	switch name {
+	case "mysql", "mariadb":
+		valued, long = "ehPuDSr", "execute host port user database socket init-command"
+	case "sqlite3", "sqlite", "duckdb":
+		valued, long = "c", "cmd init"
+	case "sqlcmd":
+		valued, long = "QqSdUPi", ""
+	case "clickhouse-client", "clickhouse":
+		valued, long = "qhu", "query host user password database"
+	case "cockroach", "snowsql":
+		valued, long = "eq", "execute query url host"
+	}
+	o := parseOptions(in.words[1:], valued, long)
+	given := o.values("", "command")
+	for _, l := range []string{"execute", "cmd", "query", "init-command"} {
+		given = append(given, o.values("", l)...)
+	}
+	switch name {
+	case "psql":
+		given = append(given, o.values("c", "")...)
+	case "mysql", "mariadb", "cockroach", "snowsql":
+		given = append(given, o.values("e", "")...)
+	case "sqlcmd":
+		given = append(given, o.values("Qq", "")...)
+	case "clickhouse-client", "clickhouse":
+		given = append(given, o.values("q", "")...)
+	case "sqlite3", "sqlite", "duckdb":
+		given = append(given, s.sqliteOperands(in, o)...)
+	}
+	for _, h := range append(o.values("h", "host"), o.operands...) {
+		if strings.Contains(h.text, "://") {
+			s.x.urlsIn(h.text)
+		}
+	}
+	s.sqlGiven(given, c)
+	for _, f := range append(o.values("f", "file"), o.values("i", "")...) {
+		if name == "psql" || name == "sqlcmd" {
+			c.Unbound = append(c.Unbound, f.text)
+			s.touch(f, accessRead)
+		}
+	}
+	s.sqlInput(given, o, c)
+}
+
+// sqliteOperands are the database's file and the statements after it.
+func (s *shell) sqliteOperands(in invocation, o options) []field {
+	// sqlite3's long options have one dash: what they take is not told apart.
+	var operands []field
+	for _, w := range in.words[1:] {
+		if !strings.HasPrefix(w.text, "-") {
+			operands = append(operands, w)
+		}
+	}
+	if len(operands) == 0 {
+		return nil
+	}
+	if operands[0].text != ":memory:" {
+		s.touch(operands[0], accessWrite)
+	}
+	return operands[1:]
+}
+
+// sqlGiven reads statements that stand among a command's words. A command of
+// the SQL shell itself may run a program.
+func (s *shell) sqlGiven(given []field, c *Command) {
+	for _, f := range given {
+		t := strings.TrimSpace(f.text)
+		switch {
+		case !f.known():
+			s.x.fail("sql: part of it depends on run time")
+			s.x.sql(t)
+		case strings.HasPrefix(t, `\`) || strings.HasPrefix(t, "."):
+			s.sqlMeta(t, c)
+		default:
+			s.x.sql(t)
+		}
+	}
+}
+
+// sqlMeta is a command of a SQL shell itself: \! and .shell run programs.
+func (s *shell) sqlMeta(t string, c *Command) {
+	for _, prefix := range []string{`\!`, ".shell ", ".system ", `\system`} {
+		if code, ok := strings.CutPrefix(t, prefix); ok {
+			s.codeText(field{text: code}, invocation{via: []string{c.Program}})
+			return
+		}
+	}
+	if i := strings.IndexAny(t, "|`"); i >= 0 {
+		s.x.fail("sql: a command of the SQL shell runs a program")
+	}
+	word, rest, _ := strings.Cut(t, " ")
+	switch word {
+	case `\i`, `\ir`, `\include`, ".read":
+		c.Unbound = append(c.Unbound, strings.TrimSpace(rest))
+	case `\o`, `\copy`, ".output", ".once", ".save", ".backup", ".import", ".load", ".restore":
+		s.x.fail("sql: %s touches a file", word)
+	}
+}
+
+// sqlInput reads statements on standard input.
+func (s *shell) sqlInput(given []field, o options, c *Command) {
+	switch {
+	case len(given) > 0 || s.stdin.kind == "":
+	case s.stdin.kind == "file":
+		c.Unbound = append(c.Unbound, s.stdin.file)
+	case !s.stdin.known && s.stdin.text == "":
+		c.Unresolved = append(c.Unresolved, "stdin")
+	default:
+		if !s.stdin.known {
+			s.x.fail("sql: part of it depends on run time")
+		}
+		var plain strings.Builder
+		for line := range strings.Lines(s.stdin.text) {
+			if t := strings.TrimSpace(line); strings.HasPrefix(t, `\`) || strings.HasPrefix(t, ".") {
+				s.sqlMeta(t, c)
+				continue
+			}
+			plain.WriteString(line)
+		}
+		s.x.sql(plain.String())
+	}
+}

@@ -1,0 +1,280 @@
+package facts
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// sqlKind says what a token of SQL is.
+type sqlKind uint8
+
+const (
+	sqlWord   sqlKind = iota // a keyword or a plain identifier, in lower case
+	sqlQuoted                // an identifier in quotes
+	sqlString                // a string
+	sqlNumber
+	sqlPunct // one character
+)
+
+type sqlToken struct {
+	kind  sqlKind
+	text  string
+	depth int // of parentheses around it
+}
+
+func (t sqlToken) is(words string) bool { return t.kind == sqlWord && contains(words, t.text) }
+
+func (t sqlToken) punct(c string) bool { return t.kind == sqlPunct && t.text == c }
+
+// A sqlLexer takes SQL apart, in the forms that PostgreSQL, MySQL, SQLite and
+// SQL Server share. Where they would read a text differently, it takes the
+// reading that shows more statements, and says so in odd.
+type sqlLexer struct {
+	src    string
+	pos    int
+	depth  int
+	tokens []sqlToken
+	odd    []string
+	tick   func()
+}
+
+func lexSQL(src string, tick func()) ([]sqlToken, []string) {
+	l := &sqlLexer{src: src, tick: tick}
+	for l.pos < len(l.src) {
+		l.tick()
+		l.next()
+	}
+	if l.depth != 0 {
+		l.note("parentheses do not match")
+	}
+	return l.tokens, l.odd
+}
+
+func (l *sqlLexer) note(s string) { l.odd = append(l.odd, s) }
+
+func (l *sqlLexer) add(kind sqlKind, text string) {
+	l.tokens = append(l.tokens, sqlToken{kind, text, l.depth})
+}
+
+func (l *sqlLexer) rest() string { return l.src[l.pos:] }
+
+func (l *sqlLexer) next() {
+	rest := l.rest()
+	c := rest[0]
+	switch {
+	case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v':
+		l.pos++
+	case strings.HasPrefix(rest, "--"):
+		l.lineComment()
+	case strings.HasPrefix(rest, "/*"):
+		l.blockComment()
+	case c == '\'':
+		l.str(l.escapes())
+	case c == '"' || c == '`':
+		l.quoted(c)
+	case c == '[' && l.bracketed():
+	case c == '$' && l.dollarQuoted():
+	case c >= '0' && c <= '9':
+		n := 1
+		for n < len(rest) && (wordByte(rest[n]) || rest[n] == '.' || rest[n] == '_') {
+			n++
+		}
+		l.add(sqlNumber, rest[:n])
+		l.pos += n
+	case c == '\\':
+		l.note("backslash command")
+		l.pos++
+	default:
+		l.wordOrPunct(rest)
+	}
+}
+
+func (l *sqlLexer) wordOrPunct(rest string) {
+	n := 0
+	for n < len(rest) {
+		r, size := utf8.DecodeRuneInString(rest[n:])
+		if !(r == '_' || unicode.IsLetter(r) || n > 0 && (unicode.IsDigit(r) || r == '$') || r == '@') || r == utf8.RuneError {
+			break
+		}
+		n += size
+	}
+	if n > 0 {
+		l.add(sqlWord, strings.ToLower(rest[:n]))
+		l.pos += n
+		return
+	}
+	_, size := utf8.DecodeRuneInString(rest)
+	switch text := rest[:size]; text {
+	case "(":
+		l.add(sqlPunct, text)
+		l.depth++
+	case ")":
+		l.depth--
+		if l.depth < 0 {
+			l.depth = 0
+			l.note("parentheses do not match")
+		}
+		l.add(sqlPunct, text)
+	case "#":
+		l.note("# is a comment to some databases only")
+		l.add(sqlPunct, text)
+	default:
+		if r, _ := utf8.DecodeRuneInString(text); unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
+			l.note("unusual blank")
+			break
+		}
+		l.add(sqlPunct, text)
+	}
+	l.pos += size
+}
+
+// lineComment skips to the end of the line. MySQL wants a blank after the
+// dashes; where there is none and a statement could hide, that is odd.
+func (l *sqlLexer) lineComment() {
+	line, _, _ := strings.Cut(l.rest(), "\n")
+	if len(line) > 2 && line[2] != ' ' && line[2] != '\t' && line[2] != '\r' && strings.Contains(line, ";") {
+		l.note("-- without a blank is a comment to some databases only")
+	}
+	l.pos += len(line)
+}
+
+// blockComment skips a comment. MySQL runs what stands in /*! */, so that is
+// read as text; PostgreSQL nests comments, the others do not.
+func (l *sqlLexer) blockComment() {
+	rest := l.rest()
+	if strings.HasPrefix(rest, "/*!") || strings.HasPrefix(rest, "/*M!") {
+		l.note("comment that some databases run")
+		n := strings.IndexByte(rest, '!') + 1
+		for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+			n++
+		}
+		if end := strings.Index(rest, "*/"); end >= n {
+			inner, odd := lexSQL(rest[n:end], l.tick)
+			l.tokens, l.odd = append(l.tokens, inner...), append(l.odd, odd...)
+			l.pos += end + 2
+			return
+		}
+		l.pos += n
+		return
+	}
+	end := strings.Index(rest[2:], "*/")
+	if end < 0 {
+		l.note("comment without an end")
+		l.pos = len(l.src)
+		return
+	}
+	if strings.Contains(rest[2:2+end], "/*") {
+		l.note("comment inside of a comment")
+	}
+	l.pos += end + 4
+}
+
+// escapes reports whether the string at hand is PostgreSQL's E'...'.
+func (l *sqlLexer) escapes() bool {
+	n := len(l.tokens)
+	if n == 0 || l.pos == 0 || l.tokens[n-1].kind != sqlWord || !wordByte(l.src[l.pos-1]) {
+		return false
+	}
+	t := l.tokens[n-1].text
+	if t == "e" || t == "n" || t == "b" || t == "x" || t == "r" {
+		l.tokens = l.tokens[:n-1]
+		return t == "e"
+	}
+	return false
+}
+
+// str reads a string. A backslash before a quote ends the string to some
+// databases and not to others: that is odd, unless it says which it is.
+func (l *sqlLexer) str(escapes bool) {
+	rest := l.rest()
+	for i := 1; i < len(rest); i++ {
+		switch rest[i] {
+		case '\\':
+			if escapes {
+				i++
+			} else if i+1 < len(rest) && rest[i+1] == '\'' {
+				l.note("backslash before a quote")
+			}
+		case '\'':
+			if i+1 < len(rest) && rest[i+1] == '\'' {
+				i++
+				continue
+			}
+			l.add(sqlString, rest[1:i])
+			l.pos += i + 1
+			return
+		}
+	}
+	l.note("string without an end")
+	l.add(sqlString, rest[1:])
+	l.pos = len(l.src)
+}
+
+func (l *sqlLexer) quoted(q byte) {
+	rest := l.rest()
+	for i := 1; i < len(rest); i++ {
+		if rest[i] == '\\' && i+1 < len(rest) && rest[i+1] == q {
+			l.note("backslash before a quote")
+		}
+		if rest[i] != q {
+			continue
+		}
+		if i+1 < len(rest) && rest[i+1] == q {
+			i++
+			continue
+		}
+		l.add(sqlQuoted, rest[1:i])
+		l.pos += i + 1
+		return
+	}
+	l.note("quoted name without an end")
+	l.pos = len(l.src)
+}
+
+// bracketed reads SQL Server's [name]. After a name a bracket is a subscript.
+func (l *sqlLexer) bracketed() bool {
+	if n := len(l.tokens); n > 0 {
+		t := l.tokens[n-1]
+		if t.kind == sqlQuoted || t.punct(")") || t.punct("]") || t.kind == sqlWord && !t.is(sqlBeforeName) {
+			return false
+		}
+	}
+	end := strings.IndexByte(l.rest(), ']')
+	if end < 0 || strings.ContainsAny(l.rest()[1:end], "[',;\n(") {
+		return false
+	}
+	l.add(sqlQuoted, l.rest()[1:end])
+	l.pos += end + 1
+	return true
+}
+
+// sqlBeforeName are words that a name follows.
+const sqlBeforeName = "from join into update table delete select where exists view index database schema on set and or by truncate drop only"
+
+// dollarQuoted reads PostgreSQL's $tag$...$tag$. MySQL knows no such thing,
+// so text with a statement's end in it is odd.
+func (l *sqlLexer) dollarQuoted() bool {
+	rest := l.rest()
+	n := 1
+	for n < len(rest) && (wordByte(rest[n]) || rest[n] == '_') {
+		n++
+	}
+	if n >= len(rest) || rest[n] != '$' || n > 1 && rest[1] >= '0' && rest[1] <= '9' {
+		return false
+	}
+	tag := rest[:n+1]
+	end := strings.Index(rest[n+1:], tag)
+	if end < 0 {
+		l.note("dollar-quoted text without an end")
+		l.pos = len(l.src)
+		return true
+	}
+	body := rest[n+1 : n+1+end]
+	if strings.Contains(body, ";") {
+		l.note("statements inside of dollar-quoted text")
+	}
+	l.add(sqlString, body)
+	l.pos += 2*len(tag) + end
+	return true
+}

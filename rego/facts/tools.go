@@ -1,0 +1,164 @@
+package facts
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// role is what a tool does with one of its arguments.
+type role string
+
+const (
+	roleNone    role = ""
+	roleCommand role = "command" // a shell line, or a list of words to run
+	roleTyped   role = "typed"   // keys for a program that already runs
+	roleDir     role = "dir"     // the folder that a command runs in
+	rolePath    role = "path"    // a path, touched in the tool's own way
+	roleRead    role = "read"
+	roleWrite   role = "write"
+	roleDelete  role = "delete"
+	rolePattern role = "pattern" // a glob
+	rolePatch   role = "patch"   // an apply_patch text
+	roleURL     role = "url"
+	roleURLs    role = "urls" // prose that may name addresses
+	roleSQL     role = "sql"
+	roleQuery   role = "query" // SQL if it reads like SQL
+	roleVerb    role = "verb"  // what the tool is to do, as a word
+	roleText    role = "text"  // content and prose: nothing in it acts
+)
+
+// A toolKind is what is known of a tool by its name.
+type toolKind struct {
+	category string
+	access   string // of the paths that it names
+	args     map[string]role
+}
+
+// toolTable holds the tools of the agents in common use: category, access of
+// paths, names, and arguments whose role differs from what their key says
+// (keyTable). Names and keys are written as normal makes them.
+//
+// The names come from Claude Code, Codex, Gemini CLI, Qwen Code, opencode,
+// Cline, Anthropic's own tool types, the reference MCP servers (filesystem,
+// fetch, postgres, sqlite, github, slack) and their like.
+const toolTable = `
+exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runterminalcmd runinterminal terminal exec startprocess : command=command
+exec     -     writestdin sendinput writetoprocess interactwithprocess : chars=typed input=typed data=typed text=typed
+exec     -     codeexecution executecode runcode runpython python javascripttool javascript repl : code=text
+exec     -     bashcodeexecution : command=command
+read     -     bashoutput readbackgroundoutput listprocesses readprocessoutput taskoutput
+exec     -     killshell killbash killprocess forceterminate taskstop
+read     read  read readfile readmanyfiles readtextfile readmediafile readmultiplefiles viewimage view notebookread getfileinfo openfile cat : include=pattern
+read     read  ls list listdirectory listdir listfiles directorytree listdirectorywithsizes listalloweddirectories listcodedefinitionnames
+read     read  glob findfiles searchfiles filesearch : pattern=pattern query=text
+read     read  grep ripgrep search searchfilecontent codebasesearch grepsearch searchcode listcodeusages : pattern=text query=text include=pattern glob=pattern regex=text
+write    write write writefile writetofile createfile savefile newfile appendfile createdirectory mkdir makedirectory
+write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace : content=text
+write    write strreplacebasededittool texteditor texteditorcodeexecution memory : command=verb
+write    write applypatch : input=patch patch=patch
+write    write movefile renamefile move rename : source=delete src=delete from=delete oldpath=delete path=delete destination=write dst=write to=write newpath=write
+write    write copyfile copy : source=read src=read from=read path=read destination=write dst=write to=write
+delete   delete deletefile removefile delete remove deletedirectory removedirectory rmdir unlink trash
+network  -     webfetch fetch fetchurl httprequest browsernavigate navigate openurl browse download urlfetch curl : prompt=urls query=text
+network  -     websearch googlewebsearch search_web searchweb bravewebsearch duckduckgosearch exasearch : query=text
+network  -     browseraction browserclick browsertype browserevaluate puppeteernavigate : query=text
+spawn    -     task agent subagent spawnagent spawnagents newtask delegate codebaseinvestigator sendtoagent : prompt=text query=text
+database read  query sql executesql runsql readquery writequery executequery runquery sqlquery dbquery mysqlquery pgquery postgresquery pgexecute sqlitequery applymigration executestatement createtable : query=sql sql=sql statement=sql q=sql
+database read  listtables describetable getschema listschemas listdatabases describeschema : query=text
+message  -     sendmessage sendemail sendmail postmessage slackpostmessage slackreplytothread conversationsaddmessage replytothread notify addissuecomment createissuecomment : query=text
+read     -     todowrite todoread updateplan writetodos savememory askuserquestion askfollowupquestion attemptcompletion exitplanmode enterplanmode plan toolsearch skill requestuserinput think sequentialthinking : query=text command=text
+`
+
+// keyTable says what an argument is by its key alone, for tools that are not
+// known and for arguments that the tool's row does not name.
+const keyTable = `
+command : command cmd commandline shellcommand bashcommand shell script bash
+dir     : workdir cwd workingdirectory workingdir
+path    : path filepath file filename files paths filepaths absolutepath relativepath targetfile notebookpath directory dir dirpath folder targetdirectory
+delete  : source src oldpath
+write   : destination dest dst newpath outputpath outputfile savepath
+sql     : sql sqlquery
+query   : query statement
+url     : url uri urls endpoint href webhookurl
+patch   : patch
+text    : content contents newstring oldstring newstr oldstr filetext text prompt description todos body message diff explanation justification
+`
+
+// tables are the two above, parsed once.
+var tables = sync.OnceValue(func() (t struct {
+	tools map[string]toolKind
+	keys  map[string]role
+}) {
+	t.tools, t.keys = make(map[string]toolKind), make(map[string]role)
+	for line := range strings.Lines(strings.TrimSpace(toolTable)) {
+		names, args, _ := strings.Cut(line, ":")
+		f := strings.Fields(names)
+		kind := toolKind{category: f[0], access: f[1], args: make(map[string]role)}
+		for _, a := range strings.Fields(args) {
+			key, r, _ := strings.Cut(a, "=")
+			kind.args[key] = role(r)
+		}
+		for _, name := range f[2:] {
+			t.tools[name] = kind
+		}
+	}
+	for line := range strings.Lines(strings.TrimSpace(keyTable)) {
+		r, keys, _ := strings.Cut(line, ":")
+		for _, k := range strings.Fields(keys) {
+			t.keys[k] = role(strings.TrimSpace(r))
+		}
+	}
+	return t
+})
+
+// normal makes read_file, readFile, ReadFile and read-file one name.
+func normal(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
+
+// lookup finds a tool by its name. Names that agents build from an MCP
+// server's (mcp__server__tool, server__tool, server.tool, server/tool) are
+// looked up by the tool's part.
+func lookup(name string) (toolKind, bool) {
+	if i := strings.LastIndex(name, "__"); i >= 0 {
+		name = name[i+2:]
+	}
+	if i := strings.LastIndexAny(name, "./:"); i >= 0 {
+		name = name[i+1:]
+	}
+	n := normal(name)
+	if kind, ok := tables().tools[n]; ok {
+		return kind, true
+	}
+	if kind, ok := tables().tools[strings.TrimRight(n, "0123456789")]; ok && strings.HasPrefix(n, "texteditor") {
+		return kind, true
+	}
+	return toolKind{access: accessByName(n)}, false
+}
+
+// accessByName guesses how a tool that is not known touches the paths that it
+// names: in doubt it writes.
+func accessByName(n string) string {
+	for _, verb := range []string{"delete", "remove", "unlink", "destroy", "trash", "purge"} {
+		if strings.Contains(n, verb) {
+			return accessDelete
+		}
+	}
+	for _, verb := range []string{"write", "edit", "update", "create", "save", "append", "put", "move", "rename", "copy", "set"} {
+		if strings.Contains(n, verb) {
+			return accessWrite
+		}
+	}
+	for _, verb := range []string{"read", "get", "list", "view", "search", "find", "show", "open", "load", "describe"} {
+		if strings.HasPrefix(n, verb) {
+			return accessRead
+		}
+	}
+	return accessWrite
+}

@@ -1,0 +1,310 @@
+package facts
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A variable is what a shell variable holds. The zero value is unknown.
+type variable struct {
+	values   []string // one, or an array's
+	array    bool
+	known    bool
+	readonly bool
+	odd      bool // declared with an attribute that changes what is assigned
+}
+
+func (v variable) same(w variable) bool {
+	return v.known == w.known && v.array == w.array && v.odd == w.odd && slices.Equal(v.values, w.values)
+}
+
+// set assigns a variable, as far as it can be assigned.
+func (s *shell) set(name string, v variable) {
+	old := s.vars[name]
+	switch {
+	case old.readonly:
+		return
+	case old.odd:
+		v = variable{odd: true}
+	}
+	s.vars[name] = v
+}
+
+// forget makes a variable unknown.
+func (s *shell) forget(name string) {
+	name, _, _ = strings.Cut(name, "[")
+	old := s.vars[name]
+	s.vars[name] = variable{odd: old.odd}
+}
+
+// forgetAll is for what may change any variable.
+func (s *shell) forgetAll() {
+	clear(s.vars)
+	s.wild = true
+}
+
+// assign performs one assignment and returns it as a field "NAME=value".
+func (s *shell) assign(a *syntax.Assign) field {
+	if a.Name == nil {
+		return s.one(a.Value, quoting{})
+	}
+	name := a.Name.Value
+	if a.Index != nil {
+		s.nested(a.Index)
+		s.one(a.Value, quoting{})
+		s.forget(name)
+		return field{text: s.written(a), dynamic: []string{s.written(a)}}
+	}
+	if a.Array != nil {
+		return s.assignArray(a)
+	}
+	if a.Naked {
+		return field{text: name}
+	}
+	f := s.one(a.Value, quoting{})
+	old, had := s.vars[name]
+	switch {
+	case !f.known(), a.Append && (!had || !old.known || old.array):
+		s.forget(name)
+	case a.Append:
+		s.set(name, variable{values: []string{old.values[0] + f.text}, known: true})
+	default:
+		s.set(name, variable{values: []string{f.text}, known: true})
+	}
+	f.text = name + "=" + f.text
+	return f
+}
+
+func (s *shell) assignArray(a *syntax.Assign) field {
+	v := variable{array: true, known: !a.Append}
+	for _, e := range a.Array.Elems {
+		if e.Index != nil {
+			s.nested(e.Index)
+			v.known = false
+		}
+		if e.Value == nil {
+			continue
+		}
+		for _, f := range s.fields([]*syntax.Word{e.Value}) {
+			v.values = append(v.values, f.text)
+			v.known = v.known && f.known()
+		}
+	}
+	if !v.known {
+		v = variable{}
+	}
+	s.set(a.Name.Value, v)
+	text := s.written(a)
+	return field{text: text}
+}
+
+// parameter expands $NAME in all its forms, or says that it can't be known.
+func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
+	values, ok := s.paramValues(p)
+	if !ok {
+		s.nested(p)
+		b.dynamic(s.written(p))
+		return
+	}
+	each := p.Param.Value == "@" || isAll(p.Index, "@")
+	switch {
+	case q.double && each:
+		for i, v := range values {
+			if i > 0 {
+				b.end()
+			}
+			b.add(v)
+		}
+	case q.splits:
+		s.splitValues(b, values)
+	default:
+		b.add(strings.Join(values, " "))
+	}
+}
+
+// splitValues adds unquoted values: split at IFS, and open to patterns.
+func (s *shell) splitValues(b *wordBuilder, values []string) {
+	ifs := " \t\n"
+	if v, ok := s.vars["IFS"]; ok && v.known && !v.array {
+		ifs = v.values[0]
+	}
+	for i, v := range values {
+		if i > 0 {
+			b.end()
+		}
+		rest := v
+		for rest != "" {
+			j := strings.IndexAny(rest, ifs)
+			if ifs == "" || j < 0 {
+				b.add(rest)
+				b.cur.glob = b.cur.glob || strings.ContainsAny(rest, "*?[")
+				break
+			}
+			if j > 0 {
+				b.add(rest[:j])
+				b.cur.glob = b.cur.glob || strings.ContainsAny(rest[:j], "*?[")
+			}
+			b.end()
+			rest = rest[j+1:]
+		}
+	}
+}
+
+func isAll(index syntax.ArithmExpr, which ...string) bool {
+	w, ok := index.(*syntax.Word)
+	return ok && slices.Contains(which, w.Lit())
+}
+
+// paramValues is what a parameter expands to, if that is known here.
+func (s *shell) paramValues(p *syntax.ParamExp) ([]string, bool) {
+	if p.Param == nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Flags != nil ||
+		len(p.Modifiers) > 0 || p.Repl != nil || p.Names != 0 {
+		return nil, false
+	}
+	values, ok := s.lookup(p.Param.Value, p.Index)
+	if !ok {
+		return nil, false
+	}
+	switch {
+	case p.Slice != nil:
+		return slice(values, p.Slice)
+	case p.Exp != nil:
+		return s.operator(values, p.Exp)
+	}
+	return values, true
+}
+
+// lookup finds a parameter's values.
+func (s *shell) lookup(name string, index syntax.ArithmExpr) ([]string, bool) {
+	switch n, err := strconv.Atoi(name); {
+	case name == "@" || name == "*":
+		return s.params, s.paramsKnown
+	case err == nil && n > 0:
+		if n <= len(s.params) {
+			return s.params[n-1 : n], s.paramsKnown
+		}
+		return []string{""}, s.paramsKnown
+	}
+	v, assigned := s.vars[name]
+	if !assigned {
+		return s.ambient(name)
+	}
+	if !v.known {
+		return nil, false
+	}
+	switch {
+	case index == nil && v.array && len(v.values) == 0:
+		return []string{""}, true
+	case index == nil:
+		return v.values[:1], true
+	case isAll(index, "@", "*"):
+		return v.values, true
+	}
+	w, ok := index.(*syntax.Word)
+	if !ok {
+		return nil, false
+	}
+	if i, err := strconv.Atoi(w.Lit()); err == nil && i >= 0 && i < len(v.values) {
+		return v.values[i : i+1], true
+	}
+	return nil, false
+}
+
+// ambient is what variables hold that the text did not assign.
+func (s *shell) ambient(name string) ([]string, bool) {
+	switch {
+	case s.wild || s.remote:
+	case name == "IFS":
+		return []string{" \t\n"}, true
+	case name == "HOME" && s.x.opts.Home != "":
+		return []string{s.x.opts.Home}, true
+	case name == "PWD" && len(s.dirs) == 1:
+		return s.dirs, true
+	}
+	return nil, false
+}
+
+// slice is ${x:from:length} with plain numbers.
+func slice(values []string, sl *syntax.Slice) ([]string, bool) {
+	number := func(e syntax.ArithmExpr) (int, bool) {
+		w, ok := e.(*syntax.Word)
+		if !ok {
+			return 0, false
+		}
+		n, err := strconv.Atoi(w.Lit())
+		return n, err == nil && n >= 0
+	}
+	from, ok := number(sl.Offset)
+	if !ok || len(values) != 1 {
+		return nil, false
+	}
+	r := []rune(values[0])
+	r = r[min(from, len(r)):]
+	if sl.Length != nil {
+		n, ok := number(sl.Length)
+		if !ok {
+			return nil, false
+		}
+		r = r[:min(n, len(r))]
+	}
+	return []string{string(r)}, true
+}
+
+// operator is ${x:-word} and its like, for an x that is set and known.
+func (s *shell) operator(values []string, e *syntax.Expansion) ([]string, bool) {
+	empty := strings.Join(values, "") == ""
+	word := func() ([]string, bool) {
+		f := s.one(e.Word, quoting{})
+		return []string{f.text}, f.known()
+	}
+	switch e.Op {
+	case syntax.DefaultUnset, syntax.ErrorUnset, syntax.AssignUnset:
+		return values, true
+	case syntax.DefaultUnsetOrNull:
+		if empty {
+			return word()
+		}
+		return values, true
+	case syntax.AssignUnsetOrNull, syntax.ErrorUnsetOrNull:
+		return values, !empty
+	case syntax.AlternateUnset:
+		return word()
+	case syntax.AlternateUnsetOrNull:
+		if empty {
+			return values, true
+		}
+		return word()
+	}
+	return nil, false
+}
+
+// declare is export, declare, local, readonly and typeset.
+func (s *shell) declare(c *syntax.DeclClause) {
+	words := []field{{text: c.Variant.Value}}
+	readonly, odd := c.Variant.Value == "readonly", c.Variant.Value == "nameref"
+	for _, a := range c.Args {
+		if a.Naked && a.Name == nil {
+			f := s.one(a.Value, quoting{})
+			readonly = readonly || strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "r")
+			odd = odd || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "inluc") || !f.known()
+			words = append(words, f)
+			continue
+		}
+		words = append(words, s.assign(a))
+		if a.Name == nil {
+			continue
+		}
+		v := s.vars[a.Name.Value]
+		if odd {
+			v = variable{odd: true}
+		}
+		v.readonly = v.readonly || readonly
+		if odd || readonly || !a.Naked {
+			s.vars[a.Name.Value] = v
+		}
+	}
+	s.emit(invocation{words: words})
+}

@@ -1,0 +1,286 @@
+package facts
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxBraces is how many words one brace expansion may make.
+const maxBraces = 64
+
+// A field is one word of a command, after expansion and quote removal.
+type field struct {
+	text    string
+	dynamic []string // its parts that are known at run time only, as written
+	glob    bool     // an unquoted *, ? or [ stands in it
+	stdin   bool     // stands for words that come from standard input
+}
+
+func (f field) known() bool { return len(f.dynamic) == 0 && !f.stdin }
+
+// fields expands words as the shell does: braces, parameters, splitting.
+func (s *shell) fields(words []*syntax.Word) []field {
+	var out []field
+	for _, w := range words {
+		s.x.tick()
+		if syntax.SplitBraces(w) {
+			if n := braceCount(w.Parts); n > maxBraces {
+				text := s.written(w)
+				s.nested(w)
+				out = append(out, field{text: text, dynamic: []string{text}})
+				continue
+			}
+			for _, b := range expand.Braces(w) {
+				out = append(out, s.split(b)...)
+			}
+			continue
+		}
+		out = append(out, s.split(w)...)
+	}
+	return out
+}
+
+// braceCount is how many words the braces make, or more than maxBraces.
+func braceCount(parts []syntax.WordPart) int {
+	n := 1
+	for _, p := range parts {
+		b, ok := p.(*syntax.BraceExp)
+		if !ok {
+			continue
+		}
+		m := 0
+		if b.Sequence {
+			m = sequenceCount(b)
+		} else {
+			for _, e := range b.Elems {
+				m += braceCount(e.Parts)
+			}
+		}
+		if n *= m; n > maxBraces || m > maxBraces {
+			return maxBraces + 1
+		}
+	}
+	return n
+}
+
+func sequenceCount(b *syntax.BraceExp) int {
+	from, err1 := strconv.Atoi(b.Elems[0].Lit())
+	to, err2 := strconv.Atoi(b.Elems[1].Lit())
+	if err1 != nil || err2 != nil {
+		return 52 // letters
+	}
+	if d := to - from; d > maxBraces || d < -maxBraces {
+		return maxBraces + 1
+	}
+	return max(to-from, from-to) + 1
+}
+
+// written is a node as it stands in the source.
+func (s *shell) written(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(s.src) || from >= to {
+		return "$?"
+	}
+	return s.src[from:to]
+}
+
+// A wordBuilder puts fields together out of a word's parts.
+type wordBuilder struct {
+	out     []field
+	cur     field
+	started bool // cur holds something, if only an empty pair of quotes
+}
+
+func (b *wordBuilder) add(text string) {
+	b.cur.text += text
+	b.started = true
+}
+
+func (b *wordBuilder) dynamic(text string) {
+	b.add(text)
+	b.cur.dynamic = append(b.cur.dynamic, text)
+}
+
+func (b *wordBuilder) end() {
+	if b.started {
+		b.out = append(b.out, b.cur)
+	}
+	b.cur, b.started = field{}, false
+}
+
+// split expands one word into fields, split where unquoted expansions say so.
+func (s *shell) split(w *syntax.Word) []field {
+	b := &wordBuilder{}
+	for _, p := range w.Parts {
+		s.part(b, p, quoting{splits: true})
+	}
+	b.end()
+	return b.out
+}
+
+// one expands a word into one field, as assignments, redirections and
+// here-documents do.
+func (s *shell) one(w *syntax.Word, q quoting) field {
+	if w == nil {
+		return field{}
+	}
+	b := &wordBuilder{}
+	for _, p := range w.Parts {
+		s.part(b, p, q)
+	}
+	b.end()
+	if len(b.out) == 0 {
+		return field{}
+	}
+	return b.out[0]
+}
+
+// quoting is how a part of a word is read.
+type quoting struct {
+	double  bool // inside of double quotes
+	heredoc bool // in a here-document's body: backslashes as in double quotes, quotes mean nothing
+	raw     bool // in a here-document whose delimiter was quoted
+	splits  bool // unquoted expansions are split into fields
+}
+
+func (s *shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
+	s.x.tick()
+	switch p := p.(type) {
+	case *syntax.Lit:
+		s.literal(b, p.Value, q)
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			b.add(ansiC(p.Value))
+		} else {
+			b.add(p.Value)
+		}
+	case *syntax.DblQuoted:
+		b.started = true
+		for _, in := range p.Parts {
+			s.part(b, in, quoting{double: true})
+		}
+	case *syntax.ParamExp:
+		s.parameter(b, p, q)
+	case *syntax.ExtGlob:
+		b.add(s.written(p))
+		b.cur.glob = true
+	default: // substitutions and arithmetic
+		s.nested(p)
+		b.dynamic(s.written(p))
+	}
+}
+
+func (s *shell) literal(b *wordBuilder, v string, q quoting) {
+	switch {
+	case q.raw:
+		b.add(v)
+	case q.double, q.heredoc:
+		b.add(unescapeDouble(v, q.heredoc))
+	default:
+		text, glob := unescape(v)
+		b.add(text)
+		b.cur.glob = b.cur.glob || glob
+	}
+}
+
+// unescape takes the backslashes out of unquoted text, and reports whether a
+// pattern character stands there unescaped.
+func unescape(v string) (text string, glob bool) {
+	if !strings.ContainsAny(v, `\*?[`) {
+		return v, false
+	}
+	var sb strings.Builder
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; c {
+		case '\\':
+			if i++; i < len(v) && v[i] != '\n' {
+				sb.WriteByte(v[i])
+			}
+		case '*', '?', '[':
+			// A lone bracket is the test command, not a pattern.
+			glob = glob || c != '[' || strings.Contains(v[i:], "]")
+			sb.WriteByte(c)
+		default:
+			sb.WriteByte(c)
+		}
+	}
+	return sb.String(), glob
+}
+
+// unescapeDouble takes out the backslashes that mean something in double
+// quotes, or in a here-document, where they do not escape a quote.
+func unescapeDouble(v string, heredoc bool) string {
+	if !strings.Contains(v, `\`) {
+		return v
+	}
+	special := "$`\\\""
+	if heredoc {
+		special = "$`\\"
+	}
+	var sb strings.Builder
+	for i := 0; i < len(v); i++ {
+		if v[i] == '\\' && i+1 < len(v) {
+			if v[i+1] == '\n' {
+				i++
+				continue
+			}
+			if strings.IndexByte(special, v[i+1]) >= 0 {
+				i++
+			}
+		}
+		sb.WriteByte(v[i])
+	}
+	return sb.String()
+}
+
+// ansiC decodes the escapes of $'...' (bash manual, ANSI-C Quoting).
+func ansiC(v string) string {
+	var sb strings.Builder
+	for i := 0; i < len(v); i++ {
+		if v[i] != '\\' || i+1 == len(v) {
+			sb.WriteByte(v[i])
+			continue
+		}
+		i++
+		switch c := v[i]; {
+		case c == '\'' || c == '"' || c == '?':
+			sb.WriteByte(c)
+		case c == 'c' && i+1 < len(v):
+			i++
+			sb.WriteByte(v[i] & 0x1f)
+		case c == 'u' || c == 'U' || c == 'x':
+			n := map[byte]int{'u': 4, 'U': 8, 'x': 2}[c]
+			j := i + 1
+			for j < len(v) && j-i <= n && strings.IndexByte("0123456789abcdefABCDEF", v[j]) >= 0 {
+				j++
+			}
+			code, err := strconv.ParseUint(v[i+1:j], 16, 32)
+			switch {
+			case err != nil:
+				sb.WriteString(v[i-1 : j])
+			case c == 'x':
+				sb.WriteByte(byte(code))
+			default:
+				sb.WriteRune(rune(code))
+			}
+			i = j - 1
+		case c >= '0' && c <= '7':
+			j := i
+			for j < len(v) && j-i < 3 && v[j] >= '0' && v[j] <= '7' {
+				j++
+			}
+			code, _ := strconv.ParseUint(v[i:j], 8, 32)
+			sb.WriteByte(byte(code))
+			i = j - 1
+		case strings.IndexByte(`abefnrtv\E`, c) >= 0:
+			sb.WriteByte("\a\b\x1b\f\n\r\t\v\\\x1b"[strings.IndexByte(`abefnrtv\E`, c)])
+		default:
+			sb.WriteByte('\\')
+			sb.WriteByte(c)
+		}
+	}
+	return sb.String()
+}
