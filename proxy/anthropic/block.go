@@ -187,6 +187,14 @@ type delta struct {
 	value []byte // JSON value of the member that the type names, nil where missing
 }
 
+// addition returns the delta of a content_block_delta.
+func (e *event) addition() (delta, error) {
+	if e.read.typ != "" {
+		return e.read, nil
+	}
+	return readDelta(e.delta)
+}
+
 // readDelta reads a delta. Of a type that is not known it has no value.
 func readDelta(object []byte) (delta, error) {
 	var d delta

@@ -72,7 +72,7 @@ func (k *collector) take(ev wire.Event) error {
 		k.block, err = newGrowing(e.block)
 		return err
 	case blockDelta:
-		return k.block.add(e.delta)
+		return k.block.add(e)
 	case blockStop:
 		b, err := k.block.finish()
 		if err != nil {
@@ -162,8 +162,8 @@ func newGrowing(object []byte) (growing, error) {
 	return growing{block: b, members: members}, err
 }
 
-func (g *growing) add(object []byte) error {
-	d, err := readDelta(object)
+func (g *growing) add(e event) error {
+	d, err := e.addition()
 	if err != nil {
 		return err
 	}

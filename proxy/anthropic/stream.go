@@ -28,6 +28,7 @@ var _ wire.Stream = (*Stream)(nil)
 // before it has flowed.
 func (s *Stream) Push(p []byte) ([]wire.Part, error) {
 	s.reader.events.Push(p)
+	s.reader.pushed = len(p)
 	return s.reader.read()
 }
 
@@ -93,11 +94,12 @@ type reader struct {
 	joined []byte
 	kept   []byte // the bytes of the call that is open
 
-	parts []wire.Part
-	run   []byte // what flows, and is not yet a part
-	text  int    // see mark
-	tail  int    // none where no tail begins in run
-	loud  bool   // something in run is not quiet
+	parts  []wire.Part
+	pushed int    // bytes that came last
+	run    []byte // what flows, and is not yet a part
+	text   int    // see mark
+	tail   int    // none where no tail begins in run
+	loud   bool   // something in run is not quiet
 }
 
 // eventFields says whether events have an event field. Some clients drop
@@ -274,7 +276,7 @@ func (r *reader) start(raw []byte, e event) error {
 }
 
 func (r *reader) add(raw []byte, e event) error {
-	d, err := readDelta(e.delta)
+	d, err := e.addition()
 	if err != nil {
 		return err
 	}
@@ -336,17 +338,24 @@ func (r *reader) quiet(raw []byte) error {
 	if r.keeps() {
 		return r.keep(raw)
 	}
-	r.run = append(r.run, raw...)
+	r.append(raw)
 	return nil
 }
 
 // flows takes an event that is sent at once.
 func (r *reader) flows(raw []byte) {
-	r.run = append(r.run, raw...)
+	r.append(raw)
 	r.text, r.tail, r.loud = none, none, true
 	if r.open && r.filled {
 		r.text = r.blocks - 1
 	}
+}
+
+func (r *reader) append(raw []byte) {
+	if r.run == nil {
+		r.run = make([]byte, 0, max(len(raw), r.pushed))
+	}
+	r.run = append(r.run, raw...)
 }
 
 // keep takes an event of the call that is open.
