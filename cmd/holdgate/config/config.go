@@ -29,7 +29,7 @@ type Config struct {
 	Limits    Limits              `yaml:"limits"`
 	Holds     Holds               `yaml:"holds"`
 	Audit     Audit               `yaml:"audit"`
-	// Unsupported is what happens to model APIs whose tool calls Holdgate
+	// Unsupported says what becomes of model APIs whose tool calls Holdgate
 	// cannot see: [UnsupportedRefuse] or [UnsupportedAllow].
 	Unsupported string `yaml:"unsupported"`
 	// Approver is the name under which the holder of the approver's token
@@ -98,18 +98,18 @@ type Audit struct {
 	Inputs string `yaml:"inputs"` // [InputsRedacted] or [InputsNone]
 }
 
-// What happens to model APIs that cannot be gated.
-const (
-	UnsupportedRefuse = "refuse"
-	UnsupportedAllow  = "allow"
-)
-
 // How the audit log is kept.
 const (
 	SyncAlways     = "always"  // every entry is synced before it takes effect
 	SyncBatched    = "batched" // plain allows are written before and synced within 100 ms
 	InputsRedacted = "redacted"
 	InputsNone     = "none"
+)
+
+// What becomes of model APIs whose tool calls Holdgate cannot see.
+const (
+	UnsupportedRefuse = "refuse"
+	UnsupportedAllow  = "allow"
 )
 
 // Default is the configuration without file, environment and flags. user

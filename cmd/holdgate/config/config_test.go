@@ -69,6 +69,7 @@ plugins: {webhook: {command: [./hook, -v], sha256: `+strings.Repeat("ab", 32)+`,
 limits: {body: 1MiB, call: 64KiB, redeem: 30m, hold: 2d}
 holds: {notice: true}
 audit: {sync: always, inputs: none}
+unsupported: allow
 approver: grace
 `, config.Flags{})
 	if err != nil {
@@ -83,6 +84,7 @@ approver: grace
 	want.Plugins["webhook"] = config.Plugin{Command: []string{"./hook", "-v"}, SHA256: strings.Repeat("ab", 32), Config: config.Settings{"url": "https://hooks.example"}}
 	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute), Hold: config.Duration(48 * time.Hour)}
 	want.Holds.Notice = true
+	want.Unsupported = config.UnsupportedAllow
 	want.Audit = config.Audit{Sync: "always", Inputs: "none"}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
@@ -132,7 +134,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"several at once", "limits:\n  body: big\n  redeem: soon\nfoo: 1\n", []string{":2:", ":3:", ":4:"}},
 		{"two documents", "approver: a\n---\napprover: b\n", []string{"more than one document"}},
 		{"no YAML", "a: [", []string{"holdgate.yaml"}},
-		{"a word that is not known", "policy: {mode: watch, on_error: allow}\naudit: {sync: never, inputs: all}\n", []string{"policy.mode", "policy.on_error", "audit.sync", "audit.inputs", "enforce or observe"}},
+		{"a word that is not known", "policy: {mode: watch, on_error: allow}\naudit: {sync: never, inputs: all}\nunsupported: maybe\n", []string{"policy.mode", "policy.on_error", "audit.sync", "audit.inputs", "unsupported", "enforce or observe"}},
 		{"addresses", "listen: {agents: \"7300\", approvers: \"example.org:x\"}\n", []string{"listen.agents", "listen.approvers", "not a port"}},
 		{"one address for both", "listen: {agents: \"127.0.0.1:1\", approvers: \"127.0.0.1:1\"}\n", []string{"same address"}},
 		{"upstreams", "upstreams: {Up: {url: \"ftp://x\"}, a: {}, b: {url: \"https://u:p@x\", codec: none}, c: {url: \"https://x?k=1\"}}\n", []string{"upstreams.Up: the name", "upstreams.Up.url", "upstreams.a.url: must be set", "upstreams.b.url: must not hold a user", "upstreams.b.codec", "upstreams.c.url"}},

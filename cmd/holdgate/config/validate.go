@@ -63,9 +63,9 @@ func (c Config) Validate() error {
 	if c.Limits.Call > c.Limits.Body {
 		f.add("limits.call: %s is more than limits.body, %s", c.Limits.Call, c.Limits.Body)
 	}
-	f.oneOf("unsupported", c.Unsupported, UnsupportedRefuse, UnsupportedAllow)
 	f.oneOf("audit.sync", c.Audit.Sync, SyncAlways, SyncBatched)
 	f.oneOf("audit.inputs", c.Audit.Inputs, InputsRedacted, InputsNone)
+	f.oneOf("unsupported", c.Unsupported, UnsupportedRefuse, UnsupportedAllow)
 	if strings.TrimSpace(c.Approver) == "" {
 		f.add("approver: must be a name")
 	}
