@@ -1,0 +1,107 @@
+package holdgate
+
+# METADATA
+# title: Commands that are more than harmless
+# description: |
+#   What a command is, is looked up in data.settings.commands, by program and
+#   subcommand. Each class but "pass" and "build" is a clause of
+#   command_decision, found by its index.
+# custom:
+#   risk: medium
+decisions contains d if {
+	some class, about in commands_by_class
+	d := command_decision(class, sort(about))
+}
+
+# METADATA
+# title: The commands that are more than harmless, as text, by class
+# custom:
+#   risk: low
+commands_by_class[class] contains concat(" ", c.argv) if {
+	some c in input.facts.commands
+	not plain(c)
+	class := command_class(c)
+	class != "pass"
+}
+
+# METADATA
+# title: Commands that need no closer look
+# description: The common case, for speed. command_class says the same of them.
+# custom:
+#   risk: low
+plain(c) if {
+	not c.unresolved
+	not c.unbound
+	not c.via
+	class := data.settings.commands[c.program]
+	class == "pass"
+}
+
+plain(c) if {
+	not c.unresolved
+	not c.via
+	class := data.settings.commands[c.program][c.argv[1]]
+	class == "build"
+}
+
+plain(c) if {
+	not c.unresolved
+	not c.unbound
+	not c.via
+	class := data.settings.commands[c.program][c.argv[1]]
+	class == "pass"
+}
+
+command_class(c) := "unresolved" if {
+	c.unresolved[0]
+} else := "privilege" if {
+	some via in c.via
+	via in {"sudo", "su", "doas", "pkexec", "runuser"}
+} else := bound(class_of(command_entry(c.program, words(c)), c), c) if {
+	command_entry(c.program, words(c))
+} else := bound("unknown", c)
+
+# METADATA
+# title: A class, where files are run that nobody was shown
+# description: Builds and tests run the project's own code, and are let through with it.
+# custom:
+#   risk: medium
+bound("build", _) := "pass"
+
+bound(class, _) := class if not class in {"build", "pass", "script", "unknown"}
+
+bound(class, c) := "unbound" if {
+	class in {"pass", "script", "unknown"}
+	c.unbound[0]
+} else := class if class in {"pass", "script", "unknown"}
+
+command_entry(program, rest) := entry if {
+	entry := data.settings.commands[program]
+	not is_object(entry)
+} else := entry if {
+	entry := data.settings.commands[program][rest[0]]
+	not is_object(entry)
+} else := data.settings.commands[program][rest[0]][rest[1]]
+
+class_of(entry, _) := entry if is_string(entry)
+
+class_of(entry, c) := max(found) if {
+	is_array(entry)
+	found := {class | some word in c.argv; class := entry[1][split(word, "=")[0]]}
+	count(found) > 0
+} else := entry[0]
+
+# METADATA
+# title: The words after a program, without the options before its subcommand
+# description: |
+#   Only options are passed over that change nothing but where git works and
+#   how it prints. After any other the subcommand stays unknown.
+# custom:
+#   risk: low
+words(c) := array.slice(c.argv, 2, count(c.argv)) if {
+	c.program == "git"
+	c.argv[1] in {"--no-pager", "--no-optional-locks"}
+} else := array.slice(c.argv, 3, count(c.argv)) if {
+	c.program == "git"
+	c.argv[1] == "-C"
+} else := array.slice(c.argv, 1, count(c.argv))

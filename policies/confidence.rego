@@ -1,0 +1,80 @@
+package holdgate
+
+# METADATA
+# title: How sure the agent says it is
+# description: |
+#   In mode confidence_threshold there is one line, below which calls are held.
+#   In the other modes there are four bands: go on, go on unless somebody steps
+#   in, wait for a person, give up. Without a score nothing is asked here.
+# custom:
+#   risk: low
+decisions contains d if {
+	input.kind == "tool_call"
+	is_number(input.confidence.score)
+	input.session.mode != "confidence_threshold"
+	d := band_decision(band(input.confidence.score))
+}
+
+band(score) := "proceed" if {
+	score >= data.settings.confidence.proceed
+} else := "show" if {
+	score >= data.settings.confidence.show
+} else := "stop" if {
+	score >= data.settings.confidence.stop
+} else := "abort"
+
+# METADATA
+# title: Shown, and released unless somebody steps in
+# custom:
+#   risk: low
+band_decision("show") := object.union(
+	ask("confidence.medium", "low", "The agent is not quite sure of this.", []),
+	{"hold": {"timeout": data.settings.confidence.show_for, "on_timeout": "approve"}},
+)
+
+# METADATA
+# title: Stopped until a person decides
+# custom:
+#   risk: medium
+band_decision("stop") := ask("confidence.low", "medium", "The agent is not sure of this.", [])
+
+# METADATA
+# title: Given up
+# custom:
+#   risk: medium
+band_decision("abort") := refuse("confidence.none", "medium", "The agent itself does not trust this. Look at what went wrong before trying again.", [])
+
+# METADATA
+# title: Mode confidence_threshold
+# description: A call without a score counts as below the threshold.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "tool_call"
+	input.session.mode == "confidence_threshold"
+	not sure
+	d := ask("confidence.threshold", "medium", "The agent's confidence is below the session's threshold, or it has reported none.", [])
+}
+
+sure if input.confidence.score >= data.settings.confidence.threshold
+
+# METADATA
+# title: Mode manual
+# description: Every call of a tool is asked about.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "tool_call"
+	input.session.mode == "manual"
+	d := ask("mode.manual", "low", "The session is in manual mode: a person approves every step.", [tool_title])
+}
+
+# METADATA
+# title: Modes that the pack does not know
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "tool_call"
+	not input.session.mode in {"auto", "manual", "confidence_threshold"}
+	d := ask("mode.unknown", "medium", "The session is in a mode that the policy does not know.", [])
+}

@@ -1,0 +1,126 @@
+# METADATA
+# title: The shipped pack
+# description: |
+#   Each file of the pack adds to one set, decisions, and so may packages of
+#   the user under holdgate.custom. This file makes one decision of them: the
+#   strictest wins, and a rule that a person has answered is not asked again.
+# scope: subpackages
+# schemas:
+#   - input: schema.input.input
+#   - data.settings: schema.settings.settings
+package holdgate
+
+# METADATA
+# title: The entry point
+# description: What Holdgate does with the call. See schemas/decision.
+# entrypoint: true
+# custom:
+#   risk: low
+decision := {"action": "allow", "rule": "default", "reason": "No rule asks for it to be held."} if {
+	count(gathered) == 0
+	not input.facts.secrets
+} else := shown(verdict)
+
+verdict := max(enforced)[2] if {
+	count(enforced) > 0
+} else := max(observed)[2] if {
+	count(observed) > 0
+} else := {"action": "allow", "rule": rule, "reason": "A person has approved it."} if {
+	rule := max({d.rule | some d in gathered; answered(d)})
+} else := {"action": "allow", "rule": "default", "reason": "No rule asks for it to be held."}
+
+# METADATA
+# title: All that rules have said, in the pack and in packages of the user
+# custom:
+#   risk: low
+gathered contains d if some d in decisions
+gathered contains data.holdgate.custom.decision
+gathered contains d if some d in data.holdgate.custom.decisions
+gathered contains data.holdgate.custom[_].decision
+gathered contains d if some d in data.holdgate.custom[_].decisions
+
+# METADATA
+# title: Decisions that stand, by strictness, then by risk
+# description: |
+#   What has no known action ranks above a denial, so that a slip in a rule is
+#   seen and refused rather than overlooked.
+# custom:
+#   risk: low
+enforced contains [rank, risk, d] if {
+	some d in standing
+	not d.observe == true
+	rank := strictness(d)
+	rank > 0
+	risk := gravity(d)
+}
+
+# METADATA
+# title: Decisions of rules that only observe
+# custom:
+#   risk: low
+observed contains [rank, risk, d] if {
+	some d in standing
+	d.observe == true
+	rank := strictness(d)
+	rank > 0
+	risk := gravity(d)
+}
+
+standing contains d if {
+	some d in gathered
+	not answered(d)
+	not excepted(d)
+}
+
+default strictness(_) := 3
+
+strictness(d) := {"allow": 0, "hold": 1, "deny": 2}[d.action]
+
+default gravity(_) := 0
+
+gravity(d) := {"low": 1, "medium": 2, "high": 3, "critical": 4}[d.risk]
+
+# METADATA
+# title: Whether a person has said yes to this very question
+# description: |
+#   The rule and the gate must be those that were asked. Silence counts only
+#   where the rule lets silence approve, and an option only where its effect
+#   is not to deny.
+# custom:
+#   risk: low
+answered(d) if {
+	some a in input.answers
+	d.action == "hold"
+	a.rule == d.rule
+	object.get(a, "gate", "") == object.get(d, ["hold", "gate"], "")
+	approving(a, d)
+}
+
+approving(a, _) if a.decision in {"approve", "edit"}
+
+approving(a, d) if {
+	a.decision == "timeout"
+	d.hold.on_timeout == "approve"
+}
+
+approving(a, d) if {
+	a.decision == "choose"
+	some o in d.hold.options
+	o.id == a.choice
+	object.get(o, "effect", "approve") == "approve"
+}
+
+# METADATA
+# title: The decision as it leaves the policy
+# description: Without what only the pack uses, and with credentials redacted.
+# custom:
+#   risk: low
+shown(d) := object.union(object.remove(d, {"about"}), {"redact": array.concat(
+	object.get(d, "redact", []),
+	[p | some s in input.facts.secrets; p := concat("", ["/tool/arguments", s.pointer])],
+)}) if {
+	is_object(d)
+	input.facts.secrets
+} else := object.remove(d, {"about"}) if {
+	is_object(d)
+} else := d

@@ -1,0 +1,103 @@
+package holdgate
+
+# METADATA
+# title: Files that the call would touch
+# description: Each path is judged once, by the gravest thing that is true of it.
+# custom:
+#   risk: medium
+decisions contains d if {
+	some kind, about in paths_by_kind
+	d := path_decision(kind, sort(about))
+}
+
+# METADATA
+# title: The paths that are more than harmless, by what is grave about them
+# custom:
+#   risk: low
+paths_by_kind[kind] contains p.clean if {
+	some p in input.facts.paths
+	kind := path_kind(p)
+	kind != "pass"
+}
+
+path_kind(p) := "self" if {
+	regex.match(`(^|/)(approver\.token|holdgate\.sock)$`, p.clean)
+} else := "secret" if {
+	p.class == "secret"
+} else := "pass" if {
+	p.access == "read"
+} else := "persistence" if {
+	p.class == "persistence"
+} else := "system" if {
+	p.class == "system"
+	not writable(p)
+} else := "production" if {
+	regex.match(`(^|[/._-])(prod|production)([/._-]|$)`, lower(p.clean))
+} else := "delete" if {
+	p.access == "delete"
+} else := "pass" if {
+	p.inside
+} else := "pass" if {
+	writable(p)
+} else := "pass" if {
+	not input.session.cwd
+	not regex.match(`^(/|~|\.\.(/|$)|[A-Za-z]:)`, p.clean)
+} else := "outside"
+
+writable(p) if data.settings.files.writable[p.clean]
+
+writable(p) if {
+	p.access == "write"
+	data.settings.files.writable[concat("/", array.slice(split(p.clean, "/"), 0, 2))]
+}
+
+deletes_paths if {
+	some p in input.facts.paths
+	p.access == "delete"
+}
+
+# METADATA
+# title: What lets somebody decide held calls
+# custom:
+#   risk: critical
+path_decision("self", about) := refuse("self_approval", "critical", "An agent does not decide its own calls.", about)
+
+# METADATA
+# title: Keys, tokens and other secrets
+# custom:
+#   risk: high
+path_decision("secret", about) := ask("secrets", "high", "The call reads or changes files that hold secrets.", about)
+
+# METADATA
+# title: Files that make something run later
+# custom:
+#   risk: high
+path_decision("persistence", about) := ask("persistence", "high", "The call changes files that make something run later by itself, or that steer the agent.", about)
+
+# METADATA
+# title: Files of the system
+# custom:
+#   risk: high
+path_decision("system", about) := ask("files.system", "high", "The call changes files of the system.", about)
+
+# METADATA
+# title: Configuration of production
+# custom:
+#   risk: high
+path_decision("production", about) := ask("production.config", "high", "The call changes configuration of production.", about)
+
+# METADATA
+# title: Deleting files
+# custom:
+#   risk: medium
+path_decision("delete", about) := ask("files.delete", delete_risk, "The call deletes files.", about)
+
+# METADATA
+# title: Changing files outside the session's folder
+# custom:
+#   risk: medium
+path_decision("outside", about) := ask("files.outside", "medium", "The call changes files outside the session's folder.", about)
+
+delete_risk := "high" if input.facts.impact.recursive
+
+else := "medium"

@@ -1,0 +1,47 @@
+package holdgate
+
+# METADATA
+# title: Tools that the model's provider runs itself
+# description: Their calls are seen only after they have run, so the request is the place to ask.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "model_request"
+	some setting, about in server_tools_by_setting
+	d := by_setting(setting, "model.server_tools", "medium", "The request lets the provider run tools whose calls cannot be held.", sort(about))
+}
+
+server_tools_by_setting[setting] contains server_tool_title(tool) if {
+	some tool in input.model.server_tools
+	setting := server_tool_setting(tool)
+}
+
+server_tool_setting(tool) := setting if {
+	setting := data.settings.model.server_tools[tool.type]
+} else := setting if {
+	setting := data.settings.model.server_tools[tool.name]
+} else := setting if {
+	setting := data.settings.model.server_tools["*"]
+} else := "ask"
+
+server_tool_title(tool) := concat(" ", [tool.type, tool.url]) if {
+	tool.url
+} else := tool.type
+
+# METADATA
+# title: Models that are not on the list
+# description: An empty list allows every model.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "model_request"
+	count(data.settings.model.allow) > 0
+	not model_listed
+	d := refuse("model.not_allowed", "medium", "The model is not on the list of models that may be used.", [input.model.name])
+}
+
+model_listed if input.model.name in data.settings.model.allow
+
+model_listed if concat("/", [input.model.provider, input.model.name]) in data.settings.model.allow
+
+model_listed if concat("/", [input.model.provider, "*"]) in data.settings.model.allow

@@ -1,0 +1,38 @@
+package holdgate
+
+# METADATA
+# title: Requests to hosts that speak no known format
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "http_request"
+	d := by_setting(host_setting, "http.host", "medium", "The settings ask about requests to this host.", [input.http.host])
+}
+
+host_setting := setting if {
+	setting := data.settings.http.hosts[input.http.host]
+} else := data.settings.http.default
+
+# METADATA
+# title: Calling the approvers' door
+# custom:
+#   risk: critical
+decisions contains d if {
+	some u in input.facts.urls
+	contains(u.url, data.settings.network.approvers)
+	d := refuse("self_approval", "critical", "An agent does not decide its own calls.", [u.url])
+}
+
+# METADATA
+# title: Sending credentials away
+# custom:
+#   risk: high
+decisions contains d if {
+	input.facts.secrets[0]
+	outward
+	d := ask("secrets.sent", "high", "The call sends something that looks like a credential.", [s.kind | some s in input.facts.secrets])
+}
+
+outward if input.tool.category in {"network", "message", "unknown", "spawn"}
+
+outward if input.facts.urls[0]

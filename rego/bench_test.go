@@ -1,0 +1,129 @@
+package rego
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	oparego "github.com/open-policy-agent/opa/v1/rego"
+
+	"github.com/holdgate/holdgate"
+)
+
+// trivial is the least that can be asked of OPA: one rule over one field.
+const trivial = `package holdgate
+
+decision := {"action": "allow"} if input.kind == "tool_call"
+
+decision := {"action": "allow"} if input.kind == "model_request"
+`
+
+// BenchmarkEval measures one evaluation with its input, facts apart, by the
+// shipped pack and by a trivial rule. The ratio of the two in one run is what
+// counts.
+func BenchmarkEval(b *testing.B) {
+	calls := []struct {
+		name string
+		call holdgate.Call
+	}{
+		{"bash 2 KB", bashCall("go test ./... && git status # " + strings.Repeat("x", 2000))},
+		{"model request", modelCall()},
+	}
+	trivialPath := filepath.Join(b.TempDir(), "trivial.rego")
+	if err := os.WriteFile(trivialPath, []byte(trivial), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range calls {
+		for _, path := range []string{trivialPath, ""} {
+			p, err := load(b.Context(), path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			name := c.name + "/trivial"
+			if path == "" {
+				name = c.name + "/pack"
+			}
+			b.Run(name, func(b *testing.B) { benchEval(b, p, Input{Call: c.call}) })
+		}
+	}
+}
+
+func benchEval(b *testing.B, p *policy, in Input) {
+	ctx := context.Background()
+	f := extract(ctx, in)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _, err := p.decide(ctx, DefaultTimeout, func(p *policy) (ast.Value, time.Time, error) {
+			return p.input(in, f)
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkFloor is a trivial rule through OPA's own API, without a deadline,
+// an input of its own, or a decision to read.
+func BenchmarkFloor(b *testing.B) {
+	query, err := oparego.New(oparego.Query("data.floor.allow"), oparego.Module("floor.rego",
+		"package floor\nallow if input.kind == \"tool_call\"")).PrepareForEval(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := Input{Call: bashCall("ls")}
+	value, _, err := (&policy{}).input(in, extract(b.Context(), in))
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := query.Eval(ctx, oparego.EvalParsedInput(value)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDecide measures the whole of Decide, facts and all.
+func BenchmarkDecide(b *testing.B) {
+	e, err := Open(b.Context(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := Input{Call: bashCall("go test ./... && git status")}
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := e.Decide(b.Context(), in); d.Action != holdgate.Allow {
+			b.Fatalf("got %v: %s", d.Action, d.Reason)
+		}
+	}
+}
+
+func bashCall(command string) holdgate.Call {
+	arguments, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		panic(err)
+	}
+	return holdgate.Call{
+		Kind:    holdgate.KindToolCall,
+		Door:    "anthropic",
+		Agent:   holdgate.Agent{ID: holdgate.AgentDefault},
+		Session: holdgate.Session{ID: holdgate.SessionDefault},
+		Tool:    &holdgate.Tool{Name: "Bash", Arguments: arguments},
+	}
+}
+
+func modelCall() holdgate.Call {
+	return holdgate.Call{
+		Kind:    holdgate.KindModelRequest,
+		Door:    "anthropic",
+		Agent:   holdgate.Agent{ID: holdgate.AgentDefault},
+		Session: holdgate.Session{ID: holdgate.SessionDefault},
+		Model:   &holdgate.Model{Provider: "anthropic", Name: "claude", Stream: true, Tools: []string{"Bash", "Read", "Edit", "Write", "Grep"}},
+	}
+}

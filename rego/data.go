@@ -1,0 +1,151 @@
+package rego
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	oparego "github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/util"
+
+	"github.com/holdgate/holdgate/policies"
+)
+
+// The documents below data that mean something to Holdgate.
+const (
+	rootHoldgate = "holdgate"
+	rootSettings = "settings"
+)
+
+// readData merges data files as opa does: a file's content lies under the
+// names of its folders. Two files may add to one object, but not give one key
+// two values.
+func readData(files []source) (object, error) {
+	data := object{}
+	for _, f := range files {
+		var doc any
+		if err := util.Unmarshal(f.body, &doc); err != nil {
+			return nil, fmt.Errorf("reading data %s: %w", f.name, err)
+		}
+		if doc == nil {
+			continue
+		}
+		for i := len(f.dir) - 1; i >= 0; i-- {
+			doc = object{f.dir[i]: doc}
+		}
+		o, ok := doc.(object)
+		if !ok {
+			return nil, fmt.Errorf("reading data %s: want an object (such as settings: {...}) at the top", f.name)
+		}
+		if _, ok := o[rootHoldgate]; ok {
+			return nil, fmt.Errorf("reading data %s: data under %q would hide rules: keep settings under %q, and anything else under a name of its own",
+				f.name, rootHoldgate, rootSettings)
+		}
+		if at, ok := join(data, o); !ok {
+			return nil, fmt.Errorf("reading data %s: another file gives data.%s as well", f.name, at)
+		}
+	}
+	return data, nil
+}
+
+// join adds src to dst. Where both have a value that is no object it returns
+// the path of it, and false.
+func join(dst, src object) (at string, ok bool) {
+	for k, v := range src {
+		had, exists := dst[k]
+		if !exists {
+			dst[k] = v
+			continue
+		}
+		a, aok := had.(object)
+		b, bok := v.(object)
+		if !aok || !bok {
+			return k, false
+		}
+		if at, ok := join(a, b); !ok {
+			return k + "." + at, false
+		}
+	}
+	return "", true
+}
+
+// overlay lays src over dst: objects are merged, anything else is replaced.
+func overlay(dst, src object) {
+	for k, v := range src {
+		a, aok := dst[k].(object)
+		b, bok := v.(object)
+		if aok && bok {
+			overlay(a, b)
+		} else {
+			dst[k] = v
+		}
+	}
+}
+
+// checkSettings holds data.settings against the pack's schema, so that a slip
+// in it is an error and not a rule that says nothing.
+func checkSettings(ctx context.Context, data object) error {
+	schema, err := policies.FS.ReadFile("schemas/settings/settings.json")
+	if err != nil {
+		return fmt.Errorf("reading the schema of settings: %w", err)
+	}
+	results, err := oparego.New(
+		oparego.Query("[ok, problems] := json.match_schema(input.settings, input.schema)"),
+		oparego.Input(object{"settings": data[rootSettings], "schema": string(schema)}),
+	).Eval(ctx)
+	if err != nil {
+		return fmt.Errorf("checking data.settings: %w", err)
+	}
+	if len(results) != 1 {
+		return fmt.Errorf("checking data.settings: no result")
+	}
+	if results[0].Bindings["ok"] == true {
+		return nil
+	}
+	problems, err := json.Marshal(results[0].Bindings["problems"])
+	if err != nil {
+		return fmt.Errorf("checking data.settings: %w", err)
+	}
+	var list []struct{ Desc, Field string }
+	if err := json.Unmarshal(problems, &list); err != nil {
+		return fmt.Errorf("checking data.settings: %w", err)
+	}
+	said := make([]string, len(list))
+	for i, p := range list {
+		said[i] = fmt.Sprintf("data.settings.%s: %s", p.Field, p.Desc)
+	}
+	return fmt.Errorf("checking data.settings: %s", strings.Join(said, "; "))
+}
+
+// schemas are the pack's schemas under the names that annotations use:
+// schemas/input/input.json is schema.input.input.
+func schemas() (*ast.SchemaSet, error) {
+	set := ast.NewSchemaSet()
+	err := fs.WalkDir(policies.FS, "schemas", func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		body, err := policies.FS.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		var schema any
+		if err := util.Unmarshal(body, &schema); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+		ref := ast.Ref{ast.SchemaRootDocument}
+		for _, part := range strings.Split(strings.TrimSuffix(p, path.Ext(p)), "/")[1:] {
+			ref = append(ref, ast.StringTerm(part))
+		}
+		set.Put(ref, schema)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading schemas: %w", err)
+	}
+	return set, nil
+}

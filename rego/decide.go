@@ -1,0 +1,145 @@
+package rego
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
+	oparego "github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/holdgate/holdgate"
+)
+
+// Decide asks the policy in force. It always answers: what goes wrong is a
+// decision too, with rule [holdgate.RulePolicyError].
+func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
+	return e.decide(ctx, in.Answers, func(p *policy) (ast.Value, time.Time, error) {
+		return p.input(in, extract(ctx, in))
+	})
+}
+
+// decide evaluates the policy in force on what build makes, and turns the
+// result into what Holdgate does: holds that people have answered are
+// satisfied, failures refuse, and what only observes allows.
+func (e *Engine) decide(ctx context.Context, answers []Answer, build func(*policy) (ast.Value, time.Time, error)) holdgate.Decision {
+	p := e.current.Load()
+	d, observe, err := p.decide(ctx, e.o.Timeout, build)
+	if err != nil {
+		d, observe = e.failure(err), false
+	} else {
+		observe = observe || e.o.Observe
+	}
+	d = satisfied(d, answers)
+	if observe && d.Action != holdgate.Allow {
+		would := d.Action
+		d.Would, d.Action, d.Hold = &would, holdgate.Allow, holdgate.HoldSpec{}
+	}
+	d.Revision = p.loaded.Revision
+	return d
+}
+
+// failure is the decision where policy gives none.
+func (e *Engine) failure(err error) holdgate.Decision {
+	e.o.Logger.Error("policy gave no decision", "err", err)
+	d := holdgate.Decision{
+		Action: holdgate.Deny,
+		Rule:   holdgate.RulePolicyError,
+		Risk:   holdgate.RiskHigh,
+		Reason: fmt.Sprintf("The policy gave no decision, so the call was not let through: %v. Whoever keeps the policy can look with `holdgate policy check` and `holdgate policy eval`.", err),
+	}
+	if e.o.OnError == holdgate.Hold {
+		d.Action = holdgate.Hold
+		d.Hold = defaultHold()
+	}
+	return d
+}
+
+// decide evaluates one input within the timeout. A panic, whosever it is, is
+// an error.
+func (p *policy) decide(ctx context.Context, timeout time.Duration, build func(*policy) (ast.Value, time.Time, error)) (d holdgate.Decision, observe bool, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d, observe, err = holdgate.Decision{}, false, fmt.Errorf("evaluating policy: panic: %v", r)
+		}
+	}()
+	input, now, err := build(p)
+	if err != nil {
+		return d, false, err
+	}
+	value, err := p.eval(ctx, timeout, input, now)
+	if err != nil {
+		return d, false, err
+	}
+	return readDecision(value)
+}
+
+// eval returns the value of data.holdgate.decision.
+func (p *policy) eval(ctx context.Context, timeout time.Duration, input ast.Value, now time.Time) (ast.Value, error) {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	results, err := p.query.Eval(bounded,
+		oparego.EvalParsedInput(input),
+		oparego.EvalTime(now),
+		oparego.EvalMetrics(metrics.NoOp()),
+		oparego.EvalGenerateJSON(asValue),
+	)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("evaluating policy: the call was given up: %w", context.Cause(ctx))
+	case bounded.Err() != nil || err != nil && topdown.IsCancel(err):
+		return nil, fmt.Errorf("evaluating policy: it took longer than %v", timeout)
+	case err != nil:
+		return nil, fmt.Errorf("evaluating policy: %w", err)
+	case len(results) == 0:
+		return nil, errors.New("evaluating policy: data.holdgate.decision is undefined for this input")
+	case len(results) > 1 || len(results[0].Expressions) != 1:
+		return nil, errors.New("evaluating policy: data.holdgate.decision has several results")
+	}
+	value, ok := results[0].Expressions[0].Value.(ast.Value)
+	if !ok {
+		return nil, errors.New("evaluating policy: data.holdgate.decision has no value")
+	}
+	return value, nil
+}
+
+// asValue keeps a result as OPA has it, in place of a conversion to Go's maps.
+func asValue(t *ast.Term, _ *oparego.EvalContext) (any, error) { return t.Value, nil }
+
+// satisfied turns a hold into an allow where its very question, by rule and
+// gate, was answered approvingly. The shipped pack does so itself, rule by
+// rule; for a policy that replaces it this is the place.
+func satisfied(d holdgate.Decision, answers []Answer) holdgate.Decision {
+	if d.Action != holdgate.Hold {
+		return d
+	}
+	for _, a := range answers {
+		if a.Rule == d.Rule && a.Gate == d.Hold.Gate && approves(a, d.Hold) {
+			d.Action, d.Hold = holdgate.Allow, holdgate.HoldSpec{}
+			d.Reason = "A person has approved it."
+			return d
+		}
+	}
+	return d
+}
+
+// approves reports whether the answer lets a call go on that the hold asked
+// about.
+func approves(a Answer, h holdgate.HoldSpec) bool {
+	switch a.Decision {
+	case holdgate.AnswerApprove, holdgate.AnswerEdit:
+		return true
+	case holdgate.AnswerTimeout:
+		return h.OnTimeout == holdgate.TimeoutApprove
+	case holdgate.AnswerChoose:
+		for _, o := range h.Options {
+			if o.ID == a.Choice {
+				return o.Effect != effectDeny
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,143 @@
+// Package rego decides calls by Rego policy.
+//
+// An [Engine] holds one compiled policy behind one atomic pointer. [Engine.Decide]
+// builds input from a call and its facts, evaluates data.holdgate.decision,
+// and reads the result strictly. It always answers, and what goes wrong
+// refuses: where policy is undefined, in error, late or of a shape that is not
+// known, the decision is a denial (or a hold, where Options.OnError says so)
+// with the rule holdgate.policy_error.
+//
+// # Where policy comes from
+//
+// The shipped pack is embedded (package policies). A file or folder of the
+// user's own either replaces it, by defining data.holdgate.decision, or lies
+// over it: each package holdgate.custom.NAME adds decisions, and the strictest
+// wins. Data files are merged as opa merges them, by folder; data.settings is
+// laid over the pack's defaults, key by key, and checked against its schema.
+// What could silently weaken a policy does not load: a field of input that
+// does not exist, rules in a package that nobody asks, an unknown setting.
+//
+// # Reload
+//
+// [Engine.Run] watches the files. A change is taken up once two readings in a
+// row agree, as one pointer swap; what does not load is reported and changes
+// nothing. A decision names the revision that made it.
+//
+// Policies cannot reach out: built-ins that do I/O or whose result differs
+// from call to call (http.send, opa.runtime, net.lookup_ip_addr, rand.intn,
+// ...) do not compile.
+package rego
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+// DefaultTimeout bounds one evaluation where Options.Timeout is zero.
+const DefaultTimeout = 50 * time.Millisecond
+
+// Options say where policy comes from and what happens when it fails.
+type Options struct {
+	Path    string          // a file or folder of the user's own; empty: the shipped pack alone
+	Observe bool            // log what would be held or denied, and allow it
+	OnError holdgate.Action // Deny (the zero value) or Hold
+	Timeout time.Duration   // of one evaluation; DefaultTimeout where zero
+	Logger  *slog.Logger    // nothing is logged where nil
+	// OnLoad, where set, is told of every load: a new policy, or one that was
+	// refused (err is set, and the earlier one stays, which Loaded then
+	// describes). It is called by Open and Run, never at the same time.
+	OnLoad func(Loaded, error)
+}
+
+// Loaded says what is in force.
+type Loaded struct {
+	Revision string // a short hash of all modules and data
+	Path     string
+	Whole    bool // Path defines data.holdgate.decision and replaces the pack
+	Modules  int
+}
+
+// Engine answers with the policy in force. It is safe for concurrent use.
+type Engine struct {
+	o       Options
+	current atomic.Pointer[policy]
+}
+
+// Open loads and prepares the policy. It fails where none loads.
+func Open(ctx context.Context, o Options) (*Engine, error) {
+	if o.OnError == holdgate.Allow {
+		return nil, fmt.Errorf("policy errors cannot be allowed: choose deny or hold")
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	p, err := load(ctx, o.Path)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{o: o}
+	e.current.Store(p)
+	e.report(p.loaded, nil)
+	return e, nil
+}
+
+// Check loads the policy as [Open] does and says what it is, or why it does
+// not load.
+func Check(ctx context.Context, o Options) (Loaded, error) {
+	p, err := load(ctx, o.Path)
+	if err != nil {
+		return Loaded{}, err
+	}
+	return p.loaded, nil
+}
+
+// Loaded says which policy is in force.
+func (e *Engine) Loaded() Loaded { return e.current.Load().loaded }
+
+// report tells the log and OnLoad of a load.
+func (e *Engine) report(l Loaded, err error) {
+	if err != nil {
+		e.o.Logger.Error("policy refused, the earlier one stays", "path", e.o.Path, "revision", l.Revision, "err", err)
+	} else {
+		e.o.Logger.Info("policy loaded", "path", l.Path, "revision", l.Revision, "whole", l.Whole, "modules", l.Modules)
+	}
+	if e.o.OnLoad != nil {
+		e.o.OnLoad(l, err)
+	}
+}
+
+// Input is what a decision is made from.
+type Input struct {
+	Call       holdgate.Call
+	Answers    []Answer // what people have answered to this call so far
+	Edited     bool     // a person has changed the arguments
+	Mode       string   // the session's mode: "auto" where empty
+	Threshold  float64  // the session's own confidence threshold; the policy's where zero
+	Confidence *Confidence
+	Dir        string // the session's folder, absolute; empty where not known
+	Home       string // the agent's home folder, absolute; empty where not known
+}
+
+// Answer is what a person answered to a hold of this call.
+type Answer struct {
+	Gate     string
+	Rule     string
+	Decision holdgate.Answer
+	Choice   string
+	By       string
+}
+
+// Confidence is how sure the agent is, as reported.
+type Confidence struct {
+	Score   float64 // 0 to 1
+	Source  string
+	Reasons []string
+}

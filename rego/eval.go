@@ -1,0 +1,120 @@
+package rego
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts"
+)
+
+// written is what Eval itself reads of input.
+type written struct {
+	Kind holdgate.Kind `json:"kind"`
+	Time time.Time     `json:"time"`
+	Tool *struct {
+		Name         string         `json:"name"`
+		Server       string         `json:"server"`
+		Arguments    jsontext.Value `json:"arguments"`
+		ArgumentsRaw string         `json:"arguments_raw"`
+	} `json:"tool"`
+	HTTP *struct {
+		Method string `json:"method"`
+		Scheme string `json:"scheme"`
+		Host   string `json:"host"`
+		Path   string `json:"path"`
+		Query  string `json:"query"`
+	} `json:"http"`
+	Session struct {
+		Dir string `json:"cwd"`
+	} `json:"session"`
+	Answers []struct {
+		Gate     string          `json:"gate"`
+		Rule     string          `json:"rule"`
+		Decision holdgate.Answer `json:"decision"`
+		Choice   string          `json:"choice"`
+		By       string          `json:"by"`
+	} `json:"answers"`
+}
+
+// Eval decides on input as the policy contract writes it, for trying policies
+// out. Where they are missing it adds facts, the tool's category, the mode and
+// the time. An error means that the input cannot be read; all else is a
+// decision.
+func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, error) {
+	v, err := strictJSON(input)
+	if err != nil {
+		return holdgate.Decision{}, fmt.Errorf("reading input: %w", err)
+	}
+	o, ok := v.(object)
+	if !ok {
+		return holdgate.Decision{}, errors.New("reading input: want an object")
+	}
+	var w written
+	if err := json.Unmarshal(input, &w); err != nil {
+		return holdgate.Decision{}, fmt.Errorf("reading input: %w", err)
+	}
+	if w.Time.IsZero() {
+		w.Time = time.Now()
+		o["time"] = w.Time.UTC().Format(time.RFC3339Nano)
+	}
+	w.complete(ctx, o)
+	answers := make([]Answer, len(w.Answers))
+	for i, a := range w.Answers {
+		answers[i] = Answer(a)
+	}
+	return e.decide(ctx, answers, func(*policy) (ast.Value, time.Time, error) {
+		return ast.LazyObject(o), w.Time, nil
+	}), nil
+}
+
+// complete adds to input what Holdgate works out by itself.
+func (w *written) complete(ctx context.Context, o object) {
+	agent := objectIn(o, "agent")
+	setDefault(agent, "id", holdgate.AgentDefault)
+	setDefault(agent, "proven", false)
+	session := objectIn(o, "session")
+	setDefault(session, "id", holdgate.SessionDefault)
+	setDefault(session, "mode", modeAuto)
+	setDefault(o, "door", "")
+	c := holdgate.Call{Kind: w.Kind}
+	if w.Tool != nil {
+		c.Tool = &holdgate.Tool{Name: w.Tool.Name, Server: w.Tool.Server, ArgumentsRaw: w.Tool.ArgumentsRaw}
+		if w.Tool.Arguments.Kind() == '{' {
+			c.Tool.Arguments = []byte(w.Tool.Arguments)
+		}
+	}
+	if w.HTTP != nil {
+		c.HTTP = (*holdgate.HTTP)(w.HTTP)
+	}
+	if _, ok := o["facts"]; ok {
+		return
+	}
+	f := facts.Extract(ctx, c, facts.Options{Dir: w.Session.Dir})
+	o["facts"] = factsObject(f)
+	if w.Tool != nil {
+		setDefault(objectIn(o, "tool"), "category", f.Category)
+	}
+}
+
+// objectIn returns the object under a name, which is made where it is missing.
+func objectIn(o object, name string) object {
+	if part, ok := o[name].(object); ok {
+		return part
+	}
+	part := object{}
+	o[name] = part
+	return part
+}
+
+func setDefault(o object, name string, v any) {
+	if _, ok := o[name]; !ok {
+		o[name] = v
+	}
+}

@@ -1,0 +1,115 @@
+package rego
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// The names by which the pack's entry gathers what rules say.
+const (
+	ruleDecision  = "decision"  // one decision
+	ruleDecisions = "decisions" // a set of them
+	rootCustom    = "custom"
+)
+
+// parse reads modules as Rego v1, with their annotations.
+func parse(files []source) (map[string]*ast.Module, error) {
+	modules := make(map[string]*ast.Module, len(files))
+	for _, f := range files {
+		m, err := ast.ParseModuleWithOpts(f.name, string(f.body), ast.ParserOptions{
+			RegoVersion:       ast.RegoV1,
+			ProcessAnnotation: true,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("reading policy: %w", err)
+		}
+		if m == nil {
+			return nil, fmt.Errorf("reading policy: %s is empty", f.name)
+		}
+		modules[f.name] = m
+	}
+	return modules, nil
+}
+
+// isWhole reports whether modules define data.holdgate.decision.
+func isWhole(modules map[string]*ast.Module) bool {
+	for _, m := range modules {
+		if packageName(m) != rootHoldgate {
+			continue
+		}
+		for _, r := range m.Rules {
+			if ruleName(r) == ruleDecision {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkLayer makes sure that what lies over the pack has an effect: a rule
+// that nobody asks would be missed only when it is needed.
+func checkLayer(modules map[string]*ast.Module) error {
+	contributes := false
+	for name, m := range modules {
+		pkg := packageName(m)
+		custom := pkg == rootHoldgate+"."+rootCustom || strings.HasPrefix(pkg, rootHoldgate+"."+rootCustom+".")
+		if !custom && (pkg == rootHoldgate || strings.HasPrefix(pkg, rootHoldgate+".")) {
+			return fmt.Errorf("reading policy %s: package %s is the shipped pack's own: put rules under package holdgate.custom.NAME, or define data.holdgate.decision to replace the pack", name, pkg)
+		}
+		if !custom {
+			continue
+		}
+		for _, r := range m.Rules {
+			asked, err := checkContribution(pkg, r)
+			if err != nil {
+				return err
+			}
+			contributes = contributes || asked
+		}
+	}
+	if len(modules) > 0 && !contributes {
+		return fmt.Errorf("reading policy: no rule in it is ever asked: add to decisions in package holdgate.custom.NAME, or define data.holdgate.decision to replace the pack")
+	}
+	return nil
+}
+
+// checkContribution reports whether the pack's entry asks the rule.
+func checkContribution(pkg string, r *ast.Rule) (bool, error) {
+	name := ruleName(r)
+	if name != ruleDecision && name != ruleDecisions {
+		return false, nil
+	}
+	if strings.Count(pkg, ".") > 2 {
+		return false, fmt.Errorf("reading policy: %s: package %s lies too deep to be asked: use holdgate.custom.NAME", r.Location, pkg)
+	}
+	many := r.Head.RuleKind() == ast.MultiValue
+	if name == ruleDecisions && !many {
+		return false, fmt.Errorf("reading policy: %s: decisions is a set: write `decisions contains {...} if ...`", r.Location)
+	}
+	if name == ruleDecision && (many || len(r.Head.Ref()) > 1 || len(r.Head.Args) > 0) {
+		return false, fmt.Errorf("reading policy: %s: decision is one object: write `decision := {...} if ...`", r.Location)
+	}
+	if name == ruleDecisions && len(r.Head.Ref()) > 1 {
+		return false, fmt.Errorf("reading policy: %s: decisions is a set of objects, without keys", r.Location)
+	}
+	return true, nil
+}
+
+// packageName is a module's package without data, with dots.
+func packageName(m *ast.Module) string {
+	parts := make([]string, 0, len(m.Package.Path))
+	for _, t := range m.Package.Path[1:] {
+		s, _ := t.Value.(ast.String)
+		parts = append(parts, string(s))
+	}
+	return strings.Join(parts, ".")
+}
+
+func ruleName(r *ast.Rule) string {
+	if v, ok := r.Head.Ref()[0].Value.(ast.Var); ok {
+		return string(v)
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+package rego
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	oparego "github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+)
+
+// entry is what is asked of every policy.
+const entry = "data.holdgate.decision"
+
+// A policy is one compiled revision. It never changes.
+type policy struct {
+	loaded         Loaded
+	query          oparego.PreparedEvalQuery
+	own            string // the revision of the user's sources alone
+	readsArguments bool   // some rule can see input.tool.arguments
+}
+
+// A program is a policy's parts, read and checked, before they are compiled.
+type program struct {
+	loaded  Loaded
+	modules map[string]*ast.Module
+	tests   map[string]*ast.Module
+	data    object
+}
+
+// load reads, checks and compiles the policy at path, or the shipped pack
+// where path is empty.
+func load(ctx context.Context, path string) (*policy, error) {
+	own, err := readOwn(path)
+	if err != nil {
+		return nil, err
+	}
+	return build(ctx, path, own)
+}
+
+// readOwn reads what the user brings; nil where that is nothing.
+func readOwn(path string) (*sources, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return readSources(path)
+}
+
+// build compiles the user's sources, or the shipped pack where own is nil.
+func build(ctx context.Context, path string, own *sources) (*policy, error) {
+	pr, err := assemble(ctx, path, own)
+	if err != nil {
+		return nil, err
+	}
+	compiler, err := newCompiler()
+	if err != nil {
+		return nil, err
+	}
+	store := inmem.NewFromObjectWithOpts(pr.data, inmem.OptReturnASTValuesOnRead(true))
+	txn, err := store.NewTransaction(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading data: %w", err)
+	}
+	defer store.Abort(ctx, txn)
+	compiler.WithPathConflictsCheck(storage.NonEmpty(ctx, store, txn))
+	if compiler.Compile(pr.modules); compiler.Failed() {
+		return nil, fmt.Errorf("compiling policy: %w", explain(compiler.Errors))
+	}
+	query, err := oparego.New(
+		oparego.Query(entry),
+		oparego.Compiler(compiler),
+		oparego.Store(store),
+		oparego.GenerateJSON(asValue),
+	).PrepareForEval(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("preparing policy: %w", err)
+	}
+	p := &policy{loaded: pr.loaded, query: query, readsArguments: readsArguments(compiler.Modules)}
+	if own != nil {
+		p.own = own.revision()
+	}
+	return p, nil
+}
+
+// assemble lays the user's sources over the shipped pack, or in its place.
+func assemble(ctx context.Context, path string, own *sources) (*program, error) {
+	pack, err := readPack()
+	if err != nil {
+		return nil, err
+	}
+	if own == nil {
+		return packProgram(pack)
+	}
+	modules, err := parse(own.modules)
+	if err != nil {
+		return nil, err
+	}
+	tests, err := parse(own.tests)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readData(own.data)
+	if err != nil {
+		return nil, err
+	}
+	loaded := Loaded{Revision: own.revision(), Path: path, Whole: true, Modules: len(modules)}
+	if isWhole(modules) {
+		return &program{loaded: loaded, modules: modules, tests: tests, data: data}, nil
+	}
+	if err := checkLayer(modules); err != nil {
+		return nil, err
+	}
+	below, err := packProgram(pack)
+	if err != nil {
+		return nil, err
+	}
+	overlay(below.data, data)
+	if err := checkSettings(ctx, below.data); err != nil {
+		return nil, err
+	}
+	maps.Copy(modules, below.modules)
+	both := &sources{modules: append(pack.modules, own.modules...), data: append(pack.data, own.data...)}
+	loaded = Loaded{Revision: both.revision(), Path: path, Modules: len(modules)}
+	return &program{loaded: loaded, modules: modules, tests: tests, data: below.data}, nil
+}
+
+func packProgram(pack *sources) (*program, error) {
+	modules, err := parse(pack.modules)
+	if err != nil {
+		return nil, err
+	}
+	tests, err := parse(pack.tests)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readData(pack.data)
+	if err != nil {
+		return nil, err
+	}
+	return &program{
+		loaded:  Loaded{Revision: pack.revision(), Modules: len(modules)},
+		modules: modules,
+		tests:   tests,
+		data:    data,
+	}, nil
+}
+
+// newCompiler is a compiler that knows the pack's schemas and lacks the
+// built-ins that reach out.
+func newCompiler() (*ast.Compiler, error) {
+	set, err := schemas()
+	if err != nil {
+		return nil, err
+	}
+	return ast.NewCompiler().
+		WithCapabilities(capabilities()).
+		WithSchemas(set).
+		WithUseTypeCheckAnnotations(true), nil
+}
+
+// explain says why a built-in that OPA has is not there.
+func explain(errs ast.Errors) error {
+	forbidden := forbiddenBuiltins()
+	list := make([]error, len(errs))
+	for i, e := range errs {
+		list[i] = e
+		if name, ok := undefinedFunction(e); ok && forbidden[name] {
+			list[i] = fmt.Errorf("%w: policies of Holdgate cannot use %s, which reaches out of the policy or gives a different answer each time", e, name)
+		}
+	}
+	return errors.Join(list...)
+}

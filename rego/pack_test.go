@@ -1,0 +1,239 @@
+package rego
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate"
+)
+
+// The tests of this file ask the shipped pack about calls as agents make them,
+// through the real engine and with real facts.
+
+func TestPackOnShellCommands(t *testing.T) {
+	e := open(t, Options{})
+	for _, tt := range []struct {
+		name    string
+		command string
+		want    holdgate.Action
+		rule    string
+	}{
+		{"listing files passes", "ls -la src && cat README.md", holdgate.Allow, "default"},
+		{"searching passes", "rg -n TODO --type go | head -20", holdgate.Allow, "default"},
+		{"building and testing passes", "go build ./... && go test ./... && make lint", holdgate.Allow, "default"},
+		{"the tests of other languages pass", "npm test && cargo test && pytest -q", holdgate.Allow, "default"},
+		{"git that keeps everything passes", "git status && git diff HEAD~1 && git add -A && git commit -m 'fix: it'", holdgate.Allow, "default"},
+		{"git in another folder passes", "git -C sub --no-pager log", holdgate.Hold, "shell.unknown"},
+		{"git with one option before its subcommand passes", "git -C sub log --oneline", holdgate.Allow, "default"},
+		{"a plain sed passes", "sed -n '1,40p' main.go", holdgate.Allow, "default"},
+		{"a sed that can run commands is held", "sed '1e id' main.go", holdgate.Hold, "shell.unresolved"},
+		{"awk that prints passes", "awk '{print $1}' list.txt", holdgate.Allow, "default"},
+		{"awk that runs something is held", `awk 'BEGIN{system("id")}'`, holdgate.Hold, "shell.unresolved"},
+		{"throwing output away passes", "go vet ./... > /dev/null 2>&1", holdgate.Allow, "default"},
+
+		{"deleting a file is held", "rm notes.txt", holdgate.Hold, "files.delete"},
+		{"deleting a folder is held", "rm -rf build", holdgate.Hold, "files.delete"},
+		{"deleting behind other commands is held", "cd build && ls && rm -rf .", holdgate.Hold, "files.delete"},
+		{"deleting by find is held", "find . -name '*.tmp' -delete", holdgate.Hold, "files.delete"},
+		{"overwriting a disk is held", "dd if=/dev/zero of=/dev/sda", holdgate.Hold, "shell.disk"},
+		{"another user's rights are held", "sudo ls /root", holdgate.Hold, "shell.privilege"},
+		{"killing processes is held", "pkill -9 node", holdgate.Hold, "shell.system"},
+		{"reading secrets is held", "cat .env", holdgate.Hold, "secrets"},
+		{"printing the environment is held", "printenv", holdgate.Hold, "secrets"},
+		{"changing shell start files is held", "echo 'alias ls=rm' >> ~/.bashrc", holdgate.Hold, "persistence"},
+		{"git hooks are held", "cp hook.sh .git/hooks/pre-commit", holdgate.Hold, "persistence"},
+		{"git configuration is held", "git config core.pager 'sh -c id'", holdgate.Hold, "persistence"},
+		{"installing packages is held", "npm install left-pad", holdgate.Hold, "packages.install"},
+		{"installing with python -m is held", "python3 -m pip install requests", holdgate.Hold, "packages.install"},
+		{"publishing is held", "npm publish", holdgate.Hold, "publish"},
+		{"a release is held", "gh release create v1", holdgate.Hold, "publish"},
+		{"pushing is held", "git push origin main", holdgate.Hold, "git.push"},
+		{"a forced push is held as such", "git push --force origin main", holdgate.Hold, "git.force_push"},
+		{"a forced push in another folder is held as such", "git -C sub push -f", holdgate.Hold, "git.force_push"},
+		{"a push with a plus is a forced push", "git push origin +main", holdgate.Hold, "git.force_push"},
+		{"throwing work away is held", "git reset --hard HEAD~3", holdgate.Hold, "git.discard"},
+		{"checking files out over changes is held", "git checkout -- .", holdgate.Hold, "git.discard"},
+		{"reaching the network is held", "curl -d @data https://example.com", holdgate.Hold, "network.command"},
+		{"a deployment is held", "kubectl delete deployment web", holdgate.Hold, "production.deploy"},
+		{"production configuration is held", "cp new.yaml config/production.yaml", holdgate.Hold, "production.config"},
+		{"dropping a table is held", "psql -c 'DROP TABLE users'", holdgate.Hold, "sql.destroy"},
+		{"deleting every row is held", "psql -c 'DELETE FROM users'", holdgate.Hold, "sql.destroy"},
+		{"reading a table passes", "psql -c 'SELECT count(*) FROM users'", holdgate.Allow, "default"},
+		{"a database client that reads from elsewhere is held", "psql -f migrate.sql", holdgate.Hold, "sql.unseen"},
+		{"code on the command line is held", "perl -e 'unlink glob q(*)'", holdgate.Hold, ""},
+		{"a script that nobody was shown is held", "./deploy.sh", holdgate.Hold, "shell.unbound"},
+		{"a program that nobody knows is held", "frobnicate --all", holdgate.Hold, "shell.unknown"},
+		{"words that depend on run time are held", `cat "$TARGET"`, holdgate.Hold, "shell.unresolved"},
+		{"what cannot be parsed is held", "echo 'unterminated", holdgate.Hold, "tools.unreadable"},
+		{"writing outside the folder is held", "cp a.txt /opt/app/a.txt", holdgate.Hold, ""},
+		{"approving itself is refused", "holdgate approve", holdgate.Deny, "self_approval"},
+		{"the approvers' door is refused", "curl http://127.0.0.1:7301/v1/approvals", holdgate.Deny, "self_approval"},
+		{"the approvers' token is refused", "cat /home/u/.local/state/holdgate/approver.token", holdgate.Deny, "self_approval"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := e.Decide(t.Context(), Input{Call: bashCall(tt.command)})
+			if d.Action != tt.want || tt.rule != "" && d.Rule != tt.rule {
+				t.Errorf("%s\n got %v by %s (%s)\nwant %v by %s", tt.command, d.Action, d.Rule, d.Reason, tt.want, tt.rule)
+			}
+			if d.Action != holdgate.Allow && d.Reason == "" {
+				t.Error("no reason was given")
+			}
+		})
+	}
+}
+
+func TestPackOnTools(t *testing.T) {
+	e := open(t, Options{})
+	for _, tt := range []struct {
+		name      string
+		tool      string
+		server    string
+		arguments string
+		dir       string
+		want      holdgate.Action
+		rule      string
+	}{
+		{"reading a file passes", "Read", "", `{"file_path":"/src/app/main.go"}`, "/src/app", holdgate.Allow, "default"},
+		{"editing inside the folder passes", "Edit", "", `{"file_path":"/src/app/main.go","old_string":"a","new_string":"b"}`, "/src/app", holdgate.Allow, "default"},
+		{"editing outside the folder is held", "Edit", "", `{"file_path":"/src/other/main.go","old_string":"a","new_string":"b"}`, "/src/app", holdgate.Hold, "files.outside"},
+		{"a relative path passes where the folder is unknown", "Write", "", `{"file_path":"main.go","content":"x"}`, "", holdgate.Allow, "default"},
+		{"a path upwards is held where the folder is unknown", "Write", "", `{"file_path":"../main.go","content":"x"}`, "", holdgate.Hold, "files.outside"},
+		{"an absolute path is held where the folder is unknown", "Write", "", `{"file_path":"/src/app/main.go","content":"x"}`, "", holdgate.Hold, "files.outside"},
+		{"reading a private key is held", "Read", "", `{"file_path":"/home/u/.ssh/id_ed25519"}`, "", holdgate.Hold, "secrets"},
+		{"changing the agent's own settings is held", "Write", "", `{"file_path":".claude/settings.json","content":"{}"}`, "", holdgate.Hold, "persistence"},
+		{"searching the web passes", "WebSearch", "", `{"query":"go 1.26"}`, "", holdgate.Allow, "default"},
+		{"an unknown tool is held", "frobnicate", "", `{"level":3}`, "", holdgate.Hold, "tools.unknown"},
+		{"an unknown tool of a server is held", "frobnicate", "gadgets", `{"level":3}`, "", holdgate.Hold, "tools.unknown"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := bashCall("")
+			c.Tool = &holdgate.Tool{Name: tt.tool, Server: tt.server, Arguments: json.RawMessage(tt.arguments)}
+			d := e.Decide(t.Context(), Input{Call: c, Dir: tt.dir})
+			if d.Action != tt.want || d.Rule != tt.rule {
+				t.Errorf("got %v by %s (%s), want %v by %s", d.Action, d.Rule, d.Reason, tt.want, tt.rule)
+			}
+		})
+	}
+}
+
+func TestPackHoldsArgumentsThatAreNoObject(t *testing.T) {
+	c := bashCall("")
+	c.Tool.Arguments, c.Tool.ArgumentsRaw = nil, `{"command": "ls`
+	d := open(t, Options{}).Decide(t.Context(), Input{Call: c})
+	if d.Action != holdgate.Hold {
+		t.Errorf("got %v by %s, want hold", d.Action, d.Rule)
+	}
+}
+
+func TestPackOnModelRequests(t *testing.T) {
+	e := open(t, Options{})
+	c := modelCall()
+	if d := e.Decide(t.Context(), Input{Call: c}); d.Action != holdgate.Allow {
+		t.Errorf("a plain request: got %v by %s, want allow", d.Action, d.Rule)
+	}
+	c.Model.ServerTools = []holdgate.ServerTool{{Type: "web_search_20250305", Name: "web_search"}}
+	d := e.Decide(t.Context(), Input{Call: c})
+	if d.Action != holdgate.Hold || d.Rule != "model.server_tools" {
+		t.Errorf("with a server tool: got %v by %s, want hold by model.server_tools", d.Action, d.Rule)
+	}
+}
+
+func TestPackOnOtherKinds(t *testing.T) {
+	e := open(t, Options{})
+	for _, tt := range []struct {
+		name string
+		call holdgate.Call
+		want holdgate.Action
+	}{
+		{"a request to some host passes", holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "GET", Host: "example.com", Path: "/"}}, holdgate.Allow},
+		{"listing tools passes", holdgate.Call{Kind: holdgate.KindMCPRequest, Tool: &holdgate.Tool{Name: "tools/list", Server: "files"}}, holdgate.Allow},
+		{"an unknown method is held", holdgate.Call{Kind: holdgate.KindMCPRequest, Tool: &holdgate.Tool{Name: "system/exec", Server: "files"}}, holdgate.Hold},
+		{"a checkpoint is held", holdgate.Call{Kind: holdgate.KindGate}, holdgate.Hold},
+		{"a message passes", holdgate.Call{Kind: holdgate.KindMessage}, holdgate.Allow},
+		{"an unknown kind is refused", holdgate.Call{Kind: "telepathy"}, holdgate.Deny},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := e.Decide(t.Context(), Input{Call: tt.call}); d.Action != tt.want {
+				t.Errorf("got %v by %s (%s), want %v", d.Action, d.Rule, d.Reason, tt.want)
+			}
+		})
+	}
+}
+
+func TestPackOnConfidenceAndModes(t *testing.T) {
+	e := open(t, Options{})
+	for _, tt := range []struct {
+		name  string
+		mode  string
+		score float64 // none where negative
+		want  holdgate.Action
+		rule  string
+	}{
+		{"without a score nothing is asked", "auto", -1, holdgate.Allow, "default"},
+		{"a high score goes on", "auto", 0.8, holdgate.Allow, "default"},
+		{"a middling score is shown", "auto", 0.79, holdgate.Hold, "confidence.medium"},
+		{"a low score waits", "auto", 0.49, holdgate.Hold, "confidence.low"},
+		{"the lowest gives up", "auto", 0.19, holdgate.Deny, "confidence.none"},
+		{"manual asks about everything", "manual", 0.95, holdgate.Hold, "mode.manual"},
+		{"a threshold lets through what is above", "confidence_threshold", 0.8, holdgate.Allow, "default"},
+		{"a threshold holds what is below", "confidence_threshold", 0.7, holdgate.Hold, "confidence.threshold"},
+		{"a threshold holds what has no score", "confidence_threshold", -1, holdgate.Hold, "confidence.threshold"},
+		{"an unknown mode is held", "yolo", 0.95, holdgate.Hold, "mode.unknown"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := Input{Call: bashCall("ls"), Mode: tt.mode}
+			if tt.score >= 0 {
+				in.Confidence = &Confidence{Score: tt.score}
+			}
+			if d := e.Decide(t.Context(), in); d.Action != tt.want || d.Rule != tt.rule {
+				t.Errorf("got %v by %s (%s), want %v by %s", d.Action, d.Rule, d.Reason, tt.want, tt.rule)
+			}
+		})
+	}
+
+	d := e.Decide(t.Context(), Input{Call: bashCall("ls"), Confidence: &Confidence{Score: 0.6}})
+	if d.Hold.Timeout != 10*time.Second || d.Hold.OnTimeout != holdgate.TimeoutApprove || d.Risk != holdgate.RiskLow {
+		t.Errorf("the middle band: got %v, %v, %v, want 10s, approve, low", d.Hold.Timeout, d.Hold.OnTimeout, d.Risk)
+	}
+}
+
+func TestPackAsksOneQuestionAfterTheOther(t *testing.T) {
+	e := open(t, Options{})
+	in := Input{Call: bashCall("rm notes.txt && git push && npm publish")}
+	var asked []string
+	for range 5 {
+		d := e.Decide(t.Context(), in)
+		if d.Action == holdgate.Allow {
+			break
+		}
+		asked = append(asked, d.Rule)
+		in.Answers = append(in.Answers, Answer{Rule: d.Rule, Gate: d.Hold.Gate, Decision: holdgate.AnswerApprove, By: "ada"})
+	}
+	if diff := cmp.Diff([]string{"publish", "files.delete", "git.push"}, asked); diff != "" {
+		t.Errorf("questions (-want +got):\n%s", diff)
+	}
+	if d := e.Decide(t.Context(), in); d.Action != holdgate.Allow || d.Reason == "" {
+		t.Errorf("after all answers: got %v by %s, want allow", d.Action, d.Rule)
+	}
+}
+
+func TestPackRedactsCredentials(t *testing.T) {
+	c := bashCall("")
+	c.Tool = &holdgate.Tool{Name: "Write", Arguments: json.RawMessage(`{"file_path":"notes.txt","content":"AKIAIOSFODNN7EXAMPLE"}`)}
+	d := open(t, Options{}).Decide(t.Context(), Input{Call: c})
+	if diff := cmp.Diff([]string{"/tool/arguments/content"}, d.Redact); diff != "" {
+		t.Errorf("redacted (-want +got):\n%s", diff)
+	}
+}
+
+func open(t testing.TB, o Options) *Engine {
+	t.Helper()
+	e, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}

@@ -1,0 +1,121 @@
+package rego
+
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	// settle is how long files must stay as they are before they are taken up.
+	settle = 100 * time.Millisecond
+	// poll is how often files are read without any sign of a change: some file
+	// systems give none.
+	poll = 5 * time.Second
+)
+
+// Run watches the policy's files and swaps in each version that loads, until
+// ctx ends. It then returns nil.
+func (e *Engine) Run(ctx context.Context) error {
+	if e.o.Path == "" {
+		<-ctx.Done()
+		return nil
+	}
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		e.o.Logger.Warn("watching the policy by reading it again and again", "every", poll, "err", err)
+		w = &fsnotify.Watcher{}
+	} else {
+		defer w.Close()
+	}
+	r := reloader{e: e, seen: e.current.Load().own}
+	timer := time.NewTimer(0) // what changed since Open
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.Events:
+			timer.Reset(settle)
+		case err := <-w.Errors:
+			e.o.Logger.Warn("watching the policy", "err", err)
+			timer.Reset(settle)
+		case <-timer.C:
+			if w.Events != nil {
+				watch(w, e.o.Path)
+			}
+			if r.look(ctx) {
+				timer.Reset(poll)
+			} else {
+				timer.Reset(settle)
+			}
+		}
+	}
+}
+
+// watch adds the folders of the policy to the watcher: folders rather than
+// files, for editors and Kubernetes replace files by renaming others. What
+// cannot be watched is found by polling.
+func watch(w *fsnotify.Watcher, root string) {
+	_ = w.Add(filepath.Dir(root))
+	resolved, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return
+	}
+	_ = filepath.WalkDir(resolved, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil
+		}
+		if p != resolved && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		_ = w.Add(p)
+		return nil
+	})
+}
+
+// A reloader compares what the files say with what was last taken up.
+type reloader struct {
+	e         *Engine
+	seen      string // the state that was last taken up, or refused
+	candidate string // the state that the last reading showed
+}
+
+// look reads the files once, and takes up what is new once two readings agree:
+// a file may be half written, or about to be replaced. It reports whether
+// there is nothing to confirm.
+func (r *reloader) look(ctx context.Context) bool {
+	own, err := readSources(r.e.o.Path)
+	state := ""
+	if err != nil {
+		state = "unreadable: " + err.Error()
+	} else {
+		state = own.revision()
+	}
+	settled := state == r.candidate
+	r.candidate = state
+	switch {
+	case state == r.seen:
+		return true
+	case !settled:
+		return false
+	}
+	r.seen = state
+	var p *policy
+	if err == nil {
+		p, err = build(ctx, r.e.o.Path, own)
+	}
+	if err != nil {
+		r.e.report(r.e.Loaded(), err)
+		return true
+	}
+	if p.loaded.Revision != r.e.Loaded().Revision {
+		r.e.current.Store(p)
+	}
+	r.e.report(p.loaded, nil)
+	return true
+}
