@@ -33,6 +33,8 @@ func followerOf(name string) follower {
 		return forgetNames
 	case "printf":
 		return printfVariable
+	case "hash", "enable":
+		return loads
 	case "set":
 		return setParams
 	case "shift":
@@ -62,10 +64,9 @@ func eval(s *shell, in invocation) bool {
 		words = words[1:]
 	}
 	dyn := dynamics(words)
-	defer func(via, taint []string) { s.via, s.taint = via, taint }(s.via, s.taint)
+	defer func(via []string) { s.via = via }(s.via)
 	s.via = slices.Concat(s.via, in.via, []string{"eval"})
-	s.taint = slices.Concat(s.taint, dyn)
-	s.source(join(words, " "))
+	s.made(join(words, " "), dyn)
 	if len(dyn) > 0 {
 		s.forgetAll()
 	}
@@ -137,8 +138,7 @@ func trap(s *shell, in invocation) bool {
 	o := parseOptions(in.words[1:], "", "")
 	if len(o.operands) > 1 && o.operands[0].text != "-" && o.operands[0].text != "" {
 		sub := s.sub(append(in.via, "trap")...)
-		sub.taint = slices.Concat(sub.taint, o.operands[0].dynamic)
-		sub.source(o.operands[0].text)
+		sub.made(o.operands[0].text, o.operands[0].dynamic)
 	}
 	return false
 }
@@ -164,6 +164,17 @@ func printfVariable(s *shell, in invocation) bool {
 		s.forget(v.text)
 	}
 	return false
+}
+
+// loads is for "hash -p FILE NAME" and "enable -f FILE NAME": from then on,
+// the name runs the file.
+func loads(s *shell, in invocation) bool {
+	o := parseOptions(in.words[1:], "pf", "")
+	for _, f := range o.values("pf", "") {
+		in.unbound = append(in.unbound, f.text)
+	}
+	s.emit(in)
+	return true
 }
 
 // setParams is "set -- a b", which replaces $1 and on.
@@ -195,11 +206,13 @@ func shiftParams(s *shell, _ invocation) bool {
 // standard input.
 func shellProgram(s *shell, in invocation) bool {
 	name := in.name()
+	for _, f := range parseOptions(in.words[1:], "", "rcfile init-file").values("", "rcfile") {
+		in.unbound = append(in.unbound, f.text)
+	}
 	code, file, args := shellArguments(in.words[1:])
 	switch {
 	case code != nil:
 		sub := s.sub(append(in.via, name+" -c")...)
-		sub.taint = slices.Concat(sub.taint, code.dynamic)
 		sub.inherit(in.assigns)
 		sub.stdin = s.stdin
 		if len(args) > 0 {
@@ -209,7 +222,7 @@ func shellProgram(s *shell, in invocation) bool {
 				sub.paramsKnown = sub.paramsKnown && a.known()
 			}
 		}
-		sub.source(code.text)
+		sub.made(code.text, code.dynamic)
 		if len(in.unbound) > 0 {
 			s.emit(in)
 		}
@@ -247,6 +260,9 @@ func (s *shell) readsInput(name string, in invocation) bool {
 		sub.script(text)
 	}
 	in.via = via
+	if s.stdin.file != "" {
+		in.unbound = append(in.unbound, s.stdin.file)
+	}
 	in.words = append(slices.Clip(in.words), field{stdin: true})
 	s.emit(in)
 	return true

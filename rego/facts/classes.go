@@ -98,8 +98,8 @@ func classify(p, access string) string {
 	rooted := strings.HasPrefix(p, "/")
 	segments := strings.Split(strings.Trim(p, "/"), "/")
 	rules := classRules()
-	secret := matchAny(rules[classSecret], segments, rooted) && !matchAny(rules["public"], segments, rooted)
-	persistent := matchAny(rules[classPersistence], segments, rooted)
+	secret := matchAny(rules[classSecret], segments, rooted, matchSegment) && !matchAny(rules["public"], segments, rooted, exactSegment)
+	persistent := matchAny(rules[classPersistence], segments, rooted, matchSegment)
 	switch {
 	case persistent && (access != accessRead || !secret):
 		return classPersistence
@@ -127,16 +127,16 @@ func system(p string) bool {
 	return false
 }
 
-func matchAny(rules []classRule, segments []string, rooted bool) bool {
+func matchAny(rules []classRule, segments []string, rooted bool, match segmentMatch) bool {
 	for _, r := range rules {
-		if r.match(segments, rooted) {
+		if r.match(segments, rooted, match) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r classRule) match(segments []string, rooted bool) bool {
+func (r classRule) match(segments []string, rooted bool, match segmentMatch) bool {
 	n := len(r.segments)
 	if n > len(segments) || r.rooted && !rooted {
 		return false
@@ -152,20 +152,32 @@ func (r classRule) match(segments []string, rooted bool) bool {
 		first, last = 0, 0
 	}
 	for i := first; i <= last; i++ {
-		if r.matchAt(segments[i : i+n]) {
+		if r.matchAt(segments[i:i+n], match) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r classRule) matchAt(segments []string) bool {
+func (r classRule) matchAt(segments []string, match segmentMatch) bool {
 	for j, want := range r.segments {
-		if want != segments[j] && !(r.globs && globMatch(want, segments[j])) && !couldBe(segments[j], want) {
+		if want != segments[j] && !match(want, segments[j], r.globs) {
 			return false
 		}
 	}
 	return true
+}
+
+// segmentMatch compares a segment of a rule with one of a path that differs
+// from it.
+type segmentMatch func(rule, segment string, globs bool) bool
+
+func exactSegment(rule, segment string, globs bool) bool {
+	return globs && !strings.ContainsAny(segment, "*?[") && globMatch(rule, segment)
+}
+
+func matchSegment(rule, segment string, globs bool) bool {
+	return globs && globMatch(rule, segment) || couldBe(segment, rule)
 }
 
 func globMatch(pattern, name string) bool {

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -35,8 +34,7 @@ func (s *shell) variable(a field, in *invocation) {
 	case !ok || value == "":
 	case contains(codeVariables, name):
 		sub := s.sub(append(in.via, name)...)
-		sub.taint = slices.Concat(sub.taint, a.dynamic)
-		sub.source(value)
+		sub.made(value, a.dynamic)
 	case contains(fileVariables, name):
 		in.unbound = append(in.unbound, value)
 	case contains(optionVariables, name):

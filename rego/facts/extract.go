@@ -89,6 +89,9 @@ func (x *extraction) late() bool {
 	return x.ctx.Err() != nil || time.Now().After(x.deadline)
 }
 
+// internalError begins the parse error that stands for a fault in here.
+const internalError = "internal error"
+
 // guard runs f and turns a panic into a parse error: a fault in here must
 // never end the sidecar, and never look like a call without facts.
 func (x *extraction) guard(f func()) {
@@ -98,7 +101,7 @@ func (x *extraction) guard(f func()) {
 		case overBudget:
 			x.fail("over budget: %s", r.what)
 		default:
-			x.fail("internal error: %v", r)
+			x.fail(internalError+": %v", r)
 		}
 	}()
 	f()

@@ -4,7 +4,22 @@
 // everything that it can't work out arrives from here as input.facts.
 //
 // Facts describe; they never judge. What could not be worked out is said
-// (Unresolved, Unbound, ParseErrors), for policy to hold on.
+// (Unresolved, Unbound, ParseErrors), for policy to hold on. In doubt a fact
+// errs towards more: all branches of an if are listed, and a path that may
+// lie in two places is listed for both.
+//
+// [Extract] is the only door. A tool's name and the keys of its arguments say
+// what each argument is (tools.go). A shell line is parsed as bash, and walked
+// as the shell would run it (shell.go): words are expanded as far as the line
+// itself tells (word.go, vars.go), wrappers are taken off (wrappers.go,
+// builtins.go, launchers.go), and what is left is one Command each, whose
+// files the tables of programs know (programs.go, special.go, git.go). Code in
+// other languages is unresolved, but for what is obvious in it (code.go). SQL
+// has a reader of its own, on tokens (sqltoken.go, sql.go). Paths are cleaned
+// and classed by name alone: nothing here touches a disk or a network.
+//
+// The input comes from whoever wants to deceive. Time, sizes and nesting are
+// bounded, and a fault in here is a parse error, never a crash.
 package facts
 
 // Facts is input.facts.
@@ -44,8 +59,10 @@ type Command struct {
 
 // A Path is a file that the call would touch.
 type Path struct {
-	Path   string `json:"path"`   // as written
-	Clean  string `json:"clean"`  // cleaned; absolute where the folder is known
+	Path string `json:"path"` // as written
+	// Clean is cleaned, with ~ and $HOME replaced, and absolute where the
+	// folder is known. Parts that depend on run time stay as written.
+	Clean  string `json:"clean"`
 	Access string `json:"access"` // "read", "write" or "delete"
 	// Class is "secret" (keys, tokens, .env), "persistence" (what runs later
 	// by itself: shell rc files, git hooks, agents' settings), "system", or
@@ -61,7 +78,9 @@ type Statement struct {
 	Verb   string   `json:"verb"`             // "select", "drop", ... in lower case
 	Object string   `json:"object,omitempty"` // "table", "database", ... of create, drop, alter
 	Tables []string `json:"tables,omitempty"`
-	Where  bool     `json:"where"`
+	// Where says that the statement has a WHERE of its own that names a
+	// column; WHERE 1=1 is none, nor is one of a subquery.
+	Where bool `json:"where"`
 }
 
 // A URL is an address in the arguments.

@@ -23,10 +23,10 @@ func gitCommand(s *shell, in invocation, c *Command) {
 			g.moveTo(next)
 			i++
 		case t == "-c" || t == "--config-env":
-			s.gitConfig(next)
+			s.gitConfig(next, c)
 			i++
 		case strings.HasPrefix(t, "-c"):
-			s.gitConfig(field{text: t[2:], dynamic: words[i].dynamic})
+			s.gitConfig(field{text: t[2:], dynamic: words[i].dynamic}, c)
 		case t == "--git-dir" || t == "--work-tree" || t == "--namespace":
 			i++
 		case strings.HasPrefix(t, "--exec-path="):
@@ -41,7 +41,7 @@ func gitCommand(s *shell, in invocation, c *Command) {
 }
 
 // gitConfig follows what a setting would run.
-func (s *shell) gitConfig(f field) {
+func (s *shell) gitConfig(f field, c *Command) {
 	key, value, ok := strings.Cut(f.text, "=")
 	if !ok {
 		return
@@ -57,7 +57,7 @@ func (s *shell) gitConfig(f field) {
 		}
 		s.codeText(field{text: "git " + value, dynamic: f.dynamic}, via)
 	case key == "core.hookspath" || key == "include.path" || key == "core.attributesfile":
-		s.codeTextFile(run)
+		c.Unbound = append(c.Unbound, value)
 	case contains(gitCode, key), strings.HasPrefix(key, "filter."), strings.HasPrefix(key, "difftool."), strings.HasPrefix(key, "mergetool."),
 		strings.HasPrefix(key, "merge.") && strings.HasSuffix(key, ".driver"), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".command"), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".textconv"),
 		strings.HasPrefix(key, "credential.") && strings.HasSuffix(key, ".helper"), strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, "pack"), strings.HasPrefix(key, "pager."):
@@ -67,11 +67,6 @@ func (s *shell) gitConfig(f field) {
 		}
 		s.codeText(run, via)
 	}
-}
-
-// codeTextFile lists a folder or file that git would run from.
-func (s *shell) codeTextFile(f field) {
-	s.emit(invocation{words: []field{{text: "git"}, f}, unbound: []string{f.text}})
 }
 
 // gitVerb reads a subcommand. The shell is the one that git runs in, after -C.
@@ -123,9 +118,9 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 	case "mv":
 		s.apply(programs()["mv"], invocation{words: append([]field{{text: "mv"}}, words...), roots: in.roots})
 	case "config":
-		s.gitSetting(words)
+		s.gitSetting(words, c)
 	case "clone", "fetch", "pull", "remote", "ls-remote", "submodule":
-		s.gitTransfer(in, verb, words)
+		s.gitTransfer(in, verb, words, c)
 	case "filter-branch", "filter-repo", "bisect", "rebase", "submodule-foreach":
 		s.gitRuns(verb, words, c)
 	case "apply", "am":
@@ -185,7 +180,7 @@ func (s *shell) gitCheckout(in invocation, verb string, words []field) {
 }
 
 // gitSetting is git config where it writes: some settings run later.
-func (s *shell) gitSetting(words []field) {
+func (s *shell) gitSetting(words []field, c *Command) {
 	o := parseOptions(words, "f", "file blob type default")
 	if o.has("l", "list") || o.has("", "get") || o.has("", "get-all") || o.has("", "get-regexp") || o.has("e", "edit") || len(o.operands) < 2 {
 		return
@@ -208,15 +203,15 @@ func (s *shell) gitSetting(words []field) {
 		kv = kv[1:]
 	}
 	if len(kv) > 1 {
-		s.gitConfig(field{text: kv[0].text + "=" + kv[1].text, dynamic: kv[1].dynamic})
+		s.gitConfig(field{text: kv[0].text + "=" + kv[1].text, dynamic: kv[1].dynamic}, c)
 	}
 }
 
 // gitTransfer is what talks to another repository.
-func (s *shell) gitTransfer(in invocation, verb string, words []field) {
+func (s *shell) gitTransfer(in invocation, verb string, words []field, c *Command) {
 	o := parseOptions(words, "bcuoj", "branch config upload-pack origin depth reference template jobs")
 	for _, f := range append(o.values("c", "config"), o.values("", "template")...) {
-		s.gitConfig(f)
+		s.gitConfig(f, c)
 	}
 	s.gitPrograms(o)
 	for i, f := range o.operands {

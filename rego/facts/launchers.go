@@ -153,15 +153,27 @@ func parallel(s *shell, in invocation) bool {
 		return true
 	}
 	text := join(words, " ")
-	if len(values) == 1 && values[0].known() && in.words[i+sources].text == ":::" {
-		if !strings.Contains(text, "{}") {
+	if plainValues(values) && in.words[i+sources].text == ":::" {
+		if !strings.Contains(text, "{") {
 			text += " {}"
 		}
-		s.codeText(field{text: strings.ReplaceAll(text, "{}", values[0].text), dynamic: dynamics(words)}, next)
+		for _, v := range values {
+			s.codeText(field{text: strings.ReplaceAll(text, "{}", v.text), dynamic: dynamics(words)}, next)
+		}
 		return true
 	}
 	s.codeText(field{text: text, dynamic: append(dynamics(words), "{}")}, next)
 	return true
+}
+
+// plainValues reports whether all values are known, and few.
+func plainValues(values []field) bool {
+	for _, v := range values {
+		if !v.known() || strings.HasPrefix(v.text, ":::") {
+			return false
+		}
+	}
+	return len(values) > 0 && len(values) <= maxRounds
 }
 
 // container is docker, podman and kubectl: exec and run start a command in

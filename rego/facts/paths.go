@@ -2,7 +2,6 @@ package facts
 
 import (
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -32,8 +31,8 @@ func dirsOf(dir string) []string {
 	return []string{dir}
 }
 
-// path adds a path. A path that may lie in several folders is inside the
-// session's only if it is so in each.
+// path adds a path. One that may start from several folders is listed from
+// the likeliest, and again from each that leads outside.
 func (x *extraction) path(r pathRef) {
 	if r.text == "" || harmlessDevice(r.text) {
 		return
@@ -42,22 +41,28 @@ func (x *extraction) path(r pathRef) {
 		x.addURL(URL{URL: "tcp://" + host + ":" + port, Scheme: "tcp", Host: host})
 		return
 	}
-	p := Path{Path: r.text, Access: r.access}
 	text := strings.TrimPrefix(r.text, "file://")
 	text, known := x.expandTilde(text, r.remote)
 	switch {
 	case r.dynamic || !known:
-		p.Clean = text
+		x.addPath(r, text, false)
 	case path.IsAbs(text):
-		p.Clean = path.Clean(text)
-		p.Inside = !r.remote && x.inside(p.Clean)
+		clean := path.Clean(text)
+		x.addPath(r, clean, !r.remote && x.inside(clean))
 	case len(r.dirs) == 0:
-		p.Clean = path.Clean(text)
+		x.addPath(r, path.Clean(text), false)
 	default:
-		p.Clean = path.Join(r.dirs[0], text)
-		p.Inside = !slices.ContainsFunc(r.dirs, func(d string) bool { return !x.inside(path.Join(d, text)) })
+		for i, d := range r.dirs {
+			clean := path.Join(d, text)
+			if inside := x.inside(clean); i == 0 || !inside {
+				x.addPath(r, clean, inside && !r.remote)
+			}
+		}
 	}
-	p.Class = classify(p.Clean, r.access)
+}
+
+func (x *extraction) addPath(r pathRef, clean string, inside bool) {
+	p := Path{Path: r.text, Clean: clean, Access: r.access, Class: classify(clean, r.access), Inside: inside}
 	if x.once("path", p.Path, p.Clean, p.Access) {
 		if len(x.facts.Paths) >= maxPaths {
 			panic(overBudget{"too many paths"})

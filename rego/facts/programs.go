@@ -210,7 +210,11 @@ func (s *shell) use(in invocation, f field, access string) {
 		}
 		return
 	}
-	if host, file, ok := strings.Cut(f.text, ":"); ok && remoteHost(host) && file != "" {
+	if strings.Contains(f.text, "://") && !strings.HasPrefix(f.text, "file:") {
+		return
+	}
+	host, file, ok := strings.Cut(f.text, ":")
+	if ok && file != "" && (remoteHost(host) || contains("scp rsync", in.name()) && host != "" && !strings.ContainsAny(host, "/~$*")) {
 		s.x.host("ssh", host)
 		return
 	}

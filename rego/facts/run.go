@@ -99,12 +99,17 @@ func (s *shell) byName(name string, in invocation) bool {
 	}
 	f.used = true
 	s.funcs[word] = f
-	s.call(f, in.words[1:], true)
+	s.call(word, f, in.words[1:], true)
 	return !f.maybe
 }
 
-// call walks a function's body.
-func (s *shell) call(f function, args []field, known bool) {
+// call walks a function's body. A call of itself in there adds nothing.
+func (s *shell) call(name string, f function, args []field, known bool) {
+	if slices.Contains(s.calling, name) {
+		return
+	}
+	defer func(c []string) { s.calling = c }(s.calling)
+	s.calling = slices.Concat(s.calling, []string{name})
 	defer func(src string, params []string, pk bool) { s.src, s.params, s.paramsKnown = src, params, pk }(s.src, s.params, s.paramsKnown)
 	s.src = f.src
 	s.params, s.paramsKnown = nil, known
@@ -133,7 +138,7 @@ func (s *shell) emit(in invocation) {
 		}
 		c.Argv = append(c.Argv, w.text)
 		c.Unresolved = append(c.Unresolved, w.dynamic...)
-		if i == 0 && c.Program == "" && w.known() {
+		if i == 0 && (c.Program == "" && w.known() || w.glob) {
 			c.Unresolved = append(c.Unresolved, w.text)
 		}
 		if strings.Contains(w.text, "://") {
@@ -253,6 +258,9 @@ func (s *shell) output(st *syntax.Stmt) stream {
 	case "cat", "/bin/cat":
 		if quiet.stdin.kind == "heredoc" && (len(args) == 0 || len(args) == 1 && args[0].text == "-") {
 			return stream{kind: "pipe", text: quiet.stdin.text, known: quiet.stdin.known}
+		}
+		if len(args) == 1 && !strings.HasPrefix(args[0].text, "-") {
+			return stream{kind: "pipe", file: args[0].text}
 		}
 	case "echo":
 		return echo(args)

@@ -20,6 +20,7 @@ type shell struct {
 
 	vars    map[string]variable
 	wild    bool // any variable may have changed: a script was sourced
+	refs    bool // a variable may be another by name, so what is assigned where is not known
 	funcs   map[string]function
 	aliases map[string]string
 	params  []string // $1 and on
@@ -35,6 +36,7 @@ type shell struct {
 	taint       []string // what the text that is being walked was made of at run time
 	stdin       stream
 	remote      bool // on another machine
+	calling     []string // functions whose bodies surround the text at hand
 	depth       int
 	conditional int // how many branches surround the text at hand
 }
@@ -146,7 +148,7 @@ func (s *shell) uncalled() {
 		if f := s.funcs[name]; !f.used {
 			f.used = true
 			s.funcs[name] = f
-			s.call(f, nil, false)
+			s.call(name, f, nil, false)
 		}
 	}
 }

@@ -246,14 +246,13 @@ func (r *sqlReader) where() bool {
 		if !t.is("where") || t.depth != r.level {
 			continue
 		}
-		for j, c := range r.tokens[i+1:] {
+		for _, c := range r.tokens[i+1:] {
 			if c.depth == r.level && c.is("returning order limit group having window union") {
 				break
 			}
 			if c.kind == sqlQuoted || c.kind == sqlWord && !c.is("true false null and or not is in between like ilike exists select") {
 				return true
 			}
-			_ = j
 		}
 	}
 	return false

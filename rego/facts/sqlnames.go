@@ -8,7 +8,8 @@ import (
 // names collects the tables that a statement names: after FROM, JOIN, INTO,
 // UPDATE and the like, in its subqueries too.
 func (r *sqlReader) names() {
-	query := make([]bool, 0, 8) // by depth: whether a query stands in these parentheses
+	query := make([]bool, 0, 8)   // by depth: whether a query stands in these parentheses
+	sources := make(map[int]bool) // by depth: whether a list of tables goes on
 	base := r.level
 	for i := 0; i < len(r.tokens); i++ {
 		r.x.tick()
@@ -21,20 +22,28 @@ func (r *sqlReader) names() {
 			query[d] = i+1 < len(r.tokens) && r.tokens[i+1].is("select with values insert update delete table from (") || i+1 < len(r.tokens) && r.tokens[i+1].punct("(")
 			continue
 		}
+		if t.punct(",") && sources[t.depth] {
+			i = r.list(i + 1)
+			continue
+		}
 		if t.kind != sqlWord {
 			continue
 		}
+		if t.is("select where set group order having limit union returning values") {
+			sources[t.depth] = false
+		}
 		d := t.depth - base
 		inQuery := d <= 0 || d < len(query) && query[d]
-		if r.names1(i, inQuery) {
+		if r.precedes(i, inQuery) {
+			sources[t.depth] = t.is("from join using")
 			i = r.list(i + 1)
 		}
 	}
 	r.st.Tables = unique(r.st.Tables)
 }
 
-// names1 reports whether the word at i is followed by the names of tables.
-func (r *sqlReader) names1(i int, inQuery bool) bool {
+// precedes reports whether the word at i is followed by the names of tables.
+func (r *sqlReader) precedes(i int, inQuery bool) bool {
 	t := r.tokens[i]
 	before := sqlToken{}
 	if i > 0 {
@@ -62,14 +71,12 @@ func (r *sqlReader) names1(i int, inQuery bool) bool {
 		// INTO and FROM may be left out.
 		return i == 0 && i+1 < len(r.tokens) && !r.tokens[1].punct("(") && !r.tokens[1].is("into from low_priority delayed high_priority ignore quick or overwrite top")
 	case "on":
-		return contains("grant revoke", r.st.Verb) && d0(r, i) || contains("create drop alter", r.st.Verb) && contains("index trigger policy rule", r.st.Object)
+		return contains("grant revoke", r.st.Verb) && t.depth == r.level || contains("create drop alter", r.st.Verb) && contains("index trigger policy rule", r.st.Object)
 	case "references":
 		return false
 	}
 	return false
 }
-
-func d0(r *sqlReader, i int) bool { return r.tokens[i].depth == r.level }
 
 // list reads names, comma-separated, from i on, and returns the index of the
 // last token that belongs to them.
@@ -98,7 +105,7 @@ func (r *sqlReader) name(i int) (string, int) {
 	start, parts := i, []string(nil)
 	for i < len(r.tokens) {
 		t := r.tokens[i]
-		if t.kind != sqlWord && t.kind != sqlQuoted || t.is("select values set where lateral unnest") && t.kind == sqlWord {
+		if t.kind != sqlWord && t.kind != sqlQuoted || t.is("select values set where lateral unnest outfile dumpfile") {
 			break
 		}
 		parts = append(parts, t.text)

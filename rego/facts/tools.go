@@ -43,7 +43,7 @@ type toolKind struct {
 // Cline, Anthropic's own tool types, the reference MCP servers (filesystem,
 // fetch, postgres, sqlite, github, slack) and their like.
 const toolTable = `
-exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runterminalcmd runinterminal terminal exec startprocess : command=command
+exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runterminalcmd runinterminal terminal exec startprocess : command=command dirpath=dir directory=dir
 exec     -     writestdin sendinput writetoprocess interactwithprocess : chars=typed input=typed data=typed text=typed
 exec     -     codeexecution executecode runcode runpython python javascripttool javascript repl : code=text
 exec     -     bashcodeexecution : command=command

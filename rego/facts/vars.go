@@ -27,8 +27,8 @@ func (s *shell) set(name string, v variable) {
 	switch {
 	case old.readonly:
 		return
-	case old.odd:
-		v = variable{odd: true}
+	case old.odd || s.refs:
+		v = variable{odd: old.odd}
 	}
 	s.vars[name] = v
 }
@@ -284,13 +284,19 @@ func (s *shell) operator(values []string, e *syntax.Expansion) ([]string, bool) 
 // declare is export, declare, local, readonly and typeset.
 func (s *shell) declare(c *syntax.DeclClause) {
 	words := []field{{text: c.Variant.Value}}
-	readonly, odd := c.Variant.Value == "readonly", c.Variant.Value == "nameref"
+	readonly, odd := c.Variant.Value == "readonly", false
+	if c.Variant.Value == "nameref" {
+		s.reference()
+	}
 	for _, a := range c.Args {
 		if a.Naked && a.Name == nil {
 			f := s.one(a.Value, quoting{})
 			readonly = readonly || strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "r")
 			odd = odd || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "inluc") || !f.known()
 			words = append(words, f)
+			if strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "n") || !f.known() {
+				s.reference()
+			}
 			continue
 		}
 		words = append(words, s.assign(a))
@@ -306,5 +312,14 @@ func (s *shell) declare(c *syntax.DeclClause) {
 			s.vars[a.Name.Value] = v
 		}
 	}
-	s.emit(invocation{words: words})
+	in := invocation{words: words}
+	s.environment(&in)
+	s.emit(in)
+}
+
+// reference notes that a variable became another's name: from here on, an
+// assignment to one may change the other.
+func (s *shell) reference() {
+	s.forgetAll()
+	s.refs = true
 }

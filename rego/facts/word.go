@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,14 +27,16 @@ func (s *shell) fields(words []*syntax.Word) []field {
 	var out []field
 	for _, w := range words {
 		s.x.tick()
-		if syntax.SplitBraces(w) {
-			if n := braceCount(w.Parts); n > maxBraces {
+		// Function bodies and loops are walked again, so the tree stays as it is.
+		split := &syntax.Word{Parts: slices.Clone(w.Parts)}
+		if syntax.SplitBraces(split) {
+			if n := braceCount(split.Parts); n > maxBraces {
 				text := s.written(w)
 				s.nested(w)
 				out = append(out, field{text: text, dynamic: []string{text}})
 				continue
 			}
-			for _, b := range expand.Braces(w) {
+			for _, b := range expand.Braces(split) {
 				out = append(out, s.split(b)...)
 			}
 			continue

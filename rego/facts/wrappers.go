@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -155,12 +156,13 @@ func (s *shell) wrapperOptions(name string, o options) {
 // sshOptions follows the commands that ssh would run here.
 func (s *shell) sshOptions(o options) {
 	for _, f := range o.values("o", "") {
-		key, value, ok := strings.Cut(strings.Replace(f.text, " ", "=", 1), "=")
-		switch strings.ToLower(key) {
-		case "proxycommand", "localcommand", "knownhostscommand", "pkcs11provider":
-			if ok {
-				s.codeText(field{text: value, dynamic: f.dynamic}, invocation{via: []string{"ssh -o " + key}})
-			}
+		i := strings.IndexAny(f.text, "= ")
+		if i < 0 {
+			continue
+		}
+		switch key := f.text[:i]; strings.ToLower(key) {
+		case "proxycommand", "localcommand", "knownhostscommand":
+			s.codeText(field{text: strings.Trim(f.text[i:], "= "), dynamic: f.dynamic}, invocation{via: []string{"ssh -o " + key}})
 		}
 	}
 	for _, f := range o.values("iFE", "") {
@@ -268,11 +270,20 @@ func dynamics(fs []field) []string {
 // codeText walks shell text that a command hands to a shell of its own.
 func (s *shell) codeText(code field, in invocation) {
 	sub := s.sub(in.via...)
-	for _, d := range code.dynamic {
-		sub.taint = append(sub.taint[:len(sub.taint):len(sub.taint)], d)
-	}
 	sub.inherit(in.assigns)
-	sub.source(code.text)
+	sub.made(code.text, code.dynamic)
+}
+
+// made walks text that was put together at run time out of the given parts,
+// and of what is known.
+func (s *shell) made(text string, parts []string) {
+	if len(parts) == 1 && strings.TrimSpace(text) == parts[0] {
+		s.emit(invocation{words: []field{{text: text, dynamic: parts}}})
+		return
+	}
+	defer func(t []string) { s.taint = t }(s.taint)
+	s.taint = slices.Concat(s.taint, parts)
+	s.source(text)
 }
 
 // script walks text in a new shell of its own.
