@@ -89,7 +89,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 // rewrite says what becomes of one choice.
 func (a *answer) rewrite(n int) *rewrite {
 	st, ch := a.states[n], &a.choices[n]
-	r := &rewrite{untouched: !st.refused, finish: ch.finish}
+	r := &rewrite{untouched: !st.refused, finish: ch.finish, keep: make(map[int][]byte)}
 	left := 0
 	for i, k := range st.calls {
 		switch {
@@ -99,10 +99,11 @@ func (a *answer) rewrite(n int) *rewrite {
 			}
 			r.notice += k.notice
 		case k.legacy:
-			r.legacy = ch.elements[i].raw
+			r.keepLegacy = true
 			left++
 		default:
-			r.elements = append(r.elements, a.element(&ch.elements[i], left))
+			e := &ch.elements[i]
+			r.keep[e.at] = e.numbered(left)
 			left++
 		}
 	}
@@ -113,9 +114,8 @@ func (a *answer) rewrite(n int) *rewrite {
 	return r
 }
 
-// element returns a released call as it came, numbered anew where it has a
-// number.
-func (a *answer) element(e *element, index int) []byte {
+// numbered returns an element as it came, but for its number, where it has one.
+func (e *element) numbered(index int) []byte {
 	return wire.RewriteMembers(e.raw, func(m wire.Member) []byte {
 		if string(m.Name) == "index" && !isNull(m.Value) {
 			return strconv.AppendInt(nil, int64(index), 10)

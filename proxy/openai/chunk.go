@@ -29,6 +29,7 @@ type choice struct {
 // In a stream that may be a fragment.
 type element struct {
 	raw    []byte
+	at     int // its place in the list
 	index  int // -1 where absent
 	legacy bool
 	custom bool
@@ -142,19 +143,21 @@ func readMessage(c *choice, object []byte) error {
 			if isNull(m.Value) {
 				continue
 			}
+			at := 0
 			for e, err := range wire.Elements(m.Value) {
 				if err == nil {
-					err = c.add(e.Value, false)
+					err = c.add(element{raw: e.Value, at: at, index: -1})
 				}
 				if err != nil {
 					return fmt.Errorf("tool_calls: %w", err)
 				}
+				at++
 			}
 		case "function_call":
 			if isNull(m.Value) {
 				continue
 			}
-			if err := c.add(m.Value, true); err != nil {
+			if err := c.add(element{raw: m.Value, index: -1, legacy: true}); err != nil {
 				return fmt.Errorf("function_call: %w", err)
 			}
 		default:
@@ -166,9 +169,8 @@ func readMessage(c *choice, object []byte) error {
 	return nil
 }
 
-func (c *choice) add(object []byte, legacy bool) error {
-	e := element{raw: object, index: -1, legacy: legacy}
-	if err := e.read(object); err != nil {
+func (c *choice) add(e element) error {
+	if err := e.read(e.raw); err != nil {
 		return err
 	}
 	if !e.empty() {

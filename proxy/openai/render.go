@@ -165,10 +165,17 @@ func (s *stream) rewrite(ch *choice, begun []*call) *rewrite {
 // stream or in a whole answer.
 type rewrite struct {
 	untouched bool
-	notice    string   // to be added to the content
-	elements  [][]byte // of tool_calls
-	legacy    []byte   // the function_call
-	finish    string   // the finish_reason, or empty to leave it
+	notice    string // to be added to the content
+	finish    string // the finish_reason, or empty to leave it
+
+	// In a stream, where calls came in fragments: what is to stand for them.
+	elements [][]byte // of tool_calls
+	legacy   []byte   // the function_call
+
+	// In a whole answer: which elements of tool_calls stay, and as what, and
+	// whether the function_call stays.
+	keep       map[int][]byte
+	keepLegacy bool
 
 	says bool // something is left in the message
 }
@@ -196,8 +203,15 @@ func (r *rewrite) message(object []byte) []byte {
 	out := wire.RewriteMembers(object, func(m wire.Member) []byte {
 		value := m.Value
 		switch string(m.Name) {
-		case "tool_calls", "function_call":
-			return nil
+		case "tool_calls":
+			if len(r.keep) == 0 {
+				return nil
+			}
+			value = wire.RewriteElements(value, func(n int, _ []byte) []byte { return r.keep[n] })
+		case "function_call":
+			if !r.keepLegacy {
+				return nil
+			}
 		case "content":
 			contentSeen = true
 			value = r.content(value)
