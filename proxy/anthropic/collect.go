@@ -108,9 +108,6 @@ func (k *collector) end(e event) error {
 		if err != nil {
 			return err
 		}
-		if string(m.Name) == "content" {
-			return errors.New("a message_delta has content")
-		}
 		k.message.set(string(m.Name), m.Value)
 	}
 	if e.context != nil {

@@ -71,6 +71,8 @@ func decode(ev wire.Event) (event, error) {
 			e.context = m.Value
 		case "error":
 			e.failure = m.Value
+		case "content":
+			err = fmt.Errorf("no type of event has it")
 		default:
 			err = wire.KnownName(m, "type", "index", "content_block", "delta", "message", "usage", "context_management", "error", "content")
 		}
@@ -78,8 +80,13 @@ func decode(ev wire.Event) (event, error) {
 			return e, fmt.Errorf("reading %s of an event: %w", m.Name, err)
 		}
 	}
-	if e.typ == "" {
+	switch {
+	case e.typ == "":
 		return e, fmt.Errorf("reading an event: it has no type")
+	case e.block != nil && e.typ != blockStart,
+		e.message != nil && e.typ != messageStart,
+		e.delta != nil && e.typ != blockDelta && e.typ != messageDelta:
+		return e, fmt.Errorf("reading an event: a %s brings what belongs to another type", e.typ)
 	}
 	return e, agree(ev.Type, e.typ)
 }

@@ -159,6 +159,9 @@ func (r *reader) take(ev wire.Event) error {
 	case blockStop:
 		return r.stop(ev.Raw, e)
 	case messageDelta:
+		if err := checkMessageDelta(e.delta); err != nil {
+			return err
+		}
 		r.stage = stageClosing
 		r.flush()
 		r.parts = append(r.parts, wire.Part{Bytes: ev.Raw, Tag: mark{role: roleEnding, blocks: r.blocks}})
@@ -241,16 +244,29 @@ func checkMessage(message []byte) error {
 	return nil
 }
 
-// checkUnknown lets an event of an unknown type through where it can hold no
-// call.
+// checkMessageDelta refuses a message_delta that brings content with it.
+func checkMessageDelta(delta []byte) error {
+	for m, err := range wire.Members(delta) {
+		if err == nil {
+			err = wire.KnownName(m, "content", "stop_reason")
+		}
+		if err != nil {
+			return fmt.Errorf("reading the delta of a message_delta: %w", err)
+		}
+		if string(m.Name) == "content" {
+			return fmt.Errorf("reading the delta of a message_delta: it has content")
+		}
+	}
+	return nil
+}
+
+// checkUnknown lets events of unknown types through, for the API says that
+// there may be new ones.
 func checkUnknown(e event) error {
 	for _, known := range knownTypes() {
 		if strings.EqualFold(e.typ, known) {
 			return fmt.Errorf("an event of type %q is %q in another case", e.typ, known)
 		}
-	}
-	if e.block != nil || e.delta != nil || e.message != nil {
-		return fmt.Errorf("an event of the unknown type %q has content", e.typ)
 	}
 	return nil
 }
