@@ -19,7 +19,7 @@ type answer struct {
 
 // Answer reads a whole answer. The body must have passed [wire.Strict].
 func (*Codec) Answer(body []byte) (wire.Answer, error) {
-	doc, err := plainForm().read(body)
+	doc, err := plainForm().read(body, nil)
 	if err != nil {
 		return nil, fmt.Errorf("reading a chat answer: %w", err)
 	}

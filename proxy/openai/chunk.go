@@ -52,8 +52,9 @@ type form struct{ body, other string }
 func streamForm() form { return form{body: "delta", other: "message"} }
 func plainForm() form  { return form{body: "message", other: "delta"} }
 
-func (f form) read(data []byte) (document, error) {
-	var d document
+// read reads a document; the room is for its choices.
+func (f form) read(data []byte, room []choice) (document, error) {
+	d := document{choices: room}
 	for m, err := range wire.Members(data) {
 		if err != nil {
 			return d, err
@@ -71,7 +72,7 @@ func (f form) read(data []byte) (document, error) {
 			if isNull(m.Value) {
 				continue
 			}
-			if d.choices, err = f.readChoices(m.Value); err != nil {
+			if d.choices, err = f.readChoices(m.Value, room); err != nil {
 				return d, err
 			}
 		default:
@@ -83,17 +84,16 @@ func (f form) read(data []byte) (document, error) {
 	return d, nil
 }
 
-func (f form) readChoices(array []byte) ([]choice, error) {
-	var all []choice
+func (f form) readChoices(array []byte, all []choice) ([]choice, error) {
 	for e, err := range wire.Elements(array) {
 		if err != nil {
 			return nil, err
 		}
-		c := choice{index: len(all)}
-		if err := f.readChoice(&c, e.Value); err != nil {
-			return nil, fmt.Errorf("choice %d: %w", len(all), err)
+		n := len(all)
+		all = append(all, choice{index: n})
+		if err := f.readChoice(&all[n], e.Value); err != nil {
+			return nil, fmt.Errorf("choice %d: %w", n, err)
 		}
-		all = append(all, c)
 	}
 	return all, nil
 }

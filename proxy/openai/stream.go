@@ -18,6 +18,7 @@ type stream struct {
 	choices map[int]*choiceState
 	begun   bool // a call has been seen: from here on parts remember their chunk
 	err     error
+	spare   *chunk // that nobody has kept
 
 	// What is withheld, in order:
 	queue []*chunk
@@ -113,13 +114,13 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 		parts, err := s.flush(parts)
 		return append(parts, wire.Part{Bytes: ev.Raw}), err
 	}
-	c := &chunk{event: ev}
+	c := s.newChunk(ev)
 	if len(data) > 0 {
 		if err := wire.StrictEvent(data); err != nil {
 			return parts, err
 		}
 		var err error
-		if c.doc, err = streamForm().read(data); err != nil {
+		if c.doc, err = streamForm().read(data, c.doc.choices); err != nil {
 			return parts, err
 		}
 		s.head.note(&c.doc)
@@ -147,8 +148,22 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 	p := wire.Part{Bytes: ev.Raw}
 	if s.begun && len(c.doc.choices) > 0 {
 		p.Tag = c
+	} else {
+		s.spare = c
 	}
 	return append(parts, p), nil
+}
+
+// newChunk returns a chunk to read an event into. Plain text, which is most of a
+// stream, needs no more than one.
+func (s *stream) newChunk(ev wire.Event) *chunk {
+	c := s.spare
+	s.spare = nil
+	if c == nil {
+		c = &chunk{}
+	}
+	c.event, c.doc = ev, document{choices: c.doc.choices[:0]}
+	return c
 }
 
 // calls finds the calls that a chunk belongs to. Where the chunk begins one
