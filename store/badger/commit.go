@@ -53,9 +53,9 @@ func (d *db) commitEntries(entries []*badgerdb.Entry) error {
 	}
 	txn := d.badger.NewTransactionAt(d.version, true)
 	defer txn.Discard()
-	fill := 0
+	took := endFill(d.version + 1)
 	for _, e := range entries {
-		fill += arenaSize(e)
+		took = took.plus(entryFill(e))
 		var err error
 		if e.UserMeta == metaDeleted {
 			err = txn.Delete(e.Key)
@@ -67,14 +67,18 @@ func (d *db) commitEntries(entries []*badgerdb.Entry) error {
 		}
 	}
 	d.version++
-	if err := commitAt(txn, d.version); err != nil {
+	if err := d.commitAt(txn, d.version); err != nil {
 		return fmt.Errorf("committing version %d: %w", d.version, err)
 	}
-	return d.wal.follow(fill)
+	return d.wal.follow(took)
 }
 
-// commitAt commits, and gives up after commitLimit.
-func commitAt(txn *badgerdb.Txn, version uint64) error {
+// commitAt commits. Where a new memtable may be needed Badger may wait for its
+// tables to be written, and commitAt gives up after commitLimit.
+func (d *db) commitAt(txn *badgerdb.Txn, version uint64) error {
+	if !d.wal.fill.nearEnd(0) {
+		return txn.CommitAt(version, nil)
+	}
 	answer := make(chan error, 1)
 	if err := txn.CommitAt(version, func(err error) { answer <- err }); err != nil {
 		return err

@@ -30,12 +30,12 @@ type freeRoom struct {
 func (w *wal) room(changes map[string]change) error {
 	n := 0
 	for key, c := range changes {
-		n += arenaNode + len(key) + len(c.value)
+		n += 2*arenaNode + len(key) + len(c.value)
 	}
 	r := &w.free
 	r.since += n
 	r.known -= int64(n)
-	if r.known >= reserve && r.since < checkEvery && w.fill+n < memTableSize-arenaSlack {
+	if r.known >= reserve && r.since < checkEvery && !w.fill.nearEnd(n) {
 		return nil
 	}
 	free, err := freeBytes(r.dir)

@@ -22,33 +22,21 @@ import (
 // one is synced; and after each commit wal looks for a new one, syncs the
 // folder that names it, and from then on syncs that.
 //
-// Whether a commit may begin a new file is known from the room that the
-// entries take in the memtable's arena. Only the height of each entry's tower
-// is random there; arenaSlack is far beyond what chance adds up to.
+// Whether a commit may begin a new file is known beforehand: see fill.
 type wal struct {
 	dir    string
 	badger *badgerdb.DB
 
 	fid  int      // number of the newest file
-	fill int      // bytes used in the memtable, as estimated
+	fill fill     // of the newest file and its memtable
 	late int      // files begun where none was expected; a test holds it at 0
 	free freeRoom // of the disk
 
-	swap  sync.Mutex // held to sync in the background, and to change file
-	file  *os.File
-	dirty atomic.Bool
+	mu     sync.Mutex // held to sync, and to go over to another file
+	file   *os.File
+	broken error // why a sync failed: the kernel tells that only once
+	dirty  atomic.Bool
 }
-
-const (
-	arenaSlack = 64 << 10
-	// What a node takes in the arena beside its key and value: its fixed part,
-	// its tower's expected height of 1.5, padding; and what Badger adds to a
-	// key (a version) and a value (two marks, an expiry).
-	arenaNode = 16 + 6 + 7 + 8 + 3
-)
-
-// arenaSize is the room that an entry takes in a memtable.
-func arenaSize(e *badgerdb.Entry) int { return arenaNode + len(e.Key) + len(e.Value) }
 
 // openWAL finds the newest file. The database must just have been opened: it
 // then has an empty memtable.
@@ -88,16 +76,17 @@ func (w *wal) close() error { return w.file.Close() }
 
 // prepare makes ready for a commit.
 func (w *wal) prepare() error {
-	if w.fill < memTableSize-arenaSlack {
+	if !w.fill.nearEnd(0) {
 		return nil
 	}
 	return w.sync()
 }
 
-// follow takes note of a commit.
-func (w *wal) follow(fill int) error {
+// follow takes note of a commit and what it took.
+func (w *wal) follow(took fill) error {
 	w.dirty.Store(true)
-	w.fill += fill
+	before := w.fill
+	w.fill = before.plus(took)
 	_, err := os.Stat(w.path(w.fid + 1))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -105,12 +94,13 @@ func (w *wal) follow(fill int) error {
 	if err != nil {
 		return fmt.Errorf("looking for a new write-ahead log: %w", err)
 	}
-	return w.next(fill)
+	return w.next(before, took)
 }
 
-// next goes over to a new file, which so far holds one commit.
-func (w *wal) next(fill int) error {
-	if w.fill-fill < memTableSize-arenaSlack {
+// next goes over to a new file, which so far holds one commit. The old one
+// held what was before.
+func (w *wal) next(before, took fill) error {
+	if !before.nearEnd(0) {
 		w.late++
 		if err := w.sync(); err != nil {
 			return err
@@ -120,30 +110,33 @@ func (w *wal) next(fill int) error {
 	if err != nil {
 		return err
 	}
-	w.swap.Lock()
-	defer w.swap.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	old := w.file
 	w.file = f
 	w.fid++
-	w.fill = fill
+	w.fill = took
 	w.dirty.Store(true)
 	return old.Close()
 }
 
-// sync returns once everything committed is on stable storage. It is the
-// writer's.
+// sync returns once everything committed before is on stable storage. It is
+// safe for concurrent use.
 func (w *wal) sync() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != nil {
+		return w.broken
+	}
 	w.dirty.Store(false)
 	if err := syncLog(w.file, w.badger); err != nil {
-		return fmt.Errorf("syncing the write-ahead log: %w", err)
+		w.broken = fmt.Errorf("syncing the write-ahead log: %w", err)
 	}
-	return nil
+	return w.broken
 }
 
-// syncBehind is sync beside the writer, where there is something to sync.
-func (w *wal) syncBehind() error {
-	w.swap.Lock()
-	defer w.swap.Unlock()
+// syncDirty is sync where there is something to sync.
+func (w *wal) syncDirty() error {
 	if !w.dirty.Load() {
 		return nil
 	}

@@ -284,7 +284,7 @@ func (d *db) syncLoop() {
 		case <-d.done:
 			open = false
 		}
-		if err := d.wal.syncBehind(); err != nil {
+		if err := d.wal.syncDirty(); err != nil {
 			d.fail(err)
 		}
 		d.badger.SetDiscardTs(d.snaps.oldest())
