@@ -1,12 +1,16 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
+	"io"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Head names the newest entry of a log. The zero value is that of an empty
@@ -21,15 +25,15 @@ func (h Head) String() string { return strconv.FormatUint(h.Seq, 10) + ":" + h.H
 
 // ParseHead is the inverse of [Head.String].
 func ParseHead(s string) (Head, error) {
-	number, hash, _ := strings.Cut(s, ":")
+	number, sum, _ := strings.Cut(s, ":")
 	seq, err := strconv.ParseUint(number, 10, 64)
 	switch {
 	case err != nil || seq == 0 || strconv.FormatUint(seq, 10) != number:
 		return Head{}, fmt.Errorf("head %q begins with no sequence number: want seq:hash", s)
-	case !isHash(hash):
+	case !isHash(sum):
 		return Head{}, fmt.Errorf("head %q ends in no hash of 64 lower-case hex digits: want seq:hash", s)
 	}
-	return Head{seq, hash}, nil
+	return Head{seq, sum}, nil
 }
 
 func isHash(s string) bool {
@@ -44,14 +48,15 @@ func isHash(s string) bool {
 	return true
 }
 
-// sealer signs heads with a key.
-type sealer struct{ key []byte }
+// sealer signs heads with a key. It is safe for concurrent use.
+type sealer struct{ macs *sync.Pool }
 
 func newSealer(key []byte) (sealer, error) {
 	if len(key) != 32 {
 		return sealer{}, fmt.Errorf("the audit log's key has %d bytes, want 32", len(key))
 	}
-	return sealer{append([]byte(nil), key...)}, nil
+	key = bytes.Clone(key)
+	return sealer{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}, nil
 }
 
 // sealPurpose keeps a signature of a head from meaning anything else that the
@@ -59,9 +64,11 @@ func newSealer(key []byte) (sealer, error) {
 const sealPurpose = "holdgate audit head\n"
 
 func (s sealer) mac(head string) string {
-	m := hmac.New(sha256.New, s.key)
-	m.Write([]byte(sealPurpose))
-	m.Write([]byte(head))
+	m := s.macs.Get().(hash.Hash)
+	defer s.macs.Put(m)
+	m.Reset()
+	io.WriteString(m, sealPurpose)
+	io.WriteString(m, head)
 	return hex.EncodeToString(m.Sum(nil))
 }
 
