@@ -116,7 +116,7 @@ func common(data []byte) (event, bool) {
 	if err != nil {
 		return event{}, false
 	}
-	for _, d := range deltaMembers[:3] {
+	for _, d := range deltaMembers[:commonDeltas] {
 		value, ok := bytes.CutPrefix(rest, []byte(d.typ+`","`+d.member+`":`))
 		if !ok {
 			continue
