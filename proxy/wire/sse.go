@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"fmt"
-	"strings"
 )
 
 // DefaultEventLimit is how long one server-sent event may be, in bytes, where
@@ -236,7 +235,11 @@ var bom = []byte("\xef\xbb\xbf")
 func AppendEvent(dst []byte, typ string, data []byte) []byte {
 	if typ != "" {
 		dst = append(dst, "event: "...)
-		dst = append(dst, strings.NewReplacer("\r", "", "\n", "").Replace(typ)...)
+		for i := range len(typ) {
+			if typ[i] != '\r' && typ[i] != '\n' {
+				dst = append(dst, typ[i])
+			}
+		}
 		dst = append(dst, '\n')
 	}
 	for {
