@@ -1,0 +1,86 @@
+package main
+
+import (
+	"flag"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// interspersed moves the flags of a command before its arguments, so that
+// "deny ID --reason no" means what it says: the flag parser stops at the first
+// argument and would take the rest for arguments too. What follows "--" stays
+// as it is.
+func interspersed(app *cli.App, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	out, rest := args[:1:1], args[1:]
+	flags, list := app.Flags, app.Commands
+	for len(list) > 0 {
+		n := leadingFlags(flags, rest)
+		out, rest = append(out, rest[:n]...), rest[n:]
+		cmd := find(list, rest)
+		if cmd == nil {
+			return append(out, rest...)
+		}
+		out, rest = append(out, rest[0]), rest[1:]
+		flags, list = cmd.Flags, cmd.Subcommands
+	}
+	var words []string
+	for len(rest) > 0 {
+		if rest[0] == "--" {
+			words = append(words, rest[1:]...)
+			break
+		}
+		if n := leadingFlags(flags, rest); n > 0 {
+			out, rest = append(out, rest[:n]...), rest[n:]
+			continue
+		}
+		words, rest = append(words, rest[0]), rest[1:]
+	}
+	return append(append(out, "--"), words...)
+}
+
+// find returns the command that the first word names.
+func find(list []*cli.Command, words []string) *cli.Command {
+	if len(words) == 0 {
+		return nil
+	}
+	for _, c := range list {
+		if c.HasName(words[0]) {
+			return c
+		}
+	}
+	return nil
+}
+
+// leadingFlags counts the words at the beginning that are flags and their
+// values.
+func leadingFlags(flags []cli.Flag, words []string) int {
+	n := 0
+	for n < len(words) && len(words[n]) > 1 && words[n][0] == '-' && words[n] != "--" {
+		name, _, hasValue := strings.Cut(strings.TrimLeft(words[n], "-"), "=")
+		n++
+		if takesValue(flags, name) && !hasValue && n < len(words) {
+			n++
+		}
+	}
+	return n
+}
+
+// takesValue reports whether the flag of this name is followed by a value.
+func takesValue(flags []cli.Flag, name string) bool {
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	for _, f := range flags {
+		if err := f.Apply(set); err != nil {
+			return false
+		}
+	}
+	f := set.Lookup(name)
+	if f == nil {
+		return false
+	}
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return !ok || !b.IsBoolFlag()
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
+)
+
+// An env is what a command may touch of the process.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+// commands is the table of all commands.
+func commands(e *env) []*cli.Command {
+	return finished([]*cli.Command{
+		pendingCommand(e),
+		showCommand(e),
+		approveCommand(e),
+		denyCommand(e),
+		steerCommand(e),
+		chooseCommand(e),
+		auditCommand(e),
+		policyCommand(e),
+		versionCommand(e),
+	})
+}
+
+// globalFlags are understood before a command and after it.
+func globalFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "state-dir", Usage: "the sidecar's state `FOLDER` (environment: " + config.EnvStateDir + ")"},
+		&cli.StringFlag{Name: "config", Usage: "the configuration `FILE` (environment: " + config.EnvConfig + ")"},
+	}
+}
+
+// finished gives every command what all of them have.
+func finished(list []*cli.Command) []*cli.Command {
+	for _, c := range list {
+		c.OnUsageError = usageFault
+		c.HideHelpCommand = true
+		c.Flags = append(c.Flags, globalFlags()...)
+		if len(c.Subcommands) > 0 {
+			c.Action = group
+			finished(c.Subcommands)
+		}
+	}
+	return list
+}
+
+// group is what a command does that has only subcommands.
+func group(c *cli.Context) error {
+	if name := c.Args().First(); name != "" {
+		return usage("unknown command %q", strings.TrimSpace(c.Command.HelpName+" "+name))
+	}
+	if err := cli.ShowSubcommandHelp(c); err != nil {
+		return err
+	}
+	return usage("a command is missing")
+}
+
+// usageFault makes a usage error of what the flag parser found.
+func usageFault(c *cli.Context, err error, _ bool) error {
+	name := "holdgate"
+	if c.Command != nil && c.Command.HelpName != "" {
+		name = c.Command.HelpName
+	}
+	text := strings.Replace(err.Error(), "flag provided but not defined: -", "unknown flag --", 1)
+	return usage("%s: %s", name, text)
+}
+
+// flagValue is a global flag's value, wherever on the command line it stands:
+// the one nearest to the command's arguments wins.
+func flagValue(c *cli.Context, name string) string {
+	for _, l := range c.Lineage() {
+		if l.IsSet(name) {
+			return l.String(name)
+		}
+	}
+	return ""
+}
+
+// settings loads the configuration as far as every command needs it.
+func (e *env) settings(c *cli.Context) (config.Config, error) {
+	s, err := config.Load(config.Flags{Config: flagValue(c, "config"), StateDir: flagValue(c, "state-dir")}, e.getenv)
+	if err != nil {
+		return config.Config{}, fmt.Errorf("configuration: %w", err)
+	}
+	return s, nil
+}
+
+// sidecar returns a client for the sidecar of the state folder. Close it.
+func (e *env) sidecar(c *cli.Context) (*client.Client, error) {
+	s, err := e.settings(c)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(client.Options{StateDir: s.StateDir, Channel: "cli"})
+}

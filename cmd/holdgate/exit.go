@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
+)
+
+// Exit codes. Scripts rely on them.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitDenied  = 3 // denied or expired
+	exitNothing = 4 // nothing to act on
+	exitSteered = 5
+)
+
+// An exitError ends the command with a code, after an error and a hint.
+type exitError struct {
+	code int
+	text string // empty: what there is to say has been said
+	hint string
+}
+
+func (e *exitError) Error() string { return e.text }
+
+// usage is an error of the command line.
+func usage(format string, args ...any) error {
+	return &exitError{code: exitUsage, text: fmt.Sprintf(format, args...), hint: "holdgate --help lists the commands, holdgate COMMAND --help what one takes"}
+}
+
+// report prints err for people and returns the exit code.
+func (e *env) report(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	x := explain(err)
+	if x.text != "" {
+		for line := range strings.SplitSeq(x.text, "\n") {
+			fmt.Fprintf(e.stderr, "error: %s\n", holdgate.Visible(strings.ReplaceAll(line, "\t", "    ")))
+		}
+	}
+	if x.hint != "" {
+		fmt.Fprintf(e.stderr, "hint: %s\n", holdgate.Visible(x.hint))
+	}
+	return x.code
+}
+
+// explain finds the exit code and what to do about an error.
+func explain(err error) *exitError {
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e
+	}
+	x := &exitError{code: exitFailed, text: err.Error()}
+	if e, ok := errors.AsType[*client.NoSidecarError](err); ok {
+		x.hint = fmt.Sprintf("start one with: holdgate serve --state-dir %s (or name another state folder with --state-dir)", filepath.Dir(e.Looked))
+		return x
+	}
+	if _, ok := errors.AsType[*client.UnprovenError](err); ok {
+		x.hint = "nothing secret was sent to it; see which program listens there before you start the sidecar again"
+		return x
+	}
+	if e, ok := errors.AsType[*client.TokenError](err); ok {
+		x.hint = fmt.Sprintf("make a new one: stop the sidecar, remove %s, and start it again; what others could read is no secret any more", e.Path)
+		return x
+	}
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		return explainProblem(p)
+	}
+	if errors.Is(err, context.Canceled) {
+		x.text = "interrupted"
+	}
+	return x
+}
+
+// explainProblem says what to do about a problem that the sidecar told.
+func explainProblem(p *api.Problem) *exitError {
+	x := &exitError{code: exitFailed, text: p.Detail}
+	switch p.Word() {
+	case api.ProblemDecided:
+		x.code = exitNothing
+		if p.Request != nil {
+			x.code = endedCode(p.Request.Status)
+			x.hint = "nothing was changed; holdgate show " + p.Request.ID
+		}
+	case api.ProblemNotFound:
+		x.code = exitNothing
+		x.hint = "holdgate pending lists what waits"
+	case api.ProblemDigest:
+		x.hint = "nothing was decided; look again with: holdgate show ID"
+	case api.ProblemSteerForbidden:
+		x.hint = "nothing was decided; approve or deny it"
+	case "unauthorized":
+		x.hint = "the sidecar was started with another token; is this its state folder?"
+	}
+	if p.Status == http.StatusUnprocessableEntity && x.hint == "" {
+		x.hint = "nothing was decided"
+	}
+	return x
+}
+
+// endedCode is the exit code for a request that ended in this status before
+// the command could act on it.
+func endedCode(s holdgate.Status) int {
+	switch s {
+	case holdgate.StatusDenied, holdgate.StatusExpired:
+		return exitDenied
+	case holdgate.StatusSteered:
+		return exitSteered
+	case holdgate.StatusApproved, holdgate.StatusCancelled:
+		return exitNothing
+	}
+	return exitFailed
+}

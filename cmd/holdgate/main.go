@@ -1,0 +1,44 @@
+// Holdgate sits beside an AI agent, asks policy about each of its model
+// requests and tool calls, and holds the gated ones until a person decides.
+//
+// This package is the command line and no more: each command is a file that
+// reads its arguments, calls the package that does the work, and prints. Exit
+// codes are in exit.go. What agents or clients wrote is printed through
+// [holdgate.Visible] alone.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run runs the command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	app := &cli.App{
+		Name:           "holdgate",
+		Usage:          "hold an agent's risky calls until a person decides",
+		Flags:          globalFlags(),
+		Commands:       commands(e),
+		Version:        version(),
+		HideVersion:    true, // there is a command
+		Writer:         stdout,
+		ErrWriter:      stderr,
+		ExitErrHandler: func(*cli.Context, error) {}, // run alone maps errors to exit codes
+		OnUsageError:   usageFault,
+		Action:         group,
+	}
+	return e.report(app.RunContext(ctx, interspersed(app, args)))
+}

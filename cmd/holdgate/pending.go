@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/client"
+)
+
+// pendingCommand lists what waits.
+func pendingCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "pending",
+		Usage: "list the calls that wait for a person",
+		Flags: []cli.Flag{
+			jsonFlag(),
+			&cli.StringFlag{Name: "agent", Usage: "only those of this agent"},
+			&cli.StringFlag{Name: "session", Usage: "only those of this session"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usage("pending takes no arguments, got %q", c.Args().First())
+			}
+			sc, err := e.sidecar(c)
+			if err != nil {
+				return err
+			}
+			defer sc.Close()
+			list, err := pending(c.Context, sc, approvals.Filter{Agent: c.String("agent"), Session: c.String("session")})
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				err = printJSON(e.stdout, list)
+			} else if len(list) > 0 {
+				err = e.printTable(list, time.Now())
+			}
+			if err != nil || len(list) > 0 {
+				return err
+			}
+			return nothingPending()
+		},
+	}
+}
+
+// pending returns what waits, oldest first, and never nil.
+func pending(ctx context.Context, sc *client.Client, f approvals.Filter) ([]approvals.Request, error) {
+	f.Status = holdgate.StatusPending
+	list, err := sc.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b approvals.Request) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	if list == nil {
+		list = []approvals.Request{}
+	}
+	return list, nil
+}
+
+// nothingPending is the answer where nothing waits.
+func nothingPending() error {
+	return &exitError{code: exitNothing, text: "nothing is pending", hint: "calls that policy holds appear here; holdgate audit query shows what was decided"}
+}
+
+// printTable prints one request a line.
+func (e *env) printTable(list []approvals.Request, now time.Time) error {
+	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tAGE\tLEFT\tRISK\tAGENT\tSUMMARY")
+	for _, r := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, short(now.Sub(r.CreatedAt)), short(r.ExpiresAt.Sub(now)),
+			known(string(r.Risk)), holdgate.Visible(r.Agent.ID), r.Briefing.Summary)
+	}
+	return w.Flush()
+}
+
+// known is s, or a word for what is not known.
+func known(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return holdgate.Visible(s)
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego"
+)
+
+// maxInput bounds an input of policy eval, in bytes.
+const maxInput = 32 << 20
+
+// policyCommand loads, tests and asks a policy, without a sidecar.
+func policyCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "policy",
+		Usage: "check, test and ask a policy",
+		Subcommands: []*cli.Command{
+			policyCheckCommand(e),
+			policyTestCommand(e),
+			policyEvalCommand(e),
+		},
+	}
+}
+
+func policyFlag() cli.Flag {
+	return &cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE or FOLDER`; default: the configuration's"}
+}
+
+// policyPath is what --policy or the argument names, or the configuration.
+func (e *env) policyPath(c *cli.Context) (string, error) {
+	switch {
+	case c.NArg() > 1:
+		return "", usage("one PATH is enough, got %q too", c.Args().Get(1))
+	case c.Args().Present() && c.IsSet("policy"):
+		return "", usage("the policy is named twice: %q and %q", c.String("policy"), c.Args().First())
+	case c.Args().Present():
+		return c.Args().First(), nil
+	case c.IsSet("policy"):
+		return c.String("policy"), nil
+	}
+	s, err := e.settings(c)
+	return s.Policy.Path, err
+}
+
+func policyCheckCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "load a policy as serve does, and say what it is or why it does not load",
+		ArgsUsage: "[PATH]",
+		Flags:     []cli.Flag{policyFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			path, err := e.policyPath(c)
+			if err != nil {
+				return err
+			}
+			l, err := rego.Check(c.Context, rego.Options{Path: path})
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return printJSON(e.stdout, map[string]any{"revision": l.Revision, "path": l.Path, "whole": l.Whole, "modules": l.Modules})
+			}
+			what := "the shipped pack"
+			switch {
+			case l.Whole:
+				what = l.Path + ", which is the whole policy: it defines data.holdgate.decision"
+			case l.Path != "":
+				what = l.Path + " over the shipped pack"
+			}
+			_, err = fmt.Fprintf(e.stdout, "policy %s: %s (%d modules)\n", l.Revision, holdgate.Visible(what), l.Modules)
+			return err
+		},
+	}
+}
+
+func policyTestCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "test",
+		Usage:     "run a policy's tests (*_test.rego) over what serve would load",
+		ArgsUsage: "[PATH]",
+		Flags: []cli.Flag{
+			policyFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "run", Usage: "only tests whose name matches this `REGEXP`"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "list the tests that pass too"},
+		},
+		Action: func(c *cli.Context) error {
+			path, err := e.policyPath(c)
+			if err != nil {
+				return err
+			}
+			r, err := rego.Test(c.Context, rego.TestOptions{Path: path, Run: c.String("run")})
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				err = printJSON(e.stdout, r)
+			} else {
+				err = r.Write(e.stdout, c.Bool("verbose"))
+			}
+			switch {
+			case err != nil:
+				return err
+			case len(r.Results) == 0:
+				return &exitError{code: exitNothing, text: "no tests were found", hint: "tests are rules test_... in files *_test.rego beside the policy"}
+			case r.Failed > 0:
+				return &exitError{code: exitFailed, text: fmt.Sprintf("%d of %d tests failed", r.Failed, len(r.Results))}
+			}
+			return nil
+		},
+	}
+}
+
+func policyEvalCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:        "eval",
+		Usage:       "ask a policy about an input and print its decision",
+		ArgsUsage:   "[INPUT.json]",
+		Description: "The input is read from the file, or from standard input.\nExits 0 for allow and hold, 3 for deny.",
+		Flags:       []cli.Flag{policyFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return usage("policy eval takes one input, got %q too", c.Args().Get(1))
+			}
+			input, err := e.readInput(c.Args().First())
+			if err != nil {
+				return err
+			}
+			path := c.String("policy")
+			if !c.IsSet("policy") {
+				s, err := e.settings(c)
+				if err != nil {
+					return err
+				}
+				path = s.Policy.Path
+			}
+			engine, err := rego.Open(c.Context, rego.Options{Path: path})
+			if err != nil {
+				return err
+			}
+			d, err := engine.Eval(c.Context, input)
+			if err != nil {
+				return err
+			}
+			return e.printDecision(d, c.Bool("json"))
+		},
+	}
+}
+
+// readInput reads a file, or standard input where none is named.
+func (e *env) readInput(path string) ([]byte, error) {
+	in := e.stdin
+	if path != "" && path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading the input: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the input: %w", err)
+	}
+	if len(b) > maxInput {
+		return nil, fmt.Errorf("the input is over %d bytes", maxInput)
+	}
+	return b, nil
+}
+
+// printDecision prints a decision, and makes a denial an exit code.
+func (e *env) printDecision(d holdgate.Decision, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = printJSON(e.stdout, decisionJSON(d))
+	} else {
+		_, err = fmt.Fprintf(e.stdout, "%s  %s  %s\n", d.Action, dash(d.Rule), holdgate.Visible(d.Reason))
+	}
+	if err == nil && d.Action == holdgate.Deny {
+		return &exitError{code: exitDenied}
+	}
+	return err
+}
+
+// decisionJSON is a decision in the members of the policy contract.
+func decisionJSON(d holdgate.Decision) map[string]any {
+	m := map[string]any{"action": d.Action, "rule": d.Rule, "reason": d.Reason, "risk": d.Risk, "revision": d.Revision}
+	if d.Would != nil {
+		m["would"] = d.Would
+	}
+	if len(d.Redact) > 0 {
+		m["redact"] = d.Redact
+	}
+	if h := d.Hold; d.Action == holdgate.Hold {
+		m["hold"] = map[string]any{
+			"gate": h.Gate, "kind": h.Kind, "message": h.Message, "options": h.Options, "timeout": h.Timeout.String(),
+			"on_timeout": h.OnTimeout, "required": h.Required, "approvers": h.Approvers, "allow": h.Allow,
+		}
+	}
+	return m
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
+)
+
+// showCommand shows one request.
+func showCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show one request: the call, who makes it, and what silence does",
+		ArgsUsage: "[ID]",
+		Description: "ID may be the beginning of an id, where no other request begins with it.\n" +
+			"It may be left out where exactly one request is pending.",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return usage("show takes one ID, got %q too", c.Args().Get(1))
+			}
+			sc, err := e.sidecar(c)
+			if err != nil {
+				return err
+			}
+			defer sc.Close()
+			var r approvals.Request
+			if id := c.Args().First(); id == "" {
+				r, err = onlyPending(c.Context, sc)
+			} else {
+				r, err = byPrefix(c.Context, sc, id)
+			}
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return printJSON(e.stdout, r)
+			}
+			if err := printPage(e.stdout, r, time.Now()); err != nil || r.Status.Final() {
+				return err
+			}
+			return printAnswers(e.stdout, r)
+		},
+	}
+}
+
+// onlyPending returns the request that waits, if exactly one does.
+func onlyPending(ctx context.Context, sc *client.Client) (approvals.Request, error) {
+	list, err := pending(ctx, sc, approvals.Filter{})
+	switch {
+	case err != nil:
+		return approvals.Request{}, err
+	case len(list) == 0:
+		return approvals.Request{}, nothingPending()
+	case len(list) > 1:
+		ids := make([]string, len(list))
+		for i, r := range list {
+			ids[i] = r.ID
+		}
+		e := usage("%d requests are pending: say which", len(list)).(*exitError)
+		e.hint = "one of " + strings.Join(ids, ", ")
+		return approvals.Request{}, e
+	}
+	return list[0], nil
+}
+
+// byPrefix finds a request by its id or by the beginning of it. It is for
+// looking only: a decision names the whole id.
+func byPrefix(ctx context.Context, sc *client.Client, id string) (approvals.Request, error) {
+	r, err := sc.Request(ctx, id)
+	p, ok := errors.AsType[*api.Problem](err)
+	if !ok || p.Status != http.StatusNotFound {
+		return r, err
+	}
+	list, listErr := sc.List(ctx, approvals.Filter{})
+	if listErr != nil {
+		return approvals.Request{}, listErr
+	}
+	var found []approvals.Request
+	for _, r := range list {
+		if strings.HasPrefix(r.ID, id) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return approvals.Request{}, err
+	case 1:
+		return found[0], nil
+	}
+	return approvals.Request{}, usage("%d requests begin with %q: write more of the id", len(found), id)
+}

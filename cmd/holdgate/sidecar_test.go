@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/store/badger"
+)
+
+// A sidecar is the approvers' door over a real queue on disk, without a door
+// for agents: scripts hold calls in it directly.
+type sidecar struct {
+	dir   string
+	store store.Store
+	queue *approvals.Queue
+	api   *api.Server
+	http  *http.Server
+	done  chan error
+	held  int // calls, each an exchange of its own
+}
+
+// sidecarKey finds a script's sidecar among its values.
+type sidecarKey struct{}
+
+// sidecarCmd starts or stops the script's sidecar: sidecar start|stop
+func sidecarCmd(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.Value(sidecarKey{}).(*sidecar)
+	switch {
+	case !neg && len(args) == 1 && args[0] == "start":
+		ts.Check(s.start())
+		ts.Defer(func() { ts.Check(s.stop()) })
+	case !neg && len(args) == 1 && args[0] == "stop":
+		ts.Check(s.stop())
+	default:
+		ts.Fatalf("usage: sidecar start|stop")
+	}
+}
+
+// start opens the state folder as serve does, and serves its socket.
+func (s *sidecar) start() (err error) {
+	ctx := context.Background()
+	secret := []byte(strings.Repeat("s", 32))
+	token := strings.Repeat("0123456789abcdef", 4)
+	for name, text := range map[string]string{client.TokenName: token, "secret.key": hex.EncodeToString(secret)} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	key := func(purpose string) []byte {
+		k, err := hkdf.Key(sha256.New, secret, nil, "holdgate "+purpose, 32)
+		if err != nil {
+			panic(err)
+		}
+		return k
+	}
+	if s.store, err = badger.Open(filepath.Join(s.dir, "db"), slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	log, err := audit.Open(ctx, s.store, key("audit head"))
+	if err != nil {
+		return err
+	}
+	digester, err := holdgate.NewDigester(key("call digest"))
+	if err != nil {
+		return err
+	}
+	if s.queue, err = approvals.Open(ctx, approvals.Config{Store: s.store, Log: log, Digester: digester, SealKey: key("sealed bodies"), Redeem: time.Hour}); err != nil {
+		return err
+	}
+	if s.api, err = api.New(api.Config{Queue: s.queue, Log: log, Token: token, Approver: "ada",
+		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} }}); err != nil {
+		return err
+	}
+	ln, err := net.Listen("unix", filepath.Join(s.dir, client.SocketName))
+	if err != nil {
+		return err
+	}
+	s.http, s.done = &http.Server{Handler: s.api}, make(chan error, 1)
+	go func() { s.done <- s.http.Serve(ln) }()
+	return nil
+}
+
+// stop takes it down. A second stop does nothing.
+func (s *sidecar) stop() error {
+	if s.http == nil {
+		return nil
+	}
+	s.api.Close()
+	err := s.http.Shutdown(context.Background())
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	s.http = nil
+	return errors.Join(err, s.queue.Close(), s.store.Close())
+}
+
+// held is a call that a script can hold.
+type held struct {
+	agent    holdgate.Agent
+	kind     holdgate.Kind
+	tool     holdgate.Tool
+	decision holdgate.Decision
+}
+
+// calls are the calls that scripts hold, by name.
+func calls() map[string]held {
+	bash := func(command string) holdgate.Tool {
+		args, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			panic(err)
+		}
+		return holdgate.Tool{Name: "Bash", Arguments: args}
+	}
+	deletes := holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: holdgate.RiskHigh,
+		Hold: holdgate.HoldSpec{Timeout: time.Hour, Allow: []string{"steer"}}}
+	fixed, quorum, choice, critical := deletes, deletes, deletes, deletes
+	fixed.Hold.Allow = nil
+	quorum.Hold.Approvers = holdgate.Approvers{Quorum: 2}
+	choice.Hold.Kind, choice.Hold.Options = holdgate.RequestChoice, []holdgate.Option{{ID: "staging", Label: "Deploy to staging", Effect: "approve"}, {ID: "nowhere", Label: "Do not deploy", Effect: "deny"}}
+	critical.Risk = holdgate.RiskCritical
+	asserted, proven := holdgate.Agent{ID: "builder"}, holdgate.Agent{ID: "builder", Proven: true}
+	return map[string]held{
+		"delete":   {asserted, holdgate.KindToolCall, bash("rm -rf build"), deletes},
+		"proven":   {proven, holdgate.KindToolCall, bash("rm -rf build"), deletes},
+		"other":    {holdgate.Agent{ID: "tester"}, holdgate.KindToolCall, bash("rm -rf dist"), deletes},
+		"fixed":    {asserted, holdgate.KindToolCall, bash("rm -rf build"), fixed},
+		"quorum":   {asserted, holdgate.KindToolCall, bash("rm -rf build"), quorum},
+		"choice":   {asserted, holdgate.KindToolCall, bash("./deploy"), choice},
+		"critical": {asserted, holdgate.KindToolCall, bash("rm -rf /"), critical},
+		"hostile":  {holdgate.Agent{ID: "builder\x1b[2J\u202e"}, holdgate.KindToolCall, bash("rm -rf build\x1b[1A\u202etxt.exe"), deletes},
+	}
+}
+
+// holdCmd holds a call, and puts its request's id and digest into ID and
+// DIGEST: hold NAME
+func holdCmd(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.Value(sidecarKey{}).(*sidecar)
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: hold NAME")
+	}
+	h, ok := calls()[args[0]]
+	if !ok {
+		ts.Fatalf("no call %q", args[0])
+	}
+	ctx := context.Background()
+	who := approvals.Caller{Agent: h.agent, Session: holdgate.Session{ID: args[0]}, Door: "up/anthropic"}
+	s.held++
+	x, err := s.queue.Enter(ctx, who, func() (holdgate.Digest, error) { return holdgate.Digest(fmt.Sprintf("%064d", s.held)), nil })
+	ts.Check(err)
+	defer x.Leave()
+	call := holdgate.Call{Kind: h.kind, Agent: h.agent, Session: who.Session, Door: who.Door, Time: time.Now(), Tool: &h.tool}
+	r, err := x.Ask(ctx, call, h.decision, approvals.Brief(call, h.decision))
+	ts.Check(err)
+	ts.Setenv("ID", r.ID)
+	ts.Setenv("DIGEST", string(r.Call.Digest))
+	ts.Setenv("SHORT", r.Call.Digest.Short())
+	ts.Setenv("PREFIX", r.ID[:len(r.ID)-2])
+}
