@@ -9,6 +9,7 @@ package holdgate
 # custom:
 #   risk: medium
 decisions contains d if {
+	input.facts.commands
 	some class, about in commands_by_class
 	d := command_decision(class, sort(about))
 }
@@ -18,38 +19,45 @@ decisions contains d if {
 # custom:
 #   risk: low
 commands_by_class[class] contains concat(" ", c.argv) if {
-	some c in input.facts.commands
-	not plain(c)
+	some i, c in input.facts.commands
+	not i in harmless
 	class := command_class(c)
 	class != "pass"
 }
 
 # METADATA
-# title: Commands that need no closer look
-# description: The common case, for speed. command_class says the same of them.
+# title: Commands that need no closer look, by their place
+# description: |
+#   The common case, for speed: command_class says the same of them, but a
+#   call of a function costs more than all of this.
 # custom:
 #   risk: low
-plain(c) if {
-	not c.unresolved
-	not c.unbound
-	not c.via
+harmless contains i if {
+	some i, c in input.facts.commands
 	class := data.settings.commands[c.program]
 	class == "pass"
-}
-
-plain(c) if {
-	not c.unresolved
-	not c.via
-	class := data.settings.commands[c.program][c.argv[1]]
-	class == "build"
-}
-
-plain(c) if {
 	not c.unresolved
 	not c.unbound
 	not c.via
+}
+
+harmless contains i if {
+	some i, c in input.facts.commands
 	class := data.settings.commands[c.program][c.argv[1]]
 	class == "pass"
+	not c.unresolved
+	not c.unbound
+	not c.via
+}
+
+harmless contains i if {
+	some i, c in input.facts.commands
+	entry := data.settings.commands[c.program][c.argv[1]]
+	entry[0] == "build"
+	object.filter(entry[1], c.argv) == {}
+	not contains(concat(" ", c.argv), "=")
+	not c.unresolved
+	not c.via
 }
 
 command_class(c) := "unresolved" if {

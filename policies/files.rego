@@ -6,6 +6,7 @@ package holdgate
 # custom:
 #   risk: medium
 decisions contains d if {
+	input.facts.paths
 	some kind, about in paths_by_kind
 	d := path_decision(kind, sort(about))
 }

@@ -7,6 +7,7 @@ package holdgate
 #   risk: medium
 decisions contains d if {
 	input.kind == "model_request"
+	input.model.server_tools
 	some setting, about in server_tools_by_setting
 	d := by_setting(setting, "model.server_tools", "medium", "The request lets the provider run tools whose calls cannot be held.", sort(about))
 }
@@ -35,7 +36,7 @@ server_tool_title(tool) := concat(" ", [tool.type, tool.url]) if {
 #   risk: medium
 decisions contains d if {
 	input.kind == "model_request"
-	count(data.settings.model.allow) > 0
+	data.settings.model.allow[0]
 	not model_listed
 	d := refuse("model.not_allowed", "medium", "The model is not on the list of models that may be used.", [input.model.name])
 }

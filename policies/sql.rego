@@ -5,6 +5,7 @@ package holdgate
 # custom:
 #   risk: medium
 decisions contains d if {
+	input.facts.sql
 	some kind, about in statements_by_kind
 	d := sql_decision(kind, sort(about))
 }

@@ -7,18 +7,8 @@ package holdgate
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	tool_setting != "auto"
+	not tool_setting in {"auto", "unset"}
 	d := by_setting(tool_setting, "tools.setting", "medium", "The settings ask about this tool.", [tool_title])
-}
-
-# METADATA
-# title: Tools whose effect is outward or unknown
-# custom:
-#   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
-	not tool_setting
-	d := category_decision(object.get(input.tool, "category", "unknown"))
 }
 
 # METADATA
@@ -59,7 +49,9 @@ tool_setting := setting if {
 	setting := data.settings.tools[model_side_title]
 } else := setting if {
 	setting := data.settings.tools[concat("/", [split(model_side_title, "/")[0], "*"])]
-} else := data.settings.tools["*"]
+} else := setting if {
+	setting := data.settings.tools["*"]
+} else := "unset"
 
 # METADATA
 # title: The server and tool that a name of the form mcp__server__tool stands for
@@ -71,52 +63,94 @@ model_side_title := concat("/", array.slice(split(input.tool.name, "__"), 1, 3))
 # title: Tools that nobody has said anything about
 # custom:
 #   risk: medium
-category_decision(category) := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title]) if {
-	not category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
+decisions contains d if {
+	input.kind == "tool_call"
+	not input.tool.category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
+	tool_setting == "unset"
+	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
 }
 
 # METADATA
 # title: Tools that reach the network
 # custom:
 #   risk: medium
-category_decision("network") := ask("network.tool", "medium", "The tool reaches the network.", reached) if count(reached) > 0
+decisions contains d if {
+	input.kind == "tool_call"
+	input.tool.category == "network"
+	count(reached) > 0
+	tool_setting == "unset"
+	d := ask("network.tool", "medium", "The tool reaches the network.", sort(reached))
+}
 
-category_decision("network") := ask("network.tool", "medium", "The tool reaches the network.", [tool_title]) if not input.facts.urls
+# METADATA
+# title: Tools that reach the network without saying where
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "tool_call"
+	input.tool.category == "network"
+	not input.facts.urls
+	tool_setting == "unset"
+	d := ask("network.tool", "medium", "The tool reaches the network.", [tool_title])
+}
 
 # METADATA
 # title: Tools that write to people
 # custom:
 #   risk: medium
-category_decision("message") := ask("tools.message", "medium", "The tool sends a message to somebody.", [tool_title])
+decisions contains d if {
+	input.kind == "tool_call"
+	input.tool.category == "message"
+	tool_setting == "unset"
+	d := ask("tools.message", "medium", "The tool sends a message to somebody.", [tool_title])
+}
 
 # METADATA
 # title: Tools that delete without saying what
 # custom:
 #   risk: medium
-category_decision("delete") := ask("files.delete", "medium", "The tool deletes something.", [tool_title]) if not deletes_paths
+decisions contains d if {
+	input.kind == "tool_call"
+	input.tool.category == "delete"
+	not deletes_paths
+	tool_setting == "unset"
+	d := ask("files.delete", "medium", "The tool deletes something.", [tool_title])
+}
 
 # METADATA
 # title: Tools that run something that is not understood
 # custom:
 #   risk: medium
-category_decision("exec") := ask("shell.unknown", "medium", "The tool runs something, and what it runs is not known.", [tool_title]) if {
+decisions contains d if {
+	input.kind == "tool_call"
+	input.tool.category == "exec"
 	not input.facts.commands
+	tool_setting == "unset"
+	d := ask("shell.unknown", "medium", "The tool runs something, and what it runs is not known.", [tool_title])
 }
 
 # METADATA
 # title: Databases that are spoken to in an unknown way
 # custom:
 #   risk: medium
-category_decision("database") := ask("sql.unseen", "medium", "The tool talks to a database, and what it says there is not known.", [tool_title]) if {
+decisions contains d if {
+	input.kind == "tool_call"
+	input.tool.category == "database"
 	not input.facts.sql
+	tool_setting == "unset"
+	d := ask("sql.unseen", "medium", "The tool talks to a database, and what it says there is not known.", [tool_title])
 }
 
 # METADATA
-# title: Writing to places that are not known
+# title: Tools that write without saying where
 # custom:
 #   risk: medium
-category_decision("write") := ask("files.unknown", "medium", "The tool writes something, and where is not known.", [tool_title]) if {
+decisions contains d if {
+	input.kind == "tool_call"
+	input.tool.category == "write"
 	not input.facts.paths
+	tool_setting == "unset"
+	d := ask("files.unknown", "medium", "The tool writes something, and where is not known.", [tool_title])
 }
 
 reached contains u.host if {
