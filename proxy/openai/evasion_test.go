@@ -92,6 +92,10 @@ func TestStreamsThatClientsCouldReadOtherwiseAreRefused(t *testing.T) {
 			if strings.Contains(string(out), "rm") {
 				t.Errorf("it sent %s", out)
 			}
+			text := sse(delta(`"content":"a"`), delta(`"content":"b"`))
+			if _, _, err := run(all, append(text, tt.stream...)); err == nil {
+				t.Error("it is let through after text")
+			}
 		})
 	}
 }
@@ -124,6 +128,26 @@ func TestStreamsThatOnlyLookOdd(t *testing.T) {
 				t.Errorf("refused: %v, but it sent %s", err, out)
 			}
 		})
+	}
+}
+
+func TestCallsInChunksThatLookLikeText(t *testing.T) {
+	for name, call := range map[string]string{
+		"beside the content":  `{"id":"x","choices":[{"index":0,"delta":{"content":"b","tool_calls":[{"index":0,"id":"c","function":{"name":"ls"}}]}}]}`,
+		"behind an escape":    `{"id":"x","choices":[{"index":0,"delta":{"content":"b","tool_\u0063alls":[{"id":"c","function":{"name":"ls"}}]}}]}`,
+		"as function_call":    `{"id":"x","choices":[{"index":0,"delta":{"content":"b","function_call":{"name":"ls","arguments":"{}"}}}]}`,
+		"in the next choice":  `{"id":"x","choices":[{"index":0,"delta":{"content":"b"}},{"index":1,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"ls"}}]}}]}`,
+		"in a choice without": `{"id":"x","choices":[{"index":0,"delta":{"content":"b"}},{"delta":{"tool_calls":[{"id":"c","function":{"name":"ls"}}]}}]}`,
+	} {
+		stream := sse(delta(`"content":"a"`), call, "[DONE]")
+		out, calls, err := run(none, stream)
+		if err != nil || len(calls) != 1 || strings.Contains(string(out), `"ls"`) {
+			t.Errorf("%s: %v, calls %q, sent\n%s", name, err, describe(calls), out)
+		}
+	}
+	stream := sse(delta(`"content":"a"`), delta(`"content":"b","TOOL_cALLS":[{"id":"c"}]`))
+	if out, _, err := run(all, stream); err == nil {
+		t.Errorf("another case was let through: %s", out)
 	}
 }
 

@@ -119,6 +119,11 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 		if err := wire.StrictEvent(data); err != nil {
 			return parts, err
 		}
+		if !s.begun && s.head.id != nil && isText(data) {
+			s.choice(0).content = true
+			s.spare = c
+			return append(parts, wire.Part{Bytes: ev.Raw}), nil
+		}
 		var err error
 		if c.doc, err = streamForm().read(data, c.doc.choices); err != nil {
 			return parts, err

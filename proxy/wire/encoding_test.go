@@ -230,13 +230,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
-func TestCanonicalWithout(t *testing.T) {
-	got, err := wire.CanonicalWithout([]byte(` {"stream":true,"b":1.50,"a":{"stream":1} ,"stream_options":{}}`), "stream", "stream_options")
-	if want := `{"a":{"stream":1},"b":1.50}`; string(got) != want || err != nil {
-		t.Errorf("got %s, %v, want %s", got, err, want)
-	}
-	if _, err := wire.CanonicalWithout([]byte(`[1]`)); err == nil {
-		t.Error("an array has no members")
-	}
-}

@@ -1,0 +1,36 @@
+package openai
+
+import "bytes"
+
+// isText reports whether a chunk, which must have passed [wire.StrictEvent],
+// surely adds text to choice 0 and has no call in any spelling. Most chunks
+// are such, and need no closer look. It may say no to one that is.
+//
+// A quote inside of a JSON string is escaped, so the patterns with quotes
+// cannot be found in a text; what stands for a call has "call" in its key,
+// unless something in the key is escaped.
+func isText(data []byte) bool {
+	const content, index = `"content":"`, `"index":0`
+	i := bytes.Index(data, []byte(content))
+	if i < 0 || data[i+len(content)] == '"' {
+		return false
+	}
+	i = bytes.Index(data, []byte(index))
+	if i < 0 || bytes.Contains(data[i+len(index):], []byte(`"index":`)) {
+		return false // there is another choice, or none that is sure to be the first
+	}
+	if bytes.Contains(data, []byte(`\u`)) {
+		return false
+	}
+	return !mentionsCall(data)
+}
+
+// mentionsCall reports whether "call" stands anywhere, in any case.
+func mentionsCall(data []byte) bool {
+	for i := 3; i < len(data); i++ {
+		if data[i]|0x20 == 'l' && data[i-1]|0x20 == 'l' && data[i-2]|0x20 == 'a' && data[i-3]|0x20 == 'c' {
+			return true
+		}
+	}
+	return false
+}
