@@ -1,6 +1,8 @@
 package anthropic_test
 
 import (
+	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,6 +114,7 @@ func TestStreamRefuses(t *testing.T) {
 		{"an unknown type with a block", begin() + ev("new_start", `{"type":"new_start","index":0,"content_block":`+bash+`}`)},
 		{"a delta event with a block", begin() + open("0", `{"type":"text","text":""}`) + add("0", `{"type":"text_delta","text":"x"},"content_block":`+bash)},
 		{"a ping with a block", begin() + ev("ping", `{"type":"ping","index":0,"content_block":`+bash+`}`)},
+		{"a ping with a message", begin() + ev("ping", `{"type":"ping","message":{"content":[`+bash+`]}}`)},
 		{"a whole message as an event", ev("message", `{"type":"message","role":"assistant","content":[`+bash+`]}`)},
 		{"content in the message_delta", begin() + ev("message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use","content":[`+bash+`]}}`)},
 		{"a message_delta without delta", begin() + ev("message_delta", `{"type":"message_delta"}`)},
@@ -159,14 +162,11 @@ func TestStreamRefuses(t *testing.T) {
 		{"half a surrogate pair in the arguments", begin() + open("0", bash) + add("0", fragment(`"{\"a\":\"\ud83d\"}"`)) + shut("0")},
 		{"an escaped half in the arguments", begin() + open("0", bash) + add("0", fragment(`"{\"a\":\"\\ud83d\"}"`)) + shut("0")},
 		{"a JSON document", `{"type":"message","content":[` + bash + `]}`},
-		{"a call over the limit", begin() + open("0", bash) + strings.Repeat(add("0", fragment(`"xxxxxxxxxxxxxxxxxxxxxxxxx"`)), 100)},
-		{"pings over the limit inside a call", begin() + open("0", bash) + strings.Repeat(ev("ping", `{"type":"ping"}`), 200)},
-		{"an event over the limit", begin() + open("0", `{"type":"text","text":"`+strings.Repeat("x", 9000)+`"}`)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, pieces := range [][]string{{tt.stream}, strings.Split(tt.stream, "")} {
-				s := (&anthropic.Codec{CallLimit: 4000, EventLimit: 8000}).Stream()
+				s := new(anthropic.Codec).Stream()
 				ps, err := parts(s, pieces...)
 				if err == nil {
 					t.Fatalf("no error; parts:\n%s", summary(ps))
@@ -177,6 +177,33 @@ func TestStreamRefuses(t *testing.T) {
 				if _, again := s.Push([]byte(call)); again == nil {
 					t.Errorf("then bytes are taken again")
 				}
+			}
+		})
+	}
+}
+
+func TestStreamKeepsToItsLimits(t *testing.T) {
+	fragments := strings.Repeat(add("0", fragment(`"xxxxxxxxxxxxxxxxxxxxxxxxx"`)), 100)
+	var calls string
+	for i := range 100 {
+		calls += open(strconv.Itoa(i), bash) + shut(strconv.Itoa(i))
+	}
+	tests := []struct {
+		name, stream string
+		large        bool
+	}{
+		{"a long call", begin() + open("0", bash) + fragments + shut("0"), true},
+		{"a short call with many pings", begin() + open("0", bash) + strings.Repeat(pinged, 200) + shut("0"), true},
+		{"long arguments of the provider's call", begin() + open("0", `{"type":"server_tool_use","id":"s","name":"x","input":{}}`) + fragments + fragments + shut("0"), true},
+		{"a long event", begin() + open("0", `{"type":"text","text":"`+strings.Repeat("x", 9000)+`"}`), true},
+		{"a long text of short events", begin() + open("0", `{"type":"text","text":""}`) + strings.Repeat(add("0", `{"type":"text_delta","text":"xxxxx"}`), 200) + shut("0"), false},
+		{"many short calls", begin() + calls, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parts((&anthropic.Codec{CallLimit: 4000, EventLimit: 8000}).Stream(), tt.stream)
+			if errors.Is(err, wire.ErrTooLarge) != tt.large || !tt.large && err != nil {
+				t.Errorf("error %v, want too large: %v", err, tt.large)
 			}
 		})
 	}
