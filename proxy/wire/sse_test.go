@@ -156,6 +156,53 @@ func TestEventScannerCountsEachEventAlone(t *testing.T) {
 	}
 }
 
+// TestEventScannerThroughManyBuffers has events larger and smaller than the
+// pieces and the buffers.
+func TestEventScannerThroughManyBuffers(t *testing.T) {
+	var stream strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&stream, "event: e%d\ndata: %s\ndata: %d\n\n", i%3, strings.Repeat("x", i*i%9001), i)
+	}
+	want, err := scan(t, new(wire.EventScanner), stream.String())
+	if err != nil || len(want) != 200 {
+		t.Fatalf("%d events, %v", len(want), err)
+	}
+	for _, size := range []int{1, 7, 100, 4095, 4096, 4097, 10000} {
+		var pieces []string
+		for rest := stream.String(); rest != ""; {
+			n := min(size, len(rest))
+			pieces = append(pieces, rest[:n])
+			rest = rest[n:]
+		}
+		got, err := scan(t, new(wire.EventScanner), pieces...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("pieces of %d bytes (-want +got):\n%s", size, diff)
+		}
+	}
+}
+
+func TestEventsMayBeKeptAndAppendedTo(t *testing.T) {
+	var s wire.EventScanner
+	s.Push([]byte("data: a\n\ndata: b\n\n"))
+	first, _, err := s.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = append(first.Raw, "######"...)
+	_ = append(first.Data, "######"...)
+	s.Push([]byte("data: c\n\n"))
+	second, _, err := s.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(second.Raw) != "data: b\n\n" || string(first.Raw) != "data: a\n\n" {
+		t.Errorf("events are %q and %q", first.Raw, second.Raw)
+	}
+}
+
 func TestAppendEvent(t *testing.T) {
 	tests := []struct{ name, typ, data, want string }{
 		{"type and data", "ping", "{}", "event: ping\ndata: {}\n\n"},
