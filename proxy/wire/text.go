@@ -150,7 +150,7 @@ func unquoted(quoted []byte) []byte {
 	// A copy, so that the scanner can stay on the stack.
 	b, err := jsontext.AppendUnquote(nil, string(quoted))
 	if err != nil {
-		return quoted // a half pair in a value that Text has not let through
+		return quoted // cannot be: what comes here has been scanned
 	}
 	return b
 }
