@@ -151,28 +151,35 @@ func calls() map[string]held {
 	}
 }
 
-// holdCmd holds a call, and puts its request's id and digest into ID and
-// DIGEST: hold NAME
+// holdCmd holds a call, and puts its request's id and digest into ID, PREFIX,
+// DIGEST and SHORT: hold NAME
 func holdCmd(ts *testscript.TestScript, neg bool, args []string) {
-	s := ts.Value(sidecarKey{}).(*sidecar)
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: hold NAME")
 	}
-	h, ok := calls()[args[0]]
-	if !ok {
-		ts.Fatalf("no call %q", args[0])
-	}
-	ctx := context.Background()
-	who := approvals.Caller{Agent: h.agent, Session: holdgate.Session{ID: args[0]}, Door: "up/anthropic"}
-	s.held++
-	x, err := s.queue.Enter(ctx, who, func() (holdgate.Digest, error) { return holdgate.Digest(fmt.Sprintf("%064d", s.held)), nil })
-	ts.Check(err)
-	defer x.Leave()
-	call := holdgate.Call{Kind: h.kind, Agent: h.agent, Session: who.Session, Door: who.Door, Time: time.Now(), Tool: &h.tool}
-	r, err := x.Ask(ctx, call, h.decision, approvals.Brief(call, h.decision))
+	r, err := ts.Value(sidecarKey{}).(*sidecar).hold(args[0])
 	ts.Check(err)
 	ts.Setenv("ID", r.ID)
+	ts.Setenv("PREFIX", r.ID[:len(r.ID)-2])
 	ts.Setenv("DIGEST", string(r.Call.Digest))
 	ts.Setenv("SHORT", r.Call.Digest.Short())
-	ts.Setenv("PREFIX", r.ID[:len(r.ID)-2])
+}
+
+// hold holds the call of this name, in an exchange of its own.
+func (s *sidecar) hold(name string) (approvals.Request, error) {
+	h, ok := calls()[name]
+	if !ok {
+		return approvals.Request{}, fmt.Errorf("no call %q", name)
+	}
+	ctx := context.Background()
+	who := approvals.Caller{Agent: h.agent, Session: holdgate.Session{ID: name}, Door: "up/anthropic"}
+	s.held++
+	key := holdgate.Digest(fmt.Sprintf("%064d", s.held))
+	x, err := s.queue.Enter(ctx, who, func() (holdgate.Digest, error) { return key, nil })
+	if err != nil {
+		return approvals.Request{}, err
+	}
+	defer x.Leave()
+	call := holdgate.Call{Kind: h.kind, Agent: h.agent, Session: who.Session, Door: who.Door, Time: time.Now(), Tool: &h.tool}
+	return x.Ask(ctx, call, h.decision, approvals.Brief(call, h.decision))
 }
