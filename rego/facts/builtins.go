@@ -211,6 +211,8 @@ func shellProgram(s *shell, in invocation) bool {
 	}
 	code, file, args := shellArguments(in.words[1:])
 	switch {
+	case code != nil && code.stdin, file != nil && file.stdin:
+		return false
 	case code != nil:
 		sub := s.sub(append(in.via, name+" -c")...)
 		sub.inherit(in.assigns)
@@ -230,7 +232,8 @@ func shellProgram(s *shell, in invocation) bool {
 	case file != nil && file.text != "-" && file.text != "/dev/stdin":
 		in.unbound = append(in.unbound, file.text)
 		s.touch(*file, accessRead)
-		return false
+		s.emit(in)
+		return true
 	}
 	return s.readsInput(name, in)
 }
@@ -239,7 +242,8 @@ func shellProgram(s *shell, in invocation) bool {
 func (s *shell) readsInput(name string, in invocation) bool {
 	switch s.stdin.kind {
 	case "":
-		return false
+		s.emit(in)
+		return true
 	case "file":
 		in.unbound = append(in.unbound, s.stdin.file)
 		s.emit(in)

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,15 @@ func (s *shell) environment(in *invocation) {
 		for _, w := range in.words[1:] {
 			s.variable(w, in)
 		}
+		s.loaded = unique(slices.Concat(s.loaded, in.unbound))
 	}
+}
+
+// lasting notes an assignment that holds from here on.
+func (s *shell) lasting(a field) {
+	var in invocation
+	s.variable(a, &in)
+	s.loaded = unique(slices.Concat(s.loaded, in.unbound))
 }
 
 func (s *shell) variable(a field, in *invocation) {

@@ -162,8 +162,9 @@ func (x *extraction) tool(t *holdgate.Tool) {
 		return
 	}
 	var args map[string]any
-	if err := json.Unmarshal(t.Arguments, &args); err != nil {
-		x.fail("reading arguments: %v", err)
+	if json.Unmarshal(t.Arguments, &args) != nil {
+		// The library words its errors differently from run to run.
+		x.fail("arguments are not one strict JSON object")
 		x.text("", string(t.Arguments))
 		return
 	}

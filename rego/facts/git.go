@@ -132,6 +132,14 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		}
 	case "update-ref", "gc", "reflog", "prune":
 		impact.Force = impact.Force || verb != "gc"
+	case "log", "diff", "show", "format-patch", "archive", "bundle":
+		o := parseOptions(words, "on", "output output-directory")
+		for _, f := range append(o.values("", "output"), o.values("", "output-directory")...) {
+			s.use(in, f, accessWrite)
+		}
+		if verb == "archive" || verb == "format-patch" {
+			s.useAll(in, o.values("o", ""), accessWrite)
+		}
 	case "grep":
 		for _, f := range parseOptions(words, "efABCmO", "open-files-in-pager").values("O", "open-files-in-pager") {
 			s.codeText(f, invocation{via: []string{"git grep -O"}})

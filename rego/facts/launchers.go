@@ -185,7 +185,7 @@ func container(s *shell, in invocation) bool {
 	if verb < 0 {
 		return true
 	}
-	w := wrapper{skip: 1, valued: "vpewunhlmaci", long: "volume publish env workdir user name network entrypoint mount memory cpus hostname label env-file platform pull restart add-host device cap-add cap-drop security-opt gpus shm-size tmpfs ulimit ip link dns expose log-driver log-opt pid ipc detach-keys container namespace context image"}
+	w := wrapper{skip: 1, valued: "vpewunhlmac", long: "volume publish env workdir user name network entrypoint mount memory cpus hostname label env-file platform pull restart add-host device cap-add cap-drop security-opt gpus shm-size tmpfs ulimit ip link dns expose log-driver log-opt pid ipc detach-keys container namespace context image"}
 	i, o := s.commandAt(w, words[verb:])
 	rest := words[verb:][i:]
 	for _, v := range append(o.values("v", "volume"), o.values("", "mount")...) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,32 +73,44 @@ func renderPath(p Path) string {
 	return s
 }
 
-// render writes the commands, a bar, and the paths, all separated by "; ".
+// render writes one fact a line: commands, paths, SQL, addresses, what is
+// recursive or forced, and parse errors.
 func render(f Facts) string {
-	var parts []string
+	var lines []string
 	for _, c := range f.Commands {
-		parts = append(parts, renderCommand(c))
+		lines = append(lines, renderCommand(c))
 	}
-	out := strings.Join(parts, "; ")
-	parts = nil
 	for _, p := range f.Paths {
-		parts = append(parts, renderPath(p))
+		lines = append(lines, "- "+renderPath(p))
 	}
-	if len(parts) > 0 {
-		out += " | " + strings.Join(parts, "; ")
+	for _, st := range f.SQL {
+		lines = append(lines, "= "+renderStatement(st))
 	}
-	if f.Impact.Recursive || f.Impact.Force {
-		out += " |"
-		if f.Impact.Recursive {
-			out += " recursive"
-		}
-		if f.Impact.Force {
-			out += " force"
-		}
+	for _, u := range f.URLs {
+		lines = append(lines, "@ "+u.URL+" "+u.Host)
 	}
-	if len(f.ParseErrors) > 0 {
-		errs := slices.Clone(f.ParseErrors)
-		out += " # " + strings.Join(errs, "; ")
+	if f.Impact.Recursive {
+		lines = append(lines, "+ recursive")
 	}
-	return out
+	if f.Impact.Force {
+		lines = append(lines, "+ force")
+	}
+	for _, e := range f.ParseErrors {
+		lines = append(lines, "# "+e)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func renderStatement(st Statement) string {
+	parts := []string{st.Verb}
+	if st.Object != "" {
+		parts = append(parts, st.Object)
+	}
+	if len(st.Tables) > 0 {
+		parts = append(parts, strings.Join(st.Tables, ","))
+	}
+	if st.Where {
+		parts = append(parts, "where")
+	}
+	return strings.Join(parts, " ")
 }

@@ -27,7 +27,7 @@ func (in invocation) under(via string) invocation {
 func (s *shell) simple(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
-			s.assign(a)
+			s.lasting(s.assign(a))
 		}
 		return
 	}
@@ -94,7 +94,7 @@ func (s *shell) byName(name string, in invocation) bool {
 		sub.source(alias + " " + quoteAll(in.words[1:]))
 	}
 	f, ok := s.funcs[word]
-	if !ok || name == "" {
+	if !ok || name == "" || slices.Contains(s.calling, word) {
 		return false
 	}
 	f.used = true
@@ -103,11 +103,8 @@ func (s *shell) byName(name string, in invocation) bool {
 	return !f.maybe
 }
 
-// call walks a function's body. A call of itself in there adds nothing.
+// call walks a function's body.
 func (s *shell) call(name string, f function, args []field, known bool) {
-	if slices.Contains(s.calling, name) {
-		return
-	}
 	defer func(c []string) { s.calling = c }(s.calling)
 	s.calling = slices.Concat(s.calling, []string{name})
 	defer func(src string, params []string, pk bool) { s.src, s.params, s.paramsKnown = src, params, pk }(s.src, s.params, s.paramsKnown)
@@ -129,7 +126,7 @@ func (s *shell) emit(in invocation) {
 		Program: in.program(),
 		Via:     slices.Concat(s.via, in.via),
 		Stdin:   s.stdin.kind,
-		Unbound: in.unbound,
+		Unbound: slices.Concat(in.unbound, s.loaded),
 	}
 	for i, w := range in.words {
 		if w.stdin {
@@ -234,7 +231,8 @@ func (s *shell) touch(f field, access string) {
 	if f.stdin {
 		return
 	}
-	s.x.path(pathRef{text: f.text, access: access, dirs: s.dirs, dynamic: !f.known(), remote: s.remote})
+	made := slices.ContainsFunc(s.taint, func(t string) bool { return t != "" && strings.Contains(f.text, t) })
+	s.x.path(pathRef{text: f.text, access: access, dirs: s.dirs, dynamic: made || !f.known(), remote: s.remote})
 }
 
 // output is what a statement would write, where that can be told: an echo, a

@@ -35,7 +35,8 @@ type shell struct {
 	via         []string
 	taint       []string // what the text that is being walked was made of at run time
 	stdin       stream
-	remote      bool // on another machine
+	remote      bool     // on another machine
+	loaded      []string // files that every later command runs besides: a changed PATH
 	calling     []string // functions whose bodies surround the text at hand
 	depth       int
 	conditional int // how many branches surround the text at hand
@@ -387,7 +388,11 @@ func (s *shell) nested(n syntax.Node) {
 			s.sub("$()").list(n.Stmts)
 			return false
 		case *syntax.ProcSubst:
-			s.sub(n.Op.String() + ")").list(n.Stmts)
+			in := s.sub(n.Op.String() + ")")
+			if n.Op == syntax.CmdOut {
+				in.stdin = stream{kind: "pipe"}
+			}
+			in.list(n.Stmts)
 			return false
 		case *syntax.BinaryArithm:
 			s.arithmetic()

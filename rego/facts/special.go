@@ -81,8 +81,8 @@ func (s *shell) sedScript(f field, c *Command) {
 		line = strings.TrimSpace(line)
 		cmd := strings.TrimLeft(line, "0123456789,$+~!- ")
 		if strings.HasPrefix(cmd, "/") {
-			if i := strings.LastIndex(cmd, "/"); i > 0 {
-				cmd = strings.TrimLeft(cmd[i+1:], " !,")
+			if _, after, ok := strings.Cut(cmd[1:], "/"); ok {
+				cmd = strings.TrimLeft(after, "I !,")
 			}
 		}
 		switch {

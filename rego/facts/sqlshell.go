@@ -1,6 +1,9 @@
 package facts
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // sqlShell is psql, mysql, sqlite3 and their like: statements come in options,
 // operands, files and on standard input.
@@ -9,7 +12,7 @@ func sqlShell(s *shell, in invocation, c *Command) {
 	name := in.name()
 	switch name {
 	case "mysql", "mariadb":
-		valued, long = "ehPuDSr", "execute host port user database socket init-command"
+		valued, long = "ehPuDS", "execute host port user database socket init-command"
 	case "sqlite3", "sqlite", "duckdb":
 		valued, long = "c", "cmd init"
 	case "sqlcmd":
@@ -19,7 +22,11 @@ func sqlShell(s *shell, in invocation, c *Command) {
 	case "cockroach", "snowsql":
 		valued, long = "eq", "execute query url host"
 	}
-	o := parseOptions(in.words[1:], valued, long)
+	words := in.words[1:]
+	if name == "mysql" || name == "mariadb" {
+		words = slices.DeleteFunc(slices.Clone(words), func(f field) bool { return strings.HasPrefix(f.text, "-p") })
+	}
+	o := parseOptions(words, valued, long)
 	given := o.values("", "command")
 	for _, l := range []string{"execute", "cmd", "query", "init-command"} {
 		given = append(given, o.values("", l)...)
@@ -113,6 +120,7 @@ func (s *shell) sqlInput(given []field, o options, c *Command) {
 	case s.stdin.kind == "file":
 		c.Unbound = append(c.Unbound, s.stdin.file)
 	case !s.stdin.known && s.stdin.text == "":
+		c.Unbound = append(c.Unbound, s.stdin.file)
 		c.Unresolved = append(c.Unresolved, "stdin")
 	default:
 		if !s.stdin.known {

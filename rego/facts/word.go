@@ -9,8 +9,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxBraces is how many words one brace expansion may make.
-const maxBraces = 64
+const (
+	// maxBraces is how many words one brace expansion may make.
+	maxBraces = 64
+	// maxNestedBraces is how many braces one word may open: taking them apart
+	// costs more than their square.
+	maxNestedBraces = 32
+)
 
 // A field is one word of a command, after expansion and quote removal.
 type field struct {
@@ -29,11 +34,13 @@ func (s *shell) fields(words []*syntax.Word) []field {
 		s.x.tick()
 		// Function bodies and loops are walked again, so the tree stays as it is.
 		split := &syntax.Word{Parts: slices.Clone(w.Parts)}
+		if openBraces(w) > maxNestedBraces {
+			out = append(out, s.unexpanded(w))
+			continue
+		}
 		if syntax.SplitBraces(split) {
-			if n := braceCount(split.Parts); n > maxBraces {
-				text := s.written(w)
-				s.nested(w)
-				out = append(out, field{text: text, dynamic: []string{text}})
+			if braceCount(split.Parts) > maxBraces {
+				out = append(out, s.unexpanded(w))
 				continue
 			}
 			for _, b := range expand.Braces(split) {
@@ -44,6 +51,23 @@ func (s *shell) fields(words []*syntax.Word) []field {
 		out = append(out, s.split(w)...)
 	}
 	return out
+}
+
+// unexpanded is a word that is too costly to expand: it stays as written.
+func (s *shell) unexpanded(w *syntax.Word) field {
+	s.nested(w)
+	text := s.written(w)
+	return field{text: text, dynamic: []string{text}}
+}
+
+func openBraces(w *syntax.Word) int {
+	n := 0
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(l.Value, "{")
+		}
+	}
+	return n
 }
 
 // braceCount is how many words the braces make, or more than maxBraces.

@@ -271,14 +271,15 @@ func dynamics(fs []field) []string {
 func (s *shell) codeText(code field, in invocation) {
 	sub := s.sub(in.via...)
 	sub.inherit(in.assigns)
-	sub.made(code.text, code.dynamic)
+	sub.made(code.text, dynamics([]field{code}))
 }
 
 // made walks text that was put together at run time out of the given parts,
 // and of what is known.
 func (s *shell) made(text string, parts []string) {
-	if len(parts) == 1 && strings.TrimSpace(text) == parts[0] {
+	if trimmed := strings.TrimSpace(text); len(parts) > 0 && (trimmed == parts[0] || trimmed == "") {
 		s.emit(invocation{words: []field{{text: text, dynamic: parts}}})
+		s.forgetAll()
 		return
 	}
 	defer func(t []string) { s.taint = t }(s.taint)

@@ -1,0 +1,102 @@
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+func TestArgumentsThatAreNoObjectAreAParseError(t *testing.T) {
+	f := Extract(context.Background(), holdgate.Call{Tool: &holdgate.Tool{Name: "Bash", ArgumentsRaw: `{"command":"rm`}}, patient)
+	if len(f.ParseErrors) != 1 || f.Category != "exec" {
+		t.Errorf("got %+v, want category exec and one parse error", f)
+	}
+}
+
+func TestHTTPRequestsHaveTheirAddress(t *testing.T) {
+	c := holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "GET", Scheme: "https", Host: "API.example:8443", Path: "/x"}}
+	f := Extract(context.Background(), c, patient)
+	if f.Category != "network" || len(f.URLs) != 1 || f.URLs[0].Host != "api.example" {
+		t.Errorf("got %+v, want the host api.example", f)
+	}
+}
+
+func TestNothingIsInsideAnUnknownFolder(t *testing.T) {
+	f := Extract(context.Background(), toolCall("Bash", `{"command":"rm a /w/b ~/c"}`), Options{Deadline: time.Minute})
+	if len(f.Paths) != 3 {
+		t.Fatalf("got %d paths, want 3", len(f.Paths))
+	}
+	for _, p := range f.Paths {
+		if p.Inside {
+			t.Errorf("%q is inside of a folder that is not known", p.Path)
+		}
+	}
+}
+
+// TestBudgets holds that what is too large, too deep or too slow ends as a
+// parse error, whatever the shape. Without the budgets some of these overflow
+// the parser's stack, which nothing can recover from.
+func TestBudgets(t *testing.T) {
+	var lines []string
+	for _, unit := range []string{"(", "$(", "{ ", "if ", "! ", "((", "$((", "${a:-", "\"$(", "<(", "while ", "a[", "f() ", "[[ (", "{a,", "((-", "case x in x) ", "x|", "x&&", "x;", "eval ", "sudo ", "rm a;", "time ", "xargs ", "`", "<<E "} {
+		lines = append(lines, strings.Repeat(unit, maxShellBytes/len(unit)), strings.Repeat(unit, 300))
+	}
+	lines = append(lines,
+		strings.Repeat("for i in 1 2 3 4 5 6 7 8; do ", 20)+"rm a"+strings.Repeat("; done", 20),
+		strings.Repeat("while x; do ", 40)+"rm a"+strings.Repeat("; done", 40),
+		"x() { y; y; }; y() { z; z; }; z() { x; x; }; x",
+		"rm "+strings.Repeat("{a,b}", 40),
+		strings.Repeat("a", DefaultMaxBytes+1),
+	)
+	for _, line := range lines {
+		args, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		f := Extract(context.Background(), toolCall("Bash", string(args)), Options{Dir: "/w"})
+		if d := time.Since(start); d > slack {
+			t.Errorf("%.20q took %v", line, d)
+		}
+		if len(line) > DefaultMaxBytes && !slices.ContainsFunc(f.ParseErrors, func(e string) bool { return strings.HasPrefix(e, "over budget") }) {
+			t.Errorf("%.20q: parse errors %q, want over budget", line, f.ParseErrors)
+		}
+		if len(f.Commands) == 0 && len(f.ParseErrors) == 0 {
+			t.Errorf("%.20q yields neither commands nor a parse error", line)
+		}
+	}
+}
+
+func TestAContextThatEndedEndsTheWork(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	f := Extract(ctx, toolCall("Bash", `{"command":"`+strings.Repeat("rm a; ", 200)+`"}`), patient)
+	if len(f.ParseErrors) != 1 || !strings.HasPrefix(f.ParseErrors[0], "over budget") {
+		t.Errorf("parse errors %q, want over budget", f.ParseErrors)
+	}
+}
+
+func BenchmarkExtract(b *testing.B) {
+	for _, bb := range []struct{ name, tool, arguments string }{
+		{"no_arguments", "TodoRead", `{}`},
+		{"read_file", "Read", `{"file_path":"/w/src/main.go"}`},
+		{"git_status", "Bash", `{"command":"git status"}`},
+		{"test_and_filter", "Bash", `{"command":"cd /w && go test ./... 2>&1 | grep -v '^ok' | head -50"}`},
+		{"script", "Bash", `{"command":"set -e\nfor f in a b c; do\n  if [ -f $f ]; then rm -rf build/$f; fi\ndone\nbash -c 'find . -name x -delete' && curl -sS https://x.example/y -o out"}`},
+		{"write_64KiB", "Write", `{"file_path":"/w/a.go","content":"` + strings.Repeat("func main() { fmt.Println(1) } ", 2100) + `"}`},
+		{"sql", "query", `{"sql":"with d as (select id from a where x) update t set y = 1 where id in (select id from d)"}`},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			c := toolCall(bb.tool, bb.arguments)
+			b.ReportAllocs()
+			for b.Loop() {
+				Extract(context.Background(), c, patient)
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+// slack is what a loaded machine may add to a deadline.
+const slack = 3 * time.Second
+
+// FuzzShell holds that no shell text panics, hides its failure, or outlives
+// the deadline.
+func FuzzShell(f *testing.F) {
+	for _, cases := range shellCases(f) {
+		for _, tt := range cases {
+			f.Add(tt.line)
+		}
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		args, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Skip()
+		}
+		check(t, toolCall("Bash", string(args)))
+	})
+}
+
+// FuzzSQL holds the same for SQL.
+func FuzzSQL(f *testing.F) {
+	for _, tt := range sqlTests {
+		f.Add(tt.sql)
+	}
+	f.Fuzz(func(t *testing.T, sql string) {
+		args, err := json.Marshal(map[string]string{"sql": sql})
+		if err != nil {
+			t.Skip()
+		}
+		check(t, toolCall("execute_sql", string(args)))
+	})
+}
+
+// FuzzArguments holds the same for arguments of any shape.
+func FuzzArguments(f *testing.F) {
+	for _, tt := range toolTests {
+		f.Add(tt.tool, tt.arguments)
+	}
+	f.Add("x", `{"a":[[[{"command":["a",1,null]}]]]}`)
+	f.Add("x", `{"a":1,"a":2}`)
+	f.Fuzz(func(t *testing.T, name, arguments string) { check(t, toolCall(name, arguments)) })
+}
+
+func check(t *testing.T, c holdgate.Call) {
+	t.Helper()
+	start := time.Now()
+	f := Extract(context.Background(), c, Options{Dir: "/w", Home: "/home/u"})
+	if d := time.Since(start); d > slack {
+		t.Errorf("took %v with a deadline of %v", d, DefaultDeadline)
+	}
+	for _, e := range f.ParseErrors {
+		if len(e) >= len(internalError) && e[:len(internalError)] == internalError {
+			t.Errorf("%s", e)
+		}
+	}
+	for _, cmd := range f.Commands {
+		if cmd.Program == "" && len(cmd.Unresolved) == 0 && cmd.Argv != nil && cmd.Argv[0] != "" {
+			t.Errorf("command %q has neither a program nor a reason", cmd.Argv)
+		}
+	}
+}

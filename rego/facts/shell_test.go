@@ -1,0 +1,65 @@
+package facts
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A shellCase is a shell text and its facts, as render writes them.
+type shellCase struct{ line, want string }
+
+// shellCases reads testdata/*.txt. A text begins with "$ " and goes on with
+// "> "; the lines after it, up to a blank one, are what it must yield.
+// Headings begin with "##".
+func shellCases(t testing.TB) map[string][]shellCase {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases found: %v", err)
+	}
+	cases := make(map[string][]shellCase)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for block := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
+			if strings.HasPrefix(block, "##") {
+				continue
+			}
+			var line, want []string
+			for l := range strings.SplitSeq(block, "\n") {
+				if text, ok := strings.CutPrefix(l, "$ "); ok {
+					line = append(line, text)
+				} else if text, ok := strings.CutPrefix(l, "> "); ok && len(want) == 0 {
+					line = append(line, text)
+				} else {
+					want = append(want, l)
+				}
+			}
+			cases[file] = append(cases[file], shellCase{strings.Join(line, "\n"), strings.Join(want, "\n")})
+		}
+	}
+	return cases
+}
+
+func TestShellLines(t *testing.T) {
+	n := 0
+	for file, cases := range shellCases(t) {
+		for _, tt := range cases {
+			n++
+			t.Run(filepath.Base(file)+"/"+tt.line, func(t *testing.T) {
+				if diff := cmp.Diff(tt.want, render(bashFacts(t, tt.line))); diff != "" {
+					t.Errorf("facts of %q (-want +got):\n%s", tt.line, diff)
+				}
+			})
+		}
+	}
+	if n < 300 {
+		t.Errorf("%d cases were read, want all of some 400", n)
+	}
+}

@@ -1,0 +1,102 @@
+package facts
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var toolTests = []struct{ tool, arguments, category, want string }{
+	{"Bash", `{"command":"ls","description":"rm a"}`, "exec", "ls"},
+	{"Read", `{"file_path":"/w/.env"}`, "read", "- r /w/.env secret"},
+	{"Write", `{"file_path":"a.go","content":"rm -rf / https://x.example"}`, "write", "- w /w/a.go"},
+	{"Edit", `{"file_path":"/etc/hosts","old_string":"a","new_string":"b"}`, "write", "- w ^/etc/hosts system"},
+	{"MultiEdit", `{"file_path":"a","edits":[{"old_string":"x","new_string":"y"}]}`, "write", "- w /w/a"},
+	{"NotebookEdit", `{"notebook_path":"a.ipynb","new_source":"x"}`, "write", "- w /w/a.ipynb"},
+	{"Glob", `{"pattern":"**/.env*"}`, "read", "- r /w/**/.env* secret"},
+	{"Grep", `{"pattern":"x","path":"/etc"}`, "read", "- r ^/etc system"},
+	{"WebFetch", `{"url":"https://User:pw@Example.COM:8443/x","prompt":"y"}`, "network", "@ https://***@Example.COM:8443/x example.com"},
+	{"WebFetch", `{"url":"http://[::1]:80/"}`, "network", "@ http://[::1]:80/ ::1"},
+	{"WebFetch", `{"url":"http://a.example\\@b.example/"}`, "network", "@ http://a.example\\@b.example/ b.example\n# url that cannot be read"},
+	{"WebSearch", `{"query":"select best laptop"}`, "network", ""},
+	{"Task", `{"prompt":"rm -rf /","description":"x"}`, "spawn", ""},
+	{"TodoWrite", `{"todos":[{"content":"rm"}]}`, "read", ""},
+	{"BashOutput", `{"bash_id":"1"}`, "read", ""},
+	{"exec_command", `{"cmd":"rm a","workdir":"/tmp"}`, "exec", "rm a\n- d ^/tmp/a"},
+	{"shell", `{"command":["bash","-lc","rm a"],"workdir":"sub"}`, "exec", "bash -c: rm a\n- d /w/sub/a"},
+	{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n*** Delete File: /etc/x\n*** End Patch"}`, "write", "- w /w/a.go\n- w /w/b.go\n- d ^/etc/x system"},
+	{"write_stdin", `{"session_id":1,"chars":"rm a\n"}`, "exec", "stdin: rm a ?stdin\n- d ^a"},
+	{"view_image", `{"path":"a.png"}`, "read", "- r /w/a.png"},
+	{"run_shell_command", `{"command":"rm a","dir_path":"sub"}`, "exec", "rm a\n- d /w/sub/a"},
+	{"replace", `{"file_path":"a","old_string":"x","new_string":"y"}`, "write", "- w /w/a"},
+	{"web_fetch", `{"prompt":"read https://x.example/a, please"}`, "network", "@ https://x.example/a x.example"},
+	{"execute_command", `{"command":"rm a","requires_approval":false}`, "exec", "rm a\n- d /w/a"},
+	{"write_to_file", `{"path":"a","content":"x"}`, "write", "- w /w/a"},
+	{"edit", `{"filePath":"a","oldString":"x","newString":"y"}`, "write", "- w /w/a"},
+	{"str_replace_based_edit_tool", `{"command":"view","path":"/etc/passwd"}`, "read", "- r ^/etc/passwd system"},
+	{"str_replace_based_edit_tool", `{"command":"create","path":"a"}`, "write", "- w /w/a"},
+	{"memory", `{"command":"delete","path":"/memories/a"}`, "delete", "- d ^/memories/a"},
+	{"mcp__fs__move_file", `{"source":"a","destination":"b"}`, "write", "- w /w/b\n- d /w/a"},
+	{"mcp__fs__read_multiple_files", `{"paths":["a",".env"]}`, "read", "- r /w/a\n- r /w/.env secret"},
+	{"fs__create_directory", `{"path":"x"}`, "write", "- w /w/x"},
+	{"mcp__db__query", `{"sql":"drop table x"}`, "database", "= drop table x"},
+	{"query", `{"query":"delete from x"}`, "database", "= delete x"},
+	{"acme_thing", `{"command":"rm a"}`, "unknown", "rm a\n- d /w/a"},
+	{"acme_thing", `{"Command":"rm a","COMMAND":"rm b"}`, "unknown", "rm b\nrm a\n- d /w/b\n- d /w/a"},
+	{"acme_thing", `{"query":"drop table x","path":"a","url":"https://e.example/"}`, "unknown", "- w /w/a\n= drop table x\n@ https://e.example/ e.example"},
+	{"acme_thing", `{"query":"hello there"}`, "unknown", ""},
+	{"acme_delete", `{"path":"a"}`, "unknown", "- d /w/a"},
+	{"acme_run", `{"command":"git","args":["push","--force"]}`, "unknown", "git push --force\n+ force"},
+	{"acme_thing", `{"x":{"y":[{"file_path":"/etc/x"}]}}`, "unknown", "- w ^/etc/x system"},
+	{"Bash", `{"command":5}`, "exec", "# command is neither text nor list"},
+	{"acme", `{"a":1,"a":2}`, "unknown", "# arguments are not one strict JSON object"},
+	{"acme", `[1]`, "unknown", "# arguments are not one strict JSON object"},
+	{"acme", `{}`, "unknown", ""},
+}
+
+func TestTools(t *testing.T) {
+	for _, tt := range toolTests {
+		t.Run(tt.tool+tt.arguments, func(t *testing.T) {
+			f := Extract(context.Background(), toolCall(tt.tool, tt.arguments), patient)
+			if f.Category != tt.category {
+				t.Errorf("category %q, want %q", f.Category, tt.category)
+			}
+			if diff := cmp.Diff(tt.want, render(f)); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTextOfArguments(t *testing.T) {
+	tests := []struct{ name, arguments, secrets, suspicious string }{
+		{"an AWS key is seen where it stands", `{"a":{"b/c":["x AKIAABCDEFGHIJKLMNOP"]}}`, "aws_access_key /a/b~1c/0", ""},
+		{"a private key is seen", `{"a":"-----BEGIN RSA PRIVATE KEY-----"}`, "private_key /a", ""},
+		{"a GitHub token is seen", `{"a":"ghp_012345678901234567890123456789abcdef"}`, "github_token /a", ""},
+		{"a password in an address is seen", `{"a":"postgres://u:secret@h/x"}`, "url_password /a", ""},
+		{"a word that only contains a prefix is none", `{"a":"task-abcdefghijklmnopqrstuvwxyz0123456789"}`, "", ""},
+		{"a public key is none", `{"a":"-----BEGIN PUBLIC KEY-----"}`, "", ""},
+		{"deceiving characters are named", `{"a":"x\u202ey\u200bz\u00a0"}`, "", "bidi unusual_space zero_width"},
+		{"so are those in keys", `{"a\u200b":1}`, "", "zero_width"},
+		{"a terminal's escape is a control character", `{"command":"ls \u001b[2J"}`, "", "control"},
+		{"mixed scripts in a host are named", `{"url":"http://аpple.com/"}`, "", "mixed_script"},
+		{"plain text is plain", `{"a":"Grüße\n\tzusammen"}`, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := Extract(context.Background(), toolCall("acme", tt.arguments), patient)
+			var secrets []string
+			for _, s := range f.Secrets {
+				secrets = append(secrets, s.Kind+" "+s.Pointer)
+			}
+			if got := strings.Join(secrets, "; "); got != tt.secrets {
+				t.Errorf("secrets %q, want %q", got, tt.secrets)
+			}
+			if got := strings.Join(f.SuspiciousText, " "); got != tt.suspicious {
+				t.Errorf("suspicious %q, want %q", got, tt.suspicious)
+			}
+		})
+	}
+}
