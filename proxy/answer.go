@@ -1,0 +1,267 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// ask sends the request upstream and takes the answer to the client. The
+// upstream answer is cut off when the client goes, unless something in it is
+// held: then it is read to its end, for a provider's stream does not survive
+// a person's coffee.
+func (e *exchange) ask() {
+	ctx, cancel := context.WithCancel(e.s.life)
+	defer cancel()
+	var held atomic.Bool
+	stop := context.AfterFunc(e.r.Context(), func() {
+		if held.Load() {
+			e.x.Detach()
+			return
+		}
+		cancel()
+	})
+	defer stop()
+	resp, err := e.s.send(ctx, e.r, e.t, e.body)
+	if err != nil {
+		e.upstreamFailed(err)
+		return
+	}
+	defer resp.Body.Close()
+	body, err := decoded(resp, e.s.c.Limits.Body)
+	if err != nil {
+		e.malformed(fmt.Errorf("reading the upstream answer: %w", err))
+		return
+	}
+	a := &answer{exchange: e, status: resp.StatusCode, header: copyHeader(resp.Header), held: &held}
+	switch {
+	case resp.StatusCode/100 != 2:
+		a.relay(body)
+	case isEventStream(resp.Header):
+		a.stream(body)
+	default:
+		a.plain(body)
+	}
+}
+
+// replay takes an answer to the client that an earlier connection asked for.
+// The client may want it in the other form now.
+func (e *exchange) replay(k approvals.Answer, stream bool) {
+	body, err := k.Body, error(nil)
+	header := k.Header.Clone()
+	if k.Streamed != stream {
+		if stream {
+			body, err = e.t.codec.Expand(k.Body)
+			header.Set("Content-Type", "text/event-stream; charset=utf-8")
+		} else {
+			body, err = e.t.codec.Collect(k.Body)
+			header.Set("Content-Type", "application/json")
+		}
+		header.Del("Content-Length")
+	}
+	if err != nil {
+		e.malformed(fmt.Errorf("turning the stored answer into the form asked for: %w", err))
+		return
+	}
+	var held atomic.Bool
+	a := &answer{exchange: e, status: k.Status, header: header, held: &held, kept: true}
+	if stream {
+		a.stream(bytes.NewReader(body))
+	} else {
+		a.plain(bytes.NewReader(body))
+	}
+}
+
+// An answer is a model's answer on its way to the client.
+type answer struct {
+	*exchange
+	status int
+	header http.Header
+	held   *atomic.Bool // something in it is held: it must be read to its end
+	kept   bool         // it is in the store already
+
+	calls int // how many have been seen
+	items []item
+}
+
+// An item is what waits behind the first held call: parts in their order.
+type item struct {
+	part wire.Part
+	q    *question // nil where the part is no call to decide
+}
+
+// questions returns the calls among the items.
+func (a *answer) questions() []*question {
+	var qs []*question
+	for _, it := range a.items {
+		if it.q != nil {
+			qs = append(qs, it.q)
+		}
+	}
+	return qs
+}
+
+// judgePart decides a part that is a call. A call that could not be written
+// down is refused.
+func (a *answer) judgePart(p wire.Part) *question {
+	c := a.call(*p.Call)
+	c.Position = a.calls
+	a.calls++
+	q := &question{call: c, part: p}
+	if err := a.decide(a.s.life, q); err != nil {
+		a.s.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
+		q.refuse(noticeError(c, err))
+	}
+	if q.open() {
+		a.held.Store(true)
+		if a.r.Context().Err() != nil {
+			a.x.Detach()
+		}
+	}
+	return q
+}
+
+// keep stores the whole answer and withdraws what an earlier, unfinished
+// answer had asked.
+func (a *answer) keep(raw []byte, streamed bool) error {
+	ctx := context.WithoutCancel(a.r.Context())
+	if !a.kept {
+		if err := a.x.Keep(ctx, approvals.Answer{Status: a.status, Header: a.header, Body: raw, Streamed: streamed}); err != nil {
+			return fmt.Errorf("storing the answer: %w", err)
+		}
+		a.kept = true
+	}
+	var ids []string
+	for _, q := range a.questions() {
+		if q.request.ID != "" {
+			ids = append(ids, q.request.ID)
+		}
+	}
+	return a.x.Settle(ctx, ids)
+}
+
+// plain takes an answer that is one JSON document.
+func (a *answer) plain(src io.Reader) {
+	raw, err := io.ReadAll(src)
+	if err != nil {
+		a.broken(err)
+		return
+	}
+	if err := wire.Strict(raw); err != nil {
+		a.malformed(fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err))
+		return
+	}
+	doc, err := a.t.codec.Answer(raw)
+	if err != nil {
+		a.malformed(fmt.Errorf("the upstream answer cannot be understood: %w", err))
+		return
+	}
+	for _, p := range doc.Calls() {
+		if p.Observed {
+			if err := a.log.observed(a.s.life, a.call(*p.Call)); err != nil {
+				a.refuse(http.StatusServiceUnavailable, err.Error())
+				return
+			}
+			a.items = append(a.items, item{part: p})
+			continue
+		}
+		a.items = append(a.items, item{part: p, q: a.judgePart(p)})
+	}
+	if a.held.Load() {
+		if err := a.keep(raw, false); err != nil {
+			a.refuse(http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		if !a.await(a.questions()...) {
+			return
+		}
+	}
+	if err := a.use(a.questions()); err != nil {
+		a.refuse(http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	verdicts := make([]holdgate.Verdict, len(a.items))
+	for i, it := range a.items {
+		verdicts[i] = holdgate.Verdict{Release: true}
+		if it.q != nil {
+			verdicts[i] = it.q.verdict
+		}
+	}
+	a.finish(a.writePlain(doc.Render(verdicts)))
+}
+
+func (a *answer) writePlain(body []byte) error {
+	h := a.w.Header()
+	for k, v := range a.header {
+		h[k] = v
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	a.w.WriteHeader(a.status)
+	if _, err := a.w.Write(body); err != nil {
+		return err
+	}
+	return http.NewResponseController(a.w).Flush()
+}
+
+// finish records the end of an exchange of which something was stored.
+func (a *answer) finish(err error) {
+	if !a.held.Load() {
+		return
+	}
+	if err == nil {
+		err = a.r.Context().Err()
+	}
+	if err != nil {
+		a.done(false, "the connection broke while the answer was sent: "+err.Error())
+		return
+	}
+	a.done(true, "")
+}
+
+// relay passes an answer that can hold no calls: an error of the upstream's.
+func (a *answer) relay(src io.Reader) {
+	h := a.w.Header()
+	for k, v := range a.header {
+		h[k] = v
+	}
+	a.w.WriteHeader(a.status)
+	if _, err := io.Copy(a.w, src); err != nil {
+		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
+	}
+}
+
+// broken ends a plain answer whose upstream failed before it was whole.
+func (a *answer) broken(err error) {
+	if errors.Is(err, wire.ErrTooLarge) {
+		a.s.refuse(a.w, a.r, a.t, http.StatusBadGateway, holdgate.RuleTooLarge, fmt.Sprintf("the upstream answer is larger than %d MiB decoded", a.s.c.Limits.Body>>20))
+		return
+	}
+	a.upstreamFailed(err)
+}
+
+// malformed refuses an answer that cannot be understood.
+func (e *exchange) malformed(err error) {
+	e.s.refuse(e.w, e.r, e.t, http.StatusBadGateway, holdgate.RuleMalformed, err.Error())
+}
+
+// upstreamFailed answers a client whose upstream could not be reached.
+func (e *exchange) upstreamFailed(err error) {
+	if ae, ok := isAddressError(err); ok {
+		e.s.refuse(e.w, e.r, e.t, http.StatusForbidden, holdgate.RuleAddress, ae.Error())
+		return
+	}
+	if e.r.Context().Err() != nil {
+		return
+	}
+	e.s.c.Logger.Warn("the upstream failed", "host", e.t.url.Host, "err", err)
+	e.refuse(http.StatusBadGateway, "the upstream "+e.t.url.Host+" failed: "+err.Error())
+}

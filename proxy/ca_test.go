@@ -1,0 +1,78 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestOpenCAMakesItOnceAndKeepsTheKeyToItself(t *testing.T) {
+	dir := t.TempDir()
+	first, err := OpenCA(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "ca.key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("ca.key: %v, %v; want mode 0600", info.Mode(), err)
+	}
+	second, err := OpenCA(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !first.Leaf.Equal(second.Leaf) {
+		t.Error("the second start made another CA")
+	}
+	if first.Leaf.PublicKeyAlgorithm.String() != "ECDSA" {
+		t.Errorf("the CA's key is %s; an RSA key makes each first connection 50 times dearer", first.Leaf.PublicKeyAlgorithm)
+	}
+}
+
+func TestOpenCARefusesAKeyThatOthersMayRead(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := OpenCA(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "ca.key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenCA(dir); err == nil || !strings.Contains(err.Error(), "0600") {
+		t.Errorf("got %v, want an error that says what to do", err)
+	}
+}
+
+func TestLeavesAreSignedOnceAndBounded(t *testing.T) {
+	var l leaves
+	var mu sync.Mutex
+	signed := 0
+	gen := func() (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		signed++
+		return &tls.Certificate{}, nil
+	}
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() { _, _ = l.Fetch("a.example", gen) })
+	}
+	wg.Wait()
+	if signed != 1 {
+		t.Errorf("one host was signed %d times", signed)
+	}
+	for i := range 3 * maxLeaves {
+		_, _ = l.Fetch(string(rune('a'+i%26))+strings.Repeat("x", i%500)+"."+string(rune(0x100+i)), gen)
+	}
+	if len(l.byID) > maxLeaves {
+		t.Errorf("%d leaves are kept, more than %d", len(l.byID), maxLeaves)
+	}
+	if _, err := l.Fetch("bad.example", func() (*tls.Certificate, error) { return nil, errors.New("no") }); err == nil {
+		t.Error("a failed signature was returned as a certificate")
+	}
+	if _, err := l.Fetch("bad.example", gen); err != nil {
+		t.Errorf("a failed signature is kept: %v", err)
+	}
+}

@@ -1,0 +1,15 @@
+package proxy
+
+import (
+	"github.com/holdgate/holdgate/proxy/anthropic"
+	"github.com/holdgate/holdgate/proxy/openai"
+)
+
+// codecs is every model format that Holdgate reads, in the order in which they
+// are asked whether a request is theirs.
+func codecs(l Limits) []Codec {
+	return []Codec{
+		&anthropic.Codec{CallLimit: int(l.Call)},
+		&openai.Codec{},
+	}
+}

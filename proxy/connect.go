@@ -1,0 +1,181 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/elazarl/goproxy"
+)
+
+// A tunnel is the inside of a CONNECT: the client's connection, and where the
+// client said that it leads.
+type tunnel struct {
+	net.Conn
+	scheme string // "https" or "http", by what the client speaks inside
+	host   string // as CONNECT named it, with port
+	l      *tunnelListener
+}
+
+func (t *tunnel) Close() error {
+	t.l.forget(t)
+	return t.Conn.Close()
+}
+
+// connectProxy is goproxy for CONNECT alone. goproxy tunnels what no handler
+// takes, reads proxies from the environment and signs with a CA whose key is
+// public, so every CONNECT is taken here and its inside handed to an
+// http.Server of ours, which notices clients that leave and survives a
+// handler's panic.
+func (s *Server) connectProxy() *goproxy.ProxyHttpServer {
+	p := goproxy.NewProxyHttpServer()
+	p.Tr = s.guarded
+	p.ConnectDial = nil
+	p.CertStore = &leaves{}
+	p.Logger = quietLogger{}
+	sign := goproxy.TLSConfigFromCA(s.c.CA)
+	p.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
+		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: func(_ *http.Request, c net.Conn, ctx *goproxy.ProxyCtx) {
+			s.openTunnel(c, host, func(name string) (*tls.Config, error) { return sign(name, ctx) })
+		}}, host
+	})
+	return p
+}
+
+type quietLogger struct{}
+
+func (quietLogger) Printf(string, ...any) {}
+
+// openTunnel answers a CONNECT and hands what is inside to the inner server.
+func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tls.Config, error)) {
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		_ = c.Close()
+		return
+	}
+	br := bufio.NewReaderSize(c, 4096)
+	first, err := br.Peek(1)
+	if err != nil {
+		_ = c.Close()
+		return
+	}
+	const tlsHandshake = 0x16 // RFC 8446 section 5.1: ContentType handshake
+	t := &tunnel{Conn: &peeked{Conn: c, r: br}, scheme: "http", host: host, l: s.tunnels}
+	if first[0] != tlsHandshake {
+		_ = c.SetDeadline(time.Time{})
+		s.tunnels.hand(t, t)
+		return
+	}
+	t.scheme = "https"
+	name := hostOnly(host)
+	conf, err := sign(name)
+	if err != nil {
+		s.c.Logger.Warn("signing a certificate", "host", name, "err", err)
+		_ = c.Close()
+		return
+	}
+	conf.NextProtos = []string{"h2", "http/1.1"}
+	conf.MinVersion = tls.VersionTLS12
+	conn := tls.Server(t, conf)
+	if err := conn.Handshake(); err != nil {
+		s.c.Logger.Info("the client refused the certificate or spoke no TLS", "host", name, "err", err)
+		_ = c.Close()
+		return
+	}
+	_ = c.SetDeadline(time.Time{})
+	if sni := conn.ConnectionState().ServerName; sni != "" && lowerHost(sni) != lowerHost(name) {
+		s.c.Logger.Warn("refusing a tunnel whose TLS names another host", "connect", host, "sni", sni)
+		_ = conn.Close()
+		return
+	}
+	s.tunnels.hand(conn, t)
+}
+
+// peeked reads what was read ahead first.
+type peeked struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (p *peeked) Read(b []byte) (int, error) { return p.r.Read(b) }
+
+// tunnelListener is the inner server's listener: what it accepts are the
+// insides of tunnels. It knows all of them, for they are hijacked connections
+// that http.Server.Shutdown of the outer server does not see.
+type tunnelListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+	mu     sync.Mutex
+	open   map[*tunnel]struct{}
+}
+
+func newTunnelListener() *tunnelListener {
+	return &tunnelListener{conns: make(chan net.Conn), closed: make(chan struct{}), open: map[*tunnel]struct{}{}}
+}
+
+func (l *tunnelListener) hand(c net.Conn, t *tunnel) {
+	l.mu.Lock()
+	l.open[t] = struct{}{}
+	l.mu.Unlock()
+	select {
+	case l.conns <- c:
+	case <-l.closed:
+		_ = c.Close()
+	}
+}
+
+func (l *tunnelListener) forget(t *tunnel) {
+	l.mu.Lock()
+	delete(l.open, t)
+	l.mu.Unlock()
+}
+
+func (l *tunnelListener) closeConns() {
+	l.mu.Lock()
+	open := make([]*tunnel, 0, len(l.open))
+	for t := range l.open {
+		open = append(open, t)
+	}
+	l.mu.Unlock()
+	for _, t := range open {
+		_ = t.Close()
+	}
+}
+
+func (l *tunnelListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *tunnelListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *tunnelListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+type tunnelKey struct{}
+
+// tunnelContext keeps where the tunnel leads for the requests inside it: the
+// one thing that http.Server can carry from a connection to its requests.
+func tunnelContext(ctx context.Context, c net.Conn) context.Context {
+	switch c := c.(type) {
+	case *tunnel:
+		return context.WithValue(ctx, tunnelKey{}, c)
+	case *tls.Conn:
+		if t, ok := c.NetConn().(*tunnel); ok {
+			return context.WithValue(ctx, tunnelKey{}, t)
+		}
+	}
+	return ctx
+}

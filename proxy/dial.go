@@ -1,0 +1,230 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// An addressError says that an address may not be dialled.
+type addressError struct {
+	addr netip.AddrPort
+	why  string
+}
+
+func (e *addressError) Error() string {
+	return fmt.Sprintf("%s is refused: %s", e.addr, e.why)
+}
+
+// ownAddrs are the addresses that Holdgate listens on.
+type ownAddrs struct {
+	mu    sync.Mutex
+	ports map[uint16]bool
+}
+
+func (o *ownAddrs) add(a net.Addr) {
+	ap, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return // a unix socket has no port to guard
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ports == nil {
+		o.ports = map[uint16]bool{}
+	}
+	o.ports[ap.Port()] = true
+}
+
+// has reports whether the address reaches a listener of ours. The own ports
+// are refused on every address of this host, whatever it is called.
+func (o *ownAddrs) has(ap netip.AddrPort) bool {
+	o.mu.Lock()
+	ours := o.ports[ap.Port()]
+	o.mu.Unlock()
+	return ours && isThisHost(ap.Addr())
+}
+
+func isThisHost(a netip.Addr) bool {
+	if a.IsLoopback() || a.IsUnspecified() {
+		return true
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return true // what cannot be told apart is refused
+	}
+	for _, ifa := range addrs {
+		if p, err := netip.ParsePrefix(ifa.String()); err == nil && p.Addr().Unmap() == a {
+			return true
+		}
+	}
+	return false
+}
+
+// Ranges that netip has no predicate for: shared address space (RFC 6598),
+// "this network" (RFC 1122), IETF protocol assignments (RFC 6890), benchmark
+// (RFC 2544), reserved (RFC 1112), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056)
+// and Teredo (RFC 4380): the last three carry IPv4 addresses inside.
+var refusedRanges = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("2001::/32"),
+}
+
+// classify says why an address must not be dialled for an agent, or "".
+func classify(a netip.Addr) string {
+	a = a.Unmap().WithZone("")
+	switch {
+	case !a.IsValid():
+		return "it is no address"
+	case a.IsLoopback():
+		return "it is a loopback address"
+	case a.IsUnspecified():
+		return "it is the unspecified address"
+	case a.IsPrivate():
+		return "it is a private address"
+	case a.IsLinkLocalUnicast():
+		return "it is link-local, where metadata services live"
+	case a.IsMulticast(), a.IsInterfaceLocalMulticast(), a.IsLinkLocalMulticast():
+		return "it is a multicast address"
+	}
+	for _, p := range refusedRanges {
+		if p.Contains(a) {
+			return "it lies in a reserved range"
+		}
+	}
+	return ""
+}
+
+// control runs between resolution and connection, on the very address that is
+// about to be dialled, so that no name can resolve to one thing when it is
+// checked and to another when it is used.
+func (s *Server) control(guarded bool) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("reading the address %q: %w", address, err)
+		}
+		ap = netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+		if s.own.has(ap) {
+			return &addressError{ap, "Holdgate itself listens there"}
+		}
+		if !guarded {
+			return nil
+		}
+		if why := classify(ap.Addr()); why != "" {
+			return &addressError{ap, why + ", and the configuration does not name it as an upstream"}
+		}
+		return nil
+	}
+}
+
+// transport dials for agents. It takes no proxy from the environment, asks for
+// no compression of its own, and keeps enough idle connections that a busy
+// agent does not pay for a handshake a request.
+func (s *Server) transport(guarded bool) *http.Transport {
+	d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: s.control(guarded)}
+	return &http.Transport{
+		DialContext:           d.DialContext,
+		TLSClientConfig:       &tls.Config{RootCAs: s.c.RootCAs, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:     true,
+		DisableCompression:    true,
+		MaxIdleConns:          512,
+		MaxIdleConnsPerHost:   128,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		WriteBufferSize:       32 << 10,
+		ReadBufferSize:        32 << 10,
+	}
+}
+
+// transportFor picks the transport by whether the configuration names the
+// host. hostport always has a port.
+func (s *Server) transportFor(t target) *http.Transport {
+	if t.named || s.namesHost(t.url.Scheme, t.url.Host) {
+		return s.named
+	}
+	return s.guarded
+}
+
+func (s *Server) namesHost(scheme, host string) bool {
+	want := withPort(scheme, host)
+	for _, u := range s.c.Upstreams {
+		if withPort(u.Scheme, u.Host) == want {
+			return true
+		}
+	}
+	for _, u := range s.c.MCP {
+		if withPort(u.Scheme, u.Host) == want {
+			return true
+		}
+	}
+	return false
+}
+
+// withPort returns host:port in lower case, with the scheme's own port where
+// the host names none.
+func withPort(scheme, host string) string {
+	h, p, err := net.SplitHostPort(host)
+	if err != nil {
+		h, p = trimBrackets(host), "80"
+		if scheme == "https" {
+			p = "443"
+		}
+	}
+	if n, err := strconv.ParseUint(p, 10, 16); err == nil {
+		p = strconv.FormatUint(n, 10)
+	}
+	return net.JoinHostPort(lowerHost(h), p)
+}
+
+// isAddressError finds out whether a round trip failed because of an address
+// that is refused.
+func isAddressError(err error) (*addressError, bool) {
+	var ae *addressError
+	ok := errors.As(err, &ae)
+	return ae, ok
+}
+
+// lookupOwn reports whether host:port reaches a listener of ours, by number or
+// by any name that resolves to this host.
+func (s *Server) lookupOwn(ctx context.Context, hostport string) bool {
+	h, p, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return false
+	}
+	port, err := strconv.ParseUint(p, 10, 16)
+	if err != nil {
+		return false
+	}
+	s.own.mu.Lock()
+	ours := s.own.ports[uint16(port)]
+	s.own.mu.Unlock()
+	if !ours {
+		return false
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", h)
+	if err != nil {
+		return false
+	}
+	for _, ip := range ips {
+		if isThisHost(ip.Unmap()) {
+			return true
+		}
+	}
+	return false
+}

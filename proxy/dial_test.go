@@ -1,0 +1,122 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"testing"
+)
+
+func TestAddressesThatNobodyIsSentTo(t *testing.T) {
+	refused := []string{
+		"127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "::", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1",
+		"169.254.169.254", "fe80::1", "fe80::1%eth0", "fd00::1", "100.64.0.1", "224.0.0.1", "ff02::1", "255.255.255.255", "240.0.0.1",
+		"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "2002:7f00:1::", "198.18.0.1", "192.0.0.192",
+		"0.1.2.3", "2001:0:7f00:1::1",
+	}
+	for _, s := range refused {
+		if classify(netip.MustParseAddr(s)) == "" {
+			t.Errorf("%s would be dialled for an agent", s)
+		}
+	}
+	for _, s := range []string{"1.1.1.1", "160.79.104.10", "172.15.0.1", "172.32.0.1", "2606:4700::1", "100.63.255.255"} {
+		if why := classify(netip.MustParseAddr(s)); why != "" {
+			t.Errorf("%s is refused: %s", s, why)
+		}
+	}
+}
+
+func TestControlJudgesTheAddressThatIsDialled(t *testing.T) {
+	s := &Server{own: &ownAddrs{}, c: Config{Upstreams: map[string]*url.URL{}}}
+	s.own.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7300})
+	s.own.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7301})
+	tests := []struct {
+		name    string
+		guarded bool
+		addr    string
+		ok      bool
+	}{
+		{"a public address for an agent", true, "1.1.1.1:443", true},
+		{"a loopback address that an agent names", true, "127.0.0.1:9000", false},
+		{"a loopback address that the configuration names", false, "127.0.0.1:9000", true},
+		{"the agents' door, even where it is named", false, "127.0.0.1:7300", false},
+		{"the approvers' door, even where it is named", false, "127.0.0.1:7301", false},
+		{"the approvers' door by another loopback address", false, "127.9.9.9:7301", false},
+		{"the approvers' door by IPv6", false, "[::1]:7301", false},
+		{"the approvers' door as an IPv4-mapped address", false, "[::ffff:127.0.0.1]:7301", false},
+		{"the approvers' door by the unspecified address", false, "0.0.0.0:7301", false},
+		{"the approvers' door by the unspecified IPv6 address", false, "[::]:7301", false},
+		{"the same port on another host", false, "1.1.1.1:7301", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := s.control(tt.guarded)("tcp", tt.addr, nil)
+			if (err == nil) != tt.ok {
+				t.Errorf("got %v, want allowed: %t", err, tt.ok)
+			}
+		})
+	}
+}
+
+// TestOwnAddressIsRefusedUnderAnySpelling dials for real: what counts is what
+// the resolver and the kernel make of a name.
+func TestOwnAddressIsRefusedUnderAnySpelling(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	s := &Server{own: &ownAddrs{}}
+	s.own.add(ln.Addr())
+	tr := s.transport(false)
+	defer tr.CloseIdleConnections()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "localhost.", "127.0.0.2", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "127.1", "2130706433", "0x7f.1", "0177.0.0.1"} {
+		t.Run(host, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+host+":"+port+"/", nil)
+			if err != nil {
+				return // not even a URL
+			}
+			resp, err := tr.RoundTrip(req)
+			if err == nil {
+				resp.Body.Close()
+				t.Fatal("the own listener was reached")
+			}
+		})
+	}
+}
+
+func TestJoinIsOfPathsOnly(t *testing.T) {
+	base, _ := url.Parse("https://api.example.com/root")
+	for _, sub := range []string{"/v1//messages", "/../x", "/a/..", "/a/%2e%2e/b", "/%2fevil.example", "/a\\b", "/.", "/a/./b", "/%5cx"} {
+		if u, err := join(base, sub, ""); err == nil {
+			t.Errorf("%q was joined to %s", sub, u)
+		}
+	}
+	tests := []struct{ sub, query, want string }{
+		{"/v1/messages", "beta=true", "https://api.example.com/root/v1/messages?beta=true"},
+		{"", "", "https://api.example.com/root"},
+		{"/@evil.example/x", "", "https://api.example.com/root/@evil.example/x"},
+		{"/models/a%3Ab", "", "https://api.example.com/root/models/a%3Ab"},
+	}
+	for _, tt := range tests {
+		u, err := join(base, tt.sub, tt.query)
+		if err != nil || u.String() != tt.want {
+			t.Errorf("join(%q) = %v, %v; want %s", tt.sub, u, err, tt.want)
+		}
+	}
+}
+
+func TestHostsAreComparedWithTheirPort(t *testing.T) {
+	same := [][3]string{{"https", "a.example", "A.EXAMPLE:443"}, {"http", "a.example.", "a.example:80"}, {"https", "[::1]", "[::1]:443"}, {"http", "a:080", "a:80"}}
+	for _, x := range same {
+		if withPort(x[0], x[1]) != withPort(x[0], x[2]) {
+			t.Errorf("%s and %s are told apart under %s", x[1], x[2], x[0])
+		}
+	}
+	if withPort("https", "a.example") == withPort("https", "a.example:8443") {
+		t.Error("two ports are taken for one")
+	}
+}

@@ -1,0 +1,221 @@
+package proxy
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// The doors, as policy and the log name them.
+const (
+	doorBaseURL = "base_url"
+	doorForward = "forward"
+	doorMCP     = "mcp"
+)
+
+// A target is where a request is to go, whichever door it came through.
+type target struct {
+	door   string
+	name   string   // the upstream's or MCP server's configured name; empty for the forward proxy
+	url    *url.URL // absolute: what is sent upstream
+	named  bool     // the configuration names it
+	codec  Codec    // nil where no model format is spoken
+	caller approvals.Caller
+}
+
+// serveOuter is the agents' door: paths of its own, absolute-form requests,
+// and CONNECT.
+func (s *Server) serveOuter(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodConnect:
+		s.serveConnect(w, r)
+	case r.URL.IsAbs():
+		s.serveForward(w, r, r.URL.Scheme, r.URL.Host)
+	default:
+		s.serveOwn(w, r)
+	}
+}
+
+func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
+	host := r.URL.Host
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "CONNECT needs host:port, got "+host)
+		return
+	}
+	if s.lookupOwn(r.Context(), host) {
+		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, host+" is refused: Holdgate itself listens there")
+		return
+	}
+	s.connect.ServeHTTP(w, r)
+}
+
+// serveInner serves what is inside a CONNECT tunnel. The request must be for
+// the host that CONNECT named.
+func (s *Server) serveInner(w http.ResponseWriter, r *http.Request) {
+	t, ok := r.Context().Value(tunnelKey{}).(*tunnel)
+	if !ok || r.Method == http.MethodConnect || (r.URL.IsAbs() && withPort(t.scheme, r.URL.Host) != withPort(t.scheme, t.host)) {
+		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "a tunnel carries requests for its own host only")
+		return
+	}
+	if withPort(t.scheme, r.Host) != withPort(t.scheme, t.host) {
+		s.refuseHTTP(w, r, http.StatusMisdirectedRequest, holdgate.RuleAddress,
+			fmt.Sprintf("the tunnel leads to %s and the request is for %s", t.host, r.Host))
+		return
+	}
+	s.serveForward(w, r, t.scheme, t.host)
+}
+
+// serveForward takes a request of the forward proxy to the host that it names.
+func (s *Server) serveForward(w http.ResponseWriter, r *http.Request, scheme, host string) {
+	if scheme != "http" && scheme != "https" {
+		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "the proxy speaks http and https, not "+scheme)
+		return
+	}
+	if s.lookupOwn(r.Context(), withPort(scheme, host)) {
+		if scheme == "http" && withPort(scheme, host) == withPort("http", r.Context().Value(http.LocalAddrContextKey).(net.Addr).String()) {
+			r.URL.Scheme, r.URL.Host = "", ""
+			s.serveOwn(w, r)
+			return
+		}
+		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, host+" is refused: Holdgate itself listens there")
+		return
+	}
+	u := *r.URL
+	u.Scheme, u.Host, u.User, u.Fragment = scheme, trimDefaultPort(scheme, host), nil, ""
+	t := target{door: doorForward, url: &u, codec: s.codecFor(r.Method, u.Path)}
+	s.exchange(w, r, t)
+}
+
+// serveOwn serves the door's own paths. A web page in the user's browser must
+// not be able to spend what the sidecar holds.
+func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request) {
+	if why := s.foreign(r); why != "" {
+		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, why)
+		return
+	}
+	path := r.URL.EscapedPath()
+	if rest, ok := strings.CutPrefix(path, "/up/"); ok {
+		s.serveNamed(w, r, doorBaseURL, s.c.Upstreams, rest)
+		return
+	}
+	if rest, ok := strings.CutPrefix(path, "/mcp/"); ok {
+		s.serveNamed(w, r, doorMCP, s.c.MCP, rest)
+		return
+	}
+	if path == "/healthz" {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	s.refuseHTTP(w, r, http.StatusNotFound, "", "nothing is served at "+holdgate.Visible(r.URL.Path)+": use /up/NAME/... for an upstream, /mcp/NAME for an MCP server, or this address as HTTP proxy")
+}
+
+// serveNamed joins the rest of the path to a configured URL. The join is of
+// paths only: nothing in it may reach another host or climb out.
+func (s *Server) serveNamed(w http.ResponseWriter, r *http.Request, door string, named map[string]*url.URL, rest string) {
+	name, sub, slash := strings.Cut(rest, "/")
+	base, ok := named[name]
+	if !ok {
+		s.refuseHTTP(w, r, http.StatusNotFound, "", fmt.Sprintf("no %s is configured under the name %q", map[string]string{doorBaseURL: "upstream", doorMCP: "MCP server"}[door], name))
+		return
+	}
+	if slash {
+		sub = "/" + sub
+	}
+	u, err := join(base, sub, r.URL.RawQuery)
+	if err != nil {
+		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
+		return
+	}
+	t := target{door: door, name: name, url: u, named: true}
+	if door == doorBaseURL {
+		t.codec = s.codecFor(r.Method, u.Path)
+	}
+	s.exchange(w, r, t)
+}
+
+// join appends an escaped path to a base URL.
+func join(base *url.URL, sub, query string) (*url.URL, error) {
+	low := strings.ToLower(sub)
+	for _, bad := range []string{"//", "\\", "%2f", "%5c", "/../", "/./", "%2e"} {
+		if strings.Contains(low, bad) {
+			return nil, fmt.Errorf("the path contains %q, which is refused because two servers could read it differently", bad)
+		}
+	}
+	if strings.HasSuffix(low, "/..") || strings.HasSuffix(low, "/.") {
+		return nil, fmt.Errorf("the path ends in a dot segment, which is refused")
+	}
+	u := *base
+	p, err := url.PathUnescape(sub)
+	if err != nil {
+		return nil, fmt.Errorf("reading the path: %w", err)
+	}
+	u.Path = strings.TrimSuffix(base.Path, "/") + p
+	u.RawPath = strings.TrimSuffix(base.EscapedPath(), "/") + sub
+	if u.Path == "" {
+		u.Path, u.RawPath = "/", "/"
+	}
+	u.RawQuery = query
+	return &u, nil
+}
+
+// foreign says why a request to the door's own paths is no agent's, or "".
+func (s *Server) foreign(r *http.Request) string {
+	host := hostOnly(r.Host)
+	if a, err := netip.ParseAddr(host); err == nil {
+		if !a.Unmap().IsLoopback() && !isThisHost(a.Unmap()) {
+			return "the Host header names another host: " + r.Host
+		}
+	} else if lowerHost(host) != "localhost" {
+		return "the Host header names another host: " + r.Host
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return "requests from web pages are refused (Sec-Fetch-Site: " + site + ")"
+	}
+	if o := r.Header.Get("Origin"); o != "" {
+		u, err := url.Parse(o)
+		if err != nil || withPort(u.Scheme, u.Host) != withPort("http", r.Host) {
+			return "requests from web pages are refused (Origin: " + o + ")"
+		}
+	}
+	return ""
+}
+
+func (s *Server) codecFor(method, path string) Codec {
+	for _, c := range s.codecs {
+		if c.Match(method, path) {
+			return c
+		}
+	}
+	return nil
+}
+
+func hostOnly(hostport string) string {
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		return h
+	}
+	return trimBrackets(hostport)
+}
+
+func trimBrackets(h string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
+}
+
+// lowerHost folds a host name for comparison: case, and the root's dot.
+func lowerHost(h string) string { return strings.TrimSuffix(strings.ToLower(h), ".") }
+
+func trimDefaultPort(scheme, host string) string {
+	h, p, err := net.SplitHostPort(host)
+	if err != nil || (scheme == "http" && p != "80") || (scheme == "https" && p != "443") {
+		return host
+	}
+	if strings.Contains(h, ":") {
+		return "[" + h + "]"
+	}
+	return h
+}

@@ -1,0 +1,45 @@
+package proxy
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/holdgate/holdgate"
+)
+
+// refuse writes to the log why something never reached policy, and answers in
+// the format spoken.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, t target, status int, rule, message string) {
+	s.refused(s.life, t, r.Method+" "+t.url.Host+t.url.Path, rule, message)
+	s.writeError(w, t, status, message)
+}
+
+// refuseHTTP is refuse for a request that names no target.
+func (s *Server) refuseHTTP(w http.ResponseWriter, r *http.Request, status int, rule, message string) {
+	t := target{door: doorForward, url: r.URL}
+	t.caller = s.caller(r, t)
+	if rule != "" {
+		s.refused(s.life, t, r.Method+" "+r.Host+r.URL.Path, rule, message)
+	}
+	s.writeError(w, t, status, message)
+}
+
+// writeError answers with an error in the format spoken, or as a problem
+// document (RFC 9457) where none is.
+func (s *Server) writeError(w http.ResponseWriter, t target, status int, message string) {
+	var body []byte
+	if t.codec != nil {
+		body = t.codec.Error(status, message)
+		w.Header().Set("Content-Type", "application/json")
+	} else {
+		body, _ = json.Marshal(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": holdgate.Visible(message)}) // of strings and a number: cannot fail
+		w.Header().Set("Content-Type", "application/problem+json")
+	}
+	if status < 500 {
+		w.Header().Set("X-Should-Retry", "false") // what the official SDKs heed: a refusal asked again stays one
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone needs no answer
+}

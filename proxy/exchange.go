@@ -1,0 +1,223 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// An exchange is one request of an agent and its answer, on its way through
+// the steps that the package comment names.
+type exchange struct {
+	s    *Server
+	w    http.ResponseWriter
+	r    *http.Request
+	t    target
+	body []byte // the request as it will be sent
+	x    *approvals.Exchange
+	log  *exchangeLog
+}
+
+// exchange takes a request from any door to its end. A panic costs this
+// request only.
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
+	t.caller = s.caller(r, t)
+	s.running.Add(1)
+	defer s.running.Done()
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http's own sentinel, compared as it does
+				panic(p)
+			}
+			s.c.Logger.Error("a request failed inside Holdgate and was refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			panic(http.ErrAbortHandler) // the connection ends without an answer that looks whole
+		}
+	}()
+	if why := s.unsupported(r, t); why != "" {
+		s.refuse(w, r, t, http.StatusBadRequest, holdgate.RuleUnsupported, why)
+		return
+	}
+	switch {
+	case t.codec != nil:
+		s.model(w, r, t)
+	case t.door == doorMCP:
+		s.mcp(w, r, t)
+	default:
+		s.pass(w, r, t)
+	}
+}
+
+// model takes a model request and its answer through the steps.
+func (s *Server) model(w http.ResponseWriter, r *http.Request, t target) {
+	body, rerr := s.read(r)
+	if rerr != nil {
+		s.refuse(w, r, t, rerr.status, rerr.rule, rerr.Error())
+		return
+	}
+	m, err := t.codec.Request(body)
+	if err != nil {
+		s.refuse(w, r, t, http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
+		return
+	}
+	e := &exchange{s: s, w: w, r: r, t: t, body: body}
+	x, err := s.c.Queue.Enter(r.Context(), t.caller, e.key)
+	if err != nil {
+		s.refuse(w, r, t, http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
+		return
+	}
+	defer x.Leave()
+	e.x = x
+	e.log = s.newLog(t, x)
+
+	kept, whole, err := x.Kept(r.Context())
+	if err != nil {
+		s.refuse(w, r, t, http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
+		return
+	}
+	if whole {
+		e.replay(kept, m.Stream)
+		return
+	}
+	if !e.permit(m) {
+		return
+	}
+	e.ask()
+}
+
+// permit judges the model request itself and says whether it may go on; where
+// it may not, the refusal has been sent. A request that is held is an exchange
+// of its own: what its answer will ask for is another matter.
+func (e *exchange) permit(m *holdgate.Model) bool {
+	q := &question{call: e.call(holdgate.Call{Kind: holdgate.KindModelRequest, Model: m})}
+	d := e.judge(q)
+	if d.Action != holdgate.Hold {
+		if err := e.settled(e.r.Context(), q, d); err != nil {
+			e.refuse(http.StatusServiceUnavailable, err.Error())
+			return false
+		}
+		if !q.verdict.Release {
+			e.refuse(http.StatusBadRequest, q.verdict.Notice)
+		}
+		return q.verdict.Release
+	}
+	return e.heldBefore(e.permitKey, q, d, http.StatusBadRequest)
+}
+
+// heldBefore holds a request before it goes on, in an exchange of its own, and
+// reports whether it may go on now. Where it may not, the client has been
+// answered, with the status where it was refused, or has gone.
+func (e *exchange) heldBefore(key func() (holdgate.Digest, error), q *question, d holdgate.Decision, status int) bool {
+	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, key)
+	if err != nil {
+		e.refuse(http.StatusServiceUnavailable, err.Error())
+		return false
+	}
+	defer x.Leave()
+	h := &exchange{s: e.s, w: e.w, r: e.r, t: e.t, body: e.body, x: x, log: e.s.newLog(e.t, x)}
+	if err := h.hold(e.r.Context(), q, d); err != nil {
+		e.refuse(http.StatusServiceUnavailable, err.Error())
+		return false
+	}
+	if !h.await(q) {
+		return false
+	}
+	if !q.verdict.Release {
+		e.refuse(status, q.verdict.Notice)
+		h.done(true, "refused")
+		return false
+	}
+	if err := h.use([]*question{q}); err != nil {
+		e.refuse(http.StatusServiceUnavailable, err.Error())
+		return false
+	}
+	h.done(true, "sent upstream")
+	return true
+}
+
+// await waits for a held request before any header has been sent: the client
+// sees a slow answer, and shortly before it would give up a status that makes
+// it ask again.
+func (e *exchange) await(qs ...*question) bool {
+	ctx, cancel := context.WithTimeout(e.r.Context(), e.s.budget(e.r))
+	defer cancel()
+	stop := context.AfterFunc(e.s.waits, cancel)
+	defer stop()
+	err := e.settle(ctx, qs)
+	switch {
+	case err == nil:
+		return true
+	case e.r.Context().Err() != nil:
+		return false // the client has gone; what is pending stays
+	case ctx.Err() != nil:
+		e.comeBack(qs)
+		return false
+	}
+	e.refuse(http.StatusServiceUnavailable, err.Error())
+	return false
+}
+
+// done records what became of the exchange.
+func (e *exchange) done(delivered bool, note string) {
+	if err := e.x.Done(context.WithoutCancel(e.r.Context()), delivered, note); err != nil {
+		e.s.c.Logger.Error("recording the end of an exchange", "exchange", e.x.ID(), "err", err)
+	}
+}
+
+// comeBack answers a client whose patience ends before the person has decided.
+// Each status and header here is one on which clients ask again.
+func (e *exchange) comeBack(qs []*question) {
+	e.w.Header().Set("Retry-After", "1")
+	e.refuse(http.StatusServiceUnavailable, "waiting for a person to decide "+requestIDs(qs)+": ask again")
+}
+
+// refuse answers in the format spoken. What was decided is in the log already.
+func (e *exchange) refuse(status int, message string) {
+	e.s.writeError(e.w, e.t, status, message)
+}
+
+// key names the request: its canonical JSON without what differs between a
+// request and its retry, the host and path that it is for.
+func (e *exchange) key() (holdgate.Digest, error) {
+	canon, err := wire.CanonicalWithout(e.body, "stream", "stream_options")
+	if err != nil {
+		return "", fmt.Errorf("reading the request for its key: %w", err)
+	}
+	return e.s.c.Digester.Fields("request", e.r.Method, e.t.url.Scheme, e.t.url.Host, e.t.url.Path, string(canon)), nil
+}
+
+// permitKey names the request as something that is itself to be permitted.
+func (e *exchange) permitKey() (holdgate.Digest, error) {
+	k, err := e.key()
+	return e.s.c.Digester.Fields("permit", string(k)), err
+}
+
+// call completes a call with who makes it and where.
+func (e *exchange) call(c holdgate.Call) holdgate.Call {
+	return completeCall(c, e.t)
+}
+
+// caller says who makes a request. A session is what the client itself names,
+// never a gap in time.
+func (s *Server) caller(r *http.Request, t target) approvals.Caller {
+	c := approvals.Caller{Agent: holdgate.Agent{ID: holdgate.AgentDefault}, Session: holdgate.Session{ID: holdgate.SessionDefault}, Door: t.door}
+	for _, h := range sessionHeaders {
+		if v := r.Header.Get(h); v != "" && len(v) <= 128 && printable(v) {
+			c.Session.ID = v
+			break
+		}
+	}
+	return c
+}
+
+// sessionHeaders are the names under which clients name their session.
+var sessionHeaders = []string{"X-Claude-Code-Session-Id", "Session-Id", "Thread-Id", "Mcp-Session-Id", "X-Session-Id"}
+
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })
+}

@@ -1,0 +1,318 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/store/badger"
+)
+
+// testPolicy decides by words in the call, so that a test says in the call
+// what becomes of it.
+const testPolicy = `package holdgate
+
+import rego.v1
+
+default decision := {"action": "allow", "rule": "test.allow"}
+
+text := sprintf("%v %v %v", [
+	object.get(input, ["tool", "arguments"], ""),
+	object.get(input, ["model", "name"], ""),
+	object.get(input, ["http", "path"], ""),
+])
+
+decision := {"action": "deny", "rule": "test.deny", "reason": "it says forbidden"} if {
+	contains(text, "forbidden")
+} else := {"action": "hold", "rule": "test.hold", "reason": "it says gated"} if {
+	contains(text, "gated")
+}
+`
+
+// A gate is a Server of the package with everything real behind it.
+type gate struct {
+	t      *testing.T
+	s      *Server
+	queue  *approvals.Queue
+	log    *audit.Log
+	url    string // of the agents' door
+	addr   string
+	ca     *tls.Certificate
+	client *http.Client
+}
+
+type gateOption func(*Config)
+
+func withIdle(d time.Duration) gateOption { return func(c *Config) { c.Limits.Idle = d } }
+
+func withNotice() gateOption { return func(c *Config) { c.Notice = true } }
+
+func newGate(t *testing.T, upstream http.Handler, opts ...gateOption) *gate {
+	t.Helper()
+	up := httptest.NewServer(upstream)
+	t.Cleanup(up.Close)
+	return newGateTo(t, map[string]string{"test": up.URL}, nil, opts...)
+}
+
+func newGateTo(t *testing.T, upstreams, mcps map[string]string, opts ...gateOption) *gate {
+	t.Helper()
+	ctx := t.Context()
+	dir := t.TempDir()
+	st, err := badger.Open(filepath.Join(dir, "db"), slog.New(slog.DiscardHandler))
+	must(t, err)
+	key := bytes.Repeat([]byte{7}, 32)
+	log, err := audit.Open(ctx, st, key)
+	must(t, err)
+	digester, err := holdgate.NewDigester(key)
+	must(t, err)
+	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour})
+	must(t, err)
+	policy := filepath.Join(dir, "policy.rego")
+	must(t, os.WriteFile(policy, []byte(testPolicy), 0o600))
+	engine, err := rego.Open(ctx, rego.Options{Path: policy, Timeout: 5 * time.Second})
+	must(t, err)
+	ca, err := OpenCA(dir)
+	must(t, err)
+	c := Config{Engine: engine, Queue: q, Log: log, Digester: digester, CA: ca, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}}
+	for name, u := range upstreams {
+		c.Upstreams[name] = parseURL(t, u)
+	}
+	for name, u := range mcps {
+		c.MCP[name] = parseURL(t, u)
+	}
+	for _, o := range opts {
+		o(&c)
+	}
+	s, err := New(context.WithoutCancel(ctx), c)
+	must(t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	g := &gate{t: t, s: s, queue: q, log: log, url: "http://" + ln.Addr().String(), addr: ln.Addr().String(), ca: ca, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	t.Cleanup(func() {
+		g.client.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("shutting down: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("serving: %v", err)
+		}
+		must(t, q.Close())
+		must(t, st.Close())
+	})
+	return g
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func parseURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	must(t, err)
+	return u
+}
+
+// post sends a model request through the base-URL door.
+func (g *gate) post(ctx context.Context, path, body string) *http.Response {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, strings.NewReader(body))
+	must(g.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := g.client.Do(req)
+	must(g.t, err)
+	g.t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+func readAll(t *testing.T, r io.Reader) string {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	must(t, err)
+	return string(b)
+}
+
+// pending waits until so many requests are pending, and returns them.
+func (g *gate) pending(n int) []approvals.Request {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), 20*time.Second)
+	defer cancel()
+	var list []approvals.Request
+	find := func() bool {
+		var err error
+		list, err = g.queue.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
+		must(g.t, err)
+		return len(list) == n
+	}
+	if find() {
+		return list
+	}
+	done := errors.New("found")
+	err := g.queue.Events(ctx, 0, func(approvals.Event) error {
+		if find() {
+			return done
+		}
+		return nil
+	})
+	if !errors.Is(err, done) && !find() {
+		g.t.Fatalf("%d requests are pending, want %d (%v)", len(list), n, err)
+	}
+	return list
+}
+
+func (g *gate) decide(r approvals.Request, a holdgate.Answer, text string) {
+	g.t.Helper()
+	v := approvals.Vote{Decision: a, By: "ann", Channel: "cli", Digest: r.Call.Digest}
+	switch a {
+	case holdgate.AnswerSteer:
+		v.Instructions = text
+	default:
+		v.Reason = text
+	}
+	_, err := g.queue.Decide(g.t.Context(), r.ID, v)
+	must(g.t, err)
+}
+
+// entries returns the audit entries of a type.
+func (g *gate) entries(typ audit.Type) []audit.Entry {
+	g.t.Helper()
+	list, err := g.log.Query(g.t.Context(), audit.Query{Type: typ})
+	must(g.t, err)
+	return list
+}
+
+// verified fails the test where the audit log does not verify.
+func (g *gate) verified() {
+	g.t.Helper()
+	var out bytes.Buffer
+	must(g.t, g.log.Export(g.t.Context(), &out))
+	rep, err := audit.Verify(&out, audit.VerifyOptions{})
+	if err != nil {
+		g.t.Fatalf("the audit log does not verify: %v (%+v)", err, rep)
+	}
+}
+
+// A counter counts what reaches an upstream.
+type counter struct {
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (c *counter) saw(r *http.Request) string {
+	b, _ := io.ReadAll(r.Body)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bodies = append(c.bodies, string(b))
+	return string(b)
+}
+
+func (c *counter) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.bodies)
+}
+
+// streamer answers with the events given, flushed one by one.
+func streamer(seen *counter, events ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.saw(r)
+		w.Header().Set("Content-Type", "text/event-stream")
+		rc := http.NewResponseController(w)
+		for _, e := range events {
+			_, _ = io.WriteString(w, e)
+			_ = rc.Flush()
+		}
+	})
+}
+
+func plainly(seen *counter, status int, body string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.saw(r)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+// The events of a message of the Messages API.
+func msgStart() string {
+	return sse("message_start", `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}`)
+}
+
+func msgText(i, text string) string {
+	return sse("content_block_start", `{"type":"content_block_start","index":`+i+`,"content_block":{"type":"text","text":""}}`) +
+		sse("content_block_delta", `{"type":"content_block_delta","index":`+i+`,"delta":{"type":"text_delta","text":"`+text+`"}}`) +
+		sse("content_block_stop", `{"type":"content_block_stop","index":`+i+`}`)
+}
+
+func msgTool(i, id, command string) string {
+	return sse("content_block_start", `{"type":"content_block_start","index":`+i+`,"content_block":{"type":"tool_use","id":"`+id+`","name":"Bash","input":{}}}`) +
+		sse("content_block_delta", `{"type":"content_block_delta","index":`+i+`,"delta":{"type":"input_json_delta","partial_json":"{\"command\": "}}`) +
+		sse("content_block_delta", `{"type":"content_block_delta","index":`+i+`,"delta":{"type":"input_json_delta","partial_json":"\"`+command+`\"}"}}`) +
+		sse("content_block_stop", `{"type":"content_block_stop","index":`+i+`}`)
+}
+
+func msgEnd(reason string) string {
+	return sse("message_delta", `{"type":"message_delta","delta":{"stop_reason":"`+reason+`","stop_sequence":null},"usage":{"output_tokens":9}}`) +
+		sse("message_stop", `{"type":"message_stop"}`)
+}
+
+func sse(name, data string) string { return "event: " + name + "\ndata: " + data + "\n\n" }
+
+const (
+	messages   = "/up/test/v1/messages"
+	askStream  = `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"go"}]}`
+	askPlain   = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"go"}]}`
+	noticeWord = "[holdgate]"
+)
+
+// until reads a stream until what was read contains the words.
+func until(t *testing.T, r *bufio.Reader, words string) string {
+	t.Helper()
+	var b strings.Builder
+	for !strings.Contains(b.String(), words) {
+		line, err := r.ReadString('\n')
+		b.WriteString(line)
+		if err != nil {
+			t.Fatalf("the stream ended before %q: %v\n%s", words, err, b.String())
+		}
+	}
+	return b.String()
+}
+
+// proxied returns a client that goes through the forward proxy and trusts the
+// gate's CA.
+func (g *gate) proxied() *http.Client {
+	pool := x509.NewCertPool()
+	pool.AddCert(g.ca.Leaf)
+	tr := &http.Transport{Proxy: http.ProxyURL(parseURL(g.t, g.url)), TLSClientConfig: &tls.Config{RootCAs: pool}, DisableCompression: true}
+	g.t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}

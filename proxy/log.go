@@ -1,0 +1,92 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// exchangeLog writes what is decided in one exchange to the audit log. Holds,
+// votes, outcomes and uses are written by the queue, with the state that they
+// change.
+type exchangeLog struct {
+	log    *audit.Log
+	t      target
+	x      *approvals.Exchange
+	id     string // the exchange's, once something of it is stored
+	sync   bool   // plain allows are synced too
+	inputs bool   // arguments are kept
+}
+
+func (s *Server) newLog(t target, x *approvals.Exchange) *exchangeLog {
+	return &exchangeLog{log: s.c.Log, t: t, x: x, sync: s.c.SyncAllows, inputs: !s.c.NoInputs}
+}
+
+// stored says that the exchange is on disk, so that its id means something.
+func (l *exchangeLog) stored() { l.id = l.x.ID() }
+
+// decision writes an allow so that it survives this process, and a denial so
+// that it survives the machine.
+func (l *exchangeLog) decision(ctx context.Context, q *question, d holdgate.Decision) error {
+	e := l.entry(audit.TypeDecision, q.call)
+	e.Call.Digest = q.digest
+	e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision, Would: d.Would}
+	if l.inputs {
+		e.Input = loggedInput(q.call, d)
+	}
+	if _, err := l.log.Write(context.WithoutCancel(ctx), e, l.sync || d.Action != holdgate.Allow); err != nil {
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	return nil
+}
+
+// observed writes a call that the provider ran by itself.
+func (l *exchangeLog) observed(ctx context.Context, c holdgate.Call) error {
+	e := l.entry(audit.TypeObserved, c)
+	if _, err := l.log.Write(context.WithoutCancel(ctx), e, false); err != nil {
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	return nil
+}
+
+func (l *exchangeLog) entry(t audit.Type, c holdgate.Call) audit.Entry {
+	return audit.Entry{Type: t, Exchange: l.id, Door: l.t.door, Call: auditCall(c)}
+}
+
+func auditCall(c holdgate.Call) *audit.Call {
+	a := &audit.Call{ID: c.ID, Kind: c.Kind, Agent: c.Agent.ID, Session: c.Session.ID}
+	switch {
+	case c.Tool != nil:
+		a.Tool = &audit.Tool{Name: c.Tool.Name, Server: c.Tool.Server}
+	case c.Model != nil:
+		a.Model = c.Model.Name
+	case c.MCP != nil:
+		a.MCP = c.MCP.Server + " " + c.MCP.Method
+	case c.HTTP != nil:
+		a.HTTP = c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path
+	}
+	return a
+}
+
+// loggedInput is what the log keeps of a tool call that policy decided by
+// itself: its arguments, with what policy redacts taken out.
+func loggedInput(c holdgate.Call, d holdgate.Decision) json.RawMessage {
+	if c.Tool == nil {
+		return nil
+	}
+	return approvals.Redacted(c, d.Redact)
+}
+
+// refused writes what never reached policy.
+func (s *Server) refused(ctx context.Context, t target, what, rule, message string) {
+	e := audit.Entry{Type: audit.TypeRefused, Door: t.door, Note: bounded(message, 1000),
+		Call:     &audit.Call{Kind: holdgate.KindHTTPRequest, HTTP: bounded(what, 500), Agent: t.caller.Agent.ID, Session: t.caller.Session.ID},
+		Decision: &audit.Decision{Action: holdgate.Deny, Rule: rule, Reason: bounded(message, 1000)}}
+	if _, err := s.c.Log.Write(context.WithoutCancel(ctx), e, true); err != nil {
+		s.c.Logger.Error("writing a refusal to the audit log", "err", err)
+	}
+}

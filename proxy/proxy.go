@@ -1,0 +1,167 @@
+// Package proxy is how traffic comes in and goes on. Every door (the
+// base-URL door, the forward proxy, the MCP door) ends in one handler, and
+// every request takes the same way through it:
+//
+//	read (bounded) -> parse -> decide -> [hold -> people -> decide again] -> use -> send or refuse -> result
+//
+// A codec finds the calls in the bytes of a format, package rego decides each,
+// package approvals keeps what is held. This package owns the order of the
+// steps, the sockets and TLS; it knows neither a format's fields, nor a rule,
+// nor who approves.
+//
+// What policy allows goes on in the bytes that came. What cannot be understood
+// is refused whatever policy says, and every decision is in the audit log
+// before it takes effect.
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/elazarl/goproxy"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// Config is what a Server needs. Fields without a word on their default must
+// be set.
+type Config struct {
+	Engine   *rego.Engine
+	Queue    *approvals.Queue
+	Log      *audit.Log
+	Digester *holdgate.Digester
+	CA       *tls.Certificate // signs the leaves of intercepted connections; see [OpenCA]
+
+	// Upstreams and MCP are what /up/NAME and /mcp/NAME lead to. Only hosts
+	// named here may have loopback, private or metadata addresses.
+	Upstreams map[string]*url.URL
+	MCP       map[string]*url.URL
+
+	Limits Limits
+	// Notice puts a line into held model answers that says who is being asked.
+	Notice bool
+	// AllowUnsupported lets model APIs through whose tool calls Holdgate
+	// cannot see. Otherwise they are refused.
+	AllowUnsupported bool
+	SyncAllows       bool // plain allows are synced before they take effect, too
+	NoInputs         bool // the audit log keeps no arguments
+	// RootCAs verify upstream servers; nil means the system's.
+	RootCAs *x509.CertPool
+	Logger  *slog.Logger
+}
+
+// Limits bound what one exchange may take. Zero fields mean the defaults.
+type Limits struct {
+	Body   int64         // bytes of a request or of a whole answer, decoded; 32 MiB
+	Call   int64         // bytes of one call of an answer; 8 MiB
+	Idle   time.Duration // between two signs of life to a client that waits; 10 s
+	Budget time.Duration // how long a client without headers waits, for clients not in the table; 290 s
+	MCP    time.Duration // how long an MCP client waits for a held call; 55 s
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Body == 0 {
+		l.Body = 32 << 20
+	}
+	if l.Call == 0 {
+		l.Call = 8 << 20
+	}
+	if l.Idle == 0 {
+		l.Idle = 10 * time.Second
+	}
+	if l.Budget == 0 {
+		l.Budget = 290 * time.Second
+	}
+	if l.MCP == 0 {
+		l.MCP = 55 * time.Second
+	}
+	return l
+}
+
+// A Server is the agents' door.
+type Server struct {
+	c       Config
+	codecs  []Codec
+	own     *ownAddrs
+	named   *http.Transport // for hosts that the configuration names
+	guarded *http.Transport // for hosts that agents name
+	connect *goproxy.ProxyHttpServer
+	outer   *http.Server
+	inner   *http.Server // serves the decrypted insides of CONNECT
+	tunnels *tunnelListener
+
+	// waits ends when Shutdown begins: nobody waits for a person through it.
+	// life ends when Shutdown's patience does: nothing is read any longer.
+	waits, life       context.Context
+	endWaits, endLife context.CancelFunc
+	running           sync.WaitGroup
+}
+
+// New returns a Server that is not yet listening. It lives no longer than ctx.
+func New(ctx context.Context, c Config) (*Server, error) {
+	switch {
+	case c.Engine == nil, c.Queue == nil, c.Log == nil, c.Digester == nil, c.CA == nil:
+		return nil, errors.New("proxy: engine, queue, log, digester and CA must all be set")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Limits = c.Limits.withDefaults()
+	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, tunnels: newTunnelListener()}
+	s.life, s.endLife = context.WithCancel(ctx)
+	s.waits, s.endWaits = context.WithCancel(s.life)
+	s.named = s.transport(false)
+	s.guarded = s.transport(true)
+	s.connect = s.connectProxy()
+	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
+	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog}
+	s.inner = &http.Server{Handler: http.HandlerFunc(s.serveInner), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, ConnContext: tunnelContext}
+	return s, nil
+}
+
+// Own tells the server an address that Holdgate itself listens on: nobody may
+// be sent there. Call it before Serve.
+func (s *Server) Own(a net.Addr) { s.own.add(a) }
+
+// Serve serves the agents' door on ln until Shutdown. It returns nil after one.
+func (s *Server) Serve(ln net.Listener) error {
+	s.Own(ln.Addr())
+	innerDone := make(chan error, 1)
+	go func() { innerDone <- s.inner.Serve(s.tunnels) }()
+	err := s.outer.Serve(ln)
+	_ = s.tunnels.Close()
+	innerErr := <-innerDone
+	for _, e := range []error{err, innerErr} {
+		if e != nil && !errors.Is(e, http.ErrServerClosed) && !errors.Is(e, net.ErrClosed) {
+			return e
+		}
+	}
+	return nil
+}
+
+// Shutdown stops listening, gives running exchanges until ctx ends, and then
+// cuts them. What is held stays in the queue.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.endWaits()
+	err := errors.Join(s.outer.Shutdown(ctx), s.inner.Shutdown(ctx))
+	s.endLife()
+	if err != nil {
+		err = errors.Join(s.outer.Close(), s.inner.Close())
+	}
+	s.tunnels.closeConns()
+	s.running.Wait()
+	s.named.CloseIdleConnections()
+	s.guarded.CloseIdleConnections()
+	return err
+}

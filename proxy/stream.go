@@ -1,0 +1,178 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// A noticer is a stream that can show the agent's user a line while it waits.
+type noticer interface {
+	Notice(text string) []byte
+}
+
+// errUnwritten ends a stream whose calls could not be stored or logged.
+var errUnwritten = errors.New("holdgate cannot store or log at the moment")
+
+// stream takes a streamed answer to the client. What comes before the first
+// held call flows at once; what follows it keeps its place and waits.
+func (a *answer) stream(src io.Reader) {
+	st := a.t.codec.Stream()
+	out := newSender(a.w, st.Idle, a.s.c.Limits.Idle)
+	defer out.close()
+	a.header.Del("Content-Length")
+	out.start(a.status, a.header)
+
+	var raw bytes.Buffer
+	if err := a.flow(st, out, src, &raw); err != nil {
+		a.failStream(st, out, err)
+		return
+	}
+	if !a.held.Load() {
+		return
+	}
+	if err := a.keep(raw.Bytes(), true); err != nil {
+		a.failStream(st, out, err)
+		return
+	}
+	if err := a.waitStream(out); err != nil {
+		if a.r.Context().Err() == nil && a.s.waits.Err() == nil {
+			a.failStream(st, out, err)
+		}
+		return // the client has gone or is sent away: it will ask again, and what is pending stays
+	}
+	if out.failed() != nil || a.r.Context().Err() != nil {
+		return // nothing has been used yet: the outcome waits for the same call
+	}
+	if err := a.use(a.questions()); err != nil {
+		a.failStream(st, out, err)
+		return
+	}
+	out.render(func() []byte { return a.renderItems(st) })
+	a.finish(out.failed())
+}
+
+// flow reads the answer to its end, judges its calls, and sends on what comes
+// before the first one that is held.
+func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, raw *bytes.Buffer) error {
+	buf := make([]byte, 16<<10)
+	for {
+		n, rerr := src.Read(buf)
+		raw.Write(buf[:n])
+		if n > 0 {
+			parts, err := st.Push(buf[:n])
+			if err := errors.Join(a.takeAll(st, out, parts), err); err != nil {
+				return err
+			}
+		}
+		switch {
+		case rerr == nil:
+			continue
+		case !errors.Is(rerr, io.EOF):
+			return fmt.Errorf("the upstream answer broke off: %w", rerr)
+		}
+		parts, err := st.End()
+		return errors.Join(a.takeAll(st, out, parts), err)
+	}
+}
+
+func (a *answer) takeAll(st wire.Stream, out *sender, parts []wire.Part) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	var flowing []item
+	for _, p := range parts {
+		it := item{part: p}
+		switch {
+		case p.Call != nil && p.Observed:
+			if err := a.log.observed(a.s.life, a.call(*p.Call)); err != nil {
+				return errors.Join(errUnwritten, err)
+			}
+		case p.Call != nil:
+			it.q = a.judgePart(p)
+		}
+		if it.q != nil && it.q.open() && len(a.items) == 0 {
+			// Everything before the first held call goes out before anything waits.
+			a.send(st, out, flowing)
+			flowing = nil
+			a.notice(st, out, it.q)
+		}
+		if a.held.Load() {
+			a.items = append(a.items, it)
+		} else {
+			flowing = append(flowing, it)
+		}
+	}
+	a.send(st, out, flowing)
+	return nil
+}
+
+func (a *answer) send(st wire.Stream, out *sender, items []item) {
+	if len(items) == 0 {
+		return
+	}
+	out.render(func() []byte { return renderAll(st, items) })
+}
+
+func (a *answer) notice(st wire.Stream, out *sender, q *question) {
+	if n, ok := st.(noticer); ok && a.s.c.Notice {
+		out.render(func() []byte { return n.Notice(noticeWaiting(q)) })
+	}
+}
+
+func (a *answer) renderItems(st wire.Stream) []byte { return renderAll(st, a.items) }
+
+func renderAll(st wire.Stream, items []item) []byte {
+	var b []byte
+	for _, it := range items {
+		v := holdgate.Verdict{Release: true}
+		if it.q != nil {
+			v = it.q.verdict
+		}
+		p := st.Render(it.part, v)
+		if b == nil {
+			b = p
+		} else {
+			b = append(b, p...)
+		}
+	}
+	return b
+}
+
+// waitStream waits for the people while the client is kept in line.
+func (a *answer) waitStream(out *sender) error {
+	ctx, cancel := context.WithCancel(a.r.Context())
+	defer cancel()
+	stop := context.AfterFunc(a.s.waits, cancel)
+	defer stop()
+	out.onFail(cancel)
+	return a.settle(ctx, a.questions())
+}
+
+// failStream tells the client in mid-stream that the rest does not come. What
+// was held so far stays pending: the client will ask again.
+func (a *answer) failStream(st wire.Stream, out *sender, err error) {
+	if a.r.Context().Err() != nil {
+		return
+	}
+	rule := holdgate.RuleMalformed
+	switch {
+	case errors.Is(err, errUnwritten):
+		rule = holdgate.RuleStore
+	case errors.Is(err, wire.ErrTooLarge):
+		rule = holdgate.RuleTooLarge
+	}
+	a.s.refused(a.s.life, a.t, a.r.Method+" "+a.t.url.Host+a.t.url.Path, rule, err.Error())
+	message := "holdgate ended this answer: " + bounded(err.Error(), 300)
+	out.render(func() []byte { return st.Fail(message) })
+	if out.failed() == nil {
+		return
+	}
+	panic(http.ErrAbortHandler)
+}
