@@ -177,3 +177,20 @@ func (b *bench) audited(request string) []string {
 	}
 	return got
 }
+
+// eachValue calls fn for everything that the store holds.
+func (b *bench) eachValue(fn func(key string, value []byte)) {
+	b.t.Helper()
+	err := b.store.View(b.t.Context(), func(tx store.Tx) error {
+		for p, err := range tx.Scan("", "") {
+			if err != nil {
+				return err
+			}
+			fn(p.Key, p.Value)
+		}
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}

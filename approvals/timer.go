@@ -227,7 +227,7 @@ func (q *Queue) giveUp(ctx context.Context, d due) error {
 		if !mine {
 			return t.enter(x, stateReady)
 		}
-		return t.conclude(x, stateSpent, "never used: the same call did not come again in time")
+		return t.conclude(x, stateSpent, "the same call did not come again in time")
 	})
 	if mine {
 		q.index.reopen(d.id)
