@@ -35,23 +35,31 @@ func (e *Engine) Run(ctx context.Context) error {
 	r := reloader{e: e, seen: e.current.Load().own}
 	timer := time.NewTimer(0) // what changed since Open
 	defer timer.Stop()
+	soon := true // a look is due within settle: further events do not put it off
+	hurry := func() {
+		if !soon {
+			soon = true
+			timer.Reset(settle)
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-w.Events:
-			timer.Reset(settle)
+			hurry()
 		case err := <-w.Errors:
 			e.o.Logger.Warn("watching the policy", "err", err)
-			timer.Reset(settle)
+			hurry()
 		case <-timer.C:
 			if w.Events != nil {
 				watch(w, e.o.Path)
 			}
-			if r.look(ctx) {
-				timer.Reset(poll)
-			} else {
+			soon = !r.look(ctx)
+			if soon {
 				timer.Reset(settle)
+			} else {
+				timer.Reset(poll)
 			}
 		}
 	}
