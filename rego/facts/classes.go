@@ -2,6 +2,7 @@ package facts
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -70,25 +71,38 @@ type classRule struct {
 	rooted   bool
 }
 
-var classRules = sync.OnceValue(func() map[string][]classRule {
-	return map[string][]classRule{
-		classSecret:      parseRules(secretRules),
-		"public":         parseRules(publicRules),
-		classPersistence: parseRules(persistenceRules),
-	}
+// A ruleSet is a list of rules, with those that begin with a plain name
+// indexed by it.
+type ruleSet struct {
+	all     []classRule
+	byFirst map[string][]classRule
+	globs   []classRule // begin with a pattern
+}
+
+var classRules = sync.OnceValue(func() (sets struct{ secret, public, persistence ruleSet }) {
+	sets.secret = parseRules(secretRules)
+	sets.public = parseRules(publicRules)
+	sets.persistence = parseRules(persistenceRules)
+	return sets
 })
 
-func parseRules(list string) []classRule {
-	var rules []classRule
-	for _, r := range strings.Fields(list) {
-		rules = append(rules, classRule{
-			segments: strings.Split(strings.Trim(r, "/"), "/"),
-			globs:    strings.ContainsAny(r, "*?"),
-			folder:   strings.HasSuffix(r, "/"),
-			rooted:   strings.HasPrefix(r, "/"),
-		})
+func parseRules(list string) ruleSet {
+	set := ruleSet{byFirst: make(map[string][]classRule)}
+	for _, text := range strings.Fields(list) {
+		r := classRule{
+			segments: strings.Split(strings.Trim(text, "/"), "/"),
+			globs:    strings.ContainsAny(text, "*?"),
+			folder:   strings.HasSuffix(text, "/"),
+			rooted:   strings.HasPrefix(text, "/"),
+		}
+		set.all = append(set.all, r)
+		if first := r.segments[0]; strings.ContainsAny(first, "*?") {
+			set.globs = append(set.globs, r)
+		} else {
+			set.byFirst[first] = append(set.byFirst[first], r)
+		}
 	}
-	return rules
+	return set
 }
 
 // classify names the class of a path. What is a secret and runs by itself (a
@@ -98,8 +112,8 @@ func classify(p, access string) string {
 	rooted := strings.HasPrefix(p, "/")
 	segments := strings.Split(strings.Trim(p, "/"), "/")
 	rules := classRules()
-	secret := matchAny(rules[classSecret], segments, rooted, matchSegment) && !matchAny(rules["public"], segments, rooted, exactSegment)
-	persistent := matchAny(rules[classPersistence], segments, rooted, matchSegment)
+	secret := rules.secret.match(segments, rooted, matchSegment) && !rules.public.match(segments, rooted, exactSegment)
+	persistent := rules.persistence.match(segments, rooted, matchSegment)
 	switch {
 	case persistent && (access != accessRead || !secret):
 		return classPersistence
@@ -127,13 +141,22 @@ func system(p string) bool {
 	return false
 }
 
-func matchAny(rules []classRule, segments []string, rooted bool, match segmentMatch) bool {
-	for _, r := range rules {
-		if r.match(segments, rooted, match) {
+// match reports whether a rule covers the path. All rules are tried only on
+// a path that is itself a pattern.
+func (s ruleSet) match(segments []string, rooted bool, match segmentMatch) bool {
+	if slices.ContainsFunc(segments, func(seg string) bool { return strings.ContainsAny(seg, "*?[") }) {
+		return anyMatch(s.all, segments, rooted, match)
+	}
+	for _, seg := range segments {
+		if anyMatch(s.byFirst[seg], segments, rooted, match) {
 			return true
 		}
 	}
-	return false
+	return anyMatch(s.globs, segments, rooted, match)
+}
+
+func anyMatch(rules []classRule, segments []string, rooted bool, match segmentMatch) bool {
+	return slices.ContainsFunc(rules, func(r classRule) bool { return r.match(segments, rooted, match) })
 }
 
 func (r classRule) match(segments []string, rooted bool, match segmentMatch) bool {

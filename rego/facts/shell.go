@@ -111,17 +111,23 @@ func (s *shell) parse(text string) ([]*syntax.Stmt, error) {
 	return stmts, err
 }
 
-func (s *shell) parseAs(text string, lang syntax.LangVariant) ([]*syntax.Stmt, error) {
-	var stmts []*syntax.Stmt
+func (s *shell) parseAs(text string, lang syntax.LangVariant) (stmts []*syntax.Stmt, first error) {
 	p := syntax.NewParser(syntax.Variant(lang))
-	err := p.Stmts(deadlineReader{s.x, strings.NewReader(text)}, func(st *syntax.Stmt) bool {
-		stmts = append(stmts, st)
-		return true
-	})
-	if errors.Is(err, errOutOfTime) {
+	// The parser may report a mistake twice, and panics where it can't: the
+	// loop runs to its end.
+	for st, err := range p.StmtsSeq(deadlineReader{s.x, strings.NewReader(text)}) {
+		switch {
+		case first != nil:
+		case err != nil:
+			first = err
+		default:
+			stmts = append(stmts, st)
+		}
+	}
+	if errors.Is(first, errOutOfTime) {
 		panic(overBudget{"out of time"})
 	}
-	return stmts, err
+	return stmts, first
 }
 
 // source walks a text as if it stood at this place.
