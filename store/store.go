@@ -27,7 +27,9 @@ var (
 
 // A Store keeps key-value pairs durably. It is safe for concurrent use.
 type Store interface {
-	// View runs fn on a consistent snapshot. Writing in it is an error.
+	// View runs fn on a consistent snapshot: all that was answered before it
+	// began, and nothing that still waits for its sync. Writing in it is an
+	// error.
 	View(ctx context.Context, fn func(Tx) error) error
 
 	// Update runs fn in a transaction that sees the writes of every
@@ -35,8 +37,10 @@ type Store interface {
 	// Update returns nil the writes are synced to stable storage; when it
 	// returns an error none of them will ever be seen, unless ctx ended while
 	// the commit was under way: then they may be. fn may be called more than
-	// once and must have no effect but through its Tx. Concurrent calls share
-	// one sync.
+	// once, must have no effect but through its Tx, and must not call Update,
+	// UpdateSoon or Close. Where it panics, so does Update. Where ctx ends
+	// before fn begins, fn never runs. Concurrent calls share one sync. A store
+	// that could not write refuses every later Update with the cause.
 	Update(ctx context.Context, fn func(Tx) error) error
 
 	// UpdateSoon is Update, except that it returns once the writes survive
@@ -46,7 +50,8 @@ type Store interface {
 	UpdateSoon(ctx context.Context, fn func(Tx) error) error
 
 	// Watch starts to collect the keys under prefix that committed
-	// transactions set or delete from now on. The Watcher lives until ctx
+	// transactions set or delete from now on. A key is handed over once a View
+	// sees its change. The Watcher lives until ctx
 	// ends or the store is closed.
 	Watch(ctx context.Context, prefix string) Watcher
 
@@ -56,13 +61,15 @@ type Store interface {
 
 // A Tx reads and writes within one transaction. It is for one goroutine, and
 // ends with the function that it was given to. Slices returned are the
-// caller's; slices passed in must not be changed before the transaction ends.
+// caller's; slices passed in must not be changed before Update returns.
+// Keys have 1 byte to 32 KiB.
 type Tx interface {
 	Get(key string) ([]byte, error) // ErrNotFound where there is none
 	Set(key string, value []byte) error
 	Delete(key string) error // no error where there is none
 	// Scan yields the pairs under prefix whose key is at least from ("" for
-	// the first), in key order.
+	// the first), in key order, as they are when it begins: what it yields may
+	// be deleted as it goes. It ends after an error.
 	Scan(prefix, from string) iter.Seq2[Pair, error]
 }
 

@@ -47,26 +47,29 @@ func TestASecondOpenNamesTheProcess(t *testing.T) {
 }
 
 // Writes that nobody syncs cross the borders of log files, and none is crossed
-// with the old file unsynced: neither where the memtable's arena fills first nor
-// where the file does, as it does with one small write a commit.
+// with the old file unsynced: neither where the memtable's arena fills first,
+// nor where the file does, as it does with one small write a commit.
 func TestALogFileIsSyncedBeforeTheNextBegins(t *testing.T) {
-	for name, c := range map[string]struct{ writers, writes, size int }{
-		"many writers, the arena fills first": {16, 5000, 900},
-		"one writer, the file fills first":    {1, 210_000, 40},
+	for name, c := range map[string]struct{ prefilled, writers, writes, size int }{
+		"many writers, the arena fills first": {0, 16, 3000, 900},
+		"one writer, the file fills first":    {75, 1, 20_000, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := openTest(t, t.TempDir())
-			value := bytes.Repeat([]byte("v"), c.size)
 			first := d.wal.fid
+			write := func(key string, size int) {
+				if err := d.UpdateSoon(t.Context(), set(key, make([]byte, size))); err != nil {
+					t.Error(err)
+				}
+			}
+			for i := range c.prefilled {
+				write(fmt.Sprint("large/", i), 200<<10)
+			}
 			var wg sync.WaitGroup
 			for g := range c.writers {
 				wg.Go(func() {
 					for i := range c.writes {
-						key := fmt.Sprintf("k/%d/%d", g, i)
-						if err := d.UpdateSoon(t.Context(), set(key, value[:c.size/4+i%(c.size*3/4)])); err != nil {
-							t.Error(err)
-							return
-						}
+						write(fmt.Sprintf("k/%d/%d", g, i), c.size/4+i%(c.size*3/4))
 					}
 				})
 			}

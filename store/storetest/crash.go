@@ -20,11 +20,11 @@ import (
 const crashDir = "HOLDGATE_STORETEST_CRASH_DIR"
 
 const (
-	crashRounds  = 5
+	crashRounds  = 4
 	crashWriters = 8
 	// crashAcks is after how many acknowledgements a child is killed, times
 	// the number of the round.
-	crashAcks = 150
+	crashAcks = 100
 )
 
 // testCrash kills a process that writes, again and again in the same folder,

@@ -17,10 +17,15 @@ import (
 // testModel runs random transactions, reads and reopenings on a store and on
 // a map, which must agree throughout.
 func testModel(t *testing.T, open Open) {
+	m := &model{open: open, t: t, dir: t.TempDir()}
+	m.f = fixture{open(t, m.dir), t}
+	defer func() {
+		if err := m.f.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &model{open: open, t: t, dir: t.TempDir(), want: map[string]string{}}
-		m.f = fixture{open(t, m.dir), t}
-		defer func() { _ = m.f.Close() }()
+		m.clear(rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"update": m.update,
 			"scan":   m.scan,
@@ -48,6 +53,22 @@ var (
 		return rapid.StringN(0, 5, 5).Draw(rt, "small")
 	})
 )
+
+// clear makes the store and the map empty.
+func (m *model) clear(rt *rapid.T) {
+	m.want = make(map[string]string)
+	err := m.f.UpdateSoon(context.Background(), func(tx store.Tx) error {
+		for p, err := range tx.Scan("", "") {
+			if err := errors.Join(err, tx.Delete(p.Key)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		rt.Fatal(err)
+	}
+}
 
 func (m *model) update(rt *rapid.T) {
 	type op struct {
