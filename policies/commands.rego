@@ -29,7 +29,9 @@ commands_by_class[class] contains concat(" ", c.argv) if {
 # title: Commands that need no closer look, by their place
 # description: |
 #   The common case, for speed: command_class says the same of them, but a
-#   call of a function costs more than all of this.
+#   call of a function costs more than all of this. The table is taken out of
+#   data first, and the word looked up in it then: as parts of one path into
+#   data, any word would find the first item of a list.
 # custom:
 #   risk: low
 harmless contains i if {
@@ -43,7 +45,8 @@ harmless contains i if {
 
 harmless contains i if {
 	some i, c in input.facts.commands
-	class := data.settings.commands[c.program][c.argv[1]]
+	table := data.settings.commands[c.program]
+	class := table[c.argv[1]]
 	class == "pass"
 	not c.unresolved
 	not c.unbound
@@ -52,7 +55,8 @@ harmless contains i if {
 
 harmless contains i if {
 	some i, c in input.facts.commands
-	entry := data.settings.commands[c.program][c.argv[1]]
+	table := data.settings.commands[c.program]
+	entry := table[c.argv[1]]
 	entry[0] == "build"
 	object.filter(entry[1], c.argv) == {}
 	not contains(concat(" ", c.argv), "=")
@@ -87,9 +91,14 @@ command_entry(program, rest) := entry if {
 	entry := data.settings.commands[program]
 	not is_object(entry)
 } else := entry if {
-	entry := data.settings.commands[program][rest[0]]
+	table := data.settings.commands[program]
+	entry := table[rest[0]]
 	not is_object(entry)
-} else := data.settings.commands[program][rest[0]][rest[1]]
+} else := entry if {
+	table := data.settings.commands[program]
+	below := table[rest[0]]
+	entry := below[rest[1]]
+}
 
 class_of(entry, _) := entry if is_string(entry)
 

@@ -11,7 +11,7 @@ package holdgate
 decisions contains d if {
 	input.kind == "tool_call"
 	is_number(input.confidence.score)
-	input.session.mode != "confidence_threshold"
+	not input.session.mode == "confidence_threshold"
 	d := band_decision(band(input.confidence.score))
 }
 
@@ -56,7 +56,11 @@ decisions contains d if {
 	d := ask("confidence.threshold", "medium", "The agent's confidence is below the session's threshold, or it has reported none.", [])
 }
 
-sure if input.confidence.score >= data.settings.confidence.threshold
+sure if input.confidence.score >= threshold
+
+threshold := input.session.confidence_threshold
+
+threshold := data.settings.confidence.threshold if not input.session.confidence_threshold
 
 # METADATA
 # title: Mode manual
@@ -75,6 +79,8 @@ decisions contains d if {
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	not input.session.mode in {"auto", "manual", "confidence_threshold"}
+	not known_mode
 	d := ask("mode.unknown", "medium", "The session is in a mode that the policy does not know.", [])
 }
+
+known_mode if input.session.mode in {"auto", "manual", "confidence_threshold"}

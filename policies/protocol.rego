@@ -24,6 +24,8 @@ decisions contains d if {
 # custom:
 #   risk: high
 decisions contains d if {
-	not input.kind in {"tool_call", "model_request", "http_request", "mcp_request", "gate", "message"}
+	not known_kind
 	d := refuse("kind.unknown", "high", "The policy does not know this kind of call.", [])
 }
+
+known_kind if input.kind in {"tool_call", "model_request", "http_request", "mcp_request", "gate", "message"}

@@ -30,9 +30,11 @@ decisions contains d if {
 	input.facts.suspicious_text[0]
 	kinds := {kind | some kind in input.facts.suspicious_text; kind != "unusual_space"}
 	count(kinds) > 0
-	not input.tool.category in {"read", "write"}
+	not files_only
 	d := ask("text.suspicious", "high", "The arguments hold characters that make them look like something else.", sort(kinds))
 }
+
+files_only if input.tool.category in {"read", "write"}
 
 # METADATA
 # title: What the settings say of the tool, by its most specific name
@@ -65,7 +67,7 @@ model_side_title := concat("/", array.slice(split(input.tool.name, "__"), 1, 3))
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	not input.tool.category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
+	not known_category
 	tool_setting == "unset"
 	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
 }
@@ -152,6 +154,8 @@ decisions contains d if {
 	tool_setting == "unset"
 	d := ask("files.unknown", "medium", "The tool writes something, and where is not known.", [tool_title])
 }
+
+known_category if input.tool.category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
 
 reached contains u.host if {
 	some u in input.facts.urls

@@ -1,0 +1,103 @@
+package holdgate_test
+
+import data.holdgate
+
+test_harmless_commands_pass if {
+	every argv in [
+		["ls", "-la"],
+		["grep", "-r", "x", "."],
+		["git", "status"],
+		["git", "--no-pager", "diff"],
+		["git", "-C", "sub", "log"],
+		["go", "test", "./..."],
+		["go", "mod", "tidy"],
+		["python3", "-m", "pytest"],
+		["npm", "run", "build"],
+	] {
+		holdgate.decision.action == "allow" with input as shell([argv])
+	}
+}
+
+test_classes_ask_under_their_rule if {
+	expected := {
+		"files.delete": ["rm", "x"],
+		"shell.disk": ["mkfs.ext4", "/dev/sda"],
+		"shell.system": ["chmod", "777", "x"],
+		"shell.privilege": ["su", "root"],
+		"shell.script": ["perl", "-e", "1"],
+		"shell.unknown": ["frobnicate"],
+		"persistence": ["crontab", "-e"],
+		"secrets": ["printenv"],
+		"sql.unseen": ["psql", "-f", "x.sql"],
+		"packages.install": ["pip", "install", "x"],
+		"publish": ["cargo", "publish"],
+		"network.command": ["curl", "https://example.com"],
+		"production.deploy": ["terraform", "apply"],
+		"git.push": ["git", "push"],
+		"git.force_push": ["git", "push", "--force-with-lease=main"],
+		"git.discard": ["git", "clean", "-fdx"],
+	}
+	every rule, argv in expected {
+		decision := holdgate.decision with input as shell([argv])
+		decision.action == "hold"
+		decision.rule == rule
+	}
+}
+
+test_unknown_subcommands_ask if {
+	every argv in [["git", "frobnicate"], ["git"], ["git", "--exec-path=x", "status"], ["go", "mod"], ["npm"]] {
+		holdgate.decision.rule == "shell.unknown" with input as shell([argv])
+	}
+}
+
+test_a_word_changes_the_class if {
+	holdgate.decision.rule == "files.delete" with input as shell([["find", ".", "-delete"]])
+	holdgate.decision.rule == "shell.script" with input as shell([["go", "test", "-exec=sh", "./..."]])
+	holdgate.decision.rule == "git.discard" with input as shell([["git", "branch", "-D", "x"]])
+}
+
+test_words_are_not_looked_up_as_parts_of_the_table if {
+	every argv in [["find", "0", "-delete"], ["find", "1", "-delete"], ["find", ".", "-delete"], ["git", "push", "0", "-f"]] {
+		holdgate.decision.action == "hold" with input as shell([argv])
+	}
+	holdgate.decision.rule == "shell.unknown" with input as shell([["git status"]])
+}
+
+test_a_plus_is_a_forced_push if {
+	holdgate.decision.rule == "git.force_push" with input as shell([["git", "push", "origin", "+main"]])
+	holdgate.decision.rule == "git.force_push" with input as shell([["git", "push", "origin", ":main"]])
+}
+
+test_one_grave_command_is_enough if {
+	holdgate.decision.rule == "files.delete" with input as shell([["ls"], ["rm", "x"], ["pwd"]])
+}
+
+test_deciding_for_itself_is_refused if {
+	holdgate.decision.action == "deny" with input as shell([["holdgate", "approve"]])
+}
+
+test_unresolved_words_ask if {
+	call := json.patch(shell([["cat", "$X"]]), [{"op": "add", "path": "/facts/commands/0/unresolved", "value": ["$X"]}])
+	holdgate.decision.rule == "shell.unresolved" with input as call
+}
+
+test_unbound_files_ask_except_of_builds if {
+	unbound := [{"op": "add", "path": "/facts/commands/0/unbound", "value": ["x"]}]
+	holdgate.decision.rule == "shell.unbound" with input as json.patch(shell([["python", "x.py"]]), unbound)
+	holdgate.decision.action == "allow" with input as json.patch(shell([["make", "test"]]), unbound)
+}
+
+test_sudo_asks if {
+	call := json.patch(shell([["ls"]]), [{"op": "add", "path": "/facts/commands/0/via", "value": ["sudo"]}])
+	holdgate.decision.rule == "shell.privilege" with input as call
+}
+
+test_a_class_that_is_not_known_asks if {
+	holdgate.decision.rule == "shell.unknown" with input as shell([["frobnicate"]])
+		with data.settings.commands.frobnicate as "fine"
+}
+
+test_the_message_says_what_would_run if {
+	decision := holdgate.decision with input as shell([["rm", "a", "b"]])
+	contains(decision.hold.message, "rm a b")
+}

@@ -1,0 +1,40 @@
+package holdgate_test
+
+import data.holdgate
+
+sure_of(score) := object.union(shell([["ls"]]), {"confidence": {"score": score}})
+
+test_bands if {
+	holdgate.decision.action == "allow" with input as sure_of(0.8)
+	holdgate.decision.rule == "confidence.medium" with input as sure_of(0.5)
+	holdgate.decision.rule == "confidence.low" with input as sure_of(0.2)
+	holdgate.decision.rule == "confidence.none" with input as sure_of(0.1)
+}
+
+test_the_middle_band_goes_on_by_itself if {
+	decision := holdgate.decision with input as sure_of(0.6)
+	decision.hold.timeout == "10s"
+	decision.hold.on_timeout == "approve"
+	decision.risk == "low"
+}
+
+test_a_sure_agent_is_asked_all_the_same if {
+	holdgate.decision.rule == "files.delete" with input as object.union(shell([["rm", "x"]]), {"confidence": {"score": 1}})
+}
+
+test_manual_asks_about_everything if {
+	holdgate.decision.rule == "mode.manual" with input as object.union(shell([["ls"]]), {"session": {"mode": "manual"}})
+}
+
+test_a_threshold if {
+	mode := {"session": {"mode": "confidence_threshold"}}
+	holdgate.decision.action == "allow" with input as object.union(sure_of(0.8), mode)
+	holdgate.decision.rule == "confidence.threshold" with input as object.union(sure_of(0.79), mode)
+	holdgate.decision.rule == "confidence.threshold" with input as object.union(shell([["ls"]]), mode)
+}
+
+test_the_session_has_a_threshold_of_its_own if {
+	mode := {"session": {"mode": "confidence_threshold", "confidence_threshold": 0.95}}
+	holdgate.decision.rule == "confidence.threshold" with input as object.union(sure_of(0.9), mode)
+	holdgate.decision.action == "allow" with input as object.union(sure_of(0.95), mode)
+}

@@ -1,0 +1,54 @@
+package holdgate_test
+
+import data.holdgate
+
+test_the_gravest_thing_about_a_path_counts if {
+	expected := {
+		"secrets": {"clean": "/home/u/.ssh/id_rsa", "class": "secret", "access": "read"},
+		"persistence": {"clean": "/home/u/.bashrc", "class": "persistence", "access": "write"},
+		"files.system": {"clean": "/etc/hosts", "class": "system", "access": "write"},
+		"production.config": {"clean": "deploy/production.yaml", "access": "write"},
+		"files.delete": {"clean": "notes.txt", "access": "delete"},
+		"files.outside": {"clean": "/opt/x", "access": "write"},
+		"self_approval": {"clean": "/home/u/.holdgate/approver.token", "access": "read"},
+	}
+	every rule, path in expected {
+		holdgate.decision.rule == rule with input as touching(path)
+	}
+}
+
+test_harmless_paths_pass if {
+	every path in [
+		{"clean": "/etc/hosts", "class": "system", "access": "read"},
+		{"clean": "/home/u/.bashrc", "class": "persistence", "access": "read"},
+		{"clean": "src/main.go", "access": "write"},
+		{"clean": "/src/app/main.go", "access": "write", "inside": true},
+		{"clean": "/dev/null", "class": "system", "access": "write"},
+		{"clean": "/tmp/x/y", "access": "write"},
+		{"clean": "docs/product.md", "access": "write"},
+	] {
+		holdgate.decision.action == "allow" with input as touching(path)
+	}
+}
+
+test_deleting_in_tmp_asks if {
+	holdgate.decision.rule == "files.delete" with input as touching({"clean": "/tmp/x", "access": "delete"})
+}
+
+test_paths_that_leave_an_unknown_folder_ask if {
+	every clean in ["..", "../x", "~/x", "/x", `C:\x`] {
+		holdgate.decision.rule == "files.outside" with input as touching({"clean": clean})
+	}
+}
+
+test_relative_paths_ask_where_the_folder_is_known if {
+	call := object.union(touching({"clean": "x"}), {"session": {"cwd": "/src"}})
+	holdgate.decision.rule == "files.outside" with input as call
+}
+
+test_deleting_folders_is_graver if {
+	path := {"clean": "build", "access": "delete"}
+	call := object.union(touching(path), {"facts": {"impact": {"recursive": true}}})
+	holdgate.decision.risk == "high" with input as call
+	holdgate.decision.risk == "medium" with input as touching(path)
+}
