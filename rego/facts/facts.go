@@ -36,7 +36,9 @@ type Facts struct {
 	Impact      Impact      `json:"impact"`
 	ParseErrors []string    `json:"parse_errors,omitempty"`
 	// SuspiciousText says which kinds of deceiving characters the arguments
-	// hold: "bidi", "zero_width", "control", "unusual_space", ...
+	// hold: "bidi", "blank", "carriage_return", "control", "invalid",
+	// "mixed_script" (in a host), "tag", "unusual_space",
+	// "variation_selector", "zero_width".
 	SuspiciousText []string `json:"suspicious_text,omitempty"`
 }
 
@@ -48,9 +50,11 @@ type Command struct {
 	Program string   `json:"program"`
 	Argv    []string `json:"argv"` // after quote removal, the program first
 	// Via lists the wrappers and constructs that lead to it, outermost first:
-	// "sudo", "bash -c", "$()", "xargs", "pipe", ...
+	// "sudo", "bash -c", "$()", "xargs", "function", ... "pipe" and "heredoc"
+	// stand before a shell or interpreter that runs what it reads.
 	Via []string `json:"via,omitempty"`
-	// Unresolved lists words that depend on run time.
+	// Unresolved lists words, or parts of words, that depend on run time, as
+	// written; "stdin" for what is read, and code in other languages.
 	Unresolved []string `json:"unresolved,omitempty"`
 	// Unbound lists files that it would run whose content nobody was shown.
 	Unbound []string `json:"unbound,omitempty"`

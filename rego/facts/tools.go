@@ -61,7 +61,7 @@ write    write movefile renamefile move rename : source=delete src=delete from=d
 write    write copyfile copy : source=read src=read from=read path=read destination=write dst=write to=write
 delete   delete deletefile removefile delete remove deletedirectory removedirectory rmdir unlink trash
 network  -     webfetch fetch fetchurl httprequest browsernavigate navigate openurl browse download urlfetch curl : prompt=urls query=text
-network  -     websearch googlewebsearch search_web searchweb bravewebsearch duckduckgosearch exasearch : query=text
+network  -     websearch googlewebsearch searchweb bravewebsearch duckduckgosearch exasearch : query=text
 network  -     browseraction browserclick browsertype browserevaluate puppeteernavigate : query=text
 spawn    -     task agent subagent spawnagent spawnagents newtask delegate codebaseinvestigator sendtoagent : prompt=text query=text
 database read  query sql executesql runsql readquery writequery executequery runquery sqlquery dbquery mysqlquery pgquery postgresquery pgexecute sqlitequery applymigration executestatement createtable : query=sql sql=sql statement=sql q=sql
