@@ -9,9 +9,13 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 )
+
+// bodyTimeout bounds the time in which a body must have come.
+const bodyTimeout = 10 * time.Second
 
 // answer serves an endpoint without a body.
 func answer[Out any](s *Server, fn func(*http.Request) (Out, error)) http.Handler {
@@ -82,7 +86,16 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	if err != nil || typ != "application/json" {
 		return problem(http.StatusUnsupportedMediaType, "content-type", "Wrong content type", "the body must be application/json")
 	}
+	// A body that never ends holds nobody up. The deadline is taken away again,
+	// for one that passes later would end the request.
+	rc := http.NewResponseController(w)
+	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
+		return fmt.Errorf("bounding the time of a body: %w", err)
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err := rc.SetReadDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("reading a body: %w", err)
+	}
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return problem(http.StatusRequestEntityTooLarge, "too-large", "Body too large", fmt.Sprintf("the body is over %d bytes", MaxBody))
