@@ -10,7 +10,7 @@ import (
 // interspersed moves the flags of a command before its arguments, so that
 // "deny ID --reason no" means what it says: the flag parser stops at the first
 // argument and would take the rest for arguments too. What follows "--" stays
-// as it is.
+// as it is. A flag whose value is missing ends the line, for the parser to name.
 func interspersed(app *cli.App, args []string) []string {
 	if len(args) == 0 {
 		return args
@@ -18,8 +18,11 @@ func interspersed(app *cli.App, args []string) []string {
 	out, rest := args[:1:1], args[1:]
 	flags, list := app.Flags, app.Commands
 	for len(list) > 0 {
-		n := leadingFlags(flags, rest)
+		n, whole := leadingFlags(flags, rest)
 		out, rest = append(out, rest[:n]...), rest[n:]
+		if !whole {
+			return out
+		}
 		cmd := find(list, rest)
 		if cmd == nil {
 			return append(out, rest...)
@@ -33,8 +36,12 @@ func interspersed(app *cli.App, args []string) []string {
 			words = append(words, rest[1:]...)
 			break
 		}
-		if n := leadingFlags(flags, rest); n > 0 {
-			out, rest = append(out, rest[:n]...), rest[n:]
+		n, whole := leadingFlags(flags, rest)
+		out, rest = append(out, rest[:n]...), rest[n:]
+		if !whole {
+			return out
+		}
+		if n > 0 {
 			continue
 		}
 		words, rest = append(words, rest[0]), rest[1:]
@@ -56,17 +63,20 @@ func find(list []*cli.Command, words []string) *cli.Command {
 }
 
 // leadingFlags counts the words at the beginning that are flags and their
-// values.
-func leadingFlags(flags []cli.Flag, words []string) int {
-	n := 0
+// values. Whole is false where the last flag's value is missing.
+func leadingFlags(flags []cli.Flag, words []string) (n int, whole bool) {
 	for n < len(words) && len(words[n]) > 1 && words[n][0] == '-' && words[n] != "--" {
 		name, _, hasValue := strings.Cut(strings.TrimLeft(words[n], "-"), "=")
 		n++
-		if takesValue(flags, name) && !hasValue && n < len(words) {
-			n++
+		if !takesValue(flags, name) || hasValue {
+			continue
 		}
+		if n == len(words) {
+			return n, false
+		}
+		n++
 	}
-	return n
+	return n, true
 }
 
 // takesValue reports whether the flag of this name is followed by a value.

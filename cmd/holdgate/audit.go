@@ -111,6 +111,7 @@ func what(n audit.Entry) string {
 			add(c.Tool.Name)
 		}
 		add(c.Model)
+		add(c.MCP)
 		add(c.HTTP)
 	}
 	add(n.Note)

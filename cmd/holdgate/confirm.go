@@ -21,7 +21,7 @@ import (
 func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
 	tty, ok := e.stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(tty.Fd())) {
-		x := usage("without a terminal to ask on, %s needs the ID", d.Decision).(*exitError)
+		x := usage("without a terminal to ask on, %s needs the ID", d.Decision)
 		x.hint = fmt.Sprintf("holdgate show %s, then: holdgate %s %s", r.ID, d.Decision, r.ID)
 		return x
 	}

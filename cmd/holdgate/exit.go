@@ -33,7 +33,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.text }
 
 // usage is an error of the command line.
-func usage(format string, args ...any) error {
+func usage(format string, args ...any) *exitError {
 	return &exitError{code: exitUsage, text: fmt.Sprintf(format, args...), hint: "holdgate --help lists the commands, holdgate COMMAND --help what one takes"}
 }
 

@@ -96,22 +96,18 @@ func (p *page) call(r approvals.Request) {
 	}
 }
 
-// message writes the request's message. At a gate or in a message it is the
+// message writes the request's message. At a gate, or in a message, it is the
 // agent's own; elsewhere it is the policy's.
 func (p *page) message(r approvals.Request) {
-	bar := "policy says: "
+	from, end := "policy says", ""
 	if k := r.Call.Kind; k == holdgate.KindGate || k == holdgate.KindMessage {
-		p.b.WriteString("\n-- the agent says (its word, not checked) --\n")
-		bar = "  > "
-	} else {
-		p.b.WriteByte('\n')
+		from, end = "-- the agent says: its word, not checked --", "-- end of what the agent says --\n"
 	}
+	fmt.Fprintf(&p.b, "\n%s\n", from)
 	for line := range strings.SplitSeq(r.Message, "\n") {
-		fmt.Fprintf(&p.b, "%s%s\n", bar, holdgate.Visible(line))
+		fmt.Fprintf(&p.b, "  > %s\n", holdgate.Visible(line))
 	}
-	if bar == "  > " {
-		p.b.WriteString("-- end of what the agent says --\n")
-	}
+	p.b.WriteString(end)
 }
 
 // printAnswers writes the commands that answer a pending request.

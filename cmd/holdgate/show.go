@@ -65,9 +65,9 @@ func onlyPending(ctx context.Context, sc *client.Client) (approvals.Request, err
 		for i, r := range list {
 			ids[i] = r.ID
 		}
-		e := usage("%d requests are pending: say which", len(list)).(*exitError)
-		e.hint = "one of " + strings.Join(ids, ", ")
-		return approvals.Request{}, e
+		x := usage("%d requests are pending: say which", len(list))
+		x.hint = "one of " + strings.Join(ids, ", ")
+		return approvals.Request{}, x
 	}
 	return list[0], nil
 }
