@@ -100,10 +100,11 @@ func (x *Exchange) stored() {
 func (x *Exchange) open(t *transition) (*storedExchange, error) {
 	if x.slot == nil {
 		ex := &storedExchange{
-			V: recordVersion, ID: x.name(), Agent: x.who.Agent.ID, Session: x.who.Session.ID, Door: x.who.Door,
+			header: current(), ID: x.name(), Agent: x.who.Agent.ID, Session: x.who.Session.ID, Door: x.who.Door,
 			Key: x.key, State: stateHolding,
 		}
-		return ex, t.begin(ex)
+		t.exchanges[ex.ID] = ex
+		return ex, nil
 	}
 	ex, err := t.exchange(x.id)
 	if err != nil {
@@ -130,7 +131,7 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	if err := t.enter(x, stateHolding); err != nil {
 		return err
 	}
-	return errors.Join(t.write(r), t.schedule(r.Expires, r.ID, dueRequest), t.tell(EventRequested, r, seq))
+	return errors.Join(t.write(r), t.schedule(r.Expires, r.ID, r.due()), t.tell(EventRequested, r, seq))
 }
 
 // matching finds the request that asks the same and can still answer it.
@@ -165,7 +166,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, b Briefing, diges
 	shown, _ := redact(c, d.Redact)
 	h := d.Hold
 	r := storedRequest{
-		V: recordVersion, ID: newID(), Exchange: x.name(), Status: holdgate.StatusPending,
+		header: current(), ID: newID(), Exchange: x.name(), Status: holdgate.StatusPending,
 		Kind: h.Kind, Gate: h.Gate, Risk: d.Risk, Rule: d.Rule, Reason: d.Reason, Message: h.Message,
 		Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Confinement: x.who.Agent.Confinement,
 		Session: x.who.Session.ID, Door: x.who.Door,

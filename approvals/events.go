@@ -34,7 +34,8 @@ type Event struct {
 
 // storedEvent is an event without what its request says anyway.
 type storedEvent struct {
-	V       int               `json:"v"`
+	header
+
 	Time    time.Time         `json:"time"`
 	Type    EventType         `json:"type"`
 	Request string            `json:"request"`
@@ -49,7 +50,7 @@ const eventBatch = 64
 // tell puts an event about the request into the outbox.
 func (t *transition) tell(typ EventType, r *storedRequest, seq uint64) error {
 	return write(t.tx, prefixOutbox+store.Seq(seq), storedEvent{
-		V: recordVersion, Time: t.now, Type: typ, Request: r.ID, Status: r.Status, Votes: len(r.Votes), Outcome: r.Outcome,
+		header: current(), Time: t.now, Type: typ, Request: r.ID, Status: r.Status, Votes: len(r.Votes), Outcome: r.Outcome,
 	})
 }
 
@@ -130,7 +131,8 @@ func (q *Queue) eventsAfter(ctx context.Context, after uint64) ([]Event, error) 
 
 // storedConsumer is how far a consumer has come.
 type storedConsumer struct {
-	V     int       `json:"v"`
+	header
+
 	Taken uint64    `json:"taken"`
 	At    time.Time `json:"at"`
 }
@@ -198,6 +200,6 @@ func newest(tx store.Tx) (seq uint64, err error) {
 // taken stores a consumer's place.
 func (q *Queue) taken(ctx context.Context, name string, seq uint64) error {
 	return q.c.Store.UpdateSoon(ctx, func(tx store.Tx) error {
-		return write(tx, prefixConsumer+name, storedConsumer{V: recordVersion, Taken: seq, At: now()})
+		return write(tx, prefixConsumer+name, storedConsumer{header: current(), Taken: seq, At: now()})
 	})
 }

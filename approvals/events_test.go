@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 )
 
@@ -122,32 +119,4 @@ func TestAnEventIsTakenOnceItsFunctionReturned(t *testing.T) {
 	if len(got) != 1 || (got[0] != `approval.voted {"command":"a"} pending 1` && got[0] != `approval.decided {"command":"a"} denied 1`) {
 		t.Errorf("after the restart: %q", got)
 	}
-}
-
-func TestOldEventsGoOnceTheyAreTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		x := b.enter("k")
-		r := b.ask(x, bash(0, "a"), hold(func(d *holdgate.Decision) { d.Hold.Timeout = 300 * time.Hour }))
-		feed, stop := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_ = b.queue.Feed(feed, "slack", func(approvals.Event) error { return nil })
-		}()
-		b.take("mail", 1) // takes nothing, and never comes back
-		time.Sleep(23 * time.Hour)
-		if n := b.count("outbox/"); n != 1 {
-			t.Errorf("%d events after 23 hours, want 1", n)
-		}
-		time.Sleep(3 * time.Hour)
-		if n := b.count("outbox/"); n != 0 {
-			t.Errorf("%d events after 26 hours, want none", n)
-		}
-		b.decide(r, deny("ana"))
-		stop()
-		<-ended
-		x.Leave()
-		b.close()
-	})
 }

@@ -31,7 +31,7 @@ type Exchange struct {
 	who     Caller
 	makeKey func() (holdgate.Digest, error)
 	after   *Exchange     // joined while this one still read the answer
-	left    chan struct{} // closed by Leave
+	left    chan struct{} // made by Detach, closed by Leave
 
 	mu       sync.Mutex // one transition at a time; Wait does not take it
 	id       string
@@ -48,7 +48,7 @@ type Exchange struct {
 // live connection takes part in is joined; otherwise a new one begins, which
 // is not stored before its first Ask. Leave must be called.
 func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Digest, error)) (*Exchange, error) {
-	x := &Exchange{q: q, who: who, makeKey: key, left: make(chan struct{})}
+	x := &Exchange{q: q, who: who, makeKey: key}
 	if !q.index.busy(who.key()) {
 		return x, nil
 	}
@@ -148,6 +148,7 @@ func (x *Exchange) Detach() {
 		return
 	}
 	x.detached = true
+	x.left = make(chan struct{})
 	if x.slot != nil {
 		x.q.index.detach(x.slot, x)
 	}
@@ -162,7 +163,9 @@ func (x *Exchange) Leave() {
 		return
 	}
 	x.gone = true
-	close(x.left)
+	if x.detached {
+		close(x.left)
+	}
 	if x.slot == nil {
 		return
 	}

@@ -58,7 +58,7 @@ func eachPending(tx store.Tx, fn func(*storedRequest)) error {
 		if err != nil {
 			return err
 		}
-		if d.what != dueRequest {
+		if !d.request() {
 			continue
 		}
 		var r storedRequest

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,20 +89,18 @@ func (q *Queue) takeUp(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			var x storedExchange
-			if err := read(tx, prefixExchange+p.Key[len(prefixOpen):], &x); err != nil {
+			var x storedOpen
+			if err := decode(p.Key, p.Value, &x); err != nil {
 				return err
 			}
-			if x.State.final() {
-				continue
-			}
-			q.index.add(x.ID, x.caller(), x.Key)
-			if x.State == stateDelivering || x.inUse() {
-				orphans = append(orphans, x.ID)
+			id := strings.TrimPrefix(p.Key, prefixOpen)
+			q.index.add(id, callerKey{x.Agent, x.Session, x.Door}, x.Key)
+			if x.Sending {
+				orphans = append(orphans, id)
 			}
 		}
 		var err error
-		restart, err = silentRequests(tx)
+		restart, err = silences(tx)
 		return err
 	})
 	if err != nil {
@@ -120,8 +119,8 @@ func (q *Queue) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// silentRequests are the timers whose end approves.
-func silentRequests(tx store.Tx) ([]due, error) {
+// silences are the entries of the timer whose end approves.
+func silences(tx store.Tx) ([]due, error) {
 	var found []due
 	for p, err := range tx.Scan(prefixDue, "") {
 		if err != nil {
@@ -131,14 +130,7 @@ func silentRequests(tx store.Tx) ([]due, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.what != dueRequest {
-			continue
-		}
-		var r storedRequest
-		if err := read(tx, prefixRequest+d.id, &r); err != nil {
-			return nil, err
-		}
-		if !r.Status.Final() && r.OnTimeout == holdgate.TimeoutApprove {
+		if d.what == dueSilence {
 			found = append(found, d)
 		}
 	}

@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +27,19 @@ const (
 // refused rather than guessed at.
 const recordVersion = 1
 
+// A header begins every record.
+type header struct {
+	V int `json:"v"`
+}
+
+func (h header) version() int { return h.V }
+
+// A record can be read back by whoever knows its version.
+type record interface{ version() int }
+
+// current is the header of a record that is written now.
+func current() header { return header{recordVersion} }
+
 type exchangeState string
 
 const (
@@ -45,7 +57,8 @@ func (s exchangeState) final() bool {
 
 // storedExchange is an exchange as stored.
 type storedExchange struct {
-	V        int             `json:"v"`
+	header
+
 	ID       string          `json:"id"`
 	Agent    string          `json:"agent"`
 	Session  string          `json:"session"`
@@ -83,7 +96,21 @@ type storedBody struct {
 	Whole  bool `json:"whole"`
 }
 
-func (x *storedExchange) caller() callerKey { return callerKey{x.Agent, x.Session, x.Door} }
+// storedOpen is what the index must know of an exchange that is not final, so
+// that opening the queue reads little.
+type storedOpen struct {
+	header
+
+	Agent   string          `json:"agent"`
+	Session string          `json:"session"`
+	Door    string          `json:"door"`
+	Key     holdgate.Digest `json:"key"`
+	Sending bool            `json:"sending,omitempty"` // something was used, and its result is not known
+}
+
+func (x *storedExchange) open() storedOpen {
+	return storedOpen{current(), x.Agent, x.Session, x.Door, x.Key, x.State == stateDelivering || x.inUse()}
+}
 
 func (x *storedExchange) ref(id string) *storedRef {
 	i := slices.IndexFunc(x.Requests, func(r storedRef) bool { return r.ID == id })
@@ -104,7 +131,8 @@ func (x *storedExchange) inUse() bool {
 
 // storedRequest is an approval request as stored.
 type storedRequest struct {
-	V           int                    `json:"v"`
+	header
+
 	ID          string                 `json:"id"`
 	Exchange    string                 `json:"exchange"`
 	Status      holdgate.Status        `json:"status"`
@@ -218,7 +246,7 @@ func storeCall(c holdgate.Call, digest holdgate.Digest) storedCall {
 
 // read decodes the record at key. It returns store.ErrNotFound where there is
 // none.
-func read(tx store.Tx, key string, into any) error {
+func read(tx store.Tx, key string, into record) error {
 	raw, err := tx.Get(key)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", key, err)
@@ -226,21 +254,18 @@ func read(tx store.Tx, key string, into any) error {
 	return decode(key, raw, into)
 }
 
-func decode(key string, raw []byte, into any) error {
-	var head struct {
-		V int `json:"v"`
-	}
-	if err := errors.Join(json.Unmarshal(raw, &head), json.Unmarshal(raw, into)); err != nil {
+func decode(key string, raw []byte, into record) error {
+	if err := json.Unmarshal(raw, into); err != nil {
 		return fmt.Errorf("reading %s: %w", key, err)
 	}
-	if head.V != recordVersion {
-		return fmt.Errorf("reading %s: version %d of the record is not known here", key, head.V)
+	if v := into.version(); v != recordVersion {
+		return fmt.Errorf("reading %s: version %d of the record is not known here", key, v)
 	}
 	return nil
 }
 
-func write(tx store.Tx, key string, record any) error {
-	raw, err := json.Marshal(record)
+func write(tx store.Tx, key string, r record) error {
+	raw, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", key, err)
 	}
@@ -257,8 +282,9 @@ func dueKey(at time.Time, id string) string {
 
 // What the value of a due key says.
 const (
-	dueRequest  = "request"
-	dueExchange = "exchange"
+	dueRequest  = "request"  // ends, and denies
+	dueSilence  = "silence"  // a request too; it approves
+	dueExchange = "exchange" // is given up
 )
 
 // A due is an entry of the timer.
@@ -267,6 +293,17 @@ type due struct {
 	at   time.Time
 	id   string
 	what string
+}
+
+// request reports whether what is due is the end of a request.
+func (d due) request() bool { return d.what == dueRequest || d.what == dueSilence }
+
+// due is the kind of the request's entry in the timer.
+func (r *storedRequest) due() string {
+	if r.OnTimeout == holdgate.TimeoutApprove {
+		return dueSilence
+	}
+	return dueRequest
 }
 
 func parseDue(p store.Pair) (due, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -193,4 +194,31 @@ func (b *bench) eachValue(fn func(key string, value []byte)) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// newBenchB is a queue to measure.
+func newBenchB(b *testing.B) *approvals.Queue {
+	b.Helper()
+	st, err := badger.Open(b.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	log, err := audit.Open(b.Context(), st, key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := holdgate.NewDigester(key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	q, err := approvals.Open(b.Context(), approvals.Config{Store: st, Log: log, Digester: d, SealKey: key})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := errors.Join(q.Close(), st.Close()); err != nil {
+			b.Error(err)
+		}
+	})
+	return q
 }

@@ -156,7 +156,7 @@ func (q *Queue) dues(ctx context.Context) ([]due, time.Time, error) {
 func (q *Queue) fire(ctx context.Context, d due) error {
 	var err error
 	switch d.what {
-	case dueRequest:
+	case dueRequest, dueSilence:
 		err = q.expire(ctx, d)
 	case dueExchange:
 		err = q.giveUp(ctx, d)
@@ -204,7 +204,7 @@ func (q *Queue) restartSilence(ctx context.Context, d due) error {
 			return err
 		}
 		r.Expires = t.now.Add(r.Timeout)
-		return errors.Join(t.tx.Delete(d.key), t.write(r), t.schedule(r.Expires, r.ID, dueRequest))
+		return errors.Join(t.tx.Delete(d.key), t.write(r), t.schedule(r.Expires, r.ID, dueSilence))
 	})
 	if err != nil {
 		return fmt.Errorf("restarting the window of request %s: %w", d.id, err)

@@ -38,7 +38,7 @@ func (q *Queue) transact(ctx context.Context, fn func(*transition) error) error 
 			return err
 		}
 		for id, x := range t.exchanges {
-			if err := write(tx, prefixExchange+id, x); err != nil {
+			if err := t.store(id, x); err != nil {
 				return err
 			}
 		}
@@ -72,10 +72,15 @@ func (t *transition) exchange(id string) (*storedExchange, error) {
 	return x, nil
 }
 
-// begin makes a new exchange.
-func (t *transition) begin(x *storedExchange) error {
-	t.exchanges[x.ID] = x
-	return t.tx.Set(prefixOpen+x.ID, nil)
+// store writes an exchange, and into the list of open ones as long as it is.
+func (t *transition) store(id string, x *storedExchange) error {
+	if err := write(t.tx, prefixExchange+id, x); err != nil {
+		return err
+	}
+	if x.State.final() {
+		return t.tx.Delete(prefixOpen + id)
+	}
+	return write(t.tx, prefixOpen+id, x.open())
 }
 
 func (t *transition) request(id string) (*storedRequest, error) {
@@ -104,10 +109,7 @@ func (t *transition) enter(x *storedExchange, s exchangeState) error {
 		return t.schedule(x.Due, x.ID, dueExchange)
 	case stateSpent, stateUnknown:
 		t.closed = append(t.closed, x.ID)
-		if err := t.erase(x); err != nil {
-			return err
-		}
-		return t.tx.Delete(prefixOpen + x.ID)
+		return t.erase(x)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ type Use struct {
 
 // storedUse is the record of a use. It is never deleted.
 type storedUse struct {
-	V        int             `json:"v"`
+	header
+
 	Exchange string          `json:"exchange"`
 	Digest   holdgate.Digest `json:"digest"`
 	At       time.Time       `json:"at"`
@@ -88,7 +89,7 @@ func (t *transition) use(x *storedExchange, u Use) error {
 		return fmt.Errorf("request %s: %w", r.ID, ErrDigest)
 	}
 	ref.Used = true
-	if err := write(t.tx, key, storedUse{V: recordVersion, Exchange: x.ID, Digest: u.Digest, At: t.now}); err != nil {
+	if err := write(t.tx, key, storedUse{header: current(), Exchange: x.ID, Digest: u.Digest, At: t.now}); err != nil {
 		return err
 	}
 	_, err = t.log(r.entry(audit.TypeUsed))
