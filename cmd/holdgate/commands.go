@@ -29,6 +29,9 @@ func commands(e *env) []*cli.Command {
 		chooseCommand(e),
 		auditCommand(e),
 		policyCommand(e),
+		serveCommand(e),
+		demoCommand(e),
+		benchCommand(e),
 		versionCommand(e),
 	})
 }

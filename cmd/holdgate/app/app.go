@@ -1,0 +1,313 @@
+// Package app wires Holdgate together: it opens the state, builds each part
+// with what it needs, listens, and takes everything down again in the reverse
+// order. It holds no logic of its own.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/store/badger"
+)
+
+// Options are what an App needs besides its configuration.
+type Options struct {
+	Version string
+	Logger  *slog.Logger
+	// Auto, where set, answers every request by itself: for tests of other
+	// people's agents. It is refused on a listener that others can reach.
+	Auto holdgate.Answer
+	// Idle overrides the time between two signs of life; 0 keeps the default.
+	Idle time.Duration
+	// PluginArgs start a channel that is built in: the program and its
+	// arguments, to which the channel's name is added.
+	PluginArgs []string
+}
+
+// An App is a sidecar. Its methods are for one goroutine, but for Wait.
+type App struct {
+	c        config.Config
+	o        Options
+	log      *slog.Logger
+	started  time.Time
+	engine   *rego.Engine
+	audit    *audit.Log
+	queue    *approvals.Queue
+	proxy    *proxy.Server
+	api      *api.Server
+	approver *http.Server
+
+	listeners []api.Listener
+	cleanup   []cleanup
+	work      sync.WaitGroup
+	failed    chan error
+}
+
+// A cleanup takes one part down.
+type cleanup struct {
+	name string
+	fn   func(context.Context) error
+}
+
+// New opens the state and builds every part. It listens on nothing yet. Where
+// it fails, what it had opened is closed again.
+func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &App{c: c, o: o, log: o.Logger, started: time.Now(), failed: make(chan error, 1)}
+	if err := a.checkAuto(); err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	a.onStop("context", func(context.Context) error { stop(); return nil })
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	s, err := openState(c.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.openStore(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := a.openPolicy(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.buildProxy(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := a.buildAPI(s); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *App) onStop(name string, fn func(context.Context) error) {
+	a.cleanup = append(a.cleanup, cleanup{name, fn})
+}
+
+// openStore opens the database, the audit log in it, and the queue.
+func (a *App) openStore(ctx context.Context, s *state) error {
+	st, err := badger.Open(filepath.Join(a.c.StateDir, "db"), a.log)
+	if err != nil {
+		return err
+	}
+	a.onStop("store", func(context.Context) error { return st.Close() })
+	if a.audit, err = audit.Open(ctx, st, s.key("audit head")); err != nil {
+		return fmt.Errorf("opening the audit log: %w", err)
+	}
+	if _, err := a.audit.Write(ctx, audit.Entry{Type: audit.TypeStart, Note: "holdgate " + a.o.Version}, true); err != nil {
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	digester, err := holdgate.NewDigester(s.key("call digest"))
+	if err != nil {
+		return err
+	}
+	a.queue, err = approvals.Open(ctx, approvals.Config{
+		Store: st, Log: a.audit, Digester: digester, SealKey: s.key("sealed bodies"),
+		Redeem: time.Duration(a.c.Limits.Redeem), Logger: a.log,
+	})
+	if err != nil {
+		return fmt.Errorf("opening the queue: %w", err)
+	}
+	a.onStop("queue", func(context.Context) error { return a.queue.Close() })
+	return nil
+}
+
+// openPolicy loads the policy; none that loads is fatal.
+func (a *App) openPolicy(ctx context.Context) (err error) {
+	o := rego.Options{Path: a.c.Policy.Path, Observe: a.c.Policy.Mode == config.ModeObserve, Logger: a.log,
+		OnLoad: func(l rego.Loaded, err error) { a.policyLoaded(ctx, l, err) }}
+	if a.c.Policy.OnError == "hold" {
+		o.OnError = holdgate.Hold
+	}
+	a.engine, err = rego.Open(ctx, o)
+	return err
+}
+
+// policyLoaded records what is in force from now on, or that it stays because
+// an edit does not load.
+func (a *App) policyLoaded(ctx context.Context, l rego.Loaded, err error) {
+	e := audit.Entry{Type: audit.TypePolicy, Decision: &audit.Decision{Revision: l.Revision}, Note: "policy in force: " + describe(l)}
+	if err != nil {
+		e.Note = "a policy was refused and the earlier one stays: " + err.Error()
+		a.log.Error("the policy does not load; the last good one stays in force", "err", err, "revision", l.Revision)
+	} else {
+		a.log.Info("policy in force", "revision", l.Revision, "policy", describe(l))
+	}
+	if _, err := a.audit.Write(context.WithoutCancel(ctx), e, true); err != nil {
+		a.log.Error("writing the audit log", "err", err)
+	}
+}
+
+func describe(l rego.Loaded) string {
+	switch {
+	case l.Path == "":
+		return "the shipped pack"
+	case l.Whole:
+		return l.Path + " alone (it defines data.holdgate.decision)"
+	}
+	return l.Path + " over the shipped pack"
+}
+
+func (a *App) buildProxy(ctx context.Context, s *state) error {
+	ca, err := proxy.OpenCA(a.c.StateDir)
+	if err != nil {
+		return err
+	}
+	digester, err := holdgate.NewDigester(s.key("call digest"))
+	if err != nil {
+		return err
+	}
+	pc := proxy.Config{
+		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: digester, CA: ca, Logger: a.log,
+		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
+		Notice: a.c.Holds.Notice, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
+		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle},
+	}
+	for name, u := range a.c.Upstreams {
+		if pc.Upstreams[name], err = url.Parse(u.URL); err != nil {
+			return fmt.Errorf("upstream %s: %w", name, err)
+		}
+	}
+	for name, m := range a.c.MCP {
+		if pc.MCP[name], err = url.Parse(m.URL); err != nil {
+			return fmt.Errorf("MCP server %s: %w", name, err)
+		}
+	}
+	a.proxy, err = proxy.New(ctx, pc)
+	return err
+}
+
+func (a *App) buildAPI(s *state) (err error) {
+	a.api, err = api.New(api.Config{Queue: a.queue, Log: a.audit, Token: s.token, Approver: a.c.Approver, Status: a.status, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.approver = &http.Server{Handler: a.api, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
+	a.approver.RegisterOnShutdown(a.api.Close)
+	return nil
+}
+
+// status is what GET /v1/status says.
+func (a *App) status(ctx context.Context) api.Status {
+	l := a.engine.Loaded()
+	s := api.Status{Version: a.o.Version, Health: api.Healthy, StartedAt: a.started, Listeners: a.listeners,
+		Policy: api.Policy{Revision: l.Revision, Path: l.Path, Mode: a.c.Policy.Mode}}
+	pending, err := a.queue.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
+	if err != nil {
+		s.Health = "the store cannot be read: " + err.Error()
+	}
+	s.Pending = len(pending)
+	return s
+}
+
+// Start listens and serves. It returns once every listener is ready.
+func (a *App) Start(ctx context.Context) error {
+	agents, err := net.Listen("tcp", a.c.Listen.Agents)
+	if err != nil {
+		return fmt.Errorf("listening for agents: %w", err)
+	}
+	approvers, err := net.Listen("tcp", a.c.Listen.Approvers)
+	if err != nil {
+		return errors.Join(fmt.Errorf("listening for approvers: %w", err), agents.Close())
+	}
+	sock, err := listenUnix(filepath.Join(a.c.StateDir, "holdgate.sock"))
+	if err != nil {
+		return errors.Join(err, agents.Close(), approvers.Close())
+	}
+	background := a.startBackground(ctx)
+	a.onStop("background work", func(context.Context) error { background(); a.work.Wait(); return nil })
+	a.onStop("agents' door", a.proxy.Shutdown)
+	a.onStop("approvers' door", a.approver.Shutdown)
+	a.proxy.Own(approvers.Addr())
+	a.listeners = []api.Listener{
+		{Name: "agents", Addr: agents.Addr().String()},
+		{Name: "approvers", Addr: approvers.Addr().String()},
+		{Name: "approvers", Addr: sock.Addr().String()},
+	}
+	a.goServe("agents' door", func() error { return a.proxy.Serve(agents) })
+	a.goServe("approvers' door", func() error { return a.approver.Serve(approvers) })
+	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })
+	return nil
+}
+
+func (a *App) goServe(name string, serve func() error) {
+	a.work.Go(func() {
+		if err := serve(); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, context.Canceled) {
+			select {
+			case a.failed <- fmt.Errorf("%s: %w", name, err):
+			default:
+			}
+		}
+	})
+}
+
+// Listeners says where the doors are, in the order in which they are printed.
+func (a *App) Listeners() []api.Listener { return a.listeners }
+
+// Wait returns the first failure of a part, or ctx's end as nil.
+func (a *App) Wait(ctx context.Context) error {
+	select {
+	case err := <-a.failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// grace is how long running exchanges may go on when the app stops.
+const grace = 5 * time.Second
+
+// Stop takes everything down, the last part first. It may be called more than
+// once. What is held stays in the store.
+func (a *App) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	var errs []error
+	for len(a.cleanup) > 0 {
+		c := a.cleanup[len(a.cleanup)-1]
+		a.cleanup = a.cleanup[:len(a.cleanup)-1]
+		if err := c.fn(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			errs = append(errs, fmt.Errorf("stopping the %s: %w", c.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// listenUnix listens on a socket that only its owner may use. A socket that
+// nobody serves any longer is removed: the store's lock says that no other
+// sidecar uses this folder.
+func listenUnix(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("removing the old socket: %w", err)
+	}
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listening for approvers: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	return ln, nil
+}

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// startBackground starts what works without being asked: the policy's files
+// are watched, channels are served, and requests answered by themselves where
+// that was asked for. It returns what ends all of it.
+func (a *App) startBackground(ctx context.Context) context.CancelFunc {
+	ctx, cancel := context.WithCancel(ctx)
+	a.goServe("policy", func() error { return a.engine.Run(ctx) })
+	if a.o.Auto != "" {
+		a.log.Warn("EVERY REQUEST IS ANSWERED BY ITSELF: no person is asked", "answer", a.o.Auto)
+		a.goServe("auto", func() error { return a.answerAll(ctx) })
+	}
+	return cancel
+}
+
+// checkAuto refuses to answer by itself where others can reach a door.
+func (a *App) checkAuto() error {
+	if a.o.Auto == "" {
+		return nil
+	}
+	for _, addr := range []string{a.c.Listen.Agents, a.c.Listen.Approvers} {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return err
+		}
+		if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+			return fmt.Errorf("--auto answers every request by itself, so both doors must be on loopback addresses, and %s is not", addr)
+		}
+	}
+	return nil
+}
+
+// answerAll answers every request as it comes.
+func (a *App) answerAll(ctx context.Context) error {
+	return a.queue.Feed(ctx, "auto", func(e approvals.Event) error {
+		if e.Type != approvals.EventRequested {
+			return nil
+		}
+		v := approvals.Vote{Decision: a.o.Auto, By: "auto", Channel: "auto", At: time.Now(), Digest: e.Request.Call.Digest, Reason: "answered by --auto"}
+		if e.Request.Kind == holdgate.RequestChoice && a.o.Auto != holdgate.AnswerDeny {
+			v.Decision, v.Choice = holdgate.AnswerChoose, firstOption(e.Request)
+		} else if v.Decision == holdgate.AnswerChoose {
+			v.Decision = holdgate.AnswerApprove
+		}
+		var ended *approvals.EndedError
+		if _, err := a.queue.Decide(ctx, e.Request.ID, v); err != nil && !errors.As(err, &ended) {
+			a.log.Error("answering a request by itself", "request", e.Request.ID, "err", err)
+		}
+		return nil
+	})
+}
+
+func firstOption(r approvals.Request) string {
+	if len(r.Options) == 0 {
+		return ""
+	}
+	return r.Options[0].ID
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// state is what the state folder holds besides the database: the approver's
+// token, and the secret from which every other key is derived.
+type state struct {
+	token  string
+	secret []byte
+}
+
+const (
+	tokenFile  = "approver.token"
+	secretFile = "secret.key"
+)
+
+// openState makes the folder and its secrets on first use. Files that others
+// may read are refused: what they hold is known to more than the approver.
+func openState(dir string) (*state, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the state folder: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading the state folder: %w", err)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("the state folder %s has mode %04o: others may write to it; set it to 0700", dir, info.Mode().Perm())
+	}
+	token, err := openSecret(filepath.Join(dir, tokenFile))
+	if err != nil {
+		return nil, err
+	}
+	secret, err := openSecret(filepath.Join(dir, secretFile))
+	if err != nil {
+		return nil, err
+	}
+	raw, err := hex.DecodeString(secret)
+	if err != nil || len(raw) != 32 {
+		return nil, fmt.Errorf("%s does not hold 32 bytes in hex: restore it from a backup; without it stored answers cannot be opened and the audit log's head cannot be checked", filepath.Join(dir, secretFile))
+	}
+	return &state{token: token, secret: raw}, nil
+}
+
+// openSecret reads a file of 32 random bytes in hex, or makes it.
+func openSecret(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return readSecret(path)
+	case err != nil:
+		return "", fmt.Errorf("making %s: %w", path, err)
+	}
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails: see its documentation
+	_, err = f.WriteString(hex.EncodeToString(b) + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", fmt.Errorf("making %s: %w", path, err)
+	}
+	return hex.EncodeToString(b), nil
+}
+
+func readSecret(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("%s has mode %s: only its owner may read it; set it to 0600", path, info.Mode())
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	s := strings.TrimSpace(string(b))
+	if s == "" {
+		return "", fmt.Errorf("%s is empty: remove it to have a new one made", path)
+	}
+	return s, nil
+}
+
+// key derives the key for a purpose (RFC 5869), 32 bytes.
+func (s *state) key(purpose string) []byte {
+	k, err := hkdf.Key(sha256.New, s.secret, nil, "holdgate "+purpose, 32)
+	if err != nil {
+		panic(err) // only for lengths out of range
+	}
+	return k
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/bench"
+)
+
+func benchCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "bench",
+		Usage: "measure on this machine what Holdgate costs",
+		Description: "Runs the same requests straight to an upstream, through goproxy (its transport tuned) and\n" +
+			"through Holdgate with its shipped settings and policy, all on loopback, in turns.",
+		Flags: []cli.Flag{
+			jsonFlag(),
+			&cli.IntFlag{Name: "rounds", Usage: "count `N` rounds", Value: 5},
+			&cli.DurationFlag{Name: "time", Usage: "load each target for `DURATION` a round", Value: bench.DefaultDuration},
+			&cli.StringFlag{Name: "only", Usage: "only scenarios whose name contains `TEXT`"},
+			&cli.StringFlag{Name: "peer", Hidden: true},
+		},
+		Action: func(c *cli.Context) error { return e.bench(c) },
+	}
+}
+
+func (e *env) bench(c *cli.Context) error {
+	if role := c.String("peer"); role != "" {
+		return bench.Peer(c.Context, role, e.stdin, e.stdout)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	results, err := bench.Run(c.Context, bench.Options{
+		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: e.stderr, Executable: exe,
+	})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(e.stdout, results)
+	}
+	return bench.Report(e.stdout, results)
+}

@@ -1,0 +1,178 @@
+// Package bench measures what Holdgate costs, on the machine where it runs:
+// the same requests straight to an upstream, through goproxy as it comes (with
+// its transport tuned), and through Holdgate with its shipped settings, by base
+// URL and by interception.
+//
+// Each of the three is a process of its own on loopback, and the load comes
+// from this one. Targets take turns within a round, ratios are taken inside a
+// round, and the medians of the rounds are reported: machines are noisy, and a
+// ratio from one round survives that better than any single figure. CPU per
+// request is that of the proxy's process alone, as the kernel accounts it.
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say what is measured.
+type Options struct {
+	Rounds   int           // 5 where zero
+	Duration time.Duration // of one target in one round; DefaultDuration where zero
+	Only     string        // only scenarios whose name contains it; empty: all
+	Progress io.Writer     // told of each round; may be nil
+	// Executable is the holdgate program, which starts the peers.
+	Executable string
+}
+
+// DefaultDuration is how long a target is under load in one round.
+const DefaultDuration = time.Second
+
+// A Scenario is one kind of load.
+type Scenario struct {
+	Name    string `json:"name"`
+	TLS     bool   `json:"tls"`
+	Stream  bool   `json:"stream"`
+	Body    int    `json:"body_bytes"`
+	Clients int    `json:"connections"`
+}
+
+// Scenarios returns everything that is measured: plain and streamed, 4 KB and
+// 64 KB, 1 and 16 connections, in the clear and intercepted.
+func Scenarios() []Scenario {
+	var all []Scenario
+	for _, tls := range []bool{false, true} {
+		for _, stream := range []bool{false, true} {
+			for _, body := range []int{4 << 10, 64 << 10} {
+				for _, clients := range []int{1, 16} {
+					s := Scenario{TLS: tls, Stream: stream, Body: body, Clients: clients}
+					s.Name = fmt.Sprintf("%s %s, %d KB, %d conn", choose(tls, "https", "http"), choose(stream, "stream", "plain"), body>>10, clients)
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func choose(b bool, yes, no string) string {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// A Result is the medians of one target under one scenario.
+type Result struct {
+	Scenario
+	Target  string  `json:"target"`
+	RPS     float64 `json:"requests_per_second"`
+	P50     float64 `json:"p50_ms"`
+	P99     float64 `json:"p99_ms"`
+	First   float64 `json:"first_byte_p50_ms"`
+	CPU     float64 `json:"cpu_ms_per_request"` // of the proxy; 0 where the system does not tell
+	OfDir   float64 `json:"rps_of_direct"`      // medians of ratios within a round
+	OfBare  float64 `json:"rps_of_goproxy"`
+	Added   float64 `json:"added_p50_ms"`
+	FirstOf float64 `json:"first_byte_of_direct"`
+}
+
+// The targets, in the order in which they take turns.
+const (
+	direct  = "direct"
+	bare    = "goproxy"
+	baseURL = "holdgate base-url"
+	forward = "holdgate proxy"
+)
+
+// Run measures everything. It starts its processes and stops them again.
+func Run(ctx context.Context, o Options) ([]Result, error) {
+	o.Rounds = cmp.Or(o.Rounds, 5)
+	o.Duration = cmp.Or(o.Duration, DefaultDuration)
+	p, err := startProcesses(ctx, o.Executable)
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	var results []Result
+	for _, s := range Scenarios() {
+		if !strings.Contains(s.Name, o.Only) {
+			continue
+		}
+		r, err := p.measure(ctx, s, o)
+		if err != nil {
+			return nil, fmt.Errorf("measuring %s: %w", s.Name, err)
+		}
+		results = append(results, r...)
+	}
+	return results, nil
+}
+
+// measure runs one scenario: rounds of all targets in turn, after one round
+// that does not count.
+func (p *processes) measure(ctx context.Context, s Scenario, o Options) ([]Result, error) {
+	targets := p.targets(s)
+	rounds := make([][]run, 0, o.Rounds)
+	for i := range o.Rounds + 1 {
+		d := o.Duration
+		if i == 0 {
+			d = min(d, 300*time.Millisecond)
+		}
+		round := make([]run, len(targets))
+		for j, t := range targets {
+			r, err := t.load(ctx, s.Clients, d)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", t.name, err)
+			}
+			round[j] = r
+		}
+		if i > 0 {
+			rounds = append(rounds, round)
+		}
+	}
+	if o.Progress != nil {
+		fmt.Fprintf(o.Progress, "measured %s\n", s.Name)
+	}
+	return summarize(s, targets, rounds), nil
+}
+
+func summarize(s Scenario, targets []target, rounds [][]run) []Result {
+	results := make([]Result, len(targets))
+	for j, t := range targets {
+		over := func(f func(round []run) float64) float64 {
+			v := make([]float64, len(rounds))
+			for i, r := range rounds {
+				v[i] = f(r)
+			}
+			return median(v)
+		}
+		results[j] = Result{
+			Scenario: s, Target: t.name,
+			RPS:     over(func(r []run) float64 { return r[j].rps() }),
+			P50:     over(func(r []run) float64 { return ms(r[j].total(0.5)) }),
+			P99:     over(func(r []run) float64 { return ms(r[j].total(0.99)) }),
+			First:   over(func(r []run) float64 { return ms(r[j].firstByte(0.5)) }),
+			CPU:     over(func(r []run) float64 { return r[j].cpuPerRequest() }),
+			OfDir:   over(func(r []run) float64 { return r[j].rps() / r[0].rps() }),
+			OfBare:  over(func(r []run) float64 { return r[j].rps() / r[1].rps() }),
+			Added:   over(func(r []run) float64 { return ms(r[j].total(0.5) - r[0].total(0.5)) }),
+			FirstOf: over(func(r []run) float64 { return float64(r[j].firstByte(0.5)) / float64(r[0].firstByte(0.5)) }),
+		}
+	}
+	return results
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	if n := len(v); n%2 == 0 {
+		return (v[n/2-1] + v[n/2]) / 2
+	}
+	return v[len(v)/2]
+}

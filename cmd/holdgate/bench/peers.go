@@ -1,0 +1,235 @@
+package bench
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/elazarl/goproxy"
+)
+
+// Peer is the process of a peer: "upstream" or "goproxy". It prints its
+// addresses as one line of JSON and serves until stdin closes.
+func Peer(ctx context.Context, role string, stdin io.Reader, stdout io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with the process at the latest: stdin is its life line
+		_, _ = io.Copy(io.Discard, stdin)
+		cancel()
+	}()
+	switch role {
+	case "upstream":
+		return serveUpstream(ctx, stdout)
+	case "goproxy":
+		return serveGoproxy(ctx, stdout)
+	}
+	return fmt.Errorf("unknown role %q", role)
+}
+
+// peerAddrs is what a peer prints.
+type peerAddrs struct {
+	HTTP string `json:"http,omitempty"`
+	TLS  string `json:"tls,omitempty"`
+	CA   string `json:"ca,omitempty"` // PEM
+}
+
+func serveUpstream(ctx context.Context, stdout io.Writer) error {
+	ca, err := newCA()
+	if err != nil {
+		return err
+	}
+	cert, err := ca.leaf("localhost")
+	if err != nil {
+		return err
+	}
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	secure := tls.NewListener(inner, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	srv := &http.Server{Handler: newModel(), ReadHeaderTimeout: time.Minute}
+	defer srv.Close()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
+	defer stop()
+	wg.Go(func() { _ = srv.Serve(plain) })
+	if err := json.NewEncoder(stdout).Encode(peerAddrs{HTTP: plain.Addr().String(), TLS: inner.Addr().String(), CA: string(ca.pem)}); err != nil {
+		return err
+	}
+	_ = srv.Serve(secure)
+	return nil
+}
+
+// serveGoproxy is goproxy as a user would set it up who knows its manual: all
+// CONNECTs intercepted with an ECDSA CA and cached leaves, and a transport
+// that keeps enough idle connections.
+func serveGoproxy(ctx context.Context, stdout io.Writer) error {
+	ca, err := newCA()
+	if err != nil {
+		return err
+	}
+	p := goproxy.NewProxyHttpServer()
+	p.CertStore = &certs{m: map[string]*tls.Certificate{}}
+	p.Tr = &http.Transport{MaxIdleConns: 512, MaxIdleConnsPerHost: 128, DisableCompression: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: rootsFrom(os.Getenv("SSL_CERT_FILE"))}}
+	mitm := &goproxy.ConnectAction{Action: goproxy.ConnectMitm, TLSConfig: goproxy.TLSConfigFromCA(&ca.cert)}
+	p.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) { return mitm, host })
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
+	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
+	defer stop()
+	if err := json.NewEncoder(stdout).Encode(peerAddrs{HTTP: ln.Addr().String(), CA: string(ca.pem)}); err != nil {
+		return err
+	}
+	_ = srv.Serve(ln)
+	return nil
+}
+
+func rootsFrom(file string) *x509.CertPool {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(b)
+	return pool
+}
+
+type certs struct {
+	mu sync.Mutex
+	m  map[string]*tls.Certificate
+}
+
+func (c *certs) Fetch(host string, gen func() (*tls.Certificate, error)) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cert := c.m[host]; cert != nil {
+		return cert, nil
+	}
+	cert, err := gen()
+	if err == nil {
+		c.m[host] = cert
+	}
+	return cert, err
+}
+
+// authority is a CA for the length of a run.
+type authority struct {
+	cert tls.Certificate
+	pem  []byte
+}
+
+func newCA() (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &authority{cert: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
+}
+
+func (a *authority) leaf(name string) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert.Leaf, &key.PublicKey, a.cert.PrivateKey)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}
+
+// model answers every request with a message that ends in a tool call which
+// the shipped policy allows: as a stream of 201 events, or whole.
+type model struct {
+	plain  []byte
+	events []string
+}
+
+func newModel() *model {
+	m := &model{}
+	text := strings.Repeat("The quick brown fox jumps. ", 30)
+	const call = `{"type":"tool_use","id":"toolu_01Bench","name":"Read","input":{"file_path":"src/main.go"}}`
+	m.plain = []byte(`{"id":"msg_01Bench","type":"message","role":"assistant","model":"bench","content":[{"type":"text","text":"` + text + `"},` + call +
+		`],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":900,"output_tokens":200}}`)
+	add := func(name, data string) { m.events = append(m.events, "event: "+name+"\ndata: "+data+"\n\n") }
+	add("message_start", `{"type":"message_start","message":{"id":"msg_01Bench","type":"message","role":"assistant","model":"bench","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":900,"output_tokens":1}}}`)
+	add("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+	for range 193 {
+		add("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"fox jumps over it. "}}`)
+	}
+	add("content_block_stop", `{"type":"content_block_stop","index":0}`)
+	add("content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_01Bench","name":"Read","input":{}}}`)
+	add("content_block_delta", `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"file_path\":\"src/main.go\"}"}}`)
+	add("content_block_stop", `{"type":"content_block_stop","index":1}`)
+	add("message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":200}}`)
+	add("message_stop", `{"type":"message_stop"}`)
+	return m
+}
+
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return
+	}
+	if r.URL.RawQuery != "stream" {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(m.plain)))
+		_, _ = w.Write(m.plain)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	rc := http.NewResponseController(w)
+	for _, e := range m.events {
+		if _, err := io.WriteString(w, e); err != nil {
+			return
+		}
+		_ = rc.Flush()
+	}
+}
+
+// request is a whole request of about size bytes of body.
+func request(method, uri, host string, size int, stream bool) []byte {
+	const head = `{"model":"bench","max_tokens":1024,"stream":%t,"tools":[{"name":"Read","description":"Read a file","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}],"messages":[`
+	body := fmt.Sprintf(head, stream)
+	const turn = `{"role":"%s","content":[{"type":"text","text":"Please look at the file and say what it does; quote \"names\" as they are.\nThen go on with the next one."}]}`
+	for i := 0; len(body) < size-200; i++ {
+		if i > 0 {
+			body += ","
+		}
+		body += fmt.Sprintf(turn, choose(i%2 == 0, "user", "assistant"))
+	}
+	body += "]}"
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\nContent-Type: application/json\r\nAnthropic-Version: 2023-06-01\r\nX-Api-Key: bench\r\nContent-Length: %d\r\n\r\n%s", method, uri, host, len(body), body)
+}

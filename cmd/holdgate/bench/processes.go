@@ -1,0 +1,194 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// processes are the peers of a run.
+type processes struct {
+	dir       string
+	upstream  *process
+	goproxy   *process
+	holdgate  *process
+	up, proxy peerAddrs
+	agents    string // Holdgate's agents' door
+	roots     *x509.CertPool
+}
+
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	lines *bufio.Reader
+}
+
+// startProcesses starts an upstream, goproxy and Holdgate with its shipped
+// settings, each on ports of its own.
+func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
+	dir, err := os.MkdirTemp("", "holdgate-bench-")
+	if err != nil {
+		return nil, err
+	}
+	p := &processes{dir: dir, roots: x509.NewCertPool()}
+	defer func() {
+		if err != nil {
+			p.stop()
+		}
+	}()
+	if p.upstream, err = start(ctx, exe, nil, "bench", "--peer", "upstream"); err != nil {
+		return nil, err
+	}
+	if err := p.upstream.read(&p.up); err != nil {
+		return nil, fmt.Errorf("starting the upstream: %w", err)
+	}
+	caFile := filepath.Join(dir, "upstream.pem")
+	if err := os.WriteFile(caFile, []byte(p.up.CA), 0o600); err != nil {
+		return nil, err
+	}
+	env := []string{"SSL_CERT_FILE=" + caFile}
+	if p.goproxy, err = start(ctx, exe, env, "bench", "--peer", "goproxy"); err != nil {
+		return nil, err
+	}
+	if err := p.goproxy.read(&p.proxy); err != nil {
+		return nil, fmt.Errorf("starting goproxy: %w", err)
+	}
+	_, port, err := net.SplitHostPort(p.up.TLS)
+	if err != nil {
+		return nil, err
+	}
+	state := filepath.Join(dir, "state")
+	if p.holdgate, err = start(ctx, exe, env, "--state-dir", state, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0",
+		"--upstream", "bench=http://"+p.up.HTTP, "--upstream", "benchtls=https://localhost:"+port); err != nil {
+		return nil, err
+	}
+	if err := p.readServe(); err != nil {
+		return nil, fmt.Errorf("starting holdgate serve: %w", err)
+	}
+	ca, err := os.ReadFile(filepath.Join(state, "ca.pem"))
+	if err != nil {
+		return nil, err
+	}
+	for _, pem := range [][]byte{[]byte(p.up.CA), []byte(p.proxy.CA), ca} {
+		p.roots.AppendCertsFromPEM(pem)
+	}
+	return p, nil
+}
+
+// readServe reads the lines that serve prints when it is ready.
+func (p *processes) readServe() error {
+	for range 8 {
+		var line struct{ Listening, Addr string }
+		if err := p.holdgate.read(&line); err != nil {
+			return err
+		}
+		if line.Listening == "agents" {
+			p.agents = line.Addr
+		}
+		if line.Listening == "approvers" {
+			break
+		}
+	}
+	if p.agents == "" {
+		return errors.New("it did not say where the agents' door is")
+	}
+	return nil
+}
+
+func start(ctx context.Context, exe string, env []string, args ...string) (*process, error) {
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &process{cmd: cmd, stdin: in, lines: bufio.NewReader(out)}, nil
+}
+
+func (p *process) read(v any) error {
+	line, err := p.lines.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, v)
+}
+
+func (p *processes) stop() {
+	for _, c := range []*process{p.holdgate, p.goproxy, p.upstream} {
+		if c == nil {
+			continue
+		}
+		_ = c.stdin.Close()
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		_ = c.cmd.Wait() // a peer that was told to end
+	}
+	_ = os.RemoveAll(p.dir)
+}
+
+// cpu is what a process has used so far: by the scheduler's own account where
+// there is one (Linux), to the nanosecond.
+func (p *process) cpu() time.Duration {
+	entries, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	var sum time.Duration
+	for _, e := range entries {
+		b, err := os.ReadFile(e)
+		if err != nil {
+			continue
+		}
+		var ran int64
+		if _, err := fmt.Sscan(string(b), &ran); err == nil {
+			sum += time.Duration(ran)
+		}
+	}
+	return sum
+}
+
+// targets are the ways to the upstream that a scenario compares: direct first,
+// then goproxy, then Holdgate.
+func (p *processes) targets(s Scenario) []target {
+	const path = "/v1/messages"
+	query := choose(s.Stream, "?stream", "")
+	none := func() time.Duration { return 0 }
+	if !s.TLS {
+		uri := "http://" + p.up.HTTP + path + query
+		return []target{
+			{direct, dialTCP(p.up.HTTP), request("POST", path+query, p.up.HTTP, s.Body, s.Stream), none},
+			{bare, dialTCP(p.proxy.HTTP), request("POST", uri, p.up.HTTP, s.Body, s.Stream), p.goproxy.cpu},
+			{baseURL, dialTCP(p.agents), request("POST", "/up/bench"+path+query, p.agents, s.Body, s.Stream), p.holdgate.cpu},
+			{forward, dialTCP(p.agents), request("POST", uri, p.up.HTTP, s.Body, s.Stream), p.holdgate.cpu},
+		}
+	}
+	addr := "localhost:" + p.up.TLS[strings.LastIndexByte(p.up.TLS, ':')+1:]
+	conf := &tls.Config{RootCAs: p.roots, ServerName: "localhost", MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	req := request("POST", path+query, addr, s.Body, s.Stream)
+	return []target{
+		{direct, dialTLS(addr, "", conf), req, none},
+		{bare, dialTLS(addr, p.proxy.HTTP, conf), req, p.goproxy.cpu},
+		{forward, dialTLS(addr, p.agents, conf), req, p.holdgate.cpu},
+	}
+}
