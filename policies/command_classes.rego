@@ -105,6 +105,10 @@ command_decision("git_push", about) := ask("git.push", "medium", "The command pu
 #   risk: high
 command_decision("git_force", about) := ask("git.force_push", "high", "The command overwrites or deletes branches that others see.", about)
 
+# METADATA
+# title: Pushes of refs that overwrite by a plus, or delete by a colon
+# custom:
+#   risk: high
 command_decision("git_push", about) := ask("git.force_push", "high", "The command overwrites or deletes branches that others see.", about) if pushes_over(about)
 
 # METADATA

@@ -17,12 +17,17 @@ excepted(d) if {
 	}
 }
 
-expired(e) if time.parse_rfc3339_ns(e.until) <= time.parse_rfc3339_ns(input.time)
+expired(e) if {
+	dated(e)
+	time.parse_rfc3339_ns(e.until) <= time.parse_rfc3339_ns(input.time)
+}
 
 expired(e) if {
 	e.until
-	not time.parse_rfc3339_ns(e.until)
+	not dated(e)
 }
+
+dated(e) if regex.match(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,}(Z|[+-][0-9]{2}:[0-9]{2})$`, e.until)
 
 matches("agent", want, _) if input.agent.id == want
 

@@ -3,8 +3,8 @@
 // An [Engine] holds one compiled policy behind one atomic pointer. [Engine.Decide]
 // builds input from a call and its facts, evaluates data.holdgate.decision,
 // and reads the result strictly. It always answers, and what goes wrong
-// refuses: where policy is undefined, in error, late or of a shape that is not
-// known, the decision is a denial (or a hold, where Options.OnError says so)
+// refuses: where policy is undefined, in error (an error in a built-in is one,
+// other than in stock OPA), late or of a shape that is not known, the decision is a denial (or a hold, where Options.OnError says so)
 // with the rule holdgate.policy_error.
 //
 // # Where policy comes from

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/holdgate/holdgate"
 )
@@ -84,6 +85,7 @@ func TestWhatPolicyCannotMeanIsRefused(t *testing.T) {
 	}{
 		{"undefined", `decision := {"action": "allow"} if input.kind == "nothing"`, "undefined"},
 		{"an error while evaluating", `decision := {"action": a} if a := ["allow", "hold"][_]`, "p.rego:3"},
+		{"an error in a built-in", `decision := {"action": "allow"} if not to_number(input.tool.name)`, "to_number"},
 		{"a string", `decision := "allow"`, "want an object"},
 		{"a boolean", `decision := true`, "want an object"},
 		{"a set of decisions", `decision contains {"action": "allow"}`, "want an object"},
@@ -269,5 +271,13 @@ func TestEvalCompletesInput(t *testing.T) {
 		if _, err := e.Eval(t.Context(), []byte(bad)); err == nil {
 			t.Errorf("Eval(%s) took it", bad)
 		}
+	}
+}
+
+func TestPanicWhileEvaluatingIsAnError(t *testing.T) {
+	p := open(t, Options{}).current.Load()
+	_, _, err := p.decide(t.Context(), DefaultTimeout, func(*policy) (ast.Value, time.Time, error) { panic("boom") })
+	if err == nil || !strings.Contains(err.Error(), "boom") {
+		t.Errorf("got %v, want an error that names the panic", err)
 	}
 }

@@ -73,7 +73,7 @@ func build(ctx context.Context, path string, own *sources) (*policy, error) {
 		oparego.Query(entry),
 		oparego.Compiler(compiler),
 		oparego.Store(store),
-		oparego.GenerateJSON(asValue),
+		oparego.StrictBuiltinErrors(true),
 	).PrepareForEval(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("preparing policy: %w", err)

@@ -1,0 +1,252 @@
+package rego
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/format"
+
+	"github.com/holdgate/holdgate/policies"
+	"github.com/holdgate/holdgate/rego/facts"
+)
+
+// The tests of this file hold the shipped pack's files to their own rules.
+
+func TestPackPassesItsOwnTests(t *testing.T) {
+	r, err := Test(t.Context(), TestOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := r.Write(&out, false); err != nil {
+		t.Fatal(err)
+	}
+	if r.Failed > 0 || len(r.Results) < 50 {
+		t.Errorf("%d tests, %d failed:\n%s", len(r.Results), r.Failed, &out)
+	}
+}
+
+func TestPackIsFormattedAndStrict(t *testing.T) {
+	compiler, err := newCompiler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := map[string]*ast.Module{}
+	eachRego(t, func(name string, body []byte) {
+		formatted, err := format.SourceWithOpts(name, body, format.Opts{RegoVersion: ast.RegoV1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(formatted, body) {
+			t.Errorf("%s is not formatted: run opa fmt", name)
+		}
+		modules[name] = mustParse(t, name, body)
+	})
+	if compiler.WithStrict(true).Compile(modules); compiler.Failed() {
+		t.Error(compiler.Errors)
+	}
+}
+
+func TestSchemaFindsATypoInThePack(t *testing.T) {
+	compiler, err := newCompiler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := map[string]*ast.Module{}
+	eachRego(t, func(name string, body []byte) {
+		if name == "commands.rego" {
+			planted := bytes.Replace(body, []byte("input.facts.commands"), []byte("input.facts.comands"), 1)
+			if bytes.Equal(planted, body) {
+				t.Fatal("there was nothing to mistype")
+			}
+			body = planted
+		}
+		modules[name] = mustParse(t, name, body)
+	})
+	if compiler.Compile(modules); !compiler.Failed() || !strings.Contains(compiler.Errors.Error(), "comands") {
+		t.Errorf("got %v, want an error that names the field", compiler.Errors)
+	}
+}
+
+func TestEveryRuleThatDecidesSaysWhatItIs(t *testing.T) {
+	eachRego(t, func(name string, body []byte) {
+		if strings.HasSuffix(name, "_test.rego") {
+			return
+		}
+		if _, err := fs.Stat(policies.FS, strings.TrimSuffix(name, ".rego")+"_test.rego"); err != nil && name != "command_classes.rego" && name != "questions.rego" {
+			t.Errorf("%s has no test beside it", name)
+		}
+		m := mustParse(t, name, body)
+		for _, r := range m.Rules {
+			if n := ruleName(r); n != ruleDecisions && !strings.HasSuffix(n, "_decision") {
+				continue
+			}
+			if len(r.Annotations) == 0 {
+				t.Errorf("%s: no METADATA", r.Location)
+				continue
+			}
+			a := r.Annotations[0]
+			if a.Title == "" || a.Custom["risk"] == nil {
+				t.Errorf("%s: METADATA without title or custom.risk", r.Location)
+			}
+		}
+	})
+}
+
+func eachRego(t *testing.T, fn func(name string, body []byte)) {
+	t.Helper()
+	names, err := fs.Glob(policies.FS, "*.rego")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no rules: %v", err)
+	}
+	for _, name := range names {
+		body, err := policies.FS.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(name, body)
+	}
+}
+
+func mustParse(t *testing.T, name string, body []byte) *ast.Module {
+	t.Helper()
+	m, err := ast.ParseModuleWithOpts(name, string(body), ast.ParserOptions{RegoVersion: ast.RegoV1, ProcessAnnotation: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestFactsInInputAreTheFactsAsJSON(t *testing.T) {
+	for _, f := range []facts.Facts{{}, filled(t)} {
+		want, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(factsObject(f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w, g any
+		if err := json.Unmarshal(want, &w); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(got, &g); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(w, g); diff != "" {
+			t.Errorf("facts (-json +input):\n%s", diff)
+		}
+	}
+}
+
+func TestSchemaOfInputKnowsEveryFact(t *testing.T) {
+	body, err := policies.FS.ReadFile("schemas/input/input.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(body, &schema); err != nil {
+		t.Fatal(err)
+	}
+	known, _ := schema["properties"].(map[string]any)["facts"].(map[string]any)
+	raw, err := json.Marshal(filled(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	compareWithSchema(t, "facts", v, known)
+}
+
+// compareWithSchema reports fields that only one of the two has.
+func compareWithSchema(t *testing.T, at string, v any, schema map[string]any) {
+	switch v := v.(type) {
+	case map[string]any:
+		properties, _ := schema["properties"].(map[string]any)
+		for k, part := range v {
+			below, ok := properties[k].(map[string]any)
+			if !ok {
+				t.Errorf("%s.%s is not in the schema", at, k)
+				continue
+			}
+			compareWithSchema(t, at+"."+k, part, below)
+		}
+		for k := range properties {
+			if _, ok := v[k]; !ok {
+				t.Errorf("%s.%s is in the schema only", at, k)
+			}
+		}
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		compareWithSchema(t, at+"[]", v[0], items)
+	}
+}
+
+// filled is Facts with every field set.
+func filled(t *testing.T) facts.Facts {
+	t.Helper()
+	var f facts.Facts
+	fill(t, reflect.ValueOf(&f).Elem())
+	return f
+}
+
+func fill(t *testing.T, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int:
+		v.SetInt(7)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i))
+		}
+	default:
+		t.Fatal(fmt.Errorf("no way to fill a %v", v.Type()))
+	}
+}
+
+func TestTestsOfAPolicyAreRunAndReported(t *testing.T) {
+	path := write(t, map[string]string{
+		"a.rego": custom,
+		"a_test.rego": `package holdgate.custom.team_test
+
+import data.holdgate
+
+call := {"kind": "tool_call", "session": {"mode": "auto"}, "tool": {"category": "exec"}, "facts": {"commands": [{"program": "make", "argv": ["make"]}]}}
+
+test_make_is_refused if holdgate.decision.rule == "team.no_make" with input as call
+
+test_wrong if holdgate.decision.rule == "nothing" with input as call
+`,
+	})
+	r, err := Test(t.Context(), TestOptions{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Results) != 2 || r.Failed != 1 {
+		t.Errorf("got %d results, %d failed, want 2 and 1: %+v", len(r.Results), r.Failed, r.Results)
+	}
+	for _, result := range r.Results {
+		if result.Failed != (result.Name == "test_wrong") || !strings.Contains(result.Location, "a_test.rego:") {
+			t.Errorf("got %+v", result)
+		}
+	}
+	if r, err = Test(t.Context(), TestOptions{Path: path, Run: "make"}); err != nil || len(r.Results) != 1 {
+		t.Errorf("by name: got %v, %v, want one result", r, err)
+	}
+}
