@@ -1,6 +1,7 @@
 package badger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ type request struct {
 	// mu is held while fn runs, so that whoever gives up can wait for it.
 	mu    sync.Mutex
 	begun bool
-	gone  bool // the caller gave up before fn began
+	gone  bool // the caller gave up; fn must not begin, nor begin again
 
 	err error // what fn said; the writer's
 }
@@ -95,8 +96,8 @@ func (d *db) submit(ctx context.Context, r *request) error {
 func (r *request) abandon(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.gone = true
 	if !r.begun {
-		r.gone = true
 		return ctx.Err()
 	}
 	select {
@@ -175,13 +176,7 @@ func (d *db) runBatch(list []*request) (rest []*request) {
 		b.served, list = list, nil
 	}
 	for _, r := range b.served {
-		switch {
-		case r.gone:
-		case err != nil:
-			r.done <- err
-		default:
-			r.done <- r.err
-		}
+		r.done <- cmp.Or(err, r.err)
 	}
 	return list
 }
