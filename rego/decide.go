@@ -71,10 +71,21 @@ func (p *policy) decide(ctx context.Context, timeout time.Duration, build func(*
 		return d, false, err
 	}
 	value, err := p.eval(ctx, timeout, input, now)
+	if _, late := errors.AsType[*lateError](err); late {
+		// A machine that is busy for a moment is no slow policy.
+		value, err = p.eval(ctx, timeout, input, now)
+	}
 	if err != nil {
 		return d, false, err
 	}
 	return readDecision(value)
+}
+
+// A lateError says that policy did not answer in time.
+type lateError struct{ timeout time.Duration }
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("evaluating policy: it took longer than %v", e.timeout)
 }
 
 // eval returns the value of data.holdgate.decision.
@@ -91,7 +102,7 @@ func (p *policy) eval(ctx context.Context, timeout time.Duration, input ast.Valu
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("evaluating policy: the call was given up: %w", context.Cause(ctx))
 	case bounded.Err() != nil || err != nil && topdown.IsCancel(err):
-		return nil, fmt.Errorf("evaluating policy: it took longer than %v", timeout)
+		return nil, &lateError{timeout: timeout}
 	case err != nil:
 		return nil, fmt.Errorf("evaluating policy: %w", err)
 	case len(results) == 0:

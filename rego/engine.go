@@ -46,7 +46,7 @@ type Options struct {
 	Path    string          // a file or folder of the user's own; empty: the shipped pack alone
 	Observe bool            // log what would be held or denied, and allow it
 	OnError holdgate.Action // Deny (the zero value) or Hold
-	Timeout time.Duration   // of one evaluation; DefaultTimeout where zero
+	Timeout time.Duration   // of one evaluation, which is tried twice; DefaultTimeout where zero
 	Logger  *slog.Logger    // nothing is logged where nil
 	// OnLoad, where set, is told of every load: a new policy, or one that was
 	// refused (err is set, and the earlier one stays, which Loaded then
