@@ -74,6 +74,7 @@ func TestSilenceWhileTheSidecarWasDown(t *testing.T) {
 		denies := b.ask(x, bash(0, "one"), hold(func(d *holdgate.Decision) { d.Hold.Timeout = time.Minute }))
 		approves := b.ask(x, bash(1, "two"), hold(silence(time.Minute)))
 		later := b.ask(x, bash(2, "three"), hold())
+		slow := b.ask(x, bash(3, "four"), hold(silence(10*time.Minute)))
 		x.Leave()
 		b.close()
 		time.Sleep(2 * time.Minute)
@@ -89,6 +90,9 @@ func TestSilenceWhileTheSidecarWasDown(t *testing.T) {
 			t.Errorf("what has time: %s until %s, was %s", got.Status, got.ExpiresAt, later.ExpiresAt)
 		}
 		opened := time.Now()
+		if got := b.request(slow.ID); !got.ExpiresAt.Equal(opened.Add(10 * time.Minute)) {
+			t.Errorf("a window that was cut short ends at %s, want a whole one from %s", got.ExpiresAt, opened)
+		}
 		if got := b.request(approves.ID); got.Status != holdgate.StatusPending {
 			t.Fatalf("silence approved while nobody could be asked: %s", got.Status)
 		}
