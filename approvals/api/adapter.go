@@ -47,11 +47,11 @@ func answerBody[In, Out any](s *Server, fn func(*http.Request, In) (Out, error))
 // first byte cuts the connection, so that nobody takes a part for the whole.
 func stream(s *Server, fn func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		cw := &countingWriter{ResponseWriter: w}
-		err := fn(cw, r)
+		sw := &startedWriter{ResponseWriter: w}
+		err := fn(sw, r)
 		switch {
 		case err == nil:
-		case cw.started:
+		case sw.started:
 			s.c.Logger.WarnContext(r.Context(), "cutting an answer short", "path", r.URL.Path, "error", err)
 			panic(http.ErrAbortHandler)
 		default:
@@ -60,24 +60,24 @@ func stream(s *Server, fn func(http.ResponseWriter, *http.Request) error) http.H
 	})
 }
 
-// A countingWriter knows whether the answer has begun.
-type countingWriter struct {
+// A startedWriter knows whether the answer has begun.
+type startedWriter struct {
 	http.ResponseWriter
 	started bool
 }
 
-func (w *countingWriter) WriteHeader(code int) {
+func (w *startedWriter) WriteHeader(code int) {
 	w.started = true
 	w.ResponseWriter.WriteHeader(code)
 }
 
-func (w *countingWriter) Write(b []byte) (int, error) {
+func (w *startedWriter) Write(b []byte) (int, error) {
 	w.started = true
 	return w.ResponseWriter.Write(b)
 }
 
 // Unwrap lets an [http.ResponseController] reach the connection.
-func (w *countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // readJSON decodes the body strictly. Only application/json is taken: it is a
 // content type that no web page can send elsewhere without asking first.
