@@ -28,7 +28,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		e.o.Logger.Warn("watching the policy by reading it again and again", "every", poll, "err", err)
-		w = &fsnotify.Watcher{}
+		w = &fsnotify.Watcher{} // whose channels never say anything
 	} else {
 		defer w.Close()
 	}
