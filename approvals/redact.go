@@ -49,6 +49,14 @@ func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 		o := *c.Model
 		m.text(&o.Name, "model", "name")
 		m.text(&o.Provider, "model", "provider")
+		if len(o.Tools) > 0 && m.reaches("model", "tools") {
+			o.Tools = []string{redacted}
+			m.hidden++
+		}
+		if len(o.ServerTools) > 0 && m.reaches("model", "server_tools") {
+			o.ServerTools = []holdgate.ServerTool{{Type: redacted}}
+			m.hidden++
+		}
 		c.Model = &o
 	}
 	if c.MCP != nil {
