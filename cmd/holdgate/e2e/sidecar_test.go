@@ -1,0 +1,238 @@
+package e2e_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A sidecar is a running `holdgate serve` and its state folder.
+type sidecar struct {
+	t                 *testing.T
+	dir               string
+	agents, approvers string // addresses
+	cmd               *exec.Cmd
+	exited            chan struct{}
+}
+
+// stateDir makes a state folder. Its path is short, for that of the socket in
+// it has a limit which the test's own folder can exceed.
+func stateDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "s")
+}
+
+// serve starts a sidecar with a state folder of its own on any free ports.
+func serve(t *testing.T, env []string, args ...string) *sidecar {
+	t.Helper()
+	return serveIn(t, stateDir(t), env, args...)
+}
+
+// serveIn starts a sidecar on any free ports and waits until it is ready. It
+// ends with the test.
+func serveIn(t *testing.T, dir string, env []string, args ...string) *sidecar {
+	t.Helper()
+	s := &sidecar{t: t, dir: dir, exited: make(chan struct{})}
+	s.cmd = exec.Command(binary, append([]string{"serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--log", "debug"}, args...)...)
+	s.cmd.Env = append(append(environment(), "HOLDGATE_STATE_DIR="+dir), env...)
+	s.cmd.Dir = t.TempDir()
+	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s.cmd.Stderr = log
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	late := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
+	defer late.Stop()
+	err = s.ready(bufio.NewScanner(out))
+	go func() { _ = s.cmd.Wait(); close(s.exited) }() // kill waits for it
+	if err != nil {
+		s.kill()
+		t.Fatalf("starting serve: %v\n%s", err, s.log())
+	}
+	return s
+}
+
+// ready reads the lines that serve prints: one for each listener.
+func (s *sidecar) ready(lines *bufio.Scanner) error {
+	at := map[string]*string{"agents": &s.agents, "approvers": &s.approvers}
+	for s.agents == "" || s.approvers == "" {
+		if !lines.Scan() {
+			return fmt.Errorf("it ended before it was ready: %w", lines.Err())
+		}
+		var l struct{ Listening, Addr string }
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return fmt.Errorf("reading %q: %w", lines.Text(), err)
+		}
+		if addr := at[l.Listening]; addr != nil && *addr == "" {
+			*addr = l.Addr
+		}
+	}
+	return nil
+}
+
+// logPath is beside the state folder, not in it: what is in there is searched
+// for secrets on its own.
+func (s *sidecar) logPath() string { return s.dir + ".log" }
+
+// log is all that sidecars with this state folder have logged.
+func (s *sidecar) log() string {
+	b, err := os.ReadFile(s.logPath())
+	if err != nil {
+		s.t.Error(err)
+	}
+	return string(b)
+}
+
+// kill ends the process as a crash does. A second time does nothing.
+func (s *sidecar) kill() {
+	_ = s.cmd.Process.Kill() // it may have ended by itself
+	<-s.exited
+}
+
+// stop ends the process as a service manager does and returns its exit code.
+func (s *sidecar) stop() int {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
+	}
+	select {
+	case <-s.exited:
+	case <-time.After(patience):
+		s.t.Fatalf("serve goes on after SIGTERM\n%s", s.log())
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// run runs a command against this sidecar.
+func (s *sidecar) run(args ...string) result {
+	s.t.Helper()
+	return holdgate(s.t, []string{"HOLDGATE_STATE_DIR=" + s.dir}, args...)
+}
+
+// must runs a command against this sidecar and returns what it printed.
+func (s *sidecar) must(args ...string) string {
+	s.t.Helper()
+	r := s.run(args...)
+	if r.code != 0 {
+		s.t.Fatalf("holdgate %s: %v", strings.Join(args, " "), r)
+	}
+	return r.stdout
+}
+
+// base is where a client finds the upstream of this name.
+func (s *sidecar) base(upstream string) string { return "http://" + s.agents + "/up/" + upstream }
+
+// A request is what a script sees of an approval request.
+type request struct {
+	ID, Status, Rule, Exchange string
+	CreatedAt                  time.Time `json:"created_at"`
+	Call                       struct {
+		ID, Digest string
+		Tool       struct {
+			Name      string
+			Arguments json.RawMessage
+		}
+	}
+	Outcome *struct {
+		Decision, By, Reason string
+		Instructions         string
+	}
+}
+
+// mentions reports whether the call's arguments hold text.
+func (r request) mentions(text string) bool {
+	return strings.Contains(string(r.Call.Tool.Arguments), text)
+}
+
+// pending lists what `holdgate pending` prints.
+func (s *sidecar) pending() []request {
+	s.t.Helper()
+	r := s.run("pending", "--json")
+	if r.code != 0 && r.code != 4 {
+		s.t.Fatalf("holdgate pending: %v", r)
+	}
+	return parse[[]request](s.t, r.stdout)
+}
+
+// held waits until a call whose arguments hold text is pending.
+func (s *sidecar) held(text string) (found request) {
+	s.t.Helper()
+	until(s.t, "a held call with "+text, func() bool {
+		for _, r := range s.pending() {
+			if r.mentions(text) {
+				found = r
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// An entry is what a script sees of an entry of the audit log.
+type entry struct {
+	Seq        uint64
+	Type, Note string
+	RequestID  string `json:"request_id"`
+	Exchange   string
+	Call       *struct{ ID, Digest, Kind string }
+	Decision   *struct{ Action, Rule string }
+	Outcome    *struct{ Decision, By string }
+	Input      json.RawMessage
+}
+
+// entries is what `holdgate audit export` prints.
+func (s *sidecar) entries() []entry {
+	s.t.Helper()
+	var all []entry
+	for line := range strings.Lines(s.must("audit", "export")) {
+		all = append(all, parse[entry](s.t, line))
+	}
+	return all
+}
+
+// api asks the approvers' door with the token, as a script with curl does.
+func (s *sidecar) api(method, path string, body string) (*http.Response, error) {
+	token, err := os.ReadFile(filepath.Join(s.dir, "approver.token"))
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequest(method, "http://"+s.approvers+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	req.Header.Set("Content-Type", "application/json")
+	return http.DefaultClient.Do(req)
+}
+
+// parse reads JSON that the product printed.
+func parse[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("reading %.300q: %v", text, err)
+	}
+	return v
+}
