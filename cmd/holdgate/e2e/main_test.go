@@ -7,10 +7,11 @@
 // JSON that is printed, never with the types of the product itself: a test
 // that shared them could not see a name change.
 //
-// Two variables set what runs. HOLDGATE_CLIENTS is a folder with the scripts
+// Three variables set what runs. HOLDGATE_CLIENTS is a folder with the scripts
 // of testdata/clients and their packages, as .ci/run makes it; without it the
 // tests of real clients are skipped. HOLDGATE_CRASH_ROUNDS is how often the
-// crash test kills the sidecar.
+// crash test kills the sidecar. HOLDGATE_BINARY is a program to test instead
+// of one built from here, such as a release.
 package e2e_test
 
 import (
@@ -26,13 +27,16 @@ import (
 )
 
 // binary is the program under test. TestMain builds it before anything runs.
-var binary string
+var binary = os.Getenv("HOLDGATE_BINARY")
 
 func TestMain(m *testing.M) {
 	os.Exit(buildAndRun(m))
 }
 
 func buildAndRun(m *testing.M) int {
+	if binary != "" {
+		return m.Run()
+	}
 	dir, err := os.MkdirTemp("", "holdgate-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

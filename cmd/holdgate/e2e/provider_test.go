@@ -1,0 +1,224 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A provider stands in for the model providers. It speaks Anthropic Messages
+// and OpenAI Chat Completions, plain and streamed, and its model does as it is
+// told: to "run: COMMAND" it asks for Bash with that command, and once it has
+// seen a tool's result, or is told nothing of the kind, it says that it is
+// done.
+type provider struct {
+	*httptest.Server
+
+	// calls turns a command into the calls of an answer, where a test wants
+	// others than the one that the command asks for.
+	calls func(command string) []call
+
+	mu       sync.Mutex
+	bodies   []string // of the requests for an answer, in their order
+	answered time.Time
+}
+
+// A call is a tool call as the model writes it.
+type call struct{ id, command string }
+
+func (c call) arguments() string {
+	return `{"command":` + quoted(c.command) + `,"description":"as asked"}`
+}
+
+// newProvider starts a provider over HTTP.
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	p := unstarted()
+	p.Start()
+	t.Cleanup(p.Close)
+	return p
+}
+
+func unstarted() *provider {
+	p := &provider{calls: func(command string) []call { return []call{{"toolu_" + slug(command), command}} }}
+	p.Server = httptest.NewUnstartedServer(p)
+	return p
+}
+
+var (
+	order   = regexp.MustCompile(`run: ([^"\\]*)`)
+	notSlug = regexp.MustCompile(`[^a-zA-Z0-9]+`)
+)
+
+func slug(s string) string { return notSlug.ReplaceAllString(s, "_") }
+
+const (
+	promise = "I will do it."
+	done    = "It is done."
+)
+
+func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client has gone
+	}
+	var req struct {
+		Stream bool
+		Tools  []json.RawMessage
+	}
+	switch answers := r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/chat/completions"; {
+	case r.URL.Path == "/v1/messages/count_tokens":
+		writeJSON(w, `{"input_tokens":10}`)
+		return
+	case !answers || r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusNotFound)
+		return
+	case json.Unmarshal(body, &req) != nil:
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	p.mu.Lock()
+	p.bodies = append(p.bodies, string(body))
+	p.mu.Unlock()
+	text, calls := done, []call(nil)
+	saw := strings.Contains(string(body), `"tool_result"`) || strings.Contains(string(body), `"role":"tool"`)
+	if m := order.FindStringSubmatch(string(body)); m != nil && !saw && len(req.Tools) > 0 {
+		text, calls = promise, p.calls(m[1])
+	}
+	switch chat := strings.HasSuffix(r.URL.Path, "completions"); {
+	case chat && req.Stream:
+		writeEvents(w, chatEvents(text, calls))
+	case chat:
+		writeJSON(w, chatAnswer(text, calls))
+	case req.Stream:
+		writeEvents(w, messagesEvents(text, calls))
+	default:
+		writeJSON(w, messagesAnswer(text, calls))
+	}
+	p.mu.Lock()
+	p.answered = time.Now()
+	p.mu.Unlock()
+}
+
+// asked returns the requests for an answer whose body holds text.
+func (p *provider) asked(text string) (bodies []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, b := range p.bodies {
+		if strings.Contains(b, text) {
+			bodies = append(bodies, b)
+		}
+	}
+	return bodies
+}
+
+// lastByte is when the provider had written its latest answer.
+func (p *provider) lastByte() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.answered
+}
+
+func writeJSON(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, body) // a client that has gone is no fault here
+}
+
+func writeEvents(w http.ResponseWriter, events []string) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	rc := http.NewResponseController(w)
+	for _, e := range events {
+		if _, err := io.WriteString(w, e); err != nil {
+			return
+		}
+		_ = rc.Flush() // the next write tells
+	}
+}
+
+// quoted is s as a JSON string.
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // no string fails
+	}
+	return string(b)
+}
+
+func stopReason(calls []call, with, without string) string {
+	if len(calls) > 0 {
+		return with
+	}
+	return without
+}
+
+// messagesAnswer is an answer of Anthropic's Messages API.
+func messagesAnswer(text string, calls []call) string {
+	content := []string{`{"type":"text","text":` + quoted(text) + `}`}
+	for _, c := range calls {
+		content = append(content, fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"Bash","input":%s}`, c.id, c.arguments()))
+	}
+	return fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","model":"claude-test","content":[%s],`+
+		`"stop_reason":%q,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":20}}`,
+		strings.Join(content, ","), stopReason(calls, "tool_use", "end_turn"))
+}
+
+// messagesEvents is the same as a stream, each call's arguments in two parts.
+func messagesEvents(text string, calls []call) []string {
+	event := func(kind, rest string) string {
+		return fmt.Sprintf("event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, rest)
+	}
+	out := []string{
+		event("message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-test","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":1}}`),
+		event("content_block_start", `,"index":0,"content_block":{"type":"text","text":""}`),
+		event("content_block_delta", `,"index":0,"delta":{"type":"text_delta","text":`+quoted(text)+`}`),
+		event("content_block_stop", `,"index":0`),
+	}
+	for i, c := range calls {
+		out = append(out, event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%q,"name":"Bash","input":{}}`, i+1, c.id)))
+		for _, part := range halves(c.arguments()) {
+			out = append(out, event("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":"input_json_delta","partial_json":%s}`, i+1, quoted(part))))
+		}
+		out = append(out, event("content_block_stop", fmt.Sprintf(`,"index":%d`, i+1)))
+	}
+	return append(out,
+		event("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":20}`, stopReason(calls, "tool_use", "end_turn"))),
+		event("message_stop", ""))
+}
+
+// chatAnswer is an answer of OpenAI's Chat Completions API.
+func chatAnswer(text string, calls []call) string {
+	tools := ""
+	for i, c := range calls {
+		tools += fmt.Sprintf(`%s{"id":%q,"type":"function","function":{"name":"Bash","arguments":%s}}`, []string{`,"tool_calls":[`, ","}[min(i, 1)], c.id, quoted(c.arguments()))
+	}
+	if tools != "" {
+		tools += "]"
+	}
+	return fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"gpt-test","choices":[{"index":0,`+
+		`"message":{"role":"assistant","content":%s,"refusal":null%s},"logprobs":null,"finish_reason":%q}],"usage":{"prompt_tokens":10,"completion_tokens":20,"total_tokens":30}}`,
+		quoted(text), tools, stopReason(calls, "tool_calls", "stop"))
+}
+
+// chatEvents is the same as a stream, each call's arguments in two parts.
+func chatEvents(text string, calls []call) []string {
+	chunk := func(delta, finish string) string {
+		return fmt.Sprintf("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"gpt-test\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", delta, finish)
+	}
+	out := []string{chunk(`{"role":"assistant","content":`+quoted(text)+`}`, "null")}
+	for i, c := range calls {
+		parts := halves(c.arguments())
+		out = append(out,
+			chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":"Bash","arguments":%s}}]}`, i, c.id, quoted(parts[0])), "null"),
+			chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, i, quoted(parts[1])), "null"))
+	}
+	return append(out, chunk("{}", quoted(stopReason(calls, "tool_calls", "stop"))), "data: [DONE]\n\n")
+}
+
+func halves(s string) [2]string { return [2]string{s[:len(s)/2], s[len(s)/2:]} }

@@ -1,0 +1,167 @@
+package e2e_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A door is a way on which the SDKs reach a provider through the sidecar, and
+// the way without it.
+type door struct {
+	name            string
+	provider        *provider
+	through, direct func(script string) (base string, env []string)
+}
+
+// doors starts one sidecar with its two doors to model providers.
+func doors(t *testing.T) (*sidecar, []door) {
+	t.Helper()
+	plain := newProvider(t)
+	secret, origin, caFile := newTLSProvider(t)
+	s := serve(t, []string{"SSL_CERT_FILE=" + caFile},
+		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "secret="+origin)
+	ours := filepath.Join(s.dir, "ca.pem")
+	// The Anthropic SDK adds /v1 by itself, the other one does not.
+	path := func(script string) string { return map[string]string{"openai.mjs": "/v1"}[script] }
+	return s, []door{
+		{
+			name: "base URL", provider: plain,
+			through: func(script string) (string, []string) {
+				return s.base(strings.TrimSuffix(script, ".mjs")) + path(script), nil
+			},
+			direct: func(script string) (string, []string) { return plain.URL + path(script), nil },
+		},
+		{
+			name: "HTTPS_PROXY", provider: secret,
+			through: func(script string) (string, []string) {
+				return origin + path(script), []string{"HTTPS_PROXY=http://" + s.agents, "NODE_EXTRA_CA_CERTS=" + ours}
+			},
+			direct: func(script string) (string, []string) {
+				return origin + path(script), []string{"NODE_EXTRA_CA_CERTS=" + caFile}
+			},
+		},
+	}
+}
+
+// An sdkCase is one SDK at one door in one form.
+type sdkCase struct {
+	s            *sidecar
+	door         door
+	script, mode string
+	name         string // part of its commands, so that its calls are told apart
+}
+
+// ask starts a turn in which the model asks for command.
+func (c sdkCase) ask(t *testing.T, way func(string) (string, []string), command string) *process {
+	t.Helper()
+	base, env := way(c.script)
+	return node(t, append(slices.Clone(env), "PROMPT=run: "+command), c.script, base, c.mode)
+}
+
+func TestOfficialSDKs(t *testing.T) {
+	clientsDir(t)
+	t.Parallel()
+	s, ways := doors(t)
+	for _, d := range ways {
+		for _, script := range []string{"anthropic.mjs", "openai.mjs"} {
+			for _, mode := range []string{"plain", "stream"} {
+				name := fmt.Sprintf("%s by %s, %s", strings.TrimSuffix(script, ".mjs"), d.name, mode)
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					c := sdkCase{s: s, door: d, script: script, mode: mode, name: slug(name)}
+					t.Run("allowed", c.allowed)
+					t.Run("approved", c.approved)
+					t.Run("denied", c.denied)
+					t.Run("steered", c.steered)
+				})
+			}
+		}
+	}
+}
+
+// allowed: the client gets what it would get straight from the provider, and
+// the provider what it would get straight from the client.
+func (c sdkCase) allowed(t *testing.T) {
+	command := "cat " + c.name
+	want := c.ask(t, c.door.direct, command).output()
+	got := c.ask(t, c.door.through, command).output()
+	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(got, command) {
+		t.Errorf("the message differs from the provider's (-direct +through):\n%s", diff)
+	}
+	if bodies := c.door.provider.asked(command); len(bodies) != 2 || bodies[0] != bodies[1] {
+		t.Errorf("the provider should get the same bytes twice: %q", bodies)
+	}
+}
+
+// approved: the client waits, and gets the very call once a person says so.
+func (c sdkCase) approved(t *testing.T) {
+	command := "rm -rf approved-" + c.name
+	want := c.ask(t, c.door.direct, command).output()
+	p := c.ask(t, c.door.through, command)
+	r := c.s.held(command)
+	if !p.running() {
+		t.Fatalf("the client did not wait: %v", p.end())
+	}
+	c.s.must("approve", r.ID, "--digest", r.Call.Digest)
+	if diff := cmp.Diff(want, p.output()); diff != "" {
+		t.Errorf("the approved message differs from the provider's (-direct +through):\n%s", diff)
+	}
+	if n := len(c.door.provider.asked(command)); n != 2 {
+		t.Errorf("the provider was asked %d times, want once directly and once through the sidecar", n)
+	}
+}
+
+func (c sdkCase) denied(t *testing.T) {
+	command := "rm -rf denied-" + c.name
+	p := c.ask(t, c.door.through, command)
+	c.s.must("deny", c.s.held(command).ID, "--reason", "the data is still needed")
+	c.refused(t, p.output(), "the data is still needed")
+}
+
+func (c sdkCase) steered(t *testing.T) {
+	command := "rm -rf steered-" + c.name
+	p := c.ask(t, c.door.through, command)
+	c.s.must("steer", c.s.held(command).ID, "move it to archive/ instead")
+	c.refused(t, p.output(), "move it to archive/ instead")
+}
+
+// refused checks that a message holds words in the place of the call, and ends
+// as a message of words alone does.
+func (c sdkCase) refused(t *testing.T, out, why string) {
+	t.Helper()
+	var text, stop string
+	var calls int
+	if c.script == "openai.mjs" {
+		m := parse[struct {
+			Choices []struct {
+				Message struct {
+					Content   string
+					ToolCalls []any `json:"tool_calls"`
+				}
+				FinishReason string `json:"finish_reason"`
+			}
+		}](t, out).Choices[0]
+		text, stop, calls = m.Message.Content, m.FinishReason, len(m.Message.ToolCalls)
+	} else {
+		m := parse[struct {
+			Content    []struct{ Type, Text string }
+			StopReason string `json:"stop_reason"`
+		}](t, out)
+		stop = m.StopReason
+		for _, b := range m.Content {
+			text += b.Text
+			if b.Type != "text" {
+				calls++
+			}
+		}
+	}
+	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn"}[c.script]
+	if calls != 0 || stop != want || !strings.HasPrefix(text, promise) || !strings.Contains(text, "[holdgate]") || !strings.Contains(text, why) {
+		t.Errorf("want %q, then the notice with %q, and to stop by %q; got %s", promise, why, want, out)
+	}
+}
