@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -31,7 +32,7 @@ func (e *exchange) ask() {
 		cancel()
 	})
 	defer stop()
-	resp, err := e.s.send(ctx, e.r, e.t, e.body)
+	resp, err := e.send(ctx)
 	if err != nil {
 		e.upstreamFailed(err)
 		return
@@ -43,13 +44,40 @@ func (e *exchange) ask() {
 		return
 	}
 	a := &answer{exchange: e, status: resp.StatusCode, header: copyHeader(resp.Header), held: &held}
-	switch {
-	case resp.StatusCode/100 != 2:
+	if resp.StatusCode/100 != 2 {
 		a.relay(body)
-	case isEventStream(resp.Header):
+		return
+	}
+	// A client that asked for JSON reads JSON, whatever the answer is called.
+	streamed := isEventStream(resp.Header)
+	if streamed {
+		body, streamed = sniff(body)
+	}
+	if streamed {
 		a.stream(body)
-	default:
+	} else {
 		a.plain(body)
+	}
+}
+
+// sniff reports whether what is called an event stream may be one. No line of
+// one begins like a JSON object or array; a client that looks for calls there
+// would find them where a reader of events sees none.
+func sniff(src io.Reader) (io.Reader, bool) {
+	br := bufio.NewReaderSize(src, 16<<10)
+	for {
+		c, err := br.ReadByte()
+		if err != nil {
+			return br, true
+		}
+		_ = br.UnreadByte() // directly after ReadByte: cannot fail
+		switch c {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // blanks, and the bytes of a byte order mark
+		case '{', '[':
+			return br, false
+		default:
+			return br, true
+		}
 	}
 }
 
@@ -98,6 +126,10 @@ type item struct {
 	part wire.Part
 	q    *question // nil where the part is no call to decide
 }
+
+// stored reports whether the exchange is in the store, so that its end must be
+// recorded there.
+func (a *answer) stored() bool { return a.kept || a.held.Load() }
 
 // questions returns the calls among the items.
 func (a *answer) questions() []*question {
@@ -176,7 +208,7 @@ func (a *answer) plain(src io.Reader) {
 		}
 		a.items = append(a.items, item{part: p, q: a.judgePart(p)})
 	}
-	if a.held.Load() {
+	if a.stored() {
 		if err := a.keep(raw, false); err != nil {
 			a.refuse(http.StatusServiceUnavailable, err.Error())
 			return
@@ -200,12 +232,8 @@ func (a *answer) plain(src io.Reader) {
 }
 
 func (a *answer) writePlain(body []byte) error {
-	h := a.w.Header()
-	for k, v := range a.header {
-		h[k] = v
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	a.w.WriteHeader(a.status)
+	a.header.Set("Content-Length", strconv.Itoa(len(body)))
+	writeHeader(a.w, a.status, a.header)
 	if _, err := a.w.Write(body); err != nil {
 		return err
 	}
@@ -214,7 +242,7 @@ func (a *answer) writePlain(body []byte) error {
 
 // finish records the end of an exchange of which something was stored.
 func (a *answer) finish(err error) {
-	if !a.held.Load() {
+	if !a.stored() {
 		return
 	}
 	if err == nil {
@@ -229,11 +257,7 @@ func (a *answer) finish(err error) {
 
 // relay passes an answer that can hold no calls: an error of the upstream's.
 func (a *answer) relay(src io.Reader) {
-	h := a.w.Header()
-	for k, v := range a.header {
-		h[k] = v
-	}
-	a.w.WriteHeader(a.status)
+	writeHeader(a.w, a.status, a.header)
 	if _, err := io.Copy(a.w, src); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/elazarl/goproxy"
+
+	"github.com/holdgate/holdgate"
 )
 
 // A tunnel is the inside of a CONNECT: the client's connection, and where the
@@ -53,22 +55,28 @@ func (quietLogger) Printf(string, ...any) {}
 
 // openTunnel answers a CONNECT and hands what is inside to the inner server.
 func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tls.Config, error)) {
-	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+	s.running.Add(1)
+	defer s.running.Done()
+	br := bufio.NewReaderSize(c, 4096)
+	t := &tunnel{Conn: &peeked{Conn: c, r: br}, scheme: "http", host: host, l: s.tunnels}
+	if !s.tunnels.track(t) {
 		_ = c.Close()
 		return
 	}
-	br := bufio.NewReaderSize(c, 4096)
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		_ = t.Close()
+		return
+	}
 	first, err := br.Peek(1)
 	if err != nil {
-		_ = c.Close()
+		_ = t.Close()
 		return
 	}
 	const tlsHandshake = 0x16 // RFC 8446 section 5.1: ContentType handshake
-	t := &tunnel{Conn: &peeked{Conn: c, r: br}, scheme: "http", host: host, l: s.tunnels}
 	if first[0] != tlsHandshake {
 		_ = c.SetDeadline(time.Time{})
-		s.tunnels.hand(t, t)
+		s.tunnels.hand(t)
 		return
 	}
 	t.scheme = "https"
@@ -76,7 +84,7 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 	conf, err := sign(name)
 	if err != nil {
 		s.c.Logger.Warn("signing a certificate", "host", name, "err", err)
-		_ = c.Close()
+		_ = t.Close()
 		return
 	}
 	conf.NextProtos = []string{"h2", "http/1.1"}
@@ -84,16 +92,17 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 	conn := tls.Server(t, conf)
 	if err := conn.Handshake(); err != nil {
 		s.c.Logger.Info("the client refused the certificate or spoke no TLS", "host", name, "err", err)
-		_ = c.Close()
+		_ = t.Close()
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
 	if sni := conn.ConnectionState().ServerName; sni != "" && lowerHost(sni) != lowerHost(name) {
-		s.c.Logger.Warn("refusing a tunnel whose TLS names another host", "connect", host, "sni", sni)
+		at := target{door: doorForward, caller: unknownCaller(doorForward)}
+		s.refused(s.life, at, http.MethodConnect+" "+host, holdgate.RuleAddress, "the tunnel leads to "+host+" and its TLS names "+holdgate.Visible(sni))
 		_ = conn.Close()
 		return
 	}
-	s.tunnels.hand(conn, t)
+	s.tunnels.hand(conn)
 }
 
 // peeked reads what was read ahead first.
@@ -119,10 +128,19 @@ func newTunnelListener() *tunnelListener {
 	return &tunnelListener{conns: make(chan net.Conn), closed: make(chan struct{}), open: map[*tunnel]struct{}{}}
 }
 
-func (l *tunnelListener) hand(c net.Conn, t *tunnel) {
+// track takes a tunnel up before anything is read from it. It reports false
+// once tunnels are being closed.
+func (l *tunnelListener) track(t *tunnel) bool {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		return false
+	}
 	l.open[t] = struct{}{}
-	l.mu.Unlock()
+	return true
+}
+
+func (l *tunnelListener) hand(c net.Conn) {
 	select {
 	case l.conns <- c:
 	case <-l.closed:
@@ -142,6 +160,7 @@ func (l *tunnelListener) closeConns() {
 	for t := range l.open {
 		open = append(open, t)
 	}
+	l.open = nil
 	l.mu.Unlock()
 	for _, t := range open {
 		_ = t.Close()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/holdgate/holdgate"
@@ -78,7 +79,7 @@ func (s *Server) serveForward(w http.ResponseWriter, r *http.Request, scheme, ho
 		return
 	}
 	if s.lookupOwn(r.Context(), withPort(scheme, host)) {
-		if scheme == "http" && withPort(scheme, host) == withPort("http", r.Context().Value(http.LocalAddrContextKey).(net.Addr).String()) {
+		if scheme == "http" && s.isThisDoor(r, host) {
 			r.URL.Scheme, r.URL.Host = "", ""
 			s.serveOwn(w, r)
 			return
@@ -92,6 +93,21 @@ func (s *Server) serveForward(w http.ResponseWriter, r *http.Request, scheme, ho
 	s.exchange(w, r, t)
 }
 
+// isThisDoor reports whether host, which reaches a listener of ours, is the one
+// that the request came in by: its port is.
+func (s *Server) isThisDoor(r *http.Request, host string) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	_, port, err := net.SplitHostPort(local.String())
+	if err != nil {
+		return false
+	}
+	_, asked, err := net.SplitHostPort(withPort("http", host))
+	return err == nil && asked == port
+}
+
 // serveOwn serves the door's own paths. A web page in the user's browser must
 // not be able to spend what the sidecar holds.
 func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request) {
@@ -99,16 +115,16 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request) {
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, why)
 		return
 	}
-	path := r.URL.EscapedPath()
-	if rest, ok := strings.CutPrefix(path, "/up/"); ok {
+	p := r.URL.EscapedPath()
+	if rest, ok := strings.CutPrefix(p, "/up/"); ok {
 		s.serveNamed(w, r, doorBaseURL, s.c.Upstreams, rest)
 		return
 	}
-	if rest, ok := strings.CutPrefix(path, "/mcp/"); ok {
+	if rest, ok := strings.CutPrefix(p, "/mcp/"); ok {
 		s.serveNamed(w, r, doorMCP, s.c.MCP, rest)
 		return
 	}
-	if path == "/healthz" {
+	if p == "/healthz" {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -186,9 +202,12 @@ func (s *Server) foreign(r *http.Request) string {
 	return ""
 }
 
-func (s *Server) codecFor(method, path string) Codec {
+// codecFor picks the codec by the path as the most lenient server would read
+// it.
+func (s *Server) codecFor(method, p string) Codec {
+	p = path.Clean("/" + p)
 	for _, c := range s.codecs {
-		if c.Match(method, path) {
+		if c.Match(method, p) {
 			return c
 		}
 	}

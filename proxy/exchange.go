@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -22,6 +23,8 @@ type exchange struct {
 	body []byte // the request as it will be sent
 	x    *approvals.Exchange
 	log  *exchangeLog
+
+	began time.Time // the client's patience counts from here
 }
 
 // exchange takes a request from any door to its end. A panic costs this
@@ -43,41 +46,39 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
 		s.refuse(w, r, t, http.StatusBadRequest, holdgate.RuleUnsupported, why)
 		return
 	}
+	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now()}
 	switch {
 	case t.codec != nil:
-		s.model(w, r, t)
+		e.model()
 	case t.door == doorMCP:
-		s.mcp(w, r, t)
+		e.mcp()
 	default:
-		s.pass(w, r, t)
+		e.pass()
 	}
 }
 
 // model takes a model request and its answer through the steps.
-func (s *Server) model(w http.ResponseWriter, r *http.Request, t target) {
-	body, rerr := s.read(r)
-	if rerr != nil {
-		s.refuse(w, r, t, rerr.status, rerr.rule, rerr.Error())
+func (e *exchange) model() {
+	if rerr := e.read(); rerr != nil {
+		e.reject(rerr.status, rerr.rule, rerr.Error())
 		return
 	}
-	m, err := t.codec.Request(body)
+	m, err := e.t.codec.Request(e.body)
 	if err != nil {
-		s.refuse(w, r, t, http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
+		e.reject(http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
 		return
 	}
-	e := &exchange{s: s, w: w, r: r, t: t, body: body}
-	x, err := s.c.Queue.Enter(r.Context(), t.caller, e.key)
+	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, e.key)
 	if err != nil {
-		s.refuse(w, r, t, http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
+		e.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
 		return
 	}
 	defer x.Leave()
-	e.x = x
-	e.log = s.newLog(t, x)
+	e.x, e.log = x, e.s.newLog(e.t, x)
 
-	kept, whole, err := x.Kept(r.Context())
+	kept, whole, err := x.Kept(e.r.Context())
 	if err != nil {
-		s.refuse(w, r, t, http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
+		e.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
 		return
 	}
 	if whole {
@@ -119,7 +120,9 @@ func (e *exchange) heldBefore(key func() (holdgate.Digest, error), q *question, 
 		return false
 	}
 	defer x.Leave()
-	h := &exchange{s: e.s, w: e.w, r: e.r, t: e.t, body: e.body, x: x, log: e.s.newLog(e.t, x)}
+	own := *e
+	h := &own
+	h.x, h.log = x, e.s.newLog(e.t, x)
 	if err := h.hold(e.r.Context(), q, d); err != nil {
 		e.refuse(http.StatusServiceUnavailable, err.Error())
 		return false
@@ -144,7 +147,7 @@ func (e *exchange) heldBefore(key func() (holdgate.Digest, error), q *question, 
 // sees a slow answer, and shortly before it would give up a status that makes
 // it ask again.
 func (e *exchange) await(qs ...*question) bool {
-	ctx, cancel := context.WithTimeout(e.r.Context(), e.s.budget(e.r))
+	ctx, cancel := context.WithDeadline(e.r.Context(), e.began.Add(e.s.budget(e.r)))
 	defer cancel()
 	stop := context.AfterFunc(e.s.waits, cancel)
 	defer stop()
@@ -176,6 +179,12 @@ func (e *exchange) comeBack(qs []*question) {
 	e.refuse(http.StatusServiceUnavailable, "waiting for a person to decide "+requestIDs(qs)+": ask again")
 }
 
+// reject writes to the log what never reached policy, and answers in the
+// format spoken.
+func (e *exchange) reject(status int, rule, message string) {
+	e.s.refuse(e.w, e.r, e.t, status, rule, message)
+}
+
 // refuse answers in the format spoken. What was decided is in the log already.
 func (e *exchange) refuse(status int, message string) {
 	e.s.writeError(e.w, e.t, status, message)
@@ -205,7 +214,7 @@ func (e *exchange) call(c holdgate.Call) holdgate.Call {
 // caller says who makes a request. A session is what the client itself names,
 // never a gap in time.
 func (s *Server) caller(r *http.Request, t target) approvals.Caller {
-	c := approvals.Caller{Agent: holdgate.Agent{ID: holdgate.AgentDefault}, Session: holdgate.Session{ID: holdgate.SessionDefault}, Door: t.door}
+	c := unknownCaller(t.door)
 	for _, h := range sessionHeaders {
 		if v := r.Header.Get(h); v != "" && len(v) <= 128 && printable(v) {
 			c.Session.ID = v
@@ -213,6 +222,10 @@ func (s *Server) caller(r *http.Request, t target) approvals.Caller {
 		}
 	}
 	return c
+}
+
+func unknownCaller(door string) approvals.Caller {
+	return approvals.Caller{Agent: holdgate.Agent{ID: holdgate.AgentDefault}, Session: holdgate.Session{ID: holdgate.SessionDefault}, Door: door}
 }
 
 // sessionHeaders are the names under which clients name their session.

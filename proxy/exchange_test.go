@@ -163,6 +163,7 @@ func TestARetryPicksUpWhatIsHeld(t *testing.T) {
 			until(t, bufio.NewReader(resp.Body), "before")
 			first := g.pending(1)[0]
 			leave()
+			g.noticed()
 			got := make(chan string, 1)
 			go func() { got <- readAll(t, g.post(t.Context(), messages, tt.retry).Body) }()
 			g.decide(first, holdgate.AnswerApprove, "")
@@ -190,6 +191,7 @@ func TestAnOutcomeWaitsForItsCall(t *testing.T) {
 	g.post(ctx, messages, askStream)
 	r := g.pending(1)[0]
 	leave()
+	g.noticed()
 	g.decide(r, holdgate.AnswerApprove, "")
 	body := readAll(t, g.post(t.Context(), messages, askStream).Body)
 	if !strings.Contains(body, "toolu_1") {

@@ -24,6 +24,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
 )
@@ -51,30 +52,43 @@ decision := {"action": "deny", "rule": "test.deny", "reason": "it says forbidden
 
 // A gate is a Server of the package with everything real behind it.
 type gate struct {
-	t      *testing.T
+	t      testing.TB
 	s      *Server
 	queue  *approvals.Queue
 	log    *audit.Log
 	url    string // of the agents' door
 	addr   string
 	ca     *tls.Certificate
+	store  store.Store
 	client *http.Client
+	closed chan struct{} // gets one for each connection that the server has let go
 }
 
 type gateOption func(*Config)
 
 func withIdle(d time.Duration) gateOption { return func(c *Config) { c.Limits.Idle = d } }
 
+// withShippedPolicy decides by the pack that Holdgate ships.
+func withShippedPolicy() gateOption {
+	return func(c *Config) {
+		e, err := rego.Open(context.Background(), rego.Options{Timeout: 5 * time.Second})
+		if err != nil {
+			panic(err)
+		}
+		c.Engine = e
+	}
+}
+
 func withNotice() gateOption { return func(c *Config) { c.Notice = true } }
 
-func newGate(t *testing.T, upstream http.Handler, opts ...gateOption) *gate {
+func newGate(t testing.TB, upstream http.Handler, opts ...gateOption) *gate {
 	t.Helper()
 	up := httptest.NewServer(upstream)
 	t.Cleanup(up.Close)
 	return newGateTo(t, map[string]string{"test": up.URL}, nil, opts...)
 }
 
-func newGateTo(t *testing.T, upstreams, mcps map[string]string, opts ...gateOption) *gate {
+func newGateTo(t testing.TB, upstreams, mcps map[string]string, opts ...gateOption) *gate {
 	t.Helper()
 	ctx := t.Context()
 	dir := t.TempDir()
@@ -89,11 +103,9 @@ func newGateTo(t *testing.T, upstreams, mcps map[string]string, opts ...gateOpti
 	must(t, err)
 	policy := filepath.Join(dir, "policy.rego")
 	must(t, os.WriteFile(policy, []byte(testPolicy), 0o600))
-	engine, err := rego.Open(ctx, rego.Options{Path: policy, Timeout: 5 * time.Second})
-	must(t, err)
 	ca, err := OpenCA(dir)
 	must(t, err)
-	c := Config{Engine: engine, Queue: q, Log: log, Digester: digester, CA: ca, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}}
+	c := Config{Queue: q, Log: log, Digester: digester, CA: ca, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}}
 	for name, u := range upstreams {
 		c.Upstreams[name] = parseURL(t, u)
 	}
@@ -103,13 +115,25 @@ func newGateTo(t *testing.T, upstreams, mcps map[string]string, opts ...gateOpti
 	for _, o := range opts {
 		o(&c)
 	}
+	if c.Engine == nil {
+		c.Engine, err = rego.Open(ctx, rego.Options{Path: policy, Timeout: 5 * time.Second})
+		must(t, err)
+	}
 	s, err := New(context.WithoutCancel(ctx), c)
 	must(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
+	closed := make(chan struct{}, 1<<16)
+	for _, srv := range []*http.Server{s.outer, s.inner} {
+		srv.ConnState = func(_ net.Conn, st http.ConnState) {
+			if st == http.StateClosed {
+				closed <- struct{}{}
+			}
+		}
+	}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
-	g := &gate{t: t, s: s, queue: q, log: log, url: "http://" + ln.Addr().String(), addr: ln.Addr().String(), ca: ca, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	g := &gate{t: t, s: s, queue: q, log: log, url: "http://" + ln.Addr().String(), addr: ln.Addr().String(), ca: ca, store: st, closed: closed, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	t.Cleanup(func() {
 		g.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -120,24 +144,35 @@ func newGateTo(t *testing.T, upstreams, mcps map[string]string, opts ...gateOpti
 		if err := <-served; err != nil {
 			t.Errorf("serving: %v", err)
 		}
-		must(t, q.Close())
-		must(t, st.Close())
+		_ = q.Close() // a test may have closed the store
+		_ = st.Close()
 	})
 	return g
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func parseURL(t *testing.T, s string) *url.URL {
+func parseURL(t testing.TB, s string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(s)
 	must(t, err)
 	return u
+}
+
+// noticed waits until the server has let a connection go that its client left:
+// the handler has returned then.
+func (g *gate) noticed() {
+	g.t.Helper()
+	select {
+	case <-g.closed:
+	case <-time.After(20 * time.Second):
+		g.t.Fatal("the server did not notice that its client has gone")
+	}
 }
 
 // post sends a model request through the base-URL door.
@@ -152,7 +187,7 @@ func (g *gate) post(ctx context.Context, path, body string) *http.Response {
 	return resp
 }
 
-func readAll(t *testing.T, r io.Reader) string {
+func readAll(t testing.TB, r io.Reader) string {
 	t.Helper()
 	b, err := io.ReadAll(r)
 	must(t, err)
@@ -294,7 +329,7 @@ const (
 )
 
 // until reads a stream until what was read contains the words.
-func until(t *testing.T, r *bufio.Reader, words string) string {
+func until(t testing.TB, r *bufio.Reader, words string) string {
 	t.Helper()
 	var b strings.Builder
 	for !strings.Contains(b.String(), words) {

@@ -99,7 +99,12 @@ func (e *exchange) settle(ctx context.Context, qs []*question) error {
 		if !q.open() {
 			continue
 		}
-		g.Go(func() error {
+		g.Go(func() (err error) {
+			defer func() {
+				if p := recover(); p != nil { // in a goroutine it would end the process
+					err = fmt.Errorf("deciding a call failed inside Holdgate: %v", p)
+				}
+			}()
 			for q.open() {
 				req, err := e.x.Wait(ctx, q.request.ID)
 				if err != nil {

@@ -2,16 +2,12 @@ package proxy
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/mcp"
-	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // An mcpExchange is one POST to an MCP server: one message, or a batch.
@@ -20,40 +16,43 @@ type mcpExchange struct {
 	msgs  []mcp.Message
 	batch bool
 	out   *sender // once the answer has begun as an event stream
+
+	// What a sign of life depends on; the sender's lock guards them.
 	beats int
+	sent  bool   // the body has gone on: progress is the server's to report
+	tail  []byte // the last bytes of the server's events that were passed on
 }
 
 // mcp takes a request to an MCP server through the steps. What is not a POST
 // carries no calls of the client's.
-func (s *Server) mcp(w http.ResponseWriter, r *http.Request, t target) {
-	if r.Method != http.MethodPost {
-		s.pass(w, r, t)
+func (e *exchange) mcp() {
+	if e.r.Method != http.MethodPost {
+		e.pass()
 		return
 	}
-	body, rerr := s.read(r)
-	if rerr != nil {
-		s.refusedMCP(w, r, t, rerr.status, rerr.rule, mcp.Error(nil, mcp.CodeParse, rerr.Error()), rerr.Error())
+	if rerr := e.read(); rerr != nil {
+		e.rejectMCP(rerr.status, rerr.rule, nil, mcp.CodeParse, rerr)
 		return
 	}
-	msgs, batch, err := mcp.Parse(body)
+	msgs, batch, err := mcp.Parse(e.body)
 	if err != nil {
-		s.refusedMCP(w, r, t, http.StatusBadRequest, holdgate.RuleMalformed, mcp.Error(nil, mcp.CodeInvalidRequest, err.Error()), err.Error())
+		e.rejectMCP(http.StatusBadRequest, holdgate.RuleMalformed, nil, mcp.CodeInvalidRequest, err)
 		return
 	}
 	if !batch {
-		if err := msgs[0].CheckHeaders(r.Header); err != nil {
-			s.refusedMCP(w, r, t, http.StatusBadRequest, holdgate.RuleMalformed, mcp.Error(msgs[0].ID, mcp.CodeHeaderMismatch, err.Error()), err.Error())
+		if err := msgs[0].CheckHeaders(e.r.Header); err != nil {
+			e.rejectMCP(http.StatusBadRequest, holdgate.RuleMalformed, msgs[0].ID, mcp.CodeHeaderMismatch, err)
 			return
 		}
 	}
-	m := &mcpExchange{exchange: &exchange{s: s, w: w, r: r, t: t, body: body}, msgs: msgs, batch: batch}
-	x, err := s.c.Queue.Enter(r.Context(), t.caller, m.mcpKey)
+	m := &mcpExchange{exchange: e, msgs: msgs, batch: batch}
+	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, m.mcpKey)
 	if err != nil {
-		s.refusedMCP(w, r, t, http.StatusServiceUnavailable, holdgate.RuleStore, mcp.Error(msgs[0].ID, mcp.CodeRefused, err.Error()), err.Error())
+		e.rejectMCP(http.StatusServiceUnavailable, holdgate.RuleStore, msgs[0].ID, mcp.CodeRefused, err)
 		return
 	}
 	defer x.Leave()
-	m.x, m.log = x, s.newLog(t, x)
+	e.x, e.log = x, e.s.newLog(e.t, x)
 	m.run()
 }
 
@@ -75,7 +74,7 @@ func (m *mcpExchange) mcpKey() (holdgate.Digest, error) {
 func (m *mcpExchange) run() {
 	qs, err := m.questions()
 	if err != nil {
-		m.s.refusedMCP(m.w, m.r, m.t, http.StatusBadRequest, holdgate.RuleMalformed, mcp.Error(m.msgs[0].ID, mcp.CodeInvalidRequest, err.Error()), err.Error())
+		m.rejectMCP(http.StatusBadRequest, holdgate.RuleMalformed, m.msgs[0].ID, mcp.CodeInvalidRequest, err)
 		return
 	}
 	held := false
@@ -154,8 +153,8 @@ func acceptsEvents(r *http.Request) bool {
 // begin sends the headers of an event stream at once: one client counts 60 s
 // to them.
 func (m *mcpExchange) begin() {
-	m.out = newSender(m.w, m.signOfLife, m.s.c.Limits.Idle)
-	h := http.Header{"Content-Type": {"text/event-stream"}}
+	m.out = newSender(m.w, m.s.c.Logger, m.signOfLife, m.s.c.Limits.Idle)
+	h := http.Header{"Content-Type": {"text/event-stream"}, "Cache-Control": {"no-cache"}}
 	if id := m.r.Header.Get("Mcp-Session-Id"); id != "" {
 		h.Set("Mcp-Session-Id", id)
 	}
@@ -163,8 +162,15 @@ func (m *mcpExchange) begin() {
 }
 
 // signOfLife is a rising notification of progress for every request that
-// asked for one, and a comment besides.
+// asked for one, and a comment besides. Once the server works on the request
+// only the comment is left, and none in the midst of the server's events.
 func (m *mcpExchange) signOfLife() []byte {
+	if m.sent {
+		if !betweenEvents(m.tail) {
+			return nil
+		}
+		return mcp.Comment()
+	}
 	m.beats++
 	var b []byte
 	for _, msg := range m.msgs {
@@ -234,127 +240,33 @@ func (m *mcpExchange) reply(responses [][]byte) error {
 	if m.batch {
 		body = mcp.Batch(responses)
 	}
-	m.w.Header().Set("Content-Type", "application/json")
-	m.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	m.w.WriteHeader(http.StatusOK)
-	_, err := m.w.Write(body)
+	return m.writeJSON(http.StatusOK, body)
+}
+
+func (e *exchange) writeJSON(status int, body []byte) error {
+	e.w.Header().Set("Content-Type", "application/json")
+	e.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	e.w.WriteHeader(status)
+	_, err := e.w.Write(body)
 	return err
 }
 
-// forwardMCP sends the body on and the server's answer back: as it comes, or
-// as events where the client has been waiting on an event stream.
-func (m *mcpExchange) forwardMCP() error {
-	ctx, cancel := context.WithCancel(m.r.Context())
-	defer cancel()
-	stop := context.AfterFunc(m.s.life, cancel)
-	defer stop()
-	resp, err := m.s.send(ctx, m.r, m.t, m.body)
-	if err != nil {
-		if m.out == nil {
-			m.upstreamFailed(err)
-			return err
-		}
-		_ = m.reply(m.refuseAll(noticeMark + "The MCP server could not be reached: " + err.Error()))
-		return err
-	}
-	defer resp.Body.Close()
-	if m.out == nil {
-		return m.relayMCP(resp)
-	}
-	body, err := decoded(resp, m.s.c.Limits.Body)
-	if err != nil {
-		return m.reply(m.refuseAll(noticeMark + "The MCP server's answer cannot be read: " + err.Error()))
-	}
-	if resp.StatusCode/100 == 2 && isEventStream(resp.Header) {
-		return m.copyEvents(body)
-	}
-	raw, err := io.ReadAll(body)
-	if err != nil {
-		_ = m.reply(m.refuseAll(noticeMark + "The MCP server's answer broke off: " + err.Error()))
-		return err
-	}
-	return m.replyWhole(resp.StatusCode, raw)
-}
-
-// replyWhole makes events of an answer that came as one document. An error
-// status becomes the result, for the headers have gone out already.
-func (m *mcpExchange) replyWhole(status int, raw []byte) error {
-	if status/100 != 2 {
-		return m.reply(m.refuseAll(noticeMark + fmt.Sprintf("The MCP server answered %d: %s", status, bounded(string(raw), 2000))))
-	}
-	if len(raw) == 0 {
-		return m.out.failed()
-	}
-	if !m.batch {
-		return m.reply([][]byte{raw})
-	}
-	if err := wire.Strict(raw); err != nil {
-		return m.reply(m.refuseAll(noticeMark + "The MCP server's answer cannot be read: " + err.Error()))
-	}
-	var all [][]byte
-	for e, err := range wire.Elements(raw) {
-		if err != nil {
-			return m.reply([][]byte{raw})
-		}
-		all = append(all, e.Value)
-	}
-	return m.reply(all)
-}
-
-func (m *mcpExchange) copyEvents(src io.Reader) error {
-	buf := make([]byte, 16<<10)
-	for {
-		n, err := src.Read(buf)
-		if n > 0 {
-			m.out.render(func() []byte { return buf[:n] })
-		}
-		if failed := m.out.failed(); failed != nil {
-			return failed
-		}
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-	}
-}
-
-func (m *mcpExchange) relayMCP(resp *http.Response) error {
-	h := m.w.Header()
-	for k, v := range copyHeader(resp.Header) {
-		h[k] = v
-	}
-	m.w.WriteHeader(resp.StatusCode)
-	if err := copyFlushing(m.w, resp.Body, resp.ContentLength < 0); err != nil {
-		if m.r.Context().Err() == nil {
-			panic(http.ErrAbortHandler) // the client must not take what it has for the whole
-		}
-		return err
-	}
-	return nil
-}
-
-// finishMCP records the end of an exchange of which something was stored.
-func (m *mcpExchange) finishMCP(held bool, err error) {
-	if !held {
+// unreachable answers a client whose MCP server could not be reached. What is
+// no tool call has an error to get, and a status that says whose fault it is.
+func (m *mcpExchange) unreachable(err error) {
+	if ae, ok := isAddressError(err); ok {
+		m.rejectMCP(http.StatusForbidden, holdgate.RuleAddress, m.msgs[0].ID, mcp.CodeRefused, ae)
 		return
 	}
-	if err == nil {
-		err = m.r.Context().Err()
-	}
-	if err != nil {
-		m.done(false, "the connection broke while the answer was sent: "+err.Error())
+	if m.r.Context().Err() != nil {
 		return
 	}
-	m.done(true, "")
+	m.s.c.Logger.Warn("the MCP server failed", "server", m.t.name, "err", err)
+	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.msgs[0].ID, mcp.CodeRefused, "the MCP server "+m.t.name+" failed: "+err.Error())) // a client that has gone needs no answer
 }
 
-// refusedMCP logs and answers what could not be read as MCP.
-func (s *Server) refusedMCP(w http.ResponseWriter, r *http.Request, t target, status int, rule string, body []byte, why string) {
-	s.refused(s.life, t, r.Method+" "+t.url.Host+t.url.Path, rule, why)
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has gone needs no answer
+// rejectMCP logs and answers what could not be read as MCP.
+func (e *exchange) rejectMCP(status int, rule string, id []byte, code int, why error) {
+	e.s.refused(e.s.life, e.t, e.r.Method+" "+e.t.url.Host+e.t.url.Path, rule, why.Error())
+	_ = e.writeJSON(status, mcp.Error(id, code, why.Error())) // a client that has gone needs no answer
 }

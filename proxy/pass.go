@@ -1,24 +1,25 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// passBuffer is how much of a request body is read before it is sent on. A
-// body that fits is sent from memory: an upstream that answers before it has
-// read the request then finds no connection half written.
+// passBuffer is the length up to which a request's body is read before it is
+// sent on. What is in memory can be sent again, where a connection that was
+// kept turns out to be closed.
 const passBuffer = 1 << 20
 
 // pass judges a request that speaks no known format and passes it on.
-func (s *Server) pass(w http.ResponseWriter, r *http.Request, t target) {
-	e := &exchange{s: s, w: w, r: r, t: t, log: s.newLog(t, nil)}
+func (e *exchange) pass() {
+	s, w, r, t := e.s, e.w, e.r, e.t
+	e.log = s.newLog(t, nil)
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(w).EnableFullDuplex()
@@ -27,13 +28,13 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, t target) {
 	}})}
 	d := e.judge(q)
 	if d.Action == holdgate.Hold {
-		body, err := readBody(r.Body, "", r.ContentLength, s.c.Limits.Body)
+		body, err := e.readBody("") // as it came: nobody looks into it
 		if err != nil {
 			status, rule := http.StatusBadRequest, holdgate.RuleMalformed
 			if errors.Is(err, wire.ErrTooLarge) {
 				status, rule = http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge
 			}
-			s.refuse(w, r, t, status, rule, "a held request must be read whole: "+err.Error())
+			e.reject(status, rule, "a held request must be read whole: "+err.Error())
 			return
 		}
 		e.body = body
@@ -43,7 +44,9 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, t target) {
 		if !e.heldBefore(key, q, d, http.StatusForbidden) {
 			return
 		}
-		e.forward(bytes.NewReader(body), int64(len(body)))
+		req := e.outgoing()
+		carry(req, body)
+		e.forward(req)
 		return
 	}
 	if err := e.settled(r.Context(), q, d); err != nil {
@@ -57,40 +60,37 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, t target) {
 	e.forwardBody()
 }
 
-// forwardBody sends the request on, its body from memory where it is small.
+// forwardBody sends the request on, its body from memory where it is small. A
+// body of unknown length may be one half of a conversation: it is passed on as
+// it comes.
 func (e *exchange) forwardBody() {
-	r := e.r
-	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
-		e.forward(nil, 0)
-		return
+	r, req := e.r, e.outgoing()
+	switch {
+	case r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody:
+	case r.ContentLength > 0 && r.ContentLength <= passBuffer:
+		body, err := e.readBody("")
+		if err != nil {
+			e.reject(http.StatusBadRequest, holdgate.RuleMalformed, "reading the request: "+err.Error())
+			return
+		}
+		carry(req, body)
+	default:
+		req.Body, req.ContentLength = io.NopCloser(r.Body), r.ContentLength
+		if len(r.Trailer) > 0 {
+			req.Trailer = r.Trailer // filled in when the body has been read
+		}
 	}
-	head, err := io.ReadAll(io.LimitReader(r.Body, passBuffer))
-	if err != nil {
-		e.refuse(http.StatusBadRequest, "reading the request: "+err.Error())
-		return
-	}
-	if len(head) < passBuffer {
-		e.forward(bytes.NewReader(head), int64(len(head)))
-		return
-	}
-	e.forward(io.MultiReader(bytes.NewReader(head), r.Body), r.ContentLength)
+	e.forward(req)
 }
 
 // forward sends a request and streams the answer back as it comes.
-func (e *exchange) forward(body io.Reader, length int64) {
+func (e *exchange) forward(req *http.Request) {
 	ctx, cancel := context.WithCancel(e.r.Context())
 	defer cancel()
 	stop := context.AfterFunc(e.s.life, cancel)
 	defer stop()
-	req := &http.Request{
-		Method: e.r.Method, URL: e.t.url, Host: e.t.url.Host, Header: copyHeader(e.r.Header),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: length,
-	}
-	if body != nil && length != 0 {
-		req.Body = io.NopCloser(body)
-	}
-	if _, ok := req.Header["User-Agent"]; !ok {
-		req.Header["User-Agent"] = nil
+	if wantsTrailers(e.r.Header) {
+		req.Header.Set("Te", "trailers")
 	}
 	resp, err := e.s.transportFor(e.t).RoundTrip(req.WithContext(ctx))
 	if err != nil {
@@ -98,14 +98,30 @@ func (e *exchange) forward(body io.Reader, length int64) {
 		return
 	}
 	defer resp.Body.Close()
-	h := e.w.Header()
-	for k, v := range copyHeader(resp.Header) {
-		h[k] = v
+	h := copyHeader(resp.Header)
+	for name := range resp.Trailer {
+		h.Add("Trailer", name)
 	}
-	e.w.WriteHeader(resp.StatusCode)
+	writeHeader(e.w, resp.StatusCode, h)
 	if err := copyFlushing(e.w, resp.Body, resp.ContentLength < 0); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
 	}
+	for name, v := range resp.Trailer {
+		e.w.Header()[name] = v
+	}
+}
+
+// wantsTrailers reports whether the client takes trailers, which is the one
+// thing in TE that is not of one connection only: gRPC needs it.
+func wantsTrailers(h http.Header) bool {
+	for _, v := range h.Values("Te") {
+		for part := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), "trailers") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // copyFlushing copies what comes as it comes: an answer of unknown length may

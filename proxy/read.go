@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -20,45 +21,59 @@ type readError struct {
 
 func (e *readError) Error() string { return e.err.Error() }
 
-// read returns a request's body, whole, decoded and checked. It is what will
+// bodyTimeout is how long a client may take to send a body that is read whole.
+const bodyTimeout = 2 * time.Minute
+
+// trustedLength is how much memory a body gets on the word of its
+// Content-Length alone.
+const trustedLength = 1 << 20
+
+// read reads the request's body, whole, decoded and checked. It is what will
 // be judged and what will be sent: from here on there is no other copy.
-func (s *Server) read(r *http.Request) ([]byte, *readError) {
-	body, err := readBody(r.Body, contentEncoding(r.Header), r.ContentLength, s.c.Limits.Body)
+func (e *exchange) read() *readError {
+	limit := e.s.c.Limits.Body
+	body, err := e.readBody(contentEncoding(e.r.Header))
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
-		return nil, &readError{http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge, fmt.Errorf("the request is larger than %d MiB decoded: raise limits.body, or send less", s.c.Limits.Body>>20)}
+		return &readError{http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge, fmt.Errorf("the request is larger than %d bytes decoded, or swells as only bombs do: raise limits.body, or send less", limit)}
 	case errors.Is(err, wire.ErrEncoding):
-		return nil, &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, err}
+		return &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, err}
 	case err != nil:
-		return nil, &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("reading the request: %w", err)}
+		return &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("reading the request: %w", err)}
 	}
-	if ct := r.Header.Get("Content-Type"); !utf8ContentType(ct) {
-		return nil, &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, fmt.Errorf("the request's charset is not UTF-8: %s", ct)}
+	for _, ct := range e.r.Header.Values("Content-Type") {
+		if !utf8ContentType(ct) {
+			return &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, fmt.Errorf("the request's charset is not UTF-8: %s", ct)}
+		}
 	}
 	if err := wire.Strict(body); err != nil {
-		return nil, &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
+		return &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
 	}
-	return body, nil
+	e.body = body
+	return nil
 }
 
-// readBody reads a body of at most limit decoded bytes.
-func readBody(r io.Reader, encoding string, length, limit int64) ([]byte, error) {
+// readBody reads a body of at most Limits.Body decoded bytes.
+func (e *exchange) readBody(encoding string) ([]byte, error) {
+	length, limit := e.r.ContentLength, e.s.c.Limits.Body
 	if length > limit && encoding == "" {
 		return nil, wire.ErrTooLarge
 	}
-	d, err := wire.Decode(r, encoding, limit)
+	rc := http.NewResponseController(e.w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every connection has one
+	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	d, err := wire.Decode(e.r.Body, encoding, limit)
 	if err != nil {
 		return nil, err
 	}
-	if length > 0 && encoding == "" {
-		b := make([]byte, length)
-		n, err := io.ReadFull(d, b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
+	if length <= 0 || length > trustedLength || encoding != "" {
+		return io.ReadAll(d)
 	}
-	return io.ReadAll(d)
+	b := make([]byte, length)
+	if _, err := io.ReadFull(d, b); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // contentEncoding joins repeated headers, so that a doubled coding is seen as

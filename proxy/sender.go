@@ -1,7 +1,11 @@
 package proxy
 
 import (
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -13,10 +17,11 @@ const writeTimeout = 2 * time.Minute
 // nothing else has been written for a while. Rendering and signs of life
 // exclude each other, since both depend on what was written last.
 type sender struct {
-	w     http.ResponseWriter
-	rc    *http.ResponseController
-	idle  func() []byte
-	every time.Duration
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	logger *slog.Logger
+	idle   func() []byte
+	every  time.Duration
 
 	mu     sync.Mutex
 	last   time.Time
@@ -26,24 +31,18 @@ type sender struct {
 	closed bool
 }
 
-func newSender(w http.ResponseWriter, idle func() []byte, every time.Duration) *sender {
-	return &sender{w: w, rc: http.NewResponseController(w), idle: idle, every: every}
+func newSender(w http.ResponseWriter, logger *slog.Logger, idle func() []byte, every time.Duration) *sender {
+	return &sender{w: w, rc: http.NewResponseController(w), logger: logger, idle: idle, every: every}
 }
 
 // start sends the headers at once: many clients count their patience to them.
 func (o *sender) start(status int, header http.Header) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	h := o.w.Header()
-	for k, v := range header {
-		h[k] = v
-	}
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-cache")
-	}
-	o.w.WriteHeader(status)
-	o.err = o.rc.Flush()
 	o.last = time.Now()
+	_ = o.rc.SetWriteDeadline(o.last.Add(writeTimeout)) // not every writer has one
+	writeHeader(o.w, status, header)
+	o.err = o.rc.Flush()
 	o.timer = time.AfterFunc(o.every, o.beat)
 }
 
@@ -64,14 +63,35 @@ func (o *sender) write(b []byte) {
 		o.err = o.rc.Flush()
 	}
 	o.last = now
-	if o.err != nil && o.failFn != nil {
+	if o.err != nil {
+		o.fail(o.err)
+	}
+}
+
+func (o *sender) fail(err error) {
+	o.err = err
+	if o.failFn != nil {
 		o.failFn()
 	}
 }
 
+// exclusively runs fn while no sign of life is made.
+func (o *sender) exclusively(fn func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	fn()
+}
+
+// beat runs in the timer's goroutine, where a panic would end the process.
 func (o *sender) beat() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			o.logger.Error("a sign of life failed inside Holdgate", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			o.fail(errors.New("a sign of life could not be made"))
+		}
+	}()
 	if o.closed || o.err != nil {
 		return
 	}
@@ -100,12 +120,14 @@ func (o *sender) onFail(fn func()) {
 	}
 }
 
-// close ends the signs of life. Nothing is written afterwards.
+// close ends the signs of life. Nothing is written afterwards, and the
+// connection is left without a deadline: the next answer on it sets its own.
 func (o *sender) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
 	if o.timer != nil {
 		o.timer.Stop()
+		_ = o.rc.SetWriteDeadline(time.Time{})
 	}
 }

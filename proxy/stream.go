@@ -24,7 +24,7 @@ var errUnwritten = errors.New("holdgate cannot store or log at the moment")
 // held call flows at once; what follows it keeps its place and waits.
 func (a *answer) stream(src io.Reader) {
 	st := a.t.codec.Stream()
-	out := newSender(a.w, st.Idle, a.s.c.Limits.Idle)
+	out := newSender(a.w, a.s.c.Logger, st.Idle, a.s.c.Limits.Idle)
 	defer out.close()
 	a.header.Del("Content-Length")
 	out.start(a.status, a.header)
@@ -34,27 +34,27 @@ func (a *answer) stream(src io.Reader) {
 		a.failStream(st, out, err)
 		return
 	}
-	if !a.held.Load() {
+	if !a.stored() {
 		return
 	}
 	if err := a.keep(raw.Bytes(), true); err != nil {
-		a.failStream(st, out, err)
+		a.failStream(st, out, errors.Join(errUnwritten, err))
 		return
 	}
-	if err := a.waitStream(out); err != nil {
-		if a.r.Context().Err() == nil && a.s.waits.Err() == nil {
-			a.failStream(st, out, err)
-		}
-		return // the client has gone or is sent away: it will ask again, and what is pending stays
-	}
-	if out.failed() != nil || a.r.Context().Err() != nil {
+	err := a.waitStream(out)
+	switch {
+	case a.r.Context().Err() != nil, out.failed() != nil:
 		return // nothing has been used yet: the outcome waits for the same call
+	case err != nil && a.s.waits.Err() != nil:
+		panic(http.ErrAbortHandler) // the client must see that this is not the end, and ask again
+	case err == nil:
+		err = a.use(a.questions())
 	}
-	if err := a.use(a.questions()); err != nil {
-		a.failStream(st, out, err)
+	if err != nil {
+		a.failStream(st, out, errors.Join(errUnwritten, err))
 		return
 	}
-	out.render(func() []byte { return a.renderItems(st) })
+	out.render(func() []byte { return renderAll(st, a.items) })
 	a.finish(out.failed())
 }
 
@@ -66,7 +66,9 @@ func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, raw *bytes.Buf
 		n, rerr := src.Read(buf)
 		raw.Write(buf[:n])
 		if n > 0 {
-			parts, err := st.Push(buf[:n])
+			var parts []wire.Part
+			var err error
+			out.exclusively(func() { parts, err = st.Push(buf[:n]) })
 			if err := errors.Join(a.takeAll(st, out, parts), err); err != nil {
 				return err
 			}
@@ -77,7 +79,9 @@ func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, raw *bytes.Buf
 		case !errors.Is(rerr, io.EOF):
 			return fmt.Errorf("the upstream answer broke off: %w", rerr)
 		}
-		parts, err := st.End()
+		var parts []wire.Part
+		var err error
+		out.exclusively(func() { parts, err = st.End() })
 		return errors.Join(a.takeAll(st, out, parts), err)
 	}
 }
@@ -125,8 +129,6 @@ func (a *answer) notice(st wire.Stream, out *sender, q *question) {
 		out.render(func() []byte { return n.Notice(noticeWaiting(q)) })
 	}
 }
-
-func (a *answer) renderItems(st wire.Stream) []byte { return renderAll(st, a.items) }
 
 func renderAll(st wire.Stream, items []item) []byte {
 	var b []byte

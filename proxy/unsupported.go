@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"path"
 	"strings"
 )
 
@@ -20,8 +21,8 @@ func (s *Server) unsupported(r *http.Request, t target) string {
 	if r.Method != http.MethodPost && !upgrade {
 		return ""
 	}
-	path := strings.TrimSuffix(t.url.Path, "/")
-	if hasSuffixOf(path, modelPaths) || (model && hasSuffixOf(path, modelHostPaths)) {
+	p := strings.ToLower(path.Clean("/" + t.url.Path))
+	if hasSuffixOf(p, modelPaths) || (model && hasSuffixOf(p, modelHostPaths)) {
 		return "this model API is not gated yet, so its tool calls would go unseen: " + t.url.Path +
 			" (`unsupported: allow` in the configuration lets such requests through)"
 	}
@@ -37,10 +38,10 @@ func hasSuffixOf(s string, suffixes []string) bool {
 	return false
 }
 
-// modelPaths are model APIs on any host.
+// modelPaths are model APIs on any host, in lower case.
 var modelPaths = []string{
-	"/v1/responses", "/codex/responses", "/v1/realtime", ":generateContent", ":streamGenerateContent", ":batchGenerateContent",
-	":rawPredict", ":streamRawPredict", "/converse", "/converse-stream", "/invoke-with-response-stream",
+	"/v1/responses", "/codex/responses", "/v1/realtime", ":generatecontent", ":streamgeneratecontent", ":batchgeneratecontent",
+	":rawpredict", ":streamrawpredict", "/converse", "/converse-stream", "/invoke-with-response-stream",
 }
 
 // modelHostPaths are model APIs on hosts that serve models; elsewhere they

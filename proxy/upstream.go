@@ -11,6 +11,19 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
+// writeHeader sends an upstream's status and headers. Where the upstream named
+// no type none is guessed.
+func writeHeader(w http.ResponseWriter, status int, header http.Header) {
+	h := w.Header()
+	for k, v := range header {
+		h[k] = v
+	}
+	if _, ok := h["Content-Type"]; !ok {
+		h["Content-Type"] = nil
+	}
+	w.WriteHeader(status)
+}
+
 // hopByHop are the headers of one connection (RFC 9110 section 7.6.1).
 var hopByHop = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
@@ -29,24 +42,40 @@ func copyHeader(src http.Header) http.Header {
 	return h
 }
 
-// send sends a request whose body has been read: what was judged is what goes.
-// On gated formats no compression is asked for.
-func (s *Server) send(ctx context.Context, r *http.Request, t target, body []byte) (*http.Response, error) {
+// outgoing is a request of the client's as it goes to the target. Its body is
+// the caller's to set; it is at hand, so nobody is asked to expect it.
+func (e *exchange) outgoing() *http.Request {
 	req := &http.Request{
-		Method: r.Method, URL: t.url, Host: t.url.Host, Header: copyHeader(r.Header),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)),
+		Method: e.r.Method, URL: e.t.url, Host: e.t.url.Host, Header: copyHeader(e.r.Header),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	req.Header.Del("Content-Encoding")
-	req.Header.Del("Content-Length")
-	req.Header.Set("Accept-Encoding", "identity")
-	if len(body) > 0 {
-		req.Body = io.NopCloser(bytes.NewReader(body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	}
+	req.Header.Del("Expect")
 	if _, ok := req.Header["User-Agent"]; !ok {
 		req.Header["User-Agent"] = nil // no name of ours where the client gave none
 	}
-	return s.transportFor(t).RoundTrip(req.WithContext(ctx))
+	return req
+}
+
+// carry gives a request a body that can be sent again, where a connection that
+// was kept turns out to be closed.
+func carry(req *http.Request, body []byte) {
+	req.ContentLength = int64(len(body))
+	if len(body) == 0 {
+		return
+	}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body = io.NopCloser(bytes.NewReader(body))
+}
+
+// send sends a request whose body has been read: what was judged is what goes.
+// On gated formats no compression is asked for.
+func (e *exchange) send(ctx context.Context) (*http.Response, error) {
+	req := e.outgoing()
+	req.Header.Del("Content-Encoding")
+	req.Header.Del("Content-Length")
+	req.Header.Set("Accept-Encoding", "identity")
+	carry(req, e.body)
+	return e.s.transportFor(e.t).RoundTrip(req.WithContext(ctx))
 }
 
 // decoded returns a response's body decoded as it streams, at most limit
