@@ -26,7 +26,7 @@ var imports = map[string][]string{
 	"store/audit":     {".", "store"},
 
 	"approvals":        {".", "store", "store/audit"},
-	"approvals/api":    {".", "approvals", "store/audit"},
+	"approvals/api":    {".", "approvals", "store", "store/audit"},
 	"approvals/client": {".", "approvals", "approvals/api", "store/audit"},
 
 	"rego/facts": {"."},
@@ -48,10 +48,11 @@ var imports = map[string][]string{
 
 	"cmd/holdgate/config": {"."},
 	"cmd/holdgate/app":    {".", "approvals", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "rego", "store", "store/audit", "store/badger"},
-	"cmd/holdgate/demo":   {".", "approvals", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config"},
+	"cmd/holdgate/demo":   {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
+	"cmd/holdgate/launch": {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/bench":  {".", "cmd/holdgate/app", "cmd/holdgate/config"},
-	"cmd/holdgate": {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/demo",
-		"plugins", "rego", "store/audit", "store/badger"},
+	"cmd/holdgate": {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/demo", "cmd/holdgate/launch",
+		"plugins", "rego", "store", "store/audit", "store/badger"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

@@ -45,8 +45,9 @@ type Exchange struct {
 // Enter takes part in an exchange for one live connection. key names the
 // agent's request: the digest of its canonical form; it is computed only where
 // it is needed. An exchange of the same caller and key that waits and that no
-// live connection takes part in is joined; otherwise a new one begins, which
-// is not stored before its first Ask. Leave must be called.
+// live connection takes part in (or is about to leave) is joined; otherwise a
+// new one begins, which is not stored before its first Ask. Leave must be
+// called.
 func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Digest, error)) (*Exchange, error) {
 	x := &Exchange{q: q, who: who, makeKey: key}
 	if !q.index.busy(who.key()) {
@@ -55,7 +56,26 @@ func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Dige
 	if err := x.named(); err != nil {
 		return nil, err
 	}
-	for _, s := range q.index.candidates(who.key(), x.key) {
+	joined, err := q.join(ctx, x)
+	if err != nil || joined {
+		return x, err
+	}
+	if q.index.awaitFree(ctx, who.key(), x.key, besideWait) {
+		_, err = q.join(ctx, x)
+	}
+	return x, err
+}
+
+// besideWait is how long a connection that finds an exchange taken waits for
+// it. A client that gives up and asks again at once may be here before it is
+// noticed that its first connection has gone; two that really ask the same
+// side by side only lose this much time.
+const besideWait = 250 * time.Millisecond
+
+// join makes x take part in an exchange of its key that waits and that is
+// free, and reports whether there was one.
+func (q *Queue) join(ctx context.Context, x *Exchange) (bool, error) {
+	for _, s := range q.index.candidates(x.who.key(), x.key) {
 		reader, ok := q.index.claim(s, x)
 		if !ok {
 			continue
@@ -64,14 +84,14 @@ func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Dige
 		if err != nil || !ok {
 			q.index.release(s, x, false)
 			if err != nil {
-				return nil, err
+				return false, err
 			}
 			continue
 		}
 		x.id, x.slot, x.after = s.id, s, reader
-		return x, nil
+		return true, nil
 	}
-	return x, nil
+	return false, nil
 }
 
 // joinable reports whether an exchange still waits.

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -30,9 +31,10 @@ type slot struct {
 	id     string
 	caller callerKey
 	key    holdgate.Digest
-	live   *Exchange // the connection that takes part
-	reader *Exchange // one whose client has gone and which still reads the answer
-	shut   bool      // not to be joined: it is about to become final
+	live   *Exchange     // the connection that takes part
+	freed  chan struct{} // closed when live goes; nil while there is none
+	reader *Exchange     // one whose client has gone and which still reads the answer
+	shut   bool          // not to be joined: it is about to become final
 }
 
 func newIndex() *index {
@@ -82,8 +84,41 @@ func (ix *index) claim(s *slot, x *Exchange) (reader *Exchange, ok bool) {
 	if s.live != nil || s.shut {
 		return nil, false
 	}
-	s.live = x
+	s.live, s.freed = x, make(chan struct{})
 	return s.reader, true
+}
+
+// free ends a connection's hold on the slot.
+func (s *slot) free() {
+	s.live = nil
+	close(s.freed)
+	s.freed = nil
+}
+
+// awaitFree waits until one of the caller's exchanges with the key is free, at
+// most for the time given, and reports whether one is.
+func (ix *index) awaitFree(ctx context.Context, c callerKey, key holdgate.Digest, limit time.Duration) bool {
+	var taken <-chan struct{}
+	ix.mu.Lock()
+	for _, s := range ix.open[c] {
+		if s.key == key && !s.shut && s.live != nil {
+			taken = s.freed
+			break
+		}
+	}
+	ix.mu.Unlock()
+	if taken == nil {
+		return false
+	}
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-taken:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // release ends x's part in the slot. An orphan is not to be joined until the
@@ -92,7 +127,7 @@ func (ix *index) release(s *slot, x *Exchange, orphan bool) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	if s.live == x {
-		s.live = nil
+		s.free()
 	}
 	if s.reader == x {
 		s.reader = nil
@@ -108,7 +143,8 @@ func (ix *index) detach(s *slot, x *Exchange) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	if s.live == x {
-		s.live, s.reader = nil, x
+		s.free()
+		s.reader = x
 	}
 }
 

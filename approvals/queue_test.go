@@ -270,3 +270,25 @@ func TestEnterWithoutOpenExchangesNeedsNoKey(t *testing.T) {
 	}
 	x.Leave()
 }
+
+// A client that asks again at once may be here before its first connection is
+// seen to have gone.
+func TestARetryWaitsAMomentForTheConnectionBeforeIt(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("k")
+	r := b.ask(x, bash(0, "make"), hold())
+	joined := make(chan *approvals.Exchange, 1)
+	go func() {
+		again, err := b.queue.Enter(t.Context(), caller, named("k"))
+		if err != nil {
+			t.Error(err)
+		}
+		joined <- again
+	}()
+	x.Leave()
+	again := <-joined
+	defer again.Leave()
+	if again.ID() != r.Exchange {
+		t.Errorf("the retry is exchange %s, want %s", again.ID(), r.Exchange)
+	}
+}
