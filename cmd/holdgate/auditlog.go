@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"crypto/hkdf"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
@@ -99,7 +95,7 @@ type storedLog struct {
 // openStoredLog opens the database for as long as the command runs; a sidecar
 // that starts meanwhile is told that the folder is in use.
 func openStoredLog(stateDir string) (*storedLog, error) {
-	key, err := headKey(filepath.Join(stateDir, "secret.key"))
+	key, err := app.AuditKey(stateDir)
 	if err != nil {
 		return nil, err
 	}
@@ -115,17 +111,3 @@ func openStoredLog(stateDir string) (*storedLog, error) {
 }
 
 func (l *storedLog) Close() error { return l.st.Close() }
-
-// headKey derives the key of the log's head from the state folder's secret, as
-// the sidecar does.
-func headKey(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading the key of the audit log: %w", err)
-	}
-	secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(secret) != 32 {
-		return nil, fmt.Errorf("%s does not hold 32 bytes in hex", path)
-	}
-	return hkdf.Key(sha256.New, secret, nil, "holdgate audit head", 32)
-}

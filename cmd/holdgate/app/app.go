@@ -112,18 +112,18 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		return err
 	}
 	a.onStop("store", func(context.Context) error { return st.Close() })
-	if a.audit, err = audit.Open(ctx, st, s.key("audit head")); err != nil {
+	if a.audit, err = audit.Open(ctx, st, s.key(purposeAudit)); err != nil {
 		return fmt.Errorf("opening the audit log: %w", err)
 	}
 	if _, err := a.audit.Write(ctx, audit.Entry{Type: audit.TypeStart, Note: "holdgate " + a.o.Version}, true); err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}
-	digester, err := holdgate.NewDigester(s.key("call digest"))
+	digester, err := holdgate.NewDigester(s.key(purposeDigest))
 	if err != nil {
 		return err
 	}
 	a.queue, err = approvals.Open(ctx, approvals.Config{
-		Store: st, Log: a.audit, Digester: digester, SealKey: s.key("sealed bodies"),
+		Store: st, Log: a.audit, Digester: digester, SealKey: s.key(purposeSeal),
 		Redeem: time.Duration(a.c.Limits.Redeem), Logger: a.log,
 	})
 	if err != nil {
@@ -174,7 +174,7 @@ func (a *App) buildProxy(ctx context.Context, s *state) error {
 	if err != nil {
 		return err
 	}
-	digester, err := holdgate.NewDigester(s.key("call digest"))
+	digester, err := holdgate.NewDigester(s.key(purposeDigest))
 	if err != nil {
 		return err
 	}

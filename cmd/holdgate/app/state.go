@@ -42,15 +42,27 @@ func openState(dir string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	secret, err := openSecret(filepath.Join(dir, secretFile))
+	if _, err := openSecret(filepath.Join(dir, secretFile)); err != nil {
+		return nil, err
+	}
+	secret, err := readSecretKey(filepath.Join(dir, secretFile))
 	if err != nil {
 		return nil, err
 	}
-	raw, err := hex.DecodeString(secret)
-	if err != nil || len(raw) != 32 {
-		return nil, fmt.Errorf("%s does not hold 32 bytes in hex: restore it from a backup; without it stored answers cannot be opened and the audit log's head cannot be checked", filepath.Join(dir, secretFile))
+	return &state{token: token, secret: secret}, nil
+}
+
+// readSecretKey reads the secret from which the keys are derived.
+func readSecretKey(path string) ([]byte, error) {
+	text, err := readSecret(path)
+	if err != nil {
+		return nil, err
 	}
-	return &state{token: token, secret: raw}, nil
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != 32 {
+		return nil, fmt.Errorf("%s does not hold 32 bytes in hex: restore it from a backup; without it stored answers cannot be opened and the audit log's head cannot be checked", path)
+	}
+	return raw, nil
 }
 
 // openSecret reads a file of 32 random bytes in hex, or makes it.
@@ -89,6 +101,24 @@ func readSecret(path string) (string, error) {
 	}
 	return s, nil
 }
+
+// AuditKey reads the key of the audit log's head in a state folder, for whoever
+// reads the log while no sidecar runs.
+func AuditKey(stateDir string) ([]byte, error) {
+	secret, err := readSecretKey(filepath.Join(stateDir, secretFile))
+	if err != nil {
+		return nil, err
+	}
+	return (&state{secret: secret}).key(purposeAudit), nil
+}
+
+// The purposes of the keys.
+const (
+	purposeAudit  = "audit head"
+	purposeDigest = "call digest"
+	purposeSeal   = "sealed bodies"
+	purposeNonce  = "channel nonces"
+)
 
 // key derives the key for a purpose (RFC 5869), 32 bytes.
 func (s *state) key(purpose string) []byte {
