@@ -1,0 +1,111 @@
+package sdk
+
+import (
+	"slices"
+	"time"
+)
+
+// The answers that people can give.
+const (
+	Approve = "approve"
+	Deny    = "deny"
+	Steer   = "steer"  // do something else instead; needs instructions
+	Choose  = "choose" // one of the options
+)
+
+// StatusPending is the status of a request that waits. Every other status is
+// final.
+const StatusPending = "pending"
+
+// The risks of a request, as far as channels treat them differently.
+const (
+	RiskHigh     = "high"
+	RiskCritical = "critical"
+)
+
+// A Notice is an approval request as one channel shows it. Every text in it is
+// safe to show.
+type Notice struct {
+	// What an answer returns as it is.
+	ID     string
+	Nonce  string // of this request in this channel
+	Digest string // of the call as it is shown
+
+	Status    string // "pending", "approved", "denied", "steered", "expired", "cancelled"
+	Kind      string // "approval" or "choice"
+	Risk      string // "low", "medium", "high", "critical", or empty where unknown
+	Gate      string
+	Rule      string // the policy rule that asks
+	Reason    string
+	Message   string
+	Agent     Agent
+	Session   string
+	Door      string
+	Call      Call
+	Summary   string   // one line, made from the call and never by the agent
+	Details   []string // lines
+	Hidden    int      // how many values and characters Details leaves out
+	Options   []Option // of a choice
+	Answers   []string // what this channel may answer: [Approve], [Deny], ...
+	Closed    string   // where it may not approve or choose: why, and where one can
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	OnTimeout string // what silence does: "deny" or "approve"
+	Quorum    int    // how many people it takes to approve
+	Votes     int    // how many have approved so far
+	Outcome   *Outcome
+}
+
+// Ended reports whether the request needs no answer any more.
+func (n *Notice) Ended() bool { return n.Status != StatusPending }
+
+// May reports whether the channel may give the answer.
+func (n *Notice) May(answer string) bool { return slices.Contains(n.Answers, answer) }
+
+// Answer returns an answer to the notice, with what binds it.
+func (n *Notice) Answer(decision, by string) Answer {
+	return Answer{ID: n.ID, Nonce: n.Nonce, Digest: n.Digest, Decision: decision, By: by}
+}
+
+// Agent is who makes the call.
+type Agent struct {
+	ID          string
+	Proven      bool   // by a credential or its process, rather than asserted
+	Confinement string // "strong", "weak", "unconfined", or empty where unknown
+}
+
+// Call is what is asked about.
+type Call struct {
+	Kind      string   // "tool_call", "model_request", ...
+	Target    string   // the tool, model, method or address
+	Server    string   // of an MCP tool
+	Arguments []string // as indented JSON, line by line
+	Cut       int      // how many characters of the arguments are left out
+}
+
+// Option is one answer of a choice.
+type Option struct {
+	ID     string
+	Label  string
+	Effect string // "approve" or "deny"
+}
+
+// Outcome is how a request ended.
+type Outcome struct {
+	Decision     string // an answer of people, "timeout" or "cancel"
+	By           string
+	At           time.Time
+	Reason       string
+	Instructions string
+	Choice       string
+}
+
+// An Answer is what one person says to a request.
+type Answer struct {
+	ID, Nonce, Digest string // those of the notice
+	Decision          string // [Approve], [Deny], [Steer] or [Choose]
+	By                string // the person, as the channel knows them
+	Reason            string
+	Instructions      string // of [Steer]
+	Choice            string // of [Choose]: the option's id
+}

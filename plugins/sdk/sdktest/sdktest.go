@@ -1,0 +1,208 @@
+// Package sdktest proves a channel: [Run] checks what every channel has to
+// keep, through the same gRPC service that Holdgate talks to.
+package sdktest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/holdgate/holdgate/plugins/sdk"
+)
+
+// deadline bounds every call: a channel that takes longer counts as hanging.
+const deadline = 10 * time.Second
+
+// A Subject is a channel to be proven. All fields must be set.
+type Subject struct {
+	// New returns a channel that has not been configured.
+	New func(t *testing.T) sdk.Channel
+	// Good returns a configuration that the channel takes.
+	Good func(t *testing.T) string
+	// Bad are configurations that it must refuse, by what is wrong with them.
+	// What every channel refuses (no JSON, unknown and repeated members) needs
+	// no entry.
+	Bad map[string]string
+}
+
+// Run proves the subject, in subtests.
+func Run(t *testing.T, s Subject) {
+	t.Run("it says what it is, always the same", func(t *testing.T) { s.info(t) })
+	t.Run("a bad configuration is an error", func(t *testing.T) { s.refuses(t) })
+	t.Run("a good configuration makes it healthy", func(t *testing.T) {
+		ctx := ending(t)
+		if err := s.configured(t, ctx).Health(ctx); err != nil {
+			t.Errorf("Health: %v", err)
+		}
+	})
+	t.Run("a notice that comes twice is harmless", func(t *testing.T) {
+		ctx := ending(t)
+		r := s.configured(t, ctx)
+		for range 2 {
+			if err := r.Notify(ctx, Notice("req-1")); err != nil {
+				t.Errorf("Notify: %v", err)
+			}
+		}
+	})
+	t.Run("a notice with nothing in it but its id is harmless", func(t *testing.T) {
+		ctx := ending(t)
+		if err := s.configured(t, ctx).Notify(ctx, sdk.Notice{ID: "req-1", Status: sdk.StatusPending}); err != nil {
+			t.Errorf("Notify: %v", err)
+		}
+	})
+	t.Run("an update of what it never heard of is harmless", func(t *testing.T) {
+		ctx := ending(t)
+		if err := s.configured(t, ctx).Update(ctx, Ended(Notice("req-unknown"))); err != nil {
+			t.Errorf("Update: %v", err)
+		}
+	})
+	t.Run("an update that comes twice is harmless", func(t *testing.T) {
+		ctx := ending(t)
+		r := s.configured(t, ctx)
+		if err := r.Notify(ctx, Notice("req-1")); err != nil {
+			t.Errorf("Notify: %v", err)
+		}
+		for range 2 {
+			if err := r.Update(ctx, Ended(Notice("req-1"))); err != nil {
+				t.Errorf("Update: %v", err)
+			}
+		}
+	})
+	t.Run("cancellation ends its answers", func(t *testing.T) { s.cancels(t) })
+}
+
+func (s Subject) info(t *testing.T) {
+	ctx := ending(t)
+	r := Dial(t, s.New(t))
+	first, err := r.Info(ctx)
+	if err != nil {
+		t.Fatalf("Info: %v", err)
+	}
+	if first.Name == "" {
+		t.Error("Info names no channel")
+	}
+	if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
+		t.Fatalf("Configure: %v", err)
+	}
+	if second, err := r.Info(ctx); err != nil || second != first {
+		t.Errorf("Info changed from %+v to %+v (%v)", first, second, err)
+	}
+}
+
+func (s Subject) refuses(t *testing.T) {
+	bad := map[string]string{
+		"not JSON":          `{`,
+		"no object":         `[]`,
+		"an unknown member": `{"no_channel_has_this": 1}`,
+		"a repeated member": `{"url": "http://127.0.0.1:1", "url": "http://127.0.0.1:2"}`,
+	}
+	for what, config := range s.Bad {
+		bad[what] = config
+	}
+	for what, config := range bad {
+		t.Run(what, func(t *testing.T) {
+			err := Dial(t, s.New(t)).Configure(ending(t), []byte(config))
+			var own *sdk.ChannelError
+			if !errors.As(err, &own) {
+				t.Fatalf("Configure(%s) returned %v, want an error of the channel", config, err)
+			}
+			if own.Text == "" {
+				t.Errorf("Configure(%s) refused without saying why", config)
+			}
+		})
+	}
+}
+
+func (s Subject) cancels(t *testing.T) {
+	ctx := ending(t)
+	c := s.New(t)
+	r := Dial(t, c)
+	if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
+		t.Fatalf("Configure: %v", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- c.Answers(ctx, func(context.Context, sdk.Answer) (string, error) {
+			return sdk.StatusPending, &sdk.Refused{Reason: "nothing was asked"}
+		})
+	}()
+	cancel()
+	select {
+	case <-done:
+	case <-time.After(deadline):
+		t.Error("Answers goes on after its context has ended")
+	}
+}
+
+// configured returns the subject's channel, ready, at the end of a connection.
+func (s Subject) configured(t *testing.T, ctx context.Context) *sdk.Remote {
+	t.Helper()
+	r := Dial(t, s.New(t))
+	if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
+		t.Fatalf("Configure: %v", err)
+	}
+	return r
+}
+
+// Dial serves a channel in memory and returns it as Holdgate sees it, for
+// tests of what [Run] cannot know. Both ends are closed with the test.
+func Dial(t *testing.T, c sdk.Channel) *sdk.Remote {
+	t.Helper()
+	pipe := bufconn.Listen(1 << 16)
+	srv := grpc.NewServer()
+	sdk.Register(srv, c)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(pipe) }()
+	conn, err := grpc.NewClient("passthrough:memory",
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return pipe.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		srv.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return sdk.NewRemote(conn)
+}
+
+// ending returns a context that ends in time.
+func ending(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Notice returns a request such as people are asked about.
+func Notice(id string) sdk.Notice {
+	now := time.Now().UTC().Truncate(time.Second)
+	return sdk.Notice{
+		ID: id, Nonce: "nonce-of-" + id, Digest: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		Status: sdk.StatusPending, Kind: "approval", Risk: "medium", Gate: "shell", Rule: "shell.destructive", Reason: "It deletes files.",
+		Agent: sdk.Agent{ID: "claude", Proven: true}, Session: "s1", Door: "anthropic",
+		Call:    sdk.Call{Kind: "tool_call", Target: "Bash", Arguments: []string{"{", `  "command": "rm -rf build"`, "}"}},
+		Summary: "Bash: rm -rf build", Details: []string{"rm -rf build"},
+		Answers:   []string{sdk.Approve, sdk.Deny, sdk.Steer},
+		CreatedAt: now, ExpiresAt: now.Add(time.Hour), OnTimeout: "deny", Quorum: 1,
+	}
+}
+
+// Ended returns the notice as it is when somebody has denied the request.
+func Ended(n sdk.Notice) sdk.Notice {
+	n.Status = "denied"
+	n.Answers = nil
+	n.Outcome = &sdk.Outcome{Decision: sdk.Deny, By: "ada", At: n.CreatedAt.Add(time.Minute), Reason: "not today"}
+	return n
+}
