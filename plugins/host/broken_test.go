@@ -1,0 +1,186 @@
+package host
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+func TestABrokenChannelHarmsNobodyElse(t *testing.T) {
+	for _, how := range []string{"panic", "exit", "hang"} {
+		t.Run(how, func(t *testing.T) {
+			b := newBench(t)
+			h := b.run(
+				b.puppet("broken", script{Name: "broken", Notify: how, On: "poison"}),
+				b.puppet("good", script{Name: "good"}),
+			)
+			told := func(who string, r approvals.Request) {
+				t.Helper()
+				for n := b.next("notify"); n.Name != who || n.Notice.ID != r.ID; {
+					n = b.next("notify")
+				}
+			}
+			poison := b.ask("poison")
+			told("broken", poison)
+			next := b.ask("rm -rf build")
+			told("good", next)
+			told("broken", next) // it comes back, and takes what comes next
+			if s := h.Status()[0]; s.Restarts == 0 {
+				t.Errorf("status %+v, want a restart", s)
+			}
+			if s := h.Status()[1]; s.Restarts != 0 {
+				t.Errorf("status %+v, want no restart", s)
+			}
+		})
+	}
+}
+
+func TestAnEventThatBreaksTheChannelIsLeftOutInTheEnd(t *testing.T) {
+	b := newBench(t)
+	b.run(b.puppet("broken", script{Notify: "exit", On: "poison"}))
+	poison := b.ask("poison")
+	next := b.ask("rm -rf build")
+	times := 0
+	for {
+		n := b.next("notify").Notice
+		if n.ID == next.ID {
+			break
+		}
+		if n.ID != poison.ID {
+			t.Fatalf("told of %s", n.ID)
+		}
+		times++
+	}
+	if times != maxBreakdowns {
+		t.Errorf("the channel was told of it %d times, want %d", times, maxBreakdowns)
+	}
+	b.log.contains(t, "which is left out")
+	b.log.contains(t, "exit status 3")
+}
+
+func TestAFloodIsSlowedDown(t *testing.T) {
+	b := newBench(t)
+	b.run(b.puppet("liar", script{Answers: []string{"flood"}}))
+	b.ask("rm -rf build")
+	began := time.Now()
+	for range 60 {
+		if v := b.next("verdict"); !strings.Contains(v.Err, "never asked") {
+			t.Fatalf("verdict %q", v.Err)
+		}
+	}
+	if took := time.Since(began); took < 2*time.Second {
+		t.Errorf("60 answers were taken in %v", took)
+	}
+}
+
+func TestAMessageOverTheLimitEndsTheChannelAlone(t *testing.T) {
+	b := newBench(t)
+	h := b.run(b.puppet("liar", script{Answers: []string{"huge"}}))
+	r := b.ask("rm -rf build")
+	first := b.next("notify").Pid
+	for b.next("notify").Pid == first {
+		// the next process is told of it again
+	}
+	if got := b.request(r.ID); got.Status != holdgate.StatusPending || len(got.Votes) > 0 {
+		t.Errorf("the request is %s with votes %v", got.Status, got.Votes)
+	}
+	if h.Status()[0].Restarts == 0 {
+		t.Error("it was not restarted")
+	}
+}
+
+func TestWhatAChannelWritesCannotHarmTheLog(t *testing.T) {
+	b := newBench(t)
+	b.run(b.puppet("liar", script{Start: "garbage", Answers: []string{"approve"}}))
+	b.ask("rm -rf build")
+	if v := b.next("verdict"); v.Status != "approved" {
+		t.Errorf("verdict %q %q", v.Status, v.Err)
+	}
+	b.end()
+	log := b.log.String()
+	if strings.ContainsAny(log, "\x1b\x07\u202e") {
+		t.Error("control characters reached the log")
+	}
+	if len(log) > 64<<10 {
+		t.Errorf("the log has %d bytes", len(log))
+	}
+	b.log.contains(t, "⟨U+001B⟩]0;owned")
+}
+
+func TestAChannelThatRefusesItsConfigurationSaysWhy(t *testing.T) {
+	b := newBench(t)
+	err := Check(t.Context(), b.puppet("puppet", script{Start: "refuse"}), nil)
+	if err == nil || !strings.Contains(err.Error(), "configuring it: this⟨U+001B⟩[2J cannot work") {
+		t.Errorf("Check = %v", err)
+	}
+}
+
+func TestAChannelOfUnknownAssuranceDoesNotRun(t *testing.T) {
+	b := newBench(t)
+	ch := b.puppet("puppet", script{})
+	ch.Command = append(ch.Command, "unknown-assurance")
+	if err := Check(t.Context(), ch, nil); err == nil || !strings.Contains(err.Error(), "assurance") {
+		t.Errorf("Check = %v", err)
+	}
+}
+
+func TestWhatAChannelStartedEndsWithIt(t *testing.T) {
+	b := newBench(t) // sees that no process group is left
+	if err := Check(t.Context(), b.puppet("puppet", script{Start: "child"}), nil); err == nil {
+		t.Error("Check = nil, want an error")
+	}
+	b.next("configured")
+}
+
+func TestAProgramThatIsNoChannelIsEnded(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"it ends at once", "exit 7", "starting it"},
+		{"it says something else", "echo hello; exec sleep 300", "starting it"},
+		{"it names an address elsewhere", "echo '1|1|tcp|127.0.0.1:7301|grpc|'; exec sleep 300", "not a socket in the folder"},
+		{"it names a socket elsewhere", "echo '1|1|unix|/run/user/1/bus|grpc|'; exec sleep 300", "not a socket in the folder"},
+		{"it speaks another protocol", "echo '1|1|unix|'$PLUGIN_UNIX_SOCKET_DIR'/s|netrpc|'; exec sleep 300", "unsupported plugin protocol"},
+		{"it speaks another version", "echo '1|9|unix|'$PLUGIN_UNIX_SOCKET_DIR'/s|grpc|'; exec sleep 300", "incompatible API version"},
+		{"it says nothing", "exec sleep 300", "deadline exceeded"},
+		{"nobody serves its socket", "echo '1|1|unix|'$PLUGIN_UNIX_SOCKET_DIR'/s|grpc|'; exec sleep 300", "no such file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			d := usualDeadlines()
+			d.start, d.end = time.Second, time.Second
+			b := newBench(t)
+			ch := Channel{Name: "sh", Command: []string{"/bin/sh", "-c", c.script}}
+			began := time.Now()
+			p, err := start(t.Context(), ch, d, newChannel(ch, b.queue, nonces{key}, testLogger(b)).log)
+			if err == nil {
+				p.end()
+				t.Fatal("it was started")
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("start = %v, want an error that says %q", err, c.want)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "plugin*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func TestStartingEndsWithItsContext(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := start(ctx, Channel{Name: "sh", Command: []string{"/bin/sh", "-c", "exec sleep 300"}}, usualDeadlines(), testLogger(b))
+	if err == nil || time.Since(began) > 5*time.Second {
+		t.Errorf("start = %v after %v", err, time.Since(began))
+	}
+}

@@ -1,0 +1,180 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/holdgate/holdgate"
+)
+
+const (
+	settled    = time.Minute // a process that ran for so long is started again after a short pause
+	answerRate = 10          // answers a second that a channel may give in the long run
+	answers    = 30          // and at once
+)
+
+// A channel runs one process after the other.
+type channel struct {
+	c      Channel
+	queue  Queue
+	nonces nonces
+	log    *slog.Logger
+	d      deadlines
+	answer *rate.Limiter
+
+	turn sync.Mutex // held while the process is told of something
+	// telling names the event that it is told of, broke says on which events
+	// processes broke down, and how often, and open which requests the process
+	// thinks are pending. The turn guards them.
+	telling string
+	broke   map[string]int
+	open    map[string]bool
+
+	mu     sync.Mutex
+	status Status
+}
+
+func newChannel(c Channel, q Queue, n nonces, log *slog.Logger) *channel {
+	return &channel{
+		c: c, queue: q, nonces: n, log: log.With("channel", c.Name), d: usualDeadlines(), answer: rate.NewLimiter(answerRate, answers),
+		broke:  make(map[string]int),
+		status: Status{Name: c.Name, State: StateStopped, Since: time.Now()},
+	}
+}
+
+// run runs processes until ctx ends.
+func (c *channel) run(ctx context.Context) {
+	pause := c.d.pauses()
+	for {
+		began := time.Now()
+		err := c.once(ctx)
+		if ctx.Err() != nil {
+			c.become(StateStopped, nil)
+			return
+		}
+		if time.Since(began) >= settled {
+			pause.Reset()
+		}
+		wait := pause.NextBackOff()
+		c.become(StateStopped, err)
+		c.log.Error("the channel has stopped and is started again", "err", err, "pause", wait.Round(time.Millisecond))
+		if !sleep(ctx, wait) {
+			return
+		}
+		c.mu.Lock()
+		c.status.Restarts++
+		c.mu.Unlock()
+	}
+}
+
+// once runs one process until it breaks down or ctx ends, and says why.
+func (c *channel) once(ctx context.Context) error {
+	c.become(StateStarting, nil)
+	p, err := start(ctx, c.c, c.d, c.log)
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	c.mu.Lock()
+	c.status.Assurance = p.info.Assurance.String()
+	c.mu.Unlock()
+	c.become(StateRunning, nil)
+	c.log.Info("the channel runs", "kind", holdgate.Visible(p.info.Name), "assurance", p.info.Assurance, "pid", p.child.ID())
+
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		select {
+		case <-p.child.done:
+			return p.child.gone()
+		case <-running.Done():
+			return running.Err()
+		}
+	})
+	g.Go(func() error { return broken("answers", p.remote.Answers(running, c.taker(p))) })
+	g.Go(func() error { return c.deliverAll(running, p) })
+	g.Go(func() error { return c.watch(running, p) })
+	err = g.Wait()
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if ctx.Err() == nil && c.telling != "" {
+		c.broke[c.telling]++
+	}
+	c.telling = ""
+	return p.cause(err)
+}
+
+// broken says on what a process broke down.
+func broken(what string, err error) error {
+	return fmt.Errorf("%s: %w", what, shown(err))
+}
+
+// watch asks for the channel's health, and sees that it was told of every end,
+// until ctx ends or it breaks down.
+func (c *channel) watch(ctx context.Context, p *process) error {
+	for wait := c.d.reconcile; sleep(ctx, wait); wait = c.d.watch {
+		if err := c.health(ctx, p); err != nil {
+			return err
+		}
+		if err := c.reconcile(ctx, p); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// health notes what the channel says of itself.
+func (c *channel) health(ctx context.Context, p *process) error {
+	ctx, cancel := context.WithTimeout(ctx, c.d.health)
+	defer cancel()
+	err := p.remote.Health(ctx)
+	if err == nil {
+		c.become(StateRunning, nil)
+		return nil
+	}
+	if _, own := ownError(err); !own {
+		return broken("health", err)
+	}
+	if c.become(StateUnreachable, shown(err)) {
+		c.log.Warn("the channel cannot reach people", "err", shown(err))
+	}
+	return nil
+}
+
+// become notes the state, and reports whether it is another one.
+func (c *channel) become(s State, why error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changed := c.status.State != s
+	if changed {
+		c.status.State, c.status.Since = s, time.Now()
+	}
+	c.status.Err = ""
+	if why != nil {
+		c.status.Err = why.Error()
+	}
+	return changed
+}
+
+func (c *channel) now() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status
+}
+
+// sleep waits, and reports whether ctx goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

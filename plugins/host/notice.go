@@ -1,0 +1,160 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/plugins/sdk"
+)
+
+// How much of a request goes into a notice, in bytes.
+const (
+	maxText   = 16 << 10 // of a reason, a message, ...
+	headBytes = 48 << 10 // of arguments that are longer than both
+	tailBytes = 16 << 10
+)
+
+// notice is the request as a channel of the assurance is told of it.
+func (c *channel) notice(r approvals.Request, a sdk.Assurance) sdk.Notice {
+	call := callOf(r.Call)
+	n := sdk.Notice{
+		ID: r.ID, Nonce: c.nonces.of(c.c.Name, r.ID, r.Call.Digest), Digest: string(r.Call.Digest),
+		Status: string(r.Status), Kind: string(r.Kind), Risk: text(string(r.Risk)), Gate: text(r.Gate),
+		Rule: text(r.Rule), Reason: text(r.Reason), Message: text(r.Message),
+		Agent:   sdk.Agent{ID: text(r.Agent.ID), Proven: r.Agent.Proven, Confinement: text(r.Agent.Confinement)},
+		Session: text(r.Session.ID), Door: text(r.Door), Call: call,
+		// A briefing is safe to show already.
+		Summary: r.Briefing.Summary, Details: r.Briefing.Details, Hidden: r.Briefing.Hidden,
+		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, OnTimeout: r.OnTimeout,
+		Quorum: max(r.Approvers.Quorum, 1), Votes: approving(r),
+	}
+	for _, o := range r.Options {
+		n.Options = append(n.Options, sdk.Option{ID: o.ID, Label: text(o.Label), Effect: o.Effect})
+	}
+	if r.Status == holdgate.StatusPending {
+		n.Closed = closed(r, a, call.Cut > 0)
+		n.Answers = allowed(r, n.Closed)
+	}
+	if o := r.Outcome; o != nil {
+		n.Outcome = &sdk.Outcome{
+			Decision: string(o.Decision), By: text(o.By), At: o.At,
+			Reason: text(o.Reason), Instructions: text(o.Instructions), Choice: text(o.Choice),
+		}
+	}
+	return n
+}
+
+// approving counts the votes for the call.
+func approving(r approvals.Request) (n int) {
+	for _, v := range r.Votes {
+		if v.Decision == holdgate.AnswerApprove || v.Decision == holdgate.AnswerChoose {
+			n++
+		}
+	}
+	return n
+}
+
+// closed says why a channel of the assurance may not approve the request or
+// choose, or nothing where it may. What is not known closes.
+func closed(r approvals.Request, a sdk.Assurance, cut bool) string {
+	elsewhere := "; see it with: holdgate show " + r.ID
+	switch r.Risk {
+	case "", holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh:
+	default:
+		return "calls of critical risk are approved through no channel" + elsewhere
+	}
+	demand := slices.Index([]string{"", sdk.Text.String(), sdk.Interactive.String(), sdk.Local.String()}, r.Approvers.Assurance)
+	switch {
+	case a != sdk.Interactive && a != sdk.Local:
+		return "this channel cannot prove who speaks: it may deny and steer" + elsewhere
+	case demand < 0 || demand > int(a):
+		return fmt.Sprintf("approving it needs an assurance (%s) that this channel does not have", text(r.Approvers.Assurance)) + elsewhere
+	case cut:
+		return "the call is too large to be shown whole here" + elsewhere
+	}
+	return ""
+}
+
+// allowed lists what a channel may answer.
+func allowed(r approvals.Request, closed string) []string {
+	answers := []string{sdk.Deny}
+	if slices.Contains(r.Allow, "steer") {
+		answers = append(answers, sdk.Steer)
+	}
+	switch {
+	case closed != "":
+	case r.Kind == holdgate.RequestApproval:
+		answers = append(answers, sdk.Approve)
+	case r.Kind == holdgate.RequestChoice:
+		answers = append(answers, sdk.Choose)
+	}
+	return answers
+}
+
+func callOf(v approvals.CallView) sdk.Call {
+	call := sdk.Call{Kind: string(v.Kind)}
+	switch {
+	case v.Tool != nil:
+		call.Target, call.Server = text(v.Tool.Name), text(v.Tool.Server)
+		call.Arguments, call.Cut = arguments(v.Tool)
+	case v.Model != "":
+		call.Target = text(v.Model)
+	case v.MCP != "":
+		call.Target = text(v.MCP)
+	case v.HTTP != "":
+		call.Target = text(v.HTTP)
+	}
+	return call
+}
+
+// arguments returns a call's arguments as lines that are safe to show, numbers
+// and escapes as they were written, and how many characters are missing.
+func arguments(t *approvals.ToolView) (lines []string, cut int) {
+	raw := t.ArgumentsRaw
+	if t.Arguments != nil {
+		raw = string(t.Arguments)
+		if v := jsontext.Value(slices.Clone(t.Arguments)); v.Indent(jsontext.WithIndent("  ")) == nil {
+			raw = string(v)
+		}
+	}
+	if raw == "" {
+		return nil, 0
+	}
+	for line := range strings.SplitSeq(raw, "\n") {
+		lines = append(lines, holdgate.Visible(line))
+	}
+	whole := strings.Join(lines, "\n")
+	if len(whole) <= headBytes+tailBytes {
+		return lines, 0
+	}
+	head, tail := headBytes, len(whole)-tailBytes
+	for !utf8.RuneStart(whole[head]) {
+		head--
+	}
+	for !utf8.RuneStart(whole[tail]) {
+		tail++
+	}
+	cut = utf8.RuneCountInString(whole[head:tail])
+	lines = strings.Split(whole[:head], "\n")
+	lines = append(lines, fmt.Sprintf("⟨%d characters are not shown⟩", cut))
+	return append(lines, strings.Split(whole[tail:], "\n")...), cut
+}
+
+// text is s, safe to show and of bounded length.
+func text(s string) string {
+	s = holdgate.Visible(s)
+	if len(s) <= maxText {
+		return s
+	}
+	end := maxText
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s⟨%d characters are not shown⟩", s[:end], utf8.RuneCountInString(s[end:]))
+}

@@ -1,0 +1,292 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/plugins/sdk"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/store/badger"
+)
+
+// TestMain makes the test binary a channel too: see puppet_test.go.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "puppet" {
+		sdk.Serve(&puppet{log: sdk.Logger()})
+		return
+	}
+	os.Exit(m.Run())
+}
+
+const patience = 20 * time.Second
+
+var key = bytes.Repeat([]byte{7}, 32)
+
+// A bench is a real queue on disk, and the stage on which puppets report.
+type bench struct {
+	t      *testing.T
+	queue  *approvals.Queue
+	store  store.Store
+	log    *lockedBuffer
+	socket string
+	events chan report
+
+	mu   sync.Mutex
+	pids map[int]bool
+	stop []func()
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, log: &lockedBuffer{}, events: make(chan report, 4096), pids: make(map[int]bool)}
+	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.store = st
+	log, err := audit.Open(t.Context(), st, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := holdgate.NewDigester(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.queue, err = approvals.Open(t.Context(), approvals.Config{Store: st, Log: log, Digester: d, SealKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.listen()
+	t.Cleanup(b.close)
+	return b
+}
+
+// listen takes what puppets report.
+func (b *bench) listen() {
+	dir, err := os.MkdirTemp("", "stage") // the test's own folder can be too deep for a socket
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.socket = filepath.Join(dir, "s")
+	ln, err := net.Listen("unix", b.socket)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			readers.Go(func() { b.read(conn) })
+		}
+	})
+	b.t.Cleanup(func() {
+		_ = ln.Close()
+		readers.Wait()
+		_ = os.RemoveAll(dir)
+	})
+}
+
+func (b *bench) read(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	in := bufio.NewScanner(conn)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var r report
+		if json.Unmarshal(in.Bytes(), &r) != nil {
+			continue
+		}
+		b.mu.Lock()
+		b.pids[r.Pid] = true
+		b.mu.Unlock()
+		b.events <- r
+	}
+}
+
+// close ends everything and sees that no process is left.
+func (b *bench) close() {
+	b.end()
+	for pid := range b.pids {
+		if err := syscall.Kill(-pid, 0); !errors.Is(err, syscall.ESRCH) {
+			b.t.Errorf("process group %d is still there: %v", pid, err)
+		}
+	}
+	if err := errors.Join(b.queue.Close(), b.store.Close()); err != nil {
+		b.t.Error(err)
+	}
+	if b.t.Failed() {
+		b.t.Logf("log:\n%s", b.log)
+	}
+}
+
+// end ends the hosts that run.
+func (b *bench) end() {
+	for _, stop := range b.stop {
+		stop()
+	}
+	b.stop = nil
+}
+
+// run runs puppets, each with its own configuration, until the test is over.
+func (b *bench) run(puppets ...Channel) *Host {
+	b.t.Helper()
+	h, err := New(Config{Queue: b.queue, Key: key, Channels: puppets, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, c := range h.channels {
+		c.d.notify, c.d.end, c.d.start = time.Second, time.Second, 10*time.Second
+		c.d.reconcile, c.d.watch = 100*time.Millisecond, 200*time.Millisecond
+		c.d.minPause, c.d.maxPause = 20*time.Millisecond, 100*time.Millisecond
+	}
+	ctx, cancel := context.WithCancel(b.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := h.Run(ctx); err != nil {
+			b.t.Errorf("Run: %v", err)
+		}
+	}()
+	b.stop = append(b.stop, func() { cancel(); <-done })
+	return h
+}
+
+// puppet is a channel that does as it is told.
+func (b *bench) puppet(name string, s script) Channel {
+	b.t.Helper()
+	s.Report = b.socket
+	config, err := json.Marshal(s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return Channel{Name: name, Command: []string{os.Args[0], "puppet"}, Config: config}
+}
+
+// next waits for a report of the kind, and fails the test where none comes.
+func (b *bench) next(what string) report {
+	b.t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case r := <-b.events:
+			if r.What == what {
+				return r
+			}
+		case <-late:
+			b.t.Fatalf("no puppet reports %q", what)
+		}
+	}
+}
+
+// ask holds a call and returns its request.
+func (b *bench) ask(command string, edit ...func(*holdgate.Decision)) approvals.Request {
+	b.t.Helper()
+	args, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	c := holdgate.Call{ID: "toolu_1", Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: args}}
+	d := holdgate.Decision{
+		Action: holdgate.Hold, Rule: "shell.destructive", Reason: "deletes files", Risk: holdgate.RiskMedium, Revision: "r1",
+		Hold: holdgate.HoldSpec{Gate: "shell", Kind: holdgate.RequestApproval, Allow: []string{"steer"}},
+	}
+	for _, e := range edit {
+		e(&d)
+	}
+	caller := approvals.Caller{Agent: holdgate.Agent{ID: "claude", Proven: true}, Session: holdgate.Session{ID: "s1"}, Door: "anthropic"}
+	x, err := b.queue.Enter(b.t.Context(), caller, func() (holdgate.Digest, error) { return holdgate.Digest("key-" + command), nil })
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r, err := x.Ask(b.t.Context(), c, d, approvals.Brief(c, d))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func (b *bench) request(id string) approvals.Request {
+	b.t.Helper()
+	r, err := b.queue.Request(b.t.Context(), id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+// ended waits until the request has ended.
+func (b *bench) ended(id string) approvals.Request {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	found := errors.New("found")
+	err := b.queue.Events(ctx, 0, func(e approvals.Event) error {
+		if e.Request.ID == id && e.Request.Status.Final() {
+			return found
+		}
+		return nil
+	})
+	if !errors.Is(err, found) {
+		b.t.Fatalf("request %s has not ended: %v", id, err)
+	}
+	return b.request(id)
+}
+
+// lockedBuffer is a log that can be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lockedBuffer) contains(t *testing.T, want string) {
+	t.Helper()
+	if !strings.Contains(l.String(), want) {
+		t.Errorf("the log does not say %q", want)
+	}
+}
+
+// report is what a puppet tells the test.
+type report struct {
+	What   string // "configured", "notify", "update", "verdict"
+	Name   string // the puppet's, from its script
+	Pid    int
+	Notice sdk.Notice
+	Lie    string
+	Status string
+	Err    string
+	Env    []string
+}
+
+func (r report) String() string { return fmt.Sprintf("%s %s %s", r.What, r.Lie, r.Err) }
+
+func testLogger(b *bench) *slog.Logger { return slog.New(slog.NewTextHandler(b.log, nil)) }
