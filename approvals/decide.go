@@ -183,8 +183,8 @@ func (r *storedRequest) entitles(v Vote) error {
 		return fmt.Errorf("%w: it is for %s", ErrNotEntitled, strings.Join(a.Users, ", "))
 	case v.Decision == holdgate.AnswerDeny || v.Decision == holdgate.AnswerSteer:
 		return nil
-	case assurance(a.Assurance) > channelAssurance(v.Channel):
-		return fmt.Errorf("%w: approving it needs a channel of assurance %q, and %q is none", ErrNotEntitled, a.Assurance, v.Channel)
+	case assurance(a.Assurance) > voteAssurance(v):
+		return fmt.Errorf("%w: approving it needs an assurance (%s) that %s does not have", ErrNotEntitled, a.Assurance, v.Channel)
 	}
 	return nil
 }
@@ -199,12 +199,10 @@ func assurance(name string) int {
 	return i
 }
 
-// channelAssurance is that of a channel: those of Holdgate's own that want the
-// approver's token are local, plugins are text.
-func channelAssurance(channel string) int {
-	switch channel {
-	case "cli", "api", "page", "tui":
-		return assurance("local")
+// voteAssurance is that of a vote; one that nobody vouches for is text.
+func voteAssurance(v Vote) int {
+	if i := assurance(v.Assurance); i > 0 && i <= assurance("strong") {
+		return i
 	}
 	return assurance("text")
 }

@@ -22,15 +22,15 @@ func quorum(n int) func(*holdgate.Decision) {
 }
 
 func choose(r approvals.Request, by, option string) approvals.Vote {
-	return approvals.Vote{Decision: holdgate.AnswerChoose, By: by, Channel: "cli", Digest: r.Call.Digest, Choice: option}
+	return approvals.Vote{Decision: holdgate.AnswerChoose, By: by, Channel: "cli", Assurance: "local", Digest: r.Call.Digest, Choice: option}
 }
 
 func deny(by string) approvals.Vote {
-	return approvals.Vote{Decision: holdgate.AnswerDeny, By: by, Channel: "cli", Reason: "no"}
+	return approvals.Vote{Decision: holdgate.AnswerDeny, By: by, Channel: "cli", Assurance: "local", Reason: "no"}
 }
 
 func steer(by, instructions string) approvals.Vote {
-	return approvals.Vote{Decision: holdgate.AnswerSteer, By: by, Channel: "cli", Instructions: instructions}
+	return approvals.Vote{Decision: holdgate.AnswerSteer, By: by, Channel: "cli", Assurance: "local", Instructions: instructions}
 }
 
 func TestDecide(t *testing.T) {
@@ -88,11 +88,11 @@ func TestDecide(t *testing.T) {
 			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ana") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"a channel of text may not approve what needs more", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Assurance = "interactive" }),
 			votes(func(r approvals.Request) approvals.Vote {
-				return with(approve(r, "ana"), func(v *approvals.Vote) { v.Channel = "webhook" })
+				return with(approve(r, "ana"), func(v *approvals.Vote) { v.Channel = "webhook"; v.Assurance = "text" })
 			}), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"a channel of text may deny it", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Assurance = "interactive" }),
 			votes(func(r approvals.Request) approvals.Vote {
-				return with(deny("ana"), func(v *approvals.Vote) { v.Channel = "webhook" })
+				return with(deny("ana"), func(v *approvals.Vote) { v.Channel, v.Assurance = "webhook", "" })
 			}), nil, holdgate.StatusDenied, "ana"},
 		{"nobody votes as the policy", hold(), votes(func(r approvals.Request) approvals.Vote { return approve(r, "policy") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"nobody votes without a name", hold(), votes(func(r approvals.Request) approvals.Vote { return approve(r, "") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},

@@ -193,6 +193,7 @@ type storedVote struct {
 	Decision     holdgate.Answer `json:"decision"`
 	By           string          `json:"by"`
 	Channel      string          `json:"channel,omitempty"`
+	Assurance    string          `json:"assurance,omitempty"`
 	At           time.Time       `json:"at"`
 	Digest       holdgate.Digest `json:"digest,omitempty"`
 	Reason       string          `json:"reason,omitempty"`

@@ -81,9 +81,12 @@ type Briefing struct {
 
 // A Vote is one person's answer to a request.
 type Vote struct {
-	Decision     holdgate.Answer `json:"decision"`
-	By           string          `json:"by"`      // from the credential, never from the body
-	Channel      string          `json:"channel"` // "cli", "api", "terminal", "webhook", ...
+	Decision holdgate.Answer `json:"decision"`
+	By       string          `json:"by"`      // from the credential, never from the body
+	Channel  string          `json:"channel"` // "cli", "api", "terminal", "webhook", ...
+	// Assurance is how sure that channel is of who speaks: "text",
+	// "interactive", "local" or "strong". Empty counts as "text".
+	Assurance    string          `json:"assurance,omitempty"`
 	At           time.Time       `json:"at"`
 	Digest       holdgate.Digest `json:"digest,omitempty"` // what was shown to the voter
 	Reason       string          `json:"reason,omitempty"`

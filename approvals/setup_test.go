@@ -132,7 +132,7 @@ func (b *bench) ask(x *approvals.Exchange, c holdgate.Call, d holdgate.Decision)
 }
 
 func approve(r approvals.Request, by string) approvals.Vote {
-	return approvals.Vote{Decision: holdgate.AnswerApprove, By: by, Channel: "cli", Digest: r.Call.Digest}
+	return approvals.Vote{Decision: holdgate.AnswerApprove, By: by, Channel: "cli", Assurance: "local", Digest: r.Call.Digest}
 }
 
 func (b *bench) decide(r approvals.Request, v approvals.Vote) approvals.Request {

@@ -48,7 +48,7 @@ func (a *App) answerAll(ctx context.Context) error {
 		if e.Type != approvals.EventRequested {
 			return nil
 		}
-		v := approvals.Vote{Decision: a.o.Auto, By: "auto", Channel: "auto", At: time.Now(), Digest: e.Request.Call.Digest, Reason: "answered by --auto"}
+		v := approvals.Vote{Decision: a.o.Auto, By: "auto", Channel: "auto", Assurance: "local", At: time.Now(), Digest: e.Request.Call.Digest, Reason: "answered by --auto"}
 		if e.Request.Kind == holdgate.RequestChoice && a.o.Auto != holdgate.AnswerDeny {
 			v.Decision, v.Choice = holdgate.AnswerChoose, firstOption(e.Request)
 		} else if v.Decision == holdgate.AnswerChoose {
