@@ -20,6 +20,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
@@ -52,6 +53,7 @@ type App struct {
 	proxy    *proxy.Server
 	api      *api.Server
 	approver *http.Server
+	host     *host.Host // nil where no channel is configured
 
 	listeners []api.Listener
 	cleanup   []cleanup
@@ -98,7 +100,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := a.buildAPI(s); err != nil {
 		return nil, err
 	}
-	return a, nil
+	return a, a.buildHost(s)
 }
 
 func (a *App) onStop(name string, fn func(context.Context) error) {

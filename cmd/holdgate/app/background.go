@@ -18,6 +18,9 @@ import (
 func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 	ctx, cancel := context.WithCancel(ctx)
 	a.goServe("policy", func() error { return a.engine.Run(ctx) })
+	if a.host != nil {
+		a.goServe("channels", func() error { return a.host.Run(ctx) })
+	}
 	if a.o.Auto != "" {
 		a.log.Warn("EVERY REQUEST IS ANSWERED BY ITSELF: no person is asked", "answer", a.o.Auto)
 		a.goServe("auto", func() error { return a.answerAll(ctx) })
