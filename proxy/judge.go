@@ -52,7 +52,7 @@ func (e *exchange) decide(ctx context.Context, q *question) error {
 
 // judge asks the policy in force.
 func (e *exchange) judge(q *question) holdgate.Decision {
-	d := e.s.c.Engine.Decide(context.WithoutCancel(e.r.Context()), rego.Input{Call: q.call, Answers: q.answers})
+	d := e.s.c.Engine.Decide(context.WithoutCancel(e.r.Context()), rego.Input{Call: q.call, Answers: q.answers, Dir: e.s.c.Dir, Home: e.s.c.Home})
 	if d.Action == holdgate.Hold && len(q.answers) >= maxRounds {
 		return holdgate.Decision{Rule: holdgate.RulePolicyError, Reason: fmt.Sprintf("the policy asked %d times about one call", maxRounds), Revision: d.Revision}
 	}

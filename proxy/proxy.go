@@ -48,6 +48,14 @@ type Config struct {
 	Upstreams map[string]*url.URL
 	MCP       map[string]*url.URL
 
+	// Dir is the folder that the agents work in and Home their home folder,
+	// where they are known: paths in calls are read against them.
+	Dir, Home string
+
+	// Agent, where its ID is set, is who makes every request: the server serves
+	// this agent alone. Else callers are [holdgate.AgentDefault].
+	Agent holdgate.Agent
+
 	Limits Limits
 	// Notice puts a line into held model answers that says who is being asked.
 	Notice bool

@@ -67,6 +67,7 @@ func (e *env) serve(c *cli.Context) error {
 	if o.Auto, err = autoAnswer(c.String("auto")); err != nil {
 		return err
 	}
+	o.Home = e.getenv("HOME")
 	tuneGC(e.getenv)
 	hardenProcess()
 	return e.runApp(c.Context, s, o)

@@ -36,9 +36,15 @@ type Options struct {
 	Auto holdgate.Answer
 	// Idle overrides the time between two signs of life; 0 keeps the default.
 	Idle time.Duration
+	// Dir is the folder that the agent works in and Home its home folder, where
+	// they are known.
+	Dir, Home string
 	// PluginArgs start a channel that is built in: the program and its
 	// arguments, to which the channel's name is added.
 	PluginArgs []string
+	// Agent, where its ID is set, is who every call is by: the sidecar serves
+	// this agent alone.
+	Agent holdgate.Agent
 }
 
 // An App is a sidecar. Its methods are for one goroutine, but for Wait.
@@ -183,8 +189,9 @@ func (a *App) buildProxy(ctx context.Context, s *state) error {
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: digester, CA: ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
-		Notice: a.c.Holds.Notice, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		Dir: a.o.Dir, Home: a.o.Home, Notice: a.c.Holds.Notice, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
+		Agent: a.o.Agent,
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle},
 	}
 	for name, u := range a.c.Upstreams {
