@@ -97,7 +97,7 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 	}
 	_ = c.SetDeadline(time.Time{})
 	if sni := conn.ConnectionState().ServerName; sni != "" && lowerHost(sni) != lowerHost(name) {
-		at := target{door: doorForward, caller: unknownCaller(doorForward)}
+		at := target{door: doorForward, caller: s.unnamedCaller(doorForward)}
 		s.refused(s.life, at, http.MethodConnect+" "+host, holdgate.RuleAddress, "the tunnel leads to "+host+" and its TLS names "+holdgate.Visible(sni))
 		_ = conn.Close()
 		return

@@ -214,7 +214,7 @@ func (e *exchange) call(c holdgate.Call) holdgate.Call {
 // caller says who makes a request. A session is what the client itself names,
 // never a gap in time.
 func (s *Server) caller(r *http.Request, t target) approvals.Caller {
-	c := unknownCaller(t.door)
+	c := s.unnamedCaller(t.door)
 	for _, h := range sessionHeaders {
 		if v := r.Header.Get(h); v != "" && len(v) <= 128 && printable(v) {
 			c.Session.ID = v
@@ -224,8 +224,13 @@ func (s *Server) caller(r *http.Request, t target) approvals.Caller {
 	return c
 }
 
-func unknownCaller(door string) approvals.Caller {
-	return approvals.Caller{Agent: holdgate.Agent{ID: holdgate.AgentDefault}, Session: holdgate.Session{ID: holdgate.SessionDefault}, Door: door}
+// unnamedCaller is who makes a request that names no session.
+func (s *Server) unnamedCaller(door string) approvals.Caller {
+	c := approvals.Caller{Agent: s.c.Agent, Session: holdgate.Session{ID: holdgate.SessionDefault}, Door: door}
+	if c.Agent.ID == "" {
+		c.Agent.ID = holdgate.AgentDefault
+	}
+	return c
 }
 
 // sessionHeaders are the names under which clients name their session.

@@ -189,9 +189,8 @@ func (a *App) buildProxy(ctx context.Context, s *state) error {
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: digester, CA: ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
-		Dir: a.o.Dir, Home: a.o.Home, Notice: a.c.Holds.Notice, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Notice: a.c.Holds.Notice, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
-		Agent: a.o.Agent,
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle},
 	}
 	for name, u := range a.c.Upstreams {
