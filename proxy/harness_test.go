@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -81,11 +82,25 @@ func withShippedPolicy() gateOption {
 
 func withNotice() gateOption { return func(c *Config) { c.Notice = true } }
 
+// withPolicy decides by a policy of the test's own.
+func withPolicy(t *testing.T, text string) gateOption {
+	path := filepath.Join(t.TempDir(), "policy.rego")
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+	e, err := rego.Open(t.Context(), rego.Options{Path: path, Timeout: 5 * time.Second})
+	must(t, err)
+	return func(c *Config) { c.Engine = e }
+}
+
 func newGate(t testing.TB, upstream http.Handler, opts ...gateOption) *gate {
 	t.Helper()
-	up := httptest.NewServer(upstream)
+	return newGateTo(t, map[string]string{"test": newUpstream(t, upstream)}, nil, opts...)
+}
+
+func newUpstream(t testing.TB, h http.Handler) string {
+	t.Helper()
+	up := httptest.NewServer(h)
 	t.Cleanup(up.Close)
-	return newGateTo(t, map[string]string{"test": up.URL}, nil, opts...)
+	return up.URL
 }
 
 func newGateTo(t testing.TB, upstreams, mcps map[string]string, opts ...gateOption) *gate {
@@ -351,3 +366,5 @@ func (g *gate) proxied() *http.Client {
 	g.t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }
