@@ -61,8 +61,6 @@ const (
 // Upstream is a model provider, or a server that speaks like one.
 type Upstream struct {
 	URL string `yaml:"url"`
-	// Codec names the wire format; empty: told by the request's path.
-	Codec string `yaml:"codec"`
 }
 
 // MCP is an MCP server that is reached over HTTP.
@@ -83,7 +81,6 @@ type Limits struct {
 	Body   Size     `yaml:"body"`   // of a request or of a whole answer, decoded
 	Call   Size     `yaml:"call"`   // of one call's arguments
 	Redeem Duration `yaml:"redeem"` // how long an outcome waits for its call to come again
-	Hold   Duration `yaml:"hold"`   // how long a call waits for people whose rule names no timeout
 }
 
 // Holds says how held calls look to their client.
@@ -129,7 +126,7 @@ func Default(stateDir, user string) Config {
 		Plugins: map[string]Plugin{},
 		Limits: Limits{
 			Body: 32 << 20, Call: 8 << 20,
-			Redeem: Duration(time.Hour), Hold: Duration(time.Hour),
+			Redeem: Duration(time.Hour),
 		},
 		Audit:    Audit{Sync: SyncBatched, Inputs: InputsRedacted},
 		Approver: user, Unsupported: UnsupportedRefuse,

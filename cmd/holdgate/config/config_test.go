@@ -62,11 +62,11 @@ listen: {agents: "127.0.0.1:1", approvers: "[::1]:2"}
 state_dir: /var/lib/holdgate
 policy: {path: /etc/holdgate/policy, mode: observe, on_error: hold}
 upstreams:
-  local: {url: "http://127.0.0.1:8080/v1", codec: openai}
+  local: {url: "http://127.0.0.1:8080/v1"}
   openai: {url: "https://proxy.example"}
 mcp: {github: {url: "https://mcp.example/mcp"}}
 plugins: {webhook: {command: [./hook, -v], sha256: `+strings.Repeat("ab", 32)+`, config: {url: "https://hooks.example"}}}
-limits: {body: 1MiB, call: 64KiB, redeem: 30m, hold: 2d}
+limits: {body: 1MiB, call: 64KiB, redeem: 30m}
 holds: {notice: true}
 audit: {sync: always, inputs: none}
 unsupported: allow
@@ -78,11 +78,11 @@ approver: grace
 	want := config.Default("/var/lib/holdgate", "grace")
 	want.Listen = config.Listen{Agents: "127.0.0.1:1", Approvers: "[::1]:2"}
 	want.Policy = config.Policy{Path: "/etc/holdgate/policy", Mode: "observe", OnError: "hold"}
-	want.Upstreams["local"] = config.Upstream{URL: "http://127.0.0.1:8080/v1", Codec: "openai"}
+	want.Upstreams["local"] = config.Upstream{URL: "http://127.0.0.1:8080/v1"}
 	want.Upstreams["openai"] = config.Upstream{URL: "https://proxy.example"}
 	want.MCP["github"] = config.MCP{URL: "https://mcp.example/mcp"}
 	want.Plugins["webhook"] = config.Plugin{Command: []string{"./hook", "-v"}, SHA256: strings.Repeat("ab", 32), Config: config.Settings{"url": "https://hooks.example"}}
-	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute), Hold: config.Duration(48 * time.Hour)}
+	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute)}
 	want.Holds.Notice = true
 	want.Unsupported = config.UnsupportedAllow
 	want.Audit = config.Audit{Sync: "always", Inputs: "none"}
@@ -92,7 +92,7 @@ approver: grace
 }
 
 func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
-	file := "state_dir: /from/file\npolicy: {path: rules}\nlisten: {agents: \"127.0.0.1:1\"}\nupstreams: {openai: {url: \"https://file.example\", codec: openai}}\n"
+	file := "state_dir: /from/file\npolicy: {path: rules}\nlisten: {agents: \"127.0.0.1:1\"}\nupstreams: {openai: {url: \"https://file.example\"}}\n"
 	c, err := load(t, file, config.Flags{})
 	if err != nil || c.StateDir != "/from/file" || !filepath.IsAbs(c.Policy.Path) || filepath.Base(c.Policy.Path) != "rules" {
 		t.Errorf("file: %q, %q, %v", c.StateDir, c.Policy.Path, err)
@@ -111,7 +111,7 @@ func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
 	if c.StateDir != "/from/flag" || c.Listen.Agents != "127.0.0.1:0" || c.Policy.Path != "/p" {
 		t.Errorf("flags: %+v", c)
 	}
-	if got := c.Upstreams["openai"]; got.URL != "http://127.0.0.1:9/a=b" || got.Codec != "openai" {
+	if got := c.Upstreams["openai"]; got.URL != "http://127.0.0.1:9/a=b" {
 		t.Errorf("--upstream: %+v", got)
 	}
 	if c.MCP["files"].URL != "http://127.0.0.1:8" {
@@ -137,9 +137,9 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"a word that is not known", "policy: {mode: watch, on_error: allow}\naudit: {sync: never, inputs: all}\nunsupported: maybe\n", []string{"policy.mode", "policy.on_error", "audit.sync", "audit.inputs", "unsupported", "enforce or observe"}},
 		{"addresses", "listen: {agents: \"7300\", approvers: \"example.org:x\"}\n", []string{"listen.agents", "listen.approvers", "not a port"}},
 		{"one address for both", "listen: {agents: \"127.0.0.1:1\", approvers: \"127.0.0.1:1\"}\n", []string{"same address"}},
-		{"upstreams", "upstreams: {Up: {url: \"ftp://x\"}, a: {}, b: {url: \"https://u:p@x\", codec: none}, c: {url: \"https://x?k=1\"}}\n", []string{"upstreams.Up: the name", "upstreams.Up.url", "upstreams.a.url: must be set", "upstreams.b.url: must not hold a user", "upstreams.b.codec", "upstreams.c.url"}},
+		{"upstreams", "upstreams: {Up: {url: \"ftp://x\"}, a: {}, b: {url: \"https://u:p@x\"}, c: {url: \"https://x?k=1\"}}\n", []string{"upstreams.Up: the name", "upstreams.Up.url", "upstreams.a.url: must be set", "upstreams.b.url: must not hold a user", "upstreams.c.url"}},
 		{"plugins", "plugins: {a: {sha256: xx}, b: {command: [\"\"]}}\n", []string{"plugins.a.sha256", "plugins.b.command"}},
-		{"limits", "limits: {body: 0, call: 1, redeem: 0s, hold: -1s}\n", []string{"limits.body", "limits.redeem", "limits.hold", "limits.call"}},
+		{"limits", "limits: {body: 0, call: 1, redeem: 0s}\n", []string{"limits.body", "limits.redeem", "limits.call"}},
 		{"no name", "approver: \" \"\n", []string{"approver"}},
 	}
 	for _, tt := range tests {

@@ -20,7 +20,7 @@ func (c *Config) addNamed(f Flags) error {
 		if err != nil {
 			return err
 		}
-		c.Upstreams[name] = Upstream{URL: url, Codec: c.Upstreams[name].Codec}
+		c.Upstreams[name] = Upstream{URL: url}
 	}
 	for _, arg := range f.MCP {
 		name, url, err := splitNamed("--mcp", arg)

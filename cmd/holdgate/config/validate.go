@@ -37,7 +37,6 @@ func (c Config) Validate() error {
 		key := "upstreams." + name
 		f.name(key, name)
 		f.url(key+".url", c.Upstreams[name].URL)
-		f.oneOf(key+".codec", c.Upstreams[name].Codec, "", "anthropic", "openai")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
 		f.name("mcp."+name, name)
@@ -54,7 +53,6 @@ func (c Config) Validate() error {
 		{"limits.body", int64(c.Limits.Body), c.Limits.Body},
 		{"limits.call", int64(c.Limits.Call), c.Limits.Call},
 		{"limits.redeem", int64(c.Limits.Redeem), c.Limits.Redeem},
-		{"limits.hold", int64(c.Limits.Hold), c.Limits.Hold},
 	} {
 		if l.value <= 0 {
 			f.add("%s: must be more than %s", l.key, l.shown)
