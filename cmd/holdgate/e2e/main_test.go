@@ -10,8 +10,8 @@
 // Three variables set what runs. HOLDGATE_CLIENTS is a folder with the scripts
 // of testdata/clients and their packages, as .ci/run makes it; without it the
 // tests of real clients are skipped. HOLDGATE_CRASH_ROUNDS is how often the
-// crash test kills the sidecar. HOLDGATE_BINARY is the absolute path of a program to test instead
-// of one built from here, such as a release.
+// crash test kills the sidecar. HOLDGATE_BINARY is the absolute path of a
+// program to test instead of one built from here, such as a release.
 package e2e_test
 
 import (
