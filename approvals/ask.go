@@ -58,7 +58,10 @@ func (x *Exchange) Ask(ctx context.Context, c holdgate.Call, d holdgate.Decision
 	}
 	draft := x.draft(c, d, b, digest)
 	match := x.match(c, d, digest)
-	input := Redacted(c, d.Redact)
+	var input []byte
+	if !x.q.c.NoInputs {
+		input = Redacted(c, d.Redact)
+	}
 	var r storedRequest
 	err = x.q.transact(ctx, func(t *transition) error {
 		ex, err := x.open(t)

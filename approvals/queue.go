@@ -31,6 +31,7 @@ type Config struct {
 	SealKey  []byte        // 32 bytes, for bodies at rest
 	Redeem   time.Duration // how long an outcome waits for its call to come again; DefaultRedeem
 	Logger   *slog.Logger
+	NoInputs bool // the audit log keeps no arguments
 }
 
 // A Queue holds calls until people have decided. It is safe for concurrent

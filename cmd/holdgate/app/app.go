@@ -132,7 +132,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	}
 	a.queue, err = approvals.Open(ctx, approvals.Config{
 		Store: st, Log: a.audit, Digester: digester, SealKey: s.key(purposeSeal),
-		Redeem: time.Duration(a.c.Limits.Redeem), Logger: a.log,
+		Redeem: time.Duration(a.c.Limits.Redeem), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the queue: %w", err)
