@@ -17,11 +17,11 @@ import (
 // not custom, and hosted MCP servers, are among ServerTools. A hosted MCP
 // server has the type "mcp": the API calls it "url", which says nothing.
 func (c *Codec) Request(body []byte) (*holdgate.Model, error) {
-	if err := wire.Known(body, "model", "stream", "messages", "system", "tools", "tool_choice", "mcp_servers", "container"); err != nil {
-		return nil, fmt.Errorf("reading a request: %w", err)
-	}
 	m := &holdgate.Model{Provider: c.Name()}
 	for member, err := range wire.Members(body) {
+		if err == nil {
+			err = wire.KnownName(member, "model", "stream", "messages", "system", "tools", "tool_choice", "mcp_servers", "container")
+		}
 		if err != nil {
 			return nil, fmt.Errorf("reading a request: %w", err)
 		}
