@@ -52,7 +52,7 @@ func (c *channel) take(ctx context.Context, a sdk.Answer, assurance sdk.Assuranc
 		return r, counts(approvals.ErrDigest)
 	}
 	v := approvals.Vote{
-		Decision: holdgate.Answer(a.Decision), By: by, Channel: c.c.Name, Digest: digest,
+		Decision: holdgate.Answer(a.Decision), By: by, Channel: c.c.Name, Assurance: assurance.String(), Digest: digest,
 		Reason: a.Reason, Instructions: a.Instructions, Choice: a.Choice,
 	}
 	switch a.Decision {
