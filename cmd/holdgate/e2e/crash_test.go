@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -247,41 +246,27 @@ func (f *fileServer) count(path string) int {
 // A timer that was running when the sidecar died acts when it is back.
 func TestATimerActsAfterACrash(t *testing.T) {
 	t.Parallel()
-	policy := filepath.Join(t.TempDir(), "short.rego")
-	rule := `package holdgate.custom.short
+	policy := write(t, "short.rego", `package holdgate.custom.short
 
 decisions contains {"action": "hold", "rule": "short.time", "reason": "Asked for a moment only.", "hold": {"timeout": "1s"}} if {
 	some c in input.facts.commands
 	c.program == "touch"
 }
-`
-	if err := os.WriteFile(policy, []byte(rule), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`)
 	p := newProvider(t)
 	args := []string{"--upstream", "anthropic=" + p.URL, "--policy", policy}
 	s := serve(t, nil, args...)
-	body := turn("run: touch file", agentKind{stream: true})
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		if resp, err := http.Post(s.base("anthropic")+"/v1/messages", "application/json", bytes.NewReader(body)); err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body) // it is cut off
-			resp.Body.Close()
-		}
-	}()
+	ended := hold(t, s, "touch file")
 	r := s.held("touch file")
 	s.kill()
-	<-gone
+	<-ended
 	s = serveIn(t, s.dir, nil, args...)
-	resp, err := http.Post(s.base("anthropic")+"/v1/messages", "application/json", bytes.NewReader(body))
+	resp, err := http.Post(s.base("anthropic")+"/v1/messages", "application/json", bytes.NewReader(turn("run: touch file", agentKind{stream: true})))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil || bytes.Contains(answer, []byte("tool_use")) || !bytes.Contains(answer, []byte("nobody approved it")) {
-		t.Errorf("the agent should read that nobody approved: %s (%v)", answer, err)
+	if answer := body(t, resp); strings.Contains(answer, "tool_use") || !strings.Contains(answer, "nobody approved it") {
+		t.Errorf("the agent should read that nobody approved: %s", answer)
 	}
 	if got := parse[request](t, s.must("show", r.ID, "--json")); got.Status != "expired" {
 		t.Errorf("request %s is %s", r.ID, got.Status)

@@ -41,14 +41,11 @@ const writesAreAsked = "settings:\n  tools: {files/write_file: ask}\n"
 func TestAToolOfAnMCPServerWaitsForAPerson(t *testing.T) {
 	clientsDir(t)
 	t.Parallel()
-	folder, policy := t.TempDir(), filepath.Join(t.TempDir(), "settings.yaml")
-	if err := os.WriteFile(policy, []byte(writesAreAsked), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, nil, "--mcp", "files="+filesystemServer(t, folder), "--policy", policy)
+	folder := t.TempDir()
+	s := serve(t, nil, "--mcp", "files="+filesystemServer(t, folder), "--policy", write(t, "settings.yaml", writesAreAsked))
 
-	// write starts a client that writes a file, and waits until that is held.
-	write := func(t *testing.T, name string) (*process, string, request) {
+	// ask starts a client that writes a file, and waits until that is held.
+	ask := func(t *testing.T, name string) (*process, string, request) {
 		path := filepath.Join(folder, name)
 		p := node(t, nil, "mcp.mjs", "http://"+s.agents+"/mcp/files", "write_file",
 			`{"path":`+quoted(path)+`,"content":"written by an agent\n"}`)
@@ -59,7 +56,7 @@ func TestAToolOfAnMCPServerWaitsForAPerson(t *testing.T) {
 		return p, path, r
 	}
 	t.Run("approved, the file is there", func(t *testing.T) {
-		p, path, r := write(t, "approved.txt")
+		p, path, r := ask(t, "approved.txt")
 		s.must("approve", r.ID, "--digest", r.Call.Digest)
 		if tools, res := toolResult(t, p.output()); res.IsError || len(tools) < 5 {
 			t.Errorf("the client has %d tools and the result %+v", len(tools), res)
@@ -69,7 +66,7 @@ func TestAToolOfAnMCPServerWaitsForAPerson(t *testing.T) {
 		}
 	})
 	t.Run("denied, it is not, and the model can read why", func(t *testing.T) {
-		p, path, r := write(t, "denied.txt")
+		p, path, r := ask(t, "denied.txt")
 		s.must("deny", r.ID, "--reason", "not in this folder")
 		_, res := toolResult(t, p.output())
 		if !res.IsError || len(res.Content) != 1 || !strings.Contains(res.Content[0].Text, "not in this folder") {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -41,14 +42,20 @@ func serve(t *testing.T, env []string, args ...string) *sidecar {
 	return serveIn(t, stateDir(t), env, args...)
 }
 
-// serveIn starts a sidecar on any free ports and waits until it is ready. It
-// ends with the test.
+// serveIn starts a sidecar with this state folder.
 func serveIn(t *testing.T, dir string, env []string, args ...string) *sidecar {
+	t.Helper()
+	return serveAt(t, t.TempDir(), dir, env, args...)
+}
+
+// serveAt starts a sidecar in a working directory, on any free ports, and
+// waits until it is ready. It ends with the test.
+func serveAt(t *testing.T, cwd, dir string, env []string, args ...string) *sidecar {
 	t.Helper()
 	s := &sidecar{t: t, dir: dir, exited: make(chan struct{})}
 	s.cmd = exec.Command(binary, append([]string{"serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--log", "debug"}, args...)...)
 	s.cmd.Env = append(append(environment(), "HOLDGATE_STATE_DIR="+dir), env...)
-	s.cmd.Dir = t.TempDir()
+	s.cmd.Dir = cwd
 	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -227,6 +234,20 @@ func (s *sidecar) api(method, path string, body string) (*http.Response, error) 
 	req.Header.Set("Content-Type", "application/json")
 	return http.DefaultClient.Do(req)
 }
+
+// body reads an answer to its end.
+func body(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("reading an answer: %v", err)
+	}
+	return string(b)
+}
+
+// drain reads what comes until the connection ends, in whatever way.
+func drain(resp *http.Response) { _, _ = io.Copy(io.Discard, resp.Body) }
 
 // parse reads JSON that the product printed.
 func parse[T any](t *testing.T, text string) (v T) {
