@@ -18,13 +18,29 @@ func (x *extraction) arguments(kind toolKind, args map[string]any) {
 	if v, ok := verbOf(kind, args); ok {
 		x.facts.Category, kind.access = v, v
 	}
-	dir := x.opts.Dir
+	dir := x.start()
 	for _, k := range slices.Sorted(maps.Keys(args)) {
 		if s, ok := args[k].(string); ok && kind.role(k) == roleDir && s != "" {
 			dir = x.cleanDir(s)
 		}
 	}
+	kind.moved = x.moved(kind, args, dir)
 	x.object(kind, args, dir, 0)
+}
+
+// moved is how a tool that moves files touches those that it takes away: they
+// are deleted, unless they stay in the session's folder under another name.
+func (x *extraction) moved(kind toolKind, args map[string]any, dir string) string {
+	var target []field
+	for k, v := range args {
+		if s, ok := v.(string); ok && kind.role(k) == roleWrite {
+			target = append(target, field{text: s})
+		}
+	}
+	if newShell(x, dir).keeps(target, nil) {
+		return accessWrite
+	}
+	return accessDelete
 }
 
 // verbOf reads the command of a text editor tool, which says whether it views
@@ -96,6 +112,8 @@ func (x *extraction) argument(kind toolKind, r role, s, dir string) {
 		x.argumentPath(s, accessWrite, dir)
 	case roleDelete:
 		x.argumentPath(s, accessDelete, dir)
+	case roleMove:
+		x.argumentPath(s, kind.moved, dir)
 	case rolePatch:
 		x.patch(s, dirsOf(dir))
 	case roleURL:
@@ -183,7 +201,7 @@ func (x *extraction) typed(s, dir string) {
 	}
 	sh := newShell(x, dir)
 	sh.via, sh.taint = []string{"stdin"}, []string{"stdin"}
-	sh.dirs = nil
+	sh.lose()
 	sh.source(s)
 }
 

@@ -91,10 +91,8 @@ func changeDir(s *shell, in invocation) bool {
 	switch {
 	case len(o.operands) > 0:
 		s.moveTo(o.operands[0])
-	case s.x.opts.Home != "":
-		s.moveTo(field{text: s.x.opts.Home})
 	default:
-		s.lose()
+		s.moveTo(field{text: "~"})
 	}
 	return true
 }
@@ -110,17 +108,22 @@ func (s *shell) lose() { s.dirs, s.lost = nil, true }
 // moveTo sets the folder.
 func (s *shell) moveTo(f field) {
 	dir, known := s.x.expandTilde(f.text, s.remote)
-	if !f.known() || f.glob || !known || dir == "-" || dir == "" {
+	home := dir == "~" || strings.HasPrefix(dir, "~/")
+	if !f.known() || f.glob || !known && (!home || s.remote) || dir == "-" || dir == "" {
 		s.lose()
 		return
 	}
-	if path.IsAbs(dir) {
+	switch {
+	case !known:
+		s.dirs, s.lost = []string{joinDir("~", strings.TrimPrefix(dir, "~"))}, false
+		return
+	case path.IsAbs(dir):
 		s.dirs, s.lost = []string{path.Clean(dir)}, false
 		return
 	}
 	var to []string
 	for _, d := range s.dirs {
-		to = append(to, path.Join(d, dir))
+		to = append(to, joinDir(d, dir))
 	}
 	s.dirs = to
 }

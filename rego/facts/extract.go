@@ -14,13 +14,17 @@ import (
 
 // Limits that hold where [Options] name none.
 const (
-	DefaultDeadline = 10 * time.Millisecond
+	DefaultDeadline = 40 * time.Millisecond
 	DefaultMaxBytes = 256 << 10
 
 	// maxShellBytes bounds one shell text. The parser recurses, at worst with
 	// several KiB of stack for each byte, and a goroutine's stack that
 	// overflows cannot be recovered from.
 	maxShellBytes = 64 << 10
+	// maxSteps bounds the work on one call, so that the same call has the same
+	// facts on a busy machine as on an idle one. The deadline is for what steps
+	// do not count, and for machines that are slower than any.
+	maxSteps      = 20_000
 	maxCommands   = 500 // simple commands in one call
 	maxDepth      = 64  // nesting of commands, functions and wrappers
 	maxErrorBytes = 200 // of one parse error
@@ -29,7 +33,10 @@ const (
 // Options say what is known about the place that a call runs in, and how much
 // work it may cost.
 type Options struct {
-	Dir  string // the session's folder, absolute; empty where not known
+	// Dir is the session's folder, absolute; empty where not known. Then the
+	// call starts in it all the same: what is relative lies inside, unless it
+	// climbs out of where it starts, and what is absolute does not.
+	Dir  string
 	Home string // the agent's home folder, absolute; empty where not known
 
 	Deadline time.Duration // for the whole call; DefaultDeadline where zero
@@ -77,9 +84,12 @@ func newExtraction(ctx context.Context, o Options) *extraction {
 // error.
 type overBudget struct{ what string }
 
-// tick counts a step of work and gives up once the time is over.
+// tick counts a step of work and gives up after too many, or once the time is
+// over.
 func (x *extraction) tick() {
-	x.steps++
+	if x.steps++; x.steps > maxSteps {
+		panic(overBudget{"too much work"})
+	}
 	if x.steps%32 == 0 && x.late() {
 		panic(overBudget{"out of time"})
 	}

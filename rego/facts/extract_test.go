@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdgate/holdgate"
 )
 
@@ -26,15 +28,34 @@ func TestHTTPRequestsHaveTheirAddress(t *testing.T) {
 	}
 }
 
-func TestNothingIsInsideAnUnknownFolder(t *testing.T) {
-	f := Extract(context.Background(), toolCall("Bash", `{"command":"rm a /w/b ~/c"}`), Options{Deadline: time.Minute})
-	if len(f.Paths) != 3 {
-		t.Fatalf("got %d paths, want 3", len(f.Paths))
-	}
-	for _, p := range f.Paths {
-		if p.Inside {
-			t.Errorf("%q is inside of a folder that is not known", p.Path)
-		}
+func TestPathsWhereTheFolderIsNotKnown(t *testing.T) {
+	for _, tt := range []struct{ name, line, want string }{
+		{"a relative path lies inside", "rm a", "- d a"},
+		{"an absolute one does not", "rm /w/b", "- d ^/w/b"},
+		{"nor does one in the home folder", "rm ~/c", "- d ^~/c"},
+		{"nor by its variable", `rm "$HOME/c"`, "- d ^~/c"},
+		{"nor what leaves where it starts", "rm a/../../b", "- d ^../b"},
+		{"a folder below the start is inside", "cd sub && rm ../a", "- d a"},
+		{"a folder above is not", "cd .. && rm a", "- d ^../a"},
+		{"nor is what climbs out of a folder below", "cd sub && rm ../../a", "- d ^../a"},
+		{"an absolute folder is outside", "cd /tmp && rm a", "- d ^/tmp/a"},
+		{"so is the home folder", "cd && rm a", "- d ^~/a"},
+		{"and what is below", "cd ~/x/y && rm ../a", "- d ^~/x/a"},
+		{"what climbs out of the home folder stays outside", "cd ~ && rm ../../etc/x", "- d ^~/../../etc/x"},
+		{"so it does by way of cd", "cd ~/x && cd ../../.. && rm a", "- d ^~/../../a"},
+		{"a folder of run time is not known", `cd "$X" && rm a`, "- d ^a"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args, err := json.Marshal(map[string]string{"command": tt.line})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := Extract(context.Background(), toolCall("Bash", string(args)), Options{Deadline: time.Minute})
+			f.Commands = nil
+			if diff := cmp.Diff(tt.want, render(f)); diff != "" {
+				t.Errorf("paths of %q (-want +got):\n%s", tt.line, diff)
+			}
+		})
 	}
 }
 

@@ -72,8 +72,9 @@ type Path struct {
 	// by itself: shell rc files, git hooks, agents' settings), "system", or
 	// empty.
 	Class string `json:"class,omitempty"`
-	// Inside says that it lies inside the session's folder; false where that
-	// is not known.
+	// Inside says that it lies inside the session's folder. Where that folder
+	// is not known, what is relative to it lies inside, unless it climbs out;
+	// false for all whose place depends on run time.
 	Inside bool `json:"inside"`
 }
 

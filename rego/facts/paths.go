@@ -19,7 +19,7 @@ const maxPaths = 1000
 type pathRef struct {
 	text    string
 	access  string
-	dirs    []string // folders that it may be relative to, the likeliest first; empty where not known
+	dirs    []string // folders that it may be relative to, as in shell; empty where not known
 	dynamic bool     // part of it is known at run time only
 	remote  bool     // on another machine, or in a container
 }
@@ -53,7 +53,7 @@ func (x *extraction) path(r pathRef) {
 		x.addPath(r, path.Clean(text), false)
 	default:
 		for i, d := range r.dirs {
-			clean := path.Join(d, text)
+			clean := joinDir(d, text)
 			if inside := x.inside(clean); i == 0 || !inside {
 				x.addPath(r, clean, inside && !r.remote)
 			}
@@ -80,10 +80,26 @@ func (x *extraction) cleanDir(dir string) string {
 		return ""
 	case path.IsAbs(dir):
 		return path.Clean(dir)
-	case x.opts.Dir == "":
-		return ""
 	}
-	return path.Join(x.opts.Dir, dir)
+	return path.Join(x.start(), dir)
+}
+
+// start is the folder that a call starts in: the session's, or "." where that
+// is not known.
+func (x *extraction) start() string {
+	if x.opts.Dir == "" {
+		return "."
+	}
+	return path.Clean(x.opts.Dir)
+}
+
+// joinDir is a path seen from a folder. A folder below a home that is not
+// known begins with "~", and what climbs out of it stays as written.
+func joinDir(dir, p string) string {
+	if dir != "~" && !strings.HasPrefix(dir, "~/") {
+		return path.Join(dir, p)
+	}
+	return "~/" + path.Join(".", strings.TrimLeft(dir[1:], "/"), strings.TrimLeft(p, "/"))
 }
 
 // expandTilde replaces a leading ~. It reports false where that names a
@@ -98,14 +114,14 @@ func (x *extraction) expandTilde(s string, remote bool) (string, bool) {
 	return s, false
 }
 
-// inside reports whether an absolute, cleaned path lies in the session's
-// folder.
+// inside reports whether a cleaned path lies in the session's folder. One
+// that is relative starts in that folder, wherever it is.
 func (x *extraction) inside(p string) bool {
-	if x.opts.Dir == "" {
-		return false
+	if dir := x.start(); dir != "." {
+		return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 	}
-	dir := path.Clean(x.opts.Dir)
-	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
+	first, _, _ := strings.Cut(p, "/")
+	return !path.IsAbs(p) && first != ".." && first != "~"
 }
 
 // harmlessDevice reports whether the path is a device that holds nothing.

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -15,7 +16,7 @@ const (
 	useWrite                 // all are written
 	useDelete                // all are deleted
 	useCopy                  // the last is written, the others are read
-	useMove                  // the last is written, the others are deleted
+	useMove                  // the last is written, the others go there
 	useSkipWrite             // the first is no file, the others are written
 	useSkipRead              // the first is no file, the others are read
 	useFirstWrite            // the first is written, the others are read
@@ -155,12 +156,44 @@ func (s *shell) apply(p program, in invocation) options {
 	for _, f := range target {
 		s.use(in, f, accessWrite)
 	}
+	if p.use == useMove && s.keeps(target, files) {
+		p.use = useWrite
+	}
 	for i, f := range files {
 		if access := p.use.of(i, len(files), len(target) > 0); access != "" {
 			s.use(in, f, access)
 		}
 	}
 	return o
+}
+
+// keeps reports whether what is moved stays where the session can reach it:
+// the target lies in its folder. Moving there is a change of names and no
+// deletion.
+func (s *shell) keeps(target, files []field) bool {
+	if len(target) == 0 && len(files) > 1 {
+		target = files[len(files)-1:]
+	}
+	for _, f := range target {
+		if !s.stays(f) {
+			return false
+		}
+	}
+	return len(target) > 0
+}
+
+// stays reports whether a word names a path inside of the session's folder,
+// whichever folder the shell is in.
+func (s *shell) stays(f field) bool {
+	text, known := s.x.expandTilde(f.text, s.remote)
+	if !f.known() || !known || s.remote || len(s.taint) > 0 || harmlessDevice(text) {
+		return false
+	}
+	if path.IsAbs(text) {
+		return s.x.inside(path.Clean(text))
+	}
+	outside := func(dir string) bool { return !s.x.inside(joinDir(dir, text)) }
+	return len(s.dirs) > 0 && !slices.ContainsFunc(s.dirs, outside)
 }
 
 // of is how the operand at i of n is touched.

@@ -28,9 +28,12 @@ type shell struct {
 	// outside.
 	paramsKnown bool
 
-	dirs   []string // folders that it may be in, the likeliest first; empty where not known
-	lost   bool     // the folder is not known, rather than relative to an unknown start
-	failed []state  // what holds instead where a part of the list at hand failed
+	// dirs are the folders that it may be in, the likeliest first; empty where
+	// not known. They are absolute, or begin with "~" where the home folder is
+	// not known, or are relative to the session's folder where that is not.
+	dirs   []string
+	lost   bool    // the folder is not known
+	failed []state // what holds instead where a part of the list at hand failed
 
 	via         []string
 	taint       []string // what the text that is being walked was made of at run time

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,42 @@ func shellCases(t testing.TB) map[string][]shellCase {
 	return cases
 }
 
+var update = flag.Bool("update", false, "rewrite the facts in testdata/*.txt")
+
+// updateCases writes the facts as they are into the files, for a reader of
+// the difference to judge.
+func updateCases(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := shellCases(t)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		i := 0
+		for block := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
+			if !strings.HasPrefix(block, "##") {
+				line := cases[file][i].line
+				i++
+				block = "$ " + strings.ReplaceAll(line, "\n", "\n> ") + "\n" + render(bashFacts(t, line))
+			}
+			out = append(out, strings.TrimRight(block, "\n"))
+		}
+		if err := os.WriteFile(file, []byte(strings.Join(out, "\n\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestShellLines(t *testing.T) {
+	if *update {
+		updateCases(t)
+	}
 	n := 0
 	for file, cases := range shellCases(t) {
 		for _, tt := range cases {

@@ -18,6 +18,7 @@ const (
 	roleRead    role = "read"
 	roleWrite   role = "write"
 	roleDelete  role = "delete"
+	roleMove    role = "move"    // a path that goes where the one to be written is
 	rolePattern role = "pattern" // a glob
 	rolePatch   role = "patch"   // an apply_patch text
 	roleURL     role = "url"
@@ -32,6 +33,7 @@ const (
 type toolKind struct {
 	category string
 	access   string // of the paths that it names
+	moved    string // of the paths that it moves; known once the arguments are
 	args     map[string]role
 }
 
@@ -57,7 +59,7 @@ write    write write writefile writetofile createfile savefile newfile appendfil
 write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace : content=text
 write    write strreplacebasededittool texteditor texteditorcodeexecution memory : command=verb
 write    write applypatch : input=patch patch=patch
-write    write movefile renamefile move rename : source=delete src=delete from=delete oldpath=delete path=delete destination=write dst=write to=write newpath=write
+write    write movefile renamefile move rename : source=move src=move from=move oldpath=move path=move destination=write dst=write to=write newpath=write
 write    write copyfile copy : source=read src=read from=read path=read destination=write dst=write to=write
 delete   delete deletefile removefile delete remove deletedirectory removedirectory rmdir unlink trash
 network  -     webfetch fetch fetchurl httprequest browsernavigate navigate openurl browse download urlfetch curl : prompt=urls query=text

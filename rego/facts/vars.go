@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,7 +222,9 @@ func (s *shell) ambient(name string) ([]string, bool) {
 		return []string{" \t\n"}, true
 	case name == "HOME" && s.x.opts.Home != "":
 		return []string{s.x.opts.Home}, true
-	case name == "PWD" && len(s.dirs) == 1:
+	case name == "HOME":
+		return []string{"~"}, true
+	case name == "PWD" && len(s.dirs) == 1 && path.IsAbs(s.dirs[0]):
 		return s.dirs, true
 	}
 	return nil, false
