@@ -19,8 +19,8 @@ import (
 // ask sends the request upstream and takes the answer to the client. The
 // upstream answer is cut off when the client goes, unless something in it is
 // held: then it is read to its end, for a provider's stream does not survive
-// a person's coffee.
-func (e *exchange) ask() {
+// a person's coffee. stream says what the client asked for.
+func (e *exchange) ask(stream bool) {
 	ctx, cancel := context.WithCancel(e.s.life)
 	defer cancel()
 	var held atomic.Bool
@@ -48,12 +48,12 @@ func (e *exchange) ask() {
 		a.relay(body)
 		return
 	}
-	// A client that asked for JSON reads JSON, whatever the answer is called.
-	streamed := isEventStream(resp.Header)
-	if streamed {
-		body, streamed = sniff(body)
+	events := isEventStream(resp.Header)
+	if events && !stream {
+		// A client that asked for JSON reads JSON, whatever it is called.
+		body, events = sniff(body)
 	}
-	if streamed {
+	if events {
 		a.stream(body)
 	} else {
 		a.plain(body)
@@ -65,13 +65,12 @@ func (e *exchange) ask() {
 // would find them where a reader of events sees none.
 func sniff(src io.Reader) (io.Reader, bool) {
 	br := bufio.NewReaderSize(src, 16<<10)
-	for {
-		c, err := br.ReadByte()
+	for n := 1; ; n++ {
+		b, err := br.Peek(n)
 		if err != nil {
-			return br, true
+			return br, !errors.Is(err, bufio.ErrBufferFull)
 		}
-		_ = br.UnreadByte() // directly after ReadByte: cannot fail
-		switch c {
+		switch b[n-1] {
 		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // blanks, and the bytes of a byte order mark
 		case '{', '[':
 			return br, false

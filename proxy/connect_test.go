@@ -287,7 +287,7 @@ func TestShutdownEndsTunnelsAndGoroutines(t *testing.T) {
 		var seen counter
 		g, up := newTLSGate(t, streamer(&seen, msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")))
 		g.tunnel("a.example:443") // says nothing
-		idle := g.proxied() // keeps its tunnel
+		idle := g.proxied()       // keeps its tunnel
 		resp, err := idle.Head(up + "/x")
 		must(t, err)
 		resp.Body.Close()

@@ -88,7 +88,7 @@ func (e *exchange) model() {
 	if !e.permit(m) {
 		return
 	}
-	e.ask()
+	e.ask(m.Stream)
 }
 
 // permit judges the model request itself and says whether it may go on; where
