@@ -84,11 +84,21 @@ func withNotice() gateOption { return func(c *Config) { c.Notice = true } }
 
 // withPolicy decides by a policy of the test's own.
 func withPolicy(t *testing.T, text string) gateOption {
+	e := engine(t, text)
+	return func(c *Config) { c.Engine = e }
+}
+
+func engine(t *testing.T, text string) *rego.Engine {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "policy.rego")
 	must(t, os.WriteFile(path, []byte(text), 0o600))
 	e, err := rego.Open(t.Context(), rego.Options{Path: path, Timeout: 5 * time.Second})
 	must(t, err)
-	return func(c *Config) { c.Engine = e }
+	return e
+}
+
+func allowEverything(t *testing.T) *rego.Engine {
+	return engine(t, "package holdgate\n\nimport rego.v1\n\ndecision := {\"action\": \"allow\", \"rule\": \"test.all\"}\n")
 }
 
 func newGate(t testing.TB, upstream http.Handler, opts ...gateOption) *gate {

@@ -1,0 +1,268 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+func withBudget(d time.Duration) gateOption { return func(c *Config) { c.Limits.Budget = d } }
+
+const gatedPlain = `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"before"},{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"gated"}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`
+
+// Clients count their patience to the headers, so these wait for nothing.
+func TestHeadersOfAStreamGoOutBeforeItsFirstByte(t *testing.T) {
+	begin := make(chan struct{})
+	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		<-begin
+		_, _ = io.WriteString(w, msgStart()+msgEnd("end_turn"))
+	}))
+	resp := g.post(t.Context(), messages, askStream) // returns with the headers
+	close(begin)
+	if got := readAll(t, resp.Body); got != msgStart()+msgEnd("end_turn") {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+// The signs of life are those that the format's clients were seen to count.
+func TestSignsOfLifeAreTheFormatsOwn(t *testing.T) {
+	const chunk = `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":`
+	chat := []string{
+		chunk + `{"role":"assistant","content":"before"},"finish_reason":null}]}` + "\n\n",
+		chunk + `{"tool_calls":[{"index":0,"id":"toolu_1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"gated\"}"}}]},"finish_reason":null}]}` + "\n\n",
+		chunk + `{},"finish_reason":"tool_calls"}]}` + "\n\n", "data: [DONE]\n\n",
+	}
+	tests := []struct {
+		name, path, ask, sign string
+		events                []string
+	}{
+		{"anthropic, after text", messages, askStream, emptyDelta("0"), []string{msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")}},
+		{"anthropic, before anything", messages, askStream, "event: ping\n", []string{msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")}},
+		{"openai", "/up/test/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":"go"}]}`, `"delta":{"content":""}`, chat},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGate(t, streamer(&counter{}, tt.events...), withIdle(15*time.Millisecond))
+			r := bufio.NewReader(g.post(t.Context(), tt.path, tt.ask).Body)
+			got := ""
+			for range 3 {
+				got += until(t, r, strings.TrimRight(strings.SplitAfter(tt.sign, "\n")[0], "\n"))
+			}
+			if strings.Contains(got, "toolu_1") {
+				t.Fatalf("something of the call went on:\n%s", got)
+			}
+			g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+			if rest := readAll(t, r); !strings.Contains(rest, "toolu_1") {
+				t.Errorf("the approved call did not come:\n%s", rest)
+			}
+		})
+	}
+}
+
+// A person may take hours: the stream stays, and so does the connection after
+// it.
+func TestAConnectionOutlivesTheDeadlinesOfItsStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		out := newSender(w, slog.New(slog.DiscardHandler), func() []byte { return []byte(".") }, 10*time.Second)
+		out.start(200, http.Header{})
+		time.Sleep(3*time.Hour + time.Second)
+		out.exclusively(func() {}) // what the timer wrote happened before
+		if n := w.Body.Len(); n != 3*360 {
+			t.Errorf("%d signs of life in three hours, want one each 10 s", n)
+		}
+		if left := time.Until(w.deadline); left < time.Minute {
+			t.Errorf("the deadline is %v away while the client waits", left)
+		}
+		out.close()
+		if !w.deadline.IsZero() {
+			t.Errorf("the next answer on the connection has the deadline %v", w.deadline)
+		}
+		time.Sleep(time.Hour)
+		if n := w.Body.Len(); n != 3*360 {
+			t.Error("a sign of life came after the end")
+		}
+	})
+}
+
+type deadlines struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.deadline = t; return nil }
+
+func TestASignOfLifeThatPanicsCostsOneStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := newSender(httptest.NewRecorder(), slog.New(slog.DiscardHandler), func() []byte { panic("a codec's mistake") }, time.Second)
+		failed := make(chan struct{})
+		out.onFail(func() { close(failed) })
+		out.start(200, http.Header{})
+		<-failed
+		if out.failed() == nil {
+			t.Error("nobody is told")
+		}
+		out.close()
+	})
+}
+
+func TestAPlainAnswerIsPickedUpByTheRetry(t *testing.T) {
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, gatedPlain), withBudget(100*time.Millisecond))
+	resp := g.post(t.Context(), messages, askPlain)
+	body := readAll(t, resp.Body)
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "overloaded_error") || !strings.Contains(body, g.pending(1)[0].ID) {
+		t.Fatalf("status %d, headers %v: %s", resp.StatusCode, resp.Header, body)
+	}
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	resp = g.post(t.Context(), messages, askPlain)
+	if got := readAll(t, resp.Body); resp.StatusCode != 200 || got != gatedPlain {
+		t.Errorf("status %d: %s", resp.StatusCode, got)
+	}
+	if len(seen.all()) != 1 || len(g.entries(audit.TypeOutcome)) != 1 || len(g.entries(audit.TypeUsed)) != 1 {
+		t.Errorf("the model was asked %d times, the person %d times", len(seen.all()), len(g.entries(audit.TypeOutcome)))
+	}
+}
+
+// A client's patience runs from its request, not from the question to a person.
+func TestTheBudgetCountsTheUpstreamsTime(t *testing.T) {
+	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-time.After(600 * time.Millisecond)
+		plainly(&counter{}, 200, gatedPlain).ServeHTTP(w, r)
+	}), withBudget(700*time.Millisecond))
+	start := time.Now()
+	if resp := g.post(t.Context(), messages, askPlain); resp.StatusCode != 503 {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	if took := time.Since(start); took > 1200*time.Millisecond {
+		t.Errorf("the client waited %v, more than its patience of 700 ms", took)
+	}
+}
+
+func TestBudgetsOfTheClients(t *testing.T) {
+	s := &Server{c: Config{Limits: Limits{}.withDefaults()}}
+	tests := []struct {
+		agent string
+		want  time.Duration
+	}{
+		{"GeminiCLI/0.61.0/gemini-3 (linux; x64)", 50 * time.Second},
+		{"google-genai-sdk/1.30.0 gl-node/v20", 50 * time.Second},
+		{"QwenCode/0.15.10 (linux; x64)", 110 * time.Second},
+		{"claude-cli/2.1.197 (external, cli)", 290 * time.Second},
+		{"", 290 * time.Second},
+	}
+	for _, tt := range tests {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set("User-Agent", tt.agent)
+		if got := s.budget(r); got != tt.want {
+			t.Errorf("%q waits %v, want %v", tt.agent, got, tt.want)
+		}
+	}
+}
+
+func TestANoticeSaysWhoIsAsked(t *testing.T) {
+	g := newGate(t, streamer(&counter{}, msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")), withNotice())
+	r := bufio.NewReader(g.post(t.Context(), messages, askStream).Body)
+	req := g.pending(1)[0]
+	got := until(t, r, "holdgate approve "+req.ID)
+	g.decide(req, holdgate.AnswerApprove, "")
+	if rest := readAll(t, r); !strings.Contains(rest, "toolu_1") || strings.Contains(got, "toolu_1") {
+		t.Errorf("got:\n%s%s", got, rest)
+	}
+}
+
+// Two agents in one session may ask the same at once: each gets an answer of
+// its own.
+func TestTheSameRequestBesideALiveOneIsItsOwn(t *testing.T) {
+	var seen counter
+	g := newGate(t, streamer(&seen, msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")))
+	got := make(chan string, 2)
+	for i := range 2 {
+		resp := g.post(t.Context(), messages, askStream)
+		r := bufio.NewReader(resp.Body)
+		before := until(t, r, "before")
+		g.pending(i + 1)
+		go func() {
+			b, _ := io.ReadAll(r)
+			got <- before + string(b)
+		}()
+	}
+	for _, req := range g.pending(2) {
+		g.decide(req, holdgate.AnswerApprove, "")
+	}
+	for range 2 {
+		if body := <-got; !strings.Contains(body, "toolu_1") {
+			t.Errorf("got:\n%s", body)
+		}
+	}
+	if n := len(g.entries(audit.TypeUsed)); n != 2 || len(seen.all()) != 2 {
+		t.Errorf("%d approvals were used, and the model was asked %d times; want 2 and 2", n, len(seen.all()))
+	}
+}
+
+// A client that leaves before the upstream has answered whole loses nothing:
+// the answer is read to its end for the one that comes back.
+func TestAnAnswerIsReadToItsEndForTheRetry(t *testing.T) {
+	var seen counter
+	more := make(chan struct{})
+	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		streamer(&seen, msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated")).ServeHTTP(w, r)
+		<-more
+		if r.Context().Err() != nil {
+			return
+		}
+		_, _ = io.WriteString(w, msgText("2", "after")+msgEnd("tool_use"))
+	}))
+	ctx, leave := context.WithCancel(t.Context())
+	until(t, bufio.NewReader(g.post(ctx, messages, askStream).Body), "before")
+	req := g.pending(1)[0]
+	leave()
+	got := make(chan string, 1)
+	go func() {
+		resp, err := g.client.Post(g.url+messages, "application/json", strings.NewReader(askStream))
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		got <- string(b)
+	}()
+	g.decide(req, holdgate.AnswerApprove, "")
+	close(more)
+	if body := <-got; !strings.Contains(body, "toolu_1") || !strings.Contains(body, "after") || len(seen.all()) != 1 {
+		t.Errorf("the model was asked %d times; got:\n%s", len(seen.all()), body)
+	}
+}
+
+// An answer that was kept is delivered once, also where policy no longer holds
+// anything in it.
+func TestAKeptAnswerIsDeliveredOnce(t *testing.T) {
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, gatedPlain), withBudget(50*time.Millisecond))
+	if resp := g.post(t.Context(), messages, askPlain); resp.StatusCode != 503 {
+		t.Fatalf("status %d", resp.StatusCode)
+	}
+	g.s.c.Engine = allowEverything(t)
+	for i := range 2 {
+		if got := readAll(t, g.post(t.Context(), messages, askPlain).Body); got != gatedPlain {
+			t.Errorf("got %s", got)
+		}
+		if n := len(seen.all()); n != i+1 {
+			t.Errorf("after %d deliveries the model had been asked %d times", i+1, n)
+		}
+	}
+	g.pending(0)
+}
