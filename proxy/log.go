@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -14,25 +15,32 @@ import (
 // votes, outcomes and uses are written by the queue, with the state that they
 // change.
 type exchangeLog struct {
-	log    *audit.Log
-	t      target
-	x      *approvals.Exchange
-	id     string // the exchange's, once something of it is stored
-	sync   bool   // plain allows are synced too
-	inputs bool   // arguments are kept
+	log      *audit.Log
+	t        target
+	x        *approvals.Exchange
+	onDisk   atomic.Bool // something of x is stored, so that its id means something
+	digester *holdgate.Digester
+	sync     bool // plain allows are synced too
+	inputs   bool // arguments are kept
 }
 
 func (s *Server) newLog(t target, x *approvals.Exchange) *exchangeLog {
-	return &exchangeLog{log: s.c.Log, t: t, x: x, sync: s.c.SyncAllows, inputs: !s.c.NoInputs}
+	return &exchangeLog{log: s.c.Log, t: t, x: x, digester: s.c.Digester, sync: s.c.SyncAllows, inputs: !s.c.NoInputs}
 }
 
-// stored says that the exchange is on disk, so that its id means something.
-func (l *exchangeLog) stored() { l.id = l.x.ID() }
+func (l *exchangeLog) stored() { l.onDisk.Store(true) }
 
 // decision writes an allow so that it survives this process, and a denial so
 // that it survives the machine.
 func (l *exchangeLog) decision(ctx context.Context, q *question, d holdgate.Decision) error {
 	e := l.entry(audit.TypeDecision, q.call)
+	if c := q.call; q.digest == "" && c.Tool != nil {
+		digest, err := l.digester.Tool(c.Tool)
+		if err != nil {
+			return fmt.Errorf("digesting the call: %w", err)
+		}
+		q.digest = digest
+	}
 	e.Call.Digest = q.digest
 	e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision, Would: d.Would}
 	if l.inputs {
@@ -54,7 +62,11 @@ func (l *exchangeLog) observed(ctx context.Context, c holdgate.Call) error {
 }
 
 func (l *exchangeLog) entry(t audit.Type, c holdgate.Call) audit.Entry {
-	return audit.Entry{Type: t, Exchange: l.id, Door: l.t.door, Call: auditCall(c)}
+	e := audit.Entry{Type: t, Door: l.t.door, Call: auditCall(c)}
+	if l.onDisk.Load() {
+		e.Exchange = l.x.ID()
+	}
+	return e
 }
 
 func auditCall(c holdgate.Call) *audit.Call {
