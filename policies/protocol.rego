@@ -1,14 +1,30 @@
 package holdgate
 
 # METADATA
-# title: MCP requests that are not known
-# description: The method is the tool's name. Calls of tools are judged as such.
+# title: MCP requests other than tool calls
+# description: What the settings have no line for is asked about, and so is a request without a method.
 # custom:
 #   risk: medium
 decisions contains d if {
 	input.kind == "mcp_request"
-	d := by_setting(object.get(data.settings.mcp.methods, input.tool.name, "ask"), "mcp.method", "medium", "The settings ask about this request to an MCP server.", [tool_title])
+	mcp_setting != "auto"
+	d := by_setting(mcp_setting, "mcp.method", "medium", "The settings ask about this request to an MCP server.", [mcp_title])
 }
+
+default mcp_setting := "ask"
+
+mcp_setting := data.settings.mcp.methods[input.mcp.method]
+
+# METADATA
+# title: An MCP request as people read it
+# description: The server, the method, and what it is about.
+# custom:
+#   risk: low
+mcp_title := concat(" ", [input.mcp.server, input.mcp.method, input.mcp.name]) if {
+	input.mcp.name
+} else := concat(" ", [input.mcp.server, input.mcp.method]) if {
+	input.mcp.method
+} else := "a request without a method"
 
 # METADATA
 # title: Checkpoints that an agent asks for

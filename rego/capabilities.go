@@ -45,24 +45,24 @@ func undefinedFunction(e *ast.Error) (string, bool) {
 	return strings.CutPrefix(e.Message, "undefined function ")
 }
 
-// readsArguments reports whether any rule can see input.tool.arguments: by its
-// name, or through a part of input that holds it.
-func readsArguments(modules map[string]*ast.Module) bool {
+// reads reports whether any rule can see a path below input: by its name, or
+// through a part of input that holds it.
+func reads(modules map[string]*ast.Module, path ...string) bool {
 	found := false
 	for _, m := range modules {
 		ast.WalkRefs(m, func(r ast.Ref) bool {
-			found = found || seesArguments(r)
+			found = found || sees(r, path)
 			return found
 		})
 	}
 	return found
 }
 
-func seesArguments(r ast.Ref) bool {
+func sees(r ast.Ref, path []string) bool {
 	if !r.HasPrefix(ast.InputRootRef) {
 		return false
 	}
-	for i, want := range []string{"tool", "arguments"} {
+	for i, want := range path {
 		if len(r) <= i+1 {
 			return true
 		}

@@ -49,13 +49,21 @@ func (e *Engine) failure(err error) holdgate.Decision {
 		Action: holdgate.Deny,
 		Rule:   holdgate.RulePolicyError,
 		Risk:   holdgate.RiskHigh,
-		Reason: fmt.Sprintf("The policy gave no decision, so the call was not let through: %v. Whoever keeps the policy can look with `holdgate policy check` and `holdgate policy eval`.", err),
+		Reason: fmt.Sprintf("The policy gave no decision, so the call was not let through: %v. %s", err, whatToDo(err)),
 	}
 	if e.o.OnError == holdgate.Hold {
 		d.Action = holdgate.Hold
 		d.Hold = defaultHold()
 	}
 	return d
+}
+
+// whatToDo ends the reason of a failure.
+func whatToDo(err error) string {
+	if _, late := errors.AsType[*lateError](err); late {
+		return "Where the machine was busy, the same call again will do. Where this comes back, a rule is too slow: whoever keeps the policy can time it with `holdgate policy eval`."
+	}
+	return "Whoever keeps the policy can look with `holdgate policy check` and `holdgate policy eval`."
 }
 
 // decide evaluates one input within the timeout. A panic, whosever it is, is
@@ -85,23 +93,23 @@ func (p *policy) decide(ctx context.Context, timeout time.Duration, build func(*
 type lateError struct{ timeout time.Duration }
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("evaluating policy: it took longer than %v", e.timeout)
+	return fmt.Sprintf("evaluating policy: it took longer than %v, twice", e.timeout)
 }
 
 // eval returns the value of data.holdgate.decision.
 func (p *policy) eval(ctx context.Context, timeout time.Duration, input ast.Value, now time.Time) (ast.Value, error) {
-	bounded, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	results, err := p.query.Eval(bounded,
+	bound := &bound{ctx: ctx, until: time.Now().Add(timeout)}
+	results, err := p.query.Eval(ctx,
 		oparego.EvalParsedInput(input),
 		oparego.EvalTime(now),
 		oparego.EvalMetrics(metrics.NoOp()),
 		oparego.EvalGenerateJSON(asValue),
+		oparego.EvalExternalCancel(bound),
 	)
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("evaluating policy: the call was given up: %w", context.Cause(ctx))
-	case bounded.Err() != nil || err != nil && topdown.IsCancel(err):
+	case err != nil && topdown.IsCancel(err):
 		return nil, &lateError{timeout: timeout}
 	case err != nil:
 		return nil, fmt.Errorf("evaluating policy: %w", err)

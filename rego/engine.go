@@ -38,8 +38,10 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// DefaultTimeout bounds one evaluation where Options.Timeout is zero.
-const DefaultTimeout = 50 * time.Millisecond
+// DefaultTimeout bounds one evaluation where Options.Timeout is zero. It is no
+// goal, which is microseconds, but an end to rules that run away: a machine
+// that is busy must not look like one.
+const DefaultTimeout = 250 * time.Millisecond
 
 // Options say where policy comes from and what happens when it fails.
 type Options struct {

@@ -146,6 +146,9 @@ func TestLatePolicyIsRefused(t *testing.T) {
 	if d.Action != holdgate.Deny || d.Rule != holdgate.RulePolicyError || !strings.Contains(d.Reason, "longer than 20ms") {
 		t.Errorf("got %v by %s: %s", d.Action, d.Rule, d.Reason)
 	}
+	if !strings.Contains(d.Reason, "the same call again") {
+		t.Errorf("the reason does not say what to do: %s", d.Reason)
+	}
 	if took := time.Since(start); took > 2*time.Second {
 		t.Errorf("the evaluation ended after %v", took)
 	}
@@ -243,8 +246,27 @@ func TestPolicySeesArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.readsArguments {
-		t.Error("the shipped pack parses all arguments: it should read facts instead")
+	if p.readsArguments || p.readsParams {
+		t.Error("the shipped pack parses all arguments or params: it should read facts instead")
+	}
+}
+
+func TestPolicySeesRequestsToMCPServers(t *testing.T) {
+	path := write(t, map[string]string{"p.rego": whole(`decision := {"action": "allow"} if {
+	input.mcp.server == "files"
+	input.mcp.method == "resources/read"
+	input.mcp.name == input.mcp.params.uri
+}`)})
+	e := open(t, Options{Path: path})
+	c := holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{
+		Server: "files", Method: "resources/read", Name: "file:///x", Params: []byte(`{"uri":"file:///x"}`),
+	}}
+	if d := e.Decide(t.Context(), Input{Call: c}); d.Action != holdgate.Allow {
+		t.Errorf("got %v: %s", d.Action, d.Reason)
+	}
+	c.MCP.Params = []byte(`{"uri":"file:///y","uri":"file:///x"}`)
+	if d := e.Decide(t.Context(), Input{Call: c}); d.Rule != holdgate.RulePolicyError {
+		t.Errorf("duplicate keys: got %v by %s, want deny by %s", d.Action, d.Rule, holdgate.RulePolicyError)
 	}
 }
 

@@ -1,69 +1,86 @@
 package rego
 
-import "github.com/holdgate/holdgate/rego/facts"
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdgate/holdgate/rego/facts"
+)
 
 // factsObject is input.facts: what the JSON of facts.Facts says, without the
 // way through JSON.
-func factsObject(f facts.Facts) object {
-	o := object{
-		"category": f.Category,
-		"impact":   object{"recursive": f.Impact.Recursive, "force": f.Impact.Force, "paths": f.Impact.Paths},
+func factsObject(f facts.Facts) ast.Object {
+	o := newFields(9)
+	o.text("category", f.Category)
+	o.put("impact", impactTerm(f.Impact))
+	putList(&o, "commands", f.Commands, commandObject)
+	putList(&o, "paths", f.Paths, pathObject)
+	putList(&o, "sql", f.SQL, statementObject)
+	putList(&o, "urls", f.URLs, urlObject)
+	putList(&o, "secrets", f.Secrets, secretObject)
+	o.optionalList("parse_errors", f.ParseErrors)
+	o.optionalList("suspicious_text", f.SuspiciousText)
+	return ast.NewObject(o...)
+}
+
+// noImpact is the impact of most calls. It is shared, and never changes.
+var noImpact = newImpact(facts.Impact{})
+
+func impactTerm(i facts.Impact) *ast.Term {
+	if i == (facts.Impact{}) {
+		return noImpact
 	}
-	putList(o, "commands", f.Commands, commandObject)
-	putList(o, "paths", f.Paths, pathObject)
-	putList(o, "sql", f.SQL, statementObject)
-	putList(o, "urls", f.URLs, func(u facts.URL) object {
-		return object{"url": u.URL, "scheme": u.Scheme, "host": u.Host}
-	})
-	putList(o, "secrets", f.Secrets, func(s facts.Secret) object {
-		return object{"kind": s.Kind, "pointer": s.Pointer}
-	})
-	putTexts(o, "parse_errors", f.ParseErrors)
-	putTexts(o, "suspicious_text", f.SuspiciousText)
+	return newImpact(i)
+}
+
+func newImpact(i facts.Impact) *ast.Term {
+	o := newFields(3)
+	o.flag("recursive", i.Recursive)
+	o.flag("force", i.Force)
+	o.put("paths", ast.InternedTerm(i.Paths))
+	return ast.ObjectTerm(o...)
+}
+
+func commandObject(c facts.Command) fields {
+	o := newFields(6)
+	o.text("program", c.Program)
+	o.list("argv", c.Argv)
+	o.optionalList("via", c.Via)
+	o.optionalList("unresolved", c.Unresolved)
+	o.optionalList("unbound", c.Unbound)
+	o.optional("stdin", c.Stdin)
 	return o
 }
 
-func commandObject(c facts.Command) object {
-	o := object{"program": c.Program, "argv": c.Argv}
-	putTexts(o, "via", c.Via)
-	putTexts(o, "unresolved", c.Unresolved)
-	putTexts(o, "unbound", c.Unbound)
-	putText(o, "stdin", c.Stdin)
+func pathObject(p facts.Path) fields {
+	o := newFields(5)
+	o.text("path", p.Path)
+	o.text("clean", p.Clean)
+	o.text("access", p.Access)
+	o.flag("inside", p.Inside)
+	o.optional("class", p.Class)
 	return o
 }
 
-func pathObject(p facts.Path) object {
-	o := object{"path": p.Path, "clean": p.Clean, "access": p.Access, "inside": p.Inside}
-	putText(o, "class", p.Class)
+func statementObject(s facts.Statement) fields {
+	o := newFields(4)
+	o.text("verb", s.Verb)
+	o.flag("where", s.Where)
+	o.optional("object", s.Object)
+	o.optionalList("tables", s.Tables)
 	return o
 }
 
-func statementObject(s facts.Statement) object {
-	o := object{"verb": s.Verb, "where": s.Where}
-	putText(o, "object", s.Object)
-	putTexts(o, "tables", s.Tables)
+func urlObject(u facts.URL) fields {
+	o := newFields(3)
+	o.text("url", u.URL)
+	o.text("scheme", u.Scheme)
+	o.text("host", u.Host)
 	return o
 }
 
-func putList[T any](o object, name string, list []T, convert func(T) object) {
-	if len(list) == 0 {
-		return
-	}
-	items := make([]any, len(list))
-	for i, v := range list {
-		items[i] = convert(v)
-	}
-	o[name] = items
-}
-
-func putTexts(o object, name string, list []string) {
-	if len(list) > 0 {
-		o[name] = list
-	}
-}
-
-func putText(o object, name, s string) {
-	if s != "" {
-		o[name] = s
-	}
+func secretObject(s facts.Secret) fields {
+	o := newFields(2)
+	o.text("kind", s.Kind)
+	o.text("pointer", s.Pointer)
+	return o
 }

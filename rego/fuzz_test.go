@@ -17,7 +17,7 @@ func FuzzEval(f *testing.F) {
 		`{"kind":"tool_call","tool":{"name":"Bash","arguments":[]}}`,
 		`{"kind":"tool_call","tool":"Bash"}`,
 		`{"kind":"model_request","model":{"name":"m","server_tools":[{"type":"web_search"}]}}`,
-		`{"kind":"mcp_request","tool":{"name":"tools/list"}}`,
+		`{"kind":"mcp_request","mcp":{"server":"files","method":"tools/list"}}`,
 		`{"kind":"gate","answers":[{"rule":"gate","decision":"approve"}]}`,
 		`{"kind":7}`, `{}`, `[]`, `{"kind":"a","kind":"b"}`,
 	} {

@@ -130,7 +130,11 @@ func TestFactsInInputAreTheFactsAsJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := json.Marshal(factsObject(f))
+		inInput, err := ast.JSON(factsObject(f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(inInput)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 		"facts":   factsObject(f),
 	}
 	if c.Tool != nil {
-		tool, err := toolObject(c.Tool, f.Category, p.readsArguments)
+		tool, err := p.toolObject(c.Tool, f.Category)
 		if err != nil {
 			return nil, now, err
 		}
@@ -47,6 +47,13 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 	}
 	if c.Model != nil {
 		o["model"] = modelObject(c.Model)
+	}
+	if c.MCP != nil {
+		mcp, err := p.mcpObject(c.MCP)
+		if err != nil {
+			return nil, now, err
+		}
+		o["mcp"] = mcp
 	}
 	if h := c.HTTP; h != nil {
 		o["http"] = object{"method": h.Method, "scheme": h.Scheme, "host": h.Host, "path": h.Path, "query": h.Query}
@@ -70,9 +77,7 @@ func extract(ctx context.Context, in Input) facts.Facts {
 
 func agentObject(a holdgate.Agent) object {
 	o := object{"id": a.ID, "proven": a.Proven}
-	if a.Confinement != "" {
-		o["confinement"] = a.Confinement
-	}
+	putText(o, "confinement", a.Confinement)
 	if len(a.Labels) > 0 {
 		o["labels"] = a.Labels
 	}
@@ -87,27 +92,36 @@ func sessionObject(in Input) object {
 	if in.Threshold > 0 {
 		o["confidence_threshold"] = in.Threshold
 	}
-	if in.Dir != "" {
-		o["cwd"] = in.Dir
-	}
+	putText(o, "cwd", in.Dir)
 	return o
 }
 
-func toolObject(t *holdgate.Tool, category string, readsArguments bool) (object, error) {
+func (p *policy) toolObject(t *holdgate.Tool, category string) (object, error) {
 	o := object{"name": t.Name, "category": category}
-	if t.Server != "" {
-		o["server"] = t.Server
-	}
+	putText(o, "server", t.Server)
 	if t.Arguments == nil {
 		o["arguments"], o["arguments_raw"] = nil, t.ArgumentsRaw
 		return o, nil
 	}
-	if readsArguments {
+	if p.readsArguments {
 		arguments, err := strictJSON(t.Arguments)
 		if err != nil {
 			return nil, fmt.Errorf("reading arguments of %s: %w", t.Name, err)
 		}
 		o["arguments"] = arguments
+	}
+	return o, nil
+}
+
+func (p *policy) mcpObject(m *holdgate.MCP) (object, error) {
+	o := object{"server": m.Server, "method": m.Method}
+	putText(o, "name", m.Name)
+	if p.readsParams && m.Params != nil {
+		params, err := strictJSON(m.Params)
+		if err != nil {
+			return nil, fmt.Errorf("reading params of %s: %w", m.Method, err)
+		}
+		o["params"] = params
 	}
 	return o, nil
 }
@@ -121,9 +135,7 @@ func modelObject(m *holdgate.Model) object {
 		tools := make([]any, len(m.ServerTools))
 		for i, t := range m.ServerTools {
 			tool := object{"type": t.Type, "name": t.Name}
-			if t.URL != "" {
-				tool["url"] = t.URL
-			}
+			putText(tool, "url", t.URL)
 			tools[i] = tool
 		}
 		o["server_tools"] = tools
@@ -135,12 +147,17 @@ func answersList(answers []Answer) []any {
 	list := make([]any, len(answers))
 	for i, a := range answers {
 		o := object{"gate": a.Gate, "rule": a.Rule, "decision": string(a.Decision), "by": a.By}
-		if a.Choice != "" {
-			o["choice"] = a.Choice
-		}
+		putText(o, "choice", a.Choice)
 		list[i] = o
 	}
 	return list
+}
+
+// putText leaves out what is empty.
+func putText(o object, name, s string) {
+	if s != "" {
+		o[name] = s
+	}
 }
 
 // strictJSON reads one JSON value. Duplicate keys and broken UTF-8 are errors,

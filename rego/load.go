@@ -21,6 +21,7 @@ type policy struct {
 	query          oparego.PreparedEvalQuery
 	own            string // the revision of the user's sources alone
 	readsArguments bool   // some rule can see input.tool.arguments
+	readsParams    bool   // some rule can see input.mcp.params
 }
 
 // A program is a policy's parts, read and checked, before they are compiled.
@@ -78,7 +79,12 @@ func build(ctx context.Context, path string, own *sources) (*policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing policy: %w", err)
 	}
-	p := &policy{loaded: pr.loaded, query: query, readsArguments: readsArguments(compiler.Modules)}
+	p := &policy{
+		loaded:         pr.loaded,
+		query:          query,
+		readsArguments: reads(compiler.Modules, "tool", "arguments"),
+		readsParams:    reads(compiler.Modules, "mcp", "params"),
+	}
 	if own != nil {
 		p.own = own.revision()
 	}

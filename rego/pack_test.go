@@ -149,8 +149,10 @@ func TestPackOnOtherKinds(t *testing.T) {
 		want holdgate.Action
 	}{
 		{"a request to some host passes", holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "GET", Host: "example.com", Path: "/"}}, holdgate.Allow},
-		{"listing tools passes", holdgate.Call{Kind: holdgate.KindMCPRequest, Tool: &holdgate.Tool{Name: "tools/list", Server: "files"}}, holdgate.Allow},
-		{"an unknown method is held", holdgate.Call{Kind: holdgate.KindMCPRequest, Tool: &holdgate.Tool{Name: "system/exec", Server: "files"}}, holdgate.Hold},
+		{"listing tools passes", holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "files", Method: "tools/list"}}, holdgate.Allow},
+		{"an unknown method is held", holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "files", Method: "system/exec"}}, holdgate.Hold},
+		{"reading a resource passes", holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "files", Method: "resources/read", Name: "file:///x"}}, holdgate.Allow},
+		{"a request to a server without a method is held", holdgate.Call{Kind: holdgate.KindMCPRequest}, holdgate.Hold},
 		{"a checkpoint is held", holdgate.Call{Kind: holdgate.KindGate}, holdgate.Hold},
 		{"a message passes", holdgate.Call{Kind: holdgate.KindMessage}, holdgate.Allow},
 		{"an unknown kind is refused", holdgate.Call{Kind: "telepathy"}, holdgate.Deny},
