@@ -158,6 +158,9 @@ func forgetNames(s *shell, in invocation) bool {
 			}
 		}
 		s.forget(v)
+		if name == "read" && !strings.HasPrefix(v, "-") {
+			s.set(v, variable{origin: min(s.stdin.origin, originNames)})
+		}
 	}
 	return false
 }

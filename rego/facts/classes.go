@@ -209,10 +209,11 @@ func globMatch(pattern, name string) bool {
 }
 
 // couldBe reports whether a segment that is itself a pattern (.en?) could
-// stand for the rule's name. A bare star is no such claim: it would make
-// every "*" a secret.
+// stand for the rule's name. A bare star is no such claim, nor is one before
+// an extension: they would make every "*" and "*.json" a secret.
 func couldBe(segment, rule string) bool {
-	if !strings.ContainsAny(segment, "*?[") {
+	ext, isExt := strings.CutPrefix(segment, "*.")
+	if !strings.ContainsAny(segment, "*?[") || isExt && !strings.ContainsAny(ext, "*?[") {
 		return false
 	}
 	literal := strings.Map(func(r rune) rune {

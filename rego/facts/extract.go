@@ -67,6 +67,7 @@ type extraction struct {
 	deadline time.Time
 	steps    int
 	facts    Facts
+	changed  []string        // parts of paths, known at run time only, that the command at hand writes or deletes
 	seen     map[string]bool // keys of the facts that were added, so that each is said once
 }
 

@@ -31,13 +31,16 @@ func xargs(s *shell, in invocation) bool {
 			if known && len(input) == 1 {
 				next.words[j].text = strings.ReplaceAll(f.text, replace, input[0].text)
 			} else {
+				if f.known() {
+					next.words[j].origin = s.stdin.origin
+				}
 				next.words[j].dynamic = append(slices.Clip(f.dynamic), replace)
 			}
 		}
 	case known:
 		next.words = append(next.words, input...)
 	default:
-		next.words = append(next.words, field{stdin: true})
+		next.words = append(next.words, field{stdin: true, origin: s.stdin.origin})
 	}
 	s.run(next)
 	return true
@@ -96,12 +99,16 @@ func find(s *shell, in invocation) bool {
 func (s *shell) findExec(in invocation, words []field, i int, roots []field) int {
 	next := in.under("find " + words[i].text)
 	next.words, next.plain = nil, true
+	found := s.printedBy(append([]field{{text: "find"}}, words[:i]...), originAny)
 	for i++; i < len(words) && words[i].text != ";"; i++ {
 		if words[i].text == "+" && len(next.words) > 0 && next.words[len(next.words)-1].text == "{}" {
 			break
 		}
 		w := words[i]
 		if strings.Contains(w.text, "{}") {
+			if w.known() {
+				w.origin = found
+			}
 			w.dynamic = append(slices.Clip(w.dynamic), "{}")
 		}
 		next.words = append(next.words, w)

@@ -128,25 +128,21 @@ func (s *shell) emit(in invocation) {
 		Stdin:   s.stdin.kind,
 		Unbound: slices.Concat(in.unbound, s.loaded),
 	}
-	for i, w := range in.words {
+	for _, w := range in.words {
 		if w.stdin {
-			c.Unresolved = append(c.Unresolved, "stdin")
 			continue
 		}
 		c.Argv = append(c.Argv, w.text)
-		c.Unresolved = append(c.Unresolved, w.dynamic...)
-		if i == 0 && (c.Program == "" && w.known() || w.glob) {
-			c.Unresolved = append(c.Unresolved, w.text)
-		}
 		if strings.Contains(w.text, "://") {
 			s.x.urlsIn(w.text)
 		}
 	}
-	for _, a := range in.assigns {
-		c.Unresolved = append(c.Unresolved, a.dynamic...)
-	}
-	c.Unresolved = append(c.Unresolved, s.taint...)
+	c.Unresolved = s.depends(in, c.Program)
+	outer := s.x.changed
+	s.x.changed = nil
 	effects(s, in, &c)
+	c.Unresolved = append(c.Unresolved, s.x.changed...)
+	s.x.changed = outer
 	c.Unresolved, c.Unbound = unique(c.Unresolved), unique(c.Unbound)
 	if len(c.Via) == 0 {
 		c.Via = nil
@@ -190,10 +186,13 @@ func (s *shell) redirect(list []*syntax.Redirect) {
 			continue
 		}
 		f := s.one(r.Word, quoting{})
+		if !f.known() && !s.here(f).known() && f.origin != originAtom && (r.Op != syntax.RdrIn || f.origin == originAny) {
+			s.opened = slices.Concat(s.opened, f.dynamic)
+		}
 		switch r.Op {
 		case syntax.RdrIn:
 			s.touch(f, accessRead)
-			s.stdin = stream{kind: "file", file: f.text}
+			s.stdin = stream{kind: "file", file: f.text, origin: s.processOrigin(r.Word)}
 		case syntax.RdrInOut:
 			s.touch(f, accessRead)
 			s.touch(f, accessWrite)
@@ -228,11 +227,16 @@ func quotedDelimiter(w *syntax.Word) bool {
 
 // touch adds a path that a word names.
 func (s *shell) touch(f field, access string) {
-	if f.stdin {
+	if f.stdin || s.quiet {
 		return
 	}
+	f = s.here(f)
+	text, known := atoms(f)
+	if !known && access != accessRead {
+		s.x.changed = append(s.x.changed, f.dynamic...)
+	}
 	made := slices.ContainsFunc(s.taint, func(t string) bool { return t != "" && strings.Contains(f.text, t) })
-	s.x.path(pathRef{text: f.text, access: access, dirs: s.dirs, dynamic: made || !f.known(), remote: s.remote})
+	s.x.path(pathRef{text: text, access: access, dirs: s.dirs, dynamic: made || !known, remote: s.remote})
 }
 
 // output is what a statement would write, where that can be told: an echo, a
@@ -243,9 +247,12 @@ func (s *shell) output(st *syntax.Stmt) stream {
 	if !ok || len(call.Args) == 0 {
 		return unknown
 	}
-	quiet := s.sub()
+	quiet := s.quietly()
 	quiet.redirect(st.Redirs)
 	words := quiet.fields(call.Args)
+	if len(words) == 0 || s.overridden(words[0].text) || len(call.Assigns) > 0 {
+		return unknown
+	}
 	for _, w := range words {
 		if !w.known() || w.glob {
 			return unknown
@@ -262,6 +269,14 @@ func (s *shell) output(st *syntax.Stmt) stream {
 		}
 	case "echo":
 		return echo(args)
+	case "pwd":
+		if len(args) == 0 && len(s.dirs) == 1 && path.IsAbs(s.dirs[0]) {
+			return stream{kind: "pipe", text: s.dirs[0] + "\n", known: true}
+		}
+	case "basename", "dirname":
+		return pathPart(words[0].text, args)
+	case "mktemp":
+		return s.temporary(args)
 	case "printf":
 		if len(args) == 1 && !strings.ContainsAny(args[0].text, `%`) {
 			return stream{kind: "pipe", text: ansiC(args[0].text), known: true}
@@ -272,6 +287,31 @@ func (s *shell) output(st *syntax.Stmt) stream {
 		}
 	}
 	return unknown
+}
+
+// pathPart is what basename and dirname print of one path.
+func pathPart(name string, args []field) stream {
+	unknown := stream{kind: "pipe"}
+	switch {
+	case len(args) == 0 || strings.HasPrefix(args[0].text, "-") || args[0].text == "":
+		return unknown
+	case name == "dirname" && len(args) == 1:
+		return stream{kind: "pipe", text: path.Dir(strings.TrimRight(args[0].text, "/")) + "\n", known: true}
+	case name == "basename" && len(args) == 1:
+		return stream{kind: "pipe", text: path.Base(args[0].text) + "\n", known: true}
+	case name == "basename" && len(args) == 2:
+		return stream{kind: "pipe", text: strings.TrimSuffix(path.Base(args[0].text), args[1].text) + "\n", known: true}
+	}
+	return unknown
+}
+
+// temporary is what mktemp prints: its template, where nothing says that it is
+// another.
+func (s *shell) temporary(args []field) stream {
+	if _, moved := s.vars["TMPDIR"]; moved || s.wild || len(args) > 1 || len(args) == 1 && args[0].text != "-d" {
+		return stream{kind: "pipe"}
+	}
+	return stream{kind: "pipe", text: "/tmp/tmp.XXXXXXXXXX\n", known: true}
 }
 
 func echo(args []field) stream {

@@ -37,20 +37,23 @@ type shell struct {
 
 	via         []string
 	taint       []string // what the text that is being walked was made of at run time
+	opened      []string // what redirections open that depends on run time
 	stdin       stream
 	remote      bool     // on another machine
 	loaded      []string // files that every later command runs besides: a changed PATH
 	calling     []string // functions whose bodies surround the text at hand
 	depth       int
-	conditional int // how many branches surround the text at hand
+	conditional int  // how many branches surround the text at hand
+	quiet       bool // words are expanded, and nothing is listed
 }
 
 // A stream is what a command's standard input holds.
 type stream struct {
-	kind  string // "pipe", "heredoc", "file", or empty
-	text  string
-	known bool // text is all of it
-	file  string
+	kind   string // "pipe", "heredoc", "file", or empty
+	text   string
+	known  bool // text is all of it
+	file   string
+	origin origin // where the text comes from, if it is not known
 }
 
 // A state is what a part of a list may change.
@@ -222,7 +225,7 @@ func (s *shell) stmt(st *syntax.Stmt) {
 		s.depth--
 		return
 	}
-	defer func(in stream) { s.depth--; s.stdin = in }(s.stdin)
+	defer func(in stream, opened []string) { s.depth--; s.stdin, s.opened = in, opened }(s.stdin, s.opened)
 	s.redirect(st.Redirs)
 	if st.Background || st.Coprocess {
 		s.sub().command(st.Cmd)
@@ -293,6 +296,7 @@ func (s *shell) binary(c *syntax.BinaryCmd) {
 	default: // pipes
 		left := s.sub()
 		out := left.output(c.X)
+		out.origin = left.quietly().stmtOrigin(c.X)
 		left.stmt(c.X)
 		right := s.sub()
 		right.stdin = out
@@ -368,11 +372,20 @@ func (s *shell) forClause(c *syntax.ForClause) {
 	}
 	items := s.fields(it.Items)
 	known := it.InPos.IsValid() && len(items) <= maxRounds && !c.Select
+	from := originAtom
 	for _, f := range items {
 		known = known && f.known()
+		if f.known() {
+			from = min(from, originNames)
+		} else {
+			from = min(from, f.origin)
+		}
 	}
 	if !known {
-		s.vars[it.Name.Value] = variable{}
+		if !it.InPos.IsValid() || c.Select {
+			from = originAny
+		}
+		s.vars[it.Name.Value] = variable{origin: from}
 		s.twice(func() { s.list(c.Do) })
 		return
 	}
@@ -387,7 +400,7 @@ func (s *shell) forClause(c *syntax.ForClause) {
 // nested walks the commands that a node substitutes, and forgets the
 // variables that it assigns. Nothing else in it runs.
 func (s *shell) nested(n syntax.Node) {
-	if n == nil {
+	if n == nil || s.quiet {
 		return
 	}
 	syntax.Walk(n, func(n syntax.Node) bool {

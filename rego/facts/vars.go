@@ -14,12 +14,13 @@ type variable struct {
 	values   []string // one, or an array's
 	array    bool
 	known    bool
+	origin   origin // where it comes from, if it is not known
 	readonly bool
 	odd      bool // declared with an attribute that changes what is assigned
 }
 
 func (v variable) same(w variable) bool {
-	return v.known == w.known && v.array == w.array && v.odd == w.odd && slices.Equal(v.values, w.values)
+	return v.known == w.known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && slices.Equal(v.values, w.values)
 }
 
 // set assigns a variable, as far as it can be assigned.
@@ -68,6 +69,8 @@ func (s *shell) assign(a *syntax.Assign) field {
 	f := s.one(a.Value, quoting{})
 	old, had := s.vars[name]
 	switch {
+	case !f.known() && !a.Append:
+		s.set(name, variable{origin: f.origin})
 	case !f.known(), a.Append && (!had || !old.known || old.array):
 		s.forget(name)
 	case a.Append:
@@ -107,7 +110,8 @@ func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 	values, ok := s.paramValues(p)
 	if !ok {
 		s.nested(p)
-		b.dynamic(s.written(p))
+		b.dynamic(s.written(p), s.paramOrigin(p), q)
+		b.cur.runs = b.cur.runs || p.Exp != nil && p.Exp.Op == syntax.OtherParamOps
 		return
 	}
 	each := p.Param.Value == "@" || isAll(p.Index, "@")
@@ -280,6 +284,43 @@ func (s *shell) operator(values []string, e *syntax.Expansion) ([]string, bool) 
 			return values, true
 		}
 		return word()
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		return s.trimmed(values, e)
+	}
+	return nil, false
+}
+
+// trimmed is ${x%suffix} and ${x#prefix}, where what is taken off is plain
+// text, or all up to a slash or a dot.
+func (s *shell) trimmed(values []string, e *syntax.Expansion) ([]string, bool) {
+	f := s.one(e.Word, quoting{})
+	if len(values) != 1 || !f.known() {
+		return nil, false
+	}
+	v, off := values[0], f.text
+	cut := func(i, n int, before bool) ([]string, bool) {
+		switch {
+		case i < 0:
+			return values, true
+		case before:
+			return []string{v[:i]}, true
+		}
+		return []string{v[i+n:]}, true
+	}
+	suffix := e.Op == syntax.RemSmallSuffix || e.Op == syntax.RemLargeSuffix
+	switch {
+	case !strings.ContainsAny(off, `*?[\\`) && suffix:
+		return []string{strings.TrimSuffix(v, off)}, true
+	case !strings.ContainsAny(off, `*?[\\`):
+		return []string{strings.TrimPrefix(v, off)}, true
+	case e.Op == syntax.RemSmallSuffix && (off == "/*" || off == ".*"):
+		return cut(strings.LastIndex(v, off[:1]), 1, true)
+	case e.Op == syntax.RemLargeSuffix && (off == "/*" || off == ".*"):
+		return cut(strings.Index(v, off[:1]), 1, true)
+	case e.Op == syntax.RemLargePrefix && (off == "*/" || off == "*."):
+		return cut(strings.LastIndex(v, off[1:]), 1, false)
+	case e.Op == syntax.RemSmallPrefix && (off == "*/" || off == "*."):
+		return cut(strings.Index(v, off[1:]), 1, false)
 	}
 	return nil, false
 }

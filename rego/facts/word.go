@@ -21,8 +21,11 @@ const (
 type field struct {
 	text    string
 	dynamic []string // its parts that are known at run time only, as written
+	origin  origin   // where these come from: the weakest
+	bare    bool     // one of them stands unquoted, so that the shell splits it
+	runs    bool     // the shell runs commands that stand in a value of one of them
 	glob    bool     // an unquoted *, ? or [ stands in it
-	stdin   bool     // stands for words that come from standard input
+	stdin   bool     // stands for words that come from standard input, of the origin
 }
 
 func (f field) known() bool { return len(f.dynamic) == 0 && !f.stdin }
@@ -126,9 +129,13 @@ func (b *wordBuilder) add(text string) {
 	b.started = true
 }
 
-func (b *wordBuilder) dynamic(text string) {
+func (b *wordBuilder) dynamic(text string, o origin, q quoting) {
 	b.add(text)
+	if len(b.cur.dynamic) == 0 || o < b.cur.origin {
+		b.cur.origin = o
+	}
 	b.cur.dynamic = append(b.cur.dynamic, text)
+	b.cur.bare = b.cur.bare || q.splits
 }
 
 func (b *wordBuilder) end() {
@@ -194,9 +201,29 @@ func (s *shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
 	case *syntax.ExtGlob:
 		b.add(s.written(p))
 		b.cur.glob = true
-	default: // substitutions and arithmetic
+	case *syntax.CmdSubst:
+		s.substitution(b, p, q)
+	case *syntax.ArithmExp:
 		s.nested(p)
-		b.dynamic(s.written(p))
+		b.dynamic(s.written(p), originAtom, q)
+		b.cur.runs = b.cur.runs || s.evaluates(p)
+	default: // substitutions of processes: what they run is listed
+		s.nested(p)
+		b.dynamic(s.written(p), originNames, q)
+	}
+}
+
+// substitution expands $(...) where the line itself tells what it prints.
+func (s *shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
+	s.nested(c)
+	text, known, o := s.substituted(c)
+	switch {
+	case !known:
+		b.dynamic(s.written(c), o, q)
+	case q.splits:
+		s.splitValues(b, []string{text})
+	default:
+		b.add(text)
 	}
 }
 

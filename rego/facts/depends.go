@@ -1,0 +1,178 @@
+package facts
+
+import (
+	"slices"
+	"strings"
+)
+
+// What a command does depends on a word of run time where the word could be
+// the program, an option, code, or a path that is written or deleted. Where
+// it can only be text, or name what a harmless reader reads, nothing hangs on
+// it, and it is not unresolved.
+
+const (
+	// textPrograms print their words, or compare them.
+	textPrograms = "echo printf true false : exit return test [ sleep wait seq expr"
+	// readers have no option that runs, writes or deletes. Theirs are the
+	// files that they read.
+	readers = "cat tac head tail wc nl cut paste join comm diff cmp ls stat file du df grep egrep fgrep zgrep rev fold fmt column " +
+		"hexdump strings md5sum sha1sum sha256sum sha512sum cksum readlink realpath basename dirname which type tr"
+	// patternReaders are the readers whose first operand is text.
+	patternReaders = "grep egrep fgrep zgrep tr"
+)
+
+// depends lists what the command depends on of its words.
+func (s *shell) depends(in invocation, program string) []string {
+	var out []string
+	for i, w := range in.words {
+		switch {
+		case w.known():
+		case i > 0 && !w.runs && s.indifferent(in, i):
+		case w.stdin:
+			out = append(out, "stdin")
+		default:
+			out = append(out, w.dynamic...)
+		}
+		if i == 0 && !w.stdin && (program == "" && w.known() || w.glob) {
+			out = append(out, w.text)
+		}
+	}
+	for _, a := range in.assigns {
+		if steers(a) {
+			out = append(out, pathDynamics(a)...)
+		}
+	}
+	return slices.Concat(out, s.opened, s.taint)
+}
+
+// indifferent reports whether the command does the same whatever the word at
+// i, which depends on run time, turns out to be.
+func (s *shell) indifferent(in invocation, i int) bool {
+	w, name := in.words[i], in.name()
+	switch {
+	case contains(textPrograms, name):
+		return !slices.ContainsFunc(in.words, func(f field) bool { return f.text == "-v" })
+	case contains("export declare local readonly typeset", name):
+		return isAssignment(w) && (!steers(w) || len(pathDynamics(w)) == 0)
+	case s.here(w).known():
+		return true
+	case w.origin >= originValue:
+		return true
+	case name == "cd" || name == "pushd":
+		return false
+	case contains(readers, name):
+		return w.origin == originNames || !w.bare && readerText(name, in.words, i)
+	case name == "git" && !w.bare && gitText(in.words, i):
+		return true
+	case contains("git rg ag sort", name):
+		return w.origin == originNames && afterDashes(in.words, i)
+	}
+	return false
+}
+
+// afterDashes reports whether "--" stands before the word at i: then it is no
+// option.
+func afterDashes(words []field, i int) bool {
+	return slices.ContainsFunc(words[:i], func(f field) bool { return f.text == "--" })
+}
+
+// readerText reports whether the word at i of a reader names no file: it is
+// the value of an option, or the pattern that grep looks for.
+func readerText(name string, words []field, i int) bool {
+	before := words[i-1].text
+	if contains("-n -c -d -f -s -w -m -A -B -C -e --include --exclude --exclude-dir --color --lines", before) {
+		return before != "-f" || name == "cut"
+	}
+	if strings.HasPrefix(words[i].text, "--include=") || strings.HasPrefix(words[i].text, "--exclude") {
+		return true
+	}
+	if !contains(patternReaders, name) {
+		return false
+	}
+	for _, w := range words[1:i] {
+		if !strings.HasPrefix(w.text, "-") || w.text == "-e" || w.text == "-f" {
+			return false
+		}
+	}
+	return true
+}
+
+// gitText reports whether the word at i of a git command is the value of an
+// option that takes text: a message, a name, a date, what log looks for.
+func gitText(words []field, i int) bool {
+	j := 1
+	for j+2 < len(words) && (words[j].text == "-C" || words[j].text == "-c") {
+		j += 2
+	}
+	if j >= i {
+		return false
+	}
+	const text = "--message --author --date --trailer --grep --since --until --after --before --format --pretty"
+	verb, before, self := words[j].text, words[i-1].text, words[i].text
+	if key, _, ok := strings.Cut(self, "="); ok && contains(text, key) {
+		return true
+	}
+	switch {
+	case contains(text, before):
+		return true
+	case contains("log show diff rev-list", verb):
+		return before == "-S" || before == "-G" || strings.HasPrefix(self, "-S") || strings.HasPrefix(self, "-G")
+	case contains("commit tag merge stash notes", verb):
+		return len(before) > 1 && before[0] == '-' && before[1] != '-' && strings.HasSuffix(before, "m") || strings.HasPrefix(self, "-m") || strings.HasPrefix(self, "-am")
+	}
+	return false
+}
+
+// steers reports whether an assignment changes what commands run.
+func steers(a field) bool {
+	name, _, _ := strings.Cut(a.text, "=")
+	return name == "PATH" || name == "IFS" || contains(codeVariables, name) || contains(fileVariables, name) || contains(optionVariables, name)
+}
+
+// pathDynamics are the parts of an assignment that depend on run time. What
+// PATH held before is none: programs were found there all along.
+func pathDynamics(a field) []string {
+	if !strings.HasPrefix(a.text, "PATH=") {
+		return a.dynamic
+	}
+	return slices.DeleteFunc(slices.Clone(a.dynamic), func(d string) bool { return d == "$PATH" || d == "${PATH}" })
+}
+
+// here turns a word that begins with the folder at hand, as the shell would
+// print it, into one that is relative to it.
+func (s *shell) here(f field) field {
+	if len(f.dynamic) != 1 || f.stdin || s.remote {
+		return f
+	}
+	rest, ok := strings.CutPrefix(f.text, f.dynamic[0])
+	if !ok || rest != "" && rest[0] != '/' {
+		return f
+	}
+	switch f.dynamic[0] {
+	case "$PWD", "${PWD}":
+		if _, assigned := s.vars["PWD"]; assigned || s.wild {
+			return f
+		}
+	case "$(pwd)", "$(pwd -P)", "$(pwd -L)", "`pwd`":
+		if s.overridden("pwd") {
+			return f
+		}
+	default:
+		return f
+	}
+	return field{text: "." + rest, glob: f.glob}
+}
+
+// atoms writes the parts of a path that are numbers and the like as "*", so
+// that what surrounds them tells where it lies. It reports false where other
+// parts depend on run time too.
+func atoms(f field) (string, bool) {
+	if f.known() || f.origin < originAtom || f.stdin {
+		return f.text, f.known()
+	}
+	text := f.text
+	for _, d := range f.dynamic {
+		text = strings.Replace(text, d, "*", 1)
+	}
+	return text, true
+}

@@ -1,0 +1,327 @@
+package facts
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// An origin says what is known of text that a line makes at run time: by the
+// command that prints it, or by the variable that holds it. The weakest comes
+// first.
+type origin uint8
+
+const (
+	originAny   origin = iota // nothing is known
+	originNames               // names of files, as a listing prints them, or parts of them
+	originValue               // one path, ref or import path: it begins with no dash
+	originAtom                // a number, a hash, a date: no slash stands in it either
+)
+
+// atomVariables hold numbers that the shell itself keeps.
+const atomVariables = "# ? $ ! RANDOM SRANDOM SECONDS LINENO UID EUID PPID BASHPID SHLVL EPOCHSECONDS"
+
+// paramOrigin is where the value of a parameter comes from that is not known.
+func (s *shell) paramOrigin(p *syntax.ParamExp) origin {
+	if p.Param == nil || p.Excl || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Names != 0 {
+		return originAny
+	}
+	if p.Length {
+		return originAtom
+	}
+	v, assigned := s.vars[p.Param.Value]
+	o := v.origin
+	switch {
+	case assigned && v.known:
+		o = originNames // the line says what a part is taken of
+	case assigned, s.wild, s.remote:
+	case contains(atomVariables, p.Param.Value):
+		o = originAtom
+	}
+	if p.Exp != nil && !contains("# ## % %%", p.Exp.Op.String()) || p.Repl != nil {
+		return originAny
+	}
+	if p.Exp != nil || p.Slice != nil {
+		return min(o, originNames)
+	}
+	return o
+}
+
+// evaluates reports whether arithmetic reads variables whose values are not
+// known to be numbers: it runs the commands that stand in their subscripts.
+func (s *shell) evaluates(e *syntax.ArithmExp) bool {
+	found := false
+	read := func(name string) {
+		v, assigned := s.vars[name]
+		if contains(atomVariables, name) && !assigned {
+			return
+		}
+		found = found || !v.known && v.origin < originAtom
+	}
+	syntax.Walk(e, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			_, known, o := s.substituted(n)
+			found = found || !known && o < originAtom
+			return false
+		case *syntax.ParamExp:
+			if n.Param != nil && !n.Length {
+				read(n.Param.Value)
+			}
+		case *syntax.Word:
+			if name := n.Lit(); name != "" && strings.Trim(name, "0123456789") == name && !strings.ContainsAny(name[:1], "0123456789") {
+				read(name)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// processOrigin is where standard input comes from that is redirected from a
+// process substitution.
+func (s *shell) processOrigin(w *syntax.Word) origin {
+	if len(w.Parts) != 1 {
+		return originAny
+	}
+	if p, ok := w.Parts[0].(*syntax.ProcSubst); ok && len(p.Stmts) == 1 {
+		return s.quietly().stmtOrigin(p.Stmts[0])
+	}
+	return originAny
+}
+
+// substituted is what a command substitution puts in its place: text, where
+// the line itself tells it, or else where it comes from.
+func (s *shell) substituted(c *syntax.CmdSubst) (text string, known bool, o origin) {
+	if len(c.Stmts) != 1 || len(s.loaded) > 0 || s.remote {
+		return "", false, originAny
+	}
+	q := s.quietly()
+	if out := q.output(c.Stmts[0]); out.known {
+		return strings.TrimRight(out.text, "\n"), true, originAtom
+	}
+	return "", false, q.stmtOrigin(c.Stmts[0])
+}
+
+// quietly is a shell that expands words and lists nothing: what they hold is
+// listed where they run.
+func (s *shell) quietly() *shell {
+	q := s.sub()
+	q.quiet = true
+	return q
+}
+
+// stmtOrigin is where the output of a statement comes from. The shell is a
+// quiet one.
+func (s *shell) stmtOrigin(st *syntax.Stmt) origin {
+	s.x.tick()
+	if st.Background || st.Negated || !silences(st.Redirs) {
+		return originAny
+	}
+	switch c := st.Cmd.(type) {
+	case *syntax.CallExpr:
+		if words := s.fields(c.Args); len(words) > 0 {
+			return s.printedBy(words, s.stdin.origin)
+		}
+	case *syntax.BinaryCmd:
+		return s.binaryOrigin(c)
+	}
+	return originAny
+}
+
+func (s *shell) binaryOrigin(c *syntax.BinaryCmd) origin {
+	switch c.Op {
+	case syntax.Pipe:
+		right := s.sub()
+		right.stdin = stream{kind: "pipe", origin: s.stmtOrigin(c.X)}
+		return right.stmtOrigin(c.Y)
+	case syntax.OrStmt: // git rev-parse HEAD || echo none
+		o := s.stmtOrigin(c.X)
+		if out := s.output(c.Y); out.known && !strings.HasPrefix(out.text, "-") {
+			return min(o, originNames)
+		}
+		return min(o, s.stmtOrigin(c.Y))
+	case syntax.AndStmt: // cd x && pwd
+		if call, ok := c.X.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "cd" {
+			return s.stmtOrigin(c.Y)
+		}
+	}
+	return originAny
+}
+
+// silences reports whether redirections do no more than throw messages away,
+// or read a file.
+func silences(list []*syntax.Redirect) bool {
+	for _, r := range list {
+		quiet := r.Op == syntax.RdrOut && r.N != nil && r.N.Value == "2" && r.Word.Lit() == "/dev/null"
+		if !quiet && r.Op != syntax.RdrIn {
+			return false
+		}
+	}
+	return true
+}
+
+// printedBy is what a command prints that reads the given text.
+func (s *shell) printedBy(words []field, in origin) origin {
+	name, args := words[0].text, words[1:]
+	if !words[0].known() || s.overridden(name) {
+		return originAny
+	}
+	for _, w := range args {
+		if !w.known() && w.origin == originAny || classify(w.text, accessRead) == classSecret {
+			return originAny
+		}
+	}
+	if name == "command" || name == "xargs" {
+		if len(args) == 0 || strings.HasPrefix(args[0].text, "-") && args[0].text != "-v" {
+			return originAny
+		}
+		if args[0].text == "-v" {
+			return originValue
+		}
+		return s.printedBy(args, in)
+	}
+	switch {
+	case contains("nproc whoami id uname arch seq", name):
+		return originAtom
+	case contains("pwd realpath which mktemp", name):
+		return originValue
+	case contains("ls basename dirname readlink", name):
+		return originNames
+	}
+	o := parseOptions(args, "", "")
+	switch name {
+	case "head", "tail", "sort", "uniq", "cut", "tr", "wc", "grep", "egrep", "rg", "awk":
+		return filterOrigin(name, args, o, in)
+	case "date":
+		return dateOrigin(args)
+	case "git":
+		return gitOrigin(args)
+	case "go":
+		if len(args) > 0 && args[0].text == "list" && !o.has("fm", "f") && !o.has("", "json") {
+			return originValue
+		}
+	case "find", "fd":
+		if !slices.ContainsFunc(args, func(w field) bool {
+			return contains("-printf -exec -execdir -ok -okdir -delete -x -X --exec --exec-batch", w.text)
+		}) {
+			return originNames
+		}
+	case "pgrep", "lsof", "docker":
+		if name == "pgrep" || o.has("q", "quiet") && name == "docker" || o.has("t", "") && name == "lsof" {
+			return originAtom
+		}
+	}
+	return originAny
+}
+
+// overridden reports whether the line itself has given the name another
+// meaning.
+func (s *shell) overridden(name string) bool {
+	_, function := s.funcs[name]
+	_, alias := s.aliases[name]
+	return function || alias
+}
+
+// filterOrigin is what is left of what a filter reads.
+func filterOrigin(name string, args []field, o options, in origin) origin {
+	switch name {
+	case "wc":
+		if len(o.operands) == 0 {
+			return originAtom
+		}
+		return originNames
+	case "grep", "egrep", "rg":
+		if o.has("c", "count") && len(o.operands) < 2 {
+			return originAtom
+		}
+		if o.has("lL", "files-with-matches") || name == "rg" && o.has("", "files") {
+			return originNames
+		}
+		if o.has("or", "only-matching") || len(o.operands) > 1 {
+			return originAny
+		}
+		return in
+	case "tr":
+		for _, w := range o.operands {
+			if strings.Trim(w.text, "\\nrt ,\"'") != "" {
+				return originAny
+			}
+		}
+		return min(in, originNames)
+	case "awk":
+		if len(args) != 1 || !strings.HasPrefix(strings.ReplaceAll(args[0].text, " ", ""), "{print$") || strings.Trim(args[0].text, "{}print$0123456789NF ") != "" {
+			return originAny
+		}
+		return min(in, originNames)
+	case "cut":
+		return min(in, originNames)
+	}
+	if slices.ContainsFunc(o.operands, func(w field) bool { return strings.Trim(w.text, "0123456789") != "" }) {
+		return originAny // it reads a file
+	}
+	return in
+}
+
+// dateOrigin is what date prints, by its format.
+func dateOrigin(args []field) origin {
+	o := originAtom
+	for _, w := range args {
+		switch {
+		case !w.known() || w.text == "-s" || strings.HasPrefix(w.text, "--set"):
+			return originAny
+		case strings.HasPrefix(w.text, "+-"):
+			return originAny
+		case strings.HasPrefix(w.text, "+") && strings.ContainsAny(w.text, "/Dx"):
+			o = originNames
+		}
+	}
+	return o
+}
+
+// gitOrigin is what git prints that reads its repository.
+func gitOrigin(args []field) origin {
+	if len(args) > 2 && args[0].text == "-C" {
+		args = args[2:]
+	}
+	if len(args) == 0 {
+		return originAny
+	}
+	o := parseOptions(args[1:], "", "")
+	format := ""
+	for _, long := range []string{"format", "pretty"} {
+		for _, f := range o.values("", long) {
+			format = f.text
+		}
+	}
+	switch args[0].text {
+	case "rev-parse":
+		if o.has("", "show-prefix") || o.has("", "show-cdup") || o.has("", "sq-quote") || o.has("", "parseopt") {
+			return originNames
+		}
+		if o.has("", "show-toplevel") || o.has("", "git-dir") || o.has("", "abbrev-ref") || o.has("", "symbolic-full-name") {
+			return originValue
+		}
+		return originAtom
+	case "merge-base", "rev-list", "hash-object":
+		return originAtom
+	case "branch":
+		if o.has("", "show-current") {
+			return originValue
+		}
+	case "describe", "symbolic-ref":
+		return originValue
+	case "log", "show":
+		if contains("%H %h %T %ct %at %cs", format) {
+			return originAtom
+		}
+	case "ls-files", "ls-tree":
+		return originNames
+	case "diff":
+		if o.has("", "name-only") {
+			return originNames
+		}
+	}
+	return originAny
+}
