@@ -1,0 +1,298 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+func TestAnswersWithoutABodyPass(t *testing.T) {
+	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Type"] = nil
+		w.Header().Set("Etag", `"1"`)
+		switch r.URL.Path {
+		case "/204":
+			w.WriteHeader(204)
+		case "/304":
+			w.Header().Set("Content-Length", "7")
+			w.WriteHeader(304)
+		case "/hints":
+			w.Header().Set("Link", "</x>; rel=preload")
+			w.WriteHeader(103)
+			w.WriteHeader(200)
+			_, _ = io.WriteString(w, "whole")
+		default:
+			w.Header().Set("Content-Length", "5")
+			_, _ = io.WriteString(w, "whole")
+		}
+	}))
+	tests := []struct {
+		method, path string
+		status       int
+		length, body string
+	}{
+		{"HEAD", "/x", 200, "5", ""},
+		{"GET", "/x", 200, "5", "whole"},
+		{"GET", "/204", 204, "", ""},
+		{"GET", "/304", 304, "7", ""},
+		{"GET", "/hints", 200, "5", "whole"},
+		{"HEAD", "/304", 304, "7", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), tt.method, g.url+"/up/test"+tt.path, nil)
+			must(t, err)
+			resp, err := g.client.Do(req)
+			must(t, err)
+			defer resp.Body.Close()
+			if got := readAll(t, resp.Body); resp.StatusCode != tt.status || got != tt.body || resp.Header.Get("Content-Length") != tt.length {
+				t.Errorf("status %d, length %q, body %q", resp.StatusCode, resp.Header.Get("Content-Length"), got)
+			}
+			if ct, ok := resp.Header["Content-Type"]; ok {
+				t.Errorf("a type was guessed: %q", ct)
+			}
+			if resp.Header.Get("Etag") != `"1"` {
+				t.Errorf("headers: %v", resp.Header)
+			}
+		})
+	}
+}
+
+func TestTrailersPass(t *testing.T) {
+	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Trailer", "Grpc-Status")
+		_, _ = fmt.Fprintf(w, "%s %s %s", body, r.Trailer.Get("Sum"), r.Header.Get("Te"))
+		w.Header().Set("Grpc-Status", "0")
+	}))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/up/test/x", unsized{strings.NewReader("sent")})
+	must(t, err)
+	req.Header.Set("Te", "trailers, deflate")
+	req.Trailer = http.Header{"Sum": {"7"}}
+	resp, err := g.client.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	if got := readAll(t, resp.Body); got != "sent 7 trailers" {
+		t.Errorf("the upstream saw %q", got)
+	}
+	if got := resp.Trailer.Get("Grpc-Status"); got != "0" {
+		t.Errorf("trailers: %v", resp.Trailer)
+	}
+}
+
+func TestStreamsOfAnyFormatFlow(t *testing.T) {
+	for _, contentType := range []string{"application/x-ndjson", "text/event-stream", "application/octet-stream", ""} {
+		t.Run(contentType, func(t *testing.T) {
+			more := make(chan struct{})
+			g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", contentType)
+				_, _ = io.WriteString(w, "one\n")
+				_ = http.NewResponseController(w).Flush()
+				<-more
+				_, _ = io.WriteString(w, "two\n")
+			}))
+			resp, err := g.client.Get(g.url + "/up/test/x")
+			must(t, err)
+			defer resp.Body.Close()
+			r := bufio.NewReader(resp.Body)
+			until(t, r, "one")
+			close(more)
+			if rest := readAll(t, r); rest != "two\n" {
+				t.Errorf("got %q", rest)
+			}
+		})
+	}
+}
+
+// Both sides may speak at once, as gRPC does.
+func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
+	g, up := newTLSGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		_ = rc.Flush()
+		br := bufio.NewReader(r.Body)
+		for {
+			line, err := br.ReadString('\n')
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(w, "heard "+line)
+			_ = rc.Flush()
+		}
+	}))
+	client := g.proxied()
+	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+	pr, pw := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, up+"/talk", pr)
+	must(t, err)
+	resp, err := client.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	r := bufio.NewReader(resp.Body)
+	for i := range 3 {
+		_, err := fmt.Fprintf(pw, "%d\n", i)
+		must(t, err)
+		if got := until(t, r, "\n"); got != fmt.Sprintf("heard %d\n", i) {
+			t.Fatalf("got %q", got)
+		}
+	}
+	must(t, pw.Close())
+	if rest := readAll(t, r); rest != "" {
+		t.Errorf("got %q", rest)
+	}
+}
+
+func TestAnUpstreamThatAnswersBeforeItHasReadTheRequest(t *testing.T) {
+	const answer = "too much"
+	sizes := []int{1, 64 << 10, 1 << 20, 4 << 20}
+	for _, size := range sizes {
+		for _, chunked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d bytes, chunked %t", size, chunked), func(t *testing.T) {
+				g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(http.StatusRequestEntityTooLarge)
+					_, _ = io.WriteString(w, answer)
+				}))
+				var body io.Reader = bytes.NewReader(make([]byte, size))
+				if chunked {
+					body = unsized{body}
+				}
+				resp, err := g.client.Post(g.url+"/up/test/x", "application/octet-stream", body)
+				if err != nil {
+					if size > 256<<10 { // the client itself may not have come to reading it
+						t.Skip("the client's own connection broke while it wrote: ", err)
+					}
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				if got := readAll(t, resp.Body); resp.StatusCode != 413 || got != answer {
+					t.Errorf("status %d: %q", resp.StatusCode, got)
+				}
+			})
+		}
+	}
+}
+
+// What 16 clients send at once comes back whole, to the one that sent it.
+func TestPlainForwardingNeitherCutsNorMixes(t *testing.T) {
+	requests := 100_000
+	if testing.Short() {
+		requests = 2_000
+	}
+	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	}))
+	g := newGateTo(t, map[string]string{"test": up}, nil)
+	all := noise()
+	hammer(t, g, requests, func(rnd *rand.Rand) (string, []byte) { return "/up/test/echo", randomBody(rnd, all) })
+}
+
+// Model requests are read whole, judged and logged; the same must hold.
+func TestGatedForwardingNeitherCutsNorMixes(t *testing.T) {
+	requests := 10_000
+	if testing.Short() {
+		requests = 500
+	}
+	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sum := sha256.Sum256(body)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"%s"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`, hex.EncodeToString(sum[:]))
+	}))
+	g := newGateTo(t, map[string]string{"test": up}, nil)
+	all := noise()
+	hammer(t, g, requests, func(rnd *rand.Rand) (string, []byte) {
+		word := hex.EncodeToString(randomBody(rnd, all))
+		return messages, fmt.Appendf(nil, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"%s"}]}`, word[:min(len(word), 64<<10)])
+	})
+}
+
+const maxRandomBody = 256 << 10
+
+// noise is bytes of which every body is a piece.
+func noise() []byte {
+	b := make([]byte, 2*maxRandomBody)
+	_, _ = rand.NewChaCha8([32]byte{7}).Read(b) // never fails
+	return b
+}
+
+// randomBody has 1 byte to 256 KiB, mostly few.
+func randomBody(rnd *rand.Rand, noise []byte) []byte {
+	from := rnd.IntN(maxRandomBody)
+	return noise[from : from+1+rnd.IntN(1<<rnd.IntN(19))]
+}
+
+// hammer sends requests from 16 connections. An answer must have the body that
+// was sent, or its SHA-256 in it.
+func hammer(t *testing.T, g *gate, requests int, next func(*rand.Rand) (path string, body []byte)) {
+	t.Helper()
+	const clients = 16
+	start := time.Now()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients, DisableCompression: true}}
+	t.Cleanup(client.CloseIdleConnections)
+	var wg sync.WaitGroup
+	for n := range clients {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(n), 7))
+			for range requests / clients {
+				path, body := next(rnd)
+				if err := echoed(client, g.url+path, body); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d requests in %v", requests, time.Since(start))
+}
+
+func echoed(client *http.Client, url string, body []byte) error {
+	var r io.Reader = bytes.NewReader(body)
+	if len(body)%3 == 0 {
+		r = unsized{r}
+	}
+	resp, err := client.Post(url, "application/json", r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("reading %d bytes back: %w", len(body), err)
+	}
+	sum := sha256.Sum256(body)
+	if resp.StatusCode != 200 || (!bytes.Equal(got, body) && !bytes.Contains(got, []byte(hex.EncodeToString(sum[:])))) {
+		return fmt.Errorf("status %d: sent %d bytes, got %d others back", resp.StatusCode, len(body), len(got))
+	}
+	return nil
+}
+
+func TestAHeldPlainRequestIsNotSentBeforeItIsApproved(t *testing.T) {
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond))
+	resp := g.post(t.Context(), "/up/test/gated", "body")
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || len(seen.all()) != 0 {
+		t.Fatalf("status %d, sent on %d times", resp.StatusCode, len(seen.all()))
+	}
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	if resp := g.post(t.Context(), "/up/test/gated", "other"); resp.StatusCode != 503 || len(seen.all()) != 0 {
+		t.Errorf("an approval let another body go: status %d", resp.StatusCode)
+	}
+	if resp := g.post(t.Context(), "/up/test/gated", "body"); resp.StatusCode != 200 || len(seen.all()) != 1 || seen.all()[0] != "body" {
+		t.Errorf("status %d, the upstream got %q", resp.StatusCode, seen.all())
+	}
+	if resp := g.post(t.Context(), "/up/test/gated", "body"); resp.StatusCode != 503 || len(seen.all()) != 1 {
+		t.Errorf("an approval was used twice: status %d", resp.StatusCode)
+	}
+}
