@@ -26,6 +26,11 @@ import (
 // newTLSGate is a gate before an upstream that speaks TLS, with HTTP/2.
 func newTLSGate(t *testing.T, upstream http.Handler, opts ...gateOption) (*gate, string) {
 	t.Helper()
+	return newTLSGateWith(t, parts{}, upstream, opts...)
+}
+
+func newTLSGateWith(t *testing.T, p parts, upstream http.Handler, opts ...gateOption) (*gate, string) {
+	t.Helper()
 	up := httptest.NewUnstartedServer(upstream)
 	up.EnableHTTP2 = true
 	up.StartTLS()
@@ -33,7 +38,7 @@ func newTLSGate(t *testing.T, upstream http.Handler, opts ...gateOption) (*gate,
 	pool := x509.NewCertPool()
 	pool.AddCert(up.Certificate())
 	opts = append(opts, func(c *Config) { c.RootCAs = pool })
-	return newGateTo(t, map[string]string{"test": up.URL}, nil, opts...), up.URL
+	return newGateWith(t, p, map[string]string{"test": up.URL}, nil, opts...), up.URL
 }
 
 // tunnel opens a CONNECT and returns the connection and the proxy's answer.
@@ -223,15 +228,14 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 
 func TestAPanicCostsOneRequest(t *testing.T) {
 	var seen counter
-	g, up := newTLSGate(t, plainly(&seen, 200, `{}`))
-	inner := g.s.inner.Handler
-	g.s.inner.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/broken" {
-			g.s.exchange(nil, r, target{door: doorForward, url: r.URL}) // a nil writer: the first answer panics
-			return
-		}
-		inner.ServeHTTP(w, r)
-	})
+	g, up := newTLSGateWith(t, parts{handler: func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/broken" {
+				w = &spy{w, func([]byte) error { panic("a mistake of ours") }}
+			}
+			h.ServeHTTP(w, r)
+		})
+	}}, plainly(&seen, 200, `{}`))
 	for _, h2 := range []bool{false, true} {
 		client := g.proxied()
 		client.Transport.(*http.Transport).ForceAttemptHTTP2 = h2

@@ -115,10 +115,24 @@ func newUpstream(t testing.TB, h http.Handler) string {
 
 func newGateTo(t testing.TB, upstreams, mcps map[string]string, opts ...gateOption) *gate {
 	t.Helper()
+	return newGateWith(t, parts{}, upstreams, mcps, opts...)
+}
+
+// parts puts something of a test's own before the store and the handlers.
+type parts struct {
+	store   func(store.Store) store.Store
+	handler func(http.Handler) http.Handler
+}
+
+func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts ...gateOption) *gate {
+	t.Helper()
 	ctx := t.Context()
 	dir := t.TempDir()
 	st, err := badger.Open(filepath.Join(dir, "db"), slog.New(slog.DiscardHandler))
 	must(t, err)
+	if p.store != nil {
+		st = p.store(st)
+	}
 	key := bytes.Repeat([]byte{7}, 32)
 	log, err := audit.Open(ctx, st, key)
 	must(t, err)
@@ -150,6 +164,9 @@ func newGateTo(t testing.TB, upstreams, mcps map[string]string, opts ...gateOpti
 	must(t, err)
 	closed := make(chan struct{}, 1<<16)
 	for _, srv := range []*http.Server{s.outer, s.inner} {
+		if p.handler != nil {
+			srv.Handler = p.handler(srv.Handler)
+		}
 		srv.ConnState = func(_ net.Conn, st http.ConnState) {
 			if st == http.StateClosed {
 				closed <- struct{}{}
