@@ -1,0 +1,190 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What may hold secrets, by its name in the state folder.
+var keyFiles = map[string]bool{"approver.token": true, "secret.key": true, "ca.key": true}
+
+// canaries are secrets that come by on their way between an agent and its
+// provider. No other text holds them.
+var canaries = map[string]string{
+	"the provider's key":                     "canaryHeader00000000000000000000000001",
+	"a token that the pack finds":            "ghp_canaryArgument0000000000000000000000",
+	"a value that a rule of one's own names": "canaryRedacted0000000000000000000000003",
+	"a token in a call that passes":          "ghp_canaryAllowed00000000000000000000000",
+}
+
+const redactingRule = `package holdgate.custom.pins
+
+decisions contains {
+	"action": "hold", "rule": "pins.hold", "reason": "A deploy with a pin.", "risk": "high",
+	"redact": ["/tool/arguments/command"],
+} if {
+	some c in input.facts.commands
+	c.program == "deployctl"
+}
+`
+
+// Secrets go through the sidecar and stay nowhere: not on disk, while a call
+// is held, after a crash and in the end; not in the logs; not on a screen.
+func TestSecretsStayNowhere(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	p.calls = func(command string) []call { return []call{{"toolu_1", command}} } // its own id would hold the command
+	args := []string{"--upstream", "anthropic=" + p.URL, "--policy", write(t, "pins.rego", redactingRule)}
+	s := serve(t, nil, args...)
+	commands := []string{
+		"curl -H 'X-Token: " + canaries["a token that the pack finds"] + "' https://example.com/",
+		"deployctl --pin " + canaries["a value that a rule of one's own names"],
+		"grep " + canaries["a token in a call that passes"] + " README.md",
+	}
+	var answers []<-chan string
+	for _, c := range commands {
+		answers = append(answers, turnWithKey(t, s, c))
+	}
+	until(t, "two held calls", func() bool { return len(s.pending()) >= 2 })
+	s.leaksNothing("while calls are held")
+	s.kill()
+	for _, a := range answers {
+		<-a
+	}
+	s.leaksNothing("after a crash")
+
+	s = serveIn(t, s.dir, nil, args...)
+	for i, c := range commands {
+		answers[i] = turnWithKey(t, s, c)
+	}
+	for i, c := range commands {
+		got := ""
+		until(t, "the answer to "+c, func() bool {
+			for _, r := range s.pending() {
+				s.must("approve", r.ID)
+			}
+			select {
+			case got = <-answers[i]:
+				return true
+			default:
+				return false
+			}
+		})
+		// The control: approved, the call goes on as the model wrote it.
+		if !strings.Contains(arguments(got), (call{command: c}).arguments()) {
+			t.Errorf("the agent did not get %s: %s", c, got)
+		}
+	}
+	s.leaksNothing("after calls were sent")
+	if code := s.stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	s.leaksNothing("in the end")
+}
+
+// turnWithKey starts a turn as a client that has a provider's key. The channel
+// gives what came of the answer.
+func turnWithKey(t *testing.T, s *sidecar, command string) <-chan string {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, s.base("anthropic")+"/v1/messages", bytes.NewReader(turn("run: "+command, agentKind{stream: true})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := canaries["the provider's key"]
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("X-Api-Key", key)
+	req.Header.Set("Cookie", "session="+key)
+	out := make(chan string, 1)
+	go func() {
+		defer close(out)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return // the sidecar was killed
+		}
+		defer resp.Body.Close()
+		var b bytes.Buffer
+		_, _ = b.ReadFrom(resp.Body) // the same
+		out <- b.String()
+	}()
+	return out
+}
+
+// leaksNothing looks for the secrets wherever the sidecar writes.
+func (s *sidecar) leaksNothing(when string) {
+	s.t.Helper()
+	secrets := map[string]string{}
+	for what, secret := range canaries {
+		secrets[what] = secret
+	}
+	for name := range keyFiles {
+		b, err := os.ReadFile(filepath.Join(s.dir, name))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		secrets[name] = strings.TrimSpace(string(b))
+	}
+	places := s.places()
+	control := false // the search finds what must be there
+	for place, text := range places {
+		control = control || strings.HasPrefix(place, "db/") && strings.Contains(text, "pins.hold")
+		for what, secret := range secrets {
+			if strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))) {
+				s.t.Errorf("%s, %s is in %s", when, what, place)
+			}
+		}
+	}
+	if !control {
+		s.t.Errorf("%s, the search does not even find the name of a rule in the database", when)
+	}
+}
+
+// places are all texts that the sidecar writes: files, logs, what commands
+// print.
+func (s *sidecar) places() map[string]string {
+	s.t.Helper()
+	places := map[string]string{"the log of serve": s.log()}
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || keyFiles[d.Name()] {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(s.dir, path)
+		places[filepath.ToSlash(name)] = string(b)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	places["audit export"] = s.must("audit", "export")
+	places["audit query"] = s.must("audit", "query")
+	if s.exits() {
+		return places
+	}
+	places["pending"] = s.run("pending").stdout
+	for _, r := range s.pending() {
+		places["show"] += s.must("show", r.ID)
+		places["show --json"] += s.must("show", r.ID, "--json")
+	}
+	resp, err := s.api(http.MethodGet, "/v1/approvals", "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	places["the API's list"] = body(s.t, resp)
+	return places
+}
+
+// exits reports whether the process has ended.
+func (s *sidecar) exits() bool {
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return false
+	}
+}
