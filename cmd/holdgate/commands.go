@@ -30,6 +30,7 @@ func commands(e *env) []*cli.Command {
 		auditCommand(e),
 		policyCommand(e),
 		serveCommand(e),
+		runCommand(e),
 		demoCommand(e),
 		benchCommand(e),
 		versionCommand(e),

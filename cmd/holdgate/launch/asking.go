@@ -1,0 +1,139 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// A session is an agent on a pty of its own, and the person's terminal.
+type session struct {
+	o        Options
+	cmd      *exec.Cmd
+	pty      *os.File
+	screen   *screen
+	keyboard *keyboard
+	resized  chan struct{} // of one: the person's terminal has another size
+}
+
+// runAsking runs cmd on a pty, and asks on the person's terminal.
+func runAsking(ctx context.Context, o Options, cmd *exec.Cmd) error {
+	size, err := pty.GetsizeFull(o.Stdout)
+	if err != nil {
+		return fmt.Errorf("reading the terminal's size: %w", err)
+	}
+	master, err := pty.StartWithSize(cmd, size)
+	if err != nil {
+		return err
+	}
+	defer master.Close()
+	before, err := term.MakeRaw(int(o.Stdin.Fd()))
+	if err != nil {
+		_ = cmd.Process.Kill()
+		return errors.Join(fmt.Errorf("taking the terminal over: %w", err), cmd.Wait())
+	}
+	defer func() { _ = term.Restore(int(o.Stdin.Fd()), before) }() // nothing is left to do for it
+	kind := os.Getenv("TERM")
+	s := &session{
+		o: o, cmd: cmd, pty: master, screen: newScreen(o.Stdout, kind == "" || kind == "dumb"),
+		keyboard: &keyboard{tty: o.Stdin, agent: master}, resized: make(chan struct{}, 1),
+	}
+	return s.run(ctx)
+}
+
+// drainFor is how long output is still waited for once the agent has ended:
+// processes that it leaves behind may hold its terminal open.
+const drainFor = 100 * time.Millisecond
+
+// run starts what copies and asks, waits for the agent, and ends the rest in
+// the order in which the parts depend on each other.
+func (s *session) run(ctx context.Context) error {
+	stop, stopper, err := os.Pipe()
+	if err != nil {
+		_ = s.cmd.Process.Kill()
+		return errors.Join(err, s.cmd.Wait())
+	}
+	defer stop.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	var asking, copying, typing sync.WaitGroup
+	asking.Go(func() { s.askAll(ctx) })
+	asking.Go(func() { eachSignal(ctx, s.pass) })
+	copying.Go(s.copyOutput)
+	typing.Go(func() {
+		if err := s.keyboard.run(stop); err != nil {
+			s.pass(syscall.SIGHUP) // the terminal has gone
+		}
+	})
+	err = s.cmd.Wait()
+	cancel()
+	asking.Wait()
+	_ = s.pty.SetReadDeadline(time.Now().Add(drainFor))
+	copying.Wait()
+	_ = stopper.Close()
+	typing.Wait()
+	return err
+}
+
+// copyOutput copies what the agent prints, until nobody has its terminal open
+// any longer.
+func (s *session) copyOutput() {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.pty.Read(buf)
+		if n > 0 {
+			_, _ = s.screen.Write(buf[:n]) // a terminal that has gone shows on the keyboard
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pass passes a signal on to the agent.
+func (s *session) pass(sig syscall.Signal) {
+	if sig != syscall.SIGWINCH {
+		_ = s.cmd.Process.Signal(sig) // it may have ended
+		return
+	}
+	s.resize(0)
+	select {
+	case s.resized <- struct{}{}:
+	default:
+	}
+}
+
+// resize gives the agent's terminal the person's size, less some rows. The
+// kernel tells the agent where that is a change.
+func (s *session) resize(less uint16) {
+	size, err := pty.GetsizeFull(s.o.Stdout)
+	if err != nil {
+		return // the terminal has gone
+	}
+	if size.Rows > less+1 {
+		size.Rows -= less
+	}
+	_ = pty.Setsize(s.pty, size) // the agent may have gone
+}
+
+// repaint tells the agent's foreground processes to paint their screen anew.
+func (s *session) repaint() {
+	s.resize(0)
+	conn, err := s.pty.SyscallConn()
+	if err != nil {
+		return // closed
+	}
+	_ = conn.Control(func(fd uintptr) {
+		if group, err := unix.IoctlGetInt(int(fd), unix.TIOCGPGRP); err == nil && group > 1 {
+			_ = unix.Kill(-group, unix.SIGWINCH) // they may have ended
+		}
+	})
+}

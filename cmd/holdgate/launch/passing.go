@@ -1,0 +1,77 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// runPassing runs cmd on the streams as they are, and tells on stderr what
+// waits for an answer.
+func runPassing(ctx context.Context, o Options, cmd *exec.Cmd) error {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	var work sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	work.Go(func() { tellPending(ctx, o) })
+	// The agent is in this process's own group, so that it may read a terminal
+	// there is; what is typed on that reaches it without our help.
+	typed := term.IsTerminal(int(o.Stdin.Fd())) || term.IsTerminal(int(o.Stderr.Fd()))
+	work.Go(func() {
+		eachSignal(ctx, func(s syscall.Signal) {
+			if !typed || (s != syscall.SIGINT && s != syscall.SIGQUIT) {
+				_ = cmd.Process.Signal(s) // it may have ended
+			}
+		})
+	})
+	err := cmd.Wait()
+	cancel()
+	work.Wait()
+	return err
+}
+
+// tellPending writes one line for each request that waits, until ctx ends.
+func tellPending(ctx context.Context, o Options) {
+	told := map[string]bool{}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		list, err := o.Door.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
+		if err == nil { // else it is asked again: a sidecar may start anew
+			for _, r := range list {
+				if !told[r.ID] {
+					told[r.ID] = true
+					tellOne(o.Stderr, r, o.Elsewhere(r.ID))
+				}
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func tellOne(w *os.File, r approvals.Request, elsewhere string) {
+	mark := ""
+	if r.Agent.Confinement == unconfined {
+		mark = " (UNCONFINED)"
+	}
+	// One write: the agent writes here too.
+	fmt.Fprintf(w, "holdgate: %s%s waits for you: %s; answer with: %s\n", holdgate.Visible(r.Agent.ID), mark, r.Briefing.Summary, elsewhere)
+}
+
+// unconfined is what an agent's confinement says where there is none.
+const unconfined = "unconfined"

@@ -1,0 +1,94 @@
+package launch_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+func TestWithoutATerminalTheStreamsAreTheAgentsAlone(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "ask", "rm -rf data")
+	var stdout bytes.Buffer
+	r.cmd.Stdin, r.cmd.Stdout = strings.NewReader("hello\nworld\n"), &stdout
+	pipe, err := r.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stderr := bufio.NewReader(pipe)
+	warning, err := stderr.ReadString('\n')
+	if err != nil || !strings.HasPrefix(warning, "warning: the agent runs UNCONFINED") {
+		t.Errorf("stderr begins with %q, %v", warning, err)
+	}
+	told, err := stderr.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.pending(1)[0]
+	if want := "holdgate: testagent (UNCONFINED) waits for you: Bash: rm -rf data; answer with: holdgate approve " + p.ID + " --state-dir " + r.dir + "\n"; told != want {
+		t.Errorf("stderr says %q, want %q", told, want)
+	}
+	if _, err := r.client().Decide(t.Context(), p.ID, api.Decision{Decision: holdgate.AnswerApprove, Digest: p.Call.Digest}); err != nil {
+		t.Fatal(err)
+	}
+	more, err := io.ReadAll(stderr)
+	if err != nil || len(more) > 0 {
+		t.Errorf("stderr goes on with %q, %v", more, err)
+	}
+	if code := r.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if got, want := stdout.String(), "model: <rm -rf data>\nheard: hello\n"; got != want {
+		t.Errorf("stdout is %q, want %q", got, want)
+	}
+}
+
+func TestTheEnvironmentNamesNoSecret(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "env")
+	r.cmd.Env = append(r.cmd.Env, "NOTE=see "+r.dir+"/db", "NO_PROXY=*", "KEPT=yes")
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.code()
+	env := string(text)
+	token, err := os.ReadFile(filepath.Join(r.dir, "approver.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{r.dir, strings.TrimSpace(string(token)), "HOLDGATE_"} {
+		if strings.Contains(env, secret) {
+			t.Errorf("the environment holds %q: %s", secret, env)
+		}
+	}
+	for _, want := range []string{"KEPT=yes\n", "HTTPS_PROXY=http://127.0.0.1:", "NO_PROXY=\n", "ANTHROPIC_BASE_URL=http://127.0.0.1:", "/up/openai/v1\n"} {
+		if !strings.Contains(env, want) {
+			t.Errorf("the environment lacks %q: %s", want, env)
+		}
+	}
+	for line := range strings.Lines(env) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "SSL_CERT_FILE="); ok {
+			if _, err := os.Stat(path); !os.IsNotExist(err) {
+				t.Errorf("%s is there after the run: %v", path, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+// A question shows a request, screen by screen, and makes an answer of the
+// lines that a person types. It does no I/O.
+type question struct {
+	r       approvals.Request
+	page    string // the request's page
+	waiting int    // how many more wait behind it
+
+	screens [][]string // of the page
+	at      int        // the screen that is shown
+	seen    int        // how many were shown
+
+	step step
+	note string // about the last line; empty: nothing
+}
+
+// step is what the next line is.
+type step int
+
+const (
+	stepAnswer step = iota
+	stepReason      // of a denial
+	stepSteer       // the instructions
+)
+
+// An answer is what a person typed.
+type answer struct {
+	decision api.Decision
+	later    bool // nothing is decided
+}
+
+// Lines that a question takes besides those of the page, and the smallest
+// terminal that it is laid out for.
+const (
+	frameLines = 7
+	minRows    = frameLines + 4
+	minCols    = 20
+)
+
+// fit lays the page out for a terminal of this size and begins at its top: of
+// a page that was laid out differently nobody knows what was seen.
+func (q *question) fit(rows, cols int) {
+	rows, cols = max(rows, minRows), max(cols, minCols)
+	q.screens, q.at, q.seen = nil, 0, 0
+	lines := wrap(q.page, cols-1)
+	for s := range slices.Chunk(lines, rows-frameLines) {
+		q.screens = append(q.screens, s)
+	}
+}
+
+// wrap breaks text into lines of at most this many cells. What is no ASCII
+// counts twice: terminals do not agree on its width, and a line that is too
+// long would push the first ones off the screen.
+func wrap(text string, cols int) (lines []string) {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		start, n := 0, 0
+		for i, r := range line {
+			w := 1
+			if r >= utf8.RuneSelf {
+				w = 2
+			}
+			if n+w > cols {
+				lines = append(lines, line[start:i])
+				start, n = i, 0
+			}
+			n += w
+		}
+		lines = append(lines, line[start:])
+	}
+	return lines
+}
+
+// text is what the terminal shows. Seeing it counts.
+func (q *question) text() string {
+	q.seen = max(q.seen, q.at+1)
+	var b strings.Builder
+	b.WriteString("HOLDGATE ASKS")
+	if q.r.Agent.Confinement == unconfined {
+		b.WriteString(" - the agent is UNCONFINED")
+	}
+	if q.waiting > 0 {
+		fmt.Fprintf(&b, " (%d more wait)", q.waiting)
+	}
+	b.WriteString("\n\n")
+	for _, l := range q.screens[q.at] {
+		b.WriteString(l + "\n")
+	}
+	b.WriteString("\n")
+	if n := len(q.screens); n > 1 {
+		fmt.Fprintf(&b, "screen %d of %d: Enter for the next, b for the one before\n", q.at+1, n)
+	}
+	if q.note != "" {
+		b.WriteString(q.note + "\n")
+	}
+	b.WriteString(q.prompt())
+	return b.String()
+}
+
+// prompt says what to type.
+func (q *question) prompt() string {
+	switch q.step {
+	case stepReason:
+		return "why (Enter for no reason): "
+	case stepSteer:
+		return "what to do instead (Enter to go back): "
+	case stepAnswer:
+	}
+	var words []string
+	switch {
+	case !q.whole():
+	case q.r.Kind == holdgate.RequestChoice:
+		words = append(words, "[c]hoose OPTION")
+	case q.word() == "":
+		words = append(words, "[a]pprove")
+	default:
+		words = append(words, q.word()+" (typed in full)")
+	}
+	words = append(words, "[d]eny")
+	if q.steers() {
+		words = append(words, "[s]teer")
+	}
+	return strings.Join(append(words, "[l]ater"), "  ") + ", then Enter: "
+}
+
+// whole reports whether all of the page was shown.
+func (q *question) whole() bool { return q.seen == len(q.screens) }
+
+func (q *question) steers() bool { return slices.Contains(q.r.Allow, "steer") }
+
+// word is what must be typed in full to approve; empty where "a" will do. An
+// unknown risk is a high one.
+func (q *question) word() string {
+	switch q.r.Risk {
+	case holdgate.RiskLow, holdgate.RiskMedium:
+		if q.r.Briefing.Hidden == 0 {
+			return ""
+		}
+	case holdgate.RiskCritical:
+		if t := q.r.Call.Tool; t != nil {
+			return "approve " + holdgate.Visible(t.Name)
+		}
+	}
+	return "approve"
+}
+
+// take takes a line. It returns an answer, or false where the question goes on.
+func (q *question) take(line string) (answer, bool) {
+	line = strings.TrimSpace(line)
+	q.note = ""
+	switch q.step {
+	case stepReason:
+		return q.decide(api.Decision{Decision: holdgate.AnswerDeny, Reason: line})
+	case stepSteer:
+		q.step = stepAnswer
+		if line == "" {
+			return answer{}, false
+		}
+		return q.decide(api.Decision{Decision: holdgate.AnswerSteer, Instructions: line})
+	case stepAnswer:
+	}
+	word, rest, _ := strings.Cut(line, " ")
+	rest = strings.TrimSpace(rest)
+	switch word {
+	case "":
+		q.at = min(q.at+1, len(q.screens)-1)
+	case "b", "back":
+		q.at = max(q.at-1, 0)
+	case "l", "later":
+		return answer{later: true}, true
+	case "d", "deny":
+		if rest != "" {
+			return q.decide(api.Decision{Decision: holdgate.AnswerDeny, Reason: rest})
+		}
+		q.step = stepReason
+	case "s", "steer":
+		return q.steer(rest)
+	case "a", "approve":
+		return q.approve(line)
+	case "c", "choose":
+		return q.choose(rest)
+	default:
+		q.note = fmt.Sprintf("%s is no answer", quoted(word))
+	}
+	return answer{}, false
+}
+
+func (q *question) steer(instructions string) (answer, bool) {
+	switch {
+	case !q.steers():
+		q.note = "this call can be approved or denied, not steered"
+		return answer{}, false
+	case instructions == "":
+		q.step = stepSteer
+		return answer{}, false
+	}
+	return q.decide(api.Decision{Decision: holdgate.AnswerSteer, Instructions: instructions})
+}
+
+func (q *question) approve(line string) (answer, bool) {
+	word := q.word()
+	switch {
+	case q.r.Kind == holdgate.RequestChoice:
+		q.note = "this call needs one of its options: c OPTION"
+	case !q.whole():
+		q.note = "not all of the call was shown yet: press Enter for the rest"
+	case word != "" && line != word:
+		q.note = fmt.Sprintf("nothing was decided; to approve this call type %s in full", quoted(word))
+	case line != "a" && line != "approve" && line != word:
+		q.note = "to approve, type a or approve alone; nothing was decided"
+	default:
+		return q.decide(api.Decision{Decision: holdgate.AnswerApprove})
+	}
+	return answer{}, false
+}
+
+func (q *question) choose(option string) (answer, bool) {
+	i := slices.IndexFunc(q.r.Options, func(o holdgate.Option) bool { return o.ID == option })
+	switch {
+	case i < 0 && q.r.Kind == holdgate.RequestChoice:
+		q.note = fmt.Sprintf("%s is none of the options", quoted(option))
+	case i < 0:
+		q.note = "this call has no options"
+	case !q.whole():
+		q.note = "not all of the call was shown yet: press Enter for the rest"
+	default:
+		return q.decide(api.Decision{Decision: holdgate.AnswerChoose, Choice: option})
+	}
+	return answer{}, false
+}
+
+// decide completes a decision by what it is about.
+func (q *question) decide(d api.Decision) (answer, bool) {
+	q.step = stepAnswer
+	d.Digest = q.r.Call.Digest
+	return answer{decision: d}, true
+}
+
+// changed takes the request as it stands now, and reports whether what is
+// shown must be shown anew.
+func (q *question) changed(now approvals.Request) bool {
+	same := len(now.Votes) == len(q.r.Votes) && now.Call.Digest == q.r.Call.Digest && now.Status == q.r.Status
+	q.r = now
+	return !same
+}
+
+// quoted is what a person typed, so that it can be shown.
+func quoted(s string) string { return `"` + holdgate.Visible(s) + `"` }
+
+// quiet is how long after each change of what a question shows nothing is
+// taken that is typed.
+const quiet = 700 * time.Millisecond

@@ -1,0 +1,247 @@
+package launch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/client"
+)
+
+// binary is the program under test. TestMain builds it.
+var binary string
+
+func TestMain(m *testing.M) {
+	if os.Getenv("TEST_AGENT") != "" {
+		os.Exit(agent(os.Args[1:]))
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "holdgate-launch-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "holdgate")
+	build := exec.Command("go", "build", "-o", binary, "github.com/holdgate/holdgate/cmd/holdgate")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "building holdgate:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+const (
+	// patience bounds everything that a test waits for; nothing is slow
+	// because of it.
+	patience = 60 * time.Second
+	// settled is longer than a question takes nothing that is typed.
+	settled = 800 * time.Millisecond
+	// asks begins every question.
+	asks = "HOLDGATE ASKS"
+	// prompt ends it.
+	prompt = "then Enter: "
+)
+
+// A run is a `holdgate run` with the test's agent.
+type run struct {
+	t        *testing.T
+	dir      string // the state folder
+	cmd      *exec.Cmd
+	provider *provider
+}
+
+func newRun(t *testing.T, role ...string) *run {
+	t.Helper()
+	base, err := os.MkdirTemp("", "hg") // a socket's path has a limit that the test's own folder can exceed
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(base, "testagent")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	r := &run{t: t, dir: filepath.Join(base, "state"), provider: newProvider(t)}
+	args := append([]string{"run", "--unconfined", "--base-url", "--upstream", "anthropic=" + r.provider.URL, "--", program}, role...)
+	r.cmd = exec.CommandContext(t.Context(), binary, args...)
+	r.cmd.Dir = base
+	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TERM=xterm", "TEST_AGENT=1", "HOLDGATE_STATE_DIR=" + r.dir}
+	return r
+}
+
+// client speaks to the sidecar that the run has started.
+func (r *run) client() *client.Client {
+	r.t.Helper()
+	c, err := client.New(client.Options{StateDir: r.dir})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(c.Close)
+	return c
+}
+
+// pending waits until n requests wait.
+func (r *run) pending(n int) []approvals.Request {
+	r.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for over := time.After(patience); ; {
+		c, err := client.New(client.Options{StateDir: r.dir}) // no token yet: not ready
+		if err == nil {
+			list, err := c.List(r.t.Context(), approvals.Filter{Status: holdgate.StatusPending})
+			c.Close()
+			if err == nil && len(list) == n {
+				return list
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			r.t.Fatalf("waited in vain for %d requests", n)
+		}
+	}
+}
+
+// code waits for the end of the run.
+func (r *run) code() int {
+	r.t.Helper()
+	late := time.AfterFunc(patience, func() { _ = r.cmd.Process.Kill() })
+	defer late.Stop()
+	err := r.cmd.Wait()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		r.t.Fatal(err)
+	}
+	return r.cmd.ProcessState.ExitCode()
+}
+
+// A terminal is a person's, with a run in it.
+type terminal struct {
+	*run
+
+	pty    *os.File
+	before *unix.Termios
+
+	mu      sync.Mutex
+	shown   []byte
+	changed chan struct{} // closed with each change of shown
+	mark    int           // up to where shown was looked at
+}
+
+// inTerminal starts the run in a terminal of its own.
+func inTerminal(t *testing.T, role ...string) *terminal {
+	t.Helper()
+	tm := &terminal{run: newRun(t, role...), changed: make(chan struct{})}
+	var err error
+	if tm.pty, err = pty.StartWithSize(tm.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
+		t.Fatal(err)
+	}
+	tm.before = tm.modes()
+	var reading sync.WaitGroup
+	reading.Go(tm.read)
+	t.Cleanup(func() {
+		_ = tm.cmd.Process.Kill() // it may have ended
+		tm.pty.Close()
+		reading.Wait()
+	})
+	return tm
+}
+
+func (tm *terminal) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := tm.pty.Read(buf)
+		tm.mu.Lock()
+		tm.shown = append(tm.shown, buf[:n]...)
+		close(tm.changed)
+		tm.changed = make(chan struct{})
+		tm.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// modes are the terminal's own.
+func (tm *terminal) modes() *unix.Termios {
+	tm.t.Helper()
+	conn, err := tm.pty.SyscallConn()
+	if err != nil {
+		tm.t.Fatal(err)
+	}
+	var modes *unix.Termios
+	if ctlErr := conn.Control(func(fd uintptr) { modes, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) }); ctlErr != nil || err != nil {
+		tm.t.Fatal(errors.Join(ctlErr, err))
+	}
+	return modes
+}
+
+// sees waits until text is shown, after what was looked at before, and returns
+// what was shown up to its end.
+func (tm *terminal) sees(text string) string {
+	tm.t.Helper()
+	ctx, cancel := context.WithTimeout(tm.t.Context(), patience)
+	defer cancel()
+	for {
+		tm.mu.Lock()
+		fresh, changed := string(tm.shown[tm.mark:]), tm.changed
+		if i := strings.Index(fresh, text); i >= 0 {
+			tm.mark += i + len(text)
+			tm.mu.Unlock()
+			return fresh[:i+len(text)]
+		}
+		tm.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			tm.t.Fatalf("waited in vain for %q in %q", text, fresh)
+		}
+	}
+}
+
+// types types at once.
+func (tm *terminal) types(text string) {
+	tm.t.Helper()
+	if _, err := tm.pty.WriteString(text); err != nil {
+		tm.t.Fatal(err)
+	}
+}
+
+// answers waits for a question's prompt and, as people do, some time more.
+func (tm *terminal) answers(line string) {
+	tm.t.Helper()
+	tm.sees(prompt)
+	<-time.After(settled)
+	tm.types(line + "\r")
+}
+
+// ended waits for the end, and checks that the terminal is as it was.
+func (tm *terminal) ended(want int) {
+	tm.t.Helper()
+	if got := tm.code(); got != want {
+		tm.t.Errorf("exit code %d, want %d", got, want)
+	}
+	if after := tm.modes(); *after != *tm.before {
+		tm.t.Errorf("the terminal's modes are %+v afterwards, and were %+v", after, tm.before)
+	}
+}
