@@ -1,6 +1,9 @@
 package e2e_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -30,5 +33,40 @@ func TestDemoWithoutATerminalSaysHowToAnswerBeforehand(t *testing.T) {
 	r := holdgate(t, nil, "demo")
 	if r.code != 2 || !strings.Contains(r.stderr, "hint: ") || !strings.Contains(r.stderr, "--decide approve|deny|steer") {
 		t.Errorf("got %v", r)
+	}
+}
+
+// What differs from one run to the next: ids of requests, the log's head.
+var differs = regexp.MustCompile(`[0-9a-z]{6}-[0-9a-z]{6}-[0-9a-z]{6}|[0-9]+ entries, chained to [0-9]+:[0-9a-f]{12}`)
+
+// The README opens with what the demo prints, line by line.
+func TestTheReadmeShowsWhatTheDemoPrints(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("..", "..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, transcript, ok := strings.Cut(string(readme), "demo --decide deny\n")
+	if !ok {
+		t.Fatal("the README does not run `demo --decide deny`")
+	}
+	r := holdgate(t, nil, "demo", "--decide", "deny")
+	rest, lines := differs.ReplaceAllString(r.stdout, "*"), 0
+	for line := range strings.Lines(transcript) {
+		text := strings.TrimSpace(differs.ReplaceAllString(line, "*"))
+		if text == "" {
+			continue
+		}
+		if !strings.HasPrefix(line, "    ") {
+			break // the transcript is over
+		}
+		_, after, ok := strings.Cut(rest, text)
+		if !ok {
+			t.Fatalf("the README shows %q; the demo does not print that here: %v", text, r)
+		}
+		rest, lines = after, lines+1
+	}
+	if lines < 10 || strings.TrimSpace(rest) != "" {
+		t.Errorf("the README shows %d lines and leaves out the end of the demo: %q", lines, rest)
 	}
 }
