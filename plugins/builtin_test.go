@@ -1,0 +1,111 @@
+package plugins_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/holdgate/holdgate/plugins"
+	"github.com/holdgate/holdgate/plugins/host"
+	"github.com/holdgate/holdgate/plugins/sdk"
+)
+
+// TestMain makes the test binary a channel, as the holdgate program is.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "plugin" && os.Args[2] == "serve" {
+		if err := plugins.Serve(os.Args[3]); err != nil {
+			slog.Error(err.Error())
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
+	ptm, pts, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = ptm.Close(), pts.Close() }()
+	if err := pts.Chmod(0o600); err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("a secret of some length"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	configs := map[string]map[string]string{
+		"terminal": {"tty": pts.Name()},
+		"webhook":  {"url": srv.URL, "secret_file": secret, "listen": ":0"},
+	}
+	for _, name := range plugins.Names() {
+		t.Run(name, func(t *testing.T) {
+			config, err := json.Marshal(configs[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := host.Channel{Name: name, Command: []string{os.Args[0], "plugin", "serve", name}, Config: config}
+			if err := host.Check(t.Context(), c, nil); err != nil {
+				t.Error(err)
+			}
+			c.Config = []byte(`{"tty": "/dev/tty", "url": "http://elsewhere.example"}`)
+			if err := host.Check(t.Context(), c, nil); err == nil || !strings.Contains(err.Error(), "configuring it") {
+				t.Errorf("Check = %v, want a refusal of the configuration", err)
+			}
+		})
+	}
+}
+
+func TestAChannelThatIsNotBuiltInIsAnError(t *testing.T) {
+	if err := plugins.Serve("pigeon"); err == nil || !strings.Contains(err.Error(), "terminal, webhook") {
+		t.Errorf("Serve = %v", err)
+	}
+}
+
+func TestAChannelThatAPersonStartsSaysSo(t *testing.T) {
+	out, err := exec.Command(os.Args[0], "plugin", "serve", "terminal").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "plugin") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestAChannelEndsWhenHoldgateIsKilled(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "plugin", "serve", "terminal")
+	h := sdk.Handshake()
+	cmd.Env = []string{h.MagicCookieKey + "=" + h.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=1", "PLUGIN_UNIX_SOCKET_DIR=" + t.TempDir()}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "1|1|unix|") {
+		t.Errorf("it says %q, %v", line, err)
+	}
+	if err := in.Close(); err != nil { // as the kernel does for one that was killed
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended by %v", err)
+	}
+}

@@ -1,0 +1,225 @@
+// Package webhook is the channel that tells another system of requests with
+// signed POSTs, and takes signed decisions back.
+//
+// # Out
+//
+// Each notice and each change of it is a CloudEvent in the structured JSON mode
+// (CloudEvents 1.0.2), of the types com.github.holdgate.approval.requested and
+// .updated. The id of an event stays the same when it is sent again, so that a
+// receiver can drop what it has. A network error, 429 and 5xx are tried again
+// for a while; any other status but 2xx is final. Redirects are not followed.
+//
+// # In
+//
+// A decision is a POST of JSON to /decision on the listener, which is on a
+// loopback address unless allow_remote says otherwise:
+//
+//	{"id", "nonce", "digest", "decision": "approve | deny | steer | choose",
+//	 "by": a person's name, "reason", "instructions", "choice"}
+//
+// id, nonce and digest are those of the event. The answer is {"status": ...},
+// or a problem document (RFC 9457).
+//
+// # Signatures
+//
+// Both ways the header Holdgate-Signature is "t=UNIX,v1=HEX": the time in
+// seconds, and HMAC-SHA-256 over "UNIX.BODY" with the shared secret. What is
+// older or newer than five minutes is refused, and so is what came before. The
+// secret is read from a file that its owner alone can read.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/holdgate/holdgate/plugins/sdk"
+)
+
+// Config is the channel's configuration.
+type Config struct {
+	// URL takes the events: https, or http to a loopback address.
+	URL string `json:"url"`
+	// SecretFile holds the shared secret, at least 16 bytes, in a file of
+	// mode 0600 or stricter.
+	SecretFile string `json:"secret_file"`
+	// Listen is where decisions are taken, as "HOST:PORT"; HOST is 127.0.0.1
+	// if empty, port 0 is any. If Listen is empty no decisions are taken.
+	Listen string `json:"listen"`
+	// AllowRemote lets Listen be an address that other machines can reach.
+	AllowRemote bool `json:"allow_remote"`
+	// AnswerURL is told to the receiver as where decisions go; that of the
+	// listener if empty.
+	AnswerURL string `json:"answer_url"`
+}
+
+// The sizes that a secret may have, in bytes.
+const (
+	minSecret = 16
+	maxSecret = 4096
+)
+
+// A Channel sends and takes for one URL.
+type Channel struct {
+	log    *slog.Logger
+	client *http.Client
+	pause  time.Duration // before the first second try
+
+	url       string
+	answerURL string
+	secret    secret
+	listener  net.Listener
+	inbox     *inbox
+}
+
+var _ sdk.Channel = (*Channel)(nil)
+
+// New returns a channel that has to be configured.
+func New(log *slog.Logger) *Channel {
+	return &Channel{
+		log: log, pause: 500 * time.Millisecond, inbox: newInbox(log),
+		client: &http.Client{
+			Transport:     &http.Transport{TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: perTry, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Info implements [sdk.Channel].
+func (c *Channel) Info() sdk.Info {
+	return sdk.Info{Name: "webhook", Assurance: sdk.Interactive}
+}
+
+// Configure implements [sdk.Channel]. It begins to listen.
+func (c *Channel) Configure(ctx context.Context, config []byte) (err error) {
+	var conf Config
+	if err := sdk.Decode(config, &conf); err != nil {
+		return err
+	}
+	if err := checkURL(conf.URL); err != nil {
+		return err
+	}
+	if c.secret, err = readSecret(conf.SecretFile); err != nil {
+		return err
+	}
+	c.inbox.secret = c.secret
+	c.url, c.answerURL = conf.URL, conf.AnswerURL
+	if conf.Listen == "" {
+		return nil
+	}
+	addr, err := listenAddr(conf.Listen, conf.AllowRemote)
+	if err != nil {
+		return err
+	}
+	if c.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", addr); err != nil {
+		return fmt.Errorf("listening for decisions: %w", err)
+	}
+	if c.answerURL == "" {
+		c.answerURL = "http://" + c.listener.Addr().String() + decisionPath
+	}
+	return nil
+}
+
+// Health implements [sdk.Channel]. The receiver is not asked: its answer to the
+// next event tells.
+func (c *Channel) Health(context.Context) error {
+	if c.url == "" {
+		return errors.New("not configured")
+	}
+	return nil
+}
+
+// Answers implements [sdk.Channel]. It stops listening when it ends.
+func (c *Channel) Answers(ctx context.Context, answer sdk.Answerer) error {
+	if c.listener == nil {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	srv := &http.Server{
+		Handler: c.inbox.handler(answer), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(c.listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("taking decisions: %w", err)
+	case <-ctx.Done():
+		err := srv.Close()
+		<-served
+		return errors.Join(ctx.Err(), err)
+	}
+}
+
+// checkURL refuses to send in the clear to another machine.
+func checkURL(raw string) error {
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		return errors.New("url is not set: where do events go?")
+	case err != nil:
+		return errors.New("url is no URL")
+	case u.User != nil:
+		return errors.New("url holds a password; the signature proves who sends")
+	case u.Scheme == "https" && u.Host != "":
+		return nil
+	case u.Scheme == "http" && loopback(u.Hostname()):
+		return nil
+	}
+	return errors.New("url must be https, or http to a loopback address")
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func listenAddr(addr string, remote bool) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("listen: %w", err)
+	case host == "":
+		host = "127.0.0.1"
+	case !remote && !loopback(host):
+		return "", fmt.Errorf("listen is %s, which other machines can reach: set allow_remote if that is meant", addr)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// readSecret reads the secret from a file that nobody else can read.
+func readSecret(path string) (_ secret, err error) {
+	if path == "" {
+		return nil, errors.New("secret_file is not set: both sides sign with the secret in it")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the secret: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("reading the secret: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s has mode %s: only its owner may read it; set it to 0600", path, info.Mode())
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the secret: %w", err)
+	}
+	s := bytes.TrimSpace(raw)
+	if len(raw) > maxSecret || len(s) < minSecret {
+		return nil, fmt.Errorf("%s must hold %d to %d bytes", path, minSecret, maxSecret)
+	}
+	return s, nil
+}
