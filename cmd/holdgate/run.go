@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,11 +120,12 @@ func (e *env) behind(ctx context.Context, c *cli.Context, s config.Config, f str
 	if err != nil {
 		return 0, fmt.Errorf("reading the token: %w", err)
 	}
+	kind := e.getenv("TERM")
 	way := launch.Way{Agents: agents, CA: trust.CA, Bundle: trust.Bundle, BaseURL: c.Bool("base-url")}
 	return launch.Run(ctx, launch.Options{
 		Program: program, Args: c.Args().Tail(),
 		Env:   launch.Environment(os.Environ(), program, way, s.StateDir, strings.TrimSpace(string(token))),
-		Stdin: f.in, Stdout: f.out, Stderr: f.err,
+		Stdin: f.in, Stdout: f.out, Stderr: f.err, Plain: kind == "" || kind == "dumb",
 		Door: door, Page: printPage,
 		Elsewhere: func(id string) string { return "holdgate approve " + id + " --state-dir " + s.StateDir },
 	})
@@ -154,7 +156,7 @@ func (e *env) ensureSidecar(ctx context.Context, c *cli.Context, s config.Config
 				return nil, x
 			}
 		}
-		fmt.Fprintf(e.stderr, "note: a sidecar runs already; it does not know this agent from others, and its approvals name no confinement\n")
+		fmt.Fprintln(e.stderr, "note: a sidecar runs already and is used; its approvals do not tell this agent from others, nor that it is unconfined")
 		return func() error { return nil }, nil
 	}
 	log, closeLog, err := runLog(s.StateDir, f)
@@ -164,6 +166,8 @@ func (e *env) ensureSidecar(ctx context.Context, c *cli.Context, s config.Config
 	tuneGC(e.getenv)
 	hardenProcess()
 	s.Listen = config.Listen{Agents: "127.0.0.1:0", Approvers: "127.0.0.1:0"}
+	s.Plugins = maps.Clone(s.Plugins)
+	delete(s.Plugins, "terminal") // run itself asks on this terminal
 	o := app.Options{Version: version(), Logger: log, Home: e.getenv("HOME"), Agent: holdgate.Agent{ID: agentID(program), Confinement: "unconfined"}}
 	if o.Dir, err = os.Getwd(); err != nil {
 		return nil, errors.Join(fmt.Errorf("finding the working folder: %w", err), closeLog())

@@ -60,9 +60,13 @@ func (s *session) next(ctx context.Context, notBefore map[string]time.Time) (r a
 func (s *session) ask(ctx context.Context, r approvals.Request, more int) time.Time {
 	ctx, cancel := context.WithCancel(ctx)
 	keys := s.keyboard.divert(ctx)
-	if s.screen.hold() {
-		s.resize(1) // so that giving the row back is a change, which makes the agent paint
+	alternate := s.screen.hold()
+	shrink := func() {
+		if alternate {
+			s.resize(1) // so that giving the row back is a change, which makes the agent paint
+		}
 	}
+	shrink()
 	defer func() {
 		cancel()
 		s.screen.release()
@@ -79,6 +83,7 @@ func (s *session) ask(ctx context.Context, r approvals.Request, more int) time.T
 		case <-ctx.Done():
 			return time.Time{}
 		case <-s.resized:
+			shrink()
 			d.layOut()
 		case k := <-keys:
 			again, over = d.typed(ctx, k)

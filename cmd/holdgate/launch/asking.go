@@ -42,9 +42,8 @@ func runAsking(ctx context.Context, o Options, cmd *exec.Cmd) error {
 		return errors.Join(fmt.Errorf("taking the terminal over: %w", err), cmd.Wait())
 	}
 	defer func() { _ = term.Restore(int(o.Stdin.Fd()), before) }() // nothing is left to do for it
-	kind := os.Getenv("TERM")
 	s := &session{
-		o: o, cmd: cmd, pty: master, screen: newScreen(o.Stdout, kind == "" || kind == "dumb"),
+		o: o, cmd: cmd, pty: master, screen: newScreen(o.Stdout, o.Plain),
 		keyboard: &keyboard{tty: o.Stdin, agent: master}, resized: make(chan struct{}, 1),
 	}
 	return s.run(ctx)

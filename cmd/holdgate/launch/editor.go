@@ -14,7 +14,9 @@ import (
 const maxLine = 4 << 10
 
 // An editor makes lines of keys, for a terminal in raw mode. Keys that write
-// no character (arrows, function keys) do nothing.
+// no character (arrows, function keys) do nothing, nor does what the terminal
+// itself sends: its answer to a question of the agent's may come late, and may
+// hold the agent's words.
 type editor struct {
 	line []byte
 	keys keyState
@@ -28,6 +30,7 @@ const (
 	keyEscape           // after ESC
 	keyControl          // in a control sequence
 	keySingle           // after SS3: one more byte
+	keyString           // OSC, DCS, APC, PM, SOS: to BEL or ST
 )
 
 // feed takes what was typed next, up to the first line that it completes. It
@@ -35,6 +38,9 @@ const (
 func (e *editor) feed(p []byte) (show, line string, done bool, rest []byte) {
 	for i, c := range p {
 		switch {
+		case e.keys == keyString && (c == '\r' || c == '\n'): // no end was seen: nothing of the line is sure
+			e.keys = keyPlain
+			show += e.clear()
 		case c == '\r', c == '\n':
 			line = string(e.line)
 			*e = editor{}
@@ -46,9 +52,7 @@ func (e *editor) feed(p []byte) (show, line string, done bool, rest []byte) {
 		case c == 0x7f, c == 0x08: // Backspace
 			show += e.drop()
 		case c == 0x15, c == 0x03: // Ctrl-U, Ctrl-C: the line anew
-			for len(e.line) > 0 {
-				show += e.drop()
-			}
+			show += e.clear()
 		case c < ' ' || len(e.line) >= maxLine:
 		default:
 			e.line = append(e.line, c)
@@ -67,7 +71,9 @@ func (e *editor) skip(c byte) {
 		e.keys = keyControl
 	case e.keys == keyEscape && c == 'O':
 		e.keys = keySingle
-	case e.keys == keyControl && (c < 0x40 || c > 0x7e): // not its last byte
+	case e.keys == keyEscape && strings.IndexByte("]P^_X", c) >= 0:
+		e.keys = keyString
+	case e.keys == keyControl && (c < 0x40 || c > 0x7e), e.keys == keyString && c != 0x07: // not its last byte
 	default:
 		e.keys = keyPlain
 	}
@@ -83,6 +89,14 @@ func (e *editor) drop() string {
 	n := cells(holdgate.Visible(string(e.line[i:])))
 	e.line = e.line[:i]
 	return strings.Repeat("\b \b", n)
+}
+
+// clear takes the line away, and returns what takes it off the screen.
+func (e *editor) clear() (show string) {
+	for len(e.line) > 0 {
+		show += e.drop()
+	}
+	return show
 }
 
 // lastRune is where the last character of line begins, complete or not.

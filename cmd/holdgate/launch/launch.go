@@ -44,13 +44,14 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 )
 
-// Options say what to run, and where. All fields must be set.
+// Options say what to run, and where. All fields but Plain must be set.
 type Options struct {
 	Program string   // the path of the program; see [exec.LookPath]
 	Args    []string // its arguments, without its own name
 	Env     []string // its whole environment; see [Environment]
 
 	Stdin, Stdout, Stderr *os.File
+	Plain                 bool // the terminal knows no escape sequences
 
 	Door Door
 	// Page writes a request for a person who is to decide. Every line of it is

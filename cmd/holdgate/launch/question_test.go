@@ -1,0 +1,148 @@
+package launch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+// request is one that a question is about.
+func request(risk holdgate.Risk) approvals.Request {
+	return approvals.Request{
+		ID: "abc", Kind: holdgate.RequestApproval, Status: holdgate.StatusPending, Risk: risk, Allow: []string{"steer"},
+		Call: approvals.CallView{Digest: "d1", Tool: &approvals.ToolView{Name: "Bash"}},
+	}
+}
+
+func TestLinesAreAnswers(t *testing.T) {
+	fixed, choice, hidden := request(holdgate.RiskLow), request(holdgate.RiskLow), request(holdgate.RiskLow)
+	fixed.Allow = nil
+	choice.Kind, choice.Options = holdgate.RequestChoice, []holdgate.Option{{ID: "staging"}, {ID: "d"}}
+	hidden.Briefing.Hidden = 1
+	approve := api.Decision{Decision: holdgate.AnswerApprove, Digest: "d1"}
+	deny := func(why string) api.Decision {
+		return api.Decision{Decision: holdgate.AnswerDeny, Digest: "d1", Reason: why}
+	}
+	steer := api.Decision{Decision: holdgate.AnswerSteer, Digest: "d1", Instructions: "use mv"}
+	nothing := api.Decision{}
+	for _, c := range []struct {
+		name  string
+		r     approvals.Request
+		lines string
+		want  api.Decision
+	}{
+		{"a letter approves a low risk", request(holdgate.RiskLow), "a", approve},
+		{"and a medium one", request(holdgate.RiskMedium), " approve ", approve},
+		{"not a high one", request(holdgate.RiskHigh), "a", nothing},
+		{"which wants the word", request(holdgate.RiskHigh), "approve", approve},
+		{"and nothing else", request(holdgate.RiskHigh), "approve it", nothing},
+		{"nor in other case", request(holdgate.RiskHigh), "APPROVE", nothing},
+		{"an unknown risk is a high one", request(""), "a", nothing},
+		{"so is one of another word", request("grave"), "a", nothing},
+		{"so is a call that is not shown whole", hidden, "a", nothing},
+		{"a critical one wants its tool named", request(holdgate.RiskCritical), "approve", nothing},
+		{"and no other", request(holdgate.RiskCritical), "approve Read", nothing},
+		{"which approves", request(holdgate.RiskCritical), "approve Bash", approve},
+		{"after a mistake", request(holdgate.RiskHigh), "a|approve", approve},
+		{"yes is no answer", request(holdgate.RiskLow), "yes", nothing},
+		{"an empty line is none", request(holdgate.RiskLow), "||", nothing},
+		{"deny with its reason", request(holdgate.RiskHigh), "deny too much", deny("too much")},
+		{"deny with its reason asked for", request(holdgate.RiskHigh), "d|approve", deny("approve")},
+		{"deny without one", request(holdgate.RiskHigh), "d|", deny("")},
+		{"steer", request(holdgate.RiskHigh), "steer use mv", steer},
+		{"steer when asked", request(holdgate.RiskHigh), "s|use mv", steer},
+		{"steer and back", request(holdgate.RiskHigh), "s||d|", deny("")},
+		{"steer where that is not allowed", fixed, "s use mv", nothing},
+		{"a choice takes an option", choice, "c staging", api.Decision{Decision: holdgate.AnswerChoose, Digest: "d1", Choice: "staging"}},
+		{"and no other", choice, "c production", nothing},
+		{"and no approval", choice, "approve", nothing},
+		{"an option's name does not hide an answer", choice, "d|", deny("")},
+		{"no option where there are none", request(holdgate.RiskLow), "c staging", nothing},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := &question{r: c.r, page: "short"}
+			q.fit(40, 80)
+			q.text()
+			var got answer
+			for line := range strings.SplitSeq(c.lines, "|") {
+				if got.decision.Decision != "" {
+					t.Fatalf("answered before %q", line)
+				}
+				got, _ = q.take(line)
+				q.text()
+			}
+			if diff := cmp.Diff(c.want, got.decision); diff != "" {
+				t.Errorf("the answer differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("later decides nothing", func(t *testing.T) {
+		q := &question{r: request(holdgate.RiskLow)}
+		q.fit(40, 80)
+		q.text()
+		if a, over := q.take("l"); !over || !a.later || a.decision.Decision != "" {
+			t.Errorf("later is %+v, %v", a, over)
+		}
+	})
+}
+
+func TestWhatWasNotShownIsNotApproved(t *testing.T) {
+	var page strings.Builder
+	for n := range 30 {
+		fmt.Fprintf(&page, "line %d\n", n)
+	}
+	q := &question{r: request(holdgate.RiskLow), page: page.String()}
+	q.fit(20, 80)
+	shown := q.text()
+	for range 2 {
+		if _, over := q.take("a"); over {
+			t.Fatal("approved before all was shown")
+		}
+		q.take("")
+		shown += q.text()
+	}
+	for n := range 30 {
+		if !strings.Contains(shown, fmt.Sprintf("line %d\n", n)) {
+			t.Errorf("line %d was not shown", n)
+		}
+	}
+	q.take("b") // looking back forgets nothing
+	q.text()
+	q.fit(24, 80)
+	if q.text(); q.whole() {
+		t.Error("a page that is laid out anew counts as shown")
+	}
+	for range len(q.screens) {
+		q.take("")
+		q.text()
+	}
+	if a, over := q.take("a"); !over || a.decision.Decision != holdgate.AnswerApprove {
+		t.Errorf("not approved after all was shown: %+v", a)
+	}
+}
+
+func TestAQuestionFitsItsTerminal(t *testing.T) {
+	long := strings.Repeat("x", 500) + strings.Repeat("漢", 500)
+	for _, size := range [][2]int{{40, 100}, {24, 80}, {minRows, minCols}} {
+		q := &question{r: request(holdgate.RiskHigh), page: long + "\n" + long, waiting: 3, note: "a note"}
+		q.fit(size[0], size[1])
+		for n := range q.screens {
+			q.at = n
+			body := strings.Join(q.screens[n], "\n")
+			if got := strings.Count(q.text(), "\n") + 1; got > size[0] {
+				t.Errorf("%d lines on %d rows", got, size[0])
+			}
+			for line := range strings.SplitSeq(body, "\n") {
+				if cells(line) >= size[1] {
+					t.Errorf("a line of %d cells on %d columns", cells(line), size[1])
+				}
+			}
+		}
+	}
+}
