@@ -32,6 +32,7 @@ func commands(e *env) []*cli.Command {
 		serveCommand(e),
 		runCommand(e),
 		demoCommand(e),
+		pluginCommand(e),
 		benchCommand(e),
 		versionCommand(e),
 	})

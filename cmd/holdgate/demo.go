@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -31,7 +33,11 @@ func (e *env) demo(c *cli.Context) error {
 		if !ok || !term.IsTerminal(int(f.Fd())) {
 			return &exitError{code: exitUsage, text: "there is no terminal to ask on", hint: "say the answer beforehand: holdgate demo --decide approve|deny|steer"}
 		}
-		o.TTY = "/dev/tty"
+		tty, err := deviceOf(f)
+		if err != nil {
+			return err
+		}
+		o.TTY = tty
 	default:
 		return usage("--decide %q: want approve, deny or steer", o.Decide)
 	}
@@ -40,4 +46,16 @@ func (e *env) demo(c *cli.Context) error {
 		return err
 	}
 	return demo.Run(c.Context, o)
+}
+
+// deviceOf is the device of an open terminal, such as /dev/pts/3: the channel
+// that asks is another process and opens it by name.
+func deviceOf(f *os.File) (string, error) {
+	for _, fds := range []string{"/proc/self/fd", "/dev/fd"} {
+		name, err := os.Readlink(fmt.Sprintf("%s/%d", fds, f.Fd()))
+		if err == nil && strings.HasPrefix(name, "/dev/") {
+			return name, nil
+		}
+	}
+	return "", &exitError{code: exitFailed, text: "the terminal's device has no name here", hint: "say the answer beforehand: holdgate demo --decide approve|deny|steer"}
 }

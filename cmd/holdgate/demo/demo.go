@@ -102,7 +102,7 @@ func settings(stateDir, model string, o Options) config.Config {
 	s.Listen = config.Listen{Agents: "127.0.0.1:0", Approvers: "127.0.0.1:0"}
 	s.Upstreams = map[string]config.Upstream{"anthropic": {URL: "http://" + model}}
 	if o.Decide == "" {
-		s.Plugins = map[string]config.Plugin{"terminal": {Config: config.Settings{"tty": o.TTY}}}
+		s.Plugins = map[string]config.Plugin{"terminal": {Config: config.Settings{"tty": o.TTY, "user": "you"}}}
 	}
 	return s
 }
