@@ -49,6 +49,8 @@ func followerOf(name string) follower {
 		return parallel
 	case "docker", "podman", "nerdctl", "kubectl", "oc":
 		return container
+	case "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "npm", "pnpm", "yarn", "npx", "bunx", "pnpx", "uvx", "pipx":
+		return runner
 	case "at", "batch":
 		return scheduled
 	case "crontab":

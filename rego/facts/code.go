@@ -16,6 +16,7 @@ type interpreter struct {
 	verbs   string // subcommands before the file
 	program bool   // the first operand is code (awk, sed's script is a case of its own)
 	file    string // short option that names a file of code
+	loads   string // long options that name one, blank-separated
 }
 
 var interpreters = map[string]interpreter{
@@ -23,8 +24,8 @@ var interpreters = map[string]interpreter{
 	"pypy":       {code: "c", valued: "WX", module: "m"},
 	"perl":       {code: "eE", valued: "IMm"},
 	"ruby":       {code: "e", valued: "IrCE"},
-	"node":       {code: "ep", long: "eval print", valued: "rC"},
-	"nodejs":     {code: "ep", long: "eval print", valued: "rC"},
+	"node":       {code: "ep", long: "eval print", valued: "C", file: "r", loads: "require import loader"},
+	"nodejs":     {code: "ep", long: "eval print", valued: "C", file: "r", loads: "require import loader"},
 	"deno":       {code: "", long: "", verbs: "run eval test task serve repl"},
 	"bun":        {code: "ep", long: "eval print", verbs: "run test x create install add"},
 	"tsx":        {code: "ep", long: "eval print"},
@@ -65,6 +66,15 @@ func findInterpreter(name string) (interpreter, bool) {
 	return ip, ok
 }
 
+// findsPython reports whether a name is Python's, with or without a version.
+func findsPython(name string) bool {
+	return strings.TrimRight(strings.ToLower(name), "0123456789.") == "python"
+}
+
+// standardModules are modules of Python's own that run none of the project's
+// code.
+const standardModules = "json.tool py_compile compileall tabnanny ast tokenize dis calendar platform sysconfig"
+
 // interpret notes the code that an interpreter is given and the files that it
 // would run.
 func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
@@ -81,7 +91,7 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		words = words[1:]
 	}
 	words, module := cutModule(words, ip)
-	o := parseOptions(words, ip.code+ip.valued+ip.file, ip.long)
+	o := parseOptions(words, ip.code+ip.valued+ip.file, ip.long+" "+ip.loads)
 	code := o.values(ip.code, "")
 	for l := range strings.FieldsSeq(ip.long) {
 		code = append(code, o.values("", l)...)
@@ -89,6 +99,9 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	for _, f := range o.values(ip.file, "") {
 		c.Unbound = append(c.Unbound, f.text)
 		s.touch(f, accessRead)
+	}
+	for l := range strings.FieldsSeq(ip.loads) {
+		c.Unbound = append(c.Unbound, texts(o.values("", l))...)
 	}
 	operands := o.operands
 	if ip.program && len(code) == 0 && len(o.values(ip.file, "")) == 0 && len(operands) > 0 {
@@ -104,6 +117,11 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		s.code(f, c)
 	}
 	switch {
+	case contains(standardModules, module):
+	case contains("node nodejs", in.name()) && o.has("c", "check"):
+		for _, f := range operands {
+			s.touch(f, accessRead)
+		}
 	case module != "":
 		c.Unbound = append(c.Unbound, module)
 	case len(code) > 0 || contains("vim vi nvim emacs", in.name()):
@@ -116,8 +134,14 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	case s.stdin.kind == "file":
 		c.Unbound = append(c.Unbound, s.stdin.file)
 	case s.stdin.kind != "" && !o.has("vhV", "version"):
-		c.Unresolved = append(c.Unresolved, "stdin")
-		s.code(field{text: s.stdin.text}, c)
+		if _, prints := printsOnly(s.stdin.text); !prints || !s.stdin.known || !findsPython(c.Program) {
+			c.Unresolved = append(c.Unresolved, "stdin")
+		}
+		code := field{text: s.stdin.text}
+		if !s.stdin.known {
+			code.dynamic = []string{"stdin"}
+		}
+		s.code(code, c)
 		if s.stdin.kind == "pipe" && !slices.Contains(c.Via, "pipe") {
 			c.Via = append(c.Via, "pipe")
 		}
@@ -155,11 +179,20 @@ var (
 )
 
 // code notes code in a language that is not read here: it is unresolved, and
-// what it plainly deletes, runs or opens is listed.
+// what it plainly deletes, runs or opens is listed. Python that only prints is
+// resolved.
 func (s *shell) code(f field, c *Command) {
 	text := f.text
 	if text == "" && len(f.dynamic) == 0 {
 		return
+	}
+	if findsPython(c.Program) && f.known() {
+		if reads, ok := printsOnly(text); ok {
+			for _, r := range reads {
+				s.touch(field{text: r}, accessRead)
+			}
+			return
+		}
 	}
 	c.Unresolved = append(c.Unresolved, shorten(text))
 	for _, m := range codeDeletes.FindAllStringSubmatch(text, 50) {

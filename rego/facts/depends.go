@@ -16,7 +16,7 @@ const (
 	// readers have no option that runs, writes or deletes. Theirs are the
 	// files that they read.
 	readers = "cat tac head tail wc nl cut paste join comm diff cmp ls stat file du df grep egrep fgrep zgrep rev fold fmt column " +
-		"hexdump strings md5sum sha1sum sha256sum sha512sum cksum readlink realpath basename dirname which type tr"
+		"hexdump strings md5sum sha1sum sha256sum sha512sum cksum readlink realpath basename dirname which type tr shellcheck"
 	// patternReaders are the readers whose first operand is text.
 	patternReaders = "grep egrep fgrep zgrep tr"
 )

@@ -295,10 +295,6 @@ func runsFiles(name string, words []field) []string {
 		if name == "yarn" && first == "" || !contains("view info config list ls outdated search whoami help version docs why audit ping root bin prefix", first) && first != "" {
 			return []string{"package.json"}
 		}
-	case "npx", "bunx", "pnpx", "uvx", "pipx":
-		if first != "" {
-			return []string{first}
-		}
 	case "cargo":
 		if contains("build b run r test t check c bench install clippy doc nextest", first) {
 			return []string{"Cargo.toml"}
@@ -308,11 +304,19 @@ func runsFiles(name string, words []field) []string {
 			return goTargets(words, first)
 		}
 	case "pip", "uv", "poetry":
-		if contains("install run sync pip", first) {
+		if contains("install sync pip", first) {
 			return []string{name + " " + first}
 		}
+	case "java":
+		if first != "" {
+			return []string{first}
+		}
+	case "swift", "dotnet":
+		if contains("run test build", first) {
+			return []string{map[string]string{"swift": "Package.swift", "dotnet": "*.csproj"}[name]}
+		}
 	}
-	if file, ok := runnerFiles[name]; ok {
+	if file, ok := runnerFiles[name]; ok && (name != "terraform" || !contains("fmt validate version", first)) {
 		return []string{file}
 	}
 	return nil
@@ -323,7 +327,7 @@ var runnerFiles = map[string]string{
 	"just": "justfile", "task": "Taskfile.yml", "rake": "Rakefile", "tox": "tox.ini", "nox": "noxfile.py", "mvn": "pom.xml", "mvnw": "pom.xml",
 	"gradle": "build.gradle", "gradlew": "build.gradle", "ant": "build.xml", "bazel": "BUILD", "ninja": "build.ninja", "cmake": "CMakeLists.txt",
 	"pytest": "tests", "jest": "package.json", "vitest": "package.json", "terraform": "*.tf", "vagrant": "Vagrantfile", "ansible-playbook": "playbook",
-	"docker-compose": "docker-compose.yml", "pre-commit": ".pre-commit-config.yaml", "composer": "composer.json", "bundle": "Gemfile", "mix": "mix.exs",
+	"docker-compose": "docker-compose.yml", "pre-commit": ".pre-commit-config.yaml", "composer": "composer.json", "mix": "mix.exs",
 	"turbo": "package.json", "nx": "package.json", "grunt": "Gruntfile.js", "gulp": "gulpfile.js",
 }
 

@@ -190,7 +190,7 @@ func (s *shell) settle() {
 func (s *shell) merge(o state) {
 	for k, v := range s.vars {
 		if w, ok := o.vars[k]; !ok || !v.same(w) {
-			s.vars[k] = variable{}
+			s.vars[k] = variable{origin: min(v.atLeast(), w.atLeast())}
 		}
 	}
 	for k := range o.vars {
@@ -418,10 +418,14 @@ func (s *shell) nested(n syntax.Node) {
 			return false
 		case *syntax.BinaryArithm:
 			s.arithmetic()
-			s.forgetWord(n.X)
+			if strings.HasSuffix(n.Op.String(), "=") && !contains("== != <= >=", n.Op.String()) {
+				s.forgetWord(n.X)
+			}
 		case *syntax.UnaryArithm:
 			s.arithmetic()
-			s.forgetWord(n.X)
+			if n.Op == syntax.Inc || n.Op == syntax.Dec {
+				s.forgetWord(n.X)
+			}
 		case *syntax.ArithmExp, *syntax.BinaryTest, *syntax.ArithmCmd:
 			s.arithmetic()
 		case *syntax.ParamExp:

@@ -8,6 +8,10 @@ func specialOf(name string) func(*shell, invocation, *Command) {
 	switch name {
 	case "git":
 		return gitCommand
+	case "make", "gmake":
+		return makeCommand
+	case "cargo":
+		return cargoCommand
 	case "dd":
 		return ddCommand
 	case "sed", "gsed":

@@ -23,6 +23,17 @@ func (v variable) same(w variable) bool {
 	return v.known == w.known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && slices.Equal(v.values, w.values)
 }
 
+// atLeast is where a variable comes from that may hold another value besides.
+func (v variable) atLeast() origin {
+	switch {
+	case !v.known:
+		return v.origin
+	case !v.array && v.values[0] != "" && strings.Trim(v.values[0], "0123456789") == "":
+		return originAtom
+	}
+	return originAny
+}
+
 // set assigns a variable, as far as it can be assigned.
 func (s *shell) set(name string, v variable) {
 	old := s.vars[name]

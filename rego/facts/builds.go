@@ -1,0 +1,35 @@
+package facts
+
+import "strings"
+
+// makeCommand is make: what its words set may be what the rules run.
+func makeCommand(s *shell, in invocation, c *Command) {
+	c.Unbound = append(c.Unbound, runsFiles("make", in.words[1:])...)
+	for _, w := range in.words[1:] {
+		name, value, ok := strings.Cut(w.text, "=")
+		if !ok || !isAssignment(w) {
+			continue
+		}
+		name = strings.TrimRight(name, ":?+!")
+		if contains(codeVariables, name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "-") {
+			s.codeText(field{text: value, dynamic: w.dynamic}, invocation{via: []string{"make " + name}})
+		}
+	}
+	for _, f := range append(parseOptions(in.words[1:], "E", "").values("E", ""), parseOptions(in.words[1:], "", "eval").values("", "eval")...) {
+		c.Unresolved = append(c.Unresolved, shorten(f.text))
+	}
+}
+
+// cargoCommand is cargo, whose settings may name programs.
+func cargoCommand(s *shell, in invocation, c *Command) {
+	c.Unbound = append(c.Unbound, runsFiles("cargo", in.words[1:])...)
+	for _, f := range parseOptions(in.words[1:], "", "config").values("", "config") {
+		key, value, ok := strings.Cut(f.text, "=")
+		switch {
+		case !ok:
+			c.Unbound = append(c.Unbound, f.text)
+		case strings.Contains(key, "runner"), strings.Contains(key, "rustc"), strings.Contains(key, "wrapper"), strings.Contains(key, "linker"), strings.Contains(key, "alias"):
+			s.codeText(field{text: strings.Trim(value, `"'[] `), dynamic: f.dynamic}, invocation{via: []string{"cargo --config"}})
+		}
+	}
+}

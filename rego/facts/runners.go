@@ -1,0 +1,87 @@
+package facts
+
+import "strings"
+
+// A runnerKind is a package manager or version manager that runs a command in
+// an environment of its own.
+type runnerKind struct {
+	verbs string // subcommands that run one; none where the name alone does
+	wrapper
+}
+
+// runners holds them, by their manuals.
+var runners = map[string]runnerKind{
+	"uv":     {"run", wrapper{valued: "pn", long: "with with-editable with-requirements python extra group only-group no-group project directory env-file package index index-url default-index"}},
+	"poetry": {"run", wrapper{valued: "CP", long: "directory project"}},
+	"pipenv": {"run", wrapper{}},
+	"pdm":    {"run", wrapper{valued: "pv", long: "project venv"}},
+	"rye":    {"run", wrapper{}},
+	"hatch":  {"run", wrapper{valued: "e", long: "env"}},
+	"bundle": {"exec", wrapper{long: "gemfile"}},
+	"conda":  {"run", wrapper{valued: "np", long: "name prefix cwd"}},
+	"mamba":  {"run", wrapper{valued: "np", long: "name prefix cwd"}},
+	"mise":   {"exec x", wrapper{valued: "C"}},
+	"npm":    {"exec x", wrapper{valued: "pcwC", long: "package call workspace prefix"}},
+	"pnpm":   {"exec dlx", wrapper{valued: "Cp", long: "dir filter package"}},
+	"yarn":   {"exec dlx", wrapper{valued: "p", long: "package cwd"}},
+	"npx":    {"", wrapper{valued: "pc", long: "package call"}},
+	"bunx":   {"", wrapper{valued: "p", long: "package"}},
+	"pnpx":   {"", wrapper{valued: "p", long: "package"}},
+	"uvx":    {"", wrapper{valued: "p", long: "from with python"}},
+	"pipx":   {"run", wrapper{long: "spec python"}},
+}
+
+// runner lists such a program, and the command that it runs. What a name runs
+// may come from the project, so the command's facts are those of the program
+// that is known by that name.
+func runner(s *shell, in invocation) bool {
+	kind := runners[in.name()]
+	for _, f := range parseOptions(in.words[1:], "", "script-shell").values("", "script-shell") {
+		s.codeText(f, in.under(in.name()+" --script-shell"))
+	}
+	verb := 0
+	if kind.verbs != "" {
+		for verb = 1; verb < len(in.words) && strings.HasPrefix(in.words[verb].text, "-"); verb++ {
+			if name, long := strings.CutPrefix(in.words[verb].text, "--"); !long {
+				verb += clusterWords(in.words[verb].text, kind.valued)
+			} else if contains(kind.long, name) {
+				verb++
+			}
+		}
+		if verb >= len(in.words) || !contains(kind.verbs, in.words[verb].text) {
+			return false
+		}
+	}
+	words := in.words[verb:]
+	i, o := s.commandAt(kind.wrapper, words)
+	next := in.under(strings.TrimSpace(in.name() + " " + in.words[verb].text))
+	if verb == 0 {
+		next = in.under(in.name())
+	}
+	for _, f := range append(o.values("", "call"), callOf(in.name(), o)...) {
+		s.codeText(f, next)
+	}
+	if i < len(words) {
+		if verb == 0 || contains("exec x dlx", in.words[verb].text) && in.name() != "bundle" {
+			in.unbound = append(in.unbound, words[i].text) // a package
+		}
+		if strings.HasSuffix(words[i].text, ".py") && in.name() == "uv" {
+			words = append([]field{{text: "python"}}, words[i:]...)
+			i = 0
+		}
+		next.words, next.plain = words[i:], true
+	}
+	s.emit(in)
+	if len(next.words) > 0 && i < len(words) {
+		s.run(next)
+	}
+	return true
+}
+
+// callOf is the shell text that npm's -c takes.
+func callOf(name string, o options) []field {
+	if name == "npm" || name == "npx" {
+		return o.values("c", "")
+	}
+	return nil
+}

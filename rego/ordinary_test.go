@@ -1,0 +1,90 @@
+package rego
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+)
+
+// lines reads the shell texts of a table of rego/facts: "$ " begins one, and
+// "> " goes on with it.
+func lines(t *testing.T, file string) []string {
+	t.Helper()
+	data, err := os.ReadFile("facts/testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for l := range strings.Lines(string(data)) {
+		l = strings.TrimSuffix(l, "\n")
+		if text, ok := strings.CutPrefix(l, "$ "); ok {
+			out = append(out, text)
+		} else if text, ok := strings.CutPrefix(l, ">"); ok && len(out) > 0 {
+			out[len(out)-1] += "\n" + strings.TrimPrefix(text, " ")
+		}
+	}
+	return out
+}
+
+// places are what is known of the folder that a command runs in.
+var places = []Input{{}, {Dir: "/w", Home: "/home/u"}}
+
+// asked are ordinary commands whose question comes from the tables of the
+// pack and not from facts: it may ask about them or not.
+var asked = []string{
+	"curl -s", "curl -X", "sleep 2 && curl", // every curl reaches the network, be it this machine
+	"python3 -c", "python3 - <<", // all code on a command line, be it resolved
+	"git stash &&", "for i in 1 2 3; do go test", // git stash alone, break
+	"tar tzf", "command -v", "gh --version", "find . -name '*.go' -exec", // words that only look
+}
+
+// TestPackLetsOrdinaryCommandsThrough holds that the shipped pack asks about
+// at most 2 % of what coding agents do every day, beyond what its tables ask
+// about by themselves.
+func TestPackLetsOrdinaryCommandsThrough(t *testing.T) {
+	e := open(t, Options{})
+	commands := lines(t, "ordinary.txt")
+	if len(commands) < 120 {
+		t.Fatalf("%d commands were read, want 120 at least", len(commands))
+	}
+	for _, place := range places {
+		held := 0
+		for _, command := range commands {
+			in := place
+			in.Call = bashCall(command)
+			if d := e.Decide(t.Context(), in); d.Action != holdgate.Allow && !byTable(command) {
+				held++
+				t.Logf("in %q, %v by %s: %s", in.Dir, d.Action, d.Rule, command)
+			}
+		}
+		if held*50 > len(commands) {
+			t.Errorf("in %q, %d of %d ordinary commands were held, want at most 2 %%", place.Dir, held, len(commands))
+		}
+	}
+}
+
+func byTable(command string) bool {
+	return slices.ContainsFunc(asked, func(prefix string) bool { return strings.HasPrefix(command, prefix) })
+}
+
+// TestPackLetsNothingDestructiveThrough holds that no disguise makes the pack
+// allow a line that destroys something.
+func TestPackLetsNothingDestructiveThrough(t *testing.T) {
+	e := open(t, Options{})
+	commands := lines(t, "destructive.txt")
+	if len(commands) < 60 {
+		t.Fatalf("%d commands were read, want 60 at least", len(commands))
+	}
+	for _, place := range places {
+		for _, command := range commands {
+			in := place
+			in.Call = bashCall(command)
+			if d := e.Decide(t.Context(), in); d.Action == holdgate.Allow {
+				t.Errorf("in %q, it was allowed by %s: %s", in.Dir, d.Rule, command)
+			}
+		}
+	}
+}
