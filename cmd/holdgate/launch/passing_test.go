@@ -4,12 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 )
 
@@ -90,5 +95,50 @@ func TestTheEnvironmentNamesNoSecret(t *testing.T) {
 				t.Errorf("%s is there after the run: %v", path, err)
 			}
 		}
+	}
+}
+
+// The CA comes from the environment: an agent whose TLS library heeds none of
+// the variables would fail here.
+func TestTheAgentTrustsTheSidecar(t *testing.T) {
+	t.Parallel()
+	upstream := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(upstream.Close)
+	r := newRun(t, "fetch", upstream.URL)
+	out, err := r.cmd.Output()
+	if got, want := string(out), "signed by [Holdgate]\n"; got != want {
+		t.Errorf("the agent saw %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestASidecarThatRunsIsUsed(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "ask", "rm -rf data")
+	serve := exec.CommandContext(t.Context(), binary, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--upstream", "anthropic="+r.provider.URL)
+	serve.Env = r.cmd.Env
+	ready, err := serve.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = serve.Process.Kill(); _ = serve.Wait() })
+	lines := bufio.NewReader(ready)
+	for range 3 { // one for each listener
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.cmd.Args = slices.DeleteFunc(r.cmd.Args, func(a string) bool { return a == "--upstream" || strings.HasPrefix(a, "anthropic=") })
+	tm := attach(r)
+	tm.sees("a sidecar runs already")
+	tm.answers("deny it is needed")
+	tm.sees("denied by")
+	tm.types("\r")
+	tm.ended(0)
+	list, err := tm.client().List(t.Context(), approvals.Filter{Status: holdgate.StatusDenied})
+	if err != nil || len(list) != 1 {
+		t.Errorf("after the run the sidecar knows %d denied requests, %v", len(list), err)
 	}
 }

@@ -148,10 +148,17 @@ type terminal struct {
 	mark    int           // up to where shown was looked at
 }
 
-// inTerminal starts the run in a terminal of its own.
+// inTerminal starts a run of the agent in this role, in a terminal.
 func inTerminal(t *testing.T, role ...string) *terminal {
 	t.Helper()
-	tm := &terminal{run: newRun(t, role...), changed: make(chan struct{})}
+	return attach(newRun(t, role...))
+}
+
+// attach starts a run in a terminal of its own.
+func attach(r *run) *terminal {
+	t := r.t
+	t.Helper()
+	tm := &terminal{run: r, changed: make(chan struct{})}
 	var err error
 	if tm.pty, err = pty.StartWithSize(tm.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
 		t.Fatal(err)
