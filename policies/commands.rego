@@ -9,7 +9,7 @@ package holdgate
 # custom:
 #   risk: medium
 decisions contains d if {
-	input.facts.commands
+	count(harmless) < count(input.facts.commands)
 	some class, about in commands_by_class
 	d := command_decision(class, sort(about))
 }
@@ -35,33 +35,29 @@ commands_by_class[class] contains concat(" ", c.argv) if {
 # custom:
 #   risk: low
 harmless contains i if {
+	known := data.settings.commands
 	some i, c in input.facts.commands
-	class := data.settings.commands[c.program]
-	class == "pass"
-	not c.unresolved
-	not c.unbound
-	not c.via
+	known[c.program] == "pass"
+	c.seen == "whole"
 }
 
 harmless contains i if {
+	known := data.settings.commands
 	some i, c in input.facts.commands
-	table := data.settings.commands[c.program]
-	class := table[c.argv[1]]
-	class == "pass"
-	not c.unresolved
-	not c.unbound
-	not c.via
+	table := known[c.program]
+	table[c.argv[1]] == "pass"
+	c.seen == "whole"
 }
 
 harmless contains i if {
+	known := data.settings.commands
 	some i, c in input.facts.commands
-	table := data.settings.commands[c.program]
+	table := known[c.program]
 	entry := table[c.argv[1]]
 	entry[0] == "build"
+	c.seen
 	object.filter(entry[1], c.argv) == {}
 	not contains(concat(" ", c.argv), "=")
-	not c.unresolved
-	not c.via
 }
 
 command_class(c) := "unresolved" if {

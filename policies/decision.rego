@@ -1,8 +1,8 @@
 # METADATA
 # title: The shipped pack
 # description: |
-#   Each file of the pack adds to one set, decisions, and so may packages of
-#   the user under holdgate.custom. This file makes one decision of them: the
+#   Each file of the pack adds to one set, decisions, and so do packages of the
+#   user under holdgate.custom. This file makes one decision of them: the
 #   strictest wins, and a rule that a person has answered is not asked again.
 # scope: subpackages
 # schemas:
@@ -17,7 +17,7 @@ package holdgate
 # custom:
 #   risk: low
 decision := {"action": "allow", "rule": "default", "reason": "No rule asks for it to be held."} if {
-	count(gathered) == 0
+	count(decisions) == 0
 	not input.facts.secrets
 } else := shown(verdict)
 
@@ -26,18 +26,8 @@ verdict := max(enforced)[2] if {
 } else := max(observed)[2] if {
 	count(observed) > 0
 } else := {"action": "allow", "rule": rule, "reason": "A person has approved it."} if {
-	rule := max({d.rule | some d in gathered; answered(d)})
+	rule := max({d.rule | some d in decisions; answered(d)})
 } else := {"action": "allow", "rule": "default", "reason": "No rule asks for it to be held."}
-
-# METADATA
-# title: All that rules have said, in the pack and in packages of the user
-# custom:
-#   risk: low
-gathered contains d if some d in decisions
-gathered contains data.holdgate.custom.decision
-gathered contains d if some d in data.holdgate.custom.decisions
-gathered contains data.holdgate.custom[_].decision
-gathered contains d if some d in data.holdgate.custom[_].decisions
 
 # METADATA
 # title: Decisions that stand, by strictness, then by risk
@@ -67,7 +57,7 @@ observed contains [rank, risk, d] if {
 }
 
 standing contains d if {
-	some d in gathered
+	some d in decisions
 	not answered(d)
 	not excepted(d)
 }

@@ -40,8 +40,16 @@ decisions contains d if {
 # custom:
 #   risk: high
 decisions contains d if {
-	not known_kind
+	not input.kind in {"tool_call", "model_request", "http_request", "mcp_request", "gate", "message"}
 	d := refuse("kind.unknown", "high", "The policy does not know this kind of call.", [])
 }
 
-known_kind if input.kind in {"tool_call", "model_request", "http_request", "mcp_request", "gate", "message"}
+# METADATA
+# title: Calls of no kind
+# description: In a comparison with `in`, a field that is missing makes the whole rule say nothing.
+# custom:
+#   risk: high
+decisions contains d if {
+	not input.kind
+	d := refuse("kind.unknown", "high", "The call is of no kind.", [])
+}

@@ -7,7 +7,7 @@ package holdgate
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	not tool_setting in {"auto", "unset"}
+	tool_setting != "auto"
 	d := by_setting(tool_setting, "tools.setting", "medium", "The settings ask about this tool.", [tool_title])
 }
 
@@ -38,9 +38,14 @@ files_only if input.tool.category in {"read", "write"}
 
 # METADATA
 # title: What the settings say of the tool, by its most specific name
+# description: Undefined where they say nothing.
 # custom:
 #   risk: low
 tool_setting := setting if {
+	not input.tool.server
+	setting := data.settings.tools[input.tool.name]
+} else := setting if {
+	input.tool.server
 	setting := data.settings.tools[tool_title]
 } else := setting if {
 	setting := data.settings.tools[concat("/", [input.tool.server, "*"])]
@@ -48,12 +53,12 @@ tool_setting := setting if {
 	input.tool.server
 	setting := data.settings.tools[concat("/", ["*", input.tool.name])]
 } else := setting if {
+	startswith(input.tool.name, "mcp__")
 	setting := data.settings.tools[model_side_title]
 } else := setting if {
+	startswith(input.tool.name, "mcp__")
 	setting := data.settings.tools[concat("/", [split(model_side_title, "/")[0], "*"])]
-} else := setting if {
-	setting := data.settings.tools["*"]
-} else := "unset"
+} else := data.settings.tools["*"]
 
 # METADATA
 # title: The server and tool that a name of the form mcp__server__tool stands for
@@ -67,8 +72,19 @@ model_side_title := concat("/", array.slice(split(input.tool.name, "__"), 1, 3))
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	not known_category
-	tool_setting == "unset"
+	not input.tool.category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
+	not tool_setting
+	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
+}
+
+# METADATA
+# title: Tools without a category
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "tool_call"
+	not input.tool.category
+	not tool_setting
 	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
 }
 
@@ -80,7 +96,7 @@ decisions contains d if {
 	input.kind == "tool_call"
 	input.tool.category == "network"
 	count(reached) > 0
-	tool_setting == "unset"
+	not tool_setting
 	d := ask("network.tool", "medium", "The tool reaches the network.", sort(reached))
 }
 
@@ -92,7 +108,7 @@ decisions contains d if {
 	input.kind == "tool_call"
 	input.tool.category == "network"
 	not input.facts.urls
-	tool_setting == "unset"
+	not tool_setting
 	d := ask("network.tool", "medium", "The tool reaches the network.", [tool_title])
 }
 
@@ -103,7 +119,7 @@ decisions contains d if {
 decisions contains d if {
 	input.kind == "tool_call"
 	input.tool.category == "message"
-	tool_setting == "unset"
+	not tool_setting
 	d := ask("tools.message", "medium", "The tool sends a message to somebody.", [tool_title])
 }
 
@@ -115,7 +131,7 @@ decisions contains d if {
 	input.kind == "tool_call"
 	input.tool.category == "delete"
 	not deletes_paths
-	tool_setting == "unset"
+	not tool_setting
 	d := ask("files.delete", "medium", "The tool deletes something.", [tool_title])
 }
 
@@ -127,7 +143,7 @@ decisions contains d if {
 	input.kind == "tool_call"
 	input.tool.category == "exec"
 	not input.facts.commands
-	tool_setting == "unset"
+	not tool_setting
 	d := ask("shell.unknown", "medium", "The tool runs something, and what it runs is not known.", [tool_title])
 }
 
@@ -139,7 +155,7 @@ decisions contains d if {
 	input.kind == "tool_call"
 	input.tool.category == "database"
 	not input.facts.sql
-	tool_setting == "unset"
+	not tool_setting
 	d := ask("sql.unseen", "medium", "The tool talks to a database, and what it says there is not known.", [tool_title])
 }
 
@@ -151,11 +167,9 @@ decisions contains d if {
 	input.kind == "tool_call"
 	input.tool.category == "write"
 	not input.facts.paths
-	tool_setting == "unset"
+	not tool_setting
 	d := ask("files.unknown", "medium", "The tool writes something, and where is not known.", [tool_title])
 }
-
-known_category if input.tool.category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
 
 reached contains u.host if {
 	some u in input.facts.urls

@@ -7,7 +7,7 @@ import (
 )
 
 // factsObject is input.facts: what the JSON of facts.Facts says, without the
-// way through JSON.
+// way through JSON, and how much of each command was seen.
 func factsObject(f facts.Facts) ast.Object {
 	o := newFields(9)
 	o.text("category", f.Category)
@@ -41,14 +41,27 @@ func newImpact(i facts.Impact) *ast.Term {
 }
 
 func commandObject(c facts.Command) fields {
-	o := newFields(6)
+	o := newFields(7)
 	o.text("program", c.Program)
 	o.list("argv", c.Argv)
 	o.optionalList("via", c.Via)
 	o.optionalList("unresolved", c.Unresolved)
 	o.optionalList("unbound", c.Unbound)
 	o.optional("stdin", c.Stdin)
+	o.optional("seen", seen(c))
 	return o
+}
+
+// seen sums up what is known of a command, so that a policy has one field to
+// look at in place of three that are missing.
+func seen(c facts.Command) string {
+	switch {
+	case len(c.Via) > 0 || len(c.Unresolved) > 0:
+		return ""
+	case len(c.Unbound) > 0:
+		return "but_files"
+	}
+	return "whole"
 }
 
 func pathObject(p facts.Path) fields {

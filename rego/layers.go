@@ -12,6 +12,7 @@ const (
 	ruleDecision  = "decision"  // one decision
 	ruleDecisions = "decisions" // a set of them
 	rootCustom    = "custom"
+	customModule  = packName + "/custom.rego" // asks packages of the user
 )
 
 // parse reads modules as Rego v1, with their annotations.
@@ -54,7 +55,7 @@ func checkLayer(modules map[string]*ast.Module) error {
 	contributes := false
 	for name, m := range modules {
 		pkg := packageName(m)
-		custom := pkg == rootHoldgate+"."+rootCustom || strings.HasPrefix(pkg, rootHoldgate+"."+rootCustom+".")
+		custom := isCustom(pkg)
 		if !custom && (pkg == rootHoldgate || strings.HasPrefix(pkg, rootHoldgate+".")) {
 			return fmt.Errorf("reading policy %s: package %s is the shipped pack's own: put rules under package holdgate.custom.NAME, or define data.holdgate.decision to replace the pack", name, pkg)
 		}
@@ -73,6 +74,22 @@ func checkLayer(modules map[string]*ast.Module) error {
 		return fmt.Errorf("reading policy: no rule in it is ever asked: add to decisions in package holdgate.custom.NAME, or define data.holdgate.decision to replace the pack")
 	}
 	return nil
+}
+
+// withoutCustom leaves out the module by which the pack asks packages of the
+// user, where there is none of them.
+func withoutCustom(modules map[string]*ast.Module) {
+	for _, m := range modules {
+		if isCustom(packageName(m)) {
+			return
+		}
+	}
+	delete(modules, customModule)
+}
+
+// isCustom reports whether a package is one that the pack asks.
+func isCustom(pkg string) bool {
+	return pkg == rootHoldgate+"."+rootCustom || strings.HasPrefix(pkg, rootHoldgate+"."+rootCustom+".")
 }
 
 // checkContribution reports whether the pack's entry asks the rule.

@@ -56,6 +56,7 @@ func build(ctx context.Context, path string, own *sources) (*policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	withoutCustom(pr.modules)
 	compiler, err := newCompiler()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,82 @@
+package rego
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdgate/holdgate"
+)
+
+// The pack passes most commands without a closer look. That look must say the
+// same: without the fact `seen` there is no other way.
+func TestTheCloserLookAgrees(t *testing.T) {
+	p, err := load(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range slices.Concat(
+		[]string{
+			"ls -la", "sudo ls", "go test ./...", "go test -exec=./x ./...", "go test -exec ./x", "go build -toolexec=x", "git status",
+			"git log --output=x", "git -C sub status", "npm test && rm x", "find . -name x", "find 0 -delete", "git stash list",
+			"LD_PRELOAD=./x.so git status", "BASH_ENV=./x ls", "PATH=./bin:$PATH go test ./...", "PAGER='rm x' git log", "MAKEFLAGS=-fx make", "python3 -m pytest", "make -f x", "$X", "git $X", "go",
+		},
+		shellLines(t, "lines.txt"), shellLines(t, "evasions.txt"), shellLines(t, "constructs.txt"),
+	) {
+		in := Input{Call: bashCall(command), Dir: "/src/app", Home: "/home/u"}
+		v, now, err := p.input(in, extract(t.Context(), in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast, slow := evaluated(t, p, v, now), evaluated(t, p, without(t, v, "seen"), now)
+		if diff := cmp.Diff(slow, fast); diff != "" {
+			t.Errorf("%s (-closer look +seen):\n%s", command, diff)
+		}
+	}
+}
+
+// shellLines reads the lines of a table of rego/facts, each after "$ ".
+func shellLines(t *testing.T, file string) []string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("facts", "testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for line := range strings.Lines(string(body)) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "$ "); ok {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+func evaluated(t *testing.T, p *policy, v ast.Value, now time.Time) holdgate.Decision {
+	t.Helper()
+	d, _, err := p.decide(t.Context(), time.Minute, func(*policy) (ast.Value, time.Time, error) { return v, now, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// without is input whose commands lack a field.
+func without(t *testing.T, v ast.Value, field string) ast.Value {
+	t.Helper()
+	plain, err := ast.JSON(ast.MustParseTerm(v.String()).Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := plain.(object)["facts"].(object)
+	commands, _ := facts["commands"].([]any)
+	for _, c := range commands {
+		delete(c.(object), field)
+	}
+	return ast.MustInterfaceToValue(plain)
+}
