@@ -34,7 +34,7 @@ func followerOf(name string) follower {
 	case "printf":
 		return printfVariable
 	case "hash", "enable":
-		return loads
+		return hashed
 	case "set":
 		return setParams
 	case "shift":
@@ -160,6 +160,9 @@ func forgetNames(s *shell, in invocation) bool {
 			}
 		}
 		s.forget(v)
+		if name == "unset" && s.conditional == 0 {
+			s.unexport(v)
+		}
 		if name == "read" && !strings.HasPrefix(v, "-") {
 			s.set(v, variable{origin: min(s.stdin.origin, originNames)})
 		}
@@ -174,9 +177,9 @@ func printfVariable(s *shell, in invocation) bool {
 	return false
 }
 
-// loads is for "hash -p FILE NAME" and "enable -f FILE NAME": from then on,
+// hashed is for "hash -p FILE NAME" and "enable -f FILE NAME": from then on,
 // the name runs the file.
-func loads(s *shell, in invocation) bool {
+func hashed(s *shell, in invocation) bool {
 	o := parseOptions(in.words[1:], "pf", "")
 	for _, f := range o.values("pf", "") {
 		in.unbound = append(in.unbound, f.text)
@@ -188,6 +191,9 @@ func loads(s *shell, in invocation) bool {
 // setParams is "set -- a b", which replaces $1 and on.
 func setParams(s *shell, in invocation) bool {
 	for i, w := range in.words[1:] {
+		if t := w.text; t == "allexport" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "a") {
+			s.exportsAll = true
+		}
 		if w.text != "--" && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') {
 			continue
 		}
@@ -233,7 +239,11 @@ func shellProgram(s *shell, in invocation) bool {
 			}
 		}
 		sub.made(code.text, code.dynamic)
-		if len(in.unbound) > 0 {
+		starts := func(a field) bool {
+			name, _, _ := strings.Cut(a.text, "=")
+			return contains(fileVariables, name) && len(loads(in.name(), a)) > 0
+		}
+		if len(in.unbound) > 0 || slices.ContainsFunc(overlaid(s.env, in.assigns...), starts) {
 			s.emit(in)
 		}
 		return true

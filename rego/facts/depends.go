@@ -37,8 +37,8 @@ func (s *shell) depends(in invocation, program string) []string {
 			out = append(out, w.text)
 		}
 	}
-	for _, a := range in.assigns {
-		if steers(a) {
+	for _, a := range overlaid(s.env, in.assigns...) {
+		if steers(a) && (program == "" || len(loads(program, a)) > 0 || slices.Contains(texts(in.assigns), a.text)) {
 			out = append(out, pathDynamics(a)...)
 		}
 	}
@@ -126,7 +126,7 @@ func gitText(words []field, i int) bool {
 // steers reports whether an assignment changes what commands run.
 func steers(a field) bool {
 	name, _, _ := strings.Cut(a.text, "=")
-	return name == "PATH" || name == "IFS" || contains(codeVariables, name) || contains(fileVariables, name) || contains(optionVariables, name)
+	return name == "PATH" || name == "IFS" || contains(codeVariables, name) || contains(linkVariables, name) || contains(fileVariables, name) || contains(optionVariables, name)
 }
 
 // pathDynamics are the parts of an assignment that depend on run time. What

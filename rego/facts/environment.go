@@ -10,47 +10,157 @@ import (
 const (
 	// codeVariables hold shell text that other programs run.
 	codeVariables = "GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS GIT_PROXY_COMMAND PAGER MANPAGER EDITOR VISUAL SSH_ASKPASS SUDO_ASKPASS BROWSER LESSOPEN LESSCLOSE PROMPT_COMMAND RSYNC_RSH CVS_RSH GIT_SSH PS4 SHELL MAKE CC CXX RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER"
-	// fileVariables name files that are loaded or run.
-	fileVariables = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV ZDOTDIR PYTHONSTARTUP PYTHONPATH PYTHONHOME PERL5LIB PERL5DB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM KUBECONFIG INPUTRC VIMINIT JAVA_TOOL_OPTIONS CLASSPATH"
-	// optionVariables hold options of an interpreter.
-	optionVariables = "NODE_OPTIONS PERL5OPT RUBYOPT PYTHONWARNINGS BASH_FUNC GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_CONFIG_VALUE_0 VIMINIT MAKEFLAGS TAR_OPTIONS GREP_OPTIONS GOFLAGS RUSTFLAGS"
+	// linkVariables name files that every program loads.
+	linkVariables = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH"
+	// fileVariables name files that some programs load or run.
+	fileVariables = "BASH_ENV ENV ZDOTDIR PYTHONSTARTUP PYTHONPATH PYTHONHOME PERL5LIB PERL5DB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM KUBECONFIG INPUTRC VIMINIT JAVA_TOOL_OPTIONS CLASSPATH"
+	// optionVariables hold options of an interpreter or a build.
+	optionVariables = "NODE_OPTIONS PERL5OPT RUBYOPT PYTHONWARNINGS BASH_FUNC GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_CONFIG_VALUE_0 MAKEFLAGS TAR_OPTIONS GREP_OPTIONS GOFLAGS RUSTFLAGS"
 )
 
+// harmlessOptions are the words that stand in the variables that hold options
+// every day, and load and run nothing. One that ends in a dash or an equals
+// sign is the beginning of a word.
+var harmlessOptions = map[string]string{
+	"NODE_OPTIONS":   "--max- --no-warnings --trace- --enable-source-maps --unhandled-rejections --dns-result-order",
+	"GOFLAGS":        "-mod=mod -mod=vendor -mod=readonly -v -x -race -count= -p= -tags= -trimpath -buildvcs= -short",
+	"RUSTFLAGS":      "-D -W -A -C -Dwarnings target-cpu= opt-level= debuginfo= warnings",
+	"MAKEFLAGS":      "-j -s -k --no-print-directory --silent",
+	"PYTHONWARNINGS": "ignore default error always",
+}
+
 // environment notes what the assignments before a command make it run
-// besides.
+// besides, and keeps what export and its like hand to later commands.
 func (s *shell) environment(in *invocation) {
 	for _, a := range in.assigns {
-		s.variable(a, in)
+		s.runsValue(a, in.via)
 	}
-	if contains("export declare typeset", in.words[0].text) {
-		for _, w := range in.words[1:] {
-			s.variable(w, in)
+	name := in.words[0].text
+	if !contains("export declare typeset", name) {
+		return
+	}
+	flags := ""
+	for _, w := range in.words[1:] {
+		if strings.HasPrefix(w.text, "-") {
+			flags += w.text
+			continue
 		}
-		s.loaded = unique(slices.Concat(s.loaded, in.unbound))
+		if name != "export" && !strings.Contains(flags, "x") && !steers(w) {
+			continue
+		}
+		if strings.Contains(flags, "n") && name == "export" {
+			s.unexport(w.text)
+			continue
+		}
+		s.runsValue(w, in.via)
+		s.export(s.exported(w))
 	}
+}
+
+// exported is a word of export as an assignment: a name alone stands for what
+// the variable holds.
+func (s *shell) exported(w field) field {
+	v, assigned := s.vars[w.text]
+	switch {
+	case isAssignment(w) || !assigned:
+		return w
+	case v.known && len(v.values) > 0:
+		return field{text: w.text + "=" + v.values[0]}
+	}
+	return field{text: w.text + "=$" + w.text, dynamic: []string{"$" + w.text}, origin: v.origin}
 }
 
 // lasting notes an assignment that holds from here on.
 func (s *shell) lasting(a field) {
-	var in invocation
-	s.variable(a, &in)
-	s.loaded = unique(slices.Concat(s.loaded, in.unbound))
+	s.runsValue(a, nil)
+	name, _, _ := strings.Cut(a.text, "=")
+	if s.exportsAll || steers(a) || slices.ContainsFunc(s.env, func(e field) bool { return strings.HasPrefix(e.text, name+"=") }) {
+		s.export(a)
+	}
 }
 
-func (s *shell) variable(a field, in *invocation) {
+// export hands a variable to all later commands. In a branch, its value may
+// be the one or the other.
+func (s *shell) export(a field) {
+	name, _, ok := strings.Cut(a.text, "=")
+	if !ok || name == "" {
+		return
+	}
+	if s.conditional > 0 && a.known() && slices.ContainsFunc(s.env, func(e field) bool { return strings.HasPrefix(e.text, name+"=") && e.text != a.text }) {
+		a.dynamic = []string{"$" + name}
+	}
+	s.env = overlaid(s.env, a)
+}
+
+func (s *shell) unexport(name string) {
+	s.env = slices.DeleteFunc(slices.Clone(s.env), func(e field) bool { return strings.HasPrefix(e.text, name+"=") })
+}
+
+// overlaid is a list of assignments in which a later one takes the place of
+// an earlier one of the same name. The list itself stays as it is.
+func overlaid(list []field, more ...field) []field {
+	out := slices.Clone(list)
+	for _, a := range more {
+		name, _, ok := strings.Cut(a.text, "=")
+		if !ok {
+			continue
+		}
+		out = slices.DeleteFunc(out, func(e field) bool { return strings.HasPrefix(e.text, name+"=") })
+		out = append(out, a)
+	}
+	return out
+}
+
+// variables are the assignments of the environment as facts.
+func variables(env []field) []Variable {
+	var out []Variable
+	for _, a := range env {
+		name, value, _ := strings.Cut(a.text, "=")
+		out = append(out, Variable{Name: name, Value: value, Unresolved: !a.known()})
+	}
+	return out
+}
+
+// runsValue follows the shell text that a variable holds for other programs.
+func (s *shell) runsValue(a field, via []string) {
 	name, value, ok := strings.Cut(a.text, "=")
+	if ok && value != "" && contains(codeVariables, name) {
+		s.sub(append(slices.Clip(via), name)...).made(value, a.dynamic)
+	}
+}
+
+// loads are the files that a program runs besides, because a variable of its
+// environment says so.
+func loads(program string, a field) []string {
+	name, value, ok := strings.Cut(a.text, "=")
+	plain := contains(textPrograms, program) || contains(readers, program) || contains("cd export", program)
 	switch {
 	case !ok || value == "":
-	case contains(codeVariables, name):
-		sub := s.sub(append(in.via, name)...)
-		sub.made(value, a.dynamic)
-	case contains(fileVariables, name):
-		in.unbound = append(in.unbound, value)
-	case contains(optionVariables, name):
-		in.unbound = append(in.unbound, a.text)
 	case name == "PATH":
-		in.unbound = append(in.unbound, ahead(value)...)
+		return ahead(value)
+	case contains(linkVariables, name):
+		return []string{value}
+	case plain: // it reads no variable that some program reads
+	case contains(fileVariables, name):
+		return []string{value}
+	case contains(optionVariables, name) && !harmless(name, value):
+		return []string{a.text}
 	}
+	return nil
+}
+
+func harmless(name, value string) bool {
+	for word := range strings.FieldsSeq(value) {
+		known := false
+		for start := range strings.FieldsSeq(harmlessOptions[name]) {
+			open := strings.HasSuffix(start, "-") || strings.HasSuffix(start, "=")
+			known = known || word == start || open && strings.HasPrefix(word, start) || start == "-j" && strings.TrimRight(word, "0123456789") == start
+		}
+		if !known {
+			return false
+		}
+	}
+	return true
 }
 
 // ahead are the folders that a PATH puts before the one that was, but for the

@@ -59,6 +59,21 @@ type Command struct {
 	// Unbound lists files that it would run whose content nobody was shown.
 	Unbound []string `json:"unbound,omitempty"`
 	Stdin   string   `json:"stdin,omitempty"` // "pipe", "heredoc", "file"
+	// Env is what the line itself sets in the environment of the command:
+	// before it, by env or sudo, or by an export earlier in the line, in the
+	// order in which it was set. What changes the programs that run, such as
+	// PATH and LD_PRELOAD, counts without an export too: it may have been
+	// exported all along. It is left out of the JSON form.
+	Env []Variable `json:"-"`
+}
+
+// A Variable is one variable of a command's environment.
+type Variable struct {
+	Name  string
+	Value string
+	// Unresolved says that the value depends on run time, or on which branch
+	// was taken; Value is then as it was written.
+	Unresolved bool
 }
 
 // A Path is a file that the call would touch.

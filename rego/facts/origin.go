@@ -94,7 +94,7 @@ func (s *shell) processOrigin(w *syntax.Word) origin {
 // substituted is what a command substitution puts in its place: text, where
 // the line itself tells it, or else where it comes from.
 func (s *shell) substituted(c *syntax.CmdSubst) (text string, known bool, o origin) {
-	if len(c.Stmts) != 1 || len(s.loaded) > 0 || s.remote {
+	if len(c.Stmts) != 1 || s.remote || slices.ContainsFunc(s.env, func(e field) bool { return len(loads("cat", e)) > 0 }) {
 		return "", false, originAny
 	}
 	q := s.quietly()

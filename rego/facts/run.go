@@ -99,6 +99,8 @@ func (s *shell) byName(name string, in invocation) bool {
 	}
 	f.used = true
 	s.funcs[word] = f
+	defer func(env []field) { s.env = env }(s.env)
+	s.env = overlaid(s.env, in.assigns...)
 	s.call(word, f, in.words[1:], true)
 	return !f.maybe
 }
@@ -126,7 +128,12 @@ func (s *shell) emit(in invocation) {
 		Program: in.program(),
 		Via:     slices.Concat(s.via, in.via),
 		Stdin:   s.stdin.kind,
-		Unbound: slices.Concat(in.unbound, s.loaded),
+		Unbound: in.unbound,
+	}
+	env := overlaid(s.env, in.assigns...)
+	c.Env = variables(env)
+	for _, a := range env {
+		c.Unbound = append(slices.Clip(c.Unbound), loads(c.Program, a)...)
 	}
 	for _, w := range in.words {
 		if w.stdin {
@@ -148,6 +155,9 @@ func (s *shell) emit(in invocation) {
 		c.Via = nil
 	}
 	key := []string{c.Program, c.Stdin, strings.Join(c.Unresolved, "\x01"), strings.Join(c.Unbound, "\x01"), strings.Join(c.Via, "\x01")}
+	for _, a := range env {
+		key = append(key, a.text)
+	}
 	if s.x.once("command", append(key, c.Argv...)...) {
 		s.x.facts.Commands = append(s.x.facts.Commands, c)
 	}

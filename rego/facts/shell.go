@@ -40,7 +40,8 @@ type shell struct {
 	opened      []string // what redirections open that depends on run time
 	stdin       stream
 	remote      bool     // on another machine
-	loaded      []string // files that every later command runs besides: a changed PATH
+	env         []field  // NAME=value that it hands to every command
+	exportsAll  bool     // whatever is assigned is handed on
 	calling     []string // functions whose bodies surround the text at hand
 	depth       int
 	conditional int  // how many branches surround the text at hand
