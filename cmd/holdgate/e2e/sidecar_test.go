@@ -69,7 +69,7 @@ func serveAt(t *testing.T, cwd, dir string, env []string, args ...string) *sidec
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.kill)
+	t.Cleanup(func() { s.kill(); s.sound() })
 	late := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
 	err = s.ready(bufio.NewScanner(out))
@@ -116,6 +116,18 @@ func (s *sidecar) log() string {
 func (s *sidecar) kill() {
 	_ = s.cmd.Process.Kill() // it may have ended by itself
 	<-s.exited
+}
+
+// sound looks into the log for what must never happen, whatever the test was
+// about. The race detector writes there where the program was built with it.
+func (s *sidecar) sound() {
+	s.t.Helper()
+	log := s.log()
+	for _, sign := range []string{"WARNING: DATA RACE", "panic"} {
+		if i := strings.Index(log, sign); i >= 0 {
+			s.t.Errorf("the sidecar logged %.4000s", log[i:])
+		}
+	}
 }
 
 // stop ends the process as a service manager does and returns its exit code.
