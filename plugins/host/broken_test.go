@@ -13,8 +13,10 @@ import (
 )
 
 func TestABrokenChannelHarmsNobodyElse(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"panic", "exit", "hang"} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t)
 			h := b.run(
 				b.puppet("broken", script{Name: "broken", Notify: how, On: "poison"}),
@@ -42,6 +44,7 @@ func TestABrokenChannelHarmsNobodyElse(t *testing.T) {
 }
 
 func TestAnEventThatBreaksTheChannelIsLeftOutInTheEnd(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run(b.puppet("broken", script{Notify: "exit", On: "poison"}))
 	poison := b.ask("poison")
@@ -65,6 +68,7 @@ func TestAnEventThatBreaksTheChannelIsLeftOutInTheEnd(t *testing.T) {
 }
 
 func TestAFloodIsSlowedDown(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run(b.puppet("liar", script{Answers: []string{"flood"}}))
 	b.ask("rm -rf build")
@@ -80,6 +84,7 @@ func TestAFloodIsSlowedDown(t *testing.T) {
 }
 
 func TestAMessageOverTheLimitEndsTheChannelAlone(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	h := b.run(b.puppet("liar", script{Answers: []string{"huge"}}))
 	r := b.ask("rm -rf build")
@@ -96,6 +101,7 @@ func TestAMessageOverTheLimitEndsTheChannelAlone(t *testing.T) {
 }
 
 func TestWhatAChannelWritesCannotHarmTheLog(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run(b.puppet("liar", script{Start: "garbage", Answers: []string{"approve"}}))
 	b.ask("rm -rf build")
@@ -122,6 +128,7 @@ func TestAChannelThatRefusesItsConfigurationSaysWhy(t *testing.T) {
 }
 
 func TestAChannelOfUnknownAssuranceDoesNotRun(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	ch := b.puppet("puppet", script{})
 	ch.Command = append(ch.Command, "unknown-assurance")
@@ -131,6 +138,7 @@ func TestAChannelOfUnknownAssuranceDoesNotRun(t *testing.T) {
 }
 
 func TestWhatAChannelStartedEndsWithIt(t *testing.T) {
+	t.Parallel()
 	b := newBench(t) // sees that no process group is left
 	if err := Check(t.Context(), b.puppet("puppet", script{Start: "child"}), nil); err == nil {
 		t.Error("Check = nil, want an error")
@@ -175,6 +183,7 @@ func TestAProgramThatIsNoChannelIsEnded(t *testing.T) {
 }
 
 func TestStartingEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -18,6 +18,7 @@ import (
 )
 
 func TestAnAnswerDecides(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run(b.puppet("puppet", script{Answers: []string{"approve"}}))
 	r := b.ask("rm -rf build")
@@ -36,6 +37,7 @@ func TestAnAnswerDecides(t *testing.T) {
 }
 
 func TestALyingChannelDecidesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	lies := map[string]string{
 		"unknown request":     "never asked",
@@ -65,6 +67,7 @@ func TestALyingChannelDecidesNothing(t *testing.T) {
 }
 
 func TestTheNonceOfOneChannelIsNothingToAnother(t *testing.T) {
+	t.Parallel()
 	n, err := newNonces(key)
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +85,7 @@ func TestTheNonceOfOneChannelIsNothingToAnother(t *testing.T) {
 		{"the same letters, cut elsewhere", "slackr", "1", "d1", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			if got := n.match(nonce, c.channel, c.request, holdgate.Digest(c.digest)); got != c.want {
 				t.Errorf("match = %v, want %v", got, c.want)
 			}
@@ -90,6 +94,7 @@ func TestTheNonceOfOneChannelIsNothingToAnother(t *testing.T) {
 }
 
 func TestSomebodyWhoHasVotedIsNotCountedAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run(b.puppet("puppet", script{Answers: []string{"approve", "approve"}}))
 	r := b.ask("rm -rf build", func(d *holdgate.Decision) { d.Hold.Approvers.Quorum = 2 })
@@ -105,6 +110,7 @@ func TestSomebodyWhoHasVotedIsNotCountedAgain(t *testing.T) {
 }
 
 func TestAnAnswerThatComesTooLateSaysWhoDecided(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run(b.puppet("puppet", script{Answers: []string{"deny", "approve"}}))
 	r := b.ask("rm -rf build")
@@ -120,6 +126,7 @@ func TestAnAnswerThatComesTooLateSaysWhoDecided(t *testing.T) {
 }
 
 func TestAssuranceSaysWhatAChannelMayDo(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		text    bool
@@ -143,6 +150,7 @@ func TestAssuranceSaysWhatAChannelMayDo(t *testing.T) {
 			edit: func(d *holdgate.Decision) { d.Hold.Approvers.Assurance = "strong" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t)
 			ch := b.puppet("puppet", script{Answers: []string{c.answer}})
 			if c.text {
@@ -217,6 +225,7 @@ func TestAChannelSeesNothingOfTheEnvironment(t *testing.T) {
 }
 
 func TestAChannelIsToldOfEverythingPendingWhenItStarts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		args    []string
@@ -227,6 +236,7 @@ func TestAChannelIsToldOfEverythingPendingWhenItStarts(t *testing.T) {
 		{name: "once, where it does not", args: []string{"remembers"}, want: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t)
 			ch := b.puppet("puppet", script{})
 			ch.Command = append(ch.Command, c.args...)
@@ -272,6 +282,7 @@ func drainEvents(b *bench) {
 }
 
 func TestAnErrorOfTheChannelIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	h := b.run(b.puppet("puppet", script{Notify: "fail twice", Answers: []string{"approve"}}))
 	b.ask("rm -rf build")
@@ -285,6 +296,7 @@ func TestAnErrorOfTheChannelIsTriedAgain(t *testing.T) {
 }
 
 func TestWhatCanNeverBeToldDoesNotStopTheRest(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run(b.puppet("puppet", script{Notify: "never", On: "poison", Answers: []string{"approve"}}))
 	bad := b.ask("poison")

@@ -127,7 +127,7 @@ func (p *process) end() {
 		defer watch.Stop()
 	}
 	p.client.Kill()
-	if p.child != nil && p.child.cmd.Process != nil {
+	if p.child != nil && p.child.started() {
 		_ = p.child.Kill(context.Background())
 		<-p.child.done
 		p.child.closePipes()

@@ -32,6 +32,10 @@ type child struct {
 	stderr *os.File
 	log    func(io.Reader) // reads stderr to its end
 
+	mu     sync.Mutex
+	pid    int  // 0: not started
+	killed bool // perhaps before it was started
+
 	reading sync.WaitGroup
 	done    chan struct{} // closed when the process has ended
 	err     error         // how it ended; set before done is closed
@@ -63,7 +67,7 @@ func (c *child) Start(context.Context) (err error) {
 		}
 	}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	if err := c.cmd.Start(); err != nil {
+	if err := c.launch(); err != nil {
 		return fmt.Errorf("starting the process: %w", err)
 	}
 	c.reading.Go(func() { c.log(c.stderr) })
@@ -71,11 +75,31 @@ func (c *child) Start(context.Context) (err error) {
 	return nil
 }
 
+func (c *child) launch() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.killed {
+		return errors.New("it was ended before")
+	}
+	if err := c.cmd.Start(); err != nil {
+		return err
+	}
+	c.pid = c.cmd.Process.Pid
+	return nil
+}
+
+// started reports whether there is, or was, a process.
+func (c *child) started() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pid != 0
+}
+
 // reap waits for the process, ends what it left behind, and lets go of its
 // output. Whoever waits for it waits for done.
 func (c *child) reap() {
 	err := c.cmd.Wait()
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // mostly there is nobody
+	_ = syscall.Kill(-c.pid, syscall.SIGKILL) // mostly there is nobody
 	until := time.Now().Add(drain)
 	_ = c.stdout.SetReadDeadline(until)
 	_ = c.stderr.SetReadDeadline(until)
@@ -102,12 +126,16 @@ func (c *child) ended() bool {
 	}
 }
 
-// Kill implements [runner.AttachedRunner]: it ends the whole group at once.
+// Kill implements [runner.AttachedRunner]: it ends the whole group at once, and
+// keeps it from being started later.
 func (c *child) Kill(context.Context) error {
-	if c.cmd.Process == nil || c.ended() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.killed = true
+	if c.pid == 0 || c.ended() {
 		return nil
 	}
-	if err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := syscall.Kill(-c.pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("ending the process: %w", err)
 	}
 	return nil
@@ -127,10 +155,12 @@ func (c *child) closePipes() {
 
 // ID implements [runner.AttachedRunner].
 func (c *child) ID() string {
-	if c.cmd.Process == nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pid == 0 {
 		return ""
 	}
-	return strconv.Itoa(c.cmd.Process.Pid)
+	return strconv.Itoa(c.pid)
 }
 
 // Name implements [runner.Runner].

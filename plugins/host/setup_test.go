@@ -124,6 +124,8 @@ func (b *bench) read(conn net.Conn) {
 // close ends everything and sees that no process is left.
 func (b *bench) close() {
 	b.end()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for pid := range b.pids {
 		if err := syscall.Kill(-pid, 0); !errors.Is(err, syscall.ESRCH) {
 			b.t.Errorf("process group %d is still there: %v", pid, err)
