@@ -11,7 +11,7 @@ import (
 )
 
 func TestEachAgentIsLedByWhatItHeeds(t *testing.T) {
-	base := []string{"PATH=/bin", "HTTPS_PROXY=http://other", "ALL_PROXY=socks5://other", "HOLDGATE_STATE_DIR=/s", "PWD=/s/sub", "T=token1"}
+	base := []string{"PATH=/bin", "HTTPS_PROXY=http://other", "ALL_PROXY=socks5://other", "HOLDGATE_CONFIG=/etc/h.yaml", "PWD=/s/sub", "T=token1"}
 	door := "http://127.0.0.1:9"
 	for _, c := range []struct {
 		program string
