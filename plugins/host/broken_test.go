@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -191,5 +193,30 @@ func TestStartingEndsWithItsContext(t *testing.T) {
 	_, err := start(ctx, Channel{Name: "sh", Command: []string{"/bin/sh", "-c", "exec sleep 300"}}, usualDeadlines(), testLogger(b))
 	if err == nil || time.Since(began) > 5*time.Second {
 		t.Errorf("start = %v after %v", err, time.Since(began))
+	}
+}
+
+func TestWhatAProcessLeavesBehindIsEnded(t *testing.T) {
+	t.Parallel()
+	c := newChild(exec.Command("/bin/sh", "-c", "sleep 300 & exit 0"), t.TempDir(), func(r io.Reader) { _, _ = io.Copy(io.Discard, r) })
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer c.closePipes()
+	// What was left behind holds the pipe open for as long as it lives.
+	if _, err := io.ReadAll(c.stdout); err != nil {
+		t.Errorf("reading to the end: %v", err)
+	}
+	<-c.done
+}
+
+func TestAProcessThatWasEndedIsNotStarted(t *testing.T) {
+	t.Parallel()
+	c := newChild(exec.Command("/bin/sh", "-c", "sleep 300"), t.TempDir(), func(io.Reader) {})
+	if err := c.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(t.Context()); err == nil || c.started() {
+		t.Errorf("Start = %v", err)
 	}
 }
