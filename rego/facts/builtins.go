@@ -109,6 +109,7 @@ func (s *shell) lose() { s.dirs, s.lost = nil, true }
 
 // moveTo sets the folder.
 func (s *shell) moveTo(f field) {
+	f = s.here(f)
 	dir, known := s.x.expandTilde(f.text, s.remote)
 	home := dir == "~" || strings.HasPrefix(dir, "~/")
 	if !f.known() || f.glob || !known && (!home || s.remote) || dir == "-" || dir == "" {

@@ -168,8 +168,11 @@ func (s *shell) printedBy(words []field, in origin) origin {
 	if !words[0].known() || s.overridden(name) {
 		return originAny
 	}
-	for _, w := range args {
-		if !w.known() && w.origin == originAny || classify(w.text, accessRead) == classSecret {
+	for i, w := range args {
+		if !w.known() && w.origin == originAny {
+			return originAny
+		}
+		if !excluded(name, args, i) && (classify(w.text, accessRead) == classSecret || aimsAtSecrets(w.text)) {
 			return originAny
 		}
 	}
@@ -185,9 +188,9 @@ func (s *shell) printedBy(words []field, in origin) origin {
 	switch {
 	case contains("nproc whoami id uname arch seq", name):
 		return originAtom
-	case contains("pwd realpath which mktemp", name):
+	case contains("pwd which mktemp", name):
 		return originValue
-	case contains("ls basename dirname readlink", name):
+	case contains("ls basename dirname readlink realpath", name):
 		return originNames
 	}
 	o := parseOptions(args, "", "")
@@ -214,6 +217,27 @@ func (s *shell) printedBy(words []field, in origin) origin {
 		}
 	}
 	return originAny
+}
+
+// aimsAtSecrets reports whether a word picks the names of secrets out of a
+// listing.
+func aimsAtSecrets(word string) bool {
+	word = strings.ReplaceAll(strings.ToLower(word), "venv", "")
+	return slices.ContainsFunc(strings.Fields(`\.e env pem key cred secret id_ ssh token passw netrc kube gnupg .aws history`), func(part string) bool {
+		return strings.Contains(word, part)
+	})
+}
+
+// excluded reports whether the word at i is a pattern of what is left out of a
+// listing.
+func excluded(name string, args []field, i int) bool {
+	switch name {
+	case "find":
+		return i > 1 && contains("-path -name -ipath -iname", args[i-1].text) && contains("-not !", args[i-2].text)
+	case "grep", "egrep", "rg":
+		return parseOptions(args, "e", "").has("v", "invert-match")
+	}
+	return false
 }
 
 // overridden reports whether the line itself has given the name another

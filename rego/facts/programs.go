@@ -31,6 +31,7 @@ type program struct {
 	force     string // short options that force; --force always does
 	reads     string // short options whose value is a file that it reads
 	writes    string // short options whose value is a file that it writes
+	globs     string // short options whose value says which files it reads; --include and --glob always do
 	always    bool   // recursive in any case
 }
 
@@ -77,7 +78,7 @@ var programs = sync.OnceValue(func() map[string]program {
 		"unzip": {use: useRead, valued: "dx", writes: "d", force: "o"},
 		"ed":    {use: useWrite, valued: "p"}, "ex": {use: useWrite, valued: "c"}, "nano": {use: useWrite},
 		"grep":  {use: useSkipRead, valued: "efABCmDd", long: "regexp file after-context before-context context max-count include exclude exclude-dir", reads: "f"},
-		"rg":    {use: useSkipRead, valued: "efABCmgtTjMrE", long: "regexp file after-context before-context context max-count glob type iglob", reads: "f"},
+		"rg":    {use: useSkipRead, valued: "efABCmgtTjMrE", long: "regexp file after-context before-context context max-count glob type iglob", reads: "f", globs: "g"},
 		"ag":    {use: useSkipRead, valued: "ABCmGp"},
 		"ack":   {use: useSkipRead, valued: "ABCm"},
 		"jq":    {use: useSkipRead, valued: "fL", long: "arg argjson slurpfile rawfile indent", reads: "f"},
@@ -151,6 +152,11 @@ func (s *shell) apply(p program, in invocation) options {
 	}
 	for _, f := range o.values(p.reads, "") {
 		s.use(in, f, accessRead)
+	}
+	for _, f := range append(o.values(p.globs, ""), append(o.values("", "include"), append(o.values("", "glob"), o.values("", "iglob")...)...)...) {
+		if classify(f.text, accessRead) == classSecret {
+			s.touch(f, accessRead)
+		}
 	}
 	target := append(o.values(p.writes, ""), o.values("", "target-directory")...)
 	for _, f := range target {

@@ -429,6 +429,10 @@ func (s *shell) nested(n syntax.Node) {
 			}
 		case *syntax.ArithmExp, *syntax.BinaryTest, *syntax.ArithmCmd:
 			s.arithmetic()
+		case *syntax.SglQuoted:
+			if holdsSubscript(n.Value) {
+				s.x.fail("shell: subscript that holds a command")
+			}
 		case *syntax.ParamExp:
 			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 				s.forget(n.Param.Value)
