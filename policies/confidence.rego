@@ -79,16 +79,6 @@ decisions contains d if {
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	not input.session.mode in {"auto", "manual", "confidence_threshold"}
+	not object.get(input.session, "mode", "none") in {"auto", "manual", "confidence_threshold"}
 	d := ask("mode.unknown", "medium", "The session is in a mode that the policy does not know.", [])
-}
-
-# METADATA
-# title: Sessions without a mode
-# custom:
-#   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
-	not input.session.mode
-	d := ask("mode.unknown", "medium", "The session is in no mode.", [])
 }

@@ -17,17 +17,27 @@ package holdgate
 # custom:
 #   risk: low
 decision := {"action": "allow", "rule": "default", "reason": "No rule asks for it to be held."} if {
+	known_kind
 	count(decisions) == 0
 	not input.facts.secrets
 } else := shown(verdict)
 
-verdict := max(enforced)[2] if {
+# METADATA
+# title: What remains where rules have said something
+# description: A kind of call that the pack does not know is refused, whatever rules say of it.
+# custom:
+#   risk: high
+verdict := refuse("kind.unknown", "high", "The policy does not know this kind of call.", []) if {
+	not known_kind
+} else := max(enforced)[2] if {
 	count(enforced) > 0
 } else := max(observed)[2] if {
 	count(observed) > 0
 } else := {"action": "allow", "rule": rule, "reason": "A person has approved it."} if {
 	rule := max({d.rule | some d in decisions; answered(d)})
 } else := {"action": "allow", "rule": "default", "reason": "No rule asks for it to be held."}
+
+known_kind if input.kind in {"tool_call", "model_request", "http_request", "mcp_request", "gate", "message"}
 
 # METADATA
 # title: Decisions that stand, by strictness, then by risk

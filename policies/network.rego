@@ -18,6 +18,7 @@ host_setting := setting if {
 # custom:
 #   risk: critical
 decisions contains d if {
+	input.facts.urls
 	some u in input.facts.urls
 	contains(u.url, data.settings.network.approvers)
 	d := refuse("self_approval", "critical", "An agent does not decide its own calls.", [u.url])

@@ -34,22 +34,3 @@ decisions contains d if {
 	input.kind == "gate"
 	d := ask("gate", "low", "The agent asks for a decision before it goes on.", [])
 }
-
-# METADATA
-# title: Kinds of call that the pack does not know
-# custom:
-#   risk: high
-decisions contains d if {
-	not input.kind in {"tool_call", "model_request", "http_request", "mcp_request", "gate", "message"}
-	d := refuse("kind.unknown", "high", "The policy does not know this kind of call.", [])
-}
-
-# METADATA
-# title: Calls of no kind
-# description: In a comparison with `in`, a field that is missing makes the whole rule say nothing.
-# custom:
-#   risk: high
-decisions contains d if {
-	not input.kind
-	d := refuse("kind.unknown", "high", "The call is of no kind.", [])
-}
