@@ -140,6 +140,8 @@ func TestAssuranceSaysWhatAChannelMayDo(t *testing.T) {
 		{name: "text may steer", text: true, answer: "steer", want: "steered"},
 		{name: "local may approve high risk", answer: "approve", want: "approved",
 			edit: func(d *holdgate.Decision) { d.Risk = holdgate.RiskHigh }},
+		{name: "local may approve what asks for interactive", answer: "approve", want: "approved",
+			edit: func(d *holdgate.Decision) { d.Hold.Approvers.Assurance = "interactive" }},
 		{name: "local may not approve critical risk", answer: "approve", refused: "through no channel",
 			edit: func(d *holdgate.Decision) { d.Risk = holdgate.RiskCritical }},
 		{name: "nobody may approve a risk that is not known", answer: "approve", refused: "through no channel",
