@@ -43,7 +43,7 @@ func (e *exchange) ask(stream bool) {
 		e.malformed(fmt.Errorf("reading the upstream answer: %w", err))
 		return
 	}
-	a := &answer{exchange: e, status: resp.StatusCode, header: copyHeader(resp.Header), held: &held}
+	a := &answer{exchange: e, status: resp.StatusCode, header: copyHeader(resp.Header), held: &held, cut: cancel}
 	if resp.StatusCode/100 != 2 {
 		a.relay(body)
 		return
@@ -100,7 +100,7 @@ func (e *exchange) replay(k approvals.Answer, stream bool) {
 		return
 	}
 	var held atomic.Bool
-	a := &answer{exchange: e, status: k.Status, header: header, held: &held, kept: true}
+	a := &answer{exchange: e, status: k.Status, header: header, held: &held, cut: func() {}, kept: true}
 	if stream {
 		a.stream(bytes.NewReader(body))
 	} else {
@@ -113,7 +113,8 @@ type answer struct {
 	*exchange
 	status int
 	header http.Header
-	held   *atomic.Bool // something in it is held: it must be read to its end
+	held   *atomic.Bool // something in it is held, or may be in a moment: it must be read to its end
+	cut    func()       // ends the reading of it
 	kept   bool         // it is in the store already
 
 	calls int // how many have been seen
@@ -148,15 +149,17 @@ func (a *answer) judgePart(p wire.Part) *question {
 	c.Position = a.calls
 	a.calls++
 	q := &question{call: c, part: p}
+	before := a.held.Swap(true) // while it is being decided, for the client may leave at any moment
 	if err := a.decide(a.s.life, q); err != nil {
 		a.s.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
 		q.refuse(noticeError(c, err))
 	}
-	if q.open() {
-		a.held.Store(true)
-		if a.r.Context().Err() != nil {
-			a.x.Detach()
-		}
+	if q.open() || before {
+		return q
+	}
+	a.held.Store(false)
+	if a.r.Context().Err() != nil {
+		a.cut()
 	}
 	return q
 }

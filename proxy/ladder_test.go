@@ -224,9 +224,9 @@ func TestAnAnswerIsReadToItsEndForTheRetry(t *testing.T) {
 			return
 		}
 		_, _ = io.WriteString(w, msgText("2", "after")+msgEnd("tool_use"))
-	}))
+	}), withNotice())
 	ctx, leave := context.WithCancel(t.Context())
-	until(t, bufio.NewReader(g.post(ctx, messages, askStream).Body), "before")
+	until(t, bufio.NewReader(g.post(ctx, messages, askStream).Body), "holdgate approve ")
 	req := g.pending(1)[0]
 	leave()
 	got := make(chan string, 1)
