@@ -244,7 +244,7 @@ func shellProgram(s *shell, in invocation) bool {
 			name, _, _ := strings.Cut(a.text, "=")
 			return contains(fileVariables, name) && len(loads(in.name(), a)) > 0
 		}
-		if len(in.unbound) > 0 || slices.ContainsFunc(overlaid(s.env, in.assigns...), starts) {
+		if len(in.unbound) > 0 || slices.ContainsFunc(s.overlaid(s.env, in.assigns...), starts) {
 			s.emit(in)
 		}
 		return true

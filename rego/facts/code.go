@@ -187,6 +187,7 @@ func (s *shell) code(f field, c *Command) {
 		return
 	}
 	if findsPython(c.Program) && f.known() {
+		s.x.work(len(text) / 16)
 		if reads, ok := printsOnly(text); ok {
 			for _, r := range reads {
 				s.touch(field{text: r}, accessRead)

@@ -38,7 +38,7 @@ func (s *shell) depends(in invocation, program string) []string {
 		}
 	}
 	out = append(out, subscripts(in)...)
-	for _, a := range overlaid(s.env, in.assigns...) {
+	for _, a := range s.overlaid(s.env, in.assigns...) {
 		if steers(a) && (program == "" || len(loads(program, a)) > 0 || slices.Contains(texts(in.assigns), a.text)) {
 			out = append(out, pathDynamics(a)...)
 		}

@@ -89,7 +89,7 @@ func (s *shell) export(a field) {
 	if s.conditional > 0 && a.known() && slices.ContainsFunc(s.env, func(e field) bool { return strings.HasPrefix(e.text, name+"=") && e.text != a.text }) {
 		a.dynamic = []string{"$" + name}
 	}
-	s.env = overlaid(s.env, a)
+	s.env = s.overlaid(s.env, a)
 }
 
 func (s *shell) unexport(name string) {
@@ -98,9 +98,10 @@ func (s *shell) unexport(name string) {
 
 // overlaid is a list of assignments in which a later one takes the place of
 // an earlier one of the same name. The list itself stays as it is.
-func overlaid(list []field, more ...field) []field {
+func (s *shell) overlaid(list []field, more ...field) []field {
 	out := slices.Clone(list)
 	for _, a := range more {
+		s.x.work(len(out) / 8)
 		name, _, ok := strings.Cut(a.text, "=")
 		if !ok {
 			continue

@@ -96,6 +96,15 @@ func (x *extraction) tick() {
 	}
 }
 
+// work counts n steps at once.
+func (x *extraction) work(n int) {
+	x.steps += n
+	if x.late() {
+		panic(overBudget{"out of time"})
+	}
+	x.tick()
+}
+
 func (x *extraction) late() bool {
 	return x.ctx.Err() != nil || time.Now().After(x.deadline)
 }

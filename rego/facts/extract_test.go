@@ -72,6 +72,13 @@ func TestBudgets(t *testing.T) {
 		strings.Repeat("while x; do ", 40)+"rm a"+strings.Repeat("; done", 40),
 		"x() { y; y; }; y() { z; z; }; z() { x; x; }; x",
 		"rm "+strings.Repeat("{a,b}", 40),
+		strings.Repeat("ls | ", 2000)+"cat",
+		strings.Repeat("echo $(", 60)+"ls"+strings.Repeat(")", 60),
+		"cat "+strings.Repeat("$(ls) ", 8000),
+		strings.Repeat("export A$RANDOM=1; ls;", 2000),
+		strings.Repeat("A=1 ", 8000)+"ls",
+		strings.Repeat("npx ", 8000)+"rm a",
+		"rm "+strings.Repeat("$((", 3000)+"1"+strings.Repeat("))", 3000),
 		strings.Repeat("a", DefaultMaxBytes+1),
 	)
 	for _, line := range lines {

@@ -11,12 +11,15 @@
 // [Extract] is the only door. A tool's name and the keys of its arguments say
 // what each argument is (tools.go). A shell line is parsed as bash, and walked
 // as the shell would run it (shell.go): words are expanded as far as the line
-// itself tells (word.go, vars.go), wrappers are taken off (wrappers.go,
-// builtins.go, launchers.go), and what is left is one Command each, whose
-// files the tables of programs know (programs.go, special.go, git.go). Code in
-// other languages is unresolved, but for what is obvious in it (code.go). SQL
-// has a reader of its own, on tokens (sqltoken.go, sql.go). Paths are cleaned
-// and classed by name alone: nothing here touches a disk or a network.
+// itself tells (word.go, vars.go, origin.go), wrappers are taken off
+// (wrappers.go, builtins.go, launchers.go, runners.go), and what is left is one
+// Command each, whose files the tables of programs know (programs.go,
+// special.go, git.go, builds.go). What it hangs on that is not known is said
+// (depends.go), and so is its environment (environment.go). Code in other
+// languages is unresolved, but for what is obvious in it (code.go), and for
+// Python that only prints (python.go). SQL has a reader of its own, on tokens
+// (sqltoken.go, sql.go). Paths are cleaned and classed by name alone: nothing
+// here touches a disk or a network.
 //
 // The input comes from whoever wants to deceive. Time, sizes and nesting are
 // bounded, and a fault in here is a parse error, never a crash.
@@ -53,8 +56,11 @@ type Command struct {
 	// "sudo", "bash -c", "$()", "xargs", "function", ... "pipe" and "heredoc"
 	// stand before a shell or interpreter that runs what it reads.
 	Via []string `json:"via,omitempty"`
-	// Unresolved lists words, or parts of words, that depend on run time, as
-	// written; "stdin" for what is read, and code in other languages.
+	// Unresolved lists what the command hangs on and is not known before it
+	// runs: words or parts of words that could be its program, an option, code
+	// or a path that it changes, as written; "stdin" for such words that are
+	// read, and code in other languages. Words that can only be text, or name
+	// what a harmless reader reads, are not among them.
 	Unresolved []string `json:"unresolved,omitempty"`
 	// Unbound lists files that it would run whose content nobody was shown.
 	Unbound []string `json:"unbound,omitempty"`
@@ -80,7 +86,8 @@ type Variable struct {
 type Path struct {
 	Path string `json:"path"` // as written
 	// Clean is cleaned, with ~ and $HOME replaced, and absolute where the
-	// folder is known. Parts that depend on run time stay as written.
+	// folder is known. Parts that depend on run time stay as written, but for
+	// numbers, hashes and dates, which are written as "*".
 	Clean  string `json:"clean"`
 	Access string `json:"access"` // "read", "write" or "delete"
 	// Class is "secret" (keys, tokens, .env), "persistence" (what runs later

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"path"
 	"strings"
 )
@@ -18,6 +19,7 @@ const maxPaths = 1000
 // A pathRef is a path as it was found, and where it starts from.
 type pathRef struct {
 	text    string
+	written string // as it stands in the line, where that differs
 	access  string
 	dirs    []string // folders that it may be relative to, as in shell; empty where not known
 	dynamic bool     // part of it is known at run time only
@@ -62,7 +64,7 @@ func (x *extraction) path(r pathRef) {
 }
 
 func (x *extraction) addPath(r pathRef, clean string, inside bool) {
-	p := Path{Path: r.text, Clean: clean, Access: r.access, Class: classify(clean, r.access), Inside: inside}
+	p := Path{Path: cmp.Or(r.written, r.text), Clean: clean, Access: r.access, Class: classify(clean, r.access), Inside: inside}
 	if x.once("path", p.Path, p.Clean, p.Access) {
 		if len(x.facts.Paths) >= maxPaths {
 			panic(overBudget{"too many paths"})

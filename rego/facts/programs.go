@@ -270,6 +270,7 @@ func remoteHost(host string) bool {
 // known: what it does with them can't be told.
 func (s *shell) mentions(in invocation) {
 	for _, w := range in.words[1:] {
+		s.x.tick()
 		t := w.text
 		if _, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(t, "-") {
 			t = v

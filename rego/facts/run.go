@@ -100,7 +100,7 @@ func (s *shell) byName(name string, in invocation) bool {
 	f.used = true
 	s.funcs[word] = f
 	defer func(env []field) { s.env = env }(s.env)
-	s.env = overlaid(s.env, in.assigns...)
+	s.env = s.overlaid(s.env, in.assigns...)
 	s.call(word, f, in.words[1:], true)
 	return !f.maybe
 }
@@ -124,13 +124,14 @@ func (s *shell) emit(in invocation) {
 	if len(s.x.facts.Commands) >= maxCommands {
 		panic(overBudget{"too many commands"})
 	}
+	s.x.work(len(in.words) / 4)
 	c := Command{
 		Program: in.program(),
 		Via:     slices.Concat(s.via, in.via),
 		Stdin:   s.stdin.kind,
 		Unbound: in.unbound,
 	}
-	env := overlaid(s.env, in.assigns...)
+	env := s.overlaid(s.env, in.assigns...)
 	c.Env = variables(env)
 	for _, a := range env {
 		c.Unbound = append(slices.Clip(c.Unbound), loads(c.Program, a)...)
@@ -240,13 +241,14 @@ func (s *shell) touch(f field, access string) {
 	if f.stdin || s.quiet {
 		return
 	}
+	written := f.text
 	f = s.here(f)
 	text, known := atoms(f)
 	if !known && access != accessRead {
 		s.x.changed = append(s.x.changed, f.dynamic...)
 	}
 	made := slices.ContainsFunc(s.taint, func(t string) bool { return t != "" && strings.Contains(f.text, t) })
-	s.x.path(pathRef{text: text, access: access, dirs: s.dirs, dynamic: made || !known, remote: s.remote})
+	s.x.path(pathRef{text: text, written: written, access: access, dirs: s.dirs, dynamic: made || !known, remote: s.remote})
 }
 
 // output is what a statement would write, where that can be told: an echo, a

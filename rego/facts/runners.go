@@ -36,6 +36,7 @@ var runners = map[string]runnerKind{
 // that is known by that name.
 func runner(s *shell, in invocation) bool {
 	kind := runners[in.name()]
+	s.x.work(len(in.words) / 4)
 	for _, f := range parseOptions(in.words[1:], "", "script-shell").values("", "script-shell") {
 		s.codeText(f, in.under(in.name()+" --script-shell"))
 	}

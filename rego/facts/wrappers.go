@@ -302,7 +302,7 @@ func (s *shell) inherit(assigns []field) {
 	clear(s.funcs)
 	clear(s.aliases)
 	s.params, s.paramsKnown = nil, false
-	s.env = overlaid(s.env, assigns...)
+	s.env = s.overlaid(s.env, assigns...)
 	for _, a := range assigns {
 		name, value, _ := strings.Cut(a.text, "=")
 		s.vars[name] = variable{values: []string{value}, known: a.known()}

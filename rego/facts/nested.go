@@ -1,0 +1,69 @@
+package facts
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// nested walks the commands that a node substitutes, and forgets the
+// variables that it assigns. Nothing else in it runs.
+func (s *shell) nested(n syntax.Node) {
+	if n == nil || s.quiet {
+		return
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		s.x.tick()
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			s.sub("$()").list(n.Stmts)
+			return false
+		case *syntax.ProcSubst:
+			in := s.sub(n.Op.String() + ")")
+			if n.Op == syntax.CmdOut {
+				in.stdin = stream{kind: "pipe"}
+			}
+			in.list(n.Stmts)
+			return false
+		case *syntax.BinaryArithm:
+			s.arithmetic()
+			if strings.HasSuffix(n.Op.String(), "=") && !contains("== != <= >=", n.Op.String()) {
+				s.forgetWord(n.X)
+			}
+		case *syntax.UnaryArithm:
+			s.arithmetic()
+			if n.Op == syntax.Inc || n.Op == syntax.Dec {
+				s.forgetWord(n.X)
+			}
+		case *syntax.ArithmExp, *syntax.BinaryTest, *syntax.ArithmCmd:
+			s.arithmetic()
+		case *syntax.SglQuoted:
+			if holdsSubscript(n.Value) {
+				s.x.fail("shell: subscript that holds a command")
+			}
+		case *syntax.ParamExp:
+			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+				s.forget(n.Param.Value)
+			}
+		}
+		return true
+	})
+}
+
+func (s *shell) forgetWord(e syntax.ArithmExpr) {
+	if w, ok := e.(*syntax.Word); ok && w.Lit() != "" {
+		s.forget(w.Lit())
+	}
+}
+
+// arithmetic says so where a variable's text would be run: arithmetic
+// evaluates what variables hold, and substitutes commands in subscripts there.
+func (s *shell) arithmetic() {
+	for _, v := range s.vars {
+		for _, t := range v.values {
+			if strings.Contains(t, "$(") || strings.Contains(t, "`") {
+				s.x.fail("shell: arithmetic over text that holds a command")
+			}
+		}
+	}
+}
