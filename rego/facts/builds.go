@@ -4,6 +4,7 @@ import "strings"
 
 // makeCommand is make: what its words set may be what the rules run.
 func makeCommand(s *shell, in invocation, c *Command) {
+	s.mentions(in)
 	c.Unbound = append(c.Unbound, runsFiles("make", in.words[1:])...)
 	for _, w := range in.words[1:] {
 		name, value, ok := strings.Cut(w.text, "=")
@@ -15,13 +16,14 @@ func makeCommand(s *shell, in invocation, c *Command) {
 			s.codeText(field{text: value, dynamic: w.dynamic}, invocation{via: []string{"make " + name}})
 		}
 	}
-	for _, f := range append(parseOptions(in.words[1:], "E", "").values("E", ""), parseOptions(in.words[1:], "", "eval").values("", "eval")...) {
+	for _, f := range parseOptions(in.words[1:], "E", "eval").values("E", "eval") {
 		c.Unresolved = append(c.Unresolved, shorten(f.text))
 	}
 }
 
 // cargoCommand is cargo, whose settings may name programs.
 func cargoCommand(s *shell, in invocation, c *Command) {
+	s.mentions(in)
 	c.Unbound = append(c.Unbound, runsFiles("cargo", in.words[1:])...)
 	for _, f := range parseOptions(in.words[1:], "", "config").values("", "config") {
 		key, value, ok := strings.Cut(f.text, "=")

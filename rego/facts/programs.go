@@ -191,6 +191,7 @@ func (s *shell) keeps(target, files []field) bool {
 // stays reports whether a word names a path inside of the session's folder,
 // whichever folder the shell is in.
 func (s *shell) stays(f field) bool {
+	f = s.here(f)
 	text, known := s.x.expandTilde(f.text, s.remote)
 	if !f.known() || !known || s.remote || len(s.taint) > 0 || harmlessDevice(text) {
 		return false

@@ -4,7 +4,8 @@ import "strings"
 
 // Python that reads and prints, and does nothing else, is told by the words in
 // it: all that it imports, calls and takes out of modules must stand in the
-// lists below. What it binds itself can then hold nothing else either.
+// lists below. What it binds itself can then hold nothing else either. The
+// modules are taken to be Python's own.
 const (
 	pythonModules = "json sys math re datetime collections itertools functools string textwrap statistics decimal fractions pprint base64 hashlib struct time calendar csv random uuid html difflib platform unicodedata"
 	// pythonMembers are what it may take out of modules and values.

@@ -5,6 +5,22 @@ import (
 	"testing"
 )
 
+// FuzzPython holds that reading code never panics, and that code which names
+// what reaches further never only prints.
+func FuzzPython(f *testing.F) {
+	for _, code := range []string{`print(1)`, `import json; json.load(open("a"))`, `f"{a!r:>{b}}"`, `from re import sub as s, match`, "'''a\n'''", `x = r'\\'`} {
+		f.Add(code)
+	}
+	f.Fuzz(func(t *testing.T, code string) {
+		if _, ok := printsOnly(code); !ok || strings.ContainsAny(code, "'\"#") {
+			return // the rest would stand in a string or a comment
+		}
+		if _, ok := printsOnly(code + "\n;exec(a)"); ok && !strings.HasSuffix(strings.TrimSpace(code), ".") {
+			t.Errorf("%q with exec only prints", code)
+		}
+	})
+}
+
 func TestPythonThatOnlyPrints(t *testing.T) {
 	for _, tt := range []struct {
 		code  string
