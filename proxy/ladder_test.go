@@ -216,19 +216,26 @@ func TestTheSameRequestBesideALiveOneIsItsOwn(t *testing.T) {
 // the answer is read to its end for the one that comes back.
 func TestAnAnswerIsReadToItsEndForTheRetry(t *testing.T) {
 	var seen counter
-	more := make(chan struct{})
-	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	more, left := make(chan struct{}), make(chan struct{}, 2)
+	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		streamer(&seen, msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated")).ServeHTTP(w, r)
 		<-more
 		if r.Context().Err() != nil {
 			return
 		}
 		_, _ = io.WriteString(w, msgText("2", "after")+msgEnd("tool_use"))
-	}), withNotice())
+	}))
+	g := newGateWith(t, parts{handler: func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			context.AfterFunc(r.Context(), func() { left <- struct{}{} })
+			h.ServeHTTP(w, r)
+		})
+	}}, map[string]string{"test": up}, nil, withNotice())
 	ctx, leave := context.WithCancel(t.Context())
 	until(t, bufio.NewReader(g.post(ctx, messages, askStream).Body), "holdgate approve ")
 	req := g.pending(1)[0]
 	leave()
+	<-left
 	got := make(chan string, 1)
 	go func() {
 		resp, err := g.client.Post(g.url+messages, "application/json", strings.NewReader(askStream))
