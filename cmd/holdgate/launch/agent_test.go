@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"os/signal"
 	"regexp"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/term"
 )
 
 // agent is a small agent: what the test binary is when Holdgate runs it. It
@@ -43,6 +45,22 @@ func agent(args []string) int {
 				fmt.Printf("tick %d\n", n)
 			}
 		}
+	case "deaf": // sets its terminal so that nothing typed is dropped, reads nothing, and asks
+		if _, err := term.MakeRaw(0); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Println("deaf")
+		fmt.Println(ask(rest[0]))
+	case "leave": // leaves a process behind
+		left := exec.Command("sleep", "30")
+		left.Stdin, left.Stdout, left.Stderr = os.Stdin, os.Stdout, os.Stderr
+		left.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := left.Start(); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Printf("left %d\n", left.Process.Pid)
 	case "signals": // says which one it gets
 		got := make(chan os.Signal, 1)
 		signal.Notify(got, syscall.SIGTERM, syscall.SIGINT, syscall.SIGWINCH)

@@ -110,7 +110,7 @@ func (d *dialogue) layOut() {
 	_ = d.s.o.Page(&page, d.q.r, time.Now()) // a strings.Builder takes everything
 	d.q.page = page.String()
 	rows, cols, err := pty.Getsize(d.s.o.Stdout)
-	if err != nil {
+	if err != nil || rows == 0 || cols == 0 { // not known
 		rows, cols = 24, 80
 	}
 	d.q.fit(rows, cols)

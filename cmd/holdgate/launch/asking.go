@@ -2,7 +2,6 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,15 +30,15 @@ func runAsking(ctx context.Context, o Options, cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("reading the terminal's size: %w", err)
 	}
-	master, err := pty.StartWithSize(cmd, size)
+	master, err := startOnPty(cmd, size)
 	if err != nil {
 		return err
 	}
 	defer master.Close()
 	before, err := term.MakeRaw(int(o.Stdin.Fd()))
 	if err != nil {
-		_ = cmd.Process.Kill()
-		return errors.Join(fmt.Errorf("taking the terminal over: %w", err), cmd.Wait())
+		giveUp(cmd)
+		return fmt.Errorf("taking the terminal over: %w", err)
 	}
 	defer func() { _ = term.Restore(int(o.Stdin.Fd()), before) }() // nothing is left to do for it
 	s := &session{
@@ -58,8 +57,8 @@ const drainFor = 100 * time.Millisecond
 func (s *session) run(ctx context.Context) error {
 	stop, stopper, err := os.Pipe()
 	if err != nil {
-		_ = s.cmd.Process.Kill()
-		return errors.Join(err, s.cmd.Wait())
+		giveUp(s.cmd)
+		return fmt.Errorf("making a pipe: %w", err)
 	}
 	defer stop.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -120,19 +119,13 @@ func (s *session) resize(less uint16) {
 	if size.Rows > less+1 {
 		size.Rows -= less
 	}
-	_ = pty.Setsize(s.pty, size) // the agent may have gone
+	_ = setSize(s.pty, size) // the agent may have gone
 }
 
 // repaint tells the agent's foreground processes to paint their screen anew.
 func (s *session) repaint() {
 	s.resize(0)
-	conn, err := s.pty.SyscallConn()
-	if err != nil {
-		return // closed
+	if group, err := foreground(s.pty); err == nil && group > 1 {
+		_ = unix.Kill(-group, unix.SIGWINCH) // they may have ended
 	}
-	_ = conn.Control(func(fd uintptr) {
-		if group, err := unix.IoctlGetInt(int(fd), unix.TIOCGPGRP); err == nil && group > 1 {
-			_ = unix.Kill(-group, unix.SIGWINCH) // they may have ended
-		}
-	})
 }

@@ -2,12 +2,11 @@ package launch_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/creack/pty"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
@@ -171,9 +170,7 @@ func TestAQuestionIsDrawnAnewInATerminalOfAnotherSize(t *testing.T) {
 	t.Parallel()
 	tm := inTerminal(t, "ask", "rm -rf data")
 	tm.sees(prompt)
-	if err := pty.Setsize(tm.pty, &pty.Winsize{Rows: 14, Cols: 60}); err != nil {
-		t.Fatal(err)
-	}
+	tm.resize(14, 60)
 	tm.sees("screen 1 of ")
 	tm.answers("approve")
 	tm.sees("not all of the call was shown yet")
@@ -196,7 +193,7 @@ func TestTheAgentsEndIsTheRuns(t *testing.T) {
 		{"Ctrl-C is the agent's", func(tm *terminal) { tm.types("\x03"); tm.sees("got interrupt") }, "signals", 7},
 		{"killed", func(*terminal) {}, "kill", 128 + 9},
 		{"a new size is passed on", func(tm *terminal) {
-			_ = pty.Setsize(tm.pty, &pty.Winsize{Rows: 30, Cols: 77})
+			tm.resize(30, 77)
 			tm.sees("size 30x77")
 			tm.types("\x03")
 		}, "signals", 7},
@@ -220,4 +217,43 @@ func TestTheAgentsEndEndsTheQuestion(t *testing.T) {
 	_ = tm.cmd.Process.Signal(syscall.SIGTERM) // the agent's default: it ends
 	tm.sees("\x1b[?1049l")
 	tm.ended(128 + 15)
+}
+
+func TestAClosedTerminalEndsTheAgent(t *testing.T) {
+	t.Parallel()
+	tm := inTerminal(t, "ask", "rm -rf data")
+	tm.sees(prompt)
+	if err := tm.pty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tm.code(), 128+int(syscall.SIGHUP); got != want {
+		t.Errorf("exit code %d, want %d", got, want)
+	}
+}
+
+// Processes that an agent leaves behind hold its terminal open.
+func TestWhatTheAgentLeavesBehindIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	tm := inTerminal(t, "leave")
+	tm.sees("left ")
+	pid, err := strconv.Atoi(strings.TrimSpace(tm.sees("\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	tm.ended(0)
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Errorf("the process that was left has ended: %v", err)
+	}
+}
+
+// An agent that reads nothing must not keep the person from answering.
+func TestAnAgentThatReadsNothingIsAskedAboutAllTheSame(t *testing.T) {
+	t.Parallel()
+	tm := inTerminal(t, "deaf", "rm -rf data")
+	tm.sees("deaf")
+	tm.types(strings.Repeat("x", 64<<10)) // more than a terminal's queue takes
+	tm.answers("deny no")
+	tm.sees("denied by")
+	tm.ended(0)
 }

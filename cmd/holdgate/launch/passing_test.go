@@ -142,3 +142,27 @@ func TestASidecarThatRunsIsUsed(t *testing.T) {
 		t.Errorf("after the run the sidecar knows %d denied requests, %v", len(list), err)
 	}
 }
+
+const confinementRule = `package holdgate.custom.seen
+
+decisions contains {
+	"action": "deny", "rule": "seen.deny",
+	"reason": concat(" ", ["it is", input.agent.id, input.agent.confinement]),
+} if {
+	input.kind == "tool_call"
+}
+`
+
+func TestPolicySeesThatTheAgentIsUnconfined(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "ask", "ls")
+	path := filepath.Join(t.TempDir(), "seen.rego")
+	if err := os.WriteFile(path, []byte(confinementRule), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Args = slices.Insert(r.cmd.Args, 2, "--policy", path)
+	out, err := r.cmd.Output()
+	if want := "it is testagent unconfined"; err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("the agent saw %q, %v, want %q", out, err, want)
+	}
+}

@@ -159,10 +159,15 @@ func attach(r *run) *terminal {
 	t := r.t
 	t.Helper()
 	tm := &terminal{run: r, changed: make(chan struct{})}
-	var err error
-	if tm.pty, err = pty.StartWithSize(tm.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
+	blocking, err := pty.StartWithSize(tm.cmd, &pty.Winsize{Rows: 40, Cols: 100})
+	if err != nil {
 		t.Fatal(err)
 	}
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err := errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
+		t.Fatal(err)
+	}
+	tm.pty = os.NewFile(uintptr(fd), "pty") // else Close would wait for a read
 	tm.before = tm.modes()
 	var reading sync.WaitGroup
 	reading.Go(tm.read)
@@ -192,15 +197,32 @@ func (tm *terminal) read() {
 // modes are the terminal's own.
 func (tm *terminal) modes() *unix.Termios {
 	tm.t.Helper()
+	var modes *unix.Termios
+	tm.control(func(fd int) (err error) {
+		modes, err = unix.IoctlGetTermios(fd, unix.TCGETS)
+		return err
+	})
+	return modes
+}
+
+// resize gives the terminal another size.
+func (tm *terminal) resize(rows, cols uint16) {
+	tm.t.Helper()
+	tm.control(func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols})
+	})
+}
+
+func (tm *terminal) control(fn func(fd int) error) {
+	tm.t.Helper()
 	conn, err := tm.pty.SyscallConn()
 	if err != nil {
 		tm.t.Fatal(err)
 	}
-	var modes *unix.Termios
-	if ctlErr := conn.Control(func(fd uintptr) { modes, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) }); ctlErr != nil || err != nil {
-		tm.t.Fatal(errors.Join(ctlErr, err))
+	var fnErr error
+	if err := conn.Control(func(fd uintptr) { fnErr = fn(int(fd)) }); err != nil || fnErr != nil {
+		tm.t.Fatal(errors.Join(err, fnErr))
 	}
-	return modes
 }
 
 // sees waits until text is shown, after what was looked at before, and returns
