@@ -198,26 +198,17 @@ func TestAnOutcomeWaitsForItsCall(t *testing.T) {
 		t.Fatalf("the outcome was lost:\n%s", body)
 	}
 	// It is spent now: the same call is a new call.
-	go func() { _ = readAllQuietly(g.post(t.Context(), messages, askStream)) }()
+	rest := g.begin(form{path: messages, ask: askStream})
 	if again := g.pending(1)[0]; again.ID == r.ID {
 		t.Error("an approval was used twice")
 	} else {
 		g.decide(again, holdgate.AnswerDeny, "")
 	}
+	<-rest
 	if n := len(seen.all()); n != 2 {
 		t.Errorf("the model was asked %d times, want 2", n)
 	}
 }
-
-func readAllQuietly(resp *http.Response) error {
-	defer resp.Body.Close()
-	_, err := bufio.NewReader(resp.Body).WriteTo(discard{})
-	return err
-}
-
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 func TestAHeldModelRequestIsNotSentBeforeItIsApproved(t *testing.T) {
 	var seen counter
