@@ -14,6 +14,7 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -140,7 +141,7 @@ type terminal struct {
 	*run
 
 	pty    *os.File
-	before *unix.Termios
+	before *term.State
 
 	mu      sync.Mutex
 	shown   []byte
@@ -195,11 +196,11 @@ func (tm *terminal) read() {
 }
 
 // modes are the terminal's own.
-func (tm *terminal) modes() *unix.Termios {
+func (tm *terminal) modes() *term.State {
 	tm.t.Helper()
-	var modes *unix.Termios
+	var modes *term.State
 	tm.control(func(fd int) (err error) {
-		modes, err = unix.IoctlGetTermios(fd, unix.TCGETS)
+		modes, err = term.GetState(fd)
 		return err
 	})
 	return modes
