@@ -101,10 +101,14 @@ func (ix *index) awaitFree(ctx context.Context, c callerKey, key holdgate.Digest
 	var taken <-chan struct{}
 	ix.mu.Lock()
 	for _, s := range ix.open[c] {
-		if s.key == key && !s.shut && s.live != nil {
-			taken = s.freed
-			break
+		if s.key != key || s.shut {
+			continue
 		}
+		if s.live == nil {
+			ix.mu.Unlock()
+			return true
+		}
+		taken = s.freed
 	}
 	ix.mu.Unlock()
 	if taken == nil {
