@@ -1,6 +1,8 @@
 package rego
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts"
 )
 
 // The pack passes most commands without a closer look. That look must say the
@@ -30,11 +33,12 @@ func TestTheCloserLookAgrees(t *testing.T) {
 		shellLines(t, "lines.txt"), shellLines(t, "evasions.txt"), shellLines(t, "constructs.txt"),
 	) {
 		in := Input{Call: bashCall(command), Dir: "/src/app", Home: "/home/u"}
-		v, now, err := p.input(in, extract(t.Context(), in))
+		f := extract(t.Context(), in)
+		v, now, err := p.input(in, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fast, slow := evaluated(t, p, v, now), evaluated(t, p, without(t, v, "seen"), now)
+		fast, slow := evaluated(t, p, v, now), evaluated(t, p, unseen(t, v, f), now)
 		if diff := cmp.Diff(slow, fast); diff != "" {
 			t.Errorf("%s (-closer look +seen):\n%s", command, diff)
 		}
@@ -66,17 +70,20 @@ func evaluated(t *testing.T, p *policy, v ast.Value, now time.Time) holdgate.Dec
 	return d
 }
 
-// without is input whose commands lack a field.
-func without(t *testing.T, v ast.Value, field string) ast.Value {
+// unseen is input with the facts as they are found, without what it adds.
+func unseen(t *testing.T, v ast.Value, f facts.Facts) ast.Value {
 	t.Helper()
-	plain, err := ast.JSON(ast.MustParseTerm(v.String()).Value)
+	raw, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts := plain.(object)["facts"].(object)
-	commands, _ := facts["commands"].([]any)
-	for _, c := range commands {
-		delete(c.(object), field)
+	found, err := ast.ValueFromReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return ast.MustInterfaceToValue(plain)
+	o := object{"facts": found}
+	for _, name := range []string{"kind", "agent", "session", "door", "time", "tool"} {
+		o[name] = v.(ast.Object).Get(ast.StringTerm(name)).Value
+	}
+	return ast.LazyObject(o)
 }
