@@ -112,15 +112,37 @@ approving(a, d) if {
 
 # METADATA
 # title: The decision as it leaves the policy
-# description: Without what only the pack uses, and with credentials redacted.
+# description: |
+#   Without what only the pack uses. What any rule redacts is redacted, also
+#   where another rule asks, or a person has answered; then no text quotes it.
 # custom:
 #   risk: low
-shown(d) := object.union(object.remove(d, {"about"}), {"redact": array.concat(
-	object.get(d, "redact", []),
-	[p | some s in input.facts.secrets; p := concat("", ["/tool/arguments", s.pointer])],
-)}) if {
+shown(d) := object.union(quiet(object.remove(d, {"about"})), {"redact": [p | some p in hidden]}) if {
 	is_object(d)
-	input.facts.secrets
+	count(hidden) > 0
 } else := object.remove(d, {"about"}) if {
 	is_object(d)
 } else := d
+
+hidden contains p if {
+	some d in decisions
+	some p in d.redact
+}
+
+hidden contains p if {
+	some s in input.facts.secrets
+	p := concat("", ["/tool/arguments", s.pointer])
+}
+
+# METADATA
+# title: A decision whose texts do not say what the call would touch
+# custom:
+#   risk: low
+quiet(d) := object.union(d, {
+	"reason": unquoted(object.get(d, "reason", "")),
+	"hold": {"message": unquoted(d.hold.message)},
+}) if {
+	is_string(d.hold.message)
+} else := object.union(d, {"reason": unquoted(object.get(d, "reason", ""))})
+
+unquoted(text) := split(text, " It would touch: ")[0]
