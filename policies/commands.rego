@@ -30,32 +30,31 @@ commands_by_class[class] contains concat(" ", c.argv) if {
 # description: |
 #   The common case, for speed: command_class says the same of them, but a
 #   call of a function costs more than all of this. The table is taken out of
-#   data first, and the word looked up in it then: as parts of one path into
-#   data, any word would find the first item of a list. Of a list, no word may
+#   data first, and words are looked up in it then: as parts of one path into
+#   data, the word 0 would find the first item of a list. Of a list, no word may
 #   even begin like one of those that make the command graver.
 # custom:
 #   risk: low
 harmless contains i if {
 	known := data.settings.commands
+	as_seen := harmless_as_seen
 	some i, c in input.facts.commands
-	class := known[c.program]
-	class in harmless_as_seen[c.seen]
+	as_seen[c.seen][known[c.program]]
 }
 
 harmless contains i if {
 	known := data.settings.commands
+	as_seen := harmless_as_seen
 	some i, c in input.facts.commands
-	table := known[c.program]
-	class := table[c.argv[1]]
-	class in harmless_as_seen[c.seen]
+	as_seen[c.seen][known[c.program][c.argv[1]]]
 }
 
 harmless contains i if {
 	known := data.settings.commands
+	as_seen := harmless_as_seen
 	some i, c in input.facts.commands
-	table := known[c.program]
-	entry := table[c.argv[1]]
-	entry[0] in harmless_as_seen[c.seen]
+	entry := known[c.program][c.argv[1]]
+	as_seen[c.seen][entry[0]]
 	not strings.any_prefix_match(c.argv, object.keys(entry[1]))
 }
 
