@@ -29,7 +29,11 @@ func followerOf(name string) follower {
 		return alias
 	case "trap":
 		return trap
-	case "unset", "read", "mapfile", "readarray", "getopts", "export", "readonly", "declare", "local", "typeset":
+	case "mapfile", "readarray":
+		return mapFile
+	case "compgen", "complete":
+		return completion
+	case "unset", "read", "getopts", "export", "readonly", "declare", "local", "typeset":
 		return forgetNames
 	case "printf":
 		return printfVariable
@@ -167,6 +171,26 @@ func forgetNames(s *shell, in invocation) bool {
 		if name == "read" && !strings.HasPrefix(v, "-") {
 			s.set(v, variable{origin: min(s.stdin.origin, originNames)})
 		}
+	}
+	return false
+}
+
+// mapFile is mapfile, whose -C is evaluated as it reads.
+func mapFile(s *shell, in invocation) bool {
+	for _, f := range parseOptions(in.words[1:], "dnOsuCc", "").values("C", "") {
+		s.codeText(f, in.under(in.name()+" -C"))
+	}
+	return forgetNames(s, in)
+}
+
+// completion is compgen and complete: -C and -F run, and -W is expanded.
+func completion(s *shell, in invocation) bool {
+	o := parseOptions(in.words[1:], "oAGWFCXPS", "")
+	for _, f := range o.values("CF", "") {
+		s.codeText(f, in.under(in.name()))
+	}
+	for _, f := range o.values("W", "") {
+		s.codeText(field{text: ": " + f.text, dynamic: f.dynamic}, in.under(in.name()+" -W"))
 	}
 	return false
 }

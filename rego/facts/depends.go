@@ -26,6 +26,8 @@ func (s *shell) depends(in invocation, program string) []string {
 	var out []string
 	for i, w := range in.words {
 		switch {
+		case w.known() && w.runs:
+			out = append(out, w.text)
 		case w.known():
 		case i > 0 && !w.runs && s.indifferent(in, i):
 		case w.stdin:
@@ -37,37 +39,13 @@ func (s *shell) depends(in invocation, program string) []string {
 			out = append(out, w.text)
 		}
 	}
-	out = append(out, subscripts(in)...)
+	out = append(out, s.runningNames(in)...)
 	for _, a := range s.overlaid(s.env, in.assigns...) {
 		if steers(a) && (program == "" || len(loads(program, a)) > 0 || slices.Contains(texts(in.assigns), a.text)) {
 			out = append(out, pathDynamics(a)...)
 		}
 	}
 	return slices.Concat(out, s.opened, s.taint)
-}
-
-// subscripts are the words that name a variable to a command of the shell, as
-// test -v does, with a command substituted in its subscript: the shell runs
-// it, quoted or not.
-func subscripts(in invocation) []string {
-	name := in.name()
-	names := contains("read unset declare typeset local export readonly let mapfile readarray getopts", name) ||
-		contains("test [ printf wait", name) && slices.ContainsFunc(in.words, func(w field) bool { return w.text == "-v" || w.text == "-p" })
-	if !names {
-		return nil
-	}
-	var out []string
-	for _, w := range in.words[1:] {
-		if holdsSubscript(w.text) {
-			out = append(out, w.text)
-		}
-	}
-	return out
-}
-
-func holdsSubscript(text string) bool {
-	_, after, ok := strings.Cut(text, "[")
-	return ok && (strings.Contains(after, "$(") || strings.Contains(after, "`"))
 }
 
 // indifferent reports whether the command does the same whatever the word at

@@ -70,7 +70,7 @@ type Command struct {
 	// order in which it was set. What changes the programs that run, such as
 	// PATH and LD_PRELOAD, counts without an export too: it may have been
 	// exported all along. It is left out of the JSON form.
-	Env []Variable `json:"-"`
+	Env []Variable `json:"env,omitempty"`
 }
 
 // A Variable is one variable of a command's environment.

@@ -26,20 +26,12 @@ func (s *shell) nested(n syntax.Node) {
 			in.list(n.Stmts)
 			return false
 		case *syntax.BinaryArithm:
-			s.arithmetic()
 			if strings.HasSuffix(n.Op.String(), "=") && !contains("== != <= >=", n.Op.String()) {
-				s.forgetWord(n.X)
+				s.reckon(n.X)
 			}
 		case *syntax.UnaryArithm:
-			s.arithmetic()
 			if n.Op == syntax.Inc || n.Op == syntax.Dec {
-				s.forgetWord(n.X)
-			}
-		case *syntax.ArithmExp, *syntax.BinaryTest, *syntax.ArithmCmd:
-			s.arithmetic()
-		case *syntax.SglQuoted:
-			if holdsSubscript(n.Value) {
-				s.x.fail("shell: subscript that holds a command")
+				s.reckon(n.X)
 			}
 		case *syntax.ParamExp:
 			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
@@ -53,17 +45,5 @@ func (s *shell) nested(n syntax.Node) {
 func (s *shell) forgetWord(e syntax.ArithmExpr) {
 	if w, ok := e.(*syntax.Word); ok && w.Lit() != "" {
 		s.forget(w.Lit())
-	}
-}
-
-// arithmetic says so where a variable's text would be run: arithmetic
-// evaluates what variables hold, and substitutes commands in subscripts there.
-func (s *shell) arithmetic() {
-	for _, v := range s.vars {
-		for _, t := range v.values {
-			if strings.Contains(t, "$(") || strings.Contains(t, "`") {
-				s.x.fail("shell: arithmetic over text that holds a command")
-			}
-		}
 	}
 }

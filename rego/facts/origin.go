@@ -48,37 +48,6 @@ func (s *shell) paramOrigin(p *syntax.ParamExp) origin {
 	return o
 }
 
-// evaluates reports whether arithmetic reads variables whose values are not
-// known to be numbers: it runs the commands that stand in their subscripts.
-func (s *shell) evaluates(e *syntax.ArithmExp) bool {
-	found := false
-	read := func(name string) {
-		v, assigned := s.vars[name]
-		if contains(atomVariables, name) && !assigned {
-			return
-		}
-		found = found || !v.known && v.origin < originAtom
-	}
-	syntax.Walk(e, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			_, known, o := s.substituted(n)
-			found = found || !known && o < originAtom
-			return false
-		case *syntax.ParamExp:
-			if n.Param != nil && !n.Length {
-				read(n.Param.Value)
-			}
-		case *syntax.Word:
-			if name := n.Lit(); name != "" && strings.Trim(name, "0123456789") == name && !strings.ContainsAny(name[:1], "0123456789") {
-				read(name)
-			}
-		}
-		return true
-	})
-	return found
-}
-
 // processOrigin is where standard input comes from that is redirected from a
 // process substitution.
 func (s *shell) processOrigin(w *syntax.Word) origin {

@@ -184,10 +184,12 @@ func (s *shell) redirect(list []*syntax.Redirect) {
 			if r.Op == syntax.DashHdoc {
 				text = untab(text)
 			}
+			s.opens(body)
 			s.stdin = stream{kind: "heredoc", text: text, known: body.known()}
 			continue
 		case syntax.WordHdoc:
 			f := s.one(r.Word, quoting{})
+			s.opens(f)
 			s.stdin = stream{kind: "heredoc", text: f.text + "\n", known: f.known()}
 			continue
 		case syntax.DplIn, syntax.DplOut:
@@ -197,6 +199,7 @@ func (s *shell) redirect(list []*syntax.Redirect) {
 			continue
 		}
 		f := s.one(r.Word, quoting{})
+		s.opens(f)
 		if !f.known() && !s.here(f).known() && f.origin != originAtom && (r.Op != syntax.RdrIn || f.origin == originAny) {
 			s.opened = slices.Concat(s.opened, f.dynamic)
 		}
@@ -210,6 +213,13 @@ func (s *shell) redirect(list []*syntax.Redirect) {
 		default:
 			s.touch(f, accessWrite)
 		}
+	}
+}
+
+// opens notes what a redirection's word may run besides.
+func (s *shell) opens(f field) {
+	if f.runs {
+		s.opened = slices.Concat(s.opened, f.dynamic)
 	}
 }
 

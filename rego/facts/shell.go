@@ -252,10 +252,10 @@ func (s *shell) command(cmd syntax.Command) {
 	case *syntax.ForClause:
 		s.forClause(c)
 	case *syntax.CaseClause:
-		s.one(c.Word, quoting{})
+		s.plainly(s.one(c.Word, quoting{}))
 		for _, item := range c.Items {
 			for _, p := range item.Patterns {
-				s.nested(p)
+				s.evaluated(p)
 			}
 			s.branch(func() { s.list(item.Stmts) })
 		}
@@ -274,8 +274,8 @@ func (s *shell) command(cmd syntax.Command) {
 	case *syntax.TestDecl:
 		s.sub().stmt(c.Body)
 	case nil:
-	default: // arithmetic, tests, let: nothing runs but what is nested
-		s.nested(c)
+	default: // arithmetic, tests, let: nothing runs but what is nested, or evaluated
+		s.evaluated(c)
 	}
 }
 
@@ -367,7 +367,11 @@ const maxRounds = 8
 func (s *shell) forClause(c *syntax.ForClause) {
 	it, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
-		s.nested(c.Loop)
+		if l, ok := c.Loop.(*syntax.CStyleLoop); ok {
+			for _, e := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
+				s.evaluatedArithmetic(e)
+			}
+		}
 		s.twice(func() { s.list(c.Do) })
 		return
 	}
@@ -376,10 +380,12 @@ func (s *shell) forClause(c *syntax.ForClause) {
 	from := originAtom
 	for _, f := range items {
 		known = known && f.known()
-		if f.known() {
-			from = min(from, originNames)
-		} else {
+		s.plainly(f)
+		switch {
+		case !f.known():
 			from = min(from, f.origin)
+		case strings.Trim(f.text, "0123456789") != "":
+			from = min(from, originNames)
 		}
 	}
 	if !known {

@@ -17,6 +17,8 @@ type variable struct {
 	origin   origin // where it comes from, if it is not known
 	readonly bool
 	odd      bool // declared with an attribute that changes what is assigned
+	integer  bool // whatever is assigned is evaluated as arithmetic
+	keyed    bool // an array whose subscripts are text
 }
 
 func (v variable) same(w variable) bool {
@@ -41,8 +43,12 @@ func (s *shell) set(name string, v variable) {
 	case old.readonly:
 		return
 	case old.odd || s.refs:
-		v = variable{odd: old.odd}
+		v = variable{odd: old.odd, integer: old.integer}
+		if v.integer && !s.refs {
+			v.origin = originAtom
+		}
 	}
+	v.keyed = old.keyed
 	s.vars[name] = v
 }
 
@@ -50,7 +56,11 @@ func (s *shell) set(name string, v variable) {
 func (s *shell) forget(name string) {
 	name, _, _ = strings.Cut(name, "[")
 	old := s.vars[name]
-	s.vars[name] = variable{odd: old.odd}
+	v := variable{odd: old.odd, integer: old.integer, keyed: old.keyed}
+	if v.integer && !s.refs {
+		v.origin = originAtom
+	}
+	s.vars[name] = v
 }
 
 // forgetAll is for what may change any variable.
@@ -66,8 +76,12 @@ func (s *shell) assign(a *syntax.Assign) field {
 	}
 	name := a.Name.Value
 	if a.Index != nil {
-		s.nested(a.Index)
-		s.one(a.Value, quoting{})
+		if s.vars[name].keyed {
+			s.nested(a.Index)
+		} else {
+			s.evaluatedArithmetic(a.Index)
+		}
+		s.plainly(s.one(a.Value, quoting{}))
 		s.forget(name)
 		return field{text: s.written(a), dynamic: []string{s.written(a)}}
 	}
@@ -77,8 +91,11 @@ func (s *shell) assign(a *syntax.Assign) field {
 	if a.Naked {
 		return field{text: name}
 	}
-	f := s.one(a.Value, quoting{})
+	f := s.plainly(s.one(a.Value, quoting{}))
 	old, had := s.vars[name]
+	if old.integer && !s.quiet && s.arithmeticRuns(f) {
+		s.unsafe(s.written(a))
+	}
 	switch {
 	case !f.known() && !a.Append:
 		s.set(name, variable{origin: f.origin})
@@ -97,13 +114,18 @@ func (s *shell) assignArray(a *syntax.Assign) field {
 	v := variable{array: true, known: !a.Append}
 	for _, e := range a.Array.Elems {
 		if e.Index != nil {
-			s.nested(e.Index)
+			if s.vars[a.Name.Value].keyed {
+				s.nested(e.Index)
+			} else {
+				s.evaluatedArithmetic(e.Index)
+			}
 			v.known = false
 		}
 		if e.Value == nil {
 			continue
 		}
 		for _, f := range s.fields([]*syntax.Word{e.Value}) {
+			s.plainly(f)
 			v.values = append(v.values, f.text)
 			v.known = v.known && f.known()
 		}
@@ -113,18 +135,20 @@ func (s *shell) assignArray(a *syntax.Assign) field {
 	}
 	s.set(a.Name.Value, v)
 	text := s.written(a)
-	return field{text: text}
+	return field{text: text, array: true}
 }
 
 // parameter expands $NAME in all its forms, or says that it can't be known.
 func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
+	runs := !s.quiet && s.evaluates(p)
 	values, ok := s.paramValues(p)
 	if !ok {
 		s.nested(p)
 		b.dynamic(s.written(p), s.paramOrigin(p), q)
-		b.cur.runs = b.cur.runs || p.Exp != nil && p.Exp.Op == syntax.OtherParamOps
+		b.cur.runs = b.cur.runs || runs
 		return
 	}
+	defer func() { b.cur.runs = b.cur.runs || runs }()
 	each := p.Param.Value == "@" || isAll(p.Index, "@")
 	switch {
 	case q.double && each:
@@ -339,7 +363,7 @@ func (s *shell) trimmed(values []string, e *syntax.Expansion) ([]string, bool) {
 // declare is export, declare, local, readonly and typeset.
 func (s *shell) declare(c *syntax.DeclClause) {
 	words := []field{{text: c.Variant.Value}}
-	readonly, odd := c.Variant.Value == "readonly", false
+	readonly, odd, flags := c.Variant.Value == "readonly", false, ""
 	if c.Variant.Value == "nameref" {
 		s.reference()
 	}
@@ -347,6 +371,9 @@ func (s *shell) declare(c *syntax.DeclClause) {
 		if a.Naked && a.Name == nil {
 			f := s.one(a.Value, quoting{})
 			readonly = readonly || strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "r")
+			if strings.HasPrefix(f.text, "-") {
+				flags += f.text
+			}
 			odd = odd || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "inluc") || !f.known()
 			words = append(words, f)
 			if strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "n") || !f.known() {
@@ -354,13 +381,21 @@ func (s *shell) declare(c *syntax.DeclClause) {
 			}
 			continue
 		}
+		if a.Name != nil && strings.Contains(flags, "A") {
+			v := s.vars[a.Name.Value]
+			v.keyed = true
+			s.vars[a.Name.Value] = v
+		}
 		words = append(words, s.assign(a))
 		if a.Name == nil {
 			continue
 		}
 		v := s.vars[a.Name.Value]
 		if odd {
-			v = variable{odd: true}
+			v = variable{odd: true, keyed: v.keyed, integer: v.integer || strings.Contains(flags, "i")}
+			if v.integer && !a.Naked {
+				v.origin = originAtom
+			}
 		}
 		v.readonly = v.readonly || readonly
 		if odd || readonly || !a.Naked {

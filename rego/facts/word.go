@@ -23,7 +23,8 @@ type field struct {
 	dynamic []string // its parts that are known at run time only, as written
 	origin  origin   // where these come from: the weakest
 	bare    bool     // one of them stands unquoted, so that the shell splits it
-	runs    bool     // the shell runs commands that stand in a value of one of them
+	runs    bool     // the shell may run commands that stand in a value of one of them
+	array   bool     // an assignment of several values, as written
 	glob    bool     // an unquoted *, ? or [ stands in it
 	stdin   bool     // stands for words that come from standard input, of the origin
 }
@@ -43,7 +44,11 @@ func (s *shell) fields(words []*syntax.Word) []field {
 		}
 		if syntax.SplitBraces(split) {
 			if braceCount(split.Parts) > maxBraces {
-				out = append(out, s.unexpanded(w))
+				f := s.unexpanded(w)
+				if numbers(split) {
+					f.origin = originAtom
+				}
+				out = append(out, f)
 				continue
 			}
 			for _, b := range expand.Braces(split) {
@@ -61,6 +66,14 @@ func (s *shell) unexpanded(w *syntax.Word) field {
 	s.nested(w)
 	text := s.written(w)
 	return field{text: text, dynamic: []string{text}}
+}
+
+// numbers reports whether a word is a sequence of numbers, as {1..1000} is.
+func numbers(w *syntax.Word) bool {
+	b, ok := w.Parts[0].(*syntax.BraceExp)
+	return ok && len(w.Parts) == 1 && b.Sequence && !slices.ContainsFunc(b.Elems, func(e *syntax.Word) bool {
+		return e.Lit() == "" || strings.Trim(e.Lit(), "0123456789") != ""
+	})
 }
 
 func openBraces(w *syntax.Word) int {
@@ -204,9 +217,10 @@ func (s *shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
 	case *syntax.CmdSubst:
 		s.substitution(b, p, q)
 	case *syntax.ArithmExp:
+		runs := !s.quiet && s.evaluates(p)
 		s.nested(p)
 		b.dynamic(s.written(p), originAtom, q)
-		b.cur.runs = b.cur.runs || s.evaluates(p)
+		b.cur.runs = b.cur.runs || runs
 	default: // substitutions of processes: what they run is listed
 		s.nested(p)
 		b.dynamic(s.written(p), originNames, q)
