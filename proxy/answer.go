@@ -38,6 +38,11 @@ func (e *exchange) ask(stream bool) {
 		return
 	}
 	defer resp.Body.Close()
+	typ, err := answerType(resp)
+	if err != nil {
+		e.malformed(err)
+		return
+	}
 	body, err := decoded(resp, e.s.c.Limits.Body)
 	if err != nil {
 		e.malformed(fmt.Errorf("reading the upstream answer: %w", err))
@@ -45,10 +50,10 @@ func (e *exchange) ask(stream bool) {
 	}
 	a := &answer{exchange: e, status: resp.StatusCode, header: copyHeader(resp.Header), held: &held, cut: cancel}
 	if resp.StatusCode/100 != 2 {
-		a.relay(body)
+		a.failure(body)
 		return
 	}
-	events := isEventStream(resp.Header)
+	events := typ == typeEvents
 	if events && !stream {
 		// A client that asked for JSON reads JSON, whatever it is called.
 		body, events = sniff(body)
@@ -255,14 +260,6 @@ func (a *answer) finish(err error) {
 		return
 	}
 	a.done(true, "")
-}
-
-// relay passes an answer that can hold no calls: an error of the upstream's.
-func (a *answer) relay(src io.Reader) {
-	writeHeader(a.w, a.status, a.header)
-	if _, err := io.Copy(a.w, src); err != nil {
-		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
-	}
 }
 
 // broken ends a plain answer whose upstream failed before it was whole.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -31,6 +33,10 @@ func (m *mcpExchange) forwardMCP() error {
 		return err
 	}
 	defer resp.Body.Close()
+	typ, err := answerType(resp)
+	if err != nil {
+		return m.refuseAnswer(err)
+	}
 	if m.out == nil {
 		return m.relayMCP(resp)
 	}
@@ -38,7 +44,7 @@ func (m *mcpExchange) forwardMCP() error {
 	if err != nil {
 		return m.reply(m.refuseAll(noticeMark + "The MCP server's answer cannot be read: " + err.Error()))
 	}
-	if resp.StatusCode/100 == 2 && isEventStream(resp.Header) {
+	if typ == typeEvents {
 		return m.copyEvents(body)
 	}
 	raw, err := io.ReadAll(body)
@@ -47,6 +53,17 @@ func (m *mcpExchange) forwardMCP() error {
 		return err
 	}
 	return m.replyWhole(resp.StatusCode, raw)
+}
+
+// refuseAnswer logs an answer of the server's that may not be passed on, and
+// answers in its place.
+func (m *mcpExchange) refuseAnswer(why error) error {
+	if m.out == nil {
+		m.rejectMCP(http.StatusBadGateway, holdgate.RuleMalformed, m.msgs[0].ID, mcp.CodeRefused, why)
+		return nil
+	}
+	m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.url.Host+m.t.url.Path, holdgate.RuleMalformed, why.Error())
+	return m.reply(m.refuseAll(noticeMark + "The MCP server's answer is refused: " + why.Error()))
 }
 
 // replyWhole makes events of an answer that came as one document. An error

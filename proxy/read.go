@@ -41,10 +41,8 @@ func (e *exchange) read() *readError {
 	case err != nil:
 		return &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("reading the request: %w", err)}
 	}
-	for _, ct := range e.r.Header.Values("Content-Type") {
-		if !utf8ContentType(ct) {
-			return &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, fmt.Errorf("the request's charset is not UTF-8: %s", ct)}
-		}
+	if _, err := mediaType(e.r.Header); err != nil {
+		return &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
 	}
 	if err := wire.Strict(body); err != nil {
 		return &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
@@ -80,14 +78,4 @@ func (e *exchange) readBody(encoding string) ([]byte, error) {
 // the list that it is.
 func contentEncoding(h http.Header) string {
 	return strings.Join(h.Values("Content-Encoding"), ",")
-}
-
-func utf8ContentType(ct string) bool {
-	low := strings.ToLower(ct)
-	i := strings.Index(low, "charset=")
-	if i < 0 {
-		return true
-	}
-	v := strings.Trim(strings.TrimSpace(low[i+len("charset="):]), `"`)
-	return strings.HasPrefix(v, "utf-8") || strings.HasPrefix(v, "utf8") || strings.HasPrefix(v, "us-ascii")
 }

@@ -92,8 +92,3 @@ func decoded(resp *http.Response, limit int64) (io.Reader, error) {
 	}
 	return d, nil
 }
-
-func isEventStream(h http.Header) bool {
-	ct, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(ct), "text/event-stream")
-}

@@ -190,23 +190,18 @@ func TestCompressedAnswersAreDecoded(t *testing.T) {
 }
 
 func TestErrorsOfTheUpstreamPassAsTheyAre(t *testing.T) {
-	for _, status := range []int{301, 304, 400, 401, 403, 404, 413, 429, 500, 503, 529} {
+	for _, status := range []int{400, 401, 403, 404, 413, 429, 500, 503, 529} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			body := `{ "type":"error","error":{"type":"x","message":"m"} }`
-			if status == 304 {
-				body = ""
-			}
 			g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				w.Header().Set("Retry-After", "7")
-				w.Header().Set("Location", "https://elsewhere.example/")
 				w.Header().Set("Request-Id", "req_1")
 				w.Header().Set("Connection", "X-Hop")
 				w.Header().Set("X-Hop", "1")
 				w.WriteHeader(status)
 				_, _ = io.WriteString(w, body)
 			}))
-			g.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 			resp := g.post(t.Context(), messages, askStream)
 			if got := readAll(t, resp.Body); resp.StatusCode != status || got != body {
 				t.Errorf("status %d, body %q", resp.StatusCode, got)

@@ -1,0 +1,111 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// answerType reads the media type of an answer of a gated format, and refuses
+// what leads the client away from the gate: a redirect, which clients follow
+// with the body and the credentials of the request, and every status that
+// neither answers nor fails.
+func answerType(resp *http.Response) (string, error) {
+	switch resp.StatusCode / 100 {
+	case 2, 4, 5:
+	default:
+		return "", fmt.Errorf("the upstream answered with status %d, which is refused: it is no answer, and a redirect leads around the gate", resp.StatusCode)
+	}
+	typ, err := mediaType(resp.Header)
+	if err != nil {
+		return "", fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err)
+	}
+	if typ == typeEvents && resp.StatusCode/100 != 2 {
+		return "", fmt.Errorf("the upstream answered with status %d and an event stream, which is refused: some clients look for calls in it", resp.StatusCode)
+	}
+	return typ, nil
+}
+
+// failure passes an upstream's error on as it came. Some clients look for
+// calls before they look at the status, so it may hold none.
+func (a *answer) failure(src io.Reader) {
+	raw, err := io.ReadAll(src)
+	if err != nil {
+		a.broken(err)
+		return
+	}
+	if err := withoutCalls(a.t.codec, raw); err != nil {
+		a.malformed(fmt.Errorf("the upstream answered with status %d and a body that is refused: %w", a.status, err))
+		return
+	}
+	_ = a.writePlain(raw) // nothing of it was held: a client that has gone needs no record
+}
+
+// withoutCalls says why the body of an error could hold calls for some client.
+func withoutCalls(c Codec, raw []byte) error {
+	text := bytes.TrimLeft(raw, blanks)
+	if len(text) == 0 {
+		return nil
+	}
+	if text[0] != '{' && text[0] != '[' {
+		return withoutEvents(text)
+	}
+	if err := wire.Strict(raw); err != nil {
+		return err
+	}
+	if text[0] == '{' {
+		return errorDocument(c, text)
+	}
+	for e, err := range wire.Elements(text) { // some providers put their errors into a list
+		if err != nil {
+			return err
+		}
+		if err := errorDocument(c, e.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blanks are what readers skip before JSON and event streams: white space, and
+// the bytes of a byte order mark.
+const blanks = " \t\r\n\xEF\xBB\xBF"
+
+func withoutEvents(text []byte) error {
+	for line := range bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' }) {
+		if bytes.HasPrefix(bytes.TrimLeft(line, blanks), []byte("data:")) {
+			return errors.New("it reads as an event stream")
+		}
+	}
+	return nil
+}
+
+// errorDocument reports where one JSON value is not plainly an error. What the
+// codec takes for an answer must be one without calls; what it does not must
+// say nothing but its error.
+func errorDocument(c Codec, value []byte) error {
+	doc, err := c.Answer(value)
+	if err == nil {
+		if len(doc.Calls()) > 0 {
+			return errors.New("it holds calls")
+		}
+		return nil
+	}
+	for m, err := range wire.Members(value) {
+		if err != nil {
+			return err
+		}
+		switch string(m.Name) {
+		case "error", "errors", "detail", "details":
+			continue
+		}
+		if m.Value[0] == '{' || m.Value[0] == '[' {
+			return fmt.Errorf("its member %.100q could hold calls", m.Name)
+		}
+	}
+	return nil
+}
