@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
@@ -108,10 +109,32 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 // peeked reads what was read ahead first.
 type peeked struct {
 	net.Conn
-	r *bufio.Reader
+	r io.Reader
 }
 
 func (p *peeked) Read(b []byte) (int, error) { return p.r.Read(b) }
+
+// readingOn is a writer whose hijacked connection reads on where the server
+// stopped: a client may send the first bytes of its tunnel in one packet with
+// CONNECT, and goproxy drops the reader that has them.
+type readingOn struct{ http.ResponseWriter }
+
+// Unwrap is for [http.ResponseController].
+func (w *readingOn) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Hijack implements [http.Hijacker].
+func (w *readingOn) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	ahead, err := rw.Reader.Peek(rw.Reader.Buffered())
+	if err != nil {
+		_ = c.Close()
+		return nil, nil, err
+	}
+	return &peeked{Conn: c, r: io.MultiReader(bytes.NewReader(ahead), c)}, rw, nil
+}
 
 // tunnelListener is the inner server's listener: what it accepts are the
 // insides of tunnels. It knows all of them, for they are hijacked connections

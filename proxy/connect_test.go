@@ -136,6 +136,27 @@ func TestTheInsideOfATunnelIsForItsOwnHost(t *testing.T) {
 	}
 }
 
+// Some clients do not wait for the answer to CONNECT.
+func TestWhatComesTogetherWithConnectIsRead(t *testing.T) {
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, `{}`))
+	host := g.s.c.Upstreams["test"].Host
+	c, err := net.Dial("tcp", g.addr)
+	must(t, err)
+	defer c.Close()
+	must(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = fmt.Fprintf(c, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\nGET /x HTTP/1.1\r\nHost: %[1]s\r\n\r\n", host)
+	must(t, err)
+	br := bufio.NewReader(c)
+	for _, method := range []string{http.MethodConnect, http.MethodGet} {
+		resp, err := http.ReadResponse(br, &http.Request{Method: method})
+		must(t, err)
+		if resp.StatusCode != 200 {
+			t.Errorf("%s: status %d", method, resp.StatusCode)
+		}
+	}
+}
+
 func TestATunnelWhoseTLSNamesAnotherHostIsRefused(t *testing.T) {
 	g := newGate(t, http.NotFoundHandler())
 	c, _ := g.tunnel("a.example:443")

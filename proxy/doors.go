@@ -53,7 +53,7 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, host+" is refused: Holdgate itself listens there")
 		return
 	}
-	s.connect.ServeHTTP(w, r)
+	s.connect.ServeHTTP(&readingOn{w}, r)
 }
 
 // serveInner serves what is inside a CONNECT tunnel. The request must be for
