@@ -11,11 +11,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// runs is a client that runs whatever could be taken for a call: it reads data
-// fields of any case, ignores event fields, order and indices, and decodes
+// runs is a client that runs whatever could be taken for a call: it ends lines
+// at whatever ends one for some client, reads data fields of any case, ignores event fields, order and indices, and decodes
 // JSON with the laxest decoder at hand.
 func runs(stream string) (calls []string) {
-	for _, line := range strings.FieldsFunc(stream, func(c rune) bool { return c == '\n' || c == '\r' }) {
+	for _, line := range strings.FieldsFunc(stream, func(c rune) bool { return strings.ContainsRune("\r\n\v\f\x1c\x1d\x1e\u0085\u2028\u2029", c) }) {
 		name, data, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if !strings.EqualFold(strings.TrimSpace(name), "data") {
 			continue
@@ -58,6 +58,9 @@ func TestNoClientRunsWhatWasNotReleased(t *testing.T) {
 		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":" + bash + "}\r\r",
 		"data: {\"type\":\"x\",\"content_block\":" + bash + "}",
 		ev("error", `{"type":"error","error":{"type":"api_error","message":"x"}}`),
+		": x\u2028data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":" + bash + "}\n\n",
+		"data: \r{\"type\":\"content_block_start\",\"index\":0,\"content_block\":" + bash + "}\n\n",
+		"data: {\"type\":\"x\",\"x\":[\ndata: {\"content_block\":" + bash + "}\ndata: ]}\n\n",
 		"data: [DONE]\n\n", "\r", "\n",
 	}
 	rapid.Check(t, func(t *rapid.T) {

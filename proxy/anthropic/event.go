@@ -41,8 +41,8 @@ type event struct {
 // field does not contradict it.
 func decode(ev wire.Event) (event, error) {
 	e := event{index: none}
-	if quiet, err := isQuiet(ev); quiet || err != nil {
-		return e, err
+	if isQuiet(ev) {
+		return e, nil
 	}
 	if c, ok := common(ev.Data); ok {
 		return c, agree(ev.Type, c.typ)
@@ -136,18 +136,12 @@ func common(data []byte) (event, bool) {
 
 // isQuiet reports whether an event says nothing to any client: comments, blank
 // lines, empty data, and the [DONE] that some gateways add.
-func isQuiet(ev wire.Event) (bool, error) {
+func isQuiet(ev wire.Event) bool {
 	if ev.Data == nil {
-		if text := bytes.TrimSpace(ev.Raw); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-			return false, fmt.Errorf("reading an event: JSON stands where server-sent events should")
-		}
-		return true, nil
+		return true
 	}
-	if ev.Type == "" {
-		text := bytes.TrimSpace(ev.Data)
-		return len(text) == 0 || string(text) == "[DONE]", nil
-	}
-	return false, nil
+	text := string(bytes.Trim(ev.Data, " \t\n"))
+	return ev.Type == "" && (text == "" || text == "[DONE]")
 }
 
 // word returns what a string says, without allocating where it is a common

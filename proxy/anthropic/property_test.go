@@ -171,7 +171,7 @@ func FuzzStream(f *testing.F) {
 	call := open("0", bash) + add("0", fragment(`"{\"a\":1}"`)) + shut("0")
 	for _, s := range []string{
 		"", begin(), begin() + said("0") + end("end_turn"), begin() + call + end("tool_use"),
-		strings.ReplaceAll(begin()+call, "\n", "\r\n"), strings.ReplaceAll(begin()+call, "event: ", "x: "),
+		strings.ReplaceAll(begin()+call, "\n", "\r\n"), strings.ReplaceAll(begin()+call, "event: ", ": "), strings.ReplaceAll(begin()+call, "data: ", "data: \r"),
 		begin() + said("0") + strings.ReplaceAll(call, `"index":0`, `"index":1`) + pinged + end("tool_use"),
 		begin() + strings.ReplaceAll(call, "tool_use", "server_tool_use") + "data: [DONE]\n\n",
 		begin() + open("0", bash) + ev("error", `{"type":"error","error":{}}`),

@@ -160,7 +160,7 @@ func rewritten(b []byte, edit func(data []byte) []byte) []byte {
 		if err != nil || !ok {
 			return out // it has been read before, so there is no error
 		}
-		if quiet, _ := isQuiet(ev); quiet {
+		if isQuiet(ev) {
 			out = append(out, ev.Raw...)
 			continue
 		}

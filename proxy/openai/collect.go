@@ -34,7 +34,7 @@ func (*Codec) Collect(raw []byte) ([]byte, error) {
 		if !ok {
 			return a.bytes(s), nil
 		}
-		data := bytes.TrimSpace(ev.Data)
+		data := bytes.Trim(ev.Data, blanks)
 		if len(data) == 0 || string(data) == "[DONE]" {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/openai"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -81,7 +82,21 @@ func TestStreamsThatClientsCouldReadOtherwiseAreRefused(t *testing.T) {
 		{"a negative index", sse(element(`"index":-1`)), "not a number from 0"},
 		{"an index beyond all bounds", sse(element(`"index":1e9`)), "not a number from 0"},
 		{"a stream that ends inside a call", sse(begun), "ends inside a call"},
-		{"data in another case", []byte("Data: {}\n\n"), "parsers read differently"},
+		{"data in another case", []byte("Data: {}\n\n"), "clients read differently"},
+		{"a call behind a lone CR", []byte("data: \r" + whole + "\n\n"), "clients read differently"},
+		{"a call in a comment with a line end of Unicode", []byte(": x\u2028data: " + whole + "\n\n"), "clients read differently"},
+		{"a call in a comment with a VT", []byte(": x\vdata: " + whole + "\n\n"), "clients read differently"},
+		{"a call behind a control character", []byte("\x1cdata: " + whole + "\n\n"), "clients read differently"},
+		{"a call behind a NUL", []byte("\x00data: " + whole + "\n\n"), "clients read differently"},
+		{"a call in an unknown field", []byte("call: " + whole + "\n\n"), "clients read differently"},
+		{"a call in a line without a field", []byte(whole + "\n\n"), "clients read differently"},
+		{"a call in a data line of its own", []byte("data: {\"choices\":[],\"x\":[\ndata: " + whole + "\ndata: ]}\n\n"), "clients read differently"},
+		{"a line end of Unicode before a field in a text", []byte("data: " + delta(`"content":"x`+"\u2028"+`data: {"`) + "\n\n"), "clients read differently"},
+		{"data that are a line end of Unicode", []byte("data: \u2028\n\n"), "a value was expected"},
+		{"a list of chunks", sse("[" + whole + "]"), "{ was expected"},
+		{"a list of texts", sse("[" + delta(`"content":"a"`) + "]"), "{ was expected"},
+		{"two chunks in two data lines", []byte("data: " + delta(`"content":"a"`) + "\ndata: " + whole + "\n\n"), "clients read differently"},
+		{"a chunk after [DONE] in the same event", []byte("data: [DONE]\ndata: " + whole + "\n\n"), "clients read differently"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,5 +205,50 @@ func TestWhatHoldgateSaysByItself(t *testing.T) {
 	}
 	if got, want := string(st.Fail("it \"broke\"")), "data: {\"error\":{\"message\":\"it \\\"broke\\\"\",\"type\":\"server_error\",\"param\":null,\"code\":\"holdgate\"}}\n\n"; got != want {
 		t.Errorf("fail: got %s, want %s", got, want)
+	}
+}
+
+// TestJoinedFragmentsMakeNoLine has fragments that are harmless alone; they are
+// joined where the call before theirs was refused.
+func TestJoinedFragmentsMakeNoLine(t *testing.T) {
+	stream := sse(whole,
+		element(`"index":1,"id":"c2","function":{"name":"cat","arguments":"{\"p\":\"x`+"\u2028"+`"}`),
+		element(`"index":1,"function":{"arguments":"data: {\"}"}`), finished)
+	second := func(n int) holdgate.Verdict { return holdgate.Verdict{Release: n == 1, Notice: "no"} }
+	out, calls, err := run(second, stream)
+	if err != nil || len(calls) != 2 {
+		t.Fatalf("%v, calls %q", err, describe(calls))
+	}
+	if strings.Contains(string(out), "\u2028data:") {
+		t.Errorf("a client that ends lines at U+2028 reads a field in %s", out)
+	}
+	_, again, err := run(all, out)
+	if err != nil || describe(again) != describe(calls[1:]) {
+		t.Errorf("%v, calls %q, want %q", err, describe(again), describe(calls[1:]))
+	}
+}
+
+// TestEveryFormOfCallIsSeen has the forms beside the usual one.
+func TestEveryFormOfCallIsSeen(t *testing.T) {
+	legacy := delta(`"function_call":{"name":"ls","arguments":"{}"}`)
+	custom := element(`"index":0,"id":"c1","type":"custom","custom":{"name":"ls","input":"x"}`)
+	second := `{"id":"x","choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"ls","arguments":"{}"}}]}}]}`
+	for name, stream := range map[string][]byte{
+		"in the second of two choices":       sse(second, "[DONE]"),
+		"in both of two choices":             sse(begun, second, element(`"index":0,"function":{"arguments":"1}"}`), "[DONE]"),
+		"as a function_call":                 sse(legacy, finished),
+		"as a custom tool":                   sse(custom, finished),
+		"as a custom tool after [DONE]":      sse("[DONE]", custom, finished),
+		"as a function_call after [DONE]":    sse("[DONE]", "[DONE]", legacy, "[DONE]"),
+		"after a finish_reason":              sse(delta(`"content":"a"`), `{"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, legacy, finished),
+		"in an answer that begins anew":      sse(delta(`"role":"assistant","content":"a"`), "[DONE]", delta(`"role":"assistant","content":"a"`), legacy, "[DONE]"),
+		"under an event field":               []byte("event: ping\ndata: " + legacy + "\n\n"),
+		"under an event field that is error": []byte("event: error\ndata: " + legacy + "\n\n"),
+		"beside an error":                    sse(`{"error":{"message":"x"},"choices":[{"index":0,"delta":{"function_call":{"name":"ls","arguments":"{}"}}}]}`, "[DONE]"),
+	} {
+		out, calls, err := run(none, stream)
+		if err != nil || len(calls) == 0 || strings.Contains(string(out), `"ls"`) {
+			t.Errorf("%s: %v, calls %q, sent\n%s", name, err, describe(calls), out)
+		}
 	}
 }

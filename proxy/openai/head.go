@@ -24,14 +24,15 @@ func (h *head) note(d *document) {
 
 // content returns an event that adds text to the content of a choice.
 func (h *head) content(choice int, text string) []byte {
-	b := append([]byte(`data: {"id":`), or(h.id, `"chatcmpl-holdgate"`)...)
+	b := append([]byte(`{"id":`), or(h.id, `"chatcmpl-holdgate"`)...)
 	b = append(b, `,"object":"chat.completion.chunk","created":`...)
 	b = append(b, or(h.created, "0")...)
 	b = append(b, `,"model":`...)
 	b = append(b, or(h.model, `""`)...)
 	b = fmt.Appendf(b, `,"choices":[{"index":%d,"delta":{"content":`, choice)
 	b = wire.AppendText(b, text)
-	return append(b, "},\"finish_reason\":null}]}\n\n"...)
+	b = append(b, `},"finish_reason":null}]}`...)
+	return wire.AppendEvent(nil, "", b)
 }
 
 func or(value []byte, other string) []byte {

@@ -12,6 +12,9 @@ import (
 // than the arguments alone may have.
 const maxWithheld = 256 << 20
 
+// blanks are what JSON lets stand around a value (RFC 8259, section 2).
+const blanks = " \t\r\n"
+
 // stream is a streamed answer; the package comment has its rules.
 type stream struct {
 	events  wire.EventScanner
@@ -109,7 +112,7 @@ func (s *stream) drain(parts []wire.Part) ([]wire.Part, error) {
 
 // take reads one event.
 func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
-	data := bytes.TrimSpace(ev.Data)
+	data := bytes.Trim(ev.Data, blanks)
 	if string(data) == "[DONE]" {
 		parts, err := s.flush(parts)
 		return append(parts, wire.Part{Bytes: ev.Raw}), err

@@ -10,6 +10,9 @@ import "bytes"
 // cannot be found in a text; what stands for a call has "call" in its key,
 // unless something in the key is escaped.
 func isText(data []byte) bool {
+	if len(data) == 0 || data[0] != '{' {
+		return false
+	}
 	const content, index = `"content":"`, `"index":0`
 	i := bytes.Index(data, []byte(content))
 	if i < 0 || data[i+len(content)] == '"' {

@@ -27,13 +27,14 @@ type Event struct {
 
 // An EventScanner cuts a stream of server-sent events, which comes in pieces,
 // into events. Where the pieces were cut makes no difference to the events.
-// Lines end with LF, CRLF or CR, also mixed. A CR that is the last byte so far
-// waits for the byte after it, which may be its LF.
+// Lines end with LF or CRLF, also mixed.
 //
 // Clients disagree on whether an event counts that no blank line ends before
 // the stream does. It is reported, for what follows may be a client that runs
-// it. A field whose name differs from data or event in case or blanks only is
-// an error, for clients could disagree on that too.
+// it. What they disagree on otherwise is an error: a field that the standard
+// does not know, in any spelling; a CR that no LF follows, though the standard
+// has it end a line, and other characters that end lines for some; and an
+// object in a data line other than an event's first.
 //
 // The zero value is ready. An EventScanner is for one goroutine; its cost is
 // linear in the stream, however it is cut.
@@ -124,27 +125,17 @@ func (s *EventScanner) Next() (Event, bool, error) {
 
 // lineEnd finds the end of the line being read, and the start of the next.
 func (s *EventScanner) lineEnd() (end, next int, ok bool) {
-	rest := s.buf[s.at:]
-	lf := bytes.IndexByte(rest, '\n')
-	if lf >= 0 {
-		rest = rest[:lf]
-	}
-	if cr := bytes.IndexByte(rest, '\r'); cr >= 0 {
-		end = s.at + cr
-		switch {
-		case end+1 < len(s.buf) && s.buf[end+1] == '\n':
-			return end, end + 2, true
-		case end+1 < len(s.buf) || s.ended:
-			return end, end + 1, true
-		}
-		s.at = end
+	lf := bytes.IndexByte(s.buf[s.at:], '\n')
+	if lf < 0 {
+		s.at = len(s.buf)
 		return 0, 0, false
 	}
-	if lf >= 0 {
-		return s.at + lf, s.at + lf + 1, true
+	end = s.at + lf
+	next = end + 1
+	if end > s.line && s.buf[end-1] == '\r' {
+		end--
 	}
-	s.at = len(s.buf)
-	return 0, 0, false
+	return end, next, true
 }
 
 func (s *EventScanner) check(size int) error {
@@ -178,35 +169,42 @@ func (s *EventScanner) field(line []byte) error {
 		at++
 	}
 	switch string(name) {
-	case "":
 	case "data":
-		s.addData(span{at - s.start, at - s.start + len(value)}, value)
+		return s.addData(span{at - s.start, at - s.start + len(value)}, value)
 	case "event":
-		if string(value) != s.typ { // most events are of the type before: no need to allocate
+		if string(value) != s.typ { // most events are of the type before: no need to check it again, or to allocate
 			s.typ = string(value)
+			if err := checkWords(value); err != nil {
+				return err
+			}
 		}
 		s.named = true
-	default:
-		bare := bytes.TrimSpace(bytes.TrimPrefix(name, bom))
-		if bytes.EqualFold(bare, []byte("data")) || bytes.EqualFold(bare, []byte("event")) {
-			return fmt.Errorf("a server-sent event has a field %q, which parsers read differently", name)
-		}
+		return nil
+	case "", "id", "retry":
+		return checkWords(value)
 	}
-	return nil
+	return fmt.Errorf("a server-sent event has a field %.40q, which clients read differently", name)
 }
 
-func (s *EventScanner) addData(at span, value []byte) {
+func (s *EventScanner) addData(at span, value []byte) error {
+	if err := checkData(value); err != nil {
+		return err
+	}
 	s.fields++
-	switch s.fields {
-	case 1:
+	if s.fields == 1 {
 		s.data = at
-		return
-	case 2:
+		return nil
+	}
+	if err := checkMore(value); err != nil {
+		return err
+	}
+	if s.fields == 2 {
 		first := s.buf[s.start+s.data.lo : s.start+s.data.hi]
 		s.joined = append(make([]byte, 0, 2*(len(first)+len(value))), first...)
 	}
 	s.joined = append(s.joined, '\n')
 	s.joined = append(s.joined, value...)
+	return nil
 }
 
 // take returns the event that ends where the next line starts.
@@ -230,8 +228,10 @@ func (s *EventScanner) take() Event {
 var bom = []byte("\xef\xbb\xbf")
 
 // AppendEvent appends an event with the given type and data, and its blank
-// line. Without a type it gets no event field. Data of several lines becomes
-// several data fields; line ends in the type are left out.
+// line. Without a type it gets no event field. The data should be JSON: a line
+// end in it becomes a data field of its own or, where that could be taken for
+// an event of its own, a blank; and text that an [EventScanner] would refuse
+// is written with JSON escapes. Line ends in the type are left out.
 func AppendEvent(dst []byte, typ string, data []byte) []byte {
 	if typ != "" {
 		dst = append(dst, "event: "...)
@@ -242,6 +242,7 @@ func AppendEvent(dst []byte, typ string, data []byte) []byte {
 		}
 		dst = append(dst, '\n')
 	}
+	dst = append(dst, "data: "...)
 	for {
 		line, rest, more := data, []byte(nil), false
 		if i := bytes.IndexAny(data, "\r\n"); i >= 0 {
@@ -250,12 +251,28 @@ func AppendEvent(dst []byte, typ string, data []byte) []byte {
 				rest = rest[1:]
 			}
 		}
-		dst = append(dst, "data: "...)
-		dst = append(dst, line...)
-		dst = append(dst, '\n')
-		if !more {
-			return append(dst, '\n')
+		if checkData(line) != nil {
+			dst = appendASCII(dst, line)
+		} else {
+			dst = append(dst, line...)
+		}
+		switch {
+		case !more:
+			return append(dst, "\n\n"...)
+		case startsObject(rest):
+			dst = append(dst, ' ')
+		default:
+			dst = append(dst, "\ndata: "...)
 		}
 		data = rest
 	}
+}
+
+// startsObject reports whether data begin with a line that is not to stand in
+// a data field of its own.
+func startsObject(data []byte) bool {
+	if i := bytes.IndexAny(data, "\r\n"); i >= 0 {
+		data = data[:i]
+	}
+	return checkMore(data) != nil
 }

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -59,12 +60,8 @@ func TestEventScanner(t *testing.T) {
 		},
 		{"CRLF", "event: a\r\ndata: x\r\n\r\n", []event{{"event: a\r\ndata: x\r\n\r\n", "a", "x"}}},
 		{
-			"lone CR", "event: a\rdata: x\r\rdata: y\r\r",
-			[]event{{"event: a\rdata: x\r\r", "a", "x"}, {"data: y\r\r", "", "y"}},
-		},
-		{
-			"mixed line ends", "event: a\rdata: x\n\r\ndata: y\r\n\rdata: z\n\n",
-			[]event{{"event: a\rdata: x\n\r\n", "a", "x"}, {"data: y\r\n\r", "", "y"}, {"data: z\n\n", "", "z"}},
+			"mixed line ends", "event: a\ndata: x\n\r\ndata: y\r\n\ndata: z\n\n",
+			[]event{{"event: a\ndata: x\n\r\n", "a", "x"}, {"data: y\r\n\n", "", "y"}, {"data: z\n\n", "", "z"}},
 		},
 		{"one blank after the colon is not part of the value", "data:x\n\ndata:  y\n\n", []event{{"data:x\n\n", "", "x"}, {"data:  y\n\n", "", " y"}}},
 		{
@@ -81,8 +78,11 @@ func TestEventScanner(t *testing.T) {
 		{"a mark comes before the first line", "\ufeffdata: x\n\n", []event{{"\ufeffdata: x\n\n", "", "x"}}},
 		{"no blank line at the end", "data: x\n\nevent: a\ndata: y\n", []event{{"data: x\n\n", "", "x"}, {"event: a\ndata: y\n", "a", "y"}}},
 		{"no line end at the end", "event: a\ndata: y", []event{{"event: a\ndata: y", "a", "y"}}},
-		{"CR at the very end", "data: y\r\n\r", []event{{"data: y\r\n\r", "", "y"}}},
-		{"unknown fields say nothing", "id: 1\nretry: 5\nx\ndatum: 2\n\n", []event{{"id: 1\nretry: 5\nx\ndatum: 2\n\n", "", noData}}},
+		{"id and retry say nothing here", "id: 1\nretry: 5\nid\n\n", []event{{"id: 1\nretry: 5\nid\n\n", "", noData}}},
+		{"a comment with other letters", ": wird geprüft\tдальше\n\n", []event{{": wird geprüft\tдальше\n\n", "", noData}}},
+		{"a text with line ends of Unicode", "data: \"a\u2028b \u2029 c\u0085\"\n\n", []event{{"data: \"a\u2028b \u2029 c\u0085\"\n\n", "", "\"a\u2028b \u2029 c\u0085\""}}},
+		{"a text that only looks like a line end", "data: \"内{a} 内id: 1 database\u2028database: 1\"\n\n", []event{{"data: \"内{a} 内id: 1 database\u2028database: 1\"\n\n", "", "\"内{a} 内id: 1 database\u2028database: 1\""}}},
+		{"JSON over many lines", "data: [\ndata:   {\ndata:     \"a\": {}\ndata:   }, {}\ndata: ]\n\n", []event{{"data: [\ndata:   {\ndata:     \"a\": {}\ndata:   }, {}\ndata: ]\n\n", "", "[\n  {\n    \"a\": {}\n  }, {}\n]"}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -130,6 +130,27 @@ func TestEventScannerRefuses(t *testing.T) {
 		{"a mark in the middle", "data: x\n\n\ufeffdata: y\n\n"},
 		{"a second mark", "\ufeff\ufeffdata: y\n\n"},
 		{"at the end too", "eVent"},
+		{"a field that the standard does not know", "x: y\n\n"},
+		{"a field without a colon", "{\"choices\":[]}\n\n"},
+		{"a line of blanks", "data: x\n  \n\n"},
+		{"a field behind a control character", "\x1cdata: y\n\n"},
+		{"a field behind a NUL", "\x00data: y\n\n"},
+		{"lines that end with CR", "event: a\rdata: x\r\r"},
+		{"a CR before the data", "data: \r{}\n\n"},
+		{"a CR behind a type", "event: a\n\rx\ndata: {}\n\n"},
+		{"a CR in a comment", ": x\rdata: {}\n\n"},
+		{"two CRs before an LF", "data: x\r\r\n\n"},
+		{"a CR at the very end", "data: y\r\n\r"},
+		{"a control character in a late type", "event: a\n\nevent: a\x0b\n\n"},
+		{"DEL in a comment", ": \x7f\n\n"},
+		{"a comment that is not UTF-8", ": \xc3\n\n"},
+		{"a line end of Latin-1 in a comment", ": x\xc3\x85data: {}\n\n"},
+		{"an object in a line of its own", "data: [\ndata: {\"a\":1}\ndata: ]\n\n"},
+		{"an object and a comma in a line", "data: [\ndata:  {\"a\":1},\ndata: 1]\n\n"},
+		{"a line end of Unicode before a field", "data: \"x\u2028data: {}\"\n\n"},
+		{"a line end of Unicode before an object", "data: \"x\u2029 {}\"\n\n"},
+		{"two line ends of Unicode before a field", "data: \"x\u0085\u2028 event : a\"\n\n"},
+		{"a line end of Latin-1 before a field", "data: \"\xc3\x85 data: {}\"\n\n"},
 		{"an event over the limit", "data: " + strings.Repeat("x", 100) + "\n\n"},
 		{"an event over the limit without end", "data: " + strings.Repeat("x", 100)},
 		{"many short lines over the limit", strings.Repeat(": x\n", 50)},
@@ -145,6 +166,24 @@ func TestEventScannerRefuses(t *testing.T) {
 				t.Errorf("then %v, %v; want the same error", ok, again)
 			}
 		})
+	}
+}
+
+// TestCharactersThatEndLinesForSomeClients has each of them wherever a client
+// could read something behind it.
+func TestCharactersThatEndLinesForSomeClients(t *testing.T) {
+	for _, cut := range []string{
+		"\x00", "\x01", "\x08", "\v", "\f", "\r", "\x0e", "\x1b", "\x1c", "\x1d", "\x1e", "\x1f", "\u0085", "\u2028", "\u2029", "\x85",
+	} {
+		for _, stream := range []string{
+			": x" + cut + "data: {}\n\n", "id: x" + cut + "data: {}\n\n", "retry: " + cut + "x\n\n", "event: x" + cut + "y\n\n",
+			cut + "data: {}\n\n", "data" + cut + ": {}\n\n", "data: {\"a\":\"some text" + cut + "data: {}\"}\n\n",
+			"data: {\"a\":\"text" + cut + " \tDATA :{}\"}\n\n", "data: " + strings.Repeat("x", 13) + cut + "data:",
+		} {
+			if got, err := scan(t, new(wire.EventScanner), stream); err == nil {
+				t.Errorf("%q is read as %q", stream, got)
+			}
+		}
 	}
 }
 
@@ -209,6 +248,9 @@ func TestAppendEvent(t *testing.T) {
 		{"no type", "", "{}", "data: {}\n\n"},
 		{"no data", "a", "", "event: a\ndata: \n\n"},
 		{"several lines", "", "a\nb\r\nc\rd\n", "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n"},
+		{"an object in a line of its own", "", "[\n{\"a\":1},\r\n 2\n]", "data: [ {\"a\":1},\ndata:  2\ndata: ]\n\n"},
+		{"a line end of Unicode before a field", "", "\"é😀\u2028data: {\\\"\"", "data: \"\\u00e9\\ud83d\\ude00\\u2028data: {\\\"\"\n\n"},
+		{"a line end of Unicode before words", "", "\"é\u2028words\"", "data: \"é\u2028words\"\n\n"},
 		{"a line end in the type", "a\r\ndata: evil", "x", "event: adata: evil\ndata: x\n\n"},
 	}
 	for _, test := range tests {
@@ -221,9 +263,33 @@ func TestAppendEvent(t *testing.T) {
 	}
 }
 
+// FuzzAppendEvent holds AppendEvent to what an EventScanner takes.
+func FuzzAppendEvent(f *testing.F) {
+	for _, s := range []string{"{}", "[\n{\"a\":1}\n]", "\"\u2028data: {}\"", "\"\u0085\u2029 {\"", "\"内 data:\"", "{\"a\":\r\n1}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		if wire.StrictEvent([]byte(data)) != nil {
+			t.Skip()
+		}
+		got, err := scan(t, new(wire.EventScanner), string(wire.AppendEvent(nil, "x", []byte(data))))
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%q becomes %q, %v", data, got, err)
+		}
+		var before, after any
+		if json.Unmarshal([]byte(data), &before) != nil || json.Unmarshal([]byte(got[0].Data), &after) != nil {
+			t.Skip() // numbers out of range
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("(-data +event):\n%s", diff)
+		}
+	})
+}
+
 func FuzzEventScanner(f *testing.F) {
 	for _, s := range []string{
-		"", "data: x\n\n", "event: a\r\ndata: x\r\n\r\n", "\ufeffdata\r\rdata:y\n\r\n\r", ": c\n\n\n\rdata: a\ndata: b",
+		"", "data: x\n\n", "event: a\r\ndata: x\r\n\r\n", "\ufeffdata\n\r\ndata:y\n\r\n", ": c\n\n\n\rdata: a\ndata: b",
+		"data: \r{}\n\n", ": x\u2028data: {}\n\n", "data: \"a\u2028b\"\n\n", "data: [\ndata: {\"a\":1}\ndata: ]\n\n",
 		"Data: x\n\n", "data: " + strings.Repeat("x", 70) + "\n\n",
 	} {
 		f.Add(s, uint16(3), uint16(9))
