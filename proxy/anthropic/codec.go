@@ -39,8 +39,6 @@ package anthropic
 
 import (
 	"net/http"
-	"path"
-	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -64,12 +62,10 @@ type Codec struct {
 func (c *Codec) Name() string { return "anthropic" }
 
 // Match reports whether a request creates a message: POST to a path that ends
-// in /v1/messages, whatever comes before. Token counts and batches are no
-// messages. Spellings that servers may take for the same path match too.
-func (c *Codec) Match(method, p string) bool {
-	const suffix = "/v1/messages"
-	p = path.Clean("/" + p)
-	return method == http.MethodPost && len(p) >= len(suffix) && strings.EqualFold(p[len(p)-len(suffix):], suffix)
+// in /v1/messages, in any spelling that [wire.Posts] knows. Token counts and
+// batches are no messages.
+func (c *Codec) Match(method, path string) bool {
+	return wire.Posts(method, path, "/v1/messages")
 }
 
 // Stream starts reading a streamed answer. The result is a [*Stream].

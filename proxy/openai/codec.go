@@ -43,11 +43,7 @@
 // calls becomes "stop" where none is left.
 package openai
 
-import (
-	"strings"
-
-	"github.com/holdgate/holdgate/proxy/wire"
-)
+import "github.com/holdgate/holdgate/proxy/wire"
 
 // Codec is the Chat Completions format. The zero value is ready, and safe for
 // concurrent use.
@@ -56,13 +52,10 @@ type Codec struct{}
 // Name returns "openai".
 func (*Codec) Name() string { return "openai" }
 
-// Match reports whether a request is for Chat Completions. Slashes at the end
-// of the path and the case of its letters make no difference, as they make
-// none to some upstreams.
+// Match reports whether a request is for Chat Completions, in any spelling that
+// [wire.Posts] knows.
 func (*Codec) Match(method, path string) bool {
-	const suffix = "/chat/completions"
-	path = strings.TrimRight(path, "/")
-	return method == "POST" && len(path) >= len(suffix) && strings.EqualFold(path[len(path)-len(suffix):], suffix)
+	return wire.Posts(method, path, "/chat/completions")
 }
 
 // Error returns an error body as OpenAI writes it, of a type that fits the

@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Posts reports whether some server could take a request for a POST to a path
+// that ends in suffix, whatever comes before. The suffix begins with a slash.
+//
+// Servers are lenient in many ways, and a request that one of them answers must
+// not pass unseen because it is spelled oddly. So the method's case makes no
+// difference, and PUT and PATCH count too. In the path, percent-encoding is
+// decoded once more; backslashes are slashes; what follows a question mark, a
+// number sign or a NUL is left out; in each segment, what follows a semicolon
+// (RFC 3986, section 3.3) and blanks, dots and control characters around it
+// are; empty segments, the extension .json at the end and the case of letters
+// make no difference. To take too much for a match does no harm: what is no
+// request of the format is refused when it is read.
+func Posts(method, path, suffix string) bool {
+	switch strings.ToUpper(strings.TrimSpace(method)) {
+	case "POST", "PUT", "PATCH":
+	default:
+		return false
+	}
+	want := strings.Split(suffix, "/")[1:]
+	got := segments(path)
+	if len(got) < len(want) {
+		return false
+	}
+	got = got[len(got)-len(want):]
+	for i := range want {
+		if !strings.EqualFold(got[i], want[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// segments returns a path's segments as the most lenient server reads them.
+func segments(path string) []string {
+	path = unescaped(path)
+	if i := strings.IndexAny(path, "?#\x00"); i >= 0 {
+		path = path[:i]
+	}
+	var out []string
+	for _, s := range strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' }) {
+		s, _, _ = strings.Cut(s, ";")
+		if strings.TrimFunc(s, isSpace) == ".." {
+			out = out[:max(0, len(out)-1)]
+		} else if s = strings.TrimFunc(s, isPadding); s != "" {
+			out = append(out, s)
+		}
+	}
+	if last := len(out) - 1; last >= 0 {
+		out[last] = withoutJSON(out[last])
+	}
+	return out
+}
+
+// unescaped returns a path with its percent-encoding decoded. What is no such
+// encoding stays as it is.
+func unescaped(path string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(path, "%")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if c, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8); err == nil && len(rest) >= 2 {
+			b.WriteByte(byte(c))
+			rest = rest[2:]
+		} else {
+			b.WriteByte('%')
+		}
+		path = rest
+	}
+}
+
+// withoutJSON returns the segment without the extension .json.
+func withoutJSON(segment string) string {
+	const extension = ".json"
+	if n := len(segment) - len(extension); n > 0 && strings.EqualFold(segment[n:], extension) {
+		return strings.TrimRightFunc(segment[:n], isPadding)
+	}
+	return segment
+}
+
+func isSpace(c rune) bool   { return c <= ' ' || c == 0x7f || isBlank(c) }
+func isPadding(c rune) bool { return c == '.' || isSpace(c) }
