@@ -41,14 +41,23 @@ func newImpact(i facts.Impact) *ast.Term {
 }
 
 func commandObject(c facts.Command) fields {
-	o := newFields(7)
+	o := newFields(8)
 	o.text("program", c.Program)
 	o.list("argv", c.Argv)
 	o.optionalList("via", c.Via)
 	o.optionalList("unresolved", c.Unresolved)
 	o.optionalList("unbound", c.Unbound)
 	o.optional("stdin", c.Stdin)
+	putList(&o, "env", c.Env, variableObject)
 	o.optional("seen", seen(c))
+	return o
+}
+
+func variableObject(v facts.Variable) fields {
+	o := newFields(3)
+	o.text("name", v.Name)
+	o.text("value", v.Value)
+	o.flag("unresolved", v.Unresolved)
 	return o
 }
 

@@ -145,7 +145,7 @@ func TestFactsInInputAreTheFactsAsJSON(t *testing.T) {
 		if err := json.Unmarshal(got, &g); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(w, g); diff != "" {
+		if diff := cmp.Diff(lowered(w), g); diff != "" {
 			t.Errorf("facts (-json +input):\n%s", diff)
 		}
 	}
@@ -171,7 +171,27 @@ func TestSchemaOfInputKnowsEveryFact(t *testing.T) {
 	}
 	// The one fact that input adds.
 	v.(map[string]any)["commands"].([]any)[0].(map[string]any)["seen"] = "whole"
-	compareWithSchema(t, "facts", v, known)
+	compareWithSchema(t, "facts", lowered(v), known)
+}
+
+// lowered is a value with the names of its fields in lower case, as input
+// writes all of them: some types of facts leave theirs to Go.
+func lowered(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, part := range v {
+			out[strings.ToLower(k)] = lowered(part)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, part := range v {
+			out[i] = lowered(part)
+		}
+		return out
+	}
+	return v
 }
 
 // compareWithSchema reports fields that only one of the two has.
