@@ -31,7 +31,17 @@ func cargoCommand(s *shell, in invocation, c *Command) {
 		case !ok:
 			c.Unbound = append(c.Unbound, f.text)
 		case strings.Contains(key, "runner"), strings.Contains(key, "rustc"), strings.Contains(key, "wrapper"), strings.Contains(key, "linker"), strings.Contains(key, "alias"):
-			s.codeText(field{text: strings.Trim(value, `"'[] `), dynamic: f.dynamic}, invocation{via: []string{"cargo --config"}})
+			in := invocation{via: []string{"cargo --config"}}
+			if !strings.HasPrefix(strings.TrimSpace(value), "[") {
+				s.codeText(field{text: strings.Trim(value, `"' `), dynamic: f.dynamic}, in)
+				continue
+			}
+			for _, m := range codeStrings.FindAllStringSubmatch(value, 50) {
+				in.words = append(in.words, field{text: m[1] + m[2], dynamic: f.dynamic})
+			}
+			s.run(in)
+		case strings.HasPrefix(key, "env"), strings.HasPrefix(key, "patch"), strings.HasPrefix(key, "source"), strings.HasPrefix(key, "registr"):
+			c.Unresolved = append(c.Unresolved, shorten(f.text))
 		}
 	}
 }

@@ -9,13 +9,13 @@ import (
 // Environment variables that change what a command runs.
 const (
 	// codeVariables hold shell text that other programs run.
-	codeVariables = "GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS GIT_PROXY_COMMAND PAGER MANPAGER EDITOR VISUAL SSH_ASKPASS SUDO_ASKPASS BROWSER LESSOPEN LESSCLOSE PROMPT_COMMAND RSYNC_RSH CVS_RSH GIT_SSH PS4 SHELL MAKE CC CXX RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER"
+	codeVariables = "GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS GIT_PROXY_COMMAND PAGER MANPAGER EDITOR VISUAL SSH_ASKPASS SUDO_ASKPASS BROWSER LESSOPEN LESSCLOSE PROMPT_COMMAND RSYNC_RSH CVS_RSH GIT_SSH PS4 SHELL MAKE CC CXX RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC LD AR AS CPP FC"
 	// linkVariables name files that every program loads.
 	linkVariables = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH"
 	// fileVariables name files that some programs load or run.
-	fileVariables = "BASH_ENV ENV ZDOTDIR PYTHONSTARTUP PYTHONPATH PYTHONHOME PERL5LIB PERL5DB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM KUBECONFIG INPUTRC VIMINIT JAVA_TOOL_OPTIONS CLASSPATH"
+	fileVariables = "BASH_ENV ENV ZDOTDIR PYTHONSTARTUP PYTHONPATH PYTHONHOME PERL5LIB PERL5DB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM KUBECONFIG INPUTRC VIMINIT JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH PYTEST_PLUGINS RIPGREP_CONFIG_PATH GOENV CARGO_HOME"
 	// optionVariables hold options of an interpreter or a build.
-	optionVariables = "NODE_OPTIONS PERL5OPT RUBYOPT PYTHONWARNINGS BASH_FUNC GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_CONFIG_VALUE_0 MAKEFLAGS TAR_OPTIONS GREP_OPTIONS GOFLAGS RUSTFLAGS"
+	optionVariables = "NODE_OPTIONS PERL5OPT RUBYOPT PYTHONWARNINGS BASH_FUNC GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_CONFIG_VALUE_0 MAKEFLAGS TAR_OPTIONS GREP_OPTIONS GOFLAGS RUSTFLAGS PYTEST_ADDOPTS GNUMAKEFLAGS ZIPOPT MAVEN_OPTS GRADLE_OPTS npm_config_script_shell npm_config_node_options"
 )
 
 // harmlessOptions are the words that stand in the variables that hold options
@@ -25,6 +25,7 @@ var harmlessOptions = map[string]string{
 	"NODE_OPTIONS":   "--max- --no-warnings --trace- --enable-source-maps --unhandled-rejections --dns-result-order",
 	"GOFLAGS":        "-mod=mod -mod=vendor -mod=readonly -v -x -race -count= -p= -tags= -trimpath -buildvcs= -short",
 	"RUSTFLAGS":      "-D -W -A -C -Dwarnings target-cpu= opt-level= debuginfo= warnings",
+	"PYTEST_ADDOPTS": "-q -v -vv -x -s -l -ra --tb= --color= --maxfail= --durations= --no-header",
 	"MAKEFLAGS":      "-j -s -k --no-print-directory --silent",
 	"PYTHONWARNINGS": "ignore default error always",
 }
@@ -125,9 +126,16 @@ func variables(env []field) []Variable {
 // runsValue follows the shell text that a variable holds for other programs.
 func (s *shell) runsValue(a field, via []string) {
 	name, value, ok := strings.Cut(a.text, "=")
-	if ok && value != "" && contains(codeVariables, name) {
+	if ok && value != "" && (contains(codeVariables, name) || cargoRuns(name)) {
 		s.sub(append(slices.Clip(via), name)...).made(value, a.dynamic)
 	}
+}
+
+// cargoRuns reports whether a variable names a program that cargo runs, as
+// CARGO_TARGET_<triple>_RUNNER does.
+func cargoRuns(name string) bool {
+	last := name[strings.LastIndex(name, "_")+1:]
+	return strings.HasPrefix(name, "CARGO_") && contains("RUNNER LINKER RUSTC WRAPPER RUSTDOC", last)
 }
 
 // loads are the files that a program runs besides, because a variable of its

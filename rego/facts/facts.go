@@ -29,7 +29,7 @@ package facts
 type Facts struct {
 	// Category is what the tool does by its name and arguments: "read",
 	// "write", "delete", "exec", "network", "spawn", "database", "message" or
-	// "unknown".
+	// "unknown". A shell line that opens a connection itself is "network".
 	Category    string      `json:"category"`
 	Commands    []Command   `json:"commands,omitempty"`
 	Paths       []Path      `json:"paths,omitempty"`

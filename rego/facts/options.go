@@ -1,6 +1,10 @@
 package facts
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // options are a command's words, taken apart as getopt_long does: options may
 // stand anywhere, short ones may share a dash, long ones may be cut short, and
@@ -89,6 +93,17 @@ func (o options) values(short, long string) []field {
 	}
 	if long != "" {
 		out = append(out, o.long[long]...)
+	}
+	return out
+}
+
+// cutShort are the values of a long option, also where its name is cut short.
+func (o options) cutShort(long string) []field {
+	out := slices.Clone(o.long[long])
+	for _, name := range slices.Sorted(maps.Keys(o.long)) {
+		if len(name) > 1 && name != long && strings.HasPrefix(long, name) {
+			out = append(out, o.long[name]...)
+		}
 	}
 	return out
 }

@@ -39,8 +39,9 @@ func (x *extraction) path(r pathRef) {
 	if r.text == "" || harmlessDevice(r.text) {
 		return
 	}
-	if host, port, ok := netDevice(r.text); ok {
-		x.addURL(URL{URL: "tcp://" + host + ":" + port, Scheme: "tcp", Host: host})
+	if u, ok := netDevice(r.text); ok {
+		x.facts.Category = "network"
+		x.addURL(u)
 		return
 	}
 	text := strings.TrimPrefix(r.text, "file://")
@@ -135,14 +136,14 @@ func harmlessDevice(p string) bool {
 	return strings.HasPrefix(p, "/dev/fd/") && !strings.Contains(p, "..")
 }
 
-// netDevice reads bash's /dev/tcp/HOST/PORT.
-func netDevice(p string) (host, port string, ok bool) {
-	rest, ok := strings.CutPrefix(p, "/dev/tcp/")
-	if !ok {
-		if rest, ok = strings.CutPrefix(p, "/dev/udp/"); !ok {
-			return "", "", false
+// netDevice reads bash's /dev/tcp/HOST/PORT and /dev/udp/HOST/PORT.
+func netDevice(p string) (URL, bool) {
+	for _, scheme := range []string{"tcp", "udp"} {
+		rest, ok := strings.CutPrefix(p, "/dev/"+scheme+"/")
+		if host, port, whole := strings.Cut(rest, "/"); ok && whole {
+			host = strings.ToLower(host)
+			return URL{URL: scheme + "://" + host + ":" + port, Scheme: scheme, Host: host}, true
 		}
 	}
-	host, port, ok = strings.Cut(rest, "/")
-	return strings.ToLower(host), port, ok
+	return URL{}, false
 }

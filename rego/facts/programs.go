@@ -11,15 +11,16 @@ import (
 type operandUse uint8
 
 const (
-	useNone       operandUse = iota
-	useRead                  // all are read
-	useWrite                 // all are written
-	useDelete                // all are deleted
-	useCopy                  // the last is written, the others are read
-	useMove                  // the last is written, the others go there
-	useSkipWrite             // the first is no file, the others are written
-	useSkipRead              // the first is no file, the others are read
-	useFirstWrite            // the first is written, the others are read
+	useNone        operandUse = iota
+	useRead                   // all are read
+	useWrite                  // all are written
+	useDelete                 // all are deleted
+	useCopy                   // the last is written, the others are read
+	useMove                   // the last is written, the others go there
+	useSkipWrite              // the first is no file, the others are written
+	useSkipRead               // the first is no file, the others are read
+	useFirstWrite             // the first is written, the others are read
+	useSecondWrite            // the second is written, the others are read
 )
 
 // A program is what is known of a command that touches files.
@@ -32,6 +33,7 @@ type program struct {
 	reads     string // short options whose value is a file that it reads
 	writes    string // short options whose value is a file that it writes
 	globs     string // short options whose value says which files it reads; --include and --glob always do
+	runs      string // long options whose value is a command that it runs
 	always    bool   // recursive in any case
 }
 
@@ -70,31 +72,32 @@ var programs = sync.OnceValue(func() map[string]program {
 		"wipefs":     {use: useDelete, force: "f"},
 		"blkdiscard": {use: useDelete, force: "f"},
 		"fdisk":      {use: useWrite}, "parted": {use: useFirstWrite}, "sgdisk": {use: useWrite}, "mkswap": {use: useWrite},
-		"split": {use: useFirstWrite, valued: "abCnl"},
+		"split": {use: useSecondWrite, valued: "abCnl", long: "filter", runs: "filter"},
 		"gzip":  {use: useWrite, valued: "S", recursive: "r", force: "f"}, "gunzip": {use: useWrite, recursive: "r", force: "f"},
 		"bzip2": {use: useWrite, force: "f"}, "xz": {use: useWrite, valued: "T", force: "f"}, "zstd": {use: useWrite, valued: "o", writes: "o"},
-		"patch": {use: useWrite, valued: "pidorBDFVYz", reads: "i", writes: "o"},
-		"zip":   {use: useFirstWrite, valued: "xiTnbt", recursive: "r"},
+		"patch": {use: useWrite, valued: "pidorBDFVYz", long: "directory input output reject-file strip", reads: "i", writes: "dor"},
+		"zip":   {use: useFirstWrite, valued: "xinbt", long: "unzip-command exclude include", recursive: "r", runs: "unzip-command"},
 		"unzip": {use: useRead, valued: "dx", writes: "d", force: "o"},
 		"ed":    {use: useWrite, valued: "p"}, "ex": {use: useWrite, valued: "c"}, "nano": {use: useWrite},
 		"grep":  {use: useSkipRead, valued: "efABCmDd", long: "regexp file after-context before-context context max-count include exclude exclude-dir", reads: "f"},
-		"rg":    {use: useSkipRead, valued: "efABCmgtTjMrE", long: "regexp file after-context before-context context max-count glob type iglob", reads: "f", globs: "g"},
+		"rg":    {use: useSkipRead, valued: "efABCmgtTjMrE", long: "regexp file after-context before-context context max-count glob type iglob pre pre-glob hostname-bin ignore-file", reads: "f", globs: "g", runs: "pre hostname-bin"},
 		"ag":    {use: useSkipRead, valued: "ABCmGp"},
 		"ack":   {use: useSkipRead, valued: "ABCm"},
 		"jq":    {use: useSkipRead, valued: "fL", long: "arg argjson slurpfile rawfile indent", reads: "f"},
 		"yq":    {use: useSkipRead},
 		"head":  {use: useRead, valued: "nc", long: "lines bytes"},
 		"tail":  {use: useRead, valued: "nc", long: "lines bytes pid"},
-		"sort":  {use: useRead, valued: "kotST", long: "key output field-separator", writes: "o"},
+		"sort":  {use: useRead, valued: "kotST", long: "key output field-separator compress-program files0-from temporary-directory", writes: "o", runs: "compress-program"},
 		"cut":   {use: useRead, valued: "dfbc"},
 		"paste": {use: useRead, valued: "d"},
-		"od":    {use: useRead, valued: "AjNtw"}, "xxd": {use: useRead, valued: "clgso"}, "hexdump": {use: useRead, valued: "efns"},
-		"strings": {use: useRead, valued: "nt"}, "base64": {use: useRead, valued: "wio"}, "base32": {use: useRead, valued: "w"},
+		"od":    {use: useRead, valued: "AjNtw"}, "xxd": {use: useSecondWrite, valued: "clgso"}, "uniq": {use: useSecondWrite, valued: "fsw"},
+		"shuf": {use: useRead, valued: "ino", long: "output input-range head-count", writes: "o"}, "hexdump": {use: useRead, valued: "efns"},
+		"strings": {use: useRead, valued: "nt"}, "base64": {use: useRead, valued: "wio", long: "output input wrap", writes: "o", reads: "i"}, "base32": {use: useRead, valued: "w"},
 		"source": {}, "stat": {use: useRead, valued: "cf", long: "format printf"},
-		"ls": {use: useRead, valued: "IwT", long: "ignore width"}, "tree": {use: useRead, valued: "LIPo"}, "du": {use: useRead, valued: "dtX"},
+		"ls": {use: useRead, valued: "IwT", long: "ignore width"}, "tree": {use: useRead, valued: "LIPo", writes: "o"}, "du": {use: useRead, valued: "dtX"},
 		"dircolors": {use: useRead}, "openssl": {},
 	}
-	for _, name := range strings.Fields("cat tac less more most bat nl wc file md5sum sha1sum sha256sum sha512sum md5 shasum cksum diff cmp comm join uniq rev fold fmt column expand readlink realpath zcat bzcat xzcat view open xdg-open gpg pbcopy look") {
+	for _, name := range strings.Fields("cat tac less more most bat nl wc file md5sum sha1sum sha256sum sha512sum md5 shasum cksum diff cmp comm join rev fold fmt column expand readlink realpath zcat bzcat xzcat view open xdg-open gpg pbcopy look") {
 		m[name] = program{use: useRead}
 	}
 	return m
@@ -159,6 +162,14 @@ func (s *shell) apply(p program, in invocation) options {
 		}
 	}
 	target := append(o.values(p.writes, ""), o.values("", "target-directory")...)
+	if p.writes != "" {
+		target = append(append(target, o.cutShort("output")...), o.cutShort("directory")...)
+	}
+	for long := range strings.FieldsSeq(p.runs) {
+		for _, f := range o.cutShort(long) {
+			s.codeText(f, in.under(in.name()+" --"+long))
+		}
+	}
 	for _, f := range target {
 		s.use(in, f, accessWrite)
 	}
@@ -221,8 +232,8 @@ func (u operandUse) of(i, n int, target bool) string {
 			return accessDelete
 		}
 		return accessRead
-	case useFirstWrite:
-		if i == 0 {
+	case useFirstWrite, useSecondWrite:
+		if i == int(u-useFirstWrite) {
 			return accessWrite
 		}
 		return accessRead
@@ -267,12 +278,19 @@ func remoteHost(host string) bool {
 	return host != "" && !strings.ContainsAny(host, "/ ~$*") && (strings.Contains(host, "@") || strings.Contains(host, "."))
 }
 
+// outputs are the options that name the file which a program writes, in most.
+const outputs = "-o -O -out --out --output --output-file --output-dir --outfile --outdir"
+
 // mentions adds the sensitive paths among the words of a program that is not
 // known: what it does with them can't be told.
 func (s *shell) mentions(in invocation) {
-	for _, w := range in.words[1:] {
+	for i, w := range in.words[1:] {
 		s.x.tick()
 		t := w.text
+		access := accessRead
+		if name, _, ok := strings.Cut(t, "="); contains(outputs, in.words[i].text) || ok && contains(outputs, name) {
+			access = accessWrite
+		}
 		if _, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(t, "-") {
 			t = v
 		}
@@ -280,15 +298,17 @@ func (s *shell) mentions(in invocation) {
 		if t == "" || strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") || strings.Contains(t, "://") {
 			continue
 		}
-		if class := classify(t, accessRead); class == classSecret || class == classPersistence {
-			s.touch(field{text: t, dynamic: w.dynamic}, accessRead)
+		class := classify(t, access)
+		away := access == accessWrite && (strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, "../"))
+		if class == classSecret || class == classPersistence || away {
+			s.touch(field{text: t, dynamic: w.dynamic}, access)
 		}
 	}
 }
 
 // runsFiles are the files, or targets, that build tools and task runners run.
 func runsFiles(name string, words []field) []string {
-	o := parseOptions(words, "fCj", "file directory makefile justfile taskfile")
+	o := parseOptions(words, "fCj", "file directory makefile justfile taskfile config")
 	first := ""
 	if len(o.operands) > 0 {
 		first = o.operands[0].text

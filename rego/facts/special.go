@@ -8,6 +8,12 @@ func specialOf(name string) func(*shell, invocation, *Command) {
 	switch name {
 	case "git":
 		return gitCommand
+	case "go":
+		return goCommand
+	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc":
+		return compilerCommand
+	case "zip":
+		return zipCommand
 	case "make", "gmake":
 		return makeCommand
 	case "cargo":
@@ -313,6 +319,28 @@ func (s *shell) socat(f field) {
 func manCommand(s *shell, in invocation, _ *Command) {
 	for _, f := range parseOptions(in.words[1:], "PHCMSs", "pager html").values("P", "pager") {
 		s.codeText(f, invocation{via: []string{"man -P"}})
+	}
+}
+
+// zipCommand is zip, whose -TT names what tests the archive, and which deletes
+// what it has packed with -m.
+func zipCommand(s *shell, in invocation, _ *Command) {
+	words := in.words[:1:1]
+	for _, w := range in.words[1:] {
+		switch run, ok := strings.CutPrefix(w.text, "-TT"); {
+		case ok && run != "":
+			w.text = "--unzip-command=" + run
+		case ok:
+			w.text = "--unzip-command"
+		}
+		words = append(words, w)
+	}
+	in.words = words
+	o := s.apply(programs()["zip"], in)
+	if o.has("m", "move") && len(o.operands) > 1 {
+		for _, f := range o.operands[1:] {
+			s.use(in, f, accessDelete)
+		}
 	}
 }
 

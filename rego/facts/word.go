@@ -71,7 +71,11 @@ func (s *shell) unexpanded(w *syntax.Word) field {
 // numbers reports whether a word is a sequence of numbers, as {1..1000} is.
 func numbers(w *syntax.Word) bool {
 	b, ok := w.Parts[0].(*syntax.BraceExp)
-	return ok && len(w.Parts) == 1 && b.Sequence && !slices.ContainsFunc(b.Elems, func(e *syntax.Word) bool {
+	for _, p := range w.Parts[1:] {
+		l, empty := p.(*syntax.Lit)
+		ok = ok && empty && l.Value == ""
+	}
+	return ok && b.Sequence && !slices.ContainsFunc(b.Elems, func(e *syntax.Word) bool {
 		return e.Lit() == "" || strings.Trim(e.Lit(), "0123456789") != ""
 	})
 }
