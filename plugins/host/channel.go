@@ -102,10 +102,14 @@ func (c *channel) once(ctx context.Context) error {
 	err = g.Wait()
 	c.turn.Lock()
 	defer c.turn.Unlock()
-	if ctx.Err() == nil && c.telling != "" {
-		c.broke[c.telling]++
-	}
+	telling := c.telling
 	c.telling = ""
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if telling != "" {
+		c.broke[telling]++
+	}
 	return p.cause(err)
 }
 
