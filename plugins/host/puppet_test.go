@@ -160,7 +160,7 @@ func (p *puppet) give(ctx context.Context, n sdk.Notice, lie string, answer sdk.
 	case "huge":
 		a.Instructions = string(bytes.Repeat([]byte("x"), 10<<20))
 	case "flood":
-		a.Nonce, times = "flood", 60
+		a.Nonce, times = "flood", answers+answerRate
 	}
 	for range times {
 		status, err := answer(ctx, a)

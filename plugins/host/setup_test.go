@@ -45,7 +45,10 @@ type bench struct {
 	store  store.Store
 	log    *lockedBuffer
 	socket string
-	events chan report
+	// reports are kept by what they are: those of two kinds come in any order.
+	reports map[string]chan report
+	// edit, where it is set, changes a channel before it runs.
+	edit func(*channel)
 
 	mu   sync.Mutex
 	pids map[int]bool
@@ -54,7 +57,10 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, log: &lockedBuffer{}, events: make(chan report, 4096), pids: make(map[int]bool)}
+	b := &bench{t: t, log: &lockedBuffer{}, reports: make(map[string]chan report), pids: make(map[int]bool)}
+	for _, what := range []string{"configured", "notify", "update", "verdict"} {
+		b.reports[what] = make(chan report, 4096)
+	}
 	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +123,7 @@ func (b *bench) read(conn net.Conn) {
 		b.mu.Lock()
 		b.pids[r.Pid] = true
 		b.mu.Unlock()
-		b.events <- r
+		b.reports[r.What] <- r
 	}
 }
 
@@ -158,6 +164,9 @@ func (b *bench) run(puppets ...Channel) *Host {
 		c.d.notify, c.d.end, c.d.start = time.Second, time.Second, 10*time.Second
 		c.d.reconcile, c.d.watch = 100*time.Millisecond, 200*time.Millisecond
 		c.d.minPause, c.d.maxPause = 20*time.Millisecond, 100*time.Millisecond
+		if b.edit != nil {
+			b.edit(c)
+		}
 	}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	done := make(chan struct{})
@@ -171,7 +180,8 @@ func (b *bench) run(puppets ...Channel) *Host {
 	return h
 }
 
-// puppet is a channel that does as it is told.
+// puppet is a channel that does as it is told. The race detector would have its
+// process wait for a second before it ends.
 func (b *bench) puppet(name string, s script) Channel {
 	b.t.Helper()
 	s.Report = b.socket
@@ -179,21 +189,27 @@ func (b *bench) puppet(name string, s script) Channel {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return Channel{Name: name, Command: []string{os.Args[0], "puppet"}, Config: config}
+	return Channel{Name: name, Command: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", os.Args[0], "puppet"}, Config: config}
 }
 
-// next waits for a report of the kind, and fails the test where none comes.
+// next waits for the next report of the kind, and fails the test where none
+// comes.
 func (b *bench) next(what string) report {
 	b.t.Helper()
-	late := time.After(patience)
-	for {
-		select {
-		case r := <-b.events:
-			if r.What == what {
-				return r
-			}
-		case <-late:
-			b.t.Fatalf("no puppet reports %q", what)
+	var r report
+	select {
+	case r = <-b.reports[what]:
+	case <-time.After(patience):
+		b.t.Fatalf("no puppet reports %q", what)
+	}
+	return r
+}
+
+// forget drops what has been reported so far.
+func (b *bench) forget() {
+	for _, of := range b.reports {
+		for len(of) > 0 {
+			<-of
 		}
 	}
 }
@@ -290,5 +306,3 @@ type report struct {
 }
 
 func (r report) String() string { return fmt.Sprintf("%s %s %s", r.What, r.Lie, r.Err) }
-
-func testLogger(b *bench) *slog.Logger { return slog.New(slog.NewTextHandler(b.log, nil)) }
