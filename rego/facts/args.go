@@ -64,7 +64,22 @@ func (k toolKind) role(key string) role {
 	if r, ok := k.args[n]; ok {
 		return r
 	}
-	return tables().keys[n]
+	if r, ok := tables().keys[n]; ok {
+		return r
+	}
+	return roleByName(n)
+}
+
+// roleByName guesses at a key that no table names, by how it ends and begins.
+func roleByName(n string) role {
+	place := slices.ContainsFunc([]string{"dir", "path", "file", "folder", "directory", "filename"}, func(end string) bool { return strings.HasSuffix(n, end) })
+	switch {
+	case !place || n == "profile":
+		return roleNone
+	case slices.ContainsFunc([]string{"output", "out", "dest", "save", "export", "log"}, func(start string) bool { return strings.HasPrefix(n, start) }):
+		return roleWrite
+	}
+	return rolePath
 }
 
 func (x *extraction) object(kind toolKind, args map[string]any, dir string, depth int) {
@@ -76,7 +91,7 @@ func (x *extraction) object(kind toolKind, args map[string]any, dir string, dept
 		x.tick()
 		r := kind.role(k)
 		if r == roleCommand {
-			x.command(args[k], commandWords(args), dir)
+			x.command(args[k], commandWords(args), x.shellBeside(kind, args, dir))
 			continue
 		}
 		x.value(kind, r, args[k], dir, depth)
@@ -148,8 +163,7 @@ func (x *extraction) argumentPath(s, access, dir string) {
 
 // command reads what is to be run: a shell line, or a list of words. More
 // words may stand in a key of their own, as in {"command": "git", "args": []}.
-func (x *extraction) command(v any, more []field, dir string) {
-	sh := newShell(x, dir)
+func (x *extraction) command(v any, more []field, sh *shell) {
 	switch v := v.(type) {
 	case string:
 		if more != nil {

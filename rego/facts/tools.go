@@ -79,7 +79,7 @@ command : command cmd commandline shellcommand bashcommand shell script bash
 dir     : workdir cwd workingdirectory workingdir
 path    : path filepath file filename files paths filepaths absolutepath relativepath targetfile notebookpath directory dir dirpath folder targetdirectory
 delete  : source src oldpath
-write   : destination dest dst newpath outputpath outputfile savepath
+write   : destination dest dst newpath outputpath outputfile savepath output out outdir saveto saveas exportto
 sql     : sql sqlquery
 query   : query statement
 url     : url uri urls endpoint href webhookurl

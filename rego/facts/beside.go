@@ -1,0 +1,68 @@
+package facts
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Keys that stand beside a command and change what it does, as normal makes
+// them.
+const (
+	environmentKeys = "env environment envvars environmentvariables"
+	inputKeys       = "stdin input"
+	codeKeys        = "code sourcecode source snippet program python javascript js"
+)
+
+// shellBeside is the shell that a command runs in, with the environment and
+// the standard input that its neighbours give it. Code beside a command may
+// be what runs in its place, so it is listed as what cannot be told.
+func (x *extraction) shellBeside(kind toolKind, args map[string]any, dir string) *shell {
+	sh := newShell(x, dir)
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		n := normal(k)
+		text, isText := args[k].(string)
+		switch {
+		case contains(environmentKeys, n):
+			for _, a := range assignments(args[k]) {
+				sh.runsValue(a, nil)
+				sh.export(a)
+				name, value, _ := strings.Cut(a.text, "=")
+				sh.set(name, variable{values: []string{value}, known: true})
+			}
+		case !isText || strings.TrimSpace(text) == "":
+		case contains(inputKeys, n) && kind.role(k) == roleNone:
+			sh.stdin = stream{kind: "heredoc", text: text, known: true}
+		case contains(codeKeys, n) && kind.role(k) != roleCommand:
+			newShell(x, dir).emit(invocation{via: []string{k}, words: []field{{text: text, dynamic: []string{shorten(text)}}}})
+		}
+	}
+	return sh
+}
+
+// assignments are the variables of an argument that holds an environment: an
+// object, or a list or lines of NAME=value.
+func assignments(v any) []field {
+	var out []field
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			out = append(out, field{text: fmt.Sprintf("%s=%v", k, v[k])})
+		}
+	case []any:
+		for _, e := range v {
+			if pair, ok := e.(map[string]any); ok {
+				e = fmt.Sprintf("%v=%v", pair["name"], pair["value"])
+			}
+			out = append(out, assignments(e)...)
+		}
+	case string:
+		for line := range strings.Lines(v) {
+			if f := (field{text: strings.TrimSpace(line)}); isAssignment(f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
