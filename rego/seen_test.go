@@ -1,7 +1,6 @@
 package rego
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -77,7 +76,11 @@ func unseen(t *testing.T, v ast.Value, f facts.Facts) ast.Value {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := ast.ValueFromReader(bytes.NewReader(raw))
+	var plain any
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		t.Fatal(err)
+	}
+	found, err := ast.InterfaceToValue(lowered(plain))
 	if err != nil {
 		t.Fatal(err)
 	}
