@@ -21,6 +21,10 @@ const (
 	// several KiB of stack for each byte, and a goroutine's stack that
 	// overflows cannot be recovered from.
 	maxShellBytes = 64 << 10
+	// maxOpenings bounds how many substitutions, subshells and subscripts one
+	// shell text opens, closed or not: each may nest in the one before, and the
+	// parser's time grows faster than its depth.
+	maxOpenings = 4096
 	// maxSteps bounds the work on one call, so that the same call has the same
 	// facts on a busy machine as on an idle one. The deadline is for what steps
 	// do not count, and for machines that are slower than any.
@@ -49,6 +53,11 @@ type Options struct {
 // comes first, and is safe for concurrent use.
 func Extract(ctx context.Context, c holdgate.Call, o Options) Facts {
 	x := newExtraction(ctx, o)
+	x.call(c)
+	return x.finish()
+}
+
+func (x *extraction) call(c holdgate.Call) {
 	x.facts.Category = "unknown"
 	switch {
 	case c.Tool != nil:
@@ -57,7 +66,6 @@ func Extract(ctx context.Context, c holdgate.Call, o Options) Facts {
 		x.facts.Category = "network"
 		x.guard(func() { x.httpCall(c.HTTP) })
 	}
-	return x.finish()
 }
 
 // extraction is the work on one call.

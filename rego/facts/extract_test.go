@@ -59,7 +59,7 @@ func TestPathsWhereTheFolderIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestBudgets holds that what is too large, too deep or too slow ends as a
+// TestBudgets holds that what is too large, too deep or too much ends as a
 // parse error, whatever the shape. Without the budgets some of these overflow
 // the parser's stack, which nothing can recover from.
 func TestBudgets(t *testing.T) {
@@ -86,16 +86,27 @@ func TestBudgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		start := time.Now()
-		f := Extract(context.Background(), toolCall("Bash", string(args)), Options{Dir: "/w"})
-		if d := time.Since(start); d > slack {
-			t.Errorf("%.20q took %v", line, d)
-		}
+		f := bounded(t, toolCall("Bash", string(args)))
 		if len(line) > DefaultMaxBytes && !slices.ContainsFunc(f.ParseErrors, func(e string) bool { return strings.HasPrefix(e, "over budget") }) {
 			t.Errorf("%.20q: parse errors %q, want over budget", line, f.ParseErrors)
 		}
 		if len(f.Commands) == 0 && len(f.ParseErrors) == 0 {
 			t.Errorf("%.20q yields neither commands nor a parse error", line)
+		}
+	}
+}
+
+func TestOpeningsAreCountedBeforeTheyAreParsed(t *testing.T) {
+	for _, unit := range []string{"<(", ">(", "$(", "(", "`", "${a:-", "a["} {
+		for n, want := range map[int]bool{maxOpenings + 1: true, 2: false} {
+			args, err := json.Marshal(map[string]string{"command": strings.Repeat(unit, n)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := bounded(t, toolCall("Bash", string(args)))
+			if got := slices.Contains(f.ParseErrors, "over budget: shell text opens too much"); got != want {
+				t.Errorf("%d times %q: over budget is %v, want %v", n, unit, got, want)
+			}
 		}
 	}
 }

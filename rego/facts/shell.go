@@ -108,6 +108,9 @@ func (s *shell) parse(text string) ([]*syntax.Stmt, error) {
 	if len(text) > maxShellBytes {
 		panic(overBudget{"shell text is too long"})
 	}
+	if openings(text) > maxOpenings {
+		panic(overBudget{"shell text opens too much"})
+	}
 	stmts, err := s.parseAs(text, syntax.LangBash)
 	if err == nil {
 		return stmts, nil
@@ -116,6 +119,18 @@ func (s *shell) parse(text string) ([]*syntax.Stmt, error) {
 		return posix, nil
 	}
 	return stmts, err
+}
+
+// openings counts what may nest: parentheses, backquotes, expansions and
+// subscripts. Quotes are no matter: what they hold may be parsed as well.
+func openings(text string) int {
+	n := strings.Count(text, "(") + strings.Count(text, "`") + strings.Count(text, "${")
+	for i := 1; i < len(text); i++ {
+		if c := text[i-1]; text[i] == '[' && c != ' ' && c != '\n' && c != '[' && c != ',' && c != ':' {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *shell) parseAs(text string, lang syntax.LangVariant) (stmts []*syntax.Stmt, first error) {
