@@ -140,8 +140,11 @@ func isQuiet(ev wire.Event) bool {
 	if ev.Data == nil {
 		return true
 	}
-	text := string(bytes.Trim(ev.Data, " \t\n"))
-	return ev.Type == "" && (text == "" || text == "[DONE]")
+	if ev.Type != "" {
+		return false
+	}
+	text := bytes.Trim(ev.Data, " \t\n")
+	return len(text) == 0 || string(text) == "[DONE]"
 }
 
 // word returns what a string says, without allocating where it is a common
