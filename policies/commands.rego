@@ -73,6 +73,8 @@ command_class(c) := "unresolved" if {
 } else := "privilege" if {
 	some via in c.via
 	via in {"sudo", "su", "doas", "pkexec", "runuser"}
+} else := bound("pass", c) if {
+	only_looks(c)
 } else := bound(class_of(command_entry(c.program, words(c)), c), c) if {
 	command_entry(c.program, words(c))
 } else := bound("unknown", c)
@@ -102,6 +104,11 @@ command_entry(program, rest) := entry if {
 	table := data.settings.commands[program]
 	below := table[rest[0]]
 	entry := below[rest[1]]
+} else := entry if {
+	table := data.settings.commands[program]
+	count(rest) == 1
+	below := table[rest[0]]
+	entry := below[""]
 }
 
 class_of(entry, _) := entry if is_string(entry)

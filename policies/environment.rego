@@ -33,7 +33,7 @@ steering contains word if {
 	some word in c.argv
 	at := indexof(word, "=")
 	at > 0
-	steers({"name": substring(word, 0, at), "value": substring(word, at + 1, -1), "unresolved": true})
+	steers({"name": substring(word, 0, at), "value": substring(word, at + 1, -1), "unresolved": false})
 }
 
 steers(v) if {

@@ -70,6 +70,7 @@ test_a_value_that_a_branch_may_have_set_asks if {
 test_exports_for_later_calls_ask if {
 	holdgate.decision.rule == "shell.environment" with input as shell([["export", "LD_PRELOAD=./x.so"]])
 	holdgate.decision.action == "allow" with input as shell([["export", "PORT=3000"]])
+	holdgate.decision.action == "allow" with input as shell([["export", "GOFLAGS=-mod=vendor"]])
 	holdgate.decision.action == "allow" with input as shell([["export", "PATH=$PATH:/usr/local/go/bin"]])
 }
 

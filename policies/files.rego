@@ -40,9 +40,6 @@ path_kind(p) := "self" if {
 	p.inside
 } else := "pass" if {
 	writable(p)
-} else := "pass" if {
-	not input.session.cwd
-	not regex.match(`^(/|~|\.\.(/|$)|[A-Za-z]:)`, p.clean)
 } else := "outside"
 
 writable(p) if data.settings.files.writable[p.clean]

@@ -21,11 +21,11 @@ test_harmless_paths_pass if {
 	every path in [
 		{"clean": "/etc/hosts", "class": "system", "access": "read"},
 		{"clean": "/home/u/.bashrc", "class": "persistence", "access": "read"},
-		{"clean": "src/main.go", "access": "write"},
+		{"clean": "src/main.go", "access": "write", "inside": true},
 		{"clean": "/src/app/main.go", "access": "write", "inside": true},
 		{"clean": "/dev/null", "class": "system", "access": "write"},
 		{"clean": "/tmp/x/y", "access": "write"},
-		{"clean": "docs/product.md", "access": "write"},
+		{"clean": "docs/product.md", "access": "write", "inside": true},
 	] {
 		holdgate.decision.action == "allow" with input as touching(path)
 	}
@@ -41,7 +41,7 @@ test_paths_that_leave_an_unknown_folder_ask if {
 	}
 }
 
-test_relative_paths_ask_where_the_folder_is_known if {
+test_what_is_not_inside_asks_wherever_it_is if {
 	call := object.union(touching({"clean": "x"}), {"session": {"cwd": "/src"}})
 	holdgate.decision.rule == "files.outside" with input as call
 }

@@ -2,7 +2,6 @@ package rego
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,18 +31,8 @@ func lines(t *testing.T, file string) []string {
 // places are what is known of the folder that a command runs in.
 var places = []Input{{}, {Dir: "/w", Home: "/home/u"}}
 
-// asked are ordinary commands whose question comes from the tables of the
-// pack and not from facts: it may ask about them or not.
-var asked = []string{
-	"curl -s", "curl -X", "sleep 2 && curl", // every curl reaches the network, be it this machine
-	"python3 -c", "python3 - <<", // all code on a command line, be it resolved
-	"git stash &&", "for i in 1 2 3; do go test", // git stash alone, break
-	"tar tzf", "command -v", "gh --version", "find . -name '*.go' -exec", // words that only look
-}
-
 // TestPackLetsOrdinaryCommandsThrough holds that the shipped pack asks about
-// at most 2 % of what coding agents do every day, beyond what its tables ask
-// about by themselves.
+// at most 2 % of what coding agents do every day.
 func TestPackLetsOrdinaryCommandsThrough(t *testing.T) {
 	e := open(t, Options{})
 	commands := lines(t, "ordinary.txt")
@@ -55,7 +44,7 @@ func TestPackLetsOrdinaryCommandsThrough(t *testing.T) {
 		for _, command := range commands {
 			in := place
 			in.Call = bashCall(command)
-			if d := e.Decide(t.Context(), in); d.Action != holdgate.Allow && !byTable(command) {
+			if d := e.Decide(t.Context(), in); d.Action != holdgate.Allow {
 				held++
 				t.Logf("in %q, %v by %s: %s", in.Dir, d.Action, d.Rule, command)
 			}
@@ -64,10 +53,6 @@ func TestPackLetsOrdinaryCommandsThrough(t *testing.T) {
 			t.Errorf("in %q, %d of %d ordinary commands were held, want at most 2 %%", place.Dir, held, len(commands))
 		}
 	}
-}
-
-func byTable(command string) bool {
-	return slices.ContainsFunc(asked, func(prefix string) bool { return strings.HasPrefix(command, prefix) })
 }
 
 // TestPackLetsNothingDestructiveThrough holds that no disguise makes the pack
