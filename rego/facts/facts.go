@@ -9,12 +9,14 @@
 // lie in two places is listed for both.
 //
 // [Extract] is the only door. A tool's name and the keys of its arguments say
-// what each argument is (tools.go). A shell line is parsed as bash, and walked
+// what each argument is (tools.go, beside.go). A shell line is parsed as bash, and walked
 // as the shell would run it (shell.go): words are expanded as far as the line
 // itself tells (word.go, vars.go, origin.go), wrappers are taken off
 // (wrappers.go, builtins.go, launchers.go, runners.go), and what is left is one
 // Command each, whose files the tables of programs know (programs.go,
-// special.go, git.go, builds.go). What it hangs on that is not known is said
+// special.go, git.go, builds.go, compilers.go). Arithmetic, subscripts and
+// names of variables, which run commands too, are followed to what they hold
+// (evaluate.go, names.go). What it hangs on that is not known is said
 // (depends.go), and so is its environment (environment.go). Code in other
 // languages is unresolved, but for what is obvious in it (code.go), and for
 // Python that only prints (python.go). SQL has a reader of its own, on tokens
