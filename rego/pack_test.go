@@ -2,6 +2,8 @@ package rego
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -258,6 +260,48 @@ func TestPackRedactsCredentials(t *testing.T) {
 	d := open(t, Options{}).Decide(t.Context(), Input{Call: c})
 	if diff := cmp.Diff([]string{"/tool/arguments/content"}, d.Redact); diff != "" {
 		t.Errorf("redacted (-want +got):\n%s", diff)
+	}
+}
+
+// TestPackQuotesNothingThatIsRedacted holds that no text of a decision repeats
+// a credential, whatever comes of the call.
+func TestPackQuotesNothingThatIsRedacted(t *testing.T) {
+	const credential = "AKIAIOSFODNN7EXAMPLE"
+	observing := Options{Path: write(t, map[string]string{"a.rego": `package holdgate.custom.team
+
+# METADATA
+# title: Words of commands, to see them
+# custom:
+#   risk: low
+decisions contains object.union(data.holdgate.ask("team.seen", "low", "Seen.", c.argv), {"observe": true}) if {
+	some c in input.facts.commands
+}
+`})}
+	for _, tt := range []struct {
+		name    string
+		options Options
+		command string
+		want    holdgate.Action
+	}{
+		{"a hold", Options{}, "rm " + credential, holdgate.Hold},
+		{"a hold on environment", Options{}, "LD_PRELOAD=" + credential + " ls", holdgate.Hold},
+		{"a refusal", Options{}, "holdgate approve " + credential, holdgate.Deny},
+		{"the default", Options{}, "echo " + credential, holdgate.Allow},
+		{"a rule that observes", observing, "echo " + credential, holdgate.Allow},
+		{"a policy that observes", Options{Observe: true}, "rm " + credential, holdgate.Allow},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := open(t, tt.options).Decide(t.Context(), Input{Call: bashCall(tt.command)})
+			if d.Action != tt.want || d.Rule == holdgate.RulePolicyError {
+				t.Errorf("got %v by %s (%s), want %v", d.Action, d.Rule, d.Reason, tt.want)
+			}
+			if len(d.Redact) == 0 {
+				t.Error("nothing is redacted")
+			}
+			if said := fmt.Sprintf("%+v", d); strings.Contains(said, credential) {
+				t.Errorf("the decision quotes the credential: %s", said)
+			}
+		})
 	}
 }
 
