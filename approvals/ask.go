@@ -174,7 +174,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, b Briefing, diges
 		Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Confinement: x.who.Agent.Confinement,
 		Session: x.who.Session.ID, Door: x.who.Door,
 		Call: storeCall(shown, digest), Briefing: storedBriefing(b),
-		Options: h.Options, Allow: h.Allow, Required: h.Required, Approvers: h.Approvers,
+		Options: h.Options, Allow: answerable(h.Allow), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Loud: loudly(x.who.Agent, d), Revision: d.Revision,
 	}
 	if r.Kind == "" {
@@ -219,4 +219,10 @@ func (x *Exchange) Settle(ctx context.Context, keep []string) error {
 		return fmt.Errorf("settling exchange %s: %w", x.id, err)
 	}
 	return nil
+}
+
+// answerable is what of a rule's ways to answer there is: a request offers
+// nothing that would be refused.
+func answerable(ways []string) []string {
+	return slices.DeleteFunc(slices.Clone(ways), func(way string) bool { return way != "steer" })
 }

@@ -88,7 +88,7 @@ func TestARefusalTakesTheCallsPlace(t *testing.T) {
 		want    []string
 	}{
 		{"policy denies", "forbidden", "", "", []string{"denied by policy", "test.deny", "it says forbidden"}},
-		{"a person denies", "gated", holdgate.AnswerDeny, "not today", []string{"denied by ann", "not today"}},
+		{"a person denies", "gated", holdgate.AnswerDeny, "not today", []string{"denied by the approver (ann)", "not today"}},
 		{"a person steers", "gated", holdgate.AnswerSteer, "use the archive", []string{"ann", "asks for this instead", "use the archive"}},
 	}
 	for _, tt := range tests {

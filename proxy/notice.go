@@ -28,9 +28,9 @@ func noticeOutcome(c holdgate.Call, r approvals.Request) string {
 	by := bounded(o.By, 100)
 	switch r.Status {
 	case holdgate.StatusSteered:
-		return noticeMark + fmt.Sprintf("%s was not run. %s, who decides here, asks for this instead: %s", nameCall(c), by, bounded(o.Instructions, 8<<10))
+		return noticeMark + fmt.Sprintf("%s was not run. The approver (%s) asks for this instead: %s", nameCall(c), by, bounded(o.Instructions, 8<<10))
 	case holdgate.StatusDenied:
-		why := "denied by " + by
+		why := "denied by the approver (" + by + ")"
 		if o.Reason != "" {
 			why += ": " + bounded(o.Reason, 8<<10)
 		}

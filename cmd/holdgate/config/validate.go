@@ -55,7 +55,7 @@ func (c Config) Validate() error {
 		{"limits.redeem", int64(c.Limits.Redeem), c.Limits.Redeem},
 	} {
 		if l.value <= 0 {
-			f.add("%s: must be more than %s", l.key, l.shown)
+			f.add("%s: must be more than 0, not %s", l.key, l.shown)
 		}
 	}
 	if c.Limits.Call > c.Limits.Body {

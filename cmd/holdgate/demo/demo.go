@@ -181,7 +181,7 @@ func report(ctx context.Context, s config.Config, out io.Writer, p project, r ap
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe audit log holds %d entries, chained to %d:%.12s.\n", head.Seq, head.Seq, head.Hash)
+	fmt.Fprintf(out, "\nThe audit log holds %d entries, and its head is\n  %s\n", head.Seq, head)
 	where, err := p.where()
 	if err != nil {
 		return err
