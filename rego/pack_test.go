@@ -273,7 +273,7 @@ func TestPackQuotesNothingThatIsRedacted(t *testing.T) {
 # title: Words of commands, to see them
 # custom:
 #   risk: low
-decisions contains object.union(data.holdgate.ask("team.seen", "low", "Seen.", c.argv), {"observe": true}) if {
+decisions contains object.union(data.holdgate.refuse("team.seen", "low", "Seen.", c.argv), {"observe": true}) if {
 	some c in input.facts.commands
 }
 `})}
