@@ -26,6 +26,7 @@ type target struct {
 	name   string   // the upstream's or MCP server's configured name; empty for the forward proxy
 	url    *url.URL // absolute: what is sent upstream
 	named  bool     // the configuration names it
+	mcp    bool     // an MCP server, whose name is name
 	codec  Codec    // nil where no model format is spoken
 	caller approvals.Caller
 }
@@ -89,7 +90,8 @@ func (s *Server) serveForward(w http.ResponseWriter, r *http.Request, scheme, ho
 	}
 	u := *r.URL
 	u.Scheme, u.Host, u.User, u.Fragment = scheme, trimDefaultPort(scheme, host), nil, ""
-	t := target{door: doorForward, url: &u, codec: s.codecFor(r.Method, u.Path)}
+	t := target{door: doorForward, url: &u, codec: s.codecFor(r, u.Path)}
+	t.name, t.mcp = s.mcpServer(&u)
 	s.exchange(w, r, t)
 }
 
@@ -148,9 +150,9 @@ func (s *Server) serveNamed(w http.ResponseWriter, r *http.Request, door string,
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
 		return
 	}
-	t := target{door: door, name: name, url: u, named: true}
-	if door == doorBaseURL {
-		t.codec = s.codecFor(r.Method, u.Path)
+	t := target{door: door, name: name, url: u, named: true, mcp: door == doorMCP}
+	if !t.mcp {
+		t.codec = s.codecFor(r, u.Path)
 	}
 	s.exchange(w, r, t)
 }
@@ -202,16 +204,47 @@ func (s *Server) foreign(r *http.Request) string {
 	return ""
 }
 
-// codecFor picks the codec by the path as the most lenient server would read
-// it.
-func (s *Server) codecFor(method, p string) Codec {
-	p = path.Clean("/" + p)
-	for _, c := range s.codecs {
-		if c.Match(method, p) {
-			return c
+// mcpServer finds the configured MCP server that a URL leads to, whichever door
+// it came by: the one whose path is the longest beginning of the URL's.
+func (s *Server) mcpServer(u *url.URL) (name string, ok bool) {
+	at, longest := laxPath(u.Path)+"/", -1
+	for n, c := range s.c.MCP {
+		if withPort(c.Scheme, c.Host) != withPort(u.Scheme, u.Host) {
+			continue
+		}
+		base := strings.TrimSuffix(laxPath(c.Path), "/") + "/"
+		if strings.HasPrefix(at, base) && (len(base) > longest || len(base) == longest && n < name) {
+			name, longest = n, len(base)
+		}
+	}
+	return name, longest >= 0
+}
+
+// codecFor picks the codec by the path, also as the most lenient server would
+// read it.
+func (s *Server) codecFor(r *http.Request, p string) Codec {
+	for _, p := range []string{path.Clean("/" + p), laxPath(p)} {
+		for _, c := range s.codecs {
+			if c.Match(method(r), p) {
+				return c
+			}
 		}
 	}
 	return nil
+}
+
+// laxPath is a decoded path as the most lenient server would read it, in lower
+// case: without parameters (;x), blanks and a .json at the end of a segment,
+// with backslashes as slashes, cleaned. Two paths that some server takes for
+// one have one such form.
+func laxPath(p string) string {
+	segments := strings.Split(strings.ToLower(strings.ReplaceAll(p, "\\", "/")), "/")
+	for i, s := range segments {
+		s, _, _ = strings.Cut(s, ";")
+		s = strings.TrimFunc(s, func(c rune) bool { return c <= ' ' || c == 0x7f || c == 0xa0 })
+		segments[i] = strings.TrimSuffix(s, ".json")
+	}
+	return path.Clean("/" + strings.Join(segments, "/"))
 }
 
 func hostOnly(hostport string) string {

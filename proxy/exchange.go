@@ -47,11 +47,14 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
 		return
 	}
 	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now()}
+	if t.codec == nil && !t.mcp && !e.look() {
+		return
+	}
 	switch {
-	case t.codec != nil:
-		e.model()
-	case t.door == doorMCP:
+	case e.t.mcp:
 		e.mcp()
+	case e.t.codec != nil:
+		e.model()
 	default:
 		e.pass()
 	}
@@ -191,13 +194,28 @@ func (e *exchange) refuse(status int, message string) {
 }
 
 // key names the request: its canonical JSON without what differs between a
-// request and its retry, the host and path that it is for.
+// request and its retry, where it is for, and on whose account.
 func (e *exchange) key() (holdgate.Digest, error) {
 	canon, err := wire.CanonicalWithout(e.body, "stream", "stream_options")
 	if err != nil {
 		return "", fmt.Errorf("reading the request for its key: %w", err)
 	}
-	return e.s.c.Digester.Fields("request", e.r.Method, e.t.url.Scheme, e.t.url.Host, e.t.url.Path, string(canon)), nil
+	return e.s.c.Digester.Fields("request", e.r.Method, e.t.url.Scheme, e.t.url.Host, e.t.url.Path, e.t.url.RawQuery, e.credentials(), string(canon)), nil
+}
+
+// credentialHeaders are what upstreams know an account by.
+var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
+
+// credentials names the account that the request is made on, so that an answer
+// made on one is not picked up by another. It is a keyed digest.
+func (e *exchange) credentials() string {
+	var fields []string
+	for _, name := range credentialHeaders {
+		for _, v := range e.r.Header.Values(name) {
+			fields = append(fields, name, v)
+		}
+	}
+	return string(e.s.c.Digester.Fields("credentials", fields...))
 }
 
 // permitKey names the request as something that is itself to be permitted.

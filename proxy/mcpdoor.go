@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -23,11 +24,16 @@ type mcpExchange struct {
 	tail  []byte // the last bytes of the server's events that were passed on
 }
 
-// mcp takes a request to an MCP server through the steps. What is not a POST
-// carries no calls of the client's.
+// mcp takes a request to an MCP server through the steps. Of the methods that
+// the protocol has, POST alone carries calls of the client's.
 func (e *exchange) mcp() {
-	if e.r.Method != http.MethodPost {
+	switch method(e.r) {
+	case http.MethodPost:
+	case http.MethodGet, http.MethodDelete, http.MethodOptions, http.MethodHead:
 		e.pass()
+		return
+	default:
+		e.rejectMCP(http.StatusMethodNotAllowed, holdgate.RuleMalformed, nil, mcp.CodeInvalidRequest, fmt.Errorf("MCP has no use for the method %.20q", e.r.Method))
 		return
 	}
 	if rerr := e.read(); rerr != nil {
@@ -58,7 +64,7 @@ func (e *exchange) mcp() {
 
 // mcpKey names the request by its methods and parameters.
 func (m *mcpExchange) mcpKey() (holdgate.Digest, error) {
-	fields := []string{m.t.url.String()}
+	fields := []string{m.t.url.String(), m.credentials()}
 	for _, msg := range m.msgs {
 		k, err := msg.Key()
 		if err != nil {

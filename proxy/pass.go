@@ -39,7 +39,7 @@ func (e *exchange) pass() {
 		}
 		e.body = body
 		key := func() (holdgate.Digest, error) {
-			return s.c.Digester.Fields("http_request", r.Method, t.url.String(), r.Header.Get("Content-Type"), string(body)), nil
+			return s.c.Digester.Fields("http_request", r.Method, t.url.String(), e.credentials(), r.Header.Get("Content-Type"), string(body)), nil
 		}
 		if !e.heldBefore(key, q, d, http.StatusForbidden) {
 			return
@@ -67,7 +67,7 @@ func (e *exchange) forwardBody() {
 	r, req := e.r, e.outgoing()
 	switch {
 	case r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody:
-	case r.ContentLength > 0 && r.ContentLength <= passBuffer:
+	case r.ContentLength > 0 && r.ContentLength <= min(passBuffer, e.s.c.Limits.Body):
 		body, err := e.readBody("")
 		if err != nil {
 			e.reject(http.StatusBadRequest, holdgate.RuleMalformed, "reading the request: "+err.Error())

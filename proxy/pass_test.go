@@ -129,6 +129,8 @@ func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
 			_ = rc.Flush()
 		}
 	}))
+	g.s.c.MCP["other"] = parseURL(t, up+"/other") // to be dialled, but no host that serves models: there the body is looked into first
+	delete(g.s.c.Upstreams, "test")
 	client := g.proxied()
 	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	pr, pw := io.Pipe()

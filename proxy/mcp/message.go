@@ -99,6 +99,42 @@ func parseMessage(raw []byte) (Message, error) {
 	return m, nil
 }
 
+// CallsTool reports whether a body that came to a host that is not known to
+// speak MCP may call a tool, however a lax server reads it: it is a message
+// with the method tools/call, or an array with one. It takes too much rather
+// than too little, for [Parse] refuses what it cannot read; the body need not
+// be JSON.
+func CallsTool(body []byte) bool {
+	text := bytes.TrimLeft(body, " \t\r\n\xEF\xBB\xBF")
+	if len(text) == 0 || text[0] != '[' {
+		return callsTool(text)
+	}
+	for e, err := range wire.Elements(text) {
+		if err != nil {
+			return false
+		}
+		if callsTool(e.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+func callsTool(object []byte) bool {
+	for m, err := range wire.Members(object) {
+		if err != nil {
+			return false
+		}
+		if !strings.EqualFold(string(m.Name), "method") {
+			continue
+		}
+		if v, err := wire.Text(m.Value); err == nil && strings.EqualFold(strings.TrimSpace(v), "tools/call") {
+			return true
+		}
+	}
+	return false
+}
+
 func requestID(v []byte) ([]byte, error) {
 	switch c := v[0]; {
 	case c == '"', c == '-', c >= '0' && c <= '9':
