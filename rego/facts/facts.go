@@ -71,17 +71,17 @@ type Command struct {
 	// before it, by env or sudo, or by an export earlier in the line, in the
 	// order in which it was set. What changes the programs that run, such as
 	// PATH and LD_PRELOAD, counts without an export too: it may have been
-	// exported all along. It is left out of the JSON form.
+	// exported all along.
 	Env []Variable `json:"env,omitempty"`
 }
 
 // A Variable is one variable of a command's environment.
 type Variable struct {
-	Name  string
-	Value string
+	Name  string `json:"name"`
+	Value string `json:"value"`
 	// Unresolved says that the value depends on run time, or on which branch
 	// was taken; Value is then as it was written.
-	Unresolved bool
+	Unresolved bool `json:"unresolved"`
 }
 
 // A Path is a file that the call would touch.
