@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,6 +30,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_AGENT") != "" {
 		os.Exit(agent(os.Args[1:]))
 	}
+	// Where the tests were started with SIGHUP ignored, as nohup does, the
+	// programs that they start would ignore it too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	os.Exit(buildAndRun(m))
 }
 
