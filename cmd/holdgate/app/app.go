@@ -156,9 +156,9 @@ func (a *App) openPolicy(ctx context.Context) (err error) {
 // policyLoaded records what is in force from now on, or that it stays because
 // an edit does not load.
 func (a *App) policyLoaded(ctx context.Context, l rego.Loaded, err error) {
-	e := audit.Entry{Type: audit.TypePolicy, Note: "policy " + l.Revision + " in force: " + describe(l)}
+	e := audit.Entry{Type: audit.TypePolicy, Note: "policy in force: " + describe(l) + ", revision " + l.Revision}
 	if err != nil {
-		e.Note = "a policy was refused and " + l.Revision + " stays in force: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		e.Note = "a policy was refused and the earlier one stays, revision " + l.Revision + ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
 		a.log.Error("the policy does not load; the last good one stays in force", "err", err, "revision", l.Revision)
 	} else {
 		a.log.Info("policy in force", "revision", l.Revision, "policy", describe(l))

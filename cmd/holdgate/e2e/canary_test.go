@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/badger"
 )
 
 // What may hold secrets, by its name in the state folder.
@@ -212,6 +216,7 @@ func (s *sidecar) places() map[string]string {
 	places["audit export"] = s.must("audit", "export")
 	places["audit query"] = s.must("audit", "query")
 	if s.exits() {
+		places["db/, read through the store"] = s.stored()
 		return places
 	}
 	places["pending"] = s.run("pending").stdout
@@ -225,6 +230,32 @@ func (s *sidecar) places() map[string]string {
 	}
 	places["the API's list"] = body(s.t, resp)
 	return places
+}
+
+// stored is every value of the database of a sidecar that has ended: what the
+// store has put into its tables is compressed there.
+func (s *sidecar) stored() string {
+	s.t.Helper()
+	st, err := badger.Open(filepath.Join(s.dir, "db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer st.Close()
+	var all strings.Builder
+	err = st.View(s.t.Context(), func(tx store.Tx) error {
+		for p, err := range tx.Scan("", "") {
+			if err != nil {
+				return err
+			}
+			all.WriteString(p.Key + "\n")
+			all.Write(p.Value)
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return all.String()
 }
 
 // exits reports whether the process has ended.
