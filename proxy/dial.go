@@ -70,14 +70,15 @@ func isThisHost(a netip.Addr) bool {
 
 // Ranges that netip has no predicate for: shared address space (RFC 6598),
 // "this network" (RFC 1122), IETF protocol assignments (RFC 6890), benchmark
-// (RFC 2544), reserved (RFC 1112), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056)
-// and Teredo (RFC 4380): the last three carry IPv4 addresses inside.
+// (RFC 2544), reserved (RFC 1112), IPv4-compatible (RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056)
+// and Teredo (RFC 4380): the last ones carry IPv4 addresses inside.
 var refusedRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),
 	netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("::/96"),
 	netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"),
 	netip.MustParsePrefix("2002::/16"),
