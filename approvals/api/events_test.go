@@ -113,7 +113,7 @@ func TestTheExportIsTheLogThatVerifies(t *testing.T) {
 	if !strings.Contains(export, head.Hash) {
 		t.Errorf("the head %d:%s is not in the export", head.Seq, head.Hash)
 	}
-	changed := strings.Replace(export, r.ID, "x"+r.ID[1:], 1)
+	changed := strings.Replace(export, r.ID, "another-request", 1)
 	if _, err := audit.Verify(strings.NewReader(changed), audit.VerifyOptions{}); err == nil {
 		t.Error("a changed export verifies")
 	}
