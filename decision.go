@@ -89,6 +89,9 @@ type Decision struct {
 	Redact []string
 	// Revision names the policy that decided.
 	Revision string
+	// Facts are what policy was told of the call; set where Action is Hold, for
+	// those who show it to people or match it.
+	Facts *Facts
 	// Would is what policy would have said, where the rule (or Holdgate as a
 	// whole) only observes and Action is therefore Allow.
 	Would *Action
@@ -126,6 +129,20 @@ type Approvers struct {
 	// Assurance is the least assurance of the channel: "text", "interactive",
 	// "local" or "strong".
 	Assurance string `json:"assurance,omitempty"`
+	// FourEyes says that whoever the agent works for cannot be the one who
+	// approves.
+	FourEyes bool `json:"four_eyes,omitempty"`
+	// Escalate widens the circle as time passes without an answer, in order of
+	// After.
+	Escalate []Escalation `json:"escalate,omitempty"`
+}
+
+// An Escalation adds approvers to a request that nobody has answered for a
+// time.
+type Escalation struct {
+	After time.Duration `json:"after"` // since the request was made, in nanoseconds
+	Roles []string      `json:"roles,omitempty"`
+	Users []string      `json:"users,omitempty"`
 }
 
 // RequestKind tells a yes-or-no question from a choice.

@@ -200,6 +200,9 @@ type storedVote struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Artifacts    []string        `json:"artifacts,omitempty"`
 	Choice       string          `json:"choice,omitempty"`
+	Arguments    json.RawMessage `json:"arguments,omitempty"`
+	Rollback     bool            `json:"rollback,omitempty"`
+	Stop         bool            `json:"stop,omitempty"`
 }
 
 // view is the request as people see it.

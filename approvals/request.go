@@ -93,4 +93,9 @@ type Vote struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Artifacts    []string        `json:"artifacts,omitempty"`
 	Choice       string          `json:"choice,omitempty"`
+	// Arguments are what edit puts in place of the call's: one JSON object. As
+	// a request shows them, what policy redacts is not in them.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Rollback  bool            `json:"rollback,omitempty"` // with deny
+	Stop      bool            `json:"stop,omitempty"`     // with deny
 }

@@ -17,9 +17,15 @@ import (
 // Decide asks the policy in force. It always answers: what goes wrong is a
 // decision too, with rule [holdgate.RulePolicyError].
 func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
-	return e.decide(ctx, in.Answers, func(p *policy) (ast.Value, time.Time, error) {
-		return p.input(in, extract(ctx, in))
+	var f holdgate.Facts
+	d := e.decide(ctx, in.Answers, func(p *policy) (ast.Value, time.Time, error) {
+		f = extract(ctx, in)
+		return p.input(in, f)
 	})
+	if d.Action == holdgate.Hold {
+		d.Facts = &f
+	}
+	return d
 }
 
 // decide evaluates the policy in force on what build makes, and turns the

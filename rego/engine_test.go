@@ -62,6 +62,7 @@ func TestDecisionIsReadAsItIsWritten(t *testing.T) {
 		},
 		Redact:   []string{"/tool/arguments/token"},
 		Revision: e.Loaded().Revision,
+		Facts:    &holdgate.Facts{Category: "exec", Commands: []holdgate.Command{{Program: "ls", Argv: []string{"ls"}}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("decision (-want +got):\n%s", diff)

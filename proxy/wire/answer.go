@@ -34,8 +34,9 @@ type Stream interface {
 
 	// Render returns what is to be sent for a part; parts are rendered in the
 	// order in which they were returned. The verdict counts for calls that are
-	// not Observed. As long as every call was released the bytes returned,
-	// joined, are the parts' own.
+	// not Observed. As long as every call was released as it came, without new
+	// arguments and without a note, the bytes returned, joined, are the parts'
+	// own.
 	Render(p Part, v holdgate.Verdict) []byte
 
 	// Idle returns an event that keeps the client waiting and means nothing,
@@ -52,6 +53,6 @@ type Answer interface {
 	// Calls returns the calls in it, in order.
 	Calls() []Part
 	// Render returns the answer under one verdict for each of Calls. Where
-	// every one releases, it is the answer's own bytes.
+	// every one releases the call as it came, it is the answer's own bytes.
 	Render(verdicts []holdgate.Verdict) []byte
 }

@@ -27,107 +27,17 @@
 // bounded, and a fault in here is a parse error, never a crash.
 package facts
 
-// Facts is input.facts.
-type Facts struct {
-	// Category is what the tool does by its name and arguments: "read",
-	// "write", "delete", "exec", "network", "spawn", "database", "message" or
-	// "unknown". A shell line that opens a connection itself is "network".
-	Category    string      `json:"category"`
-	Commands    []Command   `json:"commands,omitempty"`
-	Paths       []Path      `json:"paths,omitempty"`
-	SQL         []Statement `json:"sql,omitempty"`
-	URLs        []URL       `json:"urls,omitempty"`
-	Secrets     []Secret    `json:"secrets,omitempty"`
-	Impact      Impact      `json:"impact"`
-	ParseErrors []string    `json:"parse_errors,omitempty"`
-	// SuspiciousText says which kinds of deceiving characters the arguments
-	// hold: "bidi", "blank", "carriage_return", "control", "invalid",
-	// "mixed_script" (in a host), "tag", "unusual_space",
-	// "variation_selector", "zero_width".
-	SuspiciousText []string `json:"suspicious_text,omitempty"`
-}
+import "github.com/holdgate/holdgate"
 
-// A Command is one simple command of a shell line, found through pipes,
-// lists, substitutions and wrappers such as env, sudo, xargs and bash -c.
-type Command struct {
-	// Program is the base name of what runs, after wrappers are taken off;
-	// empty where it depends on run time.
-	Program string   `json:"program"`
-	Argv    []string `json:"argv"` // after quote removal, the program first
-	// Via lists the wrappers and constructs that lead to it, outermost first:
-	// "sudo", "bash -c", "$()", "xargs", "function", ... "pipe" and "heredoc"
-	// stand before a shell or interpreter that runs what it reads.
-	Via []string `json:"via,omitempty"`
-	// Unresolved lists what the command hangs on and is not known before it
-	// runs: words or parts of words that could be its program, an option, code
-	// or a path that it changes, as written; "stdin" for such words that are
-	// read, and code in other languages. Words that can only be text, or name
-	// what a harmless reader reads, are not among them.
-	Unresolved []string `json:"unresolved,omitempty"`
-	// Unbound lists files that it would run whose content nobody was shown.
-	Unbound []string `json:"unbound,omitempty"`
-	Stdin   string   `json:"stdin,omitempty"` // "pipe", "heredoc", "file"
-	// Env is what the line itself sets in the environment of the command:
-	// before it, by env or sudo, or by an export earlier in the line, in the
-	// order in which it was set. What changes the programs that run, such as
-	// PATH and LD_PRELOAD, counts without an export too: it may have been
-	// exported all along.
-	Env []Variable `json:"env,omitempty"`
-}
-
-// A Variable is one variable of a command's environment.
-type Variable struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	// Unresolved says that the value depends on run time, or on which branch
-	// was taken; Value is then as it was written.
-	Unresolved bool `json:"unresolved"`
-}
-
-// A Path is a file that the call would touch.
-type Path struct {
-	Path string `json:"path"` // as written
-	// Clean is cleaned, with ~ and $HOME replaced, and absolute where the
-	// folder is known. Parts that depend on run time stay as written, but for
-	// numbers, hashes and dates, which are written as "*".
-	Clean  string `json:"clean"`
-	Access string `json:"access"` // "read", "write" or "delete"
-	// Class is "secret" (keys, tokens, .env), "persistence" (what runs later
-	// by itself: shell rc files, git hooks, agents' settings), "system", or
-	// empty.
-	Class string `json:"class,omitempty"`
-	// Inside says that it lies inside the session's folder. Where that folder
-	// is not known, what is relative to it lies inside, unless it climbs out;
-	// false for all whose place depends on run time.
-	Inside bool `json:"inside"`
-}
-
-// A Statement is one SQL statement.
-type Statement struct {
-	Verb   string   `json:"verb"`             // "select", "drop", ... in lower case
-	Object string   `json:"object,omitempty"` // "table", "database", ... of create, drop, alter
-	Tables []string `json:"tables,omitempty"`
-	// Where says that the statement has a WHERE of its own that names a
-	// column; WHERE 1=1 is none, nor is one of a subquery.
-	Where bool `json:"where"`
-}
-
-// A URL is an address in the arguments.
-type URL struct {
-	URL    string `json:"url"`
-	Scheme string `json:"scheme"`
-	Host   string `json:"host"` // lower case, without port
-}
-
-// A Secret is something that looks like a credential. Its value is in no fact.
-type Secret struct {
-	Kind    string `json:"kind"`    // "aws_access_key", "private_key", ...
-	Pointer string `json:"pointer"` // JSON pointer into the arguments
-}
-
-// Impact says how much is touched.
-type Impact struct {
-	Recursive bool `json:"recursive"`
-	Force     bool `json:"force"`
-	Paths     int  `json:"paths"` // how many paths are written or deleted
-}
+// The words of facts are the vocabulary's: policy, briefings and grants speak
+// of them alike.
+type (
+	Facts     = holdgate.Facts
+	Command   = holdgate.Command
+	Variable  = holdgate.Variable
+	Path      = holdgate.Path
+	Statement = holdgate.Statement
+	URL       = holdgate.URL
+	Secret    = holdgate.Secret
+	Impact    = holdgate.Impact
+)
