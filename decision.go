@@ -108,6 +108,9 @@ type HoldSpec struct {
 	Required  bool // no grant and no silence answers it
 	Approvers Approvers
 	Allow     []string // of "steer", "edit", "remember"
+	// Show names what the rule wants people to see besides the call, such as
+	// "diff", "plan", "tests" or "review".
+	Show []string
 }
 
 // Allows reports whether the hold may be answered in the given way.

@@ -3,19 +3,11 @@ package rego
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/holdgate/holdgate"
-)
-
-// The effects of an option.
-const (
-	effectApprove = "approve"
-	effectDeny    = "deny"
 )
 
 // unnamed is the rule of a decision that names none.
@@ -23,15 +15,6 @@ const unnamed = "unnamed"
 
 // reservedPrefix begins the rules that Holdgate itself gives.
 const reservedPrefix = "holdgate."
-
-// defaultHold is a hold without detail.
-func defaultHold() holdgate.HoldSpec {
-	return holdgate.HoldSpec{
-		Kind:    holdgate.RequestApproval,
-		Timeout: holdgate.DefaultHoldTimeout,
-		Allow:   []string{"steer", "edit", "remember"},
-	}
-}
 
 // readDecision reads the value of data.holdgate.decision, and whether its rule
 // only observes. A field or value that the contract does not know is an error:
@@ -84,129 +67,6 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 	return d, observe, nil
 }
 
-func readHold(v ast.Value, h *holdgate.HoldSpec) error {
-	err := eachField(v, "decision.hold", func(name string, v ast.Value) (err error) {
-		switch name {
-		case "gate":
-			h.Gate, err = text(v)
-		case "kind":
-			h.Kind, err = oneOf(v, holdgate.RequestApproval, holdgate.RequestChoice)
-		case "message":
-			h.Message, err = text(v)
-		case "options":
-			h.Options, err = readOptions(v)
-		case "timeout":
-			h.Timeout, err = duration(v)
-		case "on_timeout":
-			var s string
-			if s, err = text(v); err == nil {
-				err = h.OnTimeout.UnmarshalText([]byte(s))
-			}
-		case "required":
-			h.Required, err = boolean(v)
-		case "approvers":
-			err = readApprovers(v, &h.Approvers)
-		case "allow":
-			h.Allow, err = ways(v)
-		case "show":
-			_, err = texts(v)
-		default:
-			err = errUnknownField
-		}
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case h.Kind == holdgate.RequestChoice && len(h.Options) == 0:
-		return errors.New("decision.hold is a choice without options")
-	case h.Required && h.OnTimeout == holdgate.TimeoutApprove:
-		return errors.New("decision.hold is required, so silence cannot approve it")
-	}
-	return nil
-}
-
-func readApprovers(v ast.Value, a *holdgate.Approvers) error {
-	return eachField(v, "decision.hold.approvers", func(name string, v ast.Value) (err error) {
-		switch name {
-		case "roles":
-			a.Roles, err = texts(v)
-		case "users":
-			a.Users, err = texts(v)
-		case "quorum":
-			a.Quorum, err = count(v)
-		case "assurance":
-			a.Assurance, err = oneOf(v, "text", "interactive", "local", "strong")
-		default:
-			err = errUnknownField
-		}
-		return err
-	})
-}
-
-func readOptions(v ast.Value) ([]holdgate.Option, error) {
-	var options []holdgate.Option
-	seen := map[string]bool{}
-	err := eachItem(v, func(v ast.Value) error {
-		var o holdgate.Option
-		err := eachField(v, "option", func(name string, v ast.Value) (err error) {
-			switch name {
-			case "id":
-				o.ID, err = text(v)
-			case "label":
-				o.Label, err = text(v)
-			case "effect":
-				o.Effect, err = oneOf(v, effectApprove, effectDeny)
-			default:
-				err = errUnknownField
-			}
-			return err
-		})
-		switch {
-		case err != nil:
-			return err
-		case o.ID == "":
-			return errors.New("an option has no id")
-		case seen[o.ID]:
-			return fmt.Errorf("two options have the id %q", o.ID)
-		}
-		seen[o.ID] = true
-		if o.Label == "" {
-			o.Label = o.ID
-		}
-		options = append(options, o)
-		return nil
-	})
-	return options, err
-}
-
-// duration reads a Go duration ("90s", "1h") or a number of seconds.
-func duration(v ast.Value) (time.Duration, error) {
-	var d time.Duration
-	switch v := v.(type) {
-	case ast.String:
-		var err error
-		if d, err = time.ParseDuration(string(v)); err != nil {
-			return 0, fmt.Errorf("%q is no duration: want 90s, 10m or 1h, or a number of seconds", string(v))
-		}
-	case ast.Number:
-		f, err := strconv.ParseFloat(string(v), 64)
-		if err != nil || f > maxTimeout.Seconds() {
-			return 0, fmt.Errorf("%s seconds is no duration: want at most %v", v, maxTimeout)
-		}
-		d = time.Duration(f * float64(time.Second))
-	default:
-		return 0, errors.New("want a duration such as 90s, 10m or 1h, or a number of seconds")
-	}
-	if d <= 0 || d > maxTimeout {
-		return 0, fmt.Errorf("%v is out of range: want more than 0 and at most %v", d, maxTimeout)
-	}
-	return d, nil
-}
-
-// maxTimeout bounds a hold's timeout: a year.
-const maxTimeout = 365 * 24 * time.Hour
-
 // pointers reads a list of JSON pointers (RFC 6901) below the input's root.
 func pointers(v ast.Value) ([]string, error) {
 	list, err := texts(v)
@@ -215,16 +75,5 @@ func pointers(v ast.Value) ([]string, error) {
 			return nil, fmt.Errorf("%q is no JSON pointer: it must begin with /", p)
 		}
 	}
-	return list, err
-}
-
-// ways reads the ways in which a hold may be answered besides yes and no.
-func ways(v ast.Value) ([]string, error) {
-	list := []string{}
-	err := eachItem(v, func(v ast.Value) error {
-		w, err := oneOf(v, "steer", "edit", "remember")
-		list = append(list, w)
-		return err
-	})
 	return list, err
 }

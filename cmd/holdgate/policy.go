@@ -198,7 +198,7 @@ func decisionJSON(d holdgate.Decision) map[string]any {
 	if h := d.Hold; d.Action == holdgate.Hold {
 		m["hold"] = map[string]any{
 			"gate": h.Gate, "kind": h.Kind, "message": h.Message, "options": h.Options, "timeout": h.Timeout.String(),
-			"on_timeout": h.OnTimeout, "required": h.Required, "approvers": h.Approvers, "allow": h.Allow,
+			"on_timeout": h.OnTimeout, "required": h.Required, "approvers": h.Approvers, "allow": h.Allow, "show": h.Show,
 		}
 	}
 	return m
