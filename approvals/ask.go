@@ -134,7 +134,7 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	if err := t.enter(x, stateHolding); err != nil {
 		return err
 	}
-	return errors.Join(t.write(r), t.schedule(r.Expires, r.ID, r.due()), t.tell(EventRequested, r, seq))
+	return errors.Join(t.write(r), t.list(r), t.schedule(r.Expires, r.ID, r.due()), t.tell(EventRequested, r, seq))
 }
 
 // matching finds the request that asks the same and can still answer it.

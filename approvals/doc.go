@@ -44,6 +44,8 @@
 //	exchange/ID          agent, session, door, key, state, its requests
 //	exchange-body/ID/N   the upstream answer, sealed, in chunks
 //	request/ID           the call as shown, how it is to be decided, votes, outcome
+//	pending/SEQ          requests that are pending, in the order of asking
+//	asked/-SEQ           all requests, newest first
 //	used/REQUEST/DOOR    an approval was used
 //	open/ID              exchanges that are not final
 //	due/TIME/ID          what the timer does next

@@ -1,14 +1,27 @@
 package approvals
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
+	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/store"
+)
+
+// ErrCursor says that a filter's cursor is not one that a page gave.
+var ErrCursor = errors.New("not a cursor of this list: begin without one")
+
+const (
+	// DefaultPage is how many requests a page of history has where the filter
+	// names no limit, and MaxPage is the most that any page has.
+	DefaultPage = 200
+	MaxPage     = 1000
+	// maxLook bounds how many entries of the index one page looks at, however
+	// few of them the filter selects.
+	maxLook = 20_000
 )
 
 // Filter selects requests. Zero fields select all.
@@ -16,75 +29,154 @@ type Filter struct {
 	Status  holdgate.Status
 	Agent   string
 	Session string
+
+	Limit  int    // how many at most; 0: see [Queue.Page]
+	Cursor string // the Next of the page before; "" begins
 }
 
-func (f Filter) selects(r *storedRequest) bool {
-	return (f.Status == "" || f.Status == r.Status) &&
-		(f.Agent == "" || f.Agent == r.Agent) &&
-		(f.Session == "" || f.Session == r.Session)
+// A Page is a part of a list.
+type Page struct {
+	Requests []Request
+	// Next is the cursor of the page that follows, "" where there is none. A
+	// page may have fewer requests than its limit, even none, and one after it.
+	Next string
 }
 
-// List returns the requests that the filter selects, oldest first. Pending
-// ones are found by an index; anything else reads all that ever were.
+// List returns the requests of the filter's page: see [Queue.Page].
 func (q *Queue) List(ctx context.Context, f Filter) ([]Request, error) {
-	requests := []Request{}
-	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		each := eachRequest
-		if f.Status == holdgate.StatusPending {
-			each = eachPending
-		}
-		return each(tx, func(r *storedRequest) {
-			if f.selects(r) {
-				requests = append(requests, r.view())
-			}
-		})
+	p, err := q.Page(ctx, f)
+	return p.Requests, err
+}
+
+// Page returns requests that the filter selects. Pending ones come in the order
+// in which they were asked, all of them where no limit is named. Any others
+// come newest first, [DefaultPage] of them where no limit is named. A limit is
+// at most [MaxPage]. A page costs what it looks at, not what the history holds.
+//
+// What is asked or ends between two pages moves no other request: a cursor
+// names a place in the order of asking. It returns ErrCursor for one that is
+// none.
+func (q *Queue) Page(ctx context.Context, f Filter) (Page, error) {
+	l, err := f.lookup()
+	if err != nil {
+		return Page{}, err
+	}
+	p := Page{Requests: []Request{}}
+	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+		var err error
+		p.Next, err = l.each(tx, func(r *storedRequest) { p.Requests = append(p.Requests, r.view()) })
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("listing requests: %w", err)
+		return Page{}, fmt.Errorf("listing requests: %w", err)
 	}
-	slices.SortFunc(requests, func(a, b Request) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Call.Position, b.Call.Position), cmp.Compare(a.ID, b.ID))
-	})
-	return requests, nil
+	return p, nil
 }
 
-// eachPending calls fn for each pending request: those that the timer has.
-func eachPending(tx store.Tx, fn func(*storedRequest)) error {
-	for p, err := range tx.Scan(prefixDue, "") {
-		if err != nil {
-			return err
+// A lookup is a filter as it is looked up: a range of one of the indexes.
+type lookup struct {
+	Filter
+
+	prefix, from string
+	look         int
+}
+
+func (f Filter) lookup() (lookup, error) {
+	l := lookup{Filter: f, prefix: prefixAsked, look: maxLook}
+	if l.Limit > MaxPage {
+		l.Limit = MaxPage
+	}
+	switch {
+	case f.Status == holdgate.StatusPending:
+		l.prefix = prefixPending
+		if l.Limit <= 0 {
+			l.Limit, l.look = math.MaxInt, math.MaxInt
 		}
-		d, err := parseDue(p)
-		if err != nil {
-			return err
+	case l.Limit <= 0:
+		l.Limit = DefaultPage
+	}
+	if f.Cursor != "" {
+		if _, err := store.ParseSeq(f.Cursor); err != nil {
+			return lookup{}, ErrCursor
 		}
-		if !d.request() {
+		l.from = l.prefix + f.Cursor
+	}
+	return l, nil
+}
+
+// each calls fn for the requests of the range, and returns where the next one
+// begins.
+func (l lookup) each(tx store.Tx, fn func(*storedRequest)) (next string, err error) {
+	for p, err := range tx.Scan(l.prefix, l.from) {
+		if err != nil {
+			return "", err
+		}
+		if l.Limit == 0 || l.look == 0 {
+			return strings.TrimPrefix(p.Key, l.prefix), nil
+		}
+		l.look--
+		var a storedAsked
+		if err := decode(p.Key, p.Value, &a); err != nil {
+			return "", err
+		}
+		if !l.selects(a) {
 			continue
 		}
 		var r storedRequest
-		if err := read(tx, prefixRequest+d.id, &r); err != nil {
-			return err
-		}
-		if !r.Status.Final() && r.Expires.Equal(d.at) {
-			fn(&r)
-		}
-	}
-	return nil
-}
-
-func eachRequest(tx store.Tx, fn func(*storedRequest)) error {
-	for p, err := range tx.Scan(prefixRequest, "") {
-		if err != nil {
-			return err
-		}
-		var r storedRequest
-		if err := decode(p.Key, p.Value, &r); err != nil {
-			return err
+		if err := read(tx, prefixRequest+a.ID, &r); err != nil {
+			return "", err
 		}
 		fn(&r)
+		l.Limit--
 	}
-	return nil
+	return "", nil
 }
+
+func (f Filter) selects(a storedAsked) bool {
+	return (f.Status == "" || f.Status == a.Status) &&
+		(f.Agent == "" || f.Agent == a.Agent) &&
+		(f.Session == "" || f.Session == a.Session)
+}
+
+// eachPending calls fn for each pending request, in the order of asking.
+func eachPending(tx store.Tx, fn func(*storedRequest)) error {
+	l, err := Filter{Status: holdgate.StatusPending}.lookup()
+	if err != nil {
+		return err
+	}
+	_, err = l.each(tx, fn)
+	return err
+}
+
+// storedAsked is a request in the indexes of requests: what a list must know
+// of those that it does not show.
+type storedAsked struct {
+	header
+
+	ID      string          `json:"id"`
+	Agent   string          `json:"agent"`
+	Session string          `json:"session"`
+	Status  holdgate.Status `json:"status"`
+}
+
+// list puts the request into the indexes as it stands now.
+func (t *transition) list(r *storedRequest) error {
+	a := storedAsked{header: current(), ID: r.ID, Agent: r.Agent, Session: r.Session, Status: r.Status}
+	if err := write(t.tx, askedKey(r), a); err != nil {
+		return err
+	}
+	if r.Status.Final() {
+		return t.tx.Delete(pendingKey(r))
+	}
+	return write(t.tx, pendingKey(r), a)
+}
+
+// askedKey sorts the newest first, by the number of its first event: clocks may
+// be set, and many calls are asked about at once.
+func askedKey(r *storedRequest) string { return prefixAsked + store.Seq(^r.Asked) }
+
+// pendingKey sorts the oldest first.
+func pendingKey(r *storedRequest) string { return prefixPending + store.Seq(r.Asked) }
 
 // Request returns one request, or ErrNotFound.
 func (q *Queue) Request(ctx context.Context, id string) (Request, error) {

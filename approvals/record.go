@@ -16,6 +16,8 @@ const (
 	prefixExchange = "exchange/"
 	prefixBody     = "exchange-body/"
 	prefixRequest  = "request/"
+	prefixPending  = "pending/"
+	prefixAsked    = "asked/"
 	prefixUsed     = "used/"
 	prefixOpen     = "open/"
 	prefixDue      = "due/"

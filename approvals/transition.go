@@ -140,7 +140,7 @@ func (t *transition) schedule(at time.Time, id, what string) error {
 func (t *transition) end(r *storedRequest, s holdgate.Status, o holdgate.Outcome, note string) error {
 	o.At = t.now
 	r.Status, r.Outcome = s, &o
-	if err := errors.Join(t.tx.Delete(dueKey(r.Expires, r.ID)), t.write(r)); err != nil {
+	if err := errors.Join(t.tx.Delete(dueKey(r.Expires, r.ID)), t.write(r), t.list(r)); err != nil {
 		return err
 	}
 	x, err := t.exchange(r.Exchange)
