@@ -84,6 +84,10 @@ type Decision struct {
 	Reason string // for people and for the agent
 	Risk   Risk
 	Hold   HoldSpec // set where Action is Hold
+	// Also lists the other rules that ask about the call and are settled by the
+	// same answer, the gravest first; set where Action is Hold. Whoever answers
+	// must have been shown them.
+	Also []Finding
 	// Redact lists JSON pointers into the input whose values reach no log and
 	// no screen.
 	Redact []string
@@ -95,6 +99,13 @@ type Decision struct {
 	// Would is what policy would have said, where the rule (or Holdgate as a
 	// whole) only observes and Action is therefore Allow.
 	Would *Action
+}
+
+// A Finding is what one more rule says of a call that is held.
+type Finding struct {
+	Rule   string `json:"rule"`
+	Reason string `json:"reason"`
+	Risk   Risk   `json:"risk"`
 }
 
 // HoldSpec says how a held call is to be decided.

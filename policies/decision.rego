@@ -20,7 +20,7 @@ decision := {"action": "allow", "rule": "default", "reason": "No rule asks for i
 	known_kind
 	count(decisions) == 0
 	not input.facts.secrets
-} else := shown(verdict)
+} else := shown(asked)
 
 # METADATA
 # title: What remains where rules have said something
@@ -38,6 +38,15 @@ verdict := refuse("kind.unknown", "high", "The policy does not know this kind of
 } else := {"action": "allow", "rule": "default", "reason": "No rule asks for it to be held."}
 
 known_kind if input.kind in {"tool_call", "model_request", "http_request", "mcp_request", "gate", "message"}
+
+# METADATA
+# title: The verdict, with the other rules that ask, so that one answer settles all of them
+# custom:
+#   risk: low
+asked := object.union(verdict, {"also": together}) if {
+	verdict.action == "hold"
+	together[0]
+} else := verdict
 
 # METADATA
 # title: Decisions that stand, by strictness, then by risk
@@ -72,9 +81,15 @@ standing contains d if {
 	not excepted(d)
 }
 
-default strictness(_) := 3
+default strictness(_) := 4
 
-strictness(d) := {"allow": 0, "hold": 1, "deny": 2}[d.action]
+strictness(d) := {"allow": 0, "deny": 3}[d.action]
+
+strictness(d) := 2 - silence_approves(d) if d.action == "hold"
+
+default silence_approves(_) := 0
+
+silence_approves(d) := 1 if d.hold.on_timeout == "approve"
 
 default gravity(_) := 0
 
@@ -83,15 +98,15 @@ gravity(d) := {"low": 1, "medium": 2, "high": 3, "critical": 4}[d.risk]
 # METADATA
 # title: Whether a person has said yes to this very question
 # description: |
-#   The rule and the gate must be those that were asked. Silence counts only
-#   where the rule lets silence approve, and an option only where its effect
-#   is not to deny.
+#   The rule must be the one that was asked, or one that was named beside it,
+#   and the gate the same. Silence counts only where the rule lets silence
+#   approve, and an option only where its effect is not to deny.
 # custom:
 #   risk: low
 answered(d) if {
 	some a in input.answers
 	d.action == "hold"
-	a.rule == d.rule
+	d.rule in array.concat([a.rule], object.get(a, "also", []))
 	object.get(a, "gate", "") == object.get(d, ["hold", "gate"], "")
 	approving(a, d)
 }
@@ -138,11 +153,13 @@ hidden contains p if {
 # title: A decision whose texts do not say what the call would touch
 # custom:
 #   risk: low
-quiet(d) := object.union(d, {
-	"reason": unquoted(object.get(d, "reason", "")),
-	"hold": {"message": unquoted(d.hold.message)},
-}) if {
-	is_string(d.hold.message)
-} else := object.union(d, {"reason": unquoted(object.get(d, "reason", ""))})
+quiet(d) := json.patch(d, array.concat(texts, others)) if {
+	texts := [{"op": "replace", "path": path, "value": unquoted(text)} |
+		some path in [["reason"], ["hold", "message"]]
+		text := object.get(d, path, null)
+		is_string(text)
+	]
+	others := [{"op": "replace", "path": ["also", i, "reason"], "value": unquoted(f.reason)} | some i, f in d.also]
+}
 
 unquoted(text) := split(text, " It would touch: ")[0]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -42,7 +43,7 @@ func (e *Engine) decide(ctx context.Context, answers []Answer, build func(*polic
 	d = satisfied(d, answers)
 	if observe && d.Action != holdgate.Allow {
 		would := d.Action
-		d.Would, d.Action, d.Hold = &would, holdgate.Allow, holdgate.HoldSpec{}
+		d.Would, d.Action, d.Hold, d.Also = &would, holdgate.Allow, holdgate.HoldSpec{}, nil
 	}
 	d.Revision = p.loaded.Revision
 	return d
@@ -135,15 +136,15 @@ func (p *policy) eval(ctx context.Context, timeout time.Duration, input ast.Valu
 func asValue(t *ast.Term, _ *oparego.EvalContext) (any, error) { return t.Value, nil }
 
 // satisfied turns a hold into an allow where its very question, by rule and
-// gate, was answered approvingly. The shipped pack does so itself, rule by
+// gate, was answered approvingly, by itself or beside another. The shipped pack does so itself, rule by
 // rule; for a policy that replaces it this is the place.
 func satisfied(d holdgate.Decision, answers []Answer) holdgate.Decision {
 	if d.Action != holdgate.Hold {
 		return d
 	}
 	for _, a := range answers {
-		if a.Rule == d.Rule && a.Gate == d.Hold.Gate && approves(a, d.Hold) {
-			d.Action, d.Hold = holdgate.Allow, holdgate.HoldSpec{}
+		if (a.Rule == d.Rule || slices.Contains(a.Also, d.Rule)) && a.Gate == d.Hold.Gate && approves(a, d.Hold) {
+			d.Action, d.Hold, d.Also = holdgate.Allow, holdgate.HoldSpec{}, nil
 			d.Reason = "A person has approved it."
 			return d
 		}

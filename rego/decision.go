@@ -42,6 +42,8 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 			err = readHold(v, &d.Hold)
 		case "redact":
 			d.Redact, err = pointers(v)
+		case "also":
+			d.Also, err = readFindings(v)
 		case "observe":
 			observe, err = boolean(v)
 		default:
@@ -56,7 +58,7 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 		return holdgate.Decision{}, false, errors.New("decision has no action: want allow, deny or hold")
 	}
 	if d.Action != holdgate.Hold {
-		d.Hold = holdgate.HoldSpec{}
+		d.Hold, d.Also = holdgate.HoldSpec{}, nil
 	}
 	if d.Rule == "" {
 		d.Rule = unnamed
@@ -65,6 +67,33 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 		d.Reason = "The policy's rule " + d.Rule + " says so, without a reason."
 	}
 	return d, observe, nil
+}
+
+// readFindings reads the other rules of a decision.
+func readFindings(v ast.Value) ([]holdgate.Finding, error) {
+	var list []holdgate.Finding
+	err := eachItem(v, func(v ast.Value) error {
+		var f holdgate.Finding
+		err := eachField(v, "finding", func(name string, v ast.Value) (err error) {
+			switch name {
+			case "rule":
+				f.Rule, err = text(v)
+			case "reason":
+				f.Reason, err = text(v)
+			case "risk":
+				f.Risk, err = oneOf(v, holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh, holdgate.RiskCritical)
+			default:
+				err = errUnknownField
+			}
+			return err
+		})
+		if err == nil && f.Rule == "" {
+			err = errors.New("a finding names no rule")
+		}
+		list = append(list, f)
+		return err
+	})
+	return list, err
 }
 
 // pointers reads a list of JSON pointers (RFC 6901) below the input's root.

@@ -135,6 +135,7 @@ type Answer struct {
 	Decision holdgate.Answer
 	Choice   string
 	By       string
+	Also     []string // the other rules that were shown with the question, of Decision.Also
 }
 
 // Confidence is how sure the agent is, as reported.

@@ -40,6 +40,7 @@ type written struct {
 		Decision holdgate.Answer `json:"decision"`
 		Choice   string          `json:"choice"`
 		By       string          `json:"by"`
+		Also     []string        `json:"also"`
 	} `json:"answers"`
 }
 

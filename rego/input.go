@@ -148,6 +148,9 @@ func answersList(answers []Answer) []any {
 	for i, a := range answers {
 		o := object{"gate": a.Gate, "rule": a.Rule, "decision": string(a.Decision), "by": a.By}
 		putText(o, "choice", a.Choice)
+		if len(a.Also) > 0 {
+			o["also"] = a.Also
+		}
 		list[i] = o
 	}
 	return list

@@ -254,6 +254,30 @@ func TestPackAsksOneQuestionAfterTheOther(t *testing.T) {
 	}
 }
 
+func TestPackSettlesSeveralQuestionsByOneAnswer(t *testing.T) {
+	e := open(t, Options{})
+	in := Input{Call: bashCall("rm notes.txt && git push && npm publish")}
+	d := e.Decide(t.Context(), in)
+	var also []string
+	for _, f := range d.Also {
+		also = append(also, f.Rule)
+		if f.Reason == "" || f.Risk == "" {
+			t.Errorf("%s comes without reason or risk: %+v", f.Rule, f)
+		}
+	}
+	if diff := cmp.Diff([]string{"git.push", "files.delete"}, also); diff != "" || d.Rule != "publish" {
+		t.Errorf("asked by %s, and (-want +got):\n%s", d.Rule, diff)
+	}
+	in.Answers = []Answer{{Rule: d.Rule, Decision: holdgate.AnswerApprove, By: "ada", Also: also[:1]}}
+	if d := e.Decide(t.Context(), in); d.Action != holdgate.Hold || d.Rule != "files.delete" || d.Also != nil {
+		t.Errorf("after an answer to two of three: got %v by %s, want hold by files.delete alone", d.Action, d.Rule)
+	}
+	in.Answers[0].Also = also
+	if d := e.Decide(t.Context(), in); d.Action != holdgate.Allow || d.Also != nil {
+		t.Errorf("after an answer to all: got %v by %s, want allow", d.Action, d.Rule)
+	}
+}
+
 func TestPackRedactsCredentials(t *testing.T) {
 	c := bashCall("")
 	c.Tool = &holdgate.Tool{Name: "Write", Arguments: json.RawMessage(`{"file_path":"notes.txt","content":"AKIAIOSFODNN7EXAMPLE"}`)}
