@@ -53,16 +53,31 @@ func (e *exchange) ask(stream bool) {
 		a.failure(body)
 		return
 	}
-	events := typ == typeEvents
-	if events && !stream {
+	st := e.streamAs(typ, stream)
+	if st != nil && !stream {
 		// A client that asked for JSON reads JSON, whatever it is called.
-		body, events = sniff(body)
+		var events bool
+		if body, events = sniff(body); !events {
+			st = nil
+		}
 	}
-	if events {
-		a.stream(body)
+	if st != nil {
+		a.stream(st, body)
 	} else {
 		a.plain(body)
 	}
+}
+
+// streamAs returns a reader for an answer of this media type, or nil where it
+// is one document. asked says whether the client asked for a stream.
+func (e *exchange) streamAs(typ string, asked bool) wire.Stream {
+	if typ == typeEvents {
+		return e.t.codec.Stream()
+	}
+	if f, ok := e.t.codec.(Framer); ok && asked {
+		return f.StreamAs(typ)
+	}
+	return nil
 }
 
 // sniff reports whether what is called an event stream may be one. No line of
@@ -107,7 +122,13 @@ func (e *exchange) replay(k approvals.Answer, stream bool) {
 	var held atomic.Bool
 	a := &answer{exchange: e, status: k.Status, header: header, held: &held, cut: func() {}, kept: true}
 	if stream {
-		a.stream(bytes.NewReader(body))
+		typ, err := mediaType(header)
+		st := e.streamAs(typ, true)
+		if err != nil || st == nil {
+			e.malformed(fmt.Errorf("the stored answer of type %q is no stream: %w", typ, err))
+			return
+		}
+		a.stream(st, bytes.NewReader(body))
 	} else {
 		a.plain(bytes.NewReader(body))
 	}

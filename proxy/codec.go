@@ -15,13 +15,14 @@ type Codec interface {
 	// upstream sees it, without query) speaks the format.
 	Match(method, path string) bool
 
-	// Request reads a model request. The body has passed [wire.Strict].
-	Request(body []byte) (*holdgate.Model, error)
+	// Request reads a model request. The path is the one that matched; some
+	// formats name the model in it. The body has passed [wire.Strict].
+	Request(path string, body []byte) (*holdgate.Model, error)
 
 	// Answer reads a whole answer.
 	Answer(body []byte) (wire.Answer, error)
 
-	// Stream starts reading a streamed answer.
+	// Stream starts reading an answer that is streamed as server-sent events.
 	Stream() wire.Stream
 
 	// Collect turns a whole streamed answer into the plain one that says the
@@ -33,4 +34,12 @@ type Codec interface {
 	// Error returns a body of type application/json that the format's clients
 	// show to their users. The status says which kind of error.
 	Error(status int, message string) []byte
+}
+
+// A Framer is a [Codec] whose answers are also streamed in a framing other than
+// server-sent events.
+type Framer interface {
+	// StreamAs starts reading an answer that was asked for as a stream and came
+	// under this media type; nil where that is one document.
+	StreamAs(mediaType string) wire.Stream
 }

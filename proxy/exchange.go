@@ -66,7 +66,7 @@ func (e *exchange) model() {
 		e.reject(rerr.status, rerr.rule, rerr.Error())
 		return
 	}
-	m, err := e.t.codec.Request(e.body)
+	m, err := e.t.codec.Request(e.t.url.Path, e.body)
 	if err != nil {
 		e.reject(http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
 		return

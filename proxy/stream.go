@@ -22,8 +22,7 @@ var errUnwritten = errors.New("holdgate cannot store or log at the moment")
 
 // stream takes a streamed answer to the client. What comes before the first
 // held call flows at once; what follows it keeps its place and waits.
-func (a *answer) stream(src io.Reader) {
-	st := a.t.codec.Stream()
+func (a *answer) stream(st wire.Stream, src io.Reader) {
 	out := newSender(a.w, a.s.c.Logger, st.Idle, a.s.c.Limits.Idle)
 	defer out.close()
 	a.header.Del("Content-Length")

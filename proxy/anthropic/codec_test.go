@@ -94,7 +94,7 @@ func TestRequest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := new(anthropic.Codec).Request([]byte(tt.body))
+			got, err := new(anthropic.Codec).Request("", []byte(tt.body))
 			if (err != nil) != (tt.want == nil) {
 				t.Fatalf("error %v", err)
 			}

@@ -16,7 +16,7 @@ import (
 // computer, memory, browser) are among Tools; tools of any other type that is
 // not custom, and hosted MCP servers, are among ServerTools. A hosted MCP
 // server has the type "mcp": the API calls it "url", which says nothing.
-func (c *Codec) Request(body []byte) (*holdgate.Model, error) {
+func (c *Codec) Request(_ string, body []byte) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: c.Name()}
 	for member, err := range wire.Members(body) {
 		if err == nil {

@@ -65,7 +65,7 @@ func TestRequest(t *testing.T) {
 			if tt.want != nil {
 				tt.want.Provider = "openai"
 			}
-			got, err := (&openai.Codec{}).Request([]byte(tt.body))
+			got, err := (&openai.Codec{}).Request("", []byte(tt.body))
 			if (err != nil) != (tt.problem != "") || err != nil && !strings.Contains(err.Error(), tt.problem) {
 				t.Fatalf("got error %v, want %q", err, tt.problem)
 			}

@@ -10,7 +10,7 @@ import (
 // Request reads a model request: the model, the names of the agent's own
 // tools, and what lets the provider run tools by itself. The body must have
 // passed [wire.Strict]. A known key in another case is an error.
-func (*Codec) Request(body []byte) (*holdgate.Model, error) {
+func (*Codec) Request(_ string, body []byte) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: "openai"}
 	for mem, err := range wire.Members(body) {
 		if err == nil {
