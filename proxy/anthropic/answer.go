@@ -74,7 +74,7 @@ func (a *answer) readContent(content []byte) error {
 			if err != nil {
 				return err
 			}
-			a.calls = append(a.calls, wire.Part{Bytes: e.Value, Call: c, Observed: b.kind == kindObserved})
+			a.calls = append(a.calls, wire.Part{Bytes: e.Value, Call: c, Observed: b.kind == kindObserved, Fixed: b.fixed()})
 			a.at = append(a.at, n)
 		}
 		n++
@@ -87,32 +87,35 @@ func (a *answer) readContent(content []byte) error {
 func (a *answer) Calls() []wire.Part { return a.calls }
 
 // Render returns the message with a text block in the place of each refused
-// call. A verdict that is missing refuses.
+// call, other input in each edited one, and a text block before each one that
+// comes with a note. A verdict that is missing refuses.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
-	refused := make(map[int]string) // by block
+	changed := make(map[int][]byte) // by block
 	released := 0
 	for i, p := range a.calls {
+		if p.Observed {
+			continue
+		}
 		var v holdgate.Verdict
 		if i < len(verdicts) {
 			v = verdicts[i]
 		}
-		switch {
-		case p.Observed:
-		case v.Release:
+		if v = settled(p, v); v.Release {
 			released++
-		default:
-			refused[a.at[i]] = notice(v)
+		}
+		if block := rewrittenBlock(p.Bytes, v); block != nil {
+			changed[a.at[i]] = block
 		}
 	}
-	if len(refused) == 0 {
+	if len(changed) == 0 {
 		return a.body
 	}
 	return wire.RewriteMembers(a.body, func(m wire.Member) []byte {
 		switch string(m.Name) {
 		case "content":
 			return wire.RewriteElements(m.Value, func(n int, value []byte) []byte {
-				if text, ok := refused[n]; ok {
-					return []byte(`{"type":"text","text":` + quote(text) + `}`)
+				if block := changed[n]; block != nil {
+					return block
 				}
 				return value
 			})
@@ -125,12 +128,58 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	})
 }
 
+// rewrittenBlock returns what stands in the place of a call's block in a plain
+// message: one block or two with a comma between them, or nil where the block
+// stays as it came.
+func rewrittenBlock(block []byte, v holdgate.Verdict) []byte {
+	switch {
+	case !v.Release:
+		return plainText(notice(v))
+	case v.Arguments == nil && v.Note == "":
+		return nil
+	case v.Arguments != nil:
+		block = withInput(block, v.Arguments)
+	}
+	if v.Note == "" {
+		return block
+	}
+	return append(append(plainText(v.Note), ','), block...)
+}
+
+func plainText(text string) []byte {
+	return []byte(`{"type":"text","text":` + quote(text) + `}`)
+}
+
+// withInput returns a call's block with another input, which is added where it
+// had none.
+func withInput(block, input []byte) []byte {
+	found := false
+	out := changed(block, "input", func([]byte) []byte {
+		found = true
+		return input
+	})
+	if !found {
+		return wire.AppendMember(block, "input", input)
+	}
+	return out
+}
+
 // withoutCall returns the stop reason of a message in which no call is left.
 func withoutCall(reason []byte) []byte {
 	if text, err := wire.Text(reason); err == nil && text == "tool_use" {
 		return []byte(`"end_turn"`)
 	}
 	return reason
+}
+
+// settled returns the verdict that counts for a call: one that cannot be
+// edited is refused rather than run with arguments that nobody approved.
+func settled(p wire.Part, v holdgate.Verdict) holdgate.Verdict {
+	if v.Release && v.Arguments != nil && p.Fixed {
+		return holdgate.Verdict{Notice: "[holdgate] The call to " + p.Call.Tool.Name +
+			" was not run: its arguments were edited, and a call of this kind has no place for others."}
+	}
+	return v
 }
 
 // notice returns the text that takes a refused call's place.

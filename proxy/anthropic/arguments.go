@@ -40,7 +40,7 @@ func (b *block) arguments(fragments []byte) (string, error) {
 		return wire.Text(append(append([]byte{'"'}, fragments...), '"'))
 	}
 	switch {
-	case whole == nil && b.typ != "tool_use" && b.kind == kindCall:
+	case b.fixed():
 		return string(b.raw), nil // of an unknown type: all that it says
 	case whole == nil:
 		return "{}", nil

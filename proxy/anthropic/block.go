@@ -84,6 +84,12 @@ func (b *block) classify() kind {
 	return kindOther
 }
 
+// fixed reports whether a call's arguments are the whole block, so that others
+// could not be put into it.
+func (b *block) fixed() bool {
+	return b.kind == kindCall && b.input == nil && b.typ != "tool_use"
+}
+
 // optionalText returns what a string says; null says nothing.
 func optionalText(value []byte) (string, error) {
 	if isNull(value) {

@@ -16,10 +16,13 @@
 // between its events are inside that part, in their places. All else flows at
 // once.
 //
-// What was released is sent byte for byte. In the place of a refused call
-// stands a text block with the same index, and the stop reason tool_use
+// What was released as it came is sent byte for byte. In the place of a refused
+// call stands a text block with the same index, and the stop reason tool_use
 // becomes end_turn where no released call is left: clients ask the model again
-// when either is missing.
+// when either is missing. A call with other arguments keeps its block, id and
+// name; the arguments come in one delta, or in the block's start where they
+// came there. A note is a text block before its call, and the blocks that
+// follow are numbered one higher.
 //
 // While a call waits, an empty text_delta is the no-op that every client
 // counts as progress, but only in a text block that has text, for a client

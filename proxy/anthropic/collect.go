@@ -139,6 +139,9 @@ func (k *collector) finish() ([]byte, error) {
 	if err := wire.Strict(body); err != nil {
 		return nil, err
 	}
+	if _, err := readAnswer(body); err != nil {
+		return nil, err
+	}
 	return body, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/anthropic"
+	"github.com/holdgate/holdgate/proxy/wire"
 	"pgregory.net/rapid"
 )
 
@@ -66,10 +67,24 @@ func drawBlock(t *rapid.T, index int) (events string, call bool) {
 		call = true
 		name := rapid.SampledFrom([]string{"Bash", "mcp__files__read", "Wörk"}).Draw(t, "name")
 		events = open(at, `{"type":"tool_use","id":"t`+at+`","name":`+quoted(name)+`,"input":{}}`)
+		if rapid.IntRange(0, 3).Draw(t, "whole") == 0 {
+			typ := rapid.SampledFrom([]string{"tool_use", "new_tool_use"}).Draw(t, "type")
+			return open(at, `{"type":"`+typ+`","id":"t`+at+`","name":"x","input":{"a":`+quoted(words.Draw(t, "argument"))+`},"caller":{"type":"direct"}}`) + shut(at), true
+		}
 		args := rapid.SampledFrom([]string{``, `{}`, `{"a": 1.50}`, `{"a":"\u00e9\ud83d\ude00","b":[ ]}`, `{"a":`, `[1]`, `"x"`, `null`, ` {"a":1} `, `x`}).Draw(t, "arguments")
 		events += deltas("input_json_delta", "partial_json", args)
 	}
 	return events + shut(at), call
+}
+
+func drawVerdict(t *rapid.T) holdgate.Verdict {
+	if rapid.IntRange(0, 3).Draw(t, "refused") == 0 {
+		return refuse
+	}
+	v := release
+	v.Arguments = rapid.SampledFrom([]json.RawMessage{nil, nil, json.RawMessage(`{}`), json.RawMessage(`{ "n":1.50,"t":"\u00e9\n\"😀" }`)}).Draw(t, "edited")
+	v.Note = rapid.SampledFrom([]string{"", "", "[gate] \"yes\"\n but é"}).Draw(t, "note")
+	return v
 }
 
 func drawStream(t *rapid.T) (stream string, verdicts []holdgate.Verdict) {
@@ -78,7 +93,7 @@ func drawStream(t *rapid.T) (stream string, verdicts []holdgate.Verdict) {
 		events, call := drawBlock(t, index)
 		stream += events
 		if call {
-			verdicts = append(verdicts, rapid.SampledFrom([]holdgate.Verdict{release, refuse}).Draw(t, "verdict"))
+			verdicts = append(verdicts, drawVerdict(t))
 		}
 		if rapid.Bool().Draw(t, "ping") {
 			stream += pinged
@@ -167,6 +182,41 @@ func TestStreamAndPlainAgree(t *testing.T) {
 	})
 }
 
+// checkEdited edits every call of a stream and reads what is written again.
+func checkEdited(t *testing.T, c *anthropic.Codec, stream string) {
+	t.Helper()
+	s := c.Stream()
+	calls := mustParts(t, s, stream)
+	changed := holdgate.Verdict{Release: true, Arguments: json.RawMessage(`{"edited":[1]}`)}
+	if strings.Contains(stream, "event") { // else the note's events have a field that the others have not
+		changed.Note = "note"
+	}
+	written := render(s, calls, changed)
+	got, err := parts(c.Stream(), written)
+	if err != nil && !strings.Contains(err.Error(), "some have none") {
+		t.Fatalf("edited: %v\n%s", err, written)
+	}
+	after := decidable(got)
+	for i, p := range decidable(calls) {
+		switch {
+		case p.Fixed || err != nil: // refused instead, and the rest may have moved up
+			return
+		case i >= len(after), after[i].Call.ID != p.Call.ID, after[i].Call.Tool.Name != p.Call.Tool.Name, string(after[i].Call.Tool.Arguments) != `{"edited":[1]}`:
+			t.Fatalf("call %d is not the edited one:\n%s\nwas\n%s", i, summary(got), summary(calls))
+		}
+	}
+}
+
+// decidable returns the calls that have a verdict.
+func decidable(ps []wire.Part) (calls []wire.Part) {
+	for _, p := range ps {
+		if p.Call != nil && !p.Observed {
+			calls = append(calls, p)
+		}
+	}
+	return calls
+}
+
 func FuzzStream(f *testing.F) {
 	call := open("0", bash) + add("0", fragment(`"{\"a\":1}"`)) + shut("0")
 	for _, s := range []string{
@@ -200,6 +250,7 @@ func FuzzStream(f *testing.F) {
 		if joined(whole) != stream || render(s, whole, release) != stream {
 			t.Fatalf("the parts are not the stream")
 		}
+		checkEdited(t, c, stream)
 		s = c.Stream()
 		refused := render(s, mustParts(t, s, stream), refuse)
 		left, err := parts(c.Stream(), refused)
@@ -235,6 +286,18 @@ func FuzzAnswer(f *testing.F) {
 		}
 		if got := string(a.Render(all)); got != body {
 			t.Fatalf("all released: %s", got)
+		}
+		for i := range all {
+			all[i] = holdgate.Verdict{Release: true, Arguments: json.RawMessage(`{"edited":[1]}`), Note: "note"}
+		}
+		edited, err := c.Answer(a.Render(all))
+		if err != nil {
+			t.Fatalf("all edited: %v\n%s", err, a.Render(all))
+		}
+		for _, p := range edited.Calls() {
+			if !p.Observed && string(p.Call.Tool.Arguments) != `{"edited":[1]}` {
+				t.Fatalf("not edited: %s", p.Bytes)
+			}
 		}
 		after, err := c.Answer(a.Render(nil))
 		if err != nil {

@@ -153,7 +153,7 @@ func (r *reader) stop(raw []byte, e event) error {
 			if err := r.keep(raw); err != nil {
 				return err
 			}
-			r.parts = append(r.parts, wire.Part{Bytes: r.kept, Call: c, Tag: mark{role: roleCall, blocks: r.blocks, index: e.index}})
+			r.parts = append(r.parts, wire.Part{Bytes: r.kept, Call: c, Fixed: r.block.fixed(), Tag: mark{role: roleCall, blocks: r.blocks, index: e.index}})
 			r.kept = nil
 			return nil
 		}

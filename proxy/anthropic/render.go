@@ -24,7 +24,7 @@ type writer struct {
 }
 
 // Render returns the bytes to send for a part. A refused call becomes a text
-// block in its place.
+// block in its place; a note becomes one before its call.
 func (s *Stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 	w := &s.writer
 	m, ok := p.Tag.(mark)
@@ -43,7 +43,7 @@ func (s *Stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 		own = w.flow(p.Bytes, m)
 		w.begun = true
 	case roleCall:
-		own = w.call(p.Bytes, m, v)
+		own = w.call(p.Bytes, m, settled(p, v))
 	case roleEnding:
 		own = w.ending(p.Bytes)
 	case roleOver:
@@ -65,12 +65,20 @@ func (w *writer) flow(b []byte, m mark) []byte {
 }
 
 func (w *writer) call(b []byte, m mark, v holdgate.Verdict) []byte {
-	if v.Release {
-		w.released++
+	if !v.Release {
+		w.refused++
+		return textBlock(m.index+w.shift, notice(v))
+	}
+	w.released++
+	if v.Arguments != nil {
+		b = edited(b, m.index, v.Arguments)
+	}
+	if v.Note == "" {
 		return shifted(b, w.shift)
 	}
-	w.refused++
-	return append(openText(nil, m.index+w.shift, notice(v)), closeText(m.index+w.shift)...)
+	note := textBlock(m.index+w.shift, v.Note)
+	w.shift++
+	return append(note, shifted(b, w.shift)...)
 }
 
 // ending writes a message_delta. Its stop reason must not promise a call where
@@ -121,6 +129,11 @@ func openText(dst []byte, index int, text string) []byte {
 	dst = wire.AppendEvent(dst, blockStart,
 		[]byte(`{"type":"content_block_start","index":`+strconv.Itoa(index)+`,"content_block":{"type":"text","text":""}}`))
 	return textEvent(dst, index, text)
+}
+
+// textBlock returns the events of a whole text block.
+func textBlock(index int, text string) []byte {
+	return append(openText(nil, index, text), closeText(index)...)
 }
 
 func textEvent(dst []byte, index int, text string) []byte {

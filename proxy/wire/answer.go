@@ -12,6 +12,9 @@ type Part struct {
 	// Observed says that the provider has run Call by itself: there is nothing
 	// left to decide.
 	Observed bool
+	// Fixed says that nobody can put other arguments into Call: the format
+	// has no JSON object there. A verdict that does so all the same refuses.
+	Fixed bool
 	// Tag is for the codec that made the part.
 	Tag any
 }
