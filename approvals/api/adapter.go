@@ -17,9 +17,19 @@ import (
 // bodyTimeout bounds the time in which a body must have come.
 const bodyTimeout = 10 * time.Second
 
+// A request is one by somebody whose credential was checked.
+type request struct {
+	*http.Request
+
+	by string // the person's name; empty at an open endpoint
+}
+
+// A handler serves requests that came past the gate.
+type handler func(http.ResponseWriter, *request)
+
 // answer serves an endpoint without a body.
-func answer[Out any](s *Server, fn func(*http.Request) (Out, error)) http.Handler {
-	return stream(s, func(w http.ResponseWriter, r *http.Request) error {
+func answer[Out any](s *Server, fn func(*request) (Out, error)) handler {
+	return stream(s, func(w http.ResponseWriter, r *request) error {
 		out, err := fn(r)
 		if err != nil {
 			return err
@@ -29,8 +39,8 @@ func answer[Out any](s *Server, fn func(*http.Request) (Out, error)) http.Handle
 }
 
 // answerBody serves an endpoint whose request carries a JSON body.
-func answerBody[In, Out any](s *Server, fn func(*http.Request, In) (Out, error)) http.Handler {
-	return stream(s, func(w http.ResponseWriter, r *http.Request) error {
+func answerBody[In, Out any](s *Server, fn func(*request, In) (Out, error)) handler {
+	return stream(s, func(w http.ResponseWriter, r *request) error {
 		var in In
 		if err := readJSON(w, r, &in); err != nil {
 			return err
@@ -45,8 +55,8 @@ func answerBody[In, Out any](s *Server, fn func(*http.Request, In) (Out, error))
 
 // stream serves an endpoint that writes its answer itself. An error after the
 // first byte cuts the connection, so that nobody takes a part for the whole.
-func stream(s *Server, fn func(http.ResponseWriter, *http.Request) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func stream(s *Server, fn func(http.ResponseWriter, *request) error) handler {
+	return func(w http.ResponseWriter, r *request) {
 		sw := &startedWriter{ResponseWriter: w}
 		err := fn(sw, r)
 		switch {
@@ -55,9 +65,9 @@ func stream(s *Server, fn func(http.ResponseWriter, *http.Request) error) http.H
 			s.c.Logger.WarnContext(r.Context(), "cutting an answer short", "path", r.URL.Path, "error", err)
 			panic(http.ErrAbortHandler)
 		default:
-			s.fail(w, r, err)
+			s.fail(w, r.Request, err)
 		}
-	})
+	}
 }
 
 // A startedWriter knows whether the answer has begun.
@@ -81,7 +91,7 @@ func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // readJSON decodes the body strictly. Only application/json is taken: it is a
 // content type that no web page can send elsewhere without asking first.
-func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
+func readJSON(w http.ResponseWriter, r *request, into any) error {
 	typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || typ != "application/json" {
 		return problem(http.StatusUnsupportedMediaType, "content-type", "Wrong content type", "the body must be application/json")

@@ -8,7 +8,7 @@
 //     listener's own names, Origin and Sec-Fetch-Site are not foreign. A page
 //     in the approver's browser can send requests to loopback; these checks,
 //     with the token and the JSON content type, leave it nothing to do.
-//  2. It carries the approver's token (RFC 6750). Only /healthz and /v1/prove
+//  2. It carries the token of a person (RFC 6750). Only /healthz and /v1/prove
 //     need none.
 //  3. Its body is at most [MaxBody] bytes of strict JSON: no duplicate or
 //     unknown members.
@@ -21,10 +21,12 @@
 // after a crash would be sent it. So the listener proves itself first, at
 // POST /v1/prove, by an HMAC over the caller's nonce and the address that the
 // connection reached ([Proof]). The address is in it so that nobody can pass
-// the question on to the real sidecar.
+// the question on to the real sidecar. The key is the token's hash, for the
+// sidecar knows people's tokens by their hashes alone; whoever can read the
+// hashes can therefore pass for the sidecar, but not for a person.
 //
-// A vote's name comes from the credential. There is one token, and its name
-// is [Config.Approver].
+// The name under which something is done comes from the credential
+// ([Credential]), never from what is sent.
 //
 // The routes are described in openapi.json, served at /v1/openapi.json; a
 // test holds the two together.
@@ -32,6 +34,7 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -51,19 +54,14 @@ const MaxBody = 64 << 10
 type Config struct {
 	Queue *approvals.Queue
 	Log   *audit.Log
-	// Token is the approver's credential: at least [MinToken] characters from
-	// a secure source of randomness.
-	Token string
-	// Approver is the name under which the token's votes are recorded.
-	Approver string
+	// Credentials say whose each token is. A person may have several; no two
+	// people share one.
+	Credentials []Credential
 	// Status tells how the sidecar is. It is called for each request of
 	// /v1/status and /healthz, concurrently, and must be quick.
 	Status func(context.Context) Status
 	Logger *slog.Logger
 }
-
-// MinToken is the least length of a token, in characters: 128 bits in hex.
-const MinToken = 32
 
 // Status is the answer of /v1/status.
 type Status struct {
@@ -95,8 +93,8 @@ type Policy struct {
 type Server struct {
 	c        Config
 	mux      *http.ServeMux
-	open     map[string]bool // patterns that need no token
-	failures *rate.Limiter   // of authentication
+	decoy    TokenHash     // proves to callers whom nobody knows
+	failures *rate.Limiter // of authentication
 	closed   chan struct{}
 	once     sync.Once
 }
@@ -106,18 +104,17 @@ func New(c Config) (*Server, error) {
 	switch {
 	case c.Queue == nil, c.Log == nil, c.Status == nil:
 		return nil, errors.New("api: queue, log and status must all be set")
-	case len(c.Token) < MinToken:
-		return nil, errors.New("api: the token is too short to be a secret")
-	case c.Approver == "":
-		return nil, errors.New("api: the approver must have a name")
+	}
+	if err := checkCredentials(c.Credentials); err != nil {
+		return nil, err
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{c: c, mux: http.NewServeMux(), open: map[string]bool{}, failures: rate.NewLimiter(2, 10), closed: make(chan struct{})}
+	s := &Server{c: c, mux: http.NewServeMux(), failures: rate.NewLimiter(2, 10), closed: make(chan struct{})}
+	_, _ = rand.Read(s.decoy[:]) // never fails: see its documentation
 	for _, r := range s.routes() {
-		s.mux.Handle(r.pattern, r.handler)
-		s.open[r.pattern] = r.open
+		s.mux.Handle(r.pattern, s.guarded(r))
 	}
 	return s, nil
 }
@@ -131,7 +128,7 @@ func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
 type route struct {
 	pattern string
 	open    bool // needs no token
-	handler http.Handler
+	handler handler
 }
 
 // routes is the table of all endpoints.
@@ -159,16 +156,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	_, pattern := s.mux.Handler(r)
-	if !s.open[pattern] {
-		if err := s.authenticate(r); err != nil {
+	if _, pattern := s.mux.Handler(r); pattern == "" {
+		if _, err := s.authenticate(r); err != nil {
 			s.fail(w, r, err)
 			return
 		}
-	}
-	if pattern == "" {
 		s.fail(w, r, s.unrouted(w, r))
 		return
 	}
 	s.mux.ServeHTTP(w, r)
+}
+
+// guarded serves a route to those who may use it.
+func (s *Server) guarded(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		req := &request{Request: r}
+		if !rt.open {
+			var err error
+			if req.by, err = s.authenticate(r); err != nil {
+				s.fail(w, r, err)
+				return
+			}
+		}
+		rt.handler(w, req)
+	})
 }

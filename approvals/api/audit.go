@@ -21,7 +21,7 @@ type Head struct {
 }
 
 // queryAudit serves GET /v1/audit.
-func (s *Server) queryAudit(r *http.Request) ([]audit.Entry, error) {
+func (s *Server) queryAudit(r *request) ([]audit.Entry, error) {
 	v, err := query(r, "request_id", "exchange", "type", "agent", "session", "from", "limit")
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Server) queryAudit(r *http.Request) ([]audit.Entry, error) {
 }
 
 // auditHead serves GET /v1/audit/head.
-func (s *Server) auditHead(r *http.Request) (Head, error) {
+func (s *Server) auditHead(r *request) (Head, error) {
 	h, err := s.c.Log.Head(r.Context())
 	if err != nil {
 		return Head{}, fmt.Errorf("reading the head of the audit log: %w", err)
@@ -60,7 +60,7 @@ func (s *Server) auditHead(r *http.Request) (Head, error) {
 }
 
 // exportAudit serves GET /v1/audit/export: every entry, one a line.
-func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) exportAudit(w http.ResponseWriter, r *request) error {
 	if _, err := query(r); err != nil {
 		return err
 	}

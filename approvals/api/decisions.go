@@ -39,7 +39,7 @@ const (
 )
 
 // listApprovals serves GET /v1/approvals.
-func (s *Server) listApprovals(r *http.Request) ([]approvals.Request, error) {
+func (s *Server) listApprovals(r *request) ([]approvals.Request, error) {
 	q, err := query(r, "status", "agent", "session")
 	if err != nil {
 		return nil, err
@@ -62,12 +62,12 @@ func (s *Server) listApprovals(r *http.Request) ([]approvals.Request, error) {
 }
 
 // showApproval serves GET /v1/approvals/{id}.
-func (s *Server) showApproval(r *http.Request) (approvals.Request, error) {
+func (s *Server) showApproval(r *request) (approvals.Request, error) {
 	return s.c.Queue.Request(r.Context(), r.PathValue("id"))
 }
 
 // decide serves POST /v1/approvals/{id}/decision.
-func (s *Server) decide(r *http.Request, in Decision) (approvals.Request, error) {
+func (s *Server) decide(r *request, in Decision) (approvals.Request, error) {
 	v, err := s.vote(r, in)
 	if err != nil {
 		return approvals.Request{}, err
@@ -91,7 +91,7 @@ func (s *Server) decide(r *http.Request, in Decision) (approvals.Request, error)
 }
 
 // vote checks a decision's form and makes it the vote of who sent it.
-func (s *Server) vote(r *http.Request, in Decision) (approvals.Vote, error) {
+func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
 	unsupported := func(what string) error {
 		return problem(http.StatusUnprocessableEntity, "unsupported", "Not supported", what+" is not supported: approve, deny, steer or choose")
 	}
@@ -127,7 +127,7 @@ func (s *Server) vote(r *http.Request, in Decision) (approvals.Vote, error) {
 		return approvals.Vote{}, malformed("unknown %s %q: cli or api", ChannelHeader, channel)
 	}
 	return approvals.Vote{
-		Decision: in.Decision, By: s.c.Approver, Channel: channel, Assurance: assuranceLocal, Digest: in.Digest,
+		Decision: in.Decision, By: r.by, Channel: channel, Assurance: assuranceLocal, Digest: in.Digest,
 		Reason: in.Reason, Instructions: in.Instructions, Artifacts: in.Artifacts, Choice: in.Choice,
 	}, nil
 }
@@ -139,7 +139,7 @@ func malformed(format string, args ...any) *Problem {
 
 // query reads the query's parameters. One that is not known, or comes twice,
 // is an error: a filter that was mistyped must not select everything.
-func query(r *http.Request, known ...string) (url.Values, error) {
+func query(r *request, known ...string) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, malformed("the query cannot be read")

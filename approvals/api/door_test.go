@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -18,7 +19,11 @@ import (
 	"github.com/holdgate/holdgate/store/badger"
 )
 
-const token = "0123456789abcdef0123456789abcdef0123456789abcdef"
+// The tokens of ada and bob.
+const (
+	token      = "0123456789abcdef0123456789abcdef0123456789abcdef"
+	tokenOfBob = "b0b0123456789abcdef0123456789abcdef0123456789abc"
+)
 
 // A door is the API over a real queue on disk, on a real port.
 type door struct {
@@ -27,6 +32,7 @@ type door struct {
 	log   *audit.Log
 	api   *api.Server
 	http  *httptest.Server
+	held  int // calls, each an exchange of its own
 }
 
 func newDoor(t *testing.T) *door {
@@ -51,7 +57,8 @@ func newDoor(t *testing.T) *door {
 	}
 	d := &door{t: t, queue: q, log: log}
 	d.api, err = api.New(api.Config{
-		Queue: q, Log: log, Token: token, Approver: "ada",
+		Queue: q, Log: log, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}, {Person: "bob", Token: api.HashToken(tokenOfBob)}},
+
 		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
 	})
 	if err != nil {
@@ -79,7 +86,9 @@ func (d *door) hold(spec holdgate.HoldSpec) approvals.Request {
 	d.t.Helper()
 	ctx := d.t.Context()
 	who := approvals.Caller{Agent: holdgate.Agent{ID: "builder"}, Session: holdgate.Session{ID: "s1"}, Door: "up/anthropic"}
-	x, err := d.queue.Enter(ctx, who, func() (holdgate.Digest, error) { return holdgate.Digest(strings.Repeat("a", 64)), nil })
+	d.held++
+	key := holdgate.Digest(fmt.Sprintf("%064d", d.held))
+	x, err := d.queue.Enter(ctx, who, func() (holdgate.Digest, error) { return key, nil })
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const (
 // events, beginning after Last-Event-ID or, without one, with the oldest event
 // that is kept. An event's id is its sequence number, its data the JSON of an
 // [approvals.Event].
-func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if _, err := query(r); err != nil {
 		return err
 	}

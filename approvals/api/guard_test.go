@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/http"
@@ -107,23 +108,54 @@ func TestUnknownPathsAndMethodsAreProblems(t *testing.T) {
 	}
 }
 
-func TestTheProofNamesTheAddress(t *testing.T) {
+func TestTheProofNamesTheAddressAndTheCaller(t *testing.T) {
 	d := newDoor(t)
 	nonce := strings.Repeat("5a", 32)
-	status, body := d.ask("POST", "/v1/prove", `{"nonce":"`+nonce+`"}`, "Authorization", "")
-	if status != 200 {
-		t.Fatalf("proving: %d %s", status, body)
+	prove := func(of string) string {
+		t.Helper()
+		status, body := d.ask("POST", "/v1/prove", fmt.Sprintf(`{"nonce":%q,"caller":%q}`, nonce, api.CallerMark(api.HashToken(of), nonce)), "Authorization", "")
+		if status != 200 {
+			t.Fatalf("proving: %d %s", status, body)
+		}
+		return decode[api.Proven](t, body).Proof
 	}
-	proof := decode[api.Proven](t, body).Proof
-	if want := api.Proof(token, nonce, d.http.Listener.Addr()); proof != want {
-		t.Errorf("proof is %s, want %s", proof, want)
+	here := d.http.Listener.Addr()
+	for name, of := range map[string]string{"ada": token, "bob": tokenOfBob} {
+		if got, want := prove(of), api.Proof(api.HashToken(of), nonce, here); got != want {
+			t.Errorf("proof for %s is %s, want %s", name, got, want)
+		}
 	}
-	if other := api.Proof(token, nonce, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}); proof == other {
+	if other := api.Proof(api.HashToken(token), nonce, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}); prove(token) == other {
 		t.Error("the proof is good for another port too")
 	}
-	for _, bad := range []string{``, `5a`, strings.Repeat("zz", 32), nonce + "00"} {
-		if status, _ := d.ask("POST", "/v1/prove", `{"nonce":"`+bad+`"}`); status != 400 {
-			t.Errorf("nonce %q: %d, want 400", bad, status)
+	stranger := strings.Repeat("e", 64)
+	if got := prove(stranger); len(got) != len(prove(token)) || got == api.Proof(api.HashToken(stranger), nonce, here) {
+		t.Errorf("a caller whom nobody knows is told %q", got)
+	}
+	mark := api.CallerMark(api.HashToken(token), nonce)
+	for _, bad := range []string{
+		`{"nonce":"","caller":"` + mark + `"}`, `{"nonce":"5a","caller":"` + mark + `"}`, `{"nonce":"` + strings.Repeat("zz", 32) + `","caller":"` + mark + `"}`,
+		`{"nonce":"` + nonce + `00","caller":"` + mark + `"}`, `{"nonce":"` + nonce + `"}`, `{"nonce":"` + nonce + `","caller":"` + strings.Repeat("zz", 32) + `"}`,
+	} {
+		if status, _ := d.ask("POST", "/v1/prove", bad); status != 400 {
+			t.Errorf("%s: %d, want 400", bad, status)
+		}
+	}
+}
+
+func TestATokenSpeaksForItsOwnPersonOnly(t *testing.T) {
+	d := newDoor(t)
+	for person, of := range map[string]string{"ada": token, "bob": tokenOfBob} {
+		r := d.hold(holdgate.HoldSpec{})
+		status, body := d.ask("POST", "/v1/approvals/"+r.ID+"/decision", `{"decision":"deny"}`, "Authorization", "Bearer "+of)
+		if got := decode[approvals.Request](t, body); status != 200 || got.Outcome.By != person || got.Votes[0].By != person {
+			t.Errorf("with the token of %s: %d %s", person, status, body)
+		}
+	}
+	hash := api.HashToken(token)
+	for name, wrong := range map[string]string{"its hash": hex.EncodeToString(hash[:]), "more behind it": token + "0", "nothing": ""} {
+		if status, _ := d.ask("GET", "/v1/status", "", "Authorization", "Bearer "+wrong); status != 401 {
+			t.Errorf("%s passes for the token: %d", name, status)
 		}
 	}
 }
@@ -176,17 +208,20 @@ func TestWithoutAnAddressOfItsOwnTheDoorRefuses(t *testing.T) {
 
 func TestNewRefusesWhatIsUnsafe(t *testing.T) {
 	d := newDoor(t)
-	good := api.Config{Queue: d.queue, Log: d.log, Token: token, Approver: "ada", Status: func(context.Context) api.Status { return api.Status{} }}
+	good := api.Config{Queue: d.queue, Log: d.log, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}}, Status: func(context.Context) api.Status { return api.Status{} }}
 	if _, err := api.New(good); err != nil {
 		t.Fatalf("a good configuration: %v", err)
 	}
 	for name, spoil := range map[string]func(*api.Config){
-		"no queue":      func(c *api.Config) { c.Queue = (*approvals.Queue)(nil) },
-		"no log":        func(c *api.Config) { c.Log = nil },
-		"no token":      func(c *api.Config) { c.Token = "" },
-		"a short token": func(c *api.Config) { c.Token = "secret" },
-		"no approver":   func(c *api.Config) { c.Approver = "" },
-		"no status":     func(c *api.Config) { c.Status = nil },
+		"no queue":       func(c *api.Config) { c.Queue = (*approvals.Queue)(nil) },
+		"no log":         func(c *api.Config) { c.Log = nil },
+		"no credential":  func(c *api.Config) { c.Credentials = nil },
+		"no token":       func(c *api.Config) { c.Credentials = []api.Credential{{Person: "ada"}} },
+		"nobody's token": func(c *api.Config) { c.Credentials = []api.Credential{{Token: api.HashToken(token)}} },
+		"two people's token": func(c *api.Config) {
+			c.Credentials = append(c.Credentials[:1:1], api.Credential{Person: "bob", Token: c.Credentials[0].Token})
+		},
+		"no status": func(c *api.Config) { c.Status = nil },
 	} {
 		c := good
 		spoil(&c)

@@ -9,20 +9,20 @@ import (
 var openAPIDocument []byte
 
 // openAPI serves GET /v1/openapi.json.
-func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) openAPI(w http.ResponseWriter, r *request) error {
 	w.Header().Set("Content-Type", "application/openapi+json")
 	_, err := w.Write(openAPIDocument)
 	return err
 }
 
 // status serves GET /v1/status.
-func (s *Server) status(r *http.Request) (Status, error) {
+func (s *Server) status(r *request) (Status, error) {
 	return s.c.Status(r.Context()), nil
 }
 
 // healthz serves GET /healthz, for probes without a token: it says whether the
 // sidecar works, and not what is wrong.
-func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) healthz(w http.ResponseWriter, r *request) error {
 	if s.c.Status(r.Context()).Health != Healthy {
 		return problem(http.StatusServiceUnavailable, "unhealthy", "Not healthy", "the sidecar does not work; /v1/status says why")
 	}

@@ -1,8 +1,8 @@
 // Package client speaks to the approvers' door of a sidecar: it is what the
 // commands use, and what a Go program that approves can use.
 //
-// The approver's token goes only to a listener that has proven to know it. The
-// proof is part of dialling: on each new connection the client first asks POST
+// The approver's token goes only to a listener that has proven to know it, or
+// its hash. The proof is part of dialling: on each new connection the client first asks POST
 // /v1/prove, and hands the connection to the HTTP client only after the right
 // answer ([api.Proof]). So a process that took the port after a crash learns
 // nothing, not even when the sidecar dies between two requests, and cannot
@@ -42,6 +42,9 @@ type Options struct {
 	// StateDir is the sidecar's state folder: the token is read there, and
 	// the socket is there.
 	StateDir string
+	// TokenFile, where set, holds the token to be used instead: that of a
+	// person whom the sidecar's configuration names.
+	TokenFile string
 	// URL, where set, is used instead of the socket: "http://127.0.0.1:7301".
 	URL string
 	// Channel is what votes name as theirs: "cli" or "api" (the default).
@@ -60,8 +63,9 @@ type Client struct {
 	http    *http.Client
 }
 
-// New reads the token; it connects to nothing yet. A token that is missing is
-// a [*NoSidecarError], one that others may read a [*TokenError].
+// New reads the token; it connects to nothing yet. A state folder without a
+// token is a [*NoSidecarError]; a token file that is missing, or that others
+// may read, is a [*TokenError].
 func New(o Options) (*Client, error) {
 	c := &Client{base: "http://holdgate", channel: o.Channel}
 	network, addr := "unix", filepath.Join(o.StateDir, SocketName)
@@ -77,18 +81,25 @@ func New(o Options) (*Client, error) {
 		}
 		c.base, c.looked = "http://"+u.Host, o.URL
 	}
-	token, err := readToken(filepath.Join(o.StateDir, TokenName))
-	if err != nil {
-		if errors.Is(err, errNoToken) {
-			return nil, &NoSidecarError{Looked: c.looked, Err: err}
-		}
-		return nil, err
+	file := o.TokenFile
+	if file == "" {
+		file = filepath.Join(o.StateDir, TokenName)
 	}
-	c.token = token
+	var err error
+	if c.token, err = readToken(file); err != nil {
+		switch {
+		case !errors.Is(err, errNoToken):
+			return nil, err
+		case o.TokenFile != "":
+			return nil, &TokenError{Path: file, Detail: "does not exist"}
+		}
+		return nil, &NoSidecarError{Looked: c.looked, Err: err}
+	}
+	hash := api.HashToken(c.token)
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return dialProven(ctx, network, addr, strings.TrimPrefix(c.base, "http://"), token)
+				return dialProven(ctx, network, addr, strings.TrimPrefix(c.base, "http://"), hash)
 			},
 			IdleConnTimeout: 30 * time.Second,
 		},

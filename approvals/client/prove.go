@@ -26,7 +26,7 @@ const (
 // dialProven connects and makes the listener prove that it knows the token. An
 // error of the network is the dialler's own; a listener that does not prove
 // itself is an [*UnprovenError].
-func dialProven(ctx context.Context, network, addr, host, token string) (net.Conn, error) {
+func dialProven(ctx context.Context, network, addr, host string, token api.TokenHash) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, proveTimeout)
 	defer cancel()
 	var d net.Dialer
@@ -52,11 +52,11 @@ func dialProven(ctx context.Context, network, addr, host, token string) (net.Con
 
 // challenge asks for the proof on conn and checks it. The connection is at the
 // beginning of the next request afterwards.
-func challenge(conn net.Conn, host, token string) error {
+func challenge(conn net.Conn, host string, token api.TokenHash) error {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: see its documentation
 	nonce := hex.EncodeToString(b[:])
-	body, err := json.Marshal(api.Challenge{Nonce: nonce})
+	body, err := json.Marshal(api.Challenge{Nonce: nonce, Caller: api.CallerMark(token, nonce)})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (e *env) openLog(c *cli.Context) (auditLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc, err := client.New(client.Options{StateDir: s.StateDir, Channel: "cli"})
+	sc, err := client.New(e.door(c, s.StateDir))
 	if err == nil {
 		if _, err = sc.Status(c.Context); err == nil {
 			return &remoteLog{sc}, nil

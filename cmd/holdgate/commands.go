@@ -43,8 +43,12 @@ func globalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "state-dir", Usage: "the sidecar's state `FOLDER` (environment: " + config.EnvStateDir + ")"},
 		&cli.StringFlag{Name: "config", Usage: "the configuration `FILE` (environment: " + config.EnvConfig + ")"},
+		&cli.StringFlag{Name: "token-file", Usage: "act as the person whose token `FILE` holds (environment: " + envTokenFile + ")"},
 	}
 }
+
+// envTokenFile names the file of a person's token.
+const envTokenFile = "HOLDGATE_TOKEN_FILE"
 
 // finished gives every command what all of them have.
 func finished(list []*cli.Command) []*cli.Command {
@@ -107,5 +111,14 @@ func (e *env) sidecar(c *cli.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.New(client.Options{StateDir: s.StateDir, Channel: "cli"})
+	return client.New(e.door(c, s.StateDir))
+}
+
+// door says where the sidecar of a state folder is, and as whom to come.
+func (e *env) door(c *cli.Context, stateDir string) client.Options {
+	o := client.Options{StateDir: stateDir, TokenFile: flagValue(c, "token-file"), Channel: "cli"}
+	if o.TokenFile == "" {
+		o.TokenFile = e.getenv(envTokenFile)
+	}
+	return o
 }

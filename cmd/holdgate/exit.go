@@ -65,11 +65,11 @@ func explain(err error) *exitError {
 		return x
 	}
 	if _, ok := errors.AsType[*client.UnprovenError](err); ok {
-		x.hint = "nothing secret was sent to it; see which program listens there before you start the sidecar again"
+		x.hint = "nothing secret was sent to it; either it does not know your token (was it started after you were added?), or see which program listens there"
 		return x
 	}
 	if e, ok := errors.AsType[*client.TokenError](err); ok {
-		x.hint = fmt.Sprintf("make a new one: stop the sidecar, remove %s, and start it again; what others could read is no secret any more", e.Path)
+		x.hint = tokenHint(e)
 		return x
 	}
 	if p, ok := errors.AsType[*api.Problem](err); ok {
@@ -79,6 +79,14 @@ func explain(err error) *exitError {
 		x.text = "interrupted"
 	}
 	return x
+}
+
+// tokenHint says what to do about a file that holds no usable token.
+func tokenHint(e *client.TokenError) string {
+	if filepath.Base(e.Path) != client.TokenName {
+		return "name the file that holds your token, mode 0600, with --token-file; an administrator makes a new token with: holdgate people add"
+	}
+	return fmt.Sprintf("make a new one: stop the sidecar, remove %s, and start it again; what others could read is no secret any more", e.Path)
 }
 
 // explainProblem says what to do about a problem that the sidecar told.
@@ -99,7 +107,7 @@ func explainProblem(p *api.Problem) *exitError {
 	case api.ProblemSteerForbidden:
 		x.hint = "nothing was decided; approve or deny it"
 	case "unauthorized":
-		x.hint = "the sidecar was started with another token; is this its state folder?"
+		x.hint = "the sidecar does not know this token; is it its state folder, and was it started after the person was added?"
 	}
 	if p.Status == http.StatusUnprocessableEntity && x.hint == "" {
 		x.hint = "nothing was decided"

@@ -98,7 +98,7 @@ func (e *env) files() (streams, error) {
 
 // behind runs the agent behind the sidecar that serves the state folder.
 func (e *env) behind(ctx context.Context, c *cli.Context, s config.Config, f streams, program string) (code int, err error) {
-	door, err := client.New(client.Options{StateDir: s.StateDir, Channel: "cli"})
+	door, err := client.New(e.door(c, s.StateDir))
 	if err != nil {
 		return 0, err
 	}

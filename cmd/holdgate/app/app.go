@@ -209,7 +209,7 @@ func (a *App) buildProxy(ctx context.Context, s *state) error {
 }
 
 func (a *App) buildAPI(s *state) (err error) {
-	a.api, err = api.New(api.Config{Queue: a.queue, Log: a.audit, Token: s.token, Approver: a.c.Approver, Status: a.status, Logger: a.log})
+	a.api, err = api.New(api.Config{Queue: a.queue, Log: a.audit, Credentials: a.credentials(s), Status: a.status, Logger: a.log})
 	if err != nil {
 		return err
 	}

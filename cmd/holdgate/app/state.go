@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/holdgate/holdgate/approvals/api"
 )
 
 // state is what the state folder holds besides the database: the approver's
@@ -41,6 +43,9 @@ func openState(dir string) (*state, error) {
 	token, err := openSecret(filepath.Join(dir, tokenFile))
 	if err != nil {
 		return nil, err
+	}
+	if len(token) < api.MinToken {
+		return nil, fmt.Errorf("%s holds no token: remove it to have a new one made", filepath.Join(dir, tokenFile))
 	}
 	if _, err := openSecret(filepath.Join(dir, secretFile)); err != nil {
 		return nil, err

@@ -32,9 +32,10 @@ type Config struct {
 	// Unsupported says what becomes of model APIs whose tool calls Holdgate
 	// cannot see: [UnsupportedRefuse] or [UnsupportedAllow].
 	Unsupported string `yaml:"unsupported"`
-	// Approver is the name under which the holder of the approver's token
-	// votes.
+	// Approver is the name under which the holder of the state folder's token
+	// votes. Where People does not name them they have all roles.
 	Approver string `yaml:"approver"`
+	People   People `yaml:"people"`
 }
 
 // Listen says where the doors are, as "HOST:PORT"; port 0 takes any.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,6 +72,9 @@ holds: {notice: true}
 audit: {sync: always, inputs: none}
 unsupported: allow
 approver: grace
+people:
+  grace: {roles: [approve, admin]}
+  bob: {roles: [approve, security], token_sha256: `+strings.Repeat("0d", 32)+`, channels: {webhook: bob@example.com}}
 `, config.Flags{})
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +90,11 @@ approver: grace
 	want.Holds.Notice = true
 	want.Unsupported = config.UnsupportedAllow
 	want.Audit = config.Audit{Sync: "always", Inputs: "none"}
+	want.People = config.People{
+		"grace": {Roles: []config.Role{"approve", "admin"}},
+		"bob": {Roles: []config.Role{"approve", "security"}, TokenSHA256: config.TokenHash(bytes.Repeat([]byte{0x0d}, 32)),
+			Channels: map[string]string{"webhook": "bob@example.com"}},
+	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
@@ -141,6 +150,19 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"plugins", "plugins: {a: {sha256: xx}, b: {command: [\"\"]}}\n", []string{"plugins.a.sha256", "plugins.b.command"}},
 		{"limits", "limits: {body: 0, call: 1, redeem: 0s}\n", []string{"limits.body", "limits.redeem", "limits.call"}},
 		{"no name", "approver: \" \"\n", []string{"approver"}},
+		{"the name of nobody", "approver: holdgate\n", []string{"approver: holdgate is the name"}},
+		{"a person's unknown key", "people:\n  ada: {role: approve}\n", []string{`:2: unknown key "role"`}},
+		{"a person's name", "people:\n  Ada Lovelace: {roles: [approve]}\n", []string{":2:", `"Ada Lovelace" is no name for a person`}},
+		{"a person called policy", "people:\n  policy: {roles: [approve]}\n", []string{":2:", "without a person"}},
+		{"a person twice", "people:\n  ada: {roles: [approve]}\n  ada: {roles: [admin]}\n", []string{":3:", "already defined"}},
+		{"a role's name", "people:\n  ada:\n    roles:\n      - approve\n      - On Call\n", []string{":5:", `"On Call" is no name for a role`}},
+		{"a token in place of its hash", "people:\n  ada:\n    roles: [approve]\n    token_sha256: hunter2\n", []string{":4:", "64 hex digits"}},
+		{"an empty hash", "people:\n  ada: {token_sha256: " + strings.Repeat("0", 64) + "}\n", []string{":2:", "64 hex digits"}},
+		{"people without anything", "people: {ada: {}}\n", []string{"people.ada.roles", "people.ada: has neither token_sha256 nor channels"}},
+		{"one token for two", "people: {ada: {roles: [approve], token_sha256: " + strings.Repeat("ab", 32) + "}, bob: {roles: [approve], token_sha256: " + strings.Repeat("AB", 32) + "}}\n",
+			[]string{"people.bob.token_sha256: is also that of people.ada"}},
+		{"channels", "plugins: {webhook: {}}\npeople: {ada: {roles: [approve], channels: {webhook: u1}}, bob: {roles: [approve], channels: {webhook: u1, slack: u2}}, eve: {roles: [approve], channels: {webhook: \"\"}}}\n",
+			[]string{"people.bob.channels.webhook: \"u1\" is also people.ada's", "people.bob.channels.slack: there is no channel", "people.eve.channels.webhook: must name"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,6 +208,22 @@ func TestSettingsOfPluginsAreNeverPrinted(t *testing.T) {
 	}
 }
 
+func TestHashesOfTokensAreNeverPrinted(t *testing.T) {
+	hash := strings.Repeat("5e", 32)
+	c, err := load(t, "people: {ada: {roles: [approve], token_sha256: "+hash+"}}\n", config.Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		if s := fmt.Sprintf(verb, c); strings.Contains(s, hash) || strings.Contains(s, "94 94") || strings.Contains(s, "0x5e, 0x5e") {
+			t.Errorf("%s prints %s", verb, s)
+		}
+	}
+	if got := c.People["ada"].TokenSHA256.Hex(); got != hash {
+		t.Errorf("the hash is %s, want %s", got, hash)
+	}
+}
+
 func TestDurationsAndSizesReadAsTheyAreWritten(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "2d": 48 * time.Hour, "1h30m": 90 * time.Minute} {
 		if d, err := config.ParseDuration(text); err != nil || time.Duration(d) != want {
@@ -215,6 +253,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("a: &a [*a]\n")
 	f.Add("upstreams: {x: null}\n? [a]\n: b\n")
 	f.Add("<<: {approver: x}\n")
+	f.Add("people: {ada: {roles: [approve], token_sha256: " + strings.Repeat("5e", 32) + ", channels: {x: y}}, ? [a] : b}\n")
 	file := filepath.Join(f.TempDir(), "holdgate.yaml")
 	f.Fuzz(func(t *testing.T, text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

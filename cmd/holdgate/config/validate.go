@@ -64,9 +64,13 @@ func (c Config) Validate() error {
 	f.oneOf("audit.sync", c.Audit.Sync, SyncAlways, SyncBatched)
 	f.oneOf("audit.inputs", c.Audit.Inputs, InputsRedacted, InputsNone)
 	f.oneOf("unsupported", c.Unsupported, UnsupportedRefuse, UnsupportedAllow)
-	if strings.TrimSpace(c.Approver) == "" {
+	switch {
+	case strings.TrimSpace(c.Approver) == "":
 		f.add("approver: must be a name")
+	case slices.Contains(reservedNames, c.Approver):
+		f.add("approver: %s is the name of what is done without a person", c.Approver)
 	}
+	f.people(c)
 	if len(f) == 0 {
 		return nil
 	}
