@@ -50,7 +50,7 @@ func (a *answer) add(ch *choice) error {
 			return err
 		}
 		a.calls = append(a.calls, k)
-		a.parts = append(a.parts, wire.Part{Bytes: e.raw, Call: hc})
+		a.parts = append(a.parts, wire.Part{Bytes: e.raw, Call: hc, Fixed: k.custom})
 	}
 	return nil
 }
@@ -62,16 +62,17 @@ func (a *answer) Calls() []wire.Part { return a.parts }
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	changed := false
 	for _, st := range a.states {
-		st.refused = false
+		st.refused, st.changed = false, false
 	}
 	for i, k := range a.calls {
 		var v holdgate.Verdict
 		if i < len(verdicts) {
 			v = verdicts[i]
 		}
-		k.released, k.notice = v.Release, v.Notice
-		k.choice.refused = k.choice.refused || !v.Release
-		changed = changed || !v.Release
+		k.settle(v)
+		k.choice.refused = k.choice.refused || !k.verdict.Release
+		k.choice.changed = k.choice.changed || k.changed()
+		changed = changed || k.changed()
 	}
 	if !changed {
 		return a.body
@@ -89,23 +90,25 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 // rewrite says what becomes of one choice.
 func (a *answer) rewrite(n int) *rewrite {
 	st, ch := a.states[n], &a.choices[n]
-	r := &rewrite{untouched: !st.refused, finish: ch.finish, keep: make(map[int][]byte)}
+	r := &rewrite{untouched: !st.changed, finish: ch.finish, keep: make(map[int][]byte)}
 	left := 0
 	for i, k := range st.calls {
-		switch {
-		case !k.released:
+		if word := k.word(); word != "" {
 			if ch.content || r.notice != "" {
 				r.notice += separator
 			}
-			r.notice += k.notice
-		case k.legacy:
-			r.keepLegacy = true
-			left++
-		default:
-			e := &ch.elements[i]
-			r.keep[e.at] = e.numbered(left)
-			left++
+			r.notice += word
 		}
+		e := &ch.elements[i]
+		switch {
+		case !k.verdict.Release:
+			continue
+		case k.legacy:
+			r.keepLegacy = k.withArguments(e.raw)
+		default:
+			r.keep[e.at] = e.written(k, left)
+		}
+		left++
 	}
 	st.released = left
 	if st.endsWithout(ch.finish) {
@@ -114,12 +117,38 @@ func (a *answer) rewrite(n int) *rewrite {
 	return r
 }
 
-// numbered returns an element as it came, but for its number, where it has one.
-func (e *element) numbered(index int) []byte {
+// written returns an element as it came, but for its number, where it has one,
+// and for arguments that were edited.
+func (e *element) written(k *call, index int) []byte {
 	return wire.RewriteMembers(e.raw, func(m wire.Member) []byte {
-		if string(m.Name) == "index" && !isNull(m.Value) {
-			return strconv.AppendInt(nil, int64(index), 10)
+		switch string(m.Name) {
+		case "index":
+			if !isNull(m.Value) {
+				return strconv.AppendInt(nil, int64(index), 10)
+			}
+		case "function":
+			return k.withArguments(m.Value)
 		}
 		return m.Value
 	})
+}
+
+// withArguments returns a function, with the arguments that a person put in
+// place of its own if there are such.
+func (c *call) withArguments(function []byte) []byte {
+	if c.verdict.Arguments == nil {
+		return function
+	}
+	found := false
+	out := wire.RewriteMembers(function, func(m wire.Member) []byte {
+		if string(m.Name) == "arguments" {
+			found = true
+			return c.edited()
+		}
+		return m.Value
+	})
+	if !found {
+		return wire.AppendMember(function, "arguments", c.edited())
+	}
+	return out
 }

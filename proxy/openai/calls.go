@@ -38,8 +38,8 @@ type call struct {
 	object bool // once complete: the arguments are a JSON object
 	done   bool // object is known
 
-	released bool // its verdict, once rendered
-	notice   string
+	odd     bool // its index is not its place among the calls
+	verdict holdgate.Verdict
 }
 
 // A choiceState is what is known of one choice of an answer.
@@ -51,7 +51,10 @@ type choiceState struct {
 	// What has been written:
 	released int  // calls, so that this is the next one's index
 	refused  bool // at least one call
-	gap      bool // a notice came last, and content must stand apart from it
+	changed  bool // at least one call does not stand as it came
+	odd      bool // at least one call's index is not its place
+	anew     bool // the calls of the group that was last are written whole
+	gap      bool // a notice or note came last, and content must stand apart from it
 }
 
 // find returns the call that an element belongs to, or nil where it begins
@@ -98,7 +101,7 @@ func (s *choiceState) begin(e *element) (*call, error) {
 	if len(s.calls) == maxCalls {
 		return nil, fmt.Errorf("a choice has more than %d calls", maxCalls)
 	}
-	c := &call{choice: s, index: e.index, legacy: e.legacy, after: s.content}
+	c := &call{choice: s, index: e.index, legacy: e.legacy, after: s.content, odd: !e.legacy && e.index != len(s.calls)}
 	s.calls = append(s.calls, c)
 	return c, nil
 }
@@ -224,6 +227,40 @@ func (c *call) complete() (*holdgate.Call, error) {
 	return &holdgate.Call{ID: c.id, Kind: holdgate.KindToolCall, Tool: t}, nil
 }
 
+// settle takes the call's verdict. A custom tool takes text, and so has no
+// place for the JSON object that other arguments are: then it is refused.
+func (c *call) settle(v holdgate.Verdict) {
+	if v.Release && v.Arguments != nil && c.custom {
+		v = holdgate.Verdict{Notice: "[holdgate] The call to " + c.name + " was not run: its arguments were edited, and this tool takes text only."}
+	}
+	c.verdict = v
+}
+
+// changed reports whether the call does not go on as it came.
+func (c *call) changed() bool {
+	return !c.verdict.Release || c.verdict.Arguments != nil || c.verdict.Note != ""
+}
+
+// word returns what the verdict adds to the content: a notice or a note.
+func (c *call) word() string {
+	switch {
+	case c.verdict.Release:
+		return c.verdict.Note
+	case c.verdict.Notice == "":
+		return "[holdgate] This call was not run." // without any text clients ask again
+	}
+	return c.verdict.Notice
+}
+
+// edited returns the JSON value of the arguments that a person put in place of
+// the call's own: text, or an object where the provider wrote one.
+func (c *call) edited() []byte {
+	if c.whole != nil {
+		return c.verdict.Arguments
+	}
+	return wire.AppendText(nil, string(c.verdict.Arguments))
+}
+
 // appendBody appends {"name":...,"arguments":...}, or what a custom tool has.
 func (c *call) appendBody(b []byte) []byte {
 	b = wire.AppendText(append(b, `{"name":`...), c.name)
@@ -232,9 +269,12 @@ func (c *call) appendBody(b []byte) []byte {
 	} else {
 		b = append(b, `,"arguments":`...)
 	}
-	if c.whole != nil {
+	switch {
+	case c.verdict.Arguments != nil:
+		b = append(b, c.edited()...)
+	case c.whole != nil:
 		b = append(b, c.whole...)
-	} else {
+	default:
 		b = append(b, '"')
 		b = append(b, c.args...)
 		b = append(b, '"')

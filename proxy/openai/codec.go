@@ -36,11 +36,14 @@
 //
 // # What is rewritten
 //
-// As long as every call of a choice is released, its bytes go out as they
-// came. From the first refusal on, a choice's released calls are written whole
-// in the place of their first element and numbered on without a gap, refused
-// ones leave their notice there as content, and a finish_reason that speaks of
-// calls becomes "stop" where none is left.
+// As long as every call of a choice is released as it came, its bytes go out as
+// they came. A call that is edited or comes with a note is written whole in the
+// place of its first element, with its own id and name, and so is its group; a
+// note stands there as content, before the call. From the first refusal on, all
+// of a choice's released calls are written whole and numbered on without a gap,
+// refused ones leave their notice in their place as content, and a
+// finish_reason that speaks of calls becomes "stop" where none is left. A
+// custom tool takes text, so that nothing can be edited there.
 package openai
 
 import "github.com/holdgate/holdgate/proxy/wire"

@@ -202,9 +202,20 @@ func quote(s string) string {
 	return string(wire.AppendText(nil, s))
 }
 
-// TestStreamedAndPlainAnswersAreRefusedAlike holds that it makes no difference
-// in which form an answer came when its calls are refused.
-func TestStreamedAndPlainAnswersAreRefusedAlike(t *testing.T) {
+// drawVerdict draws what becomes of a call.
+func drawVerdict(t *rapid.T, c holdgate.Call) holdgate.Verdict {
+	if rapid.IntRange(0, 3).Draw(t, "refused") == 0 {
+		return holdgate.Verdict{Notice: "[gate] " + c.ID + " was not run"}
+	}
+	v := holdgate.Verdict{Release: true}
+	v.Arguments = rapid.SampledFrom([]json.RawMessage{nil, nil, json.RawMessage(`{}`), json.RawMessage(`{ "n":1.50,"t":"\u00e9\n\"😀" }`)}).Draw(t, "edited")
+	v.Note = rapid.SampledFrom([]string{"", "", "[gate] \"yes\"\n but é"}).Draw(t, "note")
+	return v
+}
+
+// TestStreamedAndPlainAnswersAreWrittenAlike holds that it makes no difference
+// in which form an answer came when its calls are refused, edited or noted.
+func TestStreamedAndPlainAnswersAreWrittenAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stream := randomStream(t)
 		plain, err := (&openai.Codec{}).Collect(stream)
@@ -212,15 +223,10 @@ func TestStreamedAndPlainAnswersAreRefusedAlike(t *testing.T) {
 			// Fragments after whole arguments, as in {} and then a cut: refused.
 			t.Skip(err)
 		}
-		refuse := rapid.Uint16().Draw(t, "refused")
 		_, plainCalls := renderAnswer(t, plain, all)
 		names := make(map[string]holdgate.Verdict) // by id, for the orders differ where choices are interleaved
-		for i, c := range plainCalls {
-			v := all(i)
-			if refuse>>i&1 == 1 {
-				v = holdgate.Verdict{Notice: "[gate] " + c.ID + " was not run"}
-			}
-			names[c.ID] = v
+		for _, c := range plainCalls {
+			names[c.ID] = drawVerdict(t, c)
 		}
 		out, calls, err := run(all, stream)
 		if err != nil || !bytes.Equal(out, stream) {
@@ -278,7 +284,38 @@ func FuzzStream(f *testing.F) {
 		if err != nil || len(left) != want {
 			t.Fatalf("%d calls are left of %d, want %d: %v\n%s\n%s", len(left), len(calls), want, err, stream, out)
 		}
+		checkEdited(t, stream, calls, refuse)
 	})
+}
+
+// checkEdited edits some of a stream's calls and reads what is written again.
+func checkEdited(t *testing.T, stream []byte, calls []holdgate.Call, which uint16) {
+	t.Helper()
+	var want []holdgate.Call
+	for i, c := range calls {
+		tool := *c.Tool
+		switch {
+		case i > 15 || which>>i&1 == 0:
+		case tool.Arguments == nil:
+			return // it may take text only, and is refused then
+		default:
+			tool.Arguments = edited(0).Arguments
+		}
+		want = append(want, holdgate.Call{ID: c.ID, Kind: c.Kind, Tool: &tool})
+	}
+	out, _, err := run(func(n int) holdgate.Verdict {
+		if n > 15 || which>>n&1 == 0 {
+			return all(n)
+		}
+		return edited(n)
+	}, stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, err := run(all, out)
+	if err != nil || describe(got) != describe(want) {
+		t.Fatalf("edited: %v\n%s\nwant\n%s\nfrom\n%s\nto\n%s", err, describe(got), describe(want), stream, out)
+	}
 }
 
 func FuzzAnswer(f *testing.F) {
@@ -308,6 +345,19 @@ func FuzzAnswer(f *testing.F) {
 		left, err := (&openai.Codec{}).Answer(out)
 		if err != nil || len(left.Calls()) != want {
 			t.Fatalf("%v: %s became %s", err, body, out)
+		}
+		for i, p := range a.Calls() {
+			vs[i] = edited(i)
+			vs[i].Release = !p.Fixed
+		}
+		left, err = (&openai.Codec{}).Answer(a.Render(vs))
+		if err != nil {
+			t.Fatalf("edited: %v: %s became %s", err, body, a.Render(vs))
+		}
+		for _, p := range left.Calls() {
+			if string(p.Call.Tool.Arguments) != string(edited(0).Arguments) {
+				t.Fatalf("not edited: %s became %s", body, a.Render(vs))
+			}
 		}
 		if stream, err := (&openai.Codec{}).Expand(body); err == nil {
 			if _, calls, err := run(all, stream); err == nil && len(calls) != len(a.Calls()) {

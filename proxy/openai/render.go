@@ -15,7 +15,7 @@ const separator = "\n\n"
 func (s *stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 	switch t := p.Tag.(type) {
 	case callTag:
-		t.call.released, t.call.notice = v.Release, v.Notice
+		t.call.settle(v)
 		if !t.last {
 			return nil
 		}
@@ -53,11 +53,14 @@ func (s *stream) Fail(message string) []byte {
 
 func (s *stream) renderGroup(g *group, raw []byte) []byte {
 	for _, k := range g.calls {
-		k.choice.refused = k.choice.refused || !k.released
+		k.choice.anew = false
+	}
+	for _, k := range g.calls {
+		k.choice.settle(k)
 	}
 	changed := false
 	for _, k := range g.calls {
-		if !k.choice.refused {
+		if !k.choice.anew {
 			k.choice.released++ // as it came; else it is counted where it is written
 		}
 	}
@@ -74,16 +77,32 @@ func (s *stream) renderGroup(g *group, raw []byte) []byte {
 	return out
 }
 
+// settle takes the verdict of one more call, and says whether the calls of its
+// group are written anew: they are where one of the group changes, from the
+// first refusal on, and where a client could not tell a call that stands as it
+// came from one that was written before.
+func (s *choiceState) settle(k *call) {
+	s.refused = s.refused || !k.verdict.Release
+	s.changed = s.changed || k.changed()
+	s.odd = s.odd || k.odd
+	s.anew = s.anew || k.changed() || s.refused || s.changed && s.odd
+}
+
 // touches reports whether a chunk cannot go out as it came.
 func (s *stream) touches(c *chunk) bool {
 	for i := range c.doc.choices {
 		ch := &c.doc.choices[i]
 		st := s.choices[ch.index]
-		if st != nil && (st.refused && len(ch.elements) > 0 || st.gap && ch.content || st.endsWithout(ch.finish)) {
+		if st != nil && (st.gap && ch.content || st.rewrites(ch)) {
 			return true
 		}
 	}
 	return false
+}
+
+// rewrites reports whether a choice of a chunk cannot stand as it came.
+func (s *choiceState) rewrites(ch *choice) bool {
+	return s.anew && len(ch.elements) > 0 || s.endsWithout(ch.finish)
 }
 
 // endsWithout reports whether a finish_reason speaks of calls of which none is
@@ -105,7 +124,7 @@ func (s *stream) renderChunk(c *chunk) []byte {
 			before = append(before, s.head.content(ch.index, separator)...)
 			st.gap = false
 		}
-		rewrite = rewrite || st.refused && len(ch.elements) > 0 || st.endsWithout(ch.finish)
+		rewrite = rewrite || st.rewrites(ch)
 	}
 	if !rewrite {
 		return append(before, c.event.Raw...)
@@ -134,19 +153,23 @@ func (s *stream) renderChunk(c *chunk) []byte {
 // rewrite says what becomes of a choice of a chunk in which calls begin.
 func (s *stream) rewrite(ch *choice, begun []*call) *rewrite {
 	st := s.choice(ch.index)
-	r := &rewrite{finish: ch.finish, untouched: !st.refused}
+	r := &rewrite{finish: ch.finish, untouched: !st.rewrites(ch)}
 	if r.untouched {
 		return r
 	}
 	for _, k := range begun {
-		switch {
-		case k.choice != st:
-		case !k.released:
+		if k.choice != st {
+			continue
+		}
+		if word := k.word(); word != "" {
 			if k.after || ch.content || st.gap {
 				r.notice += separator
 			}
-			r.notice += k.notice
+			r.notice += word
 			st.gap = true
+		}
+		switch {
+		case !k.verdict.Release:
 		case k.legacy:
 			r.legacy = k.appendBody(nil)
 			st.released++
@@ -161,21 +184,21 @@ func (s *stream) rewrite(ch *choice, begun []*call) *rewrite {
 	return r
 }
 
-// A rewrite is what becomes of one choice with a refused call in it, in a
-// stream or in a whole answer.
+// A rewrite is what becomes of one choice with a call in it that is refused,
+// edited or noted, in a stream or in a whole answer.
 type rewrite struct {
 	untouched bool
-	notice    string // to be added to the content
+	notice    string // notices and notes, to be added to the content
 	finish    string // the finish_reason, or empty to leave it
 
 	// In a stream, where calls came in fragments: what is to stand for them.
 	elements [][]byte // of tool_calls
 	legacy   []byte   // the function_call
 
-	// In a whole answer: which elements of tool_calls stay, and as what, and
-	// whether the function_call stays.
+	// In a whole answer: what becomes of the elements of tool_calls, by place,
+	// and of the function_call; nil where it goes.
 	keep       map[int][]byte
-	keepLegacy bool
+	keepLegacy []byte
 
 	says bool // something is left in the message
 }
@@ -209,9 +232,10 @@ func (r *rewrite) message(object []byte) []byte {
 			}
 			value = wire.RewriteElements(value, func(n int, _ []byte) []byte { return r.keep[n] })
 		case "function_call":
-			if !r.keepLegacy {
+			if r.keepLegacy == nil {
 				return nil
 			}
+			value = r.keepLegacy
 		case "content":
 			contentSeen = true
 			value = r.content(value)

@@ -286,7 +286,7 @@ func (s *stream) flush(parts []wire.Part) ([]wire.Part, error) {
 		if err != nil {
 			return parts, err
 		}
-		p := wire.Part{Call: pc, Tag: callTag{group: g, call: k, last: i == len(g.calls)-1}}
+		p := wire.Part{Call: pc, Fixed: k.custom, Tag: callTag{group: g, call: k, last: i == len(g.calls)-1}}
 		if i == len(g.calls)-1 {
 			p.Bytes = all
 		}
