@@ -7,7 +7,10 @@ type Facts struct {
 	// Category is what the tool does by its name and arguments: "read",
 	// "write", "delete", "exec", "network", "spawn", "database", "message" or
 	// "unknown". A shell line that opens a connection itself is "network".
-	Category    string      `json:"category"`
+	Category string `json:"category"`
+	// Dir is the folder that the call starts in, absolute; empty where it is
+	// not known. Policy reads it as session.cwd.
+	Dir         string      `json:"-"`
 	Commands    []Command   `json:"commands,omitempty"`
 	Paths       []Path      `json:"paths,omitempty"`
 	SQL         []Statement `json:"sql,omitempty"`

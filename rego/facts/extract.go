@@ -86,7 +86,7 @@ func newExtraction(ctx context.Context, o Options) *extraction {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
-	return &extraction{ctx: ctx, opts: o, deadline: time.Now().Add(o.Deadline)}
+	return &extraction{ctx: ctx, opts: o, deadline: time.Now().Add(o.Deadline), facts: Facts{Dir: o.Dir}}
 }
 
 // overBudget ends an extraction from any depth; guard turns it into a parse
