@@ -38,6 +38,27 @@ func answer[Out any](s *Server, fn func(*request) (Out, error)) handler {
 	})
 }
 
+// answerPage serves an endpoint that answers with a part of a list. Where there
+// is more, next is its cursor, and the answer has a link to it (RFC 8288).
+func answerPage[Item any](s *Server, fn func(*request) (page []Item, next string, err error)) handler {
+	return stream(s, func(w http.ResponseWriter, r *request) error {
+		page, next, err := fn(r)
+		if err != nil {
+			return err
+		}
+		if page == nil {
+			page = []Item{}
+		}
+		if next != "" {
+			q := r.URL.Query()
+			q.Del("from") // a cursor takes its place
+			q.Set("cursor", next)
+			w.Header().Set("Link", fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.EscapedPath(), q.Encode()))
+		}
+		return writeJSON(w, http.StatusOK, "application/json", page)
+	})
+}
+
 // answerBody serves an endpoint whose request carries a JSON body.
 func answerBody[In, Out any](s *Server, fn func(*request, In) (Out, error)) handler {
 	return stream(s, func(w http.ResponseWriter, r *request) error {

@@ -13,6 +13,9 @@
 //  3. Its body is at most [MaxBody] bytes of strict JSON: no duplicate or
 //     unknown members.
 //
+// Lists are bare JSON arrays. One that was cut names what follows in a Link
+// header (RFC 8288); the cursor in it means nothing to the caller.
+//
 // What goes wrong is told as a problem document (RFC 9457, [Problem]). An
 // error without a meaning for the caller is logged and told as "internal",
 // without its text.
@@ -134,10 +137,10 @@ type route struct {
 // routes is the table of all endpoints.
 func (s *Server) routes() []route {
 	return []route{
-		{"GET /v1/approvals", false, answer(s, s.listApprovals)},
+		{"GET /v1/approvals", false, answerPage(s, s.listApprovals)},
 		{"GET /v1/approvals/{id}", false, answer(s, s.showApproval)},
 		{"POST /v1/approvals/{id}/decision", false, answerBody(s, s.decide)},
-		{"GET /v1/audit", false, answer(s, s.queryAudit)},
+		{"GET /v1/audit", false, answerPage(s, s.queryAudit)},
 		{"GET /v1/audit/head", false, answer(s, s.auditHead)},
 		{"GET /v1/audit/export", false, stream(s, s.exportAudit)},
 		{"GET /v1/events", false, stream(s, s.events)},

@@ -3,8 +3,11 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -21,33 +24,53 @@ type Head struct {
 }
 
 // queryAudit serves GET /v1/audit.
-func (s *Server) queryAudit(r *request) ([]audit.Entry, error) {
-	v, err := query(r, "request_id", "exchange", "type", "agent", "session", "from", "limit")
+func (s *Server) queryAudit(r *request) ([]audit.Entry, string, error) {
+	v, err := query(r, "request_id", "exchange", "type", "agent", "session", "from", "limit", "cursor")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	q := audit.Query{
 		RequestID: v.Get("request_id"), Exchange: v.Get("exchange"), Type: audit.Type(v.Get("type")),
-		Agent: v.Get("agent"), Session: v.Get("session"), Limit: defaultEntries,
+		Agent: v.Get("agent"), Session: v.Get("session"),
 	}
-	if f := v.Get("from"); f != "" {
-		if q.From, err = strconv.ParseUint(f, 10, 64); err != nil {
-			return nil, malformed("from must be a sequence number")
-		}
+	if q.From, err = firstEntry(v); err != nil {
+		return nil, "", err
 	}
-	if l := v.Get("limit"); l != "" {
-		if q.Limit, err = strconv.Atoi(l); err != nil || q.Limit < 1 || q.Limit > maxEntries {
-			return nil, malformed("limit must be 1 to %d", maxEntries)
-		}
+	most, err := limit(v, defaultEntries, maxEntries)
+	if err != nil {
+		return nil, "", err
 	}
+	q.Limit = most + 1 // one more, to know whether there is one
 	list, err := s.c.Log.Query(r.Context(), q)
 	if err != nil {
-		return nil, fmt.Errorf("querying the audit log: %w", err)
+		return nil, "", fmt.Errorf("querying the audit log: %w", err)
 	}
-	if list == nil {
-		list = []audit.Entry{}
+	if len(list) <= most {
+		return list, "", nil
 	}
-	return list, nil
+	return list[:most], store.Seq(list[most].Seq), nil
+}
+
+// firstEntry is the number of the entry that a query begins with.
+func firstEntry(v url.Values) (uint64, error) {
+	from, cursor := v.Get("from"), v.Get("cursor")
+	switch {
+	case from != "" && cursor != "":
+		return 0, malformed("from and cursor exclude each other")
+	case cursor != "":
+		n, err := store.ParseSeq(cursor)
+		if err != nil {
+			return 0, approvals.ErrCursor
+		}
+		return n, nil
+	case from != "":
+		n, err := strconv.ParseUint(from, 10, 64)
+		if err != nil {
+			return 0, malformed("from must be a sequence number")
+		}
+		return n, nil
+	}
+	return 0, nil
 }
 
 // auditHead serves GET /v1/audit/head.

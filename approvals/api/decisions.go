@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -39,26 +40,26 @@ const (
 )
 
 // listApprovals serves GET /v1/approvals.
-func (s *Server) listApprovals(r *request) ([]approvals.Request, error) {
-	q, err := query(r, "status", "agent", "session")
+func (s *Server) listApprovals(r *request) ([]approvals.Request, string, error) {
+	q, err := query(r, "status", "agent", "session", "limit", "cursor")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	f := approvals.Filter{Status: holdgate.Status(q.Get("status")), Agent: q.Get("agent"), Session: q.Get("session")}
+	f := approvals.Filter{Status: holdgate.Status(q.Get("status")), Agent: q.Get("agent"), Session: q.Get("session"), Cursor: q.Get("cursor")}
 	switch f.Status {
 	case "", holdgate.StatusPending, holdgate.StatusApproved, holdgate.StatusDenied,
 		holdgate.StatusSteered, holdgate.StatusExpired, holdgate.StatusCancelled:
 	default:
-		return nil, malformed("unknown status %q", f.Status)
+		return nil, "", malformed("unknown status %q", f.Status)
 	}
-	list, err := s.c.Queue.List(r.Context(), f)
+	if f.Limit, err = limit(q, 0, approvals.MaxPage); err != nil {
+		return nil, "", err
+	}
+	p, err := s.c.Queue.Page(r.Context(), f)
 	if err != nil {
-		return nil, fmt.Errorf("listing approvals: %w", err)
+		return nil, "", fmt.Errorf("listing approvals: %w", err)
 	}
-	if list == nil {
-		list = []approvals.Request{}
-	}
-	return list, nil
+	return p.Requests, p.Next, nil
 }
 
 // showApproval serves GET /v1/approvals/{id}.
@@ -157,6 +158,19 @@ func query(r *request, known ...string) (url.Values, error) {
 		}
 	}
 	return q, nil
+}
+
+// limit reads the parameter limit: 1 to most, or what holds without it.
+func limit(q url.Values, without, most int) (int, error) {
+	text := q.Get("limit")
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, malformed("limit must be 1 to %d", most)
+	}
+	return n, nil
 }
 
 // assuranceLocal is that of every vote at this door: the token is in a file of

@@ -65,6 +65,7 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrSteerEmpty, http.StatusUnprocessableEntity, "steer-empty", "No instructions"},
 		{approvals.ErrSteerNotAllowed, http.StatusConflict, ProblemSteerForbidden, "Steering is not allowed"},
 		{approvals.ErrAnswer, http.StatusUnprocessableEntity, "answer", "Not an answer to this request"},
+		{approvals.ErrCursor, http.StatusBadRequest, "cursor", "Not a cursor"},
 		{approvals.ErrNotEntitled, http.StatusForbidden, "not-entitled", "Not entitled"},
 		{store.ErrClosed, http.StatusServiceUnavailable, "stopping", "Stopping"},
 		{context.Canceled, http.StatusServiceUnavailable, "stopping", "Stopping"},

@@ -111,13 +111,43 @@ func New(o Options) (*Client, error) {
 // Close drops the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// List returns the requests that the filter selects.
+// List returns the requests of the filter's page: see [Client.Page].
 func (c *Client) List(ctx context.Context, f approvals.Filter) ([]approvals.Request, error) {
+	p, err := c.Page(ctx, f)
+	return p.Requests, err
+}
+
+// Page returns requests that the filter selects, as [approvals.Queue.Page]
+// does.
+func (c *Client) Page(ctx context.Context, f approvals.Filter) (approvals.Page, error) {
 	q := url.Values{}
 	set(q, "status", string(f.Status))
 	set(q, "agent", f.Agent)
 	set(q, "session", f.Session)
-	return get[[]approvals.Request](ctx, c, "/v1/approvals", q)
+	set(q, "cursor", f.Cursor)
+	if f.Limit > 0 {
+		q.Set("limit", strconv.Itoa(min(f.Limit, approvals.MaxPage)))
+	}
+	resp, err := c.do(ctx, http.MethodGet, "/v1/approvals", q, nil)
+	if err != nil {
+		return approvals.Page{}, err
+	}
+	next := nextCursor(resp.Header.Get("Link"))
+	list, err := read[[]approvals.Request](resp)
+	return approvals.Page{Requests: list, Next: next}, err
+}
+
+// nextCursor is the cursor in a link to what follows, "" where there is none.
+func nextCursor(link string) string {
+	target, rest, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	if !ok || !strings.Contains(rest, `rel="next"`) {
+		return ""
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("cursor")
 }
 
 // Request returns the request with exactly this id.

@@ -80,15 +80,9 @@ func byPrefix(ctx context.Context, sc *client.Client, id string) (approvals.Requ
 	if !ok || p.Status != http.StatusNotFound {
 		return r, err
 	}
-	list, listErr := sc.List(ctx, approvals.Filter{})
+	found, listErr := beginningWith(ctx, sc, id)
 	if listErr != nil {
 		return approvals.Request{}, listErr
-	}
-	var found []approvals.Request
-	for _, r := range list {
-		if strings.HasPrefix(r.ID, id) {
-			found = append(found, r)
-		}
 	}
 	switch len(found) {
 	case 0:
@@ -96,5 +90,25 @@ func byPrefix(ctx context.Context, sc *client.Client, id string) (approvals.Requ
 	case 1:
 		return found[0], nil
 	}
-	return approvals.Request{}, usage("%d requests begin with %q: write more of the id", len(found), id)
+	return approvals.Request{}, usage("several requests begin with %q: write more of the id", id)
+}
+
+// beginningWith returns the requests whose id begins so: two or more where
+// several do.
+func beginningWith(ctx context.Context, sc *client.Client, prefix string) (found []approvals.Request, err error) {
+	f := approvals.Filter{Limit: approvals.MaxPage}
+	for {
+		p, err := sc.Page(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range p.Requests {
+			if strings.HasPrefix(r.ID, prefix) {
+				found = append(found, r)
+			}
+		}
+		if f.Cursor = p.Next; f.Cursor == "" || len(found) > 1 {
+			return found, nil
+		}
+	}
 }
