@@ -3,6 +3,11 @@
 // a refusal, a sign of life or a late answer looks like to the client. It
 // holds no state and does no I/O; the bytes of what passes stay as they came.
 //
+// Only people change what passes. Arguments that one has edited take the place
+// of a call's own in its message, byte for byte, and in the headers that mirror
+// them ([WithArguments], [MirrorArguments]). What an approver says goes along
+// in the _meta of the result ([Notes]).
+//
 // The protocol's revisions of 2025-03-26, 2025-06-18, 2025-11-25 and
 // 2026-07-28 are read; a batch is an array, which only the first of them has
 // and which is judged member by member all the same.
