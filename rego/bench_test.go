@@ -40,7 +40,7 @@ func BenchmarkEval(b *testing.B) {
 	}
 	for _, c := range calls {
 		for _, path := range []string{trivialPath, ""} {
-			p, err := load(b.Context(), path)
+			p, err := load(b.Context(), spec{path: path})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -9,13 +9,16 @@
 //
 // # Where policy comes from
 //
-// The shipped pack is embedded (package policies). A file or folder of the
-// user's own either replaces it, by defining data.holdgate.decision, or lies
+// The shipped pack is embedded (package policies). A file, folder or bundle (of
+// which only signed ones are taken, where there is a key) of the user's own
+// either replaces it, by defining data.holdgate.decision, or lies
 // over it: each package holdgate.custom.NAME adds decisions, and the strictest
 // wins. Data files are merged as opa merges them, by folder; data.settings is
 // laid over the pack's defaults, key by key, and checked against its schema.
 // What could silently weaken a policy does not load: a field of input that
 // does not exist, rules in a package that nobody asks, an unknown setting.
+// Policies that were written for other programs lie over the pack too, by an
+// [Adapter].
 //
 // # Reload
 //
@@ -45,7 +48,11 @@ const DefaultTimeout = 250 * time.Millisecond
 
 // Options say where policy comes from and what happens when it fails.
 type Options struct {
-	Path    string          // a file or folder of the user's own; empty: the shipped pack alone
+	Path    string          // a file, folder or bundle (.tar.gz) of the user's own; empty: the shipped pack alone
+	Signing Signing         // which bundles to trust
+	Pushed  *Pushed         // in place of Path: files that were handed over; see Engine.Replace
+	Adapter Adapter         // the shape that the user's policy has
+	Query   string          // with Adapter: the rule to ask, such as data.agent.call.decision
 	Observe bool            // log what would be held or denied, and allow it
 	OnError holdgate.Action // Deny (the zero value) or Hold
 	Timeout time.Duration   // of one evaluation, which is tried twice; DefaultTimeout where zero
@@ -56,9 +63,15 @@ type Options struct {
 	OnLoad func(Loaded, error)
 }
 
+// spec is where policy comes from.
+func (o Options) spec() spec {
+	return spec{path: o.Path, signing: o.Signing, pushed: o.Pushed, adapter: adapter{kind: o.Adapter, query: o.Query}}
+}
+
 // Loaded says what is in force.
 type Loaded struct {
 	Revision string // a short hash of all modules and data
+	Name     string // the name that the policy has for people: a bundle's revision, or under which it was pushed
 	Path     string
 	Whole    bool // Path defines data.holdgate.decision and replaces the pack
 	Modules  int
@@ -81,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	p, err := load(ctx, o.Path)
+	p, err := load(ctx, o.spec())
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +107,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 // Check loads the policy as [Open] does and says what it is, or why it does
 // not load.
 func Check(ctx context.Context, o Options) (Loaded, error) {
-	p, err := load(ctx, o.Path)
+	p, err := load(ctx, o.spec())
 	if err != nil {
 		return Loaded{}, err
 	}

@@ -249,7 +249,7 @@ func TestPolicySeesArguments(t *testing.T) {
 			}
 		})
 	}
-	p, err := load(t.Context(), "")
+	p, err := load(t.Context(), spec{})
 	if err != nil {
 		t.Fatal(err)
 	}

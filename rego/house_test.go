@@ -260,7 +260,7 @@ test_make_is_refused if holdgate.decision.rule == "team.no_make" with input as c
 test_wrong if holdgate.decision.rule == "nothing" with input as call
 `,
 	})
-	r, err := Test(t.Context(), TestOptions{Path: path})
+	r, err := Test(t.Context(), TestOptions{Policy: Options{Path: path}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ test_wrong if holdgate.decision.rule == "nothing" with input as call
 			t.Errorf("got %+v", result)
 		}
 	}
-	if r, err = Test(t.Context(), TestOptions{Path: path, Run: "make"}); err != nil || len(r.Results) != 1 {
+	if r, err = Test(t.Context(), TestOptions{Policy: Options{Path: path}, Run: "make"}); err != nil || len(r.Results) != 1 {
 		t.Errorf("by name: got %v, %v, want one result", r, err)
 	}
 }

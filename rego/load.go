@@ -32,27 +32,18 @@ type program struct {
 	data    object
 }
 
-// load reads, checks and compiles the policy at path, or the shipped pack
-// where path is empty.
-func load(ctx context.Context, path string) (*policy, error) {
-	own, err := readOwn(path)
+// load reads, checks and compiles the policy of the spec.
+func load(ctx context.Context, s spec) (*policy, error) {
+	own, err := s.read()
 	if err != nil {
 		return nil, err
 	}
-	return build(ctx, path, own)
-}
-
-// readOwn reads what the user brings; nil where that is nothing.
-func readOwn(path string) (*sources, error) {
-	if path == "" {
-		return nil, nil
-	}
-	return readSources(path)
+	return build(ctx, s, own)
 }
 
 // build compiles the user's sources, or the shipped pack where own is nil.
-func build(ctx context.Context, path string, own *sources) (*policy, error) {
-	pr, err := assemble(ctx, path, own)
+func build(ctx context.Context, s spec, own *sources) (*policy, error) {
+	pr, err := assemble(ctx, s, own)
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +84,19 @@ func build(ctx context.Context, path string, own *sources) (*policy, error) {
 }
 
 // assemble lays the user's sources over the shipped pack, or in its place.
-func assemble(ctx context.Context, path string, own *sources) (*program, error) {
+func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 	pack, err := readPack()
 	if err != nil {
 		return nil, err
 	}
 	if own == nil {
+		if s.adapter.kind != AdapterNone {
+			return nil, fmt.Errorf("reading policy: there is none for the adapter %s to ask", s.adapter.kind)
+		}
 		return packProgram(pack)
+	}
+	if own, err = s.adapter.over(own); err != nil {
+		return nil, err
 	}
 	modules, err := parse(own.modules)
 	if err != nil {
@@ -113,9 +110,15 @@ func assemble(ctx context.Context, path string, own *sources) (*program, error) 
 	if err != nil {
 		return nil, err
 	}
-	loaded := Loaded{Revision: own.revision(), Path: path, Whole: true, Modules: len(modules)}
+	loaded := Loaded{Revision: own.revision(), Name: own.label, Path: s.path, Whole: true, Modules: len(modules)}
 	if isWhole(modules) {
+		if s.adapter.kind != AdapterNone {
+			return nil, fmt.Errorf("reading policy: it defines %s itself, so that the adapter %s has nothing to do", entry, s.adapter.kind)
+		}
 		return &program{loaded: loaded, modules: modules, tests: tests, data: data}, nil
+	}
+	if s.adapter.kind != AdapterNone && !s.adapter.asked(modules) {
+		return nil, fmt.Errorf("reading policy: it has no rule %s for the adapter %s to ask", s.adapter.query, s.adapter.kind)
 	}
 	if err := checkLayer(modules); err != nil {
 		return nil, err
@@ -130,7 +133,7 @@ func assemble(ctx context.Context, path string, own *sources) (*program, error) 
 	}
 	maps.Copy(modules, below.modules)
 	both := &sources{modules: append(pack.modules, own.modules...), data: append(pack.data, own.data...)}
-	loaded = Loaded{Revision: both.revision(), Path: path, Modules: len(modules)}
+	loaded.Revision, loaded.Whole, loaded.Modules = both.revision(), false, len(modules)
 	return &program{loaded: loaded, modules: modules, tests: tests, data: below.data}, nil
 }
 

@@ -97,7 +97,7 @@ type reloader struct {
 // a file may be half written, or about to be replaced. It reports whether
 // there is nothing to confirm.
 func (r *reloader) look(ctx context.Context) bool {
-	own, err := readSources(r.e.o.Path)
+	own, err := r.e.o.spec().read()
 	state := ""
 	if err != nil {
 		state = "unreadable: " + err.Error()
@@ -115,7 +115,7 @@ func (r *reloader) look(ctx context.Context) bool {
 	r.seen = state
 	var p *policy
 	if err == nil {
-		p, err = build(ctx, r.e.o.Path, own)
+		p, err = build(ctx, r.e.o.spec(), own)
 	}
 	if err != nil {
 		r.e.report(r.e.Loaded(), err)

@@ -31,6 +31,13 @@ func run(t *testing.T, path string) (*Engine, <-chan told) {
 	if first := <-loads; first.err != nil || first.loaded != e.Loaded() {
 		t.Fatalf("the first load: got %+v", first)
 	}
+	start(t, e)
+	return e, loads
+}
+
+// start runs the engine until the test ends.
+func start(t *testing.T, e *Engine) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -39,7 +46,6 @@ func run(t *testing.T, path string) (*Engine, <-chan told) {
 		}
 	})
 	t.Cleanup(func() { cancel(); wg.Wait() })
-	return e, loads
 }
 
 func next(t *testing.T, loads <-chan told) told {

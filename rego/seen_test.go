@@ -19,7 +19,7 @@ import (
 // The pack passes most commands without a closer look. That look must say the
 // same: without the fact `seen` there is no other way.
 func TestTheCloserLookAgrees(t *testing.T) {
-	p, err := load(t.Context(), "")
+	p, err := load(t.Context(), spec{})
 	if err != nil {
 		t.Fatal(err)
 	}

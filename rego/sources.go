@@ -33,6 +33,7 @@ type sources struct {
 	modules []source
 	tests   []source // *_test.rego
 	data    []source // .json, .yaml, .yml
+	label   string   // the name that these sources have for people, if any
 }
 
 func (s *sources) add(name string, dir []string, body []byte) {

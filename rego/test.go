@@ -17,8 +17,8 @@ const testTimeout = 5 * time.Second
 
 // TestOptions say which tests of a policy to run.
 type TestOptions struct {
-	Path string // as in Options; empty: the shipped pack's own tests
-	Run  string // a regular expression for the names of tests; empty: all
+	Policy Options // where the policy comes from; with the zero value, the shipped pack's own tests
+	Run    string  // a regular expression for the names of tests; empty: all
 }
 
 // TestResult is how one test ended. Exactly one of Failed and Skipped, or
@@ -46,11 +46,12 @@ type TestReport struct {
 // Test runs the tests (*_test.rego) beside a policy, over the very policy that
 // Open would load. An error means that they could not be run.
 func Test(ctx context.Context, o TestOptions) (*TestReport, error) {
-	own, err := readOwn(o.Path)
+	s := o.Policy.spec()
+	own, err := s.read()
 	if err != nil {
 		return nil, err
 	}
-	pr, err := assemble(ctx, o.Path, own)
+	pr, err := assemble(ctx, s, own)
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/rego"
 )
 
@@ -28,23 +31,24 @@ func policyCommand(e *env) *cli.Command {
 }
 
 func policyFlag() cli.Flag {
-	return &cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE or FOLDER`; default: the configuration's"}
+	return &cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE, FOLDER or BUNDLE`; default: the configuration's"}
 }
 
-// policyPath is what --policy or the argument names, or the configuration.
-func (e *env) policyPath(c *cli.Context) (string, error) {
+// policyOptions is the policy that --policy or the argument names, or the
+// configuration.
+func (e *env) policyOptions(c *cli.Context, args ...string) (rego.Options, error) {
 	switch {
-	case c.NArg() > 1:
-		return "", usage("one PATH is enough, got %q too", c.Args().Get(1))
-	case c.Args().Present() && c.IsSet("policy"):
-		return "", usage("the policy is named twice: %q and %q", c.String("policy"), c.Args().First())
-	case c.Args().Present():
-		return c.Args().First(), nil
-	case c.IsSet("policy"):
-		return c.String("policy"), nil
+	case len(args) > 1:
+		return rego.Options{}, usage("one PATH is enough, got %q too", args[1])
+	case len(args) == 1 && c.IsSet("policy"):
+		return rego.Options{}, usage("the policy is named twice: %q and %q", c.String("policy"), args[0])
 	}
 	s, err := e.settings(c)
-	return s.Policy.Path, err
+	if err != nil {
+		return rego.Options{}, err
+	}
+	s.Policy.Path = cmp.Or(strings.Join(args, ""), c.String("policy"), s.Policy.Path)
+	return app.PolicyOptions(s.Policy)
 }
 
 func policyCheckCommand(e *env) *cli.Command {
@@ -54,11 +58,11 @@ func policyCheckCommand(e *env) *cli.Command {
 		ArgsUsage: "[PATH]",
 		Flags:     []cli.Flag{policyFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
-			path, err := e.policyPath(c)
+			o, err := e.policyOptions(c, c.Args().Slice()...)
 			if err != nil {
 				return err
 			}
-			l, err := rego.Check(c.Context, rego.Options{Path: path})
+			l, err := rego.Check(c.Context, o)
 			if err != nil {
 				return err
 			}
@@ -89,11 +93,11 @@ func policyTestCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "list the tests that pass too"},
 		},
 		Action: func(c *cli.Context) error {
-			path, err := e.policyPath(c)
+			o, err := e.policyOptions(c, c.Args().Slice()...)
 			if err != nil {
 				return err
 			}
-			r, err := rego.Test(c.Context, rego.TestOptions{Path: path, Run: c.String("run")})
+			r, err := rego.Test(c.Context, rego.TestOptions{Policy: o, Run: c.String("run")})
 			if err != nil {
 				return err
 			}
@@ -130,15 +134,11 @@ func policyEvalCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			path := c.String("policy")
-			if !c.IsSet("policy") {
-				s, err := e.settings(c)
-				if err != nil {
-					return err
-				}
-				path = s.Policy.Path
+			o, err := e.policyOptions(c)
+			if err != nil {
+				return err
 			}
-			engine, err := rego.Open(c.Context, rego.Options{Path: path})
+			engine, err := rego.Open(c.Context, o)
 			if err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ func serveFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "agents", Usage: "listen for agents at `ADDR`"},
 		&cli.StringFlag{Name: "approvers", Usage: "listen for approvers at `ADDR`"},
-		&cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE or FOLDER`"},
+		&cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE, FOLDER or BUNDLE`"},
 		&cli.StringSliceFlag{Name: "upstream", Usage: "a model provider, as `NAME=URL`; may be repeated"},
 		&cli.StringSliceFlag{Name: "mcp", Usage: "an MCP server, as `NAME=URL`; may be repeated"},
 		&cli.StringFlag{Name: "auto", Usage: "answer every request by itself, for tests: `approve, deny or first-option`"},

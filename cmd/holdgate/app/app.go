@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -140,42 +139,6 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	}
 	a.onStop("queue", func(context.Context) error { return a.queue.Close() })
 	return nil
-}
-
-// openPolicy loads the policy; none that loads is fatal.
-func (a *App) openPolicy(ctx context.Context) (err error) {
-	o := rego.Options{Path: a.c.Policy.Path, Observe: a.c.Policy.Mode == config.ModeObserve, Logger: a.log,
-		OnLoad: func(l rego.Loaded, err error) { a.policyLoaded(ctx, l, err) }}
-	if a.c.Policy.OnError == "hold" {
-		o.OnError = holdgate.Hold
-	}
-	a.engine, err = rego.Open(ctx, o)
-	return err
-}
-
-// policyLoaded records what is in force from now on, or that it stays because
-// an edit does not load.
-func (a *App) policyLoaded(ctx context.Context, l rego.Loaded, err error) {
-	e := audit.Entry{Type: audit.TypePolicy, Note: "policy in force: " + describe(l) + ", revision " + l.Revision}
-	if err != nil {
-		e.Note = "a policy was refused and the earlier one stays, revision " + l.Revision + ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
-		a.log.Error("the policy does not load; the last good one stays in force", "err", err, "revision", l.Revision)
-	} else {
-		a.log.Info("policy in force", "revision", l.Revision, "policy", describe(l))
-	}
-	if _, err := a.audit.Write(context.WithoutCancel(ctx), e, true); err != nil {
-		a.log.Error("writing the audit log", "err", err)
-	}
-}
-
-func describe(l rego.Loaded) string {
-	switch {
-	case l.Path == "":
-		return "the shipped pack"
-	case l.Whole:
-		return l.Path + " alone (it defines data.holdgate.decision)"
-	}
-	return l.Path + " over the shipped pack"
 }
 
 func (a *App) buildProxy(ctx context.Context, s *state) error {

@@ -46,11 +46,27 @@ type Listen struct {
 
 // Policy says which rules decide.
 type Policy struct {
-	// Path is a file or folder of the user's own rules; empty: the shipped
-	// pack alone. Absolute.
-	Path    string `yaml:"path"`
-	Mode    string `yaml:"mode"`     // [ModeEnforce] or [ModeObserve]
-	OnError string `yaml:"on_error"` // "deny" or "hold": what a failing policy does
+	// Path is a file, folder or bundle (.tar.gz) of the user's own rules; empty:
+	// the shipped pack alone. Absolute.
+	Path    string   `yaml:"path"`
+	Mode    string   `yaml:"mode"`     // [ModeEnforce] or [ModeObserve]
+	OnError string   `yaml:"on_error"` // "deny" or "hold": what a failing policy does
+	Timeout Duration `yaml:"timeout"`  // of one evaluation, which is tried twice
+	Bundle  Bundle   `yaml:"bundle"`
+	// Adapter is the shape of policies written for other programs: "ai-sdk",
+	// "opa-tools" or empty; Query is then the rule to ask.
+	Adapter string `yaml:"adapter"`
+	Query   string `yaml:"query"`
+}
+
+// Bundle says which bundles are to be trusted.
+type Bundle struct {
+	// Key is a file with a public key in PEM, or with the secret of an HS
+	// algorithm. Where it is set, only signed bundles load. Absolute.
+	Key       string   `yaml:"key"`
+	Algorithm string   `yaml:"algorithm"` // of the signature; RS256 where empty
+	Scope     string   `yaml:"scope"`
+	Exclude   []string `yaml:"exclude_files"`
 }
 
 // The modes of policy.
@@ -116,7 +132,7 @@ func Default(stateDir, user string) Config {
 	return Config{
 		Listen:   Listen{Agents: "127.0.0.1:7300", Approvers: "127.0.0.1:7301"},
 		StateDir: stateDir,
-		Policy:   Policy{Mode: ModeEnforce, OnError: "deny"},
+		Policy:   Policy{Mode: ModeEnforce, OnError: "deny", Timeout: Duration(250 * time.Millisecond)},
 		Upstreams: map[string]Upstream{
 			"anthropic": {URL: "https://api.anthropic.com"},
 			"openai":    {URL: "https://api.openai.com"},

@@ -61,7 +61,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 	c, err := load(t, `
 listen: {agents: "127.0.0.1:1", approvers: "[::1]:2"}
 state_dir: /var/lib/holdgate
-policy: {path: /etc/holdgate/policy, mode: observe, on_error: hold}
+policy:
+  {path: /etc/holdgate/policy, mode: observe, on_error: hold, timeout: 1s, adapter: ai-sdk, query: data.agent.call.decision,
+   bundle: {key: /etc/holdgate/key.pem, algorithm: ES256, scope: prod, exclude_files: ["*.md"]}}
 upstreams:
   local: {url: "http://127.0.0.1:8080/v1"}
   openai: {url: "https://proxy.example"}
@@ -81,7 +83,10 @@ people:
 	}
 	want := config.Default("/var/lib/holdgate", "grace")
 	want.Listen = config.Listen{Agents: "127.0.0.1:1", Approvers: "[::1]:2"}
-	want.Policy = config.Policy{Path: "/etc/holdgate/policy", Mode: "observe", OnError: "hold"}
+	want.Policy = config.Policy{
+		Path: "/etc/holdgate/policy", Mode: "observe", OnError: "hold", Timeout: config.Duration(time.Second), Adapter: "ai-sdk", Query: "data.agent.call.decision",
+		Bundle: config.Bundle{Key: "/etc/holdgate/key.pem", Algorithm: "ES256", Scope: "prod", Exclude: []string{"*.md"}},
+	}
 	want.Upstreams["local"] = config.Upstream{URL: "http://127.0.0.1:8080/v1"}
 	want.Upstreams["openai"] = config.Upstream{URL: "https://proxy.example"}
 	want.MCP["github"] = config.MCP{URL: "https://mcp.example/mcp"}
@@ -144,6 +149,11 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"two documents", "approver: a\n---\napprover: b\n", []string{"more than one document"}},
 		{"no YAML", "a: [", []string{"holdgate.yaml"}},
 		{"a word that is not known", "policy: {mode: watch, on_error: allow}\naudit: {sync: never, inputs: all}\nunsupported: maybe\n", []string{"policy.mode", "policy.on_error", "audit.sync", "audit.inputs", "unsupported", "enforce or observe"}},
+		{"no time for policy", "policy: {timeout: 0s}\n", []string{"policy.timeout: must be from 1ms to 10s"}},
+		{"an adapter without a query", "policy: {adapter: ai-sdk}\n", []string{"policy.query"}},
+		{"a query without an adapter", "policy: {query: data.a.b}\n", []string{"policy.query"}},
+		{"an adapter that is not known", "policy: {adapter: cedar, query: data.a.b}\n", []string{"policy.adapter", "ai-sdk or opa-tools"}},
+		{"trust without a key", "policy: {bundle: {scope: prod}}\n", []string{"policy.bundle.key"}},
 		{"addresses", "listen: {agents: \"7300\", approvers: \"example.org:x\"}\n", []string{"listen.agents", "listen.approvers", "not a port"}},
 		{"one address for both", "listen: {agents: \"127.0.0.1:1\", approvers: \"127.0.0.1:1\"}\n", []string{"same address"}},
 		{"upstreams", "upstreams: {Up: {url: \"ftp://x\"}, a: {}, b: {url: \"https://u:p@x\"}, c: {url: \"https://x?k=1\"}}\n", []string{"upstreams.Up: the name", "upstreams.Up.url", "upstreams.a.url: must be set", "upstreams.b.url: must not hold a user", "upstreams.c.url"}},

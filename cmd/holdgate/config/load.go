@@ -53,7 +53,7 @@ func Load(f Flags, env func(string) string) (Config, error) {
 	if err := c.addNamed(f); err != nil {
 		return Config{}, err
 	}
-	for _, p := range []*string{&c.StateDir, &c.Policy.Path} {
+	for _, p := range c.paths() {
 		if *p == "" {
 			continue
 		}
@@ -99,12 +99,17 @@ func (c *Config) readFile(path string) error {
 		return err
 	}
 	dir := filepath.Dir(path)
-	for _, p := range []*string{&c.StateDir, &c.Policy.Path} {
+	for _, p := range c.paths() {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(dir, *p)
 		}
 	}
 	return nil
+}
+
+// paths are the keys that name files and folders.
+func (c *Config) paths() []*string {
+	return []*string{&c.StateDir, &c.Policy.Path, &c.Policy.Bundle.Key}
 }
 
 // parse reads YAML over c. name is the file's name in errors.

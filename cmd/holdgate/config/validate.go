@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // faults collects what is wrong.
@@ -31,8 +32,7 @@ func (c Config) Validate() error {
 	if c.StateDir == "" {
 		f.add("state_dir: must be set")
 	}
-	f.oneOf("policy.mode", c.Policy.Mode, ModeEnforce, ModeObserve)
-	f.oneOf("policy.on_error", c.Policy.OnError, "deny", "hold")
+	f.policy(c.Policy)
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
 		key := "upstreams." + name
 		f.name(key, name)
@@ -76,6 +76,31 @@ func (c Config) Validate() error {
 	}
 	return errors.New(strings.Join(f, "\n"))
 }
+
+// policy checks where policy comes from. What the rules themselves say is
+// checked when they are loaded.
+func (f *faults) policy(p Policy) {
+	f.oneOf("policy.mode", p.Mode, ModeEnforce, ModeObserve)
+	f.oneOf("policy.on_error", p.OnError, "deny", "hold")
+	f.oneOf("policy.adapter", p.Adapter, "", "ai-sdk", "opa-tools")
+	switch {
+	case p.Timeout < minPolicyTimeout || p.Timeout > maxPolicyTimeout:
+		f.add("policy.timeout: must be from %s to %s, not %s", minPolicyTimeout, maxPolicyTimeout, p.Timeout)
+	case p.Adapter != "" && p.Query == "":
+		f.add("policy.query: must name the rule that policy.adapter asks, such as data.agent.call.decision")
+	case p.Adapter == "" && p.Query != "":
+		f.add("policy.query: is only for policies with a policy.adapter")
+	}
+	if b := p.Bundle; b.Key == "" && (b.Algorithm != "" || b.Scope != "" || len(b.Exclude) > 0) {
+		f.add("policy.bundle.key: must be set where the rest of policy.bundle is")
+	}
+}
+
+// The bounds of policy.timeout.
+const (
+	minPolicyTimeout = Duration(time.Millisecond)
+	maxPolicyTimeout = Duration(10 * time.Second)
+)
 
 // address checks a "HOST:PORT" to listen at: an IP address or localhost.
 func (f *faults) address(key, addr string) {
