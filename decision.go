@@ -134,8 +134,8 @@ func (h HoldSpec) Allows(way string) bool {
 	return false
 }
 
-// Approvers says who may decide a held call. Empty lists mean anybody with
-// the approver's credential.
+// Approvers says who may approve a held call: people with one of the roles,
+// and the users. Empty lists mean everybody who may approve at all.
 type Approvers struct {
 	Roles  []string `json:"roles,omitempty"`
 	Users  []string `json:"users,omitempty"`
@@ -143,16 +143,15 @@ type Approvers struct {
 	// Assurance is the least assurance of the channel: "text", "interactive",
 	// "local" or "strong".
 	Assurance string `json:"assurance,omitempty"`
-	// FourEyes says that whoever the agent works for cannot be the one who
-	// approves.
+	// FourEyes says that whoever the agent works for does not count among those
+	// who approve.
 	FourEyes bool `json:"four_eyes,omitempty"`
-	// Escalate widens the circle as time passes without an answer, in order of
+	// Escalate widens the circle as time passes without an outcome, in order of
 	// After.
 	Escalate []Escalation `json:"escalate,omitempty"`
 }
 
-// An Escalation adds approvers to a request that nobody has answered for a
-// time.
+// An Escalation adds approvers to a request that has been pending for a time.
 type Escalation struct {
 	After time.Duration `json:"after"` // since the request was made, in nanoseconds
 	Roles []string      `json:"roles,omitempty"`
@@ -172,8 +171,18 @@ const (
 type Option struct {
 	ID     string `json:"id"`
 	Label  string `json:"label"`
-	Effect string `json:"effect,omitempty"` // "approve" or "deny"
+	Effect string `json:"effect,omitempty"` // "approve", "deny" or "steer"
+	// Other says that the answer is a text of the person's own, which the agent
+	// gets as instructions: it steers, whatever Effect says.
+	Other bool `json:"other,omitempty"`
 }
+
+// The effects of an option. An empty one is to approve.
+const (
+	EffectApprove = "approve"
+	EffectDeny    = "deny"
+	EffectSteer   = "steer"
+)
 
 // TimeoutAction is what silence does. The zero value denies.
 type TimeoutAction uint8

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,11 +40,23 @@ func (x *Exchange) digest(c holdgate.Call) (holdgate.Digest, error) {
 	return x.q.c.Digester.Fields("call."+string(c.Kind), fields...), nil
 }
 
+// A Question is a call that people must be asked about.
+type Question struct {
+	Call     holdgate.Call
+	Decision holdgate.Decision
+	// Edited is the id of the request of this exchange whose outcome, an edit,
+	// gave the call its arguments; empty for a call as the agent made it. The
+	// briefing then begins with what was changed, and where the rule and the
+	// gate are those of that request, its editor's vote counts already.
+	Edited string
+}
+
 // Ask returns the exchange's request for the call under the decision's rule
 // and gate: one that is there (same position, tool, digest, rule, gate and
-// approvers; not used, not cancelled), or a new one, durable on return. A
-// request that is there may have ended.
-func (x *Exchange) Ask(ctx context.Context, c holdgate.Call, d holdgate.Decision, b Briefing) (Request, error) {
+// demands on approvers; not used, not cancelled), or a new one, durable on
+// return. A request that is there may have ended.
+func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
+	c, d := q.Call, q.Decision
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.gone {
@@ -56,7 +69,7 @@ func (x *Exchange) Ask(ctx context.Context, c holdgate.Call, d holdgate.Decision
 	if err != nil {
 		return Request{}, err
 	}
-	draft := x.draft(c, d, b, digest)
+	draft := x.draft(c, d, digest)
 	match := x.match(c, d, digest)
 	var input []byte
 	if !x.q.c.NoInputs {
@@ -76,10 +89,17 @@ func (x *Exchange) Ask(ctx context.Context, c holdgate.Call, d holdgate.Decision
 			return err
 		}
 		r = draft
-		return t.ask(ex, &r, match, input)
+		if q.Edited == "" {
+			return t.ask(ex, &r, match, input)
+		}
+		return t.askEdited(ex, &r, match, input, q)
 	})
 	if err != nil {
 		return Request{}, fmt.Errorf("asking about a call: %w", err)
+	}
+	shown := r.view(x.q.People())
+	if shown.NoApprover != "" && r.ID == draft.ID {
+		x.q.c.Logger.Error("a call is held that nobody can approve", "request", r.ID, "rule", r.Rule, "why", shown.NoApprover)
 	}
 	if x.slot == nil {
 		x.stored()
@@ -87,7 +107,7 @@ func (x *Exchange) Ask(ctx context.Context, c holdgate.Call, d holdgate.Decision
 	if !r.Status.Final() && r.OnTimeout == holdgate.TimeoutApprove && r.ID == draft.ID {
 		x.q.index.listen(r.ID)
 	}
-	return r.view(), nil
+	return shown, nil
 }
 
 // stored takes the exchange into the index after its first request.
@@ -125,6 +145,9 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	e := r.entry(audit.TypeDecision)
 	e.Decision = &audit.Decision{Action: holdgate.Hold, Rule: r.Rule, Reason: r.Reason, Risk: r.Risk, Revision: r.Revision}
 	e.Input, e.Note = input, r.Loud
+	if e.Note == "" && r.circle(t.q.People()).check() != nil {
+		e.Note = "nobody can approve it"
+	}
 	seq, err := t.log(e)
 	if err != nil {
 		return err
@@ -134,7 +157,7 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	if err := t.enter(x, stateHolding); err != nil {
 		return err
 	}
-	return errors.Join(t.write(r), t.list(r), t.schedule(r.Expires, r.ID, r.due()), t.tell(EventRequested, r, seq))
+	return errors.Join(t.write(r), t.list(r), t.schedule(r.Expires, r.ID, r.due()), t.scheduleEscalation(r), t.tell(EventRequested, r, seq))
 }
 
 // matching finds the request that asks the same and can still answer it.
@@ -156,32 +179,43 @@ func (x *Exchange) match(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		fields = append(fields, c.Tool.Server, c.Tool.Name)
 	}
 	a := d.Hold.Approvers
-	fields = append(fields, strconv.Itoa(a.Quorum), a.Assurance, "roles")
-	fields = append(fields, sorted(a.Roles)...)
-	fields = append(append(fields, "users"), sorted(a.Users)...)
+	fields = append(fields, strconv.Itoa(a.Quorum), a.Assurance, strconv.FormatBool(a.FourEyes))
+	fields = append(fields, circleFields(a.Roles, a.Users)...)
+	for _, e := range a.Escalate {
+		fields = append(append(fields, e.After.String()), circleFields(e.Roles, e.Users)...)
+	}
 	return x.q.c.Digester.Fields("approvals.match", fields...)
 }
 
-func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
+// circleFields names a circle for a digest, in whatever order it is written.
+func circleFields(roles, users []string) []string {
+	m := append([]string{"roles"}, slices.Sorted(slices.Values(roles))...)
+	return append(append(m, "users"), slices.Sorted(slices.Values(users))...)
+}
 
 // draft is a new request but for its times.
-func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, b Briefing, digest holdgate.Digest) storedRequest {
-	shown, _ := redact(c, d.Redact)
+func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) storedRequest {
+	shown, hidden := redact(c, d.Redact)
 	h := d.Hold
 	r := storedRequest{
 		header: current(), ID: newID(), Exchange: x.name(), Status: holdgate.StatusPending,
 		Kind: h.Kind, Gate: h.Gate, Risk: d.Risk, Rule: d.Rule, Reason: d.Reason, Message: h.Message,
 		Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Confinement: x.who.Agent.Confinement,
 		Session: x.who.Session.ID, Door: x.who.Door,
-		Call: storeCall(shown, digest), Briefing: storedBriefing(b),
-		Options: h.Options, Allow: answerable(h.Allow), Required: h.Required, Approvers: h.Approvers,
+		Call: storeCall(shown, digest), Briefing: storedBriefing(Brief(c, d)),
+		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Loud: loudly(x.who.Agent, d), Revision: d.Revision,
+		Owner: x.who.Agent.Labels[LabelOwner], Redact: d.Redact,
 	}
+	r.Approvers.Escalate = slices.SortedStableFunc(slices.Values(h.Approvers.Escalate), func(a, b holdgate.Escalation) int { return cmp.Compare(a.After, b.After) })
 	if r.Kind == "" {
 		r.Kind = holdgate.RequestApproval
 	}
 	if r.Timeout <= 0 {
 		r.Timeout = holdgate.DefaultHoldTimeout
+	}
+	if r.Loud == "" && h.OnTimeout == holdgate.TimeoutApprove && r.circle(x.q.People()).check() != nil {
+		r.Loud = "silence does not approve: nobody else could"
 	}
 	if r.Loud != "" {
 		r.OnTimeout = holdgate.TimeoutDeny
@@ -221,8 +255,19 @@ func (x *Exchange) Settle(ctx context.Context, keep []string) error {
 	return nil
 }
 
+// LabelOwner is the label of an agent that names the person it works for.
+const LabelOwner = "owner"
+
 // answerable is what of a rule's ways to answer there is: a request offers
 // nothing that would be refused.
-func answerable(ways []string) []string {
-	return slices.DeleteFunc(slices.Clone(ways), func(way string) bool { return way != "steer" })
+func answerable(h holdgate.HoldSpec, editable bool) []string {
+	return slices.DeleteFunc(slices.Clone(h.Allow), func(way string) bool {
+		return way != waySteer && (way != wayEdit || !editable || h.Kind == holdgate.RequestChoice)
+	})
 }
+
+// Ways in which a rule lets a request be answered, besides yes and no.
+const (
+	waySteer = "steer"
+	wayEdit  = "edit"
+)

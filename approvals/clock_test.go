@@ -44,7 +44,7 @@ func TestAClockThatJumpsIsNoSilence(t *testing.T) {
 	defer x.Leave()
 	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash"}}
 	d := holdgate.Decision{Action: holdgate.Hold, Hold: holdgate.HoldSpec{Timeout: time.Hour, OnTimeout: holdgate.TimeoutApprove}}
-	r, err := x.Ask(t.Context(), c, d, Brief(c, d))
+	r, err := x.Ask(t.Context(), Question{Call: c, Decision: d})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,24 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// Limits of a vote, in bytes.
-const (
-	maxText      = 8 << 10 // reason and instructions, each
-	maxName      = 256     // voter, channel and choice, each
-	maxArtifacts = 100     // how many
-	maxArtifact  = 4 << 10 // each
-)
-
-// Decide takes one person's vote. Approving answers (approve, choose) must
-// carry the digest of the call that the person was shown. With a quorum that
-// many different people must approve (or choose the same); one denial or steer
-// ends the request at once.
+// Decide takes one person's vote. Approving answers (approve, choose, edit)
+// must carry the digest of the call that the person was shown. With a quorum
+// that many different people must approve (or choose the same); one denial or
+// steer ends the request at once, and so does an edit: what it makes of the
+// call is a question of its own, in which the editor's vote counts.
 //
 // Nothing has happened where it returns an error: ErrNotFound, *EndedError,
 // ErrDigest, ErrSteerEmpty, ErrSteerNotAllowed, ErrAnswer, ErrVoted or
@@ -32,24 +24,27 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 	if err != nil {
 		return Request{}, err
 	}
-	var r *storedRequest
-	err = q.transact(ctx, func(t *transition) error {
-		if r, err = t.request(id); err != nil {
+	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
+		n, err := t.person(v.By)
+		if err != nil {
 			return err
 		}
-		if r.Status.Final() {
-			return &EndedError{Request: r.view()}
-		}
-		if err := r.admits(v); err != nil {
-			return err
+		v := v
+		if v.Account = ""; n.Name != v.By {
+			v.By, v.Account = n.Name, v.By
 		}
 		v.At = t.now
+		if err := t.admits(r, v); err != nil {
+			return err
+		}
+		if v.Decision == holdgate.AnswerEdit {
+			if err := t.edit(r, v.Arguments); err != nil {
+				return err
+			}
+			v.Arguments = nil
+		}
 		return t.vote(r, storedVote(v))
 	})
-	if err != nil {
-		return Request{}, err
-	}
-	return r.view(), nil
 }
 
 // Cancel ends a pending request that needs no answer any more. It returns
@@ -58,28 +53,41 @@ func (q *Queue) Cancel(ctx context.Context, id, reason string) (Request, error) 
 	if err := bounded("reason", reason, maxText); err != nil {
 		return Request{}, err
 	}
+	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
+		return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: byHoldgate, Reason: reason}, "")
+	})
+}
+
+// change runs fn on a pending request as one transition.
+func (q *Queue) change(ctx context.Context, id string, fn func(*transition, *storedRequest) error) (Request, error) {
 	var r *storedRequest
 	err := q.transact(ctx, func(t *transition) (err error) {
 		if r, err = t.request(id); err != nil {
 			return err
 		}
 		if r.Status.Final() {
-			return &EndedError{Request: r.view()}
+			return &EndedError{Request: r.view(q.People())}
 		}
-		return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: byHoldgate, Reason: reason}, "")
+		return fn(t, r)
 	})
 	if err != nil {
 		return Request{}, err
 	}
-	return r.view(), nil
+	return r.view(q.People()), nil
 }
 
 // vote stores the vote and ends the request where that settles it.
 func (t *transition) vote(r *storedRequest, v storedVote) error {
 	r.Votes = append(r.Votes, v)
+	o := holdgate.Outcome{
+		Decision: v.Decision, By: v.By, At: v.At, Reason: v.Reason, Instructions: v.Instructions, Artifacts: v.Artifacts,
+		Choice: v.Choice, Rollback: v.Rollback, Stop: v.Stop,
+	}
 	e := r.entry(audit.TypeVote)
-	e.Outcome = &holdgate.Outcome{Decision: v.Decision, By: v.By, At: v.At, Reason: v.Reason, Instructions: v.Instructions, Choice: v.Choice}
-	e.Note = "through " + v.Channel
+	e.Outcome, e.Note = &o, "through "+v.Channel
+	if v.Account != "" {
+		e.Note += " as " + v.Account
+	}
 	seq, err := t.log(e)
 	if err != nil {
 		return err
@@ -87,46 +95,71 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 	if err := t.tell(EventVoted, r, seq); err != nil {
 		return err
 	}
-	status, by := r.tally(v)
-	if !status.Final() {
-		return t.write(r)
+	status, by := r.tally(t.q.People(), v)
+	if status.Final() {
+		o.By = by
+		if option, ok := r.option(v.Choice); ok && status == holdgate.StatusSteered && o.Instructions == "" {
+			o.Instructions = option.Label
+		}
+		return t.end(r, status, o, "")
 	}
-	return t.end(r, status, holdgate.Outcome{
-		Decision: v.Decision, By: by, Reason: v.Reason, Instructions: v.Instructions, Choice: v.Choice,
-	}, "")
+	if r.Claim != nil && r.Claim.By == v.By {
+		if err := t.unclaim(r, v.By+" has voted"); err != nil {
+			return err
+		}
+	}
+	return t.write(r)
 }
 
 // tally says where the request stands after its latest vote, and who brought
-// it there.
-func (r *storedRequest) tally(v storedVote) (holdgate.Status, string) {
-	switch {
-	case v.Decision == holdgate.AnswerSteer:
+// it there. Approvals count only of those who may give them now.
+func (r *storedRequest) tally(p *People, v storedVote) (holdgate.Status, string) {
+	switch effect := r.effect(v); {
+	case effect == holdgate.EffectSteer:
 		return holdgate.StatusSteered, v.By
-	case !r.approves(v):
+	case effect != holdgate.EffectApprove:
 		return holdgate.StatusDenied, v.By
+	case v.Decision == holdgate.AnswerEdit:
+		return holdgate.StatusApproved, v.By
 	}
+	c := r.circle(p)
 	var people []string
 	for _, o := range r.Votes {
-		if r.approves(o) && o.Choice == v.Choice && !slices.Contains(people, o.By) {
-			people = append(people, o.By)
+		if r.effect(o) != holdgate.EffectApprove || o.Choice != v.Choice {
+			continue
 		}
+		n, known := p.Find(o.By)
+		if !known || c.refuses(n) != nil || slices.ContainsFunc(people, func(name string) bool { return p.same(name, n.Name) }) {
+			continue
+		}
+		people = append(people, n.Name)
 	}
-	if len(people) < r.Approvers.Quorum {
+	if len(people) < max(r.Approvers.Quorum, 1) {
 		return holdgate.StatusPending, ""
 	}
 	return holdgate.StatusApproved, strings.Join(people, ", ")
 }
 
-// approves reports whether a vote speaks for the call.
-func (r *storedRequest) approves(v storedVote) bool {
+// effect is what a vote wants of the call. What is not known denies.
+func (r *storedRequest) effect(v storedVote) string {
 	switch v.Decision {
-	case holdgate.AnswerApprove:
-		return true
+	case holdgate.AnswerApprove, holdgate.AnswerEdit:
+		return holdgate.EffectApprove
+	case holdgate.AnswerSteer:
+		return holdgate.EffectSteer
 	case holdgate.AnswerChoose:
 		o, ok := r.option(v.Choice)
-		return ok && o.Effect != "deny"
+		switch {
+		case !ok:
+			return holdgate.EffectDeny
+		case o.Other:
+			return holdgate.EffectSteer
+		case o.Effect == "":
+			return holdgate.EffectApprove
+		}
+		return o.Effect
 	}
-	return false
+	return holdgate.EffectDeny
 }
 
 func (r *storedRequest) option(id string) (holdgate.Option, bool) {
@@ -137,120 +170,23 @@ func (r *storedRequest) option(id string) (holdgate.Option, bool) {
 	return r.Options[i], true
 }
 
-// admits reports whether the vote may be counted on this request.
-func (r *storedRequest) admits(v Vote) error {
-	if err := r.entitles(v); err != nil {
-		return err
-	}
-	switch v.Decision {
-	case holdgate.AnswerDeny:
-		return nil
-	case holdgate.AnswerSteer:
-		if !slices.Contains(r.Allow, "steer") {
-			return ErrSteerNotAllowed
-		}
-		return nil
-	case holdgate.AnswerApprove:
-		if r.Kind != holdgate.RequestApproval {
-			return fmt.Errorf("%w: it is a choice, and needs one of its options", ErrAnswer)
-		}
-	case holdgate.AnswerChoose:
-		if _, ok := r.option(v.Choice); !ok {
-			return fmt.Errorf("%w: it has no option %q", ErrAnswer, v.Choice)
-		}
-	default:
-		return fmt.Errorf("%w: %q is not an answer that it takes", ErrAnswer, v.Decision)
-	}
-	if v.Digest == "" || v.Digest != r.Call.Digest {
-		return ErrDigest
-	}
-	if r.approves(storedVote(v)) && slices.ContainsFunc(r.Votes, func(o storedVote) bool { return o.By == v.By }) {
-		return ErrVoted
-	}
-	return nil
-}
-
-// entitles reports whether the voter may answer this request in this way. A
-// demand that cannot be checked is not met.
-func (r *storedRequest) entitles(v Vote) error {
-	a := r.Approvers
+// person finds who acts.
+func (t *transition) person(by string) (Person, error) {
+	n, known := t.q.People().Find(by)
 	switch {
-	case v.By == "" || v.By == byPolicy || v.By == byHoldgate:
-		return fmt.Errorf("%w: a vote needs a person's name", ErrNotEntitled)
-	case len(a.Roles) > 0:
-		return fmt.Errorf("%w: it asks for the role %s, and nobody's roles are known", ErrNotEntitled, strings.Join(a.Roles, " or "))
-	case len(a.Users) > 0 && !slices.Contains(a.Users, v.By):
-		return fmt.Errorf("%w: it is for %s", ErrNotEntitled, strings.Join(a.Users, ", "))
-	case v.Decision == holdgate.AnswerDeny || v.Decision == holdgate.AnswerSteer:
-		return nil
-	case assurance(a.Assurance) > voteAssurance(v):
-		return fmt.Errorf("%w: approving it needs an assurance (%s) that %s does not have", ErrNotEntitled, a.Assurance, v.Channel)
+	case known:
+		return n, nil
+	case by == "" || by == byPolicy || by == byHoldgate:
+		return n, fmt.Errorf("%w: a vote needs a person's name", ErrNotEntitled)
 	}
-	return nil
+	return n, fmt.Errorf("%w: nobody knows who %q is", ErrNotEntitled, by)
 }
 
-// assurance ranks how sure a channel is of who speaks. What is not known ranks
-// above everything.
-func assurance(name string) int {
-	i := slices.Index([]string{"", "text", "interactive", "local", "strong"}, name)
-	if i < 0 {
-		return 5
+// mayAnswer finds who acts, where that person may say at least no.
+func (t *transition) mayAnswer(by string) (Person, error) {
+	n, err := t.person(by)
+	if err == nil && !n.Has(RoleApprove) && !n.Has(RoleOperate) {
+		err = fmt.Errorf("%w: it takes the role %s or %s, and %s has neither", ErrNotEntitled, RoleApprove, RoleOperate, n.Name)
 	}
-	return i
-}
-
-// voteAssurance is that of a vote; one that nobody vouches for is text.
-func voteAssurance(v Vote) int {
-	if i := assurance(v.Assurance); i > 0 && i <= assurance("strong") {
-		return i
-	}
-	return assurance("text")
-}
-
-// checked returns the vote as it will be stored, or what is wrong with it on
-// any request.
-func checked(v Vote) (Vote, error) {
-	if v.Decision == holdgate.AnswerSteer {
-		if v.Instructions = strings.TrimSpace(v.Instructions); v.Instructions == "" {
-			return v, ErrSteerEmpty
-		}
-	}
-	if len(v.Artifacts) > maxArtifacts {
-		return v, fmt.Errorf("%w: %d artifacts, at most %d", ErrAnswer, len(v.Artifacts), maxArtifacts)
-	}
-	for _, a := range v.Artifacts {
-		if err := bounded("artifact", a, maxArtifact); err != nil {
-			return v, err
-		}
-	}
-	for _, f := range []struct {
-		name, text string
-		limit      int
-	}{
-		{"reason", v.Reason, maxText},
-		{"instructions", v.Instructions, maxText},
-		{"voter", v.By, maxName},
-		{"channel", v.Channel, maxName},
-		{"choice", v.Choice, maxName},
-		{"digest", string(v.Digest), maxName},
-	} {
-		if err := bounded(f.name, f.text, f.limit); err != nil {
-			return v, err
-		}
-	}
-	v.Artifacts = slices.Clone(v.Artifacts)
-	if v.Decision != holdgate.AnswerChoose {
-		v.Choice = ""
-	}
-	return v, nil
-}
-
-func bounded(name, s string, limit int) error {
-	if len(s) > limit {
-		return fmt.Errorf("%w: the %s has %d bytes, at most %d", ErrAnswer, name, len(s), limit)
-	}
-	if !utf8.ValidString(s) {
-		return fmt.Errorf("%w: the %s is not UTF-8", ErrAnswer, name)
-	}
-	return nil
+	return n, err
 }

@@ -78,8 +78,8 @@ func TestDecide(t *testing.T) {
 		{"a quorum must choose the same", hold(choice, quorum(2)), func(r approvals.Request) []approvals.Vote {
 			return []approvals.Vote{choose(r, "ana", "reduce"), choose(r, "ben", "expand")}
 		}, nil, holdgate.StatusPending, ""},
-		{"a person who is not named may not decide", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Users = []string{"ben"} }),
-			votes(func(r approvals.Request) approvals.Vote { return deny("ana") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
+		{"a person who is not named may not approve", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Users = []string{"ben"} }),
+			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ana") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"a person who is named may", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Users = []string{"ben"} }),
 			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ben") }), nil, holdgate.StatusApproved, "ben"},
 		{"a role that nobody is known to have is not met", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Roles = []string{"admin"} }),
@@ -173,9 +173,9 @@ func TestOneOutcomeAndOneUseWhateverTheInterleaving(t *testing.T) {
 			var err error
 			switch i % 5 {
 			case 0, 1:
-				_, err = b.queue.Decide(t.Context(), r.ID, approve(r, fmt.Sprint("p", i)))
+				_, err = b.queue.Decide(t.Context(), r.ID, approve(r, []string{"ana", "ben", "eve"}[i%3]))
 			case 2:
-				_, err = b.queue.Decide(t.Context(), r.ID, deny(fmt.Sprint("p", i)))
+				_, err = b.queue.Decide(t.Context(), r.ID, deny([]string{"ana", "ben", "eve"}[i%3]))
 			case 3:
 				_, err = b.queue.Cancel(t.Context(), r.ID, "changed my mind")
 			case 4:

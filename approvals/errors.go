@@ -14,6 +14,7 @@ var (
 	ErrSteerNotAllowed = errors.New("this request cannot be steered: approve or deny it")
 	ErrAnswer          = errors.New("this request cannot be answered that way")
 	ErrNotEntitled     = errors.New("you may not decide this request")
+	ErrClaimed         = errors.New("somebody has claimed this request")
 	ErrVoted           = fmt.Errorf("%w: you have voted already, and it takes more people", ErrAnswer)
 )
 
@@ -37,5 +38,5 @@ func (e *EndedError) Error() string {
 	if o == nil {
 		return fmt.Sprintf("request %s has ended", e.Request.ID)
 	}
-	return fmt.Sprintf("already decided: %s by %s at %s", e.Request.Status, o.By, o.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("already decided by %s at %s: %s", o.By, o.At.UTC().Format(time.RFC3339), e.Request.Status)
 }

@@ -21,6 +21,10 @@ const (
 	EventRequested EventType = "approval.requested"
 	EventVoted     EventType = "approval.voted"
 	EventDecided   EventType = "approval.decided"
+	EventClaimed   EventType = "approval.claimed"   // silence does not end it for now
+	EventUnclaimed EventType = "approval.unclaimed" // its window begins anew
+	EventDelegated EventType = "approval.delegated"
+	EventEscalated EventType = "approval.escalated" // more people may approve it, and should be told
 )
 
 // An Event is an entry of the outbox. Its number is that of the audit entry
@@ -42,6 +46,10 @@ type storedEvent struct {
 	Status  holdgate.Status   `json:"status"`
 	Votes   int               `json:"votes,omitempty"`
 	Outcome *holdgate.Outcome `json:"outcome,omitempty"`
+
+	Claim       *storedClaim `json:"claim,omitempty"`
+	Delegations int          `json:"delegations,omitempty"`
+	Escalated   int          `json:"escalated,omitempty"`
 }
 
 // eventBatch is how many events are read at a time.
@@ -51,11 +59,12 @@ const eventBatch = 64
 func (t *transition) tell(typ EventType, r *storedRequest, seq uint64) error {
 	return write(t.tx, prefixOutbox+store.Seq(seq), storedEvent{
 		header: current(), Time: t.now, Type: typ, Request: r.ID, Status: r.Status, Votes: len(r.Votes), Outcome: r.Outcome,
+		Claim: r.Claim, Delegations: len(r.Delegations), Escalated: r.Escalated,
 	})
 }
 
 // event reads an entry of the outbox.
-func event(tx store.Tx, p store.Pair) (Event, error) {
+func (q *Queue) event(tx store.Tx, p store.Pair) (Event, error) {
 	seq, err := store.ParseSeq(strings.TrimPrefix(p.Key, prefixOutbox))
 	if err != nil {
 		return Event{}, fmt.Errorf("reading %s: %w", p.Key, err)
@@ -68,9 +77,10 @@ func event(tx store.Tx, p store.Pair) (Event, error) {
 	if err := read(tx, prefixRequest+s.Request, &r); err != nil {
 		return Event{}, err
 	}
-	r.Status, r.Outcome = s.Status, s.Outcome
+	r.Status, r.Outcome, r.Claim, r.Escalated = s.Status, s.Outcome, s.Claim, s.Escalated
 	r.Votes = r.Votes[:min(s.Votes, len(r.Votes))]
-	return Event{Seq: seq, Time: s.Time, Type: s.Type, Request: r.view()}, nil
+	r.Delegations = r.Delegations[:min(s.Delegations, len(r.Delegations))]
+	return Event{Seq: seq, Time: s.Time, Type: s.Type, Request: r.view(q.People())}, nil
 }
 
 // Events calls fn for each event after the given sequence number, in order,
@@ -116,7 +126,7 @@ func (q *Queue) eventsAfter(ctx context.Context, after uint64) ([]Event, error) 
 			if err != nil {
 				return err
 			}
-			e, err := event(tx, p)
+			e, err := q.event(tx, p)
 			if err != nil {
 				return err
 			}
@@ -177,7 +187,7 @@ func (q *Queue) consumer(ctx context.Context, name string) (c storedConsumer, pe
 			return err
 		}
 		return eachPending(tx, func(r *storedRequest) {
-			pending = append(pending, Event{Seq: r.Asked, Time: r.Created, Type: EventRequested, Request: r.view()})
+			pending = append(pending, Event{Seq: r.Asked, Time: r.Created, Type: EventRequested, Request: r.view(q.People())})
 		})
 	})
 	slices.SortFunc(pending, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) })

@@ -145,7 +145,7 @@ func (x *Exchange) Wait(ctx context.Context, id string) (Request, error) {
 		return Request{}, ErrNotFound
 	}
 	if r.Status.Final() {
-		return r.view(), nil
+		return r.view(x.q.People()), nil
 	}
 	r = nil // a person may take hours: keep nothing of it meanwhile
 	select {

@@ -207,6 +207,9 @@ func (ix *index) learn(t *transition) {
 	for _, id := range t.closed {
 		ix.forget(id)
 	}
+	for _, id := range t.listening {
+		ix.silence[id] = time.Now()
+	}
 	for _, id := range t.ended {
 		delete(ix.silence, id)
 		for _, w := range ix.waiters[id] {

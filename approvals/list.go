@@ -64,7 +64,7 @@ func (q *Queue) Page(ctx context.Context, f Filter) (Page, error) {
 	p := Page{Requests: []Request{}}
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
 		var err error
-		p.Next, err = l.each(tx, func(r *storedRequest) { p.Requests = append(p.Requests, r.view()) })
+		p.Next, err = l.each(tx, func(r *storedRequest) { p.Requests = append(p.Requests, r.view(q.People())) })
 		return err
 	})
 	if err != nil {
@@ -184,7 +184,7 @@ func (q *Queue) Request(ctx context.Context, id string) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	return r.view(), nil
+	return r.view(q.People()), nil
 }
 
 func (q *Queue) request(ctx context.Context, id string) (*storedRequest, error) {

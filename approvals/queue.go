@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -23,12 +24,14 @@ const (
 	byHoldgate = "holdgate"
 )
 
-// Config is what a Queue needs. All fields but Redeem and Logger must be set.
+// Config is what a Queue needs. All fields but People, Redeem and
+// Logger must be set.
 type Config struct {
 	Store    store.Store
 	Log      *audit.Log
 	Digester *holdgate.Digester
 	SealKey  []byte        // 32 bytes, for bodies at rest
+	People   *People       // who may answer; nil is one person without a name
 	Redeem   time.Duration // how long an outcome waits for its call to come again; DefaultRedeem
 	Logger   *slog.Logger
 	NoInputs bool // the audit log keeps no arguments
@@ -37,10 +40,11 @@ type Config struct {
 // A Queue holds calls until people have decided. It is safe for concurrent
 // use. There must be one Queue for a store.
 type Queue struct {
-	c     Config
-	seal  *sealer
-	index *index
-	timer *timer
+	c      Config
+	people atomic.Pointer[People]
+	seal   *sealer
+	index  *index
+	timer  *timer
 
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
@@ -64,7 +68,11 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}
+	if c.People == nil {
+		c.People = Alone("")
+	}
 	q := &Queue{c: c, seal: seal, index: newIndex(), timer: newTimer()}
+	q.people.Store(c.People)
 	if err := q.takeUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}
@@ -78,6 +86,20 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 func (q *Queue) Close() error {
 	q.stop()
 	q.goroutine.Wait()
+	return nil
+}
+
+// People returns who may answer.
+func (q *Queue) People() *People { return q.people.Load() }
+
+// SetPeople replaces who may answer, from now on and for what is pending too:
+// a vote counts only as long as its voter may give it.
+func (q *Queue) SetPeople(ctx context.Context, p *People) error {
+	_, err := q.c.Log.Write(context.WithoutCancel(ctx), audit.Entry{Type: audit.TypePeople, Note: p.describe()}, true)
+	if err != nil {
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	q.people.Store(p)
 	return nil
 }
 

@@ -23,6 +23,7 @@ const (
 	prefixDue      = "due/"
 	prefixOutbox   = "outbox/"
 	prefixConsumer = "consumer/"
+	prefixEdited   = "edited/"
 )
 
 // recordVersion is that of all records here. A record of another version is
@@ -79,6 +80,7 @@ type storedRef struct {
 	Match  holdgate.Digest `json:"match"` // names what was asked: see Exchange.Ask
 	Status holdgate.Status `json:"status"`
 	Used   bool            `json:"used,omitempty"`
+	Edited bool            `json:"edited,omitempty"` // sealed arguments of it are stored
 	Result result          `json:"result,omitempty"`
 }
 
@@ -164,6 +166,35 @@ type storedRequest struct {
 	Outcome     *holdgate.Outcome      `json:"outcome,omitempty"`
 	Revision    string                 `json:"revision,omitempty"`
 	Asked       uint64                 `json:"asked"` // the number of its first event
+	Owner       string                 `json:"owner,omitempty"`
+	Claim       *storedClaim           `json:"claim,omitempty"`
+	Delegations []storedDelegation     `json:"delegations,omitempty"`
+	Escalated   int                    `json:"escalated,omitempty"` // how many of Approvers.Escalate have come
+	Redact      []string               `json:"redact,omitempty"`    // what of the input nobody is shown
+	EditedFrom  string                 `json:"edited_from,omitempty"`
+	Edit        *storedEdit            `json:"edit,omitempty"` // where the outcome is an edit
+}
+
+// storedClaim is a [Claim] as stored.
+type storedClaim struct {
+	By    string    `json:"by"`
+	At    time.Time `json:"at"`
+	Until time.Time `json:"until"`
+}
+
+// storedDelegation is a [Delegation] as stored.
+type storedDelegation struct {
+	By   string    `json:"by"`
+	To   string    `json:"to"`
+	Note string    `json:"note,omitempty"`
+	At   time.Time `json:"at"`
+}
+
+// storedEdit is what a person made of a call, without what policy redacts. The
+// arguments themselves are sealed under a key of their own.
+type storedEdit struct {
+	Digest    holdgate.Digest `json:"digest"` // of the edited call
+	Arguments []byte          `json:"arguments"`
 }
 
 // storedCall is the call of a request, without what policy redacts. Arguments
@@ -202,13 +233,14 @@ type storedVote struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Artifacts    []string        `json:"artifacts,omitempty"`
 	Choice       string          `json:"choice,omitempty"`
+	Account      string          `json:"account,omitempty"`
 	Arguments    json.RawMessage `json:"arguments,omitempty"`
 	Rollback     bool            `json:"rollback,omitempty"`
 	Stop         bool            `json:"stop,omitempty"`
 }
 
-// view is the request as people see it.
-func (r *storedRequest) view() Request {
+// view is the request as people see it, where there are these people.
+func (r *storedRequest) view(p *People) Request {
 	v := Request{
 		ID: r.ID, Exchange: r.Exchange, Status: r.Status, Kind: r.Kind, Gate: r.Gate, Risk: r.Risk,
 		Rule: r.Rule, Reason: r.Reason, Message: r.Message,
@@ -218,11 +250,37 @@ func (r *storedRequest) view() Request {
 		Options: r.Options, Allow: r.Allow, Required: r.Required, Approvers: r.Approvers,
 		CreatedAt: r.Created, ExpiresAt: r.Expires, OnTimeout: r.OnTimeout.String(),
 		Votes: make([]Vote, 0, len(r.Votes)), Outcome: r.Outcome, Revision: r.Revision,
+		Owner: r.Owner, Claim: (*Claim)(r.Claim), Escalated: r.Escalated, EditedFrom: r.EditedFrom,
 	}
 	for _, vote := range r.Votes {
 		v.Votes = append(v.Votes, Vote(vote))
 	}
+	for _, d := range r.Delegations {
+		v.Delegations = append(v.Delegations, Delegation(d))
+	}
+	if r.Edit != nil && r.Outcome != nil {
+		r.showEdit(&v)
+	}
+	if r.Status.Final() {
+		return v
+	}
+	if r.Claim != nil {
+		v.ExpiresAt = r.Claim.Until.Add(r.Timeout)
+	}
+	if err := r.circle(p).check(); err != nil {
+		v.NoApprover = "nobody can approve this: " + err.Error()
+	}
 	return v
+}
+
+// showEdit puts the edited arguments where people look for them.
+func (r *storedRequest) showEdit(v *Request) {
+	o := *r.Outcome
+	o.Arguments = r.Edit.Arguments
+	v.Outcome = &o
+	if last := len(v.Votes) - 1; last >= 0 {
+		v.Votes[last].Arguments = r.Edit.Arguments
+	}
 }
 
 func (c *storedCall) view() CallView {
@@ -290,8 +348,14 @@ func dueKey(at time.Time, id string) string {
 const (
 	dueRequest  = "request"  // ends, and denies
 	dueSilence  = "silence"  // a request too; it approves
+	dueClaim    = "claim"    // on a request lapses; it stays pending
+	dueEscalate = "escalate" // a request's circle widens
 	dueExchange = "exchange" // is given up
 )
+
+// escalateKey is dueKey for what may be due at the same time as the end of the
+// request.
+func escalateKey(at time.Time, id string) string { return dueKey(at, id) + "/" + dueEscalate }
 
 // A due is an entry of the timer.
 type due struct {
@@ -301,11 +365,11 @@ type due struct {
 	what string
 }
 
-// request reports whether what is due is the end of a request.
-func (d due) request() bool { return d.what == dueRequest || d.what == dueSilence }
-
 // due is the kind of the request's entry in the timer.
 func (r *storedRequest) due() string {
+	if r.Claim != nil {
+		return dueClaim
+	}
 	if r.OnTimeout == holdgate.TimeoutApprove {
 		return dueSilence
 	}
@@ -318,6 +382,7 @@ func parseDue(p store.Pair) (due, error) {
 	if !ok || err != nil {
 		return due{}, fmt.Errorf("reading %s: not a time and an id", p.Key)
 	}
+	id, _, _ = strings.Cut(id, "/")
 	return due{key: p.Key, at: time.Unix(0, int64(n)), id: id, what: string(p.Value)}, nil
 }
 

@@ -29,12 +29,51 @@ type Request struct {
 	Required  bool                 `json:"required,omitempty"`
 	Approvers holdgate.Approvers   `json:"approvers,omitzero"`
 	CreatedAt time.Time            `json:"created_at"`
-	ExpiresAt time.Time            `json:"expires_at"`
-	OnTimeout string               `json:"on_timeout"`
-	Votes     []Vote               `json:"votes"`
-	Outcome   *holdgate.Outcome    `json:"outcome,omitempty"`
+	// ExpiresAt is when silence ends the request; while somebody has claimed
+	// it, the earliest moment at which it could.
+	ExpiresAt time.Time         `json:"expires_at"`
+	OnTimeout string            `json:"on_timeout"`
+	Votes     []Vote            `json:"votes"`
+	Outcome   *holdgate.Outcome `json:"outcome,omitempty"`
+	// Owner is whom the agent works for, where it is labelled so.
+	Owner string `json:"owner,omitempty"`
+	// NoApprover says, in words, why nobody there is can approve a pending
+	// request: it can only be denied, steered or run out.
+	NoApprover  string       `json:"no_approver,omitempty"`
+	Claim       *Claim       `json:"claim,omitempty"`
+	Delegations []Delegation `json:"delegations,omitempty"`
+	// Escalated counts the escalations of Approvers that have come.
+	Escalated int `json:"escalated,omitempty"`
+	// EditedFrom is the request whose answer gave the call its arguments.
+	EditedFrom string `json:"edited_from,omitempty"`
 	// Revision names the policy that asked.
 	Revision string `json:"revision,omitempty"`
+}
+
+// Answered reports whether the outcome is a full answer to the question. An
+// edit under a quorum is none: the others have not seen what it made of the
+// call, and must be asked about that.
+func (r Request) Answered() bool {
+	if r.Outcome == nil || r.Status != holdgate.StatusApproved {
+		return false
+	}
+	return r.Outcome.Decision != holdgate.AnswerEdit || r.Approvers.Quorum <= 1
+}
+
+// A Claim says that somebody is looking at a request: silence does not end it
+// before Until.
+type Claim struct {
+	By    string    `json:"by"`
+	At    time.Time `json:"at"`
+	Until time.Time `json:"until"`
+}
+
+// A Delegation lets another person vote in the place of one who may.
+type Delegation struct {
+	By   string    `json:"by"`
+	To   string    `json:"to"`
+	Note string    `json:"note,omitempty"`
+	At   time.Time `json:"at"`
 }
 
 // Ref names something by its id.
@@ -82,8 +121,10 @@ type Briefing struct {
 // A Vote is one person's answer to a request.
 type Vote struct {
 	Decision holdgate.Answer `json:"decision"`
-	By       string          `json:"by"`      // from the credential, never from the body
-	Channel  string          `json:"channel"` // "cli", "api", "terminal", "webhook", ...
+	// By is the person: from the credential, never from the body. A vote may
+	// come with the name of an account, which becomes the person's.
+	By      string `json:"by"`
+	Channel string `json:"channel"` // "cli", "api", "terminal", "webhook", ...
 	// Assurance is how sure that channel is of who speaks: "text",
 	// "interactive", "local" or "strong". Empty counts as "text".
 	Assurance    string          `json:"assurance,omitempty"`
@@ -93,6 +134,9 @@ type Vote struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Artifacts    []string        `json:"artifacts,omitempty"`
 	Choice       string          `json:"choice,omitempty"`
+	// Account is the name under which the channel knows the person, where it
+	// is another. It is set by the queue.
+	Account string `json:"account,omitempty"`
 	// Arguments are what edit puts in place of the call's: one JSON object. As
 	// a request shows them, what policy redacts is not in them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`

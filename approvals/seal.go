@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// A sealer keeps answers unreadable at rest: AES-256-GCM with a random nonce
+// A sealer keeps answers and edits unreadable at rest: AES-256-GCM with a random nonce
 // for each chunk (NIST SP 800-38D, 8.2.2). The associated data binds a chunk to
 // its place, so that none can be moved, left out or taken from another
 // exchange.
@@ -31,14 +31,23 @@ func place(exchange string, n, of int) []byte {
 	return fmt.Appendf(nil, "holdgate exchange-body v1/%s/%d/%d", exchange, n, of)
 }
 
+// placeEdited is the place of what a request was edited to.
+func placeEdited(request string) []byte { return fmt.Appendf(nil, "holdgate edited v1/%s", request) }
+
 func (s *sealer) seal(plain []byte, exchange string, n, of int) []byte {
-	return s.aead.Seal(nil, nil, plain, place(exchange, n, of))
+	return s.sealAt(plain, place(exchange, n, of))
 }
 
+func (s *sealer) sealAt(plain, place []byte) []byte { return s.aead.Seal(nil, nil, plain, place) }
+
 func (s *sealer) open(sealed []byte, exchange string, n, of int) ([]byte, error) {
-	plain, err := s.aead.Open(nil, nil, sealed, place(exchange, n, of))
+	plain, err := s.openAt(sealed, place(exchange, n, of))
 	if err != nil {
 		return nil, fmt.Errorf("opening chunk %d of %d: %w", n, of, err)
 	}
 	return plain, nil
+}
+
+func (s *sealer) openAt(sealed, place []byte) ([]byte, error) {
+	return s.aead.Open(nil, nil, sealed, place)
 }

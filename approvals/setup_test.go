@@ -17,19 +17,20 @@ import (
 
 // A bench is a queue over a store on disk that can be closed and opened again.
 type bench struct {
-	t     *testing.T
-	dir   string
-	wrap  func(store.Store) store.Store
-	store store.Store
-	log   *audit.Log
-	queue *approvals.Queue
+	t      *testing.T
+	dir    string
+	wrap   func(store.Store) store.Store
+	store  store.Store
+	log    *audit.Log
+	queue  *approvals.Queue
+	people *approvals.People
 }
 
 var key = bytes.Repeat([]byte{7}, 32)
 
 func newBench(t *testing.T, wrap ...func(store.Store) store.Store) *bench {
 	t.Helper()
-	b := &bench{t: t, dir: t.TempDir()}
+	b := &bench{t: t, dir: t.TempDir(), people: team(t)}
 	if len(wrap) > 0 {
 		b.wrap = wrap[0]
 	}
@@ -56,7 +57,7 @@ func (b *bench) open() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.queue, err = approvals.Open(ctx, approvals.Config{Store: b.store, Log: b.log, Digester: d, SealKey: key})
+	b.queue, err = approvals.Open(ctx, approvals.Config{Store: b.store, Log: b.log, Digester: d, SealKey: key, People: b.people})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -80,6 +81,20 @@ func (b *bench) reopen() {
 	b.t.Helper()
 	b.close()
 	b.open()
+}
+
+// team are the people of most tests.
+func team(t *testing.T) *approvals.People {
+	t.Helper()
+	var all []approvals.Person
+	for _, name := range []string{"ana", "ben", "eve"} {
+		all = append(all, approvals.Person{Name: name, Roles: []string{approvals.RoleApprove, approvals.RoleOperate}})
+	}
+	p, err := approvals.NewPeople("root", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 var caller = approvals.Caller{
@@ -124,7 +139,7 @@ func hold(edit ...func(*holdgate.Decision)) holdgate.Decision {
 
 func (b *bench) ask(x *approvals.Exchange, c holdgate.Call, d holdgate.Decision) approvals.Request {
 	b.t.Helper()
-	r, err := x.Ask(b.t.Context(), c, d, approvals.Brief(c, d))
+	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: d})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -158,6 +158,10 @@ func (q *Queue) fire(ctx context.Context, d due) error {
 	switch d.what {
 	case dueRequest, dueSilence:
 		err = q.expire(ctx, d)
+	case dueClaim:
+		err = q.lapse(ctx, d)
+	case dueEscalate:
+		err = q.escalate(ctx, d)
 	case dueExchange:
 		err = q.giveUp(ctx, d)
 	default:

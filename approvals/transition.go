@@ -22,6 +22,7 @@ type transition struct {
 	exchanges map[string]*storedExchange // read here, and written when the transaction ends
 	ended     []string                   // requests
 	closed    []string                   // exchanges
+	listening []string                   // requests whose silence counts from now on
 	next      time.Time                  // the earliest new entry of the timer
 }
 
@@ -109,7 +110,7 @@ func (t *transition) enter(x *storedExchange, s exchangeState) error {
 		return t.schedule(x.Due, x.ID, dueExchange)
 	case stateSpent, stateUnknown:
 		t.closed = append(t.closed, x.ID)
-		return t.erase(x)
+		return errors.Join(t.erase(x), t.eraseEdits(x))
 	}
 	return nil
 }
@@ -128,19 +129,36 @@ func (t *transition) erase(x *storedExchange) error {
 	return nil
 }
 
-func (t *transition) schedule(at time.Time, id, what string) error {
+// wakeAt says that something is due at a time.
+func (t *transition) wakeAt(at time.Time) {
 	if t.next.IsZero() || at.Before(t.next) {
 		t.next = at
 	}
+}
+
+func (t *transition) schedule(at time.Time, id, what string) error {
+	t.wakeAt(at)
 	return t.tx.Set(dueKey(at, id), []byte(what))
+}
+
+// unschedule takes a pending request out of the timer.
+func (t *transition) unschedule(r *storedRequest) error {
+	err := t.tx.Delete(dueKey(r.Expires, r.ID))
+	if at, ok := r.escalates(); ok {
+		err = errors.Join(err, t.tx.Delete(escalateKey(at, r.ID)))
+	}
+	return err
 }
 
 // end ends a pending request, and takes its exchange on where nothing of it is
 // pending any more. The note goes into the audit log.
 func (t *transition) end(r *storedRequest, s holdgate.Status, o holdgate.Outcome, note string) error {
 	o.At = t.now
-	r.Status, r.Outcome = s, &o
-	if err := errors.Join(t.tx.Delete(dueKey(r.Expires, r.ID)), t.write(r), t.list(r)); err != nil {
+	if err := t.unschedule(r); err != nil {
+		return err
+	}
+	r.Status, r.Outcome, r.Claim = s, &o, nil
+	if err := errors.Join(t.write(r), t.list(r)); err != nil {
 		return err
 	}
 	x, err := t.exchange(r.Exchange)
@@ -162,13 +180,21 @@ func (t *transition) end(r *storedRequest, s holdgate.Status, o holdgate.Outcome
 		}
 	}
 	e := r.entry(audit.TypeOutcome)
-	e.Outcome, e.Note = &o, note
+	e.Outcome, e.Note = t.logged(r, o), note
 	seq, err := t.log(e)
 	if err != nil {
 		return err
 	}
 	t.ended = append(t.ended, r.ID)
 	return t.tell(EventDecided, r, seq)
+}
+
+// logged is an outcome as the log keeps it.
+func (t *transition) logged(r *storedRequest, o holdgate.Outcome) *holdgate.Outcome {
+	if r.Edit != nil && !t.q.c.NoInputs {
+		o.Arguments = r.Edit.Arguments
+	}
+	return &o
 }
 
 // cancel ends a pending request that nobody needs answered.
@@ -244,6 +270,17 @@ func (t *transition) orphan(x *storedExchange, note string) error {
 		}
 	}
 	return nil
+}
+
+// record logs what happened to a request, in words, and tells channels of it.
+func (t *transition) record(r *storedRequest, typ audit.Type, event EventType, note string) error {
+	e := r.entry(typ)
+	e.Note = note
+	seq, err := t.log(e)
+	if err != nil {
+		return err
+	}
+	return t.tell(event, r, seq)
 }
 
 // log appends to the audit log and returns the entry's number.

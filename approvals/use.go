@@ -85,14 +85,18 @@ func (t *transition) use(x *storedExchange, u Use) error {
 		return err
 	case r.Status != holdgate.StatusApproved:
 		return fmt.Errorf("request %s is %s: %w", r.ID, r.Status, ErrNotApproved)
-	case u.Digest == "" || u.Digest != r.Call.Digest:
+	case !r.answered():
+		return fmt.Errorf("request %s was edited, and the others of its quorum have not seen that: %w", r.ID, ErrNotApproved)
+	case u.Digest == "" || u.Digest != r.approved():
 		return fmt.Errorf("request %s: %w", r.ID, ErrDigest)
 	}
 	ref.Used = true
 	if err := write(t.tx, key, storedUse{header: current(), Exchange: x.ID, Digest: u.Digest, At: t.now}); err != nil {
 		return err
 	}
-	_, err = t.log(r.entry(audit.TypeUsed))
+	e := r.entry(audit.TypeUsed)
+	e.Call.Digest = u.Digest
+	_, err = t.log(e)
 	return err
 }
 

@@ -82,7 +82,7 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 		}
 		q.digest = digest
 	}
-	req, err := e.x.Ask(ctx, q.call, d, approvals.Brief(q.call, d))
+	req, err := e.x.Ask(ctx, approvals.Question{Call: q.call, Decision: d})
 	if err != nil {
 		return fmt.Errorf("putting the call into the queue: %w", err)
 	}

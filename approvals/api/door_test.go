@@ -101,7 +101,7 @@ func (d *door) hold(spec holdgate.HoldSpec) approvals.Request {
 		spec.Timeout = time.Hour
 	}
 	decision := holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: holdgate.RiskHigh, Hold: spec}
-	r, err := x.Ask(ctx, call, decision, approvals.Briefing{Summary: "Bash: rm -rf build"})
+	r, err := x.Ask(ctx, approvals.Question{Call: call, Decision: decision})
 	if err != nil {
 		d.t.Fatal(err)
 	}

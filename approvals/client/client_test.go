@@ -160,10 +160,10 @@ func hold(t *testing.T, q *approvals.Queue, session string) approvals.Request {
 		t.Fatal(err)
 	}
 	defer x.Leave()
-	r, err := x.Ask(t.Context(), holdgate.Call{
+	r, err := x.Ask(t.Context(), approvals.Question{Call: holdgate.Call{
 		Kind: holdgate.KindToolCall, Agent: who.Agent, Session: who.Session, Door: who.Door, Time: time.Now(),
 		Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"rm -rf build"}`)},
-	}, holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Hold: holdgate.HoldSpec{Timeout: time.Hour}}, approvals.Briefing{Summary: "Bash: rm -rf build"})
+	}, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Hold: holdgate.HoldSpec{Timeout: time.Hour}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,5 +181,5 @@ func (s *sidecar) hold(name string) (approvals.Request, error) {
 	}
 	defer x.Leave()
 	call := holdgate.Call{Kind: h.kind, Agent: h.agent, Session: who.Session, Door: who.Door, Time: time.Now(), Tool: &h.tool}
-	return x.Ask(ctx, call, h.decision, approvals.Brief(call, h.decision))
+	return x.Ask(ctx, approvals.Question{Call: call, Decision: h.decision})
 }

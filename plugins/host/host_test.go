@@ -117,7 +117,7 @@ func TestAnAnswerThatComesTooLateSaysWhoDecided(t *testing.T) {
 	if v := b.next("verdict"); v.Err != "" || v.Status != "denied" {
 		t.Errorf("first: %q %q", v.Status, v.Err)
 	}
-	if v := b.next("verdict"); !strings.Contains(v.Err, "already decided: denied by puppet:ada") {
+	if v := b.next("verdict"); !strings.Contains(v.Err, "already decided by puppet:ada at ") {
 		t.Errorf("second: %q", v.Err)
 	}
 	if got := b.ended(r.ID); got.Status != holdgate.StatusDenied {

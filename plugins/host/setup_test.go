@@ -234,7 +234,7 @@ func (b *bench) ask(command string, edit ...func(*holdgate.Decision)) approvals.
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r, err := x.Ask(b.t.Context(), c, d, approvals.Brief(c, d))
+	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: d})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -15,6 +15,10 @@ const (
 	TypeDecision Type = "decision" // what policy said of a call
 	TypeVote     Type = "vote"     // what one person answered
 	TypeOutcome  Type = "outcome"  // what ended an approval request
+	TypeClaim    Type = "claim"    // somebody looks at a request, or no more
+	TypeDelegate Type = "delegate" // somebody lets another person vote in their place
+	TypeEscalate Type = "escalate" // more people may approve a request
+	TypePeople   Type = "people"   // who may answer was replaced
 	TypeUsed     Type = "used"     // an approval was used: its call may go on from here
 	TypeResult   Type = "result"   // what became of what was used: "spent" or "unknown"
 	TypeObserved Type = "observed" // a call that the provider ran by itself

@@ -131,7 +131,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		return err
 	}
 	a.queue, err = approvals.Open(ctx, approvals.Config{
-		Store: st, Log: a.audit, Digester: digester, SealKey: s.key(purposeSeal),
+		Store: st, Log: a.audit, Digester: digester, SealKey: s.key(purposeSeal), People: approvals.Alone(a.c.Approver),
 		Redeem: time.Duration(a.c.Limits.Redeem), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 	})
 	if err != nil {

@@ -1,0 +1,81 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// claimFor is how long a claim keeps silence from ending a request.
+const claimFor = 30 * time.Minute
+
+// Claim says that a person is looking at a request: until they answer, unclaim
+// it, or claimFor has passed, silence neither denies nor approves it. After
+// that its window begins anew. Whoever may approve or operate may claim; a
+// claim of one's own is made longer.
+//
+// It returns ErrNotFound, *EndedError, ErrNotEntitled or ErrClaimed, which
+// names who has it.
+func (q *Queue) Claim(ctx context.Context, id, by string) (Request, error) {
+	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
+		n, err := t.mayAnswer(by)
+		if err != nil {
+			return err
+		}
+		if r.Claim != nil && r.Claim.By != n.Name {
+			return fmt.Errorf("%w: %s, until %s", ErrClaimed, r.Claim.By, r.Claim.Until.Format(time.RFC3339))
+		}
+		if err := t.tx.Delete(dueKey(r.Expires, r.ID)); err != nil {
+			return err
+		}
+		r.Claim = &storedClaim{By: n.Name, At: t.now, Until: t.now.Add(claimFor)}
+		r.Expires = r.Claim.Until
+		return errors.Join(t.schedule(r.Expires, r.ID, r.due()), t.write(r), t.record(r, audit.TypeClaim, EventClaimed, "claimed by "+n.Name))
+	})
+}
+
+// Unclaim ends a person's claim; the request's window begins anew. It does
+// nothing where nobody has claimed it. It returns ErrNotFound, *EndedError,
+// ErrNotEntitled or ErrClaimed.
+func (q *Queue) Unclaim(ctx context.Context, id, by string) (Request, error) {
+	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
+		n, err := t.mayAnswer(by)
+		if err != nil || r.Claim == nil {
+			return err
+		}
+		if r.Claim.By != n.Name {
+			return fmt.Errorf("%w: %s, until %s", ErrClaimed, r.Claim.By, r.Claim.Until.Format(time.RFC3339))
+		}
+		return errors.Join(t.unclaim(r, "unclaimed by "+n.Name), t.write(r))
+	})
+}
+
+// lapse ends a claim whose time has passed.
+func (q *Queue) lapse(ctx context.Context, d due) error {
+	return q.transact(ctx, func(t *transition) error {
+		r, err := t.request(d.id)
+		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || r.Claim == nil || !r.Expires.Equal(d.at)) {
+			return t.tx.Delete(d.key)
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(t.unclaim(r, "the claim of "+r.Claim.By+" lapsed"), t.write(r))
+	})
+}
+
+// unclaim gives a claimed request its whole window again. It leaves writing
+// the request to its caller.
+func (t *transition) unclaim(r *storedRequest, note string) error {
+	if err := t.tx.Delete(dueKey(r.Expires, r.ID)); err != nil {
+		return err
+	}
+	r.Claim, r.Expires = nil, t.now.Add(r.Timeout)
+	if r.due() == dueSilence {
+		t.listening = append(t.listening, r.ID)
+	}
+	return errors.Join(t.schedule(r.Expires, r.ID, r.due()), t.record(r, audit.TypeClaim, EventUnclaimed, note))
+}

@@ -1,0 +1,65 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// Delegate lets a person vote on one request in the place of another who may
+// approve it. From then on only the delegate's vote counts for the two. It
+// cannot be passed on; a person who may approve anyway needs none, and the one
+// whom the agent works for gets none under four eyes.
+//
+// It returns ErrNotFound, *EndedError, ErrNotEntitled or ErrAnswer, which say
+// more when printed.
+func (q *Queue) Delegate(ctx context.Context, id, by, to, note string) (Request, error) {
+	if err := bounded("note", note, maxText); err != nil {
+		return Request{}, err
+	}
+	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
+		d, err := t.delegation(r, by, to)
+		if err != nil {
+			return err
+		}
+		d.Note = note
+		r.Delegations = append(r.Delegations, d)
+		what := d.By + " lets " + d.To + " vote"
+		if note != "" {
+			what += ": " + note
+		}
+		return errors.Join(t.write(r), t.record(r, audit.TypeDelegate, EventDelegated, what))
+	})
+}
+
+// delegation checks that one person may let another vote.
+func (t *transition) delegation(r *storedRequest, by, to string) (storedDelegation, error) {
+	p := t.q.People()
+	from, err := t.person(by)
+	if err != nil {
+		return storedDelegation{}, err
+	}
+	c := r.circle(p)
+	if err := c.refuses(from); err != nil {
+		return storedDelegation{}, err
+	}
+	heir, known := p.Find(to)
+	switch {
+	case p.alone:
+		return storedDelegation{}, fmt.Errorf("%w: there is nobody else to delegate to", ErrAnswer)
+	case !known:
+		return storedDelegation{}, fmt.Errorf("%w: nobody knows who %q is", ErrAnswer, to)
+	case c.refusesOwn(from) != nil:
+		return storedDelegation{}, fmt.Errorf("%w: what was delegated to you cannot be passed on", ErrNotEntitled)
+	case slices.ContainsFunc(r.Votes, func(v storedVote) bool { return v.By == from.Name }):
+		return storedDelegation{}, fmt.Errorf("%w: you have voted already", ErrAnswer)
+	case c.refusesOwn(heir) == nil:
+		return storedDelegation{}, fmt.Errorf("%w: %s may vote without a delegation", ErrAnswer, heir.Name)
+	case c.refusesAnyway(heir) != nil:
+		return storedDelegation{}, fmt.Errorf("%w: %s could not approve it: %w", ErrAnswer, heir.Name, c.refusesAnyway(heir))
+	}
+	return storedDelegation{By: from.Name, To: heir.Name, At: t.now}, nil
+}

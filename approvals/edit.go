@@ -1,0 +1,133 @@
+package approvals
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+)
+
+// editable reports whether a person can change the call's arguments: they are
+// a JSON object and all of it is shown.
+func editable(c holdgate.Call, hidden int) bool {
+	return c.Tool != nil && c.Tool.Arguments != nil && hidden == 0
+}
+
+// approved is the digest of the call that the outcome lets go on.
+func (r *storedRequest) approved() holdgate.Digest {
+	if r.Edit != nil {
+		return r.Edit.Digest
+	}
+	return r.Call.Digest
+}
+
+// answered reports whether the outcome alone lets the call go on: see
+// [Request.Answered].
+func (r *storedRequest) answered() bool { return r.Edit == nil || r.Approvers.Quorum <= 1 }
+
+// edit takes the edited arguments of a vote into the request, sealed.
+func (t *transition) edit(r *storedRequest, args json.RawMessage) error {
+	tool := holdgate.Tool{Name: r.Call.Tool, Server: r.Call.Server, Arguments: args}
+	digest, err := t.q.c.Digester.Tool(&tool)
+	if err != nil {
+		return err
+	}
+	if digest == r.Call.Digest {
+		return fmt.Errorf("%w: these arguments are those of the call, which needs approving and no edit", ErrAnswer)
+	}
+	x, err := t.exchange(r.Exchange)
+	if err != nil {
+		return err
+	}
+	ref := x.ref(r.ID)
+	if ref == nil {
+		return fmt.Errorf("editing request %s: exchange %s does not know it", r.ID, x.ID)
+	}
+	ref.Edited = true
+	shown := Redacted(holdgate.Call{Kind: r.Call.Kind, Tool: &tool}, r.Redact)
+	r.Edit = &storedEdit{Digest: digest, Arguments: shown}
+	return t.tx.Set(prefixEdited+r.ID, t.q.seal.sealAt(bytes.Clone(args), placeEdited(r.ID)))
+}
+
+// Edited returns the arguments that an edit put in place of the call's, as one
+// strict JSON object. They are there until the exchange is final.
+func (x *Exchange) Edited(ctx context.Context, requestID string) (json.RawMessage, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var args json.RawMessage
+	err := x.q.c.Store.View(ctx, func(tx store.Tx) error {
+		var r storedRequest
+		if err := read(tx, prefixRequest+requestID, &r); err != nil {
+			return err
+		}
+		if r.Exchange != x.id || r.Edit == nil {
+			return ErrNotFound
+		}
+		sealed, err := tx.Get(prefixEdited + requestID)
+		if err != nil {
+			return err
+		}
+		args, err = x.q.seal.openAt(sealed, placeEdited(requestID))
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what request %s was edited to: %w", requestID, err)
+	}
+	return args, nil
+}
+
+// eraseEdits removes the sealed arguments of an exchange's edits.
+func (t *transition) eraseEdits(x *storedExchange) error {
+	for i := range x.Requests {
+		ref := &x.Requests[i]
+		if !ref.Edited {
+			continue
+		}
+		if err := t.tx.Delete(prefixEdited + ref.ID); err != nil {
+			return err
+		}
+		ref.Edited = false
+	}
+	return nil
+}
+
+// askEdited stores a new request for a call that a person edited.
+func (t *transition) askEdited(x *storedExchange, r *storedRequest, match holdgate.Digest, input []byte, q Question) error {
+	if x.ref(q.Edited) == nil {
+		return fmt.Errorf("request %s: %w in this exchange", q.Edited, ErrNotFound)
+	}
+	from, err := t.request(q.Edited)
+	if err != nil {
+		return err
+	}
+	if from.Edit == nil || from.Edit.Digest != r.Call.Digest {
+		return fmt.Errorf("request %s was not edited to this: %w", from.ID, ErrDigest)
+	}
+	vote := from.Votes[len(from.Votes)-1]
+	r.EditedFrom = from.ID
+	r.Briefing = storedBriefing(briefEdited(from, vote.By, q))
+	if err := t.ask(x, r, match, input); err != nil {
+		return err
+	}
+	if r.Kind != holdgate.RequestApproval || r.Rule != from.Rule || r.Gate != from.Gate {
+		return nil // the editor was asked something else
+	}
+	v := storedVote{
+		Decision: holdgate.AnswerApprove, By: vote.By, Channel: vote.Channel, Assurance: vote.Assurance, Account: vote.Account,
+		At: vote.At, Digest: from.Edit.Digest, Reason: "made this of request " + from.ID,
+	}
+	if err := t.admits(r, Vote(v)); err != nil {
+		if errors.Is(err, ErrNotEntitled) {
+			return nil
+		}
+		return err
+	}
+	return t.vote(r, v)
+}

@@ -1,0 +1,158 @@
+package approvals
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/holdgate/holdgate"
+)
+
+// Limits of a vote, in bytes.
+const (
+	maxText      = 8 << 10 // reason and instructions, each
+	maxName      = 256     // voter, channel and choice, each
+	maxArtifacts = 100     // how many
+	maxArtifact  = 4 << 10 // each
+)
+
+// admits reports whether the vote may be counted on this request. Its voter is
+// known.
+func (t *transition) admits(r *storedRequest, v Vote) error {
+	n, err := t.mayAnswer(v.By)
+	if err != nil {
+		return err
+	}
+	if err := r.takes(v); err != nil {
+		return err
+	}
+	if v.Stop && !n.Has(RoleOperate) {
+		return fmt.Errorf("%w: stopping the agent takes the role %s", ErrNotEntitled, RoleOperate)
+	}
+	if r.effect(storedVote(v)) != holdgate.EffectApprove {
+		return nil
+	}
+	if err := r.circle(t.q.People()).refuses(n); err != nil {
+		return err
+	}
+	if a := r.Approvers.Assurance; assurance(a) > voteAssurance(v) {
+		return fmt.Errorf("%w: approving it needs an assurance (%s) that %s does not have", ErrNotEntitled, a, v.Channel)
+	}
+	if v.Decision != holdgate.AnswerEdit && slices.ContainsFunc(r.Votes, func(o storedVote) bool {
+		return r.effect(o) == holdgate.EffectApprove && t.q.People().same(o.By, v.By)
+	}) {
+		return ErrVoted
+	}
+	return nil
+}
+
+// takes reports whether the request can be answered in this way, whoever
+// votes.
+func (r *storedRequest) takes(v Vote) error {
+	switch v.Decision {
+	case holdgate.AnswerDeny:
+		return nil
+	case holdgate.AnswerSteer:
+		if !slices.Contains(r.Allow, waySteer) {
+			return ErrSteerNotAllowed
+		}
+		return nil
+	case holdgate.AnswerApprove:
+		if r.Kind != holdgate.RequestApproval {
+			return fmt.Errorf("%w: it is a choice, and needs one of its options", ErrAnswer)
+		}
+	case holdgate.AnswerEdit:
+		if !slices.Contains(r.Allow, wayEdit) {
+			return fmt.Errorf("%w: its arguments cannot be edited", ErrAnswer)
+		}
+	case holdgate.AnswerChoose:
+		o, ok := r.option(v.Choice)
+		if !ok {
+			return fmt.Errorf("%w: it has no option %q", ErrAnswer, v.Choice)
+		}
+		if o.Other && v.Instructions == "" {
+			return fmt.Errorf("%w: the option %q is a text of your own", ErrSteerEmpty, o.ID)
+		}
+	default:
+		return fmt.Errorf("%w: %q is not an answer that it takes", ErrAnswer, v.Decision)
+	}
+	if v.Digest == "" || v.Digest != r.Call.Digest {
+		return ErrDigest
+	}
+	return nil
+}
+
+// assurance ranks how sure a channel is of who speaks. What is not known ranks
+// above everything.
+func assurance(name string) int {
+	i := slices.Index([]string{"", "text", "interactive", "local", "strong"}, name)
+	if i < 0 {
+		return 5
+	}
+	return i
+}
+
+// voteAssurance is that of a vote; one that nobody vouches for is text.
+func voteAssurance(v Vote) int {
+	if i := assurance(v.Assurance); i > 0 && i <= assurance("strong") {
+		return i
+	}
+	return assurance("text")
+}
+
+// checked returns the vote as it will be stored, or what is wrong with it on
+// any request.
+func checked(v Vote) (Vote, error) {
+	v.Instructions = strings.TrimSpace(v.Instructions)
+	switch {
+	case v.Decision == holdgate.AnswerSteer && v.Instructions == "":
+		return v, ErrSteerEmpty
+	case v.Decision != holdgate.AnswerDeny && (v.Rollback || v.Stop):
+		return v, fmt.Errorf("%w: rollback and stop come with a denial", ErrAnswer)
+	case v.Decision != holdgate.AnswerEdit && v.Arguments != nil:
+		return v, fmt.Errorf("%w: arguments come with an edit", ErrAnswer)
+	case v.Decision == holdgate.AnswerEdit:
+		if err := strictObject(v.Arguments); err != nil {
+			return v, err
+		}
+	}
+	if len(v.Artifacts) > maxArtifacts {
+		return v, fmt.Errorf("%w: %d artifacts, at most %d", ErrAnswer, len(v.Artifacts), maxArtifacts)
+	}
+	for _, a := range v.Artifacts {
+		if err := bounded("artifact", a, maxArtifact); err != nil {
+			return v, err
+		}
+	}
+	for _, f := range []struct {
+		name, text string
+		limit      int
+	}{
+		{"reason", v.Reason, maxText},
+		{"instructions", v.Instructions, maxText},
+		{"voter", v.By, maxName},
+		{"channel", v.Channel, maxName},
+		{"choice", v.Choice, maxName},
+		{"digest", string(v.Digest), maxName},
+	} {
+		if err := bounded(f.name, f.text, f.limit); err != nil {
+			return v, err
+		}
+	}
+	v.Artifacts = slices.Clone(v.Artifacts)
+	if v.Decision != holdgate.AnswerChoose {
+		v.Choice = ""
+	}
+	return v, nil
+}
+
+func bounded(name, s string, limit int) error {
+	if len(s) > limit {
+		return fmt.Errorf("%w: the %s has %d bytes, at most %d", ErrAnswer, name, len(s), limit)
+	}
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%w: the %s is not UTF-8", ErrAnswer, name)
+	}
+	return nil
+}
