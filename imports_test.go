@@ -35,8 +35,9 @@ var imports = map[string][]string{
 	"proxy/wire":      {"."},
 	"proxy/anthropic": {".", "proxy/wire"},
 	"proxy/openai":    {".", "proxy/wire"},
+	"proxy/gemini":    {".", "proxy/wire"},
 	"proxy/mcp":       {".", "proxy/wire"},
-	"proxy":           {".", "approvals", "rego", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/mcp"},
+	"proxy":           {".", "approvals", "rego", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/mcp"},
 
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/holdgate/holdgate/proxy/anthropic"
+	"github.com/holdgate/holdgate/proxy/gemini"
 	"github.com/holdgate/holdgate/proxy/openai"
 )
 
@@ -11,5 +12,6 @@ func codecs(l Limits) []Codec {
 	return []Codec{
 		&anthropic.Codec{CallLimit: int(l.Call)},
 		&openai.Codec{},
+		&gemini.Codec{},
 	}
 }

@@ -79,7 +79,7 @@ func hasSuffixOf(s string, suffixes []string) bool {
 
 // modelPaths are model APIs on any host, in lower case.
 var modelPaths = []string{
-	"/v1/responses", "/codex/responses", "/v1/realtime", ":generatecontent", ":streamgeneratecontent", ":batchgeneratecontent",
+	"/v1/responses", "/codex/responses", "/v1/realtime", ":batchgeneratecontent",
 	":rawpredict", ":streamrawpredict", "/converse", "/converse-stream", "/invoke-with-response-stream",
 }
 

@@ -17,7 +17,7 @@ func TestModelAPIsThatNobodyReadsAreRefused(t *testing.T) {
 		{"Responses", "POST", "/v1/responses", nil, true},
 		{"Responses with a slash at the end", "POST", "/v1/responses/", nil, true},
 		{"Responses over a socket", "GET", "/v1/responses", http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}, true},
-		{"Gemini", "POST", "/v1beta/models/m:streamGenerateContent", nil, true},
+		{"batches of Gemini", "POST", "/v1beta/models/m:batchGenerateContent", nil, true},
 		{"Converse", "POST", "/model/m/converse-stream", nil, true},
 		{"Ollama", "POST", "/api/chat", nil, true},
 		{"a list of models", "GET", "/v1/models", nil, false},

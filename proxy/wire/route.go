@@ -18,9 +18,7 @@ import (
 // make no difference. To take too much for a match does no harm: what is no
 // request of the format is refused when it is read.
 func Posts(method, path, suffix string) bool {
-	switch strings.ToUpper(strings.TrimSpace(method)) {
-	case "POST", "PUT", "PATCH":
-	default:
+	if !posts(method) {
 		return false
 	}
 	want := strings.Split(suffix, "/")[1:]
@@ -35,6 +33,30 @@ func Posts(method, path, suffix string) bool {
 		}
 	}
 	return true
+}
+
+// PostsMethod reports whether some server could take a request for a POST to a
+// path whose last segment ends in a colon and the name of a custom method
+// (Google's AIP-136), such as models/M:generateContent, with the leniency of
+// [Posts].
+func PostsMethod(method, path, name string) bool {
+	if !posts(method) {
+		return false
+	}
+	got := segments(path)
+	if len(got) == 0 {
+		return false
+	}
+	_, custom, ok := strings.Cut(got[len(got)-1], ":")
+	return ok && strings.EqualFold(strings.TrimFunc(custom, isPadding), name)
+}
+
+func posts(method string) bool {
+	switch strings.ToUpper(strings.TrimSpace(method)) {
+	case "POST", "PUT", "PATCH":
+		return true
+	}
+	return false
 }
 
 // segments returns a path's segments as the most lenient server reads them.

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A provider stands in for the model providers. It speaks Anthropic Messages
-// and OpenAI Chat Completions, plain and streamed, and its model does as it is
-// told: to "run: COMMAND" it asks for Bash with that command, and once it has
+// A provider stands in for the model providers. It speaks Anthropic Messages,
+// OpenAI Chat Completions and Gemini, plain and streamed, and its model does as
+// it is told: to "run: COMMAND" it asks for Bash with that command, and once it has
 // seen a tool's result, or is told nothing of the kind, it says that it is
 // done.
 type provider struct {
@@ -73,7 +73,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Stream bool
 		Tools  []json.RawMessage
 	}
-	switch answers := r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/chat/completions"; {
+	gemini := strings.Contains(r.URL.Path, "enerateContent")
+	switch answers := r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/chat/completions" || gemini; {
 	case r.URL.Path == "/v1/messages/count_tokens":
 		writeJSON(w, `{"input_tokens":10}`)
 		return
@@ -93,6 +94,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		text, calls = promise, p.calls(m[1])
 	}
 	switch chat := strings.HasSuffix(r.URL.Path, "completions"); {
+	case gemini && r.URL.Query().Get("alt") == "sse":
+		writeEvents(w, geminiEvents(text, calls))
+	case gemini:
+		writeJSON(w, geminiAnswer(text, calls))
 	case chat && req.Stream:
 		writeEvents(w, chatEvents(text, calls))
 	case chat:
@@ -222,3 +227,26 @@ func chatEvents(text string, calls []call) []string {
 }
 
 func halves(s string) [2]string { return [2]string{s[:len(s)/2], s[len(s)/2:]} }
+
+// geminiAnswer is an answer of Google's generateContent API.
+func geminiAnswer(text string, calls []call) string {
+	parts := []string{`{"text":` + quoted(text) + `}`}
+	for _, c := range calls {
+		parts = append(parts, fmt.Sprintf(`{"functionCall":{"name":"Bash","args":%s}}`, c.arguments()))
+	}
+	return geminiResponse(`,"finishReason":"STOP"`, parts...)
+}
+
+// geminiEvents is the same as a stream, with a response for each part.
+func geminiEvents(text string, calls []call) []string {
+	out := []string{"data: " + geminiResponse("", `{"text":`+quoted(text)+`}`) + "\r\n\r\n"}
+	for _, c := range calls {
+		out = append(out, "data: "+geminiResponse("", fmt.Sprintf(`{"functionCall":{"name":"Bash","args":%s}}`, c.arguments()))+"\r\n\r\n")
+	}
+	return append(out, "data: "+geminiResponse(`,"finishReason":"STOP"`, `{"text":""}`)+"\r\n\r\n")
+}
+
+func geminiResponse(end string, parts ...string) string {
+	return fmt.Sprintf(`{"candidates":[{"content":{"parts":[%s],"role":"model"}%s,"index":0}],"usageMetadata":{"totalTokenCount":30},"modelVersion":"gemini-test"}`,
+		strings.Join(parts, ","), end)
+}

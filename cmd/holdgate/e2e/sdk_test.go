@@ -24,9 +24,9 @@ func doors(t *testing.T) (*sidecar, []door) {
 	plain := newProvider(t)
 	secret, origin, caFile := newTLSProvider(t)
 	s := serve(t, []string{"SSL_CERT_FILE=" + caFile},
-		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "secret="+origin)
+		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL, "--upstream", "secret="+origin)
 	ours := filepath.Join(s.dir, "ca.pem")
-	// The Anthropic SDK adds /v1 by itself, the other one does not.
+	// The OpenAI SDK does not add /v1 by itself.
 	path := func(script string) string { return map[string]string{"openai.mjs": "/v1"}[script] }
 	return s, []door{
 		{
@@ -68,7 +68,7 @@ func TestOfficialSDKs(t *testing.T) {
 	t.Parallel()
 	s, ways := doors(t)
 	for _, d := range ways {
-		for _, script := range []string{"anthropic.mjs", "openai.mjs"} {
+		for _, script := range []string{"anthropic.mjs", "openai.mjs", "gemini.mjs"} {
 			for _, mode := range []string{"plain", "stream"} {
 				name := fmt.Sprintf("%s by %s, %s", strings.TrimSuffix(script, ".mjs"), d.name, mode)
 				t.Run(name, func(t *testing.T) {
@@ -136,7 +136,14 @@ func (c sdkCase) refused(t *testing.T, out, why string) {
 	t.Helper()
 	var text, stop string
 	var calls int
-	if c.script == "openai.mjs" {
+	switch c.script {
+	case "gemini.mjs":
+		m := parse[struct {
+			Text, Finish string
+			Calls        []any
+		}](t, out)
+		text, stop, calls = m.Text, m.Finish, len(m.Calls)
+	case "openai.mjs":
 		m := parse[struct {
 			Choices []struct {
 				Message struct {
@@ -147,7 +154,7 @@ func (c sdkCase) refused(t *testing.T, out, why string) {
 			}
 		}](t, out).Choices[0]
 		text, stop, calls = m.Message.Content, m.FinishReason, len(m.Message.ToolCalls)
-	} else {
+	default:
 		m := parse[struct {
 			Content    []struct{ Type, Text string }
 			StopReason string `json:"stop_reason"`
@@ -160,7 +167,7 @@ func (c sdkCase) refused(t *testing.T, out, why string) {
 			}
 		}
 	}
-	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn"}[c.script]
+	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP"}[c.script]
 	if calls != 0 || stop != want || !strings.HasPrefix(text, promise) || !strings.Contains(text, "[holdgate]") || !strings.Contains(text, why) {
 		t.Errorf("want %q, then the notice with %q, and to stop by %q; got %s", promise, why, want, out)
 	}
