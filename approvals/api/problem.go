@@ -25,6 +25,9 @@ type Problem struct {
 // ProblemPrefix begins the type of every problem.
 const ProblemPrefix = "urn:holdgate:problem:"
 
+// problemType is the content type of a problem.
+const problemType = "application/problem+json"
+
 // The words of problems that programs tell apart.
 const (
 	ProblemDigest         = "digest-mismatch"
@@ -89,7 +92,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
 	}
-	if err := writeJSON(w, p.Status, "application/problem+json", p); err != nil {
+	if err := writeJSON(w, p.Status, problemType, p); err != nil {
 		s.c.Logger.DebugContext(r.Context(), "telling a problem", "error", err)
 	}
 }
