@@ -69,7 +69,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 	types := map[string]any{
 		"Request": approvals.Request{}, "Agent": approvals.AgentRef{}, "Session": approvals.Ref{}, "Call": approvals.CallView{},
 		"Tool": approvals.ToolView{}, "Briefing": approvals.Briefing{}, "Option": holdgate.Option{}, "Approvers": holdgate.Approvers{},
-		"Claim": approvals.Claim{}, "Delegation": approvals.Delegation{}, "Vote": approvals.Vote{}, "Outcome": holdgate.Outcome{}, "Decision": Decision{}, "Event": approvals.Event{},
+		"Finding": holdgate.Finding{}, "Claim": approvals.Claim{}, "Delegation": approvals.Delegation{}, "Vote": approvals.Vote{}, "Outcome": holdgate.Outcome{}, "Decision": Decision{}, "Event": approvals.Event{},
 		"Entry": audit.Entry{}, "AuditCall": audit.Call{}, "AuditTool": audit.Tool{}, "AuditDecision": audit.Decision{}, "Head": Head{},
 		"Status": Status{}, "Listener": Listener{}, "Policy": Policy{}, "Challenge": Challenge{}, "Proven": Proven{}, "Problem": Problem{},
 	}
