@@ -171,7 +171,7 @@ type storedRequest struct {
 	Delegations []storedDelegation     `json:"delegations,omitempty"`
 	Escalated   int                    `json:"escalated,omitempty"` // how many of Approvers.Escalate have come
 	Also        []holdgate.Finding     `json:"also,omitempty"`
-	Redact      []string               `json:"redact,omitempty"`    // what of the input nobody is shown
+	Redact      []string               `json:"redact,omitempty"` // what of the input nobody is shown
 	EditedFrom  string                 `json:"edited_from,omitempty"`
 	Edit        *storedEdit            `json:"edit,omitempty"` // where the outcome is an edit
 }
