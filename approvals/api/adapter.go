@@ -114,8 +114,12 @@ func (w *startedWriter) Write(b []byte) (int, error) {
 func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // readBody reads a body of JSON whole. Only application/json is taken: it is a
-// content type that no web page can send elsewhere without asking first.
+// content type that no web page can send elsewhere without asking first. No body
+// at all counts as an object without members.
 func readBody(w http.ResponseWriter, r *request) ([]byte, error) {
+	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
+		return []byte("{}"), nil
+	}
 	typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || typ != "application/json" {
 		return nil, problem(http.StatusUnsupportedMediaType, "content-type", "Wrong content type", "the body must be application/json")

@@ -54,8 +54,8 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// MaxBody bounds a request's body, in bytes.
-const MaxBody = 64 << 10
+// MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
+const MaxBody = 320 << 10
 
 // Config is what a Server needs. All fields but Logger must be set.
 type Config struct {
@@ -147,6 +147,10 @@ func (s *Server) routes() []route {
 		{"GET /v1/approvals", false, answerPage(s, s.listApprovals)},
 		{"GET /v1/approvals/{id}", false, answer(s, s.showApproval)},
 		{"POST /v1/approvals/{id}/decision", false, answerBody(s, s.decide)},
+		{"POST /v1/approvals/{id}/claim", false, answerBody(s, s.claim)},
+		{"DELETE /v1/approvals/{id}/claim", false, answer(s, s.unclaim)},
+		{"POST /v1/approvals/{id}/delegate", false, answerBody(s, s.delegate)},
+		{"POST /v1/decisions", false, answerBody(s, s.decideGroup)},
 		{"GET /v1/audit", false, answerPage(s, s.queryAudit)},
 		{"GET /v1/audit/head", false, answer(s, s.auditHead)},
 		{"GET /v1/audit/export", false, stream(s, s.exportAudit)},

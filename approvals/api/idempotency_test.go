@@ -26,10 +26,10 @@ func TestARequestThatIsSentAgainGetsTheSameAnswer(t *testing.T) {
 			t.Errorf("%s: %d %s, want %s", name, status, again, first)
 		}
 	}
-	if status, answer := d.ask("POST", path, body, api.IdempotencyHeader, "k2"); status != 422 || word(t, answer) != "answer" {
-		t.Errorf("another key votes anew: %d %s, want 422 answer", status, answer)
+	if status, answer := d.ask("POST", path, body, api.IdempotencyHeader, "k2"); status != 409 || word(t, answer) != api.ProblemVoted {
+		t.Errorf("another key votes anew: %d %s, want 409 voted", status, answer)
 	}
-	if status, answer := d.ask("POST", path, body, api.IdempotencyHeader, "k2"); status != 422 || word(t, answer) != "answer" {
+	if status, answer := d.ask("POST", path, body, api.IdempotencyHeader, "k2"); status != 409 || word(t, answer) != api.ProblemVoted {
 		t.Errorf("a refusal that is asked for again: %d %s, want the same", status, answer)
 	}
 	if status, answer := d.ask("POST", path, `{"decision":"deny"}`, api.IdempotencyHeader, "k1"); status != 422 || word(t, answer) != "key-reused" {

@@ -34,6 +34,10 @@ const (
 	ProblemDecided        = "already-decided"
 	ProblemNotFound       = "not-found"
 	ProblemSteerForbidden = "steer-not-allowed"
+	ProblemNotEntitled    = "not-entitled"
+	ProblemClaimed        = "claimed"
+	ProblemVoted          = "voted"
+	ProblemAnswer         = "answer"
 )
 
 // Error implements error.
@@ -67,9 +71,11 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrDigest, http.StatusConflict, ProblemDigest, "Not what was shown"},
 		{approvals.ErrSteerEmpty, http.StatusUnprocessableEntity, "steer-empty", "No instructions"},
 		{approvals.ErrSteerNotAllowed, http.StatusConflict, ProblemSteerForbidden, "Steering is not allowed"},
-		{approvals.ErrAnswer, http.StatusUnprocessableEntity, "answer", "Not an answer to this request"},
+		{approvals.ErrVoted, http.StatusConflict, ProblemVoted, "Voted already"},
+		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
 		{approvals.ErrCursor, http.StatusBadRequest, "cursor", "Not a cursor"},
-		{approvals.ErrNotEntitled, http.StatusForbidden, "not-entitled", "Not entitled"},
+		{approvals.ErrNotEntitled, http.StatusForbidden, ProblemNotEntitled, "Not entitled"},
+		{approvals.ErrClaimed, http.StatusConflict, ProblemClaimed, "Claimed by somebody else"},
 		{store.ErrClosed, http.StatusServiceUnavailable, "stopping", "Stopping"},
 		{context.Canceled, http.StatusServiceUnavailable, "stopping", "Stopping"},
 	} {
