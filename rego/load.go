@@ -25,6 +25,7 @@ type policy struct {
 	rules          []Rule
 	readsArguments bool // some rule can see input.tool.arguments
 	readsParams    bool // some rule can see input.mcp.params
+	classes        commandClasses
 }
 
 // A program is a policy's parts, read and checked, before they are compiled.
@@ -83,6 +84,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		query:          query,
 		readsArguments: reads(compiler.Modules, "tool", "arguments"),
 		readsParams:    reads(compiler.Modules, "mcp", "params"),
+		classes:        readCommandClasses(pr.data),
 	}
 	if own != nil {
 		p.state = own.revision()
