@@ -34,6 +34,22 @@ func (b *bench) take(consumer string, n int) []string {
 	return got
 }
 
+// events are the first n, in short.
+func (b *bench) events(n int) []string {
+	b.t.Helper()
+	var got []string
+	err := b.queue.Events(b.t.Context(), 0, func(e approvals.Event) error {
+		if got = append(got, said(e)); len(got) == n {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		b.t.Fatal(err)
+	}
+	return got
+}
+
 func TestEventsComeInOrderAsThingsStoodThen(t *testing.T) {
 	b := newBench(t)
 	x := b.enter("k")

@@ -24,27 +24,40 @@ func (t *transition) admits(r *storedRequest, v Vote) error {
 	if err != nil {
 		return err
 	}
+	approving := r.effect(storedVote(v)) == holdgate.EffectApprove
+	if approving {
+		if err := r.entitles(t.q.People(), n, v); err != nil {
+			return err
+		}
+	}
 	if err := r.takes(v); err != nil {
 		return err
 	}
-	if v.Stop && !n.Has(RoleOperate) {
+	switch {
+	case v.Stop && !n.Has(RoleOperate):
 		return fmt.Errorf("%w: stopping the agent takes the role %s", ErrNotEntitled, RoleOperate)
+	case approving && v.Decision != holdgate.AnswerEdit && r.approvedBy(t.q.People(), n):
+		return ErrVoted
 	}
-	if r.effect(storedVote(v)) != holdgate.EffectApprove {
-		return nil
-	}
-	if err := r.circle(t.q.People()).refuses(n); err != nil {
+	return nil
+}
+
+// entitles reports whether the person may approve in this way.
+func (r *storedRequest) entitles(p *People, n Person, v Vote) error {
+	if err := r.circle(p).refuses(n); err != nil {
 		return err
 	}
 	if a := r.Approvers.Assurance; assurance(a) > voteAssurance(v) {
 		return fmt.Errorf("%w: approving it needs an assurance (%s) that %s does not have", ErrNotEntitled, a, v.Channel)
 	}
-	if v.Decision != holdgate.AnswerEdit && slices.ContainsFunc(r.Votes, func(o storedVote) bool {
-		return r.effect(o) == holdgate.EffectApprove && t.q.People().same(o.By, v.By)
-	}) {
-		return ErrVoted
-	}
 	return nil
+}
+
+// approvedBy reports whether the person has voted for the call already.
+func (r *storedRequest) approvedBy(p *People, n Person) bool {
+	return slices.ContainsFunc(r.Votes, func(o storedVote) bool {
+		return r.effect(o) == holdgate.EffectApprove && p.same(o.By, n.Name)
+	})
 }
 
 // takes reports whether the request can be answered in this way, whoever

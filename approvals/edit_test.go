@@ -1,0 +1,380 @@
+package approvals_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+func editing(d *holdgate.Decision) { d.Hold.Allow = []string{"steer", "edit"} }
+
+func edit(r approvals.Request, by, args string) approvals.Vote {
+	v := approve(r, by)
+	v.Decision, v.Arguments = holdgate.AnswerEdit, json.RawMessage(args)
+	return v
+}
+
+// editedTo is the call with other arguments, and its digest.
+func (b *bench) editedTo(x *approvals.Exchange, c holdgate.Call, args json.RawMessage) (holdgate.Call, holdgate.Digest) {
+	b.t.Helper()
+	tool := *c.Tool
+	tool.Arguments = args
+	c.Tool = &tool
+	digest, err := x.Digest(c)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c, digest
+}
+
+func TestAnEditLetsTheEditedCallGoOnAndNoOther(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("k")
+	c := bash(0, "rm -rf /")
+	r := b.ask(x, c, hold(editing))
+	if !slices.Contains(r.Allow, "edit") {
+		t.Fatalf("allowed: %q", r.Allow)
+	}
+	const args = `{ "command": "rm -rf build", "n": 1.50 }`
+	got := b.decide(r, edit(r, "ana", args))
+	o := got.Outcome
+	if got.Status != holdgate.StatusApproved || !got.Answered() || o.Decision != holdgate.AnswerEdit || o.By != "ana" || string(o.Arguments) != args || string(got.Votes[0].Arguments) != args {
+		t.Errorf("%s: %+v %+v", got.Status, o, got.Votes)
+	}
+	if string(got.Call.Tool.Arguments) != `{"command":"rm -rf /"}` {
+		t.Errorf("what the agent asked for is shown as %s", got.Call.Tool.Arguments)
+	}
+	x.Leave()
+	b.reopen()
+	x = b.enter("k")
+	defer x.Leave()
+	edited, err := x.Edited(t.Context(), r.ID)
+	if err != nil || string(edited) != args {
+		t.Fatalf("edited to %s: %v", edited, err)
+	}
+	_, digest := b.editedTo(x, c, edited)
+	if err := x.Use(t.Context(), use(r)); !errors.Is(err, approvals.ErrDigest) {
+		t.Errorf("the call as the agent asked for it goes on: %v", err)
+	}
+	if err := x.Use(t.Context(), []approvals.Use{{RequestID: r.ID, Digest: digest}}); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := b.log.Query(t.Context(), audit.Query{RequestID: r.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if used := entries[len(entries)-1]; used.Type != audit.TypeUsed || used.Call.Digest != digest {
+		t.Errorf("the log says %s of %s", used.Type, used.Call.Digest)
+	}
+	if ended := entries[len(entries)-2]; !bytes.Contains(ended.Outcome.Arguments, []byte("rm -rf build")) {
+		t.Errorf("the log keeps %s", ended.Outcome.Arguments)
+	}
+	if err := x.Done(t.Context(), true, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Edited(t.Context(), r.ID); !errors.Is(err, approvals.ErrNotFound) {
+		t.Errorf("what was sent is still there: %v", err)
+	}
+}
+
+// What policy redacts of an edit is on disk only sealed, and not at all once
+// the exchange is over.
+func TestAnEditKeepsNoSecret(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("k")
+	defer x.Leave()
+	c := bash(0, "login")
+	r := b.ask(x, c, hold(editing, func(d *holdgate.Decision) { d.Redact = []string{"/tool/arguments/password"} }))
+	const secret = "hunter2hunter2"
+	got := b.decide(r, edit(r, "ana", `{"command":"login","password":"`+secret+`"}`))
+	if want := `{"command":"login","password":"[redacted]"}`; string(got.Outcome.Arguments) != want || string(got.Votes[0].Arguments) != want {
+		t.Errorf("shown: %s and %s", got.Outcome.Arguments, got.Votes[0].Arguments)
+	}
+	edited, err := x.Edited(t.Context(), r.ID)
+	if err != nil || !bytes.Contains(edited, []byte(secret)) {
+		t.Fatalf("edited to %s: %v", edited, err)
+	}
+	sealed := ""
+	b.eachValue(func(key string, value []byte) {
+		if bytes.Contains(value, []byte(secret)) {
+			t.Errorf("%s holds the secret", key)
+		}
+		if strings.HasPrefix(key, "edited/") {
+			sealed = key
+		}
+	})
+	if sealed == "" {
+		t.Error("nothing is sealed")
+	}
+	_, digest := b.editedTo(x, c, edited)
+	if err := errors.Join(x.Use(t.Context(), []approvals.Use{{RequestID: r.ID, Digest: digest}}), x.Done(t.Context(), false, "")); err != nil {
+		t.Fatal(err)
+	}
+	b.eachValue(func(key string, _ []byte) {
+		if key == sealed {
+			t.Errorf("%s is still there", key)
+		}
+	})
+}
+
+func TestWhatCannotBeEdited(t *testing.T) {
+	raw := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", ArgumentsRaw: "[1]"}}
+	model := holdgate.Call{Kind: holdgate.KindModelRequest, Model: &holdgate.Model{Name: "m"}}
+	tests := []struct {
+		name string
+		c    holdgate.Call
+		d    holdgate.Decision
+		args string
+		err  error
+		says string
+	}{
+		{"what the rule does not allow", bash(0, "a"), hold(), `{}`, approvals.ErrAnswer, "cannot be edited"},
+		{"what is no tool call", model, hold(editing), `{}`, approvals.ErrAnswer, "cannot be edited"},
+		{"arguments that are no object", raw, hold(editing), `{}`, approvals.ErrAnswer, "cannot be edited"},
+		{"a choice", bash(0, "a"), hold(choice, editing), `{}`, approvals.ErrAnswer, "cannot be edited"},
+		{"a call of which something is hidden", bash(0, "a"), hold(editing, func(d *holdgate.Decision) { d.Redact = []string{"/tool/arguments/command"} }), `{}`, approvals.ErrAnswer, "cannot be edited"},
+		{"to what it is", bash(0, "a"), hold(editing), ` {"command" : "a"}`, approvals.ErrAnswer, "no edit"},
+		{"to nothing", bash(0, "a"), hold(editing), ``, approvals.ErrAnswer, "JSON object"},
+		{"to a list", bash(0, "a"), hold(editing), `[]`, approvals.ErrAnswer, "JSON object"},
+		{"to what repeats a key", bash(0, "a"), hold(editing), `{"command":"a","command":"b"}`, approvals.ErrAnswer, "duplicate"},
+	}
+	b := newBench(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			x := b.enter(tt.name)
+			defer x.Leave()
+			r := b.ask(x, tt.c, tt.d)
+			_, err := b.queue.Decide(t.Context(), r.ID, edit(r, "ana", tt.args))
+			if !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("got %v, want %v, %q", err, tt.err, tt.says)
+			}
+			if got := b.request(r.ID); got.Status != holdgate.StatusPending || len(got.Votes) != 0 {
+				t.Errorf("%s with %d votes", got.Status, len(got.Votes))
+			}
+		})
+	}
+}
+
+func TestAnEditNeedsWhatAnApprovalNeeds(t *testing.T) {
+	b := newBench(t)
+	b.setPeople(staff(t))
+	x := b.enter("k")
+	defer x.Leave()
+	r := b.ask(x, bash(0, "a"), hold(editing, func(d *holdgate.Decision) {
+		d.Hold.Approvers = holdgate.Approvers{Users: []string{"ada"}, Assurance: "interactive"}
+	}))
+	good := edit(r, "ada", `{"command":"b"}`)
+	for name, spoil := range map[string]func(*approvals.Vote){
+		"a digest":     func(v *approvals.Vote) { v.Digest = "" },
+		"a right":      func(v *approvals.Vote) { v.By = "bob" },
+		"an assurance": func(v *approvals.Vote) { v.Assurance = "text" },
+	} {
+		v := good
+		spoil(&v)
+		if _, err := b.queue.Decide(t.Context(), r.ID, v); !errors.Is(err, approvals.ErrDigest) && !errors.Is(err, approvals.ErrNotEntitled) {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+	if got := b.decide(r, good); got.Status != holdgate.StatusApproved {
+		t.Errorf("it is %s", got.Status)
+	}
+}
+
+// askEdited asks about what a request was edited to.
+func (b *bench) askEdited(x *approvals.Exchange, c holdgate.Call, d holdgate.Decision, from approvals.Request) approvals.Request {
+	b.t.Helper()
+	args, err := x.Edited(b.t.Context(), from.ID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	c, _ = b.editedTo(x, c, args)
+	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: d, Edited: from.ID})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+// Under a quorum the others have seen another call: the edit releases nothing
+// by itself, and the edited call is a question in which the editor has voted.
+func TestAnEditUnderAQuorumIsAskedAbout(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("k")
+	c, d := bash(0, "rm -rf /"), hold(editing, quorum(2))
+	first := b.ask(x, c, d)
+	b.decide(first, approve(first, "ben"))
+	first = b.decide(first, edit(first, "ana", `{"command":"rm -rf build"}`))
+	if first.Status != holdgate.StatusApproved || first.Answered() {
+		t.Fatalf("%s, answered: %v", first.Status, first.Answered())
+	}
+	second := b.askEdited(x, c, d, first)
+	if second.ID == first.ID || second.EditedFrom != first.ID || second.Status != holdgate.StatusPending {
+		t.Fatalf("%s from %q is %s", second.ID, second.EditedFrom, second.Status)
+	}
+	if len(second.Votes) != 1 || second.Votes[0].By != "ana" || second.Votes[0].Digest != second.Call.Digest {
+		t.Errorf("votes: %+v", second.Votes)
+	}
+	details := strings.Join(second.Briefing.Details, "\n")
+	if !strings.Contains(details, "changed by ana") || !strings.Contains(details, "- command: rm -rf /\n+ command: rm -rf build") {
+		t.Errorf("the briefing says:\n%s", details)
+	}
+	if err := x.Use(t.Context(), []approvals.Use{{RequestID: first.ID, Digest: second.Call.Digest}}); !errors.Is(err, approvals.ErrNotApproved) {
+		t.Errorf("half a quorum lets the edited call go on: %v", err)
+	}
+	x.Leave()
+	b.reopen()
+	x = b.enter("k")
+	defer x.Leave()
+	if again := b.askEdited(x, c, d, first); again.ID != second.ID {
+		t.Errorf("after a crash it is asked as %s, was %s", again.ID, second.ID)
+	}
+	if _, err := b.queue.Decide(t.Context(), second.ID, approve(second, "ana")); !errors.Is(err, approvals.ErrVoted) {
+		t.Errorf("the editor votes twice: %v", err)
+	}
+	second = b.decide(second, approve(second, "ben"))
+	if second.Outcome == nil || second.Outcome.By != "ana, ben" {
+		t.Fatalf("%s: %+v", second.Status, second.Outcome)
+	}
+	if err := x.Use(t.Context(), use(second)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhenTheEditorsVoteCounts(t *testing.T) {
+	tests := []struct {
+		name   string
+		first  holdgate.Decision
+		second holdgate.Decision
+		status holdgate.Status
+	}{
+		{"it counts under the same rule", hold(editing), hold(editing), holdgate.StatusApproved},
+		{"it does not count under another rule", hold(editing), hold(editing, func(d *holdgate.Decision) { d.Rule = "other" }), holdgate.StatusPending},
+		{"it counts under another rule that was shown", hold(editing, func(d *holdgate.Decision) { d.Also = []holdgate.Finding{{Rule: "other"}} }), hold(editing, func(d *holdgate.Decision) { d.Rule = "other" }), holdgate.StatusApproved},
+		{"it does not count where one more rule asks", hold(editing), hold(editing, func(d *holdgate.Decision) { d.Also = []holdgate.Finding{{Rule: "other"}} }), holdgate.StatusPending},
+		{"it does not count at another gate", hold(editing), hold(editing, func(d *holdgate.Decision) { d.Hold.Gate = "other" }), holdgate.StatusPending},
+		{"it does not count where the editor may not approve", hold(editing), hold(editing, approvers(holdgate.Approvers{Users: []string{"ben"}})), holdgate.StatusPending},
+		{"it chooses nothing", hold(editing), hold(editing, choice), holdgate.StatusPending},
+	}
+	b := newBench(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			x := b.enter(tt.name)
+			defer x.Leave()
+			c := bash(0, "a")
+			first := b.ask(x, c, tt.first)
+			first = b.decide(first, edit(first, "ana", `{"command":"b"}`))
+			second := b.askEdited(x, c, tt.second, first)
+			if second.Status != tt.status || (len(second.Votes) == 1) != (tt.status == holdgate.StatusApproved) {
+				t.Fatalf("%s with votes %+v", second.Status, second.Votes)
+			}
+			if second.Status == holdgate.StatusApproved {
+				if err := x.Use(t.Context(), use(second)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestACallIsOfAnEditOnlyIfItIs(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("k")
+	defer x.Leave()
+	y := b.enter("other")
+	defer y.Leave()
+	c := bash(0, "a")
+	r := b.ask(x, c, hold(editing))
+	plain := b.ask(x, bash(1, "a"), hold(editing))
+	elsewhere := b.ask(y, c, hold(editing))
+	b.decide(r, edit(r, "ana", `{"command":"b"}`))
+	b.decide(plain, approve(plain, "ana"))
+	b.decide(elsewhere, edit(elsewhere, "ana", `{"command":"b"}`))
+	for name, q := range map[string]approvals.Question{
+		"other arguments":        {Call: bash(0, "c"), Edited: r.ID},
+		"the original":           {Call: c, Edited: r.ID, Decision: hold(func(d *holdgate.Decision) { d.Rule = "x" })},
+		"what was only approved": {Call: bash(1, "b"), Edited: plain.ID},
+		"another exchange":       {Call: bash(0, "b"), Edited: elsewhere.ID},
+		"nothing":                {Call: bash(0, "b"), Edited: "nothing"},
+	} {
+		if got, err := x.Ask(t.Context(), q); err == nil {
+			t.Errorf("%s: asked as %s", name, got.ID)
+		}
+	}
+	for _, id := range []string{plain.ID, elsewhere.ID, "nothing"} {
+		if args, err := x.Edited(t.Context(), id); !errors.Is(err, approvals.ErrNotFound) {
+			t.Errorf("edited: %s, %v", args, err)
+		}
+	}
+}
+
+func TestWhatComesWithAnAnswer(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("k")
+	defer x.Leave()
+	other := func(d *holdgate.Decision) {
+		choice(d)
+		d.Hold.Options = append(d.Hold.Options, holdgate.Option{ID: "later", Label: "Do it tomorrow", Effect: "steer"}, holdgate.Option{ID: "other", Label: "Other ...", Other: true})
+	}
+	with := func(v approvals.Vote, edit func(*approvals.Vote)) func(approvals.Request) approvals.Vote {
+		return func(r approvals.Request) approvals.Vote {
+			v := v
+			if v.Decision != holdgate.AnswerDeny {
+				v.Digest = r.Call.Digest
+			}
+			edit(&v)
+			return v
+		}
+	}
+	chosen := func(id, text string) func(approvals.Request) approvals.Vote {
+		return func(r approvals.Request) approvals.Vote {
+			v := choose(r, "ana", id)
+			v.Instructions = text
+			return v
+		}
+	}
+	tests := []struct {
+		name   string
+		d      holdgate.Decision
+		vote   func(approvals.Request) approvals.Vote
+		err    error
+		status holdgate.Status
+		want   holdgate.Outcome
+	}{
+		{"a denial asks to undo", hold(), with(deny("ana"), func(v *approvals.Vote) { v.Rollback = true }), nil, holdgate.StatusDenied, holdgate.Outcome{Decision: "deny", Reason: "no", Rollback: true}},
+		{"a denial stops the agent", hold(), with(deny("ana"), func(v *approvals.Vote) { v.Stop = true }), nil, holdgate.StatusDenied, holdgate.Outcome{Decision: "deny", Reason: "no", Stop: true}},
+		{"an approval undoes nothing", hold(), with(approve(approvals.Request{}, "ana"), func(v *approvals.Vote) { v.Rollback = true }), approvals.ErrAnswer, holdgate.StatusPending, holdgate.Outcome{}},
+		{"an approval stops nothing", hold(), with(approve(approvals.Request{}, "ana"), func(v *approvals.Vote) { v.Stop = true }), approvals.ErrAnswer, holdgate.StatusPending, holdgate.Outcome{}},
+		{"an approval has no arguments", hold(), with(approve(approvals.Request{}, "ana"), func(v *approvals.Vote) { v.Arguments = json.RawMessage(`{}`) }), approvals.ErrAnswer, holdgate.StatusPending, holdgate.Outcome{}},
+		{"an approval has a message", hold(), with(approve(approvals.Request{}, "ana"), func(v *approvals.Vote) { v.Reason = "mind the cache" }), nil, holdgate.StatusApproved, holdgate.Outcome{Decision: "approve", Reason: "mind the cache"}},
+		{"steering is about artifacts", hold(), with(steer("ana", "see there"), func(v *approvals.Vote) { v.Artifacts = []string{"a.go"} }), nil, holdgate.StatusSteered, holdgate.Outcome{Decision: "steer", Instructions: "see there", Artifacts: []string{"a.go"}}},
+		{"an option steers", hold(other), chosen("later", ""), nil, holdgate.StatusSteered, holdgate.Outcome{Decision: "choose", Choice: "later", Instructions: "Do it tomorrow"}},
+		{"an option of one's own steers", hold(other), chosen("other", " use less \n"), nil, holdgate.StatusSteered, holdgate.Outcome{Decision: "choose", Choice: "other", Instructions: "use less"}},
+		{"an option of one's own needs a text", hold(other), chosen("other", " "), approvals.ErrSteerEmpty, holdgate.StatusPending, holdgate.Outcome{}},
+	}
+	for i, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := b.ask(x, bash(i, "make"), tt.d)
+			if _, err := b.queue.Decide(t.Context(), r.ID, tt.vote(r)); !errors.Is(err, tt.err) {
+				t.Fatalf("got %v, want %v", err, tt.err)
+			}
+			got := b.request(r.ID)
+			if got.Status != tt.status {
+				t.Errorf("status %s, want %s", got.Status, tt.status)
+			}
+			if got.Outcome == nil {
+				return
+			}
+			tt.want.By, tt.want.At = "ana", got.Outcome.At
+			if d := diff(&tt.want, got.Outcome); d != "" {
+				t.Errorf("outcome (-want +got):\n%s", d)
+			}
+		})
+	}
+}
