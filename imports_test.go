@@ -36,8 +36,9 @@ var imports = map[string][]string{
 	"proxy/anthropic": {".", "proxy/wire"},
 	"proxy/openai":    {".", "proxy/wire"},
 	"proxy/gemini":    {".", "proxy/wire"},
+	"proxy/responses": {".", "proxy/wire"},
 	"proxy/mcp":       {".", "proxy/wire"},
-	"proxy":           {".", "approvals", "rego", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/mcp"},
+	"proxy":           {".", "approvals", "rego", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/mcp"},
 
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},

@@ -43,3 +43,18 @@ type Framer interface {
 	// under this media type; nil where that is one document.
 	StreamAs(mediaType string) wire.Stream
 }
+
+// A HostMatcher is a [Codec] whose format is also spoken at paths that could be
+// anything on a host that serves no models.
+type HostMatcher interface {
+	// MatchHost is [Codec] Match for hosts that serve models.
+	MatchHost(method, path string) bool
+}
+
+// A Fetcher is a [Codec] of an API that stores answers, to be asked for later.
+type Fetcher interface {
+	// Fetches reports whether a request that matches is for a stored answer. It
+	// asks no model for anything and has no body; the member stream of its query
+	// says whether the answer is to be a stream.
+	Fetches(method, path string) bool
+}

@@ -4,6 +4,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/anthropic"
 	"github.com/holdgate/holdgate/proxy/gemini"
 	"github.com/holdgate/holdgate/proxy/openai"
+	"github.com/holdgate/holdgate/proxy/responses"
 )
 
 // codecs is every model format that Holdgate reads, in the order in which they
@@ -13,5 +14,6 @@ func codecs(l Limits) []Codec {
 		&anthropic.Codec{CallLimit: int(l.Call)},
 		&openai.Codec{},
 		&gemini.Codec{},
+		&responses.Codec{CallLimit: int(l.Call)},
 	}
 }

@@ -90,7 +90,8 @@ func (s *Server) serveForward(w http.ResponseWriter, r *http.Request, scheme, ho
 	}
 	u := *r.URL
 	u.Scheme, u.Host, u.User, u.Fragment = scheme, trimDefaultPort(scheme, host), nil, ""
-	t := target{door: doorForward, url: &u, codec: s.codecFor(r, u.Path)}
+	t := target{door: doorForward, url: &u}
+	t.codec = s.codecFor(r, t)
 	t.name, t.mcp = s.mcpServer(&u)
 	s.exchange(w, r, t)
 }
@@ -152,7 +153,7 @@ func (s *Server) serveNamed(w http.ResponseWriter, r *http.Request, door string,
 	}
 	t := target{door: door, name: name, url: u, named: true, mcp: door == doorMCP}
 	if !t.mcp {
-		t.codec = s.codecFor(r, u.Path)
+		t.codec = s.codecFor(r, t)
 	}
 	s.exchange(w, r, t)
 }
@@ -221,11 +222,15 @@ func (s *Server) mcpServer(u *url.URL) (name string, ok bool) {
 }
 
 // codecFor picks the codec by the path, also as the most lenient server would
-// read it.
-func (s *Server) codecFor(r *http.Request, p string) Codec {
-	for _, p := range []string{path.Clean("/" + p), laxPath(p)} {
+// read it, and by whether the host serves models.
+func (s *Server) codecFor(r *http.Request, t target) Codec {
+	models := s.servesModels(t)
+	for _, p := range []string{path.Clean("/" + t.url.Path), laxPath(t.url.Path)} {
 		for _, c := range s.codecs {
 			if c.Match(method(r), p) {
+				return c
+			}
+			if h, ok := c.(HostMatcher); ok && models && h.MatchHost(method(r), p) {
 				return c
 			}
 		}

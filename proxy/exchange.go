@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -43,7 +45,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
 		}
 	}()
 	if why := s.unsupported(r, t); why != "" {
-		s.refuse(w, r, t, http.StatusBadRequest, holdgate.RuleUnsupported, why)
+		s.refuseUnsupported(w, r, t, why)
 		return
 	}
 	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now()}
@@ -62,13 +64,9 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
 
 // model takes a model request and its answer through the steps.
 func (e *exchange) model() {
-	if rerr := e.read(); rerr != nil {
+	asked, stream, rerr := e.asked()
+	if rerr != nil {
 		e.reject(rerr.status, rerr.rule, rerr.Error())
-		return
-	}
-	m, err := e.t.codec.Request(e.t.url.Path, e.body)
-	if err != nil {
-		e.reject(http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
 		return
 	}
 	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, e.key)
@@ -85,20 +83,48 @@ func (e *exchange) model() {
 		return
 	}
 	if whole {
-		e.replay(kept, m.Stream)
+		e.replay(kept, stream)
 		return
 	}
-	if !e.permit(m) {
+	if !e.permit(asked) {
 		return
 	}
-	e.ask(m.Stream)
+	e.ask(stream)
 }
 
-// permit judges the model request itself and says whether it may go on; where
-// it may not, the refusal has been sent. A request that is held is an exchange
-// of its own: what its answer will ask for is another matter.
-func (e *exchange) permit(m *holdgate.Model) bool {
-	q := &question{call: e.call(holdgate.Call{Kind: holdgate.KindModelRequest, Model: m})}
+// asked reads the request: what it is as a call, and whether it wants a stream.
+// One for a stored answer asks no model, and is what it is on any road.
+func (e *exchange) asked() (c holdgate.Call, stream bool, rerr *readError) {
+	if f, ok := e.t.codec.(Fetcher); ok && f.Fetches(method(e.r), e.t.url.Path) {
+		return e.fetched()
+	}
+	if rerr := e.read(); rerr != nil {
+		return c, false, rerr
+	}
+	m, err := e.t.codec.Request(e.t.url.Path, e.body)
+	if err != nil {
+		return c, false, &readError{http.StatusBadRequest, holdgate.RuleMalformed, err}
+	}
+	return holdgate.Call{Kind: holdgate.KindModelRequest, Model: m}, m.Stream, nil
+}
+
+// fetched reads a request for a stored answer, which has no body.
+func (e *exchange) fetched() (c holdgate.Call, stream bool, rerr *readError) {
+	body, err := e.readBody(contentEncoding(e.r.Header))
+	if err == nil && len(bytes.TrimSpace(body)) > 0 {
+		err = errors.New("a request for a stored answer has no body")
+	}
+	if err != nil {
+		return c, false, &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("reading the request: %w", err)}
+	}
+	return e.asHTTP(), e.t.url.Query().Get("stream") == "true", nil
+}
+
+// permit judges the request itself and says whether it may go on; where it may
+// not, the refusal has been sent. A request that is held is an exchange of its
+// own: what its answer will ask for is another matter.
+func (e *exchange) permit(c holdgate.Call) bool {
+	q := &question{call: e.call(c)}
 	d := e.judge(q)
 	if d.Action != holdgate.Hold {
 		if err := e.settled(e.r.Context(), q, d); err != nil {
@@ -196,9 +222,12 @@ func (e *exchange) refuse(status int, message string) {
 // key names the request: its canonical JSON without what differs between a
 // request and its retry, where it is for, and on whose account.
 func (e *exchange) key() (holdgate.Digest, error) {
-	canon, err := wire.CanonicalWithout(e.body, "stream", "stream_options")
-	if err != nil {
-		return "", fmt.Errorf("reading the request for its key: %w", err)
+	var canon []byte
+	if len(e.body) > 0 {
+		var err error
+		if canon, err = wire.CanonicalWithout(e.body, "stream", "stream_options"); err != nil {
+			return "", fmt.Errorf("reading the request for its key: %w", err)
+		}
 	}
 	return e.s.c.Digester.Fields("request", e.r.Method, e.t.url.Scheme, e.t.url.Host, e.t.url.Path, e.t.url.RawQuery, e.credentials(), string(canon)), nil
 }

@@ -127,11 +127,7 @@ func (e *exchange) resume(ctx context.Context, q *question, req approvals.Reques
 		return nil
 	}
 	q.uses = append(q.uses, approvals.Use{RequestID: req.ID, Digest: q.digest})
-	answer := rego.Answer{Gate: req.Gate, Rule: req.Rule, Decision: req.Outcome.Decision, Choice: req.Outcome.Choice, By: req.Outcome.By}
-	for _, f := range req.Also {
-		answer.Also = append(answer.Also, f.Rule)
-	}
-	q.answers = append(q.answers, answer)
+	q.answers = append(q.answers, rego.Answer{Gate: req.Gate, Rule: req.Rule, Decision: req.Outcome.Decision, Choice: req.Outcome.Choice, By: req.Outcome.By})
 	return e.decide(ctx, q)
 }
 

@@ -23,9 +23,7 @@ func (e *exchange) pass() {
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(w).EnableFullDuplex()
-	q := &question{call: e.call(holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{
-		Method: r.Method, Scheme: t.url.Scheme, Host: t.url.Host, Path: t.url.Path, Query: t.url.RawQuery,
-	}})}
+	q := &question{call: e.call(e.asHTTP())}
 	d := e.judge(q)
 	if d.Action == holdgate.Hold {
 		body, err := e.readBody("") // as it came: nobody looks into it
@@ -58,6 +56,14 @@ func (e *exchange) pass() {
 		return
 	}
 	e.forwardBody()
+}
+
+// asHTTP is the request as a call of no known format.
+func (e *exchange) asHTTP() holdgate.Call {
+	u := e.t.url
+	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{
+		Method: e.r.Method, Scheme: u.Scheme, Host: u.Host, Path: u.Path, Query: u.RawQuery,
+	}}
 }
 
 // forwardBody sends the request on, its body from memory where it is small. A

@@ -3,8 +3,10 @@ package proxy
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -16,18 +18,43 @@ func (s *Server) unsupported(r *http.Request, t target) string {
 		return ""
 	}
 	models := s.servesModels(t)
-	upgrade := r.Header.Get("Upgrade") != ""
-	if upgrade && models {
-		return "upgraded connections to a model API are not gated, so they are refused"
+	p := laxPath(t.url.Path)
+	if upgrades(r) && (models || hasSuffixOf(p, socketPaths)) {
+		return "upgraded connections to a model API are not gated, so they are refused: use plain HTTP"
 	}
-	if method(r) != http.MethodPost && !upgrade {
+	if models && listsItems(r, t.url.Path) {
+		return ungated(t.url.Path)
+	}
+	if method(r) != http.MethodPost && !upgrades(r) {
 		return ""
 	}
-	p := laxPath(t.url.Path)
 	if hasSuffixOf(p, modelPaths) || (models && hasSuffixOf(p, modelHostPaths)) {
 		return ungated(t.url.Path)
 	}
 	return ""
+}
+
+// upgrades reports whether the client wants to speak another protocol.
+func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
+
+// refuseUnsupported refuses a request. Clients that are refused another
+// protocol with this status (RFC 9110, section 15.5.22) fall back to HTTP.
+func (s *Server) refuseUnsupported(w http.ResponseWriter, r *http.Request, t target, why string) {
+	status := http.StatusBadRequest
+	if upgrades(r) {
+		status = http.StatusUpgradeRequired
+		w.Header().Set("Upgrade", "HTTP/1.1")
+		w.Header().Set("Connection", "Upgrade")
+	}
+	s.refuse(w, r, t, status, holdgate.RuleUnsupported, why)
+}
+
+// listsItems reports whether a request is for items of a stored conversation or
+// response, calls among them.
+func listsItems(r *http.Request, path string) bool {
+	return slices.ContainsFunc([]string{"/conversations/*/items", "/conversations/*/items/*", "/responses/*/input_items"}, func(suffix string) bool {
+		return wire.Gets(method(r), path, suffix) || wire.Posts(method(r), path, suffix)
+	})
 }
 
 func ungated(path string) string {
@@ -79,14 +106,17 @@ func hasSuffixOf(s string, suffixes []string) bool {
 
 // modelPaths are model APIs on any host, in lower case.
 var modelPaths = []string{
-	"/v1/responses", "/codex/responses", "/v1/realtime", ":batchgeneratecontent",
+	"/v1/realtime", ":batchgeneratecontent",
 	":rawpredict", ":streamrawpredict", "/converse", "/converse-stream", "/invoke-with-response-stream",
 }
+
+// socketPaths are model APIs on any host that are also spoken over a socket.
+var socketPaths = []string{"/v1/responses", "/openai/responses", "/codex/responses", "/v1/realtime"}
 
 // modelHostPaths are model APIs on hosts that serve models; elsewhere they
 // could be anything.
 var modelHostPaths = []string{
-	"/responses", "/completions", "/realtime", "/runs", "/submit_tool_outputs", "/batches", "/conversations", "/interactions",
+	"/completions", "/realtime", "/runs", "/submit_tool_outputs", "/batches", "/conversations", "/interactions",
 	"/invoke", "/api/chat", "/api/generate", "/v1/chat", "/v2/chat", "/v1/complete",
 }
 
@@ -100,12 +130,13 @@ func unplain(c rune) bool {
 // only as they are written here.
 var harmlessPaths = []string{
 	"/v1/messages/count_tokens", ":countTokens", "/embeddings", "/api/embed", ":embedContent", "/moderations",
-	"/images/generations", "/audio/speech",
+	"/images/generations", "/audio/speech", "/responses/input_tokens",
 }
 
 var modelHosts = []string{
 	"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "aiplatform.googleapis.com", "openai.azure.com",
 	"services.ai.azure.com", "api.mistral.ai", "api.cohere.com", "api.groq.com", "openrouter.ai", "api.deepseek.com", "api.x.ai",
+	"githubcopilot.com",
 }
 
 func isModelHost(host string) bool {

@@ -14,15 +14,14 @@ func TestModelAPIsThatNobodyReadsAreRefused(t *testing.T) {
 		header             http.Header
 		refused            bool
 	}{
-		{"Responses", "POST", "/v1/responses", nil, true},
-		{"Responses with a slash at the end", "POST", "/v1/responses/", nil, true},
+		{"items of a conversation", "GET", "/v1/conversations/conv_1/items", nil, true},
+		{"what a response was asked for", "GET", "/v1/responses/resp_1/input_items", nil, true},
 		{"Responses over a socket", "GET", "/v1/responses", http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}, true},
 		{"batches of Gemini", "POST", "/v1beta/models/m:batchGenerateContent", nil, true},
 		{"Converse", "POST", "/model/m/converse-stream", nil, true},
 		{"Ollama", "POST", "/api/chat", nil, true},
 		{"a list of models", "GET", "/v1/models", nil, false},
 		{"a count of tokens", "POST", "/v1/messages/count_tokens", nil, false},
-		{"a stored response", "GET", "/v1/responses/resp_1", nil, false},
 	}
 	for _, allowed := range []bool{false, true} {
 		var seen counter
@@ -44,7 +43,11 @@ func TestModelAPIsThatNobodyReadsAreRefused(t *testing.T) {
 				defer resp.Body.Close()
 				body := readAll(t, resp.Body)
 				refused := tt.refused && !allowed
-				if (resp.StatusCode == 400) != refused || (len(seen.all()) == before) != refused {
+				want := map[bool]int{true: http.StatusBadRequest, false: http.StatusOK}[refused]
+				if refused && tt.header.Get("Upgrade") != "" {
+					want = http.StatusUpgradeRequired
+				}
+				if resp.StatusCode != want || (len(seen.all()) == before) != refused {
 					t.Errorf("status %d, reached the upstream: %t: %s", resp.StatusCode, len(seen.all()) > before, body)
 				}
 				if !refused {

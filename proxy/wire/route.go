@@ -17,10 +17,19 @@ import (
 // are; empty segments, the extension .json at the end and the case of letters
 // make no difference. To take too much for a match does no harm: what is no
 // request of the format is refused when it is read.
+//
+// A segment of the suffix that ends in a star stands for every one that begins
+// as it does.
 func Posts(method, path, suffix string) bool {
-	if !posts(method) {
-		return false
-	}
+	return posts(method) && endsIn(path, suffix)
+}
+
+// Gets does for GET what [Posts] does for POST.
+func Gets(method, path, suffix string) bool {
+	return strings.EqualFold(strings.TrimSpace(method), "GET") && endsIn(path, suffix)
+}
+
+func endsIn(path, suffix string) bool {
 	want := strings.Split(suffix, "/")[1:]
 	got := segments(path)
 	if len(got) < len(want) {
@@ -28,7 +37,8 @@ func Posts(method, path, suffix string) bool {
 	}
 	got = got[len(got)-len(want):]
 	for i := range want {
-		if !strings.EqualFold(got[i], want[i]) {
+		start, open := strings.CutSuffix(want[i], "*")
+		if open && !strings.HasPrefix(strings.ToUpper(got[i]), strings.ToUpper(start)) || !open && !strings.EqualFold(got[i], start) {
 			return false
 		}
 	}

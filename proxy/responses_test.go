@@ -1,0 +1,182 @@
+package proxy
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+const (
+	responsesPath = "/up/test/v1/responses"
+	askResponse   = `{"model":"m","input":"go"}`
+	streamed      = `{"model":"m","stream":true,"input":"go"}`
+)
+
+// rcall is a function_call as an item.
+func rcall(command string) string {
+	return `{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"command\":\"` + command + `\"}","call_id":"call_1","name":"Bash"}`
+}
+
+func rplain(status string, items ...string) string {
+	return `{"id":"resp_1", "object":"response","status":"` + status + `","error":null,"model":"m","output":[` + strings.Join(items, ",") + `]}`
+}
+
+// revents is the same as a stream.
+func revents(command string) []string {
+	return []string{
+		sse("response.created", `{"type":"response.created","sequence_number":0,"response":`+rplain("in_progress")+`}`),
+		sse("response.output_item.added", `{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"fc_1","type":"function_call","status":"in_progress","arguments":"","call_id":"call_1","name":"Bash"}}`),
+		sse("response.function_call_arguments.delta", `{"type":"response.function_call_arguments.delta","sequence_number":2,"item_id":"fc_1","output_index":0,"delta":"{\"command\":\"`+command+`\"}"}`),
+		sse("response.function_call_arguments.done", `{"type":"response.function_call_arguments.done","sequence_number":3,"item_id":"fc_1","output_index":0,"arguments":"{\"command\":\"`+command+`\"}"}`),
+		sse("response.output_item.done", `{"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":`+rcall(command)+`}`),
+		sse("response.completed", `{"type":"response.completed","sequence_number":5,"response":`+rplain("completed", rcall(command))+`}`),
+	}
+}
+
+// respond answers every request with a response that has this call: as a
+// stream, or as JSON, as it was asked for.
+func respond(seen *counter, command string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(seen.saw(r), `"stream":true`) || r.URL.Query().Get("stream") == "true" {
+			streamer(&counter{}, revents(command)...).ServeHTTP(w, r)
+			return
+		}
+		plainly(&counter{}, 200, rplain("completed", rcall(command))).ServeHTTP(w, r)
+	})
+}
+
+// roads are the ways on which a response with calls reaches a client.
+var roads = []struct{ name, method, path, body string }{
+	{"asked for", "POST", responsesPath, askResponse},
+	{"asked for as a stream", "POST", responsesPath, streamed},
+	{"asked for where only hosts of models have it", "POST", "/up/test/responses", askResponse},
+	{"asked for at Azure", "POST", "/up/test/openai/responses?api-version=1", askResponse},
+	{"fetched", "GET", responsesPath + "/resp_1", ""},
+	{"fetched as a stream", "GET", responsesPath + "/resp_1?stream=true&starting_after=3", ""},
+	{"fetched where only hosts of models have it", "GET", "/up/test/responses/gen-1", ""},
+	{"cancelled", "POST", responsesPath + "/resp_1/cancel", ""},
+	{"compacted", "POST", responsesPath + "/compact", askResponse},
+}
+
+func (g *gate) take(method, path, body string) *http.Response {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
+	must(g.t, err)
+	resp, err := g.client.Do(req)
+	must(g.t, err)
+	g.t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+func TestResponsesAreGatedOnEveryRoad(t *testing.T) {
+	for _, road := range roads {
+		t.Run(road.name, func(t *testing.T) {
+			var seen counter
+			plain, stream := rplain("completed", rcall("ls")), strings.Join(revents("ls"), "")
+			if got := readAll(t, newGate(t, respond(&seen, "ls")).take(road.method, road.path, road.body).Body); got != plain && got != stream {
+				t.Errorf("allowed, it was changed: %s", got)
+			}
+			if got := seen.all(); len(got) != 1 || got[0] != road.body {
+				t.Errorf("the upstream got %q, want %q", got, road.body)
+			}
+			got := readAll(t, newGate(t, respond(&seen, "forbidden")).take(road.method, road.path, road.body).Body)
+			if strings.Contains(got, "call_1") || !strings.Contains(got, noticeWord) || !strings.Contains(got, "it says forbidden") {
+				t.Errorf("denied, it is %s", got)
+			}
+		})
+	}
+}
+
+func TestAHeldResponseWaits(t *testing.T) {
+	for _, road := range roads {
+		t.Run(road.name, func(t *testing.T) {
+			var seen counter
+			g := newGate(t, respond(&seen, "gated"), withIdle(time.Hour))
+			got := make(chan string, 1)
+			go func() { got <- readAll(t, g.take(road.method, road.path, road.body).Body) }()
+			g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+			plain, stream := rplain("completed", rcall("gated")), strings.Join(revents("gated"), "")
+			if got := <-got; got != plain && got != stream {
+				t.Errorf("approved, it was changed: %s", got)
+			}
+			for _, typ := range []audit.Type{audit.TypeUsed, audit.TypeOutcome} {
+				if n := len(g.entries(typ)); n != 1 {
+					t.Errorf("%d entries of type %s, want 1", n, typ)
+				}
+			}
+		})
+	}
+}
+
+func TestAResponseThatIsHeldKeepsItsClient(t *testing.T) {
+	var seen counter
+	g := newGate(t, respond(&seen, "gated"), withIdle(20*time.Millisecond), withNotice())
+	r := bufio.NewReader(g.take("POST", responsesPath, streamed).Body)
+	got := until(t, r, `{"type":"keepalive","sequence_number":6}`) // after the six events of the line that says who is asked
+	if strings.Contains(got, "call_1") || !strings.Contains(got, "waiting") {
+		t.Fatalf("while it waits the client has %s", got)
+	}
+	g.decide(g.pending(1)[0], holdgate.AnswerDeny, "not today")
+	if got := readAll(t, r); strings.Contains(got, "call_1") || !strings.Contains(got, `"output_index":1`) || !strings.Contains(got, "not today") {
+		t.Errorf("denied, it ends with %s", got)
+	}
+}
+
+// The other form of an answer that an earlier connection had asked for.
+func TestAHeldResponseIsPickedUpInTheOtherForm(t *testing.T) {
+	var seen counter
+	g := newGate(t, respond(&seen, "gated"), func(c *Config) { c.Limits.Budget = time.Millisecond })
+	if resp := g.take("POST", responsesPath, askResponse); resp.StatusCode != http.StatusServiceUnavailable {
+		t.Fatalf("status %d", resp.StatusCode)
+	}
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	got := readAll(t, g.take("POST", responsesPath, streamed).Body)
+	if !strings.Contains(got, "event: response.function_call_arguments.delta\n") || !strings.HasSuffix(got, rplain("completed", rcall("gated"))+"}\n\n") {
+		t.Errorf("as a stream it is %s", got)
+	}
+	if n := len(seen.all()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
+func TestResponsesInTheBackground(t *testing.T) {
+	var seen counter
+	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			plainly(&seen, 200, rplain("queued")).ServeHTTP(w, r)
+			return
+		}
+		respond(&seen, "forbidden").ServeHTTP(w, r)
+	}))
+	if got := readAll(t, g.take("POST", responsesPath, `{"model":"m","input":"go","background":true}`).Body); got != rplain("queued") {
+		t.Errorf("the response in the queue is %s", got)
+	}
+	if got := readAll(t, g.take("GET", responsesPath+"/resp_1", "").Body); strings.Contains(got, "call_1") {
+		t.Errorf("the call came: %s", got)
+	}
+	if resp := g.take("GET", responsesPath+"/resp_1", askResponse); resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("a request with a body has status %d", resp.StatusCode)
+	}
+}
+
+// What is called responses on a host that serves no models is none of ours.
+func TestOtherThingsThatAreCalledResponses(t *testing.T) {
+	const form = `{"answers":["yes"]}`
+	up := newUpstream(t, plainly(&counter{}, 200, form))
+	g := newGateTo(t, nil, map[string]string{"named": up + "/mcp"}) // a host that is named may be on the loopback
+	for _, r := range []struct{ method, path string }{{"POST", "/api/responses"}, {"GET", "/api/responses/1"}} {
+		req, err := http.NewRequestWithContext(t.Context(), r.method, up+r.path, strings.NewReader(map[bool]string{true: form}[r.method == "POST"]))
+		must(t, err)
+		resp, err := g.proxied().Do(req)
+		must(t, err)
+		if got := readAll(t, resp.Body); got != form {
+			t.Errorf("%s %s: %s", r.method, r.path, got)
+		}
+		resp.Body.Close()
+	}
+}
