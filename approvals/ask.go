@@ -46,8 +46,8 @@ type Question struct {
 	Decision holdgate.Decision
 	// Edited is the id of the request of this exchange whose outcome, an edit,
 	// gave the call its arguments; empty for a call as the agent made it. The
-	// briefing then begins with what was changed, and where the rule and the
-	// gate are those of that request, its editor's vote counts already.
+	// briefing then begins with what was changed, and where that request was
+	// for the same rules and gate, its editor's vote counts already.
 	Edited string
 }
 
@@ -205,7 +205,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Call: storeCall(shown, digest), Briefing: storedBriefing(Brief(c, d)),
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Loud: loudly(x.who.Agent, d), Revision: d.Revision,
-		Owner: x.who.Agent.Labels[LabelOwner], Redact: d.Redact,
+		Owner: x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also,
 	}
 	r.Approvers.Escalate = slices.SortedStableFunc(slices.Values(h.Approvers.Escalate), func(a, b holdgate.Escalation) int { return cmp.Compare(a.After, b.After) })
 	if r.Kind == "" {

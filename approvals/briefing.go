@@ -27,6 +27,7 @@ const (
 func Brief(c holdgate.Call, d holdgate.Decision) Briefing {
 	shown, hidden := redact(c, d.Redact)
 	w := &briefer{b: Briefing{Hidden: hidden}}
+	w.also(d)
 	switch {
 	case shown.Tool != nil:
 		w.tool(shown.Tool)
@@ -40,6 +41,13 @@ func Brief(c holdgate.Call, d holdgate.Decision) Briefing {
 		w.summary(string(c.Kind))
 	}
 	return w.finish()
+}
+
+// also names the other rules that the answer is for.
+func (w *briefer) also(d holdgate.Decision) {
+	for _, f := range d.Also {
+		w.line("also asked by " + f.Rule + ": " + strings.Join(strings.Fields(f.Reason), " "))
+	}
 }
 
 // A briefer gathers a briefing.

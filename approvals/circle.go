@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,34 +108,42 @@ func (c circle) names(users []string, n Person) bool {
 	})
 }
 
-// check says why nobody can approve, or nil.
+// check says why nobody can approve, or too few can, or nil.
 func (c circle) check() error {
-	quorum := max(c.approvers.Quorum, 1)
 	if assurance(c.approvers.Assurance) > assurance("strong") {
 		return fmt.Errorf("no channel is known to have the assurance %q", c.approvers.Assurance)
 	}
-	able := 0
+	var able []string
 	for _, n := range c.candidates() {
 		if c.refuses(n) == nil {
-			able++
+			able = append(able, n.Name)
 		}
 	}
-	if able >= quorum {
+	quorum := max(c.approvers.Quorum, 1)
+	if len(able) >= quorum {
 		return nil
 	}
-	roles, users := c.members()
-	what := describeCircle(roles, users)
+	who := fmt.Sprintf("%d people", quorum)
+	if quorum == 1 {
+		who = "one person"
+	}
+	if roles, users := c.members(); len(roles) > 0 || len(users) > 0 {
+		who += " of " + describeCircle(roles, users)
+	}
 	if c.approvers.FourEyes {
 		owner, err := c.worksFor()
 		if err != nil {
-			return fmt.Errorf("nobody knows whom the agent works for, and somebody else must approve")
+			return errors.New("it takes somebody else than the person whom the agent works for, and nobody knows who that is")
 		}
-		what += " other than " + owner.Name + ", for whom the agent works"
+		who += " other than " + owner.Name + ", for whom the agent works"
 	}
-	if able == 0 && quorum == 1 {
-		return fmt.Errorf("there is nobody with the role %s among %s", RoleApprove, what)
+	switch {
+	case len(able) == 0:
+		return fmt.Errorf("it takes %s, and there is nobody", who)
+	case able[0] == "":
+		return fmt.Errorf("it takes %s, and there is one", who)
 	}
-	return fmt.Errorf("it takes %d people, and there are %d with the role %s among %s", quorum, able, RoleApprove, what)
+	return fmt.Errorf("it takes %s, and there is only %s", who, strings.Join(able, ", "))
 }
 
 // candidates are those who could be counted. Where nobody is configured the

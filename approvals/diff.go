@@ -15,6 +15,7 @@ func briefEdited(from *storedRequest, editor string, q Question) Briefing {
 	old, ok := members(before.Tool.Arguments)
 	now, also := members(after.Tool.Arguments)
 	w := &briefer{b: Briefing{Hidden: hidden}}
+	w.also(q.Decision)
 	if ok && also {
 		w.line("changed by " + editor + " from what the agent asked for:")
 		w.changes(old, now)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/store"
@@ -83,6 +84,21 @@ func (x *Exchange) Edited(ctx context.Context, requestID string) (json.RawMessag
 	return args, nil
 }
 
+// asked reports whether whoever answered the request was shown every rule that
+// another one asks for.
+func (r *storedRequest) asked(o *storedRequest) bool {
+	rules := []string{o.Rule}
+	for _, f := range o.Also {
+		rules = append(rules, f.Rule)
+	}
+	for _, rule := range rules {
+		if rule != r.Rule && !slices.ContainsFunc(r.Also, func(f holdgate.Finding) bool { return f.Rule == rule }) {
+			return false
+		}
+	}
+	return r.Gate == o.Gate
+}
+
 // eraseEdits removes the sealed arguments of an exchange's edits.
 func (t *transition) eraseEdits(x *storedExchange) error {
 	for i := range x.Requests {
@@ -116,8 +132,8 @@ func (t *transition) askEdited(x *storedExchange, r *storedRequest, match holdga
 	if err := t.ask(x, r, match, input); err != nil {
 		return err
 	}
-	if r.Kind != holdgate.RequestApproval || r.Rule != from.Rule || r.Gate != from.Gate {
-		return nil // the editor was asked something else
+	if r.Kind != holdgate.RequestApproval || !from.asked(r) {
+		return nil // the editor has not been asked all of this
 	}
 	v := storedVote{
 		Decision: holdgate.AnswerApprove, By: vote.By, Channel: vote.Channel, Assurance: vote.Assurance, Account: vote.Account,

@@ -170,7 +170,8 @@ type storedRequest struct {
 	Claim       *storedClaim           `json:"claim,omitempty"`
 	Delegations []storedDelegation     `json:"delegations,omitempty"`
 	Escalated   int                    `json:"escalated,omitempty"` // how many of Approvers.Escalate have come
-	Redact      []string               `json:"redact,omitempty"`    // what of the input nobody is shown
+	Also        []holdgate.Finding     `json:"also,omitempty"`
+	Redact      []string               `json:"redact,omitempty"` // what of the input nobody is shown
 	EditedFrom  string                 `json:"edited_from,omitempty"`
 	Edit        *storedEdit            `json:"edit,omitempty"` // where the outcome is an edit
 }
@@ -250,7 +251,7 @@ func (r *storedRequest) view(p *People) Request {
 		Options: r.Options, Allow: r.Allow, Required: r.Required, Approvers: r.Approvers,
 		CreatedAt: r.Created, ExpiresAt: r.Expires, OnTimeout: r.OnTimeout.String(),
 		Votes: make([]Vote, 0, len(r.Votes)), Outcome: r.Outcome, Revision: r.Revision,
-		Owner: r.Owner, Claim: (*Claim)(r.Claim), Escalated: r.Escalated, EditedFrom: r.EditedFrom,
+		Also: r.Also, Owner: r.Owner, Claim: (*Claim)(r.Claim), Escalated: r.Escalated, EditedFrom: r.EditedFrom,
 	}
 	for _, vote := range r.Votes {
 		v.Votes = append(v.Votes, Vote(vote))

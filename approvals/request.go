@@ -35,6 +35,8 @@ type Request struct {
 	OnTimeout string            `json:"on_timeout"`
 	Votes     []Vote            `json:"votes"`
 	Outcome   *holdgate.Outcome `json:"outcome,omitempty"`
+	// Also lists the other rules that ask about the call: one answer is for all.
+	Also []holdgate.Finding `json:"also,omitempty"`
 	// Owner is whom the agent works for, where it is labelled so.
 	Owner string `json:"owner,omitempty"`
 	// NoApprover says, in words, why nobody there is can approve a pending

@@ -204,7 +204,7 @@ func (q *Queue) restartSilence(ctx context.Context, d due) error {
 	q.index.listen(d.id)
 	err := q.transact(ctx, func(t *transition) error {
 		r, err := t.request(d.id)
-		if err != nil || r.Status.Final() {
+		if err != nil || r.Status.Final() || !r.Expires.Equal(d.at) {
 			return err
 		}
 		r.Expires = t.now.Add(r.Timeout)

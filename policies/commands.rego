@@ -9,9 +9,39 @@ package holdgate
 # custom:
 #   risk: medium
 decisions contains d if {
-	count(harmless) < count(input.facts.commands)
+	input.facts.commands
+	more_than_plain
 	some class, about in commands_by_class
 	d := command_decision(class, sort(about))
+}
+
+# METADATA
+# title: Whether a command is not plainly harmless
+# custom:
+#   risk: low
+more_than_plain if {
+	some c in input.facts.commands
+	not plain_command(c)
+}
+
+# METADATA
+# title: Commands that need no closer look
+# description: |
+#   The common case, for speed; command_class says the same in full. They run as
+#   they are written, in an environment that the line leaves alone. Builds and
+#   tests may run files of the project that nobody was shown.
+# custom:
+#   risk: low
+plain_command(c) if {
+	c.class == "pass"
+	c.seen == "whole"
+	not c.env
+}
+
+plain_command(c) if {
+	c.class == "build"
+	c.seen
+	not c.env
 }
 
 # METADATA
@@ -19,53 +49,9 @@ decisions contains d if {
 # custom:
 #   risk: low
 commands_by_class[class] contains concat(" ", c.argv) if {
-	some i, c in input.facts.commands
-	not i in harmless
+	some c in input.facts.commands
 	class := command_class(c)
 	class != "pass"
-}
-
-# METADATA
-# title: Commands that need no closer look, by their place
-# description: |
-#   The common case, for speed: command_class says the same of them, but a
-#   call of a function costs more than all of this. The table is taken out of
-#   data first, and words are looked up in it then: as parts of one path into
-#   data, the word 0 would find the first item of a list. Of a list, no word may
-#   even begin like one of those that make the command graver.
-# custom:
-#   risk: low
-harmless contains i if {
-	known := data.settings.commands
-	as_seen := harmless_as_seen
-	some i, c in input.facts.commands
-	as_seen[c.seen][known[c.program]]
-}
-
-harmless contains i if {
-	known := data.settings.commands
-	as_seen := harmless_as_seen
-	some i, c in input.facts.commands
-	as_seen[c.seen][known[c.program][c.argv[1]]]
-}
-
-harmless contains i if {
-	known := data.settings.commands
-	as_seen := harmless_as_seen
-	some i, c in input.facts.commands
-	entry := known[c.program][c.argv[1]]
-	as_seen[c.seen][entry[0]]
-	not strings.any_prefix_match(c.argv, object.keys(entry[1]))
-}
-
-# METADATA
-# title: The classes that are harmless, by how much of a command was seen
-# description: Builds and tests run files of the project that nobody was shown.
-# custom:
-#   risk: low
-harmless_as_seen := {
-	"whole": {"pass", "build"},
-	"but_files": {"build"},
 }
 
 command_class(c) := "unresolved" if {
@@ -75,9 +61,7 @@ command_class(c) := "unresolved" if {
 	via in {"sudo", "su", "doas", "pkexec", "runuser"}
 } else := bound("pass", c) if {
 	only_looks(c)
-} else := bound(class_of(command_entry(c.program, words(c)), c), c) if {
-	command_entry(c.program, words(c))
-} else := bound("unknown", c)
+} else := bound(class_of(c), c)
 
 # METADATA
 # title: A class, where files are run that nobody was shown
@@ -86,36 +70,50 @@ command_class(c) := "unresolved" if {
 #   risk: medium
 bound("build", _) := "pass"
 
-bound(class, _) := class if not class in {"build", "pass", "script", "unknown"}
+bound(class, _) := class if not class in {"build", "pass", "assign", "script", "unknown"}
 
 bound(class, c) := "unbound" if {
-	class in {"pass", "script", "unknown"}
+	class in {"pass", "assign", "script", "unknown"}
 	c.unbound[0]
-} else := class if class in {"pass", "script", "unknown"}
+} else := class if class in {"assign", "pass", "script", "unknown"}
+
+# METADATA
+# title: What the settings call a command
+# description: Holdgate has looked it up already, but for inputs that are written by hand.
+# custom:
+#   risk: low
+class_of(c) := c.class if {
+	c.class
+} else := class_with_words(command_entry(c.program, words(c)), c.argv) if {
+	command_entry(c.program, words(c))
+} else := "unknown"
 
 command_entry(program, rest) := entry if {
 	entry := data.settings.commands[program]
 	not is_object(entry)
 } else := entry if {
 	table := data.settings.commands[program]
-	entry := table[rest[0]]
+	entry := table[word_at(rest, 0)]
 	not is_object(entry)
 } else := entry if {
 	table := data.settings.commands[program]
-	below := table[rest[0]]
-	entry := below[rest[1]]
-} else := entry if {
-	table := data.settings.commands[program]
-	count(rest) == 1
-	below := table[rest[0]]
-	entry := below[""]
+	below := table[word_at(rest, 0)]
+	entry := below[word_at(rest, 1)]
 }
 
-class_of(entry, _) := entry if is_string(entry)
+# METADATA
+# title: A word by its place, or none
+# custom:
+#   risk: low
+word_at(rest, i) := rest[i] if count(rest) > i
 
-class_of(entry, c) := max(found) if {
+else := ""
+
+class_with_words(entry, _) := entry if is_string(entry)
+
+class_with_words(entry, argv) := max(found) if {
 	is_array(entry)
-	found := {class | some word in c.argv; class := entry[1][split(word, "=")[0]]}
+	found := {class | some word in argv; class := entry[1][split(word, "=")[0]]}
 	count(found) > 0
 } else := entry[0]
 

@@ -10,6 +10,7 @@ package holdgate
 #   risk: low
 decisions contains d if {
 	input.kind == "tool_call"
+	input.confidence
 	is_number(input.confidence.score)
 	not input.session.mode == "confidence_threshold"
 	d := band_decision(band(input.confidence.score))
@@ -45,16 +46,22 @@ band_decision("stop") := ask("confidence.low", "medium", "The agent is not sure 
 band_decision("abort") := refuse("confidence.none", "medium", "The agent itself does not trust this. Look at what went wrong before trying again.", [])
 
 # METADATA
-# title: Mode confidence_threshold
-# description: A call without a score counts as below the threshold.
+# title: Sessions in another mode than auto
+# description: A session without a mode is in mode auto.
 # custom:
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	input.session.mode == "confidence_threshold"
-	not sure
-	d := ask("confidence.threshold", "medium", "The agent's confidence is below the session's threshold, or it has reported none.", [])
+	input.session.mode != "auto"
+	d := mode_decision(input.session.mode)
 }
+
+# METADATA
+# title: Mode confidence_threshold
+# description: A call without a score counts as below the threshold.
+# custom:
+#   risk: medium
+mode_decision("confidence_threshold") := ask("confidence.threshold", "medium", "The agent's confidence is below the session's threshold, or it has reported none.", []) if not sure
 
 sure if input.confidence.score >= threshold
 
@@ -67,18 +74,12 @@ threshold := data.settings.confidence.threshold if not input.session.confidence_
 # description: Every call of a tool is asked about.
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
-	input.session.mode == "manual"
-	d := ask("mode.manual", "low", "The session is in manual mode: a person approves every step.", [tool_title])
-}
+mode_decision("manual") := ask("mode.manual", "low", "The session is in manual mode: a person approves every step.", [tool_title])
 
 # METADATA
 # title: Modes that the pack does not know
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
-	not object.get(input.session, "mode", "none") in {"auto", "manual", "confidence_threshold"}
-	d := ask("mode.unknown", "medium", "The session is in a mode that the policy does not know.", [])
+mode_decision(mode) := ask("mode.unknown", "medium", "The session is in a mode that the policy does not know.", []) if {
+	not mode in {"manual", "confidence_threshold"}
 }

@@ -10,6 +10,7 @@ package holdgate
 #   risk: high
 decisions contains d if {
 	input.facts.commands
+	more_than_plain
 	count(steering) > 0
 	d := ask("shell.environment", "high", "The command sets variables that make programs run other code or load other files.", sort(steering))
 }

@@ -41,13 +41,10 @@ files_only if input.tool.category in {"read", "write"}
 # description: Undefined where they say nothing.
 # custom:
 #   risk: low
-tool_setting := setting if {
-	not input.tool.server
-	setting := data.settings.tools[input.tool.name]
+tool_setting := data.settings.tools[tool_title] if {
+	true
 } else := setting if {
 	input.tool.server
-	setting := data.settings.tools[tool_title]
-} else := setting if {
 	setting := data.settings.tools[concat("/", [input.tool.server, "*"])]
 } else := setting if {
 	input.tool.server
@@ -72,21 +69,12 @@ model_side_title := concat("/", array.slice(split(input.tool.name, "__"), 1, 3))
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	not input.tool.category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
+	not known_category
 	not tool_setting
 	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
 }
 
-# METADATA
-# title: Tools without a category
-# custom:
-#   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
-	not input.tool.category
-	not tool_setting
-	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
-}
+known_category if input.tool.category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
 
 # METADATA
 # title: Tools that reach the network

@@ -127,7 +127,11 @@ func (e *exchange) resume(ctx context.Context, q *question, req approvals.Reques
 		return nil
 	}
 	q.uses = append(q.uses, approvals.Use{RequestID: req.ID, Digest: q.digest})
-	q.answers = append(q.answers, rego.Answer{Gate: req.Gate, Rule: req.Rule, Decision: req.Outcome.Decision, Choice: req.Outcome.Choice, By: req.Outcome.By})
+	answer := rego.Answer{Gate: req.Gate, Rule: req.Rule, Decision: req.Outcome.Decision, Choice: req.Outcome.Choice, By: req.Outcome.By}
+	for _, f := range req.Also {
+		answer.Also = append(answer.Also, f.Rule)
+	}
+	q.answers = append(q.answers, answer)
 	return e.decide(ctx, q)
 }
 

@@ -162,7 +162,7 @@ func TestBundleIsReloadedAndABrokenOneKeepsTheLast(t *testing.T) {
 	private, public := keyPair(t)
 	name := putBundle(t, packed(t, "v1", team, nil, private))
 	loads := make(chan told, 100)
-	e := open(t, Options{Path: name, Signing: public, OnLoad: func(l Loaded, err error) { loads <- told{l, err} }})
+	e := open(t, Options{Path: name, Signing: public, OnLoad: func(l Load) { loads <- told{l.Loaded, l.Err} }})
 	next(t, loads)
 	start(t, e)
 	swap := func(body []byte) {

@@ -24,7 +24,9 @@
 //
 // [Engine.Run] watches the files. A change is taken up once two readings in a
 // row agree, as one pointer swap; what does not load is reported and changes
-// nothing. A decision names the revision that made it.
+// nothing. A decision names the revision that made it. Each load tells what
+// differs from the policy before, and whether that may let more through
+// ([Change]).
 //
 // Policies cannot reach out: built-ins that do I/O or whose result differs
 // from call to call (http.send, opa.runtime, net.lookup_ip_addr, rand.intn,
@@ -35,6 +37,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,10 +60,16 @@ type Options struct {
 	OnError holdgate.Action // Deny (the zero value) or Hold
 	Timeout time.Duration   // of one evaluation, which is tried twice; DefaultTimeout where zero
 	Logger  *slog.Logger    // nothing is logged where nil
-	// OnLoad, where set, is told of every load: a new policy, or one that was
-	// refused (err is set, and the earlier one stays, which Loaded then
-	// describes). It is called by Open and Run, never at the same time.
-	OnLoad func(Loaded, error)
+	// OnLoad, where set, is told of every load. It is never called twice at the
+	// same time.
+	OnLoad func(Load)
+}
+
+// A Load is a new policy, or one that was refused.
+type Load struct {
+	Loaded Loaded // what is in force now
+	Change Change // from what was in force before; empty for the first policy
+	Err    error  // why the new policy was refused: the earlier one stays
 }
 
 // spec is where policy comes from.
@@ -81,6 +90,7 @@ type Loaded struct {
 type Engine struct {
 	o       Options
 	current atomic.Pointer[policy]
+	loading sync.Mutex // held while another policy is put in force
 }
 
 // Open loads and prepares the policy. It fails where none loads.
@@ -100,7 +110,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o}
 	e.current.Store(p)
-	e.report(p.loaded, nil)
+	e.report(Load{Loaded: p.loaded})
 	return e, nil
 }
 
@@ -118,14 +128,18 @@ func Check(ctx context.Context, o Options) (Loaded, error) {
 func (e *Engine) Loaded() Loaded { return e.current.Load().loaded }
 
 // report tells the log and OnLoad of a load.
-func (e *Engine) report(l Loaded, err error) {
-	if err != nil {
-		e.o.Logger.Error("policy refused, the earlier one stays", "path", e.o.Path, "revision", l.Revision, "err", err)
-	} else {
-		e.o.Logger.Info("policy loaded", "path", l.Path, "revision", l.Revision, "whole", l.Whole, "modules", l.Modules)
+func (e *Engine) report(l Load) {
+	log := e.o.Logger.With("path", l.Loaded.Path, "revision", l.Loaded.Revision)
+	switch {
+	case l.Err != nil:
+		log.Error("policy refused, the earlier one stays", "err", l.Err)
+	case l.Change.MayLoosen:
+		log.Warn("policy loaded that may let more through", "whole", l.Loaded.Whole, "change", l.Change.String())
+	default:
+		log.Info("policy loaded", "whole", l.Loaded.Whole, "modules", l.Loaded.Modules, "change", l.Change.String())
 	}
 	if e.o.OnLoad != nil {
-		e.o.OnLoad(l, err)
+		e.o.OnLoad(l)
 	}
 }
 

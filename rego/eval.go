@@ -65,18 +65,18 @@ func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, err
 		w.Time = time.Now()
 		o["time"] = w.Time.UTC().Format(time.RFC3339Nano)
 	}
-	w.complete(ctx, o)
 	answers := make([]Answer, len(w.Answers))
 	for i, a := range w.Answers {
 		answers[i] = Answer(a)
 	}
-	return e.decide(ctx, answers, func(*policy) (ast.Value, time.Time, error) {
+	return e.decide(ctx, answers, func(p *policy) (ast.Value, time.Time, error) {
+		w.complete(ctx, o, p.classes)
 		return ast.LazyObject(o), w.Time, nil
 	}), nil
 }
 
 // complete adds to input what Holdgate works out by itself.
-func (w *written) complete(ctx context.Context, o object) {
+func (w *written) complete(ctx context.Context, o object, classes commandClasses) {
 	agent := objectIn(o, "agent")
 	setDefault(agent, "id", holdgate.AgentDefault)
 	setDefault(agent, "proven", false)
@@ -98,7 +98,7 @@ func (w *written) complete(ctx context.Context, o object) {
 		return
 	}
 	f := facts.Extract(ctx, c, facts.Options{Dir: w.Session.Dir})
-	o["facts"] = factsObject(f)
+	o["facts"] = factsObject(f, classes)
 	if w.Tool != nil {
 		setDefault(objectIn(o, "tool"), "category", f.Category)
 	}

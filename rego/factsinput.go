@@ -7,12 +7,12 @@ import (
 )
 
 // factsObject is input.facts: what the JSON of facts.Facts says, without the
-// way through JSON, and how much of each command was seen.
-func factsObject(f facts.Facts) ast.Object {
+// way through JSON, and of each command its class and how much of it was seen.
+func factsObject(f facts.Facts, classes commandClasses) ast.Object {
 	o := newFields(9)
 	o.text("category", f.Category)
 	o.put("impact", impactTerm(f.Impact))
-	putList(&o, "commands", f.Commands, commandObject)
+	putList(&o, "commands", f.Commands, func(c facts.Command) fields { return commandObject(c, classes) })
 	putList(&o, "paths", f.Paths, pathObject)
 	putList(&o, "sql", f.SQL, statementObject)
 	putList(&o, "urls", f.URLs, urlObject)
@@ -40,8 +40,8 @@ func newImpact(i facts.Impact) *ast.Term {
 	return ast.ObjectTerm(o...)
 }
 
-func commandObject(c facts.Command) fields {
-	o := newFields(8)
+func commandObject(c facts.Command, classes commandClasses) fields {
+	o := newFields(9)
 	o.text("program", c.Program)
 	o.list("argv", c.Argv)
 	o.optionalList("via", c.Via)
@@ -50,6 +50,7 @@ func commandObject(c facts.Command) fields {
 	o.optional("stdin", c.Stdin)
 	putList(&o, "env", c.Env, variableObject)
 	o.optional("seen", seen(c))
+	o.optional("class", classes.of(c.Program, c.Argv))
 	return o
 }
 

@@ -12,7 +12,7 @@ const words = `
 program argv via unresolved unbound stdin env name value seen whole but_files path clean access inside class
 verb where object tables url scheme host kind pointer
 category impact commands paths sql urls secrets parse_errors suspicious_text recursive force
-exec network spawn database message unknown read write delete secret persistence system pipe heredoc file select http https
+pass build exec network spawn database message unknown read write delete secret persistence system pipe heredoc file select http https
 `
 
 // terms are the terms of words. They are shared, and never change.

@@ -36,7 +36,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 		"session": sessionObject(in),
 		"door":    c.Door,
 		"time":    now.UTC().Format(time.RFC3339Nano),
-		"facts":   factsObject(f),
+		"facts":   factsObject(f, p.classes),
 	}
 	if c.Tool != nil {
 		tool, err := p.toolObject(c.Tool, f.Category)

@@ -19,15 +19,20 @@ const entry = "data.holdgate.decision"
 type policy struct {
 	loaded         Loaded
 	query          oparego.PreparedEvalQuery
-	own            string // the revision of the user's sources alone
-	readsArguments bool   // some rule can see input.tool.arguments
-	readsParams    bool   // some rule can see input.mcp.params
+	state          string // the revision of the user's sources alone
+	data           object
+	own            map[string]module // the user's own, to compare with
+	rules          []Rule
+	readsArguments bool // some rule can see input.tool.arguments
+	readsParams    bool // some rule can see input.mcp.params
+	classes        commandClasses
 }
 
 // A program is a policy's parts, read and checked, before they are compiled.
 type program struct {
 	loaded  Loaded
 	modules map[string]*ast.Module
+	own     map[string]*ast.Module // those of modules that are the user's
 	tests   map[string]*ast.Module
 	data    object
 }
@@ -73,12 +78,16 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 	}
 	p := &policy{
 		loaded:         pr.loaded,
+		data:           pr.data,
+		own:            ownModules(pr.own),
+		rules:          listRules(pr.modules),
 		query:          query,
 		readsArguments: reads(compiler.Modules, "tool", "arguments"),
 		readsParams:    reads(compiler.Modules, "mcp", "params"),
+		classes:        readCommandClasses(pr.data),
 	}
 	if own != nil {
-		p.own = own.revision()
+		p.state = own.revision()
 	}
 	return p, nil
 }
@@ -115,7 +124,7 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 		if s.adapter.kind != AdapterNone {
 			return nil, fmt.Errorf("reading policy: it defines %s itself, so that the adapter %s has nothing to do", entry, s.adapter.kind)
 		}
-		return &program{loaded: loaded, modules: modules, tests: tests, data: data}, nil
+		return &program{loaded: loaded, modules: modules, own: maps.Clone(modules), tests: tests, data: data}, nil
 	}
 	if s.adapter.kind != AdapterNone && !s.adapter.asked(modules) {
 		return nil, fmt.Errorf("reading policy: it has no rule %s for the adapter %s to ask", s.adapter.query, s.adapter.kind)
@@ -131,10 +140,11 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 	if err := checkSettings(ctx, below.data); err != nil {
 		return nil, err
 	}
+	mine := maps.Clone(modules)
 	maps.Copy(modules, below.modules)
 	both := &sources{modules: append(pack.modules, own.modules...), data: append(pack.data, own.data...)}
 	loaded.Revision, loaded.Whole, loaded.Modules = both.revision(), false, len(modules)
-	return &program{loaded: loaded, modules: modules, tests: tests, data: below.data}, nil
+	return &program{loaded: loaded, modules: modules, own: mine, tests: tests, data: below.data}, nil
 }
 
 func packProgram(pack *sources) (*program, error) {

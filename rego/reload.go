@@ -32,7 +32,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	} else {
 		defer w.Close()
 	}
-	r := reloader{e: e, seen: e.current.Load().own}
+	r := reloader{e: e, seen: e.current.Load().state}
 	timer := time.NewTimer(0) // what changed since Open
 	defer timer.Stop()
 	soon := true // a look is due within settle: further events do not put it off
@@ -113,17 +113,26 @@ func (r *reloader) look(ctx context.Context) bool {
 		return false
 	}
 	r.seen = state
+	r.e.loading.Lock()
+	defer r.e.loading.Unlock()
 	var p *policy
 	if err == nil {
 		p, err = build(ctx, r.e.o.spec(), own)
 	}
-	if err != nil {
-		r.e.report(r.e.Loaded(), err)
-		return true
-	}
-	if p.loaded.Revision != r.e.Loaded().Revision {
-		r.e.current.Store(p)
-	}
-	r.e.report(p.loaded, nil)
+	r.e.take(p, err)
 	return true
+}
+
+// take puts a policy in force, or says why it is refused. The engine's loading
+// is held.
+func (e *Engine) take(p *policy, err error) {
+	was := e.current.Load()
+	if err != nil {
+		e.report(Load{Loaded: was.loaded, Err: err})
+		return
+	}
+	if p.loaded != was.loaded {
+		e.current.Store(p)
+	}
+	e.report(Load{Loaded: p.loaded, Change: compare(was, p)})
 }

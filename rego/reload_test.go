@@ -27,7 +27,7 @@ type told struct {
 func run(t *testing.T, path string) (*Engine, <-chan told) {
 	t.Helper()
 	loads := make(chan told, 100)
-	e := open(t, Options{Path: path, OnLoad: func(l Loaded, err error) { loads <- told{l, err} }})
+	e := open(t, Options{Path: path, OnLoad: func(l Load) { loads <- told{l.Loaded, l.Err} }})
 	if first := <-loads; first.err != nil || first.loaded != e.Loaded() {
 		t.Fatalf("the first load: got %+v", first)
 	}

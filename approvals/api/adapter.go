@@ -59,18 +59,21 @@ func answerPage[Item any](s *Server, fn func(*request) (page []Item, next string
 	})
 }
 
-// answerBody serves an endpoint whose request carries a JSON body.
+// answerBody serves an endpoint whose request carries a JSON body. It may carry
+// an idempotency key too.
 func answerBody[In, Out any](s *Server, fn func(*request, In) (Out, error)) handler {
 	return stream(s, func(w http.ResponseWriter, r *request) error {
-		var in In
-		if err := readJSON(w, r, &in); err != nil {
-			return err
-		}
-		out, err := fn(r, in)
+		body, err := readBody(w, r)
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, http.StatusOK, "application/json", out)
+		return s.once(w, r, body, func() (any, error) {
+			var in In
+			if err := jsonv2.Unmarshal(body, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
+				return nil, malformed("the body: %s", plain(err))
+			}
+			return fn(r, in)
+		})
 	})
 }
 
@@ -110,33 +113,34 @@ func (w *startedWriter) Write(b []byte) (int, error) {
 // Unwrap lets an [http.ResponseController] reach the connection.
 func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// readJSON decodes the body strictly. Only application/json is taken: it is a
-// content type that no web page can send elsewhere without asking first.
-func readJSON(w http.ResponseWriter, r *request, into any) error {
+// readBody reads a body of JSON whole. Only application/json is taken: it is a
+// content type that no web page can send elsewhere without asking first. No body
+// at all counts as an object without members.
+func readBody(w http.ResponseWriter, r *request) ([]byte, error) {
+	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
+		return []byte("{}"), nil
+	}
 	typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || typ != "application/json" {
-		return problem(http.StatusUnsupportedMediaType, "content-type", "Wrong content type", "the body must be application/json")
+		return nil, problem(http.StatusUnsupportedMediaType, "content-type", "Wrong content type", "the body must be application/json")
 	}
 	// A body that never ends holds nobody up. The deadline is taken away again,
 	// for one that passes later would end the request.
 	rc := http.NewResponseController(w)
 	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
-		return fmt.Errorf("bounding the time of a body: %w", err)
+		return nil, fmt.Errorf("bounding the time of a body: %w", err)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err := rc.SetReadDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("reading a body: %w", err)
+		return nil, fmt.Errorf("reading a body: %w", err)
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return problem(http.StatusRequestEntityTooLarge, "too-large", "Body too large", fmt.Sprintf("the body is over %d bytes", MaxBody))
+			return nil, problem(http.StatusRequestEntityTooLarge, "too-large", "Body too large", fmt.Sprintf("the body is over %d bytes", MaxBody))
 		}
-		return problem(http.StatusBadRequest, "malformed", "Malformed request", "the body broke off")
+		return nil, malformed("the body broke off")
 	}
-	if err := jsonv2.Unmarshal(body, into, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return problem(http.StatusBadRequest, "malformed", "Malformed request", "the body: "+plain(err))
-	}
-	return nil
+	return body, nil
 }
 
 // plain says what is wrong with JSON without naming Go types or packages.
@@ -156,14 +160,16 @@ func plain(err error) string {
 
 // writeJSON writes v as the whole answer.
 func writeJSON(w http.ResponseWriter, status int, contentType string, v any) error {
+	return tellJSON(status, contentType, v, func(p reply) error { return p.write(w) })
+}
+
+// encode is v as JSON.
+func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("writing an answer: %w", err)
+		return nil, fmt.Errorf("writing an answer: %w", err)
 	}
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	_, err := w.Write(buf.Bytes())
-	return err
+	return buf.Bytes(), nil
 }

@@ -13,6 +13,8 @@
 //  3. Its body is at most [MaxBody] bytes of strict JSON: no duplicate or
 //     unknown members.
 //
+// A POST with an idempotency key ([IdempotencyHeader]) can be sent again.
+//
 // Lists are bare JSON arrays. One that was cut names what follows in a Link
 // header (RFC 8288); the cursor in it means nothing to the caller.
 //
@@ -46,17 +48,21 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// MaxBody bounds a request's body, in bytes.
-const MaxBody = 64 << 10
+// MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
+const MaxBody = 320 << 10
 
 // Config is what a Server needs. All fields but Logger must be set.
 type Config struct {
-	Queue *approvals.Queue
-	Log   *audit.Log
+	Queue    *approvals.Queue
+	Log      *audit.Log
+	Store    store.Store // for the answers to requests with an idempotency key
+	Digester *holdgate.Digester
 	// Credentials say whose each token is. A person may have several; no two
 	// people share one.
 	Credentials []Credential
@@ -94,19 +100,20 @@ type Policy struct {
 
 // A Server is the approvers' API. It is safe for concurrent use.
 type Server struct {
-	c        Config
-	mux      *http.ServeMux
-	decoy    TokenHash     // proves to callers whom nobody knows
-	failures *rate.Limiter // of authentication
-	closed   chan struct{}
-	once     sync.Once
+	c           Config
+	mux         *http.ServeMux
+	idempotency *idempotency
+	decoy       TokenHash     // proves to callers whom nobody knows
+	failures    *rate.Limiter // of authentication
+	closed      chan struct{}
+	closing     sync.Once
 }
 
 // New returns a Server.
 func New(c Config) (*Server, error) {
 	switch {
-	case c.Queue == nil, c.Log == nil, c.Status == nil:
-		return nil, errors.New("api: queue, log and status must all be set")
+	case c.Queue == nil, c.Log == nil, c.Store == nil, c.Digester == nil, c.Status == nil:
+		return nil, errors.New("api: queue, log, store, digester and status must all be set")
 	}
 	if err := checkCredentials(c.Credentials); err != nil {
 		return nil, err
@@ -114,7 +121,7 @@ func New(c Config) (*Server, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{c: c, mux: http.NewServeMux(), failures: rate.NewLimiter(2, 10), closed: make(chan struct{})}
+	s := &Server{c: c, mux: http.NewServeMux(), idempotency: newIdempotency(c.Store, c.Digester), failures: rate.NewLimiter(2, 10), closed: make(chan struct{})}
 	_, _ = rand.Read(s.decoy[:]) // never fails: see its documentation
 	for _, r := range s.routes() {
 		s.mux.Handle(r.pattern, s.guarded(r))
@@ -125,7 +132,7 @@ func New(c Config) (*Server, error) {
 // Close ends the event streams, which [http.Server.Shutdown] would wait for:
 // register it with [http.Server.RegisterOnShutdown]. Other requests go on to
 // their end.
-func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
+func (s *Server) Close() { s.closing.Do(func() { close(s.closed) }) }
 
 // A route is one endpoint: a pattern of [http.ServeMux] and what serves it.
 type route struct {
@@ -140,6 +147,10 @@ func (s *Server) routes() []route {
 		{"GET /v1/approvals", false, answerPage(s, s.listApprovals)},
 		{"GET /v1/approvals/{id}", false, answer(s, s.showApproval)},
 		{"POST /v1/approvals/{id}/decision", false, answerBody(s, s.decide)},
+		{"POST /v1/approvals/{id}/claim", false, answerBody(s, s.claim)},
+		{"DELETE /v1/approvals/{id}/claim", false, answer(s, s.unclaim)},
+		{"POST /v1/approvals/{id}/delegate", false, answerBody(s, s.delegate)},
+		{"POST /v1/decisions", false, answerBody(s, s.decideGroup)},
 		{"GET /v1/audit", false, answerPage(s, s.queryAudit)},
 		{"GET /v1/audit/head", false, answer(s, s.auditHead)},
 		{"GET /v1/audit/export", false, stream(s, s.exportAudit)},

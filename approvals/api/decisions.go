@@ -13,20 +13,24 @@ import (
 
 // Decision is the body of POST /v1/approvals/{id}/decision.
 type Decision struct {
-	Decision holdgate.Answer `json:"decision"` // approve, deny, steer or choose
-	// Digest is call.digest of the request that the person was shown. Approve
-	// and choose need it.
-	Digest       holdgate.Digest `json:"digest,omitempty"`
-	Reason       string          `json:"reason,omitempty"`
-	Instructions string          `json:"instructions,omitempty"` // of steer
-	Artifacts    []string        `json:"artifacts,omitempty"`    // that steering is about
-	Choice       string          `json:"choice,omitempty"`       // an option's id
-
-	// The following are read so that they can be refused by name.
-
+	Decision holdgate.Answer `json:"decision"` // approve, deny, steer, choose or edit
+	// Digest is call.digest of the request that the person was shown. Approve,
+	// choose and edit need it.
+	Digest holdgate.Digest `json:"digest,omitempty"`
+	// Reason says why; with approve it is a message that goes along with the
+	// call.
+	Reason       string   `json:"reason,omitempty"`
+	Instructions string   `json:"instructions,omitempty"` // of steer, or of an option that is a text of one's own
+	Artifacts    []string `json:"artifacts,omitempty"`    // that steering is about
+	Choice       string   `json:"choice,omitempty"`       // an option's id
+	// Arguments are the whole of those that edit puts in place of the call's:
+	// one JSON object.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Rollback  json.RawMessage `json:"rollback,omitempty"`
-	Remember  json.RawMessage `json:"remember,omitempty"`
+	Rollback  bool            `json:"rollback,omitempty"` // with deny: undo what was done for this task
+	Stop      bool            `json:"stop,omitempty"`     // with deny: end the agent
+
+	// Remember is read so that it can be refused by name.
+	Remember json.RawMessage `json:"remember,omitempty"`
 }
 
 // ChannelHeader names the channel that a decision came through: "cli" or
@@ -69,11 +73,15 @@ func (s *Server) showApproval(r *request) (approvals.Request, error) {
 
 // decide serves POST /v1/approvals/{id}/decision.
 func (s *Server) decide(r *request, in Decision) (approvals.Request, error) {
+	return s.answerRequest(r, r.PathValue("id"), in)
+}
+
+// answerRequest votes on the request with this id.
+func (s *Server) answerRequest(r *request, id string, in Decision) (approvals.Request, error) {
 	v, err := s.vote(r, in)
 	if err != nil {
 		return approvals.Request{}, err
 	}
-	id := r.PathValue("id")
 	req, err := s.c.Queue.Decide(r.Context(), id, v)
 	if err == nil {
 		s.c.Logger.InfoContext(r.Context(), "a person answered", "request", id, "decision", v.Decision, "by", v.By, "channel", v.Channel, "status", req.Status)
@@ -93,16 +101,9 @@ func (s *Server) decide(r *request, in Decision) (approvals.Request, error) {
 
 // vote checks a decision's form and makes it the vote of who sent it.
 func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
-	unsupported := func(what string) error {
-		return problem(http.StatusUnprocessableEntity, "unsupported", "Not supported", what+" is not supported: approve, deny, steer or choose")
-	}
 	switch {
-	case in.Decision == holdgate.AnswerEdit, in.Arguments != nil:
-		return approvals.Vote{}, unsupported("editing a call's arguments")
 	case in.Remember != nil:
-		return approvals.Vote{}, unsupported("remember")
-	case in.Rollback != nil:
-		return approvals.Vote{}, unsupported("rollback")
+		return approvals.Vote{}, problem(http.StatusUnprocessableEntity, "unsupported", "Not supported", "remember is not supported: approve, deny, steer, choose or edit")
 	case len(in.Reason) > maxText, len(in.Instructions) > maxText:
 		return approvals.Vote{}, problem(http.StatusUnprocessableEntity, "too-long", "Too long", fmt.Sprintf("reason and instructions may have %d bytes each", maxText))
 	case len(in.Artifacts) > maxArtifacts:
@@ -110,14 +111,14 @@ func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
 	}
 	switch in.Decision {
 	case holdgate.AnswerDeny, holdgate.AnswerSteer:
-	case holdgate.AnswerApprove, holdgate.AnswerChoose:
+	case holdgate.AnswerApprove, holdgate.AnswerChoose, holdgate.AnswerEdit:
 		if in.Digest == "" {
 			return approvals.Vote{}, problem(http.StatusBadRequest, "digest-missing", "No digest", fmt.Sprintf("%s needs digest: the call.digest of the request that was shown", in.Decision))
 		}
 	case "":
-		return approvals.Vote{}, malformed("decision is missing: approve, deny, steer or choose")
+		return approvals.Vote{}, malformed("decision is missing: approve, deny, steer, choose or edit")
 	default:
-		return approvals.Vote{}, malformed("unknown decision %q: approve, deny, steer or choose", in.Decision)
+		return approvals.Vote{}, malformed("unknown decision %q: approve, deny, steer, choose or edit", in.Decision)
 	}
 	channel := r.Header.Get(ChannelHeader)
 	switch channel {
@@ -130,6 +131,7 @@ func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
 	return approvals.Vote{
 		Decision: in.Decision, By: r.by, Channel: channel, Assurance: assuranceLocal, Digest: in.Digest,
 		Reason: in.Reason, Instructions: in.Instructions, Artifacts: in.Artifacts, Choice: in.Choice,
+		Arguments: in.Arguments, Rollback: in.Rollback, Stop: in.Stop,
 	}, nil
 }
 

@@ -45,10 +45,16 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 		{"steer with blanks for instructions", `{"decision":"steer","instructions":" \n"}`, 422, "steer-empty", "instructions"},
 		{"steer where it is not allowed", `{"decision":"steer","instructions":"use git rm"}`, 409, "steer-not-allowed", "steered"},
 		{"choose where nothing is to choose", `{"decision":"choose","choice":"a","digest":"DIGEST"}`, 422, "answer", ""},
-		{"edit", `{"decision":"edit","arguments":{},"digest":"DIGEST"}`, 422, "unsupported", "editing"},
-		{"approve with other arguments", `{"decision":"approve","arguments":{},"digest":"DIGEST"}`, 422, "unsupported", "editing"},
+		{"edit without a digest", `{"decision":"edit","arguments":{}}`, 400, "digest-missing", "needs digest"},
+		{"edit where it is not allowed", `{"decision":"edit","arguments":{"command":"ls"},"digest":"DIGEST"}`, 422, "answer", "cannot be edited"},
+		{"edit without arguments", `{"decision":"edit","digest":"DIGEST"}`, 422, "answer", "one JSON object"},
+		{"edit to a list", `{"decision":"edit","arguments":["ls"],"digest":"DIGEST"}`, 422, "answer", "one JSON object"},
+		{"edit to a key twice", `{"decision":"edit","arguments":{"command":"ls","command":"rm"},"digest":"DIGEST"}`, 400, "malformed", "duplicate"},
+		{"edit to a key in two cases", `{"decision":"edit","arguments":{"command":"ls","Command":"rm"},"digest":"DIGEST"}`, 422, "answer", "case alone"},
+		{"approve with other arguments", `{"decision":"approve","arguments":{},"digest":"DIGEST"}`, 422, "answer", "arguments come with an edit"},
 		{"approve and remember", `{"decision":"approve","remember":{"scope":"session"},"digest":"DIGEST"}`, 422, "unsupported", "remember"},
-		{"approve and roll back", `{"decision":"approve","rollback":true,"digest":"DIGEST"}`, 422, "unsupported", "rollback"},
+		{"approve and roll back", `{"decision":"approve","rollback":true,"digest":"DIGEST"}`, 422, "answer", "rollback and stop come with a denial"},
+		{"approve and stop", `{"decision":"approve","stop":true,"digest":"DIGEST"}`, 422, "answer", "rollback and stop come with a denial"},
 		{"no decision", `{}`, 400, "malformed", "decision is missing"},
 		{"a decision that only Holdgate makes", `{"decision":"timeout","digest":"DIGEST"}`, 400, "malformed", "unknown decision"},
 		{"a name in the body", `{"decision":"deny","by":"eve"}`, 400, "malformed", "unknown member at /by"},
@@ -57,7 +63,7 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 		{"two values", `{"decision":"deny"}{"decision":"deny"}`, 400, "malformed", "after top-level value"},
 		{"a number as decision", `{"decision":1}`, 400, "malformed", "wrong type of value at /decision"},
 		{"a reason without end", `{"decision":"deny","reason":"` + long + `"}`, 422, "too-long", "8192"},
-		{"a body without end", `{"decision":"deny","reason":"` + strings.Repeat("x", api.MaxBody) + `"}`, 413, "too-large", "65536"},
+		{"a body without end", `{"decision":"deny","reason":"` + strings.Repeat("x", api.MaxBody) + `"}`, 413, "too-large", "327680"},
 	}
 	d := newDoor(t)
 	r := d.hold(holdgate.HoldSpec{})
@@ -130,5 +136,64 @@ func TestListsAreFilteredAndNeverNull(t *testing.T) {
 	_, body := d.ask("GET", "/v1/audit?request_id="+r.ID, "")
 	if entries := decode[[]map[string]any](t, body); len(entries) == 0 || entries[0]["request_id"] != r.ID {
 		t.Errorf("the audit log of the request is %s", body)
+	}
+}
+
+func TestAnEditEndsTheRequestWithOtherArguments(t *testing.T) {
+	d := newDoor(t)
+	r := d.hold(holdgate.HoldSpec{Allow: []string{"edit"}})
+	status, body := d.ask("POST", "/v1/approvals/"+r.ID+"/decision",
+		fmt.Sprintf(`{"decision":"edit","digest":%q,"arguments":{"command":"rm -rf build/tmp","n":1.0}}`, r.Call.Digest))
+	got := decode[approvals.Request](t, body)
+	if status != 200 || got.Status != holdgate.StatusApproved || got.Outcome.Decision != holdgate.AnswerEdit || string(got.Outcome.Arguments) != `{"command":"rm -rf build/tmp","n":1.0}` {
+		t.Errorf("editing: %d %s", status, body)
+	}
+	if string(got.Call.Tool.Arguments) != `{"command":"rm -rf build"}` {
+		t.Errorf("what was asked for is shown as %s", got.Call.Tool.Arguments)
+	}
+}
+
+func TestADenialCarriesRollbackAndStop(t *testing.T) {
+	d := newDoor(t)
+	r := d.hold(holdgate.HoldSpec{})
+	status, body := d.ask("POST", "/v1/approvals/"+r.ID+"/decision", `{"decision":"deny","rollback":true,"stop":true}`)
+	if got := decode[approvals.Request](t, body); status != 200 || !got.Outcome.Rollback || !got.Outcome.Stop {
+		t.Errorf("denying: %d %s", status, body)
+	}
+}
+
+func TestWhatEachRoleMayDo(t *testing.T) {
+	approve, deny := `{"decision":"approve","digest":"DIGEST"}`, `{"decision":"deny"}`
+	tests := []struct {
+		name, of, body string
+		status         int
+		detail         string
+	}{
+		{"bob approves", tokenOfBob, approve, 200, ""},
+		{"bob stops an agent", tokenOfBob, `{"decision":"deny","stop":true}`, 403, "the role operate"},
+		{"olga approves", tokenOfOlga, approve, 403, "the role approve"},
+		{"olga edits", tokenOfOlga, `{"decision":"edit","digest":"DIGEST","arguments":{"command":"ls"}}`, 403, "the role approve"},
+		{"olga denies", tokenOfOlga, deny, 200, ""},
+		{"olga steers", tokenOfOlga, `{"decision":"steer","instructions":"leave it"}`, 200, ""},
+		{"olga stops an agent", tokenOfOlga, `{"decision":"deny","stop":true}`, 200, ""},
+	}
+	d := newDoor(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := d.hold(holdgate.HoldSpec{Allow: []string{"steer", "edit"}})
+			status, body := d.ask("POST", "/v1/approvals/"+r.ID+"/decision", strings.ReplaceAll(tt.body, "DIGEST", string(r.Call.Digest)), "Authorization", "Bearer "+tt.of)
+			if status != tt.status || !strings.Contains(body, tt.detail) {
+				t.Fatalf("got %d %s, want %d with %q", status, body, tt.status, tt.detail)
+			}
+			if status != 403 {
+				return
+			}
+			if word(t, body) != api.ProblemNotEntitled {
+				t.Errorf("the problem is %s", body)
+			}
+			if now, err := d.queue.Request(t.Context(), r.ID); err != nil || now.Status != holdgate.StatusPending {
+				t.Errorf("the request is %s, %v", now.Status, err)
+			}
+		})
 	}
 }

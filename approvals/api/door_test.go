@@ -15,24 +15,29 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
 )
 
-// The tokens of ada and bob.
+// The tokens of ada, who may do everything, bob, who may approve, and olga, who
+// may operate.
 const (
-	token      = "0123456789abcdef0123456789abcdef0123456789abcdef"
-	tokenOfBob = "b0b0123456789abcdef0123456789abcdef0123456789abc"
+	token       = "0123456789abcdef0123456789abcdef0123456789abcdef"
+	tokenOfBob  = "b0b0123456789abcdef0123456789abcdef0123456789abc"
+	tokenOfOlga = "01ga0123456789abcdef0123456789abcdef0123456789ab"
 )
 
 // A door is the API over a real queue on disk, on a real port.
 type door struct {
-	t     *testing.T
-	queue *approvals.Queue
-	log   *audit.Log
-	api   *api.Server
-	http  *httptest.Server
-	held  int // calls, each an exchange of its own
+	t        *testing.T
+	store    store.Store
+	digester *holdgate.Digester
+	queue    *approvals.Queue
+	log      *audit.Log
+	api      *api.Server
+	http     *httptest.Server
+	held     int // calls, each an exchange of its own
 }
 
 func newDoor(t *testing.T) *door {
@@ -51,23 +56,20 @@ func newDoor(t *testing.T) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &door{t: t, queue: q, log: log}
-	d.api, err = api.New(api.Config{
-		Queue: q, Log: log, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}, {Person: "bob", Token: api.HashToken(tokenOfBob)}},
-
-		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
+	people, err := approvals.NewPeople("ada", []approvals.Person{
+		{Name: "ada", Roles: []string{approvals.RoleApprove, approvals.RoleAdmin}},
+		{Name: "bob", Roles: []string{approvals.RoleApprove}},
+		{Name: "olga", Roles: []string{approvals.RoleOperate}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.http = httptest.NewUnstartedServer(d.api)
-	d.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	d.http.Config.RegisterOnShutdown(d.api.Close)
-	d.http.Start()
+	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: people, Redeem: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{t: t, store: st, digester: digester, queue: q, log: log}
+	d.serveAnew()
 	t.Cleanup(func() {
 		d.api.Close()
 		d.http.Close()
@@ -79,6 +81,32 @@ func newDoor(t *testing.T) *door {
 		}
 	})
 	return d
+}
+
+// serveAnew serves a new API over the same queue, in place of any before.
+func (d *door) serveAnew() {
+	d.t.Helper()
+	if d.http != nil {
+		d.api.Close()
+		d.http.Close()
+	}
+	var err error
+	d.api, err = api.New(api.Config{
+		Queue: d.queue, Log: d.log, Store: d.store, Digester: d.digester,
+		Credentials: []api.Credential{
+			{Person: "ada", Token: api.HashToken(token)},
+			{Person: "bob", Token: api.HashToken(tokenOfBob)},
+			{Person: "olga", Token: api.HashToken(tokenOfOlga)},
+		},
+		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.http = httptest.NewUnstartedServer(d.api)
+	d.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	d.http.Config.RegisterOnShutdown(d.api.Close)
+	d.http.Start()
 }
 
 // hold holds a call and returns its request.
@@ -153,4 +181,11 @@ func decode[T any](t *testing.T, text string) T {
 		t.Fatalf("reading %q: %v", text, err)
 	}
 	return v
+}
+
+// word is that of the problem document in text.
+func word(t *testing.T, text string) string {
+	t.Helper()
+	p := decode[api.Problem](t, text)
+	return p.Word()
 }

@@ -208,7 +208,7 @@ func TestWithoutAnAddressOfItsOwnTheDoorRefuses(t *testing.T) {
 
 func TestNewRefusesWhatIsUnsafe(t *testing.T) {
 	d := newDoor(t)
-	good := api.Config{Queue: d.queue, Log: d.log, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}}, Status: func(context.Context) api.Status { return api.Status{} }}
+	good := api.Config{Queue: d.queue, Log: d.log, Store: d.store, Digester: d.digester, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}}, Status: func(context.Context) api.Status { return api.Status{} }}
 	if _, err := api.New(good); err != nil {
 		t.Fatalf("a good configuration: %v", err)
 	}

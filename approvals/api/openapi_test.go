@@ -69,7 +69,8 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 	types := map[string]any{
 		"Request": approvals.Request{}, "Agent": approvals.AgentRef{}, "Session": approvals.Ref{}, "Call": approvals.CallView{},
 		"Tool": approvals.ToolView{}, "Briefing": approvals.Briefing{}, "Option": holdgate.Option{}, "Approvers": holdgate.Approvers{},
-		"Claim": approvals.Claim{}, "Delegation": approvals.Delegation{}, "Vote": approvals.Vote{}, "Outcome": holdgate.Outcome{}, "Decision": Decision{}, "Event": approvals.Event{},
+		"Finding": holdgate.Finding{}, "Claim": approvals.Claim{}, "Delegation": approvals.Delegation{}, "Vote": approvals.Vote{}, "Outcome": holdgate.Outcome{},
+		"Decision": Decision{}, "GroupDecision": GroupDecision{}, "GroupResult": GroupResult{}, "DelegateTo": Delegation{}, "Nothing": Nothing{}, "Event": approvals.Event{},
 		"Entry": audit.Entry{}, "AuditCall": audit.Call{}, "AuditTool": audit.Tool{}, "AuditDecision": audit.Decision{}, "Head": Head{},
 		"Status": Status{}, "Listener": Listener{}, "Policy": Policy{}, "Challenge": Challenge{}, "Proven": Proven{}, "Problem": Problem{},
 	}
@@ -81,7 +82,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		}
 		delete(types, name)
 		var want, required, got []string
-		for f := range reflect.TypeOf(v).Fields() {
+		for _, f := range members(reflect.TypeOf(v)) {
 			tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			want = append(want, tag)
 			if !strings.Contains(options, "omit") {
@@ -105,6 +106,19 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 	for name := range types {
 		t.Errorf("type %s has no schema", name)
 	}
+}
+
+// members are the fields of a type as JSON has them: those of embedded types
+// among its own.
+func members(t reflect.Type) (fields []reflect.StructField) {
+	for f := range t.Fields() {
+		if f.Anonymous && f.Tag.Get("json") == "" {
+			fields = append(fields, members(f.Type)...)
+			continue
+		}
+		fields = append(fields, f)
+	}
+	return fields
 }
 
 func TestOwnHostIsNoOtherHost(t *testing.T) {

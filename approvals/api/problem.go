@@ -25,12 +25,19 @@ type Problem struct {
 // ProblemPrefix begins the type of every problem.
 const ProblemPrefix = "urn:holdgate:problem:"
 
+// problemType is the content type of a problem.
+const problemType = "application/problem+json"
+
 // The words of problems that programs tell apart.
 const (
 	ProblemDigest         = "digest-mismatch"
 	ProblemDecided        = "already-decided"
 	ProblemNotFound       = "not-found"
 	ProblemSteerForbidden = "steer-not-allowed"
+	ProblemNotEntitled    = "not-entitled"
+	ProblemClaimed        = "claimed"
+	ProblemVoted          = "voted"
+	ProblemAnswer         = "answer"
 )
 
 // Error implements error.
@@ -64,9 +71,11 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrDigest, http.StatusConflict, ProblemDigest, "Not what was shown"},
 		{approvals.ErrSteerEmpty, http.StatusUnprocessableEntity, "steer-empty", "No instructions"},
 		{approvals.ErrSteerNotAllowed, http.StatusConflict, ProblemSteerForbidden, "Steering is not allowed"},
-		{approvals.ErrAnswer, http.StatusUnprocessableEntity, "answer", "Not an answer to this request"},
+		{approvals.ErrVoted, http.StatusConflict, ProblemVoted, "Voted already"},
+		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
 		{approvals.ErrCursor, http.StatusBadRequest, "cursor", "Not a cursor"},
-		{approvals.ErrNotEntitled, http.StatusForbidden, "not-entitled", "Not entitled"},
+		{approvals.ErrNotEntitled, http.StatusForbidden, ProblemNotEntitled, "Not entitled"},
+		{approvals.ErrClaimed, http.StatusConflict, ProblemClaimed, "Claimed by somebody else"},
 		{store.ErrClosed, http.StatusServiceUnavailable, "stopping", "Stopping"},
 		{context.Canceled, http.StatusServiceUnavailable, "stopping", "Stopping"},
 	} {
@@ -89,7 +98,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
 	}
-	if err := writeJSON(w, p.Status, "application/problem+json", p); err != nil {
+	if err := writeJSON(w, p.Status, problemType, p); err != nil {
 		s.c.Logger.DebugContext(r.Context(), "telling a problem", "error", err)
 	}
 }

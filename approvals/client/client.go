@@ -152,20 +152,7 @@ func nextCursor(link string) string {
 
 // Request returns the request with exactly this id.
 func (c *Client) Request(ctx context.Context, id string) (approvals.Request, error) {
-	return get[approvals.Request](ctx, c, "/v1/approvals/"+url.PathEscape(id), nil)
-}
-
-// Decide answers a request and returns it as it stands then.
-func (c *Client) Decide(ctx context.Context, id string, d api.Decision) (approvals.Request, error) {
-	body, err := json.Marshal(d)
-	if err != nil {
-		return approvals.Request{}, fmt.Errorf("writing the decision: %w", err)
-	}
-	resp, err := c.do(ctx, http.MethodPost, "/v1/approvals/"+url.PathEscape(id)+"/decision", nil, body)
-	if err != nil {
-		return approvals.Request{}, err
-	}
-	return read[approvals.Request](resp)
+	return get[approvals.Request](ctx, c, requestPath(id), nil)
 }
 
 // Audit returns the entries of the audit log that the query selects.

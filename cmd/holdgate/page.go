@@ -66,11 +66,15 @@ func (p *page) head(r approvals.Request, now time.Time) {
 	p.field("gate", r.Gate)
 	p.field("rule", r.Rule)
 	p.field("reason", r.Reason)
+	p.field("edited", edited(r))
 	if r.Status == holdgate.StatusPending {
 		p.field("time left", short(r.ExpiresAt.Sub(now))+", then "+silence(r))
 	}
 	if q := r.Approvers.Quorum; q > 1 {
 		p.field("approvers", fmt.Sprintf("%d must approve, %d did", q, approving(r)))
+	}
+	if r.Status == holdgate.StatusPending {
+		p.people(r)
 	}
 	p.field("digest", r.Call.Digest.Short())
 	if r.Briefing.Hidden > 0 {
@@ -93,6 +97,32 @@ func (p *page) call(r approvals.Request) {
 			effect = " (" + holdgate.Visible(o.Effect) + ")"
 		}
 		fmt.Fprintf(&p.b, "  %-10s %s%s\n", holdgate.Visible(o.ID), holdgate.Visible(o.Label), effect)
+	}
+}
+
+// edited says where the call's arguments come from, if not from the agent.
+func edited(r approvals.Request) string {
+	if r.EditedFrom == "" {
+		return ""
+	}
+	return "by a person, in request " + r.EditedFrom
+}
+
+// people writes what is known of those who may answer a pending request.
+func (p *page) people(r approvals.Request) {
+	p.field("WARNING", r.NoApprover)
+	if c := r.Claim; c != nil {
+		p.field("claimed", "by "+c.By+" until "+c.Until.Local().Format(time.TimeOnly)+": silence does nothing until then")
+	}
+	for _, d := range r.Delegations {
+		note := ""
+		if d.Note != "" {
+			note = ": " + d.Note
+		}
+		p.field("delegated", d.By+" lets "+d.To+" vote"+note)
+	}
+	if r.Approvers.FourEyes {
+		p.field("four eyes", "whoever the agent works for does not count")
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *sidecar) start() (err error) {
 	if s.queue, err = approvals.Open(ctx, approvals.Config{Store: s.store, Log: log, Digester: digester, SealKey: key("sealed bodies"), Redeem: time.Hour}); err != nil {
 		return err
 	}
-	if s.api, err = api.New(api.Config{Queue: s.queue, Log: log, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}},
+	if s.api, err = api.New(api.Config{Queue: s.queue, Log: log, Store: s.store, Digester: digester, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}},
 		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} }}); err != nil {
 		return err
 	}

@@ -113,13 +113,13 @@ func (c *channel) tell(ctx context.Context, p *process, e approvals.Event) error
 	ctx, cancel := context.WithTimeout(ctx, c.d.notify)
 	defer cancel()
 	switch e.Type {
-	case approvals.EventRequested:
+	case approvals.EventRequested, approvals.EventEscalated:
 		if current.Status.Final() {
 			return nil
 		}
 		c.open[e.Request.ID] = true
 		err = p.remote.Notify(ctx, c.notice(current, p.info.Assurance))
-	case approvals.EventVoted, approvals.EventDecided:
+	case approvals.EventVoted, approvals.EventDecided, approvals.EventClaimed, approvals.EventUnclaimed, approvals.EventDelegated:
 		if current.Status.Final() && e.Request.Status == holdgate.StatusPending {
 			return nil // the end is an event of its own
 		}

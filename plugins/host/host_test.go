@@ -96,6 +96,16 @@ func TestTheNonceOfOneChannelIsNothingToAnother(t *testing.T) {
 func TestSomebodyWhoHasVotedIsNotCountedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	people, err := approvals.NewPeople("", []approvals.Person{
+		{Name: "Ada", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:ada"}},
+		{Name: "Ben", Roles: []string{approvals.RoleApprove}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.queue.SetPeople(t.Context(), people); err != nil {
+		t.Fatal(err)
+	}
 	b.run(b.puppet("puppet", script{Answers: []string{"approve", "approve"}}))
 	r := b.ask("rm -rf build", func(d *holdgate.Decision) { d.Hold.Approvers.Quorum = 2 })
 	if v := b.next("verdict"); v.Err != "" || v.Status != "pending" {
@@ -104,8 +114,8 @@ func TestSomebodyWhoHasVotedIsNotCountedAgain(t *testing.T) {
 	if v := b.next("verdict"); !strings.Contains(v.Err, "voted already") {
 		t.Errorf("second vote: %q %q, want a refusal", v.Status, v.Err)
 	}
-	if got := b.request(r.ID); got.Status != holdgate.StatusPending {
-		t.Errorf("the request is %s", got.Status)
+	if got := b.request(r.ID); got.Status != holdgate.StatusPending || got.Votes[0].By != "Ada" || got.Votes[0].Account != "puppet:ada" {
+		t.Errorf("the request is %s: %+v", got.Status, got.Votes)
 	}
 }
 

@@ -75,6 +75,8 @@ func closed(r approvals.Request, a sdk.Assurance, cut bool) string {
 		return "this channel cannot prove who speaks: it may deny and steer" + elsewhere
 	case demand < 0 || demand > int(a):
 		return fmt.Sprintf("approving it needs an assurance (%s) that this channel does not have", text(r.Approvers.Assurance)) + elsewhere
+	case r.NoApprover != "":
+		return text(r.NoApprover) + elsewhere
 	case cut:
 		return "the call is too large to be shown whole here" + elsewhere
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
 )
@@ -54,6 +55,8 @@ type App struct {
 	log      *slog.Logger
 	started  time.Time
 	engine   *rego.Engine
+	store    store.Store
+	digester *holdgate.Digester
 	audit    *audit.Log
 	queue    *approvals.Queue
 	proxy    *proxy.Server
@@ -100,7 +103,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := a.openPolicy(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.buildProxy(ctx, s); err != nil {
+	if err := a.buildProxy(ctx); err != nil {
 		return nil, err
 	}
 	if err := a.buildAPI(s); err != nil {
@@ -119,6 +122,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	if err != nil {
 		return err
 	}
+	a.store = st
 	a.onStop("store", func(context.Context) error { return st.Close() })
 	if a.audit, err = audit.Open(ctx, st, s.key(purposeAudit)); err != nil {
 		return fmt.Errorf("opening the audit log: %w", err)
@@ -126,12 +130,15 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	if _, err := a.audit.Write(ctx, audit.Entry{Type: audit.TypeStart, Note: "holdgate " + a.o.Version}, true); err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}
-	digester, err := holdgate.NewDigester(s.key(purposeDigest))
+	if a.digester, err = holdgate.NewDigester(s.key(purposeDigest)); err != nil {
+		return err
+	}
+	people, err := a.people()
 	if err != nil {
 		return err
 	}
 	a.queue, err = approvals.Open(ctx, approvals.Config{
-		Store: st, Log: a.audit, Digester: digester, SealKey: s.key(purposeSeal), People: approvals.Alone(a.c.Approver),
+		Store: st, Log: a.audit, Digester: a.digester, SealKey: s.key(purposeSeal), People: people,
 		Redeem: time.Duration(a.c.Limits.Redeem), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 	})
 	if err != nil {
@@ -141,17 +148,13 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	return nil
 }
 
-func (a *App) buildProxy(ctx context.Context, s *state) error {
+func (a *App) buildProxy(ctx context.Context) error {
 	ca, err := proxy.OpenCA(a.c.StateDir)
 	if err != nil {
 		return err
 	}
-	digester, err := holdgate.NewDigester(s.key(purposeDigest))
-	if err != nil {
-		return err
-	}
 	pc := proxy.Config{
-		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: digester, CA: ca, Logger: a.log,
+		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
 		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Notice: a.c.Holds.Notice, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
@@ -172,7 +175,10 @@ func (a *App) buildProxy(ctx context.Context, s *state) error {
 }
 
 func (a *App) buildAPI(s *state) (err error) {
-	a.api, err = api.New(api.Config{Queue: a.queue, Log: a.audit, Credentials: a.credentials(s), Status: a.status, Logger: a.log})
+	a.api, err = api.New(api.Config{
+		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
+		Credentials: a.credentials(s), Status: a.status, Logger: a.log,
+	})
 	if err != nil {
 		return err
 	}

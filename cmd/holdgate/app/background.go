@@ -28,10 +28,14 @@ func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 	return cancel
 }
 
-// checkAuto refuses to answer by itself where others can reach a door.
+// checkAuto refuses to answer by itself where others can reach a door, or
+// where people are named who should.
 func (a *App) checkAuto() error {
 	if a.o.Auto == "" {
 		return nil
+	}
+	if len(a.c.People) > 0 {
+		return errors.New("--auto answers every request by itself, which is none of the people in the configuration: leave one of them out")
 	}
 	for _, addr := range []string{a.c.Listen.Agents, a.c.Listen.Approvers} {
 		host, _, err := net.SplitHostPort(addr)

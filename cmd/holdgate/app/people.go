@@ -1,12 +1,42 @@
 package app
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
+
+// people are who may answer: those whom the configuration names, and the holder
+// of the state folder's token, who has every role unless it says otherwise.
+func (a *App) people() (*approvals.People, error) {
+	if len(a.c.People) == 0 {
+		return approvals.Alone(a.c.Approver), nil
+	}
+	var list []approvals.Person
+	for _, name := range slices.Sorted(maps.Keys(a.c.People)) {
+		p := a.c.People[name]
+		person := approvals.Person{Name: string(name)}
+		for _, r := range p.Roles {
+			person.Roles = append(person.Roles, string(r))
+		}
+		for _, channel := range slices.Sorted(maps.Keys(p.Channels)) {
+			person.Accounts = append(person.Accounts, channel+":"+p.Channels[channel])
+		}
+		list = append(list, person)
+	}
+	if _, named := a.c.People[config.PersonName(a.c.Approver)]; !named {
+		list = append(list, approvals.Person{Name: a.c.Approver, Roles: []string{approvals.RoleApprove, approvals.RoleOperate, approvals.RoleAdmin}})
+	}
+	people, err := approvals.NewPeople(a.c.Approver, list)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: people: %w", err)
+	}
+	return people, nil
+}
 
 // credentials say whose each token is: the state folder's is the local
 // approver's, and the configuration names the rest.

@@ -40,22 +40,24 @@ func (a *App) openPolicy(ctx context.Context) (err error) {
 		return err
 	}
 	o.Logger = a.log
-	o.OnLoad = func(l rego.Loaded, err error) { a.policyLoaded(ctx, l, err) }
+	o.OnLoad = func(l rego.Load) { a.policyLoaded(ctx, l) }
 	a.engine, err = rego.Open(ctx, o)
 	return err
 }
 
-// policyLoaded records what is in force from now on, or that it stays because
-// an edit does not load.
-func (a *App) policyLoaded(ctx context.Context, l rego.Loaded, err error) {
-	e := audit.Entry{Type: audit.TypePolicy, Note: "policy in force: " + describe(l) + ", revision " + l.Revision}
-	if err != nil {
-		e.Note = "a policy was refused and the earlier one stays, revision " + l.Revision + ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
-		a.log.Error("the policy does not load; the last good one stays in force", "err", err, "revision", l.Revision)
-	} else {
-		a.log.Info("policy in force", "revision", l.Revision, "policy", describe(l))
+// policyLoaded records what is in force from now on and what differs, or that
+// it stays because an edit does not load.
+func (a *App) policyLoaded(ctx context.Context, l rego.Load) {
+	note := "policy in force: " + describe(l.Loaded) + ", revision " + l.Loaded.Revision
+	switch {
+	case l.Err != nil:
+		note = "a policy was refused and the earlier one stays, revision " + l.Loaded.Revision + ": " + strings.ReplaceAll(l.Err.Error(), "\n", "; ")
+	case l.Change.MayLoosen:
+		note += "; it may let more through: " + l.Change.String()
+	case !l.Change.Empty():
+		note += "; " + l.Change.String()
 	}
-	if _, err := a.audit.Write(context.WithoutCancel(ctx), e, true); err != nil {
+	if _, err := a.audit.Write(context.WithoutCancel(ctx), audit.Entry{Type: audit.TypePolicy, Note: note}, true); err != nil {
 		a.log.Error("writing the audit log", "err", err)
 	}
 }

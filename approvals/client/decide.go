@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+// Decide answers a request and returns it as it stands then.
+func (c *Client) Decide(ctx context.Context, id string, d api.Decision) (approvals.Request, error) {
+	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/decision", d)
+}
+
+// DecideGroup answers several requests, each by itself, and returns what became
+// of each in the same order.
+func (c *Client) DecideGroup(ctx context.Context, list []api.GroupDecision) ([]api.GroupResult, error) {
+	results, err := send[[]api.GroupResult](ctx, c, http.MethodPost, "/v1/decisions", list)
+	if err == nil && len(results) != len(list) {
+		err = fmt.Errorf("reading the sidecar's answer: it tells of %d decisions, not of %d", len(results), len(list))
+	}
+	return results, err
+}
+
+// Claim says that the client's person is looking at a request.
+func (c *Client) Claim(ctx context.Context, id string) (approvals.Request, error) {
+	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/claim", api.Nothing{})
+}
+
+// Unclaim ends the person's claim.
+func (c *Client) Unclaim(ctx context.Context, id string) (approvals.Request, error) {
+	resp, err := c.do(ctx, http.MethodDelete, requestPath(id)+"/claim", nil, nil)
+	if err != nil {
+		return approvals.Request{}, err
+	}
+	return read[approvals.Request](resp)
+}
+
+// Delegate lets somebody else vote on a request in the person's place.
+func (c *Client) Delegate(ctx context.Context, id string, d api.Delegation) (approvals.Request, error) {
+	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/delegate", d)
+}
+
+func requestPath(id string) string { return "/v1/approvals/" + url.PathEscape(id) }
+
+// send sends a JSON value and returns that of the answer.
+func send[T any](ctx context.Context, c *Client, method, path string, v any) (T, error) {
+	var none T
+	body, err := json.Marshal(v)
+	if err != nil {
+		return none, fmt.Errorf("writing what is sent: %w", err)
+	}
+	resp, err := c.do(ctx, method, path, nil, body)
+	if err != nil {
+		return none, err
+	}
+	return read[T](resp)
+}

@@ -1,0 +1,62 @@
+package rego
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrElsewhere says that the policy comes from files or bundles, and is
+// changed there.
+var ErrElsewhere = errors.New("the policy comes from files or bundles, and is changed there")
+
+// TestsFailedError says that a policy's own tests do not pass over it.
+type TestsFailedError struct{ Report *TestReport }
+
+func (e *TestsFailedError) Error() string {
+	var out bytes.Buffer
+	if err := e.Report.Write(&out, false); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d of the policy's %d tests failed:\n%s", e.Report.Failed, len(e.Report.Results), out.String())
+}
+
+// Pushable reports whether policy is handed over by Replace, rather than read
+// from files or bundles.
+func (e *Engine) Pushable() bool { return e.o.Path == "" }
+
+// Replace puts another policy in force: the pushed one, or the shipped pack
+// alone where p is nil. It is compiled, and its own tests must pass
+// ([*TestsFailedError]); then keep is called, which may still refuse it and
+// whose error is returned; then it is swapped in. Where the policy comes from
+// files or bundles the error is [ErrElsewhere]. One call is served at a time.
+func (e *Engine) Replace(ctx context.Context, p *Pushed, keep func(Load) error) (Load, error) {
+	if !e.Pushable() {
+		return Load{}, ErrElsewhere
+	}
+	e.loading.Lock()
+	defer e.loading.Unlock()
+	o := e.o
+	o.Pushed = p
+	next, err := load(ctx, o.spec())
+	if err != nil {
+		return Load{}, err
+	}
+	if p != nil {
+		report, err := Test(ctx, TestOptions{Policy: o})
+		if err != nil {
+			return Load{}, err
+		}
+		if report.Failed > 0 {
+			return Load{}, &TestsFailedError{Report: report}
+		}
+	}
+	l := Load{Loaded: next.loaded, Change: compare(e.current.Load(), next)}
+	if err := keep(l); err != nil {
+		return Load{}, err
+	}
+	e.current.Store(next)
+	e.report(l)
+	return l, nil
+}
