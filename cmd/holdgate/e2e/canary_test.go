@@ -47,7 +47,7 @@ decisions contains {
 func TestSecretsStayNowhere(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	p.calls = func(command string) []call { return []call{{"toolu_1", command}} } // its own id would hold the command
+	p.calls = func(command string) []call { return []call{{id: "toolu_1", command: command}} } // its own id would hold the command
 	told := newReceiver(t)
 	args := []string{"--upstream", "anthropic=" + p.URL, "--policy", write(t, "pins.rego", redactingRule), "--config", told.config(t)}
 	s := serve(t, nil, args...)

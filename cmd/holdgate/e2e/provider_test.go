@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,11 +32,16 @@ type provider struct {
 }
 
 // A call is a tool call as the model writes it.
-type call struct{ id, command string }
+type call struct {
+	id, command string
+	tool        string // Bash where empty
+}
 
 func (c call) arguments() string {
 	return `{"command":` + quoted(c.command) + `,"description":"as asked"}`
 }
+
+func (c call) name() string { return cmp.Or(c.tool, "Bash") }
 
 // newProvider starts a provider over HTTP.
 func newProvider(t *testing.T) *provider {
@@ -47,14 +53,18 @@ func newProvider(t *testing.T) *provider {
 }
 
 func unstarted() *provider {
-	p := &provider{calls: func(command string) []call { return []call{{"toolu_" + slug(command), command}} }}
+	p := &provider{calls: func(command string) []call { return []call{{id: "toolu_" + slug(command), command: command}} }}
 	p.Server = httptest.NewUnstartedServer(p)
 	return p
 }
 
 var (
-	order   = regexp.MustCompile(`run: ([^"\\]*)`)
-	notSlug = regexp.MustCompile(`[^a-zA-Z0-9]+`)
+	// shellTool is how agents name the tool that runs a command.
+	shellTool = regexp.MustCompile(`"name": ?"(Bash|bash|run_shell_command|execute_command|run_commands)"`)
+
+	order        = regexp.MustCompile(`run: ([^"\\]*)`)
+	resultOfTool = regexp.MustCompile(`"(tool_result|functionResponse)"|"role": ?"tool"|\[holdgate\]`)
+	notSlug      = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 )
 
 func slug(s string) string { return notSlug.ReplaceAllString(s, "_") }
@@ -89,9 +99,14 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.bodies = append(p.bodies, string(body))
 	p.mu.Unlock()
 	text, calls := done, []call(nil)
-	saw := strings.Contains(string(body), `"tool_result"`) || strings.Contains(string(body), `"role":"tool"`)
+	saw := resultOfTool.Match(body)
 	if m := order.FindStringSubmatch(string(body)); m != nil && !saw && len(req.Tools) > 0 {
 		text, calls = promise, p.calls(m[1])
+		if tool := shellTool.FindStringSubmatch(string(body)); tool != nil {
+			for i := range calls {
+				calls[i].tool = tool[1]
+			}
+		}
 	}
 	switch chat := strings.HasSuffix(r.URL.Path, "completions"); {
 	case gemini && r.URL.Query().Get("alt") == "sse":
@@ -167,7 +182,7 @@ func stopReason(calls []call, with, without string) string {
 func messagesAnswer(text string, calls []call) string {
 	content := []string{`{"type":"text","text":` + quoted(text) + `}`}
 	for _, c := range calls {
-		content = append(content, fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"Bash","input":%s}`, c.id, c.arguments()))
+		content = append(content, fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":%s}`, c.id, c.name(), c.arguments()))
 	}
 	return fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","model":"claude-test","content":[%s],`+
 		`"stop_reason":%q,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":20}}`,
@@ -186,7 +201,7 @@ func messagesEvents(text string, calls []call) []string {
 		event("content_block_stop", `,"index":0`),
 	}
 	for i, c := range calls {
-		out = append(out, event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%q,"name":"Bash","input":{}}`, i+1, c.id)))
+		out = append(out, event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%q,"name":%q,"input":{}}`, i+1, c.id, c.name())))
 		for _, part := range halves(c.arguments()) {
 			out = append(out, event("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":"input_json_delta","partial_json":%s}`, i+1, quoted(part))))
 		}
@@ -201,7 +216,7 @@ func messagesEvents(text string, calls []call) []string {
 func chatAnswer(text string, calls []call) string {
 	tools := ""
 	for i, c := range calls {
-		tools += fmt.Sprintf(`%s{"id":%q,"type":"function","function":{"name":"Bash","arguments":%s}}`, []string{`,"tool_calls":[`, ","}[min(i, 1)], c.id, quoted(c.arguments()))
+		tools += fmt.Sprintf(`%s{"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}`, []string{`,"tool_calls":[`, ","}[min(i, 1)], c.id, c.name(), quoted(c.arguments()))
 	}
 	if tools != "" {
 		tools += "]"
@@ -220,7 +235,7 @@ func chatEvents(text string, calls []call) []string {
 	for i, c := range calls {
 		parts := halves(c.arguments())
 		out = append(out,
-			chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":"Bash","arguments":%s}}]}`, i, c.id, quoted(parts[0])), "null"),
+			chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}]}`, i, c.id, c.name(), quoted(parts[0])), "null"),
 			chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, i, quoted(parts[1])), "null"))
 	}
 	return append(out, chunk("{}", quoted(stopReason(calls, "tool_calls", "stop"))), "data: [DONE]\n\n")
@@ -232,7 +247,7 @@ func halves(s string) [2]string { return [2]string{s[:len(s)/2], s[len(s)/2:]} }
 func geminiAnswer(text string, calls []call) string {
 	parts := []string{`{"text":` + quoted(text) + `}`}
 	for _, c := range calls {
-		parts = append(parts, fmt.Sprintf(`{"functionCall":{"name":"Bash","args":%s}}`, c.arguments()))
+		parts = append(parts, fmt.Sprintf(`{"functionCall":{"name":%q,"args":%s}}`, c.name(), c.arguments()))
 	}
 	return geminiResponse(`,"finishReason":"STOP"`, parts...)
 }
@@ -241,7 +256,7 @@ func geminiAnswer(text string, calls []call) string {
 func geminiEvents(text string, calls []call) []string {
 	out := []string{"data: " + geminiResponse("", `{"text":`+quoted(text)+`}`) + "\r\n\r\n"}
 	for _, c := range calls {
-		out = append(out, "data: "+geminiResponse("", fmt.Sprintf(`{"functionCall":{"name":"Bash","args":%s}}`, c.arguments()))+"\r\n\r\n")
+		out = append(out, "data: "+geminiResponse("", fmt.Sprintf(`{"functionCall":{"name":%q,"args":%s}}`, c.name(), c.arguments()))+"\r\n\r\n")
 	}
 	return append(out, "data: "+geminiResponse(`,"finishReason":"STOP"`, `{"text":""}`)+"\r\n\r\n")
 }

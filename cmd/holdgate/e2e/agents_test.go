@@ -1,0 +1,142 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An agentProgram is a command line that people use, and how it is pointed at a
+// provider by an address.
+type agentProgram struct {
+	program  string
+	upstream string // the name under which the sidecar serves its format
+	args     []string
+	env      func(base, home string) []string
+	// prepare writes what the agent reads from its home or project.
+	prepare func(t *testing.T, base, home, project string)
+}
+
+// agentPrograms are those that install from the npm registry. Claude Code has tests
+// of its own.
+func agentPrograms() []agentProgram {
+	return []agentProgram{
+		{
+			program: "gemini", upstream: "gemini", args: []string{"--yolo", "--skip-trust", "--model", "gemini-test", "-p"},
+			env: func(base, _ string) []string {
+				return []string{"GEMINI_API_KEY=test", "GOOGLE_GEMINI_BASE_URL=" + base}
+			},
+			prepare: func(t *testing.T, _, home, _ string) {
+				put(t, filepath.Join(home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}`)
+			},
+		},
+		{
+			program: "qwen", upstream: "openai", args: []string{"--yolo", "--auth-type", "openai", "-p"},
+			env: func(base, _ string) []string {
+				return []string{"OPENAI_API_KEY=test", "OPENAI_MODEL=qwen-test", "OPENAI_BASE_URL=" + base + "/v1"}
+			},
+		},
+		{
+			program: "opencode", upstream: "anthropic", args: []string{"run", "--model", "anthropic/claude-test"},
+			env: func(_, home string) []string {
+				return []string{"ANTHROPIC_API_KEY=test", "OPENCODE_DISABLE_AUTOUPDATE=1", "XDG_CONFIG_HOME=" + filepath.Join(home, "config")}
+			},
+			prepare: func(t *testing.T, base, home, _ string) {
+				put(t, filepath.Join(home, "config", "opencode", "opencode.json"), encode(t, map[string]any{
+					"autoupdate": false, "permission": map[string]string{"bash": "allow"}, "small_model": "anthropic/claude-test",
+					"provider": map[string]any{"anthropic": map[string]any{
+						"options": map[string]string{"baseURL": base + "/v1"},
+						"models":  map[string]any{"claude-test": map[string]any{"name": "test", "limit": map[string]int{"context": 200000, "output": 4096}}},
+					}},
+				}))
+			},
+		},
+	}
+}
+
+// start starts the agent in a project with a folder data, and has its model ask
+// for `rm -rf` of it.
+func (a agentProgram) start(t *testing.T, base, marker string) (p *process, data string) {
+	t.Helper()
+	program := filepath.Join(clientsDir(t), "node_modules", ".bin", a.program)
+	if _, err := os.Stat(program); err != nil {
+		t.Skipf("%s is not installed: %v", a.program, err)
+	}
+	home, project := t.TempDir(), t.TempDir()
+	data = filepath.Join(project, "data-"+marker)
+	if err := os.Mkdir(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if a.prepare != nil {
+		a.prepare(t, base, home, project)
+	}
+	p = start(t, func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, program, append(slices.Clone(a.args), "run: rm -rf data-"+marker)...)
+		cmd.Dir = project
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1", "CI=1"}, a.env(base, home)...)
+		return cmd
+	})
+	return p, data
+}
+
+// Real agents, whose authors know nothing of Holdgate: what a person decides is
+// what happens to the folder, and the agent ends its run in order.
+func TestAgents(t *testing.T) {
+	clientsDir(t)
+	t.Parallel()
+	plain := newProvider(t)
+	s := serve(t, nil, "--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL)
+	for _, a := range agentPrograms() {
+		for _, c := range []struct {
+			name   string
+			decide []string // the command and what follows the ID
+			prints string
+			gone   bool
+		}{
+			{"approved", []string{"approve"}, done, true},
+			{"denied", []string{"deny", "--reason", "the data is still needed"}, "the data is still needed", false},
+			{"steered", []string{"steer", "move it to archive/ instead"}, "move it to archive/ instead", false},
+		} {
+			t.Run(a.program+"/"+c.name, func(t *testing.T) {
+				marker := a.program + "-" + c.name
+				p, data := a.start(t, s.base(a.upstream), marker)
+				defer func() { t.Logf("it said: %s\n%s", &p.stdout, &p.stderr) }()
+				r := s.held("rm -rf data-" + marker)
+				if _, err := os.Stat(data); err != nil || !p.running() {
+					t.Fatalf("the call ran before anybody was asked (%v): %v", err, p.end())
+				}
+				s.must(slices.Insert(slices.Clone(c.decide), 1, r.ID)...)
+				if out := p.output(); !strings.Contains(out, c.prints) {
+					t.Errorf("it should print %q: %s", c.prints, out)
+				}
+				if _, err := os.Stat(data); (err != nil) != c.gone {
+					t.Errorf("the folder is gone: %t, want %t", err != nil, c.gone)
+				}
+			})
+		}
+	}
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
