@@ -56,6 +56,18 @@ func agentPrograms() []agentProgram {
 				}))
 			},
 		},
+		{
+			program: "cline", upstream: "openai", args: []string{"--auto-approve", "true", "--timeout", "120"},
+			env: func(string, string) []string { return nil },
+			prepare: func(t *testing.T, base, home, project string) {
+				cmd := exec.CommandContext(t.Context(), filepath.Join(clientsDir(t), "node_modules", ".bin", "cline"),
+					"auth", "--provider", "openai", "--apikey", "test", "--modelid", "gpt-test", "--baseurl", base+"/v1")
+				cmd.Dir, cmd.Env = project, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("pointing cline at the sidecar: %v: %s", err, out)
+				}
+			},
+		},
 	}
 }
 

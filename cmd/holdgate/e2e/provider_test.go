@@ -38,6 +38,9 @@ type call struct {
 }
 
 func (c call) arguments() string {
+	if c.tool == "run_commands" { // Cline's
+		return `{"commands":[` + quoted(c.command) + `]}`
+	}
 	return `{"command":` + quoted(c.command) + `,"description":"as asked"}`
 }
 
