@@ -29,8 +29,9 @@ var imports = map[string][]string{
 	"approvals/api":    {".", "approvals", "store", "store/audit"},
 	"approvals/client": {".", "approvals", "approvals/api", "store/audit"},
 
-	"rego/facts": {"."},
-	"rego":       {".", "rego/facts", "policies"},
+	"rego/facts":     {"."},
+	"rego":           {".", "rego/facts", "policies"},
+	"rego/revisions": {"store"},
 
 	"proxy/wire":      {"."},
 	"proxy/anthropic": {".", "proxy/wire"},
@@ -49,7 +50,7 @@ var imports = map[string][]string{
 	"plugins":               {"plugins/sdk", "plugins/terminal", "plugins/webhook"},
 
 	"cmd/holdgate/config": {"."},
-	"cmd/holdgate/app":    {".", "approvals", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "rego", "store", "store/audit", "store/badger"},
+	"cmd/holdgate/app":    {".", "approvals", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
 	"cmd/holdgate/demo":   {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/launch": {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/bench":  {".", "cmd/holdgate/app", "cmd/holdgate/config"},

@@ -25,6 +25,7 @@ const (
 	EventUnclaimed EventType = "approval.unclaimed" // its window begins anew
 	EventDelegated EventType = "approval.delegated"
 	EventEscalated EventType = "approval.escalated" // more people may approve it, and should be told
+	EventPolicy    EventType = "policy.changed"     // of no request: another policy is in force, or one was refused
 )
 
 // An Event is an entry of the outbox. Its number is that of the audit entry
@@ -33,7 +34,8 @@ type Event struct {
 	Seq     uint64    `json:"seq"`
 	Time    time.Time `json:"time"`
 	Type    EventType `json:"type"`
-	Request Request   `json:"request"` // as it stood then
+	Request Request   `json:"request,omitzero"` // as it stood then; of EventPolicy none
+	Note    string    `json:"note,omitempty"`   // of EventPolicy: what has changed
 }
 
 // storedEvent is an event without what its request says anyway.
@@ -50,6 +52,8 @@ type storedEvent struct {
 	Claim       *storedClaim `json:"claim,omitempty"`
 	Delegations int          `json:"delegations,omitempty"`
 	Escalated   int          `json:"escalated,omitempty"`
+
+	Note string `json:"note,omitempty"`
 }
 
 // eventBatch is how many events are read at a time.
@@ -72,6 +76,9 @@ func (q *Queue) event(tx store.Tx, p store.Pair) (Event, error) {
 	var s storedEvent
 	if err := decode(p.Key, p.Value, &s); err != nil {
 		return Event{}, err
+	}
+	if s.Request == "" {
+		return Event{Seq: seq, Time: s.Time, Type: s.Type, Note: s.Note}, nil
 	}
 	var r storedRequest
 	if err := read(tx, prefixRequest+s.Request, &r); err != nil {

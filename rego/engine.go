@@ -60,7 +60,7 @@ type Options struct {
 	OnError holdgate.Action // Deny (the zero value) or Hold
 	Timeout time.Duration   // of one evaluation, which is tried twice; DefaultTimeout where zero
 	Logger  *slog.Logger    // nothing is logged where nil
-	// OnLoad, where set, is told of every load. It is never called twice at the
+	// OnLoad, where set, is told of every load by Open and Run. It is never called twice at the
 	// same time.
 	OnLoad func(Load)
 }
@@ -129,6 +129,14 @@ func (e *Engine) Loaded() Loaded { return e.current.Load().loaded }
 
 // report tells the log and OnLoad of a load.
 func (e *Engine) report(l Load) {
+	e.tell(l)
+	if e.o.OnLoad != nil {
+		e.o.OnLoad(l)
+	}
+}
+
+// tell tells the log of a load.
+func (e *Engine) tell(l Load) {
 	log := e.o.Logger.With("path", l.Loaded.Path, "revision", l.Loaded.Revision)
 	switch {
 	case l.Err != nil:
@@ -137,9 +145,6 @@ func (e *Engine) report(l Load) {
 		log.Warn("policy loaded that may let more through", "whole", l.Loaded.Whole, "change", l.Change.String())
 	default:
 		log.Info("policy loaded", "whole", l.Loaded.Whole, "modules", l.Loaded.Modules, "change", l.Change.String())
-	}
-	if e.o.OnLoad != nil {
-		e.o.OnLoad(l)
 	}
 }
 

@@ -29,7 +29,8 @@ func (e *Engine) Pushable() bool { return e.o.Path == "" }
 // Replace puts another policy in force: the pushed one, or the shipped pack
 // alone where p is nil. It is compiled, and its own tests must pass
 // ([*TestsFailedError]); then keep is called, which may still refuse it and
-// whose error is returned; then it is swapped in. Where the policy comes from
+// whose error is returned; then it is swapped in. Options.OnLoad is not told:
+// keep is. Where the policy comes from
 // files or bundles the error is [ErrElsewhere]. One call is served at a time.
 func (e *Engine) Replace(ctx context.Context, p *Pushed, keep func(Load) error) (Load, error) {
 	if !e.Pushable() {
@@ -57,6 +58,6 @@ func (e *Engine) Replace(ctx context.Context, p *Pushed, keep func(Load) error) 
 		return Load{}, err
 	}
 	e.current.Store(next)
-	e.report(l)
+	e.tell(l)
 	return l, nil
 }

@@ -62,8 +62,13 @@ func answerPage[Item any](s *Server, fn func(*request) (page []Item, next string
 // answerBody serves an endpoint whose request carries a JSON body. It may carry
 // an idempotency key too.
 func answerBody[In, Out any](s *Server, fn func(*request, In) (Out, error)) handler {
+	return answerLarge(s, MaxBody, fn)
+}
+
+// answerLarge is answerBody for bodies of at most so many bytes.
+func answerLarge[In, Out any](s *Server, most int64, fn func(*request, In) (Out, error)) handler {
 	return stream(s, func(w http.ResponseWriter, r *request) error {
-		body, err := readBody(w, r)
+		body, err := readBody(w, r, most)
 		if err != nil {
 			return err
 		}
@@ -113,10 +118,11 @@ func (w *startedWriter) Write(b []byte) (int, error) {
 // Unwrap lets an [http.ResponseController] reach the connection.
 func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// readBody reads a body of JSON whole. Only application/json is taken: it is a
-// content type that no web page can send elsewhere without asking first. No body
-// at all counts as an object without members.
-func readBody(w http.ResponseWriter, r *request) ([]byte, error) {
+// readBody reads a body of JSON whole, of at most so many bytes. Only
+// application/json is taken: it is a content type that no web page can send
+// elsewhere without asking first. No body at all counts as an object without
+// members.
+func readBody(w http.ResponseWriter, r *request, most int64) ([]byte, error) {
 	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
 		return []byte("{}"), nil
 	}
@@ -130,13 +136,13 @@ func readBody(w http.ResponseWriter, r *request) ([]byte, error) {
 	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
 		return nil, fmt.Errorf("bounding the time of a body: %w", err)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if err := rc.SetReadDeadline(time.Time{}); err != nil {
 		return nil, fmt.Errorf("reading a body: %w", err)
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return nil, problem(http.StatusRequestEntityTooLarge, "too-large", "Body too large", fmt.Sprintf("the body is over %d bytes", MaxBody))
+			return nil, problem(http.StatusRequestEntityTooLarge, "too-large", "Body too large", fmt.Sprintf("the body is over %d bytes", most))
 		}
 		return nil, malformed("the body broke off")
 	}

@@ -57,7 +57,7 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Logger must be set.
+// Config is what a Server needs. All fields but Policy and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
@@ -69,6 +69,7 @@ type Config struct {
 	// Status tells how the sidecar is. It is called for each request of
 	// /v1/status and /healthz, concurrently, and must be quick.
 	Status func(context.Context) Status
+	Policy Policies // where nil, nothing is at /v1/policy
 	Logger *slog.Logger
 }
 
@@ -156,6 +157,10 @@ func (s *Server) routes() []route {
 		{"GET /v1/audit/export", false, stream(s, s.exportAudit)},
 		{"GET /v1/events", false, stream(s, s.events)},
 		{"GET /v1/openapi.json", false, stream(s, s.openAPI)},
+		{"GET /v1/policy", false, answer(s, s.policy)},
+		{"PUT /v1/policy", false, s.pushable("GET, HEAD", answerLarge(s, MaxPolicyBody, s.pushPolicy))},
+		{"POST /v1/policy/rollback", false, s.pushable("", answerBody(s, s.rollBackPolicy))},
+		{"POST /v1/policy/eval", false, answerLarge(s, MaxPolicyBody, s.evalPolicy)},
 		{"GET /v1/status", false, answer(s, s.status)},
 		{"POST /v1/prove", true, answerBody(s, s.prove)},
 		{"GET /healthz", true, stream(s, s.healthz)},

@@ -73,6 +73,8 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		"Decision": Decision{}, "GroupDecision": GroupDecision{}, "GroupResult": GroupResult{}, "DelegateTo": Delegation{}, "Nothing": Nothing{}, "Event": approvals.Event{},
 		"Entry": audit.Entry{}, "AuditCall": audit.Call{}, "AuditTool": audit.Tool{}, "AuditDecision": audit.Decision{}, "Head": Head{},
 		"Status": Status{}, "Listener": Listener{}, "Policy": Policy{}, "Challenge": Challenge{}, "Proven": Proven{}, "Problem": Problem{},
+		"PolicyState": PolicyState{}, "PolicyRule": PolicyRule{}, "PolicyRevision": PolicyRevision{}, "PolicyPush": PolicyPush{}, "PolicyPushed": PolicyPushed{},
+		"PolicyRollback": PolicyRollback{}, "PolicyQuestion": PolicyQuestion{},
 	}
 	for name, schema := range d.Comps.Schemas {
 		v, ok := types[name]

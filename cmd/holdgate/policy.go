@@ -176,7 +176,7 @@ func (e *env) readInput(path string) ([]byte, error) {
 func (e *env) printDecision(d holdgate.Decision, asJSON bool) error {
 	var err error
 	if asJSON {
-		err = printJSON(e.stdout, decisionJSON(d))
+		err = printJSON(e.stdout, rego.Document(d))
 	} else {
 		_, err = fmt.Fprintf(e.stdout, "%s  %s  %s\n", d.Action, dash(d.Rule), holdgate.Visible(d.Reason))
 	}
@@ -184,22 +184,4 @@ func (e *env) printDecision(d holdgate.Decision, asJSON bool) error {
 		return &exitError{code: exitDenied}
 	}
 	return err
-}
-
-// decisionJSON is a decision in the members of the policy contract.
-func decisionJSON(d holdgate.Decision) map[string]any {
-	m := map[string]any{"action": d.Action, "rule": d.Rule, "reason": d.Reason, "risk": d.Risk, "revision": d.Revision}
-	if d.Would != nil {
-		m["would"] = d.Would
-	}
-	if len(d.Redact) > 0 {
-		m["redact"] = d.Redact
-	}
-	if h := d.Hold; d.Action == holdgate.Hold {
-		m["hold"] = map[string]any{
-			"gate": h.Gate, "kind": h.Kind, "message": h.Message, "options": h.Options, "timeout": h.Timeout.String(),
-			"on_timeout": h.OnTimeout, "required": h.Required, "approvers": h.Approvers, "allow": h.Allow, "show": h.Show,
-		}
-	}
-	return m
 }

@@ -63,6 +63,9 @@ func (c *channel) reconcile(ctx context.Context, p *process) error {
 // channel answers with errors of its own and the request waits; any other error
 // is returned, and ends the process.
 func (c *channel) deliver(ctx context.Context, p *process, e approvals.Event) error {
+	if e.Request.ID == "" {
+		return nil // news of no request: channels tell of requests alone
+	}
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	if ctx.Err() != nil {

@@ -177,7 +177,7 @@ func (a *App) buildProxy(ctx context.Context) error {
 func (a *App) buildAPI(s *state) (err error) {
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
-		Credentials: a.credentials(s), Status: a.status, Logger: a.log,
+		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Logger: a.log,
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
@@ -33,21 +34,45 @@ func PolicyOptions(c config.Policy) (rego.Options, error) {
 	return o, nil
 }
 
-// openPolicy loads the policy; none that loads is fatal.
-func (a *App) openPolicy(ctx context.Context) (err error) {
+// openPolicy loads the policy; none that loads is fatal. Where the
+// configuration names none, it is what was last pushed.
+func (a *App) openPolicy(ctx context.Context) error {
 	o, err := PolicyOptions(a.c.Policy)
 	if err != nil {
 		return err
 	}
+	if o.Path == "" {
+		if o.Pushed, err = a.pushed(ctx); err != nil {
+			return err
+		}
+	}
 	o.Logger = a.log
 	o.OnLoad = func(l rego.Load) { a.policyLoaded(ctx, l) }
-	a.engine, err = rego.Open(ctx, o)
+	if a.engine, err = rego.Open(ctx, o); err != nil && o.Pushed != nil {
+		return fmt.Errorf("the policy that was pushed last, %s, does not load any more; --policy FOLDER starts with another: %w", o.Pushed.Name, err)
+	}
 	return err
 }
 
 // policyLoaded records what is in force from now on and what differs, or that
-// it stays because an edit does not load.
+// it stays because an edit does not load. People are told too, but for the
+// policy that Holdgate starts with.
 func (a *App) policyLoaded(ctx context.Context, l rego.Load) {
+	ctx = context.WithoutCancel(ctx)
+	e := policyEntry(l)
+	var err error
+	if l.Err == nil && l.Change.Empty() {
+		_, err = a.audit.Write(ctx, e, true)
+	} else {
+		err = a.queue.Announce(ctx, approvals.EventPolicy, e, nil)
+	}
+	if err != nil {
+		a.log.Error("writing the audit log", "err", err)
+	}
+}
+
+// policyEntry says in words what a load has changed.
+func policyEntry(l rego.Load) audit.Entry {
 	note := "policy in force: " + describe(l.Loaded) + ", revision " + l.Loaded.Revision
 	switch {
 	case l.Err != nil:
@@ -57,17 +82,21 @@ func (a *App) policyLoaded(ctx context.Context, l rego.Load) {
 	case !l.Change.Empty():
 		note += "; " + l.Change.String()
 	}
-	if _, err := a.audit.Write(context.WithoutCancel(ctx), audit.Entry{Type: audit.TypePolicy, Note: note}, true); err != nil {
-		a.log.Error("writing the audit log", "err", err)
-	}
+	return audit.Entry{Type: audit.TypePolicy, Note: note}
 }
 
 func describe(l rego.Loaded) string {
+	what := l.Path
 	switch {
-	case l.Path == "":
+	case what == "" && l.Name == "":
 		return "the shipped pack"
-	case l.Whole:
-		return l.Path + " alone (it defines data.holdgate.decision)"
+	case what == "":
+		what = l.Name + ", as it was pushed,"
+	case l.Name != "":
+		what += " (" + l.Name + ")"
 	}
-	return l.Path + " over the shipped pack"
+	if l.Whole {
+		return what + " alone (it defines data.holdgate.decision)"
+	}
+	return what + " over the shipped pack"
 }

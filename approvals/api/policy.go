@@ -1,0 +1,187 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// MaxPolicyBody bounds a policy that is pushed, and an input that is asked
+// about, in bytes.
+const MaxPolicyBody = 1 << 20
+
+// Policies is what the API asks of whoever keeps the policy. It is safe for
+// concurrent use.
+type Policies interface {
+	State(context.Context) (PolicyState, error)
+	// Pushable reports whether Push and RollBack can do anything: not where the
+	// policy comes from files or bundles.
+	Pushable() bool
+	// Push compiles files, runs their tests and puts them in force. The error is
+	// a [*PolicyRefusedError] where the caller can do something about it.
+	Push(ctx context.Context, by string, p PolicyPush) (PolicyPushed, error)
+	// RollBack puts an earlier revision in force: that of the id, or with nil
+	// the one before. The error is one of Push's, or [ErrPolicyRevision].
+	RollBack(ctx context.Context, by string, id *uint64) (PolicyPushed, error)
+	// Eval asks the policy in force about an input, and returns its decision.
+	// The error is a [*PolicyRefusedError] where the input cannot be read.
+	Eval(ctx context.Context, input []byte) (json.RawMessage, error)
+}
+
+// ErrPolicyRevision says that there is no revision to roll back to.
+var ErrPolicyRevision = errors.New("there is no such revision of the policy")
+
+// A PolicyRefusedError says why a policy, or an input, is not taken. Its text
+// is for the caller.
+type PolicyRefusedError struct{ Text string }
+
+func (e *PolicyRefusedError) Error() string { return e.Text }
+
+// PolicyState is the answer of GET /v1/policy.
+type PolicyState struct {
+	Revision  string           `json:"revision"` // as decisions name it
+	Name      string           `json:"name,omitempty"`
+	Path      string           `json:"path,omitempty"` // where its files are; empty: the shipped pack, or pushed
+	Whole     bool             `json:"whole"`          // it stands in place of the shipped pack
+	Mode      string           `json:"mode"`           // "enforce" or "observe"
+	Pushable  bool             `json:"pushable"`       // PUT is possible
+	Modules   int              `json:"modules"`
+	Rules     []PolicyRule     `json:"rules"`
+	Revisions []PolicyRevision `json:"revisions"` // that were pushed, the oldest first
+}
+
+// PolicyRule is a rule in force, as its METADATA describes it.
+type PolicyRule struct {
+	IDs         []string `json:"ids,omitempty"` // as decisions name it
+	Package     string   `json:"package"`
+	Name        string   `json:"name"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Risk        string   `json:"risk,omitempty"`
+	Location    string   `json:"location"` // file:line
+}
+
+// PolicyRevision is a policy that was pushed.
+type PolicyRevision struct {
+	ID       uint64    `json:"id"`
+	Name     string    `json:"name"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Revision string    `json:"revision"`
+	InUse    bool      `json:"in_use"`
+}
+
+// PolicyPush is the body of PUT /v1/policy.
+type PolicyPush struct {
+	Name  string            `json:"name"`
+	Files map[string]string `json:"files"` // texts, by names such as "deploys.rego"
+}
+
+// PolicyPushed says what is in force after a push or a rollback.
+type PolicyPushed struct {
+	ID        uint64 `json:"id"` // 0: the shipped pack alone
+	Name      string `json:"name,omitempty"`
+	Revision  string `json:"revision"`
+	Change    string `json:"change"` // what differs, in words
+	MayLoosen bool   `json:"may_loosen"`
+}
+
+// PolicyRollback is the body of POST /v1/policy/rollback.
+type PolicyRollback struct {
+	ID *uint64 `json:"id,omitempty"` // without it, the revision that was in use before; 0: the shipped pack alone
+}
+
+// PolicyQuestion is the body of POST /v1/policy/eval.
+type PolicyQuestion struct {
+	Input jsontext.Value `json:"input"`
+}
+
+// policy serves GET /v1/policy.
+func (s *Server) policy(r *request) (PolicyState, error) {
+	if _, err := query(r); err != nil {
+		return PolicyState{}, err
+	}
+	if s.c.Policy == nil {
+		return PolicyState{}, noPolicy()
+	}
+	return s.c.Policy.State(r.Context())
+}
+
+// pushPolicy serves PUT /v1/policy.
+func (s *Server) pushPolicy(r *request, in PolicyPush) (PolicyPushed, error) {
+	if err := s.admin(r); err != nil {
+		return PolicyPushed{}, err
+	}
+	p, err := s.c.Policy.Push(r.Context(), r.by, in)
+	return p, policyProblem(err)
+}
+
+// rollBackPolicy serves POST /v1/policy/rollback.
+func (s *Server) rollBackPolicy(r *request, in PolicyRollback) (PolicyPushed, error) {
+	if err := s.admin(r); err != nil {
+		return PolicyPushed{}, err
+	}
+	p, err := s.c.Policy.RollBack(r.Context(), r.by, in.ID)
+	return p, policyProblem(err)
+}
+
+// evalPolicy serves POST /v1/policy/eval.
+func (s *Server) evalPolicy(r *request, in PolicyQuestion) (json.RawMessage, error) {
+	switch {
+	case s.c.Policy == nil:
+		return nil, noPolicy()
+	case len(in.Input) == 0:
+		return nil, malformed("the body has no input")
+	}
+	d, err := s.c.Policy.Eval(r.Context(), in.Input)
+	return d, policyProblem(err)
+}
+
+// pushable serves what changes the policy, where it can be changed here. allow
+// lists the methods that its path has besides.
+func (s *Server) pushable(allow string, h handler) handler {
+	return func(w http.ResponseWriter, r *request) {
+		if s.c.Policy == nil || s.c.Policy.Pushable() {
+			h(w, r)
+			return
+		}
+		w.Header().Set("Allow", allow)
+		s.fail(w, r.Request, problem(http.StatusMethodNotAllowed, "policy-elsewhere", "The policy is changed elsewhere",
+			"the policy comes from files or bundles (policy.path, policy.opa_config), and is changed there"))
+	}
+}
+
+func noPolicy() error {
+	return problem(http.StatusNotFound, ProblemNotFound, "Not found", "this sidecar does not serve its policy")
+}
+
+// admin refuses whoever may not change the policy.
+func (s *Server) admin(r *request) error {
+	if s.c.Policy == nil {
+		return noPolicy()
+	}
+	if p, ok := s.c.Queue.People().Find(r.by); ok && p.Has(approvals.RoleAdmin) {
+		return nil
+	}
+	return problem(http.StatusForbidden, "not-entitled", "Not entitled", "changing the policy needs the role "+approvals.RoleAdmin)
+}
+
+// policyProblem is the problem document for an error of Policies.
+func policyProblem(err error) error {
+	refused, isRefused := errors.AsType[*PolicyRefusedError](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrPolicyRevision):
+		return problem(http.StatusNotFound, ProblemNotFound, "Not found", err.Error())
+	case isRefused:
+		return problem(http.StatusUnprocessableEntity, "policy-refused", "Refused", refused.Text)
+	}
+	return err
+}
