@@ -94,6 +94,10 @@ func (x *extraction) object(kind toolKind, args map[string]any, dir string, dept
 			x.command(args[k], commandWords(args), x.shellBeside(kind, args, dir))
 			continue
 		}
+		if lines, ok := args[k].([]any); ok && r == roleLines {
+			x.lines(kind, lines, args, dir, depth)
+			continue
+		}
 		x.value(kind, r, args[k], dir, depth)
 	}
 }
@@ -143,6 +147,8 @@ func (x *extraction) argument(kind toolKind, r role, s, dir string) {
 		}
 	case roleTyped:
 		x.typed(s, dir)
+	case roleLines:
+		newShell(x, dir).source(s)
 	case roleNone:
 		if strings.Contains(s, "://") {
 			x.urlsIn(s)
@@ -179,6 +185,30 @@ func (x *extraction) command(v any, more []field, sh *shell) {
 		sh.run(invocation{words: append(words, more...)})
 	default:
 		x.fail("command is neither text nor list")
+	}
+}
+
+// lines reads a list of what is to be run one after the other: shell lines, or
+// objects and lists that say what a command alone would. Some tools run every
+// line in a shell of its own and some all in one, so both are followed.
+func (x *extraction) lines(kind toolKind, list []any, args map[string]any, dir string, depth int) {
+	if all := literals(list); len(all) > 1 && len(all) == len(list) {
+		texts := make([]string, len(all))
+		for i, line := range all {
+			texts[i] = line.text
+		}
+		x.shellBeside(kind, args, dir).source(strings.Join(texts, "\n"))
+	}
+	for _, e := range list {
+		x.tick()
+		switch e := e.(type) {
+		case string, []any:
+			x.command(e, nil, x.shellBeside(kind, args, dir))
+		case map[string]any:
+			x.object(kind, e, dir, depth+1)
+		default:
+			x.fail("commands hold what is neither text nor list nor object")
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ type role string
 const (
 	roleNone    role = ""
 	roleCommand role = "command" // a shell line, or a list of words to run
+	roleLines   role = "lines"   // a list of shell lines, each run by itself
 	roleTyped   role = "typed"   // keys for a program that already runs
 	roleDir     role = "dir"     // the folder that a command runs in
 	rolePath    role = "path"    // a path, touched in the tool's own way
@@ -45,7 +46,7 @@ type toolKind struct {
 // Cline, Anthropic's own tool types, the reference MCP servers (filesystem,
 // fetch, postgres, sqlite, github, slack) and their like.
 const toolTable = `
-exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runterminalcmd runinterminal terminal exec startprocess : command=command dirpath=dir directory=dir
+exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runcommands runterminalcmd runinterminal terminal exec startprocess : command=command dirpath=dir directory=dir
 exec     -     writestdin sendinput writetoprocess interactwithprocess : chars=typed input=typed data=typed text=typed
 exec     -     codeexecution executecode runcode runpython python javascripttool javascript repl : code=text
 exec     -     bashcodeexecution : command=command
@@ -76,6 +77,7 @@ read     -     todowrite todoread updateplan writetodos savememory askuserquesti
 // known and for arguments that the tool's row does not name.
 const keyTable = `
 command : command cmd commandline shellcommand bashcommand shell script bash
+lines   : commands
 dir     : workdir cwd workingdirectory workingdir
 path    : path filepath file filename files paths filepaths absolutepath relativepath targetfile notebookpath directory dir dirpath folder targetdirectory
 delete  : source src oldpath
