@@ -73,6 +73,7 @@ const (
 	RuleMalformed   = "holdgate.malformed"    // broken framing or envelope, unknown encoding, ambiguous JSON
 	RuleTooLarge    = "holdgate.too_large"    // over a limit
 	RuleStore       = "holdgate.store"        // the store is down, so nothing can be held or logged
+	RuleQuota       = "holdgate.quota"        // more than one agent may have or do at a time
 	RuleUnsupported = "holdgate.unsupported"  // a road that cannot be gated
 	RuleAddress     = "holdgate.address"      // an address that nobody may be sent to
 )

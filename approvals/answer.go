@@ -90,7 +90,8 @@ func (x *Exchange) kept(ctx context.Context) (a Answer, ok bool, err error) {
 
 // Keep stores the upstream answer, sealed, until the exchange is spent. The
 // exchange must have asked something. The model has then answered: an approval
-// of the request itself counts as spent.
+// of the request itself counts as spent. Where there is no room for it nothing
+// is stored, and the error wraps a [*QuotaError] or [ErrDiskFull].
 func (x *Exchange) Keep(ctx context.Context, a Answer) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -99,6 +100,9 @@ func (x *Exchange) Keep(ctx context.Context, a Answer) error {
 		return errLeft
 	case x.slot == nil:
 		return errors.New("keeping an answer: nothing of its exchange is held")
+	}
+	if err := x.q.room(int64(len(a.Body))); err != nil {
+		return err
 	}
 	if err := x.keep(ctx, a); err != nil {
 		return fmt.Errorf("keeping the answer of exchange %s: %w", x.id, err)
@@ -123,12 +127,7 @@ func (x *Exchange) keep(ctx context.Context, a Answer) error {
 		if err != nil {
 			return err
 		}
-		erase := len(chunks)
-		if ex.Body != nil {
-			erase = max(erase, ex.Body.Erase)
-		}
-		ex.Body = &storedBody{Chunks: len(chunks), Erase: erase}
-		return nil
+		return t.expect(ex, storedBody{Chunks: len(chunks), Erase: len(chunks), Bytes: int64(len(a.Body))})
 	}); err != nil {
 		return err
 	}
@@ -147,6 +146,24 @@ func (x *Exchange) keep(ctx context.Context, a Answer) error {
 		ex.Body.Whole = true
 		return t.answered(ex)
 	})
+}
+
+// expect makes room for an answer that is about to be stored, in place of one
+// that was not stored whole.
+func (t *transition) expect(x *storedExchange, b storedBody) error {
+	more := b.Bytes
+	if x.Body != nil {
+		b.Erase = max(b.Erase, x.Body.Erase)
+		more -= x.Body.Bytes
+	}
+	if more < 0 {
+		t.give(x.account(), account{bytes: -more})
+	} else if err := t.take(x.account(), account{bytes: more}); err != nil {
+		return err
+	}
+	x.Bytes += more
+	x.Body = &b
+	return nil
 }
 
 // answered ends the use of approvals that let the request itself go on.

@@ -54,7 +54,8 @@ type Question struct {
 // Ask returns the exchange's request for the call under the decision's rule
 // and gate: one that is there (same position, tool, digest, rule, gate and
 // demands on approvers; not used, not cancelled), or a new one, durable on
-// return. A request that is there may have ended.
+// return. A request that is there may have ended. Where there is no room for a
+// new one the error wraps a [*QuotaError] or [ErrDiskFull].
 func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	c, d := q.Call, q.Decision
 	x.mu.Lock()
@@ -70,6 +71,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
+	room := x.q.room(draft.Call.size())
 	match := x.match(c, d, digest)
 	var input []byte
 	if !x.q.c.NoInputs {
@@ -87,6 +89,9 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 				r = *found
 			}
 			return err
+		}
+		if room != nil {
+			return room
 		}
 		r = draft
 		if q.Edited == "" {
@@ -123,7 +128,7 @@ func (x *Exchange) stored() {
 func (x *Exchange) open(t *transition) (*storedExchange, error) {
 	if x.slot == nil {
 		ex := &storedExchange{
-			header: current(), ID: x.name(), Agent: x.who.Agent.ID, Session: x.who.Session.ID, Door: x.who.Door,
+			header: current(), ID: x.name(), Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Session: x.who.Session.ID, Door: x.who.Door,
 			Key: x.key, State: stateHolding,
 		}
 		t.exchanges[ex.ID] = ex
@@ -141,6 +146,10 @@ func (x *Exchange) open(t *transition) (*storedExchange, error) {
 
 // ask stores a new request.
 func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Digest, input []byte) error {
+	if err := t.take(r.account(), account{pending: 1, bytes: r.Call.size()}); err != nil {
+		return err
+	}
+	x.Bytes += r.Call.size()
 	r.Created, r.Expires = t.now, t.now.Add(r.Timeout)
 	e := r.entry(audit.TypeDecision)
 	e.Decision = &audit.Decision{Action: holdgate.Hold, Rule: r.Rule, Reason: r.Reason, Risk: r.Risk, Revision: r.Revision}

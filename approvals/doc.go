@@ -54,6 +54,13 @@
 //
 // What policy redacts is in none of them, the sealed answer apart.
 //
+// # Quotas
+//
+// One agent can have only so much pending, and so much kept while it waits
+// ([Limits]). What is over is refused before anything of it is stored. Nothing
+// that people do is ever counted, and a request that a retry finds is counted
+// once.
+//
 // # Memory
 //
 // A held call costs an entry in the index of open exchanges and one channel per

@@ -155,13 +155,14 @@ type storedAsked struct {
 
 	ID      string          `json:"id"`
 	Agent   string          `json:"agent"`
+	Proven  bool            `json:"proven,omitempty"`
 	Session string          `json:"session"`
 	Status  holdgate.Status `json:"status"`
 }
 
 // list puts the request into the indexes as it stands now.
 func (t *transition) list(r *storedRequest) error {
-	a := storedAsked{header: current(), ID: r.ID, Agent: r.Agent, Session: r.Session, Status: r.Status}
+	a := storedAsked{header: current(), ID: r.ID, Agent: r.Agent, Proven: r.Proven, Session: r.Session, Status: r.Status}
 	if err := write(t.tx, askedKey(r), a); err != nil {
 		return err
 	}

@@ -24,8 +24,7 @@ const (
 	byHoldgate = "holdgate"
 )
 
-// Config is what a Queue needs. All fields but People, Redeem and
-// Logger must be set.
+// Config is what a Queue needs. Store, Log, Digester and SealKey must be set.
 type Config struct {
 	Store    store.Store
 	Log      *audit.Log
@@ -33,6 +32,8 @@ type Config struct {
 	SealKey  []byte        // 32 bytes, for bodies at rest
 	People   *People       // who may answer; nil is one person without a name
 	Redeem   time.Duration // how long an outcome waits for its call to come again; DefaultRedeem
+	Limits   Limits
+	Reserve  int64 // bytes of the store's disk that nothing new takes; see [Queue.Strained]
 	Logger   *slog.Logger
 	NoInputs bool // the audit log keeps no arguments
 }
@@ -44,6 +45,8 @@ type Queue struct {
 	people atomic.Pointer[People]
 	seal   *sealer
 	index  *index
+	ledger *ledger
+	disk   store.Disk // nil where the store has none
 	timer  *timer
 
 	life      context.Context // ends with Close
@@ -71,8 +74,9 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if c.People == nil {
 		c.People = Alone("")
 	}
-	q := &Queue{c: c, seal: seal, index: newIndex(), timer: newTimer()}
+	q := &Queue{c: c, seal: seal, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer()}
 	q.people.Store(c.People)
+	q.disk, _ = c.Store.(store.Disk)
 	if err := q.takeUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}
@@ -118,9 +122,20 @@ func (q *Queue) takeUp(ctx context.Context) error {
 			}
 			id := strings.TrimPrefix(p.Key, prefixOpen)
 			q.index.add(id, callerKey{x.Agent, x.Session, x.Door}, x.Key)
+			q.ledger.add(charge{accountOf(x.Agent, x.Proven), account{bytes: x.Bytes}})
 			if x.Sending {
 				orphans = append(orphans, id)
 			}
+		}
+		for p, err := range tx.Scan(prefixPending, "") {
+			if err != nil {
+				return err
+			}
+			var a storedAsked
+			if err := decode(p.Key, p.Value, &a); err != nil {
+				return err
+			}
+			q.ledger.add(charge{a.account(), account{pending: 1}})
 		}
 		var err error
 		restart, err = silences(tx)

@@ -64,9 +64,11 @@ type storedExchange struct {
 
 	ID       string          `json:"id"`
 	Agent    string          `json:"agent"`
+	Proven   bool            `json:"proven,omitempty"`
 	Session  string          `json:"session"`
 	Door     string          `json:"door"`
 	Key      holdgate.Digest `json:"key"`
+	Bytes    int64           `json:"bytes,omitempty"` // what its calls and its answer take
 	State    exchangeState   `json:"state"`
 	Due      time.Time       `json:"due,omitzero"` // while ready: when it is given up
 	Requests []storedRef     `json:"requests"`
@@ -95,9 +97,10 @@ const (
 
 // storedBody says how an answer is stored. Whole is false while it is written.
 type storedBody struct {
-	Chunks int  `json:"chunks"` // of this answer
-	Erase  int  `json:"erase"`  // the most chunks that any answer of the exchange had
-	Whole  bool `json:"whole"`
+	Chunks int   `json:"chunks"` // of this answer
+	Erase  int   `json:"erase"`  // the most chunks that any answer of the exchange had
+	Whole  bool  `json:"whole"`
+	Bytes  int64 `json:"bytes,omitempty"` // of the answer
 }
 
 // storedOpen is what the index must know of an exchange that is not final, so
@@ -106,14 +109,19 @@ type storedOpen struct {
 	header
 
 	Agent   string          `json:"agent"`
+	Proven  bool            `json:"proven,omitempty"`
 	Session string          `json:"session"`
 	Door    string          `json:"door"`
 	Key     holdgate.Digest `json:"key"`
+	Bytes   int64           `json:"bytes,omitempty"`
 	Sending bool            `json:"sending,omitempty"` // something was used, and its result is not known
 }
 
 func (x *storedExchange) open() storedOpen {
-	return storedOpen{current(), x.Agent, x.Session, x.Door, x.Key, x.State == stateDelivering || x.inUse()}
+	return storedOpen{
+		header: current(), Agent: x.Agent, Proven: x.Proven, Session: x.Session, Door: x.Door, Key: x.Key, Bytes: x.Bytes,
+		Sending: x.State == stateDelivering || x.inUse(),
+	}
 }
 
 func (x *storedExchange) ref(id string) *storedRef {

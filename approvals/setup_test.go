@@ -20,6 +20,7 @@ type bench struct {
 	t      *testing.T
 	dir    string
 	wrap   func(store.Store) store.Store
+	edit   func(*approvals.Config)
 	store  store.Store
 	log    *audit.Log
 	queue  *approvals.Queue
@@ -57,8 +58,11 @@ func (b *bench) open() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.queue, err = approvals.Open(ctx, approvals.Config{Store: b.store, Log: b.log, Digester: d, SealKey: key, People: b.people})
-	if err != nil {
+	c := approvals.Config{Store: b.store, Log: b.log, Digester: d, SealKey: key, People: b.people}
+	if b.edit != nil {
+		b.edit(&c)
+	}
+	if b.queue, err = approvals.Open(ctx, c); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -24,6 +24,8 @@ type transition struct {
 	closed    []string                   // exchanges
 	listening []string                   // requests whose silence counts from now on
 	next      time.Time                  // the earliest new entry of the timer
+	taken     []charge                   // of agents' accounts
+	given     []charge                   // back to them
 }
 
 // transact runs fn as one transition. The caller's context can keep it from
@@ -34,6 +36,7 @@ func (q *Queue) transact(ctx context.Context, fn func(*transition) error) error 
 	}
 	var t *transition
 	err := q.c.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		t.undo() // where it runs again
 		t = &transition{q: q, tx: tx, now: now(), exchanges: make(map[string]*storedExchange)}
 		if err := fn(t); err != nil {
 			return err
@@ -46,8 +49,10 @@ func (q *Queue) transact(ctx context.Context, fn func(*transition) error) error 
 		return nil
 	})
 	if err != nil {
+		t.undo()
 		return err
 	}
+	q.ledger.give(t.given)
 	q.index.learn(t)
 	if !t.next.IsZero() {
 		q.timer.sooner(t.next)
@@ -110,6 +115,8 @@ func (t *transition) enter(x *storedExchange, s exchangeState) error {
 		return t.schedule(x.Due, x.ID, dueExchange)
 	case stateSpent, stateUnknown:
 		t.closed = append(t.closed, x.ID)
+		t.give(x.account(), account{bytes: x.Bytes})
+		x.Bytes = 0
 		return errors.Join(t.erase(x), t.eraseEdits(x))
 	}
 	return nil
@@ -170,6 +177,7 @@ func (t *transition) end(r *storedRequest, s holdgate.Status, o holdgate.Outcome
 		return fmt.Errorf("ending request %s: exchange %s does not know it", r.ID, x.ID)
 	}
 	ref.Status = s
+	t.give(r.account(), account{pending: 1})
 	if x.State == stateHolding && !x.pending() {
 		next := stateReady
 		if x.inUse() {

@@ -195,7 +195,11 @@ func (a *answer) judgePart(p wire.Part) *question {
 func (a *answer) keep(raw []byte, streamed bool) error {
 	ctx := context.WithoutCancel(a.r.Context())
 	if !a.kept {
-		if err := a.x.Keep(ctx, approvals.Answer{Status: a.status, Header: a.header, Body: raw, Streamed: streamed}); err != nil {
+		err := a.x.Keep(ctx, approvals.Answer{Status: a.status, Header: a.header, Body: raw, Streamed: streamed})
+		if over := limitOf(err); over != nil {
+			return a.refuseHeld(ctx, over)
+		}
+		if err != nil {
 			return fmt.Errorf("storing the answer: %w", err)
 		}
 		a.kept = true
@@ -207,6 +211,22 @@ func (a *answer) keep(raw []byte, streamed bool) error {
 		}
 	}
 	return a.x.Settle(ctx, ids)
+}
+
+// refuseHeld refuses what is held of an answer for which there is no room.
+func (a *answer) refuseHeld(ctx context.Context, over *overLimit) error {
+	if err := a.x.Settle(ctx, nil); err != nil {
+		return err
+	}
+	for _, q := range a.questions() {
+		if !q.open() {
+			continue
+		}
+		if err := a.overLimit(ctx, q, over); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // plain takes an answer that is one JSON document.

@@ -122,6 +122,7 @@ func newGateTo(t testing.TB, upstreams, mcps map[string]string, opts ...gateOpti
 type parts struct {
 	store   func(store.Store) store.Store
 	handler func(http.Handler) http.Handler
+	queue   func(*approvals.Config)
 }
 
 func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts ...gateOption) *gate {
@@ -138,7 +139,11 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 	must(t, err)
 	digester, err := holdgate.NewDigester(key)
 	must(t, err)
-	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour})
+	qc := approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour}
+	if p.queue != nil {
+		p.queue(&qc)
+	}
+	q, err := approvals.Open(ctx, qc)
 	must(t, err)
 	policy := filepath.Join(dir, "policy.rego")
 	must(t, os.WriteFile(policy, []byte(testPolicy), 0o600))

@@ -28,6 +28,7 @@ type question struct {
 	request approvals.Request // what waits, while open
 	verdict holdgate.Verdict
 	decided bool
+	over    *overLimit // why policy was not asked
 }
 
 func (q *question) open() bool { return !q.decided }
@@ -50,8 +51,11 @@ func (e *exchange) decide(ctx context.Context, q *question) error {
 	return e.settled(ctx, q, d)
 }
 
-// judge asks the policy in force.
+// judge asks the policy in force, unless the agent has asked for too much.
 func (e *exchange) judge(q *question) holdgate.Decision {
+	if q.over = e.s.quotas.admit(e.s.life, q.call.Agent); q.over != nil {
+		return holdgate.Decision{Rule: q.over.rule, Reason: q.over.why}
+	}
 	d := e.s.c.Engine.Decide(context.WithoutCancel(e.r.Context()), rego.Input{Call: q.call, Answers: q.answers, Dir: e.s.c.Dir, Home: e.s.c.Home})
 	if d.Action == holdgate.Hold && len(q.answers) >= maxRounds {
 		return holdgate.Decision{Rule: holdgate.RulePolicyError, Reason: fmt.Sprintf("the policy asked %d times about one call", maxRounds), Revision: d.Revision}
@@ -61,6 +65,9 @@ func (e *exchange) judge(q *question) holdgate.Decision {
 
 // settled logs a decision that holds nothing and makes it the verdict.
 func (e *exchange) settled(ctx context.Context, q *question, d holdgate.Decision) error {
+	if q.over != nil {
+		return e.overLimit(ctx, q, q.over)
+	}
 	if err := e.log.decision(ctx, q, d); err != nil {
 		return err
 	}
@@ -83,6 +90,9 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 		q.digest = digest
 	}
 	req, err := e.x.Ask(ctx, approvals.Question{Call: q.call, Decision: d})
+	if over := limitOf(err); over != nil {
+		return e.overLimit(ctx, q, over)
+	}
 	if err != nil {
 		return fmt.Errorf("putting the call into the queue: %w", err)
 	}

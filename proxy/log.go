@@ -93,8 +93,13 @@ func loggedInput(c holdgate.Call, d holdgate.Decision) json.RawMessage {
 	return approvals.Redacted(c, d.Redact)
 }
 
-// refused writes what never reached policy.
+// refused writes what never reached policy; of an agent that is over a limit
+// only once a minute.
 func (s *Server) refused(ctx context.Context, t target, what, rule, message string) {
+	message, ok := s.quotas.mayLog(t.caller.Agent, rule, message)
+	if !ok {
+		return
+	}
 	e := audit.Entry{Type: audit.TypeRefused, Door: t.door, Note: bounded(message, 1000),
 		Call:     &audit.Call{Kind: holdgate.KindHTTPRequest, HTTP: bounded(what, 500), Agent: t.caller.Agent.ID, Session: t.caller.Session.ID},
 		Decision: &audit.Decision{Action: holdgate.Deny, Rule: rule, Reason: bounded(message, 1000)}}

@@ -49,6 +49,11 @@ func noticeError(c holdgate.Call, err error) string {
 		nameCall(c), bounded(err.Error(), 300))
 }
 
+// noticeLimit stands in the place of a call that is over a limit.
+func noticeLimit(c holdgate.Call, o *overLimit) string {
+	return noticeMark + fmt.Sprintf("%s was not run (%s): %s. Tell the user.", nameCall(c), o.rule, bounded(o.why, 500))
+}
+
 // noticeWaiting is the line that a setting shows the agent's user.
 func noticeWaiting(q *question) string {
 	return noticeMark + fmt.Sprintf("Waiting for a person to decide: %s\nholdgate approve %s\nholdgate deny %s\n", q.request.Briefing.Summary, q.request.ID, q.request.ID)

@@ -76,6 +76,9 @@ type Limits struct {
 	Idle   time.Duration // between two signs of life to a client that waits; 10 s
 	Budget time.Duration // how long a client without headers waits, for clients not in the table; 290 s
 	MCP    time.Duration // how long an MCP client waits for a held call; 55 s
+
+	Decisions float64 // that one agent may ask for in a second; 0: any number
+	LogBytes  int64   // that one agent's calls may add to the log in an hour; 0: any number
 }
 
 func (l Limits) withDefaults() Limits {
@@ -102,6 +105,7 @@ type Server struct {
 	c       Config
 	codecs  []Codec
 	own     *ownAddrs
+	quotas  *quotas
 	named   *http.Transport // for hosts that the configuration names
 	guarded *http.Transport // for hosts that agents name
 	connect *goproxy.ProxyHttpServer
@@ -126,7 +130,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Limits = c.Limits.withDefaults()
-	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, tunnels: newTunnelListener()}
+	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), tunnels: newTunnelListener()}
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
 	s.named = s.transport(false)

@@ -59,6 +59,13 @@ type Store interface {
 	Close() error
 }
 
+// A Disk is what a Store on a disk can also tell.
+type Disk interface {
+	// Free returns how many bytes can still be written before updates are
+	// refused.
+	Free() (int64, error)
+}
+
 // A Tx reads and writes within one transaction. It is for one goroutine, and
 // ends with the function that it was given to. Slices returned are the
 // caller's; slices passed in must not be changed before Update returns.

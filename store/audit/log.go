@@ -26,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/holdgate/holdgate/store"
@@ -41,6 +42,9 @@ type Log struct {
 	st       store.Store
 	seal     sealer
 	readOnly bool
+
+	mu      sync.Mutex
+	written map[string]uint64 // bytes, by agent
 }
 
 // Open takes up the log in st. key (32 bytes) authenticates its head. A log
@@ -73,7 +77,7 @@ func newLog(st store.Store, key []byte) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{st: st, seal: s}, nil
+	return &Log{st: st, seal: s, written: make(map[string]uint64)}, nil
 }
 
 // checkEnd compares the head with the last entry.
@@ -137,7 +141,20 @@ func (l *Log) Append(tx store.Tx, e Entry) (Entry, error) {
 	if err := tx.Set(keyHead, l.seal.seal(Head{e.Seq, e.Hash})); err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
 	}
+	if e.Call != nil {
+		l.mu.Lock()
+		l.written[e.Call.Agent] += uint64(len(line))
+		l.mu.Unlock()
+	}
 	return e, nil
+}
+
+// Written is how many bytes were appended about an agent's calls since the log
+// was opened, those of transactions that failed included.
+func (l *Log) Written(agent string) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.written[agent]
 }
 
 // Write adds an entry in a transaction of its own: synced on return where

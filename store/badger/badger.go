@@ -92,7 +92,10 @@ type db struct {
 	closeErr error
 }
 
-var _ store.Store = (*db)(nil)
+var (
+	_ store.Store = (*db)(nil)
+	_ store.Disk  = (*db)(nil)
+)
 
 // Open opens the store in dir, creating the folder where there is none. A
 // folder that another process uses is an error that wraps [ErrInUse].

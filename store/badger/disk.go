@@ -17,6 +17,15 @@ const (
 // goes by itself once there is room.
 var ErrDiskFull = errors.New("the disk is nearly full")
 
+// Free implements [store.Disk].
+func (d *db) Free() (int64, error) {
+	free, err := freeBytes(d.wal.dir)
+	if err != nil {
+		return 0, fmt.Errorf("asking how much of the disk is free: %w", err)
+	}
+	return max(free-reserve, 0), nil
+}
+
 // freeRoom watches how much of a disk is free. It is the writer's.
 type freeRoom struct {
 	dir   string

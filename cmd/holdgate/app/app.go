@@ -139,7 +139,9 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	}
 	a.queue, err = approvals.Open(ctx, approvals.Config{
 		Store: st, Log: a.audit, Digester: a.digester, SealKey: s.key(purposeSeal), People: people,
-		Redeem: time.Duration(a.c.Limits.Redeem), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
+		Redeem:  time.Duration(a.c.Limits.Redeem),
+		Limits:  approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
+		Reserve: int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the queue: %w", err)
@@ -158,7 +160,8 @@ func (a *App) buildProxy(ctx context.Context) error {
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
 		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Notice: a.c.Holds.Notice, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
-		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle},
+		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle,
+			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
 	}
 	for name, u := range a.c.Upstreams {
 		if pc.Upstreams[name], err = url.Parse(u.URL); err != nil {
@@ -192,11 +195,10 @@ func (a *App) status(ctx context.Context) api.Status {
 	l := a.engine.Loaded()
 	s := api.Status{Version: a.o.Version, Health: api.Healthy, StartedAt: a.started, Listeners: a.listeners,
 		Policy: api.Policy{Revision: l.Revision, Path: l.Path, Mode: a.c.Policy.Mode}}
-	pending, err := a.queue.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
-	if err != nil {
+	if _, err := a.queue.Page(ctx, approvals.Filter{Limit: 1}); err != nil {
 		s.Health = "the store cannot be read: " + err.Error()
 	}
-	s.Pending = len(pending)
+	s.Pending = a.queue.Pending()
 	return s
 }
 

@@ -35,8 +35,11 @@ type process struct {
 	lines *bufio.Reader
 }
 
+// noLimits lifts what bounds one agent: it is what would be measured.
+const noLimits = "limits: {pending: 1000000, held_bytes: 1024GiB, decisions_per_second: 1000000, log_bytes_per_hour: 1024GiB}\n"
+
 // startProcesses starts an upstream, goproxy and Holdgate with its shipped
-// settings, each on ports of its own.
+// settings but for the limits of one agent, each on ports of its own.
 func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
 	dir, err := os.MkdirTemp("", "holdgate-bench-")
 	if err != nil {
@@ -70,7 +73,11 @@ func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
 		return nil, err
 	}
 	state := filepath.Join(dir, "state")
-	if p.holdgate, err = start(ctx, exe, env, "--state-dir", state, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0",
+	settings := filepath.Join(dir, "holdgate.yaml")
+	if err := os.WriteFile(settings, []byte(noLimits), 0o600); err != nil {
+		return nil, err
+	}
+	if p.holdgate, err = start(ctx, exe, env, "--config", settings, "--state-dir", state, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0",
 		"--upstream", "bench=http://"+p.up.HTTP, "--upstream", "benchtls=https://localhost:"+port); err != nil {
 		return nil, err
 	}

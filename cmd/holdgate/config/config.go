@@ -93,11 +93,21 @@ type Plugin struct {
 	Config  Settings `yaml:"config"`
 }
 
-// Limits bound what one exchange may take.
+// Limits bound what one exchange may take, what one agent may, and what stays
+// free of the disk.
 type Limits struct {
 	Body   Size     `yaml:"body"`   // of a request or of a whole answer, decoded
 	Call   Size     `yaml:"call"`   // of one call's arguments
 	Redeem Duration `yaml:"redeem"` // how long an outcome waits for its call to come again
+
+	Pending   int  `yaml:"pending"`              // requests of one agent that wait for people
+	HeldBytes Size `yaml:"held_bytes"`           // of one agent's calls and answers that are kept while they wait
+	Decisions int  `yaml:"decisions_per_second"` // that one agent may ask for
+	LogBytes  Size `yaml:"log_bytes_per_hour"`   // that one agent's calls may add to the log
+
+	// DiskReserve is how much room nothing new takes, so that what people decide
+	// can still be written. It comes on top of what the database needs by itself.
+	DiskReserve Size `yaml:"disk_reserve"`
 }
 
 // Holds says how held calls look to their client.
@@ -143,7 +153,9 @@ func Default(stateDir, user string) Config {
 		Plugins: map[string]Plugin{},
 		Limits: Limits{
 			Body: 32 << 20, Call: 8 << 20,
-			Redeem: Duration(time.Hour),
+			Redeem:  Duration(time.Hour),
+			Pending: 20, HeldBytes: 64 << 20, Decisions: 100, LogBytes: 256 << 20,
+			DiskReserve: 64 << 20,
 		},
 		Audit:    Audit{Sync: SyncBatched, Inputs: InputsRedacted},
 		Approver: user, Unsupported: UnsupportedRefuse,

@@ -69,7 +69,7 @@ upstreams:
   openai: {url: "https://proxy.example"}
 mcp: {github: {url: "https://mcp.example/mcp"}}
 plugins: {webhook: {command: [./hook, -v], sha256: `+strings.Repeat("ab", 32)+`, config: {url: "https://hooks.example"}}}
-limits: {body: 1MiB, call: 64KiB, redeem: 30m}
+limits: {body: 1MiB, call: 64KiB, redeem: 30m, pending: 5, held_bytes: 2MiB, decisions_per_second: 7, log_bytes_per_hour: 3MiB, disk_reserve: 4MiB}
 holds: {notice: true}
 audit: {sync: always, inputs: none}
 unsupported: allow
@@ -91,7 +91,8 @@ people:
 	want.Upstreams["openai"] = config.Upstream{URL: "https://proxy.example"}
 	want.MCP["github"] = config.MCP{URL: "https://mcp.example/mcp"}
 	want.Plugins["webhook"] = config.Plugin{Command: []string{"./hook", "-v"}, SHA256: strings.Repeat("ab", 32), Config: config.Settings{"url": "https://hooks.example"}}
-	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute)}
+	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute),
+		Pending: 5, HeldBytes: 2 << 20, Decisions: 7, LogBytes: 3 << 20, DiskReserve: 4 << 20}
 	want.Holds.Notice = true
 	want.Unsupported = config.UnsupportedAllow
 	want.Audit = config.Audit{Sync: "always", Inputs: "none"}

@@ -53,6 +53,11 @@ func (c Config) Validate() error {
 		{"limits.body", int64(c.Limits.Body), c.Limits.Body},
 		{"limits.call", int64(c.Limits.Call), c.Limits.Call},
 		{"limits.redeem", int64(c.Limits.Redeem), c.Limits.Redeem},
+		{"limits.pending", int64(c.Limits.Pending), count(c.Limits.Pending)},
+		{"limits.held_bytes", int64(c.Limits.HeldBytes), c.Limits.HeldBytes},
+		{"limits.decisions_per_second", int64(c.Limits.Decisions), count(c.Limits.Decisions)},
+		{"limits.log_bytes_per_hour", int64(c.Limits.LogBytes), c.Limits.LogBytes},
+		{"limits.disk_reserve", int64(c.Limits.DiskReserve), c.Limits.DiskReserve},
 	} {
 		if l.value <= 0 {
 			f.add("%s: must be more than 0, not %s", l.key, l.shown)
@@ -101,6 +106,11 @@ const (
 	minPolicyTimeout = Duration(time.Millisecond)
 	maxPolicyTimeout = Duration(10 * time.Second)
 )
+
+// count is a number that prints as one.
+type count int
+
+func (n count) String() string { return strconv.Itoa(int(n)) }
 
 // address checks a "HOST:PORT" to listen at: an IP address or localhost.
 func (f *faults) address(key, addr string) {

@@ -1,0 +1,224 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+const (
+	// maxPace is how long a call waits for its turn where its agent asks for
+	// decisions faster than it may, before it is refused.
+	maxPace = time.Second
+	// logEvery is how often the log says that one agent is over one limit. It
+	// does not say so for each call: the log is what would be flooded.
+	logEvery = time.Minute
+)
+
+// An overLimit says which limit a call is over, as a sentence.
+type overLimit struct{ rule, why string }
+
+func (o *overLimit) Error() string { return o.why }
+
+// quotas bound what one agent's traffic may cost: decisions, and room in the
+// log. What it may have in the queue is the queue's to bound.
+type quotas struct {
+	limits Limits
+	log    *audit.Log
+	queue  *approvals.Queue
+
+	mu     sync.Mutex
+	agents map[string]*allowance
+}
+
+// An allowance is what one agent has left.
+type allowance struct {
+	decisions bucket
+	bytes     bucket
+	written   uint64            // what the log had of the agent's when last seen
+	told      map[string]*quiet // by rule
+}
+
+// quiet is what the log does not say until the minute is over.
+type quiet struct {
+	until time.Time
+	count int
+}
+
+func newQuotas(l Limits, log *audit.Log, queue *approvals.Queue) *quotas {
+	return &quotas{limits: l, log: log, queue: queue, agents: make(map[string]*allowance)}
+}
+
+// account names what an agent is counted under: callers of whom nothing is
+// proven share one, whatever they call themselves.
+func account(a holdgate.Agent) string {
+	if !a.Proven {
+		return holdgate.AgentDefault
+	}
+	return a.ID
+}
+
+// of returns an agent's allowance. The caller holds the lock.
+func (u *quotas) of(agent string) *allowance {
+	a := u.agents[agent]
+	if a == nil {
+		a = &allowance{
+			decisions: newBucket(u.limits.Decisions, time.Second),
+			bytes:     newBucket(float64(u.limits.LogBytes), time.Hour),
+			told:      make(map[string]*quiet),
+		}
+		a.written = u.log.Written(agent)
+		u.agents[agent] = a
+	}
+	return a
+}
+
+// admit waits for the agent's turn, or says which limit it is over.
+func (u *quotas) admit(ctx context.Context, agent holdgate.Agent) *overLimit {
+	if err := u.queue.Strained(); err != nil {
+		return &overLimit{holdgate.RuleStore, err.Error()}
+	}
+	wait, over := u.take(account(agent), time.Now(), maxPace)
+	if over != nil || wait <= 0 {
+		return over
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (u *quotas) take(agent string, now time.Time, patience time.Duration) (time.Duration, *overLimit) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	a := u.of(agent)
+	if u.limits.LogBytes > 0 && u.logFull(a, agent, now) {
+		return 0, &overLimit{holdgate.RuleQuota, fmt.Sprintf("the log has taken as much of this agent's calls as it may in an hour, %d bytes (limits.log_bytes_per_hour): %s", u.limits.LogBytes, whoCanRaise)}
+	}
+	if u.limits.Decisions <= 0 {
+		return 0, nil
+	}
+	wait, ok := a.decisions.take(now, patience)
+	if !ok {
+		return 0, &overLimit{holdgate.RuleQuota, fmt.Sprintf("this agent asks for more than %g decisions a second (limits.decisions_per_second): %s", u.limits.Decisions, whoCanRaise)}
+	}
+	return wait, nil
+}
+
+// whoCanRaise ends a refusal.
+const whoCanRaise = "wait a little; whoever runs holdgate can raise the limit in its configuration"
+
+// logFull reports whether the agent has filled its share of the log.
+func (u *quotas) logFull(a *allowance, agent string, now time.Time) bool {
+	w := u.log.Written(agent)
+	a.bytes.spend(now, float64(w-a.written))
+	a.written = w
+	return a.bytes.level < 0
+}
+
+// tell reports whether the log is to say now that the agent is over a limit,
+// and of how many calls it has kept quiet since it did last.
+func (u *quotas) tell(agent, rule string, now time.Time) (quietly int, tell bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	told := u.of(agent).told
+	q := told[rule]
+	if q == nil {
+		q = new(quiet)
+		told[rule] = q
+	}
+	if now.Before(q.until) {
+		q.count++
+		return 0, false
+	}
+	quietly = q.count
+	*q = quiet{until: now.Add(logEvery)}
+	return quietly, true
+}
+
+// mayLog reports whether a refusal that policy had no part in is to be logged,
+// and how: one of an agent that is over a limit is, once a minute.
+func (u *quotas) mayLog(agent holdgate.Agent, rule, message string) (string, bool) {
+	name, now := account(agent), time.Now()
+	if _, over := u.take(name, now, 0); over == nil && u.queue.Strained() == nil {
+		return message, true
+	}
+	quietly, tell := u.tell(name, rule, now)
+	if quietly > 0 {
+		message += fmt.Sprintf(" (and %d like it since the log said so last)", quietly)
+	}
+	return message, tell
+}
+
+// A bucket holds so much, and is filled again over its period.
+type bucket struct {
+	size, level float64
+	perSecond   float64
+	at          time.Time
+}
+
+// newBucket is a full bucket, of twice what a period fills where that is short:
+// a burst is no flood.
+func newBucket(perPeriod float64, period time.Duration) bucket {
+	size := perPeriod
+	if period <= time.Second {
+		size *= 2
+	}
+	return bucket{size: size, level: size, perSecond: perPeriod / period.Seconds()}
+}
+
+// spend takes n out, whether it is there or not.
+func (b *bucket) spend(now time.Time, n float64) {
+	if !b.at.IsZero() {
+		b.level = math.Min(b.size, b.level+now.Sub(b.at).Seconds()*b.perSecond)
+	}
+	b.at = now
+	b.level -= n
+}
+
+// take takes one out, and returns how long until it is there. It takes nothing
+// where that is longer than the patience given.
+func (b *bucket) take(now time.Time, patience time.Duration) (time.Duration, bool) {
+	b.spend(now, 1)
+	wait := time.Duration(-b.level / b.perSecond * float64(time.Second))
+	if wait > patience {
+		b.level++
+		return 0, false
+	}
+	return max(wait, 0), true
+}
+
+// limitOf returns the limit that an error of the queue's is about, or nil.
+func limitOf(err error) *overLimit {
+	if e, ok := errors.AsType[*approvals.QuotaError](err); ok {
+		return &overLimit{holdgate.RuleQuota, e.Error()}
+	}
+	if errors.Is(err, approvals.ErrDiskFull) {
+		return &overLimit{holdgate.RuleStore, err.Error()}
+	}
+	return nil
+}
+
+// overLimit refuses a call that is over a limit. The log says so once a minute.
+func (e *exchange) overLimit(ctx context.Context, q *question, o *overLimit) error {
+	q.refuse(noticeLimit(q.call, o))
+	quietly, tell := e.s.quotas.tell(account(q.call.Agent), o.rule, time.Now())
+	if !tell {
+		return nil
+	}
+	d := holdgate.Decision{Action: holdgate.Deny, Rule: o.rule, Reason: o.why}
+	if quietly > 0 {
+		d.Reason += fmt.Sprintf(" (and %d calls more since the log said so last)", quietly)
+	}
+	return e.log.decision(ctx, q, d)
+}

@@ -1,0 +1,215 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// limited are the entries that say that an agent is over a limit.
+func (g *gate) limited(rule string) []audit.Entry {
+	g.t.Helper()
+	var found []audit.Entry
+	for _, typ := range []audit.Type{audit.TypeDecision, audit.TypeRefused} {
+		for _, e := range g.entries(typ) {
+			if e.Decision.Rule == rule {
+				found = append(found, e)
+			}
+		}
+	}
+	return found
+}
+
+// One call too many is refused in its place; the others wait and are released.
+func TestACallOverThePendingLimitIsRefusedInItsPlace(t *testing.T) {
+	const calls, limit = 6, 2
+	var seen counter
+	events := msgStart()
+	for i := range calls {
+		events += msgTool(itoa(i), "toolu_"+itoa(i), "gated "+itoa(i))
+	}
+	p := parts{queue: func(c *approvals.Config) { c.Limits.Pending = limit }}
+	g := newGateWith(t, p, map[string]string{"test": newUpstream(t, streamer(&seen, events, msgEnd("tool_use")))}, nil)
+	kept := g.store.Watch(t.Context(), "exchange-body/") // the answer is, once all its calls were judged
+	got := make(chan string)
+	go func() { got <- readAll(t, g.post(t.Context(), messages, askStream).Body) }()
+	if _, err := kept.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range g.pending(limit) {
+		g.decide(r, holdgate.AnswerApprove, "")
+	}
+	body := <-got
+	if n := strings.Count(body, `"type":"tool_use"`); n != limit {
+		t.Errorf("%d calls were released, want %d:\n%s", n, limit, body)
+	}
+	if n := strings.Count(body, "limits.pending"); n != calls-limit {
+		t.Errorf("%d notices name the limit, want %d:\n%s", n, calls-limit, body)
+	}
+	if n := len(g.limited(holdgate.RuleQuota)); n != 1 {
+		t.Errorf("the log says so %d times, want once a minute", n)
+	}
+	g.verified()
+}
+
+// The calls of an answer for which there is no room are withdrawn and refused,
+// and the rest of the answer is delivered.
+func TestAnAnswerTooLargeToHoldIsDeliveredWithoutItsCalls(t *testing.T) {
+	var seen counter
+	long := strings.Repeat("word ", 4000)
+	for _, format := range []string{"streamed", "plain"} {
+		t.Run(format, func(t *testing.T) {
+			up, ask := streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated"), msgText("1", long), msgEnd("tool_use")), askStream
+			if format == "plain" {
+				up = plainly(&seen, 200, `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"gated"}},{"type":"text","text":"`+long+`"}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`)
+				ask = askPlain
+			}
+			p := parts{queue: func(c *approvals.Config) { c.Limits.HeldBytes = 10 << 10 }}
+			g := newGateWith(t, p, map[string]string{"test": newUpstream(t, up)}, nil)
+			body := readAll(t, g.post(t.Context(), messages, ask).Body)
+			if strings.Contains(body, "tool_use\",\"id\"") || !strings.Contains(body, "limits.held_bytes") || !strings.Contains(body, long) {
+				t.Errorf("the answer has the call, no notice, or not the rest: %.2000s", body)
+			}
+			g.pending(0)
+			g.verified()
+		})
+	}
+}
+
+// A flood of decisions is slowed down, then refused, and does not fill the log.
+func TestAFloodOfDecisionsIsRefusedAndLoggedOnce(t *testing.T) {
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, `{}`), func(c *Config) { c.Limits.Decisions = 5 })
+	const asked = 60
+	var refused atomic.Int32
+	done := make(chan struct{})
+	for range asked {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			resp, err := g.client.Get(g.url + "/up/test/thing")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			body := readAll(t, resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusForbidden && strings.Contains(body, "limits.decisions_per_second") {
+				refused.Add(1)
+			}
+		}()
+	}
+	for range asked {
+		<-done
+	}
+	passed := len(seen.all())
+	if passed < 10 || passed+int(refused.Load()) != asked || refused.Load() == 0 {
+		t.Errorf("%d passed and %d were refused, of %d", passed, refused.Load(), asked)
+	}
+	if n := len(g.limited(holdgate.RuleQuota)); n != 1 {
+		t.Errorf("the log says so %d times, want once a minute", n)
+	}
+}
+
+// What an agent asks for that never reaches policy fills the log just as well.
+func TestAnAgentHasOnlySoMuchOfTheLog(t *testing.T) {
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, `{}`), func(c *Config) { c.Limits.LogBytes = 20 << 10 })
+	for i := range 200 {
+		resp := g.post(t.Context(), messages, fmt.Sprintf(`{"model":"m","model":"%d"}`, i))
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Fatalf("a malformed request got %d", resp.StatusCode)
+		}
+		resp.Body.Close()
+	}
+	if n := len(g.entries(audit.TypeRefused)); n < 10 || n > 60 {
+		t.Errorf("%d refusals are in the log, want those of 20 KiB", n)
+	}
+	body := readAll(t, g.post(t.Context(), messages, askPlain).Body)
+	if !strings.Contains(body, "limits.log_bytes_per_hour") {
+		t.Errorf("a request got %s", body)
+	}
+	if n := len(seen.all()); n != 0 {
+		t.Errorf("%d requests went on", n)
+	}
+}
+
+// A nearlyFull is a store whose disk has as much room as the test says.
+type nearlyFull struct {
+	store.Store
+	free *atomic.Int64
+}
+
+func (d nearlyFull) Free() (int64, error) { return d.free.Load(), nil }
+
+func TestNothingPassesWhereTheDiskIsNearlyFullAndPeopleStillDecide(t *testing.T) {
+	const reserve = 1 << 20
+	var seen counter
+	var free atomic.Int64
+	free.Store(10 * reserve)
+	p := parts{
+		store: func(s store.Store) store.Store { return nearlyFull{s, &free} },
+		queue: func(c *approvals.Config) { c.Reserve = reserve },
+	}
+	g := newGateWith(t, p, map[string]string{"test": newUpstream(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")))}, nil)
+	kept := g.store.Watch(t.Context(), "exchange-body/")
+	first := make(chan string)
+	go func() { first <- readAll(t, g.post(t.Context(), messages, askStream).Body) }()
+	waiting := g.pending(1)[0]
+	if _, err := kept.Next(t.Context()); err != nil { // the answer has its room
+		t.Fatal(err)
+	}
+	free.Store(reserve * 3 / 4)
+	if body := readAll(t, g.post(t.Context(), messages, askPlain).Body); !strings.Contains(body, "the disk is nearly full") || strings.Contains(body, "toolu_1") {
+		t.Errorf("a call that would be held got %s", body)
+	}
+	free.Store(reserve / 4)
+	if body := readAll(t, g.post(t.Context(), messages, askPlain).Body); !strings.Contains(body, "limits.disk_reserve") {
+		t.Errorf("a request got %s", body)
+	}
+	asked := len(seen.all())
+	g.decide(waiting, holdgate.AnswerDeny, "no")
+	if body := <-first; !strings.Contains(body, "denied by the approver") {
+		t.Errorf("the call that waited got %s", body)
+	}
+	if n := len(g.limited(holdgate.RuleStore)); n != 1 {
+		t.Errorf("the log says so %d times, want once a minute", n)
+	}
+	free.Store(10 * reserve)
+	go func() { first <- readAll(t, g.post(t.Context(), messages, askStream).Body) }()
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	if body := <-first; !strings.Contains(body, "toolu_1") || len(seen.all()) != asked+1 {
+		t.Errorf("once there was room again the call got %s", body)
+	}
+	g.verified()
+}
+
+func TestABucketPacesAndThenRefuses(t *testing.T) {
+	b, now := newBucket(10, time.Second), time.Now()
+	for i := range 20 {
+		if wait, ok := b.take(now, time.Second); wait != 0 || !ok {
+			t.Fatalf("call %d of the burst waits %s, %v", i, wait, ok)
+		}
+	}
+	var last time.Duration
+	for i := range 10 {
+		wait, ok := b.take(now, time.Second)
+		if !ok || wait <= last {
+			t.Fatalf("call %d behind the burst waits %s, %v; the one before %s", i, wait, ok, last)
+		}
+		last = wait
+	}
+	if _, ok := b.take(now, time.Second); ok {
+		t.Error("a call that would wait longer is not refused")
+	}
+	if wait, ok := b.take(now.Add(3*time.Second), time.Second); wait != 0 || !ok {
+		t.Errorf("after a rest a call waits %s, %v", wait, ok)
+	}
+}
