@@ -27,6 +27,9 @@ func commands(e *env) []*cli.Command {
 		denyCommand(e),
 		steerCommand(e),
 		chooseCommand(e),
+		editCommand(e),
+		claimCommand(e),
+		delegateCommand(e),
 		auditCommand(e),
 		policyCommand(e),
 		serveCommand(e),
@@ -34,6 +37,7 @@ func commands(e *env) []*cli.Command {
 		demoCommand(e),
 		pluginCommand(e),
 		benchCommand(e),
+		peopleCommand(e),
 		versionCommand(e),
 	})
 }

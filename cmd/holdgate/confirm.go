@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,32 +16,51 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 )
 
-// confirm asks on the terminal whether to send d. What was typed before the
-// question was shown is thrown away. A call of critical risk wants its tool's
-// name instead of a yes.
-func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
+// errNoTerminal says that there is nobody to ask.
+var errNoTerminal = errors.New("there is no terminal to ask on")
+
+// terminal is the terminal that a person types on, if there is one.
+func (e *env) terminal() (*os.File, bool) {
 	tty, ok := e.stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(tty.Fd())) {
-		x := usage("without a terminal to ask on, %s needs the ID", d.Decision)
-		x.hint = fmt.Sprintf("holdgate show %s, then: holdgate %s %s", r.ID, d.Decision, r.ID)
-		return x
-	}
+	return tty, ok && term.IsTerminal(int(tty.Fd()))
+}
+
+// confirm asks on the terminal whether to send d. A call of critical risk wants
+// its tool's name instead of a yes.
+func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
 	word := "yes"
 	if r.Risk == holdgate.RiskCritical && r.Call.Tool != nil {
 		word = holdgate.Visible(r.Call.Tool.Name)
 	}
-	if err := flushInput(tty); err != nil {
-		return fmt.Errorf("clearing the terminal's input: %w", err)
+	yes, err := e.ask(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
+	if errors.Is(err, errNoTerminal) {
+		x := usage("without a terminal to ask on, %s needs the ID", d.Decision)
+		x.hint = fmt.Sprintf("holdgate show %s, then: holdgate %s %s", r.ID, d.Decision, r.ID)
+		return x
 	}
-	fmt.Fprintf(w, "\n%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word)
+	if err == nil && !yes {
+		err = &exitError{code: exitFailed, text: "nothing was decided; " + r.ID + " stays pending"}
+	}
+	return err
+}
+
+// ask asks a question on the terminal, and reports whether the word was typed.
+// What was typed before the question was shown is thrown away. Without a
+// terminal it returns errNoTerminal.
+func (e *env) ask(ctx context.Context, w io.Writer, question, word string) (bool, error) {
+	tty, ok := e.terminal()
+	if !ok {
+		return false, errNoTerminal
+	}
+	if err := flushInput(tty); err != nil {
+		return false, fmt.Errorf("clearing the terminal's input: %w", err)
+	}
+	fmt.Fprintf(w, "\n%s", question)
 	line, err := readLine(ctx, tty)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if strings.TrimSpace(line) != word {
-		return &exitError{code: exitFailed, text: "nothing was decided; " + r.ID + " stays pending"}
-	}
-	return nil
+	return strings.TrimSpace(line) == word, nil
 }
 
 // readLine reads a line. A terminal cannot be read with a deadline, so the

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,49 +20,45 @@ func reasonFlag(aliases ...string) cli.Flag {
 	return &cli.StringFlag{Name: "reason", Aliases: aliases, Usage: "why; kept with the outcome"}
 }
 
+// messageFlag is the note of a decision that lets a call go on.
+func messageFlag() cli.Flag {
+	return &cli.StringFlag{Name: "reason", Aliases: []string{"message", "m", "feedback"}, Usage: "a `MESSAGE` that goes along with the call, and is kept with the outcome"}
+}
+
 // digestFlag names what a script has seen.
 func digestFlag() cli.Flag {
 	return &cli.StringFlag{Name: "digest", Usage: "decide only if this is the call's digest, or the first 12 characters or more of it"}
 }
 
-// approveCommand lets a held call go on.
-func approveCommand(e *env) *cli.Command {
-	return &cli.Command{
-		Name:      "approve",
-		Usage:     "let a held call go on",
-		ArgsUsage: "[ID]",
-		Description: "The request is shown, and the approval is bound to what was shown. ID must be\n" +
-			"whole. It may be left out on a terminal where exactly one request is pending:\n" +
-			"then you are asked.",
-		Flags: []cli.Flag{reasonFlag("feedback"), digestFlag(), jsonFlag()},
-		Action: func(c *cli.Context) error {
-			if c.NArg() > 1 {
-				return usage("approve takes one ID, got %q too", c.Args().Get(1))
-			}
-			return e.release(c, c.Args().First(), api.Decision{Decision: holdgate.AnswerApprove, Reason: c.String("reason")})
-		},
-	}
-}
-
 // chooseCommand answers a request that offers options.
 func chooseCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:        "choose",
-		Usage:       "answer a request that offers options",
-		ArgsUsage:   "[ID] OPTION",
-		Description: "OPTION is an option's id. ID may be left out as with approve.",
-		Flags:       []cli.Flag{reasonFlag("feedback"), digestFlag(), jsonFlag()},
+		Name:      "choose",
+		Usage:     "answer a request that offers options",
+		ArgsUsage: "[ID] OPTION",
+		Description: "OPTION is an option's id. With --other it may be left out: the text is the\n" +
+			"answer then. ID may be left out as with approve.",
+		Flags: []cli.Flag{
+			messageFlag(), digestFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "other", Usage: "answer with a `TEXT` of your own, where an option allows it"},
+		},
 		Action: func(c *cli.Context) error {
-			d := api.Decision{Decision: holdgate.AnswerChoose, Reason: c.String("reason")}
-			switch c.NArg() {
-			case 1:
-				d.Choice = c.Args().Get(0)
-				return e.release(c, "", d)
-			case 2:
-				d.Choice = c.Args().Get(1)
-				return e.release(c, c.Args().Get(0), d)
+			d := api.Decision{Decision: holdgate.AnswerChoose, Reason: c.String("reason"), Instructions: c.String("other")}
+			words, id := c.Args().Slice(), ""
+			switch {
+			case len(words) == 2:
+				id, d.Choice = words[0], words[1]
+			case len(words) == 1 && c.IsSet("other"):
+				id = words[0]
+			case len(words) == 1:
+				d.Choice = words[0]
+			case len(words) > 2 || !c.IsSet("other"):
+				return usage("choose takes an ID and an option")
 			}
-			return usage("choose takes an ID and an option")
+			if c.IsSet("other") && strings.TrimSpace(d.Instructions) == "" {
+				return usage("--other needs a text")
+			}
+			return e.release(c, id, d)
 		},
 	}
 }
@@ -73,12 +70,18 @@ func denyCommand(e *env) *cli.Command {
 		Aliases:   []string{"reject"},
 		Usage:     "refuse a held call",
 		ArgsUsage: "[ID]",
-		Flags:     []cli.Flag{reasonFlag(), jsonFlag()},
+		Flags: []cli.Flag{
+			reasonFlag("message", "m", "feedback"), jsonFlag(),
+			&cli.BoolFlag{Name: "rollback", Usage: "tell the agent to undo what it did for this task"},
+			&cli.BoolFlag{Name: "stop", Usage: "end the agent; takes the role operate"},
+		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return usage("deny takes one ID, got %q too", c.Args().Get(1))
 			}
-			return e.refuse(c, c.Args().First(), api.Decision{Decision: holdgate.AnswerDeny, Reason: c.String("reason")})
+			return e.refuse(c, c.Args().First(), api.Decision{
+				Decision: holdgate.AnswerDeny, Reason: c.String("reason"), Rollback: c.Bool("rollback"), Stop: c.Bool("stop"),
+			})
 		},
 	}
 }
@@ -119,17 +122,14 @@ func (e *env) release(c *cli.Context, id string, d api.Decision) error {
 		return err
 	}
 	defer sc.Close()
-	var r approvals.Request
-	if id == "" {
-		r, err = onlyPending(c.Context, sc)
-	} else {
-		r, err = sc.Request(c.Context, id)
-	}
+	r, err := open(c.Context, sc, id)
 	if err != nil {
 		return err
 	}
-	if r.Status.Final() {
-		return explainProblem(&api.Problem{Type: api.ProblemPrefix + api.ProblemDecided, Detail: "request " + r.ID + " has ended: " + status(r), Request: &r})
+	if d.Decision == holdgate.AnswerChoose && d.Choice == "" {
+		if d.Choice, err = otherOption(r); err != nil {
+			return err
+		}
 	}
 	if d.Digest, err = shownDigest(r, c.String("digest")); err != nil {
 		return err
@@ -164,6 +164,15 @@ func shownDigest(r approvals.Request, seen string) (holdgate.Digest, error) {
 	return r.Call.Digest, nil
 }
 
+// otherOption is the option whose answer is a text of one's own.
+func otherOption(r approvals.Request) (string, error) {
+	i := slices.IndexFunc(r.Options, func(o holdgate.Option) bool { return o.Other })
+	if i < 0 {
+		return "", &exitError{code: exitFailed, text: "request " + r.ID + " has no option for a text of your own", hint: "holdgate show " + r.ID}
+	}
+	return r.Options[i].ID, nil
+}
+
 // refuse sends a decision that lets nothing go on.
 func (e *env) refuse(c *cli.Context, id string, d api.Decision) error {
 	sc, err := e.sidecar(c)
@@ -188,7 +197,7 @@ func (e *env) refuse(c *cli.Context, id string, d api.Decision) error {
 func (e *env) send(c *cli.Context, sc *client.Client, id string, d api.Decision) error {
 	r, err := sc.Decide(c.Context, id, d)
 	if err != nil {
-		return err
+		return didYouMean(c.Context, sc, id, err)
 	}
 	if c.Bool("json") {
 		return printJSON(e.stdout, r)
@@ -198,9 +207,12 @@ func (e *env) send(c *cli.Context, sc *client.Client, id string, d api.Decision)
 
 // printResult says in one line where a request stands after a decision.
 func printResult(w io.Writer, r approvals.Request) (err error) {
-	if r.Status == holdgate.StatusPending {
+	switch {
+	case r.Status == holdgate.StatusPending:
 		_, err = fmt.Fprintf(w, "%s: your answer counts; %d of %d have approved\n", r.ID, approving(r), r.Approvers.Quorum)
-	} else {
+	case r.Status == holdgate.StatusApproved && !r.Answered():
+		_, err = fmt.Fprintf(w, "%s: edited; the others are asked about the call as it is now\n", r.ID)
+	default:
 		_, err = fmt.Fprintf(w, "%s: %s\n", r.ID, r.Status)
 	}
 	return err

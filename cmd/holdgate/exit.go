@@ -106,6 +106,12 @@ func explainProblem(p *api.Problem) *exitError {
 		x.hint = "nothing was decided; look again with: holdgate show ID"
 	case api.ProblemSteerForbidden:
 		x.hint = "nothing was decided; approve or deny it"
+	case api.ProblemNotEntitled:
+		x.hint = "nothing was changed; holdgate show ID says who may, and --token-file acts as somebody else"
+	case api.ProblemClaimed:
+		x.hint = "nothing was changed; wait for them, or answer it all the same"
+	case api.ProblemVoted:
+		x.hint = "nothing was changed; somebody else must approve too, and you can still deny"
 	case "unauthorized":
 		x.hint = "the sidecar does not know this token; is it its state folder, and was it started after the person was added?"
 	}

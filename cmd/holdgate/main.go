@@ -39,6 +39,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		ExitErrHandler: func(*cli.Context, error) {}, // run alone maps errors to exit codes
 		OnUsageError:   usageFault,
 		Action:         group,
+		// A text may hold commas; what can be repeated is.
+		DisableSliceFlagSeparator: true,
 	}
 	return e.report(app.RunContext(ctx, interspersed(app, args)))
 }

@@ -28,6 +28,11 @@ func printPage(w io.Writer, r approvals.Request, now time.Time) error {
 	p := &page{}
 	p.head(r, now)
 	p.call(r)
+	if o := r.Outcome; o != nil && o.Decision == holdgate.AnswerEdit && r.Call.Tool != nil {
+		if err := printDiff(&p.b, "edited", r.Call.Tool.Arguments, o.Arguments); err != nil {
+			return err
+		}
+	}
 	if r.Message != "" {
 		p.message(r)
 	}
@@ -93,7 +98,10 @@ func (p *page) call(r approvals.Request) {
 	}
 	for _, o := range r.Options {
 		effect := ""
-		if o.Effect != "" {
+		switch {
+		case o.Other:
+			effect = " (your own text, with --other)"
+		case o.Effect != "":
 			effect = " (" + holdgate.Visible(o.Effect) + ")"
 		}
 		fmt.Fprintf(&p.b, "  %-10s %s%s\n", holdgate.Visible(o.ID), holdgate.Visible(o.Label), effect)
@@ -111,6 +119,7 @@ func edited(r approvals.Request) string {
 // people writes what is known of those who may answer a pending request.
 func (p *page) people(r approvals.Request) {
 	p.field("WARNING", r.NoApprover)
+	p.field("for", circle(r))
 	if c := r.Claim; c != nil {
 		p.field("claimed", "by "+c.By+" until "+c.Until.Local().Format(time.TimeOnly)+": silence does nothing until then")
 	}
@@ -124,6 +133,22 @@ func (p *page) people(r approvals.Request) {
 	if r.Approvers.FourEyes {
 		p.field("four eyes", "whoever the agent works for does not count")
 	}
+}
+
+// circle names those who may approve a request by now, where not everybody may
+// who approves at all.
+func circle(r approvals.Request) string {
+	roles, users := slices.Clone(r.Approvers.Roles), slices.Clone(r.Approvers.Users)
+	if len(roles) == 0 && len(users) == 0 {
+		return ""
+	}
+	for _, e := range r.Approvers.Escalate[:min(r.Escalated, len(r.Approvers.Escalate))] {
+		roles, users = append(roles, e.Roles...), append(users, e.Users...)
+	}
+	for i, role := range roles {
+		roles[i] = "the role " + role
+	}
+	return strings.Join(append(roles, users...), ", or ")
 }
 
 // message writes the request's message. At a gate, or in a message, it is the
@@ -150,6 +175,9 @@ func printAnswers(w io.Writer, r approvals.Request) error {
 	if slices.Contains(r.Allow, "steer") {
 		text += fmt.Sprintf("holdgate steer %s \"do this instead\"\n", r.ID)
 	}
+	if slices.Contains(r.Allow, "edit") {
+		text += fmt.Sprintf("holdgate edit %s\n", r.ID)
+	}
 	_, err := io.WriteString(w, text)
 	return err
 }
@@ -163,6 +191,12 @@ func status(r approvals.Request) string {
 	s := fmt.Sprintf("%s by %s at %s", r.Status, o.By, o.At.Local().Format(time.DateTime))
 	if o.Decision == holdgate.AnswerTimeout {
 		s += ", for nobody answered in time"
+	}
+	if o.Rollback {
+		s += ", to be rolled back"
+	}
+	if o.Stop {
+		s += ", and the agent to end"
 	}
 	for _, more := range []string{o.Reason, o.Instructions, o.Choice} {
 		if more != "" {

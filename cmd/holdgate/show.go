@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +72,42 @@ func onlyPending(ctx context.Context, sc *client.Client) (approvals.Request, err
 		return approvals.Request{}, x
 	}
 	return list[0], nil
+}
+
+// open returns the request that is to be decided: the one with exactly this id,
+// or the only one that waits where none is given. One that has ended is an
+// error.
+func open(ctx context.Context, sc *client.Client, id string) (approvals.Request, error) {
+	if id == "" {
+		return onlyPending(ctx, sc)
+	}
+	r, err := sc.Request(ctx, id)
+	if err != nil {
+		return r, didYouMean(ctx, sc, id, err)
+	}
+	if r.Status.Final() {
+		ended := &approvals.EndedError{Request: r}
+		return r, explainProblem(&api.Problem{Type: api.ProblemPrefix + api.ProblemDecided, Detail: ended.Error(), Request: &r})
+	}
+	return r, nil
+}
+
+// didYouMean answers an id that is none with the only pending one that begins
+// so. It is never taken in its place: a decision names the whole id.
+func didYouMean(ctx context.Context, sc *client.Client, id string, err error) error {
+	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Word() != api.ProblemNotFound || id == "" {
+		return err
+	}
+	list, listErr := pending(ctx, sc, approvals.Filter{})
+	list = slices.DeleteFunc(list, func(r approvals.Request) bool { return !strings.HasPrefix(r.ID, id) })
+	if listErr != nil || len(list) != 1 {
+		return err
+	}
+	return &exitError{
+		code: exitNothing,
+		text: fmt.Sprintf("no such approval request: %s. Did you mean %s?", id, list[0].ID),
+		hint: "a decision names the whole ID; look at it first: holdgate show " + list[0].ID,
+	}
 }
 
 // byPrefix finds a request by its id or by the beginning of it. It is for

@@ -60,8 +60,8 @@ func sidecarCmd(ts *testscript.TestScript, neg bool, args []string) {
 func (s *sidecar) start() (err error) {
 	ctx := context.Background()
 	secret := []byte(strings.Repeat("s", 32))
-	token := strings.Repeat("0123456789abcdef", 4)
-	for name, text := range map[string]string{client.TokenName: token, "secret.key": hex.EncodeToString(secret)} {
+	token, bob, olga := strings.Repeat("0123456789abcdef", 4), strings.Repeat("b0b0123456789abc", 4), strings.Repeat("01ga0123456789ab", 4)
+	for name, text := range map[string]string{client.TokenName: token, "bob.token": bob, "olga.token": olga, "secret.key": hex.EncodeToString(secret)} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text+"\n"), 0o600); err != nil {
 			return err
 		}
@@ -84,11 +84,22 @@ func (s *sidecar) start() (err error) {
 	if err != nil {
 		return err
 	}
-	if s.queue, err = approvals.Open(ctx, approvals.Config{Store: s.store, Log: log, Digester: digester, SealKey: key("sealed bodies"), Redeem: time.Hour}); err != nil {
+	people, err := approvals.NewPeople("ada", []approvals.Person{
+		{Name: "ada", Roles: []string{approvals.RoleApprove, approvals.RoleAdmin}},
+		{Name: "bob", Roles: []string{approvals.RoleApprove}},
+		{Name: "olga", Roles: []string{approvals.RoleOperate}},
+	})
+	if err != nil {
 		return err
 	}
-	if s.api, err = api.New(api.Config{Queue: s.queue, Log: log, Store: s.store, Digester: digester, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}},
-		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} }}); err != nil {
+	if s.queue, err = approvals.Open(ctx, approvals.Config{Store: s.store, Log: log, Digester: digester, SealKey: key("sealed bodies"), People: people, Redeem: time.Hour}); err != nil {
+		return err
+	}
+	if s.api, err = api.New(api.Config{
+		Queue: s.queue, Log: log, Store: s.store, Digester: digester,
+		Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}, {Person: "bob", Token: api.HashToken(bob)}, {Person: "olga", Token: api.HashToken(olga)}},
+		Status:      func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
+	}); err != nil {
 		return err
 	}
 	ln, err := net.Listen("unix", filepath.Join(s.dir, client.SocketName))
@@ -132,11 +143,12 @@ func calls() map[string]held {
 		return holdgate.Tool{Name: "Bash", Arguments: args}
 	}
 	deletes := holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: holdgate.RiskHigh,
-		Hold: holdgate.HoldSpec{Timeout: time.Hour, Allow: []string{"steer"}}}
-	fixed, quorum, choice, critical := deletes, deletes, deletes, deletes
+		Hold: holdgate.HoldSpec{Timeout: time.Hour, Allow: []string{"steer", "edit"}}}
+	fixed, quorum, bobs, choice, critical := deletes, deletes, deletes, deletes, deletes
 	fixed.Hold.Allow = nil
 	quorum.Hold.Approvers = holdgate.Approvers{Quorum: 2}
-	choice.Hold.Kind, choice.Hold.Options = holdgate.RequestChoice, []holdgate.Option{{ID: "staging", Label: "Deploy to staging", Effect: "approve"}, {ID: "nowhere", Label: "Do not deploy", Effect: "deny"}}
+	bobs.Hold.Approvers = holdgate.Approvers{Users: []string{"bob"}}
+	choice.Hold.Kind, choice.Hold.Options = holdgate.RequestChoice, []holdgate.Option{{ID: "staging", Label: "Deploy to staging", Effect: "approve"}, {ID: "nowhere", Label: "Do not deploy", Effect: "deny"}, {ID: "else", Label: "Something else", Other: true}}
 	critical.Risk = holdgate.RiskCritical
 	asserted, proven := holdgate.Agent{ID: "builder"}, holdgate.Agent{ID: "builder", Proven: true}
 	return map[string]held{
@@ -145,6 +157,7 @@ func calls() map[string]held {
 		"other":    {holdgate.Agent{ID: "tester"}, holdgate.KindToolCall, bash("rm -rf dist"), deletes},
 		"fixed":    {asserted, holdgate.KindToolCall, bash("rm -rf build"), fixed},
 		"quorum":   {asserted, holdgate.KindToolCall, bash("rm -rf build"), quorum},
+		"bobs":     {asserted, holdgate.KindToolCall, bash("rm -rf build"), bobs},
 		"choice":   {asserted, holdgate.KindToolCall, bash("./deploy"), choice},
 		"critical": {asserted, holdgate.KindToolCall, bash("rm -rf /"), critical},
 		"hostile":  {holdgate.Agent{ID: "builder\x1b[2J\u202e"}, holdgate.KindToolCall, bash("rm -rf build\x1b[1A\u202etxt.exe"), deletes},
@@ -152,14 +165,17 @@ func calls() map[string]held {
 }
 
 // holdCmd holds a call, and puts its request's id and digest into ID, PREFIX,
-// DIGEST and SHORT: hold NAME
+// DIGEST and SHORT, its exchange into EXCHANGE, and the id of the call held
+// before into BEFORE: hold NAME
 func holdCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: hold NAME")
 	}
 	r, err := ts.Value(sidecarKey{}).(*sidecar).hold(args[0])
 	ts.Check(err)
+	ts.Setenv("BEFORE", ts.Getenv("ID"))
 	ts.Setenv("ID", r.ID)
+	ts.Setenv("EXCHANGE", r.Exchange)
 	ts.Setenv("PREFIX", r.ID[:len(r.ID)-2])
 	ts.Setenv("DIGEST", string(r.Call.Digest))
 	ts.Setenv("SHORT", r.Call.Digest.Short())

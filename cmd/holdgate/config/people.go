@@ -26,13 +26,6 @@ type Person struct {
 	Channels map[string]string `yaml:"channels"`
 }
 
-// The roles with a meaning of their own.
-const (
-	RoleApprove = "approve" // may answer what is held
-	RoleOperate = "operate" // may pause, resume, stop and redirect agents, deny and steer
-	RoleAdmin   = "admin"   // may change policy, and what operate may
-)
-
 // reservedNames are who ends a request where no person does.
 var reservedNames = []string{"policy", "holdgate", "auto"}
 
@@ -103,7 +96,7 @@ func (f *faults) people(c Config) {
 	for _, name := range slices.Sorted(maps.Keys(c.People)) {
 		p, key := c.People[name], "people."+string(name)
 		if len(p.Roles) == 0 {
-			f.add("%s.roles: must name at least one role, such as %s", key, RoleApprove)
+			f.add("%s.roles: must name at least one role, such as approve", key)
 		}
 		if p.TokenSHA256 == (TokenHash{}) && len(p.Channels) == 0 && string(name) != c.Approver {
 			f.add("%s: has neither token_sha256 nor channels, so that nobody can be known as %s", key, name)

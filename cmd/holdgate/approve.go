@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
+)
+
+// approveCommand lets held calls go on.
+func approveCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "approve",
+		Usage:     "let a held call go on, or several",
+		ArgsUsage: "[ID...]",
+		Description: "Each request is shown, and the approval is bound to what was shown. An ID must\n" +
+			"be whole. It may be left out on a terminal where exactly one request is pending:\n" +
+			"then you are asked. You are asked once about several, unless --yes says that you\n" +
+			"have seen them.",
+		Flags: []cli.Flag{
+			messageFlag(), digestFlag(), jsonFlag(),
+			&cli.StringFlag{Name: "exchange", Usage: "all that is pending of the exchange with this `ID`; later calls never join"},
+			&cli.BoolFlag{Name: "yes", Usage: "do not ask about several IDs"},
+		},
+		Action: func(c *cli.Context) error {
+			d := api.Decision{Decision: holdgate.AnswerApprove, Reason: c.String("reason")}
+			switch {
+			case c.IsSet("exchange") && c.Args().Present():
+				return usage("approve takes IDs or --exchange, not both")
+			case c.IsSet("exchange") || c.NArg() > 1:
+				return e.releaseGroup(c, d)
+			}
+			return e.release(c, c.Args().First(), d)
+		},
+	}
+}
+
+// releaseGroup approves several requests, each bound to what was shown of it.
+func (e *env) releaseGroup(c *cli.Context, d api.Decision) error {
+	if c.IsSet("digest") {
+		return usage("--digest is of one call: give one ID with it")
+	}
+	sc, err := e.sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	list, err := e.group(c, sc)
+	if err != nil {
+		return err
+	}
+	shown := e.stdout
+	if c.Bool("json") {
+		shown = e.stderr
+	}
+	var decisions []api.GroupDecision
+	for _, r := range list {
+		if err := approvable(r); err != nil {
+			return err
+		}
+		d.Digest = r.Call.Digest
+		decisions = append(decisions, api.GroupDecision{ID: r.ID, Decision: d})
+	}
+	for _, r := range list {
+		if err := errors.Join(printPage(shown, r, time.Now()), line(shown)); err != nil {
+			return fmt.Errorf("showing the requests: %w", err)
+		}
+	}
+	if !c.Bool("yes") || c.IsSet("exchange") {
+		if err := e.confirmGroup(c.Context, shown, list); err != nil {
+			return err
+		}
+	}
+	results, err := sc.DecideGroup(c.Context, decisions)
+	if err != nil {
+		return err
+	}
+	return e.printResults(c, results)
+}
+
+// line ends a page.
+func line(w io.Writer) error {
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// group returns the requests that the command line names.
+func (e *env) group(c *cli.Context, sc *client.Client) ([]approvals.Request, error) {
+	var list []approvals.Request
+	if exchange := c.String("exchange"); exchange != "" {
+		all, err := pending(c.Context, sc, approvals.Filter{})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range all {
+			if r.Exchange == exchange {
+				list = append(list, r)
+			}
+		}
+		if len(list) == 0 {
+			return nil, &exitError{code: exitNothing, text: "nothing is pending of exchange " + exchange, hint: "holdgate pending lists what waits"}
+		}
+		return list, nil
+	}
+	seen := map[string]bool{}
+	for _, id := range c.Args().Slice() {
+		if seen[id] {
+			return nil, usage("%s is named twice", id)
+		}
+		seen[id] = true
+		r, err := open(c.Context, sc, id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// approvable says why a request is not approved among others, or nil.
+func approvable(r approvals.Request) error {
+	switch {
+	case r.Kind == holdgate.RequestChoice:
+		return &exitError{code: exitUsage, text: "request " + r.ID + " is a choice", hint: "nothing was decided; holdgate choose " + r.ID + " OPTION"}
+	case r.Risk == holdgate.RiskCritical:
+		return &exitError{code: exitUsage, text: "request " + r.ID + " is of critical risk, and is approved by itself alone", hint: "nothing was decided; holdgate approve " + r.ID}
+	}
+	return nil
+}
+
+// confirmGroup asks on the terminal whether to approve what was shown.
+func (e *env) confirmGroup(ctx context.Context, w io.Writer, list []approvals.Request) error {
+	calls := fmt.Sprintf("these %d calls", len(list))
+	if len(list) == 1 {
+		calls = "this call"
+	}
+	yes, err := e.ask(ctx, w, fmt.Sprintf("approve %s? Type yes to do it, anything else to leave all pending: ", calls), "yes")
+	if errors.Is(err, errNoTerminal) {
+		x := usage("without a terminal to ask on, name the IDs and give --yes")
+		x.hint = "holdgate approve --yes"
+		for _, r := range list {
+			x.hint += " " + r.ID
+		}
+		return x
+	}
+	if err == nil && !yes {
+		err = &exitError{code: exitFailed, text: "nothing was decided; all stay pending"}
+	}
+	return err
+}
+
+// printResults says what became of each request of a group. The exit code is
+// that of the first that was not decided.
+func (e *env) printResults(c *cli.Context, results []api.GroupResult) error {
+	var first *exitError
+	if c.Bool("json") {
+		if err := printJSON(e.stdout, results); err != nil {
+			return err
+		}
+	}
+	for _, r := range results {
+		switch {
+		case r.Problem != nil:
+			x := explainProblem(r.Problem)
+			x.text = r.ID + ": " + x.text
+			code := e.report(x)
+			if first == nil {
+				first = &exitError{code: code}
+			}
+		case r.Request != nil && !c.Bool("json"):
+			if err := printResult(e.stdout, *r.Request); err != nil {
+				return err
+			}
+		}
+	}
+	if first != nil {
+		return first
+	}
+	return nil
+}
