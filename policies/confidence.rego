@@ -8,9 +8,7 @@ package holdgate
 #   in, wait for a person, give up. Without a score nothing is asked here.
 # custom:
 #   risk: low
-decisions contains d if {
-	input.kind == "tool_call"
-	input.confidence
+tool_decisions contains d if {
 	is_number(input.confidence.score)
 	not input.session.mode == "confidence_threshold"
 	d := band_decision(band(input.confidence.score))
@@ -50,8 +48,7 @@ band_decision("abort") := refuse("confidence.none", "medium", "The agent itself 
 # description: A session without a mode is in mode auto.
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	input.session.mode != "auto"
 	d := mode_decision(input.session.mode)
 }

@@ -18,7 +18,7 @@ package holdgate
 #   risk: low
 decision := {"action": "allow", "rule": "default", "reason": "No rule asks for it to be held."} if {
 	known_kind
-	count(decisions) == 0
+	decisions == set()
 	not input.facts.secrets
 } else := shown(asked)
 

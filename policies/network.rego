@@ -29,7 +29,7 @@ decisions contains d if {
 # custom:
 #   risk: high
 decisions contains d if {
-	input.facts.secrets[0]
+	input.facts.secrets
 	outward
 	d := ask("secrets.sent", "high", "The call sends something that looks like a credential.", [s.kind | some s in input.facts.secrets])
 }

@@ -15,7 +15,7 @@ ask(rule, risk, reason, about) := {
 	"about": about,
 	"hold": {
 		"message": concat("", [reason, touched(about)]),
-		"approvers": {"assurance": data.settings.assurance[risk]},
+		"approvers": object.get(data.settings.approvers, risk, {}),
 	},
 }
 

@@ -1,14 +1,64 @@
 package holdgate
 
 # METADATA
+# title: What there is to say of a tool itself, its session's mode and its agent's confidence
+# custom:
+#   risk: low
+decisions contains d if {
+	input.kind == "tool_call"
+	not plain_tool
+	some d in tool_decisions
+}
+
+# METADATA
+# title: Whether there is nothing to say of them
+# description: The common case, for speed; tool_decisions says the same in full.
+# custom:
+#   risk: low
+plain_tool if {
+	input.tool.category == "exec"
+	input.tool.setting == "balanced"
+	input.session.mode == "auto"
+	input.facts.commands
+	not input.confidence
+}
+
+plain_tool if {
+	input.tool.category == "read"
+	input.tool.setting == "balanced"
+	input.session.mode == "auto"
+	not input.confidence
+}
+
+plain_tool if {
+	input.tool.category == "write"
+	input.tool.setting == "balanced"
+	input.session.mode == "auto"
+	input.facts.paths
+	not input.confidence
+}
+
+# METADATA
 # title: What the settings say of the tool
 # description: The most specific name that the settings know counts; "auto" lifts the questions of this file only.
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
-	tool_setting != "auto"
+tool_decisions contains d if {
+	not tool_setting in {"auto", "balanced", "strict"}
 	d := by_setting(tool_setting, "tools.setting", "medium", "The settings ask about this tool.", [tool_title])
+}
+
+# METADATA
+# title: Tools that the profile asks about
+# description: |
+#   The profile strict asks about every tool that runs, writes, deletes or sends
+#   something, unless the settings say something else of it.
+# custom:
+#   risk: medium
+tool_decisions contains d if {
+	tool_setting == "strict"
+	not input.tool.category == "read"
+	d := ask("profile.strict", "medium", "The profile asks about every call that does more than read.", [tool_title])
 }
 
 # METADATA
@@ -17,7 +67,7 @@ decisions contains d if {
 #   risk: medium
 decisions contains d if {
 	input.kind == "tool_call"
-	input.facts.parse_errors[0]
+	input.facts.parse_errors
 	d := ask("tools.unreadable", "medium", "The arguments could not be read in full, so what the call does is not known.", input.facts.parse_errors)
 }
 
@@ -27,7 +77,7 @@ decisions contains d if {
 # custom:
 #   risk: high
 decisions contains d if {
-	input.facts.suspicious_text[0]
+	input.facts.suspicious_text
 	kinds := {kind | some kind in input.facts.suspicious_text; kind != "unusual_space"}
 	count(kinds) > 0
 	not files_only
@@ -37,11 +87,19 @@ decisions contains d if {
 files_only if input.tool.category in {"read", "write"}
 
 # METADATA
-# title: What the settings say of the tool, by its most specific name
-# description: Undefined where they say nothing.
+# title: What the settings say of the tool
+# description: |
+#   The profile where they say nothing. Holdgate has looked already, but for inputs that
+#   are written by hand. An agent's own settings come first, then the
+#   tool's by its most specific name, then those of all tools, then those of its
+#   category. Each is found by a look-up, so that their number costs nothing.
 # custom:
 #   risk: low
-tool_setting := data.settings.tools[tool_title] if {
+tool_setting := input.tool.setting if {
+	input.tool.setting
+} else := agent_setting if {
+	true
+} else := data.settings.tools[tool_title] if {
 	true
 } else := setting if {
 	input.tool.server
@@ -55,7 +113,25 @@ tool_setting := data.settings.tools[tool_title] if {
 } else := setting if {
 	startswith(input.tool.name, "mcp__")
 	setting := data.settings.tools[concat("/", [split(model_side_title, "/")[0], "*"])]
-} else := data.settings.tools["*"]
+} else := setting if {
+	setting := data.settings.categories[input.tool.category]
+} else := object.get(data.settings.tools, "*", data.settings.profile)
+
+# METADATA
+# title: What the settings say of the tool for this agent
+# description: An identity that is only asserted can make a rule stricter, never looser.
+# custom:
+#   risk: medium
+agent_setting := setting if {
+	tools := data.settings.agents[input.agent.id].tools
+	setting := object.get(tools, tool_title, object.get(tools, "*", null))
+	is_string(setting)
+	asserted_may(setting)
+}
+
+asserted_may(setting) if setting != "auto"
+
+asserted_may("auto") if input.agent.proven
 
 # METADATA
 # title: The server and tool that a name of the form mcp__server__tool stands for
@@ -67,10 +143,9 @@ model_side_title := concat("/", array.slice(split(input.tool.name, "__"), 1, 3))
 # title: Tools that nobody has said anything about
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	not known_category
-	not tool_setting
+	tool_setting in {"balanced", "strict"}
 	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
 }
 
@@ -80,11 +155,10 @@ known_category if input.tool.category in {"read", "write", "delete", "exec", "ne
 # title: Tools that reach the network
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	input.tool.category == "network"
 	count(reached) > 0
-	not tool_setting
+	tool_setting in {"balanced", "strict"}
 	d := ask("network.tool", "medium", "The tool reaches the network.", sort(reached))
 }
 
@@ -92,11 +166,10 @@ decisions contains d if {
 # title: Tools that reach the network without saying where
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	input.tool.category == "network"
 	not input.facts.urls
-	not tool_setting
+	tool_setting in {"balanced", "strict"}
 	d := ask("network.tool", "medium", "The tool reaches the network.", [tool_title])
 }
 
@@ -104,10 +177,9 @@ decisions contains d if {
 # title: Tools that write to people
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	input.tool.category == "message"
-	not tool_setting
+	tool_setting in {"balanced", "strict"}
 	d := ask("tools.message", "medium", "The tool sends a message to somebody.", [tool_title])
 }
 
@@ -115,11 +187,10 @@ decisions contains d if {
 # title: Tools that delete without saying what
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	input.tool.category == "delete"
 	not deletes_paths
-	not tool_setting
+	tool_setting in {"balanced", "strict"}
 	d := ask("files.delete", "medium", "The tool deletes something.", [tool_title])
 }
 
@@ -127,11 +198,10 @@ decisions contains d if {
 # title: Tools that run something that is not understood
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	input.tool.category == "exec"
 	not input.facts.commands
-	not tool_setting
+	tool_setting in {"balanced", "strict"}
 	d := ask("shell.unknown", "medium", "The tool runs something, and what it runs is not known.", [tool_title])
 }
 
@@ -139,11 +209,10 @@ decisions contains d if {
 # title: Databases that are spoken to in an unknown way
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	input.tool.category == "database"
 	not input.facts.sql
-	not tool_setting
+	tool_setting in {"balanced", "strict"}
 	d := ask("sql.unseen", "medium", "The tool talks to a database, and what it says there is not known.", [tool_title])
 }
 
@@ -151,11 +220,10 @@ decisions contains d if {
 # title: Tools that write without saying where
 # custom:
 #   risk: medium
-decisions contains d if {
-	input.kind == "tool_call"
+tool_decisions contains d if {
 	input.tool.category == "write"
 	not input.facts.paths
-	not tool_setting
+	tool_setting in {"balanced", "strict"}
 	d := ask("files.unknown", "medium", "The tool writes something, and where is not known.", [tool_title])
 }
 

@@ -57,3 +57,49 @@ test_deceiving_text_asks_where_something_runs if {
 	holdgate.decision.rule == "text.suspicious" with input as tool_call({"name": "Bash", "category": "exec"}, facts)
 	holdgate.decision.action == "allow" with input as tool_call({"name": "Read", "category": "read"}, facts)
 }
+
+test_the_strict_profile_asks_about_all_but_reading if {
+	every category in ["exec", "write", "delete", "network", "spawn", "database", "message", "unknown"] {
+		decision := holdgate.decision with input as tool("x", category) with data.settings.profile as "strict"
+		decision.action == "hold"
+		"profile.strict" in ({decision.rule} | {f.rule | some f in object.get(decision, "also", [])})
+	}
+	holdgate.decision.action == "allow" with input as tool("x", "read") with data.settings.profile as "strict"
+	holdgate.decision.rule == "profile.strict" with input as shell([["ls"]]) with data.settings.profile as "strict"
+	holdgate.decision.action == "allow" with input as shell([["ls"]])
+		with data.settings.profile as "strict"
+		with data.settings.tools.Bash as "auto"
+}
+
+test_a_profile_that_is_not_known_refuses if {
+	holdgate.decision.action == "deny" with input as shell([["ls"]]) with data.settings.profile as "relaxed"
+}
+
+test_settings_by_category if {
+	holdgate.decision.rule == "tools.setting" with input as shell([["ls"]]) with data.settings.categories as {"exec": "ask"}
+	holdgate.decision.action == "deny" with input as tool("x", "message") with data.settings.categories.message as "deny"
+	holdgate.decision.action == "allow" with input as tool("x", "read") with data.settings.categories.exec as "deny"
+	holdgate.decision.action == "allow" with input as tool("x", "message")
+		with data.settings.categories.message as "deny"
+		with data.settings.tools.x as "auto"
+}
+
+test_an_agent_gains_only_what_it_has_proven if {
+	agents := {"default": {"tools": {"x": "auto", "y": "deny"}}, "other": {"tools": {"*": "deny"}}}
+	call := tool("x", "message")
+	holdgate.decision.action == "hold" with input as call with data.settings.agents as agents
+	holdgate.decision.action == "allow" with input as object.union(call, {"agent": {"proven": true}}) with data.settings.agents as agents
+	holdgate.decision.action == "deny" with input as tool("y", "read") with data.settings.agents as agents
+	holdgate.decision.action == "deny" with input as object.union(call, {"agent": {"id": "other"}}) with data.settings.agents as agents
+}
+
+test_what_is_plain_is_what_nothing_is_said_of if {
+	every category in ["exec", "read", "write"] {
+		facts := {"commands": [{"program": "ls", "argv": ["ls"]}], "paths": [{"clean": "x", "access": "write", "inside": true}], "impact": {}}
+		call := tool_call({"name": "x", "category": category, "setting": "balanced"}, facts)
+		holdgate.plain_tool with input as call
+		not holdgate.plain_tool with input as object.union(call, {"tool": {"setting": "strict"}})
+		not holdgate.plain_tool with input as object.union(call, {"session": {"mode": "manual"}})
+		not holdgate.plain_tool with input as object.union(call, {"confidence": {"score": 0.9}})
+	}
+}

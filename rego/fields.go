@@ -11,6 +11,7 @@ import (
 const words = `
 program argv via unresolved unbound stdin env name value seen whole but_files path clean access inside class
 verb where object tables url scheme host kind pointer
+id mode auto ask deny balanced strict setting default server arguments arguments_raw cwd
 category impact commands paths sql urls secrets parse_errors suspicious_text recursive force
 pass build exec network spawn database message unknown read write delete secret persistence system pipe heredoc file select http https
 `

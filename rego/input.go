@@ -2,6 +2,7 @@ package rego
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 		"facts":   factsObject(f, p.classes),
 	}
 	if c.Tool != nil {
-		tool, err := p.toolObject(c.Tool, f.Category)
+		tool, err := p.toolObject(c.Agent, c.Tool, f.Category)
 		if err != nil {
 			return nil, now, err
 		}
@@ -84,33 +85,43 @@ func agentObject(a holdgate.Agent) object {
 	return o
 }
 
-func sessionObject(in Input) object {
-	o := object{"id": in.Call.Session.ID, "mode": in.Mode}
-	if in.Mode == "" {
-		o["mode"] = modeAuto
-	}
+func sessionObject(in Input) ast.Object {
+	o := newFields(4)
+	o.text("id", in.Call.Session.ID)
+	o.text("mode", cmp.Or(in.Mode, modeAuto))
 	if in.Threshold > 0 {
-		o["confidence_threshold"] = in.Threshold
+		o.put("confidence_threshold", ast.FloatNumberTerm(in.Threshold))
 	}
-	putText(o, "cwd", in.Dir)
-	return o
+	o.optional("cwd", in.Dir)
+	return ast.NewObject(o...)
 }
 
-func (p *policy) toolObject(t *holdgate.Tool, category string) (object, error) {
-	o := object{"name": t.Name, "category": category}
-	putText(o, "server", t.Server)
+// toolObject is OPA's own object, which costs least, or one of Go's maps where
+// a policy may read arguments: they are large, and seldom read in full.
+func (p *policy) toolObject(a holdgate.Agent, t *holdgate.Tool, category string) (any, error) {
+	o := newFields(6)
+	o.text("name", t.Name)
+	o.text("category", category)
+	o.optional("server", t.Server)
+	if p.settings != nil {
+		o.text("setting", p.settings.of(a, t, category))
+	}
 	if t.Arguments == nil {
-		o["arguments"], o["arguments_raw"] = nil, t.ArgumentsRaw
-		return o, nil
+		o.put("arguments", ast.NullTerm())
+		o.text("arguments_raw", t.ArgumentsRaw)
 	}
-	if p.readsArguments {
-		arguments, err := strictJSON(t.Arguments)
-		if err != nil {
-			return nil, fmt.Errorf("reading arguments of %s: %w", t.Name, err)
-		}
-		o["arguments"] = arguments
+	if t.Arguments == nil || !p.readsArguments {
+		return ast.NewObject(o...), nil
 	}
-	return o, nil
+	arguments, err := strictJSON(t.Arguments)
+	if err != nil {
+		return nil, fmt.Errorf("reading arguments of %s: %w", t.Name, err)
+	}
+	lazy := object{"arguments": arguments}
+	for _, f := range o {
+		lazy[string(f[0].Value.(ast.String))] = f[1].Value
+	}
+	return lazy, nil
 }
 
 func (p *policy) mcpObject(m *holdgate.MCP) (object, error) {

@@ -26,6 +26,7 @@ type policy struct {
 	readsArguments bool // some rule can see input.tool.arguments
 	readsParams    bool // some rule can see input.mcp.params
 	classes        commandClasses
+	settings       *toolSettings // nil where the policy has none
 }
 
 // A program is a policy's parts, read and checked, before they are compiled.
@@ -85,6 +86,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		readsArguments: reads(compiler.Modules, "tool", "arguments"),
 		readsParams:    reads(compiler.Modules, "mcp", "params"),
 		classes:        readCommandClasses(pr.data),
+		settings:       readToolSettings(pr.data),
 	}
 	if own != nil {
 		p.state = own.revision()

@@ -88,5 +88,44 @@ func unseen(t *testing.T, v ast.Value, f facts.Facts) ast.Value {
 	for _, name := range []string{"kind", "agent", "session", "door", "time", "tool"} {
 		o[name] = v.(ast.Object).Get(ast.StringTerm(name)).Value
 	}
+	tool, err := ast.JSON(o["tool"].(ast.Value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(tool.(map[string]any), "setting")
+	o["tool"] = tool
 	return ast.LazyObject(o)
+}
+
+// Settings of tools are looked up in Go, and in Rego for inputs that come
+// without a setting. Both must find the same.
+func TestSettingsOfToolsAgreeInGoAndRego(t *testing.T) {
+	p, err := load(t.Context(), spec{path: write(t, map[string]string{"settings.yaml": `
+settings:
+  tools: {plain: ask, "s/t": deny, "s/*": ask, "*/u": auto, "x__y": deny, "one/*": deny}
+  categories: {message: ask, unknown: deny}
+  agents: {ci: {tools: {plain: deny, "s/t": auto, quiet: auto}}, all: {tools: {"*": auto}}}
+`, "a.rego": custom})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, agent := range []string{"default", "ci", "all"} {
+		for _, proven := range []bool{false, true} {
+			for _, name := range []string{"plain", "t", "u", "v", "quiet", "x__y", "mcp__s__t", "mcp__s__v", "mcp__one", "mcp__", "mcp", "mcp__s__t__u", "*"} {
+				for _, server := range []string{"", "s", "r", "one"} {
+					in := Input{Call: bashCall("")}
+					in.Call.Agent = holdgate.Agent{ID: agent, Proven: proven}
+					in.Call.Tool = &holdgate.Tool{Name: name, Server: server, Arguments: json.RawMessage("{}")}
+					f := extract(t.Context(), in)
+					v, now, err := p.input(in, f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(evaluated(t, p, unseen(t, v, f), now), evaluated(t, p, v, now)); diff != "" {
+						t.Errorf("%s, proven %v, %q of %q (-rego +go):\n%s", agent, proven, name, server, diff)
+					}
+				}
+			}
+		}
+	}
 }

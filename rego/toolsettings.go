@@ -1,0 +1,104 @@
+package rego
+
+import (
+	"strings"
+
+	"github.com/holdgate/holdgate"
+)
+
+// toolSettings are data.settings.tools, agents, categories and profile, read
+// once for each policy. The pack's tools.rego says the same, for inputs that come
+// without a setting; a test holds the two together.
+type toolSettings struct {
+	tools      map[string]string
+	agents     map[string]map[string]string
+	categories map[string]string
+	profile    string
+}
+
+// readToolSettings reads the tables out of a policy's data, or returns nil
+// where it has none. What has another form is left out: the schema of settings
+// refuses it, and a policy that replaces the pack may keep there what it likes.
+func readToolSettings(data object) *toolSettings {
+	settings, ok := data[rootSettings].(object)
+	if !ok {
+		return nil
+	}
+	s := &toolSettings{
+		tools:      readTexts(settings["tools"]),
+		categories: readTexts(settings["categories"]),
+		agents:     map[string]map[string]string{},
+	}
+	s.profile, _ = settings["profile"].(string)
+	agents, _ := settings["agents"].(object)
+	for id, v := range agents {
+		agent, _ := v.(object)
+		s.agents[id] = readTexts(agent["tools"])
+	}
+	return s
+}
+
+func readTexts(v any) map[string]string {
+	o, _ := v.(object)
+	texts := make(map[string]string, len(o))
+	for k, v := range o {
+		if s, ok := v.(string); ok {
+			texts[k] = s
+		}
+	}
+	return texts
+}
+
+// of is what the settings say of a tool: an agent's own settings first, then
+// the tool's by its most specific name, its category's, those of all tools, and at
+// last the profile.
+func (s *toolSettings) of(a holdgate.Agent, t *holdgate.Tool, category string) string {
+	if own, ok := s.agents[a.ID]; ok {
+		setting, ok := lookUp(own, toolTitle(t), "*")
+		// An identity that is only asserted makes a rule stricter, never looser.
+		if ok && (setting != "auto" || a.Proven) {
+			return setting
+		}
+	}
+	if setting, ok := lookUp(s.tools, toolNames(t)...); ok {
+		return setting
+	}
+	if setting, ok := s.categories[category]; ok {
+		return setting
+	}
+	if setting, ok := s.tools["*"]; ok {
+		return setting
+	}
+	return s.profile
+}
+
+func lookUp(table map[string]string, keys ...string) (string, bool) {
+	for _, k := range keys {
+		if v, ok := table[k]; ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// toolTitle is a tool's name as settings write it: a tool of an MCP server is
+// server/tool.
+func toolTitle(t *holdgate.Tool) string {
+	if t.Server != "" {
+		return t.Server + "/" + t.Name
+	}
+	return t.Name
+}
+
+// toolNames are the names that settings may call a tool by, the most specific
+// first. A model knows the tool of an MCP server as mcp__server__tool.
+func toolNames(t *holdgate.Tool) []string {
+	names := []string{toolTitle(t)}
+	if t.Server != "" {
+		names = append(names, t.Server+"/*", "*/"+t.Name)
+	}
+	if parts := strings.Split(t.Name, "__"); parts[0] == "mcp" && len(parts) > 1 {
+		names = append(names, strings.Join(parts[1:min(3, len(parts))], "/"), parts[1]+"/*")
+	}
+	return names
+}
