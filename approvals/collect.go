@@ -12,8 +12,8 @@ import (
 const (
 	// collectEvery is how often old events are looked for.
 	collectEvery = time.Hour
-	// keepEvents is how long an event stays at least, and how long a consumer
-	// that takes nothing keeps events from going.
+	// keepEvents is how long an event stays where the configuration does not
+	// say: see [Retention].
 	keepEvents = 24 * time.Hour
 	// collectBatch is how many keys go in one transaction.
 	collectBatch = 1000
@@ -25,7 +25,7 @@ func (q *Queue) collect(ctx context.Context) error {
 	for {
 		var old []string
 		err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
-			old, err = collectable(tx, now().Add(-keepEvents))
+			old, err = collectable(tx, now().Add(-q.c.Retention.Events))
 			return err
 		})
 		if err != nil {

@@ -32,8 +32,9 @@
 //
 // An outcome is bound to the digest that the voter was shown, and [Exchange.Use]
 // compares it with that of the call about to be sent. The record of a use is a
-// key of its own, written before the first byte goes on and never deleted, so
-// that no interleaving, crash or rejoining uses an approval twice at one door.
+// key of its own, written before the first byte goes on and kept as long as the
+// exchange is known, so that no interleaving, crash or rejoining uses an approval
+// twice at one door.
 //
 // Silence never approves what policy calls required or risky, what an
 // unconfined agent asks, or a choice; and the time in which the sidecar was
@@ -48,6 +49,7 @@
 //	asked/-SEQ           all requests, newest first
 //	used/REQUEST/DOOR    an approval was used
 //	open/ID              exchanges that are not final
+//	done/TIME/ID         exchanges that are, by when they ended
 //	due/TIME/ID          what the timer does next
 //	outbox/SEQ           events, numbered like their audit entries
 //	consumer/NAME        how far a channel has come
@@ -60,6 +62,12 @@
 // ([Limits]). What is over is refused before anything of it is stored. Nothing
 // that people do is ever counted, and a request that a retry finds is counted
 // once.
+//
+// # Retention
+//
+// What is over is forgotten after a while ([Retention]), exchange by exchange
+// with all that belongs to it; the audit log keeps everything. Only exchanges
+// that are final are forgotten, and those can neither be joined nor used.
 //
 // # Memory
 //

@@ -134,6 +134,9 @@ func (q *Queue) eventsAfter(ctx context.Context, after uint64) ([]Event, error) 
 				return err
 			}
 			e, err := q.event(tx, p)
+			if errors.Is(err, store.ErrNotFound) {
+				continue // its request has been forgotten
+			}
 			if err != nil {
 				return err
 			}

@@ -26,16 +26,17 @@ const (
 
 // Config is what a Queue needs. Store, Log, Digester and SealKey must be set.
 type Config struct {
-	Store    store.Store
-	Log      *audit.Log
-	Digester *holdgate.Digester
-	SealKey  []byte        // 32 bytes, for bodies at rest
-	People   *People       // who may answer; nil is one person without a name
-	Redeem   time.Duration // how long an outcome waits for its call to come again; DefaultRedeem
-	Limits   Limits
-	Reserve  int64 // bytes of the store's disk that nothing new takes; see [Queue.Strained]
-	Logger   *slog.Logger
-	NoInputs bool // the audit log keeps no arguments
+	Store     store.Store
+	Log       *audit.Log
+	Digester  *holdgate.Digester
+	SealKey   []byte        // 32 bytes, for bodies at rest
+	People    *People       // who may answer; nil is one person without a name
+	Redeem    time.Duration // how long an outcome waits for its call to come again; DefaultRedeem
+	Limits    Limits
+	Retention Retention // of what is over
+	Reserve   int64     // bytes of the store's disk that nothing new takes; see [Queue.Strained]
+	Logger    *slog.Logger
+	NoInputs  bool // the audit log keeps no arguments
 }
 
 // A Queue holds calls until people have decided. It is safe for concurrent
@@ -64,6 +65,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if c.Redeem <= 0 {
 		c.Redeem = DefaultRedeem
 	}
+	c.Retention = c.Retention.withDefaults()
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

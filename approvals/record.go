@@ -24,6 +24,7 @@ const (
 	prefixOutbox   = "outbox/"
 	prefixConsumer = "consumer/"
 	prefixEdited   = "edited/"
+	prefixDone     = "done/"
 )
 
 // recordVersion is that of all records here. A record of another version is

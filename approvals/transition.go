@@ -117,7 +117,7 @@ func (t *transition) enter(x *storedExchange, s exchangeState) error {
 		t.closed = append(t.closed, x.ID)
 		t.give(x.account(), account{bytes: x.Bytes})
 		x.Bytes = 0
-		return errors.Join(t.erase(x), t.eraseEdits(x))
+		return errors.Join(t.erase(x), t.eraseEdits(x), t.tx.Set(doneKey(t.now, x.ID), nil))
 	}
 	return nil
 }

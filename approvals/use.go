@@ -17,7 +17,8 @@ type Use struct {
 	Digest    holdgate.Digest // of the call that is about to be sent
 }
 
-// storedUse is the record of a use. It is never deleted.
+// storedUse is the record of a use. It goes with its exchange alone, once that
+// has long been over.
 type storedUse struct {
 	header
 

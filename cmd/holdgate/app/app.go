@@ -139,9 +139,10 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	}
 	a.queue, err = approvals.Open(ctx, approvals.Config{
 		Store: st, Log: a.audit, Digester: a.digester, SealKey: s.key(purposeSeal), People: people,
-		Redeem:  time.Duration(a.c.Limits.Redeem),
-		Limits:  approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
-		Reserve: int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
+		Redeem:    time.Duration(a.c.Limits.Redeem),
+		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
+		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
+		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the queue: %w", err)

@@ -27,6 +27,7 @@ type Config struct {
 	MCP       map[string]MCP      `yaml:"mcp"`       // by the NAME of /mcp/NAME
 	Plugins   map[string]Plugin   `yaml:"plugins"`
 	Limits    Limits              `yaml:"limits"`
+	Retention Retention           `yaml:"retention"`
 	Holds     Holds               `yaml:"holds"`
 	Audit     Audit               `yaml:"audit"`
 	// Unsupported says what becomes of model APIs whose tool calls Holdgate
@@ -110,6 +111,13 @@ type Limits struct {
 	DiskReserve Size `yaml:"disk_reserve"`
 }
 
+// Retention is how long the queue keeps what is over. The audit log keeps
+// everything.
+type Retention struct {
+	Requests Duration `yaml:"requests"` // exchanges that are over, with their requests
+	Events   Duration `yaml:"events"`   // events, and those that a consumer has not taken
+}
+
 // Holds says how held calls look to their client.
 type Holds struct {
 	// Notice puts a line into held model answers that says who is being asked.
@@ -157,7 +165,8 @@ func Default(stateDir, user string) Config {
 			Pending: 20, HeldBytes: 64 << 20, Decisions: 100, LogBytes: 256 << 20,
 			DiskReserve: 64 << 20,
 		},
-		Audit:    Audit{Sync: SyncBatched, Inputs: InputsRedacted},
-		Approver: user, Unsupported: UnsupportedRefuse,
+		Retention: Retention{Requests: Duration(30 * 24 * time.Hour), Events: Duration(24 * time.Hour)},
+		Audit:     Audit{Sync: SyncBatched, Inputs: InputsRedacted},
+		Approver:  user, Unsupported: UnsupportedRefuse,
 	}
 }

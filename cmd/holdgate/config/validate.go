@@ -63,6 +63,8 @@ func (c Config) Validate() error {
 			f.add("%s: must be more than 0, not %s", l.key, l.shown)
 		}
 	}
+	f.atLeast("retention.requests", c.Retention.Requests, minRetention)
+	f.atLeast("retention.events", c.Retention.Events, minRetention)
 	if c.Limits.Call > c.Limits.Body {
 		f.add("limits.call: %s is more than limits.body, %s", c.Limits.Call, c.Limits.Body)
 	}
@@ -106,6 +108,15 @@ const (
 	minPolicyTimeout = Duration(time.Millisecond)
 	maxPolicyTimeout = Duration(10 * time.Second)
 )
+
+// minRetention is the least that is kept of what is over.
+const minRetention = Duration(time.Hour)
+
+func (f *faults) atLeast(key string, got, least Duration) {
+	if got < least {
+		f.add("%s: must be %s at least, not %s", key, least, got)
+	}
+}
 
 // count is a number that prints as one.
 type count int

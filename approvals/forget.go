@@ -1,0 +1,125 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate/store"
+)
+
+// Retention is how long the queue keeps what is over. The audit log is the
+// record of it, and keeps everything.
+type Retention struct {
+	Requests time.Duration // exchanges that are over, with their requests; DefaultRetention
+	Events   time.Duration // events at least, and how long a consumer that takes nothing keeps them; a day
+}
+
+// DefaultRetention is how long requests of exchanges that are over are kept.
+const DefaultRetention = 30 * 24 * time.Hour
+
+// MinRetention is the least that is kept: whoever has just decided something
+// must find it, and an approval that covers a call at another door must be
+// found to be used.
+const MinRetention = time.Hour
+
+func (r Retention) withDefaults() Retention {
+	if r.Requests == 0 {
+		r.Requests = DefaultRetention
+	}
+	if r.Events == 0 {
+		r.Events = keepEvents
+	}
+	r.Requests, r.Events = max(r.Requests, MinRetention), max(r.Events, MinRetention)
+	return r
+}
+
+// forgetBatch is how many exchanges are forgotten in one transaction.
+const forgetBatch = 32
+
+// doneKey sorts exchanges that are over by when they ended.
+func doneKey(at time.Time, id string) string {
+	return prefixDone + store.Seq(uint64(at.UnixNano())) + "/" + id
+}
+
+// forget deletes exchanges that have been over for long enough, a few at a
+// time, so that nobody waits for it.
+func (q *Queue) forget(ctx context.Context) error {
+	for ctx.Err() == nil {
+		limit := now().Add(-q.c.Retention.Requests)
+		var keys []string
+		err := q.c.Store.View(ctx, func(tx store.Tx) error {
+			for p, err := range tx.Scan(prefixDone, "") {
+				if err != nil {
+					return err
+				}
+				if p.Key >= doneKey(limit, "") || len(keys) == forgetBatch {
+					break
+				}
+				keys = append(keys, p.Key)
+			}
+			return nil
+		})
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		err = q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
+			for _, key := range keys {
+				if err := forgetDone(tx, key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("forgetting exchanges that are over: %w", err)
+		}
+	}
+	return nil
+}
+
+// forgetDone deletes an exchange that is over and all that belongs to it, the
+// records of use with the exchange that they were in: without it there is
+// nothing left that could be used.
+func forgetDone(tx store.Tx, key string) error {
+	_, id, _ := strings.Cut(strings.TrimPrefix(key, prefixDone), "/")
+	var x storedExchange
+	err := read(tx, prefixExchange+id, &x)
+	if errors.Is(err, store.ErrNotFound) {
+		return tx.Delete(key)
+	}
+	if err != nil {
+		return err
+	}
+	if !x.State.final() {
+		return fmt.Errorf("forgetting exchange %s: it is %s, and not over", id, x.State)
+	}
+	for _, ref := range x.Requests {
+		if err := forgetRequest(tx, ref.ID); err != nil {
+			return err
+		}
+	}
+	return errors.Join(tx.Delete(prefixExchange+id), tx.Delete(key))
+}
+
+func forgetRequest(tx store.Tx, id string) error {
+	var r storedRequest
+	if err := read(tx, prefixRequest+id, &r); err != nil {
+		return err
+	}
+	keys := []string{prefixRequest + id, askedKey(&r), pendingKey(&r)}
+	for p, err := range tx.Scan(usedKey(id, ""), "") {
+		if err != nil {
+			return err
+		}
+		keys = append(keys, p.Key)
+	}
+	for _, key := range keys {
+		if err := tx.Delete(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
