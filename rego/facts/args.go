@@ -43,19 +43,22 @@ func (x *extraction) moved(kind toolKind, args map[string]any, dir string) strin
 	return accessDelete
 }
 
-// verbOf reads the command of a text editor tool, which says whether it views
-// or changes.
+// verbOf reads what a text editor or patch tool is to do: whether it views,
+// changes or deletes.
 func verbOf(kind toolKind, args map[string]any) (string, bool) {
-	if kind.args["command"] != roleVerb {
-		return "", false
+	for key, r := range kind.args {
+		if r != roleVerb {
+			continue
+		}
+		switch s, _ := args[key].(string); s {
+		case "view":
+			return accessRead, true
+		case "delete", "delete_file":
+			return accessDelete, true
+		}
+		return accessWrite, true
 	}
-	switch s, _ := args["command"].(string); s {
-	case "view":
-		return accessRead, true
-	case "delete":
-		return accessDelete, true
-	}
-	return accessWrite, true
+	return "", false
 }
 
 // role says what the tool does with the argument of this key.

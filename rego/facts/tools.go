@@ -59,7 +59,7 @@ read     read  grep ripgrep search searchfilecontent codebasesearch grepsearch s
 write    write write writefile writetofile createfile savefile newfile appendfile createdirectory mkdir makedirectory
 write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace : content=text
 write    write strreplacebasededittool texteditor texteditorcodeexecution memory : command=verb
-write    write applypatch : input=patch patch=patch
+write    write applypatch : input=patch patch=patch type=verb
 write    write movefile renamefile move rename : source=move src=move from=move oldpath=move path=move destination=write dst=write to=write newpath=write
 write    write copyfile copy : source=read src=read from=read path=read destination=write dst=write to=write
 delete   delete deletefile removefile delete remove deletedirectory removedirectory rmdir unlink trash

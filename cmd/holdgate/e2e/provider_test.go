@@ -38,8 +38,13 @@ type call struct {
 }
 
 func (c call) arguments() string {
-	if c.tool == "run_commands" { // Cline's
+	switch c.tool {
+	case "run_commands": // Cline's
 		return `{"commands":[` + quoted(c.command) + `]}`
+	case codexShell:
+		return `{"cmd":` + quoted(c.command) + `}`
+	case codexScript:
+		return `text(await tools.exec_command({cmd: ` + quoted(c.command) + `}))`
 	}
 	return `{"command":` + quoted(c.command) + `,"description":"as asked"}`
 }
@@ -63,12 +68,23 @@ func unstarted() *provider {
 
 var (
 	// shellTool is how agents name the tool that runs a command.
-	shellTool = regexp.MustCompile(`"name": ?"(Bash|bash|run_shell_command|execute_command|run_commands)"`)
+	shellTool = regexp.MustCompile(`"name": ?"(Bash|bash|run_shell_command|execute_command|run_commands|exec_command)"`)
 
 	order        = regexp.MustCompile(`run: ([^"\\]*)`)
-	resultOfTool = regexp.MustCompile(`"(tool_result|functionResponse)"|"role": ?"tool"|\[holdgate\]`)
+	resultOfTool = regexp.MustCompile(`"(tool_result|functionResponse|function_call_output|custom_tool_call_output)"|"role": ?"tool"|\[holdgate\]`)
 	notSlug      = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 )
+
+// shellOf is the tool that runs commands among those that a request offers.
+func shellOf(body string) string {
+	if strings.Contains(body, `"additional_tools"`) {
+		return codexScript
+	}
+	if m := shellTool.FindStringSubmatch(body); m != nil {
+		return m[1]
+	}
+	return ""
+}
 
 func slug(s string) string { return notSlug.ReplaceAllString(s, "_") }
 
@@ -87,7 +103,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Tools  []json.RawMessage
 	}
 	gemini := strings.Contains(r.URL.Path, "enerateContent")
-	switch answers := r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/chat/completions" || gemini; {
+	switch answers := r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/chat/completions" || r.URL.Path == "/v1/responses" || gemini; {
 	case r.URL.Path == "/v1/messages/count_tokens":
 		writeJSON(w, `{"input_tokens":10}`)
 		return
@@ -103,12 +119,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Unlock()
 	text, calls := done, []call(nil)
 	saw := resultOfTool.Match(body)
-	if m := order.FindStringSubmatch(string(body)); m != nil && !saw && len(req.Tools) > 0 {
+	if m := order.FindStringSubmatch(string(body)); m != nil && !saw && (len(req.Tools) > 0 || shellOf(string(body)) == codexScript) {
 		text, calls = promise, p.calls(m[1])
-		if tool := shellTool.FindStringSubmatch(string(body)); tool != nil {
-			for i := range calls {
-				calls[i].tool = tool[1]
-			}
+		for i := range calls {
+			calls[i].tool = shellOf(string(body))
 		}
 	}
 	switch chat := strings.HasSuffix(r.URL.Path, "completions"); {
@@ -116,6 +130,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeEvents(w, geminiEvents(text, calls))
 	case gemini:
 		writeJSON(w, geminiAnswer(text, calls))
+	case r.URL.Path == "/v1/responses" && req.Stream:
+		writeEvents(w, responsesEvents(text, calls))
+	case r.URL.Path == "/v1/responses":
+		writeJSON(w, responsesAnswer("completed", text, calls))
 	case chat && req.Stream:
 		writeEvents(w, chatEvents(text, calls))
 	case chat:

@@ -24,10 +24,12 @@ func doors(t *testing.T) (*sidecar, []door) {
 	plain := newProvider(t)
 	secret, origin, caFile := newTLSProvider(t)
 	s := serve(t, []string{"SSL_CERT_FILE=" + caFile},
-		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL, "--upstream", "secret="+origin)
+		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL, "--upstream", "responses="+plain.URL, "--upstream", "secret="+origin)
 	ours := filepath.Join(s.dir, "ca.pem")
 	// The OpenAI SDK does not add /v1 by itself.
-	path := func(script string) string { return map[string]string{"openai.mjs": "/v1"}[script] }
+	path := func(script string) string {
+		return map[string]string{"openai.mjs": "/v1", "responses.mjs": "/v1"}[script]
+	}
 	return s, []door{
 		{
 			name: "base URL", provider: plain,
@@ -68,7 +70,7 @@ func TestOfficialSDKs(t *testing.T) {
 	t.Parallel()
 	s, ways := doors(t)
 	for _, d := range ways {
-		for _, script := range []string{"anthropic.mjs", "openai.mjs", "gemini.mjs"} {
+		for _, script := range []string{"anthropic.mjs", "openai.mjs", "responses.mjs", "gemini.mjs"} {
 			for _, mode := range []string{"plain", "stream"} {
 				name := fmt.Sprintf("%s by %s, %s", strings.TrimSuffix(script, ".mjs"), d.name, mode)
 				t.Run(name, func(t *testing.T) {
@@ -137,6 +139,18 @@ func (c sdkCase) refused(t *testing.T, out, why string) {
 	var text, stop string
 	var calls int
 	switch c.script {
+	case "responses.mjs":
+		m := parse[struct {
+			Status     string
+			OutputText string `json:"output_text"`
+			Output     []struct{ Type string }
+		}](t, out)
+		text, stop = m.OutputText, m.Status
+		for _, item := range m.Output {
+			if item.Type != "message" {
+				calls++
+			}
+		}
 	case "gemini.mjs":
 		m := parse[struct {
 			Text, Finish string
@@ -167,7 +181,7 @@ func (c sdkCase) refused(t *testing.T, out, why string) {
 			}
 		}
 	}
-	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP"}[c.script]
+	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP", "responses.mjs": "completed"}[c.script]
 	if calls != 0 || stop != want || !strings.HasPrefix(text, promise) || !strings.Contains(text, "[holdgate]") || !strings.Contains(text, why) {
 		t.Errorf("want %q, then the notice with %q, and to stop by %q; got %s", promise, why, want, out)
 	}

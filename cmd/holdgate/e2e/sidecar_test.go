@@ -170,8 +170,9 @@ type request struct {
 	Call                       struct {
 		ID, Digest string
 		Tool       struct {
-			Name      string
-			Arguments json.RawMessage
+			Name         string
+			Arguments    json.RawMessage
+			ArgumentsRaw string `json:"arguments_raw"`
 		}
 	}
 	Outcome *struct {
@@ -182,7 +183,7 @@ type request struct {
 
 // mentions reports whether the call's arguments hold text.
 func (r request) mentions(text string) bool {
-	return strings.Contains(string(r.Call.Tool.Arguments), text)
+	return strings.Contains(string(r.Call.Tool.Arguments)+r.Call.Tool.ArgumentsRaw, text)
 }
 
 // pending lists what `holdgate pending` prints.
