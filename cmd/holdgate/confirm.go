@@ -55,7 +55,7 @@ func (e *env) ask(ctx context.Context, w io.Writer, question, word string) (bool
 	if err := flushInput(tty); err != nil {
 		return false, fmt.Errorf("clearing the terminal's input: %w", err)
 	}
-	fmt.Fprintf(w, "\n%s", question)
+	fmt.Fprint(w, question)
 	line, err := readLine(ctx, tty)
 	if err != nil {
 		return false, err

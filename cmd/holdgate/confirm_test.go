@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +50,7 @@ func onTerminal(t *testing.T, args []string, ahead, answer string) (int, string)
 			break
 		}
 		printed.WriteByte(b)
-		if strings.HasSuffix(printed.String(), "leave it pending: ") {
+		if strings.HasSuffix(printed.String(), " pending: ") {
 			if _, err := io.WriteString(keys, answer); err != nil {
 				t.Fatal(err)
 			}
@@ -75,25 +77,12 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir, err := os.MkdirTemp("", "hg")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer os.RemoveAll(dir)
-			s := &sidecar{dir: dir}
-			if err := s.start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := s.stop(); err != nil {
-					t.Error(err)
-				}
-			}()
+			s := startSidecar(t)
 			r, err := s.hold(tt.call)
 			if err != nil {
 				t.Fatal(err)
 			}
-			code, printed := onTerminal(t, []string{"approve", "--state-dir", dir}, tt.ahead, tt.answer)
+			code, printed := onTerminal(t, []string{"approve", "--state-dir", s.dir}, tt.ahead, tt.answer)
 			if code != tt.code {
 				t.Errorf("exit code %d, want %d; printed:\n%s", code, tt.code, printed)
 			}
@@ -103,6 +92,100 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 			list, err := s.queue.List(t.Context(), approvals.Filter{})
 			if err != nil || len(list) != 1 || list[0].Status != tt.status {
 				t.Errorf("the queue holds %+v (%v), want one %s", list, err, tt.status)
+			}
+		})
+	}
+}
+
+// startSidecar starts a sidecar of its own for a test.
+func startSidecar(t *testing.T) *sidecar {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sidecar{dir: dir}
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.stop(), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestSeveralAreAskedAboutOnce(t *testing.T) {
+	for answer, want := range map[string]holdgate.Status{"yes\n": holdgate.StatusApproved, "y\n": holdgate.StatusPending} {
+		s := startSidecar(t)
+		args := []string{"approve", "--state-dir", s.dir}
+		for _, name := range []string{"delete", "other"} {
+			r, err := s.hold(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, r.ID)
+		}
+		late, err := s.hold("delete")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, printed := onTerminal(t, args, "yes\n", answer)
+		if n := strings.Count(printed, "approve these 2 calls?"); n != 1 || !strings.Contains(printed, "rm -rf build") || !strings.Contains(printed, "rm -rf dist") {
+			t.Errorf("asked %d times:\n%s", n, printed)
+		}
+		for _, id := range args[3:] {
+			if r, err := s.queue.Request(t.Context(), id); err != nil || r.Status != want {
+				t.Errorf("after %q request %s is %s, %v; want %s", answer, id, r.Status, err, want)
+			}
+		}
+		if r, err := s.queue.Request(t.Context(), late.ID); err != nil || r.Status != holdgate.StatusPending {
+			t.Errorf("one that was not named is %s, %v", r.Status, err)
+		}
+	}
+}
+
+func TestEditInAnEditor(t *testing.T) {
+	tests := []struct {
+		name         string
+		editor       string // a shell script; $1 is the file
+		answers      string
+		code         int
+		status       holdgate.Status
+		want, unseen string // in what is printed
+	}{
+		{"a change that is confirmed", `sed -i s,build,build/tmp, "$1"`, "yes\n", exitDone, holdgate.StatusApproved, "+ /command: rm -rf build/tmp", ""},
+		{"a change that is not", `sed -i s,build,build/tmp, "$1"`, "no\n", exitFailed, holdgate.StatusPending, "stays pending", ""},
+		{"no change", `true`, "yes\n", exitFailed, holdgate.StatusPending, "nothing was changed", "edit this call?"},
+		{"an editor that fails", `exit 3`, "yes\n", exitFailed, holdgate.StatusPending, "the editor (", "edit this call?"},
+		{"what is no JSON, and given up", `echo '{' >"$1"`, "no\n", exitFailed, holdgate.StatusPending, "not usable", "edit this call?"},
+		{"a change that others could read", `test "$(stat -c %a "$1")$(stat -c %a "$(dirname "$1")")" = 600700 && sed -i s,build,b, "$1"`, "yes\n", exitDone, holdgate.StatusApproved, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := startSidecar(t)
+			r, err := s.hold("delete")
+			if err != nil {
+				t.Fatal(err)
+			}
+			script := filepath.Join(t.TempDir(), "editor")
+			if err := os.WriteFile(script, []byte("#!/bin/sh\n"+tt.editor+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			left := t.TempDir()
+			t.Setenv("XDG_RUNTIME_DIR", left)
+			t.Setenv("EDITOR", "false")
+			t.Setenv("VISUAL", "sh "+script)
+			code, printed := onTerminal(t, []string{"edit", "--state-dir", s.dir}, "", tt.answers)
+			if code != tt.code || !strings.Contains(printed, tt.want) || tt.unseen != "" && strings.Contains(printed, tt.unseen) {
+				t.Errorf("exit code %d, want %d; printed:\n%s", code, tt.code, printed)
+			}
+			if r, err = s.queue.Request(t.Context(), r.ID); err != nil || r.Status != tt.status {
+				t.Errorf("the request is %s, %v; want %s", r.Status, err, tt.status)
+			}
+			if files, err := os.ReadDir(left); err != nil || len(files) > 0 {
+				t.Errorf("left behind: %v, %v", files, err)
 			}
 		})
 	}

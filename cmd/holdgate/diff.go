@@ -46,7 +46,7 @@ func leaves(path string, v jsontext.Value) ([]leaf, error) {
 		return err
 	})
 	if len(list) == 0 {
-		list = []leaf{{path, kind, kind.String()}}
+		list = []leaf{{path, kind, map[jsontext.Kind]string{'{': "{}", '[': "[]"}[kind]}}
 	}
 	return list, err
 }

@@ -72,8 +72,8 @@ func (e *env) edit(c *cli.Context) error {
 		return err
 	}
 	d.Arguments = []byte(edited)
-	if err := printDiff(shown, "your edit", r.Call.Tool.Arguments, d.Arguments); err != nil {
-		return err
+	if err := errors.Join(printDiff(shown, "your edit", r.Call.Tool.Arguments, d.Arguments), line(shown)); err != nil {
+		return fmt.Errorf("showing the change: %w", err)
 	}
 	if !c.Bool("yes") {
 		if err := e.confirm(c.Context, shown, r, d); err != nil {
@@ -173,7 +173,7 @@ func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request
 		if !ok {
 			return v, err
 		}
-		again, err := e.ask(ctx, w, holdgate.Visible(bad.Error())+". Type yes to edit them again, anything else to leave it pending: ", "yes")
+		again, err := e.ask(ctx, w, "\n"+holdgate.Visible(bad.Error())+". Type yes to edit them again, anything else to leave it pending: ", "yes")
 		if err != nil {
 			return nil, err
 		}
