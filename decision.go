@@ -75,6 +75,7 @@ const (
 	RuleStore       = "holdgate.store"        // the store is down, so nothing can be held or logged
 	RuleQuota       = "holdgate.quota"        // more than one agent may have or do at a time
 	RuleUnsupported = "holdgate.unsupported"  // a road that cannot be gated
+	RuleUnnamed     = "unnamed"               // a rule of a policy that gives itself no name
 	RuleAddress     = "holdgate.address"      // an address that nobody may be sent to
 )
 

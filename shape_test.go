@@ -35,6 +35,7 @@ func TestShapesReadAsOneLine(t *testing.T) {
 		{"wrappers and variables are", "Bash", args{"command": "sudo FOO=1 rm build/a"}, "Bash: sudo FOO= rm, in ./build"},
 		{"quoting changes nothing", "Bash", args{"command": `g'it' "commit"`}, "Bash: git commit"},
 		{"an option hides the subcommand", "Bash", args{"command": "git -C /w commit"}, "Bash: git -C"},
+		{"an option's value is not shown", "Bash", args{"command": "docker login -phunter2 x; gh --token=hunter2 auth; heroku config:set KEY=hunter2"}, "Bash: docker login -p; gh --token; heroku config:set"},
 		{"the top folder inside", "write_file", args{"path": "/w/src/a/b.go", "content": "x"}, "write_file (content, path), in ./src"},
 		{"the session's folder itself", "write_file", args{"path": "go.mod", "content": "x"}, "write_file (content, path), in ."},
 		{"the folder itself outside", "write_file", args{"path": "/data/app/x", "content": "x"}, "write_file (content, path), in /data/app"},

@@ -158,12 +158,33 @@ func commandShape(c Command) string {
 	}
 	words = append(words, c.Program)
 	for i := 1; i <= subcommands(c.Program) && i < len(c.Argv); i++ {
-		words = append(words, c.Argv[i])
-		if strings.HasPrefix(c.Argv[i], "-") {
-			break // what follows an option may be its value
+		if option, ok := strings.CutPrefix(c.Argv[i], "-"); ok {
+			words = append(words, "-"+optionName(option))
+			break // what follows may be its value
 		}
+		if !plainWord(c.Argv[i]) {
+			break
+		}
+		words = append(words, c.Argv[i])
 	}
 	return strings.Join(words, " ")
+}
+
+// optionName is an option's name, behind its first dash, without what it is
+// set to: that may be a password.
+func optionName(s string) string {
+	if name, ok := strings.CutPrefix(s, "-"); ok {
+		name, _, _ = strings.Cut(name, "=")
+		return "-" + name
+	}
+	return s[:min(len(s), 1)]
+}
+
+// plainWord reports whether a word can be a subcommand.
+func plainWord(s string) bool {
+	return len(s) <= 24 && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != ':'
+	})
 }
 
 // subcommands is how many words after a program say what it does.

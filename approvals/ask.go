@@ -166,7 +166,7 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	if err := t.enter(x, stateHolding); err != nil {
 		return err
 	}
-	return errors.Join(t.write(r), t.list(r), t.schedule(r.Expires, r.ID, r.due()), t.scheduleEscalation(r), t.tell(EventRequested, r, seq))
+	return errors.Join(t.write(r), t.countAsked(r), t.list(r), t.schedule(r.Expires, r.ID, r.due()), t.scheduleEscalation(r), t.tell(EventRequested, r, seq))
 }
 
 // matching finds the request that asks the same and can still answer it.
@@ -215,6 +215,9 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Loud: loudly(x.who.Agent, d), Revision: d.Revision,
 		Owner: x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also,
+	}
+	if r.Likeness = x.q.likeness(c, d); rememberable(h, d.Rule, r.Likeness) == "" {
+		r.Allow = append(r.Allow, wayRemember)
 	}
 	r.Approvers.Escalate = slices.SortedStableFunc(slices.Values(h.Approvers.Escalate), func(a, b holdgate.Escalation) int { return cmp.Compare(a.After, b.After) })
 	if r.Kind == "" {

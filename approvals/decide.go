@@ -17,7 +17,7 @@ import (
 // call is a question of its own, in which the editor's vote counts.
 //
 // Nothing has happened where it returns an error: ErrNotFound, *EndedError,
-// ErrDigest, ErrSteerEmpty, ErrSteerNotAllowed, ErrAnswer, ErrVoted or
+// ErrDigest, ErrSteerEmpty, ErrSteerNotAllowed, ErrAnswer, ErrVoted, ErrRemember or
 // ErrNotEntitled, which say more when printed, or one of the store.
 func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) {
 	v, err := checked(v)
@@ -101,7 +101,13 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 		if option, ok := r.option(v.Choice); ok && status == holdgate.StatusSteered && o.Instructions == "" {
 			o.Instructions = option.Label
 		}
-		return t.end(r, status, o, "")
+		note := ""
+		if status == holdgate.StatusApproved {
+			if o.Grant, note, err = t.remember(r); err != nil {
+				return err
+			}
+		}
+		return t.end(r, status, o, note)
 	}
 	if r.Claim != nil && r.Claim.By == v.By {
 		if err := t.unclaim(r, v.By+" has voted"); err != nil {

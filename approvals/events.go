@@ -87,7 +87,8 @@ func (q *Queue) event(tx store.Tx, p store.Pair) (Event, error) {
 	r.Status, r.Outcome, r.Claim, r.Escalated = s.Status, s.Outcome, s.Claim, s.Escalated
 	r.Votes = r.Votes[:min(s.Votes, len(r.Votes))]
 	r.Delegations = r.Delegations[:min(s.Delegations, len(r.Delegations))]
-	return Event{Seq: seq, Time: s.Time, Type: s.Type, Request: r.view(q.People())}, nil
+	v, err := q.show(tx, &r)
+	return Event{Seq: seq, Time: s.Time, Type: s.Type, Request: v}, err
 }
 
 // Events calls fn for each event after the given sequence number, in order,
@@ -196,9 +197,13 @@ func (q *Queue) consumer(ctx context.Context, name string) (c storedConsumer, pe
 		if c.Taken, err = newest(tx); err != nil {
 			return err
 		}
-		return eachPending(tx, func(r *storedRequest) {
-			pending = append(pending, Event{Seq: r.Asked, Time: r.Created, Type: EventRequested, Request: r.view(q.People())})
+		var shown error
+		err = eachPending(tx, func(r *storedRequest) {
+			v, err := q.show(tx, r)
+			shown = errors.Join(shown, err)
+			pending = append(pending, Event{Seq: r.Asked, Time: r.Created, Type: EventRequested, Request: v})
 		})
+		return errors.Join(err, shown)
 	})
 	slices.SortFunc(pending, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	return c, pending, err

@@ -63,9 +63,14 @@ func (q *Queue) Page(ctx context.Context, f Filter) (Page, error) {
 	}
 	p := Page{Requests: []Request{}}
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+		var shown error
 		var err error
-		p.Next, err = l.each(tx, func(r *storedRequest) { p.Requests = append(p.Requests, r.view(q.People())) })
-		return err
+		p.Next, err = l.each(tx, func(r *storedRequest) {
+			v, err := q.show(tx, r)
+			shown = errors.Join(shown, err)
+			p.Requests = append(p.Requests, v)
+		})
+		return errors.Join(err, shown)
 	})
 	if err != nil {
 		return Page{}, fmt.Errorf("listing requests: %w", err)
@@ -181,11 +186,28 @@ func pendingKey(r *storedRequest) string { return prefixPending + store.Seq(r.As
 
 // Request returns one request, or ErrNotFound.
 func (q *Queue) Request(ctx context.Context, id string) (Request, error) {
-	r, err := q.request(ctx, id)
-	if err != nil {
-		return Request{}, err
+	var v Request
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		r := new(storedRequest)
+		err := read(tx, prefixRequest+id, r)
+		if err != nil {
+			return err
+		}
+		v, err = q.show(tx, r)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return Request{}, ErrNotFound
 	}
-	return r.view(q.People()), nil
+	return v, err
+}
+
+// show is the request as people see it, with what became of others like it.
+func (q *Queue) show(tx store.Tx, r *storedRequest) (Request, error) {
+	v := r.view(q.People())
+	var err error
+	v.Similar, err = similarTo(tx, r)
+	return v, err
 }
 
 func (q *Queue) request(ctx context.Context, id string) (*storedRequest, error) {

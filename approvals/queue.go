@@ -36,7 +36,8 @@ type Config struct {
 	Retention Retention // of what is over
 	Reserve   int64     // bytes of the store's disk that nothing new takes; see [Queue.Strained]
 	Logger    *slog.Logger
-	NoInputs  bool // the audit log keeps no arguments
+	NoInputs  bool          // the audit log keeps no arguments
+	MaxGrant  time.Duration // how long a grant may last; DefaultMaxGrant
 }
 
 // A Queue holds calls until people have decided. It is safe for concurrent
@@ -66,6 +67,9 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		c.Redeem = DefaultRedeem
 	}
 	c.Retention = c.Retention.withDefaults()
+	if c.MaxGrant <= 0 {
+		c.MaxGrant = DefaultMaxGrant
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

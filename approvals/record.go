@@ -25,6 +25,9 @@ const (
 	prefixConsumer = "consumer/"
 	prefixEdited   = "edited/"
 	prefixDone     = "done/"
+	prefixGrant    = "grant/"
+	prefixGrantOf  = "grant-of/"
+	prefixShape    = "shape/"
 )
 
 // recordVersion is that of all records here. A record of another version is
@@ -183,6 +186,7 @@ type storedRequest struct {
 	Redact      []string               `json:"redact,omitempty"` // what of the input nobody is shown
 	EditedFrom  string                 `json:"edited_from,omitempty"`
 	Edit        *storedEdit            `json:"edit,omitempty"` // where the outcome is an edit
+	Likeness    *likeness              `json:"likeness,omitempty"`
 }
 
 // storedClaim is a [Claim] as stored.
@@ -247,6 +251,7 @@ type storedVote struct {
 	Arguments    json.RawMessage `json:"arguments,omitempty"`
 	Rollback     bool            `json:"rollback,omitempty"`
 	Stop         bool            `json:"stop,omitempty"`
+	Remember     *Remember       `json:"remember,omitempty"`
 }
 
 // view is the request as people see it, where there are these people.
@@ -270,6 +275,9 @@ func (r *storedRequest) view(p *People) Request {
 	}
 	if r.Edit != nil && r.Outcome != nil {
 		r.showEdit(&v)
+	}
+	if r.Likeness != nil {
+		v.Shape = r.Likeness.Line
 	}
 	if r.Status.Final() {
 		return v
@@ -361,6 +369,7 @@ const (
 	dueClaim    = "claim"    // on a request lapses; it stays pending
 	dueEscalate = "escalate" // a request's circle widens
 	dueExchange = "exchange" // is given up
+	dueGrant    = "grant"    // expires
 )
 
 // escalateKey is dueKey for what may be due at the same time as the end of the

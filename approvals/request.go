@@ -48,6 +48,12 @@ type Request struct {
 	Escalated int `json:"escalated,omitempty"`
 	// EditedFrom is the request whose answer gave the call its arguments.
 	EditedFrom string `json:"edited_from,omitempty"`
+	// Shape says in one line what sort of call it is; empty where that is not
+	// known, or where policy redacts parts of the call.
+	Shape string `json:"shape,omitempty"`
+	// Similar is what became of calls of the same shape; nil where there were
+	// none.
+	Similar *Similar `json:"similar,omitempty"`
 	// Revision names the policy that asked.
 	Revision string `json:"revision,omitempty"`
 }
@@ -144,4 +150,6 @@ type Vote struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Rollback  bool            `json:"rollback,omitempty"` // with deny
 	Stop      bool            `json:"stop,omitempty"`     // with deny
+	// Remember asks that the approval also stands for calls to come.
+	Remember *Remember `json:"remember,omitempty"`
 }

@@ -164,6 +164,8 @@ func (q *Queue) fire(ctx context.Context, d due) error {
 		err = q.escalate(ctx, d)
 	case dueExchange:
 		err = q.giveUp(ctx, d)
+	case dueGrant:
+		err = q.sweepGrant(ctx, d)
 	default:
 		err = errors.New("nobody knows what that is")
 	}

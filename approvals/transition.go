@@ -194,6 +194,9 @@ func (t *transition) end(r *storedRequest, s holdgate.Status, o holdgate.Outcome
 		return err
 	}
 	t.ended = append(t.ended, r.ID)
+	if err := t.countEnded(r); err != nil {
+		return err
+	}
 	return t.tell(EventDecided, r, seq)
 }
 

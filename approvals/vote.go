@@ -33,6 +33,9 @@ func (t *transition) admits(r *storedRequest, v Vote) error {
 	if err := r.takes(v); err != nil {
 		return err
 	}
+	if err := t.q.remembers(r, v); err != nil {
+		return err
+	}
 	switch {
 	case v.Stop && !n.Has(RoleOperate):
 		return fmt.Errorf("%w: stopping the agent takes the role %s", ErrNotEntitled, RoleOperate)

@@ -79,8 +79,9 @@ func (e *exchange) settled(ctx context.Context, q *question, d holdgate.Decision
 	return nil
 }
 
-// hold puts the call into the queue, or finds the request that an earlier
-// connection left there.
+// hold answers the question by a grant, or else puts the call into the queue,
+// or finds the request that an earlier connection left there. What a grant has
+// answered is decided again, as what a person has.
 func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) error {
 	if q.digest == "" {
 		digest, err := e.x.Digest(q.call)
@@ -88,6 +89,13 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 			return fmt.Errorf("digesting the call: %w", err)
 		}
 		q.digest = digest
+	}
+	switch g, ok, err := e.s.c.Queue.Granted(ctx, q.call, d, q.digest); {
+	case err != nil:
+		return err
+	case ok:
+		q.answers = append(q.answers, rego.Answer{Gate: d.Hold.Gate, Rule: d.Rule, Decision: holdgate.AnswerApprove, By: strings.Join(g.By, ", ")})
+		return e.decide(ctx, q)
 	}
 	req, err := e.x.Ask(ctx, approvals.Question{Call: q.call, Decision: d})
 	if over := limitOf(err); over != nil {

@@ -10,9 +10,6 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// unnamed is the rule of a decision that names none.
-const unnamed = "unnamed"
-
 // reservedPrefix begins the rules that Holdgate itself gives.
 const reservedPrefix = "holdgate."
 
@@ -61,7 +58,7 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 		d.Hold, d.Also = holdgate.HoldSpec{}, nil
 	}
 	if d.Rule == "" {
-		d.Rule = unnamed
+		d.Rule = holdgate.RuleUnnamed
 	}
 	if d.Reason == "" && d.Action != holdgate.Allow {
 		d.Reason = "The policy's rule " + d.Rule + " says so, without a reason."

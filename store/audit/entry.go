@@ -18,6 +18,8 @@ const (
 	TypeClaim    Type = "claim"    // somebody looks at a request, or no more
 	TypeDelegate Type = "delegate" // somebody lets another person vote in their place
 	TypeEscalate Type = "escalate" // more people may approve a request
+	TypeGrant    Type = "grant"    // a grant was made, revoked, or has expired
+	TypeGranted  Type = "granted"  // a grant answered a question: its call may go on from here
 	TypePeople   Type = "people"   // who may answer was replaced
 	TypeUsed     Type = "used"     // an approval was used: its call may go on from here
 	TypeResult   Type = "result"   // what became of what was used: "spent" or "unknown"
@@ -38,6 +40,7 @@ type Entry struct {
 	Decision *Decision `json:"decision,omitempty"`
 	Door     string    `json:"door,omitempty"`
 	Exchange string    `json:"exchange,omitempty"`
+	Grant    string    `json:"grant,omitempty"` // the grant that it is about
 	// Hash is the hex SHA-256 of the entry without this field, in canonical
 	// form.
 	Hash string `json:"hash"`

@@ -1,0 +1,139 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// ErrNoGrant says that there is no such grant, or none any more.
+var ErrNoGrant = errors.New("no such grant")
+
+// A Grant is a standing approval: what people answered to one request stands
+// for later calls that it covers, until it expires or is revoked.
+type Grant struct {
+	ID     string    `json:"id"`
+	Covers string    `json:"covers"` // in one line that is safe to show: see [Remember.Words]
+	Scope  Scope     `json:"scope"`
+	Match  MatchKind `json:"match"`
+	// Arguments are the JSON pointers that a pattern fixes.
+	Arguments []string `json:"arguments,omitempty"`
+	Agent     AgentRef `json:"agent"`
+	Session   Ref      `json:"session"`        // that it was made in; it covers no other with ScopeSession
+	Door      string   `json:"door,omitempty"` // the only one that it is for, where the agent is not proven
+	Rule      string   `json:"rule"`           // the question that it answers
+	Gate      string   `json:"gate,omitempty"`
+	// Risk is the highest that it covers.
+	Risk      holdgate.Risk `json:"risk,omitempty"`
+	By        []string      `json:"by"`      // who made it
+	Request   string        `json:"request"` // that they answered
+	CreatedAt time.Time     `json:"created_at"`
+	ExpiresAt time.Time     `json:"expires_at"`
+	Uses      int           `json:"uses"`
+	LastUsed  time.Time     `json:"last_used,omitzero"`
+	RevokedBy string        `json:"revoked_by,omitempty"`
+}
+
+// storedGrant is a grant as stored. It holds no argument, but for what its
+// words say.
+type storedGrant struct {
+	header
+
+	ID          string    `json:"id"`
+	Covers      string    `json:"covers"`
+	Scope       Scope     `json:"scope"`
+	Match       MatchKind `json:"match"`
+	Agent       string    `json:"agent"`
+	Proven      bool      `json:"proven,omitempty"`
+	Confinement string    `json:"confinement,omitempty"`
+	Session     string    `json:"session"`
+	Door        string    `json:"door"`
+
+	Kind holdgate.Kind `json:"kind"`
+	Rule string        `json:"rule"`
+	Gate string        `json:"gate,omitempty"`
+	Risk holdgate.Risk `json:"risk,omitempty"`
+
+	Likeness likeness                   `json:"likeness"`
+	Fixed    map[string]holdgate.Digest `json:"fixed,omitempty"` // of a pattern, by pointer
+
+	By      []storedGrantor `json:"by"`
+	Request string          `json:"request"`
+	Created time.Time       `json:"created"`
+	Expires time.Time       `json:"expires"`
+
+	Uses    int       `json:"uses,omitempty"`
+	Used    time.Time `json:"used,omitzero"`
+	Revoked string    `json:"revoked,omitempty"` // by whom
+}
+
+// storedGrantor is one of those who made a grant, and how sure their channel
+// was of them.
+type storedGrantor struct {
+	Name      string `json:"name"`
+	Channel   string `json:"channel,omitempty"`
+	Assurance string `json:"assurance,omitempty"`
+}
+
+func (g *storedGrant) view() Grant {
+	v := Grant{
+		ID: g.ID, Covers: g.Covers, Scope: g.Scope, Match: g.Match,
+		Agent: AgentRef{ID: g.Agent, Proven: g.Proven, Confinement: g.Confinement}, Session: Ref{ID: g.Session},
+		Rule: g.Rule, Gate: g.Gate, Risk: g.Risk, Request: g.Request,
+		CreatedAt: g.Created, ExpiresAt: g.Expires, Uses: g.Uses, LastUsed: g.Used, RevokedBy: g.Revoked,
+	}
+	for p := range g.Fixed {
+		v.Arguments = append(v.Arguments, p)
+	}
+	slices.Sort(v.Arguments)
+	for _, n := range g.By {
+		v.By = append(v.By, n.Name)
+	}
+	if !g.Proven {
+		v.Door = g.Door
+	}
+	return v
+}
+
+// by names those who made the grant.
+func (g *storedGrant) by() string { return strings.Join(g.view().By, ", ") }
+
+// ended reports whether the grant covers nothing any more. One that was made
+// in what is now the future does not count: the clock was set.
+func (g *storedGrant) ended(now time.Time) bool {
+	return g.Revoked != "" || now.Before(g.Created) || !now.Before(g.Expires)
+}
+
+// entry begins an audit entry about the grant.
+func (g *storedGrant) entry(typ audit.Type, note string) audit.Entry {
+	return audit.Entry{Type: typ, Grant: g.ID, RequestID: g.Request, Door: g.Door, Note: note,
+		Call: &audit.Call{Kind: g.Kind, Agent: g.Agent, Session: g.Session}}
+}
+
+// grantOf is the key under which an agent's grant is found; grantsOf begins
+// the keys of all of them.
+func grantOf(agent, id string) string { return grantsOf(agent) + id }
+
+func grantsOf(agent string) string { return prefixGrantOf + url.PathEscape(agent) + "/" }
+
+// grant returns a grant, or ErrNoGrant.
+func (t *transition) grant(id string) (*storedGrant, error) {
+	g := new(storedGrant)
+	err := read(t.tx, prefixGrant+id, g)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, ErrNoGrant
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading grant %s: %w", id, err)
+	}
+	return g, nil
+}
+
+func (t *transition) writeGrant(g *storedGrant) error { return write(t.tx, prefixGrant+g.ID, g) }

@@ -1,0 +1,242 @@
+package approvals
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// wayRemember is the way of answering that makes a grant.
+const wayRemember = "remember"
+
+// rememberable says why no answer to the question can stand for later calls,
+// or "".
+func rememberable(h holdgate.HoldSpec, rule string, l *likeness) string {
+	switch {
+	case h.Required:
+		return "a person is required each time"
+	case h.Kind != holdgate.RequestApproval && h.Kind != "":
+		return "a choice is made each time"
+	case strings.HasPrefix(rule, "holdgate."):
+		return "it is asked because something went wrong"
+	case l == nil:
+		return "nothing is known of what the call would do"
+	case len(l.Unclear) > 0:
+		return l.Unclear[0]
+	case l.Same == "":
+		return "policy does not see all of it"
+	case !h.Allows(wayRemember):
+		return "the rule does not let it be remembered"
+	}
+	return ""
+}
+
+// hold is the question of a request as its rule asked it.
+func (r *storedRequest) hold() holdgate.HoldSpec {
+	return holdgate.HoldSpec{Required: r.Required, Kind: r.Kind, Allow: r.Allow, Approvers: r.Approvers}
+}
+
+// remembers says why the vote's wish to be remembered cannot be met, or nil.
+func (q *Queue) remembers(r *storedRequest, v Vote) error {
+	if v.Remember == nil {
+		return nil
+	}
+	m := v.Remember.complete()
+	if v.Decision != holdgate.AnswerApprove {
+		return fmt.Errorf("%w: only an approval of the call as it is can be", ErrRemember)
+	}
+	if why := rememberable(r.hold(), r.Rule, r.Likeness); why != "" {
+		return fmt.Errorf("%w: %s", ErrRemember, why)
+	}
+	switch {
+	case m.Scope != ScopeSession && m.Scope != ScopeAgent:
+		return fmt.Errorf("%w: unknown scope %q: want session or agent", ErrRemember, m.Scope)
+	case m.Scope == ScopeAgent && !r.Proven:
+		return fmt.Errorf("%w for the agent in any session: its name is its own word; remember it for the session", ErrRemember)
+	case m.For < minGrant || m.For > q.c.MaxGrant:
+		return fmt.Errorf("%w for %s: the least is %s, the most is %s", ErrRemember, m.For, minGrant, q.c.MaxGrant)
+	}
+	return r.matchable(m.Match)
+}
+
+// matchable says why no grant can be made of the request with the match.
+func (r *storedRequest) matchable(m Match) error {
+	switch {
+	case m.Kind == MatchExact:
+		return nil
+	case m.Kind != MatchTool && m.Kind != MatchPattern:
+		return fmt.Errorf("%w: unknown match %q", ErrRemember, m.Kind)
+	case !r.Call.IsTool:
+		return fmt.Errorf("%w with another match than exact: it is no tool call", ErrRemember)
+	case r.Rule == holdgate.RuleUnnamed:
+		return fmt.Errorf("%w with another match than exact: the rule that asks has no name", ErrRemember)
+	case m.Kind == MatchPattern:
+		return r.fixable(m.Arguments)
+	case r.Likeness.Acts:
+		return fmt.Errorf("%w for the whole tool: its calls run commands, instruct agents or reach the network; remember this very call, or fix its arguments", ErrRemember)
+	case r.Likeness.Shape == nil:
+		return fmt.Errorf("%w for the whole tool: parts of the call are hidden from you", ErrRemember)
+	case gravity(r.Risk) >= gravity(holdgate.RiskHigh):
+		return fmt.Errorf("%w for the whole tool: the risk is %s", ErrRemember, r.Risk)
+	}
+	return nil
+}
+
+// fixable says why a pattern cannot be made of these arguments of the request.
+func (r *storedRequest) fixable(arguments map[string]json.RawMessage) error {
+	size := 0
+	for p, v := range arguments {
+		if size += len(p) + len(v); size > maxFixedBytes || len(arguments) > maxPointers {
+			return fmt.Errorf("%w: a pattern has at most %d arguments and %d bytes", ErrRemember, maxPointers, maxFixedBytes)
+		}
+		if err := r.shows(p, jsontext.Value(v)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(arguments) == 0:
+		return fmt.Errorf("%w: a pattern fixes at least one argument", ErrRemember)
+	case !r.Likeness.Acts:
+		return nil
+	}
+	all, _ := topLevel(r.Call.Arguments)
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		p := string(jsontext.Pointer("").AppendToken(k))
+		_, ok := arguments[p]
+		if prose := r.Likeness.Shape != nil && !slices.Contains(r.Likeness.Shape.Keys, k); !ok && !prose {
+			return fmt.Errorf("%w: what a call like this does can hang on any of its arguments; fix %s too", ErrRemember, p)
+		}
+	}
+	return nil
+}
+
+// shows says whether the value is what the request shows at the pointer.
+func (r *storedRequest) shows(pointer string, v jsontext.Value) error {
+	have, ok := at(r.Call.Arguments, pointer)
+	if !ok {
+		return fmt.Errorf("%w: the call has no argument %s", ErrRemember, pointer)
+	}
+	if bytes.Contains(have, []byte(redacted)) {
+		return fmt.Errorf("%w: the argument %s is hidden from you", ErrRemember, pointer)
+	}
+	want, errWant := strictCanonical(v)
+	shown, errShown := strictCanonical(have)
+	if errWant != nil || errShown != nil || !bytes.Equal(want, shown) {
+		return fmt.Errorf("%w: the argument %s of this call is something else", ErrRemember, pointer)
+	}
+	return nil
+}
+
+// remember makes the grant that the voters asked for, if each of those whose
+// approval counted asked for the same, and returns its id. The note says why
+// there is none though somebody asked.
+func (t *transition) remember(r *storedRequest) (id, note string, err error) {
+	var asked []storedVote
+	approving := 0
+	for _, v := range r.Votes {
+		if v.Decision == holdgate.AnswerApprove {
+			approving++
+			if v.Remember != nil {
+				asked = append(asked, v)
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return "", "", nil
+	}
+	m := asked[0].Remember.complete()
+	for _, v := range asked[1:] {
+		o := v.Remember.complete()
+		if o.Scope != m.Scope || !o.Match.equal(m.Match) {
+			return "", "not remembered: those who approved asked for different things", nil
+		}
+		m.For = min(m.For, o.For)
+	}
+	if len(asked) < approving {
+		return "", "not remembered: not all who approved asked for it", nil
+	}
+	g, err := t.draftGrant(r, m, asked)
+	if err == nil {
+		err = t.made(g)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("making a grant of request %s: %w", r.ID, err)
+	}
+	return g.ID, "", nil
+}
+
+func (t *transition) draftGrant(r *storedRequest, m Remember, votes []storedVote) (*storedGrant, error) {
+	g := &storedGrant{
+		header: current(), ID: newID(), Covers: m.Words(r.view(t.q.People())), Scope: m.Scope, Match: m.Match.Kind,
+		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
+		Kind: r.Call.Kind, Rule: r.Rule, Gate: r.Gate, Risk: r.Risk,
+		Likeness: *r.Likeness, Request: r.ID, Created: t.now, Expires: t.now.Add(m.For),
+	}
+	if m.Match.Kind != MatchTool {
+		g.Likeness.Shape = nil // only a tool's reach is compared with it
+	}
+	for p, v := range m.Match.Arguments {
+		d, ok := t.q.fixed(p, jsontext.Value(v))
+		if !ok {
+			return nil, fmt.Errorf("the value of %s is no JSON", p)
+		}
+		if g.Fixed == nil {
+			g.Fixed = make(map[string]holdgate.Digest)
+		}
+		g.Fixed[p] = d
+	}
+	for _, v := range votes {
+		g.By = append(g.By, storedGrantor{Name: v.By, Channel: v.Channel, Assurance: v.Assurance})
+	}
+	return g, nil
+}
+
+// made stores a new grant.
+func (t *transition) made(g *storedGrant) error {
+	note := g.Covers
+	if t.q.c.NoInputs {
+		note = fmt.Sprintf("%s, %s, until %s", g.Match, g.Scope, g.Expires.Format(time.RFC3339))
+	}
+	e := g.entry(audit.TypeGrant, "made by "+g.by()+": "+note)
+	if _, err := t.log(e); err != nil {
+		return err
+	}
+	if err := t.tx.Set(grantOf(g.Agent, g.ID), []byte(g.ID)); err != nil {
+		return err
+	}
+	if err := t.schedule(g.Expires, g.ID, dueGrant); err != nil {
+		return err
+	}
+	return t.writeGrant(g)
+}
+
+// equal reports whether two matches cover the same.
+func (m Match) equal(o Match) bool {
+	return m.Kind == o.Kind && maps.EqualFunc(m.Arguments, o.Arguments, func(a, b json.RawMessage) bool {
+		x, errX := strictCanonical(jsontext.Value(a))
+		y, errY := strictCanonical(jsontext.Value(b))
+		return errX == nil && errY == nil && bytes.Equal(x, y)
+	})
+}
+
+// gravity ranks risks. One that is not known ranks with medium.
+func gravity(r holdgate.Risk) int {
+	switch r {
+	case holdgate.RiskLow:
+		return 1
+	case holdgate.RiskMedium, "":
+		return 2
+	case holdgate.RiskHigh:
+		return 3
+	}
+	return 4
+}

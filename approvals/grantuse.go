@@ -1,0 +1,204 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// A plea is a held call on whose behalf a grant is looked for.
+type plea struct {
+	call     holdgate.Call
+	decision holdgate.Decision
+	digest   holdgate.Digest
+	like     *likeness
+}
+
+// Granted looks for a grant that answers the decision's question about the
+// call, and uses it: on return its count and its audit entry are on disk. It
+// reports false where no grant does. On an error nothing may be released.
+//
+// A grant that was revoked or has expired before this began is never used.
+func (q *Queue) Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) (Grant, bool, error) {
+	if d.Action != holdgate.Hold || d.Facts == nil {
+		return Grant{}, false, nil
+	}
+	p := &plea{call: c, decision: d, digest: digest, like: q.likeness(c, d)}
+	if rememberable(d.Hold, d.Rule, p.like) != "" {
+		return Grant{}, false, nil
+	}
+	ids, err := q.grantsFor(ctx, p)
+	if err != nil {
+		return Grant{}, false, fmt.Errorf("looking for a grant: %w", err)
+	}
+	for _, id := range ids {
+		g, err := q.useGrant(ctx, id, p)
+		switch {
+		case err != nil:
+			return Grant{}, false, fmt.Errorf("using grant %s: %w", id, err)
+		case g != nil:
+			return g.view(), true, nil
+		}
+	}
+	return Grant{}, false, nil
+}
+
+// grantsFor finds the grants that cover the call at the moment.
+func (q *Queue) grantsFor(ctx context.Context, p *plea) (ids []string, err error) {
+	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+		return eachGrant(tx, grantsOf(p.call.Agent.ID), func(g *storedGrant) {
+			if q.covers(g, p, now()) {
+				ids = append(ids, g.ID)
+			}
+		})
+	})
+	return ids, err
+}
+
+// eachGrant calls fn for the grants of an index.
+func eachGrant(tx store.Tx, prefix string, fn func(*storedGrant)) error {
+	for pair, err := range tx.Scan(prefix, "") {
+		if err != nil {
+			return err
+		}
+		var g storedGrant
+		if err := read(tx, prefixGrant+string(pair.Value), &g); err != nil {
+			return err
+		}
+		fn(&g)
+	}
+	return nil
+}
+
+// useGrant counts a use, if the grant still covers the call. It returns nil
+// where it does not.
+func (q *Queue) useGrant(ctx context.Context, id string, p *plea) (used *storedGrant, err error) {
+	var input json.RawMessage
+	if !q.c.NoInputs {
+		input = Redacted(p.call, p.decision.Redact)
+	}
+	err = q.transact(ctx, func(t *transition) error {
+		used = nil
+		g, err := t.grant(id)
+		if errors.Is(err, ErrNoGrant) {
+			return nil
+		}
+		if err != nil || !q.covers(g, p, t.now) {
+			return err
+		}
+		g.Uses++
+		g.Used = t.now
+		d := p.decision
+		e := g.entry(audit.TypeGranted, "")
+		e.Call = auditCall(p.call, p.digest, d.Redact)
+		e.Door = p.call.Door
+		e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision}
+		e.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: g.by(), At: t.now, Grant: g.ID}
+		e.Input = input
+		if _, err := t.log(e); err != nil {
+			return err
+		}
+		used = g
+		return t.writeGrant(g)
+	})
+	return used, err
+}
+
+// auditCall is the call as the log names it, without what policy redacts.
+func auditCall(c holdgate.Call, digest holdgate.Digest, redacted []string) *audit.Call {
+	shown, _ := redact(c, redacted)
+	r := storedRequest{Call: storeCall(shown, digest), Agent: c.Agent.ID, Session: c.Session.ID}
+	return r.entry(audit.TypeGranted).Call
+}
+
+// covers reports whether the grant answers the question about the call.
+func (q *Queue) covers(g *storedGrant, p *plea, now time.Time) bool {
+	return !g.ended(now) && g.binds(p.call) && g.answers(p.decision) && q.vouched(g, p) && q.matches(g, p)
+}
+
+// binds reports whether the grant is for who makes the call. What is only
+// asserted narrows: then the session and the door must be the same too.
+func (g *storedGrant) binds(c holdgate.Call) bool {
+	a := c.Agent
+	if g.Kind != c.Kind || g.Agent != a.ID || g.Proven != a.Proven || g.Confinement != a.Confinement {
+		return false
+	}
+	switch {
+	case !g.Proven:
+		return g.Session == c.Session.ID && g.Door == c.Door
+	case g.Scope == ScopeAgent:
+		return true
+	}
+	return g.Scope == ScopeSession && g.Session == c.Session.ID
+}
+
+// answers reports whether the question is the one that was answered, and the
+// risk no higher.
+func (g *storedGrant) answers(d holdgate.Decision) bool {
+	if g.Match == MatchTool && gravity(d.Risk) >= gravity(holdgate.RiskHigh) {
+		return false
+	}
+	return g.Rule == d.Rule && g.Gate == d.Hold.Gate && gravity(d.Risk) <= gravity(g.Risk)
+}
+
+// vouched reports whether those who made the grant may approve this call by
+// themselves, as people and rule stand now.
+func (q *Queue) vouched(g *storedGrant, p *plea) bool {
+	people := q.People()
+	a := p.decision.Hold.Approvers
+	c := circle{people: people, approvers: a, owner: p.call.Agent.Labels[LabelOwner]}
+	var names []string
+	for _, by := range g.By {
+		n, known := people.Find(by.Name)
+		if !known || c.refuses(n) != nil {
+			return false
+		}
+		if assurance(a.Assurance) > voteAssurance(Vote{Assurance: by.Assurance}) {
+			return false
+		}
+		if !slices.ContainsFunc(names, func(o string) bool { return people.same(o, n.Name) }) {
+			names = append(names, n.Name)
+		}
+	}
+	return len(names) >= max(a.Quorum, 1)
+}
+
+// matches reports whether the call is one of those that the grant is for.
+func (q *Queue) matches(g *storedGrant, p *plea) bool {
+	if g.Likeness.Dir != p.like.Dir {
+		return false
+	}
+	switch g.Match {
+	case MatchExact:
+		return g.Likeness.Like == p.like.Like && g.Likeness.Same == p.like.Same && p.like.Same != ""
+	case MatchTool:
+		return g.Likeness.Shape != nil && !p.like.Acts && p.like.whole.Within(*g.Likeness.Shape)
+	case MatchPattern:
+		return g.Likeness.Like == p.like.Like && q.fixes(g, p.call)
+	}
+	return false
+}
+
+// fixes reports whether the call has the values that a pattern fixes.
+func (q *Queue) fixes(g *storedGrant, c holdgate.Call) bool {
+	if c.Tool == nil || len(g.Fixed) == 0 {
+		return false
+	}
+	for pointer, want := range g.Fixed {
+		v, ok := at(c.Tool.Arguments, pointer)
+		if !ok {
+			return false
+		}
+		if got, ok := q.fixed(pointer, v); !ok || got != want {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,153 @@
+package approvals
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+)
+
+// A likeness is what a request keeps of its call so that others can be
+// compared with it. Where policy redacts something, it says nothing of the
+// call but digests.
+type likeness struct {
+	Like    holdgate.Digest `json:"like"`           // of the shape
+	Same    holdgate.Digest `json:"same,omitempty"` // of all that an exact match compares; "" where nothing can
+	Dir     string          `json:"dir,omitempty"`  // that it starts in
+	Acts    bool            `json:"acts,omitempty"`
+	Unclear []string        `json:"unclear,omitempty"`
+	// Shape and Line are set where nothing is redacted.
+	Shape *holdgate.Shape `json:"shape,omitempty"`
+	Line  string          `json:"line,omitempty"`
+
+	whole holdgate.Shape // never stored
+}
+
+// likeness compares the call with others by the decision's facts. It is nil
+// where there are none.
+func (q *Queue) likeness(c holdgate.Call, d holdgate.Decision) *likeness {
+	if d.Facts == nil {
+		return nil
+	}
+	s := holdgate.ShapeOf(c, *d.Facts)
+	l := &likeness{Like: q.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, whole: s}
+	if same, ok := q.same(c, s); ok {
+		l.Same = same
+	}
+	if _, hidden := redact(c, d.Redact); hidden == 0 {
+		l.Line = s.String()
+		l.Shape = &s
+	}
+	return l
+}
+
+// like names a shape.
+func (q *Queue) like(s holdgate.Shape) holdgate.Digest {
+	return q.c.Digester.Fields("grant.like", s.Key())
+}
+
+// same names everything in a call that policy sees and that acts. There is no
+// such name for a call of which policy sees a part only.
+func (q *Queue) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool) {
+	d := q.c.Digester
+	switch {
+	case c.Tool != nil:
+		args, ok := topLevel(c.Tool.Arguments)
+		if !ok {
+			return "", false
+		}
+		fields := []string{c.Tool.Server, c.Tool.Name}
+		for _, k := range slices.Sorted(maps.Keys(args)) {
+			if !slices.Contains(s.Keys, k) {
+				continue
+			}
+			v, err := holdgate.Canonical(args[k])
+			if err != nil {
+				return "", false
+			}
+			fields = append(fields, k, string(v))
+		}
+		return d.Fields("grant.tool", fields...), true
+	case c.Model != nil:
+		fields := append([]string{c.Model.Provider, c.Model.Name, "tools"}, c.Model.Tools...)
+		for _, t := range c.Model.ServerTools {
+			fields = append(fields, "server tool", t.Type, t.Name, t.URL)
+		}
+		return d.Fields("grant.model", fields...), true
+	case c.MCP != nil:
+		params := []byte("null")
+		if c.MCP.Params != nil {
+			var err error
+			if params, err = strictCanonical(jsontext.Value(c.MCP.Params)); err != nil {
+				return "", false
+			}
+		}
+		return d.Fields("grant.mcp", c.MCP.Server, c.MCP.Method, c.MCP.Name, string(params)), true
+	}
+	return "", false
+}
+
+// topLevel reads the members of a strict JSON object.
+func topLevel(raw []byte) (map[string]jsontext.Value, bool) {
+	var args map[string]jsontext.Value
+	if raw == nil || jsonv2.Unmarshal(raw, &args) != nil {
+		return nil, false
+	}
+	return args, true
+}
+
+// strictCanonical is the canonical form of one strict JSON value.
+func strictCanonical(v jsontext.Value) ([]byte, error) {
+	var strict jsontext.Value
+	if err := jsonv2.Unmarshal(v, &strict); err != nil {
+		return nil, err
+	}
+	return holdgate.Canonical(strict)
+}
+
+// fixed names the value at a pointer into arguments.
+func (q *Queue) fixed(pointer string, v jsontext.Value) (holdgate.Digest, bool) {
+	canon, err := strictCanonical(v)
+	if err != nil {
+		return "", false
+	}
+	return q.c.Digester.Fields("grant.fixed", pointer, string(canon)), true
+}
+
+// at finds the value that a JSON pointer names in arguments.
+func at(arguments []byte, pointer string) (jsontext.Value, bool) {
+	if !strings.HasPrefix(pointer, "/") {
+		return nil, false
+	}
+	v := jsontext.Value(arguments)
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		switch v.Kind() {
+		case '{':
+			m, ok := topLevel(v)
+			if !ok {
+				return nil, false
+			}
+			if v, ok = m[token]; !ok {
+				return nil, false
+			}
+		case '[':
+			var list []jsontext.Value
+			if jsonv2.Unmarshal(v, &list) != nil {
+				return nil, false
+			}
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(list) || strconv.Itoa(i) != token {
+				return nil, false
+			}
+			v = list[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}

@@ -1,0 +1,199 @@
+package approvals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+)
+
+const (
+	// DefaultGrant is how long a grant lasts where nobody says.
+	DefaultGrant = 8 * time.Hour
+	// DefaultMaxGrant is how long a grant may last where no setting says.
+	DefaultMaxGrant = 30 * 24 * time.Hour
+
+	minGrant      = time.Second
+	maxPointers   = 32
+	maxFixedBytes = 16 << 10 // pointers and values together
+)
+
+// ErrRemember says that an approval cannot be remembered as the voter asked.
+var ErrRemember = errors.New("this cannot be remembered")
+
+// Scope says whose calls a grant covers.
+type Scope string
+
+// The scopes.
+const (
+	ScopeSession Scope = "session" // the agent's, in the session of the request
+	ScopeAgent   Scope = "agent"   // the agent's, in any session; for proven agents only
+)
+
+// MatchKind says which calls a grant covers.
+type MatchKind string
+
+// The kinds of match, narrowest first.
+const (
+	// MatchExact covers the same call again: tool, server and arguments. Of a
+	// command, what only describes it to the user may differ.
+	MatchExact MatchKind = "exact"
+	// MatchPattern covers calls of the same shape whose chosen arguments are
+	// the same.
+	MatchPattern MatchKind = "pattern"
+	// MatchTool covers calls of the same tool that reach no further: see
+	// [holdgate.Shape.Within].
+	MatchTool MatchKind = "tool"
+)
+
+// A Match says which calls a grant covers. Its JSON is "exact", "tool" or
+// {"arguments": {POINTER: VALUE}}.
+type Match struct {
+	Kind MatchKind
+	// Arguments are what a pattern fixes: values by JSON pointer (RFC 6901)
+	// into the arguments.
+	Arguments map[string]json.RawMessage
+}
+
+// matchPattern is the JSON of a pattern.
+type matchPattern struct {
+	Arguments map[string]json.RawMessage `json:"arguments"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (m Match) MarshalJSON() ([]byte, error) {
+	if m.Kind == MatchPattern {
+		return json.Marshal(matchPattern{m.Arguments})
+	}
+	return json.Marshal(string(m.Kind))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. It is strict: a member that is
+// not known, or comes twice, is an error.
+func (m *Match) UnmarshalJSON(b []byte) error {
+	if jsontext.Value(b).Kind() == '"' {
+		var word string
+		if err := jsonv2.Unmarshal(b, &word); err != nil {
+			return err
+		}
+		if k := MatchKind(word); k != MatchExact && k != MatchTool {
+			return fmt.Errorf("unknown match %q: want exact, tool or {\"arguments\": {POINTER: VALUE}}", word)
+		}
+		*m = Match{Kind: MatchKind(word)}
+		return nil
+	}
+	var p matchPattern
+	if err := jsonv2.Unmarshal(b, &p, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	*m = Match{Kind: MatchPattern, Arguments: p.Arguments}
+	return nil
+}
+
+// Remember asks that an approval also stands for calls to come.
+type Remember struct {
+	Scope Scope `json:"scope"` // empty is ScopeSession
+	Match Match `json:"match"` // empty is MatchExact
+	// For is how long, as "8h" in JSON; zero is [DefaultGrant].
+	For time.Duration `json:"for,omitempty"`
+}
+
+// rememberJSON is the JSON of a Remember.
+type rememberJSON struct {
+	Scope Scope  `json:"scope,omitempty"`
+	Match *Match `json:"match,omitempty"`
+	For   string `json:"for,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (m Remember) MarshalJSON() ([]byte, error) {
+	m = m.complete()
+	return json.Marshal(rememberJSON{m.Scope, &m.Match, m.For.String()})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. It is strict.
+func (m *Remember) UnmarshalJSON(b []byte) error {
+	var j rememberJSON
+	if err := jsonv2.Unmarshal(b, &j, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	r := Remember{Scope: j.Scope}
+	if j.Match != nil {
+		r.Match = *j.Match
+	}
+	if j.For != "" {
+		d, err := time.ParseDuration(j.For)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%q is no length of time: want 30m, 8h or 240h", j.For)
+		}
+		r.For = d
+	}
+	*m = r.complete()
+	return nil
+}
+
+// complete fills in what was left out.
+func (m Remember) complete() Remember {
+	if m.Scope == "" {
+		m.Scope = ScopeSession
+	}
+	if m.Match.Kind == "" {
+		m.Match.Kind = MatchExact
+	}
+	if m.For == 0 {
+		m.For = DefaultGrant
+	}
+	return m
+}
+
+// Words says what a grant made of the request would cover, in one line that is
+// safe to show. It is what a person must see before it is made.
+func (m Remember) Words(r Request) string {
+	m = m.complete()
+	var b strings.Builder
+	b.WriteString("always allow: ")
+	switch m.Match.Kind {
+	case MatchExact:
+		b.WriteString(r.Briefing.Summary + " (exactly this call)")
+	case MatchTool:
+		name := ""
+		if r.Call.Tool != nil {
+			name = strings.TrimPrefix(r.Call.Tool.Server+"/"+r.Call.Tool.Name, "/")
+		}
+		b.WriteString("every call of " + holdgate.Visible(name) + " that reaches no further than this one")
+	default:
+		b.WriteString(r.Shape)
+		for i, p := range slices.Sorted(maps.Keys(m.Match.Arguments)) {
+			b.WriteString([]string{" with ", " and "}[min(i, 1)])
+			b.WriteString(holdgate.Visible(p + " = " + string(m.Match.Arguments[p])))
+		}
+	}
+	if m.Scope == ScopeAgent {
+		b.WriteString(", by " + holdgate.Visible(r.Agent.ID) + " in any session")
+	} else {
+		b.WriteString(", by " + holdgate.Visible(r.Agent.ID) + " in session " + holdgate.Visible(r.Session.ID))
+	}
+	b.WriteString(", for " + lasting(m.For))
+	b.WriteString(", where the rule " + holdgate.Visible(r.Rule) + " asks")
+	return b.String()
+}
+
+// lasting writes a duration without the units that are zero.
+func lasting(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

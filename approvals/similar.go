@@ -1,0 +1,122 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+)
+
+// Similar is what became of the calls of one shape ([holdgate.Shape]) that
+// people have answered so far, whichever agent made them.
+type Similar struct {
+	Approved int `json:"approved,omitempty"`
+	Denied   int `json:"denied,omitempty"`
+	Steered  int `json:"steered,omitempty"`
+	// Pending is how many others of the shape wait at the moment.
+	Pending int       `json:"pending,omitempty"`
+	LastAt  time.Time `json:"last_at,omitzero"`
+	LastBy  string    `json:"last_by,omitempty"`
+}
+
+// storedShape is what is counted of a shape. The key is a digest: the shape
+// itself may name what policy redacts.
+type storedShape struct {
+	header
+
+	Approved int       `json:"approved,omitempty"`
+	Denied   int       `json:"denied,omitempty"`
+	Steered  int       `json:"steered,omitempty"`
+	Pending  int       `json:"pending,omitempty"`
+	At       time.Time `json:"at,omitzero"`
+	By       string    `json:"by,omitempty"`
+}
+
+func (s storedShape) view() Similar {
+	return Similar{Approved: s.Approved, Denied: s.Denied, Steered: s.Steered, Pending: s.Pending, LastAt: s.At, LastBy: s.By}
+}
+
+// Similar returns what became of calls of the shape.
+func (q *Queue) Similar(ctx context.Context, s holdgate.Shape) (Similar, error) {
+	var found storedShape
+	err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
+		found, err = counted(tx, q.like(s))
+		return err
+	})
+	if err != nil {
+		return Similar{}, fmt.Errorf("reading what became of %s: %w", s, err)
+	}
+	return found.view(), nil
+}
+
+// similarTo is what became of other requests like this one; nil where there
+// are none.
+func similarTo(tx store.Tx, r *storedRequest) (*Similar, error) {
+	if r.Likeness == nil {
+		return nil, nil //nolint:nilnil // nothing is known of the call
+	}
+	s, err := counted(tx, r.Likeness.Like)
+	if err != nil {
+		return nil, fmt.Errorf("reading what became of requests like %s: %w", r.ID, err)
+	}
+	v := s.view()
+	if !r.Status.Final() && v.Pending > 0 {
+		v.Pending-- // itself
+	}
+	if v == (Similar{}) {
+		return nil, nil //nolint:nilnil // it is the first of its shape
+	}
+	return &v, nil
+}
+
+// counted reads the counts of a shape; they are zero where there are none.
+func counted(tx store.Tx, like holdgate.Digest) (s storedShape, err error) {
+	err = read(tx, prefixShape+string(like), &s)
+	if errors.Is(err, store.ErrNotFound) {
+		return storedShape{header: current()}, nil
+	}
+	return s, err
+}
+
+// count changes the counts of the request's shape.
+func (t *transition) count(r *storedRequest, change func(*storedShape)) error {
+	if r.Likeness == nil {
+		return nil
+	}
+	s, err := counted(t.tx, r.Likeness.Like)
+	if err != nil {
+		return fmt.Errorf("counting request %s: %w", r.ID, err)
+	}
+	change(&s)
+	return write(t.tx, prefixShape+string(r.Likeness.Like), s)
+}
+
+// countAsked counts a new request.
+func (t *transition) countAsked(r *storedRequest) error {
+	return t.count(r, func(s *storedShape) { s.Pending++ })
+}
+
+// countEnded counts a request's outcome; only what people said counts.
+func (t *transition) countEnded(r *storedRequest) error {
+	return t.count(r, func(s *storedShape) {
+		s.Pending = max(s.Pending-1, 0)
+		switch r.Outcome.Decision {
+		case holdgate.AnswerTimeout, holdgate.AnswerCancel:
+			return
+		}
+		switch r.Status {
+		case holdgate.StatusApproved:
+			s.Approved++
+		case holdgate.StatusDenied:
+			s.Denied++
+		case holdgate.StatusSteered:
+			s.Steered++
+		default:
+			return
+		}
+		s.At, s.By = r.Outcome.At, r.Outcome.By
+	})
+}
