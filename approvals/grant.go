@@ -29,6 +29,7 @@ type Grant struct {
 	Session   Ref      `json:"session"`        // that it was made in; it covers no other with ScopeSession
 	Door      string   `json:"door,omitempty"` // the only one that it is for, where the agent is not proven
 	Rule      string   `json:"rule"`           // the question that it answers
+	Also      []string `json:"also,omitempty"` // rules that the same answer was for
 	Gate      string   `json:"gate,omitempty"`
 	// Risk is the highest that it covers.
 	Risk      holdgate.Risk `json:"risk,omitempty"`
@@ -58,6 +59,7 @@ type storedGrant struct {
 
 	Kind holdgate.Kind `json:"kind"`
 	Rule string        `json:"rule"`
+	Also []string      `json:"also,omitempty"`
 	Gate string        `json:"gate,omitempty"`
 	Risk holdgate.Risk `json:"risk,omitempty"`
 
@@ -86,7 +88,7 @@ func (g *storedGrant) view() Grant {
 	v := Grant{
 		ID: g.ID, Covers: g.Covers, Scope: g.Scope, Match: g.Match,
 		Agent: AgentRef{ID: g.Agent, Proven: g.Proven, Confinement: g.Confinement}, Session: Ref{ID: g.Session},
-		Rule: g.Rule, Gate: g.Gate, Risk: g.Risk, Request: g.Request,
+		Rule: g.Rule, Also: g.Also, Gate: g.Gate, Risk: g.Risk, Request: g.Request,
 		CreatedAt: g.Created, ExpiresAt: g.Expires, Uses: g.Uses, LastUsed: g.Used, RevokedBy: g.Revoked,
 	}
 	for p := range g.Fixed {
@@ -100,6 +102,19 @@ func (g *storedGrant) view() Grant {
 		v.Door = g.Door
 	}
 	return v
+}
+
+// Settles returns the rules besides its own that the grant answers of a
+// decision: those that were answered with it, and that the decision still
+// lets be.
+func (g Grant) Settles(d holdgate.Decision) []string {
+	var rules []string
+	for _, f := range d.Also {
+		if slices.Contains(g.Also, f.Rule) {
+			rules = append(rules, f.Rule)
+		}
+	}
+	return rules
 }
 
 // by names those who made the grant.

@@ -184,6 +184,9 @@ func (t *transition) draftGrant(r *storedRequest, m Remember, votes []storedVote
 	if m.Match.Kind != MatchTool {
 		g.Likeness.Shape = nil // only a tool's reach is compared with it
 	}
+	for _, f := range r.Also {
+		g.Also = append(g.Also, f.Rule)
+	}
 	for p, v := range m.Match.Arguments {
 		d, ok := t.q.fixed(p, jsontext.Value(v))
 		if !ok {

@@ -153,14 +153,11 @@ func (g *storedGrant) answers(d holdgate.Decision) bool {
 func (q *Queue) vouched(g *storedGrant, p *plea) bool {
 	people := q.People()
 	a := p.decision.Hold.Approvers
-	c := circle{people: people, approvers: a, owner: p.call.Agent.Labels[LabelOwner]}
+	asked := storedRequest{Approvers: a, Owner: p.call.Agent.Labels[LabelOwner]}
 	var names []string
 	for _, by := range g.By {
 		n, known := people.Find(by.Name)
-		if !known || c.refuses(n) != nil {
-			return false
-		}
-		if assurance(a.Assurance) > voteAssurance(Vote{Assurance: by.Assurance}) {
+		if !known || asked.entitles(people, n, Vote{Channel: by.Channel, Assurance: by.Assurance}) != nil {
 			return false
 		}
 		if !slices.ContainsFunc(names, func(o string) bool { return people.same(o, n.Name) }) {

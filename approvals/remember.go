@@ -100,8 +100,8 @@ func (m *Match) UnmarshalJSON(b []byte) error {
 
 // Remember asks that an approval also stands for calls to come.
 type Remember struct {
-	Scope Scope `json:"scope"` // empty is ScopeSession
-	Match Match `json:"match"` // empty is MatchExact
+	Scope Scope `json:"scope,omitempty"` // empty is ScopeSession
+	Match Match `json:"match,omitzero"`  // empty is MatchExact
 	// For is how long, as "8h" in JSON; zero is [DefaultGrant].
 	For time.Duration `json:"for,omitempty"`
 }

@@ -94,7 +94,7 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 	case err != nil:
 		return err
 	case ok:
-		q.answers = append(q.answers, rego.Answer{Gate: d.Hold.Gate, Rule: d.Rule, Decision: holdgate.AnswerApprove, By: strings.Join(g.By, ", ")})
+		q.answers = append(q.answers, rego.Answer{Gate: d.Hold.Gate, Rule: d.Rule, Decision: holdgate.AnswerApprove, By: strings.Join(g.By, ", "), Also: g.Settles(d)})
 		return e.decide(ctx, q)
 	}
 	req, err := e.x.Ask(ctx, approvals.Question{Call: q.call, Decision: d})

@@ -156,6 +156,8 @@ func (s *Server) routes() []route {
 		{"GET /v1/audit/head", false, answer(s, s.auditHead)},
 		{"GET /v1/audit/export", false, stream(s, s.exportAudit)},
 		{"GET /v1/events", false, stream(s, s.events)},
+		{"GET /v1/grants", false, answer(s, s.listGrants)},
+		{"DELETE /v1/grants/{id}", false, answer(s, s.revokeGrant)},
 		{"GET /v1/openapi.json", false, stream(s, s.openAPI)},
 		{"GET /v1/policy", false, answer(s, s.policy)},
 		{"PUT /v1/policy", false, s.pushable("GET, HEAD", answerLarge(s, MaxPolicyBody, s.pushPolicy))},

@@ -28,9 +28,8 @@ type Decision struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Rollback  bool            `json:"rollback,omitempty"` // with deny: undo what was done for this task
 	Stop      bool            `json:"stop,omitempty"`     // with deny: end the agent
-
-	// Remember is read so that it can be refused by name.
-	Remember json.RawMessage `json:"remember,omitempty"`
+	// Remember makes a standing approval of an approve.
+	Remember *approvals.Remember `json:"remember,omitempty"`
 }
 
 // ChannelHeader names the channel that a decision came through: "cli" or
@@ -102,8 +101,6 @@ func (s *Server) answerRequest(r *request, id string, in Decision) (approvals.Re
 // vote checks a decision's form and makes it the vote of who sent it.
 func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
 	switch {
-	case in.Remember != nil:
-		return approvals.Vote{}, problem(http.StatusUnprocessableEntity, "unsupported", "Not supported", "remember is not supported: approve, deny, steer, choose or edit")
 	case len(in.Reason) > maxText, len(in.Instructions) > maxText:
 		return approvals.Vote{}, problem(http.StatusUnprocessableEntity, "too-long", "Too long", fmt.Sprintf("reason and instructions may have %d bytes each", maxText))
 	case len(in.Artifacts) > maxArtifacts:
@@ -131,7 +128,7 @@ func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
 	return approvals.Vote{
 		Decision: in.Decision, By: r.by, Channel: channel, Assurance: assuranceLocal, Digest: in.Digest,
 		Reason: in.Reason, Instructions: in.Instructions, Artifacts: in.Artifacts, Choice: in.Choice,
-		Arguments: in.Arguments, Rollback: in.Rollback, Stop: in.Stop,
+		Arguments: in.Arguments, Rollback: in.Rollback, Stop: in.Stop, Remember: in.Remember,
 	}, nil
 }
 

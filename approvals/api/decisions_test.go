@@ -52,7 +52,7 @@ func TestDecisionsThatDecideNothing(t *testing.T) {
 		{"edit to a key twice", `{"decision":"edit","arguments":{"command":"ls","command":"rm"},"digest":"DIGEST"}`, 400, "malformed", "duplicate"},
 		{"edit to a key in two cases", `{"decision":"edit","arguments":{"command":"ls","Command":"rm"},"digest":"DIGEST"}`, 422, "answer", "case alone"},
 		{"approve with other arguments", `{"decision":"approve","arguments":{},"digest":"DIGEST"}`, 422, "answer", "arguments come with an edit"},
-		{"approve and remember", `{"decision":"approve","remember":{"scope":"session"},"digest":"DIGEST"}`, 422, "unsupported", "remember"},
+		{"approve and remember", `{"decision":"approve","remember":{"scope":"session"},"digest":"DIGEST"}`, 422, "remember", "cannot be remembered"},
 		{"approve and roll back", `{"decision":"approve","rollback":true,"digest":"DIGEST"}`, 422, "answer", "rollback and stop come with a denial"},
 		{"approve and stop", `{"decision":"approve","stop":true,"digest":"DIGEST"}`, 422, "answer", "rollback and stop come with a denial"},
 		{"no decision", `{}`, 400, "malformed", "decision is missing"},

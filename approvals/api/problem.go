@@ -72,6 +72,8 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrSteerEmpty, http.StatusUnprocessableEntity, "steer-empty", "No instructions"},
 		{approvals.ErrSteerNotAllowed, http.StatusConflict, ProblemSteerForbidden, "Steering is not allowed"},
 		{approvals.ErrVoted, http.StatusConflict, ProblemVoted, "Voted already"},
+		{approvals.ErrRemember, http.StatusUnprocessableEntity, "remember", "Cannot be remembered"},
+		{approvals.ErrNoGrant, http.StatusNotFound, ProblemNotFound, "Not found"},
 		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
 		{approvals.ErrCursor, http.StatusBadRequest, "cursor", "Not a cursor"},
 		{approvals.ErrNotEntitled, http.StatusForbidden, ProblemNotEntitled, "Not entitled"},
