@@ -121,7 +121,7 @@ func (r *storedRequest) fixable(arguments map[string]json.RawMessage) error {
 
 // shows says whether the value is what the request shows at the pointer.
 func (r *storedRequest) shows(pointer string, v jsontext.Value) error {
-	have, ok := at(r.Call.Arguments, pointer)
+	have, ok := Argument(r.Call.Arguments, pointer)
 	if !ok {
 		return fmt.Errorf("%w: the call has no argument %s", ErrRemember, pointer)
 	}

@@ -189,7 +189,7 @@ func (q *Queue) fixes(g *storedGrant, c holdgate.Call) bool {
 		return false
 	}
 	for pointer, want := range g.Fixed {
-		v, ok := at(c.Tool.Arguments, pointer)
+		v, ok := Argument(c.Tool.Arguments, pointer)
 		if !ok {
 			return false
 		}

@@ -119,8 +119,9 @@ func (q *Queue) fixed(pointer string, v jsontext.Value) (holdgate.Digest, bool) 
 	return q.c.Digester.Fields("grant.fixed", pointer, string(canon)), true
 }
 
-// at finds the value that a JSON pointer names in arguments.
-func at(arguments []byte, pointer string) (jsontext.Value, bool) {
+// Argument finds the value that a JSON pointer (RFC 6901) names in a call's
+// arguments, as it was written.
+func Argument(arguments []byte, pointer string) (jsontext.Value, bool) {
 	if !strings.HasPrefix(pointer, "/") {
 		return nil, false
 	}

@@ -30,6 +30,7 @@ func commands(e *env) []*cli.Command {
 		editCommand(e),
 		claimCommand(e),
 		delegateCommand(e),
+		grantsCommand(e),
 		auditCommand(e),
 		policyCommand(e),
 		serveCommand(e),

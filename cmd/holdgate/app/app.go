@@ -140,6 +140,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	a.queue, err = approvals.Open(ctx, approvals.Config{
 		Store: st, Log: a.audit, Digester: a.digester, SealKey: s.key(purposeSeal), People: people,
 		Redeem:    time.Duration(a.c.Limits.Redeem),
+		MaxGrant:  time.Duration(a.c.Limits.Grant),
 		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,

@@ -100,6 +100,7 @@ type Limits struct {
 	Body   Size     `yaml:"body"`   // of a request or of a whole answer, decoded
 	Call   Size     `yaml:"call"`   // of one call's arguments
 	Redeem Duration `yaml:"redeem"` // how long an outcome waits for its call to come again
+	Grant  Duration `yaml:"grant"`  // how long a standing approval may last at most
 
 	Pending   int  `yaml:"pending"`              // requests of one agent that wait for people
 	HeldBytes Size `yaml:"held_bytes"`           // of one agent's calls and answers that are kept while they wait
@@ -162,6 +163,7 @@ func Default(stateDir, user string) Config {
 		Limits: Limits{
 			Body: 32 << 20, Call: 8 << 20,
 			Redeem:  Duration(time.Hour),
+			Grant:   Duration(30 * 24 * time.Hour),
 			Pending: 20, HeldBytes: 64 << 20, Decisions: 100, LogBytes: 256 << 20,
 			DiskReserve: 64 << 20,
 		},

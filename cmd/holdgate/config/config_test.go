@@ -69,7 +69,7 @@ upstreams:
   openai: {url: "https://proxy.example"}
 mcp: {github: {url: "https://mcp.example/mcp"}}
 plugins: {webhook: {command: [./hook, -v], sha256: `+strings.Repeat("ab", 32)+`, config: {url: "https://hooks.example"}}}
-limits: {body: 1MiB, call: 64KiB, redeem: 30m, pending: 5, held_bytes: 2MiB, decisions_per_second: 7, log_bytes_per_hour: 3MiB, disk_reserve: 4MiB}
+limits: {body: 1MiB, call: 64KiB, redeem: 30m, grant: 12h, pending: 5, held_bytes: 2MiB, decisions_per_second: 7, log_bytes_per_hour: 3MiB, disk_reserve: 4MiB}
 retention: {requests: 10d, events: 2h}
 holds: {notice: true}
 audit: {sync: always, inputs: none}
@@ -92,7 +92,7 @@ people:
 	want.Upstreams["openai"] = config.Upstream{URL: "https://proxy.example"}
 	want.MCP["github"] = config.MCP{URL: "https://mcp.example/mcp"}
 	want.Plugins["webhook"] = config.Plugin{Command: []string{"./hook", "-v"}, SHA256: strings.Repeat("ab", 32), Config: config.Settings{"url": "https://hooks.example"}}
-	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute),
+	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute), Grant: config.Duration(12 * time.Hour),
 		Pending: 5, HeldBytes: 2 << 20, Decisions: 7, LogBytes: 3 << 20, DiskReserve: 4 << 20}
 	want.Retention = config.Retention{Requests: config.Duration(240 * time.Hour), Events: config.Duration(2 * time.Hour)}
 	want.Holds.Notice = true
@@ -162,7 +162,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"upstreams", "upstreams: {Up: {url: \"ftp://x\"}, a: {}, b: {url: \"https://u:p@x\"}, c: {url: \"https://x?k=1\"}}\n", []string{"upstreams.Up: the name", "upstreams.Up.url", "upstreams.a.url: must be set", "upstreams.b.url: must not hold a user", "upstreams.c.url"}},
 		{"plugins", "plugins: {a: {sha256: xx}, b: {command: [\"\"]}}\n", []string{"plugins.a.sha256", "plugins.b.command"}},
 		{"retention", "retention: {requests: 59m, events: 0s}\n", []string{"retention.requests: must be 1h0m0s at least, not 59m0s", "retention.events"}},
-		{"limits", "limits: {body: 0, call: 1, redeem: 0s}\n", []string{"limits.body", "limits.redeem", "limits.call"}},
+		{"limits", "limits: {body: 0, call: 1, redeem: 0s, grant: 0s}\n", []string{"limits.body", "limits.redeem", "limits.grant", "limits.call"}},
 		{"no name", "approver: \" \"\n", []string{"approver"}},
 		{"the name of nobody", "approver: holdgate\n", []string{"approver: holdgate is the name"}},
 		{"a person's unknown key", "people:\n  ada: {role: approve}\n", []string{`:2: unknown key "role"`}},

@@ -53,6 +53,7 @@ func (c Config) Validate() error {
 		{"limits.body", int64(c.Limits.Body), c.Limits.Body},
 		{"limits.call", int64(c.Limits.Call), c.Limits.Call},
 		{"limits.redeem", int64(c.Limits.Redeem), c.Limits.Redeem},
+		{"limits.grant", int64(c.Limits.Grant), c.Limits.Grant},
 		{"limits.pending", int64(c.Limits.Pending), count(c.Limits.Pending)},
 		{"limits.held_bytes", int64(c.Limits.HeldBytes), c.Limits.HeldBytes},
 		{"limits.decisions_per_second", int64(c.Limits.Decisions), count(c.Limits.Decisions)},
