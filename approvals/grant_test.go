@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -49,7 +50,7 @@ func risk(r holdgate.Risk) func(*holdgate.Decision) {
 func (b *bench) asks(c holdgate.Call, d holdgate.Decision) approvals.Request {
 	b.t.Helper()
 	who := approvals.Caller{Agent: c.Agent, Session: c.Session, Door: c.Door}
-	x, err := b.queue.Enter(b.t.Context(), who, func() (holdgate.Digest, error) { return "key", nil })
+	x, err := b.queue.Enter(b.t.Context(), who, named(rand.Text()))
 	if err != nil {
 		b.t.Fatal(err)
 	}
