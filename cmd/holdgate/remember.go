@@ -73,7 +73,7 @@ func remembering(c *cli.Context, r approvals.Request) (*approvals.Remember, erro
 // fix adds an argument to a pattern: "/POINTER" as the request shows it, or
 // "/POINTER=VALUE", text as it is and anything else as JSON.
 func fix(m *approvals.Match, r approvals.Request, word string) error {
-	pointer, value, given := strings.Cut(word, "=")
+	pointer, value, set := strings.Cut(word, "=")
 	if r.Call.Tool == nil {
 		return usage("--remember %s: request %s is no tool call", pointer, r.ID)
 	}
@@ -81,9 +81,9 @@ func fix(m *approvals.Match, r approvals.Request, word string) error {
 	if !ok {
 		return usage("--remember %s: the call has no such argument", pointer)
 	}
-	if given {
+	if set {
 		var err error
-		if shown, err = written(value, shown); err != nil {
+		if shown, err = given(value, shown); err != nil {
 			return usage("--remember %s: %v", pointer, err)
 		}
 	}
@@ -94,9 +94,9 @@ func fix(m *approvals.Match, r approvals.Request, word string) error {
 	return nil
 }
 
-// written is a value from the command line as JSON: a text where the call has
+// given is a value from the command line as JSON: a text where the call has
 // one there.
-func written(value string, shown jsontext.Value) (jsontext.Value, error) {
+func given(value string, shown jsontext.Value) (jsontext.Value, error) {
 	if shown.Kind() == '"' {
 		return jsontext.AppendQuote(nil, value)
 	}
