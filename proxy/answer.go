@@ -204,6 +204,9 @@ func (a *answer) keep(raw []byte, streamed bool) error {
 		}
 		a.kept = true
 	}
+	if err := a.catchUp(ctx, a.questions()); err != nil {
+		return err
+	}
 	var ids []string
 	for _, q := range a.questions() {
 		if q.request.ID != "" {

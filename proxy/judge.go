@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,20 +21,27 @@ const maxRounds = 8
 
 // A question is one call on its way to a verdict.
 type question struct {
-	call    holdgate.Call
-	part    wire.Part // the bytes that are the call, where it came in an answer
-	digest  holdgate.Digest
-	answers []rego.Answer
-	uses    []approvals.Use
-	request approvals.Request // what waits, while open
-	verdict holdgate.Verdict
-	decided bool
-	over    *overLimit // why policy was not asked
+	call     holdgate.Call // as it will be sent: the agent's, or what a person made of it
+	edited   string        // the request that gave the call its arguments; empty for the agent's own
+	part     wire.Part     // the bytes that are the call, where it came in an answer
+	digest   holdgate.Digest
+	approved []approval        // of the call as it is
+	notes    []string          // what approvers said to the agent
+	rounds   int               // how often people, or grants of theirs, have answered
+	request  approvals.Request // what waits, while open
+	verdict  holdgate.Verdict
+	decided  bool
+	over     *overLimit // why policy was not asked
 }
 
 func (q *question) open() bool { return !q.decided }
 
-func (q *question) release() { q.verdict, q.decided = holdgate.Verdict{Release: true}, true }
+func (q *question) release() {
+	q.verdict, q.decided = holdgate.Verdict{Release: true, Note: q.note()}, true
+	if q.edited != "" {
+		q.verdict.Arguments = q.call.Tool.Arguments
+	}
+}
 
 func (q *question) refuse(notice string) {
 	q.verdict, q.decided = holdgate.Verdict{Notice: notice}, true
@@ -51,16 +59,28 @@ func (e *exchange) decide(ctx context.Context, q *question) error {
 	return e.settled(ctx, q, d)
 }
 
-// judge asks the policy in force, unless the agent has asked for too much.
+// judge asks the policy in force what becomes of the call, now that people have
+// answered what they have. It does not where the agent has asked for too much;
+// what people answered is nothing that the agent asks for.
 func (e *exchange) judge(q *question) holdgate.Decision {
-	if q.over = e.s.quotas.admit(e.s.life, q.call.Agent); q.over != nil {
-		return holdgate.Decision{Rule: q.over.rule, Reason: q.over.why}
+	if q.rounds == 0 {
+		if q.over = e.s.quotas.admit(e.s.life, q.call.Agent); q.over != nil {
+			return holdgate.Decision{Rule: q.over.rule, Reason: q.over.why}
+		}
 	}
-	d := e.s.c.Engine.Decide(context.WithoutCancel(e.r.Context()), rego.Input{Call: q.call, Answers: q.answers, Dir: e.s.c.Dir, Home: e.s.c.Home})
-	if d.Action == holdgate.Hold && len(q.answers) >= maxRounds {
+	d := e.evaluate(q, q.answers(-1))
+	if d.Action == holdgate.Allow {
+		d = e.confirmed(q, d)
+	}
+	if d.Action == holdgate.Hold && q.rounds >= maxRounds {
 		return holdgate.Decision{Rule: holdgate.RulePolicyError, Reason: fmt.Sprintf("the policy asked %d times about one call", maxRounds), Revision: d.Revision}
 	}
 	return d
+}
+
+func (e *exchange) evaluate(q *question, answers []rego.Answer) holdgate.Decision {
+	return e.s.c.Engine.Decide(context.WithoutCancel(e.r.Context()),
+		rego.Input{Call: q.call, Answers: answers, Edited: q.edited != "", Dir: e.s.c.Dir, Home: e.s.c.Home})
 }
 
 // settled logs a decision that holds nothing and makes it the verdict.
@@ -94,10 +114,17 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 	case err != nil:
 		return err
 	case ok:
-		q.answers = append(q.answers, rego.Answer{Gate: d.Hold.Gate, Rule: d.Rule, Decision: holdgate.AnswerApprove, By: strings.Join(g.By, ", "), Also: g.Settles(d)})
+		q.rounds++
+		q.approved = append(q.approved, approval{
+			answer:    rego.Answer{Gate: d.Hold.Gate, Rule: d.Rule, Decision: holdgate.AnswerApprove, By: strings.Join(g.By, ", "), Also: g.Settles(d)},
+			approvers: d.Hold.Approvers,
+		})
 		return e.decide(ctx, q)
 	}
-	req, err := e.x.Ask(ctx, approvals.Question{Call: q.call, Decision: d})
+	if q.part.Fixed {
+		d.Hold.Allow = slices.DeleteFunc(slices.Clone(d.Hold.Allow), func(way string) bool { return way == "edit" })
+	}
+	req, err := e.x.Ask(ctx, approvals.Question{Call: q.call, Decision: d, Edited: q.edited})
 	if over := limitOf(err); over != nil {
 		return e.overLimit(ctx, q, over)
 	}
@@ -138,28 +165,17 @@ func (e *exchange) settle(ctx context.Context, qs []*question) error {
 	return g.Wait()
 }
 
-// resume takes a question on from its outcome.
-func (e *exchange) resume(ctx context.Context, q *question, req approvals.Request) error {
-	if req.Status != holdgate.StatusApproved || req.Outcome == nil {
-		q.refuse(noticeOutcome(q.call, req))
-		return nil
-	}
-	q.uses = append(q.uses, approvals.Use{RequestID: req.ID, Digest: q.digest})
-	answer := rego.Answer{Gate: req.Gate, Rule: req.Rule, Decision: req.Outcome.Decision, Choice: req.Outcome.Choice, By: req.Outcome.By}
-	for _, f := range req.Also {
-		answer.Also = append(answer.Also, f.Rule)
-	}
-	q.answers = append(q.answers, answer)
-	return e.decide(ctx, q)
-}
-
 // use claims every approval that the released calls rest on, in one
 // transaction, before the first of their bytes goes on.
 func (e *exchange) use(qs []*question) error {
 	var uses []approvals.Use
 	for _, q := range qs {
 		if q.decided && q.verdict.Release {
-			uses = append(uses, q.uses...)
+			for _, a := range q.approved {
+				if a.use.RequestID != "" {
+					uses = append(uses, a.use)
+				}
+			}
 		}
 	}
 	if len(uses) == 0 {

@@ -43,6 +43,9 @@ func (l *exchangeLog) decision(ctx context.Context, q *question, d holdgate.Deci
 	}
 	e.Call.Digest = q.digest
 	e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision, Would: d.Would}
+	if q.edited != "" {
+		e.Note = "edited in request " + q.edited
+	}
 	if l.inputs {
 		e.Input = loggedInput(q.call, d)
 	}

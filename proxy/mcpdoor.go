@@ -16,7 +16,8 @@ type mcpExchange struct {
 	*exchange
 	msgs  []mcp.Message
 	batch bool
-	out   *sender // once the answer has begun as an event stream
+	out   *sender   // once the answer has begun as an event stream
+	notes mcp.Notes // what approvers said, for the results
 
 	// What a sign of life depends on; the sender's lock guards them.
 	beats int
@@ -94,6 +95,7 @@ func (m *mcpExchange) run() {
 		return
 	}
 	defer m.closeOut()
+	m.splice(qs)
 	for _, q := range qs {
 		if !q.verdict.Release {
 			err := m.reply(m.refusals(qs))
@@ -105,6 +107,7 @@ func (m *mcpExchange) run() {
 		_ = m.reply(m.refuseAll(err.Error()))
 		return
 	}
+	m.takeNotes(qs)
 	m.finishMCP(held, m.forwardMCP())
 }
 
@@ -197,22 +200,16 @@ func (m *mcpExchange) closeOut() {
 // none is sent on.
 func (m *mcpExchange) refusals(qs []*question) [][]byte {
 	var out [][]byte
-	i := 0
-	for _, msg := range m.msgs {
-		if msg.Method == "" {
-			continue
-		}
-		q := qs[i]
-		i++
-		if !msg.IsRequest() {
-			continue
+	m.each(qs, func(i int, q *question) {
+		if !m.msgs[i].IsRequest() {
+			return
 		}
 		text := q.verdict.Notice
 		if q.verdict.Release {
 			text = noticeMark + "This request was not sent on, because another one of its batch was refused."
 		}
-		out = append(out, msg.Refusal(text))
-	}
+		out = append(out, m.msgs[i].Refusal(text))
+	})
 	return out
 }
 

@@ -38,6 +38,9 @@ func (m *mcpExchange) forwardMCP() error {
 		return m.refuseAnswer(err)
 	}
 	if m.out == nil {
+		if len(m.notes) > 0 {
+			return m.relayNoted(resp, typ)
+		}
 		return m.relayMCP(resp)
 	}
 	body, err := decoded(resp, m.s.c.Limits.Body)
@@ -75,6 +78,7 @@ func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 	if len(raw) == 0 {
 		return m.out.failed()
 	}
+	raw = m.notes.Annotate(raw)
 	if !m.batch {
 		return m.reply([][]byte{raw})
 	}
@@ -93,6 +97,15 @@ func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 
 // copyEvents passes the server's events on as they come.
 func (m *mcpExchange) copyEvents(src io.Reader) error {
+	if len(m.notes) > 0 {
+		return m.eachEvent(src, func(b []byte) error {
+			m.out.render(func() []byte {
+				m.tail = lastBytes(m.tail, b)
+				return b
+			})
+			return m.out.failed()
+		})
+	}
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := src.Read(buf)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -11,9 +12,17 @@ import (
 
 // The notices below stand in the place of a refused call, so the model reads
 // them later as words of its own. They therefore say who speaks, what was not
-// run, why, and what may be done instead.
+// run, why, and what may be done instead. What a person wrote is bounded, and
+// follows the words that say so.
 
 const noticeMark = "[holdgate] "
+
+// Bounds of what people write, in bytes.
+const (
+	maxWords     = 8 << 10 // a reason, instructions
+	maxArtifact  = 300     // one of the things that instructions are about
+	maxArtifacts = 20      // of those that are named
+)
 
 func noticeDenied(c holdgate.Call, d holdgate.Decision) string {
 	return noticeMark + fmt.Sprintf("%s was not run: denied by policy (%s). Do not try it again; tell the user, or choose another way.",
@@ -25,22 +34,74 @@ func noticeOutcome(c holdgate.Call, r approvals.Request) string {
 	if o == nil {
 		return noticeMark + fmt.Sprintf("%s was not run: request %s ended without an outcome.", nameCall(c), r.ID)
 	}
-	by := bounded(o.By, 100)
+	by := oneLine(o.By, 100)
 	switch r.Status {
 	case holdgate.StatusSteered:
-		return noticeMark + fmt.Sprintf("%s was not run. The approver (%s) asks for this instead: %s", nameCall(c), by, bounded(o.Instructions, 8<<10))
+		return noticeMark + fmt.Sprintf("%s was not run. The approver (%s) asks for this instead: %s", nameCall(c), by, bounded(o.Instructions, maxWords)) + about(o.Artifacts)
 	case holdgate.StatusDenied:
 		why := "denied by the approver (" + by + ")"
 		if o.Reason != "" {
-			why += ": " + bounded(o.Reason, 8<<10)
+			why += ": " + bounded(o.Reason, maxWords)
 		}
-		return noticeMark + fmt.Sprintf("%s was not run: %s. Do not try it again; tell the user, or choose another way.", nameCall(c), strings.TrimSuffix(why, "."))
+		return noticeMark + fmt.Sprintf("%s was not run: %s. %s", nameCall(c), strings.TrimSuffix(why, "."), afterDenial(o))
 	case holdgate.StatusExpired:
 		return noticeMark + fmt.Sprintf("%s was not run: nobody approved it within %s (request %s). Do not try it again by yourself; tell the user.",
 			nameCall(c), r.ExpiresAt.Sub(r.CreatedAt).Round(time.Second), r.ID)
 	default:
 		return noticeMark + fmt.Sprintf("%s was not run: request %s was withdrawn.", nameCall(c), r.ID)
 	}
+}
+
+// afterDenial says what a person wants of the agent now that a call is denied.
+func afterDenial(o *holdgate.Outcome) string {
+	switch {
+	case o.Rollback:
+		return "The approver asks you to undo what you did for this task so far, then stop and tell the user."
+	case o.Stop:
+		return "The approver ends this task: call no further tools, and tell the user."
+	}
+	return "Do not try it again; tell the user, or choose another way."
+}
+
+// about names what instructions are about.
+func about(artifacts []string) string {
+	if len(artifacts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nThis is about:")
+	for i, a := range artifacts {
+		if i == maxArtifacts {
+			fmt.Fprintf(&b, "\n- and %d more", len(artifacts)-i)
+			break
+		}
+		b.WriteString("\n- " + oneLine(a, maxArtifact))
+	}
+	return b.String()
+}
+
+// noteApproved is what an approving person says to the agent; empty where they
+// said nothing. An agent must know of an edit, or it would take the result for
+// that of the call that it made.
+func noteApproved(c holdgate.Call, o *holdgate.Outcome) string {
+	edited := o.Decision == holdgate.AnswerEdit
+	if !edited && o.Reason == "" {
+		return ""
+	}
+	note := noticeMark + fmt.Sprintf("The approver (%s) approved %s", oneLine(o.By, 100), lowerFirst(nameCall(c)))
+	if edited {
+		note += " with other arguments than you gave: what runs, and its result, are of the edited call"
+	}
+	if o.Reason == "" {
+		return note + "."
+	}
+	return note + ", and says: " + bounded(o.Reason, maxWords)
+}
+
+// noticeUneditable stands in the place of a call whose edited arguments cannot
+// be sent.
+func noticeUneditable(c holdgate.Call, err error) string {
+	return noticeMark + fmt.Sprintf("%s was not run: an approver gave it other arguments, which cannot be sent (%s). Tell the user.", nameCall(c), bounded(err.Error(), 300))
 }
 
 // noticeError stands in the place of a call that could not be judged or held.
@@ -83,11 +144,23 @@ func join2(a, b string) string {
 	return a + ": " + b
 }
 
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+
+// oneLine is [bounded] without line ends, so that nothing in s can look like a
+// line of ours.
+func oneLine(s string, n int) string {
+	return bounded(strings.Join(strings.Fields(s), " "), n)
+}
+
 // bounded shortens text that others wrote and takes control characters out of
-// it, line ends and tabs apart.
+// it, line ends and tabs apart, and those that turn the direction of text or
+// are written to be read by machines only.
 func bounded(s string, n int) string {
 	s = strings.Map(func(c rune) rune {
-		if (c < ' ' && c != '\n' && c != '\t') || c == 0x7f {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case unicode.IsControl(c), unicode.Is(unicode.Bidi_Control, c), c >= 0xE0000 && c <= 0xE007F:
 			return -1
 		}
 		return c

@@ -1,0 +1,318 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// edit answers a request with other arguments.
+func (g *gate) edit(r approvals.Request, by, arguments, text string) {
+	g.t.Helper()
+	_, err := g.queue.Decide(g.t.Context(), r.ID, approvals.Vote{
+		Decision: holdgate.AnswerEdit, By: by, Channel: "cli", Digest: r.Call.Digest, Arguments: json.RawMessage(arguments), Reason: text,
+	})
+	must(g.t, err)
+}
+
+func (g *gate) approve(r approvals.Request, by string) {
+	g.t.Helper()
+	_, err := g.queue.Decide(g.t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerApprove, By: by, Channel: "cli", Digest: r.Call.Digest})
+	must(g.t, err)
+}
+
+// peopled has ada and bob approve, so that quorums can be reached.
+func (g *gate) peopled() {
+	g.t.Helper()
+	p, err := approvals.NewPeople("", []approvals.Person{{Name: "ada", Roles: []string{approvals.RoleApprove}}, {Name: "bob", Roles: []string{approvals.RoleApprove}}})
+	must(g.t, err)
+	must(g.t, g.queue.SetPeople(g.t.Context(), p))
+}
+
+// asking posts a request and returns what will come of it.
+func (g *gate) asking(path, body string) <-chan string {
+	got := make(chan string, 1)
+	go func() { got <- readAll(g.t, g.post(g.t.Context(), path, body).Body) }()
+	return got
+}
+
+// used checks that one approval was used, for a call with this digest.
+func (g *gate) used(digest holdgate.Digest) {
+	g.t.Helper()
+	all := g.entries(audit.TypeUsed)
+	if len(all) != 1 || all[0].Call.Digest != digest {
+		g.t.Errorf("used: %+v, want one use of %s", all, digest)
+	}
+}
+
+func (g *gate) bashDigest(arguments string) holdgate.Digest {
+	g.t.Helper()
+	d, err := g.s.c.Digester.Tool(&holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(arguments)})
+	must(g.t, err)
+	return d
+}
+
+const (
+	chats      = "/up/test/v1/chat/completions"
+	chatPlain  = `{"model":"m","messages":[{"role":"user","content":"go"}]}`
+	chatStream = `{"model":"m","stream":true,"messages":[{"role":"user","content":"go"}]}`
+	chatCall   = `"tool_calls":[{"index":0,"id":"toolu_1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"gated\"}"}}]`
+)
+
+func TestPromise5WhatAPersonEditedIsWhatIsSent(t *testing.T) {
+	const other = `{"command": "ls \"x\"", "n":1.50}`
+	const inText = `{\"command\": \"ls \\\"x\\\"\", \"n\":1.50}` // as it stands in a JSON string
+	chat := `{"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":null,` + chatCall + `},"finish_reason":"tool_calls"}]}`
+	chunk := func(delta, finish string) string {
+		return `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + "}]}\n\n"
+	}
+	tests := []struct {
+		name, path, ask string
+		up              func(*counter) http.Handler
+		want            string
+	}{
+		{"Messages, streamed", messages, askStream, func(c *counter) http.Handler {
+			return streamer(c, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use"))
+		}, `"partial_json":"` + inText + `"`},
+		{"Messages, plain", messages, askPlain, func(c *counter) http.Handler { return plainly(c, 200, gatedPlain) }, `"id":"toolu_1","name":"Bash","input":` + other + `}`},
+		{"Chat, streamed", chats, chatStream, func(c *counter) http.Handler {
+			return streamer(c, chunk(`{"role":"assistant",`+chatCall+`}`, "null"), chunk("{}", `"tool_calls"`), "data: [DONE]\n\n")
+		}, `"function":{"name":"Bash","arguments":"` + inText + `"}`},
+		{"Chat, plain", chats, chatPlain, func(c *counter) http.Handler { return plainly(c, 200, chat) }, `"function":{"name":"Bash","arguments":"` + inText + `"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var seen counter
+			g := newGate(t, tt.up(&seen))
+			got := g.asking(tt.path, tt.ask)
+			g.edit(g.pending(1)[0], "ann", other, "this is\x1b[2J enough")
+			body := <-got
+			if !strings.Contains(body, tt.want) || strings.Contains(body, "gated") {
+				t.Errorf("the edited call did not come:\n%s", body)
+			}
+			if want := `(ann) approved the call to Bash with other arguments than you gave: what runs, and its result, are of the edited call, and says: this is[2J enough`; !strings.Contains(body, want) {
+				t.Errorf("the agent is not told:\n%s", body)
+			}
+			g.used(g.bashDigest(other))
+			decisions := g.entries(audit.TypeDecision)
+			if last := decisions[len(decisions)-1]; last.Call.Digest != g.bashDigest(other) || !strings.HasPrefix(last.Note, "edited in request ") {
+				t.Errorf("the log's last decision is %+v", last)
+			}
+			g.verified()
+		})
+	}
+}
+
+// editPolicy looks at what a person has made of the call.
+const editPolicy = `package holdgate
+
+import rego.v1
+
+default decision := {"action": "allow", "rule": "edit.allow"}
+
+command := object.get(input, ["tool", "arguments", "command"], "")
+
+quorum := 2 if contains(command, "grave")
+
+quorum := 1 if not contains(command, "grave")
+
+decision := {"action": "deny", "rule": "edit.deny", "reason": "nobody may do that"} if {
+	contains(command, "forbidden")
+	input.edited
+} else := {"action": "hold", "rule": "edit.other", "reason": "another question", "hold": {"allow": ["steer", "edit"]}} if {
+	contains(command, "other")
+	not answered("edit.other")
+} else := {"action": "hold", "rule": "edit.hold", "reason": "it says gated", "hold": {"allow": ["steer", "edit"], "approvers": {"quorum": quorum}}} if {
+	contains(command, "gated")
+	not answered("edit.hold")
+}
+
+answered(rule) if {
+	some a in input.answers
+	a.rule == rule
+}
+`
+
+func bash(command string) string { return `{"command":"` + command + `"}` }
+
+func TestAnEditedCallIsDecidedAgain(t *testing.T) {
+	begin := func(t *testing.T, command string) (*gate, <-chan string) {
+		g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use")), withPolicy(t, editPolicy))
+		g.peopled()
+		return g, g.asking(messages, askStream)
+	}
+	t.Run("a denial of what was made of it wins", func(t *testing.T) {
+		g, got := begin(t, "gated")
+		g.edit(g.pending(1)[0], "ada", bash("gated forbidden"), "")
+		if body := <-got; strings.Contains(body, "toolu_1") || !strings.Contains(body, "edit.deny") {
+			t.Errorf("the call went on:\n%s", body)
+		}
+		if n := len(g.entries(audit.TypeUsed)); n != 0 {
+			t.Errorf("%d approvals were used, want none", n)
+		}
+	})
+	t.Run("its editor has answered the question that was asked", func(t *testing.T) {
+		g, got := begin(t, "gated")
+		g.edit(g.pending(1)[0], "ada", bash("gated less"), "")
+		if body := <-got; !strings.Contains(body, "gated less") {
+			t.Errorf("the edited call did not come:\n%s", body)
+		}
+		g.used(g.bashDigest(bash("gated less")))
+	})
+	t.Run("another question that it raises is asked, and earlier answers are void", func(t *testing.T) {
+		g, got := begin(t, "other gated")
+		first := g.pending(1)[0]
+		g.approve(first, "ada")
+		second := g.pending(1)[0]
+		g.edit(second, "ada", bash("other gated less"), "")
+		third := g.pending(1)[0]
+		if first.Rule != "edit.other" || second.Rule != "edit.hold" || third.Rule != "edit.other" || third.EditedFrom != second.ID {
+			t.Fatalf("asked under %s, %s and %s", first.Rule, second.Rule, third.Rule)
+		}
+		g.approve(third, "bob")
+		if body := <-got; !strings.Contains(body, "other gated less") {
+			t.Errorf("the edited call did not come:\n%s", body)
+		}
+		for _, e := range g.entries(audit.TypeUsed) {
+			if e.RequestID == first.ID || e.Call.Digest != g.bashDigest(bash("other gated less")) {
+				t.Errorf("used: %+v", e)
+			}
+		}
+	})
+	t.Run("with a quorum the others are asked about what was made of it", func(t *testing.T) {
+		g, got := begin(t, "gated grave")
+		first := g.pending(1)[0]
+		g.edit(first, "ada", bash("gated grave less"), "")
+		second := g.pending(1)[0]
+		if second.EditedFrom != first.ID || len(second.Votes) != 1 || second.Votes[0].By != "ada" {
+			t.Fatalf("asked anew with %+v", second)
+		}
+		g.approve(second, "bob")
+		if body := <-got; !strings.Contains(body, "gated grave less") {
+			t.Errorf("the edited call did not come:\n%s", body)
+		}
+		g.used(g.bashDigest(bash("gated grave less")))
+	})
+	t.Run("an editor cannot get around a quorum that only the edited call has", func(t *testing.T) {
+		g, got := begin(t, "gated")
+		first := g.pending(1)[0]
+		g.edit(first, "ada", bash("gated grave"), "")
+		second := g.pending(1)[0]
+		if second.Approvers.Quorum != 2 || len(second.Votes) != 1 {
+			t.Fatalf("asked anew with %+v", second)
+		}
+		g.approve(second, "bob")
+		if body := <-got; !strings.Contains(body, "gated grave") {
+			t.Errorf("the edited call did not come:\n%s", body)
+		}
+		g.used(g.bashDigest(bash("gated grave")))
+	})
+}
+
+// The client that asked has gone when people answer; the same request again
+// gets what they made of it, and nobody is asked again.
+func TestARetryGetsWhatWasMadeOfItsCall(t *testing.T) {
+	var seen counter
+	g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated grave"), msgEnd("tool_use")), withPolicy(t, editPolicy))
+	g.peopled()
+	leave := func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := bufio.NewReader(g.post(ctx, messages, askStream).Body)
+		until(t, r, "message_start")
+		g.pending(1)
+		cancel()
+		g.noticed()
+	}
+	leave()
+	first := g.pending(1)[0]
+	g.edit(first, "ada", bash("gated grave less"), "")
+	leave() // the second question is asked while it is here
+	second := g.pending(1)[0]
+	if second.EditedFrom != first.ID {
+		t.Fatalf("asked: %+v", second)
+	}
+	leave() // and stays when the request comes again
+	if again := g.pending(1)[0]; again.ID != second.ID {
+		t.Fatalf("request %s was asked anew as %s", second.ID, again.ID)
+	}
+	g.approve(second, "bob")
+	body := readAll(t, g.post(t.Context(), messages, askStream).Body)
+	if !strings.Contains(body, "gated grave less") {
+		t.Errorf("the edited call did not come:\n%s", body)
+	}
+	if n := len(seen.all()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	g.used(g.bashDigest(bash("gated grave less")))
+	g.verified()
+}
+
+func TestEditedRefusedAndAllowedCallsOfOneAnswer(t *testing.T) {
+	g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_a", "gated one"), msgTool("1", "toolu_b", "ls"), msgTool("2", "toolu_c", "gated two"), msgTool("3", "toolu_d", "gated three"), msgEnd("tool_use")))
+	got := g.asking(messages, askStream)
+	for _, r := range g.pending(3) {
+		switch s := r.Briefing.Summary; {
+		case strings.Contains(s, "one"):
+			g.decide(r, holdgate.AnswerDeny, "")
+		case strings.Contains(s, "two"):
+			g.edit(r, "ann", bash("edited two"), "")
+		default:
+			g.decide(r, holdgate.AnswerApprove, "mind the gap")
+		}
+	}
+	body := <-got
+	var order []int
+	for _, word := range []string{"denied by the approver", "toolu_b", "with other arguments", "toolu_c", "edited two", "mind the gap", "toolu_d", "gated three", `"stop_reason":"tool_use"`} {
+		i := strings.Index(body, word)
+		if i < 0 {
+			t.Fatalf("no %q in\n%s", word, body)
+		}
+		order = append(order, i)
+	}
+	if !slices.IsSorted(order) || strings.Contains(body, "toolu_a") || strings.Contains(body, "gated two") {
+		t.Errorf("not in order:\n%s", body)
+	}
+	if !strings.Contains(body, msgTool("1", "toolu_b", "ls")) || !strings.Contains(body, msgTool("5", "toolu_d", "gated three")) {
+		t.Errorf("a call that nobody changed is not what came:\n%s", body)
+	}
+}
+
+func TestWhatPeopleSayReachesTheAgent(t *testing.T) {
+	tests := []struct {
+		name string
+		vote approvals.Vote
+		want []string
+	}{
+		{"an approval with a message", approvals.Vote{Decision: holdgate.AnswerApprove, Reason: "only this once"},
+			[]string{"[holdgate] The approver (ann) approved the call to Bash, and says: only this once", "toolu_1"}},
+		{"a denial that asks to undo", approvals.Vote{Decision: holdgate.AnswerDeny, Reason: "wrong branch", Rollback: true},
+			[]string{"denied by the approver (ann): wrong branch. The approver asks you to undo what you did for this task so far, then stop and tell the user."}},
+		{"a denial that ends the task", approvals.Vote{Decision: holdgate.AnswerDeny, Stop: true}, []string{"call no further tools"}},
+		{"directions about artifacts", approvals.Vote{Decision: holdgate.AnswerSteer, Instructions: "keep\u202e these", Artifacts: []string{"a.txt", "b\nc"}},
+			[]string{`asks for this instead: keep these\nThis is about:\n- a.txt\n- b c`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")))
+			got := g.asking(messages, askStream)
+			r := g.pending(1)[0]
+			tt.vote.By, tt.vote.Channel, tt.vote.Digest = "ann", "cli", r.Call.Digest
+			_, err := g.queue.Decide(t.Context(), r.ID, tt.vote)
+			must(t, err)
+			body := <-got
+			for _, want := range tt.want {
+				if !strings.Contains(body, want) {
+					t.Errorf("no %q in\n%s", want, body)
+				}
+			}
+		})
+	}
+}
