@@ -217,6 +217,70 @@ func TestAnEditedCallIsDecidedAgain(t *testing.T) {
 	})
 }
 
+// alsoPolicy has two rules that ask about the same call; one answer is for
+// both, but for a call that is grave.
+const alsoPolicy = `package holdgate
+
+import rego.v1
+
+default decision := {"action": "allow", "rule": "also.allow"}
+
+command := object.get(input, ["tool", "arguments", "command"], "")
+
+answered(rule) if {
+	some a in input.answers
+	rule in array.concat([a.rule], object.get(a, "also", []))
+}
+
+decision := {"action": "hold", "rule": "also.first", "reason": "one", "hold": {"allow": ["edit"]}, "also": [{"rule": "also.second", "reason": "two", "risk": "low"} | not grave]} if {
+	contains(command, "gated")
+	not answered("also.first")
+} else := {"action": "hold", "rule": "also.second", "reason": "two", "hold": {"allow": ["edit"], "approvers": {"quorum": 2}}} if {
+	contains(command, "gated")
+	not answered("also.second")
+}
+
+grave if contains(command, "grave")
+`
+
+func TestOneAnswerIsForAllTheRulesThatWereShown(t *testing.T) {
+	begin := func(t *testing.T) (*gate, approvals.Request, <-chan string) {
+		g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")), withPolicy(t, alsoPolicy))
+		g.peopled()
+		got := g.asking(messages, askStream)
+		return g, g.pending(1)[0], got
+	}
+	t.Run("and no second question is asked", func(t *testing.T) {
+		g, r, got := begin(t)
+		g.approve(r, "ada")
+		if body := <-got; !strings.Contains(body, "toolu_1") {
+			t.Errorf("the call did not come:\n%s", body)
+		}
+		if n := len(g.entries(audit.TypeOutcome)); n != 1 {
+			t.Errorf("%d outcomes, want 1", n)
+		}
+	})
+	t.Run("but not for one that an edit made a question of its own", func(t *testing.T) {
+		g, r, got := begin(t)
+		g.edit(r, "ada", bash("gated grave"), "")
+		second := g.pending(1)[0]
+		if second.Rule != "also.second" || second.Approvers.Quorum != 2 {
+			t.Fatalf("asked %+v", second)
+		}
+		for _, name := range []string{"ada", "bob"} {
+			if !slices.ContainsFunc(second.Votes, func(v approvals.Vote) bool { return v.By == name }) {
+				g.approve(second, name)
+			}
+		}
+		if body := <-got; !strings.Contains(body, "gated grave") {
+			t.Errorf("the call did not come:\n%s", body)
+		}
+		if n := len(g.entries(audit.TypeUsed)); n != 2 {
+			t.Errorf("%d approvals were used, want 2", n)
+		}
+	})
+}
+
 // The client that asked has gone when people answer; the same request again
 // gets what they made of it, and nobody is asked again.
 func TestARetryGetsWhatWasMadeOfItsCall(t *testing.T) {

@@ -9,7 +9,14 @@
 // steps, the sockets and TLS; it knows neither a format's fields, nor a rule,
 // nor who approves.
 //
-// What policy allows goes on in the bytes that came. What cannot be understood
+// What policy allows goes on in the bytes that came. What people have approved
+// is decided again: their answers count as long as they cover what policy
+// demands of the call as it will be sent. Arguments that a person edits make a
+// new call, for which no earlier answer counts; the approval that is used is
+// bound to the digest of that call, and its bytes are those that the codec
+// writes. What an approver says reaches the agent marked as such, and bounded.
+//
+// What cannot be understood
 // is refused whatever policy says, and every decision is in the audit log
 // before it takes effect.
 package proxy
