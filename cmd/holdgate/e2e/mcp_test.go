@@ -88,6 +88,7 @@ func TestAToolOfAnMCPServerWaitsForAPerson(t *testing.T) {
 type mcpResult struct {
 	IsError bool
 	Content []struct{ Text string }
+	Meta    map[string]struct{ Message string } `json:"_meta"`
 }
 
 func toolResult(t *testing.T, out string) ([]string, mcpResult) {

@@ -80,6 +80,7 @@ func TestOfficialSDKs(t *testing.T) {
 					t.Run("approved", c.approved)
 					t.Run("denied", c.denied)
 					t.Run("steered", c.steered)
+					t.Run("edited", c.edited)
 				})
 			}
 		}
@@ -136,53 +137,88 @@ func (c sdkCase) steered(t *testing.T) {
 // as a message of words alone does.
 func (c sdkCase) refused(t *testing.T, out, why string) {
 	t.Helper()
-	var text, stop string
-	var calls int
+	m := c.turn(t, out)
+	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP", "responses.mjs": "completed"}[c.script]
+	if len(m.calls) != 0 || m.stop != want || !strings.HasPrefix(m.text, promise) || !strings.Contains(m.text, "[holdgate]") || !strings.Contains(m.text, why) {
+		t.Errorf("want %q, then the notice with %q, and to stop by %q; got %s", promise, why, want, out)
+	}
+}
+
+// An sdkTurn is a model's message as an SDK gives it to its user.
+type sdkTurn struct {
+	text, stop string
+	calls      []sdkCall
+}
+
+// An sdkCall is a call in it.
+type sdkCall struct {
+	ID, Name  string
+	Arguments map[string]any
+}
+
+// turn reads what a script has printed.
+func (c sdkCase) turn(t *testing.T, out string) (m sdkTurn) {
+	t.Helper()
 	switch c.script {
 	case "responses.mjs":
-		m := parse[struct {
+		r := parse[struct {
 			Status     string
 			OutputText string `json:"output_text"`
-			Output     []struct{ Type string }
+			Output     []struct {
+				Type, Name, Arguments string
+				CallID                string `json:"call_id"`
+			}
 		}](t, out)
-		text, stop = m.OutputText, m.Status
-		for _, item := range m.Output {
+		m.text, m.stop = r.OutputText, r.Status
+		for _, item := range r.Output {
 			if item.Type != "message" {
-				calls++
+				m.calls = append(m.calls, sdkCall{item.CallID, item.Name, parse[map[string]any](t, item.Arguments)})
 			}
 		}
 	case "gemini.mjs":
-		m := parse[struct {
+		g := parse[struct {
 			Text, Finish string
-			Calls        []any
+			Calls        []struct {
+				ID, Name string
+				Args     map[string]any
+			}
 		}](t, out)
-		text, stop, calls = m.Text, m.Finish, len(m.Calls)
+		m.text, m.stop = g.Text, g.Finish
+		for _, k := range g.Calls {
+			m.calls = append(m.calls, sdkCall{k.ID, k.Name, k.Args})
+		}
 	case "openai.mjs":
-		m := parse[struct {
+		o := parse[struct {
 			Choices []struct {
 				Message struct {
 					Content   string
-					ToolCalls []any `json:"tool_calls"`
+					ToolCalls []struct {
+						ID       string
+						Function struct{ Name, Arguments string }
+					} `json:"tool_calls"`
 				}
 				FinishReason string `json:"finish_reason"`
 			}
 		}](t, out).Choices[0]
-		text, stop, calls = m.Message.Content, m.FinishReason, len(m.Message.ToolCalls)
+		m.text, m.stop = o.Message.Content, o.FinishReason
+		for _, k := range o.Message.ToolCalls {
+			m.calls = append(m.calls, sdkCall{k.ID, k.Function.Name, parse[map[string]any](t, k.Function.Arguments)})
+		}
 	default:
-		m := parse[struct {
-			Content    []struct{ Type, Text string }
+		a := parse[struct {
+			Content []struct {
+				Type, Text, ID, Name string
+				Input                map[string]any
+			}
 			StopReason string `json:"stop_reason"`
 		}](t, out)
-		stop = m.StopReason
-		for _, b := range m.Content {
-			text += b.Text
+		m.stop = a.StopReason
+		for _, b := range a.Content {
+			m.text += b.Text
 			if b.Type != "text" {
-				calls++
+				m.calls = append(m.calls, sdkCall{b.ID, b.Name, b.Input})
 			}
 		}
 	}
-	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP", "responses.mjs": "completed"}[c.script]
-	if calls != 0 || stop != want || !strings.HasPrefix(text, promise) || !strings.Contains(text, "[holdgate]") || !strings.Contains(text, why) {
-		t.Errorf("want %q, then the notice with %q, and to stop by %q; got %s", promise, why, want, out)
-	}
+	return m
 }
