@@ -94,6 +94,9 @@ func bundleSources(name string, b *bundle.Bundle) (*sources, error) {
 		return nil, fmt.Errorf("reading bundle %s: it holds WebAssembly, which is not evaluated: build it with -t rego", name)
 	}
 	s := &sources{label: b.Manifest.Revision}
+	if b.Manifest.Roots != nil {
+		s.roots = *b.Manifest.Roots
+	}
 	for _, m := range b.Modules {
 		below := strings.TrimPrefix(m.Path, "/")
 		s.add(name+":"+below, folders(path.Dir(below)), m.Raw)

@@ -19,12 +19,17 @@ import (
 // decision too, with rule [holdgate.RulePolicyError].
 func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	var f holdgate.Facts
-	d := e.decide(ctx, in.Answers, func(p *policy) (ast.Value, time.Time, error) {
+	var input ast.Value
+	d := e.decide(ctx, in.Answers, func(p *policy) (v ast.Value, now time.Time, err error) {
 		f = extract(ctx, in)
-		return p.input(in, f)
+		input, now, err = p.input(in, f)
+		return input, now, err
 	})
 	if d.Action == holdgate.Hold {
 		d.Facts = &f
+	}
+	if e.remote != nil && e.remote.logs != nil {
+		e.logDecision(ctx, input, d)
 	}
 	return d
 }

@@ -18,7 +18,9 @@
 // What could silently weaken a policy does not load: a field of input that
 // does not exist, rules in a package that nobody asks, an unknown setting.
 // Policies that were written for other programs lie over the pack too, by an
-// [Adapter].
+// [Adapter]. An OPA configuration may name servers that bundles come from and
+// that decision logs go to; and where neither files nor servers rule, a policy
+// can be handed over ([Engine.Replace]).
 //
 // # Reload
 //
@@ -51,15 +53,20 @@ const DefaultTimeout = 250 * time.Millisecond
 
 // Options say where policy comes from and what happens when it fails.
 type Options struct {
-	Path    string          // a file, folder or bundle (.tar.gz) of the user's own; empty: the shipped pack alone
-	Signing Signing         // which bundles to trust
-	Pushed  *Pushed         // in place of Path: files that were handed over; see Engine.Replace
-	Adapter Adapter         // the shape that the user's policy has
-	Query   string          // with Adapter: the rule to ask, such as data.agent.call.decision
-	Observe bool            // log what would be held or denied, and allow it
-	OnError holdgate.Action // Deny (the zero value) or Hold
-	Timeout time.Duration   // of one evaluation, which is tried twice; DefaultTimeout where zero
-	Logger  *slog.Logger    // nothing is logged where nil
+	Path    string  // a file, folder or bundle (.tar.gz) of the user's own; empty: the shipped pack alone
+	Signing Signing // which bundles to trust
+	Pushed  *Pushed // in place of Path: files that were handed over; see Engine.Replace
+	Adapter Adapter // the shape that the user's policy has
+	Query   string  // with Adapter: the rule to ask, such as data.agent.call.decision
+	// OPAConfig is an OPA configuration file with the servers that bundles come
+	// from, in place of Path, and that decision logs go to.
+	OPAConfig string
+	KeepDir   string          // where bundles with persist are kept
+	NoInputs  bool            // decision logs carry no input
+	Observe   bool            // log what would be held or denied, and allow it
+	OnError   holdgate.Action // Deny (the zero value) or Hold
+	Timeout   time.Duration   // of one evaluation, which is tried twice; DefaultTimeout where zero
+	Logger    *slog.Logger    // nothing is logged where nil
 	// OnLoad, where set, is told of every load by Open and Run. It is never called twice at the
 	// same time.
 	OnLoad func(Load)
@@ -72,23 +79,20 @@ type Load struct {
 	Err    error  // why the new policy was refused: the earlier one stays
 }
 
-// spec is where policy comes from.
-func (o Options) spec() spec {
-	return spec{path: o.Path, signing: o.Signing, pushed: o.Pushed, adapter: adapter{kind: o.Adapter, query: o.Query}}
-}
-
 // Loaded says what is in force.
 type Loaded struct {
 	Revision string // a short hash of all modules and data
 	Name     string // the name that the policy has for people: a bundle's revision, or under which it was pushed
-	Path     string
-	Whole    bool // Path defines data.holdgate.decision and replaces the pack
+	Path     string // or the OPA configuration that names the servers
+	Whole    bool   // Path defines data.holdgate.decision and replaces the pack
 	Modules  int
 }
 
 // Engine answers with the policy in force. It is safe for concurrent use.
 type Engine struct {
 	o       Options
+	spec    spec
+	remote  *remote // nil: none
 	current atomic.Pointer[policy]
 	loading sync.Mutex // held while another policy is put in force
 }
@@ -104,20 +108,43 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	p, err := load(ctx, o.spec())
+	s, r, err := o.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{o: o}
+	e := &Engine{o: o, spec: s, remote: r}
+	p, err := load(ctx, s)
+	if err != nil {
+		e.Close(ctx)
+		return nil, err
+	}
 	e.current.Store(p)
 	e.report(Load{Loaded: p.loaded})
 	return e, nil
 }
 
+// Close sends what decision logs still hold, for as long as ctx lasts. It is
+// to be called once Run has returned.
+func (e *Engine) Close(ctx context.Context) {
+	if e.remote != nil {
+		e.remote.close(ctx)
+	}
+}
+
 // Check loads the policy as [Open] does and says what it is, or why it does
 // not load.
 func Check(ctx context.Context, o Options) (Loaded, error) {
-	p, err := load(ctx, o.spec())
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s, r, err := o.open(ctx)
+	if err != nil {
+		return Loaded{}, err
+	}
+	if r != nil {
+		defer r.close(ctx)
+	}
+	p, err := load(ctx, s)
 	if err != nil {
 		return Loaded{}, err
 	}

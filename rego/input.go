@@ -73,7 +73,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 
 // extract works out what the call would do.
 func extract(ctx context.Context, in Input) facts.Facts {
-	return facts.Extract(ctx, in.Call, facts.Options{Dir: in.Dir, Home: in.Home})
+	return facts.Extract(ctx, in.Call, facts.Options{Dir: in.Dir, Home: in.Home, Deadline: DefaultTimeout})
 }
 
 func agentObject(a holdgate.Agent) object {

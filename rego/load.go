@@ -121,7 +121,7 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded := Loaded{Revision: own.revision(), Name: own.label, Path: s.path, Whole: true, Modules: len(modules)}
+	loaded := Loaded{Revision: own.revision(), Name: own.label, Path: s.from(), Whole: true, Modules: len(modules)}
 	if isWhole(modules) {
 		if s.adapter.kind != AdapterNone {
 			return nil, fmt.Errorf("reading policy: it defines %s itself, so that the adapter %s has nothing to do", entry, s.adapter.kind)

@@ -24,7 +24,7 @@ func (e *TestsFailedError) Error() string {
 
 // Pushable reports whether policy is handed over by Replace, rather than read
 // from files or bundles.
-func (e *Engine) Pushable() bool { return e.o.Path == "" }
+func (e *Engine) Pushable() bool { return e.spec.path == "" && e.spec.remote == nil }
 
 // Replace puts another policy in force: the pushed one, or the shipped pack
 // alone where p is nil. It is compiled, and its own tests must pass
@@ -38,14 +38,14 @@ func (e *Engine) Replace(ctx context.Context, p *Pushed, keep func(Load) error) 
 	}
 	e.loading.Lock()
 	defer e.loading.Unlock()
-	o := e.o
-	o.Pushed = p
-	next, err := load(ctx, o.spec())
+	s := e.spec
+	s.pushed = p
+	next, err := load(ctx, s)
 	if err != nil {
 		return Load{}, err
 	}
 	if p != nil {
-		report, err := Test(ctx, TestOptions{Policy: o})
+		report, err := test(ctx, s, TestOptions{})
 		if err != nil {
 			return Load{}, err
 		}

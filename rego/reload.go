@@ -18,10 +18,14 @@ const (
 	poll = 5 * time.Second
 )
 
-// Run watches the policy's files and swaps in each version that loads, until
-// ctx ends. It then returns nil.
+// Run watches the policy's files, or fetches its bundles, and swaps in each
+// version that loads, until ctx ends. It then returns nil.
 func (e *Engine) Run(ctx context.Context) error {
-	if e.o.Path == "" {
+	switch {
+	case e.spec.remote != nil:
+		e.spec.remote.run(ctx, func(own *sources, err error) { e.fetched(ctx, own, err) })
+		return nil
+	case e.o.Path == "":
 		<-ctx.Done()
 		return nil
 	}
@@ -97,7 +101,7 @@ type reloader struct {
 // a file may be half written, or about to be replaced. It reports whether
 // there is nothing to confirm.
 func (r *reloader) look(ctx context.Context) bool {
-	own, err := r.e.o.spec().read()
+	own, err := r.e.spec.read()
 	state := ""
 	if err != nil {
 		state = "unreadable: " + err.Error()
@@ -117,10 +121,24 @@ func (r *reloader) look(ctx context.Context) bool {
 	defer r.e.loading.Unlock()
 	var p *policy
 	if err == nil {
-		p, err = build(ctx, r.e.o.spec(), own)
+		p, err = build(ctx, r.e.spec, own)
 	}
 	r.e.take(p, err)
 	return true
+}
+
+// fetched takes up what bundle servers have sent.
+func (e *Engine) fetched(ctx context.Context, own *sources, err error) {
+	e.loading.Lock()
+	defer e.loading.Unlock()
+	if err == nil && own.revision() == e.current.Load().state {
+		return
+	}
+	var p *policy
+	if err == nil {
+		p, err = build(ctx, e.spec, own)
+	}
+	e.take(p, err)
 }
 
 // take puts a policy in force, or says why it is refused. The engine's loading

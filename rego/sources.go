@@ -34,6 +34,7 @@ type sources struct {
 	tests   []source // *_test.rego
 	data    []source // .json, .yaml, .yml
 	label   string   // the name that these sources have for people, if any
+	roots   []string // of a bundle: the places below data that it claims
 }
 
 func (s *sources) add(name string, dir []string, body []byte) {

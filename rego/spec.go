@@ -1,6 +1,7 @@
 package rego
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path"
@@ -15,7 +16,40 @@ type spec struct {
 	path    string
 	signing Signing
 	pushed  *Pushed
+	remote  *remote // with bundles; nil: none
 	adapter adapter
+}
+
+// spec is where policy comes from, without what an OPA configuration names.
+func (o Options) spec() spec {
+	return spec{path: o.Path, signing: o.Signing, pushed: o.Pushed, adapter: adapter{kind: o.Adapter, query: o.Query}}
+}
+
+// open is spec with what an OPA configuration names; the remote is nil where
+// there is none, else to be closed. Bundles are fetched.
+func (o Options) open(ctx context.Context) (spec, *remote, error) {
+	s := o.spec()
+	if o.OPAConfig == "" {
+		return s, nil, nil
+	}
+	r, err := openRemote(ctx, o)
+	if err != nil {
+		return s, nil, err
+	}
+	if len(r.bundles) == 0 {
+		return s, r, nil
+	}
+	if s.path != "" {
+		err = fmt.Errorf("the policy comes from %s and from bundles of %s: choose one", s.path, o.OPAConfig)
+	} else {
+		err = r.first(ctx)
+	}
+	if err != nil {
+		r.close(context.WithoutCancel(ctx))
+		return s, nil, err
+	}
+	s.remote, s.pushed = r, nil
+	return s, r, nil
 }
 
 // Pushed is a policy that was handed over as files rather than found in a
@@ -25,9 +59,20 @@ type Pushed struct {
 	Files map[string]string // by slash-separated names such as "deploys.rego"
 }
 
+// from says where the user's policy is: a path, or the OPA configuration that
+// names its servers.
+func (s spec) from() string {
+	if s.remote != nil {
+		return s.remote.name
+	}
+	return s.path
+}
+
 // read reads what the user brings; nil where that is nothing.
 func (s spec) read() (*sources, error) {
 	switch {
+	case s.remote != nil:
+		return s.remote.sources()
 	case s.pushed != nil:
 		return s.pushed.sources()
 	case s.path == "":

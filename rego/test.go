@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"time"
 
@@ -46,7 +47,21 @@ type TestReport struct {
 // Test runs the tests (*_test.rego) beside a policy, over the very policy that
 // Open would load. An error means that they could not be run.
 func Test(ctx context.Context, o TestOptions) (*TestReport, error) {
-	s := o.Policy.spec()
+	if o.Policy.Logger == nil {
+		o.Policy.Logger = slog.New(slog.DiscardHandler)
+	}
+	s, r, err := o.Policy.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil {
+		defer r.close(ctx)
+	}
+	return test(ctx, s, o)
+}
+
+// test is Test for a spec; of the options it reads what says which tests.
+func test(ctx context.Context, s spec, o TestOptions) (*TestReport, error) {
 	own, err := s.read()
 	if err != nil {
 		return nil, err

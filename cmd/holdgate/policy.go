@@ -47,8 +47,10 @@ func (e *env) policyOptions(c *cli.Context, args ...string) (rego.Options, error
 	if err != nil {
 		return rego.Options{}, err
 	}
-	s.Policy.Path = cmp.Or(strings.Join(args, ""), c.String("policy"), s.Policy.Path)
-	return app.PolicyOptions(s.Policy)
+	if path := cmp.Or(strings.Join(args, ""), c.String("policy")); path != "" {
+		s.Policy.Path, s.Policy.OPAConfig = path, ""
+	}
+	return app.PolicyOptions(s)
 }
 
 func policyCheckCommand(e *env) *cli.Command {
@@ -142,6 +144,7 @@ func policyEvalCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
+			defer engine.Close(c.Context)
 			d, err := engine.Eval(c.Context, input)
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,17 +16,19 @@ import (
 )
 
 // PolicyOptions are the engine's options as the configuration says them.
-func PolicyOptions(c config.Policy) (rego.Options, error) {
+func PolicyOptions(c config.Config) (rego.Options, error) {
+	p := c.Policy
 	o := rego.Options{
-		Path: c.Path, Observe: c.Mode == config.ModeObserve, Timeout: time.Duration(c.Timeout),
-		Adapter: rego.Adapter(c.Adapter), Query: c.Query,
-		Signing: rego.Signing{Algorithm: c.Bundle.Algorithm, Scope: c.Bundle.Scope, Exclude: c.Bundle.Exclude},
+		Path: p.Path, Observe: p.Mode == config.ModeObserve, Timeout: time.Duration(p.Timeout),
+		Adapter: rego.Adapter(p.Adapter), Query: p.Query,
+		Signing:   rego.Signing{Algorithm: p.Bundle.Algorithm, Scope: p.Bundle.Scope, Exclude: p.Bundle.Exclude},
+		OPAConfig: p.OPAConfig, KeepDir: filepath.Join(c.StateDir, "bundles"), NoInputs: c.Audit.Inputs == config.InputsNone,
 	}
-	if c.OnError == "hold" {
+	if p.OnError == "hold" {
 		o.OnError = holdgate.Hold
 	}
-	if c.Bundle.Key != "" {
-		key, err := os.ReadFile(c.Bundle.Key)
+	if p.Bundle.Key != "" {
+		key, err := os.ReadFile(p.Bundle.Key)
 		if err != nil {
 			return o, fmt.Errorf("policy.bundle.key: %w", err)
 		}
@@ -37,7 +40,7 @@ func PolicyOptions(c config.Policy) (rego.Options, error) {
 // openPolicy loads the policy; none that loads is fatal. Where the
 // configuration names none, it is what was last pushed.
 func (a *App) openPolicy(ctx context.Context) error {
-	o, err := PolicyOptions(a.c.Policy)
+	o, err := PolicyOptions(a.c)
 	if err != nil {
 		return err
 	}
@@ -48,7 +51,9 @@ func (a *App) openPolicy(ctx context.Context) error {
 	}
 	o.Logger = a.log
 	o.OnLoad = func(l rego.Load) { a.policyLoaded(ctx, l) }
-	if a.engine, err = rego.Open(ctx, o); err != nil && o.Pushed != nil {
+	if a.engine, err = rego.Open(ctx, o); err == nil {
+		a.onStop("policy", func(ctx context.Context) error { a.engine.Close(ctx); return nil })
+	} else if o.Pushed != nil {
 		return fmt.Errorf("the policy that was pushed last, %s, does not load any more; --policy FOLDER starts with another: %w", o.Pushed.Name, err)
 	}
 	return err
@@ -93,7 +98,7 @@ func describe(l rego.Loaded) string {
 	case what == "":
 		what = l.Name + ", as it was pushed,"
 	case l.Name != "":
-		what += " (" + l.Name + ")"
+		what = l.Name + " (" + what + ")"
 	}
 	if l.Whole {
 		return what + " alone (it defines data.holdgate.decision)"

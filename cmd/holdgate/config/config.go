@@ -54,6 +54,9 @@ type Policy struct {
 	OnError string   `yaml:"on_error"` // "deny" or "hold": what a failing policy does
 	Timeout Duration `yaml:"timeout"`  // of one evaluation, which is tried twice
 	Bundle  Bundle   `yaml:"bundle"`
+	// OPAConfig is an OPA configuration file with the servers that bundles come
+	// from, in place of Path, and that decision logs go to. Absolute.
+	OPAConfig string `yaml:"opa_config"`
 	// Adapter is the shape of policies written for other programs: "ai-sdk",
 	// "opa-tools" or empty; Query is then the rule to ask.
 	Adapter string `yaml:"adapter"`

@@ -62,7 +62,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 listen: {agents: "127.0.0.1:1", approvers: "[::1]:2"}
 state_dir: /var/lib/holdgate
 policy:
-  {path: /etc/holdgate/policy, mode: observe, on_error: hold, timeout: 1s, adapter: ai-sdk, query: data.agent.call.decision,
+  {path: /etc/holdgate/policy, mode: observe, on_error: hold, timeout: 1s, adapter: ai-sdk, query: data.agent.call.decision, opa_config: /etc/holdgate/opa.yaml,
    bundle: {key: /etc/holdgate/key.pem, algorithm: ES256, scope: prod, exclude_files: ["*.md"]}}
 upstreams:
   local: {url: "http://127.0.0.1:8080/v1"}
@@ -85,7 +85,7 @@ people:
 	want := config.Default("/var/lib/holdgate", "grace")
 	want.Listen = config.Listen{Agents: "127.0.0.1:1", Approvers: "[::1]:2"}
 	want.Policy = config.Policy{
-		Path: "/etc/holdgate/policy", Mode: "observe", OnError: "hold", Timeout: config.Duration(time.Second), Adapter: "ai-sdk", Query: "data.agent.call.decision",
+		Path: "/etc/holdgate/policy", Mode: "observe", OnError: "hold", Timeout: config.Duration(time.Second), Adapter: "ai-sdk", Query: "data.agent.call.decision", OPAConfig: "/etc/holdgate/opa.yaml",
 		Bundle: config.Bundle{Key: "/etc/holdgate/key.pem", Algorithm: "ES256", Scope: "prod", Exclude: []string{"*.md"}},
 	}
 	want.Upstreams["local"] = config.Upstream{URL: "http://127.0.0.1:8080/v1"}
