@@ -151,6 +151,40 @@ func TestDecidingOverTheSocketAndOverAPort(t *testing.T) {
 	}
 }
 
+func TestActingOnRequests(t *testing.T) {
+	dir := stateDir(t)
+	s, q := sidecar(t)
+	serve(t, listen(t, "unix", filepath.Join(dir, client.SocketName)), s)
+	c, ctx := open(t, client.Options{StateDir: dir}), t.Context()
+	one, two, three := hold(t, q, "one"), hold(t, q, "two"), hold(t, q, "three")
+
+	p, err := c.Page(ctx, approvals.Filter{Status: holdgate.StatusPending, Limit: 2})
+	if err != nil || len(p.Requests) != 2 || p.Next == "" {
+		t.Fatalf("the first page: %+v, %v", p, err)
+	}
+	p, err = c.Page(ctx, approvals.Filter{Status: holdgate.StatusPending, Limit: 2, Cursor: p.Next})
+	if err != nil || len(p.Requests) != 1 || p.Requests[0].ID != three.ID || p.Next != "" {
+		t.Errorf("the last page: %+v, %v", p, err)
+	}
+	if r, err := c.Claim(ctx, one.ID); err != nil || r.Claim == nil || r.Claim.By != "ada" {
+		t.Errorf("claiming: %+v, %v", r.Claim, err)
+	}
+	if r, err := c.Unclaim(ctx, one.ID); err != nil || r.Claim != nil {
+		t.Errorf("unclaiming: %+v, %v", r.Claim, err)
+	}
+	_, err = c.Delegate(ctx, one.ID, api.Delegation{To: "bob"})
+	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Word() != api.ProblemAnswer {
+		t.Errorf("delegating where there is nobody else: %v, want a problem", err)
+	}
+	results, err := c.DecideGroup(ctx, []api.GroupDecision{
+		{ID: one.ID, Decision: api.Decision{Decision: holdgate.AnswerApprove, Digest: one.Call.Digest}},
+		{ID: two.ID, Decision: api.Decision{Decision: holdgate.AnswerDeny, Digest: "another"}},
+	})
+	if err != nil || results[0].Request == nil || results[0].Request.Status != holdgate.StatusApproved || results[1].Problem == nil || results[1].Problem.Word() != api.ProblemDigest {
+		t.Errorf("a group: %+v, %v", results, err)
+	}
+}
+
 // hold holds a call of the named session.
 func hold(t *testing.T, q *approvals.Queue, session string) approvals.Request {
 	t.Helper()
@@ -345,6 +379,33 @@ func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
 	}
 	if _, err := client.New(client.Options{StateDir: dir}); !isTokenError(err) {
 		t.Errorf("a folder: %v", err)
+	}
+}
+
+func TestATokenFileTakesTheFoldersPlace(t *testing.T) {
+	dir := stateDir(t)
+	s, _ := sidecar(t)
+	serve(t, listen(t, "unix", filepath.Join(dir, client.SocketName)), s)
+	file := filepath.Join(t.TempDir(), "token")
+	for name, tt := range map[string]struct {
+		token string
+		check func(error) bool
+	}{
+		"one that the sidecar knows": {token, func(err error) bool { return err == nil }},
+		"one that it does not": {strings.Repeat("e", 64), func(err error) bool {
+			_, ok := errors.AsType[*client.UnprovenError](err)
+			return ok
+		}},
+	} {
+		if err := os.WriteFile(file, []byte(tt.token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(t, client.Options{StateDir: dir, TokenFile: file}).Status(t.Context()); !tt.check(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := client.New(client.Options{StateDir: dir, TokenFile: filepath.Join(t.TempDir(), "none")}); !isTokenError(err) {
+		t.Errorf("a file that is not there: %v, want a TokenError", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -24,19 +25,15 @@ func command(t *testing.T, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// The commands find a sidecar that serve started by its state folder alone,
-// and read its log in the same way when it has ended.
-func TestCommandsFindWhatServeServes(t *testing.T) {
-	dir, err := os.MkdirTemp("", "hg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	ctx, stop := context.WithCancel(t.Context())
+// served runs serve with the arguments until the test or stop ends it, on
+// ports of its own.
+func served(t *testing.T, args ...string) (stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	out, w := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"holdgate", "serve", "--state-dir", dir, "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0"},
+		code <- run(ctx, append([]string{"holdgate", "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0"}, args...),
 			strings.NewReader(""), w, os.Stderr)
 		w.Close()
 	}()
@@ -52,8 +49,35 @@ func TestCommandsFindWhatServeServes(t *testing.T) {
 	}
 	var rest sync.WaitGroup
 	rest.Go(func() { _, _ = io.Copy(io.Discard, out) }) // until serve closes it
-	defer rest.Wait()
-	defer stop()
+	stop = sync.OnceValue(func() int {
+		cancel()
+		defer rest.Wait()
+		return <-code
+	})
+	t.Cleanup(func() { stop() })
+	return stop
+}
+
+// stateFolder is a new one whose name is short enough for a socket's path.
+func stateFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// The commands find a sidecar that serve started by its state folder alone,
+// and read its log in the same way when it has ended.
+func TestCommandsFindWhatServeServes(t *testing.T) {
+	dir := stateFolder(t)
+	stop := served(t, "--state-dir", dir)
 
 	if got, text := command(t, "pending", "--state-dir", dir); got != exitNothing {
 		t.Errorf("pending: exit code %d\n%s", got, text)
@@ -62,8 +86,7 @@ func TestCommandsFindWhatServeServes(t *testing.T) {
 	if got != exitDone || !strings.Contains(online, "entries in order") {
 		t.Errorf("audit verify: exit code %d\n%s", got, online)
 	}
-	stop()
-	if got := <-code; got != exitDone {
+	if got := stop(); got != exitDone {
 		t.Errorf("serve: exit code %d", got)
 	}
 	got, text := command(t, "audit", "verify", "--state-dir", dir)
@@ -72,5 +95,45 @@ func TestCommandsFindWhatServeServes(t *testing.T) {
 	}
 	if got, text := command(t, "pending", "--state-dir", dir); got != exitFailed || !strings.Contains(text, "hint: start one with") {
 		t.Errorf("pending without a sidecar: exit code %d\n%s", got, text)
+	}
+}
+
+// A person who was added comes with a token of their own, and nobody comes with
+// one that was taken out again.
+func TestServeKnowsThePeopleOfItsConfiguration(t *testing.T) {
+	dir := stateFolder(t)
+	file, token := filepath.Join(dir, "holdgate.yaml"), filepath.Join(dir, "bob.token")
+	if err := os.WriteFile(file, []byte("approver: ada\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, text := command(t, "people", "add", "bob", "--role", "approve", "--write", "--json", "--config", file, "--state-dir", dir)
+	var bob struct{ Token string }
+	if err := json.Unmarshal([]byte(text), &bob); err != nil || code != exitDone {
+		t.Fatalf("adding bob: exit code %d, %v\n%s", code, err, text)
+	}
+	if err := os.WriteFile(token, []byte(bob.Token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop := served(t, "--config", file, "--state-dir", dir)
+	for name, args := range map[string][]string{"the local approver": nil, "bob": {"--token-file", token}} {
+		if got, text := command(t, append([]string{"pending", "--state-dir", dir}, args...)...); got != exitNothing {
+			t.Errorf("%s: exit code %d\n%s", name, got, text)
+		}
+	}
+	stop()
+	served(t, "--state-dir", dir)
+	if got, text := command(t, "pending", "--state-dir", dir, "--token-file", token); got != exitFailed || !strings.Contains(text, "did not prove") {
+		t.Errorf("bob, whom nobody knows any more: exit code %d\n%s", got, text)
+	}
+}
+
+func TestServeRefusesPeopleThatItAnswersFor(t *testing.T) {
+	dir := stateFolder(t)
+	file := filepath.Join(dir, "holdgate.yaml")
+	if err := os.WriteFile(file, []byte("approver: ada\npeople: {ada: {roles: [approve]}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, text := command(t, "serve", "--auto", "approve", "--config", file, "--state-dir", dir); got != exitFailed || !strings.Contains(text, "none of the people") {
+		t.Errorf("exit code %d\n%s", got, text)
 	}
 }
