@@ -35,6 +35,7 @@
 //
 // # Failing
 //
+// A table that is damaged keeps the store from being opened: see [ErrDamaged].
 // Where a commit or a sync fails the store is failed for good: every later
 // Update returns an error that wraps the cause, and reads go on. A disk that
 // is nearly full refuses updates before it comes to that, and takes them again
@@ -54,6 +55,7 @@ import (
 	"time"
 
 	badgerdb "github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
 
 	"github.com/holdgate/holdgate/store"
 )
@@ -107,7 +109,11 @@ func open(dir string, logger *slog.Logger) (*db, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the store's folder: %w", err)
 	}
-	b, err := badgerdb.OpenManaged(options(dir, logger))
+	o := settings(dir, logger)
+	if err := whileUnused(dir, func() error { return verifyTables(dir, o) }); err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	b, err := badgerdb.OpenManaged(o)
 	if err != nil {
 		return nil, openError(dir, err)
 	}
@@ -145,14 +151,15 @@ func (d *db) start(dir string) (err error) {
 	return nil
 }
 
-// options are chosen for a laptop: small memtables, small caches, two
+// settings are chosen for a laptop: small memtables, small caches, two
 // compactors. Conflicts cannot happen under one writer.
-func options(dir string, logger *slog.Logger) badgerdb.Options {
+func settings(dir string, logger *slog.Logger) badgerdb.Options {
 	return badgerdb.DefaultOptions(dir).
 		WithLogger(bridge{logger}).
 		WithSyncWrites(false).
 		WithDetectConflicts(false).
 		WithMetricsEnabled(false).
+		WithChecksumVerificationMode(options.OnBlockRead).
 		WithMemTableSize(memTableSize).
 		WithNumMemtables(3).
 		WithValueThreshold(1 << 20).

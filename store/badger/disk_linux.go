@@ -43,3 +43,18 @@ func freeBytes(dir string) (int64, error) {
 	}
 	return int64(s.Bavail) * s.Bsize, nil
 }
+
+// whileUnused runs fn where no other process has the folder open, and keeps
+// others from opening it meanwhile. Where one has, it leaves it to Badger, whose
+// lock this is, to say so.
+func whileUnused(dir string, fn func() error) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return nil
+	}
+	return fn()
+}

@@ -24,6 +24,7 @@ import (
 type crash struct {
 	t        *testing.T
 	dir      string
+	config   string     // with room for all that a test of many rounds asks
 	rnd      *rand.Rand // for the test's own goroutine
 	provider *provider
 	files    *fileServer
@@ -37,9 +38,12 @@ type crash struct {
 	delivered map[string][]string // on which connections a call arrived, by the call's id
 }
 
+// roomy lifts the limits of one agent: all agents of the test are one.
+const roomy = "limits: {pending: 100000, held_bytes: 64GiB, decisions_per_second: 100000, log_bytes_per_hour: 64GiB}\n"
+
 func newCrash(t *testing.T, seed uint64) *crash {
 	c := &crash{
-		t: t, dir: stateDir(t), rnd: rand.New(rand.NewPCG(seed, 0)), provider: newProvider(t), files: newFileServer(t),
+		t: t, dir: stateDir(t), config: write(t, "holdgate.yaml", roomy), rnd: rand.New(rand.NewPCG(seed, 0)), provider: newProvider(t), files: newFileServer(t),
 		acked: make(chan struct{}, 1000),
 		said:  map[string]call{}, seen: map[string]request{}, votes: map[string]string{}, delivered: map[string][]string{},
 	}
@@ -51,7 +55,7 @@ func newCrash(t *testing.T, seed uint64) *crash {
 // start starts the sidecar, with the same state and on other ports.
 func (c *crash) start() {
 	c.t.Helper()
-	c.side.Store(serveIn(c.t, c.dir, nil, "--upstream", "anthropic="+c.provider.URL, "--upstream", "openai="+c.provider.URL, "--mcp", "files="+c.files.URL))
+	c.side.Store(serveIn(c.t, c.dir, nil, "--config", c.config, "--upstream", "anthropic="+c.provider.URL, "--upstream", "openai="+c.provider.URL, "--mcp", "files="+c.files.URL))
 }
 
 // say makes the model's calls. No two answers are the same: each has ids and
@@ -166,11 +170,15 @@ func (c *crash) answerAll(over <-chan struct{}) {
 // answer answers a request. The same request always gets the same answer, so
 // that one whose acknowledgement was lost can be given again.
 func (c *crash) answer(r request) {
+	body := map[string]any{"digest": r.Call.Digest, "reason": "asked in the crash test"}
 	decision := "approve"
-	if r.ID[0]%3 == 0 {
+	switch r.ID[0] % 6 {
+	case 0, 1:
 		decision = "deny"
+	case 2:
+		decision, body["instructions"] = "steer", "list the files first"
 	}
-	body := map[string]string{"decision": decision, "digest": r.Call.Digest, "reason": "asked in the crash test"}
+	body["decision"] = decision
 	if !c.ask("POST", "/v1/approvals/"+r.ID+"/decision", body, nil) {
 		return
 	}
@@ -201,6 +209,25 @@ func (c *crash) ask(method, path string, body, into any) bool {
 	defer resp.Body.Close()
 	b, err = io.ReadAll(resp.Body)
 	return err == nil && resp.StatusCode == http.StatusOK && (into == nil || json.Unmarshal(b, into) == nil)
+}
+
+// list returns every request that there ever was, page by page.
+func (c *crash) list() (all []request, ok bool) {
+	for path := "/v1/approvals?limit=1000"; path != ""; {
+		resp, err := c.side.Load().api("GET", path, "")
+		if err != nil {
+			return nil, false
+		}
+		var page []request
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(b, &page) != nil {
+			return nil, false
+		}
+		all = append(all, page...)
+		path, _, _ = strings.Cut(strings.TrimPrefix(resp.Header.Get("Link"), "<"), ">")
+	}
+	return all, true
 }
 
 // A fileServer is an MCP server that deletes files, and counts how often it

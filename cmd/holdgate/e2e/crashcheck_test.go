@@ -12,8 +12,8 @@ func (c *crash) remembers() {
 	c.mu.Lock()
 	seen, votes := maps.Clone(c.seen), maps.Clone(c.votes)
 	c.mu.Unlock()
-	var list []request
-	if !c.ask("GET", "/v1/approvals", nil, &list) {
+	list, ok := c.list()
+	if !ok {
 		c.t.Error("the sidecar does not list its requests after the crash")
 		return
 	}
@@ -59,8 +59,8 @@ func (c *crash) verify() {
 		}
 		return true
 	})
-	var list []request
-	if !c.ask("GET", "/v1/approvals", nil, &list) {
+	list, ok := c.list()
+	if !ok {
 		c.t.Error("the sidecar does not list its requests")
 		return
 	}

@@ -1,0 +1,102 @@
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// newest returns the file of the database that matches the pattern and sorts
+// last.
+func newest(t *testing.T, s *sidecar, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.dir, "db", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no file %s in the database: %v", pattern, err)
+	}
+	return slices.Max(files)
+}
+
+// rewrite changes a file and returns what it held before.
+func rewrite(t *testing.T, path string, edit func([]byte) []byte) (before []byte) {
+	t.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, edit(bytes.Clone(before)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return before
+}
+
+// A table that was damaged on the disk keeps the sidecar from starting. Once it
+// is as it was, so is everything in it.
+func TestADamagedTableIsNamedAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	args := []string{"--upstream", "anthropic=" + p.URL}
+	s := serve(t, nil, args...)
+	ended := hold(t, s, "rm -rf one")
+	held := s.held("rm -rf one")
+	s.stop()
+	<-ended
+	table := newest(t, s, "*.sst")
+	for name, edit := range map[string]func([]byte) []byte{
+		"in the midst": func(b []byte) []byte {
+			for i := range 64 {
+				b[len(b)/3+i] ^= 0x55
+			}
+			return b
+		},
+		"at the end": func(b []byte) []byte { return b[:len(b)-100] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := rewrite(t, table, edit)
+			refusesToStart(t, s.dir, filepath.Base(table), "backup")
+			if err := os.WriteFile(table, before, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	s = serveIn(t, s.dir, nil, args...)
+	if got := s.held("rm -rf one"); got.ID != held.ID {
+		t.Errorf("held is %s, want %s", got.ID, held.ID)
+	}
+	s.must("audit", "verify")
+}
+
+// The write that was under way when the power went may have reached the disk in
+// part. It was never acknowledged; everything before it was.
+func TestAWriteThatWasTornIsNoWrite(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	args := []string{"--upstream", "anthropic=" + p.URL}
+	s := serve(t, nil, args...)
+	var before []request
+	var ended []<-chan struct{}
+	for _, command := range []string{"rm -rf one", "rm -rf two", "rm -rf three"} {
+		ended = append(ended, hold(t, s, command))
+		before = append(before, s.held(command))
+	}
+	s.must("deny", before[0].ID)
+	s.kill()
+	for _, e := range ended {
+		<-e
+	}
+	rewrite(t, newest(t, s, "*.mem"), func(b []byte) []byte {
+		end := len(bytes.TrimRight(b, "\x00"))
+		torn := bytes.Clone(b[end-300 : end-100]) // looks like the beginning of a write
+		copy(b[end:], torn)
+		return b
+	})
+	s = serveIn(t, s.dir, nil, args...)
+	for i, want := range []string{"denied", "pending", "pending"} {
+		if got := parse[request](t, s.must("show", before[i].ID, "--json")); got.Status != want {
+			t.Errorf("request %s is %s, want %s", before[i].ID, got.Status, want)
+		}
+	}
+	s.must("audit", "verify")
+}
