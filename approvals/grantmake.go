@@ -63,7 +63,7 @@ func (q *Queue) remembers(r *storedRequest, v Vote) error {
 	case m.Scope == ScopeAgent && !r.Proven:
 		return fmt.Errorf("%w for the agent in any session: its name is its own word; remember it for the session", ErrRemember)
 	case m.For < minGrant || m.For > q.c.MaxGrant:
-		return fmt.Errorf("%w for %s: the least is %s, the most is %s", ErrRemember, m.For, minGrant, q.c.MaxGrant)
+		return fmt.Errorf("%w for %s: the least is %s, the most is %s", ErrRemember, lasting(m.For), lasting(minGrant), lasting(q.c.MaxGrant))
 	}
 	return r.matchable(m.Match)
 }

@@ -186,8 +186,12 @@ func (m Remember) Words(r Request) string {
 	return b.String()
 }
 
-// lasting writes a duration without the units that are zero.
+// lasting writes a duration in days where it is some, and without the units
+// that are zero.
 func lasting(d time.Duration) string {
+	if days := d / (24 * time.Hour); days > 0 && d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%dd", days)
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -25,17 +25,20 @@ func approveCommand(e *env) *cli.Command {
 			"be whole. It may be left out on a terminal where exactly one request is pending:\n" +
 			"then you are asked. You are asked once about several, unless --yes says that you\n" +
 			"have seen them.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			messageFlag(), digestFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "exchange", Usage: "all that is pending of the exchange with this `ID`; later calls never join"},
 			&cli.BoolFlag{Name: "yes", Usage: "do not ask about several IDs"},
-		},
+		}, rememberFlags()...),
 		Action: func(c *cli.Context) error {
 			d := api.Decision{Decision: holdgate.AnswerApprove, Reason: c.String("reason")}
 			switch {
 			case c.IsSet("exchange") && c.Args().Present():
 				return usage("approve takes IDs or --exchange, not both")
 			case c.IsSet("exchange") || c.NArg() > 1:
+				if c.IsSet("remember") {
+					return usage("--remember is of one call: give one ID with it")
+				}
 				return e.releaseGroup(c, d)
 			}
 			return e.release(c, c.Args().First(), d)

@@ -142,6 +142,11 @@ func (e *env) release(c *cli.Context, id string, d api.Decision) error {
 	if err := errors.Join(printPage(shown, r, time.Now()), line(shown)); err != nil {
 		return fmt.Errorf("showing the request: %w", err)
 	}
+	if d.Decision == holdgate.AnswerApprove {
+		if d.Remember, err = e.remember(c, shown, r); err != nil {
+			return err
+		}
+	}
 	if id == "" {
 		if err := e.confirm(c.Context, shown, r, d); err != nil {
 			return err
@@ -215,6 +220,9 @@ func printResult(w io.Writer, r approvals.Request) (err error) {
 		_, err = fmt.Fprintf(w, "%s: edited; the others are asked about the call as it is now\n", r.ID)
 	default:
 		_, err = fmt.Fprintf(w, "%s: %s\n", r.ID, r.Status)
+	}
+	if err == nil && r.Outcome != nil && r.Outcome.Grant != "" {
+		_, err = fmt.Fprintf(w, "remembered as grant %s; end it with: holdgate grants revoke %s\n", r.Outcome.Grant, r.Outcome.Grant)
 	}
 	return err
 }

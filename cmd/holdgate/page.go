@@ -71,6 +71,7 @@ func (p *page) head(r approvals.Request, now time.Time) {
 	p.field("gate", r.Gate)
 	p.field("rule", r.Rule)
 	p.field("reason", r.Reason)
+	p.field("similar", similar(r.Similar))
 	p.field("edited", edited(r))
 	if r.Status == holdgate.StatusPending {
 		p.field("time left", short(r.ExpiresAt.Sub(now))+", then "+silence(r))
@@ -178,8 +179,34 @@ func printAnswers(w io.Writer, r approvals.Request) error {
 	if slices.Contains(r.Allow, "edit") {
 		text += fmt.Sprintf("holdgate edit %s\n", r.ID)
 	}
+	if slices.Contains(r.Allow, "remember") {
+		text += fmt.Sprintf("holdgate approve %s --remember exact --for 8h\n", r.ID)
+	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// similar says what became of calls like this one.
+func similar(s *approvals.Similar) string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{s.Approved, "approved"}, {s.Denied, "denied"}, {s.Steered, "steered"}} {
+		if n.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
+		}
+	}
+	if !s.LastAt.IsZero() {
+		parts = append(parts, fmt.Sprintf("the last by %s at %s", s.LastBy, s.LastAt.Local().Format(time.DateTime)))
+	}
+	if s.Pending > 0 {
+		parts = append(parts, fmt.Sprintf("%d more wait", s.Pending))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // status is the request's status and, where it has ended, how.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -32,6 +33,16 @@ func rememberFlags() []cli.Flag {
 		&cli.StringFlag{Name: "scope", Value: string(approvals.ScopeSession), Usage: "remember it for this `session`, or for the agent in any session (a proven agent only)"},
 		&cli.StringFlag{Name: "for", Value: "8h", Usage: "remember it for this `TIME`: 30m, 8h, 7d"},
 	}
+}
+
+// remember returns what the flags ask to be remembered of the request, and
+// says what that will cover.
+func (e *env) remember(c *cli.Context, shown io.Writer, r approvals.Request) (*approvals.Remember, error) {
+	m, err := remembering(c, r)
+	if err == nil && m != nil {
+		_, err = fmt.Fprintf(shown, "%s\n", m.Words(r))
+	}
+	return m, err
 }
 
 // remembering is what the flags ask to be remembered of the request, nil where

@@ -22,6 +22,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/rego/facts"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
@@ -150,6 +151,9 @@ func calls() map[string]held {
 	bobs.Hold.Approvers = holdgate.Approvers{Users: []string{"bob"}}
 	choice.Hold.Kind, choice.Hold.Options = holdgate.RequestChoice, []holdgate.Option{{ID: "staging", Label: "Deploy to staging", Effect: "approve"}, {ID: "nowhere", Label: "Do not deploy", Effect: "deny"}, {ID: "else", Label: "Something else", Other: true}}
 	critical.Risk = holdgate.RiskCritical
+	writes := deletes
+	writes.Rule, writes.Risk, writes.Hold.Allow = "files.write", holdgate.RiskMedium, []string{"steer", "remember"}
+	save := holdgate.Tool{Name: "write_file", Arguments: json.RawMessage(`{"path":"src/a.go","content":"one, two"}`)}
 	asserted, proven := holdgate.Agent{ID: "builder"}, holdgate.Agent{ID: "builder", Proven: true}
 	return map[string]held{
 		"delete":   {asserted, holdgate.KindToolCall, bash("rm -rf build"), deletes},
@@ -160,6 +164,8 @@ func calls() map[string]held {
 		"bobs":     {asserted, holdgate.KindToolCall, bash("rm -rf build"), bobs},
 		"choice":   {asserted, holdgate.KindToolCall, bash("./deploy"), choice},
 		"critical": {asserted, holdgate.KindToolCall, bash("rm -rf /"), critical},
+		"save":     {proven, holdgate.KindToolCall, save, writes},
+		"word":     {asserted, holdgate.KindToolCall, save, writes},
 		"hostile":  {holdgate.Agent{ID: "builder\x1b[2J\u202e"}, holdgate.KindToolCall, bash("rm -rf build\x1b[1A\u202etxt.exe"), deletes},
 	}
 }
@@ -197,5 +203,7 @@ func (s *sidecar) hold(name string) (approvals.Request, error) {
 	}
 	defer x.Leave()
 	call := holdgate.Call{Kind: h.kind, Agent: h.agent, Session: who.Session, Door: who.Door, Time: time.Now(), Tool: &h.tool}
+	f := facts.Extract(ctx, call, facts.Options{Dir: "/w", Deadline: time.Minute})
+	h.decision.Facts = &f
 	return x.Ask(ctx, approvals.Question{Call: call, Decision: h.decision})
 }
