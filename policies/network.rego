@@ -1,19 +1,6 @@
 package holdgate
 
 # METADATA
-# title: Requests to hosts that speak no known format
-# custom:
-#   risk: medium
-decisions contains d if {
-	input.kind == "http_request"
-	d := by_setting(host_setting, "http.host", "medium", "The settings ask about requests to this host.", [input.http.host])
-}
-
-host_setting := setting if {
-	setting := data.settings.http.hosts[input.http.host]
-} else := data.settings.http.default
-
-# METADATA
 # title: Calling the approvers' door
 # custom:
 #   risk: critical

@@ -1,0 +1,103 @@
+package holdgate
+
+# METADATA
+# title: Requests to hosts that speak no known format
+# description: |
+#   Reading passes, and what writes is asked about, unless the settings say
+#   something of the host: of the request's method and path, of either, or of all.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "http_request"
+	host_setting != "auto"
+	d := by_setting(host_setting, "http.host", "medium", "The settings ask about requests to this host.", [http_title])
+}
+
+# METADATA
+# title: Requests that may change something at a host that nobody has named
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "http_request"
+	not host_setting
+	not reads
+	d := by_setting(data.settings.http.writes, "http.write", "medium", "The request may change something at a host that the settings do not know.", [http_title])
+}
+
+# METADATA
+# title: Reading at a host that nobody has named
+# custom:
+#   risk: low
+decisions contains d if {
+	input.kind == "http_request"
+	not host_setting
+	reads
+	data.settings.http.default != "auto"
+	d := by_setting(data.settings.http.default, "http.host", "medium", "The settings ask about requests to this host.", [http_title])
+}
+
+http_title := concat(" ", [input.http.method, concat("", [http_host, input.http.path])])
+
+http_host := trim_suffix(lower(input.http.host), ".")
+
+# METADATA
+# title: Requests that change nothing
+# description: |
+#   By method (RFC 9110, section 9.2.1), and Git's way to fetch, which posts what
+#   it has (Git's own description of its HTTP protocol).
+# custom:
+#   risk: medium
+reads if input.http.method in {"GET", "HEAD", "OPTIONS", "TRACE"}
+
+reads if {
+	input.http.method == "POST"
+	endswith(input.http.path, "/git-upload-pack")
+}
+
+# METADATA
+# title: What the settings say of a request
+# description: |
+#   Undefined where they say nothing. The host's own line counts, or else that of
+#   the nearest domain above it, as "*.example.com".
+# custom:
+#   risk: low
+host_setting := [setting |
+	some name in host_names
+	entry := data.settings.http.hosts[name]
+	setting := request_setting(entry)
+][0]
+
+# METADATA
+# title: The names by which settings may know the host, the nearest first
+# custom:
+#   risk: low
+host_names := array.concat([http_host, bare_host], [concat(".", array.concat(["*"], array.slice(labels, i, count(labels)))) | some i in numbers.range(1, count(labels))]) if {
+	labels := split(bare_host, ".")
+}
+
+bare_host := regex.replace(http_host, `:[0-9]+$`, "")
+
+request_setting(entry) := entry if is_string(entry)
+
+request_setting(entry) := [setting |
+	some key in request_keys
+	setting := entry[key]
+][0] if {
+	is_object(entry)
+}
+
+# METADATA
+# title: The keys by which settings may know the request, the most specific first
+# description: |
+#   "POST /v1/items", "POST /v1/*", "POST /*", then the paths alone, "POST", and "*".
+#   A path that could be read in two ways matches no line but those without a path.
+# custom:
+#   risk: low
+request_keys := array.concat([concat(" ", [input.http.method, path]) | some path in http_paths], array.concat(http_paths, [input.http.method, "*"]))
+
+default http_paths := []
+
+http_paths := array.concat([input.http.path], array.reverse([concat("/", array.concat(array.slice(parts, 0, i), ["*"])) | some i in numbers.range(1, count(parts) - 1)])) if {
+	not regex.match(`^[^/]|^$|//|/\.{1,2}(/|$)|[%\\;]`, input.http.path)
+	parts := split(input.http.path, "/")
+}

@@ -1,0 +1,56 @@
+package holdgate_test
+
+import data.holdgate
+
+requesting(method, host, path) := object.union(base, {"kind": "http_request", "http": {"method": method, "scheme": "https", "host": host, "path": path}})
+
+test_reading_passes if {
+	holdgate.decision.action == "allow" with input as requesting("GET", "example.com", "/")
+	holdgate.decision.action == "allow" with input as requesting("HEAD", "example.com", "/a/b")
+	holdgate.decision.action == "allow" with input as requesting("POST", "example.com", "/a.git/git-upload-pack")
+	holdgate.decision.rule == "http.host" with input as requesting("GET", "example.com", "/") with data.settings.http.default as "ask"
+}
+
+test_writing_asks if {
+	every method in ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "get", ""] {
+		decision := holdgate.decision with input as requesting(method, "example.com", "/a")
+		decision.rule == "http.write"
+	}
+	holdgate.decision.action == "hold" with input as requesting("POST", "example.com", "/a.git/git-receive-pack")
+	holdgate.decision.action == "allow" with input as requesting("POST", "example.com", "/") with data.settings.http.writes as "auto"
+	holdgate.decision.action == "deny" with input as requesting("POST", "example.com", "/") with data.settings.http.writes as "deny"
+	contains(holdgate.decision.hold.message, "POST example.com/a") with input as requesting("POST", "example.com", "/a")
+}
+
+http_hosts := {
+	"paste.example": "deny",
+	"*.paste.example": "ask",
+	"near.paste.example": "auto",
+	"api.example": {"POST /v1/items": "auto", "POST /v1/*": "ask", "/admin/*": "deny", "DELETE": "deny", "*": "auto"},
+}
+
+test_hosts_and_domains if {
+	every c in [
+		["GET", "paste.example", "deny"], ["GET", "PASTE.example.", "deny"], ["GET", "paste.example:8443", "deny"],
+		["GET", "a.paste.example", "hold"], ["GET", "a.b.paste.example", "hold"], ["POST", "near.paste.example", "allow"],
+		["GET", "otherpaste.example", "allow"],
+	] {
+		holdgate.decision.action == c[2] with input as requesting(c[0], c[1], "/") with data.settings.http.hosts as http_hosts
+	}
+}
+
+test_methods_and_paths if {
+	every c in [
+		["POST", "/v1/items", "allow"], ["POST", "/v1/items/7", "hold"], ["POST", "/v1/", "hold"], ["POST", "/v2", "allow"],
+		["GET", "/admin/x", "deny"], ["GET", "/administrator", "allow"], ["DELETE", "/v1/items", "deny"], ["GET", "/v1/items", "allow"],
+	] {
+		holdgate.decision.action == c[2] with input as requesting(c[0], "api.example", c[1]) with data.settings.http.hosts as http_hosts
+	}
+}
+
+test_paths_that_two_readers_read_differently_match_no_line if {
+	every path in ["/v1/items/../../admin/x", "//v1/items", "/v1/%69tems", `/v1\items`, "/v1/./items"] {
+		settings := {"api.example": {"POST /v1/items": "auto", "POST /v1/*": "auto", "*": "ask"}}
+		holdgate.decision.action == "hold" with input as requesting("POST", "api.example", path) with data.settings.http.hosts as settings
+	}
+}
