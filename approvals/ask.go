@@ -52,7 +52,7 @@ type Question struct {
 }
 
 // Ask returns the exchange's request for the call under the decision's rule
-// and gate: one that is there (same position, tool, digest, rule, gate and
+// and gate: one that is there (same position, tool, digest, edit, rule, gate and
 // demands on approvers; not used, not cancelled), or a new one, durable on
 // return. A request that is there may have ended. Where there is no room for a
 // new one the error wraps a [*QuotaError] or [ErrDiskFull].
@@ -72,7 +72,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	}
 	draft := x.draft(c, d, digest)
 	room := x.q.room(draft.Call.size())
-	match := x.match(c, d, digest)
+	match := x.match(q, digest)
 	var input []byte
 	if !x.q.c.NoInputs {
 		input = Redacted(c, d.Redact)
@@ -182,13 +182,14 @@ func matching(x *storedExchange, match holdgate.Digest) *storedRef {
 
 // match names everything that must be the same for a request to stand for a
 // call that came again.
-func (x *Exchange) match(c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) holdgate.Digest {
+func (x *Exchange) match(q Question, digest holdgate.Digest) holdgate.Digest {
+	c, d := q.Call, q.Decision
 	fields := []string{strconv.Itoa(c.Position), string(c.Kind), string(digest), d.Rule, d.Hold.Gate}
 	if c.Tool != nil {
 		fields = append(fields, c.Tool.Server, c.Tool.Name)
 	}
 	a := d.Hold.Approvers
-	fields = append(fields, strconv.Itoa(a.Quorum), a.Assurance, strconv.FormatBool(a.FourEyes))
+	fields = append(fields, strconv.Itoa(a.Quorum), a.Assurance, strconv.FormatBool(a.FourEyes), q.Edited)
 	fields = append(fields, circleFields(a.Roles, a.Users)...)
 	for _, e := range a.Escalate {
 		fields = append(append(fields, e.After.String()), circleFields(e.Roles, e.Users)...)

@@ -206,38 +206,3 @@ func TestOneOutcomeAndOneUseWhateverTheInterleaving(t *testing.T) {
 		t.Errorf("%d uses of a request that is %s", uses.Load(), got.Status)
 	}
 }
-
-// The swap: between the look and the approval the request is withdrawn and
-// another one takes its place.
-func TestAnApprovalNeverReachesWhatWasNotShown(t *testing.T) {
-	b := newBench(t)
-	for i := range 200 {
-		x := b.enter(fmt.Sprint(i))
-		shown := b.ask(x, bash(0, "ls"), hold())
-		var wg sync.WaitGroup
-		var swapped approvals.Request
-		wg.Go(func() {
-			if err := x.Settle(t.Context(), nil); err != nil {
-				t.Error(err)
-			}
-			swapped = b.ask(x, bash(0, "rm -rf /"), hold())
-		})
-		_, err := b.queue.Decide(t.Context(), shown.ID, approve(shown, "ana"))
-		wg.Wait()
-		if got := b.request(swapped.ID); got.Status != holdgate.StatusPending {
-			t.Fatalf("round %d: what was never shown is %s", i, got.Status)
-		}
-		if _, err := b.queue.Decide(t.Context(), swapped.ID, approve(shown, "ana")); !errors.Is(err, approvals.ErrDigest) {
-			t.Fatalf("round %d: the digest of another call approves: %v", i, err)
-		}
-		var ended *approvals.EndedError
-		if err != nil && !errors.As(err, &ended) {
-			t.Fatal(err)
-		}
-		uses := []approvals.Use{{RequestID: shown.ID, Digest: swapped.Call.Digest}}
-		if err := x.Use(t.Context(), uses); err == nil {
-			t.Fatalf("round %d: the approval of one call released another", i)
-		}
-		x.Leave()
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -23,9 +25,12 @@ type model struct {
 type modelRequest struct {
 	shown    approvals.Request
 	exchange string
+	call     holdgate.Call
 	status   holdgate.Status
 	used     bool
 	over     bool // its exchange has ended
+	people   modelPeople
+	edited   *holdgate.Call // what an edit made of it
 }
 
 type modelConn struct {
@@ -73,10 +78,14 @@ func (m *model) Enter(t *rapid.T) {
 func (m *model) Ask(t *rapid.T) {
 	c := m.conn(t)
 	call := bash(rapid.IntRange(0, 1).Draw(t, "position"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "command"))
-	r := m.b.ask(c.x, call, hold(func(d *holdgate.Decision) { d.Rule = c.key }))
+	m.asked(t, c, call, m.b.ask(c.x, call, modelRule(c.key)))
+}
+
+// asked takes in a request that was asked for a call.
+func (m *model) asked(t *rapid.T, c *modelConn, call holdgate.Call, r approvals.Request) {
 	known := m.requests[r.ID]
 	for _, o := range m.requests {
-		same := o.exchange == c.x.ID() && o.shown.Call.Digest == r.Call.Digest && o.shown.Call.Position == r.Call.Position
+		same := o.exchange == c.x.ID() && o.shown.Call.Digest == r.Call.Digest && o.shown.Call.Position == r.Call.Position && o.shown.EditedFrom == r.EditedFrom
 		if same && !o.used && o.status != holdgate.StatusCancelled && o != known {
 			t.Fatalf("%s was asked although %s stands for it", r.ID, o.shown.ID)
 		}
@@ -87,22 +96,8 @@ func (m *model) Ask(t *rapid.T) {
 		}
 		return
 	}
-	m.requests[r.ID] = &modelRequest{shown: r, exchange: c.x.ID(), status: holdgate.StatusPending}
+	m.requests[r.ID] = &modelRequest{shown: r, exchange: c.x.ID(), call: call, status: holdgate.StatusPending, people: newModelPeople(c.key)}
 	m.order = append(m.order, r.ID)
-}
-
-// Vote ends what is pending, and nothing else.
-func (m *model) Vote(t *rapid.T) {
-	r := m.request(t)
-	v, status := approve(r.shown, "ana"), holdgate.StatusApproved
-	switch rapid.IntRange(0, 3).Draw(t, "answer") {
-	case 0:
-		v, status = deny("ana"), holdgate.StatusDenied
-	case 1:
-		v, status = steer("ana", "otherwise"), holdgate.StatusSteered
-	}
-	_, err := m.b.queue.Decide(m.b.t.Context(), r.shown.ID, v)
-	m.ended(t, r, status, err)
 }
 
 // Cancel is a vote of nobody's.
@@ -122,11 +117,19 @@ func (m *model) ended(t *rapid.T, r *modelRequest, status holdgate.Status, err e
 	}
 }
 
-// Use takes what is approved in the connection's own exchange, once.
+// Use takes what is approved in the connection's own exchange, once, and only
+// as it was approved.
 func (m *model) Use(t *rapid.T) {
 	c, r := m.conn(t), m.request(t)
-	err := c.x.Use(m.b.t.Context(), use(r.shown))
-	may := r.status == holdgate.StatusApproved && !r.used && !r.over && r.exchange == c.x.ID()
+	digest := r.shown.Call.Digest
+	if r.edited != nil {
+		if err := c.x.Use(m.b.t.Context(), use(r.shown)); err == nil {
+			t.Fatalf("%s was edited, and goes on as it was", r.shown.ID)
+		}
+		digest = m.digest(t, c, *r.edited)
+	}
+	err := c.x.Use(m.b.t.Context(), []approvals.Use{{RequestID: r.shown.ID, Digest: digest}})
+	may := r.status == holdgate.StatusApproved && !r.used && !r.over && r.exchange == c.x.ID() && (r.edited == nil || r.people.quorum == 1)
 	if may != (err == nil) {
 		t.Fatalf("using a request that is %s, used %v, over %v, own %v: %v", r.status, r.used, r.over, r.exchange == c.x.ID(), err)
 	}
@@ -201,9 +204,11 @@ func (m *model) pending(exchange string) bool {
 func (m *model) Check(t *rapid.T) {
 	pending := 0
 	for id, r := range m.requests {
-		if got := m.b.request(id); got.Status != r.status {
+		got := m.b.request(id)
+		if got.Status != r.status {
 			t.Fatalf("request %s is %s, want %s", id, got.Status, r.status)
 		}
+		r.people.check(t, got)
 		if r.status == holdgate.StatusPending {
 			pending++
 		}
@@ -224,12 +229,25 @@ func TestTheQueueAgreesWithItsModel(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &model{b: newBench(t), requests: make(map[string]*modelRequest)}
-		rt.Cleanup(m.b.close)
-		rt.Repeat(map[string]func(*rapid.T){
-			"enter": m.Enter, "ask": m.Ask, "vote": m.Vote, "cancel": m.Cancel, "use": m.Use,
-			"done": m.Done, "leave": m.Leave, "reopen": m.Reopen, "": m.Check,
+		var failed any // rapid fails by a panic, which must not end the bubble's test
+		synctest.Test(t, func(t *testing.T) {
+			m := &model{b: newBench(t), requests: make(map[string]*modelRequest)}
+			defer func() {
+				failed = recover()
+				m.b.close()
+			}()
+			m.b.edit = func(c *approvals.Config) { c.Redeem = 365 * 24 * time.Hour } // what waits for its call is not given up
+			m.b.reopen()
+			rt.Repeat(map[string]func(*rapid.T){
+				"enter": m.Enter, "ask": m.Ask, "cancel": m.Cancel, "use": m.Use,
+				"approve": m.Approve, "deny": m.Deny, "steer": m.Steer, "edit": m.Edit, "ask edited": m.AskEdited,
+				"claim": m.Claim, "unclaim": m.Unclaim, "delegate": m.Delegate, "time passes": m.Pass,
+				"done": m.Done, "leave": m.Leave, "reopen": m.Reopen, "": m.Check,
+			})
 		})
+		if failed != nil {
+			panic(failed)
+		}
 	})
 }
 
