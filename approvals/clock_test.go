@@ -12,9 +12,9 @@ import (
 	"github.com/holdgate/holdgate/store/badger"
 )
 
-// A clock that is set forward, or a machine that slept, makes a window look
-// over although nobody had the time to answer.
-func TestAClockThatJumpsIsNoSilence(t *testing.T) {
+// askedQuietly is a queue with one request whose silence approves it in an hour.
+func askedQuietly(t *testing.T) (*Queue, Request) {
+	t.Helper()
 	key := bytes.Repeat([]byte{7}, 32)
 	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -32,25 +32,36 @@ func TestAClockThatJumpsIsNoSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := errors.Join(q.Close(), st.Close()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	x, err := q.Enter(t.Context(), Caller{Door: "d"}, func() (holdgate.Digest, error) { return "k", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer x.Leave()
+	t.Cleanup(x.Leave)
 	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash"}}
 	d := holdgate.Decision{Action: holdgate.Hold, Hold: holdgate.HoldSpec{Timeout: time.Hour, OnTimeout: holdgate.TimeoutApprove}}
 	r, err := x.Ask(t.Context(), Question{Call: c, Decision: d})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return q, r
+}
+
+// silenceOf is the timer's entry for the end of the request as it stood.
+func silenceOf(r Request) due {
+	return due{key: dueKey(r.ExpiresAt, r.ID), at: r.ExpiresAt, id: r.ID, what: dueSilence}
+}
+
+// A clock that is set forward, or a machine that slept, makes a window look
+// over although nobody had the time to answer.
+func TestAClockThatJumpsIsNoSilence(t *testing.T) {
+	q, r := askedQuietly(t)
 	// To the clock the hour is over; not one second has passed.
-	end := due{key: dueKey(r.ExpiresAt, r.ID), at: r.ExpiresAt, id: r.ID, what: dueSilence}
-	if err := q.expire(t.Context(), end); err != nil {
+	if err := q.expire(t.Context(), silenceOf(r)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := q.Request(t.Context(), r.ID)
@@ -59,5 +70,26 @@ func TestAClockThatJumpsIsNoSilence(t *testing.T) {
 	}
 	if got.Status != holdgate.StatusPending || !got.ExpiresAt.After(r.ExpiresAt) {
 		t.Errorf("it is %s until %s, was until %s", got.Status, got.ExpiresAt, r.ExpiresAt)
+	}
+}
+
+// A claim that comes while a window is about to begin anew stays a claim.
+func TestAWindowBeginsAnewOnlyWhereItStillIsTheSame(t *testing.T) {
+	q, r := askedQuietly(t)
+	claimed, err := q.Claim(t.Context(), r.ID, "ana")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, end := range map[string]func() error{
+		"restarting": func() error { return q.restartSilence(t.Context(), silenceOf(r)) },
+		"expiring":   func() error { return q.expire(t.Context(), silenceOf(r)) },
+		"lapsing":    func() error { return q.lapse(t.Context(), silenceOf(r)) },
+	} {
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := q.request(t.Context(), r.ID); err != nil || got.Claim == nil || !got.Expires.Equal(claimed.Claim.Until) {
+			t.Errorf("%s a window that is no more: claim %+v, due at %s: %v", name, got.Claim, got.Expires, err)
+		}
 	}
 }

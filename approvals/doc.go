@@ -5,7 +5,11 @@
 //
 // An exchange is one request of an agent and its answer. Each call in it that
 // policy holds has an approval request of its own. People vote on a request;
-// the outcome ends it. A connection of the agent takes part in an exchange
+// the outcome ends it. A person answers under one name, whatever the channel;
+// the circle of a request is who of them may approve it: by role or by name,
+// joined by others as time passes (escalation), by whoever one of them lets vote
+// in their place (delegation), and without the person whom the agent works for
+// where it takes four eyes. Whoever looks at a request may claim it. A connection of the agent takes part in an exchange
 // from [Queue.Enter] to [Exchange.Leave]; where the connection dies the
 // exchange stays, and the same request from the same caller joins it again.
 //
@@ -36,8 +40,20 @@
 // exchange is known, so that no interleaving, crash or rejoining uses an approval
 // twice at one door.
 //
+// An edit is an approval of what a person made of the call: its outcome is bound
+// to the digest of that, and to no other. Under a quorum it lets nothing go on;
+// the others are asked about the edited call, in which the editor has voted.
+//
+// Only people with the role to approve ever approve, choose or edit; whoever may
+// operate may say no. A vote counts as long as its voter may give it. A demand
+// that cannot be checked, and a circle in which nobody is, are not met: the
+// request says so, and can only be denied, steered or run out.
+//
+// A claim keeps silence from ending a request, for half an hour at most; then
+// the request's whole window begins anew.
+//
 // Silence never approves what policy calls required or risky, what an
-// unconfined agent asks, or a choice; and the time in which the sidecar was
+// unconfined agent asks, a choice, or what nobody could approve; and the time in which the sidecar was
 // down, suspended, or its clock was set does not count as silence.
 //
 // # What is stored
@@ -47,6 +63,7 @@
 //	request/ID           the call as shown, how it is to be decided, votes, outcome
 //	pending/SEQ          requests that are pending, in the order of asking
 //	asked/-SEQ           all requests, newest first
+//	edited/REQUEST       what the request was edited to, sealed
 //	used/REQUEST/DOOR    an approval was used
 //	open/ID              exchanges that are not final
 //	done/TIME/ID         exchanges that are, by when they ended
@@ -54,7 +71,7 @@
 //	outbox/SEQ           events, numbered like their audit entries
 //	consumer/NAME        how far a channel has come
 //
-// What policy redacts is in none of them, the sealed answer apart.
+// What policy redacts is in none of them, the sealed answer and edits apart.
 //
 // # Quotas
 //

@@ -247,6 +247,24 @@ func TestAnEditUnderAQuorumIsAskedAbout(t *testing.T) {
 	}
 }
 
+// Two people may change a call to and fro: each time it is a new question.
+func TestAnEditBackIsANewQuestion(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("k")
+	defer x.Leave()
+	c, d := bash(0, "a"), hold(editing, quorum(2))
+	r := b.ask(x, c, d)
+	seen := map[string]bool{}
+	for _, to := range []string{"b", "c", "b", "c"} {
+		r = b.decide(r, edit(r, "ana", `{"command":"`+to+`"}`))
+		r = b.askEdited(x, c, d, r)
+		if seen[r.ID] || r.Status != holdgate.StatusPending {
+			t.Fatalf("edited to %s it is %s, %s", to, r.ID, r.Status)
+		}
+		seen[r.ID] = true
+	}
+}
+
 func TestWhenTheEditorsVoteCounts(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,15 +38,17 @@ func (b *bench) take(consumer string, n int) []string {
 // events are the first n, in short.
 func (b *bench) events(n int) []string {
 	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
 	var got []string
-	err := b.queue.Events(b.t.Context(), 0, func(e approvals.Event) error {
+	err := b.queue.Events(ctx, 0, func(e approvals.Event) error {
 		if got = append(got, said(e)); len(got) == n {
 			return errEnough
 		}
 		return nil
 	})
 	if !errors.Is(err, errEnough) {
-		b.t.Fatal(err)
+		b.t.Fatalf("after %q: %v", got, err)
 	}
 	return got
 }
