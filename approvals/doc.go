@@ -7,11 +7,12 @@
 // policy holds has an approval request of its own. People vote on a request;
 // the outcome ends it. A person answers under one name, whatever the channel;
 // the circle of a request is who of them may approve it: by role or by name,
-// joined by others as time passes (escalation), by whoever one of them lets vote
-// in their place (delegation), and without the person whom the agent works for
-// where it takes four eyes. Whoever looks at a request may claim it. A connection of the agent takes part in an exchange
-// from [Queue.Enter] to [Exchange.Leave]; where the connection dies the
-// exchange stays, and the same request from the same caller joins it again.
+// joined by others as time passes (escalation), by whoever one of them lets
+// vote in their place (delegation), and without the person whom the agent works
+// for where it takes four eyes. Whoever looks at a request may claim it. A
+// connection of the agent takes part in an exchange from [Queue.Enter] to
+// [Exchange.Leave]; where the connection dies the exchange stays, and the same
+// request from the same caller joins it again.
 //
 // # States of an exchange
 //
@@ -53,8 +54,9 @@
 // the request's whole window begins anew.
 //
 // Silence never approves what policy calls required or risky, what an
-// unconfined agent asks, a choice, or what nobody could approve; and the time in which the sidecar was
-// down, suspended, or its clock was set does not count as silence.
+// unconfined agent asks, a choice, or what nobody could approve; and the time
+// in which the sidecar was down, suspended, or its clock was set does not count
+// as silence.
 //
 // # What is stored
 //
