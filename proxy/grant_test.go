@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// grantPolicy asks one question about everything that is gated, and a second
+// one about what says twice. What says never must be answered by a person.
+const grantPolicy = `package holdgate
+
+import rego.v1
+
+default decision := {"action": "allow", "rule": "grant.allow"}
+
+text := sprintf("%v %v", [
+	object.get(input, ["tool", "arguments"], ""),
+	object.get(input, ["model", "name"], ""),
+])
+
+answered contains a.rule if some a in input.answers
+
+decision := {"action": "deny", "rule": "grant.deny", "reason": "a grant does not make it right"} if {
+	contains(text, "revoked")
+	"grant.first" in answered
+} else := {"action": "hold", "rule": "grant.second", "reason": "one more question"} if {
+	contains(text, "twice")
+	"grant.first" in answered
+} else := {"action": "hold", "rule": "grant.required", "reason": "a person, each time", "hold": {"required": true}} if {
+	contains(text, "never")
+} else := {"action": "hold", "rule": "grant.first", "reason": "it says gated"} if {
+	contains(text, "gated")
+}
+`
+
+// remember approves what waits, and has it remembered.
+func (g *gate) remember(m approvals.Remember) {
+	g.t.Helper()
+	r := g.pending(1)[0]
+	_, err := g.queue.Decide(g.t.Context(), r.ID, approvals.Vote{
+		Decision: holdgate.AnswerApprove, By: "ann", Channel: "cli", Assurance: "local", Digest: r.Call.Digest, Remember: &m,
+	})
+	must(g.t, err)
+}
+
+func TestAGrantAnswersInAPersonsPlace(t *testing.T) {
+	sent := func(t *testing.T, command string) (*gate, func() string) {
+		var seen counter
+		up := streamer(&seen, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use"))
+		g := newGate(t, up, withPolicy(t, grantPolicy))
+		return g, func() string { return readAll(t, g.post(t.Context(), messages, askStream).Body) }
+	}
+	first := func(g *gate, send func() string) {
+		got := make(chan string, 1)
+		go func() { got <- send() }()
+		g.remember(approvals.Remember{})
+		if body := <-got; !strings.Contains(body, "toolu_1") {
+			t.Errorf("the approved call did not go on:\n%s", body)
+		}
+	}
+	t.Run("the same call goes on unasked, its use in the log before it", func(t *testing.T) {
+		g, send := sent(t, "echo gated")
+		first(g, send)
+		if body := send(); !strings.Contains(body, "toolu_1") {
+			t.Fatalf("the call did not go on:\n%s", body)
+		}
+		used := g.entries(audit.TypeGranted)
+		if len(used) != 1 || used[0].Decision.Rule != "grant.first" || used[0].Grant == "" {
+			t.Errorf("logged: %+v", used)
+		}
+		last := g.entries(audit.TypeDecision)
+		if d := last[len(last)-1]; d.Decision.Action != holdgate.Allow || d.Seq < used[0].Seq {
+			t.Errorf("the last decision is %+v", d)
+		}
+		g.verified()
+	})
+	t.Run("it is asked about again once the grant is revoked", func(t *testing.T) {
+		g, send := sent(t, "echo gated")
+		first(g, send)
+		list, err := g.queue.Grants(t.Context(), "")
+		must(t, err)
+		_, err = g.queue.Revoke(t.Context(), list[0].ID, "ann")
+		must(t, err)
+		got := make(chan string, 1)
+		go func() { got <- send() }()
+		g.decide(g.pending(1)[0], holdgate.AnswerDeny, "not again")
+		if body := <-got; strings.Contains(body, "toolu_1") {
+			t.Errorf("the call went on:\n%s", body)
+		}
+	})
+	t.Run("the next question is still asked", func(t *testing.T) {
+		g, send := sent(t, "echo gated twice")
+		got := make(chan string, 1)
+		go func() { got <- send() }()
+		g.remember(approvals.Remember{})
+		g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+		<-got
+		go func() { got <- send() }()
+		r := g.pending(1)[0]
+		if r.Rule != "grant.second" {
+			t.Errorf("asked under %s", r.Rule)
+		}
+		g.decide(r, holdgate.AnswerDeny, "no")
+		if body := <-got; strings.Contains(body, "toolu_1") {
+			t.Errorf("the call went on:\n%s", body)
+		}
+	})
+	t.Run("policy still denies", func(t *testing.T) {
+		g, send := sent(t, "echo gated revoked")
+		got := make(chan string, 1)
+		go func() { got <- send() }()
+		g.remember(approvals.Remember{})
+		if body := <-got; !strings.Contains(body, "grant.deny") {
+			t.Errorf("the approved call went on:\n%s", body)
+		}
+		if body := send(); !strings.Contains(body, "grant.deny") {
+			t.Errorf("the granted call went on:\n%s", body)
+		}
+	})
+	t.Run("a required answer cannot be remembered", func(t *testing.T) {
+		g, send := sent(t, "echo never")
+		got := make(chan string, 1)
+		go func() { got <- send() }()
+		r := g.pending(1)[0]
+		for _, way := range r.Allow {
+			if way == "remember" {
+				t.Error("remembering is offered")
+			}
+		}
+		g.decide(r, holdgate.AnswerDeny, "no")
+		<-got
+	})
+	t.Run("a model request goes on unasked too", func(t *testing.T) {
+		var seen counter
+		g := newGate(t, plainly(&seen, 200, `{"id":"msg_1","type":"message","role":"assistant","model":"gated","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{}}`), withPolicy(t, grantPolicy))
+		ask := func(content string) string {
+			return readAll(t, g.post(t.Context(), messages, `{"model":"gated","max_tokens":9,"messages":[{"role":"user","content":"`+content+`"}]}`).Body)
+		}
+		got := make(chan string, 1)
+		go func() { got <- ask("one") }()
+		g.remember(approvals.Remember{})
+		<-got
+		if body := ask("two"); !strings.Contains(body, "hello") {
+			t.Errorf("the next request did not go on:\n%s", body)
+		}
+	})
+}
