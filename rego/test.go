@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/cover"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/tester"
 )
@@ -20,6 +21,9 @@ const testTimeout = 5 * time.Second
 type TestOptions struct {
 	Policy Options // where the policy comes from; with the zero value, the shipped pack's own tests
 	Run    string  // a regular expression for the names of tests; empty: all
+	// Coverage asks which lines the tests reach: of the user's own files, or of
+	// the pack where there are none.
+	Coverage bool
 }
 
 // TestResult is how one test ended. Exactly one of Failed and Skipped, or
@@ -40,6 +44,8 @@ type TestReport struct {
 	Results []TestResult `json:"results"`
 	Failed  int          `json:"failed"`
 	Skipped int          `json:"skipped"`
+	// Coverage is as `opa test --coverage` says it; nil where not asked for.
+	Coverage *cover.Report `json:"coverage,omitempty"`
 
 	raw []*tester.Result
 }
@@ -82,7 +88,7 @@ func test(ctx context.Context, s spec, o TestOptions) (*TestReport, error) {
 	defer store.Abort(ctx, txn)
 	modules := maps.Clone(pr.modules)
 	maps.Copy(modules, pr.tests)
-	results, err := tester.NewRunner().
+	runner := tester.NewRunner().
 		SetCompiler(compiler).
 		SetStore(store).
 		SetModules(modules).
@@ -90,14 +96,28 @@ func test(ctx context.Context, s spec, o TestOptions) (*TestReport, error) {
 		SetTimeout(testTimeout).
 		CapturePrintOutput(true).
 		RaiseBuiltinErrors(true).
-		Filter(o.Run).
-		RunTests(ctx, txn)
+		Filter(o.Run)
+	reached := cover.New()
+	if o.Coverage {
+		runner.SetCoverageQueryTracer(reached)
+	}
+	results, err := runner.RunTests(ctx, txn)
 	if err != nil {
 		return nil, fmt.Errorf("running tests of the policy: %w", err)
 	}
 	r := &TestReport{}
 	for t := range results {
 		r.add(t)
+	}
+	if o.Coverage {
+		of := pr.modules
+		if own != nil {
+			of = pr.own
+		}
+		of = maps.Clone(of)
+		maps.Copy(of, pr.tests)
+		report := reached.Report(of)
+		r.Coverage = &report
 	}
 	return r, nil
 }

@@ -33,6 +33,7 @@ func commands(e *env) []*cli.Command {
 		grantsCommand(e),
 		auditCommand(e),
 		policyCommand(e),
+		initCommand(e),
 		serveCommand(e),
 		runCommand(e),
 		demoCommand(e),

@@ -93,19 +93,23 @@ func policyTestCommand(e *env) *cli.Command {
 			policyFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "run", Usage: "only tests whose name matches this `REGEXP`"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "list the tests that pass too"},
+			&cli.BoolFlag{Name: "coverage", Usage: "print which lines the tests reach, as opa test does, instead of the results"},
 		},
 		Action: func(c *cli.Context) error {
 			o, err := e.policyOptions(c, c.Args().Slice()...)
 			if err != nil {
 				return err
 			}
-			r, err := rego.Test(c.Context, rego.TestOptions{Policy: o, Run: c.String("run")})
+			r, err := rego.Test(c.Context, rego.TestOptions{Policy: o, Run: c.String("run"), Coverage: c.Bool("coverage")})
 			if err != nil {
 				return err
 			}
-			if c.Bool("json") {
+			switch {
+			case c.Bool("json"):
 				err = printJSON(e.stdout, r)
-			} else {
+			case c.Bool("coverage") && r.Failed == 0:
+				err = printJSON(e.stdout, r.Coverage)
+			default:
 				err = r.Write(e.stdout, c.Bool("verbose"))
 			}
 			switch {
@@ -123,16 +127,21 @@ func policyTestCommand(e *env) *cli.Command {
 
 func policyEvalCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:        "eval",
-		Usage:       "ask a policy about an input and print its decision",
-		ArgsUsage:   "[INPUT.json]",
-		Description: "The input is read from the file, or from standard input.\nExits 0 for allow and hold, 3 for deny.",
-		Flags:       []cli.Flag{policyFlag(), jsonFlag()},
+		Name:      "eval",
+		Usage:     "ask a policy about an input and print its decision",
+		ArgsUsage: "[INPUT.json]",
+		Description: "The input is read from the file, or from standard input. It is what policies see, or\n" +
+			"just a call: {\"kind\": \"tool_call\", \"tool\": {\"name\": \"Bash\", \"arguments\": {...}}}; facts,\n" +
+			"category, mode and time are worked out. Exits 0 for allow and hold, 3 for deny.",
+		Flags: []cli.Flag{policyFlag(), jsonFlag(), &cli.StringFlag{Name: "input", Usage: "read the input from `FILE`; - is standard input"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return usage("policy eval takes one input, got %q too", c.Args().Get(1))
 			}
-			input, err := e.readInput(c.Args().First())
+			if c.Args().Present() && c.IsSet("input") {
+				return usage("the input is named twice: %q and %q", c.String("input"), c.Args().First())
+			}
+			input, err := e.readInput(cmp.Or(c.String("input"), c.Args().First()))
 			if err != nil {
 				return err
 			}
