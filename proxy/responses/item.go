@@ -78,6 +78,9 @@ var identity = []string{
 // doing are the members by which an item of an unknown type looks like a call.
 var doing = []string{"arguments", "input", "action", "actions", "operation", "command", "commands"}
 
+// members are all that an item is read for.
+var members = append([]string{"type", "id", "call_id", "name", "namespace", "server_label", "environment", "execution"}, doing...)
+
 // An item is one element of a response's output, as far as it is read here.
 type item struct {
 	shape
@@ -122,7 +125,7 @@ func readItem(object []byte) (item, error) {
 		case "execution":
 			execution = m.Value
 		default:
-			err = wire.KnownName(m, append([]string{"type", "id", "call_id", "name", "namespace", "server_label", "environment", "execution"}, doing...)...)
+			err = wire.KnownName(m, members...)
 			does = does || slices.Contains(doing, name) && !isNull(m.Value)
 		}
 		if err != nil {

@@ -91,12 +91,12 @@ func (it *item) withArguments(arguments []byte) []byte {
 		return setMember(it.raw, it.member, arguments)
 	}
 	// All members but those that name the item are its arguments.
-	var members []string
+	var all []string
 	for _, object := range [][]byte{it.named(), arguments} {
 		inside := strings.TrimSpace(string(object))
 		if inside = strings.TrimSpace(inside[1 : len(inside)-1]); inside != "" {
-			members = append(members, inside)
+			all = append(members, inside)
 		}
 	}
-	return []byte("{" + strings.Join(members, ",") + "}")
+	return []byte("{" + strings.Join(all, ",") + "}")
 }
