@@ -43,7 +43,7 @@ func TestAnEditLetsTheEditedCallGoOnAndNoOther(t *testing.T) {
 		t.Fatalf("allowed: %q", r.Allow)
 	}
 	const args = `{ "command": "rm -rf build", "n": 1.50 }`
-	got := b.decide(r, edit(r, "ana", args))
+	got := b.decide(r, edit(r, "ana", "\n "+args+"\n"))
 	o := got.Outcome
 	if got.Status != holdgate.StatusApproved || !got.Answered() || o.Decision != holdgate.AnswerEdit || o.By != "ana" || string(o.Arguments) != args || string(got.Votes[0].Arguments) != args {
 		t.Errorf("%s: %+v %+v", got.Status, o, got.Votes)

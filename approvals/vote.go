@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,6 +130,7 @@ func checked(v Vote) (Vote, error) {
 	case v.Decision != holdgate.AnswerEdit && v.Arguments != nil:
 		return v, fmt.Errorf("%w: arguments come with an edit", ErrAnswer)
 	case v.Decision == holdgate.AnswerEdit:
+		v.Arguments = bytes.Trim(v.Arguments, " \t\r\n")
 		if err := strictObject(v.Arguments); err != nil {
 			return v, err
 		}

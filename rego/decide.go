@@ -168,7 +168,7 @@ func approves(a Answer, h holdgate.HoldSpec) bool {
 	case holdgate.AnswerChoose:
 		for _, o := range h.Options {
 			if o.ID == a.Choice {
-				return o.Effect != effectDeny
+				return o.Effect == "" || o.Effect == holdgate.EffectApprove
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func TestDecisionIsReadAsItIsWritten(t *testing.T) {
 	"action": "hold", "rule": "r", "reason": "because", "risk": "high",
 	"hold": {
 		"gate": "before_commit", "kind": "choice", "message": "which?",
-		"options": [{"id": "a", "label": "A", "effect": "approve"}, {"id": "b", "effect": "deny"}],
+		"options": [{"id": "a", "label": "A", "effect": "approve"}, {"id": "b", "effect": "deny"}, {"id": "c", "other": true}],
 		"timeout": "90s", "on_timeout": "deny", "required": true,
 		"approvers": {"roles": ["ops"], "users": ["ada"], "quorum": 2, "assurance": "interactive", "four_eyes": true,
 			"escalate": {{"after": "30m", "users": ["eve"]}, {"after": 600, "roles": ["leads"]}}},
@@ -56,7 +56,7 @@ func TestDecisionIsReadAsItIsWritten(t *testing.T) {
 		Action: holdgate.Hold, Rule: "r", Reason: "because", Risk: holdgate.RiskHigh,
 		Hold: holdgate.HoldSpec{
 			Gate: "before_commit", Kind: holdgate.RequestChoice, Message: "which?",
-			Options: []holdgate.Option{{ID: "a", Label: "A", Effect: "approve"}, {ID: "b", Label: "b", Effect: "deny"}},
+			Options: []holdgate.Option{{ID: "a", Label: "A", Effect: "approve"}, {ID: "b", Label: "b", Effect: "deny"}, {ID: "c", Label: "c", Effect: "steer", Other: true}},
 			Timeout: 90 * time.Second, Required: true,
 			Approvers: holdgate.Approvers{Roles: []string{"ops"}, Users: []string{"ada"}, Quorum: 2, Assurance: "interactive", FourEyes: true,
 				Escalate: []holdgate.Escalation{{After: 10 * time.Minute, Roles: []string{"leads"}}, {After: 30 * time.Minute, Users: []string{"eve"}}}},

@@ -13,12 +13,6 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// The effects of an option.
-const (
-	effectApprove = "approve"
-	effectDeny    = "deny"
-)
-
 // defaultHold is a hold without detail.
 func defaultHold() holdgate.HoldSpec {
 	return holdgate.HoldSpec{
@@ -138,7 +132,9 @@ func readOptions(v ast.Value) ([]holdgate.Option, error) {
 			case "label":
 				o.Label, err = text(v)
 			case "effect":
-				o.Effect, err = oneOf(v, effectApprove, effectDeny)
+				o.Effect, err = oneOf(v, holdgate.EffectApprove, holdgate.EffectDeny, holdgate.EffectSteer)
+			case "other":
+				o.Other, err = boolean(v)
 			default:
 				err = errUnknownField
 			}
@@ -153,6 +149,9 @@ func readOptions(v ast.Value) ([]holdgate.Option, error) {
 			return fmt.Errorf("two options have the id %q", o.ID)
 		}
 		seen[o.ID] = true
+		if o.Other {
+			o.Effect = holdgate.EffectSteer
+		}
 		if o.Label == "" {
 			o.Label = o.ID
 		}

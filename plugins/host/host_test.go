@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -116,6 +117,23 @@ func TestSomebodyWhoHasVotedIsNotCountedAgain(t *testing.T) {
 	}
 	if got := b.request(r.ID); got.Status != holdgate.StatusPending || got.Votes[0].By != "Ada" || got.Votes[0].Account != "puppet:ada" {
 		t.Errorf("the request is %s: %+v", got.Status, got.Votes)
+	}
+}
+
+func TestAnEscalationIsToldAsTheQuestionWas(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(b.puppet("puppet", script{}))
+	r := b.ask("rm -rf build", func(d *holdgate.Decision) {
+		d.Hold.Approvers = holdgate.Approvers{Users: []string{"puppet:ada"}, Escalate: []holdgate.Escalation{{After: time.Millisecond, Users: []string{"puppet:ben"}}}}
+	})
+	for range 2 {
+		if n := b.next("notify"); n.Notice.ID != r.ID {
+			t.Errorf("told of %s", n.Notice.ID)
+		}
+	}
+	if got := b.request(r.ID); got.Escalated != 1 {
+		t.Errorf("it escalated %d times", got.Escalated)
 	}
 }
 
