@@ -95,7 +95,7 @@ func (it *item) withArguments(arguments []byte) []byte {
 	for _, object := range [][]byte{it.named(), arguments} {
 		inside := strings.TrimSpace(string(object))
 		if inside = strings.TrimSpace(inside[1 : len(inside)-1]); inside != "" {
-			all = append(members, inside)
+			all = append(all, inside)
 		}
 	}
 	return []byte("{" + strings.Join(all, ",") + "}")
