@@ -19,7 +19,7 @@ import (
 // An approval is one approving outcome that a call rests on, or a grant.
 type approval struct {
 	answer    rego.Answer
-	use       approvals.Use // zero for a grant
+	use       approvals.Use      // zero for a grant
 	approvers holdgate.Approvers // that were demanded for it
 }
 
