@@ -59,7 +59,8 @@ func TestPromise1NoByteOfAHeldCallGoesOnBeforeItIsApproved(t *testing.T) {
 	if !strings.Contains(got+rest, call) {
 		t.Errorf("the approved call is not what came:\n%s", rest)
 	}
-	if without(got+rest, emptyDelta("0")) != whole {
+	ping := sse("ping", `{"type":"ping"}`) // on a busy machine even the first byte can be late
+	if without(without(got+rest, emptyDelta("0")), ping) != whole {
 		t.Errorf("more than signs of life was changed:\n%s", got+rest)
 	}
 	for _, typ := range []audit.Type{audit.TypeUsed, audit.TypeOutcome, audit.TypeVote, audit.TypeResult} {
