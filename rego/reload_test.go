@@ -205,3 +205,68 @@ func TestDecideWhilePolicyChanges(t *testing.T) {
 	close(done)
 	wg.Wait()
 }
+
+// An edit every 10 ms, many of them half written: every call is decided, each
+// by a policy that was complete, and the revision that it names says which.
+func TestNoCallIsLostInAStormOfEdits(t *testing.T) {
+	dir := write(t, map[string]string{"a.rego": pair("0"), "b.rego": other("0")})
+	e, loads := run(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			name := fmt.Sprint(n)
+			put(t, filepath.Join(dir, "a.rego"), pair(name))
+			if n%3 == 0 {
+				put(t, filepath.Join(dir, "b.rego"), "package holdgate\n\nhalf")
+				continue
+			}
+			put(t, filepath.Join(dir, "b.rego"), other(name))
+		}
+	})
+	var mu sync.Mutex
+	decided := map[string]map[string]bool{} // the rules by revision
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				d := e.Decide(t.Context(), Input{Call: bashCall("ls")})
+				if d.Action != holdgate.Deny || d.Rule == holdgate.RulePolicyError {
+					t.Errorf("got %v by %s: %s", d.Action, d.Rule, d.Reason)
+					return
+				}
+				mu.Lock()
+				if decided[d.Revision] == nil {
+					decided[d.Revision] = map[string]bool{}
+				}
+				decided[d.Revision][d.Rule+" "+d.Reason] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	put(t, filepath.Join(dir, "a.rego"), pair("last"))
+	put(t, filepath.Join(dir, "b.rego"), other("last"))
+	for rule(t, e) != "last" {
+		next(t, loads)
+	}
+	for revision, rules := range decided {
+		if len(rules) != 1 {
+			t.Errorf("revision %s decided by %v: want one rule for each revision", revision, rules)
+		}
+	}
+}
+
+// pair is one half of a policy, whose name it shares with the other.
+func pair(name string) string {
+	return whole(fmt.Sprintf("decision := {\"action\": \"deny\", \"rule\": %q, \"reason\": other}", name))
+}
+
+func other(name string) string { return whole(fmt.Sprintf("other := %q", name)) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ func runCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "unconfined", Usage: "run CMD without any confinement"},
 			&cli.BoolFlag{Name: "base-url", Usage: "set the variables for the providers' addresses too (ANTHROPIC_BASE_URL, OPENAI_BASE_URL)"},
 			&cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE, FOLDER or BUNDLE`"},
+			&cli.BoolFlag{Name: "trust-writable-policy", Usage: "take rules, configuration and plugins that lie in CMD's working folder"},
 			&cli.StringSliceFlag{Name: "upstream", Usage: "a model provider, as `NAME=URL`; may be repeated"},
 			&cli.StringSliceFlag{Name: "mcp", Usage: "an MCP server, as `NAME=URL`; may be repeated"},
 		},
@@ -169,9 +171,14 @@ func (e *env) ensureSidecar(ctx context.Context, c *cli.Context, s config.Config
 	s.Plugins = maps.Clone(s.Plugins)
 	delete(s.Plugins, "terminal") // run itself asks on this terminal
 	o := app.Options{Version: version(), Logger: log, Home: e.getenv("HOME"), Agent: holdgate.Agent{ID: agentID(program), Confinement: "unconfined"}}
+	if o.Program, err = os.Executable(); err != nil {
+		return nil, errors.Join(fmt.Errorf("finding this program: %w", err), closeLog())
+	}
+	o.ConfigFile, o.TrustWritable = configFile(c, e.getenv), c.Bool("trust-writable-policy")
 	if o.Dir, err = os.Getwd(); err != nil {
 		return nil, errors.Join(fmt.Errorf("finding the working folder: %w", err), closeLog())
 	}
+	o.Writable = []string{o.Dir}
 	if o.PluginArgs, err = pluginArgs(); err != nil {
 		return nil, errors.Join(err, closeLog())
 	}
@@ -184,6 +191,11 @@ func (e *env) ensureSidecar(ctx context.Context, c *cli.Context, s config.Config
 		return nil, errors.Join(err, stop())
 	}
 	return stop, nil
+}
+
+// configFile is the configuration file, if one is named.
+func configFile(c *cli.Context, getenv func(string) string) string {
+	return cmp.Or(flagValue(c, "config"), getenv(config.EnvConfig))
 }
 
 // serving reports whether a sidecar serves the state folder. One that does not

@@ -40,6 +40,12 @@ type Options struct {
 	// Dir is the folder that the agent works in and Home its home folder, where
 	// they are known.
 	Dir, Home string
+	// Writable are folders that the agent can write in. Nothing that decides
+	// over it may lie there, ConfigFile and Program (where they are set) included,
+	// unless TrustWritable says so.
+	Writable            []string
+	TrustWritable       bool
+	ConfigFile, Program string
 	// PluginArgs start a channel that is built in: the program and its
 	// arguments, to which the channel's name is added.
 	PluginArgs []string
@@ -83,7 +89,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{c: c, o: o, log: o.Logger, started: time.Now(), failed: make(chan error, 1)}
-	if err := a.checkAuto(); err != nil {
+	if err := errors.Join(a.checkAuto(), a.checkWritable()); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)

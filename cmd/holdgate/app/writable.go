@@ -1,0 +1,113 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A trusted path is one that decides over agents: what they can write there
+// would decide for them.
+type trusted struct{ what, path string }
+
+// trusted are the paths that the sidecar's decisions rest on.
+func (a *App) trusted() []trusted {
+	p := a.c.Policy
+	list := []trusted{
+		{"policy.path", p.Path}, {"policy.opa_config", p.OPAConfig}, {"policy.bundle.key", p.Bundle.Key},
+		{"the configuration", a.o.ConfigFile}, {"the program", a.o.Program},
+	}
+	for name, plugin := range a.c.Plugins {
+		if len(plugin.Command) > 0 {
+			list = append(list, trusted{"plugins." + name + ".command", plugin.Command[0]})
+		}
+	}
+	return list
+}
+
+// checkWritable refuses to rest decisions on what the agent can write.
+func (a *App) checkWritable() error {
+	if a.o.TrustWritable {
+		return nil
+	}
+	var faults []error
+	for _, t := range a.trusted() {
+		for _, root := range a.o.Writable {
+			at, err := reachable(t.path, root)
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.what, err)
+			}
+			if at != "" {
+				faults = append(faults, fmt.Errorf("%s (%s) can be changed by the agent, which writes in %s: keep it elsewhere, or say --trust-writable-policy", t.what, at, root))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// maxLinks bounds how many symbolic links lead to one place.
+const maxLinks = 40
+
+// reachable reports by which name whoever writes below root can change what
+// path leads to: the place itself, a folder that it holds or lies in, or a
+// symbolic link on the way. Empty: by none. A path that is not there yet is
+// judged by where it would be.
+func reachable(path, root string) (at string, err error) {
+	if path == "" || root == "" {
+		return "", nil
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return "", fmt.Errorf("finding %s: %w", root, err)
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	seen := string(filepath.Separator)
+	left := strings.Split(strings.TrimPrefix(path, seen), seen)
+	for links := 0; len(left) > 0; {
+		next := filepath.Join(seen, left[0])
+		left = left[1:]
+		info, err := os.Lstat(next)
+		if errors.Is(err, os.ErrNotExist) {
+			seen = filepath.Join(append([]string{next}, left...)...)
+			break
+		}
+		if err != nil {
+			return "", fmt.Errorf("finding %s: %w", path, err)
+		}
+		if info.Mode()&os.ModeSymlink == 0 {
+			seen = next
+			continue
+		}
+		if below(next, root) {
+			return next, nil
+		}
+		if links++; links > maxLinks {
+			return "", fmt.Errorf("finding %s: too many symbolic links", path)
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return "", fmt.Errorf("finding %s: %w", path, err)
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(seen, target)
+		}
+		seen = string(filepath.Separator)
+		left = append(strings.Split(strings.TrimPrefix(filepath.Clean(target), seen), seen), left...)
+	}
+	if below(seen, root) || below(root, seen) {
+		return seen, nil
+	}
+	return "", nil
+}
+
+// below reports whether path is dir or lies in it. Both are clean.
+func below(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
