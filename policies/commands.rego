@@ -54,7 +54,9 @@ commands_by_class[class] contains concat(" ", c.argv) if {
 	class != "pass"
 }
 
-command_class(c) := "unresolved" if {
+command_class(c) := "self" if {
+	decides(c)
+} else := "unresolved" if {
 	c.unresolved[0]
 } else := "privilege" if {
 	some via in c.via
@@ -62,6 +64,17 @@ command_class(c) := "unresolved" if {
 } else := bound("pass", c) if {
 	only_looks(c)
 } else := bound(class_of(c), c)
+
+# METADATA
+# title: Commands that decide held calls, or name what lets somebody decide them
+# custom:
+#   risk: critical
+decides(c) if class_of(c) == "self"
+
+decides(c) if {
+	some word in c.argv
+	regex.match(approvers_files, word)
+}
 
 # METADATA
 # title: A class, where files are run that nobody was shown

@@ -39,11 +39,13 @@ plain_path(p) if {
 	not regex.match(grave_names, lower(p.clean))
 }
 
-approvers_files := `(^|/)(approver\.token|holdgate\.sock)$`
+# The state folder holds what must not be read or changed, but for the public
+# certificate, which clients trust.
+approvers_files := `(^|/)(approver\.token|holdgate\.sock)$|(^|/)\.local/state/holdgate(/?$|/([^c]|c[^a]|ca[^.]|ca\.[^p]))`
 
 production_names := `(^|[/._-])(prod|production)([/._-]|$)`
 
-grave_names := `(^|/)(approver\.token|holdgate\.sock)$|(^|[/._-])(prod|production)([/._-]|$)`
+grave_names := `(^|/)(approver\.token|holdgate\.sock)$|(^|/)\.local/state/holdgate(/|$)|(^|[/._-])(prod|production)([/._-]|$)`
 
 # METADATA
 # title: The paths that are more than harmless, by what is grave about them

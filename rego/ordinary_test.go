@@ -2,30 +2,23 @@ package rego
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/holdgate/holdgate"
 )
 
-// lines reads the shell texts of a table of rego/facts: "$ " begins one, and
-// "> " goes on with it.
+// lines are the shell texts of a table of rego/facts.
 func lines(t *testing.T, file string) []string {
 	t.Helper()
-	data, err := os.ReadFile("facts/testdata/" + file)
+	body, err := os.ReadFile("facts/testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []string
-	for l := range strings.Lines(string(data)) {
-		l = strings.TrimSuffix(l, "\n")
-		if text, ok := strings.CutPrefix(l, "$ "); ok {
-			out = append(out, text)
-		} else if text, ok := strings.CutPrefix(l, ">"); ok && len(out) > 0 {
-			out[len(out)-1] += "\n" + strings.TrimPrefix(text, " ")
-		}
+	var texts []string
+	for _, c := range shellFile(t, string(body)) {
+		texts = append(texts, c.text)
 	}
-	return out
+	return texts
 }
 
 // places are what is known of the folder that a command runs in.

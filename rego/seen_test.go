@@ -2,10 +2,7 @@ package rego
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +26,7 @@ func TestTheCloserLookAgrees(t *testing.T) {
 			"git log --output=x", "git -C sub status", "npm test && rm x", "find . -name x", "find 0 -delete", "git stash list",
 			"LD_PRELOAD=./x.so git status", "BASH_ENV=./x ls", "PATH=./bin:$PATH go test ./...", "PAGER='rm x' git log", "MAKEFLAGS=-fx make", "python3 -m pytest", "make -f x", "$X", "git $X", "go",
 		},
-		shellLines(t, "lines.txt"), shellLines(t, "evasions.txt"), shellLines(t, "constructs.txt"),
+		lines(t, "lines.txt"), lines(t, "evasions.txt"), lines(t, "constructs.txt"), lines(t, "escapes.txt"),
 	) {
 		in := Input{Call: bashCall(command), Dir: "/src/app", Home: "/home/u"}
 		f := extract(t.Context(), in)
@@ -42,22 +39,6 @@ func TestTheCloserLookAgrees(t *testing.T) {
 			t.Errorf("%s (-closer look +seen):\n%s", command, diff)
 		}
 	}
-}
-
-// shellLines reads the lines of a table of rego/facts, each after "$ ".
-func shellLines(t *testing.T, file string) []string {
-	t.Helper()
-	body, err := os.ReadFile(filepath.Join("facts", "testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for line := range strings.Lines(string(body)) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "$ "); ok {
-			list = append(list, text)
-		}
-	}
-	return list
 }
 
 func evaluated(t *testing.T, p *policy, v ast.Value, now time.Time) holdgate.Decision {

@@ -98,13 +98,18 @@ func (s *shell) unexport(name string) {
 }
 
 // overlaid is a list of assignments in which a later one takes the place of
-// an earlier one of the same name. The list itself stays as it is.
+// an earlier one of the same name, unless it builds on that one
+// (PATH=/x:$PATH). The list itself stays as it is.
 func (s *shell) overlaid(list []field, more ...field) []field {
 	out := slices.Clone(list)
 	for _, a := range more {
 		s.x.work(len(out) / 8)
-		name, _, ok := strings.Cut(a.text, "=")
+		name, value, ok := strings.Cut(a.text, "=")
 		if !ok {
+			continue
+		}
+		if strings.Contains(value, "$"+name) || strings.Contains(value, "${"+name) {
+			out = append(out, a)
 			continue
 		}
 		out = slices.DeleteFunc(out, func(e field) bool { return strings.HasPrefix(e.text, name+"=") })

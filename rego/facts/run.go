@@ -146,6 +146,9 @@ func (s *shell) emit(in invocation) {
 		}
 	}
 	c.Unresolved = s.depends(in, c.Program)
+	if !in.plain && len(in.words) > 0 && slices.Contains(s.calling, in.words[0].text) {
+		c.Unresolved = append(c.Unresolved, in.words[0].text+" calls itself")
+	}
 	outer := s.x.changed
 	s.x.changed = nil
 	effects(s, in, &c)

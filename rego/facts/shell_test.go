@@ -14,8 +14,9 @@ import (
 type shellCase struct{ line, want string }
 
 // shellCases reads testdata/*.txt. A text begins with "$ " and goes on with
-// "> "; the lines after it, up to a blank one, are what it must yield.
-// Headings begin with "##".
+// "> "; the lines after it, up to a blank one, are what it must yield. Lines
+// that begin with "=> " say what the shipped pack decides, and are for the
+// tests of package rego. Headings begin with "##".
 func shellCases(t testing.TB) map[string][]shellCase {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -38,7 +39,7 @@ func shellCases(t testing.TB) map[string][]shellCase {
 					line = append(line, text)
 				} else if text, ok := strings.CutPrefix(l, "> "); ok && len(want) == 0 {
 					line = append(line, text)
-				} else {
+				} else if !strings.HasPrefix(l, decided) {
 					want = append(want, l)
 				}
 			}
@@ -47,6 +48,9 @@ func shellCases(t testing.TB) map[string][]shellCase {
 	}
 	return cases
 }
+
+// decided begins a line of a case that says what the shipped pack decides.
+const decided = "=> "
 
 var update = flag.Bool("update", false, "rewrite the facts in testdata/*.txt")
 
@@ -70,7 +74,11 @@ func updateCases(t *testing.T) {
 			if !strings.HasPrefix(block, "##") {
 				line := cases[file][i].line
 				i++
+				_, decision, _ := strings.Cut(block, "\n"+decided)
 				block = "$ " + strings.ReplaceAll(line, "\n", "\n> ") + "\n" + render(bashFacts(t, line))
+				if decision != "" {
+					block = strings.TrimRight(block, "\n") + "\n" + decided + decision
+				}
 			}
 			out = append(out, strings.TrimRight(block, "\n"))
 		}
