@@ -27,7 +27,7 @@ var places = []Input{{}, {Dir: "/w", Home: "/home/u"}}
 // TestPackLetsOrdinaryCommandsThrough holds that the shipped pack asks about
 // at most 2 % of what coding agents do every day.
 func TestPackLetsOrdinaryCommandsThrough(t *testing.T) {
-	e := open(t, Options{})
+	p := loaded(t, "")
 	commands := lines(t, "ordinary.txt")
 	if len(commands) < 120 {
 		t.Fatalf("%d commands were read, want 120 at least", len(commands))
@@ -35,11 +35,9 @@ func TestPackLetsOrdinaryCommandsThrough(t *testing.T) {
 	for _, place := range places {
 		held := 0
 		for _, command := range commands {
-			in := place
-			in.Call = bashCall(command)
-			if d := e.Decide(t.Context(), in); d.Action != holdgate.Allow {
+			if d := decideAt(t, p, place, command); d.Action != holdgate.Allow {
 				held++
-				t.Logf("in %q, %v by %s: %s", in.Dir, d.Action, d.Rule, command)
+				t.Logf("in %q, %v by %s: %s", place.Dir, d.Action, d.Rule, command)
 			}
 		}
 		if held*50 > len(commands) {
@@ -51,17 +49,15 @@ func TestPackLetsOrdinaryCommandsThrough(t *testing.T) {
 // TestPackLetsNothingDestructiveThrough holds that no disguise makes the pack
 // allow a line that destroys something.
 func TestPackLetsNothingDestructiveThrough(t *testing.T) {
-	e := open(t, Options{})
+	p := loaded(t, "")
 	commands := lines(t, "destructive.txt")
 	if len(commands) < 60 {
 		t.Fatalf("%d commands were read, want 60 at least", len(commands))
 	}
 	for _, place := range places {
 		for _, command := range commands {
-			in := place
-			in.Call = bashCall(command)
-			if d := e.Decide(t.Context(), in); d.Action == holdgate.Allow {
-				t.Errorf("in %q, it was allowed by %s: %s", in.Dir, d.Rule, command)
+			if d := decideAt(t, p, place, command); d.Action == holdgate.Allow {
+				t.Errorf("in %q, it was allowed by %s: %s", place.Dir, d.Rule, command)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func TestTheCloserLookAgrees(t *testing.T) {
 		lines(t, "lines.txt"), lines(t, "evasions.txt"), lines(t, "constructs.txt"), lines(t, "escapes.txt"),
 	) {
 		in := Input{Call: bashCall(command), Dir: "/src/app", Home: "/home/u"}
-		f := extract(t.Context(), in)
+		f := patientFacts(t, in)
 		v, now, err := p.input(in, f)
 		if err != nil {
 			t.Fatal(err)

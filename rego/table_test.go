@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
@@ -45,8 +46,8 @@ func shellFile(t *testing.T, body string) []shellCase {
 // what deletes, or depends on what nobody knows, is not let through; and the
 // strict profile lets nothing through.
 func TestPackOnEveryShellText(t *testing.T) {
-	balanced := open(t, Options{})
-	strict := open(t, Options{Path: write(t, map[string]string{"settings.yaml": "settings: {profile: strict}\n", "a.rego": custom})})
+	balanced := loaded(t, "")
+	strict := loaded(t, write(t, map[string]string{"settings.yaml": "settings: {profile: strict}\n", "a.rego": custom}))
 	files, err := filepath.Glob("facts/testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tables: %v", err)
@@ -64,7 +65,7 @@ func TestPackOnEveryShellText(t *testing.T) {
 			}
 		}
 		for _, c := range shellFile(t, string(body)) {
-			d := decideAt(t, balanced, c.text)
+			d := decideAt(t, balanced, tabled, c.text)
 			all++
 			switch d.Action {
 			case holdgate.Hold:
@@ -78,7 +79,7 @@ func TestPackOnEveryShellText(t *testing.T) {
 			if d.Action == holdgate.Allow && destroys(t, c.text) {
 				t.Errorf("%s: it is let through, and deletes: %s", filepath.Base(file), c.text)
 			}
-			s := decideAt(t, strict, c.text)
+			s := decideAt(t, strict, tabled, c.text)
 			if s.Action == holdgate.Allow || d.Action == holdgate.Deny && s.Action != holdgate.Deny {
 				t.Errorf("%s: the strict profile says %s: %s", filepath.Base(file), decisionLine(s), c.text)
 			}
@@ -90,10 +91,32 @@ func TestPackOnEveryShellText(t *testing.T) {
 	t.Logf("balanced: of %d texts %d are allowed, %d held, %d denied; strict: none is allowed", all, all-held-denied, held, denied)
 }
 
-// decideAt decides in a folder that is known, as the tables assume.
-func decideAt(t *testing.T, e *Engine, text string) holdgate.Decision {
+func loaded(t *testing.T, path string) *policy {
 	t.Helper()
-	return e.Decide(t.Context(), Input{Call: bashCall(text), Dir: "/w", Home: "/home/u"})
+	p, err := load(t.Context(), spec{path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// tabled is where the tables take a text to run.
+var tabled = Input{Dir: "/w", Home: "/home/u"}
+
+// decideAt decides on a text, however long that takes on a busy machine.
+func decideAt(t *testing.T, p *policy, at Input, text string) holdgate.Decision {
+	t.Helper()
+	at.Call = bashCall(text)
+	v, now, err := p.input(at, patientFacts(t, at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return evaluated(t, p, v, now)
+}
+
+func patientFacts(t *testing.T, in Input) facts.Facts {
+	t.Helper()
+	return facts.Extract(t.Context(), in.Call, facts.Options{Dir: in.Dir, Home: in.Home, Deadline: time.Minute})
 }
 
 func decisionLine(d holdgate.Decision) string {
@@ -107,7 +130,9 @@ func decisionLine(d holdgate.Decision) string {
 // out.
 func destroys(t *testing.T, text string) bool {
 	t.Helper()
-	f := facts.Extract(t.Context(), bashCall(text), facts.Options{Dir: "/w", Home: "/home/u"})
+	in := tabled
+	in.Call = bashCall(text)
+	f := patientFacts(t, in)
 	for _, p := range f.Paths {
 		if p.Access == "delete" {
 			return true
@@ -123,13 +148,13 @@ func destroys(t *testing.T, text string) bool {
 
 // withDecisions writes the decisions as they are beside the texts, for a
 // reader of the difference to judge.
-func withDecisions(t *testing.T, e *Engine, body string) []byte {
+func withDecisions(t *testing.T, p *policy, body string) []byte {
 	t.Helper()
 	var out []string
 	for block := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
 		if cases := shellFile(t, block); len(cases) == 1 {
 			block, _, _ = strings.Cut(block, "\n"+decided)
-			block += "\n" + decided + decisionLine(decideAt(t, e, cases[0].text))
+			block += "\n" + decided + decisionLine(decideAt(t, p, tabled, cases[0].text))
 		}
 		out = append(out, block)
 	}
