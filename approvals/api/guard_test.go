@@ -129,8 +129,14 @@ func TestTheProofNamesTheAddressAndTheCaller(t *testing.T) {
 		t.Error("the proof is good for another port too")
 	}
 	stranger := strings.Repeat("e", 64)
-	if got := prove(stranger); len(got) != len(prove(token)) || got == api.Proof(api.HashToken(stranger), nonce, here) {
+	got := prove(stranger)
+	if len(got) != len(prove(token)) {
 		t.Errorf("a caller whom nobody knows is told %q", got)
+	}
+	for name, of := range map[string]string{"their own": stranger, "ada's": token, "bob's": tokenOfBob} {
+		if got == api.Proof(api.HashToken(of), nonce, here) {
+			t.Errorf("a caller whom nobody knows is given a proof under %s token", name)
+		}
 	}
 	mark := api.CallerMark(api.HashToken(token), nonce)
 	for _, bad := range []string{
