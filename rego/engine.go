@@ -131,24 +131,31 @@ func (e *Engine) Close(ctx context.Context) {
 	}
 }
 
+// Checked is what Check found.
+type Checked struct {
+	Loaded
+
+	Askers []Asker // as Engine.Askers
+}
+
 // Check loads the policy as [Open] does and says what it is, or why it does
 // not load.
-func Check(ctx context.Context, o Options) (Loaded, error) {
+func Check(ctx context.Context, o Options) (Checked, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s, r, err := o.open(ctx)
 	if err != nil {
-		return Loaded{}, err
+		return Checked{}, err
 	}
 	if r != nil {
 		defer r.close(ctx)
 	}
 	p, err := load(ctx, s)
 	if err != nil {
-		return Loaded{}, err
+		return Checked{}, err
 	}
-	return p.loaded, nil
+	return Checked{Loaded: p.loaded, Askers: p.askers}, nil
 }
 
 // Loaded says which policy is in force.

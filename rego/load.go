@@ -23,6 +23,7 @@ type policy struct {
 	data           object
 	own            map[string]module // the user's own, to compare with
 	rules          []Rule
+	askers         []Asker
 	readsArguments bool // some rule can see input.tool.arguments
 	readsParams    bool // some rule can see input.mcp.params
 	classes        commandClasses
@@ -82,6 +83,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		data:           pr.data,
 		own:            ownModules(pr.own),
 		rules:          listRules(pr.modules),
+		askers:         listAskers(pr.modules),
 		query:          query,
 		readsArguments: reads(compiler.Modules, "tool", "arguments"),
 		readsParams:    reads(compiler.Modules, "mcp", "params"),

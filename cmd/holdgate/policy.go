@@ -68,8 +68,22 @@ func policyCheckCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
+			settings, err := e.settings(c)
+			if err != nil {
+				return err
+			}
+			people, err := app.People(settings)
+			if err != nil {
+				return err
+			}
+			warnings := app.Unanswerable(l.Askers, people)
 			if c.Bool("json") {
-				return printJSON(e.stdout, map[string]any{"revision": l.Revision, "path": l.Path, "whole": l.Whole, "modules": l.Modules})
+				return printJSON(e.stdout, map[string]any{
+					"revision": l.Revision, "name": l.Name, "path": l.Path, "whole": l.Whole, "modules": l.Modules, "unanswerable": append([]string{}, warnings...),
+				})
+			}
+			for _, rule := range warnings {
+				fmt.Fprintf(e.stderr, "warning: nobody can approve what this rule holds: %s\n", holdgate.Visible(rule))
 			}
 			what := "the shipped pack"
 			switch {

@@ -139,7 +139,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	if a.digester, err = holdgate.NewDigester(s.key(purposeDigest)); err != nil {
 		return err
 	}
-	people, err := a.people()
+	people, err := People(a.c)
 	if err != nil {
 		return err
 	}

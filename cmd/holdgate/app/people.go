@@ -10,15 +10,15 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
-// people are who may answer: those whom the configuration names, and the holder
+// People are who may answer: those whom the configuration names, and the holder
 // of the state folder's token, who has every role unless it says otherwise.
-func (a *App) people() (*approvals.People, error) {
-	if len(a.c.People) == 0 {
-		return approvals.Alone(a.c.Approver), nil
+func People(c config.Config) (*approvals.People, error) {
+	if len(c.People) == 0 {
+		return approvals.Alone(c.Approver), nil
 	}
 	var list []approvals.Person
-	for _, name := range slices.Sorted(maps.Keys(a.c.People)) {
-		p := a.c.People[name]
+	for _, name := range slices.Sorted(maps.Keys(c.People)) {
+		p := c.People[name]
 		person := approvals.Person{Name: string(name)}
 		for _, r := range p.Roles {
 			person.Roles = append(person.Roles, string(r))
@@ -28,10 +28,10 @@ func (a *App) people() (*approvals.People, error) {
 		}
 		list = append(list, person)
 	}
-	if _, named := a.c.People[config.PersonName(a.c.Approver)]; !named {
-		list = append(list, approvals.Person{Name: a.c.Approver, Roles: []string{approvals.RoleApprove, approvals.RoleOperate, approvals.RoleAdmin}})
+	if _, named := c.People[config.PersonName(c.Approver)]; !named {
+		list = append(list, approvals.Person{Name: c.Approver, Roles: []string{approvals.RoleApprove, approvals.RoleOperate, approvals.RoleAdmin}})
 	}
-	people, err := approvals.NewPeople(a.c.Approver, list)
+	people, err := approvals.NewPeople(c.Approver, list)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: people: %w", err)
 	}

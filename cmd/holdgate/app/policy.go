@@ -53,6 +53,7 @@ func (a *App) openPolicy(ctx context.Context) error {
 	o.OnLoad = func(l rego.Load) { a.policyLoaded(ctx, l) }
 	if a.engine, err = rego.Open(ctx, o); err == nil {
 		a.onStop("policy", func(ctx context.Context) error { a.engine.Close(ctx); return nil })
+		a.warnUnanswerable()
 	} else if o.Pushed != nil {
 		return fmt.Errorf("the policy that was pushed last, %s, does not load any more; --policy FOLDER starts with another: %w", o.Pushed.Name, err)
 	}
@@ -74,6 +75,29 @@ func (a *App) policyLoaded(ctx context.Context, l rego.Load) {
 	if err != nil {
 		a.log.Error("writing the audit log", "err", err)
 	}
+	if a.engine == nil || l.Err != nil {
+		return // the first load: openPolicy warns
+	}
+	a.warnUnanswerable()
+}
+
+// warnUnanswerable warns of rules whose questions nobody can answer.
+func (a *App) warnUnanswerable() {
+	for _, rule := range Unanswerable(a.engine.Askers(), a.queue.People()) {
+		a.log.Warn("nobody can approve what a rule holds", "rule", rule)
+	}
+}
+
+// Unanswerable lists the rules, as far as their sources say, that ask people of
+// whom there are none or too few: what they hold is held in vain.
+func Unanswerable(askers []rego.Asker, people *approvals.People) []string {
+	var list []string
+	for _, r := range askers {
+		if err := people.Check(r.Approvers, ""); err != nil {
+			list = append(list, fmt.Sprintf("%s (%s): %v", strings.Join(r.IDs, ", "), r.Location, err))
+		}
+	}
+	return list
 }
 
 // policyEntry says in words what a load has changed.
