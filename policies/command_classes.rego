@@ -2,30 +2,35 @@ package holdgate
 
 # METADATA
 # title: Words that depend on run time
+# description: "Such as variables that nothing in the line sets: the command could be any."
 # custom:
 #   risk: medium
 command_decision("unresolved", about) := ask("shell.unresolved", "medium", "What the command does depends on values that are not known before it runs.", about)
 
 # METADATA
 # title: Files that would be run and that nobody was shown
+# description: The file may have been changed since, also by the agent.
 # custom:
 #   risk: medium
 command_decision("unbound", about) := ask("shell.unbound", "medium", "The command runs a file whose content is not part of the call.", about)
 
 # METADATA
 # title: Programs that the settings do not know
+# description: A line in data.settings.commands says what they are.
 # custom:
 #   risk: medium
 command_decision("unknown", about) := ask("shell.unknown", "medium", "The command is not one that the policy knows to be harmless.", about)
 
 # METADATA
 # title: Code on the command line, and shells that read it from elsewhere
+# description: "perl -e, xargs, tar: what they do is in no word that the facts can read."
 # custom:
 #   risk: medium
 command_decision("script", about) := ask("shell.script", "medium", "The command runs code that the policy does not understand.", about)
 
 # METADATA
 # title: Running as somebody else
+# description: By sudo and its kin, whatever is run.
 # custom:
 #   risk: high
 command_decision("privilege", about) := ask("shell.privilege", "high", "The command runs with the rights of another user.", about)
@@ -39,24 +44,28 @@ command_decision("delete", about) := ask("files.delete", "medium", "The command 
 
 # METADATA
 # title: Overwriting disks and file systems
+# description: dd, mkfs and the like. Nothing brings back what they overwrite.
 # custom:
 #   risk: critical
 command_decision("disk", about) := ask("shell.disk", "critical", "The command can overwrite a disk or a file system.", about)
 
 # METADATA
 # title: Services, processes, users and rights of the machine
+# description: "Containers and terminals of others count too: they lead out of the session."
 # custom:
 #   risk: high
 command_decision("system", about) := ask("shell.system", "high", "The command changes the machine itself: its services, processes, users or rights.", about)
 
 # METADATA
 # title: What runs later by itself
+# description: Timers, aliases, traps, git configuration.
 # custom:
 #   risk: high
 command_decision("persist", about) := ask("persistence", "high", "The command changes what runs later by itself.", about)
 
 # METADATA
 # title: Commands that print or use credentials
+# description: The environment often holds keys, so printing it counts.
 # custom:
 #   risk: high
 command_decision("secret", about) := ask("secrets", "high", "The command prints or uses credentials.", about)
@@ -70,18 +79,21 @@ command_decision("install", about) := ask("packages.install", "medium", "The com
 
 # METADATA
 # title: Publishing packages, images and releases
+# description: What is published is fetched by others and cannot be taken back.
 # custom:
 #   risk: high
 command_decision("publish", about) := ask("publish", "high", "The command publishes something for others to use.", about)
 
 # METADATA
 # title: Commands that reach the network
+# description: They can carry data away, and bring code.
 # custom:
 #   risk: medium
 command_decision("network", about) := ask("network.command", "medium", "The command reaches the network.", about)
 
 # METADATA
 # title: Deployments and changes of infrastructure
+# description: Clouds, clusters, and the deploy targets of build tools.
 # custom:
 #   risk: high
 command_decision("deploy", about) := ask("production.deploy", "high", "The command changes what is deployed.", about)
@@ -95,24 +107,28 @@ command_decision("database", about) := ask("sql.unseen", "medium", "The command 
 
 # METADATA
 # title: Pushing commits
+# description: Others see them from then on.
 # custom:
 #   risk: medium
 command_decision("git_push", about) := ask("git.push", "medium", "The command pushes commits.", about) if not pushes_over(about)
 
 # METADATA
 # title: Pushes that overwrite or delete what others see
+# description: By an option.
 # custom:
 #   risk: high
 command_decision("git_force", about) := ask("git.force_push", "high", "The command overwrites or deletes branches that others see.", about)
 
 # METADATA
 # title: Pushes of refs that overwrite by a plus, or delete by a colon
+# description: The same as by an option, written in the ref.
 # custom:
 #   risk: high
 command_decision("git_push", about) := ask("git.force_push", "high", "The command overwrites or deletes branches that others see.", about) if pushes_over(about)
 
 # METADATA
 # title: Throwing away work that git keeps or has not kept yet
+# description: Resets, cleaning, deleted branches.
 # custom:
 #   risk: medium
 command_decision("git_discard", about) := ask("git.discard", "medium", "The command throws away work in the repository.", about)

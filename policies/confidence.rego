@@ -24,6 +24,7 @@ band(score) := "proceed" if {
 
 # METADATA
 # title: Shown, and released unless somebody steps in
+# description: A claim stops the clock.
 # custom:
 #   risk: low
 band_decision("show") := object.union(
@@ -33,15 +34,17 @@ band_decision("show") := object.union(
 
 # METADATA
 # title: Stopped until a person decides
+# description: Silence denies.
 # custom:
 #   risk: medium
 band_decision("stop") := ask("confidence.low", "medium", "The agent is not sure of this.", [])
 
 # METADATA
 # title: Given up
+# description: The reasons that the agent gave are shown.
 # custom:
 #   risk: medium
-band_decision("abort") := refuse("confidence.none", "medium", "The agent itself does not trust this. Look at what went wrong before trying again.", [])
+band_decision("abort") := refuse("confidence.none", "medium", "The agent itself does not trust this. Look at what went wrong before trying again.", object.get(input.confidence, "reasons", []))
 
 # METADATA
 # title: Sessions in another mode than auto
@@ -75,6 +78,7 @@ mode_decision("manual") := ask("mode.manual", "low", "The session is in manual m
 
 # METADATA
 # title: Modes that the pack does not know
+# description: A slip in a mode is asked about, not overlooked.
 # custom:
 #   risk: medium
 mode_decision(mode) := ask("mode.unknown", "medium", "The session is in a mode that the policy does not know.", []) if {

@@ -15,6 +15,7 @@ decisions contains d if {
 
 # METADATA
 # title: Requests that may change something at a host that nobody has named
+# description: As data.settings.http.writes says.
 # custom:
 #   risk: medium
 decisions contains d if {
@@ -26,6 +27,7 @@ decisions contains d if {
 
 # METADATA
 # title: Reading at a host that nobody has named
+# description: Only where data.settings.http.default says so.
 # custom:
 #   risk: low
 decisions contains d if {

@@ -92,42 +92,49 @@ deletes_paths if {
 
 # METADATA
 # title: What lets somebody decide held calls
+# description: The token, the socket and the state folder.
 # custom:
 #   risk: critical
 path_decision("self", about) := refuse("self_approval", "critical", "An agent does not decide its own calls.", about)
 
 # METADATA
 # title: Keys, tokens and other secrets
+# description: To read them is enough.
 # custom:
 #   risk: high
 path_decision("secret", about) := ask("secrets", "high", "The call reads or changes files that hold secrets.", about)
 
 # METADATA
 # title: Files that make something run later
+# description: Start files, git hooks, settings of agents and editors, pipelines.
 # custom:
 #   risk: high
 path_decision("persistence", about) := ask("persistence", "high", "The call changes files that make something run later by itself, or that steer the agent.", about)
 
 # METADATA
 # title: Files of the system
+# description: To change them. Reading them passes.
 # custom:
 #   risk: high
 path_decision("system", about) := ask("files.system", "high", "The call changes files of the system.", about)
 
 # METADATA
 # title: Configuration of production
+# description: By a name that says prod or production.
 # custom:
 #   risk: high
 path_decision("production", about) := ask("production.config", "high", "The call changes configuration of production.", about)
 
 # METADATA
 # title: Deleting files
+# description: Whole folders are graver.
 # custom:
 #   risk: medium
 path_decision("delete", about) := ask("files.delete", delete_risk, "The call deletes files.", about)
 
 # METADATA
 # title: Changing files outside the session's folder
+# description: But for data.settings.files.writable.
 # custom:
 #   risk: medium
 path_decision("outside", about) := ask("files.outside", "medium", "The call changes files outside the session's folder.", about)

@@ -46,3 +46,22 @@ model_listed if input.model.name in data.settings.model.allow
 model_listed if concat("/", [input.model.provider, input.model.name]) in data.settings.model.allow
 
 model_listed if concat("/", [input.model.provider, "*"]) in data.settings.model.allow
+
+# METADATA
+# title: Budgets that are used up
+# description: |
+#   Tokens, money and calls in the last minute, as far as they are counted and the
+#   settings have a limit for them.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "model_request"
+	input.usage
+	count(used_up) > 0
+	d := by_setting(data.settings.model.over_budget, "model.budget", "medium", "The session has used up its budget.", sort(used_up))
+}
+
+used_up contains sprintf("%v of %v %s", [input.usage[name], most, replace(name, "_", " ")]) if {
+	some name, most in data.settings.model.budget
+	input.usage[name] >= most
+}

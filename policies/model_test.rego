@@ -26,3 +26,23 @@ test_models_on_a_list if {
 	}
 	holdgate.decision.action == "deny" with input as call with data.settings.model.allow as ["q/*"]
 }
+
+test_budgets if {
+	call := object.union(model_request({"provider": "p", "name": "m"}), {"usage": {"tokens": 1000, "cost": 2.5, "calls_per_minute": 3}})
+	holdgate.decision.action == "allow" with input as call
+	every budget in [{"tokens": 1000}, {"cost": 2}, {"calls_per_minute": 3, "tokens": 5000}] {
+		decision := holdgate.decision with input as call with data.settings.model.budget as budget
+		decision.rule == "model.budget"
+	}
+	holdgate.decision.action == "allow" with input as call with data.settings.model.budget as {"tokens": 1001}
+	refused := holdgate.decision with input as call
+		with data.settings.model.budget as {"tokens": 10}
+		with data.settings.model.over_budget as "deny"
+	refused.action == "deny"
+	contains(refused.reason, "1000 of 10 tokens")
+}
+
+test_a_hosted_server_is_shown_with_its_address if {
+	call := model_request({"provider": "p", "name": "m", "server_tools": [{"type": "mcp", "name": "x", "url": "https://mcp.example"}]})
+	contains(holdgate.decision.hold.message, "mcp https://mcp.example") with input as call
+}

@@ -2,6 +2,7 @@ package holdgate
 
 # METADATA
 # title: Calling the approvers' door
+# description: By an address anywhere in the call.
 # custom:
 #   risk: critical
 decisions contains d if {
@@ -13,6 +14,7 @@ decisions contains d if {
 
 # METADATA
 # title: Sending credentials away
+# description: By a tool that reaches others, or beside an address.
 # custom:
 #   risk: high
 decisions contains d if {

@@ -28,6 +28,7 @@ mcp_title := concat(" ", [input.mcp.server, input.mcp.method, input.mcp.name]) i
 
 # METADATA
 # title: Checkpoints that an agent asks for
+# description: It waits for the answer.
 # custom:
 #   risk: low
 decisions contains d if {

@@ -33,12 +33,14 @@ statement_text(s) := concat(" ", [word |
 
 # METADATA
 # title: Dropping, truncating, and changing all rows at once
+# description: A WHERE that is always true counts as none.
 # custom:
 #   risk: high
 sql_decision("destroy", about) := ask("sql.destroy", "high", "The call drops or empties tables, or changes every row of one.", about)
 
 # METADATA
 # title: Changing a database
+# description: With a WHERE, or by adding rows.
 # custom:
 #   risk: medium
 sql_decision("change", about) := ask("sql.change", "medium", "The call changes a database.", about)

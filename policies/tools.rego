@@ -63,6 +63,7 @@ tool_decisions contains d if {
 
 # METADATA
 # title: Arguments that could not be read
+# description: What cannot be worked out is not let through.
 # custom:
 #   risk: medium
 decisions contains d if {
@@ -141,6 +142,7 @@ model_side_title := concat("/", array.slice(split(input.tool.name, "__"), 1, 3))
 
 # METADATA
 # title: Tools that nobody has said anything about
+# description: A line in data.settings.tools says what to do with them.
 # custom:
 #   risk: medium
 tool_decisions contains d if {
@@ -153,6 +155,7 @@ known_category if input.tool.category in {"read", "write", "delete", "exec", "ne
 
 # METADATA
 # title: Tools that reach the network
+# description: Hosts of data.settings.network.hosts pass.
 # custom:
 #   risk: medium
 tool_decisions contains d if {
@@ -164,6 +167,7 @@ tool_decisions contains d if {
 
 # METADATA
 # title: Tools that reach the network without saying where
+# description: The facts found no address in the arguments.
 # custom:
 #   risk: medium
 tool_decisions contains d if {
@@ -175,6 +179,7 @@ tool_decisions contains d if {
 
 # METADATA
 # title: Tools that write to people
+# description: Others read it from then on.
 # custom:
 #   risk: medium
 tool_decisions contains d if {
@@ -185,6 +190,7 @@ tool_decisions contains d if {
 
 # METADATA
 # title: Tools that delete without saying what
+# description: The facts found no path in the arguments.
 # custom:
 #   risk: medium
 tool_decisions contains d if {
@@ -196,6 +202,7 @@ tool_decisions contains d if {
 
 # METADATA
 # title: Tools that run something that is not understood
+# description: The facts found no command in the arguments.
 # custom:
 #   risk: medium
 tool_decisions contains d if {
@@ -207,6 +214,7 @@ tool_decisions contains d if {
 
 # METADATA
 # title: Databases that are spoken to in an unknown way
+# description: The facts found no SQL in the arguments.
 # custom:
 #   risk: medium
 tool_decisions contains d if {
@@ -218,6 +226,7 @@ tool_decisions contains d if {
 
 # METADATA
 # title: Tools that write without saying where
+# description: The facts found no path in the arguments.
 # custom:
 #   risk: medium
 tool_decisions contains d if {

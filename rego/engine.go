@@ -190,6 +190,7 @@ type Input struct {
 	Mode       string   // the session's mode: "auto" where empty
 	Threshold  float64  // the session's own confidence threshold; the policy's where zero
 	Confidence *Confidence
+	Usage      *Usage // what the session has used; nil where nobody counts
 	Dir        string // the session's folder, absolute; empty where not known
 	Home       string // the agent's home folder, absolute; empty where not known
 }
@@ -202,6 +203,13 @@ type Answer struct {
 	Choice   string
 	By       string
 	Also     []string // the other rules that were shown with the question, of Decision.Also
+}
+
+// Usage is what a session has used so far.
+type Usage struct {
+	Tokens         int
+	Cost           float64 // in the currency that the settings think in
+	CallsPerMinute int     // in the last minute
 }
 
 // Confidence is how sure the agent is, as reported.

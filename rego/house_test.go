@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,21 +86,59 @@ func TestEveryRuleThatDecidesSaysWhatItIs(t *testing.T) {
 		if _, err := fs.Stat(policies.FS, strings.TrimSuffix(name, ".rego")+"_test.rego"); err != nil && name != "command_classes.rego" && name != "questions.rego" {
 			t.Errorf("%s has no test beside it", name)
 		}
-		m := mustParse(t, name, body)
-		for _, r := range m.Rules {
-			if n := ruleName(r); n != ruleDecisions && !strings.HasSuffix(n, "_decision") {
-				continue
-			}
-			if len(r.Annotations) == 0 {
-				t.Errorf("%s: no METADATA", r.Location)
-				continue
-			}
-			a := r.Annotations[0]
-			if a.Title == "" || a.Custom["risk"] == nil {
-				t.Errorf("%s: METADATA without title or custom.risk", r.Location)
-			}
-		}
 	})
+	for _, r := range open(t, Options{}).Rules() {
+		if len(r.IDs) > 0 && (r.Title == "" || r.Description == "" || r.Risk == "") {
+			t.Errorf("%s: the METADATA of %s lack a title, a description or custom.risk", r.Location, r.IDs)
+		}
+	}
+}
+
+// TestReadmeListsEveryRule holds that the table of rules in README.md is that
+// of the rules' own METADATA.
+func TestReadmeListsEveryRule(t *testing.T) {
+	const file = "../policies/README.md"
+	type row struct {
+		risks, titles []string
+	}
+	rows := map[string]*row{}
+	for _, r := range open(t, Options{}).Rules() {
+		for _, id := range r.IDs {
+			if id == "default" {
+				continue
+			}
+			if rows[id] == nil {
+				rows[id] = &row{}
+			}
+			if !slices.Contains(rows[id].risks, r.Risk) {
+				rows[id].risks = append(rows[id].risks, r.Risk)
+			}
+			rows[id].titles = append(rows[id].titles, r.Title)
+		}
+	}
+	var table strings.Builder
+	table.WriteString("| rule | risk | what it is about |\n|---|---|---|\n")
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", id, strings.Join(rows[id].risks, ", "), strings.Join(rows[id].titles, "; "))
+	}
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(body), "| rule | risk |")
+	old, after, ended := strings.Cut(rest, "\n\n")
+	if !ok || !ended {
+		t.Fatal("README.md has no table of rules")
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+table.String()+"\n"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(table.String(), "| rule | risk |"+old+"\n"); diff != "" {
+		t.Errorf("README.md (-METADATA +README.md), `go test ./rego -run Readme -update` writes it:\n%s", diff)
+	}
 }
 
 func eachRego(t *testing.T, fn func(name string, body []byte)) {

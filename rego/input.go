@@ -62,6 +62,9 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 	if in.Confidence != nil {
 		o["confidence"] = object{"score": in.Confidence.Score, "source": in.Confidence.Source, "reasons": in.Confidence.Reasons}
 	}
+	if u := in.Usage; u != nil {
+		o["usage"] = object{"tokens": u.Tokens, "cost": u.Cost, "calls_per_minute": u.CallsPerMinute}
+	}
 	if len(in.Answers) > 0 {
 		o["answers"] = answersList(in.Answers)
 	}
