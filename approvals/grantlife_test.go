@@ -318,3 +318,35 @@ func TestWordsSayWhatIsCovered(t *testing.T) {
 		}
 	}
 }
+
+func TestAGrantSettlesWhatWasAnsweredWithIt(t *testing.T) {
+	b := newBench(t)
+	beside := func(rules ...string) func(*holdgate.Decision) {
+		return func(d *holdgate.Decision) {
+			for _, r := range rules {
+				d.Also = append(d.Also, holdgate.Finding{Rule: r, Reason: "too", Risk: holdgate.RiskLow})
+			}
+		}
+	}
+	b.granted(written, seen(written, dir, beside("a", "b")), exactly())
+	for _, tt := range []struct {
+		name string
+		now  []string
+		want []string
+	}{
+		{"the same rules", []string{"a", "b"}, []string{"a", "b"}},
+		{"a rule that nobody was shown", []string{"b", "c"}, []string{"b"}},
+		{"a rule that wants an answer of its own now", nil, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := seen(written, dir, beside(tt.now...))
+			g, ok, err := b.queue.Granted(t.Context(), written, d, "digest")
+			if err != nil || !ok {
+				t.Fatalf("released: %v, %v", ok, err)
+			}
+			if got := g.Settles(d); !slices.Equal(got, tt.want) {
+				t.Errorf("it settles %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
