@@ -47,7 +47,7 @@ func TestAGrantExpires(t *testing.T) {
 					t.Errorf("left behind: %q", left)
 				}
 				notes := b.notes(g.ID)
-				if want := "expired, after 1 uses"; notes[len(notes)-1] != want {
+				if want := "expired; uses: 1"; notes[len(notes)-1] != want {
 					t.Errorf("audit: %q, want %q last", notes, want)
 				}
 				b.close()

@@ -53,7 +53,7 @@ func (q *Queue) Revoke(ctx context.Context, id, by string) (Grant, error) {
 			return ErrNoGrant
 		}
 		g.Revoked = cmp.Or(n.Name, by)
-		if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("revoked by %s, after %d uses", g.Revoked, g.Uses))); err != nil {
+		if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("revoked by %s; uses: %d", g.Revoked, g.Uses))); err != nil {
 			return err
 		}
 		return t.writeGrant(g)
@@ -79,7 +79,7 @@ func (q *Queue) sweepGrant(ctx context.Context, d due) error {
 			return errors.Join(t.tx.Delete(d.key), t.schedule(g.Expires, g.ID, dueGrant))
 		}
 		if g.Revoked == "" {
-			if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("expired, after %d uses", g.Uses))); err != nil {
+			if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("expired; uses: %d", g.Uses))); err != nil {
 				return err
 			}
 		}

@@ -131,7 +131,7 @@ func (e *env) revokeGrants(c *cli.Context) error {
 		return printJSON(e.stdout, revoked)
 	}
 	for _, g := range revoked {
-		if _, err := fmt.Fprintf(e.stdout, "%s: revoked, after %d uses\n", g.ID, g.Uses); err != nil {
+		if _, err := fmt.Fprintf(e.stdout, "%s: revoked; uses: %d\n", g.ID, g.Uses); err != nil {
 			return err
 		}
 	}

@@ -28,10 +28,10 @@ func (t *texts) Set(s string) error {
 // rememberFlags make a standing approval of an approval.
 func rememberFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "remember", Value: &texts{}, Usage: "always allow such calls from now on: exact (this very call), tool (any call of the tool that reaches no further), " +
-			"or `/ARGUMENT` or /ARGUMENT=VALUE (calls of this shape with the same value there; repeatable)"},
-		&cli.StringFlag{Name: "scope", Value: string(approvals.ScopeSession), Usage: "remember it for this `session`, or for the agent in any session (a proven agent only)"},
-		&cli.StringFlag{Name: "for", Value: "8h", Usage: "remember it for this `TIME`: 30m, 8h, 7d"},
+		&cli.GenericFlag{Name: "remember", Value: &texts{}, Usage: "always allow `WHAT` from now on: exact (this very call), tool (any call of the tool that reaches no further), " +
+			"/ARGUMENT or /ARGUMENT=VALUE (calls of this shape with that argument the same; repeatable)"},
+		&cli.StringFlag{Name: "scope", Value: string(approvals.ScopeSession), Usage: "`SCOPE` of what is remembered: session, or agent (in any session; a proven agent only)"},
+		&cli.StringFlag{Name: "for", Value: "8h", Usage: "`TIME` for which it is remembered: 30m, 8h, 7d"},
 	}
 }
 
