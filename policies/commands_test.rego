@@ -101,3 +101,30 @@ test_the_message_says_what_would_run if {
 	decision := holdgate.decision with input as shell([["rm", "a", "b"]])
 	contains(decision.hold.message, "rm a b")
 }
+
+# A command as the engine gives it, with its class.
+classed(class, seen, more) := tool_call(
+	{"name": "Bash", "category": "exec", "setting": "balanced"},
+	{"category": "exec", "commands": [object.union({"program": "x", "argv": ["x"], "class": class, "seen": seen}, more)], "impact": {}},
+)
+
+test_what_is_plain_passes_by_its_class if {
+	every c in [["pass", "whole"], ["build", "whole"], ["build", "but_files"]] {
+		holdgate.decision.action == "allow" with input as classed(c[0], c[1], {})
+		not holdgate.more_than_plain with input as classed(c[0], c[1], {})
+	}
+}
+
+test_what_is_not_plain_is_looked_at if {
+	every c in [["pass", "but_files", {}], ["delete", "whole", {}], ["pass", "whole", {"env": [{"name": "X", "value": "1", "unresolved": false}]}]] {
+		holdgate.more_than_plain with input as classed(c[0], c[1], c[2])
+	}
+	holdgate.decision.rule == "shell.disk" with input as classed("disk", "whole", {})
+	holdgate.more_than_plain with input as shell([["ls"]])
+}
+
+test_naming_what_decides_is_refused_whatever_the_program if {
+	decision := holdgate.decision with input as shell([["curl", "--unix-socket", "/run/holdgate.sock", "http://x/"]])
+	decision.rule == "self_approval"
+	decision.action == "deny"
+}

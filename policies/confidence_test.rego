@@ -38,3 +38,17 @@ test_the_session_has_a_threshold_of_its_own if {
 	holdgate.decision.rule == "confidence.threshold" with input as object.union(sure_of(0.9), mode)
 	holdgate.decision.action == "allow" with input as object.union(sure_of(0.95), mode)
 }
+
+test_a_mode_that_is_not_known_asks if {
+	holdgate.decision.rule == "mode.unknown" with input as object.union(shell([["ls"]]), {"session": {"mode": "yolo"}})
+}
+
+test_a_session_without_a_mode_is_in_mode_auto if {
+	holdgate.decision.action == "allow" with input as json.remove(shell([["ls"]]), ["/session/mode"])
+}
+
+test_giving_up_shows_the_reasons if {
+	call := object.union(shell([["ls"]]), {"confidence": {"score": 0.1, "reasons": ["two tests fail"]}})
+	decision := holdgate.decision with input as call
+	contains(decision.reason, "two tests fail")
+}

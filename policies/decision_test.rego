@@ -56,3 +56,15 @@ test_nothing_of_the_pack_itself_is_shown if {
 	decision := holdgate.decision with input as shell([["rm", "x"]])
 	not decision.about
 }
+
+test_silence_counts_where_a_rule_lets_it_approve if {
+	question := {{"action": "hold", "rule": "mine", "risk": "low", "hold": {"timeout": "10s", "on_timeout": "approve"}}}
+	call := object.union(shell([["ls"]]), {"answers": [{"rule": "mine", "decision": "timeout"}]})
+	holdgate.decision.action == "allow" with input as call with data.holdgate.custom.mine.decisions as question
+}
+
+test_what_a_rule_redacts_is_redacted_whatever_decides if {
+	decision := custom({{"action": "allow", "rule": "mine", "redact": ["/tool/arguments/x"]}})
+	decision.rule == "files.delete"
+	decision.redact == ["/tool/arguments/x"]
+}

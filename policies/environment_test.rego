@@ -79,3 +79,9 @@ test_settings_say_what_a_variable_may_hold if {
 	holdgate.decision.action == "hold" with input as call
 	holdgate.decision.action == "allow" with input as call with data.settings.environment.LD_LIBRARY_PATH as "/opt/cuda/lib64"
 }
+
+test_empty_and_session_folders_are_of_the_sessions_own if {
+	holdgate.decision.action == "allow" with input as under("PYTHONPATH", "src:", false)
+	holdgate.decision.action == "allow" with input as under("PYTHONPATH", "/w", false)
+	holdgate.decision.action == "allow" with input as under("PYTHONPATH", "$PWD", true)
+}

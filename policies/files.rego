@@ -39,9 +39,16 @@ plain_path(p) if {
 	not regex.match(grave_names, lower(p.clean))
 }
 
-# The state folder holds what must not be read or changed, but for the public
-# certificate, which clients trust.
-approvers_files := `(^|/)(approver\.token|holdgate\.sock)$|(^|/)\.local/state/holdgate(/?$|/([^c]|c[^a]|ca[^.]|ca\.[^p]))`
+approvers_files := `(^|/)(approver\.token|holdgate\.sock)$|(^|/)\.local/state/holdgate(/|$)`
+
+# METADATA
+# title: What lets somebody decide, but for the public certificate, which clients trust
+# custom:
+#   risk: critical
+lets_decide(path) if {
+	regex.match(approvers_files, path)
+	not endswith(path, "/holdgate/ca.pem")
+}
 
 production_names := `(^|[/._-])(prod|production)([/._-]|$)`
 
@@ -58,7 +65,7 @@ paths_by_kind[kind] contains p.clean if {
 }
 
 path_kind(p) := "self" if {
-	regex.match(approvers_files, p.clean)
+	lets_decide(p.clean)
 } else := "secret" if {
 	p.class == "secret"
 } else := "pass" if {

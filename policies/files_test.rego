@@ -52,3 +52,31 @@ test_deleting_folders_is_graver if {
 	holdgate.decision.risk == "high" with input as call
 	holdgate.decision.risk == "medium" with input as touching(path)
 }
+
+test_one_grave_path_is_enough if {
+	call := tool_call({"name": "x", "category": "write"}, {
+		"paths": [
+			{"clean": "README.md", "access": "read", "inside": true},
+			{"clean": "a.txt", "access": "write", "inside": true},
+			{"clean": "notes.txt", "access": "delete", "inside": true},
+		],
+		"impact": {},
+	})
+	holdgate.decision.rule == "files.delete" with input as call
+}
+
+test_a_command_that_deletes_known_files_is_asked_about_once if {
+	call := json.patch(shell([["rm", "x"]]), [{"op": "add", "path": "/facts/paths", "value": [{"clean": "x", "access": "delete", "inside": true}]}])
+	decision := holdgate.decision with input as call
+	decision.rule == "files.delete"
+	not decision.also
+}
+
+test_the_state_folder_is_refused_but_for_the_public_certificate if {
+	every name in ["", "/", "/db/000001.sst", "/secret.key", "/ca.key", "/cache", "/ca"] {
+		clean := concat("", ["/home/u/.local/state/holdgate", name])
+		holdgate.decision.rule == "self_approval" with input as touching({"clean": clean, "access": "read"})
+	}
+	holdgate.decision.action == "allow" with input as touching({"clean": "/home/u/.local/state/holdgate/ca.pem", "access": "read"})
+	holdgate.decision.rule == "files.outside" with input as touching({"clean": "/home/u/.local/state/holdgate/ca.pem", "access": "write"})
+}

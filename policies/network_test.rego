@@ -13,3 +13,8 @@ test_the_approvers_door_is_refused if {
 	facts := {"urls": [{"url": "http://127.0.0.1:7301/v1/approvals", "host": "127.0.0.1"}], "impact": {}}
 	holdgate.decision.rule == "self_approval" with input as tool_call({"name": "WebFetch", "category": "network"}, facts)
 }
+
+test_credentials_beside_an_address_ask if {
+	facts := {"secrets": [{"kind": "private_key", "pointer": "/x"}], "urls": [{"url": "https://example.com/", "host": "example.com"}], "impact": {}}
+	holdgate.decision.rule == "secrets.sent" with input as tool_call({"name": "x", "category": "exec"}, facts)
+}

@@ -98,10 +98,10 @@ files_only if input.tool.category in {"read", "write"}
 #   risk: low
 tool_setting := input.tool.setting if {
 	input.tool.setting
-} else := agent_setting if {
-	true
-} else := data.settings.tools[tool_title] if {
-	true
+} else := setting if {
+	setting := agent_setting
+} else := setting if {
+	setting := data.settings.tools[tool_title]
 } else := setting if {
 	input.tool.server
 	setting := data.settings.tools[concat("/", [input.tool.server, "*"])]

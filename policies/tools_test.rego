@@ -103,3 +103,15 @@ test_what_is_plain_is_what_nothing_is_said_of if {
 		not holdgate.plain_tool with input as object.union(call, {"confidence": {"score": 0.9}})
 	}
 }
+
+test_other_hosts_ask if {
+	call := tool_call({"name": "x", "category": "network"}, {"urls": [{"url": "https://example.com/", "host": "example.com"}]})
+	decision := holdgate.decision with input as call
+	decision.rule == "network.tool"
+	contains(decision.hold.message, "example.com")
+}
+
+test_what_was_looked_up_is_not_looked_up_again if {
+	holdgate.decision.action == "deny" with input as tool_call({"name": "x", "category": "read", "setting": "deny"}, {"impact": {}})
+	holdgate.decision.action == "allow" with input as tool_call({"name": "x", "category": "message", "setting": "auto"}, {"impact": {}})
+}

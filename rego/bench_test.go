@@ -3,6 +3,7 @@ package rego
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,49 @@ func BenchmarkEval(b *testing.B) {
 			}
 			b.Run(name, func(b *testing.B) { benchEval(b, p, Input{Call: c.call}) })
 		}
+	}
+}
+
+// BenchmarkSize measures one evaluation by the shipped pack of calls of very
+// different sizes, all of which facts still read. It should cost the same.
+func BenchmarkSize(b *testing.B) {
+	p, err := load(b.Context(), spec{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int{2 << 10, 64 << 10, 250 << 10} {
+		c := bashCall("")
+		arguments, err := json.Marshal(map[string]string{"file_path": "notes.txt", "content": strings.Repeat("x", size)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.Tool = &holdgate.Tool{Name: "Write", Arguments: arguments}
+		b.Run(fmt.Sprintf("%d KB", size>>10), func(b *testing.B) { benchEval(b, p, Input{Call: c}) })
+	}
+}
+
+// BenchmarkToolRules measures one evaluation beside few and many settings of
+// tools. Their number should cost nothing.
+func BenchmarkToolRules(b *testing.B) {
+	for _, n := range []int{10, 10_000} {
+		settings := strings.Builder{}
+		settings.WriteString("settings:\n  tools:\n")
+		for i := range n {
+			fmt.Fprintf(&settings, "    server%d/tool%d: auto\n", i%100, i)
+		}
+		dir := b.TempDir()
+		for name, body := range map[string]string{"settings.yaml": settings.String(), "a.rego": custom} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
+				b.Fatal(err)
+			}
+		}
+		p, err := load(b.Context(), spec{path: dir})
+		if err != nil {
+			b.Fatal(err)
+		}
+		c := bashCall("")
+		c.Tool.Server, c.Tool.Name = "server7", "tool7"
+		b.Run(fmt.Sprintf("%d rules", n), func(b *testing.B) { benchEval(b, p, Input{Call: c}) })
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 // The tests of this file hold the shipped pack's files to their own rules.
 
 func TestPackPassesItsOwnTests(t *testing.T) {
-	r, err := Test(t.Context(), TestOptions{})
+	r, err := Test(t.Context(), TestOptions{Coverage: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +33,9 @@ func TestPackPassesItsOwnTests(t *testing.T) {
 	}
 	if r.Failed > 0 || len(r.Results) < 50 {
 		t.Errorf("%d tests, %d failed:\n%s", len(r.Results), r.Failed, &out)
+	}
+	if r.Coverage.Coverage < 100 {
+		t.Errorf("the tests reach %.2f %% of the pack, want all: `opa test --coverage policies` says what they miss", r.Coverage.Coverage)
 	}
 }
 
