@@ -135,27 +135,40 @@ func (x *Exchange) name() string {
 // Wait returns the request once it has ended, or ctx's error. Cancelling ctx
 // leaves the request pending.
 func (x *Exchange) Wait(ctx context.Context, id string) (Request, error) {
-	ended, forget := x.q.index.wait(id)
-	defer forget()
-	r, err := x.q.request(ctx, id)
-	if err != nil {
+	if err := x.Await(ctx, id); err != nil {
 		return Request{}, err
 	}
-	if r.Exchange != x.ID() {
-		return Request{}, ErrNotFound
+	return x.q.Request(ctx, id)
+}
+
+// Await is Wait without the request. A person may take hours: nothing of the
+// request is kept meanwhile.
+func (x *Exchange) Await(ctx context.Context, id string) error {
+	ended, forget := x.q.index.wait(id)
+	defer forget()
+	if over, err := x.over(ctx, id); over || err != nil {
+		return err
 	}
-	if r.Status.Final() {
-		return r.view(x.q.People()), nil
-	}
-	r = nil // a person may take hours: keep nothing of it meanwhile
 	select {
 	case <-ended:
-		return x.q.Request(ctx, id)
+		return nil
 	case <-ctx.Done():
-		return Request{}, ctx.Err()
+		return ctx.Err()
 	case <-x.q.life.Done():
-		return Request{}, store.ErrClosed
+		return store.ErrClosed
 	}
+}
+
+// over reports whether a request of the exchange has ended.
+func (x *Exchange) over(ctx context.Context, id string) (bool, error) {
+	r, err := x.q.request(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	if r.Exchange != x.ID() {
+		return false, ErrNotFound
+	}
+	return r.Status.Final(), nil
 }
 
 // Detach says that the client has gone while its upstream answer is still

@@ -38,6 +38,7 @@ func (e *exchange) ask(stream bool) {
 		return
 	}
 	defer resp.Body.Close()
+	resp.Request = nil // it has the request's body, and may be kept as long as the answer's
 	typ, err := answerType(resp)
 	if err != nil {
 		e.malformed(err)
@@ -213,7 +214,20 @@ func (a *answer) keep(raw []byte, streamed bool) error {
 			ids = append(ids, q.request.ID)
 		}
 	}
-	return a.x.Settle(ctx, ids)
+	if err := a.x.Settle(ctx, ids); err != nil {
+		return err
+	}
+	a.slim()
+	return nil
+}
+
+// slim lets go of what nobody needs while people decide, which may take hours:
+// the request was sent, and what was asked is in the store.
+func (a *answer) slim() {
+	a.body = nil
+	for _, q := range a.questions() {
+		q.request = approvals.Request{ID: q.request.ID}
+	}
 }
 
 // refuseHeld refuses what is held of an answer for which there is no room.

@@ -139,30 +139,42 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 // settle waits until every question is decided: each outcome is judged again
 // by the policy of that time, which may ask the next question.
 func (e *exchange) settle(ctx context.Context, qs []*question) error {
+	qs = slices.DeleteFunc(slices.Clone(qs), func(q *question) bool { return !q.open() })
+	if len(qs) == 1 { // as nearly always: there may be many that wait, so it costs no goroutine
+		return e.settleOne(ctx, qs[0])
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, q := range qs {
-		if !q.open() {
-			continue
-		}
-		g.Go(func() (err error) {
-			defer func() {
-				if p := recover(); p != nil { // in a goroutine it would end the process
-					err = fmt.Errorf("deciding a call failed inside Holdgate: %v", p)
-				}
-			}()
-			for q.open() {
-				req, err := e.x.Wait(ctx, q.request.ID)
-				if err != nil {
-					return err
-				}
-				if err := e.resume(ctx, q, req); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		g.Go(func() error { return e.settleOne(ctx, q) })
 	}
 	return g.Wait()
+}
+
+func (e *exchange) settleOne(ctx context.Context, q *question) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // in a goroutine it would end the process
+			err = fmt.Errorf("deciding a call failed inside Holdgate: %v", p)
+		}
+	}()
+	for q.open() {
+		if err := e.x.Await(ctx, q.request.ID); err != nil {
+			return err
+		}
+		if err := e.ended(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended takes a question on whose request has ended. It is apart from the
+// waiting so that a stack that waits is small.
+func (e *exchange) ended(ctx context.Context, q *question) error {
+	req, err := e.x.Wait(ctx, q.request.ID)
+	if err != nil {
+		return err
+	}
+	return e.resume(ctx, q, req)
 }
 
 // use claims every approval that the released calls rest on, in one

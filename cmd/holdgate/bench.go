@@ -20,6 +20,7 @@ func benchCommand(e *env) *cli.Command {
 			&cli.IntFlag{Name: "rounds", Usage: "count `N` rounds", Value: 5},
 			&cli.DurationFlag{Name: "time", Usage: "load each target for `DURATION` a round", Value: bench.DefaultDuration},
 			&cli.StringFlag{Name: "only", Usage: "only scenarios whose name contains `TEXT`"},
+			&cli.IntFlag{Name: "held", Usage: "measure `N` calls that are held at once instead, and the memory that they take (Linux)"},
 			&cli.StringFlag{Name: "peer", Hidden: true},
 		},
 		Action: func(c *cli.Context) error { return e.bench(c) },
@@ -33,6 +34,16 @@ func (e *env) bench(c *cli.Context) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
+	}
+	if n := c.Int("held"); n > 0 {
+		h, err := bench.RunHeld(c.Context, exe, n, e.stderr)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return printJSON(e.stdout, h)
+		}
+		return bench.ReportHeld(e.stdout, h)
 	}
 	results, err := bench.Run(c.Context, bench.Options{
 		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: e.stderr, Executable: exe,

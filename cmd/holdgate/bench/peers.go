@@ -94,6 +94,11 @@ func serveGoproxy(ctx context.Context, stdout io.Writer) error {
 	p.Tr = &http.Transport{MaxIdleConns: 512, MaxIdleConnsPerHost: 128, DisableCompression: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: rootsFrom(os.Getenv("SSL_CERT_FILE"))}}
 	mitm := &goproxy.ConnectAction{Action: goproxy.ConnectMitm, TLSConfig: goproxy.TLSConfigFromCA(&ca.cert)}
 	p.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) { return mitm, host })
+	p.OnRequest(goproxy.ReqConditionFunc(holdsHere)).DoFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
+		_, _ = io.Copy(io.Discard, r.Body) // a client that has gone ends the wait
+		<-r.Context().Done()
+		return r, nil
+	})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -107,6 +112,9 @@ func serveGoproxy(ctx context.Context, stdout io.Writer) error {
 	_ = srv.Serve(ln)
 	return nil
 }
+
+// holdsHere reports whether goproxy itself is to hold a request.
+func holdsHere(r *http.Request, _ *goproxy.ProxyCtx) bool { return r.URL.RawQuery == "hold" }
 
 func rootsFrom(file string) *x509.CertPool {
 	b, err := os.ReadFile(file)
@@ -176,6 +184,7 @@ func (a *authority) leaf(name string) (tls.Certificate, error) {
 type model struct {
 	plain  []byte
 	events []string
+	held   string // a stream with a call that the shipped policy holds
 }
 
 func newModel() *model {
@@ -196,11 +205,19 @@ func newModel() *model {
 	add("content_block_stop", `{"type":"content_block_stop","index":1}`)
 	add("message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":200}}`)
 	add("message_stop", `{"type":"message_stop"}`)
+	asks := strings.NewReplacer(`"name":"Read"`, `"name":"Bash"`, `{\"file_path\":\"src/main.go\"}`, `{\"command\":\"rm -rf build\"}`)
+	m.held = m.events[0] + asks.Replace(strings.Join(m.events[len(m.events)-5:], ""))
+	m.held = strings.ReplaceAll(m.held, `"index":1`, `"index":0`)
 	return m
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return
+	}
+	if r.URL.RawQuery == "held" {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		_, _ = io.WriteString(w, m.held)
 		return
 	}
 	if r.URL.RawQuery != "stream" {

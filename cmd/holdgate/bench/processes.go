@@ -26,6 +26,7 @@ type processes struct {
 	holdgate  *process
 	up, proxy peerAddrs
 	agents    string // Holdgate's agents' door
+	approvers string // and that of its approvers
 	roots     *x509.CertPool
 }
 
@@ -105,6 +106,7 @@ func (p *processes) readServe() error {
 			p.agents = line.Addr
 		}
 		if line.Listening == "approvers" {
+			p.approvers = line.Addr
 			break
 		}
 	}
