@@ -20,7 +20,8 @@
 // (depends.go), and so is its environment (environment.go). Code in other
 // languages is unresolved, but for what is obvious in it (code.go), and for
 // Python that only prints (python.go). SQL has a reader of its own, on tokens
-// (sqltoken.go, sql.go). Paths are cleaned and classed by name alone: nothing
+// (sqltoken.go, sql.go). Credentials are found by shapes of our own (secrets.go)
+// and by a maintained set of rules (secretrules.go). Paths are cleaned and classed by name alone: nothing
 // here touches a disk or a network.
 //
 // The input comes from whoever wants to deceive. Time, sizes and nesting are

@@ -43,8 +43,23 @@ var secretShapes = []secretShape{
 }
 
 // secrets notes the kinds of credential in a text, never their values. One
-// of each kind is enough for each place.
+// of each kind is enough for each place. The shapes above are looked for
+// first, for they allow for placeholders as little as possible; then what the
+// maintained rules know.
 func (x *extraction) secrets(pointer, s string) {
+	x.secretShapes(pointer, s)
+	if len(s) >= shortToken {
+		secretRuleTable().find(s, x.work, func(r *secretRule) { x.secret(r.Kind, pointer) })
+	}
+}
+
+func (x *extraction) secret(kind, pointer string) {
+	if x.once("secret", kind, pointer) {
+		x.facts.Secrets = append(x.facts.Secrets, Secret{Kind: kind, Pointer: pointer})
+	}
+}
+
+func (x *extraction) secretShapes(pointer, s string) {
 	for _, shape := range secretShapes {
 		x.tick()
 		for rest := s; ; {
@@ -55,9 +70,7 @@ func (x *extraction) secrets(pointer, s string) {
 			x.tick()
 			rest = rest[i:]
 			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) {
-				if x.once("secret", shape.kind, pointer) {
-					x.facts.Secrets = append(x.facts.Secrets, Secret{Kind: shape.kind, Pointer: pointer})
-				}
+				x.secret(shape.kind, pointer)
 				break
 			}
 			rest = rest[len(shape.hint):]

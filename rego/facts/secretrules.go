@@ -1,0 +1,218 @@
+package facts
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+)
+
+// secretRulesJSON is a maintained set of rules, as data: see its "source" and
+// "license". Left out are the rule that takes any long word beside "key" or
+// "token" for a secret, which ordinary code is full of, and those that go by
+// the name of a file. A newer set takes its place as it is: the fields are
+// those of the source, but for kind, which is what [Secret] calls it.
+//
+//go:embed secretrules.json
+var secretRulesJSON []byte
+
+const (
+	// Before and behind a keyword this much text is matched against its rules:
+	// more than any of them needs.
+	bytesBeforeKeyword = 64
+	bytesAfterKeyword  = 512
+	// maxWindow is how much text one match takes on, so that a deadline is seen.
+	maxWindow = 4 << 10
+	// bytesPerStep is how much text a rule matches in one step of work.
+	bytesPerStep = 64
+	// anyWord begins many rules, to show in a report what a secret was called.
+	// Without it they find the same secrets in a fraction of the time.
+	anyWord = `[\w.-]{0,50}?`
+	// shortKeyword and shortToken: what is shorter than the one says too little
+	// by itself, and begins a secret of at least the other.
+	shortKeyword = 4
+	shortToken   = 12
+)
+
+// A secretRule finds one kind of credential near one of its keywords.
+type secretRule struct {
+	ID       string   `json:"id"`
+	Kind     string   `json:"kind"`
+	Keywords []string `json:"keywords"` // in lower case
+	Regex    string   `json:"regex"`
+	Entropy  float64  `json:"entropy"` // least bits a byte of the secret
+	Group    int      `json:"group"`   // of the secret; the first that matched where zero
+	Allow    []string `json:"allow"`   // secrets that are none
+
+	pattern func() *regexp.Regexp // compiled once it is needed
+	allowed func() []*regexp.Regexp
+}
+
+// secretRuleSet is the rules with what finds their keywords.
+type secretRuleSet struct {
+	rules     []secretRule
+	allowed   func() []*regexp.Regexp
+	stopWords []string
+	keywords  []string
+	of        [][]int // rules, by keyword
+	finder    *keywordFinder
+}
+
+var secretRuleTable = sync.OnceValue(func() *secretRuleSet {
+	set, err := readSecretRules(secretRulesJSON)
+	if err != nil {
+		panic(err) // becomes a parse error; a test reads the same bytes
+	}
+	return set
+})
+
+func readSecretRules(data []byte) (*secretRuleSet, error) {
+	var doc struct {
+		Allow     []string     `json:"allow"`
+		StopWords []string     `json:"stopwords"`
+		Rules     []secretRule `json:"rules"`
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("reading rules for secrets: %w", err)
+	}
+	set := &secretRuleSet{rules: doc.Rules, stopWords: doc.StopWords, allowed: compiled(doc.Allow)}
+	index := make(map[string]int)
+	for i := range set.rules {
+		r := &set.rules[i]
+		r.pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.Replace(r.Regex, anyWord, "", 1)) })
+		r.allowed = compiled(r.Allow)
+		for _, k := range r.Keywords {
+			if _, ok := index[k]; !ok {
+				index[k] = len(set.keywords)
+				set.keywords = append(set.keywords, k)
+				set.of = append(set.of, nil)
+			}
+			set.of[index[k]] = append(set.of[index[k]], i)
+		}
+	}
+	set.finder = newKeywordFinder(set.keywords)
+	return set, nil
+}
+
+func compiled(patterns []string) func() []*regexp.Regexp {
+	return sync.OnceValue(func() []*regexp.Regexp {
+		out := make([]*regexp.Regexp, len(patterns))
+		for i, p := range patterns {
+			out[i] = regexp.MustCompile(p)
+		}
+		return out
+	})
+}
+
+// A secretWindow is a part of the text that a rule has yet to look at.
+type secretWindow struct {
+	lo, hi int // hi is 0 where there is none
+	done   bool
+}
+
+// find calls found for each rule that finds its secret in the text, once, and
+// work with the steps that it takes.
+func (set *secretRuleSet) find(s string, work func(int), found func(*secretRule)) {
+	windows := make(map[int]*secretWindow)
+	look := func(i int, w *secretWindow) {
+		if w.hi == 0 || w.done {
+			return
+		}
+		work(1 + (w.hi-w.lo)/bytesPerStep)
+		if w.done = set.matches(&set.rules[i], s[w.lo:w.hi]); w.done {
+			found(&set.rules[i])
+		}
+	}
+	set.finder.each(s, func(keyword, end int) {
+		k := set.keywords[keyword]
+		if len(k) < shortKeyword && !tokenFollows(s[end:]) {
+			return
+		}
+		lo, hi := max(0, end-len(k)-bytesBeforeKeyword), min(len(s), end+bytesAfterKeyword)
+		for _, i := range set.of[keyword] {
+			w := windows[i]
+			if w == nil {
+				w = &secretWindow{lo: lo}
+				windows[i] = w
+			}
+			if lo > w.hi || hi-w.lo > maxWindow {
+				look(i, w)
+				w.lo = lo
+			}
+			w.hi = hi
+		}
+	})
+	for i := range set.rules {
+		if w := windows[i]; w != nil {
+			look(i, w)
+		}
+	}
+}
+
+// matches reports whether the text holds the rule's secret, and one that is
+// no placeholder.
+func (set *secretRuleSet) matches(r *secretRule, text string) bool {
+	for _, m := range r.pattern().FindAllStringSubmatch(text, -1) {
+		secret := m[0]
+		for g := 1; g < len(m); g++ {
+			if r.Group == g || r.Group == 0 && m[g] != "" {
+				secret = m[g]
+				break
+			}
+		}
+		if entropy(secret) > r.Entropy && !set.placeholder(r, secret) {
+			return true
+		}
+	}
+	return false
+}
+
+func (set *secretRuleSet) placeholder(r *secretRule, secret string) bool {
+	for _, list := range [][]*regexp.Regexp{set.allowed(), r.allowed()} {
+		for _, p := range list {
+			if p.MatchString(secret) {
+				return true
+			}
+		}
+	}
+	lower := strings.ToLower(secret)
+	for _, w := range set.stopWords {
+		if strings.Contains(lower, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// tokenFollows reports whether the text begins as the rest of a token does.
+func tokenFollows(s string) bool {
+	if len(s) < shortToken {
+		return false
+	}
+	for i := range shortToken {
+		if c := s[i]; !wordByte(c) && !strings.ContainsRune("_-.~/+=", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// entropy is Shannon's, in bits a byte.
+func entropy(s string) float64 {
+	var counts [256]int
+	for i := range len(s) {
+		counts[s[i]]++
+	}
+	bits := 0.0
+	for _, n := range counts {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}

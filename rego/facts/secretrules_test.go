@@ -1,0 +1,161 @@
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRulesForSecretsCompile(t *testing.T) {
+	set, err := readSecretRules(secretRulesJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.rules) < 200 {
+		t.Errorf("%d rules, want 200 at least", len(set.rules))
+	}
+	set.allowed()
+	for _, r := range set.rules {
+		if r.Kind == "" || len(r.Keywords) == 0 || r.Group > r.pattern().NumSubexp() {
+			t.Errorf("rule %s has no kind, no keyword, or a group that it does not have", r.ID)
+		}
+		r.allowed()
+		for _, k := range r.Keywords {
+			if k != strings.ToLower(k) {
+				t.Errorf("keyword %q of %s is not in lower case", k, r.ID)
+			}
+		}
+	}
+}
+
+// secretsIn are the kinds of secret in one text.
+func secretsIn(t testing.TB, text string) []string {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"content": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Extract(context.Background(), toolCall("Write", string(args)), patient)
+	if len(f.ParseErrors) > 0 {
+		t.Errorf("parse errors %q", f.ParseErrors)
+	}
+	var kinds []string
+	for _, s := range f.Secrets {
+		kinds = append(kinds, s.Kind)
+	}
+	return kinds
+}
+
+// The secrets are put together at run time, so that no scanner takes this
+// file for a leak.
+func TestSecretsByRule(t *testing.T) {
+	random := "q7Zr2Kx9Wm4Tn8Vb3Lp6Hs1Dj5Gf0Ycq7Zr2Kx9Wm4Tn8Vb3Lp6Hs1Dj5Gf0Yc"
+	hex := "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	far := strings.Repeat("some ordinary words of prose, ", 3000)
+	for _, tt := range []struct{ name, text, want string }{
+		{"a token with a prefix of its own", "dop_v1_" + hex, "digitalocean_pat"},
+		{"one that only its neighbour gives away", `datadog_api_key = "` + hex[:40] + `"`, "datadog_access_token"},
+		{"in a long text, at its end", far + " SK" + hex[:32], "twilio_api_key"},
+		{"in a long text, at its start", "SK" + hex[:32] + " " + far, "twilio_api_key"},
+		{"behind many places that look like it", strings.Repeat("dop_v1_none ", 5000) + "dop_v1_" + hex, "digitalocean_pat"},
+		{"a kind that has a name already keeps it", "AIza" + random[:35], "google_api_key"},
+		{"a password on a command line", `curl -u deploy:` + random[:12] + ` https://ci.example/`, "curl_auth_user"},
+		{"a token in a header", `curl -H "Authorization: Token ` + random[:24] + `" https://ci.example/`, "curl_auth_header"},
+		{"a placeholder is none", `curl -u deploy:$PASSWORD https://ci.example/`, ""},
+		{"one letter over and over is none", "dop_v1_" + strings.Repeat("a", 64), ""},
+		{"prose about tokens is none", "the datadog api key and the twilio sk are in the vault", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := strings.Join(secretsIn(t, tt.text), " "); got != tt.want {
+				t.Errorf("secrets %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestOrdinaryCodeHoldsNoSecret holds that the sources of this module are not
+// taken for credentials.
+func TestOrdinaryCodeHoldsNoSecret(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if kinds := secretsIn(t, file.text); len(kinds) > 0 {
+			t.Errorf("%s holds %q", file.name, kinds)
+		}
+	}
+}
+
+type goFile struct{ name, text string }
+
+// goFiles are Go files of this module, but for tests: those hold what looks
+// like a secret on purpose.
+func goFiles(t testing.TB) []goFile {
+	t.Helper()
+	var out []goFile
+	for _, pattern := range []string{"*.go", "../*.go", "../../*.go", "../../proxy/*.go", "../../approvals/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") || filepath.Base(name) == "secrets.go" {
+				continue
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, goFile{name, string(text)})
+		}
+	}
+	if len(out) < 50 {
+		t.Fatalf("%d files, want 50 at least", len(out))
+	}
+	return out
+}
+
+// TestKeywordsAreFoundAsPlainSearchFindsThem compares the finder with the
+// plain way to look for each keyword.
+func TestKeywordsAreFoundAsPlainSearchFindsThem(t *testing.T) {
+	keywords := []string{"a", "ab", "bab", "bc", "bca", "c", "caa", "x-y"}
+	f := newKeywordFinder(keywords)
+	for _, text := range []string{"", "abccab", "BABCAA", "zzx-Yzab", "\xffab\x00", strings.Repeat("abcaab", 40)} {
+		got, want := map[[2]int]bool{}, map[[2]int]bool{}
+		f.each(text, func(k, end int) { got[[2]int{k, end}] = true })
+		for i, k := range keywords {
+			for at := range len(text) {
+				if strings.HasPrefix(strings.ToLower(text[at:]), k) {
+					want[[2]int{i, at + len(k)}] = true
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("keywords in %q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// BenchmarkSecrets measures what 256 KiB of Go costs, and of words that many
+// rules look at.
+func BenchmarkSecrets(b *testing.B) {
+	var code strings.Builder
+	for _, f := range goFiles(b) {
+		code.WriteString(f.text)
+	}
+	for code.Len() < DefaultMaxBytes {
+		code.WriteString(code.String())
+	}
+	hostile := strings.Repeat("datadog twitter discord okta jira ", DefaultMaxBytes/34)
+	for _, bb := range []struct{ name, text string }{{"code", code.String()[:DefaultMaxBytes]}, {"hostile", hostile}} {
+		b.Run(bb.name, func(b *testing.B) {
+			b.SetBytes(int64(len(bb.text)))
+			for b.Loop() {
+				x := newExtraction(context.Background(), patient)
+				x.guard(func() { x.secrets("", bb.text) })
+			}
+		})
+	}
+}
