@@ -36,6 +36,7 @@ type crash struct {
 	seen      map[string]request  // what `pending` has shown, by request
 	votes     map[string]string   // what was acknowledged to the person, by request
 	delivered map[string][]string // on which connections a call arrived, by the call's id
+	edited    map[string]bool     // whether what arrived whole was as a person wrote it, by the call's id
 }
 
 // roomy lifts the limits of one agent: all agents of the test are one.
@@ -45,7 +46,7 @@ func newCrash(t *testing.T, seed uint64) *crash {
 	c := &crash{
 		t: t, dir: stateDir(t), config: write(t, "holdgate.yaml", roomy), rnd: rand.New(rand.NewPCG(seed, 0)), provider: newProvider(t), files: newFileServer(t),
 		acked: make(chan struct{}, 1000),
-		said:  map[string]call{}, seen: map[string]request{}, votes: map[string]string{}, delivered: map[string][]string{},
+		said:  map[string]call{}, seen: map[string]request{}, votes: map[string]string{}, delivered: map[string][]string{}, edited: map[string]bool{},
 	}
 	c.provider.calls = c.say
 	c.start()
@@ -177,6 +178,10 @@ func (c *crash) answer(r request) {
 		decision = "deny"
 	case 2:
 		decision, body["instructions"] = "steer", "list the files first"
+	case 3:
+		if r.Call.Tool.Name == "Bash" && !r.mentions(edited) {
+			decision, body["arguments"] = "edit", json.RawMessage(editedArguments(string(r.Call.Tool.Arguments)))
+		}
 	}
 	body["decision"] = decision
 	if !c.ask("POST", "/v1/approvals/"+r.ID+"/decision", body, nil) {
@@ -209,6 +214,14 @@ func (c *crash) ask(method, path string, body, into any) bool {
 	defer resp.Body.Close()
 	b, err = io.ReadAll(resp.Body)
 	return err == nil && resp.StatusCode == http.StatusOK && (into == nil || json.Unmarshal(b, into) == nil)
+}
+
+// edited is what a person puts before the command that the model gave.
+const edited = "rm -rf edited-"
+
+// editedArguments are a call's arguments after a person changed them.
+func editedArguments(args string) string {
+	return strings.Replace(args, "rm -rf ", edited, 1)
 }
 
 // list returns every request that there ever was, page by page.

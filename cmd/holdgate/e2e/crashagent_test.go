@@ -147,7 +147,8 @@ func (a *agent) note(raw string) {
 }
 
 // check checks a whole answer: each call of the model's is there with the very
-// arguments that the model gave, or a notice in its place.
+// arguments that the model gave or that a person put in their place, or a notice
+// stands for it.
 func (a *agent) check(raw string) {
 	if a.isMCP() {
 		return // what its server did is checked at the end of the round
@@ -159,13 +160,14 @@ func (a *agent) check(raw string) {
 		ids[id] = true
 	}
 	for id := range ids {
-		said := a.c.said[id]
-		if !strings.Contains(arguments(raw), said.arguments()) || !strings.HasPrefix(said.command, a.command) {
+		said, got := a.c.said[id], arguments(raw)
+		a.c.edited[id] = strings.Contains(got, editedArguments(said.arguments()))
+		if !a.c.edited[id] && !strings.Contains(got, said.arguments()) || !strings.HasPrefix(said.command, a.command) {
 			a.c.t.Errorf("%s got call %s, and not the arguments %s that the model gave:\n%s", a.command, id, said.arguments(), raw)
 		}
 	}
 	want := 1 + strings.Count(a.command, "both")
-	if got := len(ids) + strings.Count(raw, "[holdgate]"); got != want {
+	if got := len(ids) + strings.Count(raw, "was not run"); got != want {
 		a.c.t.Errorf("%s got %d calls and notices, want %d:\n%s", a.command, got, want, raw)
 	}
 }

@@ -72,7 +72,7 @@ func (c *crash) verify() {
 			c.t.Errorf("request %s was used %d times", r.ID, b.used)
 		case b.used > 0 && (!b.approved || b.usedBefore || r.Status != "approved"):
 			c.t.Errorf("request %s was used without an approval: it is %s", r.ID, r.Status)
-		case b.used > 0 && b.digest != r.Call.Digest:
+		case b.used > 0 && r.Outcome.Decision != "edit" && b.digest != r.Call.Digest:
 			c.t.Errorf("request %s was used for %s, and people were shown %s", r.ID, b.digest, r.Call.Digest)
 		case b.results > 1:
 			c.t.Errorf("request %s has %d results", r.ID, b.results)
@@ -99,7 +99,7 @@ func (c *crash) books(s *sidecar) map[string]ledger {
 		b := books[e.RequestID]
 		switch e.Type {
 		case "outcome":
-			b.approved = e.Outcome != nil && e.Outcome.Decision == "approve"
+			b.approved = e.Outcome != nil && (e.Outcome.Decision == "approve" || e.Outcome.Decision == "edit")
 		case "used":
 			b.used++
 			b.usedBefore = b.usedBefore || !b.approved
@@ -125,10 +125,19 @@ func (c *crash) checkCalls(books map[string]ledger, byCall map[string]request) {
 			c.t.Errorf("call %s arrived on %s and nobody was asked", id, connections)
 		case books[r.ID].used != 1:
 			c.t.Errorf("call %s arrived on %s; its request %s is %s and was used %d times", id, connections, r.ID, r.Status, books[r.ID].used)
+		case c.arrivedOtherwise(id, r):
+			c.t.Errorf("call %s arrived edited: %v; its request %s was ended by %q", id, c.edited[id], r.ID, r.Outcome.Decision)
 		case !sameJSON(r.Call.Tool.Arguments, c.said[id].arguments()):
 			c.t.Errorf("call %s arrived as %s and people were shown %s", id, c.said[id].arguments(), r.Call.Tool.Arguments)
 		}
 	}
+}
+
+// arrivedOtherwise reports whether a call arrived as the model wrote it where a
+// person edited it, or the other way round.
+func (c *crash) arrivedOtherwise(id string, r request) bool {
+	edited, whole := c.edited[id]
+	return whole && edited != (r.Outcome.Decision == "edit")
 }
 
 // checkDeletions checks what the MCP server did: at most once for each use.
@@ -160,8 +169,18 @@ func (c *crash) account(rounds int) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.t.Logf("%d rounds: %d calls said, %d requests shown, %d answers acknowledged, %d calls arrived; results %v",
-		rounds, len(c.said), len(c.seen), len(c.votes), len(c.delivered), results)
+	votes := map[string]int{}
+	for _, v := range c.votes {
+		votes[v]++
+	}
+	edited := 0
+	for _, e := range c.edited {
+		if e {
+			edited++
+		}
+	}
+	c.t.Logf("%d rounds: %d calls said, %d requests shown, answers acknowledged %v, %d calls arrived, %d of them edited; results %v",
+		rounds, len(c.said), len(c.seen), votes, len(c.delivered), edited, results)
 	if len(c.delivered) < rounds || len(c.votes) < rounds {
 		c.t.Error("too little happened for the rounds to prove anything")
 	}
