@@ -65,7 +65,7 @@ type Options struct {
 	NoInputs  bool            // decision logs carry no input
 	Observe   bool            // log what would be held or denied, and allow it
 	OnError   holdgate.Action // Deny (the zero value) or Hold
-	Timeout   time.Duration   // of one evaluation, which is tried twice; DefaultTimeout where zero
+	Timeout   time.Duration   // of one evaluation, which is tried twice, and of working out its facts; DefaultTimeout where zero
 	Logger    *slog.Logger    // nothing is logged where nil
 	// OnLoad, where set, is told of every load by Open and Run. It is never called twice at the
 	// same time.

@@ -329,8 +329,12 @@ decisions contains object.union(data.holdgate.refuse("team.seen", "low", "Seen."
 	}
 }
 
+// open opens an engine that has time, so that a busy machine is no slow policy.
 func open(t testing.TB, o Options) *Engine {
 	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
 	e, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
