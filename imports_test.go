@@ -25,9 +25,10 @@ var imports = map[string][]string{
 	"store/storetest": {"store"},
 	"store/audit":     {".", "store"},
 
-	"approvals":        {".", "store", "store/audit"},
-	"approvals/api":    {".", "approvals", "store", "store/audit"},
-	"approvals/client": {".", "approvals", "approvals/api", "store/audit"},
+	"approvals/briefing": {"."},
+	"approvals":          {".", "store", "store/audit", "approvals/briefing"},
+	"approvals/api":      {".", "approvals", "store", "store/audit"},
+	"approvals/client":   {".", "approvals", "approvals/api", "store/audit"},
 
 	"rego/facts":     {"."},
 	"rego":           {".", "rego/facts", "policies"},

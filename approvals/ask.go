@@ -212,7 +212,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Kind: h.Kind, Gate: h.Gate, Risk: d.Risk, Rule: d.Rule, Reason: d.Reason, Message: h.Message,
 		Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Confinement: x.who.Agent.Confinement,
 		Session: x.who.Session.ID, Door: x.who.Door,
-		Call: storeCall(shown, digest), Briefing: storedBriefing(Brief(c, d)),
+		Call: storeCall(shown, digest), Briefing: storeBriefing(Brief(c, d)),
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Loud: loudly(x.who.Agent, d), Revision: d.Revision,
 		Owner: x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also,

@@ -128,7 +128,7 @@ func (t *transition) askEdited(x *storedExchange, r *storedRequest, match holdga
 	}
 	vote := from.Votes[len(from.Votes)-1]
 	r.EditedFrom = from.ID
-	r.Briefing = storedBriefing(briefEdited(from, vote.By, q))
+	r.Briefing = storeBriefing(briefEdited(from, vote.By, q))
 	if err := t.ask(x, r, match, input); err != nil {
 		return err
 	}

@@ -222,7 +222,7 @@ func TestAnEditUnderAQuorumIsAskedAbout(t *testing.T) {
 		t.Errorf("votes: %+v", second.Votes)
 	}
 	details := strings.Join(second.Briefing.Details, "\n")
-	if !strings.Contains(details, "changed by ana") || !strings.Contains(details, "- command: rm -rf /\n+ command: rm -rf build") {
+	if !strings.Contains(details, "changed by ana") || !strings.Contains(details, "  - command: rm -rf /\n  + command: rm -rf build\n") {
 		t.Errorf("the briefing says:\n%s", details)
 	}
 	if err := x.Use(t.Context(), []approvals.Use{{RequestID: first.ID, Digest: second.Call.Digest}}); !errors.Is(err, approvals.ErrNotApproved) {

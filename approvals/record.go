@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -228,11 +229,28 @@ type storedCall struct {
 	Digest       holdgate.Digest `json:"digest"`
 }
 
-// storedBriefing is a [Briefing] as stored.
+// storedBriefing is a [Briefing] as stored: without the lines that its sections
+// give.
 type storedBriefing struct {
-	Summary string   `json:"summary"`
-	Details []string `json:"details,omitempty"`
-	Hidden  int      `json:"hidden,omitempty"`
+	Summary  string             `json:"summary"`
+	Why      []string           `json:"why,omitempty"`
+	Sections []briefing.Section `json:"sections,omitempty"`
+	Details  []string           `json:"details,omitempty"` // of records that have no sections
+	Hidden   int                `json:"hidden,omitempty"`
+	Counts   briefing.Counts    `json:"counts,omitzero"`
+	Whole    bool               `json:"whole,omitempty"`
+}
+
+func storeBriefing(b Briefing) storedBriefing {
+	return storedBriefing{Summary: b.Summary, Why: b.Why, Sections: b.Sections, Hidden: b.Hidden, Counts: b.Counts, Whole: b.Whole}
+}
+
+func (s storedBriefing) view() Briefing {
+	b := Briefing{Summary: s.Summary, Why: s.Why, Sections: s.Sections, Details: s.Details, Hidden: s.Hidden, Counts: s.Counts, Whole: s.Whole}
+	if len(s.Sections) > 0 {
+		b.Details = briefing.Flatten(s.Sections)
+	}
+	return b
 }
 
 // storedVote is a [Vote] as stored.
@@ -261,7 +279,7 @@ func (r *storedRequest) view(p *People) Request {
 		Rule: r.Rule, Reason: r.Reason, Message: r.Message,
 		Agent:   AgentRef{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement},
 		Session: Ref{ID: r.Session}, Door: r.Door,
-		Call: r.Call.view(), Briefing: Briefing(r.Briefing),
+		Call: r.Call.view(), Briefing: r.Briefing.view(),
 		Options: r.Options, Allow: r.Allow, Required: r.Required, Approvers: r.Approvers,
 		CreatedAt: r.Created, ExpiresAt: r.Expires, OnTimeout: r.OnTimeout.String(),
 		Votes: make([]Vote, 0, len(r.Votes)), Outcome: r.Outcome, Revision: r.Revision,

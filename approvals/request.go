@@ -116,16 +116,6 @@ type ToolView struct {
 	ArgumentsRaw string          `json:"arguments_raw,omitempty"`
 }
 
-// A Briefing says in words what a person needs in order to decide. It is made
-// once, from the call and from facts, never from what the agent says of
-// itself. Every string in it is safe to show: see [holdgate.Visible].
-type Briefing struct {
-	Summary string   `json:"summary"` // one line
-	Details []string `json:"details,omitempty"`
-	// Hidden counts what is not shown: values redacted, characters cut.
-	Hidden int `json:"hidden,omitempty"`
-}
-
 // A Vote is one person's answer to a request.
 type Vote struct {
 	Decision holdgate.Answer `json:"decision"`

@@ -190,9 +190,9 @@ func report(ctx context.Context, s config.Config, out io.Writer, p project, r ap
 	case r.Status == holdgate.StatusApproved && where == "":
 		fmt.Fprintf(out, "Approved by %s: %s\nThe folder is gone.\n", r.Outcome.By, r.Briefing.Summary)
 	case r.Status == holdgate.StatusDenied && where == "data":
-		fmt.Fprintf(out, "Refused: %s (denied by %s)\nThe file %s is still there.\n", r.Briefing.Summary, r.Outcome.By, filepath.Join(where, p.file))
+		fmt.Fprintf(out, "Denied by %s: %s\nThe file %s is still there.\n", r.Outcome.By, r.Briefing.Summary, filepath.Join(where, p.file))
 	case r.Status == holdgate.StatusSteered && where != "":
-		fmt.Fprintf(out, "Refused: %s (steered by %s)\nThe file is still there: %s\n", r.Briefing.Summary, r.Outcome.By, filepath.Join(where, p.file))
+		fmt.Fprintf(out, "Steered by %s: %s\nThe file is still there: %s\n", r.Outcome.By, r.Briefing.Summary, filepath.Join(where, p.file))
 	default:
 		return fmt.Errorf("the request ended as %q and the file is in %q: the demo has failed", r.Status, where)
 	}

@@ -1,0 +1,227 @@
+// Package briefing says what a held call would do, for the person who is to
+// decide it.
+//
+// # What it is made from
+//
+// A [Briefing] is made once, when the call is held, from the call and from the
+// facts that policy saw. What the agent says of its own call (the description
+// of a command, the justification of an edit) is never in the summary and
+// stands in a section of its own, [KindSaid]. It is the same data on every
+// surface; nobody downstream has to understand a tool to show it.
+//
+// # Parts
+//
+// Summary is one line that says what happens ("Deletes ./build and everything
+// in it"). Why lists what made policy ask: the rules and their reasons, then
+// what is remarkable in the facts. Sections show the exact call: a command as
+// it was written and the simple commands in it, an edit as a diff, SQL by
+// statement, every other argument by name. Between them the sections hold every
+// argument exactly once.
+//
+// # What is missing is counted
+//
+// What a screen would hide or obey is written out ([holdgate.Visible]), and a
+// line or section that is too long loses its middle, never its end, with the
+// number of characters in its place. [Briefing.Whole] says whether a person who
+// has read it has seen the whole call as it is; where it is false no surface
+// offers to approve on the strength of the briefing. Where policy redacts a
+// part of the call no facts are used: they might say what it hides.
+//
+// The package does no I/O and never reads the files that a call names: what is
+// in them has passed no redaction, and a briefing goes to disk and to channels.
+package briefing
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+)
+
+// A Briefing says in words what a person needs in order to decide. Every
+// string in it is one line and safe to show.
+type Briefing struct {
+	Summary string   `json:"summary"`
+	Why     []string `json:"why,omitempty"` // why policy asks, the rule first
+	// Sections show the call, in the order in which a person should read it.
+	Sections []Section `json:"sections,omitempty"`
+	// Details are the lines of Sections, for surfaces that know no sections;
+	// those of the agent's own words say so.
+	Details []string `json:"details,omitempty"`
+	// Hidden counts what is not shown: values redacted and characters cut.
+	Hidden int    `json:"hidden,omitempty"`
+	Counts Counts `json:"counts,omitzero"`
+	// Whole says that nothing of the call was cut, that its arguments could be
+	// read, and that no character in it pretends to be something else. What
+	// policy redacts is not missed.
+	Whole bool `json:"whole"`
+}
+
+// Counts say how much of a call a reader cannot know.
+type Counts struct {
+	Unresolved int `json:"unresolved,omitempty"` // words that are not known before the call runs
+	Unbound    int `json:"unbound,omitempty"`    // files that it runs whose content nobody was shown
+	Redacted   int `json:"redacted,omitempty"`   // values that policy hides
+	Cut        int `json:"cut,omitempty"`        // characters that are left out
+	Commands   int `json:"commands,omitempty"`   // simple commands that are not listed
+}
+
+// A Section is one part of the call.
+type Section struct {
+	Title string   `json:"title"`
+	Kind  string   `json:"kind"`
+	Lines []string `json:"lines"`
+}
+
+// The kinds of section.
+const (
+	KindCommand   = "command"   // a command line as it was written, or the simple commands in it
+	KindDiff      = "diff"      // lines that begin with "+", "-" or " "
+	KindSQL       = "sql"       // one statement a line
+	KindArguments = "arguments" // everything else that the tool gets
+	KindSaid      = "agent_says"
+)
+
+// Flatten returns the sections' lines for a reader who knows no sections.
+func Flatten(sections []Section) []string {
+	var lines []string
+	for _, s := range sections {
+		switch s.Kind {
+		case KindSaid:
+			for _, l := range s.Lines {
+				lines = append(lines, "the agent says: "+l)
+			}
+		case KindArguments:
+			lines = append(lines, s.Lines...)
+		default:
+			if len(s.Lines) == 1 {
+				lines = append(lines, s.Title+": "+s.Lines[0])
+				continue
+			}
+			lines = append(lines, s.Title+":")
+			for _, l := range s.Lines {
+				lines = append(lines, "  "+l)
+			}
+		}
+	}
+	return lines
+}
+
+// Make briefs on a call that no longer has the values which the decision
+// redacts; redacted is how many those were.
+func Make(c holdgate.Call, redacted int, d holdgate.Decision) Briefing {
+	return newBriefer(redacted, d).call(c).finish()
+}
+
+// Edited briefs on a call that a person changed, as [Make] does, and begins
+// with what they changed. Before and after no longer have the values which the
+// decision redacts.
+func Edited(before, after holdgate.Call, editor string, redacted int, d holdgate.Decision) Briefing {
+	b := newBriefer(redacted, d)
+	if before.Tool != nil && after.Tool != nil {
+		old, ok := members(before.Tool.Arguments)
+		now, also := members(after.Tool.Arguments)
+		if ok && also {
+			b.section("changed by "+editor+" from what the agent asked for", KindDiff, changes(old, now))
+		}
+	}
+	return b.call(after).finish()
+}
+
+// A briefer gathers a briefing.
+type briefer struct {
+	b     Briefing
+	facts *holdgate.Facts // nil where there are none to use
+}
+
+func newBriefer(redacted int, d holdgate.Decision) *briefer {
+	b := &briefer{b: Briefing{Hidden: redacted, Counts: Counts{Redacted: redacted}, Whole: true}}
+	hidden := redacted > 0 || slices.ContainsFunc(d.Redact, func(p string) bool { return !strings.HasPrefix(p, "/tool/") })
+	if d.Facts != nil && !hidden {
+		b.facts = d.Facts
+	}
+	b.why(d)
+	return b
+}
+
+// call adds what the call would do.
+func (b *briefer) call(c holdgate.Call) *briefer {
+	switch {
+	case c.Tool != nil:
+		b.tool(c.Tool)
+	case c.Model != nil:
+		b.model(c.Model)
+	case c.MCP != nil:
+		b.summary(joined(c.MCP.Server, c.MCP.Method, c.MCP.Name))
+	case c.HTTP != nil:
+		b.summary(c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path)
+		if c.HTTP.Query != "" {
+			b.section("request", KindArguments, []string{"query: " + c.HTTP.Query})
+		}
+	default:
+		b.summary(string(c.Kind))
+	}
+	return b
+}
+
+func (b *briefer) model(m *holdgate.Model) {
+	b.summary("model request to " + m.Name + " at " + m.Provider)
+	var lines []string
+	if len(m.Tools) > 0 {
+		lines = append(lines, "tools offered: "+strings.Join(m.Tools, ", "))
+	}
+	for _, s := range m.ServerTools {
+		lines = append(lines, "runs at the provider: "+joined(s.Type, s.Name, s.URL))
+	}
+	b.section("request", KindArguments, lines)
+}
+
+func (b *briefer) tool(t *holdgate.Tool) {
+	args, ok := members(t.Arguments)
+	if !ok {
+		b.b.Whole = false // no two readers need agree on what it is
+		if t.Arguments == nil {
+			b.summary(t.Name + ": the arguments are no JSON object")
+			b.section("what came in their place", KindArguments, strings.Split(t.ArgumentsRaw, "\n"))
+			return
+		}
+		b.summary(t.Name)
+		b.section("arguments", KindArguments, strings.Split(string(t.Arguments), "\n"))
+		return
+	}
+	edits, rest := editsOf(t.Name, args)
+	b.summary(b.summarise(t, args, edits))
+	commands, rest := take(rest, commandKeys...)
+	var said []member
+	if len(commands) > 0 {
+		said, rest = take(rest, append(saidKeys, "description")...)
+	} else if len(edits) > 0 {
+		said, rest = take(rest, saidKeys...)
+	}
+	for _, m := range commands {
+		b.section(m.name, KindCommand, m.lines())
+	}
+	b.commands()
+	for _, e := range edits {
+		b.section(b.titleOf(e), KindDiff, e.lines)
+	}
+	b.sql()
+	b.section("arguments", KindArguments, listed(rest))
+	b.section("the agent says", KindSaid, listed(said))
+}
+
+// Arguments in which agents explain themselves. A description explains only
+// where it stands beside a command; elsewhere it is what is written.
+var saidKeys = []string{"justification", "explanation", "rationale", "reasoning"}
+
+func joined(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+// finish counts what is hidden.
+func (b *briefer) finish() Briefing {
+	b.b.Hidden += b.b.Counts.Cut
+	b.b.Whole = b.b.Whole && b.b.Counts.Cut == 0 && b.b.Counts.Commands == 0
+	b.b.Details = Flatten(b.b.Sections)
+	return b.b
+}

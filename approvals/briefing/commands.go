@@ -1,0 +1,122 @@
+package briefing
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+)
+
+// maxCommands is how many simple commands are listed.
+const maxCommands = 60
+
+// commands lists the simple commands that a command line comes down to, the
+// most dangerous first. A line that is one plain command speaks for itself.
+func (b *briefer) commands() {
+	if b.facts == nil || len(b.facts.Commands) == 0 {
+		return
+	}
+	all := ranked(b.facts.Commands)
+	if len(all) == 1 && note(all[0]) == "" {
+		return
+	}
+	var lines []string
+	for _, c := range all[:min(len(all), maxCommands)] {
+		lines = append(lines, line(c)+note(c))
+	}
+	title := "what runs, the most dangerous first"
+	if more := len(all) - maxCommands; more > 0 {
+		b.b.Counts.Commands += more
+		lines = append(lines, fmt.Sprintf("and %d more commands, not listed", more))
+	}
+	if len(all) == 1 {
+		title = "what runs"
+	}
+	b.section(title, KindCommand, lines)
+}
+
+// note says where a simple command stands and what is not known of it.
+func note(c holdgate.Command) string {
+	var notes []string
+	if len(c.Via) > 0 {
+		notes = append(notes, "through "+strings.Join(c.Via, ", "))
+	}
+	if len(c.Unresolved) > 0 {
+		notes = append(notes, "NOT KNOWN before it runs: "+strings.Join(c.Unresolved, ", "))
+	}
+	if len(c.Unbound) > 0 {
+		notes = append(notes, "runs content that was NOT SHOWN: "+strings.Join(c.Unbound, ", "))
+	}
+	for _, v := range c.Env {
+		notes = append(notes, "with "+v.Name+"="+quoted(v.Value))
+	}
+	if c.Stdin != "" {
+		notes = append(notes, "reads a "+c.Stdin)
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return "   [" + strings.Join(notes, "; ") + "]"
+}
+
+// line is a simple command as a shell would take it.
+func line(c holdgate.Command) string {
+	words := make([]string, len(c.Argv))
+	for i, w := range c.Argv {
+		words[i] = quoted(w)
+	}
+	return strings.Join(words, " ")
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./$*?{}~^!\[\]-]+$`)
+
+// quoted is a word that a reader cannot take for two.
+func quoted(w string) string {
+	if plainWord.MatchString(w) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// ranked sorts commands by how much a reader should want to see them first.
+func ranked(commands []holdgate.Command) []holdgate.Command {
+	sorted := slices.Clone(commands)
+	slices.SortStableFunc(sorted, func(a, b holdgate.Command) int { return rank(a) - rank(b) })
+	return sorted
+}
+
+// Programs by what they can do, for the order in which people read them. It
+// decides nothing else.
+var ranks = [][]string{
+	{"rm", "rmdir", "unlink", "shred", "dd", "truncate", "wipefs", "fdisk", "parted", "mkfs", "kill", "pkill", "killall", "shutdown", "reboot", "dropdb"},
+	{"curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "socat", "ftp", "telnet", "aws", "gcloud", "az", "gh"},
+	{"bash", "sh", "zsh", "dash", "fish", "python", "python3", "node", "perl", "ruby", "php", "eval", "source", "."},
+	{"mv", "chmod", "chown", "ln", "tee", "sed", "systemctl", "crontab", "at", "docker", "kubectl", "terraform", "helm", "psql", "mysql", "sqlite3", "git"},
+}
+
+var harmless = []string{"ls", "cat", "echo", "printf", "cd", "pwd", "true", "false", "head", "tail", "wc", "grep", "test", "[", "which", "date", "sleep"}
+
+func rank(c holdgate.Command) int {
+	if c.Program == "" || len(c.Unresolved) > 0 || len(c.Unbound) > 0 {
+		return 1 // after what is known to destroy
+	}
+	i := slices.IndexFunc(ranks, func(names []string) bool { return slices.Contains(names, c.Program) })
+	switch {
+	case i == 0, forced(c):
+		return 0
+	case i > 0:
+		return i + 1
+	case slices.Contains(harmless, c.Program):
+		return len(ranks) + 2
+	}
+	return len(ranks) + 1
+}
+
+// forced reports whether git is told to throw something away.
+func forced(c holdgate.Command) bool {
+	return c.Program == "git" && slices.ContainsFunc(c.Argv, func(w string) bool {
+		return strings.HasPrefix(w, "--force") || w == "--hard" || w == "--delete" || w == "--mirror" || w == "-f" || w == "-D"
+	})
+}

@@ -1,0 +1,153 @@
+package briefing
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+)
+
+// why says what made policy ask: its rules, then what is remarkable in the
+// facts.
+func (b *briefer) why(d holdgate.Decision) {
+	b.because(joined(ruled(d.Rule), d.Reason))
+	for _, f := range d.Also {
+		b.because("also asked by " + joined(ruled(f.Rule), f.Reason))
+	}
+	f := b.facts
+	if f == nil {
+		return
+	}
+	b.unknowns(f)
+	for _, p := range f.Paths {
+		b.path(p)
+	}
+	for _, s := range f.Secrets {
+		b.because(fmt.Sprintf("what looks like a credential (%s) is in %s", s.Kind, s.Pointer))
+	}
+	for _, s := range f.SQL {
+		if !s.Where && (s.Verb == "delete" || s.Verb == "update") {
+			b.because("no WHERE limits the " + s.Verb + " of " + strings.Join(s.Tables, ", "))
+		}
+	}
+	if hosts := hostsOf(f); len(hosts) > 0 {
+		b.because("names " + counted(len(hosts), "host") + ": " + strings.Join(hosts, ", "))
+	}
+	if len(f.SuspiciousText) > 0 {
+		b.b.Whole = false
+		b.because("characters that deceive the eye: " + strings.Join(f.SuspiciousText, ", "))
+	}
+	for _, e := range f.ParseErrors {
+		b.because("could not be read: " + e)
+	}
+}
+
+// unknowns adds what is known only once the call runs.
+func (b *briefer) unknowns(f *holdgate.Facts) {
+	var words, files []string
+	for _, c := range f.Commands {
+		words, files = append(words, c.Unresolved...), append(files, c.Unbound...)
+	}
+	b.b.Counts.Unresolved, b.b.Counts.Unbound = len(words), len(files)
+	if len(words) > 0 {
+		b.because(verb(len(words), "word is", "words are") + " not known before it runs: " + listing(words))
+	}
+	if len(files) > 0 {
+		b.because("runs " + verb(len(files), "file", "files") + " whose content nobody was shown: " + listing(files))
+	}
+}
+
+// path adds a path that is a reason to look twice.
+func (b *briefer) path(p holdgate.Path) {
+	what := map[string]string{"read": "reads ", "write": "writes ", "delete": "deletes "}[p.Access]
+	switch {
+	case p.Class != "":
+		b.because(what + b.place(p) + ": " + map[string]string{
+			"secret": "it holds secrets", "persistence": "what is there runs later by itself", "system": "it belongs to the system",
+		}[p.Class])
+	case !p.Inside && p.Access != "read" && b.facts.Dir != "":
+		b.because(what + b.place(p) + ": outside the session's folder " + b.facts.Dir)
+	}
+}
+
+// because adds a reason, once.
+func (b *briefer) because(s string) {
+	s = holdgate.Visible(strings.Join(strings.Fields(s), " "))
+	head, tail := cut(s, maxLine, headLine, tailLine)
+	if tail != "" {
+		s = head + " … " + tail
+	}
+	switch {
+	case s == "" || slices.Contains(b.b.Why, s):
+	case len(b.b.Why) < maxWhy:
+		b.b.Why = append(b.b.Why, s)
+	case len(b.b.Why) == maxWhy:
+		b.b.Why = append(b.b.Why, "and more")
+	}
+}
+
+func ruled(rule string) string {
+	if rule == "" {
+		return ""
+	}
+	return rule + ":"
+}
+
+// place is a path as a person reads it: from the session's folder where it
+// lies inside, else from the root.
+func (b *briefer) place(p holdgate.Path) string {
+	if rel, err := filepath.Rel(b.facts.Dir, p.Clean); err == nil && p.Inside && b.facts.Dir != "" && filepath.IsAbs(p.Clean) {
+		return dotted(rel)
+	}
+	return dotted(p.Clean)
+}
+
+// dotted marks a path that begins where the call does.
+func dotted(p string) string {
+	if p == "" || p == "." || strings.ContainsAny(p[:1], "/~.$") {
+		return p
+	}
+	return "./" + p
+}
+
+// absolute is the path that the facts have for one that the call names.
+func (b *briefer) absolute(path string) string {
+	if b.facts != nil {
+		for _, p := range b.facts.Paths {
+			if p.Path == path && p.Clean != path {
+				return p.Clean + " (written as " + path + ")"
+			}
+		}
+	}
+	return path
+}
+
+func hostsOf(f *holdgate.Facts) (hosts []string) {
+	for _, u := range f.URLs {
+		if u.Host != "" && !slices.Contains(hosts, u.Host) {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return hosts
+}
+
+// listing shows some of the words, and how many more there are.
+func listing(words []string) string {
+	const most = 6
+	if len(words) <= most {
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("%s, and %d more", strings.Join(words[:most], ", "), len(words)-most)
+}
+
+func counted(n int, noun string) string { return verb(n, noun, noun+"s") }
+
+// verb is "1 word is" or "2 words are".
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
