@@ -5,10 +5,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"hash"
+	"strconv"
+	"sync"
 )
 
 // A Digest binds an outcome to what was shown: HMAC-SHA-256 over the call's
@@ -26,73 +26,53 @@ func (d Digest) Short() string {
 }
 
 // A Digester makes digests with one key. It is safe for concurrent use.
-type Digester struct{ key []byte }
+type Digester struct{ macs *sync.Pool }
 
 // NewDigester returns a Digester for the key, which must have 32 bytes.
 func NewDigester(key []byte) (*Digester, error) {
 	if len(key) != 32 {
 		return nil, fmt.Errorf("digest key has %d bytes, want 32", len(key))
 	}
-	return &Digester{key: bytes.Clone(key)}, nil
+	key = bytes.Clone(key)
+	return &Digester{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}, nil
 }
 
 // Tool returns the digest of a tool call. Arguments must be strict JSON (no
 // duplicate keys, valid UTF-8) or nil; where they are nil, the raw text counts.
 func (d *Digester) Tool(t *Tool) (Digest, error) {
-	mac := hmac.New(sha256.New, d.key)
-	writeField(mac, "tool_call")
-	writeField(mac, t.Server)
-	writeField(mac, t.Name)
 	if t.Arguments == nil {
-		writeField(mac, "raw")
-		writeField(mac, t.ArgumentsRaw)
-		return Digest(hex.EncodeToString(mac.Sum(nil))), nil
+		return d.Fields("tool_call", t.Server, t.Name, "raw", t.ArgumentsRaw), nil
 	}
 	canon, err := Canonical(t.Arguments)
 	if err != nil {
 		return "", fmt.Errorf("digesting arguments of %s: %w", t.Name, err)
 	}
-	writeField(mac, "json")
-	writeField(mac, string(canon))
-	return Digest(hex.EncodeToString(mac.Sum(nil))), nil
+	return d.Fields("tool_call", t.Server, t.Name, "json", string(canon)), nil
 }
 
 // Fields returns the digest of a list of fields under a purpose of its own,
 // for what is no tool call: a request's key, a model request, an HTTP request.
 func (d *Digester) Fields(purpose string, fields ...string) Digest {
-	mac := hmac.New(sha256.New, d.key)
-	writeField(mac, purpose)
+	size := fieldRoom + len(purpose)
 	for _, f := range fields {
-		writeField(mac, f)
+		size += fieldRoom + len(f)
 	}
-	return Digest(hex.EncodeToString(mac.Sum(nil)))
+	b := appendField(make([]byte, 0, size), purpose)
+	for _, f := range fields {
+		b = appendField(b, f)
+	}
+	mac := d.macs.Get().(hash.Hash)
+	defer d.macs.Put(mac)
+	mac.Reset()
+	mac.Write(b)
+	return Digest(hex.EncodeToString(mac.Sum(b[:0])))
 }
 
-// writeField writes a length and the field, so that no two lists of fields
+// fieldRoom is enough for what stands before most fields.
+const fieldRoom = 8
+
+// appendField appends a length and the field, so that no two lists of fields
 // run together into the same bytes.
-func writeField(w io.Writer, s string) {
-	fmt.Fprintf(w, "%d:", len(s))
-	io.WriteString(w, s)
-}
-
-// Canonical returns JSON with sorted object keys, no blanks, and numbers as
-// they were written. The input must be one JSON value; where keys are
-// duplicated the result means nothing, so check first.
-func Canonical(raw []byte) ([]byte, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON value")
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+func appendField(b []byte, s string) []byte {
+	return append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
 }

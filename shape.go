@@ -65,17 +65,18 @@ func (s Shape) Acts() bool {
 // Key is the shape as one string: two shapes are the same if their keys are.
 // It may hold what is secret, as names of hosts and folders are.
 func (s Shape) Key() string {
-	var b strings.Builder
+	var b []byte
+	count := func(n int) { b = append(strconv.AppendInt(b, int64(n), 10), '.') }
 	list := func(parts ...string) {
-		fmt.Fprintf(&b, "%d.", len(parts))
+		count(len(parts))
 		for _, p := range parts {
-			writeField(&b, p)
+			b = appendField(b, p)
 		}
 	}
 	list(string(s.Kind), s.Tool, s.Server, s.Category, s.About, strconv.FormatBool(s.Recursive), strconv.FormatBool(s.Force))
 	list(s.Keys...)
 	list(s.Commands...)
-	fmt.Fprintf(&b, "%d.", len(s.Places))
+	count(len(s.Places))
 	for _, p := range s.Places {
 		list(p.Access, p.Where, strconv.FormatBool(p.Inside), p.Class)
 	}
@@ -83,7 +84,7 @@ func (s Shape) Key() string {
 	list(s.SQL...)
 	list(s.Secrets...)
 	list(s.Unclear...)
-	return b.String()
+	return string(b)
 }
 
 // Within reports whether a call of shape s calls the same tool as one of shape

@@ -9,6 +9,8 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -95,7 +97,9 @@ type Watcher interface {
 }
 
 // Seq writes n so that it sorts bytewise as it does by number.
-func Seq(n uint64) string { return fmt.Sprintf("%016x", n) }
+func Seq(n uint64) string {
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, n))
+}
 
 // ParseSeq is the inverse of [Seq].
 func ParseSeq(s string) (uint64, error) {

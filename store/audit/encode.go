@@ -21,29 +21,18 @@ const hashMember = `,"hash":"`
 // lineTail is the length of that member, its value, and the closing brace.
 const lineTail = len(hashMember) + 2*sha256.Size + len(`"}`)
 
+// usualLine is room for the line of most entries, their input apart.
+const usualLine = 768
+
 // encode returns an entry's line, which is its canonical form with the hash
-// behind it, and the hash.
+// behind it, and the hash. The entry's input must be canonical.
 func encode(e Entry) (line []byte, hash string, err error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	unhashed := struct {
-		Entry
-		Hash *string `json:"hash,omitempty"` // hides the Entry's
-	}{Entry: e}
-	if err := enc.Encode(unhashed); err != nil {
+	line, err = appendEntry(make([]byte, 0, usualLine+len(e.Input)), &e)
+	if err != nil {
 		return nil, "", fmt.Errorf("encoding an entry: %w", err)
 	}
-	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if !isCanonical(body) {
-		if body, err = holdgate.Canonical(body); err != nil {
-			return nil, "", fmt.Errorf("encoding an entry: %w", err)
-		}
-	}
-	hash = hashOf(body)
-	line = make([]byte, 0, len(body)+lineTail)
-	line = append(line, body[:len(body)-1]...)
-	line = append(line, hashMember...)
+	hash = hashOf(line)
+	line = append(line[:len(line)-1], hashMember...)
 	line = append(line, hash...)
 	return append(line, `"}`...), hash, nil
 }
@@ -55,7 +44,7 @@ func canonicalInput(in json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	case !jsontext.Value(in).IsValid():
 		return nil, errors.New("the entry's input is not strict JSON")
-	case isCanonical(in):
+	case holdgate.IsCanonical(in):
 		return in, nil
 	}
 	return holdgate.Canonical(in)
@@ -79,7 +68,7 @@ func decode(line []byte) (e Entry, err error) {
 func unhash(line []byte) ([]byte, error) {
 	if cut := len(line) - lineTail; cut > 0 && bytes.HasPrefix(line[cut:], []byte(hashMember)) && isHash(string(line[cut+len(hashMember):len(line)-2])) {
 		body := append(bytes.Clone(line[:cut]), '}')
-		if isCanonical(body) {
+		if holdgate.IsCanonical(body) {
 			return body, nil
 		}
 	}

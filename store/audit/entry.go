@@ -33,8 +33,7 @@ const (
 // when it is appended.
 //
 // The fields of this type, and of those within it, stand in the order of their
-// JSON names: then an entry is canonical as it is encoded, and appending it is
-// cheap. Any order is correct.
+// JSON names, which is the order of the canonical form.
 type Entry struct {
 	Call     *Call     `json:"call,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`

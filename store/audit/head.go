@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,39 +48,47 @@ func isHash(s string) bool {
 }
 
 // sealer signs heads with a key. It is safe for concurrent use.
-type sealer struct{ macs *sync.Pool }
+type sealer struct{ signers *sync.Pool }
+
+// A signer makes one signature at a time.
+type signer struct {
+	mac hash.Hash
+	buf []byte
+}
 
 func newSealer(key []byte) (sealer, error) {
 	if len(key) != 32 {
 		return sealer{}, fmt.Errorf("the audit log's key has %d bytes, want 32", len(key))
 	}
 	key = bytes.Clone(key)
-	return sealer{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}, nil
+	return sealer{&sync.Pool{New: func() any { return &signer{mac: hmac.New(sha256.New, key)} }}}, nil
 }
 
 // sealPurpose keeps a signature of a head from meaning anything else that the
 // key may sign.
 const sealPurpose = "holdgate audit head\n"
 
-func (s sealer) mac(head string) string {
-	m := s.macs.Get().(hash.Hash)
-	defer s.macs.Put(m)
-	m.Reset()
-	io.WriteString(m, sealPurpose)
-	io.WriteString(m, head)
-	return hex.EncodeToString(m.Sum(nil))
+// mac appends the signature of a head to b.
+func (s sealer) mac(b []byte, head string) []byte {
+	g := s.signers.Get().(*signer)
+	defer s.signers.Put(g)
+	g.mac.Reset()
+	g.buf = append(append(g.buf[:0], sealPurpose...), head...)
+	g.mac.Write(g.buf)
+	g.buf = g.mac.Sum(g.buf[:0])
+	return hex.AppendEncode(b, g.buf)
 }
 
 // seal returns "seq:hash:mac".
 func (s sealer) seal(h Head) []byte {
 	head := h.String()
-	return []byte(head + ":" + s.mac(head))
+	return s.mac(append(append(make([]byte, 0, len(head)+1+2*sha256.Size), head...), ':'), head)
 }
 
 // open is the inverse of seal.
 func (s sealer) open(b []byte) (Head, error) {
 	i := strings.LastIndexByte(string(b), ':')
-	if i < 0 || !hmac.Equal(b[i+1:], []byte(s.mac(string(b[:i])))) {
+	if i < 0 || !hmac.Equal(b[i+1:], s.mac(nil, string(b[:i]))) {
 		return Head{}, &Fault{What: "the head was not written with this log's key"}
 	}
 	return ParseHead(string(b[:i]))

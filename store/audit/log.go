@@ -23,6 +23,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,8 @@ type Log struct {
 
 	mu      sync.Mutex
 	written map[string]uint64 // bytes, by agent
+	sealed  []byte            // a head as it was sealed last
+	newest  Head              // that head
 }
 
 // Open takes up the log in st. key (32 bytes) authenticates its head. A log
@@ -138,13 +141,16 @@ func (l *Log) Append(tx store.Tx, e Entry) (Entry, error) {
 	if err := tx.Set(keyPrefix+store.Seq(e.Seq), line); err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
 	}
-	if err := tx.Set(keyHead, l.seal.seal(Head{e.Seq, e.Hash})); err != nil {
+	head = Head{e.Seq, e.Hash}
+	sealed := l.seal.seal(head)
+	if err := tx.Set(keyHead, sealed); err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sealed, l.newest = sealed, head
 	if e.Call != nil {
-		l.mu.Lock()
 		l.written[e.Call.Agent] += uint64(len(line))
-		l.mu.Unlock()
 	}
 	return e, nil
 }
@@ -184,7 +190,8 @@ func (l *Log) Head(ctx context.Context) (head Head, err error) {
 	return head, err
 }
 
-// head reads the head, and checks that it was written with the key.
+// head reads the head, and checks that it was written with the key: by what it
+// is where this log sealed it last, else by its signature.
 func (l *Log) head(tx store.Tx) (Head, error) {
 	b, err := tx.Get(keyHead)
 	if errors.Is(err, store.ErrNotFound) {
@@ -192,6 +199,12 @@ func (l *Log) head(tx store.Tx) (Head, error) {
 	}
 	if err != nil {
 		return Head{}, err
+	}
+	l.mu.Lock()
+	sealed, newest := l.sealed, l.newest
+	l.mu.Unlock()
+	if sealed != nil && bytes.Equal(b, sealed) {
+		return newest, nil
 	}
 	return l.seal.open(b)
 }

@@ -224,6 +224,29 @@ func TestTamperingWithTheStoreShows(t *testing.T) {
 	}
 }
 
+// What a log has sealed itself is not checked by its signature again; anything
+// else is.
+func TestAHeadThatWasNotSealedIsNotBuiltUpon(t *testing.T) {
+	for name, head := range map[string]string{"an empty one": "", "one made up": audit.Head{Seq: 3, Hash: strings.Repeat("a", 64)}.String() + ":" + strings.Repeat("0", 64)} {
+		t.Run(name, func(t *testing.T) {
+			st := openStore(t, t.TempDir())
+			l := openLog(t, st)
+			for _, n := range []int{0, 3} {
+				write(t, l, n)
+				if err := st.Update(t.Context(), func(tx store.Tx) error { return tx.Set("audit-head", []byte(head)) }); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := l.Write(t.Context(), entry(0), false); err == nil {
+					t.Errorf("after %d entries: an entry was appended", n)
+				}
+				if err := st.Update(t.Context(), func(tx store.Tx) error { return tx.Delete("audit-head") }); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func TestALogWhoseEndDoesNotAgreeWithItsHeadIsNotOpened(t *testing.T) {
 	key := func(n uint64) string { return "audit/" + store.Seq(n) }
 	for name, tamper := range map[string]func(tx store.Tx) error{

@@ -1,13 +1,49 @@
-package audit
+package holdgate
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"unicode/utf8"
+)
 
-// isCanonical reports whether valid JSON is what [holdgate.Canonical] would
+// Canonical returns JSON with sorted object keys, no blanks, and numbers as
+// they were written. The input must be one JSON value; where keys are
+// duplicated the result means nothing, so check first.
+func Canonical(raw []byte) ([]byte, error) {
+	if utf8.Valid(raw) && json.Valid(raw) && IsCanonical(raw) {
+		return bytes.Clone(raw), nil
+	}
+	return rewrite(raw)
+}
+
+// rewrite is Canonical for what is in another form.
+func rewrite(raw []byte) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
+
+// IsCanonical reports whether valid JSON is what [Canonical] would
 // make of it: object keys sorted, no blanks, strings escaped as encoding/json
 // does. It may say no of what is canonical in an unusual way (a key with an
 // escape, an escaped character other than the common ones), never yes of what
 // is not. It is some ten times faster than making the canonical form.
-func isCanonical(raw []byte) bool {
+func IsCanonical(raw []byte) bool {
 	type level struct {
 		object bool
 		atKey  bool

@@ -1,0 +1,56 @@
+package holdgate
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func TestIsCanonical(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		want bool
+	}{
+		"sorted keys":                   {`{"a":1,"b":[{"c":2,"d":3}],"e":{}}`, true},
+		"the same key in two objects":   {`[{"a":1},{"a":1}]`, true},
+		"common escapes":                {`{"a":"x\n\"\\\t\r\b\f"}`, true},
+		"numbers as written":            {`{"a":1E5,"b":-0.10}`, true},
+		"unsorted keys":                 {`{"b":1,"a":2}`, false},
+		"unsorted after a nested value": {`{"b":{"z":1},"a":2}`, false},
+		"a key that comes twice":        {`{"a":1,"a":2}`, false},
+		"blanks":                        {`{"a": 1}`, false},
+		"an escaped solidus":            {`"\/"`, false},
+		"a line separator":              {"\"\u2028\"", false},
+		"an escaped letter":             {`"\u0061"`, false},
+		"an escape in a key":            {`{"\n":1}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := IsCanonical([]byte(c.in)); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// Whatever IsCanonical accepts is what rewriting makes of it.
+func FuzzIsCanonical(f *testing.F) {
+	for _, s := range []string{
+		`{"a":1,"b":[{"c":2}]}`, `{"b":1,"a":2}`, `{"a":"\u2028"}`, "{\"a\":\"\u2028\"}", `{"":1}`, `"\ud83d\ude00"`, `"é"`,
+		"\"\x7f\"", `{"a\n":1}`, `[1,[2,[3]]]`, `-0.0e+1`, `{"é":1,"z":2}`, `"<>&"`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if !jsontext.Value(in).IsValid() || !IsCanonical(in) {
+			return
+		}
+		want, err := rewrite(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(in, want) {
+			t.Errorf("accepted %q, canonical is %q", in, want)
+		}
+	})
+}
