@@ -28,12 +28,13 @@ func (b *bench) kept() map[string]int {
 func TestOnlyTheLogIsLeftOfWhatHasLongBeenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newLimited(t, func(c *approvals.Config) {
-			c.Retention = approvals.Retention{Requests: 10 * time.Hour, Events: 2 * time.Hour}
+			c.Redeem = time.Minute
+			c.Retention = approvals.Retention{Requests: 2 * time.Hour, Events: time.Hour}
 		})
 		var last approvals.Request
 		for i := range 70 { // more than go in one transaction
 			x := b.enter(fmt.Sprint("k", i))
-			r := b.ask(x, bash(0, "rm"), hold(func(d *holdgate.Decision) { d.Hold.Timeout = time.Hour }))
+			r := b.ask(x, bash(0, "rm"), hold(func(d *holdgate.Decision) { d.Hold.Timeout = time.Minute }))
 			switch i % 3 {
 			case 0:
 				b.decide(r, approve(r, "ana"))
@@ -52,11 +53,11 @@ func TestOnlyTheLogIsLeftOfWhatHasLongBeenOver(t *testing.T) {
 			last = r
 		}
 		waiting := b.ask(b.enter("waits"), bash(0, "rm"), hold(func(d *holdgate.Decision) { d.Hold.Timeout = 100 * time.Hour }))
-		time.Sleep(9 * time.Hour)
+		time.Sleep(110 * time.Minute)
 		if got := b.kept(); got["request"] != 71 || got["used"] != 24 || got["done"] != 70 {
 			t.Errorf("before its time something was forgotten: %v", got)
 		}
-		time.Sleep(5 * time.Hour)
+		time.Sleep(80 * time.Minute) // the sweeps are an hour apart
 		want := fmt.Sprint(map[string]int{"asked": 1, "due": 1, "exchange": 1, "open": 1, "pending": 1, "request": 1})
 		if got := fmt.Sprint(b.kept()); got != want {
 			t.Errorf("left are %v, want %v", got, want)
@@ -87,7 +88,7 @@ func TestWhatIsForgottenCannotBeUsed(t *testing.T) {
 		if err := x.Done(t.Context(), true, ""); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(26 * time.Hour) // the connection is still there
+		time.Sleep(125 * time.Minute) // the connection is still there
 		if err := x.Use(t.Context(), use(r)); err == nil {
 			t.Error("it was used again")
 		}
