@@ -85,9 +85,12 @@ type Statement struct {
 	Verb   string   `json:"verb"`             // "select", "drop", ... in lower case
 	Object string   `json:"object,omitempty"` // "table", "database", ... of create, drop, alter
 	Tables []string `json:"tables,omitempty"`
-	// Where says that the statement has a WHERE of its own that names a
-	// column; WHERE 1=1 is none, nor is one of a subquery.
+	// Where says that the statement has a WHERE of its own that names a column
+	// on both sides of each OR; WHERE 1=1 is none, nor is one of a subquery.
 	Where bool `json:"where"`
+	// Rows is how many rows it changes at most, where the statement itself says
+	// so (LIMIT, TOP, or rows that it lists); 0 where that is not known.
+	Rows int `json:"rows,omitempty"`
 }
 
 // A URL is an address in the arguments.
@@ -108,4 +111,14 @@ type Impact struct {
 	Recursive bool `json:"recursive"`
 	Force     bool `json:"force"`
 	Paths     int  `json:"paths"` // how many paths are written or deleted
+	// More says that one of them stands for more than itself: a pattern, or
+	// something that is known at run time only.
+	More bool `json:"more,omitempty"`
+	// Rows is how many rows of databases are changed at most, where every
+	// statement that changes something says so; 0 where that is not known.
+	Rows int `json:"rows,omitempty"`
+	// Amount is the largest sum of money that the arguments name beside a
+	// currency (ISO 4217), as it was written: some services count in cents.
+	Amount   float64 `json:"amount,omitempty"`
+	Currency string  `json:"currency,omitempty"`
 }

@@ -33,10 +33,20 @@ func impactTerm(i facts.Impact) *ast.Term {
 }
 
 func newImpact(i facts.Impact) *ast.Term {
-	o := newFields(3)
+	o := newFields(7)
 	o.flag("recursive", i.Recursive)
 	o.flag("force", i.Force)
 	o.put("paths", ast.InternedTerm(i.Paths))
+	if i.More {
+		o.flag("more", true)
+	}
+	if i.Rows > 0 {
+		o.put("rows", ast.InternedTerm(i.Rows))
+	}
+	if i.Currency != "" {
+		o.put("amount", ast.FloatNumberTerm(i.Amount))
+		o.text("currency", i.Currency)
+	}
 	return ast.ObjectTerm(o...)
 }
 
@@ -85,9 +95,12 @@ func pathObject(p facts.Path) fields {
 }
 
 func statementObject(s facts.Statement) fields {
-	o := newFields(4)
+	o := newFields(5)
 	o.text("verb", s.Verb)
 	o.flag("where", s.Where)
+	if s.Rows > 0 {
+		o.put("rows", ast.InternedTerm(s.Rows))
+	}
 	o.optional("object", s.Object)
 	o.optionalList("tables", s.Tables)
 	return o

@@ -279,6 +279,8 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int:
 		v.SetInt(7)
+	case reflect.Float64:
+		v.SetFloat(7)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(t, v.Index(0))

@@ -160,13 +160,7 @@ func (x *extraction) once(kind string, parts ...string) bool {
 }
 
 func (x *extraction) finish() Facts {
-	touched := make(map[string]bool)
-	for _, p := range x.facts.Paths {
-		if p.Access != accessRead {
-			touched[p.Clean] = true
-		}
-	}
-	x.facts.Impact.Paths = len(touched)
+	x.touched()
 	slices.Sort(x.facts.SuspiciousText)
 	return x.facts
 }
@@ -197,6 +191,7 @@ func (x *extraction) tool(t *holdgate.Tool) {
 		return
 	}
 	x.scan("", args)
+	x.money(args)
 	x.arguments(kind, args)
 }
 

@@ -50,6 +50,11 @@ func FuzzSQL(f *testing.F) {
 	for _, tt := range sqlTests {
 		f.Add(tt.sql)
 	}
+	for _, cases := range casesIn(f, sqlFiles) {
+		for _, tt := range cases {
+			f.Add(tt.line)
+		}
+	}
 	f.Fuzz(func(t *testing.T, sql string) {
 		args, err := json.Marshal(map[string]string{"sql": sql})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,15 @@ func bashFacts(t testing.TB, line string) Facts {
 		t.Fatal(err)
 	}
 	return Extract(context.Background(), toolCall("Bash", string(args)), patient)
+}
+
+func sqlFacts(t testing.TB, sql string) Facts {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"sql": sql})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Extract(context.Background(), toolCall("execute_sql", string(args)), patient)
 }
 
 // renderCommand writes a command on one line:
@@ -111,6 +121,9 @@ func renderStatement(st Statement) string {
 	}
 	if st.Where {
 		parts = append(parts, "where")
+	}
+	if st.Rows > 0 {
+		parts = append(parts, strconv.Itoa(st.Rows)+" rows")
 	}
 	return strings.Join(parts, " ")
 }

@@ -10,16 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A shellCase is a shell text and its facts, as render writes them.
+// A shellCase is a text, of shell or SQL, and its facts, as render writes them.
 type shellCase struct{ line, want string }
 
-// shellCases reads testdata/*.txt. A text begins with "$ " and goes on with
+const (
+	shellFiles = "testdata/*.txt"
+	sqlFiles   = "testdata/sql/*.txt"
+)
+
+func shellCases(t testing.TB) map[string][]shellCase { return casesIn(t, shellFiles) }
+
+// casesIn reads the files. A text begins with "$ " and goes on with
 // "> "; the lines after it, up to a blank one, are what it must yield. Lines
 // that begin with "=> " say what the shipped pack decides, and are for the
 // tests of package rego. Headings begin with "##".
-func shellCases(t testing.TB) map[string][]shellCase {
+func casesIn(t testing.TB, pattern string) map[string][]shellCase {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.txt")
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases found: %v", err)
 	}
@@ -52,17 +59,17 @@ func shellCases(t testing.TB) map[string][]shellCase {
 // decided begins a line of a case that says what the shipped pack decides.
 const decided = "=> "
 
-var update = flag.Bool("update", false, "rewrite the facts in testdata/*.txt")
+var update = flag.Bool("update", false, "rewrite the facts in testdata")
 
 // updateCases writes the facts as they are into the files, for a reader of
 // the difference to judge.
-func updateCases(t *testing.T) {
+func updateCases(t *testing.T, pattern string, read func(testing.TB, string) Facts) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.txt")
+	files, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := shellCases(t)
+	cases := casesIn(t, pattern)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -75,7 +82,7 @@ func updateCases(t *testing.T) {
 				line := cases[file][i].line
 				i++
 				_, decision, _ := strings.Cut(block, "\n"+decided)
-				block = "$ " + strings.ReplaceAll(line, "\n", "\n> ") + "\n" + render(bashFacts(t, line))
+				block = "$ " + strings.ReplaceAll(line, "\n", "\n> ") + "\n" + render(read(t, line))
 				if decision != "" {
 					block = strings.TrimRight(block, "\n") + "\n" + decided + decision
 				}
@@ -90,7 +97,7 @@ func updateCases(t *testing.T) {
 
 func TestShellLines(t *testing.T) {
 	if *update {
-		updateCases(t)
+		updateCases(t, shellFiles, bashFacts)
 	}
 	n := 0
 	for file, cases := range shellCases(t) {

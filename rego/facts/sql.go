@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -38,11 +39,11 @@ func (x *extraction) sql(s string) {
 			if t.depth > 0 {
 				x.fail("sql: statement ends inside of parentheses")
 			}
-			x.statement(tokens[start:i])
+			x.statements(tokens[start:i])
 			start = i + 1
 		}
 	}
-	x.statement(tokens[start:])
+	x.statements(tokens[start:])
 }
 
 // A sqlReader reads one statement.
@@ -84,18 +85,23 @@ func (x *extraction) read(r *sqlReader) {
 		return
 	}
 	r.st.Verb = first.text
+	if opensBlock(r.tokens) {
+		x.fail("sql: block of statements")
+	}
 	if contains(sqlDynamic, first.text) {
 		x.fail("sql: %s runs what is not read here", first.text)
 	}
 	r.object()
 	r.names()
 	r.st.Where = r.where()
-	r.warn()
+	r.st.Rows = r.rows()
+	r.reach()
+	r.makes()
 	r.add()
 }
 
 func (r *sqlReader) add() {
-	key := []string{r.st.Verb, r.st.Object, map[bool]string{true: "where"}[r.st.Where]}
+	key := []string{r.st.Verb, r.st.Object, map[bool]string{true: "where"}[r.st.Where], strconv.Itoa(r.st.Rows)}
 	if r.x.once("sql", append(key, r.st.Tables...)...) {
 		r.x.facts.SQL = append(r.x.facts.SQL, r.st)
 	}
@@ -239,45 +245,53 @@ func (r *sqlReader) object() {
 	}
 }
 
-// where reports whether the statement has a WHERE of its own that names a
-// column: WHERE 1=1 leaves nothing out.
+// makes is for SELECT INTO, which makes a table: but for the files and
+// variables that MySQL selects into.
+func (r *sqlReader) makes() {
+	for i, t := range r.tokens {
+		next := r.at(i + 1)
+		if r.st.Verb == "select" && t.is("into") && t.depth == r.level && !next.is("outfile dumpfile") && !next.punct("@") && !strings.HasPrefix(next.text, "@") {
+			r.st.Verb, r.st.Object = "create", "table"
+		}
+	}
+}
+
+// where reports whether the statement has a WHERE of its own that leaves
+// something out: that names a column, on both sides of each OR.
 func (r *sqlReader) where() bool {
 	for i, t := range r.tokens {
 		if !t.is("where") || t.depth != r.level {
 			continue
 		}
-		for _, c := range r.tokens[i+1:] {
+		named := false
+		for j := i + 1; j < len(r.tokens); j++ {
+			c := r.tokens[j]
 			if c.depth == r.level && c.is("returning order limit group having window union") {
 				break
 			}
-			if c.kind == sqlQuoted || c.kind == sqlWord && !c.is("true false null and or not is in between like ilike exists select") {
-				return true
+			if c.is("or") || c.punct("|") && r.at(j+1).punct("|") {
+				if !named {
+					return false
+				}
+				named = false
+				continue
 			}
+			named = named || r.column(j)
+		}
+		if named {
+			return true
 		}
 	}
 	return false
 }
 
-// warn says what a statement does besides that is not read here.
-func (r *sqlReader) warn() {
-	for i, t := range r.tokens {
-		next := sqlToken{}
-		if i+1 < len(r.tokens) {
-			next = r.tokens[i+1]
-		}
-		switch {
-		case t.is("program") && r.st.Verb == "copy":
-			r.x.fail("sql: copy runs a program")
-		case t.is("outfile dumpfile") && next.kind == sqlString:
-			r.x.path(pathRef{text: next.text, access: accessWrite})
-		case t.is("infile load_file pg_read_file pg_ls_dir lo_import lo_export dblink xp_cmdshell sp_executesql load_extension readfile writefile sys_exec query_to_xml pg_execute_server_program"):
-			r.x.fail("sql: %s", t.text)
-		case t.is("delimiter") && i == 0:
-			r.x.fail("sql: delimiter changes")
-		case t.is("begin") && contains("create alter", r.st.Verb):
-			r.x.fail("sql: body of a routine")
-		case t.is("go") && i > 0 && t.depth == r.level && next.is(sqlVerbs):
-			r.x.fail("sql: GO inside of a statement")
-		}
+// column reports whether the word at i of a condition can be a column, and one
+// that is not compared with itself.
+func (r *sqlReader) column(i int) bool {
+	t := r.tokens[i]
+	if r.at(i+1).punct("=") && r.at(i+2).text == t.text || r.at(i-1).punct("=") && r.at(i-2).text == t.text {
+		return false
 	}
+	return t.kind == sqlQuoted || t.kind == sqlWord && !r.at(i+1).punct("(") &&
+		!t.is("true false null unknown and xor or not is in between like ilike rlike regexp glob exists select distinct from all any some case when then else end interval current_date current_time current_timestamp")
 }

@@ -1,8 +1,7 @@
 package facts
 
 import (
-	"context"
-	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,7 +19,7 @@ var sqlTests = []struct{ name, sql, want, odd string }{
 	{"drop lists its tables", `drop table if exists a, b cascade`, "drop table a,b", ""},
 	{"drop database names its object", `drop database prod`, "drop database", ""},
 	{"truncate needs no table", `truncate a`, "truncate table a", ""},
-	{"strings hold no statements", `insert into t values ('drop table x; --')`, "insert t", ""},
+	{"strings hold no statements", `insert into t values ('drop table x; --')`, "insert t 1 rows", ""},
 	{"a doubled quote does not end a string", `select 'it''s; drop table y' ; drop table x`, "select; drop table x", ""},
 	{"what a WITH deletes is deleted", `with d as (delete from users returning *) select * from d`, "delete users; select", ""},
 	{"names of a WITH are no tables", `with a as (select * from b), c(x) as (update d set y=1) insert into e select * from a`, "update d; insert b,e", ""},
@@ -34,7 +33,8 @@ var sqlTests = []struct{ name, sql, want, odd string }{
 	{"a MySQL comment runs", `select 1 /*!50000 ; drop table x */`, "select; drop table x", "comment that some databases run"},
 	{"a comment in a comment is odd", `select 1 /* /* */ ; drop table x; -- */`, "select; drop table x", "comment inside of a comment"},
 	{"a backslash before a quote is odd", `select 'a\'; drop table x; --'`, "select; drop table x", "backslash before a quote"},
-	{"but not in an escape string", `select E'a\'; drop table x; --'`, "select", ""},
+	{"but not in an escape string", `select E'a\'b; c'`, "select", ""},
+	{"unless a statement could hide in it", `select E'a\'; drop table x; --'`, "select", "backslash before a quote"},
 	{"double quotes hold no statements", `select "a; drop table x"`, "select", ""},
 	{"backticks hold no statements", "select `a; drop table x` from t", "select t", ""},
 	{"statements in dollar quotes are odd", `select $a$; drop table x$a$`, "select", "statements inside of dollar-quoted text"},
@@ -64,11 +64,7 @@ var sqlTests = []struct{ name, sql, want, odd string }{
 func TestSQL(t *testing.T) {
 	for _, tt := range sqlTests {
 		t.Run(tt.name, func(t *testing.T) {
-			args, err := json.Marshal(map[string]string{"sql": tt.sql})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := Extract(context.Background(), toolCall("execute_sql", string(args)), patient)
+			f := sqlFacts(t, tt.sql)
 			var got []string
 			for _, st := range f.SQL {
 				got = append(got, renderStatement(st))
@@ -80,5 +76,27 @@ func TestSQL(t *testing.T) {
 				t.Errorf("parse errors of %q: %q, want %q", tt.sql, odd, tt.odd)
 			}
 		})
+	}
+}
+
+// TestStatements holds what statements of PostgreSQL, MySQL, SQLite, SQL
+// Server and others are read as, half of them written to hide something.
+func TestStatements(t *testing.T) {
+	if *update {
+		updateCases(t, sqlFiles, sqlFacts)
+	}
+	n := 0
+	for file, cases := range casesIn(t, sqlFiles) {
+		for _, tt := range cases {
+			n++
+			t.Run(filepath.Base(file)+"/"+tt.line, func(t *testing.T) {
+				if diff := cmp.Diff(tt.want, render(sqlFacts(t, tt.line))); diff != "" {
+					t.Errorf("facts of %q (-want +got):\n%s", tt.line, diff)
+				}
+			})
+		}
+	}
+	if n < 390 {
+		t.Errorf("%d cases were read, want all of some 400", n)
 	}
 }

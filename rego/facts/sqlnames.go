@@ -61,6 +61,8 @@ func (r *sqlReader) precedes(i int, inQuery bool) bool {
 		return !before.is("fetch")
 	case "update":
 		return i == 0 || before.punct("(") || before.punct(")")
+	case "overwrite":
+		return r.st.Verb == "insert"
 	case "table":
 		return contains("create drop alter truncate lock rename comment undrop attach detach optimize repair check analyze table", r.st.Verb) || i == 0
 	case "view":
@@ -82,7 +84,15 @@ func (r *sqlReader) precedes(i int, inQuery bool) bool {
 // last token that belongs to them.
 func (r *sqlReader) list(i int) int {
 	for {
-		for i < len(r.tokens) && r.tokens[i].is("only if not exists table lateral ignore low_priority concurrently overwrite") {
+		for i < len(r.tokens) && r.tokens[i].is("only if not exists table lateral ignore low_priority concurrently overwrite or top") {
+			switch {
+			case r.tokens[i].is("or"):
+				i++ // SQLite's UPDATE OR IGNORE
+			case r.tokens[i].is("top") && r.at(i+1).punct("("):
+				i = r.closing(i + 1)
+			case r.tokens[i].is("top"):
+				i++
+			}
 			i++
 		}
 		name, end := r.name(i)
@@ -119,7 +129,7 @@ func (r *sqlReader) name(i int) (string, int) {
 	if len(parts) == 0 {
 		return "", start
 	}
-	insert := contains("insert replace create", r.st.Verb)
+	insert := contains("insert replace create copy", r.st.Verb)
 	if i < len(r.tokens) && r.tokens[i].punct("(") && !insert {
 		return "", start
 	}

@@ -185,7 +185,8 @@ func (l *sqlLexer) escapes() bool {
 }
 
 // str reads a string. A backslash before a quote ends the string to some
-// databases and not to others: that is odd, unless it says which it is.
+// databases and not to others: that is odd, unless it says which it is and no
+// statement could hide behind it from those that know no such strings.
 func (l *sqlLexer) str(escapes bool) {
 	rest := l.rest()
 	for i := 1; i < len(rest); i++ {
@@ -193,6 +194,9 @@ func (l *sqlLexer) str(escapes bool) {
 		case '\\':
 			if escapes {
 				i++
+				if strings.HasPrefix(rest[i:], "'") && strings.Contains(rest[i:], "--") {
+					l.note("backslash before a quote")
+				}
 			} else if i+1 < len(rest) && rest[i+1] == '\'' {
 				l.note("backslash before a quote")
 			}
