@@ -71,6 +71,9 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
+	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.key()) {
+		draft.OnTimeout, draft.Loud = holdgate.TimeoutDeny, "silence does not approve: another call of the session waits for it"
+	}
 	room := x.q.room(draft.Call.size())
 	match := x.match(q, digest)
 	var input []byte
@@ -99,6 +102,9 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		}
 		return t.askEdited(ex, &r, match, input, q)
 	})
+	if err != nil || r.ID != draft.ID {
+		x.q.quiet.forget(draft.ID)
+	}
 	if err != nil {
 		return Request{}, fmt.Errorf("asking about a call: %w", err)
 	}
@@ -108,9 +114,6 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	}
 	if x.slot == nil {
 		x.stored()
-	}
-	if !r.Status.Final() && r.OnTimeout == holdgate.TimeoutApprove && r.ID == draft.ID {
-		x.q.index.listen(r.ID)
 	}
 	return shown, nil
 }

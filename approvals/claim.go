@@ -74,7 +74,7 @@ func (t *transition) unclaim(r *storedRequest, note string) error {
 		return err
 	}
 	r.Claim, r.Expires = nil, t.now.Add(r.Timeout)
-	if r.due() == dueSilence {
+	if r.due() == dueSilence && r.Told {
 		t.listening = append(t.listening, r.ID)
 	}
 	return errors.Join(t.schedule(r.Expires, r.ID, r.due()), t.record(r, audit.TypeClaim, EventUnclaimed, note))

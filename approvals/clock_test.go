@@ -48,6 +48,13 @@ func askedQuietly(t *testing.T) (*Queue, Request) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	q.Reaches("stage", true)
+	if err := q.Told(t.Context(), r.ID); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = q.Request(t.Context(), r.ID); err != nil {
+		t.Fatal(err)
+	}
 	return q, r
 }
 

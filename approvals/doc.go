@@ -54,9 +54,10 @@
 // the request's whole window begins anew.
 //
 // Silence never approves what policy calls required or risky, what an
-// unconfined agent asks, a choice, or what nobody could approve; and the time
-// in which the sidecar was down, suspended, or its clock was set does not count
-// as silence.
+// unconfined agent asks, a choice, or what nobody could approve, and of one
+// session one call at a time. It counts from when a channel has told people
+// ([Queue.Told]), and only while one reaches them ([Queue.Reaches]); the time in
+// which the sidecar was down, suspended, or its clock was set does not count.
 //
 // # Grants
 //

@@ -22,8 +22,7 @@ type index struct {
 	open    map[callerKey][]*slot
 	slots   map[string]*slot // by exchange
 	waiters map[string][]chan struct{}
-	silence map[string]time.Time // by request: since when silence counts, on the monotonic clock
-	orphans []string             // exchanges whose sender left without saying what arrived
+	orphans []string // exchanges whose sender left without saying what arrived
 }
 
 // A slot is one open exchange.
@@ -42,7 +41,6 @@ func newIndex() *index {
 		open:    make(map[callerKey][]*slot),
 		slots:   make(map[string]*slot),
 		waiters: make(map[string][]chan struct{}),
-		silence: make(map[string]time.Time),
 	}
 }
 
@@ -207,11 +205,7 @@ func (ix *index) learn(t *transition) {
 	for _, id := range t.closed {
 		ix.forget(id)
 	}
-	for _, id := range t.listening {
-		ix.silence[id] = time.Now()
-	}
 	for _, id := range t.ended {
-		delete(ix.silence, id)
 		for _, w := range ix.waiters[id] {
 			close(w)
 		}
@@ -250,19 +244,4 @@ func (ix *index) wait(request string) (<-chan struct{}, func()) {
 		}
 		ix.waiters[request] = rest
 	}
-}
-
-// listen begins to count silence on a request.
-func (ix *index) listen(request string) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	ix.silence[request] = time.Now()
-}
-
-// silent reports whether nobody has answered for d while this process ran.
-func (ix *index) silent(request string, d time.Duration) bool {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	since, ok := ix.silence[request]
-	return ok && time.Since(since) >= d
 }

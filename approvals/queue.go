@@ -50,6 +50,7 @@ type Queue struct {
 	ledger *ledger
 	disk   store.Disk // nil where the store has none
 	timer  *timer
+	quiet  *quiet
 
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
@@ -80,7 +81,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if c.People == nil {
 		c.People = Alone("")
 	}
-	q := &Queue{c: c, seal: seal, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer()}
+	q := &Queue{c: c, seal: seal, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet()}
 	q.people.Store(c.People)
 	q.disk, _ = c.Store.(store.Disk)
 	if err := q.takeUp(ctx); err != nil {
@@ -156,7 +157,7 @@ func (q *Queue) takeUp(ctx context.Context) error {
 		}
 	}
 	for _, d := range restart {
-		if err := q.restartSilence(ctx, d); err != nil {
+		if err := q.takeUpSilence(ctx, d); err != nil {
 			return err
 		}
 	}

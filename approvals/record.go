@@ -175,6 +175,7 @@ type storedRequest struct {
 	Timeout     time.Duration          `json:"timeout"` // nanoseconds
 	OnTimeout   holdgate.TimeoutAction `json:"on_timeout"`
 	Loud        string                 `json:"loud,omitempty"` // why silence denies, against the rule
+	Told        bool                   `json:"told,omitempty"` // a channel has shown it to people
 	Votes       []storedVote           `json:"votes,omitempty"`
 	Outcome     *holdgate.Outcome      `json:"outcome,omitempty"`
 	Revision    string                 `json:"revision,omitempty"`

@@ -65,6 +65,7 @@ func (b *bench) open() {
 	if b.queue, err = approvals.Open(ctx, c); err != nil {
 		b.t.Fatal(err)
 	}
+	b.queue.Reaches("stage", true)
 }
 
 func (b *bench) close() {
@@ -141,11 +142,18 @@ func hold(edit ...func(*holdgate.Decision)) holdgate.Decision {
 	return d
 }
 
+// ask asks about a call, and has a channel tell people of it where silence may
+// approve it.
 func (b *bench) ask(x *approvals.Exchange, c holdgate.Call, d holdgate.Decision) approvals.Request {
 	b.t.Helper()
 	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: d})
 	if err != nil {
 		b.t.Fatal(err)
+	}
+	if r.OnTimeout == "approve" {
+		if err := b.queue.Told(b.t.Context(), r.ID); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 	return r
 }

@@ -190,7 +190,10 @@ func (q *Queue) expire(ctx context.Context, d due) error {
 		if r.OnTimeout != holdgate.TimeoutApprove {
 			return t.end(r, holdgate.StatusExpired, o, r.Loud)
 		}
-		if again = !q.index.silent(r.ID, r.Timeout); again {
+		if !r.Told {
+			return t.unheard(r, d)
+		}
+		if again = !q.quiet.over(r.ID, r.Timeout); again {
 			return nil
 		}
 		return t.end(r, holdgate.StatusApproved, o, "")
@@ -199,23 +202,6 @@ func (q *Queue) expire(ctx context.Context, d due) error {
 		return err
 	}
 	return q.restartSilence(ctx, d)
-}
-
-// restartSilence gives a request whose silence approves its whole window again.
-func (q *Queue) restartSilence(ctx context.Context, d due) error {
-	q.index.listen(d.id)
-	err := q.transact(ctx, func(t *transition) error {
-		r, err := t.request(d.id)
-		if err != nil || r.Status.Final() || !r.Expires.Equal(d.at) {
-			return err
-		}
-		r.Expires = t.now.Add(r.Timeout)
-		return errors.Join(t.tx.Delete(d.key), t.write(r), t.schedule(r.Expires, r.ID, dueSilence))
-	})
-	if err != nil {
-		return fmt.Errorf("restarting the window of request %s: %w", d.id, err)
-	}
-	return nil
 }
 
 // giveUp ends an exchange whose outcome nobody came back for. One in which a

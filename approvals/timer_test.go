@@ -74,8 +74,15 @@ func TestSilenceWhileTheSidecarWasDown(t *testing.T) {
 		denies := b.ask(x, bash(0, "one"), hold(func(d *holdgate.Decision) { d.Hold.Timeout = time.Minute }))
 		approves := b.ask(x, bash(1, "two"), hold(silence(time.Minute)))
 		later := b.ask(x, bash(2, "three"), hold())
-		slow := b.ask(x, bash(3, "four"), hold(silence(10*time.Minute)))
+		elsewhere := caller
+		elsewhere.Session.ID = "s2"
+		y, err := b.queue.Enter(t.Context(), elsewhere, named("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow := b.ask(y, bash(3, "four"), hold(silence(10*time.Minute)))
 		x.Leave()
+		y.Leave()
 		b.close()
 		time.Sleep(2 * time.Minute)
 		b.open()

@@ -22,6 +22,7 @@ type transition struct {
 	exchanges map[string]*storedExchange // read here, and written when the transaction ends
 	ended     []string                   // requests
 	closed    []string                   // exchanges
+	heard     []string                   // requests that silence no longer approves
 	listening []string                   // requests whose silence counts from now on
 	next      time.Time                  // the earliest new entry of the timer
 	taken     []charge                   // of agents' accounts
@@ -54,6 +55,7 @@ func (q *Queue) transact(ctx context.Context, fn func(*transition) error) error 
 	}
 	q.ledger.give(t.given)
 	q.index.learn(t)
+	q.quiet.learn(t)
 	if !t.next.IsZero() {
 		q.timer.sooner(t.next)
 	}

@@ -156,6 +156,7 @@ func (c *channel) become(s State, why error) bool {
 	defer c.mu.Unlock()
 	changed := c.status.State != s
 	if changed {
+		c.queue.Reaches(c.c.Name, s == StateRunning)
 		c.status.State, c.status.Since = s, time.Now()
 	}
 	c.status.Err = ""

@@ -122,7 +122,12 @@ func (c *channel) tell(ctx context.Context, p *process, e approvals.Event) error
 		}
 		c.open[e.Request.ID] = true
 		err = p.remote.Notify(ctx, c.notice(current, p.info.Assurance))
-	case approvals.EventVoted, approvals.EventDecided, approvals.EventClaimed, approvals.EventUnclaimed, approvals.EventDelegated:
+		if err == nil {
+			if terr := c.queue.Told(ctx, e.Request.ID); terr != nil {
+				c.log.Error("noting that people were told", "request", e.Request.ID, "err", terr)
+			}
+		}
+	case approvals.EventVoted, approvals.EventDecided, approvals.EventClaimed, approvals.EventUnclaimed, approvals.EventDelegated, approvals.EventExtended:
 		if current.Status.Final() && e.Request.Status == holdgate.StatusPending {
 			return nil // the end is an event of its own
 		}

@@ -15,6 +15,7 @@ const (
 	TypeDecision Type = "decision" // what policy said of a call
 	TypeVote     Type = "vote"     // what one person answered
 	TypeOutcome  Type = "outcome"  // what ended an approval request
+	TypeExtended Type = "extended" // nobody was told of a request in time, so that silence denies it
 	TypeClaim    Type = "claim"    // somebody looks at a request, or no more
 	TypeDelegate Type = "delegate" // somebody lets another person vote in their place
 	TypeEscalate Type = "escalate" // more people may approve a request

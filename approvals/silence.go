@@ -1,0 +1,159 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// A quiet is what the queue knows of requests that silence may approve. Silence
+// means something only where people could have spoken: a channel has told them,
+// channels reach them still, and this process ran all the time.
+type quiet struct {
+	mu       sync.Mutex
+	channels map[string]bool      // that reach people
+	since    map[string]time.Time // by request: since when silence counts, on the monotonic clock
+	asking   map[string]callerKey // by request: whose it is
+}
+
+func newQuiet() *quiet {
+	return &quiet{channels: make(map[string]bool), since: make(map[string]time.Time), asking: make(map[string]callerKey)}
+}
+
+// reserve takes note of a request of the session that silence may approve. It
+// refuses where the session has one already: a row of calls, each harmless by
+// itself, must not go by unseen.
+func (s *quiet) reserve(request string, who callerKey) bool {
+	who.door = "" // a session is one whatever doors it uses
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, o := range s.asking {
+		if o == who && id != request {
+			return false
+		}
+	}
+	s.asking[request] = who
+	return true
+}
+
+// forget drops a request that has ended, or was never made.
+func (s *quiet) forget(request string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asking, request)
+	delete(s.since, request)
+}
+
+// learn takes in a transition that is durable.
+func (s *quiet) learn(t *transition) {
+	for _, id := range t.ended {
+		s.forget(id)
+	}
+	for _, id := range t.heard {
+		s.forget(id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range t.listening {
+		s.since[id] = time.Now()
+	}
+}
+
+// over reports whether people could have answered for d, and have not.
+func (s *quiet) over(request string, d time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	since, ok := s.since[request]
+	return ok && time.Since(since) >= d && len(s.channels) > 0
+}
+
+// Reaches notes whether a channel reaches people now. While none does, silence
+// approves nothing.
+func (q *Queue) Reaches(channel string, people bool) {
+	q.quiet.mu.Lock()
+	defer q.quiet.mu.Unlock()
+	if people {
+		q.quiet.channels[channel] = true
+	} else {
+		delete(q.quiet.channels, channel)
+	}
+}
+
+// Told notes that a channel has shown people a request. Where silence may
+// approve it, the window begins with the first channel that has. It returns
+// ErrNotFound, or an error of the store.
+func (q *Queue) Told(ctx context.Context, id string) error {
+	r, err := q.request(ctx, id)
+	if err != nil || r.OnTimeout != holdgate.TimeoutApprove || r.Told || r.Status.Final() {
+		return err
+	}
+	err = q.transact(ctx, func(t *transition) error {
+		r, err := t.request(id)
+		if err != nil || r.OnTimeout != holdgate.TimeoutApprove || r.Told || r.Status.Final() {
+			return err
+		}
+		r.Told = true
+		t.listening = append(t.listening, id)
+		if r.Claim != nil {
+			return t.write(r)
+		}
+		key := dueKey(r.Expires, r.ID)
+		r.Expires = t.now.Add(r.Timeout)
+		return errors.Join(t.tx.Delete(key), t.write(r), t.schedule(r.Expires, r.ID, dueSilence))
+	})
+	if err != nil {
+		return fmt.Errorf("noting that people were told of request %s: %w", id, err)
+	}
+	return nil
+}
+
+// restartSilence gives a request whose silence approves its whole window again.
+func (q *Queue) restartSilence(ctx context.Context, d due) error {
+	err := q.transact(ctx, func(t *transition) error {
+		r, err := t.request(d.id)
+		if err != nil || r.Status.Final() || !r.Expires.Equal(d.at) {
+			return err
+		}
+		if r.Told {
+			t.listening = append(t.listening, r.ID)
+		}
+		r.Expires = t.now.Add(r.Timeout)
+		return errors.Join(t.tx.Delete(d.key), t.write(r), t.schedule(r.Expires, r.ID, dueSilence))
+	})
+	if err != nil {
+		return fmt.Errorf("restarting the window of request %s: %w", d.id, err)
+	}
+	return nil
+}
+
+// unheard ends the window of a request that no channel has told anybody of:
+// from now on silence denies it, once the time of an ordinary hold is over.
+func (t *transition) unheard(r *storedRequest, d due) error {
+	r.OnTimeout, r.Loud = holdgate.TimeoutDeny, "silence does not approve: no channel has told anybody"
+	r.Expires = r.Created.Add(holdgate.DefaultHoldTimeout)
+	if soon := t.now.Add(time.Minute); r.Expires.Before(soon) {
+		r.Expires = soon
+	}
+	t.heard = append(t.heard, r.ID)
+	return errors.Join(t.tx.Delete(d.key), t.write(r), t.schedule(r.Expires, r.ID, dueRequest),
+		t.record(r, audit.TypeExtended, EventExtended, r.Loud))
+}
+
+// takeUpSilence brings a request that was stored back to what the process knows.
+func (q *Queue) takeUpSilence(ctx context.Context, d due) error {
+	r, err := q.request(ctx, d.id)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, store.ErrNotFound) {
+		return nil // the timer clears it away
+	}
+	if err != nil {
+		return err
+	}
+	q.quiet.reserve(r.ID, callerKey{r.Agent, r.Session, ""})
+	return q.restartSilence(ctx, d)
+}

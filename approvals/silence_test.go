@@ -1,0 +1,117 @@
+package approvals_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// quietly asks about a call that silence may approve in ten seconds, without
+// telling anybody.
+func (b *bench) quietly(x *approvals.Exchange, position int) approvals.Request {
+	b.t.Helper()
+	r, err := x.Ask(b.t.Context(), approvals.Question{Call: bash(position, "make"), Decision: hold(silence(10 * time.Second))})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func TestSilenceOfPeopleWhoWereNotToldIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		x := b.enter("k")
+		defer x.Leave()
+		r := b.quietly(x, 0)
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		got := b.request(r.ID)
+		if got.Status != holdgate.StatusPending || got.OnTimeout != "deny" || !got.ExpiresAt.Equal(r.CreatedAt.Add(time.Hour)) {
+			t.Fatalf("it is %s, and silence would %s at %s", got.Status, got.OnTimeout, got.ExpiresAt)
+		}
+		if err := b.queue.Told(t.Context(), r.ID); err != nil { // too late
+			t.Fatal(err)
+		}
+		got, err := x.Wait(t.Context(), r.ID)
+		if err != nil || got.Status != holdgate.StatusExpired {
+			t.Errorf("it ended as %s: %v", got.Status, err)
+		}
+		b.close()
+	})
+}
+
+func TestTheWindowBeginsWhenPeopleAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		x := b.enter("k")
+		defer x.Leave()
+		r := b.quietly(x, 0)
+		time.Sleep(9 * time.Second)
+		if err := b.queue.Told(t.Context(), r.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if err := b.queue.Told(t.Context(), r.ID); err != nil { // another channel changes nothing
+			t.Fatal(err)
+		}
+		got, err := x.Wait(t.Context(), r.ID)
+		if err != nil || got.Status != holdgate.StatusApproved {
+			t.Fatalf("it ended as %s: %v", got.Status, err)
+		}
+		if d := got.Outcome.At.Sub(r.CreatedAt); d < 19*time.Second || d > 20*time.Second {
+			t.Errorf("it was approved after %s, want ten seconds after people were told", d)
+		}
+		b.close()
+	})
+}
+
+func TestTheWindowDoesNotEndWhileNoChannelReachesPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		x := b.enter("k")
+		defer x.Leave()
+		r := b.ask(x, bash(0, "make"), hold(silence(10*time.Second)))
+		b.queue.Reaches("stage", false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusPending {
+			t.Fatalf("it ended as %s", got.Status)
+		}
+		b.queue.Reaches("stage", true)
+		back := time.Now()
+		got, err := x.Wait(t.Context(), r.ID)
+		if err != nil || got.Status != holdgate.StatusApproved || got.Outcome.At.Sub(back) > 10*time.Second {
+			t.Errorf("it ended as %s at %s: %v", got.Status, got.Outcome.At, err)
+		}
+		b.close()
+	})
+}
+
+func TestASessionHasOneCallThatSilenceMayApprove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		x, other := b.enter("k"), b.enter("l")
+		defer x.Leave()
+		defer other.Leave()
+		first, second, third := b.quietly(x, 0), b.quietly(x, 1), b.quietly(other, 0)
+		for i, r := range []approvals.Request{first, second, third} {
+			if want := []string{"approve", "deny", "deny"}[i]; r.OnTimeout != want {
+				t.Errorf("request %d: silence would %s, want %s", i, r.OnTimeout, want)
+			}
+		}
+		b.decide(first, approve(first, "ana"))
+		if r := b.quietly(other, 1); r.OnTimeout != "approve" {
+			t.Errorf("once the first has ended, silence would %s", r.OnTimeout)
+		}
+		b.reopen()
+		retry := b.enter("m")
+		defer retry.Leave()
+		if r := b.quietly(retry, 0); r.OnTimeout != "deny" {
+			t.Errorf("after a restart, silence would %s a second call", r.OnTimeout)
+		}
+		b.close()
+	})
+}
