@@ -60,28 +60,28 @@ func (a *answer) stream(st wire.Stream, src io.Reader) {
 // flow reads the answer to its end, judges its calls, and sends on what comes
 // before the first one that is held.
 func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, raw *bytes.Buffer) error {
-	buf := make([]byte, 16<<10)
+	come := readBurst(src)
+	defer come.stop(a.cut)
+	var buf []byte
 	for {
-		n, rerr := src.Read(buf)
-		raw.Write(buf[:n])
-		if n > 0 {
-			var parts []wire.Part
-			var err error
-			out.exclusively(func() { parts, err = st.Push(buf[:n]) })
-			if err := errors.Join(a.takeAll(st, out, parts), err); err != nil {
-				return err
-			}
-		}
-		switch {
-		case rerr == nil:
-			continue
-		case !errors.Is(rerr, io.EOF):
+		var rerr error
+		buf, rerr = come.next(buf)
+		if rerr != nil && !errors.Is(rerr, io.EOF) {
 			return fmt.Errorf("the upstream answer broke off: %w", rerr)
 		}
+		raw.Write(buf)
 		var parts []wire.Part
 		var err error
-		out.exclusively(func() { parts, err = st.End() })
-		return errors.Join(a.takeAll(st, out, parts), err)
+		out.exclusively(func() {
+			if rerr == nil {
+				parts, err = st.Push(buf)
+			} else {
+				parts, err = st.End()
+			}
+		})
+		if err := errors.Join(a.takeAll(st, out, parts), err); err != nil || rerr != nil {
+			return err
+		}
 	}
 }
 

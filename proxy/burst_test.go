@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+)
+
+func TestABurstIsTakenAsItCame(t *testing.T) {
+	want := strings.Repeat("event: ping\ndata: {}\n\n", 10_000)
+	for name, src := range map[string]io.Reader{
+		"all at once":                 strings.NewReader(want),
+		"a byte at a time":            iotest.OneByteReader(strings.NewReader(want)),
+		"the end with the last":       iotest.DataErrReader(strings.NewReader(want)),
+		"more than there is room for": io.MultiReader(strings.NewReader(want[:burstRoom]), strings.NewReader(want[burstRoom:])),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := readBurst(src)
+			defer b.stop(func() { t.Error("the reading had to be cut") })
+			var got, buf []byte
+			for {
+				var err error
+				if buf, err = b.next(buf); err != nil {
+					if !errors.Is(err, io.EOF) {
+						t.Error(err)
+					}
+					break
+				}
+				got = append(got, buf...)
+			}
+			if string(got) != want {
+				t.Errorf("got %d bytes, want %d, or others", len(got), len(want))
+			}
+		})
+	}
+}
+
+func TestWhatComesWhileNobodyTakesItIsTakenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		b := readBurst(r)
+		defer b.stop(func() { _ = r.Close() })
+		for _, burst := range [][]string{{"a"}, {"b", "c", "d"}, {"e"}} {
+			for _, s := range burst {
+				_, _ = io.WriteString(w, s)
+			}
+			synctest.Wait()
+			if got, err := b.next(nil); string(got) != strings.Join(burst, "") || err != nil {
+				t.Errorf("got %q, %v, want %q", got, err, burst)
+			}
+		}
+	})
+}
+
+func TestABurstReadsNoFurtherAheadThanItHasRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var read int
+		src := readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })
+		b := readBurst(src)
+		synctest.Wait()
+		if most := burstRoom + 3*(16<<10); read > most {
+			t.Errorf("%d bytes were read, and nobody took one", read)
+		}
+		before := read
+		if _, err := b.next(nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if read == before {
+			t.Error("nothing is read once there is room")
+		}
+		b.stop(func() {})
+	})
+}
+
+func TestABurstWhoseReadingIsCutEnds(t *testing.T) {
+	r, _ := io.Pipe()
+	readBurst(r).stop(func() { _ = r.CloseWithError(errors.New("cut")) })
+}
+
+func TestAPanicOfADecoderIsAnError(t *testing.T) {
+	b := readBurst(readerFunc(func([]byte) (int, error) { panic("broken table") }))
+	defer b.stop(func() {})
+	if _, err := b.next(nil); err == nil || !strings.Contains(err.Error(), "broken table") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
