@@ -103,6 +103,8 @@
 //	grant/ID             a standing approval, until its time is over
 //	grant-of/AGENT/ID    the grants of an agent
 //	shape/DIGEST         what became of requests of one shape
+//	refused/CALLER/TIME  calls that were refused, sealed, for the caller's next requests
+//	refused-at/TIME/...  the same by time
 //	due/TIME/ID          what the timer does next
 //	outbox/SEQ           events, numbered like their audit entries
 //	consumer/NAME        how far a channel has come

@@ -15,10 +15,13 @@ import (
 type Retention struct {
 	Requests time.Duration // exchanges that are over, with their requests; DefaultRetention
 	Events   time.Duration // events at least, and how long a consumer that takes nothing keeps them; a day
+	Refused  time.Duration // refused calls, for their agents' later requests; a week
 }
 
 // DefaultRetention is how long requests of exchanges that are over are kept.
 const DefaultRetention = 30 * 24 * time.Hour
+
+const keepRefused = 7 * 24 * time.Hour
 
 // MinRetention is the least that is kept: whoever has just decided something
 // must find it, and an approval that covers a call at another door must be
@@ -32,7 +35,10 @@ func (r Retention) withDefaults() Retention {
 	if r.Events == 0 {
 		r.Events = keepEvents
 	}
-	r.Requests, r.Events = max(r.Requests, MinRetention), max(r.Events, MinRetention)
+	if r.Refused == 0 {
+		r.Refused = keepRefused
+	}
+	r.Requests, r.Events, r.Refused = max(r.Requests, MinRetention), max(r.Events, MinRetention), max(r.Refused, MinRetention)
 	return r
 }
 

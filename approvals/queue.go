@@ -52,6 +52,8 @@ type Queue struct {
 	timer  *timer
 	quiet  *quiet
 
+	refused atomic.Bool // there may be something that Remember has kept
+
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
 	goroutine sync.WaitGroup
@@ -143,6 +145,13 @@ func (q *Queue) takeUp(ctx context.Context) error {
 				return err
 			}
 			q.ledger.add(charge{a.account(), account{pending: 1}})
+		}
+		for _, err := range tx.Scan(prefixRefused, "") {
+			if err != nil {
+				return err
+			}
+			q.refused.Store(true)
+			break
 		}
 		var err error
 		restart, err = silences(tx)

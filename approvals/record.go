@@ -29,6 +29,9 @@ const (
 	prefixGrant    = "grant/"
 	prefixGrantOf  = "grant-of/"
 	prefixShape    = "shape/"
+
+	prefixRefused   = "refused/"
+	prefixRefusedAt = "refused-at/"
 )
 
 // recordVersion is that of all records here. A record of another version is

@@ -293,6 +293,7 @@ func (a *answer) plain(src io.Reader) {
 			verdicts[i] = it.q.verdict
 		}
 	}
+	a.remember(a.items)
 	a.finish(a.writePlain(doc.Render(verdicts)))
 }
 

@@ -58,3 +58,17 @@ type Fetcher interface {
 	// says whether the answer is to be a stream.
 	Fetches(method, path string) bool
 }
+
+// A Rehydrator is a [Codec] of a format in whose requests a refused call can
+// stand as what it was: a call of the model's own, with a result that says why
+// it was not run.
+type Rehydrator interface {
+	// Refused returns what must be remembered of a call in whose place an
+	// answer has a notice; false where the call cannot be put back.
+	Refused(p wire.Part, notice string) (wire.Refused, bool)
+
+	// Rehydrate puts calls back into a request that has their notices, with
+	// their results, and returns how many. All else keeps its bytes. The body
+	// has passed [wire.Strict].
+	Rehydrate(body []byte, refused []wire.Refused) (out []byte, n int, err error)
+}

@@ -22,11 +22,13 @@ type exchange struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	t    target
-	body []byte // the request as it will be sent
+	body []byte // the request as the client sent it
+	sent []byte // as it goes on, where refused calls were put back; else nil
 	x    *approvals.Exchange
 	log  *exchangeLog
 
-	began time.Time // the client's patience counts from here
+	remark string    // what the log says of the request besides the decision
+	began  time.Time // the client's patience counts from here
 }
 
 // exchange takes a request from any door to its end. A panic costs this
@@ -86,6 +88,7 @@ func (e *exchange) model() {
 		e.replay(kept, stream)
 		return
 	}
+	e.rehydrate(e.r.Context())
 	if !e.permit(asked) {
 		return
 	}
@@ -124,7 +127,7 @@ func (e *exchange) fetched() (c holdgate.Call, stream bool, rerr *readError) {
 // not, the refusal has been sent. A request that is held is an exchange of its
 // own: what its answer will ask for is another matter.
 func (e *exchange) permit(c holdgate.Call) bool {
-	q := &question{call: e.call(c)}
+	q := &question{call: e.call(c), remark: e.remark}
 	d := e.judge(q)
 	if d.Action != holdgate.Hold {
 		if err := e.settled(e.r.Context(), q, d); err != nil {
@@ -168,7 +171,7 @@ func (e *exchange) heldBefore(key func() (holdgate.Digest, error), q *question, 
 		e.refuse(http.StatusServiceUnavailable, err.Error())
 		return false
 	}
-	h.done(true, "sent upstream")
+	h.done(true, join2("sent upstream", e.remark))
 	return true
 }
 

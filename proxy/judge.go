@@ -32,6 +32,7 @@ type question struct {
 	verdict  holdgate.Verdict
 	decided  bool
 	over     *overLimit // why policy was not asked
+	remark   string     // what the log says of the call besides the decision
 }
 
 func (q *question) open() bool { return !q.decided }
@@ -88,13 +89,14 @@ func (e *exchange) settled(ctx context.Context, q *question, d holdgate.Decision
 	if q.over != nil {
 		return e.overLimit(ctx, q, q.over)
 	}
-	if err := e.log.decision(ctx, q, d); err != nil {
+	entry, err := e.log.decision(ctx, q, d)
+	if err != nil {
 		return err
 	}
 	if d.Action == holdgate.Allow {
 		q.release()
 	} else {
-		q.refuse(noticeDenied(q.call, d))
+		q.refuse(noticeDenied(q.call, d, entry))
 	}
 	return nil
 }

@@ -31,28 +31,30 @@ func (s *Server) newLog(t target, x *approvals.Exchange) *exchangeLog {
 func (l *exchangeLog) stored() { l.onDisk.Store(true) }
 
 // decision writes an allow so that it survives this process, and a denial so
-// that it survives the machine.
-func (l *exchangeLog) decision(ctx context.Context, q *question, d holdgate.Decision) error {
+// that it survives the machine. It returns the entry's number.
+func (l *exchangeLog) decision(ctx context.Context, q *question, d holdgate.Decision) (uint64, error) {
 	e := l.entry(audit.TypeDecision, q.call)
 	if c := q.call; q.digest == "" && c.Tool != nil {
 		digest, err := l.digester.Tool(c.Tool)
 		if err != nil {
-			return fmt.Errorf("digesting the call: %w", err)
+			return 0, fmt.Errorf("digesting the call: %w", err)
 		}
 		q.digest = digest
 	}
 	e.Call.Digest = q.digest
 	e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision, Would: d.Would}
+	e.Note = q.remark
 	if q.edited != "" {
 		e.Note = "edited in request " + q.edited
 	}
 	if l.inputs {
 		e.Input = loggedInput(q.call, d)
 	}
-	if _, err := l.log.Write(context.WithoutCancel(ctx), e, l.sync || d.Action != holdgate.Allow); err != nil {
-		return fmt.Errorf("writing the audit log: %w", err)
+	e, err := l.log.Write(context.WithoutCancel(ctx), e, l.sync || d.Action != holdgate.Allow)
+	if err != nil {
+		return 0, fmt.Errorf("writing the audit log: %w", err)
 	}
-	return nil
+	return e.Seq, nil
 }
 
 // observed writes a call that the provider ran by itself.

@@ -24,9 +24,9 @@ const (
 	maxArtifacts = 20      // of those that are named
 )
 
-func noticeDenied(c holdgate.Call, d holdgate.Decision) string {
-	return noticeMark + fmt.Sprintf("%s was not run: denied by policy (%s). Do not try it again; tell the user, or choose another way.",
-		nameCall(c), join2(d.Rule, d.Reason))
+func noticeDenied(c holdgate.Call, d holdgate.Decision, entry uint64) string {
+	return noticeMark + fmt.Sprintf("%s was not run (log entry %d): denied by policy (%s). Do not try it again; tell the user, or choose another way.",
+		nameCall(c), entry, join2(d.Rule, d.Reason))
 }
 
 func noticeOutcome(c holdgate.Call, r approvals.Request) string {
@@ -37,13 +37,13 @@ func noticeOutcome(c holdgate.Call, r approvals.Request) string {
 	by := oneLine(o.By, 100)
 	switch r.Status {
 	case holdgate.StatusSteered:
-		return noticeMark + fmt.Sprintf("%s was not run. The approver (%s) asks for this instead: %s", nameCall(c), by, bounded(o.Instructions, maxWords)) + about(o.Artifacts)
+		return noticeMark + fmt.Sprintf("%s was not run (request %s). The approver (%s) asks for this instead: %s", nameCall(c), r.ID, by, bounded(o.Instructions, maxWords)) + about(o.Artifacts)
 	case holdgate.StatusDenied:
 		why := "denied by the approver (" + by + ")"
 		if o.Reason != "" {
 			why += ": " + bounded(o.Reason, maxWords)
 		}
-		return noticeMark + fmt.Sprintf("%s was not run: %s. %s", nameCall(c), strings.TrimSuffix(why, "."), afterDenial(o))
+		return noticeMark + fmt.Sprintf("%s was not run (request %s): %s. %s", nameCall(c), r.ID, strings.TrimSuffix(why, "."), afterDenial(o))
 	case holdgate.StatusExpired:
 		return noticeMark + fmt.Sprintf("%s was not run: nobody approved it within %s (request %s). Do not try it again by yourself; tell the user.",
 			nameCall(c), r.ExpiresAt.Sub(r.CreatedAt).Round(time.Second), r.ID)

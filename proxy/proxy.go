@@ -66,6 +66,10 @@ type Config struct {
 	Limits Limits
 	// Notice puts a line into held model answers that says who is being asked.
 	Notice bool
+	// NoRehydrate leaves notices in later requests as they are. Otherwise they
+	// become again the calls in whose place they stood, with results that say
+	// that they were refused.
+	NoRehydrate bool
 	// AllowUnsupported lets model APIs through whose tool calls Holdgate
 	// cannot see. Otherwise they are refused.
 	AllowUnsupported bool

@@ -220,5 +220,6 @@ func (e *exchange) overLimit(ctx context.Context, q *question, o *overLimit) err
 	if quietly > 0 {
 		d.Reason += fmt.Sprintf(" (and %d calls more since the log said so last)", quietly)
 	}
-	return e.log.decision(ctx, q, d)
+	_, err := e.log.decision(ctx, q, d)
+	return err
 }

@@ -53,6 +53,7 @@ func (a *answer) stream(st wire.Stream, src io.Reader) {
 		a.failStream(st, out, errors.Join(errUnwritten, err))
 		return
 	}
+	a.remember(a.items)
 	out.render(func() []byte { return renderAll(st, a.items) })
 	a.finish(out.failed())
 }
@@ -120,6 +121,7 @@ func (a *answer) send(st wire.Stream, out *sender, items []item) {
 	if len(items) == 0 {
 		return
 	}
+	a.remember(items)
 	out.render(func() []byte { return renderAll(st, items) })
 }
 

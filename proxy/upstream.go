@@ -67,14 +67,19 @@ func carry(req *http.Request, body []byte) {
 	req.Body = io.NopCloser(bytes.NewReader(body))
 }
 
-// send sends a request whose body has been read: what was judged is what goes.
+// send sends a request whose body has been read: what was judged is what goes,
+// with what was refused before put back.
 // On gated formats no compression is asked for.
 func (e *exchange) send(ctx context.Context) (*http.Response, error) {
 	req := e.outgoing()
 	req.Header.Del("Content-Encoding")
 	req.Header.Del("Content-Length")
 	req.Header.Set("Accept-Encoding", "identity")
-	carry(req, e.body)
+	body := e.body
+	if e.sent != nil {
+		body = e.sent
+	}
+	carry(req, body)
 	return e.s.transportFor(e.t).RoundTrip(req.WithContext(ctx))
 }
 

@@ -166,7 +166,7 @@ func (a *App) buildProxy(ctx context.Context) error {
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
-		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Notice: a.c.Holds.Notice, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Notice: a.c.Holds.Notice, NoRehydrate: !a.c.Holds.Rehydrate, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle,
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},

@@ -126,6 +126,9 @@ type Retention struct {
 type Holds struct {
 	// Notice puts a line into held model answers that says who is being asked.
 	Notice bool `yaml:"notice"`
+	// Rehydrate turns refused calls, which the agent's later requests have as
+	// texts, back into calls with results that say that they were refused.
+	Rehydrate bool `yaml:"rehydrate"`
 }
 
 // Audit says how the log is kept.
@@ -172,6 +175,7 @@ func Default(stateDir, user string) Config {
 		},
 		Retention: Retention{Requests: Duration(30 * 24 * time.Hour), Events: Duration(24 * time.Hour)},
 		Audit:     Audit{Sync: SyncBatched, Inputs: InputsRedacted},
+		Holds:     Holds{Rehydrate: true},
 		Approver:  user, Unsupported: UnsupportedRefuse,
 	}
 }

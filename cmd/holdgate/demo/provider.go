@@ -67,7 +67,11 @@ func pick(req messagesRequest) string {
 		for _, b := range m.Content {
 			switch b.Type {
 			case "tool_result":
-				ran = true
+				if strings.HasPrefix(b.Content, "[holdgate]") {
+					last = b.Content // refused
+				} else {
+					ran = true
+				}
 			case "tool_use":
 				moved = moved || strings.Contains(string(b.Input), "archive")
 			case "text":

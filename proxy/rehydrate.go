@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// A refusedRecord is what the queue keeps of a refused call for the agent's
+// next requests.
+type refusedRecord struct {
+	Format string `json:"format"`
+	wire.Refused
+}
+
+// remember keeps what was refused of these items, before the client can see
+// that it was. Where that fails the notices stay what they are in later
+// requests.
+func (a *answer) remember(items []item) {
+	codec, ok := a.t.codec.(Rehydrator)
+	if !ok || a.s.c.NoRehydrate {
+		return
+	}
+	var records [][]byte
+	for _, it := range items {
+		if it.q == nil || it.q.verdict.Release {
+			continue
+		}
+		r, ok := codec.Refused(it.part, it.q.verdict.Notice)
+		if !ok {
+			continue
+		}
+		r.Place = it.q.call.Position
+		b, err := json.Marshal(refusedRecord{a.t.codec.Name(), r})
+		if err != nil {
+			a.s.c.Logger.Error("remembering a refused call", "err", err)
+			continue
+		}
+		records = append(records, b)
+	}
+	if len(records) == 0 {
+		return
+	}
+	if err := a.s.c.Queue.Remember(a.s.life, a.t.caller, records); err != nil {
+		a.s.c.Logger.Error("remembering refused calls", "err", err)
+	}
+}
+
+// rehydrate puts what was refused before back into the request, as it will be
+// sent. What is signed over its body stays as it is, and so does what cannot
+// be read: the notices in it say the same.
+func (e *exchange) rehydrate(ctx context.Context) {
+	codec, ok := e.t.codec.(Rehydrator)
+	if !ok || e.s.c.NoRehydrate || len(e.body) == 0 || signed(e.r.Header) {
+		return
+	}
+	refused, err := e.refused(ctx)
+	if err != nil || len(refused) == 0 {
+		if err != nil {
+			e.s.c.Logger.Error("reading what was refused before", "err", err)
+		}
+		return
+	}
+	body, n, err := codec.Rehydrate(e.body, refused)
+	if err == nil && n > 0 {
+		err = wire.Strict(body)
+	}
+	if err != nil {
+		e.s.c.Logger.Error("putting refused calls back into a request", "err", err)
+		return
+	}
+	if n > 0 {
+		e.sent, e.remark = body, fmt.Sprintf("rehydrated %d %s", n, plural(n, "refusal"))
+	}
+}
+
+// refused returns what was refused in the session, in the format spoken.
+func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
+	records, err := e.s.c.Queue.Remembered(ctx, e.t.caller)
+	if err != nil {
+		return nil, err
+	}
+	var out []wire.Refused
+	for _, b := range records {
+		var r refusedRecord
+		if err := json.Unmarshal(b, &r); err != nil {
+			return nil, fmt.Errorf("reading a refused call: %w", err)
+		}
+		if r.Format == e.t.codec.Name() {
+			out = append(out, r.Refused)
+		}
+	}
+	return out, nil
+}
+
+// signed reports whether a request is signed over its body, so that no other
+// body would be taken: AWS Signature Version 4, and digests of RFC 9530.
+func signed(h http.Header) bool {
+	for _, name := range []string{"X-Amz-Content-Sha256", "Content-Digest", "Repr-Digest", "Digest", "Content-Md5"} {
+		if len(h[name]) > 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(h["Authorization"], func(v string) bool { return strings.HasPrefix(v, "AWS4-") })
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}

@@ -1,0 +1,135 @@
+package proxy
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// strictMessages is a stand-in for the Messages API. Like it, it refuses a
+// history in which a call has no result, or a result no call, in the turn
+// behind; its first answer is the one given, later ones say "done".
+func strictMessages(t testing.TB, seen *counter, first string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := seen.saw(r)
+		w.Header().Set("Content-Type", "application/json")
+		if fault := danglingUse(t, body); fault != "" {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"type":"error","error":{"type":"invalid_request_error","message":"`+fault+`"}}`)
+			return
+		}
+		answer := first
+		if len(seen.all()) > 1 {
+			answer = `{"id":"msg_2","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}`
+		}
+		_, _ = io.WriteString(w, answer)
+	})
+}
+
+// danglingUse says what the API would refuse in a request's history.
+func danglingUse(t testing.TB, body string) string {
+	t.Helper()
+	type block struct {
+		Type      string `json:"type"`
+		ID        string `json:"id"`
+		ToolUseID string `json:"tool_use_id"`
+	}
+	var req struct {
+		Messages []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	must(t, json.Unmarshal([]byte(body), &req))
+	open := map[string]bool{}
+	for _, m := range req.Messages {
+		var blocks []block
+		_ = json.Unmarshal(m.Content, &blocks) // a string has none
+		text := false
+		for _, b := range blocks {
+			switch b.Type {
+			case "tool_result":
+				if text {
+					return "a result stands behind a text"
+				}
+				if !open[b.ToolUseID] {
+					return "a result of " + b.ToolUseID + " has no call"
+				}
+				delete(open, b.ToolUseID)
+			case "text":
+				text = true
+			}
+		}
+		if len(open) > 0 {
+			return "calls without results"
+		}
+		for _, b := range blocks {
+			if b.Type == "tool_use" {
+				open[b.ID] = true
+			}
+		}
+	}
+	if len(open) > 0 {
+		return "calls without results at the end"
+	}
+	return ""
+}
+
+const toolsPart = `"tools":[{"name":"Bash","input_schema":{"type":"object"}}]`
+
+// converse sends a first request, denies what is held, and sends a second one
+// that repeats the answer as real clients do. It returns the first answer's
+// content and the body that reached the upstream second.
+func converse(t *testing.T, g *gate, seen *counter, next func(content string) string) (content, second string) {
+	t.Helper()
+	ask := `{"model":"m","max_tokens":9,` + toolsPart + `,"messages":[{"role":"user","content":"go"}]}`
+	resp := g.post(t.Context(), messages, ask)
+	var answer struct{ Content json.RawMessage }
+	must(t, json.Unmarshal([]byte(readAll(t, resp.Body)), &answer))
+	content = string(answer.Content)
+	resp = g.post(t.Context(), messages, next(content))
+	if body := readAll(t, resp.Body); resp.StatusCode != http.StatusOK {
+		t.Fatalf("the second request got %d: %s", resp.StatusCode, body)
+	}
+	bodies := seen.all()
+	return content, bodies[len(bodies)-1]
+}
+
+func messageWith(blocks string) string {
+	return `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[` + blocks + `],"stop_reason":"tool_use"}`
+}
+
+func useOf(id, command string) string {
+	return `{"type":"tool_use","id":"` + id + `","name":"Bash","input":{"command": "` + command + `"}}`
+}
+
+func TestARefusedCallIsACallAgainInTheNextRequest(t *testing.T) {
+	t.Parallel()
+	var seen counter
+	g := newGate(t, strictMessages(t, &seen, messageWith(`{"type":"text","text":"Look."},`+useOf("toolu_a", "forbidden"))))
+	content, second := converse(t, g, &seen, func(content string) string {
+		return `{ "model":"m", "max_tokens":9,` + toolsPart + `, "messages":[ {"role":"user","content":"go"} , {"role":"assistant","content":` + content + `}, {"role":"user","content":"why?"} ] }`
+	})
+	_, notice, _ := strings.Cut(content, `,{"type":"text","text":`)
+	notice = strings.TrimSuffix(notice, "}]")
+	want := `{ "model":"m", "max_tokens":9,` + toolsPart + `, "messages":[ {"role":"user","content":"go"} , {"role":"assistant","content":[{"type":"text","text":"Look."},` + useOf("toolu_a", "forbidden") +
+		`]}, {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_a","is_error":true,"content":` + notice + `},{"type":"text","text":"why?"}]} ] }`
+	if second != want {
+		t.Errorf("the upstream got\n%s\nwant\n%s", second, want)
+	}
+	var notes []string
+	for _, e := range g.entries(audit.TypeDecision) {
+		if e.Call.Kind == holdgate.KindModelRequest {
+			notes = append(notes, e.Note)
+		}
+	}
+	if len(notes) != 2 || strings.Join(notes, "|") != "|rehydrated 1 refusal" && strings.Join(notes, "|") != "rehydrated 1 refusal|" {
+		t.Errorf("the log notes %q", notes)
+	}
+	g.verified()
+}
