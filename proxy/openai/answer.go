@@ -50,7 +50,7 @@ func (a *answer) add(ch *choice) error {
 			return err
 		}
 		a.calls = append(a.calls, k)
-		a.parts = append(a.parts, wire.Part{Bytes: e.raw, Call: hc, Fixed: k.custom})
+		a.parts = append(a.parts, wire.Part{Bytes: e.raw, Call: hc, Fixed: k.custom, Tag: callTag{call: k}})
 	}
 	return nil
 }
