@@ -78,6 +78,8 @@ type Path struct {
 	// is not known, what is relative to it lies inside, unless it climbs out;
 	// false for all whose place depends on run time.
 	Inside bool `json:"inside"`
+	// Self says that it is Holdgate's own: what lies there decides calls.
+	Self bool `json:"self,omitempty"`
 }
 
 // A Statement is one SQL statement.
@@ -98,6 +100,9 @@ type URL struct {
 	URL    string `json:"url"`
 	Scheme string `json:"scheme"`
 	Host   string `json:"host"` // lower case, without port
+	// Self says that it is an address of Holdgate's own, where calls are
+	// decided, however it is spelled.
+	Self bool `json:"self,omitempty"`
 }
 
 // A Secret is something that looks like a credential. Its value is in no fact.

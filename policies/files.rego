@@ -29,6 +29,7 @@ more_than_plain_paths if {
 plain_path(p) if {
 	p.access == "read"
 	not p.class
+	not p.self
 	not regex.match(approvers_files, p.clean)
 }
 
@@ -36,6 +37,7 @@ plain_path(p) if {
 	p.access == "write"
 	p.inside
 	not p.class
+	not p.self
 	not regex.match(grave_names, lower(p.clean))
 }
 
@@ -65,6 +67,8 @@ paths_by_kind[kind] contains p.clean if {
 }
 
 path_kind(p) := "self" if {
+	p.self
+} else := "self" if {
 	lets_decide(p.clean)
 } else := "secret" if {
 	p.class == "secret"

@@ -80,3 +80,9 @@ test_the_state_folder_is_refused_but_for_the_public_certificate if {
 	holdgate.decision.action == "allow" with input as touching({"clean": "/home/u/.local/state/holdgate/ca.pem", "access": "read"})
 	holdgate.decision.rule == "files.outside" with input as touching({"clean": "/home/u/.local/state/holdgate/ca.pem", "access": "write"})
 }
+
+test_what_is_holdgates_own_is_refused_wherever_it_lies if {
+	every access in ["read", "write", "delete"] {
+		holdgate.decision.rule == "self_approval" with input as touching({"clean": "/srv/x/db", "access": access, "inside": true, "self": true})
+	}
+}

@@ -8,9 +8,18 @@ package holdgate
 decisions contains d if {
 	input.facts.urls
 	some u in input.facts.urls
-	contains(u.url, data.settings.network.approvers)
+	decides_calls(u)
 	d := refuse("self_approval", "critical", "An agent does not decide its own calls.", [u.url])
 }
+
+# METADATA
+# title: Whether an address is the approvers' door
+# description: Holdgate has looked already, but for inputs that are written by hand.
+# custom:
+#   risk: critical
+decides_calls(u) if u.self
+
+decides_calls(u) if contains(u.url, data.settings.network.approvers)
 
 # METADATA
 # title: Sending credentials away

@@ -14,6 +14,11 @@ test_the_approvers_door_is_refused if {
 	holdgate.decision.rule == "self_approval" with input as tool_call({"name": "WebFetch", "category": "network"}, facts)
 }
 
+test_the_approvers_door_is_refused_however_it_is_spelled if {
+	facts := {"urls": [{"url": "http://0x7f000001:9999/", "host": "0x7f000001", "self": true}], "impact": {}}
+	holdgate.decision.rule == "self_approval" with input as tool_call({"name": "WebFetch", "category": "network"}, facts)
+}
+
 test_credentials_beside_an_address_ask if {
 	facts := {"secrets": [{"kind": "private_key", "pointer": "/x"}], "urls": [{"url": "https://example.com/", "host": "example.com"}], "impact": {}}
 	holdgate.decision.rule == "secrets.sent" with input as tool_call({"name": "x", "category": "exec"}, facts)

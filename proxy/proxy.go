@@ -58,6 +58,9 @@ type Config struct {
 	// Dir is the folder that the agents work in and Home their home folder,
 	// where they are known: paths in calls are read against them.
 	Dir, Home string
+	// Private are folders of Holdgate's own, absolute: what lies there decides
+	// calls.
+	Private []string
 
 	// Agent, where its ID is set, is who makes every request: the server serves
 	// this agent alone. Else callers are [holdgate.AgentDefault].
@@ -116,6 +119,7 @@ type Server struct {
 	c       Config
 	codecs  []Codec
 	own     *ownAddrs
+	private rego.Own // what calls may not aim at; complete before Serve
 	quotas  *quotas
 	named   *http.Transport // for hosts that the configuration names
 	guarded *http.Transport // for hosts that agents name
@@ -141,7 +145,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Limits = c.Limits.withDefaults()
-	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), tunnels: newTunnelListener()}
+	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, private: rego.Own{Folders: c.Private}, quotas: newQuotas(c.Limits, c.Log, c.Queue), tunnels: newTunnelListener()}
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
 	s.named = s.transport(false)
@@ -153,13 +157,19 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// Own tells the server an address that Holdgate itself listens on: nobody may
-// be sent there. Call it before Serve.
-func (s *Server) Own(a net.Addr) { s.own.add(a) }
+// Own tells the server an address where Holdgate serves approvers: nobody may
+// be sent there, and calls that aim at it are marked for policy. Call it before
+// Serve.
+func (s *Server) Own(a net.Addr) {
+	s.own.add(a)
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		s.private.Listeners = append(s.private.Listeners, tcp.AddrPort())
+	}
+}
 
 // Serve serves the agents' door on ln until Shutdown. It returns nil after one.
 func (s *Server) Serve(ln net.Listener) error {
-	s.Own(ln.Addr())
+	s.own.add(ln.Addr())
 	innerDone := make(chan error, 1)
 	go func() { innerDone <- s.inner.Serve(s.tunnels) }()
 	err := s.outer.Serve(ln)

@@ -44,6 +44,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts"
 )
 
 // DefaultTimeout bounds one evaluation where Options.Timeout is zero. It is no
@@ -193,7 +194,11 @@ type Input struct {
 	Usage      *Usage // what the session has used; nil where nobody counts
 	Dir        string // the session's folder, absolute; empty where not known
 	Home       string // the agent's home folder, absolute; empty where not known
+	Own        Own    // what is Holdgate's own on this host
 }
+
+// Own is what belongs to Holdgate itself: listeners and folders.
+type Own = facts.Own
 
 // Answer is what a person answered to a hold of this call.
 type Answer struct {

@@ -85,12 +85,15 @@ func seen(c facts.Command) string {
 }
 
 func pathObject(p facts.Path) fields {
-	o := newFields(5)
+	o := newFields(6)
 	o.text("path", p.Path)
 	o.text("clean", p.Clean)
 	o.text("access", p.Access)
 	o.flag("inside", p.Inside)
 	o.optional("class", p.Class)
+	if p.Self {
+		o.flag("self", true)
+	}
 	return o
 }
 
@@ -107,10 +110,13 @@ func statementObject(s facts.Statement) fields {
 }
 
 func urlObject(u facts.URL) fields {
-	o := newFields(3)
+	o := newFields(4)
 	o.text("url", u.URL)
 	o.text("scheme", u.Scheme)
 	o.text("host", u.Host)
+	if u.Self {
+		o.flag("self", true)
+	}
 	return o
 }
 

@@ -42,6 +42,7 @@ type Options struct {
 	// climbs out of where it starts, and what is absolute does not.
 	Dir  string
 	Home string // the agent's home folder, absolute; empty where not known
+	Own  Own    // what is Holdgate's own on this host
 
 	Deadline time.Duration // for the whole call; DefaultDeadline where zero
 	MaxBytes int           // of arguments; DefaultMaxBytes where zero

@@ -65,7 +65,7 @@ func (x *extraction) path(r pathRef) {
 }
 
 func (x *extraction) addPath(r pathRef, clean string, inside bool) {
-	p := Path{Path: cmp.Or(r.written, r.text), Clean: clean, Access: r.access, Class: classify(clean, r.access), Inside: inside}
+	p := Path{Path: cmp.Or(r.written, r.text), Clean: clean, Access: r.access, Class: classify(clean, r.access), Inside: inside, Self: x.ownPath(clean, r.access)}
 	if x.once("path", p.Path, p.Clean, p.Access) {
 		if len(x.facts.Paths) >= maxPaths {
 			panic(overBudget{"too many paths"})

@@ -59,6 +59,7 @@ func (x *extraction) url(s string) {
 }
 
 func (x *extraction) addURL(u URL) {
+	u.Self = x.ownURL(u.URL)
 	if x.once("url", u.URL) {
 		x.facts.URLs = append(x.facts.URLs, u)
 	}

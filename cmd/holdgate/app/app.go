@@ -158,6 +158,19 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	return nil
 }
 
+// private is the state folder as calls may name it: as it was configured, and
+// where its links lead.
+func private(stateDir string) []string {
+	var folders []string
+	if abs, err := filepath.Abs(stateDir); err == nil {
+		folders = append(folders, abs)
+		if real, err := filepath.EvalSymlinks(abs); err == nil && real != abs {
+			folders = append(folders, real)
+		}
+	}
+	return folders
+}
+
 func (a *App) buildProxy(ctx context.Context) error {
 	ca, err := proxy.OpenCA(a.c.StateDir)
 	if err != nil {
@@ -166,7 +179,8 @@ func (a *App) buildProxy(ctx context.Context) error {
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
-		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Notice: a.c.Holds.Notice, NoRehydrate: !a.c.Holds.Rehydrate, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), Notice: a.c.Holds.Notice,
+		NoRehydrate: !a.c.Holds.Rehydrate, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle,
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
