@@ -45,7 +45,8 @@ var imports = map[string][]string{
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},
 	"plugins/sdk/sdktest":   {"plugins/sdk", "plugins/sdk/channelv1"},
-	"plugins/terminal":      {"plugins/sdk"},
+	"plugins/sdk/page":      {"plugins/sdk"},
+	"plugins/terminal":      {"plugins/sdk", "plugins/sdk/page"},
 	"plugins/webhook":       {"plugins/sdk"},
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
 	"plugins":               {"plugins/sdk", "plugins/terminal", "plugins/webhook"},
@@ -53,10 +54,10 @@ var imports = map[string][]string{
 	"cmd/holdgate/config": {"."},
 	"cmd/holdgate/app":    {".", "approvals", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
 	"cmd/holdgate/demo":   {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
-	"cmd/holdgate/launch": {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config"},
+	"cmd/holdgate/launch": {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
 	"cmd/holdgate/bench":  {".", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate": {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/demo", "cmd/holdgate/launch",
-		"plugins", "rego", "store", "store/audit", "store/badger"},
+		"plugins", "plugins/host", "plugins/sdk/page", "rego", "store", "store/audit", "store/badger"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

@@ -73,7 +73,7 @@ func (e *env) releaseGroup(c *cli.Context, d api.Decision) error {
 		decisions = append(decisions, api.GroupDecision{ID: r.ID, Decision: d})
 	}
 	for _, r := range list {
-		if err := errors.Join(printPage(shown, r, time.Now()), line(shown)); err != nil {
+		if err := errors.Join(e.printWhole(shown, r, time.Now()), line(shown)); err != nil {
 			return fmt.Errorf("showing the requests: %w", err)
 		}
 	}

@@ -139,7 +139,7 @@ func (e *env) release(c *cli.Context, id string, d api.Decision) error {
 	if c.Bool("json") {
 		shown = e.stderr
 	}
-	if err := errors.Join(printPage(shown, r, time.Now()), line(shown)); err != nil {
+	if err := errors.Join(e.printWhole(shown, r, time.Now()), line(shown)); err != nil {
 		return fmt.Errorf("showing the request: %w", err)
 	}
 	if d.Decision == holdgate.AnswerApprove {

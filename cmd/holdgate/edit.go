@@ -52,7 +52,7 @@ func (e *env) edit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.Call.Tool == nil || r.Call.Tool.Arguments == nil || r.Briefing.Hidden > 0 {
+	if r.Call.Tool == nil || r.Call.Tool.Arguments == nil || r.Briefing.Counts.Redacted > 0 {
 		return &exitError{code: exitFailed, text: "request " + r.ID + " has no arguments that can be edited: they are no JSON object, or not all of them are shown",
 			hint: "nothing was decided; approve, deny or steer it"}
 	}
@@ -64,7 +64,7 @@ func (e *env) edit(c *cli.Context) error {
 	if c.Bool("json") {
 		shown = e.stderr
 	}
-	if err := printPage(shown, r, time.Now()); err != nil {
+	if err := e.printWhole(shown, r, time.Now()); err != nil {
 		return fmt.Errorf("showing the request: %w", err)
 	}
 	edited, err := e.edited(c, shown, r)

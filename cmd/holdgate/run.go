@@ -128,7 +128,7 @@ func (e *env) behind(ctx context.Context, c *cli.Context, s config.Config, f str
 		Program: program, Args: c.Args().Tail(),
 		Env:   launch.Environment(os.Environ(), program, way, s.StateDir, strings.TrimSpace(string(token))),
 		Stdin: f.in, Stdout: f.out, Stderr: f.err, Plain: kind == "" || kind == "dumb",
-		Door: door, Page: printPage,
+		Door: door, Colour: kind != "" && kind != "dumb" && e.getenv("NO_COLOR") == "",
 		Elsewhere: func(id string) string { return "holdgate approve " + id + " --state-dir " + s.StateDir },
 	})
 }

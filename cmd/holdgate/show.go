@@ -24,7 +24,7 @@ func showCommand(e *env) *cli.Command {
 		ArgsUsage: "[ID]",
 		Description: "ID may be the beginning of an id, where no other request begins with it.\n" +
 			"It may be left out where exactly one request is pending.",
-		Flags: []cli.Flag{jsonFlag()},
+		Flags: []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "full", Usage: "show all of the arguments, however long they are"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return usage("show takes one ID, got %q too", c.Args().Get(1))
@@ -46,10 +46,18 @@ func showCommand(e *env) *cli.Command {
 			if c.Bool("json") {
 				return printJSON(e.stdout, r)
 			}
-			if err := printPage(e.stdout, r, time.Now()); err != nil || r.Status.Final() {
+			if err := e.printPage(e.stdout, r, time.Now()); err != nil {
 				return err
 			}
-			return printAnswers(e.stdout, r)
+			if c.Bool("full") {
+				if err := printFull(e.stdout, r); err != nil {
+					return err
+				}
+			}
+			if r.Status.Final() {
+				return nil
+			}
+			return printAnswers(e.stdout, r, r.Briefing.Whole || c.Bool("full"))
 		},
 	}
 }

@@ -22,24 +22,46 @@ const (
 
 // notice is the request as a channel of the assurance is told of it.
 func (c *channel) notice(r approvals.Request, a sdk.Assurance) sdk.Notice {
-	call := callOf(r.Call)
+	n := Notice(r)
+	n.Nonce = c.nonces.of(c.c.Name, r.ID, r.Call.Digest)
+	if r.Status == holdgate.StatusPending {
+		n.Closed = closed(r, a, n.Call.Cut > 0)
+		n.Answers = allowed(r, n.Closed)
+	}
+	return n
+}
+
+// Notice is the request as every screen shows it, safe to show and of bounded
+// length. It has no nonce and names no answers: those depend on the channel.
+func Notice(r approvals.Request) sdk.Notice {
 	n := sdk.Notice{
-		ID: r.ID, Nonce: c.nonces.of(c.c.Name, r.ID, r.Call.Digest), Digest: string(r.Call.Digest),
+		ID: r.ID, Digest: string(r.Call.Digest),
 		Status: string(r.Status), Kind: string(r.Kind), Risk: text(string(r.Risk)), Gate: text(r.Gate),
 		Rule: text(r.Rule), Reason: text(r.Reason), Message: text(r.Message),
 		Agent:   sdk.Agent{ID: text(r.Agent.ID), Proven: r.Agent.Proven, Confinement: text(r.Agent.Confinement)},
-		Session: text(r.Session.ID), Door: text(r.Door), Call: call,
+		Session: text(r.Session.ID), Door: text(r.Door), Call: callOf(r.Call),
 		// A briefing is safe to show already.
-		Summary: r.Briefing.Summary, Details: r.Briefing.Details, Hidden: r.Briefing.Hidden,
+		Summary: r.Briefing.Summary, Why: r.Briefing.Why, Details: r.Briefing.Details,
+		Hidden: r.Briefing.Hidden, Counts: sdk.Counts(r.Briefing.Counts), Whole: r.Briefing.Whole,
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, OnTimeout: r.OnTimeout,
-		Quorum: max(r.Approvers.Quorum, 1), Votes: approving(r),
+		Quorum: max(r.Approvers.Quorum, 1), Votes: approving(r), Approved: approvers(r),
+		People: people(r), Similar: similar(r.Similar),
+	}
+	for _, s := range r.Briefing.Sections {
+		n.Sections = append(n.Sections, sdk.Section(s))
 	}
 	for _, o := range r.Options {
-		n.Options = append(n.Options, sdk.Option{ID: o.ID, Label: text(o.Label), Effect: o.Effect})
+		shown := sdk.Option{ID: text(o.ID), Label: text(o.Label), Effect: text(o.Effect)}
+		if o.Other {
+			shown.Label, shown.Effect = shown.Label+" (your own text, with --other)", ""
+		}
+		n.Options = append(n.Options, shown)
 	}
-	if r.Status == holdgate.StatusPending {
-		n.Closed = closed(r, a, call.Cut > 0)
-		n.Answers = allowed(r, n.Closed)
+	if r.NoApprover != "" && r.Status == holdgate.StatusPending {
+		n.Warnings = append(n.Warnings, text(r.NoApprover))
+	}
+	if r.EditedFrom != "" {
+		n.Edited = "by a person, in request " + r.EditedFrom
 	}
 	if o := r.Outcome; o != nil {
 		n.Outcome = &sdk.Outcome{
@@ -63,7 +85,7 @@ func approving(r approvals.Request) (n int) {
 // closed says why a channel of the assurance may not approve the request or
 // choose, or nothing where it may. What is not known closes.
 func closed(r approvals.Request, a sdk.Assurance, cut bool) string {
-	elsewhere := "; see it with: holdgate show " + r.ID
+	elsewhere := "; see it with: holdgate show " + r.ID + " --full"
 	switch r.Risk {
 	case "", holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh:
 	default:
@@ -77,8 +99,8 @@ func closed(r approvals.Request, a sdk.Assurance, cut bool) string {
 		return fmt.Sprintf("approving it needs an assurance (%s) that this channel does not have", text(r.Approvers.Assurance)) + elsewhere
 	case r.NoApprover != "":
 		return text(r.NoApprover) + elsewhere
-	case cut:
-		return "the call is too large to be shown whole here" + elsewhere
+	case cut, !r.Briefing.Whole:
+		return "the call cannot be shown whole here" + elsewhere
 	}
 	return ""
 }

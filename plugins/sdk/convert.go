@@ -24,6 +24,13 @@ func noticeToProto(n Notice) *channelv1.Notice {
 		CreatedAt: timeToProto(n.CreatedAt), ExpiresAt: timeToProto(n.ExpiresAt), OnTimeout: n.OnTimeout,
 		Quorum: int32(min(n.Quorum, math.MaxInt32)), Votes: int32(min(n.Votes, math.MaxInt32)),
 	}
+	p.Why, p.Whole, p.Approved, p.People, p.Warnings, p.Similar, p.Edited = n.Why, n.Whole, n.Approved, n.People, n.Warnings, n.Similar, n.Edited
+	if c := n.Counts; c != (Counts{}) {
+		p.Counts = &channelv1.Counts{Unresolved: int64(c.Unresolved), Unbound: int64(c.Unbound), Redacted: int64(c.Redacted), Cut: int64(c.Cut), Commands: int64(c.Commands)}
+	}
+	for _, s := range n.Sections {
+		p.Sections = append(p.Sections, &channelv1.Section{Title: s.Title, Kind: s.Kind, Lines: s.Lines})
+	}
 	for _, o := range n.Options {
 		p.Options = append(p.Options, &channelv1.Option{Id: o.ID, Label: o.Label, Effect: o.Effect})
 	}
@@ -51,6 +58,12 @@ func noticeFromProto(p *channelv1.Notice) Notice {
 		Answers: p.GetAnswers(), Closed: p.GetClosed(),
 		CreatedAt: timeFromProto(p.GetCreatedAt()), ExpiresAt: timeFromProto(p.GetExpiresAt()), OnTimeout: p.GetOnTimeout(),
 		Quorum: int(p.GetQuorum()), Votes: int(p.GetVotes()),
+	}
+	n.Why, n.Whole, n.Approved, n.People, n.Warnings, n.Similar, n.Edited = p.GetWhy(), p.GetWhole(), p.GetApproved(), p.GetPeople(), p.GetWarnings(), p.GetSimilar(), p.GetEdited()
+	c := p.GetCounts()
+	n.Counts = Counts{Unresolved: int(c.GetUnresolved()), Unbound: int(c.GetUnbound()), Redacted: int(c.GetRedacted()), Cut: int(c.GetCut()), Commands: int(c.GetCommands())}
+	for _, s := range p.GetSections() {
+		n.Sections = append(n.Sections, Section{Title: s.GetTitle(), Kind: s.GetKind(), Lines: s.GetLines()})
 	}
 	for _, o := range p.GetOptions() {
 		n.Options = append(n.Options, Option{ID: o.GetId(), Label: o.GetLabel(), Effect: o.GetEffect()})

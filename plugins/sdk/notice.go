@@ -17,8 +17,10 @@ const (
 // final.
 const StatusPending = "pending"
 
-// The risks of a request, as far as channels treat them differently.
+// The risks of a request. Any other, and none, is to be treated as a high one.
 const (
+	RiskLow      = "low"
+	RiskMedium   = "medium"
 	RiskHigh     = "high"
 	RiskCritical = "critical"
 )
@@ -31,28 +33,39 @@ type Notice struct {
 	Nonce  string // of this request in this channel
 	Digest string // of the call as it is shown
 
-	Status    string // "pending", "approved", "denied", "steered", "expired", "cancelled"
-	Kind      string // "approval" or "choice"
-	Risk      string // "low", "medium", "high", "critical", or empty where unknown
-	Gate      string
-	Rule      string // the policy rule that asks
-	Reason    string
-	Message   string
-	Agent     Agent
-	Session   string
-	Door      string
-	Call      Call
-	Summary   string   // one line, made from the call and never by the agent
-	Details   []string // lines
-	Hidden    int      // how many values and characters Details leaves out
+	Status   string // "pending", "approved", "denied", "steered", "expired", "cancelled"
+	Kind     string // "approval" or "choice"
+	Risk     string // "low", "medium", "high", "critical", or empty where unknown
+	Gate     string
+	Rule     string // the policy rule that asks
+	Reason   string
+	Message  string
+	Agent    Agent
+	Session  string
+	Door     string
+	Call     Call
+	Summary  string   // one line, made from the call and never by the agent
+	Why      []string // why policy asks, the rule first
+	Sections []Section
+	Details  []string // the lines of Sections, for channels that show no sections
+	Hidden   int      // how many values and characters they leave out
+	Counts   Counts
+	// Whole says that nothing of the call is missing, unreadable or pretends to
+	// be something else. Where it is false nobody may approve here.
+	Whole     bool
 	Options   []Option // of a choice
 	Answers   []string // what this channel may answer: [Approve], [Deny], ...
 	Closed    string   // where it may not approve or choose: why, and where one can
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	OnTimeout string // what silence does: "deny" or "approve"
-	Quorum    int    // how many people it takes to approve
-	Votes     int    // how many have approved so far
+	OnTimeout string   // what silence does: "deny" or "approve"
+	Quorum    int      // how many people it takes to approve
+	Votes     int      // how many have approved so far
+	Approved  []string // who they are
+	People    []string // who may answer and who looks at it, in words
+	Warnings  []string // what a person must know first, in words
+	Similar   string   // what became of calls like this one, in words
+	Edited    string   // where the arguments come from, if not from the agent, in words
 	Outcome   *Outcome
 }
 
@@ -81,6 +94,26 @@ type Call struct {
 	Server    string   // of an MCP tool
 	Arguments []string // as indented JSON, line by line
 	Cut       int      // how many characters of the arguments are left out
+}
+
+// Section is one part of a call, as it is to be shown.
+type Section struct {
+	Title string
+	Kind  string // "command", "diff", "sql", "arguments" or [KindSaid]
+	Lines []string
+}
+
+// KindSaid is the kind of the section with the agent's own account of the call,
+// which nobody has checked. It must not look like the others.
+const KindSaid = "agent_says"
+
+// Counts say how much of a call a reader cannot know.
+type Counts struct {
+	Unresolved int // words that are not known before it runs
+	Unbound    int // files that it runs whose content nobody was shown
+	Redacted   int // values that policy hides
+	Cut        int // characters that are left out
+	Commands   int // simple commands that are not listed
 }
 
 // Option is one answer of a choice.

@@ -71,6 +71,8 @@ func TestANoticeArrivesWhole(t *testing.T) {
 	n.Agent.Confinement, n.Call.Server, n.Call.Cut = "strong", "files", 7
 	n.Options = []sdk.Option{{ID: "a", Label: "A", Effect: "approve"}, {ID: "b", Label: "B", Effect: "deny"}}
 	n.Answers = []string{sdk.Deny}
+	n.Why, n.Approved, n.People, n.Warnings, n.Similar, n.Edited = []string{"w"}, []string{"ada"}, []string{"p"}, []string{"x"}, "s", "e"
+	n.Counts = sdk.Counts{Unresolved: 1, Unbound: 2, Redacted: 3, Cut: 4, Commands: 5}
 	n.Outcome.Instructions, n.Outcome.Choice = "use the trash", "b"
 	for _, tell := range []func(context.Context, sdk.Notice) error{r.Notify, r.Update} {
 		if err := tell(t.Context(), n); err != nil {

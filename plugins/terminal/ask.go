@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/plugins/sdk"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // quiet is how long people get to see a question before they can answer.
@@ -82,7 +83,7 @@ const (
 // understand turns a line into an answer, or says why it is none. An answer
 // to steer or deny may still need words.
 func (c *Channel) understand(n sdk.Notice, line string) (_ sdk.Answer, said string) {
-	high := n.Risk == sdk.RiskHigh || n.Risk == sdk.RiskCritical
+	full := page.Word(n)
 	word, rest, _ := strings.Cut(strings.ToLower(line), " ")
 	switch word {
 	case "a", "approve":
@@ -91,8 +92,8 @@ func (c *Channel) understand(n sdk.Notice, line string) (_ sdk.Answer, said stri
 			return sdk.Answer{}, "This is a choice: give the number of an option."
 		case !n.May(sdk.Approve):
 			return sdk.Answer{}, "Not here: " + n.Closed + "."
-		case high && line != "approve":
-			return sdk.Answer{}, "This call is of high risk. To approve it, type the whole word: approve"
+		case full != "" && line != full:
+			return sdk.Answer{}, "Nothing was decided. To approve this call, type in full: " + full
 		}
 		return n.Answer(sdk.Approve, c.user), ""
 	case "d", "deny":
@@ -110,8 +111,8 @@ func (c *Channel) understand(n sdk.Notice, line string) (_ sdk.Answer, said stri
 		return c.choice(n, rest)
 	}
 	if _, err := strconv.Atoi(line); err == nil && n.Kind == "choice" {
-		if high {
-			return sdk.Answer{}, "This choice is of high risk. Type, for example: choose " + line
+		if full != "" {
+			return sdk.Answer{}, "Nothing was decided. To choose here, type in full: choose " + line
 		}
 		return c.choice(n, line)
 	}

@@ -8,20 +8,14 @@ import (
 	"unicode"
 
 	"github.com/holdgate/holdgate/plugins/sdk"
-)
-
-// Escape sequences, where colour is wanted.
-const (
-	bold  = "\x1b[1m"
-	alarm = "\x1b[1;31m"
-	faint = "\x1b[2m"
-	plain = "\x1b[0m"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // A screen writes to the terminal. What it is given is gathered until flush.
 // It belongs to one goroutine.
 type screen struct {
 	out    io.Writer
+	width  func() int // in cells; 0 where it is not known
 	colour bool
 	b      strings.Builder
 }
@@ -38,17 +32,6 @@ func (s *screen) text(format string, args ...any) {
 }
 
 func (s *screen) line(format string, args ...any) { s.text(format+"\n", args...) }
-
-// styled adds a text in a style.
-func (s *screen) styled(style, text string) {
-	if !s.colour {
-		s.text("%s", text)
-		return
-	}
-	s.b.WriteString(style)
-	s.text("%s", text)
-	s.b.WriteString(plain)
-}
 
 // flush shows what was added.
 func (s *screen) flush() error {
@@ -71,67 +54,27 @@ func inert(s string) string {
 	}, s)
 }
 
-// question shows a request, what no agent has written first.
+// question shows a request.
 func (s *screen) question(n sdk.Notice, now time.Time) {
 	s.line("")
-	s.styled(bold, strings.Repeat("-", 72))
+	rule := 72
+	if w := s.width(); w > 0 {
+		rule = min(w, rule)
+	}
+	s.line("%s", strings.Repeat("-", rule))
+	s.b.WriteString(page.Text(page.Of(n, now), s.width(), s.colour))
 	s.line("")
-	risk := n.Risk
-	if risk == "" {
-		risk = "unknown"
-	}
-	s.label("Risk")
-	if risk == sdk.RiskHigh || risk == sdk.RiskCritical || risk == "unknown" {
-		s.styled(alarm, strings.ToUpper(risk))
-	} else {
-		s.text("%s", risk)
-	}
-	s.line("")
-	s.field("Agent", describeAgent(n))
-	s.field("Call", describeCall(n))
-	s.field("Time", describeTime(n, now))
-	s.field("Digest", short(n.Digest)+"  (request "+n.ID+")")
-	s.field("Rule", describeRule(n))
-	if n.Message != "" && n.Message != n.Reason {
-		s.field("Note", n.Message)
-	}
-	if n.Quorum > 1 {
-		s.field("People", fmt.Sprintf("it takes %d, %d so far", n.Quorum, n.Votes))
-	}
-	if n.Hidden > 0 {
-		s.field("Hidden", fmt.Sprintf("%d values or characters are not in what follows", n.Hidden))
-	}
-	if n.Closed != "" {
-		s.field("Note", n.Closed)
-	}
-	s.line("")
-	s.line("  %s", n.Summary)
-	for _, d := range n.Details {
-		s.line("    %s", d)
-	}
-	for i, o := range n.Options {
-		s.line("  %d. %s%s", i+1, o.Label, map[bool]string{true: "  (denies)"}[o.Effect == sdk.Deny])
-	}
-	s.line("")
-}
-
-func (s *screen) label(name string) {
-	s.styled(faint, fmt.Sprintf("%-8s", name))
-}
-
-func (s *screen) field(name, text string) {
-	s.label(name)
-	s.line("%s", text)
 }
 
 // prompt says what can be typed.
 func (s *screen) prompt(n sdk.Notice, waiting int) {
 	var can []string
+	word := page.Word(n)
 	if n.May(sdk.Approve) {
-		can = append(can, map[bool]string{true: "approve (the whole word)", false: "[a]pprove"}[n.Risk == sdk.RiskHigh])
+		can = append(can, map[bool]string{true: word + " (in full)", false: "[a]pprove"}[word != ""])
 	}
 	if n.May(sdk.Choose) {
-		can = append(can, map[bool]string{true: "choose NUMBER", false: "a number"}[n.Risk == sdk.RiskHigh])
+		can = append(can, map[bool]string{true: "choose NUMBER", false: "a number"}[word != ""])
 	}
 	if n.May(sdk.Deny) {
 		can = append(can, "[d]eny")
@@ -140,12 +83,12 @@ func (s *screen) prompt(n sdk.Notice, waiting int) {
 		can = append(can, "[s]teer")
 	}
 	if len(n.Call.Arguments) > 0 {
-		can = append(can, "[v]iew")
+		can = append(can, "[v]iew as JSON")
 	}
 	if waiting > 0 {
 		can = append(can, fmt.Sprintf("[n]ext of %d more", waiting))
 	}
-	s.styled(bold, strings.Join(can, "  ")+" > ")
+	s.text("%s > ", strings.Join(can, "  "))
 }
 
 // arguments shows the call's arguments.
@@ -173,62 +116,4 @@ func (s *screen) settled(n sdk.Notice) {
 	default:
 		s.line("Request %s is %s already.", n.ID, n.Status)
 	}
-}
-
-func describeAgent(n sdk.Notice) string {
-	how := "asserted, not proven"
-	if n.Agent.Proven {
-		how = "proven"
-	}
-	if n.Agent.Confinement != "" {
-		how += ", " + n.Agent.Confinement
-	}
-	return fmt.Sprintf("%s (%s), session %s", n.Agent.ID, how, n.Session)
-}
-
-func describeCall(n sdk.Notice) string {
-	what := n.Call.Target
-	if what == "" {
-		what = n.Call.Kind
-	}
-	if n.Call.Server != "" {
-		what += " of " + n.Call.Server
-	}
-	return what + ", through " + n.Door
-}
-
-func describeTime(n sdk.Notice, now time.Time) string {
-	silence := "silence denies"
-	if n.OnTimeout == sdk.Approve {
-		silence = "SILENCE APPROVES"
-	}
-	left := n.ExpiresAt.Sub(now)
-	switch {
-	case n.ExpiresAt.IsZero():
-		return silence
-	case left <= 0:
-		return "none left; " + silence
-	case left < time.Minute:
-		return fmt.Sprintf("%d s left; %s", int(left.Seconds()), silence)
-	}
-	return fmt.Sprintf("%d min left; %s", int(left.Minutes()), silence)
-}
-
-func describeRule(n sdk.Notice) string {
-	rule := n.Rule
-	if n.Gate != "" {
-		rule += " (gate " + n.Gate + ")"
-	}
-	if n.Reason != "" {
-		rule += ": " + n.Reason
-	}
-	return rule
-}
-
-// short is the form of a digest that people compare by eye.
-func short(digest string) string {
-	if len(digest) > 12 {
-		return digest[:12]
-	}
-	return digest
 }

@@ -12,12 +12,12 @@
 //
 // # A question
 //
-// One question is on the screen at a time. First comes what no agent has
-// written: risk, who asks and how sure that is, the tool, the time left, what
-// silence does, the digest. The prompt appears after 700 ms, and what was typed
+// One question is on the screen at a time, as the package page draws it: what
+// no agent has written comes first. The prompt appears after 700 ms, and what was typed
 // before that is thrown away, so that nobody answers a question that they have
 // not seen. An answer is a line, ended with Enter. Approving a call of high
-// risk takes the whole word. A question that has been decided elsewhere says
+// risk, of an unknown one, or with something hidden takes the whole word. A
+// question that has been decided elsewhere says
 // so and makes room for the next.
 package terminal
 
@@ -109,7 +109,7 @@ func (c *Channel) Configure(_ context.Context, config []byte) error {
 	if err != nil {
 		return err
 	}
-	c.user, c.tty, c.screen = name, t, &screen{out: t, colour: colour}
+	c.user, c.tty, c.screen = name, t, &screen{out: t, width: t.width, colour: colour}
 	c.screen.line("Holdgate asks here.")
 	if tightened != "" {
 		c.log.Warn("the terminal was open to others", "tty", conf.TTY, "was", tightened)
@@ -167,7 +167,7 @@ func (c *Channel) Update(_ context.Context, n sdk.Notice) error {
 			q.settle(&settledError{n})
 		}
 	default:
-		q.notice.Votes = n.Votes
+		q.notice.Votes, q.notice.Approved, q.notice.People = n.Votes, n.Approved, n.People
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func TestAnswers(t *testing.T) {
 		{name: "a letter approves", dialog: []string{"a\n", "The request is approved."}, want: sdk.Answer{Decision: sdk.Approve}},
 		{name: "the word approves", dialog: []string{"approve\n", "The request is approved."}, want: sdk.Answer{Decision: sdk.Approve}},
 		{name: "high risk needs the whole word", edit: high,
-			dialog: []string{"a\n", "type the whole word", "y\n", "Nothing was decided", "approve\n", "The request is approved."}, want: sdk.Answer{Decision: sdk.Approve}},
+			dialog: []string{"a\n", "type in full: approve", "y\n", "Nothing was decided", "approve\n", "The request is approved."}, want: sdk.Answer{Decision: sdk.Approve}},
 		{name: "denying asks why", dialog: []string{"d\n", "Why", "not today\n", "The request is"}, want: sdk.Answer{Decision: sdk.Deny, Reason: "not today"}},
 		{name: "denying needs no reason", dialog: []string{"deny\n", "Why", "\n", "The request is"}, want: sdk.Answer{Decision: sdk.Deny}},
 		{name: "steering asks what to do", dialog: []string{"s\n", "What to do instead", "use the trash\n", "The request is"},
@@ -62,7 +62,7 @@ func TestAnswers(t *testing.T) {
 		{name: "a number out of range decides nothing", edit: choice, dialog: []string{"3\n", "no such option", "1\n", "The request is"}, want: sdk.Answer{Decision: sdk.Choose, Choice: "staging"}},
 		{name: "a choice cannot be approved", edit: choice, dialog: []string{"a\n", "give the number", "1\n", "The request is"}, want: sdk.Answer{Decision: sdk.Choose, Choice: "staging"}},
 		{name: "a choice of high risk takes more than a key", edit: func(n *sdk.Notice) { choice(n); high(n) },
-			dialog: []string{"1\n", "choose 1", "choose 1\n", "The request is"}, want: sdk.Answer{Decision: sdk.Choose, Choice: "staging"}},
+			dialog: []string{"1\n", "type in full: choose 1", "choose 1\n", "The request is"}, want: sdk.Answer{Decision: sdk.Choose, Choice: "staging"}},
 		{name: "critical risk is not approved here", edit: func(n *sdk.Notice) {
 			n.Risk, n.Answers, n.Closed = sdk.RiskCritical, []string{sdk.Deny}, "see it with: holdgate show r1"
 		}, dialog: []string{"approve\n", "Not here: see it with: holdgate show r1", "s\n", "cannot be steered", "d\n", "Why", "\n", "The request is"}, want: sdk.Answer{Decision: sdk.Deny}},
@@ -99,7 +99,7 @@ func TestWhatWasTypedBeforeTheQuestionDecidesNothing(t *testing.T) {
 	d.expect("Holdgate asks here.")
 	d.types("approve\na\n") // before there is a question
 	d.notify(sdktest.Notice("r1"))
-	d.expect("Digest")
+	d.expect("digest")
 	d.types("a\nappro") // as it appears, and half a line
 	d.expect(prompt)
 	d.types("ve\n") // what is left of it is no answer
@@ -112,11 +112,11 @@ func TestANewQuestionDoesNotGetTheAnswerToTheOld(t *testing.T) {
 	d := open(t)
 	first, second := sdktest.Notice("r1"), sdktest.Notice("r2")
 	d.notify(first)
-	d.expect("request r1", prompt)
+	d.expect("request    r1", prompt)
 	d.notify(second)
 	d.types("a") // the person is about to approve the first
 	d.update(sdktest.Ended(first))
-	d.expect("Request r1 is denied already, by ada.", "request r2")
+	d.expect("Request r1 is denied already, by ada.", "request    r2")
 	d.types("\n")
 	d.expect(prompt)
 	d.undecided()
@@ -152,7 +152,7 @@ func TestANoticeThatComesAgainDisturbsNobody(t *testing.T) {
 	if a := d.answered(); a.Decision != sdk.Approve {
 		t.Errorf("answered %+v", a)
 	}
-	if n := strings.Count(d.screen(), "request r1"); n != 1 {
+	if n := strings.Count(d.screen(), "request    r1"); n != 1 {
 		t.Errorf("the question was shown %d times", n)
 	}
 }
@@ -161,15 +161,15 @@ func TestOneQuestionAtATime(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	d.notify(sdktest.Notice("r1"))
-	d.expect("request r1", prompt)
+	d.expect("request    r1", prompt)
 	d.notify(sdktest.Notice("r2"))
 	d.types("n\n")
-	d.expect("request r2", "[n]ext of 1 more", prompt)
+	d.expect("request    r2", "[n]ext of 1 more", prompt)
 	d.types("a\n")
 	if a := d.answered(); a.ID != "r2" {
 		t.Errorf("answered %s, want r2", a.ID)
 	}
-	d.expect("request r1", prompt)
+	d.expect("request    r1", prompt)
 	d.types("a\n")
 	if a := d.answered(); a.ID != "r1" {
 		t.Errorf("answered %s, want r1", a.ID)
@@ -183,7 +183,7 @@ func TestAnAnswerThatDoesNotCountSaysWhyAndIsAskedAgain(t *testing.T) {
 	d.notify(sdktest.Notice("r1"))
 	d.expect(prompt)
 	d.types("a\n")
-	d.expect("This does not count: the\uFFFD[2J call has changed.", "request r1", prompt)
+	d.expect("This does not count: the\uFFFD[2J call has changed.", "request    r1", prompt)
 	d.types("a\n")
 	d.expect("The request is approved.")
 }
@@ -195,7 +195,7 @@ func TestAVoteOfSeveralSaysThatItTakesMore(t *testing.T) {
 	n := sdktest.Notice("r1")
 	n.Quorum = 2
 	d.notify(n)
-	d.expect("it takes 2, 0 so far", prompt)
+	d.expect("approved   0 of 2", prompt)
 	d.types("a\n")
 	d.expect("it takes more people")
 }
@@ -207,10 +207,10 @@ func TestTheScreenSaysFirstWhatNoAgentWrote(t *testing.T) {
 	n.Risk, n.Agent = sdk.RiskHigh, sdk.Agent{ID: "claude", Confinement: "unconfined"}
 	n.OnTimeout, n.Hidden, n.Call.Server = sdk.Approve, 3, "files"
 	n.ExpiresAt = time.Now().Add(30*time.Minute + 30*time.Second)
-	n.Details = []string{"\x1b[2J\x07forged\u202e"}
+	n.Sections[0].Lines = []string{"\x1b[2J\x07forged\u202e"}
 	d.notify(n)
-	d.expect("Risk    HIGH", "claude (asserted, not proven, unconfined), session s1", "Bash of files, through anthropic",
-		"30 min left; SILENCE APPROVES", "0123456789ab", "shell.destructive (gate shell): It deletes files.", "3 values", n.Summary, "\uFFFD[2J\uFFFDforged\uFFFD", prompt)
+	d.expect("risk       high", "claude (asserted: its own word) UNCONFINED", "door       anthropic", "server     files", "tool       Bash",
+		"then it is APPROVED by itself", "0123456789ab", "3 values", n.Summary, "shell.destructive: It deletes files.", "\uFFFD[2J\uFFFDforged\uFFFD", prompt)
 	if strings.ContainsAny(d.screen(), "\x1b\x07\u202e") {
 		t.Error("the screen got a control character")
 	}
@@ -239,7 +239,7 @@ func TestColour(t *testing.T) {
 			if err := ch.screen.flush(); err != nil {
 				t.Fatal(err)
 			}
-			p.expect("Digest", "Bash: rm -rf build")
+			p.expect("digest", "rm -rf build")
 			if got := strings.Contains(p.screen(), "\x1b["); got != c.want {
 				t.Errorf("colour = %v, want %v", got, c.want)
 			}

@@ -106,6 +106,19 @@ func (t *tty) isTerminal() (is bool) {
 	return is && err == nil
 }
 
+// width is how many cells a line has, or 0 where that is not known.
+func (t *tty) width() (cols int) {
+	err := t.raw.Control(func(fd uintptr) {
+		if w, _, err := term.GetSize(int(fd)); err == nil {
+			cols = w
+		}
+	})
+	if err != nil {
+		return 0
+	}
+	return cols
+}
+
 // alive returns an error where the person has closed the terminal.
 func (t *tty) alive() error {
 	if !t.isTerminal() {

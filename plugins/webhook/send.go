@@ -52,8 +52,12 @@ type data struct {
 	Door      string       `json:"door"`
 	Call      call         `json:"call"`
 	Summary   string       `json:"summary"`
+	Why       []string     `json:"why,omitempty"`
+	Sections  []section    `json:"sections,omitempty"`
 	Details   []string     `json:"details,omitempty"`
 	Hidden    int          `json:"hidden,omitempty"`
+	Counts    counts       `json:"counts,omitzero"`
+	Whole     bool         `json:"whole"`
 	Options   []option     `json:"options,omitempty"`
 	Answers   []string     `json:"answers"`
 	Closed    string       `json:"closed,omitempty"`
@@ -63,6 +67,11 @@ type data struct {
 	OnTimeout string       `json:"on_timeout"`
 	Quorum    int          `json:"quorum"`
 	Votes     int          `json:"votes"`
+	Approved  []string     `json:"approved,omitempty"`
+	People    []string     `json:"people,omitempty"`
+	Warnings  []string     `json:"warnings,omitempty"`
+	Similar   string       `json:"similar,omitempty"`
+	Edited    string       `json:"edited,omitempty"`
 	Outcome   *outcomeData `json:"outcome,omitempty"`
 }
 
@@ -78,6 +87,20 @@ type call struct {
 	Server    string   `json:"server,omitempty"`
 	Arguments []string `json:"arguments,omitempty"` // lines of indented JSON
 	Cut       int      `json:"cut,omitempty"`
+}
+
+type section struct {
+	Title string   `json:"title"`
+	Kind  string   `json:"kind"`
+	Lines []string `json:"lines"`
+}
+
+type counts struct {
+	Unresolved int `json:"unresolved,omitempty"`
+	Unbound    int `json:"unbound,omitempty"`
+	Redacted   int `json:"redacted,omitempty"`
+	Cut        int `json:"cut,omitempty"`
+	Commands   int `json:"commands,omitempty"`
 }
 
 type option struct {
@@ -162,11 +185,15 @@ func (c *Channel) data(n sdk.Notice) data {
 		ID: n.ID, Nonce: n.Nonce, Digest: n.Digest, Status: n.Status, Kind: n.Kind, Risk: n.Risk, Gate: n.Gate,
 		Rule: n.Rule, Reason: n.Reason, Message: n.Message,
 		Agent: agent(n.Agent), Session: n.Session, Door: n.Door, Call: call(n.Call),
-		Summary: n.Summary, Details: n.Details, Hidden: n.Hidden, Answers: []string{}, Closed: n.Closed,
+		Summary: n.Summary, Why: n.Why, Details: n.Details, Hidden: n.Hidden, Counts: counts(n.Counts), Whole: n.Whole,
+		Answers: []string{}, Closed: n.Closed, Approved: n.Approved, People: n.People, Warnings: n.Warnings, Similar: n.Similar, Edited: n.Edited,
 		CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt, OnTimeout: n.OnTimeout, Quorum: n.Quorum, Votes: n.Votes,
 	}
 	if len(n.Answers) > 0 {
 		d.Answers, d.AnswerURL = n.Answers, c.answerURL
+	}
+	for _, s := range n.Sections {
+		d.Sections = append(d.Sections, section(s))
 	}
 	for _, o := range n.Options {
 		d.Options = append(d.Options, option(o))

@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/creack/pty"
@@ -11,6 +10,8 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/plugins/host"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // laterFor is how long a request that is put off is not asked about again.
@@ -106,9 +107,7 @@ type dialogue struct {
 
 // layOut shows the question from its top, in the terminal's size.
 func (d *dialogue) layOut() {
-	var page strings.Builder
-	_ = d.s.o.Page(&page, d.q.r, time.Now()) // a strings.Builder takes everything
-	d.q.page = page.String()
+	d.q.page, d.q.colour = page.Of(host.Notice(d.q.r), time.Now()), d.s.o.Colour
 	rows, cols, err := pty.Getsize(d.s.o.Stdout)
 	if err != nil || rows == 0 || cols == 0 { // not known
 		rows, cols = 24, 80

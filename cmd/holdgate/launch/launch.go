@@ -32,7 +32,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -53,10 +52,8 @@ type Options struct {
 	Stdin, Stdout, Stderr *os.File
 	Plain                 bool // the terminal knows no escape sequences
 
-	Door Door
-	// Page writes a request for a person who is to decide. Every line of it is
-	// of printable characters only: see [holdgate.Visible].
-	Page func(io.Writer, approvals.Request, time.Time) error
+	Door   Door
+	Colour bool // of questions, which rest on it for nothing
 	// Elsewhere is the command that answers a request from another terminal.
 	Elsewhere func(id string) string
 }

@@ -5,23 +5,25 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/plugins/host"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // A question shows a request, screen by screen, and makes an answer of the
 // lines that a person types. It does no I/O.
 type question struct {
 	r       approvals.Request
-	page    string // the request's page
-	waiting int    // how many more wait behind it
+	page    []page.Line // of the request
+	colour  bool
+	waiting int // how many more wait behind it
 
-	screens [][]string // of the page
-	at      int        // the screen that is shown
-	seen    int        // how many were shown
+	screens [][]page.Line // of the page
+	at      int           // the screen that is shown
+	seen    int           // how many were shown
 
 	step step
 	note string // about the last line; empty: nothing
@@ -55,32 +57,12 @@ const (
 func (q *question) fit(rows, cols int) {
 	rows, cols = max(rows, minRows), max(cols, minCols)
 	q.screens, q.at, q.seen = nil, 0, 0
-	lines := wrap(q.page, cols-1)
-	for s := range slices.Chunk(lines, rows-frameLines) {
+	if len(q.page) == 0 {
+		q.page = []page.Line{{}}
+	}
+	for s := range slices.Chunk(page.Wrap(q.page, cols-1), rows-frameLines) {
 		q.screens = append(q.screens, s)
 	}
-}
-
-// wrap breaks text into lines of at most this many cells. What is no ASCII
-// counts twice: terminals do not agree on its width, and a line that is too
-// long would push the first ones off the screen.
-func wrap(text string, cols int) (lines []string) {
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		start, n := 0, 0
-		for i, r := range line {
-			w := 1
-			if r >= utf8.RuneSelf {
-				w = 2
-			}
-			if n+w > cols {
-				lines = append(lines, line[start:i])
-				start, n = i, 0
-			}
-			n += w
-		}
-		lines = append(lines, line[start:])
-	}
-	return lines
 }
 
 // text is what the terminal shows. Seeing it counts.
@@ -96,7 +78,7 @@ func (q *question) text() string {
 	}
 	b.WriteString("\n\n")
 	for _, l := range q.screens[q.at] {
-		b.WriteString(l + "\n")
+		b.WriteString(l.String(q.colour) + "\n")
 	}
 	b.WriteString("\n")
 	if n := len(q.screens); n > 1 {
@@ -120,6 +102,7 @@ func (q *question) prompt() string {
 	}
 	var words []string
 	switch {
+	case !q.r.Briefing.Whole:
 	case !q.whole():
 	case q.r.Kind == holdgate.RequestChoice:
 		words = append(words, "[c]hoose OPTION")
@@ -140,21 +123,8 @@ func (q *question) whole() bool { return q.seen == len(q.screens) }
 
 func (q *question) steers() bool { return slices.Contains(q.r.Allow, "steer") }
 
-// word is what must be typed in full to approve; empty where "a" will do. An
-// unknown risk is a high one.
-func (q *question) word() string {
-	switch q.r.Risk {
-	case holdgate.RiskLow, holdgate.RiskMedium:
-		if q.r.Briefing.Hidden == 0 {
-			return ""
-		}
-	case holdgate.RiskCritical:
-		if t := q.r.Call.Tool; t != nil {
-			return "approve " + holdgate.Visible(t.Name)
-		}
-	}
-	return "approve"
-}
+// word is what must be typed in full to approve; empty where "a" will do.
+func (q *question) word() string { return page.Word(host.Notice(q.r)) }
 
 // take takes a line. It returns an answer, or false where the question goes on.
 func (q *question) take(line string) (answer, bool) {
@@ -214,6 +184,8 @@ func (q *question) approve(line string) (answer, bool) {
 	switch {
 	case q.r.Kind == holdgate.RequestChoice:
 		q.note = "this call needs one of its options: c OPTION"
+	case !q.r.Briefing.Whole:
+		q.note = q.elsewhere()
 	case !q.whole():
 		q.note = "not all of the call was shown yet: press Enter for the rest"
 	case word != "" && line != word:
@@ -233,12 +205,19 @@ func (q *question) choose(option string) (answer, bool) {
 		q.note = fmt.Sprintf("%s is none of the options", quoted(option))
 	case i < 0:
 		q.note = "this call has no options"
+	case !q.r.Briefing.Whole:
+		q.note = q.elsewhere()
 	case !q.whole():
 		q.note = "not all of the call was shown yet: press Enter for the rest"
 	default:
 		return q.decide(api.Decision{Decision: holdgate.AnswerChoose, Choice: option})
 	}
 	return answer{}, false
+}
+
+// elsewhere says how to approve a call that the page cannot show whole.
+func (q *question) elsewhere() string {
+	return "nothing was decided; this page cannot show the call whole. In another terminal: holdgate show " + q.r.ID + " --full"
 }
 
 // decide completes a decision by what it is about.

@@ -10,14 +10,23 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // request is one that a question is about.
 func request(risk holdgate.Risk) approvals.Request {
 	return approvals.Request{
 		ID: "abc", Kind: holdgate.RequestApproval, Status: holdgate.StatusPending, Risk: risk, Allow: []string{"steer"},
-		Call: approvals.CallView{Digest: "d1", Tool: &approvals.ToolView{Name: "Bash"}},
+		Call: approvals.CallView{Digest: "d1", Tool: &approvals.ToolView{Name: "Bash"}}, Briefing: approvals.Briefing{Whole: true},
 	}
+}
+
+// lines is a text as a page.
+func lines(text string) (ls []page.Line) {
+	for l := range strings.Lines(text) {
+		ls = append(ls, page.Line{Text: strings.TrimSuffix(l, "\n")})
+	}
+	return ls
 }
 
 func TestLinesAreAnswers(t *testing.T) {
@@ -25,6 +34,8 @@ func TestLinesAreAnswers(t *testing.T) {
 	fixed.Allow = nil
 	choice.Kind, choice.Options = holdgate.RequestChoice, []holdgate.Option{{ID: "staging"}, {ID: "d"}}
 	hidden.Briefing.Hidden = 1
+	partial := request(holdgate.RiskLow)
+	partial.Briefing.Whole = false
 	approve := api.Decision{Decision: holdgate.AnswerApprove, Digest: "d1"}
 	deny := func(why string) api.Decision {
 		return api.Decision{Decision: holdgate.AnswerDeny, Digest: "d1", Reason: why}
@@ -45,7 +56,9 @@ func TestLinesAreAnswers(t *testing.T) {
 		{"nor in other case", request(holdgate.RiskHigh), "APPROVE", nothing},
 		{"an unknown risk is a high one", request(""), "a", nothing},
 		{"so is one of another word", request("grave"), "a", nothing},
-		{"so is a call that is not shown whole", hidden, "a", nothing},
+		{"so is a call with something hidden", hidden, "a", nothing},
+		{"a call that cannot be shown whole is not approved here", partial, "approve", nothing},
+		{"though denied", partial, "d no", deny("no")},
 		{"a critical one wants its tool named", request(holdgate.RiskCritical), "approve", nothing},
 		{"and no other", request(holdgate.RiskCritical), "approve Read", nothing},
 		{"which approves", request(holdgate.RiskCritical), "approve Bash", approve},
@@ -66,7 +79,7 @@ func TestLinesAreAnswers(t *testing.T) {
 		{"no option where there are none", request(holdgate.RiskLow), "c staging", nothing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := &question{r: c.r, page: "short"}
+			q := &question{r: c.r, page: lines("short")}
 			q.fit(40, 80)
 			q.text()
 			var got answer
@@ -97,7 +110,7 @@ func TestWhatWasNotShownIsNotApproved(t *testing.T) {
 	for n := range 30 {
 		fmt.Fprintf(&page, "line %d\n", n)
 	}
-	q := &question{r: request(holdgate.RiskLow), page: page.String()}
+	q := &question{r: request(holdgate.RiskLow), page: lines(page.String())}
 	q.fit(20, 80)
 	shown := q.text()
 	for range 2 {
@@ -130,11 +143,11 @@ func TestWhatWasNotShownIsNotApproved(t *testing.T) {
 func TestAQuestionFitsItsTerminal(t *testing.T) {
 	long := strings.Repeat("x", 500) + strings.Repeat("漢", 500)
 	for _, size := range [][2]int{{40, 100}, {24, 80}, {minRows, minCols}} {
-		q := &question{r: request(holdgate.RiskHigh), page: long + "\n" + long, waiting: 3, note: "a note"}
+		q := &question{r: request(holdgate.RiskHigh), page: lines(long + "\n" + long), waiting: 3, note: "a note"}
 		q.fit(size[0], size[1])
 		for n := range q.screens {
 			q.at = n
-			body := strings.Join(q.screens[n], "\n")
+			body := page.Text(q.screens[n], 0, false)
 			if got := strings.Count(q.text(), "\n") + 1; got > size[0] {
 				t.Errorf("%d lines on %d rows", got, size[0])
 			}

@@ -459,6 +459,15 @@ type Notice struct {
 	Quorum        int32                  `protobuf:"varint,24,opt,name=quorum,proto3" json:"quorum,omitempty"`                       // how many people it takes
 	Votes         int32                  `protobuf:"varint,25,opt,name=votes,proto3" json:"votes,omitempty"`                         // how many have approved so far
 	Outcome       *Outcome               `protobuf:"bytes,26,opt,name=outcome,proto3" json:"outcome,omitempty"`                      // once it has ended
+	Why           []string               `protobuf:"bytes,27,rep,name=why,proto3" json:"why,omitempty"`                              // why policy asks, the rule first
+	Sections      []*Section             `protobuf:"bytes,28,rep,name=sections,proto3" json:"sections,omitempty"`                    // the call, in the order in which to show it; details has the same lines
+	Counts        *Counts                `protobuf:"bytes,29,opt,name=counts,proto3" json:"counts,omitempty"`
+	Whole         bool                   `protobuf:"varint,30,opt,name=whole,proto3" json:"whole,omitempty"`      // nothing of the call is missing, unreadable or pretends to be something else
+	Approved      []string               `protobuf:"bytes,31,rep,name=approved,proto3" json:"approved,omitempty"` // who has approved so far
+	People        []string               `protobuf:"bytes,32,rep,name=people,proto3" json:"people,omitempty"`     // who may answer, who looks at it, in words
+	Warnings      []string               `protobuf:"bytes,33,rep,name=warnings,proto3" json:"warnings,omitempty"` // what a person must know first, in words
+	Similar       string                 `protobuf:"bytes,34,opt,name=similar,proto3" json:"similar,omitempty"`   // what became of calls like this one, in words
+	Edited        string                 `protobuf:"bytes,35,opt,name=edited,proto3" json:"edited,omitempty"`     // where the arguments come from, if not from the agent, in words
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -675,6 +684,206 @@ func (x *Notice) GetOutcome() *Outcome {
 	return nil
 }
 
+func (x *Notice) GetWhy() []string {
+	if x != nil {
+		return x.Why
+	}
+	return nil
+}
+
+func (x *Notice) GetSections() []*Section {
+	if x != nil {
+		return x.Sections
+	}
+	return nil
+}
+
+func (x *Notice) GetCounts() *Counts {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *Notice) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
+}
+
+func (x *Notice) GetApproved() []string {
+	if x != nil {
+		return x.Approved
+	}
+	return nil
+}
+
+func (x *Notice) GetPeople() []string {
+	if x != nil {
+		return x.People
+	}
+	return nil
+}
+
+func (x *Notice) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+func (x *Notice) GetSimilar() string {
+	if x != nil {
+		return x.Similar
+	}
+	return ""
+}
+
+func (x *Notice) GetEdited() string {
+	if x != nil {
+		return x.Edited
+	}
+	return ""
+}
+
+type Section struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Title         string                 `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // command, diff, sql, arguments, agent_says: the agent's own account, which nobody has checked
+	Lines         []string               `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Section) Reset() {
+	*x = Section{}
+	mi := &file_channel_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Section) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Section) ProtoMessage() {}
+
+func (x *Section) ProtoReflect() protoreflect.Message {
+	mi := &file_channel_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Section.ProtoReflect.Descriptor instead.
+func (*Section) Descriptor() ([]byte, []int) {
+	return file_channel_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Section) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Section) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Section) GetLines() []string {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+// Counts say how much of a call a reader cannot know.
+type Counts struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Unresolved    int64                  `protobuf:"varint,1,opt,name=unresolved,proto3" json:"unresolved,omitempty"` // words that are not known before it runs
+	Unbound       int64                  `protobuf:"varint,2,opt,name=unbound,proto3" json:"unbound,omitempty"`       // files that it runs whose content nobody was shown
+	Redacted      int64                  `protobuf:"varint,3,opt,name=redacted,proto3" json:"redacted,omitempty"`     // values that policy hides
+	Cut           int64                  `protobuf:"varint,4,opt,name=cut,proto3" json:"cut,omitempty"`               // characters that are left out
+	Commands      int64                  `protobuf:"varint,5,opt,name=commands,proto3" json:"commands,omitempty"`     // simple commands that are not listed
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Counts) Reset() {
+	*x = Counts{}
+	mi := &file_channel_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Counts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Counts) ProtoMessage() {}
+
+func (x *Counts) ProtoReflect() protoreflect.Message {
+	mi := &file_channel_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Counts.ProtoReflect.Descriptor instead.
+func (*Counts) Descriptor() ([]byte, []int) {
+	return file_channel_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Counts) GetUnresolved() int64 {
+	if x != nil {
+		return x.Unresolved
+	}
+	return 0
+}
+
+func (x *Counts) GetUnbound() int64 {
+	if x != nil {
+		return x.Unbound
+	}
+	return 0
+}
+
+func (x *Counts) GetRedacted() int64 {
+	if x != nil {
+		return x.Redacted
+	}
+	return 0
+}
+
+func (x *Counts) GetCut() int64 {
+	if x != nil {
+		return x.Cut
+	}
+	return 0
+}
+
+func (x *Counts) GetCommands() int64 {
+	if x != nil {
+		return x.Commands
+	}
+	return 0
+}
+
 type Agent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -686,7 +895,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_channel_proto_msgTypes[9]
+	mi := &file_channel_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +907,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[9]
+	mi := &file_channel_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +920,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{9}
+	return file_channel_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Agent) GetId() string {
@@ -750,7 +959,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_channel_proto_msgTypes[10]
+	mi := &file_channel_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +971,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[10]
+	mi := &file_channel_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +984,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{10}
+	return file_channel_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Call) GetKind() string {
@@ -824,7 +1033,7 @@ type Option struct {
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_channel_proto_msgTypes[11]
+	mi := &file_channel_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -836,7 +1045,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[11]
+	mi := &file_channel_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -849,7 +1058,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{11}
+	return file_channel_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Option) GetId() string {
@@ -887,7 +1096,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_channel_proto_msgTypes[12]
+	mi := &file_channel_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -899,7 +1108,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[12]
+	mi := &file_channel_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -912,7 +1121,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{12}
+	return file_channel_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Outcome) GetDecision() string {
@@ -973,7 +1182,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_channel_proto_msgTypes[13]
+	mi := &file_channel_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1194,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[13]
+	mi := &file_channel_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1207,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{13}
+	return file_channel_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Answer) GetId() string {
@@ -1071,7 +1280,7 @@ type AnswersRequest struct {
 
 func (x *AnswersRequest) Reset() {
 	*x = AnswersRequest{}
-	mi := &file_channel_proto_msgTypes[14]
+	mi := &file_channel_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1292,7 @@ func (x *AnswersRequest) String() string {
 func (*AnswersRequest) ProtoMessage() {}
 
 func (x *AnswersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[14]
+	mi := &file_channel_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1305,7 @@ func (x *AnswersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswersRequest.ProtoReflect.Descriptor instead.
 func (*AnswersRequest) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{14}
+	return file_channel_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AnswersRequest) GetNumber() uint64 {
@@ -1131,7 +1340,7 @@ type AnswersResponse struct {
 
 func (x *AnswersResponse) Reset() {
 	*x = AnswersResponse{}
-	mi := &file_channel_proto_msgTypes[15]
+	mi := &file_channel_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1143,7 +1352,7 @@ func (x *AnswersResponse) String() string {
 func (*AnswersResponse) ProtoMessage() {}
 
 func (x *AnswersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[15]
+	mi := &file_channel_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1156,7 +1365,7 @@ func (x *AnswersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswersResponse.ProtoReflect.Descriptor instead.
 func (*AnswersResponse) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{15}
+	return file_channel_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AnswersResponse) GetNumber() uint64 {
@@ -1181,7 +1390,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_channel_proto_msgTypes[16]
+	mi := &file_channel_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1402,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[16]
+	mi := &file_channel_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1415,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{16}
+	return file_channel_proto_rawDescGZIP(), []int{18}
 }
 
 type HealthResponse struct {
@@ -1217,7 +1426,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_channel_proto_msgTypes[17]
+	mi := &file_channel_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1229,7 +1438,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[17]
+	mi := &file_channel_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1242,7 +1451,7 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{17}
+	return file_channel_proto_rawDescGZIP(), []int{19}
 }
 
 var File_channel_proto protoreflect.FileDescriptor
@@ -1263,7 +1472,7 @@ const file_channel_proto_rawDesc = "" +
 	"\x0eNotifyResponse\"D\n" +
 	"\rUpdateRequest\x123\n" +
 	"\x06notice\x18\x01 \x01(\v2\x1b.holdgate.channel.v1.NoticeR\x06notice\"\x10\n" +
-	"\x0eUpdateResponse\"\x9f\x06\n" +
+	"\x0eUpdateResponse\"\xb8\b\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05nonce\x18\x02 \x01(\tR\x05nonce\x12\x16\n" +
@@ -1294,7 +1503,28 @@ const file_channel_proto_rawDesc = "" +
 	"on_timeout\x18\x17 \x01(\tR\tonTimeout\x12\x16\n" +
 	"\x06quorum\x18\x18 \x01(\x05R\x06quorum\x12\x14\n" +
 	"\x05votes\x18\x19 \x01(\x05R\x05votes\x126\n" +
-	"\aoutcome\x18\x1a \x01(\v2\x1c.holdgate.channel.v1.OutcomeR\aoutcome\"Q\n" +
+	"\aoutcome\x18\x1a \x01(\v2\x1c.holdgate.channel.v1.OutcomeR\aoutcome\x12\x10\n" +
+	"\x03why\x18\x1b \x03(\tR\x03why\x128\n" +
+	"\bsections\x18\x1c \x03(\v2\x1c.holdgate.channel.v1.SectionR\bsections\x123\n" +
+	"\x06counts\x18\x1d \x01(\v2\x1b.holdgate.channel.v1.CountsR\x06counts\x12\x14\n" +
+	"\x05whole\x18\x1e \x01(\bR\x05whole\x12\x1a\n" +
+	"\bapproved\x18\x1f \x03(\tR\bapproved\x12\x16\n" +
+	"\x06people\x18  \x03(\tR\x06people\x12\x1a\n" +
+	"\bwarnings\x18! \x03(\tR\bwarnings\x12\x18\n" +
+	"\asimilar\x18\" \x01(\tR\asimilar\x12\x16\n" +
+	"\x06edited\x18# \x01(\tR\x06edited\"I\n" +
+	"\aSection\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05lines\x18\x03 \x03(\tR\x05lines\"\x8c\x01\n" +
+	"\x06Counts\x12\x1e\n" +
+	"\n" +
+	"unresolved\x18\x01 \x01(\x03R\n" +
+	"unresolved\x12\x18\n" +
+	"\aunbound\x18\x02 \x01(\x03R\aunbound\x12\x1a\n" +
+	"\bredacted\x18\x03 \x01(\x03R\bredacted\x12\x10\n" +
+	"\x03cut\x18\x04 \x01(\x03R\x03cut\x12\x1a\n" +
+	"\bcommands\x18\x05 \x01(\x03R\bcommands\"Q\n" +
 	"\x05Agent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06proven\x18\x02 \x01(\bR\x06proven\x12 \n" +
@@ -1360,7 +1590,7 @@ func file_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_channel_proto_goTypes = []any{
 	(Assurance)(0),                // 0: holdgate.channel.v1.Assurance
 	(*InfoRequest)(nil),           // 1: holdgate.channel.v1.InfoRequest
@@ -1372,46 +1602,50 @@ var file_channel_proto_goTypes = []any{
 	(*UpdateRequest)(nil),         // 7: holdgate.channel.v1.UpdateRequest
 	(*UpdateResponse)(nil),        // 8: holdgate.channel.v1.UpdateResponse
 	(*Notice)(nil),                // 9: holdgate.channel.v1.Notice
-	(*Agent)(nil),                 // 10: holdgate.channel.v1.Agent
-	(*Call)(nil),                  // 11: holdgate.channel.v1.Call
-	(*Option)(nil),                // 12: holdgate.channel.v1.Option
-	(*Outcome)(nil),               // 13: holdgate.channel.v1.Outcome
-	(*Answer)(nil),                // 14: holdgate.channel.v1.Answer
-	(*AnswersRequest)(nil),        // 15: holdgate.channel.v1.AnswersRequest
-	(*AnswersResponse)(nil),       // 16: holdgate.channel.v1.AnswersResponse
-	(*HealthRequest)(nil),         // 17: holdgate.channel.v1.HealthRequest
-	(*HealthResponse)(nil),        // 18: holdgate.channel.v1.HealthResponse
-	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
+	(*Section)(nil),               // 10: holdgate.channel.v1.Section
+	(*Counts)(nil),                // 11: holdgate.channel.v1.Counts
+	(*Agent)(nil),                 // 12: holdgate.channel.v1.Agent
+	(*Call)(nil),                  // 13: holdgate.channel.v1.Call
+	(*Option)(nil),                // 14: holdgate.channel.v1.Option
+	(*Outcome)(nil),               // 15: holdgate.channel.v1.Outcome
+	(*Answer)(nil),                // 16: holdgate.channel.v1.Answer
+	(*AnswersRequest)(nil),        // 17: holdgate.channel.v1.AnswersRequest
+	(*AnswersResponse)(nil),       // 18: holdgate.channel.v1.AnswersResponse
+	(*HealthRequest)(nil),         // 19: holdgate.channel.v1.HealthRequest
+	(*HealthResponse)(nil),        // 20: holdgate.channel.v1.HealthResponse
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
 }
 var file_channel_proto_depIdxs = []int32{
 	0,  // 0: holdgate.channel.v1.InfoResponse.assurance:type_name -> holdgate.channel.v1.Assurance
 	9,  // 1: holdgate.channel.v1.NotifyRequest.notice:type_name -> holdgate.channel.v1.Notice
 	9,  // 2: holdgate.channel.v1.UpdateRequest.notice:type_name -> holdgate.channel.v1.Notice
-	10, // 3: holdgate.channel.v1.Notice.agent:type_name -> holdgate.channel.v1.Agent
-	11, // 4: holdgate.channel.v1.Notice.call:type_name -> holdgate.channel.v1.Call
-	12, // 5: holdgate.channel.v1.Notice.options:type_name -> holdgate.channel.v1.Option
-	19, // 6: holdgate.channel.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
-	19, // 7: holdgate.channel.v1.Notice.expires_at:type_name -> google.protobuf.Timestamp
-	13, // 8: holdgate.channel.v1.Notice.outcome:type_name -> holdgate.channel.v1.Outcome
-	19, // 9: holdgate.channel.v1.Outcome.at:type_name -> google.protobuf.Timestamp
-	14, // 10: holdgate.channel.v1.AnswersResponse.answer:type_name -> holdgate.channel.v1.Answer
-	1,  // 11: holdgate.channel.v1.Channel.Info:input_type -> holdgate.channel.v1.InfoRequest
-	3,  // 12: holdgate.channel.v1.Channel.Configure:input_type -> holdgate.channel.v1.ConfigureRequest
-	5,  // 13: holdgate.channel.v1.Channel.Notify:input_type -> holdgate.channel.v1.NotifyRequest
-	7,  // 14: holdgate.channel.v1.Channel.Update:input_type -> holdgate.channel.v1.UpdateRequest
-	15, // 15: holdgate.channel.v1.Channel.Answers:input_type -> holdgate.channel.v1.AnswersRequest
-	17, // 16: holdgate.channel.v1.Channel.Health:input_type -> holdgate.channel.v1.HealthRequest
-	2,  // 17: holdgate.channel.v1.Channel.Info:output_type -> holdgate.channel.v1.InfoResponse
-	4,  // 18: holdgate.channel.v1.Channel.Configure:output_type -> holdgate.channel.v1.ConfigureResponse
-	6,  // 19: holdgate.channel.v1.Channel.Notify:output_type -> holdgate.channel.v1.NotifyResponse
-	8,  // 20: holdgate.channel.v1.Channel.Update:output_type -> holdgate.channel.v1.UpdateResponse
-	16, // 21: holdgate.channel.v1.Channel.Answers:output_type -> holdgate.channel.v1.AnswersResponse
-	18, // 22: holdgate.channel.v1.Channel.Health:output_type -> holdgate.channel.v1.HealthResponse
-	17, // [17:23] is the sub-list for method output_type
-	11, // [11:17] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	12, // 3: holdgate.channel.v1.Notice.agent:type_name -> holdgate.channel.v1.Agent
+	13, // 4: holdgate.channel.v1.Notice.call:type_name -> holdgate.channel.v1.Call
+	14, // 5: holdgate.channel.v1.Notice.options:type_name -> holdgate.channel.v1.Option
+	21, // 6: holdgate.channel.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
+	21, // 7: holdgate.channel.v1.Notice.expires_at:type_name -> google.protobuf.Timestamp
+	15, // 8: holdgate.channel.v1.Notice.outcome:type_name -> holdgate.channel.v1.Outcome
+	10, // 9: holdgate.channel.v1.Notice.sections:type_name -> holdgate.channel.v1.Section
+	11, // 10: holdgate.channel.v1.Notice.counts:type_name -> holdgate.channel.v1.Counts
+	21, // 11: holdgate.channel.v1.Outcome.at:type_name -> google.protobuf.Timestamp
+	16, // 12: holdgate.channel.v1.AnswersResponse.answer:type_name -> holdgate.channel.v1.Answer
+	1,  // 13: holdgate.channel.v1.Channel.Info:input_type -> holdgate.channel.v1.InfoRequest
+	3,  // 14: holdgate.channel.v1.Channel.Configure:input_type -> holdgate.channel.v1.ConfigureRequest
+	5,  // 15: holdgate.channel.v1.Channel.Notify:input_type -> holdgate.channel.v1.NotifyRequest
+	7,  // 16: holdgate.channel.v1.Channel.Update:input_type -> holdgate.channel.v1.UpdateRequest
+	17, // 17: holdgate.channel.v1.Channel.Answers:input_type -> holdgate.channel.v1.AnswersRequest
+	19, // 18: holdgate.channel.v1.Channel.Health:input_type -> holdgate.channel.v1.HealthRequest
+	2,  // 19: holdgate.channel.v1.Channel.Info:output_type -> holdgate.channel.v1.InfoResponse
+	4,  // 20: holdgate.channel.v1.Channel.Configure:output_type -> holdgate.channel.v1.ConfigureResponse
+	6,  // 21: holdgate.channel.v1.Channel.Notify:output_type -> holdgate.channel.v1.NotifyResponse
+	8,  // 22: holdgate.channel.v1.Channel.Update:output_type -> holdgate.channel.v1.UpdateResponse
+	18, // 23: holdgate.channel.v1.Channel.Answers:output_type -> holdgate.channel.v1.AnswersResponse
+	20, // 24: holdgate.channel.v1.Channel.Health:output_type -> holdgate.channel.v1.HealthResponse
+	19, // [19:25] is the sub-list for method output_type
+	13, // [13:19] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_channel_proto_init() }
@@ -1425,7 +1659,7 @@ func file_channel_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_channel_proto_rawDesc), len(file_channel_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

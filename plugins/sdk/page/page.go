@@ -1,0 +1,353 @@
+// Package page draws a request for people who read text: on a terminal, in
+// the command line, in any channel that can show lines. Everybody who sees a
+// request sees the same page in the same order.
+//
+// # Order
+//
+// First stands what no agent has written: risk, who asks and how sure that is,
+// the door, the tool, the time left and what silence does, the digest, what is
+// missing from the page, and what else a person must know before they answer.
+// Then come the summary, why policy asks, the exact call, and last, in a block
+// of its own, what the agent says.
+//
+// # What the page cannot be made to say
+//
+// Every text is free of characters that a terminal obeys. A line that does not
+// fit goes on below with the same mark in front, so that nothing from inside a
+// call can begin where a heading or a field of the page does.
+//
+// A page is a value: drawing does no I/O and knows no terminal.
+package page
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/holdgate/holdgate/plugins/sdk"
+)
+
+// A Style says how a line is to look where there is colour. Nothing rests on
+// it.
+type Style int
+
+// The styles.
+const (
+	Plain Style = iota
+	Strong
+	Alarm
+	Added
+	Removed
+	Faint
+)
+
+// A Line is one line of a page: a mark or label, and a text.
+type Line struct {
+	Label string // of fixed width; what does not fit goes on below it
+	Text  string
+	Style Style // of the text
+}
+
+// Marks that stand before every line of a call, and of what an agent says.
+const (
+	callMark  = "  | "
+	agentMark = "  > "
+	labelCols = 11
+)
+
+// Of is the page of the request as it is at the given time.
+func Of(n sdk.Notice, now time.Time) []Line {
+	p := &drawing{}
+	p.head(n, now)
+	p.more(n)
+	p.blank()
+	p.add("", n.Summary, Strong)
+	p.why(n)
+	p.call(n)
+	p.options(n)
+	p.message(n)
+	return p.lines
+}
+
+type drawing struct{ lines []Line }
+
+func (p *drawing) add(label, text string, s Style) {
+	p.lines = append(p.lines, Line{Label: label, Text: inert(text), Style: s})
+}
+
+func (p *drawing) blank() { p.add("", "", Plain) }
+
+// field adds a named line, unless it is empty.
+func (p *drawing) field(name, text string, s Style) {
+	if text != "" {
+		p.add(fmt.Sprintf("%-*s", labelCols, name), text, s)
+	}
+}
+
+// head is what comes before anything that the agent controls.
+func (p *drawing) head(n sdk.Notice, now time.Time) {
+	risk, style := n.Risk, Alarm
+	switch risk {
+	case "":
+		risk = "unknown"
+	case sdk.RiskLow, sdk.RiskMedium:
+		style = Strong
+	}
+	p.field("risk", risk, style)
+	agent, style := n.Agent.ID+" (asserted: its own word)", Plain
+	if n.Agent.Proven {
+		agent = n.Agent.ID + " (proven)"
+	}
+	switch n.Agent.Confinement {
+	case "":
+	case "unconfined":
+		agent, style = agent+" UNCONFINED", Alarm
+	default:
+		agent += ", " + n.Agent.Confinement + " confinement"
+	}
+	p.field("agent", agent, style)
+	p.field("door", n.Door, Plain)
+	what := "tool"
+	if n.Call.Kind != "tool_call" && n.Call.Target != "" && n.Call.Kind != "" {
+		what = map[string]string{"model_request": "model", "mcp_request": "mcp", "http_request": "http"}[n.Call.Kind]
+	}
+	p.field("server", n.Call.Server, Plain)
+	p.field(what, n.Call.Target, Plain)
+	if !n.Ended() {
+		p.left(n, now)
+	}
+	p.field("digest", short(n.Digest), Plain)
+	p.field("NOT SHOWN", Missing(n), Alarm)
+	for _, w := range n.Warnings {
+		p.field("WARNING", w, Alarm)
+	}
+	p.field("approve", n.Closed, Alarm)
+}
+
+// left says how long there is, and what silence does then.
+func (p *drawing) left(n sdk.Notice, now time.Time) {
+	silence, style := "it is denied", Plain
+	if n.OnTimeout == sdk.Approve {
+		silence, style = "it is APPROVED by itself", Alarm
+	}
+	left := "not limited"
+	if !n.ExpiresAt.IsZero() {
+		left = max(n.ExpiresAt.Sub(now), 0).Truncate(time.Second).String()
+	}
+	p.field("time left", left+", then "+silence, style)
+}
+
+// more is what else is known of the request.
+func (p *drawing) more(n sdk.Notice) {
+	p.field("request", n.ID, Plain)
+	p.field("status", status(n), Plain)
+	p.field("session", n.Session, Plain)
+	p.field("gate", n.Gate, Plain)
+	p.field("edited", n.Edited, Strong)
+	if n.Quorum > 1 {
+		progress := fmt.Sprintf("%d of %d", n.Votes, n.Quorum)
+		if len(n.Approved) > 0 {
+			progress += ": " + strings.Join(n.Approved, ", ")
+		}
+		p.field("approved", progress, Plain)
+	}
+	for _, l := range n.People {
+		p.field("people", l, Plain)
+	}
+	p.field("similar", n.Similar, Plain)
+}
+
+func status(n sdk.Notice) string {
+	o := n.Outcome
+	if o == nil {
+		return n.Status
+	}
+	s := fmt.Sprintf("%s by %s at %s", n.Status, o.By, o.At.Local().Format(time.DateTime))
+	if o.Decision == "timeout" {
+		s += ", for nobody answered in time"
+	}
+	for _, more := range []string{o.Reason, o.Instructions, o.Choice} {
+		if more != "" {
+			s += ": " + more
+		}
+	}
+	return s
+}
+
+func (p *drawing) why(n sdk.Notice) {
+	why := n.Why
+	if len(why) == 0 && n.Rule != "" {
+		why = []string{strings.TrimSuffix(n.Rule+": "+n.Reason, ": ")}
+	}
+	for i, w := range why {
+		name := "why"
+		if i > 0 {
+			name = ""
+		}
+		p.add(fmt.Sprintf("%-*s", labelCols, name), w, Plain)
+	}
+}
+
+// call shows the sections, the agent's own words last.
+func (p *drawing) call(n sdk.Notice) {
+	if len(n.Sections) == 0 && len(n.Details) > 0 {
+		p.section("call", callMark, sdk.Section{Lines: n.Details})
+	}
+	for _, s := range n.Sections {
+		if s.Kind != sdk.KindSaid {
+			p.section(s.Title, callMark, s)
+		}
+	}
+	for _, s := range n.Sections {
+		if s.Kind == sdk.KindSaid {
+			p.said(s.Lines)
+		}
+	}
+}
+
+func (p *drawing) section(title, mark string, s sdk.Section) {
+	p.blank()
+	p.add("", title, Faint)
+	for _, l := range s.Lines {
+		style := Plain
+		if s.Kind == "diff" && l != "" {
+			style = map[byte]Style{'+': Added, '-': Removed}[l[0]]
+		}
+		p.add(mark, l, style)
+	}
+}
+
+// said shows what an agent says of itself.
+func (p *drawing) said(lines []string) {
+	p.blank()
+	p.add("", "-- the agent says: its word, not checked --", Faint)
+	for _, l := range lines {
+		p.add(agentMark, l, Faint)
+	}
+	p.add("", "-- end of what the agent says --", Faint)
+}
+
+// message shows the request's message: at a gate it is the agent's own,
+// elsewhere policy's.
+func (p *drawing) message(n sdk.Notice) {
+	switch {
+	case n.Message == "" || n.Message == n.Reason:
+	case n.Call.Kind == "gate" || n.Call.Kind == "message":
+		p.said([]string{n.Message})
+	default:
+		p.section("policy says", agentMark, sdk.Section{Lines: []string{n.Message}})
+	}
+}
+
+func (p *drawing) options(n sdk.Notice) {
+	if len(n.Options) == 0 {
+		return
+	}
+	p.blank()
+	p.add("", "options", Faint)
+	for i, o := range n.Options {
+		effect := ""
+		if o.Effect != "" {
+			effect = " (" + o.Effect + ")"
+		}
+		p.add(fmt.Sprintf("%3d. ", i+1), fmt.Sprintf("%-10s %s%s", o.ID, o.Label, effect), Plain)
+	}
+}
+
+// Missing says what of the call a reader of the page does not see, or nothing.
+func Missing(n sdk.Notice) string {
+	c := n.Counts
+	var parts []string
+	for _, m := range []struct {
+		n         int
+		one, many string
+	}{
+		{c.Redacted, "value hidden by policy", "values hidden by policy"},
+		{c.Cut, "character more", "characters more"},
+		{c.Commands, "command not listed", "commands not listed"},
+		{c.Unresolved, "word not known before it runs", "words not known before it runs"},
+		{c.Unbound, "file whose content nobody was shown", "files whose content nobody was shown"},
+	} {
+		switch m.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+m.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", m.n, m.many))
+		}
+	}
+	if len(parts) == 0 && n.Hidden > 0 {
+		parts = append(parts, fmt.Sprintf("%d values or characters", n.Hidden))
+	}
+	if !n.Whole {
+		parts = append(parts, "NOT THE WHOLE CALL AS IT IS: see holdgate show "+n.ID+" --full")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Word is what a person must type in full to approve: nothing special where
+// the risk is low or medium and all is shown, the target's name as well where
+// the risk is critical.
+func Word(n sdk.Notice) string {
+	switch n.Risk {
+	case sdk.RiskLow, sdk.RiskMedium:
+		if n.Hidden == 0 && n.Whole {
+			return ""
+		}
+	case sdk.RiskCritical:
+		if n.Call.Target != "" {
+			return "approve " + inert(n.Call.Target)
+		}
+	}
+	return "approve"
+}
+
+// short is the form of a digest that people compare by eye.
+func short(digest string) string { return digest[:min(len(digest), 12)] }
+
+// inert replaces what a terminal would obey. Holdgate has written it out
+// already; nothing here rests on that.
+func inert(s string) string {
+	if !strings.ContainsFunc(s, obeyed) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if obeyed(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// Text is the page as text of the given width in cells; 0 is any width.
+func Text(lines []Line, width int, colour bool) string {
+	var b strings.Builder
+	for _, l := range Wrap(lines, width) {
+		b.WriteString(l.String(colour) + "\n")
+	}
+	return b.String()
+}
+
+// Wrap breaks lines that are wider than a screen. What goes on below keeps the
+// mark of its line, or the space of its label, and never begins at the edge.
+func Wrap(lines []Line, width int) (wrapped []Line) {
+	for _, l := range lines {
+		if width <= 0 || cells(l.Label)+cells(l.Text) <= width {
+			wrapped = append(wrapped, l)
+			continue
+		}
+		below := l.Label
+		if below != callMark && below != agentMark {
+			below = strings.Repeat(" ", max(cells(l.Label), 2))
+		}
+		label := l.Label
+		for part := range chunks(l.Text, max(width-cells(below), 2)) {
+			wrapped = append(wrapped, Line{Label: label, Text: part, Style: l.Style})
+			label = below
+		}
+	}
+	return wrapped
+}
