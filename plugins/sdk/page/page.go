@@ -53,8 +53,13 @@ type Line struct {
 const (
 	callMark  = "  | "
 	agentMark = "  > "
+	indent    = "  " // of headings: at the edge there is nothing but labels
 	labelCols = 11
 )
+
+// newline is how a notice writes the end of a line; nothing else in a text is
+// written so.
+const newline = "⟨U+000A⟩"
 
 // Of is the page of the request as it is at the given time.
 func Of(n sdk.Notice, now time.Time) []Line {
@@ -62,7 +67,7 @@ func Of(n sdk.Notice, now time.Time) []Line {
 	p.head(n, now)
 	p.more(n)
 	p.blank()
-	p.add("", n.Summary, Strong)
+	p.field("what", n.Summary, Strong)
 	p.why(n)
 	p.call(n)
 	p.options(n)
@@ -208,7 +213,7 @@ func (p *drawing) call(n sdk.Notice) {
 
 func (p *drawing) section(title, mark string, s sdk.Section) {
 	p.blank()
-	p.add("", title, Faint)
+	p.add(indent, title, Faint)
 	for _, l := range s.Lines {
 		style := Plain
 		if s.Kind == "diff" && l != "" {
@@ -234,9 +239,9 @@ func (p *drawing) message(n sdk.Notice) {
 	switch {
 	case n.Message == "" || n.Message == n.Reason:
 	case n.Call.Kind == "gate" || n.Call.Kind == "message":
-		p.said([]string{n.Message})
+		p.said(strings.Split(n.Message, newline))
 	default:
-		p.section("policy says", agentMark, sdk.Section{Lines: []string{n.Message}})
+		p.section("policy says", agentMark, sdk.Section{Lines: strings.Split(n.Message, newline)})
 	}
 }
 
@@ -245,7 +250,7 @@ func (p *drawing) options(n sdk.Notice) {
 		return
 	}
 	p.blank()
-	p.add("", "options", Faint)
+	p.add(indent, "options", Faint)
 	for i, o := range n.Options {
 		effect := ""
 		if o.Effect != "" {

@@ -1,0 +1,157 @@
+package page_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate/plugins/sdk"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
+	"github.com/holdgate/holdgate/plugins/sdk/sdktest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden pages")
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// request is one whose times stand still.
+func request(edit func(*sdk.Notice)) sdk.Notice {
+	n := sdktest.Notice("r1")
+	n.CreatedAt, n.ExpiresAt = now, now.Add(59*time.Minute)
+	if edit != nil {
+		edit(&n)
+	}
+	return n
+}
+
+func TestPagesAreGolden(t *testing.T) {
+	for name, n := range map[string]sdk.Notice{
+		"plain": request(nil),
+		"grave": request(func(n *sdk.Notice) {
+			n.Risk, n.Agent, n.OnTimeout = sdk.RiskCritical, sdk.Agent{ID: "claude", Confinement: "unconfined"}, sdk.Approve
+			n.Whole, n.Hidden = false, 41210
+			n.Counts = sdk.Counts{Redacted: 3, Cut: 41207, Commands: 3, Unresolved: 1, Unbound: 1}
+			n.Closed, n.Warnings = "calls of critical risk are approved through no channel", []string{"nobody can approve this"}
+			n.Quorum, n.Votes, n.Approved = 2, 1, []string{"ada"}
+			n.People, n.Similar, n.Edited = []string{"for the role lead", "claimed by bob until 13:00:00"}, "3 approved, 1 denied", "by a person, in request r0"
+			n.Sections = append(n.Sections,
+				sdk.Section{Title: "change of /srv/app/a.go", Kind: "diff", Lines: []string{" one", "-two", "+2"}},
+				sdk.Section{Title: "the agent says", Kind: sdk.KindSaid, Lines: []string{"description: a harmless tidy-up"}})
+		}),
+		"choice": request(func(n *sdk.Notice) {
+			n.Kind, n.Message = "choice", "Where to?"
+			n.Options = []sdk.Option{{ID: "a", Label: "To staging", Effect: "approve"}, {ID: "b", Label: "Nowhere", Effect: "deny"}}
+		}),
+		"gate": request(func(n *sdk.Notice) {
+			n.Call, n.Message, n.Sections, n.Summary = sdk.Call{Kind: "gate"}, "I have finished. Shall I deploy?", nil, "gate"
+		}),
+	} {
+		for _, width := range []int{40, 80, 200} {
+			t.Run(fmt.Sprintf("%s at %d", name, width), func(t *testing.T) {
+				golden(t, fmt.Sprintf("%s.%d", name, width), page.Text(page.Of(n, now), width, false))
+			})
+		}
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestColourIsOnlyOnTop(t *testing.T) {
+	lines := page.Of(request(func(n *sdk.Notice) { n.Risk = sdk.RiskHigh }), now)
+	coloured := page.Text(lines, 80, true)
+	for _, code := range []string{"\x1b[1;31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"} {
+		if !strings.Contains(coloured, code) {
+			t.Errorf("no %q", code)
+		}
+		coloured = strings.ReplaceAll(coloured, code, "")
+	}
+	if diff := cmp.Diff(page.Text(lines, 80, false), coloured); diff != "" {
+		t.Errorf("colour changes the text:\n%s", diff)
+	}
+}
+
+func TestWhatMustBeTyped(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		n    sdk.Notice
+		want string
+	}{
+		{"a letter will do", request(nil), ""},
+		{"not for a high risk", request(func(n *sdk.Notice) { n.Risk = sdk.RiskHigh }), "approve"},
+		{"nor for an unknown one", request(func(n *sdk.Notice) { n.Risk = "" }), "approve"},
+		{"nor where something is hidden", request(func(n *sdk.Notice) { n.Hidden = 1 }), "approve"},
+		{"nor where not all is shown", request(func(n *sdk.Notice) { n.Whole = false }), "approve"},
+		{"a critical one names its target", request(func(n *sdk.Notice) { n.Risk = sdk.RiskCritical }), "approve Bash"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := page.Word(c.n); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// ours are the beginnings of lines that no text of a call can have.
+var ours = regexp.MustCompile(`^(risk       medium|agent      claude|door       anthropic|tool       Bash|time left  |digest     0123456789ab|request    r1|status     pending|session    s1|gate       shell|what       |what$|why        |why$|-- |  |$)`)
+
+// FuzzPage puts one text into every place that an agent's words can reach.
+func FuzzPage(f *testing.F) {
+	for _, s := range []string{"rm -rf x", "a\x1b[2J\nrisk       low", strings.Repeat(" ", 90) + "risk       low", "\u202e\u200b\r", "漢字漢字", "\xff"} {
+		f.Add(s, 40)
+		f.Add(s, 200)
+	}
+	f.Fuzz(func(t *testing.T, s string, width int) {
+		width = 40 + max(width, 0)%161
+		n := request(func(n *sdk.Notice) {
+			n.Summary, n.Message, n.Why = s, s, []string{s}
+			n.Agent.ID, n.Call.Target = "claude", "Bash"
+			n.Sections = []sdk.Section{{Title: s, Kind: "command", Lines: []string{s}}, {Kind: sdk.KindSaid, Lines: []string{s}}}
+		})
+		lines := page.Of(n, now)
+		text := page.Text(lines, width, false)
+		if strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), unicode.IsControl) {
+			t.Errorf("a control character: %q", text)
+		}
+		var whole, wrapped strings.Builder
+		for _, l := range lines {
+			whole.WriteString(l.Text)
+		}
+		for _, l := range page.Wrap(lines, width) {
+			wrapped.WriteString(l.Text)
+		}
+		if whole.String() != wrapped.String() {
+			t.Error("wrapping loses text")
+		}
+		for l := range strings.Lines(text) {
+			if !ours.MatchString(strings.TrimSuffix(l, "\n")) {
+				t.Errorf("a line that is not the page's own begins at the edge: %q", l)
+			}
+		}
+	})
+}
