@@ -21,7 +21,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	var f holdgate.Facts
 	var input ast.Value
 	d := e.decide(ctx, in.Answers, func(p *policy) (v ast.Value, now time.Time, err error) {
-		f = extract(ctx, in, e.o.Timeout)
+		f = p.extract(ctx, in, e.o.Timeout)
 		input, now, err = p.input(in, f)
 		return input, now, err
 	})

@@ -70,13 +70,13 @@ func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, err
 		answers[i] = Answer(a)
 	}
 	return e.decide(ctx, answers, func(p *policy) (ast.Value, time.Time, error) {
-		w.complete(ctx, o, p.classes)
+		w.complete(ctx, o, p)
 		return ast.LazyObject(o), w.Time, nil
 	}), nil
 }
 
 // complete adds to input what Holdgate works out by itself.
-func (w *written) complete(ctx context.Context, o object, classes commandClasses) {
+func (w *written) complete(ctx context.Context, o object, p *policy) {
 	agent := objectIn(o, "agent")
 	setDefault(agent, "id", holdgate.AgentDefault)
 	setDefault(agent, "proven", false)
@@ -97,8 +97,8 @@ func (w *written) complete(ctx context.Context, o object, classes commandClasses
 	if _, ok := o["facts"]; ok {
 		return
 	}
-	f := facts.Extract(ctx, c, facts.Options{Dir: w.Session.Dir})
-	o["facts"] = factsObject(f, classes)
+	f := facts.Extract(ctx, c, facts.Options{Dir: w.Session.Dir, Categories: p.toolCategories()})
+	o["facts"] = factsObject(f, p.classes)
 	if w.Tool != nil {
 		setDefault(objectIn(o, "tool"), "category", f.Category)
 	}

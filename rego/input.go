@@ -75,8 +75,9 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 }
 
 // extract works out what the call would do.
-func extract(ctx context.Context, in Input, timeout time.Duration) facts.Facts {
-	return facts.Extract(ctx, in.Call, facts.Options{Dir: in.Dir, Home: in.Home, Own: in.Own, Deadline: timeout})
+func (p *policy) extract(ctx context.Context, in Input, timeout time.Duration) facts.Facts {
+	return facts.Extract(ctx, in.Call, facts.Options{Categories: p.toolCategories(),
+		Dir: in.Dir, Home: in.Home, Own: in.Own, Deadline: timeout})
 }
 
 func agentObject(a holdgate.Agent) object {

@@ -6,14 +6,25 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// toolSettings are data.settings.tools, agents, categories and profile, read
+// toolSettings are data.settings.tools, agents, categories, tool_categories and
+// profile, read
 // once for each policy. The pack's tools.rego says the same, for inputs that come
 // without a setting; a test holds the two together.
 type toolSettings struct {
 	tools      map[string]string
 	agents     map[string]map[string]string
 	categories map[string]string
+	kinds      map[string]string // what tools do, by name
 	profile    string
+}
+
+// toolCategories are data.settings.tool_categories: what tools do, where their
+// names do not tell.
+func (p *policy) toolCategories() map[string]string {
+	if p.settings == nil {
+		return nil
+	}
+	return p.settings.kinds
 }
 
 // readToolSettings reads the tables out of a policy's data, or returns nil
@@ -27,6 +38,7 @@ func readToolSettings(data object) *toolSettings {
 	s := &toolSettings{
 		tools:      readTexts(settings["tools"]),
 		categories: readTexts(settings["categories"]),
+		kinds:      readTexts(settings["tool_categories"]),
 		agents:     map[string]map[string]string{},
 	}
 	s.profile, _ = settings["profile"].(string)

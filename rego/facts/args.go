@@ -18,6 +18,9 @@ func (x *extraction) arguments(kind toolKind, args map[string]any) {
 	if v, ok := verbOf(kind, args); ok {
 		x.facts.Category, kind.access = v, v
 	}
+	if looksOnly(kind, args) {
+		x.facts.Category = accessRead
+	}
 	dir := x.start()
 	for _, k := range slices.Sorted(maps.Keys(args)) {
 		if s, ok := args[k].(string); ok && kind.role(k) == roleDir && s != "" {
@@ -59,6 +62,34 @@ func verbOf(kind toolKind, args map[string]any) (string, bool) {
 		return accessWrite, true
 	}
 	return "", false
+}
+
+// lookActions are what a tool that works a screen does without changing
+// anything.
+const lookActions = "screenshot wait zoom cursor_position mouse_move move scroll"
+
+// looksOnly reports whether all that a tool is to do at a screen is to look.
+func looksOnly(kind toolKind, args map[string]any) bool {
+	looks := false
+	for key, v := range args {
+		if kind.args[normal(key)] != roleAct {
+			continue
+		}
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		for _, e := range list {
+			if o, ok := e.(map[string]any); ok {
+				e = o["type"]
+			}
+			if name, ok := e.(string); !ok || !contains(lookActions, name) {
+				return false
+			}
+			looks = true
+		}
+	}
+	return looks
 }
 
 // role says what the tool does with the argument of this key.

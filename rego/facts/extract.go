@@ -43,6 +43,9 @@ type Options struct {
 	Dir  string
 	Home string // the agent's home folder, absolute; empty where not known
 	Own  Own    // what is Holdgate's own on this host
+	// Categories say what tools do, as [Facts].Category has it, by "server/tool"
+	// or "tool". They win over what the name says.
+	Categories map[string]string
 
 	Deadline time.Duration // for the whole call; DefaultDeadline where zero
 	MaxBytes int           // of arguments; DefaultMaxBytes where zero
@@ -170,6 +173,12 @@ func (x *extraction) finish() Facts {
 // by what the tool is known to do with each.
 func (x *extraction) tool(t *holdgate.Tool) {
 	kind, known := lookup(t.Name)
+	if said, ok := x.said(t); ok {
+		kind.category, known = said, true
+		if said == accessRead || said == accessDelete {
+			kind.access = said
+		}
+	}
 	if known {
 		x.facts.Category = kind.category
 	}
@@ -194,6 +203,19 @@ func (x *extraction) tool(t *holdgate.Tool) {
 	x.scan("", args)
 	x.money(args)
 	x.arguments(kind, args)
+}
+
+// said is the category that somebody has given the tool. That of a tool on a
+// server is for that server's alone; models know it as mcp__server__tool.
+func (x *extraction) said(t *holdgate.Tool) (string, bool) {
+	name := t.Name
+	if t.Server != "" {
+		name = t.Server + "/" + name
+	} else if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		name = strings.Replace(rest, "__", "/", 1)
+	}
+	category, ok := x.opts.Categories[name]
+	return category, ok
 }
 
 func (x *extraction) httpCall(h *holdgate.HTTP) {

@@ -27,6 +27,7 @@ const (
 	roleSQL     role = "sql"
 	roleQuery   role = "query" // SQL if it reads like SQL
 	roleVerb    role = "verb"  // what the tool is to do, as a word
+	roleAct     role = "act"   // what to do at a screen, as a word or an object
 	roleText    role = "text"  // content and prose: nothing in it acts
 )
 
@@ -43,34 +44,37 @@ type toolKind struct {
 // (keyTable). Names and keys are written as normal makes them.
 //
 // The names come from Claude Code, Codex, Gemini CLI, Qwen Code, opencode,
-// Cline, Anthropic's own tool types, the reference MCP servers (filesystem,
-// fetch, postgres, sqlite, github, slack) and their like.
+// Cline, Crush, Goose, Cursor, Copilot, Anthropic's and OpenAI's own tool
+// types, the reference MCP servers (filesystem, fetch, postgres, sqlite, github,
+// slack) and their like.
 const toolTable = `
-exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runcommands runterminalcmd runinterminal terminal exec startprocess : command=command dirpath=dir directory=dir
+exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runcommands runterminalcmd runinterminal terminal exec startprocess shellcommand shelltool automationscript createandruntask powershell : command=command dirpath=dir directory=dir
 exec     -     writestdin sendinput writetoprocess interactwithprocess : chars=typed input=typed data=typed text=typed
+exec     -     jsrepl jseval notebookruncell runnotebookcell executenotebookcell : code=text
 exec     -     codeexecution executecode runcode runpython python javascripttool javascript repl : code=text
+exec     -     computer computeruse computerusepreview : action=act actions=act text=typed keys=typed
 exec     -     bashcodeexecution : command=command
-read     -     bashoutput readbackgroundoutput listprocesses readprocessoutput taskoutput
-exec     -     killshell killbash killprocess forceterminate taskstop
-read     read  read readfile readmanyfiles readtextfile readmediafile readmultiplefiles viewimage view notebookread getfileinfo openfile cat : include=pattern
-read     read  ls list listdirectory listdir listfiles directorytree listdirectorywithsizes listalloweddirectories listcodedefinitionnames
-read     read  glob findfiles searchfiles filesearch : pattern=pattern query=text
-read     read  grep ripgrep search searchfilecontent codebasesearch grepsearch searchcode listcodeusages : pattern=text query=text include=pattern glob=pattern regex=text
+read     -     bashoutput readbackgroundoutput listprocesses readprocessoutput taskoutput joboutput getterminaloutput getcommandoutput readterminal terminallastcommand waitagent closeagent lspdiagnostics lsprestart
+exec     -     killshell killbash killprocess forceterminate taskstop jobkill killterminal stopprocess
+read     read  read readfile readmanyfiles readtextfile readmediafile readmultiplefiles viewimage view notebookread getfileinfo openfile cat readfiles readimage getfileoutline readlints readdiagnostics geterrors lspreferences readmcpresource readmcpresourcetool accessmcpresource : include=pattern
+read     read  ls list listdirectory listdir listfiles directorytree listdirectorywithsizes listalloweddirectories listcodedefinitionnames listmcpresources listmcpresourcestool listmcpresourcetemplates
+read     read  glob findfiles searchfiles filesearch globfilesearch : pattern=pattern query=text
+read     read  grep ripgrep search searchfilecontent codebasesearch grepsearch searchcode listcodeusages grepfiles searchcodebase semanticsearch : pattern=text query=text include=pattern glob=pattern regex=text
 write    write write writefile writetofile createfile savefile newfile appendfile createdirectory mkdir makedirectory
-write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace : content=text
+write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace editor smartedit replacestringinfile multireplacestringinfile editnotebook editnotebookfile insertedit patchfile searchreplace : content=text
 write    write strreplacebasededittool texteditor texteditorcodeexecution memory : command=verb
-write    write applypatch : input=patch patch=patch type=verb
+write    write applypatch patch : input=patch patch=patch patchtext=patch type=verb
 write    write movefile renamefile move rename : source=move src=move from=move oldpath=move path=move destination=write dst=write to=write newpath=write
 write    write copyfile copy : source=read src=read from=read path=read destination=write dst=write to=write
 delete   delete deletefile removefile delete remove deletedirectory removedirectory rmdir unlink trash
-network  -     webfetch fetch fetchurl httprequest browsernavigate navigate openurl browse download urlfetch curl : prompt=urls query=text
-network  -     websearch googlewebsearch searchweb bravewebsearch duckduckgosearch exasearch : query=text
+network  -     webfetch fetch fetchurl httprequest browsernavigate navigate openurl browse download urlfetch curl fetchwebcontent fetchwebpage agenticfetch webscrape opensimplebrowser viewwebsite : prompt=urls query=text
+network  -     websearch googlewebsearch searchweb bravewebsearch duckduckgosearch exasearch codesearch sourcegraph : query=text
 network  -     browseraction browserclick browsertype browserevaluate puppeteernavigate : query=text
-spawn    -     task agent subagent spawnagent spawnagents newtask delegate codebaseinvestigator sendtoagent : prompt=text query=text
+spawn    -     task agent subagent spawnagent spawnagents newtask delegate codebaseinvestigator sendtoagent runsubagent usesubagents subagenttask resumeagent delegatetask dispatchagent : prompt=text query=text
 database read  query sql executesql runsql readquery writequery executequery runquery sqlquery dbquery mysqlquery pgquery postgresquery pgexecute sqlitequery applymigration executestatement createtable : query=sql sql=sql statement=sql q=sql
 database read  listtables describetable getschema listschemas listdatabases describeschema : query=text
 message  -     sendmessage sendemail sendmail postmessage slackpostmessage slackreplytothread conversationsaddmessage replytothread notify addissuecomment createissuecomment : query=text
-read     -     todowrite todoread updateplan writetodos savememory askuserquestion askfollowupquestion attemptcompletion exitplanmode enterplanmode plan toolsearch skill requestuserinput think sequentialthinking : query=text command=text
+read     -     todowrite todoread updateplan writetodos savememory askuserquestion askfollowupquestion attemptcompletion exitplanmode enterplanmode plan toolsearch skill requestuserinput think sequentialthinking askuser todos managetodolist taskcreate taskupdate tasklist taskget focuschain question planmoderespond loadskill useskill activateskill getinternaldocs clihelp completetask askquestion : query=text command=text
 `
 
 // keyTable says what an argument is by its key alone, for tools that are not

@@ -78,6 +78,22 @@ var toolTests = []struct{ tool, arguments, category, want string }{
 	{"acme", `{"a":1,"a":2}`, "unknown", "# arguments are not one strict JSON object"},
 	{"acme", `[1]`, "unknown", "# arguments are not one strict JSON object"},
 	{"acme", `{}`, "unknown", ""},
+	{"computer", `{"action":"screenshot"}`, "read", ""},
+	{"computer", `{"actions":[{"type":"screenshot"},{"type":"wait"}]}`, "read", ""},
+	{"computer", `{"action":{"type":"click","x":1,"y":2}}`, "exec", ""},
+	{"computer", `{"actions":[{"type":"screenshot"},{"type":"type","text":"rm a\n"}]}`, "exec", "stdin: rm a ?stdin\n- d ^a"},
+	{"computer", `{"action":"type","text":"rm a\n"}`, "exec", "stdin: rm a ?stdin\n- d ^a"},
+	{"computer", `{}`, "exec", ""},
+	{"shell_command", `{"command":"rm a","workdir":"sub"}`, "exec", "rm a\n- d /w/sub/a"},
+	{"patch", `{"patchText":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`, "write", "- d /w/a"},
+	{"read_files", `{"file_paths":["a",".env"]}`, "read", "- r /w/a\n- r /w/.env secret"},
+	{"grep_files", `{"pattern":"rm a","path":"src"}`, "read", "- r /w/src"},
+	{"read_mcp_resource", `{"server":"fs","uri":"file:///etc/shadow"}`, "read", "- r ^/etc/shadow secret\n@ file:///etc/shadow "},
+	{"fetch_webpage", `{"urls":["https://a.example/","https://b.example/x"],"query":"y"}`, "network", "@ https://a.example/ a.example\n@ https://b.example/x b.example"},
+	{"multi_replace_string_in_file", `{"replacements":[{"filePath":"a","oldString":"x","newString":"y"},{"filePath":"/etc/x"}]}`, "write", "- w /w/a\n- w ^/etc/x system"},
+	{"job_kill", `{"shell_id":"1"}`, "exec", ""},
+	{"StrReplace", `{"path":"a","old_string":"x","new_string":"y"}`, "write", "- w /w/a"},
+	{"Delete", `{"path":"a"}`, "delete", "- d /w/a"},
 }
 
 func TestTools(t *testing.T) {
