@@ -40,7 +40,7 @@ func (c *Codec) Answer(body []byte) (wire.Answer, error) {
 			return nil, fmt.Errorf("reading a response: %w", err)
 		}
 		a.calls = append(a.calls, &call{response: id, index: at, item: it})
-		a.parts = append(a.parts, wire.Part{Bytes: it.raw, Call: hc, Observed: it.kind == kindObserved, Fixed: it.fixed})
+		a.parts = append(a.parts, wire.Part{Bytes: it.raw, Call: hc, Observed: it.kind == kindObserved, Fixed: it.fixed, Tag: callTag{call: a.calls[len(a.calls)-1]}})
 	}
 	return a, nil
 }

@@ -1,0 +1,254 @@
+package responses
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// Refused returns what is to be remembered of a call that a notice stands for.
+// It reports false for calls whose output cannot say that they were refused.
+func (*Codec) Refused(p wire.Part, notice string) (wire.Refused, bool) {
+	t, ok := p.Tag.(callTag)
+	if !ok {
+		return wire.Refused{}, false
+	}
+	c := t.call
+	r := wire.Refused{
+		Notice: notice, Call: bytes.Clone(c.item.raw), ID: c.item.key(), Name: c.item.toolName(),
+		Message: messageID("", c.response, c.item.key(), c.index), Response: c.response,
+	}
+	return r, r.ID != "" && output(&r) != nil
+}
+
+// output returns the item that says in a request that a call was refused; nil
+// where a call of the type has no such item.
+func output(r *wire.Refused) []byte {
+	it, err := readItem(r.Call)
+	if err != nil || it.callID == "" && it.typ != "mcp_approval_request" {
+		return nil
+	}
+	id, notice := quote(r.ID), quote(r.Notice)
+	switch it.typ {
+	case "function_call", "custom_tool_call":
+		return []byte(`{"type":"` + it.typ + `_output","call_id":` + id + `,"output":` + notice + `}`)
+	case "apply_patch_call":
+		return []byte(`{"type":"apply_patch_call_output","call_id":` + id + `,"status":"failed","output":` + notice + `}`)
+	case "shell_call":
+		return []byte(`{"type":"shell_call_output","call_id":` + id + `,"output":[{"stdout":"","stderr":` + notice + `,"outcome":{"type":"exit","exit_code":1}}]}`)
+	case "mcp_approval_request":
+		return []byte(`{"type":"mcp_approval_response","approval_request_id":` + id + `,"approve":false,"reason":` + notice + `}`)
+	}
+	return nil
+}
+
+// Rehydrate puts refused calls back in the place of their notices, whether the
+// request repeats a message or refers to it, and the outputs that say the
+// notices behind the calls that stand together. Where the request goes on from
+// a response that the provider has kept, the outputs of what was refused in
+// that one come first in the input: the provider has the calls. It returns how
+// many calls have an output now.
+func (*Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error) {
+	in := input{refusals: wire.NewRefusals(refused), messages: make(map[string]*wire.Refused), ids: make(map[string]bool)}
+	for i := range refused {
+		in.messages[refused[i].Message] = &refused[i]
+	}
+	value := wire.Find(body, "input")
+	if wire.KindOf(value) == "an array" {
+		if err := in.read(value); err != nil {
+			return nil, 0, fmt.Errorf("reading the input of a request: %w", err)
+		}
+		in.putBack()
+	}
+	previous, err := textOrNull(wire.Find(body, "previous_response_id"))
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading previous_response_id of a request: %w", err)
+	}
+	owed := in.owed(previous, refused)
+	if in.count += len(owed); in.count == 0 {
+		return body, 0, nil
+	}
+	return setMember(body, "input", in.written(value, owed)), in.count, nil
+}
+
+// An input is the items of a request.
+type input struct {
+	refusals *wire.Refusals
+	messages map[string]*wire.Refused // by id of the message of the notice
+	ids      map[string]bool          // of calls, and of those that have outputs, in the input
+	items    [][]byte
+	edits    map[int][][]byte // what takes an item's place
+	count    int
+}
+
+// read takes the items, and notes the calls that they speak of.
+func (in *input) read(array []byte) error {
+	for e, err := range wire.Elements(array) {
+		if err != nil {
+			return err
+		}
+		in.items = append(in.items, e.Value)
+		for _, name := range []string{"call_id", "approval_request_id"} {
+			if id, err := wire.Text(wire.Find(e.Value, name)); err == nil {
+				in.ids[id] = true
+			}
+		}
+		if id, err := wire.Text(wire.Find(e.Value, "id")); err == nil && typeOf(e.Value) == "mcp_approval_request" {
+			in.ids[id] = true
+		}
+	}
+	return nil
+}
+
+// putBack replaces the items in which notices stand. The outputs follow the
+// last of the calls that stand together.
+func (in *input) putBack() {
+	in.edits = make(map[int][][]byte)
+	var outputs [][]byte
+	flush := func(behind int) {
+		if len(outputs) > 0 {
+			in.edits[behind] = append(orOwn(in.edits[behind], in.items[behind]), outputs...)
+			outputs = nil
+		}
+	}
+	for n, item := range in.items {
+		if r, call := in.refused(item); r != nil {
+			in.ids[r.ID] = true
+			in.count++
+			in.edits[n] = [][]byte{call}
+			outputs = append(outputs, output(r))
+		} else if n > 0 && !isCall(item) {
+			flush(n - 1)
+		}
+	}
+	flush(len(in.items) - 1)
+}
+
+func orOwn(edit [][]byte, own []byte) [][]byte {
+	if edit != nil {
+		return edit
+	}
+	return [][]byte{own}
+}
+
+// isCall reports whether an item is a call that has its output elsewhere.
+func isCall(object []byte) bool {
+	it, err := readItem(object)
+	return err == nil && it.kind == kindCall
+}
+
+// refused returns the call that an item stands for, and the item that takes its
+// place; nil where it stands for none.
+func (in *input) refused(object []byte) (*wire.Refused, []byte) {
+	id, _ := wire.Text(wire.Find(object, "id"))
+	switch typeOf(object) {
+	case "item_reference":
+		r := in.messages[id]
+		if r == nil || in.ids[r.ID] {
+			return nil, nil
+		}
+		own := wire.Find(r.Call, "id")
+		if isNull(own) {
+			return nil, nil
+		}
+		return r, setMember(object, "id", own)
+	case "message", "":
+		if role, _ := wire.Text(wire.Find(object, "role")); role != "assistant" {
+			return nil, nil
+		}
+		found := in.refusals.Split(textOf(wire.Find(object, "content")))
+		if len(found) != 1 || in.ids[found[0].Refused.ID] {
+			in.refusals.Restore(found)
+			return nil, nil
+		}
+		r := found[0].Refused
+		if id == "" {
+			return r, withoutID(r.Call)
+		}
+		return r, r.Call
+	}
+	return nil, nil
+}
+
+// withoutID returns a call without its id, for a client that sends no ids: the
+// API would want the reasoning that stood before it. A question for an approval
+// is nothing without one.
+func withoutID(call []byte) []byte {
+	if typeOf(call) == "mcp_approval_request" {
+		return call
+	}
+	return wire.RewriteMembers(call, func(m wire.Member) []byte {
+		if string(m.Name) == "id" {
+			return nil
+		}
+		return m.Value
+	})
+}
+
+// textOf returns the text of a message that has one text only.
+func textOf(content []byte) string {
+	if wire.KindOf(content) == "an array" {
+		var only []byte
+		for e, err := range wire.Elements(content) {
+			if err != nil || only != nil {
+				return ""
+			}
+			only = e.Value
+		}
+		content = wire.Find(only, "text")
+	}
+	text, err := wire.Text(content)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+func typeOf(object []byte) string {
+	typ, _ := wire.Text(wire.Find(object, "type"))
+	return typ
+}
+
+// owed returns the outputs of the calls that were refused in a response and of
+// which the input says nothing.
+func (in *input) owed(response string, refused []wire.Refused) [][]byte {
+	if response == "" {
+		return nil
+	}
+	var of []*wire.Refused
+	for i := range refused {
+		if r := &refused[i]; r.Response == response && !in.ids[r.ID] {
+			in.ids[r.ID] = true
+			of = append(of, r)
+		}
+	}
+	slices.SortStableFunc(of, func(a, b *wire.Refused) int { return a.Place - b.Place })
+	var out [][]byte
+	for _, r := range of {
+		out = append(out, output(r))
+	}
+	return out
+}
+
+// written returns the input with the edits in it, and the outputs that are owed
+// before all else.
+func (in *input) written(value []byte, owed [][]byte) []byte {
+	switch wire.KindOf(value) {
+	case "a string":
+		owed = append(owed, slices.Concat([]byte(`{"type":"message","role":"user","content":`), value, []byte("}")))
+	case "an array":
+		value = wire.RewriteElements(value, func(n int, item []byte) []byte {
+			return bytes.Join(orOwn(in.edits[n], item), []byte{','})
+		})
+		if len(owed) == 0 {
+			return value
+		}
+		if len(in.items) > 0 {
+			owed = append(owed, nil) // a comma
+		}
+		return slices.Concat([]byte("["), bytes.Join(owed, []byte{','}), value[1:])
+	}
+	return slices.Concat([]byte("["), bytes.Join(owed, []byte{','}), []byte("]"))
+}
