@@ -25,7 +25,8 @@
 // number of characters in its place. [Briefing.Whole] says whether a person who
 // has read it has seen the whole call as it is; where it is false no surface
 // offers to approve on the strength of the briefing. Where policy redacts a
-// part of the call no facts are used: they might say what it hides.
+// part of the call the facts are counted and not shown: they might say what it
+// hides.
 //
 // The package does no I/O and never reads the files that a call names: what is
 // in them has passed no redaction, and a briefing goes to disk and to channels.

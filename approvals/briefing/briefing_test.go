@@ -166,13 +166,16 @@ func TestWholeIsWhatAPersonHasSeenAllOf(t *testing.T) {
 
 func TestWhatPolicyHidesIsNotInTheFactsThatAreShown(t *testing.T) {
 	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(`{"command":"[redacted]"}`)}}
-	f := holdgate.Facts{Commands: []holdgate.Command{{Program: "login", Argv: []string{"login", "hunter2"}, Unresolved: []string{"hunter2"}}}}
+	f := holdgate.Facts{Commands: []holdgate.Command{{Program: "login", Argv: []string{"login", "hunter2"}, Unresolved: []string{"hunter2"}}}, SuspiciousText: []string{"bidi"}}
 	for name, b := range map[string]briefing.Briefing{
 		"a value of the arguments": briefing.Make(c, 1, holdgate.Decision{Facts: &f, Redact: []string{"/tool/arguments/command"}}),
 		"a fact":                   briefing.Make(c, 0, holdgate.Decision{Facts: &f, Redact: []string{"/facts/commands"}}),
 	} {
 		if raw, err := json.Marshal(b); err != nil || strings.Contains(string(raw), "hunter2") {
 			t.Errorf("%s: %s, %v", name, raw, err)
+		}
+		if b.Whole || b.Counts.Unresolved != 1 {
+			t.Errorf("%s: what is hidden elsewhere makes the call look whole: %+v", name, b)
 		}
 	}
 }

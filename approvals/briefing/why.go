@@ -16,6 +16,9 @@ func (b *briefer) why(d holdgate.Decision) {
 	for _, f := range d.Also {
 		b.because("also asked by " + joined(ruled(f.Rule), f.Reason))
 	}
+	if d.Facts != nil {
+		b.count(d.Facts)
+	}
 	f := b.facts
 	if f == nil {
 		return
@@ -35,12 +38,21 @@ func (b *briefer) why(d holdgate.Decision) {
 	if hosts := hostsOf(f); len(hosts) > 0 {
 		b.because("names " + counted(len(hosts), "host") + ": " + strings.Join(hosts, ", "))
 	}
+	for _, e := range f.ParseErrors {
+		b.because("could not be read: " + e)
+	}
+}
+
+// count takes from the facts what names no part of the call, and so says
+// nothing that policy hides.
+func (b *briefer) count(f *holdgate.Facts) {
+	for _, c := range f.Commands {
+		b.b.Counts.Unresolved += len(c.Unresolved)
+		b.b.Counts.Unbound += len(c.Unbound)
+	}
 	if len(f.SuspiciousText) > 0 {
 		b.b.Whole = false
 		b.because("characters that deceive the eye: " + strings.Join(f.SuspiciousText, ", "))
-	}
-	for _, e := range f.ParseErrors {
-		b.because("could not be read: " + e)
 	}
 }
 
@@ -50,7 +62,6 @@ func (b *briefer) unknowns(f *holdgate.Facts) {
 	for _, c := range f.Commands {
 		words, files = append(words, c.Unresolved...), append(files, c.Unbound...)
 	}
-	b.b.Counts.Unresolved, b.b.Counts.Unbound = len(words), len(files)
 	if len(words) > 0 {
 		b.because(verb(len(words), "word is", "words are") + " not known before it runs: " + listing(words))
 	}
