@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,7 +31,7 @@ func brief(t *testing.T, name string, a args) briefing.Briefing {
 func briefRaw(t *testing.T, name, raw string) briefing.Briefing {
 	t.Helper()
 	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: name, Arguments: json.RawMessage(raw)}}
-	f := facts.Extract(t.Context(), c, facts.Options{Dir: "/srv/app", Home: "/home/ada"})
+	f := facts.Extract(t.Context(), c, facts.Options{Dir: "/srv/app", Home: "/home/ada", Deadline: time.Minute})
 	return briefing.Make(c, 0, holdgate.Decision{Action: holdgate.Hold, Rule: "r", Reason: "because", Facts: &f})
 }
 
