@@ -194,3 +194,12 @@ func TestAPersonsEditBeginsWithWhatTheyChanged(t *testing.T) {
 		t.Errorf("title %q", got)
 	}
 }
+
+func TestHalfOfTheFactsIsNoSummary(t *testing.T) {
+	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(`{"command":"ls; rm -rf /"}`)}}
+	f := holdgate.Facts{Commands: []holdgate.Command{{Program: "ls", Argv: []string{"ls"}}}, ParseErrors: []string{"out of time"}}
+	b := briefing.Make(c, 0, holdgate.Decision{Facts: &f})
+	if b.Summary != "Bash: ls; rm -rf /" || b.Sections[1].Title != "what runs, as far as it could be read" || !slices.Contains(b.Why, "could not be read: out of time") {
+		t.Errorf("%+v", b)
+	}
+}

@@ -19,7 +19,7 @@ func (b *briefer) commands() {
 		return
 	}
 	all := ranked(b.facts.Commands)
-	if len(all) == 1 && note(all[0]) == "" {
+	if len(all) == 1 && note(all[0]) == "" && len(b.facts.ParseErrors) == 0 {
 		return
 	}
 	var lines []string
@@ -33,6 +33,9 @@ func (b *briefer) commands() {
 	}
 	if len(all) == 1 {
 		title = "what runs"
+	}
+	if len(b.facts.ParseErrors) > 0 {
+		title += ", as far as it could be read"
 	}
 	b.section(title, KindCommand, lines)
 }

@@ -14,12 +14,13 @@ var (
 	targetKeys  = []string{"file_path", "path", "filename", "notebook_path", "uri", "url", "query", "sql"}
 )
 
-// summarise says in a line what the call does, from the facts as far as they
-// go.
+// summarise says in a line what the call does: from the facts where they are
+// complete, else in the call's own text. Half of the facts may be the harmless
+// half.
 func (b *briefer) summarise(t *holdgate.Tool, args []member, edits []edit) string {
 	f := b.facts
 	switch {
-	case f == nil:
+	case f == nil, len(f.ParseErrors) > 0:
 	case len(f.Commands) > 0:
 		return b.runs(f)
 	case len(f.SQL) > 0:
