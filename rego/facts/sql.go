@@ -218,6 +218,9 @@ func (r *sqlReader) expression(tokens []sqlToken) {
 // closing is the index of the parenthesis that closes the one at i.
 func (r *sqlReader) closing(i int) int {
 	for j := i + 1; j < len(r.tokens); j++ {
+		if j%16 == 0 {
+			r.x.tick()
+		}
 		if r.tokens[j].punct(")") && r.tokens[j].depth == r.tokens[i].depth {
 			return j
 		}
@@ -265,6 +268,9 @@ func (r *sqlReader) where() bool {
 		}
 		named := false
 		for j := i + 1; j < len(r.tokens); j++ {
+			if j%16 == 0 {
+				r.x.tick()
+			}
 			c := r.tokens[j]
 			if c.depth == r.level && c.is("returning order limit group having window union") {
 				break

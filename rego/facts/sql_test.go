@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -98,5 +99,24 @@ func TestStatements(t *testing.T) {
 	}
 	if n < 390 {
 		t.Errorf("%d cases were read, want all of some 400", n)
+	}
+}
+
+// TestSQLThatGoesOnAndOn holds that what a reader would go over again and again
+// ends by its budget.
+func TestSQLThatGoesOnAndOn(t *testing.T) {
+	for _, unit := range []string{"where 1 ", "from 'a' ", "select 1 from 'a' ", "with a as (select 1) drop ", ") drop ", "select drop ", "select (", "from top ( ", "read_csv('a', ", "with a as (", "values (1), ", "explain ", "or 1 ", "/* ", "$a$ ", "a.", "begin ", "select 1 delete from t where a or 1 "} {
+		for _, start := range []string{"", "select * ", "with a as (select 1) "} {
+			for _, n := range []int{2000, DefaultMaxBytes / len(unit) / 2} {
+				args, err := json.Marshal(map[string]string{"sql": start + strings.Repeat(unit, n)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := bounded(t, toolCall("execute_sql", string(args)))
+				if n > 2000 && len(f.ParseErrors) == 0 {
+					t.Errorf("%q and on with %q: no parse error", start, unit)
+				}
+			}
+		}
 	}
 }

@@ -94,6 +94,9 @@ func (r *sqlReader) file(i int) {
 func (r *sqlReader) selecting(i int) bool {
 	depth := r.tokens[i].depth
 	for i--; i >= 0 && r.tokens[i].depth >= depth; i-- {
+		if i%16 == 0 {
+			r.x.tick()
+		}
 		if r.tokens[i].depth == depth && r.tokens[i].is("select") {
 			return true
 		}

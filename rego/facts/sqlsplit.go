@@ -22,7 +22,7 @@ func (x *extraction) statements(tokens []sqlToken) {
 	start := 0
 	for i := range tokens {
 		x.tick()
-		if i > start && follows(tokens[start:], i-start) {
+		if i > start && x.follows(tokens[start:], i-start) {
 			x.statement(tokens[start:i])
 			start = i
 		}
@@ -32,7 +32,7 @@ func (x *extraction) statements(tokens []sqlToken) {
 
 // follows reports whether a statement of its own begins at the word i of
 // another.
-func follows(tokens []sqlToken, i int) bool {
+func (x *extraction) follows(tokens []sqlToken, i int) bool {
 	first, t, before := tokens[0], tokens[i], tokens[i-1]
 	switch {
 	case !first.is(sqlOpen) || !t.is(sqlFollowing) || t.depth != first.depth:
@@ -42,14 +42,17 @@ func follows(tokens []sqlToken, i int) bool {
 	case before.is(sqlBefore) || before.kind == sqlPunct && before.text != ")" && before.text != "]" && before.text != "*":
 		return false
 	case first.is("with"):
-		return !before.punct(")") || anyStatement(tokens[1:i], first.depth)
+		return !before.punct(")") || x.anyStatement(tokens[1:i], first.depth)
 	}
 	return true
 }
 
 // anyStatement reports whether the statement of a WITH has begun.
-func anyStatement(tokens []sqlToken, depth int) bool {
-	for _, t := range tokens {
+func (x *extraction) anyStatement(tokens []sqlToken, depth int) bool {
+	for i, t := range tokens {
+		if i%16 == 0 {
+			x.tick()
+		}
 		if t.depth == depth && t.is("select insert update delete merge") {
 			return true
 		}
