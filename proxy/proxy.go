@@ -16,9 +16,14 @@
 // bound to the digest of that call, and its bytes are those that the codec
 // writes. What an approver says reaches the agent marked as such, and bounded.
 //
-// What cannot be understood
-// is refused whatever policy says, and every decision is in the audit log
-// before it takes effect.
+// A notice in the place of a refused call is, in the agent's next requests, a
+// text of the model's own. So what was refused is remembered for the session,
+// and becomes again the call that it was, with a result that says why it was not
+// run. A notice is known by nothing but all of its bytes, and each is put back
+// once; what was signed over its body stays as it came.
+//
+// What cannot be understood is refused whatever policy says, and every decision
+// is in the audit log before it takes effect.
 package proxy
 
 import (

@@ -54,7 +54,7 @@ func (a *answer) add(f *fragment) error {
 		return err
 	}
 	a.calls = append(a.calls, f.call)
-	a.parts = append(a.parts, wire.Part{Bytes: f.raw, Call: hc, Observed: f.call.observed()})
+	a.parts = append(a.parts, wire.Part{Bytes: f.raw, Call: hc, Observed: f.call.observed(), Tag: callTag{call: f.call}})
 	return nil
 }
 

@@ -16,6 +16,7 @@ const maxCall = 8 << 20
 // A call is one call of a candidate, gathered from its fragments.
 type call struct {
 	member    string
+	part      []byte // that it began in
 	id, name  string
 	args      []byte // as it came; nil where there are none
 	partial   *tree  // arguments that come in fragments
@@ -36,6 +37,9 @@ func (c *call) observed() bool {
 // take adds a fragment: its first, or one that goes on with it.
 func (c *call) take(f *fragment) error {
 	c.member, c.signature = f.member, c.signature || f.signature
+	if c.part == nil {
+		c.part = f.raw
+	}
 	if c.size += len(f.value); c.size > maxCall {
 		return fmt.Errorf("%w: a call is longer than %d MiB", wire.ErrTooLarge, maxCall>>20)
 	}

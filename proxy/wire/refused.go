@@ -86,7 +86,11 @@ func (f *Refusals) Split(text string) []Passage {
 			continue
 		}
 		delete(f.byNotice, r.Notice)
-		if before := trimEnd(text[from:at]); before != "" {
+		before := trimEnd(text[from:at])
+		if from > 0 {
+			before = trimStart(before)
+		}
+		if strings.Trim(before, "\n") != "" {
 			out = append(out, Passage{Text: before})
 		}
 		out = append(out, Passage{Refused: r})
@@ -96,7 +100,7 @@ func (f *Refusals) Split(text string) []Passage {
 	if out == nil {
 		return nil
 	}
-	if after := trimStart(text[from:]); after != "" {
+	if after := trimStart(text[from:]); strings.Trim(after, "\n") != "" {
 		out = append(out, Passage{Text: after})
 	}
 	return out
