@@ -29,6 +29,9 @@ func TestABurstIsTakenAsItCame(t *testing.T) {
 					}
 					break
 				}
+				if len(buf) == 0 {
+					t.Fatal("nothing had come, and it was returned")
+				}
 				got = append(got, buf...)
 			}
 			if string(got) != want {

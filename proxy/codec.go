@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"iter"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -15,9 +17,10 @@ type Codec interface {
 	// upstream sees it, without query) speaks the format.
 	Match(method, path string) bool
 
-	// Request reads a model request. The path is the one that matched; some
-	// formats name the model in it. The body has passed [wire.Strict].
-	Request(path string, body []byte) (*holdgate.Model, error)
+	// Request reads a model request by the members of its body, which has
+	// passed [wire.StrictMembers]. The path is the one that matched; some formats
+	// name the model in it.
+	Request(path string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error)
 
 	// Answer reads a whole answer.
 	Answer(body []byte) (wire.Answer, error)

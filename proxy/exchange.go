@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -26,6 +27,8 @@ type exchange struct {
 	sent []byte // as it goes on, where refused calls were put back; else nil
 	x    *approvals.Exchange
 	log  *exchangeLog
+
+	members iter.Seq2[wire.Member, error] // of body, where it was read as JSON
 
 	remark string    // what the log says of the request besides the decision
 	began  time.Time // the client's patience counts from here
@@ -104,7 +107,7 @@ func (e *exchange) asked() (c holdgate.Call, stream bool, rerr *readError) {
 	if rerr := e.read(); rerr != nil {
 		return c, false, rerr
 	}
-	m, err := e.t.codec.Request(e.t.url.Path, e.body)
+	m, err := e.t.codec.Request(e.t.url.Path, e.members)
 	if err != nil {
 		return c, false, &readError{http.StatusBadRequest, holdgate.RuleMalformed, err}
 	}

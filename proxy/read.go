@@ -44,10 +44,11 @@ func (e *exchange) read() *readError {
 	if _, err := mediaType(e.r.Header); err != nil {
 		return &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
 	}
-	if err := wire.Strict(body); err != nil {
+	members, err := wire.StrictMembers(body)
+	if err != nil {
 		return &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
 	}
-	e.body = body
+	e.body, e.members = body, members
 	return nil
 }
 

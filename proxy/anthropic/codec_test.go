@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/anthropic"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 func TestMatch(t *testing.T) {
@@ -94,7 +95,7 @@ func TestRequest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := new(anthropic.Codec).Request("", []byte(tt.body))
+			got, err := new(anthropic.Codec).Request("", wire.Members([]byte(tt.body)))
 			if (err != nil) != (tt.want == nil) {
 				t.Fatalf("error %v", err)
 			}

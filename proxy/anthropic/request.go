@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -10,15 +11,15 @@ import (
 )
 
 // Request reads a request for a message. The body must have passed
-// [wire.Strict].
+// [wire.StrictMembers].
 //
 // Tools of the provider's own types that the client runs (bash, text editor,
 // computer, memory, browser) are among Tools; tools of any other type that is
 // not custom, and hosted MCP servers, are among ServerTools. A hosted MCP
 // server has the type "mcp": the API calls it "url", which says nothing.
-func (c *Codec) Request(_ string, body []byte) (*holdgate.Model, error) {
+func (c *Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: c.Name()}
-	for member, err := range wire.Members(body) {
+	for member, err := range body {
 		if err == nil {
 			err = wire.KnownName(member, "model", "stream", "messages", "system", "tools", "tool_choice", "mcp_servers", "container")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gemini"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 func TestMatch(t *testing.T) {
@@ -59,7 +60,7 @@ func TestRequest(t *testing.T) {
 			if tt.want != nil {
 				tt.want.Provider = "gemini"
 			}
-			got, err := (&gemini.Codec{}).Request(tt.path, []byte(tt.body))
+			got, err := (&gemini.Codec{}).Request(tt.path, wire.Members([]byte(tt.body)))
 			if (err != nil) != (tt.problem != "") || err != nil && !strings.Contains(err.Error(), tt.problem) {
 				t.Fatalf("got error %v, want %q", err, tt.problem)
 			}

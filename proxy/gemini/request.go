@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"strings"
 
@@ -11,8 +12,9 @@ import (
 
 // Request reads a model request: the model and whether it streams from the
 // path, the names of the agent's own tools, and what lets the provider run
-// tools by itself. The body must have passed [wire.Strict].
-func (*Codec) Request(urlPath string, body []byte) (*holdgate.Model, error) {
+// tools by itself. The body must have passed
+// [wire.StrictMembers].
+func (*Codec) Request(urlPath string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: "gemini"}
 	m.Name, m.Stream = target(urlPath)
 	if err := readRequest(m, body, true); err != nil {
@@ -31,8 +33,8 @@ func target(urlPath string) (model string, stream bool) {
 }
 
 // readRequest reads a request; outer says that it may be wrapped.
-func readRequest(m *holdgate.Model, body []byte, outer bool) error {
-	for mem, err := range wire.Members(body) {
+func readRequest(m *holdgate.Model, body iter.Seq2[wire.Member, error], outer bool) error {
+	for mem, err := range body {
 		if err == nil {
 			err = requestMember(m, mem, outer)
 		}
@@ -54,7 +56,7 @@ func requestMember(m *holdgate.Model, mem wire.Member, outer bool) (err error) {
 		err = readTools(m, mem.Value)
 	case "request":
 		if outer && !isNull(mem.Value) {
-			err = readRequest(m, mem.Value, false)
+			err = readRequest(m, wire.Members(mem.Value), false)
 		}
 	default:
 		return wire.KnownName(mem, "model", "tools", "request", "contents", "toolConfig", "tool_config", "systemInstruction", "system_instruction", "cachedContent", "cached_content")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/openai"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 func TestMatch(t *testing.T) {
@@ -65,7 +66,7 @@ func TestRequest(t *testing.T) {
 			if tt.want != nil {
 				tt.want.Provider = "openai"
 			}
-			got, err := (&openai.Codec{}).Request("", []byte(tt.body))
+			got, err := (&openai.Codec{}).Request("", wire.Members([]byte(tt.body)))
 			if (err != nil) != (tt.problem != "") || err != nil && !strings.Contains(err.Error(), tt.problem) {
 				t.Fatalf("got error %v, want %q", err, tt.problem)
 			}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -10,9 +11,9 @@ import (
 // Request reads a model request: the model, the names of the agent's own
 // tools, and what lets the provider run tools by itself. The body must have
 // passed [wire.Strict]. A known key in another case is an error.
-func (*Codec) Request(_ string, body []byte) (*holdgate.Model, error) {
+func (*Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: "openai"}
-	for mem, err := range wire.Members(body) {
+	for mem, err := range body {
 		if err == nil {
 			err = requestMember(m, mem)
 		}

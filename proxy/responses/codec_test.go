@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 func TestMatch(t *testing.T) {
@@ -80,7 +81,7 @@ func TestRequest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := codec().Request("/v1/responses", []byte(tt.body))
+			got, err := codec().Request("/v1/responses", wire.Members([]byte(tt.body)))
 			if tt.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.problem) {
 					t.Fatalf("error %v, want one with %q", err, tt.problem)

@@ -2,23 +2,24 @@ package responses
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // Request reads a request for a response. The body must have passed
-// [wire.Strict].
+// [wire.StrictMembers].
 //
 // The tools that the client runs are among Tools, under the names that their
 // calls will have. All others, of unknown types too, are among ServerTools: a
 // hosted MCP server with its label and its URL, or its connector's id; and a
 // stored prompt, for it may bring tools of its own. Tools may also stand in
 // the input, where a search found them or the client added them.
-func (c *Codec) Request(_ string, body []byte) (*holdgate.Model, error) {
+func (c *Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: "openai"}
 	asks := false
-	for member, err := range wire.Members(body) {
+	for member, err := range body {
 		if err != nil {
 			return nil, fmt.Errorf("reading a request for a response: %w", err)
 		}

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -52,17 +53,45 @@ func StrictEvent(data []byte) error {
 	return strict(data, true)
 }
 
+// StrictMembers is [Strict] for who goes on to the members: they are those that
+// [Members] finds, without a second way through the body.
+func StrictMembers(body []byte) (iter.Seq2[Member, error], error) {
+	s := scanner{cursor: cursor{b: body}, outer: make([]Member, 0, manyKeys)}
+	if err := s.whole(); err != nil {
+		return nil, err
+	}
+	if len(s.outer) == 0 || len(s.outer) == maxOuter {
+		return Members(body), nil
+	}
+	members := s.outer
+	return func(yield func(Member, error) bool) {
+		for _, m := range members {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// maxOuter is how many members are kept, so that a body of nothing else takes
+// no multiple of its size.
+const maxOuter = 256
+
 func strict(body []byte, halves bool) error {
-	if bytes.HasPrefix(body, []byte("\ufeff")) {
+	s := scanner{cursor: cursor{b: body}, halves: halves}
+	return s.whole()
+}
+
+func (s *scanner) whole() error {
+	if bytes.HasPrefix(s.b, []byte("\ufeff")) {
 		return &JSONError{Problem: "a byte order mark comes before the value"}
 	}
-	s := scanner{cursor: cursor{b: body}, halves: halves}
 	s.blanks()
 	if err := s.value(0); err != nil {
 		return err
 	}
 	s.blanks()
-	if s.i != len(body) {
+	if s.i != len(s.b) {
 		return s.fail("something follows the value")
 	}
 	return nil
@@ -81,6 +110,8 @@ type scanner struct {
 	halves bool    // half a surrogate pair may be in a value
 	keys   [64]key // of all open objects, the innermost last; then maps take over
 	open   int     // how many keys there are
+
+	outer []Member // the first maxOuter of the body itself; nil where nobody asks
 }
 
 func (c *cursor) fail(problem string) *JSONError {
@@ -207,8 +238,12 @@ func (s *scanner) object(depth int) *JSONError {
 		}
 		s.i++
 		s.blanks()
+		at := s.i
 		if err := s.value(depth); err != nil {
 			return err.under(s.shown(k))
+		}
+		if depth == 1 && s.outer != nil && len(s.outer) < maxOuter {
+			s.outer = append(s.outer, s.member(k, at))
 		}
 		more, err := s.next('}')
 		if err != nil {
@@ -219,6 +254,12 @@ func (s *scanner) object(depth int) *JSONError {
 			return nil
 		}
 	}
+}
+
+// member returns the member whose value began at at and has just been read.
+func (s *scanner) member(k key, at int) Member {
+	start := k.start - 1
+	return Member{Name: unquoted(s.b[start : k.end+1]), Value: s.b[at:s.i], Start: start, ValueStart: at, End: s.i}
 }
 
 func (c *cursor) number() *JSONError {

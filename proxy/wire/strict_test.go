@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -164,7 +166,52 @@ func FuzzStrict(f *testing.F) {
 		if got == nil {
 			walk(t, body)
 		}
+		sameMembers(t, body, got)
 	})
+}
+
+func TestStrictMembersAreThoseOfMembers(t *testing.T) {
+	for name, body := range map[string]string{
+		"a request":           string(chatRequest(4 << 10)),
+		"blanks everywhere":   " { \"a\" : 1 , \"b\":[ {\"a\":2} ] ,\"c\" :\"x\" } ",
+		"keys with escapes":   `{"mod\u0065l":"m","\n":{"":0}}`,
+		"an empty object":     `{}`,
+		"objects in an array": `[{"a":1},{"b":2}]`,
+		"no object":           `"{"`,
+		"as many as are kept": `{` + manyKeys(255) + `}`,
+		"one more":            `{` + manyKeys(256) + `}`,
+		"far more":            `{` + manyKeys(1000) + `}`,
+		"a key that is twice": `{"a":1,"A":2}`,
+		"nothing":             ``,
+	} {
+		t.Run(name, func(t *testing.T) { sameMembers(t, []byte(body), wire.Strict([]byte(body))) })
+	}
+}
+
+// sameMembers checks that StrictMembers refuses what Strict refuses, and finds
+// else what Members finds.
+func sameMembers(t *testing.T, body []byte, refused error) {
+	t.Helper()
+	members, err := wire.StrictMembers(body)
+	if (err == nil) != (refused == nil) {
+		t.Fatalf("%q: got %v, Strict says %v", body, err, refused)
+	}
+	if err != nil {
+		return
+	}
+	type found struct {
+		Member wire.Member
+		Err    string
+	}
+	list := func(members iter.Seq2[wire.Member, error]) (all []found) {
+		for m, err := range members {
+			all = append(all, found{m, fmt.Sprint(err)})
+		}
+		return all
+	}
+	if diff := cmp.Diff(list(wire.Members(body)), list(members)); diff != "" {
+		t.Errorf("%.200q: %s", body, diff)
+	}
 }
 
 // reference does what Strict does, slowly.
@@ -259,6 +306,29 @@ func BenchmarkStrict(b *testing.B) {
 			}
 		})
 	}
+	body := chatRequest(64 << 10)
+	b.Run("chat 64 KB, members", func(b *testing.B) {
+		b.SetBytes(int64(len(body)))
+		b.ReportAllocs()
+		for b.Loop() {
+			members, err := wire.StrictMembers(body)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for range members {
+			}
+		}
+	})
+	b.Run("chat 64 KB, then its members", func(b *testing.B) {
+		b.SetBytes(int64(len(body)))
+		for b.Loop() {
+			if err := wire.Strict(body); err != nil {
+				b.Fatal(err)
+			}
+			for range wire.Members(body) {
+			}
+		}
+	})
 	chunk := []byte(`{"id":"chatcmpl-9","object":"chat.completion.chunk","created":1700000000,"model":"gpt-x","choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}`)
 	b.Run("stream chunk", func(b *testing.B) {
 		b.SetBytes(int64(len(chunk)))
