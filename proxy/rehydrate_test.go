@@ -133,3 +133,70 @@ func TestARefusedCallIsACallAgainInTheNextRequest(t *testing.T) {
 	}
 	g.verified()
 }
+
+func TestEveryFormatPutsRefusedCallsBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range codecs(Limits{}) {
+		if _, ok := c.(Rehydrator); !ok {
+			t.Errorf("%s does not", c.Name())
+		}
+	}
+}
+
+// What a person denied of a streamed answer is put back for its own session
+// only, and only into a request that may be changed.
+func TestARefusedCallIsPutBackForItsSessionOnly(t *testing.T) {
+	t.Parallel()
+	var seen counter
+	g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_a", "gated"), msgTool("1", "toolu_b", "ls"), msgEnd("tool_use")))
+	send := func(session, body string, header ...string) string {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+messages, strings.NewReader(body))
+		must(t, err)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Session-Id", session)
+		for _, h := range header {
+			req.Header.Set(h, "x")
+		}
+		resp, err := g.client.Do(req)
+		must(t, err)
+		defer resp.Body.Close()
+		return readAll(t, resp.Body)
+	}
+	first := make(chan string)
+	go func() { first <- send("one", strings.Replace(askStream, `{"model"`, `{`+toolsPart+`,"model"`, 1)) }()
+	g.decide(g.pending(1)[0], holdgate.AnswerDeny, "not today")
+	_, notice, _ := strings.Cut(<-first, `"type":"text_delta","text":`)
+	notice, _, _ = strings.Cut(notice, "}}")
+	next := func(model string) string {
+		return `{"model":"` + model + `","stream":false,` + toolsPart + `,"messages":[{"role":"assistant","content":[{"type":"text","text":` + notice + `},` + useOf("toolu_b", "ls") + `]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_b","content":"x"}]}]}`
+	}
+	sent := func() string { all := seen.all(); return all[len(all)-1] }
+	for name, tt := range map[string]struct {
+		session, header string
+		back            bool
+	}{
+		"its own session":                {"one", "X-Other", true},
+		"another session":                {"two", "X-Other", false},
+		"a request signed over its body": {"one", "X-Amz-Content-Sha256", false},
+	} {
+		body := next("forbids-nothing")
+		seen.mu.Lock()
+		seen.bodies = nil
+		seen.mu.Unlock()
+		// The answer holds a call again: all that counts is what was sent for it.
+		done := make(chan struct{})
+		go func() { defer close(done); send(tt.session, body, tt.header) }()
+		g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+		<-done
+		want := body
+		if tt.back {
+			want = strings.Replace(want, `{"type":"text","text":`+notice+`}`, useOf("toolu_a", "gated"), 1)
+			want = strings.Replace(want, `{"type":"tool_result","tool_use_id":"toolu_b"`, `{"type":"tool_result","tool_use_id":"toolu_a","is_error":true,"content":`+notice+`},{"type":"tool_result","tool_use_id":"toolu_b"`, 1)
+		}
+		if got := sent(); got != want {
+			t.Errorf("%s: the upstream got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	g.verified()
+}
