@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -26,21 +27,33 @@ func (e *addressError) Error() string {
 
 // ownAddrs are the addresses that Holdgate listens on.
 type ownAddrs struct {
-	mu    sync.Mutex
-	ports map[uint16]bool
+	mu        sync.Mutex
+	ports     map[uint16]bool
+	approvers []netip.AddrPort // where calls are decided
 }
 
-func (o *ownAddrs) add(a net.Addr) {
+// add adds an address, one where approvers are served or another.
+func (o *ownAddrs) add(a net.Addr, approvers bool) {
 	ap, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return // a unix socket has no port to guard
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if approvers {
+		o.approvers = append(o.approvers, ap)
+	}
 	if o.ports == nil {
 		o.ports = map[uint16]bool{}
 	}
 	o.ports[ap.Port()] = true
+}
+
+// decided are the addresses where calls are decided.
+func (o *ownAddrs) decided() []netip.AddrPort {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clip(o.approvers)
 }
 
 // has reports whether the address reaches a listener of ours. The own ports

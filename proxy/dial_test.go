@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"testing"
 )
 
@@ -30,8 +31,8 @@ func TestAddressesThatNobodyIsSentTo(t *testing.T) {
 
 func TestControlJudgesTheAddressThatIsDialled(t *testing.T) {
 	s := &Server{own: &ownAddrs{}, c: Config{Upstreams: map[string]*url.URL{}}}
-	s.own.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7300})
-	s.own.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7301})
+	s.own.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7300}, false)
+	s.own.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7301}, false)
 	tests := []struct {
 		name    string
 		guarded bool
@@ -69,7 +70,7 @@ func TestOwnAddressIsRefusedUnderAnySpelling(t *testing.T) {
 	}
 	defer ln.Close()
 	s := &Server{own: &ownAddrs{}}
-	s.own.add(ln.Addr())
+	s.own.add(ln.Addr(), false)
 	tr := s.transport(false)
 	defer tr.CloseIdleConnections()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
@@ -118,5 +119,16 @@ func TestHostsAreComparedWithTheirPort(t *testing.T) {
 	}
 	if withPort("https", "a.example") == withPort("https", "a.example:8443") {
 		t.Error("two ports are taken for one")
+	}
+}
+
+func TestOnlyTheApproversDoorDecidesCalls(t *testing.T) {
+	o := &ownAddrs{}
+	o.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7300}, false)
+	o.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7301}, true)
+	o.add(&net.UnixAddr{Name: "/x", Net: "unix"}, true)
+	want := []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:7301")}
+	if got := o.decided(); !slices.Equal(got, want) {
+		t.Errorf("calls are decided at %v, want %v", got, want)
 	}
 }

@@ -81,7 +81,7 @@ func (e *exchange) judge(q *question) holdgate.Decision {
 
 func (e *exchange) evaluate(q *question, answers []rego.Answer) holdgate.Decision {
 	return e.s.c.Engine.Decide(context.WithoutCancel(e.r.Context()),
-		rego.Input{Call: q.call, Answers: answers, Edited: q.edited != "", Dir: e.s.c.Dir, Home: e.s.c.Home, Own: e.s.private})
+		rego.Input{Call: q.call, Answers: answers, Edited: q.edited != "", Dir: e.s.c.Dir, Home: e.s.c.Home, Own: rego.Own{Listeners: e.s.own.decided(), Folders: e.s.c.Private}})
 }
 
 // settled logs a decision that holds nothing and makes it the verdict.

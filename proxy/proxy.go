@@ -124,7 +124,6 @@ type Server struct {
 	c       Config
 	codecs  []Codec
 	own     *ownAddrs
-	private rego.Own // what calls may not aim at; complete before Serve
 	quotas  *quotas
 	named   *http.Transport // for hosts that the configuration names
 	guarded *http.Transport // for hosts that agents name
@@ -150,7 +149,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Limits = c.Limits.withDefaults()
-	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, private: rego.Own{Folders: c.Private}, quotas: newQuotas(c.Limits, c.Log, c.Queue), tunnels: newTunnelListener()}
+	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), tunnels: newTunnelListener()}
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
 	s.named = s.transport(false)
@@ -165,16 +164,11 @@ func New(ctx context.Context, c Config) (*Server, error) {
 // Own tells the server an address where Holdgate serves approvers: nobody may
 // be sent there, and calls that aim at it are marked for policy. Call it before
 // Serve.
-func (s *Server) Own(a net.Addr) {
-	s.own.add(a)
-	if tcp, ok := a.(*net.TCPAddr); ok {
-		s.private.Listeners = append(s.private.Listeners, tcp.AddrPort())
-	}
-}
+func (s *Server) Own(a net.Addr) { s.own.add(a, true) }
 
 // Serve serves the agents' door on ln until Shutdown. It returns nil after one.
 func (s *Server) Serve(ln net.Listener) error {
-	s.own.add(ln.Addr())
+	s.own.add(ln.Addr(), false)
 	innerDone := make(chan error, 1)
 	go func() { innerDone <- s.inner.Serve(s.tunnels) }()
 	err := s.outer.Serve(ln)

@@ -34,6 +34,7 @@ func TestWhatReachesHoldgateItself(t *testing.T) {
 		{"curl ws://192.0.2.7", true},
 		{"echo x > /dev/tcp/127.0.0.1/7301", true},
 		{"curl http://127.0.0.1:7300/v1/gates", false},
+		{"curl 'http://[::ffff:192.0.2.7]:80'", true},
 		{"curl https://192.0.2.7", false},
 		{"curl http://192.0.2.8", false},
 		{"curl http://example.com:7301", false},
