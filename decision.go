@@ -77,6 +77,8 @@ const (
 	RuleUnsupported = "holdgate.unsupported"  // a road that cannot be gated
 	RuleUnnamed     = "unnamed"               // a rule of a policy that gives itself no name
 	RuleAddress     = "holdgate.address"      // an address that nobody may be sent to
+	RulePaused      = "holdgate.paused"       // people have paused the agent
+	RuleStopped     = "holdgate.stopped"      // people have stopped the agent
 )
 
 // A Decision is what policy says of a call.

@@ -55,7 +55,8 @@ type Question struct {
 // and gate: one that is there (same position, tool, digest, edit, rule, gate and
 // demands on approvers; not used, not cancelled), or a new one, durable on
 // return. A request that is there may have ended. Where there is no room for a
-// new one the error wraps a [*QuotaError] or [ErrDiskFull].
+// new one the error wraps a [*QuotaError] or [ErrDiskFull], and where the agent is
+// stopped a [*HaltError].
 func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	c, d := q.Call, q.Decision
 	x.mu.Lock()
@@ -96,6 +97,9 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		if room != nil {
 			return room
 		}
+		if s, err := t.standing(draft.Agent); err != nil || s.Stopped() {
+			return cmp.Or[error](err, &HaltError{s})
+		}
 		r = draft
 		if q.Edited == "" {
 			return t.ask(ex, &r, match, input)
@@ -108,6 +112,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	if err != nil {
 		return Request{}, fmt.Errorf("asking about a call: %w", err)
 	}
+	x.q.sightings.know(draft.Agent)
 	shown := r.view(x.q.People())
 	if shown.NoApprover != "" && r.ID == draft.ID {
 		x.q.c.Logger.Error("a call is held that nobody can approve", "request", r.ID, "rule", r.Rule, "why", shown.NoApprover)

@@ -14,7 +14,8 @@ import (
 // must carry the digest of the call that the person was shown. With a quorum
 // that many different people must approve (or choose the same); one denial or
 // steer ends the request at once, and so does an edit: what it makes of the
-// call is a question of its own, in which the editor's vote counts.
+// call is a question of its own, in which the editor's vote counts. A denial with
+// Stop also stops the agent: see [Queue.Intervene].
 //
 // Nothing has happened where it returns an error: ErrNotFound, *EndedError,
 // ErrDigest, ErrSteerEmpty, ErrSteerNotAllowed, ErrAnswer, ErrVoted, ErrRemember or
@@ -24,7 +25,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 	if err != nil {
 		return Request{}, err
 	}
-	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
+	r, err := q.change(ctx, id, func(t *transition, r *storedRequest) error {
 		n, err := t.person(v.By)
 		if err != nil {
 			return err
@@ -45,6 +46,13 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 		}
 		return t.vote(r, storedVote(v))
 	})
+	if err != nil || !v.Stop {
+		return r, err
+	}
+	if err := q.sweep(ctx, r.Agent.ID); err != nil {
+		q.c.Logger.Error("an agent was stopped, and requests of it are still shown as pending", "agent", r.Agent.ID, "err", err)
+	}
+	return r, nil
 }
 
 // Cancel ends a pending request that needs no answer any more. It returns
@@ -107,7 +115,10 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 				return err
 			}
 		}
-		return t.end(r, status, o, note)
+		if err := t.end(r, status, o, note); err != nil || !o.Stop {
+			return err
+		}
+		return t.intervene(r.Agent, Intervention{Action: InterventionStop, Reason: holdgate.Visible(o.Reason), By: o.By})
 	}
 	if r.Claim != nil && r.Claim.By == v.By {
 		if err := t.unclaim(r, v.By+" has voted"); err != nil {

@@ -89,6 +89,16 @@
 // What becomes of the requests of one shape is counted ([Similar]), in the
 // transactions of their outcomes.
 //
+// # Interventions
+//
+// People with the role to operate pause, resume and stop an agent, or everybody
+// ([Queue.Intervene]). While an agent is paused its requests are asked and
+// answered, and no approval of it is used. A stop cancels what is pending, and
+// nothing new is asked until the agent is resumed. An agent goes on where
+// neither it nor everybody is paused or stopped. Both are durable, and are looked
+// at in the very transactions that ask and use; whoever releases calls that were
+// never asked about looks at [Queue.Standing] first.
+//
 // # What is stored
 //
 //	exchange/ID          agent, session, door, key, state, its requests
@@ -106,6 +116,7 @@
 //	refused/CALLER/TIME  calls that were refused, sealed, for the caller's next requests
 //	refused-at/TIME/...  the same by time
 //	due/TIME/ID          what the timer does next
+//	agent/ID             who is paused or stopped; without an id, everybody
 //	outbox/SEQ           events, numbered like their audit entries
 //	consumer/NAME        how far a channel has come
 //

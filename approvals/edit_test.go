@@ -379,6 +379,7 @@ func TestWhatComesWithAnAnswer(t *testing.T) {
 	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := b.ask(x, bash(i, "make"), tt.d)
+			defer b.resume("ana")
 			if _, err := b.queue.Decide(t.Context(), r.ID, tt.vote(r)); !errors.Is(err, tt.err) {
 				t.Fatalf("got %v, want %v", err, tt.err)
 			}

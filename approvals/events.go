@@ -27,6 +27,9 @@ const (
 	EventExtended  EventType = "approval.extended"  // nobody was told in time: silence denies it, and later
 	EventEscalated EventType = "approval.escalated" // more people may approve it, and should be told
 	EventPolicy    EventType = "policy.changed"     // of no request: another policy is in force, or one was refused
+	EventPaused    EventType = "agent.paused"       // of an agent, or of all, as the next two
+	EventResumed   EventType = "agent.resumed"
+	EventStopped   EventType = "agent.stopped"
 )
 
 // An Event is an entry of the outbox. Its number is that of the audit entry
@@ -35,8 +38,9 @@ type Event struct {
 	Seq     uint64    `json:"seq"`
 	Time    time.Time `json:"time"`
 	Type    EventType `json:"type"`
-	Request Request   `json:"request,omitzero"` // as it stood then; of EventPolicy none
-	Note    string    `json:"note,omitempty"`   // of EventPolicy: what has changed
+	Request Request   `json:"request,omitzero"` // as it stood then; of events without a request none
+	Agent   string    `json:"agent,omitempty"`  // of agent events; empty: all agents
+	Note    string    `json:"note,omitempty"`   // of events without a request: what has changed
 }
 
 // storedEvent is an event without what its request says anyway.
@@ -54,7 +58,8 @@ type storedEvent struct {
 	Delegations int          `json:"delegations,omitempty"`
 	Escalated   int          `json:"escalated,omitempty"`
 
-	Note string `json:"note,omitempty"`
+	Agent string `json:"agent,omitempty"`
+	Note  string `json:"note,omitempty"`
 }
 
 // eventBatch is how many events are read at a time.
@@ -79,7 +84,7 @@ func (q *Queue) event(tx store.Tx, p store.Pair) (Event, error) {
 		return Event{}, err
 	}
 	if s.Request == "" {
-		return Event{Seq: seq, Time: s.Time, Type: s.Type, Note: s.Note}, nil
+		return Event{Seq: seq, Time: s.Time, Type: s.Type, Agent: s.Agent, Note: s.Note}, nil
 	}
 	var r storedRequest
 	if err := read(tx, prefixRequest+s.Request, &r); err != nil {

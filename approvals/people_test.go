@@ -74,6 +74,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			x := b.enter(tt.name)
 			defer x.Leave()
 			r := b.ask(x, bash(0, "make"), hold(approvers(tt.a)))
+			defer b.resume("ops")
 			if r.NoApprover != "" {
 				t.Errorf("it says: %s", r.NoApprover)
 			}

@@ -54,6 +54,9 @@ type Queue struct {
 
 	refused atomic.Bool // there may be something that Remember has kept
 
+	standings *standings
+	sightings *sightings
+
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
 	goroutine sync.WaitGroup
@@ -83,7 +86,10 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if c.People == nil {
 		c.People = Alone("")
 	}
-	q := &Queue{c: c, seal: seal, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet()}
+	q := &Queue{
+		c: c, seal: seal, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet(),
+		standings: newStandings(), sightings: newSightings(),
+	}
 	q.people.Store(c.People)
 	q.disk, _ = c.Store.(store.Disk)
 	if err := q.takeUp(ctx); err != nil {
@@ -120,6 +126,7 @@ func (q *Queue) SetPeople(ctx context.Context, p *People) error {
 func (q *Queue) takeUp(ctx context.Context) error {
 	var orphans []string
 	var restart []due
+	var stopped []storedAgent
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
 		for p, err := range tx.Scan(prefixOpen, "") {
 			if err != nil {
@@ -145,6 +152,7 @@ func (q *Queue) takeUp(ctx context.Context) error {
 				return err
 			}
 			q.ledger.add(charge{a.account(), account{pending: 1}})
+			q.sightings.know(a.Agent)
 		}
 		for _, err := range tx.Scan(prefixRefused, "") {
 			if err != nil {
@@ -154,6 +162,9 @@ func (q *Queue) takeUp(ctx context.Context) error {
 			break
 		}
 		var err error
+		if stopped, err = q.takeUpAgents(tx); err != nil {
+			return err
+		}
 		restart, err = silences(tx)
 		return err
 	})
@@ -167,6 +178,11 @@ func (q *Queue) takeUp(ctx context.Context) error {
 	}
 	for _, d := range restart {
 		if err := q.takeUpSilence(ctx, d); err != nil {
+			return err
+		}
+	}
+	for _, a := range stopped { // where the process died before all was cancelled
+		if err := q.sweep(ctx, a.ID); err != nil {
 			return err
 		}
 	}

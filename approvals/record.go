@@ -29,6 +29,7 @@ const (
 	prefixGrant    = "grant/"
 	prefixGrantOf  = "grant-of/"
 	prefixShape    = "shape/"
+	prefixAgent    = "agent/"
 
 	prefixRefused   = "refused/"
 	prefixRefusedAt = "refused-at/"

@@ -193,7 +193,12 @@ func (q *Queue) expire(ctx context.Context, d due) error {
 		if !r.Told {
 			return t.unheard(r, d)
 		}
-		if again = !q.quiet.over(r.ID, r.Timeout); again {
+		s, err := t.standing(r.Agent)
+		if err != nil {
+			return err
+		}
+		// Whoever has paused the agent has not been silent.
+		if again = !s.Running() || !q.quiet.over(r.ID, r.Timeout); again {
 			return nil
 		}
 		return t.end(r, holdgate.StatusApproved, o, "")

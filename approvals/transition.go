@@ -25,6 +25,7 @@ type transition struct {
 	heard     []string                   // requests that silence no longer approves
 	listening []string                   // requests whose silence counts from now on
 	next      time.Time                  // the earliest new entry of the timer
+	agents    []storedAgent              // whom people paused, resumed or stopped
 	taken     []charge                   // of agents' accounts
 	given     []charge                   // back to them
 }
@@ -54,6 +55,7 @@ func (q *Queue) transact(ctx context.Context, fn func(*transition) error) error 
 		return err
 	}
 	q.ledger.give(t.given)
+	q.standings.learn(t.agents)
 	q.index.learn(t)
 	q.quiet.learn(t)
 	if !t.next.IsZero() {

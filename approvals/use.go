@@ -29,7 +29,7 @@ type storedUse struct {
 
 // Use marks requests as used, all or none, before the first byte of their
 // calls goes on. It returns ErrNotApproved, ErrDigest or ErrUsed where one may
-// not be; then, and on any other error, nothing may be sent. Done must follow.
+// not be, and a [*HaltError] while the agent is paused or stopped; then, and on any other error, nothing may be sent. Done must follow.
 func (x *Exchange) Use(ctx context.Context, uses []Use) error {
 	if len(uses) == 0 {
 		return nil
@@ -51,6 +51,9 @@ func (x *Exchange) Use(ctx context.Context, uses []Use) error {
 		}
 		if ex.State.final() {
 			return ErrNotApproved
+		}
+		if err := t.runs(ex.Agent); err != nil {
+			return err
 		}
 		for _, u := range uses {
 			if err := t.use(ex, u); err != nil {

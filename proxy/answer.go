@@ -32,6 +32,7 @@ func (e *exchange) ask(stream bool) {
 		cancel()
 	})
 	defer stop()
+	defer e.cutWhenStopped(cancel)()
 	resp, err := e.send(ctx)
 	if err != nil {
 		e.upstreamFailed(err)
@@ -278,9 +279,9 @@ func (a *answer) plain(src io.Reader) {
 			a.refuse(http.StatusServiceUnavailable, err.Error())
 			return
 		}
-		if !a.await(a.questions()...) {
-			return
-		}
+	}
+	if (a.stored() || !a.standing().Running()) && !a.await(a.questions()...) {
+		return
 	}
 	if err := a.use(a.questions()); err != nil {
 		a.refuse(http.StatusServiceUnavailable, err.Error())
@@ -342,6 +343,10 @@ func (e *exchange) upstreamFailed(err error) {
 		return
 	}
 	if e.r.Context().Err() != nil {
+		return
+	}
+	if s := e.standing(); s.Stopped() {
+		e.reject(e.refusedStatus(), holdgate.RuleStopped, noticeStopped("The answer to this request was cut off", s))
 		return
 	}
 	e.s.c.Logger.Warn("the upstream failed", "host", e.t.url.Host, "err", err)

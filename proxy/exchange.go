@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
 		s.refuseUnsupported(w, r, t, why)
 		return
 	}
+	s.c.Queue.Seen(t.caller)
 	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now()}
 	if t.codec == nil && !t.mcp && !e.look() {
 		return
@@ -72,6 +74,9 @@ func (e *exchange) model() {
 	asked, stream, rerr := e.asked()
 	if rerr != nil {
 		e.reject(rerr.status, rerr.rule, rerr.Error())
+		return
+	}
+	if !e.admit() {
 		return
 	}
 	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, e.key)
@@ -182,10 +187,8 @@ func (e *exchange) heldBefore(key func() (holdgate.Digest, error), q *question, 
 // sees a slow answer, and shortly before it would give up a status that makes
 // it ask again.
 func (e *exchange) await(qs ...*question) bool {
-	ctx, cancel := context.WithDeadline(e.r.Context(), e.began.Add(e.s.budget(e.r)))
-	defer cancel()
-	stop := context.AfterFunc(e.s.waits, cancel)
-	defer stop()
+	ctx, done := e.patience()
+	defer done()
 	err := e.settle(ctx, qs)
 	switch {
 	case err == nil:
@@ -200,6 +203,14 @@ func (e *exchange) await(qs ...*question) bool {
 	return false
 }
 
+// patience is the time until shortly before the client gives up, or the server
+// shuts down.
+func (e *exchange) patience() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithDeadline(e.r.Context(), e.began.Add(e.s.budget(e.r)))
+	stop := context.AfterFunc(e.s.waits, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
 // done records what became of the exchange.
 func (e *exchange) done(delivered bool, note string) {
 	if err := e.x.Done(context.WithoutCancel(e.r.Context()), delivered, note); err != nil {
@@ -211,7 +222,15 @@ func (e *exchange) done(delivered bool, note string) {
 // Each status and header here is one on which clients ask again.
 func (e *exchange) comeBack(qs []*question) {
 	e.w.Header().Set("Retry-After", "1")
-	e.refuse(http.StatusServiceUnavailable, "waiting for a person to decide "+requestIDs(qs)+": ask again")
+	e.refuse(http.StatusServiceUnavailable, e.waitingFor(qs)+": ask again")
+}
+
+// waitingFor says what keeps the calls from going on.
+func (e *exchange) waitingFor(qs []*question) string {
+	if slices.ContainsFunc(qs, (*question).open) {
+		return "it waits for a person to decide " + requestIDs(qs)
+	}
+	return pausedText(e.standing())
 }
 
 // reject writes to the log what never reached policy, and answers in the

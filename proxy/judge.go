@@ -48,14 +48,21 @@ func (q *question) refuse(notice string) {
 	q.verdict, q.decided = holdgate.Verdict{Notice: notice}, true
 }
 
-// decide asks policy about the call. Afterwards the question is decided, or
+// decide asks policy about the call, unless people have stopped its agent. Afterwards the question is decided, or
 // open with a request in the queue. The decision is in the log before this
 // returns. An error means that nothing could be written: the call must be
 // refused.
 func (e *exchange) decide(ctx context.Context, q *question) error {
+	if s := e.standing(); s.Stopped() {
+		return e.halt(ctx, q, s)
+	}
 	d := e.judge(q)
 	if d.Action == holdgate.Hold {
-		return e.hold(ctx, q, d)
+		err := e.hold(ctx, q, d)
+		if s, halted := asHalt(err); halted {
+			return e.halt(ctx, q, s)
+		}
+		return err
 	}
 	return e.settled(ctx, q, d)
 }
@@ -139,8 +146,16 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 }
 
 // settle waits until every question is decided: each outcome is judged again
-// by the policy of that time, which may ask the next question.
+// by the policy of that time, which may ask the next question. Then it waits
+// until the agent is not paused.
 func (e *exchange) settle(ctx context.Context, qs []*question) error {
+	if err := e.settleAll(ctx, qs); err != nil {
+		return err
+	}
+	return e.clear(ctx, qs)
+}
+
+func (e *exchange) settleAll(ctx context.Context, qs []*question) error {
 	qs = slices.DeleteFunc(slices.Clone(qs), func(q *question) bool { return !q.open() })
 	if len(qs) == 1 { // as nearly always: there may be many that wait, so it costs no goroutine
 		return e.settleOne(ctx, qs[0])

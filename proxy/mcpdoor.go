@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/mcp"
 )
 
@@ -84,6 +85,10 @@ func (m *mcpExchange) run() {
 		m.rejectMCP(http.StatusBadRequest, holdgate.RuleMalformed, m.msgs[0].ID, mcp.CodeInvalidRequest, err)
 		return
 	}
+	defer m.closeOut()
+	if !m.standing().Running() && !m.waitFor(m.admitMCP) {
+		return
+	}
 	held := false
 	for _, q := range qs {
 		if err := m.decide(m.s.life, q); err != nil {
@@ -91,10 +96,13 @@ func (m *mcpExchange) run() {
 		}
 		held = held || q.open()
 	}
-	if held && !m.wait(qs) {
+	waits := held || !m.standing().Running()
+	if waits && !m.waitFor(func(ctx context.Context) (string, error) {
+		err := m.settle(ctx, qs)
+		return m.waitingFor(qs), err
+	}) {
 		return
 	}
-	defer m.closeOut()
 	m.splice(qs)
 	for _, q := range qs {
 		if !q.verdict.Release {
@@ -129,29 +137,47 @@ func (m *mcpExchange) questions() ([]*question, error) {
 	return qs, nil
 }
 
-// wait keeps the client in line until people have decided. It reports false
-// where the client has been answered otherwise or has gone.
-func (m *mcpExchange) wait(qs []*question) bool {
+// admitMCP is [exchange.admit] for messages, which have answers of their own.
+func (m *mcpExchange) admitMCP(ctx context.Context) (waiting string, err error) {
+	s, err := m.unpaused(ctx)
+	if err != nil {
+		return pausedText(s), err
+	}
+	if s.Stopped() {
+		m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.url.Host+m.t.url.Path, holdgate.RuleStopped, s.String())
+		return "", &approvals.HaltError{Standing: s}
+	}
+	return "", nil
+}
+
+// waitFor keeps the client in line until fn is done. It reports false where
+// the client has been answered otherwise or has gone. fn also says what it
+// waits for.
+func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err error)) bool {
 	ctx, cancel := context.WithTimeout(m.r.Context(), m.s.c.Limits.MCP)
 	defer cancel()
 	stop := context.AfterFunc(m.s.waits, cancel)
 	defer stop()
-	if acceptsEvents(m.r) {
+	if m.out == nil && acceptsEvents(m.r) {
 		m.begin()
+	}
+	if m.out != nil {
 		m.out.onFail(cancel)
 	}
-	err := m.settle(ctx, qs)
+	waiting, err := fn(ctx)
+	s, halted := asHalt(err)
 	switch {
 	case err == nil:
 		return true
 	case m.r.Context().Err() != nil:
+	case halted:
+		_ = m.reply(m.refuseAll(noticeStopped("This call was not run", s)))
 	case ctx.Err() != nil:
-		_ = m.reply(m.refuseAll(noticeMark + "This call waits for a person: " + requestIDs(qs) +
-			" is pending and was not run yet. Call the tool again with the same arguments to pick up the decision."))
+		_ = m.reply(m.refuseAll(noticeMark + "This call was not run yet: " + waiting +
+			". Call the tool again with the same arguments to pick up the decision."))
 	default:
 		_ = m.reply(m.refuseAll(err.Error()))
 	}
-	m.closeOut()
 	return false
 }
 

@@ -20,6 +20,7 @@ func (m *mcpExchange) forwardMCP() error {
 	defer cancel()
 	stop := context.AfterFunc(m.s.life, cancel)
 	defer stop()
+	defer m.cutWhenStopped(cancel)()
 	if m.out != nil {
 		m.out.exclusively(func() { m.sent = true })
 	}

@@ -48,8 +48,16 @@ func noticeOutcome(c holdgate.Call, r approvals.Request) string {
 		return noticeMark + fmt.Sprintf("%s was not run: nobody approved it within %s (request %s). Do not try it again by yourself; tell the user.",
 			nameCall(c), r.ExpiresAt.Sub(r.CreatedAt).Round(time.Second), r.ID)
 	default:
-		return noticeMark + fmt.Sprintf("%s was not run: request %s was withdrawn.", nameCall(c), r.ID)
+		return noticeMark + fmt.Sprintf("%s was not run: request %s was withdrawn%s.", nameCall(c), r.ID, because(o.Reason))
 	}
+}
+
+// because adds a reason to a sentence.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + oneLine(reason, maxWords) + ")"
 }
 
 // afterDenial says what a person wants of the agent now that a call is denied.

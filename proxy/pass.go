@@ -20,6 +20,9 @@ const passBuffer = 1 << 20
 func (e *exchange) pass() {
 	s, w, r, t := e.s, e.w, e.r, e.t
 	e.log = s.newLog(t, nil)
+	if !e.admit() {
+		return
+	}
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(w).EnableFullDuplex()
@@ -95,6 +98,7 @@ func (e *exchange) forward(req *http.Request) {
 	defer cancel()
 	stop := context.AfterFunc(e.s.life, cancel)
 	defer stop()
+	defer e.cutWhenStopped(cancel)()
 	if wantsTrailers(e.r.Header) {
 		req.Header.Set("Te", "trailers")
 	}

@@ -22,6 +22,11 @@
 // run. A notice is known by nothing but all of its bytes, and each is put back
 // once; what was signed over its body stays as it came.
 //
+// Before policy stands what people have made of the agent: the requests of one
+// that is paused wait in line, those of one that is stopped are refused. Where
+// that comes in the midst of an answer, a pause lets it flow as far as its first
+// call, and a stop ends it.
+//
 // What cannot be understood is refused whatever policy says, and every decision
 // is in the audit log before it takes effect.
 package proxy
@@ -150,6 +155,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	c.Limits = c.Limits.withDefaults()
 	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), tunnels: newTunnelListener()}
+	c.Queue.Expect(s.unnamedCaller("").Agent)
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
 	s.named = s.transport(false)

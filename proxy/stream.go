@@ -33,12 +33,14 @@ func (a *answer) stream(st wire.Stream, src io.Reader) {
 		a.failStream(st, out, err)
 		return
 	}
-	if !a.stored() {
+	if len(a.items) == 0 && !a.stored() {
 		return
 	}
-	if err := a.keep(raw.Bytes(), true); err != nil {
-		a.failStream(st, out, errors.Join(errUnwritten, err))
-		return
+	if a.stored() {
+		if err := a.keep(raw.Bytes(), true); err != nil {
+			a.failStream(st, out, errors.Join(errUnwritten, err))
+			return
+		}
 	}
 	err := a.waitStream(out)
 	switch {
@@ -68,7 +70,7 @@ func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, raw *bytes.Buf
 		var rerr error
 		buf, rerr = come.next(buf)
 		if rerr != nil && !errors.Is(rerr, io.EOF) {
-			return fmt.Errorf("the upstream answer broke off: %w", rerr)
+			return a.orStopped(fmt.Errorf("the upstream answer broke off: %w", rerr))
 		}
 		raw.Write(buf)
 		var parts []wire.Part
@@ -101,13 +103,14 @@ func (a *answer) takeAll(st wire.Stream, out *sender, parts []wire.Part) error {
 		case p.Call != nil:
 			it.q = a.judgePart(p)
 		}
-		if it.q != nil && it.q.open() && len(a.items) == 0 {
-			// Everything before the first held call goes out before anything waits.
+		waits := it.q != nil && (it.q.open() || a.mustWait(a.s.life, it.q))
+		if waits && len(a.items) == 0 {
+			// Everything before the first call that waits goes out before it does.
 			a.send(st, out, flowing)
 			flowing = nil
 			a.notice(st, out, it.q)
 		}
-		if a.held.Load() {
+		if waits || len(a.items) > 0 || a.held.Load() {
 			a.items = append(a.items, it)
 		} else {
 			flowing = append(flowing, it)
@@ -126,7 +129,7 @@ func (a *answer) send(st wire.Stream, out *sender, items []item) {
 }
 
 func (a *answer) notice(st wire.Stream, out *sender, q *question) {
-	if n, ok := st.(noticer); ok && a.s.c.Notice {
+	if n, ok := st.(noticer); ok && a.s.c.Notice && q.open() {
 		out.render(func() []byte { return n.Notice(noticeWaiting(q)) })
 	}
 }
@@ -166,6 +169,8 @@ func (a *answer) failStream(st wire.Stream, out *sender, err error) {
 	}
 	rule := holdgate.RuleMalformed
 	switch {
+	case errors.Is(err, errStopped):
+		rule = holdgate.RuleStopped
 	case errors.Is(err, errUnwritten):
 		rule = holdgate.RuleStore
 	case errors.Is(err, wire.ErrTooLarge):

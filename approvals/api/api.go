@@ -81,6 +81,7 @@ type Status struct {
 	Listeners []Listener `json:"listeners"`
 	Policy    Policy     `json:"policy"`
 	Pending   int        `json:"pending"`
+	Agent     string     `json:"agent"` // as whom every call counts
 }
 
 // Healthy is the health of a sidecar that works.
@@ -145,6 +146,11 @@ type route struct {
 // routes is the table of all endpoints.
 func (s *Server) routes() []route {
 	return []route{
+		{"GET /v1/agents", false, answer(s, s.listAgents)},
+		{"GET /v1/agents/{id}/standing", false, answer(s, s.agentStanding)},
+		{"POST /v1/agents/{id}/interventions", false, answerBody(s, s.intervene)},
+		{"GET /v1/interventions", false, answer(s, s.everybody)},
+		{"POST /v1/interventions", false, answerBody(s, s.interveneAll)},
 		{"GET /v1/approvals", false, answerPage(s, s.listApprovals)},
 		{"GET /v1/approvals/{id}", false, answer(s, s.showApproval)},
 		{"POST /v1/approvals/{id}/decision", false, answerBody(s, s.decide)},

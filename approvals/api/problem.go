@@ -38,6 +38,8 @@ const (
 	ProblemClaimed        = "claimed"
 	ProblemVoted          = "voted"
 	ProblemAnswer         = "answer"
+	ProblemNoAgent        = "no-agent"
+	ProblemStopped        = "stopped"
 )
 
 // Error implements error.
@@ -74,6 +76,9 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrVoted, http.StatusConflict, ProblemVoted, "Voted already"},
 		{approvals.ErrRemember, http.StatusUnprocessableEntity, "remember", "Cannot be remembered"},
 		{approvals.ErrNoGrant, http.StatusNotFound, ProblemNotFound, "Not found"},
+		{approvals.ErrNoAgent, http.StatusNotFound, ProblemNoAgent, "No such agent"},
+		{approvals.ErrStopped, http.StatusConflict, ProblemStopped, "Stopped"},
+		{approvals.ErrIntervention, http.StatusUnprocessableEntity, "intervention", "No such intervention"},
 		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
 		{approvals.ErrCursor, http.StatusBadRequest, "cursor", "Not a cursor"},
 		{approvals.ErrNotEntitled, http.StatusForbidden, ProblemNotEntitled, "Not entitled"},

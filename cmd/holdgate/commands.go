@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,7 +21,7 @@ type env struct {
 
 // commands is the table of all commands.
 func commands(e *env) []*cli.Command {
-	return finished([]*cli.Command{
+	return finished(slices.Concat([]*cli.Command{
 		pendingCommand(e),
 		showCommand(e),
 		approveCommand(e),
@@ -31,6 +32,8 @@ func commands(e *env) []*cli.Command {
 		claimCommand(e),
 		delegateCommand(e),
 		grantsCommand(e),
+		agentsCommand(e),
+	}, interventionCommands(e), []*cli.Command{
 		auditCommand(e),
 		policyCommand(e),
 		initCommand(e),
@@ -41,7 +44,7 @@ func commands(e *env) []*cli.Command {
 		benchCommand(e),
 		peopleCommand(e),
 		versionCommand(e),
-	})
+	}))
 }
 
 // globalFlags are understood before a command and after it.

@@ -112,6 +112,11 @@ func explainProblem(p *api.Problem) *exitError {
 		x.hint = "nothing was changed; wait for them, or answer it all the same"
 	case api.ProblemVoted:
 		x.hint = "nothing was changed; somebody else must approve too, and you can still deny"
+	case api.ProblemNoAgent:
+		x.code = exitNothing
+		x.hint = "holdgate agents lists those that were seen; --all is for every agent"
+	case api.ProblemStopped:
+		x.hint = "nothing was changed; holdgate resume lets it go on"
 	case "unauthorized":
 		x.hint = "the sidecar does not know this token; is it its state folder, and was it started after the person was added?"
 	}

@@ -122,13 +122,19 @@ func (e *env) behind(ctx context.Context, c *cli.Context, s config.Config, f str
 	if err != nil {
 		return 0, fmt.Errorf("reading the token: %w", err)
 	}
+	err = launch.AwaitResumed(c.Context, door, st.Agent, func(by string) {
+		fmt.Fprintf(e.stderr, "note: %s was %s; it starts once you let it go on: holdgate resume %s --state-dir %s\n", st.Agent, by, st.Agent, s.StateDir)
+	})
+	if err != nil {
+		return 0, err
+	}
 	kind := e.getenv("TERM")
 	way := launch.Way{Agents: agents, CA: trust.CA, Bundle: trust.Bundle, BaseURL: c.Bool("base-url")}
 	return launch.Run(ctx, launch.Options{
 		Program: program, Args: c.Args().Tail(),
 		Env:   launch.Environment(os.Environ(), program, way, s.StateDir, strings.TrimSpace(string(token))),
 		Stdin: f.in, Stdout: f.out, Stderr: f.err, Plain: kind == "" || kind == "dumb",
-		Door: door, Colour: kind != "" && kind != "dumb" && e.getenv("NO_COLOR") == "",
+		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && e.getenv("NO_COLOR") == "",
 		Elsewhere: func(id string) string { return "holdgate approve " + id + " --state-dir " + s.StateDir },
 	})
 }

@@ -172,12 +172,20 @@ func calls() map[string]held {
 
 // holdCmd holds a call, and puts its request's id and digest into ID, PREFIX,
 // DIGEST and SHORT, its exchange into EXCHANGE, and the id of the call held
-// before into BEFORE: hold NAME
+// before into BEFORE. Negated, the agent must be stopped:
+//
+//	hold NAME
 func holdCmd(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
+	if len(args) != 1 {
 		ts.Fatalf("usage: hold NAME")
 	}
 	r, err := ts.Value(sidecarKey{}).(*sidecar).hold(args[0])
+	if neg {
+		if _, halted := errors.AsType[*approvals.HaltError](err); !halted {
+			ts.Fatalf("the call was not refused for what people have done to the agent: %v", err)
+		}
+		return
+	}
 	ts.Check(err)
 	ts.Setenv("BEFORE", ts.Getenv("ID"))
 	ts.Setenv("ID", r.ID)

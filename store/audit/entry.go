@@ -28,6 +28,8 @@ const (
 	TypeRefused  Type = "refused"  // what never reached policy: malformed, too large, an address
 	TypePolicy   Type = "policy"   // a policy was loaded, or could not be
 	TypeStart    Type = "start"    // the sidecar started
+	// TypeIntervention is a person's who paused, resumed or stopped an agent.
+	TypeIntervention Type = "intervention"
 )
 
 // An Entry is one line of the log. Seq, Time, PrevHash and Hash are filled in

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -221,6 +222,7 @@ func (a *App) status(ctx context.Context) api.Status {
 		s.Health = "the store cannot be read: " + err.Error()
 	}
 	s.Pending = a.queue.Pending()
+	s.Agent = cmp.Or(a.o.Agent.ID, holdgate.AgentDefault)
 	return s
 }
 

@@ -72,6 +72,13 @@ func agent(args []string) int {
 			}
 			fmt.Println("size " + size())
 		}
+	case "stubborn": // does not end when it is told to
+		got := make(chan os.Signal, 1)
+		signal.Notify(got, syscall.SIGTERM)
+		fmt.Println("here")
+		<-got
+		fmt.Println("still here")
+		select {}
 	case "kill": // ends by a signal
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "fetch": // by HTTPS, through the proxy that it was told of

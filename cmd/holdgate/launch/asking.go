@@ -65,6 +65,7 @@ func (s *session) run(ctx context.Context) error {
 	var asking, copying, typing sync.WaitGroup
 	asking.Go(func() { s.askAll(ctx) })
 	asking.Go(func() { eachSignal(ctx, s.pass) })
+	asking.Go(func() { endWhenStopped(ctx, s.o, s.pass) })
 	copying.Go(s.copyOutput)
 	typing.Go(func() {
 		if err := s.keyboard.run(stop); err != nil {

@@ -21,6 +21,9 @@
 // carries the digest of what was shown, and goes through the approvers' door
 // as any other; one that is given elsewhere meanwhile closes the question.
 //
+// An agent that people stop at the approvers' door is ended: by SIGTERM, and
+// 5 seconds later by SIGKILL.
+//
 // Without a terminal on both sides nothing is asked: the agent gets the
 // streams as they are, and a line on stderr says how to answer from elsewhere.
 //
@@ -53,7 +56,8 @@ type Options struct {
 	Plain                 bool // the terminal knows no escape sequences
 
 	Door   Door
-	Colour bool // of questions, which rest on it for nothing
+	Agent  string // as whom the sidecar counts the agent
+	Colour bool   // of questions, which rest on it for nothing
 	// Elsewhere is the command that answers a request from another terminal.
 	Elsewhere func(id string) string
 }
@@ -62,6 +66,7 @@ type Options struct {
 type Door interface {
 	List(context.Context, approvals.Filter) ([]approvals.Request, error)
 	Request(ctx context.Context, id string) (approvals.Request, error)
+	Standing(ctx context.Context, agent string) (approvals.Standing, error)
 	Decide(ctx context.Context, id string, d api.Decision) (approvals.Request, error)
 }
 
@@ -77,6 +82,7 @@ func Run(ctx context.Context, o Options) (int, error) {
 		run = runAsking
 	}
 	err := run(ctx, o, cmd)
+	tellStopped(ctx, o)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exitCode(exit.ProcessState), nil
 	}

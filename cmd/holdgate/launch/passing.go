@@ -35,6 +35,9 @@ func runPassing(ctx context.Context, o Options, cmd *exec.Cmd) error {
 			}
 		})
 	})
+	work.Go(func() {
+		endWhenStopped(ctx, o, func(s syscall.Signal) { _ = cmd.Process.Signal(s) }) // it may have ended
+	})
 	err := cmd.Wait()
 	cancel()
 	work.Wait()

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// Intervention is the body of POST /v1/agents/{id}/interventions, and of POST
+// /v1/interventions, which is for all agents.
+type Intervention struct {
+	Action approvals.InterventionAction `json:"action"`           // pause, resume or stop
+	Reason string                       `json:"reason,omitempty"` // for people and for the agent
+}
+
+// listAgents serves GET /v1/agents.
+func (s *Server) listAgents(r *request) ([]approvals.Agent, error) {
+	if _, err := query(r); err != nil {
+		return nil, err
+	}
+	return s.c.Queue.Agents(r.Context())
+}
+
+// agentStanding serves GET /v1/agents/{id}/standing, of an agent that was never
+// seen too.
+func (s *Server) agentStanding(r *request) (approvals.Standing, error) {
+	st, _ := s.c.Queue.Standing(r.PathValue("id"))
+	return st, nil
+}
+
+// everybody serves GET /v1/interventions.
+func (s *Server) everybody(*request) (approvals.Standing, error) {
+	st, _ := s.c.Queue.Standing(approvals.Everybody)
+	return st, nil
+}
+
+// intervene serves POST /v1/agents/{id}/interventions.
+func (s *Server) intervene(r *request, in Intervention) (approvals.Standing, error) {
+	return s.interveneWith(r, r.PathValue("id"), in)
+}
+
+// interveneAll serves POST /v1/interventions.
+func (s *Server) interveneAll(r *request, in Intervention) (approvals.Standing, error) {
+	return s.interveneWith(r, approvals.Everybody, in)
+}
+
+func (s *Server) interveneWith(r *request, agent string, in Intervention) (approvals.Standing, error) {
+	if in.Action == "" {
+		return approvals.Standing{}, malformed("action is missing: pause, resume or stop")
+	}
+	st, err := s.c.Queue.Intervene(r.Context(), agent, approvals.Intervention{Action: in.Action, Reason: in.Reason, By: r.by})
+	if err == nil {
+		s.c.Logger.InfoContext(r.Context(), "a person intervened", "agent", agent, "action", in.Action, "by", r.by)
+	}
+	return st, err
+}

@@ -1,0 +1,37 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+// Agents returns the agents that the sidecar knows.
+func (c *Client) Agents(ctx context.Context) ([]approvals.Agent, error) {
+	return get[[]approvals.Agent](ctx, c, "/v1/agents", nil)
+}
+
+// Standing returns whether an agent may go on, one that was never seen too, or
+// [approvals.Everybody].
+func (c *Client) Standing(ctx context.Context, agent string) (approvals.Standing, error) {
+	path := "/v1/interventions"
+	if agent != approvals.Everybody {
+		path = agentPath(agent) + "/standing"
+	}
+	return get[approvals.Standing](ctx, c, path, nil)
+}
+
+// Intervene pauses, resumes or stops an agent, or [approvals.Everybody]. What it
+// returned is in force.
+func (c *Client) Intervene(ctx context.Context, agent string, i api.Intervention) (approvals.Standing, error) {
+	path := "/v1/interventions"
+	if agent != approvals.Everybody {
+		path = agentPath(agent) + "/interventions"
+	}
+	return send[approvals.Standing](ctx, c, http.MethodPost, path, i)
+}
+
+func agentPath(id string) string { return "/v1/agents/" + url.PathEscape(id) }

@@ -1,0 +1,179 @@
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// InterventionAction is what a person does to an agent.
+type InterventionAction string
+
+// The interventions.
+const (
+	InterventionPause  InterventionAction = "pause"  // no further call is released
+	InterventionResume InterventionAction = "resume" // ends a pause or a stop
+	InterventionStop   InterventionAction = "stop"   // held calls are cancelled, everything new is refused
+)
+
+// An Intervention is what a person does to an agent, or to all.
+type Intervention struct {
+	Action InterventionAction
+	Reason string // for people and for the agent; at most 8 KiB
+	By     string // the person: from the credential
+}
+
+// Errors of an intervention. Nothing has happened where one is returned.
+var (
+	ErrNoAgent      = errors.New("no such agent")
+	ErrIntervention = errors.New("no such intervention")
+	ErrStopped      = errors.New("the agent is stopped: only resuming changes that")
+)
+
+// sweepBatch is how many requests a stop cancels in one transaction.
+const sweepBatch = 50
+
+// Intervene pauses, resumes or stops an agent that is known, or [Everybody]:
+// an agent goes on where neither it nor everybody is paused or stopped. What it
+// answers is durable and in force: no approval is used from then on, and after a
+// stop none of the agent's requests is pending. To do what has been done
+// already changes nothing.
+//
+// It returns ErrNoAgent, ErrIntervention, ErrStopped or ErrNotEntitled where
+// nothing has happened. An error after a stop means that it is in force, and
+// that requests may still be shown as pending: stop once more.
+func (q *Queue) Intervene(ctx context.Context, agent string, i Intervention) (Standing, error) {
+	if err := bounded("reason", i.Reason, maxText); err != nil {
+		return Standing{}, err
+	}
+	i.Reason = holdgate.Visible(i.Reason)
+	if agent != Everybody && !q.sightings.knows(agent) {
+		return Standing{}, fmt.Errorf("%w: %q", ErrNoAgent, agent)
+	}
+	err := q.transact(ctx, func(t *transition) error {
+		n, err := t.person(i.By)
+		if err != nil {
+			return err
+		}
+		if !n.Has(RoleOperate) {
+			return fmt.Errorf("%w: it takes the role %s, which %s does not have", ErrNotEntitled, RoleOperate, n.Name)
+		}
+		i := i
+		i.By = cmp.Or(n.Name, i.By)
+		return t.intervene(agent, i)
+	})
+	if err != nil {
+		return Standing{}, err
+	}
+	s, _ := q.Standing(agent)
+	if i.Action == InterventionStop {
+		err = q.sweep(ctx, agent)
+	}
+	return s, err
+}
+
+// intervene changes an agent's record, in the name of a person who may.
+func (t *transition) intervene(agent string, i Intervention) error {
+	a, err := t.agent(agent)
+	if err != nil {
+		return err
+	}
+	var next AgentState
+	var event EventType
+	switch i.Action {
+	case InterventionPause:
+		next, event = AgentPaused, EventPaused
+	case InterventionResume:
+		next, event = AgentRunning, EventResumed
+	case InterventionStop:
+		next, event = AgentStopped, EventStopped
+	default:
+		return fmt.Errorf("%w: %q", ErrIntervention, i.Action)
+	}
+	switch {
+	case a.State == next:
+		return nil
+	case a.standing().Stopped() && next == AgentPaused:
+		return ErrStopped
+	}
+	a.State, a.By, a.At, a.Reason = next, i.By, t.now, i.Reason
+	e := audit.Entry{Type: audit.TypeIntervention, Note: intervened(agent, i)}
+	if agent != Everybody {
+		e.Call = &audit.Call{Agent: agent}
+	}
+	if a.Seq, err = t.log(e); err != nil {
+		return err
+	}
+	t.agents = append(t.agents, a)
+	told := storedEvent{header: current(), Time: t.now, Type: event, Agent: agent, Note: e.Note}
+	if err := write(t.tx, prefixOutbox+store.Seq(a.Seq), told); err != nil {
+		return err
+	}
+	if next == AgentRunning {
+		return t.tx.Delete(prefixAgent + agent)
+	}
+	return write(t.tx, prefixAgent+agent, &a)
+}
+
+// intervened says in words what was done.
+func intervened(agent string, i Intervention) string {
+	done := map[InterventionAction]string{InterventionPause: "paused", InterventionResume: "resumed", InterventionStop: "stopped"}[i.Action]
+	note := holdgate.Visible(cmp.Or(agent, "all agents")) + " " + done + " by " + i.By
+	if i.Reason != "" {
+		note += ": " + i.Reason
+	}
+	return note
+}
+
+// sweep cancels what is pending of agents that are stopped: of one, or of
+// [Everybody]. Once an agent is stopped nothing new of it becomes pending.
+func (q *Queue) sweep(ctx context.Context, agent string) error {
+	ctx = context.WithoutCancel(ctx)
+	var ids []string
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		return eachAsked(tx, func(a storedAsked) {
+			if agent == Everybody || a.Agent == agent {
+				ids = append(ids, a.ID)
+			}
+		})
+	})
+	for batch := range slices.Chunk(ids, sweepBatch) {
+		if err != nil {
+			break
+		}
+		err = q.transact(ctx, func(t *transition) error {
+			for _, id := range batch {
+				if err := t.sweepOne(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("cancelling what is held of a stopped agent: %w", err)
+	}
+	return nil
+}
+
+// sweepOne cancels one request, unless it has ended or its agent was resumed.
+func (t *transition) sweepOne(id string) error {
+	r, err := t.request(id)
+	if errors.Is(err, ErrNotFound) || err == nil && r.Status.Final() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := t.standing(r.Agent)
+	if err != nil || !s.Stopped() {
+		return err
+	}
+	return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: cmp.Or(s.By, byHoldgate), Reason: "the agent was " + s.String()}, "")
+}

@@ -1,0 +1,267 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdgate/holdgate/store"
+)
+
+// AgentState says whether what an agent does goes on.
+type AgentState string
+
+// The states of an agent. What is no known word counts as stopped.
+const (
+	AgentRunning AgentState = "running"
+	AgentPaused  AgentState = "paused"  // nothing more is released until it is resumed
+	AgentStopped AgentState = "stopped" // everything is refused until it is resumed
+)
+
+// rank orders states by how little they let through.
+func (s AgentState) rank() int {
+	switch s {
+	case AgentRunning:
+		return 0
+	case AgentPaused:
+		return 1
+	}
+	return 2
+}
+
+// Everybody is the name under which people pause and stop all agents, those to
+// come included. No agent has it.
+const Everybody = ""
+
+// A Standing says whether an agent may go on, and who said so. The zero value
+// is not running.
+type Standing struct {
+	State  AgentState `json:"state"`
+	By     string     `json:"by,omitempty"` // the person who paused or stopped it
+	At     time.Time  `json:"at,omitzero"`
+	Reason string     `json:"reason,omitempty"`
+	// Everybody says that all agents were paused or stopped, not this one by
+	// name.
+	Everybody bool `json:"everybody,omitempty"`
+}
+
+// Running reports whether calls go on.
+func (s Standing) Running() bool { return s.State == AgentRunning }
+
+// Stopped reports whether everything is refused.
+func (s Standing) Stopped() bool { return s.State.rank() > AgentPaused.rank() }
+
+// String says it in words, such as "stopped by ana: it went too far".
+func (s Standing) String() string {
+	if s.Running() {
+		return string(AgentRunning)
+	}
+	text := string(AgentPaused)
+	if s.Stopped() {
+		text = string(AgentStopped)
+	}
+	if s.By != "" {
+		text += " by " + s.By
+	}
+	return strings.TrimSuffix(text+": "+s.Reason, ": ")
+}
+
+// A HaltError says that nothing may be asked or used, for people have paused or
+// stopped the agent.
+type HaltError struct{ Standing Standing }
+
+func (e *HaltError) Error() string { return "the agent is " + e.Standing.String() }
+
+// storedAgent is what people have made of an agent. Where there is no record it
+// runs.
+type storedAgent struct {
+	header
+
+	ID     string     `json:"id"` // Everybody's is empty
+	State  AgentState `json:"state"`
+	By     string     `json:"by,omitempty"`
+	At     time.Time  `json:"at,omitzero"`
+	Reason string     `json:"reason,omitempty"`
+	Seq    uint64     `json:"seq"` // of the audit entry that records it
+}
+
+func (a storedAgent) standing() Standing {
+	if a.State == AgentRunning {
+		return Standing{State: AgentRunning}
+	}
+	return Standing{State: a.State, By: a.By, At: a.At, Reason: a.Reason, Everybody: a.ID == Everybody}
+}
+
+// agent reads an agent's record.
+func (t *transition) agent(id string) (storedAgent, error) {
+	var a storedAgent
+	err := read(t.tx, prefixAgent+id, &a)
+	if errors.Is(err, store.ErrNotFound) {
+		return storedAgent{header: current(), ID: id, State: AgentRunning}, nil
+	}
+	return a, err
+}
+
+// standing is whether the agent may go on, as stored.
+func (t *transition) standing(id string) (Standing, error) {
+	own, err := t.agent(id)
+	if err != nil {
+		return Standing{}, err
+	}
+	all, err := t.agent(Everybody)
+	if err != nil {
+		return Standing{}, err
+	}
+	return stricter(own, all), nil
+}
+
+// runs returns a [*HaltError] unless the agent may go on.
+func (t *transition) runs(id string) error {
+	s, err := t.standing(id)
+	if err == nil && !s.Running() {
+		err = &HaltError{s}
+	}
+	return err
+}
+
+func stricter(own, all storedAgent) Standing {
+	if all.State.rank() > own.State.rank() {
+		return all.standing()
+	}
+	return own.standing()
+}
+
+// standings are the records in memory, so that looking costs nothing while
+// nobody is paused. It is safe for concurrent use.
+type standings struct {
+	now atomic.Pointer[snapshot]
+
+	mu       sync.Mutex
+	watchers map[*watcher]struct{}
+}
+
+// A snapshot is never changed; another takes its place.
+type snapshot struct {
+	agents  map[string]storedAgent
+	quiet   bool          // all run
+	changed chan struct{} // closed when another takes its place
+}
+
+// A watcher waits for an agent to be stopped.
+type watcher struct {
+	agent string
+	fn    func()
+}
+
+func newStandings() *standings {
+	s := &standings{watchers: make(map[*watcher]struct{})}
+	s.now.Store(&snapshot{quiet: true, changed: make(chan struct{})})
+	return s
+}
+
+func (s *snapshot) of(agent string) Standing {
+	if s.quiet {
+		return Standing{State: AgentRunning}
+	}
+	find := func(id string) storedAgent {
+		if a, ok := s.agents[id]; ok {
+			return a
+		}
+		return storedAgent{ID: id, State: AgentRunning}
+	}
+	return stricter(find(agent), find(Everybody))
+}
+
+// learn takes in records that are durable. Transitions may come here in another
+// order than they were committed in, so that the newest record counts.
+func (s *standings) learn(records []storedAgent) {
+	if len(records) == 0 {
+		return
+	}
+	s.mu.Lock()
+	old := s.now.Load()
+	next := &snapshot{agents: maps.Clone(old.agents), quiet: true, changed: make(chan struct{})}
+	if next.agents == nil {
+		next.agents = make(map[string]storedAgent)
+	}
+	for _, r := range records {
+		if r.Seq > next.agents[r.ID].Seq {
+			next.agents[r.ID] = r
+		}
+	}
+	for _, r := range next.agents {
+		next.quiet = next.quiet && r.State == AgentRunning
+	}
+	s.now.Store(next)
+	var told []*watcher
+	for w := range s.watchers {
+		if next.of(w.agent).Stopped() {
+			told = append(told, w)
+			delete(s.watchers, w)
+		}
+	}
+	s.mu.Unlock()
+	close(old.changed)
+	for _, w := range told {
+		w.fn()
+	}
+}
+
+// Standing returns whether the agent may go on, and a channel that is closed
+// once that may have changed. While nobody is paused it costs next to nothing.
+func (q *Queue) Standing(agent string) (Standing, <-chan struct{}) {
+	s := q.standings.now.Load()
+	return s.of(agent), s.changed
+}
+
+// WhenStopped calls fn once, as soon as the agent is stopped, which may be at
+// once. fn must be quick. The function returned gives it up; fn may run while
+// that returns.
+func (q *Queue) WhenStopped(agent string, fn func()) (forget func()) {
+	w := &watcher{agent: agent, fn: fn}
+	s := q.standings
+	s.mu.Lock()
+	stopped := s.now.Load().of(agent).Stopped()
+	if !stopped {
+		s.watchers[w] = struct{}{}
+	}
+	s.mu.Unlock()
+	if stopped {
+		fn()
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.watchers, w)
+	}
+}
+
+// takeUpAgents reads who was paused or stopped, and returns who was stopped.
+func (q *Queue) takeUpAgents(tx store.Tx) (stopped []storedAgent, err error) {
+	var all []storedAgent
+	for p, err := range tx.Scan(prefixAgent, "") {
+		if err != nil {
+			return nil, err
+		}
+		var a storedAgent
+		if err := decode(p.Key, p.Value, &a); err != nil {
+			return nil, err
+		}
+		if a.ID != strings.TrimPrefix(p.Key, prefixAgent) {
+			return nil, fmt.Errorf("reading %s: it is the record of %q", p.Key, a.ID)
+		}
+		all = append(all, a)
+		if a.standing().Stopped() {
+			stopped = append(stopped, a)
+		}
+		if a.ID != Everybody {
+			q.sightings.know(a.ID)
+		}
+	}
+	q.standings.learn(all)
+	return stopped, nil
+}

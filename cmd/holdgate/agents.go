@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+// agentsCommand lists who asks.
+func agentsCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:   "agents",
+		Usage:  "list the agents that were seen, and whether they may go on",
+		Flags:  []cli.Flag{jsonFlag()},
+		Action: e.listAgents,
+	}
+}
+
+func (e *env) listAgents(c *cli.Context) error {
+	if c.Args().Present() {
+		return usage("agents takes no arguments, got %q", c.Args().First())
+	}
+	sc, err := e.sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	list, err := sc.Agents(c.Context)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(e.stdout, list)
+	}
+	all, err := sc.Standing(c.Context, approvals.Everybody)
+	if err != nil {
+		return err
+	}
+	if !all.Running() {
+		if _, err := fmt.Fprintf(e.stdout, "all agents are %s\n", holdgate.Visible(all.String())); err != nil {
+			return err
+		}
+	}
+	return printAgents(e.stdout, list, time.Now())
+}
+
+// printAgents prints what is known of each agent.
+func printAgents(w io.Writer, list []approvals.Agent, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "AGENT\tIDENTITY\tSEEN\tPENDING\tSESSIONS\tSTATE")
+	for _, a := range list {
+		identity, seen := "asserted", "not yet"
+		if a.Proven {
+			identity = "proven"
+		}
+		if a.Confinement != "" {
+			identity += ", " + a.Confinement
+		}
+		if !a.LastSeen.IsZero() {
+			seen = short(now.Sub(a.LastSeen)) + " ago"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(a.Standing.String()))
+	}
+	return t.Flush()
+}
+
+// interventionCommands are those that halt agents and let them go on.
+func interventionCommands(e *env) []*cli.Command {
+	return []*cli.Command{
+		e.interventionCommand(approvals.InterventionPause, "release nothing more of an agent until it is resumed",
+			"Requests of the agent wait in line; an answer that flows goes on as far as its\nfirst call. What is held stays held, and can be answered meanwhile."),
+		e.interventionCommand(approvals.InterventionResume, "let an agent that was paused or stopped go on",
+			"--all ends what --all began: an agent that was named stays as it is."),
+		e.interventionCommand(approvals.InterventionStop, "refuse everything of an agent until it is resumed",
+			"Answers that flow end, held calls are cancelled, and an agent that holdgate run\nstarted is ended: SIGTERM, and SIGKILL where it is there 5 seconds later."),
+	}
+}
+
+func (e *env) interventionCommand(a approvals.InterventionAction, short, long string) *cli.Command {
+	return &cli.Command{
+		Name: string(a), Usage: short, ArgsUsage: "AGENT...",
+		Description: long + "\nIt takes the role operate. holdgate agents lists the agents.",
+		Flags: []cli.Flag{
+			reasonFlag("message", "m"), jsonFlag(),
+			&cli.BoolFlag{Name: "all", Usage: string(a) + " all agents, those to come included"},
+		},
+		Action: func(c *cli.Context) error { return e.intervene(c, a) },
+	}
+}
+
+// An intervened is what `pause --json` and its like print for each agent.
+type intervened struct {
+	Agent string `json:"agent"` // empty: all
+	approvals.Standing
+}
+
+func (e *env) intervene(c *cli.Context, a approvals.InterventionAction) error {
+	agents := c.Args().Slice()
+	if c.Bool("all") == (len(agents) > 0) {
+		return usage("%s takes the names of agents, or --all", a)
+	}
+	for _, id := range agents {
+		if strings.TrimSpace(id) == "" {
+			return usage("an agent's name is not empty: for all agents there is --all")
+		}
+	}
+	if c.Bool("all") {
+		agents = []string{approvals.Everybody}
+	}
+	sc, err := e.sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	done := []intervened{}
+	for _, id := range agents {
+		s, err := sc.Intervene(c.Context, id, api.Intervention{Action: a, Reason: c.String("reason")})
+		if err != nil {
+			return err
+		}
+		done = append(done, intervened{id, s})
+		if !c.Bool("json") {
+			if err := printIntervened(e.stdout, id, s); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Bool("json") {
+		return printJSON(e.stdout, done)
+	}
+	return nil
+}
+
+// printIntervened says in one line where an agent stands now.
+func printIntervened(w io.Writer, id string, s approvals.Standing) error {
+	who := id
+	if id == approvals.Everybody {
+		who = "all agents"
+	}
+	line := fmt.Sprintf("%s: %s", who, s)
+	if id != approvals.Everybody && s.Everybody {
+		line += " (all agents are)"
+	}
+	_, err := fmt.Fprintln(w, holdgate.Visible(line))
+	return err
+}

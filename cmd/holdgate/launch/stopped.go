@@ -1,0 +1,70 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+// stopGrace is how long an agent that was told to end may take.
+const stopGrace = 5 * time.Second
+
+// endWhenStopped ends the agent once people have stopped it: by SIGTERM, and by
+// SIGKILL where it is there after the grace. It returns when ctx ends, which is
+// when the agent has. Processes that the agent started are its own to end.
+func endWhenStopped(ctx context.Context, o Options, signal func(syscall.Signal)) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		s, err := o.Door.Standing(ctx, o.Agent)
+		if err == nil && s.Stopped() {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	signal(syscall.SIGTERM)
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case <-grace.C:
+		signal(syscall.SIGKILL)
+	case <-ctx.Done():
+	}
+}
+
+// tellStopped says on stderr that people have stopped the agent, where they
+// have.
+func tellStopped(ctx context.Context, o Options) {
+	s, err := o.Door.Standing(ctx, o.Agent)
+	if err == nil && s.Stopped() {
+		fmt.Fprintf(o.Stderr, "holdgate: %s was %s\n", holdgate.Visible(o.Agent), holdgate.Visible(s.String()))
+	}
+}
+
+// AwaitResumed waits while people have stopped the agent, and tells once what it
+// waits for.
+func AwaitResumed(ctx context.Context, d Door, agent string, tell func(by string)) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		s, err := d.Standing(ctx, agent)
+		if err != nil || !s.Stopped() {
+			return err
+		}
+		if !told {
+			tell(holdgate.Visible(s.String()))
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
