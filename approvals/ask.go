@@ -72,6 +72,8 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
+	earlier := x.q.earlier(ctx, x.who)
+	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
 	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.key()) {
 		draft.OnTimeout, draft.Loud = holdgate.TimeoutDeny, "silence does not approve: another call of the session waits for it"
 	}
@@ -104,7 +106,11 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		if q.Edited == "" {
 			return t.ask(ex, &r, match, input)
 		}
-		return t.askEdited(ex, &r, match, input, q)
+		if err := t.askEdited(ex, &r, match, input, q); err != nil {
+			return err
+		}
+		r.Briefing.Sections = slices.Concat(r.Briefing.Sections, earlier)
+		return t.write(&r)
 	})
 	if err != nil || r.ID != draft.ID {
 		x.q.quiet.forget(draft.ID)

@@ -16,7 +16,8 @@
 // what is remarkable in the facts. Sections show the exact call: a command as
 // it was written and the simple commands in it, an edit as a diff, SQL by
 // statement, every other argument by name. Between them the sections hold every
-// argument exactly once.
+// argument exactly once. The queue adds what the session did before
+// ([KindBefore]).
 //
 // # What is missing is counted
 //
@@ -80,6 +81,7 @@ const (
 	KindDiff      = "diff"      // lines that begin with "+", "-" or " "
 	KindSQL       = "sql"       // one statement a line
 	KindArguments = "arguments" // everything else that the tool gets
+	KindBefore    = "before"    // what the session did before, and what became of it
 	KindSaid      = "agent_says"
 )
 

@@ -37,6 +37,20 @@ func (b *briefer) summarise(t *holdgate.Tool, args []member, edits []edit) strin
 	return plainly(t, args)
 }
 
+// Line names a tool call in one line of at most [maxLineOf] characters. The
+// call no longer has the values which a decision redacts.
+func Line(t *holdgate.Tool) string {
+	args, _ := members(t.Arguments)
+	s := strings.Join(strings.Fields(plainly(t, args)), " ")
+	if r := []rune(s); len(r) > maxLineOf {
+		s = string(r[:maxLineOf]) + "…"
+	}
+	return holdgate.Visible(s)
+}
+
+// maxLineOf is how many characters of a call [Line] shows.
+const maxLineOf = 120
+
 // plainly names the tool and what it is given.
 func plainly(t *holdgate.Tool, args []member) string {
 	name := t.Name

@@ -99,7 +99,7 @@ type Call struct {
 // Section is one part of a call, as it is to be shown.
 type Section struct {
 	Title string
-	Kind  string // "command", "diff", "sql", "arguments" or [KindSaid]
+	Kind  string // "command", "diff", "sql", "arguments", "before" or [KindSaid]
 	Lines []string
 }
 

@@ -1,0 +1,79 @@
+package approvals
+
+import (
+	"context"
+	"slices"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+const (
+	// earlierCalls is how many calls a briefing shows that came before.
+	earlierCalls = 5
+	// earlierEntries is how far back in the audit log they are looked for.
+	earlierEntries = 200
+)
+
+// An earlierCall is a call that came before in the session, and what became of
+// it.
+type earlierCall struct{ request, text, became string }
+
+// earlier returns what the session did last, for the briefing of its next call;
+// nil where it did nothing. It comes from the audit log, so that it outlives a
+// restart and holds nothing that policy redacts.
+func (q *Queue) earlier(ctx context.Context, who Caller) []briefing.Section {
+	head, err := q.c.Log.Head(ctx)
+	if err != nil {
+		q.c.Logger.Warn("a briefing is without the calls before", "err", err)
+		return nil
+	}
+	var calls []earlierCall
+	from := head.Seq - min(head.Seq, earlierEntries)
+	err = q.c.Log.Each(ctx, audit.Query{Agent: who.Agent.ID, Session: who.Session.ID, From: from}, func(e audit.Entry) error {
+		calls = takeEarlier(calls, e)
+		return nil
+	})
+	if err != nil {
+		q.c.Logger.Warn("a briefing is without the calls before", "err", err)
+		return nil
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	s := briefing.Section{Title: "before it, in this session", Kind: briefing.KindBefore}
+	for _, c := range calls[max(0, len(calls)-earlierCalls):] {
+		s.Lines = append(s.Lines, c.became+": "+c.text)
+	}
+	return []briefing.Section{s}
+}
+
+// takeEarlier adds an entry's call, or what became of one.
+func takeEarlier(calls []earlierCall, e audit.Entry) []earlierCall {
+	switch {
+	case e.Call == nil || e.Call.Kind == holdgate.KindModelRequest:
+	case e.Type == audit.TypeDecision && e.Decision != nil:
+		return append(calls, earlierCall{e.RequestID, nameEarlier(e), map[holdgate.Action]string{
+			holdgate.Allow: "allowed", holdgate.Deny: "refused by policy", holdgate.Hold: "waits"}[e.Decision.Action]})
+	case e.Type == audit.TypeObserved:
+		return append(calls, earlierCall{"", nameEarlier(e), "run by the provider"})
+	case e.Type == audit.TypeOutcome && e.Outcome != nil:
+		i := slices.IndexFunc(calls, func(c earlierCall) bool { return c.request == e.RequestID })
+		if i >= 0 {
+			calls[i].became = string(e.Outcome.Decision) + " by " + holdgate.Visible(e.Outcome.By)
+		}
+	}
+	return calls
+}
+
+func nameEarlier(e audit.Entry) string {
+	switch c := e.Call; {
+	case c.Tool != nil:
+		return briefing.Line(&holdgate.Tool{Name: c.Tool.Name, Server: c.Tool.Server, Arguments: e.Input})
+	case c.MCP != "":
+		return holdgate.Visible(c.MCP)
+	default:
+		return holdgate.Visible(c.HTTP)
+	}
+}
