@@ -1,6 +1,7 @@
 package holdgate
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -157,9 +158,35 @@ type Approvers struct {
 
 // An Escalation adds approvers to a request that has been pending for a time.
 type Escalation struct {
-	After time.Duration `json:"after"` // since the request was made, in nanoseconds
+	After time.Duration `json:"after"` // since the request was made; in JSON a text such as "15m"
 	Roles []string      `json:"roles,omitempty"`
 	Users []string      `json:"users,omitempty"`
+}
+
+// escalationJSON is the JSON of an Escalation.
+type escalationJSON struct {
+	After string   `json:"after"`
+	Roles []string `json:"roles,omitempty"`
+	Users []string `json:"users,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e Escalation) MarshalJSON() ([]byte, error) {
+	return json.Marshal(escalationJSON{e.After.String(), e.Roles, e.Users})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (e *Escalation) UnmarshalJSON(b []byte) error {
+	var j escalationJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return fmt.Errorf("reading an escalation: %w", err)
+	}
+	after, err := time.ParseDuration(j.After)
+	if err != nil {
+		return fmt.Errorf("reading an escalation: %w", err)
+	}
+	*e = Escalation{after, j.Roles, j.Users}
+	return nil
 }
 
 // RequestKind tells a yes-or-no question from a choice.

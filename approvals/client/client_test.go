@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
@@ -247,6 +250,41 @@ func (c *tappedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	_, _ = c.to.Write(b[:n])
 	return n, err
+}
+
+// Whatever a request has must be read again, or one of them hides all others.
+func TestARequestWithEverythingIsRead(t *testing.T) {
+	dir := stateDir(t)
+	s, q := sidecar(t)
+	serve(t, listen(t, "unix", filepath.Join(dir, client.SocketName)), s)
+	c := open(t, client.Options{StateDir: dir})
+	spec := holdgate.HoldSpec{
+		Kind: holdgate.RequestChoice, Options: []holdgate.Option{{ID: "a", Label: "A", Effect: holdgate.EffectApprove}, {ID: "o", Label: "O", Other: true}},
+		Timeout: time.Minute, Allow: []string{"steer", "edit", "remember"}, Show: []string{"diff"},
+		Approvers: holdgate.Approvers{
+			Roles: []string{"security"}, Users: []string{"ada"}, Quorum: 2, Assurance: "local", FourEyes: true,
+			Escalate: []holdgate.Escalation{{After: 15 * time.Minute, Users: []string{"carol"}}},
+		},
+	}
+	x, err := q.Enter(t.Context(), approvals.Caller{Door: "d"}, func() (holdgate.Digest, error) { return "everything", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(x.Leave)
+	asked, err := x.Ask(t.Context(), approvals.Question{
+		Call:     holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"make"}`)}},
+		Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "r", Risk: holdgate.RiskLow, Hold: spec, Facts: &holdgate.Facts{}, Also: []holdgate.Finding{{Rule: "s"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Request(t.Context(), asked.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(asked, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("what was asked, and what the client reads (-want +got):\n%s", diff)
+	}
 }
 
 func TestAFakeSidecarIsSentNothingButAQuestion(t *testing.T) {
