@@ -218,6 +218,8 @@ func printResult(w io.Writer, r approvals.Request) (err error) {
 		_, err = fmt.Fprintf(w, "%s: your answer counts; %d of %d have approved\n", r.ID, approving(r), r.Approvers.Quorum)
 	case r.Status == holdgate.StatusApproved && !r.Answered():
 		_, err = fmt.Fprintf(w, "%s: edited; the others are asked about the call as it is now\n", r.ID)
+	case r.Status == holdgate.StatusApproved && r.Outcome != nil && r.Outcome.Decision == holdgate.AnswerEdit:
+		_, err = fmt.Fprintf(w, "%s: edited and approved; policy decides about the call as it is now, and may refuse it or ask again\n", r.ID)
 	default:
 		_, err = fmt.Fprintf(w, "%s: %s\n", r.ID, r.Status)
 	}
