@@ -74,8 +74,8 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	draft := x.draft(c, d, digest)
 	earlier := x.q.earlier(ctx, x.who)
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
-	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.key()) {
-		draft.OnTimeout, draft.Loud = holdgate.TimeoutDeny, "silence does not approve: another call of the session waits for it"
+	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.Agent.ID) {
+		draft.OnTimeout, draft.Loud = holdgate.TimeoutDeny, "silence does not approve: another call of the agent waits for it"
 	}
 	room := x.q.room(draft.Call.size())
 	match := x.match(q, digest)

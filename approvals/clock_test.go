@@ -37,7 +37,7 @@ func askedQuietly(t *testing.T) (*Queue, Request) {
 			t.Error(err)
 		}
 	})
-	x, err := q.Enter(t.Context(), Caller{Door: "d"}, func() (holdgate.Digest, error) { return "k", nil })
+	x, err := q.Enter(t.Context(), Caller{Agent: holdgate.Agent{ID: "claude", Confinement: "strong"}, Door: "d"}, func() (holdgate.Digest, error) { return "k", nil })
 	if err != nil {
 		t.Fatal(err)
 	}

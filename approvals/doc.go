@@ -53,9 +53,9 @@
 // A claim keeps silence from ending a request, for half an hour at most; then
 // the request's whole window begins anew.
 //
-// Silence never approves what policy calls required or risky, what an
-// unconfined agent asks, a choice, or what nobody could approve, and of one
-// session one call at a time. It counts from when a channel has told people
+// Silence never approves what policy calls required or risky, what an agent asks
+// that is not known to be confined, a choice, or what nobody could approve, and
+// of one agent one call at a time. It counts from when a channel has told people
 // ([Queue.Told]), and only while one reaches them ([Queue.Reaches]); the time in
 // which the sidecar was down, suspended, or its clock was set does not count.
 //

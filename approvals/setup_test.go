@@ -103,7 +103,7 @@ func team(t *testing.T) *approvals.People {
 }
 
 var caller = approvals.Caller{
-	Agent:   holdgate.Agent{ID: "claude", Proven: true},
+	Agent:   holdgate.Agent{ID: "claude", Proven: true, Confinement: "strong"},
 	Session: holdgate.Session{ID: "s1"},
 	Door:    "anthropic",
 }

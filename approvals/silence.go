@@ -19,26 +19,26 @@ type quiet struct {
 	mu       sync.Mutex
 	channels map[string]bool      // that reach people
 	since    map[string]time.Time // by request: since when silence counts, on the monotonic clock
-	asking   map[string]callerKey // by request: whose it is
+	asking   map[string]string    // by request: whose it is
 }
 
 func newQuiet() *quiet {
-	return &quiet{channels: make(map[string]bool), since: make(map[string]time.Time), asking: make(map[string]callerKey)}
+	return &quiet{channels: make(map[string]bool), since: make(map[string]time.Time), asking: make(map[string]string)}
 }
 
-// reserve takes note of a request of the session that silence may approve. It
-// refuses where the session has one already: a row of calls, each harmless by
-// itself, must not go by unseen.
-func (s *quiet) reserve(request string, who callerKey) bool {
-	who.door = "" // a session is one whatever doors it uses
+// reserve takes note of a request of the agent that silence may approve. It
+// refuses where the agent has one already: a row of calls, each harmless by
+// itself, must not go by unseen. Its sessions do not count, for it names them
+// itself.
+func (s *quiet) reserve(request, agent string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, o := range s.asking {
-		if o == who && id != request {
+		if o == agent && id != request {
 			return false
 		}
 	}
-	s.asking[request] = who
+	s.asking[request] = agent
 	return true
 }
 
@@ -154,6 +154,6 @@ func (q *Queue) takeUpSilence(ctx context.Context, d due) error {
 	if err != nil {
 		return err
 	}
-	q.quiet.reserve(r.ID, callerKey{r.Agent, r.Session, ""})
+	q.quiet.reserve(r.ID, r.Agent)
 	return q.restartSilence(ctx, d)
 }

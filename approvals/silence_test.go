@@ -90,10 +90,16 @@ func TestTheWindowDoesNotEndWhileNoChannelReachesPeople(t *testing.T) {
 	})
 }
 
-func TestASessionHasOneCallThatSilenceMayApprove(t *testing.T) {
+func TestAnAgentHasOneCallThatSilenceMayApprove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		x, other := b.enter("k"), b.enter("l")
+		elsewhere := caller
+		elsewhere.Session.ID = "another, by its own word"
+		x := b.enter("k")
+		other, err := b.queue.Enter(t.Context(), elsewhere, named("l"))
+		if err != nil {
+			t.Fatal(err)
+		}
 		defer x.Leave()
 		defer other.Leave()
 		first, second, third := b.quietly(x, 0), b.quietly(x, 1), b.quietly(other, 0)

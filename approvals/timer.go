@@ -242,13 +242,14 @@ func loudly(a holdgate.Agent, d holdgate.Decision) string {
 		return "silence does not approve: a person is required"
 	case d.Risk == holdgate.RiskHigh, d.Risk == holdgate.RiskCritical:
 		return fmt.Sprintf("silence does not approve: the risk is %s", d.Risk)
-	case a.Confinement == confinementNone:
-		return "silence does not approve: the agent is unconfined"
+	case !confined(a):
+		return "silence does not approve: the agent is not known to be confined"
 	case d.Hold.Kind == holdgate.RequestChoice:
 		return "silence does not approve: it chooses nothing"
 	}
 	return ""
 }
 
-// confinementNone is the confinement of an agent that runs without any.
-const confinementNone = "unconfined"
+// confined reports whether the kernel keeps the agent from going around
+// Holdgate. Of one that `holdgate run` has not started nobody knows.
+func confined(a holdgate.Agent) bool { return a.Confinement == "strong" || a.Confinement == "weak" }

@@ -15,7 +15,8 @@ func silence(d time.Duration) func(*holdgate.Decision) {
 }
 
 func TestWhatSilenceDoes(t *testing.T) {
-	unconfined := caller
+	unconfined, unknown := caller, caller
+	unknown.Agent.Confinement = ""
 	unconfined.Agent.Confinement = "unconfined"
 	tests := []struct {
 		name   string
@@ -32,6 +33,7 @@ func TestWhatSilenceDoes(t *testing.T) {
 		{"it never approves high risk", caller, hold(silence(time.Minute), func(d *holdgate.Decision) { d.Risk = holdgate.RiskHigh }), holdgate.StatusExpired, "deny", time.Minute},
 		{"it never approves critical risk", caller, hold(silence(time.Minute), func(d *holdgate.Decision) { d.Risk = holdgate.RiskCritical }), holdgate.StatusExpired, "deny", time.Minute},
 		{"it never approves an unconfined agent", unconfined, hold(silence(time.Minute)), holdgate.StatusExpired, "deny", time.Minute},
+		{"it never approves an agent of which nobody knows", unknown, hold(silence(time.Minute)), holdgate.StatusExpired, "deny", time.Minute},
 		{"it never chooses", caller, hold(choice, silence(time.Minute)), holdgate.StatusExpired, "deny", time.Minute},
 	}
 	for _, tt := range tests {
@@ -75,7 +77,7 @@ func TestSilenceWhileTheSidecarWasDown(t *testing.T) {
 		approves := b.ask(x, bash(1, "two"), hold(silence(time.Minute)))
 		later := b.ask(x, bash(2, "three"), hold())
 		elsewhere := caller
-		elsewhere.Session.ID = "s2"
+		elsewhere.Agent.ID = "codex"
 		y, err := b.queue.Enter(t.Context(), elsewhere, named("k"))
 		if err != nil {
 			t.Fatal(err)
