@@ -22,7 +22,7 @@ func (s *Server) unsupported(r *http.Request, t target) string {
 	if upgrades(r) && (models || hasSuffixOf(p, socketPaths)) {
 		return "upgraded connections to a model API are not gated, so they are refused: use plain HTTP"
 	}
-	if models && listsItems(r, t.url.Path) {
+	if models && readsStored(r, t.url.Path) {
 		return ungated(t.url.Path)
 	}
 	if method(r) != http.MethodPost && !upgrades(r) {
@@ -49,10 +49,14 @@ func (s *Server) refuseUnsupported(w http.ResponseWriter, r *http.Request, t tar
 	s.refuse(w, r, t, status, holdgate.RuleUnsupported, why)
 }
 
-// listsItems reports whether a request is for items of a stored conversation or
-// response, calls among them.
-func listsItems(r *http.Request, path string) bool {
-	return slices.ContainsFunc([]string{"/conversations/*/items", "/conversations/*/items/*", "/responses/*/input_items"}, func(suffix string) bool {
+// readsStored reports whether a request is for what the provider keeps, calls
+// among it: items of a conversation or response, and chat completions.
+func readsStored(r *http.Request, path string) bool {
+	stored := []string{
+		"/conversations/*/items", "/conversations/*/items/*", "/responses/*/input_items",
+		"/chat/completions/*", "/chat/completions/*/messages",
+	}
+	return wire.Gets(method(r), path, "/chat/completions") || slices.ContainsFunc(stored, func(suffix string) bool {
 		return wire.Gets(method(r), path, suffix) || wire.Posts(method(r), path, suffix)
 	})
 }
