@@ -112,6 +112,12 @@ func (d *door) serveAnew() {
 // hold holds a call and returns its request.
 func (d *door) hold(spec holdgate.HoldSpec) approvals.Request {
 	d.t.Helper()
+	return d.holdOf(holdgate.RiskHigh, spec)
+}
+
+// holdOf holds a call of that risk.
+func (d *door) holdOf(risk holdgate.Risk, spec holdgate.HoldSpec) approvals.Request {
+	d.t.Helper()
 	ctx := d.t.Context()
 	who := approvals.Caller{Agent: holdgate.Agent{ID: "builder"}, Session: holdgate.Session{ID: "s1"}, Door: "up/anthropic"}
 	d.held++
@@ -128,7 +134,7 @@ func (d *door) hold(spec holdgate.HoldSpec) approvals.Request {
 	if spec.Timeout == 0 {
 		spec.Timeout = time.Hour
 	}
-	decision := holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: holdgate.RiskHigh, Hold: spec}
+	decision := holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: risk, Hold: spec}
 	r, err := x.Ask(ctx, approvals.Question{Call: call, Decision: decision})
 	if err != nil {
 		d.t.Fatal(err)

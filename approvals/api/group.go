@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 )
 
@@ -26,7 +27,8 @@ type GroupResult struct {
 const maxGroup = 100
 
 // decideGroup serves POST /v1/decisions. Each item is decided or not by
-// itself, in the order of the list; the results are in the same order.
+// itself, in the order of the list; the results are in the same order. What is
+// of critical risk is approved alone.
 func (s *Server) decideGroup(r *request, in []GroupDecision) ([]GroupResult, error) {
 	if len(in) == 0 || len(in) > maxGroup {
 		return nil, malformed("the list must hold 1 to %d decisions", maxGroup)
@@ -40,7 +42,7 @@ func (s *Server) decideGroup(r *request, in []GroupDecision) ([]GroupResult, err
 	}
 	results := make([]GroupResult, 0, len(in))
 	for _, d := range in {
-		result, err := s.decideItem(r, d)
+		result, err := s.decideItem(r, d, len(in) == 1)
 		if err != nil {
 			return nil, err
 		}
@@ -51,8 +53,12 @@ func (s *Server) decideGroup(r *request, in []GroupDecision) ([]GroupResult, err
 
 // decideItem decides one item of a group. An error is one that has no meaning
 // for the caller.
-func (s *Server) decideItem(r *request, d GroupDecision) (GroupResult, error) {
+func (s *Server) decideItem(r *request, d GroupDecision, alone bool) (GroupResult, error) {
 	req, err := s.shown(r, d)
+	refuses := d.Decision.Decision == holdgate.AnswerDeny || d.Decision.Decision == holdgate.AnswerSteer
+	if err == nil && !alone && !refuses && req.Risk == holdgate.RiskCritical {
+		err = problem(http.StatusUnprocessableEntity, ProblemAnswer, "Approved alone", "a call of critical risk is approved by itself alone, not among others")
+	}
 	if err == nil {
 		req, err = s.answerRequest(r, d.ID, d.Decision)
 	}

@@ -43,6 +43,23 @@ func TestAGroupIsDecidedItemByItem(t *testing.T) {
 	}
 }
 
+func TestWhatIsCriticalIsApprovedAlone(t *testing.T) {
+	d := newDoor(t)
+	one, two := d.holdOf(holdgate.RiskCritical, holdgate.HoldSpec{}), d.hold(holdgate.HoldSpec{})
+	approve := func(r approvals.Request) string {
+		return fmt.Sprintf(`{"id":%q,"digest":%q,"decision":"approve"}`, r.ID, r.Call.Digest)
+	}
+	_, body := d.ask("POST", "/v1/decisions", "["+approve(one)+","+approve(two)+"]")
+	got := decode[[]api.GroupResult](t, body)
+	if got[0].Problem == nil || got[0].Problem.Word() != api.ProblemAnswer || got[1].Request == nil {
+		t.Errorf("among others: %s", body)
+	}
+	_, body = d.ask("POST", "/v1/decisions", "["+approve(one)+"]")
+	if got = decode[[]api.GroupResult](t, body); got[0].Request == nil || got[0].Request.Status != holdgate.StatusApproved {
+		t.Errorf("alone: %s", body)
+	}
+}
+
 func TestGroupsThatAreNone(t *testing.T) {
 	d := newDoor(t)
 	r := d.hold(holdgate.HoldSpec{})
