@@ -39,6 +39,40 @@ func (s storedShape) view() Similar {
 	return Similar{Approved: s.Approved, Denied: s.Denied, Steered: s.Steered, Pending: s.Pending, LastAt: s.At, LastBy: s.By}
 }
 
+// without is what is counted of the others. Who answered last before the
+// request's own answer is not known any more.
+func (s storedShape) without(r *storedRequest) storedShape {
+	if !r.Status.Final() {
+		s.Pending = max(s.Pending-1, 0)
+		return s
+	}
+	if n := s.counter(r); n != nil {
+		*n = max(*n-1, 0)
+		if s.At.Equal(r.Outcome.At) && s.By == r.Outcome.By {
+			s.At, s.By = time.Time{}, ""
+		}
+	}
+	return s
+}
+
+// counter is the count that the request's outcome belongs to; nil where no
+// person said it.
+func (s *storedShape) counter(r *storedRequest) *int {
+	switch r.Outcome.Decision {
+	case holdgate.AnswerTimeout, holdgate.AnswerCancel:
+		return nil
+	}
+	switch r.Status {
+	case holdgate.StatusApproved:
+		return &s.Approved
+	case holdgate.StatusDenied:
+		return &s.Denied
+	case holdgate.StatusSteered:
+		return &s.Steered
+	}
+	return nil
+}
+
 // Similar returns what became of calls of the shape.
 func (q *Queue) Similar(ctx context.Context, s holdgate.Shape) (Similar, error) {
 	var found storedShape
@@ -62,10 +96,7 @@ func similarTo(tx store.Tx, r *storedRequest) (*Similar, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading what became of requests like %s: %w", r.ID, err)
 	}
-	v := s.view()
-	if !r.Status.Final() && v.Pending > 0 {
-		v.Pending-- // itself
-	}
+	v := s.without(r).view()
 	if v == (Similar{}) {
 		return nil, nil //nolint:nilnil // it is the first of its shape
 	}
@@ -103,20 +134,9 @@ func (t *transition) countAsked(r *storedRequest) error {
 func (t *transition) countEnded(r *storedRequest) error {
 	return t.count(r, func(s *storedShape) {
 		s.Pending = max(s.Pending-1, 0)
-		switch r.Outcome.Decision {
-		case holdgate.AnswerTimeout, holdgate.AnswerCancel:
-			return
+		if n := s.counter(r); n != nil {
+			*n++
+			s.At, s.By = r.Outcome.At, r.Outcome.By
 		}
-		switch r.Status {
-		case holdgate.StatusApproved:
-			s.Approved++
-		case holdgate.StatusDenied:
-			s.Denied++
-		case holdgate.StatusSteered:
-			s.Steered++
-		default:
-			return
-		}
-		s.At, s.By = r.Outcome.At, r.Outcome.By
 	})
 }

@@ -31,7 +31,16 @@ func TestWhatBecameOfSimilarCalls(t *testing.T) {
 		t.Errorf("while another waits (-want +got):\n%s", diff)
 	}
 	b.decide(first, approve(first, "ana"))
+	if diff := cmp.Diff(&approvals.Similar{Pending: 1}, similar(first)); diff != "" {
+		t.Errorf("of the only one that was answered (-want +got):\n%s", diff)
+	}
 	b.decide(second, deny("ben"))
+	if diff := cmp.Diff(&approvals.Similar{Approved: 1}, similar(second)); diff != "" {
+		t.Errorf("of the last that was answered (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&approvals.Similar{Denied: 1, LastBy: "ben"}, similar(first), cmpopts.IgnoreFields(approvals.Similar{}, "LastAt")); diff != "" {
+		t.Errorf("of one before the last (-want +got):\n%s", diff)
+	}
 	third := write("src/c.go")
 	b.decide(third, steer("eve", "otherwise"))
 	cancelled := write("src/d.go")
