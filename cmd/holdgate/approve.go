@@ -113,17 +113,37 @@ func (e *env) group(c *cli.Context, sc *client.Client) ([]approvals.Request, err
 		}
 		return list, nil
 	}
+	return named(c.Context, sc, c.Args().Slice())
+}
+
+// named returns the requests with these IDs. Its error names each of them that
+// is unknown or has ended; the exit code is that of the first.
+func named(ctx context.Context, sc *client.Client, ids []string) ([]approvals.Request, error) {
+	var list []approvals.Request
+	var wrong *exitError
 	seen := map[string]bool{}
-	for _, id := range c.Args().Slice() {
+	for _, id := range ids {
 		if seen[id] {
 			return nil, usage("%s is named twice", id)
 		}
 		seen[id] = true
-		r, err := open(c.Context, sc, id)
-		if err != nil {
+		r, err := open(ctx, sc, id)
+		x, ok := errors.AsType[*exitError](err)
+		switch {
+		case err == nil:
+			list = append(list, r)
+			continue
+		case !ok:
 			return nil, err
+		case wrong == nil:
+			wrong = &exitError{code: x.code, hint: "nothing was decided; leave these IDs out, or look what waits: holdgate pending"}
+		default:
+			wrong.text += "\n"
 		}
-		list = append(list, r)
+		wrong.text += id + ": " + x.text
+	}
+	if wrong != nil {
+		return nil, wrong
 	}
 	return list, nil
 }

@@ -100,16 +100,19 @@ func open(ctx context.Context, sc *client.Client, id string) (approvals.Request,
 	return r, nil
 }
 
-// didYouMean answers an id that is none with the only pending one that begins
-// so. It is never taken in its place: a decision names the whole id.
+// didYouMean names an id that is none, and the only pending one that begins so.
+// That is never taken in its place: a decision names the whole id.
 func didYouMean(ctx context.Context, sc *client.Client, id string, err error) error {
-	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Word() != api.ProblemNotFound || id == "" {
+	p, ok := errors.AsType[*api.Problem](err)
+	if !ok || p.Word() != api.ProblemNotFound || id == "" {
 		return err
 	}
 	list, listErr := pending(ctx, sc, approvals.Filter{})
 	list = slices.DeleteFunc(list, func(r approvals.Request) bool { return !strings.HasPrefix(r.ID, id) })
 	if listErr != nil || len(list) != 1 {
-		return err
+		x := explainProblem(p)
+		x.text += ": " + id
+		return x
 	}
 	return &exitError{
 		code: exitNothing,
