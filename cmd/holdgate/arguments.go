@@ -59,10 +59,10 @@ func steps(path string) []string {
 	return list
 }
 
-var errNoPlace = errors.New("there is no such place: only the last name may be new")
+var errNoPlace = errors.New("the arguments have no such place; --set changes what is there, --arguments adds new ones")
 
-// setAt returns v with the value at the place that the steps lead to. The last
-// step may name a new member of an object, or the place after a list's end.
+// setAt returns v with the value at the place that the steps lead to, which is
+// there already: a name that was mistyped must not become an argument.
 func setAt(v jsontext.Value, steps []string, value jsontext.Value) (jsontext.Value, error) {
 	if len(steps) == 0 {
 		return value, nil
@@ -86,11 +86,8 @@ func setAt(v jsontext.Value, steps []string, value jsontext.Value) (jsontext.Val
 	switch {
 	case err != nil:
 		return nil, err
-	case found:
-	case len(steps) > 1, kind == '[' && steps[0] != strconv.Itoa(len(items)):
+	case !found:
 		return nil, errNoPlace
-	default:
-		items = append(items, written(kind, steps[0], value))
 	}
 	if kind == '[' {
 		return jsontext.Value("[" + strings.Join(items, ",") + "]"), nil

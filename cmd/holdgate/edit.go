@@ -32,7 +32,7 @@ func editCommand(e *env) *cli.Command {
 		Flags: []cli.Flag{
 			messageFlag(), digestFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "arguments", Usage: "take the whole arguments from a `FILE`, - for stdin"},
-			&cli.StringSliceFlag{Name: "set", Usage: "set one argument: `PATH=TEXT`, or PATH:=JSON; PATH is a name, a.b.0, or a JSON pointer; repeatable"},
+			&cli.StringSliceFlag{Name: "set", Usage: "set one argument: `PATH=TEXT`, or PATH:=JSON; PATH is that of an argument, a name, a.b.0, or a JSON pointer; repeatable"},
 			&cli.BoolFlag{Name: "yes", Usage: "do not ask; needs the ID and --digest"},
 		},
 		Action: func(c *cli.Context) error { return e.edit(c) },
