@@ -111,7 +111,8 @@ type newPerson struct {
 	Token       string   `json:"token"`
 	TokenSHA256 string   `json:"token_sha256"`
 	YAML        string   `json:"yaml"`
-	Written     string   `json:"written,omitempty"` // the file
+	Written     string   `json:"written,omitempty"`  // the file
+	ModeWas     string   `json:"mode_was,omitempty"` // the file's, where others could read it
 }
 
 func (e *env) addPerson(c *cli.Context) error {
@@ -151,10 +152,13 @@ func (e *env) addPerson(c *cli.Context) error {
 	p.TokenSHA256 = config.TokenHash(api.HashToken(n.Token))
 	n.TokenSHA256, n.YAML = p.TokenSHA256.Hex(), "people:\n"+p.Entry(name, "  ")
 	if c.Bool("write") {
-		if err := config.AddPerson(file, name, p); err != nil {
+		was, err := config.AddPerson(file, name, p)
+		if err != nil {
 			return err
 		}
-		n.Written = file
+		if n.Written = file; was&^config.FileMode != 0 {
+			n.ModeWas = fmt.Sprintf("%04o", was)
+		}
 	}
 	if c.Bool("json") {
 		return printJSON(e.stdout, n)
@@ -167,6 +171,9 @@ func (e *env) printNewPerson(n newPerson) error {
 		fmt.Sprintf("%s keeps it in a file of mode 0600, and comes with --token-file FILE or HOLDGATE_TOKEN_FILE.\n\n", n.Name)
 	if n.Written != "" {
 		text += n.Written + " names " + n.Name + " now. Start the sidecar anew.\n"
+		if n.ModeWas != "" {
+			text += fmt.Sprintf("Its mode was %s and is %04o now: only its owner may read it.\n", n.ModeWas, config.FileMode)
+		}
 	} else {
 		text += "Put this into the configuration (nothing was written), and start the sidecar anew:\n\n" + n.YAML
 	}

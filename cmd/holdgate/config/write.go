@@ -22,26 +22,30 @@ func (p Person) Entry(name PersonName, indent string) string {
 	return fmt.Sprintf("%[1]s%[2]s:\n%[1]s  roles: [%[3]s]\n%[1]s  token_sha256: \"%[4]s\"\n", indent, name, strings.Join(roles, ", "), p.TokenSHA256.Hex())
 }
 
+// FileMode is the mode of a configuration file that names people: whoever reads
+// their tokens' hashes could pass for the sidecar to them.
+const FileMode os.FileMode = 0o600
+
 // AddPerson puts a person into a configuration file. Every other line stays as
-// it is. The file is replaced as a whole and keeps its mode; nothing is written
-// where the result would say anything else than before and the person.
-func AddPerson(file string, name PersonName, p Person) error {
-	file, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return fmt.Errorf("reading the configuration: %w", err)
+// it is. The file is replaced as a whole, and nobody but its owner may read it
+// from then on: was is its mode before. Nothing is written where the result
+// would say anything else than before and the person.
+func AddPerson(file string, name PersonName, p Person) (was os.FileMode, err error) {
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return 0, fmt.Errorf("reading the configuration: %w", err)
 	}
 	before, info, err := readWhole(file)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	after, err := withPerson(before, name, p)
 	if err != nil {
-		return fmt.Errorf("adding %s to %s: %w", name, file, err)
+		return 0, fmt.Errorf("adding %s to %s: %w", name, file, err)
 	}
 	if err := checkAdded(file, before, after, name, p); err != nil {
-		return fmt.Errorf("adding %s to %s: %w", name, file, err)
+		return 0, fmt.Errorf("adding %s to %s: %w", name, file, err)
 	}
-	return replace(file, before, after, info.Mode().Perm())
+	return info.Mode().Perm(), replace(file, before, after)
 }
 
 func readWhole(file string) ([]byte, os.FileInfo, error) {
@@ -129,15 +133,15 @@ func checkAdded(file string, before, after []byte, name PersonName, p Person) er
 	return nil
 }
 
-// replace puts the text in the file's place, synced, unless the file has
-// changed meanwhile.
-func replace(file string, before, text []byte, mode os.FileMode) error {
+// replace puts the text in the file's place, synced, with [FileMode], unless
+// the file has changed meanwhile.
+func replace(file string, before, text []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".holdgate-*.yaml")
 	if err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err == nil {
+	if err = errors.Join(err, tmp.Chmod(FileMode), tmp.Sync(), tmp.Close()); err == nil {
 		var now []byte
 		if now, _, err = readWhole(file); err == nil && !bytes.Equal(now, before) {
 			err = errors.New("somebody else has changed it just now")

@@ -35,14 +35,15 @@ func TestAPersonIsAddedAndNothingElseChanges(t *testing.T) {
 			if err := os.Symlink(file, link); err != nil {
 				t.Fatal(err)
 			}
-			if err := config.AddPerson(link, "bob", bob()); err != nil {
-				t.Fatal(err)
+			was, err := config.AddPerson(link, "bob", bob())
+			if err != nil || was != 0o640 {
+				t.Fatalf("its mode was %v, %v", was, err)
 			}
 			got, err := os.ReadFile(file)
 			if err != nil || string(got) != tt.after {
 				t.Errorf("the file is\n%s\nwant\n%s(%v)", got, tt.after, err)
 			}
-			if info, err := os.Lstat(file); err != nil || info.Mode() != 0o640 {
+			if info, err := os.Lstat(file); err != nil || info.Mode() != 0o600 {
 				t.Errorf("its mode is %v, %v", info.Mode(), err)
 			}
 			if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {
@@ -73,7 +74,7 @@ func TestAFileThatIsNotEditedStaysAsItIs(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			err := config.AddPerson(file, "bob", bob())
+			_, err := config.AddPerson(file, "bob", bob())
 			if err == nil || !strings.Contains(err.Error(), file) {
 				t.Errorf("got %v, want an error that names the file", err)
 			}
