@@ -25,6 +25,12 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 	if err != nil {
 		return Request{}, err
 	}
+	var hidden []string
+	if v.Decision == holdgate.AnswerEdit {
+		if hidden, err = q.redactions(ctx, id, v.Arguments); err != nil {
+			return Request{}, err
+		}
+	}
 	r, err := q.change(ctx, id, func(t *transition, r *storedRequest) error {
 		n, err := t.person(v.By)
 		if err != nil {
@@ -39,7 +45,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 			return err
 		}
 		if v.Decision == holdgate.AnswerEdit {
-			if err := t.edit(r, v.Arguments); err != nil {
+			if err := t.edit(r, v.Arguments, hidden); err != nil {
 				return err
 			}
 			v.Arguments = nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/store"
@@ -30,8 +31,36 @@ func (r *storedRequest) approved() holdgate.Digest {
 // [Request.Answered].
 func (r *storedRequest) answered() bool { return r.Edit == nil || r.Approvers.Quorum <= 1 }
 
-// edit takes the edited arguments of a vote into the request, sealed.
-func (t *transition) edit(r *storedRequest, args json.RawMessage) error {
+// redactions lists what policy redacts of the request's call with other
+// arguments: all of it where policy cannot say.
+func (q *Queue) redactions(ctx context.Context, id string, args json.RawMessage) ([]string, error) {
+	if q.c.Redactions == nil {
+		return nil, nil
+	}
+	r, err := q.request(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c := holdgate.Call{
+		ID: r.Call.ID, Kind: r.Call.Kind, Position: r.Call.Position, Door: r.Door, Time: time.Now(),
+		Agent:   holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement},
+		Session: holdgate.Session{ID: r.Session},
+		Tool:    &holdgate.Tool{Name: r.Call.Tool, Server: r.Call.Server, Arguments: args},
+	}
+	if r.Owner != "" {
+		c.Agent.Labels = map[string]string{LabelOwner: r.Owner}
+	}
+	pointers, err := q.c.Redactions(ctx, c)
+	if err != nil {
+		q.c.Logger.Error("all of an edit is hidden: policy did not say what to redact of it", "request", id, "err", err)
+		return []string{""}, nil
+	}
+	return pointers, nil
+}
+
+// edit takes the edited arguments of a vote into the request, sealed. They are
+// shown without what is hidden and without what is redacted of the call itself.
+func (t *transition) edit(r *storedRequest, args json.RawMessage, hidden []string) error {
 	tool := holdgate.Tool{Name: r.Call.Tool, Server: r.Call.Server, Arguments: args}
 	digest, err := t.q.c.Digester.Tool(&tool)
 	if err != nil {
@@ -49,7 +78,7 @@ func (t *transition) edit(r *storedRequest, args json.RawMessage) error {
 		return fmt.Errorf("editing request %s: exchange %s does not know it", r.ID, x.ID)
 	}
 	ref.Edited = true
-	shown := Redacted(holdgate.Call{Kind: r.Call.Kind, Tool: &tool}, r.Redact)
+	shown := Redacted(holdgate.Call{Kind: r.Call.Kind, Tool: &tool}, slices.Concat(r.Redact, hidden))
 	r.Edit = &storedEdit{Digest: digest, Arguments: shown}
 	return t.tx.Set(prefixEdited+r.ID, t.q.seal.sealAt(bytes.Clone(args), placeEdited(r.ID)))
 }

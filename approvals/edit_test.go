@@ -2,6 +2,8 @@ package approvals_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -122,6 +124,61 @@ func TestAnEditKeepsNoSecret(t *testing.T) {
 			t.Errorf("%s is still there", key)
 		}
 	})
+}
+
+// What policy redacts of the edited call alone is hidden too, and everything
+// where policy cannot say.
+func TestAnEditBringsNoSecret(t *testing.T) {
+	const secret = "ghp_hunter2hunter2"
+	tests := []struct {
+		name, args, want string
+		fails            bool
+	}{
+		{"found", `{"command":"curl -H ` + secret + `","n":1}`, `{"command":"[redacted]","n":1}`, false},
+		{"beside what was hidden", `{"command":"` + secret + `","password":"` + secret + `"}`, `{"command":"[redacted]","password":"[redacted]"}`, false},
+		{"policy fails", `{"command":"` + secret + `","n":1}`, `"[redacted]"`, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.close()
+			var asked []holdgate.Call
+			b.edit = func(c *approvals.Config) {
+				c.Redactions = func(_ context.Context, c holdgate.Call) ([]string, error) {
+					asked = append(asked, c)
+					if tt.fails {
+						return nil, errors.New("no policy")
+					}
+					return []string{"/tool/arguments/command"}, nil
+				}
+			}
+			b.open()
+			x := b.enter("k")
+			defer x.Leave()
+			r := b.ask(x, bash(0, "curl"), hold(editing, func(d *holdgate.Decision) { d.Redact = []string{"/tool/arguments/password"} }))
+			got := b.decide(r, edit(r, "ana", tt.args))
+			if string(got.Outcome.Arguments) != tt.want || string(got.Votes[0].Arguments) != tt.want {
+				t.Errorf("shown: %s and %s, want %s", got.Outcome.Arguments, got.Votes[0].Arguments, tt.want)
+			}
+			encoded := base64.StdEncoding.EncodeToString([]byte(tt.args)) // as a record keeps bytes
+			b.eachValue(func(key string, value []byte) {
+				if bytes.Contains(value, []byte(secret)) || bytes.Contains(value, []byte(encoded)) {
+					t.Errorf("%s holds the secret", key)
+				}
+			})
+			if edited, err := x.Edited(t.Context(), r.ID); err != nil || string(edited) != tt.args {
+				t.Errorf("edited to %s: %v", edited, err)
+			}
+			if len(asked) != 1 {
+				t.Fatalf("policy was asked %d times", len(asked))
+			}
+			c := asked[0]
+			if c.Kind != holdgate.KindToolCall || c.Door != caller.Door || c.Session != caller.Session || c.Agent.ID != caller.Agent.ID ||
+				c.Agent.Proven != caller.Agent.Proven || c.Tool.Name != "Bash" || string(c.Tool.Arguments) != tt.args {
+				t.Errorf("policy was asked about %+v %+v", c, c.Tool)
+			}
+		})
+	}
 }
 
 func TestWhatCannotBeEdited(t *testing.T) {

@@ -38,6 +38,11 @@ type Config struct {
 	Logger    *slog.Logger
 	NoInputs  bool          // the audit log keeps no arguments
 	MaxGrant  time.Duration // how long a grant may last; DefaultMaxGrant
+	// Redactions lists what policy redacts of a call, as [holdgate.Decision]
+	// does. It is asked about what an edit makes of a call, besides what was
+	// redacted of that; where it fails everything of the edit is hidden. Nil
+	// redacts nothing more.
+	Redactions func(context.Context, holdgate.Call) ([]string, error)
 }
 
 // A Queue holds calls until people have decided. It is safe for concurrent

@@ -34,6 +34,15 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	return d
 }
 
+// Redact lists what the policy in force redacts of the call (the Redact of its
+// decision). It decides nothing, so no decision log has it.
+func (e *Engine) Redact(ctx context.Context, in Input) ([]string, error) {
+	d, _, err := e.current.Load().decide(ctx, e.o.Timeout, func(p *policy) (ast.Value, time.Time, error) {
+		return p.input(in, p.extract(ctx, in, e.o.Timeout))
+	})
+	return d.Redact, err
+}
+
 // decide evaluates the policy in force on what build makes, and turns the
 // result into what Holdgate does: holds that people have answered are
 // satisfied, failures refuse, and what only observes allows.

@@ -151,6 +151,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
+		Redactions: a.redactions,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the queue: %w", err)

@@ -60,6 +60,12 @@ func (a *App) openPolicy(ctx context.Context) error {
 	return err
 }
 
+// redactions lists what policy redacts of what a person made of a call. Nobody
+// votes before the policy is loaded.
+func (a *App) redactions(ctx context.Context, c holdgate.Call) ([]string, error) {
+	return a.engine.Redact(ctx, rego.Input{Call: c, Edited: true, Dir: a.o.Dir, Home: a.o.Home, Own: rego.Own{Folders: private(a.c.StateDir)}})
+}
+
 // policyLoaded records what is in force from now on and what differs, or that
 // it stays because an edit does not load. People are told too, but for the
 // policy that Holdgate starts with.

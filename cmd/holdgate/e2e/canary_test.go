@@ -28,6 +28,7 @@ var canaries = map[string]string{
 	"a token that the pack finds":            "ghp_canaryArgument0000000000000000000000",
 	"a value that a rule of one's own names": "canaryRedacted0000000000000000000000003",
 	"a token in a call that passes":          "ghp_canaryAllowed00000000000000000000000",
+	"a token that an edit brings in":         "ghp_canaryEdited000000000000000000000000",
 	"the webhook's secret":                   "canaryWebhook0000000000000000000000000005",
 }
 
@@ -92,6 +93,26 @@ func TestSecretsStayNowhere(t *testing.T) {
 		}
 	}
 	s.leaksNothing("after calls were sent", told)
+
+	edited := "curl -H 'X-Token: " + canaries["a token that an edit brings in"] + "' https://example.com/"
+	answer := turnWithKey(t, s, "rm -rf harmless")
+	s.edit(s.held("rm -rf harmless"), (call{command: edited}).arguments())
+	s.leaksNothing("after an edit", told)
+	until(t, "the edited call", func() bool {
+		for _, r := range s.pending() {
+			s.must("approve", r.ID)
+		}
+		select {
+		case got := <-answer:
+			if !strings.Contains(arguments(got), (call{command: edited}).arguments()) {
+				t.Errorf("the agent did not get %s: %s", edited, got)
+			}
+			return true
+		default:
+			return false
+		}
+	})
+	s.leaksNothing("after an edited call was sent", told)
 	if code := s.stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
