@@ -73,8 +73,8 @@ func (e *env) initFolder(c *cli.Context) error {
 	if c.Bool("json") {
 		return printJSON(e.stdout, map[string]any{"folder": dir, "written": len(w.written), "kept": w.kept})
 	}
-	for _, name := range w.kept {
-		fmt.Fprintf(e.stdout, "kept     %s, which was there\n", holdgate.Visible(name))
+	if len(w.kept) > 0 {
+		fmt.Fprintf(e.stdout, "kept     %d files that were there as they are; --json names them\n", len(w.kept))
 	}
 	_, err = fmt.Fprintf(e.stdout, "wrote    %d files to %s\n\ncheck    holdgate policy check --config %[2]s/holdgate.yaml\ntest     holdgate policy test --config %[2]s/holdgate.yaml\nrun      holdgate serve --config %[2]s/holdgate.yaml\n",
 		len(w.written), holdgate.Visible(dir))
