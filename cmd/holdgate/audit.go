@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -46,6 +48,9 @@ func auditQueryCommand(e *env) *cli.Command {
 			if n := c.Int("limit"); n < 1 || n > 1000 {
 				return usage("--limit %d: want 1 to 1000", n)
 			}
+			if err := checkType(audit.Type(c.String("type"))); err != nil {
+				return err
+			}
 			l, err := e.openLog(c)
 			if err != nil {
 				return err
@@ -66,6 +71,18 @@ func auditQueryCommand(e *env) *cli.Command {
 			return e.printEntries(entries)
 		},
 	}
+}
+
+// checkType refuses a --type that no entry has; empty is any.
+func checkType(t audit.Type) error {
+	if t == "" || slices.Contains(audit.Types(), t) {
+		return nil
+	}
+	var names []string
+	for _, known := range audit.Types() {
+		names = append(names, string(known))
+	}
+	return usage("--type %q: want one of %s", t, strings.Join(names, ", "))
 }
 
 // printEntries prints one entry a line.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
@@ -74,6 +75,9 @@ func explain(err error) *exitError {
 	}
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		return explainProblem(p)
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		x.hint = "does another sidecar run (holdgate agents)? listen elsewhere with: holdgate serve --agents ADDR --approvers ADDR"
 	}
 	if errors.Is(err, context.Canceled) {
 		x.text = "interrupted"

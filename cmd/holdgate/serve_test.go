@@ -137,3 +137,16 @@ func TestServeRefusesPeopleThatItAnswersFor(t *testing.T) {
 		t.Errorf("exit code %d\n%s", got, text)
 	}
 }
+
+func TestATakenAddressComesWithAHint(t *testing.T) {
+	t.Setenv("HOLDGATE_STATE_DIR", t.TempDir())
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	code, out := command(t, "serve", "--agents", taken.Addr().String(), "--approvers", "127.0.0.1:0")
+	if code != exitFailed || !strings.Contains(out, "address already in use") || !strings.Contains(out, "hint: does another sidecar run") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+}

@@ -32,6 +32,14 @@ const (
 	TypeIntervention Type = "intervention"
 )
 
+// Types returns all types of entry.
+func Types() []Type {
+	return []Type{
+		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeEscalate, TypeGrant, TypeGranted,
+		TypePeople, TypeUsed, TypeResult, TypeObserved, TypeRefused, TypePolicy, TypeStart, TypeIntervention,
+	}
+}
+
 // An Entry is one line of the log. Seq, Time, PrevHash and Hash are filled in
 // when it is appended.
 //
