@@ -51,15 +51,14 @@ type Place struct {
 // or is made to deceive.
 func (s Shape) Exact() bool { return len(s.Unclear) == 0 }
 
-// Acts reports whether the call does what its arguments say in a language of
-// their own: runs programs, instructs other agents, reaches the network. Calls
-// of one such shape can do quite different things.
+// Acts reports whether what the call does can hang on any of its arguments, so
+// that calls of one shape can do quite different things. It is false only where
+// the tool is known to read or write files, the call names some, and it neither
+// deletes, runs a program or SQL, nor reaches the network.
 func (s Shape) Acts() bool {
-	switch s.Category {
-	case "exec", "network", "spawn":
-		return true
-	}
-	return len(s.Commands) > 0 || s.Kind == KindHTTPRequest
+	files := (s.Category == "read" || s.Category == "write") && s.Kind == KindToolCall && len(s.Places) > 0
+	return !files || len(s.Commands) > 0 || len(s.SQL) > 0 || len(s.Hosts) > 0 ||
+		slices.ContainsFunc(s.Places, func(p Place) bool { return p.Access == "delete" })
 }
 
 // Key is the shape as one string: two shapes are the same if their keys are.
@@ -88,10 +87,11 @@ func (s Shape) Key() string {
 }
 
 // Within reports whether a call of shape s calls the same tool as one of shape
-// o and reaches no further: no other host, no other statement, no other place
-// outside the session's folder, and inside it no other
-// kind of access and nothing of a class that matters. What the
-// arguments say apart from that may differ.
+// o and reaches no further: no argument of another name, no other host, no
+// other statement, no other place outside the session's folder, and inside it no
+// other kind of access and nothing of a class that matters. What the arguments
+// say apart from that may differ, which is little only where o does not act
+// ([Shape.Acts]).
 func (s Shape) Within(o Shape) bool {
 	if s.Kind != o.Kind || s.Tool != o.Tool || s.Server != o.Server || s.Category != o.Category || s.About != o.About {
 		return false
@@ -99,7 +99,7 @@ func (s Shape) Within(o Shape) bool {
 	if s.Recursive && !o.Recursive || s.Force && !o.Force || !slices.Equal(s.Commands, o.Commands) {
 		return false
 	}
-	return s.Exact() && o.Exact() && among(s.Hosts, o.Hosts) && among(s.SQL, o.SQL) && among(s.Secrets, o.Secrets) &&
+	return s.Exact() && o.Exact() && among(s.Keys, o.Keys) && among(s.Hosts, o.Hosts) && among(s.SQL, o.SQL) && among(s.Secrets, o.Secrets) &&
 		!slices.ContainsFunc(s.Places, func(p Place) bool { return !slices.ContainsFunc(o.Places, p.within) })
 }
 

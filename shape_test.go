@@ -127,7 +127,8 @@ func TestReachingNoFurther(t *testing.T) {
 	}{
 		{"the same", "write_file", write, true},
 		{"another file and folder inside", "write_file", args{"path": "/w/docs/b.md", "content": "y"}, true},
-		{"one more argument", "write_file", args{"path": "/w/src/a.go", "content": "x", "mode": "a"}, true},
+		{"one more argument", "write_file", args{"path": "/w/src/a.go", "content": "x", "mode": "a"}, false},
+		{"one argument less", "write_file", args{"path": "/w/src/a.go"}, true},
 		{"a file outside", "write_file", args{"path": "/etc/a", "content": "x"}, false},
 		{"a file that climbs out", "write_file", args{"path": "../a", "content": "x"}, false},
 		{"a file that runs later by itself", "write_file", args{"path": "/w/.git/hooks/pre-commit", "content": "x"}, false},
@@ -140,6 +141,37 @@ func TestReachingNoFurther(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if s := shape(t, tt.tool, tt.args); s.Within(granted) != tt.within {
 				t.Errorf("%s within %s: %v", s, granted, !tt.within)
+			}
+		})
+	}
+}
+
+func TestWhatHangsOnAnyArgument(t *testing.T) {
+	tests := []struct {
+		name, tool string
+		args       args
+		acts       bool
+	}{
+		{"a file that is written", "write_file", args{"path": "a", "content": "x"}, false},
+		{"a file that is read", "read_file", args{"path": "/etc/hosts"}, false},
+		{"a file that is moved", "move_file", args{"source": "a", "destination": "b"}, false},
+		{"a file that is deleted", "delete_file", args{"path": "a"}, true},
+		{"a tool of files that names none", "write_file", args{"id": 1}, true},
+		{"a file that is fetched", "read_file", args{"path": "a", "url": "https://a.example"}, true},
+		{"a file and SQL", "read_file", args{"path": "a", "sql": "select 1"}, true},
+		{"a file and a command", "write_file", args{"path": "a", "command": "ls"}, true},
+		{"a command", "Bash", args{"command": "ls"}, true},
+		{"an address", "fetch", args{"url": "https://a.example"}, true},
+		{"another agent", "Task", args{"prompt": "go"}, true},
+		{"a message", "send_email", args{"to": "a@a.example"}, true},
+		{"a database", "execute_sql", args{"sql": "select 1"}, true},
+		{"a database of which nothing is said", "list_tables", args{}, true},
+		{"a tool that is not known", "sync_notes", args{"path": "a"}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if s := shape(t, tt.tool, tt.args); s.Acts() != tt.acts {
+				t.Errorf("%s acts: %v", s, !tt.acts)
 			}
 		})
 	}

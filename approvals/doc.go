@@ -78,9 +78,9 @@
 //     one of the tool that reaches no further.
 //
 // So nothing that hangs on run time, runs files that nobody was shown, or could
-// not be read is ever covered; and calls that run commands, instruct agents or
-// reach the network only with all their arguments the same. Of a shape and of
-// fixed arguments a grant keeps digests, but for a tool's reach.
+// not be read is ever covered; and calls that do anything but read or write
+// files ([holdgate.Shape.Acts]) only with all their arguments the same. Of a
+// shape and of fixed arguments a grant keeps digests, but for a tool's reach.
 //
 // A use is one transaction, the count with its audit entry, before the call goes
 // on; so is a revocation, and whichever comes second sees the first. What a

@@ -82,7 +82,7 @@ func (r *storedRequest) matchable(m Match) error {
 	case m.Kind == MatchPattern:
 		return r.fixable(m.Arguments)
 	case r.Likeness.Acts:
-		return fmt.Errorf("%w for the whole tool: its calls run commands, instruct agents or reach the network; remember this very call, or fix its arguments", ErrRemember)
+		return fmt.Errorf("%w for the whole tool: only calls that read or write files, and do nothing else, can be; remember this very call, or fix its arguments", ErrRemember)
 	case r.Likeness.Shape == nil:
 		return fmt.Errorf("%w for the whole tool: parts of the call are hidden from you", ErrRemember)
 	case gravity(r.Risk) >= gravity(holdgate.RiskHigh):

@@ -176,7 +176,7 @@ func (q *Queue) matches(g *storedGrant, p *plea) bool {
 	case MatchExact:
 		return g.Likeness.Like == p.like.Like && g.Likeness.Same == p.like.Same && p.like.Same != ""
 	case MatchTool:
-		return g.Likeness.Shape != nil && p.like.whole.Within(*g.Likeness.Shape)
+		return g.Likeness.Shape != nil && !p.like.Acts && p.like.whole.Within(*g.Likeness.Shape)
 	case MatchPattern:
 		return g.Likeness.Like == p.like.Like && q.fixes(g, p.call)
 	}

@@ -50,7 +50,8 @@ const (
 	// the same.
 	MatchPattern MatchKind = "pattern"
 	// MatchTool covers calls of the same tool that reach no further: see
-	// [holdgate.Shape.Within].
+	// [holdgate.Shape.Within]. It is only for those that read or write files and
+	// do nothing else: see [holdgate.Shape.Acts].
 	MatchTool MatchKind = "tool"
 )
 
