@@ -113,7 +113,7 @@
 //	grant/ID             a standing approval, until its time is over
 //	grant-of/AGENT/ID    the grants of an agent
 //	shape/DIGEST         what became of requests of one shape
-//	refused/CALLER/TIME  calls that were refused, sealed, for the caller's next requests
+//	refused/CALLER/TIME  calls that were refused, sealed, for the caller's next requests to the same account
 //	refused-at/TIME/...  the same by time
 //	due/TIME/ID          what the timer does next
 //	agent/ID             who is paused or stopped; without an id, everybody

@@ -12,8 +12,8 @@ import (
 	"github.com/holdgate/holdgate/store"
 )
 
-// Bounds of what is remembered of one caller's refused calls. What is over
-// them is not an error: the oldest is forgotten.
+// Bounds of what is remembered of one caller's refused calls on one account.
+// What is over them is not an error: the oldest is forgotten.
 const (
 	MaxRefused      = 200       // records
 	MaxRefusedBytes = 4 << 20   // of all records
@@ -22,10 +22,13 @@ const (
 )
 
 // Remember keeps records of calls that were refused, for the caller's later
-// requests ([Queue.Remembered]). What is in a record is the caller's business;
-// it is sealed on the disk. A record that is there already is not kept twice.
+// requests ([Queue.Remembered]) to the same account: what names the upstream
+// and on whose account it is asked, for a caller's name is its own word and a
+// record has what one upstream alone has seen. What is in a record is the
+// caller's business; it is sealed on the disk. A record that is there already
+// is not kept twice.
 // The records survive the death of this process.
-func (q *Queue) Remember(ctx context.Context, who Caller, records [][]byte) error {
+func (q *Queue) Remember(ctx context.Context, who Caller, account holdgate.Digest, records [][]byte) error {
 	size := int64(0)
 	for _, r := range records {
 		size += int64(len(r))
@@ -33,7 +36,7 @@ func (q *Queue) Remember(ctx context.Context, who Caller, records [][]byte) erro
 	if err := q.room(size); err != nil {
 		return err
 	}
-	of := q.refusedOf(who)
+	of := q.refusedOf(who, account)
 	err := q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		kept, err := q.openRefused(tx, of)
 		if err != nil {
@@ -62,15 +65,15 @@ func (q *Queue) Remember(ctx context.Context, who Caller, records [][]byte) erro
 	return nil
 }
 
-// Remembered returns the records that [Queue.Remember] has kept of the caller,
-// oldest first.
-func (q *Queue) Remembered(ctx context.Context, who Caller) ([][]byte, error) {
+// Remembered returns the records that [Queue.Remember] has kept of the caller
+// on the account, oldest first.
+func (q *Queue) Remembered(ctx context.Context, who Caller, account holdgate.Digest) ([][]byte, error) {
 	if !q.refused.Load() {
 		return nil, nil
 	}
 	var kept []refusal
 	err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
-		kept, err = q.openRefused(tx, q.refusedOf(who))
+		kept, err = q.openRefused(tx, q.refusedOf(who, account))
 		return err
 	})
 	if err != nil {
@@ -85,15 +88,15 @@ func (q *Queue) Remembered(ctx context.Context, who Caller) ([][]byte, error) {
 	return records, nil
 }
 
-// refusedOf names a caller in keys.
-func (q *Queue) refusedOf(who Caller) holdgate.Digest {
-	return q.c.Digester.Fields("refused", who.Agent.ID, fmt.Sprint(who.Agent.Proven), who.Session.ID, who.Door)
+// refusedOf names a caller on an account in keys.
+func (q *Queue) refusedOf(who Caller, account holdgate.Digest) holdgate.Digest {
+	return q.c.Digester.Fields("refused", who.Agent.ID, fmt.Sprint(who.Agent.Proven), who.Session.ID, who.Door, string(account))
 }
 
 // A refusal is a record with its place.
 type refusal struct {
 	of     holdgate.Digest
-	at     time.Time // of one caller, no two at the same
+	at     time.Time // of one caller and account, no two at the same
 	record []byte
 }
 

@@ -18,20 +18,27 @@ func refusedBy(agent, session, door string, proven bool) approvals.Caller {
 	return approvals.Caller{Agent: holdgate.Agent{ID: agent, Proven: proven}, Session: holdgate.Session{ID: session}, Door: door}
 }
 
+const account = holdgate.Digest("account")
+
 func (b *bench) remember(who approvals.Caller, records ...string) {
 	b.t.Helper()
 	var all [][]byte
 	for _, r := range records {
 		all = append(all, []byte(r))
 	}
-	if err := b.queue.Remember(b.t.Context(), who, all); err != nil {
+	if err := b.queue.Remember(b.t.Context(), who, account, all); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
 func (b *bench) remembered(who approvals.Caller) []string {
 	b.t.Helper()
-	records, err := b.queue.Remembered(b.t.Context(), who)
+	return b.rememberedOn(account, who)
+}
+
+func (b *bench) rememberedOn(account holdgate.Digest, who approvals.Caller) []string {
+	b.t.Helper()
+	records, err := b.queue.Remembered(b.t.Context(), who, account)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -58,6 +65,9 @@ func TestRefusedCallsAreRememberedForTheirCallerOnly(t *testing.T) {
 			if got := b.remembered(other); len(got) > 0 {
 				t.Errorf("%v is told of %q", other, got)
 			}
+		}
+		if got := b.rememberedOn("another", who); len(got) > 0 {
+			t.Errorf("another account is told of %q", got)
 		}
 		b.eachValue(func(key string, value []byte) {
 			if bytes.Contains(value, []byte("three")) {

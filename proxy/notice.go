@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // The notices below stand in the place of a refused call, so the model reads
@@ -15,7 +16,7 @@ import (
 // run, why, and what may be done instead. What a person wrote is bounded, and
 // follows the words that say so.
 
-const noticeMark = "[holdgate] "
+const noticeMark = wire.Mark
 
 // Bounds of what people write, in bytes.
 const (

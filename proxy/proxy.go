@@ -18,9 +18,11 @@
 //
 // A notice in the place of a refused call is, in the agent's next requests, a
 // text of the model's own. So what was refused is remembered for the session,
-// and becomes again the call that it was, with a result that says why it was not
-// run. A notice is known by nothing but all of its bytes, and each is put back
-// once; what was signed over its body stays as it came.
+// the upstream and the account, and becomes again the call that it was, with a
+// result that says why it was not run. A notice is known by nothing but all of
+// its bytes, and each is put back once; a request that has too many that are
+// none is not searched further, and what was signed over its body stays as it
+// came.
 //
 // Before policy stands what people have made of the agent: the requests of one
 // that is paused wait in line, those of one that is stopped are refused. Where

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -23,7 +24,7 @@ type refusedRecord struct {
 // requests.
 func (a *answer) remember(items []item) {
 	codec, ok := a.t.codec.(Rehydrator)
-	if !ok || a.s.c.NoRehydrate {
+	if !ok || a.s.c.NoRehydrate || signed(a.r.Header) {
 		return
 	}
 	var records [][]byte
@@ -46,7 +47,7 @@ func (a *answer) remember(items []item) {
 	if len(records) == 0 {
 		return
 	}
-	if err := a.s.c.Queue.Remember(a.s.life, a.t.caller, records); err != nil {
+	if err := a.s.c.Queue.Remember(a.s.life, a.t.caller, a.account(), records); err != nil {
 		a.s.c.Logger.Error("remembering refused calls", "err", err)
 	}
 }
@@ -79,9 +80,24 @@ func (e *exchange) rehydrate(ctx context.Context) {
 	}
 }
 
-// refused returns what was refused in the session, in the format spoken.
+// account names the upstream and on whose account it is asked. What was refused
+// is put back for the account alone on which it came: the call has what only
+// that upstream has seen, and its notice can be guessed.
+func (e *exchange) account() holdgate.Digest {
+	fields := []string{e.t.url.Scheme, e.t.url.Host, e.credentials()}
+	query := e.t.url.Query()
+	for _, name := range []string{"key", "access_token"} { // Google's
+		for _, v := range query[name] {
+			fields = append(fields, name, v)
+		}
+	}
+	return e.s.c.Digester.Fields("account", fields...)
+}
+
+// refused returns what was refused in the session on this account, in the
+// format spoken.
 func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
-	records, err := e.s.c.Queue.Remembered(ctx, e.t.caller)
+	records, err := e.s.c.Queue.Remembered(ctx, e.t.caller, e.account())
 	if err != nil {
 		return nil, err
 	}

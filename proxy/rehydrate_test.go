@@ -2,12 +2,14 @@ package proxy
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -196,6 +198,63 @@ func TestARefusedCallIsPutBackForItsSessionOnly(t *testing.T) {
 		}
 		if got := sent(); got != want {
 			t.Errorf("%s: the upstream got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	g.verified()
+}
+
+// The notice of what policy denies can be guessed, and who asks is the client's
+// own word. What was refused goes back only to where it came from, on the same
+// account.
+func TestARefusedCallIsPutBackOnItsAccountOnly(t *testing.T) {
+	t.Parallel()
+	var seen, seenOther counter
+	g := newGateTo(t, map[string]string{
+		"test":  newUpstream(t, strictMessages(t, &seen, messageWith(useOf("toolu_a", "forbidden")))),
+		"other": newUpstream(t, strictMessages(t, &seenOther, messageWith(`{"type":"text","text":"done"}`))),
+	}, nil)
+	send := func(path, key, body string) (answer string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+path, strings.NewReader(body))
+		must(t, err)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Api-Key", key)
+		resp, err := g.client.Do(req)
+		must(t, err)
+		defer resp.Body.Close()
+		return readAll(t, resp.Body)
+	}
+	var answer struct{ Content []struct{ Text string } }
+	must(t, json.Unmarshal([]byte(send("/up/test/v1/messages?key=q", "one", `{"model":"m","max_tokens":9,`+toolsPart+`,"messages":[{"role":"user","content":"go"}]}`)), &answer))
+	notice := answer.Content[0].Text
+	guesses := func(n int) (out string) {
+		for i := range n {
+			out += strings.Replace(notice, "(log entry ", fmt.Sprintf("(log entry %d", i+1), 1) + "\n\n"
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		path, key, before string
+		seen              *counter
+		back              bool
+	}{
+		"the same account":           {"/up/test/v1/messages?key=q", "one", "", &seen, true},
+		"a key of another":           {"/up/test/v1/messages?key=q", "two", "", &seen, false},
+		"a key of another, in query": {"/up/test/v1/messages?key=r", "one", "", &seen, false},
+		"another upstream":           {"/up/other/v1/messages?key=q", "one", "", &seenOther, false},
+		"behind some guesses":        {"/up/test/v1/messages?key=q", "one", guesses(wire.MaxUnknown - 1), &seen, true},
+		"behind too many guesses":    {"/up/test/v1/messages?key=q", "one", guesses(wire.MaxUnknown), &seen, false},
+	} {
+		text, err := json.Marshal(tt.before + notice)
+		must(t, err)
+		body := `{"model":"m","max_tokens":9,` + toolsPart + `,"messages":[{"role":"assistant","content":` + string(text) + `},{"role":"user","content":"` + name + `"}]}`
+		send(tt.path, tt.key, body)
+		sent := tt.seen.all()
+		got := sent[len(sent)-1]
+		if !tt.back && got != body {
+			t.Errorf("%s: the upstream got\n%s\nwant\n%s", name, got, body)
+		}
+		if tt.back && !strings.Contains(got, useOf("toolu_a", "forbidden")) {
+			t.Errorf("%s: the call is not put back: %s", name, got)
 		}
 	}
 	g.verified()

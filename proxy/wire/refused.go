@@ -5,6 +5,17 @@ import (
 	"strings"
 )
 
+// Mark begins every notice.
+const Mark = "[holdgate] "
+
+// callMark begins every notice that stands for a tool call.
+const callMark = Mark + "The call"
+
+// MaxUnknown is how many different lines that begin like the notice of a call,
+// and are none, a request may have. Behind them no notice is found: whoever
+// guesses notices, which are no secret, has few guesses.
+const MaxUnknown = 64
+
 // A Refused is a call in whose place an answer had a notice: what a codec must
 // know to put the call back where the agent's later requests repeat the notice.
 type Refused struct {
@@ -29,12 +40,13 @@ type Refused struct {
 // tell which of them it stands for.
 type Refusals struct {
 	byNotice map[string]*Refused
-	start    string // that all notices have in common
+	start    string          // where notices are looked for: all begin with it
+	unknown  map[string]bool // lines that begin like a notice and are none
 }
 
 // NewRefusals returns a Refusals of these calls.
 func NewRefusals(refused []Refused) *Refusals {
-	f := &Refusals{byNotice: make(map[string]*Refused, len(refused))}
+	f := &Refusals{byNotice: make(map[string]*Refused, len(refused)), unknown: make(map[string]bool)}
 	for i := range refused {
 		r := &refused[i]
 		if r.Notice == "" {
@@ -54,6 +66,9 @@ func NewRefusals(refused []Refused) *Refusals {
 			f.start = f.start[:len(f.start)-1]
 		}
 	}
+	if strings.HasPrefix(f.start, callMark) {
+		f.start = callMark // guesses, too
+	}
 	return f
 }
 
@@ -71,7 +86,7 @@ type Passage struct {
 func (f *Refusals) Split(text string) []Passage {
 	var out []Passage
 	from := 0 // what is before has been taken
-	for at := 0; len(f.byNotice) > 0; {
+	for at := 0; len(f.byNotice) > 0 && len(f.unknown) < MaxUnknown; {
 		i := strings.Index(text[at:], f.start)
 		if i < 0 {
 			break
@@ -79,6 +94,7 @@ func (f *Refusals) Split(text string) []Passage {
 		at += i
 		r := f.at(text, at)
 		if r == nil {
+			f.note(text, at)
 			at += max(1, len(f.start))
 			if at >= len(text) {
 				break
@@ -118,6 +134,14 @@ func (f *Refusals) at(text string, at int) (found *Refused) {
 		}
 	}
 	return found
+}
+
+// note counts a line that looks like a notice.
+func (f *Refusals) note(text string, at int) {
+	if line := text[at:]; strings.HasPrefix(line, callMark) && (at == 0 || text[at-1] == '\n') {
+		line, _, _ = strings.Cut(line, "\n")
+		f.unknown[line] = true
+	}
 }
 
 // Restore gives back what was found and could not be put to use.
