@@ -74,11 +74,16 @@ func (s *quiet) over(request string, d time.Duration) bool {
 }
 
 // Reaches notes whether a channel reaches people now. While none does, silence
-// approves nothing.
+// approves nothing, and once one does again every window is a whole one.
 func (q *Queue) Reaches(channel string, people bool) {
 	q.quiet.mu.Lock()
 	defer q.quiet.mu.Unlock()
 	if people {
+		if len(q.quiet.channels) == 0 {
+			for id := range q.quiet.since {
+				q.quiet.since[id] = time.Now()
+			}
+		}
 		q.quiet.channels[channel] = true
 	} else {
 		delete(q.quiet.channels, channel)
