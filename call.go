@@ -40,6 +40,11 @@ type Call struct {
 	Model *Model
 	MCP   *MCP
 	HTTP  *HTTP
+	Gate  *Gate
+
+	// Result is set where the question is no longer whether the call may be
+	// made, but whether the agent may have what it has brought.
+	Result *Result
 }
 
 // Agent is who makes a call.
@@ -67,6 +72,9 @@ type Tool struct {
 	// what came is no JSON object: then ArgumentsRaw holds it as text.
 	Arguments    json.RawMessage
 	ArgumentsRaw string
+	// Learned is what the tool's MCP server says of it; nil where it has said
+	// nothing, or the name stands for no one server's tool.
+	Learned *Learned
 }
 
 // Model is a request to a model.
@@ -79,7 +87,25 @@ type Model struct {
 	// ServerTools are the tools that the provider runs on its own side: no
 	// gate of ours sees their calls before they have run.
 	ServerTools []ServerTool
+	// Unapproved are results in the request of calls that Holdgate did not let
+	// go on.
+	Unapproved []Unapproved
 }
+
+// Unapproved is a tool's result that an agent shows to its model although the
+// call was not let go on.
+type Unapproved struct {
+	ID   string // of the call, as the agent says; empty where the format has none
+	Tool string // as the agent says; empty where it does not
+	Why  string // [UnapprovedRefused], [UnapprovedHeld] or [UnapprovedUnseen]
+}
+
+// What is known of a call whose result should not be there.
+const (
+	UnapprovedRefused = "refused" // it was refused
+	UnapprovedHeld    = "held"    // people have not decided yet
+	UnapprovedUnseen  = "unseen"  // no model has asked for it where Holdgate could see
+)
 
 // ServerTool is a tool that the model's provider runs.
 type ServerTool struct {
@@ -95,6 +121,26 @@ type MCP struct {
 	// Name is what the request is about: a resource's URI, a prompt's name.
 	Name   string
 	Params json.RawMessage
+	// FromServer says that the server asks the client, and Answer that the
+	// client answers what the server asked: Method is the server's, and Params
+	// the answer.
+	FromServer, Answer bool
+}
+
+// Gate is a checkpoint of an agent's work, which people let it pass or not.
+type Gate struct {
+	Type    string // its name, such as "before_commit"
+	Kind    RequestKind
+	Message string // what the agent asks
+	Options []Option
+	// Context is what the agent shows, as a JSON object exactly as it was written;
+	// nil where it shows nothing.
+	Context   json.RawMessage
+	Artifacts []string      // files and other things that it is about
+	Timeout   time.Duration // that the agent asks for; 0: the gate's own
+	// Score is the agent's confidence, from 0 to 1, at a gate that a report has
+	// opened; nil at any other.
+	Score *float64
 }
 
 // HTTP is a request to a host that speaks no format known to Holdgate.
@@ -104,7 +150,15 @@ type HTTP struct {
 	Host   string // as dialled, with port where it is not the scheme's own
 	Path   string
 	Query  string
+	// LooksLike is [LooksLikeModelAPI] where the request looks like one of a
+	// model API that Holdgate can't read, so that calls in its answers go unseen;
+	// else empty.
+	LooksLike string
 }
+
+// LooksLikeModelAPI says of an HTTP request that it looks like one of a model
+// API.
+const LooksLikeModelAPI = "model_api"
 
 // AgentDefault and SessionDefault are used where a caller names nothing.
 const (

@@ -12,8 +12,14 @@ import (
 // they were written. The input must be one JSON value; where keys are
 // duplicated the result means nothing, so check first.
 func Canonical(raw []byte) ([]byte, error) {
-	if utf8.Valid(raw) && json.Valid(raw) && IsCanonical(raw) {
-		return bytes.Clone(raw), nil
+	if utf8.Valid(raw) && json.Valid(raw) {
+		if IsCanonical(raw) {
+			return bytes.Clone(raw), nil
+		}
+		s := sorter{raw: raw, out: make([]byte, 0, len(raw))}
+		if s.value() {
+			return s.out, nil
+		}
 	}
 	return rewrite(raw)
 }

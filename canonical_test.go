@@ -54,3 +54,25 @@ func FuzzIsCanonical(f *testing.F) {
 		}
 	})
 }
+
+// Bytes that are moved about come to be what decoding and encoding makes of
+// them: digests are stored.
+func FuzzCanonical(f *testing.F) {
+	for _, s := range []string{
+		`{"b":1,"a":[{"d":"x\n","c":2.50}, null ] , "" : {} }`, `{"b":1,"a":2,"b":3}`, `{"b":{"z":1,"y":[ ]},"a":"\u2028"}`, `{"z":"<>&","é":1E5}`,
+		" [ 1 , { \"b\" : true , \"a\" : -0.0e+1 } ]\n", `{"i":1,"h":2,"g":3,"f":4,"e":5,"d":6,"c":7,"b":8,"a":9}`, `{"b\n":1,"a":2}`, `{} {}`, `{"b":1,"a":"\xff"}`, `5 `,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		before := bytes.Clone(in)
+		got, err := Canonical(in)
+		want, wantErr := rewrite(in)
+		if !bytes.Equal(got, want) || (err == nil) != (wantErr == nil) {
+			t.Errorf("of %q: got %q, %v, want %q, %v", in, got, err, want, wantErr)
+		}
+		if !bytes.Equal(in, before) {
+			t.Error("the input was changed")
+		}
+	})
+}

@@ -96,6 +96,9 @@ type Decision struct {
 	// Redact lists JSON pointers into the input whose values reach no log and
 	// no screen.
 	Redact []string
+	// Taint is what the session is in touch with once the call has gone on:
+	// "untrusted", "private", "secrets", or a word of a policy's own.
+	Taint []string
 	// Revision names the policy that decided.
 	Revision string
 	// Facts are what policy was told of the call; set where Action is Hold, for
@@ -127,6 +130,9 @@ type HoldSpec struct {
 	// Show names what the rule wants people to see besides the call, such as
 	// "diff", "plan", "tests" or "review".
 	Show []string
+	// Passes says that an approval lets the call's session pass the gate: it is
+	// not asked about at later calls, and others that wait for it are decided anew.
+	Passes bool
 }
 
 // Allows reports whether the hold may be answered in the given way.

@@ -178,7 +178,7 @@ func (t *transition) answered(x *storedExchange) error {
 			return err
 		}
 		if r.Call.Kind == holdgate.KindModelRequest {
-			if err := t.result(ref, resultSpent, "the upstream has answered"); err != nil {
+			if err := t.result(x, ref, resultSpent, "the upstream has answered"); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package approvals
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,9 @@ func (x *Exchange) Digest(c holdgate.Call) (holdgate.Digest, error) {
 }
 
 func (x *Exchange) digest(c holdgate.Call) (holdgate.Digest, error) {
+	if c.Result != nil {
+		return x.resultDigest(c)
+	}
 	if c.Tool != nil {
 		return x.q.c.Digester.Tool(c.Tool)
 	}
@@ -34,6 +38,13 @@ func (x *Exchange) digest(c holdgate.Call) (holdgate.Digest, error) {
 		fields = append(fields, c.Model.Provider, c.Model.Name)
 	case c.MCP != nil:
 		fields = append(fields, c.MCP.Server, c.MCP.Method, c.MCP.Name, string(c.MCP.Params))
+		fields = append(fields, wayOf(c.MCP)...)
+	case c.Gate != nil:
+		gate, err := json.Marshal(storeGate(c.Gate))
+		if err != nil {
+			return "", fmt.Errorf("digesting a gate: %w", err)
+		}
+		fields = append(fields, string(gate))
 	case c.HTTP != nil:
 		fields = append(fields, c.HTTP.Method, c.HTTP.Scheme, c.HTTP.Host, c.HTTP.Path, c.HTTP.Query)
 	}
@@ -72,7 +83,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
-	earlier := x.q.earlier(ctx, x.who)
+	earlier := slices.Concat(x.q.answeredBefore(ctx, x.who, c), x.q.taintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
 	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.Agent.ID) {
 		draft.OnTimeout, draft.Loud = holdgate.TimeoutDeny, "silence does not approve: another call of the agent waits for it"
@@ -99,7 +110,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		if room != nil {
 			return room
 		}
-		if s, err := t.standing(draft.Agent); err != nil || s.Stopped() {
+		if s, err := t.standingOf(draft.Agent, draft.Session); err != nil || s.Stopped() {
 			return cmp.Or[error](err, &HaltError{s})
 		}
 		r = draft
@@ -180,7 +191,7 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	if err := t.enter(x, stateHolding); err != nil {
 		return err
 	}
-	return errors.Join(t.write(r), t.countAsked(r), t.list(r), t.schedule(r.Expires, r.ID, r.due()), t.scheduleEscalation(r), t.tell(EventRequested, r, seq))
+	return errors.Join(t.write(r), t.countAsked(r), t.sessionAsked(r), t.list(r), t.schedule(r.Expires, r.ID, r.due()), t.scheduleEscalation(r), t.tell(EventRequested, r, seq))
 }
 
 // matching finds the request that asks the same and can still answer it.
@@ -229,7 +240,8 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Call: storeCall(shown, digest), Briefing: storeBriefing(Brief(c, d)),
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Loud: loudly(x.who.Agent, d), Revision: d.Revision,
-		Owner: x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also,
+		Passes: h.Passes || c.Kind == holdgate.KindGate,
+		Owner:  x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also, Accepts: accepts(c),
 	}
 	if r.Likeness = x.q.likeness(c, d); rememberable(h, d.Rule, r.Likeness) == "" {
 		r.Allow = append(r.Allow, wayRemember)
@@ -298,3 +310,14 @@ const (
 	waySteer = "steer"
 	wayEdit  = "edit"
 )
+
+// wayOf tells apart what differs in nothing but the way it goes.
+func wayOf(m *holdgate.MCP) []string {
+	switch {
+	case m.FromServer:
+		return []string{"from the server"}
+	case m.Answer:
+		return []string{"answer"}
+	}
+	return nil
+}

@@ -120,6 +120,9 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 			if o.Grant, note, err = t.remember(r); err != nil {
 				return err
 			}
+			if err := t.accept(r); err != nil {
+				return err
+			}
 		}
 		if err := t.end(r, status, o, note); err != nil || !o.Stop {
 			return err

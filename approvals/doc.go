@@ -89,6 +89,18 @@
 // What becomes of the requests of one shape is counted ([Similar]), in the
 // transactions of their outcomes.
 //
+// # Asked once
+//
+// A call of an MCP server's tool comes by twice: in the model's answer, and at
+// the server's door. Where a person has approved it in the answer, its use
+// leaves a pass for its twin, the same call as the server knows it
+// ([Exchange.Borrow]). It counts once, within ten minutes, for the same agent as
+// far as it is proven, and while the server's definition of the tool is the
+// same. Policy has decided again by then. The use is recorded as any other, in
+// an exchange of its own, under the request that people answered: after a crash
+// it is unknown, and not used again. What is remembered (a grant) and what
+// silence approved leave no pass.
+//
 // # Interventions
 //
 // People with the role to operate pause, resume and stop an agent, or everybody
@@ -98,6 +110,22 @@
 // neither it nor everybody is paused or stopped. Both are durable, and are looked
 // at in the very transactions that ask and use; whoever releases calls that were
 // never asked about looks at [Queue.Standing] first.
+//
+// # Sessions
+//
+// A session's record ([sessions.Record]) changes in the transactions of what is
+// asked and answered in it. A gate that people let it pass is passed: the calls of it
+// that wait for the same gate are taken back, to be decided anew. A request under
+// the gate "diagnostics" halts its session until people have answered.
+//
+// # Tools
+//
+// What MCP servers say of their tools is learned from the lists that pass by
+// ([Queue.Learn]). The first definition of a tool counts as accepted. Another
+// one is a change until a person approves a call after a briefing that shows
+// the difference: the outcome's own transaction accepts it, and nothing else
+// does, neither silence nor a grant. As long as a tool is changed no grant
+// answers for its calls, and none can be made of them.
 //
 // # What is stored
 //
@@ -116,6 +144,9 @@
 //	refused/CALLER/TIME  calls that were refused, sealed, for the caller's next requests to the same account
 //	refused-at/TIME/...  the same by time
 //	due/TIME/ID          what the timer does next
+//	pass/CALL/REQUEST    a use that covers the same call at its MCP server's door
+//	tool/DIGEST          what an MCP server says of a tool, and what of that was accepted
+//	tool-server/DIGEST   a server whose last list of tools could not be read
 //	agent/ID             who is paused or stopped; without an id, everybody
 //	outbox/SEQ           events, numbered like their audit entries
 //	consumer/NAME        how far a channel has come

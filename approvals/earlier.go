@@ -73,6 +73,8 @@ func nameEarlier(e audit.Entry) string {
 		return briefing.Line(&holdgate.Tool{Name: c.Tool.Name, Server: c.Tool.Server, Arguments: e.Input})
 	case c.MCP != "":
 		return holdgate.Visible(c.MCP)
+	case c.Gate != "":
+		return "the gate " + holdgate.Visible(c.Gate)
 	default:
 		return holdgate.Visible(c.HTTP)
 	}

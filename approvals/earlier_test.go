@@ -37,6 +37,19 @@ func before(r approvals.Request) []string {
 	return nil
 }
 
+func TestABriefingNamesTheGatesBefore(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("k")
+	defer x.Leave()
+	gate := holdgate.Call{Kind: holdgate.KindGate, Gate: &holdgate.Gate{Type: "before_commit"}}
+	asked := b.ask(x, gate, hold())
+	b.decide(asked, approve(asked, "ana"))
+	next := b.ask(x, bash(1, "make"), hold())
+	if diff := cmp.Diff([]string{"approve by ana: the gate before_commit"}, before(next)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestABriefingShowsWhatCameBefore(t *testing.T) {
 	b := newBench(t)
 	x := b.enter("k")

@@ -16,7 +16,7 @@ import (
 // editable reports whether a person can change the call's arguments: they are
 // a JSON object and all of it is shown.
 func editable(c holdgate.Call, hidden int) bool {
-	return c.Tool != nil && c.Tool.Arguments != nil && hidden == 0
+	return c.Tool != nil && c.Tool.Arguments != nil && hidden == 0 && c.Result == nil
 }
 
 // approved is the digest of the call that the outcome lets go on.

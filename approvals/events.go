@@ -30,6 +30,9 @@ const (
 	EventPaused    EventType = "agent.paused"       // of an agent, or of all, as the next two
 	EventResumed   EventType = "agent.resumed"
 	EventStopped   EventType = "agent.stopped"
+	EventSession   EventType = "session.changed" // of an agent's session
+	EventMessage   EventType = "message.sent"    // to an agent, or by it
+	EventFinding   EventType = "finding"         // of an agent: something in the log that somebody should look at
 )
 
 // An Event is an entry of the outbox. Its number is that of the audit entry

@@ -40,6 +40,7 @@ type Exchange struct {
 	inUse    bool  // approvals were used, and Done has not said what arrived
 	detached bool
 	gone     bool
+	borrowed []string // requests of other exchanges
 }
 
 // Enter takes part in an exchange for one live connection. key names the
@@ -196,6 +197,7 @@ func (x *Exchange) Leave() {
 		return
 	}
 	x.gone = true
+	x.giveBack()
 	if x.detached {
 		close(x.left)
 	}

@@ -103,6 +103,9 @@ func forgetDone(tx store.Tx, key string) error {
 		return fmt.Errorf("forgetting exchange %s: it is %s, and not over", id, x.State)
 	}
 	for _, ref := range x.Requests {
+		if ref.Borrowed {
+			continue
+		}
 		if err := forgetRequest(tx, ref.ID); err != nil {
 			return err
 		}
@@ -121,6 +124,13 @@ func forgetRequest(tx store.Tx, id string) error {
 			return err
 		}
 		keys = append(keys, p.Key)
+		var u storedUse
+		if err := decode(p.Key, p.Value, &u); err != nil {
+			return err
+		}
+		if u.Pass != "" {
+			keys = append(keys, u.Pass)
+		}
 	}
 	for _, key := range keys {
 		if err := tx.Delete(key); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -20,6 +21,9 @@ const (
 	InterventionPause  InterventionAction = "pause"  // no further call is released
 	InterventionResume InterventionAction = "resume" // ends a pause or a stop
 	InterventionStop   InterventionAction = "stop"   // held calls are cancelled, everything new is refused
+	// InterventionRedirect leaves an instruction, which goes into the agent's next
+	// model request.
+	InterventionRedirect InterventionAction = "redirect"
 )
 
 // An Intervention is what a person does to an agent, or to all.
@@ -27,6 +31,8 @@ type Intervention struct {
 	Action InterventionAction
 	Reason string // for people and for the agent; at most 8 KiB
 	By     string // the person: from the credential
+	// Instruction is what a redirected agent is to do instead; at most 8 KiB.
+	Instruction string
 }
 
 // Errors of an intervention. Nothing has happened where one is returned.
@@ -56,6 +62,9 @@ func (q *Queue) Intervene(ctx context.Context, agent string, i Intervention) (St
 	if agent != Everybody && !q.sightings.knows(agent) {
 		return Standing{}, fmt.Errorf("%w: %q", ErrNoAgent, agent)
 	}
+	if i.Action == InterventionRedirect {
+		return q.redirect(ctx, agent, i)
+	}
 	err := q.transact(ctx, func(t *transition) error {
 		n, err := t.person(i.By)
 		if err != nil {
@@ -78,6 +87,26 @@ func (q *Queue) Intervene(ctx context.Context, agent string, i Intervention) (St
 	return s, err
 }
 
+// redirect leaves an instruction for whichever session of the agent makes the next
+// model request.
+func (q *Queue) redirect(ctx context.Context, agent string, i Intervention) (Standing, error) {
+	if agent == Everybody {
+		return Standing{}, fmt.Errorf("%w: one agent is redirected, not all", ErrIntervention)
+	}
+	m := sessions.Message{Agent: agent, Type: sessions.MessageRedirect, Content: i.Instruction}
+	err := q.transact(ctx, func(t *transition) (err error) {
+		if m.From, err = t.operator(i.By); err != nil {
+			return err
+		}
+		return t.message(&m, false)
+	})
+	if err != nil {
+		return Standing{}, err
+	}
+	s, _ := q.Standing(agent)
+	return s, nil
+}
+
 // intervene changes an agent's record, in the name of a person who may.
 func (t *transition) intervene(agent string, i Intervention) error {
 	a, err := t.agent(agent)
@@ -95,6 +124,11 @@ func (t *transition) intervene(agent string, i Intervention) error {
 		next, event = AgentStopped, EventStopped
 	default:
 		return fmt.Errorf("%w: %q", ErrIntervention, i.Action)
+	}
+	if next == AgentRunning {
+		if err := t.unhalt(agent, i.By); err != nil {
+			return err
+		}
 	}
 	switch {
 	case a.State == next:

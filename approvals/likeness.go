@@ -29,13 +29,16 @@ type likeness struct {
 }
 
 // likeness compares the call with others by the decision's facts. It is nil
-// where there are none.
+// where there are none, and of what a call has brought: no two results are alike.
 func (q *Queue) likeness(c holdgate.Call, d holdgate.Decision) *likeness {
-	if d.Facts == nil {
+	if d.Facts == nil || c.Result != nil {
 		return nil
 	}
 	s := holdgate.ShapeOf(c, *d.Facts)
 	l := &likeness{Like: q.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, whole: s}
+	if c.Tool != nil && c.Tool.Learned != nil && c.Tool.Learned.Changed {
+		l.Unclear = append(slices.Clip(l.Unclear), "its server says something else of the tool than before")
+	}
 	if same, ok := q.same(c, s); ok {
 		l.Same = same
 	}
@@ -87,7 +90,7 @@ func (q *Queue) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool) 
 				return "", false
 			}
 		}
-		return d.Fields("grant.mcp", c.MCP.Server, c.MCP.Method, c.MCP.Name, string(params)), true
+		return d.Fields("grant.mcp", append([]string{c.MCP.Server, c.MCP.Method, c.MCP.Name, string(params)}, wayOf(c.MCP)...)...), true
 	}
 	return "", false
 }

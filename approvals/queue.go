@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -43,6 +44,9 @@ type Config struct {
 	// redacted of that; where it fails everything of the edit is hidden. Nil
 	// redacts nothing more.
 	Redactions func(context.Context, holdgate.Call) ([]string, error)
+	// Begin is the mode that sessions begin in; auto where it is empty.
+	Begin sessions.Setting
+	Gates sessions.Gates // the types of gate; nil: those that need no configuration
 }
 
 // A Queue holds calls until people have decided. It is safe for concurrent
@@ -54,13 +58,18 @@ type Queue struct {
 	index  *index
 	ledger *ledger
 	disk   store.Disk // nil where the store has none
+	strain atomic.Pointer[strain]
 	timer  *timer
 	quiet  *quiet
 
 	refused atomic.Bool // there may be something that Remember has kept
 
-	standings *standings
-	sightings *sightings
+	standings   *standings
+	sightings   *sightings
+	tracks      *tracks
+	mail        *mail
+	definitions *definitions
+	loans       *loans
 
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
@@ -91,9 +100,15 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if c.People == nil {
 		c.People = Alone("")
 	}
+	if c.Gates == nil {
+		if c.Gates, err = sessions.NewGates(nil); err != nil {
+			return nil, fmt.Errorf("opening the queue: %w", err)
+		}
+	}
 	q := &Queue{
 		c: c, seal: seal, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet(),
-		standings: newStandings(), sightings: newSightings(),
+		standings: newStandings(), sightings: newSightings(), tracks: newTracks(c.Begin), mail: newMail(),
+		definitions: newDefinitions(), loans: newLoans(),
 	}
 	q.people.Store(c.People)
 	q.disk, _ = c.Store.(store.Disk)
@@ -168,6 +183,9 @@ func (q *Queue) takeUp(ctx context.Context) error {
 		}
 		var err error
 		if stopped, err = q.takeUpAgents(tx); err != nil {
+			return err
+		}
+		if err := errors.Join(q.takeUpSessions(tx), q.takeUpMail(tx), q.takeUpTools(tx)); err != nil {
 			return err
 		}
 		restart, err = silences(tx)

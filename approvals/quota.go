@@ -142,12 +142,17 @@ func (t *transition) give(agent string, a account) { t.given = append(t.given, c
 func (t *transition) undo() {
 	if t != nil {
 		t.q.ledger.give(t.taken)
+		t.undoSessions()
 	}
 }
 
 // size is what a held call is charged with.
 func (c *storedCall) size() int64 {
-	return int64(len(c.Arguments) + len(c.ArgumentsRaw))
+	n := len(c.Arguments) + len(c.ArgumentsRaw)
+	if c.Gate != nil {
+		n += len(c.Gate.Message) + len(c.Gate.Context)
+	}
+	return int64(n)
 }
 
 // account is that of the exchange's agent.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -179,6 +181,10 @@ func (d *smallDisk) set(n int64) {
 }
 
 func TestTheReserveOfTheDiskIsForPeople(t *testing.T) {
+	synctest.Test(t, testReserve)
+}
+
+func testReserve(t *testing.T) {
 	disk := &smallDisk{free: 10 << 20}
 	b := newLimited(t, func(c *approvals.Config) { c.Reserve = 4 << 20 }, func(s store.Store) store.Store {
 		disk.Store = s
@@ -199,6 +205,7 @@ func TestTheReserveOfTheDiskIsForPeople(t *testing.T) {
 		t.Errorf("with most of the reserve left: %v", err)
 	}
 	disk.set(1 << 20)
+	time.Sleep(time.Second) // it does not look at the disk each time
 	if err := b.queue.Strained(); !errors.Is(err, approvals.ErrDiskFull) {
 		t.Errorf("with half the reserve gone: %v", err)
 	}

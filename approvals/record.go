@@ -30,6 +30,10 @@ const (
 	prefixGrantOf  = "grant-of/"
 	prefixShape    = "shape/"
 	prefixAgent    = "agent/"
+	prefixTool     = "tool/"
+	prefixPass     = "pass/"
+
+	prefixToolServer = "tool-server/"
 
 	prefixRefused   = "refused/"
 	prefixRefusedAt = "refused-at/"
@@ -87,12 +91,13 @@ type storedExchange struct {
 // storedRef is what an exchange knows of a request of its own. It changes in
 // the same transaction as the request.
 type storedRef struct {
-	ID     string          `json:"id"`
-	Match  holdgate.Digest `json:"match"` // names what was asked: see Exchange.Ask
-	Status holdgate.Status `json:"status"`
-	Used   bool            `json:"used,omitempty"`
-	Edited bool            `json:"edited,omitempty"` // sealed arguments of it are stored
-	Result result          `json:"result,omitempty"`
+	ID       string          `json:"id"`
+	Match    holdgate.Digest `json:"match"` // names what was asked: see Exchange.Ask
+	Status   holdgate.Status `json:"status"`
+	Used     bool            `json:"used,omitempty"`
+	Borrowed bool            `json:"borrowed,omitempty"` // it is a request of another exchange: see Exchange.Borrow
+	Edited   bool            `json:"edited,omitempty"`   // sealed arguments of it are stored
+	Result   result          `json:"result,omitempty"`
 }
 
 // result is what became of an approval.
@@ -193,6 +198,9 @@ type storedRequest struct {
 	EditedFrom  string                 `json:"edited_from,omitempty"`
 	Edit        *storedEdit            `json:"edit,omitempty"` // where the outcome is an edit
 	Likeness    *likeness              `json:"likeness,omitempty"`
+	Passes      bool                   `json:"passes,omitempty"` // an approval lets the session pass the gate
+	Anew        bool                   `json:"anew,omitempty"`
+	Accepts     *storedAccepts         `json:"accepts,omitempty"` // the changed definition that its briefing shows
 }
 
 // storedClaim is a [Claim] as stored.
@@ -231,7 +239,28 @@ type storedCall struct {
 	Model        string          `json:"model,omitempty"`
 	MCP          string          `json:"mcp,omitempty"`
 	HTTP         string          `json:"http,omitempty"`
+	Gate         *storedGate     `json:"gate,omitempty"`
+	Result       *storedResult   `json:"result,omitempty"`
 	Digest       holdgate.Digest `json:"digest"`
+}
+
+// storedResult is what is kept of a result besides the briefing.
+type storedResult struct {
+	Size    int  `json:"size"`
+	IsError bool `json:"is_error"`
+}
+
+// storedGate is the gate of a call.
+type storedGate struct {
+	Type      string          `json:"type"`
+	Message   string          `json:"message,omitempty"`
+	Context   json.RawMessage `json:"context,omitempty"`
+	Artifacts []string        `json:"artifacts,omitempty"`
+	Score     *float64        `json:"score,omitempty"`
+}
+
+func storeGate(g *holdgate.Gate) storedGate {
+	return storedGate{Type: g.Type, Message: g.Message, Context: g.Context, Artifacts: g.Artifacts, Score: g.Score}
 }
 
 // storedBriefing is a [Briefing] as stored: without the lines that its sections
@@ -288,7 +317,7 @@ func (r *storedRequest) view(p *People) Request {
 		Options: r.Options, Allow: r.Allow, Required: r.Required, Approvers: r.Approvers,
 		CreatedAt: r.Created, ExpiresAt: r.Expires, OnTimeout: r.OnTimeout.String(),
 		Votes: make([]Vote, 0, len(r.Votes)), Outcome: r.Outcome, Revision: r.Revision,
-		Also: r.Also, Owner: r.Owner, Claim: (*Claim)(r.Claim), Escalated: r.Escalated, EditedFrom: r.EditedFrom,
+		Also: r.Also, Owner: r.Owner, Claim: (*Claim)(r.Claim), Escalated: r.Escalated, EditedFrom: r.EditedFrom, Anew: r.Anew,
 	}
 	for _, vote := range r.Votes {
 		v.Votes = append(v.Votes, Vote(vote))
@@ -326,6 +355,14 @@ func (r *storedRequest) showEdit(v *Request) {
 
 func (c *storedCall) view() CallView {
 	v := CallView{ID: c.ID, Kind: c.Kind, Position: c.Position, Model: c.Model, MCP: c.MCP, HTTP: c.HTTP, Digest: c.Digest}
+	if c.Gate != nil {
+		g := GateView(*c.Gate)
+		v.Gate = &g
+	}
+	if c.Result != nil {
+		r := ResultView(*c.Result)
+		v.Result = &r
+	}
 	if c.IsTool {
 		v.Tool = &ToolView{Name: c.Tool, Server: c.Server, Arguments: c.Arguments, ArgumentsRaw: string(c.ArgumentsRaw)}
 	}
@@ -343,8 +380,14 @@ func storeCall(c holdgate.Call, digest holdgate.Digest) storedCall {
 		s.Model = c.Model.Name
 	case c.MCP != nil:
 		s.MCP = c.MCP.Server + " " + c.MCP.Method
+	case c.Gate != nil:
+		g := storeGate(c.Gate)
+		s.Gate = &g
 	case c.HTTP != nil:
 		s.HTTP = c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path
+	}
+	if c.Result != nil {
+		s.Result = &storedResult{Size: len(c.Result.Body), IsError: c.Result.IsError}
 	}
 	return s
 }

@@ -30,7 +30,7 @@ func Redacted(c holdgate.Call, pointers []string) json.RawMessage {
 // redact returns the call as people and the log may see it, and how many
 // values are hidden in it.
 func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {
-	if len(pointers) == 0 {
+	if len(pointers) == 0 && c.Result == nil {
 		return c, 0
 	}
 	m := newMask(pointers)
@@ -72,6 +72,22 @@ func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 		m.text(&h.Path, "http", "path")
 		m.text(&h.Query, "http", "query")
 		c.HTTP = &h
+	}
+	if c.Gate != nil {
+		g := *c.Gate
+		m.text(&g.Message, "gate", "message")
+		if len(g.Context) > 0 && m.reaches("gate", "context") {
+			g.Context = nil
+			m.hidden++
+		}
+		if len(g.Artifacts) > 0 && m.reaches("gate", "artifacts") {
+			g.Artifacts = []string{redacted}
+			m.hidden++
+		}
+		c.Gate = &g
+	}
+	if c.Result != nil {
+		c.Result = m.shownResult(c.Result)
 	}
 	return c, m.hidden
 }
@@ -144,6 +160,8 @@ type maskWalk struct {
 	out    []byte
 	copied int // how much of raw is in out, or hidden
 	before int
+	// secrets are hidden in the texts that they are in.
+	secrets map[secretPlace][]holdgate.FoundSecret
 }
 
 func (w *maskWalk) value(path []string) error {
@@ -160,6 +178,10 @@ func (w *maskWalk) value(path []string) error {
 		return nil
 	}
 	kind := w.dec.PeekKind()
+	if kind == '"' && w.secrets != nil {
+		_, err := w.text(path, false)
+		return err
+	}
 	if kind != '{' && kind != '[' {
 		return w.dec.SkipValue()
 	}
@@ -178,11 +200,11 @@ func (w *maskWalk) value(path []string) error {
 		}
 		part := strconv.Itoa(n)
 		if kind == '{' {
-			name, err := w.dec.ReadToken()
+			name, err := w.name(path)
 			if err != nil {
 				return err
 			}
-			part = name.String()
+			part = name
 		}
 		if err := w.value(append(path, part)); err != nil {
 			return err

@@ -48,6 +48,9 @@ type Request struct {
 	Escalated int `json:"escalated,omitempty"`
 	// EditedFrom is the request whose answer gave the call its arguments.
 	EditedFrom string `json:"edited_from,omitempty"`
+	// Anew says that the question was taken back because the session has passed
+	// the gate that the call waited for: policy decides the call once more.
+	Anew bool `json:"anew,omitempty"`
 	// Shape says in one line what sort of call it is; empty where that is not
 	// known, or where policy redacts parts of the call.
 	Shape string `json:"shape,omitempty"`
@@ -98,14 +101,33 @@ type AgentRef struct {
 
 // CallView is the call of a request. What policy redacts is not in it.
 type CallView struct {
-	ID       string          `json:"id,omitempty"`
-	Kind     holdgate.Kind   `json:"kind"`
-	Position int             `json:"position"`
-	Tool     *ToolView       `json:"tool,omitempty"`
-	Model    string          `json:"model,omitempty"`
-	MCP      string          `json:"mcp,omitempty"`  // "server method"
-	HTTP     string          `json:"http,omitempty"` // "GET host/path"
-	Digest   holdgate.Digest `json:"digest"`
+	ID       string        `json:"id,omitempty"`
+	Kind     holdgate.Kind `json:"kind"`
+	Position int           `json:"position"`
+	Tool     *ToolView     `json:"tool,omitempty"`
+	Model    string        `json:"model,omitempty"`
+	MCP      string        `json:"mcp,omitempty"`  // "server method"
+	HTTP     string        `json:"http,omitempty"` // "GET host/path"
+	Gate     *GateView     `json:"gate,omitempty"`
+	// Result is set where the question is whether the agent may have what the
+	// call has brought: it was made already.
+	Result *ResultView     `json:"result,omitempty"`
+	Digest holdgate.Digest `json:"digest"`
+}
+
+// ResultView is a result as a request shows it; the briefing has its text.
+type ResultView struct {
+	Size    int  `json:"size"` // in bytes
+	IsError bool `json:"is_error"`
+}
+
+// GateView is a gate as a request shows it: all of it is the agent's word.
+type GateView struct {
+	Type      string          `json:"type"`
+	Message   string          `json:"message,omitempty"`
+	Context   json.RawMessage `json:"context,omitempty"`
+	Artifacts []string        `json:"artifacts,omitempty"`
+	Score     *float64        `json:"score,omitempty"` // of the report that opened it, from 0 to 1
 }
 
 // ToolView is a tool call as a request shows it.

@@ -3,6 +3,7 @@ package approvals
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrDiskFull says that the store's disk has no room for anything new. It goes
@@ -13,10 +14,28 @@ var ErrDiskFull = errors.New("the disk is nearly full")
 // would take what is kept in reserve.
 func (q *Queue) room(n int64) error { return q.leaves(q.c.Reserve, n) }
 
+// strainEvery is how old an answer of Strained may be. In that time agents' calls
+// add tens of KiB to the log, and the reserve is of MiB.
+const strainEvery = 20 * time.Millisecond
+
+// A strain is what Strained found out, and when.
+type strain struct {
+	at  time.Time
+	err error
+}
+
 // Strained returns an error that wraps [ErrDiskFull] where half the reserve is
 // gone. Then agents may do nothing any more, for each of their calls takes room
-// in the log: what is left is for what people decide.
-func (q *Queue) Strained() error { return q.leaves(q.c.Reserve/2, 0) }
+// in the log: what is left is for what people decide. As it is asked about each
+// call, it does not look at the disk each time.
+func (q *Queue) Strained() error {
+	if s := q.strain.Load(); s != nil && time.Since(s.at) < strainEvery {
+		return s.err
+	}
+	s := &strain{time.Now(), q.leaves(q.c.Reserve/2, 0)}
+	q.strain.Store(s)
+	return s.err
+}
 
 // leaves returns an error unless n bytes can be written and so many are left.
 func (q *Queue) leaves(reserve, n int64) error {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -47,6 +48,9 @@ type Standing struct {
 	// Everybody says that all agents were paused or stopped, not this one by
 	// name.
 	Everybody bool `json:"everybody,omitempty"`
+	// Session is set where not people have said so of the agent, but this session
+	// of it must wait, and the others with it.
+	Session string `json:"session,omitempty"`
 }
 
 // Running reports whether calls go on.
@@ -119,9 +123,40 @@ func (t *transition) standing(id string) (Standing, error) {
 	return stricter(own, all), nil
 }
 
+// standingOf is whether a session of the agent may go on, as stored.
+func (t *transition) standingOf(agent, session string) (Standing, error) {
+	s, err := t.standing(agent)
+	if err != nil || s.Stopped() {
+		return s, err
+	}
+	s = t.q.standings.now.Load().withOthers(s, agent, session)
+	r, err := sessions.Load(t.tx, agent, session)
+	if errors.Is(err, store.ErrNotFound) {
+		return s, nil
+	}
+	if err != nil {
+		return Standing{}, err
+	}
+	return halted(s, r.ID, r.Halt), nil
+}
+
+// halted is the stricter of what is known of an agent already and the halt of a
+// session.
+func halted(s Standing, session string, h *sessions.Halt) Standing {
+	switch {
+	case h == nil, s.Stopped(), !s.Running() && !h.Stopped:
+		return s
+	}
+	state := AgentPaused
+	if h.Stopped {
+		state = AgentStopped
+	}
+	return Standing{State: state, At: h.At, Reason: h.Reason, Session: session}
+}
+
 // runs returns a [*HaltError] unless the agent may go on.
-func (t *transition) runs(id string) error {
-	s, err := t.standing(id)
+func (t *transition) runs(id, session string) error {
+	s, err := t.standingOf(id, session)
 	if err == nil && !s.Running() {
 		err = &HaltError{s}
 	}
@@ -147,8 +182,16 @@ type standings struct {
 // A snapshot is never changed; another takes its place.
 type snapshot struct {
 	agents  map[string]storedAgent
+	halts   map[sessionKey]haltOf
 	quiet   bool          // all run
 	changed chan struct{} // closed when another takes its place
+}
+
+// A haltOf is a session that must wait, as of a revision of its record. One that
+// need not has no halt.
+type haltOf struct {
+	revision uint64
+	halt     *sessions.Halt
 }
 
 // A watcher waits for an agent to be stopped.
@@ -184,7 +227,7 @@ func (s *standings) learn(records []storedAgent) {
 	}
 	s.mu.Lock()
 	old := s.now.Load()
-	next := &snapshot{agents: maps.Clone(old.agents), quiet: true, changed: make(chan struct{})}
+	next := &snapshot{agents: maps.Clone(old.agents), halts: old.halts, changed: make(chan struct{})}
 	if next.agents == nil {
 		next.agents = make(map[string]storedAgent)
 	}
@@ -193,9 +236,7 @@ func (s *standings) learn(records []storedAgent) {
 			next.agents[r.ID] = r
 		}
 	}
-	for _, r := range next.agents {
-		next.quiet = next.quiet && r.State == AgentRunning
-	}
+	next.settle()
 	s.now.Store(next)
 	var told []*watcher
 	for w := range s.watchers {
@@ -209,6 +250,60 @@ func (s *standings) learn(records []storedAgent) {
 	for _, w := range told {
 		w.fn()
 	}
+}
+
+// settle finds out whether all run.
+func (s *snapshot) settle() {
+	s.quiet = true
+	for _, r := range s.agents {
+		s.quiet = s.quiet && r.State == AgentRunning
+	}
+	for _, h := range s.halts {
+		s.quiet = s.quiet && h.halt == nil
+	}
+}
+
+// halt takes in a session's record that is durable. The newest counts.
+func (s *standings) halt(r *sessions.Record) {
+	k := sessionKey{r.Agent, r.ID}
+	s.mu.Lock()
+	old := s.now.Load()
+	had := old.halts[k]
+	if had.halt == nil && r.Halt == nil || had.revision > r.Revision {
+		s.mu.Unlock()
+		return
+	}
+	next := &snapshot{agents: old.agents, halts: maps.Clone(old.halts), changed: make(chan struct{})}
+	if next.halts == nil {
+		next.halts = make(map[sessionKey]haltOf)
+	}
+	next.halts[k] = haltOf{r.Revision, r.Halt}
+	next.settle()
+	s.now.Store(next)
+	s.mu.Unlock()
+	close(old.changed)
+}
+
+// StandingOf is [Queue.Standing] of one session of the agent.
+func (q *Queue) StandingOf(agent, session string) (Standing, <-chan struct{}) {
+	s := q.standings.now.Load()
+	if s.quiet {
+		return Standing{State: AgentRunning}, s.changed
+	}
+	own := halted(s.of(agent), session, s.halts[sessionKey{agent, session}].halt)
+	return s.withOthers(own, agent, session), s.changed
+}
+
+// withOthers is the stricter of what is known of a session already and the halts
+// of the agent's others: a session's name is its client's word, so that all of
+// them wait for what one of them must.
+func (s *snapshot) withOthers(st Standing, agent, session string) Standing {
+	for k, h := range s.halts {
+		if k.agent == agent && k.id != session {
+			st = halted(st, k.id, h.halt)
+		}
+	}
+	return st
 }
 
 // Standing returns whether the agent may go on, and a channel that is closed

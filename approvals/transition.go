@@ -25,9 +25,13 @@ type transition struct {
 	heard     []string                   // requests that silence no longer approves
 	listening []string                   // requests whose silence counts from now on
 	next      time.Time                  // the earliest new entry of the timer
+	tools     []*storedTool              // of which something was learned or accepted
+	unread    map[string]string          // servers whose list could not be read, and why
 	agents    []storedAgent              // whom people paused, resumed or stopped
 	taken     []charge                   // of agents' accounts
 	given     []charge                   // back to them
+	sessions  map[sessionKey]*changedSession
+	mailed    []string // agents for whom there are messages
 }
 
 // transact runs fn as one transition. The caller's context can keep it from
@@ -48,7 +52,7 @@ func (q *Queue) transact(ctx context.Context, fn func(*transition) error) error 
 				return err
 			}
 		}
-		return nil
+		return t.saveSessions()
 	})
 	if err != nil {
 		t.undo()
@@ -56,6 +60,9 @@ func (q *Queue) transact(ctx context.Context, fn func(*transition) error) error 
 	}
 	q.ledger.give(t.given)
 	q.standings.learn(t.agents)
+	t.learnSessions()
+	q.mail.came(t.mailed...)
+	q.definitions.learn(t)
 	q.index.learn(t)
 	q.quiet.learn(t)
 	if !t.next.IsZero() {
@@ -198,7 +205,7 @@ func (t *transition) end(r *storedRequest, s holdgate.Status, o holdgate.Outcome
 		return err
 	}
 	t.ended = append(t.ended, r.ID)
-	if err := t.countEnded(r); err != nil {
+	if err := errors.Join(t.countEnded(r), t.sessionEnded(r)); err != nil {
 		return err
 	}
 	return t.tell(EventDecided, r, seq)
@@ -245,7 +252,7 @@ func (t *transition) conclude(x *storedExchange, s exchangeState, note string) e
 		if !ref.Used {
 			res = resultUnused
 		}
-		if err := t.result(ref, res, note); err != nil {
+		if err := t.result(x, ref, res, note); err != nil {
 			return err
 		}
 		logged = true
@@ -260,14 +267,17 @@ func (t *transition) conclude(x *storedExchange, s exchangeState, note string) e
 }
 
 // result records what became of one approval.
-func (t *transition) result(ref *storedRef, res result, note string) error {
+func (t *transition) result(x *storedExchange, ref *storedRef, res result, note string) error {
+	ref.Result = res
 	r, err := t.request(ref.ID)
+	if ref.Borrowed && errors.Is(err, ErrNotFound) {
+		return nil // it was forgotten with its own exchange
+	}
 	if err != nil {
 		return err
 	}
-	ref.Result = res
 	e := r.entry(audit.TypeResult)
-	e.Note = noted(res, note)
+	e.Note, e.Door, e.Exchange = noted(res, note), x.Door, x.ID
 	_, err = t.log(e)
 	return err
 }
@@ -279,7 +289,7 @@ func (t *transition) orphan(x *storedExchange, note string) error {
 	}
 	for i := range x.Requests {
 		if ref := &x.Requests[i]; ref.Used && ref.Result == "" {
-			if err := t.result(ref, resultUnknown, note); err != nil {
+			if err := t.result(x, ref, resultUnknown, note); err != nil {
 				return err
 			}
 		}
@@ -312,6 +322,9 @@ func (r *storedRequest) entry(typ audit.Type) audit.Entry {
 	c := &audit.Call{
 		ID: r.Call.ID, Kind: r.Call.Kind, Model: r.Call.Model, MCP: r.Call.MCP, HTTP: r.Call.HTTP,
 		Digest: r.Call.Digest, Agent: r.Agent, Session: r.Session,
+	}
+	if r.Call.Gate != nil {
+		c.Gate = r.Call.Gate.Type
 	}
 	if r.Call.IsTool {
 		c.Tool = &audit.Tool{Name: r.Call.Tool, Server: r.Call.Server}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -15,6 +16,11 @@ import (
 type Use struct {
 	RequestID string
 	Digest    holdgate.Digest // of the call that is about to be sent
+	// Twin is the call at another door that a person's approval covers too; nil
+	// where there is none. Where Borrowed is set it is this very call, and the
+	// request is one that [Exchange.Borrow] found.
+	Twin     *Twin
+	Borrowed bool
 }
 
 // storedUse is the record of a use. It goes with its exchange alone, once that
@@ -25,6 +31,7 @@ type storedUse struct {
 	Exchange string          `json:"exchange"`
 	Digest   holdgate.Digest `json:"digest"`
 	At       time.Time       `json:"at"`
+	Pass     string          `json:"pass,omitempty"` // the key of what covers its twin
 }
 
 // Use marks requests as used, all or none, before the first byte of their
@@ -39,24 +46,32 @@ func (x *Exchange) Use(ctx context.Context, uses []Use) error {
 	switch {
 	case x.gone:
 		return errLeft
-	case x.slot == nil:
+	case x.slot == nil && !slices.ContainsFunc(uses, func(u Use) bool { return u.Borrowed }):
 		return ErrNotApproved
-	case !x.q.index.isLive(x.slot, x):
+	case x.slot != nil && !x.q.index.isLive(x.slot, x):
 		return fmt.Errorf("%w: another connection may have taken this exchange up", ErrNotApproved)
 	}
+	if err := x.named(); err != nil {
+		return err
+	}
 	err := x.q.transact(ctx, func(t *transition) error {
-		ex, err := t.exchange(x.id)
+		ex, err := x.open(t)
+		if errors.Is(err, ErrOver) {
+			return ErrNotApproved
+		}
 		if err != nil {
 			return err
 		}
-		if ex.State.final() {
-			return ErrNotApproved
-		}
-		if err := t.runs(ex.Agent); err != nil {
+		if err := t.runs(ex.Agent, ex.Session); err != nil {
 			return err
 		}
 		for _, u := range uses {
-			if err := t.use(ex, u); err != nil {
+			if u.Borrowed {
+				err = t.useBorrowed(ex, x.who.Agent, u)
+			} else {
+				err = t.use(ex, u)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -69,6 +84,10 @@ func (x *Exchange) Use(ctx context.Context, uses []Use) error {
 		return fmt.Errorf("using approvals of exchange %s: %w", x.id, err)
 	}
 	x.inUse = true
+	x.giveBack()
+	if x.slot == nil {
+		x.stored()
+	}
 	return nil
 }
 
@@ -95,7 +114,11 @@ func (t *transition) use(x *storedExchange, u Use) error {
 		return fmt.Errorf("request %s: %w", r.ID, ErrDigest)
 	}
 	ref.Used = true
-	if err := write(t.tx, key, storedUse{header: current(), Exchange: x.ID, Digest: u.Digest, At: t.now}); err != nil {
+	used := storedUse{header: current(), Exchange: x.ID, Digest: u.Digest, At: t.now}
+	if err := t.leavePass(r, u, &used); err != nil {
+		return err
+	}
+	if err := write(t.tx, key, used); err != nil {
 		return err
 	}
 	e := r.entry(audit.TypeUsed)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/plugins/exec"
 	"github.com/holdgate/holdgate/plugins/sdk"
 	"github.com/holdgate/holdgate/plugins/terminal"
 	"github.com/holdgate/holdgate/plugins/webhook"
@@ -19,6 +20,7 @@ import (
 // builtin makes the channels, by name.
 func builtin() map[string]func() sdk.Channel {
 	return map[string]func() sdk.Channel{
+		"exec":     func() sdk.Channel { return exec.New(sdk.Logger()) },
 		"terminal": func() sdk.Channel { return terminal.New(sdk.Logger(), os.Getenv) },
 		"webhook":  func() sdk.Channel { return webhook.New(sdk.Logger()) },
 	}

@@ -47,7 +47,8 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 	}
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
-	configs := map[string]map[string]string{
+	configs := map[string]map[string]any{
+		"exec":     {"command": []string{"/bin/cat"}},
 		"terminal": {"tty": pts.Name()},
 		"webhook":  {"url": srv.URL, "secret_file": secret, "listen": ":0"},
 	}

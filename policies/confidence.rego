@@ -11,8 +11,17 @@ package holdgate
 tool_decisions contains d if {
 	is_number(input.confidence.score)
 	not input.session.mode == "confidence_threshold"
-	d := band_decision(band(input.confidence.score))
+	d := band_decision(band(certainty))
 }
+
+# METADATA
+# title: How sure to be of the work
+# description: What the agent reports, or less where what is known of its work says so.
+# custom:
+#   risk: low
+certainty := min([input.confidence.score, data.holdgate.score.of(input.confidence.work)]) if {
+	count(data.holdgate.score.parts(input.confidence.work)) > 0
+} else := input.confidence.score
 
 band(score) := "proceed" if {
 	score >= data.settings.confidence.proceed
@@ -30,7 +39,24 @@ band(score) := "proceed" if {
 band_decision("show") := object.union(
 	ask("confidence.medium", "low", "The agent is not quite sure of this.", []),
 	{"hold": {"timeout": data.settings.confidence.show_for, "on_timeout": "approve"}},
-)
+) if {
+	not scored_itself
+} else := ask("confidence.medium", "low", "The agent is not quite sure of this.", [])
+
+# METADATA
+# title: Whether the agent alone says how sure it is
+# description: Silence does not approve on its word, but on that of agents that the settings trust.
+# custom:
+#   risk: medium
+scored_itself if {
+	input.confidence.source == "agent"
+	not trusted_to_score
+}
+
+trusted_to_score if {
+	input.agent.proven
+	input.agent.id in data.settings.confidence.trusted
+}
 
 # METADATA
 # title: Stopped until a person decides
@@ -63,7 +89,7 @@ tool_decisions contains d if {
 #   risk: medium
 mode_decision("confidence_threshold") := ask("confidence.threshold", "medium", "The agent's confidence is below the session's threshold, or it has reported none.", []) if not sure
 
-sure if input.confidence.score >= threshold
+sure if certainty >= threshold
 
 threshold := input.session.confidence_threshold
 

@@ -52,3 +52,17 @@ test_giving_up_shows_the_reasons if {
 	decision := holdgate.decision with input as call
 	contains(decision.reason, "two tests fail")
 }
+
+by_agent(score) := object.union(sure_of(score), {"confidence": {"source": "agent"}})
+
+test_silence_does_not_approve_on_the_agents_own_word if {
+	decision := holdgate.decision with input as by_agent(0.6)
+	decision.rule == "confidence.medium"
+	not decision.hold.on_timeout
+}
+
+test_silence_approves_on_the_word_of_a_trusted_agent if {
+	trusted := object.union(by_agent(0.6), {"agent": {"id": "ci", "proven": true}})
+	decision := holdgate.decision with input as trusted with data.settings.confidence.trusted as ["ci"]
+	decision.hold.on_timeout == "approve"
+}

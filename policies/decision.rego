@@ -20,6 +20,10 @@ decision := {"action": "allow", "rule": "default", "reason": "No rule asks for i
 	known_kind
 	decisions == set()
 	not input.facts.secrets
+	taints == set()
+} else := object.union(shown(asked), {"taint": sort(taints)}) if {
+	count(taints) > 0
+	is_object(asked)
 } else := shown(asked)
 
 # METADATA
@@ -146,8 +150,12 @@ hidden contains p if {
 
 hidden contains p if {
 	some s in input.facts.secrets
-	p := concat("", ["/tool/arguments", s.pointer])
+	p := concat("", [secret_root, s.pointer])
 }
+
+secret_root := "/gate" if {
+	input.kind == "gate"
+} else := "/tool/arguments"
 
 # METADATA
 # title: A decision whose texts do not say what the call would touch

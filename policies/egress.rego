@@ -38,6 +38,28 @@ decisions contains d if {
 	d := by_setting(data.settings.http.default, "http.host", "medium", "The settings ask about requests to this host.", [http_title])
 }
 
+# METADATA
+# title: Requests that look like a model API's which Holdgate cannot read
+# description: |
+#   As data.settings.http.model_apis says, or else the profile: balanced asks, and
+#   strict refuses. A host that the settings know is as they say.
+# custom:
+#   risk: high
+decisions contains d if {
+	input.kind == "http_request"
+	input.http.looks_like == "model_api"
+	not host_setting
+	d := by_setting(model_apis, "http.model_api", "high", "The settings ask about requests that look like a model API's which Holdgate cannot read: tool calls in the answer would go unseen.", [http_title])
+}
+
+default model_apis := "deny"
+
+model_apis := setting if {
+	setting := data.settings.http.model_apis
+} else := "ask" if {
+	data.settings.profile == "balanced"
+}
+
 http_title := concat(" ", [input.http.method, concat("", [http_host, input.http.path])])
 
 http_host := trim_suffix(lower(input.http.host), ".")

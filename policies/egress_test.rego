@@ -22,6 +22,31 @@ test_writing_asks if {
 	contains(holdgate.decision.hold.message, "POST example.com/a") with input as requesting("POST", "example.com", "/a")
 }
 
+test_what_looks_like_a_model_api if {
+	every method in ["POST", "GET"] {
+		strange := json.patch(requesting(method, "example.com", "/a"), [{"op": "add", "path": "/http/looks_like", "value": "model_api"}])
+		asked := holdgate.decision with input as strange
+		asked.action == "hold"
+		asked.rule == "http.model_api"
+		contains(asked.hold.message, concat(" ", [method, "example.com/a"]))
+		every settings in [["strict", "ask", "hold"], ["balanced", "deny", "deny"], ["strict", "sometimes", "deny"]] {
+			said := holdgate.decision with input as strange
+				with data.settings.profile as settings[0]
+				with data.settings.http.model_apis as settings[1]
+			said.action == settings[2]
+			said.rule == "http.model_api"
+		}
+		every profile in ["strict", "unheard of"] {
+			refused := holdgate.decision with input as strange with data.settings.profile as profile
+			refused.action == "deny"
+			refused.rule == "http.model_api"
+		}
+		holdgate.decision.action == "allow" with input as strange with data.settings.http.hosts as {"example.com": "auto"}
+	}
+	write := json.patch(requesting("POST", "example.com", "/a"), [{"op": "add", "path": "/http/looks_like", "value": "model_api"}])
+	holdgate.decision.rule == "http.write" with input as write with data.settings.http.model_apis as "auto"
+}
+
 http_hosts := {
 	"paste.example": "deny",
 	"*.paste.example": "ask",

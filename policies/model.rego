@@ -30,6 +30,28 @@ server_tool_title(tool) := concat(" ", [tool.type, tool.url]) if {
 } else := tool.type
 
 # METADATA
+# title: Results of calls that were not let go on
+# description: |
+#   The agent shows what a tool gave back although the call was refused, is held,
+#   or was never seen. The log says so in any case; the profile strict asks before
+#   the model is told, and so may the settings.
+# custom:
+#   risk: high
+decisions contains d if {
+	input.kind == "model_request"
+	input.model.unapproved
+	unapproved_setting != "auto"
+	about := sort({concat(" ", [object.get(u, "tool", "a tool"), u.why]) | some u in input.model.unapproved})
+	d := by_setting(unapproved_setting, "model.unapproved", "high", "The request has results of calls that were not let go on.", about)
+}
+
+unapproved_setting := data.settings.model.unapproved if {
+	data.settings.model.unapproved
+} else := "ask" if {
+	data.settings.profile == "strict"
+} else := "auto"
+
+# METADATA
 # title: Models that are not on the list
 # description: An empty list allows every model.
 # custom:

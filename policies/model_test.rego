@@ -19,6 +19,16 @@ test_server_tools_by_setting if {
 	holdgate.decision.action == "hold" with input as searching with data.settings.model.server_tools as {}
 }
 
+test_unapproved_results if {
+	call := model_request({"provider": "p", "name": "m", "unapproved": [{"id": "toolu_1", "tool": "Bash", "why": "refused"}, {"why": "unseen"}]})
+	holdgate.decision.action == "allow" with input as call
+	strict := holdgate.decision with input as call with data.settings.profile as "strict"
+	strict.action == "hold"
+	strict.rule == "model.unapproved"
+	holdgate.decision.action == "allow" with input as call with data.settings.profile as "strict" with data.settings.model.unapproved as "auto"
+	holdgate.decision.action == "deny" with input as call with data.settings.model.unapproved as "deny"
+}
+
 test_models_on_a_list if {
 	call := model_request({"provider": "p", "name": "m"})
 	every allow in [["m"], ["p/m"], ["p/*"], []] {

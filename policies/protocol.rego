@@ -2,7 +2,9 @@ package holdgate
 
 # METADATA
 # title: MCP requests other than tool calls
-# description: What the settings have no line for is asked about, and so is a request without a method.
+# description: |
+#   A method that the settings have no line for is asked about, and so is a request without a method. What a server asks of
+#   its client passes where the settings have no line for it, and so does the answer.
 # custom:
 #   risk: medium
 decisions contains d if {
@@ -13,7 +15,20 @@ decisions contains d if {
 
 default mcp_setting := "ask"
 
-mcp_setting := data.settings.mcp.methods[input.mcp.method]
+mcp_setting := data.settings.mcp.methods[input.mcp.method] if {
+	not mcp_from_server
+} else := object.get(data.settings.mcp, ["from_servers", input.mcp.method], "auto") if {
+	mcp_from_server
+}
+
+# METADATA
+# title: What an MCP server asks of the client, and the client's answer
+# description: The settings have lines of their own for it; what has none passes.
+# custom:
+#   risk: low
+mcp_from_server if input.mcp.from_server
+
+mcp_from_server if input.mcp.answer
 
 # METADATA
 # title: An MCP request as people read it
@@ -25,13 +40,3 @@ mcp_title := concat(" ", [input.mcp.server, input.mcp.method, input.mcp.name]) i
 } else := concat(" ", [input.mcp.server, input.mcp.method]) if {
 	input.mcp.method
 } else := "a request without a method"
-
-# METADATA
-# title: Checkpoints that an agent asks for
-# description: It waits for the answer.
-# custom:
-#   risk: low
-decisions contains d if {
-	input.kind == "gate"
-	d := ask("gate", "low", "The agent asks for a decision before it goes on.", [])
-}

@@ -28,6 +28,7 @@ plain_tool if {
 	input.tool.setting == "balanced"
 	input.session.mode == "auto"
 	not input.confidence
+	not input.tool.annotations
 }
 
 plain_tool if {
@@ -58,6 +59,7 @@ tool_decisions contains d if {
 tool_decisions contains d if {
 	tool_setting == "strict"
 	not input.tool.category == "read"
+	not trusted_reader
 	d := ask("profile.strict", "medium", "The profile asks about every call that does more than read.", [tool_title])
 }
 
@@ -147,6 +149,7 @@ model_side_title := concat("/", array.slice(split(input.tool.name, "__"), 1, 3))
 #   risk: medium
 tool_decisions contains d if {
 	not known_category
+	not trusted_reader
 	tool_setting in {"balanced", "strict"}
 	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
 }

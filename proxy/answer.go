@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -16,46 +17,53 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// ask sends the request upstream and takes the answer to the client. The
-// upstream answer is cut off when the client goes, unless something in it is
-// held: then it is read to its end, for a provider's stream does not survive
-// a person's coffee. stream says what the client asked for.
-func (e *exchange) ask(stream bool) {
-	ctx, cancel := context.WithCancel(e.s.life)
+// ask sends the request upstream, reads its answer, and reports whether
+// something of it is left to deliver. The upstream answer is cut off when the
+// client goes, unless something in it is held: then it is read to its end, for
+// a provider's stream does not survive a person's coffee. Nothing of the
+// upstream is left when ask returns: people may take hours. stream says what
+// the client asked for.
+func (a *answer) ask(stream bool) bool {
+	ctx, cancel := context.WithCancel(a.s.life)
 	defer cancel()
-	var held atomic.Bool
-	stop := context.AfterFunc(e.r.Context(), func() {
-		if held.Load() {
-			e.x.Detach()
+	a.cut = cancel
+	stop := context.AfterFunc(a.r.Context(), func() {
+		if a.held.Load() {
+			a.x.Detach()
 			return
 		}
 		cancel()
 	})
 	defer stop()
-	defer e.cutWhenStopped(cancel)()
-	resp, err := e.send(ctx)
+	defer a.cutWhenStopped(cancel)()
+	unsaid := a.instruct(a.s.life)
+	resp, err := a.exchange.send(ctx)
 	if err != nil {
-		e.upstreamFailed(err)
-		return
+		unsaid()
+		a.upstreamFailed(err)
+		return false
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		unsaid()
+	}
 	resp.Request = nil // it has the request's body, and may be kept as long as the answer's
 	typ, err := answerType(resp)
 	if err != nil {
-		e.malformed(err)
-		return
+		a.malformed(err)
+		return false
 	}
-	body, err := decoded(resp, e.s.c.Limits.Body)
+	body, err := decoded(resp, a.s.c.Limits.Body)
 	if err != nil {
-		e.malformed(fmt.Errorf("reading the upstream answer: %w", err))
-		return
+		a.malformed(fmt.Errorf("reading the upstream answer: %w", err))
+		return false
 	}
-	a := &answer{exchange: e, status: resp.StatusCode, header: copyHeader(resp.Header), held: &held, cut: cancel}
+	a.status, a.header = resp.StatusCode, copyHeader(resp.Header)
 	if resp.StatusCode/100 != 2 {
 		a.failure(body)
-		return
+		return false
 	}
-	st := e.streamAs(typ, stream)
+	st := a.streamAs(typ, stream)
 	if st != nil && !stream {
 		// A client that asked for JSON reads JSON, whatever it is called.
 		var events bool
@@ -64,10 +72,9 @@ func (e *exchange) ask(stream bool) {
 		}
 	}
 	if st != nil {
-		a.stream(st, body)
-	} else {
-		a.plain(body)
+		return a.readStream(st, body)
 	}
+	return a.readPlain(body)
 }
 
 // streamAs returns a reader for an answer of this media type, or nil where it
@@ -80,6 +87,14 @@ func (e *exchange) streamAs(typ string, asked bool) wire.Stream {
 		return f.StreamAs(typ)
 	}
 	return nil
+}
+
+// streamType is the media type of what the codec makes of a plain answer.
+func (e *exchange) streamType() string {
+	if f, ok := e.t.codec.(Framer); ok {
+		return f.StreamType()
+	}
+	return typeEvents + "; charset=utf-8"
 }
 
 // sniff reports whether what is called an event stream may be one. No line of
@@ -102,37 +117,56 @@ func sniff(src io.Reader) (io.Reader, bool) {
 	}
 }
 
-// replay takes an answer to the client that an earlier connection asked for.
-// The client may want it in the other form now.
-func (e *exchange) replay(k approvals.Answer, stream bool) {
+// replay takes up an answer that an earlier connection asked for, and reports
+// whether something of it is left to deliver. The client may want it in the
+// other form now.
+func (a *answer) replay(k approvals.Answer, stream bool) bool {
 	body, err := k.Body, error(nil)
 	header := k.Header.Clone()
 	if k.Streamed != stream {
 		if stream {
-			body, err = e.t.codec.Expand(k.Body)
-			header.Set("Content-Type", "text/event-stream; charset=utf-8")
+			body, err = a.t.codec.Expand(k.Body)
+			header.Set("Content-Type", a.streamType())
 		} else {
-			body, err = e.t.codec.Collect(k.Body)
+			body, err = a.t.codec.Collect(k.Body)
 			header.Set("Content-Type", "application/json")
 		}
 		header.Del("Content-Length")
 	}
 	if err != nil {
-		e.malformed(fmt.Errorf("turning the stored answer into the form asked for: %w", err))
-		return
+		a.malformed(fmt.Errorf("turning the stored answer into the form asked for: %w", err))
+		return false
 	}
-	var held atomic.Bool
-	a := &answer{exchange: e, status: k.Status, header: header, held: &held, cut: func() {}, kept: true}
-	if stream {
-		typ, err := mediaType(header)
-		st := e.streamAs(typ, true)
-		if err != nil || st == nil {
-			e.malformed(fmt.Errorf("the stored answer of type %q is no stream: %w", typ, err))
-			return
-		}
-		a.stream(st, bytes.NewReader(body))
+	a.status, a.header, a.kept = k.Status, header, true
+	if !stream {
+		return a.readPlain(bytes.NewReader(body))
+	}
+	typ, err := mediaType(header)
+	st := a.streamAs(typ, true)
+	if err != nil || st == nil {
+		a.malformed(fmt.Errorf("the stored answer of type %q is no stream: %w", typ, err))
+		return false
+	}
+	return a.readStream(st, bytes.NewReader(body))
+}
+
+// deliver waits until all of the answer is decided, and takes it to the client.
+func (a *answer) deliver() {
+	if a.out != nil {
+		a.deliverStream()
 	} else {
-		a.plain(bytes.NewReader(body))
+		a.deliverPlain()
+	}
+}
+
+// end ends the connection's part in the answer, and what a streamed one does by
+// itself.
+func (a *answer) end() {
+	if a.out != nil {
+		a.out.close()
+	}
+	if a.x != nil {
+		a.x.Leave()
 	}
 }
 
@@ -141,12 +175,23 @@ type answer struct {
 	*exchange
 	status int
 	header http.Header
-	held   *atomic.Bool // something in it is held, or may be in a moment: it must be read to its end
-	cut    func()       // ends the reading of it
-	kept   bool         // it is in the store already
+	held   atomic.Bool // something in it is held, or may be in a moment: it must be read to its end
+	cut    func()      // ends the reading of it
+	kept   bool        // it is in the store already
 
-	calls int // how many have been seen
-	items []item
+	// Of an answer that was read, one of two: how it goes on to the client as a
+	// stream, or whole.
+	st  wire.Stream
+	out *sender
+	doc wire.Answer
+
+	calls  int // how many have been seen
+	judged []item
+
+	// Of an answer that may go on: the request, and what came.
+	basis, came []byte
+	gone        bool // whether it does is settled
+	items       []item
 }
 
 // An item is what waits behind the first held call: parts in their order.
@@ -177,10 +222,16 @@ func (a *answer) judgePart(p wire.Part) *question {
 	c.Position = a.calls
 	a.calls++
 	q := &question{call: c, part: p}
+	if a.joint != nil {
+		a.judged = append(a.judged, item{part: p, q: q})
+	}
 	before := a.held.Swap(true) // while it is being decided, for the client may leave at any moment
 	if err := a.decide(a.s.life, q); err != nil {
 		a.s.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
 		q.refuse(noticeError(c, err))
+	}
+	if q.open() {
+		a.s.made.became(a.t.caller, p.Call.ID, p.Call.Tool, madeHeld)
 	}
 	if q.open() || before {
 		return q
@@ -223,11 +274,20 @@ func (a *answer) keep(raw []byte, streamed bool) error {
 }
 
 // slim lets go of what nobody needs while people decide, which may take hours:
-// the request was sent, and what was asked is in the store.
+// the request was sent, what was asked is in the store, and what was read of
+// the answer may lie in a buffer of many times its size.
 func (a *answer) slim() {
-	a.body = nil
-	for _, q := range a.questions() {
-		q.request = approvals.Request{ID: q.request.ID}
+	a.body, a.sent, a.members, a.cut = nil, nil, nil, func() {}
+	if a.out != nil {
+		a.header = nil // the client has it
+	}
+	a.items = slices.Clone(a.items)
+	for i := range a.items {
+		a.items[i].part.Bytes = bytes.Clone(a.items[i].part.Bytes)
+		if q := a.items[i].q; q != nil {
+			q.part.Bytes = a.items[i].part.Bytes
+			q.request = approvals.Request{ID: q.request.ID}
+		}
 	}
 }
 
@@ -247,39 +307,47 @@ func (a *answer) refuseHeld(ctx context.Context, over *overLimit) error {
 	return nil
 }
 
-// plain takes an answer that is one JSON document.
-func (a *answer) plain(src io.Reader) {
+// readPlain reads an answer that is one JSON document, judges its calls, and
+// reports whether it is to be delivered.
+func (a *answer) readPlain(src io.Reader) bool {
 	raw, err := io.ReadAll(src)
 	if err != nil {
 		a.broken(err)
-		return
+		return false
 	}
 	if err := wire.Strict(raw); err != nil {
 		a.malformed(fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err))
-		return
+		return false
 	}
 	doc, err := a.t.codec.Answer(raw)
 	if err != nil {
 		a.malformed(fmt.Errorf("the upstream answer cannot be understood: %w", err))
-		return
+		return false
 	}
 	for _, p := range doc.Calls() {
 		if p.Observed {
 			if err := a.log.observed(a.s.life, a.call(*p.Call)); err != nil {
 				a.refuse(http.StatusServiceUnavailable, err.Error())
-				return
+				return false
 			}
 			a.items = append(a.items, item{part: p})
 			continue
 		}
 		a.items = append(a.items, item{part: p, q: a.judgePart(p)})
 	}
+	a.noteCame(raw)
 	if a.stored() {
 		if err := a.keep(raw, false); err != nil {
 			a.refuse(http.StatusServiceUnavailable, err.Error())
-			return
+			return false
 		}
 	}
+	a.doc = doc
+	return true
+}
+
+// deliverPlain takes an answer that is one JSON document to the client.
+func (a *answer) deliverPlain() {
 	if (a.stored() || !a.standing().Running()) && !a.await(a.questions()...) {
 		return
 	}
@@ -295,7 +363,7 @@ func (a *answer) plain(src io.Reader) {
 		}
 	}
 	a.remember(a.items)
-	a.finish(a.writePlain(doc.Render(verdicts)))
+	a.finish(a.writePlain(a.doc.Render(verdicts)))
 }
 
 func (a *answer) writePlain(body []byte) error {
@@ -309,6 +377,9 @@ func (a *answer) writePlain(body []byte) error {
 
 // finish records the end of an exchange of which something was stored.
 func (a *answer) finish(err error) {
+	if err == nil {
+		err = a.goOn()
+	}
 	if !a.stored() {
 		return
 	}

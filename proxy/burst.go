@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sync"
@@ -9,6 +10,28 @@ import (
 // burstRoom is how many bytes may have been read and not yet sent.
 const burstRoom = 64 << 10
 
+// A streamMemory is what one streamed answer is read into. It is used again for
+// another, unless something of the answer is kept.
+type streamMemory struct {
+	read        []byte
+	come, taken []byte       // take turns
+	raw         bytes.Buffer // the whole answer, should it have to be kept
+}
+
+// mostMemory is how much of it is kept for another answer, in bytes.
+const mostMemory = 1 << 20
+
+func newStreamMemory() any { return &streamMemory{read: make([]byte, 16<<10)} }
+
+// give hands the memory back. Nobody may use it any longer.
+func (m *streamMemory) give(back *sync.Pool) {
+	if cap(m.come)+cap(m.taken)+m.raw.Cap() > mostMemory {
+		return
+	}
+	m.raw.Reset()
+	back.Put(m)
+}
+
 // A burst reads ahead of whoever writes: what comes while a write is under way
 // goes out with the next one, and what comes alone goes out at once. An
 // upstream that sends an event at a time, in a TLS record each, would otherwise
@@ -16,29 +39,31 @@ const burstRoom = 64 << 10
 type burst struct {
 	mu         sync.Mutex
 	more, room sync.Cond
-	come       []byte // read and not yet taken
-	err        error  // what ended the reading
-	over       bool   // nobody takes what comes
+	mem        *streamMemory // come is what was read and not yet taken
+	err        error         // what ended the reading
+	over       bool          // nobody takes what comes
 	done       sync.WaitGroup
 }
 
-// readBurst begins to read src. The caller ends it with stop.
-func readBurst(src io.Reader) *burst {
-	b := &burst{}
+// readBurst begins to read src. The caller ends it with stop, and may use the
+// memory's raw meanwhile.
+func readBurst(src io.Reader, mem *streamMemory) *burst {
+	b := &burst{mem: mem}
+	mem.come, mem.taken = mem.come[:0], mem.taken[:0]
 	b.more.L, b.room.L = &b.mu, &b.mu
 	b.done.Go(func() { b.read(src) })
 	return b
 }
 
 func (b *burst) read(src io.Reader) {
-	buf := make([]byte, 16<<10)
+	buf := b.mem.read
 	for {
 		n, err := readSafely(src, buf)
 		b.mu.Lock()
-		for len(b.come) > burstRoom && !b.over {
+		for len(b.mem.come) > burstRoom && !b.over {
 			b.room.Wait()
 		}
-		b.come, b.err = append(b.come, buf[:n]...), err
+		b.mem.come, b.err = append(b.mem.come, buf[:n]...), err
 		b.more.Signal()
 		end := err != nil || b.over
 		b.mu.Unlock()
@@ -49,20 +74,20 @@ func (b *burst) read(src io.Reader) {
 }
 
 // next waits for bytes and returns all that have come, or what ended the
-// reading once all has been taken. spare is a slice that is no longer needed.
-func (b *burst) next(spare []byte) ([]byte, error) {
+// reading once all has been taken. They are there until the next call.
+func (b *burst) next() ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.come) == 0 && b.err == nil {
+	m := b.mem
+	for len(m.come) == 0 && b.err == nil {
 		b.more.Wait()
 	}
-	if len(b.come) == 0 {
+	if len(m.come) == 0 {
 		return nil, b.err
 	}
-	come := b.come
-	b.come = spare[:0]
+	m.come, m.taken = m.taken[:0], m.come
 	b.room.Signal()
-	return come, nil
+	return m.taken, nil
 }
 
 // stop waits until nothing is read any longer. Where the reading has not ended

@@ -18,12 +18,12 @@ func TestABurstIsTakenAsItCame(t *testing.T) {
 		"more than there is room for": io.MultiReader(strings.NewReader(want[:burstRoom]), strings.NewReader(want[burstRoom:])),
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := readBurst(src)
+			b := readBurst(src, newStreamMemory().(*streamMemory))
 			defer b.stop(func() { t.Error("the reading had to be cut") })
-			var got, buf []byte
+			var got []byte
 			for {
-				var err error
-				if buf, err = b.next(buf); err != nil {
+				buf, err := b.next()
+				if err != nil {
 					if !errors.Is(err, io.EOF) {
 						t.Error(err)
 					}
@@ -44,14 +44,14 @@ func TestABurstIsTakenAsItCame(t *testing.T) {
 func TestWhatComesWhileNobodyTakesItIsTakenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		b := readBurst(r)
+		b := readBurst(r, newStreamMemory().(*streamMemory))
 		defer b.stop(func() { _ = r.Close() })
 		for _, burst := range [][]string{{"a"}, {"b", "c", "d"}, {"e"}} {
 			for _, s := range burst {
 				_, _ = io.WriteString(w, s)
 			}
 			synctest.Wait()
-			if got, err := b.next(nil); string(got) != strings.Join(burst, "") || err != nil {
+			if got, err := b.next(); string(got) != strings.Join(burst, "") || err != nil {
 				t.Errorf("got %q, %v, want %q", got, err, burst)
 			}
 		}
@@ -62,13 +62,13 @@ func TestABurstReadsNoFurtherAheadThanItHasRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read int
 		src := readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })
-		b := readBurst(src)
+		b := readBurst(src, newStreamMemory().(*streamMemory))
 		synctest.Wait()
 		if most := burstRoom + 3*(16<<10); read > most {
 			t.Errorf("%d bytes were read, and nobody took one", read)
 		}
 		before := read
-		if _, err := b.next(nil); err != nil {
+		if _, err := b.next(); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -81,13 +81,13 @@ func TestABurstReadsNoFurtherAheadThanItHasRoom(t *testing.T) {
 
 func TestABurstWhoseReadingIsCutEnds(t *testing.T) {
 	r, _ := io.Pipe()
-	readBurst(r).stop(func() { _ = r.CloseWithError(errors.New("cut")) })
+	readBurst(r, newStreamMemory().(*streamMemory)).stop(func() { _ = r.CloseWithError(errors.New("cut")) })
 }
 
 func TestAPanicOfADecoderIsAnError(t *testing.T) {
-	b := readBurst(readerFunc(func([]byte) (int, error) { panic("broken table") }))
+	b := readBurst(readerFunc(func([]byte) (int, error) { panic("broken table") }), newStreamMemory().(*streamMemory))
 	defer b.stop(func() {})
-	if _, err := b.next(nil); err == nil || !strings.Contains(err.Error(), "broken table") {
+	if _, err := b.next(); err == nil || !strings.Contains(err.Error(), "broken table") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,8 +2,11 @@ package proxy
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdgate/holdgate/proxy/mcp"
 )
 
 // patience is how long the clients were seen to wait for headers before they
@@ -26,4 +29,14 @@ func (s *Server) budget(r *http.Request) time.Duration {
 		}
 	}
 	return s.c.Limits.Budget
+}
+
+// mcpBudget is how long an MCP client may be kept waiting for the results of
+// these messages.
+func (s *Server) mcpBudget(client, door string, msgs []mcp.Message) time.Duration {
+	progress := !slices.ContainsFunc(msgs, func(m mcp.Message) bool { return m.IsRequest() && m.ProgressToken() == nil })
+	if d, known := mcp.Patience(client, door == doorStdio, progress); known {
+		return d
+	}
+	return s.c.Limits.MCP
 }

@@ -45,6 +45,9 @@ type Framer interface {
 	// StreamAs starts reading an answer that was asked for as a stream and came
 	// under this media type; nil where that is one document.
 	StreamAs(mediaType string) wire.Stream
+
+	// StreamType is the media type of what Expand returns.
+	StreamType() string
 }
 
 // A HostMatcher is a [Codec] whose format is also spoken at paths that could be
@@ -60,6 +63,21 @@ type Fetcher interface {
 	// asks no model for anything and has no body; the member stream of its query
 	// says whether the answer is to be a stream.
 	Fetches(method, path string) bool
+}
+
+// An Instructor is a [Codec] of a format in whose requests people can say something.
+type Instructor interface {
+	// Instruct puts a text of a person's behind what the agent says. It reports false
+	// where the request has no place for it. The body has passed [wire.Strict].
+	Instruct(body []byte, text string) (out []byte, ok bool)
+}
+
+// A Historian is a [Codec] of a format whose requests have the results of the
+// agent's tools in them.
+type Historian interface {
+	// History reads what a request says of what was done before it. The body
+	// has passed [wire.Strict].
+	History(body []byte) (wire.History, error)
 }
 
 // A Rehydrator is a [Codec] of a format in whose requests a refused call can

@@ -16,13 +16,15 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// A tunnel is the inside of a CONNECT: the client's connection, and where the
-// client said that it leads.
+// A tunnel is the inside of a CONNECT, or a connection that was redirected to
+// the transparent door: the client's connection, and where it leads.
 type tunnel struct {
 	net.Conn
-	scheme string // "https" or "http", by what the client speaks inside
-	host   string // as CONNECT named it, with port
-	l      *tunnelListener
+	door    string
+	scheme  string // "https" or "http", by what the client speaks inside
+	host    string // as CONNECT named it, with port
+	unnamed bool   // host is an address that each plain request may name; see [tunnel.hostFor]
+	l       *tunnelListener
 }
 
 func (t *tunnel) Close() error {
@@ -39,7 +41,7 @@ func (s *Server) connectProxy() *goproxy.ProxyHttpServer {
 	p := goproxy.NewProxyHttpServer()
 	p.Tr = s.guarded
 	p.ConnectDial = nil
-	p.CertStore = &leaves{}
+	p.CertStore = s.leaves
 	p.Logger = quietLogger{}
 	sign := goproxy.TLSConfigFromCA(s.c.CA)
 	p.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
@@ -54,12 +56,15 @@ type quietLogger struct{}
 
 func (quietLogger) Printf(string, ...any) {}
 
+// tlsHandshake is how TLS begins: ContentType handshake (RFC 8446 section 5.1).
+const tlsHandshake = 0x16
+
 // openTunnel answers a CONNECT and hands what is inside to the inner server.
 func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tls.Config, error)) {
 	s.running.Add(1)
 	defer s.running.Done()
 	br := bufio.NewReaderSize(c, 4096)
-	t := &tunnel{Conn: &peeked{Conn: c, r: br}, scheme: "http", host: host, l: s.tunnels}
+	t := &tunnel{Conn: &peeked{Conn: c, r: br}, door: doorForward, scheme: "http", host: host, l: s.tunnels}
 	if !s.tunnels.track(t) {
 		_ = c.Close()
 		return
@@ -74,7 +79,6 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 		_ = t.Close()
 		return
 	}
-	const tlsHandshake = 0x16 // RFC 8446 section 5.1: ContentType handshake
 	if first[0] != tlsHandshake {
 		_ = c.SetDeadline(time.Time{})
 		s.tunnels.hand(t)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -83,7 +84,7 @@ func isThisHost(a netip.Addr) bool {
 
 // Ranges that netip has no predicate for: shared address space (RFC 6598),
 // "this network" (RFC 1122), IETF protocol assignments (RFC 6890), benchmark
-// (RFC 2544), reserved (RFC 1112), IPv4-compatible (RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056)
+// (RFC 2544, RFC 5180), reserved (RFC 1112), IPv4-compatible (RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056)
 // and Teredo (RFC 4380): the last ones carry IPv4 addresses inside.
 var refusedRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
@@ -96,6 +97,7 @@ var refusedRanges = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b:1::/48"),
 	netip.MustParsePrefix("2002::/16"),
 	netip.MustParsePrefix("2001::/32"),
+	namesV6,
 }
 
 // classify says why an address must not be dialled for an agent, or "".
@@ -166,28 +168,30 @@ func (s *Server) transport(guarded bool) *http.Transport {
 	}
 }
 
-// transportFor picks the transport by whether the configuration names the
-// host. hostport always has a port.
-func (s *Server) transportFor(t target) *http.Transport {
+// transportFor picks the transport: the target's own, or by whether the
+// configuration names the host.
+func (s *Server) transportFor(t target) http.RoundTripper {
+	if t.transport != nil {
+		return t.transport
+	}
 	if t.named || s.namesHost(t.url.Scheme, t.url.Host) {
 		return s.named
 	}
 	return s.guarded
 }
 
-func (s *Server) namesHost(scheme, host string) bool {
-	want := withPort(scheme, host)
-	for _, u := range s.c.Upstreams {
-		if withPort(u.Scheme, u.Host) == want {
-			return true
+// namesHost reports whether the configuration names the host.
+func (s *Server) namesHost(scheme, host string) bool { return s.hosts[withPort(scheme, host)] }
+
+// namedHosts are the hosts of configured URLs, as [withPort] writes them.
+func namedHosts(named ...map[string]*url.URL) map[string]bool {
+	hosts := make(map[string]bool)
+	for _, urls := range named {
+		for _, u := range urls {
+			hosts[withPort(u.Scheme, u.Host)] = true
 		}
 	}
-	for _, u := range s.c.MCP {
-		if withPort(u.Scheme, u.Host) == want {
-			return true
-		}
-	}
-	return false
+	return hosts
 }
 
 // withPort returns host:port in lower case, with the scheme's own port where

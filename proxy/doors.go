@@ -11,24 +11,32 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/stdio"
 )
 
 // The doors, as policy and the log name them.
 const (
-	doorBaseURL = "base_url"
-	doorForward = "forward"
-	doorMCP     = "mcp"
+	doorBaseURL     = "base_url"
+	doorForward     = "forward"
+	doorTransparent = "transparent"
+	doorMCP         = "mcp"
+	doorStdio       = "stdio"
 )
 
 // A target is where a request is to go, whichever door it came through.
 type target struct {
-	door   string
-	name   string   // the upstream's or MCP server's configured name; empty for the forward proxy
-	url    *url.URL // absolute: what is sent upstream
-	named  bool     // the configuration names it
-	mcp    bool     // an MCP server, whose name is name
-	codec  Codec    // nil where no model format is spoken
-	caller approvals.Caller
+	door     string
+	name     string      // the upstream's or MCP server's configured name; empty for the forward proxy
+	url      *url.URL    // absolute: what is sent upstream
+	named    bool        // the configuration names it
+	mcp      bool        // an MCP server, whose name is name
+	sse      *sseSession // the session whose endpoint this is
+	metadata bool        // what is asked for says where the server\'s tokens come from
+	codec    Codec       // nil where no model format is spoken
+	caller   approvals.Caller
+
+	transport http.RoundTripper // where no socket leads to it; else nil
+	client    string            // what an MCP client calls itself, where it is known
 }
 
 // serveOuter is the agents' door: paths of its own, absolute-form requests,
@@ -38,13 +46,21 @@ func (s *Server) serveOuter(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		s.serveConnect(w, r)
 	case r.URL.IsAbs():
-		s.serveForward(w, r, r.URL.Scheme, r.URL.Host)
+		if t := s.forward(w, r, doorForward, r.URL.Scheme, r.URL.Host); t != nil {
+			s.exchange(w, r, t)
+		}
 	default:
-		s.serveOwn(w, r)
+		if t := s.ownPath(w, r); t != nil {
+			s.exchange(w, r, t)
+		}
 	}
 }
 
 func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor != 1 {
+		s.refuseHTTP(w, r, http.StatusHTTPVersionNotSupported, holdgate.RuleMalformed, "CONNECT is served over HTTP/1.1")
+		return
+	}
 	host := r.URL.Host
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "CONNECT needs host:port, got "+host)
@@ -57,43 +73,52 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 	s.connect.ServeHTTP(&readingOn{w}, r)
 }
 
-// serveInner serves what is inside a CONNECT tunnel. The request must be for
-// the host that CONNECT named.
+// serveInner serves what is inside a CONNECT tunnel or a redirected connection.
+// The request must be for the host that it leads to.
 func (s *Server) serveInner(w http.ResponseWriter, r *http.Request) {
 	t, ok := r.Context().Value(tunnelKey{}).(*tunnel)
-	if !ok || r.Method == http.MethodConnect || (r.URL.IsAbs() && withPort(t.scheme, r.URL.Host) != withPort(t.scheme, t.host)) {
+	host := ""
+	if ok {
+		host = t.hostFor(r)
+	}
+	if !ok || r.Method == http.MethodConnect || (r.URL.IsAbs() && withPort(t.scheme, r.URL.Host) != withPort(t.scheme, host)) {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "a tunnel carries requests for its own host only")
 		return
 	}
-	if withPort(t.scheme, r.Host) != withPort(t.scheme, t.host) {
+	if withPort(t.scheme, r.Host) != withPort(t.scheme, host) {
 		s.refuseHTTP(w, r, http.StatusMisdirectedRequest, holdgate.RuleAddress,
-			fmt.Sprintf("the tunnel leads to %s and the request is for %s", t.host, r.Host))
+			fmt.Sprintf("the tunnel leads to %s and the request is for %s", host, r.Host))
 		return
 	}
-	s.serveForward(w, r, t.scheme, t.host)
+	if to := s.forward(w, r, t.door, t.scheme, host); to != nil {
+		s.exchange(w, r, to)
+	}
 }
 
-// serveForward takes a request of the forward proxy to the host that it names.
-func (s *Server) serveForward(w http.ResponseWriter, r *http.Request, scheme, host string) {
+// forward finds out where a request of the forward proxy, or of a redirected
+// connection, is to go. It returns nil where the request has been answered.
+func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, host string) *target {
 	if scheme != "http" && scheme != "https" {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "the proxy speaks http and https, not "+scheme)
-		return
+		return nil
 	}
 	if s.lookupOwn(r.Context(), withPort(scheme, host)) {
-		if scheme == "http" && s.isThisDoor(r, host) {
+		if door == doorForward && scheme == "http" && s.isThisDoor(r, host) {
 			r.URL.Scheme, r.URL.Host = "", ""
-			s.serveOwn(w, r)
-			return
+			return s.ownPath(w, r)
 		}
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, host+" is refused: Holdgate itself listens there")
-		return
+		return nil
 	}
 	u := *r.URL
 	u.Scheme, u.Host, u.User, u.Fragment = scheme, trimDefaultPort(scheme, host), nil, ""
-	t := target{door: doorForward, url: &u}
+	t := target{door: door, url: &u}
 	t.codec = s.codecFor(r, t)
 	t.name, t.mcp = s.mcpServer(&u)
-	s.exchange(w, r, t)
+	if session := s.sessions.at(&u); session != nil {
+		t.name, t.mcp, t.sse = session.stream.t.name, true, session
+	}
+	return &t
 }
 
 // isThisDoor reports whether host, which reaches a listener of ours, is the one
@@ -111,37 +136,56 @@ func (s *Server) isThisDoor(r *http.Request, host string) bool {
 	return err == nil && asked == port
 }
 
-// serveOwn serves the door's own paths. A web page in the user's browser must
-// not be able to spend what the sidecar holds.
-func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request) {
+// ownPath serves the door's own paths, and finds out where those of an upstream
+// or MCP server lead; it returns nil where the request has been answered. A web
+// page in the user's browser must not be able to spend what the sidecar holds.
+func (s *Server) ownPath(w http.ResponseWriter, r *http.Request) *target {
 	if why := s.foreign(r); why != "" {
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, why)
-		return
+		return nil
 	}
 	p := r.URL.EscapedPath()
 	if rest, ok := strings.CutPrefix(p, "/up/"); ok {
-		s.serveNamed(w, r, doorBaseURL, s.c.Upstreams, rest)
-		return
+		return s.configured(w, r, doorBaseURL, s.c.Upstreams, rest)
 	}
 	if rest, ok := strings.CutPrefix(p, "/mcp/"); ok {
-		s.serveNamed(w, r, doorMCP, s.c.MCP, rest)
-		return
+		return s.configured(w, r, doorMCP, s.c.MCP, rest)
+	}
+	if rest, ok := strings.CutPrefix(p, resourceMetadataPath+"/mcp/"); ok {
+		return s.resourceMetadata(w, r, rest)
+	}
+	if secret, ok := strings.CutPrefix(p, endpointPath); ok {
+		return s.endpoint(w, r, secret)
+	}
+	if p == "/mcp" {
+		s.serveSelf(w, r)
+		return nil
+	}
+	if strings.HasPrefix(p, "/v1/") {
+		s.api.ServeHTTP(w, r)
+		return nil
+	}
+	if name, ok := strings.CutPrefix(p, stdio.Path); ok {
+		s.serveStdio(w, r, name)
+		return nil
 	}
 	if p == "/healthz" {
 		w.WriteHeader(http.StatusNoContent)
-		return
+		return nil
 	}
-	s.refuseHTTP(w, r, http.StatusNotFound, "", "nothing is served at "+holdgate.Visible(r.URL.Path)+": use /up/NAME/... for an upstream, /mcp/NAME for an MCP server, or this address as HTTP proxy")
+	s.refuseHTTP(w, r, http.StatusNotFound, "", "nothing is served at "+holdgate.Visible(r.URL.Path)+": use /up/NAME/... for an upstream, /mcp/NAME for an MCP server, /mcp or /v1/... for what agents ask of Holdgate, or this address as HTTP proxy")
+	return nil
 }
 
-// serveNamed joins the rest of the path to a configured URL. The join is of
-// paths only: nothing in it may reach another host or climb out.
-func (s *Server) serveNamed(w http.ResponseWriter, r *http.Request, door string, named map[string]*url.URL, rest string) {
+// configured joins the rest of the path to a configured URL. The join is of
+// paths only: nothing in it may reach another host or climb out. It returns nil
+// where the request has been answered.
+func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string, named map[string]*url.URL, rest string) *target {
 	name, sub, slash := strings.Cut(rest, "/")
 	base, ok := named[name]
 	if !ok {
 		s.refuseHTTP(w, r, http.StatusNotFound, "", fmt.Sprintf("no %s is configured under the name %q", map[string]string{doorBaseURL: "upstream", doorMCP: "MCP server"}[door], name))
-		return
+		return nil
 	}
 	if slash {
 		sub = "/" + sub
@@ -149,13 +193,13 @@ func (s *Server) serveNamed(w http.ResponseWriter, r *http.Request, door string,
 	u, err := join(base, sub, r.URL.RawQuery)
 	if err != nil {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
-		return
+		return nil
 	}
 	t := target{door: door, name: name, url: u, named: true, mcp: door == doorMCP}
 	if !t.mcp {
 		t.codec = s.codecFor(r, t)
 	}
-	s.exchange(w, r, t)
+	return &t
 }
 
 // join appends an escaped path to a base URL.
@@ -222,7 +266,7 @@ func (s *Server) mcpServer(u *url.URL) (name string, ok bool) {
 }
 
 // codecFor picks the codec by the path, also as the most lenient server would
-// read it, and by whether the host serves models.
+// read it, by whether the host serves models, and by the configuration.
 func (s *Server) codecFor(r *http.Request, t target) Codec {
 	models := s.servesModels(t)
 	for _, p := range []string{path.Clean("/" + t.url.Path), laxPath(t.url.Path)} {
@@ -235,7 +279,7 @@ func (s *Server) codecFor(r *http.Request, t target) Codec {
 			}
 		}
 	}
-	return nil
+	return s.spokenAt(r, t)
 }
 
 // laxPath is a decoded path as the most lenient server would read it, in lower

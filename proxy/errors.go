@@ -18,6 +18,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, t target, status
 // refuseHTTP is refuse for a request that names no target.
 func (s *Server) refuseHTTP(w http.ResponseWriter, r *http.Request, status int, rule, message string) {
 	t := target{door: doorForward, url: r.URL}
+	if tun, ok := r.Context().Value(tunnelKey{}).(*tunnel); ok {
+		t.door = tun.door
+	}
 	t.caller = s.caller(r, t)
 	if rule != "" {
 		s.refused(s.life, t, r.Method+" "+r.Host+r.URL.Path, rule, message)

@@ -20,25 +20,34 @@ import (
 // An exchange is one request of an agent and its answer, on its way through
 // the steps that the package comment names.
 type exchange struct {
-	s    *Server
-	w    http.ResponseWriter
-	r    *http.Request
-	t    target
-	body []byte // the request as the client sent it
-	sent []byte // as it goes on, where refused calls were put back; else nil
-	x    *approvals.Exchange
-	log  *exchangeLog
+	s         *Server
+	w         http.ResponseWriter
+	r         *http.Request
+	t         target
+	body      []byte // the request as the client sent it
+	sent      []byte // as it goes on, where refused calls were put back; else nil
+	x         *approvals.Exchange
+	log       *exchangeLog
+	converses bool             // the request is of the conversation that people follow
+	session   *approvals.Track // nil until it is asked for
 
 	members iter.Seq2[wire.Member, error] // of body, where it was read as JSON
 
+	onAsk     func(*question) // is told of what people are asked next; nil where nobody cares
+	looksLike string          // what policy is told of a request of no known format
+
 	remark string    // what the log says of the request besides the decision
 	began  time.Time // the client's patience counts from here
+
+	told  bool   // people's words are in sent
+	joint *joint // the client's side, where the answer may go on
+	round int    // how often it has
 }
 
 // exchange takes a request from any door to its end. A panic costs this
-// request only.
-func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
-	t.caller = s.caller(r, t)
+// request only. What a door did to find the target has returned by now: people
+// may take hours, and until then each connection keeps the stack below the wait.
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t *target) {
 	s.running.Add(1)
 	defer s.running.Done()
 	defer func() {
@@ -50,18 +59,38 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
 			panic(http.ErrAbortHandler) // the connection ends without an answer that looks whole
 		}
 	}()
-	if why := s.unsupported(r, t); why != "" {
-		s.refuseUnsupported(w, r, t, why)
-		return
+	if e := s.enter(w, r, t); e != nil {
+		e.take()
+	}
+}
+
+// enter looks who asks and for what. It returns nil where the request has been
+// answered.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *target) *exchange {
+	t.caller = s.caller(r, *t)
+	unread := s.unsupported(r, *t)
+	if unread != "" && !s.c.AllowUnsupported {
+		s.refuseUnsupported(w, r, *t, unread)
+		return nil
 	}
 	s.c.Queue.Seen(t.caller)
-	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now()}
-	if t.codec == nil && !t.mcp && !e.look() {
-		return
+	e := &exchange{s: s, w: w, r: r, t: *t, began: time.Now()}
+	if unread != "" {
+		e.found(unread)
 	}
+	if t.codec == nil && !t.mcp && !e.look() {
+		return nil
+	}
+	return e
+}
+
+// take takes a request through the steps for what it is.
+func (e *exchange) take() {
 	switch {
 	case e.t.mcp:
 		e.mcp()
+	case e.t.metadata:
+		e.metadata()
 	case e.t.codec != nil:
 		e.model()
 	default:
@@ -69,38 +98,60 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t target) {
 	}
 }
 
-// model takes a model request and its answer through the steps.
+// model takes a model request and its answer through the steps: all that can be
+// done without people, and then what is left once they have decided.
 func (e *exchange) model() {
-	asked, stream, rerr := e.asked()
-	if rerr != nil {
-		e.reject(rerr.status, rerr.rule, rerr.Error())
-		return
+	a := &answer{exchange: e, cut: func() {}}
+	defer a.end()
+	if a.get() {
+		a.deliver()
 	}
-	if !e.admit() {
-		return
-	}
-	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, e.key)
-	if err != nil {
-		e.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
-		return
-	}
-	defer x.Leave()
-	e.x, e.log = x, e.s.newLog(e.t, x)
+	_ = a.goOn() // nothing of it is stored, so there is no end to record
+}
 
-	kept, whole, err := x.Kept(e.r.Context())
+// get reads the request, has it judged and sent, and reports whether something
+// of its answer is left to deliver. Otherwise the client has been answered, or
+// has gone.
+func (a *answer) get() bool {
+	asked, stream, rerr := a.asked()
+	if rerr != nil && errors.Is(rerr.err, wire.ErrUnsupported) {
+		a.unread(rerr)
+		return false
+	}
+	if rerr != nil {
+		a.reject(rerr.status, rerr.rule, rerr.Error())
+		return false
+	}
+	if !a.admit() {
+		return false
+	}
+	a.join(stream)
+	x, err := a.s.c.Queue.Enter(a.r.Context(), a.t.caller, a.key)
 	if err != nil {
-		e.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
-		return
+		a.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
+		return false
+	}
+	a.x, a.log = x, a.s.newLog(a.t, x)
+	kept, whole, err := x.Kept(a.r.Context())
+	if err != nil {
+		a.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
+		return false
 	}
 	if whole {
-		e.replay(kept, stream)
-		return
+		return a.replay(kept, stream)
 	}
-	e.rehydrate(e.r.Context())
-	if !e.permit(asked) {
-		return
+	a.rehydrate(a.r.Context())
+	if m := asked.Model; m != nil {
+		if t, err := a.track(a.s.life); err == nil {
+			a.converses = t.Converses(len(m.Tools) > 0)
+		}
 	}
-	e.ask(stream)
+	a.match(asked.Model)
+	if !a.permit(asked) {
+		return false
+	}
+	a.matched(asked.Model)
+	return a.ask(stream)
 }
 
 // asked reads the request: what it is as a call, and whether it wants a stream.
@@ -266,10 +317,24 @@ func (e *exchange) credentials() string {
 	var fields []string
 	for _, name := range credentialHeaders {
 		for _, v := range e.r.Header.Values(name) {
-			fields = append(fields, name, v)
+			fields = append(fields, name, signer(v))
 		}
 	}
 	return string(e.s.c.Digester.Fields("credentials", fields...))
+}
+
+// signer is what a credential says of the account. A signature of AWS (Signature
+// Version 4) is of one request at one time: the account is its access key.
+func signer(credential string) string {
+	if !strings.HasPrefix(credential, "AWS4-") {
+		return credential
+	}
+	_, scope, found := strings.Cut(credential, "Credential=")
+	key, _, ok := strings.Cut(scope, "/")
+	if !found || !ok {
+		return credential
+	}
+	return key
 }
 
 // permitKey names the request as something that is itself to be permitted.

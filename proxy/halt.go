@@ -12,14 +12,14 @@ import (
 
 // standing is whether people let the agent go on.
 func (e *exchange) standing() approvals.Standing {
-	s, _ := e.s.c.Queue.Standing(e.t.caller.Agent.ID)
+	s, _ := e.s.c.Queue.StandingOf(e.t.caller.Agent.ID, e.t.caller.Session.ID)
 	return s
 }
 
 // unpaused waits until the agent is not paused: it runs then, or is stopped.
 func (e *exchange) unpaused(ctx context.Context) (approvals.Standing, error) {
 	for {
-		s, changed := e.s.c.Queue.Standing(e.t.caller.Agent.ID)
+		s, changed := e.s.c.Queue.StandingOf(e.t.caller.Agent.ID, e.t.caller.Session.ID)
 		if s.Running() || s.Stopped() {
 			return s, nil
 		}
@@ -82,7 +82,7 @@ func (e *exchange) clear(ctx context.Context, qs []*question) error {
 // halt refuses a call of an agent that is stopped.
 func (e *exchange) halt(ctx context.Context, q *question, s approvals.Standing) error {
 	entry, err := e.log.decision(ctx, q, holdgate.Decision{Rule: holdgate.RuleStopped, Reason: "the agent is " + s.String()})
-	q.refuse(noticeStopped(fmt.Sprintf("%s was not run (log entry %d)", nameCall(q.call), entry), s))
+	q.refuse(noticeStopped(fmt.Sprintf("%s (log entry %d)", undone(q.call), entry), s))
 	return err
 }
 

@@ -241,6 +241,12 @@ func readAll(t testing.TB, r io.Reader) string {
 	return string(b)
 }
 
+// unname takes an upstream out of the configuration.
+func (g *gate) unname(upstream string) {
+	delete(g.s.c.Upstreams, upstream)
+	g.s.models, g.s.hosts = namedHosts(g.s.c.Upstreams), namedHosts(g.s.c.Upstreams, g.s.c.MCP)
+}
+
 // pending waits until so many requests are pending, and returns them.
 func (g *gate) pending(n int) []approvals.Request {
 	g.t.Helper()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/rego"
 )
@@ -31,8 +32,13 @@ type question struct {
 	request  approvals.Request // what waits, while open
 	verdict  holdgate.Verdict
 	decided  bool
-	over     *overLimit // why policy was not asked
-	remark   string     // what the log says of the call besides the decision
+	over     *overLimit       // why policy was not asked
+	repeats  int              // how often the session made the very same call lately
+	lately   int              // how many calls the session made lately
+	report   *sessions.Report // of confidence, that the question is about
+	remark   string           // what the log says of the call besides the decision
+	hint     string           // the agent's own id of the call in a model's answer
+	redact   []string         // of the decision that let the call go on
 }
 
 func (q *question) open() bool { return !q.decided }
@@ -71,9 +77,12 @@ func (e *exchange) decide(ctx context.Context, q *question) error {
 // answered what they have. It does not where the agent has asked for too much;
 // what people answered is nothing that the agent asks for.
 func (e *exchange) judge(q *question) holdgate.Decision {
-	if q.rounds == 0 {
+	if q.rounds == 0 && q.call.Result == nil {
 		if q.over = e.s.quotas.admit(e.s.life, q.call.Agent); q.over != nil {
 			return holdgate.Decision{Rule: q.over.rule, Reason: q.over.why}
+		}
+		if err := e.counted(q); err != nil {
+			return unknownSession(err)
 		}
 	}
 	d := e.evaluate(q, q.answers(-1))
@@ -87,8 +96,12 @@ func (e *exchange) judge(q *question) holdgate.Decision {
 }
 
 func (e *exchange) evaluate(q *question, answers []rego.Answer) holdgate.Decision {
-	return e.s.c.Engine.Decide(context.WithoutCancel(e.r.Context()),
-		rego.Input{Call: q.call, Answers: answers, Edited: q.edited != "", Dir: e.s.c.Dir, Home: e.s.c.Home, Own: rego.Own{Listeners: e.s.own.decided(), Folders: e.s.c.Private}})
+	q.call = e.s.informed(q.call)
+	in := rego.Input{Call: q.call, Answers: answers, Edited: q.edited != "", Dir: e.s.c.Dir, Home: e.s.c.Home, Own: rego.Own{Listeners: e.s.own.decided(), Folders: e.s.c.Private}}
+	if err := e.inSession(&in, q); err != nil {
+		return unknownSession(err)
+	}
+	return e.s.c.Engine.Decide(context.WithoutCancel(e.r.Context()), in)
 }
 
 // settled logs a decision that holds nothing and makes it the verdict.
@@ -96,10 +109,21 @@ func (e *exchange) settled(ctx context.Context, q *question, d holdgate.Decision
 	if q.over != nil {
 		return e.overLimit(ctx, q, q.over)
 	}
+	if d.Action == holdgate.Allow {
+		if err := e.s.c.Queue.Taint(ctx, e.t.caller, d.Taint, nameCall(q.call)); err != nil {
+			return err
+		}
+	}
 	entry, err := e.log.decision(ctx, q, d)
 	if err != nil {
 		return err
 	}
+	if q.call.Result == nil { // the call was counted when it was made
+		if s, err := e.track(ctx); err == nil {
+			s.Decided(d.Action)
+		}
+	}
+	q.redact = d.Redact
 	if d.Action == holdgate.Allow {
 		q.release()
 	} else {
@@ -129,6 +153,9 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 			approvers: d.Hold.Approvers,
 		})
 		return e.decide(ctx, q)
+	}
+	if done, err := e.askedOnce(ctx, q, d); done || err != nil {
+		return err
 	}
 	if q.part.Fixed {
 		d.Hold.Allow = slices.DeleteFunc(slices.Clone(d.Hold.Allow), func(way string) bool { return way == "edit" })
@@ -160,6 +187,10 @@ func (e *exchange) settleAll(ctx context.Context, qs []*question) error {
 	if len(qs) == 1 { // as nearly always: there may be many that wait, so it costs no goroutine
 		return e.settleOne(ctx, qs[0])
 	}
+	return e.settleEach(ctx, qs)
+}
+
+func (e *exchange) settleEach(ctx context.Context, qs []*question) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, q := range qs {
 		g.Go(func() error { return e.settleOne(ctx, q) })
@@ -191,7 +222,11 @@ func (e *exchange) ended(ctx context.Context, q *question) error {
 	if err != nil {
 		return err
 	}
-	return e.resume(ctx, q, req)
+	err = e.resume(ctx, q, req)
+	if err == nil && q.open() && e.onAsk != nil {
+		e.onAsk(q)
+	}
+	return err
 }
 
 // use claims every approval that the released calls rest on, in one
@@ -202,6 +237,9 @@ func (e *exchange) use(qs []*question) error {
 		if q.decided && q.verdict.Release {
 			for _, a := range q.approved {
 				if a.use.RequestID != "" {
+					if !a.use.Borrowed {
+						a.use.Twin = e.covering(q)
+					}
 					uses = append(uses, a.use)
 				}
 			}

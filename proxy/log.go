@@ -44,6 +44,11 @@ func (l *exchangeLog) decision(ctx context.Context, q *question, d holdgate.Deci
 	e.Call.Digest = q.digest
 	e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision, Would: d.Would}
 	e.Note = q.remark
+	if r := q.call.Result; r != nil && d.Action == holdgate.Allow {
+		if _, hidden, _ := approvals.WithoutRedacted(r, d.Redact); hidden > 0 {
+			e.Note += fmt.Sprintf(", without %d values that policy redacts", hidden)
+		}
+	}
 	if q.edited != "" {
 		e.Note = "edited in request " + q.edited
 	}
@@ -83,6 +88,8 @@ func auditCall(c holdgate.Call) *audit.Call {
 		a.Model = c.Model.Name
 	case c.MCP != nil:
 		a.MCP = c.MCP.Server + " " + c.MCP.Method
+	case c.Gate != nil:
+		a.Gate = c.Gate.Type
 	case c.HTTP != nil:
 		a.HTTP = c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path
 	}

@@ -23,11 +23,18 @@ const glance = 512
 
 // look reads a request that no format's path names, to find what it is: a tool
 // call of MCP goes through the MCP gate, whichever host it is for, and a model
-// request that no codec reads is refused. It reports false where the client
-// has been answered. What is read is put back, to be sent as it came.
+// request that no codec reads is refused on a host that serves models, and
+// elsewhere a finding, of which policy is told. It reports false where the
+// client has been answered. What is read is put back, to be sent as it came.
 func (e *exchange) look() bool {
 	models := e.s.servesModels(e.t)
-	if !hasBody(e.r) || !models && !saysJSON(e.r.Header) {
+	if !hasBody(e.r) {
+		return true
+	}
+	if e.strangeRoad() {
+		e.looksLike = holdgate.LooksLikeModelAPI
+	}
+	if !models && !mayBeJSON(e.r) {
 		return true
 	}
 	body, err := e.peek()
@@ -49,9 +56,13 @@ func (e *exchange) look() bool {
 		e.t.mcp, e.t.name = true, e.t.url.Host
 		return true
 	}
-	if models && !e.s.c.AllowUnsupported && asksModel(e.t.url.Path, body) {
-		e.reject(http.StatusBadRequest, holdgate.RuleUnsupported, ungated(e.t.url.Path))
+	switch path := e.t.url.Path; {
+	case models && !asksModel(path, body), !models && !looksLikeModel(path, body):
+	case models && !e.s.c.AllowUnsupported:
+		e.reject(http.StatusBadRequest, holdgate.RuleUnsupported, ungated(path))
 		return false
+	default:
+		e.found("the request looks like one of a model API, and is in no format that is read here: calls in its answer go unseen")
 	}
 	return true
 }
@@ -64,6 +75,14 @@ func hasBody(r *http.Request) bool {
 
 // method is the request's method as lax servers read it.
 func method(r *http.Request) string { return strings.ToUpper(strings.TrimSpace(r.Method)) }
+
+// mayBeJSON reports whether a request's body may be JSON that a server reads,
+// by its headers: some go by nothing but the body. One without a length may be
+// half of a conversation, in which nothing is to be waited for.
+func mayBeJSON(r *http.Request) bool {
+	typ := strings.ToLower(r.Header.Get("Content-Type"))
+	return saysJSON(r.Header) || r.ContentLength > 0 && (typ == "" || strings.HasPrefix(typ, "text/") || strings.HasPrefix(typ, "application/x-www-form-urlencoded"))
+}
 
 // saysJSON reports whether the headers are those of a JSON document, or of a
 // client of MCP.

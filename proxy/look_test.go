@@ -86,7 +86,8 @@ func TestMCPOnAHostThatNobodyNamedIsGated(t *testing.T) {
 		{"another method", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, typeJSON, false},
 		{"JSON of another kind", `{"a":[1,2,{"method":"tools/call"}]}`, typeJSON, false},
 		{"JSON that is cut", `{"a":`, typeJSON, false},
-		{"text", call, http.Header{"Content-Type": {"text/plain"}}, false},
+		{"a call as text", call, http.Header{"Content-Type": {"text/plain"}}, true},
+		{"a picture", call, http.Header{"Content-Type": {"image/png"}}, false},
 		{"an unknown coding", "x", http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"own"}}, false},
 	}
 	for _, tt := range tests {
@@ -101,7 +102,7 @@ func TestMCPOnAHostThatNobodyNamedIsGated(t *testing.T) {
 				g := newGateTo(t, map[string]string{"test": up}, map[string]string{"other": up + "/other"})
 				client, url := g.client, g.url+"/up/test/anything"
 				if forward {
-					delete(g.s.c.Upstreams, "test")
+					g.unname("test")
 					client, url = g.proxied(), up+"/anything"
 				}
 				status, body := g.send(client, http.MethodPost, url, tt.body, tt.header)
@@ -154,7 +155,7 @@ func TestBodiesTooLargeToLookIntoPassOnlyElsewhere(t *testing.T) {
 	if status, _ := g.send(g.client, http.MethodPost, g.url+"/up/test/x", "file"+large, nil); status != 200 || len(seen.all()) != 1 {
 		t.Errorf("a file for a host that serves models: status %d, sent on %d times", status, len(seen.all()))
 	}
-	delete(g.s.c.Upstreams, "test")
+	g.unname("test")
 	if status, _ := g.send(g.proxied(), http.MethodPost, up+"/x", large, typeJSON); status != 200 || len(seen.all()) != 2 || seen.all()[1] != large {
 		t.Errorf("another host: status %d, sent on %d times", status, len(seen.all()))
 	}
@@ -180,6 +181,8 @@ func TestAModelRequestThatNobodyReadsIsRefused(t *testing.T) {
 		{"a known road with an ending", "POST", "/v1/realtime.json", `{}`, nil, true},
 		{"a known road in capitals", "POST", "/V1/%52ealtime", `{}`, nil, true},
 		{"a known road by a method in small letters", "post", "/v1/realtime", `{}`, nil, true},
+		{"what Vertex AI predicts in no form that is known", "POST", "/v1/publishers/other/models/m:rawPredict", `{"messages":[]}`, typeJSON, true},
+		{"what Vertex AI counts", "POST", "/v1/publishers/anthropic/models/count-tokens:rawPredict", `{"messages":[]}`, typeJSON, false},
 		{"a count of tokens", "POST", "/v1/messages/count_tokens", `{"messages":[]}`, typeJSON, false},
 		{"embeddings", "POST", "/v1/embeddings", `{"input":"x"}`, typeJSON, false},
 		{"messages further in", "POST", "/own/road", `{"a":{"messages":[]}}`, typeJSON, false},

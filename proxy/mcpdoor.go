@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -17,13 +19,23 @@ type mcpExchange struct {
 	*exchange
 	msgs  []mcp.Message
 	batch bool
-	out   *sender   // once the answer has begun as an event stream
-	notes mcp.Notes // what approvers said, for the results
+	at    []int // the message that each question is about
+
+	// Of the transport of 2024-11-05 (see sseSession): the session that a
+	// stream has opened, and for a message of one the end of its POST.
+	session  *sseSession
+	secret   string
+	detached chan struct{}
+	out      *sender    // once the answer has begun as an event stream
+	notes    mcp.Notes  // what approvers said, for the results
+	calls    []sentCall // what went on to the server, where policy looks at results
+
+	wait *mcpWait
+	asks atomic.Pointer[string] // what it waits for, as progress says it
 
 	// What a sign of life depends on; the sender's lock guards them.
 	beats int
-	sent  bool   // the body has gone on: progress is the server's to report
-	tail  []byte // the last bytes of the server's events that were passed on
+	sent  bool // the body has gone on: progress is the server's to report
 }
 
 // mcp takes a request to an MCP server through the steps. Of the methods that
@@ -31,7 +43,13 @@ type mcpExchange struct {
 func (e *exchange) mcp() {
 	switch method(e.r) {
 	case http.MethodPost:
-	case http.MethodGet, http.MethodDelete, http.MethodOptions, http.MethodHead:
+	case http.MethodGet:
+		e.listen()
+		return
+	case http.MethodDelete:
+		e.endSession()
+		return
+	case http.MethodOptions, http.MethodHead:
 		e.pass()
 		return
 	default:
@@ -43,30 +61,41 @@ func (e *exchange) mcp() {
 		return
 	}
 	msgs, batch, err := mcp.Parse(e.body)
+	if err == nil {
+		err = e.checkLine(e.body)
+	}
 	if err != nil {
 		e.rejectMCP(http.StatusBadRequest, holdgate.RuleMalformed, nil, mcp.CodeInvalidRequest, err)
 		return
 	}
-	if !batch {
-		if err := msgs[0].CheckHeaders(e.r.Header); err != nil {
-			e.rejectMCP(http.StatusBadRequest, holdgate.RuleMalformed, msgs[0].ID, mcp.CodeHeaderMismatch, err)
-			return
-		}
+	if err := mcp.CheckHeaders(e.r.Header, msgs, batch); err != nil {
+		e.rejectMCP(http.StatusBadRequest, holdgate.RuleMalformed, msgs[0].ID, mcp.CodeHeaderMismatch, err)
+		return
 	}
 	m := &mcpExchange{exchange: e, msgs: msgs, batch: batch}
+	m.meet()
+	m.reclaim()
 	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, m.mcpKey)
 	if err != nil {
 		e.rejectMCP(http.StatusServiceUnavailable, holdgate.RuleStore, msgs[0].ID, mcp.CodeRefused, err)
 		return
 	}
-	defer x.Leave()
 	e.x, e.log = x, e.s.newLog(e.t, x)
+	if e.t.sse != nil {
+		e.t.sse.take(m)
+		return
+	}
+	defer x.Leave()
 	m.run()
 }
 
 // mcpKey names the request by its methods and parameters.
 func (m *mcpExchange) mcpKey() (holdgate.Digest, error) {
-	fields := []string{m.t.url.String(), m.credentials()}
+	at := m.t.url
+	if m.t.sse != nil { // whose endpoint is another one each time
+		at = m.t.sse.stream.t.url
+	}
+	fields := []string{at.String(), m.credentials()}
 	for _, msg := range m.msgs {
 		k, err := msg.Key()
 		if err != nil {
@@ -86,7 +115,11 @@ func (m *mcpExchange) run() {
 		return
 	}
 	defer m.closeOut()
+	defer m.beginWait()()
 	if !m.standing().Running() && !m.waitFor(m.admitMCP) {
+		return
+	}
+	if m.pickUp() {
 		return
 	}
 	held := false
@@ -98,41 +131,61 @@ func (m *mcpExchange) run() {
 	}
 	waits := held || !m.standing().Running()
 	if waits && !m.waitFor(func(ctx context.Context) (string, error) {
+		m.tell(qs)
+		m.onAsk = func(q *question) { m.tell([]*question{q}) }
 		err := m.settle(ctx, qs)
 		return m.waitingFor(qs), err
 	}) {
 		return
 	}
 	m.splice(qs)
-	for _, q := range qs {
-		if !q.verdict.Release {
+	held = held || slices.ContainsFunc(qs, (*question).borrowed)
+	for n, q := range qs {
+		if !q.verdict.Release && !m.msgs[m.at[n]].IsResponse() {
 			err := m.reply(m.refusals(qs))
 			m.finishMCP(held, err)
 			return
 		}
+	}
+	if !m.wait.send() {
+		m.accepted()
+		return
 	}
 	if err := m.use(qs); err != nil {
 		_ = m.reply(m.refuseAll(err.Error()))
 		return
 	}
 	m.takeNotes(qs)
-	m.finishMCP(held, m.forwardMCP())
+	if m.withdraws() {
+		return
+	}
+	m.sends(qs)
+	err = m.forwardMCP()
+	m.finishMCP(held, err)
+	m.endStream(err)
 }
 
-// questions makes a question of each message that asks for something.
+// questions makes a question of each message that asks for something, and of
+// each answer to what the server asked.
 func (m *mcpExchange) questions() ([]*question, error) {
 	var qs []*question
-	for _, msg := range m.msgs {
+	add := func(i int, c holdgate.Call) {
+		c = m.call(c)
+		c.Position = len(qs)
+		qs = append(qs, &question{call: c, hint: m.msgs[i].ModelCall()})
+		m.at = append(m.at, i)
+	}
+	for i, msg := range m.msgs {
 		c, ok, err := msg.Call(m.t.name)
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
-			continue
+		if ok {
+			add(i, c)
 		}
-		c = m.call(c)
-		c.Position = len(qs)
-		qs = append(qs, &question{call: c})
+		for _, answer := range msg.Answers() {
+			add(i, m.answerCall(answer))
+		}
 	}
 	return qs, nil
 }
@@ -154,14 +207,17 @@ func (m *mcpExchange) admitMCP(ctx context.Context) (waiting string, err error) 
 // the client has been answered otherwise or has gone. fn also says what it
 // waits for.
 func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err error)) bool {
-	ctx, cancel := context.WithTimeout(m.r.Context(), m.s.c.Limits.MCP)
+	ctx, cancel := context.WithTimeout(m.wait.ctx, m.s.mcpBudget(m.t.client, m.t.door, m.msgs))
 	defer cancel()
 	stop := context.AfterFunc(m.s.waits, cancel)
 	defer stop()
-	if m.out == nil && acceptsEvents(m.r) {
+	switch {
+	case m.t.sse != nil:
+		m.detach()
+	case m.out == nil && acceptsEvents(m.r):
 		m.begin()
-	}
-	if m.out != nil {
+		fallthrough
+	case m.out != nil:
 		m.out.onFail(cancel)
 	}
 	waiting, err := fn(ctx)
@@ -170,6 +226,10 @@ func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err erro
 	case err == nil:
 		return true
 	case m.r.Context().Err() != nil:
+		m.astray()
+	case m.wait.isWithdrawn():
+		m.astray()
+		m.accepted()
 	case halted:
 		_ = m.reply(m.refuseAll(noticeStopped("This call was not run", s)))
 	case ctx.Err() != nil:
@@ -198,26 +258,36 @@ func (m *mcpExchange) begin() {
 
 // signOfLife is a rising notification of progress for every request that
 // asked for one, and a comment besides. Once the server works on the request
-// only the comment is left, and none in the midst of the server's events.
+// only the comment is left.
 func (m *mcpExchange) signOfLife() []byte {
 	if m.sent {
-		if !betweenEvents(m.tail) {
-			return nil
-		}
-		return mcp.Comment()
+		return append(m.session.signsOfLife(), mcp.Comment()...)
 	}
+	return append(m.progress(), mcp.Comment()...)
+}
+
+// progress is a rising notification for every request that asked for one.
+func (m *mcpExchange) progress() []byte {
 	m.beats++
+	asks := "waiting for people"
+	if text := m.asks.Load(); text != nil {
+		asks = *text
+	}
 	var b []byte
 	for _, msg := range m.msgs {
 		if token := msg.ProgressToken(); token != nil && msg.IsRequest() {
-			b = append(b, mcp.Event(mcp.Progress(token, m.beats, "waiting for a person to decide"))...)
+			b = append(b, mcp.Event(mcp.Progress(token, m.beats, asks))...)
 		}
 	}
-	return append(b, mcp.Comment()...)
+	return b
 }
 
 func (m *mcpExchange) closeOut() {
-	if m.out != nil {
+	switch {
+	case m.out == nil:
+	case m.t.sse != nil:
+		m.leaveSession()
+	default:
 		m.out.close()
 	}
 }
@@ -225,17 +295,23 @@ func (m *mcpExchange) closeOut() {
 // refusals answers each request of the body. Where one of a batch is refused
 // none is sent on.
 func (m *mcpExchange) refusals(qs []*question) [][]byte {
-	var out [][]byte
+	why := make(map[int]string)
 	m.each(qs, func(i int, q *question) {
-		if !m.msgs[i].IsRequest() {
-			return
+		if !q.verdict.Release && why[i] == "" {
+			why[i] = q.verdict.Notice
 		}
-		text := q.verdict.Notice
-		if q.verdict.Release {
+	})
+	var out [][]byte
+	for i, msg := range m.msgs {
+		if !msg.IsRequest() {
+			continue
+		}
+		text, refused := why[i]
+		if !refused {
 			text = noticeMark + "This request was not sent on, because another one of its batch was refused."
 		}
-		out = append(out, m.msgs[i].Refusal(text))
-	})
+		out = append(out, msg.Refusal(text))
+	}
 	return out
 }
 
@@ -251,6 +327,9 @@ func (m *mcpExchange) refuseAll(text string) [][]byte {
 
 // reply answers in the server's place, in the form that the client awaits.
 func (m *mcpExchange) reply(responses [][]byte) error {
+	if m.t.sse != nil {
+		m.detach()
+	}
 	if m.out != nil {
 		m.out.render(func() []byte {
 			var b []byte
@@ -284,14 +363,14 @@ func (e *exchange) writeJSON(status int, body []byte) error {
 // no tool call has an error to get, and a status that says whose fault it is.
 func (m *mcpExchange) unreachable(err error) {
 	if ae, ok := isAddressError(err); ok {
-		m.rejectMCP(http.StatusForbidden, holdgate.RuleAddress, m.msgs[0].ID, mcp.CodeRefused, ae)
+		m.rejectMCP(http.StatusForbidden, holdgate.RuleAddress, m.firstID(), mcp.CodeRefused, ae)
 		return
 	}
 	if m.r.Context().Err() != nil {
 		return
 	}
 	m.s.c.Logger.Warn("the MCP server failed", "server", m.t.name, "err", err)
-	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.msgs[0].ID, mcp.CodeRefused, "the MCP server "+m.t.name+" failed: "+err.Error())) // a client that has gone needs no answer
+	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.firstID(), mcp.CodeRefused, "the MCP server "+m.t.name+" failed: "+err.Error())) // a client that has gone needs no answer
 }
 
 // rejectMCP logs and answers what could not be read as MCP.

@@ -1,18 +1,15 @@
 package proxy
 
 import (
-	"errors"
-	"io"
-	"net/http"
-	"strconv"
-
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // splice puts the arguments that people edited into the body, and into the
-// headers that mirror them. A call for which that cannot be done is refused.
+// headers that mirror them. A call for which that cannot be done is refused. An
+// answer to the server that is refused becomes an error.
 func (m *mcpExchange) splice(qs []*question) {
+	defer m.spliceAnswers(qs)
 	arguments := make([][]byte, len(m.msgs))
 	header := m.r.Header.Clone()
 	changed := false
@@ -44,15 +41,10 @@ func (m *mcpExchange) asked(i int) []byte {
 	return []byte("{}")
 }
 
-// each calls fn for each message that asks for something, with its question.
+// each calls fn for each message that there is a question about.
 func (m *mcpExchange) each(qs []*question, fn func(i int, q *question)) {
-	n := 0
-	for i, msg := range m.msgs {
-		if msg.Method == "" {
-			continue
-		}
+	for n, i := range m.at {
 		fn(i, qs[n])
-		n++
 	}
 }
 
@@ -64,84 +56,7 @@ func (m *mcpExchange) takeNotes(qs []*question) {
 			m.notes.Add(m.msgs[i], q.verdict.Note)
 		}
 	})
-}
-
-// relayNoted passes the server's answer on with the notes in its results.
-func (m *mcpExchange) relayNoted(resp *http.Response, typ string) error {
-	body, err := decoded(resp, m.s.c.Limits.Body)
-	if err != nil {
-		return m.refuseAnswer(err)
-	}
-	header := copyHeader(resp.Header)
-	header.Del("Content-Length")
-	if typ == typeEvents {
-		writeHeader(m.w, resp.StatusCode, header)
-		rc := http.NewResponseController(m.w)
-		err := m.eachEvent(body, func(b []byte) error {
-			if _, err := m.w.Write(b); err != nil {
-				return err
-			}
-			return rc.Flush()
-		})
-		if err != nil && m.r.Context().Err() == nil {
-			panic(http.ErrAbortHandler) // the client must not take what it has for the whole
-		}
-		return err
-	}
-	raw, err := io.ReadAll(body)
-	if err != nil {
-		m.unreachable(err)
-		return err
-	}
-	raw = m.notes.Annotate(raw)
-	header.Set("Content-Length", strconv.Itoa(len(raw)))
-	writeHeader(m.w, resp.StatusCode, header)
-	_, err = m.w.Write(raw)
-	return err
-}
-
-// eachEvent reads the server's events and writes them one by one, with the
-// notes. Where they cannot be read as events the rest passes as it comes: a
-// note is not worth an answer.
-func (m *mcpExchange) eachEvent(src io.Reader, write func([]byte) error) error {
-	var events wire.EventScanner
-	var unread []byte // what came and has not been written
-	buf := make([]byte, 16<<10)
-	whole := true
-	for {
-		n, rerr := src.Read(buf)
-		unread = append(unread, buf[:n]...)
-		if whole {
-			events.Push(buf[:n])
-			if rerr != nil {
-				events.End()
-			}
-		}
-		for whole {
-			ev, ok, err := events.Next()
-			if err != nil {
-				m.s.c.Logger.Warn("an approver's message may not reach the agent", "server", m.t.name, "err", err)
-				whole = false
-			}
-			if err != nil || !ok {
-				break
-			}
-			if err := write(m.notes.AnnotateEvent(ev)); err != nil {
-				return err
-			}
-			unread = unread[len(ev.Raw):]
-		}
-		if (!whole || rerr != nil) && len(unread) > 0 {
-			if err := write(unread); err != nil {
-				return err
-			}
-			unread = nil
-		}
-		switch {
-		case errors.Is(rerr, io.EOF):
-			return nil
-		case rerr != nil:
-			return rerr
-		}
+	if m.t.sse != nil {
+		m.t.sse.note(m.notes)
 	}
 }

@@ -1,12 +1,11 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/mcp"
@@ -16,11 +15,8 @@ import (
 // forwardMCP sends the body on and the server's answer back: as it comes, or
 // as events where the client has been waiting on an event stream.
 func (m *mcpExchange) forwardMCP() error {
-	ctx, cancel := context.WithCancel(m.r.Context())
-	defer cancel()
-	stop := context.AfterFunc(m.s.life, cancel)
-	defer stop()
-	defer m.cutWhenStopped(cancel)()
+	ctx, done := m.underway()
+	defer done()
 	if m.out != nil {
 		m.out.exclusively(func() { m.sent = true })
 	}
@@ -34,40 +30,98 @@ func (m *mcpExchange) forwardMCP() error {
 		return err
 	}
 	defer resp.Body.Close()
+	return m.relayMCP(ctx, resp)
+}
+
+// underway is the time in which the server may be heard: until the client
+// leaves, Holdgate ends, or people stop the agent.
+func (m *mcpExchange) underway() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(m.r.Context())
+	stop := context.AfterFunc(m.s.life, cancel)
+	forget := m.cutWhenStopped(cancel)
+	return ctx, func() { forget(); stop(); cancel() }
+}
+
+// relayMCP passes the server's answer on. What the server asks of the client
+// in it is judged on the way.
+func (m *mcpExchange) relayMCP(ctx context.Context, resp *http.Response) error {
 	typ, err := answerType(resp)
 	if err != nil {
 		return m.refuseAnswer(err)
 	}
-	if m.out == nil {
-		if len(m.notes) > 0 {
-			return m.relayNoted(resp, typ)
-		}
-		return m.relayMCP(resp)
+	m.ownChallenge(resp.Header)
+	m.met(resp.Header.Get("Mcp-Session-Id"))
+	if typ == typeEvents {
+		return m.relayEvents(ctx, resp)
+	}
+	length := resp.ContentLength
+	if contentEncoding(resp.Header) != "" {
+		length = -1 // it is that of the coded answer
 	}
 	body, err := decoded(resp, m.s.c.Limits.Body)
 	if err != nil {
-		return m.reply(m.refuseAll(noticeMark + "The MCP server's answer cannot be read: " + err.Error()))
+		return m.refuseAnswer(err)
 	}
-	if typ == typeEvents {
-		return m.copyEvents(body)
-	}
-	raw, err := io.ReadAll(body)
+	raw, err := readDocument(body, length, m.s.c.Limits.Body)
 	if err != nil {
-		_ = m.reply(m.refuseAll(noticeMark + "The MCP server's answer broke off: " + err.Error()))
-		return err
+		return m.brokenOff(err)
 	}
-	return m.replyWhole(resp.StatusCode, raw)
+	if raw, err = m.fromServer(ctx, raw); err != nil {
+		return m.refuseAnswer(err)
+	}
+	if m.out != nil {
+		return m.replyWhole(resp.StatusCode, raw)
+	}
+	header := copyHeader(resp.Header)
+	if len(raw) > 0 || header.Get("Content-Length") != "" {
+		header.Set("Content-Length", strconv.Itoa(len(raw)))
+	}
+	writeHeader(m.w, resp.StatusCode, header)
+	_, err = m.w.Write(raw)
+	return err
+}
+
+// readDocument reads an answer that is one document, in one piece where its
+// length is known.
+func readDocument(src io.Reader, length, limit int64) ([]byte, error) {
+	if length <= 0 || length > min(trustedLength, limit) {
+		return io.ReadAll(src)
+	}
+	raw := make([]byte, length)
+	_, err := io.ReadFull(src, raw)
+	return raw, err
 }
 
 // refuseAnswer logs an answer of the server's that may not be passed on, and
 // answers in its place.
 func (m *mcpExchange) refuseAnswer(why error) error {
+	if m.r.Context().Err() != nil {
+		return m.r.Context().Err()
+	}
 	if m.out == nil {
-		m.rejectMCP(http.StatusBadGateway, holdgate.RuleMalformed, m.msgs[0].ID, mcp.CodeRefused, why)
+		m.rejectMCP(http.StatusBadGateway, holdgate.RuleMalformed, m.firstID(), mcp.CodeRefused, why)
 		return nil
 	}
 	m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.url.Host+m.t.url.Path, holdgate.RuleMalformed, why.Error())
 	return m.reply(m.refuseAll(noticeMark + "The MCP server's answer is refused: " + why.Error()))
+}
+
+// brokenOff answers in the place of an answer that did not come to its end.
+func (m *mcpExchange) brokenOff(err error) error {
+	if m.out == nil {
+		m.unreachable(err)
+		return err
+	}
+	_ = m.reply(m.refuseAll(noticeMark + "The MCP server's answer broke off: " + err.Error()))
+	return err
+}
+
+// firstID is the id to answer under where nothing better is known, or nil.
+func (m *mcpExchange) firstID() []byte {
+	if len(m.msgs) == 0 {
+		return nil
+	}
+	return m.msgs[0].ID
 }
 
 // replyWhole makes events of an answer that came as one document. An error
@@ -76,10 +130,9 @@ func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 	if status/100 != 2 {
 		return m.reply(m.refuseAll(noticeMark + fmt.Sprintf("The MCP server answered %d: %s", status, bounded(string(raw), 2000))))
 	}
-	if len(raw) == 0 {
+	if len(raw) == 0 || m.t.sse != nil { // the answer comes on the session's stream, and this is none
 		return m.out.failed()
 	}
-	raw = m.notes.Annotate(raw)
 	if !m.batch {
 		return m.reply([][]byte{raw})
 	}
@@ -94,64 +147,6 @@ func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 		all = append(all, e.Value)
 	}
 	return m.reply(all)
-}
-
-// copyEvents passes the server's events on as they come.
-func (m *mcpExchange) copyEvents(src io.Reader) error {
-	if len(m.notes) > 0 {
-		return m.eachEvent(src, func(b []byte) error {
-			m.out.render(func() []byte {
-				m.tail = lastBytes(m.tail, b)
-				return b
-			})
-			return m.out.failed()
-		})
-	}
-	buf := make([]byte, 16<<10)
-	for {
-		n, err := src.Read(buf)
-		if n > 0 {
-			m.out.render(func() []byte {
-				m.tail = lastBytes(m.tail, buf[:n])
-				return buf[:n]
-			})
-		}
-		if failed := m.out.failed(); failed != nil {
-			return failed
-		}
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-	}
-}
-
-// lastBytes returns the last bytes of a and b joined, as many as the end of an
-// event may have.
-func lastBytes(a, b []byte) []byte {
-	all := append(bytes.Clone(a), b[max(0, len(b)-4):]...)
-	return all[max(0, len(all)-4):]
-}
-
-// betweenEvents reports whether an event stream with these last bytes stands
-// between two events, where a line of ours breaks none of the server's.
-func betweenEvents(tail []byte) bool {
-	lines := bytes.ReplaceAll(bytes.ReplaceAll(tail, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
-	return len(tail) == 0 || bytes.HasSuffix(lines, []byte("\n\n"))
-}
-
-// relayMCP passes the server's answer on as it came.
-func (m *mcpExchange) relayMCP(resp *http.Response) error {
-	writeHeader(m.w, resp.StatusCode, copyHeader(resp.Header))
-	if err := copyFlushing(m.w, resp.Body, resp.ContentLength < 0); err != nil {
-		if m.r.Context().Err() == nil {
-			panic(http.ErrAbortHandler) // the client must not take what it has for the whole
-		}
-		return err
-	}
-	return nil
 }
 
 // finishMCP records the end of an exchange of which something was stored.

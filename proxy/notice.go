@@ -26,30 +26,30 @@ const (
 )
 
 func noticeDenied(c holdgate.Call, d holdgate.Decision, entry uint64) string {
-	return noticeMark + fmt.Sprintf("%s was not run (log entry %d): denied by policy (%s). Do not try it again; tell the user, or choose another way.",
-		nameCall(c), entry, join2(d.Rule, d.Reason))
+	return noticeMark + fmt.Sprintf("%s (log entry %d): denied by policy (%s). Do not try it again; tell the user, or choose another way.",
+		undone(c), entry, join2(d.Rule, d.Reason))
 }
 
 func noticeOutcome(c holdgate.Call, r approvals.Request) string {
 	o := r.Outcome
 	if o == nil {
-		return noticeMark + fmt.Sprintf("%s was not run: request %s ended without an outcome.", nameCall(c), r.ID)
+		return noticeMark + fmt.Sprintf("%s: request %s ended without an outcome.", undone(c), r.ID)
 	}
 	by := oneLine(o.By, 100)
 	switch r.Status {
 	case holdgate.StatusSteered:
-		return noticeMark + fmt.Sprintf("%s was not run (request %s). The approver (%s) asks for this instead: %s", nameCall(c), r.ID, by, bounded(o.Instructions, maxWords)) + about(o.Artifacts)
+		return noticeMark + fmt.Sprintf("%s (request %s). The approver (%s) asks for this instead: %s", undone(c), r.ID, by, bounded(o.Instructions, maxWords)) + about(o.Artifacts)
 	case holdgate.StatusDenied:
 		why := "denied by the approver (" + by + ")"
 		if o.Reason != "" {
 			why += ": " + bounded(o.Reason, maxWords)
 		}
-		return noticeMark + fmt.Sprintf("%s was not run (request %s): %s. %s", nameCall(c), r.ID, strings.TrimSuffix(why, "."), afterDenial(o))
+		return noticeMark + fmt.Sprintf("%s (request %s): %s. %s", undone(c), r.ID, strings.TrimSuffix(why, "."), afterDenial(o))
 	case holdgate.StatusExpired:
-		return noticeMark + fmt.Sprintf("%s was not run: nobody approved it within %s (request %s). Do not try it again by yourself; tell the user.",
-			nameCall(c), r.ExpiresAt.Sub(r.CreatedAt).Round(time.Second), r.ID)
+		return noticeMark + fmt.Sprintf("%s: nobody approved it within %s (request %s). Do not try it again by yourself; tell the user.",
+			undone(c), r.ExpiresAt.Sub(r.CreatedAt).Round(time.Second), r.ID)
 	default:
-		return noticeMark + fmt.Sprintf("%s was not run: request %s was withdrawn%s.", nameCall(c), r.ID, because(o.Reason))
+		return noticeMark + fmt.Sprintf("%s: request %s was withdrawn%s.", undone(c), r.ID, because(o.Reason))
 	}
 }
 
@@ -110,18 +110,18 @@ func noteApproved(c holdgate.Call, o *holdgate.Outcome) string {
 // noticeUneditable stands in the place of a call whose edited arguments cannot
 // be sent.
 func noticeUneditable(c holdgate.Call, err error) string {
-	return noticeMark + fmt.Sprintf("%s was not run: an approver gave it other arguments, which cannot be sent (%s). Tell the user.", nameCall(c), bounded(err.Error(), 300))
+	return noticeMark + fmt.Sprintf("%s: an approver gave it other arguments, which cannot be sent (%s). Tell the user.", undone(c), bounded(err.Error(), 300))
 }
 
 // noticeError stands in the place of a call that could not be judged or held.
 func noticeError(c holdgate.Call, err error) string {
-	return noticeMark + fmt.Sprintf("%s was not run: Holdgate cannot hold or log calls at the moment (%s). Tell the user; try again later.",
-		nameCall(c), bounded(err.Error(), 300))
+	return noticeMark + fmt.Sprintf("%s: Holdgate cannot hold or log calls at the moment (%s). Tell the user; try again later.",
+		undone(c), bounded(err.Error(), 300))
 }
 
 // noticeLimit stands in the place of a call that is over a limit.
 func noticeLimit(c holdgate.Call, o *overLimit) string {
-	return noticeMark + fmt.Sprintf("%s was not run (%s): %s. Tell the user.", nameCall(c), o.rule, bounded(o.why, 500))
+	return noticeMark + fmt.Sprintf("%s (%s): %s. Tell the user.", undone(c), o.rule, bounded(o.why, 500))
 }
 
 // noticeWaiting is the line that a setting shows the agent's user.
@@ -129,14 +129,30 @@ func noticeWaiting(q *question) string {
 	return noticeMark + fmt.Sprintf("Waiting for a person to decide: %s\nholdgate approve %s\nholdgate deny %s\n", q.request.Briefing.Summary, q.request.ID, q.request.ID)
 }
 
+// undone says of a call what a refusal of it means.
+func undone(c holdgate.Call) string {
+	if c.Result != nil {
+		made := c
+		made.Result = nil
+		return nameCall(made) + " was run, and its result is withheld"
+	}
+	return nameCall(c) + " was not run"
+}
+
 func nameCall(c holdgate.Call) string {
 	switch {
+	case c.Result != nil:
+		made := c
+		made.Result = nil
+		return "The result of " + lowerFirst(nameCall(made))
 	case c.Tool != nil:
 		return "The call to " + bounded(c.Tool.Name, 100)
 	case c.Model != nil:
 		return "The request to model " + bounded(c.Model.Name, 100)
 	case c.MCP != nil:
 		return "The request " + bounded(c.MCP.Method, 100)
+	case c.Gate != nil:
+		return "The gate " + bounded(c.Gate.Type, 100)
 	case c.HTTP != nil:
 		return "The request " + bounded(c.HTTP.Method+" "+c.HTTP.Host+c.HTTP.Path, 200)
 	}

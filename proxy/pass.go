@@ -65,7 +65,7 @@ func (e *exchange) pass() {
 func (e *exchange) asHTTP() holdgate.Call {
 	u := e.t.url
 	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{
-		Method: e.r.Method, Scheme: u.Scheme, Host: u.Host, Path: u.Path, Query: u.RawQuery,
+		Method: e.r.Method, Scheme: u.Scheme, Host: u.Host, Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike,
 	}}
 }
 
@@ -113,7 +113,9 @@ func (e *exchange) forward(req *http.Request) {
 		h.Add("Trailer", name)
 	}
 	writeHeader(e.w, resp.StatusCode, h)
-	if err := copyFlushing(e.w, resp.Body, resp.ContentLength < 0); err != nil {
+	body, end := e.spotting(resp)
+	defer end()
+	if err := copyFlushing(e.w, body, resp.ContentLength < 0); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
 	}
 	for name, v := range resp.Trailer {

@@ -130,7 +130,7 @@ func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
 		}
 	}))
 	g.s.c.MCP["other"] = parseURL(t, up+"/other") // to be dialled, but no host that serves models: there the body is looked into first
-	delete(g.s.c.Upstreams, "test")
+	g.unname("test")
 	client := g.proxied()
 	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	pr, pw := io.Pipe()

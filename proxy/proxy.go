@@ -1,5 +1,6 @@
 // Package proxy is how traffic comes in and goes on. Every door (the
-// base-URL door, the forward proxy, the MCP door) ends in one handler, and
+// base-URL door, the forward proxy, the transparent door, the MCP door) ends in
+// one handler, and
 // every request takes the same way through it:
 //
 //	read (bounded) -> parse -> decide -> [hold -> people -> decide again] -> use -> send or refuse -> result
@@ -38,17 +39,24 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/elazarl/goproxy"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/mcpserver"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -74,9 +82,15 @@ type Config struct {
 	// calls.
 	Private []string
 
+	// Formats say which model format is spoken where no path tells.
+	Formats []Format
+
 	// Agent, where its ID is set, is who makes every request: the server serves
 	// this agent alone. Else callers are [holdgate.AgentDefault].
 	Agent holdgate.Agent
+
+	// Confidence says what becomes of agents' reports of how sure they are.
+	Confidence Confidence
 
 	Limits Limits
 	// Notice puts a line into held model answers that says who is being asked.
@@ -85,6 +99,10 @@ type Config struct {
 	// become again the calls in whose place they stood, with results that say
 	// that they were refused.
 	NoRehydrate bool
+	// Rounds is how often Holdgate answers the model itself where all calls of
+	// an answer were refused, so that the agent's turn goes on; 0: the agent gets
+	// the notices, and its turn ends.
+	Rounds int
 	// AllowUnsupported lets model APIs through whose tool calls Holdgate
 	// cannot see. Otherwise they are refused.
 	AllowUnsupported bool
@@ -93,6 +111,14 @@ type Config struct {
 	// RootCAs verify upstream servers; nil means the system's.
 	RootCAs *x509.CertPool
 	Logger  *slog.Logger
+}
+
+// Confidence says what becomes of agents' reports. The zero value stores them, and
+// does nothing else.
+type Confidence struct {
+	Enabled      bool    // policy is told of them
+	AutoEscalate bool    // those below the threshold open a gate
+	Threshold    float64 // from 0 to 1
 }
 
 // Limits bound what one exchange may take. Zero fields mean the defaults.
@@ -121,29 +147,50 @@ func (l Limits) withDefaults() Limits {
 		l.Budget = 290 * time.Second
 	}
 	if l.MCP == 0 {
-		l.MCP = 55 * time.Second
+		l.MCP = mcp.DefaultPatience
 	}
 	return l
 }
 
 // A Server is the agents' door.
 type Server struct {
-	c       Config
-	codecs  []Codec
-	own     *ownAddrs
-	quotas  *quotas
-	named   *http.Transport // for hosts that the configuration names
-	guarded *http.Transport // for hosts that agents name
-	connect *goproxy.ProxyHttpServer
-	outer   *http.Server
-	inner   *http.Server // serves the decrypted insides of CONNECT
-	tunnels *tunnelListener
+	c          Config
+	codecs     []Codec
+	models     map[string]bool // the hosts that Upstreams name
+	hosts      map[string]bool // those, and the ones that MCP names
+	own        *ownAddrs
+	quotas     *quotas
+	made       *made
+	api        *agentapi.Server  // for agents
+	self       *mcpserver.Server // the same over MCP
+	named      *http.Transport   // for hosts that the configuration names
+	guarded    *http.Transport   // for hosts that agents name
+	connect    *goproxy.ProxyHttpServer
+	outer      *http.Server
+	inner      *http.Server // serves the decrypted insides of CONNECT
+	tunnels    *tunnelListener
+	asked      *lru.Cache[askKey, string]   // the methods of what MCP servers asked
+	sentCalls  *lru.Cache[askKey, sentCall] // what MCP servers were asked, where policy looks at the answers
+	sessions   sseSessions
+	waiting    mcpWaits
+	clients    *lru.Cache[clientKey, string] // what MCP clients call themselves
+	strays     *lru.Cache[holdgate.Digest, stray]
+	challenges challenges
+	known      atomic.Pointer[toolIndex]  // of MCP servers' tools
+	strange    *lru.Cache[road, struct{}] // where findings were made
 
 	// waits ends when Shutdown begins: nobody waits for a person through it.
 	// life ends when Shutdown's patience does: nothing is read any longer.
 	waits, life       context.Context
 	endWaits, endLife context.CancelFunc
 	running           sync.WaitGroup
+	pipes             sync.WaitGroup // streams of stdio MCP servers
+
+	memory sync.Pool // of *streamMemory
+
+	begin    sync.Once                              // of the inner server
+	original func(net.Conn) (netip.AddrPort, error) // where a redirected connection was to go
+	leaves   *leaves
 }
 
 // New returns a Server that is not yet listening. It lives no longer than ctx.
@@ -156,17 +203,49 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Limits = c.Limits.withDefaults()
-	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), tunnels: newTunnelListener()}
+	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), made: newMade(), leaves: &leaves{}, tunnels: newTunnelListener(), original: originalDst,
+		models: namedHosts(c.Upstreams), hosts: namedHosts(c.Upstreams, c.MCP)}
+	var err error
+	if name := s.unknownFormat(); name != "" {
+		return nil, fmt.Errorf("proxy: no format is called %q", name)
+	}
+	if s.sentCalls, err = lru.New[askKey, sentCall](maxSent); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	if s.asked, err = lru.New[askKey, string](maxAsked); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	if s.clients, err = lru.New[clientKey, string](maxClients); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	if s.strays, err = lru.New[holdgate.Digest, stray](maxStrays); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	if s.strange, err = lru.New[road, struct{}](maxStrange); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
 	c.Queue.Expect(s.unnamedCaller("").Agent)
+	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.caller(r, target{door: agentapi.Door}) }, c.Logger)
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
+	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.waits.Done()})
+	s.memory.New = newStreamMemory
 	s.named = s.transport(false)
 	s.guarded = s.transport(true)
 	s.connect = s.connectProxy()
 	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
-	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog}
+	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog}
 	s.inner = &http.Server{Handler: http.HandlerFunc(s.serveInner), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, ConnContext: tunnelContext}
 	return s, nil
+}
+
+// outerProtocols are HTTP/1.1 and, without TLS, HTTP/2 for who knows beforehand
+// that it is spoken: AWS's SDK for JavaScript asks for streams in no other way.
+func outerProtocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 // Own tells the server an address where Holdgate serves approvers: nobody may
@@ -175,19 +254,27 @@ func New(ctx context.Context, c Config) (*Server, error) {
 func (s *Server) Own(a net.Addr) { s.own.add(a, true) }
 
 // Serve serves the agents' door on ln until Shutdown. It returns nil after one.
+// Several listeners may be served at a time.
 func (s *Server) Serve(ln net.Listener) error {
 	s.own.add(ln.Addr(), false)
-	innerDone := make(chan error, 1)
-	go func() { innerDone <- s.inner.Serve(s.tunnels) }()
-	err := s.outer.Serve(ln)
-	_ = s.tunnels.Close()
-	innerErr := <-innerDone
-	for _, e := range []error{err, innerErr} {
-		if e != nil && !errors.Is(e, http.ErrServerClosed) && !errors.Is(e, net.ErrClosed) {
-			return e
-		}
+	s.serveTunnels()
+	return served(s.outer.Serve(ln))
+}
+
+// serveTunnels starts the server of what is inside tunnels. Shutdown ends it
+// and waits for it.
+func (s *Server) serveTunnels() {
+	s.begin.Do(func() {
+		s.running.Go(func() { _ = s.inner.Serve(s.tunnels) }) // what it accepts from does not fail
+	})
+}
+
+// served is how serving ended, without what a shutdown makes of it.
+func served(err error) error {
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // Shutdown stops listening, gives running exchanges until ctx ends, and then
@@ -199,8 +286,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err != nil {
 		err = errors.Join(s.outer.Close(), s.inner.Close())
 	}
+	_ = s.tunnels.Close()
 	s.tunnels.closeConns()
+	s.pipes.Wait()
 	s.running.Wait()
+	s.self.Close()
 	s.named.CloseIdleConnections()
 	s.guarded.CloseIdleConnections()
 	return err

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -171,6 +172,7 @@ func TestNothingPassesWhereTheDiskIsNearlyFullAndPeopleStillDecide(t *testing.T)
 		t.Errorf("a call that would be held got %s", body)
 	}
 	free.Store(reserve / 4)
+	g.untilStrained(true)
 	if body := readAll(t, g.post(t.Context(), messages, askPlain).Body); !strings.Contains(body, "limits.disk_reserve") {
 		t.Errorf("a request got %s", body)
 	}
@@ -183,12 +185,23 @@ func TestNothingPassesWhereTheDiskIsNearlyFullAndPeopleStillDecide(t *testing.T)
 		t.Errorf("the log says so %d times, want once a minute", n)
 	}
 	free.Store(10 * reserve)
+	g.untilStrained(false)
 	go func() { first <- readAll(t, g.post(t.Context(), messages, askStream).Body) }()
 	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
 	if body := <-first; !strings.Contains(body, "toolu_1") || len(seen.all()) != asked+1 {
 		t.Errorf("once there was room again the call got %s", body)
 	}
 	g.verified()
+}
+
+// untilStrained waits until the queue has noticed what became of the disk.
+func (g *gate) untilStrained(want bool) {
+	g.t.Helper()
+	for end := time.Now().Add(time.Minute); (g.s.c.Queue.Strained() != nil) != want; runtime.Gosched() {
+		if time.Now().After(end) {
+			g.t.Fatalf("the disk's state was not noticed: %v", g.s.c.Queue.Strained())
+		}
+	}
 }
 
 func TestABucketPacesAndThenRefuses(t *testing.T) {

@@ -23,6 +23,7 @@ type refusedRecord struct {
 // that it was. Where that fails the notices stay what they are in later
 // requests.
 func (a *answer) remember(items []item) {
+	a.made(items)
 	codec, ok := a.t.codec.(Rehydrator)
 	if !ok || a.s.c.NoRehydrate || signed(a.r.Header) {
 		return
@@ -76,7 +77,7 @@ func (e *exchange) rehydrate(ctx context.Context) {
 		return
 	}
 	if n > 0 {
-		e.sent, e.remark = body, fmt.Sprintf("rehydrated %d %s", n, plural(n, "refusal"))
+		e.sent, e.remark = body, join2(e.remark, fmt.Sprintf("rehydrated %d %s", n, plural(n, "refusal")))
 	}
 }
 

@@ -26,6 +26,10 @@ type approval struct {
 // resume takes a question on from its outcome. What a person has edited is a
 // new call, for which no earlier approval counts.
 func (e *exchange) resume(ctx context.Context, q *question, req approvals.Request) error {
+	if req.Anew {
+		q.rounds++
+		return e.decide(ctx, q)
+	}
 	if req.Status != holdgate.StatusApproved || req.Outcome == nil {
 		q.refuse(noticeOutcome(q.call, req))
 		return nil
@@ -46,13 +50,18 @@ func (e *exchange) resume(ctx context.Context, q *question, req approvals.Reques
 		q.notes = append(q.notes, note)
 	}
 	if req.Answered() {
-		answer := rego.Answer{Gate: req.Gate, Rule: req.Rule, Decision: req.Outcome.Decision, Choice: req.Outcome.Choice, By: req.Outcome.By}
-		for _, f := range req.Also {
-			answer.Also = append(answer.Also, f.Rule)
-		}
-		q.approved = append(q.approved, approval{answer: answer, use: approvals.Use{RequestID: req.ID, Digest: q.digest}, approvers: req.Approvers})
+		q.approved = append(q.approved, approval{answer: answerOf(req), use: approvals.Use{RequestID: req.ID, Digest: q.digest}, approvers: req.Approvers})
 	}
 	return e.decide(ctx, q)
+}
+
+// answerOf is the outcome of a request as policy reads it.
+func answerOf(req approvals.Request) rego.Answer {
+	answer := rego.Answer{Gate: req.Gate, Rule: req.Rule, Decision: req.Outcome.Decision, Choice: req.Outcome.Choice, By: req.Outcome.By}
+	for _, f := range req.Also {
+		answer.Also = append(answer.Also, f.Rule)
+	}
+	return answer
 }
 
 // edit puts other arguments into the call. They are read as strictly as an

@@ -25,6 +25,7 @@ type sender struct {
 
 	mu     sync.Mutex
 	last   time.Time
+	armed  time.Time // when the deadline was set last
 	timer  *time.Timer
 	err    error
 	failFn func()
@@ -40,7 +41,7 @@ func (o *sender) start(status int, header http.Header) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last = time.Now()
-	_ = o.rc.SetWriteDeadline(o.last.Add(writeTimeout)) // not every writer has one
+	o.arm(o.last)
 	writeHeader(o.w, status, header)
 	o.err = o.rc.Flush()
 	o.timer = time.AfterFunc(o.every, o.beat)
@@ -58,7 +59,7 @@ func (o *sender) write(b []byte) {
 		return
 	}
 	now := time.Now()
-	_ = o.rc.SetWriteDeadline(now.Add(writeTimeout)) // not every writer has one
+	o.arm(now)
 	if _, o.err = o.w.Write(b); o.err == nil {
 		o.err = o.rc.Flush()
 	}
@@ -66,6 +67,15 @@ func (o *sender) write(b []byte) {
 	if o.err != nil {
 		o.fail(o.err)
 	}
+}
+
+// arm sets the deadline of a write, to the second.
+func (o *sender) arm(now time.Time) {
+	if now.Sub(o.armed) < time.Second {
+		return
+	}
+	_ = o.rc.SetWriteDeadline(now.Add(writeTimeout)) // not every writer has one
+	o.armed = now
 }
 
 func (o *sender) fail(err error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/holdgate/holdgate/proxy/bedrock"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -24,7 +25,7 @@ func answerType(resp *http.Response) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err)
 	}
-	if typ == typeEvents && resp.StatusCode/100 != 2 {
+	if (typ == typeEvents || typ == bedrock.StreamType) && resp.StatusCode/100 != 2 {
 		return "", fmt.Errorf("the upstream answered with status %d and an event stream, which is refused: some clients look for calls in it", resp.StatusCode)
 	}
 	return typ, nil

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,31 +19,37 @@ type noticer interface {
 // errUnwritten ends a stream whose calls could not be stored or logged.
 var errUnwritten = errors.New("holdgate cannot store or log at the moment")
 
-// stream takes a streamed answer to the client. What comes before the first
-// held call flows at once; what follows it keeps its place and waits.
-func (a *answer) stream(st wire.Stream, src io.Reader) {
+// readStream reads a streamed answer and reports whether something of it is left
+// to deliver. What comes before the first held call flows at once; what follows
+// it keeps its place and waits.
+func (a *answer) readStream(st wire.Stream, src io.Reader) bool {
 	out := newSender(a.w, a.s.c.Logger, st.Idle, a.s.c.Limits.Idle)
-	defer out.close()
+	a.st, a.out = st, out
 	a.header.Del("Content-Length")
 	out.start(a.status, a.header)
 
-	var raw bytes.Buffer
-	if err := a.flow(st, out, src, &raw); err != nil {
-		a.failStream(st, out, err)
-		return
+	mem := a.s.memory.Get().(*streamMemory)
+	if err := a.flow(st, out, src, mem); err != nil {
+		a.failStream(err)
+		return false
 	}
-	if len(a.items) == 0 && !a.stored() {
-		return
-	}
+	a.noteCame(mem.raw.Bytes())
 	if a.stored() {
-		if err := a.keep(raw.Bytes(), true); err != nil {
-			a.failStream(st, out, errors.Join(errUnwritten, err))
-			return
+		if err := a.keep(mem.raw.Bytes(), true); err != nil {
+			a.failStream(errors.Join(errUnwritten, err))
+			return false
 		}
 	}
-	err := a.waitStream(out)
+	mem.give(&a.s.memory)
+	return len(a.items) > 0 || a.stored()
+}
+
+// deliverStream waits for the people while the client is kept in line, and then
+// lets the rest of the answer go on.
+func (a *answer) deliverStream() {
+	err := a.waitStream()
 	switch {
-	case a.r.Context().Err() != nil, out.failed() != nil:
+	case a.r.Context().Err() != nil, a.out.failed() != nil:
 		return // nothing has been used yet: the outcome waits for the same call
 	case err != nil && a.s.waits.Err() != nil:
 		panic(http.ErrAbortHandler) // the client must see that this is not the end, and ask again
@@ -52,27 +57,25 @@ func (a *answer) stream(st wire.Stream, src io.Reader) {
 		err = a.use(a.questions())
 	}
 	if err != nil {
-		a.failStream(st, out, errors.Join(errUnwritten, err))
+		a.failStream(errors.Join(errUnwritten, err))
 		return
 	}
 	a.remember(a.items)
-	out.render(func() []byte { return renderAll(st, a.items) })
-	a.finish(out.failed())
+	a.out.render(func() []byte { return renderAll(a.st, a.items) })
+	a.finish(a.out.failed())
 }
 
 // flow reads the answer to its end, judges its calls, and sends on what comes
 // before the first one that is held.
-func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, raw *bytes.Buffer) error {
-	come := readBurst(src)
+func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, mem *streamMemory) error {
+	come := readBurst(src, mem)
 	defer come.stop(a.cut)
-	var buf []byte
 	for {
-		var rerr error
-		buf, rerr = come.next(buf)
+		buf, rerr := come.next()
 		if rerr != nil && !errors.Is(rerr, io.EOF) {
 			return a.orStopped(fmt.Errorf("the upstream answer broke off: %w", rerr))
 		}
-		raw.Write(buf)
+		mem.raw.Write(buf)
 		var parts []wire.Part
 		var err error
 		out.exclusively(func() {
@@ -151,19 +154,21 @@ func renderAll(st wire.Stream, items []item) []byte {
 	return b
 }
 
-// waitStream waits for the people while the client is kept in line.
-func (a *answer) waitStream(out *sender) error {
+// waitStream waits until every call is decided, the client goes, or the server
+// shuts down.
+func (a *answer) waitStream() error {
 	ctx, cancel := context.WithCancel(a.r.Context())
 	defer cancel()
 	stop := context.AfterFunc(a.s.waits, cancel)
 	defer stop()
-	out.onFail(cancel)
+	a.out.onFail(cancel)
 	return a.settle(ctx, a.questions())
 }
 
 // failStream tells the client in mid-stream that the rest does not come. What
 // was held so far stays pending: the client will ask again.
-func (a *answer) failStream(st wire.Stream, out *sender, err error) {
+func (a *answer) failStream(err error) {
+	a.came = nil // it does not go on
 	if a.r.Context().Err() != nil {
 		return
 	}
@@ -178,8 +183,8 @@ func (a *answer) failStream(st wire.Stream, out *sender, err error) {
 	}
 	a.s.refused(a.s.life, a.t, a.r.Method+" "+a.t.url.Host+a.t.url.Path, rule, err.Error())
 	message := "holdgate ended this answer: " + bounded(err.Error(), 300)
-	out.render(func() []byte { return st.Fail(message) })
-	if out.failed() == nil {
+	a.out.render(func() []byte { return a.st.Fail(message) })
+	if a.out.failed() == nil {
 		return
 	}
 	panic(http.ErrAbortHandler)

@@ -50,10 +50,23 @@ func (e *exchange) outgoing() *http.Request {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	req.Header.Del("Expect")
+	onceOnly(req.Header)
 	if _, ok := req.Header["User-Agent"]; !ok {
 		req.Header["User-Agent"] = nil // no name of ours where the client gave none
 	}
 	return req
+}
+
+// onceOnly keeps net/http from sending a request twice by itself. Under these
+// names, spelled so, a header makes it believe that it may where a connection
+// broke and the server has perhaps read the request; an approval is for one.
+func onceOnly(h http.Header) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if v, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = v // the same to servers
+		}
+	}
 }
 
 // carry gives a request a body that can be sent again, where a connection that

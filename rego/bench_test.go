@@ -102,8 +102,9 @@ func benchEval(b *testing.B, p *policy, in Input) {
 	f := (&policy{}).extract(ctx, in, DefaultTimeout)
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _, err := p.decide(ctx, DefaultTimeout, func(p *policy) (ast.Value, time.Time, error) {
-			return p.input(in, f)
+		_, _, err := p.decide(ctx, DefaultTimeout, &p.query, func() (ast.Value, time.Time, error) {
+			v, at, err := p.input(in, f)
+			return v, at.now, err
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -18,17 +19,38 @@ import (
 // Decide asks the policy in force. It always answers: what goes wrong is a
 // decision too, with rule [holdgate.RulePolicyError].
 func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
+	p := e.current.Load()
+	if in.Call.Result != nil && p.results == nil {
+		return holdgate.Decision{Action: holdgate.Allow, Rule: ruleDefault, Revision: p.loaded.Revision}
+	}
+	in = p.relevant(in)
+	logs := e.remote != nil && e.remote.logs != nil
+	if d, ok := p.repeats.find(in); ok && !logs {
+		return d
+	}
 	var f holdgate.Facts
 	var input ast.Value
-	d := e.decide(ctx, in.Answers, func(p *policy) (v ast.Value, now time.Time, err error) {
+	read := false
+	at := clock{looked: new(true)} // until input is built
+	d := e.decide(ctx, p, p.asked(in.Call), in.Answers, func() (v ast.Value, now time.Time, err error) {
 		f = p.extract(ctx, in, e.o.Timeout)
-		input, now, err = p.input(in, f)
-		return input, now, err
+		read = len(f.ParseErrors) == 0
+		input, at, err = p.input(in, f)
+		return input, at.now, err
 	})
+	if d.Rule == holdgate.RulePolicyError {
+		d.Redact = unasked(f, read)
+	}
+	if in.Call.Result != nil && e.o.Observe { // what only observes changes nothing
+		d.Redact = slices.DeleteFunc(d.Redact, func(p string) bool { return strings.HasPrefix(p, "/result") })
+	}
+	if !*at.looked {
+		p.repeats.keep(in, d)
+	}
 	if d.Action == holdgate.Hold {
 		d.Facts = &f
 	}
-	if e.remote != nil && e.remote.logs != nil {
+	if logs {
 		e.logDecision(ctx, input, d)
 	}
 	return d
@@ -37,18 +59,31 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 // Redact lists what the policy in force redacts of the call (the Redact of its
 // decision). It decides nothing, so no decision log has it.
 func (e *Engine) Redact(ctx context.Context, in Input) ([]string, error) {
-	d, _, err := e.current.Load().decide(ctx, e.o.Timeout, func(p *policy) (ast.Value, time.Time, error) {
-		return p.input(in, p.extract(ctx, in, e.o.Timeout))
+	p := e.current.Load()
+	d, _, err := p.decide(ctx, e.o.Timeout, p.asked(in.Call), func() (ast.Value, time.Time, error) {
+		input, at, err := p.input(in, p.extract(ctx, in, e.o.Timeout))
+		return input, at.now, err
 	})
 	return d.Redact, err
 }
 
-// decide evaluates the policy in force on what build makes, and turns the
-// result into what Holdgate does: holds that people have answered are
-// satisfied, failures refuse, and what only observes allows.
-func (e *Engine) decide(ctx context.Context, answers []Answer, build func(*policy) (ast.Value, time.Time, error)) holdgate.Decision {
+// Taint lists what the policy in force says that a session is in touch with once
+// such a call has gone on (the Taint of its decision). It decides nothing, so no
+// decision log has it.
+func (e *Engine) Taint(ctx context.Context, in Input) ([]string, error) {
 	p := e.current.Load()
-	d, observe, err := p.decide(ctx, e.o.Timeout, build)
+	d, _, err := p.decide(ctx, e.o.Timeout, p.asked(in.Call), func() (ast.Value, time.Time, error) {
+		input, at, err := p.input(in, p.extract(ctx, in, e.o.Timeout))
+		return input, at.now, err
+	})
+	return d.Taint, err
+}
+
+// decide evaluates a policy on what build makes, and turns the result into what
+// Holdgate does: holds that people have answered are satisfied, failures refuse,
+// and what only observes allows.
+func (e *Engine) decide(ctx context.Context, p *policy, query *oparego.PreparedEvalQuery, answers []Answer, build func() (ast.Value, time.Time, error)) holdgate.Decision {
+	d, observe, err := p.decide(ctx, e.o.Timeout, query, build)
 	if err != nil {
 		d, observe = e.failure(err), false
 	} else {
@@ -65,6 +100,7 @@ func (e *Engine) decide(ctx context.Context, answers []Answer, build func(*polic
 
 // failure is the decision where policy gives none.
 func (e *Engine) failure(err error) holdgate.Decision {
+	err = unquoted(err)
 	e.o.Logger.Error("policy gave no decision", "err", err)
 	d := holdgate.Decision{
 		Action: holdgate.Deny,
@@ -79,6 +115,30 @@ func (e *Engine) failure(err error) holdgate.Decision {
 	return d
 }
 
+// unquoted is an error of policy without the values that it failed on, which
+// may be secret.
+func unquoted(err error) error {
+	f, ok := errors.AsType[*topdown.Error](err)
+	if !ok || f.Code != topdown.BuiltinErr {
+		return err
+	}
+	name, _, _ := strings.Cut(f.Message, ":")
+	return fmt.Errorf("evaluating policy: %v: %s failed on a value of this call", f.Location, name)
+}
+
+// unasked is what to redact of a call of which policy could not say: what looks
+// like a secret, or all of its arguments where they could not be read.
+func unasked(f holdgate.Facts, read bool) []string {
+	if !read {
+		return []string{"/tool/arguments", "/tool/arguments_raw"}
+	}
+	var hidden []string
+	for _, s := range f.Secrets {
+		hidden = append(hidden, "/tool/arguments"+s.Pointer)
+	}
+	return hidden
+}
+
 // whatToDo ends the reason of a failure.
 func whatToDo(err error) string {
 	if _, late := errors.AsType[*lateError](err); late {
@@ -89,20 +149,20 @@ func whatToDo(err error) string {
 
 // decide evaluates one input within the timeout. A panic, whosever it is, is
 // an error.
-func (p *policy) decide(ctx context.Context, timeout time.Duration, build func(*policy) (ast.Value, time.Time, error)) (d holdgate.Decision, observe bool, err error) {
+func (p *policy) decide(ctx context.Context, timeout time.Duration, query *oparego.PreparedEvalQuery, build func() (ast.Value, time.Time, error)) (d holdgate.Decision, observe bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			d, observe, err = holdgate.Decision{}, false, fmt.Errorf("evaluating policy: panic: %v", r)
 		}
 	}()
-	input, now, err := build(p)
+	input, now, err := build()
 	if err != nil {
 		return d, false, err
 	}
-	value, err := p.eval(ctx, timeout, input, now)
+	value, err := p.eval(ctx, timeout, query, input, now)
 	if _, late := errors.AsType[*lateError](err); late {
 		// A machine that is busy for a moment is no slow policy.
-		value, err = p.eval(ctx, timeout, input, now)
+		value, err = p.eval(ctx, timeout, query, input, now)
 	}
 	if err != nil {
 		return d, false, err
@@ -117,10 +177,10 @@ func (e *lateError) Error() string {
 	return fmt.Sprintf("evaluating policy: it took longer than %v, twice", e.timeout)
 }
 
-// eval returns the value of data.holdgate.decision.
-func (p *policy) eval(ctx context.Context, timeout time.Duration, input ast.Value, now time.Time) (ast.Value, error) {
+// eval returns the value of an entry point.
+func (p *policy) eval(ctx context.Context, timeout time.Duration, query *oparego.PreparedEvalQuery, input ast.Value, now time.Time) (ast.Value, error) {
 	bound := &bound{ctx: ctx, until: time.Now().Add(timeout)}
-	results, err := p.query.Eval(ctx,
+	results, err := query.Eval(ctx,
 		oparego.EvalParsedInput(input),
 		oparego.EvalTime(now),
 		oparego.EvalMetrics(metrics.NoOp()),
@@ -135,13 +195,13 @@ func (p *policy) eval(ctx context.Context, timeout time.Duration, input ast.Valu
 	case err != nil:
 		return nil, fmt.Errorf("evaluating policy: %w", err)
 	case len(results) == 0:
-		return nil, errors.New("evaluating policy: data.holdgate.decision is undefined for this input")
+		return nil, fmt.Errorf("evaluating policy: %s is undefined for this input", p.entryOf(query))
 	case len(results) > 1 || len(results[0].Expressions) != 1:
-		return nil, errors.New("evaluating policy: data.holdgate.decision has several results")
+		return nil, fmt.Errorf("evaluating policy: %s has several results", p.entryOf(query))
 	}
 	value, ok := results[0].Expressions[0].Value.(ast.Value)
 	if !ok {
-		return nil, errors.New("evaluating policy: data.holdgate.decision has no value")
+		return nil, fmt.Errorf("evaluating policy: %s has no value", p.entryOf(query))
 	}
 	return value, nil
 }

@@ -39,6 +39,8 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 			err = readHold(v, &d.Hold)
 		case "redact":
 			d.Redact, err = pointers(v)
+		case "taint":
+			d.Taint, err = texts(v)
 		case "also":
 			d.Also, err = readFindings(v)
 		case "observe":

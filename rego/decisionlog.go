@@ -107,6 +107,9 @@ func logged(input ast.Value, d holdgate.Decision) (shown any, left []string, err
 		left = append(left, content...)
 	}
 	if o, ok := v.(map[string]any); ok {
+		if _, ok := o["result"]; ok { // what a server sent is in no log
+			left = append(left, "/result/text", "/result/body")
+		}
 		for _, pointer := range secretPointers(o["facts"]) {
 			left = append(left, "/tool/arguments"+pointer)
 		}

@@ -40,6 +40,9 @@ func holdDocument(h holdgate.HoldSpec) map[string]any {
 	if len(h.Show) > 0 {
 		doc["show"] = h.Show
 	}
+	if h.Passes {
+		doc["passes"] = true
+	}
 	return doc
 }
 

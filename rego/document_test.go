@@ -19,7 +19,7 @@ func TestDocumentIsReadAsTheSameDecision(t *testing.T) {
 		`decision := {"action": "hold", "rule": "r", "reason": "why", "risk": "low", "also": [{"rule": "s", "reason": "too", "risk": "low"}],
 	"hold": {"gate": "g", "kind": "choice", "message": "m", "options": [{"id": "a", "label": "A", "effect": "deny"}], "timeout": "90s", "required": true,
 		"approvers": {"roles": ["ops"], "users": ["ada"], "quorum": 2, "assurance": "local", "four_eyes": true, "escalate": [{"after": "10m", "roles": ["leads"]}]},
-		"allow": ["steer"], "show": ["diff"]}}`,
+		"allow": ["steer"], "show": ["diff"], "passes": true}}`,
 	} {
 		e := open(t, Options{Path: write(t, map[string]string{"p.rego": whole(rules)})})
 		want := e.Decide(t.Context(), Input{Call: bashCall("ls")})

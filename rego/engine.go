@@ -190,6 +190,11 @@ type Input struct {
 	Edited     bool     // a person has changed the arguments
 	Mode       string   // the session's mode: "auto" where empty
 	Threshold  float64  // the session's own confidence threshold; the policy's where zero
+	Gates      Gates    // of the session
+	Taint      []string // what the session has been in touch with
+	Repeats    int      // how often the very same call was made lately, this time included; 0 where nobody counts
+	Gate       *Gate    // how a gate is asked about; set where the call is one
+	History    *History // what became of the session's calls; nil where nobody counts
 	Confidence *Confidence
 	Usage      *Usage // what the session has used; nil where nobody counts
 	Dir        string // the session's folder, absolute; empty where not known
@@ -210,7 +215,34 @@ type Answer struct {
 	Also     []string // the other rules that were shown with the question, of Decision.Also
 }
 
-// Usage is what a session has used so far.
+// Gates are the gates of a session, by their types.
+type Gates struct {
+	On     []string // at which traffic stops by itself
+	Needed []string // that must be passed before the session changes anything
+	Passed []string
+}
+
+// Gate is how a gate is asked about, as the configuration says it, and how often
+// it was steered before.
+type Gate struct {
+	Enabled   *bool
+	Level     string
+	Message   string
+	Timeout   time.Duration // 0: that of any hold
+	OnTimeout holdgate.TimeoutAction
+	Required  bool
+	Show      []string
+	Edits     bool
+	Options   []holdgate.Option
+	Threshold float64 // below which a report of confidence is asked about
+}
+
+// History is what became of a session's calls.
+type History struct {
+	Allowed, Refused, Asked, Approved, Denied, Steered, Expired int
+}
+
+// Usage is what a session has used so far. What is 0 is not counted.
 type Usage struct {
 	Tokens         int
 	Cost           float64 // in the currency that the settings think in
@@ -222,4 +254,6 @@ type Confidence struct {
 	Score   float64 // 0 to 1
 	Source  string
 	Reasons []string
+	// Work is what the scorer needs to know, as far as it is known: see score.rego.
+	Work map[string]any
 }

@@ -135,6 +135,32 @@ func TestWhatPolicyCannotMeanIsRefused(t *testing.T) {
 	}
 }
 
+func TestWhereNoPolicyAnswersSecretsAreRedacted(t *testing.T) {
+	const key = "AKIAZQ3DRSTUVWXYZ2345"
+	for _, tt := range []struct {
+		name, rules, command string
+		want                 []string
+	}{
+		{"an undefined decision", `decision := {"action": "allow"} if input.kind == "nothing"`, "AWS_ACCESS_KEY_ID=" + key[:20] + " aws s3 ls", []string{"/tool/arguments/command"}},
+		{"an error that could quote it", `decision := {"action": "allow"} if not to_number(input.tool.arguments.command)`, "AWS_ACCESS_KEY_ID=" + key[:20] + " aws s3 ls", []string{"/tool/arguments/command"}},
+		{"no secret", `decision := {"action": "allow"} if input.kind == "nothing"`, "ls", nil},
+		{"what could not be read", `decision := {"action": "allow"} if input.kind == "nothing"`, "ls '", []string{"/tool/arguments", "/tool/arguments_raw"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := open(t, Options{Path: write(t, map[string]string{"p.rego": whole(tt.rules)})}).Decide(t.Context(), Input{Call: bashCall(tt.command)})
+			if d.Rule != holdgate.RulePolicyError {
+				t.Fatalf("decided by %s: %s", d.Rule, d.Reason)
+			}
+			if diff := cmp.Diff(tt.want, d.Redact); diff != "" {
+				t.Errorf("redacted (-want +got):\n%s", diff)
+			}
+			if strings.Contains(d.Reason, key[:20]) {
+				t.Errorf("the reason quotes the secret: %s", d.Reason)
+			}
+		})
+	}
+}
+
 func TestOpenRefusesToAllowOnError(t *testing.T) {
 	if _, err := Open(t.Context(), Options{OnError: holdgate.Allow}); err == nil {
 		t.Error("Open took OnError: allow")
@@ -305,7 +331,7 @@ func TestEvalCompletesInput(t *testing.T) {
 
 func TestPanicWhileEvaluatingIsAnError(t *testing.T) {
 	p := open(t, Options{}).current.Load()
-	_, _, err := p.decide(t.Context(), DefaultTimeout, func(*policy) (ast.Value, time.Time, error) { panic("boom") })
+	_, _, err := p.decide(t.Context(), DefaultTimeout, &p.query, func() (ast.Value, time.Time, error) { panic("boom") })
 	if err == nil || !strings.Contains(err.Error(), "boom") {
 		t.Errorf("got %v, want an error that names the panic", err)
 	}

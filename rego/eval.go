@@ -25,11 +25,12 @@ type written struct {
 		ArgumentsRaw string         `json:"arguments_raw"`
 	} `json:"tool"`
 	HTTP *struct {
-		Method string `json:"method"`
-		Scheme string `json:"scheme"`
-		Host   string `json:"host"`
-		Path   string `json:"path"`
-		Query  string `json:"query"`
+		Method    string `json:"method"`
+		Scheme    string `json:"scheme"`
+		Host      string `json:"host"`
+		Path      string `json:"path"`
+		Query     string `json:"query"`
+		LooksLike string `json:"looks_like"`
 	} `json:"http"`
 	Session struct {
 		Dir string `json:"cwd"`
@@ -69,7 +70,15 @@ func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, err
 	for i, a := range w.Answers {
 		answers[i] = Answer(a)
 	}
-	return e.decide(ctx, answers, func(p *policy) (ast.Value, time.Time, error) {
+	p := e.current.Load()
+	query := &p.query
+	if _, ok := o["result"]; ok {
+		if p.results == nil {
+			return holdgate.Decision{Action: holdgate.Allow, Rule: ruleDefault, Reason: "The policy does not look at results.", Revision: p.loaded.Revision}, nil
+		}
+		query = p.results
+	}
+	return e.decide(ctx, p, query, answers, func() (ast.Value, time.Time, error) {
 		w.complete(ctx, o, p)
 		return ast.LazyObject(o), w.Time, nil
 	}), nil

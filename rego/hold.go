@@ -49,6 +49,8 @@ func readHold(v ast.Value, h *holdgate.HoldSpec) error {
 			h.Allow, err = ways(v)
 		case "show":
 			h.Show, err = texts(v)
+		case "passes":
+			h.Passes, err = boolean(v)
 		default:
 			err = errUnknownField
 		}

@@ -23,26 +23,26 @@ const modeAuto = "auto"
 // object is a part of input. OPA converts of it only what a policy reads.
 type object = map[string]any
 
-// input builds input for the policy, and says what time it is in it. Arguments
-// are parsed only where the policy can see them.
-func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
+// input builds input for the policy, and its clock. Arguments are parsed only
+// where the policy can see them.
+func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 	c := in.Call
-	now := c.Time
-	if now.IsZero() {
-		now = time.Now()
+	at := clock{now: c.Time, looked: new(bool)}
+	if at.now.IsZero() {
+		at.now = time.Now()
 	}
 	o := object{
 		"kind":    string(c.Kind),
 		"agent":   agentObject(c.Agent),
 		"session": sessionObject(in),
 		"door":    c.Door,
-		"time":    now.UTC().Format(time.RFC3339Nano),
+		"time":    at,
 		"facts":   factsObject(f, p.classes),
 	}
 	if c.Tool != nil {
 		tool, err := p.toolObject(c.Agent, c.Tool, f.Category)
 		if err != nil {
-			return nil, now, err
+			return nil, at, err
 		}
 		o["tool"] = tool
 	}
@@ -52,18 +52,37 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 	if c.MCP != nil {
 		mcp, err := p.mcpObject(c.MCP)
 		if err != nil {
-			return nil, now, err
+			return nil, at, err
 		}
 		o["mcp"] = mcp
 	}
 	if h := c.HTTP; h != nil {
-		o["http"] = object{"method": h.Method, "scheme": h.Scheme, "host": h.Host, "path": h.Path, "query": h.Query}
+		http := object{"method": h.Method, "scheme": h.Scheme, "host": h.Host, "path": h.Path, "query": h.Query}
+		putText(http, "looks_like", h.LooksLike)
+		o["http"] = http
+	}
+	if c.Gate != nil {
+		gate, err := gateObject(c.Gate, in.Gate)
+		if err != nil {
+			return nil, at, err
+		}
+		o["gate"] = gate
+	}
+	if c.Result != nil {
+		result, err := p.resultObject(c.Result)
+		if err != nil {
+			return nil, at, err
+		}
+		o["result"] = result
 	}
 	if in.Confidence != nil {
-		o["confidence"] = object{"score": in.Confidence.Score, "source": in.Confidence.Source, "reasons": in.Confidence.Reasons}
+		o["confidence"] = confidenceObject(in.Confidence)
 	}
-	if u := in.Usage; u != nil {
-		o["usage"] = object{"tokens": u.Tokens, "cost": u.Cost, "calls_per_minute": u.CallsPerMinute}
+	if in.Usage != nil {
+		o["usage"] = usageObject(in.Usage)
+	}
+	if h := in.History; h != nil {
+		o["history"] = object{"allowed": h.Allowed, "refused": h.Refused, "asked": h.Asked, "approved": h.Approved, "denied": h.Denied, "steered": h.Steered, "expired": h.Expired}
 	}
 	if len(in.Answers) > 0 {
 		o["answers"] = answersList(in.Answers)
@@ -71,7 +90,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, time.Time, error) {
 	if in.Edited {
 		o["edited"] = true
 	}
-	return ast.LazyObject(o), now, nil
+	return ast.LazyObject(o), at, nil
 }
 
 // extract works out what the call would do.
@@ -90,13 +109,20 @@ func agentObject(a holdgate.Agent) object {
 }
 
 func sessionObject(in Input) ast.Object {
-	o := newFields(4)
+	o := newFields(8)
 	o.text("id", in.Call.Session.ID)
 	o.text("mode", cmp.Or(in.Mode, modeAuto))
 	if in.Threshold > 0 {
 		o.put("confidence_threshold", ast.FloatNumberTerm(in.Threshold))
 	}
 	o.optional("cwd", in.Dir)
+	o.optionalList("gates_on", in.Gates.On)
+	o.optionalList("gates_needed", in.Gates.Needed)
+	o.optionalList("gates_passed", in.Gates.Passed)
+	o.optionalList("taint", in.Taint)
+	if in.Repeats > 1 {
+		o.put("repeats", ast.InternedTerm(in.Repeats))
+	}
 	return ast.NewObject(o...)
 }
 
@@ -109,6 +135,9 @@ func (p *policy) toolObject(a holdgate.Agent, t *holdgate.Tool, category string)
 	o.optional("server", t.Server)
 	if p.settings != nil {
 		o.text("setting", p.settings.of(a, t, category))
+	}
+	if t.Learned != nil {
+		learnedFields(&o, t.Learned)
 	}
 	if t.Arguments == nil {
 		o.put("arguments", ast.NullTerm())
@@ -128,6 +157,22 @@ func (p *policy) toolObject(a holdgate.Agent, t *holdgate.Tool, category string)
 	return lazy, nil
 }
 
+// learnedFields adds what the tool's server says of it.
+func learnedFields(o *fields, l *holdgate.Learned) {
+	o.flag("definition_changed", l.Changed)
+	if len(l.Hints) > 0 {
+		hints := newFields(len(l.Hints))
+		for name, says := range l.Hints {
+			hints.flag(name, says)
+		}
+		o.put("annotations", ast.ObjectTerm(hints...))
+	}
+	o.text("stands_for", l.Server+"/"+l.Tool)
+	o.optionalList("shadows", l.Shadows)
+	o.optional("schema", string(l.Schema))
+	o.optionalList("misfits", l.Misfits)
+}
+
 func (p *policy) mcpObject(m *holdgate.MCP) (object, error) {
 	o := object{"server": m.Server, "method": m.Method}
 	putText(o, "name", m.Name)
@@ -137,6 +182,12 @@ func (p *policy) mcpObject(m *holdgate.MCP) (object, error) {
 			return nil, fmt.Errorf("reading params of %s: %w", m.Method, err)
 		}
 		o["params"] = params
+	}
+	if m.FromServer {
+		o["from_server"] = true
+	}
+	if m.Answer {
+		o["answer"] = true
 	}
 	return o, nil
 }
@@ -154,6 +205,16 @@ func modelObject(m *holdgate.Model) object {
 			tools[i] = tool
 		}
 		o["server_tools"] = tools
+	}
+	if len(m.Unapproved) > 0 {
+		results := make([]any, len(m.Unapproved))
+		for i, u := range m.Unapproved {
+			result := object{"why": u.Why}
+			putText(result, "id", u.ID)
+			putText(result, "tool", u.Tool)
+			results[i] = result
+		}
+		o["unapproved"] = results
 	}
 	return o
 }

@@ -11,6 +11,8 @@ import (
 const (
 	ruleDecision  = "decision"  // one decision
 	ruleDecisions = "decisions" // a set of them
+	ruleResult    = "result"    // one decision on a result
+	ruleResults   = "results"   // a set of them
 	rootCustom    = "custom"
 	customModule  = packName + "/custom.rego" // asks packages of the user
 )
@@ -95,21 +97,23 @@ func isCustom(pkg string) bool {
 // checkContribution reports whether the pack's entry asks the rule.
 func checkContribution(pkg string, r *ast.Rule) (bool, error) {
 	name := ruleName(r)
-	if name != ruleDecision && name != ruleDecisions {
+	one := name == ruleDecision || name == ruleResult
+	set := name == ruleDecisions || name == ruleResults
+	if !one && !set {
 		return false, nil
 	}
 	if strings.Count(pkg, ".") > 2 {
 		return false, fmt.Errorf("reading policy: %s: package %s lies too deep to be asked: use holdgate.custom.NAME", r.Location, pkg)
 	}
 	many := r.Head.RuleKind() == ast.MultiValue
-	if name == ruleDecisions && !many {
-		return false, fmt.Errorf("reading policy: %s: decisions is a set: write `decisions contains {...} if ...`", r.Location)
+	if set && !many {
+		return false, fmt.Errorf("reading policy: %s: %s is a set: write `%s contains {...} if ...`", r.Location, name, name)
 	}
-	if name == ruleDecision && (many || len(r.Head.Ref()) > 1 || len(r.Head.Args) > 0) {
-		return false, fmt.Errorf("reading policy: %s: decision is one object: write `decision := {...} if ...`", r.Location)
+	if one && (many || len(r.Head.Ref()) > 1 || len(r.Head.Args) > 0) {
+		return false, fmt.Errorf("reading policy: %s: %s is one object: write `%s := {...} if ...`", r.Location, name, name)
 	}
-	if name == ruleDecisions && len(r.Head.Ref()) > 1 {
-		return false, fmt.Errorf("reading policy: %s: decisions is a set of objects, without keys", r.Location)
+	if set && len(r.Head.Ref()) > 1 {
+		return false, fmt.Errorf("reading policy: %s: %s is a set of objects, without keys", r.Location, name)
 	}
 	return true, nil
 }

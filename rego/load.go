@@ -12,22 +12,31 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 )
 
-// entry is what is asked of every policy.
-const entry = "data.holdgate.decision"
+// entry is what is asked of every policy, and resultEntry what is asked besides
+// of those that look at results.
+const (
+	entry       = "data.holdgate.decision"
+	resultEntry = "data.holdgate.result"
+)
 
 // A policy is one compiled revision. It never changes.
 type policy struct {
 	loaded         Loaded
 	query          oparego.PreparedEvalQuery
-	state          string // the revision of the user's sources alone
+	results        *oparego.PreparedEvalQuery // nil where the policy does not look at results
+	state          string                     // the revision of the user's sources alone
 	data           object
 	own            map[string]module // the user's own, to compare with
 	rules          []Rule
 	askers         []Asker
 	readsArguments bool // some rule can see input.tool.arguments
 	readsParams    bool // some rule can see input.mcp.params
+	readsBody      bool // some rule can see input.result.body
+	readsHistory   bool // some rule can see input.history
+	readsUsage     bool // some rule can see input.usage, the pack's own where there is a budget
 	classes        commandClasses
 	settings       *toolSettings // nil where the policy has none
+	repeats        repeats
 }
 
 // A program is a policy's parts, read and checked, before they are compiled.
@@ -69,12 +78,15 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 	if compiler.Compile(pr.modules); compiler.Failed() {
 		return nil, fmt.Errorf("compiling policy: %w", explain(compiler.Errors))
 	}
-	query, err := oparego.New(
-		oparego.Query(entry),
-		oparego.Compiler(compiler),
-		oparego.Store(store),
-		oparego.StrictBuiltinErrors(true),
-	).PrepareForEval(ctx)
+	prepare := func(entry string) (oparego.PreparedEvalQuery, error) {
+		return oparego.New(
+			oparego.Query(entry),
+			oparego.Compiler(compiler),
+			oparego.Store(store),
+			oparego.StrictBuiltinErrors(true),
+		).PrepareForEval(ctx)
+	}
+	query, err := prepare(entry)
 	if err != nil {
 		return nil, fmt.Errorf("preparing policy: %w", err)
 	}
@@ -87,8 +99,18 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		query:          query,
 		readsArguments: reads(compiler.Modules, "tool", "arguments"),
 		readsParams:    reads(compiler.Modules, "mcp", "params"),
+		readsBody:      reads(compiler.Modules, "result", "body"),
+		readsHistory:   reads(compiler.Modules, "history"),
+		readsUsage:     readsUsage(compiler.Modules, pr.data),
 		classes:        readCommandClasses(pr.data),
 		settings:       readToolSettings(pr.data),
+	}
+	if looksAtResults(pr.modules, pr.loaded, pr.data) {
+		results, err := prepare(resultEntry)
+		if err != nil {
+			return nil, fmt.Errorf("preparing policy for results: %w", err)
+		}
+		p.results = &results
 	}
 	if own != nil {
 		p.state = own.revision()

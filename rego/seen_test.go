@@ -30,11 +30,11 @@ func TestTheCloserLookAgrees(t *testing.T) {
 	) {
 		in := Input{Call: bashCall(command), Dir: "/src/app", Home: "/home/u"}
 		f := patientFacts(t, in)
-		v, now, err := p.input(in, f)
+		v, c, err := p.input(in, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fast, slow := evaluated(t, p, v, now), evaluated(t, p, unseen(t, v, f), now)
+		fast, slow := evaluated(t, p, v, c.now), evaluated(t, p, unseen(t, v, f), c.now)
 		if diff := cmp.Diff(slow, fast); diff != "" {
 			t.Errorf("%s (-closer look +seen):\n%s", command, diff)
 		}
@@ -43,7 +43,7 @@ func TestTheCloserLookAgrees(t *testing.T) {
 
 func evaluated(t *testing.T, p *policy, v ast.Value, now time.Time) holdgate.Decision {
 	t.Helper()
-	d, _, err := p.decide(t.Context(), time.Minute, func(*policy) (ast.Value, time.Time, error) { return v, now, nil })
+	d, _, err := p.decide(t.Context(), time.Minute, &p.query, func() (ast.Value, time.Time, error) { return v, now, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +98,11 @@ settings:
 					in.Call.Agent = holdgate.Agent{ID: agent, Proven: proven}
 					in.Call.Tool = &holdgate.Tool{Name: name, Server: server, Arguments: json.RawMessage("{}")}
 					f := (&policy{}).extract(t.Context(), in, time.Minute)
-					v, now, err := p.input(in, f)
+					v, c, err := p.input(in, f)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if diff := cmp.Diff(evaluated(t, p, unseen(t, v, f), now), evaluated(t, p, v, now)); diff != "" {
+					if diff := cmp.Diff(evaluated(t, p, unseen(t, v, f), c.now), evaluated(t, p, v, c.now)); diff != "" {
 						t.Errorf("%s, proven %v, %q of %q (-rego +go):\n%s", agent, proven, name, server, diff)
 					}
 				}

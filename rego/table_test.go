@@ -107,11 +107,11 @@ var tabled = Input{Dir: "/w", Home: "/home/u"}
 func decideAt(t *testing.T, p *policy, at Input, text string) holdgate.Decision {
 	t.Helper()
 	at.Call = bashCall(text)
-	v, now, err := p.input(at, patientFacts(t, at))
+	v, c, err := p.input(at, patientFacts(t, at))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return evaluated(t, p, v, now)
+	return evaluated(t, p, v, c.now)
 }
 
 func patientFacts(t *testing.T, in Input) facts.Facts {

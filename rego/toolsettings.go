@@ -1,6 +1,7 @@
 package rego
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
@@ -16,6 +17,7 @@ type toolSettings struct {
 	categories map[string]string
 	kinds      map[string]string // what tools do, by name
 	profile    string
+	hides      bool // tools that are refused are left out of servers' lists
 }
 
 // toolCategories are data.settings.tool_categories: what tools do, where their
@@ -42,12 +44,27 @@ func readToolSettings(data object) *toolSettings {
 		agents:     map[string]map[string]string{},
 	}
 	s.profile, _ = settings["profile"].(string)
+	mcp, _ := settings["mcp"].(object)
+	hides, _ := mcp["hide_denied"].(bool)
+	s.hides = hides && !lifts(settings["exceptions"], ruleToolSetting)
 	agents, _ := settings["agents"].(object)
 	for id, v := range agents {
 		agent, _ := v.(object)
 		s.agents[id] = readTexts(agent["tools"])
 	}
 	return s
+}
+
+// ruleToolSetting is the pack's rule that refuses by data.settings.tools.
+const ruleToolSetting = "tools.setting"
+
+// lifts reports whether one of the exceptions is from the rule.
+func lifts(exceptions any, rule string) bool {
+	list, _ := exceptions.([]any)
+	return slices.ContainsFunc(list, func(v any) bool {
+		e, _ := v.(object)
+		return e["rule"] == rule
+	})
 }
 
 func readTexts(v any) map[string]string {
@@ -65,14 +82,7 @@ func readTexts(v any) map[string]string {
 // the tool's by its most specific name, its category's, those of all tools, and at
 // last the profile.
 func (s *toolSettings) of(a holdgate.Agent, t *holdgate.Tool, category string) string {
-	if own, ok := s.agents[a.ID]; ok {
-		setting, ok := lookUp(own, toolTitle(t), "*")
-		// An identity that is only asserted makes a rule stricter, never looser.
-		if ok && (setting != "auto" || a.Proven) {
-			return setting
-		}
-	}
-	if setting, ok := lookUp(s.tools, toolNames(t)...); ok {
+	if setting, ok := s.named(a, t); ok {
 		return setting
 	}
 	if setting, ok := s.categories[category]; ok {
@@ -82,6 +92,47 @@ func (s *toolSettings) of(a holdgate.Agent, t *holdgate.Tool, category string) s
 		return setting
 	}
 	return s.profile
+}
+
+// named is what the settings say of a tool by its name alone.
+func (s *toolSettings) named(a holdgate.Agent, t *holdgate.Tool) (string, bool) {
+	if own, ok := s.agents[a.ID]; ok {
+		setting, ok := lookUp(own, toolTitle(t), "*")
+		// An identity that is only asserted makes a rule stricter, never looser.
+		if ok && (setting != "auto" || a.Proven) {
+			return setting, true
+		}
+	}
+	return lookUp(s.tools, toolNames(t)...)
+}
+
+// HidesTools reports whether the policy in force wants tools left out of the
+// lists of MCP servers at all (data.settings.mcp.hide_denied).
+func (e *Engine) HidesTools() bool { return e.hiding() != nil }
+
+// hiding are the settings by which tools are hidden, or nil.
+func (e *Engine) hiding() *toolSettings {
+	p := e.current.Load()
+	if p.settings == nil || !p.settings.hides || p.loaded.Whole || e.o.Observe {
+		return nil
+	}
+	return p.settings
+}
+
+// Hides reports whether a tool of an MCP server is to be left out of the lists
+// that the agent sees: the settings refuse it by its name, so that no call of it
+// could pass, whatever its arguments. What is refused by what a tool does, or by
+// rules, is not known before there is a call.
+func (e *Engine) Hides(a holdgate.Agent, server, tool string) bool {
+	s := e.hiding()
+	if s == nil {
+		return false
+	}
+	setting, ok := s.named(a, &holdgate.Tool{Server: server, Name: tool})
+	if !ok && len(s.categories) == 0 {
+		setting = s.tools["*"]
+	}
+	return setting == "deny"
 }
 
 func lookUp(table map[string]string, keys ...string) (string, bool) {

@@ -7,8 +7,10 @@ import (
 // Intervention is the body of POST /v1/agents/{id}/interventions, and of POST
 // /v1/interventions, which is for all agents.
 type Intervention struct {
-	Action approvals.InterventionAction `json:"action"`           // pause, resume or stop
+	Action approvals.InterventionAction `json:"action"`           // pause, resume, stop or redirect
 	Reason string                       `json:"reason,omitempty"` // for people and for the agent
+	// Instruction is what redirect is about.
+	Instruction string `json:"instruction,omitempty"`
 }
 
 // listAgents serves GET /v1/agents.
@@ -44,9 +46,9 @@ func (s *Server) interveneAll(r *request, in Intervention) (approvals.Standing, 
 
 func (s *Server) interveneWith(r *request, agent string, in Intervention) (approvals.Standing, error) {
 	if in.Action == "" {
-		return approvals.Standing{}, malformed("action is missing: pause, resume or stop")
+		return approvals.Standing{}, malformed("action is missing: pause, resume, stop or redirect")
 	}
-	st, err := s.c.Queue.Intervene(r.Context(), agent, approvals.Intervention{Action: in.Action, Reason: in.Reason, By: r.by})
+	st, err := s.c.Queue.Intervene(r.Context(), agent, approvals.Intervention{Action: in.Action, Reason: in.Reason, Instruction: in.Instruction, By: r.by})
 	if err == nil {
 		s.c.Logger.InfoContext(r.Context(), "a person intervened", "agent", agent, "action", in.Action, "by", r.by)
 	}

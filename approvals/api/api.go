@@ -57,7 +57,7 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy and Logger must be set.
+// Config is what a Server needs. All fields but Policy, Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
@@ -70,7 +70,11 @@ type Config struct {
 	// /v1/status and /healthz, concurrently, and must be quick.
 	Status func(context.Context) Status
 	Policy Policies // where nil, nothing is at /v1/policy
-	Logger *slog.Logger
+	// Signer signs the audit log's checkpoints and proofs; where nil there are
+	// none. KeyApart says that the agent is kept from its key.
+	Signer   *audit.Signer
+	KeyApart bool
+	Logger   *slog.Logger
 }
 
 // Status is the answer of /v1/status.
@@ -160,6 +164,9 @@ func (s *Server) routes() []route {
 		{"POST /v1/decisions", false, answerBody(s, s.decideGroup)},
 		{"GET /v1/audit", false, answerPage(s, s.queryAudit)},
 		{"GET /v1/audit/head", false, answer(s, s.auditHead)},
+		{"GET /v1/audit/checkpoint", false, answer(s, s.auditCheckpoint)},
+		{"GET /v1/audit/proof", false, answer(s, s.auditInclusion)},
+		{"GET /v1/audit/proof/consistency", false, answer(s, s.auditConsistency)},
 		{"GET /v1/audit/export", false, stream(s, s.exportAudit)},
 		{"GET /v1/events", false, stream(s, s.events)},
 		{"GET /v1/grants", false, answer(s, s.listGrants)},
@@ -169,6 +176,12 @@ func (s *Server) routes() []route {
 		{"PUT /v1/policy", false, s.pushable("GET, HEAD", answerLarge(s, MaxPolicyBody, s.pushPolicy))},
 		{"POST /v1/policy/rollback", false, s.pushable("", answerBody(s, s.rollBackPolicy))},
 		{"POST /v1/policy/eval", false, answerLarge(s, MaxPolicyBody, s.evalPolicy)},
+		{"GET /v1/sessions", false, answer(s, s.listSessions)},
+		{"GET /v1/sessions/{id}", false, answer(s, s.showSession)},
+		{"PUT /v1/sessions/{id}", false, answerBody(s, s.setMode)},
+		{"GET /v1/sessions/{id}/messages", false, answer(s, s.sessionMessages)},
+		{"POST /v1/sessions/{id}/messages", false, answerBody(s, s.tellSession)},
+		{"POST /v1/agents/{id}/messages", false, answerBody(s, s.tellAgent)},
 		{"GET /v1/status", false, answer(s, s.status)},
 		{"POST /v1/prove", true, answerBody(s, s.prove)},
 		{"GET /healthz", true, stream(s, s.healthz)},

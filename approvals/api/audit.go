@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -25,13 +27,26 @@ type Head struct {
 
 // queryAudit serves GET /v1/audit.
 func (s *Server) queryAudit(r *request) ([]audit.Entry, string, error) {
-	v, err := query(r, "request_id", "exchange", "type", "agent", "session", "from", "limit", "cursor")
+	v, err := query(r, "request_id", "exchange", "type", "agent", "session", "tool", "rule", "action", "since", "until", "text", "from", "limit", "cursor")
 	if err != nil {
 		return nil, "", err
 	}
 	q := audit.Query{
 		RequestID: v.Get("request_id"), Exchange: v.Get("exchange"), Type: audit.Type(v.Get("type")),
 		Agent: v.Get("agent"), Session: v.Get("session"),
+		Tool: v.Get("tool"), Rule: v.Get("rule"), Text: v.Get("text"),
+	}
+	if text := v.Get("action"); text != "" {
+		if _, err := holdgate.ParseAction(text); err != nil {
+			return nil, "", malformed("action: %v", err)
+		}
+		q.Action = text
+	}
+	if q.Since, err = moment(v, "since"); err != nil {
+		return nil, "", err
+	}
+	if q.Until, err = moment(v, "until"); err != nil {
+		return nil, "", err
 	}
 	if q.From, err = firstEntry(v); err != nil {
 		return nil, "", err
@@ -49,6 +64,19 @@ func (s *Server) queryAudit(r *request) ([]audit.Entry, string, error) {
 		return list, "", nil
 	}
 	return list[:most], store.Seq(list[most].Seq), nil
+}
+
+// moment reads a parameter that is a time; without it, it is zero.
+func moment(v url.Values, name string) (time.Time, error) {
+	text := v.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return t, malformed("%s must be a time such as 2026-11-22T05:00:00Z", name)
+	}
+	return t, nil
 }
 
 // firstEntry is the number of the entry that a query begins with.

@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -72,10 +73,12 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		"Tool": approvals.ToolView{}, "Briefing": approvals.Briefing{}, "Section": briefing.Section{}, "Counts": briefing.Counts{}, "Option": holdgate.Option{}, "Approvers": holdgate.Approvers{},
 		"Finding": holdgate.Finding{}, "Claim": approvals.Claim{}, "Delegation": approvals.Delegation{}, "Vote": approvals.Vote{}, "Remember": approvals.Remember{}, "Grant": approvals.Grant{}, "Similar": approvals.Similar{}, "Outcome": holdgate.Outcome{},
 		"Decision": Decision{}, "GroupDecision": GroupDecision{}, "GroupResult": GroupResult{}, "DelegateTo": Delegation{}, "Nothing": Nothing{}, "Event": approvals.Event{},
-		"Entry": audit.Entry{}, "AuditCall": audit.Call{}, "AuditTool": audit.Tool{}, "AuditDecision": audit.Decision{}, "Head": Head{},
+		"Entry": audit.Entry{}, "AuditCall": audit.Call{}, "AuditTool": audit.Tool{}, "AuditDecision": audit.Decision{}, "Head": Head{}, "SignedHead": SignedHead{}, "Inclusion": audit.Inclusion{}, "Consistency": audit.Consistency{},
 		"Status": Status{}, "Listener": Listener{}, "Policy": Policy{}, "Challenge": Challenge{}, "Proven": Proven{}, "Problem": Problem{},
 		"PolicyState": PolicyState{}, "PolicyRule": PolicyRule{}, "PolicyRevision": PolicyRevision{}, "PolicyPush": PolicyPush{}, "PolicyPushed": PolicyPushed{},
 		"KnownAgent": approvals.Agent{}, "Standing": approvals.Standing{}, "Intervention": Intervention{},
+		"Gate": approvals.GateView{}, "RunSession": approvals.Session{}, "SessionMode": SessionMode{}, "Note": Note{}, "PassedGate": sessions.Passed{}, "Report": sessions.Report{},
+		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "Message": sessions.Message{},
 		"PolicyRollback": PolicyRollback{}, "PolicyQuestion": PolicyQuestion{},
 	}
 	for name, schema := range d.Comps.Schemas {

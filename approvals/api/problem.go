@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
 )
 
 // A Problem is an error as the API tells it (RFC 9457).
@@ -17,6 +19,7 @@ type Problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"` // of HTTP
 	Detail string `json:"detail"`
+	Field  string `json:"field,omitempty"` // of the body, that is wrong
 	// Request is the approval request as it stands, where a decision came too
 	// late or for something else than what waits.
 	Request *approvals.Request `json:"request,omitempty"`
@@ -40,6 +43,7 @@ const (
 	ProblemAnswer         = "answer"
 	ProblemNoAgent        = "no-agent"
 	ProblemStopped        = "stopped"
+	ProblemNoSession      = "no-session"
 )
 
 // Error implements error.
@@ -57,6 +61,9 @@ func problem(status int, word, title, detail string) *Problem {
 // the caller is "internal", and known is false.
 func asProblem(err error) (p *Problem, known bool) {
 	if p, ok := errors.AsType[*Problem](err); ok {
+		return p, true
+	}
+	if p, ok := fieldProblem(err); ok {
 		return p, true
 	}
 	if e, ok := errors.AsType[*approvals.EndedError](err); ok {
@@ -80,9 +87,16 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrStopped, http.StatusConflict, ProblemStopped, "Stopped"},
 		{approvals.ErrIntervention, http.StatusUnprocessableEntity, "intervention", "No such intervention"},
 		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
+		{approvals.ErrNoSession, http.StatusNotFound, ProblemNoSession, "No such session"},
+		{approvals.ErrAmbiguous, http.StatusConflict, "ambiguous", "Several agents have it"},
+		{approvals.ErrRevision, http.StatusConflict, "revision", "Changed meanwhile"},
+		{sessions.ErrSetting, http.StatusUnprocessableEntity, "mode", "No such mode"},
+		{sessions.ErrFull, http.StatusConflict, "full", "Too many messages wait"},
+		{sessions.ErrTooMany, http.StatusConflict, "full", "Too many sessions"},
 		{approvals.ErrCursor, http.StatusBadRequest, "cursor", "Not a cursor"},
 		{approvals.ErrNotEntitled, http.StatusForbidden, ProblemNotEntitled, "Not entitled"},
 		{approvals.ErrClaimed, http.StatusConflict, ProblemClaimed, "Claimed by somebody else"},
+		{audit.ErrNoSuchEntry, http.StatusNotFound, "no-entry", "No such entry"},
 		{store.ErrClosed, http.StatusServiceUnavailable, "stopping", "Stopping"},
 		{context.Canceled, http.StatusServiceUnavailable, "stopping", "Stopping"},
 	} {

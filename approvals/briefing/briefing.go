@@ -150,6 +150,8 @@ func newBriefer(redacted int, d holdgate.Decision) *briefer {
 // call adds what the call would do.
 func (b *briefer) call(c holdgate.Call) *briefer {
 	switch {
+	case c.Result != nil:
+		b.result(c)
 	case c.Tool != nil:
 		b.tool(c.Tool)
 	case c.Model != nil:
@@ -161,6 +163,8 @@ func (b *briefer) call(c holdgate.Call) *briefer {
 		if c.HTTP.Query != "" {
 			b.section("request", KindArguments, []string{"query: " + c.HTTP.Query})
 		}
+	case c.Gate != nil:
+		b.gate(c.Gate)
 	default:
 		b.summary(string(c.Kind))
 	}
@@ -180,6 +184,7 @@ func (b *briefer) model(m *holdgate.Model) {
 }
 
 func (b *briefer) tool(t *holdgate.Tool) {
+	b.learned(t)
 	args, ok := members(t.Arguments)
 	if !ok {
 		b.b.Whole = false // no two readers need agree on what it is

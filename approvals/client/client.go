@@ -163,6 +163,15 @@ func (c *Client) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error
 	set(v, "type", string(q.Type))
 	set(v, "agent", q.Agent)
 	set(v, "session", q.Session)
+	set(v, "tool", q.Tool)
+	set(v, "rule", q.Rule)
+	set(v, "text", q.Text)
+	set(v, "action", q.Action)
+	for name, t := range map[string]time.Time{"since": q.Since, "until": q.Until} {
+		if !t.IsZero() {
+			v.Set(name, t.Format(time.RFC3339Nano))
+		}
+	}
 	if q.From > 0 {
 		v.Set("from", strconv.FormatUint(q.From, 10))
 	}
@@ -176,6 +185,35 @@ func (c *Client) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error
 func (c *Client) AuditHead(ctx context.Context) (audit.Head, error) {
 	h, err := get[api.Head](ctx, c, "/v1/audit/head", nil)
 	return audit.Head{Seq: h.Seq, Hash: h.Hash}, err
+}
+
+// AuditCheckpoint returns the signed statement of the first size entries of the
+// audit log, or of all where size is 0.
+func (c *Client) AuditCheckpoint(ctx context.Context, size uint64) (api.SignedHead, error) {
+	return get[api.SignedHead](ctx, c, "/v1/audit/checkpoint", numbers("size", size, "", 0))
+}
+
+// AuditInclusion proves an entry against the checkpoint of that size.
+func (c *Client) AuditInclusion(ctx context.Context, seq, size uint64) (audit.Inclusion, error) {
+	return get[audit.Inclusion](ctx, c, "/v1/audit/proof", numbers("seq", seq, "size", size))
+}
+
+// AuditConsistency proves that the log of to entries, or all where to is 0,
+// begins with that of from.
+func (c *Client) AuditConsistency(ctx context.Context, from, to uint64) (audit.Consistency, error) {
+	return get[audit.Consistency](ctx, c, "/v1/audit/proof/consistency", numbers("from", from, "to", to))
+}
+
+// numbers is a query of those parameters that are not 0.
+func numbers(a string, of uint64, b string, and uint64) url.Values {
+	v := url.Values{}
+	if of > 0 {
+		v.Set(a, strconv.FormatUint(of, 10))
+	}
+	if and > 0 {
+		v.Set(b, strconv.FormatUint(and, 10))
+	}
+	return v
 }
 
 // AuditExport copies the whole audit log to w, one entry a line. On an error w

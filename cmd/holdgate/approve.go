@@ -24,7 +24,7 @@ func approveCommand(e *env) *cli.Command {
 		Description: "Each request is shown, and the approval is bound to what was shown. An ID must\n" +
 			"be whole. It may be left out on a terminal where exactly one request is pending:\n" +
 			"then you are asked. You are asked once about several, unless --yes says that you\n" +
-			"have seen them.",
+			"have seen them. On a terminal a call of critical risk asks for its tool's name.",
 		Flags: append([]cli.Flag{
 			messageFlag(), digestFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "exchange", Usage: "all that is pending of the exchange with this `ID`; later calls never join"},

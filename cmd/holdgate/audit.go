@@ -3,9 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -22,6 +19,9 @@ func auditCommand(e *env) *cli.Command {
 		Usage: "read and verify the log of all decisions",
 		Subcommands: []*cli.Command{
 			auditQueryCommand(e),
+			auditHeadCommand(e),
+			auditKeyCommand(e),
+			auditProveCommand(e),
 			auditVerifyCommand(e),
 			auditExportCommand(e),
 		},
@@ -32,15 +32,10 @@ func auditQueryCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "query",
 		Usage: "list entries, oldest first",
-		Flags: []cli.Flag{
-			jsonFlag(),
-			&cli.StringFlag{Name: "request", Usage: "only those of the request with this `ID`"},
-			&cli.StringFlag{Name: "type", Usage: "only those of this `TYPE`: decision, vote, outcome, used, result, ..."},
-			&cli.StringFlag{Name: "agent", Usage: "only those of this agent"},
-			&cli.StringFlag{Name: "session", Usage: "only those of this session"},
+		Flags: append(selecting(), jsonFlag(),
 			&cli.Uint64Flag{Name: "from", Usage: "begin at this entry's `NUMBER`"},
 			&cli.IntFlag{Name: "limit", Usage: "list at most `N`, up to 1000", Value: 100},
-		},
+		),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usage("audit query takes no arguments, got %q", c.Args().First())
@@ -48,17 +43,16 @@ func auditQueryCommand(e *env) *cli.Command {
 			if n := c.Int("limit"); n < 1 || n > 1000 {
 				return usage("--limit %d: want 1 to 1000", n)
 			}
-			if err := checkType(audit.Type(c.String("type"))); err != nil {
+			q, err := selected(c)
+			if err != nil {
 				return err
 			}
+			q.From, q.Limit = c.Uint64("from"), c.Int("limit")
 			l, err := e.openLog(c)
 			if err != nil {
 				return err
 			}
-			entries, err := l.Query(c.Context, audit.Query{
-				RequestID: c.String("request"), Type: audit.Type(c.String("type")), Agent: c.String("agent"),
-				Session: c.String("session"), From: c.Uint64("from"), Limit: c.Int("limit"),
-			})
+			entries, err := l.Query(c.Context, q)
 			if err := errors.Join(err, l.Close()); err != nil {
 				return err
 			}
@@ -71,18 +65,6 @@ func auditQueryCommand(e *env) *cli.Command {
 			return e.printEntries(entries)
 		},
 	}
-}
-
-// checkType refuses a --type that no entry has; empty is any.
-func checkType(t audit.Type) error {
-	if t == "" || slices.Contains(audit.Types(), t) {
-		return nil
-	}
-	var names []string
-	for _, known := range audit.Types() {
-		names = append(names, string(known))
-	}
-	return usage("--type %q: want one of %s", t, strings.Join(names, ", "))
 }
 
 // printEntries prints one entry a line.
@@ -130,6 +112,7 @@ func what(n audit.Entry) string {
 		add(c.Model)
 		add(c.MCP)
 		add(c.HTTP)
+		add(c.Gate)
 	}
 	add(n.Note)
 	if s == "" {
@@ -144,79 +127,4 @@ func dash(s string) string {
 		return "-"
 	}
 	return holdgate.Visible(s)
-}
-
-func auditVerifyCommand(e *env) *cli.Command {
-	return &cli.Command{
-		Name:      "verify",
-		Usage:     "find the first entry that was changed, taken out, swapped or cut off",
-		ArgsUsage: "[EXPORT.jsonl]",
-		Description: "Without a file the log itself is verified. Give a head that was noted elsewhere:\n" +
-			"without one, a log that was rewritten as a whole still looks right.",
-		Flags: []cli.Flag{jsonFlag(), &cli.StringFlag{Name: "head", Usage: "the log must contain `SEQ:HASH`"}},
-		Action: func(c *cli.Context) error {
-			if c.NArg() > 1 {
-				return usage("audit verify takes one file, got %q too", c.Args().Get(1))
-			}
-			var o audit.VerifyOptions
-			if h := c.String("head"); h != "" {
-				head, err := audit.ParseHead(h)
-				if err != nil {
-					return usage("--head: %v", err)
-				}
-				o.Head = head
-			}
-			report, err := e.verify(c, o)
-			if err != nil {
-				if _, ok := errors.AsType[*audit.Fault](err); ok {
-					return &exitError{code: exitFailed, text: err.Error(), hint: fmt.Sprintf("%d entries before it are in order; keep the file as it is", report.Entries)}
-				}
-				return err
-			}
-			if c.Bool("json") {
-				return printJSON(e.stdout, map[string]any{"entries": report.Entries, "head": report.Last.String()})
-			}
-			_, err = fmt.Fprintf(e.stdout, "%d entries in order; head %s\n", report.Entries, report.Last)
-			return err
-		},
-	}
-}
-
-// verify verifies a file or the log.
-func (e *env) verify(c *cli.Context, o audit.VerifyOptions) (audit.Report, error) {
-	if path := c.Args().First(); path != "" {
-		f, err := os.Open(path)
-		if err != nil {
-			return audit.Report{}, fmt.Errorf("reading the export: %w", err)
-		}
-		defer f.Close()
-		return audit.Verify(f, o)
-	}
-	l, err := e.openLog(c)
-	if err != nil {
-		return audit.Report{}, err
-	}
-	report, err := l.Verify(c.Context, o)
-	if closeErr := l.Close(); err == nil {
-		err = closeErr
-	}
-	return report, err
-}
-
-func auditExportCommand(e *env) *cli.Command {
-	return &cli.Command{
-		Name:  "export",
-		Usage: "print the whole log, one JSON object a line",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "the same: an export is always JSON"}},
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return usage("audit export takes no arguments, got %q", c.Args().First())
-			}
-			l, err := e.openLog(c)
-			if err != nil {
-				return err
-			}
-			return errors.Join(l.Export(c.Context, e.stdout), l.Close())
-		},
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/store"
@@ -23,6 +24,11 @@ type auditLog interface {
 	Query(context.Context, audit.Query) ([]audit.Entry, error)
 	Export(context.Context, io.Writer) error
 	Verify(context.Context, audit.VerifyOptions) (audit.Report, error)
+	// Checkpoint, Inclusion and Consistency are those of [audit.Log], with the
+	// log's own key; a size of 0 is that of the whole log.
+	Checkpoint(ctx context.Context, size uint64) (api.SignedHead, error)
+	Inclusion(ctx context.Context, seq, size uint64) (audit.Inclusion, error)
+	Consistency(ctx context.Context, from, to uint64) (audit.Consistency, error)
 	Close() error
 }
 
@@ -81,6 +87,18 @@ func (l *remoteLog) Verify(ctx context.Context, o audit.VerifyOptions) (audit.Re
 	return report, err
 }
 
+func (l *remoteLog) Checkpoint(ctx context.Context, size uint64) (api.SignedHead, error) {
+	return l.c.AuditCheckpoint(ctx, size)
+}
+
+func (l *remoteLog) Inclusion(ctx context.Context, seq, size uint64) (audit.Inclusion, error) {
+	return l.c.AuditInclusion(ctx, seq, size)
+}
+
+func (l *remoteLog) Consistency(ctx context.Context, from, to uint64) (audit.Consistency, error) {
+	return l.c.AuditConsistency(ctx, from, to)
+}
+
 func (l *remoteLog) Close() error {
 	l.c.Close()
 	return nil
@@ -89,13 +107,18 @@ func (l *remoteLog) Close() error {
 // A storedLog is the log in a state folder that no sidecar uses.
 type storedLog struct {
 	*audit.Log
-	st store.Store
+	st     store.Store
+	signer *audit.Signer
 }
 
 // openStoredLog opens the database for as long as the command runs; a sidecar
 // that starts meanwhile is told that the folder is in use.
 func openStoredLog(stateDir string) (*storedLog, error) {
 	key, err := app.AuditKey(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := app.AuditSigner(stateDir)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +130,21 @@ func openStoredLog(stateDir string) (*storedLog, error) {
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	return &storedLog{log, st}, nil
+	return &storedLog{log, st, signer}, nil
+}
+
+// Checkpoint counts as of local integrity: nobody knows what an agent could read.
+func (l *storedLog) Checkpoint(ctx context.Context, size uint64) (api.SignedHead, error) {
+	c, err := l.Log.Checkpoint(ctx, l.signer, size)
+	return api.SignedHead{Size: c.Size, Checkpoint: c.Text, Key: l.signer.Public(), Integrity: api.IntegrityLocal}, err
+}
+
+func (l *storedLog) Inclusion(ctx context.Context, seq, size uint64) (audit.Inclusion, error) {
+	return l.Log.Inclusion(ctx, l.signer, seq, size)
+}
+
+func (l *storedLog) Consistency(ctx context.Context, from, to uint64) (audit.Consistency, error) {
+	return l.Log.Consistency(ctx, l.signer, from, to)
 }
 
 func (l *storedLog) Close() error { return l.st.Close() }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,20 @@ func (e *env) terminal() (*os.File, bool) {
 	return tty, ok && term.IsTerminal(int(tty.Fd()))
 }
 
+// wantsWord reports whether a person must type what a call is of before it goes
+// on, though its ID was named: the risk is critical, and somebody is there to
+// type. A script has nobody, and names the ID of what it has seen.
+func (e *env) wantsWord(r approvals.Request) bool {
+	_, ok := e.terminal()
+	return ok && r.Risk == holdgate.RiskCritical
+}
+
 // confirm asks on the terminal whether to send d. A call of critical risk wants
-// its tool's name instead of a yes.
+// a word that names its target instead of a yes.
 func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
 	word := "yes"
-	if r.Risk == holdgate.RiskCritical && r.Call.Tool != nil {
-		word = holdgate.Visible(r.Call.Tool.Name)
+	if r.Risk == holdgate.RiskCritical {
+		word = target(r)
 	}
 	yes, err := e.ask(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
 	if errors.Is(err, errNoTerminal) {
@@ -42,6 +51,15 @@ func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d a
 		err = &exitError{code: exitFailed, text: "nothing was decided; " + r.ID + " stays pending"}
 	}
 	return err
+}
+
+// target is the word that names what a request is about: its tool, else its
+// gate, else itself.
+func target(r approvals.Request) string {
+	if r.Call.Tool != nil {
+		return holdgate.Visible(r.Call.Tool.Name)
+	}
+	return cmp.Or(holdgate.Visible(r.Gate), r.ID)
 }
 
 // ask asks a question on the terminal, and reports whether the word was typed.

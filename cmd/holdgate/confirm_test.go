@@ -97,6 +97,41 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 	}
 }
 
+func TestApproveWithAnIDAsksForAWordWhereTheRiskIsCritical(t *testing.T) {
+	tests := []struct {
+		name          string
+		call          string
+		ahead, answer string
+		code          int
+		status        holdgate.Status
+	}{
+		{"no question about an ordinary call", "delete", "", "", exitDone, holdgate.StatusApproved},
+		{"yes names no target", "critical", "", "yes\n", exitFailed, holdgate.StatusPending},
+		{"nothing does neither", "critical", "", "\n", exitFailed, holdgate.StatusPending},
+		{"what was typed before the question is no answer", "critical", "Bash\n", "\n", exitFailed, holdgate.StatusPending},
+		{"the tool's name does", "critical", "", "Bash\n", exitDone, holdgate.StatusApproved},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := startSidecar(t)
+			r, err := s.hold(tt.call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, printed := onTerminal(t, []string{"approve", "--state-dir", s.dir, r.ID}, tt.ahead, tt.answer)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d; printed:\n%s", code, tt.code, printed)
+			}
+			if asked := strings.Contains(printed, "Type Bash to do it"); asked != (tt.call == "critical") {
+				t.Errorf("asked for the word: %t; printed:\n%s", asked, printed)
+			}
+			if r, err = s.queue.Request(t.Context(), r.ID); err != nil || r.Status != tt.status {
+				t.Errorf("the request is %s, %v; want %s", r.Status, err, tt.status)
+			}
+		})
+	}
+}
+
 // startSidecar starts a sidecar of its own for a test.
 func startSidecar(t *testing.T) *sidecar {
 	t.Helper()

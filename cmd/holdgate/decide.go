@@ -147,7 +147,7 @@ func (e *env) release(c *cli.Context, id string, d api.Decision) error {
 			return err
 		}
 	}
-	if id == "" {
+	if id == "" || e.wantsWord(r) {
 		if err := e.confirm(c.Context, shown, r, d); err != nil {
 			return err
 		}

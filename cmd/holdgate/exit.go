@@ -119,6 +119,9 @@ func explainProblem(p *api.Problem) *exitError {
 	case api.ProblemNoAgent:
 		x.code = exitNothing
 		x.hint = "holdgate agents lists those that were seen; --all is for every agent"
+	case api.ProblemNoSession:
+		x.code = exitNothing
+		x.hint = "holdgate sessions list lists those that are known"
 	case api.ProblemStopped:
 		x.hint = "nothing was changed; holdgate resume lets it go on"
 	case "unauthorized":

@@ -2,12 +2,15 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 )
 
 // The test binary is holdgate itself.
@@ -31,10 +34,27 @@ func TestScripts(t *testing.T) {
 			e.Values[sidecarKey{}] = &sidecar{dir: dir}
 			return nil
 		},
+		Condition: confinable,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"expect": expectCmd, "sidecar": sidecarCmd, "hold": holdCmd,
 		},
 	})
+}
+
+// confinable is the conditions strong and weak: whether this machine confines so.
+func confinable(kind string) (bool, error) {
+	if kind != confine.Strong && kind != confine.Weak {
+		return false, fmt.Errorf("there is no condition %q", kind)
+	}
+	holdgate, err := exec.LookPath("holdgate")
+	if err != nil {
+		return false, err
+	}
+	err = confine.Check(kind, []string{holdgate, confine.Command})
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "SKIPPED, NOT TESTED: %s confinement: %v\n", kind, err)
+	}
+	return err == nil, nil
 }
 
 // expectCmd runs holdgate and checks its exit code:

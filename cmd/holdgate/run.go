@@ -21,6 +21,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 )
 
@@ -30,59 +31,136 @@ func runCommand(e *env) *cli.Command {
 		Usage:     "run an agent behind Holdgate, and be asked in the same terminal",
 		ArgsUsage: "-- CMD ARGS",
 		Description: "Uses the sidecar of the state folder, or starts one for as long as CMD runs.\n" +
-			"CMD is led to it by variables of its environment. It is not confined: this\n" +
-			"build cannot do that, so that --unconfined is needed. The exit code is CMD's.",
+			"CMD is led to it by variables of its environment, and the kernel keeps it\n" +
+			"from going around: whatever it connects to goes through Holdgate, it writes\n" +
+			"where it works and nowhere else, and sees nothing of Holdgate's own. holdgate\n" +
+			"doctor says whether this machine can do that. The exit code is CMD's.",
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "confine", Usage: "how CMD is confined: `strong`, or weak, which leaves more open", Value: confine.Strong},
 			&cli.BoolFlag{Name: "unconfined", Usage: "run CMD without any confinement"},
+			&cli.StringSliceFlag{Name: "write", Usage: "let CMD write at `PATH`, besides the working folder; may be repeated"},
 			&cli.BoolFlag{Name: "base-url", Usage: "set the variables for the providers' addresses too (ANTHROPIC_BASE_URL, OPENAI_BASE_URL)"},
 			&cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE, FOLDER or BUNDLE`"},
 			&cli.BoolFlag{Name: "trust-writable-policy", Usage: "take rules, configuration and plugins that lie in CMD's working folder"},
 			&cli.StringSliceFlag{Name: "upstream", Usage: "a model provider, as `NAME=URL`; may be repeated"},
 			&cli.StringSliceFlag{Name: "mcp", Usage: "an MCP server, as `NAME=URL`; may be repeated"},
+			&cli.StringFlag{Name: "mode", Usage: "sessions begin in `MODE`: auto, manual or confidence_threshold"},
+			&cli.Float64Flag{Name: "confidence-threshold", Usage: "ask about each call below it: from 0 to 1, or from 0 to 100"},
+			&cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "ask before the first change, before changes are tested, and before each commit"},
 		},
 		Action: func(c *cli.Context) error { return e.runAgent(c) },
 	}
+}
+
+// An agentRun is one agent, how it is confined, and the sidecar for it.
+type agentRun struct {
+	*env
+	c       *cli.Context
+	s       config.Config
+	f       streams
+	program string
+	kind    string // of confinement
+	trust   *launch.Trust
+	o       app.Options
+	box     *confine.Sandbox // nil where it is unconfined
 }
 
 // runAgent checks the command line, finds or starts a sidecar, and runs the
 // agent behind it.
 func (e *env) runAgent(c *cli.Context) (err error) {
 	if !c.Args().Present() {
-		return usage("run needs a command: holdgate run --unconfined -- CMD ARGS")
+		return usage("run needs a command: holdgate run -- CMD ARGS")
 	}
-	if !c.Bool("unconfined") {
-		return &exitError{code: exitUsage,
-			text: "this build cannot confine an agent: there is no confinement yet, so run needs --unconfined\n" +
-				"--unconfined runs the agent without any: it can reach the network and the approvers' door around Holdgate",
-			hint: "holdgate run --unconfined -- " + strings.Join(c.Args().Slice(), " ")}
+	r := &agentRun{env: e, c: c}
+	if r.kind, err = confinementOf(c); err != nil {
+		return err
 	}
-	program, err := exec.LookPath(c.Args().First())
-	if err != nil {
+	if r.program, err = exec.LookPath(c.Args().First()); err != nil {
 		return usage("%s cannot be run: %v", c.Args().First(), errors.Unwrap(err))
 	}
-	files, err := e.files()
-	if err != nil {
+	if r.f, err = e.files(); err != nil {
 		return err
 	}
-	s, err := e.serveSettings(c)
-	if err != nil {
+	if r.s, err = e.serveSettings(c); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.stderr, "warning: the agent runs UNCONFINED: it can reach the network and the approvers' door around Holdgate")
-	if note := launch.Note(program); note != "" {
+	if err := beginAs(c, &r.s); err != nil {
+		return err
+	}
+	if r.kind == confine.Unconfined {
+		fmt.Fprintln(e.stderr, "warning: the agent runs UNCONFINED: it can reach the network and the approvers' door around Holdgate")
+	}
+	if note := launch.Note(r.program); note != "" {
 		fmt.Fprintln(e.stderr, "note: "+note)
 	}
-	ctx := context.WithoutCancel(c.Context) // signals are the agent's; its end is ours
-	stop, err := e.ensureSidecar(ctx, c, s, files, program)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	code, err := e.behind(ctx, c, s, files, program)
+	code, err := r.run(context.WithoutCancel(c.Context)) // signals are the agent's; its end is ours
 	if err == nil && code != 0 {
 		err = &exitError{code: code}
 	}
 	return err
+}
+
+// beginAs takes over what the command line says of how sessions begin, and at
+// which gates they stop.
+func beginAs(c *cli.Context, s *config.Config) error {
+	m, err := sessionMode(c)
+	if err != nil {
+		return err
+	}
+	if m.Mode != "" {
+		s.Sessions = config.Sessions{Mode: string(m.Mode), Threshold: m.Threshold}
+	}
+	if !c.Bool("interactive") {
+		return nil
+	}
+	s.Gates = maps.Clone(s.Gates)
+	yes := true
+	for _, name := range []string{"before_implement", "after_implement", "before_commit"} {
+		g := s.Gates[name]
+		g.Enabled = &yes
+		s.Gates[name] = g
+	}
+	return nil
+}
+
+// run makes what the agent needs around it, the confinement of a network of its
+// own first: a sidecar's process cannot start one.
+func (r *agentRun) run(ctx context.Context) (code int, err error) {
+	if r.trust, err = launch.NewTrust(); err != nil {
+		return 0, err
+	}
+	defer func() { r.removed(r.trust.Remove()) }()
+	if r.o, err = r.sidecarOptions(); err != nil {
+		return 0, err
+	}
+	running, err := serving(ctx, r.s.StateDir)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.mayUse(running); err != nil {
+		return 0, err
+	}
+	if r.kind == confine.Strong {
+		if err := r.confine(0); err != nil {
+			return 0, err
+		}
+		r.o.Inside = &app.Inside{Agents: r.box.Agents, Redirected: r.box.Redirected, Names: r.box.Names}
+	}
+	defer r.closeBox()
+	stop, err := r.ensureSidecar(ctx, running)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	return r.behind(ctx)
+}
+
+// removed says that temporary files could not be removed; the agent may have
+// made it so.
+func (r *agentRun) removed(err error) {
+	if err != nil {
+		fmt.Fprintf(r.stderr, "warning: removing the agent's temporary files: %s\n", holdgate.Visible(err.Error()))
+	}
 }
 
 // streams are the standard streams as files: an agent gets them as they are.
@@ -99,8 +177,9 @@ func (e *env) files() (streams, error) {
 }
 
 // behind runs the agent behind the sidecar that serves the state folder.
-func (e *env) behind(ctx context.Context, c *cli.Context, s config.Config, f streams, program string) (code int, err error) {
-	door, err := client.New(e.door(c, s.StateDir))
+func (r *agentRun) behind(ctx context.Context) (code int, err error) {
+	s := r.s
+	door, err := client.New(r.door(r.c, s.StateDir))
 	if err != nil {
 		return 0, err
 	}
@@ -113,28 +192,28 @@ func (e *env) behind(ctx context.Context, c *cli.Context, s config.Config, f str
 	if err != nil {
 		return 0, err
 	}
-	trust, err := launch.NewTrust(filepath.Join(s.StateDir, "ca.pem"), e.getenv)
-	if err != nil {
+	if err := r.trust.Write(filepath.Join(s.StateDir, "ca.pem"), r.getenv); err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, trust.Remove()) }()
+	if err := r.confineWeak(agents); err != nil {
+		return 0, err
+	}
 	token, err := os.ReadFile(filepath.Join(s.StateDir, client.TokenName))
 	if err != nil {
 		return 0, fmt.Errorf("reading the token: %w", err)
 	}
-	err = launch.AwaitResumed(c.Context, door, st.Agent, func(by string) {
-		fmt.Fprintf(e.stderr, "note: %s was %s; it starts once you let it go on: holdgate resume %s --state-dir %s\n", st.Agent, by, st.Agent, s.StateDir)
+	err = launch.AwaitResumed(r.c.Context, door, st.Agent, func(by string) {
+		fmt.Fprintf(r.stderr, "note: %s was %s; it starts once you let it go on: holdgate resume %s --state-dir %s\n", st.Agent, by, st.Agent, s.StateDir)
 	})
 	if err != nil {
 		return 0, err
 	}
-	kind := e.getenv("TERM")
-	way := launch.Way{Agents: agents, CA: trust.CA, Bundle: trust.Bundle, BaseURL: c.Bool("base-url")}
+	kind := r.getenv("TERM")
 	return launch.Run(ctx, launch.Options{
-		Program: program, Args: c.Args().Tail(),
-		Env:   launch.Environment(os.Environ(), program, way, s.StateDir, strings.TrimSpace(string(token))),
-		Stdin: f.in, Stdout: f.out, Stderr: f.err, Plain: kind == "" || kind == "dumb",
-		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && e.getenv("NO_COLOR") == "",
+		Program: r.program, Args: r.c.Args().Tail(), Within: r.box,
+		Env:   launch.Environment(os.Environ(), r.program, r.way(agents), s.StateDir, strings.TrimSpace(string(token))),
+		Stdin: r.f.in, Stdout: r.f.out, Stderr: r.f.err, Plain: kind == "" || kind == "dumb",
+		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.getenv("NO_COLOR") == "",
 		Elsewhere: func(id string) string { return "holdgate approve " + id + " --state-dir " + s.StateDir },
 	})
 }
@@ -149,50 +228,80 @@ func agentsDoor(st api.Status) (string, error) {
 	return "", errors.New("the sidecar does not say where its door for agents is")
 }
 
+// mayUse refuses what a sidecar that runs already cannot do.
+func (r *agentRun) mayUse(running bool) error {
+	if !running {
+		return nil
+	}
+	for _, flag := range []string{"policy", "upstream", "mcp", "mode", "confidence-threshold", "interactive"} {
+		if r.c.IsSet(flag) {
+			x := usage("a sidecar runs on %s already, so that --%s has no effect", r.s.StateDir, flag)
+			x.hint = "leave the flag out, stop that sidecar, or name another folder with --state-dir"
+			return x
+		}
+	}
+	if r.kind == confine.Strong {
+		x := usage("a sidecar runs on %s already, and an agent in a network of its own needs one of its own", r.s.StateDir)
+		x.hint = "name another folder with --state-dir, stop that sidecar, or use it with --confine weak"
+		return x
+	}
+	return nil
+}
+
+// sidecarOptions are those of a sidecar for this agent.
+func (r *agentRun) sidecarOptions() (app.Options, error) {
+	agent := holdgate.Agent{ID: agentID(r.program), Confinement: r.kind, Proven: r.kind == confine.Strong} // nobody else reaches its door then
+	return r.optionsHere(r.c, agent, r.c.StringSlice("write")...)
+}
+
+// optionsHere are those of a sidecar in this process, for what works in the
+// folder that this process does and can write there, and in the others named.
+func (e *env) optionsHere(c *cli.Context, agent holdgate.Agent, writable ...string) (o app.Options, err error) {
+	o = app.Options{Version: version(), Home: e.getenv("HOME"), Agent: agent}
+	if o.Program, err = os.Executable(); err != nil {
+		return o, fmt.Errorf("finding this program: %w", err)
+	}
+	o.ConfigFile, o.TrustWritable = configFile(c, e.getenv), c.Bool("trust-writable-policy")
+	if o.Dir, err = os.Getwd(); err != nil {
+		return o, fmt.Errorf("finding the working folder: %w", err)
+	}
+	o.Writable = append([]string{o.Dir}, writable...)
+	o.PluginArgs, err = pluginArgs()
+	return o, err
+}
+
 // ensureSidecar starts a sidecar for this agent, unless one serves the state
 // folder already. Call stop in either case.
-func (e *env) ensureSidecar(ctx context.Context, c *cli.Context, s config.Config, f streams, program string) (stop func() error, err error) {
-	running, err := serving(ctx, s.StateDir)
-	if err != nil {
-		return nil, err
-	}
+func (r *agentRun) ensureSidecar(ctx context.Context, running bool) (stop func() error, err error) {
 	if running {
-		for _, flag := range []string{"policy", "upstream", "mcp"} {
-			if c.IsSet(flag) {
-				x := usage("a sidecar runs on %s already, so that --%s has no effect", s.StateDir, flag)
-				x.hint = "leave the flag out, stop that sidecar, or name another folder with --state-dir"
-				return nil, x
-			}
-		}
-		fmt.Fprintln(e.stderr, "note: a sidecar runs already and is used; its approvals do not tell this agent from others, nor that it is unconfined")
+		fmt.Fprintln(r.stderr, "note: a sidecar runs already and is used; its approvals do not tell this agent from others, nor how it is confined")
 		return func() error { return nil }, nil
 	}
-	log, closeLog, err := runLog(s.StateDir, f)
+	log, closeLog, err := runLog(r.s.StateDir, r.f)
 	if err != nil {
 		return nil, err
 	}
+	r.o.Logger = log
+	end, err := r.startHere(ctx, r.s, r.o)
+	if err != nil {
+		return nil, errors.Join(err, closeLog())
+	}
+	return func() error { return errors.Join(end(), closeLog()) }, nil
+}
+
+// startHere starts a sidecar in this process, on any free ports. It asks nobody
+// on the terminal, which is another's.
+func (e *env) startHere(ctx context.Context, s config.Config, o app.Options) (stop func() error, err error) {
 	tuneGC(e.getenv)
 	hardenProcess()
 	s.Listen = config.Listen{Agents: "127.0.0.1:0", Approvers: "127.0.0.1:0"}
 	s.Plugins = maps.Clone(s.Plugins)
-	delete(s.Plugins, "terminal") // run itself asks on this terminal
-	o := app.Options{Version: version(), Logger: log, Home: e.getenv("HOME"), Agent: holdgate.Agent{ID: agentID(program), Confinement: "unconfined"}}
-	if o.Program, err = os.Executable(); err != nil {
-		return nil, errors.Join(fmt.Errorf("finding this program: %w", err), closeLog())
-	}
-	o.ConfigFile, o.TrustWritable = configFile(c, e.getenv), c.Bool("trust-writable-policy")
-	if o.Dir, err = os.Getwd(); err != nil {
-		return nil, errors.Join(fmt.Errorf("finding the working folder: %w", err), closeLog())
-	}
-	o.Writable = []string{o.Dir}
-	if o.PluginArgs, err = pluginArgs(); err != nil {
-		return nil, errors.Join(err, closeLog())
-	}
+	delete(s.Plugins, "terminal")
 	a, err := app.New(ctx, s, o)
 	if err != nil {
-		return nil, errors.Join(err, closeLog())
+		return nil, err
 	}
-	stop = func() error { return errors.Join(a.Stop(ctx), closeLog()) }
+	stop = func() error { return a.Stop(ctx) }
 	if err := a.Start(ctx); err != nil {
 		return nil, errors.Join(err, stop())
 	}

@@ -96,8 +96,13 @@ func (s *sidecar) start() (err error) {
 	if s.queue, err = approvals.Open(ctx, approvals.Config{Store: s.store, Log: log, Digester: digester, SealKey: key("sealed bodies"), People: people, Redeem: time.Hour}); err != nil {
 		return err
 	}
+	signer, err := audit.NewSigner(key("audit checkpoints"))
+	if err != nil {
+		return err
+	}
 	if s.api, err = api.New(api.Config{
-		Queue: s.queue, Log: log, Store: s.store, Digester: digester,
+		Signer: signer,
+		Queue:  s.queue, Log: log, Store: s.store, Digester: digester,
 		Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}, {Person: "bob", Token: api.HashToken(bob)}, {Person: "olga", Token: api.HashToken(olga)}},
 		Status:      func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
 	}); err != nil {

@@ -12,9 +12,8 @@ import (
 	"sync"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"github.com/holdgate/holdgate/plugins/sdk"
+	"github.com/holdgate/holdgate/plugins/sdk/document"
 )
 
 // decisionPath takes decisions.
@@ -38,18 +37,6 @@ type inbox struct {
 
 func newInbox(log *slog.Logger) *inbox {
 	return &inbox{log: log, seen: make(map[[sha256.Size]byte]time.Time)}
-}
-
-// decision is what is posted.
-type decision struct {
-	ID           string `json:"id"`
-	Nonce        string `json:"nonce"`
-	Digest       string `json:"digest"`
-	Decision     string `json:"decision"`
-	By           string `json:"by"`
-	Reason       string `json:"reason"`
-	Instructions string `json:"instructions"`
-	Choice       string `json:"choice"`
 }
 
 // problem is an answer that says what is wrong (RFC 9457).
@@ -103,14 +90,14 @@ func (b *inbox) take(w http.ResponseWriter, r *http.Request, answer sdk.Answerer
 	if err != nil {
 		return "", refusal(http.StatusUnauthorized, err.Error())
 	}
-	var d decision
-	if err := jsonv2.Unmarshal(body, &d, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return "", refusal(http.StatusBadRequest, "the decision cannot be read: "+err.Error())
+	a, err := document.ReadAnswer(body)
+	if err != nil {
+		return "", refusal(http.StatusBadRequest, err.Error())
 	}
 	if p := b.remember(name, at.Add(window), now); p != nil {
 		return "", p
 	}
-	return give(r.Context(), sdk.Answer(d), answer)
+	return give(r.Context(), a, answer)
 }
 
 // remember notes a signature, and refuses one that it has.

@@ -14,6 +14,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/holdgate/holdgate/plugins/sdk"
+	"github.com/holdgate/holdgate/plugins/sdk/document"
 )
 
 // How long an event is tried, in all and at a time. Holdgate itself tries
@@ -37,85 +38,8 @@ type event struct {
 
 // data is a notice as a receiver sees it.
 type data struct {
-	ID        string       `json:"id"`
-	Nonce     string       `json:"nonce"`
-	Digest    string       `json:"digest"`
-	Status    string       `json:"status"`
-	Kind      string       `json:"kind"`
-	Risk      string       `json:"risk,omitempty"`
-	Gate      string       `json:"gate,omitempty"`
-	Rule      string       `json:"rule"`
-	Reason    string       `json:"reason,omitempty"`
-	Message   string       `json:"message,omitempty"`
-	Agent     agent        `json:"agent"`
-	Session   string       `json:"session"`
-	Door      string       `json:"door"`
-	Call      call         `json:"call"`
-	Summary   string       `json:"summary"`
-	Why       []string     `json:"why,omitempty"`
-	Sections  []section    `json:"sections,omitempty"`
-	Details   []string     `json:"details,omitempty"`
-	Hidden    int          `json:"hidden,omitempty"`
-	Counts    counts       `json:"counts,omitzero"`
-	Whole     bool         `json:"whole"`
-	Options   []option     `json:"options,omitempty"`
-	Answers   []string     `json:"answers"`
-	Closed    string       `json:"closed,omitempty"`
-	AnswerURL string       `json:"answer_url,omitempty"`
-	CreatedAt time.Time    `json:"created_at,omitzero"`
-	ExpiresAt time.Time    `json:"expires_at,omitzero"`
-	OnTimeout string       `json:"on_timeout"`
-	Quorum    int          `json:"quorum"`
-	Votes     int          `json:"votes"`
-	Approved  []string     `json:"approved,omitempty"`
-	People    []string     `json:"people,omitempty"`
-	Warnings  []string     `json:"warnings,omitempty"`
-	Similar   string       `json:"similar,omitempty"`
-	Edited    string       `json:"edited,omitempty"`
-	Outcome   *outcomeData `json:"outcome,omitempty"`
-}
-
-type agent struct {
-	ID          string `json:"id"`
-	Proven      bool   `json:"proven"`
-	Confinement string `json:"confinement,omitempty"`
-}
-
-type call struct {
-	Kind      string   `json:"kind"`
-	Target    string   `json:"target"`
-	Server    string   `json:"server,omitempty"`
-	Arguments []string `json:"arguments,omitempty"` // lines of indented JSON
-	Cut       int      `json:"cut,omitempty"`
-}
-
-type section struct {
-	Title string   `json:"title"`
-	Kind  string   `json:"kind"`
-	Lines []string `json:"lines"`
-}
-
-type counts struct {
-	Unresolved int `json:"unresolved,omitempty"`
-	Unbound    int `json:"unbound,omitempty"`
-	Redacted   int `json:"redacted,omitempty"`
-	Cut        int `json:"cut,omitempty"`
-	Commands   int `json:"commands,omitempty"`
-}
-
-type option struct {
-	ID     string `json:"id"`
-	Label  string `json:"label"`
-	Effect string `json:"effect,omitempty"`
-}
-
-type outcomeData struct {
-	Decision     string    `json:"decision"`
-	By           string    `json:"by"`
-	At           time.Time `json:"at,omitzero"`
-	Reason       string    `json:"reason,omitempty"`
-	Instructions string    `json:"instructions,omitempty"`
-	Choice       string    `json:"choice,omitempty"`
+	document.Notice
+	AnswerURL string `json:"answer_url,omitempty"`
 }
 
 // Notify implements [sdk.Channel].
@@ -181,26 +105,9 @@ func (c *Channel) post(ctx context.Context, body []byte) error {
 }
 
 func (c *Channel) data(n sdk.Notice) data {
-	d := data{
-		ID: n.ID, Nonce: n.Nonce, Digest: n.Digest, Status: n.Status, Kind: n.Kind, Risk: n.Risk, Gate: n.Gate,
-		Rule: n.Rule, Reason: n.Reason, Message: n.Message,
-		Agent: agent(n.Agent), Session: n.Session, Door: n.Door, Call: call(n.Call),
-		Summary: n.Summary, Why: n.Why, Details: n.Details, Hidden: n.Hidden, Counts: counts(n.Counts), Whole: n.Whole,
-		Answers: []string{}, Closed: n.Closed, Approved: n.Approved, People: n.People, Warnings: n.Warnings, Similar: n.Similar, Edited: n.Edited,
-		CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt, OnTimeout: n.OnTimeout, Quorum: n.Quorum, Votes: n.Votes,
-	}
-	if len(n.Answers) > 0 {
-		d.Answers, d.AnswerURL = n.Answers, c.answerURL
-	}
-	for _, s := range n.Sections {
-		d.Sections = append(d.Sections, section(s))
-	}
-	for _, o := range n.Options {
-		d.Options = append(d.Options, option(o))
-	}
-	if n.Outcome != nil {
-		o := outcomeData(*n.Outcome)
-		d.Outcome = &o
+	d := data{Notice: document.Of(n)}
+	if len(d.Answers) > 0 {
+		d.AnswerURL = c.answerURL
 	}
 	return d
 }

@@ -57,7 +57,7 @@ func readAnswer(body []byte) (*answer, error) {
 }
 
 func (a *answer) readContent(content []byte) error {
-	if isNull(content) {
+	if wire.IsNull(content) {
 		return nil
 	}
 	n := 0

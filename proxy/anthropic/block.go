@@ -44,11 +44,11 @@ func readBlock(object []byte) (block, error) {
 		case "type":
 			b.typ, err = wire.Text(m.Value)
 		case "id":
-			b.id, err = optionalText(m.Value)
+			b.id, err = wire.TextOrNull(m.Value)
 		case "name":
-			b.name, err = optionalText(m.Value)
+			b.name, err = wire.TextOrNull(m.Value)
 		case "server_name":
-			b.server, err = optionalText(m.Value)
+			b.server, err = wire.TextOrNull(m.Value)
 		case "text":
 			b.text = m.Value
 		case "input":
@@ -88,12 +88,4 @@ func (b *block) classify() kind {
 // could not be put into it.
 func (b *block) fixed() bool {
 	return b.kind == kindCall && b.input == nil && b.typ != "tool_use"
-}
-
-// optionalText returns what a string says; null says nothing.
-func optionalText(value []byte) (string, error) {
-	if isNull(value) {
-		return "", nil
-	}
-	return wire.Text(value)
 }

@@ -42,6 +42,7 @@ package anthropic
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -65,10 +66,25 @@ type Codec struct {
 func (c *Codec) Name() string { return "anthropic" }
 
 // Match reports whether a request creates a message: POST to a path that ends
-// in /v1/messages, in any spelling that [wire.Posts] knows. Token counts and
-// batches are no messages.
+// in /v1/messages, or in Vertex AI's :rawPredict or :streamRawPredict, in any
+// spelling that [wire.Posts] knows. Token counts and batches are no messages.
 func (c *Codec) Match(method, path string) bool {
-	return wire.Posts(method, path, "/v1/messages")
+	return wire.Posts(method, path, "/v1/messages") || onVertex(method, path) && !countsOnVertex(path)
+}
+
+// countsOnVertex reports whether a path, written plainly, is the one at which
+// Vertex AI counts the tokens of a message.
+func countsOnVertex(path string) bool {
+	return strings.HasSuffix(strings.ToLower(path), "/publishers/anthropic/models/count-tokens:rawpredict") &&
+		!strings.ContainsFunc(path, func(c rune) bool {
+			return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/-_.:", c))
+		})
+}
+
+// onVertex reports whether a path is one at which Vertex AI takes the body of a
+// model's own API, whoever made the model.
+func onVertex(method, path string) bool {
+	return wire.PostsMethod(method, path, "rawPredict") || wire.PostsMethod(method, path, "streamRawPredict")
 }
 
 // Stream starts reading a streamed answer. The result is a [*Stream].

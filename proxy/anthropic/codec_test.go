@@ -2,6 +2,7 @@ package anthropic_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,12 +32,44 @@ func TestMatch(t *testing.T) {
 		{"POST", "/v1/messages/batches", false},
 		{"POST", "/v1/notmessages", false},
 		{"POST", "messages", false},
+		{"POST", "/v1/projects/p/locations/l/publishers/anthropic/models/claude-x@1:rawPredict", true},
+		{"POST", "/v1/projects/p/locations/l/publishers/anthropic/models/claude-x@1:streamRawPredict", true},
+		{"post", "/v1/projects/p/locations/l/publishers/other/models/m:STREAMrawpredict/", true},
+		{"POST", "/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict", false},
+		{"POST", "/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict?", true},
+		{"POST", "/v1/projects/p/locations/l/publishers/anthropic/models/m:predict", false},
 		{"POST", "", false},
 	}
 	for _, tt := range tests {
 		if got := new(anthropic.Codec).Match(tt.method, tt.path); got != tt.want {
 			t.Errorf("Match(%q, %q) = %v, want %v", tt.method, tt.path, got, tt.want)
 		}
+	}
+}
+
+func TestRequestOnVertex(t *testing.T) {
+	const path = "/v1/projects/p/locations/l/publishers/anthropic/models/claude-x@20270101:streamRawPredict"
+	for _, tt := range []struct {
+		name, body  string
+		want        *holdgate.Model // nil where it is refused
+		unsupported bool
+	}{
+		{"a message", `{"anthropic_version":"vertex-2023-10-16","stream":true,"messages":[],"tools":[{"name":"Bash"}]}`,
+			&holdgate.Model{Provider: "anthropic", Name: "claude-x@20270101", Stream: true, Tools: []string{"Bash"}}, false},
+		{"another model in the body", `{"anthropic_version":"vertex-2023-10-16","model":"m"}`, nil, false},
+		{"another API's body", `{"model":"mistral-x","messages":[]}`, nil, true},
+		{"a body that is not known", `{"messages":[]}`, nil, true},
+		{"the version in another case", `{"Anthropic_version":"vertex-2023-10-16"}`, nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := new(anthropic.Codec).Request(path, wire.Members([]byte(tt.body)))
+			if (err != nil) != (tt.want == nil) || errors.Is(err, wire.ErrUnsupported) != tt.unsupported {
+				t.Fatalf("error %v", err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

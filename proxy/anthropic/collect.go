@@ -95,7 +95,7 @@ func (k *collector) begin(message []byte) (err error) {
 		return err
 	}
 	k.message.set("content", nil) // keeps its place
-	if usage := k.message.value("usage"); usage != nil && !isNull(usage) {
+	if usage := k.message.value("usage"); usage != nil && !wire.IsNull(usage) {
 		k.usage, err = fieldsOf(usage)
 	}
 	return err
@@ -113,14 +113,14 @@ func (k *collector) end(e event) error {
 	if e.context != nil {
 		k.message.set("context_management", e.context)
 	}
-	if e.usage == nil || isNull(e.usage) {
+	if e.usage == nil || wire.IsNull(e.usage) {
 		return nil
 	}
 	for m, err := range wire.Members(e.usage) {
 		if err != nil {
 			return err
 		}
-		if !isNull(m.Value) || k.usage.value(string(m.Name)) == nil {
+		if !wire.IsNull(m.Value) || k.usage.value(string(m.Name)) == nil {
 			k.usage.set(string(m.Name), m.Value)
 		}
 	}
@@ -175,7 +175,7 @@ func (g *growing) add(e event) error {
 	case inputDelta:
 		return g.join("input", d.value)
 	case compactionDelta:
-		if isNull(d.value) {
+		if wire.IsNull(d.value) {
 			return nil
 		}
 		return g.join("content", d.value)
@@ -207,7 +207,7 @@ func (g *growing) finish() ([]byte, error) {
 			continue
 		}
 		first := []byte{}
-		if own := g.members.value(m.name); own != nil && !isNull(own) {
+		if own := g.members.value(m.name); own != nil && !wire.IsNull(own) {
 			var err error
 			if first, err = inside(own); err != nil {
 				return nil, fmt.Errorf("reading %s of a content block: %w", m.name, err)

@@ -41,7 +41,7 @@ func expand(plain []byte) ([]byte, error) {
 	}
 	message.set("content", []byte("[]"))
 	out := wire.AppendEvent(nil, messageStart, []byte(`{"type":"message_start","message":`+string(message.json())+`}`))
-	if !isNull(content) {
+	if !wire.IsNull(content) {
 		if out, err = expandBlocks(out, content); err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func expandBlock(object []byte) (start []byte, deltas [][]byte, err error) {
 
 func moveCitations(f *fieldset, deltas *[][]byte) error {
 	citations := f.value("citations")
-	if citations == nil || isNull(citations) {
+	if citations == nil || wire.IsNull(citations) {
 		return nil
 	}
 	for e, err := range wire.Elements(citations) {

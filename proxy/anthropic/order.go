@@ -81,7 +81,7 @@ func checkMessage(message []byte) error {
 			}
 			continue
 		}
-		if isNull(m.Value) {
+		if wire.IsNull(m.Value) {
 			continue
 		}
 		for _, err := range wire.Elements(m.Value) {

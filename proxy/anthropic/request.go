@@ -1,8 +1,11 @@
 package anthropic
 
 import (
+	"errors"
 	"fmt"
 	"iter"
+	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,8 +20,18 @@ import (
 // computer, memory, browser) are among Tools; tools of any other type that is
 // not custom, and hosted MCP servers, are among ServerTools. A hosted MCP
 // server has the type "mcp": the API calls it "url", which says nothing.
-func (c *Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
+//
+// On Vertex AI the path names the model. There a body that does not say
+// anthropic_version is not in this form, and the error wraps
+// [wire.ErrUnsupported].
+func (c *Codec) Request(urlPath string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: c.Name()}
+	if onVertex(http.MethodPost, urlPath) {
+		if err := checkVertex(body); err != nil {
+			return nil, fmt.Errorf("reading a request: %w", err)
+		}
+		m.Name, _, _ = strings.Cut(path.Base(urlPath), ":")
+	}
 	for member, err := range body {
 		if err == nil {
 			err = wire.KnownName(member, "model", "stream", "messages", "system", "tools", "tool_choice", "mcp_servers", "container")
@@ -30,7 +43,7 @@ func (c *Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate
 		case "model":
 			m.Name, err = wire.Text(member.Value)
 		case "stream":
-			m.Stream, err = boolean(member.Value)
+			m.Stream, err = wire.BoolOrNull(member.Value)
 		case "tools":
 			err = addTools(m, member.Value)
 		case "mcp_servers":
@@ -46,8 +59,35 @@ func (c *Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate
 	return m, nil
 }
 
+// checkVertex refuses a body that is not in the form of this API, or that says
+// what the path does.
+func checkVertex(body iter.Seq2[wire.Member, error]) error {
+	var known, named bool
+	for m, err := range body {
+		if err == nil {
+			err = wire.KnownName(m, "anthropic_version", "model")
+		}
+		if err != nil {
+			return err
+		}
+		switch string(m.Name) {
+		case "anthropic_version":
+			known = true
+		case "model":
+			named = true
+		}
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("of what Vertex AI predicts, only bodies of Anthropic's API (with anthropic_version) are understood: %w", wire.ErrUnsupported)
+	case named:
+		return errors.New("the body names a model, which the path does")
+	}
+	return nil
+}
+
 func addTools(m *holdgate.Model, tools []byte) error {
-	if isNull(tools) {
+	if wire.IsNull(tools) {
 		return nil
 	}
 	for tool, err := range wire.Elements(tools) {
@@ -81,7 +121,7 @@ func clientRuns(typ string) bool {
 }
 
 func addServers(m *holdgate.Model, servers []byte) error {
-	if isNull(servers) {
+	if wire.IsNull(servers) {
 		return nil
 	}
 	for server, err := range wire.Elements(servers) {
@@ -109,7 +149,7 @@ func textMembers(object []byte, names ...string) ([]string, error) {
 			return nil, err
 		}
 		i := slices.Index(names, string(m.Name))
-		if i < 0 || isNull(m.Value) {
+		if i < 0 || wire.IsNull(m.Value) {
 			continue
 		}
 		if texts[i], err = wire.Text(m.Value); err != nil {
@@ -118,15 +158,3 @@ func textMembers(object []byte, names ...string) ([]string, error) {
 	}
 	return texts, nil
 }
-
-func boolean(value []byte) (bool, error) {
-	switch string(value) {
-	case "true":
-		return true, nil
-	case "false", "null":
-		return false, nil
-	}
-	return false, fmt.Errorf("true or false was expected, not %s", wire.KindOf(value))
-}
-
-func isNull(value []byte) bool { return string(value) == "null" }

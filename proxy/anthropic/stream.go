@@ -41,6 +41,7 @@ func (s *Stream) End() ([]wire.Part, error) {
 	if err != nil {
 		return parts, err
 	}
+	s.reader.block, s.reader.joined, s.reader.kept, s.reader.run = block{}, nil, nil, nil // they point into what was read
 	return append(parts, wire.Part{Tag: mark{role: roleOver}}), nil
 }
 

@@ -64,7 +64,7 @@ func (c *call) take(f *fragment) error {
 }
 
 func (c *call) takeMember(m wire.Member) (err error) {
-	if isNull(m.Value) {
+	if wire.IsNull(m.Value) {
 		return nil
 	}
 	switch string(m.Name) {
@@ -99,7 +99,7 @@ func (c *call) takeObserved(value []byte) (err error) {
 	if value[0] != '{' {
 		return nil
 	}
-	if c.id, err = textOrNull(wire.Find(value, "id")); err != nil {
+	if c.id, err = wire.TextOrNull(wire.Find(value, "id")); err != nil {
 		return fmt.Errorf("id of a %s: %w", c.member, err)
 	}
 	return nil
@@ -119,7 +119,7 @@ func (c *call) complete() (*holdgate.Call, error) {
 	}
 	t := &holdgate.Tool{Name: c.name}
 	switch {
-	case isNull(args):
+	case wire.IsNull(args):
 		t.Arguments = json.RawMessage("{}")
 	case args[0] == '{' && wire.Strict(args) == nil:
 		t.Arguments = bytes.Clone(args)

@@ -139,7 +139,7 @@ func (a *assembly) candidate(c *candidate, object []byte) error {
 		case err != nil:
 			return err
 		case string(m.Name) == "index":
-		case string(m.Name) != "content" || isNull(m.Value):
+		case string(m.Name) != "content" || wire.IsNull(m.Value):
 			to.members.set(m)
 		default:
 			if err := to.take(c, m.Value); err != nil {
@@ -155,7 +155,7 @@ func (t *assembled) take(c *candidate, content []byte) error {
 		switch {
 		case err != nil:
 			return err
-		case string(m.Name) != "parts" || isNull(m.Value):
+		case string(m.Name) != "parts" || wire.IsNull(m.Value):
 			t.content.set(m)
 			continue
 		}

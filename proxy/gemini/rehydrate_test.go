@@ -132,6 +132,7 @@ func FuzzRehydrate(f *testing.F) {
 		if wire.Strict(body) != nil {
 			return
 		}
+		_, _ = (&gemini.Codec{}).History(body) // must not fall over
 		got, n, err := (&gemini.Codec{}).Rehydrate(body, refused)
 		switch {
 		case err != nil:

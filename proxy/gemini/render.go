@@ -204,18 +204,18 @@ func (st *written) fragment(f *fragment) []byte {
 func rewriteParts(data []byte, edit func(n, part int, value []byte) []byte) []byte {
 	return wire.RewriteMembers(data, func(m wire.Member) []byte {
 		switch {
-		case string(m.Name) == "response" && !isNull(m.Value):
+		case string(m.Name) == "response" && !wire.IsNull(m.Value):
 			return rewriteParts(m.Value, edit)
-		case string(m.Name) != "candidates" || isNull(m.Value):
+		case string(m.Name) != "candidates" || wire.IsNull(m.Value):
 			return m.Value
 		}
 		return wire.RewriteElements(m.Value, func(n int, candidate []byte) []byte {
 			return wire.RewriteMembers(candidate, func(m wire.Member) []byte {
-				if string(m.Name) != "content" || isNull(m.Value) {
+				if string(m.Name) != "content" || wire.IsNull(m.Value) {
 					return m.Value
 				}
 				return wire.RewriteMembers(m.Value, func(m wire.Member) []byte {
-					if string(m.Name) != "parts" || isNull(m.Value) {
+					if string(m.Name) != "parts" || wire.IsNull(m.Value) {
 						return m.Value
 					}
 					return wire.RewriteElements(m.Value, func(part int, value []byte) []byte { return edit(n, part, value) })

@@ -49,13 +49,13 @@ func requestMember(m *holdgate.Model, mem wire.Member, outer bool) (err error) {
 	switch name := string(mem.Name); name {
 	case "model":
 		var model string
-		if model, err = textOrNull(mem.Value); m.Name == "" {
+		if model, err = wire.TextOrNull(mem.Value); m.Name == "" {
 			m.Name = strings.TrimPrefix(model, "models/")
 		}
 	case "tools":
 		err = readTools(m, mem.Value)
 	case "request":
-		if outer && !isNull(mem.Value) {
+		if outer && !wire.IsNull(mem.Value) {
 			err = readRequest(m, wire.Members(mem.Value), false)
 		}
 	default:
@@ -70,7 +70,7 @@ func requestMember(m *holdgate.Model, mem wire.Member, outer bool) (err error) {
 // readTools reads tools: a list of objects, each of which may hold several. In
 // Code Assist's form one object may stand in the place of the list.
 func readTools(m *holdgate.Model, value []byte) error {
-	if isNull(value) {
+	if wire.IsNull(value) {
 		return nil
 	}
 	if value[0] == '{' {
@@ -96,7 +96,7 @@ func readTool(m *holdgate.Model, tool []byte) error {
 		}
 		name := string(mem.Name)
 		switch plain := plainName(name); {
-		case isNull(mem.Value):
+		case wire.IsNull(mem.Value):
 		case name == "functionDeclarations" || name == "function_declarations":
 			if err := readDeclarations(m, mem.Value); err != nil {
 				return err
@@ -138,27 +138,15 @@ func readServers(m *holdgate.Model, typ string, list []byte) error {
 			return err
 		}
 		t := holdgate.ServerTool{Type: typ}
-		if t.Name, err = textOrNull(wire.Find(e.Value, "name")); err != nil {
+		if t.Name, err = wire.TextOrNull(wire.Find(e.Value, "name")); err != nil {
 			return fmt.Errorf("name of an MCP server: %w", err)
 		}
-		if transport := wire.Find(e.Value, "streamableHttpTransport"); !isNull(transport) {
-			if t.URL, err = textOrNull(wire.Find(transport, "url")); err != nil {
+		if transport := wire.Find(e.Value, "streamableHttpTransport"); !wire.IsNull(transport) {
+			if t.URL, err = wire.TextOrNull(wire.Find(transport, "url")); err != nil {
 				return fmt.Errorf("url of an MCP server: %w", err)
 			}
 		}
 		m.ServerTools = append(m.ServerTools, t)
 	}
 	return nil
-}
-
-// isNull reports whether a member is absent or null.
-func isNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
-
-// textOrNull returns what a string says, and nothing where it is absent or
-// null.
-func textOrNull(value []byte) (string, error) {
-	if isNull(value) {
-		return "", nil
-	}
-	return wire.Text(value)
 }

@@ -68,7 +68,7 @@ func (r *response) read(object []byte, outer bool) error {
 			r.known = true
 			err = r.readCandidates(m.Value)
 		case name == "response" && outer:
-			if r.wrapped = !isNull(m.Value); r.wrapped {
+			if r.wrapped = !wire.IsNull(m.Value); r.wrapped {
 				r.known = true
 				err = r.read(m.Value, false)
 			}
@@ -85,7 +85,7 @@ func (r *response) read(object []byte, outer bool) error {
 }
 
 func (r *response) readCandidates(list []byte) error {
-	if isNull(list) {
+	if wire.IsNull(list) {
 		return nil
 	}
 	if len(r.candidates) > 0 {
@@ -111,13 +111,13 @@ func (c *candidate) read(object []byte) error {
 		}
 		switch string(m.Name) {
 		case "index":
-			if !isNull(m.Value) {
+			if !wire.IsNull(m.Value) {
 				if c.index, err = strconv.Atoi(string(m.Value)); err != nil {
 					err = fmt.Errorf("its index is %.20q", m.Value)
 				}
 			}
 		case "content":
-			if !isNull(m.Value) {
+			if !wire.IsNull(m.Value) {
 				err = c.readContent(m.Value)
 			}
 		default:
@@ -137,7 +137,7 @@ func (c *candidate) readContent(object []byte) error {
 			return err
 		case string(m.Name) != "parts":
 			err = noCall(m, "parts")
-		case !isNull(m.Value):
+		case !wire.IsNull(m.Value):
 			n := 0
 			for e, eerr := range wire.Elements(m.Value) {
 				if eerr == nil {
@@ -168,12 +168,12 @@ func (c *candidate) readPart(n int, part []byte) error {
 		case name == "text":
 			c.text = c.text || len(m.Value) > len(`""`)
 		case plain == "thoughtsignature":
-			f.signature = !isNull(m.Value)
+			f.signature = !wire.IsNull(m.Value)
 		case !speaksOfCall(plain):
 			if err := wire.KnownName(m, "text"); err != nil {
 				return err
 			}
-		case isNull(m.Value):
+		case wire.IsNull(m.Value):
 		case !knownSpelling(name, plain):
 			return fmt.Errorf("a part has %q, which clients could read differently", name)
 		case f.member != "":
@@ -215,7 +215,7 @@ func knownSpelling(name, plain string) bool {
 // noCall refuses a member in whose place no call belongs but that could be
 // one, and one that differs from a known name in case only.
 func noCall(m wire.Member, known ...string) error {
-	if !isNull(m.Value) && strings.Contains(plainName(string(m.Name)), "functioncall") {
+	if !wire.IsNull(m.Value) && strings.Contains(plainName(string(m.Name)), "functioncall") {
 		return fmt.Errorf("there is a %q where no call belongs", m.Name)
 	}
 	return wire.KnownName(m, known...)

@@ -55,6 +55,9 @@ func (*Codec) StreamAs(mediaType string) wire.Stream {
 	return newStream(&array{})
 }
 
+// StreamType returns the media type of what Expand returns: server-sent events.
+func (*Codec) StreamType() string { return "text/event-stream" }
+
 func newStream(f framing) *stream {
 	return &stream{frames: f, open: map[int]*call{}, w: newWriter(f)}
 }

@@ -135,7 +135,7 @@ func TestAnnotatedEventsKeepTheirID(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatalf("no event: %v", err)
 			}
-			if diff := cmp.Diff(tt.want, string(n.AnnotateEvent(ev))); diff != "" {
+			if diff := cmp.Diff(tt.want, string(WithData(ev, n.Annotate(ev.Data)))); diff != "" {
 				t.Error(diff)
 			}
 		})

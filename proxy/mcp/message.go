@@ -8,8 +8,11 @@
 // them ([WithArguments], [MirrorArguments]). What an approver says goes along
 // in the _meta of the result ([Notes]).
 //
-// The protocol's revisions of 2025-03-26, 2025-06-18, 2025-11-25 and
-// 2026-07-28 are read; a batch is an array, which only the first of them has
+// What a server sends is looked into as far as it asks something of the client
+// ([ParseServer]); a result may hold anything, and is left alone.
+//
+// The protocol's revisions of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25
+// and 2026-07-28 are read; a batch is an array, which only the first of them has
 // and which is judged member by member all the same.
 package mcp
 
@@ -32,6 +35,8 @@ type Message struct {
 	ID     []byte // as written: a string or a number; nil for a notification
 	Method string // empty for a response
 	Params []byte // an object; nil where there are none
+	Result []byte // of a response that brings one
+	Input  string // the name of an input request, or of its answer (revision 2026-07-28)
 }
 
 // maxBatch bounds the members of a batch.
@@ -86,7 +91,9 @@ func parseMessage(raw []byte) (Message, error) {
 			if f.Value[0] != '{' {
 				err = fmt.Errorf("params must be an object, not %s", wire.KindOf(f.Value))
 			}
-		case "result", "error":
+		case "result":
+			m.Result, answered = f.Value, true
+		case "error":
 			answered = true
 		}
 		if err != nil {
@@ -151,6 +158,9 @@ func requestID(v []byte) ([]byte, error) {
 // IsRequest reports whether the message asks for an answer.
 func (m Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 
+// IsResponse reports whether the message answers a request.
+func (m Message) IsResponse() bool { return m.Method == "" }
+
 // Call returns the message as policy sees it: a tool call, or another request
 // or notification. A response is none: ok is false.
 func (m Message) Call(server string) (c holdgate.Call, ok bool, err error) {
@@ -166,7 +176,7 @@ func (m Message) Call(server string) (c holdgate.Call, ok bool, err error) {
 	if m.Params == nil {
 		return c, false, errors.New("tools/call has no params")
 	}
-	if err := wire.Known(m.Params, "name", "arguments", "_meta", "task"); err != nil {
+	if err := wire.Known(m.Params, "name", "arguments", "_meta", "task", "inputResponses", "requestState"); err != nil {
 		return c, false, fmt.Errorf("reading params: %w", err)
 	}
 	name, err := wire.Text(wire.Find(m.Params, "name"))
@@ -183,13 +193,23 @@ func (m Message) Call(server string) (c holdgate.Call, ok bool, err error) {
 	return c, true, nil
 }
 
-// subject is what a request is about: a resource's URI or a prompt's name.
+// subjects are the parameters that say what a request is about, by method:
+// those that the header Mcp-Name mirrors (revision 2026-07-28).
+var subjects = map[string]string{
+	"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+	"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+}
+
+// subject is what a request is about: a resource's URI, a prompt's name, a
+// task's id.
 func (m Message) subject() string {
-	for _, key := range []string{"uri", "name"} {
-		if v := wire.Find(m.Params, key); v != nil {
-			if s, err := wire.Text(v); err == nil {
-				return s
-			}
+	keys := []string{"uri", "name", "taskId"}
+	if key, ok := subjects[m.Method]; ok {
+		keys = []string{key}
+	}
+	for _, key := range keys {
+		if s, err := wire.Text(wire.Find(m.Params, key)); err == nil {
+			return s
 		}
 	}
 	return ""
@@ -202,8 +222,12 @@ func (m Message) ProgressToken() []byte {
 }
 
 // Key returns what a request and the same request sent again have in common:
-// method and parameters, without ids and metadata.
+// method and parameters, without ids and metadata. An answer is known by all
+// that it says.
 func (m Message) Key() ([]byte, error) {
+	if m.IsResponse() {
+		return wire.CanonicalWithout(m.Raw)
+	}
 	if m.Params == nil {
 		return []byte(m.Method), nil
 	}
@@ -214,26 +238,40 @@ func (m Message) Key() ([]byte, error) {
 	return append([]byte(m.Method+" "), p...), nil
 }
 
-// CheckHeaders reports where the headers that mirror a message (revision
-// 2026-07-28) do not say what the body says. The body decides; a difference
-// is refused with code [CodeHeaderMismatch].
-func (m Message) CheckHeaders(h http.Header) error {
-	if v, ok := header(h, "Mcp-Method"); ok && v != m.Method {
-		return fmt.Errorf("header Mcp-Method says %q and the body %q", v, m.Method)
-	}
-	v, ok := header(h, "Mcp-Name")
-	if !ok {
+// CheckHeaders reports where the headers that mirror a body (revision
+// 2026-07-28) do not say what the body says. The body decides; a difference is
+// refused with code [CodeHeaderMismatch]. What is missing is the server's to
+// judge, and so are the headers Mcp-Param-*, which only a tool's definition
+// explains.
+func CheckHeaders(h http.Header, msgs []Message, batch bool) error {
+	method, says := header(h, "Mcp-Method")
+	name, names := header(h, "Mcp-Name")
+	if batch {
+		if says || names {
+			return errors.New("headers Mcp-Method and Mcp-Name mirror one message, and the body is a batch")
+		}
 		return nil
 	}
-	if name := m.subject(); decodeHeader(v) != name {
-		return fmt.Errorf("header Mcp-Name says %q and the body %q", v, name)
+	m := msgs[0]
+	if says && method != m.Method {
+		return fmt.Errorf("header Mcp-Method says %q and the body %q", method, m.Method)
+	}
+	if names && decodeHeader(name) != m.subject() {
+		return fmt.Errorf("header Mcp-Name says %q and the body %q", name, m.subject())
+	}
+	version, err := wire.Text(wire.Find(wire.Find(m.Params, "_meta"), metaVersion))
+	if said, ok := header(h, "Mcp-Protocol-Version"); err == nil && ok && said != version {
+		return fmt.Errorf("header MCP-Protocol-Version says %q and the body %q", said, version)
 	}
 	return nil
 }
 
+// metaVersion is where a request of revision 2026-07-28 names its revision.
+const metaVersion = "io.modelcontextprotocol/protocolVersion"
+
 func header(h http.Header, name string) (string, bool) {
 	v := h.Values(name)
-	return strings.Join(v, ","), len(v) > 0
+	return strings.Trim(strings.Join(v, ","), " \t"), len(v) > 0
 }
 
 // decodeHeader undoes the encoding of values that do not fit into a header.

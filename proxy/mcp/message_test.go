@@ -115,22 +115,28 @@ func TestKeyIsWhatARetryHasInCommon(t *testing.T) {
 }
 
 func TestHeadersMustMirrorTheBody(t *testing.T) {
-	m := Message{ID: []byte("1"), Method: "tools/call", Params: []byte(`{"name":"fünf"}`)}
+	m := Message{ID: []byte("1"), Method: "tools/call", Params: []byte(`{"uri":"harmless","name":"fünf","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`)}
 	tests := []struct {
 		name string
 		h    http.Header
 		ok   bool
 	}{
 		{"none", http.Header{}, true},
+		{"blanks around", http.Header{"Mcp-Method": {"tools/call "}}, true},
 		{"both right", http.Header{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"=?base64?ZsO8bmY=?="}}, true},
 		{"another tool", http.Header{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"harmless"}}, false},
 		{"another method", http.Header{"Mcp-Method": {"ping"}}, false},
+		{"another revision", http.Header{"Mcp-Protocol-Version": {"2025-11-25"}}, false},
+		{"the same revision", http.Header{"Mcp-Protocol-Version": {"2026-07-28"}}, true},
 		{"the header twice", http.Header{"Mcp-Method": {"tools/call", "ping"}}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := m.CheckHeaders(tt.h); (err == nil) != tt.ok {
+			if err := CheckHeaders(tt.h, []Message{m}, false); (err == nil) != tt.ok {
 				t.Errorf("got %v", err)
+			}
+			if err := CheckHeaders(tt.h, []Message{m, m}, true); err == nil && tt.h.Get("Mcp-Method") != "" {
+				t.Error("a batch may have no headers that mirror one message")
 			}
 		})
 	}

@@ -18,13 +18,13 @@ type Notes map[string]string
 
 // Add adds a note for a request.
 func (n Notes) Add(m Message, text string) {
-	if key := idKey(m.ID); key != "" {
+	if key := IDKey(m.ID); key != "" {
 		n[key] = text
 	}
 }
 
-// idKey makes equal ids equal text, however a string is escaped.
-func idKey(id []byte) string {
+// IDKey makes equal ids equal text, however a string is escaped.
+func IDKey(id []byte) string {
 	if len(id) > 0 && id[0] == '"' {
 		text, err := wire.Text(id)
 		if err != nil {
@@ -59,7 +59,7 @@ func (n Notes) annotate(message []byte) []byte {
 	if wire.KindOf(message) != "an object" {
 		return message
 	}
-	note, ok := n[idKey(wire.Find(message, "id"))]
+	note, ok := n[IDKey(wire.Find(message, "id"))]
 	result := wire.Find(message, "result")
 	if !ok || wire.KindOf(result) != "an object" {
 		return message
@@ -76,11 +76,11 @@ func (n Notes) annotate(message []byte) []byte {
 	return setMember(message, "result", setMember(result, "_meta", meta))
 }
 
-// AnnotateEvent does for an event of a server's stream what [Notes.Annotate]
-// does for a document. The event keeps its id and its type.
-func (n Notes) AnnotateEvent(ev wire.Event) []byte {
-	data := n.Annotate(ev.Data)
-	if ev.Data == nil || bytes.Equal(data, ev.Data) {
+// WithData returns an event of a server's stream with other data; what has no
+// data any more is an event that clients take no notice of. It keeps its id and
+// its type.
+func WithData(ev wire.Event, data []byte) []byte {
+	if bytes.Equal(data, ev.Data) {
 		return ev.Raw
 	}
 	out := make([]byte, 0, len(ev.Raw)+len(data)-len(ev.Data)+16)

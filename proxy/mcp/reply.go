@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // Codes of JSON-RPC errors.
@@ -39,15 +41,10 @@ func Progress(token []byte, n int, text string) []byte {
 }
 
 // Event frames a message as a server-sent event without an id: an id of ours
-// would break the resumption of the server's own stream.
+// would break the resumption of the server's own stream. Every reader takes it
+// for one event, whatever ends a line for it.
 func Event(message []byte) []byte {
-	b := []byte("event: message\n")
-	for line := range bytes.SplitSeq(bytes.TrimSpace(message), []byte("\n")) {
-		b = append(b, "data: "...)
-		b = append(b, bytes.ReplaceAll(line, []byte("\r"), []byte(" "))...) // a blank in JSON, a line's end here
-		b = append(b, '\n')
-	}
-	return append(b, '\n')
+	return wire.AppendEvent(nil, "message", bytes.TrimSpace(message))
 }
 
 // Comment is a sign of life that carries nothing.

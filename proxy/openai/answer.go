@@ -123,7 +123,7 @@ func (e *element) written(k *call, index int) []byte {
 	return wire.RewriteMembers(e.raw, func(m wire.Member) []byte {
 		switch string(m.Name) {
 		case "index":
-			if !isNull(m.Value) {
+			if !wire.IsNull(m.Value) {
 				return strconv.AppendInt(nil, int64(index), 10)
 			}
 		case "function":

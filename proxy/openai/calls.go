@@ -155,7 +155,7 @@ func (c *call) keepExtra(e *element) {
 		same := func(o wire.Member) bool { return bytes.Equal(o.Name, m.Name) }
 		if i := slices.IndexFunc(c.extra, same); i < 0 {
 			c.extra = append(c.extra, m)
-		} else if !isNull(m.Value) {
+		} else if !wire.IsNull(m.Value) {
 			c.extra[i] = m
 		}
 	}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -67,16 +66,16 @@ func (f form) read(data []byte, room []choice) (document, error) {
 		case "created":
 			d.created = m.Value
 		case "error":
-			d.isError = !isNull(m.Value)
+			d.isError = !wire.IsNull(m.Value)
 		case "choices":
-			if isNull(m.Value) {
+			if wire.IsNull(m.Value) {
 				continue
 			}
 			if d.choices, err = f.readChoices(m.Value, room); err != nil {
 				return d, err
 			}
 		default:
-			if err := notCall(m, "id", "model", "created", "choices", "error"); err != nil {
+			if err := wire.NoCall(m, "id", "model", "created", "choices", "error"); err != nil {
 				return d, err
 			}
 		}
@@ -107,21 +106,21 @@ func (f form) readChoice(c *choice, object []byte) (err error) {
 		case "index":
 			c.index, err = readIndex(m.Value, c.index)
 		case "finish_reason":
-			c.finish, err = textOrNull(m.Value)
+			c.finish, err = wire.TextOrNull(m.Value)
 		case f.body:
-			if !isNull(m.Value) {
+			if !wire.IsNull(m.Value) {
 				err = readMessage(c, m.Value)
 			}
 		case f.other: // some providers send both; calls are where they belong
 			var other choice
-			if !isNull(m.Value) {
+			if !wire.IsNull(m.Value) {
 				err = readMessage(&other, m.Value)
 			}
 			if err == nil && len(other.elements) > 0 {
 				err = fmt.Errorf("there are calls in %q, where a client may or may not see them", f.other)
 			}
 		default:
-			err = notCall(m, "index", "finish_reason", "delta", "message")
+			err = wire.NoCall(m, "index", "finish_reason", "delta", "message")
 		}
 		if err != nil {
 			return err
@@ -138,9 +137,9 @@ func readMessage(c *choice, object []byte) error {
 		switch string(m.Name) {
 		case "role":
 		case "content":
-			c.content = significant(m.Value)
+			c.content = !wire.IsEmpty(m.Value)
 		case "tool_calls":
-			if isNull(m.Value) {
+			if wire.IsNull(m.Value) {
 				continue
 			}
 			at := 0
@@ -154,14 +153,14 @@ func readMessage(c *choice, object []byte) error {
 				at++
 			}
 		case "function_call":
-			if isNull(m.Value) {
+			if wire.IsNull(m.Value) {
 				continue
 			}
 			if err := c.add(element{raw: m.Value, index: -1, legacy: true}); err != nil {
 				return fmt.Errorf("function_call: %w", err)
 			}
 		default:
-			if err := notCall(m, "role", "content", "tool_calls", "function_call"); err != nil {
+			if err := wire.NoCall(m, "role", "content", "tool_calls", "function_call"); err != nil {
 				return err
 			}
 		}
@@ -192,14 +191,14 @@ func (e *element) read(object []byte) (err error) {
 		case "index":
 			e.index, err = readIndex(m.Value, -1)
 		case "id":
-			e.id, err = textOrNull(m.Value)
+			e.id, err = wire.TextOrNull(m.Value)
 		case "type":
 			var kind string
-			if kind, err = textOrNull(m.Value); err == nil && kind != "" && kind != "function" && kind != "custom" {
+			if kind, err = wire.TextOrNull(m.Value); err == nil && kind != "" && kind != "function" && kind != "custom" {
 				err = fmt.Errorf("a call of type %q is not understood", kind)
 			}
 		case "function", "custom":
-			if isNull(m.Value) {
+			if wire.IsNull(m.Value) {
 				continue
 			}
 			if e.body {
@@ -229,12 +228,12 @@ func (e *element) readBody(object []byte, arguments string) (err error) {
 		}
 		switch string(m.Name) {
 		case "name":
-			if e.name, err = textOrNull(m.Value); err != nil {
+			if e.name, err = wire.TextOrNull(m.Value); err != nil {
 				return fmt.Errorf("name of a call: %w", err)
 			}
 		case arguments:
 			switch {
-			case isNull(m.Value):
+			case wire.IsNull(m.Value):
 			case m.Value[0] == '"':
 				e.args = m.Value[1 : len(m.Value)-1]
 			default:
@@ -253,7 +252,7 @@ func (e *element) readBody(object []byte, arguments string) (err error) {
 const maxIndex = 1 << 16
 
 func readIndex(value []byte, absent int) (int, error) {
-	if isNull(value) {
+	if wire.IsNull(value) {
 		return absent, nil
 	}
 	n, err := strconv.Atoi(string(value))
@@ -261,43 +260,4 @@ func readIndex(value []byte, absent int) (int, error) {
 		return 0, fmt.Errorf("an index is %.20s, not a number from 0 to %d", value, maxIndex)
 	}
 	return n, nil
-}
-
-// notCall refuses a member that is not known and may be a call under another
-// name, or a known one in another case.
-func notCall(m wire.Member, known ...string) error {
-	if err := wire.KnownName(m, known...); err != nil {
-		return err
-	}
-	for _, mark := range []string{"_call", "toolcall", "functioncall"} {
-		if containsFold(m.Name, mark) && significant(m.Value) {
-			return fmt.Errorf("member %q looks like a call and is not understood", m.Name)
-		}
-	}
-	return nil
-}
-
-// containsFold reports whether name has mark in it, which must be ASCII in
-// lower case.
-func containsFold(name []byte, mark string) bool {
-	for i := 0; i+len(mark) <= len(name); i++ {
-		if bytes.EqualFold(name[i:i+len(mark)], []byte(mark)) {
-			return true
-		}
-	}
-	return false
-}
-
-// significant reports whether a value says anything: it is not null, and no
-// empty string, array or object.
-func significant(value []byte) bool {
-	switch {
-	case isNull(value):
-		return false
-	case value[0] == '"':
-		return len(value) > 2
-	case value[0] == '[', value[0] == '{':
-		return len(bytes.TrimSpace(value[1:len(value)-1])) > 0
-	}
-	return true
 }

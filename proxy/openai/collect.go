@@ -65,7 +65,7 @@ func (a *assembly) add(chunk []byte) error {
 				return err
 			}
 		case "error":
-			if !isNull(m.Value) {
+			if !wire.IsNull(m.Value) {
 				return errors.New("the stream ends in an error")
 			}
 		case "object":
@@ -77,7 +77,7 @@ func (a *assembly) add(chunk []byte) error {
 }
 
 func (a *assembly) addChoices(array []byte) error {
-	if isNull(array) {
+	if wire.IsNull(array) {
 		return nil
 	}
 	n := 0
@@ -182,7 +182,7 @@ func (n *node) member(name string) *node {
 
 // set replaces the value, but not by null.
 func (n *node) set(value []byte) {
-	if n.kind == 0 || !isNull(value) {
+	if n.kind == 0 || !wire.IsNull(value) {
 		*n = node{kind: 'v', inner: value}
 	}
 }
@@ -191,7 +191,7 @@ func (n *node) set(value []byte) {
 // merged, and anything else is replaced. Calls are left out, for they are
 // found elsewhere.
 func (n *node) merge(name string, value []byte) {
-	if isNull(value) {
+	if wire.IsNull(value) {
 		if n.kind == 0 {
 			n.set(value)
 		}

@@ -31,7 +31,7 @@ func (c *Codec) Expand(plain []byte) ([]byte, error) {
 			x.head = append(append(x.head, ','), plain[m.Start:m.End]...)
 		}
 	}
-	if !isNull(choices) {
+	if !wire.IsNull(choices) {
 		n := 0
 		for e, err := range wire.Elements(choices) {
 			if err != nil {
@@ -41,7 +41,7 @@ func (c *Codec) Expand(plain []byte) ([]byte, error) {
 			n++
 		}
 	}
-	if !isNull(usage) {
+	if !wire.IsNull(usage) {
 		x.event(nil, usage)
 	}
 	return append(x.out, "data: [DONE]\n\n"...), nil
@@ -75,7 +75,7 @@ func (x *expansion) choice(n int, object []byte) {
 		switch string(m.Name) {
 		case "index":
 		case "message":
-			if !isNull(m.Value) {
+			if !wire.IsNull(m.Value) {
 				delta = wire.RewriteMembers(m.Value, func(m wire.Member) []byte {
 					if k := string(m.Name); k == "tool_calls" || k == "function_call" {
 						return nil

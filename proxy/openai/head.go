@@ -16,7 +16,7 @@ type head struct {
 
 // note takes the head from the first chunk that has an id.
 func (h *head) note(d *document) {
-	if h.id != nil || !significant(d.id) {
+	if h.id != nil || wire.IsEmpty(d.id) {
 		return
 	}
 	h.id, h.model, h.created = bytes.Clone(d.id), bytes.Clone(d.model), bytes.Clone(d.created)
@@ -36,7 +36,7 @@ func (h *head) content(choice int, text string) []byte {
 }
 
 func or(value []byte, other string) []byte {
-	if isNull(value) {
+	if wire.IsNull(value) {
 		return []byte(other)
 	}
 	return value

@@ -26,7 +26,7 @@ func (*Codec) Refused(p wire.Part, notice string) (wire.Refused, bool) {
 // the tool messages of the turn. It returns how many. In a request without
 // tools, and beside another call of the same id in the turn, a notice stays.
 func (*Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error) {
-	if tools := wire.Find(body, "tools"); isNull(tools) || !significant(tools) {
+	if tools := wire.Find(body, "tools"); wire.IsEmpty(tools) {
 		return body, 0, nil
 	}
 	var list [][]byte
@@ -122,7 +122,7 @@ func putBack(message []byte, refusals *wire.Refusals) ([]byte, []*wire.Refused) 
 func insert(own []byte, calls []*wire.Refused) ([]byte, bool) {
 	var list [][]byte
 	ids := make(map[string]bool)
-	if !isNull(own) {
+	if !wire.IsNull(own) {
 		for e, err := range wire.Elements(own) {
 			if err != nil {
 				return nil, false
@@ -147,7 +147,7 @@ func insert(own []byte, calls []*wire.Refused) ([]byte, bool) {
 func withoutNotices(content []byte, refusals *wire.Refusals) ([]byte, []wire.Passage) {
 	var all []wire.Passage
 	switch {
-	case isNull(content):
+	case wire.IsNull(content):
 	case content[0] == '"':
 		text, err := wire.Text(content)
 		if err != nil {
@@ -180,7 +180,7 @@ func withoutNotices(content []byte, refusals *wire.Refusals) ([]byte, []wire.Pas
 				return m.Value
 			})
 		})
-		if !significant(content) {
+		if wire.IsEmpty(content) {
 			content = []byte("null")
 		}
 	}

@@ -148,6 +148,7 @@ func FuzzRehydrate(f *testing.F) {
 		if wire.Strict(body) != nil {
 			return
 		}
+		_, _ = (&Codec{}).History(body) // must not fall over
 		got, n, err := (&Codec{}).Rehydrate(body, refused)
 		switch {
 		case err != nil:

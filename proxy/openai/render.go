@@ -140,7 +140,7 @@ func (s *stream) renderChunk(c *chunk) []byte {
 				return out
 			})
 		case "usage":
-			says = says || significant(m.Value)
+			says = says || !wire.IsEmpty(m.Value)
 		}
 		return m.Value
 	})
@@ -212,7 +212,7 @@ func (r *rewrite) choice(object []byte, body string) []byte {
 	r.says = r.finish != ""
 	return wire.RewriteMembers(object, func(m wire.Member) []byte {
 		switch {
-		case string(m.Name) == body && !isNull(m.Value):
+		case string(m.Name) == body && !wire.IsNull(m.Value):
 			return r.message(m.Value)
 		case string(m.Name) == "finish_reason" && r.finish != "":
 			return strconv.AppendQuote(nil, r.finish)
@@ -240,7 +240,7 @@ func (r *rewrite) message(object []byte) []byte {
 			contentSeen = true
 			value = r.content(value)
 		}
-		r.says = r.says || significant(value)
+		r.says = r.says || !wire.IsEmpty(value)
 		return value
 	})
 	if r.notice != "" && !contentSeen {
@@ -276,7 +276,7 @@ func (r *rewrite) content(value []byte) []byte {
 
 func appendElement(array, value []byte) []byte {
 	out := append([]byte(nil), array[:len(array)-1]...)
-	if significant(array) {
+	if !wire.IsEmpty(array) {
 		out = append(out, ',')
 	}
 	return append(append(out, value...), ']')

@@ -28,21 +28,21 @@ func requestMember(m *holdgate.Model, mem wire.Member) (err error) {
 	switch name := string(mem.Name); name {
 	case "messages", "tool_choice", "function_call":
 	case "model":
-		m.Name, err = textOrNull(mem.Value)
+		m.Name, err = wire.TextOrNull(mem.Value)
 	case "stream":
-		m.Stream, err = boolOrNull(mem.Value)
+		m.Stream, err = wire.BoolOrNull(mem.Value)
 	case "tools":
-		err = eachObject(mem.Value, func(tool []byte) error { return readTool(m, tool) })
+		err = wire.EachElement(mem.Value, func(tool []byte) error { return readTool(m, tool) })
 	case "functions":
-		err = eachObject(mem.Value, func(f []byte) error { return readNamed(m, f) })
+		err = wire.EachElement(mem.Value, func(f []byte) error { return readNamed(m, f) })
 	case "web_search_options", "search_parameters", "enable_search", "mcp_servers":
 		// OpenAI and OpenRouter; xAI; Alibaba; several.
 		if v := string(mem.Value); v != "null" && v != "false" && v != "[]" {
 			m.ServerTools = append(m.ServerTools, holdgate.ServerTool{Type: name})
 		}
 	case "plugins": // OpenRouter
-		err = eachObject(mem.Value, func(p []byte) error {
-			id, err := textOrNull(wire.Find(p, "id"))
+		err = wire.EachElement(mem.Value, func(p []byte) error {
+			id, err := wire.TextOrNull(wire.Find(p, "id"))
 			m.ServerTools = append(m.ServerTools, holdgate.ServerTool{Type: "plugin", Name: id})
 			return err
 		})
@@ -62,7 +62,7 @@ func readTool(m *holdgate.Model, tool []byte) error {
 	if err := wire.Known(tool, "type", "function", "custom", "name", "server_label", "server_url"); err != nil {
 		return err
 	}
-	kind, err := textOrNull(wire.Find(tool, "type"))
+	kind, err := wire.TextOrNull(wire.Find(tool, "type"))
 	if err != nil {
 		return fmt.Errorf("type of a tool: %w", err)
 	}
@@ -76,12 +76,12 @@ func readTool(m *holdgate.Model, tool []byte) error {
 	}
 	st := holdgate.ServerTool{Type: kind}
 	for name, to := range map[string]*string{"name": &st.Name, "server_url": &st.URL} {
-		if *to, err = textOrNull(wire.Find(tool, name)); err != nil {
+		if *to, err = wire.TextOrNull(wire.Find(tool, name)); err != nil {
 			return fmt.Errorf("%s of a tool of type %q: %w", name, kind, err)
 		}
 	}
 	if st.Name == "" {
-		if st.Name, err = textOrNull(wire.Find(tool, "server_label")); err != nil {
+		if st.Name, err = wire.TextOrNull(wire.Find(tool, "server_label")); err != nil {
 			return fmt.Errorf("server_label of a tool of type %q: %w", kind, err)
 		}
 	}
@@ -99,42 +99,4 @@ func readNamed(m *holdgate.Model, definition []byte) error {
 	}
 	m.Tools = append(m.Tools, name)
 	return nil
-}
-
-// eachObject calls f for each element of an array, where there is one.
-func eachObject(array []byte, f func(object []byte) error) error {
-	if isNull(array) {
-		return nil
-	}
-	for e, err := range wire.Elements(array) {
-		if err == nil {
-			err = f(e.Value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isNull reports whether a member is absent or null.
-func isNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
-
-// textOrNull returns what a string says, and nothing where it is absent or
-// null.
-func textOrNull(value []byte) (string, error) {
-	if isNull(value) {
-		return "", nil
-	}
-	return wire.Text(value)
-}
-
-func boolOrNull(value []byte) (bool, error) {
-	if isNull(value) {
-		return false, nil
-	}
-	if k := value[0]; k != 't' && k != 'f' {
-		return false, fmt.Errorf("true or false was expected, not %s", wire.KindOf(value))
-	}
-	return value[0] == 't', nil
 }

@@ -54,7 +54,7 @@ func isError(body []byte) bool {
 		case err != nil:
 			return false
 		case string(m.Name) == "error":
-			failed = !isNull(m.Value)
+			failed = !wire.IsNull(m.Value)
 		case wire.KindOf(m.Value) == "an array":
 			return false
 		}

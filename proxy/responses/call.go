@@ -45,11 +45,11 @@ func (it *item) toolName() string {
 // arguments returns the text of a call's arguments.
 func (it *item) arguments() (string, error) {
 	switch {
-	case it.form == formText && (isNull(it.value) || string(it.value) == `""`):
+	case it.form == formText && (wire.IsNull(it.value) || string(it.value) == `""`):
 		return "{}", nil // so clients read it
-	case it.form == formFree && isNull(it.value):
+	case it.form == formFree && wire.IsNull(it.value):
 		return "", nil
-	case isNull(it.value):
+	case wire.IsNull(it.value):
 		return string(it.raw), nil // all that it says
 	case it.form == formFree && it.value[0] != '"':
 		return "", fmt.Errorf("a text was expected, not %s", wire.KindOf(it.value))
@@ -127,7 +127,7 @@ func (it *item) same(other *item) error {
 // arguments: the text where they come as text, else canonical JSON.
 func (it *item) content() (string, error) {
 	args, err := it.arguments()
-	if err != nil || it.form == formText || it.form == formFree || isNull(it.value) {
+	if err != nil || it.form == formText || it.form == formFree || wire.IsNull(it.value) {
 		return args, err
 	}
 	canon, err := holdgate.Canonical(it.value)

@@ -29,6 +29,9 @@ func (c *Codec) Collect(raw []byte) ([]byte, error) {
 		return nil, errors.New("collecting a streamed response: it has no end")
 	}
 	body := last.response
+	if _, err := wire.TextOrNull(wire.Find(body, "status")); err != nil {
+		return nil, fmt.Errorf("collecting a streamed response: reading its status: %w", err)
+	}
 	if !last.snap.whole || last.snap.items == 0 {
 		body = setMember(body, "output", s.output(last))
 	}

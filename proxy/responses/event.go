@@ -84,7 +84,7 @@ func decode(ev wire.Event) (*event, error) {
 			n, err = number(m.Value)
 			e.index = int(n)
 		case "item_id":
-			e.itemID, err = textOrNull(m.Value)
+			e.itemID, err = wire.TextOrNull(m.Value)
 		case "item":
 			e.item = m.Value
 		case "response":
@@ -157,7 +157,7 @@ func isQuiet(ev wire.Event) bool {
 // number reads a whole number that is not negative: digits and nothing else.
 // Null is none.
 func number(value []byte) (int64, error) {
-	if isNull(value) {
+	if wire.IsNull(value) {
 		return none, nil
 	}
 	n, err := strconv.ParseUint(string(value), 10, 31)

@@ -19,7 +19,7 @@ func (c *Codec) Expand(plain []byte) ([]byte, error) {
 		return wire.AppendEvent(nil, failure, setMember(plain, "type", []byte(`"`+failure+`"`))), nil
 	}
 	x := &expansion{}
-	status, err := textOrNull(wire.Find(plain, "status"))
+	status, err := wire.TextOrNull(wire.Find(plain, "status"))
 	if err != nil {
 		return nil, fmt.Errorf("expanding a response: reading its status: %w", err)
 	}
@@ -49,7 +49,7 @@ func (x *expansion) event(typ, members string) {
 }
 
 func (x *expansion) items(output []byte) error {
-	if isNull(output) {
+	if wire.IsNull(output) {
 		return nil
 	}
 	index := 0
@@ -83,7 +83,7 @@ func (x *expansion) item(index int, it *item) error {
 			added = setMember(added, l.member, []byte("[]"))
 		}
 	}
-	if !isNull(wire.Find(added, "status")) {
+	if !wire.IsNull(wire.Find(added, "status")) {
 		added = setMember(added, "status", []byte(`"in_progress"`))
 	}
 	x.event(itemAdded, at+`,"item":`+string(added))
@@ -140,7 +140,7 @@ func (x *expansion) parts(named string, l list, array []byte) error {
 		}
 		at := named + `,"` + l.index + `":` + strconv.Itoa(n)
 		n++
-		typ, err := textOrNull(wire.Find(e.Value, "type"))
+		typ, err := wire.TextOrNull(wire.Find(e.Value, "type"))
 		text := wire.Find(e.Value, "text")
 		if err != nil || !slices.Contains(l.types, typ) || wire.KindOf(text) != "a string" {
 			x.event(l.added, at+`,"part":`+string(e.Value))

@@ -141,7 +141,7 @@ func (c *call) sofar() (string, error) {
 	first := ""
 	if len(c.item.value) > 0 && c.item.value[0] == '"' {
 		first = string(c.item.value[1 : len(c.item.value)-1])
-	} else if !isNull(c.item.value) {
+	} else if !wire.IsNull(c.item.value) {
 		if c.deltas {
 			return "", errors.New("arguments come both whole and in deltas")
 		}

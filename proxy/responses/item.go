@@ -111,22 +111,22 @@ func readItem(object []byte) (item, error) {
 		case "type":
 			it.typ, err = wire.Text(m.Value)
 		case "id":
-			it.id, err = textOrNull(m.Value)
+			it.id, err = wire.TextOrNull(m.Value)
 		case "call_id":
-			it.callID, err = textOrNull(m.Value)
+			it.callID, err = wire.TextOrNull(m.Value)
 		case "name":
-			it.name, err = textOrNull(m.Value)
+			it.name, err = wire.TextOrNull(m.Value)
 		case "namespace":
-			it.namespace, err = textOrNull(m.Value)
+			it.namespace, err = wire.TextOrNull(m.Value)
 		case "server_label":
-			it.server, err = textOrNull(m.Value)
+			it.server, err = wire.TextOrNull(m.Value)
 		case "environment":
 			environment = m.Value
 		case "execution":
 			execution = m.Value
 		default:
 			err = wire.KnownName(m, members...)
-			does = does || slices.Contains(doing, name) && !isNull(m.Value)
+			does = does || slices.Contains(doing, name) && !wire.IsNull(m.Value)
 		}
 		if err != nil {
 			return it, fmt.Errorf("reading %s of an item: %w", m.Name, err)
@@ -193,14 +193,3 @@ func (it *item) key() string {
 	}
 	return it.id
 }
-
-// textOrNull returns what a string says; null says nothing.
-func textOrNull(value []byte) (string, error) {
-	if isNull(value) {
-		return "", nil
-	}
-	return wire.Text(value)
-}
-
-// isNull reports whether a member is absent or null.
-func isNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }

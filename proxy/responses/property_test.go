@@ -294,6 +294,7 @@ func FuzzStream(f *testing.F) {
 		begin().ev("response.output_item.done", added(0, `{"type":"shell_call","call_id":"c","action":{"commands":["ls"]}}`)).ends().String(),
 		begin().ends(function(0, "Bash", ls, "completed"), `{"type":"computer_call","call_id":"d","action":{}}`).String(),
 		begin().opens(0, "Bash").argues(0, ls).ends().String(), begin().opens(0, "Bash").ev("error", `"message":"x"`).String(),
+		"data:{\"type\":\"response.completed\",\"response\":{\"status\":{}}}", // has no plain form
 	} {
 		f.Add(s, uint16(40), uint16(300))
 	}

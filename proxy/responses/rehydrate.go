@@ -62,7 +62,7 @@ func (*Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error
 		}
 		in.putBack()
 	}
-	previous, err := textOrNull(wire.Find(body, "previous_response_id"))
+	previous, err := wire.TextOrNull(wire.Find(body, "previous_response_id"))
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading previous_response_id of a request: %w", err)
 	}
@@ -150,7 +150,7 @@ func (in *input) refused(object []byte) (*wire.Refused, []byte) {
 			return nil, nil
 		}
 		own := wire.Find(r.Call, "id")
-		if isNull(own) {
+		if wire.IsNull(own) {
 			return nil, nil
 		}
 		return r, setMember(object, "id", own)

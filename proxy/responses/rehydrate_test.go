@@ -153,6 +153,7 @@ func FuzzRehydrate(f *testing.F) {
 		if wire.Strict(body) != nil || wire.KindOf(body) != "an object" {
 			return
 		}
+		_, _ = (&responses.Codec{}).History(body) // must not fall over
 		got, n, err := (&responses.Codec{}).Rehydrate(body, refused)
 		switch {
 		case err != nil:

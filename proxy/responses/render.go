@@ -251,7 +251,7 @@ func rewriteResponse(response []byte, edit func(n int, value []byte) []byte) []b
 	return wire.RewriteMembers(response, func(m wire.Member) []byte {
 		switch string(m.Name) {
 		case "output":
-			if isNull(m.Value) {
+			if wire.IsNull(m.Value) {
 				return m.Value
 			}
 			return wire.RewriteElements(m.Value, edit)

@@ -25,17 +25,17 @@ func (c *Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate
 		}
 		switch string(member.Name) {
 		case "model":
-			m.Name, err = textOrNull(member.Value)
+			m.Name, err = wire.TextOrNull(member.Value)
 			asks = asks || m.Name != ""
 		case "stream":
-			m.Stream, err = boolean(member.Value)
+			m.Stream, err = wire.BoolOrNull(member.Value)
 		case "tools":
 			err = addTools(m, "", member.Value)
 		case "input":
 			asks = true
 			err = addInputTools(m, member.Value)
 		case "prompt":
-			asks = asks || !isNull(member.Value)
+			asks = asks || !wire.IsNull(member.Value)
 			err = addPrompt(m, member.Value)
 		default:
 			err = wire.KnownName(member, "model", "stream", "tools", "input", "prompt", "tool_choice", "background", "previous_response_id", "conversation")
@@ -53,7 +53,7 @@ func (c *Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate
 // addTools reads a list of tools; those of a namespace have its name before
 // theirs.
 func addTools(m *holdgate.Model, namespace string, tools []byte) error {
-	if isNull(tools) {
+	if wire.IsNull(tools) {
 		return nil
 	}
 	for e, err := range wire.Elements(tools) {
@@ -127,15 +127,15 @@ func readTool(object []byte) (tool, error) {
 		case "type":
 			t.typ, err = wire.Text(m.Value)
 		case "name":
-			t.name, err = textOrNull(m.Value)
+			t.name, err = wire.TextOrNull(m.Value)
 		case "execution":
-			t.execution, err = textOrNull(m.Value)
+			t.execution, err = wire.TextOrNull(m.Value)
 		case "server_label":
-			t.label, err = textOrNull(m.Value)
+			t.label, err = wire.TextOrNull(m.Value)
 		case "server_url":
-			t.url, err = textOrNull(m.Value)
+			t.url, err = wire.TextOrNull(m.Value)
 		case "connector_id":
-			t.connector, err = textOrNull(m.Value)
+			t.connector, err = wire.TextOrNull(m.Value)
 		case "tools":
 			t.tools = m.Value
 		case "environment":
@@ -186,23 +186,13 @@ func isListing(object []byte) bool {
 }
 
 func addPrompt(m *holdgate.Model, prompt []byte) error {
-	if isNull(prompt) {
+	if wire.IsNull(prompt) {
 		return nil
 	}
 	if wire.KindOf(prompt) != "an object" {
 		return fmt.Errorf("an object was expected, not %s", wire.KindOf(prompt))
 	}
-	id, err := textOrNull(wire.Find(prompt, "id"))
+	id, err := wire.TextOrNull(wire.Find(prompt, "id"))
 	m.ServerTools = append(m.ServerTools, holdgate.ServerTool{Type: "prompt", Name: id})
 	return err
-}
-
-func boolean(value []byte) (bool, error) {
-	switch string(value) {
-	case "true":
-		return true, nil
-	case "false", "null":
-		return false, nil
-	}
-	return false, fmt.Errorf("true or false was expected, not %s", wire.KindOf(value))
 }

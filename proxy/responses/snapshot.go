@@ -76,7 +76,7 @@ func readResponse(response []byte) (id string, output []item, err error) {
 		}
 		switch string(m.Name) {
 		case "id":
-			id, err = textOrNull(m.Value)
+			id, err = wire.TextOrNull(m.Value)
 		case "output":
 			output, err = readOutput(m.Value)
 		default:
@@ -90,7 +90,7 @@ func readResponse(response []byte) (id string, output []item, err error) {
 }
 
 func readOutput(array []byte) (output []item, err error) {
-	if isNull(array) {
+	if wire.IsNull(array) {
 		return nil, nil
 	}
 	for el, err := range wire.Elements(array) {

@@ -1,6 +1,14 @@
 package wire
 
-import "github.com/holdgate/holdgate"
+import (
+	"errors"
+
+	"github.com/holdgate/holdgate"
+)
+
+// ErrUnsupported is wrapped where a codec knows that a request is for a model,
+// but not the form that the answer will have.
+var ErrUnsupported = errors.New("this model API is not gated yet, so its tool calls would go unseen")
 
 // A Part is a run of an answer's bytes, exactly as they came. The Bytes of all
 // parts of an answer, joined, are the answer.

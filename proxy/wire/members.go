@@ -128,6 +128,32 @@ func KnownName(m Member, names ...string) error {
 	return nil
 }
 
+// NoCall is [KnownName] for a member whose name is none of those that a codec
+// looks for, and refuses it too where it says something and its name is that of
+// a call: then the format has calls that the codec does not know.
+func NoCall(m Member, known ...string) error {
+	if err := KnownName(m, known...); err != nil {
+		return err
+	}
+	for _, mark := range []string{"_call", "toolcall", "functioncall"} {
+		if containsFold(m.Name, mark) && !IsEmpty(m.Value) {
+			return fmt.Errorf("member %q looks like a call and is not understood", m.Name)
+		}
+	}
+	return nil
+}
+
+// containsFold reports whether name has mark in it, which must be ASCII in
+// lower case.
+func containsFold(name []byte, mark string) bool {
+	for i := 0; i+len(mark) <= len(name); i++ {
+		if bytes.EqualFold(name[i:i+len(mark)], []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Text returns what a JSON string says. Where value is no string, or where an
 // escape in it names half of a surrogate pair, that is an error.
 func Text(value []byte) (string, error) {

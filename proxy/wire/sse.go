@@ -120,6 +120,9 @@ func (s *EventScanner) Next() (Event, bool, error) {
 			return s.take(), true, nil
 		}
 	}
+	if s.ended {
+		s.buf, s.start, s.line, s.at = nil, 0, 0, 0 // who waits long after the end keeps no more than its events
+	}
 	return Event{}, false, s.err
 }
 

@@ -69,6 +69,17 @@ func (x *extraction) call(c holdgate.Call) {
 	case c.HTTP != nil:
 		x.facts.Category = "network"
 		x.guard(func() { x.httpCall(c.HTTP) })
+	case c.Gate != nil:
+		x.guard(func() { x.gate(c.Gate) })
+	}
+}
+
+// gate looks for credentials in what an agent shows at a gate.
+func (x *extraction) gate(g *holdgate.Gate) {
+	x.secrets("/message", g.Message)
+	x.secrets("/context", string(g.Context))
+	for _, a := range g.Artifacts {
+		x.secrets("/artifacts", a)
 	}
 }
 

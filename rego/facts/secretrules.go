@@ -3,6 +3,7 @@ package facts
 import (
 	_ "embed"
 	"fmt"
+	"iter"
 	"math"
 	"regexp"
 	"strings"
@@ -111,22 +112,38 @@ func compiled(patterns []string) func() []*regexp.Regexp {
 // A secretWindow is a part of the text that a rule has yet to look at.
 type secretWindow struct {
 	lo, hi int // hi is 0 where there is none
-	done   bool
 }
 
 // find calls found for each rule that finds its secret in the text, once, and
 // work with the steps that it takes.
 func (set *secretRuleSet) find(s string, work func(int), found func(*secretRule)) {
-	windows := make(map[int]*secretWindow)
-	look := func(i int, w *secretWindow) {
-		if w.hi == 0 || w.done {
+	done := make(map[int]bool)
+	set.windows(s, func(i, lo, hi int) {
+		if done[i] {
 			return
 		}
-		work(1 + (w.hi-w.lo)/bytesPerStep)
-		if w.done = set.matches(&set.rules[i], s[w.lo:w.hi]); w.done {
+		work(1 + (hi-lo)/bytesPerStep)
+		if set.matches(&set.rules[i], s[lo:hi]) {
+			done[i] = true
 			found(&set.rules[i])
 		}
-	}
+	})
+}
+
+// each calls found for each secret in the text, some of them more than once,
+// and work with the steps that it takes.
+func (set *secretRuleSet) each(s string, work func(int), found func(r *secretRule, start, end int)) {
+	set.windows(s, func(i, lo, hi int) {
+		work(1 + (hi-lo)/bytesPerStep)
+		for start, end := range set.secretsIn(&set.rules[i], s[lo:hi]) {
+			found(&set.rules[i], lo+start, lo+end)
+		}
+	})
+}
+
+// windows calls look for each part of the text that a rule has to look at.
+func (set *secretRuleSet) windows(s string, look func(rule, lo, hi int)) {
+	windows := make(map[int]*secretWindow)
 	set.finder.each(s, func(keyword, end int) {
 		k := set.keywords[keyword]
 		if len(k) < shortKeyword && !tokenFollows(s[end:]) {
@@ -140,15 +157,17 @@ func (set *secretRuleSet) find(s string, work func(int), found func(*secretRule)
 				windows[i] = w
 			}
 			if lo > w.hi || hi-w.lo > maxWindow {
-				look(i, w)
+				if w.hi > 0 {
+					look(i, w.lo, w.hi)
+				}
 				w.lo = lo
 			}
 			w.hi = hi
 		}
 	})
 	for i := range set.rules {
-		if w := windows[i]; w != nil {
-			look(i, w)
+		if w := windows[i]; w != nil && w.hi > 0 {
+			look(i, w.lo, w.hi)
 		}
 	}
 }
@@ -156,19 +175,32 @@ func (set *secretRuleSet) find(s string, work func(int), found func(*secretRule)
 // matches reports whether the text holds the rule's secret, and one that is
 // no placeholder.
 func (set *secretRuleSet) matches(r *secretRule, text string) bool {
-	for _, m := range r.pattern().FindAllStringSubmatch(text, -1) {
-		secret := m[0]
-		for g := 1; g < len(m); g++ {
-			if r.Group == g || r.Group == 0 && m[g] != "" {
-				secret = m[g]
-				break
-			}
-		}
-		if entropy(secret) > r.Entropy && !set.placeholder(r, secret) {
-			return true
-		}
+	for range set.secretsIn(r, text) {
+		return true
 	}
 	return false
+}
+
+// secretsIn are the places of the rule's secrets in the text, without
+// placeholders.
+func (set *secretRuleSet) secretsIn(r *secretRule, text string) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for _, m := range r.pattern().FindAllStringSubmatchIndex(text, -1) {
+			start, end := m[0], m[1]
+			for g := 1; g < len(m)/2; g++ {
+				if r.Group == g || r.Group == 0 && m[2*g+1] > m[2*g] {
+					start, end = m[2*g], m[2*g+1]
+					break
+				}
+			}
+			if start < 0 { // a group of the rule's that took no part
+				start, end = m[0], m[1]
+			}
+			if secret := text[start:end]; entropy(secret) > r.Entropy && !set.placeholder(r, secret) && !yield(start, end) {
+				return
+			}
+		}
+	}
 }
 
 func (set *secretRuleSet) placeholder(r *secretRule, secret string) bool {

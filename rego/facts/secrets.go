@@ -48,10 +48,30 @@ var secretShapes = []secretShape{
 // maintained rules know.
 func (x *extraction) secrets(pointer, s string) {
 	x.secretShapes(pointer, s)
+	if joined, ok := unquote(s); ok {
+		x.secretShapes(pointer, joined)
+	}
 	if len(s) >= shortToken {
 		secretRuleTable().find(s, x.work, func(r *secretRule) { x.secret(r.Kind, pointer) })
 	}
 }
+
+// unquote joins the words of a text that a shell's quotes and backslashes only
+// divide, as in gh"p_"abc; false where there is no such word.
+func unquote(s string) (string, bool) {
+	divided := false
+	for i := 1; i < len(s)-1 && !divided; i++ {
+		divided = shellQuote(s[i]) && (wordByte(s[i-1]) || shellQuote(s[i-1])) && wordByte(s[i+1])
+	}
+	if !divided {
+		return "", false
+	}
+	return shellQuotes.Replace(s), true
+}
+
+var shellQuotes = strings.NewReplacer("\\\n", "", `'`, "", `"`, "", `\`, "")
+
+func shellQuote(c byte) bool { return c == '\'' || c == '"' || c == '\\' }
 
 func (x *extraction) secret(kind, pointer string) {
 	if x.once("secret", kind, pointer) {

@@ -30,6 +30,12 @@ const (
 	TypeStart    Type = "start"    // the sidecar started
 	// TypeIntervention is a person's who paused, resumed or stopped an agent.
 	TypeIntervention Type = "intervention"
+	TypeSession      Type = "session"    // a session's mode was set, or it was halted or let go on
+	TypeConfidence   Type = "confidence" // an agent said how sure it is
+	TypeMessage      Type = "message"    // between people and an agent, or its delivery
+	TypeRetention    Type = "retention"  // what the oldest entries say was dropped; their hashes are kept
+	TypeDefinition   Type = "definition" // what an MCP server says of its tools: seen first, changed, or accepted by a person
+	TypeFinding      Type = "finding"    // an agent's own request shows that it did something without being let, or traffic looks like that of a model API that is not read
 )
 
 // Types returns all types of entry.
@@ -37,6 +43,7 @@ func Types() []Type {
 	return []Type{
 		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeEscalate, TypeGrant, TypeGranted,
 		TypePeople, TypeUsed, TypeResult, TypeObserved, TypeRefused, TypePolicy, TypeStart, TypeIntervention,
+		TypeSession, TypeConfidence, TypeMessage, TypeRetention, TypeDefinition, TypeFinding,
 	}
 }
 
@@ -49,8 +56,10 @@ type Entry struct {
 	Call     *Call     `json:"call,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
 	Door     string    `json:"door,omitempty"`
-	Exchange string    `json:"exchange,omitempty"`
-	Grant    string    `json:"grant,omitempty"` // the grant that it is about
+	// Dropped is up to which entry retention has dropped what entries say.
+	Dropped  uint64 `json:"dropped,omitempty"`
+	Exchange string `json:"exchange,omitempty"`
+	Grant    string `json:"grant,omitempty"` // the grant that it is about
 	// Hash is the hex SHA-256 of the entry without this field, in canonical
 	// form.
 	Hash string `json:"hash"`
@@ -72,6 +81,7 @@ type Entry struct {
 type Call struct {
 	Agent   string          `json:"agent"`
 	Digest  holdgate.Digest `json:"digest,omitempty"`
+	Gate    string          `json:"gate,omitempty"`
 	HTTP    string          `json:"http,omitempty"` // "GET host/path"
 	ID      string          `json:"id,omitempty"`   // the provider's or client's own
 	Kind    holdgate.Kind   `json:"kind"`

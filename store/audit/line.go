@@ -26,7 +26,13 @@ func appendEntry(b []byte, e *Entry) ([]byte, error) {
 		}
 		b = append(b, ',')
 	}
-	if b, err = appendTexts(b, text{"door", e.Door}, text{"exchange", e.Exchange}, text{"grant", e.Grant}); err != nil {
+	if b, err = appendTexts(b, text{"door", e.Door}); err != nil {
+		return nil, err
+	}
+	if e.Dropped > 0 {
+		b = append(strconv.AppendUint(append(b, `"dropped":`...), e.Dropped, 10), ',')
+	}
+	if b, err = appendTexts(b, text{"exchange", e.Exchange}, text{"grant", e.Grant}); err != nil {
 		return nil, err
 	}
 	if len(e.Input) > 0 {
@@ -62,7 +68,7 @@ func appendCall(b []byte, c *Call) ([]byte, error) {
 		return nil, err
 	}
 	b = append(b, ',')
-	b, err = appendTexts(b, text{"digest", string(c.Digest)}, text{"http", c.HTTP}, text{"id", c.ID})
+	b, err = appendTexts(b, text{"digest", string(c.Digest)}, text{"gate", c.Gate}, text{"http", c.HTTP}, text{"id", c.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -10,14 +10,24 @@
 // under "audit-head", is the newest entry's number and hash with an
 // HMAC-SHA-256 over both.
 //
+// The entries' hashes are the leaves of a Merkle tree besides (tree.go). A
+// [Checkpoint] is its root, signed; an [Inclusion] proves one entry against it,
+// and a [Consistency] that a later log begins with an earlier one.
+//
 // # What tampering shows
 //
 // A changed, missing, swapped or inserted entry breaks the chain, and [Verify]
 // names the first that does, from an export alone. Entries cut from the end, or
 // a chain rewritten from some entry on, are whole chains in themselves: they
-// show against a head that was noted elsewhere ([VerifyOptions], "seq:hash"),
-// and in the store itself against the keyed head. Whoever can read the key and
+// show against a head that was noted elsewhere ([VerifyOptions], "seq:hash" or
+// a checkpoint), and in the store itself against the keyed head. Whoever can read the key and
 // write the store can rewrite both; then only a head noted elsewhere shows it.
+//
+// # What retention drops
+//
+// [Log.Drop] drops what the oldest entries say, in whole tiles, and says so in
+// an entry of its own; their hashes stay, in the tree's tiles, and in an export
+// as lines of hashes. All proofs stay as they were.
 //
 // The log neither redacts nor shortens: that is for whoever appends.
 package audit
@@ -48,6 +58,9 @@ type Log struct {
 	written map[string]uint64 // bytes, by agent
 	sealed  []byte            // a head as it was sealed last
 	newest  Head              // that head
+
+	edgeMu sync.Mutex
+	edge   edge
 }
 
 // Open takes up the log in st. key (32 bytes) authenticates its head. A log
@@ -60,6 +73,15 @@ func Open(ctx context.Context, st store.Store, key []byte) (*Log, error) {
 	}
 	if err := st.View(ctx, l.checkEnd); err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
+	}
+	for more := true; more; {
+		err := st.Update(ctx, func(tx store.Tx) (err error) {
+			more, err = l.plant(tx)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("making the audit log's tree: %w", err)
+		}
 	}
 	return l, nil
 }
@@ -141,7 +163,11 @@ func (l *Log) Append(tx store.Tx, e Entry) (Entry, error) {
 	if err := tx.Set(keyPrefix+store.Seq(e.Seq), line); err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
 	}
+	before := head
 	head = Head{e.Seq, e.Hash}
+	if err := l.grow(tx, before, head); err != nil {
+		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
+	}
 	sealed := l.seal.seal(head)
 	if err := tx.Set(keyHead, sealed); err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)

@@ -2,10 +2,12 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/holdgate/holdgate/store"
 )
@@ -17,8 +19,14 @@ type Query struct {
 	Type      Type
 	Agent     string
 	Session   string
-	From      uint64 // first sequence number
-	Limit     int    // how many at most; 0 for all
+	Tool      string    // its name, or an MCP method
+	Rule      string    // that decided
+	Action    string    // that was decided: allow, hold or deny
+	Since     time.Time // entries of then and later
+	Until     time.Time // entries of before
+	Text      string    // that an entry has anywhere, in any case
+	From      uint64    // first sequence number
+	Limit     int       // how many at most; 0 for all
 }
 
 func (q Query) matches(e Entry) bool {
@@ -30,7 +38,12 @@ func (q Query) matches(e Entry) bool {
 		(q.Exchange == "" || q.Exchange == e.Exchange) &&
 		(q.Type == "" || q.Type == e.Type) &&
 		(q.Agent == "" || q.Agent == c.Agent) &&
-		(q.Session == "" || q.Session == c.Session)
+		(q.Session == "" || q.Session == c.Session) &&
+		(q.Tool == "" || c.Tool != nil && q.Tool == c.Tool.Name || q.Tool == c.MCP) &&
+		(q.Rule == "" || e.Decision != nil && q.Rule == e.Decision.Rule) &&
+		(q.Action == "" || e.Decision != nil && q.Action == e.Decision.Action.String()) &&
+		(q.Since.IsZero() || !e.Time.Before(q.Since)) &&
+		(q.Until.IsZero() || e.Time.Before(q.Until))
 }
 
 // Query returns the entries that q selects, in order.
@@ -46,8 +59,11 @@ func (l *Log) Query(ctx context.Context, q Query) ([]Entry, error) {
 // Each calls fn for each entry that q selects, in order, until fn returns an
 // error, which it returns. All are of the moment at which it began.
 func (l *Log) Each(ctx context.Context, q Query, fn func(Entry) error) error {
-	n := 0
+	n, text := 0, bytes.ToLower([]byte(q.Text))
 	return l.lines(ctx, q.From, func(line []byte) error {
+		if len(text) > 0 && !bytes.Contains(bytes.ToLower(line), text) {
+			return nil
+		}
 		e, err := decode(line)
 		if err != nil || !q.matches(e) {
 			return err
@@ -63,14 +79,27 @@ func (l *Log) Each(ctx context.Context, q Query, fn func(Entry) error) error {
 }
 
 // Export writes every entry as one JSON object a line, in order, as it is
-// stored; [Verify] reads that.
+// stored, and for entries that were dropped lines with their hashes; [Verify]
+// reads that.
 func (l *Log) Export(ctx context.Context, w io.Writer) error {
 	out := bufio.NewWriter(w)
-	err := l.lines(ctx, 0, func(line []byte) error {
-		if _, err := out.Write(line); err != nil {
+	err := l.st.View(ctx, func(tx store.Tx) error {
+		put := func(line []byte) error {
+			_, err := out.Write(append(line, '\n'))
+			return errors.Join(err, ctx.Err())
+		}
+		if err := droppedLines(tx, put); err != nil {
 			return err
 		}
-		return out.WriteByte('\n')
+		for p, err := range tx.Scan(keyPrefix, "") {
+			if err != nil {
+				return err
+			}
+			if err := put(p.Value); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("exporting the audit log: %w", err)

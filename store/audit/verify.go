@@ -3,14 +3,17 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/holdgate/holdgate/store"
 )
@@ -20,12 +23,20 @@ type VerifyOptions struct {
 	// Head, where it is not zero, was noted when it was the newest entry. The
 	// log must still contain it. This shows a cut tail and a rewritten chain.
 	Head Head
+	// Checkpoints, as of [OpenCheckpoints], must be of this log: it must begin
+	// with the entries of each.
+	Checkpoints []Checkpoint
 }
 
 // A Report says how far a log is in order.
 type Report struct {
 	Entries uint64 // how many are in order, from the first
 	Last    Head   // the last of them
+	// Dropped is how many of them, the first ones, are there by their hashes
+	// alone, which retention accounts for.
+	Dropped uint64
+	// Root is that of the Merkle tree over them.
+	Root tlog.Hash
 }
 
 // A Fault is the first thing found wrong with a log. It is an error.
@@ -56,7 +67,7 @@ const maxLine = 256 << 20
 // Verify reads an exported log to its first fault, which it returns as a
 // [*Fault]; the report says what came before. Every line must be one entry.
 func Verify(r io.Reader, o VerifyOptions) (Report, error) {
-	c := chain{want: o.Head}
+	c := newChain(o)
 	in := bufio.NewReaderSize(r, 64<<10)
 	for n := 1; ; n++ {
 		line, err := readLine(in)
@@ -64,17 +75,17 @@ func Verify(r io.Reader, o VerifyOptions) (Report, error) {
 			break
 		}
 		if err != nil {
-			return c.report, fmt.Errorf("reading line %d of the audit log: %w", n, err)
+			return c.told(), fmt.Errorf("reading line %d of the audit log: %w", n, err)
 		}
 		if f := c.next(line); f != nil {
 			f.Line = n
-			return c.report, f
+			return c.told(), f
 		}
 	}
 	if f := c.end(); f != nil {
-		return c.report, f
+		return c.told(), f
 	}
-	return c.report, nil
+	return c.told(), nil
 }
 
 // readLine returns a line without its end.
@@ -99,8 +110,17 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 // and holds it against the keyed head besides.
 func (l *Log) Verify(ctx context.Context, o VerifyOptions) (report Report, err error) {
 	err = l.st.View(ctx, func(tx store.Tx) error {
-		c := chain{want: o.Head}
-		defer func() { report = c.report }()
+		c := newChain(o)
+		defer func() { report = c.told() }()
+		err := droppedLines(tx, func(line []byte) error {
+			if f := c.next(line); f != nil {
+				return f
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			return err
+		}
 		for p, err := range tx.Scan(keyPrefix, "") {
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
@@ -111,6 +131,9 @@ func (l *Log) Verify(ctx context.Context, o VerifyOptions) (report Report, err e
 			}
 			if f != nil {
 				return f
+			}
+			if err := c.checkTile(tx); err != nil {
+				return err
 			}
 		}
 		head, err := l.head(tx)
@@ -123,19 +146,68 @@ func (l *Log) Verify(ctx context.Context, o VerifyOptions) (report Report, err e
 		if f := c.end(); f != nil {
 			return f
 		}
-		return nil
+		return c.checkTree(tx)
 	})
 	return report, err
 }
 
 // chain follows a log entry by entry.
 type chain struct {
-	report Report
-	want   Head // a head noted elsewhere, or zero
+	report  Report
+	want    Head // a head noted elsewhere, or zero
+	tree    frontier
+	noted   []Checkpoint // those that are still to come, the smallest first
+	proven  uint64       // entries of the last one that was right
+	dropped uint64       // up to where the log itself says that entries were dropped
+	tile    []tlog.Hash  // hashes behind the last whole tile
+}
+
+func newChain(o VerifyOptions) *chain {
+	noted := slices.Clone(o.Checkpoints)
+	slices.SortStableFunc(noted, func(a, b Checkpoint) int { return cmp.Compare(a.Size, b.Size) })
+	return &chain{want: o.Head, noted: noted}
+}
+
+// told is the report so far.
+func (c *chain) told() Report {
+	c.report.Root = c.tree.root()
+	return c.report
+}
+
+// checkTile compares the entries of a tile that has become whole with the
+// stored one.
+func (c *chain) checkTile(tx store.Tx) error {
+	if len(c.tile) < tileWidth {
+		return nil
+	}
+	n := c.report.Entries/tileWidth - 1
+	stored, err := readTile(tx, 0, n)
+	if err != nil {
+		return err
+	}
+	if stored != nil && !slices.Equal(stored, c.tile) {
+		return &Fault{Seq: n*tileWidth + 1, What: "not what the log's tree has: it or one of the 255 after it was replaced, or the tree was changed"}
+	}
+	return nil
+}
+
+// checkTree compares the stored tree with that of the entries.
+func (c *chain) checkTree(tx store.Tx) error {
+	root, err := newTree(tx, c.report.Entries).root()
+	if err != nil {
+		return err
+	}
+	if root != c.tree.root() {
+		return &Fault{What: "the stored tree is not that of the entries"}
+	}
+	return nil
 }
 
 // next takes the next line and returns what is wrong with it, or nil.
 func (c *chain) next(line []byte) *Fault {
+	if d, ok := parseDropped(line); ok {
+		return c.skip(d)
+	}
 	last := c.report.Last
 	e, what := parseLine(line)
 	if what != "" {
@@ -151,8 +223,50 @@ func (c *chain) next(line []byte) *Fault {
 	case e.seq == c.want.Seq && e.hash != c.want.Hash:
 		return &Fault{Seq: e.seq, What: "not the entry that the given head names: the log was rewritten"}
 	}
+	c.dropped = max(c.dropped, e.dropped)
+	return c.take(Head{e.seq, e.hash})
+}
+
+// skip takes entries of which there are only hashes: the first ones.
+func (c *chain) skip(d dropped) *Fault {
+	last := c.report.Last.Seq
+	if d.From != last+1 || c.report.Dropped != last {
+		return &Fault{Seq: last + 1, What: fmt.Sprintf("missing: hashes of entries from %d on stand in its place", d.From)}
+	}
+	for i, hash := range d.Hashes {
+		seq := d.From + uint64(i)
+		if seq == c.want.Seq && hash != c.want.Hash {
+			return &Fault{Seq: seq, What: "not the entry that the given head names: the log was rewritten"}
+		}
+		c.report.Dropped = seq
+		if f := c.take(Head{seq, hash}); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// take adds an entry to the tree, and compares it with a checkpoint that ends
+// with it.
+func (c *chain) take(entry Head) *Fault {
+	hash, err := rawHash(entry.Hash)
+	if err != nil {
+		return &Fault{Seq: entry.Seq, What: err.Error()}
+	}
 	c.report.Entries++
-	c.report.Last = Head{e.seq, e.hash}
+	c.report.Last = entry
+	c.tree.add(hash)
+	if len(c.tile) == tileWidth {
+		c.tile = c.tile[:0]
+	}
+	c.tile = append(c.tile, hash)
+	for len(c.noted) > 0 && c.noted[0].Size <= c.tree.size {
+		if p := c.noted[0]; p.Size == c.tree.size && p.Root != c.tree.root() {
+			return &Fault{Seq: c.proven + 1, What: fmt.Sprintf("the log was rewritten: it or one up to %d is not what the checkpoint of %d entries has", p.Size, p.Size)}
+		}
+		c.proven = c.noted[0].Size
+		c.noted = c.noted[1:]
+	}
 	return nil
 }
 
@@ -160,6 +274,12 @@ func (c *chain) next(line []byte) *Fault {
 func (c *chain) end() *Fault {
 	if last := c.report.Last.Seq; last < c.want.Seq {
 		return &Fault{Seq: last + 1, What: fmt.Sprintf("missing: the log ends here, the given head is at %d", c.want.Seq)}
+	}
+	if n := len(c.noted); n > 0 && c.noted[n-1].Size > c.report.Last.Seq {
+		return &Fault{Seq: c.report.Last.Seq + 1, What: fmt.Sprintf("missing: the log ends here, the given checkpoint has %d entries", c.noted[n-1].Size)}
+	}
+	if c.report.Dropped > c.dropped {
+		return &Fault{Seq: c.dropped + 1, What: fmt.Sprintf("missing: there are only hashes of it and of those up to %d, and no entry says that they were dropped", c.report.Dropped)}
 	}
 	return nil
 }
@@ -181,15 +301,18 @@ func (c *chain) endAt(head Head) *Fault {
 type links struct {
 	seq        uint64
 	prev, hash string
+	dropped    uint64 // what a retention entry says
 }
 
 // parseLine reads a line and checks its hash. It says what is wrong with it,
 // or nothing.
 func parseLine(line []byte) (l links, wrong string) {
 	var m struct {
-		Seq  *uint64 `json:"seq"`
-		Prev *string `json:"prev_hash"`
-		Hash *string `json:"hash"`
+		Seq     *uint64 `json:"seq"`
+		Prev    *string `json:"prev_hash"`
+		Hash    *string `json:"hash"`
+		Type    Type    `json:"type"`
+		Dropped uint64  `json:"dropped"`
 	}
 	if !jsontext.Value(line).IsValid() {
 		return links{}, "not one JSON value with every key once"
@@ -201,5 +324,8 @@ func parseLine(line []byte) (l links, wrong string) {
 	if err != nil || hashOf(body) != *m.Hash {
 		return links{}, "changed: its hash is not that of its content"
 	}
-	return links{*m.Seq, *m.Prev, *m.Hash}, ""
+	if m.Type != TypeRetention {
+		m.Dropped = 0
+	}
+	return links{*m.Seq, *m.Prev, *m.Hash, m.Dropped}, ""
 }

@@ -227,6 +227,9 @@ var ErrInUse = errors.New("the folder is used by another holdgate")
 // openError names the other process where Badger could not lock the folder.
 func openError(dir string, err error) error {
 	if !strings.Contains(err.Error(), "Cannot acquire directory lock") {
+		if strings.Contains(err.Error(), ".vlog") {
+			return fmt.Errorf("opening the store in %s: %w: nothing is kept in its .vlog files, which can be removed", dir, err)
+		}
 		return fmt.Errorf("opening the store in %s: %w", dir, err)
 	}
 	who := "its process id is not known"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -120,6 +121,7 @@ func (d *db) write() {
 		}
 	}()
 	for open := true; ; {
+		runtime.Gosched() // a commit costs far more than what is in it: whoever is about to ask shares it
 		list, open = d.queue.take(spare)
 		for rest := list; len(rest) > 0; {
 			rest = d.runBatch(rest)

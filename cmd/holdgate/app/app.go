@@ -53,6 +53,9 @@ type Options struct {
 	// Agent, where its ID is set, is who every call is by: the sidecar serves
 	// this agent alone.
 	Agent holdgate.Agent
+	// Inside, where set, is the network that the agent is confined to: its doors
+	// are served, and none that others could reach.
+	Inside *Inside
 }
 
 // An App is a sidecar. Its methods are for one goroutine, but for Wait.
@@ -65,6 +68,7 @@ type App struct {
 	store    store.Store
 	digester *holdgate.Digester
 	audit    *audit.Log
+	signer   *audit.Signer
 	queue    *approvals.Queue
 	proxy    *proxy.Server
 	api      *api.Server
@@ -144,6 +148,14 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	if err != nil {
 		return err
 	}
+	gates, err := a.c.Types()
+	if err != nil {
+		return err
+	}
+	begin, err := a.c.Sessions.Setting()
+	if err != nil {
+		return err
+	}
 	a.queue, err = approvals.Open(ctx, approvals.Config{
 		Store: st, Log: a.audit, Digester: a.digester, SealKey: s.key(purposeSeal), People: people,
 		Redeem:    time.Duration(a.c.Limits.Redeem),
@@ -151,7 +163,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
-		Redactions: a.redactions,
+		Redactions: a.redactions, Gates: gates, Begin: begin,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the queue: %w", err)
@@ -182,15 +194,26 @@ func (a *App) buildProxy(ctx context.Context) error {
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
 		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), Notice: a.c.Holds.Notice,
-		NoRehydrate: !a.c.Holds.Rehydrate, AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		NoRehydrate: !a.c.Holds.Rehydrate, Rounds: a.c.Holds.Continues(), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
-		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle,
+		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait),
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
 	}
+	line, err := a.c.Confidence.Line()
+	if err != nil {
+		return err
+	}
+	pc.Confidence = proxy.Confidence{Enabled: a.c.Confidence.Enabled, AutoEscalate: a.c.Confidence.AutoEscalate, Threshold: line}
 	for name, u := range a.c.Upstreams {
 		if pc.Upstreams[name], err = url.Parse(u.URL); err != nil {
 			return fmt.Errorf("upstream %s: %w", name, err)
 		}
+		if u.Format != "" {
+			pc.Formats = append(pc.Formats, proxy.Format{Host: pc.Upstreams[name].Host, Path: pc.Upstreams[name].Path, Name: u.Format})
+		}
+	}
+	for _, f := range a.c.Formats {
+		pc.Formats = append(pc.Formats, proxy.Format{Host: f.Host, Path: f.Path, Name: f.Format})
 	}
 	for name, m := range a.c.MCP {
 		if pc.MCP[name], err = url.Parse(m.URL); err != nil {
@@ -202,9 +225,13 @@ func (a *App) buildProxy(ctx context.Context) error {
 }
 
 func (a *App) buildAPI(s *state) (err error) {
+	if a.signer, err = audit.NewSigner(s.key(purposeSign)); err != nil {
+		return err
+	}
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
 		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Logger: a.log,
+		Signer: a.signer, KeyApart: a.o.Inside != nil,
 	})
 	if err != nil {
 		return err
@@ -229,7 +256,7 @@ func (a *App) status(ctx context.Context) api.Status {
 
 // Start listens and serves. It returns once every listener is ready.
 func (a *App) Start(ctx context.Context) error {
-	agents, err := net.Listen("tcp", a.c.Listen.Agents)
+	agents, err := a.listenAgents()
 	if err != nil {
 		return fmt.Errorf("listening for agents: %w", err)
 	}
@@ -252,6 +279,7 @@ func (a *App) Start(ctx context.Context) error {
 		{Name: "approvers", Addr: sock.Addr().String()},
 	}
 	a.goServe("agents' door", func() error { return a.proxy.Serve(agents) })
+	a.serveInside(ctx)
 	a.goServe("approvers' door", func() error { return a.approver.Serve(approvers) })
 	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })
 	return nil

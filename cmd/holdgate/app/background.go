@@ -18,6 +18,8 @@ import (
 func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 	ctx, cancel := context.WithCancel(ctx)
 	a.goServe("policy", func() error { return a.engine.Run(ctx) })
+	a.goServe("audit retention", func() error { return a.keepAudit(ctx) })
+	a.goServe("checkpoints", func() error { return a.publish(ctx) })
 	a.goServe("memory", func() error { return a.tidy(ctx) })
 	if a.host != nil {
 		a.goServe("channels", func() error { return a.host.Run(ctx) })

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/store/audit"
 )
 
 // state is what the state folder holds besides the database: the approver's
@@ -117,9 +118,20 @@ func AuditKey(stateDir string) ([]byte, error) {
 	return (&state{secret: secret}).key(purposeAudit), nil
 }
 
+// AuditSigner returns the signer of the audit log's checkpoints, whose Ed25519
+// key is derived from the state folder's secret.
+func AuditSigner(stateDir string) (*audit.Signer, error) {
+	secret, err := readSecretKey(filepath.Join(stateDir, secretFile))
+	if err != nil {
+		return nil, err
+	}
+	return audit.NewSigner((&state{secret: secret}).key(purposeSign))
+}
+
 // The purposes of the keys.
 const (
 	purposeAudit  = "audit head"
+	purposeSign   = "audit checkpoints"
 	purposeDigest = "call digest"
 	purposeSeal   = "sealed bodies"
 	purposeNonce  = "channel nonces"

@@ -6,20 +6,33 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
 // A trusted path is one that decides over agents: what they can write there
 // would decide for them.
 type trusted struct{ what, path string }
 
-// trusted are the paths that the sidecar's decisions rest on.
-func (a *App) trusted() []trusted {
-	p := a.c.Policy
+// Trusted are the files and folders that the sidecar's decisions rest on:
+// policy, configuration, plugins and the program itself.
+func Trusted(c config.Config, o Options) []string {
+	var paths []string
+	for _, t := range trustedPaths(c, o) {
+		if t.path != "" {
+			paths = append(paths, t.path)
+		}
+	}
+	return paths
+}
+
+func trustedPaths(c config.Config, o Options) []trusted {
+	p := c.Policy
 	list := []trusted{
 		{"policy.path", p.Path}, {"policy.opa_config", p.OPAConfig}, {"policy.bundle.key", p.Bundle.Key},
-		{"the configuration", a.o.ConfigFile}, {"the program", a.o.Program},
+		{"the configuration", o.ConfigFile}, {"the program", o.Program},
 	}
-	for name, plugin := range a.c.Plugins {
+	for name, plugin := range c.Plugins {
 		if len(plugin.Command) > 0 {
 			list = append(list, trusted{"plugins." + name + ".command", plugin.Command[0]})
 		}
@@ -33,7 +46,7 @@ func (a *App) checkWritable() error {
 		return nil
 	}
 	var faults []error
-	for _, t := range a.trusted() {
+	for _, t := range trustedPaths(a.c, a.o) {
 		for _, root := range a.o.Writable {
 			at, err := reachable(t.path, root)
 			if err != nil {

@@ -2,6 +2,7 @@
 // the same requests straight to an upstream, through goproxy as it comes (with
 // its transport tuned), and through Holdgate with its shipped settings, by base
 // URL and by interception.
+// Every format that Holdgate reads is spoken, and MCP over HTTP.
 //
 // Each of the three is a process of its own on loopback, and the load comes
 // from this one. Targets take turns within a round, ratios are taken inside a
@@ -36,26 +37,43 @@ const DefaultDuration = time.Second
 // A Scenario is one kind of load.
 type Scenario struct {
 	Name    string `json:"name"`
+	Format  string `json:"format"`
 	TLS     bool   `json:"tls"`
 	Stream  bool   `json:"stream"`
 	Body    int    `json:"body_bytes"`
 	Clients int    `json:"connections"`
 }
 
-// Scenarios returns everything that is measured: plain and streamed, 4 KB and
-// 64 KB, 1 and 16 connections, in the clear and intercepted.
+// Scenarios returns everything that is measured: for one format plain and
+// streamed, 4 KB and 64 KB, 1 and 16 connections, in the clear and intercepted,
+// and requests of 512 KB; for every other format 4 KB over 16 connections; and
+// tool calls of MCP.
 func Scenarios() []Scenario {
 	var all []Scenario
+	add := func(s Scenario) {
+		s.Name = fmt.Sprintf("%s %s, %d KB, %d conn", choose(s.TLS, "https", "http"), choose(s.Stream, "stream", "plain"), s.Body>>10, s.Clients)
+		if s.Format != anthropicName {
+			s.Name += ", " + s.Format
+		}
+		all = append(all, s)
+	}
 	for _, tls := range []bool{false, true} {
 		for _, stream := range []bool{false, true} {
 			for _, body := range []int{4 << 10, 64 << 10} {
 				for _, clients := range []int{1, 16} {
-					s := Scenario{TLS: tls, Stream: stream, Body: body, Clients: clients}
-					s.Name = fmt.Sprintf("%s %s, %d KB, %d conn", choose(tls, "https", "http"), choose(stream, "stream", "plain"), body>>10, clients)
-					all = append(all, s)
+					add(Scenario{Format: anthropicName, TLS: tls, Stream: stream, Body: body, Clients: clients})
 				}
 			}
 		}
+		add(Scenario{Format: anthropicName, TLS: tls, Body: 512 << 10, Clients: 1})
+	}
+	for _, f := range formats()[1:] {
+		add(Scenario{Format: f.name, Body: 4 << 10, Clients: 16})
+		add(Scenario{Format: f.name, Stream: true, Body: 4 << 10, Clients: 16})
+		add(Scenario{Format: f.name, TLS: true, Stream: true, Body: 4 << 10, Clients: 16})
+	}
+	for _, clients := range []int{1, 16} {
+		add(Scenario{Format: mcpFormat().name, Body: 1 << 10, Clients: clients})
 	}
 	return all
 }
@@ -86,7 +104,7 @@ type Result struct {
 const (
 	direct  = "direct"
 	bare    = "goproxy"
-	baseURL = "holdgate base-url"
+	baseURL = "holdgate base-url" // or the door of the MCP server
 	forward = "holdgate proxy"
 )
 
@@ -128,6 +146,10 @@ func (p *processes) measure(ctx context.Context, s Scenario, o Options) ([]Resul
 			r, err := t.load(ctx, s.Clients, d)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", t.name, err)
+			}
+			// goproxy itself sometimes cuts a fast answer short.
+			if j > 1 && r.size != round[0].size {
+				return nil, fmt.Errorf("%s: answers of %d bytes, and of %d straight: something was refused or lost", t.name, r.size, round[0].size)
 			}
 			round[j] = r
 		}

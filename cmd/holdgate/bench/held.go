@@ -36,9 +36,11 @@ const (
 	// heldSources are how many loopback addresses the connections come from.
 	heldSources = 8
 	// heldAtOnce is how many are opened at a time.
-	heldAtOnce = 64
+	heldAtOnce = 16
 	// heldVotes is how many of the held calls are approved.
 	heldVotes = 200
+	// heldListings is how often all of them are listed.
+	heldListings = 7
 	// settleFor is how long a process is given to return what it no longer
 	// needs, until it has returned nothing for a while.
 	settleFor = 40 * time.Second
@@ -113,11 +115,9 @@ func (p *processes) heldInHoldgate(ctx context.Context, n int, h *Held) error {
 		if ctx.Err() != nil || time.Since(begin) > 10*time.Minute {
 			return fmt.Errorf("%d of %d calls are pending: %w", len(list), n, ctx.Err())
 		}
-		listed := time.Now()
 		if list, err = a.pending(ctx); err != nil {
 			return err
 		}
-		h.List = ms(time.Since(listed))
 	}
 	h.HeldWithin = time.Since(begin).Seconds()
 	after, err := p.holdgate.settled(ctx)
@@ -125,7 +125,25 @@ func (p *processes) heldInHoldgate(ctx context.Context, n int, h *Held) error {
 		return err
 	}
 	h.Holdgate = float64(after-before) / 1024 / float64(n)
+	if h.List, err = a.listing(ctx); err != nil {
+		return err
+	}
 	return p.vote(ctx, a, list, conns, h)
+}
+
+// listing is how long it takes to list all that is pending, in milliseconds:
+// the median of several times.
+func (a *approver) listing(ctx context.Context) (float64, error) {
+	var took []time.Duration
+	for range heldListings {
+		begin := time.Now()
+		if _, err := a.pending(ctx); err != nil {
+			return 0, err
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	return ms(quantile(took, 0.5)), nil
 }
 
 // vote approves some of the calls, one after the other, and measures until the

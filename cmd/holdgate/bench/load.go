@@ -28,6 +28,7 @@ type target struct {
 
 // A run is what one target did under load for a while.
 type run struct {
+	size   int // of the body of an answer, in bytes
 	took   time.Duration
 	cpu    time.Duration
 	totals []time.Duration // sorted
@@ -54,6 +55,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 	totals, firsts := make([][]time.Duration, n), make([][]time.Duration, n)
 	conns := make([]*conn, n)
+	size := 0
 	for i := range conns {
 		nc, err := t.dial(ctx)
 		if err != nil {
@@ -61,7 +63,7 @@ func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 		}
 		defer nc.Close()
 		conns[i] = &conn{Conn: nc, r: bufio.NewReaderSize(nc, 32<<10)}
-		if _, err := conns[i].exchange(t.request); err != nil {
+		if _, size, err = conns[i].exchange(t.request); err != nil {
 			return run{}, err
 		}
 	}
@@ -73,7 +75,7 @@ func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 		g.Go(func() error {
 			for time.Now().Before(end) && ctx.Err() == nil {
 				start := time.Now()
-				first, err := conns[i].exchange(t.request)
+				first, _, err := conns[i].exchange(t.request)
 				if err != nil {
 					return err
 				}
@@ -86,7 +88,7 @@ func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 	if err := g.Wait(); err != nil {
 		return run{}, err
 	}
-	r := run{took: time.Since(begin), cpu: t.cpu() - cpu, totals: slices.Concat(totals...), firsts: slices.Concat(firsts...)}
+	r := run{size: size, took: time.Since(begin), cpu: t.cpu() - cpu, totals: slices.Concat(totals...), firsts: slices.Concat(firsts...)}
 	slices.Sort(r.totals)
 	slices.Sort(r.firsts)
 	return r, nil
@@ -100,38 +102,39 @@ type conn struct {
 }
 
 // exchange sends a request, reads the answer to its end, and returns when the
-// first byte of its body was there.
-func (c *conn) exchange(request []byte) (time.Time, error) {
+// first byte of its body was there, and how long the body was.
+func (c *conn) exchange(request []byte) (first time.Time, size int, err error) {
 	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
 	if _, err := c.Write(request); err != nil {
-		return time.Time{}, err
+		return first, 0, err
 	}
 	length, chunked, err := c.head()
 	if err != nil {
-		return time.Time{}, err
+		return first, 0, err
 	}
 	if _, err := c.r.Peek(1); err != nil {
-		return time.Time{}, err
+		return first, 0, err
 	}
-	first := time.Now()
+	first = time.Now()
 	if !chunked {
 		_, err := c.r.Discard(length)
-		return first, err
+		return first, length, err
 	}
 	for {
 		line, err := c.line()
 		if err != nil {
-			return first, err
+			return first, size, err
 		}
 		n, err := strconv.ParseUint(string(line), 16, 31)
 		if err != nil {
-			return first, fmt.Errorf("reading a chunk's size: %w", err)
+			return first, size, fmt.Errorf("reading a chunk's size: %w", err)
 		}
 		if _, err := c.r.Discard(int(n) + 2); err != nil {
-			return first, err
+			return first, size, err
 		}
+		size += int(n)
 		if n == 0 {
-			return first, nil
+			return first, size, nil
 		}
 	}
 }

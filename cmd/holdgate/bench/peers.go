@@ -67,7 +67,7 @@ func serveUpstream(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	secure := tls.NewListener(inner, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
-	srv := &http.Server{Handler: newModel(), ReadHeaderTimeout: time.Minute}
+	srv := &http.Server{Handler: newUpstream(), ReadHeaderTimeout: time.Minute}
 	defer srv.Close()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -179,74 +179,50 @@ func (a *authority) leaf(name string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// model answers every request with a message that ends in a tool call which
-// the shipped policy allows: as a stream of 201 events, or whole.
-type model struct {
-	plain  []byte
-	events []string
-	held   string // a stream with a call that the shipped policy holds
+// upstream answers requests in every format: whole, or as a stream of some 200
+// events.
+type upstream struct {
+	byPath map[string]format
+	held   string
 }
 
-func newModel() *model {
-	m := &model{}
-	text := strings.Repeat("The quick brown fox jumps. ", 30)
-	const call = `{"type":"tool_use","id":"toolu_01Bench","name":"Read","input":{"file_path":"src/main.go"}}`
-	m.plain = []byte(`{"id":"msg_01Bench","type":"message","role":"assistant","model":"bench","content":[{"type":"text","text":"` + text + `"},` + call +
-		`],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":900,"output_tokens":200}}`)
-	add := func(name, data string) { m.events = append(m.events, "event: "+name+"\ndata: "+data+"\n\n") }
-	add("message_start", `{"type":"message_start","message":{"id":"msg_01Bench","type":"message","role":"assistant","model":"bench","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":900,"output_tokens":1}}}`)
-	add("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
-	for range 193 {
-		add("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"fox jumps over it. "}}`)
+func newUpstream() *upstream {
+	u := &upstream{byPath: make(map[string]format), held: heldStream()}
+	for _, f := range append(formats(), mcpFormat()) {
+		for _, target := range []string{f.path, f.streamPath} {
+			path, _, _ := strings.Cut(target, "?")
+			u.byPath[path] = f
+		}
 	}
-	add("content_block_stop", `{"type":"content_block_stop","index":0}`)
-	add("content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_01Bench","name":"Read","input":{}}}`)
-	add("content_block_delta", `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"file_path\":\"src/main.go\"}"}}`)
-	add("content_block_stop", `{"type":"content_block_stop","index":1}`)
-	add("message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":200}}`)
-	add("message_stop", `{"type":"message_stop"}`)
-	asks := strings.NewReplacer(`"name":"Read"`, `"name":"Bash"`, `{\"file_path\":\"src/main.go\"}`, `{\"command\":\"rm -rf build\"}`)
-	m.held = m.events[0] + asks.Replace(strings.Join(m.events[len(m.events)-5:], ""))
-	m.held = strings.ReplaceAll(m.held, `"index":1`, `"index":0`)
-	return m
+	return u
 }
 
-func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return
 	}
+	f, ok := u.byPath[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
 	if r.URL.RawQuery == "held" {
-		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		_, _ = io.WriteString(w, m.held)
+		w.Header().Set("Content-Type", sse)
+		_, _ = io.WriteString(w, u.held)
 		return
 	}
-	if r.URL.RawQuery != "stream" {
+	if r.URL.RawQuery == "" {
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(m.plain)))
-		_, _ = w.Write(m.plain)
+		w.Header().Set("Content-Length", strconv.Itoa(len(f.plain)))
+		_, _ = io.WriteString(w, f.plain)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Content-Type", f.streamType)
 	rc := http.NewResponseController(w)
-	for _, e := range m.events {
+	for _, e := range f.events {
 		if _, err := io.WriteString(w, e); err != nil {
 			return
 		}
 		_ = rc.Flush()
 	}
-}
-
-// request is a whole request of about size bytes of body.
-func request(method, uri, host string, size int, stream bool) []byte {
-	const head = `{"model":"bench","max_tokens":1024,"stream":%t,"tools":[{"name":"Read","description":"Read a file","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}],"messages":[`
-	body := fmt.Sprintf(head, stream)
-	const turn = `{"role":"%s","content":[{"type":"text","text":"Please look at the file and say what it does; quote \"names\" as they are.\nThen go on with the next one."}]}`
-	for i := 0; len(body) < size-200; i++ {
-		if i > 0 {
-			body += ","
-		}
-		body += fmt.Sprintf(turn, choose(i%2 == 0, "user", "assistant"))
-	}
-	body += "]}"
-	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\nContent-Type: application/json\r\nAnthropic-Version: 2023-06-01\r\nX-Api-Key: bench\r\nContent-Length: %d\r\n\r\n%s", method, uri, host, len(body), body)
 }

@@ -36,8 +36,9 @@ type process struct {
 	lines *bufio.Reader
 }
 
-// noLimits lifts what bounds one agent: it is what would be measured.
-const noLimits = "limits: {pending: 1000000, held_bytes: 1024GiB, decisions_per_second: 1000000, log_bytes_per_hour: 1024GiB}\n"
+// noLimits lifts what bounds one agent, which is what would be measured, and
+// gives policy time on a machine that is busy with something else too.
+const noLimits = "limits: {pending: 1000000, held_bytes: 1024GiB, decisions_per_second: 1000000, log_bytes_per_hour: 1024GiB}\npolicy: {timeout: 5s}\n"
 
 // startProcesses starts an upstream, goproxy and Holdgate with its shipped
 // settings but for the limits of one agent, each on ports of its own.
@@ -79,7 +80,7 @@ func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
 		return nil, err
 	}
 	if p.holdgate, err = start(ctx, exe, env, "--config", settings, "--state-dir", state, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0",
-		"--upstream", "bench=http://"+p.up.HTTP, "--upstream", "benchtls=https://localhost:"+port); err != nil {
+		"--upstream", "bench=http://"+p.up.HTTP, "--upstream", "benchtls=https://localhost:"+port, "--mcp", "bench=http://"+p.up.HTTP+mcpFormat().path); err != nil {
 		return nil, err
 	}
 	if err := p.readServe(); err != nil {
@@ -180,21 +181,23 @@ func (p *process) cpu() time.Duration {
 // targets are the ways to the upstream that a scenario compares: direct first,
 // then goproxy, then Holdgate.
 func (p *processes) targets(s Scenario) []target {
-	const path = "/v1/messages"
-	query := choose(s.Stream, "?stream", "")
+	f := formatNamed(s.Format)
+	path := choose(s.Stream, f.streamPath, f.path)
+	request := func(uri, host string) []byte { return f.request(uri, host, s.Body, s.Stream) }
 	none := func() time.Duration { return 0 }
 	if !s.TLS {
-		uri := "http://" + p.up.HTTP + path + query
+		uri := "http://" + p.up.HTTP + path
+		own := choose(s.Format == "mcp", "/mcp/bench", "/up/bench"+path)
 		return []target{
-			{direct, dialTCP(p.up.HTTP), request("POST", path+query, p.up.HTTP, s.Body, s.Stream), none},
-			{bare, dialTCP(p.proxy.HTTP), request("POST", uri, p.up.HTTP, s.Body, s.Stream), p.goproxy.cpu},
-			{baseURL, dialTCP(p.agents), request("POST", "/up/bench"+path+query, p.agents, s.Body, s.Stream), p.holdgate.cpu},
-			{forward, dialTCP(p.agents), request("POST", uri, p.up.HTTP, s.Body, s.Stream), p.holdgate.cpu},
+			{direct, dialTCP(p.up.HTTP), request(path, p.up.HTTP), none},
+			{bare, dialTCP(p.proxy.HTTP), request(uri, p.up.HTTP), p.goproxy.cpu},
+			{baseURL, dialTCP(p.agents), request(own, p.agents), p.holdgate.cpu},
+			{forward, dialTCP(p.agents), request(uri, p.up.HTTP), p.holdgate.cpu},
 		}
 	}
 	addr := "localhost:" + p.up.TLS[strings.LastIndexByte(p.up.TLS, ':')+1:]
 	conf := &tls.Config{RootCAs: p.roots, ServerName: "localhost", MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-	req := request("POST", path+query, addr, s.Body, s.Stream)
+	req := request(path, addr)
 	return []target{
 		{direct, dialTLS(addr, "", conf), req, none},
 		{bare, dialTLS(addr, p.proxy.HTTP, conf), req, p.goproxy.cpu},

@@ -25,11 +25,17 @@ type Config struct {
 	Policy    Policy              `yaml:"policy"`
 	Upstreams map[string]Upstream `yaml:"upstreams"` // by the NAME of /up/NAME
 	MCP       map[string]MCP      `yaml:"mcp"`       // by the NAME of /mcp/NAME
+	Formats   []Format            `yaml:"formats"`
 	Plugins   map[string]Plugin   `yaml:"plugins"`
 	Limits    Limits              `yaml:"limits"`
 	Retention Retention           `yaml:"retention"`
 	Holds     Holds               `yaml:"holds"`
 	Audit     Audit               `yaml:"audit"`
+	Sessions  Sessions            `yaml:"sessions"`
+	// Gates are types of gate by name: what is said here lies over what is known of
+	// the type, and what is not known is a type of its own.
+	Gates      map[string]Gate `yaml:"gates"`
+	Confidence Confidence      `yaml:"confidence"`
 	// Unsupported says what becomes of model APIs whose tool calls Holdgate
 	// cannot see: [UnsupportedRefuse] or [UnsupportedAllow].
 	Unsupported string `yaml:"unsupported"`
@@ -82,6 +88,21 @@ const (
 // Upstream is a model provider, or a server that speaks like one.
 type Upstream struct {
 	URL string `yaml:"url"`
+	// Format is what is spoken there where no path tells: one of [FormatNames].
+	Format string `yaml:"format"`
+}
+
+// Format says what is spoken at a host that agents reach through the forward
+// proxy, where no path tells.
+type Format struct {
+	Host   string `yaml:"host"`   // HOST or HOST:PORT
+	Path   string `yaml:"path"`   // the beginning of paths; empty: every path
+	Format string `yaml:"format"` // one of [FormatNames]
+}
+
+// FormatNames are the model formats that can be named.
+func FormatNames() []string {
+	return []string{"openai", "anthropic", "responses", "gemini", "ollama", "bedrock"}
 }
 
 // MCP is an MCP server that is reached over HTTP.
@@ -115,11 +136,14 @@ type Limits struct {
 	DiskReserve Size `yaml:"disk_reserve"`
 }
 
-// Retention is how long the queue keeps what is over. The audit log keeps
-// everything.
+// Retention is how long the queue keeps what is over, and how much the audit
+// log keeps of what its entries say; their hashes it keeps for ever.
 type Retention struct {
 	Requests Duration `yaml:"requests"` // exchanges that are over, with their requests
 	Events   Duration `yaml:"events"`   // events, and those that a consumer has not taken
+
+	Audit      Duration `yaml:"audit"`       // 0: for ever
+	AuditBytes Size     `yaml:"audit_bytes"` // 0: any number
 }
 
 // Holds says how held calls look to their client.
@@ -129,12 +153,42 @@ type Holds struct {
 	// Rehydrate turns refused calls, which the agent's later requests have as
 	// texts, back into calls with results that say that they were refused.
 	Rehydrate bool `yaml:"rehydrate"`
+	// OnRefusal says what becomes of an answer all of whose calls were refused:
+	// [RefusalReply] or [RefusalContinue], at most Rounds times in one answer.
+	OnRefusal string `yaml:"on_refusal"`
+	Rounds    int    `yaml:"rounds"`
+	// MCPWait is how long an MCP client waits for people that is not known to wait
+	// for longer or shorter.
+	MCPWait Duration `yaml:"mcp_wait"`
+}
+
+// What becomes of an answer all of whose calls were refused.
+const (
+	RefusalReply    = "reply"    // the agent gets it with notices in the calls' places
+	RefusalContinue = "continue" // Holdgate tells the model, and what that says follows
+)
+
+// Continues is how often an answer goes on at most.
+func (h Holds) Continues() int {
+	if h.OnRefusal != RefusalContinue {
+		return 0
+	}
+	return h.Rounds
 }
 
 // Audit says how the log is kept.
 type Audit struct {
 	Sync   string `yaml:"sync"`   // [SyncAlways] or [SyncBatched]
 	Inputs string `yaml:"inputs"` // [InputsRedacted] or [InputsNone]
+
+	Checkpoints Checkpoints `yaml:"checkpoints"`
+}
+
+// Checkpoints says where the log's signed checkpoints go by themselves.
+type Checkpoints struct {
+	File  string   `yaml:"file"`  // that they are appended to; absolute
+	URL   string   `yaml:"url"`   // that they are posted to
+	Every Duration `yaml:"every"` // while the log grows; 0: 5 minutes
 }
 
 // How the audit log is kept.
@@ -162,6 +216,7 @@ func Default(stateDir, user string) Config {
 			"anthropic": {URL: "https://api.anthropic.com"},
 			"openai":    {URL: "https://api.openai.com"},
 			"gemini":    {URL: "https://generativelanguage.googleapis.com"},
+			"bedrock":   {URL: "https://bedrock-runtime.us-east-1.amazonaws.com"},
 			"ollama":    {URL: "http://127.0.0.1:11434"},
 		},
 		MCP:     map[string]MCP{},
@@ -173,9 +228,12 @@ func Default(stateDir, user string) Config {
 			Pending: 20, HeldBytes: 64 << 20, Decisions: 100, LogBytes: 256 << 20,
 			DiskReserve: 64 << 20,
 		},
-		Retention: Retention{Requests: Duration(30 * 24 * time.Hour), Events: Duration(24 * time.Hour)},
-		Audit:     Audit{Sync: SyncBatched, Inputs: InputsRedacted},
-		Holds:     Holds{Rehydrate: true},
-		Approver:  user, Unsupported: UnsupportedRefuse,
+		Retention:  Retention{Requests: Duration(30 * 24 * time.Hour), Events: Duration(24 * time.Hour)},
+		Audit:      Audit{Sync: SyncBatched, Inputs: InputsRedacted},
+		Holds:      Holds{Rehydrate: true, OnRefusal: RefusalReply, Rounds: 3, MCPWait: Duration(55 * time.Second)},
+		Sessions:   Sessions{Mode: "auto"},
+		Gates:      map[string]Gate{},
+		Confidence: Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9},
+		Approver:   user, Unsupported: UnsupportedRefuse,
 	}
 }

@@ -33,10 +33,22 @@ func (c Config) Validate() error {
 		f.add("state_dir: must be set")
 	}
 	f.policy(c.Policy)
+	if h := c.Holds; h.OnRefusal != RefusalReply && h.OnRefusal != RefusalContinue {
+		f.add("holds.on_refusal: %q: want %s or %s", h.OnRefusal, RefusalReply, RefusalContinue)
+	}
+	if n := c.Holds.Rounds; n < 1 || n > 20 {
+		f.add("holds.rounds: %d: want 1 to 20", n)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
 		key := "upstreams." + name
 		f.name(key, name)
 		f.url(key+".url", c.Upstreams[name].URL)
+		if format := c.Upstreams[name].Format; format != "" {
+			f.oneOf(key+".format", format, FormatNames()...)
+		}
+	}
+	for i, format := range c.Formats {
+		f.format(fmt.Sprintf("formats[%d]", i), format)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
 		f.name("mcp."+name, name)
@@ -58,6 +70,7 @@ func (c Config) Validate() error {
 		{"limits.held_bytes", int64(c.Limits.HeldBytes), c.Limits.HeldBytes},
 		{"limits.decisions_per_second", int64(c.Limits.Decisions), count(c.Limits.Decisions)},
 		{"limits.log_bytes_per_hour", int64(c.Limits.LogBytes), c.Limits.LogBytes},
+		{"holds.mcp_wait", int64(c.Holds.MCPWait), c.Holds.MCPWait},
 		{"limits.disk_reserve", int64(c.Limits.DiskReserve), c.Limits.DiskReserve},
 	} {
 		if l.value <= 0 {
@@ -66,6 +79,18 @@ func (c Config) Validate() error {
 	}
 	f.atLeast("retention.requests", c.Retention.Requests, minRetention)
 	f.atLeast("retention.events", c.Retention.Events, minRetention)
+	if c.Retention.Audit != 0 {
+		f.atLeast("retention.audit", c.Retention.Audit, minRetention)
+	}
+	if b := c.Retention.AuditBytes; b != 0 && b < minAuditBytes {
+		f.add("retention.audit_bytes: must be %s at least, not %s", minAuditBytes, b)
+	}
+	if c.Audit.Checkpoints.URL != "" {
+		f.url("audit.checkpoints.url", c.Audit.Checkpoints.URL)
+	}
+	if e := c.Audit.Checkpoints.Every; e != 0 {
+		f.atLeast("audit.checkpoints.every", e, Duration(time.Second))
+	}
 	if c.Limits.Call > c.Limits.Body {
 		f.add("limits.call: %s is more than limits.body, %s", c.Limits.Call, c.Limits.Body)
 	}
@@ -79,6 +104,7 @@ func (c Config) Validate() error {
 		f.add("approver: %s is the name of what is done without a person", c.Approver)
 	}
 	f.people(c)
+	f.gates(c)
 	if len(f) == 0 {
 		return nil
 	}
@@ -109,6 +135,9 @@ const (
 	minPolicyTimeout = Duration(time.Millisecond)
 	maxPolicyTimeout = Duration(10 * time.Second)
 )
+
+// minAuditBytes is the least that the audit log can be bound to.
+const minAuditBytes = Size(1 << 20)
 
 // minRetention is the least that is kept of what is over.
 const minRetention = Duration(time.Hour)
@@ -160,6 +189,18 @@ func (f *faults) url(key, raw string) {
 	case u.RawQuery != "" || u.Fragment != "":
 		f.add("%s: must not hold a query or fragment", key)
 	}
+}
+
+// format checks what is said of a host.
+func (f *faults) format(key string, format Format) {
+	u, err := url.Parse("https://" + format.Host)
+	if err != nil || u.Host != format.Host || u.Hostname() == "" {
+		f.add("%s.host: %q is not HOST or HOST:PORT", key, format.Host)
+	}
+	if format.Path != "" && !strings.HasPrefix(format.Path, "/") {
+		f.add("%s.path: %q does not begin with /", key, format.Path)
+	}
+	f.oneOf(key+".format", format.Format, FormatNames()...)
 }
 
 var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -57,7 +58,7 @@ func agentPrograms() []agentProgram {
 			},
 		},
 		{
-			program: "cline", upstream: "openai", args: []string{"--auto-approve", "true", "--timeout", "120"},
+			program: "cline", upstream: "openai", args: []string{"--auto-approve", "true", "--timeout", strconv.Itoa(120 + 2*int(longHold().Seconds()))},
 			env: func(string, string) []string { return nil },
 			prepare: func(t *testing.T, base, home, project string) {
 				cmd := exec.CommandContext(t.Context(), filepath.Join(clientsDir(t), "node_modules", ".bin", "cline"),

@@ -28,10 +28,11 @@ type process struct {
 	ended          chan struct{}
 }
 
-// start starts cmd. It ends with the test, or after some patience.
+// start starts cmd. It ends with the test, or after some patience, and as long as
+// calls are held.
 func start(t *testing.T, build func(ctx context.Context) *exec.Cmd) *process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience+2*longHold())
 	p := &process{t: t, cmd: build(ctx), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	p.cmd.WaitDelay = patience / 10 // a grandchild may hold the pipes

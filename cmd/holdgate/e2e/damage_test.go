@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -99,4 +100,40 @@ func TestAWriteThatWasTornIsNoWrite(t *testing.T) {
 		}
 	}
 	s.must("audit", "verify")
+}
+
+// Large values are kept in pieces in the tables, whose blocks carry checksums:
+// nothing rests on the database's value log.
+func TestADamagedValueLogCostsNothing(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	args := []string{"--upstream", "anthropic=" + p.URL}
+	s := serve(t, nil, args...)
+	long := "rm -rf one " + strings.Repeat("long/path/", 200_000)
+	ended := hold(t, s, long)
+	held := s.held(long)
+	s.stop()
+	<-ended
+	kept := func(t *testing.T) {
+		t.Helper()
+		again := serveIn(t, s.dir, nil, args...)
+		if got := parse[request](t, again.must("show", held.ID, "--json")); got.Status != "pending" {
+			t.Errorf("the request is %s", got.Status)
+		}
+		again.must("audit", "verify")
+		again.stop()
+	}
+	t.Run("cut", func(t *testing.T) {
+		rewrite(t, newest(t, s, "*.vlog"), func(b []byte) []byte { return b[:len(b)/2] })
+		kept(t)
+	})
+	t.Run("garbage", func(t *testing.T) {
+		log := newest(t, s, "*.vlog")
+		rewrite(t, log, func(b []byte) []byte { return bytes.Repeat([]byte{0x55}, len(b)) })
+		refusesToStart(t, s.dir, filepath.Base(log), "can be removed")
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+		kept(t)
+	})
 }

@@ -14,9 +14,15 @@ import (
 // returns its address.
 func filesystemServer(t *testing.T, folder string) string {
 	t.Helper()
-	script := filepath.Join(clientsDir(t), "mcp-filesystem.mjs")
+	return nodeServer(t, "mcp-filesystem.mjs", folder)
+}
+
+// nodeServer starts a server among the scripts of testdata/clients, and returns
+// the address that it prints.
+func nodeServer(t *testing.T, script string, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	cmd := exec.CommandContext(ctx, "node", script, folder)
+	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join(clientsDir(t), script)}, args...)...)
 	cmd.Env = environment()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -30,7 +36,7 @@ func filesystemServer(t *testing.T, folder string) string {
 	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
-		t.Fatal("the file server printed no address")
+		t.Fatalf("%s printed no address", script)
 	}
 	return lines.Text()
 }

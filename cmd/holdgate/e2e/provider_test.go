@@ -15,7 +15,7 @@ import (
 )
 
 // A provider stands in for the model providers. It speaks Anthropic Messages,
-// OpenAI Chat Completions and Gemini, plain and streamed, and its model does as
+// OpenAI Chat Completions and Responses, Gemini, Bedrock and Ollama, plain and streamed, and its model does as
 // it is told: to "run: COMMAND" it asks for Bash with that command, and once it has
 // seen a tool's result, or is told nothing of the kind, it says that it is
 // done.
@@ -63,6 +63,9 @@ func newProvider(t *testing.T) *provider {
 func unstarted() *provider {
 	p := &provider{calls: func(command string) []call { return []call{{id: "toolu_" + slug(command), command: command}} }}
 	p.Server = httptest.NewUnstartedServer(p)
+	p.Config.Protocols = new(http.Protocols)
+	p.Config.Protocols.SetHTTP1(true)
+	p.Config.Protocols.SetUnencryptedHTTP2(true) // AWS's SDK asks for streams in no other way
 	return p
 }
 
@@ -71,7 +74,7 @@ var (
 	shellTool = regexp.MustCompile(`"name": ?"(Bash|bash|run_shell_command|execute_command|run_commands|exec_command)"`)
 
 	order        = regexp.MustCompile(`run: ([^"\\]*)`)
-	resultOfTool = regexp.MustCompile(`"(tool_result|functionResponse|function_call_output|custom_tool_call_output)"|"role": ?"tool"|\[holdgate\]`)
+	resultOfTool = regexp.MustCompile(`"(tool_result|toolResult|functionResponse|function_call_output|custom_tool_call_output)"|"role": ?"tool"|\[holdgate\]`)
 	notSlug      = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 )
 
@@ -102,8 +105,9 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Stream bool
 		Tools  []json.RawMessage
 	}
-	gemini := strings.Contains(r.URL.Path, "enerateContent")
-	switch answers := r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/chat/completions" || r.URL.Path == "/v1/responses" || gemini; {
+	gemini, ollama := strings.Contains(r.URL.Path, "enerateContent"), r.URL.Path == "/api/chat"
+	bedrock := strings.HasPrefix(r.URL.Path, "/model/")
+	switch answers := bedrock || r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/chat/completions" || r.URL.Path == "/v1/responses" || gemini || ollama; {
 	case r.URL.Path == "/v1/messages/count_tokens":
 		writeJSON(w, `{"input_tokens":10}`)
 		return
@@ -119,7 +123,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Unlock()
 	text, calls := done, []call(nil)
 	saw := resultOfTool.Match(body)
-	if m := order.FindStringSubmatch(string(body)); m != nil && !saw && (len(req.Tools) > 0 || shellOf(string(body)) == codexScript) {
+	if m := order.FindStringSubmatch(string(body)); m != nil && !saw && (len(req.Tools) > 0 || bedrock || shellOf(string(body)) == codexScript) {
 		text, calls = promise, p.calls(m[1])
 		for i := range calls {
 			calls[i].tool = shellOf(string(body))
@@ -130,6 +134,12 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeEvents(w, geminiEvents(text, calls))
 	case gemini:
 		writeJSON(w, geminiAnswer(text, calls))
+	case bedrock:
+		serveBedrock(w, r, text, calls)
+	case ollama && req.Stream:
+		writeLines(w, text, calls)
+	case ollama:
+		writeJSON(w, ollamaAnswer(text, calls, ollamaEnd))
 	case r.URL.Path == "/v1/responses" && req.Stream:
 		writeEvents(w, responsesEvents(text, calls))
 	case r.URL.Path == "/v1/responses":

@@ -24,7 +24,7 @@ func doors(t *testing.T) (*sidecar, []door) {
 	plain := newProvider(t)
 	secret, origin, caFile := newTLSProvider(t)
 	s := serve(t, []string{"SSL_CERT_FILE=" + caFile},
-		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL, "--upstream", "responses="+plain.URL, "--upstream", "secret="+origin)
+		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL, "--upstream", "ollama="+plain.URL, "--upstream", "bedrock="+plain.URL, "--upstream", "bedrock-invoke="+plain.URL, "--upstream", "responses="+plain.URL, "--upstream", "secret="+origin)
 	ours := filepath.Join(s.dir, "ca.pem")
 	// The OpenAI SDK does not add /v1 by itself.
 	path := func(script string) string {
@@ -70,7 +70,7 @@ func TestOfficialSDKs(t *testing.T) {
 	t.Parallel()
 	s, ways := doors(t)
 	for _, d := range ways {
-		for _, script := range []string{"anthropic.mjs", "openai.mjs", "responses.mjs", "gemini.mjs"} {
+		for _, script := range []string{"anthropic.mjs", "openai.mjs", "responses.mjs", "gemini.mjs", "ollama.mjs", "bedrock.mjs", "bedrock-invoke.mjs"} {
 			for _, mode := range []string{"plain", "stream"} {
 				name := fmt.Sprintf("%s by %s, %s", strings.TrimSuffix(script, ".mjs"), d.name, mode)
 				t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func (c sdkCase) steered(t *testing.T) {
 func (c sdkCase) refused(t *testing.T, out, why string) {
 	t.Helper()
 	m := c.turn(t, out)
-	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP", "responses.mjs": "completed"}[c.script]
+	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP", "responses.mjs": "completed", "ollama.mjs": "stop", "bedrock.mjs": "end_turn", "bedrock-invoke.mjs": "end_turn"}[c.script]
 	if len(m.calls) != 0 || m.stop != want || !strings.HasPrefix(m.text, promise) || !strings.Contains(m.text, "[holdgate]") || !strings.Contains(m.text, why) {
 		t.Errorf("want %q, then the notice with %q, and to stop by %q; got %s", promise, why, want, out)
 	}
@@ -175,7 +175,7 @@ func (c sdkCase) turn(t *testing.T, out string) (m sdkTurn) {
 				m.calls = append(m.calls, sdkCall{item.CallID, item.Name, parse[map[string]any](t, item.Arguments)})
 			}
 		}
-	case "gemini.mjs":
+	case "gemini.mjs", "ollama.mjs", "bedrock.mjs", "bedrock-invoke.mjs":
 		g := parse[struct {
 			Text, Finish string
 			Calls        []struct {

@@ -169,6 +169,7 @@ type request struct {
 	CreatedAt                  time.Time `json:"created_at"`
 	Call                       struct {
 		ID, Digest string
+		Gate       json.RawMessage
 		Tool       struct {
 			Name         string
 			Arguments    json.RawMessage
@@ -181,9 +182,10 @@ type request struct {
 	}
 }
 
-// mentions reports whether the call's arguments hold text.
+// mentions reports whether the call's arguments, or what is said at a gate, hold
+// text.
 func (r request) mentions(text string) bool {
-	return strings.Contains(string(r.Call.Tool.Arguments)+r.Call.Tool.ArgumentsRaw, text)
+	return strings.Contains(string(r.Call.Tool.Arguments)+r.Call.Tool.ArgumentsRaw+string(r.Call.Gate), text)
 }
 
 // pending lists what `holdgate pending` prints.

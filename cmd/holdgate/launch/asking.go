@@ -30,7 +30,7 @@ func runAsking(ctx context.Context, o Options, cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("reading the terminal's size: %w", err)
 	}
-	master, err := startOnPty(cmd, size)
+	master, err := startAsking(o, cmd, size)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking, copying, typing sync.WaitGroup
 	asking.Go(func() { s.askAll(ctx) })
-	asking.Go(func() { eachSignal(ctx, s.pass) })
+	asking.Go(func() { EachSignal(ctx, s.pass) })
 	asking.Go(func() { endWhenStopped(ctx, s.o, s.pass) })
 	copying.Go(s.copyOutput)
 	typing.Go(func() {

@@ -11,7 +11,14 @@ type Way struct {
 	CA      string // a file of the sidecar's CA alone, PEM
 	Bundle  string // a file of that CA and the system's, PEM
 	BaseURL bool   // set the variables for providers' addresses too
+	// NoProxy are hosts that are asked directly; empty: none.
+	NoProxy string
+	Temp    string // the folder for temporary files; empty: as it was
 }
+
+// EnvAgents names the agents' door, as HOST:PORT, to commands that an agent runs
+// itself: they are not to know the state folder.
+const EnvAgents = "HOLDGATE_AGENTS"
 
 // Environment is base, changed so that the program finds the sidecar: by the
 // proxy variables, and by those for the CA that TLS libraries and tools heed.
@@ -22,7 +29,8 @@ func Environment(base []string, program string, w Way, secrets ...string) []stri
 	set := []string{
 		"HTTP_PROXY=http://" + w.Agents, "http_proxy=http://" + w.Agents,
 		"HTTPS_PROXY=http://" + w.Agents, "https_proxy=http://" + w.Agents,
-		"NO_PROXY=", "no_proxy=",
+		"NO_PROXY=" + w.NoProxy, "no_proxy=" + w.NoProxy,
+		EnvAgents + "=" + w.Agents,  // for `holdgate mcp` and `holdgate gate`
 		"SSL_CERT_FILE=" + w.Bundle, // OpenSSL, Go, Rust: it takes the place of the system's
 		"NODE_EXTRA_CA_CERTS=" + w.CA,
 		"REQUESTS_CA_BUNDLE=" + w.Bundle,
@@ -36,6 +44,9 @@ func Environment(base []string, program string, w Way, secrets ...string) []stri
 		for _, u := range find(program).baseURL {
 			set = append(set, u.variable+"=http://"+w.Agents+u.path)
 		}
+	}
+	if w.Temp != "" {
+		set = append(set, "TMPDIR="+w.Temp)
 	}
 	drop := []string{"ALL_PROXY", "all_proxy"} // they would lead elsewhere what the others do not name
 	for _, s := range set {

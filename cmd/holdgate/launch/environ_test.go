@@ -28,7 +28,7 @@ func TestEachAgentIsLedByWhatItHeeds(t *testing.T) {
 		t.Run(c.program, func(t *testing.T) {
 			got := Environment(base, c.program, Way{Agents: "127.0.0.1:9", CA: "/c", Bundle: "/b", BaseURL: c.baseURL}, "/s", "token1", "")
 			want := slices.Concat([]string{
-				"PATH=/bin", "HTTP_PROXY=" + door, "http_proxy=" + door, "HTTPS_PROXY=" + door, "https_proxy=" + door, "NO_PROXY=", "no_proxy=",
+				"PATH=/bin", "HTTP_PROXY=" + door, "http_proxy=" + door, "HTTPS_PROXY=" + door, "https_proxy=" + door, "NO_PROXY=", "no_proxy=", "HOLDGATE_AGENTS=127.0.0.1:9",
 				"SSL_CERT_FILE=/b", "NODE_EXTRA_CA_CERTS=/c", "REQUESTS_CA_BUNDLE=/b", "CURL_CA_BUNDLE=/b", "GIT_SSL_CAINFO=/b",
 				"AWS_CA_BUNDLE=/b", "CODEX_CA_CERTIFICATE=/c", "DENO_CERT=/c",
 			}, c.want)
@@ -53,8 +53,11 @@ func TestTheBundleHoldsCertificatesAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	trust, err := NewTrust(ours, func(string) string { return theirs })
+	trust, err := NewTrust()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.Write(ours, func(string) string { return theirs }); err != nil {
 		t.Fatal(err)
 	}
 	bundle, err := os.ReadFile(trust.Bundle)
@@ -70,7 +73,7 @@ func TestTheBundleHoldsCertificatesAlone(t *testing.T) {
 	if _, err := os.Stat(trust.CA); !os.IsNotExist(err) {
 		t.Errorf("the files are still there: %v", err)
 	}
-	if _, err := NewTrust(filepath.Join(dir, "none"), os.Getenv); err == nil {
+	if err := trust.Write(filepath.Join(dir, "none"), os.Getenv); err == nil {
 		t.Error("a CA that is not there is no error")
 	}
 }

@@ -27,8 +27,9 @@
 // Without a terminal on both sides nothing is asked: the agent gets the
 // streams as they are, and a line on stderr says how to answer from elsewhere.
 //
-// This package confines nothing. The agent's environment leads it to the
-// sidecar, and an agent that wants to can go around.
+// This package confines nothing by itself. The agent's environment leads it to
+// the sidecar, and an agent that wants to can go around, unless it is started
+// within a [confine.Sandbox].
 package launch
 
 import (
@@ -37,6 +38,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -44,13 +46,16 @@ import (
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 )
 
-// Options say what to run, and where. All fields but Plain must be set.
+// Options say what to run, and where. All fields but Plain and Within must be
+// set.
 type Options struct {
 	Program string   // the path of the program; see [exec.LookPath]
 	Args    []string // its arguments, without its own name
 	Env     []string // its whole environment; see [Environment]
+	Within  *confine.Sandbox
 
 	Stdin, Stdout, Stderr *os.File
 	Plain                 bool // the terminal knows no escape sequences
@@ -77,6 +82,9 @@ func Run(ctx context.Context, o Options) (int, error) {
 	ctx = context.WithoutCancel(ctx)
 	cmd := exec.Command(o.Program, o.Args...)
 	cmd.Env = o.Env
+	if o.Within != nil {
+		cmd = o.Within.Process()
+	}
 	run := runPassing
 	if term.IsTerminal(int(o.Stdin.Fd())) && term.IsTerminal(int(o.Stdout.Fd())) {
 		run = runAsking
@@ -84,7 +92,7 @@ func Run(ctx context.Context, o Options) (int, error) {
 	err := run(ctx, o, cmd)
 	tellStopped(ctx, o)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exitCode(exit.ProcessState), nil
+		return ExitCode(exit.ProcessState), nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("running %s: %w", o.Program, err)
@@ -92,8 +100,21 @@ func Run(ctx context.Context, o Options) (int, error) {
 	return 0, nil
 }
 
-// exitCode is the exit code as a shell would tell it.
-func exitCode(s *os.ProcessState) int {
+// begin starts the agent in its sandbox.
+func (o Options) begin() error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("finding the working folder: %w", err)
+	}
+	program, err := filepath.Abs(o.Program)
+	if err != nil {
+		return err
+	}
+	return o.Within.Begin(confine.Program{Path: program, Args: o.Args, Env: o.Env, Dir: dir})
+}
+
+// ExitCode is the exit code of a process as a shell would tell it.
+func ExitCode(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return 128 + int(w.Signal())
 	}

@@ -18,18 +18,18 @@ import (
 // runPassing runs cmd on the streams as they are, and tells on stderr what
 // waits for an answer.
 func runPassing(ctx context.Context, o Options, cmd *exec.Cmd) error {
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
-	if err := cmd.Start(); err != nil {
+	if err := startPassing(o, cmd); err != nil {
 		return err
 	}
 	var work sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	work.Go(func() { tellPending(ctx, o) })
 	// The agent is in this process's own group, so that it may read a terminal
-	// there is; what is typed on that reaches it without our help.
-	typed := term.IsTerminal(int(o.Stdin.Fd())) || term.IsTerminal(int(o.Stderr.Fd()))
+	// there is; what is typed on that reaches it without our help. In a sandbox it
+	// has a session of its own.
+	typed := o.Within == nil && (term.IsTerminal(int(o.Stdin.Fd())) || term.IsTerminal(int(o.Stderr.Fd())))
 	work.Go(func() {
-		eachSignal(ctx, func(s syscall.Signal) {
+		EachSignal(ctx, func(s syscall.Signal) {
 			if !typed || (s != syscall.SIGINT && s != syscall.SIGQUIT) {
 				_ = cmd.Process.Signal(s) // it may have ended
 			}
@@ -42,6 +42,15 @@ func runPassing(ctx context.Context, o Options, cmd *exec.Cmd) error {
 	cancel()
 	work.Wait()
 	return err
+}
+
+// startPassing starts cmd, or the agent in the sandbox that cmd is.
+func startPassing(o Options, cmd *exec.Cmd) error {
+	if o.Within != nil {
+		return o.begin()
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
+	return cmd.Start()
 }
 
 // tellPending writes one line for each request that waits, until ctx ends.

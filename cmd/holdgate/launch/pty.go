@@ -10,14 +10,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startOnPty starts cmd in a session and on a pseudo-terminal of its own, and
-// returns the terminal's other side. Its deadlines work: creack/pty leaves the
-// file blocking, and makes it so again with each of its functions.
-func startOnPty(cmd *exec.Cmd, size *pty.Winsize) (*os.File, error) {
-	blocking, err := pty.StartWithSize(cmd, size)
+// startAsking starts the agent in a session and on a pseudo-terminal of its own,
+// and returns the terminal's other side.
+func startAsking(o Options, cmd *exec.Cmd, size *pty.Winsize) (*os.File, error) {
+	if o.Within == nil {
+		master, err := pty.StartWithSize(cmd, size)
+		if err != nil {
+			return nil, err
+		}
+		return unblocked(master, cmd)
+	}
+	master, err := unblocked(o.Within.Terminal(), cmd)
 	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(setSize(master, size), o.begin()); err != nil {
+		giveUp(cmd)
+		return nil, errors.Join(err, master.Close())
+	}
+	return master, nil
+}
+
+// unblocked is the file with deadlines that work: creack/pty leaves it blocking,
+// and makes it so again with each of its functions.
+func unblocked(blocking *os.File, cmd *exec.Cmd) (*os.File, error) {
 	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err == nil {
 		err = errors.Join(unix.SetNonblock(fd, true), blocking.Close())

@@ -75,6 +75,12 @@ type run struct {
 
 func newRun(t *testing.T, role ...string) *run {
 	t.Helper()
+	return newRunWith(t, "--unconfined", role...)
+}
+
+// newRunWith is newRun of an agent that is confined as the flag says.
+func newRunWith(t *testing.T, confinement string, role ...string) *run {
+	t.Helper()
 	base, err := os.MkdirTemp("", "hg") // a socket's path has a limit that the test's own folder can exceed
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +95,7 @@ func newRun(t *testing.T, role ...string) *run {
 		t.Fatal(err)
 	}
 	r := &run{t: t, dir: filepath.Join(base, "state"), provider: newProvider(t)}
-	args := append([]string{"run", "--unconfined", "--base-url", "--upstream", "anthropic=" + r.provider.URL, "--", program}, role...)
+	args := append([]string{"run", confinement, "--base-url", "--upstream", "anthropic=" + r.provider.URL, "--", program}, role...)
 	r.cmd = exec.CommandContext(t.Context(), binary, args...)
 	r.cmd.Dir = base
 	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TERM=xterm", "TEST_AGENT=1", "HOLDGATE_STATE_DIR=" + r.dir}

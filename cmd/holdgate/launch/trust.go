@@ -13,32 +13,36 @@ import (
 // in a folder of their own, for the agent is not told where the state folder
 // is. Remove them once the agent has ended.
 type Trust struct {
-	dir        string
-	CA, Bundle string // paths; see [Way]
+	Dir        string
+	CA, Bundle string // paths in it; see [Way]
 }
 
-// NewTrust writes the files: caFile's certificate, and it with the system's. A
-// system without a file of certificates has a bundle of ours alone, which is
-// enough for all that goes through the sidecar.
-func NewTrust(caFile string, getenv func(string) string) (*Trust, error) {
-	ca, err := certificates(caFile)
-	if err != nil {
-		return nil, fmt.Errorf("reading the CA: %w", err)
-	}
+// NewTrust makes the folder. [Trust.Write] fills it.
+func NewTrust() (*Trust, error) {
 	dir, err := os.MkdirTemp("", "holdgate-run-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for certificates: %w", err)
 	}
-	t := &Trust{dir: dir, CA: filepath.Join(dir, "ca.pem"), Bundle: filepath.Join(dir, "ca-bundle.pem")}
+	return &Trust{Dir: dir, CA: filepath.Join(dir, "ca.pem"), Bundle: filepath.Join(dir, "ca-bundle.pem")}, nil
+}
+
+// Write writes the files: caFile's certificate, and it with the system's. A
+// system without a file of certificates has a bundle of ours alone, which is
+// enough for all that goes through the sidecar.
+func (t *Trust) Write(caFile string, getenv func(string) string) error {
+	ca, err := certificates(caFile)
+	if err != nil {
+		return fmt.Errorf("reading the CA: %w", err)
+	}
 	bundle := append(systemRoots(getenv("SSL_CERT_FILE")), ca...)
 	if err := errors.Join(os.WriteFile(t.CA, ca, 0o600), os.WriteFile(t.Bundle, bundle, 0o600)); err != nil {
-		return nil, errors.Join(fmt.Errorf("writing certificates: %w", err), t.Remove())
+		return fmt.Errorf("writing certificates: %w", err)
 	}
-	return t, nil
+	return nil
 }
 
 // Remove removes the files.
-func (t *Trust) Remove() error { return os.RemoveAll(t.dir) }
+func (t *Trust) Remove() error { return os.RemoveAll(t.Dir) }
 
 // systemRoots reads the first file that holds the system's certificates: the
 // one that the person named, or where the systems keep it.

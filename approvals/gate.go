@@ -1,0 +1,113 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/store"
+)
+
+// Rejoin takes part, for one live connection, in the exchange of a request that
+// the caller asked before. It is nil where that is over already. It returns
+// ErrNotFound where the request is not the caller's. Leave must be called.
+func (q *Queue) Rejoin(ctx context.Context, who Caller, request string) (*Exchange, error) {
+	var x storedExchange
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		var r storedRequest
+		if err := read(tx, prefixRequest+request, &r); err != nil {
+			return err
+		}
+		if r.Agent != who.Agent.ID || r.Session != who.Session.ID || r.Door != who.Door {
+			return store.ErrNotFound
+		}
+		return read(tx, prefixExchange+r.Exchange, &x)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the exchange of request %s: %w", request, err)
+	}
+	if x.State.final() {
+		return nil, nil //nolint:nilnil // there is nothing to take part in
+	}
+	return q.Enter(ctx, who, func() (holdgate.Digest, error) { return x.Key, nil })
+}
+
+// GateDecided takes note of a gate that policy has decided by itself, and returns
+// the id under which that can be asked for again.
+func (q *Queue) GateDecided(ctx context.Context, who Caller, gate string, o holdgate.Outcome) (sessions.Answered, error) {
+	a := sessions.Answered{Gate: gate, Request: newID(), Outcome: o}
+	a.Outcome.By = byPolicy
+	err := q.transact(ctx, func(t *transition) error {
+		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
+		if err != nil {
+			return err
+		}
+		a.Outcome.At = t.now
+		r.Answer(a)
+		if o.Decision == holdgate.AnswerApprove {
+			r.Pass(sessions.Passed{Gate: gate, At: t.now, By: byPolicy, Request: a.Request})
+		}
+		return nil
+	})
+	if err != nil {
+		return a, fmt.Errorf("recording a gate: %w", err)
+	}
+	return a, nil
+}
+
+// answeredBefore shows what people said when the session was at the gate last, if
+// that was no.
+func (q *Queue) answeredBefore(ctx context.Context, who Caller, c holdgate.Call) []briefing.Section {
+	if c.Gate == nil {
+		return nil
+	}
+	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+	if err != nil {
+		q.c.Logger.Warn("a briefing is without what was said at the gate before", "err", err)
+		return nil
+	}
+	var out []briefing.Section
+	r := s.Record()
+	if a, ok := r.Answered(c.Gate.Type); ok {
+		if text := saidBefore(a.Outcome); text != "" {
+			out = append(out, briefing.Section{Title: "at this gate before", Kind: briefing.KindBefore, Lines: []string{holdgate.Visible(text)}})
+		}
+	}
+	if rep := r.Report; rep != nil {
+		lines := []string{fmt.Sprintf("confidence %.2f", rep.Score)}
+		for _, why := range rep.Reasons {
+			lines = append(lines, holdgate.Visible(strings.Join(strings.Fields(why), " ")))
+		}
+		out = append(out, briefing.Section{Title: "the agent reports", Kind: briefing.KindSaid, Lines: lines})
+	}
+	return out
+}
+
+func saidBefore(o holdgate.Outcome) string {
+	switch o.Decision {
+	case holdgate.AnswerSteer:
+		text := "steered by " + o.By + ": " + strings.Join(strings.Fields(o.Instructions), " ")
+		if len(o.Artifacts) > 0 {
+			text += " (about " + strings.Join(o.Artifacts, ", ") + ")"
+		}
+		return text
+	case holdgate.AnswerDeny:
+		return strings.TrimSuffix("denied by "+o.By+": "+strings.Join(strings.Fields(o.Reason), " "), ": ")
+	}
+	return ""
+}
+
+// PendingOf lists the caller's own requests that are pending, in the order of
+// asking.
+func (q *Queue) PendingOf(ctx context.Context, who Caller) ([]Request, error) {
+	list, err := q.List(ctx, Filter{Status: holdgate.StatusPending, Agent: who.Agent.ID, Session: who.Session.ID})
+	return slices.Clip(list), err
+}

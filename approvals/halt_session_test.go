@@ -1,0 +1,131 @@
+package approvals_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+)
+
+// diagnose asks about a session that does not trust its work.
+func (b *bench) diagnose(k string) approvals.Request {
+	b.t.Helper()
+	score := 0.1
+	c := holdgate.Call{Kind: holdgate.KindGate, Gate: &holdgate.Gate{Type: sessions.GateConfidence, Score: &score}}
+	return b.ask(b.enter(k), c, hold(func(d *holdgate.Decision) { d.Hold.Gate, d.Hold.Required = sessions.GateDiagnostics, true }))
+}
+
+func (b *bench) vote(r approvals.Request, a holdgate.Answer) {
+	b.t.Helper()
+	v := approvals.Vote{Decision: a, By: "ana", Channel: "cli", Digest: r.Call.Digest}
+	if a == holdgate.AnswerSteer {
+		v.Instructions = "begin anew"
+	}
+	if _, err := b.queue.Decide(b.t.Context(), r.ID, v); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestASessionIsHaltedUntilPeopleAnswer(t *testing.T) {
+	agent, session := caller.Agent.ID, caller.Session.ID
+	standing := func(b *bench) approvals.Standing { s, _ := b.queue.StandingOf(agent, session); return s }
+	for _, c := range []struct {
+		name   string
+		answer func(*bench, approvals.Request)
+		want   approvals.AgentState
+	}{
+		{"approved", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerApprove) }, approvals.AgentRunning},
+		{"steered", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerSteer) }, approvals.AgentRunning},
+		{"denied", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerDeny) }, approvals.AgentStopped},
+		{"nobody answers", func(*bench, approvals.Request) {}, approvals.AgentPaused},
+		{"the agent is resumed", func(b *bench, _ approvals.Request) {
+			if _, err := b.queue.Intervene(b.t.Context(), agent, approvals.Intervention{Action: approvals.InterventionResume, By: "ana"}); err != nil {
+				b.t.Fatal(err)
+			}
+		}, approvals.AgentRunning},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			r := b.diagnose("g")
+			if s := standing(b); s.State != approvals.AgentPaused || s.Session != session {
+				t.Fatalf("asked about: %+v", s)
+			}
+			b.reopen()
+			if s, _ := b.queue.StandingOf(agent, "another"); s.State != approvals.AgentPaused || s.Session != session {
+				t.Errorf("another session: %+v", s)
+			}
+			if s, _ := b.queue.StandingOf("another", session); !s.Running() {
+				t.Errorf("another agent's: %+v", s)
+			}
+			if s := standing(b); s.State != approvals.AgentPaused {
+				t.Fatalf("after a restart: %+v", s)
+			}
+			c.answer(b, r)
+			for range 2 {
+				if s := standing(b); s.State != c.want {
+					t.Errorf("%+v, want %s", s, c.want)
+				}
+				if s, _ := b.queue.StandingOf(agent, "another"); s.State != c.want {
+					t.Errorf("another session: %+v, want %s", s, c.want)
+				}
+				b.reopen()
+			}
+		})
+	}
+}
+
+func TestNoApprovalOfAHaltedSessionIsUsed(t *testing.T) {
+	b := newBench(t)
+	x := b.enter("x")
+	r := b.ask(x, bash(0, "rm a"), hold())
+	b.vote(r, holdgate.AnswerApprove)
+	d := b.diagnose("g")
+	uses := []approvals.Use{{RequestID: r.ID, Digest: r.Call.Digest}}
+	if err := x.Use(t.Context(), uses); !errors.As(err, new(*approvals.HaltError)) {
+		t.Errorf("halted: %v", err)
+	}
+	b.vote(d, holdgate.AnswerApprove)
+	if err := x.Use(t.Context(), uses); err != nil {
+		t.Errorf("goes on: %v", err)
+	}
+}
+
+func TestAReportIsKeptWithTheSessionAndInTheLog(t *testing.T) {
+	b := newBench(t)
+	rep, err := b.queue.Report(t.Context(), caller, sessions.Report{Score: 0.6, Source: "agent", Task: "t1", Reasons: []string{"unclear"}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.reopen()
+	s, err := b.queue.Session(t.Context(), "", caller.Session.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Confidence == nil || s.Confidence.ID != rep.ID || s.Confidence.Score != 0.6 || len(s.Needed) != 1 || s.Counts.Reports != 1 {
+		t.Errorf("the session: %+v", s)
+	}
+	if _, err := b.queue.Report(t.Context(), caller, sessions.Report{Score: 0.95, Source: "agent"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = b.queue.Session(t.Context(), "", caller.Session.ID); err != nil || len(s.Needed) != 0 {
+		t.Errorf("a report above the line: %+v, %v", s, err)
+	}
+}
+
+func TestSetModeSeesWhatThePersonSaw(t *testing.T) {
+	b := newBench(t)
+	b.ask(b.enter("x"), bash(0, "rm a"), hold())
+	s, err := b.queue.SetMode(t.Context(), "", caller.Session.ID, sessions.Setting{Mode: sessions.ModeManual}, 0, "ana")
+	if err != nil {
+		t.Fatal(err)
+	}
+	auto := sessions.Setting{Mode: sessions.ModeAuto}
+	if _, err := b.queue.SetMode(t.Context(), "", s.ID, auto, s.Revision-1, "ana"); !errors.Is(err, approvals.ErrRevision) {
+		t.Errorf("an older revision: %v", err)
+	}
+	if _, err := b.queue.SetMode(t.Context(), "", s.ID, auto, s.Revision, "ana"); err != nil {
+		t.Errorf("the revision that was seen: %v", err)
+	}
+}

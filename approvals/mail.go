@@ -1,0 +1,45 @@
+package approvals
+
+import (
+	"sync"
+
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/store"
+)
+
+// mail knows for which agents there are messages, so that a request of one that
+// has none looks for none. It only ever knows too many.
+type mail struct {
+	mu      sync.Mutex
+	agents  map[string]bool
+	changed chan struct{} // closed when there is more
+}
+
+func newMail() *mail { return &mail{agents: make(map[string]bool), changed: make(chan struct{})} }
+
+func (m *mail) came(agents ...string) {
+	if len(agents) == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range agents {
+		m.agents[a] = true
+	}
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// Mail returns a channel that is closed when there may be more messages.
+func (q *Queue) Mail() <-chan struct{} {
+	q.mail.mu.Lock()
+	defer q.mail.mu.Unlock()
+	return q.mail.changed
+}
+
+// takeUpMail finds out which agents have messages.
+func (q *Queue) takeUpMail(tx store.Tx) error {
+	agents, err := sessions.Addressees(tx)
+	q.mail.came(agents...)
+	return err
+}

@@ -1,0 +1,405 @@
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// SessionState says whether a session goes on.
+type SessionState string
+
+// The states of a session.
+const (
+	SessionRunning SessionState = "running"
+	SessionWaiting SessionState = "waiting_approval" // something of it is pending
+	SessionPaused  SessionState = "paused"           // by people, or until they answer for it
+	SessionStopped SessionState = "stopped"
+)
+
+// A Session is one as people see it.
+type Session struct {
+	Agent    string        `json:"agent"`
+	ID       string        `json:"id"`
+	Revision uint64        `json:"revision"` // of what is stored; 0: nothing
+	State    SessionState  `json:"state"`
+	Why      string        `json:"why,omitempty"` // it is paused or stopped
+	Mode     sessions.Mode `json:"mode"`
+	// Threshold is the line of mode confidence_threshold; absent: the policy's.
+	Threshold  float64           `json:"confidence_threshold,omitempty"`
+	SetBy      string            `json:"set_by,omitempty"` // the person who set the mode
+	Passed     []sessions.Passed `json:"gates_passed"`
+	Needed     []string          `json:"gates_needed"` // that must be passed before it changes anything
+	Confidence *sessions.Report  `json:"confidence,omitempty"`
+	Taint      []string          `json:"taint"`
+	Counts     sessions.Counts   `json:"counts"`
+	Pending    int               `json:"pending"`  // requests
+	Messages   int               `json:"messages"` // from people that it has still to get
+	FirstSeen  time.Time         `json:"first_seen,omitzero"`
+	LastSeen   time.Time         `json:"last_seen,omitzero"`
+}
+
+// Errors about sessions.
+var (
+	ErrNoSession = errors.New("no such session")
+	ErrRevision  = errors.New("the session was changed meanwhile: look at it again")
+	ErrAmbiguous = errors.New("several agents have a session of that name: say which agent's")
+)
+
+// Sessions lists the sessions that are known, by agent and name: of one agent,
+// or of all where agent is empty.
+func (q *Queue) Sessions(ctx context.Context, agent string) ([]Session, error) {
+	found := map[sessionKey]*sessions.Record{}
+	for _, t := range q.tracks.all() {
+		r := t.Record()
+		found[sessionKey{r.Agent, r.ID}] = r
+	}
+	pending, waiting := map[sessionKey]int{}, map[sessionKey]int{}
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		err := sessions.Each(tx, func(r *sessions.Record) error {
+			k := sessionKey{r.Agent, r.ID}
+			if have := found[k]; have == nil || have.Revision < r.Revision {
+				found[k] = r
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for k := range found {
+			if agent != "" && k.agent != agent {
+				continue
+			}
+			if waiting[k], err = waitingMessages(tx, k); err != nil {
+				return err
+			}
+		}
+		return eachAsked(tx, func(a storedAsked) {
+			k := sessionKey{a.Agent, a.Session}
+			pending[k]++
+			if found[k] == nil {
+				found[k] = sessions.New(a.Agent, a.Session, time.Time{})
+			}
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing sessions: %w", err)
+	}
+	list := []Session{}
+	for k, r := range found {
+		if k.id != "" && (agent == "" || k.agent == agent) {
+			list = append(list, q.viewSession(r, pending[k], waiting[k]))
+		}
+	}
+	slices.SortFunc(list, byAgent)
+	return list, nil
+}
+
+// Session returns one session of an agent, or of the only one that has such a
+// session where agent is empty. It returns ErrNoSession or ErrAmbiguous.
+func (q *Queue) Session(ctx context.Context, agent, id string) (Session, error) {
+	all, err := q.Sessions(ctx, agent)
+	if err != nil {
+		return Session{}, err
+	}
+	all = slices.DeleteFunc(all, func(s Session) bool { return s.ID != id })
+	switch len(all) {
+	case 0:
+		return Session{}, fmt.Errorf("%w: %q", ErrNoSession, id)
+	case 1:
+		return all[0], nil
+	}
+	return Session{}, fmt.Errorf("%w: %q", ErrAmbiguous, id)
+}
+
+func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
+	setting := r.SettingAmong(q.tracks.bindings.of(r.Agent), q.c.Begin)
+	v := Session{
+		Agent: r.Agent, ID: r.ID, Revision: r.Revision, State: SessionRunning,
+		Mode: setting.Mode, Threshold: setting.Threshold, SetBy: r.SetBy,
+		Passed: append([]sessions.Passed{}, r.Passed...), Needed: q.GatesNeeded(r),
+		Confidence: r.Report, Taint: append([]string{}, r.TaintAmong(q.tracks.bindings.of(r.Agent), now())...), Counts: r.Counts, Pending: pending, Messages: messages,
+		FirstSeen: r.First, LastSeen: r.Last,
+	}
+	if t := q.tracks.find(sessionKey{r.Agent, r.ID}); t != nil {
+		v.Counts = t.Counts()
+	}
+	s, _ := q.StandingOf(r.Agent, r.ID)
+	switch {
+	case s.Stopped():
+		v.State, v.Why = SessionStopped, s.String()
+	case !s.Running():
+		v.State, v.Why = SessionPaused, s.String()
+	case pending > 0:
+		v.State = SessionWaiting
+	}
+	return v
+}
+
+// GatesNeeded lists the gates that a session must pass before it changes
+// anything: those that the configuration binds it to, and those that Holdgate
+// opened for it or for another session of the agent.
+func (q *Queue) GatesNeeded(r *sessions.Record) []string {
+	_, needed := q.c.Gates.On(r.ID)
+	needed = slices.DeleteFunc(needed, r.HasPassed)
+	for _, g := range r.NeededAmong(q.tracks.bindings.of(r.Agent)) {
+		if !slices.Contains(needed, g) {
+			needed = append(needed, g)
+		}
+	}
+	return append([]string{}, needed...)
+}
+
+// Gates are the types of gate.
+func (q *Queue) Gates() sessions.Gates { return q.c.Gates }
+
+// operator finds the person who acts, who must have the role to operate.
+func (t *transition) operator(by string) (string, error) {
+	n, err := t.person(by)
+	if err != nil {
+		return "", err
+	}
+	if !n.Has(RoleOperate) {
+		return "", fmt.Errorf("%w: it takes the role %s, which %s does not have", ErrNotEntitled, RoleOperate, n.Name)
+	}
+	return cmp.Or(n.Name, by), nil
+}
+
+// SetMode sets the mode of a session that is known, by a person with the role to
+// operate. revision, where it is not 0, is that of the session which the person saw.
+// It returns ErrNoSession, ErrAmbiguous, ErrRevision, ErrNotEntitled or an error
+// that wraps [sessions.ErrSetting].
+func (q *Queue) SetMode(ctx context.Context, agent, id string, set sessions.Setting, revision uint64, by string) (Session, error) {
+	s, err := q.Session(ctx, agent, id)
+	if err != nil {
+		return Session{}, err
+	}
+	err = q.transact(ctx, func(t *transition) error {
+		who, err := t.operator(by)
+		if err != nil {
+			return err
+		}
+		r, err := t.session(s.Agent, id, false, true)
+		if err != nil {
+			return err
+		}
+		if revision != 0 && r.Revision != revision {
+			return fmt.Errorf("%w (revision %d)", ErrRevision, r.Revision)
+		}
+		if err := r.SetMode(set, who, t.now); err != nil {
+			return err
+		}
+		return t.sessionChanged(r, "mode "+describeSetting(set)+", set by "+who)
+	})
+	if err != nil {
+		return Session{}, err
+	}
+	return q.Session(ctx, s.Agent, id)
+}
+
+// Tighten sets the mode of the caller's own session, where that asks no less
+// than the one it has. It returns an error that wraps [sessions.ErrLooser] or
+// [sessions.ErrSetting].
+func (q *Queue) Tighten(ctx context.Context, who Caller, set sessions.Setting) error {
+	return q.transact(ctx, func(t *transition) error {
+		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
+		if err != nil {
+			return err
+		}
+		if err := r.Tighten(set, q.c.Begin); err != nil {
+			return err
+		}
+		return t.sessionChanged(r, "mode "+describeSetting(set)+", set by the agent itself")
+	})
+}
+
+func describeSetting(s sessions.Setting) string {
+	if s.Threshold > 0 {
+		return fmt.Sprintf("%s (%g)", s.Mode, s.Threshold)
+	}
+	return string(s.Mode)
+}
+
+// sessionChanged logs a change of a session and tells people of it.
+func (t *transition) sessionChanged(r *sessions.Record, note string) error {
+	e := audit.Entry{Type: audit.TypeSession, Call: &audit.Call{Agent: r.Agent, Session: r.ID}, Note: holdgate.Visible(note)}
+	seq, err := t.log(e)
+	if err != nil {
+		return err
+	}
+	told := storedEvent{header: current(), Time: t.now, Type: EventSession, Agent: r.Agent, Note: "session " + holdgate.Visible(r.ID) + ": " + e.Note}
+	return write(t.tx, prefixOutbox+store.Seq(seq), told)
+}
+
+// Report stores how sure an agent says it is. need says that the gate
+// [sessions.GateConfidence] must be passed before the session changes anything.
+func (q *Queue) Report(ctx context.Context, who Caller, rep sessions.Report, need bool) (sessions.Report, error) {
+	if err := rep.Check(); err != nil {
+		return rep, err
+	}
+	known := q.sightings.knows(who.Agent.ID)
+	rep.ID = newID()
+	err := q.transact(ctx, func(t *transition) error {
+		rep.At = t.now
+		stored := rep
+		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
+		if err != nil {
+			return err
+		}
+		r.Report = &stored
+		r.Counts.Reports++
+		r.Needed = slices.DeleteFunc(r.Needed, func(g string) bool { return g == sessions.GateConfidence })
+		if need {
+			r.Need(sessions.GateConfidence, t.now)
+		}
+		note := fmt.Sprintf("report %s: confidence %.2f", rep.ID, rep.Score)
+		if rep.Task != "" {
+			note += " in task " + rep.Task
+		}
+		for _, why := range rep.Reasons {
+			note += "; " + why
+		}
+		if !known {
+			note += " (warning: nothing was seen of this agent before)"
+		}
+		_, err = t.log(audit.Entry{Type: audit.TypeConfidence, Door: who.Door, Note: holdgate.Visible(note), Call: &audit.Call{Agent: who.Agent.ID, Session: who.Session.ID}})
+		return err
+	})
+	if err != nil {
+		return rep, fmt.Errorf("storing a report of confidence: %w", err)
+	}
+	if !known {
+		q.c.Logger.Warn("an agent that nothing was seen of reports its confidence", "agent", who.Agent.ID)
+	}
+	return rep, nil
+}
+
+// sessionAsked changes the session of a request that is asked now.
+func (t *transition) sessionAsked(r *storedRequest) error {
+	s, err := t.session(r.Agent, r.Session, r.Proven, r.halts())
+	if err != nil {
+		return err
+	}
+	s.Counts.Asked++
+	if !r.halts() {
+		return nil
+	}
+	s.Halt = &sessions.Halt{Request: r.ID, At: t.now, Reason: "it waits for a person to answer request " + r.ID}
+	return t.sessionChanged(s, "paused: "+s.Halt.Reason)
+}
+
+// halts reports whether the session waits for the request.
+func (r *storedRequest) halts() bool {
+	return r.Call.Kind == holdgate.KindGate && r.Gate == sessions.GateDiagnostics
+}
+
+// sessionEnded changes the session of a request that has ended.
+func (t *transition) sessionEnded(r *storedRequest) error {
+	s, err := t.session(r.Agent, r.Session, r.Proven, r.Passes || r.halts())
+	if err != nil {
+		return err
+	}
+	s.Counts.Ended(r.Status)
+	if s.Halt != nil && s.Halt.Request == r.ID {
+		if err := t.answerHalt(s, r); err != nil {
+			return err
+		}
+	}
+	if !r.Passes || r.Outcome.Decision == holdgate.AnswerCancel {
+		return nil
+	}
+	s.Answer(sessions.Answered{Gate: r.Gate, Request: r.ID, Outcome: *r.Outcome})
+	again := t.q.c.Gates.Of(r.Gate).Lasts > 0 // work comes by here again and again
+	if r.Status != holdgate.StatusApproved || !r.answered() || again && r.Call.Kind != holdgate.KindGate {
+		return nil
+	}
+	s.Pass(sessions.Passed{Gate: r.Gate, At: t.now, By: r.Outcome.By, Request: r.ID})
+	return t.anew(r)
+}
+
+// answerHalt takes a halted session on from what a person said. Silence leaves
+// it as it is.
+func (t *transition) answerHalt(s *sessions.Record, r *storedRequest) error {
+	switch r.Status {
+	case holdgate.StatusApproved, holdgate.StatusSteered:
+		s.Halt, s.Report = nil, nil
+		return t.sessionChanged(s, "goes on: request "+r.ID+" was "+string(r.Status)+" by "+r.Outcome.By)
+	case holdgate.StatusDenied:
+		s.Halt.Stopped, s.Halt.Reason = true, "request "+r.ID+" was denied by "+r.Outcome.By
+		return t.sessionChanged(s, "stopped: "+s.Halt.Reason)
+	}
+	return nil
+}
+
+// anew takes back the other questions of the session that wait for the same
+// gate: policy decides those calls once more, now that it is passed.
+func (t *transition) anew(passed *storedRequest) error {
+	var ids []string
+	err := eachAsked(t.tx, func(a storedAsked) {
+		if a.Agent == passed.Agent && a.Session == passed.Session && a.ID != passed.ID {
+			ids = append(ids, a.ID)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		r, err := t.request(id)
+		if err != nil {
+			return err
+		}
+		if r.Status.Final() || !r.Passes || r.Gate != passed.Gate || r.Call.Kind == holdgate.KindGate {
+			continue
+		}
+		r.Anew = true
+		o := holdgate.Outcome{Decision: holdgate.AnswerCancel, By: byHoldgate, Reason: "the session has passed the gate " + r.Gate + ": the call is decided anew"}
+		if err := t.end(r, holdgate.StatusCancelled, o, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unhalt lets the sessions of an agent go on, or of all.
+func (t *transition) unhalt(agent, by string) error {
+	var halted []sessionKey
+	err := sessions.Each(t.tx, func(r *sessions.Record) error {
+		if r.Halt != nil && (agent == Everybody || r.Agent == agent) {
+			halted = append(halted, sessionKey{r.Agent, r.ID})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range halted {
+		s, err := t.session(k.agent, k.id, false, true)
+		if err != nil {
+			return err
+		}
+		request := s.Halt.Request
+		s.Halt, s.Report = nil, nil
+		if err := t.sessionChanged(s, "goes on: resumed by "+by); err != nil {
+			return err
+		}
+		r, err := t.request(request)
+		if errors.Is(err, ErrNotFound) || err == nil && r.Status.Final() {
+			continue
+		}
+		if err == nil {
+			err = t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: by, Reason: "the session was resumed"}, "")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package sessions
+
+import (
+	"slices"
+	"time"
+)
+
+// A session's name is its client's word: whoever begins another must not leave
+// behind what people have said, or what it was brought to. So what a session of
+// an agent must do, its other sessions must do too.
+
+// Binds reports whether the record says something that holds for the agent's other
+// sessions as well, besides a halt.
+func (r *Record) Binds() bool { return r.Set.Mode != "" || len(r.Needed) > 0 || len(r.Taint) > 0 }
+
+// SettingAmong is [Record.Setting], or the strictest that people have set for
+// other sessions of the agent: each counts until people set a mode for this very
+// session, later than that.
+func (r *Record) SettingAmong(others []*Record, begin Setting) Setting {
+	s := r.Setting(begin)
+	for _, o := range others {
+		if o.ID != r.ID && o.Set.Mode != "" && (r.Set.Mode == "" || o.SetAt.After(r.SetAt)) {
+			s = stricter(s, o.Set)
+		}
+	}
+	return s
+}
+
+// NeededAmong lists the gates that must be passed before the session changes
+// anything, those included that another session of the agent needs to pass and
+// this one has not passed since.
+func (r *Record) NeededAmong(others []*Record) []string {
+	needed := slices.Clone(r.Needed)
+	for _, o := range others {
+		for _, g := range o.Needed {
+			if o.ID != r.ID && !slices.Contains(needed, g) && !r.passedSince(g, o) {
+				needed = append(needed, g)
+			}
+		}
+	}
+	return needed
+}
+
+// taintLasts is how long what one session has been in touch with counts for the
+// agent's others: a session that began anew has read nothing, unless it is the
+// old one under another name.
+const taintLasts = time.Hour
+
+// TaintAmong lists what the session has been in touch with, and what other sessions
+// of the agent were in the last hour, sorted.
+func (r *Record) TaintAmong(others []*Record, now time.Time) []string {
+	all := slices.Clone(r.Taint)
+	for _, o := range others {
+		if o.ID != r.ID && now.Sub(o.TaintedAt) < taintLasts {
+			all = append(all, o.Taint...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (r *Record) passedSince(gate string, o *Record) bool {
+	return slices.ContainsFunc(r.Passed, func(p Passed) bool { return p.Gate == gate && p.At.After(o.NeededAt) })
+}
+
+// stricter is the setting that asks more. Where that cannot be told, for one line
+// is the policy's own, everything is asked.
+func stricter(a, b Setting) Setting {
+	switch {
+	case a.asksAsMuch(b):
+		return a
+	case b.asksAsMuch(a):
+		return b
+	}
+	return Setting{Mode: ModeManual}
+}

@@ -1,0 +1,372 @@
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/store"
+)
+
+// Bounds of what is remembered of sessions, whose names are the agents' word.
+const (
+	maxTracks    = 4096
+	maxRepeats   = 64              // calls of one session
+	repeatWindow = 5 * time.Minute // in which the same call counts as repeated
+)
+
+type sessionKey struct{ agent, id string }
+
+// A Track is what is kept in memory of a session: its record, so that looking
+// at it costs nothing, and counts of calls that nothing was stored for. Those
+// are stored with the record's next change, so that a process that dies takes
+// them with it. It is safe for concurrent use.
+type Track struct {
+	begin    sessions.Setting
+	bindings *bindings
+
+	mu      sync.Mutex
+	record  *sessions.Record
+	counts  sessions.Counts // since the record was written
+	repeats map[holdgate.Digest]*repeat
+	minute  minute
+	used    time.Time
+	tools   bool // a model request of it has offered tools
+}
+
+// A repeat is a call that was made again and again.
+type repeat struct {
+	n     int
+	since time.Time
+}
+
+// A minute counts calls of the last minute, by second.
+type minute struct {
+	seconds [60]int32
+	at      int64 // the second that was counted last
+}
+
+func (m *minute) forward(now time.Time) {
+	s := now.Unix()
+	for i := max(m.at+1, s-59); i <= s; i++ {
+		m.seconds[i%60] = 0
+	}
+	m.at = max(m.at, s)
+}
+
+// Record is the session as stored. Nobody may change it.
+func (s *Track) Record() *sessions.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record
+}
+
+// Setting is the mode that counts, as that of the agent's other sessions.
+func (s *Track) Setting() sessions.Setting {
+	r := s.Record()
+	return r.SettingAmong(s.bindings.of(r.Agent), s.begin)
+}
+
+// Taint is what the session has been in touch with, sorted: see
+// [sessions.Record.TaintAmong].
+func (s *Track) Taint() []string {
+	r := s.Record()
+	return r.TaintAmong(s.bindings.of(r.Agent), time.Now())
+}
+
+// Counts are what became of the session's calls.
+func (s *Track) Counts() sessions.Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.Counts.Plus(s.counts)
+}
+
+// Called takes note of a call, and returns how often the very same was made in
+// the last [repeatWindow], this time included, and how many calls there were in
+// the last minute.
+func (s *Track) Called(d holdgate.Digest, now time.Time) (same, lately int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.minute.forward(now)
+	s.minute.seconds[s.minute.at%60]++
+	for _, n := range s.minute.seconds {
+		lately += int(n)
+	}
+	if d == "" {
+		return 1, lately
+	}
+	r := s.repeats[d]
+	if r == nil || now.Sub(r.since) > repeatWindow {
+		if r == nil && len(s.repeats) >= maxRepeats {
+			s.dropOldest()
+		}
+		r = &repeat{since: now}
+		if s.repeats == nil {
+			s.repeats = make(map[holdgate.Digest]*repeat)
+		}
+		s.repeats[d] = r
+	}
+	r.n++
+	return r.n, lately
+}
+
+func (s *Track) dropOldest() {
+	oldest := slices.MinFunc(slices.Collect(maps.Keys(s.repeats)), func(a, b holdgate.Digest) int {
+		return s.repeats[a].since.Compare(s.repeats[b].since)
+	})
+	delete(s.repeats, oldest)
+}
+
+// Decided counts what policy decided by itself.
+func (s *Track) Decided(a holdgate.Action) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch a {
+	case holdgate.Allow:
+		s.counts.Allowed++
+	case holdgate.Deny:
+		s.counts.Refused++
+	}
+}
+
+// Converses reports whether a model request is of the conversation that people
+// follow: clients make others on the side, which offer no tools. Once a session
+// has offered tools, only those count that do.
+func (s *Track) Converses(offersTools bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = s.tools || offersTools
+	return offersTools || !s.tools
+}
+
+// take hands over the counts that are not stored yet, and give back what could
+// not be stored.
+func (s *Track) take() sessions.Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.counts
+	s.counts = sessions.Counts{}
+	return c
+}
+
+func (s *Track) giveBack(c sessions.Counts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts = s.counts.Plus(c)
+}
+
+// tracks are the sessions in memory.
+type tracks struct {
+	begin    sessions.Setting
+	bindings *bindings // of all sessions that are stored
+
+	mu   sync.Mutex
+	open map[sessionKey]*Track
+}
+
+func newTracks(begin sessions.Setting) *tracks {
+	return &tracks{begin: begin, bindings: newBindings(), open: make(map[sessionKey]*Track)}
+}
+
+func (ts *tracks) find(k sessionKey) *Track {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	s := ts.open[k]
+	if s != nil {
+		s.used = time.Now()
+	}
+	return s
+}
+
+// learn takes in a record that is durable, unless a newer one is here.
+func (ts *tracks) learn(r *sessions.Record) *Track {
+	k := sessionKey{r.Agent, r.ID}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	s := ts.open[k]
+	if s == nil {
+		if len(ts.open) >= maxTracks {
+			ts.drop()
+		}
+		s = &Track{begin: ts.begin, bindings: ts.bindings, record: r}
+		ts.open[k] = s
+	}
+	s.used = time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Revision > s.record.Revision {
+		s.record = r
+	}
+	return s
+}
+
+// drop forgets the sessions that were used least lately.
+func (ts *tracks) drop() {
+	all := slices.SortedFunc(maps.Keys(ts.open), func(a, b sessionKey) int { return ts.open[a].used.Compare(ts.open[b].used) })
+	for _, k := range all[:len(all)/8] {
+		delete(ts.open, k)
+	}
+}
+
+func (ts *tracks) forget(k sessionKey) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.open, k)
+	ts.bindings.forget(k)
+}
+
+// all are the records in memory.
+func (ts *tracks) all() []*Track {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return slices.Collect(maps.Values(ts.open))
+}
+
+// Track returns what is known of a session. It reads the store where the
+// session was not heard of since the sidecar started.
+func (q *Queue) Track(ctx context.Context, agent, id string) (*Track, error) {
+	if s := q.tracks.find(sessionKey{agent, id}); s != nil {
+		return s, nil
+	}
+	var r *sessions.Record
+	err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
+		r, err = sessions.Load(tx, agent, id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		r, err = sessions.New(agent, id, now()), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.tracks.learn(r), nil
+}
+
+// session is a session's record, to be changed in this transition. proven says
+// whether its agent is. Where the agent has named too many sessions and must is
+// false, the change is dropped.
+func (t *transition) session(agent, id string, proven, must bool) (*sessions.Record, error) {
+	k := sessionKey{agent, id}
+	if s, ok := t.sessions[k]; ok {
+		s.must = s.must || must
+		return s.record, nil
+	}
+	r, err := sessions.Load(t.tx, agent, id)
+	if errors.Is(err, store.ErrNotFound) {
+		r, err = sessions.New(agent, id, t.now), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Proven = proven
+	if t.sessions == nil {
+		t.sessions = make(map[sessionKey]*changedSession)
+	}
+	t.sessions[k] = &changedSession{record: r, must: must}
+	return r, nil
+}
+
+// A changedSession is one that a transition changes.
+type changedSession struct {
+	record *sessions.Record
+	must   bool
+	track  *Track
+	counts sessions.Counts // taken from the track
+	saved  bool
+}
+
+// saveSessions writes what has changed of sessions.
+func (t *transition) saveSessions() error {
+	for k, s := range t.sessions {
+		if s.track = t.q.tracks.find(k); s.track != nil {
+			s.counts = s.track.take()
+		}
+		s.record.Counts = s.record.Counts.Plus(s.counts)
+		s.record.Last = t.now
+		err := sessions.Save(t.tx, s.record)
+		if errors.Is(err, sessions.ErrTooMany) && !s.must {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.saved = true
+	}
+	return nil
+}
+
+// learnSessions takes what has become durable into memory.
+func (t *transition) learnSessions() {
+	for _, s := range t.sessions {
+		if s.saved {
+			t.q.tracks.learn(s.record)
+			t.q.tracks.bindings.learn(s.record)
+			t.q.standings.halt(s.record)
+		}
+	}
+}
+
+// undoSessions gives back what a transition took that did not become durable.
+func (t *transition) undoSessions() {
+	for _, s := range t.sessions {
+		if s.track != nil {
+			s.track.giveBack(s.counts)
+		}
+	}
+}
+
+// takeUpSessions reads which sessions are halted, and which bind others.
+func (q *Queue) takeUpSessions(tx store.Tx) error {
+	return sessions.Each(tx, func(r *sessions.Record) error {
+		q.standings.halt(r)
+		q.tracks.bindings.learn(r)
+		return nil
+	})
+}
+
+// forgetSessions deletes records of sessions that nothing was heard of for as
+// long as requests are kept.
+func (q *Queue) forgetSessions(ctx context.Context) error {
+	limit := now().Add(-q.c.Retention.Requests)
+	var old []sessionKey
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		return sessions.Each(tx, func(r *sessions.Record) error {
+			if r.Last.Before(limit) && r.Halt == nil {
+				old = append(old, sessionKey{r.Agent, r.ID})
+			}
+			return nil
+		})
+	})
+	for batch := range slices.Chunk(old, forgetBatch) {
+		if err != nil {
+			break
+		}
+		err = q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
+			for _, k := range batch {
+				if err := sessions.Forget(tx, k.agent, k.id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for _, k := range batch {
+			q.tracks.forget(k)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("forgetting sessions: %w", err)
+	}
+	return nil
+}
+
+// byAgent orders sessions as lists show them.
+func byAgent(a, b Session) int {
+	return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.ID, b.ID))
+}

@@ -1,0 +1,174 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+const (
+	// dropEvery is how often it is looked whether old entries are to be dropped.
+	dropEvery = time.Hour
+	// publishEvery is how often a checkpoint goes out where nothing else is said.
+	publishEvery = 5 * time.Minute
+	// publishTimeout bounds one delivery, the last one when the sidecar stops too.
+	publishTimeout = 3 * time.Second
+)
+
+// keepAudit drops what retention does not keep of the audit log, until ctx
+// ends.
+func (a *App) keepAudit(ctx context.Context) error {
+	keep := audit.Keep{For: time.Duration(a.c.Retention.Audit), Bytes: uint64(a.c.Retention.AuditBytes)}
+	if keep == (audit.Keep{}) {
+		return nil
+	}
+	tick := time.NewTicker(dropEvery)
+	defer tick.Stop()
+	for {
+		if n, err := a.audit.Drop(ctx, keep); err != nil && ctx.Err() == nil {
+			a.log.Error("the audit log keeps more than it is to", "err", err)
+		} else if n > 0 {
+			a.log.Info("old entries of the audit log were dropped", "entries", n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// publish gives checkpoints to whom the configuration names, as long as the log
+// grows, and a last one when ctx ends.
+func (a *App) publish(ctx context.Context) error {
+	to := a.c.Audit.Checkpoints
+	if to.File == "" && to.URL == "" {
+		return nil
+	}
+	every := time.Duration(to.Every)
+	if every == 0 {
+		every = publishEvery
+	}
+	p := &publisher{log: a.audit, signer: a.signer, file: to.File, url: to.URL,
+		http: &http.Client{Timeout: publishTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		p.publish(ctx, func(err error) {
+			if ctx.Err() == nil { // else the last one follows
+				a.warnUnpublished(err)
+			}
+		})
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
+	defer cancel()
+	p.publish(last, a.warnUnpublished)
+	return ctx.Err()
+}
+
+func (a *App) warnUnpublished(err error) {
+	a.log.Error("a checkpoint of the audit log did not get out", "err", err)
+}
+
+// A publisher brings checkpoints to where the log is not. It is for one
+// goroutine.
+type publisher struct {
+	log       *audit.Log
+	signer    *audit.Signer
+	file, url string
+	http      *http.Client
+	filed     uint64 // the size of what each has
+	posted    uint64
+}
+
+// publish brings the newest checkpoint to each place that has an older one, and
+// tells what failed.
+func (p *publisher) publish(ctx context.Context, failed func(error)) {
+	c, err := p.log.Checkpoint(ctx, p.signer, 0)
+	if err != nil {
+		failed(err)
+		return
+	}
+	if p.file != "" && c.Size != p.filed {
+		if err := p.append(ctx, c); err != nil {
+			failed(err)
+		} else {
+			p.filed = c.Size
+		}
+	}
+	if p.url != "" && c.Size != p.posted {
+		if err := p.post(ctx, c); err != nil {
+			failed(err)
+		} else {
+			p.posted = c.Size
+		}
+	}
+}
+
+// append adds a checkpoint to the file, unless the log does not begin with what
+// the file's last one states: then it is not the same log any longer, and nothing
+// that says so is signed away.
+func (p *publisher) append(ctx context.Context, c audit.Checkpoint) error {
+	old, err := os.ReadFile(p.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading earlier checkpoints: %w", err)
+	}
+	if len(old) > 0 {
+		key, err := note.NewVerifier(p.signer.Public())
+		if err != nil {
+			return err
+		}
+		list, err := audit.OpenCheckpoints(string(old), key)
+		if err != nil {
+			return fmt.Errorf("%s holds something else than this log's checkpoints: %w", p.file, err)
+		}
+		last := list[len(list)-1]
+		if last.Size == c.Size && last.Root == c.Root {
+			return nil
+		}
+		again, err := p.log.Checkpoint(ctx, p.signer, last.Size)
+		if errors.Is(err, audit.ErrNoSuchEntry) || err == nil && again.Root != last.Root {
+			return fmt.Errorf("THE AUDIT LOG IS NOT THE ONE OF THE LAST CHECKPOINT in %s (%d entries): it was cut, rewritten, or restored from an older copy; keep both as they are", p.file, last.Size)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(p.file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(c.Text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// post sends a checkpoint to the URL.
+func (p *publisher) post(ctx context.Context, c audit.Checkpoint) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, strings.NewReader(c.Text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	resp, err := p.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answered %s", p.url, resp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/sessions"
+)
+
+// Sessions says how sessions of agents begin.
+type Sessions struct {
+	Mode      string  `yaml:"mode"`                 // auto, manual or confidence_threshold
+	Threshold float64 `yaml:"confidence_threshold"` // from 0 to 1, or from 0 to 100; 0: the policy's
+}
+
+// Setting is how sessions begin.
+func (s Sessions) Setting() (sessions.Setting, error) {
+	t, err := sessions.Fraction("confidence_threshold", s.Threshold)
+	if err != nil {
+		return sessions.Setting{}, err
+	}
+	set := sessions.Setting{Mode: sessions.Mode(s.Mode), Threshold: t}
+	return set, set.Check()
+}
+
+// Confidence says what becomes of agents' reports of how sure they are.
+type Confidence struct {
+	Enabled      bool    `yaml:"enabled"`       // policy is told of them
+	AutoEscalate bool    `yaml:"auto_escalate"` // those below the threshold open a gate
+	Threshold    float64 `yaml:"threshold"`     // from 0 to 1, or from 0 to 100
+}
+
+// Line is the threshold from 0 to 1.
+func (c Confidence) Line() (float64, error) { return sessions.Fraction("threshold", c.Threshold) }
+
+// Gate is one type of gate, as the file says it.
+type Gate struct {
+	sessions.Gate `yaml:",inline"`
+
+	Timeout   Duration     `yaml:"timeout"`
+	OnTimeout string       `yaml:"on_timeout"` // "deny" or "approve"
+	Options   []GateOption `yaml:"options"`
+	Lasts     Duration     `yaml:"lasts"` // how long it stays passed
+}
+
+// GateOption is one answer of a gate that is a choice.
+type GateOption struct {
+	ID     string `yaml:"id"`
+	Label  string `yaml:"label"`
+	Effect string `yaml:"effect"` // "approve", which is the default, "deny" or "steer"
+}
+
+// UnmarshalYAML implements [yaml.Unmarshaler]: a whole gate can be switched by a
+// single true or false.
+func (g *Gate) UnmarshalYAML(n *yaml.Node) error {
+	var on bool
+	if n.Kind == yaml.ScalarNode && n.Decode(&on) == nil {
+		g.Enabled = &on
+		return nil
+	}
+	type plain Gate
+	return n.Decode((*plain)(g))
+}
+
+// Types are the types of gate as the configuration says them.
+func (c Config) Types() (sessions.Gates, error) {
+	all := map[string]sessions.Gate{}
+	for name, g := range c.Gates {
+		out := g.Gate
+		out.Timeout, out.Lasts = time.Duration(g.Timeout), time.Duration(g.Lasts)
+		for _, o := range g.Options {
+			out.Options = append(out.Options, holdgate.Option{ID: o.ID, Label: o.Label, Effect: o.Effect})
+		}
+		if g.OnTimeout == "approve" {
+			out.OnTimeout = holdgate.TimeoutApprove
+		}
+		all[name] = out
+	}
+	return sessions.NewGates(all)
+}
+
+// gates checks the types of gate, and how sessions begin.
+func (f *faults) gates(c Config) {
+	if _, err := c.Sessions.Setting(); err != nil {
+		f.add("sessions: %v", err)
+	}
+	if _, err := c.Confidence.Line(); err != nil {
+		f.add("confidence.%v", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Gates)) {
+		g := c.Gates[name]
+		key := "gates." + name
+		f.oneOf(key+".on_timeout", g.OnTimeout, "", "deny", "approve")
+		for _, o := range g.Options {
+			if o.ID == "" || o.Label == "" {
+				f.add("%s.options: each needs an id and a label", key)
+			}
+			f.oneOf(key+".options", o.Effect, "", holdgate.EffectApprove, holdgate.EffectDeny, holdgate.EffectSteer)
+		}
+		if g.Timeout < 0 || g.Lasts < 0 {
+			f.add("%s: timeout and lasts must not be negative", key)
+		}
+	}
+	if _, err := c.Types(); err != nil {
+		f.add("%v", err)
+	}
+}

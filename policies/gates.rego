@@ -1,0 +1,177 @@
+package holdgate
+
+# METADATA
+# title: Checkpoints that an agent asks for
+# description: |
+#   What the configuration says of the gate counts before what the agent asks for.
+#   One that is switched off passes, and a conditional one does where the agent is
+#   sure enough.
+# custom:
+#   risk: low
+decisions contains d if {
+	input.kind == "gate"
+	not gate_off
+	not gate_sure
+	not gate_hopeless
+	d := with_hold(ask("gate", gate_risk, "The agent asks for a decision before it goes on.", []), gate_hold)
+}
+
+# METADATA
+# title: Reports of an agent that does not trust its work at all
+# description: Its session is paused until a person has answered.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "gate"
+	gate_hopeless
+	d := with_hold(
+		ask("confidence.none", "medium", "The agent itself does not trust this. Look at what went wrong before it goes on.", object.get(input.confidence, "reasons", [])),
+		{"gate": "diagnostics", "required": true, "allow": ["steer"]},
+	)
+}
+
+gate_off if input.gate.settings.enabled == false
+
+gate_sure if {
+	input.gate.settings.level == "conditional"
+	certainty >= gate_line
+}
+
+gate_hopeless if {
+	input.gate.type == "confidence_threshold"
+	not gate_off
+	certainty < data.settings.confidence.stop
+}
+
+gate_line := input.gate.settings.threshold
+
+gate_line := data.settings.confidence.threshold if not input.gate.settings.threshold
+
+gate_risk := "medium" if {
+	input.gate.settings.required == true
+} else := "low"
+
+# METADATA
+# title: How a gate is asked about
+# custom:
+#   risk: low
+gate_hold := object.union_n([
+	{"gate": gate_type, "allow": gate_ways},
+	{name: value |
+		some name in ["required", "on_timeout", "show"]
+		value := input.gate.settings[name]
+	},
+	{name: value |
+		some name, values in {"timeout": gate_timeout, "message": gate_messages}
+		some value in values
+	},
+	gate_choice,
+])
+
+gate_type := input.gate.type if {
+	input.gate.type
+} else := "gate"
+
+gate_ways := [] if {
+	input.gate.settings.edits == false
+} else := ["steer"]
+
+# METADATA
+# title: How long a gate is asked about, in seconds
+# description: The agent's own wish counts where the configuration has none.
+# custom:
+#   risk: low
+gate_timeout := [input.gate.settings.timeout] if {
+	input.gate.settings.timeout
+} else := [input.gate.timeout] if {
+	input.gate.timeout
+} else := []
+
+gate_messages := [input.gate.settings.message] if {
+	input.gate.settings.message
+} else := []
+
+gate_choice := {"kind": "choice", "options": input.gate.settings.options} if {
+	input.gate.settings.options[0]
+} else := {"kind": "choice", "options": input.gate.options} if {
+	input.gate.options[0]
+} else := {}
+
+with_hold(d, how) := object.union(d, {"hold": how})
+
+# METADATA
+# title: Changes in a session that must pass a gate first
+# description: Looking around is let through, so that there is something to show at the gate.
+# custom:
+#   risk: medium
+decisions contains d if {
+	some gate in input.session.gates_needed
+	input.kind == "tool_call"
+	changes_something
+	d := at_gate(ask("session.gate", "medium", concat("", ["The session must pass a gate before it changes anything: ", gate, "."]), []), gate)
+}
+
+# METADATA
+# title: Calls that are at a gate by what they do
+# description: "`git commit` is before_commit, a test run before_verify, whether the agent says so or not. data.settings.gates lists the commands."
+# custom:
+#   risk: medium
+decisions contains d if {
+	some gate in input.session.gates_on
+	input.kind == "tool_call"
+	not passed(gate)
+	about := at[gate]
+	d := at_gate(ask("session.checkpoint", "medium", concat("", ["The call is at the gate ", gate, "."]), sort(about)), gate)
+}
+
+passed(gate) if gate in input.session.gates_passed
+
+at[gate] contains concat(" ", c.argv) if {
+	some gate, commands in data.settings.gates
+	some command in commands
+	some c in input.facts.commands
+	line := array.concat([c.program], words(c))
+	array.slice(line, 0, count(command)) == command
+}
+
+at.before_implement contains tool_title if changes_something
+
+# METADATA
+# title: A question under a gate of the session
+# description: A grant does not answer it. Whoever lets the call go on lets the session pass the gate.
+# custom:
+#   risk: medium
+at_gate(d, gate) := with_hold(d, object.union(d.hold, {"gate": gate, "allow": ["steer", "edit"], "passes": true}))
+
+# METADATA
+# title: Whether a call changes something, or could
+# custom:
+#   risk: medium
+changes_something if not input.tool.category in {"read", "exec", "network"}
+
+changes_something if {
+	some p in input.facts.paths
+	p.access != "read"
+}
+
+changes_something if {
+	input.tool.category == "exec"
+	not input.facts.commands
+}
+
+changes_something if {
+	input.tool.category == "exec"
+	count(commands_by_class) > 0
+}
+
+# METADATA
+# title: The very same call, again and again
+# description: Off unless the settings say how often is too often.
+# custom:
+#   risk: low
+decisions contains d if {
+	input.session.repeats > data.settings.repeats
+	data.settings.repeats > 0
+	input.kind == "tool_call"
+	d := ask("session.repeats", "low", sprintf("The session has made this very call %d times in the last minutes.", [input.session.repeats]), [tool_title])
+}

@@ -1,0 +1,66 @@
+package agentapi
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+)
+
+// A Problem is an error as the API tells it (RFC 9457).
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Field  string `json:"field,omitempty"` // of the body or the query, that is wrong
+}
+
+const prefix = "urn:holdgate:problem:"
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Detail }
+
+// fail writes err as a problem document. What has no meaning for the agent is
+// logged, and told without its text.
+func (s *Server) fail(w http.ResponseWriter, err error) {
+	p := ProblemOf(err)
+	if p.Status == http.StatusInternalServerError {
+		s.log.Error("serving the agents' API", "err", err)
+	}
+	p.Detail = holdgate.Visible(p.Detail)
+	write(w, p.Status, "application/problem+json", p)
+}
+
+// ProblemOf is an error as agents are told of it. What means nothing to them is
+// an internal error, without its text.
+func ProblemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if e, ok := errors.AsType[*sessions.FieldError](err); ok {
+		return &Problem{Type: prefix + "malformed", Title: "Malformed request", Status: http.StatusBadRequest, Detail: e.Error(), Field: e.Field}
+	}
+	if e, ok := errors.AsType[*approvals.QuotaError](err); ok {
+		return &Problem{Type: prefix + "quota", Title: "Too much at a time", Status: http.StatusTooManyRequests, Detail: e.Error()}
+	}
+	for _, k := range []struct {
+		is          error
+		status      int
+		word, title string
+	}{
+		{approvals.ErrNotFound, http.StatusNotFound, "not-found", "Not found"},
+		{sessions.ErrLooser, http.StatusForbidden, "looser", "Only tighter"},
+		{sessions.ErrSetting, http.StatusBadRequest, "mode", "No such mode"},
+		{sessions.ErrFull, http.StatusTooManyRequests, "full", "Too many messages wait"},
+		{sessions.ErrTooMany, http.StatusTooManyRequests, "full", "Too many sessions"},
+		{approvals.ErrDiskFull, http.StatusServiceUnavailable, "store", "No room"},
+	} {
+		if errors.Is(err, k.is) {
+			return &Problem{Type: prefix + k.word, Title: k.title, Status: k.status, Detail: err.Error()}
+		}
+	}
+	return &Problem{Type: prefix + "internal", Title: "Internal error", Status: http.StatusInternalServerError, Detail: "the sidecar could not do this; its log says why"}
+}

@@ -1,0 +1,392 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// agents does what agents ask of Holdgate themselves.
+type agents struct{ s *Server }
+
+var _ agentapi.Service = agents{}
+
+// Agents is what agents may ask of Holdgate themselves, whatever way they ask by.
+func (s *Server) Agents() agentapi.Service { return agents{s} }
+
+// exchange begins one for a call that the agent makes to Holdgate itself.
+func (a agents) exchange(ctx context.Context, who approvals.Caller) *exchange {
+	r := (&http.Request{Method: http.MethodPost, Header: http.Header{}}).WithContext(ctx)
+	return &exchange{s: a.s, r: r, t: target{door: who.Door, caller: who}, began: time.Now()}
+}
+
+// Ask implements [agentapi.Service].
+func (a agents) Ask(ctx context.Context, who approvals.Caller, in agentapi.Ask) (agentapi.Gate, error) {
+	g, err := in.Gate()
+	if err != nil {
+		return agentapi.Gate{}, err
+	}
+	if g.Context != nil {
+		if err := wire.Strict(g.Context); err != nil {
+			return agentapi.Gate{}, &sessions.FieldError{Field: "context", What: "cannot be read by all alike: " + err.Error()}
+		}
+	}
+	a.s.c.Queue.Seen(who)
+	return a.open(ctx, who, g, nil)
+}
+
+// open takes a gate through the steps that any call takes.
+func (a agents) open(ctx context.Context, who approvals.Caller, g *holdgate.Gate, report *sessions.Report) (agentapi.Gate, error) {
+	e := a.exchange(ctx, who)
+	q := &question{call: e.call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), report: report}
+	x, err := a.s.c.Queue.Enter(ctx, who, func() (holdgate.Digest, error) { return a.gateKey(g) })
+	if err != nil {
+		return agentapi.Gate{}, fmt.Errorf("asking to pass a gate: %w", err)
+	}
+	defer x.Leave()
+	e.x, e.log = x, a.s.newLog(e.t, x)
+	if err := e.decide(ctx, q); err != nil {
+		return agentapi.Gate{}, fmt.Errorf("asking to pass a gate: %w", err)
+	}
+	if err := e.catchUp(ctx, []*question{q}); err != nil { // people may have answered since it was asked
+		return agentapi.Gate{}, fmt.Errorf("asking to pass a gate: %w", err)
+	}
+	return a.answered(ctx, e, q)
+}
+
+// gateKey names a gate, so that the same asked again joins what waits.
+func (a agents) gateKey(g *holdgate.Gate) (holdgate.Digest, error) {
+	fields := []string{g.Type, string(g.Kind), g.Message, g.Timeout.String()}
+	for _, o := range g.Options {
+		fields = append(fields, o.ID, o.Label, o.Effect)
+	}
+	fields = append(fields, "about")
+	fields = append(fields, g.Artifacts...)
+	if g.Context != nil {
+		canon, err := wire.CanonicalWithout(g.Context)
+		if err != nil {
+			return "", fmt.Errorf("reading the context: %w", err)
+		}
+		fields = append(fields, "context", string(canon))
+	}
+	if g.Score != nil {
+		fields = append(fields, fmt.Sprint(*g.Score))
+	}
+	return a.s.c.Digester.Fields("gate", fields...), nil
+}
+
+// answered says where a question about a gate stands. What is decided without
+// people is kept for whoever asks again.
+func (a agents) answered(ctx context.Context, e *exchange, q *question) (agentapi.Gate, error) {
+	switch {
+	case q.open():
+		return gateOf(q.request), nil
+	case q.request.ID != "":
+		return a.told(e, q)
+	}
+	o := holdgate.Outcome{Decision: holdgate.AnswerApprove, Reason: "nobody needs to be asked"}
+	if !q.verdict.Release {
+		o = holdgate.Outcome{Decision: holdgate.AnswerDeny, Reason: strings.TrimPrefix(q.verdict.Notice, noticeMark)}
+	}
+	kept, err := a.s.c.Queue.GateDecided(ctx, e.t.caller, q.call.Gate.Type, o)
+	if err != nil {
+		return agentapi.Gate{}, err
+	}
+	return decidedGate(kept), nil
+}
+
+// told uses the answer to a gate: the agent is about to have it.
+func (a agents) told(e *exchange, q *question) (agentapi.Gate, error) {
+	if q.verdict.Release {
+		err := e.use([]*question{q})
+		if _, halted := asHalt(err); halted { // an answer waits like any call
+			g := gateOf(q.request)
+			g.Status, g.Outcome = holdgate.StatusPending, nil
+			g.Text = "People have answered, and this agent is paused: ask again for this gate later."
+			return g, nil
+		}
+		if err != nil {
+			return agentapi.Gate{}, err
+		}
+	}
+	e.done(true, "told to the agent")
+	g := gateOf(q.request)
+	if !q.verdict.Release && g.Status == holdgate.StatusApproved { // policy says otherwise now
+		g.Status, g.Text = holdgate.StatusDenied, q.verdict.Notice
+	}
+	return g, nil
+}
+
+// Gate implements [agentapi.Service].
+func (a agents) Gate(ctx context.Context, who approvals.Caller, id string, wait time.Duration) (agentapi.Gate, error) {
+	if kept, ok, err := a.kept(ctx, who, id); ok || err != nil {
+		return kept, err
+	}
+	x, err := a.s.c.Queue.Rejoin(ctx, who, id)
+	if err != nil {
+		return agentapi.Gate{}, err
+	}
+	if x == nil {
+		return a.shown(ctx, id)
+	}
+	defer x.Leave()
+	req, err := a.await(ctx, x, id, wait)
+	if err != nil {
+		return agentapi.Gate{}, err
+	}
+	if req.Call.Kind != holdgate.KindGate {
+		return agentapi.Gate{}, approvals.ErrNotFound
+	}
+	if !req.Status.Final() {
+		return gateOf(req), nil
+	}
+	e := a.exchange(ctx, who)
+	e.x, e.log = x, a.s.newLog(e.t, x)
+	v := req.Call.Gate
+	q := &question{request: req, digest: req.Call.Digest, call: e.call(holdgate.Call{Kind: holdgate.KindGate, Gate: &holdgate.Gate{
+		Type: v.Type, Kind: req.Kind, Message: v.Message, Context: v.Context, Artifacts: v.Artifacts, Score: v.Score, Options: req.Options,
+	}})}
+	if err := e.catchUp(ctx, []*question{q}); err != nil {
+		return agentapi.Gate{}, err
+	}
+	if q.open() {
+		return gateOf(q.request), nil
+	}
+	return a.told(e, q)
+}
+
+// await returns a request once it has ended or the time is over.
+func (a agents) await(ctx context.Context, x *approvals.Exchange, id string, wait time.Duration) (approvals.Request, error) {
+	if wait > 0 {
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		stop := context.AfterFunc(a.s.waits, cancel)
+		defer stop()
+		if err := x.Await(waiting, id); err != nil && waiting.Err() == nil {
+			return approvals.Request{}, err
+		}
+		if err := ctx.Err(); err != nil {
+			return approvals.Request{}, err
+		}
+	}
+	return a.s.c.Queue.Request(ctx, id)
+}
+
+// shown is a gate whose answer was told before.
+func (a agents) shown(ctx context.Context, id string) (agentapi.Gate, error) {
+	req, err := a.s.c.Queue.Request(ctx, id)
+	if err != nil || req.Call.Kind != holdgate.KindGate {
+		return agentapi.Gate{}, errors.Join(err, approvals.ErrNotFound)
+	}
+	return gateOf(req), nil
+}
+
+// kept finds a gate that policy decided by itself.
+func (a agents) kept(ctx context.Context, who approvals.Caller, id string) (agentapi.Gate, bool, error) {
+	s, err := a.s.c.Queue.Track(ctx, who.Agent.ID, who.Session.ID)
+	if err != nil {
+		return agentapi.Gate{}, false, err
+	}
+	answers := s.Record().Answers
+	i := slices.IndexFunc(answers, func(k sessions.Answered) bool {
+		return k.Request == id && k.Outcome.By == "policy" && k.Outcome.Decision != holdgate.AnswerTimeout
+	})
+	if i < 0 {
+		return agentapi.Gate{}, false, nil
+	}
+	return decidedGate(answers[i]), true, nil
+}
+
+func decidedGate(k sessions.Answered) agentapi.Gate {
+	o := k.Outcome
+	g := agentapi.Gate{ID: k.Request, Type: k.Gate, Kind: holdgate.RequestApproval, Status: holdgate.StatusApproved, Created: o.At, Outcome: &o, Text: "You may go on: " + o.Reason + "."}
+	if o.Decision == holdgate.AnswerDeny {
+		g.Status, g.Text = holdgate.StatusDenied, o.Reason
+	}
+	return g
+}
+
+// gateOf is a request as its agent sees it.
+func gateOf(r approvals.Request) agentapi.Gate {
+	g := agentapi.Gate{
+		ID: r.ID, Type: r.Gate, Status: r.Status, Kind: r.Kind, Message: r.Message, Options: r.Options,
+		Created: r.CreatedAt, Expires: r.ExpiresAt, Outcome: r.Outcome,
+	}
+	if r.Call.Gate != nil {
+		g.Type = r.Call.Gate.Type
+	}
+	g.Text = gateText(g)
+	return g
+}
+
+func gateText(g agentapi.Gate) string {
+	o := g.Outcome
+	if g.Status == holdgate.StatusPending || o == nil {
+		return "A person is asked. Do not go on before they have answered: GET /v1/gates/" + g.ID + "?wait=30s"
+	}
+	by := oneLine(o.By, 100)
+	switch g.Status {
+	case holdgate.StatusApproved:
+		text := "You may go on: approved by " + by
+		if o.Choice != "" {
+			text += ", who chose " + oneLine(o.Choice, 300)
+		}
+		if o.Reason != "" {
+			return text + ", who says: " + bounded(o.Reason, maxWords)
+		}
+		return text + "."
+	case holdgate.StatusSteered:
+		return "Do not go on as you planned. " + by + " asks for this instead: " + bounded(o.Instructions, maxWords) + about(o.Artifacts)
+	case holdgate.StatusDenied:
+		return strings.TrimSuffix("Do not go on: denied by "+by+": "+bounded(o.Reason, maxWords), ": ") + ". " + afterDenial(o)
+	case holdgate.StatusExpired:
+		return "Do not go on: nobody answered in time. Tell the user."
+	}
+	return "The question was withdrawn" + because(o.Reason) + "."
+}
+
+// Report implements [agentapi.Service].
+func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Report) (agentapi.Reported, error) {
+	rep, err := in.Stored()
+	if err != nil {
+		return agentapi.Reported{}, err
+	}
+	if in.Agent != "" && in.Agent != who.Agent.ID {
+		a.s.c.Logger.Warn("a report of confidence is by an agent of another name", "agent", who.Agent.ID, "name", in.Agent)
+		rep.Reasons = append(slices.Clone(rep.Reasons), "(it calls itself "+in.Agent+", which nobody knows)")
+	}
+	c := a.s.c.Confidence
+	if !c.Enabled || !c.AutoEscalate {
+		rep, err = a.s.c.Queue.Report(ctx, who, rep, false)
+		a.s.c.Queue.Seen(who)
+		return agentapi.Reported{ID: rep.ID}, err
+	}
+	g := &holdgate.Gate{Type: sessions.GateConfidence, Score: &rep.Score, Context: taskContext(in.Task)}
+	e := a.exchange(ctx, who)
+	d := e.evaluate(&question{call: e.call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), report: &rep}, nil)
+	asks := d.Action != holdgate.Allow
+	if rep, err = a.s.c.Queue.Report(ctx, who, rep, asks && d.Hold.Gate != sessions.GateDiagnostics); err != nil {
+		return agentapi.Reported{}, err
+	}
+	a.s.c.Queue.Seen(who)
+	if !asks {
+		return agentapi.Reported{ID: rep.ID}, nil
+	}
+	opened, err := a.open(ctx, who, g, &rep)
+	if err != nil {
+		return agentapi.Reported{}, err
+	}
+	return agentapi.Reported{ID: rep.ID, Escalated: true, Gate: opened.ID}, nil
+}
+
+func taskContext(task string) []byte {
+	if task == "" {
+		return nil
+	}
+	return fmt.Appendf(nil, `{"task":%q}`, strings.ToValidUTF8(holdgate.Visible(task), ""))
+}
+
+// Session implements [agentapi.Service].
+func (a agents) Session(ctx context.Context, who approvals.Caller) (agentapi.Session, error) {
+	q := a.s.c.Queue
+	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+	if err != nil {
+		return agentapi.Session{}, err
+	}
+	pending, err := a.Pending(ctx, who)
+	if err != nil {
+		return agentapi.Session{}, err
+	}
+	mail, err := q.Waiting(ctx, who)
+	if err != nil {
+		return agentapi.Session{}, err
+	}
+	r, set := s.Record(), s.Setting()
+	v := agentapi.Session{
+		Agent: who.Agent.ID, ID: who.Session.ID, Status: approvals.SessionRunning, Mode: set.Mode, Threshold: set.Threshold,
+		Pending: pending, Passed: append([]string{}, q.Gates().Passed(r, time.Now())...), Needed: q.GatesNeeded(r), Messages: len(mail),
+	}
+	if r.Report != nil {
+		v.Score = &r.Report.Score
+	}
+	standing, _ := q.StandingOf(who.Agent.ID, who.Session.ID)
+	switch {
+	case standing.Stopped():
+		v.Status, v.Why = approvals.SessionStopped, oneLine(standing.String(), maxWords)
+	case !standing.Running():
+		v.Status, v.Why = approvals.SessionPaused, oneLine(standing.String(), maxWords)
+	case len(pending) > 0:
+		v.Status = approvals.SessionWaiting
+	}
+	return v, nil
+}
+
+// Tighten implements [agentapi.Service].
+func (a agents) Tighten(ctx context.Context, who approvals.Caller, m agentapi.Mode) (agentapi.Session, error) {
+	line, err := sessions.Fraction("confidence_threshold", m.Threshold)
+	if err != nil {
+		return agentapi.Session{}, err
+	}
+	if err := a.s.c.Queue.Tighten(ctx, who, sessions.Setting{Mode: m.Mode, Threshold: line}); err != nil {
+		return agentapi.Session{}, err
+	}
+	return a.Session(ctx, who)
+}
+
+// Messages implements [agentapi.Service].
+func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64, wait time.Duration) ([]sessions.Message, error) {
+	q := a.s.c.Queue
+	q.Seen(who)
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	stop := context.AfterFunc(a.s.waits, cancel)
+	defer stop()
+	for {
+		more := q.Mail()
+		list, err := q.Messages(ctx, who.Agent.ID, who.Session.ID, after)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			fresh := slices.DeleteFunc(slices.Clone(list), func(m sessions.Message) bool { return !m.Waits() })
+			if _, err := q.Deliver(ctx, who, fresh, "api"); err != nil {
+				return nil, err
+			}
+			return list, nil
+		}
+		select {
+		case <-more:
+		case <-waiting.Done():
+			return list, ctx.Err()
+		}
+	}
+}
+
+// Say implements [agentapi.Service].
+func (a agents) Say(ctx context.Context, who approvals.Caller, n agentapi.Note) (sessions.Message, error) {
+	a.s.c.Queue.Seen(who)
+	return a.s.c.Queue.Say(ctx, who, sessions.Message{Type: n.Type, Content: n.Content, InReplyTo: n.InReplyTo})
+}
+
+// Pending implements [agentapi.Service].
+func (a agents) Pending(ctx context.Context, who approvals.Caller) ([]agentapi.Pending, error) {
+	list, err := a.s.c.Queue.PendingOf(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]agentapi.Pending, len(list))
+	for i, r := range list {
+		out[i] = agentapi.Pending{ID: r.ID, Kind: r.Call.Kind, Gate: r.Gate, Summary: r.Briefing.Summary, Message: r.Message, Created: r.CreatedAt, Expires: r.ExpiresAt}
+	}
+	return out, nil
+}

@@ -1,0 +1,298 @@
+package proxy
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// ask sends a request of session s1 to the agents' API.
+func (g *gate) ask(method, path, body string, headers ...string) (int, string) {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
+	must(g.t, err)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("X-Session-Id", "s1")
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := g.client.Do(req)
+	must(g.t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	must(g.t, err)
+	return resp.StatusCode, string(b)
+}
+
+func read[T any](t *testing.T, text string) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("reading %q: %v", text, err)
+	}
+	return v
+}
+
+// agentsGate decides by the shipped pack, with reports that count.
+func agentsGate(t *testing.T) *gate {
+	var seen counter
+	return newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "cp a b"))}, nil, withShippedPolicy(), func(c *Config) {
+		c.Confidence = Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
+	})
+}
+
+func TestGatesAreAnsweredInEachWay(t *testing.T) {
+	g := agentsGate(t)
+	for _, tt := range []struct {
+		answer holdgate.Answer
+		text   string
+		status holdgate.Status
+		says   string
+	}{
+		{holdgate.AnswerApprove, "go ahead", holdgate.StatusApproved, "go ahead"},
+		{holdgate.AnswerDeny, "too early", holdgate.StatusDenied, "too early"},
+		{holdgate.AnswerSteer, "add tests first", holdgate.StatusSteered, "add tests first"},
+	} {
+		t.Run(string(tt.answer), func(t *testing.T) {
+			status, body := g.ask("POST", "/v1/gates", `{"type":"before_commit","message":"Commit the parser?","context":{"diff":"-a\n+b"},"artifacts":["parser.go"]}`)
+			asked := read[agentapi.Gate](t, body)
+			if status != 201 || asked.Status != holdgate.StatusPending || asked.ID == "" {
+				t.Fatalf("asked: %d %s", status, body)
+			}
+			if _, again := g.ask("POST", "/v1/gates", `{"type":"before_commit","message":"Commit the parser?","context":{"diff":"-a\n+b"},"artifacts":["parser.go"]}`); read[agentapi.Gate](t, again).ID != asked.ID {
+				t.Errorf("the same gate asked again while it waits is another: %s", again)
+			}
+			r := g.pending(1)[0]
+			if r.ID != asked.ID || r.Gate != "before_commit" || r.Call.Kind != holdgate.KindGate || !strings.Contains(strings.Join(r.Briefing.Details, "\n"), "+b") {
+				t.Errorf("people see %+v", r)
+			}
+			if _, body := g.ask("GET", "/v1/session", ""); read[agentapi.Session](t, body).Status != approvals.SessionWaiting {
+				t.Errorf("the session: %s", body)
+			}
+			got := make(chan string, 1)
+			go func() { _, body := g.ask("GET", "/v1/gates/"+asked.ID+"?wait=60s", ""); got <- body }()
+			g.decide(r, tt.answer, tt.text)
+			for range 2 { // once it was told, it can be asked for again
+				a := read[agentapi.Gate](t, <-got)
+				if a.Status != tt.status || a.Outcome == nil || !strings.Contains(a.Text, tt.says) || !strings.Contains(a.Text, "ann") {
+					t.Errorf("answered: %+v", a)
+				}
+				go func() { _, body := g.ask("GET", "/v1/gates/"+asked.ID, ""); got <- body }()
+			}
+			<-got
+		})
+	}
+	// The steer is the last answer: whoever is asked again sees it.
+	g.ask("POST", "/v1/gates", `{"type":"before_commit"}`)
+	if text := strings.Join(g.pending(1)[0].Briefing.Details, "\n"); !strings.Contains(text, "steered by ann: add tests first") {
+		t.Errorf("the gate asked again does not show the steer:\n%s", text)
+	}
+	if _, body := g.ask("GET", "/v1/pending", ""); len(read[[]agentapi.Pending](t, body)) != 1 {
+		t.Errorf("pending: %s", body)
+	}
+	if n := len(g.entries(audit.TypeUsed)); n != 1 {
+		t.Errorf("%d approvals were used, want 1", n)
+	}
+	s, err := g.queue.Session(t.Context(), "", "s1")
+	must(t, err)
+	if len(s.Passed) != 1 || s.Passed[0].Gate != "before_commit" || s.Counts.Steered != 1 || s.Counts.Denied != 1 {
+		t.Errorf("the session: %+v", s)
+	}
+	g.verified()
+}
+
+func TestAChoiceAtAGate(t *testing.T) {
+	g := agentsGate(t)
+	_, body := g.ask("POST", "/v1/gates", `{"type":"which_database","kind":"choice","options":["postgres",{"id":"none","label":"Neither","effect":"deny"}]}`)
+	asked := read[agentapi.Gate](t, body)
+	r := g.pending(1)[0]
+	_, err := g.queue.Decide(t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerChoose, Choice: "postgres", By: "ann", Channel: "cli", Digest: r.Call.Digest})
+	must(t, err)
+	_, body = g.ask("GET", "/v1/gates/"+asked.ID, "")
+	if a := read[agentapi.Gate](t, body); a.Status != holdgate.StatusApproved || a.Outcome.Choice != "postgres" {
+		t.Errorf("chosen: %s", body)
+	}
+	_, body = g.ask("POST", "/v1/gates", `{"type":"constraint_exception","message":"it takes a week"}`)
+	if a := read[agentapi.Gate](t, body); len(a.Options) != 3 || a.Options[0].ID != "expand" {
+		t.Errorf("a constraint exception: %s", body)
+	}
+}
+
+func TestAGateThatIsOffPassesAtOnce(t *testing.T) {
+	no := false
+	g := newGateWith(t, withGates(map[string]sessions.Gate{"before_verify": {Enabled: &no}}), nil, nil, withShippedPolicy())
+	status, body := g.ask("POST", "/v1/gates", `{"type":"before_verify"}`)
+	a := read[agentapi.Gate](t, body)
+	if status != 201 || a.Status != holdgate.StatusApproved || a.Outcome.By != "policy" {
+		t.Fatalf("%d %s", status, body)
+	}
+	if _, again := g.ask("GET", "/v1/gates/"+a.ID, ""); read[agentapi.Gate](t, again).Status != holdgate.StatusApproved {
+		t.Errorf("asked for again: %s", again)
+	}
+}
+
+func TestOneAgentsSessionsDoNotSeeEachOther(t *testing.T) {
+	g := agentsGate(t)
+	_, body := g.ask("POST", "/v1/gates", `{"type":"before_commit"}`)
+	id := read[agentapi.Gate](t, body).ID
+	if status, body := g.ask("GET", "/v1/gates/"+id, "", "X-Session-Id", "s2"); status != 404 {
+		t.Errorf("another session: %d %s", status, body)
+	}
+	if _, body := g.ask("GET", "/v1/pending", "", "X-Session-Id", "s2"); strings.TrimSpace(body) != "[]" {
+		t.Errorf("another session sees pending %s", body)
+	}
+	answered := g.inSession("s1", askPlain)
+	for _, r := range g.pending(1) {
+		g.decide(r, holdgate.AnswerApprove, "")
+	}
+	<-answered
+}
+
+func TestTheAgentsAPIRefusesWhatIsWrong(t *testing.T) {
+	g := agentsGate(t)
+	for _, tt := range []struct {
+		name, method, path, body string
+		headers                  []string
+		status                   int
+		field                    string
+	}{
+		{"no type", "POST", "/v1/gates", `{}`, nil, 400, "type"},
+		{"a bad type", "POST", "/v1/gates", `{"type":"Before Commit"}`, nil, 400, "type"},
+		{"Holdgate's own gate", "POST", "/v1/gates", `{"type":"diagnostics"}`, nil, 400, "type"},
+		{"an unknown member", "POST", "/v1/gates", `{"type":"a","colour":"red"}`, nil, 400, "colour"},
+		{"a member of the wrong type", "POST", "/v1/gates", `{"type":"a","message":7}`, nil, 400, "message"},
+		{"a choice without options", "POST", "/v1/gates", `{"type":"a","kind":"choice"}`, nil, 400, "options"},
+		{"options alike", "POST", "/v1/gates", `{"type":"a","options":["x","x"]}`, nil, 400, "options[1].id"},
+		{"a context that is no object", "POST", "/v1/gates", `{"type":"a","context":[1]}`, nil, 400, "context"},
+		{"a score out of range", "POST", "/v1/confidence", `{"score":101}`, nil, 400, "score"},
+		{"no score", "POST", "/v1/confidence", `{"task_id":"t"}`, nil, 400, "score"},
+		{"a tier that is none", "POST", "/v1/confidence", `{"score":0.9,"verification":{"tier":3}}`, nil, 400, "verification.tier"},
+		{"a looser mode", "PUT", "/v1/session", `{"mode":"never"}`, nil, 400, ""},
+		{"a message of no known type", "POST", "/v1/messages", `{"type":"guidance","content":"x"}`, nil, 400, "type"},
+		{"an empty message", "POST", "/v1/messages", `{"type":"status","content":""}`, nil, 400, "content"},
+		{"a wait that is none", "GET", "/v1/gates/x?wait=soon", "", nil, 400, "wait"},
+		{"a gate that is not there", "GET", "/v1/gates/x", "", nil, 404, ""},
+		{"a path that is not there", "GET", "/v1/approvals", "", nil, 404, ""},
+		{"a web page", "POST", "/v1/gates", `{"type":"a"}`, []string{"Origin", "https://evil.example"}, 403, ""},
+		{"a form", "POST", "/v1/gates", `{"type":"a"}`, []string{"Content-Type", "text/plain"}, 415, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			status, body := g.ask(tt.method, tt.path, tt.body, tt.headers...)
+			p := read[agentapi.Problem](t, body)
+			if status != tt.status || p.Field != tt.field || p.Detail == "" {
+				t.Errorf("got %d, field %q: %s", status, p.Field, body)
+			}
+		})
+	}
+	if list := g.pending(0); len(list) != 0 {
+		t.Errorf("%d requests are pending", len(list))
+	}
+}
+
+func TestAnAgentTightensItsModeAndNeverLoosensIt(t *testing.T) {
+	g := agentsGate(t)
+	if status, body := g.ask("PUT", "/v1/session", `{"mode":"manual"}`); status != 200 || read[agentapi.Session](t, body).Mode != sessions.ModeManual {
+		t.Fatalf("tighter: %d %s", status, body)
+	}
+	if status, body := g.ask("PUT", "/v1/session", `{"mode":"auto"}`); status != 403 {
+		t.Errorf("looser: %d %s", status, body)
+	}
+}
+
+func TestAReportBelowTheLineOpensAGateAndChangesWaitForIt(t *testing.T) {
+	g := agentsGate(t)
+	report := func(body string) agentapi.Reported {
+		t.Helper()
+		status, text := g.ask("POST", "/v1/confidence", body)
+		if status != 201 {
+			t.Fatalf("%d %s", status, text)
+		}
+		return read[agentapi.Reported](t, text)
+	}
+	if r := report(`{"task_id":"t1","score":95}`); r.Escalated || r.ID == "" {
+		t.Errorf("sure: %+v", r)
+	}
+	r := report(`{"task_id":"t1","score":85,"reasons":["the spec is unclear"],"verification":{"tier":1,"checks":[{"name":"tests","passed":true}]}}`)
+	if !r.Escalated || r.Gate == "" {
+		t.Fatalf("not sure: %+v", r)
+	}
+	opened := g.pending(1)[0]
+	if text := strings.Join(opened.Briefing.Details, "\n"); opened.ID != r.Gate || opened.Gate != sessions.GateConfidence || !strings.Contains(text, "the spec is unclear") {
+		t.Errorf("people see %s: %s", opened.Gate, text)
+	}
+	answered := g.inSession("s1", askPlain) // a write
+	if held := g.pending(2)[1]; held.Rule != "session.gate" || held.Gate != sessions.GateConfidence {
+		t.Errorf("the write is held by %s under %s", held.Rule, held.Gate)
+	}
+	g.decide(opened, holdgate.AnswerApprove, "")
+	if body := <-answered; !strings.Contains(body, `"tool_use"`) {
+		t.Errorf("let go on: %s", body)
+	}
+	if n := len(g.entries(audit.TypeConfidence)); n != 2 {
+		t.Errorf("%d reports are in the log, want 2", n)
+	}
+	g.verified()
+}
+
+func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
+	g := agentsGate(t)
+	_, text := g.ask("POST", "/v1/confidence", `{"score":0.1,"reasons":["nothing works"]}`)
+	r := read[agentapi.Reported](t, text)
+	if !r.Escalated {
+		t.Fatalf("%s", text)
+	}
+	if _, text := g.ask("GET", "/v1/session", ""); read[agentapi.Session](t, text).Status != approvals.SessionPaused {
+		t.Errorf("the session: %s", text)
+	}
+	answered := g.inSession("s1", askPlain)
+	another := g.inSession("s2", askPlain)
+	d := g.pending(1)[0]
+	for _, session := range []string{"s1", "s2"} {
+		if s, _ := g.queue.StandingOf(holdgate.AgentDefault, session); s.State != approvals.AgentPaused {
+			t.Errorf("session %s is %s", session, s)
+		}
+	}
+	select {
+	case body := <-answered:
+		t.Fatalf("a paused session's request was answered: %s", body)
+	case body := <-another:
+		t.Fatalf("under another name it was answered: %s", body)
+	default:
+	}
+	if d.ID != r.Gate || d.Gate != sessions.GateDiagnostics || !d.Required {
+		t.Errorf("people are asked %+v", d)
+	}
+	g.decide(d, holdgate.AnswerSteer, "begin anew")
+	for _, answered := range []<-chan string{answered, another} {
+		if body := <-answered; !strings.Contains(body, `"tool_use"`) {
+			t.Errorf("steered: %s", body)
+		}
+	}
+	if _, text := g.ask("GET", "/v1/gates/"+r.Gate, ""); !strings.Contains(text, "begin anew") {
+		t.Errorf("the agent is told %s", text)
+	}
+	g.verified()
+}
+
+func TestReportsAreSwitchable(t *testing.T) {
+	for name, c := range map[string]Confidence{"off": {Threshold: 0.9, AutoEscalate: true}, "not escalated": {Enabled: true, Threshold: 0.9}} {
+		g := newGateTo(t, nil, nil, withShippedPolicy(), func(to *Config) { to.Confidence = c })
+		status, text := g.ask("POST", "/v1/confidence", `{"score":0.3}`)
+		if status != 201 || read[agentapi.Reported](t, text).Escalated || len(g.pending(0)) != 0 {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+		if len(g.entries(audit.TypeConfidence)) != 1 {
+			t.Errorf("%s: the report is not in the log", name)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package anthropic
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// History returns the results of tools in a request, each with the call of the
+// same id that stands before it. The body has passed [wire.Strict].
+func (*Codec) History(body []byte) (wire.History, error) {
+	var h wire.History
+	if !wire.Mentions(body, "tool_result") {
+		h.Begun = wire.Mentions(body, "assistant")
+		return h, nil
+	}
+	calls := make(map[string]wire.Result)
+	for message, err := range wire.Elements(wire.Find(body, "messages")) {
+		if err != nil {
+			return h, fmt.Errorf("reading messages of a request: %w", err)
+		}
+		assistant := roleOf(message.Value) == "assistant"
+		h.Begun = h.Begun || assistant
+		content := wire.Find(message.Value, "content")
+		if wire.KindOf(content) != "an array" || !bytes.Contains(content, []byte("tool_")) {
+			continue
+		}
+		for block, err := range wire.Elements(content) {
+			if err != nil {
+				return h, fmt.Errorf("reading content of a request: %w", err)
+			}
+			typ, _ := wire.Text(wire.Find(block.Value, "type"))
+			switch {
+			case assistant && typ == "tool_use":
+				c := wire.Result{Arguments: objectOrNil(wire.Find(block.Value, "input"))}
+				c.ID, _ = wire.Text(wire.Find(block.Value, "id"))
+				c.Tool, _ = wire.Text(wire.Find(block.Value, "name"))
+				calls[c.ID] = c
+			case !assistant && typ == "tool_result":
+				id, _ := wire.Text(wire.Find(block.Value, "tool_use_id"))
+				r := calls[id]
+				r.ID = id
+				h.Results = append(h.Results, r)
+			}
+		}
+	}
+	return h, nil
+}
+
+func objectOrNil(value []byte) []byte {
+	if wire.KindOf(value) != "an object" {
+		return nil
+	}
+	return value
+}

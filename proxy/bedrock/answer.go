@@ -1,0 +1,183 @@
+package bedrock
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// An answer is a whole answer of Converse.
+type answer struct {
+	body  []byte
+	parts []wire.Part
+	at    []int // which block of the content each part is
+}
+
+// Answer reads a whole answer. The body must have passed [wire.Strict].
+func (*Converse) Answer(body []byte) (wire.Answer, error) {
+	a, err := readAnswer(body)
+	if err != nil {
+		return nil, fmt.Errorf("reading an answer of Converse: %w", err)
+	}
+	return a, nil
+}
+
+func readAnswer(body []byte) (*answer, error) {
+	a := &answer{body: body}
+	found := false
+	for m, err := range wire.Members(body) {
+		switch {
+		case err != nil:
+			return nil, err
+		case string(m.Name) != "output":
+			err = noCall(m, "output", "stopReason")
+		case !wire.IsNull(m.Value):
+			found = true
+			err = a.readOutput(m.Value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !found {
+		return nil, errors.New("it has no output")
+	}
+	return a, nil
+}
+
+func (a *answer) readOutput(output []byte) error {
+	for m, err := range wire.Members(output) {
+		switch {
+		case err != nil:
+			return err
+		case string(m.Name) != "message":
+			if err := noCall(m, "message"); err != nil {
+				return err
+			}
+			continue
+		case wire.IsNull(m.Value):
+			continue
+		}
+		for m, err := range wire.Members(m.Value) {
+			if err == nil && string(m.Name) != "content" {
+				err = noCall(m, "content", "role")
+			} else if err == nil {
+				err = a.readContent(m.Value)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *answer) readContent(content []byte) error {
+	n := 0
+	return wire.EachElement(content, func(block []byte) error {
+		kind, value, err := only(block, blockKinds)
+		if err == nil && kind == toolUse {
+			err = a.add(block, value, n)
+		}
+		if err != nil {
+			return fmt.Errorf("block %d: %w", n, err)
+		}
+		n++
+		return nil
+	})
+}
+
+func (a *answer) add(block, value []byte, n int) error {
+	c, err := readCall(value, n)
+	if err != nil {
+		return err
+	}
+	seen, err := c.seen()
+	a.parts = append(a.parts, wire.Part{Bytes: block, Call: seen, Observed: c.server, Tag: callTag{call: c}})
+	a.at = append(a.at, n)
+	return err
+}
+
+// Calls implements [wire.Answer].
+func (a *answer) Calls() []wire.Part { return a.parts }
+
+// Render implements [wire.Answer]. A call without a verdict is refused.
+func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
+	changed := make(map[int][]byte) // by block
+	released := 0
+	for i, p := range a.parts {
+		if p.Observed {
+			continue
+		}
+		var v holdgate.Verdict
+		if i < len(verdicts) {
+			v = verdicts[i]
+		}
+		if v.Release {
+			released++
+		}
+		if block := rewritten(p.Bytes, v); block != nil {
+			changed[a.at[i]] = block
+		}
+	}
+	if len(changed) == 0 {
+		return a.body
+	}
+	return wire.RewriteMembers(a.body, func(m wire.Member) []byte {
+		switch string(m.Name) {
+		case "output":
+			return within(m.Value, "message", func(message []byte) []byte {
+				return within(message, "content", func(content []byte) []byte {
+					return wire.RewriteElements(content, func(n int, block []byte) []byte {
+						if other := changed[n]; other != nil {
+							return other
+						}
+						return block
+					})
+				})
+			})
+		case "stopReason":
+			if released == 0 {
+				return withoutCall(m.Value)
+			}
+		}
+		return m.Value
+	})
+}
+
+// rewritten returns what stands in the place of a call's block: one block or
+// two with a comma between them, or nil where the block stays as it came.
+func rewritten(block []byte, v holdgate.Verdict) []byte {
+	switch {
+	case !v.Release:
+		return plainText(notice(v))
+	case v.Arguments == nil && v.Note == "":
+		return nil
+	case v.Arguments != nil:
+		block = within(block, toolUse, func(call []byte) []byte {
+			if wire.Find(call, "input") == nil {
+				return wire.AppendMember(call, "input", v.Arguments)
+			}
+			return set(call, "input", v.Arguments)
+		})
+	}
+	if v.Note == "" {
+		return block
+	}
+	return append(append(plainText(v.Note), ','), block...)
+}
+
+func plainText(words string) []byte { return []byte(`{"text":` + text(words) + `}`) }
+
+// within returns an object in which edit has changed one member, unless that is
+// null.
+func within(object []byte, name string, edit func(value []byte) []byte) []byte {
+	return wire.RewriteMembers(object, func(m wire.Member) []byte {
+		if string(m.Name) == name && !wire.IsNull(m.Value) {
+			return edit(m.Value)
+		}
+		return m.Value
+	})
+}

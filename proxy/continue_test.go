@@ -1,0 +1,239 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+func withRounds(n int) gateOption { return func(c *Config) { c.Rounds = n } }
+
+// A turnFormat is how a format writes whole answers, which a test's upstream
+// gives one after another.
+type turnFormat struct {
+	toolFormat
+
+	text   func(text string) string        // an answer without a call
+	with   func(id, command string) string // "Look." and a call
+	stream func(request string) string
+}
+
+func turnFormats() []turnFormat {
+	formats := toolFormats()
+	streamed := func(request string) string { return strings.Replace(request, "{", `{"stream":true,`, 1) }
+	anthropicAnswer := func(content, reason string) string {
+		return `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[` + content + `],"stop_reason":"` + reason + `","stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":7}}`
+	}
+	chatAnswer := func(rest, reason string) string {
+		return `{"id":"c1","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant",` + rest + `},"finish_reason":"` + reason + `"}],"usage":{"prompt_tokens":10,"completion_tokens":7,"total_tokens":17}}`
+	}
+	geminiAnswer := func(parts string) string {
+		return `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":7,"totalTokenCount":17},"responseId":"r1"}`
+	}
+	return []turnFormat{{
+		toolFormat: formats[0], stream: streamed,
+		text: func(text string) string {
+			return anthropicAnswer(fmt.Sprintf(`{"type":"text","text":%q}`, text), "end_turn")
+		},
+		with: func(id, command string) string {
+			return anthropicAnswer(`{"type":"text","text":"Look."},`+useOf(id, command), "tool_use")
+		},
+	}, {
+		toolFormat: formats[1], stream: streamed,
+		text: func(text string) string { return chatAnswer(fmt.Sprintf(`"content":%q`, text), "stop") },
+		with: func(id, command string) string {
+			return chatAnswer(`"content":"Look.","tool_calls":[`+formats[1].call(id, command)+`]`, "tool_calls")
+		},
+	}, {
+		toolFormat: formats[3], stream: func(request string) string { return request },
+		text: func(text string) string { return geminiAnswer(fmt.Sprintf(`{"text":%q}`, text)) },
+		with: func(id, command string) string {
+			return geminiAnswer(`{"text":"Look."},` + formats[3].call(id, command))
+		},
+	}}
+}
+
+// inTurn answers each request with the next of the answers, and from then on
+// with the last: as a stream where the request wants one.
+func inTurn(t testing.TB, c Codec, seen *counter, answers ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := seen.saw(r)
+		plain := answers[min(len(seen.all()), len(answers))-1]
+		if !strings.Contains(body, `"stream":true`) && !strings.Contains(r.URL.Path, ":stream") {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, plain)
+			return
+		}
+		events, err := c.Expand([]byte(plain))
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write(events)
+	})
+}
+
+// collected is a client's answer as a plain one.
+func (f turnFormat) collected(t *testing.T, g *gate, resp *http.Response) string {
+	t.Helper()
+	body := readAll(t, resp.Body)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("the agent got %d: %s", resp.StatusCode, body)
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		plain, err := f.codec(g).Collect([]byte(body))
+		if err != nil {
+			t.Fatalf("the stream is not well-formed: %v\n%s", err, body)
+		}
+		for _, once := range []string{`"message_start"`, `"message_stop"`, "[DONE]"} {
+			if strings.Count(body, once) > 2 {
+				t.Errorf("the stream has %s more than once: %s", once, body)
+			}
+		}
+		body = string(plain)
+	}
+	return body
+}
+
+func (f turnFormat) codec(g *gate) Codec {
+	for _, c := range g.s.codecs {
+		if c.Name() == f.name {
+			return c
+		}
+	}
+	return nil
+}
+
+// asksForTool reports whether an answer has a call.
+func asksForTool(answer string) bool {
+	return strings.Contains(answer, `"tool_use"`) || strings.Contains(answer, `"tool_calls"`) || strings.Contains(answer, `"functionCall"`)
+}
+
+// ordered fails the test where the words do not stand in a text in this order.
+func ordered(t *testing.T, text string, words ...string) {
+	t.Helper()
+	rest := text
+	for _, w := range words {
+		_, after, ok := strings.Cut(rest, w)
+		if !ok {
+			t.Fatalf("%q is missing, or out of its place, in %s", w, text)
+		}
+		rest = after
+	}
+}
+
+func TestARefusedTurnGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, f := range turnFormats() {
+		for _, streamed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, streamed %t", f.name, streamed), func(t *testing.T) {
+				t.Parallel()
+				ask := f.request("")
+				if streamed {
+					ask = f.stream(ask)
+					f.path = strings.Replace(f.path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
+				}
+				newFormatGate := func(rounds int, answers ...string) (*gate, *counter) {
+					var seen counter
+					var g *gate
+					g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						inTurn(t, f.codec(g), &seen, answers...).ServeHTTP(w, r)
+					}), withRounds(rounds))
+					return g, &seen
+				}
+
+				t.Run("denied by policy, twice", func(t *testing.T) {
+					g, seen := newFormatGate(3, f.with("a", "forbidden 1"), f.with("b", "forbidden 2"), f.text("Something else then."))
+					got := f.collected(t, g, g.post(t.Context(), f.path, ask))
+					ordered(t, got, "Look.", noticeWord, "Look.", noticeWord, "Something else then.")
+					if asksForTool(got) {
+						t.Errorf("a refused call reached the agent: %s", got)
+					}
+					for _, n := range []string{`30`, `21`} { // tokens of three answers
+						if !strings.Contains(got, "okens\":"+n) && !strings.Contains(got, "TokenCount\":"+n) {
+							t.Errorf("usage is not added up to %s: %s", n, got)
+						}
+					}
+					bodies := seen.all()
+					if len(bodies) != 3 {
+						t.Fatalf("the model was asked %d times, want 3", len(bodies))
+					}
+					ordered(t, bodies[2], `"go"`, "forbidden 1", noticeWord, "forbidden 2", noticeWord)
+					var notes []string
+					for _, e := range g.entries(audit.TypeDecision) {
+						if e.Call.Kind == holdgate.KindModelRequest && e.Note != "" {
+							notes = append(notes, e.Note)
+						}
+					}
+					ordered(t, strings.Join(notes, "|"), "round 1 of 3", "round 2 of 3")
+					if found := g.findings(); len(found) > 0 {
+						t.Errorf("what Holdgate says to the model is no finding: %q", found)
+					}
+					g.verified()
+				})
+				t.Run("denied by a person, then a call that is released", func(t *testing.T) {
+					g, seen := newFormatGate(3, f.with("a", "gated"), f.with("b", "ls"))
+					answered := make(chan *http.Response, 1)
+					go func() { answered <- g.post(t.Context(), f.path, ask) }()
+					g.decide(g.pending(1)[0], holdgate.AnswerSteer, "move it to archive/")
+					got := f.collected(t, g, <-answered)
+					ordered(t, got, "Look.", "archive/", "Look.")
+					if !asksForTool(got) || !strings.Contains(got, "ls") || strings.Contains(got, "gated\"") || strings.Contains(got, `"end_turn"`) || strings.Contains(got, `"stop"`) {
+						t.Errorf("the agent should get the second call alone: %s", got)
+					}
+					ordered(t, seen.all()[1], "gated", "archive/")
+				})
+				t.Run("the limit", func(t *testing.T) {
+					g, seen := newFormatGate(1, f.with("a", "forbidden 1"), f.with("b", "forbidden 2"), f.text("never"))
+					got := f.collected(t, g, g.post(t.Context(), f.path, ask))
+					ordered(t, got, noticeWord, noticeWord)
+					if n := len(seen.all()); n != 2 || asksForTool(got) {
+						t.Errorf("the model was asked %d times, and the agent got %s", n, got)
+					}
+				})
+				t.Run("held in the second round", func(t *testing.T) {
+					g, seen := newFormatGate(3, f.with("a", "forbidden"), f.with("b", "gated"))
+					answered := make(chan *http.Response, 1)
+					go func() { answered <- g.post(t.Context(), f.path, ask) }()
+					g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+					got := f.collected(t, g, <-answered)
+					ordered(t, got, noticeWord, "gated")
+					if n := len(seen.all()); n != 2 {
+						t.Errorf("the model was asked %d times", n)
+					}
+					g.verified()
+				})
+				t.Run("nothing was refused", func(t *testing.T) {
+					g, _ := newFormatGate(3, f.with("a", "ls"))
+					without := newGate(t, inTurn(t, f.codec(g), new(counter), f.with("a", "ls")))
+					with := readAll(t, g.post(t.Context(), f.path, ask).Body)
+					if want := readAll(t, without.post(t.Context(), f.path, ask).Body); with != want {
+						t.Errorf("the bytes differ:\n%s\n%s", with, want)
+					}
+				})
+				t.Run("the model's second answer fails", func(t *testing.T) {
+					var seen counter
+					var g *gate
+					g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if len(seen.all()) > 0 {
+							seen.saw(r)
+							http.Error(w, `{"error":{"message":"busy"}}`, http.StatusTooManyRequests)
+							return
+						}
+						inTurn(t, f.codec(g), &seen, f.with("a", "forbidden")).ServeHTTP(w, r)
+					}), withRounds(3))
+					got := f.collected(t, g, g.post(t.Context(), f.path, ask))
+					ordered(t, got, "Look.", noticeWord)
+					if len(seen.all()) != 2 || strings.Contains(got, "busy") {
+						t.Errorf("the agent should get the reply: %s", got)
+					}
+				})
+			})
+		}
+	}
+}

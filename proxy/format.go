@@ -1,0 +1,59 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// A Format says which model format is spoken where no path tells. What a path
+// tells comes first: no Format makes a model API one that is not gated.
+type Format struct {
+	Host string // with or without port; without one it stands for every port
+	Path string // the beginning of paths, by whole segments; empty: every path
+	Name string // of the codec: openai, anthropic, responses, gemini, ollama or bedrock
+}
+
+// covers reports whether the format is spoken at the target.
+func (f Format) covers(t target) bool {
+	host := lowerHost(f.Host)
+	if host != lowerHost(t.url.Hostname()) && host != lowerHost(t.url.Host) && host != withPort(t.url.Scheme, t.url.Host) {
+		return false
+	}
+	base := strings.TrimSuffix(laxPath(f.Path), "/") + "/"
+	return strings.HasPrefix(laxPath(t.url.Path)+"/", base)
+}
+
+// spokenAt returns the codec that the configuration names for what is asked
+// of the target, or nil.
+func (s *Server) spokenAt(r *http.Request, t target) Codec {
+	if !wire.Posts(method(r), "/x", "/x") || harmless(t.url.Path) {
+		return nil
+	}
+	for _, f := range s.c.Formats {
+		if !f.covers(t) {
+			continue
+		}
+		for _, c := range s.codecs {
+			if c.Name() == f.Name {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// unknownFormat returns the first name of a format that no codec has, or "".
+func (s *Server) unknownFormat() string {
+	for _, f := range s.c.Formats {
+		known := false
+		for _, c := range s.codecs {
+			known = known || c.Name() == f.Name
+		}
+		if !known {
+			return f.Name
+		}
+	}
+	return ""
+}

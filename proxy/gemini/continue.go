@@ -1,0 +1,184 @@
+package gemini
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// Continue returns the request that goes on from an answer all of whose calls
+// were refused: with the answer's own content, and a response to each call that
+// says why it was not run. It reports false where the answer has another call,
+// or another candidate, and for Code Assist's form.
+func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, bool) {
+	content := wire.Find(onlyCandidate(answer), "content")
+	contents := wire.Find(body, "contents")
+	if wire.KindOf(content) != "an object" || wire.KindOf(contents) != "an array" {
+		return nil, false
+	}
+	var calls []*wire.Refused
+	for part, err := range wire.Elements(wire.Find(content, "parts")) {
+		if err != nil {
+			return nil, false
+		}
+		for m, err := range wire.Members(part.Value) {
+			if err != nil {
+				return nil, false
+			}
+			if plainName(string(m.Name)) != memberFunction {
+				continue
+			}
+			n := len(calls)
+			if c := mentioned(m.Value); n >= len(refused) || c.Tool != refused[n].Name || c.ID != refused[n].ID {
+				return nil, false
+			}
+			calls = append(calls, &refused[n])
+		}
+	}
+	if len(calls) != len(refused) {
+		return nil, false
+	}
+	told := slices.Concat([]byte(`{"role":"user","parts":`), wire.AppendElements([]byte("[]"), responses(calls)...), []byte("}"))
+	return changed(body, "contents", wire.AppendElements(contents, withMember(content, "role", []byte(`"model"`)), told)), true
+}
+
+// onlyCandidate returns the candidate of an answer that has one; else nil.
+func onlyCandidate(answer []byte) (only []byte) {
+	for e, err := range wire.Elements(wire.Find(answer, "candidates")) {
+		if err != nil || only != nil {
+			return nil
+		}
+		only = e.Value
+	}
+	return only
+}
+
+// withMember returns an object in which a member has this value, at the end
+// where there was none of the name.
+func withMember(object []byte, name string, value []byte) []byte {
+	if wire.Find(object, name) == nil {
+		return wire.AppendMember(object, name, value)
+	}
+	return changed(object, name, value)
+}
+
+// withParts returns an answer of one candidate with these parts.
+func withParts(answer []byte, parts []byte) []byte {
+	candidate := onlyCandidate(answer)
+	content := wire.Find(candidate, "content")
+	if wire.KindOf(content) != "an object" {
+		content = []byte(`{"role":"model"}`)
+	}
+	candidate = withMember(candidate, "content", withMember(content, "parts", parts))
+	return withMember(answer, "candidates", wire.AppendElements([]byte("[]"), candidate))
+}
+
+// apart are the parts that set a notice apart from what follows it.
+func apart() []byte { return appendPart(nil, separator) }
+
+// Join makes one answer of two, the second of which goes on from the first.
+func (*Codec) Join(first, next []byte) ([]byte, error) {
+	said, more := onlyCandidate(first), onlyCandidate(next)
+	if said == nil || more == nil {
+		return nil, errors.New("joining answers of Gemini: one has not exactly one candidate")
+	}
+	parts := wire.Find(wire.Find(said, "content"), "parts")
+	if wire.KindOf(parts) != "an array" {
+		parts = []byte("[]")
+	}
+	added := [][]byte{apart()}
+	then := wire.Find(wire.Find(more, "content"), "parts")
+	if wire.KindOf(then) == "an array" {
+		for e, err := range wire.Elements(then) {
+			if err != nil {
+				return nil, err
+			}
+			added = append(added, e.Value)
+		}
+	}
+	out := withParts(next, wire.AppendElements(parts, added...))
+	if id := wire.Find(first, "responseId"); id != nil {
+		out = withMember(out, "responseId", id)
+	}
+	if usage := wire.SumNumbers(wire.Find(first, "usageMetadata"), wire.Find(next, "usageMetadata")); usage != nil {
+		out = withMember(out, "usageMetadata", usage)
+	}
+	return out, nil
+}
+
+// Seam begins to join streamed answers.
+func (*Codec) Seam() *wire.Seam { return wire.NewSeam(&joints{}) }
+
+// joints are where streamed answers are joined.
+type joints struct {
+	id    []byte // of the first answer
+	ended bool   // this one
+	usage []byte // of this one, as far as it has come: each chunk says all
+	total []byte // of the answers before
+}
+
+// Join implements [wire.Joints]: the ending is all from the finishReason on.
+func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
+	if u := wire.Find(e.Data, "usageMetadata"); !wire.IsNull(u) {
+		j.usage = u
+	}
+	if answer == 0 && j.id == nil {
+		j.id = wire.Find(e.Data, "responseId")
+	}
+	j.ended = j.ended || !wire.IsNull(wire.Find(onlyCandidate(e.Data), "finishReason"))
+	switch {
+	case j.ended:
+		return nil, true
+	case answer == 0:
+		return e.Raw, false
+	}
+	return wire.AppendEvent(nil, e.Type, j.asFirst(e.Data)), false
+}
+
+// asFirst returns a chunk as one of the first answer.
+func (j *joints) asFirst(chunk []byte) []byte {
+	return wire.RewriteMembers(chunk, func(m wire.Member) []byte {
+		switch name := string(m.Name); {
+		case name == "responseId" && j.id != nil:
+			return j.id
+		case name == "usageMetadata" && !wire.IsNull(m.Value):
+			return wire.SumNumbers(j.total, m.Value)
+		}
+		return m.Value
+	})
+}
+
+// Begin implements [wire.Joints]: what the last chunks say besides that they are
+// the last goes on.
+func (j *joints) Begin(ending []wire.Event) (out []byte) {
+	for i, e := range ending {
+		chunk := j.asFirst(e.Data)
+		candidate := onlyCandidate(chunk)
+		if candidate == nil {
+			continue
+		}
+		open := wire.RewriteMembers(candidate, func(m wire.Member) []byte {
+			if name := string(m.Name); name == "finishReason" || name == "finishMessage" {
+				return nil
+			}
+			return m.Value
+		})
+		chunk = withMember(chunk, "candidates", wire.AppendElements([]byte("[]"), open))
+		out = wire.AppendEvent(out, e.Type, chunk)
+		if i == len(ending)-1 {
+			out = wire.AppendEvent(out, e.Type, withParts(chunk, wire.AppendElements([]byte("[]"), apart())))
+		}
+	}
+	j.total, j.usage = wire.SumNumbers(j.total, j.usage), nil
+	j.ended = false
+	return out
+}
+
+// End implements [wire.Joints].
+func (j *joints) End(ending []wire.Event, _ int) (out []byte) {
+	for _, e := range ending {
+		out = wire.AppendEvent(out, e.Type, j.asFirst(e.Data))
+	}
+	return out
+}

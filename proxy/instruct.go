@@ -1,0 +1,79 @@
+package proxy
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// instruct puts what people have to say to the session into the request, as it
+// will be sent: guidance, questions, answers, and where the work is to go instead.
+// Each message counts as delivered from then on, whatever becomes of the request,
+// unless its upstream refuses it. What is signed over its body stays as it is, and
+// so does a request that clients make beside the conversation: the messages wait.
+func (e *exchange) instruct(ctx context.Context) (undo func()) {
+	undo = func() {}
+	codec, ok := e.t.codec.(Instructor)
+	q := e.s.c.Queue
+	if !ok || len(e.body) == 0 || signed(e.r.Header) || !q.HasMail(e.t.caller.Agent.ID) || !e.converses {
+		return undo
+	}
+	list, err := q.Waiting(ctx, e.t.caller)
+	if err != nil || len(list) == 0 {
+		if err != nil {
+			e.s.c.Logger.Error("reading messages for an agent", "err", err)
+		}
+		return undo
+	}
+	body := e.body
+	if e.sent != nil {
+		body = e.sent
+	}
+	if _, ok := codec.Instruct(body, ""); !ok {
+		return undo
+	}
+	if list, err = q.Deliver(ctx, e.t.caller, list, "request"); err != nil || len(list) == 0 {
+		if err != nil {
+			e.s.c.Logger.Error("delivering messages to an agent", "err", err)
+		}
+		return undo
+	}
+	undo = func() {
+		if err := q.Undeliver(context.WithoutCancel(ctx), e.t.caller, list); err != nil {
+			e.s.c.Logger.Error("taking messages back that did not reach the model", "err", err)
+		}
+	}
+	told, ok := codec.Instruct(body, instruction(list))
+	if !ok || wire.Strict(told) != nil {
+		undo()
+		return func() {}
+	}
+	e.sent, e.told = told, true
+	return undo
+}
+
+// instruction says to the model what people have to say, and who speaks.
+func instruction(list []sessions.Message) string {
+	var b strings.Builder
+	for i, m := range list {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(noticeMark)
+		who := oneLine(m.From, 100)
+		switch m.Type {
+		case sessions.MessageRedirect:
+			b.WriteString("The person who oversees this work (" + who + ") redirects it. Leave what you planned, and do this instead: ")
+		case sessions.MessageQuestion:
+			b.WriteString("The person who oversees this work (" + who + ") asks: ")
+		case sessions.MessageAnswer:
+			b.WriteString("The person who oversees this work (" + who + ") answers: ")
+		default:
+			b.WriteString("Guidance of the person who oversees this work (" + who + "): ")
+		}
+		b.WriteString(bounded(m.Content, maxWords))
+	}
+	return b.String()
+}

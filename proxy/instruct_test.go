@@ -1,0 +1,96 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// A redirected agent has the instruction in its next model request, in each
+// format, once, and nothing else of the request is changed.
+func TestARedirectIsInTheNextModelRequest(t *testing.T) {
+	for _, tt := range []struct{ name, path, body, end string }{
+		{"anthropic", messages, `{"model":"m","max_tokens":9, "messages":[{"role":"user","content":"go"}]}`, `"}]}]}`},
+		{"openai", "/up/test/v1/chat/completions", `{"model":"m","messages":[ {"role":"user","content":"go"}] }`, `"}] }`},
+		{"responses", "/up/test/v1/responses", `{"model":"m","input":[{"role":"user","content":"go"}]}`, `"}]}]}`},
+		{"responses, a text", "/up/test/v1/responses", `{"model":"m","input":"go"}`, `"}`},
+		{"gemini", "/up/test/v1beta/models/m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"go"}]}]}`, `"}]}]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var seen counter
+			g := newGate(t, plainly(&seen, 500, `{}`))
+			_, err := g.queue.Intervene(t.Context(), holdgate.AgentDefault, approvals.Intervention{Action: approvals.InterventionRedirect, Instruction: "write tests\u202e\x1b[2J first", By: "ann"})
+			must(t, err)
+			for range 2 { // the upstream refuses the first: what was said waits again
+				g.post(t.Context(), tt.path, tt.body)
+			}
+			for i, sent := range seen.all() {
+				if !strings.HasPrefix(sent, tt.body[:strings.Index(tt.body, "go")]) || !strings.HasSuffix(sent, tt.end) || !strings.Contains(sent, "redirects it") ||
+					!strings.Contains(sent, "write tests") || strings.Contains(sent, "\u202e") || wire.Strict([]byte(sent)) != nil {
+					t.Errorf("request %d: %s", i, sent)
+				}
+			}
+			g.verified()
+		})
+	}
+}
+
+func TestWhatPeopleSayIsDeliveredOnce(t *testing.T) {
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
+	<-g.inSession("s1", askPlain)
+	_, err := g.queue.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "mind the edge cases", From: "ann"})
+	must(t, err)
+	tools := strings.Replace(askPlain, `"max_tokens"`, `"tools":[{"name":"Bash","input_schema":{}}],"max_tokens"`, 1)
+	for _, body := range []string{tools, tools} {
+		<-g.inSession("s2", body)
+		<-g.inSession("s1", body)
+	}
+	with := 0
+	for _, sent := range seen.all() {
+		if strings.Contains(sent, "mind the edge cases") {
+			with++
+		}
+	}
+	if with != 1 {
+		t.Errorf("%d requests had it, want 1", with)
+	}
+	list, err := g.queue.Messages(t.Context(), holdgate.AgentDefault, "s1", 0)
+	must(t, err)
+	if len(list) != 1 || list[0].Into != "request" || list[0].Waits() {
+		t.Errorf("messages: %+v", list)
+	}
+}
+
+// What is signed over its body, and what ends with the model's own words, goes on
+// as it came; so does what clients ask beside the conversation.
+func TestARequestThatHasNoPlaceForItIsLeftAlone(t *testing.T) {
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
+	tools := strings.Replace(askPlain, `"max_tokens"`, `"tools":[{"name":"Bash","input_schema":{}}],"max_tokens"`, 1)
+	<-g.inSession("s1", tools)
+	_, err := g.queue.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "be brief", From: "ann"})
+	must(t, err)
+	prefill := strings.Replace(tools, `"content":"go"}`, `"content":"go"},{"role":"assistant","content":"I will"}`, 1)
+	<-g.inSession("s1", prefill)
+	<-g.inSession("s1", askPlain)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+messages, strings.NewReader(tools))
+	must(t, err)
+	req.Header.Set("X-Session-Id", "s1")
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=x")
+	resp, err := g.client.Do(req)
+	must(t, err)
+	resp.Body.Close()
+	if got := seen.all(); len(got) != 4 || got[1] != prefill || got[2] != askPlain || got[3] != tools {
+		t.Errorf("sent: %q", got)
+	}
+	if _, text := g.ask("GET", "/v1/messages", ""); !strings.Contains(text, "be brief") {
+		t.Errorf("the agent fetches %s", text)
+	}
+}

@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"context"
+	"sync"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/mcp"
+)
+
+// A toolIndex is what is known of the tools of MCP servers, as calls look it
+// up. It never changes, but for schemas that are compiled on first use.
+type toolIndex struct {
+	of       *approvals.Tools
+	byName   map[serverTool]*knownTool
+	servers  map[string][]string   // that have a tool of a name
+	spelling map[string]*knownTool // by the names that agents give to tools; nil where one stands for several
+}
+
+type serverTool struct{ server, tool string }
+
+// A knownTool is a tool in the index.
+type knownTool struct {
+	approvals.KnownTool
+
+	hints  map[string]bool
+	schema func() *mcp.Schema // nil where it cannot be used
+}
+
+// tools returns the index of what is known now.
+func (s *Server) tools() *toolIndex {
+	now := s.c.Queue.Tools()
+	if x := s.known.Load(); x != nil && x.of == now {
+		return x
+	}
+	x := newToolIndex(now)
+	s.known.Store(x)
+	return x
+}
+
+func newToolIndex(of *approvals.Tools) *toolIndex {
+	x := &toolIndex{of: of, byName: map[serverTool]*knownTool{}, servers: map[string][]string{}, spelling: map[string]*knownTool{}}
+	for _, t := range of.All() {
+		k := &knownTool{KnownTool: t, hints: mcp.Hints(t.Annotations)}
+		k.schema = sync.OnceValue(func() *mcp.Schema {
+			schema, err := mcp.CompileSchema(k.Schema)
+			if err != nil {
+				return nil
+			}
+			return schema
+		})
+		x.byName[serverTool{t.Server, t.Name}] = k
+		x.servers[t.Name] = append(x.servers[t.Name], t.Server)
+		for _, name := range mcp.Spellings(t.Server, t.Name) {
+			if other, taken := x.spelling[name]; taken && other != k {
+				x.spelling[name] = nil
+				continue
+			}
+			x.spelling[name] = k
+		}
+	}
+	return x
+}
+
+// find is the tool that a call is of: the server's own, or the one that a
+// model's name for a tool stands for, if it is exactly one.
+func (x *toolIndex) find(t *holdgate.Tool) *knownTool {
+	if t.Server != "" {
+		return x.byName[serverTool{t.Server, t.Name}]
+	}
+	return x.spelling[t.Name]
+}
+
+// informed returns a call with what is known of its tool at the moment.
+func (s *Server) informed(c holdgate.Call) holdgate.Call {
+	if c.Tool == nil {
+		return c
+	}
+	x := s.tools()
+	k := x.find(c.Tool)
+	if k == nil && c.Tool.Learned == nil {
+		return c
+	}
+	tool := *c.Tool
+	tool.Learned = nil
+	if k != nil {
+		tool.Learned = k.learned(x, tool.Arguments)
+	}
+	c.Tool = &tool
+	return c
+}
+
+// learned is what is known of the tool for a call with these arguments.
+func (k *knownTool) learned(x *toolIndex, arguments []byte) *holdgate.Learned {
+	l := &holdgate.Learned{
+		Server: k.Server, Tool: k.Name, Definition: k.Hash, Hints: k.hints,
+		Changed: k.Changed, Unread: x.of.Unread(k.Server),
+	}
+	if l.Unread != "" {
+		l.Changed = true
+	} else if k.Changed && !k.Cut && k.Was != nil {
+		l.Was, l.Is = k.Was, &k.Definition
+	}
+	for _, server := range x.servers[k.Name] {
+		if server != k.Server {
+			l.Shadows = append(l.Shadows, server)
+		}
+	}
+	switch {
+	case k.Schema == nil && !k.Cut:
+	case k.Schema == nil, arguments == nil, k.schema() == nil:
+		l.Schema = holdgate.FitUnchecked
+	default:
+		l.Schema, l.Misfits = k.schema().Check(arguments)
+	}
+	return l
+}
+
+// learn takes up what a server says of its tools in a message that is about to
+// be passed on to a client, if it does. It is told of every message that comes
+// from a server, whatever the transport. An error says that the message may not
+// be passed on, for what it says could not be written down.
+//
+// namedBy is the agent whose word the server's name is; empty where the
+// configuration has it.
+func (s *Server) learn(ctx context.Context, server, namedBy string, message []byte) error {
+	defs, ok, err := mcp.Tools(message)
+	switch {
+	case !ok:
+		return nil
+	case err != nil:
+		s.c.Logger.Warn("what an MCP server says of its tools could not be read", "server", server, "err", err)
+		return s.c.Queue.LearnUnread(context.WithoutCancel(ctx), server, namedBy, err.Error())
+	}
+	return s.c.Queue.Learn(context.WithoutCancel(ctx), server, namedBy, defs)
+}
+
+// takeTools is [Server.learn] for what came from this exchange's server. Only
+// those that the configuration names, and those on standard streams, have tools
+// that are remembered: hosts that agents name would be too many.
+func (m *mcpExchange) takeTools(ctx context.Context, message []byte) error {
+	namedBy := ""
+	if _, configured := m.s.c.MCP[m.t.name]; !configured {
+		if m.t.door != doorStdio {
+			return nil
+		}
+		namedBy = m.t.caller.Agent.ID
+	}
+	return m.s.learn(ctx, m.t.name, namedBy, message)
+}
+
+// withoutDenied leaves those tools out of a server's list that the policy in
+// force hides from the agent. It reports false where the message stays as it is.
+func (m *mcpExchange) withoutDenied(message []byte) (shown []byte, fewer bool) {
+	if !m.s.c.Engine.HidesTools() {
+		return nil, false
+	}
+	shown = mcp.WithoutTools(message, func(tool string) bool {
+		hidden := m.s.c.Engine.Hides(m.t.caller.Agent, m.t.name, tool)
+		fewer = fewer || hidden
+		return hidden
+	})
+	return shown, fewer
+}

@@ -1,0 +1,321 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/rego"
+)
+
+// Where policy looks at results, what a server answers goes on to the agent only
+// once policy, and people where it asks, have let it. The call was made by then:
+// a refusal says so. A result that people are asked about is kept, sealed, so that
+// the same call again gets it, and is not made twice.
+
+// A sentCall is a request that a server has been sent, or may have been.
+type sentCall struct {
+	call holdgate.Call // as it went on
+	key  func() (holdgate.Digest, error)
+	msg  mcp.Message
+}
+
+// maxSent is how many requests are remembered whose answers come by on another
+// connection than they did.
+const maxSent = 1024
+
+// sends remembers what goes on to the server, if policy looks at what that
+// brings.
+func (m *mcpExchange) sends(qs []*question) {
+	if !m.s.c.Engine.JudgesResults() {
+		return
+	}
+	m.each(qs, func(i int, q *question) {
+		msg := m.msgs[i]
+		if !msg.IsRequest() {
+			return
+		}
+		sent := sentCall{call: q.call, key: m.resultKey, msg: msg}
+		if m.batch {
+			sent.key = nil
+		}
+		m.calls = append(m.calls, sent)
+		if m.mcpSession() != "" {
+			m.s.sentCalls.Add(m.askKey(msg), sent)
+		}
+	})
+}
+
+// resultKey names the result of the very request.
+func (m *mcpExchange) resultKey() (holdgate.Digest, error) {
+	k, err := m.mcpKey()
+	return m.s.c.Digester.Fields("mcp result", string(k)), err
+}
+
+// answered finds the request that an answer is for. In the answer to a POST with
+// one request it is that, whatever the id.
+func (m *mcpExchange) answered(a mcp.Answer) (sentCall, bool) {
+	at := m.askKey(mcp.Message{ID: a.ID})
+	late, session := sentCall{}, m.mcpSession() != ""
+	if session {
+		late, session = m.s.sentCalls.Get(at)
+		m.s.sentCalls.Remove(at)
+	}
+	for _, sent := range m.calls {
+		if mcp.IDKey(sent.msg.ID) == mcp.IDKey(a.ID) {
+			return sent, true
+		}
+	}
+	switch {
+	case len(m.calls) == 1 && !m.batch:
+		return m.calls[0], true
+	case session:
+		return late, true
+	}
+	return sentCall{}, false
+}
+
+// permitResult judges what a server has answered, if policy looks at that. It
+// returns what the client gets in the place of the message, or nil where it goes
+// on as it came; an error says that the client has gone, or may get nothing.
+func (m *mcpExchange) permitResult(ctx context.Context, message []byte) (instead []byte, err error) {
+	if !m.s.c.Engine.JudgesResults() {
+		return nil, nil
+	}
+	a, ok, err := mcp.ReadAnswer(message)
+	if !ok || err != nil {
+		return nil, err
+	}
+	sent, known := m.answered(a)
+	switch {
+	case !known:
+		return mcp.Error(a.ID, mcp.CodeRefused, noticeMark+"This answer is withheld: Holdgate does not know what it is to, and policy looks at results. Make the call again."), nil
+	case !mcp.Brings(sent.msg.Method):
+		return nil, nil
+	}
+	key := sent.key
+	if key == nil {
+		key = func() (holdgate.Digest, error) {
+			return m.s.c.Digester.Fields("mcp result in a batch", m.t.url.String(), string(a.ID), string(a.Body)), nil
+		}
+	}
+	x, err := m.s.c.Queue.Enter(ctx, m.t.caller, key)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Leave()
+	return m.judgeResult(ctx, x, sent, a, message)
+}
+
+// judgeResult takes a result through the steps, in an exchange of its own.
+func (m *mcpExchange) judgeResult(ctx context.Context, x *approvals.Exchange, sent sentCall, a mcp.Answer, message []byte) (instead []byte, err error) {
+	own := *m.exchange
+	own.x, own.log = x, m.s.newLog(m.t, x)
+	call := sent.call
+	call.Result = rego.ReadResult(ctx, a.Body, a.IsError)
+	q := &question{call: call, remark: "the result"}
+	if q.digest, err = x.Digest(call); err == nil {
+		err = own.decideResult(ctx, q, sent.key != nil)
+	}
+	if err != nil {
+		return sent.msg.Refusal(noticeError(call, err)), nil
+	}
+	held := q.open()
+	if held {
+		text, err := m.awaitResult(ctx, &own, q, message)
+		if err != nil {
+			return nil, err
+		}
+		if text != "" {
+			return sent.msg.Refusal(text), nil
+		}
+		defer own.done(true, "")
+	}
+	if q.verdict.Release {
+		if err := own.use([]*question{q}); err != nil {
+			q.refuse(err.Error())
+		}
+	}
+	if !q.verdict.Release {
+		return sent.msg.Refusal(q.verdict.Notice), nil
+	}
+	if q.verdict.Note != "" {
+		m.note(sent.msg, q.verdict.Note)
+	}
+	body, hidden, ok := approvals.WithoutRedacted(call.Result, q.redact)
+	switch {
+	case !ok:
+		return sent.msg.Refusal(noticeMark + undone(call) + ": policy redacts all of it."), nil
+	case hidden == 0:
+		return nil, nil
+	}
+	return a.With(message, body), nil
+}
+
+// decideResult is [exchange.decide] for a result. People are not asked about one
+// in a batch: the same batch again would be run again.
+func (e *exchange) decideResult(ctx context.Context, q *question, alone bool) error {
+	if alone {
+		return e.decide(ctx, q)
+	}
+	d := e.judge(q)
+	if d.Action == holdgate.Hold {
+		d.Action, d.Hold, d.Also = holdgate.Deny, holdgate.HoldSpec{}, nil
+		d.Reason += " People would have to be asked, which they are not about results in a batch."
+	}
+	return e.settled(ctx, q, d)
+}
+
+// awaitResult keeps the client in line until people have decided about a result.
+// It returns what to say where they have not in time, and an error where the
+// client has gone.
+func (m *mcpExchange) awaitResult(ctx context.Context, own *exchange, q *question, message []byte) (text string, err error) {
+	kept := approvals.Answer{Status: http.StatusOK, Header: http.Header{}, Body: message}
+	if t := q.call.Tool; t != nil && t.Arguments != nil {
+		kept.Header[headerArguments] = []string{string(t.Arguments)}
+	}
+	if err := own.x.Keep(context.WithoutCancel(ctx), kept); err != nil { // the client may leave at any time, and come back for it
+		return noticeError(q.call, err), nil
+	}
+	ctx, done := m.resultPatience(ctx)
+	defer done()
+	switch err := own.settle(ctx, []*question{q}); {
+	case err == nil:
+		return "", nil
+	case m.r.Context().Err() != nil:
+		if m.msgs != nil {
+			m.astray()
+		}
+		return "", m.r.Context().Err()
+	case ctx.Err() != nil:
+		return noticeMark + "The call was run, and its result waits: " + own.waitingFor([]*question{q}) +
+			". Call the tool again with the same arguments to pick it up; it is not run again.", nil
+	default:
+		if s, halted := asHalt(err); halted {
+			return noticeStopped(undone(q.call), s), nil
+		}
+		return noticeError(q.call, err), nil
+	}
+}
+
+// headerArguments is where the arguments are kept with which a call was made: a
+// person may have edited them.
+const headerArguments = "Arguments"
+
+// resultPatience is the rest of the time that the client waits, and says to it
+// meanwhile that somebody is asked. On a stream of the server's own it begins now.
+func (m *mcpExchange) resultPatience(ctx context.Context) (_ context.Context, done func()) {
+	budget := m.s.mcpBudget(m.t.client, m.t.door, m.msgs)
+	until := time.Now().Add(budget)
+	if m.msgs != nil {
+		until = latest(m.began.Add(budget), time.Now().Add(min(budget, leastPatience)))
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	stop := context.AfterFunc(m.s.waits, cancel)
+	text := "the result waits for a person to decide"
+	m.asks.Store(&text)
+	switch {
+	case m.msgs == nil || m.t.sse != nil:
+		return ctx, func() { stop(); cancel() }
+	case m.out == nil && acceptsEvents(m.r):
+		m.begin()
+	}
+	if m.out != nil {
+		m.out.onFail(cancel)
+		m.out.exclusively(func() { m.sent = false })
+	}
+	return ctx, func() {
+		if m.out != nil {
+			m.out.exclusively(func() { m.sent = true })
+		}
+		stop()
+		cancel()
+	}
+}
+
+// leastPatience is how long people are given for a result even of a call that
+// took nearly as long as its client waits.
+const leastPatience = 2 * time.Second
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// pickUp answers a request by the result of the very same one which waits for
+// people, or has waited: the server is not asked again. It reports whether the
+// client has been answered.
+func (m *mcpExchange) pickUp() bool {
+	if m.batch || !m.msgs[0].IsRequest() || !mcp.Brings(m.msgs[0].Method) || !m.s.c.Engine.JudgesResults() {
+		return false
+	}
+	x, err := m.s.c.Queue.Enter(m.r.Context(), m.t.caller, m.resultKey)
+	if err == nil {
+		defer x.Leave()
+		var kept approvals.Answer
+		var whole bool
+		if kept, whole, err = x.Kept(m.r.Context()); err == nil && !whole {
+			return false
+		}
+		if err == nil {
+			err = m.deliverKept(x, kept)
+		}
+	}
+	if err != nil && m.r.Context().Err() == nil {
+		_ = m.reply(m.refuseAll(noticeMark + "The result of this call was kept, and cannot be had: " + err.Error()))
+	}
+	return true
+}
+
+// deliverKept judges a result that was kept, and sends it.
+func (m *mcpExchange) deliverKept(x *approvals.Exchange, kept approvals.Answer) error {
+	msg := m.msgs[0]
+	c, _, err := msg.Call(m.t.name)
+	if err != nil {
+		return err
+	}
+	if args := kept.Header[headerArguments]; len(args) == 1 && c.Tool != nil {
+		c.Tool.Arguments, c.Tool.ArgumentsRaw = []byte(args[0]), ""
+	}
+	message := mcp.WithID(kept.Body, msg.ID)
+	a, ok, err := mcp.ReadAnswer(message)
+	if err == nil && !ok {
+		err = errors.New("it is no answer")
+	}
+	if err != nil {
+		return fmt.Errorf("reading the result: %w", err)
+	}
+	if m.t.sse != nil {
+		m.detach()
+	}
+	m.notes = mcp.Notes{}
+	sent := sentCall{call: m.call(c), key: m.resultKey, msg: msg}
+	instead, err := m.judgeResult(m.r.Context(), x, sent, a, message)
+	if err != nil {
+		return err
+	}
+	if instead != nil {
+		message = instead
+	}
+	return m.reply([][]byte{m.notes.Annotate(message)})
+}
+
+// note keeps what an approver of a result said, for that result.
+func (m *mcpExchange) note(msg mcp.Message, text string) {
+	if m.notes == nil {
+		m.notes = mcp.Notes{}
+	}
+	m.notes.Add(msg, text)
+	if s := m.session; s != nil {
+		s.note(m.notes)
+	} else if m.t.sse != nil {
+		m.t.sse.note(m.notes)
+	}
+}

@@ -1,0 +1,77 @@
+package openai
+
+import (
+	"fmt"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// History returns the results of tools in a request, each with the call of the
+// same id that stands before it; one of a function_call with the latest of the
+// name. The body has passed [wire.Strict].
+func (*Codec) History(body []byte) (wire.History, error) {
+	var h wire.History
+	if !wire.Mentions(body, `"tool"`) && !wire.Mentions(body, `"function"`) {
+		h.Begun = wire.Mentions(body, "assistant")
+		return h, nil
+	}
+	calls := make(map[string]wire.Result)  // by id
+	legacy := make(map[string]wire.Result) // by name
+	for message, err := range wire.Elements(wire.Find(body, "messages")) {
+		if err != nil {
+			return h, fmt.Errorf("reading messages of a request: %w", err)
+		}
+		switch roleOf(message.Value) {
+		case "assistant":
+			h.Begun = true
+			if f := wire.Find(message.Value, "function_call"); !wire.IsNull(f) {
+				c := madeCall(f)
+				legacy[c.Tool] = c
+			}
+			if err := madeCalls(calls, wire.Find(message.Value, "tool_calls")); err != nil {
+				return h, err
+			}
+		case "tool":
+			id, _ := wire.Text(wire.Find(message.Value, "tool_call_id"))
+			r := calls[id]
+			r.ID = id
+			h.Results = append(h.Results, r)
+		case "function":
+			name, _ := wire.Text(wire.Find(message.Value, "name"))
+			r := legacy[name]
+			r.Tool = name
+			h.Results = append(h.Results, r)
+		}
+	}
+	return h, nil
+}
+
+// madeCalls notes the calls of an assistant's message.
+func madeCalls(calls map[string]wire.Result, list []byte) error {
+	if wire.IsNull(list) {
+		return nil
+	}
+	for e, err := range wire.Elements(list) {
+		if err != nil {
+			return fmt.Errorf("reading tool_calls of a request: %w", err)
+		}
+		of := wire.Find(e.Value, "function")
+		if of == nil {
+			of = wire.Find(e.Value, "custom")
+		}
+		c := madeCall(of)
+		c.ID, _ = wire.Text(wire.Find(e.Value, "id"))
+		calls[c.ID] = c
+	}
+	return nil
+}
+
+// madeCall reads the name and the arguments of a call in a history.
+func madeCall(function []byte) (c wire.Result) {
+	c.Tool, _ = wire.Text(wire.Find(function, "name"))
+	text, err := wire.Text(wire.Find(function, "arguments"))
+	if err == nil && wire.Strict([]byte(text)) == nil && wire.KindOf([]byte(text)) == "an object" {
+		c.Arguments = []byte(text)
+	}
+	return c
+}

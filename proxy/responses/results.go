@@ -1,0 +1,55 @@
+package responses
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// History returns the outputs of the client's own tools in a request, each with
+// the call of the same id that stands before it. The body has passed
+// [wire.Strict].
+func (*Codec) History(body []byte) (wire.History, error) {
+	h := wire.History{Begun: !wire.IsNull(wire.Find(body, "previous_response_id")) || !wire.IsNull(wire.Find(body, "conversation"))}
+	input := wire.Find(body, "input")
+	if wire.KindOf(input) != "an array" {
+		return h, nil
+	}
+	calls := make(map[string]wire.Result)
+	for e, err := range wire.Elements(input) {
+		if err != nil {
+			return h, fmt.Errorf("reading the input of a request: %w", err)
+		}
+		typ := typeOf(e.Value)
+		id, _ := wire.Text(wire.Find(e.Value, "call_id"))
+		switch {
+		case typ == "message" || typ == "":
+			role, _ := wire.Text(wire.Find(e.Value, "role"))
+			h.Begun = h.Begun || role == "assistant"
+		case strings.HasSuffix(typ, "_output") && id != "":
+			r := calls[id]
+			r.ID = id
+			h.Results = append(h.Results, r)
+		default:
+			h.Begun = true
+			if c, ok := madeCall(e.Value); ok {
+				calls[c.ID] = c
+			}
+		}
+	}
+	return h, nil
+}
+
+// madeCall reads a call in a history; false for an item that is none.
+func madeCall(object []byte) (wire.Result, bool) {
+	it, err := readItem(object)
+	if err != nil || it.kind != kindCall || it.callID == "" {
+		return wire.Result{}, false
+	}
+	r := wire.Result{ID: it.callID, Tool: it.toolName()}
+	if call, err := it.call(); err == nil {
+		r.Arguments = call.Tool.Arguments
+	}
+	return r, true
+}

@@ -1,0 +1,60 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// serveSelf serves Holdgate's own MCP server for agents. The streams on which it
+// could speak by itself end with the server; calls end by themselves then.
+func (s *Server) serveSelf(w http.ResponseWriter, r *http.Request) {
+	s.running.Add(1)
+	defer s.running.Done()
+	if r.Method == http.MethodGet {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(s.waits, cancel)()
+		r = r.WithContext(ctx)
+	}
+	s.self.ServeHTTP(w, r)
+}
+
+// selfCaller is who calls Holdgate's own MCP server. A session of MCP's is none
+// of the agent's: its model requests do not name it.
+func (s *Server) selfCaller(h http.Header) approvals.Caller {
+	h = h.Clone()
+	h.Del("Mcp-Session-Id")
+	return s.caller(&http.Request{Header: h}, target{door: agentapi.Door})
+}
+
+// Would implements [agentapi.Service]. It counts among the decisions that the
+// agent asks for.
+func (a agents) Would(ctx context.Context, who approvals.Caller, p agentapi.Planned) (agentapi.Would, error) {
+	t, err := p.Call()
+	if err != nil {
+		return agentapi.Would{}, err
+	}
+	if err := wire.Strict(t.Arguments); err != nil {
+		return agentapi.Would{}, &sessions.FieldError{Field: "arguments", What: "cannot be read by all alike: " + err.Error()}
+	}
+	a.s.c.Queue.Seen(who)
+	if standing, _ := a.s.c.Queue.StandingOf(who.Agent.ID, who.Session.ID); standing.Stopped() {
+		return agentapi.Would{Action: holdgate.Deny.String(), Rule: holdgate.RuleStopped, Reason: oneLine(standing.String(), maxWords)}, nil
+	}
+	if over := a.s.quotas.admit(a.s.life, who.Agent); over != nil {
+		return agentapi.Would{}, &agentapi.Problem{Type: "urn:holdgate:problem:quota", Title: "Too much at a time", Status: http.StatusTooManyRequests, Detail: over.why}
+	}
+	e := a.exchange(ctx, who)
+	d := e.evaluate(&question{call: e.call(holdgate.Call{Kind: holdgate.KindToolCall, Tool: t})}, nil)
+	v := agentapi.Would{Action: d.Action.String(), Rule: d.Rule, Reason: oneLine(d.Reason, maxWords)}
+	if d.Action == holdgate.Hold {
+		v.Gate = d.Hold.Gate
+	}
+	return v, nil
+}

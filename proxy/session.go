@@ -1,0 +1,132 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/rego"
+)
+
+// track is what is known of the request's session. It is looked up once for
+// each request.
+func (e *exchange) track(ctx context.Context) (*approvals.Track, error) {
+	if e.session == nil {
+		s, err := e.s.c.Queue.Track(context.WithoutCancel(ctx), e.t.caller.Agent.ID, e.t.caller.Session.ID)
+		if err != nil {
+			return nil, fmt.Errorf("reading the session: %w", err)
+		}
+		e.session = s
+	}
+	return e.session, nil
+}
+
+// inSession adds to what policy is told what the session has shown so far.
+func (e *exchange) inSession(in *rego.Input, q *question) error {
+	s, err := e.track(e.s.life)
+	if err != nil {
+		return err
+	}
+	r, set := s.Record(), s.Setting()
+	in.Mode, in.Threshold, in.Taint = string(set.Mode), set.Threshold, s.Taint()
+	gates := e.s.c.Queue.Gates()
+	in.Gates.On, _ = gates.On(r.ID)
+	if needed := e.s.c.Queue.GatesNeeded(r); len(needed) > 0 {
+		in.Gates.Needed = needed
+	}
+	in.Gates.Passed = gates.Passed(r, time.Now())
+	in.Repeats = q.repeats
+	if q.lately > 0 {
+		in.Usage = &rego.Usage{CallsPerMinute: q.lately}
+	}
+	if c := s.Counts(); c != (sessions.Counts{}) {
+		in.History = &rego.History{Allowed: c.Allowed, Refused: c.Refused, Asked: c.Asked, Approved: c.Approved, Denied: c.Denied, Steered: c.Steered, Expired: c.Expired}
+	}
+	report := q.report
+	if report == nil {
+		report = r.Report
+	}
+	if report != nil && e.s.c.Confidence.Enabled {
+		in.Confidence = confidence(report)
+	}
+	if g := q.call.Gate; g != nil {
+		in.Gate = e.s.gateSettings(g.Type)
+	}
+	return nil
+}
+
+// tainted takes note of what results in a request have brought the session in touch
+// with, whose calls were not seen here: those of a conversation that began elsewhere,
+// or under another name. Where policy cannot say, they count as untrusted.
+func (e *exchange) tainted(h wire.History) {
+	for _, r := range e.s.made.ungated(e.t.caller, h) {
+		c := e.s.informed(e.call(holdgate.Call{Kind: holdgate.KindToolCall, ID: r.ID, Tool: &holdgate.Tool{Name: r.Tool, Arguments: r.Arguments}}))
+		words, err := e.s.c.Engine.Taint(e.s.life, rego.Input{Call: c, Dir: e.s.c.Dir, Home: e.s.c.Home})
+		if err != nil {
+			e.s.c.Logger.Warn("policy cannot say what a result brings", "err", err)
+			words = []string{"untrusted"}
+		}
+		if err := e.s.c.Queue.Taint(e.s.life, e.t.caller, words, "a result of "+bounded(r.Tool, 200)+" in a request"); err != nil {
+			e.s.c.Logger.Error("recording what a result brings", "err", err)
+		}
+	}
+}
+
+// confidence is a report as policy is told of it, with what the scorer needs.
+func confidence(r *sessions.Report) *rego.Confidence {
+	c := &rego.Confidence{Score: r.Score, Source: r.Source, Reasons: r.Reasons}
+	work := map[string]any{}
+	if v := r.Verification; v != nil {
+		checks := make([]any, len(v.Checks))
+		for i, check := range v.Checks {
+			checks[i] = map[string]any{"name": check.Name, "passed": check.Passed}
+		}
+		verification := map[string]any{"tier": v.Tier, "checks": checks}
+		if v.Confidence != nil {
+			verification["confidence"] = *v.Confidence
+		}
+		work["verification"] = verification
+	}
+	if t := r.Retries; t != nil {
+		work["retries"] = map[string]any{"count": t.Count, "max": t.Max}
+	}
+	c.Work = work
+	return c
+}
+
+// gateSettings is how a type of gate is asked about.
+func (s *Server) gateSettings(name string) *rego.Gate {
+	g := s.c.Queue.Gates().Of(name)
+	set := &rego.Gate{
+		Enabled: g.Enabled, Level: string(g.Level), Message: g.Message, Timeout: g.Timeout, OnTimeout: g.OnTimeout,
+		Required: g.Required != nil && *g.Required, Show: g.Show, Edits: g.Edits == nil || *g.Edits, Options: g.Options,
+	}
+	if name == sessions.GateConfidence {
+		set.Threshold = s.c.Confidence.Threshold
+	}
+	return set
+}
+
+// counted takes note of a call before policy is asked about it.
+func (e *exchange) counted(q *question) error {
+	s, err := e.track(e.s.life)
+	if err != nil {
+		return err
+	}
+	if t := q.call.Tool; t != nil && q.digest == "" {
+		if q.digest, err = e.s.c.Digester.Tool(t); err != nil {
+			return fmt.Errorf("digesting the call: %w", err)
+		}
+	}
+	q.repeats, q.lately = s.Called(q.digest, time.Now())
+	return nil
+}
+
+// unknownSession refuses a call of whose session nothing can be known.
+func unknownSession(err error) holdgate.Decision {
+	return holdgate.Decision{Rule: holdgate.RuleStore, Reason: "what is known of the session cannot be read: " + err.Error()}
+}

@@ -1,0 +1,280 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+const denyAll = "package holdgate\n\nimport rego.v1\n\ndecision := {\"action\": \"deny\", \"rule\": \"test.none\", \"reason\": \"no\"}\n"
+
+// redirect serves a transparent door whose connections were all to go to dst,
+// or where that is empty to the door, and returns its address. What netfilter says of one is tested where there are
+// rules of it: in cmd/holdgate/confine.
+func (g *gate) redirect(dst string, names *Names) string {
+	g.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(g.t, err)
+	g.s.original = func(c net.Conn) (netip.AddrPort, error) {
+		if dst == "" {
+			return netip.ParseAddrPort(c.LocalAddr().String())
+		}
+		return netip.ParseAddrPort(dst)
+	}
+	done := make(chan error, 1)
+	go func() { done <- g.s.ServeTransparent(ln, names) }()
+	g.t.Cleanup(func() {
+		g.s.endWaits()
+		if err := <-done; err != nil {
+			g.t.Errorf("serving the transparent door: %v", err)
+		}
+	})
+	return ln.Addr().String()
+}
+
+// synthetic is the address that a name got.
+func synthetic(n *Names, name string) string { return netip.AddrFrom4(indexV4(n.index(name))).String() }
+
+// says sends raw bytes and returns the status of the answer, or 0 where the
+// connection ends without one.
+func says(t *testing.T, addr, text string, conf *tls.Config) int {
+	t.Helper()
+	var c net.Conn
+	c, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	if conf != nil {
+		c = tls.Client(c, conf)
+	}
+	if _, err := io.WriteString(c, text); err != nil {
+		return 0
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestWhereARedirectedConnectionLeads(t *testing.T) {
+	const get = "GET /x HTTP/1.1\r\nHost: %s\r\n\r\n"
+	insecure := func(sni string) *tls.Config { return &tls.Config{ServerName: sni, InsecureSkipVerify: true} }
+	tests := []struct {
+		name, dst, asked string // asked: a name for whose address it goes
+		request          string
+		tls              *tls.Config
+		status           int
+		judged, refused  string
+	}{
+		{name: "plain, by its Host", dst: "203.0.113.9:80", request: fmt.Sprintf(get, "a.example"), status: 403, judged: "GET a.example/x"},
+		{name: "plain, by the name that was asked for", asked: "A.Example.", dst: ":80", request: fmt.Sprintf(get, "a.example"), status: 403, judged: "GET a.example/x"},
+		{name: "plain on another port", dst: "203.0.113.9:8080", request: fmt.Sprintf(get, "a.example:8080"), status: 403, judged: "GET a.example:8080/x"},
+		{name: "plain with the Host of another port", dst: "203.0.113.9:8080", request: fmt.Sprintf(get, "a.example"), status: 421, refused: "the request is for a.example"},
+		{name: "plain without a Host", dst: "203.0.113.9:80", request: "GET /x HTTP/1.0\r\n\r\n", status: 421, refused: "the tunnel leads to 203.0.113.9:80"},
+		{name: "plain, the name and the Host differ", asked: "a.example", dst: ":80", request: fmt.Sprintf(get, "b.example"), status: 421, refused: "the request is for b.example"},
+		{name: "absolute form to another host", asked: "a.example", dst: ":80", request: "GET http://b.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n", status: 400, refused: "its own host only"},
+		{name: "a CONNECT inside", dst: "203.0.113.9:80", request: "CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n", status: 400, refused: "its own host only"},
+		{name: "TLS by its server name", dst: "203.0.113.9:443", tls: insecure("a.example"), request: fmt.Sprintf(get, "a.example"), status: 403, judged: "GET a.example/x"},
+		{name: "TLS, and the Host of another", dst: "203.0.113.9:443", tls: insecure("a.example"), request: fmt.Sprintf(get, "b.example"), status: 421, refused: "the request is for b.example"},
+		{name: "TLS without a server name, by the name asked for", asked: "a.example", dst: ":443", tls: insecure(""), request: fmt.Sprintf(get, "a.example"), status: 403, judged: "GET a.example/x"},
+		{name: "TLS without any name", dst: "203.0.113.9:443", tls: insecure(""), request: fmt.Sprintf(get, "203.0.113.9"), status: 403, judged: "GET 203.0.113.9/x"},
+		{name: "TLS without any name, and a Host", dst: "203.0.113.9:443", tls: insecure(""), request: fmt.Sprintf(get, "a.example"), status: 421, refused: "the request is for a.example"},
+		{name: "TLS in the name of another", asked: "a.example", dst: ":443", tls: insecure("b.example"), request: fmt.Sprintf(get, "b.example"), refused: "the connection leads to a.example and its TLS names b.example"},
+		{name: "IPv6", dst: "[2001:db8::1]:80", request: fmt.Sprintf(get, "[2001:db8::1]"), status: 403, judged: "GET [2001:db8::1]/x"},
+		{name: "an address that no name has", dst: "198.18.77.1:80", request: fmt.Sprintf(get, "a.example"), refused: "no address of a name"},
+		{name: "a made-up address, version 6", dst: "[2001:2::4000]:80", request: fmt.Sprintf(get, "a.example"), refused: "no address of a name"},
+		{name: "SSH", dst: "203.0.113.9:22", request: "SSH-2.0-OpenSSH_9.9\r\n", refused: "neither TLS nor HTTP"},
+		{name: "binary", dst: "203.0.113.9:5432", request: "\x00\x00\x00\x08\x04\xd2\x16\x2f", refused: "neither TLS nor HTTP"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGate(t, http.NotFoundHandler(), withPolicy(t, denyAll))
+			names := &Names{}
+			dst := tt.dst
+			if tt.asked != "" {
+				dst = synthetic(names, lowerHost(tt.asked)) + dst
+			}
+			if status := says(t, g.redirect(dst, names), tt.request, tt.tls); status != tt.status {
+				t.Errorf("status %d, want %d", status, tt.status)
+			}
+			if tt.judged != "" {
+				e := g.eventually(audit.TypeDecision, 1)[0]
+				if e.Call.HTTP != tt.judged || e.Door != "transparent" {
+					t.Errorf("judged: %s by the door %s", e.Call.HTTP, e.Door)
+				}
+			}
+			if tt.refused != "" {
+				e := g.eventually(audit.TypeRefused, 1)[0]
+				if !strings.Contains(e.Note, tt.refused) || e.Door != "transparent" {
+					t.Errorf("refused: %s by the door %s", e.Note, e.Door)
+				}
+			}
+		})
+	}
+}
+
+// With encrypted_client_hello the outer name is the provider's: what was asked
+// for counts.
+func TestAnEncryptedHelloLeadsToTheNameThatWasAskedFor(t *testing.T) {
+	hello := &tls.ClientHelloInfo{ServerName: "public.example", Extensions: []uint16{0, extensionECH}}
+	if got, err := serverName(hello, "a.example"); err != nil || got != "a.example" {
+		t.Errorf("with a name: %q, %v", got, err)
+	}
+	if got, err := serverName(hello, ""); err != nil || got != "public.example" {
+		t.Errorf("without: %q, %v", got, err)
+	}
+	hello.Extensions = nil
+	if got, err := serverName(hello, "a.example"); err == nil {
+		t.Errorf("without the extension: %q", got)
+	}
+}
+
+func TestAConnectionMadeToTheTransparentDoorIsRefused(t *testing.T) {
+	g := newGate(t, http.NotFoundHandler())
+	if status := says(t, g.redirect("", nil), "GET / HTTP/1.1\r\nHost: x\r\n\r\n", nil); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	if e := g.eventually(audit.TypeRefused, 1)[0]; !strings.Contains(e.Note, "was made to it") {
+		t.Errorf("refused: %s", e.Note)
+	}
+}
+
+// What is redirected is gated as what comes through the proxy is: a call that
+// policy holds waits for a person.
+func TestRedirectedTrafficIsGated(t *testing.T) {
+	var seen counter
+	g, up := newTLSGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")))
+	host := strings.TrimPrefix(up, "https://")
+	addr := g.redirect(host, nil)
+	tr := &http.Transport{TLSClientConfig: g.trusting(""), ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		}}
+	t.Cleanup(tr.CloseIdleConnections)
+	got := make(chan string, 1)
+	go func() {
+		resp, err := (&http.Client{Transport: tr}).Post(up+"/v1/messages", "application/json", strings.NewReader(askStream))
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		got <- resp.Proto + "\n" + string(b)
+	}()
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	if body := <-got; !strings.HasPrefix(body, "HTTP/2.0") || !strings.Contains(body, msgTool("0", "toolu_1", "gated")) {
+		t.Errorf("got:\n%s", body)
+	}
+}
+
+// ask is a question as a resolver sends it.
+func ask(t testing.TB, name string, typ dnsmessage.Type) []byte {
+	t.Helper()
+	n, err := dnsmessage.NewName(name)
+	must(t, err)
+	m := dnsmessage.Message{Header: dnsmessage.Header{ID: 7, RecursionDesired: true},
+		Questions: []dnsmessage.Question{{Name: n, Type: typ, Class: dnsmessage.ClassINET}}}
+	b, err := m.Pack()
+	must(t, err)
+	return b
+}
+
+func TestNamesGetAddressesOfTheirOwn(t *testing.T) {
+	n := &Names{}
+	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Serve(ctx, pc) }()
+	r := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", pc.LocalAddr().String())
+	}}
+	got := map[string]string{}
+	for _, name := range []string{"a.example.", "b.example.", "A.example."} {
+		addrs, err := r.LookupNetIP(ctx, "ip", name)
+		must(t, err)
+		if len(addrs) != 2 {
+			t.Fatalf("%s: %v", name, addrs)
+		}
+		for _, a := range addrs {
+			of, err := n.nameOf(a.Unmap())
+			if err != nil || of != lowerHost(name) {
+				t.Errorf("%s has %s, which is %q (%v)", name, a, of, err)
+			}
+		}
+		got[name] = fmt.Sprint(addrs)
+	}
+	if got["a.example."] != got["A.example."] || got["a.example."] == got["b.example."] {
+		t.Errorf("addresses: %v", got)
+	}
+	if txt, err := r.LookupTXT(ctx, "a.example."); err == nil {
+		t.Errorf("a TXT record was made up: %q", txt)
+	}
+	cancel()
+	must(t, <-done)
+}
+
+func TestNamesAreBounded(t *testing.T) {
+	n := &Names{}
+	first := n.index("first.example")
+	for i := range 2 * lastIndex {
+		n.index(fmt.Sprintf("n%d.example", i))
+	}
+	if len(n.byName) > lastIndex || len(n.byIdx) > lastIndex {
+		t.Errorf("%d names, %d addresses", len(n.byName), len(n.byIdx))
+	}
+	if name, err := n.nameOf(netip.AddrFrom4(indexV4(first))); err != nil || name == "first.example" {
+		t.Errorf("the first address is %q's (%v)", name, err)
+	}
+}
+
+func TestWhatIsNoHostGetsNoAddress(t *testing.T) {
+	for _, name := range []string{"127.0.0.1.", "a b.example.", `x\.example.`, ".", "a/b."} {
+		n := &Names{}
+		answer := n.answer(ask(t, name, dnsmessage.TypeA))
+		var m dnsmessage.Message
+		must(t, m.Unpack(answer))
+		if len(m.Answers) != 0 {
+			t.Errorf("%q: %v", name, m.Answers)
+		}
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add(ask(f, "a.example.", dnsmessage.TypeA))
+	f.Add(ask(f, "a.example.", dnsmessage.TypeAAAA))
+	f.Add(ask(f, ".", dnsmessage.TypeSOA))
+	f.Add([]byte{0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12})
+	f.Fuzz(func(t *testing.T, question []byte) {
+		n := &Names{}
+		answer := n.answer(question)
+		if answer == nil {
+			return
+		}
+		var m dnsmessage.Message
+		if err := m.Unpack(answer); err != nil || !m.Response {
+			t.Fatalf("answer %x: %v", answer, err)
+		}
+		for name := range n.byName {
+			if _, err := netip.ParseAddr(name); err == nil {
+				t.Fatalf("%q got an address", name)
+			}
+		}
+	})
+}

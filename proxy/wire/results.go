@@ -1,0 +1,31 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// A History is what a request says of what was done before it.
+type History struct {
+	// Begun says that the conversation did not begin with this request: it has
+	// a turn of the model's, or goes on from one that the provider has kept.
+	Begun   bool
+	Results []Result // of the agent's own tools, in their order
+}
+
+// A Result is what a tool of the agent's gave back, and the call that it says
+// it is of.
+type Result struct {
+	ID   string // of the call; empty where the format has none
+	Tool string // its name; empty where the request does not have the call
+	// Arguments is the JSON object that the call in the request has, or nil
+	// where it has none.
+	Arguments json.RawMessage
+}
+
+// Mentions reports whether a text may stand in a string of a JSON document: it
+// does, or characters of ASCII are escaped. It is a quick look before a closer
+// one. The text is ASCII without quotes and backslashes.
+func Mentions(document []byte, text string) bool {
+	return bytes.Contains(document, []byte(text)) || bytes.Contains(document, []byte(`\u00`))
+}

@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Joints is what a [Seam] must know of a format.
+type Joints interface {
+	// Join takes an event of an answer, the first one of all being answer 0. It
+	// returns what goes on to the client, or says that the event is of the
+	// answer's ending and must wait: nothing but endings follows.
+	Join(e Event, answer int) (out []byte, ending bool)
+
+	// Begin is told that another answer has begun, and of the ending of the one
+	// before. It returns what stands between the two.
+	Begin(ending []Event) []byte
+
+	// End returns the ending of the last answer as that of all of them.
+	End(ending []Event, answer int) []byte
+}
+
+// A Seam makes one stream of server-sent events of several answers, each of
+// which goes on from the one before. It is for one goroutine.
+type Seam struct {
+	joints Joints
+	events *EventScanner
+	answer int
+	next   bool // another answer is to come, in the place of the ending
+	ending []Event
+}
+
+// seamLimit is how long an event may be: what goes through has been read with
+// the limits of its codec before.
+const seamLimit = 512 << 20
+
+// NewSeam returns a Seam of a format.
+func NewSeam(j Joints) *Seam { return &Seam{joints: j, events: &EventScanner{Limit: seamLimit}} }
+
+// Push takes the next bytes of an answer, and returns what goes on to the client
+// now. The ending waits.
+func (s *Seam) Push(p []byte) (out []byte) {
+	s.events.Push(p)
+	for {
+		e, ok, err := s.events.Next()
+		if err != nil {
+			return append(out, p...) // what Holdgate wrote itself: it does not happen
+		}
+		if !ok {
+			return out
+		}
+		if e.Data == nil {
+			out = append(out, e.Raw...)
+			continue
+		}
+		if s.next {
+			s.next = false
+			s.answer++
+			out = append(out, s.joints.Begin(s.ending)...)
+			s.ending = nil
+		}
+		b, ending := s.joints.Join(e, s.answer)
+		if ending {
+			s.ending = append(s.ending, e)
+			continue
+		}
+		out = append(out, b...)
+	}
+}
+
+// Next says that what comes now is another answer, which goes on from the one
+// that has ended. Where nothing comes, the ending is that one's.
+func (s *Seam) Next() {
+	s.next, s.events = true, &EventScanner{Limit: seamLimit}
+}
+
+// End returns the ending. Of one answer alone it has its own bytes.
+func (s *Seam) End() (out []byte) {
+	if s.answer > 0 {
+		return s.joints.End(s.ending, s.answer)
+	}
+	for _, e := range s.ending {
+		out = append(out, e.Raw...)
+	}
+	return out
+}
+
+// SumNumbers returns an object with the members of two: numbers added up,
+// objects likewise, and of all else what the second says unless that is null.
+func SumNumbers(a, b []byte) []byte {
+	switch {
+	case IsNull(b) || KindOf(b) != "an object":
+		return a
+	case IsNull(a) || KindOf(a) != "an object":
+		return b
+	}
+	sum := a
+	for m, err := range Members(b) {
+		if err != nil {
+			return b
+		}
+		name := string(m.Name)
+		own := Find(a, name)
+		if own == nil {
+			sum = AppendMember(sum, name, m.Value)
+			continue
+		}
+		value := m.Value
+		switch {
+		case IsNull(value):
+			value = own
+		case KindOf(value) == "a number" && KindOf(own) == "a number":
+			value = addNumbers(own, value)
+		case KindOf(value) == "an object":
+			value = SumNumbers(own, value)
+		}
+		sum = RewriteMembers(sum, func(of Member) []byte {
+			if string(of.Name) == name {
+				return value
+			}
+			return of.Value
+		})
+	}
+	return sum
+}
+
+// addNumbers adds two JSON numbers, exactly where they are whole.
+func addNumbers(a, b []byte) []byte {
+	x, err1 := strconv.ParseInt(string(a), 10, 64)
+	y, err2 := strconv.ParseInt(string(b), 10, 64)
+	if err1 == nil && err2 == nil {
+		return strconv.AppendInt(nil, x+y, 10)
+	}
+	f, err1 := strconv.ParseFloat(string(a), 64)
+	g, err2 := strconv.ParseFloat(string(b), 64)
+	if err1 != nil || err2 != nil {
+		return b
+	}
+	return strconv.AppendFloat(nil, f+g, 'g', -1, 64)
+}
+
+// AppendElements returns an array with more elements at its end.
+func AppendElements(array []byte, elements ...[]byte) []byte {
+	out := bytes.TrimRight(array, " \t\r\n")
+	empty := IsEmpty(out)
+	out = bytes.Clone(out[:len(out)-1])
+	for i, e := range elements {
+		if i > 0 || !empty {
+			out = append(out, ',')
+		}
+		out = append(out, e...)
+	}
+	return append(out, ']')
+}

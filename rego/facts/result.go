@@ -1,0 +1,206 @@
+package facts
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+)
+
+// Bounds of what is done for one result.
+const (
+	maxResultText  = 64 << 10
+	maxResultBytes = 8 << 20
+	maxResultSteps = 8_000_000
+	resultDeadline = 2 * time.Second
+	maxFound       = 1000 // secrets
+)
+
+// ReadResult reads what an MCP server has answered: the text in it and the
+// credentials, in every text, in the names of members, and in encoded data (blob,
+// data) that is text. It never fails: what was not searched is said (Unread). The
+// body is strict JSON; the result shares its memory.
+func ReadResult(ctx context.Context, body []byte, isError bool) *holdgate.Result {
+	r := &resultReader{
+		Result: holdgate.Result{Body: body, IsError: isError}, ctx: ctx, until: time.Now().Add(resultDeadline),
+		dec: jsontext.NewDecoder(strings.NewReader(string(body))),
+	}
+	r.Unread = len(body) > maxResultBytes
+	if err := r.guarded(func() error { return r.value("", "") }); err != nil {
+		r.Unread = true
+	}
+	r.Text = r.said.String()
+	return &r.Result
+}
+
+// A resultReader walks through one result.
+type resultReader struct {
+	holdgate.Result
+
+	ctx   context.Context
+	until time.Time
+	steps int
+	dec   *jsontext.Decoder
+	said  strings.Builder
+}
+
+var errResultBudget = errors.New("too much work")
+
+// guarded runs f; a fault in here must not look like a result without secrets.
+func (r *resultReader) guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errResultBudget
+		}
+	}()
+	return f()
+}
+
+func (r *resultReader) work(n int) {
+	before := r.steps / 1024
+	r.steps += n
+	if r.steps > maxResultSteps || r.steps/1024 != before && (r.ctx.Err() != nil || time.Now().After(r.until)) {
+		panic(errResultBudget)
+	}
+}
+
+// value reads one value, under a pointer and the name that it has in an object.
+func (r *resultReader) value(pointer, name string) error {
+	t, err := r.dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch t.Kind() {
+	case '"':
+		r.text(pointer, name, t.String())
+	case '{', '[':
+		return r.members(pointer, name, t.Kind() == '{')
+	}
+	return nil
+}
+
+func (r *resultReader) members(pointer, name string, object bool) error {
+	for n := 0; ; n++ {
+		switch r.dec.PeekKind() {
+		case '}', ']':
+			_, err := r.dec.ReadToken()
+			return err
+		case 0:
+			return io.ErrUnexpectedEOF
+		}
+		part := strconv.Itoa(n)
+		if object {
+			t, err := r.dec.ReadToken()
+			if err != nil {
+				return err
+			}
+			name = t.String()
+			part = pointerEscapes.Replace(name)
+			r.find(holdgate.FoundSecret{Pointer: pointer + "/" + part, Name: true}, name)
+		}
+		if err := r.value(pointer+"/"+part, name); err != nil {
+			return err
+		}
+	}
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func (r *resultReader) text(pointer, name, s string) {
+	if name == "blob" || name == "data" {
+		if data, err := base64.StdEncoding.DecodeString(s); err == nil {
+			if utf8.Valid(data) {
+				r.find(holdgate.FoundSecret{Pointer: pointer, Encoded: true}, string(data))
+			}
+			return
+		}
+	}
+	r.find(holdgate.FoundSecret{Pointer: pointer}, s)
+	if name == "type" || name == "mimeType" {
+		return
+	}
+	room := maxResultText - r.said.Len()
+	if len(s)+1 > room {
+		s, r.Cut = strings.ToValidUTF8(s[:max(0, min(len(s), room-1))], ""), true
+	}
+	if s != "" {
+		r.said.WriteString(s + "\n")
+	}
+}
+
+// find notes the secrets in a text, each place once.
+func (r *resultReader) find(at holdgate.FoundSecret, s string) {
+	if r.Unread {
+		return
+	}
+	type span struct {
+		start, end int
+		kind       string
+	}
+	var spans []span
+	for _, shape := range secretShapes {
+		r.work(1 + len(s)/1024)
+		for i := 0; ; {
+			n := strings.Index(s[i:], shape.hint)
+			if n < 0 {
+				break
+			}
+			i += n
+			r.work(1)
+			m := shape.pattern.FindStringIndex(s[i:])
+			if m == nil || partOfWord(s, i, shape.hint) {
+				i += len(shape.hint)
+				continue
+			}
+			end := i + m[1]
+			if shape.kind == "private_key" {
+				end = keyEnd(s, end)
+			}
+			spans = append(spans, span{i, end, shape.kind})
+			i = end
+		}
+	}
+	if len(s) >= shortToken {
+		secretRuleTable().each(s, r.work, func(rule *secretRule, start, end int) { spans = append(spans, span{start, end, rule.Kind}) })
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+	for _, sp := range spans {
+		if last := len(r.Secrets) - 1; last >= 0 {
+			l := &r.Secrets[last]
+			if l.Pointer == at.Pointer && l.Name == at.Name && (at.Encoded || sp.start < l.End) {
+				l.End = max(l.End, sp.end)
+				continue
+			}
+		}
+		if len(r.Secrets) == maxFound {
+			r.Unread = true
+			return
+		}
+		at.Kind, at.Start, at.End = sp.kind, sp.start, sp.end
+		r.Secrets = append(r.Secrets, at)
+	}
+}
+
+// keyEnd is where a private key ends whose first line ends at i.
+func keyEnd(s string, i int) int {
+	rest := s[i:]
+	n := strings.Index(rest, "-----END ")
+	if n < 0 {
+		return len(s)
+	}
+	m := strings.Index(rest[n+len("-----END "):], "-----")
+	if m < 0 {
+		return len(s)
+	}
+	return i + n + len("-----END ") + m + len("-----")
+}

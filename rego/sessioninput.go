@@ -1,0 +1,90 @@
+package rego
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/holdgate/holdgate"
+)
+
+// gateObject is a gate as policy sees it: what the agent says, and how it is
+// asked about.
+func gateObject(g *holdgate.Gate, how *Gate) (object, error) {
+	o := object{"type": g.Type}
+	putText(o, "kind", string(g.Kind))
+	putText(o, "message", g.Message)
+	if len(g.Artifacts) > 0 {
+		o["artifacts"] = g.Artifacts
+	}
+	if g.Timeout > 0 {
+		o["timeout"] = g.Timeout.Seconds()
+	}
+	if len(g.Options) > 0 {
+		o["options"] = optionsList(g.Options)
+	}
+	if g.Context != nil {
+		context, err := strictJSON(g.Context)
+		if err != nil {
+			return nil, fmt.Errorf("reading the context of gate %s: %w", g.Type, err)
+		}
+		o["context"] = context
+	}
+	if how != nil {
+		o["settings"] = gateSettings(how)
+	}
+	return o, nil
+}
+
+func gateSettings(g *Gate) object {
+	o := object{"level": g.Level, "required": g.Required, "edits": g.Edits, "on_timeout": g.OnTimeout.String()}
+	putText(o, "message", g.Message)
+	if g.Enabled != nil {
+		o["enabled"] = *g.Enabled
+	}
+	if g.Timeout > 0 {
+		o["timeout"] = g.Timeout.Seconds()
+	}
+	if len(g.Show) > 0 {
+		o["show"] = g.Show
+	}
+	if len(g.Options) > 0 {
+		o["options"] = optionsList(g.Options)
+	}
+	if g.Threshold > 0 {
+		o["threshold"] = g.Threshold
+	}
+	return o
+}
+
+func optionsList(options []holdgate.Option) []any {
+	list := make([]any, len(options))
+	for i, opt := range options {
+		o := object{"id": opt.ID, "label": opt.Label}
+		putText(o, "effect", opt.Effect)
+		if opt.Other {
+			o["other"] = true
+		}
+		list[i] = o
+	}
+	return list
+}
+
+func confidenceObject(c *Confidence) object {
+	o := object{"score": c.Score, "source": c.Source, "reasons": c.Reasons}
+	if len(c.Work) > 0 {
+		o["work"] = maps.Clone(c.Work)
+	}
+	return o
+}
+
+// usageObject leaves out what nobody counts.
+func usageObject(u *Usage) object {
+	o := object{"calls_per_minute": u.CallsPerMinute}
+	if u.Tokens > 0 {
+		o["tokens"] = u.Tokens
+	}
+	if u.Cost > 0 {
+		o["cost"] = u.Cost
+	}
+	return o
+}
