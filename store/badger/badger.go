@@ -68,6 +68,10 @@ const (
 	maxBatch = 2 << 20
 	// maxBatchCount is how many changes go into one transaction.
 	maxBatchCount = 20_000
+	// lockWait is how long an open waits for a folder that another has locked,
+	// and lockPoll how often it looks.
+	lockWait = 500 * time.Millisecond
+	lockPoll = 20 * time.Millisecond
 	// syncSoon is how long a write of UpdateSoon waits for its sync.
 	syncSoon = 50 * time.Millisecond
 )
@@ -100,7 +104,8 @@ var (
 )
 
 // Open opens the store in dir, creating the folder where there is none. A
-// folder that another process uses is an error that wraps [ErrInUse].
+// folder that another process still uses after half a second is an error that wraps
+// [ErrInUse].
 func Open(dir string, logger *slog.Logger) (store.Store, error) {
 	return open(dir, logger)
 }
@@ -113,7 +118,7 @@ func open(dir string, logger *slog.Logger) (*db, error) {
 	if err := whileUnused(dir, func() error { return verifyTables(dir, o) }); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	b, err := badgerdb.OpenManaged(o)
+	b, err := openLocked(o)
 	if err != nil {
 		return nil, openError(dir, err)
 	}
@@ -224,9 +229,26 @@ func (d *db) fail(cause error) error {
 // ErrInUse says that another process has the store's folder open.
 var ErrInUse = errors.New("the folder is used by another holdgate")
 
+// openLocked opens Badger, and waits for up to lockWait while the folder is
+// locked: a child that the last holder was just starting keeps the lock from its
+// fork to its exec, however soon the holder itself let go.
+func openLocked(o badgerdb.Options) (*badgerdb.DB, error) {
+	for end := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
+		b, err := badgerdb.OpenManaged(o)
+		if err == nil || !isLocked(err) || time.Now().After(end) {
+			return b, err
+		}
+	}
+}
+
+// isLocked reports whether Badger could not lock its folder.
+func isLocked(err error) bool {
+	return strings.Contains(err.Error(), "Cannot acquire directory lock")
+}
+
 // openError names the other process where Badger could not lock the folder.
 func openError(dir string, err error) error {
-	if !strings.Contains(err.Error(), "Cannot acquire directory lock") {
+	if !isLocked(err) {
 		if strings.Contains(err.Error(), ".vlog") {
 			return fmt.Errorf("opening the store in %s: %w: nothing is kept in its .vlog files, which can be removed", dir, err)
 		}

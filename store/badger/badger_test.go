@@ -10,7 +10,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/holdgate/holdgate/store"
 )
@@ -44,6 +46,22 @@ func TestASecondOpenNamesTheProcess(t *testing.T) {
 	if want := fmt.Sprintf("process %d", os.Getpid()); !strings.Contains(err.Error(), want) {
 		t.Errorf("%q does not name %q", err, want)
 	}
+}
+
+// A child that is just being started holds every lock of its parent until its
+// exec, the one on a folder that the parent has closed included.
+func TestAnOpenWaitsForALockThatIsGoingAway(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	release := time.AfterFunc(3*lockPoll, func() { f.Close() })
+	defer release.Stop()
+	openTest(t, dir)
 }
 
 // Writes that nobody syncs cross the borders of log files, and none is crossed
