@@ -26,7 +26,7 @@ func (c *channel) taker(p *process) sdk.Answerer {
 		}
 		ctx, cancel := context.WithTimeout(ctx, decideDeadline)
 		defer cancel()
-		r, err := c.take(ctx, a, p.info.Assurance)
+		r, err := c.take(ctx, a, p.info)
 		if err != nil {
 			c.log.Warn("an answer does not count", "request", text(a.ID), "decision", text(a.Decision), "by", text(a.By), "err", shown(err))
 		}
@@ -34,15 +34,11 @@ func (c *channel) taker(p *process) sdk.Answerer {
 	}
 }
 
-// take makes a vote of an answer that has shown all that it has to.
-func (c *channel) take(ctx context.Context, a sdk.Answer, assurance sdk.Assurance) (approvals.Request, error) {
+// take does what an answer says that has shown all that it has to.
+func (c *channel) take(ctx context.Context, a sdk.Answer, i sdk.Info) (approvals.Request, error) {
 	digest := holdgate.Digest(a.Digest)
 	if !c.nonces.match(a.Nonce, c.c.Name, a.ID, digest) {
 		return approvals.Request{}, refuse("this channel was never asked about this call")
-	}
-	by, err := c.voter(a.By)
-	if err != nil {
-		return approvals.Request{}, err
 	}
 	r, err := c.queue.Request(ctx, a.ID)
 	if err != nil {
@@ -51,24 +47,65 @@ func (c *channel) take(ctx context.Context, a sdk.Answer, assurance sdk.Assuranc
 	if r.Call.Digest != digest {
 		return r, counts(approvals.ErrDigest)
 	}
-	v := approvals.Vote{
-		Decision: holdgate.Answer(a.Decision), By: by, Channel: c.c.Name, Assurance: assurance.String(), Digest: digest,
-		Reason: a.Reason, Instructions: a.Instructions, Choice: a.Choice,
+	if a.Decision == sdk.Seen && i.Sees {
+		c.log.Debug("somebody has opened the request", "request", r.ID)
+		return r, nil
 	}
-	switch a.Decision {
-	case sdk.Deny, sdk.Steer:
-	case sdk.Approve, sdk.Choose:
-		if why := closed(r, assurance, callOf(r.Call).Cut > 0); why != "" {
-			return r, refuse(why)
-		}
-	default:
-		return r, refuse("a channel may approve, deny, steer or choose")
+	by, err := c.voter(a.By)
+	if err != nil {
+		return r, err
 	}
-	now, err := c.queue.Decide(ctx, a.ID, v)
+	if err := offered(r, i, a.Decision); err != nil {
+		return r, err
+	}
+	now, err := c.apply(ctx, a, by, i)
 	if err != nil {
 		return r, counts(err)
 	}
 	return now, nil
+}
+
+// offered reports whether a channel may give the answer to a request that is
+// pending; how a request ended is for the queue to say.
+func offered(r approvals.Request, i sdk.Info, decision string) error {
+	why := closed(r, i.Assurance, callOf(r.Call).Cut > 0)
+	switch decision {
+	case sdk.Deny, sdk.Steer:
+		return nil
+	case sdk.Approve, sdk.Choose, sdk.Edit:
+		switch {
+		case why != "":
+			return refuse(why)
+		case decision == sdk.Edit && !i.Edits:
+			return refuse("this channel has not said that it can edit")
+		case decision == sdk.Edit && r.Status == holdgate.StatusPending && editable(r, i, why) == "":
+			return refuse("the arguments of this call cannot be edited in a channel")
+		}
+		return nil
+	case sdk.Claim, sdk.Unclaim:
+		if i.Claims {
+			return nil
+		}
+	}
+	return refuse("a channel may approve, deny, steer, choose or edit, and claim where it has said so")
+}
+
+// apply hands an answer to the queue.
+func (c *channel) apply(ctx context.Context, a sdk.Answer, by string, i sdk.Info) (approvals.Request, error) {
+	switch a.Decision {
+	case sdk.Claim:
+		return c.queue.Claim(ctx, a.ID, by)
+	case sdk.Unclaim:
+		return c.queue.Unclaim(ctx, a.ID, by)
+	}
+	v := approvals.Vote{
+		Decision: holdgate.Answer(a.Decision), By: by, Channel: c.c.Name, Assurance: i.Assurance.String(), Digest: holdgate.Digest(a.Digest),
+		Reason: a.Reason, Instructions: a.Instructions, Choice: a.Choice,
+	}
+	if a.Decision == sdk.Edit {
+		v.Arguments = []byte(a.Arguments)
+	}
+	return c.queue.Decide(ctx, a.ID, v)
 }
 
 // voter is the name under which a person of this channel votes.
@@ -90,7 +127,7 @@ func counts(err error) error {
 	}
 	for _, known := range []error{
 		approvals.ErrNotFound, approvals.ErrDigest, approvals.ErrSteerEmpty, approvals.ErrSteerNotAllowed,
-		approvals.ErrAnswer, approvals.ErrNotEntitled,
+		approvals.ErrAnswer, approvals.ErrNotEntitled, approvals.ErrClaimed,
 	} {
 		if errors.Is(err, known) {
 			return refuse(text(err.Error()))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -63,8 +64,9 @@ func (c *channel) reconcile(ctx context.Context, p *process) error {
 // channel answers with errors of its own and the request waits; any other error
 // is returned, and ends the process.
 func (c *channel) deliver(ctx context.Context, p *process, e approvals.Event) error {
-	if e.Request.ID == "" {
-		return nil // news of no request: channels tell of requests alone
+	news := e.Request.ID == ""
+	if news && (!p.info.News || titles[e.Type] == "") {
+		return nil
 	}
 	c.turn.Lock()
 	defer c.turn.Unlock()
@@ -72,6 +74,9 @@ func (c *channel) deliver(ctx context.Context, p *process, e approvals.Event) er
 		return ctx.Err() // it was another's turn until now
 	}
 	event := fmt.Sprintf("%s %s", e.Type, e.Request.ID)
+	if news {
+		event = fmt.Sprintf("%s %d", e.Type, e.Seq)
+	}
 	log := c.log.With("request", e.Request.ID, "event", e.Type)
 	if c.broke[event] >= maxBreakdowns {
 		log.Error("the channel breaks down on an event, which is left out")
@@ -83,7 +88,7 @@ func (c *channel) deliver(ctx context.Context, p *process, e approvals.Event) er
 		err := c.tell(ctx, p, e)
 		own, ok := ownError(err)
 		if err != nil && !ok {
-			return broken(fmt.Sprintf("telling of request %s", e.Request.ID), err)
+			return broken("telling of "+event, err)
 		}
 		c.telling = ""
 		switch {
@@ -106,6 +111,14 @@ func (c *channel) deliver(ctx context.Context, p *process, e approvals.Event) er
 // tell tells the channel of an event once. What has passed needs no telling: a
 // question that has been answered, or news of what no longer exists.
 func (c *channel) tell(ctx context.Context, p *process, e approvals.Event) error {
+	if e.Request.ID == "" {
+		if time.Since(e.Time) > newsLast {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, c.d.notify)
+		defer cancel()
+		return p.remote.Tell(ctx, news(e))
+	}
 	current, err := c.queue.Request(ctx, e.Request.ID)
 	switch {
 	case errors.Is(err, approvals.ErrNotFound):
@@ -121,7 +134,7 @@ func (c *channel) tell(ctx context.Context, p *process, e approvals.Event) error
 			return nil
 		}
 		c.open[e.Request.ID] = true
-		err = p.remote.Notify(ctx, c.notice(current, p.info.Assurance))
+		err = p.remote.Notify(ctx, c.notice(approvals.Event{Type: e.Type, Request: current}, p.info))
 		if err == nil {
 			if terr := c.queue.Told(ctx, e.Request.ID); terr != nil {
 				c.log.Error("noting that people were told", "request", e.Request.ID, "err", terr)
@@ -131,7 +144,7 @@ func (c *channel) tell(ctx context.Context, p *process, e approvals.Event) error
 		if current.Status.Final() && e.Request.Status == holdgate.StatusPending {
 			return nil // the end is an event of its own
 		}
-		err = p.remote.Update(ctx, c.notice(e.Request, p.info.Assurance))
+		err = p.remote.Update(ctx, c.notice(e, p.info))
 	default:
 		return nil
 	}

@@ -51,6 +51,8 @@ type Queue interface {
 	List(ctx context.Context, f approvals.Filter) ([]approvals.Request, error)
 	Request(ctx context.Context, id string) (approvals.Request, error)
 	Decide(ctx context.Context, id string, v approvals.Vote) (approvals.Request, error)
+	Claim(ctx context.Context, id, by string) (approvals.Request, error)
+	Unclaim(ctx context.Context, id, by string) (approvals.Request, error)
 	Told(ctx context.Context, id string) error
 	Reaches(channel string, people bool)
 }

@@ -47,7 +47,7 @@ func TestALyingChannelDecidesNothing(t *testing.T) {
 		"another digest":      "never asked",
 		"nobody":              "name of a person",
 		"hidden name":         "name of a person",
-		"edit":                "may approve, deny, steer or choose",
+		"edit":                "has not said that it can edit",
 		"steer without words": "steering needs instructions",
 	}
 	var order []string

@@ -1,9 +1,12 @@
 package host
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,13 +23,16 @@ const (
 	tailBytes = 16 << 10
 )
 
-// notice is the request as a channel of the assurance is told of it.
-func (c *channel) notice(r approvals.Request, a sdk.Assurance) sdk.Notice {
+// notice is the request of the event as a channel is told of it.
+func (c *channel) notice(e approvals.Event, i sdk.Info) sdk.Notice {
+	r := e.Request
 	n := Notice(r)
+	n.Event = strings.TrimPrefix(string(e.Type), "approval.")
 	n.Nonce = c.nonces.of(c.c.Name, r.ID, r.Call.Digest)
 	if r.Status == holdgate.StatusPending {
-		n.Closed = closed(r, a, n.Call.Cut > 0)
-		n.Answers = allowed(r, n.Closed)
+		n.Closed = closed(r, i.Assurance, n.Call.Cut > 0)
+		n.Editable = editable(r, i, n.Closed)
+		n.Answers = allowed(r, i, n.Closed, n.Editable != "")
 	}
 	return n
 }
@@ -46,22 +52,22 @@ func Notice(r approvals.Request) sdk.Notice {
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, OnTimeout: r.OnTimeout,
 		Quorum: max(r.Approvers.Quorum, 1), Votes: approving(r), Approved: approvers(r),
 		People: people(r), Similar: similar(r.Similar),
+		Thread: thread(r.Agent.ID, r.Session.ID), Cast: cast(r),
 	}
 	for _, s := range r.Briefing.Sections {
 		n.Sections = append(n.Sections, sdk.Section(s))
 	}
 	for _, o := range r.Options {
-		shown := sdk.Option{ID: text(o.ID), Label: text(o.Label), Effect: text(o.Effect)}
-		if o.Other {
-			shown.Label, shown.Effect = shown.Label+" (your own text, with --other)", ""
-		}
-		n.Options = append(n.Options, shown)
+		n.Options = append(n.Options, sdk.Option{ID: text(o.ID), Label: text(o.Label), Effect: text(o.Effect), Other: o.Other})
 	}
 	if r.NoApprover != "" && r.Status == holdgate.StatusPending {
 		n.Warnings = append(n.Warnings, text(r.NoApprover))
 	}
 	if r.EditedFrom != "" {
 		n.Edited = "by a person, in request " + r.EditedFrom
+	}
+	if c := r.Claim; c != nil {
+		n.Claim = &sdk.Lease{By: text(c.By), Until: c.Until}
 	}
 	if o := r.Outcome; o != nil {
 		n.Outcome = &sdk.Outcome{
@@ -106,7 +112,7 @@ func closed(r approvals.Request, a sdk.Assurance, cut bool) string {
 }
 
 // allowed lists what a channel may answer.
-func allowed(r approvals.Request, closed string) []string {
+func allowed(r approvals.Request, i sdk.Info, closed string, edit bool) []string {
 	answers := []string{sdk.Deny}
 	if slices.Contains(r.Allow, "steer") {
 		answers = append(answers, sdk.Steer)
@@ -118,7 +124,57 @@ func allowed(r approvals.Request, closed string) []string {
 	case r.Kind == holdgate.RequestChoice:
 		answers = append(answers, sdk.Choose)
 	}
+	if edit {
+		answers = append(answers, sdk.Edit)
+	}
+	if i.Claims {
+		answers = append(answers, sdk.Claim, sdk.Unclaim)
+	}
+	if i.Sees {
+		answers = append(answers, sdk.Seen)
+	}
 	return answers
+}
+
+// editable returns the arguments of a call that may be edited in a channel, as
+// JSON with hidden characters escaped; nothing where it may not be.
+func editable(r approvals.Request, i sdk.Info, closed string) string {
+	if !i.Edits || closed != "" || r.Kind != holdgate.RequestApproval || !slices.Contains(r.Allow, "edit") || r.Call.Tool == nil {
+		return ""
+	}
+	args := jsontext.Value(slices.Clone(r.Call.Tool.Arguments))
+	if args.Indent(jsontext.WithIndent("  ")) != nil || !utf8.Valid(args) {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range string(args) {
+		switch one := string(c); {
+		case c == '\n', holdgate.Visible(one) == one:
+			b.WriteString(one)
+		default:
+			for _, unit := range utf16.AppendRune(nil, c) {
+				fmt.Fprintf(&b, "\\u%04x", unit)
+			}
+		}
+	}
+	if b.Len() > headBytes {
+		return ""
+	}
+	return b.String()
+}
+
+// thread names a session of an agent.
+func thread(agent, session string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", len(agent), agent, session))
+	return hex.EncodeToString(sum[:8])
+}
+
+// cast lists the votes.
+func cast(r approvals.Request) (votes []sdk.Vote) {
+	for _, v := range r.Votes {
+		votes = append(votes, sdk.Vote{Decision: string(v.Decision), By: text(v.By), Channel: text(v.Channel), At: v.At, Reason: text(v.Reason)})
+	}
+	return votes
 }
 
 func callOf(v approvals.CallView) sdk.Call {

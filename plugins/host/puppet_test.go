@@ -43,7 +43,7 @@ type puppet struct {
 	failing int
 }
 
-var _ sdk.Channel = (*puppet)(nil)
+var _ sdk.Newscaster = (*puppet)(nil)
 
 func (p *puppet) Info() sdk.Info {
 	i := sdk.Info{Name: "puppet", Assurance: sdk.Local, Forgets: true}
@@ -56,6 +56,8 @@ func (p *puppet) Info() sdk.Info {
 			i.Assurance = 9
 		case "remembers":
 			i.Forgets = false
+		case "able":
+			i.Edits, i.Claims, i.Sees = true, true, true
 		}
 	}
 	return i
@@ -114,6 +116,12 @@ func (p *puppet) Update(_ context.Context, n sdk.Notice) error {
 	return nil
 }
 
+// Tell makes every puppet a newscaster.
+func (p *puppet) Tell(_ context.Context, n sdk.News) error {
+	p.report(report{What: "news", News: n})
+	return nil
+}
+
 func (p *puppet) Health(context.Context) error { return nil }
 
 func (p *puppet) Answers(ctx context.Context, answer sdk.Answerer) error {
@@ -155,6 +163,16 @@ func (p *puppet) give(ctx context.Context, n sdk.Notice, lie string, answer sdk.
 		a.By = "ada\u202e"
 	case "edit":
 		a.Decision = "edit"
+	case "edit to a folder":
+		a.Decision, a.Arguments = sdk.Edit, `{"command": "rm -r build/tmp"}`
+	case "edit to what it is":
+		a.Decision, a.Arguments = sdk.Edit, n.Editable
+	case "edit to a list":
+		a.Decision, a.Arguments = sdk.Edit, `["rm"]`
+	case "claim", "unclaim", "seen":
+		a.Decision = lie
+	case "claim as bob":
+		a.Decision, a.By = sdk.Claim, "bob"
 	case "policy":
 		a.By = "policy"
 	case "huge":

@@ -58,7 +58,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, log: &lockedBuffer{}, reports: make(map[string]chan report), pids: make(map[int]bool)}
-	for _, what := range []string{"configured", "notify", "update", "verdict"} {
+	for _, what := range []string{"configured", "notify", "update", "verdict", "news"} {
 		b.reports[what] = make(chan report, 4096)
 	}
 	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
@@ -295,10 +295,11 @@ func (l *lockedBuffer) contains(t *testing.T, want string) {
 
 // report is what a puppet tells the test.
 type report struct {
-	What   string // "configured", "notify", "update", "verdict"
+	What   string // "configured", "notify", "update", "verdict", "news"
 	Name   string // the puppet's, from its script
 	Pid    int
 	Notice sdk.Notice
+	News   sdk.News
 	Lie    string
 	Status string
 	Err    string

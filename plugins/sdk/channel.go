@@ -78,6 +78,23 @@ type Info struct {
 	// Forgets says that the channel keeps open questions in memory alone. It
 	// is told of everything pending whenever it has been started.
 	Forgets bool
+
+	// What the channel can do besides: only where it says so do [Notice.Answers]
+	// name these answers.
+	Edits  bool // [Edit]: it can take other arguments
+	Claims bool // [Claim] and [Unclaim]
+	Sees   bool // [Seen]: it knows when somebody has opened a request
+	// News says that it is a [Newscaster]. [Serve] sets it.
+	News bool
+}
+
+// A Newscaster is a channel that also brings news: what people should know and
+// need not answer.
+type Newscaster interface {
+	Channel
+	// Tell tells people, and returns once they can see it. News with an id that
+	// is known are not told again. An error means that nobody was told.
+	Tell(ctx context.Context, n News) error
 }
 
 // Assurance says how sure a channel is of who speaks. The zero value is not

@@ -25,6 +25,13 @@ func noticeToProto(n Notice) *channelv1.Notice {
 		Quorum: int32(min(n.Quorum, math.MaxInt32)), Votes: int32(min(n.Votes, math.MaxInt32)),
 	}
 	p.Why, p.Whole, p.Approved, p.People, p.Warnings, p.Similar, p.Edited = n.Why, n.Whole, n.Approved, n.People, n.Warnings, n.Similar, n.Edited
+	p.Event, p.Thread, p.To, p.Editable, p.Waiting = n.Event, n.Thread, n.To, n.Editable, int64(n.Waiting)
+	for _, v := range n.Cast {
+		p.Cast = append(p.Cast, &channelv1.Vote{Decision: v.Decision, By: v.By, Channel: v.Channel, At: timeToProto(v.At), Reason: v.Reason})
+	}
+	if c := n.Claim; c != nil {
+		p.Claim = &channelv1.Claim{By: c.By, Until: timeToProto(c.Until)}
+	}
 	if c := n.Counts; c != (Counts{}) {
 		p.Counts = &channelv1.Counts{Unresolved: int64(c.Unresolved), Unbound: int64(c.Unbound), Redacted: int64(c.Redacted), Cut: int64(c.Cut), Commands: int64(c.Commands)}
 	}
@@ -32,7 +39,7 @@ func noticeToProto(n Notice) *channelv1.Notice {
 		p.Sections = append(p.Sections, &channelv1.Section{Title: s.Title, Kind: s.Kind, Lines: s.Lines})
 	}
 	for _, o := range n.Options {
-		p.Options = append(p.Options, &channelv1.Option{Id: o.ID, Label: o.Label, Effect: o.Effect})
+		p.Options = append(p.Options, &channelv1.Option{Id: o.ID, Label: o.Label, Effect: o.Effect, Other: o.Other})
 	}
 	if o := n.Outcome; o != nil {
 		p.Outcome = &channelv1.Outcome{
@@ -60,13 +67,20 @@ func noticeFromProto(p *channelv1.Notice) Notice {
 		Quorum: int(p.GetQuorum()), Votes: int(p.GetVotes()),
 	}
 	n.Why, n.Whole, n.Approved, n.People, n.Warnings, n.Similar, n.Edited = p.GetWhy(), p.GetWhole(), p.GetApproved(), p.GetPeople(), p.GetWarnings(), p.GetSimilar(), p.GetEdited()
+	n.Event, n.Thread, n.To, n.Editable, n.Waiting = p.GetEvent(), p.GetThread(), p.GetTo(), p.GetEditable(), int(p.GetWaiting())
+	for _, v := range p.GetCast() {
+		n.Cast = append(n.Cast, Vote{Decision: v.GetDecision(), By: v.GetBy(), Channel: v.GetChannel(), At: timeFromProto(v.GetAt()), Reason: v.GetReason()})
+	}
+	if c := p.GetClaim(); c != nil {
+		n.Claim = &Lease{By: c.GetBy(), Until: timeFromProto(c.GetUntil())}
+	}
 	c := p.GetCounts()
 	n.Counts = Counts{Unresolved: int(c.GetUnresolved()), Unbound: int(c.GetUnbound()), Redacted: int(c.GetRedacted()), Cut: int(c.GetCut()), Commands: int(c.GetCommands())}
 	for _, s := range p.GetSections() {
 		n.Sections = append(n.Sections, Section{Title: s.GetTitle(), Kind: s.GetKind(), Lines: s.GetLines()})
 	}
 	for _, o := range p.GetOptions() {
-		n.Options = append(n.Options, Option{ID: o.GetId(), Label: o.GetLabel(), Effect: o.GetEffect()})
+		n.Options = append(n.Options, Option{ID: o.GetId(), Label: o.GetLabel(), Effect: o.GetEffect(), Other: o.GetOther()})
 	}
 	if o := p.GetOutcome(); o != nil {
 		n.Outcome = &Outcome{
@@ -80,14 +94,14 @@ func noticeFromProto(p *channelv1.Notice) Notice {
 func answerToProto(a Answer) *channelv1.Answer {
 	return &channelv1.Answer{
 		Id: a.ID, Nonce: a.Nonce, Digest: a.Digest, Decision: a.Decision, By: a.By,
-		Reason: a.Reason, Instructions: a.Instructions, Choice: a.Choice,
+		Reason: a.Reason, Instructions: a.Instructions, Choice: a.Choice, Arguments: []byte(a.Arguments),
 	}
 }
 
 func answerFromProto(p *channelv1.Answer) Answer {
 	return Answer{
 		ID: p.GetId(), Nonce: p.GetNonce(), Digest: p.GetDigest(), Decision: p.GetDecision(), By: p.GetBy(),
-		Reason: p.GetReason(), Instructions: p.GetInstructions(), Choice: p.GetChoice(),
+		Reason: p.GetReason(), Instructions: p.GetInstructions(), Choice: p.GetChoice(), Arguments: string(p.GetArguments()),
 	}
 }
 

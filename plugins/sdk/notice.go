@@ -11,6 +11,26 @@ const (
 	Deny    = "deny"
 	Steer   = "steer"  // do something else instead; needs instructions
 	Choose  = "choose" // one of the options
+	Edit    = "edit"   // approve with other arguments
+)
+
+// What people can say besides, which decides nothing.
+const (
+	Claim   = "claim"   // somebody looks at it, so that silence does not end it for now
+	Unclaim = "unclaim" // and no longer
+	Seen    = "seen"    // somebody has opened it: it need not be brought to others yet
+)
+
+// What has happened to a request, as [Notice.Event] says it.
+const (
+	Requested = "requested"
+	Escalated = "escalated" // more people may approve it, or nobody has looked at it elsewhere
+	Voted     = "voted"
+	Claimed   = "claimed"
+	Unclaimed = "unclaimed"
+	Delegated = "delegated"
+	Extended  = "extended"
+	Decided   = "decided"
 )
 
 // StatusPending is the status of a request that waits. Every other status is
@@ -67,10 +87,28 @@ type Notice struct {
 	Similar   string   // what became of calls like this one, in words
 	Edited    string   // where the arguments come from, if not from the agent, in words
 	Outcome   *Outcome
+
+	// Event is what has happened: [Requested], [Voted], ... Empty where Holdgate
+	// is older than this field.
+	Event string
+	// Thread is the same for all requests of one session of one agent.
+	Thread string
+	Cast   []Vote // every vote so far, oldest first
+	Claim  *Lease // who looks at it just now
+	// To are the users of this channel who are to be told, by the names that
+	// answers give them; empty: whom the channel's configuration names.
+	To []string
+	// Editable is the call's arguments where [Edit] may be answered: JSON, with
+	// the characters that do not show written as \u escapes.
+	Editable string
+	Waiting  int // how many other requests wait that this channel tells of later
 }
 
 // Ended reports whether the request needs no answer any more.
 func (n *Notice) Ended() bool { return n.Status != StatusPending }
+
+// Left is how long people have to answer, never less than nothing.
+func (n *Notice) Left(now time.Time) time.Duration { return max(n.ExpiresAt.Sub(now), 0) }
 
 // May reports whether the channel may give the answer.
 func (n *Notice) May(answer string) bool { return slices.Contains(n.Answers, answer) }
@@ -120,7 +158,24 @@ type Counts struct {
 type Option struct {
 	ID     string
 	Label  string
-	Effect string // "approve" or "deny"
+	Effect string // "approve", "deny" or "steer"
+	Other  bool   // the answer is a text of the person's own, in [Answer.Instructions]
+}
+
+// Vote is what one person has answered.
+type Vote struct {
+	Decision string
+	By       string
+	Channel  string
+	At       time.Time
+	Reason   string
+}
+
+// Lease says that somebody looks at a request: until then silence does not end
+// it.
+type Lease struct {
+	By    string
+	Until time.Time
 }
 
 // Outcome is how a request ended.
@@ -136,9 +191,10 @@ type Outcome struct {
 // An Answer is what one person says to a request.
 type Answer struct {
 	ID, Nonce, Digest string // those of the notice
-	Decision          string // [Approve], [Deny], [Steer] or [Choose]
-	By                string // the person, as the channel knows them
+	Decision          string // [Approve], [Deny], [Steer], [Choose] or [Edit]; or [Claim], [Unclaim] or [Seen]
+	By                string // the person, as the channel knows them; [Seen] needs none
 	Reason            string
-	Instructions      string // of [Steer]
+	Instructions      string // of [Steer], and of [Choose] where the option is [Option.Other]
 	Choice            string // of [Choose]: the option's id
+	Arguments         string // of [Edit]: all of the new arguments, a JSON object
 }

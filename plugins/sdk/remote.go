@@ -56,6 +56,7 @@ func (r *Remote) Info(ctx context.Context) (Info, error) {
 		return Info{}, received(err)
 	}
 	i := Info{Name: p.GetName(), Assurance: Assurance(p.GetAssurance()), Forgets: p.GetForgets()}
+	i.able(p.GetAbilities())
 	if i.Assurance < Text || i.Assurance > Local {
 		return Info{}, fmt.Errorf("the channel names no assurance that is known here (%d)", i.Assurance)
 	}
@@ -77,6 +78,12 @@ func (r *Remote) Notify(ctx context.Context, n Notice) error {
 // Update tells of a change.
 func (r *Remote) Update(ctx context.Context, n Notice) error {
 	_, err := r.client.Update(ctx, &channelv1.UpdateRequest{Notice: noticeToProto(n)})
+	return received(err)
+}
+
+// Tell brings news to a channel that has [Info.News].
+func (r *Remote) Tell(ctx context.Context, n News) error {
+	_, err := r.client.Tell(ctx, &channelv1.TellRequest{News: newsToProto(n)})
 	return received(err)
 }
 

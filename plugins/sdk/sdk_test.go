@@ -74,6 +74,10 @@ func TestANoticeArrivesWhole(t *testing.T) {
 	n.Why, n.Approved, n.People, n.Warnings, n.Similar, n.Edited = []string{"w"}, []string{"ada"}, []string{"p"}, []string{"x"}, "s", "e"
 	n.Counts = sdk.Counts{Unresolved: 1, Unbound: 2, Redacted: 3, Cut: 4, Commands: 5}
 	n.Outcome.Instructions, n.Outcome.Choice = "use the trash", "b"
+	n.Options = append(n.Options, sdk.Option{ID: "c", Label: "C", Other: true})
+	n.Event, n.Thread, n.To, n.Editable, n.Waiting = sdk.Decided, "t", []string{"u"}, "{}", 12
+	n.Cast = []sdk.Vote{{Decision: sdk.Approve, By: "ada", Channel: "web", At: n.CreatedAt, Reason: "fine"}}
+	n.Claim = &sdk.Lease{By: "bob", Until: n.ExpiresAt}
 	for _, tell := range []func(context.Context, sdk.Notice) error{r.Notify, r.Update} {
 		if err := tell(t.Context(), n); err != nil {
 			t.Fatal(err)
@@ -84,6 +88,80 @@ func TestANoticeArrivesWhole(t *testing.T) {
 	}
 	if diff := cmp.Diff([]sdk.Notice{n, n, {}}, e.told); diff != "" {
 		t.Errorf("told (-sent +received):\n%s", diff)
+	}
+}
+
+// town is a channel that can do all there is.
+type town struct {
+	echo
+	news []sdk.News
+}
+
+var _ sdk.Newscaster = (*town)(nil)
+
+func (c *town) Info() sdk.Info {
+	return sdk.Info{Name: "town", Assurance: sdk.Text, Edits: true, Claims: true, Sees: true}
+}
+
+func (c *town) Tell(_ context.Context, n sdk.News) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.news = append(c.news, n)
+	return c.err
+}
+
+func TestATownCrierConforms(t *testing.T) {
+	sdktest.Run(t, sdktest.Subject{
+		New:  func(*testing.T) sdk.Channel { return &town{} },
+		Good: func(*testing.T) string { return `{"good": true}` },
+	})
+}
+
+func TestAbilitiesAreWhatTheChannelSaysAndIs(t *testing.T) {
+	for _, c := range []struct {
+		channel sdk.Channel
+		want    sdk.Info
+	}{
+		{&echo{}, sdk.Info{Name: "echo", Assurance: sdk.Interactive, Forgets: true}},
+		{&town{}, sdk.Info{Name: "town", Assurance: sdk.Text, Edits: true, Claims: true, Sees: true, News: true}},
+	} {
+		if got, err := sdktest.Dial(t, c.channel).Info(t.Context()); err != nil || got != c.want {
+			t.Errorf("Info = %+v, %v, want %+v", got, err, c.want)
+		}
+	}
+}
+
+func TestNewsArriveWhole(t *testing.T) {
+	c := &town{}
+	n := sdktest.News("n1")
+	n.To, n.Agent = []string{"u"}, "claude"
+	if err := sdktest.Dial(t, c).Tell(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]sdk.News{n}, c.news); diff != "" {
+		t.Errorf("told (-sent +received):\n%s", diff)
+	}
+	var own *sdk.ChannelError
+	if err := sdktest.Dial(t, &echo{}).Tell(t.Context(), n); err == nil || errors.As(err, &own) {
+		t.Errorf("a channel without news answers %v", err)
+	}
+}
+
+func TestAnAnswerArrivesWhole(t *testing.T) {
+	sent := sdk.Answer{
+		ID: "r1", Nonce: "n", Digest: "d", Decision: sdk.Edit, By: "ada", Reason: "why", Instructions: "how", Choice: "c", Arguments: `{"a": "\u202e"}`,
+	}
+	r := sdktest.Dial(t, &echo{answers: func(ctx context.Context, answer sdk.Answerer) error {
+		_, err := answer(ctx, sent)
+		return err
+	}})
+	var got sdk.Answer
+	_ = r.Answers(t.Context(), func(_ context.Context, a sdk.Answer) (string, error) {
+		got = a
+		return sdk.StatusPending, nil
+	})
+	if got != sent {
+		t.Errorf("received %+v, sent %+v", got, sent)
 	}
 }
 

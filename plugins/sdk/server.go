@@ -30,7 +30,8 @@ const (
 
 func (s *server) Info(context.Context, *channelv1.InfoRequest) (*channelv1.InfoResponse, error) {
 	i := s.channel.Info()
-	return &channelv1.InfoResponse{Name: i.Name, Assurance: channelv1.Assurance(i.Assurance), Forgets: i.Forgets}, nil
+	_, i.News = s.channel.(Newscaster)
+	return &channelv1.InfoResponse{Name: i.Name, Assurance: channelv1.Assurance(i.Assurance), Forgets: i.Forgets, Abilities: i.abilities()}, nil
 }
 
 func (s *server) Configure(ctx context.Context, r *channelv1.ConfigureRequest) (*channelv1.ConfigureResponse, error) {
@@ -47,6 +48,14 @@ func (s *server) Update(ctx context.Context, r *channelv1.UpdateRequest) (*chann
 
 func (s *server) Health(ctx context.Context, _ *channelv1.HealthRequest) (*channelv1.HealthResponse, error) {
 	return &channelv1.HealthResponse{}, failure(s.channel.Health(ctx))
+}
+
+func (s *server) Tell(ctx context.Context, r *channelv1.TellRequest) (*channelv1.TellResponse, error) {
+	c, ok := s.channel.(Newscaster)
+	if !ok {
+		return s.UnimplementedChannelServer.Tell(ctx, r)
+	}
+	return &channelv1.TellResponse{}, failure(c.Tell(ctx, newsFromProto(r.GetNews())))
 }
 
 // failure is a channel's error as it travels.

@@ -131,7 +131,10 @@ type InfoResponse struct {
 	Assurance Assurance              `protobuf:"varint,2,opt,name=assurance,proto3,enum=holdgate.channel.v1.Assurance" json:"assurance,omitempty"`
 	// The channel keeps open questions in memory alone, so that it must be told
 	// again of everything pending after a start.
-	Forgets       bool `protobuf:"varint,3,opt,name=forgets,proto3" json:"forgets,omitempty"`
+	Forgets bool `protobuf:"varint,3,opt,name=forgets,proto3" json:"forgets,omitempty"`
+	// What the channel can do besides, of "edit", "claim", "seen" and "news".
+	// One that is not known here is ignored.
+	Abilities     []string `protobuf:"bytes,4,rep,name=abilities,proto3" json:"abilities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -185,6 +188,13 @@ func (x *InfoResponse) GetForgets() bool {
 		return x.Forgets
 	}
 	return false
+}
+
+func (x *InfoResponse) GetAbilities() []string {
+	if x != nil {
+		return x.Abilities
+	}
+	return nil
 }
 
 type ConfigureRequest struct {
@@ -451,7 +461,7 @@ type Notice struct {
 	Details       []string               `protobuf:"bytes,16,rep,name=details,proto3" json:"details,omitempty"` // lines
 	Hidden        int64                  `protobuf:"varint,17,opt,name=hidden,proto3" json:"hidden,omitempty"`  // how many values and characters the details leave out
 	Options       []*Option              `protobuf:"bytes,18,rep,name=options,proto3" json:"options,omitempty"` // of a choice
-	Answers       []string               `protobuf:"bytes,19,rep,name=answers,proto3" json:"answers,omitempty"` // what this channel may answer: approve, deny, steer, choose
+	Answers       []string               `protobuf:"bytes,19,rep,name=answers,proto3" json:"answers,omitempty"` // what this channel may answer: approve, deny, steer, choose, edit, claim, unclaim, seen
 	Closed        string                 `protobuf:"bytes,20,opt,name=closed,proto3" json:"closed,omitempty"`   // where approve and choose are missing there: why
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,22,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
@@ -468,6 +478,13 @@ type Notice struct {
 	Warnings      []string               `protobuf:"bytes,33,rep,name=warnings,proto3" json:"warnings,omitempty"` // what a person must know first, in words
 	Similar       string                 `protobuf:"bytes,34,opt,name=similar,proto3" json:"similar,omitempty"`   // what became of calls like this one, in words
 	Edited        string                 `protobuf:"bytes,35,opt,name=edited,proto3" json:"edited,omitempty"`     // where the arguments come from, if not from the agent, in words
+	Event         string                 `protobuf:"bytes,36,opt,name=event,proto3" json:"event,omitempty"`       // what has happened: requested, escalated, voted, claimed, unclaimed, delegated, extended, decided
+	Thread        string                 `protobuf:"bytes,37,opt,name=thread,proto3" json:"thread,omitempty"`     // the same for all requests of one session of one agent
+	Cast          []*Vote                `protobuf:"bytes,38,rep,name=cast,proto3" json:"cast,omitempty"`         // every vote so far, oldest first
+	Claim         *Claim                 `protobuf:"bytes,39,opt,name=claim,proto3" json:"claim,omitempty"`       // who looks at it just now
+	To            []string               `protobuf:"bytes,40,rep,name=to,proto3" json:"to,omitempty"`             // the channel's users who are to be told; empty: whom its configuration names
+	Editable      string                 `protobuf:"bytes,41,opt,name=editable,proto3" json:"editable,omitempty"` // where edit may be answered: the arguments as JSON, hidden characters escaped
+	Waiting       int64                  `protobuf:"varint,42,opt,name=waiting,proto3" json:"waiting,omitempty"`  // how many other requests wait that this channel tells of later
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -747,6 +764,185 @@ func (x *Notice) GetEdited() string {
 	return ""
 }
 
+func (x *Notice) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *Notice) GetThread() string {
+	if x != nil {
+		return x.Thread
+	}
+	return ""
+}
+
+func (x *Notice) GetCast() []*Vote {
+	if x != nil {
+		return x.Cast
+	}
+	return nil
+}
+
+func (x *Notice) GetClaim() *Claim {
+	if x != nil {
+		return x.Claim
+	}
+	return nil
+}
+
+func (x *Notice) GetTo() []string {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *Notice) GetEditable() string {
+	if x != nil {
+		return x.Editable
+	}
+	return ""
+}
+
+func (x *Notice) GetWaiting() int64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+type Vote struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Decision      string                 `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Channel       string                 `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Vote) Reset() {
+	*x = Vote{}
+	mi := &file_channel_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Vote) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Vote) ProtoMessage() {}
+
+func (x *Vote) ProtoReflect() protoreflect.Message {
+	mi := &file_channel_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Vote.ProtoReflect.Descriptor instead.
+func (*Vote) Descriptor() ([]byte, []int) {
+	return file_channel_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Vote) GetDecision() string {
+	if x != nil {
+		return x.Decision
+	}
+	return ""
+}
+
+func (x *Vote) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Vote) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *Vote) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Vote) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// Claim says that somebody looks at a request, so that silence does not end it
+// for now.
+type Claim struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	By            string                 `protobuf:"bytes,1,opt,name=by,proto3" json:"by,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Claim) Reset() {
+	*x = Claim{}
+	mi := &file_channel_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Claim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Claim) ProtoMessage() {}
+
+func (x *Claim) ProtoReflect() protoreflect.Message {
+	mi := &file_channel_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Claim.ProtoReflect.Descriptor instead.
+func (*Claim) Descriptor() ([]byte, []int) {
+	return file_channel_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Claim) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Claim) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
 type Section struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Title         string                 `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
@@ -758,7 +954,7 @@ type Section struct {
 
 func (x *Section) Reset() {
 	*x = Section{}
-	mi := &file_channel_proto_msgTypes[9]
+	mi := &file_channel_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -770,7 +966,7 @@ func (x *Section) String() string {
 func (*Section) ProtoMessage() {}
 
 func (x *Section) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[9]
+	mi := &file_channel_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -783,7 +979,7 @@ func (x *Section) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Section.ProtoReflect.Descriptor instead.
 func (*Section) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{9}
+	return file_channel_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Section) GetTitle() string {
@@ -821,7 +1017,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_channel_proto_msgTypes[10]
+	mi := &file_channel_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +1029,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[10]
+	mi := &file_channel_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +1042,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{10}
+	return file_channel_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Counts) GetUnresolved() int64 {
@@ -895,7 +1091,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_channel_proto_msgTypes[11]
+	mi := &file_channel_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +1103,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[11]
+	mi := &file_channel_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1116,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{11}
+	return file_channel_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Agent) GetId() string {
@@ -959,7 +1155,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_channel_proto_msgTypes[12]
+	mi := &file_channel_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1167,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[12]
+	mi := &file_channel_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1180,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{12}
+	return file_channel_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Call) GetKind() string {
@@ -1026,14 +1222,15 @@ type Option struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
-	Effect        string                 `protobuf:"bytes,3,opt,name=effect,proto3" json:"effect,omitempty"` // approve, deny
+	Effect        string                 `protobuf:"bytes,3,opt,name=effect,proto3" json:"effect,omitempty"` // approve, deny, steer
+	Other         bool                   `protobuf:"varint,4,opt,name=other,proto3" json:"other,omitempty"`  // the answer is a text of the person's own, in instructions
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_channel_proto_msgTypes[13]
+	mi := &file_channel_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1242,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[13]
+	mi := &file_channel_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1255,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{13}
+	return file_channel_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Option) GetId() string {
@@ -1082,6 +1279,13 @@ func (x *Option) GetEffect() string {
 	return ""
 }
 
+func (x *Option) GetOther() bool {
+	if x != nil {
+		return x.Other
+	}
+	return false
+}
+
 type Outcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Decision      string                 `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
@@ -1096,7 +1300,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_channel_proto_msgTypes[14]
+	mi := &file_channel_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1108,7 +1312,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[14]
+	mi := &file_channel_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1121,7 +1325,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{14}
+	return file_channel_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Outcome) GetDecision() string {
@@ -1171,18 +1375,19 @@ type Answer struct {
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Nonce         string                 `protobuf:"bytes,2,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	Digest        string                 `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
-	Decision      string                 `protobuf:"bytes,4,opt,name=decision,proto3" json:"decision,omitempty"` // approve, deny, steer, choose
+	Decision      string                 `protobuf:"bytes,4,opt,name=decision,proto3" json:"decision,omitempty"` // approve, deny, steer, choose, edit; or claim, unclaim, seen, which decide nothing
 	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`             // the person, as the channel knows them
 	Reason        string                 `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	Instructions  string                 `protobuf:"bytes,7,opt,name=instructions,proto3" json:"instructions,omitempty"` // of steer
+	Instructions  string                 `protobuf:"bytes,7,opt,name=instructions,proto3" json:"instructions,omitempty"` // of steer, and of choosing an option that is a text of one's own
 	Choice        string                 `protobuf:"bytes,8,opt,name=choice,proto3" json:"choice,omitempty"`             // the id of an option
+	Arguments     []byte                 `protobuf:"bytes,9,opt,name=arguments,proto3" json:"arguments,omitempty"`       // of edit: the whole new arguments, a JSON object
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_channel_proto_msgTypes[15]
+	mi := &file_channel_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1399,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[15]
+	mi := &file_channel_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1412,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{15}
+	return file_channel_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Answer) GetId() string {
@@ -1266,6 +1471,13 @@ func (x *Answer) GetChoice() string {
 	return ""
 }
 
+func (x *Answer) GetArguments() []byte {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
 // AnswersRequest is Holdgate's verdict on one answer.
 type AnswersRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -1280,7 +1492,7 @@ type AnswersRequest struct {
 
 func (x *AnswersRequest) Reset() {
 	*x = AnswersRequest{}
-	mi := &file_channel_proto_msgTypes[16]
+	mi := &file_channel_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1504,7 @@ func (x *AnswersRequest) String() string {
 func (*AnswersRequest) ProtoMessage() {}
 
 func (x *AnswersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[16]
+	mi := &file_channel_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1517,7 @@ func (x *AnswersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswersRequest.ProtoReflect.Descriptor instead.
 func (*AnswersRequest) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{16}
+	return file_channel_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AnswersRequest) GetNumber() uint64 {
@@ -1340,7 +1552,7 @@ type AnswersResponse struct {
 
 func (x *AnswersResponse) Reset() {
 	*x = AnswersResponse{}
-	mi := &file_channel_proto_msgTypes[17]
+	mi := &file_channel_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1564,7 @@ func (x *AnswersResponse) String() string {
 func (*AnswersResponse) ProtoMessage() {}
 
 func (x *AnswersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[17]
+	mi := &file_channel_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1577,7 @@ func (x *AnswersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswersResponse.ProtoReflect.Descriptor instead.
 func (*AnswersResponse) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{17}
+	return file_channel_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AnswersResponse) GetNumber() uint64 {
@@ -1390,7 +1602,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_channel_proto_msgTypes[18]
+	mi := &file_channel_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1614,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[18]
+	mi := &file_channel_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1627,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{18}
+	return file_channel_proto_rawDescGZIP(), []int{20}
 }
 
 type HealthResponse struct {
@@ -1426,7 +1638,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_channel_proto_msgTypes[19]
+	mi := &file_channel_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1438,7 +1650,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[19]
+	mi := &file_channel_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1451,7 +1663,181 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{19}
+	return file_channel_proto_rawDescGZIP(), []int{21}
+}
+
+type TellRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	News          *News                  `protobuf:"bytes,1,opt,name=news,proto3" json:"news,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TellRequest) Reset() {
+	*x = TellRequest{}
+	mi := &file_channel_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TellRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TellRequest) ProtoMessage() {}
+
+func (x *TellRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_channel_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TellRequest.ProtoReflect.Descriptor instead.
+func (*TellRequest) Descriptor() ([]byte, []int) {
+	return file_channel_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *TellRequest) GetNews() *News {
+	if x != nil {
+		return x.News
+	}
+	return nil
+}
+
+type TellResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TellResponse) Reset() {
+	*x = TellResponse{}
+	mi := &file_channel_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TellResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TellResponse) ProtoMessage() {}
+
+func (x *TellResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_channel_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TellResponse.ProtoReflect.Descriptor instead.
+func (*TellResponse) Descriptor() ([]byte, []int) {
+	return file_channel_proto_rawDescGZIP(), []int{23}
+}
+
+// News is something that people should know and need not answer. Every text in
+// it is safe to show.
+type News struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`     // the same where the news come again
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // policy.changed, agent.paused, agent.resumed, agent.stopped, session.changed, finding, audit.checkpoint, channel.down, channel.up, test
+	At            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	Title         string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"` // one line
+	Lines         []string               `protobuf:"bytes,5,rep,name=lines,proto3" json:"lines,omitempty"`
+	Agent         string                 `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
+	To            []string               `protobuf:"bytes,7,rep,name=to,proto3" json:"to,omitempty"` // the channel's users who are to be told; empty: whom its configuration names
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *News) Reset() {
+	*x = News{}
+	mi := &file_channel_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *News) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*News) ProtoMessage() {}
+
+func (x *News) ProtoReflect() protoreflect.Message {
+	mi := &file_channel_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use News.ProtoReflect.Descriptor instead.
+func (*News) Descriptor() ([]byte, []int) {
+	return file_channel_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *News) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *News) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *News) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *News) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *News) GetLines() []string {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+func (x *News) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *News) GetTo() []string {
+	if x != nil {
+		return x.To
+	}
+	return nil
 }
 
 var File_channel_proto protoreflect.FileDescriptor
@@ -1459,11 +1845,12 @@ var File_channel_proto protoreflect.FileDescriptor
 const file_channel_proto_rawDesc = "" +
 	"\n" +
 	"\rchannel.proto\x12\x13holdgate.channel.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\r\n" +
-	"\vInfoRequest\"z\n" +
+	"\vInfoRequest\"\x98\x01\n" +
 	"\fInfoResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12<\n" +
 	"\tassurance\x18\x02 \x01(\x0e2\x1e.holdgate.channel.v1.AssuranceR\tassurance\x12\x18\n" +
-	"\aforgets\x18\x03 \x01(\bR\aforgets\"*\n" +
+	"\aforgets\x18\x03 \x01(\bR\aforgets\x12\x1c\n" +
+	"\tabilities\x18\x04 \x03(\tR\tabilities\"*\n" +
 	"\x10ConfigureRequest\x12\x16\n" +
 	"\x06config\x18\x01 \x01(\fR\x06config\"\x13\n" +
 	"\x11ConfigureResponse\"D\n" +
@@ -1472,7 +1859,8 @@ const file_channel_proto_rawDesc = "" +
 	"\x0eNotifyResponse\"D\n" +
 	"\rUpdateRequest\x123\n" +
 	"\x06notice\x18\x01 \x01(\v2\x1b.holdgate.channel.v1.NoticeR\x06notice\"\x10\n" +
-	"\x0eUpdateResponse\"\xb8\b\n" +
+	"\x0eUpdateResponse\"\x8d\n" +
+	"\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05nonce\x18\x02 \x01(\tR\x05nonce\x12\x16\n" +
@@ -1512,7 +1900,23 @@ const file_channel_proto_rawDesc = "" +
 	"\x06people\x18  \x03(\tR\x06people\x12\x1a\n" +
 	"\bwarnings\x18! \x03(\tR\bwarnings\x12\x18\n" +
 	"\asimilar\x18\" \x01(\tR\asimilar\x12\x16\n" +
-	"\x06edited\x18# \x01(\tR\x06edited\"I\n" +
+	"\x06edited\x18# \x01(\tR\x06edited\x12\x14\n" +
+	"\x05event\x18$ \x01(\tR\x05event\x12\x16\n" +
+	"\x06thread\x18% \x01(\tR\x06thread\x12-\n" +
+	"\x04cast\x18& \x03(\v2\x19.holdgate.channel.v1.VoteR\x04cast\x120\n" +
+	"\x05claim\x18' \x01(\v2\x1a.holdgate.channel.v1.ClaimR\x05claim\x12\x0e\n" +
+	"\x02to\x18( \x03(\tR\x02to\x12\x1a\n" +
+	"\beditable\x18) \x01(\tR\beditable\x12\x18\n" +
+	"\awaiting\x18* \x01(\x03R\awaiting\"\x90\x01\n" +
+	"\x04Vote\x12\x1a\n" +
+	"\bdecision\x18\x01 \x01(\tR\bdecision\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x18\n" +
+	"\achannel\x18\x03 \x01(\tR\achannel\x12*\n" +
+	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"I\n" +
+	"\x05Claim\x12\x0e\n" +
+	"\x02by\x18\x01 \x01(\tR\x02by\x120\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"I\n" +
 	"\aSection\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -1534,18 +1938,19 @@ const file_channel_proto_rawDesc = "" +
 	"\x06target\x18\x02 \x01(\tR\x06target\x12\x16\n" +
 	"\x06server\x18\x03 \x01(\tR\x06server\x12\x1c\n" +
 	"\targuments\x18\x04 \x03(\tR\targuments\x12\x10\n" +
-	"\x03cut\x18\x05 \x01(\x03R\x03cut\"F\n" +
+	"\x03cut\x18\x05 \x01(\x03R\x03cut\"\\\n" +
 	"\x06Option\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x16\n" +
-	"\x06effect\x18\x03 \x01(\tR\x06effect\"\xb5\x01\n" +
+	"\x06effect\x18\x03 \x01(\tR\x06effect\x12\x14\n" +
+	"\x05other\x18\x04 \x01(\bR\x05other\"\xb5\x01\n" +
 	"\aOutcome\x12\x1a\n" +
 	"\bdecision\x18\x01 \x01(\tR\bdecision\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\"\n" +
 	"\finstructions\x18\x05 \x01(\tR\finstructions\x12\x16\n" +
-	"\x06choice\x18\x06 \x01(\tR\x06choice\"\xc6\x01\n" +
+	"\x06choice\x18\x06 \x01(\tR\x06choice\"\xe4\x01\n" +
 	"\x06Answer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05nonce\x18\x02 \x01(\tR\x05nonce\x12\x16\n" +
@@ -1554,7 +1959,8 @@ const file_channel_proto_rawDesc = "" +
 	"\x02by\x18\x05 \x01(\tR\x02by\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\"\n" +
 	"\finstructions\x18\a \x01(\tR\finstructions\x12\x16\n" +
-	"\x06choice\x18\b \x01(\tR\x06choice\"Z\n" +
+	"\x06choice\x18\b \x01(\tR\x06choice\x12\x1c\n" +
+	"\targuments\x18\t \x01(\fR\targuments\"Z\n" +
 	"\x0eAnswersRequest\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +
 	"\arefused\x18\x02 \x01(\tR\arefused\x12\x16\n" +
@@ -1563,19 +1969,31 @@ const file_channel_proto_rawDesc = "" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x123\n" +
 	"\x06answer\x18\x02 \x01(\v2\x1b.holdgate.channel.v1.AnswerR\x06answer\"\x0f\n" +
 	"\rHealthRequest\"\x10\n" +
-	"\x0eHealthResponse*j\n" +
+	"\x0eHealthResponse\"<\n" +
+	"\vTellRequest\x12-\n" +
+	"\x04news\x18\x01 \x01(\v2\x19.holdgate.channel.v1.NewsR\x04news\"\x0e\n" +
+	"\fTellResponse\"\xa8\x01\n" +
+	"\x04News\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12*\n" +
+	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05title\x18\x04 \x01(\tR\x05title\x12\x14\n" +
+	"\x05lines\x18\x05 \x03(\tR\x05lines\x12\x14\n" +
+	"\x05agent\x18\x06 \x01(\tR\x05agent\x12\x0e\n" +
+	"\x02to\x18\a \x03(\tR\x02to*j\n" +
 	"\tAssurance\x12\x19\n" +
 	"\x15ASSURANCE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eASSURANCE_TEXT\x10\x01\x12\x19\n" +
 	"\x15ASSURANCE_INTERACTIVE\x10\x02\x12\x13\n" +
-	"\x0fASSURANCE_LOCAL\x10\x032\x85\x04\n" +
+	"\x0fASSURANCE_LOCAL\x10\x032\xd2\x04\n" +
 	"\aChannel\x12K\n" +
 	"\x04Info\x12 .holdgate.channel.v1.InfoRequest\x1a!.holdgate.channel.v1.InfoResponse\x12Z\n" +
 	"\tConfigure\x12%.holdgate.channel.v1.ConfigureRequest\x1a&.holdgate.channel.v1.ConfigureResponse\x12Q\n" +
 	"\x06Notify\x12\".holdgate.channel.v1.NotifyRequest\x1a#.holdgate.channel.v1.NotifyResponse\x12Q\n" +
 	"\x06Update\x12\".holdgate.channel.v1.UpdateRequest\x1a#.holdgate.channel.v1.UpdateResponse\x12X\n" +
 	"\aAnswers\x12#.holdgate.channel.v1.AnswersRequest\x1a$.holdgate.channel.v1.AnswersResponse(\x010\x01\x12Q\n" +
-	"\x06Health\x12\".holdgate.channel.v1.HealthRequest\x1a#.holdgate.channel.v1.HealthResponseB4Z2github.com/holdgate/holdgate/plugins/sdk/channelv1b\x06proto3"
+	"\x06Health\x12\".holdgate.channel.v1.HealthRequest\x1a#.holdgate.channel.v1.HealthResponse\x12K\n" +
+	"\x04Tell\x12 .holdgate.channel.v1.TellRequest\x1a!.holdgate.channel.v1.TellResponseB4Z2github.com/holdgate/holdgate/plugins/sdk/channelv1b\x06proto3"
 
 var (
 	file_channel_proto_rawDescOnce sync.Once
@@ -1590,7 +2008,7 @@ func file_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_channel_proto_goTypes = []any{
 	(Assurance)(0),                // 0: holdgate.channel.v1.Assurance
 	(*InfoRequest)(nil),           // 1: holdgate.channel.v1.InfoRequest
@@ -1602,50 +2020,63 @@ var file_channel_proto_goTypes = []any{
 	(*UpdateRequest)(nil),         // 7: holdgate.channel.v1.UpdateRequest
 	(*UpdateResponse)(nil),        // 8: holdgate.channel.v1.UpdateResponse
 	(*Notice)(nil),                // 9: holdgate.channel.v1.Notice
-	(*Section)(nil),               // 10: holdgate.channel.v1.Section
-	(*Counts)(nil),                // 11: holdgate.channel.v1.Counts
-	(*Agent)(nil),                 // 12: holdgate.channel.v1.Agent
-	(*Call)(nil),                  // 13: holdgate.channel.v1.Call
-	(*Option)(nil),                // 14: holdgate.channel.v1.Option
-	(*Outcome)(nil),               // 15: holdgate.channel.v1.Outcome
-	(*Answer)(nil),                // 16: holdgate.channel.v1.Answer
-	(*AnswersRequest)(nil),        // 17: holdgate.channel.v1.AnswersRequest
-	(*AnswersResponse)(nil),       // 18: holdgate.channel.v1.AnswersResponse
-	(*HealthRequest)(nil),         // 19: holdgate.channel.v1.HealthRequest
-	(*HealthResponse)(nil),        // 20: holdgate.channel.v1.HealthResponse
-	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*Vote)(nil),                  // 10: holdgate.channel.v1.Vote
+	(*Claim)(nil),                 // 11: holdgate.channel.v1.Claim
+	(*Section)(nil),               // 12: holdgate.channel.v1.Section
+	(*Counts)(nil),                // 13: holdgate.channel.v1.Counts
+	(*Agent)(nil),                 // 14: holdgate.channel.v1.Agent
+	(*Call)(nil),                  // 15: holdgate.channel.v1.Call
+	(*Option)(nil),                // 16: holdgate.channel.v1.Option
+	(*Outcome)(nil),               // 17: holdgate.channel.v1.Outcome
+	(*Answer)(nil),                // 18: holdgate.channel.v1.Answer
+	(*AnswersRequest)(nil),        // 19: holdgate.channel.v1.AnswersRequest
+	(*AnswersResponse)(nil),       // 20: holdgate.channel.v1.AnswersResponse
+	(*HealthRequest)(nil),         // 21: holdgate.channel.v1.HealthRequest
+	(*HealthResponse)(nil),        // 22: holdgate.channel.v1.HealthResponse
+	(*TellRequest)(nil),           // 23: holdgate.channel.v1.TellRequest
+	(*TellResponse)(nil),          // 24: holdgate.channel.v1.TellResponse
+	(*News)(nil),                  // 25: holdgate.channel.v1.News
+	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
 }
 var file_channel_proto_depIdxs = []int32{
 	0,  // 0: holdgate.channel.v1.InfoResponse.assurance:type_name -> holdgate.channel.v1.Assurance
 	9,  // 1: holdgate.channel.v1.NotifyRequest.notice:type_name -> holdgate.channel.v1.Notice
 	9,  // 2: holdgate.channel.v1.UpdateRequest.notice:type_name -> holdgate.channel.v1.Notice
-	12, // 3: holdgate.channel.v1.Notice.agent:type_name -> holdgate.channel.v1.Agent
-	13, // 4: holdgate.channel.v1.Notice.call:type_name -> holdgate.channel.v1.Call
-	14, // 5: holdgate.channel.v1.Notice.options:type_name -> holdgate.channel.v1.Option
-	21, // 6: holdgate.channel.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
-	21, // 7: holdgate.channel.v1.Notice.expires_at:type_name -> google.protobuf.Timestamp
-	15, // 8: holdgate.channel.v1.Notice.outcome:type_name -> holdgate.channel.v1.Outcome
-	10, // 9: holdgate.channel.v1.Notice.sections:type_name -> holdgate.channel.v1.Section
-	11, // 10: holdgate.channel.v1.Notice.counts:type_name -> holdgate.channel.v1.Counts
-	21, // 11: holdgate.channel.v1.Outcome.at:type_name -> google.protobuf.Timestamp
-	16, // 12: holdgate.channel.v1.AnswersResponse.answer:type_name -> holdgate.channel.v1.Answer
-	1,  // 13: holdgate.channel.v1.Channel.Info:input_type -> holdgate.channel.v1.InfoRequest
-	3,  // 14: holdgate.channel.v1.Channel.Configure:input_type -> holdgate.channel.v1.ConfigureRequest
-	5,  // 15: holdgate.channel.v1.Channel.Notify:input_type -> holdgate.channel.v1.NotifyRequest
-	7,  // 16: holdgate.channel.v1.Channel.Update:input_type -> holdgate.channel.v1.UpdateRequest
-	17, // 17: holdgate.channel.v1.Channel.Answers:input_type -> holdgate.channel.v1.AnswersRequest
-	19, // 18: holdgate.channel.v1.Channel.Health:input_type -> holdgate.channel.v1.HealthRequest
-	2,  // 19: holdgate.channel.v1.Channel.Info:output_type -> holdgate.channel.v1.InfoResponse
-	4,  // 20: holdgate.channel.v1.Channel.Configure:output_type -> holdgate.channel.v1.ConfigureResponse
-	6,  // 21: holdgate.channel.v1.Channel.Notify:output_type -> holdgate.channel.v1.NotifyResponse
-	8,  // 22: holdgate.channel.v1.Channel.Update:output_type -> holdgate.channel.v1.UpdateResponse
-	18, // 23: holdgate.channel.v1.Channel.Answers:output_type -> holdgate.channel.v1.AnswersResponse
-	20, // 24: holdgate.channel.v1.Channel.Health:output_type -> holdgate.channel.v1.HealthResponse
-	19, // [19:25] is the sub-list for method output_type
-	13, // [13:19] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	14, // 3: holdgate.channel.v1.Notice.agent:type_name -> holdgate.channel.v1.Agent
+	15, // 4: holdgate.channel.v1.Notice.call:type_name -> holdgate.channel.v1.Call
+	16, // 5: holdgate.channel.v1.Notice.options:type_name -> holdgate.channel.v1.Option
+	26, // 6: holdgate.channel.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
+	26, // 7: holdgate.channel.v1.Notice.expires_at:type_name -> google.protobuf.Timestamp
+	17, // 8: holdgate.channel.v1.Notice.outcome:type_name -> holdgate.channel.v1.Outcome
+	12, // 9: holdgate.channel.v1.Notice.sections:type_name -> holdgate.channel.v1.Section
+	13, // 10: holdgate.channel.v1.Notice.counts:type_name -> holdgate.channel.v1.Counts
+	10, // 11: holdgate.channel.v1.Notice.cast:type_name -> holdgate.channel.v1.Vote
+	11, // 12: holdgate.channel.v1.Notice.claim:type_name -> holdgate.channel.v1.Claim
+	26, // 13: holdgate.channel.v1.Vote.at:type_name -> google.protobuf.Timestamp
+	26, // 14: holdgate.channel.v1.Claim.until:type_name -> google.protobuf.Timestamp
+	26, // 15: holdgate.channel.v1.Outcome.at:type_name -> google.protobuf.Timestamp
+	18, // 16: holdgate.channel.v1.AnswersResponse.answer:type_name -> holdgate.channel.v1.Answer
+	25, // 17: holdgate.channel.v1.TellRequest.news:type_name -> holdgate.channel.v1.News
+	26, // 18: holdgate.channel.v1.News.at:type_name -> google.protobuf.Timestamp
+	1,  // 19: holdgate.channel.v1.Channel.Info:input_type -> holdgate.channel.v1.InfoRequest
+	3,  // 20: holdgate.channel.v1.Channel.Configure:input_type -> holdgate.channel.v1.ConfigureRequest
+	5,  // 21: holdgate.channel.v1.Channel.Notify:input_type -> holdgate.channel.v1.NotifyRequest
+	7,  // 22: holdgate.channel.v1.Channel.Update:input_type -> holdgate.channel.v1.UpdateRequest
+	19, // 23: holdgate.channel.v1.Channel.Answers:input_type -> holdgate.channel.v1.AnswersRequest
+	21, // 24: holdgate.channel.v1.Channel.Health:input_type -> holdgate.channel.v1.HealthRequest
+	23, // 25: holdgate.channel.v1.Channel.Tell:input_type -> holdgate.channel.v1.TellRequest
+	2,  // 26: holdgate.channel.v1.Channel.Info:output_type -> holdgate.channel.v1.InfoResponse
+	4,  // 27: holdgate.channel.v1.Channel.Configure:output_type -> holdgate.channel.v1.ConfigureResponse
+	6,  // 28: holdgate.channel.v1.Channel.Notify:output_type -> holdgate.channel.v1.NotifyResponse
+	8,  // 29: holdgate.channel.v1.Channel.Update:output_type -> holdgate.channel.v1.UpdateResponse
+	20, // 30: holdgate.channel.v1.Channel.Answers:output_type -> holdgate.channel.v1.AnswersResponse
+	22, // 31: holdgate.channel.v1.Channel.Health:output_type -> holdgate.channel.v1.HealthResponse
+	24, // 32: holdgate.channel.v1.Channel.Tell:output_type -> holdgate.channel.v1.TellResponse
+	26, // [26:33] is the sub-list for method output_type
+	19, // [19:26] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_channel_proto_init() }
@@ -1659,7 +2090,7 @@ func file_channel_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_channel_proto_rawDesc), len(file_channel_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

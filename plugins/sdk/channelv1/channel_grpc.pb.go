@@ -36,6 +36,7 @@ const (
 	Channel_Update_FullMethodName    = "/holdgate.channel.v1.Channel/Update"
 	Channel_Answers_FullMethodName   = "/holdgate.channel.v1.Channel/Answers"
 	Channel_Health_FullMethodName    = "/holdgate.channel.v1.Channel/Health"
+	Channel_Tell_FullMethodName      = "/holdgate.channel.v1.Channel/Tell"
 )
 
 // ChannelClient is the client API for Channel service.
@@ -57,6 +58,9 @@ type ChannelClient interface {
 	Answers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AnswersRequest, AnswersResponse], error)
 	// Health is an error where the channel cannot reach people at present.
 	Health(ctx context.Context, in *HealthRequest, opts ...grpc.CallOption) (*HealthResponse, error)
+	// Tell brings news that nobody needs to answer. It is called where the
+	// channel has the ability "news", and may bring the same news twice.
+	Tell(ctx context.Context, in *TellRequest, opts ...grpc.CallOption) (*TellResponse, error)
 }
 
 type channelClient struct {
@@ -130,6 +134,16 @@ func (c *channelClient) Health(ctx context.Context, in *HealthRequest, opts ...g
 	return out, nil
 }
 
+func (c *channelClient) Tell(ctx context.Context, in *TellRequest, opts ...grpc.CallOption) (*TellResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TellResponse)
+	err := c.cc.Invoke(ctx, Channel_Tell_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ChannelServer is the server API for Channel service.
 // All implementations must embed UnimplementedChannelServer
 // for forward compatibility.
@@ -149,6 +163,9 @@ type ChannelServer interface {
 	Answers(grpc.BidiStreamingServer[AnswersRequest, AnswersResponse]) error
 	// Health is an error where the channel cannot reach people at present.
 	Health(context.Context, *HealthRequest) (*HealthResponse, error)
+	// Tell brings news that nobody needs to answer. It is called where the
+	// channel has the ability "news", and may bring the same news twice.
+	Tell(context.Context, *TellRequest) (*TellResponse, error)
 	mustEmbedUnimplementedChannelServer()
 }
 
@@ -176,6 +193,9 @@ func (UnimplementedChannelServer) Answers(grpc.BidiStreamingServer[AnswersReques
 }
 func (UnimplementedChannelServer) Health(context.Context, *HealthRequest) (*HealthResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Health not implemented")
+}
+func (UnimplementedChannelServer) Tell(context.Context, *TellRequest) (*TellResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Tell not implemented")
 }
 func (UnimplementedChannelServer) mustEmbedUnimplementedChannelServer() {}
 func (UnimplementedChannelServer) testEmbeddedByValue()                 {}
@@ -295,6 +315,24 @@ func _Channel_Health_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Channel_Tell_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TellRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ChannelServer).Tell(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Channel_Tell_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ChannelServer).Tell(ctx, req.(*TellRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Channel_ServiceDesc is the grpc.ServiceDesc for Channel service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -321,6 +359,10 @@ var Channel_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Health",
 			Handler:    _Channel_Health_Handler,
+		},
+		{
+			MethodName: "Tell",
+			Handler:    _Channel_Tell_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

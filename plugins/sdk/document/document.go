@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
@@ -48,6 +49,13 @@ type Notice struct {
 	Similar   string    `json:"similar,omitempty"`
 	Edited    string    `json:"edited,omitempty"`
 	Outcome   *Outcome  `json:"outcome,omitempty"`
+	Event     string    `json:"event,omitempty"`
+	Thread    string    `json:"thread,omitempty"`
+	Cast      []Vote    `json:"cast,omitempty"`
+	Claim     *Lease    `json:"claim,omitempty"`
+	To        []string  `json:"to,omitempty"`
+	Editable  string    `json:"editable,omitempty"` // JSON in a text
+	Waiting   int       `json:"waiting,omitempty"`
 }
 
 // Agent is [sdk.Agent].
@@ -87,6 +95,22 @@ type Option struct {
 	ID     string `json:"id"`
 	Label  string `json:"label"`
 	Effect string `json:"effect,omitempty"`
+	Other  bool   `json:"other,omitempty"`
+}
+
+// Vote is [sdk.Vote].
+type Vote struct {
+	Decision string    `json:"decision"`
+	By       string    `json:"by"`
+	Channel  string    `json:"channel,omitempty"`
+	At       time.Time `json:"at,omitzero"`
+	Reason   string    `json:"reason,omitempty"`
+}
+
+// Lease is [sdk.Lease].
+type Lease struct {
+	By    string    `json:"by"`
+	Until time.Time `json:"until,omitzero"`
 }
 
 // Outcome is [sdk.Outcome].
@@ -118,6 +142,14 @@ func Of(n sdk.Notice) Notice {
 	for _, o := range n.Options {
 		d.Options = append(d.Options, Option(o))
 	}
+	d.Event, d.Thread, d.To, d.Editable, d.Waiting = n.Event, n.Thread, n.To, n.Editable, n.Waiting
+	for _, v := range n.Cast {
+		d.Cast = append(d.Cast, Vote(v))
+	}
+	if n.Claim != nil {
+		l := Lease(*n.Claim)
+		d.Claim = &l
+	}
 	if n.Outcome != nil {
 		o := Outcome(*n.Outcome)
 		d.Outcome = &o
@@ -135,6 +167,8 @@ type Answer struct {
 	Reason       string `json:"reason"`
 	Instructions string `json:"instructions"`
 	Choice       string `json:"choice"`
+	// Arguments are the new ones of an edit.
+	Arguments jsontext.Value `json:"arguments"`
 }
 
 // ReadAnswer reads an answer strictly: a member that is unknown or repeated is
@@ -144,5 +178,22 @@ func ReadAnswer(text []byte) (sdk.Answer, error) {
 	if err := json.Unmarshal(text, &a, json.RejectUnknownMembers(true)); err != nil {
 		return sdk.Answer{}, fmt.Errorf("the decision cannot be read: %w", err)
 	}
-	return sdk.Answer(a), nil
+	if string(a.Arguments) == "null" {
+		a.Arguments = nil
+	}
+	return sdk.Answer{
+		ID: a.ID, Nonce: a.Nonce, Digest: a.Digest, Decision: a.Decision, By: a.By,
+		Reason: a.Reason, Instructions: a.Instructions, Choice: a.Choice, Arguments: string(a.Arguments),
+	}, nil
+}
+
+// News is [sdk.News].
+type News struct {
+	ID    string    `json:"id"`
+	Kind  string    `json:"kind"`
+	At    time.Time `json:"at,omitzero"`
+	Title string    `json:"title"`
+	Lines []string  `json:"lines,omitempty"`
+	Agent string    `json:"agent,omitempty"`
+	To    []string  `json:"to,omitempty"`
 }

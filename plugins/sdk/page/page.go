@@ -256,6 +256,9 @@ func (p *drawing) options(n sdk.Notice) {
 		if o.Effect != "" {
 			effect = " (" + o.Effect + ")"
 		}
+		if o.Other {
+			effect = " (your own text, with --other)"
+		}
 		p.add(fmt.Sprintf("%3d. ", i+1), fmt.Sprintf("%-10s %s%s", o.ID, o.Label, effect), Plain)
 	}
 }

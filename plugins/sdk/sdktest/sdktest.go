@@ -74,6 +74,31 @@ func Run(t *testing.T, s Subject) {
 			}
 		}
 	})
+	t.Run("a request goes through all that can happen to it", func(t *testing.T) {
+		ctx := ending(t)
+		r := s.configured(t, ctx)
+		for _, n := range Life("req-1") {
+			tell := r.Update
+			if n.Event == sdk.Requested || n.Event == sdk.Escalated {
+				tell = r.Notify
+			}
+			if err := tell(ctx, n); err != nil {
+				t.Errorf("%s: %v", n.Event, err)
+			}
+		}
+	})
+	t.Run("news that come twice are harmless, where it brings news", func(t *testing.T) {
+		ctx := ending(t)
+		r := s.configured(t, ctx)
+		if i, err := r.Info(ctx); err != nil || !i.News {
+			t.Skip("it brings none")
+		}
+		for _, n := range []sdk.News{News("news-1"), News("news-1"), {ID: "news-2"}} {
+			if err := r.Tell(ctx, n); err != nil {
+				t.Errorf("Tell: %v", err)
+			}
+		}
+	})
 	t.Run("cancellation ends its answers", func(t *testing.T) { s.cancels(t) })
 }
 
@@ -206,4 +231,33 @@ func Ended(n sdk.Notice) sdk.Notice {
 	n.Answers = nil
 	n.Outcome = &sdk.Outcome{Decision: sdk.Deny, By: "ada", At: n.CreatedAt.Add(time.Minute), Reason: "not today"}
 	return n
+}
+
+// News returns news such as people are told.
+func News(id string) sdk.News {
+	return sdk.News{
+		ID: id, Kind: sdk.NewsPolicy, At: time.Now().UTC().Truncate(time.Second),
+		Title: "The policy has changed", Lines: []string{"revision 3 is in force, by ada"},
+	}
+}
+
+// Life returns what a channel is told of a request that takes two people, one
+// notice after the other.
+func Life(id string) []sdk.Notice {
+	n := Notice(id)
+	n.Quorum, n.Thread, n.To, n.Event, n.Waiting = 2, "5e551015e551015e", []string{"ada", "bob"}, sdk.Requested, 12
+	n.Editable = "{\n  \"command\": \"rm -rf build\"\n}"
+	n.Answers = append(n.Answers, sdk.Edit, sdk.Claim, sdk.Unclaim, sdk.Seen)
+	escalated := n
+	escalated.Event, escalated.To = sdk.Escalated, []string{"ada", "bob", "eve"}
+	claimed := escalated
+	claimed.Event, claimed.Claim = sdk.Claimed, &sdk.Lease{By: "ada", Until: n.CreatedAt.Add(30 * time.Minute)}
+	voted := claimed
+	voted.Event, voted.Votes, voted.Approved = sdk.Voted, 1, []string{"ada"}
+	voted.Cast = []sdk.Vote{{Decision: sdk.Approve, By: "ada", Channel: "web", At: n.CreatedAt.Add(time.Minute)}}
+	unclaimed := voted
+	unclaimed.Event, unclaimed.Claim = sdk.Unclaimed, nil
+	decided := Ended(unclaimed)
+	decided.Event, decided.Editable = sdk.Decided, ""
+	return []sdk.Notice{n, escalated, claimed, voted, unclaimed, decided}
 }
