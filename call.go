@@ -150,6 +150,13 @@ type HTTP struct {
 	Host   string // as dialled, with port where it is not the scheme's own
 	Path   string
 	Query  string
+	// MethodOverride is the method, in upper case, that a header or the query asks
+	// the server to take in the place of Method, where it is another one; else
+	// empty. Some frameworks heed it.
+	MethodOverride string
+	// Unresolved says why two servers could take the request for two different
+	// ones, as the names that begin with Unresolved; empty where they can't.
+	Unresolved []string
 	// LooksLike is [LooksLikeModelAPI] where the request looks like one of a
 	// model API that Holdgate can't read, so that calls in its answers go unseen;
 	// else empty.
@@ -159,6 +166,20 @@ type HTTP struct {
 // LooksLikeModelAPI says of an HTTP request that it looks like one of a model
 // API.
 const LooksLikeModelAPI = "model_api"
+
+// What keeps an HTTP request from being the same to all servers. All but the
+// last two are of the path.
+const (
+	UnresolvedSlash     = "encoded_slash" // a slash or backslash as an escape
+	UnresolvedEscape    = "double_escape" // what is unescaped holds escapes again
+	UnresolvedBackslash = "backslash"
+	UnresolvedDots      = "dot_segment"
+	UnresolvedEmpty     = "empty_segment" // two slashes in a row
+	UnresolvedParameter = "parameter"     // a semicolon, at which some servers cut
+	UnresolvedBytes     = "bytes"         // control characters, or what is not UTF-8
+	UnresolvedURL       = "url_override"  // a header names another path
+	UnresolvedMethod    = "method_override"
+)
 
 // AgentDefault and SessionDefault are used where a caller names nothing.
 const (

@@ -103,11 +103,40 @@ bare_host := regex.replace(http_host, `:[0-9]+$`, "")
 
 request_setting(entry) := entry if is_string(entry)
 
-request_setting(entry) := [setting |
+request_setting(entry) := path_setting(entry) if {
+	is_object(entry)
+	not clear_path
+} else := line_setting(entry)
+
+line_setting(entry) := [setting |
 	some key in request_keys
 	setting := entry[key]
 ][0] if {
 	is_object(entry)
+}
+
+# METADATA
+# title: What a table says of a path that could be read in two ways
+# description: |
+#   Each line with a path may be meant, and the strictest counts. Undefined where
+#   none is stricter than the line without a path.
+# custom:
+#   risk: medium
+path_setting(entry) := [setting |
+	some setting in ["deny", "ask"]
+	setting in ({line_setting(entry)} | path_lines(entry))
+][0]
+
+path_setting(entry) := [setting |
+	some setting in ["deny", "ask"]
+	setting in path_lines(entry)
+][0] if {
+	not line_setting(entry)
+}
+
+path_lines(entry) := {object.get({"auto": "auto", "ask": "ask"}, setting, "deny") |
+	some key, setting in entry
+	startswith(trim_prefix(key, concat("", [input.http.method, " "])), "/")
 }
 
 # METADATA
@@ -122,6 +151,33 @@ request_keys := array.concat([concat(" ", [input.http.method, path]) | some path
 default http_paths := []
 
 http_paths := array.concat([input.http.path], array.reverse([concat("/", array.concat(array.slice(parts, 0, i), ["*"])) | some i in numbers.range(1, count(parts) - 1)])) if {
-	not regex.match(`^[^/]|^$|//|/\.{1,2}(/|$)|[%\\;]`, input.http.path)
+	clear_path
 	parts := split(input.http.path, "/")
 }
+
+clear_path if {
+	not regex.match(`^[^/]|^$|//|/\.{1,2}(/|$)|[%\\;]`, input.http.path)
+	object.get(input.http, "unresolved", []) == []
+}
+
+# METADATA
+# title: Requests that ask to be taken for others
+# description: By a header or the query, as some frameworks heed. No line of the settings is about that.
+# custom:
+#   risk: high
+decisions contains d if {
+	input.kind == "http_request"
+	asks_for_another
+	d := ask("http.override", "high", concat("", ["The request asks the server to take it for another one", as_what, "."]), [http_title])
+}
+
+asks_for_another if input.http.method_override
+
+asks_for_another if {
+	some why in input.http.unresolved
+	why in {"method_override", "url_override"}
+}
+
+default as_what := ""
+
+as_what := concat("", [": ", input.http.method_override])

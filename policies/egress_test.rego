@@ -79,3 +79,36 @@ test_paths_that_two_readers_read_differently_match_no_line if {
 		holdgate.decision.action == "hold" with input as requesting("POST", "api.example", path) with data.settings.http.hosts as settings
 	}
 }
+
+test_a_path_that_could_be_another_is_as_the_strictest_line_says if {
+	every c in [
+		["GET", "deny"], ["POST", "deny"], ["PUT", "hold"],
+	] {
+		settings := {"api.example": {"GET /admin/*": "deny", "POST /admin/*": "sometimes", "PUT /v1/*": "ask", "/v1/*": "auto", "*": "auto"}}
+		every path in ["/v1/%2e%2e/admin/x", "/v1//x"] {
+			holdgate.decision.action == c[1] with input as requesting(c[0], "api.example", path) with data.settings.http.hosts as settings
+		}
+		escaped := json.patch(requesting(c[0], "api.example", "/v1/x"), [{"op": "add", "path": "/http/unresolved", "value": ["encoded_slash"]}])
+		holdgate.decision.action == c[1] with input as escaped with data.settings.http.hosts as settings
+	}
+	unnamed := {"api.example": {"POST /v1/*": "auto"}}
+	holdgate.decision.rule == "http.write" with input as requesting("POST", "api.example", "/v1//x") with data.settings.http.hosts as unnamed
+	holdgate.decision.action == "allow" with input as requesting("GET", "api.example", "/v1//x") with data.settings.http.hosts as unnamed
+	strict := {"api.example": {"POST /v1/*": "ask"}}
+	holdgate.decision.rule == "http.host" with input as requesting("POST", "api.example", "/v1//x") with data.settings.http.hosts as strict
+}
+
+test_requests_that_ask_to_be_taken_for_others if {
+	every patch in [
+		{"op": "add", "path": "/http/method_override", "value": "DELETE"},
+		{"op": "add", "path": "/http/unresolved", "value": ["url_override"]},
+		{"op": "add", "path": "/http/unresolved", "value": ["dot_segment", "method_override"]},
+	] {
+		decision := holdgate.decision with input as json.patch(requesting("GET", "example.com", "/a"), [patch])
+			with data.settings.http.hosts as {"example.com": "auto"}
+		decision.action == "hold"
+		decision.rule == "http.override"
+	}
+	harmless := [{"op": "add", "path": "/http/unresolved", "value": ["encoded_slash"]}]
+	holdgate.decision.action == "allow" with input as json.patch(requesting("GET", "example.com", "/a"), harmless)
+}

@@ -102,6 +102,10 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "the proxy speaks http and https, not "+scheme)
 		return nil
 	}
+	if host == "" || r.URL.Opaque != "" {
+		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "the request names no host: a proxy is asked for http://HOST/PATH")
+		return nil
+	}
 	if s.lookupOwn(r.Context(), withPort(scheme, host)) {
 		if door == doorForward && scheme == "http" && s.isThisDoor(r, host) {
 			r.URL.Scheme, r.URL.Host = "", ""

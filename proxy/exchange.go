@@ -198,7 +198,7 @@ func (e *exchange) permit(c holdgate.Call) bool {
 		}
 		return q.verdict.Release
 	}
-	return e.heldBefore(e.permitKey, q, d, http.StatusBadRequest)
+	return e.heldBefore(func() (holdgate.Digest, error) { return e.permitKey(c) }, q, d, http.StatusBadRequest)
 }
 
 // heldBefore holds a request before it goes on, in an exchange of its own, and
@@ -337,10 +337,15 @@ func signer(credential string) string {
 	return key
 }
 
-// permitKey names the request as something that is itself to be permitted.
-func (e *exchange) permitKey() (holdgate.Digest, error) {
+// permitKey names the request as something that is itself to be permitted. What
+// asks no model is judged as HTTP, where headers say what is asked for.
+func (e *exchange) permitKey(c holdgate.Call) (holdgate.Digest, error) {
 	k, err := e.key()
-	return e.s.c.Digester.Fields("permit", string(k)), err
+	fields := []string{string(k)}
+	if c.HTTP != nil {
+		fields = append(fields, meaning(e.r.Header))
+	}
+	return e.s.c.Digester.Fields("permit", fields...), err
 }
 
 // call completes a call with who makes it and where.

@@ -40,7 +40,7 @@ func (e *exchange) pass() {
 		}
 		e.body = body
 		key := func() (holdgate.Digest, error) {
-			return s.c.Digester.Fields("http_request", r.Method, t.url.String(), e.credentials(), r.Header.Get("Content-Type"), string(body)), nil
+			return s.c.Digester.Fields("http_request", r.Method, t.url.String(), e.credentials(), meaning(r.Header), string(body)), nil
 		}
 		if !e.heldBefore(key, q, d, http.StatusForbidden) {
 			return
@@ -64,9 +64,9 @@ func (e *exchange) pass() {
 // asHTTP is the request as a call of no known format.
 func (e *exchange) asHTTP() holdgate.Call {
 	u := e.t.url
-	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{
-		Method: e.r.Method, Scheme: u.Scheme, Host: u.Host, Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike,
-	}}
+	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: u.Host, Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike}
+	h.MethodOverride, h.Unresolved = twoReadings(e.r.Method, u, e.r.Header)
+	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: h}
 }
 
 // forwardBody sends the request on, its body from memory where it is small. A

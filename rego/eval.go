@@ -25,12 +25,14 @@ type written struct {
 		ArgumentsRaw string         `json:"arguments_raw"`
 	} `json:"tool"`
 	HTTP *struct {
-		Method    string `json:"method"`
-		Scheme    string `json:"scheme"`
-		Host      string `json:"host"`
-		Path      string `json:"path"`
-		Query     string `json:"query"`
-		LooksLike string `json:"looks_like"`
+		Method         string   `json:"method"`
+		Scheme         string   `json:"scheme"`
+		Host           string   `json:"host"`
+		Path           string   `json:"path"`
+		Query          string   `json:"query"`
+		MethodOverride string   `json:"method_override"`
+		Unresolved     []string `json:"unresolved"`
+		LooksLike      string   `json:"looks_like"`
 	} `json:"http"`
 	Session struct {
 		Dir string `json:"cwd"`

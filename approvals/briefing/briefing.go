@@ -160,15 +160,30 @@ func (b *briefer) call(c holdgate.Call) *briefer {
 		b.summary(joined(c.MCP.Server, c.MCP.Method, c.MCP.Name))
 	case c.HTTP != nil:
 		b.summary(c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path)
-		if c.HTTP.Query != "" {
-			b.section("request", KindArguments, []string{"query: " + c.HTTP.Query})
-		}
+		b.request(c.HTTP)
 	case c.Gate != nil:
 		b.gate(c.Gate)
 	default:
 		b.summary(string(c.Kind))
 	}
 	return b
+}
+
+// request shows what of an HTTP request does not fit its summary.
+func (b *briefer) request(h *holdgate.HTTP) {
+	var lines []string
+	if h.Query != "" {
+		lines = append(lines, "query: "+h.Query)
+	}
+	if h.MethodOverride != "" {
+		lines = append(lines, "asks the server to take it for "+h.MethodOverride)
+	}
+	if len(h.Unresolved) > 0 {
+		lines = append(lines, "could be read in two ways: "+strings.Join(h.Unresolved, ", "))
+	}
+	if len(lines) > 0 {
+		b.section("request", KindArguments, lines)
+	}
 }
 
 func (b *briefer) model(m *holdgate.Model) {

@@ -1,0 +1,219 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// fields is a list of header fields as HTTP/2 sends it: names and values in turn.
+type fields []string
+
+// say2 sends one request in HTTP/2 frames and returns its status, or 0 where
+// the stream or the connection was ended instead.
+func say2(t *testing.T, c net.Conn, list fields, body string) int {
+	t.Helper()
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	_, _ = io.WriteString(c, http2.ClientPreface)
+	fr := http2.NewFramer(c, c)
+	fr.AllowIllegalWrites = true
+	must(t, fr.WriteSettings())
+	var block bytes.Buffer
+	enc := hpack.NewEncoder(&block)
+	for i := 0; i < len(list); i += 2 {
+		must(t, enc.WriteField(hpack.HeaderField{Name: list[i], Value: list[i+1]}))
+	}
+	must(t, fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: body == ""}))
+	if body != "" {
+		must(t, fr.WriteData(1, true, []byte(body)))
+	}
+	fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	for {
+		f, err := fr.ReadFrame()
+		if err != nil {
+			return 0
+		}
+		switch f := f.(type) {
+		case *http2.MetaHeadersFrame:
+			status, err := strconv.Atoi(f.PseudoValue("status"))
+			must(t, err)
+			if f.StreamEnded() {
+				return status
+			}
+			if status != 100 {
+				return status
+			}
+		case *http2.RSTStreamFrame, *http2.GoAwayFrame:
+			return 0
+		case *http2.SettingsFrame:
+			if !f.IsAck() {
+				must(t, fr.WriteSettingsAck())
+			}
+		}
+	}
+}
+
+// TestHTTP2SaysNothingThatHTTP1WouldReadDifferently speaks HTTP/2 to the door
+// itself and inside a tunnel, before an upstream that speaks HTTP/1.1: what is
+// made of fields that are lines there.
+func TestHTTP2SaysNothingThatHTTP1WouldReadDifferently(t *testing.T) {
+	doors := smugglers(t)
+	base, inside := doors[1], doors[2]
+	ways := []struct {
+		name, scheme string
+		door         smuggler
+		dial         func() net.Conn
+	}{
+		{"a base URL", "http", base, base.dial},
+		{"an intercepted tunnel", "https", inside, func() net.Conn {
+			c, _ := inside.g.tunnel(inside.host)
+			conf := inside.g.trusting("127.0.0.1")
+			conf.NextProtos = []string{"h2"}
+			return tls.Client(c, conf)
+		}},
+	}
+	tests := []struct {
+		name string
+		list func(path, scheme, authority string) fields
+		body string
+		want string // "METHOD PATH BODY"; else nothing
+	}{
+		{name: "a plain request", want: "GET /a ", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a}
+		}},
+		{name: "a body with its length", body: "abc", want: "POST /a abc", list: func(p, s, a string) fields {
+			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "content-length", "3"}
+		}},
+		{name: "a body shorter than its length", body: "abc", list: func(p, s, a string) fields {
+			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "content-length", "30"}
+		}},
+		{name: "a body longer than its length", body: "abcGET /forbidden HTTP/1.1\r\n\r\n", list: func(p, s, a string) fields {
+			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "content-length", "3"}
+		}},
+		{name: "two lengths", body: "abc", list: func(p, s, a string) fields {
+			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "content-length", "2", "content-length", "3"}
+		}},
+		{name: "a transfer coding", body: "3\r\nabc\r\n0\r\n\r\n", list: func(p, s, a string) fields {
+			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "transfer-encoding", "chunked"}
+		}},
+		{name: "a Connection", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "connection", "upgrade", "upgrade", "websocket"}
+		}},
+		{name: "a TE of another kind", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "te", "gzip"}
+		}},
+		{name: "two paths", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":path", p + "/forbidden", ":scheme", s, ":authority", a}
+		}},
+		{name: "two methods", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":method", "DELETE", ":path", p, ":scheme", s, ":authority", a}
+		}},
+		{name: "two authorities", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, ":authority", "other.example"}
+		}},
+		{name: "a pseudo-field behind the others", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, "x-a", "b", ":authority", a}
+		}},
+		{name: "a pseudo-field that nobody knows", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, ":x", "y"}
+		}},
+		{name: "a protocol to connect to", list: func(p, s, a string) fields {
+			return fields{":method", "CONNECT", ":protocol", "websocket", ":path", p, ":scheme", s, ":authority", a}
+		}},
+		{name: "a tunnel in the tunnel", list: func(p, s, a string) fields {
+			return fields{":method", "CONNECT", ":authority", "127.0.0.9:1"}
+		}},
+		{name: "a request line in the method", list: func(p, s, a string) fields {
+			return fields{":method", "GET /forbidden HTTP/1.1\r\nX: ", ":path", p, ":scheme", s, ":authority", a}
+		}},
+		{name: "a blank in the method", list: func(p, s, a string) fields {
+			return fields{":method", "GET /forbidden", ":path", p, ":scheme", s, ":authority", a}
+		}},
+		{name: "a line break in the path", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p + " HTTP/1.1\r\nX: y", ":scheme", s, ":authority", a}
+		}},
+		{name: "a blank in the path is escaped", want: "GET /a%20HTTP/1.1 ", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p + " HTTP/1.1", ":scheme", s, ":authority", a}
+		}},
+		{name: "no path", list: func(p, s, a string) fields { return fields{":method", "GET", ":scheme", s, ":authority", a} }},
+		{name: "an empty path", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", "", ":scheme", s, ":authority", a}
+		}},
+		{name: "a path of another host", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", s + "://127.0.0.9:1/a", ":scheme", s, ":authority", a}
+		}},
+		{name: "no authority", list: func(p, s, a string) fields { return fields{":method", "GET", ":path", p, ":scheme", s} }},
+		{name: "the authority of another", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", "other.example"}
+		}},
+		{name: "an authority with a user", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", "x@" + a}
+		}},
+		{name: "an authority with a line break", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a + "\r\nX: y"}
+		}},
+		{name: "a Host of another beside the authority goes no further", want: "GET /a ", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "host", "other.example"}
+		}},
+		{name: "a name in capitals", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "Transfer-Encoding", "chunked"}
+		}},
+		{name: "a name with a colon", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "x: y\r\ntransfer-encoding", "chunked"}
+		}},
+		{name: "a name with a blank", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "transfer-encoding ", "chunked"}
+		}},
+		{name: "an empty name", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "", "y"}
+		}},
+		{name: "a value with a line break", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "x-a", "b\r\ntransfer-encoding: chunked"}
+		}},
+		{name: "a value with a NUL", list: func(p, s, a string) fields {
+			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "x-a", "b\x00c"}
+		}},
+	}
+	for _, way := range ways {
+		for _, tt := range tests {
+			t.Run(way.name+"/"+tt.name, func(t *testing.T) {
+				door := way.door
+				before, _ := door.up.saw()
+				judged := len(door.g.entries(audit.TypeDecision))
+				c := way.dial()
+				defer c.Close()
+				status := say2(t, c, tt.list(door.prefix+"/a", way.scheme, door.host), tt.body)
+				requests, faults := door.up.saw()
+				if len(faults) > 0 {
+					t.Fatalf("the upstream could read it in two ways: %q", faults)
+				}
+				got := requests[len(before):]
+				if tt.want == "" {
+					if len(got) > 0 || status/100 == 2 {
+						t.Errorf("status %d, the upstream got %q", status, got)
+					}
+					return
+				}
+				method, rest, _ := strings.Cut(tt.want, " ")
+				path, body, _ := strings.Cut(rest, " ")
+				if want := []string{method + " " + path + " " + door.up.addr + " " + body}; status != 200 || !slices.Equal(got, want) {
+					t.Errorf("status %d, the upstream got %q, want %q", status, got, want)
+				}
+				if n := len(door.g.entries(audit.TypeDecision)) - judged; n != 1 {
+					t.Errorf("policy was asked %d times", n)
+				}
+			})
+		}
+	}
+}
