@@ -43,11 +43,18 @@ func (d *Digester) Tool(t *Tool) (Digest, error) {
 	if t.Arguments == nil {
 		return d.Fields("tool_call", t.Server, t.Name, "raw", t.ArgumentsRaw), nil
 	}
+	digest, _, err := d.ToolCanonical(t)
+	return digest, err
+}
+
+// ToolCanonical is Tool for a call that has arguments, and returns their
+// canonical form besides.
+func (d *Digester) ToolCanonical(t *Tool) (digest Digest, canonical []byte, err error) {
 	canon, err := Canonical(t.Arguments)
 	if err != nil {
-		return "", fmt.Errorf("digesting arguments of %s: %w", t.Name, err)
+		return "", nil, fmt.Errorf("digesting arguments of %s: %w", t.Name, err)
 	}
-	return d.Fields("tool_call", t.Server, t.Name, "json", string(canon)), nil
+	return d.Fields("tool_call", t.Server, t.Name, "json", string(canon)), canon, nil
 }
 
 // Fields returns the digest of a list of fields under a purpose of its own,

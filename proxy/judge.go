@@ -22,23 +22,24 @@ const maxRounds = 8
 
 // A question is one call on its way to a verdict.
 type question struct {
-	call     holdgate.Call // as it will be sent: the agent's, or what a person made of it
-	edited   string        // the request that gave the call its arguments; empty for the agent's own
-	part     wire.Part     // the bytes that are the call, where it came in an answer
-	digest   holdgate.Digest
-	approved []approval        // of the call as it is
-	notes    []string          // what approvers said to the agent
-	rounds   int               // how often people, or grants of theirs, have answered
-	request  approvals.Request // what waits, while open
-	verdict  holdgate.Verdict
-	decided  bool
-	over     *overLimit       // why policy was not asked
-	repeats  int              // how often the session made the very same call lately
-	lately   int              // how many calls the session made lately
-	report   *sessions.Report // of confidence, that the question is about
-	remark   string           // what the log says of the call besides the decision
-	hint     string           // the agent's own id of the call in a model's answer
-	redact   []string         // of the decision that let the call go on
+	call      holdgate.Call // as it will be sent: the agent's, or what a person made of it
+	edited    string        // the request that gave the call its arguments; empty for the agent's own
+	part      wire.Part     // the bytes that are the call, where it came in an answer
+	digest    holdgate.Digest
+	canonical []byte            // the call's arguments as the digest is over them; nil where not at hand
+	approved  []approval        // of the call as it is
+	notes     []string          // what approvers said to the agent
+	rounds    int               // how often people, or grants of theirs, have answered
+	request   approvals.Request // what waits, while open
+	verdict   holdgate.Verdict
+	decided   bool
+	over      *overLimit       // why policy was not asked
+	repeats   int              // how often the session made the very same call lately
+	lately    int              // how many calls the session made lately
+	report    *sessions.Report // of confidence, that the question is about
+	remark    string           // what the log says of the call besides the decision
+	hint      string           // the agent's own id of the call in a model's answer
+	redact    []string         // of the decision that let the call go on
 }
 
 func (q *question) open() bool { return !q.decided }
@@ -168,7 +169,7 @@ func (e *exchange) hold(ctx context.Context, q *question, d holdgate.Decision) e
 		return fmt.Errorf("putting the call into the queue: %w", err)
 	}
 	e.log.stored()
-	q.request = req
+	q.request, q.canonical = req, nil // it may wait for long
 	return nil
 }
 

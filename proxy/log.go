@@ -53,7 +53,7 @@ func (l *exchangeLog) decision(ctx context.Context, q *question, d holdgate.Deci
 		e.Note = "edited in request " + q.edited
 	}
 	if l.inputs {
-		e.Input = loggedInput(q.call, d)
+		e.Input = loggedInput(q, d)
 	}
 	e, err := l.log.Write(context.WithoutCancel(ctx), e, l.sync || d.Action != holdgate.Allow)
 	if err != nil {
@@ -98,11 +98,14 @@ func auditCall(c holdgate.Call) *audit.Call {
 
 // loggedInput is what the log keeps of a tool call that policy decided by
 // itself: its arguments, with what policy redacts taken out.
-func loggedInput(c holdgate.Call, d holdgate.Decision) json.RawMessage {
-	if c.Tool == nil {
+func loggedInput(q *question, d holdgate.Decision) json.RawMessage {
+	switch {
+	case q.call.Tool == nil:
 		return nil
+	case len(d.Redact) == 0 && q.call.Result == nil && q.canonical != nil:
+		return q.canonical // as the log will have it
 	}
-	return approvals.Redacted(c, d.Redact)
+	return approvals.Redacted(q.call, d.Redact)
 }
 
 // refused writes what never reached policy; of an agent that is over a limit

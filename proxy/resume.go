@@ -84,7 +84,7 @@ func (e *exchange) edit(q *question, request string, args json.RawMessage) error
 	if err != nil {
 		return fmt.Errorf("digesting the edited call: %w", err)
 	}
-	q.call, q.digest, q.edited = edited, digest, request
+	q.call, q.digest, q.canonical, q.edited = edited, digest, nil, request
 	q.approved, q.notes = nil, nil
 	return nil
 }

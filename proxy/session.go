@@ -118,7 +118,12 @@ func (e *exchange) counted(q *question) error {
 		return err
 	}
 	if t := q.call.Tool; t != nil && q.digest == "" {
-		if q.digest, err = e.s.c.Digester.Tool(t); err != nil {
+		if t.Arguments == nil {
+			q.digest, err = e.s.c.Digester.Tool(t)
+		} else {
+			q.digest, q.canonical, err = e.s.c.Digester.ToolCanonical(t)
+		}
+		if err != nil {
 			return fmt.Errorf("digesting the call: %w", err)
 		}
 	}

@@ -1,14 +1,19 @@
 package rego
 
 import (
+	"encoding/json"
 	"maps"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// budgetModule is the pack's only module that reads input.usage. It says nothing
-// where data.settings.model.budget is empty.
-const budgetModule = packName + "/model.rego"
+// The pack's only modules that read what counts calls. The one of input.usage
+// says nothing where data.settings.model.budget is empty, and the one of
+// input.session.repeats nothing where data.settings.repeats is 0.
+const (
+	budgetModule  = packName + "/model.rego"
+	repeatsModule = packName + "/gates.rego"
+)
 
 // relevant leaves out what grows with each call and no rule reads, so that the
 // same call has the same input.
@@ -19,6 +24,9 @@ func (p *policy) relevant(in Input) Input {
 	if !p.readsUsage {
 		in.Usage = nil
 	}
+	if !p.readsRepeats {
+		in.Repeats = 0
+	}
 	return in
 }
 
@@ -28,7 +36,32 @@ func readsUsage(modules map[string]*ast.Module, data object) bool {
 	if budget, ok := model["budget"].(object); !ok || len(budget) > 0 {
 		return reads(modules, "usage")
 	}
+	return reads(except(modules, budgetModule), "usage")
+}
+
+func readsRepeats(modules map[string]*ast.Module, data object) bool {
+	settings, _ := data[rootSettings].(object)
+	if n, ok := settings["repeats"].(json.Number); !ok || n != "0" {
+		return reads(modules, "session", "repeats")
+	}
+	return reads(except(modules, repeatsModule), "session", "repeats")
+}
+
+// readsClock reports whether any rule asks for the time other than as
+// input.time, which says by itself that it was looked at.
+func readsClock(modules map[string]*ast.Module) bool {
+	found := false
+	for _, m := range modules {
+		ast.WalkRefs(m, func(r ast.Ref) bool {
+			found = found || r.HasPrefix(ast.NowNanos.Ref())
+			return found
+		})
+	}
+	return found
+}
+
+func except(modules map[string]*ast.Module, name string) map[string]*ast.Module {
 	others := maps.Clone(modules)
-	delete(others, budgetModule)
-	return reads(others, "usage")
+	delete(others, name)
+	return others
 }

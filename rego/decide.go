@@ -25,27 +25,35 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	}
 	in = p.relevant(in)
 	logs := e.remote != nil && e.remote.logs != nil
-	if d, ok := p.repeats.find(in); ok && !logs {
-		return d
+	repeatable := !logs && !p.readsClock
+	if repeatable {
+		if d, ok := p.repeats.find(in); ok {
+			return d
+		}
 	}
-	var f holdgate.Facts
+	f, err := p.facts(ctx, in, e.o.Timeout)
+	if repeatable && err == nil && !p.readsArguments {
+		if d, ok := p.repeats.findLike(in, f); ok {
+			return d
+		}
+	}
 	var input ast.Value
-	read := false
 	at := clock{looked: new(true)} // until input is built
-	d := e.decide(ctx, p, p.asked(in.Call), in.Answers, func() (v ast.Value, now time.Time, err error) {
-		f = p.extract(ctx, in, e.o.Timeout)
-		read = len(f.ParseErrors) == 0
-		input, at, err = p.input(in, f)
-		return input, at.now, err
+	d := e.decide(ctx, p, p.asked(in.Call), in.Answers, func() (_ ast.Value, _ time.Time, ierr error) {
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		input, at, ierr = p.input(in, f)
+		return input, at.now, ierr
 	})
 	if d.Rule == holdgate.RulePolicyError {
-		d.Redact = unasked(f, read)
+		d.Redact = unasked(f, err == nil && len(f.ParseErrors) == 0)
 	}
 	if in.Call.Result != nil && e.o.Observe { // what only observes changes nothing
 		d.Redact = slices.DeleteFunc(d.Redact, func(p string) bool { return strings.HasPrefix(p, "/result") })
 	}
-	if !*at.looked {
-		p.repeats.keep(in, d)
+	if repeatable && !*at.looked {
+		p.repeats.keep(in, f, d)
 	}
 	if d.Action == holdgate.Hold {
 		d.Facts = &f
@@ -54,6 +62,16 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 		e.logDecision(ctx, input, d)
 	}
 	return d
+}
+
+// facts is what is found out about a call. A panic is an error.
+func (p *policy) facts(ctx context.Context, in Input, timeout time.Duration) (f holdgate.Facts, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, err = holdgate.Facts{}, fmt.Errorf("evaluating policy: panic: %v", r)
+		}
+	}()
+	return p.extract(ctx, in, timeout), nil
 }
 
 // Redact lists what the policy in force redacts of the call (the Redact of its

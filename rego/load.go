@@ -34,6 +34,8 @@ type policy struct {
 	readsBody      bool // some rule can see input.result.body
 	readsHistory   bool // some rule can see input.history
 	readsUsage     bool // some rule can see input.usage, the pack's own where there is a budget
+	readsRepeats   bool // some rule can see input.session.repeats, the pack's own where there is a bound
+	readsClock     bool // some rule asks for time.now_ns
 	classes        commandClasses
 	settings       *toolSettings // nil where the policy has none
 	repeats        repeats
@@ -102,6 +104,8 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		readsBody:      reads(compiler.Modules, "result", "body"),
 		readsHistory:   reads(compiler.Modules, "history"),
 		readsUsage:     readsUsage(compiler.Modules, pr.data),
+		readsRepeats:   readsRepeats(compiler.Modules, pr.data),
+		readsClock:     readsClock(compiler.Modules),
 		classes:        readCommandClasses(pr.data),
 		settings:       readToolSettings(pr.data),
 	}

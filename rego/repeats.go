@@ -7,68 +7,135 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts"
 )
 
-// maxRepeats is how many model requests a policy remembers.
-const maxRepeats = 256
+// maxRepeats is how many calls a policy remembers, and maxRepeatArguments how
+// many bytes of arguments one of them may have to be remembered.
+const (
+	maxRepeats         = 256
+	maxRepeatArguments = 16 << 10
+)
 
-// repeats remember which model requests a policy has allowed. An agent asks the
-// same model with the same tools over and over, which is all that policy sees of
-// it; policy depends on nothing but its input, so the same input has the same
-// answer until another policy is in force. What looked at the clock is not
-// remembered, nor is anything but a plain allow. It is safe for concurrent use.
+// repeats remember which model requests and tool calls a policy has allowed. An
+// agent asks the same model with the same tools over and over, and calls the same
+// tools, of which policy sees little but names and facts; policy depends on
+// nothing but its input, so the same input has the same answer until another
+// policy is in force. What looked at the clock is not remembered, nor is anything
+// but a plain allow. It is safe for concurrent use.
 type repeats struct {
 	mu      sync.Mutex
 	allowed map[repeat]allowed
 }
 
 // A repeat tells apart what alternates: the latest of each is remembered.
-type repeat struct{ agent, session, door, model string }
+type repeat struct{ agent, session, door, server, name string }
 
 type allowed struct {
-	in       Input // all of it must be the same, but for the time
+	in       Input // all of it must be the same, but for what distinguish takes out
+	facts    facts.Facts
 	decision holdgate.Decision
 }
 
-// find returns the decision that was made on the same input.
+// find returns the decision that was made on the same call.
 func (r *repeats) find(in Input) (holdgate.Decision, bool) {
-	if in.Call.Kind != holdgate.KindModelRequest || in.Call.Model == nil {
-		return holdgate.Decision{}, false
-	}
-	r.mu.Lock()
-	a, ok := r.allowed[repeatOf(in)]
-	r.mu.Unlock()
-	in.Call.Time = time.Time{}
-	if !ok || !reflect.DeepEqual(a.in, in) {
+	a, ok := r.latest(in)
+	if !ok || !reflect.DeepEqual(a.in, distinguish(in)) {
 		return holdgate.Decision{}, false
 	}
 	return a.decision, true
 }
 
-// keep remembers a decision, unless it is none to be remembered.
-func (r *repeats) keep(in Input, d holdgate.Decision) {
-	if in.Call.Kind != holdgate.KindModelRequest || in.Call.Model == nil || d.Action != holdgate.Allow || d.Would != nil {
+// findLike returns the decision that was made on a tool call with other
+// arguments and the same facts, which are the same input to a policy that cannot
+// see arguments.
+func (r *repeats) findLike(in Input, f facts.Facts) (holdgate.Decision, bool) {
+	a, ok := r.latest(in)
+	if !ok || in.Call.Tool == nil || len(f.ParseErrors) > 0 {
+		return holdgate.Decision{}, false
+	}
+	if !reflect.DeepEqual(a.facts, f) || !reflect.DeepEqual(withoutArguments(a.in), withoutArguments(distinguish(in))) {
+		return holdgate.Decision{}, false
+	}
+	return a.decision, true
+}
+
+func (r *repeats) latest(in Input) (allowed, bool) {
+	k, ok := repeatOf(in)
+	if !ok {
+		return allowed{}, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a, ok := r.allowed[k]
+	return a, ok
+}
+
+// keep remembers a decision, unless it is none to be remembered: where facts
+// are missing, the next time they may not be.
+func (r *repeats) keep(in Input, f facts.Facts, d holdgate.Decision) {
+	k, ok := repeatOf(in)
+	if !ok || d.Action != holdgate.Allow || d.Would != nil || len(f.ParseErrors) > 0 {
 		return
 	}
-	in.Call.Time = time.Time{}
-	in.Call.Model = cloned(in.Call.Model)
+	in = distinguish(in)
+	in.Call.Model, in.Call.Tool = clonedModel(in.Call.Model), clonedTool(in.Call.Tool)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.allowed == nil || len(r.allowed) >= maxRepeats {
 		r.allowed = make(map[repeat]allowed)
 	}
-	r.allowed[repeatOf(in)] = allowed{in, d}
+	r.allowed[k] = allowed{in, f, d}
 }
 
-func repeatOf(in Input) repeat {
+// repeatOf reports false where a call is none to be remembered.
+func repeatOf(in Input) (repeat, bool) {
 	c := in.Call
-	return repeat{c.Agent.ID, c.Session.ID, c.Door, c.Model.Name}
+	k := repeat{agent: c.Agent.ID, session: c.Session.ID, door: c.Door}
+	switch {
+	case c.Result != nil:
+		return k, false
+	case c.Kind == holdgate.KindModelRequest && c.Model != nil:
+		k.name = c.Model.Name
+	case c.Kind == holdgate.KindToolCall && c.Tool != nil && c.Tool.Arguments != nil && len(c.Tool.Arguments) <= maxRepeatArguments:
+		k.server, k.name = "tool "+c.Tool.Server, c.Tool.Name
+	default:
+		return k, false
+	}
+	return k, true
 }
 
-// cloned is a copy that shares nothing: what is compared with must not change.
-func cloned(m *holdgate.Model) *holdgate.Model {
+// distinguish leaves out of a call what policy does not see of it, and the time,
+// of which is known whether policy has looked at it.
+func distinguish(in Input) Input {
+	in.Call.Time, in.Call.ID, in.Call.Position = time.Time{}, "", 0
+	return in
+}
+
+func withoutArguments(in Input) Input {
+	t := *in.Call.Tool
+	t.Arguments = nil
+	in.Call.Tool = &t
+	return in
+}
+
+// clonedModel is a copy that shares nothing: what is compared with must not
+// change.
+func clonedModel(m *holdgate.Model) *holdgate.Model {
+	if m == nil {
+		return nil
+	}
 	c := *m
 	c.Tools, c.ServerTools = slices.Clone(m.Tools), slices.Clone(m.ServerTools)
+	return &c
+}
+
+func clonedTool(t *holdgate.Tool) *holdgate.Tool {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.Arguments = slices.Clone(t.Arguments)
 	return &c
 }
 
