@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"net/http"
+
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -10,21 +12,26 @@ import (
 // answer to the server that is refused becomes an error.
 func (m *mcpExchange) splice(qs []*question) {
 	defer m.spliceAnswers(qs)
-	arguments := make([][]byte, len(m.msgs))
-	header := m.r.Header.Clone()
-	changed := false
+	var arguments [][]byte
+	var header http.Header
 	m.each(qs, func(i int, q *question) {
 		if !q.verdict.Release || q.verdict.Arguments == nil {
 			return
+		}
+		if header == nil {
+			header = m.r.Header.Clone()
 		}
 		if err := mcp.MirrorArguments(header, m.asked(i), q.verdict.Arguments); err != nil {
 			m.s.c.Logger.Warn("refusing an edited call", "tool", q.call.Tool.Name, "err", err)
 			q.refuse(noticeUneditable(q.call, err))
 			return
 		}
-		arguments[i], changed = q.verdict.Arguments, true
+		if arguments == nil {
+			arguments = make([][]byte, len(m.msgs))
+		}
+		arguments[i] = q.verdict.Arguments
 	})
-	if !changed {
+	if arguments == nil {
 		return
 	}
 	m.body = mcp.WithArguments(m.body, m.batch, arguments)

@@ -100,6 +100,9 @@ func parseMessage(raw []byte) (Message, error) {
 			return Message{}, fmt.Errorf("reading %s: %w", f.Name, err)
 		}
 	}
+	if err := checkParams(m.Method, m.Params); err != nil {
+		return Message{}, err
+	}
 	switch {
 	case version != "2.0":
 		return Message{}, errors.New(`the message is not JSON-RPC 2.0: "jsonrpc" must be "2.0"`)
@@ -219,23 +222,6 @@ func (m Message) subject() string {
 // progress, as written, or nil.
 func (m Message) ProgressToken() []byte {
 	return wire.Find(wire.Find(m.Params, "_meta"), "progressToken")
-}
-
-// Key returns what a request and the same request sent again have in common:
-// method and parameters, without ids and metadata. An answer is known by all
-// that it says.
-func (m Message) Key() ([]byte, error) {
-	if m.IsResponse() {
-		return wire.CanonicalWithout(m.Raw)
-	}
-	if m.Params == nil {
-		return []byte(m.Method), nil
-	}
-	p, err := wire.CanonicalWithout(m.Params, "_meta", "requestState", "inputResponses", "task")
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte(m.Method+" "), p...), nil
 }
 
 // CheckHeaders reports where the headers that mirror a body (revision

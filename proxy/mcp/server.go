@@ -156,6 +156,9 @@ func inputRequests(raw, result []byte) ([]Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading input request %.50q: %w", f.Name, err)
 		}
+		if err := checkParams(method, wire.Find(f.Value, "params")); err != nil {
+			return nil, fmt.Errorf("reading input request %.50q: %w", f.Name, err)
+		}
 		asks = append(asks, Message{Raw: f.Value, Method: method, Params: wire.Find(f.Value, "params"), Input: string(f.Name)})
 	}
 	return asks, nil

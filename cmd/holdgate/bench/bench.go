@@ -2,7 +2,8 @@
 // the same requests straight to an upstream, through goproxy as it comes (with
 // its transport tuned), and through Holdgate with its shipped settings, by base
 // URL and by interception.
-// Every format that Holdgate reads is spoken, and MCP over HTTP.
+// Every format that Holdgate reads is spoken, and MCP over HTTP and over standard
+// streams (which no other proxy of these speaks).
 //
 // Each of the three is a process of its own on loopback, and the load comes
 // from this one. Targets take turns within a round, ratios are taken inside a
@@ -39,6 +40,7 @@ type Scenario struct {
 	Name    string `json:"name"`
 	Format  string `json:"format"`
 	TLS     bool   `json:"tls"`
+	Stdio   bool   `json:"stdio"` // a connection is a server's process and its streams
 	Stream  bool   `json:"stream"`
 	Body    int    `json:"body_bytes"`
 	Clients int    `json:"connections"`
@@ -47,7 +49,7 @@ type Scenario struct {
 // Scenarios returns everything that is measured: for one format plain and
 // streamed, 4 KB and 64 KB, 1 and 16 connections, in the clear and intercepted,
 // and requests of 512 KB; for every other format 4 KB over 16 connections; and
-// tool calls of MCP.
+// tool calls of MCP, over HTTP and over standard streams.
 func Scenarios() []Scenario {
 	var all []Scenario
 	add := func(s Scenario) {
@@ -75,6 +77,9 @@ func Scenarios() []Scenario {
 	for _, clients := range []int{1, 16} {
 		add(Scenario{Format: mcpFormat().name, Body: 1 << 10, Clients: clients})
 	}
+	for _, clients := range []int{1, 16} {
+		all = append(all, Scenario{Name: fmt.Sprintf("stdio, 1 KB, %d conn, mcp", clients), Format: mcpFormat().name, Stdio: true, Body: 1 << 10, Clients: clients})
+	}
 	return all
 }
 
@@ -95,7 +100,7 @@ type Result struct {
 	First   float64 `json:"first_byte_p50_ms"`
 	CPU     float64 `json:"cpu_ms_per_request"` // of the proxy; 0 where the system does not tell
 	OfDir   float64 `json:"rps_of_direct"`      // medians of ratios within a round
-	OfBare  float64 `json:"rps_of_goproxy"`
+	OfBare  float64 `json:"rps_of_goproxy"`     // 0 where goproxy was not measured
 	Added   float64 `json:"added_p50_ms"`
 	FirstOf float64 `json:"first_byte_of_direct"`
 }
@@ -106,6 +111,7 @@ const (
 	bare    = "goproxy"
 	baseURL = "holdgate base-url" // or the door of the MCP server
 	forward = "holdgate proxy"
+	relayed = "holdgate mcp"
 )
 
 // Run measures everything. It starts its processes and stops them again.
@@ -148,7 +154,7 @@ func (p *processes) measure(ctx context.Context, s Scenario, o Options) ([]Resul
 				return nil, fmt.Errorf("%s: %w", t.name, err)
 			}
 			// goproxy itself sometimes cuts a fast answer short.
-			if j > 1 && r.size != round[0].size {
+			if j > 0 && t.name != bare && r.size != round[0].size {
 				return nil, fmt.Errorf("%s: answers of %d bytes, and of %d straight: something was refused or lost", t.name, r.size, round[0].size)
 			}
 			round[j] = r
@@ -173,6 +179,12 @@ func summarize(s Scenario, targets []target, rounds [][]run) []Result {
 			}
 			return median(v)
 		}
+		ofBare := func(r []run) float64 {
+			if targets[1].name != bare {
+				return 0
+			}
+			return r[j].rps() / r[1].rps()
+		}
 		results[j] = Result{
 			Scenario: s, Target: t.name,
 			RPS:     over(func(r []run) float64 { return r[j].rps() }),
@@ -181,7 +193,7 @@ func summarize(s Scenario, targets []target, rounds [][]run) []Result {
 			First:   over(func(r []run) float64 { return ms(r[j].firstByte(0.5)) }),
 			CPU:     over(func(r []run) float64 { return r[j].cpuPerRequest() }),
 			OfDir:   over(func(r []run) float64 { return r[j].rps() / r[0].rps() }),
-			OfBare:  over(func(r []run) float64 { return r[j].rps() / r[1].rps() }),
+			OfBare:  over(ofBare),
 			Added:   over(func(r []run) float64 { return ms(r[j].total(0.5) - r[0].total(0.5)) }),
 			FirstOf: over(func(r []run) float64 { return float64(r[j].firstByte(0.5)) / float64(r[0].firstByte(0.5)) }),
 		}

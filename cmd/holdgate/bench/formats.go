@@ -191,11 +191,12 @@ func ollamaFormat() format {
 	return f
 }
 
-// mcpFormat is a call of a tool that the shipped pack allows.
+// mcpFormat is a call of a tool that the shipped pack allows. No two calls have
+// the same arguments.
 func mcpFormat() format {
 	return format{
 		name: "mcp", path: "/mcp",
-		head:  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"src/main.go","notes":[`,
+		head:  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"src/main.go","page":` + counterStart + `,"notes":[`,
 		turn:  `{"by":"%s","text":"%s"}`,
 		roles: [2]string{"one", "two"},
 		plain: `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat(words, 40) + `"}],"isError":false}}`,
@@ -211,6 +212,13 @@ func heldStream() string {
 
 // request is a whole request of about size bytes of body.
 func (f format) request(uri, host string, size int, stream bool) []byte {
+	body := f.body(size, stream)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+		"Anthropic-Version: 2023-06-01\r\nX-Api-Key: bench\r\nContent-Length: %d\r\n\r\n%s", uri, host, len(body), body)
+}
+
+// body is that of a request of about size bytes.
+func (f format) body(size int, stream bool) string {
 	body := f.head
 	if strings.Contains(body, "%t") {
 		body = fmt.Sprintf(body, stream)
@@ -222,9 +230,7 @@ func (f format) request(uri, host string, size int, stream bool) []byte {
 		}
 		body += fmt.Sprintf(f.turn, f.roles[i%2], text)
 	}
-	body += f.tail()
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
-		"Anthropic-Version: 2023-06-01\r\nX-Api-Key: bench\r\nContent-Length: %d\r\n\r\n%s", uri, host, len(body), body)
+	return body + f.tail()
 }
 
 // tail closes what head opened.

@@ -24,6 +24,7 @@ type target struct {
 	dial    func(ctx context.Context) (net.Conn, error)
 	request []byte // the whole request, written at once
 	cpu     func() time.Duration
+	lines   bool // JSON-RPC messages by the line, in place of HTTP
 }
 
 // A run is what one target did under load for a while.
@@ -62,8 +63,8 @@ func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 			return run{}, err
 		}
 		defer nc.Close()
-		conns[i] = &conn{Conn: nc, r: bufio.NewReaderSize(nc, 32<<10)}
-		if _, size, err = conns[i].exchange(t.request); err != nil {
+		conns[i] = newConn(nc, t, i)
+		if _, size, err = conns[i].exchange(); err != nil {
 			return run{}, err
 		}
 	}
@@ -75,7 +76,7 @@ func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 		g.Go(func() error {
 			for time.Now().Before(end) && ctx.Err() == nil {
 				start := time.Now()
-				first, _, err := conns[i].exchange(t.request)
+				first, _, err := conns[i].exchange()
 				if err != nil {
 					return err
 				}
@@ -94,19 +95,54 @@ func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 	return r, nil
 }
 
-// A conn is a lean HTTP/1.1 client: what is measured is the proxy, so the
-// generator must cost little.
+// A conn is a lean client, of HTTP/1.1 or of lines: what is measured is the
+// proxy, so the generator must cost little.
 type conn struct {
 	net.Conn
-	r *bufio.Reader
+	r       *bufio.Reader
+	request []byte
+	counter []byte // in request; nil where all requests are the same
+	lines   bool
+}
+
+// counterStart stands in a request where the number is that makes each one
+// another. Its first digit says which connection it is of.
+const counterStart = "1000000000"
+
+func newConn(nc net.Conn, t target, n int) *conn {
+	c := &conn{Conn: nc, r: bufio.NewReaderSize(nc, 32<<10), request: bytes.Clone(t.request), lines: t.lines}
+	if at := bytes.Index(c.request, []byte(counterStart)); at >= 0 {
+		c.counter = c.request[at : at+len(counterStart)]
+		c.counter[0], c.counter[1] = byte('1'+n/10%9), byte('0'+n%10)
+	}
+	return c
+}
+
+// count makes the next request another one than the last.
+func (c *conn) count() {
+	for i := len(c.counter) - 1; i > 1; i-- {
+		if c.counter[i]++; c.counter[i] <= '9' {
+			return
+		}
+		c.counter[i] = '0'
+	}
 }
 
 // exchange sends a request, reads the answer to its end, and returns when the
 // first byte of its body was there, and how long the body was.
-func (c *conn) exchange(request []byte) (first time.Time, size int, err error) {
+func (c *conn) exchange() (first time.Time, size int, err error) {
 	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-	if _, err := c.Write(request); err != nil {
+	c.count()
+	if _, err := c.Write(c.request); err != nil {
 		return first, 0, err
+	}
+	if c.lines {
+		if _, err := c.r.Peek(1); err != nil {
+			return first, 0, err
+		}
+		first = time.Now()
+		line, err := c.line()
+		return first, len(line), err
 	}
 	length, chunked, err := c.head()
 	if err != nil {

@@ -25,8 +25,12 @@ import (
 )
 
 // Peer is the process of a peer: "upstream" or "goproxy". It prints its
-// addresses as one line of JSON and serves until stdin closes.
+// addresses as one line of JSON and serves until stdin closes. An MCP server
+// ("stdio") serves on the two.
 func Peer(ctx context.Context, role string, stdin io.Reader, stdout io.Writer) error {
+	if role == "stdio" {
+		return serveLines(stdin, stdout)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // ends with the process at the latest: stdin is its life line

@@ -20,7 +20,7 @@ import (
 
 // processes are the peers of a run.
 type processes struct {
-	dir       string
+	exe, dir  string
 	upstream  *process
 	goproxy   *process
 	holdgate  *process
@@ -47,7 +47,7 @@ func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &processes{dir: dir, roots: x509.NewCertPool()}
+	p := &processes{exe: exe, dir: dir, roots: x509.NewCertPool()}
 	defer func() {
 		if err != nil {
 			p.stop()
@@ -159,8 +159,10 @@ func (p *processes) stop() {
 
 // cpu is what a process has used so far: by the scheduler's own account where
 // there is one (Linux), to the nanosecond.
-func (p *process) cpu() time.Duration {
-	entries, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+func (p *process) cpu() time.Duration { return cpuOf(p.cmd.Process.Pid) }
+
+func cpuOf(pid int) time.Duration {
+	entries, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {
 		return 0
 	}
@@ -185,22 +187,25 @@ func (p *processes) targets(s Scenario) []target {
 	path := choose(s.Stream, f.streamPath, f.path)
 	request := func(uri, host string) []byte { return f.request(uri, host, s.Body, s.Stream) }
 	none := func() time.Duration { return 0 }
+	if s.Stdio {
+		return p.stdioTargets([]byte(f.body(s.Body, false) + "\n"))
+	}
 	if !s.TLS {
 		uri := "http://" + p.up.HTTP + path
 		own := choose(s.Format == "mcp", "/mcp/bench", "/up/bench"+path)
 		return []target{
-			{direct, dialTCP(p.up.HTTP), request(path, p.up.HTTP), none},
-			{bare, dialTCP(p.proxy.HTTP), request(uri, p.up.HTTP), p.goproxy.cpu},
-			{baseURL, dialTCP(p.agents), request(own, p.agents), p.holdgate.cpu},
-			{forward, dialTCP(p.agents), request(uri, p.up.HTTP), p.holdgate.cpu},
+			{direct, dialTCP(p.up.HTTP), request(path, p.up.HTTP), none, false},
+			{bare, dialTCP(p.proxy.HTTP), request(uri, p.up.HTTP), p.goproxy.cpu, false},
+			{baseURL, dialTCP(p.agents), request(own, p.agents), p.holdgate.cpu, false},
+			{forward, dialTCP(p.agents), request(uri, p.up.HTTP), p.holdgate.cpu, false},
 		}
 	}
 	addr := "localhost:" + p.up.TLS[strings.LastIndexByte(p.up.TLS, ':')+1:]
 	conf := &tls.Config{RootCAs: p.roots, ServerName: "localhost", MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	req := request(path, addr)
 	return []target{
-		{direct, dialTLS(addr, "", conf), req, none},
-		{bare, dialTLS(addr, p.proxy.HTTP, conf), req, p.goproxy.cpu},
-		{forward, dialTLS(addr, p.agents, conf), req, p.holdgate.cpu},
+		{direct, dialTLS(addr, "", conf), req, none, false},
+		{bare, dialTLS(addr, p.proxy.HTTP, conf), req, p.goproxy.cpu, false},
+		{forward, dialTLS(addr, p.agents, conf), req, p.holdgate.cpu, false},
 	}
 }

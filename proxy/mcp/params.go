@@ -1,0 +1,92 @@
+package mcp
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// paramNames are the parameters that any request may have, and paramsOf those of
+// the protocol's own methods, in all revisions. What policy goes by is found
+// under exactly these names.
+var (
+	paramNames = []string{"_meta", "cursor", "inputResponses", "name", "requestState", "task", "taskId", "uri"}
+	paramsOf   = map[string][]string{
+		"completion/complete":    {"ref", "argument", "context"},
+		"elicitation/create":     {"mode", "message", "requestedSchema", "url", "elicitationId"},
+		"initialize":             {"protocolVersion", "capabilities", "clientInfo"},
+		"logging/setLevel":       {"level"},
+		"prompts/get":            {"arguments"},
+		"sampling/createMessage": {"messages", "modelPreferences", "systemPrompt", "includeContext", "temperature", "maxTokens", "stopSequences", "metadata", "tools", "toolChoice"},
+		"subscriptions/listen":   {"notifications"},
+		"tools/call":             {"arguments"},
+	}
+	// nestedNames are the members of parameters that say what a request is about.
+	nestedNames = map[string][]string{"ref": {"type", "name", "uri"}, "argument": {"name", "value"}}
+)
+
+// checkParams refuses parameters with a name that is one of the protocol's in
+// another case. Readers in Go take "URI" for "uri": policy would see a request
+// about nothing, and the server one about a file.
+func checkParams(method string, params []byte) error {
+	if wire.KindOf(params) != "an object" {
+		return nil
+	}
+	own := paramsOf[method]
+	for m, err := range wire.Members(params) {
+		if err == nil {
+			err = wire.KnownName(m, paramNames...)
+		}
+		if err == nil {
+			err = wire.KnownName(m, own...)
+		}
+		if err == nil && wire.KindOf(m.Value) == "an object" {
+			err = wire.Known(m.Value, nestedNames[string(m.Name)]...)
+		}
+		if err != nil {
+			return fmt.Errorf("reading params of %.50q: %w", method, err)
+		}
+	}
+	return nil
+}
+
+// ofOneSending are what clients write into _meta that says which sending of a
+// request this is, and nothing of what is asked for: the token of progress, the
+// trace (W3C Trace Context and Baggage), and the model's or the client's own id
+// of the call.
+var ofOneSending = []string{"progressToken", "traceparent", "tracestate", "baggage", "claudecode/toolUseId", "callId", "x-codex-turn-metadata"}
+
+// Key returns what a request and the same request sent again have in common:
+// method and parameters, without ids and what in _meta is of one sending. So an
+// approval is for what else the client sends too. The parameter task is no part
+// of it, for it says how the answer is to come. An answer is known by all that it
+// says.
+func (m Message) Key() ([]byte, error) {
+	if m.IsResponse() {
+		return wire.CanonicalWithout(m.Raw)
+	}
+	if m.Params == nil {
+		return []byte(m.Method), nil
+	}
+	left := []string{"task"}
+	meta := wire.Find(m.Params, "_meta")
+	if wire.KindOf(meta) == "an object" {
+		var err error
+		if meta, err = wire.CanonicalWithout(meta, ofOneSending...); err != nil {
+			return nil, err
+		}
+		left = append(left, "_meta")
+	} else {
+		meta = nil // it is among the rest, if it is there at all
+	}
+	rest, err := wire.CanonicalWithout(m.Params, left...)
+	if err != nil {
+		return nil, err
+	}
+	key := append([]byte(m.Method+" "), rest...)
+	if meta == nil || bytes.Equal(meta, []byte("{}")) {
+		return key, nil
+	}
+	return append(append(key, ' '), meta...), nil
+}
