@@ -35,6 +35,7 @@ type Continuer interface {
 type joint struct {
 	http.ResponseWriter
 	codec  Continuer
+	stream string      // the media type of a streamed answer
 	header http.Header // that the exchange under way sets
 	round  int         // how often the answer has gone on
 	seam   *wire.Seam  // of a streamed answer, once its header is out
@@ -56,10 +57,14 @@ func (e *exchange) join(stream bool) {
 	if !ok || e.joint != nil || e.s.c.Rounds <= 0 || signed(e.r.Header) {
 		return
 	}
-	if _, framer := codec.(Framer); framer && stream && e.t.url.Query().Get("alt") != "sse" {
-		return // an array that comes piece by piece
+	typ := typeEvents
+	if f, ok := codec.(Framer); ok {
+		typ = f.StreamType()
+		if typ == typeEvents && stream && e.t.url.Query().Get("alt") != "sse" {
+			return // an array that comes piece by piece
+		}
 	}
-	e.joint = &joint{ResponseWriter: e.w, codec: codec, header: make(http.Header)}
+	e.joint = &joint{ResponseWriter: e.w, codec: codec, stream: typ, header: make(http.Header)}
 	e.w = e.joint
 }
 
@@ -73,7 +78,7 @@ func (j *joint) Header() http.Header { return j.header }
 // of the first answer, at once where it is streamed.
 func (j *joint) WriteHeader(status int) {
 	typ, err := mediaType(j.header)
-	streams := err == nil && typ == typeEvents
+	streams := err == nil && typ == j.stream
 	switch {
 	case j.round > 0:
 		j.again = status == http.StatusServiceUnavailable && j.seam == nil && j.header.Get("Retry-After") != ""
@@ -113,7 +118,7 @@ func (j *joint) next() {
 	j.round++
 	j.header = make(http.Header)
 	if j.seam != nil {
-		j.seam.Next()
+		_, _ = j.ResponseWriter.Write(j.seam.Next()) // a client that has gone is noticed by what comes next
 	}
 }
 
@@ -217,6 +222,9 @@ func (a *answer) nextRequest() ([]byte, bool) {
 		}
 	}
 	body, ok := a.joint.codec.Continue(a.basis, answer, refused)
+	if !ok {
+		a.s.c.Logger.Info("the agent's turn ends with the refusal: this request, or what the model said, is none that Holdgate can go on from", "format", a.t.codec.Name())
+	}
 	if !ok || wire.Strict(body) != nil || int64(len(body)) > a.s.c.Limits.Body {
 		return nil, false
 	}

@@ -64,7 +64,10 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 }
 
 // Seam begins to join streamed messages.
-func (*Codec) Seam() *wire.Seam { return wire.NewSeam(&joints{}) }
+func (c *Codec) Seam() *wire.Seam { return wire.NewSeam(c.Joints()) }
+
+// Joints begins to join the events of streamed messages, in whatever frames.
+func (*Codec) Joints() wire.Joints { return &joints{} }
 
 // joints are where streamed messages are joined.
 type joints struct {

@@ -20,6 +20,9 @@ type Inner interface {
 	Expand(plain []byte) ([]byte, error)
 	Refused(p wire.Part, notice string) (wire.Refused, bool)
 	Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error)
+	Continue(body, answer []byte, refused []wire.Refused) ([]byte, bool)
+	Join(first, next []byte) ([]byte, error)
+	Joints() wire.Joints
 }
 
 // Invoke is the codec of InvokeModel and InvokeModelWithResponseStream for

@@ -20,11 +20,19 @@ type Joints interface {
 	End(ending []Event, answer int) []byte
 }
 
-// A Seam makes one stream of server-sent events of several answers, each of
-// which goes on from the one before. It is for one goroutine.
+// Frames cut an answer into events, as [EventScanner] does.
+type Frames interface {
+	Push(p []byte)
+	End()
+	Next() (Event, bool, error)
+}
+
+// A Seam makes one stream of several answers, each of which goes on from the one
+// before. It is for one goroutine.
 type Seam struct {
 	joints Joints
-	events *EventScanner
+	frames func() Frames // of another answer
+	events Frames
 	answer int
 	next   bool // another answer is to come, in the place of the ending
 	ending []Event
@@ -34,17 +42,44 @@ type Seam struct {
 // the limits of its codec before.
 const seamLimit = 512 << 20
 
-// NewSeam returns a Seam of a format.
-func NewSeam(j Joints) *Seam { return &Seam{joints: j, events: &EventScanner{Limit: seamLimit}} }
+// NewSeam returns a Seam of a format whose answers are server-sent events.
+func NewSeam(j Joints) *Seam {
+	return NewSeamOf(j, func() Frames { return &EventScanner{Limit: seamLimit} })
+}
+
+// NewLineSeam returns a Seam of a format whose answers are lines of JSON: each is
+// an event with data and without a type.
+func NewLineSeam(j Joints) *Seam {
+	return NewSeamOf(j, func() Frames { return &lineFrames{LineScanner{Limit: seamLimit}} })
+}
+
+// NewSeamOf returns a Seam of a format whose answers frames cuts, each with one of
+// its own. An event without data goes on as it is.
+func NewSeamOf(j Joints, frames func() Frames) *Seam {
+	return &Seam{joints: j, frames: frames, events: frames()}
+}
+
+// lineFrames are lines taken for events.
+type lineFrames struct{ LineScanner }
+
+// Next implements [Frames].
+func (f *lineFrames) Next() (Event, bool, error) {
+	l, ok, err := f.LineScanner.Next()
+	return Event{Raw: l.Raw, Data: l.Data}, ok, err
+}
 
 // Push takes the next bytes of an answer, and returns what goes on to the client
 // now. The ending waits.
 func (s *Seam) Push(p []byte) (out []byte) {
 	s.events.Push(p)
+	return s.drain()
+}
+
+func (s *Seam) drain() (out []byte) {
 	for {
 		e, ok, err := s.events.Next()
 		if err != nil {
-			return append(out, p...) // what Holdgate wrote itself: it does not happen
+			return out // what Holdgate wrote itself: it does not happen
 		}
 		if !ok {
 			return out
@@ -69,15 +104,22 @@ func (s *Seam) Push(p []byte) (out []byte) {
 }
 
 // Next says that what comes now is another answer, which goes on from the one
-// that has ended. Where nothing comes, the ending is that one's.
-func (s *Seam) Next() {
-	s.next, s.events = true, &EventScanner{Limit: seamLimit}
+// that has ended, and returns what was left of that one. Where nothing comes, the
+// ending is that one's.
+func (s *Seam) Next() (out []byte) {
+	s.events.End()
+	out = s.drain()
+	s.next, s.events = true, s.frames()
+	return out
 }
 
-// End returns the ending. Of one answer alone it has its own bytes.
+// End returns what is left, and the ending. Of one answer alone they have their
+// own bytes.
 func (s *Seam) End() (out []byte) {
+	s.events.End()
+	out = s.drain()
 	if s.answer > 0 {
-		return s.joints.End(s.ending, s.answer)
+		return append(out, s.joints.End(s.ending, s.answer)...)
 	}
 	for _, e := range s.ending {
 		out = append(out, e.Raw...)
