@@ -83,10 +83,17 @@ func (e *exchange) streamAs(typ string, asked bool) wire.Stream {
 	if typ == typeEvents {
 		return e.t.codec.Stream()
 	}
-	if f, ok := e.t.codec.(Framer); ok && asked {
+	if f, ok := e.t.codec.(Framer); ok && (asked || e.typeTells() && typ == f.StreamType()) {
 		return f.StreamAs(typ)
 	}
 	return nil
+}
+
+// typeTells reports whether nothing in the request says if a stream is wanted, so
+// that the answer's type does.
+func (e *exchange) typeTells() bool {
+	p, ok := e.t.codec.(PathTeller)
+	return ok && !p.PathTells(e.t.url.Path)
 }
 
 // streamType is the media type of what the codec makes of a plain answer.
@@ -123,6 +130,9 @@ func sniff(src io.Reader) (io.Reader, bool) {
 func (a *answer) replay(k approvals.Answer, stream bool) bool {
 	body, err := k.Body, error(nil)
 	header := k.Header.Clone()
+	if a.typeTells() {
+		stream = k.Streamed
+	}
 	if k.Streamed != stream {
 		if stream {
 			body, err = a.t.codec.Expand(k.Body)

@@ -50,6 +50,13 @@ type Framer interface {
 	StreamType() string
 }
 
+// A PathTeller is a [Codec] of a format in whose requests the path says whether
+// the answer is to be a stream. Where only the configuration says that the format
+// is spoken, a path may not.
+type PathTeller interface {
+	PathTells(path string) bool
+}
+
 // A HostMatcher is a [Codec] whose format is also spoken at paths that could be
 // anything on a host that serves no models.
 type HostMatcher interface {

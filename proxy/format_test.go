@@ -1,9 +1,15 @@
 package proxy
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
 )
 
 func TestWhatTheConfigurationSaysIsSpoken(t *testing.T) {
@@ -51,5 +57,78 @@ func TestCallsAreGatedWhereTheConfigurationNamesTheFormat(t *testing.T) {
 	}
 	if status, body := g.send(client, http.MethodPost, up+"/elsewhere", askPlain, typeJSON); status != 200 || body != answer {
 		t.Errorf("elsewhere: status %d: %s", status, body)
+	}
+}
+
+// Where only the configuration names the format, no path says whether a stream is
+// wanted: the answer's type does, also for a client that asks again.
+func TestFormatsWhosePathTellsAreGatedWithoutIt(t *testing.T) {
+	gemini := func(parts string) string {
+		return `{"candidates":[{"content":{"role":"model","parts":[` + parts + `]},"finishReason":"STOP","index":0}]}`
+	}
+	geminiCall := func(command string) string {
+		return gemini(`{"functionCall":{"name":"Bash","args":{"command":"` + command + `"}}}`)
+	}
+	converse := func(command string) string {
+		return `{"output":{"message":{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"Bash","input":{"command":"` + command + `"}}}]}},"stopReason":"tool_use"}`
+	}
+	const geminiAsk = `{"contents":[{"role":"user","parts":[{"text":"go"}]}]}`
+	for _, tt := range []struct {
+		name, format, ask, typ string
+		answer                 func(command string) string
+		mark                   string
+	}{
+		{"gemini, plain", "gemini", geminiAsk, "application/json", geminiCall, "functionCall"},
+		{"gemini, streamed", "gemini", geminiAsk, "text/event-stream", func(command string) string { return "data: " + geminiCall(command) + "\r\n\r\n" }, "functionCall"},
+		{"bedrock, plain", "bedrock", converseBody, "application/json", converse, "toolUseId"},
+		{"bedrock, streamed", "bedrock", converseBody, "application/vnd.amazon.eventstream", func(command string) string { return strings.Join(converseCall(command), "") }, "toolUseId"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var command atomic.Value
+			g, client, up := unnamed(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", tt.typ)
+				_, _ = io.WriteString(w, tt.answer(command.Load().(string)))
+			}), func(c *Config) {
+				c.Formats = []Format{{Host: c.MCP["other"].Host, Path: "/llm", Name: tt.format}}
+			})
+			ask := func(ctx context.Context) *http.Response {
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, up+"/llm/ask", strings.NewReader(tt.ask))
+				must(t, err)
+				req.Header.Set("Content-Type", "application/json")
+				resp, err := client.Do(req)
+				if err != nil {
+					return nil
+				}
+				t.Cleanup(func() { resp.Body.Close() })
+				return resp
+			}
+			command.Store("ls")
+			if got := readAll(t, ask(t.Context()).Body); got != tt.answer("ls") {
+				t.Errorf("allowed, it was changed: %q", got)
+			}
+			command.Store("forbidden")
+			if got := readAll(t, ask(t.Context()).Body); strings.Contains(got, tt.mark) || !strings.Contains(got, noticeWord) {
+				t.Errorf("denied, it is %q", got)
+			}
+			command.Store("gated")
+			ctx, hangUp := context.WithCancel(t.Context())
+			left := make(chan struct{})
+			go func() { defer close(left); ask(ctx) }()
+			held := g.pending(1)[0]
+			hangUp()
+			<-left
+			g.noticed()
+			g.decide(held, holdgate.AnswerApprove, "")
+			resp := ask(t.Context())
+			if got := readAll(t, resp.Body); got != tt.answer("gated") || !strings.HasPrefix(resp.Header.Get("Content-Type"), tt.typ) {
+				t.Errorf("approved, the client that came back got %q of type %s", got, resp.Header.Get("Content-Type"))
+			}
+			for _, e := range g.entries(audit.TypeDecision) {
+				if e.Call.Model != "" {
+					t.Errorf("the path was taken for a model's name: %q", e.Call.Model)
+				}
+			}
+		})
 	}
 }

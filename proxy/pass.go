@@ -99,6 +99,10 @@ func (e *exchange) forward(req *http.Request) {
 	stop := context.AfterFunc(e.s.life, cancel)
 	defer stop()
 	defer e.cutWhenStopped(cancel)()
+	file := !e.s.c.AllowUnsupported && e.s.fetchesFile(e.r, e.t)
+	if file {
+		wholeFile(req.Header)
+	}
 	if wantsTrailers(e.r.Header) {
 		req.Header.Set("Te", "trailers")
 	}
@@ -108,6 +112,10 @@ func (e *exchange) forward(req *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
+	if file && resp.StatusCode/100 <= 3 {
+		e.passFile(resp)
+		return
+	}
 	h := copyHeader(resp.Header)
 	for name := range resp.Trailer {
 		h.Add("Trailer", name)

@@ -23,7 +23,7 @@ func (s *Server) unsupported(r *http.Request, t target) string {
 	if upgrades(r) && (models || hasSuffixOf(p, socketPaths)) {
 		return "upgraded connections to a model API are not gated, so they are refused: use plain HTTP"
 	}
-	if models && t.readsStored(r) {
+	if models && t.readsStored(r) || s.c.AllowUnsupported && s.fetchesFile(r, t) {
 		return ungated(t.url.Path)
 	}
 	if method(r) != http.MethodPost && !upgrades(r) {
@@ -67,13 +67,11 @@ func (e *exchange) unread(why *readError) {
 
 // readsStored reports whether a request is for what the provider keeps, calls
 // among it: items of a conversation or response, chat completions, and what has
-// come of a batch, which some APIs answer with and some keep as a file.
+// come of a batch where an API answers with that. See [Server.fetchesFile] for
+// those that keep it as a file.
 func (t target) readsStored(r *http.Request) bool {
 	path := t.url.Path
 	batches := []string{"/batches", "/batches/*", "/batches/*/results", "/batch/jobs", "/batch/jobs/*", "/chat/deferred-completion/*"}
-	if lowerHost(t.url.Hostname()) != "api.anthropic.com" { // no batch of that is a file
-		batches = append(batches, "/files/*/content", "/download/*/files/*")
-	}
 	if slices.ContainsFunc(batches, func(suffix string) bool { return wire.Gets(method(r), path, suffix) }) {
 		return true
 	}

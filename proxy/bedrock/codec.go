@@ -70,6 +70,9 @@ func (*Converse) Match(method, path string) bool {
 	})
 }
 
+// PathTells reports whether a path says if the answer is to be a stream.
+func (c *Converse) PathTells(path string) bool { return c.Match(http.MethodPost, path) }
+
 // StreamType returns the media type of what Expand returns.
 func (*Converse) StreamType() string { return StreamType }
 
@@ -112,12 +115,15 @@ func errorBody(status int, message string) []byte {
 	return append(wire.AppendText(append(b, `,"message":`...), message), '}')
 }
 
-// target reads the model's id and the operation from a path that has matched.
+// target reads the model's id and the operation from a path that has matched;
+// one without them says nothing.
 func target(path string) (model, operation string) {
 	path = strings.TrimRight(path, "/")
-	if i := strings.LastIndex(strings.ToLower(path), "/model/"); i >= 0 {
-		path = path[i+len("/model/"):]
+	i := strings.LastIndex(strings.ToLower(path), "/model/")
+	if i < 0 { // only the configuration says what is spoken there
+		return "", ""
 	}
+	path = path[i+len("/model/"):]
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
 		path, operation = path[:i], path[i+1:]
 	}

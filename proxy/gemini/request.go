@@ -23,14 +23,21 @@ func (*Codec) Request(urlPath string, body iter.Seq2[wire.Member, error]) (*hold
 	return m, nil
 }
 
-// target reads the model and the method from a path that has matched.
+// target reads the model and the method from a path that has matched. One at
+// which only the configuration says what is spoken names none.
 func target(urlPath string) (model string, stream bool) {
-	model, method, _ := strings.Cut(path.Base(urlPath), ":")
+	model, method, tells := strings.Cut(path.Base(urlPath), ":")
+	if !tells {
+		return "", false
+	}
 	if strings.HasPrefix(strings.ToLower(model), "v1internal") {
 		model = "" // Code Assist names it in the body
 	}
 	return model, strings.HasPrefix(strings.ToLower(method), methodStream)
 }
+
+// PathTells reports whether a path says if the answer is to be a stream.
+func (*Codec) PathTells(urlPath string) bool { return strings.Contains(path.Base(urlPath), ":") }
 
 // readRequest reads a request; outer says that it may be wrapped.
 func readRequest(m *holdgate.Model, body iter.Seq2[wire.Member, error], outer bool) error {
