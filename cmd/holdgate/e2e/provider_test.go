@@ -107,7 +107,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	gemini, ollama := strings.Contains(r.URL.Path, "enerateContent"), r.URL.Path == "/api/chat"
 	bedrock := strings.HasPrefix(r.URL.Path, "/model/")
-	switch answers := bedrock || r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/chat/completions" || r.URL.Path == "/v1/responses" || gemini || ollama; {
+	chat := strings.HasSuffix(r.URL.Path, "/chat/completions") // Azure and Groq have more before
+	switch answers := bedrock || chat || r.URL.Path == "/v1/messages" || r.URL.Path == "/v1/responses" || gemini || ollama; {
 	case r.URL.Path == "/v1/messages/count_tokens":
 		writeJSON(w, `{"input_tokens":10}`)
 		return
@@ -129,7 +130,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			calls[i].tool = shellOf(string(body))
 		}
 	}
-	switch chat := strings.HasSuffix(r.URL.Path, "completions"); {
+	switch {
 	case gemini && r.URL.Query().Get("alt") == "sse":
 		writeEvents(w, geminiEvents(text, calls))
 	case gemini:
@@ -144,6 +145,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeEvents(w, responsesEvents(text, calls))
 	case r.URL.Path == "/v1/responses":
 		writeJSON(w, responsesAnswer("completed", text, calls))
+	case chat && req.Stream && strings.Contains(r.UserAgent(), "mistral"):
+		writeEvents(w, mistralEvents(text, calls))
 	case chat && req.Stream:
 		writeEvents(w, chatEvents(text, calls))
 	case chat:
@@ -270,6 +273,27 @@ func chatEvents(text string, calls []call) []string {
 			chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, i, quoted(parts[1])), "null"))
 	}
 	return append(out, chunk("{}", quoted(stopReason(calls, "tool_calls", "stop"))), "data: [DONE]\n\n")
+}
+
+// mistralEvents is the same as Mistral has it: all calls whole in one chunk, which
+// is the last.
+func mistralEvents(text string, calls []call) []string {
+	chunk := func(delta, end string) string {
+		return fmt.Sprintf("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"mistral-test\",\"choices\":[{\"index\":0,\"delta\":%s,%s}\n\n", delta, end)
+	}
+	var tools []string
+	for i, c := range calls {
+		tools = append(tools, fmt.Sprintf(`{"id":%q,"function":{"name":%q,"arguments":%s},"index":%d}`, c.id, c.name(), quoted(c.arguments()), i))
+	}
+	delta := `{"content":""}`
+	if len(tools) > 0 {
+		delta = `{"content":"","tool_calls":[` + strings.Join(tools, ",") + `]}`
+	}
+	return []string{
+		chunk(`{"role":"assistant","content":`+quoted(text)+`}`, `"finish_reason":null}]`),
+		chunk(delta, fmt.Sprintf(`"finish_reason":%q}],"usage":{"prompt_tokens":10,"completion_tokens":20,"total_tokens":30}`, stopReason(calls, "tool_calls", "stop"))),
+		"data: [DONE]\n\n",
+	}
 }
 
 func halves(s string) [2]string { return [2]string{s[:len(s)/2], s[len(s)/2:]} }

@@ -24,7 +24,8 @@ func doors(t *testing.T) (*sidecar, []door) {
 	plain := newProvider(t)
 	secret, origin, caFile := newTLSProvider(t)
 	s := serve(t, []string{"SSL_CERT_FILE=" + caFile},
-		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL, "--upstream", "ollama="+plain.URL, "--upstream", "bedrock="+plain.URL, "--upstream", "bedrock-invoke="+plain.URL, "--upstream", "responses="+plain.URL, "--upstream", "secret="+origin)
+		"--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL, "--upstream", "ollama="+plain.URL, "--upstream", "bedrock="+plain.URL, "--upstream", "bedrock-invoke="+plain.URL, "--upstream", "responses="+plain.URL, "--upstream", "azure="+plain.URL, "--upstream", "groq="+plain.URL, "--upstream", "mistral="+plain.URL, "--upstream", "secret="+origin)
+	plain.calls, secret.calls = inTheMiddle, inTheMiddle
 	ours := filepath.Join(s.dir, "ca.pem")
 	// The OpenAI SDK does not add /v1 by itself.
 	path := func(script string) string {
@@ -50,6 +51,19 @@ func doors(t *testing.T) (*sidecar, []door) {
 	}
 }
 
+// several begins a command for which the model asks for three calls.
+const several = "several-"
+
+// inTheMiddle are the calls for a command: one or, of several, three, the second
+// of which is held.
+func inTheMiddle(command string) []call {
+	name, ok := strings.CutPrefix(command, several)
+	if !ok {
+		return []call{{id: "toolu_" + slug(command), command: command}}
+	}
+	return []call{{id: "first", command: "cat " + name}, {id: "second", command: "rm -rf " + several + name}, {id: "third", command: "ls " + name}}
+}
+
 // An sdkCase is one SDK at one door in one form.
 type sdkCase struct {
 	s            *sidecar
@@ -70,7 +84,11 @@ func TestOfficialSDKs(t *testing.T) {
 	t.Parallel()
 	s, ways := doors(t)
 	for _, d := range ways {
-		for _, script := range []string{"anthropic.mjs", "openai.mjs", "responses.mjs", "gemini.mjs", "ollama.mjs", "bedrock.mjs", "bedrock-invoke.mjs"} {
+		for _, script := range []string{"anthropic.mjs", "openai.mjs", "responses.mjs", "gemini.mjs", "ollama.mjs", "bedrock.mjs", "bedrock-invoke.mjs", "azure.mjs", "groq.mjs", "mistral.mjs"} {
+			dialect := slices.Contains([]string{"azure.mjs", "groq.mjs", "mistral.mjs"}, script)
+			if dialect && d.name != "base URL" {
+				continue // the door makes no difference to the format
+			}
 			for _, mode := range []string{"plain", "stream"} {
 				name := fmt.Sprintf("%s by %s, %s", strings.TrimSuffix(script, ".mjs"), d.name, mode)
 				t.Run(name, func(t *testing.T) {
@@ -81,6 +99,9 @@ func TestOfficialSDKs(t *testing.T) {
 					t.Run("denied", c.denied)
 					t.Run("steered", c.steered)
 					t.Run("edited", c.edited)
+					if d.name == "base URL" {
+						t.Run("one of several refused", c.severalRefused)
+					}
 				})
 			}
 		}
@@ -133,12 +154,30 @@ func (c sdkCase) steered(t *testing.T) {
 	c.refused(t, p.output(), "move it to archive/ instead")
 }
 
+// severalRefused: of three calls the second is refused, and the client gets the
+// two others, whole and in their order.
+func (c sdkCase) severalRefused(t *testing.T) {
+	command := several + c.name
+	want := c.turn(t, c.ask(t, c.door.direct, command).output())
+	p := c.ask(t, c.door.through, command)
+	c.s.must("deny", c.s.held("rm -rf "+command).ID, "--reason", "the data is still needed")
+	got := c.turn(t, p.output())
+	if !strings.HasPrefix(got.text, promise) || !strings.Contains(got.text, "the data is still needed") {
+		t.Errorf("the model's words and the refusal should be there: %q", got.text)
+	}
+	want.text, got.text = "", ""
+	want.calls = slices.Delete(want.calls, 1, 2)
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sdkTurn{})); diff != "" {
+		t.Errorf("more than the call has gone (-want +got):\n%s", diff)
+	}
+}
+
 // refused checks that a message holds words in the place of the call, and ends
 // as a message of words alone does.
 func (c sdkCase) refused(t *testing.T, out, why string) {
 	t.Helper()
 	m := c.turn(t, out)
-	want := map[string]string{"openai.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP", "responses.mjs": "completed", "ollama.mjs": "stop", "bedrock.mjs": "end_turn", "bedrock-invoke.mjs": "end_turn"}[c.script]
+	want := map[string]string{"openai.mjs": "stop", "azure.mjs": "stop", "groq.mjs": "stop", "mistral.mjs": "stop", "anthropic.mjs": "end_turn", "gemini.mjs": "STOP", "responses.mjs": "completed", "ollama.mjs": "stop", "bedrock.mjs": "end_turn", "bedrock-invoke.mjs": "end_turn"}[c.script]
 	if len(m.calls) != 0 || m.stop != want || !strings.HasPrefix(m.text, promise) || !strings.Contains(m.text, "[holdgate]") || !strings.Contains(m.text, why) {
 		t.Errorf("want %q, then the notice with %q, and to stop by %q; got %s", promise, why, want, out)
 	}
@@ -175,7 +214,7 @@ func (c sdkCase) turn(t *testing.T, out string) (m sdkTurn) {
 				m.calls = append(m.calls, sdkCall{item.CallID, item.Name, parse[map[string]any](t, item.Arguments)})
 			}
 		}
-	case "gemini.mjs", "ollama.mjs", "bedrock.mjs", "bedrock-invoke.mjs":
+	case "gemini.mjs", "groq.mjs", "mistral.mjs", "ollama.mjs", "bedrock.mjs", "bedrock-invoke.mjs":
 		g := parse[struct {
 			Text, Finish string
 			Calls        []struct {
@@ -187,7 +226,7 @@ func (c sdkCase) turn(t *testing.T, out string) (m sdkTurn) {
 		for _, k := range g.Calls {
 			m.calls = append(m.calls, sdkCall{k.ID, k.Name, k.Args})
 		}
-	case "openai.mjs":
+	case "openai.mjs", "azure.mjs":
 		o := parse[struct {
 			Choices []struct {
 				Message struct {
