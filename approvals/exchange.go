@@ -160,6 +160,23 @@ func (x *Exchange) Await(ctx context.Context, id string) error {
 	}
 }
 
+// AfterEnd has wake called once one of the requests has ended, or cannot be
+// read, which whoever is woken finds out with Await. It may be called several
+// times, also before AfterEnd returns, and must not block. Nothing is kept
+// meanwhile but what wake needs; forget gives it back. A queue that is closed
+// wakes nobody.
+func (x *Exchange) AfterEnd(ctx context.Context, ids []string, wake func()) (forget func()) {
+	w := &waiter{wake: wake}
+	x.q.index.await(w, ids...)
+	for _, id := range ids {
+		if over, err := x.over(ctx, id); over || err != nil {
+			wake()
+			break
+		}
+	}
+	return func() { x.q.index.leave(w, ids...) }
+}
+
 // over reports whether a request of the exchange has ended.
 func (x *Exchange) over(ctx context.Context, id string) (bool, error) {
 	r, err := x.q.request(ctx, id)

@@ -20,9 +20,9 @@ type callerKey struct{ agent, session, door string }
 type index struct {
 	mu      sync.Mutex
 	open    map[callerKey][]*slot
-	slots   map[string]*slot // by exchange
-	waiters map[string][]chan struct{}
-	orphans []string // exchanges whose sender left without saying what arrived
+	slots   map[string]*slot     // by exchange
+	waiters map[string][]*waiter // by request
+	orphans []string             // exchanges whose sender left without saying what arrived
 }
 
 // A slot is one open exchange.
@@ -40,7 +40,7 @@ func newIndex() *index {
 	return &index{
 		open:    make(map[callerKey][]*slot),
 		slots:   make(map[string]*slot),
-		waiters: make(map[string][]chan struct{}),
+		waiters: make(map[string][]*waiter),
 	}
 }
 
@@ -207,7 +207,7 @@ func (ix *index) learn(t *transition) {
 	}
 	for _, id := range t.ended {
 		for _, w := range ix.waiters[id] {
-			close(w)
+			w.wake()
 		}
 		delete(ix.waiters, id)
 	}
@@ -230,18 +230,34 @@ func (ix *index) forget(id string) {
 // wait returns a channel that is closed when the request ends, and a function
 // that gives it back.
 func (ix *index) wait(request string) (<-chan struct{}, func()) {
-	w := make(chan struct{})
+	ended := make(chan struct{})
+	w := &waiter{wake: func() { close(ended) }}
+	ix.await(w, request)
+	return ended, func() { ix.leave(w, request) }
+}
+
+// A waiter is told when a request ends.
+type waiter struct {
+	wake func() // must not block; once for each request
+}
+
+func (ix *index) await(w *waiter, requests ...string) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.waiters[request] = append(ix.waiters[request], w)
-	return w, func() {
-		ix.mu.Lock()
-		defer ix.mu.Unlock()
-		rest := slices.DeleteFunc(ix.waiters[request], func(o chan struct{}) bool { return o == w })
+	for _, id := range requests {
+		ix.waiters[id] = append(ix.waiters[id], w)
+	}
+}
+
+func (ix *index) leave(w *waiter, requests ...string) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	for _, id := range requests {
+		rest := slices.DeleteFunc(ix.waiters[id], func(o *waiter) bool { return o == w })
 		if len(rest) == 0 {
-			delete(ix.waiters, request)
-			return
+			delete(ix.waiters, id)
+			continue
 		}
-		ix.waiters[request] = rest
+		ix.waiters[id] = rest
 	}
 }

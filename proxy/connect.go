@@ -64,7 +64,8 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 	s.running.Add(1)
 	defer s.running.Done()
 	br := bufio.NewReaderSize(c, 4096)
-	t := &tunnel{Conn: &peeked{Conn: c, r: br}, door: doorForward, scheme: "http", host: host, l: s.tunnels}
+	ahead := &peeked{Conn: c, r: br}
+	t := &tunnel{Conn: ahead, door: doorForward, scheme: "http", host: host, l: s.tunnels}
 	if !s.tunnels.track(t) {
 		_ = c.Close()
 		return
@@ -74,12 +75,12 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 		_ = t.Close()
 		return
 	}
-	first, err := br.Peek(1)
+	first, err := ahead.begin(br)
 	if err != nil {
 		_ = t.Close()
 		return
 	}
-	if first[0] != tlsHandshake {
+	if first != tlsHandshake {
 		_ = c.SetDeadline(time.Time{})
 		s.tunnels.hand(t)
 		return
@@ -118,6 +119,21 @@ type peeked struct {
 
 func (p *peeked) Read(b []byte) (int, error) { return p.r.Read(b) }
 
+// begin waits for the first byte and returns it. What br has read is kept, and
+// br, which is as large as a packet, is not.
+func (p *peeked) begin(br *bufio.Reader) (byte, error) {
+	if _, err := br.Peek(1); err != nil {
+		return 0, err
+	}
+	read, err := br.Peek(br.Buffered())
+	if err != nil {
+		return 0, err
+	}
+	read = bytes.Clone(read)
+	p.r = io.MultiReader(bytes.NewReader(read), p.Conn)
+	return read[0], nil
+}
+
 // readingOn is a writer whose hijacked connection reads on where the server
 // stopped: a client may send the first bytes of its tunnel in one packet with
 // CONNECT, and goproxy drops the reader that has them.
@@ -144,15 +160,13 @@ func (w *readingOn) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // insides of tunnels. It knows all of them, for they are hijacked connections
 // that http.Server.Shutdown of the outer server does not see.
 type tunnelListener struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-	mu     sync.Mutex
-	open   map[*tunnel]struct{}
+	*handed
+	mu   sync.Mutex
+	open map[*tunnel]struct{}
 }
 
 func newTunnelListener() *tunnelListener {
-	return &tunnelListener{conns: make(chan net.Conn), closed: make(chan struct{}), open: map[*tunnel]struct{}{}}
+	return &tunnelListener{handed: newHanded(), open: map[*tunnel]struct{}{}}
 }
 
 // track takes a tunnel up before anything is read from it. It reports false
@@ -165,14 +179,6 @@ func (l *tunnelListener) track(t *tunnel) bool {
 	}
 	l.open[t] = struct{}{}
 	return true
-}
-
-func (l *tunnelListener) hand(c net.Conn) {
-	select {
-	case l.conns <- c:
-	case <-l.closed:
-		_ = c.Close()
-	}
 }
 
 func (l *tunnelListener) forget(t *tunnel) {
@@ -194,7 +200,28 @@ func (l *tunnelListener) closeConns() {
 	}
 }
 
-func (l *tunnelListener) Accept() (net.Conn, error) {
+// A handed is a listener that accepts what it is handed.
+type handed struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newHanded() *handed {
+	return &handed{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// hand waits until the connection is accepted, or closes it.
+func (l *handed) hand(c net.Conn) {
+	select {
+	case l.conns <- c:
+	case <-l.closed:
+		_ = c.Close()
+	}
+}
+
+// Accept implements [net.Listener].
+func (l *handed) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
 		return c, nil
@@ -203,12 +230,14 @@ func (l *tunnelListener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *tunnelListener) Close() error {
+// Close implements [net.Listener].
+func (l *handed) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-func (l *tunnelListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+// Addr implements [net.Listener].
+func (l *handed) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
 type tunnelKey struct{}
 
@@ -216,6 +245,8 @@ type tunnelKey struct{}
 // one thing that http.Server can carry from a connection to its requests.
 func tunnelContext(ctx context.Context, c net.Conn) context.Context {
 	switch c := c.(type) {
+	case *kept:
+		return tunnelContext(ctx, c.Conn)
 	case *tunnel:
 		return context.WithValue(ctx, tunnelKey{}, c)
 	case *tls.Conn:

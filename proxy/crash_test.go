@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -29,6 +31,24 @@ func (s *spy) Write(b []byte) (int, error) {
 }
 
 func (s *spy) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Hijack has a connection that is taken from its server spied upon too.
+func (s *spy) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := http.NewResponseController(s.ResponseWriter).Hijack()
+	return &spiedConn{c, s.before}, rw, err
+}
+
+type spiedConn struct {
+	net.Conn
+	before func([]byte) error
+}
+
+func (c *spiedConn) Write(b []byte) (int, error) {
+	if err := c.before(b); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
+}
 
 // spying calls before with all that is written to clients.
 func spying(before func([]byte) error) parts {

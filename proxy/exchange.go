@@ -102,8 +102,16 @@ func (e *exchange) take() {
 // done without people, and then what is left once they have decided.
 func (e *exchange) model() {
 	a := &answer{exchange: e, cut: func() {}}
-	defer a.end()
+	parked := false
+	defer func() {
+		if !parked {
+			a.end()
+		}
+	}()
 	if a.get() {
+		if parked = a.park(); parked {
+			return
+		}
 		a.deliver()
 	}
 	_ = a.goOn() // nothing of it is stored, so there is no end to record

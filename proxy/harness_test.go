@@ -62,7 +62,7 @@ type gate struct {
 	ca     *tls.Certificate
 	store  store.Store
 	client *http.Client
-	closed chan struct{} // gets one for each connection that the server has let go
+	closed chan struct{} // gets one for each connection that the server has closed
 }
 
 type gateOption func(*Config)
@@ -172,14 +172,9 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 		if p.handler != nil {
 			srv.Handler = p.handler(srv.Handler)
 		}
-		srv.ConnState = func(_ net.Conn, st http.ConnState) {
-			if st == http.StateClosed {
-				closed <- struct{}{}
-			}
-		}
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(ln) }()
+	go func() { served <- s.Serve(&closings{ln, closed}) }()
 	g := &gate{t: t, s: s, queue: q, log: log, url: "http://" + ln.Addr().String(), addr: ln.Addr().String(), ca: ca, store: st, closed: closed, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	t.Cleanup(func() {
 		g.client.CloseIdleConnections()
@@ -195,6 +190,39 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 		_ = st.Close()
 	})
 	return g
+}
+
+// closings tells of each accepted connection that is closed.
+type closings struct {
+	net.Listener
+	closed chan<- struct{}
+}
+
+func (l *closings) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &closing{Conn: c, closed: l.closed}, nil
+}
+
+type closing struct {
+	net.Conn
+	once   sync.Once
+	closed chan<- struct{}
+}
+
+func (c *closing) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { c.closed <- struct{}{} })
+	return err
+}
+
+func (c *closing) CloseWrite() error {
+	if t, ok := c.Conn.(*net.TCPConn); ok {
+		return t.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 func must(t testing.TB, err error) {

@@ -169,6 +169,8 @@ type Server struct {
 	outer      *http.Server
 	inner      *http.Server // serves the decrypted insides of CONNECT
 	tunnels    *tunnelListener
+	returned   *handed // connections that the outer server is given back
+	parked     parkedSet
 	asked      *lru.Cache[askKey, string]   // the methods of what MCP servers asked
 	sentCalls  *lru.Cache[askKey, sentCall] // what MCP servers were asked, where policy looks at the answers
 	sessions   sseSessions
@@ -203,7 +205,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Limits = c.Limits.withDefaults()
-	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), made: newMade(), leaves: &leaves{}, tunnels: newTunnelListener(), original: originalDst,
+	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), made: newMade(), leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
 		models: namedHosts(c.Upstreams), hosts: namedHosts(c.Upstreams, c.MCP)}
 	var err error
 	if name := s.unknownFormat(); name != "" {
@@ -261,11 +263,12 @@ func (s *Server) Serve(ln net.Listener) error {
 	return served(s.outer.Serve(ln))
 }
 
-// serveTunnels starts the server of what is inside tunnels. Shutdown ends it
-// and waits for it.
+// serveTunnels starts to serve what is inside tunnels, and connections that are
+// given back. Shutdown ends it and waits for it.
 func (s *Server) serveTunnels() {
 	s.begin.Do(func() {
 		s.running.Go(func() { _ = s.inner.Serve(s.tunnels) }) // what it accepts from does not fail
+		s.running.Go(func() { _ = s.outer.Serve(s.returned) })
 	})
 }
 
@@ -281,12 +284,15 @@ func served(err error) error {
 // cuts them. What is held stays in the queue.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.endWaits()
-	err := errors.Join(s.outer.Shutdown(ctx), s.inner.Shutdown(ctx))
+	s.parked.wake()
+	err := errors.Join(s.outer.Shutdown(ctx), s.inner.Shutdown(ctx), s.parked.wait(ctx))
 	s.endLife()
 	if err != nil {
 		err = errors.Join(s.outer.Close(), s.inner.Close())
+		s.parked.close()
 	}
 	_ = s.tunnels.Close()
+	_ = s.returned.Close()
 	s.tunnels.closeConns()
 	s.pipes.Wait()
 	s.running.Wait()

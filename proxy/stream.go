@@ -26,6 +26,7 @@ func (a *answer) readStream(st wire.Stream, src io.Reader) bool {
 	out := newSender(a.w, a.s.c.Logger, st.Idle, a.s.c.Limits.Idle)
 	a.st, a.out = st, out
 	a.header.Del("Content-Length")
+	a.askedWhole = a.requestRead()
 	out.start(a.status, a.header)
 
 	mem := a.s.memory.Get().(*streamMemory)
@@ -62,7 +63,9 @@ func (a *answer) deliverStream() {
 	}
 	a.remember(a.items)
 	a.out.render(func() []byte { return renderAll(a.st, a.items) })
-	a.finish(a.out.failed())
+	err = a.out.failed()
+	a.out.close() // nothing comes after the end
+	a.finish(err)
 }
 
 // flow reads the answer to its end, judges its calls, and sends on what comes

@@ -1,0 +1,226 @@
+package proxy
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// parked waits until so many answers wait on connections that were taken from
+// their server, with nothing left of what read them.
+func (g *gate) parked(n int) {
+	g.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		waiting := 0
+		for _, stack := range stacks() {
+			if strings.Contains(stack, "proxy.(*parked).keep(") && strings.Contains(stack, "[IO wait") {
+				waiting++
+			}
+		}
+		all := strings.Join(stacks(), "\n\n")
+		serving := strings.Contains(all, "proxy.(*Server).serveOuter(") || strings.Contains(all, "proxy.(*Server).serveInner(")
+		if waiting == n && !serving {
+			return
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("%d answers are parked, want %d (is a handler still there? %v)", waiting, n, serving)
+		}
+		runtime.Gosched()
+	}
+}
+
+// A rawClient writes its requests itself, on one connection.
+type rawClient struct {
+	net.Conn
+	t *testing.T
+	r *bufio.Reader
+}
+
+// raw connects to the door, or to the inside of a tunnel to host.
+func (g *gate) raw(t *testing.T, host string) *rawClient {
+	t.Helper()
+	if host == "" {
+		c, err := net.Dial("tcp", g.addr)
+		must(t, err)
+		t.Cleanup(func() { c.Close() })
+		must(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+		return &rawClient{c, t, bufio.NewReader(c)}
+	}
+	c, _ := g.tunnel(host)
+	must(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	conf := g.trusting("127.0.0.1")
+	conf.NextProtos = []string{"http/1.1"}
+	inside := tls.Client(c, conf)
+	must(t, inside.Handshake())
+	return &rawClient{inside, t, bufio.NewReader(inside)}
+}
+
+func (c *rawClient) ask(path, host, body, header string) {
+	c.t.Helper()
+	_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", path, host, len(body), header, body)
+	must(c.t, err)
+}
+
+func (c *rawClient) answer() *http.Response {
+	c.t.Helper()
+	resp, err := http.ReadResponse(c.r, nil)
+	must(c.t, err)
+	return resp
+}
+
+// The client notices nothing of its connection being taken from the server and
+// given back: signs of life come, the answer has its end, and the connection
+// serves the next request, which may have been sent at any time.
+func TestAParkedConnectionIsTheClientsConnection(t *testing.T) {
+	call := msgTool("0", "toolu_1", "gated thing")
+	for _, where := range []string{"door", "tunnel"} {
+		for _, second := range []string{"before", "while it waits", "after"} {
+			t.Run(where+", the next request "+second, func(t *testing.T) {
+				g, up := newTLSGate(t, streamer(&counter{}, msgStart(), call, msgEnd("tool_use")), withIdle(10*time.Millisecond))
+				host, path, target := "", messages, g.addr
+				if where == "tunnel" {
+					host = strings.TrimPrefix(up, "https://")
+					path, target = "/v1/messages", host
+				}
+				c := g.raw(t, host)
+				next := func() { c.ask(path, target, strings.Replace(askStream, "go", "gated no more, go on", 1), "") }
+				c.ask(path, target, askStream, "")
+				if second == "before" {
+					next()
+				}
+				for round := range 2 {
+					resp := c.answer()
+					body := bufio.NewReader(resp.Body)
+					until(t, body, "message_start")
+					req := g.pending(1)[0]
+					for range 3 {
+						until(t, body, "event: ping\n")
+					}
+					if second == "while it waits" && round == 0 {
+						next()
+					}
+					g.decide(req, holdgate.AnswerApprove, "")
+					if rest := readAll(t, body); !strings.Contains(rest, call) || !strings.HasSuffix(rest, msgEnd("tool_use")) {
+						t.Errorf("the approved call is not what came:\n%s", rest)
+					}
+					if second == "after" && round == 0 {
+						next()
+					}
+				}
+				g.verified()
+			})
+		}
+	}
+}
+
+func TestAClientThatLeavesAParkedConnectionIsNoticed(t *testing.T) {
+	var seen counter
+	call := msgTool("0", "toolu_1", "gated thing")
+	g, up := newTLSGate(t, streamer(&seen, msgStart(), call, msgEnd("tool_use")))
+	host := strings.TrimPrefix(up, "https://")
+	for _, where := range []string{"", host} {
+		path, target := messages, g.addr
+		if where != "" {
+			path, target = "/v1/messages", host
+		}
+		c := g.raw(t, where)
+		c.ask(path, target, askStream, "")
+		until(t, bufio.NewReader(c.answer().Body), "message_start")
+		first := g.pending(1)[0]
+		g.parked(1)
+		c.Close()
+		g.noticed()
+		if got := g.pending(1)[0].ID; got != first.ID {
+			t.Errorf("request %s is pending, want %s still", got, first.ID)
+		}
+
+		again := g.raw(t, where)
+		again.ask(path, target, askStream, "")
+		body := bufio.NewReader(again.answer().Body)
+		until(t, body, "message_start")
+		g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+		if rest := readAll(t, body); !strings.Contains(rest, call) {
+			t.Errorf("the retry did not get the approved call:\n%s", rest)
+		}
+		again.Close()
+		g.noticed()
+	}
+	if n := len(seen.all()); n != 2 {
+		t.Errorf("the model was asked %d times, want once for each door", n)
+	}
+}
+
+// An answer that a shutdown ends must not look whole, and what is asked stays.
+func TestAShutdownBreaksParkedAnswersOff(t *testing.T) {
+	g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", "gated thing"), msgEnd("tool_use")))
+	held, idle := g.raw(t, ""), g.raw(t, "")
+	idle.ask(messages, g.addr, strings.Replace(askStream, "go", "another", 1), "")
+	done := idle.answer()
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	readAll(t, done.Body)
+
+	held.ask(messages, g.addr, askStream, "")
+	resp := held.answer()
+	body := bufio.NewReader(resp.Body)
+	until(t, body, "message_start")
+	g.pending(1)
+	g.parked(2)
+	must(t, g.s.Shutdown(t.Context()))
+	if rest, err := io.ReadAll(body); err == nil {
+		t.Errorf("the answer has an end:\n%s", rest)
+	}
+	if b, err := idle.r.ReadByte(); err != io.EOF {
+		t.Errorf("a connection between two requests read %q, %v after the shutdown, want its end", b, err)
+	}
+	list, err := g.queue.List(t.Context(), approvals.Filter{Status: holdgate.StatusPending})
+	must(t, err)
+	if len(list) != 1 {
+		t.Errorf("%d requests are pending after a shutdown, want the one that was", len(list))
+	}
+}
+
+func TestAParkedConnectionIsClosedWhereTheClientWantsThat(t *testing.T) {
+	call := msgTool("0", "toolu_1", "gated thing")
+	g := newGate(t, streamer(&counter{}, msgStart(), call, msgEnd("tool_use")))
+	c := g.raw(t, "")
+	c.ask(messages, g.addr, askStream, "Connection: close\r\n")
+	resp := c.answer()
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	if rest := readAll(t, resp.Body); !strings.Contains(rest, call) {
+		t.Errorf("the approved call is not what came:\n%s", rest)
+	}
+	if _, err := c.r.ReadByte(); err != io.EOF {
+		t.Errorf("after the answer: %v, want the connection's end", err)
+	}
+	c.Close()
+	g.noticed()
+}
+
+// What Holdgate answers the model itself follows on the same connection.
+func TestAParkedAnswerGoesOn(t *testing.T) {
+	formats := turnFormats()
+	f := formats[slices.IndexFunc(formats, func(f turnFormat) bool { return f.name == "anthropic" })]
+	g := newGate(t, inTurn(t, codecs(Limits{}.withDefaults())[0], f.typ, &counter{}, f.with("toolu_1", "gated thing"), f.text("All is well.")), withRounds(3))
+	c := g.raw(t, "")
+	c.ask(messages, g.addr, askStream, "")
+	resp := c.answer()
+	req := g.pending(1)[0]
+	g.parked(1)
+	g.decide(req, holdgate.AnswerDeny, "not today")
+	got := readAll(t, resp.Body)
+	if !strings.Contains(got, "All is well.") || strings.Count(got, "event: message_stop") != 1 {
+		t.Errorf("the turn did not go on as one answer:\n%s", got)
+	}
+}
