@@ -93,7 +93,10 @@ func (s *ArrayScanner) Next() (ArrayElement, bool, error) {
 	switch {
 	case s.err != nil:
 		return ArrayElement{}, false, s.err
-	case !s.ended || s.start == len(s.buf) && s.place == behindArray:
+	case !s.ended:
+		return ArrayElement{}, false, nil
+	case s.start == len(s.buf) && s.place == behindArray:
+		s.buf, s.start, s.at, s.value = nil, 0, 0, 0 // who waits long after the end keeps no more than its elements
 		return ArrayElement{}, false, nil
 	case s.place != behindArray:
 		s.err = errors.New("a streamed array ends before it is closed")

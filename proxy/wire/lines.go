@@ -74,6 +74,9 @@ func (s *LineScanner) Next() (Line, bool, error) {
 		return Line{}, false, s.err
 	}
 	if !whole {
+		if s.ended {
+			s.buf, s.start, s.at = nil, 0, 0 // who waits long after the end keeps no more than its lines
+		}
 		return Line{}, false, nil
 	}
 	raw := s.buf[s.start:end:end]

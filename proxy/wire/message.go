@@ -74,8 +74,12 @@ func (s *MessageScanner) Next() (Message, bool, error) {
 		return Message{}, false, s.err
 	}
 	m, ok, err := s.next()
-	if err == nil && !ok && s.ended && s.start < len(s.buf) {
+	switch {
+	case err != nil || ok || !s.ended:
+	case s.start < len(s.buf):
 		err = errors.New("it ends inside a message")
+	default:
+		s.buf, s.start = nil, 0 // who waits long after the end keeps no more than its messages
 	}
 	if err != nil {
 		s.err = fmt.Errorf("reading an event stream: %w", err)
