@@ -150,6 +150,7 @@
 //	agent/ID             who is paused or stopped; without an id, everybody
 //	outbox/SEQ           events, numbered like their audit entries
 //	consumer/NAME        how far a channel has come
+//	delivery/REQUEST/... what a channel has told people of a request
 //
 // What policy redacts is in none of them, the sealed answer and edits apart.
 //

@@ -137,5 +137,5 @@ func forgetRequest(tx store.Tx, id string) error {
 			return err
 		}
 	}
-	return nil
+	return forgetDeliveries(tx, id)
 }

@@ -24,6 +24,7 @@ const (
 	prefixDue      = "due/"
 	prefixOutbox   = "outbox/"
 	prefixConsumer = "consumer/"
+	prefixDelivery = "delivery/"
 	prefixEdited   = "edited/"
 	prefixDone     = "done/"
 	prefixGrant    = "grant/"

@@ -57,7 +57,7 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy, Signer, KeyApart and Logger must be set.
+// Config is what a Server needs. All fields but Policy, Plugins, Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
@@ -68,8 +68,9 @@ type Config struct {
 	Credentials []Credential
 	// Status tells how the sidecar is. It is called for each request of
 	// /v1/status and /healthz, concurrently, and must be quick.
-	Status func(context.Context) Status
-	Policy Policies // where nil, nothing is at /v1/policy
+	Status  func(context.Context) Status
+	Policy  Policies // where nil, nothing is at /v1/policy
+	Plugins Plugins  // the channels; where nil there are none
 	// Signer signs the audit log's checkpoints and proofs; where nil there are
 	// none. KeyApart says that the agent is kept from its key.
 	Signer   *audit.Signer
@@ -172,6 +173,8 @@ func (s *Server) routes() []route {
 		{"GET /v1/grants", false, answer(s, s.listGrants)},
 		{"DELETE /v1/grants/{id}", false, answer(s, s.revokeGrant)},
 		{"GET /v1/openapi.json", false, stream(s, s.openAPI)},
+		{"GET /v1/plugins", false, answer(s, s.listPlugins)},
+		{"POST /v1/plugins/{name}/test", false, answerBody(s, s.testPlugin)},
 		{"GET /v1/policy", false, answer(s, s.policy)},
 		{"PUT /v1/policy", false, s.pushable("GET, HEAD", answerLarge(s, MaxPolicyBody, s.pushPolicy))},
 		{"POST /v1/policy/rollback", false, s.pushable("", answerBody(s, s.rollBackPolicy))},

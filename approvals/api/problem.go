@@ -85,6 +85,7 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrNoGrant, http.StatusNotFound, ProblemNotFound, "Not found"},
 		{approvals.ErrNoAgent, http.StatusNotFound, ProblemNoAgent, "No such agent"},
 		{approvals.ErrStopped, http.StatusConflict, ProblemStopped, "Stopped"},
+		{ErrNoPlugin, http.StatusNotFound, "no-plugin", "No such channel"},
 		{approvals.ErrIntervention, http.StatusUnprocessableEntity, "intervention", "No such intervention"},
 		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
 		{approvals.ErrNoSession, http.StatusNotFound, ProblemNoSession, "No such session"},

@@ -5,14 +5,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/holdgate/holdgate/approvals/api"
 )
 
 // command runs holdgate and returns the exit code and what it printed.
@@ -148,5 +152,47 @@ func TestATakenAddressComesWithAHint(t *testing.T) {
 	code, out := command(t, "serve", "--agents", taken.Addr().String(), "--approvers", "127.0.0.1:0")
 	if code != exitFailed || !strings.Contains(out, "address already in use") || !strings.Contains(out, "hint: does another sidecar run") {
 		t.Errorf("exit %d:\n%s", code, out)
+	}
+}
+
+// A sidecar with a channel says how the channel does, and shows people a test
+// message in it.
+func TestServeTellsHowItsChannelsDo(t *testing.T) {
+	holdgate, err := exec.LookPath("holdgate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := stateFolder(t)
+	file, heard := filepath.Join(dir, "holdgate.yaml"), filepath.Join(dir, "heard")
+	text := fmt.Sprintf("routes: [{tell: [bell]}]\nplugins: {bell: {command: [%q, plugin, serve, exec], per_minute: 6, quiet: {from: \"00:00\", to: \"00:00\", zone: UTC},\n"+
+		"  config: {command: [/bin/sh, -c, 'cat > %s'], user: ada}}}\n", holdgate, heard)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	served(t, "--config", file, "--state-dir", dir)
+	var list []api.Plugin
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		code, text := command(t, "plugin", "list", "--json", "--state-dir", dir)
+		if err := json.Unmarshal([]byte(text), &list); err != nil || code != exitDone || len(list) != 1 {
+			t.Fatalf("exit code %d, %v\n%s", code, err, text)
+		}
+		if list[0].State == "running" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the channel is %+v", list[0])
+		}
+	}
+	if p := list[0]; p.Name != "bell" || p.Assurance != "interactive" || p.Quiet.IsZero() {
+		t.Errorf("the channel is %+v", p)
+	}
+	if code, text := command(t, "plugin", "list", "--state-dir", dir); code != exitDone || !strings.Contains(text, "quiet until") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if code, text := command(t, "plugin", "send", "bell", "--state-dir", dir); code != exitDone || !strings.Contains(text, "bell has shown a test message") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if text, err := os.ReadFile(heard); err != nil || !strings.Contains(string(text), "A test of this channel") {
+		t.Errorf("people heard %q, %v", text, err)
 	}
 }

@@ -48,7 +48,9 @@ func (c *channel) take(ctx context.Context, a sdk.Answer, i sdk.Info) (approvals
 		return r, counts(approvals.ErrDigest)
 	}
 	if a.Decision == sdk.Seen && i.Sees {
-		c.log.Debug("somebody has opened the request", "request", r.ID)
+		if err := c.opened(ctx, r.ID, time.Now()); err != nil {
+			return r, err
+		}
 		return r, nil
 	}
 	by, err := c.voter(a.By)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
 const (
@@ -28,22 +29,37 @@ type channel struct {
 	d      deadlines
 	answer *rate.Limiter
 
-	turn sync.Mutex // held while the process is told of something
-	// telling names the event that it is told of, broke says on which events
-	// processes broke down, and how often, and open which requests the process
-	// thinks are pending. The turn guards them.
+	routes routes
+	agenda *agenda
+	looked *looks // shared by all channels
+	rate   *rate.Limiter
+	news   chan sdk.News
+	notify func(n sdk.News) // brings news to the other channels
+
+	// telling names what the process is told of, and broke says on what
+	// processes broke down, and how often. Only tellAll uses them, and once when
+	// that has ended.
 	telling string
 	broke   map[string]int
-	open    map[string]bool
 
 	mu     sync.Mutex
 	status Status
+	live   *process // nil where none runs
+	// healthy says that it reached people when it was looked at last, lost since
+	// when it does not, and down that the others were told.
+	healthy, down bool
+	lost          time.Time
 }
 
 func newChannel(c Channel, q Queue, n nonces, log *slog.Logger) *channel {
+	limit := rate.NewLimiter(rate.Inf, 1)
+	if c.PerMinute > 0 {
+		limit = rate.NewLimiter(rate.Limit(float64(c.PerMinute)/60), max(c.PerMinute/4, 1))
+	}
 	return &channel{
+		agenda: newAgenda(), rate: limit, news: make(chan sdk.News, maxNews), notify: func(sdk.News) {},
 		c: c, queue: q, nonces: n, log: log.With("channel", c.Name), d: usualDeadlines(), answer: rate.NewLimiter(answerRate, answers),
-		broke:  make(map[string]int),
+		broke: make(map[string]int), healthy: true,
 		status: Status{Name: c.Name, State: StateStopped, Since: time.Now()},
 	}
 }
@@ -81,9 +97,11 @@ func (c *channel) once(ctx context.Context) error {
 		return err
 	}
 	defer p.end()
-	c.mu.Lock()
-	c.status.Assurance = p.info.Assurance.String()
-	c.mu.Unlock()
+	if err := c.fill(ctx, p.info.Forgets); err != nil {
+		return err
+	}
+	c.runs(p)
+	defer c.runs(nil)
 	c.become(StateRunning, nil)
 	c.log.Info("the channel runs", "kind", holdgate.Visible(p.info.Name), "assurance", p.info.Assurance, "pid", p.child.ID())
 
@@ -97,11 +115,12 @@ func (c *channel) once(ctx context.Context) error {
 		}
 	})
 	g.Go(func() error { return broken("answers", p.remote.Answers(running, c.taker(p))) })
-	g.Go(func() error { return c.deliverAll(running, p) })
+	g.Go(func() error { return c.listen(running) })
+	g.Go(func() error { return c.tellAll(running, p) })
+	g.Go(func() error { return c.bring(running, p) })
+	g.Go(func() error { return c.bringOwn(running, p) })
 	g.Go(func() error { return c.watch(running, p) })
 	err = g.Wait()
-	c.turn.Lock()
-	defer c.turn.Unlock()
 	telling := c.telling
 	c.telling = ""
 	if ctx.Err() != nil {
@@ -113,19 +132,29 @@ func (c *channel) once(ctx context.Context) error {
 	return p.cause(err)
 }
 
+// runs notes the process that runs; nil is none.
+func (c *channel) runs(p *process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live = p
+	if p != nil {
+		c.status.Assurance = p.info.Assurance.String()
+	}
+}
+
 // broken says on what a process broke down.
 func broken(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, shown(err))
 }
 
-// watch asks for the channel's health, and sees that it was told of every end,
-// until ctx ends or it breaks down.
+// watch asks for the channel's health, and sees that nothing is missing from
+// its agenda, until ctx ends or it breaks down.
 func (c *channel) watch(ctx context.Context, p *process) error {
 	for wait := c.d.reconcile; sleep(ctx, wait); wait = c.d.watch {
 		if err := c.health(ctx, p); err != nil {
 			return err
 		}
-		if err := c.reconcile(ctx, p); err != nil {
+		if err := c.lookOver(ctx); err != nil {
 			return err
 		}
 	}
@@ -152,6 +181,7 @@ func (c *channel) health(ctx context.Context, p *process) error {
 
 // become notes the state, and reports whether it is another one.
 func (c *channel) become(s State, why error) bool {
+	defer c.spread(time.Now())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed := c.status.State != s
@@ -166,10 +196,41 @@ func (c *channel) become(s State, why error) bool {
 	return changed
 }
 
+// spread tells people in the other channels that this one has not reached
+// anybody for a while, and when it does again.
+func (c *channel) spread(now time.Time) {
+	c.mu.Lock()
+	s := c.status
+	changed := false
+	switch {
+	case s.State == StateRunning && c.down:
+		c.down, changed = false, true
+	case s.State == StateRunning && !c.healthy:
+		c.healthy = true
+	case s.State != StateRunning && !c.down && s.Err != "":
+		if c.healthy {
+			c.lost, c.healthy = now, false
+		}
+		changed = now.Sub(c.lost) >= c.d.down
+		c.down = changed
+	}
+	down := c.down
+	c.mu.Unlock()
+	if changed {
+		c.notify(healthNews(c.c.Name, down, s.Err, now))
+	}
+}
+
 func (c *channel) now() Status {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.status
+	s := c.status
+	c.mu.Unlock()
+	s.Told, s.Waiting = c.count()
+	now := time.Now()
+	if end := c.c.Quiet.until(now, ""); end.After(now) {
+		s.Quiet = end
+	}
+	return s
 }
 
 // sleep waits, and reports whether ctx goes on.

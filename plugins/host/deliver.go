@@ -4,156 +4,199 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
-// maxBreakdowns is on how many processes one event may be tried that makes them
-// break down.
+// maxBreakdowns is on how many processes one thing to tell may be tried that
+// makes them break down.
 const maxBreakdowns = 3
 
 // consumer is the channel's name in the queue.
 func (c *channel) consumer() string { return "channel/" + c.c.Name }
 
-// deliverAll tells the process of everything, until ctx ends or it breaks
-// down.
-func (c *channel) deliverAll(ctx context.Context, p *process) error {
-	c.turn.Lock()
-	c.open = make(map[string]bool)
-	c.turn.Unlock()
-	if p.info.Forgets {
-		pending, err := c.queue.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
-		if err != nil {
-			return fmt.Errorf("telling it again of what is pending: %w", err)
+// listen takes up what happens in the queue, until ctx ends.
+func (c *channel) listen(ctx context.Context) error {
+	return c.queue.Feed(ctx, c.consumer(), func(e approvals.Event) error {
+		if e.Request.ID == "" {
+			return nil // news have a place of their own
 		}
-		for _, r := range pending {
-			if err := c.deliver(ctx, p, approvals.Event{Type: approvals.EventRequested, Request: r}); err != nil {
-				return err
-			}
-		}
-	}
-	return c.queue.Feed(ctx, c.consumer(), func(e approvals.Event) error { return c.deliver(ctx, p, e) })
+		return c.reread(ctx, e.Request.ID, e.Type)
+	})
 }
 
-// reconcile tells the process of ends that no event told it of: those between
-// listing what is pending and a first feed, and those of events that are gone.
-func (c *channel) reconcile(ctx context.Context, p *process) error {
-	c.turn.Lock()
-	open := slices.Collect(maps.Keys(c.open))
-	c.turn.Unlock()
-	for _, id := range open {
-		r, err := c.queue.Request(ctx, id)
-		if err != nil {
-			return fmt.Errorf("reading request %s: %w", id, err)
-		}
-		if !r.Status.Final() {
-			continue
-		}
-		if err := c.deliver(ctx, p, approvals.Event{Type: approvals.EventDecided, Request: r}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deliver tells the channel of an event. It tries again for as long as the
-// channel answers with errors of its own and the request waits; any other error
-// is returned, and ends the process.
-func (c *channel) deliver(ctx context.Context, p *process, e approvals.Event) error {
-	news := e.Request.ID == ""
-	if news && (!p.info.News || titles[e.Type] == "") {
-		return nil
-	}
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	if ctx.Err() != nil {
-		return ctx.Err() // it was another's turn until now
-	}
-	event := fmt.Sprintf("%s %s", e.Type, e.Request.ID)
-	if news {
-		event = fmt.Sprintf("%s %d", e.Type, e.Seq)
-	}
-	log := c.log.With("request", e.Request.ID, "event", e.Type)
-	if c.broke[event] >= maxBreakdowns {
-		log.Error("the channel breaks down on an event, which is left out")
-		return nil
-	}
+// tellAll tells the process of what is on the agenda, one thing after the
+// other, until ctx ends or the process breaks down.
+func (c *channel) tellAll(ctx context.Context, p *process) error {
 	pause := c.d.pauses()
 	for {
-		c.telling = event
-		err := c.tell(ctx, p, e)
-		own, ok := ownError(err)
-		if err != nil && !ok {
-			return broken("telling of "+event, err)
+		t, wait := c.next(time.Now())
+		if t != nil {
+			failed, err := c.try(ctx, p, t)
+			switch {
+			case err != nil:
+				return err
+			case !failed:
+				pause.Reset()
+				continue
+			}
+			if !sleep(ctx, pause.NextBackOff()) {
+				return ctx.Err()
+			}
+			continue
 		}
-		c.telling = ""
-		switch {
-		case err == nil:
-			delete(c.broke, event)
-			return nil
-		case own.Permanent:
-			log.Error("the channel will never tell people of this", "err", shown(err))
-			return nil
+		timer := time.NewTimer(wait)
+		select {
+		case <-c.agenda.wake:
+		case <-timer.C:
+		case <-ctx.Done():
 		}
-		wait := pause.NextBackOff()
-		c.become(StateUnreachable, shown(err))
-		log.Warn("the channel could not tell people, and is asked again", "err", shown(err), "pause", wait)
-		if !sleep(ctx, wait) {
+		timer.Stop()
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 }
 
-// tell tells the channel of an event once. What has passed needs no telling: a
-// question that has been answered, or news of what no longer exists.
-func (c *channel) tell(ctx context.Context, p *process, e approvals.Event) error {
-	if e.Request.ID == "" {
-		if time.Since(e.Time) > newsLast {
-			return nil
-		}
-		ctx, cancel := context.WithTimeout(ctx, c.d.notify)
-		defer cancel()
-		return p.remote.Tell(ctx, news(e))
+// try tells the process of one thing. It reports whether the channel itself
+// failed, so that it is to be tried again after a pause; an error ends the
+// process.
+func (c *channel) try(ctx context.Context, p *process, t *task) (failed bool, err error) {
+	id, key := t.request.ID, t.key()
+	log := c.log.With("request", id, "event", t.event)
+	now, err := c.queue.Request(ctx, id)
+	if errors.Is(err, approvals.ErrNotFound) {
+		c.agenda.drop(id)
+		return false, nil
 	}
-	current, err := c.queue.Request(ctx, e.Request.ID)
+	if err != nil {
+		return false, fmt.Errorf("reading request %s: %w", id, err)
+	}
+	if asked := t.asks(); asked && now.Status.Final() {
+		c.agenda.note(now, "") // it has ended meanwhile
+		return false, nil
+	}
+	t.request = now
+	c.agenda.trying(id)
+	c.telling = key
+	err = c.tell(ctx, p, t)
+	own, ok := ownError(err)
+	if err != nil && !ok {
+		return false, broken("telling of request "+id, err)
+	}
+	c.telling = ""
 	switch {
-	case errors.Is(err, approvals.ErrNotFound):
-		return nil
-	case err != nil:
-		return fmt.Errorf("reading request %s: %w", e.Request.ID, err)
+	case err == nil:
+		delete(c.broke, key)
+		c.done(ctx, t, time.Now())
+		c.become(StateRunning, nil)
+		return false, nil
+	case own.Permanent:
+		c.broke[key] = maxBreakdowns + 1
+		log.Error("the channel will never tell people of this", "err", shown(err))
+		return false, nil
+	}
+	c.become(StateUnreachable, shown(err))
+	log.Warn("the channel could not tell people, and is asked again", "err", shown(err))
+	return true, nil
+}
+
+// key names the thing to tell among those on which processes break down.
+func (i *item) key() string {
+	if i.asks() {
+		return "notify " + i.request.ID
+	}
+	return "update " + i.request.ID
+}
+
+// leftOut reports whether processes have broken down on an item for so often
+// that it is not told.
+func (c *channel) leftOut(it *item) bool {
+	key := it.key()
+	if c.broke[key] == maxBreakdowns {
+		c.broke[key]++
+		c.log.Error("the channel breaks down on an event, which is left out", "request", it.request.ID)
+	}
+	return c.broke[key] > maxBreakdowns
+}
+
+// tell tells the process of one thing once.
+func (c *channel) tell(ctx context.Context, p *process, t *task) error {
+	ctx, cancel := context.WithTimeout(ctx, c.d.notify)
+	defer cancel()
+	e := approvals.Event{Type: t.event, Request: t.request}
+	if !t.asks() {
+		switch {
+		case t.request.Status.Final():
+			e.Type = approvals.EventDecided
+		case e.Type == approvals.EventClaimed && t.request.Claim == nil:
+			e.Type = approvals.EventUnclaimed
+		}
+		return p.remote.Update(ctx, c.notice(e, p.info))
+	}
+	e.Type = approvals.EventRequested
+	if t.request.Escalated > 0 || t.late {
+		e.Type = approvals.EventEscalated
+	}
+	n := c.notice(e, p.info)
+	n.To = t.to
+	if c.c.PerMinute > 0 && t.waiting > 0 {
+		n.Waiting = t.waiting
+		n.Warnings = append(n.Warnings, fmt.Sprintf("%d more are waiting, and come later here; see them with: holdgate pending", t.waiting))
+	}
+	if err := p.remote.Notify(ctx, n); err != nil {
+		return err
+	}
+	if err := c.queue.Told(ctx, t.request.ID); err != nil {
+		c.log.Error("noting that people were told", "request", t.request.ID, "err", err)
+	}
+	return nil
+}
+
+// Send shows people a test message in a channel, and returns once it did.
+func (h *Host) Send(ctx context.Context, name string) error {
+	for _, c := range h.channels {
+		if c.c.Name == name {
+			return c.send(ctx)
+		}
+	}
+	return fmt.Errorf("%w: %q", ErrNoChannel, text(name))
+}
+
+// ErrNoChannel says that there is no channel of a name.
+var ErrNoChannel = errors.New("there is no such channel")
+
+func (c *channel) send(ctx context.Context) error {
+	c.mu.Lock()
+	p, status := c.live, c.status
+	c.mu.Unlock()
+	if p == nil {
+		return fmt.Errorf("the channel %s does not run: it is %s: %s", c.c.Name, status.State, status.Err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.d.notify)
 	defer cancel()
-	switch e.Type {
-	case approvals.EventRequested, approvals.EventEscalated:
-		if current.Status.Final() {
-			return nil
+	now := time.Now()
+	id := fmt.Sprintf("test-%d", now.UnixNano())
+	const title = "A test of this channel: there is nothing to decide"
+	if p.info.News {
+		if err := p.remote.Tell(ctx, sdk.News{ID: id, Kind: sdk.NewsTest, At: now, Title: title}); err != nil {
+			return shown(err)
 		}
-		c.open[e.Request.ID] = true
-		err = p.remote.Notify(ctx, c.notice(approvals.Event{Type: e.Type, Request: current}, p.info))
-		if err == nil {
-			if terr := c.queue.Told(ctx, e.Request.ID); terr != nil {
-				c.log.Error("noting that people were told", "request", e.Request.ID, "err", terr)
-			}
-		}
-	case approvals.EventVoted, approvals.EventDecided, approvals.EventClaimed, approvals.EventUnclaimed, approvals.EventDelegated, approvals.EventExtended:
-		if current.Status.Final() && e.Request.Status == holdgate.StatusPending {
-			return nil // the end is an event of its own
-		}
-		err = p.remote.Update(ctx, c.notice(e, p.info))
-	default:
 		return nil
 	}
-	if err != nil {
-		return err
+	n := sdk.Notice{
+		ID: id, Status: sdk.StatusPending, Kind: string(holdgate.RequestApproval), Risk: sdk.RiskLow, Rule: "holdgate.test", Event: sdk.Requested,
+		Reason: title, Summary: title, Whole: true, Closed: "it is a test", CreatedAt: now, ExpiresAt: now.Add(time.Minute), OnTimeout: "deny", Quorum: 1,
 	}
-	if e.Request.Status.Final() {
-		delete(c.open, e.Request.ID)
+	if err := p.remote.Notify(ctx, n); err != nil {
+		return shown(err)
 	}
-	c.become(StateRunning, nil)
+	n.Status, n.Event, n.Outcome = string(holdgate.StatusCancelled), sdk.Decided, &sdk.Outcome{Decision: "cancel", By: "holdgate", At: now, Reason: title}
+	if err := p.remote.Update(ctx, n); err != nil {
+		return shown(err)
+	}
 	return nil
 }

@@ -27,10 +27,16 @@
 //
 // # Delivery
 //
-// Each channel takes the queue's events in order, as the consumer
-// "channel/NAME". An event counts as taken when the channel confirmed it. An
-// error of the channel is tried again for as long as the request waits; an
-// event on which the process breaks down three times is left out, and logged.
+// Each channel has an agenda: the pending requests that the routes bring to it,
+// and what has changed about those that it has told of. What people know is a
+// record in the queue's own store ([approvals.Delivery]), so that after a
+// restart they are told of what is missing, at least once and with the same
+// nonce. Changes come before new requests, critical requests before others. An
+// error of the channel holds all of it up for a growing pause; nothing is
+// dropped while it waits. A request on which the process breaks down three
+// times is left out, and logged.
+//
+// News, which nobody has to answer, have a place of their own in the queue.
 package host
 
 import (
@@ -43,6 +49,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
 // A Queue is what channels need of [approvals.Queue].
@@ -55,6 +62,10 @@ type Queue interface {
 	Unclaim(ctx context.Context, id, by string) (approvals.Request, error)
 	Told(ctx context.Context, id string) error
 	Reaches(channel string, people bool)
+	Deliveries(ctx context.Context, channel string) ([]approvals.Delivery, error)
+	SetDelivery(ctx context.Context, channel string, d approvals.Delivery) error
+	DropDelivery(ctx context.Context, channel, request string) error
+	People() *approvals.People
 }
 
 var _ Queue = (*approvals.Queue)(nil)
@@ -66,7 +77,10 @@ type Config struct {
 	// the notices that are out can't be answered.
 	Key      []byte
 	Channels []Channel
-	Logger   *slog.Logger
+	// Routes say who is told of what; the first that fits a request counts, and
+	// where none does every channel tells of it.
+	Routes []Route
+	Logger *slog.Logger
 }
 
 // A Channel says how one channel is run.
@@ -81,6 +95,11 @@ type Channel struct {
 	SHA256 string
 	// Config is the channel's configuration, a JSON object.
 	Config []byte
+	Quiet  *Quiet // nil: never
+	// PerMinute is how many new requests the channel tells of in the long run,
+	// and a quarter of it at once; 0: as many as there are. The others wait, and
+	// people are told how many.
+	PerMinute int
 }
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
@@ -88,6 +107,9 @@ var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 func (c Channel) validate() error {
 	if !nameForm.MatchString(c.Name) {
 		return fmt.Errorf("channel %q: a name has small letters, digits, dots and dashes, at most 63", c.Name)
+	}
+	if c.PerMinute < 0 {
+		return fmt.Errorf("channel %s: it cannot tell of %d requests a minute", c.Name, c.PerMinute)
 	}
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return fmt.Errorf("channel %s: no command", c.Name)
@@ -102,6 +124,7 @@ func (c Channel) validate() error {
 // be called once.
 type Host struct {
 	channels []*channel
+	routes   routes
 }
 
 // New checks the configuration. Nothing runs yet.
@@ -116,7 +139,8 @@ func New(c Config) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("running channels: %w", err)
 	}
-	h := &Host{}
+	h := &Host{routes: routes{all: c.Routes, people: c.Queue.People}}
+	looked := &looks{m: make(map[string]time.Time)}
 	seen := make(map[string]bool)
 	var errs []error
 	for _, ch := range c.Channels {
@@ -125,8 +149,12 @@ func New(c Config) (*Host, error) {
 			errs = append(errs, fmt.Errorf("channel %s: there are two of this name", ch.Name))
 		}
 		seen[ch.Name] = true
-		h.channels = append(h.channels, newChannel(ch, c.Queue, n, c.Logger))
+		one := newChannel(ch, c.Queue, n, c.Logger)
+		one.routes, one.looked = h.routes, looked
+		one.notify = func(n sdk.News) { h.tellBut(ch.Name, n) }
+		h.channels = append(h.channels, one)
 	}
+	errs = append(errs, h.routes.validate(seen))
 	return h, errors.Join(errs...)
 }
 
@@ -160,6 +188,9 @@ type Status struct {
 	Assurance string    `json:"assurance,omitempty"` // as it said at its latest start
 	Restarts  int       `json:"restarts"`
 	Err       string    `json:"error,omitempty"` // why it does not run, safe to show
+	Told      int       `json:"told"`            // pending requests that people know from it
+	Waiting   int       `json:"waiting"`         // that it is still to tell of
+	Quiet     time.Time `json:"quiet,omitzero"`  // until when its quiet hours last
 }
 
 // Status returns how the channels do, in the order of the configuration.

@@ -127,9 +127,9 @@ func TestAnEscalationIsToldAsTheQuestionWas(t *testing.T) {
 	r := b.ask("rm -rf build", func(d *holdgate.Decision) {
 		d.Hold.Approvers = holdgate.Approvers{Users: []string{"puppet:ada"}, Escalate: []holdgate.Escalation{{After: time.Millisecond, Users: []string{"puppet:ben"}}}}
 	})
-	for range 2 {
-		if n := b.next("notify"); n.Notice.ID != r.ID {
-			t.Errorf("told of %s", n.Notice.ID)
+	for n := b.next("notify").Notice; n.Event != sdk.Escalated; n = b.next("notify").Notice {
+		if n.ID != r.ID {
+			t.Errorf("told of %s", n.ID)
 		}
 	}
 	if got := b.request(r.ID); got.Escalated != 1 {

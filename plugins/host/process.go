@@ -31,6 +31,7 @@ type deadlines struct {
 	end       time.Duration // to end when asked to
 	watch     time.Duration // between two looks at a running channel
 	reconcile time.Duration // before the first
+	down      time.Duration // for how long it reaches nobody before the other channels say so
 
 	minPause, maxPause time.Duration // between one try and the next
 }
@@ -38,7 +39,7 @@ type deadlines struct {
 func usualDeadlines() deadlines {
 	return deadlines{
 		start: 15 * time.Second, configure: 10 * time.Second, notify: 30 * time.Second, health: 5 * time.Second, end: 3 * time.Second,
-		watch: 30 * time.Second, reconcile: time.Second,
+		watch: 30 * time.Second, reconcile: time.Second, down: 2 * time.Minute,
 		minPause: 500 * time.Millisecond, maxPause: time.Minute,
 	}
 }

@@ -48,7 +48,8 @@ type bench struct {
 	// reports are kept by what they are: those of two kinds come in any order.
 	reports map[string]chan report
 	// edit, where it is set, changes a channel before it runs.
-	edit func(*channel)
+	edit   func(*channel)
+	routes []Route
 
 	mu   sync.Mutex
 	pids map[int]bool
@@ -156,7 +157,7 @@ func (b *bench) end() {
 // run runs puppets, each with its own configuration, until the test is over.
 func (b *bench) run(puppets ...Channel) *Host {
 	b.t.Helper()
-	h, err := New(Config{Queue: b.queue, Key: key, Channels: puppets, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	h, err := New(Config{Queue: b.queue, Key: key, Channels: puppets, Routes: b.routes, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -230,7 +230,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	}
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
-		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Logger: a.log,
+		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Plugins: channels{a}, Logger: a.log,
 		Signer: a.signer, KeyApart: a.o.Inside != nil,
 	})
 	if err != nil {

@@ -27,6 +27,7 @@ type Config struct {
 	MCP       map[string]MCP      `yaml:"mcp"`       // by the NAME of /mcp/NAME
 	Formats   []Format            `yaml:"formats"`
 	Plugins   map[string]Plugin   `yaml:"plugins"`
+	Routes    []Route             `yaml:"routes"`
 	Limits    Limits              `yaml:"limits"`
 	Retention Retention           `yaml:"retention"`
 	Holds     Holds               `yaml:"holds"`
@@ -116,6 +117,9 @@ type Plugin struct {
 	Command []string `yaml:"command"`
 	SHA256  string   `yaml:"sha256"` // of the program, in hex; empty: not checked
 	Config  Settings `yaml:"config"`
+	Quiet   *Quiet   `yaml:"quiet"`
+	// PerMinute is how many new requests it tells of; 0: as many as there are.
+	PerMinute int `yaml:"per_minute"`
 }
 
 // Limits bound what one exchange may take, what one agent may, and what stays

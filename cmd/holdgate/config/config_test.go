@@ -68,7 +68,10 @@ upstreams:
   local: {url: "http://127.0.0.1:8080/v1"}
   openai: {url: "https://proxy.example"}
 mcp: {github: {url: "https://mcp.example/mcp"}}
-plugins: {webhook: {command: [./hook, -v], sha256: `+strings.Repeat("ab", 32)+`, config: {url: "https://hooks.example"}}}
+plugins: {webhook: {command: [./hook, -v], sha256: `+strings.Repeat("ab", 32)+`, config: {url: "https://hooks.example"},
+  per_minute: 9, quiet: {from: "22:00", to: "07:30", zone: UTC, days: [mon, Sunday], pass: []}}}
+routes: [{match: {risk: [high], rules: ["a.*"], gates: [g], tools: [t], agents: [x], roles: [security], hours: {from: "09:00", to: "17:00"}}, tell: [webhook], people: [grace], roles: [admin],
+  then: [{after: 5m, tell: [webhook], people: [bob]}]}]
 limits: {body: 1MiB, call: 64KiB, redeem: 30m, grant: 12h, pending: 5, held_bytes: 2MiB, decisions_per_second: 7, log_bytes_per_hour: 3MiB, disk_reserve: 4MiB}
 retention: {requests: 10d, events: 2h}
 holds: {notice: true}
@@ -91,7 +94,14 @@ people:
 	want.Upstreams["local"] = config.Upstream{URL: "http://127.0.0.1:8080/v1"}
 	want.Upstreams["openai"] = config.Upstream{URL: "https://proxy.example"}
 	want.MCP["github"] = config.MCP{URL: "https://mcp.example/mcp"}
-	want.Plugins["webhook"] = config.Plugin{Command: []string{"./hook", "-v"}, SHA256: strings.Repeat("ab", 32), Config: config.Settings{"url": "https://hooks.example"}}
+	want.Plugins["webhook"] = config.Plugin{Command: []string{"./hook", "-v"}, SHA256: strings.Repeat("ab", 32), Config: config.Settings{"url": "https://hooks.example"},
+		PerMinute: 9, Quiet: &config.Quiet{Hours: config.Hours{From: config.Clock(22 * time.Hour), To: config.Clock(7*time.Hour + 30*time.Minute), Zone: "UTC", Days: []config.Day{1, 0}}, Pass: new([]string{})}}
+	want.Routes = []config.Route{{
+		Match: config.Match{Risk: []string{"high"}, Rules: []string{"a.*"}, Gates: []string{"g"}, Tools: []string{"t"}, Agents: []string{"x"}, Roles: []string{"security"},
+			Hours: &config.Hours{From: config.Clock(9 * time.Hour), To: config.Clock(17 * time.Hour)}},
+		Step: config.Step{Tell: []string{"webhook"}, People: []string{"grace"}, Roles: []string{"admin"}},
+		Then: []config.Next{{After: config.Duration(5 * time.Minute), Step: config.Step{Tell: []string{"webhook"}, People: []string{"bob"}}}},
+	}}
 	want.Limits = config.Limits{Body: 1 << 20, Call: 64 << 10, Redeem: config.Duration(30 * time.Minute), Grant: config.Duration(12 * time.Hour),
 		Pending: 5, HeldBytes: 2 << 20, Decisions: 7, LogBytes: 3 << 20, DiskReserve: 4 << 20}
 	want.Retention = config.Retention{Requests: config.Duration(240 * time.Hour), Events: config.Duration(2 * time.Hour)}
@@ -162,6 +172,10 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"formats", "upstreams: {a: {url: \"https://x\", format: cohere}}\nformats: [{host: \"https://x\", path: x}, {host: \"x:1\", format: gemini}]\n",
 			[]string{"upstreams.a.format: \"cohere\" is not known: openai or anthropic", "formats[0].host: \"https://x\" is not HOST", "formats[0].path: \"x\"", "formats[0].format: \"\" is not known"}},
 		{"upstreams", "upstreams: {Up: {url: \"ftp://x\"}, a: {}, b: {url: \"https://u:p@x\"}, c: {url: \"https://x?k=1\"}}\n", []string{"upstreams.Up: the name", "upstreams.Up.url", "upstreams.a.url: must be set", "upstreams.b.url: must not hold a user", "upstreams.c.url"}},
+		{"routes", "plugins: {a: {per_minute: -1, quiet: {zone: Mars/Base, pass: [big]}}}\nroutes: [{match: {risk: [huge]}}, {tell: [b], people: [eve], then: [{tell: [a]}]}]\n",
+			[]string{"plugins.a.per_minute", "plugins.a.quiet.zone", "plugins.a.quiet.pass", "routes[0].tell: must name", "routes[0].match.risk", "routes[1].tell: there is no channel \"b\"", "routes[1].people", "routes[1].then[0].after"}},
+		{"no time of day", "plugins:\n  a:\n    quiet: {from: noon}\n", []string{":3:", "not a time of day"}},
+		{"no day", "plugins:\n  a:\n    quiet:\n      days: [xyz]\n", []string{":4:", "not a day of the week"}},
 		{"plugins", "plugins: {a: {sha256: xx}, b: {command: [\"\"]}}\n", []string{"plugins.a.sha256", "plugins.b.command"}},
 		{"what the audit log keeps", "retention: {audit: 1m, audit_bytes: 5}\naudit: {checkpoints: {url: \"ftp://x\", every: 1ms}}\n", []string{"retention.audit: must be 1h0m0s", "retention.audit_bytes: must be 1MiB", "audit.checkpoints.url", "audit.checkpoints.every"}},
 		{"retention", "retention: {requests: 59m, events: 0s}\n", []string{"retention.requests: must be 1h0m0s at least, not 59m0s", "retention.events"}},

@@ -57,6 +57,7 @@ func (c Config) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		f.plugin("plugins."+name, name, c.Plugins[name])
 	}
+	f.routes(c)
 	for _, l := range []struct {
 		key   string
 		value int64
