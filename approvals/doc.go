@@ -143,6 +143,10 @@
 //	shape/DIGEST         what became of requests of one shape
 //	refused/CALLER/TIME  calls that were refused, sealed, for the caller's next requests to the same account
 //	refused-at/TIME/...  the same by time
+//	task/ID              a held call that its client asks about from time to time
+//	task-part/ID/PART    what it takes to make it, and what came of it, sealed
+//	task-of/OWNER/ID     the tasks of one client
+//	task-end/TIME/ID     when they are forgotten
 //	due/TIME/ID          what the timer does next
 //	pass/CALL/REQUEST    a use that covers the same call at its MCP server's door
 //	tool/DIGEST          what an MCP server says of a tool, and what of that was accepted

@@ -57,13 +57,28 @@ func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Dige
 	if err := x.named(); err != nil {
 		return nil, err
 	}
-	joined, err := q.join(ctx, x)
+	joined, err := q.join(ctx, x, "")
 	if err != nil || joined {
 		return x, err
 	}
 	if q.index.awaitFree(ctx, who.key(), x.key, besideWait) {
-		_, err = q.join(ctx, x)
+		_, err = q.join(ctx, x, "")
 	}
+	return x, err
+}
+
+// Reenter takes part in the very exchange with an id, if it still waits, is the
+// caller's and has the key, and no live connection takes part in it; otherwise a
+// new one begins, as with Enter. No other exchange is joined.
+func (q *Queue) Reenter(ctx context.Context, who Caller, id string, key func() (holdgate.Digest, error)) (*Exchange, error) {
+	x := &Exchange{q: q, who: who, makeKey: key}
+	if err := x.named(); err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return x, nil
+	}
+	_, err := q.join(ctx, x, id)
 	return x, err
 }
 
@@ -74,9 +89,12 @@ func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Dige
 const besideWait = 250 * time.Millisecond
 
 // join makes x take part in an exchange of its key that waits and that is
-// free, and reports whether there was one.
-func (q *Queue) join(ctx context.Context, x *Exchange) (bool, error) {
+// free, and reports whether there was one. Where only is set it is that one.
+func (q *Queue) join(ctx context.Context, x *Exchange, only string) (bool, error) {
 	for _, s := range q.index.candidates(x.who.key(), x.key) {
+		if only != "" && s.id != only {
+			continue
+		}
 		reader, ok := q.index.claim(s, x)
 		if !ok {
 			continue

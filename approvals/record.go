@@ -36,6 +36,11 @@ const (
 
 	prefixToolServer = "tool-server/"
 
+	prefixTask     = "task/"
+	prefixTaskPart = "task-part/"
+	prefixTaskOf   = "task-of/"
+	prefixTaskEnd  = "task-end/"
+
 	prefixRefused   = "refused/"
 	prefixRefusedAt = "refused-at/"
 )

@@ -31,6 +31,16 @@ func (s *Server) budget(r *http.Request) time.Duration {
 	return s.c.Limits.Budget
 }
 
+// budget is how long this client may be kept waiting. One that asks for the result
+// of a task is to be kept until there is one, and of a task nobody waits for the
+// call.
+func (m *mcpExchange) budget() time.Duration {
+	if m.task != nil || !m.batch && len(m.msgs) == 1 && m.msgs[0].Method == "tasks/result" {
+		return mcp.Endless
+	}
+	return m.s.mcpBudget(m.t.client, m.t.door, m.msgs)
+}
+
 // mcpBudget is how long an MCP client may be kept waiting for the results of
 // these messages.
 func (s *Server) mcpBudget(client, door string, msgs []mcp.Message) time.Duration {

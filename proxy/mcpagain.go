@@ -25,7 +25,7 @@ const (
 // strayKey names the call of a client's message, with the message's id. It is
 // empty where the message is none that a client would send again.
 func (m *mcpExchange) strayKey() holdgate.Digest {
-	if m.batch || m.t.door == doorStdio || !m.msgs[0].IsRequest() || m.msgs[0].Method != "tools/call" {
+	if m.batch || m.task != nil || m.t.door == doorStdio || !m.msgs[0].IsRequest() || m.msgs[0].Method != "tools/call" {
 		return ""
 	}
 	k, err := m.msgs[0].Key()

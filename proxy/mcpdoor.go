@@ -33,6 +33,10 @@ type mcpExchange struct {
 	wait *mcpWait
 	asks atomic.Pointer[string] // what it waits for, as progress says it
 
+	task   *heldTask // whose call this is; its client does not wait for it
+	handed bool      // a task's own exchange has taken over
+	opened string    // the session that the server's answer begins
+
 	// What a sign of life depends on; the sender's lock guards them.
 	beats int
 	sent  bool // the body has gone on: progress is the server's to report
@@ -85,7 +89,11 @@ func (e *exchange) mcp() {
 		e.t.sse.take(m)
 		return
 	}
-	defer x.Leave()
+	defer func() {
+		if !m.handed {
+			x.Leave()
+		}
+	}()
 	m.run()
 }
 
@@ -129,6 +137,14 @@ func (m *mcpExchange) run() {
 		}
 		held = held || q.open()
 	}
+	if !m.handOver(qs) {
+		m.held(qs, held)
+	}
+}
+
+// held waits for the messages that are held, if any are, and sends the body on or
+// answers in its place.
+func (m *mcpExchange) held(qs []*question, held bool) {
 	waits := held || !m.standing().Running()
 	if waits && !m.waitFor(func(ctx context.Context) (string, error) {
 		m.tell(qs)
@@ -142,7 +158,7 @@ func (m *mcpExchange) run() {
 	held = held || slices.ContainsFunc(qs, (*question).borrowed)
 	for n, q := range qs {
 		if !q.verdict.Release && !m.msgs[m.at[n]].IsResponse() {
-			err := m.reply(m.refusals(qs))
+			err := m.refuse(m.refusals(qs))
 			m.finishMCP(held, err)
 			return
 		}
@@ -151,7 +167,7 @@ func (m *mcpExchange) run() {
 		m.accepted()
 		return
 	}
-	if err := m.use(qs); err != nil {
+	if err := m.claim(qs); err != nil {
 		_ = m.reply(m.refuseAll(err.Error()))
 		return
 	}
@@ -159,10 +175,25 @@ func (m *mcpExchange) run() {
 	if m.withdraws() {
 		return
 	}
+	if m.aboutTask() {
+		m.finishMCP(held, nil)
+		return
+	}
+	m.tasksToServer()
 	m.sends(qs)
-	err = m.forwardMCP()
+	err := m.forwardMCP()
 	m.finishMCP(held, err)
 	m.endStream(err)
+}
+
+// claim uses the approvals that the body rests on.
+func (m *mcpExchange) claim(qs []*question) error {
+	if m.task != nil {
+		if err := m.task.sending(); err != nil {
+			return err
+		}
+	}
+	return m.use(qs)
 }
 
 // questions makes a question of each message that asks for something, and of
@@ -207,13 +238,14 @@ func (m *mcpExchange) admitMCP(ctx context.Context) (waiting string, err error) 
 // the client has been answered otherwise or has gone. fn also says what it
 // waits for.
 func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err error)) bool {
-	ctx, cancel := context.WithTimeout(m.wait.ctx, m.s.mcpBudget(m.t.client, m.t.door, m.msgs))
+	ctx, cancel := context.WithTimeout(m.wait.ctx, m.budget())
 	defer cancel()
 	stop := context.AfterFunc(m.s.waits, cancel)
 	defer stop()
 	switch {
 	case m.t.sse != nil:
 		m.detach()
+	case m.task != nil:
 	case m.out == nil && acceptsEvents(m.r):
 		m.begin()
 		fallthrough
@@ -225,13 +257,16 @@ func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err erro
 	switch {
 	case err == nil:
 		return true
+	case m.task != nil && ctx.Err() != nil: // it was cancelled, or its time is over, or the next process goes on
 	case m.r.Context().Err() != nil:
 		m.astray()
 	case m.wait.isWithdrawn():
 		m.astray()
 		m.accepted()
 	case halted:
-		_ = m.reply(m.refuseAll(noticeStopped("This call was not run", s)))
+		_ = m.refuse(m.refuseAll(noticeStopped("This call was not run", s)))
+	case ctx.Err() != nil && m.msgs[0].Method == "tasks/result":
+		_ = m.reply(m.refuseAll(noticeMark + "There is no result of this task yet. Ask again."))
 	case ctx.Err() != nil:
 		_ = m.reply(m.refuseAll(noticeMark + "This call was not run yet: " + waiting +
 			". Call the tool again with the same arguments to pick up the decision."))

@@ -50,7 +50,8 @@ func (m *mcpExchange) relayMCP(ctx context.Context, resp *http.Response) error {
 		return m.refuseAnswer(err)
 	}
 	m.ownChallenge(resp.Header)
-	m.met(resp.Header.Get("Mcp-Session-Id"))
+	m.opened = resp.Header.Get("Mcp-Session-Id")
+	m.met(m.opened)
 	if typ == typeEvents {
 		return m.relayEvents(ctx, resp)
 	}
@@ -151,6 +152,9 @@ func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 
 // finishMCP records the end of an exchange of which something was stored.
 func (m *mcpExchange) finishMCP(held bool, err error) {
+	if m.task != nil { // what came of it is kept before its approvals are spent
+		m.task.keep()
+	}
 	if !held {
 		return
 	}

@@ -210,7 +210,7 @@ const headerArguments = "Arguments"
 // resultPatience is the rest of the time that the client waits, and says to it
 // meanwhile that somebody is asked. On a stream of the server's own it begins now.
 func (m *mcpExchange) resultPatience(ctx context.Context) (_ context.Context, done func()) {
-	budget := m.s.mcpBudget(m.t.client, m.t.door, m.msgs)
+	budget := m.budget()
 	until := time.Now().Add(budget)
 	if m.msgs != nil {
 		until = latest(m.began.Add(budget), time.Now().Add(min(budget, leastPatience)))
@@ -220,7 +220,7 @@ func (m *mcpExchange) resultPatience(ctx context.Context) (_ context.Context, do
 	text := "the result waits for a person to decide"
 	m.asks.Store(&text)
 	switch {
-	case m.msgs == nil || m.t.sse != nil:
+	case m.msgs == nil || m.t.sse != nil || m.task != nil:
 		return ctx, func() { stop(); cancel() }
 	case m.out == nil && acceptsEvents(m.r):
 		m.begin()

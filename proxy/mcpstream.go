@@ -145,12 +145,16 @@ func (m *mcpExchange) fromServer(ctx context.Context, data []byte) ([]byte, erro
 		if err := m.takeTools(ctx, msg.Raw); err != nil {
 			return nil, err
 		}
+		m.takeTaskForm(msg.Raw)
 		if shown, fewer := m.withoutDenied(msg.Raw); fewer {
 			instead[i] = shown
 		}
 		refused, err := m.permitAsks(ctx, msg)
 		if err != nil {
 			return nil, err
+		}
+		if refused == "" && m.task != nil && msg.IsRequest() {
+			refused = "the client does not listen here: its call is a task"
 		}
 		if refused != "" {
 			instead[i] = m.insteadOf(ctx, msg, refused)
@@ -167,6 +171,7 @@ func (m *mcpExchange) fromServer(ctx context.Context, data []byte) ([]byte, erro
 	if len(instead) > 0 {
 		data = mcp.Replace(data, batch, instead)
 	}
+	data = m.tasksToClient(ctx, data)
 	if m.session != nil {
 		return m.session.annotate(data), nil
 	}

@@ -41,6 +41,12 @@ func (w *mcpWait) isWithdrawn() bool {
 	return w.withdrawn
 }
 
+func (w *mcpWait) isSent() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent
+}
+
 // send reports whether the message may be sent on, and that it is.
 func (w *mcpWait) send() bool {
 	w.mu.Lock()
@@ -104,7 +110,7 @@ func (m *mcpExchange) waitKey(id []byte) waitKey {
 // goes on whole or not at all; nor has what came over standard streams, which
 // have one session each ([stdioSession]).
 func (m *mcpExchange) ownKey() waitKey {
-	if m.batch || m.t.door == doorStdio || !m.msgs[0].IsRequest() {
+	if m.batch || m.t.door == doorStdio || m.task != nil || !m.msgs[0].IsRequest() {
 		return waitKey{}
 	}
 	return m.waitKey(m.msgs[0].ID)
@@ -133,6 +139,9 @@ func (m *mcpExchange) withdraws() bool {
 
 // beginWait is the time in which the client can take the message back.
 func (m *mcpExchange) beginWait() (end func()) {
+	if m.task != nil { // which can be cancelled by its own name
+		return func() {}
+	}
 	m.wait = &mcpWait{}
 	m.wait.ctx, m.wait.cancel = context.WithCancel(m.r.Context())
 	leave := m.s.waiting.enter(m.ownKey(), m.wait)

@@ -108,6 +108,7 @@ type Config struct {
 	AllowUnsupported bool
 	SyncAllows       bool // plain allows are synced before they take effect, too
 	NoInputs         bool // the audit log keeps no arguments
+	NoTasks          bool // held calls of MCP clients do not become tasks
 	// RootCAs verify upstream servers; nil means the system's.
 	RootCAs *x509.CertPool
 	Logger  *slog.Logger
@@ -154,32 +155,34 @@ func (l Limits) withDefaults() Limits {
 
 // A Server is the agents' door.
 type Server struct {
-	c          Config
-	codecs     []Codec
-	models     map[string]bool // the hosts that Upstreams name
-	hosts      map[string]bool // those, and the ones that MCP names
-	own        *ownAddrs
-	quotas     *quotas
-	made       *made
-	api        *agentapi.Server  // for agents
-	self       *mcpserver.Server // the same over MCP
-	named      *http.Transport   // for hosts that the configuration names
-	guarded    *http.Transport   // for hosts that agents name
-	connect    *goproxy.ProxyHttpServer
-	outer      *http.Server
-	inner      *http.Server // serves the decrypted insides of CONNECT
-	tunnels    *tunnelListener
-	returned   *handed // connections that the outer server is given back
-	parked     parkedSet
-	asked      *lru.Cache[askKey, string]   // the methods of what MCP servers asked
-	sentCalls  *lru.Cache[askKey, sentCall] // what MCP servers were asked, where policy looks at the answers
-	sessions   sseSessions
-	waiting    mcpWaits
-	clients    *lru.Cache[clientKey, string] // what MCP clients call themselves
-	strays     *lru.Cache[holdgate.Digest, stray]
-	challenges challenges
-	known      atomic.Pointer[toolIndex]  // of MCP servers' tools
-	strange    *lru.Cache[road, struct{}] // where findings were made
+	c           Config
+	codecs      []Codec
+	models      map[string]bool // the hosts that Upstreams name
+	hosts       map[string]bool // those, and the ones that MCP names
+	own         *ownAddrs
+	quotas      *quotas
+	made        *made
+	api         *agentapi.Server  // for agents
+	self        *mcpserver.Server // the same over MCP
+	named       *http.Transport   // for hosts that the configuration names
+	guarded     *http.Transport   // for hosts that agents name
+	connect     *goproxy.ProxyHttpServer
+	outer       *http.Server
+	inner       *http.Server // serves the decrypted insides of CONNECT
+	tunnels     *tunnelListener
+	returned    *handed // connections that the outer server is given back
+	parked      parkedSet
+	asked       *lru.Cache[askKey, string]   // the methods of what MCP servers asked
+	sentCalls   *lru.Cache[askKey, sentCall] // what MCP servers were asked, where policy looks at the answers
+	sessions    sseSessions
+	waiting     mcpWaits
+	clients     *lru.Cache[clientKey, string] // what MCP clients call themselves
+	strays      *lru.Cache[holdgate.Digest, stray]
+	challenges  challenges
+	known       atomic.Pointer[toolIndex]  // of MCP servers' tools
+	strange     *lru.Cache[road, struct{}] // where findings were made
+	tasks       heldTasks
+	taskServers *lru.Cache[clientKey, mcp.TaskForm] // how MCP servers have tasks
 
 	// waits ends when Shutdown begins: nobody waits for a person through it.
 	// life ends when Shutdown's patience does: nothing is read any longer.
@@ -221,6 +224,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	if s.strays, err = lru.New[holdgate.Digest, stray](maxStrays); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	if s.taskServers, err = lru.New[clientKey, mcp.TaskForm](maxClients); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	if s.strange, err = lru.New[road, struct{}](maxStrange); err != nil {
@@ -267,6 +273,7 @@ func (s *Server) Serve(ln net.Listener) error {
 // given back. Shutdown ends it and waits for it.
 func (s *Server) serveTunnels() {
 	s.begin.Do(func() {
+		s.takeUpTasks()
 		s.running.Go(func() { _ = s.inner.Serve(s.tunnels) }) // what it accepts from does not fail
 		s.running.Go(func() { _ = s.outer.Serve(s.returned) })
 	})

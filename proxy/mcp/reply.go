@@ -24,7 +24,12 @@ func (m Message) Refusal(text string) []byte {
 	if m.Method != "tools/call" {
 		return Error(m.ID, CodeRefused, text)
 	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":%s}],"isError":true}}`, m.ID, quote(text))
+	return ToolRefusal(m.ID, text)
+}
+
+// ToolRefusal is the result of a tool call that was refused.
+func ToolRefusal(id []byte, text string) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":%s}],"isError":true}}`, id, quote(text))
 }
 
 // Error is a JSON-RPC error response. A nil id is written as null.

@@ -164,6 +164,8 @@ type Holds struct {
 	// MCPWait is how long an MCP client waits for people that is not known to wait
 	// for longer or shorter.
 	MCPWait Duration `yaml:"mcp_wait"`
+	// MCPTasks makes tasks of held calls whose clients have asked for that.
+	MCPTasks bool `yaml:"mcp_tasks"`
 }
 
 // What becomes of an answer all of whose calls were refused.
@@ -234,7 +236,7 @@ func Default(stateDir, user string) Config {
 		},
 		Retention:  Retention{Requests: Duration(30 * 24 * time.Hour), Events: Duration(24 * time.Hour)},
 		Audit:      Audit{Sync: SyncBatched, Inputs: InputsRedacted},
-		Holds:      Holds{Rehydrate: true, OnRefusal: RefusalReply, Rounds: 3, MCPWait: Duration(55 * time.Second)},
+		Holds:      Holds{Rehydrate: true, OnRefusal: RefusalReply, Rounds: 3, MCPWait: Duration(55 * time.Second), MCPTasks: true},
 		Sessions:   Sessions{Mode: "auto"},
 		Gates:      map[string]Gate{},
 		Confidence: Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9},

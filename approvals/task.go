@@ -1,0 +1,298 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+)
+
+// A Task is a call that was held, and handed over to its client: the client asks
+// about it from time to time instead of waiting. It is durable before the client
+// hears of it, and what it needs to go on outlives the sidecar.
+type Task struct {
+	ID       string
+	Owner    holdgate.Digest // names who may ask for it: nobody else learns that it is there
+	State    TaskState
+	Exchange string // the one that holds the call; empty where nothing was held
+	Call     []byte // what it takes to make the call; sealed, and erased once the call was made
+	Answer   []byte // what the client gets; sealed
+	Theirs   string // the server's own name for it, where the server has made it a task of its own
+	Created  time.Time
+	Updated  time.Time
+	Expires  time.Time // when it is forgotten
+}
+
+// A TaskState is how far a task is.
+type TaskState string
+
+// The states of a task. Where the process dies while a task is being sent,
+// nobody knows whether its call was made.
+const (
+	TaskHeld      TaskState = "held"
+	TaskSending   TaskState = "sending"
+	TaskTheirs    TaskState = "theirs" // it is the server's own by now
+	TaskDone      TaskState = "done"
+	TaskCancelled TaskState = "cancelled"
+)
+
+// Open reports whether something is still to come of the task here.
+func (s TaskState) Open() bool { return s == TaskHeld || s == TaskSending }
+
+// Errors about tasks.
+var (
+	ErrNoTask       = errors.New("no such task")
+	ErrTaskOver     = errors.New("the task is over")
+	ErrTooManyTasks = errors.New("its client has too many tasks")
+)
+
+// maxTasks is how many tasks one owner may have.
+const maxTasks = 100
+
+// storedTask is a task as stored, without what is sealed.
+type storedTask struct {
+	header
+
+	ID       string          `json:"id"`
+	Owner    holdgate.Digest `json:"owner"`
+	State    TaskState       `json:"state"`
+	Exchange string          `json:"exchange,omitempty"`
+	Theirs   string          `json:"theirs,omitempty"`
+	Created  time.Time       `json:"created"`
+	Updated  time.Time       `json:"updated"`
+	Expires  time.Time       `json:"expires"`
+}
+
+func (s storedTask) task() Task {
+	return Task{ID: s.ID, Owner: s.Owner, State: s.State, Exchange: s.Exchange, Theirs: s.Theirs, Created: s.Created, Updated: s.Updated, Expires: s.Expires}
+}
+
+// The sealed parts of a task.
+const (
+	partCall   = "call"
+	partAnswer = "answer"
+)
+
+func taskPartKey(id, part string) string { return prefixTaskPart + id + "/" + part }
+
+func placeTask(id, part string) []byte { return fmt.Appendf(nil, "holdgate task v1/%s/%s", id, part) }
+
+func taskOfKey(owner holdgate.Digest, id string) string {
+	return prefixTaskOf + string(owner) + "/" + id
+}
+
+func taskEndKey(at time.Time, id string) string {
+	return prefixTaskEnd + store.Seq(uint64(at.UnixNano())) + "/" + id
+}
+
+// AddTask stores a new task. Its times of making and change are now. It returns
+// ErrTooManyTasks, or an error that wraps [ErrDiskFull], where there is no room.
+func (q *Queue) AddTask(ctx context.Context, t Task) (Task, error) {
+	if err := q.room(int64(len(t.Call) + len(t.Answer))); err != nil {
+		return Task{}, err
+	}
+	err := q.c.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		n := 0
+		for _, err := range tx.Scan(taskOfKey(t.Owner, ""), "") {
+			if err != nil {
+				return err
+			}
+			if n++; n >= maxTasks {
+				return ErrTooManyTasks
+			}
+		}
+		t.Created = now()
+		t.Updated = t.Created
+		return errors.Join(q.writeTask(tx, &t), tx.Set(taskOfKey(t.Owner, t.ID), nil), tx.Set(taskEndKey(t.Expires, t.ID), nil))
+	})
+	if err != nil {
+		return Task{}, fmt.Errorf("storing a task: %w", err)
+	}
+	return t, nil
+}
+
+// writeTask writes a task with those sealed parts that it has.
+func (q *Queue) writeTask(tx store.Tx, t *Task) error {
+	for part, plain := range map[string][]byte{partCall: t.Call, partAnswer: t.Answer} {
+		if plain == nil {
+			continue
+		}
+		if err := tx.Set(taskPartKey(t.ID, part), q.seal.sealAt(plain, placeTask(t.ID, part))); err != nil {
+			return err
+		}
+	}
+	if !t.State.Open() {
+		if err := tx.Delete(taskPartKey(t.ID, partCall)); err != nil {
+			return err
+		}
+	}
+	return write(tx, prefixTask+t.ID, storedTask{header: current(), ID: t.ID, Owner: t.Owner, State: t.State, Exchange: t.Exchange,
+		Theirs: t.Theirs, Created: t.Created, Updated: t.Updated, Expires: t.Expires})
+}
+
+// ChangeTask changes a task in one transaction, durable on return. fn sees it
+// without its sealed parts; those that it sets are written. It may be called more
+// than once. An error of fn's changes nothing.
+func (q *Queue) ChangeTask(ctx context.Context, id string, fn func(*Task) error) (t Task, err error) {
+	err = q.c.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		var s storedTask
+		if err := read(tx, prefixTask+id, &s); err != nil {
+			return err
+		}
+		t = s.task()
+		if err := fn(&t); err != nil {
+			return err
+		}
+		t.Updated = now()
+		if !t.Expires.Equal(s.Expires) {
+			if err := errors.Join(tx.Delete(taskEndKey(s.Expires, id)), tx.Set(taskEndKey(t.Expires, id), nil)); err != nil {
+				return err
+			}
+		}
+		return q.writeTask(tx, &t)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = ErrNoTask
+	}
+	if err != nil {
+		return Task{}, fmt.Errorf("changing task %s: %w", id, err)
+	}
+	return t, nil
+}
+
+// Task returns an owner's task, with its answer where there is one. It returns
+// ErrNoTask for one of another owner's, and for one whose time is over.
+func (q *Queue) Task(ctx context.Context, owner holdgate.Digest, id string) (t Task, err error) {
+	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+		var s storedTask
+		if err := read(tx, prefixTask+id, &s); err != nil {
+			return err
+		}
+		t = s.task()
+		if t.State.Open() {
+			return nil
+		}
+		return q.openTask(tx, &t, partAnswer, &t.Answer)
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && (t.Owner != owner || !now().Before(t.Expires)):
+		return Task{}, ErrNoTask
+	case err != nil:
+		return Task{}, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	return t, nil
+}
+
+// openTask reads a sealed part, where there is one.
+func (q *Queue) openTask(tx store.Tx, t *Task, part string, into *[]byte) error {
+	sealed, err := tx.Get(taskPartKey(t.ID, part))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		*into, err = q.seal.openAt(sealed, placeTask(t.ID, part))
+	}
+	return err
+}
+
+// TasksOf returns an owner's tasks without their sealed parts, in no order.
+func (q *Queue) TasksOf(ctx context.Context, owner holdgate.Digest) (all []Task, err error) {
+	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+		all = nil
+		prefix := taskOfKey(owner, "")
+		for p, err := range tx.Scan(prefix, "") {
+			if err != nil {
+				return err
+			}
+			var s storedTask
+			if err := read(tx, prefixTask+strings.TrimPrefix(p.Key, prefix), &s); err != nil {
+				return err
+			}
+			if now().Before(s.Expires) {
+				all = append(all, s.task())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading tasks: %w", err)
+	}
+	return all, nil
+}
+
+// AllTasks returns every task whose time is not over, those that are open with
+// what it takes to make their calls.
+func (q *Queue) AllTasks(ctx context.Context) (all []Task, err error) {
+	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+		all = nil
+		for p, err := range tx.Scan(prefixTask, "") {
+			if err != nil {
+				return err
+			}
+			var s storedTask
+			if err := decode(p.Key, p.Value, &s); err != nil {
+				return err
+			}
+			t := s.task()
+			if !now().Before(t.Expires) {
+				continue
+			}
+			if err := q.openTask(tx, &t, partCall, &t.Call); err != nil {
+				return err
+			}
+			all = append(all, t)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading tasks: %w", err)
+	}
+	return all, nil
+}
+
+// forgetTasks deletes tasks whose time is over.
+func (q *Queue) forgetTasks(ctx context.Context) error {
+	for ctx.Err() == nil {
+		var ids []string
+		err := q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
+			ids = nil
+			for p, err := range tx.Scan(prefixTaskEnd, "") {
+				if err != nil {
+					return err
+				}
+				if p.Key >= taskEndKey(now(), "") || len(ids) == forgetBatch {
+					break
+				}
+				_, id, _ := strings.Cut(strings.TrimPrefix(p.Key, prefixTaskEnd), "/")
+				ids = append(ids, id)
+				if err := errors.Join(forgetTask(tx, id), tx.Delete(p.Key)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("forgetting tasks whose time is over: %w", err)
+		}
+		if len(ids) < forgetBatch {
+			return nil
+		}
+	}
+	return nil
+}
+
+func forgetTask(tx store.Tx, id string) error {
+	var s storedTask
+	err := read(tx, prefixTask+id, &s)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(tx.Delete(prefixTask+id), tx.Delete(taskOfKey(s.Owner, id)), tx.Delete(taskPartKey(id, partCall)), tx.Delete(taskPartKey(id, partAnswer)))
+}

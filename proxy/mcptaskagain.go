@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/mcp"
+)
+
+// takeUpTasks goes on with the tasks that an earlier process left. Until it
+// returns nobody else can take up what they hold.
+func (s *Server) takeUpTasks() {
+	all, err := s.c.Queue.AllTasks(s.life)
+	if err != nil {
+		s.c.Logger.Error("the tasks of MCP clients cannot be read: their clients are told of none", "err", err)
+		return
+	}
+	for _, rec := range all {
+		var err error
+		switch rec.State {
+		case approvals.TaskTheirs:
+			s.tasks.rename(rec)
+		case approvals.TaskSending:
+			err = s.endTask(rec, "The sidecar ended while this call was under way, and nobody knows whether it was run. It is not sent again.")
+		case approvals.TaskHeld:
+			err = s.takeUpTask(rec)
+		}
+		if err != nil {
+			s.c.Logger.Error("a task cannot be taken up again", "task", rec.ID, "err", err)
+		}
+	}
+}
+
+// endTask ends a task without an answer of the server's.
+func (s *Server) endTask(rec approvals.Task, why string) error {
+	_, err := s.c.Queue.ChangeTask(s.life, rec.ID, func(rec *approvals.Task) error {
+		if !rec.State.Open() {
+			return approvals.ErrTaskOver
+		}
+		rec.State, rec.Answer = approvals.TaskDone, mcp.ToolRefusal([]byte("null"), noticeMark+why)
+		return nil
+	})
+	return err
+}
+
+// takeUpTask takes the call of a task through the steps again: what people were
+// asked about it is found, and not asked anew.
+func (s *Server) takeUpTask(rec approvals.Task) error {
+	var c taskCall
+	if err := json.Unmarshal(rec.Call, &c); err != nil {
+		return fmt.Errorf("reading its call: %w", err)
+	}
+	t, err := s.taskTarget(c)
+	if err != nil {
+		return s.endTask(rec, err.Error())
+	}
+	msgs, _, err := mcp.Parse(c.Body)
+	if err != nil {
+		return fmt.Errorf("reading its call: %w", err)
+	}
+	r := &http.Request{Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: c.Header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	task := s.newTask(rec, c.Form, exchange{s: s, r: r, t: *t, body: c.Body}, msgs)
+	x, err := s.c.Queue.Reenter(s.life, t.caller, rec.Exchange, task.m.mcpKey)
+	if err != nil {
+		s.tasks.end(task)
+		task.m.wait.cancel()
+		return err
+	}
+	task.m.x, task.m.log = x, s.newLog(*t, x)
+	s.running.Go(func() { task.run(task.m.run) })
+	return nil
+}
+
+// taskTarget is where a task's call goes, if the configuration still lets it.
+func (s *Server) taskTarget(c taskCall) (*target, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("reading its server's address: %w", err)
+	}
+	t := &target{door: c.Door, name: c.Server, url: u, mcp: true, client: c.Client}
+	if c.Door == doorMCP {
+		at, ok := s.c.MCP[c.Server]
+		if !ok || withPort(at.Scheme, at.Host) != withPort(u.Scheme, u.Host) {
+			return nil, fmt.Errorf("this call was not run: the configuration has no MCP server %q at %s any more", c.Server, u.Host)
+		}
+		t.named = true
+	}
+	t.caller = s.unnamedCaller(c.Door)
+	t.caller.Session.ID = c.Session
+	return t, nil
+}

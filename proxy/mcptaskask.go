@@ -1,0 +1,209 @@
+package proxy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// aboutTask answers what a client asks about a task that is Holdgate's. It
+// reports false where the server is to answer: a message about a task of some
+// other client's goes on, as one about a task that is not there.
+func (m *mcpExchange) aboutTask() bool {
+	if m.batch || m.task != nil {
+		return false
+	}
+	msg := m.msgs[0]
+	id := msg.TaskID()
+	if id == "" {
+		return false
+	}
+	rec, err := m.s.c.Queue.Task(m.s.life, m.taskOwner(), id)
+	if errors.Is(err, approvals.ErrNoTask) {
+		return false
+	}
+	if err == nil && msg.Method == "tasks/result" && rec.State.Open() {
+		var gone bool
+		if rec, gone, err = m.awaitTask(rec); gone {
+			return true
+		}
+	}
+	var answer []byte
+	switch {
+	case err != nil:
+		answer = mcp.Error(msg.ID, mcp.CodeRefused, noticeMark+"The task cannot be looked up: "+err.Error())
+	case rec.State == approvals.TaskTheirs:
+		return false
+	default:
+		answer = m.taskAnswer(msg, rec)
+	}
+	_ = m.reply([][]byte{answer})
+	return true
+}
+
+func (m *mcpExchange) taskAnswer(msg mcp.Message, rec approvals.Task) []byte {
+	shown := m.s.shownTask(rec, msg.TaskRevision())
+	switch msg.Method {
+	case "tasks/get":
+		return shown.Got(msg.ID)
+	case "tasks/result":
+		if rec.State.Open() { // nothing works on it any more
+			return mcp.Error(msg.ID, mcp.CodeRefused, noticeMark+"What became of this task could not be stored. The audit log says whether its call was sent.")
+		}
+		return shown.Result(msg.ID)
+	case "tasks/cancel":
+		return m.cancelTask(msg, rec)
+	}
+	return mcp.Acknowledged(msg.ID) // tasks/update: Holdgate has asked nothing of the client
+}
+
+// awaitTask keeps the client in line until nothing more comes of the task here.
+// gone says that the client has left, or has been answered otherwise.
+func (m *mcpExchange) awaitTask(rec approvals.Task) (_ approvals.Task, gone bool, err error) {
+	if live := m.s.tasks.find(rec.ID); live != nil && !m.waitFor(func(ctx context.Context) (string, error) {
+		m.asks.Store(live.m.asks.Load())
+		select {
+		case <-live.ended:
+			return "", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}) {
+		return rec, true, nil
+	}
+	rec, err = m.s.c.Queue.Task(m.s.life, m.taskOwner(), rec.ID)
+	return rec, false, err
+}
+
+// cancelTask withdraws the client from a task. What people were asked stays, and
+// the same call again finds it. A call that was sent goes on, and nobody hears of
+// it any more.
+func (m *mcpExchange) cancelTask(msg mcp.Message, rec approvals.Task) []byte {
+	rec, err := m.s.c.Queue.ChangeTask(m.s.life, rec.ID, func(rec *approvals.Task) error {
+		if !rec.State.Open() {
+			return approvals.ErrTaskOver
+		}
+		text := noticeMark + "This call was cancelled before it was run."
+		if rec.State == approvals.TaskSending {
+			text = noticeMark + "This call was cancelled after it had been sent to the server."
+		}
+		rec.State, rec.Answer = approvals.TaskCancelled, mcp.ToolRefusal(msg.ID, text)
+		return nil
+	})
+	form := msg.TaskRevision()
+	switch {
+	case errors.Is(err, approvals.ErrTaskOver) && form == mcp.Task26:
+		return mcp.Acknowledged(msg.ID)
+	case errors.Is(err, approvals.ErrTaskOver):
+		return mcp.Error(msg.ID, mcp.CodeInvalidParams, "The task cannot be cancelled: it is over")
+	case err != nil:
+		return mcp.Error(msg.ID, mcp.CodeRefused, noticeMark+"The task cannot be cancelled: "+err.Error())
+	}
+	if live := m.s.tasks.find(rec.ID); live != nil {
+		if live.m.wait.withdraw() {
+			<-live.ended // from now on the same call finds what it held
+		}
+	}
+	return m.s.shownTask(rec, form).Cancelled(msg.ID)
+}
+
+// shownTask is a task as its client is told of it.
+func (s *Server) shownTask(rec approvals.Task, form mcp.TaskForm) mcp.Task {
+	t := mcp.Task{ID: rec.ID, Form: form, Status: mcp.TaskWorking, Created: rec.Created, Updated: rec.Updated,
+		TTL: rec.Expires.Sub(rec.Created), Poll: taskPoll, Answer: rec.Answer}
+	switch rec.State {
+	case approvals.TaskHeld:
+		t.Message = "waiting for people"
+		if live := s.tasks.find(rec.ID); live != nil {
+			if asks := live.m.asks.Load(); asks != nil {
+				t.Message = *asks
+			}
+		}
+	case approvals.TaskSending:
+		t.Message = "the server works on it"
+	case approvals.TaskDone:
+		t.Status = mcp.TaskCompleted
+		if wire.Find(rec.Answer, "error") != nil {
+			t.Status = mcp.TaskFailed
+		}
+	case approvals.TaskCancelled:
+		t.Status, t.Message = mcp.TaskCancelled, "the client has cancelled it"
+	}
+	return t
+}
+
+// refuse answers calls that are not run. One that was to be a task is one: its
+// client could not read anything else.
+func (m *mcpExchange) refuse(responses [][]byte) error {
+	if m.taskForm() != mcp.Task25 || len(responses) != 1 {
+		return m.reply(responses)
+	}
+	rec, err := m.s.c.Queue.AddTask(m.s.life, approvals.Task{ID: newTaskID(), Owner: m.taskOwner(), State: approvals.TaskDone,
+		Answer: responses[0], Expires: time.Now().Add(m.taskTTL())})
+	if err != nil {
+		m.s.c.Logger.Warn("a refusal could not be kept as a task", "server", m.t.name, "err", err)
+		return m.reply(responses)
+	}
+	rec.State = approvals.TaskHeld // a task begins as one that is worked on
+	made := m.s.shownTask(rec, mcp.Task25)
+	made.Message = ""
+	return m.reply([][]byte{made.Made(m.msgs[0].ID)})
+}
+
+// tasksToServer exchanges the names of tasks in what goes on to the server.
+func (m *mcpExchange) tasksToServer() {
+	other := m.names(true)
+	if other == nil || m.batch || m.task != nil {
+		return
+	}
+	body := bytes.Trim(m.body, " \t\r\n")
+	renamed := mcp.RenameTasks(body, other)
+	if bytes.Equal(renamed, body) {
+		return
+	}
+	m.body = renamed
+	if name := other(m.msgs[0].TaskID()); name != "" && m.r.Header.Get("Mcp-Name") != "" {
+		r := *m.r
+		r.Header = m.r.Header.Clone()
+		r.Header.Set("Mcp-Name", name)
+		m.r = &r
+	}
+}
+
+// tasksToClient exchanges the names of tasks in what the server sent, and puts
+// Holdgate's own into its list of them.
+func (m *mcpExchange) tasksToClient(ctx context.Context, message []byte) []byte {
+	other := m.names(false)
+	lists := len(m.msgs) == 1 && m.msgs[0].ListsTasks()
+	if m.task != nil || other == nil && !lists || wire.Strict(message) != nil {
+		return message
+	}
+	if other != nil {
+		message = mcp.RenameTasks(message, other)
+	}
+	if !lists {
+		return message
+	}
+	all, err := m.s.c.Queue.TasksOf(ctx, m.taskOwner())
+	if err != nil {
+		m.s.c.Logger.Error("tasks cannot be listed", "err", err)
+	}
+	slices.SortFunc(all, func(a, b approvals.Task) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
+	var shown []mcp.Task
+	for _, rec := range all {
+		if rec.State == approvals.TaskTheirs { // the server has listed it
+			continue
+		}
+		if rec, err := m.s.c.Queue.Task(ctx, rec.Owner, rec.ID); err == nil {
+			shown = append(shown, m.s.shownTask(rec, mcp.Task25))
+		}
+	}
+	return mcp.WithTasks(message, shown)
+}
