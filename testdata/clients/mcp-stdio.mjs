@@ -1,6 +1,6 @@
 // The official MCP client with a server on standard streams, which it starts.
 // Usage: mcp-stdio.mjs call TOOL ARGUMENTS_JSON CMD ARGS, which prints what one
-// call gives, or mcp-stdio.mjs everything CMD ARGS, which uses every feature of
+// call gives, made anew as long as the result asks for that, or mcp-stdio.mjs everything CMD ARGS, which uses every feature of
 // @modelcontextprotocol/server-everything and prints what came of each, a line
 // of JSON each. EVERYTHING among ARGS stands for that server's script, and
 // FILESYSTEM for that of server-filesystem.
@@ -24,7 +24,9 @@ const say = (what, value) => console.log(JSON.stringify({ what, value }));
 if (mode === "call") {
   await client.connect(transport);
   const { tools } = await client.listTools();
-  const result = await client.callTool({ name: tool, arguments: JSON.parse(argument) });
+  let result;
+  do result = await client.callTool({ name: tool, arguments: JSON.parse(argument) });
+  while (result.isError && result.content[0].text.includes("Call the tool again"));
   console.log(JSON.stringify({ tools: tools.map((t) => t.name), result }));
   await client.close();
   process.exit();
