@@ -37,6 +37,7 @@ type target struct {
 
 	transport http.RoundTripper // where no socket leads to it; else nil
 	client    string            // what an MCP client calls itself, where it is known
+	pages     bool              // it can show its user pages
 }
 
 // serveOuter is the agents' door: paths of its own, absolute-form requests,

@@ -35,6 +35,7 @@ type mcpExchange struct {
 
 	task   *heldTask // whose call this is; its client does not wait for it
 	handed bool      // a task's own exchange has taken over
+	shown  []string  // pages that the client was asked to show
 	opened string    // the session that the server's answer begins
 
 	// What a sign of life depends on; the sender's lock guards them.
@@ -78,6 +79,10 @@ func (e *exchange) mcp() {
 	}
 	m := &mcpExchange{exchange: e, msgs: msgs, batch: batch}
 	m.meet()
+	if m.aboutPage() {
+		m.accepted()
+		return
+	}
 	m.reclaim()
 	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, m.mcpKey)
 	if err != nil {
@@ -137,7 +142,7 @@ func (m *mcpExchange) run() {
 		}
 		held = held || q.open()
 	}
-	if !m.handOver(qs) {
+	if !m.handOver(qs) && !m.pageFirst(qs) {
 		m.held(qs, held)
 	}
 }
@@ -148,12 +153,14 @@ func (m *mcpExchange) held(qs []*question, held bool) {
 	waits := held || !m.standing().Running()
 	if waits && !m.waitFor(func(ctx context.Context) (string, error) {
 		m.tell(qs)
+		m.showPages(qs)
 		m.onAsk = func(q *question) { m.tell([]*question{q}) }
 		err := m.settle(ctx, qs)
 		return m.waitingFor(qs), err
 	}) {
 		return
 	}
+	m.endPages()
 	m.splice(qs)
 	held = held || slices.ContainsFunc(qs, (*question).borrowed)
 	for n, q := range qs {
@@ -180,6 +187,7 @@ func (m *mcpExchange) held(qs []*question, held bool) {
 		return
 	}
 	m.tasksToServer()
+	m.withoutPage()
 	m.sends(qs)
 	err := m.forwardMCP()
 	m.finishMCP(held, err)
@@ -215,6 +223,9 @@ func (m *mcpExchange) questions() ([]*question, error) {
 			add(i, c)
 		}
 		for _, answer := range msg.Answers() {
+			if answer.Input == mcp.PageInput && m.s.c.Page != "" { // goes nowhere: see withoutPage
+				continue
+			}
 			add(i, m.answerCall(answer))
 		}
 	}

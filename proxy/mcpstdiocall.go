@@ -59,6 +59,7 @@ func (ss *stdioSession) ask(f stdio.Frame, msgs []mcp.Message) {
 		if name := m.ClientName(); name != "" {
 			ss.t.client = name
 		}
+		ss.t.pages = ss.t.pages || m.OpensPages()
 	}
 	t := ss.t
 	t.transport = c

@@ -176,6 +176,10 @@ const maxClients = 4096
 func (m *mcpExchange) meet() {
 	session := m.mcpSession()
 	for _, msg := range m.msgs {
+		m.t.pages = m.t.pages || msg.OpensPages()
+	}
+	m.t.pages = m.t.pages || session != "" && m.s.opensPages.Contains(clientKey{m.t.name, session})
+	for _, msg := range m.msgs {
 		if name := msg.ClientName(); name != "" {
 			m.t.client = bounded(name, 100)
 			if m.t.sse != nil { // whose session is there before the first message
@@ -193,6 +197,9 @@ func (m *mcpExchange) meet() {
 func (m *mcpExchange) met(session string) {
 	if session != "" && slices.ContainsFunc(m.msgs, func(msg mcp.Message) bool { return msg.ClientName() != "" }) {
 		m.s.clients.Add(clientKey{m.t.name, session}, m.t.client)
+		if m.t.pages {
+			m.s.opensPages.Add(clientKey{m.t.name, session}, struct{}{})
+		}
 	}
 }
 

@@ -109,6 +109,9 @@ type Config struct {
 	SyncAllows       bool // plain allows are synced before they take effect, too
 	NoInputs         bool // the audit log keeps no arguments
 	NoTasks          bool // held calls of MCP clients do not become tasks
+	// Page is where people decide, with {request} in the place of a request's id:
+	// MCP clients that can are asked to show it to their users. Empty: none is.
+	Page string
 	// RootCAs verify upstream servers; nil means the system's.
 	RootCAs *x509.CertPool
 	Logger  *slog.Logger
@@ -178,11 +181,14 @@ type Server struct {
 	waiting     mcpWaits
 	clients     *lru.Cache[clientKey, string] // what MCP clients call themselves
 	strays      *lru.Cache[holdgate.Digest, stray]
+	tasks       heldTasks
+	pages       *lru.Cache[shownPage, string]       // that clients were asked to show
+	pageAsked   *lru.Cache[waitKey, struct{}]       // what they will answer to that
+	opensPages  *lru.Cache[clientKey, struct{}]     // clients whose users can open pages
+	taskServers *lru.Cache[clientKey, mcp.TaskForm] // how MCP servers have tasks
 	challenges  challenges
 	known       atomic.Pointer[toolIndex]  // of MCP servers' tools
 	strange     *lru.Cache[road, struct{}] // where findings were made
-	tasks       heldTasks
-	taskServers *lru.Cache[clientKey, mcp.TaskForm] // how MCP servers have tasks
 
 	// waits ends when Shutdown begins: nobody waits for a person through it.
 	// life ends when Shutdown's patience does: nothing is read any longer.
@@ -229,6 +235,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if s.taskServers, err = lru.New[clientKey, mcp.TaskForm](maxClients); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
+	s.pages, _ = lru.New[shownPage, string](maxPages) // it fails for a size of 0 alone
+	s.pageAsked, _ = lru.New[waitKey, struct{}](maxPages)
+	s.opensPages, _ = lru.New[clientKey, struct{}](maxClients)
 	if s.strange, err = lru.New[road, struct{}](maxStrange); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}

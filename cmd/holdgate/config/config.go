@@ -166,6 +166,9 @@ type Holds struct {
 	MCPWait Duration `yaml:"mcp_wait"`
 	// MCPTasks makes tasks of held calls whose clients have asked for that.
 	MCPTasks bool `yaml:"mcp_tasks"`
+	// Page is where people decide, with {request} for the id of what they decide:
+	// MCP clients that can show pages are asked to show it. Empty: none is shown.
+	Page string `yaml:"page"`
 }
 
 // What becomes of an answer all of whose calls were refused.

@@ -92,6 +92,9 @@ func (c Config) Validate() error {
 	if e := c.Audit.Checkpoints.Every; e != 0 {
 		f.atLeast("audit.checkpoints.every", e, Duration(time.Second))
 	}
+	if c.Holds.Page != "" {
+		f.page("holds.page", c.Holds.Page)
+	}
 	if c.Limits.Call > c.Limits.Body {
 		f.add("limits.call: %s is more than limits.body, %s", c.Limits.Call, c.Limits.Body)
 	}

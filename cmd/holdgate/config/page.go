@@ -1,0 +1,34 @@
+package config
+
+import (
+	"net/url"
+	"strings"
+)
+
+// pageRequest stands for a request's id in holds.page.
+const pageRequest = "{request}"
+
+// page checks the address of the page on which people decide. The agent's side is
+// told of it, so that nothing in it may be a credential.
+func (f *faults) page(key, page string) {
+	u, err := url.Parse(page)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		f.add("%s: %q is no http or https address", key, page)
+	case !strings.Contains(page, pageRequest):
+		f.add("%s: it must have %s where the request's id is to stand", key, pageRequest)
+	case u.User != nil || otherwiseSet(u.RawQuery) || otherwiseSet(u.Fragment):
+		f.add("%s: it goes to agents' clients and may hold no credential: no user, and no parameter but %s", key, pageRequest)
+	}
+}
+
+// otherwiseSet reports whether one of several parameters is anything but the
+// request's id.
+func otherwiseSet(parameters string) bool {
+	for p := range strings.SplitSeq(parameters, "&") {
+		if _, value, set := strings.Cut(p, "="); set && value != pageRequest {
+			return true
+		}
+	}
+	return false
+}
