@@ -22,6 +22,7 @@ type Task struct {
 	Call     []byte // what it takes to make the call; sealed, and erased once the call was made
 	Answer   []byte // what the client gets; sealed
 	Theirs   string // the server's own name for it, where the server has made it a task of its own
+	Round    int    // how often the server has wanted to know more
 	Created  time.Time
 	Updated  time.Time
 	Expires  time.Time // when it is forgotten
@@ -35,13 +36,14 @@ type TaskState string
 const (
 	TaskHeld      TaskState = "held"
 	TaskSending   TaskState = "sending"
+	TaskAsks      TaskState = "asks"   // the server wants to know more of the client; Answer says what
 	TaskTheirs    TaskState = "theirs" // it is the server's own by now
 	TaskDone      TaskState = "done"
 	TaskCancelled TaskState = "cancelled"
 )
 
 // Open reports whether something is still to come of the task here.
-func (s TaskState) Open() bool { return s == TaskHeld || s == TaskSending }
+func (s TaskState) Open() bool { return s == TaskHeld || s == TaskSending || s == TaskAsks }
 
 // Errors about tasks.
 var (
@@ -62,13 +64,14 @@ type storedTask struct {
 	State    TaskState       `json:"state"`
 	Exchange string          `json:"exchange,omitempty"`
 	Theirs   string          `json:"theirs,omitempty"`
+	Round    int             `json:"round,omitempty"`
 	Created  time.Time       `json:"created"`
 	Updated  time.Time       `json:"updated"`
 	Expires  time.Time       `json:"expires"`
 }
 
 func (s storedTask) task() Task {
-	return Task{ID: s.ID, Owner: s.Owner, State: s.State, Exchange: s.Exchange, Theirs: s.Theirs, Created: s.Created, Updated: s.Updated, Expires: s.Expires}
+	return Task{ID: s.ID, Owner: s.Owner, State: s.State, Exchange: s.Exchange, Theirs: s.Theirs, Round: s.Round, Created: s.Created, Updated: s.Updated, Expires: s.Expires}
 }
 
 // The sealed parts of a task.
@@ -131,7 +134,7 @@ func (q *Queue) writeTask(tx store.Tx, t *Task) error {
 		}
 	}
 	return write(tx, prefixTask+t.ID, storedTask{header: current(), ID: t.ID, Owner: t.Owner, State: t.State, Exchange: t.Exchange,
-		Theirs: t.Theirs, Created: t.Created, Updated: t.Updated, Expires: t.Expires})
+		Theirs: t.Theirs, Round: t.Round, Created: t.Created, Updated: t.Updated, Expires: t.Expires})
 }
 
 // ChangeTask changes a task in one transaction, durable on return. fn sees it
@@ -164,7 +167,8 @@ func (q *Queue) ChangeTask(ctx context.Context, id string, fn func(*Task) error)
 	return t, nil
 }
 
-// Task returns an owner's task, with its answer where there is one. It returns
+// Task returns an owner's task, with its answer where there is one, and with its
+// call where the server wants to know more. It returns
 // ErrNoTask for one of another owner's, and for one whose time is over.
 func (q *Queue) Task(ctx context.Context, owner holdgate.Digest, id string) (t Task, err error) {
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
@@ -173,7 +177,10 @@ func (q *Queue) Task(ctx context.Context, owner holdgate.Digest, id string) (t T
 			return err
 		}
 		t = s.task()
-		if t.State.Open() {
+		switch {
+		case t.State == TaskAsks:
+			return errors.Join(q.openTask(tx, &t, partAnswer, &t.Answer), q.openTask(tx, &t, partCall, &t.Call))
+		case t.State.Open():
 			return nil
 		}
 		return q.openTask(tx, &t, partAnswer, &t.Answer)

@@ -142,6 +142,9 @@ func (m *mcpExchange) run() {
 		}
 		held = held || q.open()
 	}
+	if m.task != nil && held {
+		m.task.holds(m.x.ID())
+	}
 	if !m.handOver(qs) && !m.pageFirst(qs) {
 		m.held(qs, held)
 	}
@@ -222,7 +225,7 @@ func (m *mcpExchange) questions() ([]*question, error) {
 		if ok {
 			add(i, c)
 		}
-		for _, answer := range msg.Answers() {
+		for _, answer := range m.answers(msg) {
 			if answer.Input == mcp.PageInput && m.s.c.Page != "" { // goes nowhere: see withoutPage
 				continue
 			}

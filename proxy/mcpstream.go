@@ -146,6 +146,9 @@ func (m *mcpExchange) fromServer(ctx context.Context, data []byte) ([]byte, erro
 			return nil, err
 		}
 		m.takeTaskForm(msg.Raw)
+		if m.offersTasks() {
+			instead[i] = mcp.WithTasksDeclared(msg.Raw)
+		}
 		if shown, fewer := m.withoutDenied(msg.Raw); fewer {
 			instead[i] = shown
 		}

@@ -25,12 +25,13 @@ import (
 //
 // A heldTask is one whose call is under way in this process.
 type heldTask struct {
-	s    *Server
-	id   string
-	form mcp.TaskForm
-	m    *mcpExchange
-	out  *taskWriter
-	kept bool // what came of the call
+	s        *Server
+	id       string
+	form     mcp.TaskForm
+	m        *mcpExchange
+	exchange string // that holds the call
+	out      *taskWriter
+	kept     bool // what came of the call
 
 	ended chan struct{} // closed when nothing more comes of the call here
 }
@@ -90,7 +91,10 @@ func (m *mcpExchange) taskForm() mcp.TaskForm {
 	}
 	form := m.msgs[0].TaskForm()
 	declared, known := m.s.taskServers.Get(m.taskServer())
-	if form == mcp.NoTask || known && declared != form || !known && form == mcp.Task26 {
+	switch {
+	case form == mcp.Task26 && m.s.c.OfferTasks: // what the server says is said for it
+		return form
+	case form == mcp.NoTask, known && declared != form, !known && form == mcp.Task26:
 		return mcp.NoTask
 	}
 	return form
@@ -115,6 +119,12 @@ func (m *mcpExchange) takeTaskForm(message []byte) {
 		}
 		m.s.taskServers.Add(at, mcp.DeclaresTasks(message))
 	}
+}
+
+// offersTasks reports whether the message that comes is a server's word on what it
+// can do, to which Holdgate's own tasks are added.
+func (m *mcpExchange) offersTasks() bool {
+	return m.s.c.OfferTasks && len(m.msgs) == 1 && m.msgs[0].Method == "server/discover"
 }
 
 // taskOwner names who may ask for a task: the client on its account, in its
@@ -176,7 +186,7 @@ func (m *mcpExchange) taskTTL() time.Duration {
 
 // newTask takes up a task: its call goes on without a connection to its client.
 func (s *Server) newTask(rec approvals.Task, form mcp.TaskForm, e exchange, msgs []mcp.Message) *heldTask {
-	t := &heldTask{s: s, id: rec.ID, form: form, out: newTaskWriter(s.c.Limits.Body), ended: make(chan struct{})}
+	t := &heldTask{s: s, id: rec.ID, form: form, exchange: rec.Exchange, out: newTaskWriter(s.c.Limits.Body), ended: make(chan struct{})}
 	wait := &mcpWait{}
 	wait.ctx, wait.cancel = context.WithDeadline(s.life, rec.Expires)
 	e.w, e.r = t.out, e.r.WithContext(wait.ctx)
@@ -213,6 +223,21 @@ func (t *heldTask) sending() error {
 	return err
 }
 
+// holds says, durably, which exchange holds the call.
+func (t *heldTask) holds(exchange string) {
+	if exchange == t.exchange {
+		return
+	}
+	t.exchange = exchange
+	_, err := t.s.c.Queue.ChangeTask(t.s.life, t.id, func(rec *approvals.Task) error {
+		rec.Exchange = exchange
+		return nil
+	})
+	if err != nil {
+		t.s.c.Logger.Error("after a restart a task will be asked about again", "task", t.id, "err", err)
+	}
+}
+
 // keep stores what came of the call, if anything has. What came too late is not
 // kept: of a call that was sent nobody then knows.
 func (t *heldTask) keep() {
@@ -227,6 +252,9 @@ func (t *heldTask) keep() {
 		cancelled = rec.State == approvals.TaskCancelled
 		switch {
 		case cancelled:
+		case t.form == mcp.Task26 && mcp.WantsInput(answer):
+			rec.State, rec.Answer = approvals.TaskAsks, answer
+			rec.Round++
 		case made:
 			rec.State, rec.Theirs = approvals.TaskTheirs, theirs
 			rec.Expires = latest(rec.Expires, rec.Created.Add(min(max(ttl, minTaskTTL), maxTaskTTL)))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -61,7 +62,55 @@ func (m *mcpExchange) taskAnswer(msg mcp.Message, rec approvals.Task) []byte {
 	case "tasks/cancel":
 		return m.cancelTask(msg, rec)
 	}
-	return mcp.Acknowledged(msg.ID) // tasks/update: Holdgate has asked nothing of the client
+	if err := m.updateTask(msg, rec); err != nil {
+		return mcp.Error(msg.ID, mcp.CodeRefused, noticeMark+"The call cannot be made again with this: "+err.Error())
+	}
+	return mcp.Acknowledged(msg.ID)
+}
+
+// updateTask makes the call of a task again with what its server wanted to know. It
+// is judged as any call is, and so are the client's answers. A client that does not
+// say all that is wanted has said nothing.
+func (m *mcpExchange) updateTask(msg mcp.Message, rec approvals.Task) error {
+	inputs, ok := msg.Inputs(rec.Answer, rec.Round)
+	if rec.State != approvals.TaskAsks || !ok {
+		return nil
+	}
+	var c taskCall
+	if err := json.Unmarshal(rec.Call, &c); err != nil {
+		return err
+	}
+	c.Body = mcp.WithInputs(bytes.Trim(c.Body, " \t\r\n"), inputs, rec.Answer)
+	call, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	round := rec.Round
+	rec, err = m.s.c.Queue.ChangeTask(m.s.life, rec.ID, func(rec *approvals.Task) error {
+		if rec.State != approvals.TaskAsks || rec.Round != round {
+			return approvals.ErrTaskOver // another update was first
+		}
+		rec.State, rec.Call, rec.Exchange = approvals.TaskHeld, call, ""
+		return nil
+	})
+	if errors.Is(err, approvals.ErrTaskOver) {
+		return nil
+	}
+	if err == nil {
+		err = m.s.takeUpTask(rec)
+	}
+	return err
+}
+
+// answers are what a message answers of what the server asked. What is said to a
+// task of Holdgate's is judged when the call is made again.
+func (m *mcpExchange) answers(msg mcp.Message) []mcp.Message {
+	if msg.Method == "tasks/update" && !m.batch {
+		if _, err := m.s.c.Queue.Task(m.s.life, m.taskOwner(), msg.TaskID()); err == nil {
+			return nil
+		}
+	}
+	return msg.Answers()
 }
 
 // awaitTask keeps the client in line until nothing more comes of the task here.
@@ -128,6 +177,8 @@ func (s *Server) shownTask(rec approvals.Task, form mcp.TaskForm) mcp.Task {
 		}
 	case approvals.TaskSending:
 		t.Message = "the server works on it"
+	case approvals.TaskAsks:
+		t.Status, t.Round = mcp.TaskWants, rec.Round
 	case approvals.TaskDone:
 		t.Status = mcp.TaskCompleted
 		if wire.Find(rec.Answer, "error") != nil {

@@ -109,6 +109,7 @@ type Config struct {
 	SyncAllows       bool // plain allows are synced before they take effect, too
 	NoInputs         bool // the audit log keeps no arguments
 	NoTasks          bool // held calls of MCP clients do not become tasks
+	OfferTasks       bool // they do in revision 2026-07-28 even where the server has no tasks
 	// Page is where people decide, with {request} in the place of a request's id:
 	// MCP clients that can are asked to show it to their users. Empty: none is.
 	Page string

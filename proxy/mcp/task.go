@@ -99,6 +99,7 @@ func DeclaresTasks(message []byte) TaskForm {
 // The statuses of a task.
 const (
 	TaskWorking   = "working"
+	TaskWants     = "input_required"
 	TaskCompleted = "completed"
 	TaskFailed    = "failed"
 	TaskCancelled = "cancelled"
@@ -113,6 +114,7 @@ type Task struct {
 	Created, Updated time.Time
 	TTL, Poll        time.Duration // how long it is kept, and how often the client is to ask
 	Answer           []byte        // the response that came of it, once there is one
+	Round            int           // how often the server has wanted input
 }
 
 // members are those of a task's object, without the braces.
@@ -146,6 +148,8 @@ func (t Task) Got(id []byte) []byte {
 	}
 	b := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete",%s`, id, t.members())
 	switch name := map[string]string{TaskCompleted: "result", TaskFailed: "error"}[t.Status]; {
+	case t.Status == TaskWants:
+		b = append(append(b, `,"inputRequests":`...), inputsOf(t.Answer, t.Round)...)
 	case name == "":
 	case wire.Find(t.Answer, name) != nil:
 		b = append(fmt.Appendf(b, `,"%s":`, name), wire.Find(t.Answer, name)...)

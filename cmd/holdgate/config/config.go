@@ -164,12 +164,20 @@ type Holds struct {
 	// MCPWait is how long an MCP client waits for people that is not known to wait
 	// for longer or shorter.
 	MCPWait Duration `yaml:"mcp_wait"`
-	// MCPTasks makes tasks of held calls whose clients have asked for that.
-	MCPTasks bool `yaml:"mcp_tasks"`
+	// MCPTasks says which held calls become tasks of their MCP clients': [TasksServer],
+	// [TasksOffer] or [TasksOff].
+	MCPTasks string `yaml:"mcp_tasks"`
 	// Page is where people decide, with {request} for the id of what they decide:
 	// MCP clients that can show pages are asked to show it. Empty: none is shown.
 	Page string `yaml:"page"`
 }
+
+// Which held calls of MCP clients become tasks.
+const (
+	TasksServer = "server" // where client and server both have tasks
+	TasksOffer  = "offer"  // in revision 2026-07-28 also where the server has none
+	TasksOff    = "off"
+)
 
 // What becomes of an answer all of whose calls were refused.
 const (
@@ -239,7 +247,7 @@ func Default(stateDir, user string) Config {
 		},
 		Retention:  Retention{Requests: Duration(30 * 24 * time.Hour), Events: Duration(24 * time.Hour)},
 		Audit:      Audit{Sync: SyncBatched, Inputs: InputsRedacted},
-		Holds:      Holds{Rehydrate: true, OnRefusal: RefusalReply, Rounds: 3, MCPWait: Duration(55 * time.Second), MCPTasks: true},
+		Holds:      Holds{Rehydrate: true, OnRefusal: RefusalReply, Rounds: 3, MCPWait: Duration(55 * time.Second), MCPTasks: TasksServer},
 		Sessions:   Sessions{Mode: "auto"},
 		Gates:      map[string]Gate{},
 		Confidence: Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9},

@@ -92,6 +92,7 @@ func (c Config) Validate() error {
 	if e := c.Audit.Checkpoints.Every; e != 0 {
 		f.atLeast("audit.checkpoints.every", e, Duration(time.Second))
 	}
+	f.oneOf("holds.mcp_tasks", c.Holds.MCPTasks, TasksServer, TasksOffer, TasksOff)
 	if c.Holds.Page != "" {
 		f.page("holds.page", c.Holds.Page)
 	}
