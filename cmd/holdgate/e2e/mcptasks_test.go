@@ -44,7 +44,7 @@ func tasksSidecar(t *testing.T) (s *sidecar, url, ran string) {
 	t.Helper()
 	clientsDir(t)
 	ran = filepath.Join(t.TempDir(), "ran.txt")
-	settings := "settings:\n  tools: {later/note: ask, later/later: ask}\n"
+	settings := "settings:\n  tools: {later/note: ask, later/later: ask, files/write_file: ask}\n"
 	s = serve(t, nil, "--mcp", "later="+nodeServer(t, "mcp-tasks-server.mjs", ran), "--policy", write(t, "settings.yaml", settings))
 	return s, "http://" + s.agents + "/mcp/later", ran
 }
