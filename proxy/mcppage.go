@@ -43,7 +43,7 @@ func (m *mcpExchange) pageKey(q *question) shownPage {
 }
 
 func pageText(q *question) string {
-	return noticeMark + "The call of " + nameCall(q.call) + " waits for " + whoIsAsked(q.request) + " to decide request " + q.request.ID + ", which can be done here. Nothing is decided by opening the page or by what you answer here."
+	return noticeMark + nameCall(q.call) + " waits for " + whoIsAsked(q.request) + " to decide request " + q.request.ID + ", which can be done here. Nothing is decided by opening the page or by what you answer here."
 }
 
 // showPages asks a client that waits on an event stream to show the pages of what

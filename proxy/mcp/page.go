@@ -25,7 +25,7 @@ func (m Message) OpensPages() bool {
 
 // ShowPage is a server's request to show a page. The id is the elicitation's too.
 func ShowPage(id, text, page string) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"elicitation/create","params":{"mode":"url","message":%s,"elicitationId":%[1]s,"url":%s}}`, quote(id), quote(text), quote(page))
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"elicitation/create","params":{"mode":"url","message":%s,"elicitationId":%s,"url":%s}}`, quote(id), quote(text), quote(id), quote(page))
 }
 
 // PageDone says that nothing more is to be done on a page.
