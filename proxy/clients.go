@@ -45,6 +45,9 @@ func (m *mcpExchange) budget() time.Duration {
 // these messages.
 func (s *Server) mcpBudget(client, door string, msgs []mcp.Message) time.Duration {
 	progress := !slices.ContainsFunc(msgs, func(m mcp.Message) bool { return m.IsRequest() && m.ProgressToken() == nil })
+	if progress && slices.ContainsFunc(s.c.ProgressClients, func(name string) bool { return name == client }) {
+		return mcp.Endless
+	}
 	if d, known := mcp.Patience(client, door == doorStdio, progress); known {
 		return d
 	}

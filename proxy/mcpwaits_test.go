@@ -115,12 +115,14 @@ func TestHTTPClientsAreKeptWaitingAsLongAsTheyWere(t *testing.T) {
 		{"progress keeps it", hello("claude-code"), "s1", toolCall("1", "gated"), true},
 		{"it waits long by itself", hello("codex-mcp-client"), "s1", toolCall("1", "gated"), true},
 		{"an official SDK", hello("some agent"), "s1", toolCall("1", "gated"), false},
+		{"one that the configuration names", hello("mine"), "s1", toolCall("1", "gated"), true},
+		{"the same without progress", hello("mine"), "s1", strings.Replace(toolCall("1", "gated"), "progressToken", "other", 1), false},
 		{"the session of another", hello("claude-code"), "s2", toolCall("1", "gated"), false},
 		{"it says so with each message", "", "", strings.Replace(toolCall("1", "gated"), `"_meta":{`, modern, 1), true},
 		{"nobody knows it", "", "", toolCall("1", "gated"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g, _ := newMCPGate(t, answerJSON(200, toolResult), withMCPBudget(time.Nanosecond))
+			g, _ := newMCPGate(t, answerJSON(200, toolResult), withMCPBudget(time.Nanosecond), func(c *Config) { c.ProgressClients = []string{"mine"} })
 			if tt.hello != "" {
 				g.call(t.Context(), tt.hello, nil)
 			}

@@ -110,6 +110,9 @@ type Config struct {
 	NoInputs         bool // the audit log keeps no arguments
 	NoTasks          bool // held calls of MCP clients do not become tasks
 	OfferTasks       bool // they do in revision 2026-07-28 even where the server has no tasks
+	// ProgressClients are the names of MCP clients that wait on, without end, as long
+	// as they hear of progress.
+	ProgressClients []string
 	// Page is where people decide, with {request} in the place of a request's id:
 	// MCP clients that can are asked to show it to their users. Empty: none is.
 	Page string

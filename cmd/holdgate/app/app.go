@@ -194,7 +194,7 @@ func (a *App) buildProxy(ctx context.Context) error {
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
 		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), Notice: a.c.Holds.Notice,
-		NoRehydrate: !a.c.Holds.Rehydrate, NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer, Page: a.c.Holds.Page, Rounds: a.c.Holds.Continues(), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		NoRehydrate: !a.c.Holds.Rehydrate, NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer, Page: a.c.Holds.Page, ProgressClients: a.c.Holds.MCPProgress, Rounds: a.c.Holds.Continues(), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait),
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},

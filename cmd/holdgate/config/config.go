@@ -164,6 +164,9 @@ type Holds struct {
 	// MCPWait is how long an MCP client waits for people that is not known to wait
 	// for longer or shorter.
 	MCPWait Duration `yaml:"mcp_wait"`
+	// MCPProgress are the names of MCP clients that wait on as long as they hear of
+	// progress, besides those that are known to.
+	MCPProgress []string `yaml:"mcp_progress"`
 	// MCPTasks says which held calls become tasks of their MCP clients': [TasksServer],
 	// [TasksOffer] or [TasksOff].
 	MCPTasks string `yaml:"mcp_tasks"`

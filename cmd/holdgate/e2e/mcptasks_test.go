@@ -45,7 +45,7 @@ func tasksSidecar(t *testing.T) (s *sidecar, url, ran string) {
 	clientsDir(t)
 	ran = filepath.Join(t.TempDir(), "ran.txt")
 	settings := "settings:\n  tools: {later/note: ask, later/later: ask, files/write_file: ask}\n"
-	s = serve(t, nil, "--mcp", "later="+nodeServer(t, "mcp-tasks-server.mjs", ran), "--policy", write(t, "settings.yaml", settings))
+	s = serve(t, nil, "--config", write(t, "holdgate.yaml", "holds: {mcp_progress: [test]}\n"), "--mcp", "later="+nodeServer(t, "mcp-tasks-server.mjs", ran), "--policy", write(t, "settings.yaml", settings))
 	return s, "http://" + s.agents + "/mcp/later", ran
 }
 
