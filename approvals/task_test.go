@@ -55,7 +55,7 @@ func TestTasksAreKeptSealedAndForgottenInTime(t *testing.T) {
 		if n := stored(); n != 4 { // the call has been erased
 			t.Errorf("%d records of a task that is over", n)
 		}
-		time.Sleep(2 * time.Hour) // in which the queue tidies up by itself
+		time.Sleep(4 * time.Hour) // in which the queue tidies up by itself
 		if _, err := q.Task(ctx, "one", "a"); !errors.Is(err, approvals.ErrNoTask) {
 			t.Errorf("after its time: %v", err)
 		}

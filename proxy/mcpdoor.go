@@ -110,6 +110,9 @@ func (m *mcpExchange) mcpKey() (holdgate.Digest, error) {
 	}
 	fields := []string{at.String(), m.credentials()}
 	for _, msg := range m.msgs {
+		if m.s.c.Page != "" {
+			msg = msg.WithoutPage()
+		}
 		k, err := msg.Key()
 		if err != nil {
 			return "", err

@@ -46,6 +46,14 @@ func (m Message) Continues() bool {
 	return wire.Find(m.Params, "inputResponses") != nil || wire.Find(m.Params, "requestState") != nil
 }
 
+// WithoutPage returns the message without what the client says of a page.
+func (m Message) WithoutPage() Message {
+	if raw, ok := WithoutPage(m.Raw); ok {
+		m.Raw, m.Params = raw, wire.Find(raw, "params")
+	}
+	return m
+}
+
 // WithoutPage returns a request without what the client says of a page; all other
 // bytes stay. ok is false where it says nothing of one.
 func WithoutPage(message []byte) (without []byte, ok bool) {
