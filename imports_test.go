@@ -46,7 +46,8 @@ var imports = map[string][]string{
 	"proxy/agentapi":  {".", "approvals", "approvals/sessions"},
 	"proxy/mcpserver": {"approvals", "approvals/sessions", ".", "proxy/agentapi", "proxy/mcp"},
 	"proxy/stdio":     {"proxy/wire"},
-	"proxy":           {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio"},
+	"proxy/mcphost":   {"proxy/mcp", "proxy/stdio", "proxy/wire"},
+	"proxy":           {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost"},
 
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},

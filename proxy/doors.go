@@ -201,7 +201,9 @@ func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string,
 		return nil
 	}
 	t := target{door: door, name: name, url: u, named: true, mcp: door == doorMCP}
-	if !t.mcp {
+	if t.mcp {
+		t.transport = s.roadTo(name)
+	} else {
 		t.codec = s.codecFor(r, t)
 	}
 	return &t

@@ -48,7 +48,7 @@ func goServer() *gosdk.Server {
 // sees what it would see straight, and waits for people where it must.
 func TestTheOfficialGoClientOnEveryRevision(t *testing.T) {
 	for _, revision := range []string{"2024-11-05 over SSE", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
-		for _, road := range []string{"door", "forward proxy"} {
+		for _, road := range []string{"door", "forward proxy", "a command"} {
 			t.Run(revision+", "+road, func(t *testing.T) {
 				version, old := strings.CutSuffix(revision, " over SSE")
 				var h http.Handler = gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return goServer() }, &gosdk.StreamableHTTPOptions{Stateless: version == "2026-07-28"})
@@ -56,7 +56,11 @@ func TestTheOfficialGoClientOnEveryRevision(t *testing.T) {
 					h = gosdk.NewSSEHandler(func(*http.Request) *gosdk.Server { return goServer() }, nil)
 				}
 				up := newUpstream(t, h)
-				g := newGateTo(t, nil, map[string]string{"go": up})
+				servers, run := map[string]string{"go": up}, func(*Config) {}
+				if road == "a command" {
+					servers, run = nil, withCommand("go", "go sdk")
+				}
+				g := newGateTo(t, nil, servers, run)
 				at, c := g.url+"/mcp/go", g.client
 				if road == "forward proxy" {
 					at, c = up, g.proxied()

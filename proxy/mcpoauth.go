@@ -76,7 +76,7 @@ func (m *mcpExchange) ownChallenge(h http.Header) {
 func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request, rest string) *target {
 	name, _, _ := strings.Cut(rest, "/")
 	base, ok := s.c.MCP[name]
-	if !ok || method(r) != http.MethodGet {
+	if !ok || method(r) != http.MethodGet || s.hosted[name] != nil { // what runs here wants no token
 		s.refuseHTTP(w, r, http.StatusNotFound, "", fmt.Sprintf("no metadata of an MCP server %q are served here", name))
 		return nil
 	}

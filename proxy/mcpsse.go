@@ -103,7 +103,7 @@ func (m *mcpExchange) open(data []byte) ([]byte, error) {
 	s := &sseSession{stream: m, endpoint: u, waiting: map[*mcpExchange]struct{}{}, notes: mcp.Notes{}}
 	s.ctx, s.end = context.WithCancel(m.r.Context())
 	secret := rand.Text()
-	m.session, m.secret = s, secret
+	m.out.exclusively(func() { m.session, m.secret = s, secret }) // its signs of life ask for the session
 	m.out.onFail(s.end)
 	m.s.sessions.add(secret, s)
 	if m.t.door != doorMCP {

@@ -56,6 +56,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/mcphost"
 	"github.com/holdgate/holdgate/proxy/mcpserver"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
@@ -74,6 +75,9 @@ type Config struct {
 	// named here may have loopback, private or metadata addresses.
 	Upstreams map[string]*url.URL
 	MCP       map[string]*url.URL
+	// Commands are MCP servers that Holdgate starts itself, at /mcp/NAME too. No
+	// name may be in MCP as well.
+	Commands map[string]Command
 
 	// Dir is the folder that the agents work in and Home their home folder,
 	// where they are known: paths in calls are read against them.
@@ -193,6 +197,7 @@ type Server struct {
 	challenges  challenges
 	known       atomic.Pointer[toolIndex]  // of MCP servers' tools
 	strange     *lru.Cache[road, struct{}] // where findings were made
+	hosted      map[string]*mcphost.Server // MCP servers that run here, by name
 
 	// waits ends when Shutdown begins: nobody waits for a person through it.
 	// life ends when Shutdown's patience does: nothing is read any longer.
@@ -218,6 +223,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Limits = c.Limits.withDefaults()
+	c.MCP = withCommands(c)
 	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), made: newMade(), leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
 		models: namedHosts(c.Upstreams), hosts: namedHosts(c.Upstreams, c.MCP)}
 	var err error
@@ -250,6 +256,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
 	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.waits.Done()})
+	s.hosted = hosted(c)
 	s.memory.New = newStreamMemory
 	s.named = s.transport(false)
 	s.guarded = s.transport(true)
@@ -317,6 +324,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.pipes.Wait()
 	s.running.Wait()
 	s.self.Close()
+	for _, h := range s.hosted {
+		h.Close()
+	}
 	s.named.CloseIdleConnections()
 	s.guarded.CloseIdleConnections()
 	return err

@@ -1,4 +1,5 @@
-// The official MCP client with a server on standard streams, which it starts.
+// The official MCP client with a server on standard streams, which it starts, or
+// with one at a URL where CMD is one.
 // Usage: mcp-stdio.mjs call TOOL ARGUMENTS_JSON CMD ARGS, which prints what one
 // call gives, made anew as long as the result asks for that, or mcp-stdio.mjs everything CMD ARGS, which uses every feature of
 // @modelcontextprotocol/server-everything and prints what came of each, a line
@@ -7,6 +8,7 @@
 import { createRequire } from "node:module";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import * as types from "@modelcontextprotocol/sdk/types.js";
 
 const { resolve } = createRequire(import.meta.url);
@@ -18,7 +20,9 @@ const [command, ...args] = rest.map((a) => ({
 })[a]?.() ?? a);
 
 const client = new Client({ name: "test", version: "1.0.0" }, { capabilities: { sampling: {}, elicitation: { form: {} }, roots: { listChanged: true } } });
-const transport = new StdioClientTransport({ command, args, env: process.env, stderr: mode === "call" ? "inherit" : "ignore" });
+const transport = command.startsWith("http:")
+  ? new StreamableHTTPClientTransport(new URL(command))
+  : new StdioClientTransport({ command, args, env: process.env, stderr: mode === "call" ? "inherit" : "ignore" });
 const say = (what, value) => console.log(JSON.stringify({ what, value }));
 
 if (mode === "call") {
@@ -80,4 +84,5 @@ await attempt("resources/subscribe", () => client.subscribeResource({ uri: resou
 await attempt("updates", call("toggle-subscriber-updates"));
 await attempt("logging", call("toggle-simulated-logging"));
 say("both were", await Promise.all(heard));
+await transport.terminateSession?.();
 await client.close();

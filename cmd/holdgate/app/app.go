@@ -192,7 +192,7 @@ func (a *App) buildProxy(ctx context.Context) error {
 	}
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
-		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{},
+		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]proxy.Command{},
 		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), Notice: a.c.Holds.Notice,
 		NoRehydrate: !a.c.Holds.Rehydrate, NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer, Page: a.c.Holds.Page, ProgressClients: a.c.Holds.MCPProgress, Rounds: a.c.Holds.Continues(), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
@@ -216,6 +216,10 @@ func (a *App) buildProxy(ctx context.Context) error {
 		pc.Formats = append(pc.Formats, proxy.Format{Host: f.Host, Path: f.Path, Name: f.Format})
 	}
 	for name, m := range a.c.MCP {
+		if len(m.Command) > 0 {
+			pc.Commands[name] = command(m)
+			continue
+		}
 		if pc.MCP[name], err = url.Parse(m.URL); err != nil {
 			return fmt.Errorf("MCP server %s: %w", name, err)
 		}

@@ -37,6 +37,11 @@ func trustedPaths(c config.Config, o Options) []trusted {
 			list = append(list, trusted{"plugins." + name + ".command", plugin.Command[0]})
 		}
 	}
+	for name, m := range c.MCP {
+		if len(m.Command) > 0 && filepath.IsAbs(m.Command[0]) {
+			list = append(list, trusted{"mcp." + name + ".command", m.Command[0]})
+		}
+	}
 	return list
 }
 

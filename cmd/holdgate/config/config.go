@@ -106,9 +106,16 @@ func FormatNames() []string {
 	return []string{"openai", "anthropic", "responses", "gemini", "ollama", "bedrock"}
 }
 
-// MCP is an MCP server that is reached over HTTP.
+// MCP is an MCP server: one that is reached over HTTP, or one that Holdgate
+// starts and speaks with on its standard streams.
 type MCP struct {
-	URL string `yaml:"url"`
+	URL     string   `yaml:"url"`
+	Command []string `yaml:"command"` // in place of a URL
+	// Env is all of the environment that the command gets, but for a PATH where
+	// there is none here.
+	Env       map[string]string `yaml:"env"`
+	Dir       string            `yaml:"dir"`       // where it runs; empty: where Holdgate does
+	Processes int               `yaml:"processes"` // at most, at a time; 16 where 0
 }
 
 // Plugin is a notifier.

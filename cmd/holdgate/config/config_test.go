@@ -67,11 +67,11 @@ policy:
 upstreams:
   local: {url: "http://127.0.0.1:8080/v1"}
   openai: {url: "https://proxy.example"}
-mcp: {github: {url: "https://mcp.example/mcp"}}
 plugins: {webhook: {command: [./hook, -v], sha256: `+strings.Repeat("ab", 32)+`, config: {url: "https://hooks.example"},
   per_minute: 9, quiet: {from: "22:00", to: "07:30", zone: UTC, days: [mon, Sunday], pass: []}}}
 routes: [{match: {risk: [high], rules: ["a.*"], gates: [g], tools: [t], agents: [x], roles: [security], hours: {from: "09:00", to: "17:00"}}, tell: [webhook], people: [grace], roles: [admin],
   then: [{after: 5m, tell: [webhook], people: [bob]}]}]
+mcp: {github: {url: "https://mcp.example/mcp"}, files: {command: [npx, -y, server], env: {TOKEN: t}, dir: /srv, processes: 3}}
 limits: {body: 1MiB, call: 64KiB, redeem: 30m, grant: 12h, pending: 5, held_bytes: 2MiB, decisions_per_second: 7, log_bytes_per_hour: 3MiB, disk_reserve: 4MiB}
 retention: {requests: 10d, events: 2h}
 holds: {notice: true}
@@ -93,6 +93,7 @@ people:
 	}
 	want.Upstreams["local"] = config.Upstream{URL: "http://127.0.0.1:8080/v1"}
 	want.Upstreams["openai"] = config.Upstream{URL: "https://proxy.example"}
+	want.MCP["files"] = config.MCP{Command: []string{"npx", "-y", "server"}, Env: map[string]string{"TOKEN": "t"}, Dir: "/srv", Processes: 3}
 	want.MCP["github"] = config.MCP{URL: "https://mcp.example/mcp"}
 	want.Plugins["webhook"] = config.Plugin{Command: []string{"./hook", "-v"}, SHA256: strings.Repeat("ab", 32), Config: config.Settings{"url": "https://hooks.example"},
 		PerMinute: 9, Quiet: &config.Quiet{Hours: config.Hours{From: config.Clock(22 * time.Hour), To: config.Clock(7*time.Hour + 30*time.Minute), Zone: "UTC", Days: []config.Day{1, 0}}, Pass: new([]string{})}}
@@ -176,6 +177,8 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 			[]string{"plugins.a.per_minute", "plugins.a.quiet.zone", "plugins.a.quiet.pass", "routes[0].tell: must name", "routes[0].match.risk", "routes[1].tell: there is no channel \"b\"", "routes[1].people", "routes[1].then[0].after"}},
 		{"no time of day", "plugins:\n  a:\n    quiet: {from: noon}\n", []string{":3:", "not a time of day"}},
 		{"no day", "plugins:\n  a:\n    quiet:\n      days: [xyz]\n", []string{":4:", "not a day of the week"}},
+		{"MCP servers", "mcp: {a: {}, b: {url: \"https://x\", command: [y]}, c: {command: [\"\"]}, d: {url: \"https://x\", env: {A: b}}, e: {command: [y], processes: 1001}, f: {command: [y], env: {\"A=B\": c}}}\n",
+			[]string{"mcp.a.url: must be set", "mcp.b: want a url or a command", "mcp.c.command: the program is empty", "mcp.d: env, dir and processes", "mcp.e.processes: 1001", "mcp.f.env"}},
 		{"plugins", "plugins: {a: {sha256: xx}, b: {command: [\"\"]}}\n", []string{"plugins.a.sha256", "plugins.b.command"}},
 		{"what the audit log keeps", "retention: {audit: 1m, audit_bytes: 5}\naudit: {checkpoints: {url: \"ftp://x\", every: 1ms}}\n", []string{"retention.audit: must be 1h0m0s", "retention.audit_bytes: must be 1MiB", "audit.checkpoints.url", "audit.checkpoints.every"}},
 		{"a page without the request", "holds: {page: \"https://x/\"}\n", []string{"holds.page", "{request}"}},

@@ -51,8 +51,7 @@ func (c Config) Validate() error {
 		f.format(fmt.Sprintf("formats[%d]", i), format)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
-		f.name("mcp."+name, name)
-		f.url("mcp."+name+".url", c.MCP[name].URL)
+		f.mcp("mcp."+name, name, c.MCP[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		f.plugin("plugins."+name, name, c.Plugins[name])
@@ -218,6 +217,30 @@ func (f *faults) name(key, name string) {
 }
 
 // plugin checks one plugin.
+func (f *faults) mcp(key, name string, m MCP) {
+	f.name(key, name)
+	if len(m.Command) == 0 {
+		f.url(key+".url", m.URL)
+		if len(m.Env) > 0 || m.Dir != "" || m.Processes != 0 {
+			f.add("%s: env, dir and processes are of a command, and there is none", key)
+		}
+		return
+	}
+	switch {
+	case m.URL != "":
+		f.add("%s: want a url or a command, not both", key)
+	case m.Command[0] == "":
+		f.add("%s.command: the program is empty", key)
+	case m.Processes < 0 || m.Processes > 1000:
+		f.add("%s.processes: %d: want 1 to 1000", key, m.Processes)
+	}
+	for variable := range m.Env {
+		if variable == "" || strings.ContainsAny(variable, "=\x00") {
+			f.add("%s.env: %q is no name of a variable", key, variable)
+		}
+	}
+}
+
 func (f *faults) plugin(key, name string, p Plugin) {
 	f.name(key, name)
 	if len(p.Command) > 0 && p.Command[0] == "" {

@@ -1,0 +1,72 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdgate/holdgate"
+)
+
+// roleVariable makes a server of this program.
+const roleVariable = "MCP_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) == "go sdk" {
+		_ = goServer().Run(context.Background(), &gosdk.StdioTransport{}) // ends with its input
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func withCommand(name, role string) gateOption {
+	return func(c *Config) {
+		c.Commands = map[string]Command{name: {Args: []string{os.Args[0]}, Env: []string{roleVariable + "=" + role}, Processes: 4}}
+	}
+}
+
+const initializeGo = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+
+// A server that runs here is gated as any other, and reached by nothing but its
+// door.
+func TestACommandIsGated(t *testing.T) {
+	g := newGateTo(t, nil, nil, withCommand("files", "go sdk"))
+	resp := g.call(t.Context(), initializeGo, nil)
+	session := resp.Header.Get("Mcp-Session-Id")
+	if text := readAll(t, resp.Body); session == "" || !strings.Contains(text, `"serverInfo"`) {
+		t.Fatalf("session %q, %s", session, text)
+	}
+	g.call(t.Context(), `{"jsonrpc":"2.0","method":"notifications/initialized"}`, inSession(session))
+	got := g.calling(toolCall("1", "gated"), inSession(session))
+	req := g.pending(1)[0]
+	if req.Call.Tool.Server != "files" {
+		t.Errorf("asked about %+v", req.Call.Tool)
+	}
+	g.decide(req, holdgate.AnswerApprove, "")
+	if text := <-got; !strings.Contains(text, "removed gated") {
+		t.Errorf("approved: %s", text)
+	}
+	if text := readAll(t, g.call(t.Context(), toolCall("2", "forbidden"), inSession(session)).Body); !strings.Contains(text, "test.deny") {
+		t.Errorf("denied: %s", text)
+	}
+	if resp := g.call(t.Context(), toolCall("3", "x"), inSession("unknown")); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("an unknown session: %d", resp.StatusCode)
+	}
+	for _, path := range []string{"/mcp/files/more", resourceMetadataPath + "/mcp/files"} {
+		resp, err := g.client.Get(g.url + path)
+		must(t, err)
+		if resp.Body.Close(); resp.StatusCode == http.StatusOK {
+			t.Errorf("%s: %s", path, resp.Status)
+		}
+	}
+	resp, err := g.proxied().Get("http://files/")
+	must(t, err)
+	if resp.Body.Close(); resp.StatusCode == http.StatusOK {
+		t.Errorf("through the forward proxy: %s", resp.Status)
+	}
+	g.verified()
+}
