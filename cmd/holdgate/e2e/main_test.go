@@ -24,12 +24,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // binary is the program under test. TestMain builds it before anything runs.
 var binary = os.Getenv("HOLDGATE_BINARY")
 
 func TestMain(m *testing.M) {
+	if os.Getenv(goServerVariable) != "" {
+		_ = goServer().Run(context.Background(), &gosdk.StdioTransport{}) // ends with its input
+		return
+	}
 	os.Exit(buildAndRun(m))
 }
 
