@@ -53,6 +53,34 @@ func (g *gate) tunnel(host string) (net.Conn, *http.Response) {
 	return c, resp
 }
 
+// tunnelled opens a CONNECT on a connection, sends a request inside it and
+// returns the status of the answer: that of CONNECT where it is refused, 0 where
+// the connection ends instead.
+func tunnelled(c net.Conn, host, request string, conf *tls.Config) int {
+	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", host, "a.example:443")
+	br := bufio.NewReader(c)
+	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	switch {
+	case err != nil:
+		return 0
+	case resp.StatusCode != http.StatusOK:
+		return resp.StatusCode
+	}
+	if conf != nil {
+		c = tls.Client(c, conf)
+		br.Reset(c)
+	}
+	if _, err := io.WriteString(c, request); err != nil {
+		return 0
+	}
+	inner, err := http.ReadResponse(br, nil)
+	if err != nil {
+		return 0
+	}
+	defer inner.Body.Close()
+	return inner.StatusCode
+}
+
 func (g *gate) trusting(sni string) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(g.ca.Leaf)

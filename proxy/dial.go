@@ -11,9 +11,12 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/holdgate/holdgate"
 )
 
 // An addressError says that an address may not be dialled.
@@ -84,8 +87,9 @@ func isThisHost(a netip.Addr) bool {
 
 // Ranges that netip has no predicate for: shared address space (RFC 6598),
 // "this network" (RFC 1122), IETF protocol assignments (RFC 6890), benchmark
-// (RFC 2544, RFC 5180), reserved (RFC 1112), IPv4-compatible (RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056)
-// and Teredo (RFC 4380): the last ones carry IPv4 addresses inside.
+// (RFC 2544, RFC 5180), reserved (RFC 1112), discarded (RFC 6666), site-local (RFC 3879), IPv4-compatible (RFC 4291),
+// IPv4-translated (RFC 2765), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056, RFC 3068) and Teredo (RFC 4380): the last ones carry IPv4
+// addresses inside. 168.63.129.16 is Azure's own service for its machines, which lies among public addresses.
 var refusedRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),
@@ -96,6 +100,11 @@ var refusedRanges = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"),
 	netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("::ffff:0:0:0/96"),
+	netip.MustParsePrefix("192.88.99.0/24"),
+	netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("fec0::/10"),
+	netip.MustParsePrefix("168.63.129.16/32"),
 	netip.MustParsePrefix("2001::/32"),
 	namesV6,
 }
@@ -152,7 +161,7 @@ func (s *Server) control(guarded bool) func(network, address string, _ syscall.R
 // no compression of its own, and keeps enough idle connections that a busy
 // agent does not pay for a handshake a request.
 func (s *Server) transport(guarded bool) *http.Transport {
-	d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: s.control(guarded)}
+	d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: s.resolver, Control: s.control(guarded)}
 	return &http.Transport{
 		DialContext:           d.DialContext,
 		TLSClientConfig:       &tls.Config{RootCAs: s.c.RootCAs, MinVersion: tls.VersionTLS12},
@@ -210,6 +219,16 @@ func withPort(scheme, host string) string {
 	return net.JoinHostPort(lowerHost(h), p)
 }
 
+// oddHost says why a host is refused by its letters alone, or "". What is not
+// ASCII is some other name by the time it is dialled (a full stop may be
+// written as an ideographic one), and policy would have seen the first.
+func oddHost(host string) string {
+	if strings.ContainsFunc(host, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
+		return "the host " + holdgate.Visible(host) + " is refused because two programs could take it for two hosts: write it in ASCII (xn--...)"
+	}
+	return ""
+}
+
 // isAddressError finds out whether a round trip failed because of an address
 // that is refused.
 func isAddressError(err error) (*addressError, bool) {
@@ -235,7 +254,7 @@ func (s *Server) lookupOwn(ctx context.Context, hostport string) bool {
 	if !ours {
 		return false
 	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", h)
+	ips, err := s.resolver.LookupNetIP(ctx, "ip", h)
 	if err != nil {
 		return false
 	}

@@ -67,6 +67,10 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "CONNECT needs host:port, got "+host)
 		return
 	}
+	if why := oddHost(host); why != "" {
+		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, why)
+		return
+	}
 	if s.lookupOwn(r.Context(), host) {
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, host+" is refused: Holdgate itself listens there")
 		return
@@ -105,6 +109,10 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 	}
 	if host == "" || r.URL.Opaque != "" {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "the request names no host: a proxy is asked for http://HOST/PATH")
+		return nil
+	}
+	if why := oddHost(host); why != "" {
+		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, why)
 		return nil
 	}
 	if s.lookupOwn(r.Context(), withPort(scheme, host)) {

@@ -198,6 +198,7 @@ type Server struct {
 	known       atomic.Pointer[toolIndex]  // of MCP servers' tools
 	strange     *lru.Cache[road, struct{}] // where findings were made
 	hosted      map[string]*mcphost.Server // MCP servers that run here, by name
+	resolver    *net.Resolver              // of the names that agents use
 
 	// waits ends when Shutdown begins: nobody waits for a person through it.
 	// life ends when Shutdown's patience does: nothing is read any longer.
@@ -224,7 +225,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	c.Limits = c.Limits.withDefaults()
 	c.MCP = withCommands(c)
-	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), made: newMade(), leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
+	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, resolver: &net.Resolver{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), made: newMade(), leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
 		models: namedHosts(c.Upstreams), hosts: namedHosts(c.Upstreams, c.MCP)}
 	var err error
 	if name := s.unknownFormat(); name != "" {
