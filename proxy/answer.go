@@ -289,7 +289,7 @@ func (a *answer) keep(raw []byte, streamed bool) error {
 // the request was sent, what was asked is in the store, and what was read of
 // the answer may lie in a buffer of many times its size.
 func (a *answer) slim() {
-	a.body, a.sent, a.members, a.cut = nil, nil, nil, func() {}
+	a.body, a.sent, a.json, a.cut = nil, nil, nil, func() {}
 	if a.out != nil {
 		a.header = nil // the client has it
 	}

@@ -18,7 +18,7 @@ type Codec interface {
 	Match(method, path string) bool
 
 	// Request reads a model request by the members of its body, which has
-	// passed [wire.StrictMembers]. The path is the one that matched; some formats
+	// passed [wire.Strict]. The path is the one that matched; some formats
 	// name the model in it.
 	Request(path string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error)
 
@@ -82,9 +82,8 @@ type Instructor interface {
 // A Historian is a [Codec] of a format whose requests have the results of the
 // agent's tools in them.
 type Historian interface {
-	// History reads what a request says of what was done before it. The body
-	// has passed [wire.Strict].
-	History(body []byte) (wire.History, error)
+	// History reads what a request says of what was done before it.
+	History(request *wire.Document) (wire.History, error)
 }
 
 // A Rehydrator is a [Codec] of a format in whose requests a refused call can

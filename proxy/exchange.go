@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -31,7 +30,7 @@ type exchange struct {
 	converses bool             // the request is of the conversation that people follow
 	session   *approvals.Track // nil until it is asked for
 
-	members iter.Seq2[wire.Member, error] // of body, where it was read as JSON
+	json *wire.Document // body, where it was read as JSON
 
 	onAsk     func(*question) // is told of what people are asked next; nil where nobody cares
 	looksLike string          // what policy is told of a request of no known format
@@ -171,7 +170,7 @@ func (e *exchange) asked() (c holdgate.Call, stream bool, rerr *readError) {
 	if rerr := e.read(); rerr != nil {
 		return c, false, rerr
 	}
-	m, err := e.t.codec.Request(e.t.url.Path, e.members)
+	m, err := e.t.codec.Request(e.t.url.Path, e.json.Members())
 	if err != nil {
 		return c, false, &readError{http.StatusBadRequest, holdgate.RuleMalformed, err}
 	}

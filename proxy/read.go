@@ -44,11 +44,11 @@ func (e *exchange) read() *readError {
 	if _, err := mediaType(e.r.Header); err != nil {
 		return &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
 	}
-	members, err := wire.StrictMembers(body)
+	document, err := wire.ReadDocument(body)
 	if err != nil {
 		return &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
 	}
-	e.body, e.members = body, members
+	e.body, e.json = body, document
 	return nil
 }
 

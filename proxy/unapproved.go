@@ -36,10 +36,10 @@ func (a *answer) made(items []item) {
 // people are told once.
 func (e *exchange) match(m *holdgate.Model) {
 	codec, ok := e.t.codec.(Historian)
-	if !ok || m == nil || len(e.body) == 0 || e.round > 0 {
+	if !ok || m == nil || e.json == nil || e.round > 0 {
 		return
 	}
-	h, err := codec.History(e.body)
+	h, err := codec.History(e.json)
 	if err != nil {
 		e.s.c.Logger.Debug("reading the results in a request", "err", err)
 		return

@@ -14,7 +14,7 @@ import (
 )
 
 // Request reads a request for a message. The body must have passed
-// [wire.StrictMembers].
+// [wire.Strict].
 //
 // Tools of the provider's own types that the client runs (bash, text editor,
 // computer, memory, browser) are among Tools; tools of any other type that is

@@ -8,15 +8,15 @@ import (
 )
 
 // History returns the results of tools in a request, each with the call of the
-// same id that stands before it. The body has passed [wire.Strict].
-func (*Codec) History(body []byte) (wire.History, error) {
+// same id that stands before it.
+func (*Codec) History(request *wire.Document) (wire.History, error) {
 	var h wire.History
-	if !wire.Mentions(body, "tool_result") {
-		h.Begun = wire.Mentions(body, "assistant")
+	if !request.MaySay("type", "tool_result") {
+		h.Begun = request.MaySay("role", "assistant")
 		return h, nil
 	}
 	calls := make(map[string]wire.Result)
-	for message, err := range wire.Elements(wire.Find(body, "messages")) {
+	for message, err := range wire.Elements(request.Find("messages")) {
 		if err != nil {
 			return h, fmt.Errorf("reading messages of a request: %w", err)
 		}

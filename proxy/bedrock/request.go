@@ -14,7 +14,7 @@ import (
 // path, the names of the agent's tools, and what lets the provider run tools by
 // itself. What a model takes beyond Converse may hold tools too: they are read
 // as Anthropic's API has them, the only one that has them there. The body must
-// have passed [wire.StrictMembers].
+// have passed [wire.Strict].
 func (*Converse) Request(path string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: "bedrock"}
 	var operation string

@@ -13,7 +13,7 @@ import (
 // Request reads a model request: the model and whether it streams from the
 // path, the names of the agent's own tools, and what lets the provider run
 // tools by itself. The body must have passed
-// [wire.StrictMembers].
+// [wire.Strict].
 func (*Codec) Request(urlPath string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: "gemini"}
 	m.Name, m.Stream = target(urlPath)

@@ -8,19 +8,19 @@ import (
 
 // History returns the responses of functions in a request, each with the call
 // of the same id that stands before it or, where the calls have none, with the
-// oldest one of the name that has no response yet. The body has passed
-// [wire.Strict].
-func (*Codec) History(body []byte) (wire.History, error) {
-	if request := wire.Find(body, "request"); wire.KindOf(request) == "an object" && wire.Find(body, "contents") == nil {
-		body = request
-	}
+// oldest one of the name that has no response yet.
+func (*Codec) History(request *wire.Document) (wire.History, error) {
 	var h wire.History
-	if !wire.Mentions(body, "esponse") { // functionResponse, or function_response
-		h.Begun = wire.Mentions(body, "model")
+	if !request.MayHave("functionResponse") && !request.MayHave("function_response") {
+		h.Begun = request.MaySay("role", "model")
 		return h, nil
 	}
+	contents := request.Find("contents")
+	if inner := request.Find("request"); wire.KindOf(inner) == "an object" && contents == nil {
+		contents = wire.Find(inner, "contents")
+	}
 	var open []wire.Result // calls without a response
-	for content, err := range wire.Elements(wire.Find(body, "contents")) {
+	for content, err := range wire.Elements(contents) {
 		if err != nil {
 			return h, fmt.Errorf("reading contents of a request: %w", err)
 		}

@@ -10,7 +10,7 @@ import (
 
 // Request reads a model request: the model, whether it streams, which it does
 // unless it says otherwise, and the names of the agent's tools. The body must
-// have passed [wire.StrictMembers].
+// have passed [wire.Strict].
 func (*Codec) Request(_ string, body iter.Seq2[wire.Member, error]) (*holdgate.Model, error) {
 	m := &holdgate.Model{Provider: "ollama", Stream: true}
 	for mem, err := range body {

@@ -8,16 +8,16 @@ import (
 
 // History returns the results of tools in a request, each with the call of the
 // same id that stands before it; one of a function_call with the latest of the
-// name. The body has passed [wire.Strict].
-func (*Codec) History(body []byte) (wire.History, error) {
+// name.
+func (*Codec) History(request *wire.Document) (wire.History, error) {
 	var h wire.History
-	if !wire.Mentions(body, `"tool"`) && !wire.Mentions(body, `"function"`) {
-		h.Begun = wire.Mentions(body, "assistant")
+	if !request.MaySay("role", "tool") && !request.MaySay("role", "function") {
+		h.Begun = request.MaySay("role", "assistant")
 		return h, nil
 	}
 	calls := make(map[string]wire.Result)  // by id
 	legacy := make(map[string]wire.Result) // by name
-	for message, err := range wire.Elements(wire.Find(body, "messages")) {
+	for message, err := range wire.Elements(request.Find("messages")) {
 		if err != nil {
 			return h, fmt.Errorf("reading messages of a request: %w", err)
 		}

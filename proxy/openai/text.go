@@ -1,6 +1,10 @@
 package openai
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
 
 // isText reports whether a chunk, which must have passed [wire.StrictEvent],
 // surely adds text to choice 0 and has no call in any spelling. Most chunks
@@ -25,15 +29,5 @@ func isText(data []byte) bool {
 	if bytes.Contains(data, []byte(`\u`)) {
 		return false
 	}
-	return !mentionsCall(data)
-}
-
-// mentionsCall reports whether "call" stands anywhere, in any case.
-func mentionsCall(data []byte) bool {
-	for i := 3; i < len(data); i++ {
-		if data[i]|0x20 == 'l' && data[i-1]|0x20 == 'l' && data[i-2]|0x20 == 'a' && data[i-3]|0x20 == 'c' {
-			return true
-		}
-	}
-	return false
+	return !wire.MentionsCall(data)
 }

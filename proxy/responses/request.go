@@ -9,7 +9,7 @@ import (
 )
 
 // Request reads a request for a response. The body must have passed
-// [wire.StrictMembers].
+// [wire.Strict].
 //
 // The tools that the client runs are among Tools, under the names that their
 // calls will have. All others, of unknown types too, are among ServerTools: a

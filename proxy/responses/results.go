@@ -8,18 +8,21 @@ import (
 )
 
 // History returns the outputs of the client's own tools in a request, each with
-// the call of the same id that stands before it. The body has passed
-// [wire.Strict].
-func (*Codec) History(body []byte) (wire.History, error) {
-	h := wire.History{Begun: !wire.IsNull(wire.Find(body, "previous_response_id")) || !wire.IsNull(wire.Find(body, "conversation"))}
-	input := wire.Find(body, "input")
+// the call of the same id that stands before it.
+func (*Codec) History(request *wire.Document) (wire.History, error) {
+	h := wire.History{Begun: !wire.IsNull(request.Find("previous_response_id")) || !wire.IsNull(request.Find("conversation"))}
+	input := request.Find("input")
 	if wire.KindOf(input) != "an array" {
 		return h, nil
 	}
+	results := request.MayHave("call_id")
 	calls := make(map[string]wire.Result)
 	for e, err := range wire.Elements(input) {
 		if err != nil {
 			return h, fmt.Errorf("reading the input of a request: %w", err)
+		}
+		if h.Begun && !results {
+			break
 		}
 		typ := typeOf(e.Value)
 		id, _ := wire.Text(wire.Find(e.Value, "call_id"))

@@ -115,7 +115,7 @@ func Known(object []byte, names ...string) error {
 // KnownName does for one member what [Known] does for an object.
 func KnownName(m Member, names ...string) error {
 	for _, name := range names {
-		if len(m.Name) < len(name) || !strings.EqualFold(string(m.Name), name) {
+		if !mayFold(m.Name, name) || !strings.EqualFold(string(m.Name), name) {
 			continue
 		}
 		if !slices.Contains(names, string(m.Name)) {
@@ -128,6 +128,13 @@ func KnownName(m Member, names ...string) error {
 	return nil
 }
 
+// mayFold is a quick look whether a name, of ASCII, may be key in another case.
+// What is longer in bytes than what it folds to begins or goes on with a
+// character beyond ASCII.
+func mayFold(key []byte, name string) bool {
+	return len(key) >= len(name) && len(key) > 0 && (key[0] >= 0x80 || key[0]|0x20 == name[0]|0x20)
+}
+
 // NoCall is [KnownName] for a member whose name is none of those that a codec
 // looks for, and refuses it too where it says something and its name is that of
 // a call: then the format has calls that the codec does not know.
@@ -135,12 +142,32 @@ func NoCall(m Member, known ...string) error {
 	if err := KnownName(m, known...); err != nil {
 		return err
 	}
+	if !MentionsCall(m.Name) {
+		return nil
+	}
 	for _, mark := range []string{"_call", "toolcall", "functioncall"} {
 		if containsFold(m.Name, mark) && !IsEmpty(m.Value) {
 			return fmt.Errorf("member %q looks like a call and is not understood", m.Name)
 		}
 	}
 	return nil
+}
+
+// MentionsCall reports whether "call" stands anywhere, in any case.
+func MentionsCall(data []byte) bool {
+	const word = "call"
+	for i := len(word) - 1; i < len(data); i++ {
+		switch data[i] | 0x20 { // where it is no letter of the word, the word does not lie over it
+		case 'l':
+			if data[i-1]|0x20 == 'l' && data[i-2]|0x20 == 'a' && data[i-3]|0x20 == 'c' {
+				return true
+			}
+		case 'c', 'a':
+		default:
+			i += len(word) - 1
+		}
+	}
+	return false
 }
 
 // containsFold reports whether name has mark in it, which must be ASCII in

@@ -175,3 +175,17 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 }
+
+func TestMentionsCall(t *testing.T) {
+	for text, want := range map[string]bool{
+		"call": true, "CALL": true, "tool_calls": true, "functionCall": true, "ccall": true, "cacall": true, "calcall": true, "xxxcall": true, "xcallx": true,
+		"": false, "cal": false, "all": false, "cal l": false, "calendar": false, "local calm, allow": false, "c a l l": false,
+	} {
+		for pad := range 9 {
+			padded := strings.Repeat("-", pad) + text + strings.Repeat("a", pad/2)
+			if got := wire.MentionsCall([]byte(padded)); got != want {
+				t.Errorf("%q: got %v", padded, got)
+			}
+		}
+	}
+}

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // A History is what a request says of what was done before it.
 type History struct {
@@ -21,11 +18,4 @@ type Result struct {
 	// Arguments is the JSON object that the call in the request has, or nil
 	// where it has none.
 	Arguments json.RawMessage
-}
-
-// Mentions reports whether a text may stand in a string of a JSON document: it
-// does, or characters of ASCII are escaped. It is a quick look before a closer
-// one. The text is ASCII without quotes and backslashes.
-func Mentions(document []byte, text string) bool {
-	return bytes.Contains(document, []byte(text)) || bytes.Contains(document, []byte(`\u00`))
 }

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 )
@@ -53,30 +52,6 @@ func StrictEvent(data []byte) error {
 	return strict(data, true)
 }
 
-// StrictMembers is [Strict] for who goes on to the members: they are those that
-// [Members] finds, without a second way through the body.
-func StrictMembers(body []byte) (iter.Seq2[Member, error], error) {
-	s := scanner{cursor: cursor{b: body}, outer: make([]Member, 0, manyKeys)}
-	if err := s.whole(); err != nil {
-		return nil, err
-	}
-	if len(s.outer) == 0 || len(s.outer) == maxOuter {
-		return Members(body), nil
-	}
-	members := s.outer
-	return func(yield func(Member, error) bool) {
-		for _, m := range members {
-			if !yield(m, nil) {
-				return
-			}
-		}
-	}, nil
-}
-
-// maxOuter is how many members are kept, so that a body of nothing else takes
-// no multiple of its size.
-const maxOuter = 256
-
 func strict(body []byte, halves bool) error {
 	s := scanner{cursor: cursor{b: body}, halves: halves}
 	return s.whole()
@@ -102,6 +77,8 @@ func (s *scanner) whole() error {
 type cursor struct {
 	b []byte
 	i int
+
+	spelled bool // a character of ASCII was escaped by its number
 }
 
 // A scanner is a cursor that checks everything it passes.
@@ -112,6 +89,7 @@ type scanner struct {
 	open   int     // how many keys there are
 
 	outer []Member // the first maxOuter of the body itself; nil where nobody asks
+	said  *said    // nil where nobody asks
 }
 
 func (c *cursor) fail(problem string) *JSONError {
@@ -241,6 +219,9 @@ func (s *scanner) object(depth int) *JSONError {
 		at := s.i
 		if err := s.value(depth); err != nil {
 			return err.under(s.shown(k))
+		}
+		if s.said != nil {
+			s.said.member(k.sig, s.b[at:s.i])
 		}
 		if depth == 1 && s.outer != nil && len(s.outer) < maxOuter {
 			s.outer = append(s.outer, s.member(k, at))

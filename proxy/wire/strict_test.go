@@ -170,7 +170,7 @@ func FuzzStrict(f *testing.F) {
 	})
 }
 
-func TestStrictMembersAreThoseOfMembers(t *testing.T) {
+func TestDocumentMembersAreThoseOfMembers(t *testing.T) {
 	for name, body := range map[string]string{
 		"a request":           string(chatRequest(4 << 10)),
 		"blanks everywhere":   " { \"a\" : 1 , \"b\":[ {\"a\":2} ] ,\"c\" :\"x\" } ",
@@ -188,11 +188,11 @@ func TestStrictMembersAreThoseOfMembers(t *testing.T) {
 	}
 }
 
-// sameMembers checks that StrictMembers refuses what Strict refuses, and finds
+// sameMembers checks that ReadDocument refuses what Strict refuses, and finds
 // else what Members finds.
 func sameMembers(t *testing.T, body []byte, refused error) {
 	t.Helper()
-	members, err := wire.StrictMembers(body)
+	d, err := wire.ReadDocument(body)
 	if (err == nil) != (refused == nil) {
 		t.Fatalf("%q: got %v, Strict says %v", body, err, refused)
 	}
@@ -209,7 +209,7 @@ func sameMembers(t *testing.T, body []byte, refused error) {
 		}
 		return all
 	}
-	if diff := cmp.Diff(list(wire.Members(body)), list(members)); diff != "" {
+	if diff := cmp.Diff(list(wire.Members(body)), list(d.Members())); diff != "" {
 		t.Errorf("%.200q: %s", body, diff)
 	}
 }
@@ -311,11 +311,11 @@ func BenchmarkStrict(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()
 		for b.Loop() {
-			members, err := wire.StrictMembers(body)
+			d, err := wire.ReadDocument(body)
 			if err != nil {
 				b.Fatal(err)
 			}
-			for range members {
+			for range d.Members() {
 			}
 		}
 	})

@@ -106,6 +106,7 @@ func (c *cursor) escape(halves bool) *JSONError {
 		return c.fail("an escape in a string has no four hexadecimal digits")
 	}
 	if first&^0x7ff != 0xd800 {
+		c.spelled = c.spelled || first < 0x80
 		c.i += 6
 		return nil
 	}
