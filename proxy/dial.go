@@ -163,7 +163,7 @@ func (s *Server) control(guarded bool) func(network, address string, _ syscall.R
 func (s *Server) transport(guarded bool) *http.Transport {
 	d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: s.resolver, Control: s.control(guarded)}
 	return &http.Transport{
-		DialContext:           d.DialContext,
+		DialContext:           dialUpstream(d),
 		TLSClientConfig:       &tls.Config{RootCAs: s.c.RootCAs, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,
@@ -172,7 +172,7 @@ func (s *Server) transport(guarded bool) *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		WriteBufferSize:       32 << 10,
+		WriteBufferSize:       16 << 10, // what is longer goes on as it lies; see upstreamConn
 		ReadBufferSize:        32 << 10,
 	}
 }

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -76,8 +75,8 @@ func carry(req *http.Request, body []byte) {
 	if len(body) == 0 {
 		return
 	}
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.GetBody = func() (io.ReadCloser, error) { return newRequestBody(body), nil }
+	req.Body = newRequestBody(body)
 }
 
 // send sends a request whose body has been read: what was judged is what goes,

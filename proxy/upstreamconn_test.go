@@ -1,0 +1,96 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// Bodies of all lengths arrive as they are, whatever of them the transport has
+// buffered with the headers, on connections that are used again.
+func TestUpstreamGetsBodiesOfAnyLength(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(http.Handler) *httptest.Server{"plain": httptest.NewServer, "TLS": httptest.NewTLSServer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := make(chan []byte, 1)
+			up := start(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				b, _ := io.ReadAll(r.Body)
+				got <- b
+			}))
+			defer up.Close()
+			tr := (&Server{own: &ownAddrs{}}).transport(false)
+			tr.TLSClientConfig = up.Client().Transport.(*http.Transport).TLSClientConfig
+			defer tr.CloseIdleConnections()
+			for _, n := range []int{0, 1, 4 << 10, 16<<10 - 200, 16 << 10, 64<<10 + 1, 3 << 20} {
+				body := make([]byte, n)
+				for i := range body {
+					body[i] = byte(i * 31 >> 3)
+				}
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, up.URL, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				carry(req, body)
+				resp, err := tr.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if !bytes.Equal(<-got, body) {
+					t.Errorf("a body of %d bytes arrived as another", n)
+				}
+			}
+		})
+	}
+}
+
+// No more goes out than was announced, and what is no body of ours goes as ever.
+func TestUpstreamConnReadFrom(t *testing.T) {
+	t.Parallel()
+	text := []byte("what was judged is what goes")
+	for name, tt := range map[string]struct {
+		src  io.Reader
+		want string
+	}{
+		"a body":             {io.LimitReader(newRequestBody(text), int64(len(text))), string(text)},
+		"a shorter length":   {io.LimitReader(newRequestBody(text), 4), "what"},
+		"a longer length":    {io.LimitReader(newRequestBody(text), 1000), string(text)},
+		"of something else":  {io.LimitReader(bytes.NewReader(text), 4), "what"},
+		"without any length": {bytes.NewReader(text), string(text)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ln.Close()
+			c, err := dialUpstream(&net.Dialer{})(context.Background(), "tcp", ln.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			server, err := ln.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+			n, err := c.(io.ReaderFrom).ReadFrom(tt.src)
+			if err != nil || n != int64(len(tt.want)) {
+				t.Errorf("got %d, %v", n, err)
+			}
+			c.Close()
+			if got, err := io.ReadAll(server); err != nil || string(got) != tt.want {
+				t.Errorf("got %q, %v", got, err)
+			}
+			if l, ok := tt.src.(*io.LimitedReader); ok {
+				if _, body := l.R.(*requestBody); body && name == "a body" && l.N != 0 {
+					t.Errorf("%d bytes are said to be left", l.N)
+				}
+			}
+		})
+	}
+}
