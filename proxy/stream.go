@@ -98,7 +98,7 @@ func (a *answer) takeAll(st wire.Stream, out *sender, parts []wire.Part) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	var flowing []item
+	flowing := make([]item, 0, len(parts))
 	for _, p := range parts {
 		it := item{part: p}
 		switch {
@@ -141,20 +141,26 @@ func (a *answer) notice(st wire.Stream, out *sender, q *question) {
 }
 
 func renderAll(st wire.Stream, items []item) []byte {
-	var b []byte
+	if len(items) == 1 {
+		return renderOne(st, items[0])
+	}
+	size := 0
 	for _, it := range items {
-		v := holdgate.Verdict{Release: true}
-		if it.q != nil {
-			v = it.q.verdict
-		}
-		p := st.Render(it.part, v)
-		if b == nil {
-			b = p
-		} else {
-			b = append(b, p...)
-		}
+		size += len(it.part.Bytes)
+	}
+	b := make([]byte, 0, size)
+	for _, it := range items {
+		b = append(b, renderOne(st, it)...)
 	}
 	return b
+}
+
+func renderOne(st wire.Stream, it item) []byte {
+	v := holdgate.Verdict{Release: true}
+	if it.q != nil {
+		v = it.q.verdict
+	}
+	return st.Render(it.part, v)
 }
 
 // waitStream waits until every call is decided, the client goes, or the server

@@ -163,10 +163,12 @@ func (c *candidate) readPart(n int, part []byte) error {
 		if err != nil {
 			return err
 		}
+		if string(m.Name) == "text" {
+			c.text = c.text || len(m.Value) > len(`""`)
+			continue
+		}
 		name := string(m.Name)
 		switch plain := plainName(name); {
-		case name == "text":
-			c.text = c.text || len(m.Value) > len(`""`)
 		case plain == "thoughtsignature":
 			f.signature = !wire.IsNull(m.Value)
 		case !speaksOfCall(plain):
@@ -215,7 +217,8 @@ func knownSpelling(name, plain string) bool {
 // noCall refuses a member in whose place no call belongs but that could be
 // one, and one that differs from a known name in case only.
 func noCall(m wire.Member, known ...string) error {
-	if !wire.IsNull(m.Value) && strings.Contains(plainName(string(m.Name)), "functioncall") {
+	const mark = "functioncall"
+	if len(m.Name) >= len(mark) && !wire.IsNull(m.Value) && strings.Contains(plainName(string(m.Name)), mark) {
 		return fmt.Errorf("there is a %q where no call belongs", m.Name)
 	}
 	return wire.KnownName(m, known...)

@@ -76,7 +76,9 @@ func decode(ev wire.Event) (*event, error) {
 		}
 		switch string(m.Name) {
 		case "type":
-			e.typ, err = wire.Text(m.Value)
+			if e.typ = ev.Type; !isQuoted(m.Value, e.typ) {
+				e.typ, err = wire.Text(m.Value)
+			}
 		case "sequence_number":
 			e.number, err = number(m.Value)
 		case "output_index":
@@ -112,6 +114,11 @@ func decode(ev wire.Event) (*event, error) {
 	return e, e.check()
 }
 
+// isQuoted reports whether a value is this text in quotes, with nothing escaped.
+func isQuoted(value []byte, text string) bool {
+	return len(value) == len(text)+2 && value[0] == '"' && string(value[1:len(value)-1]) == text
+}
+
 // check refuses an event that clients could take for another one.
 func (e *event) check() error {
 	switch {
@@ -126,12 +133,26 @@ func (e *event) check() error {
 	case e.index == none && (e.item != nil || e.fragment()):
 		return fmt.Errorf("reading an event: a %s has no output_index", e.typ)
 	}
+	if isLower(e.typ) {
+		return nil
+	}
 	for _, known := range types {
 		if e.typ != known && strings.EqualFold(e.typ, known) {
 			return fmt.Errorf("reading an event: the type %q is %q in another case", e.typ, known)
 		}
 	}
 	return nil
+}
+
+// isLower reports whether a type has ASCII alone and no capitals, as those that
+// are known: then it is none of them in another case.
+func isLower(typ string) bool {
+	for i := range len(typ) {
+		if c := typ[i]; c >= 0x80 || 'A' <= c && c <= 'Z' {
+			return false
+		}
+	}
+	return true
 }
 
 // fragment reports whether the event brings arguments of a call.
