@@ -189,3 +189,17 @@ func TestMentionsCall(t *testing.T) {
 		}
 	}
 }
+
+// Characters beyond ASCII fold to letters of it too, at the start of a name as well.
+func TestKnownSeesEveryCase(t *testing.T) {
+	for _, object := range []string{`{"Stream":1}`, `{"STREAM":1}`, `{"ſtream":1}`, `{"\u017Ftream":1}`, `{"Kind":1}`, `{"toolſ":1}`} {
+		if wire.Known([]byte(object), "stream", "kind", "tools") == nil {
+			t.Errorf("%s passes", object)
+		}
+	}
+	for _, object := range []string{`{"stream":1,"kind":2,"tools":[]}`, `{"streams":1}`, `{"":1}`, `{"_tream":1}`, `{"ßtream":1}`} {
+		if err := wire.Known([]byte(object), "stream", "kind", "tools"); err != nil {
+			t.Errorf("%s: %v", object, err)
+		}
+	}
+}
