@@ -136,7 +136,7 @@ func TestNoSpellingOfAnAddressLeadsInside(t *testing.T) {
 	names := lenientNames()
 	resolver := names.resolver(t)
 	g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) })
-	*g.s.resolver = *resolver
+	g.s.resolver = resolver
 	g.s.Own(approvers.Listener.Addr())
 	_, own, _ := net.SplitHostPort(approvers.Listener.Addr().String())
 	_, unnamed, _ := net.SplitHostPort(secret.Listener.Addr().String())

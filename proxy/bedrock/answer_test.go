@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/bedrock"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
 
 func quote(s string) string { return string(wire.AppendText(nil, s)) }
@@ -26,16 +27,6 @@ func message(stop string, blocks ...string) string {
 	return `{"output":{"message":{"role":"assistant","content":[` + strings.Join(blocks, ", ") + `]}},"stopReason":"` + stop + `","usage":{"totalTokens":3},"metrics":{"latencyMs":9}}`
 }
 
-func release() holdgate.Verdict { return holdgate.Verdict{Release: true} }
-
-func refuse(notice string) holdgate.Verdict { return holdgate.Verdict{Notice: notice} }
-
-func edit(args string) holdgate.Verdict {
-	return holdgate.Verdict{Release: true, Arguments: json.RawMessage(args)}
-}
-
-func note(s string) holdgate.Verdict { return holdgate.Verdict{Release: true, Note: s} }
-
 // An answerCase is the blocks of an answer under verdicts, and what becomes of
 // them.
 type answerCase struct {
@@ -50,16 +41,16 @@ func cases() []answerCase {
 	const thought = `{"reasoningContent":{"reasoningText":{"text":"hm","signature":"c2ln"}}}`
 	return []answerCase{
 		{"no call", []string{words("hello")}, nil, []string{words("hello")}, false},
-		{"a call that is released", []string{words("a"), tool("1", "f", `{"x": 1}`)}, []holdgate.Verdict{release()}, []string{words("a"), tool("1", "f", `{"x": 1}`)}, false},
-		{"a call that is refused", []string{tool("1", "f", `{}`)}, []holdgate.Verdict{refuse("no")}, []string{words("no")}, true},
-		{"a call refused after thought and text", []string{thought, words("I will"), tool("1", "f", `{}`)}, []holdgate.Verdict{refuse("no")}, []string{thought, words("I will"), words("no")}, true},
-		{"the first of two refused", []string{tool("1", "f", `{}`), tool("2", "g", `{}`)}, []holdgate.Verdict{refuse("no"), release()}, []string{words("no"), tool("2", "g", `{}`)}, false},
-		{"the second of two refused", []string{tool("1", "f", `{}`), tool("2", "g", `{}`)}, []holdgate.Verdict{release(), refuse("no")}, []string{tool("1", "f", `{}`), words("no")}, false},
-		{"both refused", []string{tool("1", "f", `{}`), tool("2", "g", `{}`)}, []holdgate.Verdict{refuse("no"), refuse("never")}, []string{words("no"), words("never")}, true},
+		{"a call that is released", []string{words("a"), tool("1", "f", `{"x": 1}`)}, []holdgate.Verdict{wiretest.Release()}, []string{words("a"), tool("1", "f", `{"x": 1}`)}, false},
+		{"a call that is refused", []string{tool("1", "f", `{}`)}, []holdgate.Verdict{wiretest.Refuse("no")}, []string{words("no")}, true},
+		{"a call refused after thought and text", []string{thought, words("I will"), tool("1", "f", `{}`)}, []holdgate.Verdict{wiretest.Refuse("no")}, []string{thought, words("I will"), words("no")}, true},
+		{"the first of two refused", []string{tool("1", "f", `{}`), tool("2", "g", `{}`)}, []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Release()}, []string{words("no"), tool("2", "g", `{}`)}, false},
+		{"the second of two refused", []string{tool("1", "f", `{}`), tool("2", "g", `{}`)}, []holdgate.Verdict{wiretest.Release(), wiretest.Refuse("no")}, []string{tool("1", "f", `{}`), words("no")}, false},
+		{"both refused", []string{tool("1", "f", `{}`), tool("2", "g", `{}`)}, []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Refuse("never")}, []string{words("no"), words("never")}, true},
 		{"refused without a word", []string{tool("1", "f", `{}`)}, []holdgate.Verdict{{}}, []string{words("[holdgate] This call was not run.")}, true},
-		{"a call that is edited", []string{tool("1", "f", `{"x":1}`)}, []holdgate.Verdict{edit(`{"x": 2}`)}, []string{tool("1", "f", `{"x": 2}`)}, false},
-		{"a call without arguments that is edited", []string{tool("1", "f", `{}`)}, []holdgate.Verdict{edit(`{"x":2}`)}, []string{tool("1", "f", `{"x":2}`)}, false},
-		{"a call that goes along with a note", []string{tool("1", "f", `{}`), tool("2", "g", `{}`)}, []holdgate.Verdict{note("mind the gap"), release()},
+		{"a call that is edited", []string{tool("1", "f", `{"x":1}`)}, []holdgate.Verdict{wiretest.Edit(`{"x": 2}`)}, []string{tool("1", "f", `{"x": 2}`)}, false},
+		{"a call without arguments that is edited", []string{tool("1", "f", `{}`)}, []holdgate.Verdict{wiretest.Edit(`{"x":2}`)}, []string{tool("1", "f", `{"x":2}`)}, false},
+		{"a call that goes along with a note", []string{tool("1", "f", `{}`), tool("2", "g", `{}`)}, []holdgate.Verdict{wiretest.Note("mind the gap"), wiretest.Release()},
 			[]string{words("mind the gap"), tool("1", "f", `{}`), tool("2", "g", `{}`)}, false},
 		{"edited, with a note, and text behind", []string{words("a"), tool("1", "f", `{}`), words("b")}, []holdgate.Verdict{{Release: true, Note: "n", Arguments: json.RawMessage(`{"x":2}`)}},
 			[]string{words("a"), words("n"), tool("1", "f", `{"x":2}`), words("b")}, false},
@@ -102,7 +93,7 @@ func TestAnswerWithoutAVerdictIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(a.Render([]holdgate.Verdict{release()})); !strings.Contains(got, `"f"`) || strings.Contains(got, `"g"`) {
+	if got := string(a.Render([]holdgate.Verdict{wiretest.Release()})); !strings.Contains(got, `"f"`) || strings.Contains(got, `"g"`) {
 		t.Errorf("got %s", got)
 	}
 }
@@ -131,7 +122,7 @@ func TestWhatPolicySees(t *testing.T) {
 			if diff := cmp.Diff([]string{tt.tool, tt.args, tt.raw, fmt.Sprint(tt.observed)}, got); diff != "" {
 				t.Error(diff)
 			}
-			if out := string(a.Render([]holdgate.Verdict{refuse("no")})); tt.observed != strings.Contains(out, tt.tool) {
+			if out := string(a.Render([]holdgate.Verdict{wiretest.Refuse("no")})); tt.observed != strings.Contains(out, tt.tool) {
 				t.Errorf("refused, it is %s", out)
 			}
 		})

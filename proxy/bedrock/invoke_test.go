@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/anthropic"
 	"github.com/holdgate/holdgate/proxy/bedrock"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
 
 func invoke() *bedrock.Invoke { return &bedrock.Invoke{Anthropic: &anthropic.Codec{}} }
@@ -81,7 +82,7 @@ func TestInvokedStreamsPassByteForByte(t *testing.T) {
 	in := chunk(claudeBegin) + claudeText(0, "I will.\u2028") + ev("newEvent", `{"x":1}`) + claudeTool(1, "f", `{"x" : 1}`) + chunk(`{"type":"ping"}`) + claudeTool(2, "g", `{}`) +
 		ev("chunk", `{"p":"x"}`) + claudeEnd("tool_use")
 	for size := 1; size <= len(in); size += 1 + size/8 {
-		calls, out, err := run(invoked(), in, size, []holdgate.Verdict{release(), release()})
+		calls, out, err := wiretest.Run(invoked(), in, size, []holdgate.Verdict{wiretest.Release(), wiretest.Release()})
 		if err != nil || out != in || len(calls) != 2 {
 			t.Fatalf("in pieces of %d: %d calls, error %v, the same: %t", size, len(calls), err, out == in)
 		}
@@ -114,16 +115,16 @@ func TestInvokedStreamsUnderVerdicts(t *testing.T) {
 		verdicts []holdgate.Verdict
 		want     string
 	}{
-		{"all refused", []holdgate.Verdict{refuse("no"), refuse("never")}, chunk(claudeBegin) + claudeText(0, "So.") + claudeText(1, "no") + claudeText(2, "never") + claudeEnd("end_turn")},
-		{"one refused", []holdgate.Verdict{refuse("no"), release()}, chunk(claudeBegin) + claudeText(0, "So.") + claudeText(1, "no") + claudeTool(2, "g", `{"y":1}`) + claudeEnd("tool_use")},
-		{"one edited", []holdgate.Verdict{release(), edit(`{"y":2}`)}, chunk(claudeBegin) + claudeText(0, "So.") + claudeTool(1, "f", `{"x":1}`) +
+		{"all refused", []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Refuse("never")}, chunk(claudeBegin) + claudeText(0, "So.") + claudeText(1, "no") + claudeText(2, "never") + claudeEnd("end_turn")},
+		{"one refused", []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Release()}, chunk(claudeBegin) + claudeText(0, "So.") + claudeText(1, "no") + claudeTool(2, "g", `{"y":1}`) + claudeEnd("tool_use")},
+		{"one edited", []holdgate.Verdict{wiretest.Release(), wiretest.Edit(`{"y":2}`)}, chunk(claudeBegin) + claudeText(0, "So.") + claudeTool(1, "f", `{"x":1}`) +
 			claude(2, `{"type":"tool_use","id":"t2","name":"g","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"y\":2}"}`) + claudeEnd("tool_use")},
-		{"one with a note", []holdgate.Verdict{note("n"), release()}, chunk(claudeBegin) + claudeText(0, "So.") + claudeText(1, "n") +
+		{"one with a note", []holdgate.Verdict{wiretest.Note("n"), wiretest.Release()}, chunk(claudeBegin) + claudeText(0, "So.") + claudeText(1, "n") +
 			strings.NewReplacer().Replace(renumbered(claudeTool(1, "f", `{"x":1}`), 1, 2)) + renumbered(claudeTool(2, "g", `{"y":1}`), 2, 3) + claudeEnd("tool_use")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, out, err := run(invoked(), in, 17, tt.verdicts)
+			_, out, err := wiretest.Run(invoked(), in, 17, tt.verdicts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +185,7 @@ func TestInvokedStreamsThatAreNotUnderstoodEnd(t *testing.T) {
 		"an event of another format":        {chunk(`{"choices":[]}`), "no type"},
 		"a block without a message":         {call, "comes where it cannot"},
 	} {
-		calls, out, err := run(invoked(), tt.in, 9, nil)
+		calls, out, err := wiretest.Run(invoked(), tt.in, 9, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(out, encode(`"name":"f"`)) {
 			t.Errorf("%s: %d calls, error %v, want %q", name, len(calls), err, tt.want)
 		}
@@ -197,7 +198,7 @@ func TestInvokedStreamsThatAreNotUnderstoodEnd(t *testing.T) {
 func TestAnExceptionEndsAnInvokedStream(t *testing.T) {
 	exception := string(wire.AppendMessage(nil, "exception", "throttlingException", []byte(`{"message":"slow"}`)))
 	in := chunk(claudeBegin) + claudeText(0, "a") + exception
-	if _, out, err := run(invoked(), in, 11, nil); err != nil || out != in {
+	if _, out, err := wiretest.Run(invoked(), in, 11, nil); err != nil || out != in {
 		t.Errorf("%v, the same: %t", err, out == in)
 	}
 	if _, err := invoke().Collect([]byte(in)); err == nil {
@@ -216,7 +217,7 @@ func TestWhatHoldgateSaysInAnInvokedStream(t *testing.T) {
 		if p.Call != nil {
 			out += string(s.Idle()) + string(s.(interface{ Notice(string) []byte }).Notice("who")) + string(s.Idle())
 		}
-		out += string(s.Render(p, release()))
+		out += string(s.Render(p, wiretest.Release()))
 	}
 	empty := func(i int) string {
 		return chunk(fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":""}}`, i))
@@ -238,7 +239,7 @@ func TestInvokedAnswersExpandToStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, out, err := run(invoked(), string(stream), 30, nil)
+	calls, out, err := wiretest.Run(invoked(), string(stream), 30, nil)
 	if err != nil || len(calls) != 1 || out != string(stream) {
 		t.Fatalf("%d calls, error %v", len(calls), err)
 	}
@@ -311,8 +312,8 @@ func FuzzInvoked(f *testing.F) {
 	f.Add(ev("newEvent", `{"x":1}`)+chunk(claudeBegin)+claudeTool(0, "f", `{}`), uint8(1))
 	f.Fuzz(func(t *testing.T, in string, size uint8) {
 		in = summed(in)
-		calls, out, err := run(invoked(), in, int(size)+1, nil)
-		whole, _, wholeErr := run(invoked(), in, len(in)+1, nil)
+		calls, out, err := wiretest.Run(invoked(), in, int(size)+1, nil)
+		whole, _, wholeErr := wiretest.Run(invoked(), in, len(in)+1, nil)
 		if (err == nil) != (wholeErr == nil) {
 			t.Fatalf("the cut makes a difference: %v, %v", err, wholeErr)
 		}
@@ -326,11 +327,11 @@ func FuzzInvoked(f *testing.F) {
 			t.Errorf("the cut makes a difference:\n%s", diff)
 		}
 		verdicts := make([]holdgate.Verdict, len(calls))
-		_, sent, err := run(invoked(), in, int(size)+1, verdicts)
+		_, sent, err := wiretest.Run(invoked(), in, int(size)+1, verdicts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := run(invoked(), sent, len(sent)+1, nil); err != nil {
+		if _, _, err := wiretest.Run(invoked(), sent, len(sent)+1, nil); err != nil {
 			t.Fatalf("what was sent cannot be read: %v\n%q", err, sent)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/bedrock"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
 
 func notRun(id string) string { return "[gate] call " + id + " was not run" }
@@ -24,7 +25,7 @@ func refusedOf(t testing.TB, blocks ...string) (refused []wire.Refused, rendered
 	}
 	var verdicts []holdgate.Verdict
 	for i, p := range a.Calls() {
-		verdicts = append(verdicts, refuse(notRun(p.Call.ID)))
+		verdicts = append(verdicts, wiretest.Refuse(notRun(p.Call.ID)))
 		if r, ok := c.Refused(p, notRun(p.Call.ID)); ok {
 			r.Place = i
 			refused = append(refused, r)

@@ -11,38 +11,8 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/bedrock"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
-
-// run takes a stream in pieces of the given size through a codec, and returns
-// the calls found and what is sent.
-func run(s wire.Stream, in string, size int, verdicts []holdgate.Verdict) (calls []*holdgate.Call, out string, err error) {
-	asked := 0
-	take := func(parts []wire.Part) {
-		for _, p := range parts {
-			v := holdgate.Verdict{Release: true}
-			if p.Call != nil {
-				calls = append(calls, p.Call)
-				if !p.Observed && asked < len(verdicts) {
-					v = verdicts[asked]
-					asked++
-				}
-			}
-			out += string(s.Render(p, v))
-		}
-	}
-	for len(in) > 0 {
-		n := min(size, len(in))
-		parts, err := s.Push([]byte(in[:n]))
-		take(parts)
-		if err != nil {
-			return calls, out, err
-		}
-		in = in[n:]
-	}
-	parts, err := s.End()
-	take(parts)
-	return calls, out, err
-}
 
 func stream() wire.Stream { return (&bedrock.Converse{}).StreamAs(bedrock.StreamType) }
 
@@ -110,7 +80,7 @@ func TestStreamsSayWhatPlainAnswersSay(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, size := range []int{1, 2, 3, 5, 7, 11, 64, len(in)} {
-				calls, out, err := run(stream(), string(in), size, tt.verdicts)
+				calls, out, err := wiretest.Run(stream(), string(in), size, tt.verdicts)
 				if err != nil || len(calls) != len(tt.verdicts) {
 					t.Fatalf("in pieces of %d: %d calls, error %v", size, len(calls), err)
 				}
@@ -133,7 +103,7 @@ func TestWhatIsReleasedPassesByteForByte(t *testing.T) {
 		start(4, `"toolResult":{"toolUseId":"s"}`) + delta(4, `"toolResult":[{"text":"x"}]`) + stop(4) +
 		ev("newEvent", `{"x":1}`) + toolStart(5, "t2", "g") + stop(5) + end("tool_use")
 	for size := 1; size <= len(in); size++ {
-		calls, out, err := run(stream(), in, size, []holdgate.Verdict{release(), release()})
+		calls, out, err := wiretest.Run(stream(), in, size, []holdgate.Verdict{wiretest.Release(), wiretest.Release()})
 		if err != nil || out != in || len(calls) != 3 {
 			t.Fatalf("in pieces of %d: %d calls, error %v, got %q", size, len(calls), err, out)
 		}
@@ -146,7 +116,7 @@ func TestWhatIsReleasedPassesByteForByte(t *testing.T) {
 func TestWhatIsWrittenForACall(t *testing.T) {
 	in := begin() + textDelta(0, "So.") + stop(0) + toolStart(1, "t1", "f") + input(1, `{"x":`) + input(1, `1}`) + stop(1) + toolStart(2, "t2", "g") + stop(2) + end("tool_use")
 	edited := holdgate.Verdict{Release: true, Note: "n", Arguments: []byte(`{"x":2}`)}
-	_, out, err := run(stream(), in, 9, []holdgate.Verdict{edited, edit(`{"y":3}`)})
+	_, out, err := wiretest.Run(stream(), in, 9, []holdgate.Verdict{edited, wiretest.Edit(`{"y":3}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +125,7 @@ func TestWhatIsWrittenForACall(t *testing.T) {
 	if diff := cmp.Diff(want, described(t, out)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	_, out, err = run(stream(), in, 9, []holdgate.Verdict{refuse("no"), refuse("never")})
+	_, out, err = wiretest.Run(stream(), in, 9, []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Refuse("never")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +183,7 @@ func TestStreamsThatAreNotUnderstoodEnd(t *testing.T) {
 		"no JSON":                             {begin() + ev("contentBlockStop", `{`), "too early"},
 		"an array":                            {begin() + ev("contentBlockStart", `[]`), "{ was expected"},
 	} {
-		calls, out, err := run(stream(), tt.in, 5, nil)
+		calls, out, err := wiretest.Run(stream(), tt.in, 5, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(out, `"f"`) {
 			t.Errorf("%s: %d calls, error %v, want %q; sent %q", name, len(calls), err, tt.want, out)
 		}
@@ -222,7 +192,7 @@ func TestStreamsThatAreNotUnderstoodEnd(t *testing.T) {
 
 func TestArgumentsThatAreNoObject(t *testing.T) {
 	for args, want := range map[string]string{`{"a":`: `{"a":`, `[1]`: `[1]`, `{"a":1,"a":2}`: `{"a":1,"a":2}`, "x\ty": "x\ty"} {
-		calls, _, err := run(stream(), begin()+toolStart(0, "t", "f")+input(0, args)+stop(0), 100, nil)
+		calls, _, err := wiretest.Run(stream(), begin()+toolStart(0, "t", "f")+input(0, args)+stop(0), 100, nil)
 		if err != nil || len(calls) != 1 || calls[0].Tool.Arguments != nil || calls[0].Tool.ArgumentsRaw != want {
 			t.Errorf("%q: %v, %+v", args, err, calls)
 		}
@@ -231,7 +201,7 @@ func TestArgumentsThatAreNoObject(t *testing.T) {
 
 func TestACallHasALimit(t *testing.T) {
 	in := begin() + toolStart(0, "t", "f") + strings.Repeat(input(0, strings.Repeat("x", 100)), 20)
-	if _, _, err := run((&bedrock.Converse{CallLimit: 2000}).Stream(), in, 50, nil); !errors.Is(err, wire.ErrTooLarge) {
+	if _, _, err := wiretest.Run((&bedrock.Converse{CallLimit: 2000}).Stream(), in, 50, nil); !errors.Is(err, wire.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -252,13 +222,13 @@ func TestWhatHoldgateSaysByItself(t *testing.T) {
 		if p.Call != nil {
 			out += string(notice("who knows")) + string(s.Idle())
 		}
-		out += string(s.Render(p, release()))
+		out += string(s.Render(p, wiretest.Release()))
 	}
 	want := described(t, ev("ping", "{}")+begin()+textDelta(0, "a")+stop(0)+textDelta(1, "who knows")+stop(1)+ev("ping", "{}")+toolStart(2, "t", "f")+stop(2))
 	if diff := cmp.Diff(want, described(t, out)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, again, err := run(stream(), out, 3, nil); err != nil || again != out {
+	if _, again, err := wiretest.Run(stream(), out, 3, nil); err != nil || again != out {
 		t.Errorf("what was sent cannot be read: %v", err)
 	}
 	if got := described(t, string(s.Fail(`it "broke"`))); got[0] != `modelStreamErrorException {"message":"it \"broke\""}` {
@@ -279,8 +249,8 @@ func FuzzStream(f *testing.F) {
 	// The fuzzer changes payloads, not checksums: these are made anew.
 	f.Fuzz(func(t *testing.T, in string, size uint8) {
 		in = summed(in)
-		calls, out, err := run(stream(), in, int(size)+1, nil)
-		whole, _, wholeErr := run(stream(), in, len(in)+1, nil)
+		calls, out, err := wiretest.Run(stream(), in, int(size)+1, nil)
+		whole, _, wholeErr := wiretest.Run(stream(), in, len(in)+1, nil)
 		if (err == nil) != (wholeErr == nil) {
 			t.Fatalf("the cut makes a difference: %v, %v", err, wholeErr)
 		}
@@ -295,13 +265,13 @@ func FuzzStream(f *testing.F) {
 		}
 		verdicts := make([]holdgate.Verdict, len(calls))
 		for i := range verdicts {
-			verdicts[i] = []holdgate.Verdict{refuse("no"), note("n"), edit(`{"e":1}`)}[(i+int(size))%3]
+			verdicts[i] = []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Note("n"), wiretest.Edit(`{"e":1}`)}[(i+int(size))%3]
 		}
-		_, sent, err := run(stream(), in, int(size)+1, verdicts)
+		_, sent, err := wiretest.Run(stream(), in, int(size)+1, verdicts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		left, again, err := run(stream(), sent, len(sent)+1, nil)
+		left, again, err := wiretest.Run(stream(), sent, len(sent)+1, nil)
 		if err != nil || again != sent {
 			t.Fatalf("what was sent cannot be read: %v\n%q", err, sent)
 		}

@@ -1,7 +1,6 @@
 package gemini_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gemini"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
 
 // content is a response with one candidate that has these parts.
@@ -26,39 +26,29 @@ func function(name, args string) string {
 
 const signed = `{"functionCall":{"name":"a","args":{}},"thoughtSignature":"c2ln"}`
 
-func release() holdgate.Verdict { return holdgate.Verdict{Release: true} }
-
-func refuse(notice string) holdgate.Verdict { return holdgate.Verdict{Notice: notice} }
-
-func edit(args string) holdgate.Verdict {
-	return holdgate.Verdict{Release: true, Arguments: json.RawMessage(args)}
-}
-
-func note(s string) holdgate.Verdict { return holdgate.Verdict{Release: true, Note: s} }
-
 // cases are answers of one response, under verdicts, and what becomes of them.
 func cases() []answerCase {
 	return []answerCase{
 		{"no call", content(text("hello")), nil, content(text("hello"))},
-		{"a call that is released", content(text("a"), function("f", `{"x": 1}`)), []holdgate.Verdict{release()}, content(text("a"), function("f", `{"x": 1}`))},
-		{"a call that is refused", content(function("f", `{}`)), []holdgate.Verdict{refuse("no")}, content(text("no\n"))},
-		{"a call refused after text", content(text("I will"), function("f", `{}`)), []holdgate.Verdict{refuse("no")}, content(text("I will"), text("\n\nno\n"))},
-		{"one of two refused", content(function("f", `{}`), function("g", `{}`)), []holdgate.Verdict{refuse("no"), release()}, content(text("no\n"), function("g", `{}`))},
-		{"both refused", content(function("f", `{}`), function("g", `{}`)), []holdgate.Verdict{refuse("no"), refuse("never")}, content(text("no\n"), text("\n\nnever\n"))},
-		{"a call that is edited", content(`{"functionCall":{"id":"1","name":"f","args":{"x":1}},"thoughtSignature":"c2ln"}`), []holdgate.Verdict{edit(`{"x":2}`)},
+		{"a call that is released", content(text("a"), function("f", `{"x": 1}`)), []holdgate.Verdict{wiretest.Release()}, content(text("a"), function("f", `{"x": 1}`))},
+		{"a call that is refused", content(function("f", `{}`)), []holdgate.Verdict{wiretest.Refuse("no")}, content(text("no\n"))},
+		{"a call refused after text", content(text("I will"), function("f", `{}`)), []holdgate.Verdict{wiretest.Refuse("no")}, content(text("I will"), text("\n\nno\n"))},
+		{"one of two refused", content(function("f", `{}`), function("g", `{}`)), []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Release()}, content(text("no\n"), function("g", `{}`))},
+		{"both refused", content(function("f", `{}`), function("g", `{}`)), []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Refuse("never")}, content(text("no\n"), text("\n\nnever\n"))},
+		{"a call that is edited", content(`{"functionCall":{"id":"1","name":"f","args":{"x":1}},"thoughtSignature":"c2ln"}`), []holdgate.Verdict{wiretest.Edit(`{"x":2}`)},
 			content(`{"functionCall":{"id":"1","name":"f","args":{"x":2}},"thoughtSignature":"c2ln"}`)},
-		{"a call without arguments that is edited", content(`{"functionCall":{"name":"f"}}`), []holdgate.Verdict{edit(`{"x":2}`)}, content(function("f", `{"x":2}`))},
-		{"a call that goes along with a note", content(function("f", `{}`)), []holdgate.Verdict{note("mind the gap")}, content(text("mind the gap\n") + `,` + function("f", `{}`))},
-		{"the signature of a refused call is replaced", content(signed, function("g", `{}`)), []holdgate.Verdict{refuse("no"), release()},
+		{"a call without arguments that is edited", content(`{"functionCall":{"name":"f"}}`), []holdgate.Verdict{wiretest.Edit(`{"x":2}`)}, content(function("f", `{"x":2}`))},
+		{"a call that goes along with a note", content(function("f", `{}`)), []holdgate.Verdict{wiretest.Note("mind the gap")}, content(text("mind the gap\n") + `,` + function("f", `{}`))},
+		{"the signature of a refused call is replaced", content(signed, function("g", `{}`)), []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Release()},
 			content(text("no\n"), `{"functionCall":{"name":"g","args":{}},"thoughtSignature":"skip_thought_signature_validator"}`)},
-		{"a signature that stays is enough", content(signed, function("g", `{}`)), []holdgate.Verdict{release(), refuse("no")}, content(signed, text("no\n"))},
-		{"snake case", content(`{"function_call":{"name":"f","args":{"x":1}}}`), []holdgate.Verdict{edit(`{"x":2}`)}, content(`{"function_call":{"name":"f","args":{"x":2}}}`)},
-		{"a kind of call that is not known", content(`{"computerCall":{"click":1}}`), []holdgate.Verdict{refuse("no")}, content(text("no\n"))},
+		{"a signature that stays is enough", content(signed, function("g", `{}`)), []holdgate.Verdict{wiretest.Release(), wiretest.Refuse("no")}, content(signed, text("no\n"))},
+		{"snake case", content(`{"function_call":{"name":"f","args":{"x":1}}}`), []holdgate.Verdict{wiretest.Edit(`{"x":2}`)}, content(`{"function_call":{"name":"f","args":{"x":2}}}`)},
+		{"a kind of call that is not known", content(`{"computerCall":{"click":1}}`), []holdgate.Verdict{wiretest.Refuse("no")}, content(text("no\n"))},
 		{"the provider's calls stay", content(`{"executableCode":{"code":"1"}}`, `{"toolCall":{"id":"t"}}`), []holdgate.Verdict{{}, {}},
 			content(`{"executableCode":{"code":"1"}}`, `{"toolCall":{"id":"t"}}`)},
 		{"two candidates", `{"candidates":[{"content":{"parts":[` + function("f", `{}`) + `]}},{"content":{"parts":[` + function("g", `{}`) + `]}}]}`,
-			[]holdgate.Verdict{release(), refuse("no")}, `{"candidates":[{"content":{"parts":[` + function("f", `{}`) + `]}},{"content":{"parts":[` + text("no\n") + `]}}]}`},
-		{"Code Assist", `{"response":` + content(function("f", `{}`)) + `,"traceId":"t"}`, []holdgate.Verdict{refuse("no")}, `{"response":` + content(text("no\n")) + `,"traceId":"t"}`},
+			[]holdgate.Verdict{wiretest.Release(), wiretest.Refuse("no")}, `{"candidates":[{"content":{"parts":[` + function("f", `{}`) + `]}},{"content":{"parts":[` + text("no\n") + `]}}]}`},
+		{"Code Assist", `{"response":` + content(function("f", `{}`)) + `,"traceId":"t"}`, []holdgate.Verdict{wiretest.Refuse("no")}, `{"response":` + content(text("no\n")) + `,"traceId":"t"}`},
 	}
 }
 

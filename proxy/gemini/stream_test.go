@@ -9,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gemini"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
 
 // A form is how responses are streamed.
@@ -30,42 +31,13 @@ func forms() []form {
 	}
 }
 
-// run takes a stream in pieces of the given size through a codec, and returns
-// the calls found and what is sent.
-func run(s wire.Stream, in string, size int, verdicts []holdgate.Verdict) (calls []*holdgate.Call, out string, err error) {
-	take := func(parts []wire.Part) {
-		for _, p := range parts {
-			v := holdgate.Verdict{Release: true}
-			if p.Call != nil {
-				if !p.Observed && len(calls) < len(verdicts) {
-					v = verdicts[len(calls)]
-				}
-				calls = append(calls, p.Call)
-			}
-			out += string(s.Render(p, v))
-		}
-	}
-	for len(in) > 0 {
-		n := min(size, len(in))
-		parts, err := s.Push([]byte(in[:n]))
-		take(parts)
-		if err != nil {
-			return calls, out, err
-		}
-		in = in[n:]
-	}
-	parts, err := s.End()
-	take(parts)
-	return calls, out, err
-}
-
 func TestStreamsOfOneResponseSayWhatPlainAnswersSay(t *testing.T) {
 	for _, f := range forms() {
 		for _, tt := range cases() {
 			t.Run(f.name+"/"+tt.name, func(t *testing.T) {
 				in, want := f.write(tt.in), f.write(tt.want)
 				for size := 1; size <= len(in); size++ {
-					calls, out, err := run(f.stream(), in, size, tt.verdicts)
+					calls, out, err := wiretest.Run(f.stream(), in, size, tt.verdicts)
 					if err != nil || len(calls) != len(tt.verdicts) {
 						t.Fatalf("in pieces of %d: %d calls, error %v", size, len(calls), err)
 					}
@@ -88,7 +60,7 @@ func TestWhatIsReleasedPassesByteForByte(t *testing.T) {
 	for _, f := range forms() {
 		in := f.write(content(text("a")), content(function("f", `{"x" : 1}`), text("b")), content(signed), `{"usageMetadata":{"totalTokenCount":3}}`)
 		for size := 1; size <= len(in); size++ {
-			_, out, err := run(f.stream(), in, size, []holdgate.Verdict{release(), release()})
+			_, out, err := wiretest.Run(f.stream(), in, size, []holdgate.Verdict{wiretest.Release(), wiretest.Release()})
 			if err != nil || out != in {
 				t.Fatalf("%s in pieces of %d: error %v, got %q", f.name, size, err, out)
 			}
@@ -111,7 +83,7 @@ func fragments() []string {
 func TestACallInFragmentsIsOneCall(t *testing.T) {
 	for _, f := range forms() {
 		in := f.write(fragments()...)
-		calls, out, err := run(f.stream(), in, 7, []holdgate.Verdict{release()})
+		calls, out, err := wiretest.Run(f.stream(), in, 7, []holdgate.Verdict{wiretest.Release()})
 		if err != nil || len(calls) != 1 || out != in {
 			t.Fatalf("%s: %d calls, error %v, sent %q", f.name, len(calls), err, out)
 		}
@@ -119,11 +91,11 @@ func TestACallInFragmentsIsOneCall(t *testing.T) {
 		if got := string(calls[0].Tool.Arguments); got != want {
 			t.Errorf("%s: arguments %s, want %s", f.name, got, want)
 		}
-		_, out, err = run(f.stream(), in, 7, []holdgate.Verdict{refuse("no")})
+		_, out, err = wiretest.Run(f.stream(), in, 7, []holdgate.Verdict{wiretest.Refuse("no")})
 		if err != nil || strings.Contains(out, "functionCall") || strings.Count(out, `"no\n"`) != 1 || !strings.Contains(out, "done") {
 			t.Errorf("%s, refused: error %v, sent %s", f.name, err, out)
 		}
-		_, out, err = run(f.stream(), in, 7, []holdgate.Verdict{edit(`{"path":"c"}`)})
+		_, out, err = wiretest.Run(f.stream(), in, 7, []holdgate.Verdict{wiretest.Edit(`{"path":"c"}`)})
 		if err != nil || strings.Count(out, "functionCall") != 1 || !strings.Contains(out, `{"functionCall":{"name":"write","id":"7","args":{"path":"c"}}}`) {
 			t.Errorf("%s, edited: error %v, sent %s", f.name, err, out)
 		}
@@ -150,7 +122,7 @@ func TestStreamsThatAreNotUnderstoodEnd(t *testing.T) {
 			"duplicate keys":                  {content(`{"functionCall":{"name":"f","name":"g"}}`)},
 			"a call without a name":           {content(`{"functionCall":{"args":{}}}`)},
 		} {
-			if _, out, err := run(f.stream(), f.write(responses...), 5, nil); err == nil {
+			if _, out, err := wiretest.Run(f.stream(), f.write(responses...), 5, nil); err == nil {
 				t.Errorf("%s, %s: sent %q", f.name, name, out)
 			}
 		}
@@ -170,7 +142,7 @@ func TestSignsOfLifeFitIn(t *testing.T) {
 		}
 		out := ""
 		for _, p := range parts {
-			out += string(s.Render(p, refuse("no")))
+			out += string(s.Render(p, wiretest.Refuse("no")))
 			out += string(s.Idle())
 		}
 		rest, err := s.End()
@@ -178,9 +150,9 @@ func TestSignsOfLifeFitIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range rest {
-			out += string(s.Render(p, release()))
+			out += string(s.Render(p, wiretest.Release()))
 		}
-		if calls, again, err := run(f.stream(), out, len(out), nil); err != nil || len(calls) != 0 || again != out {
+		if calls, again, err := wiretest.Run(f.stream(), out, len(out), nil); err != nil || len(calls) != 0 || again != out {
 			t.Errorf("%s: what was sent cannot be read: %v\n%s", f.name, err, out)
 		}
 		if strings.Count(out, `{"text":""}`) != 2 && f.name == "events" {
@@ -223,8 +195,8 @@ func FuzzStream(f *testing.F) {
 		if array {
 			form = forms()[1]
 		}
-		calls, out, err := run(form.stream(), in, int(size)+1, nil)
-		whole, _, wholeErr := run(form.stream(), in, len(in)+1, nil)
+		calls, out, err := wiretest.Run(form.stream(), in, int(size)+1, nil)
+		whole, _, wholeErr := wiretest.Run(form.stream(), in, len(in)+1, nil)
 		if (err == nil) != (wholeErr == nil) {
 			t.Fatalf("the cut makes a difference: %v, %v", err, wholeErr)
 		}
@@ -239,16 +211,16 @@ func FuzzStream(f *testing.F) {
 		}
 		verdicts := make([]holdgate.Verdict, len(calls))
 		for i := range verdicts {
-			verdicts[i] = refuse("no")
+			verdicts[i] = wiretest.Refuse("no")
 		}
 		if len(calls) == 0 {
 			return
 		}
-		_, refused, err := run(form.stream(), in, int(size)+1, verdicts)
+		_, refused, err := wiretest.Run(form.stream(), in, int(size)+1, verdicts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		left, _, err := run(form.stream(), refused, len(refused)+1, nil)
+		left, _, err := wiretest.Run(form.stream(), refused, len(refused)+1, nil)
 		if err != nil {
 			t.Fatalf("what was sent cannot be read: %v\n%q", err, refused)
 		}

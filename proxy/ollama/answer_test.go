@@ -1,7 +1,6 @@
 package ollama_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/ollama"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
 
 // chat is a reply of /api/chat with this text and these calls.
@@ -43,16 +43,6 @@ func numbered(n int, name string) string {
 	return fmt.Sprintf(`{"id":"c%d","function":{"index":%d,"name":%q,"arguments":{}}}`, n, n, name)
 }
 
-func release() holdgate.Verdict { return holdgate.Verdict{Release: true} }
-
-func refuse(notice string) holdgate.Verdict { return holdgate.Verdict{Notice: notice} }
-
-func edit(args string) holdgate.Verdict {
-	return holdgate.Verdict{Release: true, Arguments: json.RawMessage(args)}
-}
-
-func note(s string) holdgate.Verdict { return holdgate.Verdict{Release: true, Note: s} }
-
 type answerCase struct {
 	name, in string
 	verdicts []holdgate.Verdict
@@ -63,25 +53,25 @@ type answerCase struct {
 func cases() []answerCase {
 	return []answerCase{
 		{"no call", chat("hello"), nil, chat("hello")},
-		{"a call that is released", chat("a", function("f", `{"x": 1}`)), []holdgate.Verdict{release()}, chat("a", function("f", `{"x": 1}`))},
-		{"a call that is refused", chat("", function("f", `{}`)), []holdgate.Verdict{refuse("no")}, chat("no\n")},
-		{"a call refused after text", chat("I will", function("f", `{}`)), []holdgate.Verdict{refuse("no")}, chat("I will\n\nno\n")},
-		{"one of two refused", chat("", numbered(0, "f"), numbered(1, "g")), []holdgate.Verdict{refuse("no"), release()},
+		{"a call that is released", chat("a", function("f", `{"x": 1}`)), []holdgate.Verdict{wiretest.Release()}, chat("a", function("f", `{"x": 1}`))},
+		{"a call that is refused", chat("", function("f", `{}`)), []holdgate.Verdict{wiretest.Refuse("no")}, chat("no\n")},
+		{"a call refused after text", chat("I will", function("f", `{}`)), []holdgate.Verdict{wiretest.Refuse("no")}, chat("I will\n\nno\n")},
+		{"one of two refused", chat("", numbered(0, "f"), numbered(1, "g")), []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Release()},
 			chat("no\n", `{"id":"c1","function":{"index":0,"name":"g","arguments":{}}}`)},
-		{"both refused", chat("", function("f", `{}`), function("g", `{}`)), []holdgate.Verdict{refuse("no"), refuse("never")}, chat("no\n\n\nnever\n")},
+		{"both refused", chat("", function("f", `{}`), function("g", `{}`)), []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Refuse("never")}, chat("no\n\n\nnever\n")},
 		{"refused without a word", chat("", function("f", `{}`)), []holdgate.Verdict{{}}, chat("[holdgate] This call was not run.\n")},
-		{"a call that is edited", chat("", `{"id":"1","function":{"index":0,"name":"f","arguments":{"x":1}},"x":2}`), []holdgate.Verdict{edit(`{"x":2}`)},
+		{"a call that is edited", chat("", `{"id":"1","function":{"index":0,"name":"f","arguments":{"x":1}},"x":2}`), []holdgate.Verdict{wiretest.Edit(`{"x":2}`)},
 			chat("", `{"id":"1","function":{"index":0,"name":"f","arguments":{"x":2}},"x":2}`)},
-		{"a call without arguments that is edited", chat("", `{"function":{"name":"f"}}`), []holdgate.Verdict{edit(`{"x":2}`)}, chat("", function("f", `{"x":2}`))},
-		{"a call that goes along with a note", chat("", function("f", `{}`)), []holdgate.Verdict{note("mind the gap")}, chat("mind the gap\n", function("f", `{}`))},
-		{"generate", generate("", function("f", `{}`)), []holdgate.Verdict{refuse("no")}, generate("no\n")},
-		{"generate, one of two", generate("a", function("f", `{}`), function("g", `{}`)), []holdgate.Verdict{release(), refuse("no")}, generate("a\n\nno\n", function("f", `{}`))},
-		{"a message without content", `{"message":{"role":"assistant","tool_calls":[` + function("f", `{}`) + `]},"done":true}`, []holdgate.Verdict{refuse("no")},
+		{"a call without arguments that is edited", chat("", `{"function":{"name":"f"}}`), []holdgate.Verdict{wiretest.Edit(`{"x":2}`)}, chat("", function("f", `{"x":2}`))},
+		{"a call that goes along with a note", chat("", function("f", `{}`)), []holdgate.Verdict{wiretest.Note("mind the gap")}, chat("mind the gap\n", function("f", `{}`))},
+		{"generate", generate("", function("f", `{}`)), []holdgate.Verdict{wiretest.Refuse("no")}, generate("no\n")},
+		{"generate, one of two", generate("a", function("f", `{}`), function("g", `{}`)), []holdgate.Verdict{wiretest.Release(), wiretest.Refuse("no")}, generate("a\n\nno\n", function("f", `{}`))},
+		{"a message without content", `{"message":{"role":"assistant","tool_calls":[` + function("f", `{}`) + `]},"done":true}`, []holdgate.Verdict{wiretest.Refuse("no")},
 			`{"message":{"role":"assistant","content":"no\n"},"done":true}`},
-		{"a content that is null", `{"message":{"content":null,"tool_calls":[` + function("f", `{}`) + `]},"done":true}`, []holdgate.Verdict{refuse("no")},
+		{"a content that is null", `{"message":{"content":null,"tool_calls":[` + function("f", `{}`) + `]},"done":true}`, []holdgate.Verdict{wiretest.Refuse("no")},
 			`{"message":{"content":"no\n"},"done":true}`},
 		{"an error", `{"error":"no such model"}`, nil, `{"error":"no such model"}`},
-		{"thinking stays", `{"message":{"content":"","thinking":"hm","tool_calls":[` + function("f", `{}`) + `]}}`, []holdgate.Verdict{refuse("no")},
+		{"thinking stays", `{"message":{"content":"","thinking":"hm","tool_calls":[` + function("f", `{}`) + `]}}`, []holdgate.Verdict{wiretest.Refuse("no")},
 			`{"message":{"content":"no\n","thinking":"hm"}}`},
 	}
 }
@@ -112,7 +102,7 @@ func TestAnswerWithoutAVerdictIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(a.Render([]holdgate.Verdict{release()})); !strings.Contains(got, `"f"`) || strings.Contains(got, `"g"`) {
+	if got := string(a.Render([]holdgate.Verdict{wiretest.Release()})); !strings.Contains(got, `"f"`) || strings.Contains(got, `"g"`) {
 		t.Errorf("got %s", got)
 	}
 }
@@ -175,7 +165,7 @@ func TestWhatTwoReadersCouldTakeDifferentlyIsRefused(t *testing.T) {
 		if a, err := (&ollama.Codec{}).Answer([]byte(in)); err == nil {
 			t.Errorf("%s: it was read, with %d calls", name, len(a.Calls()))
 		}
-		if calls, out, err := run(in+"\n", 7, nil); err == nil {
+		if calls, out, err := wiretest.Run((&ollama.Codec{}).Stream(), in+"\n", 7, nil); err == nil {
 			t.Errorf("%s, streamed: it was read, with %d calls, and sent %s", name, len(calls), out)
 		}
 	}
@@ -204,8 +194,8 @@ func TestCollectSaysWhatTheStreamSays(t *testing.T) {
 		if err != nil || strings.Count(string(back), "\n") != 1 {
 			t.Fatalf("%s: %v, %q", name, err, back)
 		}
-		calls, _, err := run(string(back), len(back), nil)
-		whole, _, _ := run(tt.in, len(tt.in), nil)
+		calls, _, err := wiretest.Run((&ollama.Codec{}).Stream(), string(back), len(back), nil)
+		whole, _, _ := wiretest.Run((&ollama.Codec{}).Stream(), tt.in, len(tt.in), nil)
 		if diff := cmp.Diff(names(whole), names(calls)); err != nil || diff != "" {
 			t.Errorf("%s, expanded: %v\n%s", name, err, diff)
 		}

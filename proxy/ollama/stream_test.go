@@ -10,43 +10,14 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/ollama"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
-
-// run takes a stream in pieces of the given size through the codec, and
-// returns the calls found and what is sent.
-func run(in string, size int, verdicts []holdgate.Verdict) (calls []*holdgate.Call, out string, err error) {
-	s := (&ollama.Codec{}).Stream()
-	take := func(parts []wire.Part) {
-		for _, p := range parts {
-			v := holdgate.Verdict{Release: true}
-			if p.Call != nil {
-				if len(calls) < len(verdicts) {
-					v = verdicts[len(calls)]
-				}
-				calls = append(calls, p.Call)
-			}
-			out += string(s.Render(p, v))
-		}
-	}
-	for len(in) > 0 {
-		n := min(size, len(in))
-		parts, err := s.Push([]byte(in[:n]))
-		take(parts)
-		if err != nil {
-			return calls, out, err
-		}
-		in = in[n:]
-	}
-	parts, err := s.End()
-	take(parts)
-	return calls, out, err
-}
 
 func TestStreamsOfOneLineSayWhatPlainAnswersSay(t *testing.T) {
 	for _, tt := range cases() {
 		t.Run(tt.name, func(t *testing.T) {
 			for size := 1; size <= len(tt.in)+1; size++ {
-				calls, out, err := run(tt.in+"\n", size, tt.verdicts)
+				calls, out, err := wiretest.Run((&ollama.Codec{}).Stream(), tt.in+"\n", size, tt.verdicts)
 				if err != nil || len(calls) != len(tt.verdicts) {
 					t.Fatalf("in pieces of %d: %d calls, error %v", size, len(calls), err)
 				}
@@ -61,7 +32,7 @@ func TestStreamsOfOneLineSayWhatPlainAnswersSay(t *testing.T) {
 func TestWhatIsReleasedPassesByteForByte(t *testing.T) {
 	in := "\n" + chat("a") + "\r\n  " + chat("é\u2028", function("f", `{"x" : 1}`), numbered(3, "g")) + " \n" + generate("b", function("h", `"raw"`)) + "\n" + last
 	for size := 1; size <= len(in); size++ {
-		calls, out, err := run(in, size, []holdgate.Verdict{release(), release(), release()})
+		calls, out, err := wiretest.Run((&ollama.Codec{}).Stream(), in, size, []holdgate.Verdict{wiretest.Release(), wiretest.Release(), wiretest.Release()})
 		if err != nil || out != in || len(calls) != 3 {
 			t.Fatalf("in pieces of %d: %d calls, error %v, got %q", size, len(calls), err, out)
 		}
@@ -70,7 +41,7 @@ func TestWhatIsReleasedPassesByteForByte(t *testing.T) {
 
 func TestSeveralLines(t *testing.T) {
 	in := chat("I will.") + "\n" + chat("", numbered(0, "f")) + "\n" + chat("", numbered(1, "g"), numbered(2, "h")) + "\n" + chat("Well.") + "\n" + last + "\n"
-	_, out, err := run(in, 9, []holdgate.Verdict{refuse("no"), release(), refuse("never")})
+	_, out, err := wiretest.Run((&ollama.Codec{}).Stream(), in, 9, []holdgate.Verdict{wiretest.Refuse("no"), wiretest.Release(), wiretest.Refuse("never")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +80,7 @@ func TestStreamsThatAreNotUnderstoodEnd(t *testing.T) {
 		"text that is not valid UTF-8":     `{"message":{"content":"` + "\xff" + `"}}` + "\n",
 		"a call behind the end that is no": last + "\n" + `{"tool_calls":[{"function":{}}]}` + "\n",
 	} {
-		if calls, out, err := run(in, 5, nil); err == nil {
+		if calls, out, err := wiretest.Run((&ollama.Codec{}).Stream(), in, 5, nil); err == nil {
 			t.Errorf("%s: %d calls, sent %q", name, len(calls), out)
 		}
 	}
@@ -126,7 +97,7 @@ func TestEveryFormOfCallIsSeen(t *testing.T) {
 		"in a user's message":         `{"message":{"role":"user","content":"","tool_calls":[` + call + `]},"done":true}` + "\n",
 		"under escaped keys":          `{"m\u0065ssage":{"tool\u005fcalls":[` + call + `]},"done":true}` + "\n",
 	} {
-		calls, out, err := run(in, 4, []holdgate.Verdict{refuse("no")})
+		calls, out, err := wiretest.Run((&ollama.Codec{}).Stream(), in, 4, []holdgate.Verdict{wiretest.Refuse("no")})
 		if err != nil || len(calls) != 1 || strings.Contains(out, `"f"`) || !strings.Contains(out, `no\n`) {
 			t.Errorf("%s: %d calls, error %v, sent %s", name, len(calls), err, out)
 		}
@@ -135,11 +106,11 @@ func TestEveryFormOfCallIsSeen(t *testing.T) {
 
 func TestALineHasALimit(t *testing.T) {
 	in := chat(strings.Repeat("x", wire.DefaultEventLimit))
-	if _, _, err := run(in, 1<<20, nil); !errors.Is(err, wire.ErrTooLarge) {
+	if _, _, err := wiretest.Run((&ollama.Codec{}).Stream(), in, 1<<20, nil); !errors.Is(err, wire.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 	many := strings.Repeat(function("f", "{}")+",", 1024) + function("f", "{}")
-	if _, _, err := run(chat("", many)+"\n", 1<<20, nil); err == nil {
+	if _, _, err := wiretest.Run((&ollama.Codec{}).Stream(), chat("", many)+"\n", 1<<20, nil); err == nil {
 		t.Error("any number of calls is taken")
 	}
 }
@@ -161,25 +132,25 @@ func TestWhatHoldgateSaysByItself(t *testing.T) {
 		}
 		return out
 	}
-	out := push(chat("a"), release())
+	out := push(chat("a"), wiretest.Release())
 	if got, want := string(s.Idle()), chat("")+"\n"; got != want {
 		t.Errorf("idle: got %s, want %s", got, want)
 	}
 	if got, want := string(s.(noticer).Notice("who\nknows")), chat("\n\nwho\nknows\n")+"\n"; got != want {
 		t.Errorf("notice: got %s, want %s", got, want)
 	}
-	out += string(s.Idle()) + push(generate("a"), release())
+	out += string(s.Idle()) + push(generate("a"), wiretest.Release())
 	if got, want := string(s.Idle()), generate("")+"\n"; got != want {
 		t.Errorf("idle: got %s, want %s", got, want)
 	}
-	push(last, release())
+	push(last, wiretest.Release())
 	if b := s.Idle(); len(b) > 0 {
 		t.Errorf("behind the last line there is %q", b)
 	}
 	if got, want := string(s.Fail("it \"broke\"")), `{"error":"it \"broke\""}`+"\n"; got != want {
 		t.Errorf("fail: got %s, want %s", got, want)
 	}
-	if _, again, err := run(out, 3, nil); err != nil || again != out {
+	if _, again, err := wiretest.Run((&ollama.Codec{}).Stream(), out, 3, nil); err != nil || again != out {
 		t.Errorf("what was sent cannot be read: %v\n%s", err, out)
 	}
 }
@@ -193,8 +164,8 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Add(chat("a")+"\r\n\n"+chat("\u2028", numbered(0, "f"), numbered(1, "g"))+"\n"+last, uint8(1))
 	f.Fuzz(func(t *testing.T, in string, size uint8) {
-		calls, out, err := run(in, int(size)+1, nil)
-		whole, _, wholeErr := run(in, len(in)+1, nil)
+		calls, out, err := wiretest.Run((&ollama.Codec{}).Stream(), in, int(size)+1, nil)
+		whole, _, wholeErr := wiretest.Run((&ollama.Codec{}).Stream(), in, len(in)+1, nil)
 		if (err == nil) != (wholeErr == nil) {
 			t.Fatalf("the cut makes a difference: %v, %v", err, wholeErr)
 		}
@@ -216,11 +187,11 @@ func FuzzStream(f *testing.F) {
 					want = append(want, calls[i].ID+" "+calls[i].Tool.Name)
 				}
 			}
-			_, sent, err := run(in, int(size)+1, verdicts)
+			_, sent, err := wiretest.Run((&ollama.Codec{}).Stream(), in, int(size)+1, verdicts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			left, _, err := run(sent, len(sent)+1, nil)
+			left, _, err := wiretest.Run((&ollama.Codec{}).Stream(), sent, len(sent)+1, nil)
 			if err != nil {
 				t.Fatalf("what was sent cannot be read: %v\n%q", err, sent)
 			}
