@@ -112,6 +112,15 @@ func (j *joint) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// FlushError keeps a document back until it is whole: flushed, its header would be
+// out before it is set.
+func (j *joint) FlushError() error {
+	if j.seam == nil && !j.passes {
+		return nil
+	}
+	return http.NewResponseController(j.ResponseWriter).Flush()
+}
+
 // next says that another exchange writes from now on.
 func (j *joint) next() {
 	j.settle()

@@ -166,6 +166,8 @@ func (f turnFormat) collected(t *testing.T, g *gate, resp *http.Response) string
 			}
 		}
 		body = string(plain)
+	} else if typ := resp.Header.Get("Content-Type"); typ != "application/json" || resp.ContentLength != int64(len(body)) {
+		t.Errorf("a document of type %q and length %d, want application/json and %d", typ, resp.ContentLength, len(body))
 	}
 	return body
 }

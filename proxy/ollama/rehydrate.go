@@ -79,7 +79,7 @@ func result(r *wire.Refused) []byte {
 // content has, and the calls.
 func putBack(message []byte, refusals *wire.Refusals) ([]byte, []*wire.Refused) {
 	text, err := wire.Text(wire.Find(message, "content"))
-	if roleOf(message) != "assistant" || err != nil {
+	if roleOf(message) != "assistant" || err != nil || wire.Known(message, "tool_calls") != nil {
 		return nil, nil
 	}
 	passages := refusals.Split(text)

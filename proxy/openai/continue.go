@@ -196,11 +196,42 @@ func withChoices(chunk []byte, choices string) []byte {
 	return withMember(chunk, "choices", []byte("["+choices+"]"))
 }
 
-// Begin implements [wire.Joints].
-func (j *joints) Begin([]wire.Event) []byte {
+// Begin implements [wire.Joints]: what the last chunks say besides that they are
+// the last goes on.
+func (j *joints) Begin(ending []wire.Event) (out []byte) {
+	for _, e := range ending {
+		if chunk := e.Data; chunk[0] == '{' && speaks(chunk) {
+			out = wire.AppendEvent(out, e.Type, j.open(chunk))
+		}
+	}
 	j.total, j.usage = wire.SumNumbers(j.total, j.usage), nil
 	j.ended, j.begins = false, true
-	return nil
+	return out
+}
+
+// speaks reports whether a chunk has text.
+func speaks(chunk []byte) bool {
+	for c, err := range wire.Elements(wire.Find(chunk, "choices")) {
+		if err == nil && !wire.IsEmpty(wire.Find(wire.Find(c.Value, "delta"), "content")) {
+			return true
+		}
+	}
+	return false
+}
+
+// open returns a chunk that ends nothing, as one of the first answer.
+func (j *joints) open(chunk []byte) []byte {
+	return wire.RewriteMembers(j.asFirst(chunk), func(m wire.Member) []byte {
+		switch string(m.Name) {
+		case "usage":
+			return nil
+		case "choices":
+			return wire.RewriteElements(m.Value, func(_ int, choice []byte) []byte {
+				return withMember(choice, "finish_reason", []byte("null"))
+			})
+		}
+		return m.Value
+	})
 }
 
 // End implements [wire.Joints].
