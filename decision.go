@@ -104,6 +104,9 @@ type Decision struct {
 	// Facts are what policy was told of the call; set where Action is Hold, for
 	// those who show it to people or match it.
 	Facts *Facts
+	// Seen is what policy saw of the call besides its arguments, as package rego
+	// writes and reads it, for the audit log; nil where nobody keeps it.
+	Seen json.RawMessage
 	// Would is what policy would have said, where the rule (or Holdgate as a
 	// whole) only observes and Action is therefore Allow.
 	Would *Action

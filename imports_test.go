@@ -34,6 +34,7 @@ var imports = map[string][]string{
 	"rego/facts":     {"."},
 	"rego":           {".", "rego/facts", "policies"},
 	"rego/revisions": {"store"},
+	"rego/learn":     {".", "rego", "store/audit"},
 
 	"proxy/wire":          {"."},
 	"proxy/wire/wiretest": {".", "proxy/wire"},
@@ -69,7 +70,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/relay":   {"cmd/holdgate/launch", "proxy/mcp", "proxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":   {".", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate": {".", "approvals", "approvals/sessions", "proxy/agentapi", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/stdio",
-		"plugins", "plugins/host", "plugins/sdk/page", "rego", "store", "store/audit", "store/badger"},
+		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "store", "store/audit", "store/badger"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

@@ -90,10 +90,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	}
 	room := x.q.room(draft.Call.size())
 	match := x.match(q, digest)
-	var input []byte
-	if !x.q.c.NoInputs {
-		input = Redacted(c, d.Redact)
-	}
+	input := x.q.kept(c, d)
 	var r storedRequest
 	err = x.q.transact(ctx, func(t *transition) error {
 		ex, err := x.open(t)
@@ -170,7 +167,7 @@ func (x *Exchange) open(t *transition) (*storedExchange, error) {
 }
 
 // ask stores a new request.
-func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Digest, input []byte) error {
+func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Digest, input keptInput) error {
 	if err := t.take(r.account(), account{pending: 1, bytes: r.Call.size()}); err != nil {
 		return err
 	}
@@ -178,7 +175,7 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	r.Created, r.Expires = t.now, t.now.Add(r.Timeout)
 	e := r.entry(audit.TypeDecision)
 	e.Decision = &audit.Decision{Action: holdgate.Hold, Rule: r.Rule, Reason: r.Reason, Risk: r.Risk, Revision: r.Revision}
-	e.Input, e.Note = input, r.Loud
+	e.Input, e.Seen, e.Note = input.arguments, input.seen, r.Loud
 	if e.Note == "" && r.circle(t.q.People()).check() != nil {
 		e.Note = "nobody can approve it"
 	}

@@ -144,7 +144,7 @@ func (t *transition) eraseEdits(x *storedExchange) error {
 }
 
 // askEdited stores a new request for a call that a person edited.
-func (t *transition) askEdited(x *storedExchange, r *storedRequest, match holdgate.Digest, input []byte, q Question) error {
+func (t *transition) askEdited(x *storedExchange, r *storedRequest, match holdgate.Digest, input keptInput, q Question) error {
 	if x.ref(q.Edited) == nil {
 		return fmt.Errorf("request %s: %w in this exchange", q.Edited, ErrNotFound)
 	}

@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,10 +79,7 @@ func eachGrant(tx store.Tx, prefix string, fn func(*storedGrant)) error {
 // useGrant counts a use, if the grant still covers the call. It returns nil
 // where it does not.
 func (q *Queue) useGrant(ctx context.Context, id string, p *plea) (used *storedGrant, err error) {
-	var input json.RawMessage
-	if !q.c.NoInputs {
-		input = Redacted(p.call, p.decision.Redact)
-	}
+	input := q.kept(p.call, p.decision)
 	err = q.transact(ctx, func(t *transition) error {
 		used = nil
 		g, err := t.grant(id)
@@ -101,7 +97,7 @@ func (q *Queue) useGrant(ctx context.Context, id string, p *plea) (used *storedG
 		e.Door = p.call.Door
 		e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision}
 		e.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: g.by(), At: t.now, Grant: g.ID}
-		e.Input = input
+		e.Input, e.Seen = input.arguments, input.seen
 		if _, err := t.log(e); err != nil {
 			return err
 		}

@@ -27,6 +27,17 @@ func Redacted(c holdgate.Call, pointers []string) json.RawMessage {
 	return shown.Tool.Arguments
 }
 
+// A keptInput is what the log keeps of what a decision was made from.
+type keptInput struct{ arguments, seen json.RawMessage }
+
+// kept is what the log keeps of the call; nothing where it keeps no inputs.
+func (q *Queue) kept(c holdgate.Call, d holdgate.Decision) keptInput {
+	if q.c.NoInputs {
+		return keptInput{}
+	}
+	return keptInput{Redacted(c, d.Redact), d.Seen}
+}
+
 // redact returns the call as people and the log may see it, and how many
 // values are hidden in it.
 func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {

@@ -53,7 +53,7 @@ func (l *exchangeLog) decision(ctx context.Context, q *question, d holdgate.Deci
 		e.Note = "edited in request " + q.edited
 	}
 	if l.inputs {
-		e.Input = loggedInput(q, d)
+		e.Input, e.Seen = loggedInput(q, d), d.Seen
 	}
 	e, err := l.log.Write(context.WithoutCancel(ctx), e, l.sync || d.Action != holdgate.Allow)
 	if err != nil {

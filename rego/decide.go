@@ -52,6 +52,9 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	if in.Call.Result != nil && e.o.Observe { // what only observes changes nothing
 		d.Redact = slices.DeleteFunc(d.Redact, func(p string) bool { return strings.HasPrefix(p, "/result") })
 	}
+	if e.o.KeepSeen {
+		d.Seen = p.seen(in, f, d)
+	}
 	if repeatable && !*at.looked {
 		p.repeats.keep(in, f, d)
 	}

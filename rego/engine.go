@@ -64,6 +64,7 @@ type Options struct {
 	OPAConfig string
 	KeepDir   string          // where bundles with persist are kept
 	NoInputs  bool            // decision logs carry no input
+	KeepSeen  bool            // decisions carry Seen, for the audit log
 	Observe   bool            // log what would be held or denied, and allow it
 	OnError   holdgate.Action // Deny (the zero value) or Hold
 	Timeout   time.Duration   // of one evaluation, which is tried twice, and of working out its facts; DefaultTimeout where zero

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	oparego "github.com/open-policy-agent/opa/v1/rego"
@@ -29,13 +30,18 @@ type policy struct {
 	own            map[string]module // the user's own, to compare with
 	rules          []Rule
 	askers         []Asker
-	readsArguments bool // some rule can see input.tool.arguments
-	readsParams    bool // some rule can see input.mcp.params
-	readsBody      bool // some rule can see input.result.body
-	readsHistory   bool // some rule can see input.history
-	readsUsage     bool // some rule can see input.usage, the pack's own where there is a budget
-	readsRepeats   bool // some rule can see input.session.repeats, the pack's own where there is a bound
-	readsClock     bool // some rule asks for time.now_ns
+	readsArguments bool            // some rule can see input.tool.arguments
+	readsParams    bool            // some rule can see input.mcp.params
+	readsBody      bool            // some rule can see input.result.body
+	readsHistory   bool            // some rule can see input.history
+	readsUsage     bool            // some rule can see input.usage, the pack's own where there is a budget
+	readsRepeats   bool            // some rule can see input.session.repeats, the pack's own where there is a bound
+	readsClock     bool            // some rule asks for time.now_ns
+	reads          map[string]bool // parts that the audit log may lack: see readsParts
+	compiler       *ast.Compiler
+	store          storage.Store
+	firedMu        sync.Mutex
+	firedQuery     *oparego.PreparedEvalQuery // see firing; nil until it is asked for
 	classes        commandClasses
 	settings       *toolSettings // nil where the policy has none
 	repeats        repeats
@@ -80,15 +86,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 	if compiler.Compile(pr.modules); compiler.Failed() {
 		return nil, fmt.Errorf("compiling policy: %w", explain(compiler.Errors))
 	}
-	prepare := func(entry string) (oparego.PreparedEvalQuery, error) {
-		return oparego.New(
-			oparego.Query(entry),
-			oparego.Compiler(compiler),
-			oparego.Store(store),
-			oparego.StrictBuiltinErrors(true),
-		).PrepareForEval(ctx)
-	}
-	query, err := prepare(entry)
+	query, err := prepare(ctx, compiler, store, entry)
 	if err != nil {
 		return nil, fmt.Errorf("preparing policy: %w", err)
 	}
@@ -109,8 +107,9 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		classes:        readCommandClasses(pr.data),
 		settings:       readToolSettings(pr.data),
 	}
+	p.compiler, p.store, p.reads = compiler, store, p.readsParts(compiler.Modules)
 	if looksAtResults(pr.modules, pr.loaded, pr.data) {
-		results, err := prepare(resultEntry)
+		results, err := prepare(ctx, compiler, store, resultEntry)
 		if err != nil {
 			return nil, fmt.Errorf("preparing policy for results: %w", err)
 		}
@@ -120,6 +119,11 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		p.state = own.revision()
 	}
 	return p, nil
+}
+
+// prepare makes a query of what was compiled.
+func prepare(ctx context.Context, c *ast.Compiler, st storage.Store, query string) (oparego.PreparedEvalQuery, error) {
+	return oparego.New(oparego.Query(query), oparego.Compiler(c), oparego.Store(st), oparego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
 }
 
 // assemble lays the user's sources over the shipped pack, or in its place.

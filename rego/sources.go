@@ -15,6 +15,9 @@ import (
 	"github.com/holdgate/holdgate/policies"
 )
 
+// PackLocation begins the location of each rule of the shipped pack.
+const PackLocation = packName + "/"
+
 // packName stands before the names of the pack's files in errors.
 const packName = "(pack)"
 

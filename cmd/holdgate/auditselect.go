@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,9 +57,12 @@ func moment(flag, s string) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return time.Now().Add(-d), nil
 	}
+	if days, err := strconv.ParseUint(strings.TrimSuffix(s, "d"), 10, 16); err == nil && strings.HasSuffix(s, "d") {
+		return time.Now().AddDate(0, 0, -int(days)), nil
+	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, usage("--%s %q: want how long ago, such as 2h, or a time such as 2026-11-22T05:00:00Z", flag, s)
+		return t, usage("--%s %q: want how long ago, such as 2h or 7d, or a time such as 2026-11-22T05:00:00Z", flag, s)
 	}
 	return t, nil
 }

@@ -17,15 +17,19 @@ import (
 // maxInput bounds an input of policy eval, in bytes.
 const maxInput = 32 << 20
 
-// policyCommand loads, tests and asks a policy, without a sidecar.
+// policyCommand loads, tests and asks a policy, without a sidecar, and asks it
+// about past calls.
 func policyCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "policy",
-		Usage: "check, test and ask a policy",
+		Usage: "check, test and ask a policy, and judge past calls by it",
 		Subcommands: []*cli.Command{
 			policyCheckCommand(e),
 			policyTestCommand(e),
 			policyEvalCommand(e),
+			policyExplainCommand(e),
+			policyReplayCommand(e),
+			policySuggestCommand(e),
 		},
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/rego/facts"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -136,7 +137,7 @@ type held struct {
 	agent    holdgate.Agent
 	kind     holdgate.Kind
 	tool     holdgate.Tool
-	decision holdgate.Decision
+	decision holdgate.Decision // that of the shipped pack where it has no rule
 }
 
 // calls are the calls that scripts hold, by name.
@@ -171,6 +172,7 @@ func calls() map[string]held {
 		"critical": {asserted, holdgate.KindToolCall, bash("rm -rf /"), critical},
 		"save":     {proven, holdgate.KindToolCall, save, writes},
 		"word":     {asserted, holdgate.KindToolCall, save, writes},
+		"outside":  {asserted, holdgate.KindToolCall, holdgate.Tool{Name: "write_file", Arguments: json.RawMessage(`{"path":"/srv/www/a.html","content":"one"}`)}, holdgate.Decision{}},
 		"hostile":  {holdgate.Agent{ID: "builder\x1b[2J\u202e"}, holdgate.KindToolCall, bash("rm -rf build\x1b[1A\u202etxt.exe"), deletes},
 	}
 }
@@ -218,5 +220,13 @@ func (s *sidecar) hold(name string) (approvals.Request, error) {
 	call := holdgate.Call{Kind: h.kind, Agent: h.agent, Session: who.Session, Door: who.Door, Time: time.Now(), Tool: &h.tool}
 	f := facts.Extract(ctx, call, facts.Options{Dir: "/w", Deadline: time.Minute})
 	h.decision.Facts = &f
+	if h.decision.Rule == "" {
+		engine, err := rego.Open(ctx, rego.Options{KeepSeen: true, Timeout: time.Minute})
+		if err != nil {
+			return approvals.Request{}, err
+		}
+		defer engine.Close(ctx)
+		h.decision = engine.Decide(ctx, rego.Input{Call: call, Dir: "/w"})
+	}
 	return x.Ask(ctx, approvals.Question{Call: call, Decision: h.decision})
 }

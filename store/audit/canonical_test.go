@@ -13,8 +13,7 @@ import (
 func TestTheHashIsOverTheCanonicalForm(t *testing.T) {
 	for name, e := range entries() {
 		t.Run(name, func(t *testing.T) {
-			var err error
-			if e.Input, err = canonicalInput(e.Input); err != nil {
+			if err := e.canonicalized(); err != nil {
 				t.Fatal(err)
 			}
 			line, hash, err := encode(e)
@@ -58,12 +57,15 @@ func entries() map[string]Entry {
 	}
 	unsorted := decision
 	unsorted.Input = json.RawMessage(`{"z": 1, "a": {"y": 1e3, "b": "\u2028\/\u0001"}}`)
+	seen := decision
+	seen.Seen = json.RawMessage(`{"mode": "auto", "at": "2026-11-22T05:00:00Z"}`)
 	hostile := decision
 	hostile.Note = "<b>\u2028&\x00\x7f\u202e" + `"},"hash":"`
 	return map[string]Entry{
 		"an empty entry":             {},
 		"a decision":                 decision,
 		"an input in no order":       unsorted,
+		"what policy saw":            seen,
 		"an outcome":                 {Type: TypeOutcome, Outcome: &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: "ann", Reason: "ok"}},
 		"characters of special kind": hostile,
 		"an input of many bytes":     {Input: json.RawMessage(`"` + string(bytes.Repeat([]byte("é"), 1<<20)) + `"`)},

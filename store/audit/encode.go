@@ -25,9 +25,9 @@ const lineTail = len(hashMember) + 2*sha256.Size + len(`"}`)
 const usualLine = 768
 
 // encode returns an entry's line, which is its canonical form with the hash
-// behind it, and the hash. The entry's input must be canonical.
+// behind it, and the hash. The entry's Input and Seen must be canonical.
 func encode(e Entry) (line []byte, hash string, err error) {
-	line, err = appendEntry(make([]byte, 0, usualLine+len(e.Input)), &e)
+	line, err = appendEntry(make([]byte, 0, usualLine+len(e.Input)+len(e.Seen)), &e)
 	if err != nil {
 		return nil, "", fmt.Errorf("encoding an entry: %w", err)
 	}
@@ -35,6 +35,18 @@ func encode(e Entry) (line []byte, hash string, err error) {
 	line = append(line[:len(line)-1], hashMember...)
 	line = append(line, hash...)
 	return append(line, `"}`...), hash, nil
+}
+
+// canonicalized puts the entry's Input and Seen into the form in which they are
+// stored.
+func (e *Entry) canonicalized() (err error) {
+	if e.Input, err = canonicalInput(e.Input); err != nil {
+		return err
+	}
+	if e.Seen, err = canonicalInput(e.Seen); err != nil {
+		return fmt.Errorf("what policy saw: %w", err)
+	}
+	return nil
 }
 
 // canonicalInput returns an entry's input in the form in which it is stored.

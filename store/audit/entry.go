@@ -70,11 +70,14 @@ type Entry struct {
 	Note    string            `json:"note,omitempty"`
 	Outcome *holdgate.Outcome `json:"outcome,omitempty"`
 	// PrevHash is the hash of the entry before; empty in the first.
-	PrevHash  string    `json:"prev_hash"`
-	RequestID string    `json:"request_id,omitempty"`
-	Seq       uint64    `json:"seq"` // from 1, without gaps
-	Time      time.Time `json:"time"`
-	Type      Type      `json:"type"`
+	PrevHash  string `json:"prev_hash"`
+	RequestID string `json:"request_id,omitempty"`
+	// Seen is what policy saw of the call besides Input, as package rego writes
+	// and reads it. It must be strict JSON.
+	Seen json.RawMessage `json:"seen,omitempty"`
+	Seq  uint64          `json:"seq"` // from 1, without gaps
+	Time time.Time       `json:"time"`
+	Type Type            `json:"type"`
 }
 
 // Call is a call as the log names it.

@@ -8,8 +8,8 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// appendEntry appends an entry in canonical form, without its hash. The entry's
-// input must be canonical already. A plain allow is on every call's way, so
+// appendEntry appends an entry in canonical form, without its hash. Input and
+// Seen must be canonical already. A plain allow is on every call's way, so
 // nothing here is left to reflection.
 func appendEntry(b []byte, e *Entry) ([]byte, error) {
 	b = append(b, '{')
@@ -53,6 +53,9 @@ func appendEntry(b []byte, e *Entry) ([]byte, error) {
 	b = append(b, ',')
 	if b, err = appendTexts(b, text{"request_id", e.RequestID}); err != nil {
 		return nil, err
+	}
+	if len(e.Seen) > 0 {
+		b = append(append(append(b, `"seen":`...), e.Seen...), ',')
 	}
 	b = strconv.AppendUint(append(b, `"seq":`...), e.Seq, 10)
 	b = e.Time.AppendFormat(append(b, `,"time":"`...), time.RFC3339Nano)

@@ -152,7 +152,7 @@ func (l *Log) Append(tx store.Tx, e Entry) (Entry, error) {
 	e.Seq = head.Seq + 1
 	e.Time = time.Now().UTC()
 	e.PrevHash = head.Hash
-	if e.Input, err = canonicalInput(e.Input); err != nil {
+	if err := e.canonicalized(); err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
 	}
 	line, hash, err := encode(e)

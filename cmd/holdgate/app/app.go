@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -183,6 +184,16 @@ func private(stateDir string) []string {
 		}
 	}
 	return folders
+}
+
+// Own is what belongs to the sidecar of the configuration, as far as it says so:
+// a port that is chosen at random is not in it.
+func Own(c config.Config) rego.Own {
+	own := rego.Own{Folders: private(c.StateDir)}
+	if addr, err := netip.ParseAddrPort(c.Listen.Approvers); err == nil {
+		own.Listeners = append(own.Listeners, addr)
+	}
+	return own
 }
 
 func (a *App) buildProxy(ctx context.Context) error {

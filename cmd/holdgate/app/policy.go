@@ -49,7 +49,7 @@ func (a *App) openPolicy(ctx context.Context) error {
 			return err
 		}
 	}
-	o.Logger = a.log
+	o.Logger, o.KeepSeen = a.log, !o.NoInputs
 	o.OnLoad = func(l rego.Load) { a.policyLoaded(ctx, l) }
 	if a.engine, err = rego.Open(ctx, o); err == nil {
 		a.onStop("policy", func(ctx context.Context) error { a.engine.Close(ctx); return nil })

@@ -1,0 +1,204 @@
+package learn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// MaxChanges is how many changed calls a replay names one by one; it counts
+// all.
+const MaxChanges = 1000
+
+// batch is how many calls are read before they are judged.
+const batch = 512
+
+// A Replay is what a policy would make of past calls.
+type Replay struct {
+	Revision string `json:"revision"` // of the policy that they were judged by
+	Calls    int    `json:"calls"`
+	Same     int    `json:"same"`
+	Changed  int    `json:"changed"`
+	Unknown  int    `json:"unknown"`
+	// OtherRule is how many of Same another rule decides now.
+	OtherRule int `json:"other_rule"`
+	// FollowUps are decisions that were made again after people had answered.
+	// They are not calls of their own, and not counted among them.
+	FollowUps int      `json:"follow_ups"`
+	Table     []Row    `json:"table"`    // what changes, the most calls first
+	Unknowns  []Reason `json:"unknowns"` // why calls are unknown, the most first
+	// Changes are the first [MaxChanges] calls that change, in order.
+	Changes []Changed `json:"changes"`
+}
+
+// A Row counts the calls that change in one way.
+type Row struct {
+	Was     string `json:"was"` // allow, deny or hold
+	Now     string `json:"now"`
+	WasRule string `json:"was_rule"`
+	NowRule string `json:"now_rule"`
+	Calls   int    `json:"calls"`
+}
+
+// A Reason counts the calls that are unknown for one reason.
+type Reason struct {
+	Why   string `json:"why"`
+	Calls int    `json:"calls"`
+}
+
+// A Changed is one call of which the policy says something else.
+type Changed struct {
+	Seq       uint64    `json:"seq"`
+	Time      time.Time `json:"time"`
+	RequestID string    `json:"request_id,omitempty"`
+	Agent     string    `json:"agent"`
+	Session   string    `json:"session"`
+	What      string    `json:"what"`
+	Was       string    `json:"was"`
+	WasRule   string    `json:"was_rule"`
+	Now       string    `json:"now"`
+	NowRule   string    `json:"now_rule"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+// Run judges all calls of the log by the engine's policy.
+func Run(ctx context.Context, e *rego.Engine, log Log, own rego.Own) (Replay, error) {
+	r := replaying{engine: e, own: own, rows: map[Row]int{}, why: map[string]int{},
+		out: Replay{Revision: e.Loaded().Revision, Table: []Row{}, Unknowns: []Reason{}, Changes: []Changed{}}}
+	var waiting []audit.Entry
+	err := log(ctx, func(n audit.Entry) error {
+		if !Judged(n) {
+			return nil
+		}
+		if waiting = append(waiting, n); len(waiting) == batch {
+			r.judge(ctx, waiting)
+			waiting = waiting[:0]
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return Replay{}, err
+	}
+	if r.judge(ctx, waiting); ctx.Err() != nil {
+		return Replay{}, ctx.Err()
+	}
+	return r.finish(), nil
+}
+
+// replaying is a Replay on its way.
+type replaying struct {
+	engine *rego.Engine
+	own    rego.Own
+	out    Replay
+	rows   map[Row]int
+	why    map[string]int
+}
+
+// An again is what became of one call.
+type again struct {
+	decision holdgate.Decision
+	follows  bool
+	err      error
+}
+
+// judge judges calls, as many at a time as there are processors, and counts
+// them in their order.
+func (r *replaying) judge(ctx context.Context, entries []audit.Entry) {
+	results := make([]again, len(entries))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(entries)) {
+		workers.Go(func() {
+			for i := range next {
+				results[i] = r.one(ctx, entries[i])
+			}
+		})
+	}
+	for i := range entries {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	for i, n := range entries {
+		r.count(n, results[i])
+	}
+}
+
+func (r *replaying) one(ctx context.Context, n audit.Entry) again {
+	if byHoldgate(n) {
+		return again{err: &rego.UnjudgedError{Why: "Holdgate itself decided it, and not policy: " + n.Decision.Rule}}
+	}
+	past := PastOf(n, r.own)
+	if past.FollowsUp() {
+		return again{follows: true}
+	}
+	d, err := r.engine.Again(ctx, past)
+	if err == nil && d.Revision == n.Decision.Revision && (acted(d.Action, d.Would) != acted(n.Decision.Action, n.Decision.Would) || d.Rule != n.Decision.Rule) {
+		err = &rego.UnjudgedError{Why: "the very same policy decided otherwise then, on something that the log does not have"}
+	}
+	return again{decision: d, err: err}
+}
+
+// acted is what policy said, whether it was enforced or only observed.
+func acted(a holdgate.Action, would *holdgate.Action) string {
+	if would != nil {
+		return would.String()
+	}
+	return a.String()
+}
+
+func (r *replaying) count(n audit.Entry, a again) {
+	if a.follows {
+		r.out.FollowUps++
+		return
+	}
+	r.out.Calls++
+	if a.err != nil {
+		why := a.err.Error()
+		if u, ok := errors.AsType[*rego.UnjudgedError](a.err); ok {
+			why = u.Why
+		}
+		r.out.Unknown++
+		r.why[why]++
+		return
+	}
+	row := Row{Was: acted(n.Decision.Action, n.Decision.Would), Now: acted(a.decision.Action, a.decision.Would), WasRule: n.Decision.Rule, NowRule: a.decision.Rule}
+	if row.Was == row.Now {
+		r.out.Same++
+		if row.WasRule != row.NowRule {
+			r.out.OtherRule++
+		}
+		return
+	}
+	r.out.Changed++
+	r.rows[row]++
+	if len(r.out.Changes) < MaxChanges {
+		r.out.Changes = append(r.out.Changes, Changed{
+			Seq: n.Seq, Time: n.Time, RequestID: n.RequestID, Agent: n.Call.Agent, Session: n.Call.Session, What: What(n.Call),
+			Was: row.Was, WasRule: row.WasRule, Now: row.Now, NowRule: row.NowRule, Reason: a.decision.Reason,
+		})
+	}
+}
+
+func (r *replaying) finish() Replay {
+	for row, n := range r.rows {
+		row.Calls = n
+		r.out.Table = append(r.out.Table, row)
+	}
+	slices.SortFunc(r.out.Table, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Was, b.Was), cmp.Compare(a.Now, b.Now), cmp.Compare(a.WasRule, b.WasRule), cmp.Compare(a.NowRule, b.NowRule))
+	})
+	for why, n := range r.why {
+		r.out.Unknowns = append(r.out.Unknowns, Reason{why, n})
+	}
+	slices.SortFunc(r.out.Unknowns, func(a, b Reason) int { return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Why, b.Why)) })
+	return r.out
+}
