@@ -28,8 +28,9 @@ var imports = map[string][]string{
 	"approvals/briefing": {"."},
 	"approvals/sessions": {".", "store"},
 	"approvals":          {".", "store", "store/audit", "approvals/briefing", "approvals/sessions"},
-	"approvals/api":      {".", "approvals", "approvals/sessions", "store", "store/audit"},
-	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "store/audit"},
+	"approvals/stats":    {".", "store/audit"},
+	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit"},
+	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit"},
 
 	"rego/facts":     {"."},
 	"rego":           {".", "rego/facts", "policies"},
@@ -69,7 +70,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/launch":  {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
 	"cmd/holdgate/relay":   {"cmd/holdgate/launch", "proxy/mcp", "proxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":   {".", "cmd/holdgate/app", "cmd/holdgate/config"},
-	"cmd/holdgate": {".", "approvals", "approvals/sessions", "proxy/agentapi", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/stdio",
+	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/stdio",
 		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "store", "store/audit", "store/badger"},
 }
 

@@ -72,6 +72,9 @@ func (t *transition) message(m *sessions.Message, proven bool) error {
 	if _, err := t.session(m.Agent, m.Session, proven, true); err != nil {
 		return err
 	}
+	if err := t.replies(m); err != nil {
+		return err
+	}
 	e := audit.Entry{Type: audit.TypeMessage, Note: m.Line(), Call: &audit.Call{Agent: m.Agent, Session: m.Session}}
 	var err error
 	if m.Seq, err = t.log(e); err != nil {
@@ -86,6 +89,24 @@ func (t *transition) message(m *sessions.Message, proven bool) error {
 	}
 	t.mailed = append(t.mailed, m.Agent)
 	return nil
+}
+
+// replies makes sure that what a message answers was said: in its session, or
+// to whichever of the agent's came next.
+func (t *transition) replies(m *sessions.Message) error {
+	if m.InReplyTo == 0 {
+		return nil
+	}
+	for _, session := range slices.Compact([]string{"", m.Session}) {
+		list, err := sessions.Messages(t.tx, m.Agent, session, m.InReplyTo-1)
+		if err != nil {
+			return fmt.Errorf("looking up message %d: %w", m.InReplyTo, err)
+		}
+		if slices.ContainsFunc(list, func(o sessions.Message) bool { return o.Seq == m.InReplyTo }) {
+			return nil
+		}
+	}
+	return &sessions.FieldError{Field: "in_reply_to", What: fmt.Sprintf("must be the number of a message of this session, and none has %d", m.InReplyTo)}
 }
 
 // Messages returns the messages of a session, those for whichever session of the

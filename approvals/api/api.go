@@ -185,6 +185,7 @@ func (s *Server) routes() []route {
 		{"GET /v1/sessions/{id}/messages", false, answer(s, s.sessionMessages)},
 		{"POST /v1/sessions/{id}/messages", false, answerBody(s, s.tellSession)},
 		{"POST /v1/agents/{id}/messages", false, answerBody(s, s.tellAgent)},
+		{"GET /v1/stats", false, answer(s, s.stats)},
 		{"GET /v1/status", false, answer(s, s.status)},
 		{"POST /v1/prove", true, answerBody(s, s.prove)},
 		{"GET /healthz", true, stream(s, s.healthz)},

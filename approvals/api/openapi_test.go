@@ -14,6 +14,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/stats"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -79,6 +80,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		"KnownAgent": approvals.Agent{}, "Standing": approvals.Standing{}, "Intervention": Intervention{},
 		"Gate": approvals.GateView{}, "RunSession": approvals.Session{}, "SessionMode": SessionMode{}, "Note": Note{}, "PassedGate": sessions.Passed{}, "Report": sessions.Report{},
 		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "Message": sessions.Message{},
+		"Stats": stats.Stats{}, "StatsGroup": stats.Group{}, "StatsVoter": stats.Voter{}, "Took": stats.Took{},
 		"PolicyRollback": PolicyRollback{}, "PolicyQuestion": PolicyQuestion{},
 	}
 	for name, schema := range d.Comps.Schemas {

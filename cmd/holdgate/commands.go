@@ -40,6 +40,7 @@ func commands(e *env) []*cli.Command {
 	}, interventionCommands(e), []*cli.Command{
 		auditCommand(e),
 		policyCommand(e),
+		statsCommand(e),
 		initCommand(e),
 		serveCommand(e),
 		runCommand(e),

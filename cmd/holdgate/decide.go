@@ -94,23 +94,17 @@ func steerCommand(e *env) *cli.Command {
 		Usage:     "refuse a held call and tell the agent what to do instead",
 		ArgsUsage: "[ID] INSTRUCTIONS",
 		Description: "One argument is taken as the instructions for the only pending request. With\n" +
-			"more, the first is the ID.",
+			"more, the first is the ID. Where nothing is pending, one argument is left as\n" +
+			"guidance: it goes into the agent's next model request. Without arguments it asks\n" +
+			"for the instructions on a terminal.",
 		Flags: []cli.Flag{
 			reasonFlag(), jsonFlag(),
 			&cli.StringSliceFlag{Name: "artifact", Usage: "a file or other thing that the instructions are about; repeatable"},
+			&cli.StringFlag{Name: "agent", Usage: "where nothing is pending: guidance for this `AGENT`; may be left out where there is one"},
 		},
 		Action: func(c *cli.Context) error {
 			d := api.Decision{Decision: holdgate.AnswerSteer, Reason: c.String("reason"), Artifacts: c.StringSlice("artifact")}
-			words := c.Args().Slice()
-			id := ""
-			if len(words) > 1 {
-				id, words = words[0], words[1:]
-			}
-			d.Instructions = strings.Join(words, " ")
-			if strings.TrimSpace(d.Instructions) == "" {
-				return usage("steer needs instructions: holdgate steer ID \"do this instead\"")
-			}
-			return e.refuse(c, id, d)
+			return e.steer(c, d)
 		},
 	}
 }

@@ -47,7 +47,7 @@ func redirectCommand(e *env) *cli.Command {
 // messagesCommand shows what people and a session have said, and says more.
 func messagesCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "messages", Usage: "show the messages between people and a session, or leave one", ArgsUsage: "SESSION [TEXT]",
+		Name: "messages", Usage: "show the messages between people and a session, or leave one", ArgsUsage: "[list|send] SESSION [TEXT]",
 		Description: "TEXT goes into the session's next model request, marked as a person's, unless the\n" +
 			"agent fetches it before.",
 		Flags: []cli.Flag{
@@ -60,16 +60,36 @@ func messagesCommand(e *env) *cli.Command {
 	}
 }
 
+// messageArgs are the session and the text of `messages SESSION [TEXT]`, of
+// `messages list SESSION` and of `messages send SESSION TEXT`.
+func messageArgs(words []string) (session, text string, err error) {
+	verb := ""
+	if len(words) > 0 && (words[0] == "list" || words[0] == "send") {
+		verb, words = words[0], words[1:]
+	}
+	if len(words) == 0 {
+		return "", "", usage("messages takes the name of a session: holdgate sessions list")
+	}
+	session, text = words[0], strings.TrimSpace(strings.Join(words[1:], " "))
+	switch {
+	case verb == "send" && text == "":
+		return "", "", usage("messages send takes a session and a text")
+	case verb == "list" && len(words) > 1:
+		return "", "", usage("messages list takes a session alone, got %q too", words[1])
+	}
+	return session, text, nil
+}
+
 func (e *env) messages(c *cli.Context) error {
-	if !c.Args().Present() {
-		return usage("messages takes the name of a session: holdgate sessions list")
+	session, text, err := messageArgs(c.Args().Slice())
+	if err != nil {
+		return err
 	}
 	sc, err := e.sidecar(c)
 	if err != nil {
 		return err
 	}
 	defer sc.Close()
-	session, text := c.Args().First(), strings.TrimSpace(strings.Join(c.Args().Tail(), " "))
 	if text == "" {
 		list, err := sc.Messages(c.Context, c.String("agent"), session)
 		if err != nil {

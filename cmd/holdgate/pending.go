@@ -23,6 +23,7 @@ func pendingCommand(e *env) *cli.Command {
 			jsonFlag(),
 			&cli.StringFlag{Name: "agent", Usage: "only those of this agent"},
 			&cli.StringFlag{Name: "session", Usage: "only those of this session"},
+			&cli.BoolFlag{Name: "group", Usage: "put those together that ask about calls of one shape"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
@@ -36,6 +37,12 @@ func pendingCommand(e *env) *cli.Command {
 			list, err := pending(c.Context, sc, approvals.Filter{Agent: c.String("agent"), Session: c.String("session")})
 			if err != nil {
 				return err
+			}
+			if c.Bool("group") {
+				if err := e.printGroups(groupsOf(list), c.Bool("json")); err != nil || len(list) > 0 {
+					return err
+				}
+				return nothingPending()
 			}
 			if c.Bool("json") {
 				err = printJSON(e.stdout, list)

@@ -125,11 +125,13 @@ func TestSuggestIsSilentWhereADenialCannotBeJudged(t *testing.T) {
 func TestSuggestLoosensNothingThatWasDenied(t *testing.T) {
 	settings := map[string]string{"s.yaml": "settings: {tools: {delete_row: deny, files/query: ask}}\n"}
 	engine := policy(t, settings)
-	suggested := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		r := &recorder{t: t, engine: engine, at: time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)}
 		var denied []rego.Input
-		for range rapid.IntRange(15, 30).Draw(rt, "calls") {
+		for range 3 { // so that there is something to suggest
+			r.ends(r.decide(tool("Edit", `{"file_path":"/srv/always","new_string":"b","old_string":"a"}`)), holdgate.AnswerApprove, "ann")
+		}
+		for range rapid.IntRange(5, 15).Draw(rt, "calls") {
 			in := drawCall(rt)
 			n := r.decide(in)
 			switch n.Decision.Action {
@@ -153,9 +155,8 @@ func TestSuggestLoosensNothingThatWasDenied(t *testing.T) {
 		}
 		got := suggest(t, r)
 		if len(got.List) == 0 {
-			return
+			rt.Fatal("nothing is suggested")
 		}
-		suggested++
 		var list []rego.Exception
 		for _, s := range got.List {
 			list = append(list, s.Exception)
@@ -171,10 +172,6 @@ func TestSuggestLoosensNothingThatWasDenied(t *testing.T) {
 		}
 		checkSpared(rt, r, with, got)
 	})
-	t.Logf("%d logs had suggestions", suggested)
-	if suggested < 10 {
-		t.Error("there was next to nothing to check")
-	}
 }
 
 // checkSpared compares the counts with the calls that pass now.

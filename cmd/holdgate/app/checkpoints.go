@@ -51,15 +51,14 @@ func (a *App) keepAudit(ctx context.Context) error {
 // grows, and a last one when ctx ends.
 func (a *App) publish(ctx context.Context) error {
 	to := a.c.Audit.Checkpoints
-	if to.File == "" && to.URL == "" {
+	p := a.publisher()
+	if len(p.places) == 0 {
 		return nil
 	}
 	every := time.Duration(to.Every)
 	if every == 0 {
 		every = publishEvery
 	}
-	p := &publisher{log: a.audit, signer: a.signer, file: to.File, url: to.URL,
-		http: &http.Client{Timeout: publishTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -86,34 +85,54 @@ func (a *App) warnUnpublished(err error) {
 // A publisher brings checkpoints to where the log is not. It is for one
 // goroutine.
 type publisher struct {
-	log       *audit.Log
-	signer    *audit.Signer
-	file, url string
-	http      *http.Client
-	filed     uint64 // the size of what each has
-	posted    uint64
+	log    *audit.Log
+	signer *audit.Signer
+	http   *http.Client
+	places []*place
+}
+
+// A place is where checkpoints go. has is the size of the one that it has.
+type place struct {
+	deliver func(context.Context, audit.Checkpoint) error
+	has     uint64
+}
+
+// publisher is one for the places that the configuration names.
+func (a *App) publisher() *publisher {
+	to := a.c.Audit.Checkpoints
+	p := &publisher{log: a.audit, signer: a.signer,
+		http: &http.Client{Timeout: publishTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	add := func(is bool, deliver func(context.Context, audit.Checkpoint) error) {
+		if is {
+			p.places = append(p.places, &place{deliver: deliver})
+		}
+	}
+	add(to.File != "", func(ctx context.Context, c audit.Checkpoint) error { return p.append(ctx, to.File, c) })
+	add(to.URL != "", func(ctx context.Context, c audit.Checkpoint) error { return p.post(ctx, to.URL, c) })
+	add(to.Syslog != "", func(ctx context.Context, c audit.Checkpoint) error { return sendSyslog(ctx, to.Syslog, c) })
+	add(len(to.Command) > 0, func(ctx context.Context, c audit.Checkpoint) error { return runWitness(ctx, to.Command, c) })
+	return p
 }
 
 // publish brings the newest checkpoint to each place that has an older one, and
-// tells what failed.
+// tells what failed. Each place has its own time.
 func (p *publisher) publish(ctx context.Context, failed func(error)) {
 	c, err := p.log.Checkpoint(ctx, p.signer, 0)
 	if err != nil {
 		failed(err)
 		return
 	}
-	if p.file != "" && c.Size != p.filed {
-		if err := p.append(ctx, c); err != nil {
-			failed(err)
-		} else {
-			p.filed = c.Size
+	for _, to := range p.places {
+		if c.Size == to.has {
+			continue
 		}
-	}
-	if p.url != "" && c.Size != p.posted {
-		if err := p.post(ctx, c); err != nil {
+		bounded, cancel := context.WithTimeout(ctx, publishTimeout)
+		err := to.deliver(bounded, c)
+		cancel()
+		if err != nil {
 			failed(err)
 		} else {
-			p.posted = c.Size
+			to.has = c.Size
 		}
 	}
 }
@@ -121,8 +140,8 @@ func (p *publisher) publish(ctx context.Context, failed func(error)) {
 // append adds a checkpoint to the file, unless the log does not begin with what
 // the file's last one states: then it is not the same log any longer, and nothing
 // that says so is signed away.
-func (p *publisher) append(ctx context.Context, c audit.Checkpoint) error {
-	old, err := os.ReadFile(p.file)
+func (p *publisher) append(ctx context.Context, file string, c audit.Checkpoint) error {
+	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading earlier checkpoints: %w", err)
 	}
@@ -133,7 +152,7 @@ func (p *publisher) append(ctx context.Context, c audit.Checkpoint) error {
 		}
 		list, err := audit.OpenCheckpoints(string(old), key)
 		if err != nil {
-			return fmt.Errorf("%s holds something else than this log's checkpoints: %w", p.file, err)
+			return fmt.Errorf("%s holds something else than this log's checkpoints: %w", file, err)
 		}
 		last := list[len(list)-1]
 		if last.Size == c.Size && last.Root == c.Root {
@@ -141,13 +160,13 @@ func (p *publisher) append(ctx context.Context, c audit.Checkpoint) error {
 		}
 		again, err := p.log.Checkpoint(ctx, p.signer, last.Size)
 		if errors.Is(err, audit.ErrNoSuchEntry) || err == nil && again.Root != last.Root {
-			return fmt.Errorf("THE AUDIT LOG IS NOT THE ONE OF THE LAST CHECKPOINT in %s (%d entries): it was cut, rewritten, or restored from an older copy; keep both as they are", p.file, last.Size)
+			return fmt.Errorf("THE AUDIT LOG IS NOT THE ONE OF THE LAST CHECKPOINT in %s (%d entries): it was cut, rewritten, or restored from an older copy; keep both as they are", file, last.Size)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	f, err := os.OpenFile(p.file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
@@ -156,8 +175,8 @@ func (p *publisher) append(ctx context.Context, c audit.Checkpoint) error {
 }
 
 // post sends a checkpoint to the URL.
-func (p *publisher) post(ctx context.Context, c audit.Checkpoint) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, strings.NewReader(c.Text))
+func (p *publisher) post(ctx context.Context, url string, c audit.Checkpoint) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(c.Text))
 	if err != nil {
 		return err
 	}
@@ -168,7 +187,7 @@ func (p *publisher) post(ctx context.Context, c audit.Checkpoint) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %s", p.url, resp.Status)
+		return fmt.Errorf("%s answered %s", url, resp.Status)
 	}
 	return nil
 }

@@ -213,9 +213,13 @@ type Audit struct {
 
 // Checkpoints says where the log's signed checkpoints go by themselves.
 type Checkpoints struct {
-	File  string   `yaml:"file"`  // that they are appended to; absolute
-	URL   string   `yaml:"url"`   // that they are posted to
-	Every Duration `yaml:"every"` // while the log grows; 0: 5 minutes
+	File string `yaml:"file"` // that they are appended to; absolute
+	URL  string `yaml:"url"`  // that they are posted to
+	// Syslog is where they are sent as messages of RFC 5424: udp://HOST:PORT,
+	// tcp://HOST:PORT or unix:///PATH.
+	Syslog  string   `yaml:"syslog"`
+	Command []string `yaml:"command"` // a program that gets each on its standard input
+	Every   Duration `yaml:"every"`   // while the log grows; 0: 5 minutes
 }
 
 // How the audit log is kept.

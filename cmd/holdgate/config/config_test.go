@@ -180,6 +180,8 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"MCP servers", "mcp: {a: {}, b: {url: \"https://x\", command: [y]}, c: {command: [\"\"]}, d: {url: \"https://x\", env: {A: b}}, e: {command: [y], processes: 1001}, f: {command: [y], env: {\"A=B\": c}}}\n",
 			[]string{"mcp.a.url: must be set", "mcp.b: want a url or a command", "mcp.c.command: the program is empty", "mcp.d: env, dir and processes", "mcp.e.processes: 1001", "mcp.f.env"}},
 		{"plugins", "plugins: {a: {sha256: xx}, b: {command: [\"\"]}}\n", []string{"plugins.a.sha256", "plugins.b.command"}},
+		{"where checkpoints go", "audit: {checkpoints: {syslog: \"http://x:1\", command: [witness]}}\n", []string{"audit.checkpoints.syslog", "audit.checkpoints.command"}},
+		{"a log server without a port", "audit: {checkpoints: {syslog: \"udp://x\"}}\n", []string{"audit.checkpoints.syslog"}},
 		{"what the audit log keeps", "retention: {audit: 1m, audit_bytes: 5}\naudit: {checkpoints: {url: \"ftp://x\", every: 1ms}}\n", []string{"retention.audit: must be 1h0m0s", "retention.audit_bytes: must be 1MiB", "audit.checkpoints.url", "audit.checkpoints.every"}},
 		{"a page without the request", "holds: {page: \"https://x/\"}\n", []string{"holds.page", "{request}"}},
 		{"a page with a user", "holds: {page: \"https://u:p@x/{request}\"}\n", []string{"holds.page", "no credential"}},

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -88,6 +89,10 @@ func (c Config) Validate() error {
 	if c.Audit.Checkpoints.URL != "" {
 		f.url("audit.checkpoints.url", c.Audit.Checkpoints.URL)
 	}
+	f.syslog("audit.checkpoints.syslog", c.Audit.Checkpoints.Syslog)
+	if command := c.Audit.Checkpoints.Command; len(command) > 0 && !filepath.IsAbs(command[0]) {
+		f.add("audit.checkpoints.command: %q is no absolute path of a program", command[0])
+	}
 	if e := c.Audit.Checkpoints.Every; e != 0 {
 		f.atLeast("audit.checkpoints.every", e, Duration(time.Second))
 	}
@@ -149,6 +154,18 @@ const minRetention = Duration(time.Hour)
 func (f *faults) atLeast(key string, got, least Duration) {
 	if got < least {
 		f.add("%s: must be %s at least, not %s", key, least, got)
+	}
+}
+
+// syslog is where messages of RFC 5424 go; empty is nowhere.
+func (f *faults) syslog(key, to string) {
+	u, err := url.Parse(to)
+	switch {
+	case to == "":
+	case err == nil && (u.Scheme == "udp" || u.Scheme == "tcp") && u.Port() != "" && u.Path == "" && u.User == nil:
+	case err == nil && u.Scheme == "unix" && u.Host == "" && len(u.Path) > 1:
+	default:
+		f.add("%s: %q: want udp://HOST:PORT, tcp://HOST:PORT or unix:///PATH", key, to)
 	}
 }
 

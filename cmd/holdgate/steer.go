@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/sessions"
+)
+
+// steer steers the request that is named, or the only one that waits; where none
+// does, it leaves the instructions as guidance.
+func (e *env) steer(c *cli.Context, d api.Decision) error {
+	words, id := c.Args().Slice(), ""
+	if len(words) > 1 {
+		id, words = words[0], words[1:]
+	}
+	d.Instructions = strings.Join(words, " ")
+	if strings.TrimSpace(d.Instructions) != "" && id != "" {
+		return e.refuse(c, id, d)
+	}
+	sc, err := e.sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	waits, err := pending(c.Context, sc, approvals.Filter{})
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(d.Instructions) == "" {
+		if d.Instructions, err = e.instructions(c.Context, len(words), waits); err != nil {
+			return err
+		}
+	}
+	if len(waits) > 0 {
+		return e.refuse(c, "", d)
+	}
+	return e.guide(c, sc, d)
+}
+
+// instructions asks for them, where somebody sits there.
+func (e *env) instructions(ctx context.Context, words int, waits []approvals.Request) (string, error) {
+	missing := usage("steer needs instructions: holdgate steer ID \"do this instead\"")
+	tty, ok := e.terminal()
+	if words > 0 || !ok {
+		return "", missing
+	}
+	switch len(waits) {
+	case 0:
+		fmt.Fprintln(e.stderr, "Nothing is pending: what you write goes into the agent's next model request.")
+	case 1:
+		fmt.Fprintf(e.stderr, "%s waits: %s\n", waits[0].ID, waits[0].Briefing.Summary)
+	default:
+		return "", &exitError{code: exitUsage, text: fmt.Sprintf("%d requests are pending, and no ID was given", len(waits)), hint: "holdgate pending lists them"}
+	}
+	fmt.Fprint(e.stderr, "What is the agent to do? ")
+	line, err := readLine(ctx, tty)
+	if err != nil {
+		return "", fmt.Errorf("reading the instructions: %w", err)
+	}
+	if strings.TrimSpace(line) == "" {
+		return "", missing
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// guide leaves guidance for an agent, the only one where none is named.
+func (e *env) guide(c *cli.Context, sc *client.Client, d api.Decision) error {
+	agent := c.String("agent")
+	if agent == "" {
+		list, err := sc.Agents(c.Context)
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(list) == 0:
+			return &exitError{code: exitNothing, text: "nothing is pending, and no agent was seen yet", hint: "start one with: holdgate run -- COMMAND"}
+		case len(list) > 1:
+			return &exitError{code: exitNothing, text: fmt.Sprintf("nothing is pending, and %d agents were seen", len(list)), hint: "name one with --agent; holdgate agents lists them"}
+		}
+		agent = list[0].ID
+	}
+	text := d.Instructions
+	if len(d.Artifacts) > 0 {
+		text += " (about " + strings.Join(d.Artifacts, ", ") + ")"
+	}
+	m, err := sc.Tell(c.Context, agent, "", api.Note{Type: sessions.MessageGuidance, Content: text})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(e.stdout, m)
+	}
+	_, err = fmt.Fprintf(e.stdout, "nothing is pending: message %d waits for the next model request of %s\n", m.Seq, holdgate.Visible(agent))
+	return err
+}
