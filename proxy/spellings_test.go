@@ -136,7 +136,7 @@ func TestNoSpellingOfAnAddressLeadsInside(t *testing.T) {
 	names := lenientNames()
 	resolver := names.resolver(t)
 	g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) })
-	g.s.resolver = resolver
+	g.s.resolver.PreferGo, g.s.resolver.Dial = resolver.PreferGo, resolver.Dial
 	g.s.Own(approvers.Listener.Addr())
 	_, own, _ := net.SplitHostPort(approvers.Listener.Addr().String())
 	_, unnamed, _ := net.SplitHostPort(secret.Listener.Addr().String())
@@ -213,7 +213,8 @@ func TestANameThatIsReboundLeadsNowhereElse(t *testing.T) {
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 			}}
 			g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) })
-			*g.s.resolver = *names.resolver(t)
+			r := names.resolver(t)
+			g.s.resolver.PreferGo, g.s.resolver.Dial = r.PreferGo, r.Dial
 			g.s.Own(approvers.Listener.Addr())
 			host := "rebound.example:" + port
 			get := "GET /x HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n"
