@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // routes and quiet hours name zones, and containers have none
 
 	"github.com/urfave/cli/v2"
 )
