@@ -78,12 +78,15 @@ func TestSomebodyClaimsInAChannel(t *testing.T) {
 	}
 	c := b.able("puppet", script{Answers: []string{"seen", "claim", "claim as bob", "unclaim"}})
 	c.Command = append(c.Command, "remembers") // else it may be asked twice, and claim twice
-	b.run(c)
+	h := b.run(c)
 	r := b.ask("rm -rf build")
 	for _, want := range []string{"", "", "claimed", ""} {
 		if v := b.next("verdict"); want == "" && v.Err != "" || !strings.Contains(v.Err, want) || v.Status != "pending" {
 			t.Errorf("%s: %s %q, want %q", v.Lie, v.Status, v.Err, want)
 		}
+	}
+	if h.channels[0].looked.at(r.ID).IsZero() {
+		t.Error("nobody knows that it was opened")
 	}
 	for u := b.next("update").Notice; u.Event != sdk.Unclaimed; u = b.next("update").Notice {
 		if u.Event != sdk.Claimed || u.Claim != nil && u.Claim.By != "Ada" {
