@@ -1,5 +1,5 @@
 // One turn with the official OpenAI SDK over Responses: prints what the SDK
-// made of the answer, as JSON. Usage: responses.mjs BASE_URL plain|stream
+// made of the answer, as JSON. Usage: [STORE=false] responses.mjs BASE_URL plain|stream
 import OpenAI from "openai";
 import { proxied } from "./proxied.mjs";
 
@@ -9,6 +9,7 @@ const request = {
   model: "gpt-test",
   tools: [{ type: "function", name: "Bash", strict: false, parameters: { type: "object", properties: { command: { type: "string" } } } }],
   input: process.env.PROMPT ?? "clean up",
+  ...(process.env.STORE === "false" && { store: false }),
 };
 let response;
 if (mode === "stream") {
