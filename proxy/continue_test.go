@@ -52,15 +52,6 @@ func turnFormats() []turnFormat {
 	said := func(id, text string) string {
 		return fmt.Sprintf(`{"type":"message","id":"msg_%s","status":"completed","role":"assistant","content":[{"type":"output_text","text":%q,"annotations":[]}]}`, id, text)
 	}
-	ollamaAnswer := func(message string) string {
-		return `{"model":"m","created_at":"2026-11-22T10:00:00Z","message":{"role":"assistant",` + message + `},"done":true,"done_reason":"stop","prompt_eval_count":10,"eval_count":7}`
-	}
-	ollamaCall := func(id, command string) string {
-		return fmt.Sprintf(`{"id":%q,"function":{"name":"Bash","arguments":{"command":%q}}}`, id, command)
-	}
-	converseAnswer := func(blocks, reason string) string {
-		return `{"output":{"message":{"role":"assistant","content":[` + blocks + `]}},"stopReason":"` + reason + `","usage":{"inputTokens":10,"outputTokens":7,"totalTokens":17},"metrics":{"latencyMs":5}}`
-	}
 	invoked := formats[0]
 	invoked.name, invoked.path = "bedrock_invoke", "/up/test/model/anthropic.claude-test/invoke"
 	invoked.request = func(turns string) string {
@@ -68,30 +59,11 @@ func turnFormats() []turnFormat {
 	}
 	keptNowhere := formats[2]
 	keptNowhere.request = func(turns string) string { return unkept(formats[2].request(turns)) }
-	return []turnFormat{{
+	return append(framedTurnFormats(), []turnFormat{{
 		toolFormat: keptNowhere, stream: streamed, typ: typeEvents,
 		text: func(text string) string { return responsesAnswer(said("last", text)) },
 		with: func(id, command string) string {
 			return responsesAnswer(said(id, "Look.") + "," + formats[2].call(id, command))
-		},
-	}, {
-		toolFormat: toolFormat{name: "ollama", path: ollamaPath, request: func(string) string {
-			return `{"model":"m","stream":false,"tools":[{"type":"function","function":{"name":"Bash"}}],"messages":[{"role":"user","content":"go"}]}`
-		}},
-		stream: func(request string) string { return strings.Replace(request, `"stream":false`, `"stream":true`, 1) },
-		typ:    "application/x-ndjson",
-		text:   func(text string) string { return ollamaAnswer(fmt.Sprintf(`"content":%q`, text)) },
-		with: func(id, command string) string {
-			return ollamaAnswer(`"content":"Look.","tool_calls":[` + ollamaCall(id, command) + `]`)
-		},
-	}, {
-		toolFormat: toolFormat{name: "bedrock", path: "/up/test/model/m/converse", request: func(string) string {
-			return `{"toolConfig":{"tools":[{"toolSpec":{"name":"Bash"}}]},"messages":[{"role":"user","content":[{"text":"go"}]}]}`
-		}},
-		paths: [2]string{"/converse", "/converse-stream"}, typ: "application/vnd.amazon.eventstream",
-		text: func(text string) string { return converseAnswer(fmt.Sprintf(`{"text":%q}`, text), "end_turn") },
-		with: func(id, command string) string {
-			return converseAnswer(fmt.Sprintf(`{"text":"Look."},{"toolUse":{"toolUseId":%q,"name":"Bash","input":{"command":%q}}}`, id, command), "tool_use")
 		},
 	}, {
 		toolFormat: invoked,
@@ -121,6 +93,39 @@ func turnFormats() []turnFormat {
 		text: func(text string) string { return geminiAnswer(fmt.Sprintf(`{"text":%q}`, text)) },
 		with: func(id, command string) string {
 			return geminiAnswer(`{"text":"Look."},` + formats[3].call(id, command))
+		},
+	}}...)
+}
+
+// framedTurnFormats are those whose streams are no server-sent events.
+func framedTurnFormats() []turnFormat {
+	ollamaAnswer := func(message string) string {
+		return `{"model":"m","created_at":"2026-11-22T10:00:00Z","message":{"role":"assistant",` + message + `},"done":true,"done_reason":"stop","prompt_eval_count":10,"eval_count":7}`
+	}
+	ollamaCall := func(id, command string) string {
+		return fmt.Sprintf(`{"id":%q,"function":{"name":"Bash","arguments":{"command":%q}}}`, id, command)
+	}
+	converseAnswer := func(blocks, reason string) string {
+		return `{"output":{"message":{"role":"assistant","content":[` + blocks + `]}},"stopReason":"` + reason + `","usage":{"inputTokens":10,"outputTokens":7,"totalTokens":17},"metrics":{"latencyMs":5}}`
+	}
+	return []turnFormat{{
+		toolFormat: toolFormat{name: "ollama", path: ollamaPath, request: func(string) string {
+			return `{"model":"m","stream":false,"tools":[{"type":"function","function":{"name":"Bash"}}],"messages":[{"role":"user","content":"go"}]}`
+		}},
+		stream: func(request string) string { return strings.Replace(request, `"stream":false`, `"stream":true`, 1) },
+		typ:    "application/x-ndjson",
+		text:   func(text string) string { return ollamaAnswer(fmt.Sprintf(`"content":%q`, text)) },
+		with: func(id, command string) string {
+			return ollamaAnswer(`"content":"Look.","tool_calls":[` + ollamaCall(id, command) + `]`)
+		},
+	}, {
+		toolFormat: toolFormat{name: "bedrock", path: "/up/test/model/m/converse", request: func(string) string {
+			return `{"toolConfig":{"tools":[{"toolSpec":{"name":"Bash"}}]},"messages":[{"role":"user","content":[{"text":"go"}]}]}`
+		}},
+		paths: [2]string{"/converse", "/converse-stream"}, typ: "application/vnd.amazon.eventstream",
+		text: func(text string) string { return converseAnswer(fmt.Sprintf(`{"text":%q}`, text), "end_turn") },
+		with: func(id, command string) string {
+			return converseAnswer(fmt.Sprintf(`{"text":"Look."},{"toolUse":{"toolUseId":%q,"name":"Bash","input":{"command":%q}}}`, id, command), "tool_use")
 		},
 	}}
 }
