@@ -157,6 +157,11 @@ type HTTP struct {
 	// Unresolved says why two servers could take the request for two different
 	// ones, as the names that begin with Unresolved; empty where they can't.
 	Unresolved []string
+	// Action is the operation that a request to AWS names besides its path, and
+	// Operation what the request is called by the tables of the policy in force,
+	// such as "github.repos.delete"; empty where there is none.
+	Action    string
+	Operation string
 	// LooksLike is [LooksLikeModelAPI] where the request looks like one of a
 	// model API that Holdgate can't read, so that calls in its answers go unseen;
 	// else empty.

@@ -21,6 +21,7 @@ decisions contains d if {
 decisions contains d if {
 	input.kind == "http_request"
 	not host_setting
+	not operation_setting == "auto"
 	not reads
 	d := by_setting(data.settings.http.writes, "http.write", "medium", "The request may change something at a host that the settings do not know.", [http_title])
 }
@@ -181,3 +182,39 @@ asks_for_another if {
 default as_what := ""
 
 as_what := concat("", [": ", input.http.method_override])
+
+# METADATA
+# title: Operations of services
+# description: What a request asks for by the tables of settings/operations, whatever is said of its host.
+# custom:
+#   risk: high
+decisions contains d if {
+	input.kind == "http_request"
+	operation_setting != "auto"
+	d := by_setting(operation_setting, "http.operation", "high", "The settings ask about this operation.", [concat("", [input.http.operation, ": ", http_title])])
+}
+
+# METADATA
+# title: What the settings say of the operation
+# description: Undefined where they say nothing.
+# custom:
+#   risk: medium
+operation_setting := setting if {
+	setting := data.settings.http.operations[input.http.operation]
+} else := "deny" if {
+	some setting in operation_lines
+	not setting in {"auto", "ask"}
+} else := "ask" if {
+	"ask" in operation_lines
+} else := "auto" if {
+	"auto" in operation_lines
+	not endswith(input.http.operation, ".unresolved")
+} else := "ask" if {
+	endswith(input.http.operation, ".unresolved")
+	not reads
+}
+
+operation_lines contains setting if {
+	some pattern, setting in data.settings.http.operations
+	glob.match(pattern, ["."], input.http.operation)
+}

@@ -112,3 +112,34 @@ test_requests_that_ask_to_be_taken_for_others if {
 	harmless := [{"op": "add", "path": "/http/unresolved", "value": ["encoded_slash"]}]
 	holdgate.decision.action == "allow" with input as json.patch(requesting("GET", "example.com", "/a"), harmless)
 }
+
+asking_for(method, operation) := json.patch(requesting(method, "api.example", "/a"), [{"op": "add", "path": "/http/operation", "value": operation}])
+
+test_operations_that_destroy_are_asked_about if {
+	every operation in [
+		"github.repos.delete", "github.git.refs.delete", "github.pulls.merge", "k8s.pods.delete", "k8s.deployments.deletecollection",
+		"k8s.pods.exec.create", "aws.s3.DeleteBucket", "aws.dynamodb.DeleteTable", "aws.ec2.TerminateInstances", "aws.iam.PutRolePolicy",
+	] {
+		every method in ["GET", "POST"] {
+			decision := holdgate.decision with input as asking_for(method, operation) with data.settings.http.hosts as {"api.example": "auto"}
+			decision.action == "hold"
+			decision.rule == "http.operation"
+			contains(decision.hold.message, operation)
+		}
+	}
+	every operation in ["github.issues.list", "k8s.pods.list", "aws.s3.GetObject"] {
+		holdgate.decision.action == "allow" with input as asking_for("GET", operation)
+	}
+	holdgate.decision.rule == "http.write" with input as asking_for("POST", "github.issues.create")
+}
+
+test_operations_by_the_settings if {
+	every c in [
+		["POST", "github.issues.create", "allow"], ["POST", "github.issues.comments.create", "hold"], ["DELETE", "github.gists.delete", "allow"],
+		["GET", "github.hooks.delete", "deny"], ["POST", "github.unresolved", "hold"], ["GET", "github.unresolved", "allow"], ["POST", "aws.s3.unresolved", "deny"],
+	] {
+		settings := {"github.issues.*": "auto", "github.gists.delete": "auto", "github.**.delete": "ask", "github.hooks.*": "deny", "github.*": "auto", "aws.**": "sometimes"}
+		decision := holdgate.decision with input as asking_for(c[0], c[1]) with data.settings.http.operations as settings
+		decision.action == c[2]
+	}
+}

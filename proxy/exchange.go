@@ -34,6 +34,7 @@ type exchange struct {
 
 	onAsk     func(*question) // is told of what people are asked next; nil where nobody cares
 	looksLike string          // what policy is told of a request of no known format
+	action    string          // the operation that such a request names itself
 
 	remark string    // what the log says of the request besides the decision
 	began  time.Time // the client's patience counts from here

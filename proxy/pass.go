@@ -26,6 +26,7 @@ func (e *exchange) pass() {
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(w).EnableFullDuplex()
+	e.action = e.readAction()
 	q := &question{call: e.call(e.asHTTP())}
 	d := e.judge(q)
 	if d.Action == holdgate.Hold {
@@ -66,6 +67,8 @@ func (e *exchange) asHTTP() holdgate.Call {
 	u := e.t.url
 	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: u.Host, Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike}
 	h.MethodOverride, h.Unresolved = twoReadings(e.r.Method, u, e.r.Header)
+	h.Action = e.action
+	h.Operation = e.s.c.Engine.Operation(h)
 	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: h}
 }
 

@@ -32,6 +32,8 @@ type written struct {
 		Query          string   `json:"query"`
 		MethodOverride string   `json:"method_override"`
 		Unresolved     []string `json:"unresolved"`
+		Action         string   `json:"action"`
+		Operation      string   `json:"operation"`
 		LooksLike      string   `json:"looks_like"`
 	} `json:"http"`
 	Session struct {
@@ -104,6 +106,11 @@ func (w *written) complete(ctx context.Context, o object, p *policy) {
 	}
 	if w.HTTP != nil {
 		c.HTTP = (*holdgate.HTTP)(w.HTTP)
+		if http, ok := o["http"].(object); ok {
+			if name := p.operation(c.HTTP); name != "" {
+				setDefault(http, "operation", name)
+			}
+		}
 	}
 	if _, ok := o["facts"]; ok {
 		return

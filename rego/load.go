@@ -42,6 +42,7 @@ type policy struct {
 	store          storage.Store
 	firedMu        sync.Mutex
 	firedQuery     *oparego.PreparedEvalQuery // see firing; nil until it is asked for
+	services       []service                  // HTTP APIs whose requests have names
 	classes        commandClasses
 	settings       *toolSettings // nil where the policy has none
 	repeats        repeats
@@ -90,7 +91,12 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing policy: %w", err)
 	}
+	services, err := servicesOf(pr.data)
+	if err != nil {
+		return nil, err
+	}
 	p := &policy{
+		services:       services,
 		loaded:         pr.loaded,
 		data:           pr.data,
 		own:            ownModules(pr.own),
