@@ -157,6 +157,9 @@ type HTTP struct {
 	// Unresolved says why two servers could take the request for two different
 	// ones, as the names that begin with Unresolved; empty where they can't.
 	Unresolved []string
+	// Upgrade is "websocket" where the request asks to change to that protocol,
+	// whose frames nobody sees; else empty.
+	Upgrade string
 	// Action is the operation that a request to AWS names besides its path, and
 	// Operation what the request is called by the tables of the policy in force,
 	// such as "github.repos.delete"; empty where there is none.

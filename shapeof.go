@@ -31,7 +31,7 @@ func ShapeOf(c Call, f Facts) Shape {
 	case c.MCP != nil:
 		s.About = c.MCP.Server + " " + c.MCP.Method + " " + c.MCP.Name
 	case c.HTTP != nil:
-		s.About = strings.Join(slices.DeleteFunc(append([]string{c.HTTP.Method, c.HTTP.Host, c.HTTP.Operation, c.HTTP.MethodOverride}, c.HTTP.Unresolved...), func(s string) bool { return s == "" }), " ")
+		s.About = strings.Join(slices.DeleteFunc(append([]string{c.HTTP.Method, c.HTTP.Host, c.HTTP.Upgrade, c.HTTP.Operation, c.HTTP.MethodOverride}, c.HTTP.Unresolved...), func(s string) bool { return s == "" }), " ")
 	}
 	for _, p := range f.Paths {
 		s.place(p, f.Dir)

@@ -68,11 +68,14 @@ http_host := trim_suffix(lower(input.http.host), ".")
 # METADATA
 # title: Requests that change nothing
 # description: |
-#   By method (RFC 9110, section 9.2.1), and Git's way to fetch, which posts what
+#   By method (RFC 9110, section 9.2.1) where no WebSocket is opened, and Git's way to fetch, which posts what
 #   it has (Git's own description of its HTTP protocol).
 # custom:
 #   risk: medium
-reads if input.http.method in {"GET", "HEAD", "OPTIONS", "TRACE"}
+reads if {
+	input.http.method in {"GET", "HEAD", "OPTIONS", "TRACE"}
+	not input.http.upgrade
+}
 
 reads if {
 	input.http.method == "POST"

@@ -143,3 +143,9 @@ test_operations_by_the_settings if {
 		decision.action == c[2]
 	}
 }
+
+test_a_web_socket_is_no_reading if {
+	socket := json.patch(requesting("GET", "example.com", "/a"), [{"op": "add", "path": "/http/upgrade", "value": "websocket"}])
+	holdgate.decision.rule == "http.write" with input as socket
+	holdgate.decision.action == "allow" with input as socket with data.settings.http.hosts as {"example.com": "auto"}
+}

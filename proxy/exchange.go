@@ -35,6 +35,7 @@ type exchange struct {
 	onAsk     func(*question) // is told of what people are asked next; nil where nobody cares
 	looksLike string          // what policy is told of a request of no known format
 	action    string          // the operation that such a request names itself
+	upgrade   string          // the protocol that it asks to change to
 
 	remark string    // what the log says of the request besides the decision
 	began  time.Time // the client's patience counts from here

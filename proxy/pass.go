@@ -26,8 +26,11 @@ func (e *exchange) pass() {
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(w).EnableFullDuplex()
-	e.action = e.readAction()
+	e.action, e.upgrade = e.readAction(), upgradeOf(r)
 	q := &question{call: e.call(e.asHTTP())}
+	if e.upgrade != "" {
+		q.remark = unseenFrames
+	}
 	d := e.judge(q)
 	if d.Action == holdgate.Hold {
 		body, err := e.readBody("") // as it came: nobody looks into it
@@ -41,7 +44,7 @@ func (e *exchange) pass() {
 		}
 		e.body = body
 		key := func() (holdgate.Digest, error) {
-			return s.c.Digester.Fields("http_request", r.Method, t.url.String(), e.credentials(), meaning(r.Header), string(body)), nil
+			return s.c.Digester.Fields("http_request", r.Method, t.url.String(), e.credentials(), meaning(r.Header), e.upgrade, string(body)), nil
 		}
 		if !e.heldBefore(key, q, d, http.StatusForbidden) {
 			return
@@ -67,7 +70,7 @@ func (e *exchange) asHTTP() holdgate.Call {
 	u := e.t.url
 	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: u.Host, Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike}
 	h.MethodOverride, h.Unresolved = twoReadings(e.r.Method, u, e.r.Header)
-	h.Action = e.action
+	h.Action, h.Upgrade = e.action, e.upgrade
 	h.Operation = e.s.c.Engine.Operation(h)
 	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: h}
 }
@@ -109,12 +112,19 @@ func (e *exchange) forward(req *http.Request) {
 	if wantsTrailers(e.r.Header) {
 		req.Header.Set("Te", "trailers")
 	}
+	if e.upgrade != "" {
+		askUpgrade(req.Header)
+	}
 	resp, err := e.s.transportFor(e.t).RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		e.upstreamFailed(err)
 		return
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		e.switched(resp, e.upgrade)
+		return
+	}
 	if file && resp.StatusCode/100 <= 3 {
 		e.passFile(resp)
 		return

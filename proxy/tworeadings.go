@@ -89,7 +89,7 @@ func hasDots(p string) bool {
 // and nothing of what it asks for: they differ between a request and its retry.
 // Credentials are compared by the account that they name.
 var passingHeaders = []string{
-	"Amz-Sdk-Invocation-Id", "Amz-Sdk-Request", "Authorization", "Baggage", "Content-Length", "Date", "Expect", "Sentry-Trace", "Traceparent", "Tracestate",
+	"Amz-Sdk-Invocation-Id", "Amz-Sdk-Request", "Authorization", "Baggage", "Content-Length", "Date", "Expect", "Sec-Websocket-Key", "Sentry-Trace", "Traceparent", "Tracestate",
 	"X-Amz-Date", "X-Amzn-Trace-Id", "X-Client-Request-Id", "X-Cloud-Trace-Context", "X-Correlation-Id", "X-Goog-Api-Client", "X-Ms-Client-Request-Id",
 	"X-Ms-Date", "X-Request-Id", "X-Stainless-Retry-Count",
 }

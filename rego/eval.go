@@ -32,6 +32,7 @@ type written struct {
 		Query          string   `json:"query"`
 		MethodOverride string   `json:"method_override"`
 		Unresolved     []string `json:"unresolved"`
+		Upgrade        string   `json:"upgrade"`
 		Action         string   `json:"action"`
 		Operation      string   `json:"operation"`
 		LooksLike      string   `json:"looks_like"`

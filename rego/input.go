@@ -59,6 +59,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 	if h := c.HTTP; h != nil {
 		http := object{"method": h.Method, "scheme": h.Scheme, "host": h.Host, "path": h.Path, "query": h.Query}
 		putText(http, "looks_like", h.LooksLike)
+		putText(http, "upgrade", h.Upgrade)
 		putText(http, "action", h.Action)
 		putText(http, "operation", cmp.Or(h.Operation, p.operation(h)))
 		putText(http, "method_override", h.MethodOverride)

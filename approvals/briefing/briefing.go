@@ -172,6 +172,9 @@ func (b *briefer) call(c holdgate.Call) *briefer {
 // request shows what of an HTTP request does not fit its summary.
 func (b *briefer) request(h *holdgate.HTTP) {
 	var lines []string
+	if h.Upgrade != "" {
+		lines = append(lines, "becomes a WebSocket: what goes over it is not seen")
+	}
 	if h.Operation != "" {
 		lines = append(lines, "operation: "+h.Operation)
 	}

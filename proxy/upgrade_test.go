@@ -1,0 +1,214 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/websocket"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// upgradePolicy decides on what changes the protocol by its path.
+const upgradePolicy = `package holdgate
+
+import rego.v1
+
+default decision := {"action": "allow", "rule": "test.plain"}
+
+decision := {"action": "deny", "rule": "test.deny", "reason": "no sockets there"} if {
+	input.http.upgrade == "websocket"
+	contains(input.http.path, "forbidden")
+} else := {"action": "hold", "rule": "test.hold", "reason": "a socket"} if {
+	input.http.upgrade == "websocket"
+	contains(input.http.path, "gated")
+} else := {"action": "allow", "rule": "test.socket"} if {
+	input.http.upgrade == "websocket"
+}
+`
+
+// echoes is a server of WebSockets on a host that serves no models.
+func echoes(t *testing.T, secure bool) (url string, opts gateOption) {
+	t.Helper()
+	up := httptest.NewUnstartedServer(websocket.Handler(func(c *websocket.Conn) {
+		var words string
+		for websocket.Message.Receive(c, &words) == nil && websocket.Message.Send(c, words) == nil {
+		}
+	}))
+	up.EnableHTTP2 = secure
+	opts = func(*Config) {}
+	if secure {
+		up.StartTLS()
+		opts = func(c *Config) {
+			c.RootCAs = up.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		}
+	} else {
+		up.Start()
+	}
+	t.Cleanup(up.Close)
+	return up.URL, opts
+}
+
+// socket opens a WebSocket through the forward proxy.
+func (g *gate) socket(up, path string) (*websocket.Conn, error) {
+	g.t.Helper()
+	host := strings.SplitN(up, "://", 2)[1]
+	var c net.Conn
+	c, resp := g.tunnel(host)
+	if resp.StatusCode != http.StatusOK {
+		g.t.Fatalf("CONNECT: status %d", resp.StatusCode)
+	}
+	must(g.t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	if strings.HasPrefix(up, "https://") {
+		c = tls.Client(c, g.trusting(hostOnly(host)))
+	}
+	conf, err := websocket.NewConfig(strings.Replace(up, "http", "ws", 1)+path, "http://a.example")
+	must(g.t, err)
+	return websocket.NewClient(conf, c)
+}
+
+// sockets is a gate whose MCP table names the upstream's address: it is loopback,
+// and no host that serves models.
+func sockets(t *testing.T, secure bool) (*gate, string) {
+	up, trust := echoes(t, secure)
+	g := newGateTo(t, nil, map[string]string{"named": up + "/mcp"}, withPolicy(t, upgradePolicy), trust)
+	return g, up
+}
+
+func says2(t *testing.T, c *websocket.Conn, words string) {
+	t.Helper()
+	must(t, websocket.Message.Send(c, words))
+	var got string
+	must(t, websocket.Message.Receive(c, &got))
+	if got != words {
+		t.Errorf("got %.100q", got)
+	}
+}
+
+func TestAWebSocketThatPolicyAllowsPasses(t *testing.T) {
+	for name, secure := range map[string]bool{"plain": false, "over TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			g, up := sockets(t, secure)
+			c, err := g.socket(up, "/echo")
+			must(t, err)
+			defer c.Close()
+			says2(t, c, "one")
+			says2(t, c, strings.Repeat("two", 5_000))
+			e := g.entries(audit.TypeDecision)
+			if len(e) != 1 || e[0].Decision.Rule != "test.socket" || !strings.Contains(e[0].Note, unseenFrames) {
+				t.Errorf("logged: %+v", e)
+			}
+		})
+	}
+}
+
+func TestAWebSocketThatPolicyRefusesIsNotOpened(t *testing.T) {
+	g, up := sockets(t, false)
+	if c, err := g.socket(up, "/forbidden"); err == nil {
+		c.Close()
+		t.Fatal("it was opened")
+	}
+	if e := g.entries(audit.TypeDecision); len(e) != 1 || e[0].Decision.Rule != "test.deny" {
+		t.Errorf("logged: %+v", e)
+	}
+}
+
+func TestAHeldWebSocketOpensOnceItIsApproved(t *testing.T) {
+	g, up := sockets(t, true)
+	opened := make(chan error, 1)
+	go func() {
+		c, err := g.socket(up, "/gated")
+		if err == nil {
+			defer c.Close()
+			if err = websocket.Message.Send(c, "x"); err == nil {
+				var got string
+				err = websocket.Message.Receive(c, &got)
+			}
+		}
+		opened <- err
+	}()
+	r := g.pending(1)[0]
+	select {
+	case err := <-opened:
+		t.Fatalf("it was opened before it was approved: %v", err)
+	default:
+	}
+	g.decide(r, holdgate.AnswerApprove, "")
+	must(t, <-opened)
+}
+
+// What people stop ends, and so does what outlives the server.
+func TestAWebSocketEndsWithItsAgent(t *testing.T) {
+	g, up := sockets(t, false)
+	c, err := g.socket(up, "/echo")
+	must(t, err)
+	defer c.Close()
+	says2(t, c, "one")
+	g.intervene(holdgate.AgentDefault, "stop")
+	var got string
+	if err := websocket.Message.Receive(c, &got); err == nil {
+		t.Errorf("a stopped agent's socket brought %q", got)
+	}
+}
+
+// Another protocol could be HTTP again, whose requests nobody would see.
+func TestOtherUpgradesGoOnAsPlainHTTP(t *testing.T) {
+	var seen counter
+	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.mu.Lock()
+		seen.bodies = append(seen.bodies, strings.Join(r.Header["Upgrade"], ",")+strings.Join(r.Header["Connection"], ","))
+		seen.mu.Unlock()
+	}))
+	g := newGateTo(t, nil, map[string]string{"named": up + "/mcp"}, withPolicy(t, upgradePolicy))
+	host := strings.TrimPrefix(up, "http://")
+	for _, headers := range []string{
+		"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n",
+		"Connection: Upgrade\r\nUpgrade: websocket, h2c\r\n",
+		"Connection: Upgrade\r\nUpgrade: websocket\r\nUpgrade: h2c\r\n",
+		"Connection: Upgrade\r\nUpgrade: TLS/1.2\r\n",
+		"Upgrade: websocket\r\n",
+		"Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n",
+	} {
+		before := len(seen.all())
+		body := ""
+		if strings.Contains(headers, "Content-Length") {
+			body = "x"
+		}
+		resp, _ := g.speak("GET " + up + "/x HTTP/1.1\r\nHost: " + host + "\r\n" + headers + "\r\n" + body)
+		if got := seen.all()[before:]; resp.StatusCode != 200 || len(got) != 1 || got[0] != "" {
+			t.Errorf("%q: status %d, the upstream got %q", headers, resp.StatusCode, got)
+		}
+	}
+	for _, e := range g.entries(audit.TypeDecision) {
+		if e.Decision.Rule != "test.plain" {
+			t.Errorf("judged by %s", e.Decision.Rule)
+		}
+	}
+}
+
+// TestAnUpstreamThatChangesTheProtocolUnasked would have the client's next
+// request read as something else.
+func TestAnUpstreamThatChangesTheProtocolUnasked(t *testing.T) {
+	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
+	}))
+	g := newGateTo(t, nil, map[string]string{"named": up + "/mcp"}, withPolicy(t, upgradePolicy))
+	host := strings.TrimPrefix(up, "http://")
+	for _, headers := range []string{"", "Connection: Upgrade\r\nUpgrade: websocket\r\n"} {
+		if resp, body := g.speak("GET " + up + "/x HTTP/1.1\r\nHost: " + host + "\r\n" + headers + "\r\n"); resp.StatusCode != http.StatusBadGateway {
+			t.Errorf("status %d: %s", resp.StatusCode, body)
+		}
+	}
+}
