@@ -52,8 +52,14 @@ func serveIn(t *testing.T, dir string, env []string, args ...string) *sidecar {
 // waits until it is ready. It ends with the test.
 func serveAt(t *testing.T, cwd, dir string, env []string, args ...string) *sidecar {
 	t.Helper()
+	return serveProgram(t, binary, cwd, dir, env, args...)
+}
+
+// serveProgram is serveAt with another program than the one under test.
+func serveProgram(t *testing.T, program, cwd, dir string, env []string, args ...string) *sidecar {
+	t.Helper()
 	s := &sidecar{t: t, dir: dir, exited: make(chan struct{})}
-	s.cmd = exec.Command(binary, append([]string{"serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--log", "debug"}, args...)...)
+	s.cmd = exec.Command(program, append([]string{"serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--log", "debug"}, args...)...)
 	s.cmd.Env = append(append(environment(), "HOLDGATE_STATE_DIR="+dir), env...)
 	s.cmd.Dir = cwd
 	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
