@@ -131,7 +131,7 @@ func TestSuggestLoosensNothingThatWasDenied(t *testing.T) {
 		for range 3 { // so that there is something to suggest
 			r.ends(r.decide(tool("Edit", `{"file_path":"/srv/always","new_string":"b","old_string":"a"}`)), holdgate.AnswerApprove, "ann")
 		}
-		for range rapid.IntRange(5, 15).Draw(rt, "calls") {
+		for range rapid.IntRange(10, 30).Draw(rt, "calls") {
 			in := drawCall(rt)
 			n := r.decide(in)
 			switch n.Decision.Action {
@@ -140,7 +140,7 @@ func TestSuggestLoosensNothingThatWasDenied(t *testing.T) {
 			case holdgate.Hold:
 				// Mostly approved, else there was nothing to suggest.
 				a := holdgate.AnswerApprove
-				if rapid.IntRange(0, 24).Draw(rt, "refused") == 24 {
+				if rapid.IntRange(0, 4).Draw(rt, "refused") == 4 {
 					a = rapid.SampledFrom([]holdgate.Answer{"deny", "steer", "edit", "timeout", "cancel"}).Draw(rt, "answer")
 				}
 				by := map[holdgate.Answer]string{"timeout": "holdgate", "cancel": "holdgate"}[a]
