@@ -2,10 +2,12 @@ package rego
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -57,6 +59,7 @@ type seenCall struct {
 	Hidden    bool         `json:"hidden,omitempty"`
 	History   *seenHistory `json:"history,omitempty"`
 	Home      string       `json:"home,omitempty"`
+	HTTP      *seenHTTP    `json:"http,omitempty"`
 	Learned   *seenLearned `json:"learned,omitempty"`
 	LooksLike string       `json:"looks_like,omitempty"`
 	MCPAnswer bool         `json:"mcp_answer,omitempty"`
@@ -109,6 +112,14 @@ type seenHistory struct {
 	Expired  int `json:"expired,omitempty"`
 	Refused  int `json:"refused,omitempty"`
 	Steered  int `json:"steered,omitempty"`
+}
+
+type seenHTTP struct {
+	Action     string   `json:"action,omitempty"`
+	Operation  string   `json:"operation,omitempty"`
+	Override   string   `json:"override,omitempty"`
+	Unresolved []string `json:"unresolved,omitempty"`
+	Upgrade    string   `json:"upgrade,omitempty"`
 }
 
 type seenLearned struct {
@@ -217,8 +228,17 @@ func (s *seenCall) call(c holdgate.Call, p *policy) {
 	}
 	if h := c.HTTP; h != nil {
 		s.Scheme, s.LooksLike = h.Scheme, h.LooksLike
+		s.HTTP = &seenHTTP{h.Action, cmp.Or(h.Operation, p.operation(h)), h.MethodOverride, h.Unresolved, h.Upgrade}
 		s.miss(h.Query != "", partQuery)
 	}
+}
+
+// operation is what the request was called.
+func (s *seenCall) operation() string {
+	if s.HTTP == nil {
+		return ""
+	}
+	return s.HTTP.Operation
 }
 
 func (s *seenCall) miss(is bool, path string) {
@@ -268,6 +288,9 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 	if c.HTTP != nil {
 		o := *c.HTTP
 		o.Scheme, o.LooksLike = s.Scheme, s.LooksLike
+		if h := s.HTTP; h != nil {
+			o.Action, o.MethodOverride, o.Unresolved, o.Upgrade = h.Action, h.Override, h.Unresolved, h.Upgrade
+		}
 		c.HTTP = &o
 	}
 	in := Input{Call: c, Own: own, Dir: s.Dir, Home: s.Home, Edited: s.Edited, Mode: s.Mode, Repeats: s.Repeats, Taint: s.Taint, Threshold: s.Threshold}
@@ -349,6 +372,9 @@ func (p *policy) rebuilt(past Past, extract func(Input) facts.Facts) (Input, fac
 		}
 	}
 	in := s.input(c, past.Own)
+	if h := in.Call.HTTP; h != nil && slices.Contains(s.Missing, partQuery) && p.operation(h) != s.operation() {
+		return unjudged("its operation depends on its query, which the log does not have")
+	}
 	f := extract(in)
 	if s.Facts != factsDigest(c, f) {
 		return unjudged("its facts cannot be worked out as they were")

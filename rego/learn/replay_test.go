@@ -143,8 +143,26 @@ func everything() []rego.Input {
 		model(func(m *holdgate.Model) { m.ServerTools = []holdgate.ServerTool{{Type: "web_search", Name: "web"}} }),
 		model(func(m *holdgate.Model) { m.Unapproved = []holdgate.Unapproved{{Tool: "Bash", Why: "unseen"}} }),
 		{Call: holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "POST", Scheme: "https", Host: "example.com:8443", Path: "/a b/c"}}},
+		{Call: holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "DELETE", Scheme: "https", Host: "api.github.com", Path: "/repos/o/r"}}},
+		{Call: holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "POST", Scheme: "https", Host: "sts.amazonaws.com", Path: "/", Action: "AssumeRole"}}},
+		{Call: holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "POST", Scheme: "https", Host: "a.example", Path: "/b", MethodOverride: "DELETE", Unresolved: []string{holdgate.UnresolvedMethod}}}},
+		{Call: holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "GET", Scheme: "wss", Host: "b.example", Path: "/socket", Upgrade: "websocket"}}},
 		{Call: holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "my files", Method: "resources/read", Name: "file:///a"}}},
 		{Call: holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "files", Method: "sampling/createMessage", FromServer: true}}},
+	}
+}
+
+// What a request asks S3 for stands in its query, which no log has.
+func TestReplayDoesNotGuessWhatAQueryAskedFor(t *testing.T) {
+	r := record(t, nil)
+	bucket := &holdgate.HTTP{Method: "PUT", Scheme: "https", Host: "photos.s3.amazonaws.com", Path: "/", Query: "acl"}
+	r.decide(rego.Input{Call: holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: bucket}})
+	got, err := learn.Run(t.Context(), r.engine, r.log(), rego.Own{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Unknown != 1 {
+		t.Errorf("got %+v", got)
 	}
 }
 
