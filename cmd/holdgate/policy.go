@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -38,6 +39,10 @@ func policyFlag() cli.Flag {
 	return &cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE, FOLDER or BUNDLE`; default: the configuration's"}
 }
 
+// patience is how long a command waits for one decision: no call waits behind
+// it, and what it says shall not depend on how busy the machine is.
+const patience = 10 * time.Second
+
 // policyOptions is the policy that --policy or the argument names, or the
 // configuration.
 func (e *env) policyOptions(c *cli.Context, args ...string) (rego.Options, error) {
@@ -54,7 +59,9 @@ func (e *env) policyOptions(c *cli.Context, args ...string) (rego.Options, error
 	if path := cmp.Or(strings.Join(args, ""), c.String("policy")); path != "" {
 		s.Policy.Path, s.Policy.OPAConfig = path, ""
 	}
-	return app.PolicyOptions(s)
+	o, err := app.PolicyOptions(s)
+	o.Timeout = max(o.Timeout, patience)
+	return o, err
 }
 
 func policyCheckCommand(e *env) *cli.Command {
