@@ -58,6 +58,31 @@ func (c Config) Validate() error {
 		f.plugin("plugins."+name, name, c.Plugins[name])
 	}
 	f.routes(c)
+	f.limits(c)
+	f.kept(c)
+	f.oneOf("holds.mcp_tasks", c.Holds.MCPTasks, TasksServer, TasksOffer, TasksOff)
+	if c.Holds.Page != "" {
+		f.page("holds.page", c.Holds.Page)
+	}
+	f.oneOf("audit.sync", c.Audit.Sync, SyncAlways, SyncBatched)
+	f.oneOf("audit.inputs", c.Audit.Inputs, InputsRedacted, InputsNone)
+	f.oneOf("unsupported", c.Unsupported, UnsupportedRefuse, UnsupportedAllow)
+	switch {
+	case strings.TrimSpace(c.Approver) == "":
+		f.add("approver: must be a name")
+	case slices.Contains(reservedNames, c.Approver):
+		f.add("approver: %s is the name of what is done without a person", c.Approver)
+	}
+	f.people(c)
+	f.gates(c)
+	if len(f) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(f, "\n"))
+}
+
+// limits checks that what bounds is more than nothing.
+func (f *faults) limits(c Config) {
 	for _, l := range []struct {
 		key   string
 		value int64
@@ -78,6 +103,13 @@ func (c Config) Validate() error {
 			f.add("%s: must be more than 0, not %s", l.key, l.shown)
 		}
 	}
+	if c.Limits.Call > c.Limits.Body {
+		f.add("limits.call: %s is more than limits.body, %s", c.Limits.Call, c.Limits.Body)
+	}
+}
+
+// kept checks how long things are kept, and where the log's head goes.
+func (f *faults) kept(c Config) {
 	f.atLeast("retention.requests", c.Retention.Requests, minRetention)
 	f.atLeast("retention.events", c.Retention.Events, minRetention)
 	if c.Retention.Audit != 0 {
@@ -96,28 +128,6 @@ func (c Config) Validate() error {
 	if e := c.Audit.Checkpoints.Every; e != 0 {
 		f.atLeast("audit.checkpoints.every", e, Duration(time.Second))
 	}
-	f.oneOf("holds.mcp_tasks", c.Holds.MCPTasks, TasksServer, TasksOffer, TasksOff)
-	if c.Holds.Page != "" {
-		f.page("holds.page", c.Holds.Page)
-	}
-	if c.Limits.Call > c.Limits.Body {
-		f.add("limits.call: %s is more than limits.body, %s", c.Limits.Call, c.Limits.Body)
-	}
-	f.oneOf("audit.sync", c.Audit.Sync, SyncAlways, SyncBatched)
-	f.oneOf("audit.inputs", c.Audit.Inputs, InputsRedacted, InputsNone)
-	f.oneOf("unsupported", c.Unsupported, UnsupportedRefuse, UnsupportedAllow)
-	switch {
-	case strings.TrimSpace(c.Approver) == "":
-		f.add("approver: must be a name")
-	case slices.Contains(reservedNames, c.Approver):
-		f.add("approver: %s is the name of what is done without a person", c.Approver)
-	}
-	f.people(c)
-	f.gates(c)
-	if len(f) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(f, "\n"))
 }
 
 // policy checks where policy comes from. What the rules themselves say is
