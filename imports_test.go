@@ -60,8 +60,9 @@ var imports = map[string][]string{
 	"plugins/sdk/document":  {"plugins/sdk"},
 	"plugins/exec":          {"plugins/sdk", "plugins/sdk/document"},
 	"plugins/webhook":       {"plugins/sdk", "plugins/sdk/document"},
+	"plugins/slack":         {"plugins/sdk", "plugins/sdk/page"},
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
-	"plugins":               {"plugins/exec", "plugins/sdk", "plugins/terminal", "plugins/webhook"},
+	"plugins":               {"plugins/exec", "plugins/sdk", "plugins/slack", "plugins/terminal", "plugins/webhook"},
 
 	"cmd/holdgate/config":  {".", "approvals/sessions"},
 	"cmd/holdgate/app":     {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "rego", "rego/revisions", "store", "store/audit", "store/badger"},

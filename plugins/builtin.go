@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdgate/holdgate/plugins/exec"
 	"github.com/holdgate/holdgate/plugins/sdk"
+	"github.com/holdgate/holdgate/plugins/slack"
 	"github.com/holdgate/holdgate/plugins/terminal"
 	"github.com/holdgate/holdgate/plugins/webhook"
 )
@@ -21,6 +22,7 @@ import (
 func builtin() map[string]func() sdk.Channel {
 	return map[string]func() sdk.Channel{
 		"exec":     func() sdk.Channel { return exec.New(sdk.Logger()) },
+		"slack":    func() sdk.Channel { return slack.New(sdk.Logger()) },
 		"terminal": func() sdk.Channel { return terminal.New(sdk.Logger(), os.Getenv) },
 		"webhook":  func() sdk.Channel { return webhook.New(sdk.Logger()) },
 	}

@@ -3,6 +3,7 @@ package plugins_test
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -45,10 +46,22 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("a secret of some length"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(http.NotFoundHandler())
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"ok": true, "bot_id": "B1", "url": "ws://127.0.0.1:1/"}`) // as Slack answers
+	}))
 	defer srv.Close()
+	for name, token := range map[string]string{"bot": "xoxb-of-no-workspace", "app": "xapp-of-no-workspace"} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(secret), name), []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	configs := map[string]map[string]any{
-		"exec":     {"command": []string{"/bin/cat"}},
+		"exec": {"command": []string{"/bin/cat"}},
+		"slack": {
+			"channel": "C0123456789", "users": []string{"U0123456789"}, "api_url": srv.URL,
+			"bot_token_file": filepath.Join(filepath.Dir(secret), "bot"), "app_token_file": filepath.Join(filepath.Dir(secret), "app"),
+		},
 		"terminal": {"tty": pts.Name()},
 		"webhook":  {"url": srv.URL, "secret_file": secret, "listen": ":0"},
 	}
@@ -71,7 +84,7 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 }
 
 func TestAChannelThatIsNotBuiltInIsAnError(t *testing.T) {
-	if err := plugins.Serve("pigeon"); err == nil || !strings.Contains(err.Error(), "terminal, webhook") {
+	if err := plugins.Serve("pigeon"); err == nil || !strings.Contains(err.Error(), "slack, terminal, webhook") {
 		t.Errorf("Serve = %v", err)
 	}
 }

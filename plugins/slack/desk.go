@@ -1,0 +1,252 @@
+package slack
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/slack-go/slack"
+
+	"github.com/holdgate/holdgate/plugins/sdk"
+)
+
+// How many presses are worked on at a time, and how long Slack waits for the
+// answer to a dialog: less than its three seconds.
+const (
+	atOnce   = 16
+	patience = 2 * time.Second
+)
+
+// A desk takes what people press and send.
+type desk struct {
+	c      *Channel
+	answer sdk.Answerer
+	room   chan struct{}
+	work   sync.WaitGroup
+}
+
+// do works on something beside its caller, who waits only while there is too
+// much to do.
+func (d *desk) do(ctx context.Context, f func()) {
+	select {
+	case d.room <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	d.work.Go(func() {
+		defer func() { <-d.room }()
+		f()
+	})
+}
+
+// A place is where somebody is told what became of their answer.
+type place struct{ user, thread string }
+
+// press does what buttons say.
+func (d *desk) press(ctx context.Context, cb slack.InteractionCallback) {
+	at := place{user: cb.User.ID, thread: cb.Message.ThreadTimestamp}
+	if cb.Channel.ID != d.c.conf.Channel {
+		d.c.log.Warn("a button was pressed in another channel", "channel", cb.Channel.ID, "user", at.user)
+		return
+	}
+	for _, b := range cb.ActionCallback.BlockActions {
+		name, ours := strings.CutPrefix(b.ActionID, actionPrefix)
+		if !ours {
+			continue
+		}
+		if !d.c.hears(at.user) {
+			d.c.log.Warn("somebody who may not answer pressed a button", "user", at.user)
+			d.tell(ctx, at, "Your answer does not count: Holdgate's configuration does not name you among the users of this channel.")
+			continue
+		}
+		r, err := readRef(b.Value)
+		if err != nil {
+			d.c.log.Warn("a button has no request", "user", at.user)
+			d.tell(ctx, at, "This button is broken: nothing was decided.")
+			continue
+		}
+		name, _, _ = strings.Cut(name, ":")
+		d.pressed(ctx, at, name, r, cb.TriggerID)
+	}
+}
+
+// hears reports whether a user's answers count here.
+func (c *Channel) hears(user string) bool { return user != "" && slices.Contains(c.conf.Users, user) }
+
+// pressed does what one button says.
+func (d *desk) pressed(ctx context.Context, at place, name string, r ref, trigger string) {
+	switch name {
+	case sdk.Approve, sdk.Choose, sdk.Claim, sdk.Unclaim:
+		if refused := d.give(ctx, r.answer(name, at.user), at); refused != "" {
+			d.tell(ctx, at, refused)
+		}
+	case sdk.Deny, sdk.Steer, sdk.Edit, other:
+		d.ask(ctx, at, name, r, trigger)
+	default:
+		d.tell(ctx, at, "This button is of another version of Holdgate: nothing was decided.")
+	}
+}
+
+// ask opens a dialog.
+func (d *desk) ask(ctx context.Context, at place, name string, r ref, trigger string) {
+	n, known := d.c.open(r.ID)
+	switch {
+	case known && (n.Nonce != r.Nonce || n.Digest != r.Digest):
+		d.tell(ctx, at, "The call has changed since this was shown: nothing was decided.")
+		return
+	case name == sdk.Edit && (!known || n.Editable == ""):
+		d.tell(ctx, at, "The arguments cannot be edited here just now. If Holdgate has been started again, try in a moment.")
+		return
+	}
+	view, err := modal(n, name, dialog{Ref: r, Decision: name, Thread: at.thread})
+	if err == nil {
+		err = d.c.call(ctx, "views.open", func(ctx context.Context) error {
+			_, err := d.c.api.OpenViewContext(ctx, trigger, view)
+			return err
+		})
+	}
+	if err != nil {
+		d.c.log.Warn("a dialog could not be opened", "err", err)
+		d.tell(ctx, at, "The dialog could not be opened: nothing was decided. Press the button again.")
+		return
+	}
+	if known && n.May(sdk.Seen) {
+		if _, err := d.answer(ctx, r.answer(sdk.Seen, at.user)); err != nil {
+			d.c.log.Debug("noting that a request was opened", "err", err)
+		}
+	}
+}
+
+// submit takes a dialog, and returns what it is to show; nil closes it.
+func (d *desk) submit(ctx context.Context, cb slack.InteractionCallback) *slack.ViewSubmissionResponse {
+	if cb.View.CallbackID != dialogID {
+		return nil
+	}
+	var form dialog
+	if err := json.Unmarshal([]byte(cb.View.PrivateMetadata), &form, json.RejectUnknownMembers(true)); err != nil {
+		d.c.log.Warn("a dialog has no request", "user", cb.User.ID)
+		return nil
+	}
+	at := place{user: cb.User.ID, thread: form.Thread}
+	if !d.c.hears(at.user) {
+		d.c.log.Warn("somebody who may not answer sent a dialog", "user", at.user)
+		return wrong(forms[form.Decision].field, "Your answer does not count: Holdgate's configuration does not name you.")
+	}
+	a, field, err := form.read(cb.View.State, at.user)
+	if err != nil {
+		return wrong(field, err.Error())
+	}
+	said := make(chan string, 1)
+	over := make(chan struct{})
+	d.do(ctx, func() {
+		refused := d.give(ctx, a, at)
+		select {
+		case said <- refused:
+		case <-over:
+			if refused != "" {
+				d.tell(ctx, at, refused) // the dialog is closed by now
+			}
+		}
+	})
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case refused := <-said:
+		if refused != "" {
+			return wrong(field, refused)
+		}
+	case <-t.C:
+		close(over)
+	case <-ctx.Done():
+		close(over)
+	}
+	return nil
+}
+
+// wrong keeps a dialog open and says at a field what is wrong.
+func wrong(field, why string) *slack.ViewSubmissionResponse {
+	if field == "" {
+		return nil
+	}
+	return slack.NewErrorsViewSubmissionResponse(map[string]string{field: clip(inert(why), maxConfirm)})
+}
+
+// give hands an answer over, and returns why it does not count, in words for
+// the person, or nothing where it does.
+func (d *desk) give(ctx context.Context, a sdk.Answer, at place) string {
+	status, err := d.answer(ctx, a)
+	if refused, ok := errors.AsType[*sdk.Refused](err); ok {
+		return "This does not count: " + refused.Reason
+	}
+	if err != nil {
+		d.c.log.Warn("an answer could not be given", "request", a.ID, "err", err)
+		return "Holdgate cannot take answers just now: try again."
+	}
+	if status == sdk.StatusPending && (a.Decision == sdk.Approve || a.Decision == sdk.Choose || a.Decision == sdk.Edit) {
+		d.tell(ctx, at, "Your answer counts; it takes more people.")
+	}
+	return ""
+}
+
+// tell tells one person something that nobody else sees.
+func (d *desk) tell(ctx context.Context, at place, text string) {
+	if !userID.MatchString(at.user) {
+		return
+	}
+	body := content{text: text, blocks: []slack.Block{slack.NewSectionBlock(plain(text, maxBlock), nil, nil)}}
+	options := body.options()
+	if at.thread != "" {
+		options = append(options, slack.MsgOptionTS(at.thread))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*perTry)
+	defer cancel()
+	if err := d.c.call(ctx, "chat.postEphemeral", func(ctx context.Context) error {
+		_, err := d.c.api.PostEphemeralContext(ctx, d.c.conf.Channel, at.user, options...)
+		return err
+	}); err != nil {
+		d.c.log.Warn("somebody could not be told what became of their answer", "user", at.user, "err", err)
+	}
+}
+
+// What is remembered of payloads: longer than a signature passes.
+const (
+	remembered = 15 * time.Minute
+	maxSeen    = 10_000
+)
+
+// A memory knows what came lately.
+type memory struct {
+	mu   sync.Mutex
+	seen map[[sha256.Size]byte]time.Time // until when
+}
+
+// fresh notes a payload, and reports whether it is a new one. Where too many
+// came none is.
+func (m *memory) fresh(payload []byte, now time.Time) bool {
+	name := sha256.Sum256(payload)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.seen == nil {
+		m.seen = make(map[[sha256.Size]byte]time.Time)
+	}
+	if until, again := m.seen[name]; again && now.Before(until) {
+		return false
+	}
+	if len(m.seen) >= maxSeen {
+		for n, until := range m.seen {
+			if !now.Before(until) {
+				delete(m.seen, n)
+			}
+		}
+	}
+	if len(m.seen) >= maxSeen {
+		return false
+	}
+	m.seen[name] = now.Add(remembered)
+	return true
+}
