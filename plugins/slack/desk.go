@@ -137,9 +137,9 @@ func (d *desk) submit(ctx context.Context, cb slack.InteractionCallback) *slack.
 		d.c.log.Warn("somebody who may not answer sent a dialog", "user", at.user)
 		return wrong(forms[form.Decision].field, "Your answer does not count: Holdgate's configuration does not name you.")
 	}
-	a, field, err := form.read(cb.View.State, at.user)
-	if err != nil {
-		return wrong(field, err.Error())
+	a, field, why := form.read(cb.View.State, at.user)
+	if why != "" {
+		return wrong(field, why)
 	}
 	said := make(chan string, 1)
 	over := make(chan struct{})

@@ -79,8 +79,8 @@ func modal(n sdk.Notice, button string, d dialog) (slack.ModalViewRequest, error
 }
 
 // read turns a dialog that was sent into an answer, or says what is wrong with
-// which field.
-func (d dialog) read(state *slack.ViewState, by string) (a sdk.Answer, field string, err error) {
+// which field, in words for the person.
+func (d dialog) read(state *slack.ViewState, by string) (a sdk.Answer, field, why string) {
 	value := func(name string) string {
 		if state == nil {
 			return ""
@@ -97,31 +97,29 @@ func (d dialog) read(state *slack.ViewState, by string) (a sdk.Answer, field str
 		a.Reason = value(fieldReason)
 	case fieldText:
 		if a.Instructions = value(fieldText); a.Instructions == "" {
-			return a, f.field, errors.New("Please say what is to be done.")
+			return a, f.field, "Please say what is to be done."
 		}
 	case fieldArguments:
 		a.Arguments, a.Reason = value(fieldArguments), value(fieldReason)
-		if err := checkArguments(a.Arguments); err != nil {
-			return a, f.field, err
-		}
+		return a, f.field, checkArguments(a.Arguments)
 	default:
-		return a, "", errors.New("there is no such dialog")
+		return a, "", "There is no such dialog."
 	}
-	return a, f.field, nil
+	return a, f.field, ""
 }
 
 // checkArguments says what is wrong with arguments that somebody has written,
-// in words for them.
-func checkArguments(raw string) error {
+// in words for them, or nothing.
+func checkArguments(raw string) string {
 	var members map[string]jsontext.Value
 	err := json.Unmarshal([]byte(raw), &members)
 	syntax, bad := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case bad:
 		line := 1 + strings.Count(raw[:min(int(syntax.ByteOffset), len(raw))], "\n")
-		return fmt.Errorf("This is no valid JSON, in line %d: %v", line, syntax.Err)
+		return fmt.Sprintf("This is no valid JSON, in line %d: %v", line, syntax.Err)
 	case err != nil || members == nil:
-		return errors.New("The arguments must be a JSON object: { ... }")
+		return "The arguments must be a JSON object: { ... }"
 	}
-	return nil
+	return ""
 }
