@@ -58,11 +58,12 @@ var imports = map[string][]string{
 	"plugins/sdk/page":      {"plugins/sdk"},
 	"plugins/terminal":      {"plugins/sdk", "plugins/sdk/page"},
 	"plugins/sdk/document":  {"plugins/sdk"},
+	"plugins/email":         {"plugins/sdk", "plugins/sdk/page"},
 	"plugins/exec":          {"plugins/sdk", "plugins/sdk/document"},
 	"plugins/webhook":       {"plugins/sdk", "plugins/sdk/document"},
 	"plugins/slack":         {"plugins/sdk", "plugins/sdk/page"},
+	"plugins":               {"plugins/email", "plugins/exec", "plugins/sdk", "plugins/slack", "plugins/terminal", "plugins/webhook"},
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
-	"plugins":               {"plugins/exec", "plugins/sdk", "plugins/slack", "plugins/terminal", "plugins/webhook"},
 
 	"cmd/holdgate/config":  {".", "approvals/sessions"},
 	"cmd/holdgate/app":     {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "rego", "rego/revisions", "store", "store/audit", "store/badger"},

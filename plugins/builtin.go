@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/plugins/email"
 	"github.com/holdgate/holdgate/plugins/exec"
 	"github.com/holdgate/holdgate/plugins/sdk"
 	"github.com/holdgate/holdgate/plugins/slack"
@@ -21,6 +22,7 @@ import (
 // builtin makes the channels, by name.
 func builtin() map[string]func() sdk.Channel {
 	return map[string]func() sdk.Channel{
+		"email":    func() sdk.Channel { return email.New(sdk.Logger()) },
 		"exec":     func() sdk.Channel { return exec.New(sdk.Logger()) },
 		"slack":    func() sdk.Channel { return slack.New(sdk.Logger()) },
 		"terminal": func() sdk.Channel { return terminal.New(sdk.Logger(), os.Getenv) },

@@ -3,8 +3,10 @@ package plugins_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/emersion/go-smtp"
 
 	"github.com/holdgate/holdgate/plugins"
 	"github.com/holdgate/holdgate/plugins/host"
@@ -56,7 +59,16 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mailServer := newMailServer(t)
 	configs := map[string]map[string]any{
+		"email": {
+			"from": "holdgate@example.com", "to": []string{"ann@example.com"}, "smtp": map[string]any{"addr": mailServer, "tls": "none"},
+			"folder": filepath.Join(t.TempDir(), "mail"), "key_file": key, "listen": "127.0.0.1:0",
+		},
 		"exec": {"command": []string{"/bin/cat"}},
 		"slack": {
 			"channel": "C0123456789", "users": []string{"U0123456789"}, "api_url": srv.URL,
@@ -81,6 +93,37 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// noMail is a conversation with a mail server that takes no mail.
+type noMail struct{}
+
+func (noMail) Reset()                               {}
+func (noMail) Logout() error                        { return nil }
+func (noMail) Mail(string, *smtp.MailOptions) error { return errNoMail }
+func (noMail) Rcpt(string, *smtp.RcptOptions) error { return errNoMail }
+func (noMail) Data(io.Reader) error                 { return errNoMail }
+
+var errNoMail = errors.New("no mail is taken")
+
+// newMailServer is a mail server that takes no mail, and returns its address.
+func newMailServer(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return noMail{}, nil }))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(l)
+	}()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		<-done
+	})
+	return l.Addr().String()
 }
 
 func TestAChannelThatIsNotBuiltInIsAnError(t *testing.T) {
