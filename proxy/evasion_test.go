@@ -263,6 +263,9 @@ func TestNoEvasionBringsACallToTheAgent(t *testing.T) {
 				{name: "a document with a key in another case", typ: "application/json", body: strings.ReplaceAll(d.plain, `"name":"Bash"`, `"name":"Read","Name":"Bash"`), plain: true},
 				{name: "a document as text", typ: "text/html", body: d.plain, plain: true},
 			}
+			if body := strings.Replace(d.plain, d.unknown[0], d.unknown[1], 1); body != d.plain {
+				replies = append(replies, reply{name: "a document with an unknown type", typ: "application/json", body: body, plain: true})
+			}
 			if d.split != nil {
 				replies = append(replies, reply{name: "a name in pieces", body: d.frame(d.split)})
 			}

@@ -107,6 +107,40 @@ func TestStreamsThatClientsCouldReadOtherwiseAreRefused(t *testing.T) {
 	}
 }
 
+// An item of a type that nobody knows is a call, if it looks or sounds like one: no
+// other check would stop it.
+func TestItemsOfUnknownTypesThatCouldBeCallsAreCalls(t *testing.T) {
+	for item, want := range map[string]int{
+		`{"type":"robot","call_id":"c","arguments":"{}"}`:         1,
+		`{"type":"robot","call_id":"c","input":"x"}`:              1,
+		`{"type":"robot","id":"c","action":{"type":"open"}}`:      1,
+		`{"type":"robot","id":"c","operation":{}}`:                1,
+		`{"type":"robot","id":"c","commands":["x"]}`:              1,
+		`{"type":"robot_call","call_id":"c","what":"x"}`:          1,
+		`{"type":"ROBOT_CALL","call_id":"c"}`:                     1,
+		`{"type":"robot_tool_use","id":"c"}`:                      1,
+		`{"type":"robot_approval_request","id":"c"}`:              1,
+		`{"type":"robot_call_output","call_id":"c","output":"x"}`: 0,
+		`{"type":"robot","id":"c","summary":"x","action":null}`:   0,
+	} {
+		a, err := codec().Answer([]byte(response("completed", item)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(a.Calls()); got != want {
+			t.Errorf("a document with %s: %d calls, want %d", item, got, want)
+		}
+		stream := begin().ev("response.output_item.done", added(0, item)).ends(item).String()
+		ps := mustParts(t, codec().Stream(), stream)
+		if got := len(calls(ps)); got != want {
+			t.Errorf("a stream with %s: %d calls, want %d", item, got, want)
+		}
+		if sent := render(codec().Stream(), ps, refuse); strings.Contains(sent, item) != (want == 0) {
+			t.Errorf("refused, a stream with %s is %s", item, sent)
+		}
+	}
+}
+
 func TestStreamsThatOnlyLookOdd(t *testing.T) {
 	copilot := begin().ev("response.output_item.added", added(0, strings.Replace(function(0, "Bash", "", "in_progress"), "fc_0", "x1", 1))).
 		ev("response.function_call_arguments.delta", `"item_id":"x2","output_index":0,"delta":`+quoted(ls)).
