@@ -204,112 +204,131 @@ func ordered(t *testing.T, text string, words ...string) {
 	}
 }
 
+// A refusedTurn is a request in a format, to a model whose calls are refused.
+type refusedTurn struct {
+	f   turnFormat
+	ask string
+}
+
+// gate is one before a model that gives these answers, in turn.
+func (r refusedTurn) gate(t *testing.T, rounds int, answers ...string) (*gate, *counter) {
+	var seen counter
+	var g *gate
+	g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		inTurn(t, r.f.codec(g), r.f.typ, &seen, answers...).ServeHTTP(w, req)
+	}), withRounds(rounds))
+	return g, &seen
+}
+
 func TestARefusedTurnGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, f := range turnFormats() {
 		for _, streamed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, streamed %t", f.name, streamed), func(t *testing.T) {
 				t.Parallel()
-				ask := f.request("")
+				r := refusedTurn{f, f.request("")}
 				if streamed {
-					f.path, ask = f.streamed(ask)
+					r.f.path, r.ask = f.streamed(r.ask)
 				}
-				newFormatGate := func(rounds int, answers ...string) (*gate, *counter) {
-					var seen counter
-					var g *gate
-					g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						inTurn(t, f.codec(g), f.typ, &seen, answers...).ServeHTTP(w, r)
-					}), withRounds(rounds))
-					return g, &seen
-				}
-
-				t.Run("denied by policy, twice", func(t *testing.T) {
-					g, seen := newFormatGate(3, f.with("a", "forbidden 1"), f.with("b", "forbidden 2"), f.text("Something else then."))
-					got := f.collected(t, g, g.post(t.Context(), f.path, ask))
-					ordered(t, got, "Look.", noticeWord, "Look.", noticeWord, "Something else then.")
-					if asksForTool(got) {
-						t.Errorf("a refused call reached the agent: %s", got)
-					}
-					for _, n := range []string{`30`, `21`} { // tokens of three answers
-						if !regexp.MustCompile(`(okens|Count|_count)":` + n + `\b`).MatchString(got) {
-							t.Errorf("usage is not added up to %s: %s", n, got)
-						}
-					}
-					bodies := seen.all()
-					if len(bodies) != 3 {
-						t.Fatalf("the model was asked %d times, want 3", len(bodies))
-					}
-					ordered(t, bodies[2], `"go"`, "forbidden 1", noticeWord, "forbidden 2", noticeWord)
-					var notes []string
-					for _, e := range g.entries(audit.TypeDecision) {
-						if e.Call.Kind == holdgate.KindModelRequest && e.Note != "" {
-							notes = append(notes, e.Note)
-						}
-					}
-					ordered(t, strings.Join(notes, "|"), "round 1 of 3", "round 2 of 3")
-					if found := g.findings(); len(found) > 0 {
-						t.Errorf("what Holdgate says to the model is no finding: %q", found)
-					}
-					g.verified()
-				})
-				t.Run("denied by a person, then a call that is released", func(t *testing.T) {
-					g, seen := newFormatGate(3, f.with("a", "gated"), f.with("b", "ls"))
-					answered := make(chan *http.Response, 1)
-					go func() { answered <- g.post(t.Context(), f.path, ask) }()
-					g.decide(g.pending(1)[0], holdgate.AnswerSteer, "move it to archive/")
-					got := f.collected(t, g, <-answered)
-					ordered(t, got, "Look.", "archive/", "Look.")
-					if !asksForTool(got) || !strings.Contains(got, "ls") || strings.Contains(got, "gated\"") || strings.Contains(got, `"end_turn"`) || strings.Contains(got, `"stop"`) && f.name != "ollama" {
-						t.Errorf("the agent should get the second call alone: %s", got)
-					}
-					ordered(t, seen.all()[1], "gated", "archive/")
-				})
-				t.Run("the limit", func(t *testing.T) {
-					g, seen := newFormatGate(1, f.with("a", "forbidden 1"), f.with("b", "forbidden 2"), f.text("never"))
-					got := f.collected(t, g, g.post(t.Context(), f.path, ask))
-					ordered(t, got, noticeWord, noticeWord)
-					if n := len(seen.all()); n != 2 || asksForTool(got) {
-						t.Errorf("the model was asked %d times, and the agent got %s", n, got)
-					}
-				})
-				t.Run("held in the second round", func(t *testing.T) {
-					g, seen := newFormatGate(3, f.with("a", "forbidden"), f.with("b", "gated"))
-					answered := make(chan *http.Response, 1)
-					go func() { answered <- g.post(t.Context(), f.path, ask) }()
-					g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
-					got := f.collected(t, g, <-answered)
-					ordered(t, got, noticeWord, "gated")
-					if n := len(seen.all()); n != 2 {
-						t.Errorf("the model was asked %d times", n)
-					}
-					g.verified()
-				})
-				t.Run("nothing was refused", func(t *testing.T) {
-					g, _ := newFormatGate(3, f.with("a", "ls"))
-					without := newGate(t, inTurn(t, f.codec(g), f.typ, new(counter), f.with("a", "ls")))
-					with := readAll(t, g.post(t.Context(), f.path, ask).Body)
-					if want := readAll(t, without.post(t.Context(), f.path, ask).Body); with != want {
-						t.Errorf("the bytes differ:\n%s\n%s", with, want)
-					}
-				})
-				t.Run("the model's second answer fails", func(t *testing.T) {
-					var seen counter
-					var g *gate
-					g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						if len(seen.all()) > 0 {
-							seen.saw(r)
-							http.Error(w, `{"error":{"message":"busy"}}`, http.StatusTooManyRequests)
-							return
-						}
-						inTurn(t, f.codec(g), f.typ, &seen, f.with("a", "forbidden")).ServeHTTP(w, r)
-					}), withRounds(3))
-					got := f.collected(t, g, g.post(t.Context(), f.path, ask))
-					ordered(t, got, "Look.", noticeWord)
-					if len(seen.all()) != 2 || strings.Contains(got, "busy") {
-						t.Errorf("the agent should get the reply: %s", got)
-					}
-				})
+				t.Run("denied by policy, twice", r.deniedTwice)
+				t.Run("denied by a person, then a call that is released", r.deniedThenReleased)
+				t.Run("the limit", r.atTheLimit)
+				t.Run("held in the second round", r.heldInTheSecondRound)
+				t.Run("nothing was refused", r.nothingRefused)
+				t.Run("the model's second answer fails", r.secondAnswerFails)
 			})
 		}
+	}
+}
+
+func (r refusedTurn) deniedTwice(t *testing.T) {
+	g, seen := r.gate(t, 3, r.f.with("a", "forbidden 1"), r.f.with("b", "forbidden 2"), r.f.text("Something else then."))
+	got := r.f.collected(t, g, g.post(t.Context(), r.f.path, r.ask))
+	ordered(t, got, "Look.", noticeWord, "Look.", noticeWord, "Something else then.")
+	if asksForTool(got) {
+		t.Errorf("a refused call reached the agent: %s", got)
+	}
+	for _, n := range []string{`30`, `21`} { // tokens of three answers
+		if !regexp.MustCompile(`(okens|Count|_count)":` + n + `\b`).MatchString(got) {
+			t.Errorf("usage is not added up to %s: %s", n, got)
+		}
+	}
+	bodies := seen.all()
+	if len(bodies) != 3 {
+		t.Fatalf("the model was asked %d times, want 3", len(bodies))
+	}
+	ordered(t, bodies[2], `"go"`, "forbidden 1", noticeWord, "forbidden 2", noticeWord)
+	var notes []string
+	for _, e := range g.entries(audit.TypeDecision) {
+		if e.Call.Kind == holdgate.KindModelRequest && e.Note != "" {
+			notes = append(notes, e.Note)
+		}
+	}
+	ordered(t, strings.Join(notes, "|"), "round 1 of 3", "round 2 of 3")
+	if found := g.findings(); len(found) > 0 {
+		t.Errorf("what Holdgate says to the model is no finding: %q", found)
+	}
+	g.verified()
+}
+
+func (r refusedTurn) deniedThenReleased(t *testing.T) {
+	g, seen := r.gate(t, 3, r.f.with("a", "gated"), r.f.with("b", "ls"))
+	answered := make(chan *http.Response, 1)
+	go func() { answered <- g.post(t.Context(), r.f.path, r.ask) }()
+	g.decide(g.pending(1)[0], holdgate.AnswerSteer, "move it to archive/")
+	got := r.f.collected(t, g, <-answered)
+	ordered(t, got, "Look.", "archive/", "Look.")
+	if !asksForTool(got) || !strings.Contains(got, "ls") || strings.Contains(got, "gated\"") || strings.Contains(got, `"end_turn"`) || strings.Contains(got, `"stop"`) && r.f.name != "ollama" {
+		t.Errorf("the agent should get the second call alone: %s", got)
+	}
+	ordered(t, seen.all()[1], "gated", "archive/")
+}
+
+func (r refusedTurn) atTheLimit(t *testing.T) {
+	g, seen := r.gate(t, 1, r.f.with("a", "forbidden 1"), r.f.with("b", "forbidden 2"), r.f.text("never"))
+	got := r.f.collected(t, g, g.post(t.Context(), r.f.path, r.ask))
+	ordered(t, got, noticeWord, noticeWord)
+	if n := len(seen.all()); n != 2 || asksForTool(got) {
+		t.Errorf("the model was asked %d times, and the agent got %s", n, got)
+	}
+}
+
+func (r refusedTurn) heldInTheSecondRound(t *testing.T) {
+	g, seen := r.gate(t, 3, r.f.with("a", "forbidden"), r.f.with("b", "gated"))
+	answered := make(chan *http.Response, 1)
+	go func() { answered <- g.post(t.Context(), r.f.path, r.ask) }()
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	got := r.f.collected(t, g, <-answered)
+	ordered(t, got, noticeWord, "gated")
+	if n := len(seen.all()); n != 2 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	g.verified()
+}
+
+func (r refusedTurn) nothingRefused(t *testing.T) {
+	g, _ := r.gate(t, 3, r.f.with("a", "ls"))
+	without := newGate(t, inTurn(t, r.f.codec(g), r.f.typ, new(counter), r.f.with("a", "ls")))
+	with := readAll(t, g.post(t.Context(), r.f.path, r.ask).Body)
+	if want := readAll(t, without.post(t.Context(), r.f.path, r.ask).Body); with != want {
+		t.Errorf("the bytes differ:\n%s\n%s", with, want)
+	}
+}
+
+func (r refusedTurn) secondAnswerFails(t *testing.T) {
+	var seen counter
+	var g *gate
+	g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if len(seen.all()) > 0 {
+			seen.saw(req)
+			http.Error(w, `{"error":{"message":"busy"}}`, http.StatusTooManyRequests)
+			return
+		}
+		inTurn(t, r.f.codec(g), r.f.typ, &seen, r.f.with("a", "forbidden")).ServeHTTP(w, req)
+	}), withRounds(3))
+	got := r.f.collected(t, g, g.post(t.Context(), r.f.path, r.ask))
+	ordered(t, got, "Look.", noticeWord)
+	if len(seen.all()) != 2 || strings.Contains(got, "busy") {
+		t.Errorf("the agent should get the reply: %s", got)
 	}
 }
