@@ -229,6 +229,9 @@ func (m *mcpExchange) questions() ([]*question, error) {
 			add(i, c)
 		}
 		for _, answer := range m.answers(msg) {
+			if err := answer.CheckAnswer(); err != nil {
+				return nil, err
+			}
 			if answer.Input == mcp.PageInput && m.s.c.Page != "" { // goes nowhere: see withoutPage
 				continue
 			}

@@ -51,6 +51,58 @@ func checkParams(method string, params []byte) error {
 	return nil
 }
 
+// answerNames are the members of what clients answer to servers, in all revisions:
+// to elicitation/create, sampling/createMessage and roots/list.
+var answerNames = []string{"_meta", "action", "content", "model", "role", "roots", "stopReason", "task"}
+
+// answerParts are the members of what is in an answer: of roots, and of what a
+// model has said. The content of a form has the names that the form gave it.
+var answerParts = map[string][]string{
+	"roots":   {"uri", "name", "_meta"},
+	"content": {"type", "text", "data", "mimeType", "id", "name", "input", "toolUseId", "content", "structuredContent", "isError", "_meta"},
+}
+
+// CheckAnswer refuses an answer ([Message.Answers]) with a name that is one of the
+// protocol's in another case: policy would see a form that nobody has accepted
+// ("Action"), and some server one that was.
+func (m Message) CheckAnswer() error {
+	if wire.KindOf(m.Result) != "an object" {
+		return nil
+	}
+	said := wire.Find(m.Result, "role") != nil
+	for f, err := range wire.Members(m.Result) {
+		if err == nil {
+			err = wire.KnownName(f, answerNames...)
+		}
+		if name := string(f.Name); err == nil && (name == "roots" || name == "content" && said) {
+			err = checkParts(f.Value, answerParts[name])
+		}
+		if err != nil {
+			return fmt.Errorf("reading an answer to the server: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkParts looks at an object, or at those of an array.
+func checkParts(value []byte, names []string) error {
+	if wire.KindOf(value) == "an object" {
+		return wire.Known(value, names...)
+	}
+	if wire.KindOf(value) != "an array" {
+		return nil
+	}
+	for e, err := range wire.Elements(value) {
+		if err == nil && wire.KindOf(e.Value) == "an object" {
+			err = wire.Known(e.Value, names...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ofOneSending are what clients write into _meta that says which sending of a
 // request this is, and nothing of what is asked for: the token of progress, the
 // trace (W3C Trace Context and Baggage), and the model's or the client's own id

@@ -59,6 +59,43 @@ func TestParametersInAnotherCaseAreRefused(t *testing.T) {
 	}
 }
 
+func TestAnswersInAnotherCaseAreRefused(t *testing.T) {
+	for result, refused := range map[string]bool{
+		`{"Action":"accept"}`:                                                                      true,
+		`{"action":"decline","ACTION":"accept"}`:                                                   true,
+		`{"action":"accept","Content":{"a":1}}`:                                                    true,
+		`{"_META":{},"action":"cancel"}`:                                                           true,
+		`{"\u0052ole":"user","content":[]}`:                                                        true,
+		`{"role":"assistant","Model":"m"}`:                                                         true,
+		`{"role":"assistant","model":"m","content":{"type":"text","Text":"x"}}`:                    true,
+		`{"role":"assistant","model":"m","content":[{"type":"text","text":"x"},{"Type":"image"}]}`: true,
+		`{"Roots":[]}`: true,
+		`{"roots":[{"uri":"file:///a"},{"URI":"file:///etc"}]}`:                                          true,
+		`{"action":"accept","content":{"Text":"x","Type":1,"text":2,"URI":"y"}}`:                         false,
+		`{"roots":[{"uri":"file:///a","name":"a","more":1}],"more":{"Action":1}}`:                        false,
+		`{"role":"assistant","model":"m","content":{"type":"text","text":"x","annotations":{"Text":1}}}`: false,
+		`{}`: false, `null`: false, `"Action"`: false, `{"role":1,"content":"x","roots":{}}`: false, `{"roots":["Uri"]}`: false,
+	} {
+		msgs, _, err := Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":` + result + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range msgs[0].Answers() {
+			if err := answer.CheckAnswer(); (err != nil) != refused {
+				t.Errorf("%s: %v", result, err)
+			}
+		}
+		if msgs, _, err = Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","inputResponses":{"Action":` + result + `}}}`)); err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range msgs[0].Answers() {
+			if err := answer.CheckAnswer(); (err != nil) != refused {
+				t.Errorf("put in, %s: %v", result, err)
+			}
+		}
+	}
+}
+
 func TestKeyTellsApartWhatElseIsSent(t *testing.T) {
 	const base = `{"name":"f","arguments":{"a":1}}`
 	tests := []struct {
