@@ -36,6 +36,8 @@ type target struct {
 	caller   approvals.Caller
 
 	transport http.RoundTripper // where no socket leads to it; else nil
+	stdio     *stdioSession     // of a server on standard streams
+	process   string            // of a server on standard streams: whose streams these are, a secret
 	client    string            // what an MCP client calls itself, where it is known
 	pages     bool              // it can show its user pages
 }

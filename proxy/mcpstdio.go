@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"maps"
 	"net/http"
@@ -70,10 +72,13 @@ func (s *Server) serveStdio(w http.ResponseWriter, r *http.Request, name string)
 	ctx, cancel := context.WithCancel(s.waits)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends the reading
 	t := target{door: doorStdio, name: name, mcp: true, named: true,
-		url: &url.URL{Scheme: "stdio", Host: name, Path: "/" + r.URL.Query().Get(stdio.CommandParam)}}
+		url:     &url.URL{Scheme: "stdio", Host: name, Path: "/" + r.URL.Query().Get(stdio.CommandParam)},
+		process: cmp.Or(r.URL.Query().Get(stdio.ProcessParam), rand.Text())} // an older `holdgate mcp` has none
 	ss := &stdioSession{s: s, t: t, conn: conn, ctx: ctx, ended: make(chan struct{}), asked: map[string]*stdioCall{}, calls: map[*stdioCall]struct{}{}}
+	ss.t.stdio = ss
 	ss.listener = newStdioListener(ss)
 	ss.work.Go(ss.listener.run)
+	ss.takeUpTasks()
 	ss.run()
 	cancel()
 	ss.work.Wait()
@@ -154,7 +159,7 @@ func (ss *stdioSession) fromClient(f stdio.Frame) {
 	// has not been sent on the server hears nothing of either; what people were
 	// asked stays.
 	c := ss.find(msgs[0].Cancels())
-	if c != nil && c.withdraw() {
+	if c != nil && (c.task != "" || c.withdraw()) { // a task has been answered, and is cancelled as one
 		ss.over(f.Seq)
 		return
 	}

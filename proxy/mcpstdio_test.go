@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -30,9 +31,12 @@ type pipe struct {
 }
 
 // pipe opens a stream for a server of the name files.
-func (g *gate) pipe() *pipe {
+func (g *gate) pipe() *pipe { g.t.Helper(); return g.pipeOf(rand.Text()) }
+
+// pipeOf opens a stream of the `holdgate mcp` with that secret.
+func (g *gate) pipeOf(process string) *pipe {
 	g.t.Helper()
-	conn, err := stdio.Dial(g.t.Context(), g.addr, "files", "abc")
+	conn, err := stdio.Dial(g.t.Context(), g.addr, "files", "abc", process)
 	must(g.t, err)
 	p := &pipe{g: g, conn: conn, client: make(chan string, 1000), server: make(chan string, 1000), done: make(chan uint64, 1000), ends: make(chan stdio.Kind, 2), broken: make(chan struct{})}
 	go func() {

@@ -28,7 +28,8 @@ type stdioCall struct {
 	cancel context.CancelFunc
 
 	answers chan stdio.Frame
-	resumed bool // an earlier sidecar sent it on: it has no exchange
+	resumed bool   // an earlier sidecar sent it on: it has no exchange
+	task    string // the task that it has become: see [stdioSession.taskCall]
 
 	// moved is closed once the line has been sent on, waits for people, or is
 	// over: what came behind it may go on.
@@ -50,6 +51,9 @@ func (ss *stdioSession) ask(f stdio.Frame, msgs []mcp.Message) {
 	ctx, c.cancel = context.WithCancel(ss.ctx)
 	if !c.remember() {
 		c.cancel()
+		if c.sameTask() {
+			return
+		}
 		ss.s.c.Logger.Warn("a request was refused: its id is that of another which waits for its answer", "server", ss.t.name)
 		c.refuse(mcp.CodeInvalidRequest, "the id of this request is that of another one which waits for its answer")
 		ss.over(f.Seq)
@@ -189,7 +193,9 @@ func (c *stdioCall) lose(why string) bool {
 	c.unwanted = c.unwanted || waits
 	c.mu.Unlock()
 	if waits {
-		c.refuse(mcp.CodeRefused, "the answer to this request may be lost: "+why)
+		if c.task == "" {
+			c.refuse(mcp.CodeRefused, "the answer to this request may be lost: "+why)
+		}
 		c.forget()
 		c.cancel()
 	}
@@ -201,6 +207,12 @@ func (c *stdioCall) send() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent = c.sent || !c.unwanted
+	return c.sent
+}
+
+func (c *stdioCall) isSent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.sent
 }
 
@@ -271,6 +283,9 @@ func (c *stdioCall) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
+	}
+	if c.task != "" && c.isSent() { // what else the server is told of the task
+		return c.ss.listener.RoundTrip(r)
 	}
 	if !c.send() {
 		return nil, context.Canceled

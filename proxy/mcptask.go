@@ -31,7 +31,8 @@ type heldTask struct {
 	m        *mcpExchange
 	exchange string // that holds the call
 	out      *taskWriter
-	kept     bool // what came of the call
+	kept     bool   // what came of the call
+	leave    func() // gives back what the call has of its way to the server
 
 	ended chan struct{} // closed when nothing more comes of the call here
 }
@@ -86,10 +87,13 @@ func (all *heldTasks) find(id string) *heldTask {
 // such a call is to be answered as if it asked for no task, and in 2026-07-28 both
 // sides must have agreed on tasks.
 func (m *mcpExchange) taskForm() mcp.TaskForm {
-	if m.task != nil || m.batch || m.t.sse != nil || m.t.door == doorStdio || m.s.c.NoTasks {
+	if m.task != nil || m.batch || m.t.sse != nil || m.s.c.NoTasks {
 		return mcp.NoTask
 	}
 	form := m.msgs[0].TaskForm()
+	if form == mcp.Task26 && m.t.door == doorStdio { // the server may decide so: see docs/mcp.md
+		return mcp.NoTask
+	}
 	declared, known := m.s.taskServers.Get(m.taskServer())
 	switch {
 	case form == mcp.Task26 && m.s.c.OfferTasks: // what the server says is said for it
@@ -101,7 +105,9 @@ func (m *mcpExchange) taskForm() mcp.TaskForm {
 }
 
 // taskServer is under what it is known whether a server has tasks.
-func (m *mcpExchange) taskServer() clientKey { return clientKey{m.t.url.String(), m.mcpSession()} }
+func (m *mcpExchange) taskServer() clientKey {
+	return clientKey{m.t.url.String(), m.t.process + m.mcpSession()}
+}
 
 // takeTaskForm remembers whether the server has tasks, where it says so.
 func (m *mcpExchange) takeTaskForm(message []byte) {
@@ -124,13 +130,13 @@ func (m *mcpExchange) takeTaskForm(message []byte) {
 // offersTasks reports whether the message that comes is a server's word on what it
 // can do, to which Holdgate's own tasks are added.
 func (m *mcpExchange) offersTasks() bool {
-	return m.s.c.OfferTasks && len(m.msgs) == 1 && m.msgs[0].Method == "server/discover"
+	return m.s.c.OfferTasks && m.t.door != doorStdio && len(m.msgs) == 1 && m.msgs[0].Method == "server/discover"
 }
 
 // taskOwner names who may ask for a task: the client on its account, in its
 // session where the protocol gave it one.
 func (m *mcpExchange) taskOwner() holdgate.Digest {
-	return m.s.c.Digester.Fields("mcp task", m.t.url.String(), m.t.caller.Agent.ID, m.t.caller.Session.ID, m.mcpSession(), m.credentials())
+	return m.s.c.Digester.Fields("mcp task", m.t.url.String(), m.t.caller.Agent.ID, m.t.caller.Session.ID, m.t.process+m.mcpSession(), m.credentials())
 }
 
 // A taskCall is what it takes to make a task's call in another process.
@@ -186,9 +192,13 @@ func (m *mcpExchange) taskTTL() time.Duration {
 
 // newTask takes up a task: its call goes on without a connection to its client.
 func (s *Server) newTask(rec approvals.Task, form mcp.TaskForm, e exchange, msgs []mcp.Message) *heldTask {
-	t := &heldTask{s: s, id: rec.ID, form: form, exchange: rec.Exchange, out: newTaskWriter(s.c.Limits.Body), ended: make(chan struct{})}
+	t := &heldTask{s: s, id: rec.ID, form: form, exchange: rec.Exchange, out: newTaskWriter(s.c.Limits.Body), ended: make(chan struct{}), leave: func() {}}
 	wait := &mcpWait{}
 	wait.ctx, wait.cancel = context.WithDeadline(s.life, rec.Expires)
+	if ss := e.t.stdio; ss != nil {
+		c := ss.taskCall(rec.ID, e.body, msgs, wait.cancel)
+		e.t.transport, t.leave = c, c.leave
+	}
 	e.w, e.r = t.out, e.r.WithContext(wait.ctx)
 	t.m = &mcpExchange{exchange: &e, msgs: msgs, task: t, wait: wait}
 	s.tasks.begin(t)
@@ -198,6 +208,7 @@ func (s *Server) newTask(rec approvals.Task, form mcp.TaskForm, e exchange, msgs
 // run takes the call to its end, for as long as this process lasts.
 func (t *heldTask) run(call func()) {
 	defer t.s.tasks.end(t)
+	defer t.leave()
 	defer t.m.wait.cancel()
 	defer t.m.x.Leave()
 	defer t.m.recovered()

@@ -26,7 +26,7 @@ func (s *Server) takeUpTasks() {
 		case approvals.TaskSending:
 			err = s.endTask(rec, "The sidecar ended while this call was under way, and nobody knows whether it was run. It is not sent again.")
 		case approvals.TaskHeld:
-			err = s.takeUpTask(rec)
+			err = s.takeUpTask(rec, nil)
 		}
 		if err != nil {
 			s.c.Logger.Error("a task cannot be taken up again", "task", rec.ID, "err", err)
@@ -47,13 +47,17 @@ func (s *Server) endTask(rec approvals.Task, why string) error {
 }
 
 // takeUpTask takes the call of a task through the steps again: what people were
-// asked about it is found, and not asked anew.
-func (s *Server) takeUpTask(rec approvals.Task) error {
+// asked about it is found, and not asked anew. The task of a server on standard
+// streams needs a stream, which is the client's to begin: without one it waits.
+func (s *Server) takeUpTask(rec approvals.Task, ss *stdioSession) error {
 	var c taskCall
 	if err := json.Unmarshal(rec.Call, &c); err != nil {
 		return fmt.Errorf("reading its call: %w", err)
 	}
-	t, err := s.taskTarget(c)
+	if c.Door == doorStdio && ss == nil {
+		return nil
+	}
+	t, err := s.taskTarget(c, ss)
 	if err != nil {
 		return s.endTask(rec, err.Error())
 	}
@@ -75,7 +79,12 @@ func (s *Server) takeUpTask(rec approvals.Task) error {
 }
 
 // taskTarget is where a task's call goes, if the configuration still lets it.
-func (s *Server) taskTarget(c taskCall) (*target, error) {
+func (s *Server) taskTarget(c taskCall, ss *stdioSession) (*target, error) {
+	if ss != nil {
+		t := ss.listener.m.t
+		t.client = c.Client
+		return &t, nil
+	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("reading its server's address: %w", err)

@@ -97,7 +97,7 @@ func (m *mcpExchange) updateTask(msg mcp.Message, rec approvals.Task) error {
 		return nil
 	}
 	if err == nil {
-		err = m.s.takeUpTask(rec)
+		err = m.s.takeUpTask(rec, m.t.stdio)
 	}
 	return err
 }

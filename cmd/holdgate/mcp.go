@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -77,7 +78,7 @@ func (e *env) runMCP(c *cli.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	digest := commandDigest(c.Args().Slice())
+	digest, process := commandDigest(c.Args().Slice()), rand.Text()
 	code, err := relay.Run(ctx, relay.Options{
 		Program: program, Args: c.Args().Tail(), Env: os.Environ(), Stdin: files.in, Stdout: files.out, Stderr: files.err,
 		Connect: func(ctx context.Context) (*stdio.Conn, error) {
@@ -85,7 +86,7 @@ func (e *env) runMCP(c *cli.Context) (err error) {
 			if err != nil {
 				return nil, err
 			}
-			return stdio.Dial(ctx, addr, name, digest)
+			return stdio.Dial(ctx, addr, name, digest, process)
 		},
 		Tell: func(text string) { fmt.Fprintln(files.err, "holdgate mcp: "+holdgate.Visible(text)) },
 	})

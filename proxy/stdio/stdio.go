@@ -48,6 +48,11 @@ const Path = "/stdio/"
 // apart: a digest of the server's command line.
 const CommandParam = "command"
 
+// ProcessParam is the parameter that tells the streams of one `holdgate mcp` from
+// those of others: a secret of that process, so that what was begun on one of its
+// streams can be asked about on the next.
+const ProcessParam = "process"
+
 // A Kind says what a frame is.
 type Kind byte
 
@@ -177,7 +182,7 @@ func (e *RefusedError) Error() string {
 // Dial opens a stream to the sidecar whose door for agents is at addr, for the
 // MCP server of this name. command is a digest of how the server is started.
 // An error is a [*RefusedError] where a sidecar answered.
-func Dial(ctx context.Context, addr, name, command string) (_ *Conn, err error) {
+func Dial(ctx context.Context, addr, name, command, process string) (_ *Conn, err error) {
 	nc, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the sidecar: %w", err)
@@ -190,7 +195,7 @@ func Dial(ctx context.Context, addr, name, command string) (_ *Conn, err error) 
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) }) // ends what is under way
 	defer stop()
 	_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
-	u := url.URL{Scheme: "http", Host: addr, Path: Path + name, RawQuery: url.Values{CommandParam: {command}}.Encode()}
+	u := url.URL{Scheme: "http", Host: addr, Path: Path + name, RawQuery: url.Values{CommandParam: {command}, ProcessParam: {process}}.Encode()}
 	req := &http.Request{Method: http.MethodGet, URL: &u, Host: addr, Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {Protocol}}}
 	if err := req.Write(nc); err != nil {
 		return nil, fmt.Errorf("asking the sidecar for a stream: %w", err)

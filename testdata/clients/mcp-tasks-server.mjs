@@ -1,12 +1,13 @@
-// A server with tasks of MCP's revision 2025-11-25, with the official SDK over
-// Streamable HTTP. Its tools write a line into a file each time they are run: note
+// A server with tasks of MCP's revision 2025-11-25, with the official SDK. Its tools write a line into a file each time they are run: note
 // at once, later as a task, which asks its client for a name where it is told to.
-// Prints its address and serves until it is killed. Usage: mcp-tasks-server.mjs FILE
+// Prints its address and serves until it is killed, or serves its standard streams.
+// Usage: mcp-tasks-server.mjs FILE [stdio]
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { InMemoryTaskMessageQueue, InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
@@ -55,4 +56,5 @@ const http = createServer(async (req, res) => {
   }
   await transport.handleRequest(req, res);
 });
-http.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${http.address().port}/mcp`));
+if (process.argv[3] === "stdio") await server(new InMemoryTaskStore()).connect(new StdioServerTransport());
+else http.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${http.address().port}/mcp`));

@@ -86,6 +86,53 @@ func TestAHeldCallIsATaskForTheOfficialClient(t *testing.T) {
 	}
 }
 
+// Over standard streams it is the same, also where the sidecar is another one when
+// people decide.
+func TestAHeldCallOverStdioIsATaskForTheOfficialClient(t *testing.T) {
+	scripts := clientsDir(t)
+	t.Parallel()
+	whole, dir, ran := t, stateDir(t), filepath.Join(t.TempDir(), "ran.txt")
+	settings := write(t, "settings.yaml", "settings:\n  tools: {later/note: ask, later/later: ask}\n")
+	s := serveIn(t, dir, nil, "--policy", settings)
+	for _, tt := range []struct {
+		name, tool, arguments string
+		approve, restart      bool
+		says, wrote           string
+	}{
+		{"approved", "later", `{"line":"one"}`, true, false, "wrote one", "later one\n"},
+		{"denied", "later", `{"line":"two"}`, false, false, "not today", "later one\n"},
+		{"approved after a restart", "later", `{"line":"three"}`, true, true, "wrote three", "later one\nlater three\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := node(t, []string{"HOLDGATE_STATE_DIR=" + dir}, "mcp-tasks.mjs", "stdio", tt.tool, tt.arguments,
+				binary, "mcp", "--name", "later", "--", "node", filepath.Join(scripts, "mcp-tasks-server.mjs"), ran, "stdio")
+			r := s.held(strings.Split(tt.arguments, `"`)[3])
+			if tt.restart {
+				s.kill()
+				s = serveIn(whole, dir, nil, "--policy", settings)
+			}
+			if tt.approve {
+				s.must("approve", r.ID, "--digest", r.Call.Digest)
+			} else {
+				s.must("deny", r.ID, "--reason", tt.says)
+			}
+			all, last, result := taskMessages(t, p.output())
+			if all[0].Type != "taskCreated" || !strings.HasPrefix(all[0].Task.TaskID, "holdgate-") || last.Task.TaskID != all[0].Task.TaskID {
+				t.Errorf("the client got %+v", all)
+			}
+			if result.Result.IsError == tt.approve || len(result.Result.Content) != 1 || !strings.Contains(result.Result.Content[0].Text, tt.says) {
+				t.Errorf("the result is %+v of %+v", result, all)
+			}
+			if again := all[len(all)-1]; again.Result.Content[0] != result.Result.Content[0] {
+				t.Errorf("afterwards the client gets %+v", again)
+			}
+			if b, err := os.ReadFile(ran); err != nil || string(b) != tt.wrote {
+				t.Errorf("the server has written %q (%v)", b, err)
+			}
+		})
+	}
+}
+
 // Held for longer than the official client waits by default (60 s), a call gets to
 // its end in each of the ways that the protocol has: asked once, run once.
 func TestMCPLongHold(t *testing.T) {
