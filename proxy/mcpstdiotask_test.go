@@ -236,6 +236,30 @@ func TestWhatIsNoTaskOverStdio(t *testing.T) {
 	}
 }
 
+// In revision 2026-07-28 the server decides what becomes a task: over standard
+// streams nothing held does, and the call is answered when it has run.
+func TestAHeldCallOfRevision26OverStdioWaitsInLine(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, func(c *Config) { c.OfferTasks = true })
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+	discover := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`
+	for _, extensions := range []string{`{}`, `{"io.modelcontextprotocol/tasks":{}}`} {
+		says := `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","capabilities":{"tools":{},"extensions":` + extensions + `}}}`
+		p.from(stdio.Client, discover)
+		p.expect(p.server, discover)
+		p.from(stdio.Server, says)
+		p.expect(p.client, says)
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":{"what":"gated"},` + meta + `}}`
+	p.from(stdio.Client, call)
+	p.g.decide(p.g.pending(1)[0], holdgate.AnswerApprove, "")
+	p.expect(p.server, call)
+	p.from(stdio.Server, ran)
+	if a := p.answer(); a.Result.Task != nil || a.text() != "done" {
+		t.Errorf("the call is answered by %+v", a)
+	}
+}
+
 // What a client answers to a server must be what every server reads.
 func TestAnAnswerInAnotherCaseDoesNotReachTheServer(t *testing.T) {
 	t.Parallel()
