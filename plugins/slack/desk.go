@@ -141,7 +141,7 @@ func (d *desk) submit(ctx context.Context, cb slack.InteractionCallback) *slack.
 	if why != "" {
 		return wrong(field, why)
 	}
-	said := make(chan string, 1)
+	said := make(chan string)
 	over := make(chan struct{})
 	d.do(ctx, func() {
 		refused := d.give(ctx, a, at)

@@ -2,7 +2,9 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,4 +142,57 @@ func TestAWrongTokenSaysSo(t *testing.T) {
 	if err := r.c.Notify(t.Context(), asking("r1")); err == nil || !strings.Contains(err.Error(), "invite the app") {
 		t.Errorf("Notify = %v", err)
 	}
+}
+
+func TestMessagesOfOtherAppsAreNotItsOwn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, false)
+	r.change(func() {
+		r.posts = append(r.posts, &post{TS: r.id(), BotID: "B0000000EVE", Metadata: json.RawMessage(`{"event_type":"holdgate_session","event_payload":{"thread":"5e551015e551015e"}}`)})
+		r.posts = append(r.posts, &post{TS: r.id(), Thread: r.posts[0].TS, BotID: "B0000000EVE", Metadata: json.RawMessage(`{"event_type":"holdgate_request","event_payload":{"id":"r1"}}`)})
+	})
+	r.notify(asking("r1"))
+	if found := r.messages("r1"); len(found) != 2 || found[1].BotID != self || found[1].Thread == found[0].Thread {
+		t.Errorf("%d messages", len(found))
+	}
+}
+
+func TestAMessageThatWasDeletedIsPostedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, false)
+	n := asking("r1")
+	r.notify(n)
+	r.change(func() { r.posts = r.posts[:1] })
+	r.update(n)
+	r.notify(n)
+	if r.message("r1").Thread != r.posts[0].TS {
+		t.Error("it stands elsewhere")
+	}
+}
+
+func TestWhatSlackFindsTooLongIsShortenedAndNotApprovedHere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, false)
+	r.change(func() { r.tight = 7000 })
+	n := asking("r1")
+	n.Sections[0].Lines = slices.Repeat([]string{"echo this is one of many lines"}, 200)
+	r.notify(n)
+	r.notify(n)
+	if got := r.message("r1").buttons(); !slices.Equal(got, []string{"deny", "steer", "claim"}) {
+		t.Errorf("buttons %v", got)
+	}
+}
+
+func TestALateRefusalIsSaidWhenTheDialogIsClosed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, false)
+	r.notify(asking("r1"))
+	r.slow = make(chan struct{})
+	r.says = func(sdk.Answer) (string, error) { return "", &sdk.Refused{Reason: "it has expired"} }
+	r.press(ann, r.message("r1"), "deny")
+	if errs := r.submit(ann, 0, nil); errs != nil {
+		t.Errorf("the dialog says %v", errs)
+	}
+	close(r.slow)
+	r.told(ann, "it has expired")
 }

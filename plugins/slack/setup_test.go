@@ -51,6 +51,7 @@ type rig struct {
 
 	answers []sdk.Answer                     // that were given; of the stand-in's state
 	says    func(sdk.Answer) (string, error) // what Holdgate says to them
+	slow    chan struct{}                    // if set, it says nothing before this is closed
 }
 
 // modes are the ways in which answers come in.
@@ -81,6 +82,9 @@ func (r *rig) start() {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- r.c.Answers(ctx, func(_ context.Context, a sdk.Answer) (status string, err error) {
+			if a.Decision != sdk.Seen && r.slow != nil {
+				<-r.slow
+			}
 			r.change(func() {
 				r.answers = append(r.answers, a)
 				status, err = r.says(a)

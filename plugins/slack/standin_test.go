@@ -62,6 +62,7 @@ type standIn struct {
 	limited    map[string]int // how often a method answers 429
 	lose       map[string]int // how often a method works, and its answer is lost
 	refuse     map[string]string
+	tight      int // how many bytes of blocks a message may have, if set
 	conns      []*websocket.Conn
 	acks       map[string]json.RawMessage
 	n          int
@@ -213,6 +214,9 @@ func (s *standIn) chat(name string, form url.Values) map[string]any {
 	}
 	if err := checkBlocks(p.Blocks); err != nil {
 		return wrongCode(err.Error())
+	}
+	if s.tight > 0 && len(p.Blocks) > s.tight {
+		return wrongCode("msg_blocks_too_long")
 	}
 	if form.Get("unfurl_links") != "false" || form.Get("unfurl_media") != "false" {
 		s.t.Errorf("%s unfurls: %v", name, form)
