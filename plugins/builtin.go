@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/plugins/exec"
 	"github.com/holdgate/holdgate/plugins/sdk"
 	"github.com/holdgate/holdgate/plugins/slack"
+	"github.com/holdgate/holdgate/plugins/telegram"
 	"github.com/holdgate/holdgate/plugins/terminal"
 	"github.com/holdgate/holdgate/plugins/webhook"
 )
@@ -25,6 +26,7 @@ func builtin() map[string]func() sdk.Channel {
 		"email":    func() sdk.Channel { return email.New(sdk.Logger()) },
 		"exec":     func() sdk.Channel { return exec.New(sdk.Logger()) },
 		"slack":    func() sdk.Channel { return slack.New(sdk.Logger()) },
+		"telegram": func() sdk.Channel { return telegram.New(sdk.Logger()) },
 		"terminal": func() sdk.Channel { return terminal.New(sdk.Logger(), os.Getenv) },
 		"webhook":  func() sdk.Channel { return webhook.New(sdk.Logger()) },
 	}

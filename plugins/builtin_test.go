@@ -64,6 +64,12 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	mailServer := newMailServer(t)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("4242:AAtestTESTtestTESTtestTESTtestTEST"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bots := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"ok": true, "result": []}`)) }))
+	defer bots.Close()
 	configs := map[string]map[string]any{
 		"email": {
 			"from": "holdgate@example.com", "to": []string{"ann@example.com"}, "smtp": map[string]any{"addr": mailServer, "tls": "none"},
@@ -74,6 +80,7 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 			"channel": "C0123456789", "users": []string{"U0123456789"}, "api_url": srv.URL,
 			"bot_token_file": filepath.Join(filepath.Dir(secret), "bot"), "app_token_file": filepath.Join(filepath.Dir(secret), "app"),
 		},
+		"telegram": {"token_file": token, "chat": 1, "users": []int{1}, "api": bots.URL},
 		"terminal": {"tty": pts.Name()},
 		"webhook":  {"url": srv.URL, "secret_file": secret, "listen": ":0"},
 	}
@@ -127,7 +134,7 @@ func newMailServer(t *testing.T) string {
 }
 
 func TestAChannelThatIsNotBuiltInIsAnError(t *testing.T) {
-	if err := plugins.Serve("pigeon"); err == nil || !strings.Contains(err.Error(), "slack, terminal, webhook") {
+	if err := plugins.Serve("pigeon"); err == nil || !strings.Contains(err.Error(), "slack, telegram, terminal, webhook") {
 		t.Errorf("Serve = %v", err)
 	}
 }
