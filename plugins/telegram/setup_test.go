@@ -234,6 +234,16 @@ func (g *telegram) await(what string, ok func() bool) {
 	}
 }
 
+// list is what people see.
+func (g *telegram) list() (all []shown) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.messages {
+		all = append(all, *m)
+	}
+	return all
+}
+
 func (g *telegram) dump() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -34,7 +34,7 @@ func TestWhatIsDecidedElsewhereIsShown(t *testing.T) {
 			d.alerted("out of date")
 			d.undecided()
 			d.stop()
-			if len(d.messages) != 2 || !strings.Contains(d.messages[0].Text, "not today") {
+			if all := d.list(); len(all) != 2 || !strings.Contains(all[0].Text, "not today") {
 				t.Errorf("shown: %s", d.dump())
 			}
 			if len(d.channel.buttons)+len(d.channel.prompts)+len(d.channel.open)+len(d.channel.state.kept.Posts) != 0 {
@@ -67,10 +67,10 @@ func TestPeopleAreToldWhereTheyAre(t *testing.T) {
 	d := open(t)
 	d.notify(asked(func(n *sdk.Notice) { n.To = []string{"1001", "eve", "6666"} }))
 	d.notify(asked(func(n *sdk.Notice) { n.To = []string{"1001", "1002"} })) // escalated
-	if len(d.messages) != 2 || d.messages[0].Chat != ada || d.messages[1].Chat != bob {
+	if all := d.list(); len(all) != 2 || all[0].Chat != ada || all[1].Chat != bob {
 		t.Errorf("shown: %s", d.dump())
 	}
-	d.blocked[bob] = true
+	d.change(func() { d.blocked[bob] = true })
 	d.notify(asked(func(n *sdk.Notice) { n.ID, n.To = "req-2", []string{"1002"} }))
 	if m := d.shows("req-2"); m.Chat != groupChat {
 		t.Errorf("nobody was told: %s", d.dump())
@@ -83,7 +83,7 @@ func TestASessionIsAThread(t *testing.T) {
 	for _, id := range []string{"req-1", "req-2", "req-3"} {
 		d.notify(asked(func(n *sdk.Notice) { n.ID, n.Thread = id, "t" }))
 	}
-	if d.messages[0].Reply != nil || d.messages[1].Reply == nil || d.messages[1].Reply.Message != 1 || d.messages[2].Reply.Message != 1 {
+	if all := d.list(); all[0].Reply != nil || all[1].Reply == nil || all[1].Reply.Message != 1 || all[2].Reply.Message != 1 {
 		t.Errorf("shown: %s", d.dump())
 	}
 }
@@ -93,14 +93,16 @@ func TestTheSameAgainIsNoSecondMessage(t *testing.T) {
 	d := open(t)
 	n := asked()
 	d.notify(n)
-	d.fail = append(d.fail, func(m string) (int, string) {
-		if m == "editMessageText" {
-			return 400, "Bad Request: message is not modified: specified new message content is exactly the same"
-		}
-		return 0, ""
+	d.change(func() {
+		d.fail = append(d.fail, func(m string) (int, string) {
+			if m == "editMessageText" {
+				return 400, "Bad Request: message is not modified: specified new message content is exactly the same"
+			}
+			return 0, ""
+		})
 	})
 	d.notify(n)
-	if len(d.messages) != 1 {
+	if len(d.list()) != 1 {
 		t.Errorf("shown: %s", d.dump())
 	}
 	d.change(func() { d.fail = nil; d.messages = nil }) // somebody has removed it
@@ -116,7 +118,7 @@ func TestNewsAreTold(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if m := d.shows("The policy has changed"); len(d.messages) != 1 || m.Chat != groupChat {
+	if m := d.shows("The policy has changed"); len(d.list()) != 1 || m.Chat != groupChat {
 		t.Errorf("shown: %s", d.dump())
 	}
 }
@@ -136,7 +138,7 @@ func TestARestartBetweenQuestionAndAnswer(t *testing.T) {
 	d = start(t, g, file)
 	d.await("it goes on where it was", func() bool { return d.polls > 2 && d.read == d.last+1 })
 	d.notify(n) // Holdgate tells of it again
-	if m2 := d.shows("MEDIUM RISK"); len(d.messages) != 1 || m2.button("Approve") != m.button("Approve") {
+	if m2 := d.shows("MEDIUM RISK"); len(d.list()) != 1 || m2.button("Approve") != m.button("Approve") {
 		t.Errorf("shown: %s", d.dump())
 	}
 	d.press(ada, m, "Approve")
@@ -149,7 +151,7 @@ func TestARestartBetweenQuestionAndAnswer(t *testing.T) {
 	d = start(t, g, file) // it ended while Holdgate was away
 	d.update(sdktest.Ended(n))
 	d.shows("DENIED")
-	if len(d.messages) != 1 {
+	if len(d.list()) != 1 {
 		t.Errorf("shown: %s", d.dump())
 	}
 	d.undecided()
@@ -175,7 +177,7 @@ func TestTheSameUpdateTwiceCountsOnce(t *testing.T) {
 	d.press(ada, m, "Deny")
 	d.answered()
 	d.await("it has read that", func() bool { return d.read == d.last+1 })
-	d.channel.take(t.Context(), update{ID: d.last, Callback: &callback{ID: "cb", From: account{ID: ada}, Data: m.button("Deny"), Message: &message{Chat: chat{ID: m.Chat}}}}, nil)
+	d.channel.take(t.Context(), update{ID: 501, Callback: &callback{ID: "cb", From: account{ID: ada}, Data: m.button("Deny"), Message: &message{Chat: chat{ID: m.Chat}}}}, nil)
 	d.undecided()
 }
 

@@ -44,7 +44,9 @@ func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
 	if err := c.Configure(t.Context(), []byte(config(t, g, ""))); err != nil {
 		t.Fatal(err)
 	}
-	g.fail = append(g.fail, func(string) (int, string) { return 400, "Bad Request: /bot" + botToken + "/x" })
+	g.change(func() {
+		g.fail = append(g.fail, func(string) (int, string) { return 400, "Bad Request: /bot" + botToken + "/x" })
+	})
 	errs := []error{c.Health(t.Context()), c.Notify(t.Context(), asked())}
 	g.Close()
 	errs = append(errs, c.Health(t.Context()), c.Notify(t.Context(), asked()), fmt.Errorf("%v %s %q %x %d %#v", c.api.token, c.api.token, c.api.token, c.api.token, c.api.token, c.api.token))
