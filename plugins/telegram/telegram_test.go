@@ -258,7 +258,10 @@ func TestForgedAndStrangeCallbacks(t *testing.T) {
 	}
 	d.callback(ada, ada, m.ID, approve) // of another chat
 	d.alerted("out of date")
-	for _, data := range []string{"", "approve", n.ID, strings.Repeat("A", 64)} {
+	others := New(d.channel.log) // a button of somebody who knows the request, but not the token
+	others.open[n.ID] = &question{notice: n}
+	made := others.button(n, button{request: n.ID, chat: m.Chat, do: sdk.Approve})
+	for _, data := range []string{"", "approve", n.ID, strings.Repeat("A", 64), made} {
 		d.callback(ada, m.Chat, m.ID, data)
 		d.alerted("out of date")
 	}
