@@ -152,12 +152,17 @@ func (x *Exchange) name() string {
 }
 
 // Wait returns the request once it has ended, or ctx's error. Cancelling ctx
-// leaves the request pending.
+// leaves the request pending. What the end has changed of the session is known
+// from then on, so that policy can be asked again.
 func (x *Exchange) Wait(ctx context.Context, id string) (Request, error) {
 	if err := x.Await(ctx, id); err != nil {
 		return Request{}, err
 	}
-	return x.q.Request(ctx, id)
+	r, err := x.q.Request(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	return r, x.q.catchUp(ctx, r.Agent.ID, r.Session.ID)
 }
 
 // Await is Wait without the request. A person may take hours: nothing of the

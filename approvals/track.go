@@ -249,6 +249,24 @@ func (q *Queue) Track(ctx context.Context, agent, id string) (*Track, error) {
 	return q.tracks.learn(r), nil
 }
 
+// catchUp takes in what is stored of a session. Whoever reads the store may see a
+// transition before the one that made it has taken it into memory.
+func (q *Queue) catchUp(ctx context.Context, agent, id string) error {
+	var r *sessions.Record
+	err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
+		r, err = sessions.Load(tx, agent, id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	q.tracks.learn(r)
+	return nil
+}
+
 // session is a session's record, to be changed in this transition. proven says
 // whether its agent is. Where the agent has named too many sessions and must is
 // false, the change is dropped.
