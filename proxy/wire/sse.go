@@ -271,9 +271,10 @@ func AppendEvent(dst []byte, typ string, data []byte) []byte {
 	}
 }
 
-// startsObject reports whether data begin with a line that is not to stand in
-// a data field of its own.
+// startsObject reports whether the first line of data that is not blank is not
+// to stand in a data field of its own.
 func startsObject(data []byte) bool {
+	data = bytes.TrimLeftFunc(data, isBlank)
 	if i := bytes.IndexAny(data, "\r\n"); i >= 0 {
 		data = data[:i]
 	}

@@ -265,7 +265,8 @@ func TestAppendEvent(t *testing.T) {
 
 // FuzzAppendEvent holds AppendEvent to what an EventScanner takes.
 func FuzzAppendEvent(f *testing.F) {
-	for _, s := range []string{"{}", "[\n{\"a\":1}\n]", "\"\u2028data: {}\"", "\"\u0085\u2029 {\"", "\"内 data:\"", "{\"a\":\r\n1}"} {
+	for _, s := range []string{"{}", "[\n{\"a\":1}\n]", "\"\u2028data: {}\"", "\"\u0085\u2029 {\"", "\"内 data:\"", "{\"a\":\r\n1}",
+		"[\r\r\n \n{\"a\":1}]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
