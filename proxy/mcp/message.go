@@ -84,13 +84,13 @@ func Parse(body []byte) (msgs []Message, batch bool, err error) {
 }
 
 func parseMessage(raw []byte) (Message, error) {
-	if err := wire.Known(raw, "jsonrpc", "id", "method", "params", "result", "error"); err != nil {
-		return Message{}, err
-	}
 	m := Message{Raw: raw}
 	version := ""
 	answered := false
 	for f, err := range wire.Members(raw) {
+		if err == nil {
+			err = wire.KnownName(f, "jsonrpc", "id", "method", "params", "result", "error")
+		}
 		if err != nil {
 			return Message{}, err
 		}
