@@ -54,7 +54,11 @@ func (d *Digester) ToolCanonical(t *Tool) (digest Digest, canonical []byte, err 
 	if err != nil {
 		return "", nil, fmt.Errorf("digesting arguments of %s: %w", t.Name, err)
 	}
-	return d.Fields("tool_call", t.Server, t.Name, "json", string(canon)), canon, nil
+	b := make([]byte, 0, 5*fieldRoom+len("tool_call")+len(t.Server)+len(t.Name)+len("json"))
+	for _, f := range []string{"tool_call", t.Server, t.Name, "json"} {
+		b = appendField(b, f)
+	}
+	return d.sum(appendLength(b, len(canon)), canon), canon, nil
 }
 
 // Fields returns the digest of a list of fields under a purpose of its own,
@@ -68,11 +72,18 @@ func (d *Digester) Fields(purpose string, fields ...string) Digest {
 	for _, f := range fields {
 		b = appendField(b, f)
 	}
+	return d.sum(b, nil)
+}
+
+// sum returns the digest of fields, the last of which may end in rest.
+func (d *Digester) sum(fields, rest []byte) Digest {
 	mac := d.macs.Get().(hash.Hash)
 	defer d.macs.Put(mac)
 	mac.Reset()
-	mac.Write(b)
-	return Digest(hex.EncodeToString(mac.Sum(b[:0])))
+	mac.Write(fields)
+	mac.Write(rest)
+	var room [sha256.Size]byte
+	return Digest(hex.EncodeToString(mac.Sum(room[:0])))
 }
 
 // fieldRoom is enough for what stands before most fields.
@@ -81,5 +92,10 @@ const fieldRoom = 8
 // appendField appends a length and the field, so that no two lists of fields
 // run together into the same bytes.
 func appendField(b []byte, s string) []byte {
-	return append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
+	return append(appendLength(b, len(s)), s...)
+}
+
+// appendLength begins a field of a length.
+func appendLength(b []byte, n int) []byte {
+	return append(strconv.AppendInt(b, int64(n), 10), ':')
 }

@@ -118,9 +118,13 @@ func (s *Track) Called(d holdgate.Digest, now time.Time) (same, lately int) {
 }
 
 func (s *Track) dropOldest() {
-	oldest := slices.MinFunc(slices.Collect(maps.Keys(s.repeats)), func(a, b holdgate.Digest) int {
-		return s.repeats[a].since.Compare(s.repeats[b].since)
-	})
+	var oldest holdgate.Digest
+	var since time.Time
+	for d, r := range s.repeats {
+		if oldest == "" || r.since.Before(since) {
+			oldest, since = d, r.since
+		}
+	}
 	delete(s.repeats, oldest)
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
@@ -286,7 +287,8 @@ func (s *Server) mcpServer(u *url.URL) (name string, ok bool) {
 // read it, by whether the host serves models, and by the configuration.
 func (s *Server) codecFor(r *http.Request, t target) Codec {
 	models := s.servesModels(t)
-	for _, p := range []string{path.Clean("/" + t.url.Path), laxPath(t.url.Path)} {
+	paths := []string{path.Clean("/" + t.url.Path), laxPath(t.url.Path)}
+	for _, p := range slices.Compact(paths) {
 		for _, c := range s.codecs {
 			if c.Match(method(r), p) {
 				return c

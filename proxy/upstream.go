@@ -75,8 +75,8 @@ func carry(req *http.Request, body []byte) {
 	if len(body) == 0 {
 		return
 	}
-	req.GetBody = func() (io.ReadCloser, error) { return newRequestBody(body), nil }
-	req.Body = newRequestBody(body)
+	req.GetBody = func() (io.ReadCloser, error) { return bodyToSend(body), nil }
+	req.Body = bodyToSend(body)
 }
 
 // send sends a request whose body has been read: what was judged is what goes,

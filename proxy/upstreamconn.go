@@ -7,7 +7,22 @@ import (
 	"net"
 )
 
-// A requestBody is a body in memory on its way upstream. It is for one sending.
+// smallBody is how long a body is at most, in bytes, that goes out in one write
+// with its headers. Both fit into a transport's buffer.
+const smallBody = 8 << 10
+
+// bodyToSend is a body in memory on its way upstream, for one sending. A small one
+// is of a type that net/http knows to be in memory: of all others it sends the
+// headers ahead, which is a second write here, and a second time to wake up for
+// the server.
+func bodyToSend(b []byte) io.ReadCloser {
+	if len(b) <= smallBody {
+		return io.NopCloser(bytes.NewReader(b))
+	}
+	return newRequestBody(b)
+}
+
+// A requestBody is a body that is not small.
 type requestBody struct{ bytes.Reader }
 
 func newRequestBody(b []byte) *requestBody {

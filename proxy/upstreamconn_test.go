@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 )
 
@@ -46,6 +47,50 @@ func TestUpstreamGetsBodiesOfAnyLength(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// writes counts how often a connection is written to.
+type writes struct {
+	net.Conn
+	n atomic.Int32
+}
+
+func (c *writes) Write(b []byte) (int, error) {
+	c.n.Add(1)
+	return c.Conn.Write(b)
+}
+
+// A small body goes out in one write with its headers.
+func TestSmallBodiesAreOneWrite(t *testing.T) {
+	t.Parallel()
+	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	defer up.Close()
+	tr := (&Server{own: &ownAddrs{}}).transport(false)
+	defer tr.CloseIdleConnections()
+	dial := tr.DialContext
+	conns := make(chan *writes, 1)
+	tr.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		w := &writes{Conn: c}
+		conns <- w
+		return w, nil
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, up.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	carry(req, make([]byte, smallBody))
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if n := (<-conns).n.Load(); n != 1 {
+		t.Errorf("a small body took %d writes, want 1", n)
 	}
 }
 

@@ -33,7 +33,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	}
 	f, err := p.facts(ctx, in, e.o.Timeout)
 	if repeatable && err == nil && !p.readsArguments {
-		if d, ok := p.repeats.findLike(in, f); ok {
+		if d, ok := p.repeats.findLike(in, &f); ok {
 			return d
 		}
 	}

@@ -32,7 +32,7 @@ func isLike(t *testing.T, e *Engine, in Input) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, ok := p.repeats.findLike(in, f)
+	_, ok := p.repeats.findLike(in, &f)
 	return ok && !p.readsArguments
 }
 

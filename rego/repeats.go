@@ -1,6 +1,7 @@
 package rego
 
 import (
+	"bytes"
 	"reflect"
 	"slices"
 	"sync"
@@ -25,22 +26,31 @@ const (
 // but a plain allow. It is safe for concurrent use.
 type repeats struct {
 	mu      sync.Mutex
-	allowed map[repeat]allowed
+	allowed map[repeat]*allowed
 }
 
 // A repeat tells apart what alternates: the latest of each is remembered.
 type repeat struct{ agent, session, door, server, name string }
 
+// An allowed call does not change once it is remembered.
 type allowed struct {
 	in       Input // all of it must be the same, but for what distinguish takes out
+	like     Input // in without the arguments of a tool call
 	facts    facts.Facts
 	decision holdgate.Decision
 }
 
 // find returns the decision that was made on the same call.
 func (r *repeats) find(in Input) (holdgate.Decision, bool) {
-	a, ok := r.latest(in)
-	if !ok || !reflect.DeepEqual(a.in, distinguish(in)) {
+	a := r.latest(in)
+	if a == nil {
+		return holdgate.Decision{}, false
+	}
+	if t, was := in.Call.Tool, a.in.Call.Tool; t != nil && was != nil && !bytes.Equal(t.Arguments, was.Arguments) {
+		return holdgate.Decision{}, false
+	}
+	in = distinguish(in)
+	if !reflect.DeepEqual(&a.in, &in) {
 		return holdgate.Decision{}, false
 	}
 	return a.decision, true
@@ -49,26 +59,30 @@ func (r *repeats) find(in Input) (holdgate.Decision, bool) {
 // findLike returns the decision that was made on a tool call with other
 // arguments and the same facts, which are the same input to a policy that cannot
 // see arguments.
-func (r *repeats) findLike(in Input, f facts.Facts) (holdgate.Decision, bool) {
-	a, ok := r.latest(in)
-	if !ok || in.Call.Tool == nil || len(f.ParseErrors) > 0 {
+func (r *repeats) findLike(in Input, f *facts.Facts) (holdgate.Decision, bool) {
+	if in.Call.Tool == nil || len(f.ParseErrors) > 0 {
 		return holdgate.Decision{}, false
 	}
-	if !reflect.DeepEqual(a.facts, f) || !reflect.DeepEqual(withoutArguments(a.in), withoutArguments(distinguish(in))) {
+	a := r.latest(in)
+	if a == nil || !reflect.DeepEqual(&a.facts, f) {
+		return holdgate.Decision{}, false
+	}
+	in = withoutArguments(distinguish(in))
+	if !reflect.DeepEqual(&a.like, &in) {
 		return holdgate.Decision{}, false
 	}
 	return a.decision, true
 }
 
-func (r *repeats) latest(in Input) (allowed, bool) {
+// latest is the call of the kind that was allowed last, or nil.
+func (r *repeats) latest(in Input) *allowed {
 	k, ok := repeatOf(in)
 	if !ok {
-		return allowed{}, false
+		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a, ok := r.allowed[k]
-	return a, ok
+	return r.allowed[k]
 }
 
 // keep remembers a decision, unless it is none to be remembered: where facts
@@ -80,12 +94,16 @@ func (r *repeats) keep(in Input, f facts.Facts, d holdgate.Decision) {
 	}
 	in = distinguish(in)
 	in.Call.Model, in.Call.Tool = clonedModel(in.Call.Model), clonedTool(in.Call.Tool)
+	a := &allowed{in: in, facts: f, decision: d}
+	if in.Call.Tool != nil {
+		a.like = withoutArguments(in)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.allowed == nil || len(r.allowed) >= maxRepeats {
-		r.allowed = make(map[repeat]allowed)
+		r.allowed = make(map[repeat]*allowed)
 	}
-	r.allowed[k] = allowed{in, f, d}
+	r.allowed[k] = a
 }
 
 // repeatOf reports false where a call is none to be remembered.

@@ -37,6 +37,21 @@ type Message struct {
 	Params []byte // an object; nil where there are none
 	Result []byte // of a response that brings one
 	Input  string // the name of an input request, or of its answer (revision 2026-07-28)
+
+	params []wire.Member // of Params; nil where they were not walked through
+}
+
+// param is a parameter by its exact name, or nil.
+func (m Message) param(name string) []byte {
+	if m.params == nil {
+		return wire.Find(m.Params, name)
+	}
+	for _, f := range m.params {
+		if string(f.Name) == name {
+			return f.Value
+		}
+	}
+	return nil
 }
 
 // maxBatch bounds the members of a batch.
@@ -69,13 +84,13 @@ func Parse(body []byte) (msgs []Message, batch bool, err error) {
 }
 
 func parseMessage(raw []byte) (Message, error) {
-	if err := wire.Known(raw, "jsonrpc", "id", "method", "params", "result", "error"); err != nil {
-		return Message{}, err
-	}
 	m := Message{Raw: raw}
 	version := ""
 	answered := false
 	for f, err := range wire.Members(raw) {
+		if err == nil {
+			err = wire.KnownName(f, "jsonrpc", "id", "method", "params", "result", "error")
+		}
 		if err != nil {
 			return Message{}, err
 		}
@@ -100,7 +115,8 @@ func parseMessage(raw []byte) (Message, error) {
 			return Message{}, fmt.Errorf("reading %s: %w", f.Name, err)
 		}
 	}
-	if err := checkParams(m.Method, m.Params); err != nil {
+	var err error
+	if m.params, err = checkParams(m.Method, m.Params); err != nil {
 		return Message{}, err
 	}
 	switch {
@@ -179,21 +195,34 @@ func (m Message) Call(server string) (c holdgate.Call, ok bool, err error) {
 	if m.Params == nil {
 		return c, false, errors.New("tools/call has no params")
 	}
-	if err := wire.Known(m.Params, "name", "arguments", "_meta", "task", "inputResponses", "requestState"); err != nil {
+	if err := m.knownParams("name", "arguments", "_meta", "task", "inputResponses", "requestState"); err != nil {
 		return c, false, fmt.Errorf("reading params: %w", err)
 	}
-	name, err := wire.Text(wire.Find(m.Params, "name"))
+	name, err := wire.Text(m.param("name"))
 	if err != nil || name == "" {
 		return c, false, errors.New("tools/call names no tool")
 	}
 	t := &holdgate.Tool{Name: name, Server: server, Arguments: []byte("{}")}
-	if args := wire.Find(m.Params, "arguments"); args != nil {
+	if args := m.param("arguments"); args != nil {
 		if t.Arguments = bytes.Clone(args); args[0] != '{' {
 			t.Arguments, t.ArgumentsRaw = nil, string(args)
 		}
 	}
 	c.Kind, c.Tool = holdgate.KindToolCall, t
 	return c, true, nil
+}
+
+// knownParams is [wire.Known] for the parameters.
+func (m Message) knownParams(names ...string) error {
+	if m.params == nil {
+		return wire.Known(m.Params, names...)
+	}
+	for _, f := range m.params {
+		if err := wire.KnownName(f, names...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // subjects are the parameters that say what a request is about, by method:
@@ -211,7 +240,7 @@ func (m Message) subject() string {
 		keys = []string{key}
 	}
 	for _, key := range keys {
-		if s, err := wire.Text(wire.Find(m.Params, key)); err == nil {
+		if s, err := wire.Text(m.param(key)); err == nil {
 			return s
 		}
 	}
@@ -221,7 +250,7 @@ func (m Message) subject() string {
 // ProgressToken returns the token under which the client wants to hear of
 // progress, as written, or nil.
 func (m Message) ProgressToken() []byte {
-	return wire.Find(wire.Find(m.Params, "_meta"), "progressToken")
+	return wire.Find(m.param("_meta"), "progressToken")
 }
 
 // CheckHeaders reports where the headers that mirror a body (revision
@@ -245,8 +274,8 @@ func CheckHeaders(h http.Header, msgs []Message, batch bool) error {
 	if names && decodeHeader(name) != m.subject() {
 		return fmt.Errorf("header Mcp-Name says %q and the body %q", name, m.subject())
 	}
-	version, err := wire.Text(wire.Find(wire.Find(m.Params, "_meta"), metaVersion))
-	if said, ok := header(h, "Mcp-Protocol-Version"); err == nil && ok && said != version {
+	said, ok := header(h, "Mcp-Protocol-Version")
+	if version, err := wire.Text(wire.Find(m.param("_meta"), metaVersion)); err == nil && ok && said != version {
 		return fmt.Errorf("header MCP-Protocol-Version says %q and the body %q", said, version)
 	}
 	return nil

@@ -35,7 +35,7 @@ func plainName(name string) string {
 // ModelCall returns the id that the call has in the model's answer which asked
 // for it, where the client tells, or "". It is the agent's word.
 func (m Message) ModelCall() string {
-	meta := wire.Find(m.Params, "_meta")
+	meta := m.param("_meta")
 	for _, key := range []string{"claudecode/toolUseId", "callId"} { // Claude Code, Codex
 		if id, err := wire.Text(wire.Find(meta, key)); err == nil {
 			return id

@@ -16,9 +16,9 @@ const PageInput = "io.github.holdgate/page"
 // OpensPages reports whether a client says with this message that it can show its
 // user pages: as its session begins or, in revision 2026-07-28, with each request.
 func (m Message) OpensPages() bool {
-	capabilities := wire.Find(wire.Find(m.Params, "_meta"), metaCapabilities)
+	capabilities := wire.Find(m.param("_meta"), metaCapabilities)
 	if m.Method == "initialize" {
-		capabilities = wire.Find(m.Params, "capabilities")
+		capabilities = m.param("capabilities")
 	}
 	return wire.KindOf(wire.Find(wire.Find(capabilities, "elicitation"), "url")) == "an object"
 }
@@ -43,13 +43,13 @@ func (m Message) PageFirst(text, page string) []byte {
 // Continues reports whether a call of revision 2026-07-28 brings what an earlier
 // answer wanted.
 func (m Message) Continues() bool {
-	return wire.Find(m.Params, "inputResponses") != nil || wire.Find(m.Params, "requestState") != nil
+	return m.param("inputResponses") != nil || m.param("requestState") != nil
 }
 
 // WithoutPage returns the message without what the client says of a page.
 func (m Message) WithoutPage() Message {
 	if raw, ok := WithoutPage(m.Raw); ok {
-		m.Raw, m.Params = raw, wire.Find(raw, "params")
+		m.Raw, m.Params, m.params = raw, wire.Find(raw, "params"), nil
 	}
 	return m
 }

@@ -28,12 +28,13 @@ var (
 
 // checkParams refuses parameters with a name that is one of the protocol's in
 // another case. Readers in Go take "URI" for "uri": policy would see a request
-// about nothing, and the server one about a file.
-func checkParams(method string, params []byte) error {
+// about nothing, and the server one about a file. It returns the parameters.
+func checkParams(method string, params []byte) ([]wire.Member, error) {
 	if wire.KindOf(params) != "an object" {
-		return nil
+		return nil, nil
 	}
 	own := paramsOf[method]
+	all := make([]wire.Member, 0, usualParams)
 	for m, err := range wire.Members(params) {
 		if err == nil {
 			err = wire.KnownName(m, paramNames...)
@@ -45,11 +46,15 @@ func checkParams(method string, params []byte) error {
 			err = wire.Known(m.Value, nestedNames[string(m.Name)]...)
 		}
 		if err != nil {
-			return fmt.Errorf("reading params of %.50q: %w", method, err)
+			return nil, fmt.Errorf("reading params of %.50q: %w", method, err)
 		}
+		all = append(all, m)
 	}
-	return nil
+	return all, nil
 }
+
+// usualParams is room for the parameters of most messages.
+const usualParams = 4
 
 // answerNames are the members of what clients answer to servers, in all revisions:
 // to elicitation/create, sampling/createMessage and roots/list.
@@ -122,7 +127,7 @@ func (m Message) Key() ([]byte, error) {
 		return []byte(m.Method), nil
 	}
 	left := []string{"task"}
-	meta := wire.Find(m.Params, "_meta")
+	meta := m.param("_meta")
 	if wire.KindOf(meta) == "an object" {
 		var err error
 		if meta, err = wire.CanonicalWithout(meta, ofOneSending...); err != nil {

@@ -12,15 +12,15 @@ func (m Message) Cancels() []byte {
 	if m.Method != "notifications/cancelled" || m.ID != nil {
 		return nil
 	}
-	return wire.Find(m.Params, "requestId")
+	return m.param("requestId")
 }
 
 // ClientName is what a client calls itself where it says so: in the request
 // that begins a session or, in revision 2026-07-28, in every request.
 func (m Message) ClientName() string {
-	info := wire.Find(wire.Find(m.Params, "_meta"), "io.modelcontextprotocol/clientInfo")
+	info := wire.Find(m.param("_meta"), "io.modelcontextprotocol/clientInfo")
 	if m.Method == "initialize" {
-		info = wire.Find(m.Params, "clientInfo")
+		info = m.param("clientInfo")
 	}
 	name, err := wire.Text(wire.Find(info, "name"))
 	if err != nil {

@@ -156,7 +156,7 @@ func inputRequests(raw, result []byte) ([]Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading input request %.50q: %w", f.Name, err)
 		}
-		if err := checkParams(method, wire.Find(f.Value, "params")); err != nil {
+		if _, err := checkParams(method, wire.Find(f.Value, "params")); err != nil {
 			return nil, fmt.Errorf("reading input request %.50q: %w", f.Name, err)
 		}
 		asks = append(asks, Message{Raw: f.Value, Method: method, Params: wire.Find(f.Value, "params"), Input: string(f.Name)})
@@ -183,7 +183,7 @@ func (m Message) Answers() []Message {
 		return []Message{m}
 	}
 	var all []Message
-	for f, err := range wire.Members(wire.Find(m.Params, "inputResponses")) {
+	for f, err := range wire.Members(m.param("inputResponses")) {
 		if err == nil { // nothing, or no object, has no members
 			all = append(all, Message{Raw: f.Value, ID: m.ID, Result: f.Value, Input: string(f.Name)})
 		}

@@ -34,7 +34,7 @@ func (m Message) TaskForm() TaskForm {
 	switch {
 	case m.Method != "tools/call" || !m.IsRequest():
 		return NoTask
-	case wire.KindOf(wire.Find(m.Params, "task")) == "an object":
+	case wire.KindOf(m.param("task")) == "an object":
 		return Task25
 	case m.hasTasks():
 		return Task26
@@ -44,14 +44,14 @@ func (m Message) TaskForm() TaskForm {
 
 // hasTasks reports whether a message declares the extension.
 func (m Message) hasTasks() bool {
-	capabilities := wire.Find(wire.Find(m.Params, "_meta"), metaCapabilities)
+	capabilities := wire.Find(m.param("_meta"), metaCapabilities)
 	return wire.KindOf(wire.Find(wire.Find(capabilities, "extensions"), extensionTasks)) == "an object"
 }
 
 // TaskRevision is the form in which the sender of a message about a task has
 // tasks: only messages of revision 2026-07-28 name their revision.
 func (m Message) TaskRevision() TaskForm {
-	if wire.Find(wire.Find(m.Params, "_meta"), metaVersion) != nil || m.hasTasks() {
+	if wire.Find(m.param("_meta"), metaVersion) != nil || m.hasTasks() {
 		return Task26
 	}
 	return Task25
@@ -61,7 +61,7 @@ func (m Message) TaskRevision() TaskForm {
 // beginning; 0 where it does not say.
 func (m Message) TaskTTL() time.Duration {
 	var ms int64
-	if err := json.Unmarshal(wire.Find(wire.Find(m.Params, "task"), "ttl"), &ms); err != nil || ms < 0 {
+	if err := json.Unmarshal(wire.Find(m.param("task"), "ttl"), &ms); err != nil || ms < 0 {
 		return 0
 	}
 	return time.Duration(min(ms, int64(Endless/time.Millisecond))) * time.Millisecond
@@ -71,7 +71,7 @@ func (m Message) TaskTTL() time.Duration {
 func (m Message) TaskID() string {
 	switch m.Method {
 	case "tasks/get", "tasks/result", "tasks/cancel", "tasks/update":
-		if id, err := wire.Text(wire.Find(m.Params, "taskId")); err == nil && m.IsRequest() {
+		if id, err := wire.Text(m.param("taskId")); err == nil && m.IsRequest() {
 			return id
 		}
 	}
@@ -80,7 +80,7 @@ func (m Message) TaskID() string {
 
 // ListsTasks reports whether a request is for the first of a client's tasks.
 func (m Message) ListsTasks() bool {
-	return m.Method == "tasks/list" && wire.Find(m.Params, "cursor") == nil
+	return m.Method == "tasks/list" && m.param("cursor") == nil
 }
 
 // DeclaresTasks reports whether a server says in the result of initialize or

@@ -40,7 +40,7 @@ func inputsOf(answer []byte, round int) []byte {
 // server's own names. ok is false where something is missing.
 func (m Message) Inputs(answer []byte, round int) (inputs []byte, ok bool) {
 	inputs = []byte("{}")
-	given := wire.Find(m.Params, "inputResponses")
+	given := m.param("inputResponses")
 	for want, err := range wire.Members(wire.Find(wire.Find(answer, "result"), "inputRequests")) {
 		if err != nil {
 			return nil, false

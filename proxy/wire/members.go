@@ -88,6 +88,9 @@ func Elements(array []byte) iter.Seq2[Element, error] {
 // Find returns the value of the member with exactly this name, or nil where
 // there is none or where object is no object.
 func Find(object []byte, name string) []byte {
+	if len(object) == 0 { // as often: it was looked for in another object
+		return nil
+	}
 	for m, err := range Members(object) {
 		if err == nil && string(m.Name) == name {
 			return m.Value

@@ -30,6 +30,9 @@ func Gets(method, path, suffix string) bool {
 }
 
 func endsIn(path, suffix string) bool {
+	if isPlain(path) {
+		return plainEndsIn(path, suffix)
+	}
 	want := strings.Split(suffix, "/")[1:]
 	got := segments(path)
 	if len(got) < len(want) {
@@ -41,6 +44,40 @@ func endsIn(path, suffix string) bool {
 		if open && !strings.HasPrefix(strings.ToUpper(got[i]), strings.ToUpper(start)) || !open && !strings.EqualFold(got[i], start) {
 			return false
 		}
+	}
+	return true
+}
+
+// isPlain reports whether a path holds nothing that servers read in two ways,
+// but for empty segments and the case of letters. Nearly all do not.
+func isPlain(path string) bool {
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '/', c == '_', c == '-', c == ':':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// plainEndsIn is endsIn for a plain path: every format asks of every request.
+func plainEndsIn(path, suffix string) bool {
+	for suffix != "" {
+		path = strings.TrimRight(path, "/")
+		at, want := strings.LastIndexByte(path, '/')+1, strings.LastIndexByte(suffix, '/')
+		got := path[at:]
+		start, open := strings.CutSuffix(suffix[want+1:], "*")
+		if got == "" || open && len(got) < len(start) {
+			return false
+		}
+		if open {
+			got = got[:len(start)]
+		}
+		if !strings.EqualFold(got, start) {
+			return false
+		}
+		path, suffix = path[:at], suffix[:max(want, 0)]
 	}
 	return true
 }

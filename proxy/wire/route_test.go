@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -80,6 +81,29 @@ func FuzzPosts(f *testing.F) {
 		}
 		if !strings.ContainsAny(after, "/\\%") && !wire.Posts("POST", path+";"+after, "/v1/messages") {
 			t.Errorf("%q does not match", path+";"+after)
+		}
+	})
+}
+
+// FuzzSpellingOfPaths holds that a path matches as it does with a character in it
+// percent-encoded: what is plain is read by a shorter way.
+func FuzzSpellingOfPaths(f *testing.F) {
+	suffixes := []string{"/v1/messages", "/messages", "/chat/completions", "/containers/*/files/*/content", "/in*/x"}
+	for _, p := range []string{"", "/", "//", "/v1/messages", "/V1//Messages/", "v1/messages", "/x/v1/messages", "/v1/messages/x", "/messages/v1", "/v1messages", "/containers/a/files/b/content", "/containers//files/b/content", "/inner/x", "/in/x", "/IN/X", "/i/x", "/v1/models/m:run"} {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		if strings.ContainsAny(path, "%") {
+			t.Skip()
+		}
+		for _, suffix := range suffixes {
+			want := wire.Posts("POST", path, suffix)
+			for i := range len(path) {
+				spelled := fmt.Sprintf("%s%%%02x%s", path[:i], path[i], path[i+1:])
+				if got := wire.Posts("POST", spelled, suffix); got != want {
+					t.Errorf("%q for %q: %v, and spelled %q: %v", path, suffix, want, spelled, got)
+				}
+			}
 		}
 	})
 }

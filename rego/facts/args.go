@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ func (x *extraction) arguments(kind toolKind, args map[string]any) {
 		x.facts.Category = accessRead
 	}
 	dir := x.start()
-	for _, k := range slices.Sorted(maps.Keys(args)) {
+	for _, k := range sortedKeys(args) {
 		if s, ok := args[k].(string); ok && kind.role(k) == roleDir && s != "" {
 			dir = x.cleanDir(s)
 		}
@@ -121,7 +120,7 @@ func (x *extraction) object(kind toolKind, args map[string]any, dir string, dept
 		x.fail("arguments nested deeper than %d", maxArgumentDepth)
 		return
 	}
-	for _, k := range slices.Sorted(maps.Keys(args)) {
+	for _, k := range sortedKeys(args) {
 		x.tick()
 		r := kind.role(k)
 		if r == roleCommand {
@@ -284,30 +283,59 @@ func (x *extraction) typed(s, dir string) {
 }
 
 // scan reads every string of the arguments for what text alone shows.
-func (x *extraction) scan(pointer string, v any) {
+func (x *extraction) scan(at *place, v any) {
 	x.tick()
 	switch v := v.(type) {
 	case string:
-		x.text(pointer, v)
+		x.text(at, v)
 	case []any:
 		for i, e := range v {
-			x.scan(pointer+"/"+strconv.Itoa(i), e)
+			x.scan(&place{in: at, index: i, listed: true}, e)
 		}
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sortedKeys(v) {
 			x.suspicious(k)
-			x.scan(pointer+"/"+pointerEscape.Replace(k), v[k])
+			x.scan(&place{in: at, key: k}, v[k])
 		}
 	}
 }
 
-// pointerEscape writes a key as a token of a JSON pointer (RFC 6901).
+// A place is where in a call something stands: nil is the whole. It is written
+// out as a pointer only where something is found, which is seldom.
+type place struct {
+	in     *place
+	key    string
+	index  int
+	listed bool // index counts, and not key
+}
+
+// pointer is the place as a JSON pointer (RFC 6901).
+func (p *place) pointer() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.listed:
+		return p.in.pointer() + "/" + strconv.Itoa(p.index)
+	}
+	return p.in.pointer() + "/" + pointerEscape.Replace(p.key)
+}
+
+// pointerEscape writes a key as a token of a JSON pointer.
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
 // text looks at one string for credentials and deceiving characters.
-func (x *extraction) text(pointer, s string) {
+func (x *extraction) text(at *place, s string) {
 	x.suspicious(s)
-	x.secrets(pointer, s)
+	x.secrets(at, s)
 }
 
 // patch reads the paths out of an apply_patch text.

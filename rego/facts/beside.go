@@ -2,8 +2,6 @@ package facts
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -20,7 +18,7 @@ const (
 // be what runs in its place, so it is listed as what cannot be told.
 func (x *extraction) shellBeside(kind toolKind, args map[string]any, dir string) *shell {
 	sh := newShell(x, dir)
-	for _, k := range slices.Sorted(maps.Keys(args)) {
+	for _, k := range sortedKeys(args) {
 		n := normal(k)
 		text, isText := args[k].(string)
 		switch {
@@ -47,7 +45,7 @@ func assignments(v any) []field {
 	var out []field
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sortedKeys(v) {
 			out = append(out, field{text: fmt.Sprintf("%s=%v", k, v[k])})
 		}
 	case []any:

@@ -65,10 +65,39 @@ const systemRoots = `/etc /usr /boot /bin /sbin /lib /lib32 /lib64 /libx32 /dev 
 
 // classRule is one rule, split into segments.
 type classRule struct {
-	segments []string
-	globs    bool
+	segments []ruleSegment
 	folder   bool
 	rooted   bool
+}
+
+// A ruleSegment is one segment of a rule: a name, or a pattern as [path.Match]
+// has it. Most patterns have one star and nothing else that is special; what is
+// before and behind it is then all that there is to compare.
+type ruleSegment struct {
+	text           string
+	pattern        bool
+	oneStar        bool
+	prefix, suffix string // around the one star
+}
+
+func newRuleSegment(text string) ruleSegment {
+	s := ruleSegment{text: text, pattern: strings.ContainsAny(text, "*?")}
+	prefix, suffix, found := strings.Cut(text, "*")
+	if found && !strings.ContainsAny(prefix+suffix, `*?[\`) {
+		s.oneStar, s.prefix, s.suffix = true, prefix, suffix
+	}
+	return s
+}
+
+// covers reports whether the segment stands for a name, which holds no slash.
+func (s ruleSegment) covers(name string) bool {
+	switch {
+	case s.oneStar:
+		return len(name) >= len(s.prefix)+len(s.suffix) && strings.HasPrefix(name, s.prefix) && strings.HasSuffix(name, s.suffix)
+	case s.pattern:
+		return globMatch(s.text, name)
+	}
+	return s.text == name
 }
 
 // A ruleSet is a list of rules, with those that begin with a plain name
@@ -89,17 +118,15 @@ var classRules = sync.OnceValue(func() (sets struct{ secret, public, persistence
 func parseRules(list string) ruleSet {
 	set := ruleSet{byFirst: make(map[string][]classRule)}
 	for _, text := range strings.Fields(list) {
-		r := classRule{
-			segments: strings.Split(strings.Trim(text, "/"), "/"),
-			globs:    strings.ContainsAny(text, "*?"),
-			folder:   strings.HasSuffix(text, "/"),
-			rooted:   strings.HasPrefix(text, "/"),
+		r := classRule{folder: strings.HasSuffix(text, "/"), rooted: strings.HasPrefix(text, "/")}
+		for segment := range strings.SplitSeq(strings.Trim(text, "/"), "/") {
+			r.segments = append(r.segments, newRuleSegment(segment))
 		}
 		set.all = append(set.all, r)
-		if first := r.segments[0]; strings.ContainsAny(first, "*?") {
+		if first := r.segments[0]; first.pattern {
 			set.globs = append(set.globs, r)
 		} else {
-			set.byFirst[first] = append(set.byFirst[first], r)
+			set.byFirst[first.text] = append(set.byFirst[first.text], r)
 		}
 	}
 	return set
@@ -112,8 +139,8 @@ func classify(p, access string) string {
 	rooted := strings.HasPrefix(p, "/")
 	segments := strings.Split(strings.Trim(p, "/"), "/")
 	rules := classRules()
-	secret := rules.secret.match(segments, rooted, matchSegment) && !rules.public.match(segments, rooted, exactSegment)
-	persistent := rules.persistence.match(segments, rooted, matchSegment)
+	secret := rules.secret.match(segments, rooted, likelySegment) && !rules.public.match(segments, rooted, exactSegment)
+	persistent := rules.persistence.match(segments, rooted, likelySegment)
 	switch {
 	case persistent && (access != accessRead || !secret):
 		return classPersistence
@@ -141,25 +168,32 @@ func system(p string) bool {
 	return false
 }
 
-// match reports whether a rule covers the path. All rules are tried only on
-// a path that is itself a pattern.
-func (s ruleSet) match(segments []string, rooted bool, match segmentMatch) bool {
-	if slices.ContainsFunc(segments, func(seg string) bool { return strings.ContainsAny(seg, "*?[") }) {
-		return anyMatch(s.all, segments, rooted, match)
+// match reports whether a rule covers the path. All rules are tried, and as
+// odd says, only on a path that is itself a pattern.
+func (s ruleSet) match(segments []string, rooted bool, odd segmentMatch) bool {
+	if slices.ContainsFunc(segments, isPattern) {
+		return anyMatch(s.all, segments, rooted, odd)
 	}
 	for _, seg := range segments {
-		if anyMatch(s.byFirst[seg], segments, rooted, match) {
+		if anyMatch(s.byFirst[seg], segments, rooted, ruleSegment.covers) {
 			return true
 		}
 	}
-	return anyMatch(s.globs, segments, rooted, match)
+	return anyMatch(s.globs, segments, rooted, ruleSegment.covers)
 }
+
+func isPattern(segment string) bool { return strings.ContainsAny(segment, "*?[") }
 
 func anyMatch(rules []classRule, segments []string, rooted bool, match segmentMatch) bool {
-	return slices.ContainsFunc(rules, func(r classRule) bool { return r.match(segments, rooted, match) })
+	for i := range rules {
+		if rules[i].match(segments, rooted, match) {
+			return true
+		}
+	}
+	return false
 }
 
-func (r classRule) match(segments []string, rooted bool, match segmentMatch) bool {
+func (r *classRule) match(segments []string, rooted bool, match segmentMatch) bool {
 	n := len(r.segments)
 	if n > len(segments) || r.rooted && !rooted {
 		return false
@@ -182,9 +216,9 @@ func (r classRule) match(segments []string, rooted bool, match segmentMatch) boo
 	return false
 }
 
-func (r classRule) matchAt(segments []string, match segmentMatch) bool {
+func (r *classRule) matchAt(segments []string, match segmentMatch) bool {
 	for j, want := range r.segments {
-		if want != segments[j] && !match(want, segments[j], r.globs) {
+		if want.text != segments[j] && !match(want, segments[j]) {
 			return false
 		}
 	}
@@ -193,14 +227,16 @@ func (r classRule) matchAt(segments []string, match segmentMatch) bool {
 
 // segmentMatch compares a segment of a rule with one of a path that differs
 // from it.
-type segmentMatch func(rule, segment string, globs bool) bool
+type segmentMatch func(rule ruleSegment, segment string) bool
 
-func exactSegment(rule, segment string, globs bool) bool {
-	return globs && !strings.ContainsAny(segment, "*?[") && globMatch(rule, segment)
+// exactSegment takes a pattern for no name.
+func exactSegment(rule ruleSegment, segment string) bool {
+	return rule.pattern && !isPattern(segment) && rule.covers(segment)
 }
 
-func matchSegment(rule, segment string, globs bool) bool {
-	return globs && globMatch(rule, segment) || couldBe(segment, rule)
+// likelySegment takes a pattern for what it could stand for.
+func likelySegment(rule ruleSegment, segment string) bool {
+	return rule.pattern && rule.covers(segment) || couldBe(segment, rule.text)
 }
 
 func globMatch(pattern, name string) bool {
@@ -213,7 +249,7 @@ func globMatch(pattern, name string) bool {
 // an extension: they would make every "*" and "*.json" a secret.
 func couldBe(segment, rule string) bool {
 	ext, isExt := strings.CutPrefix(segment, "*.")
-	if !strings.ContainsAny(segment, "*?[") || isExt && !strings.ContainsAny(ext, "*?[") {
+	if !isPattern(segment) || isExt && !strings.ContainsAny(ext, "*?[") {
 		return false
 	}
 	literal := strings.Map(func(r rune) rune {

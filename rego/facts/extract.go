@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/holdgate/holdgate"
 )
 
@@ -76,10 +74,10 @@ func (x *extraction) call(c holdgate.Call) {
 
 // gate looks for credentials in what an agent shows at a gate.
 func (x *extraction) gate(g *holdgate.Gate) {
-	x.secrets("/message", g.Message)
-	x.secrets("/context", string(g.Context))
+	x.secrets(&place{key: "message"}, g.Message)
+	x.secrets(&place{key: "context"}, string(g.Context))
 	for _, a := range g.Artifacts {
-		x.secrets("/artifacts", a)
+		x.secrets(&place{key: "artifacts"}, a)
 	}
 }
 
@@ -198,20 +196,20 @@ func (x *extraction) tool(t *holdgate.Tool) {
 	}
 	if t.Arguments == nil {
 		x.fail("arguments are no JSON object")
-		x.text("", t.ArgumentsRaw)
+		x.text(nil, t.ArgumentsRaw)
 		return
 	}
 	if len(t.Arguments) <= len("{}") {
 		return
 	}
-	var args map[string]any
-	if json.Unmarshal(t.Arguments, &args) != nil {
+	args, ok := decodeObject(t.Arguments)
+	if !ok {
 		// The library words its errors differently from run to run.
 		x.fail("arguments are not one strict JSON object")
-		x.text("", string(t.Arguments))
+		x.text(nil, string(t.Arguments))
 		return
 	}
-	x.scan("", args)
+	x.scan(nil, args)
 	x.money(args)
 	x.arguments(kind, args)
 }
@@ -238,6 +236,6 @@ func (x *extraction) httpCall(h *holdgate.HTTP) {
 	if h.Query != "" {
 		u += "?" + h.Query
 	}
-	x.text("", u)
+	x.text(nil, u)
 	x.url(u)
 }

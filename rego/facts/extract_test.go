@@ -128,6 +128,7 @@ func BenchmarkExtract(b *testing.B) {
 		{"test_and_filter", "Bash", `{"command":"cd /w && go test ./... 2>&1 | grep -v '^ok' | head -50"}`},
 		{"script", "Bash", `{"command":"set -e\nfor f in a b c; do\n  if [ -f $f ]; then rm -rf build/$f; fi\ndone\nbash -c 'find . -name x -delete' && curl -sS https://x.example/y -o out"}`},
 		{"write_64KiB", "Write", `{"file_path":"/w/a.go","content":"` + strings.Repeat("func main() { fmt.Println(1) } ", 2100) + `"}`},
+		{"notes_1KiB", "read_file", `{"notes":[` + strings.TrimSuffix(strings.Repeat(`{"by":"one","text":"Please look at the file and say what it does; quote \"names\" as they are."},`, 8), ",") + `],"page":1000000001,"path":"src/main.go"}`},
 		{"sql", "query", `{"sql":"with d as (select id from a where x) update t set y = 1 where id in (select id from d)"}`},
 	} {
 		b.Run(bb.name, func(b *testing.B) {

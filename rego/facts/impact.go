@@ -41,7 +41,7 @@ func (x *extraction) money(args map[string]any) {
 	x.tick()
 	currency := ""
 	for k, v := range args {
-		if s, ok := v.(string); ok && contains(currencyKeys, normal(k)) && isCurrency(s) {
+		if s, ok := v.(string); ok && isCurrency(s) && contains(currencyKeys, normal(k)) {
 			currency = strings.ToUpper(s)
 		}
 	}

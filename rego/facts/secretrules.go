@@ -4,8 +4,10 @@ import (
 	_ "embed"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -59,8 +61,8 @@ type secretRuleSet struct {
 	allowed   func() []*regexp.Regexp
 	stopWords []string
 	keywords  []string
-	of        [][]int // rules, by keyword
-	finder    *keywordFinder
+	of        [][]int        // rules, by keyword
+	finder    *keywordFinder // of the keywords, and of the hints of secretShapes behind them
 }
 
 var secretRuleTable = sync.OnceValue(func() *secretRuleSet {
@@ -95,8 +97,30 @@ func readSecretRules(data []byte) (*secretRuleSet, error) {
 			set.of[index[k]] = append(set.of[index[k]], i)
 		}
 	}
-	set.finder = newKeywordFinder(set.keywords)
+	all := slices.Clone(set.keywords)
+	for _, shape := range secretShapes {
+		all = append(all, strings.ToLower(shape.hint))
+	}
+	set.finder = newKeywordFinder(all)
 	return set, nil
+}
+
+// hints looks once over a text, as nearly every one holds nothing: for the hints
+// of shapes, and whether any rule has to look at some of it.
+func (set *secretRuleSet) hints(s string) (shapes hints, ruled bool) {
+	set.finder.each(s, func(keyword, end int) {
+		if n := keyword - len(set.keywords); n >= 0 {
+			shapes |= 1 << n
+		} else {
+			ruled = ruled || set.counts(keyword, s[end:])
+		}
+	})
+	return shapes, ruled
+}
+
+// counts reports whether a keyword says something where rest comes behind it.
+func (set *secretRuleSet) counts(keyword int, rest string) bool {
+	return len(set.keywords[keyword]) >= shortKeyword || tokenFollows(rest)
 }
 
 func compiled(patterns []string) func() []*regexp.Regexp {
@@ -145,10 +169,10 @@ func (set *secretRuleSet) each(s string, work func(int), found func(r *secretRul
 func (set *secretRuleSet) windows(s string, look func(rule, lo, hi int)) {
 	windows := make(map[int]*secretWindow)
 	set.finder.each(s, func(keyword, end int) {
-		k := set.keywords[keyword]
-		if len(k) < shortKeyword && !tokenFollows(s[end:]) {
+		if keyword >= len(set.keywords) || !set.counts(keyword, s[end:]) {
 			return
 		}
+		k := set.keywords[keyword]
 		lo, hi := max(0, end-len(k)-bytesBeforeKeyword), min(len(s), end+bytesAfterKeyword)
 		for _, i := range set.of[keyword] {
 			w := windows[i]
@@ -165,8 +189,8 @@ func (set *secretRuleSet) windows(s string, look func(rule, lo, hi int)) {
 			w.hi = hi
 		}
 	})
-	for i := range set.rules {
-		if w := windows[i]; w != nil && w.hi > 0 {
+	for _, i := range slices.Sorted(maps.Keys(windows)) {
+		if w := windows[i]; w.hi > 0 {
 			look(i, w.lo, w.hi)
 		}
 	}

@@ -154,8 +154,24 @@ func BenchmarkSecrets(b *testing.B) {
 			b.SetBytes(int64(len(bb.text)))
 			for b.Loop() {
 				x := newExtraction(context.Background(), patient)
-				x.guard(func() { x.secrets("", bb.text) })
+				x.guard(func() { x.secrets(nil, bb.text) })
 			}
 		})
+	}
+}
+
+// TestOnePassFindsEveryHint holds that the look at a text that comes first misses
+// no shape, wherever its hint stands.
+func TestOnePassFindsEveryHint(t *testing.T) {
+	table := secretRuleTable()
+	for n, shape := range secretShapes {
+		for _, text := range []string{shape.hint, "x" + shape.hint, shape.hint + shape.hint, "-----BEGI" + shape.hint, "sk-ant" + shape.hint + "x"} {
+			if found, _ := table.hints(text); found&(1<<n) == 0 {
+				t.Errorf("%q in %q was not found", shape.hint, text)
+			}
+		}
+	}
+	if found, ruled := table.hints("please look at the file"); found != 0 || ruled {
+		t.Errorf("plain text: %b, %v", found, ruled)
 	}
 }

@@ -14,7 +14,7 @@ type secretShape struct {
 	pattern *regexp.Regexp // anchored at the hint
 }
 
-var secretShapes = []secretShape{
+var secretShapes = [...]secretShape{
 	{"aws_access_key", "AKIA", regexp.MustCompile(`^AKIA[0-9A-Z]{16}\b`)},
 	{"aws_access_key", "ASIA", regexp.MustCompile(`^ASIA[0-9A-Z]{16}\b`)},
 	{"github_token", "ghp_", regexp.MustCompile(`^ghp_[0-9A-Za-z]{36}`)},
@@ -42,17 +42,26 @@ var secretShapes = []secretShape{
 	{"bearer_token", "bearer ", regexp.MustCompile(`^bearer [0-9A-Za-z_.~+/=-]{20,}`)},
 }
 
+// hints are the shapes whose hints stand in a text, in whatever case: a bit for
+// each of secretShapes.
+type hints uint64
+
+const _ = uint(64 - len(secretShapes)) // so many bits
+
 // secrets notes the kinds of credential in a text, never their values. One
 // of each kind is enough for each place. The shapes above are looked for
 // first, for they allow for placeholders as little as possible; then what the
 // maintained rules know.
-func (x *extraction) secrets(pointer, s string) {
-	x.secretShapes(pointer, s)
+func (x *extraction) secrets(at *place, s string) {
+	table := secretRuleTable()
+	shapes, ruled := table.hints(s)
+	x.secretShapes(at, s, shapes)
 	if joined, ok := unquote(s); ok {
-		x.secretShapes(pointer, joined)
+		shapes, _ := table.hints(joined)
+		x.secretShapes(at, joined, shapes)
 	}
-	if len(s) >= shortToken {
-		secretRuleTable().find(s, x.work, func(r *secretRule) { x.secret(r.Kind, pointer) })
+	if ruled && len(s) >= shortToken {
+		table.find(s, x.work, func(r *secretRule) { x.secret(r.Kind, at) })
 	}
 }
 
@@ -73,15 +82,18 @@ var shellQuotes = strings.NewReplacer("\\\n", "", `'`, "", `"`, "", `\`, "")
 
 func shellQuote(c byte) bool { return c == '\'' || c == '"' || c == '\\' }
 
-func (x *extraction) secret(kind, pointer string) {
-	if x.once("secret", kind, pointer) {
+func (x *extraction) secret(kind string, at *place) {
+	if pointer := at.pointer(); x.once("secret", kind, pointer) {
 		x.facts.Secrets = append(x.facts.Secrets, Secret{Kind: kind, Pointer: pointer})
 	}
 }
 
-func (x *extraction) secretShapes(pointer, s string) {
-	for _, shape := range secretShapes {
+func (x *extraction) secretShapes(at *place, s string, found hints) {
+	for n, shape := range &secretShapes {
 		x.tick()
+		if found&(1<<n) == 0 {
+			continue
+		}
 		for rest := s; ; {
 			i := strings.Index(rest, shape.hint)
 			if i < 0 {
@@ -90,7 +102,7 @@ func (x *extraction) secretShapes(pointer, s string) {
 			x.tick()
 			rest = rest[i:]
 			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) {
-				x.secret(shape.kind, pointer)
+				x.secret(shape.kind, at)
 				break
 			}
 			rest = rest[len(shape.hint):]

@@ -142,6 +142,14 @@ func (l *Log) checkEnd(tx store.Tx) error {
 // canonical form. Where the function
 // of tx is run again, so is Append, and the last time counts.
 func (l *Log) Append(tx store.Tx, e Entry) (Entry, error) {
+	if err := e.canonicalized(); err != nil {
+		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
+	}
+	return l.append(tx, e)
+}
+
+// append is Append for an entry whose input is in canonical form.
+func (l *Log) append(tx store.Tx, e Entry) (Entry, error) {
 	if l.readOnly {
 		return Entry{}, errors.New("appending to an audit log that was opened to be read")
 	}
@@ -152,9 +160,6 @@ func (l *Log) Append(tx store.Tx, e Entry) (Entry, error) {
 	e.Seq = head.Seq + 1
 	e.Time = time.Now().UTC()
 	e.PrevHash = head.Hash
-	if err := e.canonicalized(); err != nil {
-		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
-	}
 	line, hash, err := encode(e)
 	if err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
@@ -196,9 +201,13 @@ func (l *Log) Write(ctx context.Context, e Entry, durable bool) (Entry, error) {
 	if durable {
 		update = l.st.Update
 	}
+	// Transactions wait for each other: what can be done before is.
+	if err := e.canonicalized(); err != nil {
+		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
+	}
 	var stored Entry
 	err := update(ctx, func(tx store.Tx) (err error) {
-		stored, err = l.Append(tx, e)
+		stored, err = l.append(tx, e)
 		return err
 	})
 	if err != nil {
