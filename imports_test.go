@@ -49,8 +49,10 @@ var imports = map[string][]string{
 	"proxy/agentapi":      {".", "approvals", "approvals/sessions"},
 	"proxy/mcpserver":     {"approvals", "approvals/sessions", ".", "proxy/agentapi", "proxy/mcp"},
 	"proxy/stdio":         {"proxy/wire"},
+	"proxy/identity":      {"."},
+	"proxy/credential":    {},
 	"proxy/mcphost":       {"proxy/mcp", "proxy/stdio", "proxy/wire"},
-	"proxy":               {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost"},
+	"proxy":               {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential"},
 
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},
@@ -66,14 +68,14 @@ var imports = map[string][]string{
 	"plugins":               {"plugins/email", "plugins/exec", "plugins/sdk", "plugins/slack", "plugins/telegram", "plugins/terminal", "plugins/webhook"},
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
 
-	"cmd/holdgate/config":  {".", "approvals/sessions"},
-	"cmd/holdgate/app":     {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
-	"cmd/holdgate/demo":    {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
+	"cmd/holdgate/config":   {".", "approvals/sessions"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
+	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine": {},
-	"cmd/holdgate/launch":  {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
-	"cmd/holdgate/relay":   {"cmd/holdgate/launch", "proxy/mcp", "proxy/stdio", "proxy/wire"},
-	"cmd/holdgate/bench":   {".", "cmd/holdgate/app", "cmd/holdgate/config"},
-	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/stdio",
+	"cmd/holdgate/launch":   {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
+	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/stdio", "proxy/wire"},
+	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config"},
+	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/stdio",
 		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "store", "store/audit", "store/badger"},
 }
 

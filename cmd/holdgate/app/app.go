@@ -210,6 +210,12 @@ func (a *App) buildProxy(ctx context.Context) error {
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait),
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
 	}
+	if pc.Agents, err = book(a.c); err != nil {
+		return err
+	}
+	if pc.Credentials, err = credentials(a.c, os.Getenv); err != nil {
+		return err
+	}
 	line, err := a.c.Confidence.Line()
 	if err != nil {
 		return err
@@ -283,6 +289,10 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, agents.Close(), approvers.Close())
 	}
+	own, err := a.listenOwnSocket()
+	if err != nil {
+		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close())
+	}
 	background := a.startBackground(ctx)
 	a.onStop("background work", func(context.Context) error { background(); a.work.Wait(); return nil })
 	a.onStop("agents' door", a.proxy.Shutdown)
@@ -294,6 +304,10 @@ func (a *App) Start(ctx context.Context) error {
 		{Name: "approvers", Addr: sock.Addr().String()},
 	}
 	a.goServe("agents' door", func() error { return a.proxy.Serve(agents) })
+	if own != nil {
+		a.listeners = append(a.listeners, api.Listener{Name: "agents", Addr: own.Addr().String()})
+		a.goServe("agents' socket", func() error { return a.proxy.Serve(own) })
+	}
 	a.serveInside(ctx)
 	a.goServe("approvers' door", func() error { return a.approver.Serve(approvers) })
 	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })
