@@ -69,13 +69,14 @@ var imports = map[string][]string{
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
 
 	"cmd/holdgate/config":   {".", "approvals/sessions"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
-	"cmd/holdgate/confine": {},
+	"cmd/holdgate/confine":  {},
+	"cmd/holdgate/handover": {},
 	"cmd/holdgate/launch":   {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
 	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config"},
-	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/stdio",
+	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/stdio",
 		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "store", "store/audit", "store/badger"},
 }
 

@@ -135,6 +135,9 @@ func (r *agentRun) spec(door uint16) (confine.Spec, error) {
 	if token := r.door(r.c, r.s.StateDir).TokenFile; token != "" {
 		s.Mask = append(s.Mask, token)
 	}
+	if r.beside != nil {
+		s.Mask, s.ReadOnly = append(s.Mask, r.beside.terms.Mask...), append(s.ReadOnly, r.beside.terms.ReadOnly...)
+	}
 	for _, list := range []*[]string{&s.Mask, &s.ReadOnly, &s.Keep} {
 		for i, path := range *list {
 			if (*list)[i], err = realPath(path); err != nil {

@@ -75,6 +75,7 @@ type App struct {
 	api      *api.Server
 	approver *http.Server
 	host     *host.Host // nil where no channel is configured
+	runs     *runs
 
 	listeners []api.Listener
 	cleanup   []cleanup
@@ -95,6 +96,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{c: c, o: o, log: o.Logger, started: time.Now(), failed: make(chan error, 1)}
+	a.runs = newRuns(a)
 	if err := errors.Join(a.checkAuto(), a.checkWritable()); err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		return err
 	}
 	a.store = st
-	a.onStop("store", func(context.Context) error { return st.Close() })
+	a.onStop("store", func(context.Context) error { return a.closeStore(st) })
 	if a.audit, err = audit.Open(ctx, st, s.key(purposeAudit)); err != nil {
 		return fmt.Errorf("opening the audit log: %w", err)
 	}
@@ -251,7 +253,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	}
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
-		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Plugins: channels{a}, Logger: a.log,
+		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
 		Signer: a.signer, KeyApart: a.o.Inside != nil,
 	})
 	if err != nil {
