@@ -42,6 +42,10 @@ type Call struct {
 	HTTP  *HTTP
 	Gate  *Gate
 
+	// Credential names what Holdgate will put into the request on its way out;
+	// empty: nothing.
+	Credential string
+
 	// Result is set where the question is no longer whether the call may be
 	// made, but whether the agent may have what it has brought.
 	Result *Result

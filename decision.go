@@ -77,6 +77,7 @@ const (
 	RuleQuota       = "holdgate.quota"        // more than one agent may have or do at a time
 	RuleUnsupported = "holdgate.unsupported"  // a road that cannot be gated
 	RuleUnnamed     = "unnamed"               // a rule of a policy that gives itself no name
+	RuleIdentity    = "holdgate.identity"     // a credential of an agent that is not taken
 	RuleAddress     = "holdgate.address"      // an address that nobody may be sent to
 	RulePaused      = "holdgate.paused"       // people have paused the agent
 	RuleStopped     = "holdgate.stopped"      // people have stopped the agent

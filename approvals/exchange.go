@@ -18,7 +18,7 @@ type Caller struct {
 	Door    string
 }
 
-func (c Caller) key() callerKey { return callerKey{c.Agent.ID, c.Session.ID, c.Door} }
+func (c Caller) key() callerKey { return callerKey{c.Agent.ID, c.Agent.Proven, c.Session.ID, c.Door} }
 
 // errLeft says that a connection acts after it left, which is a mistake of the
 // program's.

@@ -11,7 +11,11 @@ import (
 
 // callerKey is what two connections must share for one to take up the other's
 // exchange.
-type callerKey struct{ agent, session, door string }
+type callerKey struct {
+	agent         string
+	proven        bool
+	session, door string
+}
 
 // An index is what the queue keeps in memory: which exchanges are open and who
 // takes part in them, and who waits for which request. The store says what

@@ -157,7 +157,7 @@ func (q *Queue) takeUp(ctx context.Context) error {
 				return err
 			}
 			id := strings.TrimPrefix(p.Key, prefixOpen)
-			q.index.add(id, callerKey{x.Agent, x.Session, x.Door}, x.Key)
+			q.index.add(id, callerKey{x.Agent, x.Proven, x.Session, x.Door}, x.Key)
 			q.ledger.add(charge{accountOf(x.Agent, x.Proven), account{bytes: x.Bytes}})
 			if x.Sending {
 				orphans = append(orphans, id)

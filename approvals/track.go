@@ -287,6 +287,7 @@ func (t *transition) session(agent, id string, proven, must bool) (*sessions.Rec
 	if err != nil {
 		return nil, err
 	}
+	r = r.For(proven)
 	r.Proven = proven
 	if t.sessions == nil {
 		t.sessions = make(map[sessionKey]*changedSession)

@@ -321,7 +321,7 @@ func (t *transition) log(e audit.Entry) (uint64, error) {
 func (r *storedRequest) entry(typ audit.Type) audit.Entry {
 	c := &audit.Call{
 		ID: r.Call.ID, Kind: r.Call.Kind, Model: r.Call.Model, MCP: r.Call.MCP, HTTP: r.Call.HTTP,
-		Digest: r.Call.Digest, Agent: r.Agent, Session: r.Session,
+		Digest: r.Call.Digest, Agent: r.Agent, Proven: r.Proven, Session: r.Session,
 	}
 	if r.Call.Gate != nil {
 		c.Gate = r.Call.Gate.Type

@@ -197,7 +197,7 @@ func (a agents) kept(ctx context.Context, who approvals.Caller, id string) (agen
 	if err != nil {
 		return agentapi.Gate{}, false, err
 	}
-	answers := s.Record().Answers
+	answers := s.Record().For(who.Agent.Proven).Answers
 	i := slices.IndexFunc(answers, func(k sessions.Answered) bool {
 		return k.Request == id && k.Outcome.By == "policy" && k.Outcome.Decision != holdgate.AnswerTimeout
 	})
@@ -311,7 +311,7 @@ func (a agents) Session(ctx context.Context, who approvals.Caller) (agentapi.Ses
 	if err != nil {
 		return agentapi.Session{}, err
 	}
-	r, set := s.Record(), s.Setting()
+	r, set := s.Record().For(who.Agent.Proven), s.Setting()
 	v := agentapi.Session{
 		Agent: who.Agent.ID, ID: who.Session.ID, Status: approvals.SessionRunning, Mode: set.Mode, Threshold: set.Threshold,
 		Pending: pending, Passed: append([]string{}, q.Gates().Passed(r, time.Now())...), Needed: q.GatesNeeded(r), Messages: len(mail),

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -84,8 +85,46 @@ func makeCA(certFile, keyFile string) error {
 	return os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600)
 }
 
+// signLeaf makes the certificate of one host: with a key of its own, of no use to
+// anybody a day later.
+func signLeaf(ca *tls.Certificate, host string, now time.Time) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	end := now.Add(leafEnds)
+	if end.After(ca.Leaf.NotAfter) {
+		end = ca.Leaf.NotAfter
+	}
+	tmpl := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{Organization: []string{"Holdgate"}},
+		NotBefore:    now.Add(-leafSkew), NotAfter: end,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		tmpl.IPAddresses = []net.IP{ip}
+	} else {
+		tmpl.DNSNames = []string{host}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, ca.Leaf, &key.PublicKey, ca.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der, ca.Certificate[0]}, PrivateKey: key, Leaf: leaf}, nil
+}
+
 // leaves keeps the certificates that were signed, up to a bound: an agent can
-// name as many hosts as it likes. It is goproxy's CertStorage.
+// name as many hosts as it likes.
 type leaves struct {
 	mu   sync.Mutex
 	byID map[string]*leaf
@@ -101,6 +140,8 @@ type leaf struct {
 const (
 	maxLeaves = 1024
 	leafLife  = 12 * time.Hour // a leaf is signed anew long before it ends
+	leafEnds  = 24 * time.Hour
+	leafSkew  = time.Hour // by which a client's clock may be behind
 )
 
 // Fetch returns the certificate for the host, signing it at most once at a

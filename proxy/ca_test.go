@@ -2,12 +2,14 @@ package proxy
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func TestOpenCAMakesItOnceAndKeepsTheKeyToItself(t *testing.T) {
@@ -42,6 +44,34 @@ func TestOpenCARefusesAKeyThatOthersMayRead(t *testing.T) {
 	}
 	if _, err := OpenCA(dir); err == nil || !strings.Contains(err.Error(), "0600") {
 		t.Errorf("got %v, want an error that says what to do", err)
+	}
+}
+
+func TestALeafIsShortLivedAndOfOneHost(t *testing.T) {
+	ca, err := OpenCA(t.TempDir())
+	must(t, err)
+	now := time.Now()
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	for _, host := range []string{"a.example", strings.Repeat("long.", 40) + "example", "192.0.2.7", "2001:db8::1"} {
+		c, err := signLeaf(ca, host, now)
+		must(t, err)
+		if life := c.Leaf.NotAfter.Sub(now); life > 24*time.Hour || life < leafLife {
+			t.Errorf("%s: the leaf ends after %s: want less than a day, and more than it is kept", host, life)
+		}
+		if _, err := c.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: now}); err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+		if _, err := c.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "b.example", CurrentTime: now}); err == nil || c.Leaf.IsCA {
+			t.Errorf("%s: the leaf is good for another host, or a CA", host)
+		}
+		if _, err := c.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: now.Add(25 * time.Hour)}); err == nil {
+			t.Errorf("%s: the leaf is good a day later", host)
+		}
+	}
+	late := ca.Leaf.NotAfter.Add(-time.Hour)
+	if c, err := signLeaf(ca, "a.example", late); err != nil || c.Leaf.NotAfter.After(ca.Leaf.NotAfter) {
+		t.Errorf("the leaf outlives its CA (%v)", err)
 	}
 }
 

@@ -79,6 +79,13 @@ type Instructor interface {
 	Instruct(body []byte, text string) (out []byte, ok bool)
 }
 
+// A Converser is a [Codec] of an API that keeps conversations, which requests
+// name.
+type Converser interface {
+	// Conversation is the one that a request names, or "".
+	Conversation(request *wire.Document) string
+}
+
 // A Historian is a [Codec] of a format whose requests have the results of the
 // agent's tools in them.
 type Historian interface {

@@ -21,6 +21,7 @@ import (
 type tunnel struct {
 	net.Conn
 	door    string
+	who     *who   // whose it is; nil: nobody's in particular
 	scheme  string // "https" or "http", by what the client speaks inside
 	host    string // as CONNECT named it, with port
 	unnamed bool   // host is an address that each plain request may name; see [tunnel.hostFor]
@@ -41,12 +42,10 @@ func (s *Server) connectProxy() *goproxy.ProxyHttpServer {
 	p := goproxy.NewProxyHttpServer()
 	p.Tr = s.guarded
 	p.ConnectDial = nil
-	p.CertStore = s.leaves
 	p.Logger = quietLogger{}
-	sign := goproxy.TLSConfigFromCA(s.c.CA)
 	p.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
-		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: func(_ *http.Request, c net.Conn, ctx *goproxy.ProxyCtx) {
-			s.openTunnel(c, host, func(name string) (*tls.Config, error) { return sign(name, ctx) })
+		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: func(r *http.Request, c net.Conn, _ *goproxy.ProxyCtx) {
+			s.openTunnel(r.Context(), c, host)
 		}}, host
 	})
 	return p
@@ -60,12 +59,15 @@ func (quietLogger) Printf(string, ...any) {}
 const tlsHandshake = 0x16
 
 // openTunnel answers a CONNECT and hands what is inside to the inner server.
-func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tls.Config, error)) {
+func (s *Server) openTunnel(ctx context.Context, c net.Conn, host string) {
 	s.running.Add(1)
 	defer s.running.Done()
 	br := bufio.NewReaderSize(c, 4096)
 	ahead := &peeked{Conn: c, r: br}
 	t := &tunnel{Conn: ahead, door: doorForward, scheme: "http", host: host, l: s.tunnels}
+	if by, ok := whoIn(ctx); ok {
+		t.who = &by
+	}
 	if !s.tunnels.track(t) {
 		_ = c.Close()
 		return
@@ -87,14 +89,12 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 	}
 	t.scheme = "https"
 	name := hostOnly(host)
-	conf, err := sign(name)
+	conf, err := s.leafConfig(name)
 	if err != nil {
 		s.c.Logger.Warn("signing a certificate", "host", name, "err", err)
 		_ = t.Close()
 		return
 	}
-	conf.NextProtos = []string{"h2", "http/1.1"}
-	conf.MinVersion = tls.VersionTLS12
 	conn := tls.Server(t, conf)
 	if err := conn.Handshake(); err != nil {
 		s.c.Logger.Info("the client refused the certificate or spoke no TLS", "host", name, "err", err)
@@ -103,7 +103,7 @@ func (s *Server) openTunnel(c net.Conn, host string, sign func(name string) (*tl
 	}
 	_ = c.SetDeadline(time.Time{})
 	if sni := conn.ConnectionState().ServerName; sni != "" && lowerHost(sni) != lowerHost(name) {
-		at := target{door: doorForward, caller: s.unnamedCaller(doorForward)}
+		at := target{door: doorForward, caller: s.callerIn(t.context(s.life), doorForward)}
 		s.refused(s.life, at, http.MethodConnect+" "+host, holdgate.RuleAddress, "the tunnel leads to "+host+" and its TLS names "+holdgate.Visible(sni))
 		_ = conn.Close()
 		return
@@ -248,11 +248,20 @@ func tunnelContext(ctx context.Context, c net.Conn) context.Context {
 	case *kept:
 		return tunnelContext(ctx, c.Conn)
 	case *tunnel:
-		return context.WithValue(ctx, tunnelKey{}, c)
+		return c.context(ctx)
 	case *tls.Conn:
 		if t, ok := c.NetConn().(*tunnel); ok {
-			return context.WithValue(ctx, tunnelKey{}, t)
+			return t.context(ctx)
 		}
+	}
+	return ctx
+}
+
+// context is ctx for what comes out of the tunnel.
+func (t *tunnel) context(ctx context.Context) context.Context {
+	ctx = context.WithValue(ctx, tunnelKey{}, t)
+	if t.who != nil {
+		ctx = withWho(ctx, *t.who)
 	}
 	return ctx
 }

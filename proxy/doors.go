@@ -26,15 +26,16 @@ const (
 
 // A target is where a request is to go, whichever door it came through.
 type target struct {
-	door     string
-	name     string      // the upstream's or MCP server's configured name; empty for the forward proxy
-	url      *url.URL    // absolute: what is sent upstream
-	named    bool        // the configuration names it
-	mcp      bool        // an MCP server, whose name is name
-	sse      *sseSession // the session whose endpoint this is
-	metadata bool        // what is asked for says where the server\'s tokens come from
-	codec    Codec       // nil where no model format is spoken
-	caller   approvals.Caller
+	door       string
+	name       string      // the upstream's or MCP server's configured name; empty for the forward proxy
+	url        *url.URL    // absolute: what is sent upstream
+	named      bool        // the configuration names it
+	mcp        bool        // an MCP server, whose name is name
+	sse        *sseSession // the session whose endpoint this is
+	metadata   bool        // what is asked for says where the server\'s tokens come from
+	codec      Codec       // nil where no model format is spoken
+	caller     approvals.Caller
+	credential string // the name of what is put in on the way out; empty: nothing
 
 	transport http.RoundTripper // where no socket leads to it; else nil
 	stdio     *stdioSession     // of a server on standard streams
@@ -46,6 +47,9 @@ type target struct {
 // serveOuter is the agents' door: paths of its own, absolute-form requests,
 // and CONNECT.
 func (s *Server) serveOuter(w http.ResponseWriter, r *http.Request) {
+	if r = s.identified(w, r); r == nil {
+		return
+	}
 	switch {
 	case r.Method == http.MethodConnect:
 		s.serveConnect(w, r)
@@ -84,6 +88,9 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 // serveInner serves what is inside a CONNECT tunnel or a redirected connection.
 // The request must be for the host that it leads to.
 func (s *Server) serveInner(w http.ResponseWriter, r *http.Request) {
+	if r = s.identified(w, r); r == nil {
+		return
+	}
 	t, ok := r.Context().Value(tunnelKey{}).(*tunnel)
 	host := ""
 	if ok {

@@ -79,7 +79,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *target) *excha
 	if unread != "" {
 		e.found(unread)
 	}
-	if t.codec == nil && !t.mcp && !e.look() {
+	if !e.withCredential() || t.codec == nil && !t.mcp && !e.look() {
 		return nil
 	}
 	return e
@@ -175,6 +175,9 @@ func (e *exchange) asked() (c holdgate.Call, stream bool, rerr *readError) {
 	m, err := e.t.codec.Request(e.t.url.Path, e.json.Members())
 	if err != nil {
 		return c, false, &readError{http.StatusBadRequest, holdgate.RuleMalformed, err}
+	}
+	if c, ok := e.t.codec.(Converser); ok {
+		e.inSessionOf(c.Conversation(e.json))
 	}
 	return holdgate.Call{Kind: holdgate.KindModelRequest, Model: m}, m.Stream, nil
 }
@@ -365,9 +368,9 @@ func (e *exchange) call(c holdgate.Call) holdgate.Call {
 // caller says who makes a request. A session is what the client itself names,
 // never a gap in time.
 func (s *Server) caller(r *http.Request, t target) approvals.Caller {
-	c := s.unnamedCaller(t.door)
+	c := s.callerIn(r.Context(), t.door)
 	for _, h := range sessionHeaders {
-		if v := r.Header.Get(h); v != "" && len(v) <= 128 && printable(v) {
+		if v := r.Header.Get(h); isSession(v) {
 			c.Session.ID = v
 			break
 		}
@@ -375,7 +378,19 @@ func (s *Server) caller(r *http.Request, t target) approvals.Caller {
 	return c
 }
 
-// unnamedCaller is who makes a request that names no session.
+// isSession reports whether a client's word can name a session.
+func isSession(v string) bool { return v != "" && len(v) <= 128 && printable(v) }
+
+// inSessionOf takes a conversation for the session of a request that names none
+// in a header.
+func (e *exchange) inSessionOf(conversation string) {
+	if e.t.caller.Session.ID == holdgate.SessionDefault && isSession(conversation) {
+		e.t.caller.Session.ID = conversation
+		e.s.c.Queue.Seen(e.t.caller)
+	}
+}
+
+// unnamedCaller is who makes a request that names no session and shows nothing.
 func (s *Server) unnamedCaller(door string) approvals.Caller {
 	c := approvals.Caller{Agent: s.c.Agent, Session: holdgate.Session{ID: holdgate.SessionDefault}, Door: door}
 	if c.Agent.ID == "" {
@@ -385,7 +400,7 @@ func (s *Server) unnamedCaller(door string) approvals.Caller {
 }
 
 // sessionHeaders are the names under which clients name their session.
-var sessionHeaders = []string{"X-Claude-Code-Session-Id", "Session-Id", "Thread-Id", "Mcp-Session-Id", "X-Session-Id"}
+var sessionHeaders = []string{"X-Claude-Code-Session-Id", "Session-Id", "Session_id", "Thread-Id", "Conversation_id", "Mcp-Session-Id", "X-Session-Id"}
 
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })

@@ -98,7 +98,7 @@ func (e *exchange) judge(q *question) holdgate.Decision {
 
 func (e *exchange) evaluate(q *question, answers []rego.Answer) holdgate.Decision {
 	q.call = e.s.informed(q.call)
-	in := rego.Input{Call: q.call, Answers: answers, Edited: q.edited != "", Dir: e.s.c.Dir, Home: e.s.c.Home, Own: rego.Own{Listeners: e.s.own.decided(), Folders: e.s.c.Private}}
+	in := rego.Input{Call: q.call, Answers: answers, Edited: q.edited != "", Dir: e.dir(), Home: e.s.c.Home, Own: rego.Own{Listeners: e.s.own.decided(), Folders: e.s.c.Private}}
 	if err := e.inSession(&in, q); err != nil {
 		return unknownSession(err)
 	}
@@ -257,6 +257,9 @@ func (e *exchange) use(qs []*question) error {
 
 func completeCall(c holdgate.Call, t target) holdgate.Call {
 	c.Agent, c.Session, c.Door = t.caller.Agent, t.caller.Session, t.door
+	if c.Kind != holdgate.KindToolCall || t.mcp { // what a model asks for is another request
+		c.Credential = t.credential
+	}
 	c.Time = time.Now()
 	return c
 }

@@ -80,7 +80,7 @@ func (l *exchangeLog) entry(t audit.Type, c holdgate.Call) audit.Entry {
 }
 
 func auditCall(c holdgate.Call) *audit.Call {
-	a := &audit.Call{ID: c.ID, Kind: c.Kind, Agent: c.Agent.ID, Session: c.Session.ID}
+	a := &audit.Call{ID: c.ID, Kind: c.Kind, Agent: c.Agent.ID, Proven: c.Agent.Proven, Session: c.Session.ID}
 	switch {
 	case c.Tool != nil:
 		a.Tool = &audit.Tool{Name: c.Tool.Name, Server: c.Tool.Server}
@@ -116,7 +116,7 @@ func (s *Server) refused(ctx context.Context, t target, what, rule, message stri
 		return
 	}
 	e := audit.Entry{Type: audit.TypeRefused, Door: t.door, Note: bounded(message, 1000),
-		Call:     &audit.Call{Kind: holdgate.KindHTTPRequest, HTTP: bounded(what, 500), Agent: t.caller.Agent.ID, Session: t.caller.Session.ID},
+		Call:     &audit.Call{Kind: holdgate.KindHTTPRequest, HTTP: bounded(what, 500), Agent: t.caller.Agent.ID, Proven: t.caller.Agent.Proven, Session: t.caller.Session.ID},
 		Decision: &audit.Decision{Action: holdgate.Deny, Rule: rule, Reason: bounded(message, 1000)}}
 	if _, err := s.c.Log.Write(context.WithoutCancel(ctx), e, true); err != nil {
 		s.c.Logger.Error("writing a refusal to the audit log", "err", err)

@@ -70,6 +70,9 @@ func (s *Server) serveStdio(w http.ResponseWriter, r *http.Request, name string)
 		return
 	}
 	ctx, cancel := context.WithCancel(s.waits)
+	if by, ok := whoIn(r.Context()); ok {
+		ctx = withWho(ctx, by)
+	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends the reading
 	t := target{door: doorStdio, name: name, mcp: true, named: true,
 		url:     &url.URL{Scheme: "stdio", Host: name, Path: "/" + r.URL.Query().Get(stdio.CommandParam)},

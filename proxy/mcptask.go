@@ -136,7 +136,7 @@ func (m *mcpExchange) offersTasks() bool {
 // taskOwner names who may ask for a task: the client on its account, in its
 // session where the protocol gave it one.
 func (m *mcpExchange) taskOwner() holdgate.Digest {
-	return m.s.c.Digester.Fields("mcp task", m.t.url.String(), m.t.caller.Agent.ID, m.t.caller.Session.ID, m.t.process+m.mcpSession(), m.credentials())
+	return m.s.c.Digester.Fields("mcp task", m.t.url.String(), m.t.caller.Agent.ID, fmt.Sprint(m.t.caller.Agent.Proven), m.t.caller.Session.ID, m.t.process+m.mcpSession(), m.credentials())
 }
 
 // A taskCall is what it takes to make a task's call in another process.
@@ -146,9 +146,11 @@ type taskCall struct {
 	Server  string       `json:"server"`
 	URL     string       `json:"url"`
 	Session string       `json:"session"` // the caller's
-	Client  string       `json:"client,omitempty"`
-	Header  http.Header  `json:"header"`
-	Body    []byte       `json:"body"`
+	// Agent is the caller; of an older version, whoever is served by default.
+	Agent  holdgate.Agent `json:"agent,omitzero"`
+	Client string         `json:"client,omitempty"`
+	Header http.Header    `json:"header"`
+	Body   []byte         `json:"body"`
 }
 
 // handOver makes a task of a call that is held, tells the client, and goes on
@@ -158,7 +160,7 @@ func (m *mcpExchange) handOver(qs []*question) bool {
 	if form == mcp.NoTask || !slices.ContainsFunc(qs, (*question).open) {
 		return false
 	}
-	call, err := json.Marshal(taskCall{form, m.t.door, m.t.name, m.t.url.String(), m.t.caller.Session.ID, m.t.client, m.r.Header, m.body})
+	call, err := json.Marshal(taskCall{form, m.t.door, m.t.name, m.t.url.String(), m.t.caller.Session.ID, m.t.caller.Agent, m.t.client, m.r.Header, m.body})
 	if err != nil {
 		return false
 	}

@@ -99,5 +99,8 @@ func (s *Server) taskTarget(c taskCall, ss *stdioSession) (*target, error) {
 	}
 	t.caller = s.unnamedCaller(c.Door)
 	t.caller.Session.ID = c.Session
+	if c.Agent.ID != "" {
+		t.caller.Agent = c.Agent
+	}
 	return t, nil
 }

@@ -25,6 +25,7 @@ type parked struct {
 	a     *answer
 	conn  net.Conn
 	inner bool               // the connection is the inside of a tunnel
+	who   *who               // whose the connection is, whatever its requests show
 	last  bool               // the client wants it closed after this answer
 	ahead []byte             // what was read of the client's next request
 	next  [1]byte            // where it is read to
@@ -60,8 +61,11 @@ func (a *answer) park() bool {
 	if inner {
 		ctx = context.WithValue(ctx, tunnelKey{}, tun)
 	}
+	if by, ok := whoIn(a.r.Context()); ok {
+		ctx = withWho(ctx, by)
+	}
 	ctx, gone := context.WithCancel(ctx)
-	p := &parked{s: a.s, a: a, inner: inner, last: a.r.Close, gone: gone, over: make(chan struct{})}
+	p := &parked{s: a.s, a: a, inner: inner, who: connectionOf(a.r.Context()), last: a.r.Close, gone: gone, over: make(chan struct{})}
 	p.ready.Lock()
 	defer p.ready.Unlock()
 	if !p.hijack() {
@@ -169,7 +173,7 @@ func (p *parked) keep() {
 	if p.inner {
 		to = p.s.tunnels.handed
 	}
-	to.hand(&kept{Conn: p.conn, ahead: p.ahead})
+	to.hand(&kept{Conn: p.conn, ahead: p.ahead, who: p.who})
 }
 
 // goOn takes the answer to its end.
@@ -256,6 +260,7 @@ func (w *chunked) Write(b []byte) (int, error) {
 type kept struct {
 	net.Conn
 	ahead []byte // comes first
+	who   *who   // as it was; nil: nobody's in particular
 }
 
 // Read implements [net.Conn].

@@ -27,9 +27,9 @@ func (e *exchange) pass() {
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	e.action, e.upgrade = e.readAction(), upgradeOf(r)
-	q := &question{call: e.call(e.asHTTP())}
+	q := &question{call: e.call(e.asHTTP()), remark: e.remark}
 	if e.upgrade != "" {
-		q.remark = unseenFrames
+		q.remark = join2(q.remark, unseenFrames)
 	}
 	d := e.judge(q)
 	if d.Action == holdgate.Hold {

@@ -55,6 +55,8 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcphost"
 	"github.com/holdgate/holdgate/proxy/mcpserver"
@@ -92,6 +94,10 @@ type Config struct {
 	// Agent, where its ID is set, is who makes every request: the server serves
 	// this agent alone. Else callers are [holdgate.AgentDefault].
 	Agent holdgate.Agent
+	// Agents are those that are known by a credential; nil: none.
+	Agents *identity.Book
+	// Credentials are put into requests to where they belong.
+	Credentials []*credential.Credential
 
 	// Confidence says what becomes of agents' reports of how sure they are.
 	Confidence Confidence
@@ -253,6 +259,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	c.Queue.Expect(s.unnamedCaller("").Agent)
+	for _, a := range c.Agents.Agents() {
+		c.Queue.Expect(a)
+	}
 	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.caller(r, target{door: agentapi.Door}) }, c.Logger)
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
@@ -263,7 +272,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.guarded = s.transport(true)
 	s.connect = s.connectProxy()
 	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
-	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog}
+	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: outerContext}
 	s.inner = &http.Server{Handler: http.HandlerFunc(s.serveInner), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, ConnContext: tunnelContext}
 	return s, nil
 }

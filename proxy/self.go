@@ -22,6 +22,7 @@ func (s *Server) serveSelf(w http.ResponseWriter, r *http.Request) {
 		defer context.AfterFunc(s.waits, cancel)()
 		r = r.WithContext(ctx)
 	}
+	markCaller(r)
 	s.self.ServeHTTP(w, r)
 }
 
@@ -30,7 +31,7 @@ func (s *Server) serveSelf(w http.ResponseWriter, r *http.Request) {
 func (s *Server) selfCaller(h http.Header) approvals.Caller {
 	h = h.Clone()
 	h.Del("Mcp-Session-Id")
-	return s.caller(&http.Request{Header: h}, target{door: agentapi.Door})
+	return s.caller(markedCaller(h), target{door: agentapi.Door})
 }
 
 // Would implements [agentapi.Service]. It counts among the decisions that the

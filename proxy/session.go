@@ -31,7 +31,8 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	if err != nil {
 		return err
 	}
-	r, set := s.Record(), s.Setting()
+	kept, set := s.Record(), s.Setting()
+	r := kept.For(e.t.caller.Agent.Proven)
 	in.Mode, in.Threshold, in.Taint = string(set.Mode), set.Threshold, s.Taint()
 	gates := e.s.c.Queue.Gates()
 	in.Gates.On, _ = gates.On(r.ID)
@@ -43,7 +44,7 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	if q.lately > 0 {
 		in.Usage = &rego.Usage{CallsPerMinute: q.lately}
 	}
-	if c := s.Counts(); c != (sessions.Counts{}) {
+	if c := s.Counts(); c != (sessions.Counts{}) && r == kept {
 		in.History = &rego.History{Allowed: c.Allowed, Refused: c.Refused, Asked: c.Asked, Approved: c.Approved, Denied: c.Denied, Steered: c.Steered, Expired: c.Expired}
 	}
 	report := q.report
@@ -65,7 +66,7 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 func (e *exchange) tainted(h wire.History) {
 	for _, r := range e.s.made.ungated(e.t.caller, h) {
 		c := e.s.informed(e.call(holdgate.Call{Kind: holdgate.KindToolCall, ID: r.ID, Tool: &holdgate.Tool{Name: r.Tool, Arguments: r.Arguments}}))
-		words, err := e.s.c.Engine.Taint(e.s.life, rego.Input{Call: c, Dir: e.s.c.Dir, Home: e.s.c.Home})
+		words, err := e.s.c.Engine.Taint(e.s.life, rego.Input{Call: c, Dir: e.dir(), Home: e.s.c.Home})
 		if err != nil {
 			e.s.c.Logger.Warn("policy cannot say what a result brings", "err", err)
 			words = []string{"untrusted"}

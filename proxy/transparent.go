@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/elazarl/goproxy"
-
 	"github.com/holdgate/holdgate"
 )
 
@@ -34,6 +32,16 @@ const helloFor = 30 * time.Second
 // Shutdown; it returns nil after one. names are those that were given out inside
 // the network that is redirected; nil where names are resolved as everywhere.
 func (s *Server) ServeTransparent(ln net.Listener, names *Names) error {
+	return s.serveRedirected(ln, names, nil)
+}
+
+// ServeRunTransparent is ServeTransparent for a network that the agent alone is
+// in, which works in the folder dir. It also ends where ln is closed.
+func (s *Server) ServeRunTransparent(ln net.Listener, names *Names, agent holdgate.Agent, dir string) error {
+	return s.serveRedirected(ln, names, &who{agent, dir})
+}
+
+func (s *Server) serveRedirected(ln net.Listener, names *Names, by *who) error {
 	s.own.add(ln.Addr(), false)
 	s.serveTunnels()
 	defer ln.Close()
@@ -58,14 +66,14 @@ func (s *Server) ServeTransparent(ln net.Listener, names *Names) error {
 		if err != nil {
 			return served(err)
 		}
-		s.running.Go(func() { s.redirected(c, names) })
+		s.running.Go(func() { s.redirected(c, names, by) })
 	}
 }
 
 // redirected finds out where a connection leads and hands it on.
-func (s *Server) redirected(c net.Conn, names *Names) {
+func (s *Server) redirected(c net.Conn, names *Names, by *who) {
 	br := bufio.NewReaderSize(c, 4096)
-	t := &tunnel{Conn: &peeked{Conn: c, r: br}, door: doorTransparent, scheme: "http", l: s.tunnels}
+	t := &tunnel{Conn: &peeked{Conn: c, r: br}, door: doorTransparent, who: by, scheme: "http", l: s.tunnels}
 	if !s.tunnels.track(t) {
 		_ = c.Close()
 		return
@@ -74,7 +82,7 @@ func (s *Server) redirected(c net.Conn, names *Names) {
 	if err != nil {
 		_ = t.Close()
 		if why, ok := errors.AsType[*redirectError](err); ok {
-			at := target{door: doorTransparent, caller: s.unnamedCaller(doorTransparent)}
+			at := target{door: doorTransparent, caller: s.callerIn(t.context(s.life), doorTransparent)}
 			s.refused(s.life, at, http.MethodConnect+" "+why.host, why.rule, why.text)
 			return
 		}
@@ -163,15 +171,9 @@ func serverName(hello *tls.ClientHelloInfo, name string) (string, error) {
 
 // leafConfig is how to speak TLS in a host's name.
 func (s *Server) leafConfig(host string) (*tls.Config, error) {
-	cert, err := s.leaves.Fetch(host, func() (*tls.Certificate, error) {
-		conf, err := goproxy.TLSConfigFromCA(s.c.CA)(host, &goproxy.ProxyCtx{Proxy: s.connect})
-		if err != nil {
-			return nil, fmt.Errorf("signing a certificate for %s: %w", host, err)
-		}
-		return &conf.Certificates[0], nil
-	})
+	cert, err := s.leaves.Fetch(lowerHost(host), func() (*tls.Certificate, error) { return signLeaf(s.c.CA, lowerHost(host), time.Now()) })
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("signing a certificate for %s: %w", host, err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{*cert}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}, nil
 }

@@ -39,6 +39,9 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 		"time":    at,
 		"facts":   factsObject(f, p.classes),
 	}
+	if c.Credential != "" {
+		o["credential"] = c.Credential
+	}
 	if c.Tool != nil {
 		tool, err := p.toolObject(c.Agent, c.Tool, f.Category)
 		if err != nil {

@@ -78,6 +78,32 @@ func checkLayer(modules map[string]*ast.Module) error {
 	return nil
 }
 
+// checkIDs keeps rules of the user from going by the id of a rule of the pack. An
+// exception from that, or an answer to it, would count for theirs, whoever they ask.
+func checkIDs(modules, pack map[string]*ast.Module) error {
+	shipped := map[string]string{}
+	for file, m := range pack {
+		for _, r := range m.Rules {
+			for _, id := range ruleIDs(r) {
+				shipped[id] = file
+			}
+		}
+	}
+	for _, m := range modules {
+		if !isCustom(packageName(m)) {
+			continue
+		}
+		for _, r := range m.Rules {
+			for _, id := range ruleIDs(r) {
+				if file, taken := shipped[id]; taken {
+					return fmt.Errorf("reading policy: %s: the id %q is that of a rule of the shipped pack (%s), whose exceptions and answers would count for this rule too: give it another, such as %q", r.Location, id, file, "own."+id)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // withoutCustom leaves out the module by which the pack asks packages of the
 // user, where there is none of them.
 func withoutCustom(modules map[string]*ast.Module) {

@@ -176,6 +176,9 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkIDs(modules, below.modules); err != nil {
+		return nil, err
+	}
 	overlay(below.data, data)
 	if err := checkSettings(ctx, below.data); err != nil {
 		return nil, err

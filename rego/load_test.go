@@ -130,6 +130,7 @@ func TestWhatDoesNotLoad(t *testing.T) {
 		{"rules in the pack's package", map[string]string{"a.rego": "package holdgate\n\ndecisions contains {\"action\": \"deny\"}\n"}, []string{"a.rego", "holdgate.custom.NAME"}},
 		{"rules in another package of the pack", map[string]string{"a.rego": "package holdgate.rules\n\ndecision := 1\n"}, []string{"a.rego", "holdgate.custom.NAME"}},
 		{"rules that nobody asks", map[string]string{"a.rego": "package mine\n\ndecision := {\"action\": \"deny\"}\n"}, []string{"ever asked"}},
+		{"a shipped rule's id", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecisions contains {\"action\": \"hold\", \"rule\": \"files.delete\"}\n"}, []string{"a.rego:3", `"files.delete"`, `"own.files.delete"`}},
 		{"rules too deep to be asked", map[string]string{"a.rego": "package holdgate.custom.a.b\n\ndecision := {\"action\": \"deny\"}\n"}, []string{"a.rego:3", "too deep"}},
 		{"decisions that are no set", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecisions := [{\"action\": \"deny\"}]\n"}, []string{"a.rego:3", "contains"}},
 		{"a decision that is a set", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecision contains {\"action\": \"deny\"}\n"}, []string{"a.rego:3", "one object"}},

@@ -57,7 +57,7 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy, Plugins, Signer, KeyApart and Logger must be set.
+// Config is what a Server needs. All fields but Policy, Plugins, Runs, Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
@@ -71,6 +71,7 @@ type Config struct {
 	Status  func(context.Context) Status
 	Policy  Policies // where nil, nothing is at /v1/policy
 	Plugins Plugins  // the channels; where nil there are none
+	Runs    Runs     // agents that other processes start; where nil none are taken up
 	// Signer signs the audit log's checkpoints and proofs; where nil there are
 	// none. KeyApart says that the agent is kept from its key.
 	Signer   *audit.Signer
@@ -179,6 +180,7 @@ func (s *Server) routes() []route {
 		{"PUT /v1/policy", false, s.pushable("GET, HEAD", answerLarge(s, MaxPolicyBody, s.pushPolicy))},
 		{"POST /v1/policy/rollback", false, s.pushable("", answerBody(s, s.rollBackPolicy))},
 		{"POST /v1/policy/eval", false, answerLarge(s, MaxPolicyBody, s.evalPolicy)},
+		{"POST /v1/runs", false, stream(s, s.takeRun)},
 		{"GET /v1/sessions", false, answer(s, s.listSessions)},
 		{"GET /v1/sessions/{id}", false, answer(s, s.showSession)},
 		{"PUT /v1/sessions/{id}", false, answerBody(s, s.setMode)},

@@ -106,6 +106,18 @@ func New(agent, id string, now time.Time) *Record {
 	return &Record{V: version, Agent: agent, ID: id, First: now, Last: now}
 }
 
+// For is the record for an agent that is proven or is not: what the other kind has
+// earned under the same names (gates that it passed, answers, how it fared) does
+// not count. What holds it back does.
+func (r *Record) For(proven bool) *Record {
+	if r.Proven == proven || r.Revision == 0 {
+		return r
+	}
+	c := r.Clone()
+	c.Proven, c.Passed, c.Answers, c.Counts = proven, nil, nil, Counts{}
+	return c
+}
+
 // Clone is a copy to be changed.
 func (r *Record) Clone() *Record {
 	c := *r

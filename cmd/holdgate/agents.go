@@ -21,6 +21,8 @@ func agentsCommand(e *env) *cli.Command {
 		Usage:  "list the agents that were seen, and whether they may go on",
 		Flags:  []cli.Flag{jsonFlag()},
 		Action: e.listAgents,
+
+		Subcommands: []*cli.Command{agentsAddCommand(e)},
 	}
 }
 

@@ -74,7 +74,9 @@ func finished(list []*cli.Command) []*cli.Command {
 		c.HideHelpCommand = true
 		c.Flags = append(c.Flags, globalFlags()...)
 		if len(c.Subcommands) > 0 {
-			c.Action = group
+			if c.Action == nil {
+				c.Action = group
+			}
 			finished(c.Subcommands)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -120,7 +121,7 @@ func (r *agentRun) spec(door uint16) (confine.Spec, error) {
 	s := confine.Spec{
 		Kind: r.kind, Self: args, Dir: r.o.Dir, Temp: temp, Door: door, Loopback: loopbackPorts(r.s),
 		Terminal: term.IsTerminal(int(r.f.in.Fd())) && term.IsTerminal(int(r.f.out.Fd())),
-		Mask:     []string{r.s.StateDir},
+		Mask:     append([]string{r.s.StateDir}, app.Masked(r.s)...),
 		ReadOnly: app.Trusted(r.s, r.o),
 		Keep:     append([]string{r.trust.Dir}, programFolder(r.program)...),
 	}
@@ -133,6 +134,9 @@ func (r *agentRun) spec(door uint16) (confine.Spec, error) {
 	}
 	if token := r.door(r.c, r.s.StateDir).TokenFile; token != "" {
 		s.Mask = append(s.Mask, token)
+	}
+	if r.beside != nil {
+		s.Mask, s.ReadOnly = append(s.Mask, r.beside.terms.Mask...), append(s.ReadOnly, r.beside.terms.ReadOnly...)
 	}
 	for _, list := range []*[]string{&s.Mask, &s.ReadOnly, &s.Keep} {
 		for i, path := range *list {
@@ -206,9 +210,24 @@ func confinedArgs() ([]string, error) {
 	return []string{self, confine.Command}, nil
 }
 
+// held are the values of variables that the sidecar has and the agent must not.
+func (r *agentRun) held() (values []string) {
+	for _, c := range r.s.Credentials {
+		if c.Env != "" {
+			values = append(values, strings.TrimSpace(r.getenv(c.Env)))
+		}
+	}
+	return values
+}
+
 // way is how the agent is led to the sidecar.
 func (r *agentRun) way(agents string) launch.Way {
 	w := launch.Way{Agents: agents, CA: r.trust.CA, Bundle: r.trust.Bundle, BaseURL: r.c.Bool("base-url")}
+	for _, name := range slices.Sorted(maps.Keys(r.s.Credentials)) {
+		if c := r.s.Credentials[name].WithDefaults(); c.Env != "" {
+			w.Placeholders = append(w.Placeholders, c.Env+"="+c.Placeholder)
+		}
+	}
 	switch r.kind {
 	case confine.Strong:
 		w.NoProxy, w.Temp = "localhost,127.0.0.1,::1", "/tmp" // its own servers, which nobody else reaches

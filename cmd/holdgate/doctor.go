@@ -3,20 +3,26 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
+	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 )
 
 // doctorCommand says what this machine can do.
 func doctorCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "doctor",
-		Usage: "say how agents can be confined on this machine, and which holes stay open",
+		Name:      "doctor",
+		Usage:     "say how agents can be confined on this machine, which holes stay open, and what is seen of AGENT",
+		ArgsUsage: "[AGENT]",
 		Description: "It confines a process that does nothing, in each of the ways that run knows.\n" +
-			"The exit code is 0 where strong confinement can be had, and 1 otherwise.",
+			"For an agent (" + strings.Join(launch.Known(), ", ") + ", or any other program) it\n" +
+			"says how that is led to Holdgate, what policy sees of it and what not, and what\n" +
+			"can be done about that. The exit code is 0 where strong confinement can be had,\n" +
+			"and 1 otherwise.",
 		Flags:  []cli.Flag{jsonFlag()},
 		Action: e.examine,
 	}
@@ -47,8 +53,8 @@ var holes = map[string][]string{
 }
 
 func (e *env) examine(c *cli.Context) error {
-	if c.Args().Present() {
-		return usage("doctor takes no arguments, got %q", c.Args().First())
+	if c.NArg() > 1 {
+		return usage("doctor takes one agent at most, got %q too", c.Args().Get(1))
 	}
 	self, err := confinedArgs()
 	if err != nil {
@@ -69,13 +75,45 @@ func (e *env) examine(c *cli.Context) error {
 		}
 		found = append(found, f)
 	}
-	if err := e.printFindings(c, found); err != nil {
+	if c.Args().Present() {
+		err = e.printAgent(c, agentFinding{launch.About(c.Args().First()), found})
+	} else {
+		err = e.printFindings(c, found)
+	}
+	if err != nil {
 		return err
 	}
 	if !found[0].Possible {
 		return &exitError{code: exitFailed}
 	}
 	return nil
+}
+
+// An agentFinding is what doctor says of an agent.
+type agentFinding struct {
+	launch.Agent
+	Confinements []finding `json:"confinements"`
+}
+
+func (e *env) printAgent(c *cli.Context, f agentFinding) error {
+	if c.Bool("json") {
+		return printJSON(e.stdout, f)
+	}
+	known := ""
+	if !f.Known {
+		known = " (not tried: what holds for any program)"
+	}
+	fmt.Fprintf(e.stdout, "%s%s\n  led by: %s\n", holdgate.Visible(f.Program), known, holdgate.Visible(f.Led))
+	for _, part := range []struct {
+		word  string
+		lines []string
+	}{{"seen", f.Seen}, {"not seen", f.Unseen}, {"do", f.Do}} {
+		for _, l := range part.lines {
+			fmt.Fprintf(e.stdout, "  %s: %s\n", part.word, holdgate.Visible(l))
+		}
+	}
+	fmt.Fprintln(e.stdout)
+	return e.printFindings(c, f.Confinements)
 }
 
 func (e *env) printFindings(c *cli.Context, found []finding) error {

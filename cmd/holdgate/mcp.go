@@ -148,7 +148,7 @@ func (e *env) findOrStart(ctx context.Context, c *cli.Context, s config.Config) 
 			return nil, err
 		}
 		o.Logger = log
-		end, err := e.startHere(ctx, s, o)
+		_, end, err := e.startHere(ctx, s, o)
 		if err == nil {
 			return func() error { return errors.Join(end(), closeLog()) }, nil
 		}

@@ -63,6 +63,8 @@ type agentRun struct {
 	trust   *launch.Trust
 	o       app.Options
 	box     *confine.Sandbox // nil where it is unconfined
+	own     *app.App         // the sidecar, where this process is it
+	beside  *beside          // the way to it, where it is another's
 }
 
 // runAgent checks the command line, finds or starts a sidecar, and runs the
@@ -140,19 +142,32 @@ func (r *agentRun) run(ctx context.Context) (code int, err error) {
 	if err := r.mayUse(running); err != nil {
 		return 0, err
 	}
+	defer r.closeBox()
+	if running {
+		return r.runBeside(ctx)
+	}
 	if r.kind == confine.Strong {
 		if err := r.confine(0); err != nil {
 			return 0, err
 		}
 		r.o.Inside = &app.Inside{Agents: r.box.Agents, Redirected: r.box.Redirected, Names: r.box.Names}
 	}
-	defer r.closeBox()
-	stop, err := r.ensureSidecar(ctx, running)
+	stop, err := r.startSidecar(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	return r.behind(ctx)
+	code, err = r.behind(ctx)
+	r.linger()
+	return code, err
+}
+
+// linger keeps the sidecar for the agents of other processes that use it, until
+// the last of them has ended or this process gets a signal.
+func (r *agentRun) linger() {
+	r.own.AwaitRuns(r.c.Context, func(agents []string) {
+		fmt.Fprintf(r.stderr, "note: %s still uses the sidecar of this process, which goes on until then; Ctrl-C ends it, and nothing that %[1]s asks goes on any longer\n", holdgate.Visible(strings.Join(agents, ", ")))
+	})
 }
 
 // removed says that temporary files could not be removed; the agent may have
@@ -189,14 +204,19 @@ func (r *agentRun) behind(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	agents, err := agentsDoor(st)
+	if r.beside != nil {
+		agents, st.Agent, err = r.beside.door, r.beside.terms.Agent, nil
+	}
 	if err != nil {
 		return 0, err
 	}
 	if err := r.trust.Write(filepath.Join(s.StateDir, "ca.pem"), r.getenv); err != nil {
 		return 0, err
 	}
-	if err := r.confineWeak(agents); err != nil {
-		return 0, err
+	if r.beside == nil {
+		if err := r.confineWeak(agents); err != nil {
+			return 0, err
+		}
 	}
 	token, err := os.ReadFile(filepath.Join(s.StateDir, client.TokenName))
 	if err != nil {
@@ -211,7 +231,7 @@ func (r *agentRun) behind(ctx context.Context) (code int, err error) {
 	kind := r.getenv("TERM")
 	return launch.Run(ctx, launch.Options{
 		Program: r.program, Args: r.c.Args().Tail(), Within: r.box,
-		Env:   launch.Environment(os.Environ(), r.program, r.way(agents), s.StateDir, strings.TrimSpace(string(token))),
+		Env:   launch.Environment(os.Environ(), r.program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
 		Stdin: r.f.in, Stdout: r.f.out, Stderr: r.f.err, Plain: kind == "" || kind == "dumb",
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.getenv("NO_COLOR") == "",
 		Elsewhere: func(id string) string { return "holdgate approve " + id + " --state-dir " + s.StateDir },
@@ -240,17 +260,12 @@ func (r *agentRun) mayUse(running bool) error {
 			return x
 		}
 	}
-	if r.kind == confine.Strong {
-		x := usage("a sidecar runs on %s already, and an agent in a network of its own needs one of its own", r.s.StateDir)
-		x.hint = "name another folder with --state-dir, stop that sidecar, or use it with --confine weak"
-		return x
-	}
 	return nil
 }
 
 // sidecarOptions are those of a sidecar for this agent.
 func (r *agentRun) sidecarOptions() (app.Options, error) {
-	agent := holdgate.Agent{ID: agentID(r.program), Confinement: r.kind, Proven: r.kind == confine.Strong} // nobody else reaches its door then
+	agent := holdgate.Agent{ID: app.AgentID(r.program), Confinement: r.kind, Proven: r.kind == confine.Strong} // nobody else reaches its door then
 	return r.optionsHere(r.c, agent, r.c.StringSlice("write")...)
 }
 
@@ -270,42 +285,37 @@ func (e *env) optionsHere(c *cli.Context, agent holdgate.Agent, writable ...stri
 	return o, err
 }
 
-// ensureSidecar starts a sidecar for this agent, unless one serves the state
-// folder already. Call stop in either case.
-func (r *agentRun) ensureSidecar(ctx context.Context, running bool) (stop func() error, err error) {
-	if running {
-		fmt.Fprintln(r.stderr, "note: a sidecar runs already and is used; its approvals do not tell this agent from others, nor how it is confined")
-		return func() error { return nil }, nil
-	}
+// startSidecar starts a sidecar for this agent.
+func (r *agentRun) startSidecar(ctx context.Context) (stop func() error, err error) {
 	log, closeLog, err := runLog(r.s.StateDir, r.f)
 	if err != nil {
 		return nil, err
 	}
 	r.o.Logger = log
-	end, err := r.startHere(ctx, r.s, r.o)
+	own, end, err := r.startHere(ctx, r.s, r.o)
 	if err != nil {
 		return nil, errors.Join(err, closeLog())
 	}
+	r.own = own
 	return func() error { return errors.Join(end(), closeLog()) }, nil
 }
 
 // startHere starts a sidecar in this process, on any free ports. It asks nobody
 // on the terminal, which is another's.
-func (e *env) startHere(ctx context.Context, s config.Config, o app.Options) (stop func() error, err error) {
+func (e *env) startHere(ctx context.Context, s config.Config, o app.Options) (a *app.App, stop func() error, err error) {
 	tuneGC(e.getenv)
 	hardenProcess()
 	s.Listen = config.Listen{Agents: "127.0.0.1:0", Approvers: "127.0.0.1:0"}
 	s.Plugins = maps.Clone(s.Plugins)
 	delete(s.Plugins, "terminal")
-	a, err := app.New(ctx, s, o)
-	if err != nil {
-		return nil, err
+	if a, err = app.New(ctx, s, o); err != nil {
+		return nil, nil, err
 	}
 	stop = func() error { return a.Stop(ctx) }
 	if err := a.Start(ctx); err != nil {
-		return nil, errors.Join(err, stop())
+		return nil, nil, errors.Join(err, stop())
 	}
-	return stop, nil
+	return a, stop, nil
 }
 
 // configFile is the configuration file, if one is named.
@@ -344,17 +354,4 @@ func runLog(stateDir string, f streams) (*slog.Logger, func() error, error) {
 		w, done = file, file.Close
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn})), done, nil
-}
-
-// agentID names an agent by its program. Policy and people see it, so that it
-// is of plain characters only.
-func agentID(program string) string {
-	const most = 64
-	id := strings.Map(func(r rune) rune {
-		if r <= ' ' || r > '~' {
-			return '-'
-		}
-		return r
-	}, filepath.Base(program))
-	return id[:min(len(id), most)]
 }

@@ -48,7 +48,7 @@ func entries() map[string]Entry {
 	hold := holdgate.Hold
 	decision := Entry{
 		Seq: 7, Type: TypeDecision, RequestID: "r1", Exchange: "x1", Door: "up/anthropic", Note: "n", PrevHash: "00",
-		Call: &Call{
+		Call: &Call{Proven: true,
 			Agent: "a", Digest: "d", HTTP: "GET h/p", ID: "toolu_1", Kind: holdgate.KindToolCall, MCP: "s m", Model: "m",
 			Session: "s", Tool: &Tool{Name: "Bash", Server: "srv"},
 		},

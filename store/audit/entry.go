@@ -90,6 +90,7 @@ type Call struct {
 	Kind    holdgate.Kind   `json:"kind"`
 	MCP     string          `json:"mcp,omitempty"` // "server method"
 	Model   string          `json:"model,omitempty"`
+	Proven  bool            `json:"proven,omitempty"` // the agent; else it is its own word
 	Session string          `json:"session"`
 	Tool    *Tool           `json:"tool,omitempty"`
 }

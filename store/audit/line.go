@@ -82,6 +82,9 @@ func appendCall(b []byte, c *Call) ([]byte, error) {
 	if b, err = appendTexts(b, text{"mcp", c.MCP}, text{"model", c.Model}); err != nil {
 		return nil, err
 	}
+	if c.Proven {
+		b = append(b, `"proven":true,`...)
+	}
 	if b, err = appendText(append(b, `"session":`...), c.Session); err != nil {
 		return nil, err
 	}

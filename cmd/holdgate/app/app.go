@@ -75,6 +75,7 @@ type App struct {
 	api      *api.Server
 	approver *http.Server
 	host     *host.Host // nil where no channel is configured
+	runs     *runs
 
 	listeners []api.Listener
 	cleanup   []cleanup
@@ -95,6 +96,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{c: c, o: o, log: o.Logger, started: time.Now(), failed: make(chan error, 1)}
+	a.runs = newRuns(a)
 	if err := errors.Join(a.checkAuto(), a.checkWritable()); err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		return err
 	}
 	a.store = st
-	a.onStop("store", func(context.Context) error { return st.Close() })
+	a.onStop("store", func(context.Context) error { return a.closeStore(st) })
 	if a.audit, err = audit.Open(ctx, st, s.key(purposeAudit)); err != nil {
 		return fmt.Errorf("opening the audit log: %w", err)
 	}
@@ -210,6 +212,12 @@ func (a *App) buildProxy(ctx context.Context) error {
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait),
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
 	}
+	if pc.Agents, err = book(a.c); err != nil {
+		return err
+	}
+	if pc.Credentials, err = credentials(a.c, os.Getenv); err != nil {
+		return err
+	}
 	line, err := a.c.Confidence.Line()
 	if err != nil {
 		return err
@@ -245,7 +253,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	}
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
-		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Plugins: channels{a}, Logger: a.log,
+		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
 		Signer: a.signer, KeyApart: a.o.Inside != nil,
 	})
 	if err != nil {
@@ -283,6 +291,10 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, agents.Close(), approvers.Close())
 	}
+	own, err := a.listenOwnSocket()
+	if err != nil {
+		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close())
+	}
 	background := a.startBackground(ctx)
 	a.onStop("background work", func(context.Context) error { background(); a.work.Wait(); return nil })
 	a.onStop("agents' door", a.proxy.Shutdown)
@@ -294,6 +306,10 @@ func (a *App) Start(ctx context.Context) error {
 		{Name: "approvers", Addr: sock.Addr().String()},
 	}
 	a.goServe("agents' door", func() error { return a.proxy.Serve(agents) })
+	if own != nil {
+		a.listeners = append(a.listeners, api.Listener{Name: "agents", Addr: own.Addr().String()})
+		a.goServe("agents' socket", func() error { return a.proxy.Serve(own) })
+	}
 	a.serveInside(ctx)
 	a.goServe("approvers' door", func() error { return a.approver.Serve(approvers) })
 	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })

@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -144,4 +146,26 @@ func (s *state) key(purpose string) []byte {
 		panic(err) // only for lengths out of range
 	}
 	return k
+}
+
+// closeFor is how long the database may take to close. What it does then saves
+// time when it is opened next, and nothing else: whatever was acknowledged is in
+// its log, as after a power cut.
+const closeFor = 10 * time.Second
+
+// closeStore closes the database, and gives up where its folder has gone or its
+// disk does not answer: it would try without end to write what it has in memory.
+func (a *App) closeStore(st store.Store) error {
+	dir := filepath.Join(a.c.StateDir, "db")
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("the database's folder has gone while it was open, and its state with it: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- st.Close() }() // nobody can end it; this process is about to
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(closeFor):
+		return fmt.Errorf("the database in %s did not close within %s: what was acknowledged is on disk, and it closes by itself when it is opened next", dir, closeFor)
+	}
 }

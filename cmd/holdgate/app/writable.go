@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
@@ -37,6 +38,12 @@ func trustedPaths(c config.Config, o Options) []trusted {
 			list = append(list, trusted{"plugins." + name + ".command", plugin.Command[0]})
 		}
 	}
+	for name, k := range c.Credentials {
+		list = append(list, trusted{"credentials." + name + ".file", k.File})
+		if len(k.Command) > 0 && filepath.IsAbs(k.Command[0]) {
+			list = append(list, trusted{"credentials." + name + ".command", k.Command[0]})
+		}
+	}
 	for name, m := range c.MCP {
 		if len(m.Command) > 0 && filepath.IsAbs(m.Command[0]) {
 			list = append(list, trusted{"mcp." + name + ".command", m.Command[0]})
@@ -47,12 +54,32 @@ func trustedPaths(c config.Config, o Options) []trusted {
 
 // checkWritable refuses to rest decisions on what the agent can write.
 func (a *App) checkWritable() error {
+	return a.checkWritableIn(a.o.Writable)
+}
+
+// Masked are files that no agent may see: keys that Holdgate holds for agents.
+func Masked(c config.Config) []string {
+	var files []string
+	for _, k := range c.Credentials {
+		if k.File != "" {
+			files = append(files, k.File)
+		}
+	}
+	if c.Kubernetes.TokenFile != "" {
+		files = append(files, c.Kubernetes.TokenFile)
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// checkWritableIn is checkWritable for an agent that can write in these folders.
+func (a *App) checkWritableIn(roots []string) error {
 	if a.o.TrustWritable {
 		return nil
 	}
 	var faults []error
 	for _, t := range trustedPaths(a.c, a.o) {
-		for _, root := range a.o.Writable {
+		for _, root := range roots {
 			at, err := reachable(t.path, root)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.what, err)

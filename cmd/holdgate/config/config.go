@@ -44,12 +44,19 @@ type Config struct {
 	// votes. Where People does not name them they have all roles.
 	Approver string `yaml:"approver"`
 	People   People `yaml:"people"`
+	// Agents are known by what they show, by name.
+	Agents     map[string]Agent `yaml:"agents"`
+	Kubernetes Kubernetes       `yaml:"kubernetes"`
+	// Credentials are what Holdgate holds for agents, by name.
+	Credentials map[string]*Credential `yaml:"credentials"`
 }
 
 // Listen says where the doors are, as "HOST:PORT"; port 0 takes any.
 type Listen struct {
 	Agents    string `yaml:"agents"`
 	Approvers string `yaml:"approvers"`
+	// AgentsSocket is a unix socket that is the agents' door too; empty: none.
+	AgentsSocket string `yaml:"agents_socket"`
 }
 
 // Policy says which rules decide.

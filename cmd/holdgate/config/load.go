@@ -109,7 +109,17 @@ func (c *Config) readFile(path string) error {
 
 // paths are the keys that name files and folders.
 func (c *Config) paths() []*string {
-	return []*string{&c.StateDir, &c.Policy.Path, &c.Policy.Bundle.Key, &c.Policy.OPAConfig, &c.Audit.Checkpoints.File}
+	all := []*string{&c.StateDir, &c.Policy.Path, &c.Policy.Bundle.Key, &c.Policy.OPAConfig, &c.Audit.Checkpoints.File,
+		&c.Listen.AgentsSocket, &c.Kubernetes.TokenFile, &c.Kubernetes.CAFile}
+	if !strings.Contains(c.Kubernetes.Keys, "://") {
+		all = append(all, &c.Kubernetes.Keys)
+	}
+	for _, k := range c.Credentials {
+		if k != nil {
+			all = append(all, &k.File)
+		}
+	}
+	return all
 }
 
 // parse reads YAML over c. name is the file's name in errors.

@@ -74,6 +74,8 @@ func (c Config) Validate() error {
 		f.add("approver: %s is the name of what is done without a person", c.Approver)
 	}
 	f.people(c)
+	f.agents(c)
+	f.credentials(c)
 	f.gates(c)
 	if len(f) == 0 {
 		return nil

@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		_ = goServer().Run(context.Background(), &gosdk.StdioTransport{}) // ends with its input
 		return
 	}
+	if os.Getenv(askerVariable) != "" {
+		beAsker(os.Stdin, os.Stdout)
+		return
+	}
 	os.Exit(buildAndRun(m))
 }
 

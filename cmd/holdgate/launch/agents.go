@@ -2,12 +2,23 @@ package launch
 
 import (
 	"path/filepath"
+	"slices"
 )
 
-// An agent is what is known of a program: which variables lead it to the
-// sidecar. Variables not named here were not seen to be heeded.
-type agent struct {
-	program string // its base name
+// An Agent is what is known of a program: which variables lead it to the sidecar,
+// and what is seen of it there. Variables not named here were not seen to be
+// heeded.
+type Agent struct {
+	Program string `json:"program"` // its base name
+	Known   bool   `json:"known"`   // it was tried; else what holds for any program
+	// Led is how it finds the sidecar, in a sentence.
+	Led string `json:"led"`
+	// Seen is what policy sees, Unseen what it does not, and Do what its user can
+	// do about that; a sentence each.
+	Seen   []string `json:"seen"`
+	Unseen []string `json:"unseen"`
+	Do     []string `json:"do"`
+
 	// baseURL are the variables that take the place of a provider's address,
 	// with the path of the sidecar that they lead to.
 	baseURL []baseURL
@@ -23,29 +34,92 @@ var (
 	geminiURL    = baseURL{"GOOGLE_GEMINI_BASE_URL", "/up/gemini"}
 )
 
+// What holds for every agent.
+const (
+	seenHTTP     = "every other request by HTTP, its own and those of programs that it starts: method, host, path and headers"
+	seenMCP      = "MCP servers that it asks over HTTP: each message, both ways"
+	unseenStdio  = "MCP servers that it starts itself, on standard streams: only what the model asks of their tools"
+	unseenLocal  = "what a program does on this machine that an allowed call has started, and commands that you type into the agent yourself"
+	doStdio      = "put `holdgate mcp --` before the command of each MCP server that it starts"
+	unseenServer = "tools that the provider runs on its own side, such as web search: the log shows them once they have run; policy can refuse the request that offers them (input.model.server_tools)"
+)
+
+// calls is what is seen of a model's calls.
+func calls(format string) string {
+	return "its model requests (" + format + "), and each tool call in the answers before the agent has it"
+}
+
 // agents is what was measured of the agents' command lines (November 2026).
 // All of them heed HTTPS_PROXY, and the CA through a variable of [Environment].
-func agents() []agent {
-	return []agent{
-		{program: "claude", baseURL: []baseURL{anthropicURL}},
-		{program: "qwen", baseURL: []baseURL{openaiURL}, note: "qwen takes OPENAI_BASE_URL with --auth-type openai only"},
-		{program: "opencode", note: "opencode takes a provider's address from opencode.json alone: it is led by proxy variables; its OpenAI Responses requests are refused, for they are not gated yet"},
-		{program: "cline", note: "cline takes a provider's address from `cline auth` alone: it is led by proxy variables"},
-		{program: "codex", note: "codex speaks OpenAI Responses, which is not gated yet: its model requests are refused"},
-		{program: "gemini", baseURL: []baseURL{geminiURL}, note: "gemini speaks the Gemini API, which is not gated yet: its model requests are refused"},
+func agents() []Agent {
+	return []Agent{
+		{Program: "claude", baseURL: []baseURL{anthropicURL},
+			Led:    "HTTPS_PROXY; with --base-url ANTHROPIC_BASE_URL",
+			Seen:   []string{calls("Anthropic Messages")},
+			Unseen: []string{"its hooks, which it runs by itself at each tool call: keep .claude/settings.json from being changed unasked"},
+			Do:     []string{"let Holdgate hold its API key, and give it the placeholder: docs/identity.md"}},
+		{Program: "codex",
+			Led:    "HTTPS_PROXY; a provider's address is in its config.toml alone",
+			Seen:   []string{calls("OpenAI Responses")},
+			Unseen: []string{"nothing over its WebSocket: that is refused, and it goes on over HTTP"},
+			Do:     []string{"start it with --sandbox danger-full-access: its own sandbox cannot start inside Holdgate's confinement, which takes its place"},
+			note:   "codex's own sandbox cannot start inside another: give it --sandbox danger-full-access where it is confined"},
+		{Program: "gemini", baseURL: []baseURL{geminiURL},
+			Led:    "HTTPS_PROXY; with --base-url GOOGLE_GEMINI_BASE_URL",
+			Seen:   []string{calls("the Gemini API")},
+			Unseen: []string{"what it asks with a Google login instead of a key goes to another API (cloudcode-pa.googleapis.com), which Holdgate cannot read and policy decides as HTTP"},
+			Do:     []string{"log in by GEMINI_API_KEY"}},
+		{Program: "opencode",
+			Led:    "HTTPS_PROXY; a provider's address is in its opencode.json alone",
+			Seen:   []string{calls("Anthropic Messages, OpenAI Responses or Chat Completions, by its provider")},
+			Unseen: []string{"its plugins, which run inside it: keep .opencode and opencode.json from being changed unasked"},
+			note:   "opencode takes a provider's address from opencode.json alone: it is led by proxy variables"},
+		{Program: "qwen", baseURL: []baseURL{openaiURL},
+			Led:  "HTTPS_PROXY; with --base-url OPENAI_BASE_URL, which it takes with --auth-type openai only",
+			Seen: []string{calls("Chat Completions")},
+			note: "qwen takes OPENAI_BASE_URL with --auth-type openai only"},
+		{Program: "cline",
+			Led:    "HTTPS_PROXY; a provider's address is set by `cline auth` alone",
+			Seen:   []string{calls("Anthropic Messages or Chat Completions")},
+			Unseen: []string{"it ends a request that is held for 300 seconds before the answer begins, and does not ask again"},
+			note:   "cline takes a provider's address from `cline auth` alone: it is led by proxy variables"},
 	}
 }
 
 // find returns what is known of a program; for one that is not known, the
 // variables that the providers' own libraries heed.
-func find(program string) agent {
+func find(program string) Agent {
 	name := filepath.Base(program)
 	for _, a := range agents() {
-		if a.program == name {
+		if a.Program == name {
+			a.Known = true
 			return a
 		}
 	}
-	return agent{program: name, baseURL: []baseURL{anthropicURL, openaiURL}}
+	return Agent{Program: name, baseURL: []baseURL{anthropicURL, openaiURL},
+		Led:    "HTTPS_PROXY, if it heeds that, which was not tried; strongly confined, by the kernel whatever it heeds. With --base-url ANTHROPIC_BASE_URL and OPENAI_BASE_URL",
+		Seen:   []string{calls("Anthropic Messages, OpenAI Responses and Chat Completions, Gemini, Bedrock, Ollama")},
+		Unseen: []string{"models whose API Holdgate cannot read: at known providers such requests are refused"},
+		Do:     []string{"try it: `holdgate run -- " + name + "`, and look for its calls in `holdgate audit query`"}}
+}
+
+// Known are the programs of which something was measured.
+func Known() []string {
+	var names []string
+	for _, a := range agents() {
+		names = append(names, a.Program)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// About is all that is known of a program.
+func About(program string) Agent {
+	a := find(program)
+	a.Seen = append(slices.Clone(a.Seen), seenMCP, seenHTTP)
+	a.Unseen = append(slices.Clone(a.Unseen), unseenServer, unseenStdio, unseenLocal)
+	a.Do = append(slices.Clone(a.Do), doStdio)
+	return a
 }
 
 // Note is what a person should know before the program runs behind Holdgate,

@@ -39,7 +39,7 @@ func (s *session) askAll(ctx context.Context) {
 // next returns the oldest request that may be asked about now, and how many
 // more there are. Where the sidecar does not answer it is asked again.
 func (s *session) next(ctx context.Context, notBefore map[string]time.Time) (r approvals.Request, more int, ok bool) {
-	list, err := s.o.Door.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
+	list, err := s.o.Door.List(ctx, approvals.Filter{Status: holdgate.StatusPending, Agent: s.o.Agent})
 	if err != nil {
 		return r, 0, false
 	}

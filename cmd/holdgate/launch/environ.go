@@ -14,6 +14,9 @@ type Way struct {
 	// NoProxy are hosts that are asked directly; empty: none.
 	NoProxy string
 	Temp    string // the folder for temporary files; empty: as it was
+	// Placeholders are variables, as NAME=VALUE, that stand for what the sidecar
+	// holds.
+	Placeholders []string
 }
 
 // EnvAgents names the agents' door, as HOST:PORT, to commands that an agent runs
@@ -48,6 +51,7 @@ func Environment(base []string, program string, w Way, secrets ...string) []stri
 	if w.Temp != "" {
 		set = append(set, "TMPDIR="+w.Temp)
 	}
+	set = append(set, w.Placeholders...)
 	drop := []string{"ALL_PROXY", "all_proxy"} // they would lead elsewhere what the others do not name
 	for _, s := range set {
 		drop = append(drop, name(s))

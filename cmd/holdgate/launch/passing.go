@@ -59,7 +59,7 @@ func tellPending(ctx context.Context, o Options) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		list, err := o.Door.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
+		list, err := o.Door.List(ctx, approvals.Filter{Status: holdgate.StatusPending, Agent: o.Agent})
 		if err == nil { // else it is asked again: a sidecar may start anew
 			for _, r := range list {
 				if !told[r.ID] {

@@ -1,0 +1,75 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// RunProtocol is what a connection speaks after POST /v1/runs.
+const RunProtocol = "holdgate-run/1"
+
+// A Run is an agent that another process starts, and that is to use this sidecar.
+type Run struct {
+	Program     string   `json:"program"`     // its name
+	Confinement string   `json:"confinement"` // "strong", "weak" or "unconfined"
+	Dir         string   `json:"dir"`         // that it works in
+	Writable    []string `json:"writable"`    // folders that it can write in
+}
+
+// Runs takes up agents that other processes start. Its methods may be called by
+// several goroutines.
+type Runs interface {
+	// Check says why the sidecar cannot be used for a run.
+	Check(Run) error
+	// Take serves the run until one side of the connection, which it owns from
+	// then on, has ended. It returns at once.
+	Take(*net.UnixConn, Run)
+}
+
+// takeRun hands a connection of the socket's over to whoever starts an agent.
+// Only there can listeners be passed.
+func (s *Server) takeRun(w http.ResponseWriter, r *request) error {
+	body, err := readBody(w, r, MaxBody)
+	if err != nil {
+		return err
+	}
+	var in Run
+	if err := jsonv2.Unmarshal(body, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return malformed("the body: %s", plain(err))
+	}
+	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(approvals.RoleOperate) {
+		return fmt.Errorf("%w: starting agents takes the role %s", approvals.ErrNotEntitled, approvals.RoleOperate)
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if s.c.Runs == nil || local == nil || local.Network() != "unix" || r.ProtoMajor != 1 || r.Header.Get("Upgrade") != RunProtocol {
+		w.Header().Set("Upgrade", RunProtocol)
+		w.Header().Set("Connection", "Upgrade")
+		return problem(http.StatusUpgradeRequired, "upgrade", "For holdgate run", "this is for `holdgate run`, over the sidecar's own socket")
+	}
+	if err := s.c.Runs.Check(in); err != nil {
+		return problem(http.StatusConflict, "run", "The sidecar cannot be used", err.Error())
+	}
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return fmt.Errorf("taking the connection: %w", err)
+	}
+	unix, ok := conn.(*net.UnixConn)
+	if !ok || rw.Reader.Buffered() > 0 {
+		_ = conn.Close()
+		return errors.New("the connection cannot be taken")
+	}
+	_ = unix.SetDeadline(time.Time{})
+	if _, err := io.WriteString(unix, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+RunProtocol+"\r\n\r\n"); err != nil {
+		return errors.Join(err, unix.Close())
+	}
+	s.c.Runs.Take(unix, in)
+	return nil
+}

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/cmd/holdgate/handover"
+	"github.com/holdgate/holdgate/proxy"
+)
+
+// runs are the agents that other processes started and that use this sidecar,
+// each by listeners of its own, which is what proves who it is.
+type runs struct {
+	a    *App
+	ctx  context.Context // ends when the sidecar does; set before it listens
+	mu   sync.Mutex
+	live map[string]bool // by the agent's name
+	none chan struct{}   // closed while there are none
+}
+
+var _ api.Runs = (*runs)(nil)
+
+func newRuns(a *App) *runs {
+	r := &runs{a: a, live: map[string]bool{}, none: make(chan struct{})}
+	close(r.none)
+	return r
+}
+
+// Check implements [api.Runs].
+func (r *runs) Check(in api.Run) error {
+	if AgentID(in.Program) == "" || in.Dir == "" {
+		return errors.New("an agent has a program, and a folder that it works in")
+	}
+	if !slices.Contains([]string{"strong", "weak", "unconfined"}, in.Confinement) {
+		return fmt.Errorf("nobody knows what the confinement %q is", in.Confinement)
+	}
+	return r.a.checkWritableIn(in.Writable)
+}
+
+// Take implements [api.Runs].
+func (r *runs) Take(conn *net.UnixConn, in api.Run) {
+	r.a.work.Go(func() {
+		defer conn.Close()
+		id, leave := r.enter(AgentID(in.Program))
+		defer leave()
+		stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
+		defer stop()
+		agent := holdgate.Agent{ID: id, Confinement: in.Confinement, Proven: in.Confinement == "strong"} // nobody else reaches its door then
+		if err := r.serve(conn, agent, in.Dir); err != nil && r.ctx.Err() == nil {
+			r.a.log.Warn("an agent that another process started cannot be served", "agent", id, "err", err)
+		}
+	})
+}
+
+// serve takes the run's listeners and serves them until the connection ends.
+func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error {
+	terms := handover.Terms{Agent: agent.ID, ReadOnly: Trusted(r.a.c, r.a.o), Mask: Masked(r.a.c)}
+	if err := handover.Send(conn, terms); err != nil {
+		return err
+	}
+	var d handover.Doors
+	files, err := handover.Receive(conn, &d)
+	if err != nil {
+		return fmt.Errorf("taking its listeners: %w", err)
+	}
+	doors, err := handover.Open(d, files)
+	if err != nil {
+		_ = handover.Send(conn, handover.Served{Error: err.Error()})
+		return fmt.Errorf("taking its listeners: %w", err)
+	}
+	r.a.queue.Expect(agent)
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer doors.Close()
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	names := &proxy.Names{}
+	serve := func(what string, fn func() error) {
+		serving.Go(func() {
+			if err := fn(); err != nil && ctx.Err() == nil {
+				r.a.log.Warn("a door of an agent failed", "agent", agent.ID, "door", what, "err", err)
+				_ = conn.Close() // fails closed: the run learns that it is not served
+			}
+		})
+	}
+	for _, ln := range doors.Agents {
+		serve("agents", func() error { return r.a.proxy.ServeRun(ln, agent, dir) })
+	}
+	for _, ln := range doors.Redirected {
+		serve("transparent", func() error { return r.a.proxy.ServeRunTransparent(ln, names, agent, dir) })
+	}
+	for _, pc := range doors.Names {
+		serve("names", func() error { return names.Serve(ctx, pc) })
+	}
+	if err := handover.Send(conn, handover.Served{}); err != nil {
+		return err
+	}
+	var b [1]byte
+	_, _ = conn.Read(b[:]) // nothing more is said: this is its end
+	cancel()
+	return nil
+}
+
+// enter gives a run a name that nobody else has: what people approve for one
+// agent is not another's.
+func (r *runs) enter(name string) (id string, leave func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id = name
+	for n := 2; r.taken(id); n++ {
+		id = fmt.Sprintf("%s-%d", name, n)
+	}
+	if len(r.live) == 0 {
+		r.none = make(chan struct{})
+	}
+	r.live[id] = true
+	return id, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if delete(r.live, id); len(r.live) == 0 {
+			close(r.none)
+		}
+	}
+}
+
+func (r *runs) taken(id string) bool {
+	_, configured := r.a.c.Agents[id]
+	return r.live[id] || configured || id == r.a.o.Agent.ID || id == holdgate.AgentDefault
+}
+
+// AwaitRuns waits until no agent that another process started uses this sidecar,
+// or until ctx ends. tell is told once of whom it waits for, if of anybody.
+func (a *App) AwaitRuns(ctx context.Context, tell func(agents []string)) {
+	a.runs.mu.Lock()
+	none := a.runs.none
+	var names []string
+	for id := range a.runs.live {
+		names = append(names, id)
+	}
+	a.runs.mu.Unlock()
+	if len(names) == 0 || ctx.Err() != nil {
+		return
+	}
+	slices.Sort(names)
+	tell(names)
+	select {
+	case <-none:
+	case <-ctx.Done():
+	case err := <-a.failed:
+		a.failed <- err
+	}
+}
+
+// AgentID names an agent by its program. Policy and people see it, so that it
+// is of plain characters only.
+func AgentID(program string) string {
+	const most = 60
+	id := strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return '-'
+		}
+		return r
+	}, filepath.Base(program))
+	if id == "." || id == string(os.PathSeparator) {
+		return ""
+	}
+	return id[:min(len(id), most)]
+}

@@ -1,0 +1,115 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// confinedPrograms are agents as `holdgate run` starts them: in a network of
+// its own each finds its provider by an address of the sidecar's, or by proxy.
+func confinedPrograms() []agentProgram {
+	known := map[string]agentProgram{}
+	for _, a := range agentPrograms() {
+		known[a.program] = a
+	}
+	return []agentProgram{
+		{
+			program: "claude", upstream: "anthropic", args: []string{"-p", "--allowedTools", "Bash", "--"},
+			env: func(base, home string) []string {
+				return []string{
+					"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=test", "CLAUDE_CONFIG_DIR=" + filepath.Join(home, "claude"),
+					"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+				}
+			},
+		},
+		{
+			program: "codex", upstream: "openai",
+			args: []string{
+				"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-m", "gpt-test", "-c", `web_search="disabled"`,
+				"-c", `model_providers.lab={name="lab",base_url="http://127.0.0.1:7300/up/openai/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`, "-c", `model_provider="lab"`,
+			},
+			env: func(_, home string) []string {
+				return []string{"CODEX_HOME=" + home, "OPENAI_API_KEY=test", "CODEX_API_KEY=test"}
+			},
+		},
+		known["gemini"], known["qwen"], known["opencode"],
+	}
+}
+
+// Real agents in strong confinement: nothing of theirs is heard but through the
+// sidecar, and what a person decides is what happens to the folder.
+func TestConfinedAgents(t *testing.T) {
+	clients := clientsDir(t)
+	if _, strong := kinds(t)["strong"]; !strong {
+		t.Skip("NOT TESTED: strong confinement cannot be had here")
+	}
+	t.Parallel()
+	plain := newProvider(t)
+	decisions := []struct {
+		name   string
+		decide []string // the command and what follows the ID
+		prints string
+		gone   bool
+	}{
+		{"approved", []string{"approve"}, done, true},
+		{"denied", []string{"deny", "--reason", "the data is still needed"}, "the data is still needed", false},
+		{"steered", []string{"steer", "move it to archive/ instead"}, "move it to archive/ instead", false},
+	}
+	for i, a := range confinedPrograms() {
+		c := decisions[i%len(decisions)] // each decision in some agent: all are tried without confinement
+		t.Run(a.program+"/"+c.name, func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(clients, "node_modules", ".bin", a.program)
+			if _, err := os.Stat(program); err != nil {
+				t.Skipf("%s is not installed: %v", a.program, err)
+			}
+			project, state := t.TempDir(), stateDir(t)
+			home, data := filepath.Join(project, "home"), "data-confined-"+a.program
+			for _, dir := range []string{home, filepath.Join(project, data)} {
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			base := "http://127.0.0.1:7300/up/" + a.upstream
+			if a.program == "qwen" { // asks the proxy for loopback addresses too: it finds its provider by the provider's own
+				base = plain.URL
+			}
+			if a.prepare != nil {
+				a.prepare(t, base, home, project)
+			}
+			remove := "rm -rf " + data
+			if a.program == "codex" { // which refuses -f by itself
+				remove = "rm -r " + data
+			}
+			p := start(t, func(ctx context.Context) *exec.Cmd {
+				args := []string{"run", "--state-dir", state, "--upstream", a.upstream + "=" + plain.URL, "--", program}
+				cmd := exec.CommandContext(ctx, binary, append(append(args, a.args...), "run: "+remove)...)
+				cmd.Dir = project
+				cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1", "CI=1"}, a.env(base, home)...)
+				return cmd
+			})
+			defer func() { t.Logf("it said: %s\n%s", &p.stdout, &p.stderr) }()
+			s := &sidecar{t: t, dir: state}
+			until(t, "a sidecar", func() bool { return !p.running() || s.run("pending").code == 0 })
+			r := s.held(remove)
+			if _, err := os.Stat(filepath.Join(project, data)); err != nil || !p.running() {
+				t.Fatalf("the call ran before anybody was asked (%v): %v", err, p.end())
+			}
+			if list := s.must("agents", "--json"); !strings.Contains(list, `"confinement": "strong"`) || !strings.Contains(list, `"proven": true`) {
+				t.Errorf("the agent is not known as proven and confined: %s", list)
+			}
+			s.must(slices.Insert(slices.Clone(c.decide), 1, r.ID)...)
+			if out := p.output(); !strings.Contains(out, c.prints) {
+				t.Errorf("it should print %q: %s", c.prints, out)
+			}
+			if _, err := os.Stat(filepath.Join(project, data)); (err != nil) != c.gone {
+				t.Errorf("the folder is gone: %t, want %t", err != nil, c.gone)
+			}
+		})
+	}
+}

@@ -1,0 +1,437 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/identity"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// Tokens as identity.NewToken makes them.
+var (
+	annsToken = "hgt_" + strings.Repeat("a1", 32)
+	bobsToken = "hgt_" + strings.Repeat("b2", 32)
+)
+
+// provenPolicy denies what is not proven, and says in its reason who asked.
+const provenPolicy = `package holdgate
+
+import rego.v1
+
+default decision := {"action": "deny", "rule": "test.unproven", "reason": "nobody is proven"}
+
+decision := {"action": "allow", "rule": "test.proven"} if input.agent.proven
+`
+
+func withAgents(t testing.TB, agents ...identity.Agent) gateOption {
+	book, err := identity.New(agents, nil)
+	must(t, err)
+	return func(c *Config) { c.Agents = book }
+}
+
+func annAndBob(t testing.TB) gateOption {
+	return withAgents(t,
+		identity.Agent{ID: "ann", Labels: map[string]string{"team": "a"}, Tokens: [][32]byte{identity.Hash(annsToken)}},
+		identity.Agent{ID: "bob", Tokens: [][32]byte{identity.Hash(bobsToken)}})
+}
+
+// asker keeps what reached an upstream: the whole head and the path.
+type asker struct{ counter }
+
+func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var head strings.Builder
+	_ = r.Header.Write(&head)
+	a.mu.Lock()
+	a.bodies = append(a.bodies, r.URL.String()+"\n"+head.String())
+	a.mu.Unlock()
+	_, _ = io.WriteString(w, "{}")
+}
+
+func basic(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+// credentialPlaces are requests that show whose they are, in each way that a
+// client can.
+func credentialPlaces(base, up string) map[string]func() (*http.Request, *http.Client) {
+	direct := func(url string, header ...string) func() (*http.Request, *http.Client) {
+		return func() (*http.Request, *http.Client) {
+			r, _ := http.NewRequest(http.MethodGet, url, nil)
+			for i := 0; i < len(header); i += 2 {
+				r.Header.Set(header[i], header[i+1])
+			}
+			return r, http.DefaultClient
+		}
+	}
+	proxied := func(proxy string, header ...string) func() (*http.Request, *http.Client) {
+		return func() (*http.Request, *http.Client) {
+			r, _ := direct(up+"/thing", header...)()
+			u, _ := url.Parse(proxy)
+			return r, &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(u), DisableKeepAlives: true}}
+		}
+	}
+	host := strings.TrimPrefix(base, "http://")
+	return map[string]func() (*http.Request, *http.Client){
+		"proxy user":          proxied("http://ann:" + annsToken + "@" + host),
+		"proxy bearer":        proxied(base, "Proxy-Authorization", "Bearer "+annsToken),
+		"header":              direct(base+"/up/test/thing", "Holdgate-Token", annsToken),
+		"header by proxy":     proxied(base, "Holdgate-Token", annsToken),
+		"path":                direct(base + "/as/" + annsToken + "/up/test/thing"),
+		"in the place of key": direct(base+"/up/test/thing", "X-Api-Key", annsToken),
+		"as bearer of a key":  direct(base+"/up/test/thing", "Authorization", "Bearer "+annsToken),
+		"two that agree":      direct(base+"/as/"+annsToken+"/up/test/thing", "X-Api-Key", annsToken),
+	}
+}
+
+func TestACredentialProvesWhoAsks(t *testing.T) {
+	up := &asker{}
+	g := newGate(t, up, annAndBob(t), withPolicy(t, provenPolicy))
+	for name, make := range credentialPlaces(g.url, g.s.c.Upstreams["test"].String()) {
+		t.Run(name, func(t *testing.T) {
+			before := len(up.all())
+			r, client := make()
+			resp, err := client.Do(r)
+			must(t, err)
+			text := readAll(t, resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Fatalf("got %d %s, want 200", resp.StatusCode, text)
+			}
+			reached := up.all()
+			if len(reached) != before+1 || strings.Contains(reached[before], "hgt_") || strings.Contains(reached[before], "Proxy-Auth") ||
+				strings.Contains(reached[before], base64.StdEncoding.EncodeToString([]byte("ann:"))) {
+				t.Errorf("the credential reached the upstream: %q", reached[before:])
+			}
+			decided := g.entries(audit.TypeDecision)
+			if last := decided[len(decided)-1]; last.Call.Agent != "ann" || !last.Call.Proven {
+				t.Errorf("the log says %+v asked, want ann, proven", last.Call)
+			}
+		})
+	}
+	for _, e := range g.entries("") {
+		text, err := json.Marshal(e)
+		must(t, err)
+		if strings.Contains(string(text), annsToken) {
+			t.Errorf("the log holds the token: %s", text)
+		}
+	}
+}
+
+func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
+	up := &asker{}
+	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, `"deny"`, `"allow"`, 1)))
+	strange := "hgt_" + strings.Repeat("c3", 32)
+	u := g.s.c.Upstreams["test"].String()
+	for _, tt := range []struct {
+		name, url string
+		header    []string
+		status    int
+	}{
+		{"header", g.url + "/up/test/x", []string{"Holdgate-Token", strange}, 401},
+		{"empty header", g.url + "/up/test/x", []string{"Holdgate-Token", ""}, 401},
+		{"path", g.url + "/as/" + strange + "/up/test/x", nil, 401},
+		{"path without a token", g.url + "/as//up/test/x", nil, 401},
+		{"key", g.url + "/up/test/x", []string{"X-Api-Key", strange}, 401},
+		{"two agents", g.url + "/as/" + annsToken + "/up/test/x", []string{"Holdgate-Token", bobsToken}, 401},
+		{"proxy", u + "/x", []string{"Proxy-Authorization", basic("ann", strange)}, 407},
+		{"another's name", u + "/x", []string{"Proxy-Authorization", basic("bob", annsToken)}, 407},
+		{"unreadable", u + "/x", []string{"Proxy-Authorization", "Digest x"}, 407},
+		{"nobody", g.url + "/up/test/x", nil, 200}, // the control
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := len(up.all())
+			r, err := http.NewRequest(http.MethodGet, tt.url, nil)
+			must(t, err)
+			for i := 0; i < len(tt.header); i += 2 {
+				r.Header.Set(tt.header[i], tt.header[i+1])
+			}
+			client := http.DefaultClient
+			if strings.HasPrefix(tt.url, u) {
+				client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(parseURL(t, g.url)), DisableKeepAlives: true}}
+			}
+			resp, err := client.Do(r)
+			must(t, err)
+			defer resp.Body.Close()
+			text := readAll(t, resp.Body)
+			if resp.StatusCode != tt.status || strings.Contains(text, strange) {
+				t.Errorf("got %d %s, want %d without the token", resp.StatusCode, text, tt.status)
+			}
+			if reached := len(up.all()) - before; (reached > 0) != (tt.status == 200) {
+				t.Errorf("%d requests reached the upstream", reached)
+			}
+		})
+	}
+}
+
+// TestAPathOfAnothersIsLeftAlone is about /as/... of upstreams, which is no token.
+func TestAPathOfAnothersIsLeftAlone(t *testing.T) {
+	up := &asker{}
+	g, secure := newTLSGate(t, up, annAndBob(t), withPolicy(t, provenPolicy))
+	roots := x509.NewCertPool()
+	roots.AddCert(g.ca.Leaf)
+	client := &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyURL(parseURL(t, "http://ann:"+annsToken+"@"+strings.TrimPrefix(g.url, "http://"))), TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true,
+	}}
+	resp, err := client.Get(secure + "/as/token.oauth2/x")
+	must(t, err)
+	resp.Body.Close()
+	if all := up.all(); resp.StatusCode != 200 || len(all) != 1 || !strings.HasPrefix(all[0], "/as/token.oauth2/x\n") {
+		t.Errorf("got %d, and the upstream %q", resp.StatusCode, all)
+	}
+	escaped := "hgt_%61" + strings.TrimPrefix(annsToken, "hgt_a")
+	if status, text := g.as("", g.url+"/as/"+escaped+"/up/test/x"); status != 401 || strings.Contains(text, annsToken) {
+		t.Errorf("an escaped token got %d %s", status, text)
+	}
+	for _, e := range g.entries(audit.TypeRefused) {
+		if strings.Contains(e.Call.HTTP+e.Note, "hgt_") {
+			t.Errorf("the log holds the token: %+v", e.Call)
+		}
+	}
+}
+
+func TestATunnelIsItsAgents(t *testing.T) {
+	seen := &asker{}
+	g, up := newTLSGate(t, seen, annAndBob(t), withPolicy(t, provenPolicy))
+	roots := x509.NewCertPool()
+	roots.AddCert(g.ca.Leaf)
+	for user, want := range map[string]int{"ann:" + annsToken + "@": 200, "": 403} {
+		client := &http.Client{Transport: &http.Transport{
+			Proxy:           http.ProxyURL(parseURL(t, "http://"+user+strings.TrimPrefix(g.url, "http://"))),
+			TLSClientConfig: &tls.Config{RootCAs: roots},
+		}}
+		resp, err := client.Get(up + "/inside")
+		must(t, err)
+		resp.Body.Close()
+		client.CloseIdleConnections()
+		if resp.StatusCode != want {
+			t.Errorf("as %q: %d, want %d", user, resp.StatusCode, want)
+		}
+	}
+	if all := seen.all(); len(all) != 1 || strings.Contains(all[0], "hgt_") {
+		t.Errorf("the upstream got %q", all)
+	}
+}
+
+// TestWhatPeopleApprovedIsOfWhoProvedIt has one agent's approval be of no use to
+// another that asks the same, and to one that proves nothing.
+func TestWhatPeopleApprovedIsOfWhoProvedIt(t *testing.T) {
+	up := &asker{}
+	g := newGate(t, up, annAndBob(t))
+	ask := func(ctx context.Context, token string) (int, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/up/test/gated", nil)
+		must(t, err)
+		if token != "" {
+			r.Header.Set("Holdgate-Token", token)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return 0, err
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode, nil
+	}
+	leave := func(token string) approvals.Request {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _, _ = ask(ctx, token) }()
+		r := g.pending(1)[0]
+		cancel()
+		<-done
+		g.noticed()
+		return r
+	}
+	r := leave(annsToken)
+	if !r.Agent.Proven || r.Agent.ID != "ann" {
+		t.Fatalf("asked by %+v, want ann, proven", r.Agent)
+	}
+	g.decide(r, holdgate.AnswerApprove, "")
+	for _, token := range []string{bobsToken, ""} {
+		other := leave(token)
+		if other.ID == r.ID {
+			t.Fatal("another agent has taken up ann's request")
+		}
+		g.decide(other, holdgate.AnswerDeny, "no")
+	}
+	if n := len(up.all()); n > 0 {
+		t.Fatalf("%d requests reached the upstream before ann came back", n)
+	}
+	if status, err := ask(t.Context(), annsToken); err != nil || status != http.StatusOK {
+		t.Errorf("ann came back and got %d, %v", status, err)
+	}
+}
+
+// TestATokenOfAUserCountsFromThatUserAlone is about agents on a unix socket.
+func TestATokenOfAUserCountsFromThatUserAlone(t *testing.T) {
+	up := &asker{}
+	me, other := uint32(os.Getuid()), uint32(os.Getuid()+1)
+	g := newGate(t, up, withPolicy(t, provenPolicy), withAgents(t,
+		identity.Agent{ID: "ann", Tokens: [][32]byte{identity.Hash(annsToken)}, UID: &me},
+		identity.Agent{ID: "bob", Tokens: [][32]byte{identity.Hash(bobsToken)}, UID: &other}))
+	path := filepath.Join(t.TempDir(), "a.sock")
+	ln, err := net.Listen("unix", path)
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- g.s.Serve(ln) }()
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}}}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		_ = ln.Close()
+		must(t, <-served)
+	})
+	for _, tt := range []struct {
+		name, url, token string
+		client           *http.Client
+		status           int
+	}{
+		{"the user, by the socket", "http://localhost", annsToken, client, 200},
+		{"the user, by TCP", g.url, annsToken, http.DefaultClient, 401},
+		{"another user", "http://localhost", bobsToken, client, 401},
+		{"the socket alone", "http://localhost", "", client, 403},
+	} {
+		r, err := http.NewRequest(http.MethodGet, tt.url+"/up/test/x", nil)
+		must(t, err)
+		if tt.token != "" {
+			r.Header.Set("Holdgate-Token", tt.token)
+		}
+		resp, err := tt.client.Do(r)
+		must(t, err)
+		resp.Body.Close()
+		if resp.StatusCode != tt.status {
+			t.Errorf("%s: got %d, want %d", tt.name, resp.StatusCode, tt.status)
+		}
+	}
+}
+
+// TestAListenerIsOneAgents has two runs use one server, each by a listener.
+func TestAListenerIsOneAgents(t *testing.T) {
+	up := &asker{}
+	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, "if input.agent.proven",
+		"if {\n\tinput.agent.proven\n\tinput.agent.confinement == \"strong\"\n\tinput.session.cwd == concat(\"/\", [\"/work\", input.agent.id])\n}", 1)))
+	for _, name := range []string{"one", "two"} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		served := make(chan error, 1)
+		go func() {
+			served <- g.s.ServeRun(ln, holdgate.Agent{ID: name, Proven: true, Confinement: "strong"}, "/work/"+name)
+		}()
+		ask := func(token string) int {
+			r, err := http.NewRequest(http.MethodGet, "http://"+ln.Addr().String()+"/up/test/x", nil)
+			must(t, err)
+			if token != "" {
+				r.Header.Set("Holdgate-Token", token)
+			}
+			resp, err := http.DefaultClient.Do(r)
+			must(t, err)
+			resp.Body.Close()
+			return resp.StatusCode
+		}
+		if got := ask(""); got != 200 {
+			t.Errorf("%s got %d", name, got)
+		}
+		decided := g.entries(audit.TypeDecision)
+		if last := decided[len(decided)-1]; last.Call.Agent != name {
+			t.Errorf("the log says %s, want %s", last.Call.Agent, name)
+		}
+		if got := ask(annsToken); got != 401 {
+			t.Errorf("%s passed for ann: %d", name, got)
+		}
+		http.DefaultClient.CloseIdleConnections()
+		must(t, ln.Close())
+		must(t, <-served)
+	}
+}
+
+// TestASessionIsTheClientsOwn has clients name their session in each way that
+// they do; one that names none is in the session default.
+func TestASessionIsTheClientsOwn(t *testing.T) {
+	g := newGate(t, plainly(&counter{}, http.StatusOK, `{"id":"resp_1","object":"response","status":"completed","output":[]}`), annAndBob(t))
+	for _, tt := range []struct{ name, header, body, want string }{
+		{"Claude Code", "X-Claude-Code-Session-Id", `{"model":"m","input":"a"}`, "s1"},
+		{"Codex", "Session-Id", `{"model":"m","input":"a"}`, "s1"},
+		{"older Codex", "session_id", `{"model":"m","input":"a"}`, "s1"},
+		{"MCP", "Mcp-Session-Id", `{"model":"m","input":"a"}`, "s1"},
+		{"a conversation", "", `{"model":"m","input":"a","conversation":"conv_1"}`, "conv_1"},
+		{"a conversation's object", "", `{"model":"m","input":"a","conversation":{"id":"conv_2"}}`, "conv_2"},
+		{"both", "Session-Id", `{"model":"m","input":"a","conversation":"conv_1"}`, "s1"},
+		{"no conversation", "", `{"model":"m","input":"a","conversation":null}`, "default"},
+		{"a strange one", "", `{"model":"m","input":"a","conversation":{"id":"a b"}}`, "default"},
+		{"a number", "", `{"model":"m","input":"a","conversation":7}`, "default"},
+		{"none", "", `{"model":"m","input":"a"}`, "default"},
+	} {
+		r, err := http.NewRequest(http.MethodPost, g.url+"/up/test/v1/responses", strings.NewReader(tt.body))
+		must(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(tokenHeader, annsToken)
+		if tt.header != "" {
+			r.Header.Set(tt.header, "s1")
+		}
+		resp, err := http.DefaultClient.Do(r)
+		must(t, err)
+		resp.Body.Close()
+		decided := g.entries(audit.TypeDecision)
+		if len(decided) == 0 || decided[len(decided)-1].Call.Session != tt.want || decided[len(decided)-1].Call.Agent != "ann" {
+			t.Errorf("%s: the log says %+v, want session %s", tt.name, decided, tt.want)
+		}
+	}
+}
+
+// TestANameAloneTakesNothingUp has an agent that proves its name not take up what
+// was approved for one that only says it, and the other way round.
+func TestANameAloneTakesNothingUp(t *testing.T) {
+	up := &asker{}
+	g := newGate(t, up)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- g.s.ServeRun(ln, holdgate.Agent{ID: holdgate.AgentDefault, Proven: true}, "") }()
+	t.Cleanup(func() { _ = ln.Close(); must(t, <-served) })
+	ask := func(ctx context.Context, base string) (int, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/up/test/gated", nil)
+		must(t, err)
+		r.Close = true
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return 0, err
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode, nil
+	}
+	leave := func(base string) approvals.Request {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _, _ = ask(ctx, base) }()
+		r := g.pending(1)[0]
+		cancel()
+		<-done
+		return r
+	}
+	proven := "http://" + ln.Addr().String()
+	r := leave(g.url)
+	g.noticed()
+	g.decide(r, holdgate.AnswerApprove, "")
+	if other := leave(proven); other.ID == r.ID || !other.Agent.Proven {
+		t.Fatalf("the proven agent has taken up %s", r.ID)
+	}
+	if n := len(up.all()); n > 0 {
+		t.Errorf("%d requests reached the upstream", n)
+	}
+	if status, err := ask(t.Context(), g.url); err != nil || status != http.StatusOK {
+		t.Errorf("the control: the agent that was approved got %d, %v", status, err)
+	}
+}
