@@ -77,6 +77,7 @@ func finished(list []*cli.Command) []*cli.Command {
 			c.Action = group
 			finished(c.Subcommands)
 		}
+		c.Action = hinted(c.Action)
 	}
 	return list
 }
@@ -98,8 +99,11 @@ func usageFault(c *cli.Context, err error, _ bool) error {
 	if c.Command != nil && c.Command.HelpName != "" {
 		name = c.Command.HelpName
 	}
-	text := strings.Replace(err.Error(), "flag provided but not defined: -", "unknown flag --", 1)
-	return usage("%s: %s", name, text)
+	text := strings.NewReplacer("flag provided but not defined: -", "unknown flag --",
+		"flag needs an argument: -", "flag needs an argument: --", " for flag -", " for flag --").Replace(err.Error())
+	x := usage("%s: %s", name, text)
+	x.hint = name + " --help says what it takes"
+	return x
 }
 
 // flagValue is a global flag's value, wherever on the command line it stands:
