@@ -5,7 +5,9 @@
 package stats
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"math/bits"
 	"slices"
 	"strings"
@@ -170,10 +172,24 @@ func (c *Counter) decided(e audit.Entry) {
 		c.open[e.RequestID] = a
 		c.each(a, func(n *tally) { n.Asked++; n.Pending++ })
 	case e.Decision.Action == holdgate.Allow:
-		c.each(a, func(n *tally) { n.Allowed++ })
+		if !answered(e) {
+			c.each(a, func(n *tally) { n.Allowed++ })
+		}
 	default:
 		c.each(a, func(n *tally) { n.Refused++ })
 	}
+}
+
+// answered reports whether policy let a call go because people had answered:
+// that question is counted where it was asked.
+func answered(e audit.Entry) bool {
+	if !bytes.Contains(e.Seen, []byte(`"answers"`)) {
+		return false // most by far
+	}
+	var seen struct {
+		Answers []json.RawMessage `json:"answers"`
+	}
+	return json.Unmarshal(e.Seen, &seen) == nil && len(seen.Answers) > 0
 }
 
 // each counts under all that a decision is counted under.

@@ -49,6 +49,12 @@ func TestStatsCountHowQuestionsEnded(t *testing.T) {
 			c.Take(end(audit.TypeOutcome, id, a, by, time.Minute))
 		}
 	}
+	released := decision("", "files.delete", "Bash", holdgate.Allow, time.Minute)
+	released.Seen = []byte(`{"answers":[{"by":"bob","decision":"approve","rule":"files.delete"}],"v":1}`)
+	c.Take(released) // counted where it was asked
+	named := decision("", "default", "Read", holdgate.Allow, 0)
+	named.Seen = []byte(`{"task":{"answers":"none"},"v":1}`)
+	c.Take(named)
 	c.Take(decision("s", "confidence.low", "Bash", holdgate.Hold, 0))
 	c.Take(end(audit.TypeOutcome, "s", holdgate.AnswerTimeout, "policy", time.Minute))
 	c.Take(end(audit.TypeOutcome, "before", holdgate.AnswerApprove, "bob", time.Minute))
@@ -56,7 +62,7 @@ func TestStatsCountHowQuestionsEnded(t *testing.T) {
 	s := c.Stats()
 	got := s.Counts
 	got.Answer = stats.Took{}
-	want := stats.Counts{Allowed: 1, Refused: 1, Asked: 12, Pending: 1, Approved: 6, Denied: 1, Steered: 1, Expired: 1, Silent: 1, Cancelled: 1, Overrides: 2}
+	want := stats.Counts{Allowed: 2, Refused: 1, Asked: 12, Pending: 1, Approved: 6, Denied: 1, Steered: 1, Expired: 1, Silent: 1, Cancelled: 1, Overrides: 2}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

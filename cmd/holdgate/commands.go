@@ -59,7 +59,7 @@ func commands(e *env) []*cli.Command {
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "state-dir", Usage: "the sidecar's state `FOLDER` (environment: " + config.EnvStateDir + ")"},
-		&cli.StringFlag{Name: "config", Usage: "the configuration `FILE` (environment: " + config.EnvConfig + ")"},
+		&cli.StringFlag{Name: "config", Usage: "the configuration `FILE`, \"\" for none (environment: " + config.EnvConfig + "; else ~/.config/holdgate/holdgate.yaml)"},
 		&cli.StringFlag{Name: "token-file", Usage: "act as the person whose token `FILE` holds (environment: " + envTokenFile + ")"},
 	}
 }
@@ -79,6 +79,7 @@ func finished(list []*cli.Command) []*cli.Command {
 			}
 			finished(c.Subcommands)
 		}
+		c.Action = hinted(c.Action)
 	}
 	return list
 }
@@ -100,8 +101,11 @@ func usageFault(c *cli.Context, err error, _ bool) error {
 	if c.Command != nil && c.Command.HelpName != "" {
 		name = c.Command.HelpName
 	}
-	text := strings.Replace(err.Error(), "flag provided but not defined: -", "unknown flag --", 1)
-	return usage("%s: %s", name, text)
+	text := strings.NewReplacer("flag provided but not defined: -", "unknown flag --",
+		"flag needs an argument: -", "flag needs an argument: --", " for flag -", " for flag --").Replace(err.Error())
+	x := usage("%s: %s", name, text)
+	x.hint = name + " --help says what it takes"
+	return x
 }
 
 // flagValue is a global flag's value, wherever on the command line it stands:
@@ -115,9 +119,17 @@ func flagValue(c *cli.Context, name string) string {
 	return ""
 }
 
+// globals are the global flags that say where settings come from. An empty
+// --config is one that names no file.
+func globals(c *cli.Context) config.Flags {
+	named := slices.ContainsFunc(c.Lineage(), func(l *cli.Context) bool { return l.IsSet("config") })
+	file := flagValue(c, "config")
+	return config.Flags{Config: file, NoFile: named && file == "", StateDir: flagValue(c, "state-dir")}
+}
+
 // settings loads the configuration as far as every command needs it.
 func (e *env) settings(c *cli.Context) (config.Config, error) {
-	s, err := config.Load(config.Flags{Config: flagValue(c, "config"), StateDir: flagValue(c, "state-dir")}, e.getenv)
+	s, err := config.Load(globals(c), e.getenv)
 	if err != nil {
 		return config.Config{}, fmt.Errorf("configuration: %w", err)
 	}

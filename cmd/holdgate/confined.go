@@ -138,6 +138,11 @@ func (r *agentRun) spec(door uint16) (confine.Spec, error) {
 	if r.beside != nil {
 		s.Mask, s.ReadOnly = append(s.Mask, r.beside.terms.Mask...), append(s.ReadOnly, r.beside.terms.ReadOnly...)
 	}
+	guarded, err := r.configPlace(s)
+	if err != nil {
+		return confine.Spec{}, err
+	}
+	s.ReadOnly = append(s.ReadOnly, guarded...)
 	for _, list := range []*[]string{&s.Mask, &s.ReadOnly, &s.Keep} {
 		for i, path := range *list {
 			if (*list)[i], err = realPath(path); err != nil {
@@ -147,6 +152,43 @@ func (r *agentRun) spec(door uint16) (confine.Spec, error) {
 	}
 	s.Dir, err = realPath(s.Dir)
 	return s, err
+}
+
+// configPlace is the folder where later commands look for a configuration,
+// where the agent works above it: it must not write one there. The folder is
+// made, for what is not there cannot be guarded.
+func (r *agentRun) configPlace(s confine.Spec) (guarded []string, err error) {
+	dir := config.Folder(r.getenv)
+	if dir == "" {
+		return nil, nil
+	}
+	for _, root := range append([]string{s.Dir}, s.Write...) {
+		at, err := app.Reachable(dir, root)
+		if err != nil {
+			return nil, fmt.Errorf("the configuration's usual place: %w", err)
+		}
+		if at == "" {
+			continue
+		}
+		if root, err = realPath(root); err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(at, root)
+		within := err == nil && filepath.IsLocal(rel)
+		info, err := os.Lstat(at)
+		link := err == nil && info.Mode()&os.ModeSymlink != 0
+		if within || link || s.Kind != confine.Strong {
+			if r.o.TrustWritable {
+				continue
+			}
+			return nil, fmt.Errorf("the agent could write a configuration for later sidecars (%s), for it writes in %s: start it in another folder, or say --trust-writable-policy", at, root)
+		}
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			return nil, fmt.Errorf("making the configuration's usual place: %w", err)
+		}
+		guarded = append(guarded, at)
+	}
+	return guarded, nil
 }
 
 // realPath is absolute and without links: what is masked must be what is meant.

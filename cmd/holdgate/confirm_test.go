@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func onTerminal(t *testing.T, args []string, ahead, answer string) (int, string)
 	defer cancel()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"holdgate"}, args...), tty, w, w)
+		code <- run(ctx, slices.Concat(alone, args), tty, w, w)
 		w.Close()
 	}()
 	var printed strings.Builder

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
@@ -33,9 +35,24 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.text }
 
+// usageHint is the hint of a usage error until it is known which command it is
+// of.
+const usageHint = "holdgate --help lists the commands, holdgate COMMAND --help what one takes"
+
 // usage is an error of the command line.
 func usage(format string, args ...any) *exitError {
-	return &exitError{code: exitUsage, text: fmt.Sprintf(format, args...), hint: "holdgate --help lists the commands, holdgate COMMAND --help what one takes"}
+	return &exitError{code: exitUsage, text: fmt.Sprintf(format, args...), hint: usageHint}
+}
+
+// hinted runs a command, and has its usage errors point to its own help.
+func hinted(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		err := action(c)
+		if x, ok := errors.AsType[*exitError](err); ok && x.hint == usageHint && c.Command.HelpName != "" {
+			x.hint = c.Command.HelpName + " --help says what it takes"
+		}
+		return err
+	}
 }
 
 // report prints err for people and returns the exit code.

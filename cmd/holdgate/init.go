@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/rego"
 )
 
@@ -35,7 +36,8 @@ func initCommand(e *env) *cli.Command {
 		Usage:     "write a configuration, a folder for rules of your own, and the shipped policy to read",
 		ArgsUsage: "[FOLDER]",
 		Description: "Writes holdgate.yaml, rules/ (a rule and its test) and " + packFolder + "/ into FOLDER, by default\n" +
-			"~/.config/holdgate. Keep it where no agent can write. Files that are there already stay as they are.",
+			"~/.config/holdgate, where every command finds them. Keep it where no agent can write. Files that are\n" +
+			"there already stay as they are.",
 		Flags:  []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error { return e.initFolder(c) },
 	}
@@ -47,14 +49,9 @@ func (e *env) initFolder(c *cli.Context) error {
 	}
 	dir := c.Args().First()
 	if dir == "" {
-		base := e.getenv("XDG_CONFIG_HOME")
-		if home := e.getenv("HOME"); !filepath.IsAbs(base) {
-			if home == "" {
-				return usage("neither HOME nor XDG_CONFIG_HOME is set: name a FOLDER")
-			}
-			base = filepath.Join(home, ".config")
+		if dir = config.Folder(e.getenv); dir == "" {
+			return usage("neither HOME nor XDG_CONFIG_HOME is set: name a FOLDER")
 		}
-		dir = filepath.Join(base, "holdgate")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -76,8 +73,14 @@ func (e *env) initFolder(c *cli.Context) error {
 	if len(w.kept) > 0 {
 		fmt.Fprintf(e.stdout, "kept     %d files that were there as they are; --json names them\n", len(w.kept))
 	}
-	_, err = fmt.Fprintf(e.stdout, "wrote    %d files to %s\n\ncheck    holdgate policy check --config %[2]s/holdgate.yaml\ntest     holdgate policy test --config %[2]s/holdgate.yaml\nrun      holdgate serve --config %[2]s/holdgate.yaml\n",
-		len(w.written), holdgate.Visible(dir))
+	fmt.Fprintf(e.stdout, "wrote    %d files to %s\n\n", len(w.written), holdgate.Visible(dir))
+	named := ""
+	if dir == config.Folder(e.getenv) {
+		fmt.Fprint(e.stdout, "Every command finds holdgate.yaml there, unless --config or "+config.EnvConfig+" names another.\n\n")
+	} else {
+		named = " --config " + holdgate.Visible(filepath.Join(dir, "holdgate.yaml"))
+	}
+	_, err = fmt.Fprintf(e.stdout, "check    holdgate policy check%s\ntest     holdgate policy test%[1]s\nrun      holdgate serve%[1]s\n", named)
 	return err
 }
 

@@ -139,12 +139,11 @@ func (e *env) addPerson(c *cli.Context) error {
 	if _, there := s.People[name]; there {
 		return usage("%s is in the configuration already: take another name, or replace its token_sha256 there", name)
 	}
-	file := flagValue(c, "config")
-	if file == "" {
-		file = e.getenv(config.EnvConfig)
-	}
+	file := s.File
 	if c.Bool("write") && file == "" {
-		return usage("--write needs the file to write to: --config FILE, or %s", config.EnvConfig)
+		x := usage("--write needs the file to write to: --config FILE, or %s", config.EnvConfig)
+		x.hint = "holdgate init makes one that needs no naming"
+		return x
 	}
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: see its documentation

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -276,7 +275,7 @@ func (e *env) optionsHere(c *cli.Context, agent holdgate.Agent, writable ...stri
 	if o.Program, err = os.Executable(); err != nil {
 		return o, fmt.Errorf("finding this program: %w", err)
 	}
-	o.ConfigFile, o.TrustWritable = configFile(c, e.getenv), c.Bool("trust-writable-policy")
+	o.TrustWritable = c.Bool("trust-writable-policy")
 	if o.Dir, err = os.Getwd(); err != nil {
 		return o, fmt.Errorf("finding the working folder: %w", err)
 	}
@@ -316,11 +315,6 @@ func (e *env) startHere(ctx context.Context, s config.Config, o app.Options) (a 
 		return nil, nil, errors.Join(err, stop())
 	}
 	return a, stop, nil
-}
-
-// configFile is the configuration file, if one is named.
-func configFile(c *cli.Context, getenv func(string) string) string {
-	return cmp.Or(flagValue(c, "config"), getenv(config.EnvConfig))
 }
 
 // serving reports whether a sidecar serves the state folder. One that does not

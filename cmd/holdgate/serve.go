@@ -41,11 +41,10 @@ func serveFlags() []cli.Flag {
 // serveSettings loads the configuration with what the command line of serve
 // says.
 func (e *env) serveSettings(c *cli.Context) (config.Config, error) {
-	s, err := config.Load(config.Flags{
-		Config: flagValue(c, "config"), StateDir: flagValue(c, "state-dir"),
-		Agents: c.String("agents"), Approvers: c.String("approvers"), Policy: c.String("policy"),
-		Upstreams: c.StringSlice("upstream"), MCP: c.StringSlice("mcp"),
-	}, e.getenv)
+	f := globals(c)
+	f.Agents, f.Approvers, f.Policy = c.String("agents"), c.String("approvers"), c.String("policy")
+	f.Upstreams, f.MCP = c.StringSlice("upstream"), c.StringSlice("mcp")
+	s, err := config.Load(f, e.getenv)
 	if err != nil {
 		return config.Config{}, fmt.Errorf("configuration: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,13 +20,17 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 )
 
+// alone is how holdgate begins that runs in the test's own process: whoever runs
+// the test may have a configuration.
+var alone = []string{"holdgate", "--config", ""}
+
 // command runs holdgate and returns the exit code and what it printed.
 func command(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	code := run(ctx, append([]string{"holdgate"}, args...), strings.NewReader(""), &out, &out)
+	code := run(ctx, slices.Concat(alone, args), strings.NewReader(""), &out, &out)
 	return code, out.String()
 }
 
@@ -37,7 +42,7 @@ func served(t *testing.T, args ...string) (stop func() int) {
 	out, w := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"holdgate", "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0"}, args...),
+		code <- run(ctx, slices.Concat(alone, []string{"serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0"}, args),
 			strings.NewReader(""), w, os.Stderr)
 		w.Close()
 	}()

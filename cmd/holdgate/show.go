@@ -135,7 +135,9 @@ func byPrefix(ctx context.Context, sc *client.Client, id string) (approvals.Requ
 	}
 	switch len(found) {
 	case 0:
-		return approvals.Request{}, err
+		x := explainProblem(p)
+		x.text += ": " + id
+		return approvals.Request{}, x
 	case 1:
 		return found[0], nil
 	}

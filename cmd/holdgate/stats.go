@@ -87,8 +87,11 @@ func writeStats(w io.Writer, s stats.Stats, top int) error {
 	return err
 }
 
-// took is a time in seconds as people read it.
+// took is a time in seconds as people read it; nobody takes none.
 func took(seconds float64) string {
+	if seconds == 0 {
+		return "-"
+	}
 	if d := time.Duration(seconds * float64(time.Second)); d >= time.Second {
 		return short(d)
 	}

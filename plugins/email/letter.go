@@ -99,7 +99,7 @@ var looks = map[page.Style]template.CSS{
 var asHTML = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
 <html><head><meta charset="utf-8"></head><body>
 {{with .Above}}<p style="color:#666666">{{.}}</p>
-{{end}}<pre style="font-family:monospace;white-space:pre-wrap;overflow-wrap:anywhere">{{range .Lines}}{{.Label}}{{with .Look}}<span style="{{.}}">{{end}}{{.Text}}{{if .Look}}</span>{{end}}
+{{end}}<pre style="font-family:monospace;white-space:pre;overflow-x:auto">{{range .Lines}}{{.Label}}{{with .Look}}<span style="{{.}}">{{end}}{{.Text}}{{if .Look}}</span>{{end}}
 {{end}}</pre>
 {{range .After}}<p>{{.Text}}</p>
 {{end}}{{with .Link}}<p><a href="{{.}}">Open the request</a></p>

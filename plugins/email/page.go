@@ -24,7 +24,7 @@ const maxForm = 256 << 10
 // view is what the page shows. Without Code it is the empty form.
 type view struct {
 	Code, Message, Digest   string
-	Lines                   []htmlLine
+	Lines                   []pageLine
 	Ended                   bool
 	Deny, Steer             bool
 	Approve, Choose, Edit   bool
@@ -32,6 +32,14 @@ type view struct {
 	Closed, Editable, Word  string
 	Options                 []sdk.Option
 	WithoutAuthenticatorFor string
+}
+
+// A pageLine is a line of the page, wide as it may be. Marked lines are of a
+// call, or of what an agent or policy says.
+type pageLine struct {
+	Label, Text string
+	Look        string // a class of the style sheet
+	Marked      bool
 }
 
 // handler serves the page. GET shows the same to everybody.
@@ -99,8 +107,9 @@ func (c *Channel) show(w http.ResponseWriter, r *http.Request) {
 func (c *Channel) view(token string, t ticket, rec record, message string) view {
 	n := rec.Notice
 	v := view{Code: token, Digest: n.Digest, Message: message, Ended: n.Ended()}
-	for _, line := range page.Wrap(page.Of(n, c.clock()), 100) {
-		v.Lines = append(v.Lines, htmlLine{Label: line.Label, Text: line.Text, Look: template.CSS(classes[line.Style])})
+	for _, line := range page.Of(n, c.clock()) { // the browser knows how wide it is
+		mark := strings.TrimSpace(line.Label)
+		v.Lines = append(v.Lines, pageLine{Label: line.Label, Text: line.Text, Look: classes[line.Style], Marked: mark == "|" || mark == ">"})
 	}
 	if done := rec.Done[t.address]; done != "" && !v.Ended {
 		v.Message = strings.TrimSpace(v.Message + " You have answered it: " + done + ".")

@@ -3,6 +3,7 @@ package email
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -275,5 +276,20 @@ func TestWhatHoldgateSaysIsShown(t *testing.T) {
 	}
 	if status, body := b.decideWith(link, n, map[string]string{"decision": "deny"}); status != http.StatusConflict || !strings.Contains(body, "it is denied") {
 		t.Errorf("after the end: %d %s", status, body)
+	}
+}
+
+// Whatever the width of a screen, a part of a call stands beside its mark: the
+// page does not break lines itself.
+func TestLongLinesAreLeftToTheBrowser(t *testing.T) {
+	long := strings.Repeat("x", 300) + "what       nothing happens"
+	c := New(slog.New(slog.DiscardHandler))
+	v := c.view("code", ticket{address: "ann@example.com"}, record{Notice: sdk.Notice{ID: "a", Details: []string{long}}}, "")
+	var page strings.Builder
+	if err := pageHTML.Execute(&page, v); err != nil {
+		t.Fatal(err)
+	}
+	if want := `<div class="line marked"><span class="label">  | </span><span class="">` + long + `</span></div>`; !strings.Contains(page.String(), want) {
+		t.Errorf("no line %s in\n%s", want, page.String())
 	}
 }

@@ -215,7 +215,7 @@ func (r *rewrite) choice(object []byte, body string) []byte {
 		case string(m.Name) == body && !wire.IsNull(m.Value):
 			return r.message(m.Value)
 		case string(m.Name) == "finish_reason" && r.finish != "":
-			return strconv.AppendQuote(nil, r.finish)
+			return wire.AppendText(nil, r.finish)
 		}
 		return m.Value
 	})

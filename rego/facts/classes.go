@@ -57,7 +57,7 @@ const persistenceRules = `
 .mcp.json mcp.json mcp_config.json mcp_settings.json claude_desktop_config.json cline_mcp_settings.json
 claude.md claude.local.md agents.md agents.override.md gemini.md qwen.md .cursorrules .windsurfrules copilot-instructions.md
 .github/workflows/ .github/actions/ .gitlab-ci.yml .circleci/ jenkinsfile
-holdgate.yaml
+holdgate.yaml .config/holdgate/
 `
 
 // systemRoots are folders of the operating system.

@@ -43,11 +43,11 @@ type Options struct {
 	// they are known.
 	Dir, Home string
 	// Writable are folders that the agent can write in. Nothing that decides
-	// over it may lie there, ConfigFile and Program (where they are set) included,
-	// unless TrustWritable says so.
-	Writable            []string
-	TrustWritable       bool
-	ConfigFile, Program string
+	// over it may lie there, Program (where it is set) included, unless
+	// TrustWritable says so.
+	Writable      []string
+	TrustWritable bool
+	Program       string
 	// PluginArgs start a channel that is built in: the program and its
 	// arguments, to which the channel's name is added.
 	PluginArgs []string
@@ -100,6 +100,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := errors.Join(a.checkAuto(), a.checkWritable()); err != nil {
 		return nil, err
 	}
+	a.sayConfiguration(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	a.onStop("context", func(context.Context) error { stop(); return nil })
 	defer func() {

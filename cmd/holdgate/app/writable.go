@@ -31,7 +31,7 @@ func trustedPaths(c config.Config, o Options) []trusted {
 	p := c.Policy
 	list := []trusted{
 		{"policy.path", p.Path}, {"policy.opa_config", p.OPAConfig}, {"policy.bundle.key", p.Bundle.Key},
-		{"the configuration", o.ConfigFile}, {"the program", o.Program},
+		{"the configuration", c.File}, {"the program", o.Program},
 	}
 	for name, plugin := range c.Plugins {
 		if len(plugin.Command) > 0 {
@@ -80,7 +80,7 @@ func (a *App) checkWritableIn(roots []string) error {
 	var faults []error
 	for _, t := range trustedPaths(a.c, a.o) {
 		for _, root := range roots {
-			at, err := reachable(t.path, root)
+			at, err := Reachable(t.path, root)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.what, err)
 			}
@@ -95,11 +95,11 @@ func (a *App) checkWritableIn(roots []string) error {
 // maxLinks bounds how many symbolic links lead to one place.
 const maxLinks = 40
 
-// reachable reports by which name whoever writes below root can change what
+// Reachable reports by which name whoever writes below root can change what
 // path leads to: the place itself, a folder that it holds or lies in, or a
 // symbolic link on the way. Empty: by none. A path that is not there yet is
 // judged by where it would be.
-func reachable(path, root string) (at string, err error) {
+func Reachable(path, root string) (at string, err error) {
 	if path == "" || root == "" {
 		return "", nil
 	}

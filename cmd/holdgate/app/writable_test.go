@@ -50,7 +50,7 @@ func TestWhatAgentsCanWriteDoesNotDecideOverThem(t *testing.T) {
 		{"the agent's folder by another name", filepath.Join(work, "rules"), filepath.Join(dir, "workplace"), nil, "policy.path"},
 		{"a folder whose name begins alike", filepath.Join(safe, "rules"), filepath.Join(dir, "sa"), nil, ""},
 		{"rules that are trusted all the same", filepath.Join(work, "rules"), work, func(_ *config.Config, o *app.Options) { o.TrustWritable = true }, ""},
-		{"the configuration", filepath.Join(safe, "rules"), work, func(_ *config.Config, o *app.Options) { o.ConfigFile = filepath.Join(work, "holdgate.yaml") }, "the configuration"},
+		{"the configuration", filepath.Join(safe, "rules"), work, func(c *config.Config, _ *app.Options) { c.File = filepath.Join(work, "holdgate.yaml") }, "the configuration"},
 		{"the program", filepath.Join(safe, "rules"), work, func(_ *config.Config, o *app.Options) { o.Program = filepath.Join(work, "bin", "holdgate") }, "the program"},
 		{"a plugin", filepath.Join(safe, "rules"), work, func(c *config.Config, _ *app.Options) {
 			c.Plugins = map[string]config.Plugin{"hook": {Command: []string{filepath.Join(work, "hook")}}}

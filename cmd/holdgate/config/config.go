@@ -2,9 +2,10 @@
 // the environment, then flags, each over the one before. Every key has a
 // default, so that no file at all works.
 //
-// A file is only read where --config or HOLDGATE_CONFIG names it. None is ever
-// looked for in the working directory: the agent can write there, and what
-// decides over the agent must not come from it.
+// The file is the one that --config or HOLDGATE_CONFIG names, else the one at
+// its usual place ([Place]). None is ever looked for in the working directory:
+// the agent can write there, and what decides over the agent must not come
+// from it.
 //
 // The file is strict YAML: an unknown or repeated key is an error that names
 // its line. [Config.Validate] tells all faults at once. Values that may be
@@ -18,6 +19,9 @@ import (
 // Config is the whole configuration. It is a value: nobody changes it once
 // [Load] has returned it.
 type Config struct {
+	// File is the file that was read: as it was named, or absolute where it was
+	// found. Empty: none.
+	File   string `yaml:"-"`
 	Listen Listen `yaml:"listen"`
 	// StateDir is the folder of what must be found by name: the token, the
 	// socket, keys, the database. Absolute.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,6 +55,73 @@ func TestTheWorkingDirectoryIsNotRead(t *testing.T) {
 	c, err := config.Load(config.Flags{}, environment())
 	if err != nil || c.Policy.Mode != config.ModeEnforce {
 		t.Errorf("mode is %s, %v: the file in the working directory was read", c.Policy.Mode, err)
+	}
+}
+
+// A file at its usual place is read where nothing names another, and only where
+// nobody else can have written it.
+func TestTheUsualPlace(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		flags config.Flags
+		env   []string
+		spoil func(t *testing.T, file string)
+		read  bool
+		fault string
+	}{
+		{name: "below HOME", read: true},
+		{name: "below XDG_CONFIG_HOME, where there is none", env: []string{"XDG_CONFIG_HOME", "/nowhere"}},
+		{name: "no file wanted", flags: config.Flags{NoFile: true}},
+		{name: "no file wanted, though one is named", flags: config.Flags{NoFile: true}, env: []string{config.EnvConfig, "/etc/holdgate/none.yaml"}},
+		{name: "not there", spoil: func(t *testing.T, file string) { check(t, os.Remove(file)) }},
+		{name: "no folder there", spoil: func(t *testing.T, file string) {
+			check(t, os.RemoveAll(filepath.Dir(file)))
+			check(t, os.WriteFile(filepath.Dir(file), nil, 0o600))
+		}},
+		{name: "the group may write it", spoil: func(t *testing.T, file string) { check(t, os.Chmod(file, 0o660)) }, fault: "chmod go-w"},
+		{name: "all may write it", spoil: func(t *testing.T, file string) { check(t, os.Chmod(file, 0o602)) }, fault: "chmod go-w"},
+		{name: "all may read it", spoil: func(t *testing.T, file string) { check(t, os.Chmod(file, 0o644)) }, read: true},
+		{name: "all may replace it", spoil: func(t *testing.T, file string) { check(t, os.Chmod(filepath.Dir(file), 0o777)) }, fault: "chmod go-w"},
+		{name: "a folder", spoil: func(t *testing.T, file string) {
+			check(t, os.Remove(file))
+			check(t, os.Mkdir(file, 0o700))
+		}, fault: "not a regular file"},
+		{name: "a pipe", spoil: func(t *testing.T, file string) {
+			check(t, os.Remove(file))
+			check(t, syscall.Mkfifo(file, 0o600))
+		}, fault: "not a regular file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home := t.TempDir()
+			env := environment(append([]string{"HOME", home}, tt.env...)...)
+			file := filepath.Join(home, ".config", "holdgate", "holdgate.yaml")
+			check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+			check(t, os.WriteFile(file, []byte("policy: {mode: observe, path: rules}\n"), 0o600))
+			if tt.spoil != nil {
+				tt.spoil(t, file)
+			}
+			c, err := config.Load(tt.flags, env)
+			if tt.fault != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.fault) {
+					t.Errorf("error %v, want one with %q", err, tt.fault)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := c.File == file && c.Policy.Mode == config.ModeObserve && c.Policy.Path == filepath.Join(filepath.Dir(file), "rules")
+			if read != tt.read || !tt.read && c.File != "" {
+				t.Errorf("file %q, mode %s; want it read: %t", c.File, c.Policy.Mode, tt.read)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -114,6 +182,7 @@ people:
 		"bob": {Roles: []config.Role{"approve", "security"}, TokenSHA256: config.TokenHash(bytes.Repeat([]byte{0x0d}, 32)),
 			Channels: map[string]string{"webhook": "bob@example.com"}},
 	}
+	want.File = c.File
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/user"
 	"path/filepath"
 	"regexp"
@@ -26,6 +25,7 @@ const maxFile = 1 << 20
 // Flags are what the command line says. Empty fields say nothing.
 type Flags struct {
 	Config    string   // the file
+	NoFile    bool     // no file is read, whatever names one or lies at the usual place
 	StateDir  string   // --state-dir
 	Agents    string   // --agents
 	Approvers string   // --approvers
@@ -41,10 +41,8 @@ func Load(f Flags, env func(string) string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	if file := first(f.Config, env(EnvConfig)); file != "" {
-		if err := c.readFile(file); err != nil {
-			return Config{}, err
-		}
+	if err := c.readFile(f, env); err != nil {
+		return Config{}, err
 	}
 	c.StateDir = first(f.StateDir, env(EnvStateDir), c.StateDir)
 	c.Listen.Agents = first(f.Agents, c.Listen.Agents)
@@ -81,13 +79,15 @@ func defaults(env func(string) string) (Config, error) {
 	return Default(filepath.Join(dir, "holdgate"), name), nil
 }
 
-// readFile reads a file over c. Relative paths in it are relative to it.
-func (c *Config) readFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("reading the configuration: %w", err)
+// readFile reads the file, where there is one, over c. Relative paths in it are
+// relative to it.
+func (c *Config) readFile(flags Flags, env func(string) string) error {
+	f, err := flags.open(env)
+	if err != nil || f == nil {
+		return err
 	}
 	defer f.Close()
+	path := f.Name()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
@@ -98,6 +98,7 @@ func (c *Config) readFile(path string) error {
 	if err := c.parse(path, text); err != nil {
 		return err
 	}
+	c.File = path
 	dir := filepath.Dir(path)
 	for _, p := range c.paths() {
 		if *p != "" && !filepath.IsAbs(*p) {
