@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
