@@ -12,16 +12,19 @@ import (
 // they were written. The input must be one JSON value; where keys are
 // duplicated the result means nothing, so check first.
 func Canonical(raw []byte) ([]byte, error) {
-	if utf8.Valid(raw) && json.Valid(raw) {
-		if IsCanonical(raw) {
-			return bytes.Clone(raw), nil
-		}
-		s := sorter{raw: raw, out: make([]byte, 0, len(raw))}
-		if s.value() {
-			return s.out, nil
-		}
+	if canon, ok := StrictCanonical(raw); ok {
+		return canon, nil
 	}
 	return rewrite(raw)
+}
+
+// StrictCanonical is [Canonical] for strict JSON: valid UTF-8, and no key twice.
+// It is faster, and gives up (ok is false) at all else, and at what is written
+// in an unusual way.
+func StrictCanonical(raw []byte) (canon []byte, ok bool) {
+	s := sorter{raw: raw, out: make([]byte, 0, len(raw))}
+	ok = utf8.Valid(raw) && s.whole()
+	return s.out, ok
 }
 
 // rewrite is Canonical for what is in another form.
@@ -99,6 +102,8 @@ func scanString(s []byte) (n int, plain, ok bool) {
 		switch c := s[n]; {
 		case c == '"':
 			return n, plain, true
+		case c < ' ':
+			return 0, false, false
 		case c == '\\':
 			plain = false
 			if n++; n == len(s) || bytes.IndexByte([]byte(`"\bfnrt`), s[n]) < 0 {

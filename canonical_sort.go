@@ -5,14 +5,18 @@ import (
 	"slices"
 )
 
-// A sorter makes the canonical form of valid JSON by moving bytes about. It
-// gives up where that would not do: at a string that encoding/json writes
-// differently, a key with an escape, and a key that comes twice.
+// A sorter makes the canonical form of JSON by moving bytes about. It gives up
+// where that would not do: at what is no JSON, a string that encoding/json writes
+// differently, a key with an escape, a key that comes twice, and deep nesting.
 type sorter struct {
-	raw []byte
-	at  int
-	out []byte
+	raw   []byte
+	at    int
+	depth int
+	out   []byte
 }
+
+// maxSorted is how deep a sorter goes.
+const maxSorted = 500
 
 // A sortedMember is where a member of an object is in a sorter's output.
 type sortedMember struct {
@@ -20,10 +24,20 @@ type sortedMember struct {
 	start, end int    // of the key, the colon and the value
 }
 
-// value copies the value that is next, and the blanks around it not. It reports
-// false where it gave up.
+// whole copies all there is. Like all that copies it reports false where it gave
+// up.
+func (s *sorter) whole() bool {
+	ok := s.value()
+	s.blanks()
+	return ok && s.at == len(s.raw)
+}
+
+// value copies the value that is next, and the blanks before it not.
 func (s *sorter) value() bool {
 	s.blanks()
+	if s.at == len(s.raw) {
+		return false
+	}
 	switch s.raw[s.at] {
 	case '{':
 		return s.object()
@@ -32,44 +46,87 @@ func (s *sorter) value() bool {
 	case '"':
 		_, ok := s.text()
 		return ok
+	case 't':
+		return s.word("true")
+	case 'f':
+		return s.word("false")
+	case 'n':
+		return s.word("null")
 	}
+	return s.number()
+}
+
+func (s *sorter) word(w string) bool {
+	if !bytes.HasPrefix(s.raw[s.at:], []byte(w)) {
+		return false
+	}
+	s.at += len(w)
+	s.out = append(s.out, w...)
+	return true
+}
+
+func (s *sorter) number() bool {
 	start := s.at
-	for s.at < len(s.raw) && bytes.IndexByte([]byte(" \t\r\n,]}"), s.raw[s.at]) < 0 {
-		s.at++
+	s.skip('-')
+	if !s.skip('0') && !s.digits() || s.skip('.') && !s.digits() {
+		return false
+	}
+	if s.skip('e') || s.skip('E') {
+		if !s.skip('+') {
+			s.skip('-')
+		}
+		if !s.digits() {
+			return false
+		}
 	}
 	s.out = append(s.out, s.raw[start:s.at]...)
 	return true
 }
 
-func (s *sorter) blanks() {
-	for s.at < len(s.raw) && bytes.IndexByte([]byte(" \t\r\n"), s.raw[s.at]) >= 0 {
+// digits passes over digits, and reports whether there was one at least.
+func (s *sorter) digits() bool {
+	start := s.at
+	for s.at < len(s.raw) && s.raw[s.at] >= '0' && s.raw[s.at] <= '9' {
 		s.at++
 	}
+	return s.at > start
 }
 
-// take copies the byte that is next.
-func (s *sorter) take() {
-	s.out = append(s.out, s.raw[s.at])
-	s.at++
+func (s *sorter) blanks() {
+	for s.at < len(s.raw) {
+		switch s.raw[s.at] {
+		case ' ', '\t', '\r', '\n':
+			s.at++
+		default:
+			return
+		}
+	}
 }
 
-// ends reports whether the object or array is at its end, which it takes then;
-// else it takes the comma, if there is one.
-func (s *sorter) ends(closing byte) bool {
-	s.blanks()
-	switch s.raw[s.at] {
-	case closing:
-		s.take()
+// skip passes over the byte, if it is next.
+func (s *sorter) skip(c byte) bool {
+	if s.at < len(s.raw) && s.raw[s.at] == c {
+		s.at++
 		return true
-	case ',':
-		s.take()
 	}
 	return false
+}
+
+// take copies the byte, if it is next.
+func (s *sorter) take(c byte) bool {
+	ok := s.skip(c)
+	if ok {
+		s.out = append(s.out, c)
+	}
+	return ok
 }
 
 // text copies a string, and returns it without its quotes where it has no
 // escapes; otherwise it returns nil.
 func (s *sorter) text() (plain []byte, ok bool) {
+	if s.at == len(s.raw) || s.raw[s.at] != '"' {
+		return nil, false
+	}
 	n, isPlain, ok := scanString(s.raw[s.at+1:])
 	if !ok {
 		return nil, false
@@ -84,36 +141,58 @@ func (s *sorter) text() (plain []byte, ok bool) {
 }
 
 func (s *sorter) array() bool {
-	s.take()
-	for !s.ends(']') {
-		if !s.value() {
+	if s.depth++; s.depth > maxSorted {
+		return false
+	}
+	s.take('[')
+	s.blanks()
+	for first := true; !s.take(']'); first = false {
+		if !first && !s.take(',') || !s.value() {
 			return false
 		}
+		s.blanks()
 	}
+	s.depth--
 	return true
 }
 
 func (s *sorter) object() bool {
-	s.take()
+	if s.depth++; s.depth > maxSorted {
+		return false
+	}
 	begin := len(s.out)
+	s.take('{')
 	var room [8]sortedMember
 	members := room[:0]
-	for !s.ends('}') {
-		s.blanks()
-		m := sortedMember{start: len(s.out)}
-		var ok bool
-		if m.key, ok = s.text(); !ok || m.key == nil {
+	s.blanks()
+	for first := true; !s.take('}'); first = false {
+		if !first && !s.take(',') {
 			return false
 		}
-		s.blanks()
-		s.take() // the colon
-		if !s.value() {
+		m, ok := s.member()
+		if !ok {
 			return false
 		}
-		m.end = len(s.out)
 		members = append(members, m)
+		s.blanks()
 	}
-	return s.sort(begin, members)
+	s.depth--
+	return s.sort(begin+1, members)
+}
+
+// member copies a member of an object.
+func (s *sorter) member() (m sortedMember, ok bool) {
+	s.blanks()
+	m.start = len(s.out)
+	if m.key, ok = s.text(); !ok || m.key == nil {
+		return m, false
+	}
+	s.blanks()
+	if !s.take(':') || !s.value() {
+		return m, false
+	}
+	m.end = len(s.out)
+	return m, true
 }
 
 // sort puts the members of the object that was just copied, from begin on, into

@@ -2,6 +2,7 @@ package holdgate
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,6 +62,8 @@ func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{
 		`{"b":1,"a":[{"d":"x\n","c":2.50}, null ] , "" : {} }`, `{"b":1,"a":2,"b":3}`, `{"b":{"z":1,"y":[ ]},"a":"\u2028"}`, `{"z":"<>&","é":1E5}`,
 		" [ 1 , { \"b\" : true , \"a\" : -0.0e+1 } ]\n", `{"i":1,"h":2,"g":3,"f":4,"e":5,"d":6,"c":7,"b":8,"a":9}`, `{"b\n":1,"a":2}`, `{} {}`, `{"b":1,"a":"\xff"}`, `5 `,
+		`{"a":1,"a":1}`, `{"a":{"b":1,"b":1}}`, `{"a":01}`, `{"a":1.}`, `{"a":-}`, `{"a":1e}`, `[1,]`, `[,1]`, `{"a"}`, `{"a":}`, `{,}`, `[1 2]`, `nul`, `nulll`, `"\x01"`, "\"\x01\"", "\"\xff\"", `"`, `{"a`, `[`, ``,
+		strings.Repeat("[", maxSorted+1) + strings.Repeat("]", maxSorted+1),
 	} {
 		f.Add([]byte(s))
 	}
@@ -70,6 +73,9 @@ func FuzzCanonical(f *testing.F) {
 		want, wantErr := rewrite(in)
 		if !bytes.Equal(got, want) || (err == nil) != (wantErr == nil) {
 			t.Errorf("of %q: got %q, %v, want %q, %v", in, got, err, want, wantErr)
+		}
+		if canon, ok := StrictCanonical(in); ok && (!jsontext.Value(in).IsValid() || !bytes.Equal(canon, want)) {
+			t.Errorf("of %q: strict is %q, want %q where it is valid (%v)", in, canon, want, jsontext.Value(in).IsValid())
 		}
 		if !bytes.Equal(in, before) {
 			t.Error("the input was changed")

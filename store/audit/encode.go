@@ -51,13 +51,14 @@ func (e *Entry) canonicalized() (err error) {
 
 // canonicalInput returns an entry's input in the form in which it is stored.
 func canonicalInput(in json.RawMessage) (json.RawMessage, error) {
-	switch {
-	case len(in) == 0:
+	if len(in) == 0 {
 		return nil, nil
-	case !jsontext.Value(in).IsValid():
+	}
+	if canon, ok := holdgate.StrictCanonical(in); ok {
+		return canon, nil
+	}
+	if !jsontext.Value(in).IsValid() {
 		return nil, errors.New("the entry's input is not strict JSON")
-	case holdgate.IsCanonical(in):
-		return in, nil
 	}
 	return holdgate.Canonical(in)
 }
