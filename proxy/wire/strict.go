@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -53,7 +54,7 @@ func StrictEvent(data []byte) error {
 }
 
 func strict(body []byte, halves bool) error {
-	s := scanner{b: body, halves: halves}
+	s := scanner{b: body, halves: halves, watch: math.MaxInt}
 	return s.whole()
 }
 
@@ -84,6 +85,11 @@ type scanner struct {
 
 	said  *said    // nil where nobody asks what was noticed
 	outer []Member // the first maxOuter of the body itself, if said is asked for
+
+	watch     int // from where on an element is of interest for the following
+	ahead     *ahead
+	aheadFrom int // how much must be left for it
+	tried     int // how often it was tried to begin it
 }
 
 // fail is for what happens once, and is kept out of what happens all the time.
@@ -153,7 +159,17 @@ func (s *scanner) array(i, depth int) (int, *JSONError) {
 	if i < len(s.b) && s.b[i] == ']' {
 		return i + 1, nil
 	}
+	return s.elements(i, depth)
+}
+
+// elements reads an array from the element at i to its end.
+func (s *scanner) elements(i, depth int) (int, *JSONError) {
 	for n := 0; ; n++ {
+		if i >= s.watch {
+			if end, ok := s.watched(i, depth); ok {
+				return end, nil
+			}
+		}
 		var err *JSONError
 		if i, err = s.value(i, depth); err != nil {
 			return i, err.under(strconv.Itoa(n))
