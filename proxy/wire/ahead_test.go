@@ -21,6 +21,7 @@ func aheads() map[string]string {
 		"an array alone":                       `[` + turns(40) + `]`,
 		"a guess in a string":                  `{"messages":[{"role":"user","content":"` + strings.Repeat(`x`, 900) + `,{"},` + turns(2) + `]}`,
 		"a guess that closes a string":         `{"messages":[{"":1},{"role":"` + strings.Repeat(`x`, 900) + `,{"},{"":"` + strings.Repeat(`y`, 800) + `"}]}`,
+		"a guess that is read and not come to": `[{":":1},{"p":"` + strings.Repeat(`y`, 900) + `"},{"x,{":":1}]"},{":":2}]`,
 		"a guess that lies deeper":             `{"messages":[{"role":[` + turns(40) + `]},` + turns(2) + `]}`,
 		"a guess in another array":             `{"tools":[` + turns(2) + `],"messages":[` + turns(40) + `]}`,
 		"a guess in an object":                 `{"messages":[` + turns(2) + `],"a":[{"x":1` + strings.Repeat(` `, 900) + `,"b":` + turn + `}]}`,
