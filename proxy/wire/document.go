@@ -23,12 +23,18 @@ const maxOuter = 256
 
 // ReadDocument is [Strict] for who goes on to read the value.
 func ReadDocument(body []byte) (*Document, error) {
+	return readDocument(body, aheadFrom)
+}
+
+func readDocument(body []byte, aheadFrom int) (*Document, error) {
 	d := &Document{Body: body}
-	s := scanner{cursor: cursor{b: body}, outer: make([]Member, 0, manyKeys), said: &d.said}
+	s := scanner{b: body, outer: make([]Member, 0, manyKeys), said: &d.said}
+	s.mayGoAhead(aheadFrom)
+	defer s.join()
 	if err := s.whole(); err != nil {
 		return nil, err
 	}
-	d.members, d.spelled = s.outer, s.spelled
+	d.members, d.spelled = s.outer, s.how&spelled != 0
 	return d, nil
 }
 
@@ -66,7 +72,7 @@ func (d *Document) MayHave(name string) bool {
 // MaySay is [Document.MayHave] for a member that is a string with this text: at
 // most longestWord bytes of ASCII.
 func (d *Document) MaySay(name, text string) bool {
-	return d.spelled || d.said.has(saying(signature([]byte(name)), []byte(text)))
+	return d.spelled || d.said.has(saying(signature([]byte(name)), signature([]byte(text))))
 }
 
 // longestWord is how long a string is at most, in bytes, that is noted.
@@ -75,14 +81,6 @@ const longestWord = 24
 // said are the members of a document, by the hashes of their names and of what
 // they say. More may seem to be in it than is (it is a Bloom filter of one hash).
 type said [16]uint64
-
-// member notes a member by the signature of its key.
-func (s *said) member(name uint64, value []byte) {
-	s.note(name)
-	if value[0] == '"' && len(value) <= longestWord+2 {
-		s.note(saying(name, value[1:len(value)-1]))
-	}
-}
 
 func (s *said) note(sig uint64) {
 	at := place(sig)
@@ -94,9 +92,9 @@ func (s *said) has(sig uint64) bool {
 	return s[at>>6]&(1<<(at&63)) != 0
 }
 
-// saying is the hash of a member that is a string.
-func saying(name uint64, text []byte) uint64 {
-	return (bits.RotateLeft64(name, 29) ^ signature(text)) * 0x9e3779b97f4a7c15
+// saying is the hash of a member that is a string, by the signatures of both.
+func saying(name, text uint64) uint64 {
+	return (bits.RotateLeft64(name, 29) ^ text) * 0x9e3779b97f4a7c15
 }
 
 // place is a number below 1024: of a product, the upper bits are mixed best.

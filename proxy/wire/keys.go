@@ -16,18 +16,28 @@ type key struct {
 	plain      bool   // ASCII, nothing escaped
 }
 
-func (s *scanner) key() (key, *JSONError) {
-	if s.i >= len(s.b) || s.b[s.i] != '"' {
-		return key{}, s.fail("a key in quotes was expected")
+// key reads the key that begins at i, up to its closing quote.
+func (s *scanner) key(i int) (k key, err *JSONError) {
+	b := s.b
+	if i >= len(b) || b[i] != '"' {
+		return key{}, fail(b, i, "a key in quotes was expected")
 	}
-	k := key{start: s.i + 1}
-	plain, err := s.text(false)
+	if i+9 <= len(b) { // most keys are plain and lie in one word with their quote
+		w := binary.LittleEndian.Uint64(b[i+1:])
+		n := bits.TrailingZeros64(special(w)) >> 3
+		w &= 1<<(8*n) - 1
+		if n < 8 && b[i+1+n] == '"' && w&laneHighs == 0 {
+			return key{start: i + 1, end: i + 1 + n, plain: true, sig: signed(uint64(n)*mix, w|cases&(1<<(8*n)-1))}, nil
+		}
+	}
+	end, how, err := text(b, i, false)
 	if err != nil {
 		return key{}, err
 	}
-	k.end, k.plain = s.i-1, plain
-	if plain {
-		k.sig = signature(s.b[k.start:k.end])
+	s.how |= how
+	k = key{start: i + 1, end: end - 1, plain: how == 0}
+	if k.plain {
+		k.sig = signatureIn(b, k.start, k.end)
 	} else {
 		k.sig = signature(s.folded(k))
 	}
@@ -48,20 +58,23 @@ type names struct {
 }
 
 func (n *names) add(s *scanner, k key) *JSONError {
-	mine := s.keys[n.base:s.open]
-	if n.index == nil && len(mine) < manyKeys && s.open < len(s.keys) {
-		for _, other := range mine {
-			if other.sig == k.sig && s.equal(other, k) {
-				return s.clash(other, k)
-			}
-		}
-		s.keys[s.open] = k
-		s.open++
-		return nil
+	if n.index != nil || s.open-n.base >= manyKeys || s.open >= len(s.keys) {
+		return n.addToMany(s, k)
 	}
+	for i := n.base; i < s.open; i++ {
+		if s.keys[i].sig == k.sig && s.equal(s.keys[i], k) {
+			return s.clash(s.keys[i], k)
+		}
+	}
+	s.keys[s.open] = k
+	s.open++
+	return nil
+}
+
+func (n *names) addToMany(s *scanner, k key) *JSONError {
 	if n.index == nil {
 		n.index = make(map[string]key, 2*manyKeys)
-		for _, other := range mine {
+		for _, other := range s.keys[n.base:s.open] {
 			n.index[string(s.folded(other))] = other
 		}
 	}
@@ -84,18 +97,29 @@ func (s *scanner) clash(a, b key) *JSONError {
 
 // signature is a hash of a key in which all ASCII letters have lost their
 // case. Keys that fold to the same have the same signature; others may.
-func signature(k []byte) uint64 {
-	const cases, mix = 0x20 * laneOnes, 0x9e3779b97f4a7c15
-	h := uint64(len(k)) * mix
-	for ; len(k) >= 8; k = k[8:] {
-		h = (bits.RotateLeft64(h, 23) ^ (binary.LittleEndian.Uint64(k) | cases)) * mix
+func signature(k []byte) uint64 { return signatureIn(k, 0, len(k)) }
+
+// signatureIn is the signature of the key b[i:end].
+func signatureIn(b []byte, i, end int) uint64 {
+	h := uint64(end-i) * mix
+	for ; end-i >= 8; i += 8 {
+		h = signed(h, binary.LittleEndian.Uint64(b[i:])|cases)
 	}
 	var w uint64
-	for i, c := range k {
-		w |= uint64(c|0x20) << (8 * i)
+	if i+8 <= len(b) { // what lies behind the key is read with it, and cut off
+		w = (binary.LittleEndian.Uint64(b[i:]) | cases) & (1<<(8*(end-i)) - 1)
+	} else {
+		for n, c := range b[i:end] {
+			w |= uint64(c|0x20) << (8 * n)
+		}
 	}
-	return (bits.RotateLeft64(h, 23) ^ w) * mix
+	return signed(h, w)
 }
+
+const cases, mix = 0x20 * laneOnes, 0x9e3779b97f4a7c15
+
+// signed takes the next eight bytes of a key, less at its end, into its hash.
+func signed(h, w uint64) uint64 { return (bits.RotateLeft64(h, 23) ^ w) * mix }
 
 func (s *scanner) equal(a, b key) bool {
 	if a.plain && b.plain {

@@ -41,18 +41,20 @@ func Members(object []byte) iter.Seq2[Member, error] {
 		err := s.inside('{', '}', func() (bool, *JSONError) {
 			m := Member{Start: s.i}
 			if s.i >= len(object) || object[s.i] != '"' {
-				return false, s.fail("a key in quotes was expected")
+				return false, fail(s.b, s.i, "a key in quotes was expected")
 			}
-			if _, err := s.text(false); err != nil {
+			end, _, err := text(object, s.i, false)
+			if err != nil {
 				return false, err
 			}
+			s.i = end
 			m.Name = unquoted(object[m.Start:s.i])
-			s.blanks()
+			s.i = blanks(s.b, s.i)
 			if s.i >= len(object) || object[s.i] != ':' {
-				return false, s.fail("a colon was expected")
+				return false, fail(s.b, s.i, "a colon was expected")
 			}
 			s.i++
-			s.blanks()
+			s.i = blanks(s.b, s.i)
 			m.ValueStart = s.i
 			if err := s.skip(); err != nil {
 				return false, err
@@ -190,12 +192,12 @@ func Text(value []byte) (string, error) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", fmt.Errorf("a string was expected, not %s", KindOf(value))
 	}
-	s := cursor{b: value}
-	if _, err := s.text(false); err != nil {
+	end, _, err := text(value, 0, false)
+	if err != nil {
 		return "", err
 	}
-	if s.i != len(value) {
-		return "", s.fail("something follows the value")
+	if end != len(value) {
+		return "", fail(value, end, "something follows the value")
 	}
 	return string(unquoted(value)), nil
 }
@@ -223,15 +225,22 @@ func KindOf(value []byte) string {
 	return "a number"
 }
 
+// A cursor walks through JSON of which is known that it is good. Its methods
+// start at i and leave i behind what they have passed, or at what is wrong.
+type cursor struct {
+	b []byte
+	i int
+}
+
 // inside calls item at each element between two brackets, until it asks to
 // stop.
 func (c *cursor) inside(opening, closing byte, item func() (bool, *JSONError)) error {
-	c.blanks()
+	c.i = blanks(c.b, c.i)
 	if c.i >= len(c.b) || c.b[c.i] != opening {
-		return c.fail(string(opening) + " was expected")
+		return fail(c.b, c.i, string(opening)+" was expected")
 	}
 	c.i++
-	c.blanks()
+	c.i = blanks(c.b, c.i)
 	if c.i < len(c.b) && c.b[c.i] == closing {
 		return nil
 	}
@@ -249,6 +258,23 @@ func (c *cursor) inside(opening, closing byte, item func() (bool, *JSONError)) e
 	}
 }
 
+// next reads what follows an element or a member: a comma (more is true), or
+// the closing bracket.
+func (c *cursor) next(closing byte) (more bool, err *JSONError) {
+	c.i = blanks(c.b, c.i)
+	if c.i < len(c.b) {
+		switch c.b[c.i] {
+		case ',':
+			c.i = blanks(c.b, c.i+1)
+			return true, nil
+		case closing:
+			c.i++
+			return false, nil
+		}
+	}
+	return false, fail(c.b, c.i, "a comma or "+string(closing)+" was expected")
+}
+
 // skip moves past a value of which is known that it is good.
 func (c *cursor) skip() *JSONError {
 	start := c.i
@@ -256,7 +282,7 @@ func (c *cursor) skip() *JSONError {
 		switch c.b[c.i] {
 		case '"':
 			if !c.skipText() {
-				return c.fail("a string is not closed")
+				return fail(c.b, c.i, "a string is not closed")
 			}
 		case '{', '[':
 			open++
@@ -276,9 +302,9 @@ func (c *cursor) skip() *JSONError {
 		}
 	}
 	if c.i == start {
-		return c.fail("a value is missing")
+		return fail(c.b, c.i, "a value is missing")
 	}
-	return c.fail("an array or object is not closed")
+	return fail(c.b, c.i, "an array or object is not closed")
 }
 
 // skipText moves past a string, and reports whether it was closed.

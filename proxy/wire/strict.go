@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -53,7 +54,7 @@ func StrictEvent(data []byte) error {
 }
 
 func strict(body []byte, halves bool) error {
-	s := scanner{cursor: cursor{b: body}, halves: halves}
+	s := scanner{b: body, halves: halves, watch: math.MaxInt}
 	return s.whole()
 }
 
@@ -61,42 +62,44 @@ func (s *scanner) whole() error {
 	if bytes.HasPrefix(s.b, []byte("\ufeff")) {
 		return &JSONError{Problem: "a byte order mark comes before the value"}
 	}
-	s.blanks()
-	if err := s.value(0); err != nil {
+	i, err := s.value(blanks(s.b, 0), 0)
+	if err != nil {
 		return err
 	}
-	s.blanks()
-	if s.i != len(s.b) {
-		return s.fail("something follows the value")
+	if i = blanks(s.b, i); i != len(s.b) {
+		return fail(s.b, i, "something follows the value")
 	}
 	return nil
 }
 
-// A cursor reads JSON from left to right. Its methods start at i and leave i
-// behind what they have read, or at what is wrong.
-type cursor struct {
-	b []byte
-	i int
-
-	spelled bool // a character of ASCII was escaped by its number
-}
-
-// A scanner is a cursor that checks everything it passes.
+// A scanner checks JSON from left to right. Its methods are told where to
+// begin, and return the place behind what they have read. They are passed the
+// place rather than keep it, so that it stays in a register: this is where the
+// time of a large request goes.
 type scanner struct {
-	cursor
+	b      []byte
 	halves bool    // half a surrogate pair may be in a value
+	how    written // all strings so far
 	keys   [64]key // of all open objects, the innermost last; then maps take over
 	open   int     // how many keys there are
 
-	outer []Member // the first maxOuter of the body itself; nil where nobody asks
-	said  *said    // nil where nobody asks
+	said  *said    // nil where nobody asks what was noticed
+	outer []Member // the first maxOuter of the body itself, if said is asked for
+
+	watch     int // from where on an element is of interest for the following
+	ahead     *ahead
+	aheadFrom int // how much must be left for it
+	tried     int // how often it was tried to begin it
 }
 
-func (c *cursor) fail(problem string) *JSONError {
-	if c.i >= len(c.b) {
-		return &JSONError{Offset: len(c.b), Problem: "the text ends too early: " + problem}
+// fail is for what happens once, and is kept out of what happens all the time.
+//
+//go:noinline
+func fail(b []byte, i int, problem string) *JSONError {
+	if i >= len(b) {
+		return &JSONError{Offset: len(b), Problem: "the text ends too early: " + problem}
 	}
-	return &JSONError{Offset: c.i, Problem: problem}
+	return &JSONError{Offset: i, Problem: problem}
 }
 
 // under puts a key before the pointer of an error that lies in its value.
@@ -106,177 +109,172 @@ func (e *JSONError) under(segment string) *JSONError {
 	return e
 }
 
-func (c *cursor) blanks() {
-	for c.i < len(c.b) {
-		switch c.b[c.i] {
-		case ' ', '\t', '\n', '\r':
-			c.i++
-		default:
-			return
-		}
+// blanks returns the place of the first byte from i on that is none.
+func blanks(b []byte, i int) int {
+	const all = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
+	for i < len(b) && b[i] <= ' ' && all>>b[i]&1 == 1 {
+		i++
 	}
+	return i
 }
 
-func (s *scanner) value(depth int) *JSONError {
-	if s.i >= len(s.b) {
-		return s.fail("a value is missing")
+func (s *scanner) value(i, depth int) (int, *JSONError) {
+	if i >= len(s.b) {
+		return i, fail(s.b, i, "a value is missing")
 	}
-	switch c := s.b[s.i]; c {
-	case '"':
-		_, err := s.text(s.halves)
-		return err
-	case '{', '[':
+	switch c := s.b[i]; {
+	case c == '"':
+		i, how, err := text(s.b, i, s.halves)
+		s.how |= how
+		return i, err
+	case c == '{' || c == '[':
 		if depth == MaxDepth {
-			return s.fail("more than " + strconv.Itoa(MaxDepth) + " arrays and objects lie in each other")
+			return i, fail(s.b, i, "more than "+strconv.Itoa(MaxDepth)+" arrays and objects lie in each other")
 		}
 		if c == '{' {
-			return s.object(depth + 1)
+			return s.object(i, depth+1)
 		}
-		return s.array(depth + 1)
-	case 't':
-		return s.literal("true")
-	case 'f':
-		return s.literal("false")
-	case 'n':
-		return s.literal("null")
-	default:
-		if c == '-' || '0' <= c && c <= '9' {
-			return s.number()
-		}
-		return s.fail("a value was expected")
+		return s.array(i, depth+1)
+	case c == '-' || '0' <= c && c <= '9':
+		return number(s.b, i)
+	case c == 't':
+		return literal(s.b, i, "true")
+	case c == 'f':
+		return literal(s.b, i, "false")
+	case c == 'n':
+		return literal(s.b, i, "null")
 	}
+	return i, fail(s.b, i, "a value was expected")
 }
 
-func (c *cursor) literal(word string) *JSONError {
-	if len(c.b)-c.i < len(word) || string(c.b[c.i:c.i+len(word)]) != word {
-		return c.fail(word + " was expected")
+func literal(b []byte, i int, word string) (int, *JSONError) {
+	if len(b)-i < len(word) || string(b[i:i+len(word)]) != word {
+		return i, fail(b, i, word+" was expected")
 	}
-	c.i += len(word)
-	return nil
+	return i + len(word), nil
 }
 
-func (s *scanner) array(depth int) *JSONError {
-	s.i++
-	s.blanks()
-	if s.i < len(s.b) && s.b[s.i] == ']' {
-		s.i++
-		return nil
+func (s *scanner) array(i, depth int) (int, *JSONError) {
+	i = blanks(s.b, i+1)
+	if i < len(s.b) && s.b[i] == ']' {
+		return i + 1, nil
 	}
+	return s.elements(i, depth)
+}
+
+// elements reads an array from the element at i to its end.
+func (s *scanner) elements(i, depth int) (int, *JSONError) {
 	for n := 0; ; n++ {
-		if err := s.value(depth); err != nil {
-			return err.under(strconv.Itoa(n))
+		if i >= s.watch {
+			if end, ok := s.watched(i, depth); ok {
+				return end, nil
+			}
 		}
-		more, err := s.next(']')
-		if err != nil {
-			return err
+		var err *JSONError
+		if i, err = s.value(i, depth); err != nil {
+			return i, err.under(strconv.Itoa(n))
 		}
-		if !more {
-			return nil
+		i = blanks(s.b, i)
+		switch {
+		case i < len(s.b) && s.b[i] == ',':
+			i = blanks(s.b, i+1)
+		case i < len(s.b) && s.b[i] == ']':
+			return i + 1, nil
+		default:
+			return i, fail(s.b, i, "a comma or ] was expected")
 		}
 	}
 }
 
-// next reads what follows an element or a member: a comma (more is true), or
-// the closing bracket.
-func (c *cursor) next(closing byte) (more bool, err *JSONError) {
-	c.blanks()
-	if c.i < len(c.b) {
-		switch c.b[c.i] {
-		case ',':
-			c.i++
-			c.blanks()
-			return true, nil
-		case closing:
-			c.i++
-			return false, nil
-		}
-	}
-	return false, c.fail("a comma or " + string(closing) + " was expected")
-}
-
-func (s *scanner) object(depth int) *JSONError {
-	s.i++
-	s.blanks()
-	if s.i < len(s.b) && s.b[s.i] == '}' {
-		s.i++
-		return nil
+func (s *scanner) object(i, depth int) (int, *JSONError) {
+	i = blanks(s.b, i+1)
+	if i < len(s.b) && s.b[i] == '}' {
+		return i + 1, nil
 	}
 	seen := names{base: s.open}
 	for {
-		k, err := s.key()
+		k, err := s.key(i)
 		if err != nil {
-			return err
+			return i, err
 		}
 		if err := seen.add(s, k); err != nil {
-			return err.under(s.shown(k))
+			return i, err.under(s.shown(k))
 		}
-		s.blanks()
-		if s.i >= len(s.b) || s.b[s.i] != ':' {
-			return s.fail("a colon was expected").under(s.shown(k))
+		i = blanks(s.b, k.end+1)
+		if i >= len(s.b) || s.b[i] != ':' {
+			return i, fail(s.b, i, "a colon was expected").under(s.shown(k))
 		}
-		s.i++
-		s.blanks()
-		at := s.i
-		if err := s.value(depth); err != nil {
-			return err.under(s.shown(k))
+		at := blanks(s.b, i+1)
+		if i, err = s.value(at, depth); err != nil {
+			return i, err.under(s.shown(k))
 		}
 		if s.said != nil {
-			s.said.member(k.sig, s.b[at:s.i])
+			s.note(k, at, i, depth)
 		}
-		if depth == 1 && s.outer != nil && len(s.outer) < maxOuter {
-			s.outer = append(s.outer, s.member(k, at))
-		}
-		more, err := s.next('}')
-		if err != nil {
-			return err
-		}
-		if !more {
+		i = blanks(s.b, i)
+		switch {
+		case i < len(s.b) && s.b[i] == ',':
+			i = blanks(s.b, i+1)
+		case i < len(s.b) && s.b[i] == '}':
 			s.open = seen.base
-			return nil
+			return i + 1, nil
+		default:
+			return i, fail(s.b, i, "a comma or } was expected")
 		}
 	}
 }
 
-// member returns the member whose value began at at and has just been read.
-func (s *scanner) member(k key, at int) Member {
+// note keeps what is asked of the member whose value is b[at:end].
+func (s *scanner) note(k key, at, end, depth int) {
+	s.said.note(k.sig)
+	if end-at <= longestWord+2 && s.b[at] == '"' {
+		s.said.note(saying(k.sig, signatureIn(s.b, at+1, end-1)))
+	}
+	if depth == 1 && len(s.outer) < maxOuter {
+		s.member(k, at, end)
+	}
+}
+
+func (s *scanner) member(k key, at, end int) {
 	start := k.start - 1
-	return Member{Name: unquoted(s.b[start : k.end+1]), Value: s.b[at:s.i], Start: start, ValueStart: at, End: s.i}
+	s.outer = append(s.outer, Member{Name: unquoted(s.b[start : k.end+1]), Value: s.b[at:end], Start: start, ValueStart: at, End: end})
 }
 
-func (c *cursor) number() *JSONError {
-	if c.b[c.i] == '-' {
-		c.i++
+func number(b []byte, i int) (int, *JSONError) {
+	if b[i] == '-' {
+		i++
 	}
-	if c.i < len(c.b) && c.b[c.i] == '0' {
-		c.i++
-		if c.i < len(c.b) && '0' <= c.b[c.i] && c.b[c.i] <= '9' {
-			return c.fail("a number starts with a needless zero")
-		}
-	} else if !c.digits() {
-		return c.fail("a number has no digits")
+	whole := digits(b, i)
+	switch {
+	case whole == i:
+		return i, fail(b, i, "a number has no digits")
+	case b[i] == '0' && whole > i+1:
+		return i, fail(b, i+1, "a number starts with a needless zero")
 	}
-	if c.i < len(c.b) && c.b[c.i] == '.' {
-		c.i++
-		if !c.digits() {
-			return c.fail("a number has no digits after its point")
-		}
-	}
-	if c.i < len(c.b) && (c.b[c.i] == 'e' || c.b[c.i] == 'E') {
-		c.i++
-		if c.i < len(c.b) && (c.b[c.i] == '+' || c.b[c.i] == '-') {
-			c.i++
-		}
-		if !c.digits() {
-			return c.fail("a number has no digits in its exponent")
+	i = whole
+	if i < len(b) && b[i] == '.' {
+		at := i + 1
+		if i = digits(b, at); i == at {
+			return i, fail(b, i, "a number has no digits after its point")
 		}
 	}
-	return nil
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		at := i
+		if i = digits(b, at); i == at {
+			return i, fail(b, i, "a number has no digits in its exponent")
+		}
+	}
+	return i, nil
 }
 
-func (c *cursor) digits() bool {
-	start := c.i
-	for c.i < len(c.b) && '0' <= c.b[c.i] && c.b[c.i] <= '9' {
-		c.i++
+// digits returns the place of the first byte from i on that is none.
+func digits(b []byte, i int) int {
+	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
+		i++
 	}
-	return c.i > start
+	return i
 }

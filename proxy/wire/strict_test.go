@@ -74,6 +74,7 @@ func TestStrictRefuses(t *testing.T) {
 		{"two first halves", `"\ud83d\ud83d\ude00"`, "", 1, "half of a surrogate pair"},
 		{"half a pair in a key", `{"\ud83d":1}`, "", 2, "half of a surrogate pair"},
 		{"invalid UTF-8", "[\"abc\xff\"]", "/0", 5, "not valid UTF-8"},
+		{"invalid UTF-8 before more", "[\"abc\xff\",\"and a text of more than two words\"]", "/0", 5, "not valid UTF-8"},
 		{"a surrogate in UTF-8", "\"\xed\xa0\x80\"", "", 1, "not valid UTF-8"},
 		{"an overlong slash", "\"12345678\xc0\xaf\"", "", 9, "not valid UTF-8"},
 		{"a cut rune at the end", "\"12345678\xe2\x82\"", "", 9, "not valid UTF-8"},
