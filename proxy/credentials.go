@@ -51,7 +51,7 @@ func (e *exchange) withCredential() bool {
 		if !c.BelongsTo(origin(e.t.url)) || !sendsPlaceholder(e.r.Header, c) {
 			continue
 		}
-		do := "start it with `holdgate run`, or give it a token (`holdgate agents add NAME`)"
+		do := "start it with `holdgate run`, strongly confined, or give it a token (`holdgate agents add NAME`)"
 		who := "to agents that prove who they are, and this one does not"
 		if e.t.caller.Agent.Proven {
 			who, do = fmt.Sprintf("to other agents than %s", e.t.caller.Agent.ID), "name it under credentials."+c.Name+".agents"

@@ -132,7 +132,7 @@ func TestASidecarThatRunsIsUsed(t *testing.T) {
 	}
 	r.cmd.Args = slices.DeleteFunc(r.cmd.Args, func(a string) bool { return a == "--upstream" || strings.HasPrefix(a, "anthropic=") })
 	tm := attach(r)
-	tm.sees("a sidecar runs already")
+	tm.sees("the sidecar that runs already is used; the agent counts there as testagent")
 	tm.answers("deny it is needed")
 	tm.sees("denied by")
 	tm.types("\r")
