@@ -22,6 +22,7 @@ var imports = map[string][]string{
 
 	"store":           {},
 	"store/badger":    {"store"},
+	"store/wal":       {},
 	"store/storetest": {"store"},
 	"store/audit":     {".", "store"},
 
