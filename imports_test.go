@@ -21,7 +21,8 @@ var imports = map[string][]string{
 	"policies": {},
 
 	"store":           {},
-	"store/badger":    {"store"},
+	"store/badger":    {"store", "store/wal"},
+	"store/wal":       {},
 	"store/storetest": {"store"},
 	"store/audit":     {".", "store"},
 

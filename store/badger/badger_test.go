@@ -64,17 +64,17 @@ func TestAnOpenWaitsForALockThatIsGoingAway(t *testing.T) {
 	openTest(t, dir)
 }
 
-// Writes that nobody syncs cross the borders of log files, and none is crossed
-// with the old file unsynced: neither where the memtable's arena fills first,
-// nor where the file does, as it does with one small write a commit.
-func TestALogFileIsSyncedBeforeTheNextBegins(t *testing.T) {
+// That a commit may begin a memtable is known before it, so that all before it
+// can be synced: where the memtable's arena fills first, and where its file
+// does, as it does with one small write a commit.
+func TestABeginningMemtableIsForeseen(t *testing.T) {
 	for name, c := range map[string]struct{ prefilled, writers, writes, size int }{
 		"many writers, the arena fills first": {0, 16, 3000, 900},
 		"one writer, the file fills first":    {75, 1, 20_000, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := openTest(t, t.TempDir())
-			first := d.wal.fid
+			first := d.mem.fid
 			write := func(key string, size int) {
 				if err := d.UpdateSoon(t.Context(), set(key, make([]byte, size))); err != nil {
 					t.Error(err)
@@ -95,50 +95,23 @@ func TestALogFileIsSyncedBeforeTheNextBegins(t *testing.T) {
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if d.wal.fid == first {
-				t.Error("no new log file began")
+			if d.mem.fid == first {
+				t.Error("no new memtable began")
 			}
-			if d.wal.late != 0 {
-				t.Errorf("%d log files began unexpectedly", d.wal.late)
+			if d.mem.late != 0 {
+				t.Errorf("%d memtables began unexpectedly", d.mem.late)
 			}
 		})
 	}
 }
 
-// A sync that fails turns the store off for writers and not for readers.
-func TestAFailedSyncRefusesAllLaterWrites(t *testing.T) {
-	d := openTest(t, t.TempDir())
-	if err := d.Update(t.Context(), set("a", []byte("1"))); err != nil {
-		t.Fatal(err)
-	}
-	d.wal.file.Close()
-	err := d.Update(t.Context(), set("a", []byte("2")))
-	if !errors.Is(err, os.ErrClosed) && !strings.Contains(fmt.Sprint(err), "bad file descriptor") {
-		t.Fatalf("got %v, want the cause", err)
-	}
-	if again := d.UpdateSoon(t.Context(), set("a", []byte("3"))); again == nil || again.Error() != err.Error() {
-		t.Errorf("got %v, want %v again", again, err)
-	}
-	view(t, d, func(tx store.Tx) error {
-		if v, err := tx.Get("a"); string(v) != "1" || err != nil {
-			t.Errorf("got %q, %v; want the value that was synced", v, err)
-		}
-		return nil
-	})
-	f, err := os.Open(d.wal.path(d.wal.fid)) // so that Close finds one
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.wal.file = f
-}
-
 func TestANearlyFullDiskRefusesUntilThereIsRoom(t *testing.T) {
 	d := openTest(t, t.TempDir())
-	d.wal.free.dir = filepath.Join(t.TempDir(), "gone")
+	d.mem.free.dir = filepath.Join(t.TempDir(), "gone")
 	if err := d.Update(t.Context(), set("a", nil)); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("got %v, want an error about the disk", err)
 	}
-	d.wal.free.dir = d.wal.dir
+	d.mem.free.dir = d.mem.dir
 	if err := d.Update(t.Context(), set("a", nil)); err != nil {
 		t.Errorf("after there is room: %v", err)
 	}

@@ -3,12 +3,14 @@ package badger
 import (
 	"errors"
 	"fmt"
+
+	"github.com/holdgate/holdgate/store/wal"
 )
 
 const (
-	// reserve is how much of the disk must stay free, in bytes: for a new log,
-	// the tables that full memtables become, and a compaction.
-	reserve = 4 * memTableSize
+	// reserve is how much of the disk must stay free, in bytes: for the log, the
+	// tables that full memtables become, and a compaction.
+	reserve = 4*memTableSize + 2*wal.SegmentSize
 	// checkEvery is after how many bytes written the disk is looked at again.
 	checkEvery = 1 << 20
 )
@@ -19,7 +21,7 @@ var ErrDiskFull = errors.New("the disk is nearly full")
 
 // Free implements [store.Disk].
 func (d *db) Free() (int64, error) {
-	free, err := freeBytes(d.wal.dir)
+	free, err := freeBytes(d.mem.dir)
 	if err != nil {
 		return 0, fmt.Errorf("asking how much of the disk is free: %w", err)
 	}
@@ -35,16 +37,16 @@ type freeRoom struct {
 
 // room returns an error that wraps [ErrDiskFull] where the disk has too little
 // room for a batch. The disk is looked at again after checkEvery bytes, while
-// it is nearly full, and before a new file of the log may begin.
-func (w *wal) room(changes map[string]change) error {
+// it is nearly full, and before a new memtable may begin.
+func (m *memtables) room(changes map[string]change) error {
 	n := 0
 	for key, c := range changes {
 		n += 2*arenaNode + len(key) + len(c.value)
 	}
-	r := &w.free
+	r := &m.free
 	r.since += n
 	r.known -= int64(n)
-	if r.known >= reserve && r.since < checkEvery && !w.fill.nearEnd(n) {
+	if r.known >= reserve && r.since < checkEvery && !m.fill.nearEnd(n) {
 		return nil
 	}
 	free, err := freeBytes(r.dir)

@@ -4,21 +4,8 @@ import (
 	"errors"
 	"os"
 
-	badgerdb "github.com/dgraph-io/badger/v4"
 	"golang.org/x/sys/unix"
 )
-
-// syncLog syncs a file of the log. Linux writes the pages of a shared mapping
-// back with those of the file; so, unlike Badger's Sync, this holds no lock of
-// Badger's meanwhile, and leaves the file's times alone.
-func syncLog(f *os.File, _ *badgerdb.DB) error {
-	for {
-		err := unix.Fdatasync(int(f.Fd()))
-		if !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-}
 
 // allocate reserves the file's first n bytes on the disk, where the filesystem
 // can do that.

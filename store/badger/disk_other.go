@@ -5,12 +5,7 @@ package badger
 import (
 	"math"
 	"os"
-
-	badgerdb "github.com/dgraph-io/badger/v4"
 )
-
-// syncLog leaves it to Badger, which syncs its mapping of the newest file.
-func syncLog(_ *os.File, b *badgerdb.DB) error { return b.Sync() }
 
 // allocate does nothing: what Linux does has no portable form.
 func allocate(*os.File, int64) error { return nil }

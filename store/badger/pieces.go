@@ -93,7 +93,7 @@ func (d *db) writeAhead(key string, value []byte) (ref, error) {
 	for len(value) > 0 {
 		n := min(len(value), pieceSize)
 		if size+n > maxBatch {
-			if err := d.commitEntries(entries); err != nil {
+			if err := d.commitEntries(entries, nil); err != nil {
 				return ref{}, err
 			}
 			entries, size = nil, 0
@@ -103,7 +103,7 @@ func (d *db) writeAhead(key string, value []byte) (ref, error) {
 		value = value[n:]
 		f.count++
 	}
-	return f, d.commitEntries(entries)
+	return f, d.commitEntries(entries, nil)
 }
 
 // removal returns the entries that delete a value's pieces.
@@ -180,5 +180,5 @@ func (d *db) removeOrphans(r reader, id uint64) error {
 		}
 		f.count++
 	}
-	return d.commitEntries(f.removal())
+	return d.commitEntries(f.removal(), nil)
 }

@@ -16,12 +16,12 @@ func TestWritesAreSyncedInTime(t *testing.T) {
 			if err := d.UpdateSoon(t.Context(), set("soon", nil)); err != nil {
 				t.Fatal(err)
 			}
-			if !d.wal.dirty.Load() {
+			if !d.journal.dirty.Load() {
 				t.Error("UpdateSoon waited for a sync")
 			}
 			time.Sleep(100 * time.Millisecond)
 			synctest.Wait()
-			if d.wal.dirty.Load() {
+			if d.journal.dirty.Load() {
 				t.Error("what UpdateSoon wrote is not synced after 100 ms")
 			}
 			if err := d.UpdateSoon(t.Context(), set("soon", nil)); err != nil {
@@ -30,7 +30,7 @@ func TestWritesAreSyncedInTime(t *testing.T) {
 			if err := d.Update(t.Context(), set("durable", nil)); err != nil {
 				t.Fatal(err)
 			}
-			if d.wal.dirty.Load() {
+			if d.journal.dirty.Load() {
 				t.Error("what Update wrote is not synced")
 			}
 		}

@@ -1,13 +1,12 @@
 package badger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/holdgate/holdgate/store"
 )
@@ -92,6 +91,14 @@ func (d *db) submit(ctx context.Context, r *request) error {
 	return err
 }
 
+// answer ends the request, unless it has its answer.
+func (r *request) answer(err error) {
+	select {
+	case r.done <- err:
+	default:
+	}
+}
+
 // abandon removes a request that has not begun. Where it has, it waits for
 // its function, though not for the commit.
 func (r *request) abandon(ctx context.Context) error {
@@ -115,13 +122,15 @@ func (d *db) write() {
 	ended := false
 	defer func() {
 		if ended {
+			d.journal.close()
 			close(d.done)
 		} else {
 			d.replaceWriter(list)
 		}
 	}()
 	for open := true; ; {
-		runtime.Gosched() // a commit costs far more than what is in it: whoever is about to ask shares it
+		d.journal.awaitTaken() // more than one batch ahead would only be a smaller batch
+		runtime.Gosched()      // a commit costs far more than what is in it: whoever is about to ask shares it
 		list, open = d.queue.take(spare)
 		for rest := list; len(rest) > 0; {
 			rest = d.runBatch(rest)
@@ -145,10 +154,7 @@ func (d *db) write() {
 func (d *db) replaceWriter(list []*request) {
 	err := d.fail(errors.New("a function of an update ended its goroutine"))
 	for _, r := range list {
-		select {
-		case r.done <- err:
-		default: // it has its answer
-		}
+		r.answer(err)
 	}
 	d.workers.Go(d.write)
 }
@@ -161,24 +167,23 @@ type batch struct {
 	served  []*request
 }
 
-// runBatch runs the functions in order until the batch is full, commits, and
-// answers. It returns the requests that are left, the first of which did not
-// fit: it runs again, on what is then committed.
+// runBatch runs the functions in order until the batch is full, and commits it;
+// the keeper answers. It returns the requests that are left, the first of which
+// did not fit: it runs again, on what is then committed.
 func (d *db) runBatch(list []*request) (rest []*request) {
 	b := &batch{changes: make(map[string]change)}
-	err := d.failed()
-	if err == nil {
-		base := newReader(d.badger, d.version)
-		for len(list) > 0 && d.runOne(b, base, list[0]) {
-			list = list[1:]
-		}
-		base.close()
-		err = d.commitBatch(b)
-	} else {
-		b.served, list = list, nil
+	if err := d.failed(); err != nil {
+		b.served = slices.Clone(list)
+		d.journal.add(&item{batch: b, err: err})
+		return nil
 	}
-	for _, r := range b.served {
-		r.done <- cmp.Or(err, r.err)
+	base := newReader(d.badger, d.version)
+	for len(list) > 0 && d.runOne(b, base, list[0]) {
+		list = list[1:]
+	}
+	base.close()
+	if err := d.commitBatch(b); err != nil {
+		d.journal.add(&item{batch: b, err: err})
 	}
 	return list
 }
@@ -241,49 +246,18 @@ func guard(fn func() error) (err error) {
 	return fn()
 }
 
-// commitBatch commits what the batch holds, syncs where one of its functions
-// asked for that, and lets readers and watchers see it.
+// commitBatch commits what the batch holds. Where it returns an error the batch
+// is still to be answered.
 func (d *db) commitBatch(b *batch) error {
 	if len(b.changes) == 0 {
+		d.journal.add(&item{batch: b})
 		return nil
 	}
-	if err := d.wal.room(b.changes); err != nil {
+	if err := d.mem.room(b.changes); err != nil {
 		return err
 	}
-	if err := d.commit(b.changes); err != nil {
+	if err := d.commit(b); err != nil {
 		return d.fail(err)
 	}
-	if b.durable {
-		if err := d.wal.sync(); err != nil {
-			return d.fail(err)
-		}
-	}
-	d.snaps.publish(d.version)
-	d.watchers.notify(b.changes)
-	signal(d.dirty)
 	return nil
-}
-
-// syncLoop is the syncer: within syncSoon of a commit it syncs what no Update
-// has synced meanwhile, and lets Badger forget the versions nobody reads.
-func (d *db) syncLoop() {
-	timer := time.NewTimer(syncSoon)
-	defer timer.Stop()
-	for open := true; open; {
-		select {
-		case <-d.dirty:
-		case <-d.done:
-			open = false
-		}
-		timer.Reset(syncSoon)
-		select {
-		case <-timer.C:
-		case <-d.done:
-			open = false
-		}
-		if err := d.wal.syncDirty(); err != nil {
-			d.fail(err)
-		}
-		d.badger.SetDiscardTs(d.snaps.oldest())
-	}
 }

@@ -74,14 +74,14 @@ func TestADiskThatFillsUpLetsNothingThroughAndLosesNothing(t *testing.T) {
 	ended := []<-chan struct{}{hold(t, s, "rm -rf one"), hold(t, s, "rm -rf two")}
 	one, two := s.held("rm -rf one"), s.held("rm -rf two")
 
-	leave(t, disk, 64+50)
+	leave(t, disk, 80+50)
 	if got := turnOf(t, s, "rm -rf three"); !strings.Contains(got, "the disk is nearly full") || !strings.Contains(got, "limits.disk_reserve") || strings.Contains(got, "tool_use") {
 		t.Errorf("in the reserve a call that would be held got %s", got)
 	}
 	if got := turnOf(t, s, "ls"); !strings.Contains(got, "tool_use") {
 		t.Errorf("in the reserve a call that policy allows got %s", got)
 	}
-	leave(t, disk, 64+20)
+	leave(t, disk, 80+20)
 	if got := turnOf(t, s, "ls"); !strings.Contains(got, "the disk is nearly full") || strings.Contains(got, "tool_use") {
 		t.Errorf("with half the reserve gone a call got %s", got)
 	}

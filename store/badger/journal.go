@@ -1,0 +1,222 @@
+package badger
+
+import (
+	"cmp"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxWaiting is how many bytes may wait for the log before the writer waits for
+// it.
+const maxWaiting = 4 << 20
+
+// An item is a transaction, or the answers to a batch, on its way through the
+// journal. What it does not have is left at zero.
+type item struct {
+	record  []byte // for the log
+	durable bool   // it counts only once it is synced
+	version uint64 // what readers see afterwards
+
+	committed chan error    // Badger's answer; nil where there is none to wait for
+	done      chan struct{} // closed when all up to this is synced or has failed
+
+	batch *batch
+	err   error // the answer to all of the batch
+}
+
+// journal holds the items that wait for the log, in order.
+type journal struct {
+	mu      sync.Mutex
+	changed sync.Cond // waiting was taken
+	waiting []*item
+	size    int // bytes of their records
+	closed  bool
+	wake    chan struct{} // has an element where there may be something new
+
+	dirty atomic.Bool // the log has something that is not synced
+}
+
+func newJournal() *journal {
+	j := &journal{wake: make(chan struct{}, 1)}
+	j.changed.L = &j.mu
+	return j
+}
+
+// add hands over an item. It waits while too much waits already.
+func (j *journal) add(i *item) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.size > maxWaiting {
+		j.changed.Wait()
+	}
+	j.waiting = append(j.waiting, i)
+	j.size += len(i.record)
+	signal(j.wake)
+}
+
+// awaitTaken returns once nothing waits.
+func (j *journal) awaitTaken() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for len(j.waiting) > 0 {
+		j.changed.Wait()
+	}
+}
+
+// take returns all that waits, using spare for what is to come, and reports
+// whether more can come.
+func (j *journal) take(spare []*item) (items []*item, open bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	items, j.waiting, j.size = j.waiting, spare[:0], 0
+	j.changed.Broadcast()
+	return items, !j.closed
+}
+
+func (j *journal) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	signal(j.wake)
+}
+
+// flush returns once everything that was handed over is synced.
+func (d *db) flush() error {
+	done := make(chan struct{})
+	d.journal.add(&item{durable: true, done: done})
+	<-done
+	return d.failed()
+}
+
+// keep is the keeper: it brings items to the log, syncs, and lets people see
+// them, until the journal is closed and empty. What nobody waits to be durable
+// it syncs within syncSoon.
+func (d *db) keep() {
+	soon := time.NewTimer(syncSoon)
+	defer soon.Stop()
+	var items, spare []*item
+	for open := true; ; {
+		items, open = d.journal.take(spare)
+		if len(items) > 0 {
+			wasDirty := d.journal.dirty.Load()
+			d.finish(items)
+			if !wasDirty {
+				soon.Reset(syncSoon)
+			}
+			clear(items)
+		}
+		spare = items
+		if len(items) > 0 {
+			continue
+		}
+		if !open {
+			d.syncLog()
+			return
+		}
+		select {
+		case <-d.journal.wake:
+		case <-soon.C:
+			d.syncLog()
+		}
+	}
+}
+
+// finish brings the items to the log and, once Badger has them too, answers
+// them in order. The first that fails fails all behind it.
+func (d *db) finish(items []*item) {
+	durable := false
+	for _, i := range items {
+		durable = durable || i.durable
+		if i.record == nil {
+			continue
+		}
+		if d.stopped == nil {
+			d.journal.dirty.Store(true)
+			if err := d.log.Append(i.record); err != nil {
+				d.stopped = d.fail(err)
+			}
+		}
+		recycle(i.record)
+	}
+	if durable {
+		d.syncLog()
+	}
+	for _, i := range items {
+		if i.committed != nil {
+			d.stopped = cmp.Or(d.stopped, <-i.committed)
+		}
+		d.answer(i)
+	}
+}
+
+// answer lets readers, watchers and callers see an item.
+func (d *db) answer(i *item) {
+	err := cmp.Or(d.stopped, i.err)
+	if i.batch != nil {
+		if err == nil && len(i.batch.changes) > 0 {
+			d.snaps.publish(i.version)
+			d.watchers.notify(i.batch.changes)
+			signal(d.tidying)
+		}
+		for _, r := range i.batch.served {
+			r.answer(cmp.Or(err, r.err))
+		}
+	}
+	if i.done != nil {
+		close(i.done)
+	}
+}
+
+// syncLog syncs what the log holds.
+func (d *db) syncLog() {
+	if d.stopped != nil {
+		return
+	}
+	if err := d.log.Sync(); err != nil {
+		d.stopped = d.fail(err)
+		return
+	}
+	d.journal.dirty.Store(false)
+}
+
+// tidy runs until the writer has ended. Within syncSoon of a batch it lets
+// Badger forget the versions that nobody reads and that recovery would not
+// look for, and frees what of the log is in tables.
+func (d *db) tidy() {
+	timer := time.NewTimer(syncSoon)
+	defer timer.Stop()
+	for {
+		select {
+		case <-d.tidying:
+		case <-d.done:
+			return
+		}
+		timer.Reset(syncSoon)
+		select {
+		case <-timer.C:
+		case <-d.done:
+			return
+		}
+		version, news, err := d.mem.inTables()
+		if err == nil && news {
+			err = d.log.Release(version)
+		}
+		if err != nil {
+			d.fail(err)
+		}
+		d.badger.SetDiscardTs(min(d.snaps.oldest(), d.log.Oldest()-1))
+	}
+}
+
+// records are buffers for records that were used before.
+var records = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxKept is the size of the largest buffer that is kept, in bytes.
+const maxKept = 1 << 20
+
+func recycle(b []byte) {
+	if cap(b) <= maxKept {
+		records.Put(&b)
+	}
+}
