@@ -109,7 +109,11 @@ func (c *Config) readFile(path string) error {
 
 // paths are the keys that name files and folders.
 func (c *Config) paths() []*string {
-	return []*string{&c.StateDir, &c.Policy.Path, &c.Policy.Bundle.Key, &c.Policy.OPAConfig, &c.Audit.Checkpoints.File}
+	paths := []*string{&c.StateDir, &c.Policy.Path, &c.Policy.Bundle.Key, &c.Policy.OPAConfig, &c.Audit.Checkpoints.File, &c.UpstreamProxy.CredentialsFile}
+	for i := range c.TLS.CAFiles {
+		paths = append(paths, &c.TLS.CAFiles[i])
+	}
+	return paths
 }
 
 // parse reads YAML over c. name is the file's name in errors.
