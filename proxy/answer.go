@@ -433,5 +433,5 @@ func (e *exchange) upstreamFailed(err error) {
 		return
 	}
 	e.s.c.Logger.Warn("the upstream failed", "host", e.t.url.Host, "err", err)
-	e.refuse(http.StatusBadGateway, "the upstream "+e.t.url.Host+" failed: "+err.Error())
+	e.refuse(http.StatusBadGateway, "the upstream "+e.t.url.Host+" failed: "+upstreamFault(err))
 }

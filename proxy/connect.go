@@ -26,6 +26,8 @@ type tunnel struct {
 	host    string // as CONNECT named it, with port
 	unnamed bool   // host is an address that each plain request may name; see [tunnel.hostFor]
 	l       *tunnelListener
+
+	untouched bool // it is passed on as it comes
 }
 
 func (t *tunnel) Close() error {

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -21,9 +20,15 @@ import (
 
 // An addressError says that an address may not be dialled.
 type addressError struct {
-	addr netip.AddrPort
+	addr string // as it would be dialled, or asked of a proxy
 	why  string
 }
+
+// Why addresses are refused.
+const (
+	whyOwn     = "Holdgate itself listens there"
+	whyUnnamed = ", and the configuration does not name it as an upstream"
+)
 
 func (e *addressError) Error() string {
 	return fmt.Sprintf("%s is refused: %s", e.addr, e.why)
@@ -60,13 +65,17 @@ func (o *ownAddrs) decided() []netip.AddrPort {
 	return slices.Clip(o.approvers)
 }
 
+// hasPort reports whether a listener of ours has the port.
+func (o *ownAddrs) hasPort(port uint16) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ports[port]
+}
+
 // has reports whether the address reaches a listener of ours. The own ports
 // are refused on every address of this host, whatever it is called.
 func (o *ownAddrs) has(ap netip.AddrPort) bool {
-	o.mu.Lock()
-	ours := o.ports[ap.Port()]
-	o.mu.Unlock()
-	return ours && isThisHost(ap.Addr())
+	return o.hasPort(ap.Port()) && isThisHost(ap.Addr())
 }
 
 func isThisHost(a netip.Addr) bool {
@@ -145,26 +154,30 @@ func (s *Server) control(guarded bool) func(network, address string, _ syscall.R
 		}
 		ap = netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 		if s.own.has(ap) {
-			return &addressError{ap, "Holdgate itself listens there"}
+			return &addressError{ap.String(), whyOwn}
 		}
 		if !guarded {
 			return nil
 		}
 		if why := classify(ap.Addr()); why != "" {
-			return &addressError{ap, why + ", and the configuration does not name it as an upstream"}
+			return &addressError{ap.String(), why + whyUnnamed}
 		}
 		return nil
 	}
+}
+
+// dialer dials for agents: guarded, hosts that the configuration does not name.
+func (s *Server) dialer(guarded bool) *net.Dialer {
+	return &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: s.resolver, Control: s.control(guarded)}
 }
 
 // transport dials for agents. It takes no proxy from the environment, asks for
 // no compression of its own, and keeps enough idle connections that a busy
 // agent does not pay for a handshake a request.
 func (s *Server) transport(guarded bool) *http.Transport {
-	d := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: s.resolver, Control: s.control(guarded)}
 	return &http.Transport{
-		DialContext:           dialUpstream(d),
-		TLSClientConfig:       &tls.Config{RootCAs: s.c.RootCAs, MinVersion: tls.VersionTLS12},
+		DialContext:           dialUpstream(s.dialer(guarded)),
+		TLSClientConfig:       s.upstreamTLS(),
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,
 		MaxIdleConns:          512,
@@ -177,8 +190,8 @@ func (s *Server) transport(guarded bool) *http.Transport {
 	}
 }
 
-// transportFor picks the transport: the target's own, or by whether the
-// configuration names the host.
+// transportFor picks the transport: the target's own, or by whether there is a
+// proxy on the way and the configuration names the host.
 func (s *Server) transportFor(t target) http.RoundTripper {
 	if c := s.credentialFor(t); c != nil {
 		return putting{s.plainTransportFor(t), c}
@@ -190,7 +203,11 @@ func (s *Server) plainTransportFor(t target) http.RoundTripper {
 	if t.transport != nil {
 		return t.transport
 	}
-	if t.named || s.namesHost(t.url.Scheme, t.url.Host) {
+	named := t.named || s.namesHost(t.url.Scheme, t.url.Host)
+	switch {
+	case s.proxyFor(t.url) != nil:
+		return &proxied{s, !named, s.toProxies}
+	case named:
 		return s.named
 	}
 	return s.guarded
@@ -252,13 +269,7 @@ func (s *Server) lookupOwn(ctx context.Context, hostport string) bool {
 		return false
 	}
 	port, err := strconv.ParseUint(p, 10, 16)
-	if err != nil {
-		return false
-	}
-	s.own.mu.Lock()
-	ours := s.own.ports[uint16(port)]
-	s.own.mu.Unlock()
-	if !ours {
+	if err != nil || !s.own.hasPort(uint16(port)) {
 		return false
 	}
 	ips, err := s.resolver.LookupNetIP(ctx, "ip", h)

@@ -82,6 +82,10 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, host+" is refused: Holdgate itself listens there")
 		return
 	}
+	if s.untouched(host) {
+		s.passTunnel(w, r)
+		return
+	}
 	s.connect.ServeHTTP(&readingOn{w}, r)
 }
 

@@ -425,7 +425,7 @@ func (m *mcpExchange) unreachable(err error) {
 		return
 	}
 	m.s.c.Logger.Warn("the MCP server failed", "server", m.t.name, "err", err)
-	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.firstID(), mcp.CodeRefused, "the MCP server "+m.t.name+" failed: "+err.Error())) // a client that has gone needs no answer
+	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.firstID(), mcp.CodeRefused, "the MCP server "+m.t.name+" failed: "+upstreamFault(err))) // a client that has gone needs no answer
 }
 
 // rejectMCP logs and answers what could not be read as MCP.

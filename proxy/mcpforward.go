@@ -26,7 +26,7 @@ func (m *mcpExchange) forwardMCP() error {
 			m.unreachable(err)
 			return err
 		}
-		_ = m.reply(m.refuseAll(noticeMark + "The MCP server could not be reached: " + err.Error()))
+		_ = m.reply(m.refuseAll(noticeMark + "The MCP server could not be reached: " + upstreamFault(err)))
 		return err
 	}
 	defer resp.Body.Close()

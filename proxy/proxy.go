@@ -128,7 +128,15 @@ type Config struct {
 	Page string
 	// RootCAs verify upstream servers; nil means the system's.
 	RootCAs *x509.CertPool
-	Logger  *slog.Logger
+	// ProxyFor is the proxy through which a URL is asked for, or nil for none; the
+	// function itself may be nil. ProxyLooksUp leaves it to proxies to look up the
+	// names of hosts that no configuration names: otherwise each is looked up here
+	// first, and refused where its address is private.
+	ProxyFor     func(*url.URL) *url.URL
+	ProxyLooksUp bool
+	// Untouched are hosts whose TLS is passed on as it comes.
+	Untouched []Untouched
+	Logger    *slog.Logger
 }
 
 // Confidence says what becomes of agents' reports. The zero value stores them, and
@@ -183,6 +191,7 @@ type Server struct {
 	self        *mcpserver.Server // the same over MCP
 	named       *http.Transport   // for hosts that the configuration names
 	guarded     *http.Transport   // for hosts that agents name
+	toProxies   *http.Transport   // for both, where a proxy is on the way
 	connect     *goproxy.ProxyHttpServer
 	outer       *http.Server
 	inner       *http.Server // serves the decrypted insides of CONNECT
@@ -237,6 +246,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if name := s.unknownFormat(); name != "" {
 		return nil, fmt.Errorf("proxy: no format is called %q", name)
 	}
+	if err := s.checkUntouched(); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
 	if s.sentCalls, err = lru.New[askKey, sentCall](maxSent); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
@@ -270,6 +282,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.memory.New = newStreamMemory
 	s.named = s.transport(false)
 	s.guarded = s.transport(true)
+	s.toProxies = s.proxyTransport()
 	s.connect = s.connectProxy()
 	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
 	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: outerContext}
@@ -339,5 +352,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.named.CloseIdleConnections()
 	s.guarded.CloseIdleConnections()
+	s.toProxies.CloseIdleConnections()
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -90,6 +91,10 @@ func (s *Server) redirected(c net.Conn, names *Names, by *who) {
 		return
 	}
 	_ = conn.SetDeadline(time.Time{})
+	if t.untouched {
+		s.passRedirected(t)
+		return
+	}
 	s.tunnels.hand(conn)
 }
 
@@ -123,12 +128,38 @@ func (s *Server) unwrap(t *tunnel, br *bufio.Reader, names *Names) (net.Conn, er
 	}
 	if first[0] == tlsHandshake {
 		t.scheme = "https"
+		if t.untouched, err = s.leadsToUntouched(t, name, port); t.untouched || err != nil {
+			return t, err
+		}
 		return s.unwrapTLS(t, name, port)
 	}
 	if !startsHTTP(br) {
 		return nil, &redirectError{t.host, holdgate.RuleUnsupported, "what goes to " + t.host + " is neither TLS nor HTTP, which is all that Holdgate reads"}
 	}
 	return t, nil
+}
+
+// leadsToUntouched reports whether the connection is for a host whose
+// connections are passed on, and fills in which. What it reads is read again.
+func (s *Server) leadsToUntouched(t *tunnel, name, port string) (bool, error) {
+	if len(s.c.Untouched) == 0 {
+		return false, nil
+	}
+	ahead := t.Conn.(*peeked)
+	hello, read, err := readHello(ahead)
+	if err != nil {
+		return false, err
+	}
+	ahead.r = io.MultiReader(bytes.NewReader(read), ahead.r)
+	host, err := serverName(hello, name)
+	if err != nil || host == "" {
+		return false, nil // unwrapTLS says what is wrong, or takes the address
+	}
+	if hostport := net.JoinHostPort(host, port); s.untouched(hostport) && lowerHost(hello.ServerName) == lowerHost(host) {
+		t.host, t.unnamed = hostport, false
+		return true, nil
+	}
+	return false, nil
 }
 
 // unwrapTLS shakes hands in the name of the host that the client means.

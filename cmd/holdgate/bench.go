@@ -21,6 +21,7 @@ func benchCommand(e *env) *cli.Command {
 			&cli.DurationFlag{Name: "time", Usage: "load each target for `DURATION` a round", Value: bench.DefaultDuration},
 			&cli.StringFlag{Name: "only", Usage: "only scenarios whose name contains `TEXT`"},
 			&cli.IntFlag{Name: "held", Usage: "measure `N` calls that are held at once instead, and the memory that they take (Linux)"},
+			&cli.IntFlag{Name: "startup", Usage: "measure instead what run adds to a command's start, each way `N` times"},
 			&cli.StringFlag{Name: "peer", Hidden: true},
 		},
 		Action: func(c *cli.Context) error { return e.bench(c) },
@@ -34,6 +35,16 @@ func (e *env) bench(c *cli.Context) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
+	}
+	if n := c.Int("startup"); n > 0 {
+		results, err := bench.RunStartup(c.Context, exe, n)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return printJSON(e.stdout, results)
+		}
+		return bench.ReportStartup(e.stdout, results)
 	}
 	if n := c.Int("held"); n > 0 {
 		h, err := bench.RunHeld(c.Context, exe, n, e.stderr)

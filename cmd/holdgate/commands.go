@@ -46,6 +46,7 @@ func commands(e *env) []*cli.Command {
 		runCommand(e),
 		confinedCommand(e),
 		mcpCommand(e),
+		netfilterCommand(e),
 		doctorCommand(e),
 		demoCommand(e),
 		pluginCommand(e),

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -60,9 +61,13 @@ func (e *env) examine(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	s, err := e.settings(c)
+	if err != nil {
+		return err
+	}
 	var found []finding
 	for _, kind := range []string{confine.Strong, confine.Weak} {
-		f := finding{Confinement: kind, Open: holes[kind]}
+		f := finding{Confinement: kind, Open: slices.Concat(holes[kind], networkHoles(s))}
 		err := confine.Check(kind, self)
 		missing, ok := errors.AsType[*confine.MissingError](err)
 		switch {

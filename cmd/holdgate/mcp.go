@@ -134,6 +134,9 @@ func (e *env) findOrStart(ctx context.Context, c *cli.Context, s config.Config) 
 	if err != nil {
 		return nil, err
 	}
+	if o.Proxies, err = e.proxies(s); err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	for {
 		running, err := serving(ctx, s.StateDir)

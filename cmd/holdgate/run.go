@@ -134,6 +134,9 @@ func (r *agentRun) run(ctx context.Context) (code int, err error) {
 	if r.o, err = r.sidecarOptions(); err != nil {
 		return 0, err
 	}
+	if r.o.Proxies, err = r.proxies(r.s); err != nil {
+		return 0, err
+	}
 	running, err := serving(ctx, r.s.StateDir)
 	if err != nil {
 		return 0, err

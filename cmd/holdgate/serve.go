@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/net/http/httpproxy"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
@@ -66,10 +67,22 @@ func (e *env) serve(c *cli.Context) error {
 	if o.Auto, err = autoAnswer(c.String("auto")); err != nil {
 		return err
 	}
+	if o.Proxies, err = e.proxies(s); err != nil {
+		return err
+	}
 	o.Home = e.getenv("HOME")
 	tuneGC(e.getenv)
 	hardenProcess()
 	return e.runApp(c.Context, s, o)
+}
+
+// proxies is what the environment says of proxies on the way to upstreams, where
+// the configuration does not name them itself.
+func (e *env) proxies(s config.Config) (*httpproxy.Config, error) {
+	if p := s.UpstreamProxy; !p.Environment || p.HTTP != "" || p.HTTPS != "" {
+		return nil, nil
+	}
+	return app.ProxyEnvironment(e.getenv)
 }
 
 // runApp runs a sidecar until ctx ends.

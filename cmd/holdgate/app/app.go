@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
@@ -57,6 +59,9 @@ type Options struct {
 	// Inside, where set, is the network that the agent is confined to: its doors
 	// are served, and none that others could reach.
 	Inside *Inside
+	// Proxies are what the environment says of proxies on the way to upstreams;
+	// nil: nothing. See [ProxyEnvironment].
+	Proxies *httpproxy.Config
 }
 
 // An App is a sidecar. Its methods are for one goroutine, but for Wait.
@@ -244,6 +249,9 @@ func (a *App) buildProxy(ctx context.Context) error {
 			return fmt.Errorf("MCP server %s: %w", name, err)
 		}
 	}
+	if err := a.reach(&pc); err != nil {
+		return err
+	}
 	a.proxy, err = proxy.New(ctx, pc)
 	return err
 }
@@ -296,6 +304,14 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close())
 	}
+	redirected, err := a.listenTransparent()
+	if err != nil {
+		err = fmt.Errorf("listening for redirected connections: %w", err)
+		if own != nil {
+			err = errors.Join(err, own.Close())
+		}
+		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close())
+	}
 	background := a.startBackground(ctx)
 	a.onStop("background work", func(context.Context) error { background(); a.work.Wait(); return nil })
 	a.onStop("agents' door", a.proxy.Shutdown)
@@ -311,6 +327,7 @@ func (a *App) Start(ctx context.Context) error {
 		a.listeners = append(a.listeners, api.Listener{Name: "agents", Addr: own.Addr().String()})
 		a.goServe("agents' socket", func() error { return a.proxy.Serve(own) })
 	}
+	a.serveTransparent(redirected)
 	a.serveInside(ctx)
 	a.goServe("approvers' door", func() error { return a.approver.Serve(approvers) })
 	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })

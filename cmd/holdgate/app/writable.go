@@ -32,6 +32,10 @@ func trustedPaths(c config.Config, o Options) []trusted {
 	list := []trusted{
 		{"policy.path", p.Path}, {"policy.opa_config", p.OPAConfig}, {"policy.bundle.key", p.Bundle.Key},
 		{"the configuration", c.File}, {"the program", o.Program},
+		{"upstream_proxy.credentials_file", c.UpstreamProxy.CredentialsFile},
+	}
+	for _, file := range c.TLS.CAFiles {
+		list = append(list, trusted{"tls.ca_files", file})
 	}
 	for name, plugin := range c.Plugins {
 		if len(plugin.Command) > 0 {

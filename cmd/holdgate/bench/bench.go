@@ -1,7 +1,7 @@
 // Package bench measures what Holdgate costs, on the machine where it runs:
 // the same requests straight to an upstream, through goproxy as it comes (with
 // its transport tuned), and through Holdgate with its shipped settings, by base
-// URL and by interception.
+// URL, by interception and, where agents can be confined, by the transparent door.
 // Every format that Holdgate reads is spoken, and MCP over HTTP and over standard
 // streams (which no other proxy of these speaks).
 //
@@ -112,6 +112,7 @@ const (
 	baseURL = "holdgate base-url" // or the door of the MCP server
 	forward = "holdgate proxy"
 	relayed = "holdgate mcp"
+	through = "holdgate transparent" // from inside `holdgate run`
 )
 
 // Run measures everything. It starts its processes and stops them again.
@@ -123,6 +124,9 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 		return nil, err
 	}
 	defer p.stop()
+	if err := p.confine(ctx); err != nil && o.Progress != nil {
+		fmt.Fprintln(o.Progress, "note:", err)
+	}
 	var results []Result
 	for _, s := range Scenarios() {
 		if !strings.Contains(s.Name, o.Only) {

@@ -31,6 +31,13 @@ func Peer(ctx context.Context, role string, stdin io.Reader, stdout io.Writer) e
 	if role == "stdio" {
 		return serveLines(stdin, stdout)
 	}
+	if role == "dial" {
+		f, ok := stdin.(*os.File)
+		if !ok {
+			return fmt.Errorf("the standard input is %T, no file", stdin)
+		}
+		return serveDial(ctx, f)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // ends with the process at the latest: stdin is its life line

@@ -24,6 +24,8 @@ type processes struct {
 	upstream  *process
 	goproxy   *process
 	holdgate  *process
+	inside    *inside // nil where nothing can be confined
+	env       []string
 	up, proxy peerAddrs
 	agents    string // Holdgate's agents' door
 	approvers string // and that of its approvers
@@ -64,6 +66,7 @@ func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
 		return nil, err
 	}
 	env := []string{"SSL_CERT_FILE=" + caFile}
+	p.env = env
 	if p.goproxy, err = start(ctx, exe, env, "bench", "--peer", "goproxy"); err != nil {
 		return nil, err
 	}
@@ -146,6 +149,9 @@ func (p *process) read(v any) error {
 }
 
 func (p *processes) stop() {
+	if p.inside != nil {
+		p.inside.stop()
+	}
 	for _, c := range []*process{p.holdgate, p.goproxy, p.upstream} {
 		if c == nil {
 			continue
@@ -193,19 +199,27 @@ func (p *processes) targets(s Scenario) []target {
 	if !s.TLS {
 		uri := "http://" + p.up.HTTP + path
 		own := choose(s.Format == "mcp", "/mcp/bench", "/up/bench"+path)
-		return []target{
+		ways := []target{
 			{direct, dialTCP(p.up.HTTP), request(path, p.up.HTTP), none, false},
 			{bare, dialTCP(p.proxy.HTTP), request(uri, p.up.HTTP), p.goproxy.cpu, false},
 			{baseURL, dialTCP(p.agents), request(own, p.agents), p.holdgate.cpu, false},
 			{forward, dialTCP(p.agents), request(uri, p.up.HTTP), p.holdgate.cpu, false},
 		}
+		if p.inside != nil && s.Format != "mcp" {
+			ways = append(ways, p.inside.transparent(p.up.HTTP, nil, request(path, p.up.HTTP)))
+		}
+		return ways
 	}
 	addr := "localhost:" + p.up.TLS[strings.LastIndexByte(p.up.TLS, ':')+1:]
 	conf := &tls.Config{RootCAs: p.roots, ServerName: "localhost", MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	req := request(path, addr)
-	return []target{
+	ways := []target{
 		{direct, dialTLS(addr, "", conf), req, none, false},
 		{bare, dialTLS(addr, p.proxy.HTTP, conf), req, p.goproxy.cpu, false},
 		{forward, dialTLS(addr, p.agents, conf), req, p.holdgate.cpu, false},
 	}
+	if p.inside != nil {
+		ways = append(ways, p.inside.transparent(p.up.TLS, conf, req))
+	}
+	return ways
 }

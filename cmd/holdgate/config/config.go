@@ -30,13 +30,18 @@ type Config struct {
 	Upstreams map[string]Upstream `yaml:"upstreams"` // by the NAME of /up/NAME
 	MCP       map[string]MCP      `yaml:"mcp"`       // by the NAME of /mcp/NAME
 	Formats   []Format            `yaml:"formats"`
-	Plugins   map[string]Plugin   `yaml:"plugins"`
-	Routes    []Route             `yaml:"routes"`
-	Limits    Limits              `yaml:"limits"`
-	Retention Retention           `yaml:"retention"`
-	Holds     Holds               `yaml:"holds"`
-	Audit     Audit               `yaml:"audit"`
-	Sessions  Sessions            `yaml:"sessions"`
+	// TLS, UpstreamProxy and PassThrough say how upstreams are reached.
+	TLS           TLS           `yaml:"tls"`
+	UpstreamProxy UpstreamProxy `yaml:"upstream_proxy"`
+	PassThrough   []PassThrough `yaml:"pass_through"`
+
+	Plugins   map[string]Plugin `yaml:"plugins"`
+	Routes    []Route           `yaml:"routes"`
+	Limits    Limits            `yaml:"limits"`
+	Retention Retention         `yaml:"retention"`
+	Holds     Holds             `yaml:"holds"`
+	Audit     Audit             `yaml:"audit"`
+	Sessions  Sessions          `yaml:"sessions"`
 	// Gates are types of gate by name: what is said here lies over what is known of
 	// the type, and what is not known is a type of its own.
 	Gates      map[string]Gate `yaml:"gates"`
@@ -61,6 +66,9 @@ type Listen struct {
 	Approvers string `yaml:"approvers"`
 	// AgentsSocket is a unix socket that is the agents' door too; empty: none.
 	AgentsSocket string `yaml:"agents_socket"`
+	// Transparent is where connections are taken that netfilter redirects, of a
+	// loopback address or localhost, which stands for both; empty: nowhere.
+	Transparent string `yaml:"transparent"`
 }
 
 // Policy says which rules decide.
@@ -261,8 +269,9 @@ func Default(stateDir, user string) Config {
 			"bedrock":   {URL: "https://bedrock-runtime.us-east-1.amazonaws.com"},
 			"ollama":    {URL: "http://127.0.0.1:11434"},
 		},
-		MCP:     map[string]MCP{},
-		Plugins: map[string]Plugin{},
+		MCP:           map[string]MCP{},
+		UpstreamProxy: UpstreamProxy{Environment: true, Lookup: LookupHere},
+		Plugins:       map[string]Plugin{},
 		Limits: Limits{
 			Body: 32 << 20, Call: 8 << 20,
 			Redeem:  Duration(time.Hour),

@@ -111,7 +111,7 @@ func (c *Config) readFile(flags Flags, env func(string) string) error {
 // paths are the keys that name files and folders.
 func (c *Config) paths() []*string {
 	all := []*string{&c.StateDir, &c.Policy.Path, &c.Policy.Bundle.Key, &c.Policy.OPAConfig, &c.Audit.Checkpoints.File,
-		&c.Listen.AgentsSocket, &c.Kubernetes.TokenFile, &c.Kubernetes.CAFile}
+		&c.Listen.AgentsSocket, &c.Kubernetes.TokenFile, &c.Kubernetes.CAFile, &c.UpstreamProxy.CredentialsFile}
 	if !strings.Contains(c.Kubernetes.Keys, "://") {
 		all = append(all, &c.Kubernetes.Keys)
 	}
@@ -119,6 +119,9 @@ func (c *Config) paths() []*string {
 		if k != nil {
 			all = append(all, &k.File)
 		}
+	}
+	for i := range c.TLS.CAFiles {
+		all = append(all, &c.TLS.CAFiles[i])
 	}
 	return all
 }

@@ -57,6 +57,7 @@ func (c Config) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		f.plugin("plugins."+name, name, c.Plugins[name])
 	}
+	f.network(c)
 	f.routes(c)
 	f.limits(c)
 	f.kept(c)

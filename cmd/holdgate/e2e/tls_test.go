@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // returns besides it the file of the authority that signed its certificate.
 func newTLSProvider(t *testing.T) (p *provider, origin, caFile string) {
 	t.Helper()
-	cert, ca := certificate(t)
+	cert, ca := certificate(t, "localhost")
 	caFile = filepath.Join(t.TempDir(), "provider-ca.pem")
 	if err := os.WriteFile(caFile, ca, 0o600); err != nil {
 		t.Fatal(err)
@@ -32,8 +33,8 @@ func newTLSProvider(t *testing.T) (p *provider, origin, caFile string) {
 	return p, strings.Replace(p.URL, "127.0.0.1", "localhost", 1), caFile
 }
 
-// certificate makes an authority and a certificate of it for localhost.
-func certificate(t *testing.T) (tls.Certificate, []byte) {
+// certificate makes an authority and a certificate of it for names and addresses.
+func certificate(t *testing.T, hosts ...string) (tls.Certificate, []byte) {
 	t.Helper()
 	newKey := func() *ecdsa.PrivateKey {
 		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -49,9 +50,16 @@ func certificate(t *testing.T) (tls.Certificate, []byte) {
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: hosts[0]},
 		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+		} else {
+			leaf.DNSNames = append(leaf.DNSNames, h)
+		}
 	}
 	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
 	if err != nil {

@@ -1,0 +1,315 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+// An Untouched is a host whose TLS is passed on as it comes, for clients that
+// take no certificate but the one they know. Policy is asked about each
+// connection; what is in it nobody sees.
+type Untouched struct {
+	Host string // HOST or HOST:PORT, or *.DOMAIN for every host below; without a port it is 443
+	// CallsUnseen passes the connections on even where the host serves models or
+	// is an MCP server that the configuration names.
+	CallsUnseen bool
+}
+
+// covers reports whether a HOST:PORT is one that is meant.
+func (u Untouched) covers(hostport string) bool {
+	host, port, err := net.SplitHostPort(withPort("https", hostport))
+	wantHost, wantPort, err2 := net.SplitHostPort(withPort("https", u.Host))
+	if err != nil || err2 != nil || port != wantPort {
+		return false
+	}
+	if domain, ok := strings.CutPrefix(wantHost, "*"); ok {
+		return strings.HasPrefix(domain, ".") && strings.HasSuffix(host, domain) && len(host) > len(domain)
+	}
+	return host == wantHost
+}
+
+// untouched reports whether connections to a HOST:PORT are passed on as they
+// come.
+func (s *Server) untouched(hostport string) bool {
+	for _, u := range s.c.Untouched {
+		if u.covers(hostport) && (u.CallsUnseen || !s.carriesCalls(hostport)) {
+			return true
+		}
+	}
+	return false
+}
+
+// carriesCalls reports whether a host is one whose connections carry calls that
+// Holdgate would see: of a model, or of an MCP server.
+func (s *Server) carriesCalls(hostport string) bool {
+	t := tlsTarget(doorForward, hostport)
+	for _, f := range s.c.Formats {
+		f.Path = ""
+		if f.covers(t) {
+			return true
+		}
+	}
+	return s.servesModels(t) || s.namesHost("https", hostport)
+}
+
+// checkUntouched says which of the hosts that are to be passed on would carry
+// calls past Holdgate.
+func (s *Server) checkUntouched() error {
+	var errs []error
+	for _, u := range s.c.Untouched {
+		if !u.CallsUnseen && s.carriesCalls(strings.TrimPrefix(u.Host, "*.")) {
+			errs = append(errs, fmt.Errorf("pass_through: %s serves models or is an MCP server, whose calls nobody would see or be asked about: take it out, or say calls_unseen: true beside it", u.Host))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func tlsTarget(door, hostport string) target {
+	return target{door: door, url: &url.URL{Scheme: "https", Host: trimDefaultPort("https", hostport)}}
+}
+
+// unseenBytes is what the log says of a connection that is passed on.
+const unseenBytes = "the connection is passed on as it comes (pass_through): what is in it is not seen"
+
+// passUntouched asks policy about a connection to a HOST:PORT and passes it on.
+// Where it may not pass, w has the answer; else open gives the client's side,
+// from whose first byte on TLS is spoken. It returns when the connection has
+// ended.
+func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hostport string, open func() (net.Conn, error)) {
+	s.running.Add(1)
+	defer s.running.Done()
+	t := tlsTarget(door, hostport)
+	t.caller = s.caller(r, t)
+	s.c.Queue.Seen(t.caller)
+	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now()}
+	e.log = s.newLog(t, nil)
+	if !e.admit() || !e.permitUntouched() {
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	defer e.cutWhenStopped(cancel)()
+	up, err := s.dialUntouched(ctx, withPort("https", hostport))
+	if err != nil {
+		e.upstreamFailed(err)
+		return
+	}
+	defer up.Close()
+	c, err := open()
+	if err != nil {
+		s.c.Logger.Info("a connection that was to be passed on ended early", "host", hostport, "err", err)
+		return
+	}
+	defer c.Close()
+	defer context.AfterFunc(s.life, func() { _ = c.Close(); _ = up.Close() })()
+	defer e.cutWhenStopped(func() { _ = c.Close(); _ = up.Close() })()
+	hello, first, err := readHello(c)
+	if err != nil || hello.ServerName != "" && lowerHost(hello.ServerName) != lowerHost(hostOnly(hostport)) {
+		named := "it begins with no TLS"
+		if err == nil {
+			named = "its TLS names " + holdgate.Visible(hello.ServerName)
+		}
+		s.refused(s.life, t, http.MethodConnect+" "+hostport, holdgate.RuleAddress, "the connection leads to "+hostport+" and "+named)
+		return
+	}
+	join2ways(&peeked{Conn: c, r: io.MultiReader(bytes.NewReader(first), c)}, up)
+}
+
+// permitUntouched has policy decide a connection that nobody will look into.
+func (e *exchange) permitUntouched() bool {
+	q := &question{call: e.call(e.asHTTP()), remark: unseenBytes}
+	d := e.judge(q)
+	if d.Action == holdgate.Hold {
+		e.remark = unseenBytes
+		return e.heldBefore(func() (holdgate.Digest, error) {
+			return e.s.c.Digester.Fields("untouched", e.t.url.String()), nil
+		}, q, d, http.StatusForbidden)
+	}
+	if err := e.settled(e.r.Context(), q, d); err != nil {
+		e.refuse(http.StatusServiceUnavailable, err.Error())
+		return false
+	}
+	if !q.verdict.Release {
+		e.refuse(http.StatusForbidden, q.verdict.Notice)
+	}
+	return q.verdict.Release
+}
+
+// passTunnel serves a CONNECT to a host whose connections are passed on.
+func (s *Server) passTunnel(w http.ResponseWriter, r *http.Request) {
+	s.passUntouched(w, r, doorForward, r.URL.Host, func() (net.Conn, error) {
+		c, _, err := (&readingOn{w}).Hijack()
+		if err != nil {
+			return nil, err
+		}
+		_ = c.SetDeadline(time.Now().Add(helloFor))
+		if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+			_ = c.Close()
+			return nil, err
+		}
+		return c, nil
+	})
+}
+
+// passRedirected serves a redirected connection to such a host. There is no
+// request whose answer could say why it is refused: the log does.
+func (s *Server) passRedirected(t *tunnel) {
+	ctx, cancel := context.WithCancel(s.life)
+	defer cancel()
+	defer t.Close()
+	r := &http.Request{Method: http.MethodConnect, Host: t.host, URL: &url.URL{Host: t.host}, Header: http.Header{}}
+	s.passUntouched(unanswered{}, r.WithContext(ctx), doorTransparent, t.host, func() (net.Conn, error) { return t, nil })
+}
+
+// An unanswered is the answer to a client that asked for none.
+type unanswered struct{}
+
+func (unanswered) Header() http.Header         { return http.Header{} }
+func (unanswered) Write(b []byte) (int, error) { return len(b), nil }
+func (unanswered) WriteHeader(int)             {}
+
+// maxHello bounds what is read of a connection to see where it leads.
+const maxHello = 64 << 10
+
+var errHelloRead = errors.New("the hello has been read")
+
+// readHello reads how a client begins TLS, and returns besides what it says
+// every byte that was read.
+func readHello(c net.Conn) (hello *tls.ClientHelloInfo, read []byte, err error) {
+	o := &overhearing{Conn: c, r: io.LimitReader(c, maxHello)}
+	err = tls.Server(o, &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		hello = h
+		return nil, errHelloRead
+	}}).Handshake()
+	if hello == nil {
+		return nil, nil, fmt.Errorf("reading how TLS begins: %w", err)
+	}
+	return hello, o.read.Bytes(), nil
+}
+
+// An overhearing keeps what is read and writes nothing.
+type overhearing struct {
+	net.Conn
+	r    io.Reader
+	read bytes.Buffer
+}
+
+func (o *overhearing) Read(b []byte) (int, error) {
+	n, err := o.r.Read(b)
+	o.read.Write(b[:n])
+	return n, err
+}
+
+func (o *overhearing) Write(b []byte) (int, error) { return len(b), nil }
+
+// dialUntouched connects to a host as requests to it would be, through a proxy
+// where there is one.
+func (s *Server) dialUntouched(ctx context.Context, hostport string) (net.Conn, error) {
+	guarded := !s.namesHost("https", hostport)
+	proxy := s.proxyFor(&url.URL{Scheme: "https", Host: hostport})
+	if proxy == nil {
+		return s.dialer(guarded).DialContext(ctx, "tcp", hostport)
+	}
+	if err := s.mayAskFor(ctx, hostport, guarded); err != nil {
+		return nil, err
+	}
+	c, err := s.dialThrough(ctx, proxy, hostport)
+	if _, ok := errors.AsType[*proxyError](err); err != nil && !ok {
+		err = &proxyError{proxy, err.Error()}
+	}
+	return c, err
+}
+
+// dialThrough has a proxy open a tunnel.
+func (s *Server) dialThrough(ctx context.Context, proxy *url.URL, hostport string) (net.Conn, error) {
+	if proxy.Scheme != "http" && proxy.Scheme != "https" {
+		return nil, &proxyError{proxy, "connections that are passed on as they come go by proxies of http and https alone"}
+	}
+	c, err := s.dialer(false).DialContext(ctx, "tcp", withPort(proxy.Scheme, proxy.Host))
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	_ = c.SetDeadline(time.Now().Add(helloFor))
+	if proxy.Scheme == "https" {
+		conf := s.upstreamTLS()
+		conf.ServerName = proxy.Hostname()
+		c = tls.Client(c, conf)
+	}
+	tunnel, err := askForTunnel(c, proxy, hostport)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return tunnel, c.SetDeadline(time.Time{})
+}
+
+// askForTunnel sends a CONNECT (RFC 9110 section 9.3.6).
+func askForTunnel(c net.Conn, proxy *url.URL, hostport string) (net.Conn, error) {
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: hostport}, Host: hostport, Header: http.Header{}}
+	if u := proxy.User; u != nil {
+		password, _ := u.Password()
+		login := &http.Request{Header: http.Header{}}
+		login.SetBasicAuth(u.Username(), password)
+		req.Header.Set("Proxy-Authorization", login.Header.Get("Authorization"))
+	}
+	if err := req.Write(c); err != nil {
+		return nil, err
+	}
+	br := bufio.NewReader(c)
+	resp, err := http.ReadResponse(br, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := proxyRefused(proxy, resp); err != nil {
+		return nil, err
+	}
+	return &peeked{Conn: c, r: br}, nil
+}
+
+// join2ways copies both ways until both sides have ended, or one broke.
+func join2ways(c, up net.Conn) {
+	_ = c.SetDeadline(time.Time{})
+	var sending sync.WaitGroup
+	sending.Go(func() { carryOver(up, c) })
+	carryOver(c, up)
+	sending.Wait()
+}
+
+// carryOver copies what src sends, and tells dst of its end.
+func carryOver(dst, src net.Conn) {
+	if _, err := io.Copy(dst, src); err == nil {
+		if half, ok := underneath(dst).(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+			return
+		}
+	}
+	_, _ = dst.Close(), src.Close() // a side that broke ends the other
+}
+
+// underneath is the connection without what was read ahead of it.
+func underneath(c net.Conn) net.Conn {
+	for {
+		switch of := c.(type) {
+		case *peeked:
+			c = of.Conn
+		case *tunnel:
+			c = of.Conn
+		default:
+			return c
+		}
+	}
+}

@@ -1,0 +1,351 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// A middleman is a proxy on the way to upstreams. Whatever it is asked for it
+// finds at one address.
+type middleman struct {
+	*httptest.Server
+	status int // of each answer; 0: it does as it is asked
+
+	mu    sync.Mutex
+	asked []string // "METHOD HOST" or "METHOD URL", and who asks
+}
+
+func newMiddleman(t *testing.T, leadsTo string) *middleman {
+	t.Helper()
+	m := &middleman{}
+	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		login := &http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+		user, password, _ := login.BasicAuth()
+		m.mu.Lock()
+		m.asked = append(m.asked, strings.TrimSpace(r.Method+" "+r.RequestURI+" "+user+" "+password))
+		m.mu.Unlock()
+		if m.status != 0 {
+			w.WriteHeader(m.status)
+			return
+		}
+		up, err := net.Dial("tcp", leadsTo)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		defer up.Close()
+		if r.Method != http.MethodConnect {
+			r.Header.Del("Proxy-Authorization")
+			if err := r.Write(up); err != nil {
+				return
+			}
+			_ = up.(*net.TCPConn).CloseWrite()
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			_, _ = io.Copy(c, up)
+			return
+		}
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+		join2ways(c, up)
+	}))
+	t.Cleanup(m.Close)
+	return m
+}
+
+func (m *middleman) was() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.asked)
+}
+
+// through sends everything through a proxy, with a user and password.
+func through(t testing.TB, proxy string, lookup bool) gateOption {
+	u := parseURL(t, proxy)
+	u.User = url.UserPassword("ann", "pa:ss")
+	return func(c *Config) { c.ProxyFor, c.ProxyLooksUp = func(*url.URL) *url.URL { return u }, !lookup }
+}
+
+// exampleServer speaks TLS for api.example and everything below it.
+func exampleServer(t *testing.T, h http.Handler) (addr string, roots *x509.CertPool) {
+	t.Helper()
+	ca := newAuthority(t, "Test Root", nil)
+	up := httptest.NewUnstartedServer(h)
+	up.EnableHTTP2 = true
+	up.Config.ErrorLog = log.New(io.Discard, "", 0)
+	up.TLS = &tls.Config{Certificates: []tls.Certificate{ca.leaf(t, nil, func(c *x509.Certificate) { c.DNSNames = []string{"api.example", "*.api.example"} })}}
+	up.StartTLS()
+	t.Cleanup(up.Close)
+	return up.Listener.Addr().String(), ca.pool()
+}
+
+func TestUpstreamsAreReachedThroughAProxy(t *testing.T) {
+	t.Parallel()
+	addr, roots := exampleServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto+" "+r.Host+r.URL.Path) }))
+	m := newMiddleman(t, addr)
+	g := newGateTo(t, map[string]string{"test": "https://api.example"}, nil, through(t, m.URL, false), withPolicy(t, allowAllText), func(c *Config) { c.RootCAs = roots })
+	resp := g.post(t.Context(), "/up/test/x", "{}")
+	if body := readAll(t, resp.Body); resp.StatusCode != 200 || body != "HTTP/2.0 api.example/x" {
+		t.Errorf("base URL: status %d: %s", resp.StatusCode, body)
+	}
+	resp, err := g.proxied().Get("https://other.api.example/y")
+	must(t, err)
+	if body := readAll(t, resp.Body); resp.StatusCode != 200 || body != "HTTP/2.0 other.api.example/y" {
+		t.Errorf("forward proxy: status %d: %s", resp.StatusCode, body)
+	}
+	if want := []string{"CONNECT api.example:443 ann pa:ss", "CONNECT other.api.example:443 ann pa:ss"}; !slices.Equal(m.was(), want) {
+		t.Errorf("the proxy was asked for %q, want %q", m.was(), want)
+	}
+	if n := len(g.entries(audit.TypeDecision)); n != 2 {
+		t.Errorf("%d decisions are logged, want 2", n)
+	}
+}
+
+func TestPlainRequestsGoThroughAProxy(t *testing.T) {
+	t.Parallel()
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Host+r.URL.Path+r.Header.Get("Proxy-Authorization"))
+	}))
+	defer up.Close()
+	m := newMiddleman(t, up.Listener.Addr().String())
+	g := newGateTo(t, nil, nil, through(t, m.URL, false), withPolicy(t, allowAllText))
+	resp, err := g.proxied().Get("http://api.example/x")
+	must(t, err)
+	if body := readAll(t, resp.Body); resp.StatusCode != 200 || body != "api.example/x" {
+		t.Errorf("status %d: %s", resp.StatusCode, body)
+	}
+	if want := []string{"GET http://api.example/x ann pa:ss"}; !slices.Equal(m.was(), want) {
+		t.Errorf("the proxy was asked for %q, want %q", m.was(), want)
+	}
+}
+
+// What policy refuses never comes to the proxy, and a proxy is no way to
+// addresses that would be refused without it.
+func TestAProxyIsNoWayAround(t *testing.T) {
+	t.Parallel()
+	m := newMiddleman(t, "127.0.0.1:1")
+	far := newGateTo(t, nil, nil, through(t, m.URL, false), withPolicy(t, allowAllText))
+	near := newGateTo(t, nil, nil, through(t, m.URL, true), withPolicy(t, allowAllText))
+	denying := newGateTo(t, nil, nil, through(t, m.URL, false), withPolicy(t, denyAll))
+	tests := []struct {
+		name string
+		g    *gate
+		url  string
+		want string
+	}{
+		{"policy", denying, "http://api.example/x", "no"},
+		{"loopback", far, "http://127.0.0.1:9/", "it is a loopback address"},
+		{"loopback, version 6", far, "http://[::1]:9/", "it is a loopback address"},
+		{"mapped", far, "http://[::ffff:127.0.0.1]:9/", "it is a loopback address"},
+		{"metadata", far, "http://169.254.169.254/latest", "metadata"},
+		{"private", far, "http://10.0.0.1/", "it is a private address"},
+		{"decimal", far, "http://2130706433/", "an address to some programs"},
+		{"hexadecimal", far, "http://0x7f.0x1/", "an address to some programs"},
+		{"octal", far, "http://0177.0.0.01/", "an address to some programs"},
+		{"short", far, "http://127.1/", "an address to some programs"},
+		{"localhost", far, "http://LOCALHOST:9/", "names without a dot"},
+		{"localhost with a dot", far, "http://localhost.:9/", "names without a dot"},
+		{"a name of the cloud's", far, "http://metadata.google.internal/", "names without a dot and those under"},
+		{"a name of the house", far, "http://printer.local./", "names without a dot and those under"},
+		{"our own port by a name", far, "http://rebound.example:" + far.port() + "/", "Holdgate itself listens at that port"},
+		{"a name that is private, looked up here", near, "http://localhost:9/", "it is a loopback address"},
+		{"a name that nobody knows here", near, "http://nowhere.invalid/", "upstream_proxy.lookup: proxy"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			resp, err := tt.g.proxied().Get(tt.url)
+			must(t, err)
+			defer resp.Body.Close()
+			if body := readAll(t, resp.Body); resp.StatusCode != 403 || !strings.Contains(body, tt.want) {
+				t.Errorf("status %d, want 403 and %q: %s", resp.StatusCode, tt.want, body)
+			}
+		})
+	}
+	if asked := m.was(); len(asked) != 0 {
+		t.Errorf("the proxy was asked for %q", asked)
+	}
+}
+
+func TestWhichProxyFailedIsSaid(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	gone := ln.Addr().String()
+	must(t, ln.Close())
+	refusing := func(status int) string {
+		m := newMiddleman(t, gone)
+		m.status = status
+		return m.URL
+	}
+	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
+	defer tls.Close()
+	for _, tt := range []struct{ name, proxy, want string }{
+		{"nobody listens", "http://" + gone, "connection refused"},
+		{"it wants a login", refusing(407), "upstream_proxy.credentials_file"},
+		{"it refuses", refusing(403), "does not let this host through"},
+		{"it is broken", refusing(502), "502"},
+		{"nobody knows its certificate", tls.URL, "signed by itself"},
+		{"SOCKS, nobody listens", "socks5://" + gone, "connection refused"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGateTo(t, map[string]string{"test": "https://api.example"}, nil, through(t, tt.proxy, false), withPolicy(t, allowAllText),
+				func(c *Config) { c.Untouched = []Untouched{{Host: "pinned.example"}} })
+			resp := g.post(t.Context(), messages, askPlain)
+			body := readAll(t, resp.Body)
+			if resp.StatusCode != 502 || !strings.Contains(body, "the upstream proxy "+tt.proxy+" failed") || !strings.Contains(body, tt.want) || strings.Contains(body, "pa:ss") {
+				t.Errorf("status %d: %s", resp.StatusCode, body)
+			}
+			if strings.HasPrefix(tt.proxy, "socks") {
+				return
+			}
+			_, answer := g.tunnel("pinned.example:443")
+			if body := readAll(t, answer.Body); answer.StatusCode != 502 || !strings.Contains(body, "the upstream proxy "+tt.proxy+" failed") {
+				t.Errorf("passing on: status %d: %s", answer.StatusCode, body)
+			}
+		})
+	}
+	g := newGateTo(t, nil, nil, through(t, refusing(407), false), withPolicy(t, allowAllText))
+	resp, err := g.proxied().Get("http://api.example/x")
+	must(t, err)
+	if body := readAll(t, resp.Body); resp.StatusCode != 502 || !strings.Contains(body, "upstream_proxy.credentials_file") {
+		t.Errorf("a plain request: status %d: %s", resp.StatusCode, body)
+	}
+}
+
+// HTTPS_PROXY may name this very sidecar where it was meant for agents.
+func TestHoldgateIsNoProxyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	g := newGateTo(t, map[string]string{"test": "https://api.example"}, nil, withPolicy(t, allowAllText))
+	own := parseURL(t, g.url)
+	g.s.c.ProxyFor = func(*url.URL) *url.URL { return own }
+	resp := g.post(t.Context(), messages, askPlain)
+	if body := readAll(t, resp.Body); resp.StatusCode != 502 || !strings.Contains(body, "Holdgate itself listens there") {
+		t.Errorf("status %d: %s", resp.StatusCode, body)
+	}
+}
+
+// A connection to a host that is passed on is the client's own TLS with the
+// server: policy is asked, and the log says that nobody looked.
+func TestAHostIsPassedOnUntouched(t *testing.T) {
+	t.Parallel()
+	addr, roots := exampleServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pinned") }))
+	m := newMiddleman(t, addr)
+	conf := &tls.Config{RootCAs: roots, ServerName: "api.example"}
+	for door, dial := range map[string]func(*gate) net.Conn{
+		"forward": func(g *gate) net.Conn {
+			c, resp := g.tunnel("api.example:443")
+			if resp.StatusCode != 200 {
+				t.Errorf("CONNECT: status %d", resp.StatusCode)
+			}
+			return c
+		},
+		"transparent": func(g *gate) net.Conn {
+			c, err := net.Dial("tcp", g.redirect("203.0.113.9:443", nil))
+			must(t, err)
+			return c
+		},
+	} {
+		t.Run(door, func(t *testing.T) {
+			g := newGateTo(t, nil, nil, through(t, m.URL, false), withPolicy(t, allowAllText), func(c *Config) { c.Untouched = []Untouched{{Host: "api.example"}} })
+			raw := dial(g)
+			defer raw.Close()
+			c := tls.Client(raw, conf)
+			_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n")
+			must(t, err)
+			if body := readAll(t, c); !strings.HasSuffix(body, "pinned") {
+				t.Errorf("got %q", body)
+			}
+			e := g.eventually(audit.TypeDecision, 1)[0]
+			if e.Door != door || e.Call.HTTP != "CONNECT api.example" || !strings.Contains(e.Note, "is not seen") || e.Decision.Action != holdgate.Allow {
+				t.Errorf("logged by the door %s: %s, %s, %s", e.Door, e.Call.HTTP, e.Note, e.Decision.Action)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotPassedOn(t *testing.T) {
+	t.Parallel()
+	addr, _ := exampleServer(t, http.NotFoundHandler())
+	m := newMiddleman(t, addr)
+	pass := func(c *Config) { c.Untouched = []Untouched{{Host: "*.api.example"}} }
+	t.Run("what policy refuses", func(t *testing.T) {
+		g := newGateTo(t, nil, nil, through(t, m.URL, false), withPolicy(t, denyAll), pass)
+		if _, resp := g.tunnel("a.api.example:443"); resp.StatusCode != 403 {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+	})
+	t.Run("a private address", func(t *testing.T) {
+		g := newGateTo(t, nil, nil, withPolicy(t, allowAllText), func(c *Config) { c.Untouched = []Untouched{{Host: "localhost:9"}} })
+		if _, resp := g.tunnel("localhost:9"); resp.StatusCode != 403 {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+	})
+	for name, first := range map[string]func(net.Conn){
+		"the TLS of another host": func(c net.Conn) {
+			_ = tls.Client(c, &tls.Config{ServerName: "b.api.example", InsecureSkipVerify: true}).Handshake()
+		},
+		"no TLS": func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGateTo(t, nil, nil, through(t, m.URL, false), withPolicy(t, allowAllText), pass)
+			c, resp := g.tunnel("a.api.example:443")
+			if resp.StatusCode != 200 {
+				t.Fatalf("status %d", resp.StatusCode)
+			}
+			first(c)
+			if e := g.eventually(audit.TypeRefused, 1)[0]; !strings.Contains(e.Note, "the connection leads to a.api.example:443 and ") {
+				t.Errorf("refused: %s", e.Note)
+			}
+		})
+	}
+	t.Run("hosts and ports beside it", func(t *testing.T) {
+		u := Untouched{Host: "*.api.example"}
+		for host, want := range map[string]bool{"a.api.example:443": true, "A.API.example.:443": true, "api.example:443": false, "a.api.example:8443": false, "xapi.example:443": false, ".api.example:443": false} {
+			if got := u.covers(host); got != want {
+				t.Errorf("%s: %t", host, got)
+			}
+		}
+	})
+}
+
+// Hosts whose connections carry calls are passed on only where that is said
+// twice.
+func TestModelsAreNotPassedOn(t *testing.T) {
+	t.Parallel()
+	c := newGateTo(t, map[string]string{"test": "https://llm.example"}, map[string]string{"files": "https://mcp.example"}).s.c
+	c.Formats = []Format{{Host: "gateway.example", Path: "/llm", Name: "openai"}}
+	for _, host := range []string{"api.anthropic.com", "API.openai.com.:443", "llm.example", "mcp.example:443", "gateway.example"} {
+		c.Untouched = []Untouched{{Host: host}}
+		if _, err := New(t.Context(), c); err == nil || !strings.Contains(err.Error(), "calls_unseen") {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	s := newGateTo(t, nil, nil, func(c *Config) {
+		c.Untouched = []Untouched{{Host: "*.anthropic.com"}, {Host: "api.openai.com", CallsUnseen: true}}
+	}).s
+	if s.untouched("api.anthropic.com:443") || !s.untouched("api.openai.com:443") || !s.untouched("console.anthropic.com:443") {
+		t.Error("a model's host is passed on, or one that should be is not")
+	}
+}
