@@ -56,6 +56,7 @@ type remade struct {
 	in    Input
 	facts facts.Facts
 	input ast.Value
+	clock clock // of input
 }
 
 func (p *policy) remake(ctx context.Context, past Past) (*remade, error) {
@@ -70,11 +71,11 @@ func (p *policy) remake(ctx context.Context, past Past) (*remade, error) {
 		return nil, err
 	}
 	in = p.relevant(in)
-	input, _, err := p.input(in, f)
+	input, at, err := p.input(in, f)
 	if err != nil {
 		return nil, &UnjudgedError{"its arguments cannot be read"}
 	}
-	return &remade{in, f, input}, nil
+	return &remade{in, f, input, at}, nil
 }
 
 // An Explanation says why the policy in force decides a past call as it does.
