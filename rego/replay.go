@@ -44,7 +44,7 @@ func (e *Engine) again(ctx context.Context, p *policy, past Past) (holdgate.Deci
 	d = satisfied(d, r.in.Answers)
 	if (observe || e.o.Observe) && d.Action != holdgate.Allow {
 		would := d.Action
-		d.Would, d.Action, d.Hold, d.Also = &would, holdgate.Allow, holdgate.HoldSpec{}, nil
+		d.Would, d.Action, d.Hold, d.Also = &would, holdgate.Allow, holdgate.HoldSpec{Gate: d.Hold.Gate}, nil
 	}
 	d.Revision = p.loaded.Revision
 	d.Facts = &r.facts
