@@ -138,7 +138,7 @@ decisions contains d if {
 # title: Calls that are at an advisory gate by what they do
 # description: They go on; people are told, and the log says so.
 # custom:
-#   risk: medium
+#   risk: low
 decisions contains d if {
 	some gate in input.session.gates_told
 	input.kind == "tool_call"
