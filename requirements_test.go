@@ -40,7 +40,7 @@ var requirements = []requirement{
 
 	{"001", "a request is approved, denied or times out", []string{"proxy:TestGatesAreAnsweredInEachWay", "approvals:TestWhatSilenceDoes"}},
 	{"001", "grant and deny with a message or a reason", []string{"cmd/holdgate/testdata/approve.txt", "cmd/holdgate/testdata/deny.txt"}},
-	{"001", "pause, resume, stop, redirect, at any time", []string{"cmd/holdgate/testdata/interventions.txt", "proxy:TestAPausedAgentsRequestsWaitInLine", "proxy:TestAStopEndsAFlowingStreamAndCancelsWhatItHolds"}},
+	{"001", "pause, resume, stop, redirect, at any time", []string{"cmd/holdgate/testdata/interventions.txt", "cmd/holdgate/e2e:TestAgentsGoThroughASession", "proxy:TestAPausedAgentsRequestsWaitInLine", "proxy:TestAStopEndsAFlowingStreamAndCancelsWhatItHolds"}},
 	{"001", "policies always, never, conditional", []string{"rego:TestPackOnTools", "policies/tools_test.rego"}},
 	{"001", "the default policy asks about what destroys and lets ordinary work through", []string{"rego:TestPackLetsOrdinaryCommandsThrough", "rego:TestPackLetsNothingDestructiveThrough"}},
 	{"001", "many requests at once", []string{"approvals:TestOneOutcomeAndOneUseWhateverTheInterleaving", "cmd/holdgate/launch:TestSeveralRequestsAreAskedOneAfterTheOther"}},
@@ -52,7 +52,7 @@ var requirements = []requirement{
 
 	{"002", "confidence reports with a threshold and escalation, each switchable", []string{"proxy:TestAReportBelowTheLineOpensAGateAndChangesWaitForIt", "proxy:TestReportsAreSwitchable"}},
 	{"002", "a report of no trust at all pauses", []string{"proxy:TestAReportOfNoTrustAtAllPausesTheSession"}},
-	{"002", "gate 0 before coding", []string{"cmd/holdgate/e2e:TestAScriptPassesGates", "policies/gates_test.rego"}},
+	{"002", "gate 0 before coding", []string{"cmd/holdgate/e2e:TestAScriptPassesGates", "cmd/holdgate/e2e:TestAgentsGoThroughASession", "policies/gates_test.rego"}},
 	{"002", "mandatory, conditional and advisory gates", []string{"proxy:TestAnAdvisoryGateIsToldAndHoldsNothing", "policies/gates_test.rego"}},
 	{"002", "steer on every gate, with instructions and artifacts", []string{"proxy:TestGatesAreAnsweredInEachWay", "cmd/holdgate/testdata/steer.txt"}},
 	{"002", "constraint exception: expand, reduce, abort", []string{"proxy:TestAChoiceAtAGate"}},
