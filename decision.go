@@ -137,6 +137,16 @@ type HoldSpec struct {
 	// Passes says that an approval lets the call's session pass the gate: it is
 	// not asked about at later calls, and others that wait for it are decided anew.
 	Passes bool
+	// Learn lets approvals of people answer later calls like theirs; the zero
+	// value does not.
+	Learn Learn
+}
+
+// Learn says after how many approvals by people of calls alike, none of them
+// denied, within how many days, such a call needs no further one.
+type Learn struct {
+	Approvals int `json:"approvals"`
+	Days      int `json:"days"`
 }
 
 // Allows reports whether the hold may be answered in the given way.

@@ -83,6 +83,9 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
+	if q.Edited == "" { // else a person made it, not the agent
+		draft.teaches(c, d)
+	}
 	earlier := slices.Concat(x.q.answeredBefore(ctx, x.who, c), x.q.taintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
 	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.Agent.ID) {

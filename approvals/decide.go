@@ -120,6 +120,11 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 			if o.Grant, note, err = t.remember(r); err != nil {
 				return err
 			}
+			if o.Grant == "" {
+				if o.Grant, err = t.teach(r, v); err != nil {
+					return err
+				}
+			}
 			if err := t.accept(r); err != nil {
 				return err
 			}

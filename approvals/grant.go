@@ -40,6 +40,8 @@ type Grant struct {
 	Uses      int           `json:"uses"`
 	LastUsed  time.Time     `json:"last_used,omitzero"`
 	RevokedBy string        `json:"revoked_by,omitempty"`
+	// Learned says what the grant was learned from; nil where people asked for it.
+	Learned *Lesson `json:"learned,omitempty"`
 }
 
 // storedGrant is a grant as stored. It holds no argument, but for what its
@@ -74,6 +76,8 @@ type storedGrant struct {
 	Uses    int       `json:"uses,omitempty"`
 	Used    time.Time `json:"used,omitzero"`
 	Revoked string    `json:"revoked,omitempty"` // by whom
+
+	Learned *Lesson `json:"learned,omitempty"`
 }
 
 // storedGrantor is one of those who made a grant, and how sure their channel
@@ -89,7 +93,7 @@ func (g *storedGrant) view() Grant {
 		ID: g.ID, Covers: g.Covers, Scope: g.Scope, Match: g.Match,
 		Agent: AgentRef{ID: g.Agent, Proven: g.Proven, Confinement: g.Confinement}, Session: Ref{ID: g.Session},
 		Rule: g.Rule, Also: g.Also, Gate: g.Gate, Risk: g.Risk, Request: g.Request,
-		CreatedAt: g.Created, ExpiresAt: g.Expires, Uses: g.Uses, LastUsed: g.Used, RevokedBy: g.Revoked,
+		CreatedAt: g.Created, ExpiresAt: g.Expires, Uses: g.Uses, LastUsed: g.Used, RevokedBy: g.Revoked, Learned: g.Learned,
 	}
 	for p := range g.Fixed {
 		v.Arguments = append(v.Arguments, p)
@@ -119,6 +123,14 @@ func (g Grant) Settles(d holdgate.Decision) []string {
 
 // by names those who made the grant.
 func (g *storedGrant) by() string { return strings.Join(g.view().By, ", ") }
+
+// answerer is who ends a question by the grant: those who asked for it, or policy.
+func (g *storedGrant) answerer() string {
+	if g.Learned != nil {
+		return byLearning
+	}
+	return g.by()
+}
 
 // ended reports whether the grant covers nothing any more. One that was made
 // in what is now the future does not count: the clock was set.

@@ -56,7 +56,10 @@ func (q *Queue) Revoke(ctx context.Context, id, by string) (Grant, error) {
 		if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("revoked by %s; uses: %d", g.Revoked, g.Uses))); err != nil {
 			return err
 		}
-		return t.writeGrant(g)
+		if err := t.writeGrant(g); err != nil || g.Learned == nil {
+			return err
+		}
+		return t.unlearn(g.Likeness.Like, g.Revoked, "grant "+g.ID+" was revoked")
 	})
 	if err != nil {
 		return Grant{}, err

@@ -96,7 +96,10 @@ func (q *Queue) useGrant(ctx context.Context, id string, p *plea) (used *storedG
 		e.Call = auditCall(p.call, p.digest, d.Redact)
 		e.Door = p.call.Door
 		e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision}
-		e.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: g.by(), At: t.now, Grant: g.ID}
+		e.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: g.answerer(), At: t.now, Grant: g.ID}
+		if g.Learned != nil {
+			e.Note = g.Learned.String()
+		}
 		e.Input, e.Seen = input.arguments, input.seen
 		if _, err := t.log(e); err != nil {
 			return err
@@ -116,7 +119,7 @@ func auditCall(c holdgate.Call, digest holdgate.Digest, redacted []string) *audi
 
 // covers reports whether the grant answers the question about the call.
 func (q *Queue) covers(g *storedGrant, p *plea, now time.Time) bool {
-	return !g.ended(now) && g.binds(p.call) && g.answers(p.decision) && q.vouched(g, p) && q.matches(g, p)
+	return !g.ended(now) && g.binds(p.call) && g.answers(p.decision) && (g.Learned == nil || g.taught(p, now)) && q.vouched(g, p) && q.matches(g, p)
 }
 
 // binds reports whether the grant is for who makes the call. What is only
@@ -173,6 +176,8 @@ func (q *Queue) matches(g *storedGrant, p *plea) bool {
 		return g.Likeness.Like == p.like.Like && g.Likeness.Same == p.like.Same && p.like.Same != ""
 	case MatchTool:
 		return g.Likeness.Shape != nil && !p.like.Acts && p.like.whole.Within(*g.Likeness.Shape)
+	case MatchShape:
+		return g.Likeness.Like == p.like.Like && !p.like.Acts
 	case MatchPattern:
 		return g.Likeness.Like == p.like.Like && q.fixes(g, p.call)
 	}

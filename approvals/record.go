@@ -33,6 +33,7 @@ const (
 	prefixAgent    = "agent/"
 	prefixTool     = "tool/"
 	prefixPass     = "pass/"
+	prefixLesson   = "lesson/"
 
 	prefixToolServer = "tool-server/"
 
@@ -206,6 +207,7 @@ type storedRequest struct {
 	Likeness    *likeness              `json:"likeness,omitempty"`
 	Passes      bool                   `json:"passes,omitempty"` // an approval lets the session pass the gate
 	Anew        bool                   `json:"anew,omitempty"`
+	Learn       holdgate.Learn         `json:"learn,omitzero"`    // what its approval may come to stand for
 	Accepts     *storedAccepts         `json:"accepts,omitempty"` // the changed definition that its briefing shows
 }
 

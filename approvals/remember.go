@@ -53,6 +53,9 @@ const (
 	// [holdgate.Shape.Within]. It is only for those that read or write files and
 	// do nothing else: see [holdgate.Shape.Acts].
 	MatchTool MatchKind = "tool"
+	// MatchShape covers calls of the same shape. No person can ask for it: it is
+	// that of what was learned of calls that do nothing but read or write files.
+	MatchShape MatchKind = "shape"
 )
 
 // A Match says which calls a grant covers. Its JSON is "exact", "tool" or

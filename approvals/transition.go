@@ -205,7 +205,7 @@ func (t *transition) end(r *storedRequest, s holdgate.Status, o holdgate.Outcome
 		return err
 	}
 	t.ended = append(t.ended, r.ID)
-	if err := errors.Join(t.countEnded(r), t.sessionEnded(r)); err != nil {
+	if err := errors.Join(t.countEnded(r), t.unlearnEnded(r), t.sessionEnded(r)); err != nil {
 		return err
 	}
 	return t.tell(EventDecided, r, seq)

@@ -45,12 +45,20 @@ known_kind if input.kind in {"tool_call", "model_request", "http_request", "mcp_
 
 # METADATA
 # title: The verdict, with the other rules that ask, so that one answer settles all of them
+# description: And with what approvals may come to answer, as habits.rego says.
 # custom:
 #   risk: low
-asked := object.union(verdict, {"also": together}) if {
+asked := object.union_n([verdict, beside, learning]) if {
 	verdict.action == "hold"
-	together[0]
 } else := verdict
+
+default beside := {}
+
+beside := {"also": together} if together[0]
+
+default learning := {}
+
+learning := {"hold": {"learn": learn}}
 
 # METADATA
 # title: Decisions that stand, by strictness, then by risk

@@ -13,8 +13,18 @@ decisions contains d if {
 	not gate_off
 	not gate_sure
 	not gate_hopeless
-	d := with_hold(ask("gate", gate_risk, "The agent asks for a decision before it goes on.", []), gate_hold)
+	d := advised(with_hold(ask("gate", gate_risk, "The agent asks for a decision before it goes on.", []), gate_hold))
 }
+
+# METADATA
+# title: An advisory gate is told to people and logged, and holds nothing
+# description: One with options is a choice, which somebody has to make.
+# custom:
+#   risk: medium
+advised(d) := object.union(d, {"observe": true}) if {
+	input.gate.settings.level == "advisory"
+	not gate_choice.options
+} else := d
 
 # METADATA
 # title: Reports of an agent that does not trust its work at all
@@ -122,6 +132,22 @@ decisions contains d if {
 	not passed(gate)
 	about := at[gate]
 	d := at_gate(ask("session.checkpoint", "medium", concat("", ["The call is at the gate ", gate, "."]), sort(about)), gate)
+}
+
+# METADATA
+# title: Calls that are at an advisory gate by what they do
+# description: They go on; people are told, and the log says so.
+# custom:
+#   risk: low
+decisions contains d if {
+	some gate in input.session.gates_told
+	input.kind == "tool_call"
+	not passed(gate)
+	about := at[gate]
+	d := object.union(
+		at_gate(ask("session.advice", "low", concat("", ["The call is at the advisory gate ", gate, "."]), sort(about)), gate),
+		{"observe": true},
+	)
 }
 
 passed(gate) if gate in input.session.gates_passed

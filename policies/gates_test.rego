@@ -42,6 +42,24 @@ test_a_choice if {
 	ours.options == own
 }
 
+test_an_advisory_gate_is_told_and_holds_nothing if {
+	decision := holdgate.decision with input as at_gate({"type": "my_check", "settings": {"level": "advisory"}})
+	decision.action == "hold"
+	decision.observe
+	choice := holdgate.decision with input as at_gate({"type": "my_check", "settings": {"level": "advisory", "options": [{"id": "a", "label": "A"}]}})
+	choice.action == "hold"
+	not choice.observe
+}
+
+test_traffic_at_an_advisory_gate_goes_on if {
+	call := in_session(shell([["git", "commit", "-m", "x"]]), {"mode": "auto", "gates_told": ["before_commit"]})
+	decision := holdgate.decision with input as call
+	decision.rule == "session.advice"
+	decision.observe
+	passed := object.union(call, {"session": {"gates_passed": ["before_commit"]}})
+	holdgate.decision.action == "allow" with input as passed
+}
+
 test_a_gate_that_is_off_passes if {
 	holdgate.decision.action == "allow" with input as at_gate({"type": "before_verify", "settings": {"enabled": false}})
 }

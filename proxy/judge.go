@@ -116,6 +116,9 @@ func (e *exchange) settled(ctx context.Context, q *question, d holdgate.Decision
 		}
 	}
 	entry, err := e.log.decision(ctx, q, d)
+	if err == nil {
+		err = e.advise(ctx, q, d)
+	}
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	in.Mode, in.Threshold, in.Taint = string(set.Mode), set.Threshold, s.Taint()
 	gates := e.s.c.Queue.Gates()
 	in.Gates.On, _ = gates.On(r.ID)
+	in.Gates.Told = gates.Told()
 	if needed := e.s.c.Queue.GatesNeeded(r); len(needed) > 0 {
 		in.Gates.Needed = needed
 	}

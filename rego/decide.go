@@ -113,7 +113,7 @@ func (e *Engine) decide(ctx context.Context, p *policy, query *oparego.PreparedE
 	d = satisfied(d, answers)
 	if observe && d.Action != holdgate.Allow {
 		would := d.Action
-		d.Would, d.Action, d.Hold, d.Also = &would, holdgate.Allow, holdgate.HoldSpec{}, nil
+		d.Would, d.Action, d.Hold, d.Also = &would, holdgate.Allow, holdgate.HoldSpec{Gate: d.Hold.Gate}, nil
 	}
 	d.Revision = p.loaded.Revision
 	return d

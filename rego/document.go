@@ -43,6 +43,9 @@ func holdDocument(h holdgate.HoldSpec) map[string]any {
 	if h.Passes {
 		doc["passes"] = true
 	}
+	if h.Learn.Approvals > 0 {
+		doc["learn"] = h.Learn
+	}
 	return doc
 }
 

@@ -219,6 +219,7 @@ type Answer struct {
 // Gates are the gates of a session, by their types.
 type Gates struct {
 	On     []string // at which traffic stops by itself
+	Told   []string // advisory ones: people are told when traffic is at them
 	Needed []string // that must be passed before the session changes anything
 	Passed []string
 }

@@ -51,6 +51,8 @@ func readHold(v ast.Value, h *holdgate.HoldSpec) error {
 			h.Show, err = texts(v)
 		case "passes":
 			h.Passes, err = boolean(v)
+		case "learn":
+			h.Learn, err = readLearn(v)
 		default:
 			err = errUnknownField
 		}
@@ -63,8 +65,34 @@ func readHold(v ast.Value, h *holdgate.HoldSpec) error {
 		return errors.New("decision.hold is a choice without options")
 	case h.Required && h.OnTimeout == holdgate.TimeoutApprove:
 		return errors.New("decision.hold is required, so silence cannot approve it")
+	case h.Required && h.Learn.Approvals > 0:
+		return errors.New("decision.hold is required, so no approval stands for another")
 	}
 	return nil
+}
+
+// Bounds of what may be learned.
+const (
+	maxLearnApprovals = 100
+	maxLearnDays      = 365
+)
+
+func readLearn(v ast.Value) (l holdgate.Learn, err error) {
+	err = eachField(v, "decision.hold.learn", func(name string, v ast.Value) (err error) {
+		switch name {
+		case "approvals":
+			l.Approvals, err = count(v)
+		case "days":
+			l.Days, err = count(v)
+		default:
+			err = errUnknownField
+		}
+		return err
+	})
+	if err == nil && (l.Approvals < 1 || l.Approvals > maxLearnApprovals || l.Days < 1 || l.Days > maxLearnDays) {
+		err = fmt.Errorf("decision.hold.learn: want approvals from 1 to %d and days from 1 to %d", maxLearnApprovals, maxLearnDays)
+	}
+	return l, err
 }
 
 func readApprovers(v ast.Value, a *holdgate.Approvers) error {

@@ -119,7 +119,7 @@ func agentObject(a holdgate.Agent) object {
 }
 
 func sessionObject(in Input) ast.Object {
-	o := newFields(8)
+	o := newFields(9)
 	o.text("id", in.Call.Session.ID)
 	o.text("mode", cmp.Or(in.Mode, modeAuto))
 	if in.Threshold > 0 {
@@ -127,6 +127,7 @@ func sessionObject(in Input) ast.Object {
 	}
 	o.optional("cwd", in.Dir)
 	o.optionalList("gates_on", in.Gates.On)
+	o.optionalList("gates_told", in.Gates.Told)
 	o.optionalList("gates_needed", in.Gates.Needed)
 	o.optionalList("gates_passed", in.Gates.Passed)
 	o.optionalList("taint", in.Taint)

@@ -3,6 +3,8 @@ package rego
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -231,6 +233,34 @@ func TestPackOnConfidenceAndModes(t *testing.T) {
 	d := e.Decide(t.Context(), Input{Call: bashCall("ls"), Confidence: &Confidence{Score: 0.6}})
 	if d.Hold.Timeout != 10*time.Second || d.Hold.OnTimeout != holdgate.TimeoutApprove || d.Risk != holdgate.RiskLow {
 		t.Errorf("the middle band: got %v, %v, %v, want 10s, approve, low", d.Hold.Timeout, d.Hold.OnTimeout, d.Risk)
+	}
+}
+
+// Seed 000, threat 5: a score that the agent itself has given lets no silence approve,
+// unless the settings trust an agent that has proven who it is.
+func TestAnAgentsOwnScoreLetsNoSilenceApprove(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "settings.yaml"), []byte("settings: {confidence: {trusted: [builder]}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plain, trusting := open(t, Options{}), open(t, Options{Path: dir})
+	for _, tt := range []struct {
+		name   string
+		e      *Engine
+		proven bool
+		source string
+		want   holdgate.TimeoutAction
+	}{
+		{"somebody else's score", plain, false, "verifier", holdgate.TimeoutApprove},
+		{"the agent's own", plain, true, "agent", holdgate.TimeoutDeny},
+		{"that of a trusted name", trusting, false, "agent", holdgate.TimeoutDeny},
+		{"that of a trusted agent that has proven it", trusting, true, "agent", holdgate.TimeoutApprove},
+	} {
+		in := Input{Call: bashCall("ls"), Confidence: &Confidence{Score: 0.6, Source: tt.source}}
+		in.Call.Agent = holdgate.Agent{ID: "builder", Proven: tt.proven}
+		if d := tt.e.Decide(t.Context(), in); d.Action != holdgate.Hold || d.Hold.OnTimeout != tt.want {
+			t.Errorf("%s: %v, silence: %v; want a hold and %v", tt.name, d.Action, d.Hold.OnTimeout, tt.want)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func (e *Engine) again(ctx context.Context, p *policy, past Past) (holdgate.Deci
 	d = satisfied(d, r.in.Answers)
 	if (observe || e.o.Observe) && d.Action != holdgate.Allow {
 		would := d.Action
-		d.Would, d.Action, d.Hold, d.Also = &would, holdgate.Allow, holdgate.HoldSpec{}, nil
+		d.Would, d.Action, d.Hold, d.Also = &would, holdgate.Allow, holdgate.HoldSpec{Gate: d.Hold.Gate}, nil
 	}
 	d.Revision = p.loaded.Revision
 	d.Facts = &r.facts
@@ -56,6 +56,7 @@ type remade struct {
 	in    Input
 	facts facts.Facts
 	input ast.Value
+	clock clock // of input
 }
 
 func (p *policy) remake(ctx context.Context, past Past) (*remade, error) {
@@ -70,11 +71,11 @@ func (p *policy) remake(ctx context.Context, past Past) (*remade, error) {
 		return nil, err
 	}
 	in = p.relevant(in)
-	input, _, err := p.input(in, f)
+	input, at, err := p.input(in, f)
 	if err != nil {
 		return nil, &UnjudgedError{"its arguments cannot be read"}
 	}
-	return &remade{in, f, input}, nil
+	return &remade{in, f, input, at}, nil
 }
 
 // An Explanation says why the policy in force decides a past call as it does.

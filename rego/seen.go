@@ -102,6 +102,7 @@ type seenGates struct {
 	Needed []string `json:"needed,omitempty"`
 	On     []string `json:"on,omitempty"`
 	Passed []string `json:"passed,omitempty"`
+	Told   []string `json:"told,omitempty"`
 }
 
 type seenHistory struct {
@@ -167,8 +168,8 @@ func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMess
 	for _, a := range in.Answers {
 		s.Answers = append(s.Answers, seenAnswer{a.Also, a.By, a.Choice, a.Decision, a.Gate, a.Rule})
 	}
-	if g := in.Gates; len(g.On)+len(g.Needed)+len(g.Passed) > 0 {
-		s.Gates = &seenGates{g.Needed, g.On, g.Passed}
+	if g := in.Gates; len(g.On)+len(g.Needed)+len(g.Passed)+len(g.Told) > 0 {
+		s.Gates = &seenGates{g.Needed, g.On, g.Passed, g.Told}
 	}
 	if h := in.History; h != nil {
 		s.History = &seenHistory{h.Allowed, h.Approved, h.Asked, h.Denied, h.Expired, h.Refused, h.Steered}
@@ -298,7 +299,7 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 		in.Answers = append(in.Answers, Answer{Also: a.Also, By: a.By, Choice: a.Choice, Decision: a.Decision, Gate: a.Gate, Rule: a.Rule})
 	}
 	if g := s.Gates; g != nil {
-		in.Gates = Gates{On: g.On, Needed: g.Needed, Passed: g.Passed}
+		in.Gates = Gates{On: g.On, Needed: g.Needed, Passed: g.Passed, Told: g.Told}
 	}
 	if h := s.History; h != nil {
 		in.History = &History{Allowed: h.Allowed, Refused: h.Refused, Asked: h.Asked, Approved: h.Approved, Denied: h.Denied, Steered: h.Steered, Expired: h.Expired}

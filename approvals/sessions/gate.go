@@ -18,7 +18,7 @@ type Level string
 const (
 	Mandatory   Level = "mandatory"   // a person must let it pass
 	Conditional Level = "conditional" // where the agent is not sure enough
-	Advisory    Level = "advisory"    // people are asked, and no harm is done where nobody answers
+	Advisory    Level = "advisory"    // people are told, and it goes on; one with options is asked about
 )
 
 // Gates that Holdgate itself opens.
@@ -177,7 +177,7 @@ func (all Gates) On(session string) (on, needed []string) {
 		if g.Enabled != nil && !*g.Enabled {
 			continue
 		}
-		if g.Enabled != nil {
+		if g.Enabled != nil && !g.advises() {
 			on = append(on, name)
 		}
 		if slices.ContainsFunc(g.Sessions, func(p string) bool { ok, _ := path.Match(p, session); return ok }) {
@@ -188,6 +188,22 @@ func (all Gates) On(session string) (on, needed []string) {
 	slices.Sort(needed)
 	return on, needed
 }
+
+// Told lists the advisory gates of which people are told when traffic is at them,
+// sorted.
+func (all Gates) Told() (told []string) {
+	for name, g := range all {
+		if g.Enabled != nil && *g.Enabled && g.advises() {
+			told = append(told, name)
+		}
+	}
+	slices.Sort(told)
+	return told
+}
+
+// advises reports whether the gate holds nothing: one with options is a choice,
+// which somebody has to make.
+func (g Gate) advises() bool { return g.Level == Advisory && len(g.Options) == 0 }
 
 var goodGate = regexp.MustCompile(`^[a-z][a-z0-9_.-]{0,63}$`)
 

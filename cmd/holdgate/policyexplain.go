@@ -138,7 +138,12 @@ func (x *explained) write(w io.Writer) error {
 	if d.Reason != "" {
 		line("  %s", d.Reason)
 	}
-	if n.RequestID != "" && x.Outcome == nil {
+	if n.Type == audit.TypeGranted {
+		line("  %s by grant %s of %s", "approved", n.Grant, n.Outcome.By)
+		if n.Note != "" {
+			line("  %s", n.Note)
+		}
+	} else if n.RequestID != "" && x.Outcome == nil {
 		line("  people were asked: request %s, which waits", n.RequestID)
 	} else if x.Outcome != nil {
 		line("  people were asked: request %s: %s by %s", n.RequestID, x.Outcome.Decision, x.Outcome.By)

@@ -159,6 +159,8 @@ func calls() map[string]held {
 	critical.Risk = holdgate.RiskCritical
 	writes := deletes
 	writes.Rule, writes.Risk, writes.Hold.Allow = "files.write", holdgate.RiskMedium, []string{"steer", "remember"}
+	learns := writes
+	learns.Rule, learns.Hold.Learn = "files.outside", holdgate.Learn{Approvals: 2, Days: 30}
 	save := holdgate.Tool{Name: "write_file", Arguments: json.RawMessage(`{"path":"src/a.go","content":"one, two"}`)}
 	asserted, proven := holdgate.Agent{ID: "builder"}, holdgate.Agent{ID: "builder", Proven: true}
 	return map[string]held{
@@ -171,6 +173,7 @@ func calls() map[string]held {
 		"choice":   {asserted, holdgate.KindToolCall, bash("./deploy"), choice},
 		"critical": {asserted, holdgate.KindToolCall, bash("rm -rf /"), critical},
 		"save":     {proven, holdgate.KindToolCall, save, writes},
+		"learns":   {proven, holdgate.KindToolCall, holdgate.Tool{Name: "write_file", Arguments: json.RawMessage(`{"path":"/srv/www/a.html","content":"one"}`)}, learns},
 		"word":     {asserted, holdgate.KindToolCall, save, writes},
 		"outside":  {asserted, holdgate.KindToolCall, holdgate.Tool{Name: "write_file", Arguments: json.RawMessage(`{"path":"/srv/www/a.html","content":"one"}`)}, holdgate.Decision{}},
 		"hostile":  {holdgate.Agent{ID: "builder\x1b[2J\u202e"}, holdgate.KindToolCall, bash("rm -rf build\x1b[1A\u202etxt.exe"), deletes},

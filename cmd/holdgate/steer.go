@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -30,14 +33,12 @@ func (e *env) steer(c *cli.Context, d api.Decision) error {
 		return err
 	}
 	defer sc.Close()
+	if strings.TrimSpace(d.Instructions) == "" {
+		return e.steerByHand(c, sc, d, len(words))
+	}
 	waits, err := pending(c.Context, sc, approvals.Filter{})
 	if err != nil {
 		return err
-	}
-	if strings.TrimSpace(d.Instructions) == "" {
-		if d.Instructions, err = e.instructions(c.Context, len(words), waits); err != nil {
-			return err
-		}
 	}
 	if len(waits) > 0 {
 		return e.refuse(c, "", d)
@@ -45,13 +46,40 @@ func (e *env) steer(c *cli.Context, d api.Decision) error {
 	return e.guide(c, sc, d)
 }
 
-// instructions asks for them, where somebody sits there.
-func (e *env) instructions(ctx context.Context, words int, waits []approvals.Request) (string, error) {
+// steerByHand asks for instructions on a terminal, one after the other, and sends
+// each where it belongs at the time, until somebody ends that.
+func (e *env) steerByHand(c *cli.Context, sc *client.Client, d api.Decision, words int) error {
 	missing := usage("steer needs instructions: holdgate steer ID \"do this instead\"")
 	tty, ok := e.terminal()
 	if words > 0 || !ok {
-		return "", missing
+		return missing
 	}
+	for sent := 0; ; sent++ {
+		waits, err := pending(c.Context, sc, approvals.Filter{})
+		if err != nil {
+			return err
+		}
+		d.Instructions, err = e.instructions(c.Context, tty, waits)
+		switch over := errors.Is(err, io.EOF) || c.Context.Err() != nil || err == nil && d.Instructions == ""; {
+		case over && sent > 0:
+			return nil
+		case err != nil:
+			return err
+		case over:
+			return missing
+		case len(waits) > 0:
+			err = e.refuse(c, waits[0].ID, d)
+		default:
+			err = e.guide(c, sc, d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// instructions asks for them once.
+func (e *env) instructions(ctx context.Context, tty *os.File, waits []approvals.Request) (string, error) {
 	switch len(waits) {
 	case 0:
 		fmt.Fprintln(e.stderr, "Nothing is pending: what you write goes into the agent's next model request.")
@@ -60,13 +88,10 @@ func (e *env) instructions(ctx context.Context, words int, waits []approvals.Req
 	default:
 		return "", &exitError{code: exitUsage, text: fmt.Sprintf("%d requests are pending, and no ID was given", len(waits)), hint: "holdgate pending lists them"}
 	}
-	fmt.Fprint(e.stderr, "What is the agent to do? ")
+	fmt.Fprint(e.stderr, "What is the agent to do (an empty line ends this)? ")
 	line, err := readLine(ctx, tty)
 	if err != nil {
 		return "", fmt.Errorf("reading the instructions: %w", err)
-	}
-	if strings.TrimSpace(line) == "" {
-		return "", missing
 	}
 	return strings.TrimSpace(line), nil
 }

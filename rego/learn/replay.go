@@ -18,8 +18,8 @@ import (
 // all.
 const MaxChanges = 1000
 
-// batch is how many calls are read before they are judged.
-const batch = 512
+// batch is how many calls one processor judges in one go.
+const batch = 128
 
 // A Replay is what a policy would make of past calls.
 type Replay struct {
@@ -69,37 +69,87 @@ type Changed struct {
 	Reason    string    `json:"reason,omitempty"`
 }
 
-// Run judges all calls of the log by the engine's policy.
+// Run judges all calls of the log by the engine's policy. The log is read once,
+// while the calls that were read are judged on all processors.
 func Run(ctx context.Context, e *rego.Engine, log Log, own rego.Own) (Replay, error) {
-	r := replaying{engine: e, own: own, rows: map[Row]int{}, why: map[string]int{},
-		out: Replay{Revision: e.Loaded().Revision, Table: []Row{}, Unknowns: []Reason{}, Changes: []Changed{}}}
+	r := replaying{judge: e.Judge(), own: own, rows: map[Row]int{}, why: map[string]int{}}
+	r.out = Replay{Revision: r.judge.Revision(), Table: []Row{}, Unknowns: []Reason{}, Changes: []Changed{}}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// A batch goes to whoever is free, and into the queue of those to count, in
+	// the order of the log; both are short, so that little of it is in memory.
+	work, order := make(chan *judged), make(chan *judged, 2*runtime.GOMAXPROCS(0))
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for b := range work {
+				r.judgeAll(ctx, b)
+			}
+		})
+	}
+	workers.Go(func() {
+		for b := range order {
+			<-b.done
+			for i, n := range b.entries {
+				r.count(n, b.results[i])
+			}
+		}
+	})
+	err := batches(ctx, log, func(b *judged) error {
+		order <- b
+		work <- b
+		return ctx.Err()
+	})
+	if err != nil {
+		cancel()
+	}
+	close(work)
+	close(order)
+	workers.Wait()
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		return Replay{}, err
+	}
+	return r.finish(), nil
+}
+
+// batches reads the decisions of the log and hands them on, some at a time.
+func batches(ctx context.Context, log Log, hand func(*judged) error) error {
 	var waiting []audit.Entry
+	flush := func() error {
+		b := &judged{entries: waiting, results: make([]again, len(waiting)), done: make(chan struct{})}
+		waiting = nil
+		return hand(b)
+	}
 	err := log(ctx, func(n audit.Entry) error {
 		if !Judged(n) {
 			return nil
 		}
 		if waiting = append(waiting, n); len(waiting) == batch {
-			r.judge(ctx, waiting)
-			waiting = waiting[:0]
+			return flush()
 		}
-		return ctx.Err()
+		return nil
 	})
 	if err != nil {
-		return Replay{}, err
+		return err
 	}
-	if r.judge(ctx, waiting); ctx.Err() != nil {
-		return Replay{}, ctx.Err()
-	}
-	return r.finish(), nil
+	return flush()
 }
 
 // replaying is a Replay on its way.
 type replaying struct {
-	engine *rego.Engine
-	own    rego.Own
-	out    Replay
-	rows   map[Row]int
-	why    map[string]int
+	judge *rego.Judge
+	own   rego.Own
+	out   Replay
+	rows  map[Row]int
+	why   map[string]int
+}
+
+// judged are entries that follow each other, and what became of their calls once
+// done is closed.
+type judged struct {
+	entries []audit.Entry
+	results []again
+	done    chan struct{}
 }
 
 // An again is what became of one call.
@@ -109,26 +159,13 @@ type again struct {
 	err      error
 }
 
-// judge judges calls, as many at a time as there are processors, and counts
-// them in their order.
-func (r *replaying) judge(ctx context.Context, entries []audit.Entry) {
-	results := make([]again, len(entries))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(entries)) {
-		workers.Go(func() {
-			for i := range next {
-				results[i] = r.one(ctx, entries[i])
-			}
-		})
-	}
-	for i := range entries {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	for i, n := range entries {
-		r.count(n, results[i])
+func (r *replaying) judgeAll(ctx context.Context, b *judged) {
+	defer close(b.done)
+	for i, n := range b.entries {
+		if ctx.Err() != nil {
+			return // nobody counts them
+		}
+		b.results[i] = r.one(ctx, n)
 	}
 }
 
@@ -140,7 +177,7 @@ func (r *replaying) one(ctx context.Context, n audit.Entry) again {
 	if past.FollowsUp() {
 		return again{follows: true}
 	}
-	d, err := r.engine.Again(ctx, past)
+	d, err := r.judge.Again(ctx, past)
 	if err == nil && d.Revision == n.Decision.Revision && (acted(d.Action, d.Would) != acted(n.Decision.Action, n.Decision.Would) || d.Rule != n.Decision.Rule) {
 		err = &rego.UnjudgedError{Why: "the very same policy decided otherwise then, on something that the log does not have"}
 	}

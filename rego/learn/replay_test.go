@@ -190,11 +190,12 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/call")
 }
 
-// TestReplayLarge judges a large log, and says how long it took.
+// Of many calls, some of them the same again and again, none is lost or counted
+// twice. HOLDGATE_REPLAY says how many, and the test how long they took.
 func TestReplayLarge(t *testing.T) {
-	var n int
-	if _, err := fmt.Sscan(os.Getenv("HOLDGATE_REPLAY"), &n); err != nil {
-		t.Skip("set HOLDGATE_REPLAY=100000 to judge so many calls")
+	n := 1200
+	if _, err := fmt.Sscan(os.Getenv("HOLDGATE_REPLAY"), &n); err == nil {
+		n -= n % 6
 	}
 	r := mixed(t, n)
 	began := time.Now()
@@ -202,7 +203,34 @@ func TestReplayLarge(t *testing.T) {
 	if err != nil || got.Calls != n || got.Unknown != 0 {
 		t.Fatalf("%d of %d calls, %d unknown, %v", got.Calls, n, got.Unknown, err)
 	}
+	want := []learn.Row{{Was: "allow", Now: "hold", WasRule: "default", NowRule: "team.etc", Calls: n / 6}}
+	if diff := cmp.Diff(want, got.Table); diff != "" || got.Same != n-n/6 || got.OtherRule != 0 {
+		t.Errorf("%d same, %d by another rule, table (-want +got):\n%s", got.Same, got.OtherRule, diff)
+	}
+	for i, c := range got.Changes {
+		if c.Seq != uint64(6*(i+1)) {
+			t.Fatalf("change %d is entry %d: they are not in order", i, c.Seq)
+		}
+	}
 	t.Logf("%d calls in %v: %d same, %d changed", got.Calls, time.Since(began).Round(time.Millisecond), got.Same, got.Changed)
+}
+
+// The same call at another time is another call to a rule that reads the time.
+func TestReplayJudgesTheSameCallAnewWhereTheTimeCounts(t *testing.T) {
+	r := record(t, nil)
+	for range 6 { // a minute apart, from 08:01 on
+		r.decide(tool("Read", `{"file_path":"`+folder+`/main.go"}`))
+	}
+	late := policy(t, map[string]string{"late.rego": `package holdgate.custom.late
+
+decisions contains {"action": "deny", "rule": "late.now", "reason": "It is late."} if {
+	time.parse_rfc3339_ns(input.time) > time.parse_rfc3339_ns("2026-11-01T08:04:30Z")
+}
+`})
+	got, err := learn.Run(t.Context(), late, r.log(), rego.Own{})
+	if err != nil || got.Same != 4 || got.Changed != 2 {
+		t.Errorf("%+v, %v: want the first four the same", got, err)
+	}
 }
 
 // mixed is a log of calls as agents make them.

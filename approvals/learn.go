@@ -1,0 +1,252 @@
+package approvals
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// A Lesson says what a grant was learned from: no person asked for it, but they
+// have approved as many calls alike as policy asks for ([holdgate.Learn]).
+type Lesson struct {
+	Approvals int       `json:"approvals"`
+	Since     time.Time `json:"since"`    // of the earliest of them
+	Requests  []string  `json:"requests"` // that were approved
+}
+
+// byLearning is who ends the question in place of a person where people have
+// approved enough of its like.
+const byLearning = byPolicy
+
+// storedLesson counts what people have approved of one agent's calls that are
+// alike, under one rule. There are no more of them than people have answered.
+type storedLesson struct {
+	header
+
+	Approved []storedLearned `json:"approved"` // the latest last
+	Grant    string          `json:"grant,omitempty"`
+}
+
+type storedLearned struct {
+	Request string          `json:"request"`
+	At      time.Time       `json:"at"`
+	By      []storedGrantor `json:"by"`
+}
+
+// neverLearned are categories of tools of which nothing is learned, whatever
+// policy says: what they do hangs on the world outside the call.
+var neverLearned = []string{"exec", "network", "spawn", "message", "delete", "database"}
+
+// teachable is what policy lets be learned of the call, which is nothing where a
+// person is needed each time, where it runs something, reaches the network,
+// deletes, holds what is secret or not known before it runs, or where nobody has
+// proven who asks.
+func teachable(c holdgate.Call, d holdgate.Decision, l *likeness) holdgate.Learn {
+	none := holdgate.Learn{}
+	switch {
+	case d.Hold.Learn.Approvals <= 0 || d.Hold.Learn.Days <= 0 || rememberable(d.Hold, d.Rule, l) != "":
+		return none
+	case !c.Agent.Proven || c.Kind != holdgate.KindToolCall || c.Tool == nil || d.Hold.Gate != "" || d.Rule == holdgate.RuleUnnamed:
+		return none
+	case gravity(d.Risk) >= gravity(holdgate.RiskHigh) || len(d.Redact) > 0:
+		return none
+	case slices.ContainsFunc(d.Also, func(f holdgate.Finding) bool { return gravity(f.Risk) >= gravity(holdgate.RiskHigh) }):
+		return none
+	}
+	s := l.whole
+	switch {
+	case slices.Contains(neverLearned, s.Category) || !s.Exact():
+		return none
+	case len(s.Commands)+len(s.Hosts)+len(s.SQL)+len(s.Secrets) > 0 || len(d.Facts.URLs) > 0:
+		return none
+	case slices.ContainsFunc(s.Places, func(p holdgate.Place) bool { return p.Access == "delete" || p.Class != "" }):
+		return none
+	}
+	return d.Hold.Learn
+}
+
+// teaches notes what may be learned of a new request, and tells people.
+func (r *storedRequest) teaches(c holdgate.Call, d holdgate.Decision) {
+	if r.Learn = teachable(c, d, r.Likeness); r.Learn.Approvals > 0 {
+		r.Briefing.Why = append(r.Briefing.Why, fmt.Sprintf("approving it teaches: after %d approvals of calls like it within %s, none denied, policy approves them by itself", r.Learn.Approvals, lasting(time.Duration(r.Learn.Days)*24*time.Hour)))
+	}
+}
+
+// lessonsOf begins the keys of all that is learned of calls of one shape.
+func lessonsOf(like holdgate.Digest) string { return prefixLesson + string(like) + "/" }
+
+// lesson is the key of what is learned of calls like this one. Where a call acts
+// by any of its arguments, only the very same one is like it.
+func (t *transition) lesson(r *storedRequest) string {
+	same := holdgate.Digest("")
+	if r.Likeness.Acts {
+		same = r.Likeness.Same
+	}
+	return lessonsOf(r.Likeness.Like) + string(t.q.c.Digester.Fields("lesson", r.Agent, r.Confinement, r.Rule, r.Likeness.Dir, string(same)))
+}
+
+// teach counts an approval by people, and makes a grant where it is the last of
+// as many as policy asks for. It returns the grant's id. What counts was asked
+// after the one before it was answered: a flood that a person approves in one go
+// is one approval.
+func (t *transition) teach(r *storedRequest, v storedVote) (string, error) {
+	if r.Learn.Approvals <= 0 || v.Decision != holdgate.AnswerApprove || !byPeople(r) {
+		return "", nil
+	}
+	key := t.lesson(r)
+	l := storedLesson{header: current()}
+	if err := read(t.tx, key, &l); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", fmt.Errorf("learning from request %s: %w", r.ID, err)
+	}
+	window := t.now.AddDate(0, 0, -r.Learn.Days)
+	l.Approved = slices.DeleteFunc(l.Approved, func(a storedLearned) bool { return a.At.Before(window) || a.At.After(t.now) })
+	if n := len(l.Approved); n > 0 && !r.Created.After(l.Approved[n-1].At) {
+		return "", nil
+	}
+	a := storedLearned{Request: r.ID, At: t.now}
+	for _, v := range r.Votes {
+		if v.Decision == holdgate.AnswerApprove {
+			a.By = append(a.By, storedGrantor{Name: v.By, Channel: v.Channel, Assurance: v.Assurance})
+		}
+	}
+	l.Approved = append(l.Approved, a)
+	if over := len(l.Approved) - r.Learn.Approvals; over > 0 {
+		l.Approved = l.Approved[over:]
+	}
+	if len(l.Approved) < r.Learn.Approvals {
+		return "", write(t.tx, key, l)
+	}
+	if err := t.endLearned(l.Grant, "learned anew"); err != nil {
+		return "", err
+	}
+	g := t.draftLearned(r, l.Approved)
+	if err := t.made(g); err != nil {
+		return "", fmt.Errorf("making a grant of what was learned from request %s: %w", r.ID, err)
+	}
+	l.Grant = g.ID
+	return g.ID, write(t.tx, key, l)
+}
+
+// byPeople reports whether people have approved the request themselves, over
+// channels that are sure of who speaks: neither a text that anybody could have
+// written nor --auto teaches anything.
+func byPeople(r *storedRequest) bool {
+	approving := 0
+	for _, v := range r.Votes {
+		if v.Decision != holdgate.AnswerApprove {
+			continue
+		}
+		if v.Channel == "auto" || voteAssurance(Vote(v)) < assurance("interactive") {
+			return false
+		}
+		approving++
+	}
+	return approving > 0
+}
+
+func (t *transition) draftLearned(r *storedRequest, approved []storedLearned) *storedGrant {
+	l := &Lesson{Approvals: len(approved), Since: approved[0].At}
+	g := &storedGrant{
+		header: current(), ID: newID(), Scope: ScopeAgent, Match: MatchShape, Learned: l,
+		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
+		Kind: r.Call.Kind, Rule: r.Rule, Risk: r.Risk, Likeness: *r.Likeness, Request: r.ID,
+		Created: t.now, Expires: l.Since.AddDate(0, 0, r.Learn.Days),
+	}
+	if g.Likeness.Shape = nil; r.Likeness.Acts {
+		g.Match = MatchExact
+	}
+	for _, f := range r.Also {
+		g.Also = append(g.Also, f.Rule)
+	}
+	for _, a := range approved {
+		l.Requests = append(l.Requests, a.Request)
+		for _, by := range a.By {
+			if !slices.Contains(g.By, by) {
+				g.By = append(g.By, by)
+			}
+		}
+	}
+	what := "calls like " + r.Likeness.Line
+	if r.Likeness.Acts {
+		what = r.Briefing.Summary + " (exactly this call)"
+	}
+	g.Covers = holdgate.Visible(fmt.Sprintf("learned from %d approvals: %s, by %s in any session, where the rule %s asks", l.Approvals, what, r.Agent, r.Rule))
+	return g
+}
+
+// unlearn forgets what was learned of calls of a shape, whoever made them, and
+// ends the grants that came of it.
+func (t *transition) unlearn(like holdgate.Digest, by, why string) error {
+	var keys []string
+	var lessons []storedLesson
+	for p, err := range t.tx.Scan(lessonsOf(like), "") {
+		if err != nil {
+			return err
+		}
+		var l storedLesson
+		if err := decode(p.Key, p.Value, &l); err != nil {
+			return err
+		}
+		keys, lessons = append(keys, p.Key), append(lessons, l)
+	}
+	for i, key := range keys {
+		if err := errors.Join(t.tx.Delete(key), t.endLearned(lessons[i].Grant, cmp.Or(by, byHoldgate)+": "+why)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlearnEnded forgets what was learned where a person wants otherwise: a denial,
+// a steer and an edit all say that the call was not right as it was.
+func (t *transition) unlearnEnded(r *storedRequest) error {
+	if r.Likeness == nil || r.Outcome == nil {
+		return nil
+	}
+	switch {
+	case r.Status == holdgate.StatusDenied, r.Status == holdgate.StatusSteered, r.Outcome.Decision == holdgate.AnswerEdit:
+		return t.unlearn(r.Likeness.Like, r.Outcome.By, "request "+r.ID+" ended otherwise ("+string(r.Outcome.Decision)+")")
+	}
+	return nil
+}
+
+// endLearned revokes a learned grant that has not ended by itself.
+func (t *transition) endLearned(id, why string) error {
+	if id == "" {
+		return nil
+	}
+	g, err := t.grant(id)
+	if errors.Is(err, ErrNoGrant) || err == nil && g.ended(t.now) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	g.Revoked = byHoldgate
+	if by, _, ok := strings.Cut(why, ": "); ok {
+		g.Revoked = by
+	}
+	if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("unlearned by %s; uses: %d", why, g.Uses))); err != nil {
+		return err
+	}
+	return t.writeGrant(g)
+}
+
+// taught reports whether what was learned is still as much as policy asks for,
+// and of a call of which something may be learned.
+func (g *storedGrant) taught(p *plea, now time.Time) bool {
+	want := teachable(p.call, p.decision, p.like)
+	return want.Approvals > 0 && g.Learned.Approvals >= want.Approvals && now.Before(g.Learned.Since.AddDate(0, 0, want.Days))
+}
+
+// Lessons are in words what a use of the grant goes by.
+func (l *Lesson) String() string {
+	return fmt.Sprintf("learned: people approved %d calls like it since %s, and denied none", l.Approvals, l.Since.Format(time.DateTime))
+}

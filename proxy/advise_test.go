@@ -1,0 +1,73 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// advised is a gate whose checkpoints have these levels.
+func advised(t *testing.T, configured map[string]sessions.Gate) *gate {
+	t.Helper()
+	all, err := sessions.NewGates(configured)
+	must(t, err)
+	var seen counter
+	return newGateWith(t, parts{queue: func(c *approvals.Config) { c.Gates = all }}, map[string]string{"test": newUpstream(t, calling(&seen, "git commit -m x"))}, nil, withShippedPolicy())
+}
+
+// Seeds 002 and 003: an advisory gate is told to people and logged, and holds nothing.
+func TestAnAdvisoryGateIsToldAndHoldsNothing(t *testing.T) {
+	yes := true
+	t.Run("where the agent asks", func(t *testing.T) {
+		g := advised(t, map[string]sessions.Gate{"my_check": {Level: sessions.Advisory}})
+		status, body := g.ask("POST", "/v1/gates", `{"type":"my_check","message":"Using the new parser."}`)
+		if got := read[agentapi.Gate](t, body); status != 201 || got.Status != holdgate.StatusApproved {
+			t.Errorf("%d %s", status, body)
+		}
+		told := g.entries(audit.TypeFinding)
+		if len(told) != 1 || told[0].Note != "at the advisory gate my_check: Using the new parser." || told[0].Call.Gate != "my_check" {
+			t.Errorf("told: %+v", told)
+		}
+	})
+	t.Run("where traffic shows it, once", func(t *testing.T) {
+		g := advised(t, map[string]sessions.Gate{"before_commit": {Enabled: &yes, Level: sessions.Advisory}})
+		for range 2 {
+			if body := <-g.inSession("s1", askPlain); !strings.Contains(body, `"tool_use"`) {
+				t.Fatalf("held: %s", body)
+			}
+		}
+		told := g.entries(audit.TypeFinding)
+		if len(told) != 1 || told[0].Note != "at the advisory gate before_commit" || told[0].Call.Tool == nil {
+			t.Errorf("told: %+v", told)
+		}
+		d := g.entries(audit.TypeDecision)
+		found := false
+		for _, e := range d {
+			found = found || e.Decision.Rule == "session.advice" && e.Decision.Would != nil && *e.Decision.Would == holdgate.Hold
+		}
+		if !found {
+			t.Errorf("the log does not say what a mandatory gate would have done: %+v", d)
+		}
+		g.verified()
+	})
+	t.Run("and a mandatory one holds", func(t *testing.T) {
+		g := advised(t, map[string]sessions.Gate{"before_commit": {Enabled: &yes}})
+		got := g.inSession("s1", askPlain)
+		g.decide(g.pending(1)[0], holdgate.AnswerDeny, "not yet")
+		if body := <-got; strings.Contains(body, `"tool_use"`) || len(g.entries(audit.TypeFinding)) != 0 {
+			t.Errorf("%s", body)
+		}
+	})
+	t.Run("and one with options is asked about", func(t *testing.T) {
+		g := advised(t, nil)
+		_, body := g.ask("POST", "/v1/gates", `{"type":"constraint_exception","message":"Too little memory."}`)
+		if got := read[agentapi.Gate](t, body); got.Status != holdgate.StatusPending {
+			t.Errorf("%s", body)
+		}
+	})
+}
