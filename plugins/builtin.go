@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/plugins/desktop"
 	"github.com/holdgate/holdgate/plugins/email"
 	"github.com/holdgate/holdgate/plugins/exec"
 	"github.com/holdgate/holdgate/plugins/sdk"
@@ -23,6 +24,7 @@ import (
 // builtin makes the channels, by name.
 func builtin() map[string]func() sdk.Channel {
 	return map[string]func() sdk.Channel{
+		"desktop":  func() sdk.Channel { return desktop.New(sdk.Logger()) },
 		"email":    func() sdk.Channel { return email.New(sdk.Logger()) },
 		"exec":     func() sdk.Channel { return exec.New(sdk.Logger()) },
 		"slack":    func() sdk.Channel { return slack.New(sdk.Logger()) },

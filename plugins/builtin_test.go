@@ -18,6 +18,7 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/emersion/go-smtp"
+	"github.com/godbus/dbus/v5"
 
 	"github.com/holdgate/holdgate/plugins"
 	"github.com/holdgate/holdgate/plugins/host"
@@ -71,6 +72,7 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 	bots := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"ok": true, "result": []}`)) }))
 	defer bots.Close()
 	configs := map[string]map[string]any{
+		"desktop": {"bus": newDesktop(t)},
 		"email": {
 			"from": "holdgate@example.com", "to": []string{"ann@example.com"}, "smtp": map[string]any{"addr": mailServer, "tls": "none"},
 			"folder": filepath.Join(t.TempDir(), "mail"), "key_file": key, "listen": "127.0.0.1:0",
@@ -86,6 +88,9 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 	}
 	for _, name := range plugins.Names() {
 		t.Run(name, func(t *testing.T) {
+			if name == "desktop" && configs[name]["bus"] == "" {
+				t.Skip("SKIPPED: no dbus-daemon is here (Debian has it in the package dbus-daemon)")
+			}
 			config, err := json.Marshal(configs[name])
 			if err != nil {
 				t.Fatal(err)
@@ -100,6 +105,52 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newDesktop is a message bus with a desktop that shows nothing, and returns its
+// address, or nothing where there is no dbus-daemon.
+func newDesktop(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("dbus-daemon"); err != nil {
+		return ""
+	}
+	dir, err := os.MkdirTemp("", "bus") // the test's own folder can be too deep for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "unix:path=" + filepath.Join(dir, "s")
+	cmd := exec.CommandContext(t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--address="+address, "--print-address=1")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		_ = os.RemoveAll(dir)
+	})
+	late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("the bus says %q: %v", line, err)
+	}
+	conn, err := dbus.Connect(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	const name = "org.freedesktop.Notifications"
+	methods := map[string]any{"GetCapabilities": func() ([]string, *dbus.Error) { return []string{"body"}, nil }}
+	if err := conn.ExportMethodTable(methods, "/org/freedesktop/Notifications", name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.RequestName(name, 0); err != nil {
+		t.Fatal(err)
+	}
+	return address
 }
 
 // noMail is a conversation with a mail server that takes no mail.

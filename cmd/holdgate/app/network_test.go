@@ -76,7 +76,7 @@ func TestAProxyThatIsNoneIsAnError(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := credentials(file); err == nil || !strings.Contains(err.Error(), "upstream_proxy.credentials_file") {
+		if _, err := proxyLogin(file); err == nil || !strings.Contains(err.Error(), "upstream_proxy.credentials_file") {
 			t.Errorf("%q with mode %o: %v", text, mode, err)
 		}
 	}
