@@ -159,7 +159,7 @@ func (s *Server) proxyCredential(r *http.Request) (user, token string, err error
 			return name, password, nil
 		}
 	}
-	return "", "", errors.New("Proxy-Authorization cannot be read: want Basic with the agent's name and token, such as in HTTPS_PROXY=http://NAME:TOKEN@HOST:PORT")
+	return "", "", errors.New("Proxy-Authorization cannot be read: want Basic with the agent's name and token, such as in HTTPS_PROXY=http://$NAME:$TOKEN@$HOST:$PORT")
 }
 
 // pathToken takes the token out of a path of the door's own.

@@ -25,6 +25,7 @@ func TestChaos(t *testing.T) {
 		rounds = n
 	}
 	b := newBench(t)
+	b.ask("true") // the store opens its log with the first write
 	before, open := runtime.NumGoroutine(), descriptors(t)
 	b.edit = func(c *channel) {
 		if c.c.Name == "hangs" {
