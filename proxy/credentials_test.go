@@ -118,6 +118,24 @@ func TestAHeldCredentialIsPutInForWhoIsProven(t *testing.T) {
 	}
 }
 
+// A credential that names no agents is for all that have proven who they are.
+func TestAHeldCredentialForAllIsForTheProven(t *testing.T) {
+	up := &asker{}
+	server := httptest.NewServer(up)
+	t.Cleanup(server.Close)
+	g := newGateTo(t, map[string]string{"test": server.URL}, nil, annAndBob(t), withKey(server.URL, credential.Spec{}))
+	for _, tt := range []struct {
+		name, token string
+		has         bool
+	}{{"one agent", annsToken, true}, {"another", bobsToken, true}, {"nobody known", "", false}} {
+		before := len(up.all())
+		g.as(tt.token, g.url+"/up/test/x")
+		if has := strings.Contains(strings.Join(up.all()[before:], ""), realKey); has != tt.has {
+			t.Errorf("%s: the key was put in: %v", tt.name, has)
+		}
+	}
+}
+
 // TestAHeldCredentialGoesNowhereElse follows a redirect, and asks other ports.
 func TestAHeldCredentialGoesNowhereElse(t *testing.T) {
 	elsewhere := &asker{}
