@@ -1,13 +1,11 @@
 package email
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base32"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/mail"
 	"net/netip"
@@ -15,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
 // Config is the channel's configuration.
@@ -140,7 +140,7 @@ func (c Config) settings() (s settings, err error) {
 		}
 		s.imap = &in
 	}
-	if s.key, err = readSecret("key_file", c.KeyFile, minKey); err != nil {
+	if s.key, err = sdk.ReadSecret("key_file", c.KeyFile, minKey, maxSecret); err != nil {
 		return s, err
 	}
 	if err := s.pageOf(c); err != nil {
@@ -173,7 +173,7 @@ func (s *settings) pageOf(c Config) (err error) {
 		if _, err := bare(who); err != nil {
 			return fmt.Errorf("authenticators: %w", err)
 		}
-		text, err := readSecret("authenticators", path, 16)
+		text, err := sdk.ReadSecret("authenticators", path, 16, maxSecret)
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (c Server) check(mode string) (s server, err error) {
 	if s.user == "" {
 		return s, nil
 	}
-	s.password, err = readSecret("password_file", c.PasswordFile, 1)
+	s.password, err = sdk.ReadSecret("password_file", c.PasswordFile, 1, maxSecret)
 	return s, err
 }
 
@@ -272,31 +272,3 @@ func listenAddr(addr string, remote bool) (string, error) {
 }
 
 const maxSecret = 4096
-
-// readSecret reads a secret from a file that nobody else can read.
-func readSecret(what, path string, least int) (_ []byte, err error) {
-	if path == "" {
-		return nil, fmt.Errorf("%s is not set", what)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s: %s has mode %s: only its owner may read it; set it to 0600", what, path, info.Mode())
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	s := bytes.TrimSpace(raw)
-	if len(raw) > maxSecret || len(s) < least {
-		return nil, fmt.Errorf("%s: %s must hold %d to %d bytes", what, path, least, maxSecret)
-	}
-	return s, nil
-}

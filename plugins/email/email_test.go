@@ -52,15 +52,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestASecretThatOthersCanReadIsRefused(t *testing.T) {
+func TestAPasswordIsNotPrinted(t *testing.T) {
 	t.Parallel()
-	path := file(t, "secret", strings.Repeat("s", minKey))
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readSecret("key_file", path, 1); err == nil || !strings.Contains(err.Error(), "only its owner") {
-		t.Errorf("readSecret = %v", err)
-	}
 	if got := fmt.Sprintf("%s %v %q %x %+v", secret("hush"), secret("hush"), secret("hush"), secret("hush"), server{password: secret("hush")}); strings.Contains(got, "hush") || strings.Contains(got, "68757368") {
 		t.Errorf("a password prints as %s", got)
 	}

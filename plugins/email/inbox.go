@@ -239,6 +239,7 @@ func (c *Channel) reply(ctx context.Context, m reply, t ticket, rec record, answ
 		return "", &sdk.Refused{Reason: "it cannot be answered with " + decision}
 	}
 	a := n.Answer(decision, t.address)
+	a.Assurance = sdk.Text
 	if decision == sdk.Deny {
 		a.Reason = words
 	} else {

@@ -170,6 +170,7 @@ func (c *Channel) decision(r *http.Request, t ticket, rec record) (a sdk.Answer,
 	n := rec.Notice
 	field := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	a = n.Answer(field("decision"), t.address)
+	a.Assurance = sdk.Text // whoever can read the mail has the link
 	claim := a.Decision == sdk.Claim || a.Decision == sdk.Unclaim
 	switch {
 	case n.Ended():
@@ -203,5 +204,9 @@ func (c *Channel) decision(r *http.Request, t ticket, rec record) (a sdk.Answer,
 	if word := page.Word(n); word != "" && field("word") != word {
 		return a, &sdk.Refused{Reason: "type the words \"" + word + "\" to go on"}
 	}
-	return a, c.prove(t.address, field("totp"))
+	if err := c.prove(t.address, field("totp")); err != nil {
+		return a, err
+	}
+	a.Assurance = sdk.Interactive
+	return a, nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,10 @@ func TestAPersonDecidesOnThePage(t *testing.T) {
 				t.Fatalf("%d %s", status, body)
 			}
 			c.want.ID, c.want.Nonce, c.want.Digest, c.want.By = n.ID, n.Nonce, n.Digest, ann
+			c.want.Assurance = sdk.Text
+			if slices.Contains([]string{sdk.Approve, sdk.Choose, sdk.Edit}, c.want.Decision) {
+				c.want.Assurance = sdk.Interactive // by the code
+			}
 			if got := b.answered(); got != c.want {
 				t.Errorf("answered %+v, want %+v", got, c.want)
 			}

@@ -83,7 +83,7 @@ func TestAReplyDeniesAndSteers(t *testing.T) {
 				}
 				o.deliver(mail)
 				a := b.answered()
-				if a != (sdk.Answer{ID: n.ID, Nonce: n.Nonce, Digest: n.Digest, Decision: c.decision, By: ann, Reason: c.reason, Instructions: c.instructions}) {
+				if a != (sdk.Answer{ID: n.ID, Nonce: n.Nonce, Digest: n.Digest, Decision: c.decision, By: ann, Reason: c.reason, Instructions: c.instructions, Assurance: sdk.Text}) {
 					t.Errorf("answered %+v", a)
 				}
 			}

@@ -14,7 +14,8 @@
 //
 // Any number of answers, one on a line: {"decision": "deny", "reason": "..."},
 // with by where another than the configured user answers. What binds an answer
-// to the request is not the command's to say. Blank lines count for nothing.
+// to the request is not the command's to say. An edit has its arguments, a JSON
+// object; claim, unclaim and seen decide nothing. Blank lines count for nothing.
 //
 // # When people count as told
 //
@@ -83,7 +84,7 @@ func New(log *slog.Logger) *Channel {
 // Info implements [sdk.Channel]. What the command asks for is given over a pipe
 // that nobody else has; which answers it may give is the configuration's word.
 func (c *Channel) Info() sdk.Info {
-	return sdk.Info{Name: "exec", Assurance: sdk.Interactive, Forgets: true}
+	return sdk.Info{Name: "exec", Assurance: sdk.Interactive, Forgets: true, Edits: true, Claims: true, Sees: true}
 }
 
 // Configure implements [sdk.Channel].
@@ -102,8 +103,8 @@ func (c *Channel) Configure(_ context.Context, config []byte) error {
 		return fmt.Errorf("command: %w", err)
 	}
 	for _, a := range conf.Answers {
-		if !slices.Contains([]string{sdk.Approve, sdk.Deny, sdk.Steer, sdk.Choose}, a) {
-			return fmt.Errorf("answers: %q is none of approve, deny, steer, choose", a)
+		if !slices.Contains([]string{sdk.Approve, sdk.Deny, sdk.Steer, sdk.Choose, sdk.Edit, sdk.Claim, sdk.Unclaim, sdk.Seen}, a) {
+			return fmt.Errorf("answers: %q is none of approve, deny, steer, choose, edit, claim, unclaim, seen", a)
 		}
 	}
 	env, err := environ(conf.Env)

@@ -164,7 +164,7 @@ func (r *run) hand(text []byte) error {
 		said.By = r.c.conf.User
 	}
 	bound := r.notice.Answer(said.Decision, said.By)
-	bound.Reason, bound.Instructions, bound.Choice = said.Reason, said.Instructions, said.Choice
+	bound.Reason, bound.Instructions, bound.Choice, bound.Arguments = said.Reason, said.Instructions, said.Choice, said.Arguments
 	select {
 	case r.c.answers <- answer{bound, r}:
 	case <-r.stopped:

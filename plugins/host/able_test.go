@@ -40,6 +40,30 @@ func TestAnEditDecidesWithOtherArguments(t *testing.T) {
 	}
 }
 
+func TestAnAnswerCanBeLessSureThanItsChannelAndNotMore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	lies := []string{"approve by text", "approve by what is not known", "deny by text"}
+	b.run(b.puppet("puppet", script{Answers: lies}))
+	r := b.ask("rm -rf build")
+	for _, want := range []string{"may deny and steer", "may deny and steer", ""} {
+		if v := b.next("verdict"); want == "" && v.Err != "" || !strings.Contains(v.Err, want) {
+			t.Errorf("%s: %q, want %q", v.Lie, v.Err, want)
+		}
+	}
+	if votes := b.ended(r.ID).Votes; len(votes) != 1 || votes[0].Assurance != "text" {
+		t.Errorf("votes %+v", votes)
+	}
+	text := b.puppet("text", script{Answers: []string{"approve by more"}})
+	text.Command = append(text.Command, "text")
+	b.end()
+	b.run(text)
+	b.ask("rm -rf dist")
+	if v := b.next("verdict"); !strings.Contains(v.Err, "may deny and steer") {
+		t.Errorf("%s: %q", v.Lie, v.Err)
+	}
+}
+
 func TestWhatAChannelMayAnswerFollowsWhatItCanDo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -57,6 +57,7 @@ func (c *channel) take(ctx context.Context, a sdk.Answer, i sdk.Info) (approvals
 	if err != nil {
 		return r, err
 	}
+	i.Assurance = sure(i.Assurance, a.Assurance)
 	if err := offered(r, i, a.Decision); err != nil {
 		return r, err
 	}
@@ -65,6 +66,18 @@ func (c *channel) take(ctx context.Context, a sdk.Answer, i sdk.Info) (approvals
 		return r, counts(err)
 	}
 	return now, nil
+}
+
+// sure is how sure a channel is of one answer: as it is of all, or less where it
+// says so. What it says that is not known here is the least.
+func sure(channel, answer sdk.Assurance) sdk.Assurance {
+	switch {
+	case answer == 0:
+		return channel
+	case answer < sdk.Text || answer > sdk.Local:
+		return sdk.Text
+	}
+	return min(channel, answer)
 }
 
 // offered reports whether a channel may give the answer to a request that is

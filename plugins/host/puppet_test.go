@@ -143,6 +143,14 @@ func (p *puppet) give(ctx context.Context, n sdk.Notice, lie string, answer sdk.
 	times := 1
 	switch lie {
 	case "approve":
+	case "approve by text":
+		a.Assurance = sdk.Text
+	case "approve by more":
+		a.Assurance = sdk.Local
+	case "approve by what is not known":
+		a.Assurance = -7
+	case "deny by text":
+		a.Decision, a.Assurance = sdk.Deny, sdk.Text
 	case "deny":
 		a.Decision, a.Reason = sdk.Deny, "not today"
 	case "steer":

@@ -95,6 +95,7 @@ func answerToProto(a Answer) *channelv1.Answer {
 	return &channelv1.Answer{
 		Id: a.ID, Nonce: a.Nonce, Digest: a.Digest, Decision: a.Decision, By: a.By,
 		Reason: a.Reason, Instructions: a.Instructions, Choice: a.Choice, Arguments: []byte(a.Arguments),
+		Assurance: channelv1.Assurance(a.Assurance),
 	}
 }
 
@@ -102,6 +103,7 @@ func answerFromProto(p *channelv1.Answer) Answer {
 	return Answer{
 		ID: p.GetId(), Nonce: p.GetNonce(), Digest: p.GetDigest(), Decision: p.GetDecision(), By: p.GetBy(),
 		Reason: p.GetReason(), Instructions: p.GetInstructions(), Choice: p.GetChoice(), Arguments: string(p.GetArguments()),
+		Assurance: Assurance(p.GetAssurance()),
 	}
 }
 

@@ -197,4 +197,8 @@ type Answer struct {
 	Instructions      string // of [Steer], and of [Choose] where the option is [Option.Other]
 	Choice            string // of [Choose]: the option's id
 	Arguments         string // of [Edit]: all of the new arguments, a JSON object
+	// Assurance says how sure the channel is of this person, where that is less
+	// than what [Info] says of the channel: of a reply to a mail, say. More than
+	// that counts for nothing.
+	Assurance Assurance
 }

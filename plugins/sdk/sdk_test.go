@@ -150,6 +150,7 @@ func TestNewsArriveWhole(t *testing.T) {
 func TestAnAnswerArrivesWhole(t *testing.T) {
 	sent := sdk.Answer{
 		ID: "r1", Nonce: "n", Digest: "d", Decision: sdk.Edit, By: "ada", Reason: "why", Instructions: "how", Choice: "c", Arguments: `{"a": "\u202e"}`,
+		Assurance: sdk.Text,
 	}
 	r := sdktest.Dial(t, &echo{answers: func(ctx context.Context, answer sdk.Answerer) error {
 		_, err := answer(ctx, sent)

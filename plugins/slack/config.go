@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
+
+	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
 // Config is the channel's configuration.
@@ -110,30 +110,11 @@ func listenAddr(addr string, remote bool) (string, error) {
 }
 
 // readToken reads a token from a file that nobody else can read.
-func readToken(key, path, prefix string) (_ secret, err error) {
-	if path == "" {
-		return nil, fmt.Errorf("%s is not set", key)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
-	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s: %s has mode %s: only its owner may read it; set it to 0600", key, path, info.Mode())
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxToken+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
-	}
-	token := bytes.TrimSpace(raw)
+func readToken(key, path, prefix string) (secret, error) {
+	token, err := sdk.ReadSecret(key, path, minToken, maxToken)
 	switch {
-	case len(raw) > maxToken || len(token) < minToken:
-		return nil, fmt.Errorf("%s: %s must hold %d to %d bytes", key, path, minToken, maxToken)
+	case err != nil:
+		return nil, err
 	case !bytes.HasPrefix(token, []byte(prefix)):
 		return nil, fmt.Errorf("%s: what %s holds does not begin with %s: it is another kind of token", key, path, prefix)
 	}

@@ -37,12 +37,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -208,23 +206,11 @@ func readToken(path string) (_ token, bot int64, err error) {
 	if path == "" {
 		return "", 0, errors.New("token_file is not set: the file with the token that BotFather gave")
 	}
-	f, err := os.Open(path)
+	raw, err := sdk.ReadSecret("token_file", path, 1, 1024)
 	if err != nil {
-		return "", 0, fmt.Errorf("reading the token: %w", err)
+		return "", 0, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", 0, fmt.Errorf("reading the token: %w", err)
-	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return "", 0, fmt.Errorf("%s has mode %s: only its owner may read it; set it to 0600", path, info.Mode())
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, 1024))
-	if err != nil {
-		return "", 0, fmt.Errorf("reading the token: %w", err)
-	}
-	t := strings.TrimSpace(string(raw))
+	t := string(raw)
 	m := tokens.FindStringSubmatch(t)
 	if m == nil {
 		return "", 0, fmt.Errorf("%s does not hold a bot's token, which looks like 123456:ABC-DEF", path)

@@ -33,6 +33,7 @@ func (c *Channel) ask(ctx context.Context, q *question, waiting int, answer sdk.
 		switch {
 		case said == wantView:
 			c.screen.arguments(n)
+			c.seen(ctx, n, answer)
 		case said == wantLater:
 			c.later(q)
 			return nil
@@ -103,6 +104,13 @@ func (c *Channel) understand(n sdk.Notice, line string) (_ sdk.Answer, said stri
 			return sdk.Answer{}, "This call cannot be steered: approve or deny it."
 		}
 		return n.Answer(sdk.Steer, c.user), ""
+	case "c", "claim":
+		if !n.May(sdk.Claim) {
+			return sdk.Answer{}, "This call cannot be claimed here."
+		}
+		return n.Answer(sdk.Claim, c.user), ""
+	case "unclaim":
+		return n.Answer(sdk.Unclaim, c.user), ""
 	case "v", "view":
 		return sdk.Answer{}, wantView
 	case "n", "next":
@@ -169,11 +177,26 @@ func (c *Channel) give(ctx context.Context, q *question, a sdk.Answer, answer sd
 		}
 	case err != nil:
 		return err
+	case a.Decision == sdk.Claim:
+		c.screen.line("Silence does not end it for now; the others see that you look at it.")
+	case a.Decision == sdk.Unclaim:
+		c.screen.line("Noted.")
 	default:
 		c.done(q)
 		c.screen.line("%s", accepted(status))
 	}
 	return c.screen.flush()
+}
+
+// seen says that somebody has looked into a request, so that it need not be
+// brought to others yet. Nothing rests on it.
+func (c *Channel) seen(ctx context.Context, n sdk.Notice, answer sdk.Answerer) {
+	if !n.May(sdk.Seen) {
+		return
+	}
+	if _, err := answer(ctx, n.Answer(sdk.Seen, c.user)); err != nil {
+		c.log.Info("that somebody has looked into a request was not noted", "request", n.ID, "err", err)
+	}
 }
 
 // accepted says what an answer that counts has led to.

@@ -82,6 +82,12 @@ func (s *screen) prompt(n sdk.Notice, waiting int) {
 	if n.May(sdk.Steer) {
 		can = append(can, "[s]teer")
 	}
+	if n.May(sdk.Claim) && n.Claim == nil {
+		can = append(can, "[c]laim")
+	}
+	if n.May(sdk.Unclaim) && n.Claim != nil {
+		can = append(can, "unclaim")
+	}
 	if len(n.Call.Arguments) > 0 {
 		can = append(can, "[v]iew as JSON")
 	}

@@ -84,7 +84,7 @@ func (e *settledError) Error() string { return "the request has changed" }
 
 // Info implements [sdk.Channel].
 func (c *Channel) Info() sdk.Info {
-	return sdk.Info{Name: "terminal", Assurance: sdk.Local, Forgets: true}
+	return sdk.Info{Name: "terminal", Assurance: sdk.Local, Forgets: true, Claims: true, Sees: true}
 }
 
 // Configure implements [sdk.Channel].
@@ -167,7 +167,7 @@ func (c *Channel) Update(_ context.Context, n sdk.Notice) error {
 			q.settle(&settledError{n})
 		}
 	default:
-		q.notice.Votes, q.notice.Approved, q.notice.People = n.Votes, n.Approved, n.People
+		q.notice.Votes, q.notice.Approved, q.notice.People, q.notice.Claim, q.notice.ExpiresAt = n.Votes, n.Approved, n.People, n.Claim, n.ExpiresAt
 	}
 	return nil
 }

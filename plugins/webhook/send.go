@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type event struct {
 	Subject         string `json:"subject"`
 	Time            string `json:"time"`
 	DataContentType string `json:"datacontenttype"`
-	Data            data   `json:"data"`
+	Data            any    `json:"data"`
 }
 
 // data is a notice as a receiver sees it.
@@ -44,23 +45,49 @@ type data struct {
 
 // Notify implements [sdk.Channel].
 func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
-	return c.send(ctx, "requested", n)
+	id := fmt.Sprintf("%s.requested.%s.%d.%.12s", n.ID, n.Status, n.Votes, n.Digest)
+	if n.Event == sdk.Escalated {
+		id += ".escalated." + sum(n.To...)
+	}
+	return c.send(ctx, id, n.ID, "approval.requested", c.data(n))
 }
 
 // Update implements [sdk.Channel].
 func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
-	return c.send(ctx, "updated", n)
+	state := []string{n.Event, n.ExpiresAt.String()}
+	for _, v := range n.Cast {
+		state = append(state, v.By, v.Decision)
+	}
+	if n.Claim != nil {
+		state = append(state, "claim", n.Claim.By, n.Claim.Until.String())
+	}
+	id := fmt.Sprintf("%s.updated.%s.%d.%.12s.%s", n.ID, n.Status, n.Votes, n.Digest, sum(state...))
+	return c.send(ctx, id, n.ID, "approval.updated", c.data(n))
+}
+
+// Tell implements [sdk.Newscaster].
+func (c *Channel) Tell(ctx context.Context, n sdk.News) error {
+	return c.send(ctx, "news."+n.ID, n.ID, "news", document.News(n))
+}
+
+// sum tells apart what the rest of an id does not.
+func sum(parts ...string) string {
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", parts)))[:12]
 }
 
 // send posts an event until it has arrived, cannot arrive, or time is up.
-func (c *Channel) send(ctx context.Context, what string, n sdk.Notice) error {
+func (c *Channel) send(ctx context.Context, id, subject, what string, data any) (err error) {
 	if c.url == "" {
 		return errors.New("not configured")
 	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.failed = err
+	}()
 	e := event{
-		SpecVersion: "1.0", ID: fmt.Sprintf("%s.%s.%s.%d.%.12s", n.ID, what, n.Status, n.Votes, n.Digest),
-		Source: "urn:holdgate", Type: "com.github.holdgate.approval." + what, Subject: n.ID,
-		Time: time.Now().UTC().Format(time.RFC3339), DataContentType: "application/json", Data: c.data(n),
+		SpecVersion: "1.0", ID: id, Source: "urn:holdgate", Type: "com.github.holdgate." + what, Subject: subject,
+		Time: time.Now().UTC().Format(time.RFC3339), DataContentType: "application/json", Data: data,
 	}
 	body, err := json.Marshal(e)
 	if err != nil {

@@ -5,7 +5,7 @@
 //
 // Each notice and each change of it is a CloudEvent in the structured JSON mode
 // (CloudEvents 1.0.2), of the types com.github.holdgate.approval.requested and
-// .updated. The id of an event stays the same when it is sent again, so that a
+// .updated, and news are of the type com.github.holdgate.news. The id of an event stays the same when it is sent again, so that a
 // receiver can drop what it has. A network error, 429 and 5xx are tried again
 // for a while; any other status but 2xx is final. Redirects are not followed.
 //
@@ -14,8 +14,8 @@
 // A decision is a POST of JSON to /decision on the listener, which is on a
 // loopback address unless allow_remote says otherwise:
 //
-//	{"id", "nonce", "digest", "decision": "approve | deny | steer | choose",
-//	 "by": a person's name, "reason", "instructions", "choice"}
+//	{"id", "nonce", "digest", "decision": one of the event's answers,
+//	 "by": a person's name, "reason", "instructions", "choice", "arguments"}
 //
 // id, nonce and digest are those of the event. The answer is {"status": ...},
 // or a problem document (RFC 9457).
@@ -29,17 +29,15 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
+	"sync"
 	"time"
 
 	"github.com/holdgate/holdgate/plugins/sdk"
@@ -79,9 +77,12 @@ type Channel struct {
 	secret    secret
 	listener  net.Listener
 	inbox     *inbox
+
+	mu     sync.Mutex
+	failed error // why the latest event did not arrive
 }
 
-var _ sdk.Channel = (*Channel)(nil)
+var _ sdk.Newscaster = (*Channel)(nil)
 
 // New returns a channel that has to be configured.
 func New(log *slog.Logger) *Channel {
@@ -96,7 +97,7 @@ func New(log *slog.Logger) *Channel {
 
 // Info implements [sdk.Channel].
 func (c *Channel) Info() sdk.Info {
-	return sdk.Info{Name: "webhook", Assurance: sdk.Interactive}
+	return sdk.Info{Name: "webhook", Assurance: sdk.Interactive, Edits: true, Claims: true, Sees: true}
 }
 
 // Configure implements [sdk.Channel]. It begins to listen.
@@ -108,7 +109,7 @@ func (c *Channel) Configure(ctx context.Context, config []byte) (err error) {
 	if err := checkURL(conf.URL); err != nil {
 		return err
 	}
-	if c.secret, err = readSecret(conf.SecretFile); err != nil {
+	if c.secret, err = sdk.ReadSecret("secret_file", conf.SecretFile, minSecret, maxSecret); err != nil {
 		return err
 	}
 	c.inbox.secret = c.secret
@@ -130,12 +131,14 @@ func (c *Channel) Configure(ctx context.Context, config []byte) (err error) {
 }
 
 // Health implements [sdk.Channel]. The receiver is not asked: its answer to the
-// next event tells.
+// latest event tells.
 func (c *Channel) Health(context.Context) error {
 	if c.url == "" {
 		return errors.New("not configured")
 	}
-	return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed
 }
 
 // Answers implements [sdk.Channel]. It stops listening when it ends.
@@ -194,32 +197,4 @@ func listenAddr(addr string, remote bool) (string, error) {
 		return "", fmt.Errorf("listen is %s, which other machines can reach: set allow_remote if that is meant", addr)
 	}
 	return net.JoinHostPort(host, port), nil
-}
-
-// readSecret reads the secret from a file that nobody else can read.
-func readSecret(path string) (_ secret, err error) {
-	if path == "" {
-		return nil, errors.New("secret_file is not set: both sides sign with the secret in it")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading the secret: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("reading the secret: %w", err)
-	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s has mode %s: only its owner may read it; set it to 0600", path, info.Mode())
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading the secret: %w", err)
-	}
-	s := bytes.TrimSpace(raw)
-	if len(raw) > maxSecret || len(s) < minSecret {
-		return nil, fmt.Errorf("%s must hold %d to %d bytes", path, minSecret, maxSecret)
-	}
-	return s, nil
 }

@@ -105,15 +105,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestASecretThatOthersCanReadIsRefused(t *testing.T) {
-	for _, mode := range []os.FileMode{0o640, 0o604, 0o660} {
-		if _, err := readSecret(secretFile(t, mode)); err == nil || !strings.Contains(err.Error(), "only its owner") {
-			t.Errorf("mode %o: %v", mode, err)
-		}
-	}
-	if s, err := readSecret(secretFile(t, 0o400)); err != nil || string([]byte(s)) != shared {
-		t.Errorf("mode 0400: %v", err)
-	}
+func TestTheSecretIsNotPrinted(t *testing.T) {
 	if got := fmt.Sprintf("%s %v %q %x %+v", secret(shared), secret(shared), secret(shared), secret(shared), struct{ S secret }{secret(shared)}); strings.Contains(got, "length") || strings.Contains(got, "61207365") {
 		t.Errorf("the secret prints as %s", got)
 	}
@@ -159,10 +151,13 @@ func TestAnEventIsSignedAndSaysEverything(t *testing.T) {
 		}
 	}
 	var events [2]event
+	var told [2]data
 	for i := range events {
+		events[i].Data = &told[i]
 		if err := json.Unmarshal(r.bodies[i], &events[i]); err != nil {
 			t.Fatal(err)
 		}
+		events[i].Data = told[i]
 	}
 	want := event{
 		SpecVersion: "1.0", ID: "r1.requested.pending.0.0123456789ab", Source: "urn:holdgate", Type: "com.github.holdgate.approval.requested",
@@ -171,11 +166,11 @@ func TestAnEventIsSignedAndSaysEverything(t *testing.T) {
 	if diff := cmp.Diff(want, events[0]); diff != "" {
 		t.Errorf("event (-want +got):\n%s", diff)
 	}
-	if u := events[1]; u.ID == want.ID || u.Type != "com.github.holdgate.approval.updated" || u.Data.Outcome.By != "ada" || u.Data.AnswerURL != "" {
+	if u := events[1]; u.ID == want.ID || u.Type != "com.github.holdgate.approval.updated" || told[1].Outcome.By != "ada" || told[1].AnswerURL != "" {
 		t.Errorf("update %+v", u)
 	}
-	if !strings.HasPrefix(want.Data.AnswerURL, "http://127.0.0.1:") {
-		t.Errorf("answers go to %q", want.Data.AnswerURL)
+	if !strings.HasPrefix(told[0].AnswerURL, "http://127.0.0.1:") {
+		t.Errorf("answers go to %q", told[0].AnswerURL)
 	}
 }
 

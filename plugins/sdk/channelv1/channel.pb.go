@@ -1371,16 +1371,19 @@ func (x *Outcome) GetChoice() string {
 }
 
 type Answer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Nonce         string                 `protobuf:"bytes,2,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	Digest        string                 `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
-	Decision      string                 `protobuf:"bytes,4,opt,name=decision,proto3" json:"decision,omitempty"` // approve, deny, steer, choose, edit; or claim, unclaim, seen, which decide nothing
-	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`             // the person, as the channel knows them
-	Reason        string                 `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	Instructions  string                 `protobuf:"bytes,7,opt,name=instructions,proto3" json:"instructions,omitempty"` // of steer, and of choosing an option that is a text of one's own
-	Choice        string                 `protobuf:"bytes,8,opt,name=choice,proto3" json:"choice,omitempty"`             // the id of an option
-	Arguments     []byte                 `protobuf:"bytes,9,opt,name=arguments,proto3" json:"arguments,omitempty"`       // of edit: the whole new arguments, a JSON object
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Nonce        string                 `protobuf:"bytes,2,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	Digest       string                 `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
+	Decision     string                 `protobuf:"bytes,4,opt,name=decision,proto3" json:"decision,omitempty"` // approve, deny, steer, choose, edit; or claim, unclaim, seen, which decide nothing
+	By           string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`             // the person, as the channel knows them
+	Reason       string                 `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	Instructions string                 `protobuf:"bytes,7,opt,name=instructions,proto3" json:"instructions,omitempty"` // of steer, and of choosing an option that is a text of one's own
+	Choice       string                 `protobuf:"bytes,8,opt,name=choice,proto3" json:"choice,omitempty"`             // the id of an option
+	Arguments    []byte                 `protobuf:"bytes,9,opt,name=arguments,proto3" json:"arguments,omitempty"`       // of edit: the whole new arguments, a JSON object
+	// How sure the channel is of this person, where that is less than what Info
+	// says of the channel. More than that counts for nothing.
+	Assurance     Assurance `protobuf:"varint,10,opt,name=assurance,proto3,enum=holdgate.channel.v1.Assurance" json:"assurance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1476,6 +1479,13 @@ func (x *Answer) GetArguments() []byte {
 		return x.Arguments
 	}
 	return nil
+}
+
+func (x *Answer) GetAssurance() Assurance {
+	if x != nil {
+		return x.Assurance
+	}
+	return Assurance_ASSURANCE_UNSPECIFIED
 }
 
 // AnswersRequest is Holdgate's verdict on one answer.
@@ -1950,7 +1960,7 @@ const file_channel_proto_rawDesc = "" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\"\n" +
 	"\finstructions\x18\x05 \x01(\tR\finstructions\x12\x16\n" +
-	"\x06choice\x18\x06 \x01(\tR\x06choice\"\xe4\x01\n" +
+	"\x06choice\x18\x06 \x01(\tR\x06choice\"\xa2\x02\n" +
 	"\x06Answer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05nonce\x18\x02 \x01(\tR\x05nonce\x12\x16\n" +
@@ -1960,7 +1970,9 @@ const file_channel_proto_rawDesc = "" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\"\n" +
 	"\finstructions\x18\a \x01(\tR\finstructions\x12\x16\n" +
 	"\x06choice\x18\b \x01(\tR\x06choice\x12\x1c\n" +
-	"\targuments\x18\t \x01(\fR\targuments\"Z\n" +
+	"\targuments\x18\t \x01(\fR\targuments\x12<\n" +
+	"\tassurance\x18\n" +
+	" \x01(\x0e2\x1e.holdgate.channel.v1.AssuranceR\tassurance\"Z\n" +
 	"\x0eAnswersRequest\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +
 	"\arefused\x18\x02 \x01(\tR\arefused\x12\x16\n" +
@@ -2055,28 +2067,29 @@ var file_channel_proto_depIdxs = []int32{
 	26, // 13: holdgate.channel.v1.Vote.at:type_name -> google.protobuf.Timestamp
 	26, // 14: holdgate.channel.v1.Claim.until:type_name -> google.protobuf.Timestamp
 	26, // 15: holdgate.channel.v1.Outcome.at:type_name -> google.protobuf.Timestamp
-	18, // 16: holdgate.channel.v1.AnswersResponse.answer:type_name -> holdgate.channel.v1.Answer
-	25, // 17: holdgate.channel.v1.TellRequest.news:type_name -> holdgate.channel.v1.News
-	26, // 18: holdgate.channel.v1.News.at:type_name -> google.protobuf.Timestamp
-	1,  // 19: holdgate.channel.v1.Channel.Info:input_type -> holdgate.channel.v1.InfoRequest
-	3,  // 20: holdgate.channel.v1.Channel.Configure:input_type -> holdgate.channel.v1.ConfigureRequest
-	5,  // 21: holdgate.channel.v1.Channel.Notify:input_type -> holdgate.channel.v1.NotifyRequest
-	7,  // 22: holdgate.channel.v1.Channel.Update:input_type -> holdgate.channel.v1.UpdateRequest
-	19, // 23: holdgate.channel.v1.Channel.Answers:input_type -> holdgate.channel.v1.AnswersRequest
-	21, // 24: holdgate.channel.v1.Channel.Health:input_type -> holdgate.channel.v1.HealthRequest
-	23, // 25: holdgate.channel.v1.Channel.Tell:input_type -> holdgate.channel.v1.TellRequest
-	2,  // 26: holdgate.channel.v1.Channel.Info:output_type -> holdgate.channel.v1.InfoResponse
-	4,  // 27: holdgate.channel.v1.Channel.Configure:output_type -> holdgate.channel.v1.ConfigureResponse
-	6,  // 28: holdgate.channel.v1.Channel.Notify:output_type -> holdgate.channel.v1.NotifyResponse
-	8,  // 29: holdgate.channel.v1.Channel.Update:output_type -> holdgate.channel.v1.UpdateResponse
-	20, // 30: holdgate.channel.v1.Channel.Answers:output_type -> holdgate.channel.v1.AnswersResponse
-	22, // 31: holdgate.channel.v1.Channel.Health:output_type -> holdgate.channel.v1.HealthResponse
-	24, // 32: holdgate.channel.v1.Channel.Tell:output_type -> holdgate.channel.v1.TellResponse
-	26, // [26:33] is the sub-list for method output_type
-	19, // [19:26] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	0,  // 16: holdgate.channel.v1.Answer.assurance:type_name -> holdgate.channel.v1.Assurance
+	18, // 17: holdgate.channel.v1.AnswersResponse.answer:type_name -> holdgate.channel.v1.Answer
+	25, // 18: holdgate.channel.v1.TellRequest.news:type_name -> holdgate.channel.v1.News
+	26, // 19: holdgate.channel.v1.News.at:type_name -> google.protobuf.Timestamp
+	1,  // 20: holdgate.channel.v1.Channel.Info:input_type -> holdgate.channel.v1.InfoRequest
+	3,  // 21: holdgate.channel.v1.Channel.Configure:input_type -> holdgate.channel.v1.ConfigureRequest
+	5,  // 22: holdgate.channel.v1.Channel.Notify:input_type -> holdgate.channel.v1.NotifyRequest
+	7,  // 23: holdgate.channel.v1.Channel.Update:input_type -> holdgate.channel.v1.UpdateRequest
+	19, // 24: holdgate.channel.v1.Channel.Answers:input_type -> holdgate.channel.v1.AnswersRequest
+	21, // 25: holdgate.channel.v1.Channel.Health:input_type -> holdgate.channel.v1.HealthRequest
+	23, // 26: holdgate.channel.v1.Channel.Tell:input_type -> holdgate.channel.v1.TellRequest
+	2,  // 27: holdgate.channel.v1.Channel.Info:output_type -> holdgate.channel.v1.InfoResponse
+	4,  // 28: holdgate.channel.v1.Channel.Configure:output_type -> holdgate.channel.v1.ConfigureResponse
+	6,  // 29: holdgate.channel.v1.Channel.Notify:output_type -> holdgate.channel.v1.NotifyResponse
+	8,  // 30: holdgate.channel.v1.Channel.Update:output_type -> holdgate.channel.v1.UpdateResponse
+	20, // 31: holdgate.channel.v1.Channel.Answers:output_type -> holdgate.channel.v1.AnswersResponse
+	22, // 32: holdgate.channel.v1.Channel.Health:output_type -> holdgate.channel.v1.HealthResponse
+	24, // 33: holdgate.channel.v1.Channel.Tell:output_type -> holdgate.channel.v1.TellResponse
+	27, // [27:34] is the sub-list for method output_type
+	20, // [20:27] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_channel_proto_init() }

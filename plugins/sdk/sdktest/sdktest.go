@@ -19,10 +19,13 @@ import (
 // deadline bounds every call: a channel that takes longer counts as hanging.
 const deadline = 10 * time.Second
 
-// A Subject is a channel to be proven. All fields must be set.
+// A Subject is a channel to be proven. All fields must be set, but one of New
+// and Start.
 type Subject struct {
 	// New returns a channel that has not been configured.
 	New func(t *testing.T) sdk.Channel
+	// Start starts a channel that is a program, in any language: see [Process].
+	Start func(t *testing.T) *sdk.Remote
 	// Good returns a configuration that the channel takes.
 	Good func(t *testing.T) string
 	// Bad are configurations that it must refuse, by what is wrong with them.
@@ -104,7 +107,7 @@ func Run(t *testing.T, s Subject) {
 
 func (s Subject) info(t *testing.T) {
 	ctx := ending(t)
-	r := Dial(t, s.New(t))
+	r := s.dial(t)
 	first, err := r.Info(ctx)
 	if err != nil {
 		t.Fatalf("Info: %v", err)
@@ -132,7 +135,7 @@ func (s Subject) refuses(t *testing.T) {
 	}
 	for what, config := range bad {
 		t.Run(what, func(t *testing.T) {
-			err := Dial(t, s.New(t)).Configure(ending(t), []byte(config))
+			err := s.dial(t).Configure(ending(t), []byte(config))
 			var own *sdk.ChannelError
 			if !errors.As(err, &own) {
 				t.Fatalf("Configure(%s) returned %v, want an error of the channel", config, err)
@@ -146,15 +149,22 @@ func (s Subject) refuses(t *testing.T) {
 
 func (s Subject) cancels(t *testing.T) {
 	ctx := ending(t)
-	c := s.New(t)
-	r := Dial(t, c)
+	var r *sdk.Remote
+	var answers func(context.Context, sdk.Answerer) error
+	if s.Start != nil {
+		r = s.Start(t)
+		answers = r.Answers
+	} else {
+		c := s.New(t)
+		r, answers = Dial(t, c), c.Answers
+	}
 	if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
 		t.Fatalf("Configure: %v", err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	answering, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
-		done <- c.Answers(ctx, func(context.Context, sdk.Answer) (string, error) {
+		done <- answers(answering, func(context.Context, sdk.Answer) (string, error) {
 			return sdk.StatusPending, &sdk.Refused{Reason: "nothing was asked"}
 		})
 	}()
@@ -164,12 +174,26 @@ func (s Subject) cancels(t *testing.T) {
 	case <-time.After(deadline):
 		t.Error("Answers goes on after its context has ended")
 	}
+	if s.Start != nil { // the end of one stream is not that of the process
+		if err := r.Health(ctx); err != nil {
+			t.Errorf("Health: %v", err)
+		}
+	}
+}
+
+// dial returns a new channel of the subject at the end of a connection.
+func (s Subject) dial(t *testing.T) *sdk.Remote {
+	t.Helper()
+	if s.Start != nil {
+		return s.Start(t)
+	}
+	return Dial(t, s.New(t))
 }
 
 // configured returns the subject's channel, ready, at the end of a connection.
 func (s Subject) configured(t *testing.T, ctx context.Context) *sdk.Remote {
 	t.Helper()
-	r := Dial(t, s.New(t))
+	r := s.dial(t)
 	if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
 		t.Fatalf("Configure: %v", err)
 	}
