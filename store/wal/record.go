@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
+	"math"
 	"os"
 )
 
@@ -19,9 +20,12 @@ import (
 //	16  number of the record
 //	24  number of the newest record that was on stable storage when this was written
 //	32  payload
+//
+// A mark is a record without a payload and with a number that none has.
 const (
 	recordHead = 32
 	align      = 8
+	markNumber = math.MaxUint64
 )
 
 // A segment's head stands alone in its first block, so that no later write
