@@ -37,7 +37,8 @@
 // All that one function sets and deletes must stay under 2 MiB, keys included,
 // except that a value over 256 KiB counts as a few bytes: it is written ahead
 // in pieces which nothing names until the transaction itself commits (see
-// piece). Nothing ever reaches Badger's value log, which would need a garbage
+// piece). Each piece of a value that it replaces or deletes counts as a key of
+// the 20,000. Nothing ever reaches Badger's value log, which would need a garbage
 // collection of its own.
 //
 // # Failing

@@ -22,15 +22,15 @@ import (
 // Whether a commit may begin a new file is known beforehand: see fill.
 type memtables struct {
 	dir  string
-	fid  int      // number of the newest file
-	fill fill     // of the newest file and its memtable
-	late int      // files begun where none was expected; a test holds it at 0
+	fid  int  // number of the newest file
+	fill fill // of the newest file and its memtable
+	late int  // files begun where none was expected; a test holds it at 0
 	// synced says that nothing was committed since all files were synced, and
 	// unsynced how many files were begun without that; a test holds it at 0 in
 	// recovery.
 	synced   bool
 	unsynced int
-	free freeRoom // of the disk
+	free     freeRoom // of the disk
 
 	mu   sync.Mutex
 	full []fullMemtable // oldest first
