@@ -126,6 +126,9 @@ func open(dir string, logger *slog.Logger) (*db, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the store's folder: %w", err)
 	}
+	if err := wal.SyncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
+		return nil, fmt.Errorf("creating the store's folder: %w", err)
+	}
 	o := settings(dir, logger)
 	if err := whileUnused(dir, func() error { return errors.Join(removeEmpty(dir), verifyTables(dir, o)) }); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
@@ -234,7 +237,9 @@ func (d *db) Close() error {
 func (d *db) closeFiles() error {
 	err := d.badger.Close()
 	if err == nil && d.failed() == nil {
-		err = errors.Join(wal.SyncDir(d.mem.dir), d.log.Start(d.version+1))
+		if err = wal.SyncDir(d.mem.dir); err == nil {
+			err = d.log.Start(d.version + 1)
+		}
 	}
 	return errors.Join(err, d.log.Close())
 }

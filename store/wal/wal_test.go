@@ -309,6 +309,17 @@ func TestAFailureStays(t *testing.T) {
 	}
 }
 
+// A segment whose name is not on stable storage takes no record.
+func TestANewSegmentsNameIsSynced(t *testing.T) {
+	l := started(t, t.TempDir())
+	whole, cause := SyncDir, errors.New("the folder cannot be synced")
+	defer func() { SyncDir = whole }()
+	SyncDir = func(string) error { return cause }
+	if err := l.Append(Begin(nil)); !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
+	}
+}
+
 // Whatever a segment holds, reading it ends, and yields numbers without a gap.
 func FuzzRecords(f *testing.F) {
 	whole := func(payloads ...string) (b []byte) {
