@@ -23,7 +23,8 @@ var (
 	ErrClosed   = errors.New("store is closed")
 	// ErrTooLarge says that a function wrote more than one transaction takes:
 	// 2 MiB or 20,000 keys. A value over 256 KiB counts as a few bytes, so
-	// that values of any size can be set.
+	// that values of any size can be set; one that is replaced or deleted
+	// counts as a key for each 256 KiB.
 	ErrTooLarge = errors.New("too much for one transaction")
 )
 
@@ -38,11 +39,17 @@ type Store interface {
 	// transaction that committed before it and of none that did not. When
 	// Update returns nil the writes are synced to stable storage; when it
 	// returns an error none of them will ever be seen, unless ctx ended while
-	// the commit was under way: then they may be. fn may be called more than
-	// once, must have no effect but through its Tx, and must not call Update,
-	// UpdateSoon or Close. Where it panics, so does Update. Where ctx ends
-	// before fn begins, fn never runs. Concurrent calls share one sync. A store
-	// that could not write refuses every later Update with the cause.
+	// the commit was under way, or the store failed: then they may be. fn may
+	// be called more than once, must have no effect but through its Tx, and
+	// must not call Update, UpdateSoon or Close. Where it panics, so does
+	// Update. Where ctx ends before fn begins, fn never runs. Concurrent calls
+	// share one sync.
+	//
+	// A store that could not write or sync has failed: that Update, those that
+	// were under way with it, and every later one return the cause. No View of
+	// the failed store sees what they wrote. What those under way wrote may be
+	// there, each whole or not at all, once the store is opened anew: then ask
+	// it before doing anything again. What Update acknowledged is there.
 	Update(ctx context.Context, fn func(Tx) error) error
 
 	// UpdateSoon is Update, except that it returns once the writes survive

@@ -37,7 +37,8 @@
 // All that one function sets and deletes must stay under 2 MiB, keys included,
 // except that a value over 256 KiB counts as a few bytes: it is written ahead
 // in pieces which nothing names until the transaction itself commits (see
-// piece). Nothing ever reaches Badger's value log, which would need a garbage
+// piece). Each piece of a value that it replaces or deletes counts as a key of
+// the 20,000. Nothing ever reaches Badger's value log, which would need a garbage
 // collection of its own.
 //
 // # Failing
@@ -123,6 +124,9 @@ func Open(dir string, logger *slog.Logger) (store.Store, error) {
 
 func open(dir string, logger *slog.Logger) (*db, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the store's folder: %w", err)
+	}
+	if err := wal.SyncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
 		return nil, fmt.Errorf("creating the store's folder: %w", err)
 	}
 	o := settings(dir, logger)
@@ -233,7 +237,9 @@ func (d *db) Close() error {
 func (d *db) closeFiles() error {
 	err := d.badger.Close()
 	if err == nil && d.failed() == nil {
-		err = errors.Join(wal.SyncDir(d.mem.dir), d.log.Start(d.version+1))
+		if err = wal.SyncDir(d.mem.dir); err == nil {
+			err = d.log.Start(d.version + 1)
+		}
 	}
 	return errors.Join(err, d.log.Close())
 }

@@ -162,6 +162,43 @@ func TestPiecesWithoutAPairAreRemoved(t *testing.T) {
 	}
 }
 
+// Deleting a value deletes its pieces, which count: what Badger does not take
+// in one transaction must neither fail the store nor get into the log.
+func TestPiecesThatAreDeletedCount(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	if err := d.Update(t.Context(), set("small", nil)); err != nil {
+		t.Fatal(err)
+	}
+	// The writer waits, so the test may say what it knows.
+	d.large["huge"] = ref{id: 1 << 40, count: 30_000}
+	for i := range 4 {
+		d.large[fmt.Sprint("large/", i)] = ref{id: 1<<40 + uint64(i) + 1, count: 15_000}
+	}
+	remove := func(key string) error {
+		return d.Update(t.Context(), func(tx store.Tx) error { return tx.Delete(key) })
+	}
+	if err := remove("huge"); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("got %v, want ErrTooLarge", err)
+	}
+	var wg sync.WaitGroup
+	d.Update(t.Context(), func(store.Tx) error { // they wait together behind this one
+		for i := range 4 {
+			wg.Go(func() {
+				if err := remove(fmt.Sprint("large/", i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for n := 0; n < 4; runtime.Gosched() {
+			d.queue.mu.Lock()
+			n = len(d.queue.waiting)
+			d.queue.mu.Unlock()
+		}
+		return nil
+	})
+	wg.Wait()
+}
+
 func view(t testing.TB, d *db, fn func(store.Tx) error) {
 	t.Helper()
 	if err := d.View(t.Context(), fn); err != nil {

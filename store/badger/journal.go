@@ -91,7 +91,7 @@ func (d *db) flush() error {
 
 // keep is the keeper: it brings items to the log, syncs, and lets people see
 // them, until the journal is closed and empty. What nobody waits to be durable
-// it syncs within syncSoon.
+// it syncs within syncSoon, and when it is idle after that it marks the log.
 func (d *db) keep() {
 	soon := time.NewTimer(syncSoon)
 	defer soon.Stop()
@@ -108,6 +108,11 @@ func (d *db) keep() {
 		}
 		spare = items
 		if len(items) > 0 {
+			select {
+			case <-soon.C:
+				d.syncLog()
+			default:
+			}
 			continue
 		}
 		if !open {
@@ -118,7 +123,18 @@ func (d *db) keep() {
 		case <-d.journal.wake:
 		case <-soon.C:
 			d.syncLog()
+			d.markLog()
 		}
+	}
+}
+
+// markLog marks the end of the log.
+func (d *db) markLog() {
+	if d.stopped != nil {
+		return
+	}
+	if err := d.log.Mark(); err != nil {
+		d.stopped = d.fail(err)
 	}
 }
 

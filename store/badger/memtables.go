@@ -22,10 +22,15 @@ import (
 // Whether a commit may begin a new file is known beforehand: see fill.
 type memtables struct {
 	dir  string
-	fid  int      // number of the newest file
-	fill fill     // of the newest file and its memtable
-	late int      // files begun where none was expected; a test holds it at 0
-	free freeRoom // of the disk
+	fid  int  // number of the newest file
+	fill fill // of the newest file and its memtable
+	late int  // files begun where none was expected; a test holds it at 0
+	// synced says that nothing was committed since all files were synced, and
+	// unsynced how many files were begun without that; a test holds it at 0 in
+	// recovery.
+	synced   bool
+	unsynced int
+	free     freeRoom // of the disk
 
 	mu   sync.Mutex
 	full []fullMemtable // oldest first
@@ -86,8 +91,8 @@ func (m *memtables) allocate(fid int) error {
 
 // follow takes note of a commit under the version, and of what it took.
 func (m *memtables) follow(took fill, version uint64) error {
-	before := m.fill
-	m.fill = before.plus(took)
+	before, synced := m.fill, m.synced
+	m.fill, m.synced = before.plus(took), false
 	_, err := os.Stat(m.path(m.fid + 1))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -97,6 +102,9 @@ func (m *memtables) follow(took fill, version uint64) error {
 	}
 	if !before.nearEnd(0) {
 		m.late++
+	}
+	if !synced {
+		m.unsynced++
 	}
 	if err := m.allocate(m.fid + 1); err != nil {
 		return err
@@ -157,7 +165,11 @@ func (m *memtables) syncAll() error {
 			return fmt.Errorf("syncing %s: %w", m.path(fid), err)
 		}
 	}
-	return wal.SyncDir(m.dir)
+	if err := wal.SyncDir(m.dir); err != nil {
+		return err
+	}
+	m.synced = true
+	return nil
 }
 
 // removeEmpty removes the files of memtables of which a power cut left nothing

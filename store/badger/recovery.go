@@ -3,6 +3,8 @@ package badger
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 
 	badgerdb "github.com/dgraph-io/badger/v4"
@@ -37,12 +39,14 @@ func (d *db) catchUp() error {
 	if err != nil {
 		return err
 	}
+	newest := d.version // what Badger has beyond the log's end stays the newest
 	if err := d.recommit(txns[missing:]); err != nil {
 		return fmt.Errorf("committing what the write-ahead log holds: %w", err)
 	}
 	if n := len(txns); n > 0 {
-		d.version = max(d.version, txns[n-1].version)
+		newest = max(newest, txns[n-1].version)
 	}
+	d.version = newest
 	// What a crash left in the memtables' files was perhaps never synced; from
 	// here on it is read and built upon, and the log has it no more.
 	if err := d.mem.syncAll(); err != nil {
@@ -111,33 +115,41 @@ func (d *db) has(t loggedTxn) (bool, error) {
 }
 
 // recommit commits the transactions again, many at once under the version of
-// the last: all or none of them are there afterwards.
+// the last: all or none of them are there afterwards. Before one that may begin
+// a memtable all before it is synced: were the power to fail again, a newer
+// memtable that is left would say that the older one lacks nothing.
 func (d *db) recommit(txns []loggedTxn) error {
-	for len(txns) > 0 {
-		last := make(map[string]*badgerdb.Entry)
-		size, count := 0, 0
-		var version uint64
-		for len(txns) > 0 && (version == 0 || size+len(txns[0].entries) <= maxBatch && count <= maxBatchCount/2) {
-			t := txns[0]
-			entries, err := decodeEntries(t.entries)
-			if err != nil {
-				return fmt.Errorf("%s: %w (record %d: %w)", t.segment, ErrDamaged, t.version, err)
-			}
-			for _, e := range entries {
-				last[string(e.Key)] = e
-			}
-			size += len(t.entries)
-			count += len(entries)
-			version = t.version
-			txns = txns[1:]
+	last := make(map[string]*badgerdb.Entry)
+	size, count := 0, 0
+	for i, t := range txns {
+		entries, err := decodeEntries(t.entries)
+		if err != nil {
+			return fmt.Errorf("%s: %w (record %d: %w)", t.segment, ErrDamaged, t.version, err)
 		}
-		entries := make([]*badgerdb.Entry, 0, len(last))
-		for _, e := range last {
-			entries = append(entries, e)
+		if i > 0 && (size+len(t.entries) > maxBatch || count+len(entries) > maxBatchCount) {
+			if err := d.recommitOne(last, txns[i-1].version); err != nil {
+				return err
+			}
+			clear(last)
+			size, count = 0, 0
 		}
-		if err := d.apply(entries, version); err != nil {
+		for _, e := range entries {
+			last[string(e.Key)] = e
+		}
+		size += len(t.entries)
+		count += len(entries)
+	}
+	if len(txns) == 0 {
+		return nil
+	}
+	return d.recommitOne(last, txns[len(txns)-1].version)
+}
+
+func (d *db) recommitOne(last map[string]*badgerdb.Entry, version uint64) error {
+	if d.mem.fill.nearEnd(0) {
+		if err := d.mem.syncAll(); err != nil {
 			return err
 		}
 	}
-	return nil
+	return d.apply(slices.Collect(maps.Values(last)), version)
 }

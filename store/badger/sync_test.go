@@ -1,9 +1,16 @@
 package badger
 
 import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/holdgate/holdgate/store/wal"
 )
 
 // What Update wrote is synced when it returns; what UpdateSoon wrote, within
@@ -35,4 +42,78 @@ func TestWritesAreSyncedInTime(t *testing.T) {
 			}
 		}
 	})
+}
+
+// That the keeper never finds nothing to do is no reason to sync later.
+func TestWritesAreSyncedInTimeWhileMoreCome(t *testing.T) {
+	dir, left := t.TempDir(), t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		d := openTest(t, dir)
+		next := func() *item {
+			i := &item{record: appendPayload(wal.Begin(nil), 1, pairs("k", 1)), committed: make(chan error, 1)}
+			d.journal.add(i)
+			return i
+		}
+		i := next()
+		for range 5 {
+			synctest.Wait() // the keeper waits for Badger
+			time.Sleep(20 * time.Millisecond)
+			following := next()
+			i.committed <- nil
+			i = following
+		}
+		synctest.Wait()
+		if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		i.committed <- nil
+		synctest.Wait()
+	})
+	log, err := wal.Open(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	var last wal.Record
+	for r, err := range log.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = r
+	}
+	if last.Number < 5 || last.Synced == 0 {
+		t.Errorf("after %d writes in 100 ms nothing was synced", last.Number)
+	}
+}
+
+// Once the store was idle, damage to what was written last is no unfinished
+// write either.
+func TestDamageToTheLastWriteIsKnownFromTheMark(t *testing.T) {
+	dir, left := t.TempDir(), t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		d := openTest(t, dir)
+		if err := d.Update(t.Context(), set("a", []byte("the last"))); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	names, err := filepath.Glob(filepath.Join(left, "*.wal"))
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	b, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[bytes.Index(b, []byte("the last"))] ^= 1
+	if err := os.WriteFile(names[0], b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(left, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v, want ErrDamaged", err)
+	}
 }

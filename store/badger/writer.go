@@ -162,7 +162,8 @@ func (d *db) replaceWriter(list []*request) {
 // batch is what goes into one transaction.
 type batch struct {
 	changes map[string]change
-	size    int
+	size    int // bytes of keys and values
+	count   int // entries that it becomes at the most
 	durable bool
 	served  []*request
 }
@@ -196,22 +197,26 @@ func (d *db) runOne(b *batch, base reader, r *request) bool {
 		b.served = append(b.served, r)
 		return true
 	}
-	size := 0
+	size, count := 0, len(tx.own)
 	for key, c := range tx.own {
 		size += c.size(key)
+		if old, ok := d.large[key]; ok {
+			count += 1 + int(old.count) // see removal
+		}
 	}
 	switch {
 	case r.err != nil:
-	case size > maxBatch || len(tx.own) > maxBatchCount:
-		r.err = fmt.Errorf("the function wrote %d keys and %d bytes, more than %d and %d: %w",
-			len(tx.own), size, maxBatchCount, maxBatch, store.ErrTooLarge)
-	case b.size+size > maxBatch || len(b.changes)+len(tx.own) > maxBatchCount:
+	case size > maxBatch || count > maxBatchCount:
+		r.err = fmt.Errorf("the function wrote %d keys, pieces to remove included, and %d bytes, more than %d and %d: %w",
+			count, size, maxBatchCount, maxBatch, store.ErrTooLarge)
+	case b.size+size > maxBatch || b.count+count > maxBatchCount:
 		return false
 	default:
 		for key, c := range tx.own {
 			b.changes[key] = c
 		}
 		b.size += size
+		b.count += count
 		b.durable = b.durable || r.durable && len(tx.own) > 0
 	}
 	b.served = append(b.served, r)

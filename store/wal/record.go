@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
+	"math"
 	"os"
 )
 
@@ -19,9 +20,12 @@ import (
 //	16  number of the record
 //	24  number of the newest record that was on stable storage when this was written
 //	32  payload
+//
+// A mark is a record without a payload and with a number that none has.
 const (
 	recordHead = 32
 	align      = 8
+	markNumber = math.MaxUint64
 )
 
 // A segment's head stands alone in its first block, so that no later write
@@ -92,27 +96,37 @@ func unseal(b []byte, segment uint64) (r Record, size int, ok bool) {
 	return r, (end + align - 1) / align * align, true
 }
 
-// readHead reads the segment's head. A file that was created and never begun
-// is free.
+// readHead reads the segment's head. A file that was created and never begun,
+// in which there is nothing at all, is free.
 func (s *segment) readHead() error {
-	b := make([]byte, headSize+recordHead)
+	b := make([]byte, headSize)
 	n, err := s.file.ReadAt(b, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	b = b[:n]
-	empty := true
-	for _, c := range b {
-		empty = empty && c == 0
-	}
-	if empty {
-		return nil
+	if isZero(b) {
+		if b, err = os.ReadFile(s.file.Name()); err != nil {
+			return err
+		}
+		if isZero(b) {
+			return nil
+		}
 	}
 	if len(b) < headUsed || [8]byte(b[:8]) != magic || crc32.Checksum(b[:24], table) != le.Uint32(b[24:]) {
 		return fmt.Errorf("%w: the file's head is not as it was written", ErrDamaged)
 	}
 	s.number, s.first = le.Uint64(b[8:]), le.Uint64(b[16:])
 	return nil
+}
+
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // writeHead writes the segment's head, and returns once it is on stable

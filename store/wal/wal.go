@@ -46,8 +46,8 @@ const (
 var ErrDamaged = errors.New("the write-ahead log is damaged")
 
 // Log is a write-ahead log. It has one owner, who calls one method at a time;
-// Release alone may be called beside the others. After an error of Append or
-// Sync every later call of them returns that error: the kernel tells only once
+// Release alone may be called beside the others. After an error of Append, Sync
+// or Mark every later call of them returns that error: the kernel tells only once
 // that it could not write.
 type Log struct {
 	dir     string
@@ -162,6 +162,22 @@ func (l *Log) Sync() error {
 	}
 	l.synced = l.next - 1
 	return nil
+}
+
+// Mark notes behind the last record, where the next one will go, that all is on
+// stable storage, so that damage to the last records is known as such without a
+// later one. It is for when there is nothing else to do: it waits for no sync.
+// Where not all is on stable storage, or there is no room, it does nothing.
+func (l *Log) Mark() error {
+	if l.failed != nil || l.current == nil || !l.Synced() || l.offset+recordHead > SegmentSize {
+		return l.failed
+	}
+	mark := pad(Begin(nil))
+	seal(mark, l.current.number, markNumber, l.synced)
+	if _, err := l.current.file.WriteAt(mark, l.offset); err != nil {
+		l.failed = fmt.Errorf("marking the end of the write-ahead log: %w", err)
+	}
+	return l.failed
 }
 
 // Synced reports whether everything appended is on stable storage.

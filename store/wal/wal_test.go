@@ -128,6 +128,23 @@ func TestSegmentsAreReleasedAndUsedAgain(t *testing.T) {
 	wantRead(t, l, fmt.Sprint("24:", len(big)), "25:end")
 }
 
+// A mark is no record, gives way to the next one, and adds nothing to a segment.
+func TestAMarkIsNoRecord(t *testing.T) {
+	l := started(t, t.TempDir())
+	must(t, l.Mark())
+	l.mustAppend(t, "one")
+	must(t, l.Sync())
+	must(t, l.Mark())
+	l.mustAppend(t, "two")
+	l.mustAppend(t, strings.Repeat("x", SegmentSize-headSize-2*(recordHead+align)-recordHead))
+	must(t, l.Sync())
+	must(t, l.Mark())
+	if info, err := l.current.file.Stat(); err != nil || info.Size() > SegmentSize {
+		t.Errorf("the segment has %d bytes, %v", info.Size(), err)
+	}
+	wantRead(t, l, "1:one", "2:two", fmt.Sprint("3:", SegmentSize-headSize-2*(recordHead+align)-recordHead))
+}
+
 func TestARecordLargerThanASegment(t *testing.T) {
 	l := started(t, t.TempDir())
 	l.mustAppend(t, "before")
@@ -197,6 +214,28 @@ func TestAnUnfinishedEndIsNoneAndADamagedMiddleIsAnError(t *testing.T) {
 				l.mustAppend(t, strings.Repeat("x", SegmentSize))
 			},
 			spoil: "two", want: []string{"1:one"}, damaged: true,
+		},
+		"the last, marked": {
+			write: func(l *Log) {
+				l.mustAppend(t, "one")
+				l.mustAppend(t, "two")
+				must(t, l.Sync())
+				must(t, l.Mark())
+			},
+			spoil: "two", want: []string{"1:one"}, damaged: true,
+		},
+		"the last, behind a mark": {
+			write: func(l *Log) {
+				l.mustAppend(t, "one")
+				must(t, l.Sync())
+				must(t, l.Mark())
+				l.mustAppend(t, "two")
+			},
+			spoil: "two", want: []string{"1:one"},
+		},
+		"the last before a mark that is not true": {
+			write: func(l *Log) { l.mustAppend(t, "one"); must(t, l.Mark()) },
+			spoil: "one",
 		},
 		"a head": {
 			write:   func(l *Log) { l.mustAppend(t, "one") },
@@ -270,6 +309,17 @@ func TestAFailureStays(t *testing.T) {
 	}
 }
 
+// A segment whose name is not on stable storage takes no record.
+func TestANewSegmentsNameIsSynced(t *testing.T) {
+	l := started(t, t.TempDir())
+	whole, cause := SyncDir, errors.New("the folder cannot be synced")
+	defer func() { SyncDir = whole }()
+	SyncDir = func(string) error { return cause }
+	if err := l.Append(Begin(nil)); !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
+	}
+}
+
 // Whatever a segment holds, reading it ends, and yields numbers without a gap.
 func FuzzRecords(f *testing.F) {
 	whole := func(payloads ...string) (b []byte) {
@@ -285,6 +335,11 @@ func FuzzRecords(f *testing.F) {
 	f.Add(append(whole("one"), whole("one", "two")...))
 	f.Add(append(whole("one"), 0xff, 0xff, 0xff, 0xff))
 	f.Add(append(make([]byte, recordHead), whole("one", "two")...))
+	mark := pad(Begin(nil))
+	seal(mark, 1, markNumber, 2)
+	f.Add(append(whole("one", "two"), mark...))
+	f.Add(append(whole("one"), mark...))
+	f.Add(slices.Concat(whole("one"), mark, whole("one", "two")[2*recordHead:]))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		dir := t.TempDir()
 		file, err := os.Create(filepath.Join(dir, "00001.wal"))
