@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -73,9 +74,11 @@ func (s *sidecar) approvedAt(at askingPlace, command string) time.Duration {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer resp.Body.Close()
 	arrived := make(chan time.Time, 1)
-	go func() {
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer resp.Body.Close()
+	reading.Go(func() {
 		defer close(arrived)
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 			if strings.Contains(lines.Text(), `"tool_use"`) {
@@ -84,7 +87,7 @@ func (s *sidecar) approvedAt(at askingPlace, command string) time.Duration {
 				return
 			}
 		}
-	}()
+	})
 	var began time.Time
 	at.approve(command, func() { began = time.Now() })
 	select {
@@ -224,6 +227,7 @@ func execPlace(t *testing.T) askingPlace {
 
 func telegramPlace(t *testing.T) askingPlace {
 	type message struct {
+		id     int64
 		Text   string
 		Markup struct {
 			Rows [][]struct {
@@ -232,12 +236,11 @@ func telegramPlace(t *testing.T) askingPlace {
 			} `json:"inline_keyboard"`
 		} `json:"reply_markup"`
 	}
-	messages, updates := make(chan message, 100), make(chan string)
+	messages, updates, over := make(chan message, 100), make(chan string), make(chan struct{})
 	reply := func(w http.ResponseWriter, result string) {
 		_, _ = io.WriteString(w, `{"ok": true, "result": `+result+`}`)
 	}
-	last := 100
-	var mu sync.Mutex
+	var last atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch method := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; method {
 		case "getUpdates":
@@ -245,21 +248,22 @@ func telegramPlace(t *testing.T) askingPlace {
 			case u := <-updates:
 				reply(w, "["+u+"]")
 			case <-r.Context().Done():
+			case <-over:
 			}
 		case "sendMessage":
 			var m message
-			if json.NewDecoder(r.Body).Decode(&m) == nil {
-				messages <- m
+			if json.NewDecoder(r.Body).Decode(&m) != nil {
+				w.WriteHeader(http.StatusBadRequest)
+				return
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			last++
-			reply(w, fmt.Sprintf(`{"message_id": %d, "chat": {"id": 1001}}`, last))
+			m.id = last.Add(1)
+			reply(w, fmt.Sprintf(`{"message_id": %d, "chat": {"id": 1001}}`, m.id))
+			messages <- m
 		default:
 			reply(w, "true")
 		}
 	}))
-	t.Cleanup(srv.Close)
+	t.Cleanup(func() { close(over); srv.Close() })
 	n := 0
 	return askingPlace{
 		config: fmt.Sprintf(`{"token_file": %q, "chat": 1001, "users": [1001], "api": %q}`, write(t, "token", "4242:AAtestTESTtestTESTtestTESTtestTEST"), srv.URL),
@@ -268,16 +272,13 @@ func telegramPlace(t *testing.T) askingPlace {
 			for !strings.Contains(m.Text, command) {
 				m = next(t, "a message", messages)
 			}
-			mu.Lock()
-			id := last
-			mu.Unlock()
 			for _, row := range m.Markup.Rows {
 				for _, b := range row {
 					if b.Text != "Approve" {
 						continue
 					}
 					n++
-					u := fmt.Sprintf(`{"update_id": %d, "callback_query": {"id": "%d", "from": {"id": 1001}, "data": %q, "message": {"message_id": %d, "chat": {"id": 1001}}}}`, 500+n, n, b.Data, id)
+					u := fmt.Sprintf(`{"update_id": %d, "callback_query": {"id": "%d", "from": {"id": 1001}, "data": %q, "message": {"message_id": %d, "chat": {"id": 1001}}}}`, 500+n, n, b.Data, m.id)
 					decided()
 					select {
 					case updates <- u:
