@@ -100,6 +100,19 @@ func TestNothingIsReadOfALogThatWasStartedAnew(t *testing.T) {
 	wantRead(t, l, "2:new 2")
 }
 
+// After a power cut a number may be given a second time. What an earlier use of
+// the file holds under the next number, just where the next record would be, is
+// not taken for it.
+func TestARecordOfAnEarlierUseIsNotTakenForTheNext(t *testing.T) {
+	l := started(t, t.TempDir())
+	for _, p := range []string{"old 1", "old 2", "old 3"} {
+		l.mustAppend(t, p)
+	}
+	must(t, l.Start(1))
+	l.mustAppend(t, "new 1")
+	wantRead(t, l, "1:new 1")
+}
+
 // Segments are cut, released from the oldest on, and used again.
 func TestSegmentsAreReleasedAndUsedAgain(t *testing.T) {
 	dir := t.TempDir()
