@@ -333,8 +333,8 @@ func TestANewSegmentsNameIsSynced(t *testing.T) {
 	}
 }
 
-// Whatever a segment holds, reading it ends, and yields numbers without a gap.
-func FuzzRecords(f *testing.F) {
+// segments are what a segment may hold behind its head.
+func segments() [][]byte {
 	whole := func(payloads ...string) (b []byte) {
 		for i, p := range payloads {
 			r := pad(append(Begin(nil), p...))
@@ -343,49 +343,80 @@ func FuzzRecords(f *testing.F) {
 		}
 		return b
 	}
-	f.Add(whole("one", "two", "three"))
-	f.Add(whole("one", "two")[:50])
-	f.Add(append(whole("one"), whole("one", "two")...))
-	f.Add(append(whole("one"), 0xff, 0xff, 0xff, 0xff))
-	f.Add(append(make([]byte, recordHead), whole("one", "two")...))
 	mark := pad(Begin(nil))
 	seal(mark, 1, markNumber, 2)
-	f.Add(append(whole("one", "two"), mark...))
-	f.Add(append(whole("one"), mark...))
-	f.Add(slices.Concat(whole("one"), mark, whole("one", "two")[2*recordHead:]))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		dir := t.TempDir()
-		file, err := os.Create(filepath.Join(dir, "00001.wal"))
+	return [][]byte{
+		whole("one", "two", "three"),
+		whole("one", "two")[:50],
+		append(whole("one"), whole("one", "two")...),
+		append(whole("one"), 0xff, 0xff, 0xff, 0xff),
+		append(make([]byte, recordHead), whole("one", "two")...),
+		append(whole("one", "two"), mark...),
+		append(whole("one"), mark...),
+		slices.Concat(whole("one"), mark, whole("one", "two")[2*recordHead:]),
+	}
+}
+
+// openWith opens a log whose only segment holds body behind its head.
+func openWith(t *testing.T, body []byte) *Log {
+	t.Helper()
+	dir := t.TempDir()
+	file, err := os.Create(filepath.Join(dir, "00001.wal"))
+	must(t, err)
+	s := &segment{file: file, number: 1, first: 1}
+	must(t, s.writeHead())
+	if len(body) > 0 {
+		_, err = file.WriteAt(body, headSize)
 		must(t, err)
-		s := &segment{file: file, number: 1, first: 1}
-		must(t, s.writeHead())
-		if len(body) > 0 {
-			_, err = file.WriteAt(body, headSize)
-			must(t, err)
+	}
+	must(t, file.Close())
+	l, err := Open(dir)
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// readAll reads records, which number from one without a gap and hold what is in
+// body, and returns the number that comes next; zero where the log is damaged.
+func (l *Log) readAll(t *testing.T, body []byte) (next uint64) {
+	t.Helper()
+	next = 1
+	for r, err := range l.Records() {
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatal(err)
+			}
+			return 0
 		}
-		must(t, file.Close())
-		l, err := Open(dir)
-		must(t, err)
-		defer l.Close()
-		next := uint64(1)
-		for r, err := range l.Records() {
-			if err != nil {
-				if !errors.Is(err, ErrDamaged) {
-					t.Fatal(err)
-				}
-				return
-			}
-			if r.Number != next {
-				t.Fatalf("record %d comes where %d should", r.Number, next)
-			}
-			if !bytes.Contains(body, r.Payload) {
-				t.Fatalf("record %d holds %q, which is not in the file", r.Number, r.Payload)
-			}
-			next++
+		if r.Number != next {
+			t.Fatalf("record %d comes where %d should", r.Number, next)
 		}
-		// What is appended after a new start is read, and nothing else.
+		if !bytes.Contains(body, r.Payload) {
+			t.Fatalf("record %d holds %q, which is not in the file", r.Number, r.Payload)
+		}
+		next++
+	}
+	return next
+}
+
+// Whatever a segment holds, reading it ends, and yields numbers without a gap.
+func FuzzRecords(f *testing.F) {
+	for _, body := range segments() {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { openWith(t, body).readAll(t, body) })
+}
+
+// What is appended after a new start is read, and nothing else.
+func TestAStartBehindWhateverThereWas(t *testing.T) {
+	for _, body := range segments() {
+		l := openWith(t, body)
+		next := l.readAll(t, body)
+		if next == 0 {
+			continue
+		}
 		must(t, l.Start(next))
 		l.mustAppend(t, "new")
 		wantRead(t, l, fmt.Sprintf("%d:new", next))
-	})
+	}
 }
