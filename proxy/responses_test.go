@@ -92,6 +92,18 @@ func TestResponsesAreGatedOnEveryRoad(t *testing.T) {
 	}
 }
 
+// An event whose type is escaped in its field as in its data is read by clients as
+// its data says: arguments that nobody has judged must not come with it.
+func TestArgumentsUnderAnEscapedTypeAreRefused(t *testing.T) {
+	const escaped = `response.function_call_arguments.\u0064elta`
+	events := revents("ls")
+	events[2] = sse(escaped, `{"type":"`+escaped+`","sequence_number":2,"item_id":"fc_1","output_index":0,"delta":"{\"command\":\"forbidden\"}"}`)
+	got := readAll(t, newGate(t, streamer(&counter{}, events...)).take("POST", responsesPath, streamed).Body)
+	if strings.Contains(got, "forbidden") || strings.Contains(got, "call_1") {
+		t.Errorf("it came: %s", got)
+	}
+}
+
 func TestAHeldResponseWaits(t *testing.T) {
 	for _, road := range roads {
 		t.Run(road.name, func(t *testing.T) {

@@ -33,6 +33,7 @@ func TestStreamsThatClientsCouldReadOtherwiseAreRefused(t *testing.T) {
 		{"a response in another case", raw(`{"type":"x","RESPONSE":{}}`), "another case"},
 		{"an output in another case", begin().ev("response.completed", `"response":{"Output":[`+call+`]}`).String(), "another case"},
 		{"an event field that contradicts the data", begin().String() + "event: keepalive\ndata: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":" + call + "}\n\n", "its event field says"},
+		{"an event field that is escaped as the data is", open().String() + "event: response.function_call_arguments.\\u0064elta\ndata: {\"type\":\"response.function_call_arguments.\\u0064elta\"," + args + ",\"delta\":" + quoted(rm) + "}\n\n", "its event field says"},
 		{"an item in an event that has none", begin().ev("response.new", `"item":`+call).String(), "brings an item"},
 		{"an event without its item", begin().ev("response.output_item.done", `"output_index":0`).String(), "brings no item"},
 		{"an item without an index", begin().ev("response.output_item.done", `"item":`+call).String(), "no output_index"},

@@ -116,7 +116,7 @@ func decode(ev wire.Event) (*event, error) {
 
 // isQuoted reports whether a value is this text in quotes, with nothing escaped.
 func isQuoted(value []byte, text string) bool {
-	return len(value) == len(text)+2 && value[0] == '"' && string(value[1:len(value)-1]) == text
+	return len(value) == len(text)+2 && value[0] == '"' && string(value[1:len(value)-1]) == text && strings.IndexByte(text, '\\') < 0
 }
 
 // check refuses an event that clients could take for another one.
