@@ -110,6 +110,8 @@ func TestStreamRefuses(t *testing.T) {
 		{"an event field that contradicts", begin() + ev("ping", `{"type":"content_block_start","index":0,"content_block":`+bash+`}`)},
 		{"a type that contradicts", begin() + ev("content_block_start", `{"type":"ping","index":0,"content_block":`+bash+`}`)},
 		{"no type", begin() + "data: {\"index\":0}\n\n"},
+		{"an index that is no JSON", begin() + open("0", `{"type":"text","text":""}`) + add("00", `{"type":"text_delta","text":"x"}`)},
+		{"a fragment with an index that is no JSON", begin() + open("0", bash) + add("00", fragment(`"{}"`)) + shut("0")},
 		{"an unknown type with a block", begin() + ev("new_start", `{"type":"new_start","index":0,"content_block":`+bash+`}`)},
 		{"a delta event with a block", begin() + open("0", `{"type":"text","text":""}`) + add("0", `{"type":"text_delta","text":"x"},"content_block":`+bash)},
 		{"a ping with a block", begin() + ev("ping", `{"type":"ping","index":0,"content_block":`+bash+`}`)},

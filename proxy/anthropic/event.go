@@ -113,7 +113,7 @@ func common(data []byte) (event, bool) {
 		return event{}, false
 	}
 	index, err := ordinal(number)
-	if err != nil {
+	if err != nil || number[0] == '0' && len(number) > 1 { // which is no JSON
 		return event{}, false
 	}
 	for _, d := range deltaMembers[:commonDeltas] {
