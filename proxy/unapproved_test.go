@@ -177,6 +177,20 @@ func TestAResultOfACallThatWasNotLetGoOnIsAFinding(t *testing.T) {
 	}
 }
 
+// Whatever the spelling of the request.
+func TestAResultThatIsSpelledOddlyIsAFinding(t *testing.T) {
+	t.Parallel()
+	f := toolFormats()[0]
+	var upstream atomic.Value
+	g := newGate(t, saying(&upstream))
+	plain := f.answer(f.call("a", "ls"))
+	g.say(f, &upstream, "s", f.answer(f.call("b", "forbidden")), "")
+	g.say(f, &upstream, "s", plain, f.turn(f.call("b", "forbidden"))+strings.ReplaceAll(f.result("b"), "tool_", `tool\u005f`))
+	if got := g.findings(); len(got) != 1 || got[0] != "was refused" {
+		t.Errorf("the log has found %q", got)
+	}
+}
+
 func TestAHeldCallsResultIsAFindingAndPolicyIsTold(t *testing.T) {
 	t.Parallel()
 	f := toolFormats()[0]

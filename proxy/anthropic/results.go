@@ -23,7 +23,7 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 		assistant := roleOf(message.Value) == "assistant"
 		h.Begun = h.Begun || assistant
 		content := wire.Find(message.Value, "content")
-		if wire.KindOf(content) != "an array" || !bytes.Contains(content, []byte("tool_")) {
+		if wire.KindOf(content) != "an array" || !mayMentionTool(content) {
 			continue
 		}
 		for block, err := range wire.Elements(content) {
@@ -46,6 +46,11 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 		}
 	}
 	return h, nil
+}
+
+// mayMentionTool is a quick look whether a call or a result may be among blocks.
+func mayMentionTool(content []byte) bool {
+	return bytes.Contains(content, []byte("tool_")) || bytes.Contains(content, []byte(`\u`))
 }
 
 func objectOrNil(value []byte) []byte {
