@@ -28,7 +28,8 @@ var (
 
 // checkParams refuses parameters with a name that is one of the protocol's in
 // another case. Readers in Go take "URI" for "uri": policy would see a request
-// about nothing, and the server one about a file. It returns the parameters.
+// about nothing, and the server one about a file. It returns the parameters, or
+// nil where they are many.
 func checkParams(method string, params []byte) ([]wire.Member, error) {
 	if wire.KindOf(params) != "an object" {
 		return nil, nil
@@ -48,13 +49,23 @@ func checkParams(method string, params []byte) ([]wire.Member, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading params of %.50q: %w", method, err)
 		}
-		all = append(all, m)
+		if len(all) < maxParams {
+			all = append(all, m)
+		}
+	}
+	if len(all) == maxParams {
+		return nil, nil
 	}
 	return all, nil
 }
 
-// usualParams is room for the parameters of most messages.
-const usualParams = 4
+// usualParams is room for the parameters of most messages. As many as maxParams
+// are not kept: a call may wait for hours, and must not take a multiple of the
+// size of its message.
+const (
+	usualParams = 4
+	maxParams   = 64
+)
 
 // answerNames are the members of what clients answer to servers, in all revisions:
 // to elicitation/create, sampling/createMessage and roots/list.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -127,5 +128,26 @@ func TestKeyTellsApartWhatElseIsSent(t *testing.T) {
 	}
 	if key(`{"name":"f","_meta":{"a":1,"b":2}}`) != key(`{"_meta":{"b":2,"progressToken":1,"a":1},"name":"f"}`) {
 		t.Error("the order of metadata makes another key")
+	}
+}
+
+// A held call keeps its message, and no multiple of it.
+func TestManyParametersAreNotKept(t *testing.T) {
+	var body strings.Builder
+	body.WriteString(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`)
+	for i := range 10_000 {
+		fmt.Fprintf(&body, `"%d":0,`, i)
+	}
+	body.WriteString(`"name":"Bash","arguments":{"command":"ls"}}}`)
+	msgs, _, err := Parse([]byte(body.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := cap(msgs[0].params); n > 0 {
+		t.Errorf("places of %d parameters are kept", n)
+	}
+	c, ok, err := msgs[0].Call("s")
+	if err != nil || !ok || c.Tool.Name != "Bash" || string(c.Tool.Arguments) != `{"command":"ls"}` {
+		t.Errorf("it is read as %+v, %t, %v", c.Tool, ok, err)
 	}
 }
