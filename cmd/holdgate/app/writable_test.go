@@ -55,6 +55,9 @@ func TestWhatAgentsCanWriteDoesNotDecideOverThem(t *testing.T) {
 		{"a plugin", filepath.Join(safe, "rules"), work, func(c *config.Config, _ *app.Options) {
 			c.Plugins = map[string]config.Plugin{"hook": {Command: []string{filepath.Join(work, "hook")}}}
 		}, "plugins.hook.command"},
+		{"the keys by which agents are known", filepath.Join(safe, "rules"), work, func(c *config.Config, _ *app.Options) {
+			c.Kubernetes = config.Kubernetes{Audience: "holdgate", Issuer: "https://cluster.example", Keys: filepath.Join(work, "keys.json")}
+		}, "kubernetes.keys"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := configuration(t)
