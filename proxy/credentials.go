@@ -42,7 +42,12 @@ func (s *Server) credentialFor(t target) *credential.Credential {
 // refuses a request that relies on what its agent may not use: the upstream would
 // say no more than that a key is wrong. It returns false where it has answered.
 func (e *exchange) withCredential() bool {
-	if c := e.s.credentialFor(e.t); c != nil {
+	c := e.s.credentialFor(e.t)
+	if sentBack(e.r.Method) && (c != nil || e.t.transport == nil && e.s.proxyFor(e.t.url) != nil) {
+		e.reject(http.StatusForbidden, holdgate.RuleIdentity, e.r.Method+" has a server send back what it was sent, and Holdgate puts in what this agent must not see: use another method")
+		return false
+	}
+	if c != nil {
 		e.t.credential = c.Name
 		e.remark = join2(e.remark, "with the credential "+c.Name)
 		return true
@@ -62,11 +67,18 @@ func (e *exchange) withCredential() bool {
 	return true
 }
 
+// sentBack reports whether a server answers a method with the request itself (RFC
+// 9110 section 9.3.8; TRACK is the same under another name). A proxy on the way
+// does too, whose password is in what it gets.
+func sentBack(method string) bool {
+	return strings.EqualFold(method, http.MethodTrace) || strings.EqualFold(method, "TRACK")
+}
+
 // sendsPlaceholder reports whether a request relies on a credential of ours.
 func sendsPlaceholder(h http.Header, c *credential.Credential) bool {
 	for _, name := range append([]string{c.Header}, credentialHeaders...) {
 		for _, v := range h.Values(name) {
-			if c.Placeholder != "" && strings.TrimPrefix(v, "Bearer ") == c.Placeholder {
+			if c.Placeholder != "" && withoutBearer(v) == c.Placeholder {
 				return true
 			}
 		}

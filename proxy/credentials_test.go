@@ -136,6 +136,26 @@ func TestAHeldCredentialForAllIsForTheProven(t *testing.T) {
 	}
 }
 
+// TRACE has a server send back what it was sent (RFC 9110 section 9.3.8), and
+// TRACK is what some call it.
+func TestAHeldCredentialIsNotSentBack(t *testing.T) {
+	up := &asker{}
+	server := httptest.NewServer(up)
+	t.Cleanup(server.Close)
+	g := newGateTo(t, map[string]string{"test": server.URL}, nil, annAndBob(t), withKey(server.URL, credential.Spec{}))
+	for _, method := range []string{"TRACE", "TRACK", "trace"} {
+		r, err := http.NewRequest(method, g.url+"/up/test/x", nil)
+		must(t, err)
+		r.Header.Set(tokenHeader, annsToken)
+		resp, err := g.client.Do(r)
+		must(t, err)
+		resp.Body.Close()
+		if reached := up.all(); resp.StatusCode != http.StatusForbidden || len(reached) > 0 {
+			t.Errorf("%s: got %d, and the upstream %q", method, resp.StatusCode, reached)
+		}
+	}
+}
+
 // TestAHeldCredentialGoesNowhereElse follows a redirect, and asks other ports.
 func TestAHeldCredentialGoesNowhereElse(t *testing.T) {
 	elsewhere := &asker{}

@@ -228,11 +228,14 @@ func namedHosts(named ...map[string]*url.URL) map[string]bool {
 }
 
 // withPort returns host:port in lower case, with the scheme's own port where
-// the host names none.
+// the host names none, be it that a colon stands there (RFC 3986 section 3.2.3).
 func withPort(scheme, host string) string {
 	h, p, err := net.SplitHostPort(host)
 	if err != nil {
-		h, p = trimBrackets(host), "80"
+		h = trimBrackets(host)
+	}
+	if p == "" {
+		p = "80"
 		if scheme == "https" {
 			p = "443"
 		}
@@ -249,6 +252,9 @@ func withPort(scheme, host string) string {
 func oddHost(host string) string {
 	if strings.ContainsFunc(host, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
 		return "the host " + holdgate.Visible(host) + " is refused because two programs could take it for two hosts: write it in ASCII (xn--...)"
+	}
+	if strings.HasPrefix(host, ".") || strings.Contains(host, "..") {
+		return "the host " + host + " is refused because a label of it is empty, which some programs read over"
 	}
 	return ""
 }

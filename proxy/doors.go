@@ -70,7 +70,7 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	host := r.URL.Host
-	if _, _, err := net.SplitHostPort(host); err != nil {
+	if _, port, err := net.SplitHostPort(host); err != nil || port == "" {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "CONNECT needs host:port, got "+host)
 		return
 	}
@@ -340,10 +340,16 @@ func trimBrackets(h string) string {
 // lowerHost folds a host name for comparison: case, and the root's dot.
 func lowerHost(h string) string { return strings.TrimSuffix(strings.ToLower(h), ".") }
 
+// trimDefaultPort is host without the scheme's own port, however that is
+// written; other ports are written in one way.
 func trimDefaultPort(scheme, host string) string {
-	h, p, err := net.SplitHostPort(host)
-	if err != nil || (scheme == "http" && p != "80") || (scheme == "https" && p != "443") {
+	h, _, err := net.SplitHostPort(host)
+	if err != nil {
 		return host
+	}
+	_, p, err := net.SplitHostPort(withPort(scheme, host))
+	if err != nil || (scheme == "http" && p != "80") || (scheme == "https" && p != "443") {
+		return net.JoinHostPort(h, p)
 	}
 	if strings.Contains(h, ":") {
 		return "[" + h + "]"

@@ -177,6 +177,48 @@ func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 	}
 }
 
+// A token in a place where none is looked for is the agent's slip, which must not
+// give it away.
+func TestATokenInAnotherPlaceGoesNowhere(t *testing.T) {
+	up := &asker{}
+	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, `"deny"`, `"allow"`, 1)))
+	at, u := g.url+"/up/test/x", g.s.c.Upstreams["test"].String()
+	for name, ask := range map[string]struct {
+		url    string
+		header []string
+	}{
+		"query":               {at + "?key=" + annsToken, nil},
+		"query, escaped":      {at + "?key=hgt%5F" + strings.TrimPrefix(annsToken, "hgt_"), nil},
+		"path":                {at + "/" + annsToken, nil},
+		"path of another's":   {u + "/as/" + annsToken + "/x", nil},
+		"path of no door":     {g.url + "//as/" + annsToken + "/up/test/x", nil},
+		"escaped as":          {g.url + "/%61s/" + annsToken + "/up/test/x", nil},
+		"basic":               {at, []string{"Authorization", basic("ann", annsToken)}},
+		"basic, as user":      {at, []string{"Authorization", basic(annsToken, "")}},
+		"cookie":              {at, []string{"Cookie", "k=" + annsToken}},
+		"another header":      {at, []string{"X-Auth-Token", annsToken}},
+		"in another scheme":   {at, []string{"Authorization", "Token " + annsToken}},
+		"besides one that is": {at, []string{"Holdgate-Token", annsToken, "X-Auth-Token", annsToken}},
+	} {
+		if status, text := g.as("", ask.url, ask.header...); status != 401 && status != 407 || strings.Contains(text, "hgt_") {
+			t.Errorf("%s: got %d %s, want 401 without the token", name, status, text)
+		}
+	}
+	if status, text := g.as("", at, "Authorization", "bearer "+annsToken); status != 200 { // RFC 9110 section 11.1: in any case
+		t.Errorf("bearer: got %d %s", status, text)
+	}
+	for _, reached := range up.all() {
+		if strings.Contains(reached, annsToken[4:]) || strings.Contains(reached, "Basic") {
+			t.Errorf("the token reached the upstream: %q", reached)
+		}
+	}
+	for _, e := range g.entries("") {
+		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), annsToken[4:]) {
+			t.Errorf("the log holds the token: %s", text)
+		}
+	}
+}
+
 // TestAPathOfAnothersIsLeftAlone is about /as/... of upstreams, which is no token.
 func TestAPathOfAnothersIsLeftAlone(t *testing.T) {
 	up := &asker{}

@@ -65,10 +65,11 @@ func (e *exchange) pass() {
 	e.forwardBody()
 }
 
-// asHTTP is the request as a call of no known format.
+// asHTTP is the request as a call of no known format. Its host is written in one
+// way, in lower case and without the root's dot, so that a rule knows it.
 func (e *exchange) asHTTP() holdgate.Call {
 	u := e.t.url
-	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: u.Host, Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike}
+	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: trimDefaultPort(u.Scheme, withPort(u.Scheme, u.Host)), Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike}
 	h.MethodOverride, h.Unresolved = twoReadings(e.r.Method, u, e.r.Header)
 	h.Action, h.Upgrade = e.action, e.upgrade
 	h.Operation = e.s.c.Engine.Operation(h)

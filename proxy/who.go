@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
@@ -27,7 +29,8 @@ import (
 //   - a token in the place of a provider's key, for clients that can be told of a
 //     key and nothing else: tokens of Holdgate's can be told from keys
 //
-// A credential that is not known refuses the request. Who shows none is the
+// A credential that is not known refuses the request, and so does a token that
+// stands anywhere else. Who shows none is the
 // agent of the listener, or [holdgate.AgentDefault], which proves nothing.
 
 // tokenHeader is the header in which agents show their token.
@@ -56,6 +59,9 @@ func whoIn(ctx context.Context) (who, bool) {
 // It returns nil where the request has been refused.
 func (s *Server) identified(w http.ResponseWriter, r *http.Request) *http.Request {
 	shown, err := s.shown(r)
+	if merr := misplaced(r); err == nil {
+		err = merr
+	}
 	if err == nil && len(shown) > 0 {
 		var by who
 		if by, err = s.find(r, shown); err == nil {
@@ -122,7 +128,7 @@ func (s *Server) shown(r *http.Request) (all []identity.Shown, err error) {
 	}
 	for _, name := range credentialHeaders {
 		for _, v := range r.Header.Values(name) {
-			if token := strings.TrimPrefix(v, "Bearer "); identity.IsToken(token) {
+			if token := withoutBearer(v); identity.IsToken(token) {
 				r.Header.Del(name)
 				add("", token)
 				break
@@ -137,6 +143,48 @@ func (s *Server) shown(r *http.Request) (all []identity.Shown, err error) {
 		add(user, password)
 	}
 	return all, nil
+}
+
+// withoutBearer is what stands after Bearer, in any case (RFC 9110 section 11.1),
+// or v itself where that does not.
+func withoutBearer(v string) string {
+	if scheme, rest, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(rest)
+	}
+	return v
+}
+
+// misplaced says where a token of Holdgate's is left in a request, and takes it
+// out: nothing later is to see it, neither the log nor an upstream.
+func misplaced(r *http.Request) error {
+	place := ""
+	for name, values := range r.Header {
+		if slices.ContainsFunc(values, holdsToken) {
+			delete(r.Header, name)
+			place = "header " + name
+		}
+	}
+	query, err := url.QueryUnescape(r.URL.RawQuery)
+	if identity.HasToken(r.URL.Path) || identity.HasToken(r.URL.RawQuery) || err == nil && identity.HasToken(query) {
+		*r.URL = url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: "/"}
+		r.RequestURI = ""
+		place = "URL"
+	}
+	if place == "" {
+		return nil
+	}
+	return errors.New("the request has a token of Holdgate's in its " + place + ", where none is looked for: send it as the header " + tokenHeader)
+}
+
+// holdsToken reports whether a token is in a header's value, also as user or
+// password.
+func holdsToken(v string) bool {
+	if scheme, rest, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Basic") {
+		if text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(rest), "=")); err == nil {
+			v = string(text)
+		}
+	}
+	return identity.HasToken(v)
 }
 
 // proxyCredential takes the credential for proxies out of a request. Where no

@@ -38,6 +38,20 @@ func IsToken(s string) bool {
 	return strings.HasPrefix(s, prefix) && len(s) == len(prefix)+64
 }
 
+// HasToken reports whether a token as [NewToken] makes them is part of a text.
+func HasToken(s string) bool {
+	for {
+		_, rest, found := strings.Cut(s, prefix)
+		if !found {
+			return false
+		}
+		if len(rest) >= 64 && strings.Trim(rest[:64], "0123456789abcdef") == "" {
+			return true
+		}
+		s = rest
+	}
+}
+
 // Hash is what is kept of a token.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 

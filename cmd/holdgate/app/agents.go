@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,13 @@ func (a *App) listenOwnSocket() (net.Listener, error) {
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
 		return nil, fmt.Errorf("listen.agents_socket: %s is there and no socket", path)
+	}
+	dir, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("listen.agents_socket: %w", err)
+	}
+	if mode := dir.Mode(); mode.Perm()&0o022 != 0 && mode&os.ModeSticky == 0 {
+		return nil, fmt.Errorf("listen.agents_socket: others may write in %s (mode %04o), and could put a socket of theirs in its place, to which agents would show their tokens: chmod go-w %[1]s, or name another folder", filepath.Dir(path), mode.Perm())
 	}
 	ln, err := listenUnix(path)
 	if err != nil {

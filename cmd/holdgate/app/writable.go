@@ -33,6 +33,10 @@ func trustedPaths(c config.Config, o Options) []trusted {
 		{"policy.path", p.Path}, {"policy.opa_config", p.OPAConfig}, {"policy.bundle.key", p.Bundle.Key},
 		{"the configuration", c.File}, {"the program", o.Program},
 		{"upstream_proxy.credentials_file", c.UpstreamProxy.CredentialsFile},
+		{"kubernetes.ca_file", c.Kubernetes.CAFile}, {"kubernetes.token_file", c.Kubernetes.TokenFile},
+	}
+	if !strings.Contains(c.Kubernetes.Keys, "://") {
+		list = append(list, trusted{"kubernetes.keys", c.Kubernetes.Keys}) // who can write there is whichever agent they say
 	}
 	for _, file := range c.TLS.CAFiles {
 		list = append(list, trusted{"tls.ca_files", file})
@@ -69,8 +73,10 @@ func Masked(c config.Config) []string {
 			files = append(files, k.File)
 		}
 	}
-	if c.Kubernetes.TokenFile != "" {
-		files = append(files, c.Kubernetes.TokenFile)
+	for _, file := range []string{c.Kubernetes.TokenFile, c.UpstreamProxy.CredentialsFile} {
+		if file != "" {
+			files = append(files, file)
+		}
 	}
 	slices.Sort(files)
 	return slices.Compact(files)

@@ -10,6 +10,34 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
+func TestTheAgentsSocketLiesWhereNobodyCanReplaceIt(t *testing.T) {
+	dir, err := os.MkdirTemp("", "hg") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for _, tt := range []struct {
+		mode os.FileMode
+		ok   bool
+	}{{0o755, true}, {0o777 | os.ModeSticky, true}, {0o777, false}, {0o770, false}} {
+		if err := os.Chmod(dir, tt.mode); err != nil {
+			t.Fatal(err)
+		}
+		c := configuration(t)
+		c.Listen.AgentsSocket = filepath.Join(dir, "agents.sock")
+		a, err := app.New(t.Context(), c, app.Options{Version: "test"})
+		if err == nil {
+			err = a.Start(t.Context())
+			if serr := a.Stop(t.Context()); serr != nil {
+				t.Error(serr)
+			}
+		}
+		if tt.ok != (err == nil) || !tt.ok && !strings.Contains(err.Error(), "chmod go-w") {
+			t.Errorf("a folder of mode %v: got %v", tt.mode, err)
+		}
+	}
+}
+
 func TestWhatAgentsCanWriteDoesNotDecideOverThem(t *testing.T) {
 	dir := t.TempDir()
 	work, safe := filepath.Join(dir, "work"), filepath.Join(dir, "safe")
@@ -55,6 +83,9 @@ func TestWhatAgentsCanWriteDoesNotDecideOverThem(t *testing.T) {
 		{"a plugin", filepath.Join(safe, "rules"), work, func(c *config.Config, _ *app.Options) {
 			c.Plugins = map[string]config.Plugin{"hook": {Command: []string{filepath.Join(work, "hook")}}}
 		}, "plugins.hook.command"},
+		{"the keys by which agents are known", filepath.Join(safe, "rules"), work, func(c *config.Config, _ *app.Options) {
+			c.Kubernetes = config.Kubernetes{Audience: "holdgate", Issuer: "https://cluster.example", Keys: filepath.Join(work, "keys.json")}
+		}, "kubernetes.keys"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := configuration(t)
