@@ -26,7 +26,7 @@
 // a power cut leaves of it is filled up from ours when the store is opened (see
 // catchUp). Ours is kept until Badger has put the memtable into a table, which
 // it syncs; so it is about as large as the memtables. Syncing it instead of
-// Badger's is what makes a batch twice as fast: Badger writes its log through a
+// Badger's makes a batch half as fast again: Badger writes its log through a
 // mapping of blocks that the filesystem has not yet seen written.
 //
 // A batch that may begin a new memtable waits until everything before it is
