@@ -99,7 +99,7 @@ func BenchmarkToolRules(b *testing.B) {
 
 func benchEval(b *testing.B, p *policy, in Input) {
 	ctx := context.Background()
-	f := (&policy{}).extract(ctx, in, DefaultTimeout)
+	f := (&policy{}).extract(ctx, in)
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _, err := p.decide(ctx, DefaultTimeout, &p.query, func() (ast.Value, time.Time, error) {
@@ -121,7 +121,7 @@ func BenchmarkFloor(b *testing.B) {
 		b.Fatal(err)
 	}
 	in := Input{Call: bashCall("ls")}
-	value, _, err := (&policy{}).input(in, (&policy{}).extract(b.Context(), in, DefaultTimeout))
+	value, _, err := (&policy{}).input(in, (&policy{}).extract(b.Context(), in))
 	if err != nil {
 		b.Fatal(err)
 	}

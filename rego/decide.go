@@ -31,7 +31,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 			return d
 		}
 	}
-	f, err := p.facts(ctx, in, e.o.Timeout)
+	f, err := p.facts(ctx, in)
 	if repeatable && err == nil && !p.readsArguments {
 		if d, ok := p.repeats.findLike(in, &f); ok {
 			return d
@@ -68,13 +68,13 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 }
 
 // facts is what is found out about a call. A panic is an error.
-func (p *policy) facts(ctx context.Context, in Input, timeout time.Duration) (f holdgate.Facts, err error) {
+func (p *policy) facts(ctx context.Context, in Input) (f holdgate.Facts, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			f, err = holdgate.Facts{}, fmt.Errorf("evaluating policy: panic: %v", r)
 		}
 	}()
-	return p.extract(ctx, in, timeout), nil
+	return p.extract(ctx, in), nil
 }
 
 // Redact lists what the policy in force redacts of the call (the Redact of its
@@ -82,7 +82,7 @@ func (p *policy) facts(ctx context.Context, in Input, timeout time.Duration) (f 
 func (e *Engine) Redact(ctx context.Context, in Input) ([]string, error) {
 	p := e.current.Load()
 	d, _, err := p.decide(ctx, e.o.Timeout, p.asked(in.Call), func() (ast.Value, time.Time, error) {
-		input, at, err := p.input(in, p.extract(ctx, in, e.o.Timeout))
+		input, at, err := p.input(in, p.extract(ctx, in))
 		return input, at.now, err
 	})
 	return d.Redact, err
@@ -94,7 +94,7 @@ func (e *Engine) Redact(ctx context.Context, in Input) ([]string, error) {
 func (e *Engine) Taint(ctx context.Context, in Input) ([]string, error) {
 	p := e.current.Load()
 	d, _, err := p.decide(ctx, e.o.Timeout, p.asked(in.Call), func() (ast.Value, time.Time, error) {
-		input, at, err := p.input(in, p.extract(ctx, in, e.o.Timeout))
+		input, at, err := p.input(in, p.extract(ctx, in))
 		return input, at.now, err
 	})
 	return d.Taint, err

@@ -50,7 +50,7 @@ import (
 // DefaultTimeout bounds one evaluation where Options.Timeout is zero. It is no
 // goal, which is microseconds, but an end to rules that run away: a machine
 // that is busy must not look like one.
-const DefaultTimeout = 250 * time.Millisecond
+const DefaultTimeout = time.Second
 
 // Options say where policy comes from and what happens when it fails.
 type Options struct {
@@ -67,7 +67,7 @@ type Options struct {
 	KeepSeen  bool            // decisions carry Seen, for the audit log
 	Observe   bool            // log what would be held or denied, and allow it
 	OnError   holdgate.Action // Deny (the zero value) or Hold
-	Timeout   time.Duration   // of one evaluation, which is tried twice, and of working out its facts; DefaultTimeout where zero
+	Timeout   time.Duration   // of one evaluation, which is tried twice; DefaultTimeout where zero
 	Logger    *slog.Logger    // nothing is logged where nil
 	// OnLoad, where set, is told of every load by Open and Run. It is never called twice at the
 	// same time.

@@ -104,9 +104,9 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 }
 
 // extract works out what the call would do.
-func (p *policy) extract(ctx context.Context, in Input, timeout time.Duration) facts.Facts {
+func (p *policy) extract(ctx context.Context, in Input) facts.Facts {
 	return facts.Extract(ctx, in.Call, facts.Options{Categories: p.toolCategories(),
-		Dir: in.Dir, Home: in.Home, Own: in.Own, Deadline: timeout})
+		Dir: in.Dir, Home: in.Home, Own: in.Own})
 }
 
 func agentObject(a holdgate.Agent) object {

@@ -28,7 +28,7 @@ func isLike(t *testing.T, e *Engine, in Input) bool {
 	t.Helper()
 	p := e.current.Load()
 	in = p.relevant(in)
-	f, err := p.facts(t.Context(), in, time.Minute)
+	f, err := p.facts(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ type remade struct {
 
 func (p *policy) remake(ctx context.Context, past Past) (*remade, error) {
 	in, f, err := p.rebuilt(past, func(in Input) facts.Facts {
-		f, err := p.facts(ctx, in, againTimeout)
+		f, err := p.facts(ctx, in)
 		if err != nil {
 			f.ParseErrors = []string{err.Error()} // not what was found then
 		}

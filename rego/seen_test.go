@@ -97,7 +97,7 @@ settings:
 					in := Input{Call: bashCall("")}
 					in.Call.Agent = holdgate.Agent{ID: agent, Proven: proven}
 					in.Call.Tool = &holdgate.Tool{Name: name, Server: server, Arguments: json.RawMessage("{}")}
-					f := (&policy{}).extract(t.Context(), in, time.Minute)
+					f := (&policy{}).extract(t.Context(), in)
 					v, c, err := p.input(in, f)
 					if err != nil {
 						t.Fatal(err)

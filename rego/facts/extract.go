@@ -12,7 +12,7 @@ import (
 
 // Limits that hold where [Options] name none.
 const (
-	DefaultDeadline = 40 * time.Millisecond
+	DefaultDeadline = 2 * time.Second
 	DefaultMaxBytes = 256 << 10
 
 	// maxShellBytes bounds one shell text. The parser recurses, at worst with
@@ -25,7 +25,9 @@ const (
 	maxOpenings = 4096
 	// maxSteps bounds the work on one call, so that the same call has the same
 	// facts on a busy machine as on an idle one. The deadline is for what steps
-	// do not count, and for machines that are slower than any.
+	// do not count. It is far from what any call takes: a call that looks
+	// unreadable because other programs had the processor asks people for
+	// nothing.
 	maxSteps      = 20_000
 	maxCommands   = 500 // simple commands in one call
 	maxDepth      = 64  // nesting of commands, functions and wrappers
@@ -99,6 +101,7 @@ func newExtraction(ctx context.Context, o Options) *extraction {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
+	secretRuleTable() // what is made once is nobody's time
 	return &extraction{ctx: ctx, opts: o, deadline: time.Now().Add(o.Deadline), facts: Facts{Dir: o.Dir}}
 }
 

@@ -261,7 +261,7 @@ func Default(stateDir, user string) Config {
 	return Config{
 		Listen:   Listen{Agents: "127.0.0.1:7300", Approvers: "127.0.0.1:7301"},
 		StateDir: stateDir,
-		Policy:   Policy{Mode: ModeEnforce, OnError: "deny", Timeout: Duration(250 * time.Millisecond)},
+		Policy:   Policy{Mode: ModeEnforce, OnError: "deny", Timeout: Duration(time.Second)},
 		Upstreams: map[string]Upstream{
 			"anthropic": {URL: "https://api.anthropic.com"},
 			"openai":    {URL: "https://api.openai.com"},
