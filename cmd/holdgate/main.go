@@ -43,5 +43,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		// A text may hold commas; what can be repeated is.
 		DisableSliceFlagSeparator: true,
 	}
+	if len(args) == 2 && args[1] == "--version" { // as every other program has it
+		args = []string{args[0], "version"}
+	}
 	return e.report(app.RunContext(ctx, interspersed(app, args)))
 }
