@@ -41,6 +41,9 @@ func agentPrograms() []agentProgram {
 			env: func(base, _ string) []string {
 				return []string{"OPENAI_API_KEY=test", "OPENAI_MODEL=qwen-test", "OPENAI_BASE_URL=" + base + "/v1"}
 			},
+			prepare: func(t *testing.T, _, home, _ string) {
+				put(t, filepath.Join(home, ".qwen", "settings.json"), `{"general":{"enableAutoUpdate":false},"privacy":{"usageStatisticsEnabled":false}}`)
+			},
 		},
 		{
 			program: "opencode", upstream: "anthropic", args: []string{"run", "--model", "anthropic/claude-test"},

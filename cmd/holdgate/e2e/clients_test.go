@@ -34,7 +34,9 @@ func start(t *testing.T, build func(ctx context.Context) *exec.Cmd) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience+2*longHold())
 	p := &process{t: t, cmd: build(ctx), ended: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if p.cmd.Stderr = &p.stderr; p.cmd.Stdout == nil {
+		p.cmd.Stdout = &p.stdout
+	}
 	p.cmd.WaitDelay = patience / 10 // a grandchild may hold the pipes
 	if err := p.cmd.Start(); err != nil {
 		cancel()

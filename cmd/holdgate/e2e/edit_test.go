@@ -29,8 +29,8 @@ const editedWords = "approved the call to Bash with other arguments"
 // there, plain and streamed alike.
 func (c sdkCase) edited(t *testing.T) {
 	command := "rm -rf edited-" + c.name
-	want := c.turn(t, c.ask(t, c.door.direct, command).output())
-	p := c.ask(t, c.door.through, command)
+	want := c.turn(t, c.direct.ask(t, command).output())
+	p := c.through.ask(t, command)
 	c.s.edit(c.s.held(command), `{"command":"ls \"é\"","n":1.5}`)
 	got := c.turn(t, p.output())
 	if !strings.HasPrefix(got.text, promise) || !strings.Contains(got.text, editedWords) {

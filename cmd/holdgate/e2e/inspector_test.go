@@ -57,14 +57,10 @@ func TestTheInspectorSeesNoDifferenceOverStandardStreams(t *testing.T) {
 		{"what it can do", everything, []string{"--method", "initialize"}, "mcp-servers/everything"},
 		{"tools", everything, []string{"--method", "tools/list"}, "get-structured-content"},
 		{"a tool", everything, []string{"--method", "tools/call", "--tool-name", "echo", "--tool-args-json", `{"message":"ü \u2028 1.0"}`}, "Echo: ü"},
-		{"a tool that is none", everything, []string{"--method", "tools/call", "--tool-name", "nothing"}, "not found"},
 		{"a resource", everything, []string{"--method", "resources/read", "--uri", "demo://resource/static/document/architecture.md"}, "Architecture"},
 		{"a prompt", everything, []string{"--method", "prompts/get", "--prompt-name", "args-prompt", "--prompt-args", "city=Köln"}, "in Köln?"},
-		{"the level of logs", everything, []string{"--method", "logging/setLevel", "--log-level", "debug"}, "{}"},
-		{"tools of files", filesystem, []string{"--method", "tools/list"}, "read_text_file"},
 		{"a file", filesystem, []string{"--method", "tools/call", "--tool-name", "read_text_file", "--tool-args-json", `{"path":` + quoted(filepath.Join(folder, "ä.txt")) + `}`}, "written"},
 		{"a file that is not there", filesystem, []string{"--method", "tools/call", "--tool-name", "read_text_file", "--tool-args-json", `{"path":` + quoted(filepath.Join(folder, "none")) + `}`}, "ENOENT"},
-		{"a file that is somewhere else", filesystem, []string{"--method", "tools/call", "--tool-name", "read_text_file", "--tool-args-json", `{"path":"/etc/hostname"}`}, "Access denied"},
 	}
 	t.Run("of", func(t *testing.T) {
 		for _, tt := range tests {

@@ -65,7 +65,7 @@ func buildAndRun(m *testing.M) int {
 
 // patience bounds everything that a test waits for. It is long because the
 // machine may be busy; nothing is slow because of it.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // A result is how a command ended.
 type result struct {

@@ -64,19 +64,14 @@ func inTheMiddle(command string) []call {
 	return []call{{id: "first", command: "cat " + name}, {id: "second", command: "rm -rf " + several + name}, {id: "third", command: "ls " + name}}
 }
 
-// An sdkCase is one SDK at one door in one form.
+// An sdkCase is one SDK at one door in one form, with a client that goes through
+// the sidecar and one that goes straight.
 type sdkCase struct {
-	s            *sidecar
-	door         door
-	script, mode string
-	name         string // part of its commands, so that its calls are told apart
-}
-
-// ask starts a turn in which the model asks for command.
-func (c sdkCase) ask(t *testing.T, way func(string) (string, []string), command string) *process {
-	t.Helper()
-	base, env := way(c.script)
-	return node(t, append(slices.Clone(env), "PROMPT=run: "+command), c.script, base, c.mode)
+	s               *sidecar
+	provider        *provider
+	script, mode    string
+	name            string // part of its commands, so that its calls are told apart
+	through, direct *sdkClient
 }
 
 func TestOfficialSDKs(t *testing.T) {
@@ -93,7 +88,8 @@ func TestOfficialSDKs(t *testing.T) {
 				name := fmt.Sprintf("%s by %s, %s", strings.TrimSuffix(script, ".mjs"), d.name, mode)
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					c := sdkCase{s: s, door: d, script: script, mode: mode, name: slug(name)}
+					c := sdkCase{s: s, provider: d.provider, script: script, mode: mode, name: slug(name)}
+					c.through, c.direct = newSDKClient(t, script, mode, d.through), newSDKClient(t, script, mode, d.direct)
 					t.Run("allowed", c.allowed)
 					t.Run("approved", c.approved)
 					t.Run("denied", c.denied)
@@ -112,12 +108,12 @@ func TestOfficialSDKs(t *testing.T) {
 // the provider what it would get straight from the client.
 func (c sdkCase) allowed(t *testing.T) {
 	command := "cat " + c.name
-	want := c.ask(t, c.door.direct, command).output()
-	got := c.ask(t, c.door.through, command).output()
+	want := c.direct.ask(t, command).output()
+	got := c.through.ask(t, command).output()
 	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(got, command) {
 		t.Errorf("the message differs from the provider's (-direct +through):\n%s", diff)
 	}
-	if bodies := c.door.provider.asked(command); len(bodies) != 2 || bodies[0] != bodies[1] {
+	if bodies := c.provider.asked(command); len(bodies) != 2 || bodies[0] != bodies[1] {
 		t.Errorf("the provider should get the same bytes twice: %q", bodies)
 	}
 }
@@ -125,31 +121,31 @@ func (c sdkCase) allowed(t *testing.T) {
 // approved: the client waits, and gets the very call once a person says so.
 func (c sdkCase) approved(t *testing.T) {
 	command := "rm -rf approved-" + c.name
-	want := c.ask(t, c.door.direct, command).output()
-	p := c.ask(t, c.door.through, command)
+	want := c.direct.ask(t, command).output()
+	p := c.through.ask(t, command)
 	r := c.s.held(command)
 	if !p.running() {
-		t.Fatalf("the client did not wait: %v", p.end())
+		t.Fatalf("the client did not wait: %s", p.line)
 	}
 	c.s.must("approve", r.ID, "--digest", r.Call.Digest)
 	if diff := cmp.Diff(want, p.output()); diff != "" {
 		t.Errorf("the approved message differs from the provider's (-direct +through):\n%s", diff)
 	}
-	if n := len(c.door.provider.asked(command)); n != 2 {
+	if n := len(c.provider.asked(command)); n != 2 {
 		t.Errorf("the provider was asked %d times, want once directly and once through the sidecar", n)
 	}
 }
 
 func (c sdkCase) denied(t *testing.T) {
 	command := "rm -rf denied-" + c.name
-	p := c.ask(t, c.door.through, command)
+	p := c.through.ask(t, command)
 	c.s.must("deny", c.s.held(command).ID, "--reason", "the data is still needed")
 	c.refused(t, p.output(), "the data is still needed")
 }
 
 func (c sdkCase) steered(t *testing.T) {
 	command := "rm -rf steered-" + c.name
-	p := c.ask(t, c.door.through, command)
+	p := c.through.ask(t, command)
 	c.s.must("steer", c.s.held(command).ID, "move it to archive/ instead")
 	c.refused(t, p.output(), "move it to archive/ instead")
 }
@@ -158,8 +154,8 @@ func (c sdkCase) steered(t *testing.T) {
 // two others, whole and in their order.
 func (c sdkCase) severalRefused(t *testing.T) {
 	command := several + c.name
-	want := c.turn(t, c.ask(t, c.door.direct, command).output())
-	p := c.ask(t, c.door.through, command)
+	want := c.turn(t, c.direct.ask(t, command).output())
+	p := c.through.ask(t, command)
 	c.s.must("deny", c.s.held("rm -rf "+command).ID, "--reason", "the data is still needed")
 	got := c.turn(t, p.output())
 	if !strings.HasPrefix(got.text, promise) || !strings.Contains(got.text, "the data is still needed") {
