@@ -77,6 +77,9 @@ func (s *scanner) goAhead(i, depth int) {
 	}
 	a := &ahead{at: at, depth: depth, done: make(chan struct{})}
 	a.s = &scanner{b: s.b, halves: s.halves, said: &a.said, watch: math.MaxInt}
+	if s.alike != nil {
+		a.s.alike = new(alike)
+	}
 	s.ahead, s.watch = a, at
 	go a.scan()
 }
