@@ -69,7 +69,7 @@ func sameDocument(t *testing.T, body []byte) {
 			}
 		}
 		for _, name := range []string{"role", "content", "type", "text", "tool_call_id", "zzz"} {
-			s.Has = append(s.Has, d.MayHave(name), d.MaySay(name, "user"), d.MaySay(name, "tool"))
+			s.Has = append(s.Has, d.MayHave(name), d.MaySay(name, "user"), d.MaySay(name, "tool"), d.MaySay(name, "tool_result"))
 		}
 		return s
 	}

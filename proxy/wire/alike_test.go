@@ -21,6 +21,7 @@ func last(element string) string {
 var alikes = map[string]string{
 	"the same":                     `{"role":"user","n":1,"content":[{"type":"text","text":"last"}]}`,
 	"another type":                 `{"role":"user","n":1,"content":[{"type":"tool_result","text":"last"}]}`,
+	"another role":                 `{"role":"tool","n":1,"content":[{"type":"text","text":"last"}]}`,
 	"an escaped type":              `{"role":"user","n":1,"content":[{"type":"t\u006fol_result","text":"last"}]}`,
 	"a role with an escape":        `{"role":"us\"er","n":1,"content":[{"type":"text","text":"last"}]}`,
 	"an escaped key":               `{"role":"user","n":1,"content":[{"t\u0079pe":"text","text":"last"}]}`,
