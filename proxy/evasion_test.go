@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -315,4 +317,38 @@ func plainly64(body []byte) string {
 		out += string(text)
 	}
 	return out
+}
+
+// A large request is read by what its messages have in common. A result of a
+// refused call that differs in nothing but its type, however that is spelled, from
+// hundreds of others before it is seen all the same.
+func TestNoResultHidesAmongOthersThatAreAlike(t *testing.T) {
+	t.Parallel()
+	types := map[string][3]string{ // what says that it is a result, the same spelled otherwise, and what is none
+		"anthropic": {`"tool_result"`, `"t\u006fol_result"`, `"text"`},
+		"openai":    {`"tool"`, `"t\u006fol"`, `"user"`},
+		"responses": {`"function_call_output"`, `"functi\u006fn_call_output"`, `"message"`},
+		"gemini":    {`"functionResponse"`, `"functi\u006fnResponse"`, `"inlineData"`},
+	}
+	for _, f := range toolFormats() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			var upstream atomic.Value
+			g := newGate(t, saying(&upstream))
+			typ := types[f.name]
+			others := f.turn(f.call("b", "forbidden")) + strings.Repeat(strings.Replace(f.result("b"), typ[0], typ[2], 1), 300)
+			for n, result := range []string{f.result("b"), strings.Replace(f.result("b"), typ[0], typ[1], 1)} {
+				session := strconv.Itoa(n)
+				g.say(f, &upstream, session, f.answer(f.call("b", "forbidden")), "")
+				g.say(f, &upstream, session, f.answer(f.call("a", "ls")), others)
+				if got := g.findings(); len(got) != n {
+					t.Fatalf("what is no result is a finding: %q", got)
+				}
+				g.say(f, &upstream, session, f.answer(f.call("a", "ls")), others+result)
+				if got := g.findings(); len(got) != n+1 || got[n] != "was refused" {
+					t.Errorf("%s: the log has found %q", result, got)
+				}
+			}
+		})
+	}
 }

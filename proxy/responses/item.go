@@ -76,10 +76,10 @@ var identity = []string{
 }
 
 // doing are the members by which an item of an unknown type looks like a call.
-var doing = []string{"arguments", "input", "action", "actions", "operation", "command", "commands"}
+var doing = [...]string{"arguments", "input", "action", "actions", "operation", "command", "commands"}
 
 // members are all that an item is read for.
-var members = append([]string{"type", "id", "call_id", "name", "namespace", "server_label", "environment", "execution"}, doing...)
+var members = append([]string{"type", "id", "call_id", "name", "namespace", "server_label", "environment", "execution"}, doing[:]...)
 
 // An item is one element of a response's output, as far as it is read here.
 type item struct {
@@ -103,6 +103,7 @@ func readItem(object []byte) (item, error) {
 	}
 	var environment, execution []byte
 	does := false
+	var done [len(doing)][]byte // the values of doing
 	for m, err := range wire.Members(object) {
 		if err != nil {
 			return it, fmt.Errorf("reading an item: %w", err)
@@ -126,7 +127,10 @@ func readItem(object []byte) (item, error) {
 			execution = m.Value
 		default:
 			err = wire.KnownName(m, members...)
-			does = does || slices.Contains(doing, name) && !wire.IsNull(m.Value)
+			if n := slices.Index(doing[:], name); n >= 0 {
+				done[n] = m.Value
+				does = does || !wire.IsNull(m.Value)
+			}
 		}
 		if err != nil {
 			return it, fmt.Errorf("reading %s of an item: %w", m.Name, err)
@@ -145,7 +149,7 @@ func readItem(object []byte) (item, error) {
 	if it.kind == kindCall && it.tool == "" && it.name == "" {
 		return it, fmt.Errorf("reading an item: a %s has no name", it.typ)
 	}
-	it.value = it.argumentsValue()
+	it.value = it.argumentsValue(func(name string) []byte { return done[slices.Index(doing[:], name)] })
 	return it, nil
 }
 
@@ -167,15 +171,16 @@ func inContainer(environment []byte) bool {
 	return err == nil && (typ == "container_reference" || typ == "container_auto")
 }
 
-// argumentsValue returns the value of the member where the arguments lie.
-func (it *item) argumentsValue() []byte {
+// argumentsValue returns the value of the member where the arguments lie, one of
+// doing.
+func (it *item) argumentsValue(of func(name string) []byte) []byte {
 	switch it.form {
 	case formText:
-		return wire.Find(it.raw, "arguments")
+		return of("arguments")
 	case formFree:
-		return wire.Find(it.raw, "input")
+		return of("input")
 	case formObject:
-		return wire.Find(it.raw, it.member)
+		return of(it.member)
 	}
 	return wire.RewriteMembers(it.raw, func(m wire.Member) []byte {
 		if slices.Contains(identity, string(m.Name)) {

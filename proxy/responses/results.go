@@ -24,11 +24,9 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 		if h.Begun && !results {
 			break
 		}
-		typ := typeOf(e.Value)
-		id, _ := wire.Text(wire.Find(e.Value, "call_id"))
+		typ, id, role := told(e.Value)
 		switch {
 		case typ == "message" || typ == "":
-			role, _ := wire.Text(wire.Find(e.Value, "role"))
 			h.Begun = h.Begun || role == "assistant"
 		case strings.HasSuffix(typ, "_output") && id != "":
 			r := calls[id]
@@ -42,6 +40,25 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 		}
 	}
 	return h, nil
+}
+
+// told returns what an item says of its type, its call and who wrote it; what it
+// does not say in a text is empty.
+func told(object []byte) (typ, id, role string) {
+	for m, err := range wire.Members(object) {
+		if err != nil {
+			break
+		}
+		switch string(m.Name) {
+		case "type":
+			typ, _ = wire.Text(m.Value)
+		case "call_id":
+			id, _ = wire.Text(m.Value)
+		case "role":
+			role, _ = wire.Text(m.Value)
+		}
+	}
+	return typ, id, role
 }
 
 // madeCall reads a call in a history; false for an item that is none.

@@ -77,8 +77,14 @@ func (s *scanner) goAhead(i, depth int) {
 	}
 	a := &ahead{at: at, depth: depth, done: make(chan struct{})}
 	a.s = &scanner{b: s.b, halves: s.halves, said: &a.said, watch: math.MaxInt}
+	if s.alike != nil {
+		a.s.alike = new(alike)
+	}
 	s.ahead, s.watch = a, at
 	go a.scan()
+	// What was started last waits for its own thread: another one takes it from
+	// there only after a sleep, in which a third of the work could be done.
+	go func() {}()
 }
 
 // likeElement returns the place, from from on, of an object that begins with the

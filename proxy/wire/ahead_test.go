@@ -49,8 +49,8 @@ func TestReadInTwoPlacesIsReadInOne(t *testing.T) {
 	}
 }
 
-// sameDocument reads a body in one place and in two, and compares all that can
-// be seen of it.
+// sameDocument reads a body in one place and in two, with and without an eye for
+// elements that are alike, and compares all that can be seen of it.
 func sameDocument(t *testing.T, body []byte) {
 	t.Helper()
 	type seen struct {
@@ -58,8 +58,8 @@ func sameDocument(t *testing.T, body []byte) {
 		Members []wire.Member
 		Has     []bool
 	}
-	look := func(two bool) (s seen) {
-		d, err := wire.ReadInTwo(body, two)
+	look := func(read func([]byte, bool) (*wire.Document, error), two bool) (s seen) {
+		d, err := read(body, two)
 		if s.Err = fmt.Sprint(err); err != nil {
 			return s
 		}
@@ -69,12 +69,18 @@ func sameDocument(t *testing.T, body []byte) {
 			}
 		}
 		for _, name := range []string{"role", "content", "type", "text", "tool_call_id", "zzz"} {
-			s.Has = append(s.Has, d.MayHave(name), d.MaySay(name, "user"), d.MaySay(name, "tool"))
+			s.Has = append(s.Has, d.MayHave(name), d.MaySay(name, "user"), d.MaySay(name, "tool"), d.MaySay(name, "tool_result"))
 		}
 		return s
 	}
-	if diff := cmp.Diff(look(false), look(true)); diff != "" {
-		t.Errorf("%.300q: %s", body, diff)
+	want := look(wire.ReadInTwo, false)
+	if diff := cmp.Diff(want, look(wire.ReadInTwo, true)); diff != "" {
+		t.Errorf("%.300q in two places: %s", body, diff)
+	}
+	for _, two := range []bool{false, true} {
+		if diff := cmp.Diff(want, look(wire.ReadAlike, two)); diff != "" {
+			t.Errorf("%.300q, of which is known what is alike (in two places: %t): %s", body, two, diff)
+		}
 	}
 }
 

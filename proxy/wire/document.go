@@ -23,13 +23,16 @@ const maxOuter = 256
 
 // ReadDocument is [Strict] for who goes on to read the value.
 func ReadDocument(body []byte) (*Document, error) {
-	return readDocument(body, aheadFrom)
+	return readDocument(body, aheadFrom, alikeFrom)
 }
 
-func readDocument(body []byte, aheadFrom int) (*Document, error) {
+func readDocument(body []byte, aheadFrom, alikeFrom int) (*Document, error) {
 	d := &Document{Body: body}
 	s := scanner{b: body, outer: make([]Member, 0, manyKeys), said: &d.said}
 	s.mayGoAhead(aheadFrom)
+	if len(body) >= alikeFrom {
+		s.alike = new(alike)
+	}
 	defer s.join()
 	if err := s.whole(); err != nil {
 		return nil, err

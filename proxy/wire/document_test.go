@@ -54,6 +54,8 @@ func read(t *testing.T, body string) *wire.Document {
 // What a document has, it never denies, in whatever way it is written.
 func FuzzDocument(f *testing.F) {
 	f.Add([]byte(`{"a":[{"role":"tool"},{"type":"tool_result","x":{"é":"\u0041\/"}}],"KEY":"` + strings.Repeat("x", 24) + `"}`))
+	f.Add([]byte(`[{"role":"user","a":["b"]},{"role":"tool","a":["K"]},{"role":"a","a":[{"type":"x"},{"type":"tool_result"}]}]`))
+	f.Add([]byte(`[{"role":"user","a":["b"]},{"role":"t\u006fol","a":["b"]}]`))
 	f.Add([]byte(`{"\u0072ole":"to\u006fl","ſ":"K"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d, err := wire.ReadDocument(body)
@@ -61,6 +63,10 @@ func FuzzDocument(f *testing.F) {
 			t.Fatalf("%q: %v", body, err)
 		}
 		if err == nil {
+			says(t, d, d.Body)
+			if d, err = wire.ReadAlike(body, false); err != nil {
+				t.Fatal(err)
+			}
 			says(t, d, d.Body)
 		}
 	})

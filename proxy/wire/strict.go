@@ -90,6 +90,8 @@ type scanner struct {
 	ahead     *ahead
 	aheadFrom int // how much must be left for it
 	tried     int // how often it was tried to begin it
+
+	alike *alike // nil where nobody looks for elements that are alike
 }
 
 // fail is for what happens once, and is kept out of what happens all the time.
@@ -171,7 +173,7 @@ func (s *scanner) elements(i, depth int) (int, *JSONError) {
 			}
 		}
 		var err *JSONError
-		if i, err = s.value(i, depth); err != nil {
+		if i, err = s.element(i, depth); err != nil {
 			return i, err.under(strconv.Itoa(n))
 		}
 		i = blanks(s.b, i)
@@ -184,6 +186,30 @@ func (s *scanner) elements(i, depth int) (int, *JSONError) {
 			return i, fail(s.b, i, "a comma or ] was expected")
 		}
 	}
+}
+
+// element reads one element of an array.
+func (s *scanner) element(i, depth int) (int, *JSONError) {
+	if s.alike == nil {
+		return s.value(i, depth)
+	}
+	if end, ok := s.fits(i, depth); ok {
+		return end, nil
+	}
+	a := s.alike
+	if a == nil {
+		return s.value(i, depth)
+	}
+	mark := a.begin()
+	end, err := s.value(i, depth)
+	if err != nil {
+		return end, err
+	}
+	if s.b[i] == '"' {
+		a.read(valueText{start: i, end: end})
+	}
+	a.end(s.b, i, end, depth, mark)
+	return end, nil
 }
 
 func (s *scanner) object(i, depth int) (int, *JSONError) {
@@ -227,11 +253,22 @@ func (s *scanner) object(i, depth int) (int, *JSONError) {
 // note keeps what is asked of the member whose value is b[at:end].
 func (s *scanner) note(k key, at, end, depth int) {
 	s.said.note(k.sig)
-	if end-at <= longestWord+2 && s.b[at] == '"' {
-		s.said.note(saying(k.sig, signatureIn(s.b, at+1, end-1)))
+	if s.b[at] == '"' {
+		s.noteText(k.sig, at, end)
+		if s.alike != nil {
+			s.alike.read(valueText{start: at, end: end, key: k.sig, member: true})
+		}
 	}
 	if depth == 1 && len(s.outer) < maxOuter {
 		s.member(k, at, end)
+	}
+}
+
+// noteText keeps what the member of this name says, whose value is the string
+// b[at:end].
+func (s *scanner) noteText(name uint64, at, end int) {
+	if end-at <= longestWord+2 {
+		s.said.note(saying(name, signatureIn(s.b, at+1, end-1)))
 	}
 }
 

@@ -307,6 +307,24 @@ func BenchmarkStrict(b *testing.B) {
 			}
 		})
 	}
+	for name, element := range map[string]string{
+		"turns":     `{"role":"user","content":[{"type":"text","text":"Please look at the file and say what it does; quote \"names\" as they are.\nThen go on with the next one."}]}`,
+		"not alike": `{"role":"user","n%d":1,"content":[{"type":"text","text":"Please look at the file and say what it does; quote \"names\" as they are."}]}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			body := []byte(`{"messages":[` + element)
+			for i := 0; len(body) < 160<<10; i++ {
+				body = append(body, ","+strings.Replace(element, "%d", fmt.Sprint(i), 1)...)
+			}
+			body = append(body, "]}"...)
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				if _, err := wire.ReadDocument(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 	body := chatRequest(64 << 10)
 	b.Run("chat 64 KB, members", func(b *testing.B) {
 		b.SetBytes(int64(len(body)))
