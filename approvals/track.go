@@ -36,6 +36,8 @@ type Track struct {
 	record  *sessions.Record
 	counts  sessions.Counts // since the record was written
 	repeats map[holdgate.Digest]*repeat
+	oldest  *repeat // of repeats
+	newest  *repeat
 	minute  minute
 	used    time.Time
 	tools   bool // a model request of it has offered tools
@@ -43,8 +45,10 @@ type Track struct {
 
 // A repeat is a call that was made again and again.
 type repeat struct {
-	n     int
-	since time.Time
+	digest holdgate.Digest
+	n      int
+	since  time.Time
+	next   *repeat // the next younger one
 }
 
 // A minute counts calls of the last minute, by second.
@@ -102,30 +106,41 @@ func (s *Track) Called(d holdgate.Digest, now time.Time) (same, lately int) {
 	if d == "" {
 		return 1, lately
 	}
+	for s.oldest != nil && now.Sub(s.oldest.since) > repeatWindow {
+		s.dropOldest()
+	}
 	r := s.repeats[d]
-	if r == nil || now.Sub(r.since) > repeatWindow {
-		if r == nil && len(s.repeats) >= maxRepeats {
-			s.dropOldest()
-		}
-		r = &repeat{since: now}
-		if s.repeats == nil {
-			s.repeats = make(map[holdgate.Digest]*repeat)
-		}
-		s.repeats[d] = r
+	if r == nil {
+		r = s.begins(d, now)
 	}
 	r.n++
 	return r.n, lately
 }
 
-func (s *Track) dropOldest() {
-	var oldest holdgate.Digest
-	var since time.Time
-	for d, r := range s.repeats {
-		if oldest == "" || r.since.Before(since) {
-			oldest, since = d, r.since
-		}
+// begins remembers a call that is none of those made lately.
+func (s *Track) begins(d holdgate.Digest, now time.Time) *repeat {
+	if len(s.repeats) >= maxRepeats {
+		s.dropOldest()
 	}
-	delete(s.repeats, oldest)
+	if s.repeats == nil {
+		s.repeats = make(map[holdgate.Digest]*repeat)
+	}
+	r := &repeat{digest: d, since: now}
+	s.repeats[d] = r
+	if s.newest != nil {
+		s.newest.next = r
+	} else {
+		s.oldest = r
+	}
+	s.newest = r
+	return r
+}
+
+func (s *Track) dropOldest() {
+	delete(s.repeats, s.oldest.digest)
+	if s.oldest = s.oldest.next; s.oldest == nil {
+		s.newest = nil
+	}
 }
 
 // Decided counts what policy decided by itself.

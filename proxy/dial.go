@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/http1"
 )
 
 // An addressError says that an address may not be dialled.
@@ -207,10 +208,19 @@ func (s *Server) plainTransportFor(t target) http.RoundTripper {
 	switch {
 	case s.proxyFor(t.url) != nil:
 		return &proxied{s, !named, s.toProxies}
+	case named && t.mcp:
+		return s.mcpNamed
 	case named:
 		return s.named
+	case t.mcp:
+		return s.mcpGuarded
 	}
 	return s.guarded
+}
+
+// mcpClient sends tool calls, and leaves to rest what is none.
+func mcpClient(rest *http.Transport) *http1.Client {
+	return http1.New(rest.DialContext, rest.TLSClientConfig, rest)
 }
 
 // namesHost reports whether the configuration names the host.

@@ -56,6 +56,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/http1"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcphost"
@@ -192,6 +193,8 @@ type Server struct {
 	named       *http.Transport   // for hosts that the configuration names
 	guarded     *http.Transport   // for hosts that agents name
 	toProxies   *http.Transport   // for both, where a proxy is on the way
+	mcpNamed    *http1.Client     // as named, for MCP servers
+	mcpGuarded  *http1.Client
 	connect     *goproxy.ProxyHttpServer
 	outer       *http.Server
 	inner       *http.Server // serves the decrypted insides of CONNECT
@@ -283,6 +286,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.named = s.transport(false)
 	s.guarded = s.transport(true)
 	s.toProxies = s.proxyTransport()
+	s.mcpNamed, s.mcpGuarded = mcpClient(s.named), mcpClient(s.guarded)
 	s.connect = s.connectProxy()
 	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
 	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: outerContext}
@@ -350,6 +354,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, h := range s.hosted {
 		h.Close()
 	}
+	s.mcpNamed.Close()
+	s.mcpGuarded.Close()
 	s.named.CloseIdleConnections()
 	s.guarded.CloseIdleConnections()
 	s.toProxies.CloseIdleConnections()

@@ -42,6 +42,9 @@ type Server struct {
 	o    Options
 	sdk  *mcp.Server
 	http http.Handler
+
+	left  context.Context // ends when the client of Run has left
+	leave context.CancelFunc
 }
 
 // idleSession is how long a session over HTTP lasts without a request. Whoever
@@ -62,6 +65,7 @@ func New(o Options) *Server {
 	s := &Server{o: o, sdk: mcp.NewServer(&mcp.Implementation{Name: "holdgate", Title: "Holdgate", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})}
+	s.left, s.leave = context.WithCancel(context.Background())
 	s.addTools()
 	s.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
 		SessionTimeout: idleSession, MaxRequestBodyBytes: agentapi.MaxBody,
@@ -74,11 +78,16 @@ func New(o Options) *Server {
 // that no web page asks.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
 
-// Run serves one client until it leaves or ctx ends.
-func (s *Server) Run(ctx context.Context, t mcp.Transport) error { return s.sdk.Run(ctx, t) }
+// Run serves one client until it leaves, and has been answered, or ctx ends. It is
+// called once.
+func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
+	defer s.leave()
+	return s.sdk.Run(ctx, answering{t, s.leave})
+}
 
 // Close ends all sessions.
 func (s *Server) Close() {
+	defer s.leave()
 	for session := range s.sdk.Sessions() {
 		_ = session.Close() // its client may have gone
 	}

@@ -17,6 +17,9 @@ import (
 // wait waits for the answer to a gate as long as the client does, and tells it.
 func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest, who approvals.Caller, g agentapi.Gate) (*mcp.CallToolResult, any, error) {
 	until := time.Now().Add(s.patience(req))
+	staying, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(s.left, stop)()
 	for n := 1; g.Status == holdgate.StatusPending; n++ {
 		now := time.Now()
 		left := until.Sub(now)
@@ -27,12 +30,15 @@ func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest, who approva
 			return nil, nil, err
 		}
 		step := min(s.o.Every, left)
-		next, err := s.o.Service.Gate(ctx, who, g.ID, step)
+		next, err := s.o.Service.Gate(staying, who, g.ID, step)
+		if err != nil && s.left.Err() != nil {
+			return waiting(g), g, nil
+		}
 		if err != nil {
 			return nil, nil, told(err)
 		}
 		g = next
-		if rest := step - time.Since(now); g.Status == holdgate.StatusPending && rest > 0 && !s.pause(ctx, rest) {
+		if rest := step - time.Since(now); g.Status == holdgate.StatusPending && rest > 0 && !s.pause(staying, rest) {
 			return waiting(g), g, nil
 		}
 	}

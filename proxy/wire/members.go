@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -186,9 +187,15 @@ func containsFold(name []byte, mark string) bool {
 	return false
 }
 
+// errNoText is made once: most of what is asked for is left out of most messages.
+var errNoText = errors.New("a string was expected, not nothing")
+
 // Text returns what a JSON string says. Where value is no string, or where an
 // escape in it names half of a surrogate pair, that is an error.
 func Text(value []byte) (string, error) {
+	if len(value) == 0 {
+		return "", errNoText
+	}
 	if len(value) < 2 || value[0] != '"' {
 		return "", fmt.Errorf("a string was expected, not %s", KindOf(value))
 	}
