@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/websocket"
+
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -155,4 +157,34 @@ func TestACredentialInAModelsAnswerIsWrittenOver(t *testing.T) {
 	if text := <-got; strings.Contains(text, realKey) || !strings.Contains(text, "you sent "+strings.Repeat("*", len(realKey))) || !strings.Contains(text, "toolu_1") {
 		t.Errorf("got %s", text)
 	}
+}
+
+// What a server says over a WebSocket is searched as well.
+func TestACredentialThatAWebSocketRepeatsIsWrittenOver(t *testing.T) {
+	up := httptest.NewServer(websocket.Handler(func(c *websocket.Conn) {
+		_ = websocket.Message.Send(c, "hello "+c.Request().Header.Get("X-Api-Key")+" "+c.Request().Header.Get("Sec-Websocket-Extensions"))
+		var words string
+		for websocket.Message.Receive(c, &words) == nil && websocket.Message.Send(c, words) == nil {
+		}
+	}))
+	t.Cleanup(up.Close)
+	g := newGateTo(t, nil, map[string]string{"named": up.URL + "/mcp"}, annAndBob(t), withKey(up.URL, credential.Spec{}))
+	host := strings.TrimPrefix(up.URL, "http://")
+	tunnel, resp := g.tunnel(host)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("CONNECT: status %d", resp.StatusCode)
+	}
+	must(t, tunnel.SetDeadline(time.Now().Add(30*time.Second)))
+	conf, err := websocket.NewConfig("ws://"+host+"/echo", g.url)
+	must(t, err)
+	conf.Header.Set(tokenHeader, annsToken)
+	conf.Header.Set("Sec-Websocket-Extensions", "permessage-deflate")
+	c, err := websocket.NewClient(conf, tunnel)
+	must(t, err)
+	var got string
+	must(t, websocket.Message.Receive(c, &got))
+	if got != "hello "+strings.Repeat("*", len(realKey))+" " {
+		t.Errorf("got %q", got)
+	}
+	says2(t, c, "the other way")
 }
