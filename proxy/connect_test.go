@@ -113,21 +113,6 @@ func TestInterceptedTrafficIsGated(t *testing.T) {
 	}
 }
 
-func TestConnectToADoorOfOursIsRefused(t *testing.T) {
-	g := newGate(t, http.NotFoundHandler())
-	for _, host := range []string{g.addr, "localhost:" + g.port(), "[::1]:" + g.port(), "0.0.0.0:" + g.port(), "127.0.0.2:" + g.port()} {
-		if _, resp := g.tunnel(host); resp.StatusCode != 403 {
-			t.Errorf("CONNECT %s: status %d", host, resp.StatusCode)
-		}
-	}
-	if _, resp := g.tunnel("example.com"); resp.StatusCode != 400 {
-		t.Errorf("CONNECT without a port: status %d", resp.StatusCode)
-	}
-	if n := len(g.refusals()); n != 6 {
-		t.Errorf("%d refusals are logged, want 6", n)
-	}
-}
-
 func TestTheInsideOfATunnelIsForItsOwnHost(t *testing.T) {
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`))

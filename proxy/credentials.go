@@ -86,10 +86,11 @@ func sendsPlaceholder(h http.Header, c *credential.Credential) bool {
 	return false
 }
 
-// putting puts a credential into what is sent.
+// putting puts a credential into what is sent, and takes it out of what comes back.
 type putting struct {
-	next http.RoundTripper
-	c    *credential.Credential
+	next     http.RoundTripper
+	c        *credential.Credential
+	repeated func() // is told that it came back
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -99,11 +100,20 @@ func (p putting) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	out := r.WithContext(r.Context())
 	out.Header = r.Header.Clone()
-	if err := p.c.Put(r.Context(), out.Header, credentialHeaders...); err != nil {
+	plainAnswer(out.Header)
+	traces, err := p.c.Put(r.Context(), out.Header, credentialHeaders...)
+	if err != nil {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}
 		return nil, err
 	}
-	return p.next.RoundTrip(out)
+	resp, err := p.next.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.conceal(r, resp, traces); err != nil {
+		return nil, err
+	}
+	return resp, nil
 }

@@ -194,13 +194,6 @@ func (s *Server) transport(guarded bool) *http.Transport {
 // transportFor picks the transport: the target's own, or by whether there is a
 // proxy on the way and the configuration names the host.
 func (s *Server) transportFor(t target) http.RoundTripper {
-	if c := s.credentialFor(t); c != nil {
-		return putting{s.plainTransportFor(t), c}
-	}
-	return s.plainTransportFor(t)
-}
-
-func (s *Server) plainTransportFor(t target) http.RoundTripper {
 	if t.transport != nil {
 		return t.transport
 	}

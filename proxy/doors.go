@@ -79,6 +79,10 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.lookupOwn(r.Context(), host) {
+		if s.isThisDoor(r, host) {
+			s.serveLooped(w, r)
+			return
+		}
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, host+" is refused: Holdgate itself listens there")
 		return
 	}

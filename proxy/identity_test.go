@@ -149,6 +149,9 @@ func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 		{"two agents", g.url + "/as/" + annsToken + "/up/test/x", []string{"Holdgate-Token", bobsToken}, 401},
 		{"proxy", u + "/x", []string{"Proxy-Authorization", basic("ann", strange)}, 407},
 		{"another's name", u + "/x", []string{"Proxy-Authorization", basic("bob", annsToken)}, 407},
+		{"two tokens", g.url + "/up/test/x", []string{"Holdgate-Token", annsToken, "Holdgate-Token", bobsToken}, 401},
+		{"one token twice", g.url + "/up/test/x", []string{"Holdgate-Token", annsToken, "Holdgate-Token", annsToken}, 401},
+		{"two for the proxy", u + "/x", []string{"Proxy-Authorization", basic("ann", annsToken), "Proxy-Authorization", basic("bob", bobsToken)}, 407},
 		{"unreadable", u + "/x", []string{"Proxy-Authorization", "Digest x"}, 407},
 		{"nobody", g.url + "/up/test/x", nil, 200}, // the control
 	} {
@@ -157,7 +160,7 @@ func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 			r, err := http.NewRequest(http.MethodGet, tt.url, nil)
 			must(t, err)
 			for i := 0; i < len(tt.header); i += 2 {
-				r.Header.Set(tt.header[i], tt.header[i+1])
+				r.Header.Add(tt.header[i], tt.header[i+1])
 			}
 			client := http.DefaultClient
 			if strings.HasPrefix(tt.url, u) {

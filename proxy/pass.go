@@ -116,7 +116,7 @@ func (e *exchange) forward(req *http.Request) {
 	if e.upgrade != "" {
 		askUpgrade(req.Header)
 	}
-	resp, err := e.s.transportFor(e.t).RoundTrip(req.WithContext(ctx))
+	resp, err := e.transport().RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		e.upstreamFailed(err)
 		return

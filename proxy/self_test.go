@@ -225,3 +225,24 @@ func TestHoldgatesOwnServerIsNotForWebPages(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
+
+// Who calls is found out by Holdgate, which tells its own server in a header: what
+// a client says there is nothing.
+func TestAClientDoesNotSayWhoCalls(t *testing.T) {
+	g := agentsGate(t)
+	client := gosdk.NewClient(&gosdk.Implementation{Name: "an agent", Version: "1"}, nil)
+	lie := headers{g.client.Transport, http.Header{callerHeader: {`{"id":"ann","ID":"ann","proven":true,"Proven":true}`}}}
+	s, err := client.Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: g.url + "/mcp", HTTPClient: &http.Client{Transport: lie}}, nil)
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	c := &selfClient{t: t, s: s}
+	said := c.asked("request_approval", map[string]any{"summary": "Deploy"})
+	r := g.pending(1)[0]
+	if r.Agent.ID != holdgate.AgentDefault || r.Agent.Proven {
+		t.Errorf("asked by %+v", r.Agent)
+	}
+	g.decide(r, holdgate.AnswerDeny, "no")
+	if got := <-said; !strings.Contains(got, "denied") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -92,7 +92,7 @@ func (e *exchange) send(ctx context.Context) (*http.Response, error) {
 		body = e.sent
 	}
 	carry(req, body)
-	return e.s.transportFor(e.t).RoundTrip(req.WithContext(ctx))
+	return e.transport().RoundTrip(req.WithContext(ctx))
 }
 
 // decoded returns a response's body decoded as it streams, at most limit

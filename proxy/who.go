@@ -257,11 +257,14 @@ func peerOf(ctx context.Context) identity.Peer {
 
 // outerContext keeps what is known of a connection for its requests.
 func outerContext(ctx context.Context, c net.Conn) context.Context {
-	if k, ok := c.(*kept); ok {
+	for k, ok := c.(*kept); ok; k, ok = c.(*kept) {
 		if k.who != nil {
 			ctx = ofConnection(ctx, k.who)
 		}
 		c = k.Conn
+	}
+	if _, ok := c.(*looped); ok {
+		ctx = context.WithValue(ctx, loopedKey{}, true)
 	}
 	if u, ok := c.(*net.UnixConn); ok {
 		ctx = context.WithValue(ctx, peerKey{}, identity.PeerOf(u))

@@ -264,7 +264,7 @@ func (r *agentRun) held() (values []string) {
 
 // way is how the agent is led to the sidecar.
 func (r *agentRun) way(agents string) launch.Way {
-	w := launch.Way{Agents: agents, CA: r.trust.CA, Bundle: r.trust.Bundle, BaseURL: r.c.Bool("base-url")}
+	w := launch.Way{Agents: agents, CA: r.trust.CA, Bundle: r.trust.Bundle, JavaStore: r.trust.JavaStore, BaseURL: r.c.Bool("base-url")}
 	for _, name := range slices.Sorted(maps.Keys(r.s.Credentials)) {
 		if c := r.s.Credentials[name].WithDefaults(); c.Env != "" {
 			w.Placeholders = append(w.Placeholders, c.Env+"="+c.Placeholder)

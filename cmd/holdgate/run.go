@@ -159,6 +159,9 @@ func (r *agentRun) run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	if name := app.AgentID(r.program); name != r.o.Agent.ID {
+		fmt.Fprintf(r.stderr, "note: the name %s is another agent's, which proves itself by what it shows (agents in the configuration); this one counts as %s\n", name, r.o.Agent.ID)
+	}
 	code, err = r.behind(ctx)
 	r.linger()
 	return code, err
@@ -267,7 +270,7 @@ func (r *agentRun) mayUse(running bool) error {
 
 // sidecarOptions are those of a sidecar for this agent.
 func (r *agentRun) sidecarOptions() (app.Options, error) {
-	agent := holdgate.Agent{ID: app.AgentID(r.program), Confinement: r.kind, Proven: r.kind == confine.Strong} // nobody else reaches its door then
+	agent := holdgate.Agent{ID: app.RunID(r.s, r.program), Confinement: r.kind, Proven: r.kind == confine.Strong} // nobody else reaches its door then
 	return r.optionsHere(r.c, agent, r.c.StringSlice("write")...)
 }
 

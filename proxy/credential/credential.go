@@ -89,18 +89,20 @@ func (c *Credential) IsFor(agent string) bool {
 }
 
 // Put writes it into a header, in the place of whatever is under others and of
-// what the agent has sent under its own name.
-func (c *Credential) Put(ctx context.Context, h http.Header, others ...string) error {
+// what the agent has sent under its own name. What it returns is to be looked for
+// in the answer.
+func (c *Credential) Put(ctx context.Context, h http.Header, others ...string) (Traces, error) {
 	v, err := c.value(ctx)
 	if err == nil {
 		err = usable(v)
 	}
 	if err != nil {
-		return &Error{c.Name, err}
+		return nil, &Error{c.Name, err}
 	}
 	for _, name := range others {
 		h.Del(name)
 	}
+	t := traces(c.Form, v)
 	switch c.Form {
 	case Bearer:
 		v = "Bearer " + v
@@ -108,7 +110,7 @@ func (c *Credential) Put(ctx context.Context, h http.Header, others ...string) e
 		v = "Basic " + base64.StdEncoding.EncodeToString([]byte(v))
 	}
 	h[c.Header] = []string{v}
-	return nil
+	return t, nil
 }
 
 // usable says what keeps a value from being put into a header.

@@ -11,7 +11,7 @@ import (
 func TestACommandThatDoesNotEndIsKilled(t *testing.T) {
 	c := &Credential{Spec: Spec{Name: "slow", Header: "X-Key", Form: Plain, Command: []string{"sh", "-c", "sleep 600 & sleep 600"}, Timeout: 50 * time.Millisecond}}
 	h := http.Header{"X-Key": {"placeholder"}}
-	err := c.Put(t.Context(), h)
+	_, err := c.Put(t.Context(), h)
 	if err == nil || !strings.Contains(err.Error(), "credential slow") || !strings.Contains(err.Error(), "within 50ms") || h.Get("X-Key") != "placeholder" {
 		t.Errorf("got %v and %v", err, h)
 	}

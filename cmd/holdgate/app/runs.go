@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/handover"
 	"github.com/holdgate/holdgate/proxy"
 )
@@ -50,7 +51,7 @@ func (r *runs) Check(in api.Run) error {
 func (r *runs) Take(conn *net.UnixConn, in api.Run) {
 	r.a.work.Go(func() {
 		defer conn.Close()
-		id, leave := r.enter(AgentID(in.Program))
+		id, leave := r.enter(in.Program)
 		defer leave()
 		stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
 		defer stop()
@@ -112,13 +113,10 @@ func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error
 
 // enter gives a run a name that nobody else has: what people approve for one
 // agent is not another's.
-func (r *runs) enter(name string) (id string, leave func()) {
+func (r *runs) enter(program string) (id string, leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id = name
-	for n := 2; r.taken(id); n++ {
-		id = fmt.Sprintf("%s-%d", name, n)
-	}
+	id = freeID(r.a.c, program, func(id string) bool { return r.live[id] || id == r.a.o.Agent.ID })
 	if len(r.live) == 0 {
 		r.none = make(chan struct{})
 	}
@@ -130,11 +128,6 @@ func (r *runs) enter(name string) (id string, leave func()) {
 			close(r.none)
 		}
 	}
-}
-
-func (r *runs) taken(id string) bool {
-	_, configured := r.a.c.Agents[id]
-	return r.live[id] || configured || id == r.a.o.Agent.ID || id == holdgate.AgentDefault
 }
 
 // AwaitRuns waits until no agent that another process started uses this sidecar,
@@ -157,6 +150,26 @@ func (a *App) AwaitRuns(ctx context.Context, tell func(agents []string)) {
 	case <-ctx.Done():
 	case err := <-a.failed:
 		a.failed <- err
+	}
+}
+
+// RunID names the agent of a run whose sidecar is its own.
+func RunID(c config.Config, program string) string {
+	return freeID(c, program, func(string) bool { return false })
+}
+
+// freeID names an agent by its program, with a number behind it where the name is
+// another's: of one that uses the same sidecar, which taken says; of one that the
+// configuration knows by what it shows, for whom rules, grants and credentials
+// are meant that are not for any program of that name; or of those who show nothing.
+func freeID(c config.Config, program string, taken func(id string) bool) string {
+	name := AgentID(program)
+	id := name
+	for n := 2; ; n++ {
+		if _, configured := c.Agents[id]; !configured && id != holdgate.AgentDefault && !taken(id) {
+			return id
+		}
+		id = fmt.Sprintf("%s-%d", name, n)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package bench measures what Holdgate costs, on the machine where it runs:
 // the same requests straight to an upstream, through goproxy as it comes (with
 // its transport tuned), and through Holdgate with its shipped settings, by base
-// URL, by interception and, where agents can be confined, by the transparent door.
+// URL, by interception (HTTP/1.1 and HTTP/2) and, where agents can be confined, by the transparent door.
 // Every format that Holdgate reads is spoken, and MCP over HTTP and over standard
 // streams (which no other proxy of these speaks).
 //
@@ -40,6 +40,7 @@ type Scenario struct {
 	Name    string `json:"name"`
 	Format  string `json:"format"`
 	TLS     bool   `json:"tls"`
+	HTTP2   bool   `json:"http2"`
 	Stdio   bool   `json:"stdio"` // a connection is a server's process and its streams
 	Stream  bool   `json:"stream"`
 	Body    int    `json:"body_bytes"`
@@ -48,12 +49,12 @@ type Scenario struct {
 
 // Scenarios returns everything that is measured: for one format plain and
 // streamed, 4 KB and 64 KB, 1 and 16 connections, in the clear and intercepted,
-// and requests of 512 KB; for every other format 4 KB over 16 connections; and
+// and requests of 512 KB; 4 KB over HTTP/2 both ways, intercepted; for every other format 4 KB over 16 connections; and
 // tool calls of MCP, over HTTP and over standard streams.
 func Scenarios() []Scenario {
 	var all []Scenario
 	add := func(s Scenario) {
-		s.Name = fmt.Sprintf("%s %s, %d KB, %d conn", choose(s.TLS, "https", "http"), choose(s.Stream, "stream", "plain"), s.Body>>10, s.Clients)
+		s.Name = fmt.Sprintf("%s %s, %d KB, %d conn", choose(s.HTTP2, "h2", choose(s.TLS, "https", "http")), choose(s.Stream, "stream", "plain"), s.Body>>10, s.Clients)
 		if s.Format != anthropicName {
 			s.Name += ", " + s.Format
 		}
@@ -68,6 +69,11 @@ func Scenarios() []Scenario {
 			}
 		}
 		add(Scenario{Format: anthropicName, TLS: tls, Body: 512 << 10, Clients: 1})
+	}
+	for _, stream := range []bool{false, true} {
+		for _, clients := range []int{1, 16} {
+			add(Scenario{Format: anthropicName, TLS: true, HTTP2: true, Stream: stream, Body: 4 << 10, Clients: clients})
+		}
 	}
 	for _, f := range formats()[1:] {
 		add(Scenario{Format: f.name, Body: 4 << 10, Clients: 16})

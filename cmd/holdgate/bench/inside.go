@@ -27,15 +27,11 @@ type inside struct {
 
 // confine starts one, whose sidecar has the settings of the other.
 func (p *processes) confine(ctx context.Context) (err error) {
-	_, port, err := net.SplitHostPort(p.up.TLS)
-	if err != nil {
-		return err
-	}
-	p.inside, err = p.startInside(ctx, port)
+	p.inside, err = p.startInside(ctx)
 	return err
 }
 
-func (p *processes) startInside(ctx context.Context, port string) (*inside, error) {
+func (p *processes) startInside(ctx context.Context) (*inside, error) {
 	work, state := filepath.Join(p.dir, "work"), filepath.Join(p.dir, "inside")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return nil, err
@@ -49,7 +45,7 @@ func (p *processes) startInside(ctx context.Context, port string) (*inside, erro
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, p.exe, "--config", filepath.Join(p.dir, "holdgate.yaml"), "--state-dir", state, "run",
-		"--upstream", "bench=http://"+p.up.HTTP, "--upstream", "benchtls=https://localhost:"+port, "--", program, "bench", "--peer", "dial")
+		"--upstream", "bench=http://"+p.up.HTTP, "--upstream", "benchtls=https://"+local(p.up.TLS), "--upstream", "benchh2=https://"+local(p.up.H2), "--", program, "bench", "--peer", "dial")
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Dir, cmd.Stdin, cmd.Stderr = work, theirs, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -113,8 +109,9 @@ func (in *inside) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return c, errors.Join(err, f.Close())
 }
 
-// transparent is the target of requests to addr; with TLS where conf is set.
-func (in *inside) transparent(addr string, conf *tls.Config, request []byte) target {
+// transparent is the target of requests to addr; with TLS where conf is set, and
+// over HTTP/2 where h2 is.
+func (in *inside) transparent(addr string, conf *tls.Config, request []byte, h2 *h2Request) target {
 	return target{through, func(ctx context.Context) (net.Conn, error) {
 		c, err := in.dial(ctx, addr)
 		if err != nil || conf == nil {
@@ -122,7 +119,7 @@ func (in *inside) transparent(addr string, conf *tls.Config, request []byte) tar
 		}
 		t := tls.Client(c, conf)
 		return t, t.HandshakeContext(ctx)
-	}, request, in.cpu, false}
+	}, request, in.cpu, false, h2}
 }
 
 // serveDial connects to each address that a line of stdin names, and sends the

@@ -24,7 +24,22 @@ type target struct {
 	dial    func(ctx context.Context) (net.Conn, error)
 	request []byte // the whole request, written at once
 	cpu     func() time.Duration
-	lines   bool // JSON-RPC messages by the line, in place of HTTP
+	lines   bool       // JSON-RPC messages by the line, in place of HTTP
+	h2      *h2Request // the request over HTTP/2, in place of the other
+}
+
+// A client asks over one connection, one request at a time.
+type client interface {
+	// exchange sends a request, reads the answer to its end, and returns when the
+	// first byte of its body was there, and how long the body was.
+	exchange() (first time.Time, size int, err error)
+}
+
+func (t target) client(nc net.Conn, n int) (client, error) {
+	if t.h2 != nil {
+		return newH2Conn(nc, t, n)
+	}
+	return newConn(nc, t, n), nil
 }
 
 // A run is what one target did under load for a while.
@@ -55,7 +70,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 // answer before it is whole, for about d.
 func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 	totals, firsts := make([][]time.Duration, n), make([][]time.Duration, n)
-	conns := make([]*conn, n)
+	conns := make([]client, n)
 	size := 0
 	for i := range conns {
 		nc, err := t.dial(ctx)
@@ -63,7 +78,9 @@ func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 			return run{}, err
 		}
 		defer nc.Close()
-		conns[i] = newConn(nc, t, i)
+		if conns[i], err = t.client(nc, i); err != nil {
+			return run{}, err
+		}
 		if _, size, err = conns[i].exchange(); err != nil {
 			return run{}, err
 		}
@@ -100,8 +117,7 @@ func (t target) load(ctx context.Context, n int, d time.Duration) (run, error) {
 type conn struct {
 	net.Conn
 	r       *bufio.Reader
-	request []byte
-	counter []byte // in request; nil where all requests are the same
+	request counted
 	lines   bool
 }
 
@@ -109,31 +125,40 @@ type conn struct {
 // another. Its first digit says which connection it is of.
 const counterStart = "1000000000"
 
-func newConn(nc net.Conn, t target, n int) *conn {
-	c := &conn{Conn: nc, r: bufio.NewReaderSize(nc, 32<<10), request: bytes.Clone(t.request), lines: t.lines}
-	if at := bytes.Index(c.request, []byte(counterStart)); at >= 0 {
-		c.counter = c.request[at : at+len(counterStart)]
-		c.counter[0], c.counter[1] = byte('1'+n/10%9), byte('0'+n%10)
+// A counted is a text with such a number.
+type counted struct {
+	text   []byte
+	number []byte // in text; nil where all are the same
+}
+
+func newCounted(text []byte, n int) counted {
+	c := counted{text: bytes.Clone(text)}
+	if at := bytes.Index(c.text, []byte(counterStart)); at >= 0 {
+		c.number = c.text[at : at+len(counterStart)]
+		c.number[0], c.number[1] = byte('1'+n/10%9), byte('0'+n%10)
 	}
 	return c
 }
 
 // count makes the next request another one than the last.
-func (c *conn) count() {
-	for i := len(c.counter) - 1; i > 1; i-- {
-		if c.counter[i]++; c.counter[i] <= '9' {
+func (c counted) count() {
+	for i := len(c.number) - 1; i > 1; i-- {
+		if c.number[i]++; c.number[i] <= '9' {
 			return
 		}
-		c.counter[i] = '0'
+		c.number[i] = '0'
 	}
 }
 
-// exchange sends a request, reads the answer to its end, and returns when the
-// first byte of its body was there, and how long the body was.
+func newConn(nc net.Conn, t target, n int) *conn {
+	return &conn{Conn: nc, r: bufio.NewReaderSize(nc, 32<<10), request: newCounted(t.request, n), lines: t.lines}
+}
+
+// exchange implements [client].
 func (c *conn) exchange() (first time.Time, size int, err error) {
 	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-	c.count()
-	if _, err := c.Write(c.request); err != nil {
+	c.request.count()
+	if _, err := c.Write(c.request.text); err != nil {
 		return first, 0, err
 	}
 	if c.lines {
@@ -217,8 +242,7 @@ func dialTCP(addr string) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// dialTLS dials, through a proxy's CONNECT where one is named, and shakes
-// hands over HTTP/1.1.
+// dialTLS dials, through a proxy's CONNECT where one is named, and shakes hands.
 func dialTLS(addr, proxy string, conf *tls.Config) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		to := addr

@@ -56,8 +56,9 @@ func Peer(ctx context.Context, role string, stdin io.Reader, stdout io.Writer) e
 // peerAddrs is what a peer prints.
 type peerAddrs struct {
 	HTTP string `json:"http,omitempty"`
-	TLS  string `json:"tls,omitempty"`
-	CA   string `json:"ca,omitempty"` // PEM
+	TLS  string `json:"tls,omitempty"` // that speaks HTTP/1.1
+	H2   string `json:"h2,omitempty"`  // TLS that speaks HTTP/2
+	CA   string `json:"ca,omitempty"`  // PEM
 }
 
 func serveUpstream(ctx context.Context, stdout io.Writer) error {
@@ -73,36 +74,40 @@ func serveUpstream(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
+	var listeners []net.Listener
+	for _, proto := range []string{"http/1.1", "h2"} {
+		inner, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		listeners = append(listeners, tls.NewListener(inner, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{proto}}))
 	}
-	secure := tls.NewListener(inner, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 	srv := &http.Server{Handler: newUpstream(), ReadHeaderTimeout: time.Minute}
-	defer srv.Close()
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
-	defer stop()
-	wg.Go(func() { _ = srv.Serve(plain) })
-	if err := json.NewEncoder(stdout).Encode(peerAddrs{HTTP: plain.Addr().String(), TLS: inner.Addr().String(), CA: string(ca.pem)}); err != nil {
+	defer srv.Close()
+	for _, ln := range append(listeners, plain) {
+		wg.Go(func() { _ = srv.Serve(ln) })
+	}
+	if err := json.NewEncoder(stdout).Encode(peerAddrs{HTTP: plain.Addr().String(), TLS: listeners[0].Addr().String(), H2: listeners[1].Addr().String(), CA: string(ca.pem)}); err != nil {
 		return err
 	}
-	_ = srv.Serve(secure)
+	<-ctx.Done()
 	return nil
 }
 
 // serveGoproxy is goproxy as a user would set it up who knows its manual: all
 // CONNECTs intercepted with an ECDSA CA and cached leaves, and a transport
-// that keeps enough idle connections.
+// that keeps enough idle connections. It speaks HTTP/2 with who offers it.
 func serveGoproxy(ctx context.Context, stdout io.Writer) error {
 	ca, err := newCA()
 	if err != nil {
 		return err
 	}
 	p := goproxy.NewProxyHttpServer()
+	p.AllowHTTP2 = true
 	p.CertStore = &certs{m: map[string]*tls.Certificate{}}
-	p.Tr = &http.Transport{MaxIdleConns: 512, MaxIdleConnsPerHost: 128, DisableCompression: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: rootsFrom(os.Getenv("SSL_CERT_FILE"))}}
+	p.Tr = &http.Transport{MaxIdleConns: 512, MaxIdleConnsPerHost: 128, DisableCompression: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: rootsFrom(os.Getenv("SSL_CERT_FILE"))}}
 	mitm := &goproxy.ConnectAction{Action: goproxy.ConnectMitm, TLSConfig: goproxy.TLSConfigFromCA(&ca.cert)}
 	p.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) { return mitm, host })
 	p.OnRequest(goproxy.ReqConditionFunc(holdsHere)).DoFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,17 +72,13 @@ func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
 	if err := p.goproxy.read(&p.proxy); err != nil {
 		return nil, fmt.Errorf("starting goproxy: %w", err)
 	}
-	_, port, err := net.SplitHostPort(p.up.TLS)
-	if err != nil {
-		return nil, err
-	}
 	state := filepath.Join(dir, "state")
 	settings := filepath.Join(dir, "holdgate.yaml")
 	if err := os.WriteFile(settings, []byte(noLimits), 0o600); err != nil {
 		return nil, err
 	}
 	if p.holdgate, err = start(ctx, exe, env, "--config", settings, "--state-dir", state, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0",
-		"--upstream", "bench=http://"+p.up.HTTP, "--upstream", "benchtls=https://localhost:"+port, "--mcp", "bench=http://"+p.up.HTTP+mcpFormat().path); err != nil {
+		"--upstream", "bench=http://"+p.up.HTTP, "--upstream", "benchtls=https://"+local(p.up.TLS), "--upstream", "benchh2=https://"+local(p.up.H2), "--mcp", "bench=http://"+p.up.HTTP+mcpFormat().path); err != nil {
 		return nil, err
 	}
 	if err := p.readServe(); err != nil {
@@ -200,26 +195,34 @@ func (p *processes) targets(s Scenario) []target {
 		uri := "http://" + p.up.HTTP + path
 		own := choose(s.Format == "mcp", "/mcp/bench", "/up/bench"+path)
 		ways := []target{
-			{direct, dialTCP(p.up.HTTP), request(path, p.up.HTTP), none, false},
-			{bare, dialTCP(p.proxy.HTTP), request(uri, p.up.HTTP), p.goproxy.cpu, false},
-			{baseURL, dialTCP(p.agents), request(own, p.agents), p.holdgate.cpu, false},
-			{forward, dialTCP(p.agents), request(uri, p.up.HTTP), p.holdgate.cpu, false},
+			{direct, dialTCP(p.up.HTTP), request(path, p.up.HTTP), none, false, nil},
+			{bare, dialTCP(p.proxy.HTTP), request(uri, p.up.HTTP), p.goproxy.cpu, false, nil},
+			{baseURL, dialTCP(p.agents), request(own, p.agents), p.holdgate.cpu, false, nil},
+			{forward, dialTCP(p.agents), request(uri, p.up.HTTP), p.holdgate.cpu, false, nil},
 		}
 		if p.inside != nil && s.Format != "mcp" {
-			ways = append(ways, p.inside.transparent(p.up.HTTP, nil, request(path, p.up.HTTP)))
+			ways = append(ways, p.inside.transparent(p.up.HTTP, nil, request(path, p.up.HTTP), nil))
 		}
 		return ways
 	}
-	addr := "localhost:" + p.up.TLS[strings.LastIndexByte(p.up.TLS, ':')+1:]
+	addr := local(p.up.TLS)
 	conf := &tls.Config{RootCAs: p.roots, ServerName: "localhost", MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	req := request(path, addr)
+	var h2 *h2Request
+	if s.HTTP2 {
+		addr = local(p.up.H2)
+		conf.NextProtos, req, h2 = []string{"h2"}, nil, f.h2Request(addr, s.Body, s.Stream)
+	}
 	ways := []target{
-		{direct, dialTLS(addr, "", conf), req, none, false},
-		{bare, dialTLS(addr, p.proxy.HTTP, conf), req, p.goproxy.cpu, false},
-		{forward, dialTLS(addr, p.agents, conf), req, p.holdgate.cpu, false},
+		{direct, dialTLS(addr, "", conf), req, none, false, h2},
+		{bare, dialTLS(addr, p.proxy.HTTP, conf), req, p.goproxy.cpu, false, h2},
+		{forward, dialTLS(addr, p.agents, conf), req, p.holdgate.cpu, false, h2},
 	}
 	if p.inside != nil {
-		ways = append(ways, p.inside.transparent(p.up.TLS, conf, req))
+		ways = append(ways, p.inside.transparent(choose(s.HTTP2, p.up.H2, p.up.TLS), conf, req, h2))
 	}
 	return ways
 }
+
+// local is an address of this host by the name that certificates are for.
+func local(addr string) string { return "localhost:" + addr[strings.LastIndexByte(addr, ':')+1:] }

@@ -23,8 +23,8 @@ func (p *processes) stdioTargets(request []byte) []target {
 	through := append([]string{p.exe, "--config", filepath.Join(p.dir, "holdgate.yaml"), "--state-dir", filepath.Join(p.dir, "state"), "mcp", "--name", "bench-stdio", "--"}, server...)
 	var straight, relays children
 	return []target{
-		{direct, straight.dial(server), request, func() time.Duration { return 0 }, true},
-		{relayed, relays.dial(through), request, func() time.Duration { return p.holdgate.cpu() + relays.cpu() }, true},
+		{direct, straight.dial(server), request, func() time.Duration { return 0 }, true, nil},
+		{relayed, relays.dial(through), request, func() time.Duration { return p.holdgate.cpu() + relays.cpu() }, true, nil},
 	}
 }
 

@@ -290,3 +290,39 @@ func TestAnAgentDoesNotHaveTheKey(t *testing.T) {
 		t.Errorf("the provider was asked %d times more", len(got))
 	}
 }
+
+// A program that is called as an agent which the configuration knows by its token
+// is not that agent: neither its key nor a rule for it is for the program.
+func TestARunDoesNotTakeTheNameOfAnAgentWithAToken(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Base(self)
+	got := make(chan http.Header, 16)
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got <- r.Header.Clone()
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(provider.Close)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "holdgate.yaml")
+	put(t, config, "agents:\n  "+name+": {token_sha256: \""+strings.Repeat("ab", 32)+"\"}\n"+
+		"credentials:\n  anthropic: {hosts: [\""+provider.URL+"\"], header: x-api-key, env: ANTHROPIC_API_KEY, agents: ["+name+"]}\n")
+	for kind, flags := range kinds(t) {
+		t.Run(kind, func(t *testing.T) {
+			a := runAskerWith(t, []string{"ANTHROPIC_API_KEY=sk-ant-the-real-one"}, stateDir(t), append(flags, "--config", config, "--upstream", "anthropic="+provider.URL)...)
+			a.says("this one counts as " + name + "-2")
+			if text := a.ask(session); !strings.Contains(text, `"agent":"`+name+`-2"`) {
+				t.Errorf("it counts as %s", text)
+			}
+			if text := a.ask("http://DOOR/up/anthropic/v1/models"); !strings.HasPrefix(text, "401 ") {
+				t.Errorf("the other's key: got %s", text)
+			}
+		})
+	}
+	if len(got) > 0 {
+		t.Errorf("the provider was asked with %v", <-got)
+	}
+}

@@ -76,9 +76,6 @@ func TestConfinedAgents(t *testing.T) {
 				}
 			}
 			base := "http://127.0.0.1:7300/up/" + a.upstream
-			if a.program == "qwen" { // asks the proxy for loopback addresses too: it finds its provider by the provider's own
-				base = plain.URL
-			}
 			if a.prepare != nil {
 				a.prepare(t, base, home, project)
 			}
@@ -87,7 +84,7 @@ func TestConfinedAgents(t *testing.T) {
 				remove = "rm -r " + data
 			}
 			p := start(t, func(ctx context.Context) *exec.Cmd {
-				args := []string{"run", "--state-dir", state, "--upstream", a.upstream + "=" + plain.URL, "--", program}
+				args := []string{"run", "--state-dir", state, "--base-url", "--upstream", a.upstream + "=" + plain.URL, "--", program}
 				cmd := exec.CommandContext(ctx, binary, append(append(args, a.args...), "run: "+remove)...)
 				cmd.Dir = project
 				cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1", "CI=1"}, a.env(base, home)...)

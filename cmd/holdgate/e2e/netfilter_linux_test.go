@@ -111,7 +111,7 @@ func TestInsideTheNetwork(t *testing.T) {
 		t.Skip("it is the inside of another test")
 	}
 	hosts := filepath.Join(dir, "hosts")
-	place(t, hosts, server4+" up4.example\n"+server6+" up6.example\n127.0.0.1 localhost\n")
+	place(t, hosts, server4+" up4.example\n"+server6+" up6.example\n"+server4+" secret.example\n127.0.0.1 localhost\n")
 	for _, args := range [][]string{
 		{"ip", "link", "set", "lo", "up"},
 		{"ip", "addr", "add", server4 + "/32", "dev", "lo"}, {"ip", "addr", "add", nameServer + "/32", "dev", "lo"}, {"ip", "addr", "add", excepted + "/32", "dev", "lo"},
@@ -171,6 +171,7 @@ func probes(ca string) []probe {
 		{"TLS without a name, IPv6", "get", "https://[" + server6 + "]/x", ca},
 		{"TLS, another port", "get", "https://up6.example:8443/x", ca},
 		{"TLS, refused", "get", "https://up4.example/forbidden", ca},
+		{"TLS, the name encrypted", "ech", "https://secret.example/x", ca},
 		{"loopback", "get", "http://127.0.0.1:9080/x", ""},
 		{"loopback, IPv6", "get", "http://[::1]:9080/x", ""},
 		{"an exception", "get", "http://" + excepted + "/forbidden", ""},
@@ -187,7 +188,7 @@ func probes(ca string) []probe {
 var beforeRules = map[string]string{
 	"plain": "200 up4.example/x", "plain, IPv6": "200 up6.example/x", "refused": "200 ", "refused, IPv6": "200 ",
 	"TLS": "by The provider's authority", "TLS, IPv6": "by The provider's authority", "TLS without a name": "by The provider's authority", "TLS without a name, IPv6": "by The provider's authority",
-	"TLS, another port": "by The provider's authority", "TLS, refused": "200 ",
+	"TLS, another port": "by The provider's authority", "TLS, refused": "200 ", "TLS, the name encrypted": "200 secret.example/x by The provider's authority",
 	"loopback": "200 ", "loopback, IPv6": "200 ", "an exception": "200 ", "UDP": "echo", "UDP, IPv6": "echo", "QUIC's port": "echo", "DNS": "echo", "DNS elsewhere": "echo",
 	"what is no HTTP": "hello", "the door itself": "error",
 }
@@ -196,7 +197,7 @@ var afterRules = map[string]string{
 	"plain": "200 up4.example/x", "plain, IPv6": "200 up6.example/x", "refused": "403 ", "refused, IPv6": "403 ",
 	"TLS": "200 up4.example/x by Holdgate CA", "TLS, IPv6": "200 up6.example/x by Holdgate CA",
 	"TLS without a name": "200 " + server4 + "/x by Holdgate CA", "TLS without a name, IPv6": "200 [" + server6 + "]/x by Holdgate CA",
-	"TLS, another port": "200 up6.example:8443/x by Holdgate CA", "TLS, refused": "403 ",
+	"TLS, another port": "200 up6.example:8443/x by Holdgate CA", "TLS, refused": "403 ", "TLS, the name encrypted": "error: Get \"https://secret.example/x\": tls: server rejected ECH",
 	"loopback": "200 ", "loopback, IPv6": "200 ", "an exception": "200 ", "UDP": "error", "UDP, IPv6": "error", "QUIC's port": "error", "DNS": "echo", "DNS elsewhere": "error",
 	"what is no HTTP": "error", "the door itself": "error",
 }
@@ -205,10 +206,11 @@ var afterRules = map[string]string{
 // certificates.
 func serveInside(t *testing.T, dir string) (ca string) {
 	t.Helper()
-	cert, authority := certificate(t, "up4.example", "up6.example", server4, server6)
+	cert, authority := certificate(t, "up4.example", "up6.example", "secret.example", server4, server6)
 	place(t, filepath.Join(dir, "up-ca.pem"), string(authority))
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host+r.URL.Path) })
-	conf := &tls.Config{Certificates: []tls.Certificate{cert}}
+	config, key := encryptedHello(t)
+	conf := &tls.Config{Certificates: []tls.Certificate{cert}, EncryptedClientHelloKeys: []tls.EncryptedClientHelloKey{{Config: config, PrivateKey: key}}}
 	for _, addr := range []string{server4 + ":80", "[" + server6 + "]:80", "127.0.0.1:9080", "[::1]:9080", excepted + ":80"} {
 		ln := listenInside(t, addr)
 		go func() { _ = http.Serve(ln, handler) }()
@@ -330,7 +332,7 @@ func TestProbes(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, p := range list {
-		try := map[string]func(probe) (string, error){"get": probeGet, "udp": probeUDP, "say": probeSay}[p.What]
+		try := map[string]func(probe) (string, error){"get": probeGet, "ech": probeECH, "udp": probeUDP, "say": probeSay}[p.What]
 		text, err := try(p)
 		if err != nil {
 			text = "error: " + err.Error()
@@ -342,10 +344,12 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-func probeGet(p probe) (string, error) {
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM([]byte(p.CA))
-	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}
+func probeGet(p probe) (string, error) { return probeTLS(p, &tls.Config{}) }
+
+func probeTLS(p probe, conf *tls.Config) (string, error) {
+	conf.RootCAs = x509.NewCertPool()
+	conf.RootCAs.AppendCertsFromPEM([]byte(p.CA))
+	tr := &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true}
 	resp, err := (&http.Client{Transport: tr, Timeout: patience}).Get(p.To)
 	if err != nil {
 		return "", err

@@ -77,7 +77,6 @@ func agents() []Agent {
 		{Program: "qwen", baseURL: []baseURL{openaiURL},
 			Led:  "HTTPS_PROXY; with --base-url OPENAI_BASE_URL, which it takes with --auth-type openai only",
 			Seen: []string{calls("Chat Completions")},
-			Do:   []string{"leave --base-url out and let the proxy variables lead it: in a network of its own it did not get through to the sidecar's own address"},
 			note: "qwen takes OPENAI_BASE_URL with --auth-type openai only"},
 		{Program: "cline",
 			Led:    "HTTPS_PROXY; a provider's address is set by `cline auth` alone",

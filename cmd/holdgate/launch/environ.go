@@ -7,10 +7,13 @@ import (
 
 // Way is how an agent is led to the sidecar.
 type Way struct {
-	Agents  string // the address of the agents' door, "HOST:PORT"
-	CA      string // a file of the sidecar's CA alone, PEM
-	Bundle  string // a file of that CA and the system's, PEM
-	BaseURL bool   // set the variables for providers' addresses too
+	Agents string // the address of the agents' door, "HOST:PORT"
+	CA     string // a file of the sidecar's CA alone, PEM
+	Bundle string // a file of that CA and the system's, PEM
+	// JavaStore is a file of the same certificates as Bundle, as Java reads them;
+	// empty: Java is not led.
+	JavaStore string
+	BaseURL   bool // set the variables for providers' addresses too
 	// NoProxy are hosts that are asked directly; empty: none.
 	NoProxy string
 	Temp    string // the folder for temporary files; empty: as it was
@@ -52,13 +55,24 @@ func Environment(base []string, program string, w Way, secrets ...string) []stri
 		set = append(set, "TMPDIR="+w.Temp)
 	}
 	set = append(set, w.Placeholders...)
+	hasSecret := func(v string) bool {
+		return slices.ContainsFunc(secrets, func(s string) bool { return s != "" && strings.Contains(v, s) })
+	}
+	if w.JavaStore != "" {
+		before := ""
+		for _, v := range base {
+			if name(v) == javaVariable && !hasSecret(v) {
+				before = strings.TrimPrefix(v, javaVariable+"=")
+			}
+		}
+		set = append(set, javaVariable+"="+javaOptions(before, w))
+	}
 	drop := []string{"ALL_PROXY", "all_proxy"} // they would lead elsewhere what the others do not name
 	for _, s := range set {
 		drop = append(drop, name(s))
 	}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool {
-		return slices.Contains(drop, name(v)) || strings.HasPrefix(v, "HOLDGATE_") ||
-			slices.ContainsFunc(secrets, func(s string) bool { return s != "" && strings.Contains(v, s) })
+		return slices.Contains(drop, name(v)) || strings.HasPrefix(v, "HOLDGATE_") || hasSecret(v)
 	})
 	return append(env, set...)
 }

@@ -15,6 +15,7 @@ import (
 type Trust struct {
 	Dir        string
 	CA, Bundle string // paths in it; see [Way]
+	JavaStore  string
 }
 
 // NewTrust makes the folder. [Trust.Write] fills it.
@@ -23,7 +24,7 @@ func NewTrust() (*Trust, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for certificates: %w", err)
 	}
-	return &Trust{Dir: dir, CA: filepath.Join(dir, "ca.pem"), Bundle: filepath.Join(dir, "ca-bundle.pem")}, nil
+	return &Trust{Dir: dir, CA: filepath.Join(dir, "ca.pem"), Bundle: filepath.Join(dir, "ca-bundle.pem"), JavaStore: filepath.Join(dir, "ca-bundle.jks")}, nil
 }
 
 // Write writes the files: caFile's certificate, and it with the system's. A
@@ -35,7 +36,7 @@ func (t *Trust) Write(caFile string, getenv func(string) string) error {
 		return fmt.Errorf("reading the CA: %w", err)
 	}
 	bundle := append(systemRoots(getenv("SSL_CERT_FILE")), ca...)
-	if err := errors.Join(os.WriteFile(t.CA, ca, 0o600), os.WriteFile(t.Bundle, bundle, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(t.CA, ca, 0o600), os.WriteFile(t.Bundle, bundle, 0o600), os.WriteFile(t.JavaStore, javaStore(bundle), 0o600)); err != nil {
 		return fmt.Errorf("writing certificates: %w", err)
 	}
 	return nil

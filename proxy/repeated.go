@@ -1,0 +1,93 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+
+	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// What is put into a request may come back in the answer: there are servers and
+// debugging endpoints that repeat the headers they got. The agent must not read
+// it there, so that in answers to such requests it is written over, in headers,
+// body and trailers, byte for byte: nothing else of the answer changes, and what
+// does not have it is passed on when it comes. A server that changes it in any
+// other way than JSON, URLs and Basic do is not seen through.
+
+// plainAnswer asks for an answer in a form that can be searched.
+func plainAnswer(h http.Header) {
+	h.Set("Accept-Encoding", "identity")
+	h.Del("Sec-Websocket-Extensions") // frames would be compressed (RFC 7692)
+}
+
+// conceal takes what was put into the request out of its answer; repeated is
+// called where it was there.
+func (p putting) conceal(r *http.Request, resp *http.Response, traces credential.Traces) error {
+	if traces.MaskHeader(resp.Header) {
+		p.repeated()
+	}
+	body := io.Reader(resp.Body)
+	if coding := contentEncoding(resp.Header); coding != "" && r.Method != http.MethodHead && resp.Body != http.NoBody {
+		var err error // it was asked not to
+		if body, err = wire.Decode(resp.Body, coding, math.MaxInt64/2); err != nil {
+			return errors.Join(&credential.Error{Name: p.c.Name, Err: errUnsearched}, resp.Body.Close())
+		}
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.ContentLength = -1
+	}
+	c := &concealed{ReadCloser: resp.Body, masked: traces.Reader(body, p.repeated), end: func() { traces.MaskHeader(resp.Trailer) }}
+	if up, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body = &concealedBothWays{c, up}
+		return nil
+	}
+	resp.Body = c
+	return nil
+}
+
+var errUnsearched = errors.New("the answer is compressed in a way that is not known here, so that it cannot be searched for the credential")
+
+// A concealed is the body of an answer without what was put into the request.
+type concealed struct {
+	io.ReadCloser
+	masked *credential.Reader
+	end    func()
+}
+
+func (c *concealed) Read(p []byte) (int, error) {
+	n, err := c.masked.Read(p)
+	if err == io.EOF { //nolint:errorlint // what readers return
+		c.end()
+	}
+	return n, err
+}
+
+// A concealedBothWays is that of a connection that changed its protocol.
+type concealedBothWays struct {
+	*concealed
+	io.Writer
+}
+
+// repeated writes to the log, and tells people, that a server repeats what it
+// gets: its answers are not for agents.
+func (e *exchange) repeated() {
+	what := "the answer repeated the credential " + e.t.credential + ", which was written over: do not let agents ask for this"
+	if err := e.s.c.Queue.Find(context.WithoutCancel(e.r.Context()), e.t.caller, auditCall(e.call(e.asHTTP())), what); err != nil {
+		e.s.c.Logger.Error("writing a finding to the audit log", "err", err)
+	}
+}
+
+// transport is how the exchange's request goes on its way.
+func (e *exchange) transport() http.RoundTripper {
+	next := e.s.transportFor(e.t)
+	c := e.s.credentialFor(e.t)
+	if c == nil {
+		return next
+	}
+	own := *e // as it is now: an answer that waits for people changes it
+	return putting{next, c, own.repeated}
+}

@@ -1,0 +1,190 @@
+package proxy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/websocket"
+
+	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// An echo repeats what it gets in one way or another, as endpoints for debugging do.
+func echo(w http.ResponseWriter, r *http.Request) {
+	key := r.Header.Get("X-Api-Key") + r.Header.Get("Authorization")
+	switch r.URL.Path {
+	case "/header":
+		w.Header().Set("X-Got", "it was "+key)
+		w.WriteHeader(http.StatusNoContent)
+	case "/redirect":
+		http.Redirect(w, r, "/x?key="+key, http.StatusFound)
+	case "/trailer":
+		w.Header().Set("Trailer", "X-Got")
+		_, _ = io.WriteString(w, "body")
+		w.Header().Set("X-Got", key)
+	case "/gzip", "/strange":
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		fmt.Fprintf(z, `{"got":"%s"}`, key)
+		_ = z.Close()
+		w.Header().Set("Content-Encoding", r.URL.Path[1:])
+		_, _ = w.Write(b.Bytes())
+	case "/error":
+		http.Error(w, "unknown key "+key, http.StatusUnauthorized)
+	case "/pieces":
+		for _, c := range []byte("got " + key + ".") {
+			_, _ = w.Write([]byte{c})
+			_ = http.NewResponseController(w).Flush()
+		}
+	case "/encoding":
+		_, _ = io.WriteString(w, r.Header.Get("Accept-Encoding"))
+	default:
+		fmt.Fprintf(w, `{"headers":{"X-Api-Key":"%s"}}`, key)
+	}
+}
+
+func TestWhatAnUpstreamRepeatsOfACredentialIsWrittenOver(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(echo))
+	t.Cleanup(up.Close)
+	stars := strings.Repeat("*", len(realKey))
+	g := newGateTo(t, map[string]string{"test": up.URL}, nil, annAndBob(t), withKey(up.URL, credential.Spec{}))
+	for path, want := range map[string]string{
+		"/json": `{"headers":{"X-Api-Key":"` + stars + `"}}`, "/error": "unknown key " + stars + "\n", "/pieces": "got " + stars + ".",
+		"/header": "it was " + stars, "/redirect": "/x?key=" + stars, "/trailer": stars, "/gzip": `{"got":"` + stars + `"}`, "/strange": "compressed in a way",
+		"/encoding": "identity",
+	} {
+		for road, at := range map[string]string{"base URL": g.url + "/up/test", "proxy": up.URL} {
+			head, body := askWhole(t, g, road, at+path)
+			if strings.Contains(head+body, realKey) || !strings.Contains(head+body, want) {
+				t.Errorf("%s by %s: got %s\n%s", path, road, head, body)
+			}
+		}
+	}
+	if n := len(g.entries(audit.TypeFinding)); n != 2*7 {
+		t.Errorf("%d findings, want one for each answer that had it", n)
+	}
+	for _, e := range g.entries(audit.TypeFinding) {
+		if !strings.Contains(e.Note, "repeated the credential test-key") || e.Call.Agent != "ann" {
+			t.Errorf("the finding says %+v", e)
+		}
+	}
+}
+
+// askWhole asks in ann's name, and returns all of the answer.
+func askWhole(t *testing.T, g *gate, road, url string) (head, body string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	must(t, err)
+	r.Header.Set(tokenHeader, annsToken)
+	r.Header.Set("Accept-Encoding", "gzip, br")
+	tr := &http.Transport{DisableKeepAlives: true}
+	if road == "proxy" {
+		tr.Proxy = http.ProxyURL(parseURL(t, g.url))
+	}
+	resp, err := tr.RoundTrip(r)
+	must(t, err)
+	defer resp.Body.Close()
+	body = readAll(t, resp.Body)
+	return fmt.Sprint(resp.Status, resp.Header, resp.Trailer), body
+}
+
+// A stream without the credential comes when it is sent: an event that ends as
+// the credential begins is the one thing that waits.
+func TestAStreamWithoutTheCredentialIsNotKeptBack(t *testing.T) {
+	next := make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 3 {
+			_, _ = io.WriteString(w, "data: sk-real\n\n")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-next:
+			case <-time.After(30 * time.Second):
+				return
+			}
+		}
+	}))
+	t.Cleanup(up.Close)
+	g := newGateTo(t, map[string]string{"test": up.URL}, nil, annAndBob(t), withKey(up.URL, credential.Spec{}))
+	r, err := http.NewRequest(http.MethodGet, g.url+"/up/test/events", nil)
+	must(t, err)
+	r.Header.Set(tokenHeader, annsToken)
+	resp, err := g.client.Do(r)
+	must(t, err)
+	defer resp.Body.Close()
+	b := make([]byte, len("data: sk-real\n\n"))
+	for range 3 {
+		if _, err := io.ReadFull(resp.Body, b); err != nil { // the next is not sent before this one is here
+			t.Fatal(err)
+		}
+		next <- struct{}{}
+	}
+}
+
+// A model that is told the key, by a provider that repeats it, does not hand it on.
+func TestACredentialInAModelsAnswerIsWrittenOver(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, e := range []string{msgStart(), msgText("0", "you sent "+r.Header.Get("X-Api-Key")), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")} {
+			_, _ = io.WriteString(w, e)
+		}
+	}))
+	t.Cleanup(up.Close)
+	g := newGateTo(t, map[string]string{"test": up.URL}, nil, annAndBob(t), withKey(up.URL, credential.Spec{}))
+	r, err := http.NewRequest(http.MethodPost, g.url+messages, strings.NewReader(askStream))
+	must(t, err)
+	r.Header.Set(tokenHeader, annsToken)
+	got := make(chan string, 1)
+	go func() {
+		resp, err := g.client.Do(r)
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		got <- string(b)
+	}()
+	g.decide(g.pending(1)[0], "approve", "")
+	if text := <-got; strings.Contains(text, realKey) || !strings.Contains(text, "you sent "+strings.Repeat("*", len(realKey))) || !strings.Contains(text, "toolu_1") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// What a server says over a WebSocket is searched as well.
+func TestACredentialThatAWebSocketRepeatsIsWrittenOver(t *testing.T) {
+	up := httptest.NewServer(websocket.Handler(func(c *websocket.Conn) {
+		_ = websocket.Message.Send(c, "hello "+c.Request().Header.Get("X-Api-Key")+" "+c.Request().Header.Get("Sec-Websocket-Extensions"))
+		var words string
+		for websocket.Message.Receive(c, &words) == nil && websocket.Message.Send(c, words) == nil {
+		}
+	}))
+	t.Cleanup(up.Close)
+	g := newGateTo(t, nil, map[string]string{"named": up.URL + "/mcp"}, annAndBob(t), withKey(up.URL, credential.Spec{}))
+	host := strings.TrimPrefix(up.URL, "http://")
+	tunnel, resp := g.tunnel(host)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("CONNECT: status %d", resp.StatusCode)
+	}
+	must(t, tunnel.SetDeadline(time.Now().Add(30*time.Second)))
+	conf, err := websocket.NewConfig("ws://"+host+"/echo", g.url)
+	must(t, err)
+	conf.Header.Set(tokenHeader, annsToken)
+	conf.Header.Set("Sec-Websocket-Extensions", "permessage-deflate")
+	c, err := websocket.NewClient(conf, tunnel)
+	must(t, err)
+	var got string
+	must(t, websocket.Message.Receive(c, &got))
+	if got != "hello "+strings.Repeat("*", len(realKey))+" " {
+		t.Errorf("got %q", got)
+	}
+	says2(t, c, "the other way")
+}
