@@ -41,6 +41,7 @@ type Session struct {
 	Confidence *sessions.Report  `json:"confidence,omitempty"`
 	Taint      []string          `json:"taint"`
 	Counts     sessions.Counts   `json:"counts"`
+	Lately     sessions.Ended    `json:"lately"`   // the latest results of tools, of those that Counts has
 	Pending    int               `json:"pending"`  // requests
 	Messages   int               `json:"messages"` // from people that it has still to get
 	FirstSeen  time.Time         `json:"first_seen,omitzero"`
@@ -129,8 +130,9 @@ func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
 		Confidence: r.Report, Taint: append([]string{}, r.TaintAmong(q.tracks.bindings.of(r.Agent), now())...), Counts: r.Counts, Pending: pending, Messages: messages,
 		FirstSeen: r.First, LastSeen: r.Last,
 	}
+	v.Lately = r.Results.Count()
 	if t := q.tracks.find(sessionKey{r.Agent, r.ID}); t != nil {
-		v.Counts = t.Counts()
+		v.Counts, v.Lately = t.Counts(), t.Results().Count()
 	}
 	s, _ := q.StandingOf(r.Agent, r.ID)
 	switch {

@@ -46,7 +46,7 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 		in.Usage = &rego.Usage{CallsPerMinute: q.lately}
 	}
 	if c := s.Counts(); c != (sessions.Counts{}) && r == kept {
-		in.History = &rego.History{Allowed: c.Allowed, Refused: c.Refused, Asked: c.Asked, Approved: c.Approved, Denied: c.Denied, Steered: c.Steered, Expired: c.Expired}
+		in.History = &rego.History{Allowed: c.Allowed, Refused: c.Refused, Asked: c.Asked, Approved: c.Approved, Denied: c.Denied, Steered: c.Steered, Expired: c.Expired, Succeeded: c.Succeeded, Failed: c.Failed}
 	}
 	report := q.report
 	if report == nil {
@@ -54,6 +54,9 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	}
 	if report != nil && e.s.c.Confidence.Enabled {
 		in.Confidence = confidence(report)
+		if n := s.Results().Count(); n != (sessions.Ended{}) && r == kept {
+			in.Confidence.Tools = &rego.Ended{Succeeded: n.Succeeded, Failed: n.Failed}
+		}
 	}
 	if g := q.call.Gate; g != nil {
 		in.Gate = e.s.gateSettings(g.Type)
@@ -61,11 +64,14 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	return nil
 }
 
-// tainted takes note of what results in a request have brought the session in touch
-// with, whose calls were not seen here: those of a conversation that began elsewhere,
-// or under another name. Where policy cannot say, they count as untrusted.
-func (e *exchange) tainted(h wire.History) {
-	for _, r := range e.s.made.ungated(e.t.caller, h) {
+// reads takes note of what results in a request say: how the session's tools have
+// ended, and what those have brought it in touch with whose calls were not seen here
+// (of a conversation that began elsewhere, or under another name). Where policy
+// cannot say, they count as untrusted.
+func (e *exchange) reads(h wire.History) {
+	n := e.s.made.news(e.t.caller, h)
+	e.toolsEnded(n.ended)
+	for _, r := range n.ungated {
 		c := e.s.informed(e.call(holdgate.Call{Kind: holdgate.KindToolCall, ID: r.ID, Tool: &holdgate.Tool{Name: r.Tool, Arguments: r.Arguments}}))
 		words, err := e.s.c.Engine.Taint(e.s.life, rego.Input{Call: c, Dir: e.dir(), Home: e.s.c.Home})
 		if err != nil {
@@ -76,6 +82,19 @@ func (e *exchange) tainted(h wire.History) {
 			e.s.c.Logger.Error("recording what a result brings", "err", err)
 		}
 	}
+}
+
+// toolsEnded takes note of how tools of the session have ended.
+func (e *exchange) toolsEnded(how sessions.Results) {
+	if how == "" {
+		return
+	}
+	s, err := e.track(e.s.life)
+	if err != nil {
+		e.s.c.Logger.Warn("how a tool ended is not counted", "err", err)
+		return
+	}
+	s.Ended(how)
 }
 
 // confidence is a report as policy is told of it, with what the scorer needs.

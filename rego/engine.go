@@ -242,6 +242,7 @@ type Gate struct {
 // History is what became of a session's calls.
 type History struct {
 	Allowed, Refused, Asked, Approved, Denied, Steered, Expired int
+	Succeeded, Failed                                           int // tools, as far as their results were seen and say so
 }
 
 // Usage is what a session has used so far. What is 0 is not counted.
@@ -251,11 +252,15 @@ type Usage struct {
 	CallsPerMinute int     // in the last minute
 }
 
+// Ended says how tools ended, as Holdgate saw it.
+type Ended struct{ Succeeded, Failed int }
+
 // Confidence is how sure the agent is, as reported.
 type Confidence struct {
 	Score   float64 // 0 to 1
 	Source  string
 	Reasons []string
+	Tools   *Ended // how the session's latest tools ended; nil where none was seen
 	// Work is what the scorer needs to know, as far as it is known: see score.rego.
 	Work map[string]any
 }

@@ -92,7 +92,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 		o["usage"] = usageObject(in.Usage)
 	}
 	if h := in.History; h != nil {
-		o["history"] = object{"allowed": h.Allowed, "refused": h.Refused, "asked": h.Asked, "approved": h.Approved, "denied": h.Denied, "steered": h.Steered, "expired": h.Expired}
+		o["history"] = object{"allowed": h.Allowed, "refused": h.Refused, "asked": h.Asked, "approved": h.Approved, "denied": h.Denied, "steered": h.Steered, "expired": h.Expired, "succeeded": h.Succeeded, "failed": h.Failed}
 	}
 	if len(in.Answers) > 0 {
 		o["answers"] = answersList(in.Answers)

@@ -95,7 +95,13 @@ type seenConfidence struct {
 	Reasons []string       `json:"reasons,omitempty"`
 	Score   float64        `json:"score"`
 	Source  string         `json:"source,omitempty"`
+	Tools   *seenEnded     `json:"tools,omitempty"`
 	Work    map[string]any `json:"work,omitempty"`
+}
+
+type seenEnded struct {
+	Failed    int `json:"failed,omitempty"`
+	Succeeded int `json:"succeeded,omitempty"`
 }
 
 type seenGates struct {
@@ -106,13 +112,15 @@ type seenGates struct {
 }
 
 type seenHistory struct {
-	Allowed  int `json:"allowed,omitempty"`
-	Approved int `json:"approved,omitempty"`
-	Asked    int `json:"asked,omitempty"`
-	Denied   int `json:"denied,omitempty"`
-	Expired  int `json:"expired,omitempty"`
-	Refused  int `json:"refused,omitempty"`
-	Steered  int `json:"steered,omitempty"`
+	Allowed   int `json:"allowed,omitempty"`
+	Approved  int `json:"approved,omitempty"`
+	Asked     int `json:"asked,omitempty"`
+	Denied    int `json:"denied,omitempty"`
+	Expired   int `json:"expired,omitempty"`
+	Failed    int `json:"failed,omitempty"`
+	Refused   int `json:"refused,omitempty"`
+	Steered   int `json:"steered,omitempty"`
+	Succeeded int `json:"succeeded,omitempty"`
 }
 
 type seenHTTP struct {
@@ -172,13 +180,16 @@ func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMess
 		s.Gates = &seenGates{g.Needed, g.On, g.Passed, g.Told}
 	}
 	if h := in.History; h != nil {
-		s.History = &seenHistory{h.Allowed, h.Approved, h.Asked, h.Denied, h.Expired, h.Refused, h.Steered}
+		s.History = &seenHistory{h.Allowed, h.Approved, h.Asked, h.Denied, h.Expired, h.Failed, h.Refused, h.Steered, h.Succeeded}
 	}
 	if u := in.Usage; u != nil {
 		s.Usage = &seenUsage{u.CallsPerMinute, u.Cost, u.Tokens}
 	}
 	if c := in.Confidence; c != nil {
-		s.Confidence = &seenConfidence{c.Reasons, c.Score, c.Source, c.Work}
+		s.Confidence = &seenConfidence{Reasons: c.Reasons, Score: c.Score, Source: c.Source, Work: c.Work}
+		if t := c.Tools; t != nil {
+			s.Confidence.Tools = &seenEnded{t.Failed, t.Succeeded}
+		}
 	}
 	s.miss(!p.readsHistory, partHistory)
 	s.miss(!p.readsUsage, partUsage)
@@ -302,13 +313,16 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 		in.Gates = Gates{On: g.On, Needed: g.Needed, Passed: g.Passed, Told: g.Told}
 	}
 	if h := s.History; h != nil {
-		in.History = &History{Allowed: h.Allowed, Refused: h.Refused, Asked: h.Asked, Approved: h.Approved, Denied: h.Denied, Steered: h.Steered, Expired: h.Expired}
+		in.History = &History{Allowed: h.Allowed, Refused: h.Refused, Asked: h.Asked, Approved: h.Approved, Denied: h.Denied, Steered: h.Steered, Expired: h.Expired, Succeeded: h.Succeeded, Failed: h.Failed}
 	}
 	if u := s.Usage; u != nil {
 		in.Usage = &Usage{Tokens: u.Tokens, Cost: u.Cost, CallsPerMinute: u.CallsPerMinute}
 	}
 	if c := s.Confidence; c != nil {
 		in.Confidence = &Confidence{Reasons: c.Reasons, Score: c.Score, Source: c.Source, Work: c.Work}
+		if t := c.Tools; t != nil {
+			in.Confidence.Tools = &Ended{Succeeded: t.Succeeded, Failed: t.Failed}
+		}
 	}
 	return in
 }

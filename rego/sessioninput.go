@@ -74,6 +74,9 @@ func confidenceObject(c *Confidence) object {
 	if len(c.Work) > 0 {
 		o["work"] = maps.Clone(c.Work)
 	}
+	if t := c.Tools; t != nil {
+		o["tools"] = object{"succeeded": t.Succeeded, "failed": t.Failed}
+	}
 	return o
 }
 
