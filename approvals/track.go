@@ -84,6 +84,9 @@ func (s *Track) Setting() sessions.Setting {
 // [sessions.Record.TaintAmong].
 func (s *Track) Taint() []string {
 	r := s.Record()
+	if len(r.Taint) > 0 {
+		s.bindings.inUse(r, time.Now())
+	}
 	return r.TaintAmong(s.bindings.of(r.Agent), time.Now())
 }
 

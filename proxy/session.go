@@ -31,6 +31,9 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	if err != nil {
 		return err
 	}
+	if err := e.s.c.Queue.KeepBound(e.s.life, e.t.caller); err != nil {
+		return err
+	}
 	kept, set := s.Record(), s.Setting()
 	r := kept.For(e.t.caller.Agent.Proven)
 	in.Mode, in.Threshold, in.Taint = string(set.Mode), set.Threshold, s.Taint()
@@ -146,6 +149,11 @@ func (e *exchange) counted(q *question) error {
 		}
 		if err != nil {
 			return fmt.Errorf("digesting the call: %w", err)
+		}
+	}
+	if who := e.t.caller.Agent; who.Proven { // it is one, whatever its sessions are called
+		if s, err = e.s.c.Queue.Track(e.s.life, who.ID, ""); err != nil {
+			return fmt.Errorf("reading how much the agent does: %w", err)
 		}
 	}
 	q.repeats, q.lately = s.Called(q.digest, time.Now())

@@ -189,6 +189,12 @@ func (all Gates) On(session string) (on, needed []string) {
 	return on, needed
 }
 
+// Binds reports whether sessions that are named so must pass the gate.
+func (all Gates) Binds(name string) bool {
+	g := all.Of(name)
+	return len(g.Sessions) > 0 && (g.Enabled == nil || *g.Enabled)
+}
+
 // Told lists the advisory gates of which people are told when traffic is at them,
 // sorted.
 func (all Gates) Told() (told []string) {
