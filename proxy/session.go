@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -44,6 +45,7 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 		in.Gates.Needed = needed
 	}
 	in.Gates.Passed = gates.Passed(r, time.Now())
+	in.Gates.When = conditions(gates, &in.Gates, q.call.Gate)
 	in.Repeats = q.repeats
 	if q.lately > 0 {
 		in.Usage = &rego.Usage{CallsPerMinute: q.lately}
@@ -120,6 +122,21 @@ func confidence(r *sessions.Report) *rego.Confidence {
 	}
 	c.Work = work
 	return c
+}
+
+// conditions are those of the gates that the question may be about.
+func conditions(all sessions.Gates, at *rego.Gates, asked *holdgate.Gate) map[string]rego.When {
+	var with map[string]rego.When
+	for name, w := range all.Conditions() {
+		if asked != nil && asked.Type != name || asked == nil && !slices.Contains(at.On, name) && !slices.Contains(at.Told, name) && !slices.Contains(at.Needed, name) {
+			continue
+		}
+		if with == nil {
+			with = make(map[string]rego.When)
+		}
+		with[name] = rego.When{Categories: w.Categories, ConfidenceBelow: w.Line(), Paths: w.Paths, Risk: w.Risk, Taint: w.Taint, Tools: w.Tools}
+	}
+	return with
 }
 
 // gateSettings is how a type of gate is asked about.

@@ -222,6 +222,17 @@ type Gates struct {
 	Told   []string // advisory ones: people are told when traffic is at them
 	Needed []string // that must be passed before the session changes anything
 	Passed []string
+	When   map[string]When // the conditions of those that have one
+}
+
+// When is the condition of a gate: each part that is set must be met.
+type When struct {
+	Categories      []string `json:"categories,omitempty"`
+	ConfidenceBelow float64  `json:"confidence_below,omitempty"` // 0: none
+	Paths           []string `json:"paths,omitempty"`
+	Risk            string   `json:"risk,omitempty"`
+	Taint           []string `json:"taint,omitempty"`
+	Tools           []string `json:"tools,omitempty"`
 }
 
 // Gate is how a gate is asked about, as the configuration says it, and how often

@@ -105,10 +105,11 @@ type seenEnded struct {
 }
 
 type seenGates struct {
-	Needed []string `json:"needed,omitempty"`
-	On     []string `json:"on,omitempty"`
-	Passed []string `json:"passed,omitempty"`
-	Told   []string `json:"told,omitempty"`
+	Needed []string        `json:"needed,omitempty"`
+	On     []string        `json:"on,omitempty"`
+	Passed []string        `json:"passed,omitempty"`
+	Told   []string        `json:"told,omitempty"`
+	When   map[string]When `json:"when,omitempty"`
 }
 
 type seenHistory struct {
@@ -176,8 +177,8 @@ func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMess
 	for _, a := range in.Answers {
 		s.Answers = append(s.Answers, seenAnswer{a.Also, a.By, a.Choice, a.Decision, a.Gate, a.Rule})
 	}
-	if g := in.Gates; len(g.On)+len(g.Needed)+len(g.Passed)+len(g.Told) > 0 {
-		s.Gates = &seenGates{g.Needed, g.On, g.Passed, g.Told}
+	if g := in.Gates; len(g.On)+len(g.Needed)+len(g.Passed)+len(g.Told)+len(g.When) > 0 {
+		s.Gates = &seenGates{g.Needed, g.On, g.Passed, g.Told, g.When}
 	}
 	if h := in.History; h != nil {
 		s.History = &seenHistory{h.Allowed, h.Approved, h.Asked, h.Denied, h.Expired, h.Failed, h.Refused, h.Steered, h.Succeeded}
@@ -310,7 +311,7 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 		in.Answers = append(in.Answers, Answer{Also: a.Also, By: a.By, Choice: a.Choice, Decision: a.Decision, Gate: a.Gate, Rule: a.Rule})
 	}
 	if g := s.Gates; g != nil {
-		in.Gates = Gates{On: g.On, Needed: g.Needed, Passed: g.Passed, Told: g.Told}
+		in.Gates = Gates{On: g.On, Needed: g.Needed, Passed: g.Passed, Told: g.Told, When: g.When}
 	}
 	if h := s.History; h != nil {
 		in.History = &History{Allowed: h.Allowed, Refused: h.Refused, Asked: h.Asked, Approved: h.Approved, Denied: h.Denied, Steered: h.Steered, Expired: h.Expired, Succeeded: h.Succeeded, Failed: h.Failed}
