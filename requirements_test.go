@@ -24,6 +24,7 @@ type requirement struct {
 var requirements = []requirement{
 	{"000", "bands of confidence: go on, show, stop, abort", []string{"rego:TestPackOnConfidenceAndModes", "policies/confidence_test.rego"}},
 	{"000", "the weighted scorer", []string{"policies/score_test.rego"}},
+	{"000", "tools that succeeded, as Holdgate saw it, for the scorer", []string{"proxy:TestHowToolsEndedIsSeenInTheNextRequest", "proxy:TestHowToolsOfMCPServersEndedIsSeen", "proxy:TestToolsThatFailWeighAgainstWhatTheAgentSays", "cmd/holdgate/testdata/sessions.txt"}},
 	{"000", "always-gated operations", []string{"rego:TestPackLetsNothingDestructiveThrough"}},
 	{"000", "an approval request says all that a person needs", []string{"approvals/api:TestListsAreFilteredAndNeverNull", "approvals/briefing:TestSectionsShowTheCall", "cmd/holdgate/testdata/show.txt"}},
 	{"000", "modes auto, manual, confidence_threshold", []string{"rego:TestPackOnConfidenceAndModes", "approvals/sessions:TestTheStrictestModeOfAnAgentsSessionsCounts", "cmd/holdgate/testdata/sessions.txt"}},
@@ -65,6 +66,7 @@ var requirements = []requirement{
 	{"003", "steer alone is interactive", []string{"cmd/holdgate:TestSteerAloneIsInteractive"}},
 	{"003", "gates with their settings", []string{"approvals/sessions:TestWhatAConfigurationSaysOfGates", "cmd/holdgate/e2e:TestAScriptPassesGates"}},
 	{"003", "a gate that is off passes", []string{"proxy:TestAGateThatIsOffPassesAtOnce"}},
+	{"003", "conditional gates", []string{"proxy:TestAGateUnderACondition", "policies/conditions_test.rego", "cmd/holdgate/config:TestAGatesConditionIsRead"}},
 	{"003", "messages both ways", []string{"cmd/holdgate/testdata/messages.txt", "proxy:TestWhatPeopleSayIsDeliveredOnce"}},
 	{"003", "helpful answers where nothing is pending or no agent was seen", []string{"cmd/holdgate/testdata/pending.txt", "cmd/holdgate/testdata/steer.txt"}},
 	{"003", "edit requests", []string{"cmd/holdgate/testdata/edit.txt", "cmd/holdgate/e2e:TestClaudeCodeRunsWhatAPersonMadeOfItsCall"}},

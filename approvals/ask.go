@@ -86,7 +86,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	if q.Edited == "" { // else a person made it, not the agent
 		draft.teaches(c, d)
 	}
-	earlier := slices.Concat(x.q.answeredBefore(ctx, x.who, c), x.q.taintOf(ctx, x.who), x.q.earlier(ctx, x.who))
+	earlier := slices.Concat(x.q.answeredBefore(ctx, x.who, c), x.q.endedOf(ctx, x.who, c), x.q.taintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
 	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.Agent.ID) {
 		draft.OnTimeout, draft.Loud = holdgate.TimeoutDeny, "silence does not approve: another call of the agent waits for it"

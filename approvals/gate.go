@@ -91,6 +91,20 @@ func (q *Queue) answeredBefore(ctx context.Context, who Caller, c holdgate.Call)
 	return out
 }
 
+// endedOf shows how the tools of a session have ended of late, where that bears on
+// the question: at a gate, and where the agent says how sure it is.
+func (q *Queue) endedOf(ctx context.Context, who Caller, c holdgate.Call) []briefing.Section {
+	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+	if err != nil || c.Kind != holdgate.KindGate && s.Record().Report == nil {
+		return nil
+	}
+	text := s.Results().Count().String()
+	if text == "" {
+		return nil
+	}
+	return []briefing.Section{{Title: "what the session's tools brought, as Holdgate saw it", Kind: briefing.KindBefore, Lines: []string{text}}}
+}
+
 func saidBefore(o holdgate.Outcome) string {
 	switch o.Decision {
 	case holdgate.AnswerSteer:

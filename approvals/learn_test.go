@@ -219,6 +219,10 @@ func TestANoUnlearns(t *testing.T) {
 			r := b.asks(web, taught(web, func(d *holdgate.Decision) { d.Rule = "files.other" }))
 			b.decide(r, approvals.Vote{Decision: holdgate.AnswerSteer, By: "eve", Channel: "cli", Instructions: "ask me first"})
 		},
+		"an edit": func(b *bench, _ approvals.Grant) {
+			r := b.asks(web, taught(web, editing, func(d *holdgate.Decision) { d.Rule = "files.other" }))
+			b.decide(r, edit(r, "eve", `{"path":"/srv/www/new.html","content":"better"}`))
+		},
 		"revoking it": func(b *bench, g approvals.Grant) {
 			if _, err := b.queue.Revoke(b.t.Context(), g.ID, "eve"); err != nil {
 				b.t.Fatal(err)
@@ -271,6 +275,38 @@ func TestApprovalsThatCountOnce(t *testing.T) {
 				if got := b.decide(r, approve(r, "ana")); got.Outcome.Grant != "" {
 					t.Fatal("learned")
 				}
+			}
+			b.close()
+		})
+	})
+	t.Run("those of another agent, of another rule, and of the agent in another cage", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			for _, change := range []func(*approvals.Caller){
+				func(*approvals.Caller) {},
+				func(w *approvals.Caller) { w.Agent.ID = "other" },
+				func(w *approvals.Caller) { w.Agent.Confinement = "" },
+			} {
+				who := caller
+				change(&who)
+				c := from(who, web)
+				for _, rule := range []string{"files.outside", "files.other"} {
+					if got := b.approved(c, taught(c, func(d *holdgate.Decision) { d.Rule = rule }), "ana"); got.Outcome.Grant != "" {
+						t.Fatalf("one approval each, and it is learned: %+v", b.grant(got.Outcome.Grant))
+					}
+				}
+			}
+			b.close()
+		})
+	})
+	t.Run("those of long ago", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			for range 4 {
+				if got := b.approved(web, taught(web), "ana"); got.Outcome.Grant != "" {
+					t.Fatal("three approvals in more than a day, and it is learned")
+				}
+				time.Sleep(13 * time.Hour)
 			}
 			b.close()
 		})

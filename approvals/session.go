@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -41,6 +42,7 @@ type Session struct {
 	Confidence *sessions.Report  `json:"confidence,omitempty"`
 	Taint      []string          `json:"taint"`
 	Counts     sessions.Counts   `json:"counts"`
+	Lately     sessions.Ended    `json:"lately"`   // the latest results of tools, of those that Counts has
 	Pending    int               `json:"pending"`  // requests
 	Messages   int               `json:"messages"` // from people that it has still to get
 	FirstSeen  time.Time         `json:"first_seen,omitzero"`
@@ -129,8 +131,9 @@ func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
 		Confidence: r.Report, Taint: append([]string{}, r.TaintAmong(q.tracks.bindings.of(r.Agent), now())...), Counts: r.Counts, Pending: pending, Messages: messages,
 		FirstSeen: r.First, LastSeen: r.Last,
 	}
+	v.Lately = r.Results.Count()
 	if t := q.tracks.find(sessionKey{r.Agent, r.ID}); t != nil {
-		v.Counts = t.Counts()
+		v.Counts, v.Lately = t.Counts(), t.Results().Count()
 	}
 	s, _ := q.StandingOf(r.Agent, r.ID)
 	switch {
@@ -151,11 +154,45 @@ func (q *Queue) GatesNeeded(r *sessions.Record) []string {
 	_, needed := q.c.Gates.On(r.ID)
 	needed = slices.DeleteFunc(needed, r.HasPassed)
 	for _, g := range r.NeededAmong(q.tracks.bindings.of(r.Agent)) {
-		if !slices.Contains(needed, g) {
+		if !slices.Contains(needed, g) && (g == sessions.GateConfidence || q.c.Gates.Binds(g)) {
 			needed = append(needed, g)
 		}
 	}
 	return append([]string{}, needed...)
+}
+
+// KeepBound keeps with the caller's session which gates its name binds it to, where
+// its agent is proven: under another name the agent has to pass them as well. What an
+// agent that is not proven calls itself is its own word in any case.
+func (q *Queue) KeepBound(ctx context.Context, who Caller) error {
+	_, gates := q.c.Gates.On(who.Session.ID)
+	if !who.Agent.Proven || len(gates) == 0 {
+		return nil
+	}
+	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+	if err != nil {
+		return err
+	}
+	open := func(r *sessions.Record) []string {
+		return slices.DeleteFunc(slices.Clone(gates), func(g string) bool { return r.HasPassed(g) || slices.Contains(r.Needed, g) })
+	}
+	if len(open(s.Record().For(true))) == 0 {
+		return nil
+	}
+	return q.transact(ctx, func(t *transition) error {
+		r, err := t.session(who.Agent.ID, who.Session.ID, true, true)
+		if err != nil {
+			return err
+		}
+		bound := open(r)
+		for _, g := range bound {
+			r.Need(g, t.now)
+		}
+		if len(bound) == 0 {
+			return nil
+		}
+		return t.sessionChanged(r, "the agent must pass "+strings.Join(bound, ", ")+" before it changes anything")
+	})
 }
 
 // Gates are the types of gate.

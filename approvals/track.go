@@ -34,13 +34,19 @@ type Track struct {
 
 	mu      sync.Mutex
 	record  *sessions.Record
-	counts  sessions.Counts // since the record was written
+	unsaved unsaved
 	repeats map[holdgate.Digest]*repeat
 	oldest  *repeat // of repeats
 	newest  *repeat
 	minute  minute
 	used    time.Time
 	tools   bool // a model request of it has offered tools
+}
+
+// unsaved is what has happened since the record was written.
+type unsaved struct {
+	counts  sessions.Counts
+	results sessions.Results
 }
 
 // A repeat is a call that was made again and again.
@@ -82,6 +88,9 @@ func (s *Track) Setting() sessions.Setting {
 // [sessions.Record.TaintAmong].
 func (s *Track) Taint() []string {
 	r := s.Record()
+	if len(r.Taint) > 0 {
+		s.bindings.inUse(r, time.Now())
+	}
 	return r.TaintAmong(s.bindings.of(r.Agent), time.Now())
 }
 
@@ -89,7 +98,24 @@ func (s *Track) Taint() []string {
 func (s *Track) Counts() sessions.Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.record.Counts.Plus(s.counts)
+	return s.record.Counts.Plus(s.unsaved.counts)
+}
+
+// Results are how the session's latest tools ended.
+func (s *Track) Results() sessions.Results {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.Results.Plus(s.unsaved.results)
+}
+
+// Ended takes note of how tools of the session have ended.
+func (s *Track) Ended(how sessions.Results) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := how.Count()
+	s.unsaved.counts.Succeeded += n.Succeeded
+	s.unsaved.counts.Failed += n.Failed
+	s.unsaved.results = s.unsaved.results.Plus(how)
 }
 
 // Called takes note of a call, and returns how often the very same was made in
@@ -149,9 +175,9 @@ func (s *Track) Decided(a holdgate.Action) {
 	defer s.mu.Unlock()
 	switch a {
 	case holdgate.Allow:
-		s.counts.Allowed++
+		s.unsaved.counts.Allowed++
 	case holdgate.Deny:
-		s.counts.Refused++
+		s.unsaved.counts.Refused++
 	}
 }
 
@@ -165,20 +191,20 @@ func (s *Track) Converses(offersTools bool) bool {
 	return offersTools || !s.tools
 }
 
-// take hands over the counts that are not stored yet, and give back what could
-// not be stored.
-func (s *Track) take() sessions.Counts {
+// take hands over what is not stored yet, and giveBack takes what could not be
+// stored.
+func (s *Track) take() unsaved {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.counts
-	s.counts = sessions.Counts{}
-	return c
+	u := s.unsaved
+	s.unsaved = unsaved{}
+	return u
 }
 
-func (s *Track) giveBack(c sessions.Counts) {
+func (s *Track) giveBack(u unsaved) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts = s.counts.Plus(c)
+	s.unsaved = unsaved{s.unsaved.counts.Plus(u.counts), u.results.Plus(s.unsaved.results)}
 }
 
 // tracks are the sessions in memory.
@@ -316,7 +342,7 @@ type changedSession struct {
 	record *sessions.Record
 	must   bool
 	track  *Track
-	counts sessions.Counts // taken from the track
+	taken  unsaved // from the track
 	saved  bool
 }
 
@@ -324,9 +350,10 @@ type changedSession struct {
 func (t *transition) saveSessions() error {
 	for k, s := range t.sessions {
 		if s.track = t.q.tracks.find(k); s.track != nil {
-			s.counts = s.track.take()
+			s.taken = s.track.take()
 		}
-		s.record.Counts = s.record.Counts.Plus(s.counts)
+		s.record.Counts = s.record.Counts.Plus(s.taken.counts)
+		s.record.Results = s.record.Results.Plus(s.taken.results)
 		s.record.Last = t.now
 		err := sessions.Save(t.tx, s.record)
 		if errors.Is(err, sessions.ErrTooMany) && !s.must {
@@ -355,7 +382,7 @@ func (t *transition) learnSessions() {
 func (t *transition) undoSessions() {
 	for _, s := range t.sessions {
 		if s.track != nil {
-			s.track.giveBack(s.counts)
+			s.track.giveBack(s.taken)
 		}
 	}
 }

@@ -19,9 +19,21 @@ tool_decisions contains d if {
 # description: What the agent reports, or less where what is known of its work says so.
 # custom:
 #   risk: low
-certainty := min([input.confidence.score, data.holdgate.score.of(input.confidence.work)]) if {
-	count(data.holdgate.score.parts(input.confidence.work)) > 0
+certainty := min([input.confidence.score, data.holdgate.score.of(work)]) if {
+	count(data.holdgate.score.parts(work)) > 0
 } else := input.confidence.score
+
+# METADATA
+# title: What is known of the work, with how its tools ended
+# description: A few results say nothing. data.settings.confidence.least_results says how many do; 0 is never.
+# custom:
+#   risk: low
+work := object.union(reported_work, {"tools": input.confidence.tools}) if {
+	data.settings.confidence.least_results > 0
+	input.confidence.tools.succeeded + input.confidence.tools.failed >= data.settings.confidence.least_results
+} else := reported_work
+
+reported_work := object.get(input.confidence, "work", {})
 
 band(score) := "proceed" if {
 	score >= data.settings.confidence.proceed

@@ -66,3 +66,25 @@ test_silence_approves_on_the_word_of_a_trusted_agent if {
 	decision := holdgate.decision with input as trusted with data.settings.confidence.trusted as ["ci"]
 	decision.hold.on_timeout == "approve"
 }
+
+tools_ended(succeeded, failed) := object.union(sure_of(0.95), {"confidence": {"tools": {"succeeded": succeeded, "failed": failed}}})
+
+test_tools_that_fail_weigh_against_the_report if {
+	holdgate.decision.action == "allow" with input as tools_ended(16, 4)
+	holdgate.decision.rule == "confidence.medium" with input as tools_ended(15, 5)
+	holdgate.decision.rule == "confidence.none" with input as tools_ended(0, 5)
+}
+
+test_tools_that_succeed_make_nobody_surer if {
+	holdgate.decision.rule == "confidence.low" with input as object.union(tools_ended(20, 0), {"confidence": {"score": 0.3}})
+}
+
+test_a_few_results_say_nothing if {
+	holdgate.decision.action == "allow" with input as tools_ended(0, 4)
+	holdgate.decision.action == "allow" with input as tools_ended(0, 20) with data.settings.confidence.least_results as 0
+}
+
+test_results_count_beside_what_else_is_known if {
+	call := object.union(tools_ended(0, 20), {"confidence": {"work": {"verification": {"tier": 1, "checks": [{"passed": true}]}}}})
+	holdgate.decision.rule == "confidence.medium" with input as call
+}

@@ -91,6 +91,22 @@ standing contains d if {
 	some d in decisions
 	not answered(d)
 	not excepted(d)
+	not tame(d)
+}
+
+# METADATA
+# title: Whether a question is for graver calls than this
+# description: A gate with a condition may be, as conditions.rego says.
+# custom:
+#   risk: high
+tame(d) if {
+	least := gravity({"risk": d.least_risk})
+	graver := [other |
+		some other in decisions
+		not other.least_risk
+		gravity(other) >= least
+	]
+	count(graver) == 0
 }
 
 default strictness(_) := 4
@@ -144,10 +160,10 @@ approving(a, d) if {
 #   where another rule asks, or a person has answered; then no text quotes it.
 # custom:
 #   risk: low
-shown(d) := object.union(quiet(object.remove(d, {"about"})), {"redact": [p | some p in hidden]}) if {
+shown(d) := object.union(quiet(object.remove(d, {"about", "least_risk"})), {"redact": [p | some p in hidden]}) if {
 	is_object(d)
 	count(hidden) > 0
-} else := object.remove(d, {"about"}) if {
+} else := object.remove(d, {"about", "least_risk"}) if {
 	is_object(d)
 } else := d
 

@@ -11,6 +11,7 @@ package holdgate
 decisions contains d if {
 	input.kind == "gate"
 	not gate_off
+	meets(gate_type)
 	not gate_sure
 	not gate_hopeless
 	d := advised(with_hold(ask("gate", gate_risk, "The agent asks for a decision before it goes on.", []), gate_hold))
@@ -118,6 +119,7 @@ decisions contains d if {
 	some gate in input.session.gates_needed
 	input.kind == "tool_call"
 	changes_something
+	meets(gate)
 	d := at_gate(ask("session.gate", "medium", concat("", ["The session must pass a gate before it changes anything: ", gate, "."]), []), gate)
 }
 
@@ -131,6 +133,7 @@ decisions contains d if {
 	input.kind == "tool_call"
 	not passed(gate)
 	about := at[gate]
+	meets(gate)
 	d := at_gate(ask("session.checkpoint", "medium", concat("", ["The call is at the gate ", gate, "."]), sort(about)), gate)
 }
 
@@ -144,6 +147,7 @@ decisions contains d if {
 	input.kind == "tool_call"
 	not passed(gate)
 	about := at[gate]
+	meets(gate)
 	d := object.union(
 		at_gate(ask("session.advice", "low", concat("", ["The call is at the advisory gate ", gate, "."]), sort(about)), gate),
 		{"observe": true},
@@ -167,7 +171,7 @@ at.before_implement contains tool_title if changes_something
 # description: A grant does not answer it. Whoever lets the call go on lets the session pass the gate.
 # custom:
 #   risk: medium
-at_gate(d, gate) := with_hold(d, object.union(d.hold, {"gate": gate, "allow": ["steer", "edit"], "passes": true}))
+at_gate(d, gate) := at_risk(with_hold(d, object.union(d.hold, {"gate": gate, "allow": ["steer", "edit"], "passes": true})), gate)
 
 # METADATA
 # title: Whether a call changes something, or could

@@ -38,6 +38,13 @@ test_only_of_rules_that_the_settings_name if {
 	not d.hold.learn
 }
 
+test_only_of_calls_of_tools if {
+	call := object.union(requesting("POST", "api.example.com", "/x"), proven)
+	d := holdgate.decision with input as call with data.settings.learned as object.union(habits, {"rules": ["http.write", "http.host"]})
+	d.action == "hold"
+	not d.hold.learn
+}
+
 test_never_in_mode_manual if held(object.union(plainly(outside), {"session": {"mode": "manual"}}))
 
 test_never_of_what_runs if {

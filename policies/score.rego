@@ -7,6 +7,7 @@
 #     "retries": {"count": 1, "max": 3},
 #     "destructive": false,
 #     "tools": [{"success": true}]}).
+#   In place of the list, tools may be counted: {"succeeded": 18, "failed": 2}.
 #   Each part has a weight. What is not known of the work has none, and neither
 #   helps nor harms; where nothing is known the score is 0.
 package holdgate.score
@@ -48,6 +49,13 @@ part("retries", work) := 1 - between(work.retries.count / work.retries.max) if w
 
 part("harmless", work) := {true: 0, false: 1}[work.destructive]
 
-part("tools", work) := count([t | some t in work.tools; t.success == true]) / count(work.tools) if count(work.tools) > 0
+part("tools", work) := work.tools.succeeded / (work.tools.succeeded + work.tools.failed) if {
+	work.tools.succeeded + work.tools.failed > 0
+}
+
+part("tools", work) := count([t | some t in work.tools; t.success == true]) / count(work.tools) if {
+	is_array(work.tools)
+	count(work.tools) > 0
+}
 
 between(x) := min([max([x, 0]), 1]) if is_number(x)

@@ -13,6 +13,12 @@ test_work_without_a_blemish_scores_one if {
 	}))
 }
 
+test_tools_may_be_counted if {
+	near(0.9, score.of({"tools": {"succeeded": 18, "failed": 2}}))
+	near((0.3 + 0.05) / 0.4, score.of({"verification": {"tier": 1, "checks": [{"passed": true}]}, "tools": {"succeeded": 1, "failed": 1}}))
+	score.of({"tools": {"succeeded": 0, "failed": 0}}) == 0
+}
+
 test_parts_have_their_weights if {
 	work := {
 		"verification": {"tier": 2, "checks": [{"passed": true}, {"passed": false}], "confidence": 0.9},

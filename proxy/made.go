@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -27,6 +28,7 @@ const (
 	madeHeld               // people have not decided
 	madeEarlier            // its result was there before the session was watched
 	madeReleased           // it went on
+	madeAnswered           // and its result was seen
 )
 
 // why says what is wrong with a result of such a call.
@@ -110,6 +112,9 @@ func (c *madeCalls) set(name madeName, s madeState) {
 		c.full = true
 		return
 	}
+	if s == madeReleased && old == madeAnswered {
+		old = s // the same once more
+	}
 	c.states[name] = max(old, s)
 }
 
@@ -129,7 +134,7 @@ func (m *made) unapproved(who approvals.Caller, h wire.History) (all, fresh []ho
 	for _, r := range h.Results {
 		s := c.state(r)
 		switch {
-		case s == madeReleased:
+		case s == madeReleased || s == madeAnswered:
 			anchored = true
 			continue
 		case s == madeEarlier:
@@ -153,9 +158,15 @@ func (m *made) unapproved(who approvals.Caller, h wire.History) (all, fresh []ho
 	return all, fresh
 }
 
-// ungated returns the results whose calls this session's gate has not seen. The
-// caller has asked for those that were not let go on before.
-func (m *made) ungated(who approvals.Caller, h wire.History) (list []wire.Result) {
+// A news is what the results say that no request of the session had before.
+type news struct {
+	ungated []wire.Result // whose calls this session's gate has not seen
+	ended   sessions.Results
+}
+
+// news returns what is new in a request. The caller has asked for the results of
+// calls that were not let go on before.
+func (m *made) news(who approvals.Caller, h wire.History) (n news) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, _ := m.of(who)
@@ -164,11 +175,17 @@ func (m *made) ungated(who approvals.Caller, h wire.History) (list []wire.Result
 		from = 0 // the client has made its history shorter
 	}
 	for _, r := range h.Results[from:] {
-		if s := c.state(r); r.Tool != "" && (s == madeUnseen || s == madeEarlier) {
-			list = append(list, r)
+		switch s := c.state(r); {
+		case r.Tool != "" && (s == madeUnseen || s == madeEarlier):
+			n.ungated = append(n.ungated, r)
+		case s == madeReleased && r.Ended != wire.EndedUnknown:
+			for _, name := range namesOf(r) {
+				c.set(name, madeAnswered)
+			}
+			n.ended = n.ended.And(r.Ended == wire.EndedWell)
 		}
 	}
-	return list
+	return n
 }
 
 // passed notes that a request with these went on: later ones with the same

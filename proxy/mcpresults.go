@@ -9,7 +9,9 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/rego"
 )
 
@@ -317,5 +319,20 @@ func (m *mcpExchange) note(msg mcp.Message, text string) {
 		s.note(m.notes)
 	} else if m.t.sse != nil {
 		m.t.sse.note(m.notes)
+	}
+}
+
+// endedIn takes note of how the tool ended whose call a message of the server's
+// answers.
+func (m *mcpExchange) endedIn(msg mcp.ServerMessage) {
+	how := msg.Ended()
+	if how == wire.EndedUnknown {
+		return
+	}
+	for _, asked := range m.msgs {
+		if asked.Method == "tools/call" && asked.IsRequest() && mcp.IDKey(asked.ID) == mcp.IDKey(msg.ID) {
+			m.toolsEnded(sessions.Results("").And(how == wire.EndedWell))
+			return
+		}
 	}
 }

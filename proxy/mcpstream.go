@@ -142,6 +142,7 @@ func (m *mcpExchange) fromServer(ctx context.Context, data []byte) ([]byte, erro
 	}
 	instead := make(map[int][]byte)
 	for i, msg := range msgs {
+		m.endedIn(msg)
 		if err := m.takeTools(ctx, msg.Raw); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -31,6 +32,9 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	if err != nil {
 		return err
 	}
+	if err := e.s.c.Queue.KeepBound(e.s.life, e.t.caller); err != nil {
+		return err
+	}
 	kept, set := s.Record(), s.Setting()
 	r := kept.For(e.t.caller.Agent.Proven)
 	in.Mode, in.Threshold, in.Taint = string(set.Mode), set.Threshold, s.Taint()
@@ -41,12 +45,13 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 		in.Gates.Needed = needed
 	}
 	in.Gates.Passed = gates.Passed(r, time.Now())
+	in.Gates.When = conditions(gates, &in.Gates, q.call.Gate)
 	in.Repeats = q.repeats
 	if q.lately > 0 {
 		in.Usage = &rego.Usage{CallsPerMinute: q.lately}
 	}
 	if c := s.Counts(); c != (sessions.Counts{}) && r == kept {
-		in.History = &rego.History{Allowed: c.Allowed, Refused: c.Refused, Asked: c.Asked, Approved: c.Approved, Denied: c.Denied, Steered: c.Steered, Expired: c.Expired}
+		in.History = &rego.History{Allowed: c.Allowed, Refused: c.Refused, Asked: c.Asked, Approved: c.Approved, Denied: c.Denied, Steered: c.Steered, Expired: c.Expired, Succeeded: c.Succeeded, Failed: c.Failed}
 	}
 	report := q.report
 	if report == nil {
@@ -54,6 +59,9 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	}
 	if report != nil && e.s.c.Confidence.Enabled {
 		in.Confidence = confidence(report)
+		if n := s.Results().Count(); n != (sessions.Ended{}) && r == kept {
+			in.Confidence.Tools = &rego.Ended{Succeeded: n.Succeeded, Failed: n.Failed}
+		}
 	}
 	if g := q.call.Gate; g != nil {
 		in.Gate = e.s.gateSettings(g.Type)
@@ -61,11 +69,14 @@ func (e *exchange) inSession(in *rego.Input, q *question) error {
 	return nil
 }
 
-// tainted takes note of what results in a request have brought the session in touch
-// with, whose calls were not seen here: those of a conversation that began elsewhere,
-// or under another name. Where policy cannot say, they count as untrusted.
-func (e *exchange) tainted(h wire.History) {
-	for _, r := range e.s.made.ungated(e.t.caller, h) {
+// reads takes note of what results in a request say: how the session's tools have
+// ended, and what those have brought it in touch with whose calls were not seen here
+// (of a conversation that began elsewhere, or under another name). Where policy
+// cannot say, they count as untrusted.
+func (e *exchange) reads(h wire.History) {
+	n := e.s.made.news(e.t.caller, h)
+	e.toolsEnded(n.ended)
+	for _, r := range n.ungated {
 		c := e.s.informed(e.call(holdgate.Call{Kind: holdgate.KindToolCall, ID: r.ID, Tool: &holdgate.Tool{Name: r.Tool, Arguments: r.Arguments}}))
 		words, err := e.s.c.Engine.Taint(e.s.life, rego.Input{Call: c, Dir: e.dir(), Home: e.s.c.Home})
 		if err != nil {
@@ -76,6 +87,19 @@ func (e *exchange) tainted(h wire.History) {
 			e.s.c.Logger.Error("recording what a result brings", "err", err)
 		}
 	}
+}
+
+// toolsEnded takes note of how tools of the session have ended.
+func (e *exchange) toolsEnded(how sessions.Results) {
+	if how == "" {
+		return
+	}
+	s, err := e.track(e.s.life)
+	if err != nil {
+		e.s.c.Logger.Warn("how a tool ended is not counted", "err", err)
+		return
+	}
+	s.Ended(how)
 }
 
 // confidence is a report as policy is told of it, with what the scorer needs.
@@ -98,6 +122,21 @@ func confidence(r *sessions.Report) *rego.Confidence {
 	}
 	c.Work = work
 	return c
+}
+
+// conditions are those of the gates that the question may be about.
+func conditions(all sessions.Gates, at *rego.Gates, asked *holdgate.Gate) map[string]rego.When {
+	var with map[string]rego.When
+	for name, w := range all.Conditions() {
+		if asked != nil && asked.Type != name || asked == nil && !slices.Contains(at.On, name) && !slices.Contains(at.Told, name) && !slices.Contains(at.Needed, name) {
+			continue
+		}
+		if with == nil {
+			with = make(map[string]rego.When)
+		}
+		with[name] = rego.When{Categories: w.Categories, ConfidenceBelow: w.Line(), Paths: w.Paths, Risk: w.Risk, Taint: w.Taint, Tools: w.Tools}
+	}
+	return with
 }
 
 // gateSettings is how a type of gate is asked about.
@@ -127,6 +166,11 @@ func (e *exchange) counted(q *question) error {
 		}
 		if err != nil {
 			return fmt.Errorf("digesting the call: %w", err)
+		}
+	}
+	if who := e.t.caller.Agent; who.Proven { // it is one, whatever its sessions are called
+		if s, err = e.s.c.Queue.Track(e.s.life, who.ID, ""); err != nil {
+			return fmt.Errorf("reading how much the agent does: %w", err)
 		}
 	}
 	q.repeats, q.lately = s.Called(q.digest, time.Now())

@@ -49,7 +49,7 @@ func (e *exchange) match(m *holdgate.Model) {
 	}
 	all, fresh := e.s.made.unapproved(e.t.caller, h)
 	m.Unapproved = all
-	e.tainted(h)
+	e.reads(h)
 	for i, u := range fresh {
 		if i == maxFindings {
 			break

@@ -222,6 +222,17 @@ type Gates struct {
 	Told   []string // advisory ones: people are told when traffic is at them
 	Needed []string // that must be passed before the session changes anything
 	Passed []string
+	When   map[string]When // the conditions of those that have one
+}
+
+// When is the condition of a gate: each part that is set must be met.
+type When struct {
+	Categories      []string `json:"categories,omitempty"`
+	ConfidenceBelow float64  `json:"confidence_below,omitempty"` // 0: none
+	Paths           []string `json:"paths,omitempty"`
+	Risk            string   `json:"risk,omitempty"`
+	Taint           []string `json:"taint,omitempty"`
+	Tools           []string `json:"tools,omitempty"`
 }
 
 // Gate is how a gate is asked about, as the configuration says it, and how often
@@ -242,6 +253,7 @@ type Gate struct {
 // History is what became of a session's calls.
 type History struct {
 	Allowed, Refused, Asked, Approved, Denied, Steered, Expired int
+	Succeeded, Failed                                           int // tools, as far as their results were seen and say so
 }
 
 // Usage is what a session has used so far. What is 0 is not counted.
@@ -251,11 +263,15 @@ type Usage struct {
 	CallsPerMinute int     // in the last minute
 }
 
+// Ended says how tools ended, as Holdgate saw it.
+type Ended struct{ Succeeded, Failed int }
+
 // Confidence is how sure the agent is, as reported.
 type Confidence struct {
 	Score   float64 // 0 to 1
 	Source  string
 	Reasons []string
+	Tools   *Ended // how the session's latest tools ended; nil where none was seen
 	// Work is what the scorer needs to know, as far as it is known: see score.rego.
 	Work map[string]any
 }

@@ -92,7 +92,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 		o["usage"] = usageObject(in.Usage)
 	}
 	if h := in.History; h != nil {
-		o["history"] = object{"allowed": h.Allowed, "refused": h.Refused, "asked": h.Asked, "approved": h.Approved, "denied": h.Denied, "steered": h.Steered, "expired": h.Expired}
+		o["history"] = object{"allowed": h.Allowed, "refused": h.Refused, "asked": h.Asked, "approved": h.Approved, "denied": h.Denied, "steered": h.Steered, "expired": h.Expired, "succeeded": h.Succeeded, "failed": h.Failed}
 	}
 	if len(in.Answers) > 0 {
 		o["answers"] = answersList(in.Answers)
@@ -119,7 +119,7 @@ func agentObject(a holdgate.Agent) object {
 }
 
 func sessionObject(in Input) ast.Object {
-	o := newFields(9)
+	o := newFields(10)
 	o.text("id", in.Call.Session.ID)
 	o.text("mode", cmp.Or(in.Mode, modeAuto))
 	if in.Threshold > 0 {
@@ -130,6 +130,9 @@ func sessionObject(in Input) ast.Object {
 	o.optionalList("gates_told", in.Gates.Told)
 	o.optionalList("gates_needed", in.Gates.Needed)
 	o.optionalList("gates_passed", in.Gates.Passed)
+	if len(in.Gates.When) > 0 {
+		o.put("gates_when", whenTerm(in.Gates.When))
+	}
 	o.optionalList("taint", in.Taint)
 	if in.Repeats > 1 {
 		o.put("repeats", ast.InternedTerm(in.Repeats))

@@ -95,24 +95,33 @@ type seenConfidence struct {
 	Reasons []string       `json:"reasons,omitempty"`
 	Score   float64        `json:"score"`
 	Source  string         `json:"source,omitempty"`
+	Tools   *seenEnded     `json:"tools,omitempty"`
 	Work    map[string]any `json:"work,omitempty"`
 }
 
+type seenEnded struct {
+	Failed    int `json:"failed,omitempty"`
+	Succeeded int `json:"succeeded,omitempty"`
+}
+
 type seenGates struct {
-	Needed []string `json:"needed,omitempty"`
-	On     []string `json:"on,omitempty"`
-	Passed []string `json:"passed,omitempty"`
-	Told   []string `json:"told,omitempty"`
+	Needed []string        `json:"needed,omitempty"`
+	On     []string        `json:"on,omitempty"`
+	Passed []string        `json:"passed,omitempty"`
+	Told   []string        `json:"told,omitempty"`
+	When   map[string]When `json:"when,omitempty"`
 }
 
 type seenHistory struct {
-	Allowed  int `json:"allowed,omitempty"`
-	Approved int `json:"approved,omitempty"`
-	Asked    int `json:"asked,omitempty"`
-	Denied   int `json:"denied,omitempty"`
-	Expired  int `json:"expired,omitempty"`
-	Refused  int `json:"refused,omitempty"`
-	Steered  int `json:"steered,omitempty"`
+	Allowed   int `json:"allowed,omitempty"`
+	Approved  int `json:"approved,omitempty"`
+	Asked     int `json:"asked,omitempty"`
+	Denied    int `json:"denied,omitempty"`
+	Expired   int `json:"expired,omitempty"`
+	Failed    int `json:"failed,omitempty"`
+	Refused   int `json:"refused,omitempty"`
+	Steered   int `json:"steered,omitempty"`
+	Succeeded int `json:"succeeded,omitempty"`
 }
 
 type seenHTTP struct {
@@ -168,17 +177,20 @@ func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMess
 	for _, a := range in.Answers {
 		s.Answers = append(s.Answers, seenAnswer{a.Also, a.By, a.Choice, a.Decision, a.Gate, a.Rule})
 	}
-	if g := in.Gates; len(g.On)+len(g.Needed)+len(g.Passed)+len(g.Told) > 0 {
-		s.Gates = &seenGates{g.Needed, g.On, g.Passed, g.Told}
+	if g := in.Gates; len(g.On)+len(g.Needed)+len(g.Passed)+len(g.Told)+len(g.When) > 0 {
+		s.Gates = &seenGates{g.Needed, g.On, g.Passed, g.Told, g.When}
 	}
 	if h := in.History; h != nil {
-		s.History = &seenHistory{h.Allowed, h.Approved, h.Asked, h.Denied, h.Expired, h.Refused, h.Steered}
+		s.History = &seenHistory{h.Allowed, h.Approved, h.Asked, h.Denied, h.Expired, h.Failed, h.Refused, h.Steered, h.Succeeded}
 	}
 	if u := in.Usage; u != nil {
 		s.Usage = &seenUsage{u.CallsPerMinute, u.Cost, u.Tokens}
 	}
 	if c := in.Confidence; c != nil {
-		s.Confidence = &seenConfidence{c.Reasons, c.Score, c.Source, c.Work}
+		s.Confidence = &seenConfidence{Reasons: c.Reasons, Score: c.Score, Source: c.Source, Work: c.Work}
+		if t := c.Tools; t != nil {
+			s.Confidence.Tools = &seenEnded{t.Failed, t.Succeeded}
+		}
 	}
 	s.miss(!p.readsHistory, partHistory)
 	s.miss(!p.readsUsage, partUsage)
@@ -299,16 +311,19 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 		in.Answers = append(in.Answers, Answer{Also: a.Also, By: a.By, Choice: a.Choice, Decision: a.Decision, Gate: a.Gate, Rule: a.Rule})
 	}
 	if g := s.Gates; g != nil {
-		in.Gates = Gates{On: g.On, Needed: g.Needed, Passed: g.Passed, Told: g.Told}
+		in.Gates = Gates{On: g.On, Needed: g.Needed, Passed: g.Passed, Told: g.Told, When: g.When}
 	}
 	if h := s.History; h != nil {
-		in.History = &History{Allowed: h.Allowed, Refused: h.Refused, Asked: h.Asked, Approved: h.Approved, Denied: h.Denied, Steered: h.Steered, Expired: h.Expired}
+		in.History = &History{Allowed: h.Allowed, Refused: h.Refused, Asked: h.Asked, Approved: h.Approved, Denied: h.Denied, Steered: h.Steered, Expired: h.Expired, Succeeded: h.Succeeded, Failed: h.Failed}
 	}
 	if u := s.Usage; u != nil {
 		in.Usage = &Usage{Tokens: u.Tokens, Cost: u.Cost, CallsPerMinute: u.CallsPerMinute}
 	}
 	if c := s.Confidence; c != nil {
 		in.Confidence = &Confidence{Reasons: c.Reasons, Score: c.Score, Source: c.Source, Work: c.Work}
+		if t := c.Tools; t != nil {
+			in.Confidence.Tools = &Ended{Succeeded: t.Succeeded, Failed: t.Failed}
+		}
 	}
 	return in
 }

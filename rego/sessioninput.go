@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/open-policy-agent/opa/v1/ast"
+
 	"github.com/holdgate/holdgate"
 )
 
@@ -74,6 +76,9 @@ func confidenceObject(c *Confidence) object {
 	if len(c.Work) > 0 {
 		o["work"] = maps.Clone(c.Work)
 	}
+	if t := c.Tools; t != nil {
+		o["tools"] = object{"succeeded": t.Succeeded, "failed": t.Failed}
+	}
 	return o
 }
 
@@ -87,4 +92,22 @@ func usageObject(u *Usage) object {
 		o["cost"] = u.Cost
 	}
 	return o
+}
+
+// whenTerm is the conditions of gates as policy sees them.
+func whenTerm(gates map[string]When) *ast.Term {
+	o := newFields(len(gates))
+	for name, w := range gates {
+		f := newFields(6)
+		f.optionalList("paths", w.Paths)
+		f.optionalList("tools", w.Tools)
+		f.optionalList("categories", w.Categories)
+		f.optionalList("taint", w.Taint)
+		f.optional("risk", w.Risk)
+		if w.ConfidenceBelow > 0 {
+			f.put("confidence_below", ast.FloatNumberTerm(w.ConfidenceBelow))
+		}
+		o.put(name, ast.ObjectTerm(f...))
+	}
+	return ast.ObjectTerm(o...)
 }

@@ -79,7 +79,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		"Plugin": Plugin{}, "PolicyState": PolicyState{}, "PolicyRule": PolicyRule{}, "PolicyRevision": PolicyRevision{}, "PolicyPush": PolicyPush{}, "PolicyPushed": PolicyPushed{},
 		"KnownAgent": approvals.Agent{}, "Standing": approvals.Standing{}, "Intervention": Intervention{},
 		"Gate": approvals.GateView{}, "RunSession": approvals.Session{}, "SessionMode": SessionMode{}, "Note": Note{}, "PassedGate": sessions.Passed{}, "Report": sessions.Report{},
-		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "Message": sessions.Message{},
+		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "ToolsEnded": sessions.Ended{}, "Message": sessions.Message{},
 		"Stats": stats.Stats{}, "StatsGroup": stats.Group{}, "StatsVoter": stats.Voter{}, "Took": stats.Took{},
 		"PolicyRollback": PolicyRollback{}, "PolicyQuestion": PolicyQuestion{},
 	}

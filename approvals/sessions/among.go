@@ -42,12 +42,12 @@ func (r *Record) NeededAmong(others []*Record) []string {
 }
 
 // taintLasts is how long what one session has been in touch with counts for the
-// agent's others: a session that began anew has read nothing, unless it is the
-// old one under another name.
+// agent's others, from when it was in use last: a session that began anew has read
+// nothing, unless it is the old one under another name.
 const taintLasts = time.Hour
 
 // TaintAmong lists what the session has been in touch with, and what other sessions
-// of the agent were in the last hour, sorted.
+// of the agent were whose TaintedAt is in the last hour, sorted.
 func (r *Record) TaintAmong(others []*Record, now time.Time) []string {
 	all := slices.Clone(r.Taint)
 	for _, o := range others {

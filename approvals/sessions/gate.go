@@ -48,6 +48,9 @@ type Gate struct {
 	// Sessions are patterns of [path.Match] of those that must pass the gate before they
 	// change anything.
 	Sessions []string `yaml:"sessions"`
+	// When is a condition of the call, or of the session, without which nobody is asked;
+	// nil is none.
+	When *When `yaml:"when"`
 	// Lasts is how long a gate stays passed; 0: for the session.
 	Lasts time.Duration `yaml:"-"`
 }
@@ -123,7 +126,7 @@ func (g Gate) check() error {
 	if g.Timeout < 0 {
 		return wrong("timeout", "must not be negative")
 	}
-	return nil
+	return g.When.check()
 }
 
 // under is the gate with what another says laid over it.
@@ -158,6 +161,9 @@ func (g Gate) under(o Gate) Gate {
 	if o.Lasts > 0 {
 		g.Lasts = o.Lasts
 	}
+	if o.When != nil {
+		g.When = o.When
+	}
 	g.OnTimeout = o.OnTimeout
 	return g
 }
@@ -187,6 +193,12 @@ func (all Gates) On(session string) (on, needed []string) {
 	slices.Sort(on)
 	slices.Sort(needed)
 	return on, needed
+}
+
+// Binds reports whether sessions that are named so must pass the gate.
+func (all Gates) Binds(name string) bool {
+	g := all.Of(name)
+	return len(g.Sessions) > 0 && (g.Enabled == nil || *g.Enabled)
 }
 
 // Told lists the advisory gates of which people are told when traffic is at them,

@@ -42,6 +42,7 @@ type Record struct {
 	TaintedAt time.Time `json:"tainted_at,omitzero"`
 	Taint     []string  `json:"taint,omitempty"`
 	Counts    Counts    `json:"counts,omitzero"`
+	Results   Results   `json:"results,omitempty"`
 }
 
 // Passed is a gate that people have let the session pass.
@@ -77,13 +78,17 @@ type Counts struct {
 	Steered  int `json:"steered,omitempty"`
 	Expired  int `json:"expired,omitempty"`
 	Reports  int `json:"reports,omitempty"` // of confidence
+	// Succeeded and Failed are how tools ended, as far as their results were seen and
+	// say so.
+	Succeeded int `json:"succeeded,omitempty"`
+	Failed    int `json:"failed,omitempty"`
 }
 
 // Plus adds counts up.
 func (c Counts) Plus(o Counts) Counts {
 	return Counts{
 		c.Allowed + o.Allowed, c.Refused + o.Refused, c.Asked + o.Asked, c.Approved + o.Approved,
-		c.Denied + o.Denied, c.Steered + o.Steered, c.Expired + o.Expired, c.Reports + o.Reports,
+		c.Denied + o.Denied, c.Steered + o.Steered, c.Expired + o.Expired, c.Reports + o.Reports, c.Succeeded + o.Succeeded, c.Failed + o.Failed,
 	}
 }
 
@@ -114,7 +119,7 @@ func (r *Record) For(proven bool) *Record {
 		return r
 	}
 	c := r.Clone()
-	c.Proven, c.Passed, c.Answers, c.Counts = proven, nil, nil, Counts{}
+	c.Proven, c.Passed, c.Answers, c.Counts, c.Results = proven, nil, nil, Counts{}, ""
 	return c
 }
 

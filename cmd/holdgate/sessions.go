@@ -27,6 +27,10 @@ func sessionsCommand(e *env) *cli.Command {
 				Action: e.listSessions,
 			},
 			{
+				Name: "show", Usage: "show all that is known of one session", ArgsUsage: "ID", Flags: []cli.Flag{agent, jsonFlag()},
+				Action: e.showSession,
+			},
+			{
 				Name: "set", Usage: "set a session's mode", ArgsUsage: "ID",
 				Description: "Mode auto asks what rules ask, confidence_threshold besides about each call of a\n" +
 					"tool below the threshold, and manual about every one. It takes the role operate.",

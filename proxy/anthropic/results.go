@@ -40,7 +40,7 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 			case !assistant && typ == "tool_result":
 				id, _ := wire.Text(wire.Find(block.Value, "tool_use_id"))
 				r := calls[id]
-				r.ID = id
+				r.ID, r.Ended = id, wire.EndedIn(string(wire.Find(block.Value, "is_error")) == "true")
 				h.Results = append(h.Results, r)
 			}
 		}

@@ -44,6 +44,7 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 				case "functionresponse":
 					var r wire.Result
 					r, open = answered(open, mentioned(m.Value))
+					r.Ended = wire.EndedIn(!wire.IsNull(wire.Find(wire.Find(m.Value, "response"), "error")))
 					h.Results = append(h.Results, r)
 				}
 			}

@@ -19,6 +19,23 @@ type ServerMessage struct {
 	// is a request, or what a result of revision 2026-07-28 wants to have put
 	// in before it can be a result (inputRequests).
 	Asks []Message
+
+	result []byte // of a response; nil where it has none
+	fails  bool   // a response has an error
+}
+
+// Ended says how the tool ended whose call the message answers: not where there is
+// more to come.
+func (m ServerMessage) Ended() wire.Ended {
+	switch {
+	case !m.IsResponse() || len(m.Asks) > 0:
+		return wire.EndedUnknown
+	case m.fails:
+		return wire.EndedBadly
+	case wire.Find(m.result, "content") == nil && wire.Find(m.result, "structuredContent") == nil:
+		return wire.EndedUnknown // a task, for one
+	}
+	return wire.EndedIn(string(wire.Find(m.result, "isError")) == "true")
 }
 
 // IsResponse reports whether the message answers a request of the client's.
@@ -88,7 +105,6 @@ func closes(rest []byte, end string) error {
 func parseServerMessage(raw []byte) (ServerMessage, error) {
 	m := ServerMessage{Raw: raw}
 	asks := false
-	var result []byte
 	end := 1
 	for f, err := range wire.Members(raw) {
 		if err != nil {
@@ -101,10 +117,12 @@ func parseServerMessage(raw []byte) (ServerMessage, error) {
 		case name == "id" && !bytes.Equal(f.Value, []byte("null")):
 			m.ID = f.Value
 		case strings.EqualFold(name, "result"):
-			if result != nil {
+			if m.result != nil {
 				return m, errors.New("a response has two results")
 			}
-			result = f.Value
+			m.result = f.Value
+		case name == "error":
+			m.fails = !wire.IsNull(f.Value)
 		}
 	}
 	if err := closes(raw[end:], "}"); err != nil {
@@ -121,7 +139,7 @@ func parseServerMessage(raw []byte) (ServerMessage, error) {
 		return m, err
 	}
 	var err error
-	m.Asks, err = inputRequests(raw, result)
+	m.Asks, err = inputRequests(raw, m.result)
 	return m, err
 }
 

@@ -30,7 +30,7 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 			h.Begun = h.Begun || role == "assistant"
 		case strings.HasSuffix(typ, "_output") && id != "":
 			r := calls[id]
-			r.ID = id
+			r.ID, r.Ended = id, ended(typ, e.Value)
 			h.Results = append(h.Results, r)
 		default:
 			h.Begun = true
@@ -72,4 +72,39 @@ func madeCall(object []byte) (wire.Result, bool) {
 		r.Arguments = call.Tool.Arguments
 	}
 	return r, true
+}
+
+// ended reads how a tool of those ended whose outputs say so. The status of any
+// other output is that of the item.
+func ended(typ string, output []byte) wire.Ended {
+	switch typ {
+	case "apply_patch_call_output":
+		switch status, _ := wire.Text(wire.Find(output, "status")); status {
+		case "completed":
+			return wire.EndedWell
+		case "failed":
+			return wire.EndedBadly
+		}
+	case "shell_call_output":
+		return endedShell(wire.Find(output, "output"))
+	}
+	return wire.EndedUnknown
+}
+
+// endedShell reads how the commands of one call ended: well where each exited
+// with 0.
+func endedShell(outputs []byte) wire.Ended {
+	all := wire.EndedUnknown
+	for e, err := range wire.Elements(outputs) {
+		outcome := wire.Find(e.Value, "outcome")
+		switch typ, _ := wire.Text(wire.Find(outcome, "type")); {
+		case err != nil || typ != "exit" && typ != "timeout":
+			return wire.EndedUnknown
+		case typ == "timeout" || string(wire.Find(outcome, "exit_code")) != "0":
+			all = wire.EndedBadly
+		case all == wire.EndedUnknown:
+			all = wire.EndedWell
+		}
+	}
+	return all
 }

@@ -18,4 +18,24 @@ type Result struct {
 	// Arguments is the JSON object that the call in the request has, or nil
 	// where it has none.
 	Arguments json.RawMessage
+	Ended     Ended
+}
+
+// Ended says how a tool ended, as far as its result has a place for that: a text
+// that reads like an error is none.
+type Ended byte
+
+// The ways for a tool to end.
+const (
+	EndedUnknown Ended = iota
+	EndedWell
+	EndedBadly
+)
+
+// EndedIn is [EndedBadly] or [EndedWell].
+func EndedIn(failure bool) Ended {
+	if failure {
+		return EndedBadly
+	}
+	return EndedWell
 }

@@ -1,0 +1,89 @@
+package holdgate
+
+# METADATA
+# title: Whether the condition of a gate is met
+# description: |
+#   A gate without one is always asked about. Each part that the configuration
+#   names (gates.NAME.when) must be met; where a call does not say enough to tell, it is.
+# custom:
+#   risk: high
+meets(gate) if not input.session.gates_when[gate]
+
+meets(gate) if {
+	every part, want in object.remove(input.session.gates_when[gate], ["risk"]) {
+		condition(part, want)
+	}
+}
+
+condition("tools", patterns) if {
+	some name in {input.tool.name, tool_title}
+	some pattern in patterns
+	glob.match(pattern, [], name)
+}
+
+condition("categories", want) if input.tool.category in want
+
+condition("tools", _) if not input.tool
+
+condition("categories", _) if not input.tool
+
+condition("taint", want) if {
+	some word in want
+	word in input.session.taint
+}
+
+condition("confidence_below", line) if certainty < line
+
+condition("confidence_below", _) if not input.confidence
+
+condition("paths", patterns) if {
+	some path in named_paths
+	some pattern in patterns
+	under(pattern, path)
+}
+
+condition("paths", _) if paths_unknown
+
+named_paths contains p.clean if some p in input.facts.paths
+
+named_paths contains artifact if some artifact in input.gate.artifacts
+
+# METADATA
+# title: Whether a path is one of a pattern
+# description: A pattern that does not begin with a slash may begin in any folder.
+# custom:
+#   risk: high
+under(pattern, path) if glob.match(pattern, ["/"], path)
+
+under(pattern, path) if glob.match(concat("", ["**/", pattern]), ["/"], path)
+
+# METADATA
+# title: Whether more could be touched than the call names
+# custom:
+#   risk: high
+paths_unknown if count(named_paths) == 0
+
+paths_unknown if input.facts.parse_errors
+
+paths_unknown if input.facts.impact.recursive
+
+paths_unknown if input.facts.impact.more
+
+paths_unknown if {
+	some c in input.facts.commands
+	c.seen != "whole"
+}
+
+paths_unknown if {
+	some c in input.facts.commands
+	not c.seen
+}
+
+# METADATA
+# title: A question at a gate whose condition names a risk
+# description: It stands where another rule says something as grave of the call, as decision.rego sees to.
+# custom:
+#   risk: high
+at_risk(d, gate) := object.union(d, {"least_risk": least}) if {
+	least := input.session.gates_when[gate].risk
+} else := d

@@ -1,0 +1,114 @@
+package holdgate_test
+
+import data.holdgate
+
+on_commit(call, when) := in_session(call, {"mode": "auto", "gates_on": ["before_commit"], "gates_when": {"before_commit": when}})
+
+commit(words) := shell([array.concat(["git", "commit"], words)])
+
+writing(path) := object.union(base, {
+	"kind": "tool_call",
+	"tool": {"name": "Edit", "category": "write"},
+	"facts": {"category": "write", "paths": [{"path": path, "clean": path, "access": "write", "inside": true}]},
+})
+
+before_change(call, when) := in_session(call, {"mode": "auto", "gates_needed": ["intent_approval"], "gates_when": {"intent_approval": when}})
+
+gated if {
+	some rank in holdgate.enforced
+	rank[2].rule in {"session.checkpoint", "session.gate", "gate"}
+}
+
+test_a_gate_for_paths if {
+	gated with input as before_change(writing("/w/src/auth/login.go"), {"paths": ["src/auth/**"]})
+	gated with input as before_change(writing("src/auth/login.go"), {"paths": ["src/auth/**"]})
+	gated with input as before_change(writing("/w/a.sql"), {"paths": ["*.md", "*.sql"]})
+	gated with input as before_change(writing("/etc/x"), {"paths": ["/etc/*"]})
+	not gated with input as before_change(writing("/w/src/other.go"), {"paths": ["src/auth/**"]})
+	not gated with input as before_change(writing("/w/etc/x"), {"paths": ["/etc/*"]})
+	not gated with input as before_change(writing("/etc/ssl/x"), {"paths": ["/etc/*"]})
+}
+
+test_a_gate_for_paths_is_for_calls_that_do_not_say_what_they_touch if {
+	when := {"paths": ["src/auth/**"]}
+	gated with input as on_commit(commit(["-m", "x"]), when)
+	gated with input as before_change(object.union(writing("/w/a"), {"facts": {"parse_errors": ["cut"]}}), when)
+	gated with input as before_change(object.union(writing("/w/a"), {"facts": {"impact": {"recursive": true}}}), when)
+	gated with input as before_change(object.union(writing("/w/a"), {"facts": {"impact": {"more": true}}}), when)
+	gated with input as before_change(json.remove(writing("/w/a"), ["/facts/paths"]), when)
+	running := object.union(writing("/w/a"), {"tool": {"name": "Bash", "category": "exec"}, "facts": {"commands": [{"program": "cp", "argv": ["cp", "$X", "/w/a"], "unresolved": ["$X"]}]}})
+	gated with input as before_change(running, when)
+	files := object.union(running, {"facts": {"commands": [{"program": "cp", "argv": ["cp", "b", "/w/a"], "seen": "but_files"}]}})
+	gated with input as before_change(files, when)
+	whole := object.union(running, {"facts": {"commands": [{"program": "cp", "argv": ["cp", "b", "/w/a"], "seen": "whole"}]}})
+	not gated with input as before_change(whole, when)
+}
+
+test_a_gate_for_tools_and_categories if {
+	gated with input as on_commit(commit([]), {"tools": ["Ba*"]})
+	not gated with input as on_commit(commit([]), {"tools": ["Edit", "mcp__*"]})
+	gated with input as on_commit(commit([]), {"categories": ["write", "exec"]})
+	not gated with input as on_commit(commit([]), {"categories": ["write"]})
+	call := object.union(writing("/w/a"), {"tool": {"name": "put", "server": "files"}})
+	gated with input as before_change(call, {"tools": ["files/*"]})
+	not gated with input as before_change(call, {"tools": ["notes/*"]})
+}
+
+test_a_gate_for_agents_that_are_not_sure if {
+	sure := object.union(commit([]), {"confidence": {"score": 0.9}})
+	not gated with input as on_commit(sure, {"confidence_below": 0.9})
+	gated with input as on_commit(sure, {"confidence_below": 0.91})
+	gated with input as on_commit(commit([]), {"confidence_below": 0.1})
+}
+
+test_a_gate_for_sessions_that_are_tainted if {
+	when := {"taint": ["untrusted", "secrets"]}
+	not gated with input as on_commit(commit([]), when)
+	gated with input as object.union(on_commit(commit([]), when), {"session": {"taint": ["untrusted"]}})
+	not gated with input as object.union(on_commit(commit([]), when), {"session": {"taint": ["private"]}})
+}
+
+test_a_gate_for_risk if {
+	call := object.union(writing("/w/a"), {"facts": {"paths": [{"path": "/x/a", "clean": "/x/a", "access": "write", "inside": false}]}})
+	rules_of_it := rules with input as before_change(call, {"risk": "medium"})
+	"files.outside" in rules_of_it
+	gated with input as before_change(call, {"risk": "medium"})
+	not gated with input as before_change(call, {"risk": "high"})
+	holdgate.decision.rule == "files.outside" with input as before_change(call, {"risk": "high"})
+	not gated with input as before_change(writing("/w/a"), {"risk": "low"})
+}
+
+test_how_a_condition_is_met_is_the_packs_own_business if {
+	again := object.union(on_commit(commit([]), {"risk": "low"}), {"session": {"repeats": 3}})
+	decision := holdgate.decision with input as again with data.settings.repeats as 2
+	decision.rule == "session.checkpoint"
+	not decision.least_risk
+}
+
+test_all_parts_of_a_condition_must_be_met if {
+	gated with input as before_change(writing("/w/a.go"), {"paths": ["*.go"], "tools": ["Edit"]})
+	not gated with input as before_change(writing("/w/a.go"), {"paths": ["*.go"], "tools": ["Write"]})
+	not gated with input as before_change(writing("/w/a.go"), {"paths": ["*.sql"], "tools": ["Edit"]})
+}
+
+test_another_gates_condition_is_its_own if {
+	call := in_session(commit([]), {"mode": "auto", "gates_on": ["before_commit"], "gates_when": {"before_verify": {"tools": ["Edit"]}}})
+	gated with input as call
+}
+
+asking(gate, when) := object.union(at_gate(gate), {"session": {"mode": "auto", "gates_when": {"design_review": when}}})
+
+test_a_condition_where_the_agent_itself_asks if {
+	gate := {"type": "design_review", "artifacts": ["docs/auth.md"]}
+	gated with input as asking(gate, {"paths": ["docs/*"]})
+	not gated with input as asking(gate, {"paths": ["src/**"]})
+	gated with input as asking({"type": "design_review"}, {"paths": ["src/**"]})
+	gated with input as asking(gate, {"tools": ["Edit"], "categories": ["write"], "risk": "critical"})
+	not gated with input as asking(gate, {"taint": ["untrusted"]})
+}
+
+test_an_advisory_gate_may_have_a_condition if {
+	told := {"mode": "auto", "gates_told": ["before_commit"], "gates_when": {"before_commit": {"taint": ["untrusted"]}}}
+	holdgate.decision.rule == "default" with input as in_session(commit([]), told)
+	holdgate.decision.rule == "session.advice" with input as in_session(commit([]), object.union(told, {"taint": ["untrusted"]}))
+}

@@ -1,0 +1,70 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/agentapi"
+)
+
+// Requirements 001 and 003: gates are asked about under a condition, by an agent
+// that knows of gates and by one that does not.
+func TestAGateUnderACondition(t *testing.T) {
+	yes := true
+	p := withGates(map[string]sessions.Gate{
+		"before_implement": {Enabled: &yes, When: &sessions.When{Paths: []string{"auth/**"}, Tools: []string{"Bash"}}},
+		"before_commit":    {Enabled: &yes, When: &sessions.When{Taint: []string{"untrusted"}}},
+		"design_review":    {When: &sessions.When{Below: 0.8, Paths: []string{"docs/**"}}},
+	})
+	g := newGateWith(t, p, map[string]string{"test": newUpstream(t, asking(
+		[2]string{"Bash", `{"command":"cp a b"}`},
+		[2]string{"Bash", `{"command":"cp a auth/b"}`},
+		[2]string{"Bash", `{"command":"git commit -m x"}`},
+		[2]string{"WebFetch", `{"url":"https://docs.example/a"}`},
+		[2]string{"Bash", `{"command":"git commit -m x"}`},
+	))}, nil, withShippedPolicy(), func(c *Config) { c.Confidence = Confidence{Enabled: true} })
+	n := 0
+	free := func(what string) {
+		t.Helper()
+		if body := <-g.inSession("s1", anew(&n)); !strings.Contains(body, goesOn) {
+			t.Errorf("%s is held: %s", what, body)
+		}
+	}
+	held := func(what, gate string) {
+		t.Helper()
+		answered := g.inSession("s1", anew(&n))
+		r := g.pending(1)[0]
+		if r.Gate != gate || r.Rule != "session.checkpoint" {
+			t.Errorf("%s is held under %q by %s", what, r.Gate, r.Rule)
+		}
+		g.decide(r, holdgate.AnswerApprove, "")
+		if body := <-answered; !strings.Contains(body, goesOn) {
+			t.Errorf("%s, approved: %s", what, body)
+		}
+	}
+	free("a change elsewhere")
+	held("a change below auth", "before_implement")
+	free("a commit of a session that has read nothing")
+	free("a page")
+	held("a commit behind a page", "before_commit")
+
+	ask := func(body string) agentapi.Gate {
+		t.Helper()
+		_, text := g.ask("POST", "/v1/gates", body)
+		return read[agentapi.Gate](t, text)
+	}
+	if got := ask(`{"type":"design_review","artifacts":["src/a.go"]}`); got.Status != holdgate.StatusApproved {
+		t.Errorf("a review of something else: %+v", got)
+	}
+	if got := ask(`{"type":"design_review","artifacts":["docs/a.md"]}`); got.Status != holdgate.StatusPending {
+		t.Errorf("a review by an agent that has not said how sure it is: %+v", got)
+	}
+	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	g.ask("POST", "/v1/confidence", `{"score":90}`)
+	if got := ask(`{"type":"design_review","artifacts":["docs/b.md"]}`); got.Status != holdgate.StatusApproved {
+		t.Errorf("a review by one that is sure: %+v", got)
+	}
+	g.verified()
+}
