@@ -289,6 +289,7 @@ func News(id string) sdk.News {
 func Life(id string) []sdk.Notice {
 	n := Notice(id)
 	n.Quorum, n.Thread, n.To, n.Event, n.Waiting = 2, "5e551015e551015e", []string{"ada", "bob"}, sdk.Requested, 12
+	n.Voters = []string{"ada", "eve"}
 	n.Editable = "{\n  \"command\": \"rm -rf build\"\n}"
 	n.Answers = append(n.Answers, sdk.Edit, sdk.Claim, sdk.Unclaim, sdk.Seen)
 	escalated := n
