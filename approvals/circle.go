@@ -23,6 +23,24 @@ func (r *storedRequest) circle(p *People) circle {
 	return circle{people: p, approvers: r.Approvers, owner: r.Owner, widened: r.Escalated, delegations: r.Delegations}
 }
 
+// Approvers are those of the people who may approve a pending request as it
+// is. There are none where nobody is configured.
+func (p *People) Approvers(r Request) (able []Person) {
+	if p.alone {
+		return nil
+	}
+	c := circle{people: p, approvers: r.Approvers, owner: r.Owner, widened: r.Escalated}
+	for _, d := range r.Delegations {
+		c.delegations = append(c.delegations, storedDelegation(d))
+	}
+	for _, n := range p.persons {
+		if c.refuses(n) == nil {
+			able = append(able, n)
+		}
+	}
+	return able
+}
+
 // refuses says why the person may not approve, or nil.
 func (c circle) refuses(n Person) error {
 	for _, d := range c.delegations {

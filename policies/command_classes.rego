@@ -8,6 +8,13 @@ package holdgate
 command_decision("unresolved", about) := ask("shell.unresolved", "medium", "What the command does depends on values that are not known before it runs.", about)
 
 # METADATA
+# title: Words that depend on run time, as somebody else
+# description: "Such as what curl brings for sudo bash to run."
+# custom:
+#   risk: high
+command_decision("unresolved_privilege", about) := ask("shell.unresolved", "high", "The command runs with the rights of another user, and what it does depends on values that are not known before it runs.", about)
+
+# METADATA
 # title: Files that would be run and that nobody was shown
 # description: The file may have been changed since, also by the agent.
 # custom:
@@ -153,6 +160,6 @@ pushes_over(about) if {
 command_decision(class, about) := ask("shell.unknown", "medium", "The settings give the command a class that the policy does not know.", about) if not class in known_classes
 
 known_classes := {
-	"unresolved", "unbound", "unknown", "script", "assign", "privilege", "delete", "disk", "system", "persist", "secret", "install",
+	"unresolved", "unresolved_privilege", "unbound", "unknown", "script", "assign", "privilege", "delete", "disk", "system", "persist", "secret", "install",
 	"publish", "network", "deploy", "database", "git_push", "git_force", "git_discard", "self",
 }

@@ -56,11 +56,13 @@ commands_by_class[class] contains concat(" ", c.argv) if {
 
 command_class(c) := "self" if {
 	decides(c)
+} else := "unresolved_privilege" if {
+	c.unresolved[0]
+	privileged(c)
 } else := "unresolved" if {
 	c.unresolved[0]
 } else := "privilege" if {
-	some via in c.via
-	via in {"sudo", "su", "doas", "pkexec", "runuser"}
+	privileged(c)
 } else := bound("pass", c) if {
 	only_looks(c)
 } else := bound(class_of(c), c)
@@ -76,6 +78,15 @@ decides(c) if {
 	not class_of(c) in {"pass", "build"}
 	some word in c.argv
 	lets_decide(word)
+}
+
+# METADATA
+# title: Commands that run as somebody else
+# custom:
+#   risk: high
+privileged(c) if {
+	some via in c.via
+	via in {"sudo", "su", "doas", "pkexec", "runuser"}
 }
 
 # METADATA

@@ -79,6 +79,16 @@ test_deciding_for_itself_is_refused if {
 test_unresolved_words_ask if {
 	call := json.patch(shell([["cat", "$X"]]), [{"op": "add", "path": "/facts/commands/0/unresolved", "value": ["$X"]}])
 	holdgate.decision.rule == "shell.unresolved" with input as call
+	holdgate.decision.risk == "medium" with input as call
+}
+
+test_unresolved_words_are_of_high_risk_as_another_user if {
+	call := json.patch(shell([["bash"]]), [
+		{"op": "add", "path": "/facts/commands/0/unresolved", "value": ["stdin"]},
+		{"op": "add", "path": "/facts/commands/0/via", "value": ["pipe", "sudo"]},
+	])
+	holdgate.decision.rule == "shell.unresolved" with input as call
+	holdgate.decision.risk == "high" with input as call
 }
 
 test_unbound_files_ask_except_of_builds if {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -49,12 +50,27 @@ func (s *Server) testPlugin(r *request, _ Nothing) (Nothing, error) {
 	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(approvals.RoleOperate) {
 		return Nothing{}, fmt.Errorf("%w: sending through a channel takes the role %s", approvals.ErrNotEntitled, approvals.RoleOperate)
 	}
+	name := r.PathValue("name")
 	if s.c.Plugins == nil {
-		return Nothing{}, ErrNoPlugin
+		return Nothing{}, noPlugin(name, nil)
 	}
-	err := s.c.Plugins.Send(r.Context(), r.PathValue("name"))
-	if err != nil && !errors.Is(err, ErrNoPlugin) {
+	switch err := s.c.Plugins.Send(r.Context(), name); {
+	case errors.Is(err, ErrNoPlugin):
+		return Nothing{}, noPlugin(name, s.c.Plugins.List())
+	case err != nil:
 		return Nothing{}, problem(http.StatusBadGateway, "plugin", "The channel showed nothing", holdgate.Visible(err.Error()))
 	}
-	return Nothing{}, err
+	return Nothing{}, nil
+}
+
+// noPlugin says that there is no channel of the name, and which ones there are.
+func noPlugin(name string, known []Plugin) error {
+	if len(known) == 0 {
+		return fmt.Errorf("%w: %s; no channels are configured", ErrNoPlugin, holdgate.Visible(name))
+	}
+	var names []string
+	for _, p := range known {
+		names = append(names, p.Name)
+	}
+	return fmt.Errorf("%w: %s; there are %s", ErrNoPlugin, holdgate.Visible(name), strings.Join(names, ", "))
 }

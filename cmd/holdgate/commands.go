@@ -120,6 +120,28 @@ func flagValue(c *cli.Context, name string) string {
 	return ""
 }
 
+// again is what a command that is suggested needs to find the same sidecar as
+// the same person: the global flags that this one was given, each after a blank.
+func again(c *cli.Context) string {
+	var b strings.Builder
+	for _, name := range []string{"state-dir", "config", "token-file"} {
+		if slices.ContainsFunc(c.Lineage(), func(l *cli.Context) bool { return l.IsSet(name) }) {
+			b.WriteString(" --" + name + " " + shellWord(flagValue(c, name)))
+		}
+	}
+	return b.String()
+}
+
+// shellWord is s as one word of a POSIX shell.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("@%+=:,./-_", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // globals are the global flags that say where settings come from. An empty
 // --config is one that names no file.
 func globals(c *cli.Context) config.Flags {

@@ -85,9 +85,10 @@ func (e *env) look(w io.Writer) (width int, colour bool) {
 	return width, e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
 }
 
-// printAnswers writes the commands that answer a pending request. Where the
-// page does not show the call whole, seeing it comes before approving it.
-func printAnswers(w io.Writer, r approvals.Request, whole bool) error {
+// printAnswers writes the commands that answer a pending request, each with the
+// flags in more. Where the page does not show the call whole, seeing it comes
+// before approving it.
+func printAnswers(w io.Writer, r approvals.Request, whole bool, more string) error {
 	var lines []string
 	switch {
 	case !whole:
@@ -107,7 +108,11 @@ func printAnswers(w io.Writer, r approvals.Request, whole bool) error {
 	if whole && slices.Contains(r.Allow, "remember") {
 		lines = append(lines, "approve "+r.ID+" --remember exact --for 8h")
 	}
-	_, err := io.WriteString(w, "\nholdgate "+strings.Join(lines, "\nholdgate ")+"\n")
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString("\nholdgate " + l + more)
+	}
+	_, err := io.WriteString(w, b.String()+"\n")
 	return err
 }
 

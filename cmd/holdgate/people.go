@@ -94,10 +94,12 @@ func peopleAddCommand(e *env) *cli.Command {
 		ArgsUsage: "NAME",
 		Description: "The token is printed this once and kept nowhere; the configuration holds its\n" +
 			"SHA-256. Without --write nothing is changed. A sidecar knows the person once it\n" +
-			"was started anew.",
+			"was started anew. A role that nobody has yet takes --new-role: one that no rule\n" +
+			"asks for lets a person answer nothing.",
 		Flags: []cli.Flag{
 			jsonFlag(),
 			&cli.StringSliceFlag{Name: "role", Usage: "a `ROLE`: approve, operate, admin, or one that your rules ask for; repeatable"},
+			&cli.BoolFlag{Name: "new-role", Usage: "a ROLE may be one that the configuration does not name yet"},
 			&cli.BoolFlag{Name: "write", Usage: "put the person into the configuration file"},
 		},
 		Action: func(c *cli.Context) error { return e.addPerson(c) },
@@ -138,6 +140,15 @@ func (e *env) addPerson(c *cli.Context) error {
 	}
 	if _, there := s.People[name]; there {
 		return usage("%s is in the configuration already: take another name, or replace its token_sha256 there", name)
+	}
+	if known := s.Roles(); !c.Bool("new-role") {
+		for _, r := range n.Roles {
+			if !slices.Contains(known, r) {
+				x := usage("there is no role %s: want %s", r, strings.Join(known, ", "))
+				x.hint = "where your rules ask for the role " + r + ", add --new-role"
+				return x
+			}
+		}
 	}
 	file := s.File
 	if c.Bool("write") && file == "" {

@@ -197,6 +197,9 @@ func TestServeTellsHowItsChannelsDo(t *testing.T) {
 	if code, text := command(t, "plugin", "send", "bell", "--state-dir", dir); code != exitDone || !strings.Contains(text, "bell has shown a test message") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
+	if code, text := command(t, "plugin", "send", "nope", "--state-dir", dir); code != exitFailed || !strings.Contains(text, "configured: nope; there are bell") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
 	if text, err := os.ReadFile(heard); err != nil || !strings.Contains(string(text), "A test of this channel") {
 		t.Errorf("people heard %q, %v", text, err)
 	}

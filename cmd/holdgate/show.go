@@ -57,7 +57,7 @@ func showCommand(e *env) *cli.Command {
 			if r.Status.Final() {
 				return nil
 			}
-			return printAnswers(e.stdout, r, r.Briefing.Whole || c.Bool("full"))
+			return printAnswers(e.stdout, r, r.Briefing.Whole || c.Bool("full"), again(c))
 		},
 	}
 }

@@ -8,7 +8,9 @@
 // say what has become of the request ({"type": "updated", ...}) and of the
 // command's own answers ({"type": "answered", "status": "approved"}, or "error"
 // with why an answer does not count). A command that does not care reads one
-// line.
+// line. Where ended is configured, a command that has ended is started once more
+// at the end of its request, reads {"type": "ended", "request": {...}}, and its
+// input ends; that may come twice.
 //
 // # What it prints
 //
@@ -52,6 +54,10 @@ type Config struct {
 	// Answers are what the command's answers may be: by default deny and steer.
 	// Whoever can write to what the command reads can give them.
 	Answers []string `json:"answers"`
+	// Ended has the command started once more where a request that people were
+	// told of has ended after the command did, so that what it posted elsewhere
+	// can be brought up to date.
+	Ended bool `json:"ended"`
 	// User is who answers where the command does not say; by default the name
 	// of the user that Holdgate runs as.
 	User string `json:"user"`
@@ -156,6 +162,11 @@ func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
 		return err
 	}
 	r.tell(event{Type: "requested", Request: new(document.Of(n))})
+	return c.settled(ctx, r)
+}
+
+// settled returns once people count as told by the command, or why they do not.
+func (c *Channel) settled(ctx context.Context, r *run) error {
 	select {
 	case <-r.told:
 	case <-r.done:
@@ -168,6 +179,18 @@ func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
 	default:
 		return nil
 	}
+}
+
+// tellEnd starts the command for the end of a request alone. It may answer
+// nothing: a request that has ended takes no answers.
+func (c *Channel) tellEnd(ctx context.Context, n sdk.Notice) error {
+	r, err := c.start(n)
+	if err != nil {
+		return err
+	}
+	r.tell(event{Type: "ended", Request: new(document.Of(n))})
+	r.closeIn()
+	return c.settled(ctx, r)
 }
 
 // start starts the command for a request.
@@ -207,11 +230,14 @@ func (c *Channel) stop(id string) {
 }
 
 // Update implements [sdk.Channel].
-func (c *Channel) Update(_ context.Context, n sdk.Notice) error {
+func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
 	c.mu.Lock()
 	r := c.running[n.ID]
 	c.mu.Unlock()
-	if r == nil {
+	switch {
+	case r == nil && n.Ended() && c.conf.Ended:
+		return c.tellEnd(ctx, n)
+	case r == nil:
 		return nil
 	}
 	r.tell(event{Type: "updated", Request: new(document.Of(n))})

@@ -168,3 +168,50 @@ func TestHostileTexts(t *testing.T) {
 		}
 	}
 }
+
+// A command that has told people and ended is started again at the end of its
+// request, where that is configured.
+func TestACommandThatHasEndedHearsHowItsRequestEnded(t *testing.T) {
+	t.Parallel()
+	for _, follows := range []bool{true, false} {
+		t.Run(fmt.Sprint(follows), func(t *testing.T) {
+			t.Parallel()
+			heard := filepath.Join(t.TempDir(), "heard")
+			d := open(t, script(`cat >>`+heard, fmt.Sprintf(`, "ended": %v`, follows)))
+			d.settle = 0 // it reads on and prints nothing
+			n := sdktest.Notice("r1")
+			if err := d.Notify(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			d.stop("r1") // as a command that ends by itself
+			voted, ended := n, sdktest.Ended(n)
+			voted.Votes, voted.Event = 1, sdk.Voted
+			d.settle = time.Minute
+			if err := errors.Join(d.Update(t.Context(), voted), d.Update(t.Context(), ended)); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{`{"type":"requested"`}
+			if follows {
+				want = append(want, `{"type":"ended"`)
+			}
+			lines := follow(t, heard, len(want))
+			for i, l := range lines {
+				if !strings.HasPrefix(l, want[i]) {
+					t.Errorf("line %d is %s", i, l)
+				}
+			}
+			if follows && !strings.Contains(lines[1], `"status":"denied"`) {
+				t.Errorf("it was told %s", lines[1])
+			}
+		})
+	}
+}
+
+// Where the end could not be told it is told again.
+func TestAnEndThatTheCommandDoesNotTellIsAnError(t *testing.T) {
+	t.Parallel()
+	d := open(t, script(`read line; echo "no printer" >&2; exit 3`, `, "ended": true`))
+	if err := d.Update(t.Context(), sdktest.Ended(sdktest.Notice("r1"))); err == nil || !strings.Contains(err.Error(), "no printer") {
+		t.Errorf("Update = %v", err)
+	}
+}

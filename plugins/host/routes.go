@@ -175,6 +175,18 @@ func (r routes) users(q approvals.Request, channel string, s Step) (to []string)
 	return to
 }
 
+// voters are the channel's users who may approve a request.
+func (r routes) voters(q approvals.Request, channel string) (users []string) {
+	people := r.people()
+	if people == nil {
+		return nil
+	}
+	for _, p := range people.Approvers(q) {
+		users = append(users, accounts(p, channel)...)
+	}
+	return users
+}
+
 // accounts are a person's names in a channel.
 func accounts(p approvals.Person, channel string) (users []string) {
 	for _, a := range p.Accounts {

@@ -37,6 +37,9 @@ func TestARouteSaysWhoIsToldWhenAndWhom(t *testing.T) {
 			{Channels: []string{"chat"}, People: []string{"Bob"}},
 			{After: 5 * time.Minute, Channels: []string{"mail"}, Roles: []string{"security"}},
 		}},
+		{Match: Match{Rules: []string{"db.*"}}, Steps: []Step{
+			{After: 10 * time.Minute, Channels: []string{"chat"}}, {After: 5 * time.Minute, Channels: []string{"chat"}, People: []string{"Bob"}},
+		}},
 		{Match: Match{Roles: []string{"security"}, Tools: []string{"Bash"}, Agents: []string{"cl*"}}, Steps: []Step{{Channels: []string{"chat"}}}},
 	}}
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, zone)
@@ -70,6 +73,7 @@ func TestARouteSaysWhoIsToldWhenAndWhom(t *testing.T) {
 		{name: "or voted", request: ask(func(q *approvals.Request) {
 			q.Rule, q.Votes = "deploy.prod", []approvals.Vote{{At: noon.Add(2 * time.Minute)}}
 		}), channel: "mail", ok: true, after: 7 * time.Minute, to: []string{"ada@example.com"}},
+		{name: "of two steps in one channel the earlier", request: ask(func(q *approvals.Request) { q.Rule = "db.drop" }), channel: "chat", ok: true, after: 5 * time.Minute, to: []string{"U2"}},
 		{name: "policy's own approvers", request: ask(func(q *approvals.Request) { q.Approvers.Roles = []string{"security"} }), channel: "chat", ok: true, to: []string{"U1"}},
 		{name: "and those of an escalation that has come", request: ask(func(q *approvals.Request) {
 			q.Approvers.Roles, q.Escalated = []string{"security"}, 1
@@ -214,5 +218,43 @@ func TestRoutesThatCannotWorkAreRefused(t *testing.T) {
 		if err := (routes{all: []Route{c.route}}).validate(map[string]bool{"a": true}); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+func TestVotersAreTheUsersWhoMayApprove(t *testing.T) {
+	t.Parallel()
+	people, err := approvals.NewPeople("Ada", []approvals.Person{
+		{Name: "Ada", Roles: []string{approvals.RoleApprove, "security"}, Accounts: []string{"chat:U1", "mail:ada@example.com"}},
+		{Name: "Bob", Roles: []string{approvals.RoleApprove}, Accounts: []string{"chat:U2", "chat:U9"}},
+		{Name: "Eve", Roles: []string{approvals.RoleOperate, "security"}, Accounts: []string{"chat:U3"}},
+		{Name: "Guy", Roles: []string{approvals.RoleApprove, "on-call"}, Accounts: []string{"chatty:U4"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	security := holdgate.Approvers{Roles: []string{"security"}, Escalate: []holdgate.Escalation{{Users: []string{"Bob"}}}}
+	for _, c := range []struct {
+		name    string
+		request approvals.Request
+		channel string
+		want    []string
+	}{
+		{"all who approve", approvals.Request{}, "chat", []string{"U1", "U2", "U9"}},
+		{"those of them who are in the channel", approvals.Request{}, "mail", []string{"ada@example.com"}},
+		{"nobody is in the channel", approvals.Request{}, "phone", nil},
+		{"those with the role", approvals.Request{Approvers: security}, "chat", []string{"U1"}},
+		{"and those of an escalation that has come", approvals.Request{Approvers: security, Escalated: 1}, "chat", []string{"U1", "U2", "U9"}},
+		{"somebody else than the owner", approvals.Request{Approvers: holdgate.Approvers{FourEyes: true}}, "chat", []string{"U2", "U9"}},
+		{"or than whom the agent is labelled with", approvals.Request{Owner: "Bob", Approvers: holdgate.Approvers{FourEyes: true}}, "chat", []string{"U1"}},
+		{"whom a person lets vote, and not that person", approvals.Request{Approvers: security, Delegations: []approvals.Delegation{{By: "Ada", To: "Bob"}}}, "chat", []string{"U2", "U9"}},
+	} {
+		r := routes{people: func() *approvals.People { return people }}
+		if got := r.voters(c.request, c.channel); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	alone := routes{people: func() *approvals.People { return approvals.Alone("Ada") }}
+	if got := alone.voters(approvals.Request{}, "chat"); got != nil {
+		t.Errorf("where nobody is configured: %v", got)
 	}
 }

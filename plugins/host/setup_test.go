@@ -50,6 +50,8 @@ type bench struct {
 	// edit, where it is set, changes a channel before it runs.
 	edit   func(*channel)
 	routes []Route
+	// wrap, where it is set, is what the host has in the queue's place.
+	wrap func(*approvals.Queue) Queue
 
 	mu   sync.Mutex
 	pids map[int]bool
@@ -157,7 +159,11 @@ func (b *bench) end() {
 // run runs puppets, each with its own configuration, until the test is over.
 func (b *bench) run(puppets ...Channel) *Host {
 	b.t.Helper()
-	h, err := New(Config{Queue: b.queue, Key: key, Channels: puppets, Routes: b.routes, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	q := Queue(b.queue)
+	if b.wrap != nil {
+		q = b.wrap(b.queue)
+	}
+	h, err := New(Config{Queue: q, Key: key, Channels: puppets, Routes: b.routes, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		b.t.Fatal(err)
 	}

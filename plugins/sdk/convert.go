@@ -25,7 +25,7 @@ func noticeToProto(n Notice) *channelv1.Notice {
 		Quorum: int32(min(n.Quorum, math.MaxInt32)), Votes: int32(min(n.Votes, math.MaxInt32)),
 	}
 	p.Why, p.Whole, p.Approved, p.People, p.Warnings, p.Similar, p.Edited = n.Why, n.Whole, n.Approved, n.People, n.Warnings, n.Similar, n.Edited
-	p.Event, p.Thread, p.To, p.Editable, p.Waiting = n.Event, n.Thread, n.To, n.Editable, int64(n.Waiting)
+	p.Event, p.Thread, p.To, p.Voters, p.Editable, p.Waiting = n.Event, n.Thread, n.To, n.Voters, n.Editable, int64(n.Waiting)
 	for _, v := range n.Cast {
 		p.Cast = append(p.Cast, &channelv1.Vote{Decision: v.Decision, By: v.By, Channel: v.Channel, At: timeToProto(v.At), Reason: v.Reason})
 	}
@@ -67,7 +67,7 @@ func noticeFromProto(p *channelv1.Notice) Notice {
 		Quorum: int(p.GetQuorum()), Votes: int(p.GetVotes()),
 	}
 	n.Why, n.Whole, n.Approved, n.People, n.Warnings, n.Similar, n.Edited = p.GetWhy(), p.GetWhole(), p.GetApproved(), p.GetPeople(), p.GetWarnings(), p.GetSimilar(), p.GetEdited()
-	n.Event, n.Thread, n.To, n.Editable, n.Waiting = p.GetEvent(), p.GetThread(), p.GetTo(), p.GetEditable(), int(p.GetWaiting())
+	n.Event, n.Thread, n.To, n.Voters, n.Editable, n.Waiting = p.GetEvent(), p.GetThread(), p.GetTo(), p.GetVoters(), p.GetEditable(), int(p.GetWaiting())
 	for _, v := range p.GetCast() {
 		n.Cast = append(n.Cast, Vote{Decision: v.GetDecision(), By: v.GetBy(), Channel: v.GetChannel(), At: timeFromProto(v.GetAt()), Reason: v.GetReason()})
 	}

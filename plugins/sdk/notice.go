@@ -98,6 +98,10 @@ type Notice struct {
 	// To are the users of this channel who are to be told, by the names that
 	// answers give them; empty: whom the channel's configuration names.
 	To []string
+	// Voters are the users of this channel who may approve it, by the same names,
+	// of the people in Holdgate's configuration. Empty where that names nobody who
+	// may, or nobody in this channel.
+	Voters []string
 	// Editable is the call's arguments where [Edit] may be answered: JSON, with
 	// the characters that do not show written as \u escapes.
 	Editable string

@@ -75,9 +75,7 @@ func buttons(n sdk.Notice) (rows []slack.Block) {
 	add(sdk.Approve, "Approve", sdk.Approve, at, slack.StylePrimary)
 	add(sdk.Deny, "Deny…", sdk.Deny, at, slack.StyleDanger)
 	add(sdk.Steer, "Steer…", sdk.Steer, at, "")
-	if len(n.Editable) <= maxInput {
-		add(sdk.Edit, "Edit…", sdk.Edit, at, "")
-	}
+	add(sdk.Edit, "Edit…", sdk.Edit, at, "")
 	if n.Claim == nil {
 		add(sdk.Claim, "I look at it", sdk.Claim, at, "")
 	} else {

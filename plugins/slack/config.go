@@ -17,8 +17,9 @@ import (
 type Config struct {
 	// Channel is the id of the channel to ask in, such as C024BE91L.
 	Channel string `json:"channel"`
-	// Users are the ids of those who may answer, such as U024BE7LH. They are
-	// mentioned where Holdgate names nobody.
+	// Users are the ids of those who may answer, such as U024BE7LH, besides those
+	// whom Holdgate's own configuration names. They are mentioned where that names
+	// nobody.
 	Users []string `json:"users"`
 	// BotTokenFile holds the token that messages are posted with (xoxb-).
 	BotTokenFile string `json:"bot_token_file"`
@@ -60,9 +61,6 @@ var (
 func (conf *Config) check() error {
 	if !channelID.MatchString(conf.Channel) {
 		return errors.New("channel must be the id of a channel, such as C024BE91L: Slack shows it at the end of the channel's details")
-	}
-	if len(conf.Users) == 0 {
-		return errors.New("users is empty: whose answers count? Name them by their ids, such as U024BE7LH")
 	}
 	for _, u := range conf.Users {
 		if !userID.MatchString(u) {

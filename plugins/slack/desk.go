@@ -59,15 +59,15 @@ func (d *desk) press(ctx context.Context, cb slack.InteractionCallback) {
 		if !ours {
 			continue
 		}
-		if !d.c.hears(at.user) {
-			d.c.log.Warn("somebody who may not answer pressed a button", "user", at.user)
-			d.tell(ctx, at, "Your answer does not count: Holdgate's configuration does not name you among the users of this channel.")
-			continue
-		}
 		r, err := readRef(b.Value)
 		if err != nil {
 			d.c.log.Warn("a button has no request", "user", at.user)
 			d.tell(ctx, at, "This button is broken: nothing was decided.")
+			continue
+		}
+		if why := d.deaf(at.user, r.ID); why != "" {
+			d.c.log.Warn("somebody who may not answer pressed a button", "user", at.user)
+			d.tell(ctx, at, why)
 			continue
 		}
 		name, _, _ = strings.Cut(name, ":")
@@ -75,8 +75,25 @@ func (d *desk) press(ctx context.Context, cb slack.InteractionCallback) {
 	}
 }
 
-// hears reports whether a user's answers count here.
-func (c *Channel) hears(user string) bool { return user != "" && slices.Contains(c.conf.Users, user) }
+// hears reports whether a user may answer a request here: one whom the channel's
+// configuration names, or Holdgate among those who may approve it. Whether the
+// answer counts is for Holdgate to say.
+func (c *Channel) hears(user string, n sdk.Notice) bool {
+	return userID.MatchString(user) && (slices.Contains(c.conf.Users, user) || slices.Contains(n.Voters, user))
+}
+
+// deaf says, in words for them, why a user is not heard about a request, or
+// nothing where they are.
+func (d *desk) deaf(user, request string) string {
+	n, known := d.c.open(request)
+	switch {
+	case d.c.hears(user, n):
+		return ""
+	case !known:
+		return "Your answer does not count: either the request has ended, or Holdgate has just been started. Then try again in a moment."
+	}
+	return "Your answer does not count: Holdgate's configuration does not name you, neither among the users of this channel nor among those who may approve this."
+}
 
 // pressed does what one button says.
 func (d *desk) pressed(ctx context.Context, at place, name string, r ref, trigger string) {
@@ -133,9 +150,9 @@ func (d *desk) submit(ctx context.Context, cb slack.InteractionCallback) *slack.
 		return nil
 	}
 	at := place{user: cb.User.ID, thread: form.Thread}
-	if !d.c.hears(at.user) {
+	if why := d.deaf(at.user, form.Ref.ID); why != "" {
 		d.c.log.Warn("somebody who may not answer sent a dialog", "user", at.user)
-		return wrong(forms[form.Decision].field, "Your answer does not count: Holdgate's configuration does not name you.")
+		return wrong(forms[form.Decision].field, why)
 	}
 	a, field, why := form.read(cb.View.State, at.user)
 	if why != "" {

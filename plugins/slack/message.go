@@ -215,7 +215,11 @@ func mention(ids []string) slack.Block {
 			elements = append(elements, slack.NewRichTextSectionUserElement(id, nil), slack.NewRichTextSectionTextElement(" ", nil))
 		}
 	}
-	elements = append(elements, slack.NewRichTextSectionTextElement("Please answer.", nil))
+	ask := "Please answer."
+	if len(elements) == 0 {
+		ask = "Nobody who may answer is named for this channel: neither by its users nor by people in Holdgate's configuration."
+	}
+	elements = append(elements, slack.NewRichTextSectionTextElement(ask, nil))
 	return slack.NewRichTextBlock("", slack.NewRichTextSection(elements...))
 }
 

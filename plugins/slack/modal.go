@@ -2,12 +2,10 @@ package slack
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/slack-go/slack"
 
 	"github.com/holdgate/holdgate/plugins/sdk"
@@ -31,6 +29,9 @@ type dialog struct {
 	Ref      ref    `json:"ref"`
 	Decision string `json:"decision"`
 	Thread   string `json:"thread"`
+	// Joins has a byte for each field of the arguments but the first: what
+	// stood between it and the one before, [newLine] or [sameLine].
+	Joins string `json:"joins,omitzero"`
 }
 
 // A form is how a dialog asks.
@@ -50,14 +51,13 @@ var forms = map[string]form{
 // modal is the dialog that a button opens.
 func modal(n sdk.Notice, button string, d dialog) (slack.ModalViewRequest, error) {
 	f := forms[button]
+	values := []string{""}
+	if button == sdk.Edit {
+		values, d.Joins = parts(n.Editable)
+	}
 	meta, err := json.Marshal(d)
 	if err != nil {
 		return slack.ModalViewRequest{}, fmt.Errorf("making the dialog: %w", err)
-	}
-	input := slack.NewPlainTextInputBlockElement(nil, f.field)
-	input.Multiline, input.MaxLength = true, maxInput
-	if button == sdk.Edit {
-		input.InitialValue = n.Editable
 	}
 	about := cmp.Or(n.Summary, "Request "+d.Ref.ID)
 	if n.Risk != "" {
@@ -65,7 +65,16 @@ func modal(n sdk.Notice, button string, d dialog) (slack.ModalViewRequest, error
 	}
 	blocks := []slack.Block{
 		preformatted(clip(about, maxBlock)),
-		slack.NewInputBlock(f.field, plain(f.label, maxLabel), nil, input).WithOptional(f.optional),
+	}
+	for i, value := range values {
+		name, label := partField(f.field, i), f.label
+		if i > 0 {
+			label = fmt.Sprintf("The arguments go on, part %d of %d", i+1, len(values))
+		}
+		input := slack.NewPlainTextInputBlockElement(nil, name)
+		input.Multiline, input.MaxLength, input.InitialValue = true, maxInput, value
+		// A part may be emptied: what it held is then gone from the arguments.
+		blocks = append(blocks, slack.NewInputBlock(name, plain(label, maxLabel), nil, input).WithOptional(f.optional || i > 0))
 	}
 	if button == sdk.Edit {
 		reason := slack.NewPlainTextInputBlockElement(nil, fieldReason)
@@ -81,12 +90,13 @@ func modal(n sdk.Notice, button string, d dialog) (slack.ModalViewRequest, error
 // read turns a dialog that was sent into an answer, or says what is wrong with
 // which field, in words for the person.
 func (d dialog) read(state *slack.ViewState, by string) (a sdk.Answer, field, why string) {
-	value := func(name string) string {
+	raw := func(name string) string {
 		if state == nil {
 			return ""
 		}
-		return strings.TrimSpace(state.Values[name][name].Value)
+		return state.Values[name][name].Value
 	}
+	value := func(name string) string { return strings.TrimSpace(raw(name)) }
 	decision, f := d.Decision, forms[d.Decision]
 	if decision == other {
 		decision = sdk.Choose
@@ -100,26 +110,11 @@ func (d dialog) read(state *slack.ViewState, by string) (a sdk.Answer, field, wh
 			return a, f.field, "Please say what is to be done."
 		}
 	case fieldArguments:
-		a.Arguments, a.Reason = value(fieldArguments), value(fieldReason)
-		return a, f.field, checkArguments(a.Arguments)
+		a.Reason = value(fieldReason)
+		a.Arguments, field, why = d.arguments(raw)
+		return a, field, why
 	default:
 		return a, "", "There is no such dialog."
 	}
 	return a, f.field, ""
-}
-
-// checkArguments says what is wrong with arguments that somebody has written,
-// in words for them, or nothing.
-func checkArguments(raw string) string {
-	var members map[string]jsontext.Value
-	err := json.Unmarshal([]byte(raw), &members)
-	syntax, bad := errors.AsType[*jsontext.SyntacticError](err)
-	switch {
-	case bad:
-		line := 1 + strings.Count(raw[:min(int(syntax.ByteOffset), len(raw))], "\n")
-		return fmt.Sprintf("This is no valid JSON, in line %d: %v", line, syntax.Err)
-	case err != nil || members == nil:
-		return "The arguments must be a JSON object: { ... }"
-	}
-	return ""
 }

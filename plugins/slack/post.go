@@ -218,12 +218,12 @@ func tooLong(err error) bool {
 	return said(err, "msg_too_long", "msg_blocks_too_long", "invalid_blocks")
 }
 
-// callees are the users whom a message calls.
-func (c *Channel) callees(n sdk.Notice) (ids []string) {
-	for _, u := range n.To {
-		if slices.Contains(c.conf.Users, u) {
-			ids = append(ids, u)
-		}
+// callees are the users whom a message calls: those whom Holdgate names, else
+// all who may approve, else whom the configuration names.
+func (c *Channel) callees(n sdk.Notice) []string {
+	ids := slices.DeleteFunc(slices.Clone(n.To), func(u string) bool { return !c.hears(u, n) })
+	if len(ids) == 0 {
+		ids = slices.DeleteFunc(slices.Clone(n.Voters), func(u string) bool { return !userID.MatchString(u) })
 	}
 	if len(ids) == 0 {
 		return c.conf.Users

@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 				Bad: map[string]string{
 					"no channel":          `{}`,
 					"a channel's name":    `{"channel": "#agents"}`,
-					"nobody may answer":   `{"channel": "C0123456789"}`,
+					"no tokens":           `{"channel": "C0123456789"}`,
 					"a user's name":       `{"channel": "C0123456789", "users": ["ann"]}`,
 					"no way for answers":  `{"channel": "C0123456789", "users": ["U0000000ANN"]}`,
 					"two ways":            `{"channel": "C0123456789", "users": ["U0000000ANN"], "app_token_file": "a", "signing_secret_file": "b", "listen": ":0"}`,

@@ -25,7 +25,19 @@ func (c *Channel) ask(ctx context.Context, q *question, waiting int, answer sdk.
 		return err
 	}
 	for {
-		line, err := c.tty.readLine(ctx)
+		line, err := c.line(ctx)
+		if errors.Is(err, errNews) {
+			if err := c.showNotes(); err != nil {
+				return err
+			}
+			c.mu.Lock()
+			n = q.notice
+			c.mu.Unlock()
+			if err := c.present(ctx, n, waiting); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -173,7 +185,7 @@ func (c *Channel) give(ctx context.Context, q *question, a sdk.Answer, answer sd
 	case errors.As(err, &refused):
 		c.screen.line("This does not count: %s.", refused.Reason)
 		if status != "" && status != sdk.StatusPending {
-			c.done(q)
+			c.done(q, status)
 		}
 	case err != nil:
 		return err
@@ -182,7 +194,7 @@ func (c *Channel) give(ctx context.Context, q *question, a sdk.Answer, answer sd
 	case a.Decision == sdk.Unclaim:
 		c.screen.line("Noted.")
 	default:
-		c.done(q)
+		c.done(q, status)
 		c.screen.line("%s", accepted(status))
 	}
 	return c.screen.flush()

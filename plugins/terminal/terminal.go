@@ -60,14 +60,18 @@ type Channel struct {
 
 	mu   sync.Mutex
 	open []*question   // in the order in which they came
-	more chan struct{} // has a value after something was added to open
+	more chan struct{} // has a value after something was added to open or notes
+
+	voted map[string]sdk.Notice   // what this person has voted on and still waits, by id
+	notes []string                // lines that are to be shown
+	stir  context.CancelCauseFunc // set while a line is read: it ends that
 }
 
 var _ sdk.Channel = (*Channel)(nil)
 
 // New returns a channel that has to be configured.
 func New(log *slog.Logger, getenv func(string) string) *Channel {
-	return &Channel{log: log, getenv: getenv, quiet: quiet, more: make(chan struct{}, 1)}
+	return &Channel{log: log, getenv: getenv, quiet: quiet, more: make(chan struct{}, 1), voted: make(map[string]sdk.Notice)}
 }
 
 // A question is a request that waits for this person.
@@ -134,6 +138,7 @@ func (c *Channel) colour(setting string) (bool, error) {
 func (c *Channel) Notify(_ context.Context, n sdk.Notice) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.voted, n.ID)
 	q := c.find(n.ID)
 	switch {
 	case q == nil:
@@ -161,15 +166,34 @@ func (c *Channel) Update(_ context.Context, n sdk.Notice) error {
 	q := c.find(n.ID)
 	switch {
 	case q == nil:
+		c.updateVoted(n)
 	case n.Ended():
 		c.remove(q)
 		if q.settle != nil {
 			q.settle(&settledError{n})
 		}
 	default:
+		if q.settle != nil {
+			c.note(changes(q.notice, n)...)
+		}
 		q.notice.Votes, q.notice.Approved, q.notice.People, q.notice.Claim, q.notice.ExpiresAt = n.Votes, n.Approved, n.People, n.Claim, n.ExpiresAt
 	}
 	return nil
+}
+
+// updateVoted says what has become of a request on which this person has voted.
+// It needs the lock.
+func (c *Channel) updateVoted(n sdk.Notice) {
+	old, voted := c.voted[n.ID]
+	switch {
+	case !voted:
+	case n.Ended():
+		delete(c.voted, n.ID)
+		c.note(ending(n))
+	default:
+		c.voted[n.ID] = n
+		c.note(changes(old, n)...)
+	}
 }
 
 // Health implements [sdk.Channel].
@@ -210,10 +234,14 @@ func (c *Channel) Answers(ctx context.Context, answer sdk.Answerer) error {
 	}
 }
 
-// next waits for the question to ask next. It returns the notice of it and how
-// many more wait; the context ends when the question leaves the screen.
+// next waits for the question to ask next, and shows meanwhile what is noted. It
+// returns the notice of it and how many more wait; the context ends when the
+// question leaves the screen.
 func (c *Channel) next(ctx context.Context) (*question, int, context.Context, error) {
 	for {
+		if err := c.showNotes(); err != nil {
+			return nil, 0, nil, err
+		}
 		c.mu.Lock()
 		if len(c.open) > 0 {
 			q, waiting := c.open[0], len(c.open)-1
@@ -254,9 +282,13 @@ func (c *Channel) later(q *question) {
 	}
 }
 
-// done takes the question off the list: this person has answered it.
-func (c *Channel) done(q *question) {
+// done takes the question off the list: this person has answered it. Where it
+// takes more people it says later what they do.
+func (c *Channel) done(q *question, status string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if slices.Contains(c.open, q) && status == sdk.StatusPending {
+		c.voted[q.notice.ID] = q.notice
+	}
 	c.remove(q)
 }

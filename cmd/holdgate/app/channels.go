@@ -36,7 +36,7 @@ func (a *App) buildHost(s *state) error {
 func Channels(c config.Config, builtin []string) (all []host.Channel, err error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		p := c.Plugins[name]
-		settings, err := json.Marshal(map[string]any(p.Config))
+		settings, err := json.Marshal(p.Config.Reveal())
 		if err != nil {
 			return nil, fmt.Errorf("plugins.%s.config: %w", name, err)
 		}

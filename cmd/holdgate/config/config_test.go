@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -315,6 +316,26 @@ func TestSettingsOfPluginsAreNeverPrinted(t *testing.T) {
 	}
 	if c.Plugins["hook"].Config.Reveal()["key"] != "hunter2" {
 		t.Error("the plugin itself does not get its key")
+	}
+}
+
+// A plugin gets what is written for it at every depth; whoever prints it, nothing.
+func TestSettingsInsideSettingsReachThePlugin(t *testing.T) {
+	c, err := load(t, `plugins: {hook: {config: {smtp: {addr: "mx.example.com:25", auth: {user: hunter2}}, list: [{a: hunter2}, [b], 3], on: true}}}`+"\n", config.Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := c.Plugins["hook"].Config
+	got, err := json.Marshal(settings.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"list":[{"a":"hunter2"},["b"],3],"on":true,"smtp":{"addr":"mx.example.com:25","auth":{"user":"hunter2"}}}`; string(got) != want {
+		t.Errorf("the plugin gets %s, want %s", got, want)
+	}
+	shown, err := json.Marshal(settings)
+	if err != nil || strings.Contains(string(shown)+fmt.Sprint(settings), "hunter2") {
+		t.Errorf("%s %v, %v", shown, settings, err)
 	}
 }
 

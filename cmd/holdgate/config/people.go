@@ -62,6 +62,31 @@ func ParseRole(s string) (Role, error) {
 	return Role(s), nil
 }
 
+// Roles are those of Holdgate, "approve", "operate" and "admin", and those that
+// people have in the configuration or that a route names.
+func (c Config) Roles() []string {
+	var own []string
+	for _, p := range c.People {
+		for _, r := range p.Roles {
+			own = append(own, string(r))
+		}
+	}
+	for _, r := range c.Routes {
+		own = slices.Concat(own, r.Match.Roles, r.Roles)
+		for _, n := range r.Then {
+			own = append(own, n.Roles...)
+		}
+	}
+	slices.Sort(own)
+	known := []string{"approve", "operate", "admin"}
+	for _, r := range own {
+		if !slices.Contains(known, r) {
+			known = append(known, r)
+		}
+	}
+	return known
+}
+
 // TokenHash is SHA-256 of a person's token. The zero value is no token.
 type TokenHash [sha256.Size]byte
 

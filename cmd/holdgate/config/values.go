@@ -122,5 +122,26 @@ func (s Settings) MarshalYAML() (any, error) { return s.hidden(), nil }
 // MarshalJSON implements [json.Marshaler].
 func (s Settings) MarshalJSON() ([]byte, error) { return json.Marshal(s.hidden()) }
 
-// Reveal returns the values, for the plugin itself.
-func (s Settings) Reveal() map[string]any { return s }
+// Reveal returns the values, for the plugin itself: those of settings inside
+// settings too, which YAML reads as Settings of their own.
+func (s Settings) Reveal() map[string]any {
+	all := make(map[string]any, len(s))
+	for k, v := range s {
+		all[k] = revealed(v)
+	}
+	return all
+}
+
+func revealed(v any) any {
+	switch v := v.(type) {
+	case Settings:
+		return v.Reveal()
+	case []any:
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = revealed(one)
+		}
+		return list
+	}
+	return v
+}

@@ -162,7 +162,8 @@ func (a agent) read(r io.Reader) ([]block, error) {
 			}
 			blocks = a.apply(blocks, e)
 			if e.Type == "message_stop" {
-				return blocks, nil
+				_, err := io.Copy(io.Discard, br) // what is written down of an answer is there once it has ended
+				return blocks, err
 			}
 		}
 		if err != nil {

@@ -47,7 +47,7 @@ type askingPlace struct {
 func TestAnApprovalInThePlaceReachesTheClient(t *testing.T) {
 	t.Parallel()
 	rounds, _ := strconv.Atoi(os.Getenv("HOLDGATE_FIGURES"))
-	for name, open := range map[string]func(*testing.T) askingPlace{"webhook": webhookPlace, "terminal": terminalPlace, "exec": execPlace, "telegram": telegramPlace} {
+	for name, open := range map[string]func(*testing.T) askingPlace{"webhook": webhookPlace, "terminal": terminalPlace, "exec": execPlace, "telegram": telegramPlace, "slack": slackPlace, "email": emailPlace} {
 		t.Run(name, func(t *testing.T) {
 			if rounds == 0 {
 				t.Parallel()
@@ -56,6 +56,11 @@ func TestAnApprovalInThePlaceReachesTheClient(t *testing.T) {
 			p := newProvider(t)
 			config := write(t, "holdgate.yaml", "plugins:\n  "+name+":\n    config: "+at.config+"\n")
 			s := serve(t, nil, "--upstream", "anthropic="+p.URL, "--policy", write(t, "release.rego", askingRule), "--config", config)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log(s.log())
+				}
+			})
 			var took []time.Duration
 			for i := range max(rounds, 1) {
 				took = append(took, s.approvedAt(at, fmt.Sprintf("deployctl release-%d", i)))

@@ -485,6 +485,7 @@ type Notice struct {
 	To            []string               `protobuf:"bytes,40,rep,name=to,proto3" json:"to,omitempty"`             // the channel's users who are to be told; empty: whom its configuration names
 	Editable      string                 `protobuf:"bytes,41,opt,name=editable,proto3" json:"editable,omitempty"` // where edit may be answered: the arguments as JSON, hidden characters escaped
 	Waiting       int64                  `protobuf:"varint,42,opt,name=waiting,proto3" json:"waiting,omitempty"`  // how many other requests wait that this channel tells of later
+	Voters        []string               `protobuf:"bytes,43,rep,name=voters,proto3" json:"voters,omitempty"`     // the channel's users who may approve it, of the people in Holdgate's configuration
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -811,6 +812,13 @@ func (x *Notice) GetWaiting() int64 {
 		return x.Waiting
 	}
 	return 0
+}
+
+func (x *Notice) GetVoters() []string {
+	if x != nil {
+		return x.Voters
+	}
+	return nil
 }
 
 type Vote struct {
@@ -1869,7 +1877,7 @@ const file_channel_proto_rawDesc = "" +
 	"\x0eNotifyResponse\"D\n" +
 	"\rUpdateRequest\x123\n" +
 	"\x06notice\x18\x01 \x01(\v2\x1b.holdgate.channel.v1.NoticeR\x06notice\"\x10\n" +
-	"\x0eUpdateResponse\"\x8d\n" +
+	"\x0eUpdateResponse\"\xa5\n" +
 	"\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -1917,7 +1925,8 @@ const file_channel_proto_rawDesc = "" +
 	"\x05claim\x18' \x01(\v2\x1a.holdgate.channel.v1.ClaimR\x05claim\x12\x0e\n" +
 	"\x02to\x18( \x03(\tR\x02to\x12\x1a\n" +
 	"\beditable\x18) \x01(\tR\beditable\x12\x18\n" +
-	"\awaiting\x18* \x01(\x03R\awaiting\"\x90\x01\n" +
+	"\awaiting\x18* \x01(\x03R\awaiting\x12\x16\n" +
+	"\x06voters\x18+ \x03(\tR\x06voters\"\x90\x01\n" +
 	"\x04Vote\x12\x1a\n" +
 	"\bdecision\x18\x01 \x01(\tR\bdecision\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12\x18\n" +

@@ -54,6 +54,7 @@ type Notice struct {
 	Cast      []Vote    `json:"cast,omitempty"`
 	Claim     *Lease    `json:"claim,omitempty"`
 	To        []string  `json:"to,omitempty"`
+	Voters    []string  `json:"voters,omitempty"`
 	Editable  string    `json:"editable,omitempty"` // JSON in a text
 	Waiting   int       `json:"waiting,omitempty"`
 }
@@ -142,7 +143,7 @@ func Of(n sdk.Notice) Notice {
 	for _, o := range n.Options {
 		d.Options = append(d.Options, Option(o))
 	}
-	d.Event, d.Thread, d.To, d.Editable, d.Waiting = n.Event, n.Thread, n.To, n.Editable, n.Waiting
+	d.Event, d.Thread, d.To, d.Voters, d.Editable, d.Waiting = n.Event, n.Thread, n.To, n.Voters, n.Editable, n.Waiting
 	for _, v := range n.Cast {
 		d.Cast = append(d.Cast, Vote(v))
 	}

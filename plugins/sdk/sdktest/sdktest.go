@@ -25,6 +25,8 @@ type Subject struct {
 	// New returns a channel that has not been configured.
 	New func(t *testing.T) sdk.Channel
 	// Start starts a channel that is a program, in any language: see [Process].
+	// It is started twice: one process gets the bad configurations, one goes
+	// through all else.
 	Start func(t *testing.T) *sdk.Remote
 	// Good returns a configuration that the channel takes.
 	Good func(t *testing.T) string
@@ -32,11 +34,16 @@ type Subject struct {
 	// What every channel refuses (no JSON, unknown and repeated members) needs
 	// no entry.
 	Bad map[string]string
+
+	ready *sdk.Remote // of Start, once it has been configured
 }
 
 // Run proves the subject, in subtests.
 func Run(t *testing.T, s Subject) {
-	t.Run("it says what it is, always the same", func(t *testing.T) { s.info(t) })
+	owner := t
+	if !t.Run("it says what it is, always the same", func(t *testing.T) { s.info(t, owner) }) && s.Start != nil {
+		t.Fatal("the other tests need a channel that has been configured")
+	}
 	t.Run("a bad configuration is an error", func(t *testing.T) { s.refuses(t) })
 	t.Run("a good configuration makes it healthy", func(t *testing.T) {
 		ctx := ending(t)
@@ -55,7 +62,7 @@ func Run(t *testing.T, s Subject) {
 	})
 	t.Run("a notice with nothing in it but its id is harmless", func(t *testing.T) {
 		ctx := ending(t)
-		if err := s.configured(t, ctx).Notify(ctx, sdk.Notice{ID: "req-1", Status: sdk.StatusPending}); err != nil {
+		if err := s.configured(t, ctx).Notify(ctx, sdk.Notice{ID: "req-2", Status: sdk.StatusPending}); err != nil {
 			t.Errorf("Notify: %v", err)
 		}
 	})
@@ -68,11 +75,11 @@ func Run(t *testing.T, s Subject) {
 	t.Run("an update that comes twice is harmless", func(t *testing.T) {
 		ctx := ending(t)
 		r := s.configured(t, ctx)
-		if err := r.Notify(ctx, Notice("req-1")); err != nil {
+		if err := r.Notify(ctx, Notice("req-3")); err != nil {
 			t.Errorf("Notify: %v", err)
 		}
 		for range 2 {
-			if err := r.Update(ctx, Ended(Notice("req-1"))); err != nil {
+			if err := r.Update(ctx, Ended(Notice("req-3"))); err != nil {
 				t.Errorf("Update: %v", err)
 			}
 		}
@@ -80,7 +87,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("a request goes through all that can happen to it", func(t *testing.T) {
 		ctx := ending(t)
 		r := s.configured(t, ctx)
-		for _, n := range Life("req-1") {
+		for _, n := range Life("req-4") {
 			tell := r.Update
 			if n.Event == sdk.Requested || n.Event == sdk.Escalated {
 				tell = r.Notify
@@ -105,9 +112,10 @@ func Run(t *testing.T, s Subject) {
 	t.Run("cancellation ends its answers", func(t *testing.T) { s.cancels(t) })
 }
 
-func (s Subject) info(t *testing.T) {
+// info configures a channel, and keeps it where it is a program.
+func (s *Subject) info(t, owner *testing.T) {
 	ctx := ending(t)
-	r := s.dial(t)
+	r := s.dial(owner)
 	first, err := r.Info(ctx)
 	if err != nil {
 		t.Fatalf("Info: %v", err)
@@ -115,11 +123,14 @@ func (s Subject) info(t *testing.T) {
 	if first.Name == "" {
 		t.Error("Info names no channel")
 	}
-	if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
+	if err := r.Configure(ctx, []byte(s.Good(owner))); err != nil {
 		t.Fatalf("Configure: %v", err)
 	}
 	if second, err := r.Info(ctx); err != nil || second != first {
 		t.Errorf("Info changed from %+v to %+v (%v)", first, second, err)
+	}
+	if s.Start != nil {
+		s.ready = r
 	}
 }
 
@@ -133,9 +144,14 @@ func (s Subject) refuses(t *testing.T) {
 	for what, config := range s.Bad {
 		bad[what] = config
 	}
+	dial := s.dial
+	if s.Start != nil {
+		one := s.Start(t)
+		dial = func(*testing.T) *sdk.Remote { return one }
+	}
 	for what, config := range bad {
 		t.Run(what, func(t *testing.T) {
-			err := s.dial(t).Configure(ending(t), []byte(config))
+			err := dial(t).Configure(ending(t), []byte(config))
 			var own *sdk.ChannelError
 			if !errors.As(err, &own) {
 				t.Fatalf("Configure(%s) returned %v, want an error of the channel", config, err)
@@ -152,14 +168,14 @@ func (s Subject) cancels(t *testing.T) {
 	var r *sdk.Remote
 	var answers func(context.Context, sdk.Answerer) error
 	if s.Start != nil {
-		r = s.Start(t)
+		r = s.ready
 		answers = r.Answers
 	} else {
 		c := s.New(t)
 		r, answers = Dial(t, c), c.Answers
-	}
-	if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
-		t.Fatalf("Configure: %v", err)
+		if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
+			t.Fatalf("Configure: %v", err)
+		}
 	}
 	answering, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -193,6 +209,9 @@ func (s Subject) dial(t *testing.T) *sdk.Remote {
 // configured returns the subject's channel, ready, at the end of a connection.
 func (s Subject) configured(t *testing.T, ctx context.Context) *sdk.Remote {
 	t.Helper()
+	if s.ready != nil {
+		return s.ready
+	}
 	r := s.dial(t)
 	if err := r.Configure(ctx, []byte(s.Good(t))); err != nil {
 		t.Fatalf("Configure: %v", err)
@@ -270,6 +289,7 @@ func News(id string) sdk.News {
 func Life(id string) []sdk.Notice {
 	n := Notice(id)
 	n.Quorum, n.Thread, n.To, n.Event, n.Waiting = 2, "5e551015e551015e", []string{"ada", "bob"}, sdk.Requested, 12
+	n.Voters = []string{"ada", "eve"}
 	n.Editable = "{\n  \"command\": \"rm -rf build\"\n}"
 	n.Answers = append(n.Answers, sdk.Edit, sdk.Claim, sdk.Unclaim, sdk.Seen)
 	escalated := n
