@@ -189,8 +189,6 @@ type answer struct {
 	cut    func()      // ends the reading of it
 	kept   bool        // it is in the store already
 
-	askedWhole bool // the connection has nothing more of the request
-
 	// Of an answer that was read, one of two: how it goes on to the client as a
 	// stream, or whole.
 	st  wire.Stream

@@ -26,7 +26,7 @@ func TestDialectsAreReadByTheirCodec(t *testing.T) {
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, nil)
 		must(t, err)
-		if c := s.codecFor(r, target{door: doorForward, url: r.URL}); c == nil || c.Name() != want {
+		if c := s.recognise(r, target{door: doorForward, url: r.URL}).codec; c == nil || c.Name() != want {
 			t.Errorf("%s: read by %v, want %s", url, c, want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
@@ -26,6 +25,8 @@ const (
 
 // A target is where a request is to go, whichever door it came through.
 type target struct {
+	recognised
+
 	door       string
 	name       string      // the upstream's or MCP server's configured name; empty for the forward proxy
 	url        *url.URL    // absolute: what is sent upstream
@@ -33,7 +34,6 @@ type target struct {
 	mcp        bool        // an MCP server, whose name is name
 	sse        *sseSession // the session whose endpoint this is
 	metadata   bool        // what is asked for says where the server\'s tokens come from
-	codec      Codec       // nil where no model format is spoken
 	caller     approvals.Caller
 	credential string // the name of what is put in on the way out; empty: nothing
 
@@ -144,7 +144,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 	u := *r.URL
 	u.Scheme, u.Host, u.User, u.Fragment = scheme, trimDefaultPort(scheme, host), nil, ""
 	t := target{door: door, url: &u}
-	t.codec = s.codecFor(r, t)
+	t.recognised = s.recognise(r, t)
 	t.name, t.mcp = s.mcpServer(&u)
 	if session := s.sessions.at(&u); session != nil {
 		t.name, t.mcp, t.sse = session.stream.t.name, true, session
@@ -230,7 +230,7 @@ func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string,
 	if t.mcp {
 		t.transport = s.roadTo(name)
 	} else {
-		t.codec = s.codecFor(r, t)
+		t.recognised = s.recognise(r, t)
 	}
 	return &t
 }
@@ -296,24 +296,6 @@ func (s *Server) mcpServer(u *url.URL) (name string, ok bool) {
 		}
 	}
 	return name, longest >= 0
-}
-
-// codecFor picks the codec by the path, also as the most lenient server would
-// read it, by whether the host serves models, and by the configuration.
-func (s *Server) codecFor(r *http.Request, t target) Codec {
-	models := s.servesModels(t)
-	paths := []string{path.Clean("/" + t.url.Path), laxPath(t.url.Path)}
-	for _, p := range slices.Compact(paths) {
-		for _, c := range s.codecs {
-			if c.Match(method(r), p) {
-				return c
-			}
-			if h, ok := c.(HostMatcher); ok && models && h.MatchHost(method(r), p) {
-				return c
-			}
-		}
-	}
-	return s.spokenAt(r, t)
 }
 
 // laxPath is a decoded path as the most lenient server would read it, in lower

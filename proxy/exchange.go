@@ -69,15 +69,17 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t *target) {
 // answered.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *target) *exchange {
 	t.caller = s.caller(r, *t)
-	unread := s.unsupported(r, *t)
-	if unread != "" && !s.c.AllowUnsupported {
-		s.refuseUnsupported(w, r, *t, unread)
+	unseen := !t.mcp && t.why != ""
+	if unseen && !s.c.AllowUnsupported {
+		s.refuseUnsupported(w, r, *t, t.why)
 		return nil
 	}
 	s.c.Queue.Seen(t.caller)
 	e := &exchange{s: s, w: w, r: r, t: *t, began: time.Now()}
-	if unread != "" {
-		e.found(unread)
+	if unseen {
+		e.found(t.why)
+	} else if t.file && s.c.AllowUnsupported {
+		e.found(ungated(t.url.Path))
 	}
 	if !e.withCredential() || t.codec == nil && !t.mcp && !e.look() {
 		return nil

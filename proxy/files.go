@@ -13,19 +13,6 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// batchFiles are where providers keep files among which are the results of
-// batches. The Files API of Anthropic has none, and neither have containers.
-var batchFiles = []string{"/files/*/content", "/download/*/files/*"}
-
-// fetchesFile reports whether a request is for a file that may be what has come
-// of a batch.
-func (s *Server) fetchesFile(r *http.Request, t target) bool {
-	if t.codec != nil || !s.servesModels(t) || lowerHost(t.url.Hostname()) == "api.anthropic.com" || wire.Gets(method(r), t.url.Path, "/containers/*/files/*/content") {
-		return false
-	}
-	return slices.ContainsFunc(batchFiles, func(suffix string) bool { return wire.Gets(method(r), t.url.Path, suffix) })
-}
-
 // wholeFile has a request ask for a whole file that can be looked into: a part of
 // one could begin behind what tells its kind.
 func wholeFile(h http.Header) {

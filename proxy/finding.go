@@ -44,13 +44,9 @@ func (e *exchange) found(what string) {
 	}
 }
 
-// looksLikeModel reports whether a JSON body on a host that is not known to
-// serve models looks like a request to one: it names a model, and what the
-// model is told.
-func looksLikeModel(path string, body []byte) bool {
-	if !asksModel(path, body) {
-		return false
-	}
+// namesModel reports whether a JSON body on a host that is not known to serve
+// models names one, besides what a model is told.
+func namesModel(body []byte) bool {
 	for m, err := range wire.Members(bytes.TrimLeft(body, blanks)) {
 		if err != nil {
 			return false

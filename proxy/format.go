@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -26,9 +25,9 @@ func (f Format) covers(t target) bool {
 }
 
 // spokenAt returns the codec that the configuration names for what is asked
-// of the target, or nil.
-func (s *Server) spokenAt(r *http.Request, t target) Codec {
-	if !wire.Posts(method(r), "/x", "/x") || harmless(t.url.Path) {
+// of the target by a method, or nil.
+func (s *Server) spokenAt(method string, t target) Codec {
+	if !wire.Posts(method, "/x", "/x") || harmless(t.url.Path) {
 		return nil
 	}
 	for _, f := range s.c.Formats {

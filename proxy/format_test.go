@@ -34,7 +34,7 @@ func TestWhatTheConfigurationSaysIsSpoken(t *testing.T) {
 		must(t, err)
 		r.Method = tt.method
 		got := ""
-		if c := s.codecFor(r, target{door: doorForward, url: r.URL}); c != nil {
+		if c := s.recognise(r, target{door: doorForward, url: r.URL}).codec; c != nil {
 			got = c.Name()
 		}
 		if got != tt.want {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -27,7 +26,7 @@ const glance = 512
 // elsewhere a finding, of which policy is told. It reports false where the
 // client has been answered. What is read is put back, to be sent as it came.
 func (e *exchange) look() bool {
-	models := e.s.servesModels(e.t)
+	models := e.t.models
 	if !hasBody(e.r) {
 		return true
 	}
@@ -36,6 +35,10 @@ func (e *exchange) look() bool {
 	}
 	if !models && !mayBeJSON(e.r) {
 		return true
+	}
+	if _, err := mediaType(e.r.Header); models && err != nil && !e.s.c.AllowUnsupported {
+		e.reject(http.StatusUnsupportedMediaType, holdgate.RuleMalformed, "the request to a host that serves models is refused because two readers could take it differently: "+err.Error())
+		return false
 	}
 	body, err := e.peek()
 	switch {
@@ -56,8 +59,13 @@ func (e *exchange) look() bool {
 		e.t.mcp, e.t.name = true, e.t.url.Host
 		return true
 	}
-	switch path := e.t.url.Path; {
-	case models && !asksModel(path, body), !models && !looksLikeModel(path, body):
+	path := e.t.url.Path
+	asks, err := asksModel(path, body)
+	switch {
+	case models && err != nil && !e.s.c.AllowUnsupported && (saysJSON(e.r.Header) || e.r.Header.Get("Content-Type") == ""):
+		e.reject(http.StatusBadRequest, holdgate.RuleMalformed, "the request to a host that serves models cannot be looked into: "+err.Error())
+		return false
+	case !asks, !models && !namesModel(body):
 	case models && !e.s.c.AllowUnsupported:
 		e.reject(http.StatusBadRequest, holdgate.RuleUnsupported, ungated(path))
 		return false
@@ -67,10 +75,9 @@ func (e *exchange) look() bool {
 	return true
 }
 
-// hasBody reports whether the request is of a kind that asks for something by
-// what it carries.
+// hasBody reports whether the request can ask for something by what it carries.
 func hasBody(r *http.Request) bool {
-	return r.ContentLength != 0 && r.Body != nil && slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, method(r))
+	return r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody
 }
 
 // method is the request's method as lax servers read it.

@@ -122,7 +122,7 @@ func TestOllamaElsewhereIsNoModel(t *testing.T) {
 	}{{"https://chat.example/api/chat", false}, {"https://ollama.com/api/chat", true}} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tt.url, nil)
 		must(t, err)
-		if got := s.codecFor(r, target{door: doorForward, url: r.URL}) != nil; got != tt.want {
+		if got := s.recognise(r, target{door: doorForward, url: r.URL}).codec != nil; got != tt.want {
 			t.Errorf("%s: read by a codec: %t", tt.url, got)
 		}
 	}

@@ -50,10 +50,12 @@ const (
 // park takes the connection of an answer that waits for people from its server,
 // and reports whether it did: what is left of the exchange is done without the
 // caller then. HTTP/2 has many requests on a connection, which cannot be taken,
-// and in a later round the caller has an answer of its own to end.
+// and in a later round the caller has an answer of its own to end. What the
+// connection has next is another request: this one's body was read to its end,
+// for [exchange.readBody] fails where something of it is left.
 func (a *answer) park() bool {
 	ids := a.waitsFor()
-	if len(ids) == 0 || a.out == nil || a.round > 0 || a.r.ProtoMajor != 1 || a.r.ProtoMinor != 1 || !a.askedWhole {
+	if len(ids) == 0 || a.out == nil || a.round > 0 || a.r.ProtoMajor != 1 || a.r.ProtoMinor != 1 {
 		return false
 	}
 	tun, inner := a.r.Context().Value(tunnelKey{}).(*tunnel)
@@ -100,17 +102,6 @@ func (a *answer) waitsFor() []string {
 		}
 	}
 	return ids
-}
-
-// requestRead reports whether the request's body was read to its end: what the
-// connection has next is another request. It tells before the answer's header
-// is sent, with which the server closes the body.
-func (e *exchange) requestRead() bool {
-	if e.r.Body == nil || e.r.Body == http.NoBody {
-		return true
-	}
-	n, err := e.r.Body.Read(make([]byte, 1))
-	return n == 0 && err == io.EOF //nolint:errorlint // what net/http returns
 }
 
 // hijack takes the connection, while no sign of life is made.

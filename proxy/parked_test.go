@@ -2,6 +2,9 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -12,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -222,5 +228,34 @@ func TestAParkedAnswerGoesOn(t *testing.T) {
 	got := readAll(t, resp.Body)
 	if !strings.Contains(got, "All is well.") || strings.Count(got, "event: message_stop") != 1 {
 		t.Errorf("the turn did not go on as one answer:\n%s", got)
+	}
+}
+
+// A body of which something is left when it has been decoded is refused: what is
+// left would be the beginning of the next request where the connection is parked.
+func TestNothingIsLeftOfABodyThatGoesOn(t *testing.T) {
+	t.Parallel()
+	var seen counter
+	g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated thing"), msgEnd("tool_use")))
+	encoded := func(open func(io.Writer) io.WriteCloser) string {
+		var b bytes.Buffer
+		w := open(&b)
+		_, err := io.WriteString(w, askStream)
+		must(t, err)
+		must(t, w.Close())
+		return b.String()
+	}
+	for coding, body := range map[string]string{
+		"gzip":    encoded(func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }),
+		"deflate": encoded(func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }),
+		"br":      encoded(func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) }),
+		"zstd":    encoded(func(w io.Writer) io.WriteCloser { z, err := zstd.NewWriter(w); must(t, err); return z }),
+	} {
+		for _, left := range []string{"G", "GET /up/test/v1/models HTTP/1.1\r\nHost: a\r\n\r\n"} {
+			status, answer := g.send(g.client, http.MethodPost, g.url+messages, body+left, http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {coding}})
+			if status != http.StatusBadRequest || len(seen.all()) != 0 {
+				t.Errorf("%s with %q behind: status %d, the model was asked %d times: %s", coding, left, status, len(seen.all()), answer)
+			}
+		}
 	}
 }

@@ -106,7 +106,7 @@ func (e *exchange) forward(req *http.Request) {
 	stop := context.AfterFunc(e.s.life, cancel)
 	defer stop()
 	defer e.cutWhenStopped(cancel)()
-	file := !e.s.c.AllowUnsupported && e.s.fetchesFile(e.r, e.t)
+	file := e.t.file && !e.s.c.AllowUnsupported
 	if file {
 		wholeFile(req.Header)
 	}

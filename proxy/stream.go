@@ -26,7 +26,6 @@ func (a *answer) readStream(st wire.Stream, src io.Reader) bool {
 	out := newSender(a.w, a.s.c.Logger, st.Idle, a.s.c.Limits.Idle)
 	a.st, a.out = st, out
 	a.header.Del("Content-Length")
-	a.askedWhole = a.requestRead()
 	out.start(a.status, a.header)
 
 	mem := a.s.memory.Get().(*streamMemory)

@@ -94,8 +94,9 @@ func PostsMethod(method, path, name string) bool {
 	if len(got) == 0 {
 		return false
 	}
-	_, custom, ok := strings.Cut(got[len(got)-1], ":")
-	return ok && strings.EqualFold(strings.TrimFunc(custom, isPadding), name)
+	last := got[len(got)-1]
+	colon := strings.LastIndexByte(last, ':') // the names of some models have one too
+	return colon >= 0 && strings.EqualFold(strings.TrimFunc(last[colon+1:], isPadding), name)
 }
 
 func posts(method string) bool {

@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"slices"
+
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// A roadKind says what is on a road of a model API that no codec reads.
+type roadKind int
+
+const (
+	unread roadKind = iota // calls that nobody would see
+	aFile                  // a file, in which there may be calls
+	noCalls
+)
+
+// A roadRow is a row of the table of roads. It is for GET or POST as
+// [wire.Gets] and [wire.Posts] read them, in any spelling; both where it is not
+// said.
+type roadRow struct {
+	method string // "GET", "POST" or either
+	path   string // the end of paths; a custom method of Google's where it begins with a colon
+	is     roadKind
+	any    bool   // on any host; else on those that serve models
+	not    string // a host on which it is something else
+}
+
+// roadTable is what no codec reads. The first that fits counts.
+var roadTable = slices.Concat(
+	[]roadRow{
+		{method: "GET", path: "/containers/*/files/*/content", is: noCalls},
+		{method: "GET", path: "/files/*/content", is: aFile, not: "api.anthropic.com"}, // whose files are no results of batches
+		{method: "GET", path: "/files/*", is: aFile, not: "api.anthropic.com"},
+	},
+	// On any host these can be nothing else.
+	rows("POST", true, "/v1/realtime", ":batchGenerateContent", "/batchPredictionJobs", "/model-invocation-job", "/v1/messages/batches",
+		"/converse", "/converse-stream", "/invoke-with-response-stream", "/invoke-with-bidirectional-stream"),
+	// Models asked in other forms, in advance, or by the provider's own agents.
+	rows("POST", false,
+		"/completions", "/v1/complete", "/v1/chat", "/v2/chat", "/interactions",
+		"/realtime", "/realtime/*", "/realtime/*/*", "/realtime/*/*/*",
+		"/batches", "/batch/jobs", "/batch", "/batch/*", "/batch/*/*",
+		"/runs", "/submit_tool_outputs", "/chatkit/sessions",
+		"/agents/*", "/agents/*/agentAliases/*/sessions/*/text", "/flows/*/aliases/*",
+		"/conversations", "/conversations/*", "/conversations/*/restart",
+		":serverStreamingPredict", ":streamingPredict", ":directPredict", ":directRawPredict", ":streamDirectPredict", ":streamDirectRawPredict", ":streamingRawPredict",
+		"/endpoints/*:predict"),
+	// Conversations, responses and completions that the provider keeps, and what
+	// has come of a batch or of an agent.
+	rows("", false,
+		"/conversations/*/items", "/conversations/*/items/*", "/conversations/*/history", "/conversations/*/messages",
+		"/responses/*/input_items", "/chat/completions/*", "/chat/completions/*/messages", "/chatkit/threads/*/items",
+		"/runs/*", "/runs/*/cancel", "/runs/*/steps", "/runs/*/steps/*",
+		"/interactions/*", "/interactions/*/cancel", "/sessions/*/events", "/sessions/*/events/stream", "/sessions/*/stream"),
+	rows("GET", false,
+		"/chat/completions", "/runs", "/batches", "/batches/*", "/batches/*/results", "/batch/jobs", "/batch/jobs/*",
+		"/chat/deferred-completion/*", "/generation/content"),
+	// Remote procedure calls of Google's, under their full names.
+	rows("POST", false, "/google.*/*"),
+)
+
+func rows(method string, any bool, paths ...string) (out []roadRow) {
+	for _, p := range paths {
+		out = append(out, roadRow{method: method, path: p, any: any})
+	}
+	return out
+}
+
+// fits reports whether a request is on the road, by one of the methods and
+// paths that servers could read in it.
+func (row *roadRow) fits(methods, paths []string, t target, models bool) bool {
+	if !models && !row.any || row.not != "" && lowerHost(t.url.Hostname()) == row.not {
+		return false
+	}
+	for _, m := range methods {
+		for _, p := range paths {
+			if row.method != "POST" && row.path[0] == '/' && wire.Gets(m, p, row.path) || row.method != "GET" && row.posts(m, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (row *roadRow) posts(method, path string) bool {
+	if row.path[0] == ':' {
+		return wire.PostsMethod(method, path, row.path[1:])
+	}
+	if row.path == "/endpoints/*:predict" { // elsewhere it answers with numbers and images
+		return wire.Posts(method, path, "/endpoints/*") && wire.PostsMethod(method, path, "predict")
+	}
+	return wire.Posts(method, path, row.path)
+}
+
+// says is why a request on the road is refused, or "".
+func (row *roadRow) says(path string) string {
+	if row.is != unread {
+		return ""
+	}
+	return ungated(path)
+}
+
+// socketPaths are model APIs on any host that are also spoken over a socket.
+var socketPaths = []string{"/v1/responses", "/openai/responses", "/codex/responses", "/v1/realtime"}
+
+// harmlessPaths are roads of model APIs whose answers hold no calls. They count
+// only as they are written here.
+var harmlessPaths = []string{
+	"/v1/messages/count_tokens", ":countTokens", "/embeddings", "/api/embed", ":embedContent", "/moderations",
+	"/images/generations", "/api/create", "/audio/speech", "/responses/input_tokens", "/count-tokens:rawPredict",
+}
+
+// unreadableTypes are parts of the types of bodies that are no JSON, and in which
+// models can be asked: procedure calls, requests in a request, and what begins a
+// conversation over another connection.
+var unreadableTypes = []string{"grpc", "protobuf", "cbor", "msgpack", "multipart/mixed", "application/http", "application/sdp"}
+
+// modelHosts are the ends of the names of hosts that are known to serve models.
+var modelHosts = []string{
+	"api.openai.com", "api.anthropic.com", "openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com", "models.ai.azure.com", "inference.ai.azure.com", "models.github.ai",
+	"api.mistral.ai", "codestral.mistral.ai", "api.cohere.com", "api.cohere.ai", "api.groq.com", "openrouter.ai", "api.deepseek.com", "api.x.ai",
+	"api.together.xyz", "api.together.ai", "api.fireworks.ai", "api.perplexity.ai", "api.cerebras.ai", "api.sambanova.ai", "integrate.api.nvidia.com", "api.moonshot.ai", "api.moonshot.cn",
+	"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "api.z.ai", "open.bigmodel.cn", "api.minimax.io", "router.huggingface.co", "api.deepinfra.com", "api.novita.ai",
+	"gateway.ai.cloudflare.com", "ai-gateway.vercel.sh", "githubcopilot.com", "ollama.com",
+}
+
+// bedrockHosts are the beginnings of the labels that name Amazon Bedrock's
+// endpoints in each region.
+var bedrockHosts = []string{"bedrock-runtime", "bedrock-mantle", "bedrock-agent-runtime"}
+
+// googleHosts are parts of the labels that name Google's, in each region and
+// network.
+var googleHosts = []string{"generativelanguage", "aiplatform", "cloudcode"}
