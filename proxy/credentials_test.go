@@ -278,3 +278,24 @@ func TestACommandsCredentialIsAskedForOnce(t *testing.T) {
 		t.Errorf("the command ran %d times (%v), want once", len(b)/2, err)
 	}
 }
+
+type neverSent struct{ t *testing.T }
+
+func (n neverSent) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.t.Errorf("%s was sent for %s", r.URL, r.Host)
+	return nil, http.ErrServerClosed
+}
+
+// What puts a credential in looks itself where the request goes, whatever was
+// found out before.
+func TestACredentialIsPutInWhereItBelongsAlone(t *testing.T) {
+	c := &credential.Credential{Spec: credential.Spec{Name: "k", Origins: []string{"https://a.example:443"}, Header: "X-Api-Key", Form: credential.Plain, Value: realKey}}
+	for _, to := range [][2]string{{"https://b.example/x", "b.example"}, {"http://a.example/x", "a.example"}, {"https://a.example:8443/x", "a.example:8443"}, {"https://a.example/x", "b.example"}} {
+		r, err := http.NewRequest(http.MethodGet, to[0], nil)
+		must(t, err)
+		r.Host = to[1]
+		if resp, err := (putting{neverSent{t}, c, func() {}}).RoundTrip(r); err == nil || !strings.Contains(err.Error(), "where it does not belong") {
+			t.Errorf("%v: %v, %v", to, resp, err)
+		}
+	}
+}

@@ -132,3 +132,28 @@ func TestOnlyTheApproversDoorDecidesCalls(t *testing.T) {
 		t.Errorf("calls are decided at %v, want %v", got, want)
 	}
 }
+
+// An address of version 4 is the same in version 6's clothes, in ranges that netip
+// has no predicate for too.
+func TestMappedAddressesAreJudgedAsWhatTheyAre(t *testing.T) {
+	for _, a := range []string{"::ffff:100.64.0.1", "::ffff:168.63.129.16", "::ffff:198.18.0.1", "::ffff:10.0.0.1"} {
+		if classify(netip.MustParseAddr(a)) == "" {
+			t.Errorf("%s may be dialled", a)
+		}
+	}
+}
+
+// Own ports are own on every address of this host, not on loopback alone.
+func TestEveryAddressOfThisHostIsItsOwn(t *testing.T) {
+	addrs, err := net.InterfaceAddrs()
+	must(t, err)
+	for _, a := range addrs {
+		p, err := netip.ParsePrefix(a.String())
+		if err == nil && !isThisHost(p.Addr().Unmap()) {
+			t.Errorf("%s is taken for another host's", p.Addr())
+		}
+	}
+	if isThisHost(netip.MustParseAddr("203.0.113.1")) {
+		t.Error("another host's address is taken for this one's")
+	}
+}

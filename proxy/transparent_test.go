@@ -144,6 +144,19 @@ func TestAnEncryptedHelloLeadsToTheNameThatWasAskedFor(t *testing.T) {
 	}
 }
 
+// A connection that does not name such a host itself is looked into.
+func TestAHostIsPassedOnByItsNameInTLSAlone(t *testing.T) {
+	g := newGate(t, http.NotFoundHandler(), withPolicy(t, denyAll), func(c *Config) { c.Untouched = []Untouched{{Host: "a.api.example"}} })
+	names := &Names{}
+	dst := synthetic(names, "a.api.example") + ":443"
+	if status := says(t, g.redirect(dst, names), "GET /x HTTP/1.1\r\nHost: a.api.example\r\n\r\n", &tls.Config{InsecureSkipVerify: true}); status != http.StatusForbidden {
+		t.Errorf("status %d", status)
+	}
+	if e := g.eventually(audit.TypeDecision, 1)[0]; e.Call.HTTP != "GET a.api.example/x" {
+		t.Errorf("judged: %s", e.Call.HTTP)
+	}
+}
+
 func TestAConnectionMadeToTheTransparentDoorIsRefused(t *testing.T) {
 	g := newGate(t, http.NotFoundHandler())
 	if status := says(t, g.redirect("", nil), "GET / HTTP/1.1\r\nHost: x\r\n\r\n", nil); status != 0 {

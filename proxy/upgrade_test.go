@@ -196,18 +196,22 @@ func TestOtherUpgradesGoOnAsPlainHTTP(t *testing.T) {
 // TestAnUpstreamThatChangesTheProtocolUnasked would have the client's next
 // request read as something else.
 func TestAnUpstreamThatChangesTheProtocolUnasked(t *testing.T) {
-	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
 		}
 		defer c.Close()
-		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
+		to := "Upgrade: x\r\n"
+		if r.URL.Path == "/unsaid" {
+			to = ""
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"+to+"\r\nHTTP/1.1 200 OK\r\n\r\n")
 	}))
 	g := newGateTo(t, nil, map[string]string{"named": up + "/mcp"}, withPolicy(t, upgradePolicy))
 	host := strings.TrimPrefix(up, "http://")
-	for _, headers := range []string{"", "Connection: Upgrade\r\nUpgrade: websocket\r\n"} {
-		if resp, body := g.speak("GET " + up + "/x HTTP/1.1\r\nHost: " + host + "\r\n" + headers + "\r\n"); resp.StatusCode != http.StatusBadGateway {
+	for headers, path := range map[string]string{"": "/x", "X-Plain: 1\r\n": "/unsaid", "Connection: Upgrade\r\nUpgrade: websocket\r\n": "/x"} {
+		if resp, body := g.speak("GET " + up + path + " HTTP/1.1\r\nHost: " + host + "\r\n" + headers + "\r\n"); resp.StatusCode != http.StatusBadGateway {
 			t.Errorf("status %d: %s", resp.StatusCode, body)
 		}
 	}

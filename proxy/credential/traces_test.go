@@ -98,7 +98,7 @@ func FuzzTraces(f *testing.F) {
 		if err != nil || len(got) != len(text) {
 			t.Fatalf("got %d bytes of %d, %v", len(got), len(text), err)
 		}
-		if len(tr) > 0 && bytes.Contains(got, []byte(key)) && strings.Trim(key, "*") != "" {
+		if len(key) >= shortest && !strings.Contains(key, "*") && bytes.Contains(got, []byte(key)) {
 			t.Fatalf("%q has %q", got, key)
 		}
 		for i := range got {
