@@ -53,7 +53,7 @@ var requirements = []requirement{
 
 	{"002", "confidence reports with a threshold and escalation, each switchable", []string{"proxy:TestAReportBelowTheLineOpensAGateAndChangesWaitForIt", "proxy:TestReportsAreSwitchable"}},
 	{"002", "a report of no trust at all pauses", []string{"proxy:TestAReportOfNoTrustAtAllPausesTheSession"}},
-	{"002", "gate 0 before coding", []string{"cmd/holdgate/e2e:TestAScriptPassesGates", "cmd/holdgate/e2e:TestAgentsGoThroughASession", "policies/gates_test.rego"}},
+	{"002", "gate 0 before coding", []string{"cmd/holdgate/e2e:TestAScriptPassesGates", "cmd/holdgate/e2e:TestAScriptGoesThroughASession", "cmd/holdgate/e2e:TestAgentsGoThroughASession", "policies/gates_test.rego"}},
 	{"002", "mandatory, conditional and advisory gates", []string{"proxy:TestAnAdvisoryGateIsToldAndHoldsNothing", "policies/gates_test.rego"}},
 	{"002", "steer on every gate, with instructions and artifacts", []string{"proxy:TestGatesAreAnsweredInEachWay", "cmd/holdgate/testdata/steer.txt"}},
 	{"002", "constraint exception: expand, reduce, abort", []string{"proxy:TestAChoiceAtAGate"}},
@@ -66,7 +66,9 @@ var requirements = []requirement{
 	{"003", "steer alone is interactive", []string{"cmd/holdgate:TestSteerAloneIsInteractive"}},
 	{"003", "gates with their settings", []string{"approvals/sessions:TestWhatAConfigurationSaysOfGates", "cmd/holdgate/e2e:TestAScriptPassesGates"}},
 	{"003", "a gate that is off passes", []string{"proxy:TestAGateThatIsOffPassesAtOnce"}},
+	{"003", "run --interactive", []string{"cmd/holdgate/e2e:TestRunInteractiveStopsAtItsGates"}},
 	{"003", "conditional gates", []string{"proxy:TestAGateUnderACondition", "policies/conditions_test.rego", "cmd/holdgate/config:TestAGatesConditionIsRead"}},
+	{"003", "two-way clarification", []string{"cmd/holdgate/e2e:TestClarificationGoesBothWays"}},
 	{"003", "messages both ways", []string{"cmd/holdgate/testdata/messages.txt", "proxy:TestWhatPeopleSayIsDeliveredOnce"}},
 	{"003", "helpful answers where nothing is pending or no agent was seen", []string{"cmd/holdgate/testdata/pending.txt", "cmd/holdgate/testdata/steer.txt"}},
 	{"003", "edit requests", []string{"cmd/holdgate/testdata/edit.txt", "cmd/holdgate/e2e:TestClaudeCodeRunsWhatAPersonMadeOfItsCall"}},
@@ -77,6 +79,7 @@ var requirements = []requirement{
 	{"004", "null means skip: a question that a condition leaves out is not asked", []string{"rego:TestPackOnConfidenceAndModes", "policies/gates_test.rego"}},
 	{"004", "refine loops: a gate asked again shows what was said before", []string{"proxy:TestGatesAreAnsweredInEachWay"}},
 	{"004", "events when a person is asked and has answered", []string{"approvals/api:TestEventsComeAsTheyHappenAndResume"}},
+	{"004", "a handler for tests, which answers everything by itself", []string{"cmd/holdgate/e2e:TestServeAnswersEverythingByItself", "cmd/holdgate/e2e:TestServeRefusesWhatItDoesNotUnderstand"}},
 	{"004", "a handler for a terminal", []string{"plugins/terminal:TestAnswers"}},
 }
 

@@ -124,3 +124,27 @@ func TestAnAgentHasOneCallThatSilenceMayApprove(t *testing.T) {
 		b.close()
 	})
 }
+
+// Whoever is asked whether a session may go on at all has not been silent about its
+// other calls.
+func TestSilenceApprovesNothingOfASessionThatIsHalted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		x := b.enter("k")
+		defer x.Leave()
+		r := b.ask(x, bash(0, "make"), hold(silence(10*time.Second)))
+		d := b.diagnose("g")
+		time.Sleep(65 * time.Second)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusPending {
+			t.Fatalf("it is %s", got.Status)
+		}
+		b.vote(d, holdgate.AnswerApprove)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusApproved {
+			t.Errorf("once it goes on, it is %s", got.Status)
+		}
+		b.close()
+	})
+}

@@ -193,7 +193,7 @@ func (q *Queue) expire(ctx context.Context, d due) error {
 		if !r.Told {
 			return t.unheard(r, d)
 		}
-		s, err := t.standing(r.Agent)
+		s, err := t.standingOf(r.Agent, r.Session)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,8 @@ import (
 )
 
 // askerVariable makes the test's program an agent that asks for what it reads, one
-// URL a line, and prints what it got, one answer a line.
+// URL a line (and what to post there, behind a blank), and prints what it got, one
+// answer a line.
 const askerVariable = "E2E_ASKER"
 
 func beAsker(in io.Reader, out io.Writer) {
@@ -30,10 +31,18 @@ func beAsker(in io.Reader, out io.Writer) {
 			fmt.Fprintln(out, strings.ReplaceAll(strings.Join(os.Environ(), " "), "\n", " "))
 			continue
 		}
-		req, err := http.NewRequest(http.MethodGet, strings.ReplaceAll(lines.Text(), "DOOR", door), nil)
+		url, posted, posts := strings.Cut(lines.Text(), " ")
+		method := http.MethodGet
+		if posts {
+			method = http.MethodPost
+		}
+		req, err := http.NewRequest(method, strings.ReplaceAll(url, "DOOR", door), strings.NewReader(posted))
 		if err != nil {
 			fmt.Fprintln(out, "error "+err.Error())
 			continue
+		}
+		if posts {
+			req.Header.Set("Content-Type", "application/json")
 		}
 		if key := os.Getenv("ANTHROPIC_API_KEY"); key != "" {
 			req.Header.Set("X-Api-Key", key)
