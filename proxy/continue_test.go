@@ -57,9 +57,21 @@ func turnFormats() []turnFormat {
 	invoked.request = func(turns string) string {
 		return strings.Replace(formats[0].request(turns), `"model":"m"`, `"anthropic_version":"bedrock-2023-05-31"`, 1)
 	}
+	codeAssist := formats[3]
+	codeAssist.path = "/up/test/v1internal:generateContent"
+	codeAssist.request = func(turns string) string {
+		return `{"model":"m","project":"p","request":` + formats[3].request(turns) + `}`
+	}
+	wrapped := func(parts string) string { return `{"response":` + geminiAnswer(parts) + `,"traceId":"t1"}` }
 	keptNowhere := formats[2]
 	keptNowhere.request = func(turns string) string { return unkept(formats[2].request(turns)) }
 	return append(framedTurnFormats(), []turnFormat{{
+		toolFormat: codeAssist, paths: [2]string{":generateContent", ":streamGenerateContent?alt=sse"}, typ: typeEvents,
+		text: func(text string) string { return wrapped(fmt.Sprintf(`{"text":%q}`, text)) },
+		with: func(id, command string) string {
+			return wrapped(`{"text":"Look."},` + formats[3].call(id, command))
+		},
+	}, {
 		toolFormat: keptNowhere, stream: streamed, typ: typeEvents,
 		text: func(text string) string { return responsesAnswer(said("last", text)) },
 		with: func(id, command string) string {

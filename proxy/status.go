@@ -52,6 +52,9 @@ func withoutCalls(c Codec, raw []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
+	if len(narrow(raw)) != len(raw) {
+		return errors.New("it is not in UTF-8")
+	}
 	if text[0] != '{' && text[0] != '[' {
 		return withoutEvents(text)
 	}

@@ -41,7 +41,7 @@ func readAnswer(body []byte) (*answer, error) {
 			found = true
 			err = a.readContent(m.Value)
 		default:
-			err = wire.KnownName(m, "type", "content", "stop_reason", "error")
+			err = wire.NoCall(m, "type", "content", "stop_reason", "error")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", m.Name, err)

@@ -64,6 +64,11 @@ func readBlock(object []byte) (block, error) {
 		return b, fmt.Errorf("reading a content block: it has no type")
 	}
 	b.kind = b.classify()
+	if b.kind != kindCall {
+		if err := b.hidesNone(); err != nil {
+			return b, fmt.Errorf("reading a content block: %w", err)
+		}
+	}
 	if b.kind == kindCall && b.typ == "tool_use" && b.name == "" {
 		return b, fmt.Errorf("reading a content block: a tool_use has no name")
 	}
@@ -78,10 +83,23 @@ func (b *block) classify() kind {
 		return kindObserved
 	}
 	lower := strings.ToLower(b.typ)
-	if strings.HasSuffix(lower, "_call") || strings.Contains(lower, "tool_use") || b.input != nil {
+	if strings.HasSuffix(lower, "_call") || strings.Contains(lower, "tool_use") || lower == "function" || b.input != nil {
 		return kindCall
 	}
 	return kindOther
+}
+
+// hidesNone refuses a block that is no call, and that has one in it.
+func (b *block) hidesNone() error {
+	for m, err := range wire.Members(b.raw) {
+		if err == nil && string(m.Name) != "input" && string(m.Name) != "type" {
+			err = wire.NoCall(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fixed reports whether a call's arguments are the whole block, so that others

@@ -74,7 +74,7 @@ func decode(ev wire.Event) (event, error) {
 		case "content":
 			err = fmt.Errorf("no type of event has it")
 		default:
-			err = wire.KnownName(m, "type", "index", "content_block", "delta", "message", "usage", "context_management", "error", "content")
+			err = wire.NoCall(m, "type", "index", "content_block", "delta", "message", "usage", "context_management", "error", "content")
 		}
 		if err != nil {
 			return e, fmt.Errorf("reading %s of an event: %w", m.Name, err)

@@ -104,13 +104,13 @@ func (e *event) member(m wire.Member) error {
 
 // noCall is [wire.NoCall], and refuses what is named as the API names calls.
 func noCall(m wire.Member, known ...string) error {
-	if err := wire.NoCall(m, known...); err != nil {
+	if err := wire.KnownName(m, known...); err != nil {
 		return err
 	}
 	if strings.Contains(strings.ToLower(string(m.Name)), "tooluse") && !wire.IsEmpty(m.Value) {
 		return fmt.Errorf("there is a %q where no call belongs", m.Name)
 	}
-	return nil
+	return wire.NoCall(m, known...)
 }
 
 // The kinds of the unions of the API that are read, or hold no call.
@@ -139,6 +139,11 @@ func only(object []byte, known []string) (kind string, value []byte, err error) 
 			return "", nil, fmt.Errorf("there is both %q and %q where one may be", kind, m.Name)
 		}
 		kind, value = string(m.Name), m.Value
+	}
+	if kind != toolUse {
+		if err := wire.HiddenCall(value); err != nil {
+			return "", nil, err
+		}
 	}
 	if kind == "" {
 		return "", nil, errors.New("it is empty")

@@ -10,8 +10,41 @@ import (
 // Continue returns the request that goes on from an answer all of whose calls
 // were refused: with the answer's own content, and a response to each call that
 // says why it was not run. It reports false where the answer has another call,
-// or another candidate, and for Code Assist's form.
+// or another candidate.
 func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, bool) {
+	if !isWrapped(answer) {
+		return goOn(body, answer, refused)
+	}
+	request := wire.Find(body, "request")
+	if wire.KindOf(request) != "an object" {
+		return nil, false
+	}
+	request, ok := goOn(request, inside(answer), refused)
+	return changed(body, "request", request), ok
+}
+
+// isWrapped reports whether an answer has Code Assist's form.
+func isWrapped(answer []byte) bool {
+	return wire.KindOf(wire.Find(answer, "response")) == "an object"
+}
+
+// inside returns the response in an answer of either form.
+func inside(answer []byte) []byte {
+	if isWrapped(answer) {
+		return wire.Find(answer, "response")
+	}
+	return answer
+}
+
+// within returns an answer of either form with another response in it.
+func within(answer []byte, change func(response []byte) []byte) []byte {
+	if isWrapped(answer) {
+		return changed(answer, "response", change(wire.Find(answer, "response")))
+	}
+	return change(answer)
+}
+
+func goOn(body, answer []byte, refused []wire.Refused) ([]byte, bool) {
 	content := wire.Find(onlyCandidate(answer), "content")
 	contents := wire.Find(body, "contents")
 	if wire.KindOf(content) != "an object" || wire.KindOf(contents) != "an array" {
@@ -79,6 +112,17 @@ func apart() []byte { return appendPart(nil, separator) }
 
 // Join makes one answer of two, the second of which goes on from the first.
 func (*Codec) Join(first, next []byte) ([]byte, error) {
+	if isWrapped(first) != isWrapped(next) {
+		return nil, errors.New("joining answers of Gemini: one has Code Assist's form and one has not")
+	}
+	both, err := join(inside(first), inside(next))
+	if err != nil {
+		return nil, err
+	}
+	return within(next, func([]byte) []byte { return both }), nil
+}
+
+func join(first, next []byte) ([]byte, error) {
 	said, more := onlyCandidate(first), onlyCandidate(next)
 	if said == nil || more == nil {
 		return nil, errors.New("joining answers of Gemini: one has not exactly one candidate")
@@ -120,20 +164,21 @@ type joints struct {
 
 // Join implements [wire.Joints]: the ending is all from the finishReason on.
 func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
-	if u := wire.Find(e.Data, "usageMetadata"); !wire.IsNull(u) {
+	chunk := inside(e.Data)
+	if u := wire.Find(chunk, "usageMetadata"); !wire.IsNull(u) {
 		j.usage = u
 	}
 	if answer == 0 && j.id == nil {
-		j.id = wire.Find(e.Data, "responseId")
+		j.id = wire.Find(chunk, "responseId")
 	}
-	j.ended = j.ended || !wire.IsNull(wire.Find(onlyCandidate(e.Data), "finishReason"))
+	j.ended = j.ended || !wire.IsNull(wire.Find(onlyCandidate(chunk), "finishReason"))
 	switch {
 	case j.ended:
 		return nil, true
 	case answer == 0:
 		return e.Raw, false
 	}
-	return wire.AppendEvent(nil, e.Type, j.asFirst(e.Data)), false
+	return wire.AppendEvent(nil, e.Type, within(e.Data, j.asFirst)), false
 }
 
 // asFirst returns a chunk as one of the first answer.
@@ -153,8 +198,8 @@ func (j *joints) asFirst(chunk []byte) []byte {
 // the last goes on.
 func (j *joints) Begin(ending []wire.Event) (out []byte) {
 	for i, e := range ending {
-		chunk := j.asFirst(e.Data)
-		candidate := onlyCandidate(chunk)
+		chunk := within(e.Data, j.asFirst)
+		candidate := onlyCandidate(inside(chunk))
 		if candidate == nil {
 			continue
 		}
@@ -164,10 +209,15 @@ func (j *joints) Begin(ending []wire.Event) (out []byte) {
 			}
 			return m.Value
 		})
-		chunk = withMember(chunk, "candidates", wire.AppendElements([]byte("[]"), open))
+		chunk = within(chunk, func(response []byte) []byte {
+			return withMember(response, "candidates", wire.AppendElements([]byte("[]"), open))
+		})
 		out = wire.AppendEvent(out, e.Type, chunk)
 		if i == len(ending)-1 {
-			out = wire.AppendEvent(out, e.Type, withParts(chunk, wire.AppendElements([]byte("[]"), apart())))
+			between := func(response []byte) []byte {
+				return withParts(response, wire.AppendElements([]byte("[]"), apart()))
+			}
+			out = wire.AppendEvent(out, e.Type, within(chunk, between))
 		}
 	}
 	j.total, j.usage = wire.SumNumbers(j.total, j.usage), nil
@@ -178,7 +228,7 @@ func (j *joints) Begin(ending []wire.Event) (out []byte) {
 // End implements [wire.Joints].
 func (j *joints) End(ending []wire.Event, _ int) (out []byte) {
 	for _, e := range ending {
-		out = wire.AppendEvent(out, e.Type, j.asFirst(e.Data))
+		out = wire.AppendEvent(out, e.Type, within(e.Data, j.asFirst))
 	}
 	return out
 }

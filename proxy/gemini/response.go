@@ -172,7 +172,7 @@ func (c *candidate) readPart(n int, part []byte) error {
 		case plain == "thoughtsignature":
 			f.signature = !wire.IsNull(m.Value)
 		case !speaksOfCall(plain):
-			if err := wire.KnownName(m, "text"); err != nil {
+			if err := noCall(m, "text"); err != nil {
 				return err
 			}
 		case wire.IsNull(m.Value):
@@ -220,6 +220,9 @@ func noCall(m wire.Member, known ...string) error {
 	const mark = "functioncall"
 	if len(m.Name) >= len(mark) && !wire.IsNull(m.Value) && strings.Contains(plainName(string(m.Name)), mark) {
 		return fmt.Errorf("there is a %q where no call belongs", m.Name)
+	}
+	if err := wire.HiddenCall(m.Value); err != nil {
+		return err
 	}
 	return wire.KnownName(m, known...)
 }

@@ -138,6 +138,9 @@ func readMessage(c *choice, object []byte) error {
 		case "role":
 		case "content":
 			c.content = !wire.IsEmpty(m.Value)
+			if err := wire.HiddenCall(m.Value); err != nil {
+				return err
+			}
 		case "tool_calls":
 			if wire.IsNull(m.Value) {
 				continue

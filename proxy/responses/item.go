@@ -149,8 +149,28 @@ func readItem(object []byte) (item, error) {
 	if it.kind == kindCall && it.tool == "" && it.name == "" {
 		return it, fmt.Errorf("reading an item: a %s has no name", it.typ)
 	}
+	if it.mayHide() {
+		for m, err := range wire.Members(object) {
+			if err == nil && string(m.Name) != "type" {
+				err = wire.NoCall(m)
+			}
+			if err != nil {
+				return it, fmt.Errorf("reading %s of an item: %w", m.Name, err)
+			}
+		}
+	}
 	it.value = it.argumentsValue(func(name string) []byte { return done[slices.Index(doing[:], name)] })
 	return it, nil
+}
+
+// mayHide reports whether an item is no call and could have one in it. Those
+// that list tools have any names, and what a call gave back is none.
+func (it *item) mayHide() bool {
+	switch it.typ {
+	case "mcp_list_tools", "mcp_approval_response", "additional_tools", "item_reference":
+		return false
+	}
+	return it.kind == kindOther && !strings.HasSuffix(it.typ, "_output")
 }
 
 // soundsLikeCall reports whether an unknown type could be a call. What a call

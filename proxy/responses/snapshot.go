@@ -79,6 +79,8 @@ func readResponse(response []byte) (id string, output []item, err error) {
 			id, err = wire.TextOrNull(m.Value)
 		case "output":
 			output, err = readOutput(m.Value)
+		case "required_action":
+			err = wire.HiddenCall(m.Value)
 		default:
 			err = wire.KnownName(m, "output", "id", "status", "output_text")
 		}

@@ -143,20 +143,25 @@ func mayFold(key []byte, name string) bool {
 
 // NoCall is [KnownName] for a member whose name is none of those that a codec
 // looks for, and refuses it too where it says something and its name is that of
-// a call: then the format has calls that the codec does not know.
+// a call, or something in it looks like one: then the format has calls that the
+// codec does not know.
 func NoCall(m Member, known ...string) error {
 	if err := KnownName(m, known...); err != nil {
 		return err
 	}
+	switch plain := plainName(m.Name); {
+	case plain == "type" && isCallType(m.Value), (plain == "tooluse" || plain == "tooluses") && !IsEmpty(m.Value):
+		return fmt.Errorf("member %q looks like a call and is not understood", m.Name)
+	}
 	if !MentionsCall(m.Name) {
-		return nil
+		return HiddenCall(m.Value)
 	}
 	for _, mark := range []string{"_call", "toolcall", "functioncall"} {
 		if containsFold(m.Name, mark) && !IsEmpty(m.Value) {
 			return fmt.Errorf("member %q looks like a call and is not understood", m.Name)
 		}
 	}
-	return nil
+	return HiddenCall(m.Value)
 }
 
 // MentionsCall reports whether "call" stands anywhere, in any case.
