@@ -36,6 +36,10 @@ type memtables struct {
 	full []fullMemtable // oldest first
 }
 
+// lookAhead is how many bytes before its expected end a memtable is watched for
+// one that follows: far more than fill can be wrong.
+const lookAhead = memTableSize / 2
+
 // fullMemtable says which version is the last in a file.
 type fullMemtable struct {
 	fid  int
@@ -93,6 +97,9 @@ func (m *memtables) allocate(fid int) error {
 func (m *memtables) follow(took fill, version uint64) error {
 	before, synced := m.fill, m.synced
 	m.fill, m.synced = before.plus(took), false
+	if !before.nearEnd(lookAhead) {
+		return nil
+	}
 	_, err := os.Stat(m.path(m.fid + 1))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
