@@ -23,9 +23,9 @@ condition("tools", patterns) if {
 
 condition("categories", want) if input.tool.category in want
 
-condition("tools", _) if not input.tool
+condition("tools", _) if not input.tool.name
 
-condition("categories", _) if not input.tool
+condition("categories", _) if not input.tool.name
 
 condition("taint", want) if {
 	some word in want

@@ -195,7 +195,9 @@ func TestPlainForwardingNeitherCutsNorMixes(t *testing.T) {
 	}))
 	g := newGateTo(t, map[string]string{"test": up}, nil)
 	all := noise()
-	hammer(t, g, requests, func(rnd *rand.Rand) (string, []byte) { return "/up/test/echo", randomBody(rnd, all) })
+	hammer(t, g, requests, func(rnd *rand.Rand) (string, string, []byte) {
+		return "/up/test/echo", "application/octet-stream", randomBody(rnd, all)
+	})
 }
 
 // Model requests are read whole, judged and logged; the same must hold.
@@ -212,9 +214,9 @@ func TestGatedForwardingNeitherCutsNorMixes(t *testing.T) {
 	}))
 	g := newGateTo(t, map[string]string{"test": up}, nil)
 	all := noise()
-	hammer(t, g, requests, func(rnd *rand.Rand) (string, []byte) {
+	hammer(t, g, requests, func(rnd *rand.Rand) (string, string, []byte) {
 		word := hex.EncodeToString(randomBody(rnd, all))
-		return messages, fmt.Appendf(nil, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"%s"}]}`, word[:min(len(word), 64<<10)])
+		return messages, "application/json", fmt.Appendf(nil, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"%s"}]}`, word[:min(len(word), 64<<10)])
 	})
 }
 
@@ -235,7 +237,7 @@ func randomBody(rnd *rand.Rand, noise []byte) []byte {
 
 // hammer sends requests from 16 connections. An answer must have the body that
 // was sent, or its SHA-256 in it.
-func hammer(t *testing.T, g *gate, requests int, next func(*rand.Rand) (path string, body []byte)) {
+func hammer(t *testing.T, g *gate, requests int, next func(*rand.Rand) (path, typ string, body []byte)) {
 	t.Helper()
 	const clients = 16
 	start := time.Now()
@@ -246,8 +248,8 @@ func hammer(t *testing.T, g *gate, requests int, next func(*rand.Rand) (path str
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(n), 7))
 			for range requests / clients {
-				path, body := next(rnd)
-				if err := echoed(client, g.url+path, body); err != nil {
+				path, typ, body := next(rnd)
+				if err := echoed(client, g.url+path, typ, body); err != nil {
 					t.Error(err)
 					return
 				}
@@ -258,12 +260,12 @@ func hammer(t *testing.T, g *gate, requests int, next func(*rand.Rand) (path str
 	t.Logf("%d requests in %v", requests, time.Since(start))
 }
 
-func echoed(client *http.Client, url string, body []byte) error {
+func echoed(client *http.Client, url, typ string, body []byte) error {
 	var r io.Reader = bytes.NewReader(body)
 	if len(body)%3 == 0 {
 		r = unsized{r}
 	}
-	resp, err := client.Post(url, "application/json", r)
+	resp, err := client.Post(url, typ, r)
 	if err != nil {
 		return err
 	}
@@ -274,7 +276,7 @@ func echoed(client *http.Client, url string, body []byte) error {
 	}
 	sum := sha256.Sum256(body)
 	if resp.StatusCode != 200 || (!bytes.Equal(got, body) && !bytes.Contains(got, []byte(hex.EncodeToString(sum[:])))) {
-		return fmt.Errorf("status %d: sent %d bytes, got %d others back", resp.StatusCode, len(body), len(got))
+		return fmt.Errorf("status %d: sent %d bytes, got %d others back: %.300q", resp.StatusCode, len(body), len(got), got)
 	}
 	return nil
 }
