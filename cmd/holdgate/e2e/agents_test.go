@@ -100,24 +100,36 @@ func (a agentProgram) start(t *testing.T, base, marker string) (p *process, data
 	return p, data
 }
 
+// A personsDecision is an answer, and what comes of it where an agent is about to
+// delete a folder.
+type personsDecision struct {
+	name   string
+	decide []string // the command and what follows the ID
+	prints string   // part of what the agent says in the end
+	gone   bool     // the folder
+}
+
+var personsDecisions = []personsDecision{
+	{"approved", []string{"approve"}, done, true},
+	{"denied", []string{"deny", "--reason", "the data is still needed"}, "the data is still needed", false},
+	{"steered", []string{"steer", "move it to archive/ instead"}, "move it to archive/ instead", false},
+}
+
 // Real agents, whose authors know nothing of Holdgate: what a person decides is
-// what happens to the folder, and the agent ends its run in order.
+// what happens to the folder, and the agent ends its run in order. Here each is
+// pointed at the sidecar by an address alone and gets one of the decisions;
+// TestConfinedAgents has all of them.
 func TestAgents(t *testing.T) {
 	clientsDir(t)
 	t.Parallel()
 	plain := newProvider(t)
 	s := serve(t, nil, "--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL)
-	for _, a := range agentPrograms() {
-		for _, c := range []struct {
-			name   string
-			decide []string // the command and what follows the ID
-			prints string
-			gone   bool
-		}{
-			{"approved", []string{"approve"}, done, true},
-			{"denied", []string{"deny", "--reason", "the data is still needed"}, "the data is still needed", false},
-			{"steered", []string{"steer", "move it to archive/ instead"}, "move it to archive/ instead", false},
-		} {
+	for i, a := range agentPrograms() {
+		decisions := personsDecisions[i%len(personsDecisions):][:1]
+		if a.program == "cline" { // which TestConfinedAgents does not have
+			decisions = personsDecisions
+		}
+		for _, c := range decisions {
 			t.Run(a.program+"/"+c.name, func(t *testing.T) {
 				marker := a.program + "-" + c.name
 				p, data := a.start(t, s.base(a.upstream), marker)

@@ -50,63 +50,60 @@ func TestConfinedAgents(t *testing.T) {
 	}
 	t.Parallel()
 	plain := newProvider(t)
-	decisions := []struct {
-		name   string
-		decide []string // the command and what follows the ID
-		prints string
-		gone   bool
-	}{
-		{"approved", []string{"approve"}, done, true},
-		{"denied", []string{"deny", "--reason", "the data is still needed"}, "the data is still needed", false},
-		{"steered", []string{"steer", "move it to archive/ instead"}, "move it to archive/ instead", false},
-	}
-	for i, a := range confinedPrograms() {
-		c := decisions[i%len(decisions)] // each decision in some agent: all are tried without confinement
-		t.Run(a.program+"/"+c.name, func(t *testing.T) {
-			t.Parallel()
-			program := filepath.Join(clients, "node_modules", ".bin", a.program)
-			if _, err := os.Stat(program); err != nil {
-				t.Skipf("%s is not installed: %v", a.program, err)
-			}
-			project, state := t.TempDir(), stateDir(t)
-			home, data := filepath.Join(project, "home"), "data-confined-"+a.program
-			for _, dir := range []string{home, filepath.Join(project, data)} {
-				if err := os.Mkdir(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
-			}
-			base := "http://127.0.0.1:7300/up/" + a.upstream
-			if a.prepare != nil {
-				a.prepare(t, base, home, project)
-			}
-			remove := "rm -rf " + data
-			if a.program == "codex" { // which refuses -f by itself
-				remove = "rm -r " + data
-			}
-			p := start(t, func(ctx context.Context) *exec.Cmd {
-				args := []string{"run", "--state-dir", state, "--base-url", "--upstream", a.upstream + "=" + plain.URL, "--", program}
-				cmd := exec.CommandContext(ctx, binary, append(append(args, a.args...), "run: "+remove)...)
-				cmd.Dir = project
-				cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1", "CI=1"}, a.env(base, home)...)
-				return cmd
+	for _, a := range confinedPrograms() {
+		for _, c := range personsDecisions {
+			t.Run(a.program+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				a.decideConfined(t, filepath.Join(clients, "node_modules", ".bin", a.program), plain.URL, c)
 			})
-			defer func() { t.Logf("it said: %s\n%s", &p.stdout, &p.stderr) }()
-			s := &sidecar{t: t, dir: state}
-			until(t, "a sidecar", func() bool { return !p.running() || s.run("pending").code == 0 })
-			r := s.held(remove)
-			if _, err := os.Stat(filepath.Join(project, data)); err != nil || !p.running() {
-				t.Fatalf("the call ran before anybody was asked (%v): %v", err, p.end())
-			}
-			if list := s.must("agents", "--json"); !strings.Contains(list, `"confinement": "strong"`) || !strings.Contains(list, `"proven": true`) {
-				t.Errorf("the agent is not known as proven and confined: %s", list)
-			}
-			s.must(slices.Insert(slices.Clone(c.decide), 1, r.ID)...)
-			if out := p.output(); !strings.Contains(out, c.prints) {
-				t.Errorf("it should print %q: %s", c.prints, out)
-			}
-			if _, err := os.Stat(filepath.Join(project, data)); (err != nil) != c.gone {
-				t.Errorf("the folder is gone: %t, want %t", err != nil, c.gone)
-			}
-		})
+		}
+	}
+}
+
+// decideConfined starts the agent in strong confinement and decides what it is
+// about to do.
+func (a agentProgram) decideConfined(t *testing.T, program, provider string, c personsDecision) {
+	t.Helper()
+	if _, err := os.Stat(program); err != nil {
+		t.Skipf("%s is not installed: %v", a.program, err)
+	}
+	project, state := t.TempDir(), stateDir(t)
+	home, data := filepath.Join(project, "home"), "data-"+a.program+"-"+c.name
+	for _, dir := range []string{home, filepath.Join(project, data)} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := "http://127.0.0.1:7300/up/" + a.upstream
+	if a.prepare != nil {
+		a.prepare(t, base, home, project)
+	}
+	remove := "rm -rf " + data
+	if a.program == "codex" { // which refuses -f by itself
+		remove = "rm -r " + data
+	}
+	p := start(t, func(ctx context.Context) *exec.Cmd {
+		args := []string{"run", "--state-dir", state, "--base-url", "--upstream", a.upstream + "=" + provider, "--", program}
+		cmd := exec.CommandContext(ctx, binary, append(append(args, a.args...), "run: "+remove)...)
+		cmd.Dir = project
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1", "CI=1"}, a.env(base, home)...)
+		return cmd
+	})
+	defer func() { t.Logf("it said: %s\n%s", &p.stdout, &p.stderr) }()
+	s := &sidecar{t: t, dir: state}
+	until(t, "a sidecar", func() bool { return !p.running() || s.run("pending").code == 0 })
+	r := s.held(remove)
+	if _, err := os.Stat(filepath.Join(project, data)); err != nil || !p.running() {
+		t.Fatalf("the call ran before anybody was asked (%v): %v", err, p.end())
+	}
+	if list := s.must("agents", "--json"); !strings.Contains(list, `"confinement": "strong"`) || !strings.Contains(list, `"proven": true`) {
+		t.Errorf("the agent is not known as proven and confined: %s", list)
+	}
+	s.must(slices.Insert(slices.Clone(c.decide), 1, r.ID)...)
+	if out := p.output(); !strings.Contains(out, c.prints) {
+		t.Errorf("it should print %q: %s", c.prints, out)
+	}
+	if _, err := os.Stat(filepath.Join(project, data)); (err != nil) != c.gone {
+		t.Errorf("the folder is gone: %t, want %t", err != nil, c.gone)
 	}
 }
