@@ -334,6 +334,9 @@ func (a *answer) readPlain(src io.Reader) bool {
 		a.malformed(fmt.Errorf("the upstream answer cannot be understood: %w", err))
 		return false
 	}
+	if c, ok := a.t.codec.(Converser); ok && len(a.answers) > 0 && c.Took(raw) {
+		a.taken()
+	}
 	for _, p := range doc.Calls() {
 		if p.Observed {
 			if err := a.log.observed(a.s.life, a.call(*p.Call)); err != nil {

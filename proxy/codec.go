@@ -84,6 +84,17 @@ type Instructor interface {
 type Converser interface {
 	// Conversation is the one that a request names, or "".
 	Conversation(request *wire.Document) string
+
+	// Took reports whether a plain answer shows that the provider has added to
+	// the conversation what the request said, or is going to. The stream of such
+	// a codec is a [Taker].
+	Took(answer []byte) bool
+}
+
+// A Taker is the stream of a [Converser].
+type Taker interface {
+	// Took is [Converser] Took of what came of the stream so far.
+	Took() bool
 }
 
 // A Historian is a [Codec] of a format whose requests have the results of the

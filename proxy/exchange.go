@@ -19,16 +19,18 @@ import (
 // An exchange is one request of an agent and its answer, on its way through
 // the steps that the package comment names.
 type exchange struct {
-	s         *Server
-	w         http.ResponseWriter
-	r         *http.Request
-	t         target
-	body      []byte // the request as the client sent it
-	sent      []byte // as it goes on, where refused calls were put back; else nil
-	x         *approvals.Exchange
-	log       *exchangeLog
-	converses bool             // the request is of the conversation that people follow
-	session   *approvals.Track // nil until it is asked for
+	s            *Server
+	w            http.ResponseWriter
+	r            *http.Request
+	t            target
+	body         []byte // the request as the client sent it
+	sent         []byte // as it goes on, where refused calls were put back; else nil
+	x            *approvals.Exchange
+	log          *exchangeLog
+	conversation string           // that the provider keeps and the request names, or ""
+	answers      []wire.Refused   // calls in it that have their results in this request
+	converses    bool             // the request is of the conversation that people follow
+	session      *approvals.Track // nil until it is asked for
 
 	json *wire.Document // body, where it was read as JSON
 
@@ -179,7 +181,8 @@ func (e *exchange) asked() (c holdgate.Call, stream bool, rerr *readError) {
 		return c, false, &readError{http.StatusBadRequest, holdgate.RuleMalformed, err}
 	}
 	if c, ok := e.t.codec.(Converser); ok {
-		e.inSessionOf(c.Conversation(e.json))
+		e.conversation = c.Conversation(e.json)
+		e.inSessionOf(e.conversation)
 	}
 	return holdgate.Call{Kind: holdgate.KindModelRequest, Model: m}, m.Stream, nil
 }

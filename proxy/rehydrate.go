@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 // next requests.
 type refusedRecord struct {
 	Format string `json:"format"`
+	// Answered says of a call in a conversation that the provider has its result.
+	Answered bool `json:"answered,omitempty"`
 	wire.Refused
 }
 
@@ -28,7 +31,7 @@ func (a *answer) remember(items []item) {
 	if !ok || a.s.c.NoRehydrate || signed(a.r.Header) {
 		return
 	}
-	var records [][]byte
+	var records []refusedRecord
 	for _, it := range items {
 		if it.q == nil || it.q.verdict.Release {
 			continue
@@ -38,17 +41,33 @@ func (a *answer) remember(items []item) {
 			continue
 		}
 		r.Place = it.q.call.Position
-		b, err := json.Marshal(refusedRecord{a.t.codec.Name(), r})
+		r.Conversation = cmp.Or(r.Conversation, a.conversation)
+		records = append(records, refusedRecord{Refused: r})
+	}
+	a.write(records)
+}
+
+// write puts records into the queue. All of them are of one answer.
+func (a *answer) write(records []refusedRecord) {
+	if len(records) == 0 {
+		return
+	}
+	var all [][]byte
+	for _, r := range records {
+		r.Format = a.t.codec.Name()
+		b, err := json.Marshal(r)
 		if err != nil {
 			a.s.c.Logger.Error("remembering a refused call", "err", err)
 			continue
 		}
-		records = append(records, b)
+		all = append(all, b)
 	}
-	if len(records) == 0 {
-		return
+	// An answer that is fetched may show its conversation only now.
+	who := a.t.caller
+	if c := records[0].Conversation; who.Session.ID == holdgate.SessionDefault && isSession(c) {
+		who.Session.ID = c
 	}
-	if err := a.s.c.Queue.Remember(a.s.life, a.t.caller, a.account(), records); err != nil {
+	if err := a.s.c.Queue.Remember(a.s.life, who, a.account(), all); err != nil {
 		a.s.c.Logger.Error("remembering refused calls", "err", err)
 	}
 }
@@ -76,6 +95,7 @@ func (e *exchange) rehydrate(ctx context.Context) {
 		e.s.c.Logger.Error("putting refused calls back into a request", "err", err)
 		return
 	}
+	e.answers = waitingIn(e.conversation, refused)
 	if n > 0 {
 		e.sent, e.remark = body, join2(e.remark, fmt.Sprintf("rehydrated %d %s", n, plural(n, "refusal")))
 	}
@@ -103,13 +123,23 @@ func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
 		return nil, err
 	}
 	var out []wire.Refused
+	answered := make(map[conversed]bool)
 	for _, b := range records {
 		var r refusedRecord
 		if err := json.Unmarshal(b, &r); err != nil {
 			return nil, fmt.Errorf("reading a refused call: %w", err)
 		}
-		if r.Format == e.t.codec.Name() {
+		switch {
+		case r.Format != e.t.codec.Name():
+		case r.Answered:
+			answered[conversedOf(r.Refused)] = true
+		default:
 			out = append(out, r.Refused)
+		}
+	}
+	for i := range out {
+		if answered[conversedOf(out[i])] {
+			out[i].Conversation = ""
 		}
 	}
 	return out, nil

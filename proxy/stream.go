@@ -87,6 +87,9 @@ func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, mem *streamMem
 				parts, err = st.End()
 			}
 		})
+		if t, ok := st.(Taker); ok && len(a.answers) > 0 && t.Took() {
+			a.taken() // before the client knows that it may go on
+		}
 		if err := errors.Join(a.takeAll(st, out, parts), err); err != nil || rerr != nil {
 			return err
 		}

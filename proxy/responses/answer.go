@@ -30,6 +30,7 @@ func (c *Codec) Answer(body []byte) (wire.Answer, error) {
 		return nil, errors.New("reading a response: it has no output")
 	}
 	a := &answer{body: body}
+	conversation := conversationOf(body)
 	for at := range output {
 		it := output[at]
 		if it.kind == kindOther {
@@ -39,7 +40,7 @@ func (c *Codec) Answer(body []byte) (wire.Answer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading a response: %w", err)
 		}
-		a.calls = append(a.calls, &call{response: id, index: at, item: it})
+		a.calls = append(a.calls, &call{response: id, conversation: conversation, index: at, item: it})
 		a.parts = append(a.parts, wire.Part{Bytes: it.raw, Call: hc, Observed: it.kind == kindObserved, Fixed: it.fixed, Tag: callTag{call: a.calls[len(a.calls)-1]}})
 	}
 	return a, nil

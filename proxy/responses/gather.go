@@ -20,7 +20,7 @@ func (s *stream) add(e *event) error {
 	if err != nil || it.kind != kindCall {
 		return err
 	}
-	c := &call{response: s.id, index: e.index, item: it, added: true}
+	c := &call{response: s.id, conversation: s.conversation, index: e.index, item: it, added: true}
 	en.call, e.call = c, c
 	s.open++
 	s.withhold(c)
@@ -76,7 +76,7 @@ func (s *stream) finish(e *event) (observed *call, err error) {
 		e.call = en.call
 		return nil, s.complete(en.call, it)
 	case it.kind == kindCall:
-		e.call = &call{response: s.id, index: e.index, item: it, closed: true}
+		e.call = &call{response: s.id, conversation: s.conversation, index: e.index, item: it, closed: true}
 		en.call = e.call
 		s.withhold(e.call)
 	case it.kind == kindObserved:

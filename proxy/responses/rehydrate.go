@@ -19,6 +19,7 @@ func (*Codec) Refused(p wire.Part, notice string) (wire.Refused, bool) {
 	r := wire.Refused{
 		Notice: notice, Call: bytes.Clone(c.item.raw), ID: c.item.key(), Name: c.item.toolName(),
 		Message: messageID("", c.response, c.item.key(), c.index), Response: c.response,
+		Conversation: c.conversation,
 	}
 	return r, r.ID != "" && output(&r) != nil
 }
@@ -47,9 +48,9 @@ func output(r *wire.Refused) []byte {
 // Rehydrate puts refused calls back in the place of their notices, whether the
 // request repeats a message or refers to it, and the outputs that say the
 // notices behind the calls that stand together. Where the request goes on from
-// a response that the provider has kept, the outputs of what was refused in
-// that one come first in the input: the provider has the calls. It returns how
-// many calls have an output now.
+// a response that the provider has kept, or in a conversation, the outputs of
+// what was refused there come first in the input: the provider has the calls.
+// It returns how many calls have an output now.
 func (*Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error) {
 	in := input{refusals: wire.NewRefusals(refused), messages: make(map[string]*wire.Refused), ids: make(map[string]bool)}
 	for i := range refused {
@@ -66,7 +67,7 @@ func (*Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading previous_response_id of a request: %w", err)
 	}
-	owed := in.owed(previous, refused)
+	owed := in.owed(previous, idOf(wire.Find(body, "conversation")), refused)
 	if in.count += len(owed); in.count == 0 {
 		return body, 0, nil
 	}
@@ -211,15 +212,14 @@ func typeOf(object []byte) string {
 	return typ
 }
 
-// owed returns the outputs of the calls that were refused in a response and of
-// which the input says nothing.
-func (in *input) owed(response string, refused []wire.Refused) [][]byte {
-	if response == "" {
-		return nil
-	}
+// owed returns the outputs of the calls that were refused in a response or a
+// conversation and of which the input says nothing.
+func (in *input) owed(response, conversation string, refused []wire.Refused) [][]byte {
 	var of []*wire.Refused
 	for i := range refused {
-		if r := &refused[i]; r.Response == response && !in.ids[r.ID] {
+		r := &refused[i]
+		there := response != "" && r.Response == response || conversation != "" && r.Conversation == conversation
+		if there && !in.ids[r.ID] {
 			in.ids[r.ID] = true
 			of = append(of, r)
 		}

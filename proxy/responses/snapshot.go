@@ -35,8 +35,9 @@ func (s *stream) snapshot(e *event) error {
 		return err
 	}
 	if s.id == "" {
-		s.id = id
+		s.id, s.conversation = id, conversationOf(e.response)
 	}
+	s.took = s.took || tookIn(e)
 	if e.terminal() {
 		if err := s.closeAll(output); err != nil {
 			return err
@@ -145,7 +146,7 @@ func (s *stream) fromSnapshot(e *event, at int, it item) (*call, error) {
 		}
 		return nil, fmt.Errorf("a %.80s has a call that is not known", e.typ)
 	}
-	c := &call{response: s.id, index: at, item: it, closed: true}
+	c := &call{response: s.id, conversation: s.conversation, index: at, item: it, closed: true}
 	s.withhold(c)
 	return c, nil
 }

@@ -18,15 +18,17 @@ type stream struct {
 	limit  int
 	err    error
 
-	parts   []wire.Part
-	items   map[int]*entry // by output_index
-	ids     map[string]int // the output_index of each item's id
-	highest int            // output_index so far
-	id      string         // of the response
-	calls   []*call        // of the whole stream, in the order in which they began
-	open    int            // how many of them are not complete
-	group   *group         // what is withheld, nil where nothing is
-	ended   bool           // the response is over
+	parts        []wire.Part
+	items        map[int]*entry // by output_index
+	ids          map[string]int // the output_index of each item's id
+	highest      int            // output_index so far
+	id           string         // of the response
+	conversation string         // that it belongs to
+	took         bool           // see Took
+	calls        []*call        // of the whole stream, in the order in which they began
+	open         int            // how many of them are not complete
+	group        *group         // what is withheld, nil where nothing is
+	ended        bool           // the response is over
 
 	writer writer
 }
@@ -41,15 +43,16 @@ type entry struct {
 // A call is one call of a stream, gathered from its events. What the provider
 // has run is one too.
 type call struct {
-	response string  // id of the response
-	index    int     // output_index
-	item     item    // as it was added and, once complete, as it is
-	added    bool    // there was an output_item.added
-	joined   []byte  // the insides of all deltas
-	deltas   bool    // there were some
-	shown    bool    // other events about it have come
-	text     *string // what ended the deltas
-	closed   bool
+	response     string  // id of the response
+	conversation string  // that the response belongs to, where it says so
+	index        int     // output_index
+	item         item    // as it was added and, once complete, as it is
+	added        bool    // there was an output_item.added
+	joined       []byte  // the insides of all deltas
+	deltas       bool    // there were some
+	shown        bool    // other events about it have come
+	text         *string // what ended the deltas
+	closed       bool
 
 	verdict verdict // once rendered
 	written bool    // other arguments were, in a delta

@@ -32,6 +32,9 @@ type Refused struct {
 	// that of the answer, where the format has such ids.
 	Message  string `json:"message,omitempty"`
 	Response string `json:"response,omitempty"`
+	// Conversation is that in which the provider keeps the call, and waits for
+	// its result; "" where it keeps none, or has the result.
+	Conversation string `json:"conversation,omitempty"`
 }
 
 // Refusals finds the notices of refused calls in the texts of one request.
