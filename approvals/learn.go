@@ -83,13 +83,18 @@ func (r *storedRequest) teaches(c holdgate.Call, d holdgate.Decision) {
 func lessonsOf(like holdgate.Digest) string { return prefixLesson + string(like) + "/" }
 
 // lesson is the key of what is learned of calls like this one. Where a call acts
-// by any of its arguments, only the very same one is like it.
+// by any of its arguments, only the very same one is like it. What was approved as
+// less grave, or without another finding, says nothing of it.
 func (t *transition) lesson(r *storedRequest) string {
 	same := holdgate.Digest("")
 	if r.Likeness.Acts {
 		same = r.Likeness.Same
 	}
-	return lessonsOf(r.Likeness.Like) + string(t.q.c.Digester.Fields("lesson", r.Agent, r.Confinement, r.Rule, r.Likeness.Dir, string(same)))
+	fields := []string{r.Agent, r.Confinement, r.Rule, r.Likeness.Dir, string(same), string(r.Risk)}
+	for _, f := range r.Also {
+		fields = append(fields, f.Rule)
+	}
+	return lessonsOf(r.Likeness.Like) + string(t.q.c.Digester.Fields("lesson", fields...))
 }
 
 // teach counts an approval by people, and makes a grant where it is the last of

@@ -311,6 +311,24 @@ func TestApprovalsThatCountOnce(t *testing.T) {
 			b.close()
 		})
 	})
+	t.Run("those of a time that the clock says is to come", func(t *testing.T) {
+		dir := t.TempDir()
+		in := func(do func(b *bench)) { // each bubble begins at the same time
+			synctest.Test(t, func(t *testing.T) {
+				b := &bench{t: t, dir: dir, people: team(t)}
+				b.open()
+				do(b)
+				b.close()
+			})
+		}
+		in(func(b *bench) {
+			time.Sleep(72 * time.Hour)
+			for range 2 {
+				b.approved(web, taught(web), "ana")
+			}
+		})
+		in(func(b *bench) { b.learned() })
+	})
 	t.Run("silence that approves", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t)

@@ -35,6 +35,9 @@ func TestSilenceOfPeopleWhoWereNotToldIsNone(t *testing.T) {
 		if err := b.queue.Told(t.Context(), r.ID); err != nil { // too late
 			t.Fatal(err)
 		}
+		if other := b.quietly(x, 1); other.OnTimeout != "approve" {
+			t.Errorf("of another call, silence would %s", other.OnTimeout)
+		}
 		got, err := x.Wait(t.Context(), r.ID)
 		if err != nil || got.Status != holdgate.StatusExpired {
 			t.Errorf("it ended as %s: %v", got.Status, err)
@@ -144,6 +147,63 @@ func TestSilenceApprovesNothingOfASessionThatIsHalted(t *testing.T) {
 		synctest.Wait()
 		if got := b.request(r.ID); got.Status != holdgate.StatusApproved {
 			t.Errorf("once it goes on, it is %s", got.Status)
+		}
+		b.close()
+	})
+}
+
+// Once silence does not approve any more, people have a minute at least.
+func TestALongWindowOfWhichNobodyWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		x := b.enter("k")
+		defer x.Leave()
+		r, err := x.Ask(t.Context(), approvals.Question{Call: bash(0, "make"), Decision: hold(silence(2 * time.Hour))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Hour + 30*time.Second)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusPending || got.OnTimeout != "deny" {
+			t.Errorf("it is %s, and silence would %s", got.Status, got.OnTimeout)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusExpired {
+			t.Errorf("then it is %s", got.Status)
+		}
+		b.close()
+	})
+}
+
+// Whoever has claimed a request is not silent, whenever people are told of it.
+func TestSilenceApprovesNothingThatSomebodyHasClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		x := b.enter("k")
+		defer x.Leave()
+		r := b.quietly(x, 0)
+		if _, err := b.queue.Claim(t.Context(), r.ID, "ana"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.queue.Told(t.Context(), r.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		got := b.request(r.ID)
+		if got.Status != holdgate.StatusPending || got.Claim == nil {
+			t.Fatalf("it is %s, claimed by %+v", got.Status, got.Claim)
+		}
+		time.Sleep(time.Until(got.Claim.Until) + 5*time.Second)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusPending || got.Claim != nil {
+			t.Errorf("after the claim it is %s, claimed by %+v", got.Status, got.Claim)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusApproved {
+			t.Errorf("a window later it is %s", got.Status)
 		}
 		b.close()
 	})

@@ -2,12 +2,15 @@ package approvals_test
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store"
 )
 
 func silence(d time.Duration) func(*holdgate.Decision) {
@@ -195,4 +198,57 @@ func TestWaitEndsWithItsContextAndWithTheQueue(t *testing.T) {
 	if got := b.request(r.ID); got.Status != holdgate.StatusPending {
 		t.Errorf("the request is %s", got.Status)
 	}
+}
+
+// A refusingStore takes no change for as often as it is told to.
+type refusingStore struct {
+	store.Store
+	left atomic.Int32
+}
+
+func (s *refusingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if s.left.Add(-1) >= 0 {
+		return errors.New("the disk is full")
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// What is due is done once the store takes it, a second later.
+func TestWhatIsDueIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := &refusingStore{}
+		b := newBench(t, func(s store.Store) store.Store {
+			full.Store = s
+			return full
+		})
+		x := b.enter("k")
+		r := b.ask(x, bash(0, "make"), hold(func(d *holdgate.Decision) { d.Hold.Timeout = time.Minute }))
+		full.left.Store(0)
+		time.Sleep(time.Minute - time.Nanosecond)
+		full.left.Store(3)
+		got, err := x.Wait(t.Context(), r.ID)
+		if err != nil || got.Status != holdgate.StatusExpired {
+			t.Fatalf("it ended as %s: %v", got.Status, err)
+		}
+		if late := got.Outcome.At.Sub(r.ExpiresAt); late < 3*time.Second || late > 4*time.Second {
+			t.Errorf("it ended %s late, want three seconds", late)
+		}
+		x.Leave()
+
+		y := b.enter("l")
+		r = b.ask(y, bash(0, "make"), hold())
+		b.decide(r, approve(r, "ana"))
+		if err := y.Use(t.Context(), use(r)); err != nil {
+			t.Fatal(err)
+		}
+		full.left.Store(3)
+		y.Leave() // without a word of how it went
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		notes := b.audited(r.ID)
+		if got, want := notes[len(notes)-1], "result: unknown: the connection ended while the call was under way"; got != want {
+			t.Errorf("audit: %q, want %q", got, want)
+		}
+		b.close()
+	})
 }

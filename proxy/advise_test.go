@@ -55,6 +55,15 @@ func TestAnAdvisoryGateIsToldAndHoldsNothing(t *testing.T) {
 		}
 		g.verified()
 	})
+	t.Run("not where its condition is not met", func(t *testing.T) {
+		g := advised(t, map[string]sessions.Gate{"before_commit": {Enabled: &yes, Level: sessions.Advisory, When: &sessions.When{Taint: []string{"untrusted"}}}})
+		if body := <-g.inSession("s1", askPlain); !strings.Contains(body, `"tool_use"`) {
+			t.Fatalf("held: %s", body)
+		}
+		if told := g.entries(audit.TypeFinding); len(told) > 0 {
+			t.Errorf("told: %+v", told)
+		}
+	})
 	t.Run("and a mandatory one holds", func(t *testing.T) {
 		g := advised(t, map[string]sessions.Gate{"before_commit": {Enabled: &yes}})
 		got := g.inSession("s1", askPlain)

@@ -16,11 +16,14 @@ func TestAGateUnderACondition(t *testing.T) {
 	p := withGates(map[string]sessions.Gate{
 		"before_implement": {Enabled: &yes, When: &sessions.When{Paths: []string{"auth/**"}, Tools: []string{"Bash"}}},
 		"before_commit":    {Enabled: &yes, When: &sessions.When{Taint: []string{"untrusted"}}},
+		"before_verify":    {Enabled: &yes, When: &sessions.When{Categories: []string{"write"}}},
+		"intent_approval":  {Sessions: []string{"s1"}, When: &sessions.When{Risk: "critical"}},
 		"design_review":    {When: &sessions.When{Below: 0.8, Paths: []string{"docs/**"}}},
 	})
 	g := newGateWith(t, p, map[string]string{"test": newUpstream(t, asking(
 		[2]string{"Bash", `{"command":"cp a b"}`},
 		[2]string{"Bash", `{"command":"cp a auth/b"}`},
+		[2]string{"Bash", `{"command":"go test ./..."}`},
 		[2]string{"Bash", `{"command":"git commit -m x"}`},
 		[2]string{"WebFetch", `{"url":"https://docs.example/a"}`},
 		[2]string{"Bash", `{"command":"git commit -m x"}`},
@@ -44,8 +47,9 @@ func TestAGateUnderACondition(t *testing.T) {
 			t.Errorf("%s, approved: %s", what, body)
 		}
 	}
-	free("a change elsewhere")
+	free("a change elsewhere, which is not critical")
 	held("a change below auth", "before_implement")
+	free("a test run, which is no write")
 	free("a commit of a session that has read nothing")
 	free("a page")
 	held("a commit behind a page", "before_commit")

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -300,6 +301,43 @@ func TestDroppedEntriesStayProven(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Hashes that stand for entries are held against a given head as entries are, come
+// first alone, and are accounted for by retention alone.
+func TestWhatHashesStandFor(t *testing.T) {
+	st := openStore(t, t.TempDir())
+	l := openLog(t, st)
+	writeMany(t, st, l, 800)
+	whole := strings.Split(export(t, l), "\n")
+	if n, err := l.Drop(t.Context(), audit.Keep{Bytes: 1}); err != nil || n != 512 {
+		t.Fatalf("dropped %d, %v; want 512", n, err)
+	}
+	left := strings.Split(strings.TrimSuffix(export(t, l), "\n"), "\n")
+	verify := func(lines []string, head audit.Head) error {
+		_, err := audit.Verify(strings.NewReader(strings.Join(lines, "\n")), audit.VerifyOptions{Head: head})
+		return err
+	}
+
+	seventh := audit.Head{Seq: 7, Hash: hashIn(t, whole[6])}
+	_, err := l.Verify(t.Context(), audit.VerifyOptions{Head: seventh})
+	if err := errors.Join(err, verify(left, seventh)); err != nil {
+		t.Errorf("its head was once the seventh: %v", err)
+	}
+	seventh.Hash = hashIn(t, whole[7])
+	checkFault(t, verify(left, seventh), 7, "given head")
+	_, err = l.Verify(t.Context(), audit.VerifyOptions{Head: seventh})
+	checkFault(t, err, 7, "given head")
+
+	hole := slices.Concat(whole[:256], left[1:])
+	checkFault(t, verify(hole, audit.Head{}), 257, "missing: hashes of entries from 257")
+
+	last := len(left) - 1
+	said, _ := rehash(t, strings.Replace(left[last], `"retention"`, `"call"`, 1), hashIn(t, left[last-1]))
+	if said == left[last] {
+		t.Fatal("the last entry is not of retention")
+	}
+	checkFault(t, verify(append(left[:last:last], said), audit.Head{}), 1, "no entry says that they were dropped")
 }
 
 func TestCheckpointsThatAreNone(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -220,6 +221,40 @@ func TestTamperingWithTheStoreShows(t *testing.T) {
 			} else if f, ok := errors.AsType[*audit.Fault](err); !ok || f.Seq != max(c.seq, c.head) {
 				t.Errorf("got %v, want a fault at entry %d", err, max(c.seq, c.head))
 			}
+		})
+	}
+}
+
+// An entry that stands where another belongs, or behind the head, is named.
+func TestAnEntryInAnotherPlaceShows(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		seq        uint64
+		do         func(tx store.Tx, last string) error
+	}{
+		{"under another number", "stored in the wrong place", 10, func(tx store.Tx, last string) error {
+			return errors.Join(tx.Delete("audit/"+store.Seq(10)), tx.Set("audit/"+store.Seq(11), []byte(last)))
+		}},
+		{"behind the head", "stands after the head", 11, func(tx store.Tx, last string) error {
+			var err error
+			for n := 11; n <= 12; n++ {
+				next := strings.Replace(last, fmt.Sprintf(`"seq":%d`, n-1), fmt.Sprintf(`"seq":%d`, n), 1)
+				last, _ = rehash(t, next, hashIn(t, last))
+				err = errors.Join(err, tx.Set("audit/"+store.Seq(uint64(n)), []byte(last)))
+			}
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st := openStore(t, t.TempDir())
+			l := openLog(t, st)
+			write(t, l, 10)
+			lines := strings.Split(strings.TrimSuffix(export(t, l), "\n"), "\n")
+			if err := st.Update(t.Context(), func(tx store.Tx) error { return c.do(tx, lines[9]) }); err != nil {
+				t.Fatal(err)
+			}
+			_, err := l.Verify(t.Context(), audit.VerifyOptions{})
+			checkFault(t, err, c.seq, c.says)
 		})
 	}
 }
