@@ -301,6 +301,8 @@ func TestWhatIsDoneElsewhere(t *testing.T) {
 		"trailers":             func(r *http.Request) { r.Trailer = http.Header{"X": nil} },
 		"a transfer coding":    func(r *http.Request) { r.TransferEncoding = []string{"chunked"} },
 		"an expectation":       func(r *http.Request) { r.Header.Set("Expect", "100-continue") },
+		"a connection's word":  func(r *http.Request) { r.Header.Set("Connection", "close") },
+		"codings it takes":     func(r *http.Request) { r.Header.Set("Te", "trailers") },
 		"another scheme":       func(r *http.Request) { r.URL.Scheme = "ftp" },
 		"the last of its kind": func(r *http.Request) { r.Close = true },
 	} {

@@ -82,6 +82,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Serv
 // called once.
 func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
 	defer s.leave()
+	defer context.AfterFunc(ctx, s.leave)() // the SDK waits for what is under way
 	return s.sdk.Run(ctx, answering{t, s.leave})
 }
 
