@@ -41,8 +41,9 @@ func (q *Queue) Rejoin(ctx context.Context, who Caller, request string) (*Exchan
 }
 
 // GateDecided takes note of a gate that policy has decided by itself, and returns
-// the id under which that can be asked for again.
-func (q *Queue) GateDecided(ctx context.Context, who Caller, gate string, o holdgate.Outcome) (sessions.Answered, error) {
+// the id under which that can be asked for again. passes says whether the session
+// has passed it, where it was let go on.
+func (q *Queue) GateDecided(ctx context.Context, who Caller, gate string, o holdgate.Outcome, passes bool) (sessions.Answered, error) {
 	a := sessions.Answered{Gate: gate, Request: newID(), Outcome: o}
 	a.Outcome.By = byPolicy
 	err := q.transact(ctx, func(t *transition) error {
@@ -52,7 +53,7 @@ func (q *Queue) GateDecided(ctx context.Context, who Caller, gate string, o hold
 		}
 		a.Outcome.At = t.now
 		r.Answer(a)
-		if o.Decision == holdgate.AnswerApprove {
+		if passes && o.Decision == holdgate.AnswerApprove {
 			r.Pass(sessions.Passed{Gate: gate, At: t.now, By: byPolicy, Request: a.Request})
 		}
 		return nil
@@ -102,7 +103,7 @@ func (q *Queue) endedOf(ctx context.Context, who Caller, c holdgate.Call) []brie
 	if text == "" {
 		return nil
 	}
-	return []briefing.Section{{Title: "what the session's tools brought, as Holdgate saw it", Kind: briefing.KindBefore, Lines: []string{text}}}
+	return []briefing.Section{{Title: "how the session's tools ended, as its results say", Kind: briefing.KindBefore, Lines: []string{text}}}
 }
 
 func saidBefore(o holdgate.Outcome) string {

@@ -18,14 +18,21 @@ meets(gate) if {
 condition("tools", patterns) if {
 	some name in {input.tool.name, tool_title}
 	some pattern in patterns
-	glob.match(pattern, [], name)
+	glob.match(pattern, null, name)
 }
 
 condition("categories", want) if input.tool.category in want
 
+condition("categories", want) if {
+	some p in input.facts.paths
+	p.access in want
+}
+
 condition("tools", _) if not input.tool.name
 
-condition("categories", _) if not input.tool.name
+condition("categories", _) if not input.tool.category
+
+condition("categories", _) if input.tool.category == "unknown"
 
 condition("taint", want) if {
 	some word in want
@@ -49,19 +56,38 @@ named_paths contains p.clean if some p in input.facts.paths
 named_paths contains artifact if some artifact in input.gate.artifacts
 
 # METADATA
-# title: Whether a path is one of a pattern
-# description: A pattern that does not begin with a slash may begin in any folder.
+# title: Whether a path is one of a pattern, or a folder that may hold one
+# description: |
+#   A pattern that does not begin with a slash may begin in any folder. Letters are one in
+#   either case, as on many disks. What goes into a folder, and what moves it, names no more than that.
 # custom:
 #   risk: high
-under(pattern, path) if glob.match(pattern, ["/"], path)
+under(pattern, path) if {
+	some begin in beginnings(lower(pattern))
+	some from in {begin, concat("", ["**/", begin])}
+	glob.match(from, ["/"], lower(path))
+}
 
-under(pattern, path) if glob.match(concat("", ["**/", pattern]), ["/"], path)
+beginnings(pattern) := {pattern} | {concat("/", array.slice(parts, 0, n + 1)) |
+	parts := split(pattern, "/")
+	some n, part in parts
+	not part in {"", "*", "**"}
+}
 
 # METADATA
 # title: Whether more could be touched than the call names
 # custom:
 #   risk: high
 paths_unknown if count(named_paths) == 0
+
+# A commit takes what is staged, and a test run what is there, whatever else the line names.
+paths_unknown if {
+	some gate, _ in data.settings.gates
+	gate != "before_implement" # at which every change is
+	at[gate]
+}
+
+paths_unknown if count(commands_by_class) > 0
 
 paths_unknown if input.facts.parse_errors
 

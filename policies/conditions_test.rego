@@ -116,3 +116,43 @@ test_an_advisory_gate_may_have_a_condition if {
 	holdgate.decision.rule == "default" with input as in_session(commit([]), told)
 	holdgate.decision.rule == "session.advice" with input as in_session(commit([]), object.union(told, {"taint": ["untrusted"]}))
 }
+
+test_a_gate_for_tools_whose_names_have_dots if {
+	call := object.union(writing("/w/a"), {"tool": {"name": "fs.put", "server": "mcp.example.com"}})
+	gated with input as before_change(call, {"tools": ["*"]})
+	gated with input as before_change(call, {"tools": ["*/fs*"]})
+	gated with input as before_change(call, {"tools": ["mcp.*"]})
+	not gated with input as before_change(call, {"tools": ["notes.*"]})
+}
+
+test_a_gate_for_categories_is_for_tools_that_nobody_knows if {
+	gated with input as before_change(json.remove(writing("/w/a"), ["/tool/category"]), {"categories": ["delete"]})
+	gated with input as before_change(object.union(writing("/w/a"), {"tool": {"category": "unknown"}}), {"categories": ["delete"]})
+	not gated with input as before_change(writing("/w/a"), {"categories": ["delete"]})
+}
+
+test_a_gate_for_categories_is_for_what_commands_do if {
+	removing := object.union(shell([["rm", "a"]]), {"facts": {"paths": [{"path": "a", "clean": "/w/a", "access": "delete", "inside": true}]}})
+	gated with input as before_change(removing, {"categories": ["delete"]})
+	not gated with input as before_change(removing, {"categories": ["write"]})
+}
+
+test_a_gate_for_paths_is_for_commands_that_touch_more_than_the_line_names if {
+	when := {"paths": ["src/**"]}
+	line := object.union(commit(["-m", "x"]), {"facts": {
+		"commands": [{"program": "git", "argv": ["git", "commit", "-m", "x"], "seen": "whole"}],
+		"paths": [{"path": "docs/log", "clean": "/w/docs/log", "access": "write", "inside": true}],
+	}})
+	gated with input as on_commit(line, when)
+}
+
+test_a_gate_for_paths_is_for_the_folders_that_hold_them if {
+	gated with input as before_change(writing("/w/src"), {"paths": ["src/**"]})
+	gated with input as before_change(writing("/w/src"), {"paths": ["src/auth/*.go"]})
+	gated with input as before_change(writing("/etc"), {"paths": ["/etc/*"]})
+	gated with input as before_change(writing("/w/SRC/a.go"), {"paths": ["src/**"]})
+	gated with input as before_change(writing("/w/src/a.go"), {"paths": ["Src/**"]})
+	not gated with input as before_change(writing("/w/docs"), {"paths": ["src/**"]})
+	not gated with input as before_change(writing("/w/docs"), {"paths": ["**/src/*", "*/src"]})
+	not gated with input as before_change(writing("/w"), {"paths": ["src/**"]})
+}

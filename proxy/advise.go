@@ -28,6 +28,6 @@ func (e *exchange) advise(ctx context.Context, q *question, d holdgate.Decision)
 	if q.call.Gate != nil { // who asked is answered, which passes it
 		return nil
 	}
-	_, err := e.s.c.Queue.GateDecided(ctx, e.t.caller, d.Hold.Gate, holdgate.Outcome{Decision: holdgate.AnswerApprove, Reason: "it is advisory: people were told"})
+	_, err := e.s.c.Queue.GateDecided(ctx, e.t.caller, d.Hold.Gate, holdgate.Outcome{Decision: holdgate.AnswerApprove, Reason: "it is advisory: people were told"}, true)
 	return err
 }

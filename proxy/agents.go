@@ -98,7 +98,9 @@ func (a agents) answered(ctx context.Context, e *exchange, q *question) (agentap
 	if !q.verdict.Release {
 		o = holdgate.Outcome{Decision: holdgate.AnswerDeny, Reason: strings.TrimPrefix(q.verdict.Notice, noticeMark)}
 	}
-	kept, err := a.s.c.Queue.GateDecided(ctx, e.t.caller, q.call.Gate.Type, o)
+	// What comes by later may meet a condition that what the agent named did not.
+	passes := a.s.c.Queue.Gates().Of(q.call.Gate.Type).When == nil
+	kept, err := a.s.c.Queue.GateDecided(ctx, e.t.caller, q.call.Gate.Type, o, passes)
 	if err != nil {
 		return agentapi.Gate{}, err
 	}

@@ -72,3 +72,39 @@ func TestAGateUnderACondition(t *testing.T) {
 	}
 	g.verified()
 }
+
+// An attack: the agent asks at the gate for something that its condition does not
+// name, which nobody is asked about, and then comes by with what it does name.
+func TestAGateWhoseConditionWasNotMetIsNotPassed(t *testing.T) {
+	yes := true
+	p := withGates(map[string]sessions.Gate{
+		"before_commit":    {Enabled: &yes, When: &sessions.When{Paths: []string{"src/**"}}},
+		"before_implement": {Enabled: &yes, When: &sessions.When{Taint: []string{"untrusted"}}},
+	})
+	g := newGateWith(t, p, map[string]string{"test": newUpstream(t, asking(
+		[2]string{"Bash", `{"command":"git commit -m x"}`},
+		[2]string{"WebFetch", `{"url":"https://docs.example/a"}`},
+		[2]string{"Bash", `{"command":"cp a b"}`},
+	))}, nil, withShippedPolicy())
+	n := 0
+	for _, body := range []string{`{"type":"before_commit","artifacts":["README.md"]}`, `{"type":"before_implement"}`} {
+		_, text := g.ask("POST", "/v1/gates", body)
+		if got := read[agentapi.Gate](t, text); got.Status != holdgate.StatusApproved {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+	held := func(gate string) {
+		t.Helper()
+		answered := g.inSession("s1", anew(&n))
+		r := g.pending(1)[0]
+		if r.Gate != gate {
+			t.Errorf("held under %q by %s, want %s", r.Gate, r.Rule, gate)
+		}
+		g.decide(r, holdgate.AnswerDeny, "")
+		<-answered
+	}
+	held("before_commit")
+	<-g.inSession("s1", anew(&n))
+	held("before_implement")
+	g.verified()
+}

@@ -110,7 +110,7 @@ func (p putting) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := p.next.RoundTrip(out)
 	if err != nil {
-		return nil, err
+		return nil, p.unquoted(err, traces)
 	}
 	if err := p.conceal(r, resp, traces); err != nil {
 		return nil, err

@@ -40,7 +40,10 @@ func (p putting) conceal(r *http.Request, resp *http.Response, traces credential
 		resp.Header.Del("Content-Length")
 		resp.ContentLength = -1
 	}
-	c := &concealed{ReadCloser: resp.Body, masked: traces.Reader(body, p.repeated), end: func() { traces.MaskHeader(resp.Trailer) }}
+	c := &concealed{
+		ReadCloser: resp.Body, masked: traces.Reader(body, p.repeated), end: func() { traces.MaskHeader(resp.Trailer) },
+		fails: func(err error) error { return p.unquoted(err, traces) },
+	}
 	if up, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body = &concealedBothWays{c, up}
 		return nil
@@ -49,6 +52,18 @@ func (p putting) conceal(r *http.Request, resp *http.Response, traces credential
 	return nil
 }
 
+// unquoted is an error of the answer, or another one where its text quotes what was
+// put into the request.
+func (p putting) unquoted(err error, traces credential.Traces) error {
+	if err == nil || !traces.In(err.Error()) {
+		return err
+	}
+	p.repeated()
+	return &credential.Error{Name: p.c.Name, Err: errQuoted}
+}
+
+var errQuoted = errors.New("the answer is broken HTTP that repeats the credential, so that nothing of it is shown")
+
 var errUnsearched = errors.New("the answer is compressed in a way that is not known here, so that it cannot be searched for the credential")
 
 // A concealed is the body of an answer without what was put into the request.
@@ -56,14 +71,16 @@ type concealed struct {
 	io.ReadCloser
 	masked *credential.Reader
 	end    func()
+	fails  func(error) error
 }
 
 func (c *concealed) Read(p []byte) (int, error) {
 	n, err := c.masked.Read(p)
 	if err == io.EOF { //nolint:errorlint // what readers return
 		c.end()
+		return n, err
 	}
-	return n, err
+	return n, c.fails(err)
 }
 
 // A concealedBothWays is that of a connection that changed its protocol.

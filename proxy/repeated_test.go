@@ -44,6 +44,16 @@ func echo(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write([]byte{c})
 			_ = http.NewResponseController(w).Flush()
 		}
+	case "/noname", "/nohttp":
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, map[string]string{
+			"/noname": "HTTP/1.1 200 OK\r\n" + key + "\r\n\r\n",
+			"/nohttp": key + "\r\n\r\n",
+		}[r.URL.Path])
 	case "/encoding":
 		_, _ = io.WriteString(w, r.Header.Get("Accept-Encoding"))
 	default:
@@ -75,6 +85,21 @@ func TestWhatAnUpstreamRepeatsOfACredentialIsWrittenOver(t *testing.T) {
 		if !strings.Contains(e.Note, "repeated the credential test-key") || e.Call.Agent != "ann" {
 			t.Errorf("the finding says %+v", e)
 		}
+	}
+}
+
+// An answer that is no HTTP is quoted in what is said of it.
+func TestWhatABrokenAnswerRepeatsOfACredentialIsNotQuoted(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(echo))
+	t.Cleanup(up.Close)
+	g := newGateTo(t, map[string]string{"test": up.URL}, nil, annAndBob(t), withKey(up.URL, credential.Spec{}))
+	for _, path := range []string{"/noname", "/nohttp"} {
+		if head, body := askWhole(t, g, "base URL", g.url+"/up/test"+path); strings.Contains(head+body, realKey[:12]) || !strings.Contains(body, "repeats the credential") {
+			t.Errorf("%s: got %s\n%s", path, head, body)
+		}
+	}
+	if n := len(g.entries(audit.TypeFinding)); n != 2 {
+		t.Errorf("%d findings, want one for each answer", n)
 	}
 }
 

@@ -75,6 +75,19 @@ func (t Traces) MaskHeader(h http.Header) (found bool) {
 	return found
 }
 
+// In reports whether a text shows a trace, or a part of one: errors quote the
+// beginning of what they are about.
+func (t Traces) In(text string) bool {
+	for _, trace := range t {
+		for i := range len(trace) - shortest + 1 {
+			if strings.Contains(text, string(trace[i:i+shortest])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // longest is the length of the longest trace.
 func (t Traces) longest() int {
 	if len(t) == 0 {
