@@ -36,7 +36,8 @@ func (e *exchange) look() bool {
 	if !models && !mayBeJSON(e.r) {
 		return true
 	}
-	if _, err := mediaType(e.r.Header); models && err != nil && !e.s.c.AllowUnsupported {
+	path := e.t.url.Path
+	if _, err := mediaType(e.r.Header); models && err != nil && !harmless(path) && !e.s.c.AllowUnsupported {
 		e.reject(http.StatusUnsupportedMediaType, holdgate.RuleMalformed, "the request to a host that serves models is refused because two readers could take it differently: "+err.Error())
 		return false
 	}
@@ -59,7 +60,6 @@ func (e *exchange) look() bool {
 		e.t.mcp, e.t.name = true, e.t.url.Host
 		return true
 	}
-	path := e.t.url.Path
 	asks, err := asksModel(path, body)
 	switch {
 	case models && err != nil && !e.s.c.AllowUnsupported && (saysJSON(e.r.Header) || e.r.Header.Get("Content-Type") == ""):

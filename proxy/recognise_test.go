@@ -32,6 +32,9 @@ func TestWhatARequestIs(t *testing.T) {
 		{"GET", claude + "/v1/messages/batches/b/results", "unseen"},
 		{post("X-HTTP-Method-Override", "GET"), claude + "/v1/messages/batches/b/results", "unseen"},
 		{"GET", claude + "/v1/files/f/content", ""},
+		{"POST", claude + "/api/event_logging/v2/batch", ""},
+		{"POST", claude + "/api/event_logging/batch", ""},
+		{"POST", claude + "/batch/..;/event_logging/batch", "unseen"},
 		{"GET", claude + "/v1/sessions/s/events", "unseen"},
 		{"POST", claude + "/v1/complete%2520", "unseen"},
 
@@ -48,6 +51,7 @@ func TestWhatARequestIs(t *testing.T) {
 		{"GET", openaiHost + "/v1/files/f%2Fcontent", "file"},
 		{post("X-Method-Override", "GET"), openaiHost + "/v1/files/f/content", "file"},
 		{"GET", openaiHost + "/v1/containers/c/files/f/content", ""},
+		{"GET", openaiHost + "/v1/containers/c/..;/../files/f/content", "file"},
 		{"GET", elsewhere + "/v1/files/f/content", ""},
 		{"GET", openaiHost + "/v1/threads/t/runs/r", "unseen"},
 		{"GET", openaiHost + "/v1/threads/t/runs", "unseen"},

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -30,6 +31,8 @@ type roadRow struct {
 var roadTable = slices.Concat(
 	[]roadRow{
 		{method: "GET", path: "/containers/*/files/*/content", is: noCalls},
+		{method: "POST", path: "/event_logging/batch", is: noCalls}, // in which Claude Code tells of itself
+		{method: "POST", path: "/event_logging/v2/batch", is: noCalls},
 		{method: "GET", path: "/files/*/content", is: aFile, not: "api.anthropic.com"}, // whose files are no results of batches
 		{method: "GET", path: "/files/*", is: aFile, not: "api.anthropic.com"},
 	},
@@ -68,9 +71,13 @@ func rows(method string, any bool, paths ...string) (out []roadRow) {
 }
 
 // fits reports whether a request is on the road, by one of the methods and
-// paths that servers could read in it.
+// paths that servers could read in it. One without calls it is on only where
+// there is nothing else to read.
 func (row *roadRow) fits(methods, paths []string, t target, models bool) bool {
 	if !models && !row.any || row.not != "" && lowerHost(t.url.Hostname()) == row.not {
+		return false
+	}
+	if row.is == noCalls && (len(methods) > 1 || strings.ContainsFunc(t.url.Path, unplain)) {
 		return false
 	}
 	for _, m := range methods {
@@ -108,7 +115,10 @@ var socketPaths = []string{"/v1/responses", "/openai/responses", "/codex/respons
 // only as they are written here.
 var harmlessPaths = []string{
 	"/v1/messages/count_tokens", ":countTokens", "/embeddings", "/api/embed", ":embedContent", "/moderations",
-	"/images/generations", "/api/create", "/audio/speech", "/responses/input_tokens", "/count-tokens:rawPredict",
+	"/images/generations", "/api/create", "/audio/speech", "/responses/input_tokens", "/count-tokens:rawPredict", "/count-tokens", "/estimate-token-count",
+	"/text-embedding/text-embedding", "/multimodal-embedding/multimodal-embedding", "/text-rerank/text-rerank",
+	"/text2image/image-synthesis", "/image_generation", "/videos/generations",
+	"/upload/v1beta/files", ":uploadToFileSearchStore", // what is sent there is a file of any kind
 }
 
 // unreadableTypes are parts of the types of bodies that are no JSON, and in which

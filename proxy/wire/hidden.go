@@ -3,8 +3,9 @@ package wire
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // HiddenCall reports a call inside a value in which a format has none: a member
@@ -16,11 +17,16 @@ func HiddenCall(value []byte) error {
 	if !mayHideCall(value) {
 		return nil
 	}
-	switch value[0] {
-	case '[':
-		return EachElement(value, HiddenCall)
-	case '{':
-	default:
+	return hiddenIn(value)
+}
+
+func hiddenIn(value []byte) error {
+	switch {
+	case len(value) <= len("{}"):
+		return nil
+	case value[0] == '[':
+		return EachElement(value, hiddenIn)
+	case value[0] != '{':
 		return nil
 	}
 	typed, does := false, false
@@ -28,16 +34,17 @@ func HiddenCall(value []byte) error {
 		if err != nil {
 			return err
 		}
-		name := plainName(m.Name)
-		switch {
-		case slices.Contains(callNames, name) && !IsEmpty(m.Value) && (m.Value[0] == '{' || m.Value[0] == '['):
-			return fmt.Errorf("member %q looks like a call where none belongs", m.Name)
-		case name == "type":
+		switch wordOf(m.Name) {
+		case aCall:
+			if !IsEmpty(m.Value) && (m.Value[0] == '{' || m.Value[0] == '[') {
+				return fmt.Errorf("member %q looks like a call where none belongs", m.Name)
+			}
+		case aType:
 			typed = typed || isCallType(m.Value)
-		case slices.Contains(doingNames, name):
+		case aDoing:
 			does = true
 		}
-		if err := HiddenCall(m.Value); err != nil {
+		if err := hiddenIn(m.Value); err != nil {
 			return err
 		}
 	}
@@ -47,27 +54,79 @@ func HiddenCall(value []byte) error {
 	return nil
 }
 
-// mayHideCall is a quick look at a value.
+// mayHideCall is a quick look at a value, which is all that most get: whether
+// there is an escape, a "call", or a "tool" with a "u" behind it, in any case.
 func mayHideCall(value []byte) bool {
 	if len(value) <= len("{}") || value[0] != '{' && value[0] != '[' {
 		return false
 	}
-	return bytes.IndexByte(value, '\\') >= 0 || MentionsCall(value) || containsFold(value, "tool_use") || containsFold(value, "tooluse")
+	if bytes.IndexByte(value, '\\') >= 0 {
+		return true
+	}
+	const either = len("call")
+	for i := either - 1; i < len(value); i++ {
+		switch value[i] | 0x20 { // where it is no letter of either word, neither lies over it
+		case 'l':
+			before := [3]byte{value[i-3] | 0x20, value[i-2] | 0x20, value[i-1] | 0x20}
+			if before == [3]byte{'c', 'a', 'l'} || before == [3]byte{'t', 'o', 'o'} && bytes.ContainsAny(value[i+1:min(i+3, len(value))], "uU") {
+				return true
+			}
+		case 'c', 'a', 't', 'o':
+		default:
+			i += either - 1
+		}
+	}
+	return false
 }
 
-var (
-	callNames  = []string{"toolcall", "toolcalls", "functioncall", "functioncalls", "tooluse", "tooluses"}
-	doingNames = []string{"name", "arguments", "args", "input", "parameters", "function", "action", "command"}
+// A word is what the name of a member says, as far as it is of interest.
+type word byte
+
+const (
+	anyWord word = iota
+	aCall
+	aType
+	aDoing
 )
+
+var words = map[string]word{
+	"toolcall": aCall, "toolcalls": aCall, "functioncall": aCall, "functioncalls": aCall, "tooluse": aCall, "tooluses": aCall,
+	"type": aType,
+	"name": aDoing, "arguments": aDoing, "args": aDoing, "input": aDoing, "parameters": aDoing, "function": aDoing, "action": aDoing, "command": aDoing,
+}
+
+// wordOf looks up the [plainName] of a member, without memory of its own.
+func wordOf(name []byte) word {
+	var plain [len("functioncalls")]byte
+	n := 0
+	for _, c := range string(name) {
+		if c = plainLetter(c); c < 0 {
+			continue
+		}
+		if n == len(plain) || c >= utf8.RuneSelf {
+			return anyWord
+		}
+		plain[n] = byte(c)
+		n++
+	}
+	return words[string(plain[:n])]
+}
+
+// plainLetter is a letter in lower case, as parsers for which case makes no
+// difference read it, or -1 for what the spellings of formats differ in.
+func plainLetter(c rune) rune {
+	switch c {
+	case '_', '-', ' ':
+		return -1
+	case '\u017f': // folds to s
+		return 's'
+	}
+	return unicode.ToLower(c)
+}
 
 // plainName is a name without what the spellings of different formats differ in.
 func plainName(name []byte) string {
-	return strings.ToLower(strings.Map(func(c rune) rune {
-		if c == '_' || c == '-' || c == ' ' {
-			return -1
-		}
-		return c
-	}, string(name)))
+	return strings.Map(plainLetter, string(name))
 }
 
 // isCallType reports whether a type is that of something that a client runs.

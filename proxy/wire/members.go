@@ -149,8 +149,7 @@ func NoCall(m Member, known ...string) error {
 	if err := KnownName(m, known...); err != nil {
 		return err
 	}
-	switch plain := plainName(m.Name); {
-	case plain == "type" && isCallType(m.Value), (plain == "tooluse" || plain == "tooluses") && !IsEmpty(m.Value):
+	if w := wordOf(m.Name); w == aType && isCallType(m.Value) || w == aCall && !IsEmpty(m.Value) {
 		return fmt.Errorf("member %q looks like a call and is not understood", m.Name)
 	}
 	if !MentionsCall(m.Name) {

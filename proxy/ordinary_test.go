@@ -1,0 +1,43 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What clients ask of a provider besides models passes, whatever is in a file
+// that they send there.
+func TestOrdinaryRequestsToAProviderPass(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, "it passed")
+	}))
+	const upload = "/upload/v1beta/files?upload_id=1"
+	tests := []struct{ path, typ, body string }{
+		{"/api/event_logging/v2/batch", "application/json", `{"events":[]}`},
+		{"/upload/v1beta/files", "application/json", `{"file":{"displayName":"a"}}`},
+		{upload, "", "[INFO] a log\n[INFO] b"},
+		{upload, "application/jsonl", "{\"a\":1}\n{\"a\":2}\n"},
+		{upload, "", `{"messages":[]}`},
+		{upload, "text/plain; charset=iso-8859-1", "abc"},
+		{"/upload/v1beta/fileSearchStores/s:uploadToFileSearchStore", "", "[a](b)"},
+		{"/v1/files", "multipart/form-data; boundary=b", "--b--"},
+		{"/model/anthropic.claude-v1:0/count-tokens", "application/json", `{"input":{"converse":{}}}`},
+		{"/v1/tokenizers/estimate-token-count", "application/json", `{"messages":[]}`},
+		{"/api/v1/services/embeddings/text-embedding/text-embedding", "application/json", `{"input":{"texts":["x"]}}`},
+		{"/v1beta/models/m:batchEmbedContents", "application/json", `{"requests":[{"content":{}}]}`},
+		{"/v1internal:loadCodeAssist", "application/json", `{"metadata":{}}`},
+	}
+	for _, tt := range tests {
+		header := http.Header{}
+		if tt.typ != "" {
+			header.Set("Content-Type", tt.typ)
+		}
+		if status, body := g.send(g.client, http.MethodPost, g.url+"/up/test"+tt.path, tt.body, header); status != http.StatusOK {
+			t.Errorf("%s (%s) %.30q: %d %s", tt.path, tt.typ, strings.TrimSpace(tt.body), status, body)
+		}
+	}
+}
