@@ -163,9 +163,11 @@ func (q *Queue) GatesNeeded(r *sessions.Record) []string {
 
 // KeepBound keeps with the caller's session which gates its name binds it to, where
 // its agent is proven: under another name the agent has to pass them as well. What an
-// agent that is not proven calls itself is its own word in any case.
+// agent that is not proven calls itself is its own word in any case. A gate of all
+// sessions binds every name by itself.
 func (q *Queue) KeepBound(ctx context.Context, who Caller) error {
 	_, gates := q.c.Gates.On(who.Session.ID)
+	gates = slices.DeleteFunc(gates, q.c.Gates.BindsAll)
 	if !who.Agent.Proven || len(gates) == 0 {
 		return nil
 	}

@@ -97,12 +97,7 @@ paths_unknown if input.facts.impact.more
 
 paths_unknown if {
 	some c in input.facts.commands
-	c.seen != "whole"
-}
-
-paths_unknown if {
-	some c in input.facts.commands
-	not c.seen
+	object.get(c, "seen", "") != "whole"
 }
 
 # METADATA

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -46,7 +47,7 @@ type Gate struct {
 	Edits   *bool             `yaml:"edits"`
 	Options []holdgate.Option `yaml:"-"` // make it a choice
 	// Sessions are patterns of [path.Match] of those that must pass the gate before they
-	// change anything.
+	// change anything. A slash is a letter like others; "*" is every session.
 	Sessions []string `yaml:"sessions"`
 	// When is a condition of the call, or of the session, without which nobody is asked;
 	// nil is none.
@@ -186,13 +187,26 @@ func (all Gates) On(session string) (on, needed []string) {
 		if g.Enabled != nil && !g.advises() {
 			on = append(on, name)
 		}
-		if slices.ContainsFunc(g.Sessions, func(p string) bool { ok, _ := path.Match(p, session); return ok }) {
+		if slices.ContainsFunc(g.Sessions, func(p string) bool { return named(p, session) }) {
 			needed = append(needed, name)
 		}
 	}
 	slices.Sort(on)
 	slices.Sort(needed)
 	return on, needed
+}
+
+// named reports whether a session's name is as the pattern says. A slash in it is
+// a letter like others.
+func named(pattern, session string) bool {
+	plain := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	ok, _ := path.Match(plain(pattern), plain(session))
+	return ok
+}
+
+// BindsAll reports whether every session must pass the gate, however it is named.
+func (all Gates) BindsAll(name string) bool {
+	return all.Binds(name) && slices.Contains(all.Of(name).Sessions, "*")
 }
 
 // Binds reports whether sessions that are named so must pass the gate.

@@ -115,6 +115,18 @@ func TestWhatAConfigurationSaysOfGates(t *testing.T) {
 	}
 }
 
+func TestAGateOfAllSessionsIsOfEveryName(t *testing.T) {
+	all := sessions.Gates{sessions.GateIntent: {Sessions: []string{"*"}}, "code_review": {Sessions: []string{"work*"}}}
+	for session, want := range map[string]int{"": 1, "play": 1, "a/b": 1, "/": 1, "work": 2, "work/1": 2, "a/work": 1} {
+		if _, needed := all.On(session); len(needed) != want {
+			t.Errorf("session %q must pass %q, want %d gates", session, needed, want)
+		}
+	}
+	if !all.BindsAll(sessions.GateIntent) || all.BindsAll("code_review") {
+		t.Error("the gate of all sessions is the first")
+	}
+}
+
 func TestGatesThatWorkPassesAgainAndAgainDoNotStayPassed(t *testing.T) {
 	all, err := sessions.NewGates(nil)
 	if err != nil {
