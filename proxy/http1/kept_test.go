@@ -185,6 +185,23 @@ func TestLeavingAnAnswerThatHasCome(t *testing.T) {
 	waitFor(t, func() bool { return isClosed(d.conns[0]) })
 }
 
+// A body that is closed before its end closes its connection by that.
+func TestLeavingAnAnswerCloses(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, func(_ int, c net.Conn, r *bufio.Reader) {
+		_, _ = request(r)
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok")
+		_, _ = r.ReadByte()
+	})
+	d := &dialer{}
+	c := dialing(t, d.dial)
+	resp, err := c.RoundTrip(newRequest(t.Context(), t, "http://"+s.Addr().String(), "{}"))
+	must(t, err)
+	if _ = resp.Body.Close(); !isClosed(d.conns[0]) || c.kept() != 0 {
+		t.Error("the connection is open")
+	}
+}
+
 // joined writes what it is told in one piece.
 type joined struct {
 	net.Conn
@@ -381,6 +398,10 @@ func TestWhatIsLeftIsClosed(t *testing.T) {
 	defer c.Close()
 	if _, err := c.RoundTrip(newRequest(t.Context(), t, up.URL, "{}")); !errors.Is(err, errElsewhere) || !isClosed(d.conns[0]) {
 		t.Errorf("%v; the connection is closed: %t", err, isClosed(d.conns[0]))
+	}
+	d = &dialer{}
+	if _, err := dialing(t, d.dial).RoundTrip(newRequest(t.Context(), t, up.URL, "{}")); err == nil || !isClosed(d.conns[0]) {
+		t.Errorf("nobody vouches for the server: %v; the connection is closed: %t", err, isClosed(d.conns[0]))
 	}
 	for name, fail := range map[string]func(*http.Request){
 		"no connection": func(r *http.Request) { r.URL.Host = "127.0.0.1:0" },
