@@ -53,8 +53,9 @@ var imports = map[string][]string{
 	"proxy/identity":      {"."},
 	"proxy/credential":    {},
 	"proxy/http1":         {},
+	"proxy/keepalive":     {"proxy/wire"},
 	"proxy/mcphost":       {"proxy/mcp", "proxy/stdio", "proxy/wire"},
-	"proxy":               {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential", "proxy/http1"},
+	"proxy":               {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential", "proxy/http1", "proxy/keepalive"},
 
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"errors"
+	"github.com/holdgate/holdgate/proxy/wire"
 	"io"
 	"net/url"
 	"slices"
@@ -47,7 +48,7 @@ func (e *exchange) readAction() string {
 
 // peekForm reads a form of known length, and puts it back.
 func (e *exchange) peekForm() (url.Values, error) {
-	if n := e.r.ContentLength; n < 0 || n > min(passBuffer, e.s.c.Limits.Body) || contentEncoding(e.r.Header) != "" {
+	if n := e.r.ContentLength; n < 0 || n > min(passBuffer, e.s.c.Limits.Body) || wire.ContentEncoding(e.r.Header) != "" {
 		return nil, errors.New("its length is not known, or it is too long or compressed")
 	}
 	body, err := e.readBody("")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -58,7 +59,7 @@ func (a *answer) ask(stream bool) bool {
 		a.malformed(fmt.Errorf("reading the upstream answer: %w", err))
 		return false
 	}
-	a.status, a.header = resp.StatusCode, copyHeader(resp.Header)
+	a.status, a.header = resp.StatusCode, wire.EndToEnd(resp.Header)
 	if resp.StatusCode/100 != 2 {
 		a.failure(body)
 		return false
@@ -173,7 +174,7 @@ func (a *answer) deliver() {
 // itself.
 func (a *answer) end() {
 	if a.out != nil {
-		a.out.close()
+		a.out.Close()
 	}
 	if a.x != nil {
 		a.x.Leave()
@@ -192,7 +193,7 @@ type answer struct {
 	// Of an answer that was read, one of two: how it goes on to the client as a
 	// stream, or whole.
 	st  wire.Stream
-	out *sender
+	out *keepalive.Sender
 	doc wire.Answer
 
 	calls  int // how many have been seen
@@ -381,7 +382,7 @@ func (a *answer) deliverPlain() {
 
 func (a *answer) writePlain(body []byte) error {
 	a.header.Set("Content-Length", strconv.Itoa(len(body)))
-	writeHeader(a.w, a.status, a.header)
+	wire.WriteHeader(a.w, a.status, a.header)
 	if _, err := a.w.Write(body); err != nil {
 		return err
 	}

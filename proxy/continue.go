@@ -85,10 +85,10 @@ func (j *joint) WriteHeader(status int) {
 		j.failed = !j.again && (status != http.StatusOK || streams != (j.seam != nil))
 	case status != http.StatusOK || !streams && typ != "application/json":
 		j.passes = true
-		writeHeader(j.ResponseWriter, status, j.header)
+		wire.WriteHeader(j.ResponseWriter, status, j.header)
 	case streams:
 		j.seam = j.codec.Seam()
-		writeHeader(j.ResponseWriter, status, j.header)
+		wire.WriteHeader(j.ResponseWriter, status, j.header)
 	default:
 		j.first = j.header
 	}
@@ -154,7 +154,7 @@ func (j *joint) end() error {
 	if j.again {
 		if !j.ended {
 			j.ended = true
-			writeHeader(j.ResponseWriter, http.StatusServiceUnavailable, j.header)
+			wire.WriteHeader(j.ResponseWriter, http.StatusServiceUnavailable, j.header)
 			_, _ = j.ResponseWriter.Write(j.plain) // a client that has gone asks again all the same
 		}
 		return errAgain
@@ -170,7 +170,7 @@ func (j *joint) end() error {
 		_, err = j.ResponseWriter.Write(j.seam.End())
 	case j.whole != nil:
 		j.first.Set("Content-Length", strconv.Itoa(len(j.whole)))
-		writeHeader(j.ResponseWriter, http.StatusOK, j.first)
+		wire.WriteHeader(j.ResponseWriter, http.StatusOK, j.first)
 		_, err = j.ResponseWriter.Write(j.whole)
 	}
 	if err != nil {
@@ -189,9 +189,9 @@ func (a *answer) goOn() error {
 	}
 	a.gone = true
 	if a.out != nil {
-		a.out.close() // the next exchange gives signs of life of its own
+		a.out.Close() // the next exchange gives signs of life of its own
 	}
-	if body, ok := a.nextRequest(); ok && a.r.Context().Err() == nil && (a.out == nil || a.out.failed() == nil) {
+	if body, ok := a.nextRequest(); ok && a.r.Context().Err() == nil && (a.out == nil || a.out.Failed() == nil) {
 		j.next()
 		r := a.r.Clone(a.r.Context())
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

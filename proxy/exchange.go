@@ -189,7 +189,7 @@ func (e *exchange) asked() (c holdgate.Call, stream bool, rerr *readError) {
 
 // fetched reads a request for a stored answer, which has no body.
 func (e *exchange) fetched() (c holdgate.Call, stream bool, rerr *readError) {
-	body, err := e.readBody(contentEncoding(e.r.Header))
+	body, err := e.readBody(wire.ContentEncoding(e.r.Header))
 	if err == nil && len(bytes.TrimSpace(body)) > 0 {
 		err = errors.New("a request for a stored answer has no body")
 	}

@@ -33,7 +33,7 @@ func (e *exchange) fileWithoutCalls(resp *http.Response) (io.Reader, error) {
 		return nil, fmt.Errorf("the upstream answered with %d in the place of the whole file, which cannot be looked into so", resp.StatusCode)
 	}
 	var src io.Reader = resp.Body
-	if contentEncoding(resp.Header) != "" {
+	if wire.ContentEncoding(resp.Header) != "" {
 		var err error
 		if src, err = decoded(resp, e.s.c.Limits.Body); err != nil {
 			return nil, fmt.Errorf("reading a file: %w", err)
@@ -69,7 +69,7 @@ func (e *exchange) passFile(resp *http.Response) {
 		e.reject(http.StatusForbidden, holdgate.RuleUnsupported, err.Error()+" (`unsupported: allow` in the configuration lets such files through)")
 		return
 	}
-	writeHeader(e.w, resp.StatusCode, copyHeader(resp.Header))
+	wire.WriteHeader(e.w, resp.StatusCode, wire.EndToEnd(resp.Header))
 	if err := copyFlushing(e.w, body, resp.ContentLength < 0); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
 	}

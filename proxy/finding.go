@@ -101,7 +101,7 @@ func (e *exchange) spotting(resp *http.Response) (body io.Reader, end func()) {
 			e.found("the answer holds what looks like tool calls of a model, in no format that is read here")
 		}
 	}
-	coding := contentEncoding(resp.Header)
+	coding := wire.ContentEncoding(resp.Header)
 	if coding == "" || strings.EqualFold(coding, "identity") {
 		return io.TeeReader(resp.Body, s), report
 	}

@@ -117,7 +117,7 @@ func (e *exchange) peek() ([]byte, error) {
 	rest := e.r.Body
 	defer func() { e.r.Body = &putBack{io.MultiReader(&raw, rest), rest} }()
 
-	coding := contentEncoding(e.r.Header)
+	coding := wire.ContentEncoding(e.r.Header)
 	plain := coding == "" || strings.EqualFold(coding, "identity")
 	if plain {
 		head := make([]byte, glance)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/mcp"
 )
 
@@ -26,9 +27,9 @@ type mcpExchange struct {
 	session  *sseSession
 	secret   string
 	detached chan struct{}
-	out      *sender    // once the answer has begun as an event stream
-	notes    mcp.Notes  // what approvers said, for the results
-	calls    []sentCall // what went on to the server, where policy looks at results
+	out      *keepalive.Sender // once the answer has begun as an event stream
+	notes    mcp.Notes         // what approvers said, for the results
+	calls    []sentCall        // what went on to the server, where policy looks at results
 
 	wait *mcpWait
 	asks atomic.Pointer[string] // what it waits for, as progress says it
@@ -270,7 +271,7 @@ func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err erro
 		m.begin()
 		fallthrough
 	case m.out != nil:
-		m.out.onFail(cancel)
+		m.out.OnFail(cancel)
 	}
 	waiting, err := fn(ctx)
 	s, halted := asHalt(err)
@@ -303,12 +304,12 @@ func acceptsEvents(r *http.Request) bool {
 // begin sends the headers of an event stream at once: one client counts 60 s
 // to them.
 func (m *mcpExchange) begin() {
-	m.out = newSender(m.w, m.s.c.Logger, m.signOfLife, m.s.c.Limits.Idle)
+	m.out = keepalive.New(m.w, m.s.c.Logger, m.signOfLife, m.s.c.Limits.Idle)
 	h := http.Header{"Content-Type": {"text/event-stream"}, "Cache-Control": {"no-cache"}}
 	if id := m.r.Header.Get("Mcp-Session-Id"); id != "" {
 		h.Set("Mcp-Session-Id", id)
 	}
-	m.out.start(http.StatusOK, h)
+	m.out.Start(http.StatusOK, h)
 }
 
 // signOfLife is a rising notification of progress for every request that
@@ -343,7 +344,7 @@ func (m *mcpExchange) closeOut() {
 	case m.t.sse != nil:
 		m.leaveSession()
 	default:
-		m.out.close()
+		m.out.Close()
 	}
 }
 
@@ -386,14 +387,14 @@ func (m *mcpExchange) reply(responses [][]byte) error {
 		m.detach()
 	}
 	if m.out != nil {
-		m.out.render(func() []byte {
+		m.out.Render(func() []byte {
 			var b []byte
 			for _, r := range responses {
 				b = append(b, mcp.Event(r)...)
 			}
 			return b
 		})
-		return m.out.failed()
+		return m.out.Failed()
 	}
 	if len(responses) == 0 {
 		m.w.WriteHeader(http.StatusAccepted)

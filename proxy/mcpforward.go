@@ -18,7 +18,7 @@ func (m *mcpExchange) forwardMCP() error {
 	ctx, done := m.underway()
 	defer done()
 	if m.out != nil {
-		m.out.exclusively(func() { m.sent = true })
+		m.out.Exclusively(func() { m.sent = true })
 	}
 	resp, err := m.send(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (m *mcpExchange) relayMCP(ctx context.Context, resp *http.Response) error {
 		return m.relayEvents(ctx, resp)
 	}
 	length := resp.ContentLength
-	if contentEncoding(resp.Header) != "" {
+	if wire.ContentEncoding(resp.Header) != "" {
 		length = -1 // it is that of the coded answer
 	}
 	body, err := decoded(resp, m.s.c.Limits.Body)
@@ -73,11 +73,11 @@ func (m *mcpExchange) relayMCP(ctx context.Context, resp *http.Response) error {
 	if m.out != nil {
 		return m.replyWhole(resp.StatusCode, raw)
 	}
-	header := copyHeader(resp.Header)
+	header := wire.EndToEnd(resp.Header)
 	if len(raw) > 0 || header.Get("Content-Length") != "" {
 		header.Set("Content-Length", strconv.Itoa(len(raw)))
 	}
-	writeHeader(m.w, resp.StatusCode, header)
+	wire.WriteHeader(m.w, resp.StatusCode, header)
 	_, err = m.w.Write(raw)
 	return err
 }
@@ -132,7 +132,7 @@ func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 		return m.reply(m.refuseAll(noticeMark + fmt.Sprintf("The MCP server answered %d: %s", status, bounded(string(raw), 2000))))
 	}
 	if len(raw) == 0 || m.t.sse != nil { // the answer comes on the session's stream, and this is none
-		return m.out.failed()
+		return m.out.Failed()
 	}
 	if !m.batch {
 		return m.reply([][]byte{raw})

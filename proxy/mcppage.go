@@ -57,14 +57,14 @@ func (m *mcpExchange) showPages(qs []*question) {
 		m.s.pages.Add(m.pageKey(q), id)
 		m.s.pageAsked.Add(m.waitKey([]byte(`"`+id+`"`)), struct{}{})
 		m.shown = append(m.shown, id)
-		m.out.render(func() []byte { return mcp.Event(mcp.ShowPage(id, pageText(q), m.s.pageFor(q.request.ID))) })
+		m.out.Render(func() []byte { return mcp.Event(mcp.ShowPage(id, pageText(q), m.s.pageFor(q.request.ID))) })
 	}
 }
 
 // endPages says of the pages that nothing more is to be done there.
 func (m *mcpExchange) endPages() {
 	for _, id := range m.shown {
-		m.out.render(func() []byte { return mcp.Event(mcp.PageDone(id)) })
+		m.out.Render(func() []byte { return mcp.Event(mcp.PageDone(id)) })
 	}
 	m.shown = nil
 }

@@ -228,12 +228,12 @@ func (m *mcpExchange) resultPatience(ctx context.Context) (_ context.Context, do
 		m.begin()
 	}
 	if m.out != nil {
-		m.out.onFail(cancel)
-		m.out.exclusively(func() { m.sent = false })
+		m.out.OnFail(cancel)
+		m.out.Exclusively(func() { m.sent = false })
 	}
 	return ctx, func() {
 		if m.out != nil {
-			m.out.exclusively(func() { m.sent = true })
+			m.out.Exclusively(func() { m.sent = true })
 		}
 		stop()
 		cancel()

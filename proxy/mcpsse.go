@@ -103,8 +103,8 @@ func (m *mcpExchange) open(data []byte) ([]byte, error) {
 	s := &sseSession{stream: m, endpoint: u, waiting: map[*mcpExchange]struct{}{}, notes: mcp.Notes{}}
 	s.ctx, s.end = context.WithCancel(m.r.Context())
 	secret := rand.Text()
-	m.out.exclusively(func() { m.session, m.secret = s, secret }) // its signs of life ask for the session
-	m.out.onFail(s.end)
+	m.out.Exclusively(func() { m.session, m.secret = s, secret }) // its signs of life ask for the session
+	m.out.OnFail(s.end)
 	m.s.sessions.add(secret, s)
 	if m.t.door != doorMCP {
 		return data, nil
@@ -172,13 +172,13 @@ func (m *mcpExchange) detach() {
 	}
 	s := m.t.sse
 	m.out = s.stream.out
-	m.out.exclusively(func() { s.waiting[m] = struct{}{} })
+	m.out.Exclusively(func() { s.waiting[m] = struct{}{} })
 	close(m.detached)
 }
 
 // leaveSession is the end of a message on the session's stream.
 func (m *mcpExchange) leaveSession() {
-	m.out.exclusively(func() { delete(m.t.sse.waiting, m) })
+	m.out.Exclusively(func() { delete(m.t.sse.waiting, m) })
 }
 
 // signsOfLife are those for the messages that wait on the session's stream. A

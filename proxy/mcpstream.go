@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -59,18 +60,18 @@ func (m *mcpExchange) endStream(err error) {
 // relayEvents passes the server's events on one by one, as they come.
 func (m *mcpExchange) relayEvents(ctx context.Context, resp *http.Response) error {
 	src := io.Reader(resp.Body) // a stream may last for days: only its events are bounded
-	if contentEncoding(resp.Header) != "" {
+	if wire.ContentEncoding(resp.Header) != "" {
 		var err error
 		if src, err = decoded(resp, m.s.c.Limits.Body); err != nil {
 			return m.refuseAnswer(err)
 		}
 	}
 	if m.out == nil {
-		header := copyHeader(resp.Header)
+		header := wire.EndToEnd(resp.Header)
 		header.Del("Content-Length")
 		m.sent = true
-		m.out = newSender(m.w, m.s.c.Logger, m.signOfLife, m.s.c.Limits.Idle)
-		m.out.start(resp.StatusCode, header)
+		m.out = keepalive.New(m.w, m.s.c.Logger, m.signOfLife, m.s.c.Limits.Idle)
+		m.out.Start(resp.StatusCode, header)
 	}
 	events := wire.EventScanner{Limit: int(m.s.c.Limits.Body)}
 	buf := make([]byte, 16<<10)
@@ -101,7 +102,7 @@ func (m *mcpExchange) sendEvents(ctx context.Context, events *wire.EventScanner)
 			return true, m.refuseAnswer(fmt.Errorf("reading the server's events: %w", err))
 		}
 		if !ok {
-			return false, m.out.failed()
+			return false, m.out.Failed()
 		}
 		raw := ev.Raw
 		if ev.Data != nil {
@@ -111,8 +112,8 @@ func (m *mcpExchange) sendEvents(ctx context.Context, events *wire.EventScanner)
 			}
 			raw = mcp.WithData(ev, data)
 		}
-		m.out.render(func() []byte { return raw })
-		if err := m.out.failed(); err != nil {
+		m.out.Render(func() []byte { return raw })
+		if err := m.out.Failed(); err != nil {
 			return true, err
 		}
 	}

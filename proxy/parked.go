@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/holdgate/holdgate/proxy/keepalive"
 	"io"
 	"net"
 	"net/http"
@@ -88,7 +89,7 @@ func (a *answer) park() bool {
 			_ = p.conn.Close()
 		}
 	}()
-	a.out.onFail(p.leftBehind)
+	a.out.OnFail(p.leftBehind)
 	p.forget = a.x.AfterEnd(ctx, ids, p.wake)
 	return true
 }
@@ -105,15 +106,12 @@ func (a *answer) waitsFor() []string {
 }
 
 // hijack takes the connection, while no sign of life is made.
-func (p *parked) hijack() (ok bool) {
+func (p *parked) hijack() bool {
 	a := p.a
-	a.out.exclusively(func() {
-		if a.out.err != nil {
-			return
-		}
+	return a.out.TakeOver(func() (http.ResponseWriter, bool) {
 		conn, rw, err := http.NewResponseController(a.w).Hijack()
 		if err != nil {
-			return // the server does not give it away
+			return nil, false // the server does not give it away
 		}
 		if ahead, err := rw.Reader.Peek(rw.Reader.Buffered()); err == nil && len(ahead) > 0 {
 			p.ahead = bytes.Clone(ahead)
@@ -121,16 +119,15 @@ func (p *parked) hijack() (ok bool) {
 		if k, is := conn.(*kept); is && k.ahead == nil {
 			conn = k.Conn
 		}
-		p.conn, ok = conn, true
+		p.conn = conn
 		w := &chunked{conn: conn}
 		if a.joint != nil {
 			a.joint.ResponseWriter = w
-		} else {
-			a.w, a.out.w, a.out.rc = w, w, http.NewResponseController(w)
+			return nil, true
 		}
-		a.out.armed = time.Time{}
+		a.w = w
+		return w, true
 	})
-	return ok
 }
 
 // wake has the answer go on. It does nothing the second time.
@@ -208,12 +205,12 @@ func (p *parked) deliver() (ok bool) {
 	defer p.a.end()
 	p.a.deliver()
 	_ = p.a.goOn() // what of it is stored has its end recorded
-	return p.a.r.Context().Err() == nil && p.a.out.failed() == nil
+	return p.a.r.Context().Err() == nil && p.a.out.Failed() == nil
 }
 
 // end writes the end of the answer.
 func (p *parked) end() error {
-	_ = p.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = p.conn.SetWriteDeadline(time.Now().Add(keepalive.WriteTimeout))
 	_, err := io.WriteString(p.conn, "0\r\n\r\n")
 	_ = p.conn.SetWriteDeadline(time.Time{})
 	return err

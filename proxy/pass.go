@@ -130,11 +130,11 @@ func (e *exchange) forward(req *http.Request) {
 		e.passFile(resp)
 		return
 	}
-	h := copyHeader(resp.Header)
+	h := wire.EndToEnd(resp.Header)
 	for name := range resp.Trailer {
 		h.Add("Trailer", name)
 	}
-	writeHeader(e.w, resp.StatusCode, h)
+	wire.WriteHeader(e.w, resp.StatusCode, h)
 	body, end := e.spotting(resp)
 	defer end()
 	if err := copyFlushing(e.w, body, resp.ContentLength < 0); err != nil {

@@ -225,8 +225,6 @@ type Server struct {
 	running           sync.WaitGroup
 	pipes             sync.WaitGroup // streams of stdio MCP servers
 
-	memory sync.Pool // of *streamMemory
-
 	begin    sync.Once                              // of the inner server
 	original func(net.Conn) (netip.AddrPort, error) // where a redirected connection was to go
 	leaves   *leaves
@@ -282,7 +280,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.waits, s.endWaits = context.WithCancel(s.life)
 	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.waits.Done()})
 	s.hosted = hosted(c)
-	s.memory.New = newStreamMemory
 	s.named = s.transport(false)
 	s.guarded = s.transport(true)
 	s.toProxies = s.proxyTransport()

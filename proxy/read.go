@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -32,7 +31,7 @@ const trustedLength = 1 << 20
 // be judged and what will be sent: from here on there is no other copy.
 func (e *exchange) read() *readError {
 	limit := e.s.c.Limits.Body
-	body, err := e.readBody(contentEncoding(e.r.Header))
+	body, err := e.readBody(wire.ContentEncoding(e.r.Header))
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
 		return &readError{http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge, fmt.Errorf("the request is larger than %d bytes decoded, or swells as only bombs do: raise limits.body, or send less", limit)}
@@ -73,10 +72,4 @@ func (e *exchange) readBody(encoding string) ([]byte, error) {
 		return nil, err
 	}
 	return b, nil
-}
-
-// contentEncoding joins repeated headers, so that a doubled coding is seen as
-// the list that it is.
-func contentEncoding(h http.Header) string {
-	return strings.Join(h.Values("Content-Encoding"), ",")
 }

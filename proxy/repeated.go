@@ -31,7 +31,7 @@ func (p putting) conceal(r *http.Request, resp *http.Response, traces credential
 		p.repeated()
 	}
 	body := io.Reader(resp.Body)
-	if coding := contentEncoding(resp.Header); coding != "" && r.Method != http.MethodHead && resp.Body != http.NoBody {
+	if coding := wire.ContentEncoding(resp.Header); coding != "" && r.Method != http.MethodHead && resp.Body != http.NoBody {
 		var err error // it was asked not to
 		if body, err = wire.Decode(resp.Body, coding, math.MaxInt64/2); err != nil {
 			return errors.Join(&credential.Error{Name: p.c.Name, Err: errUnsearched}, resp.Body.Close())

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -23,24 +24,24 @@ var errUnwritten = errors.New("holdgate cannot store or log at the moment")
 // to deliver. What comes before the first held call flows at once; what follows
 // it keeps its place and waits.
 func (a *answer) readStream(st wire.Stream, src io.Reader) bool {
-	out := newSender(a.w, a.s.c.Logger, st.Idle, a.s.c.Limits.Idle)
+	out := keepalive.New(a.w, a.s.c.Logger, st.Idle, a.s.c.Limits.Idle)
 	a.st, a.out = st, out
 	a.header.Del("Content-Length")
-	out.start(a.status, a.header)
+	out.Start(a.status, a.header)
 
-	mem := a.s.memory.Get().(*streamMemory)
+	mem := keepalive.NewMemory()
 	if err := a.flow(st, out, src, mem); err != nil {
 		a.failStream(err)
 		return false
 	}
-	a.noteCame(mem.raw.Bytes())
+	a.noteCame(mem.Raw.Bytes())
 	if a.stored() {
-		if err := a.keep(mem.raw.Bytes(), true); err != nil {
+		if err := a.keep(mem.Raw.Bytes(), true); err != nil {
 			a.failStream(errors.Join(errUnwritten, err))
 			return false
 		}
 	}
-	mem.give(&a.s.memory)
+	mem.Give()
 	return len(a.items) > 0 || a.stored()
 }
 
@@ -49,7 +50,7 @@ func (a *answer) readStream(st wire.Stream, src io.Reader) bool {
 func (a *answer) deliverStream() {
 	err := a.waitStream()
 	switch {
-	case a.r.Context().Err() != nil, a.out.failed() != nil:
+	case a.r.Context().Err() != nil, a.out.Failed() != nil:
 		return // nothing has been used yet: the outcome waits for the same call
 	case err != nil && a.s.waits.Err() != nil:
 		panic(http.ErrAbortHandler) // the client must see that this is not the end, and ask again
@@ -61,26 +62,26 @@ func (a *answer) deliverStream() {
 		return
 	}
 	a.remember(a.items)
-	a.out.render(func() []byte { return renderAll(a.st, a.items) })
-	err = a.out.failed()
-	a.out.close() // nothing comes after the end
+	a.out.Render(func() []byte { return renderAll(a.st, a.items) })
+	err = a.out.Failed()
+	a.out.Close() // nothing comes after the end
 	a.finish(err)
 }
 
 // flow reads the answer to its end, judges its calls, and sends on what comes
 // before the first one that is held.
-func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, mem *streamMemory) error {
-	come := readBurst(src, mem)
-	defer come.stop(a.cut)
+func (a *answer) flow(st wire.Stream, out *keepalive.Sender, src io.Reader, mem *keepalive.Memory) error {
+	come := keepalive.ReadBurst(src, mem)
+	defer come.Stop(a.cut)
 	for {
-		buf, rerr := come.next()
+		buf, rerr := come.Next()
 		if rerr != nil && !errors.Is(rerr, io.EOF) {
 			return a.orStopped(fmt.Errorf("the upstream answer broke off: %w", rerr))
 		}
-		mem.raw.Write(buf)
+		mem.Raw.Write(buf)
 		var parts []wire.Part
 		var err error
-		out.exclusively(func() {
+		out.Exclusively(func() {
 			if rerr == nil {
 				parts, err = st.Push(buf)
 			} else {
@@ -96,7 +97,7 @@ func (a *answer) flow(st wire.Stream, out *sender, src io.Reader, mem *streamMem
 	}
 }
 
-func (a *answer) takeAll(st wire.Stream, out *sender, parts []wire.Part) error {
+func (a *answer) takeAll(st wire.Stream, out *keepalive.Sender, parts []wire.Part) error {
 	if len(parts) == 0 {
 		return nil
 	}
@@ -128,17 +129,17 @@ func (a *answer) takeAll(st wire.Stream, out *sender, parts []wire.Part) error {
 	return nil
 }
 
-func (a *answer) send(st wire.Stream, out *sender, items []item) {
+func (a *answer) send(st wire.Stream, out *keepalive.Sender, items []item) {
 	if len(items) == 0 {
 		return
 	}
 	a.remember(items)
-	out.render(func() []byte { return renderAll(st, items) })
+	out.Render(func() []byte { return renderAll(st, items) })
 }
 
-func (a *answer) notice(st wire.Stream, out *sender, q *question) {
+func (a *answer) notice(st wire.Stream, out *keepalive.Sender, q *question) {
 	if n, ok := st.(noticer); ok && a.s.c.Notice && q.open() {
-		out.render(func() []byte { return n.Notice(noticeWaiting(q)) })
+		out.Render(func() []byte { return n.Notice(noticeWaiting(q)) })
 	}
 }
 
@@ -172,7 +173,7 @@ func (a *answer) waitStream() error {
 	defer cancel()
 	stop := context.AfterFunc(a.s.waits, cancel)
 	defer stop()
-	a.out.onFail(cancel)
+	a.out.OnFail(cancel)
 	return a.settle(ctx, a.questions())
 }
 
@@ -194,8 +195,8 @@ func (a *answer) failStream(err error) {
 	}
 	a.s.refused(a.s.life, a.t, a.r.Method+" "+a.t.url.Host+a.t.url.Path, rule, err.Error())
 	message := "holdgate ended this answer: " + bounded(err.Error(), 300)
-	a.out.render(func() []byte { return a.st.Fail(message) })
-	if a.out.failed() == nil {
+	a.out.Render(func() []byte { return a.st.Fail(message) })
+	if a.out.Failed() == nil {
 		return
 	}
 	panic(http.ErrAbortHandler)

@@ -57,7 +57,7 @@ func (f benchStream) begin(c Codec) wire.Stream {
 }
 
 // BenchmarkStreams is what a codec takes for 200 words of a stream that come a
-// few at a time, as they do through [burst], and go on as they came.
+// few at a time, as they do through [keepalive.Burst], and go on as they came.
 func BenchmarkStreams(b *testing.B) {
 	all := codecs(Limits{}.withDefaults())
 	for _, f := range benchStreams {

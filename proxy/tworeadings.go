@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // Headers by which frameworks let a client say what it could not put into the
@@ -31,7 +32,7 @@ func twoReadings(method string, u *url.URL, h http.Header) (override string, unr
 		}
 	}
 	elsewhere := false
-	for name, values := range copyHeader(h) {
+	for name, values := range wire.EndToEnd(h) {
 		name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 		elsewhere = elsewhere || slices.Contains(urlHeaders, name)
 		if slices.Contains(methodHeaders, name) {
@@ -97,7 +98,7 @@ var passingHeaders = []string{
 // meaning is what a request's headers say besides the request line: an approval
 // is for a request with these. Headers are text, with no line breaks in it.
 func meaning(h http.Header) string {
-	h = copyHeader(h)
+	h = wire.EndToEnd(h)
 	for _, name := range passingHeaders {
 		h.Del(name)
 	}

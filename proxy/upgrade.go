@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // webSocket is the one protocol that a request may change to (RFC 6455). What
@@ -53,7 +54,7 @@ func (e *exchange) switched(resp *http.Response, asked string) {
 		e.malformed(fmt.Errorf("the upstream changed to the protocol %s, and the request asked for %s", holdgate.Visible(resp.Header.Get("Upgrade")), orNone(asked)))
 		return
 	}
-	h := copyHeader(resp.Header)
+	h := wire.EndToEnd(resp.Header)
 	askUpgrade(h)
 	c, brw, err := http.NewResponseController(e.w).Hijack()
 	if err != nil {

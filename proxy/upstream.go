@@ -4,48 +4,16 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/textproto"
 	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// writeHeader sends an upstream's status and headers. Where the upstream named
-// no type none is guessed.
-func writeHeader(w http.ResponseWriter, status int, header http.Header) {
-	h := w.Header()
-	for k, v := range header {
-		h[k] = v
-	}
-	if _, ok := h["Content-Type"]; !ok {
-		h["Content-Type"] = nil
-	}
-	w.WriteHeader(status)
-}
-
-// hopByHop are the headers of one connection (RFC 9110 section 7.6.1).
-var hopByHop = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
-
-func copyHeader(src http.Header) http.Header {
-	h := src.Clone()
-	for _, v := range src.Values("Connection") {
-		for _, name := range strings.Split(v, ",") {
-			if name = textproto.TrimString(name); name != "" {
-				h.Del(name)
-			}
-		}
-	}
-	for _, name := range hopByHop {
-		h.Del(name)
-	}
-	return h
-}
-
 // outgoing is a request of the client's as it goes to the target. Its body is
 // the caller's to set; it is at hand, so nobody is asked to expect it.
 func (e *exchange) outgoing() *http.Request {
 	req := &http.Request{
-		Method: e.r.Method, URL: e.t.url, Host: e.t.url.Host, Header: copyHeader(e.r.Header),
+		Method: e.r.Method, URL: e.t.url, Host: e.t.url.Host, Header: wire.EndToEnd(e.r.Header),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	req.Header.Del("Expect")
@@ -98,7 +66,7 @@ func (e *exchange) send(ctx context.Context) (*http.Response, error) {
 // decoded returns a response's body decoded as it streams, at most limit
 // bytes of it, and takes the headers away that no longer hold.
 func decoded(resp *http.Response, limit int64) (io.Reader, error) {
-	enc := contentEncoding(resp.Header)
+	enc := wire.ContentEncoding(resp.Header)
 	d, err := wire.Decode(resp.Body, enc, limit)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package proxy
+package keepalive
 
 import (
 	"errors"
@@ -18,11 +18,11 @@ func TestABurstIsTakenAsItCame(t *testing.T) {
 		"more than there is room for": io.MultiReader(strings.NewReader(want[:burstRoom]), strings.NewReader(want[burstRoom:])),
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := readBurst(src, newStreamMemory().(*streamMemory))
-			defer b.stop(func() { t.Error("the reading had to be cut") })
+			b := ReadBurst(src, NewMemory())
+			defer b.Stop(func() { t.Error("the reading had to be cut") })
 			var got []byte
 			for {
-				buf, err := b.next()
+				buf, err := b.Next()
 				if err != nil {
 					if !errors.Is(err, io.EOF) {
 						t.Error(err)
@@ -44,14 +44,14 @@ func TestABurstIsTakenAsItCame(t *testing.T) {
 func TestWhatComesWhileNobodyTakesItIsTakenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		b := readBurst(r, newStreamMemory().(*streamMemory))
-		defer b.stop(func() { _ = r.Close() })
+		b := ReadBurst(r, NewMemory())
+		defer b.Stop(func() { _ = r.Close() })
 		for _, burst := range [][]string{{"a"}, {"b", "c", "d"}, {"e"}} {
 			for _, s := range burst {
 				_, _ = io.WriteString(w, s)
 			}
 			synctest.Wait()
-			if got, err := b.next(); string(got) != strings.Join(burst, "") || err != nil {
+			if got, err := b.Next(); string(got) != strings.Join(burst, "") || err != nil {
 				t.Errorf("got %q, %v, want %q", got, err, burst)
 			}
 		}
@@ -62,32 +62,32 @@ func TestABurstReadsNoFurtherAheadThanItHasRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read int
 		src := readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })
-		b := readBurst(src, newStreamMemory().(*streamMemory))
+		b := ReadBurst(src, NewMemory())
 		synctest.Wait()
 		if most := burstRoom + 3*(16<<10); read > most {
 			t.Errorf("%d bytes were read, and nobody took one", read)
 		}
 		before := read
-		if _, err := b.next(); err != nil {
+		if _, err := b.Next(); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if read == before {
 			t.Error("nothing is read once there is room")
 		}
-		b.stop(func() {})
+		b.Stop(func() {})
 	})
 }
 
 func TestABurstWhoseReadingIsCutEnds(t *testing.T) {
 	r, _ := io.Pipe()
-	readBurst(r, newStreamMemory().(*streamMemory)).stop(func() { _ = r.CloseWithError(errors.New("cut")) })
+	ReadBurst(r, NewMemory()).Stop(func() { _ = r.CloseWithError(errors.New("cut")) })
 }
 
 func TestAPanicOfADecoderIsAnError(t *testing.T) {
-	b := readBurst(readerFunc(func([]byte) (int, error) { panic("broken table") }), newStreamMemory().(*streamMemory))
-	defer b.stop(func() {})
-	if _, err := b.next(); err == nil || !strings.Contains(err.Error(), "broken table") {
+	b := ReadBurst(readerFunc(func([]byte) (int, error) { panic("broken table") }), NewMemory())
+	defer b.Stop(func() {})
+	if _, err := b.Next(); err == nil || !strings.Contains(err.Error(), "broken table") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package proxy
+package keepalive
 
 import (
 	"bytes"
@@ -10,52 +10,56 @@ import (
 // burstRoom is how many bytes may have been read and not yet sent.
 const burstRoom = 64 << 10
 
-// A streamMemory is what one streamed answer is read into. It is used again for
+// A Memory is what one streamed answer is read into. It is used again for
 // another, unless something of the answer is kept.
-type streamMemory struct {
+type Memory struct {
+	Raw bytes.Buffer // the whole answer, should it have to be kept
+
 	read        []byte
-	come, taken []byte       // take turns
-	raw         bytes.Buffer // the whole answer, should it have to be kept
+	come, taken []byte // take turns
 }
 
 // mostMemory is how much of it is kept for another answer, in bytes.
 const mostMemory = 1 << 20
 
-func newStreamMemory() any { return &streamMemory{read: make([]byte, 16<<10)} }
+var memories = sync.Pool{New: func() any { return &Memory{read: make([]byte, 16<<10)} }}
 
-// give hands the memory back. Nobody may use it any longer.
-func (m *streamMemory) give(back *sync.Pool) {
-	if cap(m.come)+cap(m.taken)+m.raw.Cap() > mostMemory {
+// NewMemory returns memory that nobody else uses.
+func NewMemory() *Memory { return memories.Get().(*Memory) }
+
+// Give hands the memory back. Nobody may use it any longer.
+func (m *Memory) Give() {
+	if cap(m.come)+cap(m.taken)+m.Raw.Cap() > mostMemory {
 		return
 	}
-	m.raw.Reset()
-	back.Put(m)
+	m.Raw.Reset()
+	memories.Put(m)
 }
 
-// A burst reads ahead of whoever writes: what comes while a write is under way
+// A Burst reads ahead of whoever writes: what comes while a write is under way
 // goes out with the next one, and what comes alone goes out at once. An
 // upstream that sends an event at a time, in a TLS record each, would otherwise
 // cost a write for each.
-type burst struct {
+type Burst struct {
 	mu         sync.Mutex
 	more, room sync.Cond
-	mem        *streamMemory // come is what was read and not yet taken
-	err        error         // what ended the reading
-	over       bool          // nobody takes what comes
+	mem        *Memory // come is what was read and not yet taken
+	err        error   // what ended the reading
+	over       bool    // nobody takes what comes
 	done       sync.WaitGroup
 }
 
-// readBurst begins to read src. The caller ends it with stop, and may use the
+// ReadBurst begins to read src. The caller ends it with stop, and may use the
 // memory's raw meanwhile.
-func readBurst(src io.Reader, mem *streamMemory) *burst {
-	b := &burst{mem: mem}
+func ReadBurst(src io.Reader, mem *Memory) *Burst {
+	b := &Burst{mem: mem}
 	mem.come, mem.taken = mem.come[:0], mem.taken[:0]
 	b.more.L, b.room.L = &b.mu, &b.mu
 	b.done.Go(func() { b.read(src) })
 	return b
 }
 
-func (b *burst) read(src io.Reader) {
+func (b *Burst) read(src io.Reader) {
 	buf := b.mem.read
 	for {
 		n, err := readSafely(src, buf)
@@ -73,9 +77,9 @@ func (b *burst) read(src io.Reader) {
 	}
 }
 
-// next waits for bytes and returns all that have come, or what ended the
+// Next waits for bytes and returns all that have come, or what ended the
 // reading once all has been taken. They are there until the next call.
-func (b *burst) next() ([]byte, error) {
+func (b *Burst) Next() ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.mem
@@ -90,9 +94,9 @@ func (b *burst) next() ([]byte, error) {
 	return m.taken, nil
 }
 
-// stop waits until nothing is read any longer. Where the reading has not ended
+// Stop waits until nothing is read any longer. Where the reading has not ended
 // by itself, cut must make it.
-func (b *burst) stop(cut func()) {
+func (b *Burst) Stop(cut func()) {
 	b.mu.Lock()
 	b.over = true
 	ended := b.err != nil
