@@ -2,6 +2,7 @@ package openai
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/holdgate/holdgate"
@@ -35,6 +36,7 @@ func (*Codec) Answer(body []byte) (wire.Answer, error) {
 func (a *answer) add(ch *choice) error {
 	st := &choiceState{index: ch.index, content: ch.content}
 	a.states = append(a.states, st)
+	ch.elements = slices.DeleteFunc(ch.elements, func(e element) bool { return e.empty() })
 	for i := range ch.elements {
 		e := &ch.elements[i]
 		e.index = i // what stands in a list is a call each, whatever it says

@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -39,7 +40,7 @@ type element struct {
 	whole  []byte // arguments that are no string
 }
 
-// empty reports whether an element says nothing: then it is no call.
+// empty reports whether an element says nothing: then it begins no call.
 func (e *element) empty() bool {
 	return e.id == "" && e.name == "" && len(e.args) == 0 && e.whole == nil
 }
@@ -116,7 +117,7 @@ func (f form) readChoice(c *choice, object []byte) (err error) {
 			if !wire.IsNull(m.Value) {
 				err = readMessage(&other, m.Value)
 			}
-			if err == nil && len(other.elements) > 0 {
+			if err == nil && other.calls() {
 				err = fmt.Errorf("there are calls in %q, where a client may or may not see them", f.other)
 			}
 		default:
@@ -175,10 +176,13 @@ func (c *choice) add(e element) error {
 	if err := e.read(e.raw); err != nil {
 		return err
 	}
-	if !e.empty() {
-		c.elements = append(c.elements, e)
-	}
+	c.elements = append(c.elements, e)
 	return nil
+}
+
+// calls reports whether an element says something of a call.
+func (c *choice) calls() bool {
+	return slices.ContainsFunc(c.elements, func(e element) bool { return !e.empty() })
 }
 
 func (e *element) read(object []byte) (err error) {
@@ -201,17 +205,8 @@ func (e *element) read(object []byte) (err error) {
 				err = fmt.Errorf("a call of type %q is not understood", kind)
 			}
 		case "function", "custom":
-			if wire.IsNull(m.Value) {
-				continue
-			}
-			if e.body {
-				return errors.New("a call is both function and custom")
-			}
-			e.body, e.custom = true, m.Name[0] == 'c'
-			if e.custom {
-				err = e.readBody(m.Value, "input")
-			} else {
-				err = e.readBody(m.Value, "arguments")
+			if !wire.IsNull(m.Value) {
+				err = e.add(m)
 			}
 		default:
 			err = wire.KnownName(m, "index", "id", "type", "function", "custom")
@@ -220,6 +215,25 @@ func (e *element) read(object []byte) (err error) {
 			return err
 		}
 	}
+	return nil
+}
+
+// add takes a function or a custom member. Some providers send both, one of
+// them empty.
+func (e *element) add(m wire.Member) error {
+	body, arguments := element{custom: m.Name[0] == 'c'}, "arguments"
+	if body.custom {
+		arguments = "input"
+	}
+	switch err := body.readBody(m.Value, arguments); {
+	case err != nil:
+		return err
+	case body.empty():
+		return nil
+	case e.body:
+		return errors.New("a call is both function and custom")
+	}
+	e.body, e.custom, e.name, e.args, e.whole = true, body.custom, body.name, body.args, body.whole
 	return nil
 }
 

@@ -38,6 +38,7 @@ type chunk struct {
 	doc   document
 	calls []*call // for each element of each choice, the call that it is part of
 	first []*call // the calls that begin here
+	vague bool    // it has nothing but elements that say nothing yet
 }
 
 // A group is what was withheld together.
@@ -118,11 +119,13 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 		return append(parts, wire.Part{Bytes: ev.Raw}), err
 	}
 	c := s.newChunk(ev)
-	if len(data) > 0 {
+	if len(data) == 0 {
+		c.vague = len(s.queue) > 0
+	} else {
 		if err := wire.StrictEvent(data); err != nil {
 			return parts, err
 		}
-		if !s.begun && s.head.id != nil && isText(data) {
+		if !s.begun && len(s.queue) == 0 && s.head.id != nil && isText(data) {
 			s.choice(0).content = true
 			s.spare = c
 			return append(parts, wire.Part{Bytes: ev.Raw}), nil
@@ -139,12 +142,12 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 	}
 	s.finish(c)
 	switch {
-	case len(c.calls) > 0 || len(s.queue) > 0 && !s.closed():
+	case len(c.calls) > 0 || c.vague || len(s.queue) > 0 && !s.closed():
 		s.queue = append(s.queue, c)
 		if s.size += len(ev.Raw); s.size > maxWithheld {
 			return parts, fmt.Errorf("%w: more than %d MiB are withheld", wire.ErrTooLarge, maxWithheld>>20)
 		}
-		if s.closed() {
+		if s.closed() && !c.vague {
 			return s.flush(parts)
 		}
 		return parts, nil
@@ -170,21 +173,23 @@ func (s *stream) newChunk(ev wire.Event) *chunk {
 	if c == nil {
 		c = &chunk{}
 	}
-	c.event, c.doc = ev, document{choices: c.doc.choices[:0]}
+	c.event, c.doc, c.vague = ev, document{choices: c.doc.choices[:0]}, false
 	return c
 }
 
 // calls finds the calls that a chunk belongs to. Where the chunk begins one
 // and what was withheld before is whole, that is complete.
 func (s *stream) calls(parts []wire.Part, c *chunk) ([]wire.Part, error) {
-	if len(s.queue) > 0 && s.onlyBegins(c) && s.whole() {
+	if len(s.open) > 0 && s.onlyBegins(c) && s.whole() {
 		var err error
 		if parts, err = s.flush(parts); err != nil {
 			return parts, err
 		}
 	}
+	says := false
 	for i := range c.doc.choices {
 		ch := &c.doc.choices[i]
+		says = says || ch.content || ch.finish != ""
 		if len(ch.elements) == 0 && !ch.content {
 			continue
 		}
@@ -192,6 +197,10 @@ func (s *stream) calls(parts []wire.Part, c *chunk) ([]wire.Part, error) {
 		for j := range ch.elements {
 			e := &ch.elements[j]
 			k := st.find(e)
+			if k == nil && e.empty() {
+				c.vague = true
+				continue
+			}
 			if k == nil {
 				var err error
 				if k, err = st.begin(e); err != nil {
@@ -209,6 +218,7 @@ func (s *stream) calls(parts []wire.Part, c *chunk) ([]wire.Part, error) {
 		}
 		st.content = st.content || ch.content
 	}
+	c.vague = c.vague && !says && len(c.calls) == 0
 	return parts, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -80,7 +81,7 @@ func (s *stream) finish(e *event) (observed *call, err error) {
 		en.call = e.call
 		s.withhold(e.call)
 	case it.kind == kindObserved:
-		observed = &call{index: e.index, item: it, closed: true}
+		observed = &call{index: e.index, item: it, closed: true, verdict: settled(&it, holdgate.Verdict{})}
 		if s.group == nil {
 			s.calls = append(s.calls, observed)
 			return observed, nil

@@ -32,9 +32,6 @@ type addition struct {
 func (s *stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 	switch t := p.Tag.(type) {
 	case *event:
-		if p.Call != nil {
-			v = holdgate.Verdict{Release: true}
-		}
 		return s.writer.event(t)
 	case callTag:
 		t.call.verdict = settled(&t.call.item, v)
