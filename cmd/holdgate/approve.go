@@ -21,14 +21,14 @@ func approveCommand(e *env) *cli.Command {
 		Name:      "approve",
 		Usage:     "let a held call go on, or several",
 		ArgsUsage: "[ID...]",
-		Description: "Each request is shown, and the approval is bound to what was shown. An ID must\n" +
-			"be whole. It may be left out on a terminal where exactly one request is pending:\n" +
-			"then you are asked. You are asked once about several, unless --yes says that you\n" +
-			"have seen them. On a terminal a call of critical risk asks for its tool's name.",
+		Description: "Shows each request and asks on the terminal, once for several. Critical risk asks\n" +
+			"for the tool's name. An ID must be whole. It may be left out on a terminal where\n" +
+			"exactly one request is pending. The approval is bound to what was shown.\n" +
+			"Without a terminal, give the ID and, with --digest, the digest that holdgate show\n" +
+			"prints: one for each ID. --yes does not stand for it.",
 		Flags: append([]cli.Flag{
-			messageFlag(), digestFlag(), jsonFlag(),
+			messageFlag(), digestFlag(), yesFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "exchange", Usage: "all that is pending of the exchange with this `ID`; later calls never join"},
-			&cli.BoolFlag{Name: "yes", Usage: "do not ask about several IDs"},
 		}, rememberFlags()...),
 		Action: func(c *cli.Context) error {
 			d := api.Decision{Decision: holdgate.AnswerApprove, Reason: c.String("reason")}
@@ -48,8 +48,8 @@ func approveCommand(e *env) *cli.Command {
 
 // releaseGroup approves several requests, each bound to what was shown of it.
 func (e *env) releaseGroup(c *cli.Context, d api.Decision) error {
-	if c.IsSet("digest") {
-		return usage("--digest is of one call: give one ID with it")
+	if err := checkYes(c); err != nil {
+		return err
 	}
 	sc, err := e.sidecar(c)
 	if err != nil {
@@ -72,12 +72,19 @@ func (e *env) releaseGroup(c *cli.Context, d api.Decision) error {
 		d.Digest = r.Call.Digest
 		decisions = append(decisions, api.GroupDecision{ID: r.ID, Decision: d})
 	}
+	_, terminal := e.terminal()
+	if !terminal && (c.IsSet("exchange") || !c.IsSet("digest")) {
+		return unseen("approve needs the IDs and the digests of what was seen", "approve", list...)
+	}
+	if err := checkDigests(c, list...); err != nil {
+		return err
+	}
 	for _, r := range list {
 		if err := errors.Join(e.printWhole(shown, r, time.Now()), line(shown)); err != nil {
 			return fmt.Errorf("showing the requests: %w", err)
 		}
 	}
-	if !c.Bool("yes") || c.IsSet("exchange") {
+	if terminal && !c.Bool("yes") {
 		if err := e.confirmGroup(c.Context, shown, list); err != nil {
 			return err
 		}
@@ -166,14 +173,6 @@ func (e *env) confirmGroup(ctx context.Context, w io.Writer, list []approvals.Re
 		calls = "this call"
 	}
 	yes, err := e.ask(ctx, w, fmt.Sprintf("approve %s? Type yes to do it, anything else to leave all pending: ", calls), "yes")
-	if errors.Is(err, errNoTerminal) {
-		x := usage("without a terminal to ask on, name the IDs and give --yes")
-		x.hint = "holdgate approve --yes"
-		for _, r := range list {
-			x.hint += " " + r.ID
-		}
-		return x
-	}
 	if err == nil && !yes {
 		err = &exitError{code: exitFailed, text: "nothing was decided; all stay pending"}
 	}

@@ -26,14 +26,6 @@ func (e *env) terminal() (*os.File, bool) {
 	return tty, ok && term.IsTerminal(int(tty.Fd()))
 }
 
-// wantsWord reports whether a person must type what a call is of before it goes
-// on, though its ID was named: the risk is critical, and somebody is there to
-// type. A script has nobody, and names the ID of what it has seen.
-func (e *env) wantsWord(r approvals.Request) bool {
-	_, ok := e.terminal()
-	return ok && r.Risk == holdgate.RiskCritical
-}
-
 // confirm asks on the terminal whether to send d. A call of critical risk wants
 // a word that names its target instead of a yes.
 func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
@@ -42,11 +34,6 @@ func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d a
 		word = target(r)
 	}
 	yes, err := e.ask(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
-	if errors.Is(err, errNoTerminal) {
-		x := usage("without a terminal to ask on, %s needs the ID", d.Decision)
-		x.hint = fmt.Sprintf("holdgate show %s, then: holdgate %s %s", r.ID, d.Decision, r.ID)
-		return x
-	}
 	if err == nil && !yes {
 		err = &exitError{code: exitFailed, text: "nothing was decided; " + r.ID + " stays pending"}
 	}

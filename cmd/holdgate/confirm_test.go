@@ -98,19 +98,37 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 	}
 }
 
-func TestApproveWithAnIDAsksForAWordWhereTheRiskIsCritical(t *testing.T) {
+func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
+	approve, choose := []string{"approve", "ID"}, []string{"choose", "ID", "staging"}
+	edit := []string{"edit", "ID", "--set", "command=ls"}
+	digest := []string{"--digest", "SHORT"}
+	yes := append(digest, "--yes")
 	tests := []struct {
 		name          string
+		command       []string
 		call          string
 		ahead, answer string
+		asks          string // the word that is asked for
 		code          int
 		status        holdgate.Status
 	}{
-		{"no question about an ordinary call", "delete", "", "", exitDone, holdgate.StatusApproved},
-		{"yes names no target", "critical", "", "yes\n", exitFailed, holdgate.StatusPending},
-		{"nothing does neither", "critical", "", "\n", exitFailed, holdgate.StatusPending},
-		{"what was typed before the question is no answer", "critical", "Bash\n", "\n", exitFailed, holdgate.StatusPending},
-		{"the tool's name does", "critical", "", "Bash\n", exitDone, holdgate.StatusApproved},
+		{"yes", approve, "delete", "", "yes\n", "yes", exitDone, holdgate.StatusApproved},
+		{"no", approve, "delete", "", "no\n", "yes", exitFailed, holdgate.StatusPending},
+		{"nothing", approve, "delete", "", "\n", "yes", exitFailed, holdgate.StatusPending},
+		{"what was typed before is no answer", approve, "delete", "yes\n", "\n", "yes", exitFailed, holdgate.StatusPending},
+		{"the digest does not answer", slices.Concat(approve, digest), "delete", "", "\n", "yes", exitFailed, holdgate.StatusPending},
+		{"digest and --yes do", slices.Concat(approve, yes), "delete", "", "", "", exitDone, holdgate.StatusApproved},
+		{"--yes alone does not", append(approve, "--yes"), "delete", "", "", "", exitUsage, holdgate.StatusPending},
+		{"yes names no target of critical risk", approve, "critical", "", "yes\n", "Bash", exitFailed, holdgate.StatusPending},
+		{"nothing does neither", approve, "critical", "", "\n", "Bash", exitFailed, holdgate.StatusPending},
+		{"a word that was typed before", approve, "critical", "Bash\n", "\n", "Bash", exitFailed, holdgate.StatusPending},
+		{"the tool's name does", approve, "critical", "", "Bash\n", "Bash", exitDone, holdgate.StatusApproved},
+		{"no flag stands for the name", slices.Concat(approve, yes), "critical", "", "\n", "Bash", exitFailed, holdgate.StatusPending},
+		{"an option that lets it go on", choose, "choice", "", "\n", "yes", exitFailed, holdgate.StatusPending},
+		{"and is confirmed", choose, "choice", "", "yes\n", "yes", exitDone, holdgate.StatusApproved},
+		{"an option that does not", []string{"choose", "ID", "nowhere"}, "choice", "", "", "", exitDone, holdgate.StatusDenied},
+		{"an edit", edit, "delete", "", "\n", "yes", exitFailed, holdgate.StatusPending},
+		{"an edit that was seen", slices.Concat(edit, yes), "delete", "", "", "", exitDone, holdgate.StatusApproved},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,12 +137,22 @@ func TestApproveWithAnIDAsksForAWordWhereTheRiskIsCritical(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			code, printed := onTerminal(t, []string{"approve", "--state-dir", s.dir, r.ID}, tt.ahead, tt.answer)
+			args := append(slices.Clone(tt.command), "--state-dir", s.dir)
+			for i, word := range args {
+				switch word {
+				case "ID":
+					args[i] = r.ID
+				case "SHORT":
+					args[i] = r.Call.Digest.Short()
+				}
+			}
+			code, printed := onTerminal(t, args, tt.ahead, tt.answer)
 			if code != tt.code {
 				t.Errorf("exit code %d, want %d; printed:\n%s", code, tt.code, printed)
 			}
-			if asked := strings.Contains(printed, "Type Bash to do it"); asked != (tt.call == "critical") {
-				t.Errorf("asked for the word: %t; printed:\n%s", asked, printed)
+			_, question, _ := strings.Cut(printed, "call? Type ")
+			if word, _, _ := strings.Cut(question, " to do it"); word != tt.asks {
+				t.Errorf("asked for %q, want %q; printed:\n%s", word, tt.asks, printed)
 			}
 			if r, err = s.queue.Request(t.Context(), r.ID); err != nil || r.Status != tt.status {
 				t.Errorf("the request is %s, %v; want %s", r.Status, err, tt.status)

@@ -26,11 +26,6 @@ func messageFlag() cli.Flag {
 	return &cli.StringFlag{Name: "reason", Aliases: []string{"message", "m", "feedback"}, Usage: "a `MESSAGE` that goes along with the call, and is kept with the outcome"}
 }
 
-// digestFlag names what a script has seen.
-func digestFlag() cli.Flag {
-	return &cli.StringFlag{Name: "digest", Usage: "decide only if this is the call's digest, or the first 12 characters or more of it"}
-}
-
 // chooseCommand answers a request that offers options.
 func chooseCommand(e *env) *cli.Command {
 	return &cli.Command{
@@ -38,9 +33,10 @@ func chooseCommand(e *env) *cli.Command {
 		Usage:     "answer a request that offers options",
 		ArgsUsage: "[ID] OPTION",
 		Description: "OPTION is an option's id. With --other it may be left out: the text is the\n" +
-			"answer then. ID may be left out as with approve.",
+			"answer then. ID may be left out as with approve. An option that lets the call go\n" +
+			"on is asked about on a terminal, and needs --digest without one, as with approve.",
 		Flags: []cli.Flag{
-			messageFlag(), digestFlag(), jsonFlag(),
+			messageFlag(), digestFlag(), yesFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "other", Usage: "answer with a `TEXT` of your own, where an option allows it"},
 		},
 		Action: func(c *cli.Context) error {
@@ -112,6 +108,9 @@ func steerCommand(e *env) *cli.Command {
 // release sends a decision that lets a call go on. The request is shown first,
 // and the decision carries the digest of what was shown.
 func (e *env) release(c *cli.Context, id string, d api.Decision) error {
+	if err := checkYes(c); err != nil {
+		return err
+	}
 	sc, err := e.sidecar(c)
 	if err != nil {
 		return err
@@ -126,9 +125,14 @@ func (e *env) release(c *cli.Context, id string, d api.Decision) error {
 			return err
 		}
 	}
-	if d.Digest, err = shownDigest(r, c.String("digest")); err != nil {
+	ask, err := e.asks(c, id, r, d)
+	if err != nil {
 		return err
 	}
+	if err := checkDigests(c, r); err != nil {
+		return err
+	}
+	d.Digest = r.Call.Digest
 	shown := e.stdout
 	if c.Bool("json") {
 		shown = e.stderr
@@ -141,27 +145,12 @@ func (e *env) release(c *cli.Context, id string, d api.Decision) error {
 			return err
 		}
 	}
-	if id == "" || e.wantsWord(r) {
+	if ask {
 		if err := e.confirm(c.Context, shown, r, d); err != nil {
 			return err
 		}
 	}
 	return e.send(c, sc, r.ID, d)
-}
-
-// shownDigest is the digest that a decision carries: the request's own, which
-// must be the one that a script says to have seen.
-func shownDigest(r approvals.Request, seen string) (holdgate.Digest, error) {
-	if seen == "" {
-		return r.Call.Digest, nil
-	}
-	if len(seen) < len(r.Call.Digest.Short()) {
-		return "", usage("--digest %q is too short: give 12 characters or more", seen)
-	}
-	if !strings.HasPrefix(string(r.Call.Digest), seen) {
-		return "", &exitError{code: exitFailed, text: fmt.Sprintf("the call's digest is %s, not %s: it is not the call that you saw", r.Call.Digest.Short(), seen), hint: "nothing was decided; look again with: holdgate show " + r.ID}
-	}
-	return r.Call.Digest, nil
 }
 
 // otherOption is the option whose answer is a text of one's own.

@@ -28,12 +28,11 @@ func editCommand(e *env) *cli.Command {
 		ArgsUsage: "[ID]",
 		Description: "Opens $VISUAL or $EDITOR on the call's arguments, shows what you changed, and\n" +
 			"asks. --arguments and --set change them without an editor. Policy decides about\n" +
-			"the edited call again. A script gives the ID, --digest and --yes.",
+			"the edited call again. Without a terminal, give the ID and --digest.",
 		Flags: []cli.Flag{
-			messageFlag(), digestFlag(), jsonFlag(),
+			messageFlag(), digestFlag(), yesFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "arguments", Usage: "take the whole arguments from a `FILE`, - for stdin"},
 			&cli.StringSliceFlag{Name: "set", Usage: "set one argument: `PATH=TEXT`, or PATH:=JSON; PATH is that of an argument, a name, a.b.0, or a JSON pointer; repeatable"},
-			&cli.BoolFlag{Name: "yes", Usage: "do not ask; needs the ID and --digest"},
 		},
 		Action: func(c *cli.Context) error { return e.edit(c) },
 	}
@@ -57,9 +56,14 @@ func (e *env) edit(c *cli.Context) error {
 			hint: "nothing was decided; approve, deny or steer it"}
 	}
 	d := api.Decision{Decision: holdgate.AnswerEdit, Reason: c.String("reason")}
-	if d.Digest, err = shownDigest(r, c.String("digest")); err != nil {
+	ask, err := e.asks(c, c.Args().First(), r, d)
+	if err != nil {
 		return err
 	}
+	if err := checkDigests(c, r); err != nil {
+		return err
+	}
+	d.Digest = r.Call.Digest
 	shown := e.stdout
 	if c.Bool("json") {
 		shown = e.stderr
@@ -75,7 +79,7 @@ func (e *env) edit(c *cli.Context) error {
 	if err := errors.Join(printDiff(shown, "your edit", r.Call.Tool.Arguments, d.Arguments), line(shown)); err != nil {
 		return fmt.Errorf("showing the change: %w", err)
 	}
-	if !c.Bool("yes") {
+	if ask {
 		if err := e.confirm(c.Context, shown, r, d); err != nil {
 			return err
 		}
@@ -92,12 +96,10 @@ func (e *env) checkEdit(c *cli.Context) error {
 		return usage("edit takes one ID, got %q too", c.Args().Get(1))
 	case c.IsSet("arguments") && c.IsSet("set"):
 		return usage("edit takes --arguments or --set, not both")
-	case c.Bool("yes") && (!c.Args().Present() || !c.IsSet("digest")):
-		return usage("--yes needs the ID and --digest: it says that you have seen the call")
-	case !terminal && (!c.Bool("yes") || byEditor):
-		return usage("without a terminal to ask on, edit needs the ID, --digest, --yes, and --arguments or --set")
+	case !terminal && (!c.Args().Present() || !c.IsSet("digest") || byEditor):
+		return usage("without a terminal to ask on, edit needs the ID, --digest, and --arguments or --set")
 	}
-	return nil
+	return checkYes(c)
 }
 
 // edited returns the new arguments, as the command line says.

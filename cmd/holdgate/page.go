@@ -86,27 +86,29 @@ func (e *env) look(w io.Writer) (width int, colour bool) {
 }
 
 // printAnswers writes the commands that answer a pending request, each with the
-// flags in more. Where the page does not show the call whole, seeing it comes
+// flags in more. Those that let the call go on name the digest that is shown, so
+// that they work without a terminal too. Where the page does not show the call whole, seeing it comes
 // before approving it.
 func printAnswers(w io.Writer, r approvals.Request, whole bool, more string) error {
 	var lines []string
+	digest := " --digest " + r.Call.Digest.Short()
 	switch {
 	case !whole:
 		lines = append(lines, "show "+r.ID+" --full")
 	case r.Kind == holdgate.RequestChoice:
-		lines = append(lines, "choose "+r.ID+" OPTION")
+		lines = append(lines, "choose "+r.ID+" OPTION"+digest)
 	default:
-		lines = append(lines, "approve "+r.ID)
+		lines = append(lines, "approve "+r.ID+digest)
 	}
 	lines = append(lines, "deny "+r.ID+` --reason "..."`)
 	if slices.Contains(r.Allow, "steer") {
 		lines = append(lines, "steer "+r.ID+` "do this instead"`)
 	}
 	if slices.Contains(r.Allow, "edit") {
-		lines = append(lines, "edit "+r.ID)
+		lines = append(lines, "edit "+r.ID+digest)
 	}
 	if whole && slices.Contains(r.Allow, "remember") {
-		lines = append(lines, "approve "+r.ID+" --remember exact --for 8h")
+		lines = append(lines, "approve "+r.ID+digest+" --remember exact --for 8h")
 	}
 	var b strings.Builder
 	for _, l := range lines {

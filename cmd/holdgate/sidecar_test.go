@@ -181,8 +181,8 @@ func calls() map[string]held {
 }
 
 // holdCmd holds a call, and puts its request's id and digest into ID, PREFIX,
-// DIGEST and SHORT, its exchange into EXCHANGE, and the id of the call held
-// before into BEFORE. Negated, the agent must be stopped:
+// DIGEST and SHORT, its exchange into EXCHANGE, and the id and digest of the call
+// held before into BEFORE and SHORTBEFORE. Negated, the agent must be stopped:
 //
 //	hold NAME
 func holdCmd(ts *testscript.TestScript, neg bool, args []string) {
@@ -198,6 +198,7 @@ func holdCmd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(err)
 	ts.Setenv("BEFORE", ts.Getenv("ID"))
+	ts.Setenv("SHORTBEFORE", ts.Getenv("SHORT"))
 	ts.Setenv("ID", r.ID)
 	ts.Setenv("EXCHANGE", r.Exchange)
 	ts.Setenv("PREFIX", r.ID[:len(r.ID)-2])

@@ -78,7 +78,7 @@ func TestSecretsStayNowhere(t *testing.T) {
 		got := ""
 		until(t, "the answer to "+c, func() bool {
 			for _, r := range s.pending() {
-				s.must("approve", r.ID)
+				s.answer(r.ID, "approve")
 			}
 			select {
 			case got = <-answers[i]:
@@ -100,7 +100,7 @@ func TestSecretsStayNowhere(t *testing.T) {
 	s.leaksNothing("after an edit", told)
 	until(t, "the edited call", func() bool {
 		for _, r := range s.pending() {
-			s.must("approve", r.ID)
+			s.answer(r.ID, "approve")
 		}
 		select {
 		case got := <-answer:

@@ -75,7 +75,7 @@ func TestClaudeCode(t *testing.T) {
 			if _, err := os.Stat(data); err != nil || !p.running() {
 				t.Fatalf("the call ran before anybody was asked (%v): %v", err, p.end())
 			}
-			s.must(slices.Insert(slices.Clone(c.decide), 1, r.ID)...)
+			s.answer(r.ID, c.decide...)
 			if out := p.output(); !strings.Contains(out, c.prints) {
 				t.Errorf("it should print %q: %s", c.prints, out)
 			}

@@ -212,7 +212,7 @@ func TestAClockThatJumpsLetsNothingThrough(t *testing.T) {
 	}
 
 	first := ask(granted)
-	s.must("approve", s.held(granted).ID, "--remember", "exact", "--for", "30m")
+	s.answer(s.held(granted).ID, "approve", "--remember", "exact", "--for", "30m")
 	passed(first, granted)
 	passed(ask(granted), granted+", which was granted")
 	forward := ask("echo forward")
@@ -236,7 +236,7 @@ func TestAClockThatJumpsLetsNothingThrough(t *testing.T) {
 	if got := parse[request](t, s.must("show", asked.ID, "--json")).Status; got != "pending" {
 		t.Errorf("the call whose grant is over is %s", got)
 	}
-	s.must("approve", held.ID)
+	s.answer(held.ID, "approve")
 	passed(yesterday, "a call that a person approved on a clock that was set back")
 	s.must("deny", asked.ID, "--reason", "no")
 	refused(again, granted+" after the grant")

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -99,7 +98,7 @@ func (a agentProgram) decideConfined(t *testing.T, program, provider string, c p
 	if list := s.must("agents", "--json"); !strings.Contains(list, `"confinement": "strong"`) || !strings.Contains(list, `"proven": true`) {
 		t.Errorf("the agent is not known as proven and confined: %s", list)
 	}
-	s.must(slices.Insert(slices.Clone(c.decide), 1, r.ID)...)
+	s.answer(r.ID, c.decide...)
 	if out := p.output(); !strings.Contains(out, c.prints) {
 		t.Errorf("it should print %q: %s", c.prints, out)
 	}

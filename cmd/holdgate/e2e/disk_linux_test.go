@@ -103,7 +103,7 @@ func TestADiskThatFillsUpLetsNothingThroughAndLosesNothing(t *testing.T) {
 	if got := s.held("rm -rf two"); got.ID != two.ID {
 		t.Errorf("held is %s, want %s", got.ID, two.ID)
 	}
-	s.must("approve", two.ID)
+	s.answer(two.ID, "approve")
 	if got := turnOf(t, s, "ls"); !strings.Contains(got, "tool_use") {
 		t.Errorf("with room again a call got %s", got)
 	}

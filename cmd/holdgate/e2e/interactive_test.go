@@ -122,7 +122,7 @@ func TestClarificationGoesBothWays(t *testing.T) {
 	if again := agentSays[struct{ Status string }](t, s, "GET", "/v1/gates/"+gate.ID, ""); again.Status != "pending" {
 		t.Errorf("asking back has decided: %+v", again)
 	}
-	s.must("approve", gate.ID)
+	s.answer(gate.ID, "approve")
 	if ended := agentSays[struct{ Status string }](t, s, "GET", "/v1/gates/"+gate.ID+"?wait=60s", ""); ended.Status != "approved" {
 		t.Errorf("the gate is %+v", ended)
 	}
@@ -151,7 +151,7 @@ func TestAScriptGoesThroughASession(t *testing.T) {
 	if got := stands(); got.Status != "waiting_approval" {
 		t.Errorf("while its intent waits it is %+v", got)
 	}
-	s.must("approve", intent.ID)
+	s.answer(intent.ID, "approve")
 	if got := agentSays[gate](t, s, "GET", "/v1/gates/"+intent.ID+"?wait=60s", ""); got.Status != "approved" {
 		t.Errorf("the intent is %+v", got)
 	}
@@ -165,7 +165,7 @@ func TestAScriptGoesThroughASession(t *testing.T) {
 	}
 	commit := agentSays[gate](t, s, "POST", "/v1/gates", `{"type":"before_commit","message":"Commit the parser?"}`)
 	s.must("redirect", "default", "Leave the archive alone.")
-	s.must("approve", commit.ID)
+	s.answer(commit.ID, "approve")
 	if got := agentSays[gate](t, s, "GET", "/v1/gates/"+commit.ID, ""); got.Status != "pending" {
 		t.Errorf("a paused agent is told of its answer: %+v", got)
 	}

@@ -52,7 +52,7 @@ func TestLongHold(t *testing.T) {
 				t.Fatalf("it did not wait until somebody was asked (%v): %v", err, c.p.end())
 			}
 			waited := time.Since(c.request.CreatedAt).Round(time.Second)
-			s.must("approve", c.request.ID)
+			s.answer(c.request.ID, "approve")
 			if out := c.p.output(); !strings.Contains(out, done) {
 				t.Errorf("it should print %q: %s", done, out)
 			}

@@ -63,7 +63,7 @@ func TestAToolOfAnMCPServerWaitsForAPerson(t *testing.T) {
 	}
 	t.Run("approved, the file is there", func(t *testing.T) {
 		p, path, r := ask(t, "approved.txt")
-		s.must("approve", r.ID, "--digest", r.Call.Digest)
+		s.answer(r.ID, "approve")
 		if tools, res := toolResult(t, p.output()); res.IsError || len(tools) < 5 {
 			t.Errorf("the client has %d tools and the result %+v", len(tools), res)
 		}

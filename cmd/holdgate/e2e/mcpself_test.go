@@ -29,12 +29,12 @@ func TestAnAgentAsksAPersonOverMCP(t *testing.T) {
 			if tools, res := toolResult(t, tt.use("get_context", `{}`).output()); len(tools) != 7 || !strings.Contains(res.Content[0].Text, r.ID) {
 				t.Errorf("the agent has the tools %v and stands at %+v", tools, res)
 			}
-			s.must("approve", r.ID, "--digest", r.Call.Digest, "--reason", "after lunch")
+			s.answer(r.ID, "approve", "--reason", "after lunch")
 			if _, res := toolResult(t, p.output()); res.IsError || !strings.Contains(res.Content[0].Text, "after lunch") {
 				t.Errorf("the agent is told %+v", res)
 			}
 			p = tt.use("ask_human", `{"question":"Which colour for `+tt.name+`?","options":["red","blue"]}`)
-			s.must("choose", s.held("Which colour for "+tt.name).ID, "blue")
+			s.answer(s.held("Which colour for "+tt.name).ID, "choose", "blue")
 			if _, res := toolResult(t, p.output()); res.IsError || !strings.Contains(res.Content[0].Text, "blue") {
 				t.Errorf("the agent is told %+v", res)
 			}
@@ -68,7 +68,7 @@ func TestAHeldToolCallOutlivesTheOfficialClientsTimeout(t *testing.T) {
 		p := node(t, nil, "mcp.mjs", "http://"+s.agents+"/mcp/files", "write_file", call(folder+"/a.txt"), "15000")
 		r := s.held("a.txt")
 		until(t, "the end of what the client waits without progress", func() bool { return time.Since(began) > 20*time.Second })
-		s.must("approve", r.ID, "--digest", r.Call.Digest)
+		s.answer(r.ID, "approve")
 		if _, res := toolResult(t, p.output()); res.IsError {
 			t.Errorf("the client got %+v", res)
 		}
@@ -81,7 +81,7 @@ func TestAHeldToolCallOutlivesTheOfficialClientsTimeout(t *testing.T) {
 		r := s.held("b.txt")
 		began := time.Now()
 		until(t, "the end of what the client is kept waiting", func() bool { return time.Since(began) > 4*time.Second })
-		s.must("approve", r.ID, "--digest", r.Call.Digest)
+		s.answer(r.ID, "approve")
 		out := p.output()
 		if _, res := toolResult(t, out); res.IsError {
 			t.Errorf("the client got %+v", res)

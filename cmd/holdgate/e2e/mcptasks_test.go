@@ -65,7 +65,7 @@ func TestAHeldCallIsATaskForTheOfficialClient(t *testing.T) {
 			p := node(t, nil, "mcp-tasks.mjs", url, "later", tt.arguments)
 			r := s.held(strings.Split(tt.arguments, `"`)[3])
 			if tt.answer == "approve" {
-				s.must("approve", r.ID, "--digest", r.Call.Digest)
+				s.answer(r.ID, "approve")
 			} else {
 				s.must("deny", r.ID, "--reason", tt.says)
 			}
@@ -112,7 +112,7 @@ func TestAHeldCallOverStdioIsATaskForTheOfficialClient(t *testing.T) {
 				s = serveIn(whole, dir, nil, "--policy", settings)
 			}
 			if tt.approve {
-				s.must("approve", r.ID, "--digest", r.Call.Digest)
+				s.answer(r.ID, "approve")
 			} else {
 				s.must("deny", r.ID, "--reason", tt.says)
 			}
@@ -163,7 +163,7 @@ func TestMCPLongHold(t *testing.T) {
 				t.Fatalf("it did not wait: %v\n%s\n%s", w.p.end(), &w.p.stdout, &w.p.stderr)
 			}
 			waited := time.Since(held[i].CreatedAt).Round(time.Second)
-			s.must("approve", held[i].ID, "--digest", held[i].Call.Digest)
+			s.answer(held[i].ID, "approve")
 			out := w.p.output()
 			if !strings.Contains(out, "rote") || strings.Contains(out, `"isError":true`) {
 				t.Errorf("it printed %s", out)

@@ -176,7 +176,7 @@ func TestSIGTERMEndsItInOrderAndWhatIsHeldStays(t *testing.T) {
 		}
 	}
 	answered := hold(t, s, "rm -rf one")
-	s.must("approve", before[0].ID)
+	s.answer(before[0].ID, "approve")
 	<-answered
 	if n := len(p.asked("rm -rf one")); n != 1 {
 		t.Errorf("the model was asked %d times for what was stored", n)

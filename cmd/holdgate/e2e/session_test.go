@@ -55,7 +55,7 @@ func passes(t *testing.T, s *sidecar, plain *provider, marker string, begin func
 			s.must("pause", "default", "--reason", "let me look")
 			s.must("redirect", "default", "Leave the archive alone.")
 		}
-		s.must("approve", r.ID)
+		s.answer(r.ID, "approve")
 	}
 	slices.Sort(rules)
 	if want := []string{"files.delete", "session.checkpoint", "session.gate"}; !slices.Equal(rules, want) {

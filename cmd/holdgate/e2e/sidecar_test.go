@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -202,6 +203,17 @@ func (s *sidecar) pending() []request {
 		s.t.Fatalf("holdgate pending: %v", r)
 	}
 	return parse[[]request](s.t, r.stdout)
+}
+
+// answer answers a request as a script does, with a command and what follows the
+// ID: what lets the call go on names the digest that it read.
+func (s *sidecar) answer(id string, words ...string) string {
+	s.t.Helper()
+	args := slices.Insert(slices.Clone(words), 1, id)
+	if words[0] == "approve" || words[0] == "choose" {
+		args = append(args, "--digest", parse[request](s.t, s.must("show", id, "--json")).Call.Digest)
+	}
+	return s.must(args...)
 }
 
 // held waits until a call whose arguments hold text is pending.
