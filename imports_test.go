@@ -55,7 +55,8 @@ var imports = map[string][]string{
 	"proxy/http1":         {},
 	"proxy/keepalive":     {"proxy/wire"},
 	"proxy/mcphost":       {"proxy/mcp", "proxy/stdio", "proxy/wire"},
-	"proxy":               {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential", "proxy/http1", "proxy/keepalive"},
+	"proxy/gate":          {".", "approvals", "approvals/sessions", "proxy/wire", "rego", "store/audit"},
+	"proxy":               {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "proxy/gate", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential", "proxy/http1", "proxy/keepalive"},
 
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},

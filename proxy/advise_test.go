@@ -12,7 +12,7 @@ import (
 )
 
 // advised is a gate whose checkpoints have these levels.
-func advised(t *testing.T, configured map[string]sessions.Gate) *gate {
+func advised(t *testing.T, configured map[string]sessions.Gate) *sidecar {
 	t.Helper()
 	all, err := sessions.NewGates(configured)
 	must(t, err)

@@ -34,7 +34,7 @@ decision := {"action": "deny", "rule": "again.deny", "reason": "it may not go on
 `
 
 func TestAnApprovedCallIsDecidedAgain(t *testing.T) {
-	ask := func(t *testing.T, command string) (*gate, <-chan string) {
+	ask := func(t *testing.T, command string) (*sidecar, <-chan string) {
 		var seen counter
 		g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use")), withPolicy(t, againPolicy))
 		got := make(chan string, 1)

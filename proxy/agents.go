@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -24,10 +24,9 @@ var _ agentapi.Service = agents{}
 // Agents is what agents may ask of Holdgate themselves, whatever way they ask by.
 func (s *Server) Agents() agentapi.Service { return agents{s} }
 
-// exchange begins one for a call that the agent makes to Holdgate itself.
-func (a agents) exchange(ctx context.Context, who approvals.Caller) *exchange {
-	r := (&http.Request{Method: http.MethodPost, Header: http.Header{}}).WithContext(ctx)
-	return &exchange{s: a.s, r: r, t: target{door: who.Door, caller: who}, began: time.Now()}
+// from is an agent that asks Holdgate itself for something.
+func (a agents) from(ctx context.Context, who approvals.Caller) gate.From {
+	return gate.From{Caller: who, Dir: a.s.dirIn(ctx)}
 }
 
 // Ask implements [agentapi.Service].
@@ -47,21 +46,44 @@ func (a agents) Ask(ctx context.Context, who approvals.Caller, in agentapi.Ask) 
 
 // open takes a gate through the steps that any call takes.
 func (a agents) open(ctx context.Context, who approvals.Caller, g *holdgate.Gate, report *sessions.Report) (agentapi.Gate, error) {
-	e := a.exchange(ctx, who)
-	q := &question{call: e.call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), report: report}
-	x, err := a.s.c.Queue.Enter(ctx, who, func() (holdgate.Digest, error) { return a.gateKey(g) })
+	from := a.from(ctx, who)
+	x, err := a.s.gate.Enter(ctx, from, func() (holdgate.Digest, error) { return a.gateKey(g) })
 	if err != nil {
 		return agentapi.Gate{}, fmt.Errorf("asking to pass a gate: %w", err)
 	}
 	defer x.Leave()
-	e.x, e.log = x, a.s.newLog(e.t, x)
-	if err := e.decide(ctx, q); err != nil {
+	q := &gate.Evaluation{Call: from.Call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), Report: report}
+	told, err := a.pass(ctx, x, q)
+	if err != nil {
 		return agentapi.Gate{}, fmt.Errorf("asking to pass a gate: %w", err)
 	}
-	if err := e.catchUp(ctx, []*question{q}); err != nil { // people may have answered since it was asked
-		return agentapi.Gate{}, fmt.Errorf("asking to pass a gate: %w", err)
+	return told, nil
+}
+
+// pass takes a gate through the steps as far as people have answered, and says where
+// it stands. Where they have, the agent is about to have their answer: it is used.
+func (a agents) pass(ctx context.Context, x *gate.Exchange, q *gate.Evaluation) (agentapi.Gate, error) {
+	err := x.Pass(ctx, q, gate.Later)
+	if _, halted := gate.Halted(err); halted { // an answer waits like any call
+		g := gateOf(q.Request())
+		g.Status, g.Outcome = holdgate.StatusPending, nil
+		g.Text = "People have answered, and this agent is paused: ask again for this gate later."
+		return g, nil
 	}
-	return a.answered(ctx, e, q)
+	switch {
+	case err != nil:
+		return agentapi.Gate{}, err
+	case q.Open():
+		return gateOf(q.Request()), nil
+	case q.Request().ID == "":
+		return a.decided(ctx, x, q)
+	}
+	x.Done(ctx, true, "told to the agent")
+	g := gateOf(q.Request())
+	if !q.Released() && g.Status == holdgate.StatusApproved { // policy says otherwise now
+		g.Status, g.Text = holdgate.StatusDenied, q.Verdict().Notice
+	}
+	return g, nil
 }
 
 // gateKey names a gate, so that the same asked again joins what waits.
@@ -85,48 +107,19 @@ func (a agents) gateKey(g *holdgate.Gate) (holdgate.Digest, error) {
 	return a.s.c.Digester.Fields("gate", fields...), nil
 }
 
-// answered says where a question about a gate stands. What is decided without
-// people is kept for whoever asks again.
-func (a agents) answered(ctx context.Context, e *exchange, q *question) (agentapi.Gate, error) {
-	switch {
-	case q.open():
-		return gateOf(q.request), nil
-	case q.request.ID != "":
-		return a.told(e, q)
-	}
+// decided keeps what is decided of a gate without people, for whoever asks again.
+func (a agents) decided(ctx context.Context, x *gate.Exchange, q *gate.Evaluation) (agentapi.Gate, error) {
 	o := holdgate.Outcome{Decision: holdgate.AnswerApprove, Reason: "nobody needs to be asked"}
-	if !q.verdict.Release {
-		o = holdgate.Outcome{Decision: holdgate.AnswerDeny, Reason: strings.TrimPrefix(q.verdict.Notice, noticeMark)}
+	if !q.Released() {
+		o = holdgate.Outcome{Decision: holdgate.AnswerDeny, Reason: strings.TrimPrefix(q.Verdict().Notice, wire.Mark)}
 	}
 	// What comes by later may meet a condition that what the agent named did not.
-	passes := a.s.c.Queue.Gates().Of(q.call.Gate.Type).When == nil
-	kept, err := a.s.c.Queue.GateDecided(ctx, e.t.caller, q.call.Gate.Type, o, passes)
+	passes := a.s.c.Queue.Gates().Of(q.Call.Gate.Type).When == nil
+	kept, err := a.s.c.Queue.GateDecided(ctx, x.From().Caller, q.Call.Gate.Type, o, passes)
 	if err != nil {
 		return agentapi.Gate{}, err
 	}
 	return decidedGate(kept), nil
-}
-
-// told uses the answer to a gate: the agent is about to have it.
-func (a agents) told(e *exchange, q *question) (agentapi.Gate, error) {
-	if q.verdict.Release {
-		err := e.use([]*question{q})
-		if _, halted := asHalt(err); halted { // an answer waits like any call
-			g := gateOf(q.request)
-			g.Status, g.Outcome = holdgate.StatusPending, nil
-			g.Text = "People have answered, and this agent is paused: ask again for this gate later."
-			return g, nil
-		}
-		if err != nil {
-			return agentapi.Gate{}, err
-		}
-	}
-	e.done(true, "told to the agent")
-	g := gateOf(q.request)
-	if !q.verdict.Release && g.Status == holdgate.StatusApproved { // policy says otherwise now
-		g.Status, g.Text = holdgate.StatusDenied, q.verdict.Notice
-	}
-	return g, nil
 }
 
 // Gate implements [agentapi.Service].
@@ -152,19 +145,10 @@ func (a agents) Gate(ctx context.Context, who approvals.Caller, id string, wait 
 	if !req.Status.Final() {
 		return gateOf(req), nil
 	}
-	e := a.exchange(ctx, who)
-	e.x, e.log = x, a.s.newLog(e.t, x)
-	v := req.Call.Gate
-	q := &question{request: req, digest: req.Call.Digest, call: e.call(holdgate.Call{Kind: holdgate.KindGate, Gate: &holdgate.Gate{
+	from, v := a.from(ctx, who), req.Call.Gate
+	return a.pass(ctx, a.s.gate.TakeUp(from, x), gate.Asked(from.Call(holdgate.Call{Kind: holdgate.KindGate, Gate: &holdgate.Gate{
 		Type: v.Type, Kind: req.Kind, Message: v.Message, Context: v.Context, Artifacts: v.Artifacts, Score: v.Score, Options: req.Options,
-	}})}
-	if err := e.catchUp(ctx, []*question{q}); err != nil {
-		return agentapi.Gate{}, err
-	}
-	if q.open() {
-		return gateOf(q.request), nil
-	}
-	return a.told(e, q)
+	}}), req))
 }
 
 // await returns a request once it has ended or the time is over.
@@ -236,25 +220,7 @@ func gateText(g agentapi.Gate) string {
 	if g.Status == holdgate.StatusPending || o == nil {
 		return "A person is asked. Do not go on before they have answered: GET /v1/gates/" + g.ID + "?wait=30s"
 	}
-	by := oneLine(o.By, 100)
-	switch g.Status {
-	case holdgate.StatusApproved:
-		text := "You may go on: approved by " + by
-		if o.Choice != "" {
-			text += ", who chose " + oneLine(o.Choice, 300)
-		}
-		if o.Reason != "" {
-			return text + ", who says: " + bounded(o.Reason, maxWords)
-		}
-		return text + "."
-	case holdgate.StatusSteered:
-		return "Do not go on as you planned. " + by + " asks for this instead: " + bounded(o.Instructions, maxWords) + about(o.Artifacts)
-	case holdgate.StatusDenied:
-		return strings.TrimSuffix("Do not go on: denied by "+by+": "+bounded(o.Reason, maxWords), ": ") + ". " + afterDenial(o)
-	case holdgate.StatusExpired:
-		return "Do not go on: nobody answered in time. Tell the user."
-	}
-	return "The question was withdrawn" + because(o.Reason) + "."
+	return gate.GateAnswer(g.Status, o)
 }
 
 // Report implements [agentapi.Service].
@@ -274,8 +240,8 @@ func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Re
 		return agentapi.Reported{ID: rep.ID}, err
 	}
 	g := &holdgate.Gate{Type: sessions.GateConfidence, Score: &rep.Score, Context: taskContext(in.Task)}
-	e := a.exchange(ctx, who)
-	d := e.evaluate(&question{call: e.call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), report: &rep}, nil)
+	from := a.from(ctx, who)
+	d := a.s.gate.Evaluate(ctx, from, &gate.Evaluation{Call: from.Call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), Report: &rep})
 	asks := d.Action != holdgate.Allow
 	if rep, err = a.s.c.Queue.Report(ctx, who, rep, asks && d.Hold.Gate != sessions.GateDiagnostics); err != nil {
 		return agentapi.Reported{}, err
@@ -324,9 +290,9 @@ func (a agents) Session(ctx context.Context, who approvals.Caller) (agentapi.Ses
 	standing, _ := q.StandingOf(who.Agent.ID, who.Session.ID)
 	switch {
 	case standing.Stopped():
-		v.Status, v.Why = approvals.SessionStopped, oneLine(standing.String(), maxWords)
+		v.Status, v.Why = approvals.SessionStopped, holdgate.OneLine(standing.String(), gate.MaxWords)
 	case !standing.Running():
-		v.Status, v.Why = approvals.SessionPaused, oneLine(standing.String(), maxWords)
+		v.Status, v.Why = approvals.SessionPaused, holdgate.OneLine(standing.String(), gate.MaxWords)
 	case len(pending) > 0:
 		v.Status = approvals.SessionWaiting
 	}

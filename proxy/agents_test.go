@@ -15,7 +15,7 @@ import (
 )
 
 // ask sends a request of session s1 to the agents' API.
-func (g *gate) ask(method, path, body string, headers ...string) (int, string) {
+func (g *sidecar) ask(method, path, body string, headers ...string) (int, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
 	must(g.t, err)
@@ -44,7 +44,7 @@ func read[T any](t *testing.T, text string) T {
 }
 
 // agentsGate decides by the shipped pack, with reports that count.
-func agentsGate(t *testing.T) *gate {
+func agentsGate(t *testing.T) *sidecar {
 	var seen counter
 	return newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "cp a b"))}, nil, withShippedPolicy(), func(c *Config) {
 		c.Confidence = Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}

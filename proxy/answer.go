@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -30,13 +31,13 @@ func (a *answer) ask(stream bool) bool {
 	a.cut = cancel
 	stop := context.AfterFunc(a.r.Context(), func() {
 		if a.held.Load() {
-			a.x.Detach()
+			a.x.Held().Detach()
 			return
 		}
 		cancel()
 	})
 	defer stop()
-	defer a.cutWhenStopped(cancel)()
+	defer a.s.gate.WhenStopped(a.t.caller, cancel)()
 	unsaid := a.instruct(a.s.life)
 	resp, err := a.exchange.send(ctx)
 	if err != nil {
@@ -208,7 +209,7 @@ type answer struct {
 // An item is what waits behind the first held call: parts in their order.
 type item struct {
 	part wire.Part
-	q    *question // nil where the part is no call to decide
+	q    *gate.Evaluation // nil where the part is no call to decide
 }
 
 // stored reports whether the exchange is in the store, so that its end must be
@@ -216,8 +217,8 @@ type item struct {
 func (a *answer) stored() bool { return a.kept || a.held.Load() }
 
 // questions returns the calls among the items.
-func (a *answer) questions() []*question {
-	var qs []*question
+func (a *answer) questions() []*gate.Evaluation {
+	var qs []*gate.Evaluation
 	for _, it := range a.items {
 		if it.q != nil {
 			qs = append(qs, it.q)
@@ -228,23 +229,23 @@ func (a *answer) questions() []*question {
 
 // judgePart decides a part that is a call. A call that could not be written
 // down is refused.
-func (a *answer) judgePart(p wire.Part) *question {
+func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
 	c := a.call(*p.Call)
 	c.Position = a.calls
 	a.calls++
-	q := &question{call: c, part: p}
+	q := &gate.Evaluation{Call: c, Fixed: p.Fixed}
 	if a.joint != nil {
 		a.judged = append(a.judged, item{part: p, q: q})
 	}
 	before := a.held.Swap(true) // while it is being decided, for the client may leave at any moment
-	if err := a.decide(a.s.life, q); err != nil {
+	if err := a.x.Decide(a.s.life, q); err != nil {
 		a.s.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
-		q.refuse(noticeError(c, err))
+		q.Refuse(gate.NoticeError(c, err))
 	}
-	if q.open() {
-		a.s.made.became(a.t.caller, p.Call.ID, p.Call.Tool, madeHeld)
+	if q.Open() {
+		a.x.Became(p.Call, q)
 	}
-	if q.open() || before {
+	if q.Open() || before {
 		return q
 	}
 	a.held.Store(false)
@@ -259,25 +260,22 @@ func (a *answer) judgePart(p wire.Part) *question {
 func (a *answer) keep(raw []byte, streamed bool) error {
 	ctx := context.WithoutCancel(a.r.Context())
 	if !a.kept {
-		err := a.x.Keep(ctx, approvals.Answer{Status: a.status, Header: a.header, Body: raw, Streamed: streamed})
-		if over := limitOf(err); over != nil {
-			return a.refuseHeld(ctx, over)
-		}
-		if err != nil {
-			return fmt.Errorf("storing the answer: %w", err)
+		kept, err := a.x.Keep(ctx, approvals.Answer{Status: a.status, Header: a.header, Body: raw, Streamed: streamed}, a.questions())
+		if err != nil || !kept {
+			return err
 		}
 		a.kept = true
 	}
-	if err := a.catchUp(ctx, a.questions()); err != nil {
+	if err := a.x.CatchUp(ctx, a.questions()...); err != nil {
 		return err
 	}
 	var ids []string
 	for _, q := range a.questions() {
-		if q.request.ID != "" {
-			ids = append(ids, q.request.ID)
+		if q.Request().ID != "" {
+			ids = append(ids, q.Request().ID)
 		}
 	}
-	if err := a.x.Settle(ctx, ids); err != nil {
+	if err := a.x.Held().Settle(ctx, ids); err != nil {
 		return err
 	}
 	a.slim()
@@ -296,26 +294,9 @@ func (a *answer) slim() {
 	for i := range a.items {
 		a.items[i].part.Bytes = bytes.Clone(a.items[i].part.Bytes)
 		if q := a.items[i].q; q != nil {
-			q.part.Bytes = a.items[i].part.Bytes
-			q.request = approvals.Request{ID: q.request.ID}
+			q.Slim()
 		}
 	}
-}
-
-// refuseHeld refuses what is held of an answer for which there is no room.
-func (a *answer) refuseHeld(ctx context.Context, over *overLimit) error {
-	if err := a.x.Settle(ctx, nil); err != nil {
-		return err
-	}
-	for _, q := range a.questions() {
-		if !q.open() {
-			continue
-		}
-		if err := a.overLimit(ctx, q, over); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readPlain reads an answer that is one JSON document, judges its calls, and
@@ -340,7 +321,7 @@ func (a *answer) readPlain(src io.Reader) bool {
 	}
 	for _, p := range doc.Calls() {
 		if p.Observed {
-			if err := a.log.observed(a.s.life, a.call(*p.Call)); err != nil {
+			if err := a.x.Observe(a.call(*p.Call)); err != nil {
 				a.refuse(http.StatusServiceUnavailable, err.Error())
 				return false
 			}
@@ -362,10 +343,10 @@ func (a *answer) readPlain(src io.Reader) bool {
 
 // deliverPlain takes an answer that is one JSON document to the client.
 func (a *answer) deliverPlain() {
-	if (a.stored() || !a.standing().Running()) && !a.await(a.questions()...) {
+	if (a.stored() || !a.standing().Running()) && !a.await() {
 		return
 	}
-	if err := a.use(a.questions()); err != nil {
+	if err := a.x.Use(a.r.Context(), a.questions()...); err != nil {
 		a.refuse(http.StatusServiceUnavailable, err.Error())
 		return
 	}
@@ -373,11 +354,29 @@ func (a *answer) deliverPlain() {
 	for i, it := range a.items {
 		verdicts[i] = holdgate.Verdict{Release: true}
 		if it.q != nil {
-			verdicts[i] = it.q.verdict
+			verdicts[i] = it.q.Verdict()
 		}
 	}
 	a.remember(a.items)
 	a.finish(a.writePlain(a.doc.Render(verdicts)))
+}
+
+// await waits for what is held of an answer that is one document, before any header
+// has been sent.
+func (a *answer) await() bool {
+	ctx, end := a.patience()
+	defer end()
+	err := a.x.Wait(ctx, a.questions()...)
+	switch {
+	case err == nil:
+		return true
+	case a.r.Context().Err() != nil: // the client has gone; what is pending stays
+	case ctx.Err() != nil:
+		a.comeBack(a.x.WaitsFor(a.questions()))
+	default:
+		a.refuse(http.StatusServiceUnavailable, err.Error())
+	}
+	return false
 }
 
 func (a *answer) writePlain(body []byte) error {
@@ -401,10 +400,10 @@ func (a *answer) finish(err error) {
 		err = a.r.Context().Err()
 	}
 	if err != nil {
-		a.done(false, "the connection broke while the answer was sent: "+err.Error())
+		a.x.Done(a.r.Context(), false, "the connection broke while the answer was sent: "+err.Error())
 		return
 	}
-	a.done(true, "")
+	a.x.Done(a.r.Context(), true, "")
 }
 
 // broken ends a plain answer whose upstream failed before it was whole.
@@ -431,7 +430,7 @@ func (e *exchange) upstreamFailed(err error) {
 		return
 	}
 	if s := e.standing(); s.Stopped() {
-		e.reject(e.refusedStatus(), holdgate.RuleStopped, noticeStopped("The answer to this request was cut off", s))
+		e.reject(e.refusedStatus(), holdgate.RuleStopped, gate.NoticeStopped("The answer to this request was cut off", s))
 		return
 	}
 	e.s.c.Logger.Warn("the upstream failed", "host", e.t.url.Host, "err", err)

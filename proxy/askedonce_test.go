@@ -21,7 +21,7 @@ func modelCalls(id, tool, arguments string) string {
 
 // An onceGate is a gate between an agent, its model and two MCP servers.
 type onceGate struct {
-	*gate
+	*sidecar
 	t      *testing.T
 	answer string // the model's next
 	files  toolServer
@@ -34,7 +34,7 @@ func newOnceGate(t *testing.T, opts ...gateOption) *onceGate {
 	g.files.says(toolNamed("remove", "Removes a file."), toolNamed("search", "Searches."))
 	g.notes.says(toolNamed("search", "Searches, too."))
 	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(200, g.answer)(w, r) }))
-	g.gate = newGateTo(t, map[string]string{"test": up},
+	g.sidecar = newGateTo(t, map[string]string{"test": up},
 		map[string]string{"files": newUpstream(t, &g.files) + "/mcp", "notes": newUpstream(t, &g.notes) + "/mcp"},
 		append([]gateOption{withMCPBudget(10 * time.Second)}, opts...)...)
 	g.lists(t)

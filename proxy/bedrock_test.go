@@ -53,7 +53,7 @@ const (
 )
 
 // signedWith sends a request that is signed at some time.
-func (g *gate) signedWith(ctx context.Context, path, body, key, signature string) *http.Response {
+func (g *sidecar) signedWith(ctx context.Context, path, body, key, signature string) *http.Response {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, strings.NewReader(body))
 	must(g.t, err)

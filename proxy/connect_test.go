@@ -24,12 +24,12 @@ import (
 )
 
 // newTLSGate is a gate before an upstream that speaks TLS, with HTTP/2.
-func newTLSGate(t *testing.T, upstream http.Handler, opts ...gateOption) (*gate, string) {
+func newTLSGate(t *testing.T, upstream http.Handler, opts ...gateOption) (*sidecar, string) {
 	t.Helper()
 	return newTLSGateWith(t, parts{}, upstream, opts...)
 }
 
-func newTLSGateWith(t *testing.T, p parts, upstream http.Handler, opts ...gateOption) (*gate, string) {
+func newTLSGateWith(t *testing.T, p parts, upstream http.Handler, opts ...gateOption) (*sidecar, string) {
 	t.Helper()
 	up := httptest.NewUnstartedServer(upstream)
 	up.EnableHTTP2 = true
@@ -42,7 +42,7 @@ func newTLSGateWith(t *testing.T, p parts, upstream http.Handler, opts ...gateOp
 }
 
 // tunnel opens a CONNECT and returns the connection and the proxy's answer.
-func (g *gate) tunnel(host string) (net.Conn, *http.Response) {
+func (g *sidecar) tunnel(host string) (net.Conn, *http.Response) {
 	g.t.Helper()
 	c, err := net.Dial("tcp", g.addr)
 	must(g.t, err)
@@ -81,7 +81,7 @@ func tunnelled(c net.Conn, host, request string, conf *tls.Config) int {
 	return inner.StatusCode
 }
 
-func (g *gate) trusting(sni string) *tls.Config {
+func (g *sidecar) trusting(sni string) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(g.ca.Leaf)
 	return &tls.Config{RootCAs: pool, ServerName: sni}

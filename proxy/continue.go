@@ -211,10 +211,10 @@ func (a *answer) nextRequest() ([]byte, bool) {
 	}
 	var refused []wire.Refused
 	for _, it := range a.judged {
-		if !it.q.decided || it.q.verdict.Release {
+		if it.q.Open() || it.q.Released() {
 			return nil, false
 		}
-		r, ok := a.joint.codec.Refused(it.part, it.q.verdict.Notice)
+		r, ok := a.joint.codec.Refused(it.part, it.q.Verdict().Notice)
 		if !ok {
 			return nil, false
 		}

@@ -166,7 +166,7 @@ func inTurn(t testing.TB, c Codec, typ string, seen *counter, answers ...string)
 }
 
 // collected is a client's answer as a plain one.
-func (f turnFormat) collected(t *testing.T, g *gate, resp *http.Response) string {
+func (f turnFormat) collected(t *testing.T, g *sidecar, resp *http.Response) string {
 	t.Helper()
 	body := readAll(t, resp.Body)
 	if resp.StatusCode != http.StatusOK {
@@ -189,7 +189,7 @@ func (f turnFormat) collected(t *testing.T, g *gate, resp *http.Response) string
 	return body
 }
 
-func (f turnFormat) codec(g *gate) Codec {
+func (f turnFormat) codec(g *sidecar) Codec {
 	for _, c := range g.s.codecs {
 		if c.Name() == f.name {
 			return c
@@ -223,9 +223,9 @@ type refusedTurn struct {
 }
 
 // gate is one before a model that gives these answers, in turn.
-func (r refusedTurn) gate(t *testing.T, rounds int, answers ...string) (*gate, *counter) {
+func (r refusedTurn) gate(t *testing.T, rounds int, answers ...string) (*sidecar, *counter) {
 	var seen counter
-	var g *gate
+	var g *sidecar
 	g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		inTurn(t, r.f.codec(g), r.f.typ, &seen, answers...).ServeHTTP(w, req)
 	}), withRounds(rounds))
@@ -329,7 +329,7 @@ func (r refusedTurn) nothingRefused(t *testing.T) {
 
 func (r refusedTurn) secondAnswerFails(t *testing.T) {
 	var seen counter
-	var g *gate
+	var g *sidecar
 	g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if len(seen.all()) > 0 {
 			seen.saw(req)

@@ -21,7 +21,7 @@ func TestAnAnswerThatWentOnIsTheSameBothWays(t *testing.T) {
 			t.Parallel()
 			take := func(path, ask string) string {
 				var seen counter
-				var g *gate
+				var g *sidecar
 				g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					inTurn(t, f.codec(g), f.typ, &seen, f.with("a", "forbidden 1"), f.with("b", "forbidden 2"), f.with("c", "ls")).ServeHTTP(w, r)
 				}), withRounds(3))
@@ -75,7 +75,7 @@ func TestWhatCannotGoOnEndsWithTheNotice(t *testing.T) {
 			t.Parallel()
 			f := named(tt.format)
 			var seen counter
-			var g *gate
+			var g *sidecar
 			g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				inTurn(t, f.codec(g), f.typ, &seen, f.with("a", "forbidden"), f.text("never")).ServeHTTP(w, r)
 			}), withRounds(3))
@@ -107,7 +107,7 @@ func TestAResponseThatWentOnIsOneResponse(t *testing.T) {
 		}
 	}
 	var seen counter
-	var g *gate
+	var g *sidecar
 	second := strings.NewReplacer("resp_1", "resp_2").Replace(f.with("b", "forbidden 2"))
 	g = newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inTurn(t, f.codec(g), f.typ, &seen, f.with("a", "forbidden 1"), second, f.text("Something else then.")).ServeHTTP(w, r)

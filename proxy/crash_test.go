@@ -105,7 +105,7 @@ func (f form) upstream(seen *counter) http.Handler {
 }
 
 // begin asks, and returns where the body will be.
-func (g *gate) begin(f form) <-chan string {
+func (g *sidecar) begin(f form) <-chan string {
 	got := make(chan string, 1)
 	go func() {
 		resp, err := g.client.Post(g.url+f.path, "application/json", strings.NewReader(f.ask))
@@ -121,7 +121,7 @@ func (g *gate) begin(f form) <-chan string {
 }
 
 // eventually waits until the log has so many entries of a type.
-func (g *gate) eventually(typ audit.Type, n int) []audit.Entry {
+func (g *sidecar) eventually(typ audit.Type, n int) []audit.Entry {
 	g.t.Helper()
 	deadline := time.After(10 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -142,7 +142,7 @@ func (g *gate) eventually(typ audit.Type, n int) []audit.Entry {
 func TestPromise1AUseIsRecordedBeforeTheFirstByte(t *testing.T) {
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
-			var g *gate
+			var g *sidecar
 			var early, late atomic.Int64
 			var seen counter
 			up := newUpstream(t, f.upstream(&seen))
@@ -170,7 +170,7 @@ func TestPromise1AUseIsRecordedBeforeTheFirstByte(t *testing.T) {
 		})
 	}
 	t.Run("a tool call of MCP", func(t *testing.T) {
-		var g *gate
+		var g *sidecar
 		var used atomic.Int64
 		ready := make(chan struct{})
 		g, _ = newMCPGate(t, func(w http.ResponseWriter, r *http.Request) {

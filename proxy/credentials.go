@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/gate"
 )
 
 // What the sidecar holds for agents is put in where the last bytes are made,
@@ -49,7 +50,7 @@ func (e *exchange) withCredential() bool {
 	}
 	if c != nil {
 		e.t.credential = c.Name
-		e.remark = join2(e.remark, "with the credential "+c.Name)
+		e.remark = gate.Remarks(e.remark, "with the credential "+c.Name)
 		return true
 	}
 	for _, c := range e.s.c.Credentials {

@@ -40,7 +40,7 @@ func withKey(origin string, s credential.Spec) gateOption {
 }
 
 // as asks in the name of an agent, with a header.
-func (g *gate) as(token, url string, header ...string) (int, string) {
+func (g *sidecar) as(token, url string, header ...string) (int, string) {
 	g.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, url, nil)
 	must(g.t, err)

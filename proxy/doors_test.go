@@ -16,7 +16,7 @@ import (
 
 // speak writes a request to the agents' door as it stands and returns the
 // answer: clients of net/http would not send all of these.
-func (g *gate) speak(request string) (*http.Response, string) {
+func (g *sidecar) speak(request string) (*http.Response, string) {
 	g.t.Helper()
 	c, err := net.Dial("tcp", g.addr)
 	must(g.t, err)
@@ -29,14 +29,14 @@ func (g *gate) speak(request string) (*http.Response, string) {
 	return resp, readAll(g.t, resp.Body)
 }
 
-func (g *gate) port() string {
+func (g *sidecar) port() string {
 	_, port, err := net.SplitHostPort(g.addr)
 	must(g.t, err)
 	return port
 }
 
 // refusals returns the rules of what was refused before it reached policy.
-func (g *gate) refusals() []string {
+func (g *sidecar) refusals() []string {
 	g.t.Helper()
 	var rules []string
 	for _, e := range g.entries(audit.TypeRefused) {

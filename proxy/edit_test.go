@@ -15,7 +15,7 @@ import (
 )
 
 // edit answers a request with other arguments.
-func (g *gate) edit(r approvals.Request, by, arguments, text string) {
+func (g *sidecar) edit(r approvals.Request, by, arguments, text string) {
 	g.t.Helper()
 	_, err := g.queue.Decide(g.t.Context(), r.ID, approvals.Vote{
 		Decision: holdgate.AnswerEdit, By: by, Channel: "cli", Digest: r.Call.Digest, Arguments: json.RawMessage(arguments), Reason: text,
@@ -23,14 +23,14 @@ func (g *gate) edit(r approvals.Request, by, arguments, text string) {
 	must(g.t, err)
 }
 
-func (g *gate) approve(r approvals.Request, by string) {
+func (g *sidecar) approve(r approvals.Request, by string) {
 	g.t.Helper()
 	_, err := g.queue.Decide(g.t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerApprove, By: by, Channel: "cli", Digest: r.Call.Digest})
 	must(g.t, err)
 }
 
 // peopled has ada and bob approve, so that quorums can be reached.
-func (g *gate) peopled() {
+func (g *sidecar) peopled() {
 	g.t.Helper()
 	p, err := approvals.NewPeople("", []approvals.Person{{Name: "ada", Roles: []string{approvals.RoleApprove}}, {Name: "bob", Roles: []string{approvals.RoleApprove}}})
 	must(g.t, err)
@@ -38,14 +38,14 @@ func (g *gate) peopled() {
 }
 
 // asking posts a request and returns what will come of it.
-func (g *gate) asking(path, body string) <-chan string {
+func (g *sidecar) asking(path, body string) <-chan string {
 	got := make(chan string, 1)
 	go func() { got <- readAll(g.t, g.post(g.t.Context(), path, body).Body) }()
 	return got
 }
 
 // used checks that one approval was used, for a call with this digest.
-func (g *gate) used(digest holdgate.Digest) {
+func (g *sidecar) used(digest holdgate.Digest) {
 	g.t.Helper()
 	all := g.entries(audit.TypeUsed)
 	if len(all) != 1 || all[0].Call.Digest != digest {
@@ -53,7 +53,7 @@ func (g *gate) used(digest holdgate.Digest) {
 	}
 }
 
-func (g *gate) bashDigest(arguments string) holdgate.Digest {
+func (g *sidecar) bashDigest(arguments string) holdgate.Digest {
 	g.t.Helper()
 	d, err := g.s.c.Digester.Tool(&holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(arguments)})
 	must(g.t, err)
@@ -144,7 +144,7 @@ answered(rule) if {
 func bash(command string) string { return `{"command":"` + command + `"}` }
 
 func TestAnEditedCallIsDecidedAgain(t *testing.T) {
-	begin := func(t *testing.T, command string) (*gate, <-chan string) {
+	begin := func(t *testing.T, command string) (*sidecar, <-chan string) {
 		g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use")), withPolicy(t, editPolicy))
 		g.peopled()
 		return g, g.asking(messages, askStream)
@@ -244,7 +244,7 @@ grave if contains(command, "grave")
 `
 
 func TestOneAnswerIsForAllTheRulesThatWereShown(t *testing.T) {
-	begin := func(t *testing.T) (*gate, approvals.Request, <-chan string) {
+	begin := func(t *testing.T) (*sidecar, approvals.Request, <-chan string) {
 		g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")), withPolicy(t, alsoPolicy))
 		g.peopled()
 		got := g.asking(messages, askStream)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -45,4 +46,11 @@ func (s *Server) writeError(w http.ResponseWriter, t target, status int, message
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone needs no answer
+}
+
+// refused writes to the log what never reached policy.
+func (s *Server) refused(ctx context.Context, t target, what, rule, message string) {
+	who := t.caller
+	who.Door = t.door
+	s.gate.Refused(ctx, who, what, rule, message)
 }

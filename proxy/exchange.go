@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -25,19 +25,16 @@ type exchange struct {
 	t            target
 	body         []byte // the request as the client sent it
 	sent         []byte // as it goes on, where refused calls were put back; else nil
-	x            *approvals.Exchange
-	log          *exchangeLog
-	conversation string           // that the provider keeps and the request names, or ""
-	answers      []wire.Refused   // calls in it that have their results in this request
-	converses    bool             // the request is of the conversation that people follow
-	session      *approvals.Track // nil until it is asked for
+	x            *gate.Exchange
+	conversation string         // that the provider keeps and the request names, or ""
+	answers      []wire.Refused // calls in it that have their results in this request
+	converses    bool           // the request is of the conversation that people follow
 
 	json *wire.Document // body, where it was read as JSON
 
-	onAsk     func(*question) // is told of what people are asked next; nil where nobody cares
-	looksLike string          // what policy is told of a request of no known format
-	action    string          // the operation that such a request names itself
-	upgrade   string          // the protocol that it asks to change to
+	looksLike string // what policy is told of a request of no known format
+	action    string // the operation that such a request names itself
+	upgrade   string // the protocol that it asks to change to
 
 	remark string    // what the log says of the request besides the decision
 	began  time.Time // the client's patience counts from here
@@ -139,13 +136,13 @@ func (a *answer) get() bool {
 		return false
 	}
 	a.join(stream)
-	x, err := a.s.c.Queue.Enter(a.r.Context(), a.t.caller, a.key)
+	x, err := a.s.gate.Enter(a.r.Context(), a.from(), a.key)
 	if err != nil {
 		a.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
 		return false
 	}
-	a.x, a.log = x, a.s.newLog(a.t, x)
-	kept, whole, err := x.Kept(a.r.Context())
+	a.x = x
+	kept, whole, err := x.Held().Kept(a.r.Context())
 	if err != nil {
 		a.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
 		return false
@@ -155,15 +152,17 @@ func (a *answer) get() bool {
 	}
 	a.rehydrate(a.r.Context())
 	if m := asked.Model; m != nil {
-		if t, err := a.track(a.s.life); err == nil {
+		if t, err := x.Session(a.s.life); err == nil {
 			a.converses = t.Converses(len(m.Tools) > 0)
 		}
 	}
 	a.match(asked.Model)
-	if !a.permit(asked) {
+	if !a.permitted(asked) {
 		return false
 	}
-	a.matched(asked.Model)
+	if asked.Model != nil {
+		x.WentOn(asked.Model)
+	}
 	return a.ask(stream)
 }
 
@@ -199,76 +198,45 @@ func (e *exchange) fetched() (c holdgate.Call, stream bool, rerr *readError) {
 	return e.asHTTP(), e.t.url.Query().Get("stream") == "true", nil
 }
 
-// permit judges the request itself and says whether it may go on; where it may
-// not, the refusal has been sent. A request that is held is an exchange of its
-// own: what its answer will ask for is another matter.
-func (e *exchange) permit(c holdgate.Call) bool {
-	q := &question{call: e.call(c), remark: e.remark}
-	d := e.judge(q)
-	if d.Action != holdgate.Hold {
-		if err := e.settled(e.r.Context(), q, d); err != nil {
-			e.refuse(http.StatusServiceUnavailable, err.Error())
-			return false
-		}
-		if !q.verdict.Release {
-			e.refuse(http.StatusBadRequest, q.verdict.Notice)
-		}
-		return q.verdict.Release
-	}
-	return e.heldBefore(func() (holdgate.Digest, error) { return e.permitKey(c) }, q, d, http.StatusBadRequest)
-}
-
-// heldBefore holds a request before it goes on, in an exchange of its own, and
-// reports whether it may go on now. Where it may not, the client has been
-// answered, with the status where it was refused, or has gone.
-func (e *exchange) heldBefore(key func() (holdgate.Digest, error), q *question, d holdgate.Decision, status int) bool {
-	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, key)
-	if err != nil {
-		e.refuse(http.StatusServiceUnavailable, err.Error())
-		return false
-	}
+// permit takes the request itself through the gate and says whether it may go on
+// now. Where it may not, the client has been answered, with the status where it was
+// refused, or has gone. A request that is held is an exchange of its own: what its
+// answer will ask for is another matter.
+func (e *exchange) permit(q *gate.Evaluation, status int, key gate.Key) bool {
+	x := e.s.gate.Begin(e.from(), key)
 	defer x.Leave()
-	own := *e
-	h := &own
-	h.x, h.log = x, e.s.newLog(e.t, x)
-	if err := h.hold(e.r.Context(), q, d); err != nil {
+	err := x.Pass(e.r.Context(), q, e.inLine)
+	unread, _ := errors.AsType[*readError](err)
+	waits, _ := errors.AsType[*gate.WaitError](err)
+	switch {
+	case err == nil && q.Released():
+		x.Done(e.r.Context(), true, gate.Remarks("sent upstream", e.remark))
+		return true
+	case err == nil:
+		e.refuse(status, q.Verdict().Notice)
+		x.Done(e.r.Context(), true, "refused")
+	case waits != nil && e.r.Context().Err() != nil: // the client has gone; what is pending stays
+	case waits != nil && waits.Over:
+		e.comeBack(x.WaitsFor([]*gate.Evaluation{q}))
+	case unread != nil:
+		e.reject(unread.status, unread.rule, unread.Error())
+	default:
 		e.refuse(http.StatusServiceUnavailable, err.Error())
-		return false
 	}
-	if !h.await(q) {
-		return false
-	}
-	if !q.verdict.Release {
-		e.refuse(status, q.verdict.Notice)
-		h.done(true, "refused")
-		return false
-	}
-	if err := h.use([]*question{q}); err != nil {
-		e.refuse(http.StatusServiceUnavailable, err.Error())
-		return false
-	}
-	h.done(true, join2("sent upstream", e.remark))
-	return true
+	return false
 }
 
-// await waits for a held request before any header has been sent: the client
-// sees a slow answer, and shortly before it would give up a status that makes
-// it ask again.
-func (e *exchange) await(qs ...*question) bool {
-	ctx, done := e.patience()
-	defer done()
-	err := e.settle(ctx, qs)
-	switch {
-	case err == nil:
-		return true
-	case e.r.Context().Err() != nil:
-		return false // the client has gone; what is pending stays
-	case ctx.Err() != nil:
-		e.comeBack(qs)
-		return false
-	}
-	e.refuse(http.StatusServiceUnavailable, err.Error())
-	return false
+// permitted is [exchange.permit] for a request that its own key names.
+func (e *exchange) permitted(c holdgate.Call) bool {
+	q := &gate.Evaluation{Call: e.call(c), Remark: e.remark}
+	return e.permit(q, http.StatusBadRequest, func() (holdgate.Digest, error) { return e.permitKey(c) })
+}
+
+// inLine is the wait before any header has been sent: the client sees a slow
+// answer, and shortly before it would give up a status that makes it ask again.
+func (e *exchange) inLine(context.Context) (ctx context.Context, end func(), err error) {
+	ctx, end = e.patience()
+	return ctx, end, nil
 }
 
 // patience is the time until shortly before the client gives up, or the server
@@ -279,26 +247,11 @@ func (e *exchange) patience() (ctx context.Context, done func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// done records what became of the exchange.
-func (e *exchange) done(delivered bool, note string) {
-	if err := e.x.Done(context.WithoutCancel(e.r.Context()), delivered, note); err != nil {
-		e.s.c.Logger.Error("recording the end of an exchange", "exchange", e.x.ID(), "err", err)
-	}
-}
-
 // comeBack answers a client whose patience ends before the person has decided.
 // Each status and header here is one on which clients ask again.
-func (e *exchange) comeBack(qs []*question) {
+func (e *exchange) comeBack(waitingFor string) {
 	e.w.Header().Set("Retry-After", "1")
-	e.refuse(http.StatusServiceUnavailable, e.waitingFor(qs)+": ask again")
-}
-
-// waitingFor says what keeps the calls from going on.
-func (e *exchange) waitingFor(qs []*question) string {
-	if slices.ContainsFunc(qs, (*question).open) {
-		return "it waits for a person to decide " + requestIDs(qs)
-	}
-	return pausedText(e.standing())
+	e.refuse(http.StatusServiceUnavailable, waitingFor+": ask again")
 }
 
 // reject writes to the log what never reached policy, and answers in the
@@ -365,10 +318,20 @@ func (e *exchange) permitKey(c holdgate.Call) (holdgate.Digest, error) {
 	return e.s.c.Digester.Fields("permit", fields...), err
 }
 
-// call completes a call with who makes it and where.
-func (e *exchange) call(c holdgate.Call) holdgate.Call {
-	return completeCall(c, e.t)
+// from is where the exchange's calls come from.
+func (e *exchange) from() gate.From {
+	f := gate.From{Caller: e.t.caller, Dir: e.s.dirIn(e.r.Context()), Credential: e.t.credential}
+	switch {
+	case e.t.mcp:
+		f.At = gate.AtServer
+	case e.t.codec != nil:
+		f.At = gate.InAnswer
+	}
+	return f
 }
+
+// call completes a call with who makes it and where.
+func (e *exchange) call(c holdgate.Call) holdgate.Call { return e.from().Call(c) }
 
 // caller says who makes a request. A session is what the client itself names,
 // never a gap in time.

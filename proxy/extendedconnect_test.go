@@ -24,7 +24,7 @@ type h2Peer struct {
 
 // h2 opens a tunnel to a host and begins HTTP/2 inside. It returns what the
 // server says of itself.
-func (g *gate) h2(host string) (p *h2Peer, settings *http2.SettingsFrame) {
+func (g *sidecar) h2(host string) (p *h2Peer, settings *http2.SettingsFrame) {
 	g.t.Helper()
 	c, resp := g.tunnel(host)
 	if resp.StatusCode != http.StatusOK {

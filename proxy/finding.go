@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -38,8 +39,8 @@ func (e *exchange) found(what string) {
 	if known, _ := e.s.strange.ContainsOrAdd(e.road(), struct{}{}); known {
 		return
 	}
-	call := auditCall(e.call(e.asHTTP()))
-	if err := e.s.c.Queue.Find(context.WithoutCancel(e.r.Context()), e.t.caller, call, bounded(what, 1000)); err != nil {
+	call := gate.AuditCall(e.call(e.asHTTP()))
+	if err := e.s.c.Queue.Find(context.WithoutCancel(e.r.Context()), e.t.caller, call, holdgate.Bounded(what, 1000)); err != nil {
 		e.s.c.Logger.Error("writing a finding to the audit log", "err", err)
 	}
 }

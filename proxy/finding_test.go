@@ -21,7 +21,7 @@ decision := {"action": "deny", "rule": "test.strange"} if input.http.looks_like 
 
 // unnamed returns a gate before an upstream that the configuration does not
 // name as one of models, a client of its forward proxy, and the upstream's URL.
-func unnamed(t *testing.T, h http.Handler, opts ...gateOption) (*gate, *http.Client, string) {
+func unnamed(t *testing.T, h http.Handler, opts ...gateOption) (*sidecar, *http.Client, string) {
 	t.Helper()
 	up := newUpstream(t, h)
 	g := newGateTo(t, nil, map[string]string{"other": up + "/other"}, opts...)

@@ -10,6 +10,7 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // goServer is a server with the official Go SDK, which speaks every revision.
@@ -106,7 +107,7 @@ func TestTheOfficialGoClientOnEveryRevision(t *testing.T) {
 						t.Errorf("progress: step %d is %v", n+1, got)
 					}
 				}
-				if got := call("remove", map[string]any{"path": "forbidden"}); !strings.HasPrefix(got, "true "+noticeMark) || !strings.Contains(got, "test.deny") {
+				if got := call("remove", map[string]any{"path": "forbidden"}); !strings.HasPrefix(got, "true "+wire.Mark) || !strings.Contains(got, "test.deny") {
 					t.Errorf("denied: %s", got)
 				}
 				held := make(chan string, 1)

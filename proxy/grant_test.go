@@ -38,7 +38,7 @@ decision := {"action": "deny", "rule": "grant.deny", "reason": "a grant does not
 `
 
 // remember approves what waits, and has it remembered.
-func (g *gate) remember(m approvals.Remember) {
+func (g *sidecar) remember(m approvals.Remember) {
 	g.t.Helper()
 	r := g.pending(1)[0]
 	_, err := g.queue.Decide(g.t.Context(), r.ID, approvals.Vote{
@@ -48,13 +48,13 @@ func (g *gate) remember(m approvals.Remember) {
 }
 
 func TestAGrantAnswersInAPersonsPlace(t *testing.T) {
-	sent := func(t *testing.T, command string) (*gate, func() string) {
+	sent := func(t *testing.T, command string) (*sidecar, func() string) {
 		var seen counter
 		up := streamer(&seen, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use"))
 		g := newGate(t, up, withPolicy(t, grantPolicy))
 		return g, func() string { return readAll(t, g.post(t.Context(), messages, askStream).Body) }
 	}
-	first := func(g *gate, send func() string) {
+	first := func(g *sidecar, send func() string) {
 		got := make(chan string, 1)
 		go func() { got <- send() }()
 		g.remember(approvals.Remember{})

@@ -16,7 +16,7 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-func (g *gate) intervene(agent string, a approvals.InterventionAction) {
+func (g *sidecar) intervene(agent string, a approvals.InterventionAction) {
 	g.t.Helper()
 	g.t.Logf("%s %q", a, agent)
 	_, err := g.queue.Intervene(g.t.Context(), agent, approvals.Intervention{Action: a, Reason: "too fast", By: "ann"})

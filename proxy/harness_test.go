@@ -51,8 +51,8 @@ decision := {"action": "deny", "rule": "test.deny", "reason": "it says forbidden
 }
 `
 
-// A gate is a Server of the package with everything real behind it.
-type gate struct {
+// A sidecar is a Server of the package with everything real behind it.
+type sidecar struct {
 	t      testing.TB
 	s      *Server
 	queue  *approvals.Queue
@@ -101,7 +101,7 @@ func allowEverything(t *testing.T) *rego.Engine {
 	return engine(t, "package holdgate\n\nimport rego.v1\n\ndecision := {\"action\": \"allow\", \"rule\": \"test.all\"}\n")
 }
 
-func newGate(t testing.TB, upstream http.Handler, opts ...gateOption) *gate {
+func newGate(t testing.TB, upstream http.Handler, opts ...gateOption) *sidecar {
 	t.Helper()
 	return newGateTo(t, map[string]string{"test": newUpstream(t, upstream)}, nil, opts...)
 }
@@ -113,7 +113,7 @@ func newUpstream(t testing.TB, h http.Handler) string {
 	return up.URL
 }
 
-func newGateTo(t testing.TB, upstreams, mcps map[string]string, opts ...gateOption) *gate {
+func newGateTo(t testing.TB, upstreams, mcps map[string]string, opts ...gateOption) *sidecar {
 	t.Helper()
 	return newGateWith(t, parts{}, upstreams, mcps, opts...)
 }
@@ -125,7 +125,7 @@ type parts struct {
 	queue   func(*approvals.Config)
 }
 
-func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts ...gateOption) *gate {
+func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts ...gateOption) *sidecar {
 	t.Helper()
 	ctx := t.Context()
 	dir := t.TempDir()
@@ -175,7 +175,7 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(&closings{ln, closed}) }()
-	g := &gate{t: t, s: s, queue: q, log: log, url: "http://" + ln.Addr().String(), addr: ln.Addr().String(), ca: ca, store: st, closed: closed, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	g := &sidecar{t: t, s: s, queue: q, log: log, url: "http://" + ln.Addr().String(), addr: ln.Addr().String(), ca: ca, store: st, closed: closed, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	t.Cleanup(func() {
 		g.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -241,7 +241,7 @@ func parseURL(t testing.TB, s string) *url.URL {
 
 // noticed waits until the server has let a connection go that its client left:
 // the handler has returned then.
-func (g *gate) noticed() {
+func (g *sidecar) noticed() {
 	g.t.Helper()
 	select {
 	case <-g.closed:
@@ -251,7 +251,7 @@ func (g *gate) noticed() {
 }
 
 // post sends a model request through the base-URL door.
-func (g *gate) post(ctx context.Context, path, body string) *http.Response {
+func (g *sidecar) post(ctx context.Context, path, body string) *http.Response {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, strings.NewReader(body))
 	must(g.t, err)
@@ -270,13 +270,13 @@ func readAll(t testing.TB, r io.Reader) string {
 }
 
 // unname takes an upstream out of the configuration.
-func (g *gate) unname(upstream string) {
+func (g *sidecar) unname(upstream string) {
 	delete(g.s.c.Upstreams, upstream)
 	g.s.models, g.s.hosts = namedHosts(g.s.c.Upstreams), namedHosts(g.s.c.Upstreams, g.s.c.MCP)
 }
 
 // pending waits until so many requests are pending, and returns them.
-func (g *gate) pending(n int) []approvals.Request {
+func (g *sidecar) pending(n int) []approvals.Request {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), 20*time.Second)
 	defer cancel()
@@ -303,7 +303,7 @@ func (g *gate) pending(n int) []approvals.Request {
 	return list
 }
 
-func (g *gate) decide(r approvals.Request, a holdgate.Answer, text string) {
+func (g *sidecar) decide(r approvals.Request, a holdgate.Answer, text string) {
 	g.t.Helper()
 	v := approvals.Vote{Decision: a, By: "ann", Channel: "cli", Digest: r.Call.Digest}
 	switch a {
@@ -317,7 +317,7 @@ func (g *gate) decide(r approvals.Request, a holdgate.Answer, text string) {
 }
 
 // entries returns the audit entries of a type.
-func (g *gate) entries(typ audit.Type) []audit.Entry {
+func (g *sidecar) entries(typ audit.Type) []audit.Entry {
 	g.t.Helper()
 	list, err := g.log.Query(g.t.Context(), audit.Query{Type: typ})
 	must(g.t, err)
@@ -325,7 +325,7 @@ func (g *gate) entries(typ audit.Type) []audit.Entry {
 }
 
 // verified fails the test where the audit log does not verify.
-func (g *gate) verified() {
+func (g *sidecar) verified() {
 	g.t.Helper()
 	var out bytes.Buffer
 	must(g.t, g.log.Export(g.t.Context(), &out))
@@ -425,7 +425,7 @@ func until(t testing.TB, r *bufio.Reader, words string) string {
 
 // proxied returns a client that goes through the forward proxy and trusts the
 // gate's CA.
-func (g *gate) proxied() *http.Client {
+func (g *sidecar) proxied() *http.Client {
 	pool := x509.NewCertPool()
 	pool.AddCert(g.ca.Leaf)
 	tr := &http.Transport{Proxy: http.ProxyURL(parseURL(g.t, g.url)), TLSClientConfig: &tls.Config{RootCAs: pool}, DisableCompression: true}

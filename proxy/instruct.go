@@ -4,7 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -61,8 +63,8 @@ func instruction(list []sessions.Message) string {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		b.WriteString(noticeMark)
-		who := oneLine(m.From, 100)
+		b.WriteString(wire.Mark)
+		who := holdgate.OneLine(m.From, 100)
 		switch m.Type {
 		case sessions.MessageRedirect:
 			b.WriteString("The person who oversees this work (" + who + ") redirects it. Leave what you planned, and do this instead: ")
@@ -73,7 +75,7 @@ func instruction(list []sessions.Message) string {
 		default:
 			b.WriteString("Guidance of the person who oversees this work (" + who + "): ")
 		}
-		b.WriteString(bounded(m.Content, maxWords))
+		b.WriteString(holdgate.Bounded(m.Content, gate.MaxWords))
 	}
 	return b.String()
 }

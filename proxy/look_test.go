@@ -16,7 +16,7 @@ import (
 )
 
 // send makes a POST with a client and reads the answer.
-func (g *gate) send(client *http.Client, method, url, body string, header http.Header) (int, string) {
+func (g *sidecar) send(client *http.Client, method, url, body string, header http.Header) (int, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, url, strings.NewReader(body))
 	must(g.t, err)
@@ -272,7 +272,7 @@ func TestAnAnswerIsNotPickedUpByAnotherAccount(t *testing.T) {
 }
 
 // tunnelled returns a client that asks for a tunnel for plain HTTP, too.
-func (g *gate) tunnelled() *http.Client {
+func (g *sidecar) tunnelled() *http.Client {
 	dial := func(_ context.Context, _, addr string) (net.Conn, error) {
 		c, resp := g.tunnel(addr)
 		if resp.StatusCode != http.StatusOK {

@@ -3,10 +3,12 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
 )
 
@@ -26,7 +28,7 @@ func (m *mcpExchange) permitAsks(ctx context.Context, msg mcp.ServerMessage) (re
 // permitAsk judges one request of the server's, in an exchange of its own: it
 // is no part of what the client asked for.
 func (m *mcpExchange) permitAsk(ctx context.Context, ask mcp.Message) (refused string, err error) {
-	x, err := m.s.c.Queue.Enter(ctx, m.t.caller, func() (holdgate.Digest, error) {
+	x, err := m.s.gate.Enter(ctx, m.from(), func() (holdgate.Digest, error) {
 		key, err := ask.Key()
 		return m.s.c.Digester.Fields("mcp ask", m.t.url.String(), m.credentials(), string(key)), err
 	})
@@ -34,32 +36,26 @@ func (m *mcpExchange) permitAsk(ctx context.Context, ask mcp.Message) (refused s
 		return "", err
 	}
 	defer x.Leave()
-	own := *m.exchange
-	own.x, own.log = x, m.s.newLog(m.t, x)
-	q := &question{call: own.call(ask.ServerCall(m.t.name))}
-	if err := own.decide(ctx, q); err != nil {
-		return noticeError(q.call, err), nil
-	}
-	held := q.open()
-	if held || !own.standing().Running() {
+	q := &gate.Evaluation{Call: m.call(ask.ServerCall(m.t.name))}
+	err = x.Pass(ctx, q, func(ctx context.Context) (context.Context, func(), error) {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(m.s.waits, cancel)()
-		if err := own.settle(ctx, []*question{q}); err != nil {
-			return "", err
-		}
+		stop := context.AfterFunc(m.s.waits, cancel)
+		return ctx, func() { stop(); cancel() }, nil
+	})
+	if waits, ok := errors.AsType[*gate.WaitError](err); ok {
+		return "", waits
 	}
-	if !q.verdict.Release {
-		refused = q.verdict.Notice
-	} else if err := own.use([]*question{q}); err != nil {
-		refused = err.Error()
-	} else {
-		m.s.asked.Add(m.askKey(ask), ask.Method)
+	if q.Request().ID != "" {
+		defer x.Done(ctx, true, "")
 	}
-	if held {
-		own.done(true, "")
+	switch {
+	case err != nil:
+		return gate.NoticeError(q.Call, err), nil
+	case !q.Released():
+		return q.Verdict().Notice, nil
 	}
-	return refused, nil
+	m.s.asked.Add(m.askKey(ask), ask.Method)
+	return "", nil
 }
 
 // insteadOf returns what the client gets in the place of a message that was
@@ -80,13 +76,12 @@ func (m *mcpExchange) insteadOf(ctx context.Context, msg mcp.ServerMessage, why 
 // tellServer sends the server a message in the client's place, with the
 // client's own headers.
 func (m *mcpExchange) tellServer(ctx context.Context, message []byte) {
-	own := *m.exchange
 	r := *m.r
 	r.Method, r.Header = http.MethodPost, m.r.Header.Clone()
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Del("Last-Event-Id")
-	own.r, own.body, own.sent = &r, message, nil
+	own := exchange{s: m.s, r: &r, t: m.t, body: message}
 	if m.session != nil {
 		own.t.url = m.session.endpoint
 	}
@@ -123,11 +118,11 @@ func (m *mcpExchange) answerCall(msg mcp.Message) holdgate.Call {
 
 // spliceAnswers puts errors in the place of answers that may not reach the
 // server.
-func (m *mcpExchange) spliceAnswers(qs []*question) {
+func (m *mcpExchange) spliceAnswers(qs []*gate.Evaluation) {
 	instead := make(map[int][]byte)
-	m.each(qs, func(i int, q *question) {
-		if msg := m.msgs[i]; msg.IsResponse() && !q.verdict.Release {
-			instead[i] = mcp.Error(msg.ID, mcp.CodeRefused, q.verdict.Notice)
+	m.each(qs, func(i int, q *gate.Evaluation) {
+		if msg := m.msgs[i]; msg.IsResponse() && !q.Released() {
+			instead[i] = mcp.Error(msg.ID, mcp.CodeRefused, q.Verdict().Notice)
 		}
 	})
 	if len(instead) > 0 {

@@ -11,8 +11,10 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // An mcpExchange is one POST to an MCP server: one message, or a batch.
@@ -85,12 +87,12 @@ func (e *exchange) mcp() {
 		return
 	}
 	m.reclaim()
-	x, err := e.s.c.Queue.Enter(e.r.Context(), e.t.caller, m.mcpKey)
+	x, err := e.s.gate.Enter(e.r.Context(), e.from(), m.mcpKey)
 	if err != nil {
 		e.rejectMCP(http.StatusServiceUnavailable, holdgate.RuleStore, msgs[0].ID, mcp.CodeRefused, err)
 		return
 	}
-	e.x, e.log = x, e.s.newLog(e.t, x)
+	e.x = x
 	if e.t.sse != nil {
 		e.t.sse.take(m)
 		return
@@ -141,13 +143,13 @@ func (m *mcpExchange) run() {
 	}
 	held := false
 	for _, q := range qs {
-		if err := m.decide(m.s.life, q); err != nil {
-			q.refuse(noticeError(q.call, err))
+		if err := m.x.Decide(m.s.life, q); err != nil {
+			q.Refuse(gate.NoticeError(q.Call, err))
 		}
-		held = held || q.open()
+		held = held || q.Open()
 	}
 	if m.task != nil && held {
-		m.task.holds(m.x.ID())
+		m.task.holds(m.x.Held().ID())
 	}
 	if !m.handOver(qs) && !m.pageFirst(qs) {
 		m.held(qs, held)
@@ -156,22 +158,22 @@ func (m *mcpExchange) run() {
 
 // held waits for the messages that are held, if any are, and sends the body on or
 // answers in its place.
-func (m *mcpExchange) held(qs []*question, held bool) {
+func (m *mcpExchange) held(qs []*gate.Evaluation, held bool) {
 	waits := held || !m.standing().Running()
 	if waits && !m.waitFor(func(ctx context.Context) (string, error) {
 		m.tell(qs)
 		m.showPages(qs)
-		m.onAsk = func(q *question) { m.tell([]*question{q}) }
-		err := m.settle(ctx, qs)
-		return m.waitingFor(qs), err
+		m.x.OnAsk = func(q *gate.Evaluation) { m.tell([]*gate.Evaluation{q}) }
+		err := m.x.Wait(ctx, qs...)
+		return m.x.WaitsFor(qs), err
 	}) {
 		return
 	}
 	m.endPages()
 	m.splice(qs)
-	held = held || slices.ContainsFunc(qs, (*question).borrowed)
+	held = held || slices.ContainsFunc(qs, (*gate.Evaluation).Borrowed)
 	for n, q := range qs {
-		if !q.verdict.Release && !m.msgs[m.at[n]].IsResponse() {
+		if !q.Released() && !m.msgs[m.at[n]].IsResponse() {
 			err := m.refuse(m.refusals(qs))
 			m.finishMCP(held, err)
 			return
@@ -202,23 +204,23 @@ func (m *mcpExchange) held(qs []*question, held bool) {
 }
 
 // claim uses the approvals that the body rests on.
-func (m *mcpExchange) claim(qs []*question) error {
+func (m *mcpExchange) claim(qs []*gate.Evaluation) error {
 	if m.task != nil {
 		if err := m.task.sending(); err != nil {
 			return err
 		}
 	}
-	return m.use(qs)
+	return m.x.Use(m.r.Context(), qs...)
 }
 
 // questions makes a question of each message that asks for something, and of
 // each answer to what the server asked.
-func (m *mcpExchange) questions() ([]*question, error) {
-	var qs []*question
+func (m *mcpExchange) questions() ([]*gate.Evaluation, error) {
+	var qs []*gate.Evaluation
 	add := func(i int, c holdgate.Call) {
 		c = m.call(c)
 		c.Position = len(qs)
-		qs = append(qs, &question{call: c, hint: m.msgs[i].ModelCall()})
+		qs = append(qs, &gate.Evaluation{Call: c, Hint: m.msgs[i].ModelCall()})
 		m.at = append(m.at, i)
 	}
 	for i, msg := range m.msgs {
@@ -244,9 +246,9 @@ func (m *mcpExchange) questions() ([]*question, error) {
 
 // admitMCP is [exchange.admit] for messages, which have answers of their own.
 func (m *mcpExchange) admitMCP(ctx context.Context) (waiting string, err error) {
-	s, err := m.unpaused(ctx)
+	s, err := m.s.gate.Unpaused(ctx, m.t.caller)
 	if err != nil {
-		return pausedText(s), err
+		return gate.PausedText(s), err
 	}
 	if s.Stopped() {
 		m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.url.Host+m.t.url.Path, holdgate.RuleStopped, s.String())
@@ -274,7 +276,7 @@ func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err erro
 		m.out.OnFail(cancel)
 	}
 	waiting, err := fn(ctx)
-	s, halted := asHalt(err)
+	s, halted := gate.Halted(err)
 	switch {
 	case err == nil:
 		return true
@@ -285,11 +287,11 @@ func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err erro
 		m.astray()
 		m.accepted()
 	case halted:
-		_ = m.refuse(m.refuseAll(noticeStopped("This call was not run", s)))
+		_ = m.refuse(m.refuseAll(gate.NoticeStopped("This call was not run", s)))
 	case ctx.Err() != nil && m.msgs[0].Method == "tasks/result":
-		_ = m.reply(m.refuseAll(noticeMark + "There is no result of this task yet. Ask again."))
+		_ = m.reply(m.refuseAll(wire.Mark + "There is no result of this task yet. Ask again."))
 	case ctx.Err() != nil:
-		_ = m.reply(m.refuseAll(noticeMark + "This call was not run yet: " + waiting +
+		_ = m.reply(m.refuseAll(wire.Mark + "This call was not run yet: " + waiting +
 			". Call the tool again with the same arguments to pick up the decision."))
 	default:
 		_ = m.reply(m.refuseAll(err.Error()))
@@ -350,11 +352,11 @@ func (m *mcpExchange) closeOut() {
 
 // refusals answers each request of the body. Where one of a batch is refused
 // none is sent on.
-func (m *mcpExchange) refusals(qs []*question) [][]byte {
+func (m *mcpExchange) refusals(qs []*gate.Evaluation) [][]byte {
 	why := make(map[int]string)
-	m.each(qs, func(i int, q *question) {
-		if !q.verdict.Release && why[i] == "" {
-			why[i] = q.verdict.Notice
+	m.each(qs, func(i int, q *gate.Evaluation) {
+		if !q.Released() && why[i] == "" {
+			why[i] = q.Verdict().Notice
 		}
 	})
 	var out [][]byte
@@ -364,7 +366,7 @@ func (m *mcpExchange) refusals(qs []*question) [][]byte {
 		}
 		text, refused := why[i]
 		if !refused {
-			text = noticeMark + "This request was not sent on, because another one of its batch was refused."
+			text = wire.Mark + "This request was not sent on, because another one of its batch was refused."
 		}
 		out = append(out, msg.Refusal(text))
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // An mcpServer answers POSTs with answer, and remembers what it was sent.
-func newMCPGate(t *testing.T, answer http.HandlerFunc, opts ...gateOption) (*gate, *counter) {
+func newMCPGate(t *testing.T, answer http.HandlerFunc, opts ...gateOption) (*sidecar, *counter) {
 	t.Helper()
 	var seen counter
 	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func answerEvents(events ...string) http.HandlerFunc {
 }
 
 // call sends a message as clients of Streamable HTTP do.
-func (g *gate) call(ctx context.Context, body string, header http.Header) *http.Response {
+func (g *sidecar) call(ctx context.Context, body string, header http.Header) *http.Response {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/mcp/files", strings.NewReader(body))
 	must(g.t, err)

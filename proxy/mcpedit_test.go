@@ -10,7 +10,7 @@ import (
 )
 
 // calling sends a message and returns what will come of it.
-func (g *gate) calling(body string, header http.Header) <-chan string {
+func (g *sidecar) calling(body string, header http.Header) <-chan string {
 	got := make(chan string, 1)
 	go func() { got <- readAll(g.t, g.call(g.t.Context(), body, header).Body) }()
 	return got

@@ -26,7 +26,7 @@ func (m *mcpExchange) forwardMCP() error {
 			m.unreachable(err)
 			return err
 		}
-		_ = m.reply(m.refuseAll(noticeMark + "The MCP server could not be reached: " + upstreamFault(err)))
+		_ = m.reply(m.refuseAll(wire.Mark + "The MCP server could not be reached: " + upstreamFault(err)))
 		return err
 	}
 	defer resp.Body.Close()
@@ -38,7 +38,7 @@ func (m *mcpExchange) forwardMCP() error {
 func (m *mcpExchange) underway() (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(m.r.Context())
 	stop := context.AfterFunc(m.s.life, cancel)
-	forget := m.cutWhenStopped(cancel)
+	forget := m.s.gate.WhenStopped(m.t.caller, cancel)
 	return ctx, func() { forget(); stop(); cancel() }
 }
 
@@ -104,7 +104,7 @@ func (m *mcpExchange) refuseAnswer(why error) error {
 		return nil
 	}
 	m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.url.Host+m.t.url.Path, holdgate.RuleMalformed, why.Error())
-	return m.reply(m.refuseAll(noticeMark + "The MCP server's answer is refused: " + why.Error()))
+	return m.reply(m.refuseAll(wire.Mark + "The MCP server's answer is refused: " + why.Error()))
 }
 
 // brokenOff answers in the place of an answer that did not come to its end.
@@ -113,7 +113,7 @@ func (m *mcpExchange) brokenOff(err error) error {
 		m.unreachable(err)
 		return err
 	}
-	_ = m.reply(m.refuseAll(noticeMark + "The MCP server's answer broke off: " + err.Error()))
+	_ = m.reply(m.refuseAll(wire.Mark + "The MCP server's answer broke off: " + err.Error()))
 	return err
 }
 
@@ -129,7 +129,7 @@ func (m *mcpExchange) firstID() []byte {
 // status becomes the result, for the headers have gone out already.
 func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 	if status/100 != 2 {
-		return m.reply(m.refuseAll(noticeMark + fmt.Sprintf("The MCP server answered %d: %s", status, bounded(string(raw), 2000))))
+		return m.reply(m.refuseAll(wire.Mark + fmt.Sprintf("The MCP server answered %d: %s", status, holdgate.Bounded(string(raw), 2000))))
 	}
 	if len(raw) == 0 || m.t.sse != nil { // the answer comes on the session's stream, and this is none
 		return m.out.Failed()
@@ -138,7 +138,7 @@ func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 		return m.reply([][]byte{raw})
 	}
 	if err := wire.Strict(raw); err != nil {
-		return m.reply(m.refuseAll(noticeMark + "The MCP server's answer cannot be read: " + err.Error()))
+		return m.reply(m.refuseAll(wire.Mark + "The MCP server's answer cannot be read: " + err.Error()))
 	}
 	var all [][]byte
 	for e, err := range wire.Elements(raw) {
@@ -162,8 +162,8 @@ func (m *mcpExchange) finishMCP(held bool, err error) {
 		err = m.r.Context().Err()
 	}
 	if err != nil {
-		m.done(false, "the connection broke while the answer was sent: "+err.Error())
+		m.x.Done(m.r.Context(), false, "the connection broke while the answer was sent: "+err.Error())
 		return
 	}
-	m.done(true, "")
+	m.x.Done(m.r.Context(), true, "")
 }

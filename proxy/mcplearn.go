@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -28,15 +29,30 @@ type knownTool struct {
 	schema func() *mcp.Schema // nil where it cannot be used
 }
 
-// tools returns the index of what is known now.
-func (s *Server) tools() *toolIndex {
-	now := s.c.Queue.Tools()
-	if x := s.known.Load(); x != nil && x.of == now {
+// A catalog is what MCP servers have said of their tools.
+type catalog struct {
+	queue *approvals.Queue
+	known atomic.Pointer[toolIndex]
+}
+
+// index is what is known now.
+func (c *catalog) index() *toolIndex {
+	now := c.queue.Tools()
+	if x := c.known.Load(); x != nil && x.of == now {
 		return x
 	}
 	x := newToolIndex(now)
-	s.known.Store(x)
+	c.known.Store(x)
 	return x
+}
+
+// Learned implements [gate.Catalog].
+func (c *catalog) Learned(t *holdgate.Tool) *holdgate.Learned {
+	x := c.index()
+	if k := x.find(t); k != nil {
+		return k.learned(x, t.Arguments)
+	}
+	return nil
 }
 
 func newToolIndex(of *approvals.Tools) *toolIndex {
@@ -70,25 +86,6 @@ func (x *toolIndex) find(t *holdgate.Tool) *knownTool {
 		return x.byName[serverTool{t.Server, t.Name}]
 	}
 	return x.spelling[t.Name]
-}
-
-// informed returns a call with what is known of its tool at the moment.
-func (s *Server) informed(c holdgate.Call) holdgate.Call {
-	if c.Tool == nil {
-		return c
-	}
-	x := s.tools()
-	k := x.find(c.Tool)
-	if k == nil && c.Tool.Learned == nil {
-		return c
-	}
-	tool := *c.Tool
-	tool.Learned = nil
-	if k != nil {
-		tool.Learned = k.learned(x, tool.Arguments)
-	}
-	c.Tool = &tool
-	return c
 }
 
 // learned is what is known of the tool for a call with these arguments.

@@ -18,7 +18,7 @@ import (
 const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 
 // answer is decide over a channel that is sure of who speaks.
-func (g *gate) answer(r approvals.Request, a holdgate.Answer, reason string) {
+func (g *sidecar) answer(r approvals.Request, a holdgate.Answer, reason string) {
 	g.t.Helper()
 	_, err := g.queue.Decide(g.t.Context(), r.ID, approvals.Vote{Decision: a, By: "ann", Channel: "cli", Assurance: "local", Digest: r.Call.Digest, Reason: reason})
 	must(g.t, err)
@@ -61,14 +61,14 @@ func (s *toolServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answerJSON(200, answer)(w, r)
 }
 
-func newToolGate(t *testing.T, opts ...gateOption) (*gate, *toolServer) {
+func newToolGate(t *testing.T, opts ...gateOption) (*sidecar, *toolServer) {
 	t.Helper()
 	s := &toolServer{}
 	return newGateTo(t, nil, map[string]string{"files": newUpstream(t, s) + "/mcp"}, opts...), s
 }
 
 // lists lets the client list the server's tools, and returns what it got.
-func (g *gate) lists(t *testing.T) string {
+func (g *sidecar) lists(t *testing.T) string {
 	t.Helper()
 	return readAll(t, g.call(t.Context(), listTools, nil).Body)
 }
@@ -249,9 +249,9 @@ func TestNamesOnTheModelsSideStandForOneTool(t *testing.T) {
 		"mcp__my_notes__add_note": "my notes/add.note", "add.note": "my notes/add.note", "mcp__files__search": "files/search",
 		"search": "", "a_b_c": "", "mcp__a__b_c": "a/b_c", "mcp__other__read": "", "Read": "", "mcp__files__": "",
 	} {
-		c := g.s.informed(holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: name, Arguments: []byte("{}")}})
+		known := &catalog{queue: g.queue}
 		got := ""
-		if l := c.Tool.Learned; l != nil {
+		if l := known.Learned(&holdgate.Tool{Name: name, Arguments: []byte("{}")}); l != nil {
 			got = l.Server + "/" + l.Tool
 		}
 		if got != want {

@@ -101,14 +101,13 @@ func (s *Server) metadataURLs(name string, base *url.URL) []*url.URL {
 // metadata fetches a server's metadata and answers with them. Each URL where
 // they may be is asked about by itself.
 func (e *exchange) metadata() {
-	e.log = e.s.newLog(e.t, nil)
 	base := e.s.c.MCP[e.t.name]
 	asked := *e.r
 	asked.Header = http.Header{"Accept": {"application/json"}, "User-Agent": e.r.Header["User-Agent"]} // no credentials: they may be of another host
 	e.r = &asked
 	for _, u := range e.s.metadataURLs(e.t.name, base) {
 		e.t.url, e.t.named = u, sameOrigin(u, base)
-		if !e.admit() || !e.permit(e.asHTTP()) {
+		if !e.admit() || !e.permitted(e.asHTTP()) {
 			return
 		}
 		resp, err := e.send(e.r.Context())

@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // Where the configuration names a page on which people decide, a client whose user
@@ -26,29 +28,29 @@ func (s *Server) pageFor(request string) string {
 }
 
 // pages are the questions whose pages this client has not been asked to show.
-func (m *mcpExchange) pages(qs []*question) (fresh []*question) {
+func (m *mcpExchange) pages(qs []*gate.Evaluation) (fresh []*gate.Evaluation) {
 	if m.s.c.Page == "" || !m.t.pages || m.t.sse != nil || m.task != nil {
 		return nil
 	}
 	for _, q := range qs {
-		if q.open() && !m.s.pages.Contains(m.pageKey(q)) {
+		if q.Open() && !m.s.pages.Contains(m.pageKey(q)) {
 			fresh = append(fresh, q)
 		}
 	}
 	return fresh
 }
 
-func (m *mcpExchange) pageKey(q *question) shownPage {
-	return shownPage{string(m.taskOwner()), q.request.ID}
+func (m *mcpExchange) pageKey(q *gate.Evaluation) shownPage {
+	return shownPage{string(m.taskOwner()), q.Request().ID}
 }
 
-func pageText(q *question) string {
-	return noticeMark + nameCall(q.call) + " waits for " + whoIsAsked(q.request) + " to decide request " + q.request.ID + ", which can be done here. Nothing is decided by opening the page or by what you answer here."
+func pageText(q *gate.Evaluation) string {
+	return wire.Mark + gate.NameCall(q.Call) + " waits for " + whoIsAsked(q.Request()) + " to decide request " + q.Request().ID + ", which can be done here. Nothing is decided by opening the page or by what you answer here."
 }
 
 // showPages asks a client that waits on an event stream to show the pages of what
 // it waits for.
-func (m *mcpExchange) showPages(qs []*question) {
+func (m *mcpExchange) showPages(qs []*gate.Evaluation) {
 	if m.out == nil || m.revision26() {
 		return
 	}
@@ -57,7 +59,7 @@ func (m *mcpExchange) showPages(qs []*question) {
 		m.s.pages.Add(m.pageKey(q), id)
 		m.s.pageAsked.Add(m.waitKey([]byte(`"`+id+`"`)), struct{}{})
 		m.shown = append(m.shown, id)
-		m.out.Render(func() []byte { return mcp.Event(mcp.ShowPage(id, pageText(q), m.s.pageFor(q.request.ID))) })
+		m.out.Render(func() []byte { return mcp.Event(mcp.ShowPage(id, pageText(q), m.s.pageFor(q.Request().ID))) })
 	}
 }
 
@@ -78,7 +80,7 @@ func (m *mcpExchange) aboutPage() bool {
 // pageFirst answers a held call of revision 2026-07-28 by the page of what it waits
 // for: the client shows it, makes the call again, and then waits. It reports
 // whether the client has been answered.
-func (m *mcpExchange) pageFirst(qs []*question) bool {
+func (m *mcpExchange) pageFirst(qs []*gate.Evaluation) bool {
 	if m.batch || !m.revision26() || m.msgs[0].Method != "tools/call" || m.msgs[0].Continues() {
 		return false
 	}
@@ -87,7 +89,7 @@ func (m *mcpExchange) pageFirst(qs []*question) bool {
 		return false
 	}
 	m.s.pages.Add(m.pageKey(fresh[0]), "")
-	_ = m.reply([][]byte{m.msgs[0].PageFirst(pageText(fresh[0]), m.s.pageFor(fresh[0].request.ID))}) // a client that has gone makes the call again, and waits
+	_ = m.reply([][]byte{m.msgs[0].PageFirst(pageText(fresh[0]), m.s.pageFor(fresh[0].Request().ID))}) // a client that has gone makes the call again, and waits
 	return true
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/rego"
@@ -33,16 +34,16 @@ const maxSent = 1024
 
 // sends remembers what goes on to the server, if policy looks at what that
 // brings.
-func (m *mcpExchange) sends(qs []*question) {
+func (m *mcpExchange) sends(qs []*gate.Evaluation) {
 	if !m.s.c.Engine.JudgesResults() {
 		return
 	}
-	m.each(qs, func(i int, q *question) {
+	m.each(qs, func(i int, q *gate.Evaluation) {
 		msg := m.msgs[i]
 		if !msg.IsRequest() {
 			return
 		}
-		sent := sentCall{call: q.call, key: m.resultKey, msg: msg}
+		sent := sentCall{call: q.Call, key: m.resultKey, msg: msg}
 		if m.batch {
 			sent.key = nil
 		}
@@ -96,7 +97,7 @@ func (m *mcpExchange) permitResult(ctx context.Context, message []byte) (instead
 	sent, known := m.answered(a)
 	switch {
 	case !known:
-		return mcp.Error(a.ID, mcp.CodeRefused, noticeMark+"This answer is withheld: Holdgate does not know what it is to, and policy looks at results. Make the call again."), nil
+		return mcp.Error(a.ID, mcp.CodeRefused, wire.Mark+"This answer is withheld: Holdgate does not know what it is to, and policy looks at results. Make the call again."), nil
 	case !mcp.Brings(sent.msg.Method):
 		return nil, nil
 	}
@@ -106,7 +107,7 @@ func (m *mcpExchange) permitResult(ctx context.Context, message []byte) (instead
 			return m.s.c.Digester.Fields("mcp result in a batch", m.t.url.String(), string(a.ID), string(a.Body)), nil
 		}
 	}
-	x, err := m.s.c.Queue.Enter(ctx, m.t.caller, key)
+	x, err := m.s.gate.Enter(ctx, m.from(), key)
 	if err != nil {
 		return nil, err
 	}
@@ -114,95 +115,65 @@ func (m *mcpExchange) permitResult(ctx context.Context, message []byte) (instead
 	return m.judgeResult(ctx, x, sent, a, message)
 }
 
-// judgeResult takes a result through the steps, in an exchange of its own.
-func (m *mcpExchange) judgeResult(ctx context.Context, x *approvals.Exchange, sent sentCall, a mcp.Answer, message []byte) (instead []byte, err error) {
-	own := *m.exchange
-	own.x, own.log = x, m.s.newLog(m.t, x)
-	call := sent.call
-	call.Result = rego.ReadResult(ctx, a.Body, a.IsError)
-	q := &question{call: call, remark: "the result"}
-	if q.digest, err = x.Digest(call); err == nil {
-		err = own.decideResult(ctx, q, sent.key != nil)
+// judgeResult takes a result through the gate, in an exchange of its own. People are
+// not asked about one in a batch: the same batch again would be run again.
+func (m *mcpExchange) judgeResult(ctx context.Context, x *gate.Exchange, sent sentCall, a mcp.Answer, message []byte) (instead []byte, err error) {
+	q := &gate.Evaluation{Call: sent.call, Remark: "the result"}
+	q.Call.Result = rego.ReadResult(ctx, a.Body, a.IsError)
+	if sent.key == nil {
+		q.Unheld = "People would have to be asked, which they are not about results in a batch."
+	}
+	kept := false
+	err = x.Pass(ctx, q, func(ctx context.Context) (waiting context.Context, end func(), err error) {
+		if err := keepResult(ctx, x, q, message); err != nil {
+			return nil, nil, err
+		}
+		kept = true
+		waiting, end = m.resultPatience(ctx)
+		return waiting, end, nil
+	})
+	waits, _ := errors.AsType[*gate.WaitError](err)
+	switch {
+	case waits != nil && m.r.Context().Err() != nil:
+		if m.msgs != nil {
+			m.astray()
+		}
+		return nil, m.r.Context().Err()
+	case waits != nil && waits.Over:
+		return sent.msg.Refusal(wire.Mark + "The call was run, and its result waits: " + x.WaitsFor([]*gate.Evaluation{q}) +
+			". Call the tool again with the same arguments to pick it up; it is not run again."), nil
+	case waits == nil && kept:
+		defer x.Done(ctx, true, "")
+	}
+	if s, halted := gate.Halted(err); halted {
+		return sent.msg.Refusal(gate.NoticeStopped(gate.Undone(q.Call), s)), nil
 	}
 	if err != nil {
-		return sent.msg.Refusal(noticeError(call, err)), nil
+		return sent.msg.Refusal(gate.NoticeError(q.Call, err)), nil
 	}
-	held := q.open()
-	if held {
-		text, err := m.awaitResult(ctx, &own, q, message)
-		if err != nil {
-			return nil, err
-		}
-		if text != "" {
-			return sent.msg.Refusal(text), nil
-		}
-		defer own.done(true, "")
+	if !q.Released() {
+		return sent.msg.Refusal(q.Verdict().Notice), nil
 	}
-	if q.verdict.Release {
-		if err := own.use([]*question{q}); err != nil {
-			q.refuse(err.Error())
-		}
+	if note := q.Verdict().Note; note != "" {
+		m.note(sent.msg, note)
 	}
-	if !q.verdict.Release {
-		return sent.msg.Refusal(q.verdict.Notice), nil
-	}
-	if q.verdict.Note != "" {
-		m.note(sent.msg, q.verdict.Note)
-	}
-	body, hidden, ok := approvals.WithoutRedacted(call.Result, q.redact)
+	body, hidden, ok := approvals.WithoutRedacted(q.Call.Result, q.Redacts())
 	switch {
 	case !ok:
-		return sent.msg.Refusal(noticeMark + undone(call) + ": policy redacts all of it."), nil
+		return sent.msg.Refusal(wire.Mark + gate.Undone(q.Call) + ": policy redacts all of it."), nil
 	case hidden == 0:
 		return nil, nil
 	}
 	return a.With(message, body), nil
 }
 
-// decideResult is [exchange.decide] for a result. People are not asked about one
-// in a batch: the same batch again would be run again.
-func (e *exchange) decideResult(ctx context.Context, q *question, alone bool) error {
-	if alone {
-		return e.decide(ctx, q)
-	}
-	d := e.judge(q)
-	if d.Action == holdgate.Hold {
-		d.Action, d.Hold, d.Also = holdgate.Deny, holdgate.HoldSpec{}, nil
-		d.Reason += " People would have to be asked, which they are not about results in a batch."
-	}
-	return e.settled(ctx, q, d)
-}
-
-// awaitResult keeps the client in line until people have decided about a result.
-// It returns what to say where they have not in time, and an error where the
-// client has gone.
-func (m *mcpExchange) awaitResult(ctx context.Context, own *exchange, q *question, message []byte) (text string, err error) {
+// keepResult stores what a server has answered, for as long as people take.
+func keepResult(ctx context.Context, x *gate.Exchange, q *gate.Evaluation, message []byte) error {
 	kept := approvals.Answer{Status: http.StatusOK, Header: http.Header{}, Body: message}
-	if t := q.call.Tool; t != nil && t.Arguments != nil {
+	if t := q.Call.Tool; t != nil && t.Arguments != nil {
 		kept.Header[headerArguments] = []string{string(t.Arguments)}
 	}
-	if err := own.x.Keep(context.WithoutCancel(ctx), kept); err != nil { // the client may leave at any time, and come back for it
-		return noticeError(q.call, err), nil
-	}
-	ctx, done := m.resultPatience(ctx)
-	defer done()
-	switch err := own.settle(ctx, []*question{q}); {
-	case err == nil:
-		return "", nil
-	case m.r.Context().Err() != nil:
-		if m.msgs != nil {
-			m.astray()
-		}
-		return "", m.r.Context().Err()
-	case ctx.Err() != nil:
-		return noticeMark + "The call was run, and its result waits: " + own.waitingFor([]*question{q}) +
-			". Call the tool again with the same arguments to pick it up; it is not run again.", nil
-	default:
-		if s, halted := asHalt(err); halted {
-			return noticeStopped(undone(q.call), s), nil
-		}
-		return noticeError(q.call, err), nil
-	}
+	return x.Held().Keep(context.WithoutCancel(ctx), kept) // the client may leave at any time, and come back for it
 }
 
 // headerArguments is where the arguments are kept with which a call was made: a
@@ -258,12 +229,12 @@ func (m *mcpExchange) pickUp() bool {
 	if m.batch || !m.msgs[0].IsRequest() || !mcp.Brings(m.msgs[0].Method) || !m.s.c.Engine.JudgesResults() {
 		return false
 	}
-	x, err := m.s.c.Queue.Enter(m.r.Context(), m.t.caller, m.resultKey)
+	x, err := m.s.gate.Enter(m.r.Context(), m.from(), m.resultKey)
 	if err == nil {
 		defer x.Leave()
 		var kept approvals.Answer
 		var whole bool
-		if kept, whole, err = x.Kept(m.r.Context()); err == nil && !whole {
+		if kept, whole, err = x.Held().Kept(m.r.Context()); err == nil && !whole {
 			return false
 		}
 		if err == nil {
@@ -271,13 +242,13 @@ func (m *mcpExchange) pickUp() bool {
 		}
 	}
 	if err != nil && m.r.Context().Err() == nil {
-		_ = m.reply(m.refuseAll(noticeMark + "The result of this call was kept, and cannot be had: " + err.Error()))
+		_ = m.reply(m.refuseAll(wire.Mark + "The result of this call was kept, and cannot be had: " + err.Error()))
 	}
 	return true
 }
 
 // deliverKept judges a result that was kept, and sends it.
-func (m *mcpExchange) deliverKept(x *approvals.Exchange, kept approvals.Answer) error {
+func (m *mcpExchange) deliverKept(x *gate.Exchange, kept approvals.Answer) error {
 	msg := m.msgs[0]
 	c, _, err := msg.Call(m.t.name)
 	if err != nil {
@@ -331,7 +302,7 @@ func (m *mcpExchange) endedIn(msg mcp.ServerMessage) {
 	}
 	for _, asked := range m.msgs {
 		if asked.Method == "tools/call" && asked.IsRequest() && mcp.IDKey(asked.ID) == mcp.IDKey(msg.ID) {
-			m.toolsEnded(sessions.Results("").And(how == wire.EndedWell))
+			m.x.ToolsEnded(sessions.Results("").And(how == wire.EndedWell))
 			return
 		}
 	}

@@ -61,7 +61,7 @@ func (o *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func newOldGate(t *testing.T, opts ...gateOption) (*gate, *oldServer, string) {
+func newOldGate(t *testing.T, opts ...gateOption) (*sidecar, *oldServer, string) {
 	t.Helper()
 	o := &oldServer{streams: map[string]chan string{}, names: func(s string) string { return "/messages?session=" + s }}
 	up := newUpstream(t, o)
@@ -70,7 +70,7 @@ func newOldGate(t *testing.T, opts ...gateOption) (*gate, *oldServer, string) {
 
 // stream opens the stream of an older server, and returns the endpoint that it
 // names.
-func (g *gate) stream(ctx context.Context, c *http.Client, url string) (*bufio.Reader, string) {
+func (g *sidecar) stream(ctx context.Context, c *http.Client, url string) (*bufio.Reader, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	must(g.t, err)
@@ -86,7 +86,7 @@ func (g *gate) stream(ctx context.Context, c *http.Client, url string) (*bufio.R
 	return r, u.String()
 }
 
-func (g *gate) message(c *http.Client, url, body string) (int, string) {
+func (g *sidecar) message(c *http.Client, url, body string) (int, string) {
 	g.t.Helper()
 	resp, err := c.Post(url, "application/json", strings.NewReader(body))
 	must(g.t, err)

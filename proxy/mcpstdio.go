@@ -286,7 +286,7 @@ func (ss *stdioSession) tooLarge(f stdio.Frame, why error) {
 		who = "the MCP server"
 	}
 	ss.s.refused(ss.s.life, ss.t, "a message of "+who+" of "+ss.t.name, holdgate.RuleTooLarge, why.Error())
-	text := bounded(who+" sent "+why.Error(), 500) + ": raise limits.body, or send less"
+	text := holdgate.Bounded(who+" sent "+why.Error(), 500) + ": raise limits.body, or send less"
 	if f.Kind != stdio.Client {
 		ss.mu.Lock()
 		calls := slices.Collect(maps.Values(ss.asked))

@@ -21,7 +21,7 @@ import (
 // A pipe is a stream as `holdgate mcp` has it, without its processes: a test is
 // the client and the server.
 type pipe struct {
-	g              *gate
+	g              *sidecar
 	conn           *stdio.Conn
 	seq            uint64
 	client, server chan string // lines for them
@@ -31,10 +31,10 @@ type pipe struct {
 }
 
 // pipe opens a stream for a server of the name files.
-func (g *gate) pipe() *pipe { g.t.Helper(); return g.pipeOf(rand.Text()) }
+func (g *sidecar) pipe() *pipe { g.t.Helper(); return g.pipeOf(rand.Text()) }
 
 // pipeOf opens a stream of the `holdgate mcp` with that secret.
-func (g *gate) pipeOf(process string) *pipe {
+func (g *sidecar) pipeOf(process string) *pipe {
 	g.t.Helper()
 	conn, err := stdio.Dial(g.t.Context(), g.addr, "files", "abc", process)
 	must(g.t, err)

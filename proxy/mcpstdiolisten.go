@@ -34,7 +34,7 @@ func newStdioListener(ss *stdioSession) *stdioListener {
 	t.transport = l
 	r := (&http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/"}, Host: t.name, Header: http.Header{}}).WithContext(l.ctx)
 	t.caller = ss.s.caller(r, t)
-	l.m = &mcpExchange{exchange: &exchange{s: ss.s, r: r, t: t, log: ss.s.newLog(t, nil)}, sent: true}
+	l.m = &mcpExchange{exchange: &exchange{s: ss.s, r: r, t: t}, sent: true}
 	return l
 }
 

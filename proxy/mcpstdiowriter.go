@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/stdio"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -87,7 +88,7 @@ func (w *stdioWriter) finish(whole bool) {
 		w.c.refuse(mcp.CodeRefused, "this request failed inside Holdgate")
 	case w.events || len(w.buf) == 0:
 	case w.header.Get("Content-Type") != "application/json":
-		w.c.refuse(mcp.CodeRefused, bounded(string(w.buf), 2000))
+		w.c.refuse(mcp.CodeRefused, holdgate.Bounded(string(w.buf), 2000))
 	default:
 		w.line(w.document())
 	}

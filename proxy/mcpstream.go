@@ -20,12 +20,11 @@ var errCut = errors.New("the MCP server's stream broke off")
 // listen takes a GET to an MCP server: the stream on which a server sends by
 // itself, or takes up one that broke off.
 func (e *exchange) listen() {
-	e.log = e.s.newLog(e.t, nil)
 	c := e.asHTTP()
 	if acceptsEvents(e.r) {
 		c = e.transportCall()
 	}
-	if !e.admit() || !e.permit(c) {
+	if !e.admit() || !e.permitted(c) {
 		return
 	}
 	m := &mcpExchange{exchange: e, sent: true}
@@ -43,8 +42,7 @@ func (e *exchange) transportCall() holdgate.Call {
 // endSession takes a DELETE to an MCP server, by which a client ends its
 // session.
 func (e *exchange) endSession() {
-	e.log = e.s.newLog(e.t, nil)
-	if e.admit() && e.permit(e.transportCall()) {
+	if e.admit() && e.permitted(e.transportCall()) {
 		e.forwardBody()
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -155,9 +156,9 @@ type taskCall struct {
 
 // handOver makes a task of a call that is held, tells the client, and goes on
 // without it. It reports false where the call stays what it is.
-func (m *mcpExchange) handOver(qs []*question) bool {
+func (m *mcpExchange) handOver(qs []*gate.Evaluation) bool {
 	form := m.taskForm()
-	if form == mcp.NoTask || !slices.ContainsFunc(qs, (*question).open) {
+	if form == mcp.NoTask || !slices.ContainsFunc(qs, (*gate.Evaluation).Open) {
 		return false
 	}
 	call, err := json.Marshal(taskCall{form, m.t.door, m.t.name, m.t.url.String(), m.t.caller.Session.ID, m.t.caller.Agent, m.t.client, m.r.Header, m.body})
@@ -166,17 +167,17 @@ func (m *mcpExchange) handOver(qs []*question) bool {
 	}
 	until := time.Now().Add(m.taskTTL())
 	for _, q := range qs {
-		until = latest(until, q.request.ExpiresAt.Add(minTaskTTL))
+		until = latest(until, q.Request().ExpiresAt.Add(minTaskTTL))
 	}
 	rec, err := m.s.c.Queue.AddTask(m.s.life, approvals.Task{
-		ID: newTaskID(), Owner: m.taskOwner(), State: approvals.TaskHeld, Exchange: m.x.ID(), Call: call, Expires: until,
+		ID: newTaskID(), Owner: m.taskOwner(), State: approvals.TaskHeld, Exchange: m.x.Held().ID(), Call: call, Expires: until,
 	})
 	if err != nil {
 		m.s.c.Logger.Warn("a held call could not become a task, and is held in line", "server", m.t.name, "err", err)
 		return false
 	}
 	m.tell(qs)
-	t := m.s.newTask(rec, form, *m.exchange, m.msgs)
+	t := m.s.newTask(rec, form, exchange{s: m.s, r: m.r, t: m.t, body: m.body, began: m.began, remark: m.remark}, m.msgs)
 	t.m.at, t.m.x = m.at, m.x
 	t.m.asks.Store(m.asks.Load())
 	m.handed = true
@@ -217,8 +218,8 @@ func (t *heldTask) run(call func()) {
 	defer t.m.closeOut()
 	call()
 	if t.m.wait.isSent() && !t.kept && t.out.answer == nil {
-		text := fmt.Sprintf("The MCP server gave no answer that can be read (status %d): %s", t.out.status, bounded(string(t.out.doc), 2000))
-		t.out.answer = t.m.msgs[0].Refusal(noticeMark + text)
+		text := fmt.Sprintf("The MCP server gave no answer that can be read (status %d): %s", t.out.status, holdgate.Bounded(string(t.out.doc), 2000))
+		t.out.answer = t.m.msgs[0].Refusal(wire.Mark + text)
 	}
 	t.keep()
 }

@@ -91,7 +91,7 @@ type task26 struct {
 	Error *struct{ Code int }
 }
 
-func (g *gate) ask26(method, name, params string) (a task26) {
+func (g *sidecar) ask26(method, name, params string) (a task26) {
 	g.t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + meta26 + `}}`
 	h := http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}}
@@ -108,7 +108,7 @@ func (g *gate) ask26(method, name, params string) (a task26) {
 	return a
 }
 
-func (g *gate) start26() string {
+func (g *sidecar) start26() string {
 	g.t.Helper()
 	a := g.ask26("tools/call", "write", `"name":"write","arguments":{"what":"gated"},`)
 	if a.Result.ResultType != "task" || !strings.HasPrefix(a.Result.TaskID, "holdgate-") || a.Result.TTL <= 0 {
@@ -118,7 +118,7 @@ func (g *gate) start26() string {
 }
 
 // until26 asks about a task until it has a status.
-func (g *gate) until26(id, status string) task26 {
+func (g *sidecar) until26(id, status string) task26 {
 	g.t.Helper()
 	for begin := time.Now(); ; {
 		a := g.ask26("tasks/get", id, `"taskId":"`+id+`",`)
@@ -131,7 +131,7 @@ func (g *gate) until26(id, status string) task26 {
 	}
 }
 
-func newGate26(t *testing.T, s *server26, offer bool) *gate {
+func newGate26(t *testing.T, s *server26, offer bool) *sidecar {
 	g := newGateTo(t, nil, map[string]string{"files": newUpstream(t, s)}, func(c *Config) { c.OfferTasks = offer })
 	_, says := g.ask26("server/discover", "", ``).Result.Capabilities.Extensions["io.modelcontextprotocol/tasks"]
 	if says != (s.tasks || offer) {

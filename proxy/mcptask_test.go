@@ -89,7 +89,7 @@ func (s *taskServer) answer(method, name, task string, wanted bool) string {
 
 // A taskClient speaks to the server "files" of a gate.
 type taskClient struct {
-	g       *gate
+	g       *sidecar
 	session string
 	n       int
 }
@@ -178,7 +178,7 @@ func (c *taskClient) until(id, status string) taskAnswer {
 	}
 }
 
-func newTaskGate(t *testing.T, up *taskServer, opts ...gateOption) (*gate, *taskClient) {
+func newTaskGate(t *testing.T, up *taskServer, opts ...gateOption) (*sidecar, *taskClient) {
 	g := newGateTo(t, nil, map[string]string{"files": newUpstream(t, up)}, opts...)
 	return g, &taskClient{g: g, session: "s1"}
 }

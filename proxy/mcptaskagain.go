@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // takeUpTasks goes on with the tasks that an earlier process left. Until it
@@ -40,7 +41,7 @@ func (s *Server) endTask(rec approvals.Task, why string) error {
 		if !rec.State.Open() {
 			return approvals.ErrTaskOver
 		}
-		rec.State, rec.Answer = approvals.TaskDone, mcp.ToolRefusal([]byte("null"), noticeMark+why)
+		rec.State, rec.Answer = approvals.TaskDone, mcp.ToolRefusal([]byte("null"), wire.Mark+why)
 		return nil
 	})
 	return err
@@ -73,7 +74,7 @@ func (s *Server) takeUpTask(rec approvals.Task, ss *stdioSession) error {
 		task.m.wait.cancel()
 		return err
 	}
-	task.m.x, task.m.log = x, s.newLog(*t, x)
+	task.m.x = s.gate.TakeUp(task.m.from(), x)
 	s.running.Go(func() { task.run(task.m.run) })
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // restarted is a gate as another process serves it, on what the first has left.
-func (g *gate) restarted() *gate {
+func (g *sidecar) restarted() *sidecar {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.t.Context()), 30*time.Second)
 	defer cancel()

@@ -39,7 +39,7 @@ func (m *mcpExchange) aboutTask() bool {
 	var answer []byte
 	switch {
 	case err != nil:
-		answer = mcp.Error(msg.ID, mcp.CodeRefused, noticeMark+"The task cannot be looked up: "+err.Error())
+		answer = mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"The task cannot be looked up: "+err.Error())
 	case rec.State == approvals.TaskTheirs:
 		return false
 	default:
@@ -56,14 +56,14 @@ func (m *mcpExchange) taskAnswer(msg mcp.Message, rec approvals.Task) []byte {
 		return shown.Got(msg.ID)
 	case "tasks/result":
 		if rec.State.Open() { // nothing works on it any more
-			return mcp.Error(msg.ID, mcp.CodeRefused, noticeMark+"What became of this task could not be stored. The audit log says whether its call was sent.")
+			return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"What became of this task could not be stored. The audit log says whether its call was sent.")
 		}
 		return shown.Result(msg.ID)
 	case "tasks/cancel":
 		return m.cancelTask(msg, rec)
 	}
 	if err := m.updateTask(msg, rec); err != nil {
-		return mcp.Error(msg.ID, mcp.CodeRefused, noticeMark+"The call cannot be made again with this: "+err.Error())
+		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"The call cannot be made again with this: "+err.Error())
 	}
 	return mcp.Acknowledged(msg.ID)
 }
@@ -139,9 +139,9 @@ func (m *mcpExchange) cancelTask(msg mcp.Message, rec approvals.Task) []byte {
 		if !rec.State.Open() {
 			return approvals.ErrTaskOver
 		}
-		text := noticeMark + "This call was cancelled before it was run."
+		text := wire.Mark + "This call was cancelled before it was run."
 		if rec.State == approvals.TaskSending {
-			text = noticeMark + "This call was cancelled after it had been sent to the server."
+			text = wire.Mark + "This call was cancelled after it had been sent to the server."
 		}
 		rec.State, rec.Answer = approvals.TaskCancelled, mcp.ToolRefusal(msg.ID, text)
 		return nil
@@ -153,7 +153,7 @@ func (m *mcpExchange) cancelTask(msg mcp.Message, rec approvals.Task) []byte {
 	case errors.Is(err, approvals.ErrTaskOver):
 		return mcp.Error(msg.ID, mcp.CodeInvalidParams, "The task cannot be cancelled: it is over")
 	case err != nil:
-		return mcp.Error(msg.ID, mcp.CodeRefused, noticeMark+"The task cannot be cancelled: "+err.Error())
+		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"The task cannot be cancelled: "+err.Error())
 	}
 	if live := m.s.tasks.find(rec.ID); live != nil {
 		if live.m.wait.withdraw() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
 )
 
@@ -181,7 +182,7 @@ func (m *mcpExchange) meet() {
 	m.t.pages = m.t.pages || session != "" && m.s.opensPages.Contains(clientKey{m.t.name, session})
 	for _, msg := range m.msgs {
 		if name := msg.ClientName(); name != "" {
-			m.t.client = bounded(name, 100)
+			m.t.client = holdgate.Bounded(name, 100)
 			if m.t.sse != nil { // whose session is there before the first message
 				m.met(session)
 			}
@@ -204,19 +205,19 @@ func (m *mcpExchange) met(session string) {
 }
 
 // tell says what the exchange waits for in the signs of life that follow.
-func (m *mcpExchange) tell(qs []*question) {
-	var open []*question
+func (m *mcpExchange) tell(qs []*gate.Evaluation) {
+	var open []*gate.Evaluation
 	for _, q := range qs {
-		if q.open() {
+		if q.Open() {
 			open = append(open, q)
 		}
 	}
-	text := pausedText(m.standing())
+	text := gate.PausedText(m.standing())
 	switch {
 	case len(open) == 1:
-		text = "request " + open[0].request.ID + " waits for " + whoIsAsked(open[0].request) + " to decide"
+		text = "request " + open[0].Request().ID + " waits for " + whoIsAsked(open[0].Request()) + " to decide"
 	case len(open) > 1:
-		text = requestIDs(open) + " wait for people to decide"
+		text = gate.Requests(open) + " wait for people to decide"
 	}
 	m.asks.Store(&text)
 }
@@ -225,10 +226,10 @@ func (m *mcpExchange) tell(qs []*question) {
 func whoIsAsked(r approvals.Request) string {
 	var who []string
 	for _, user := range r.Approvers.Users {
-		who = append(who, oneLine(user, 100))
+		who = append(who, holdgate.OneLine(user, 100))
 	}
 	for _, role := range r.Approvers.Roles {
-		who = append(who, "the role "+oneLine(role, 100))
+		who = append(who, "the role "+holdgate.OneLine(role, 100))
 	}
 	text := "a person"
 	if len(who) > 0 {

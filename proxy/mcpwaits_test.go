@@ -20,7 +20,7 @@ func cancelled(id string) string {
 func inSession(id string) http.Header { return http.Header{"Mcp-Session-Id": {id}} }
 
 // unwaited waits until no connection of an MCP client's waits.
-func (g *gate) unwaited() {
+func (g *sidecar) unwaited() {
 	g.t.Helper()
 	for begin := time.Now(); ; runtime.Gosched() {
 		g.s.waiting.mu.Lock()

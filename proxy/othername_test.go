@@ -12,7 +12,7 @@ import (
 )
 
 // showing sends a model request whose agent shows a token, and which has headers besides.
-func (g *gate) showing(token, body string, headers ...string) <-chan string {
+func (g *sidecar) showing(token, body string, headers ...string) <-chan string {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+messages, strings.NewReader(body))
 	must(g.t, err)

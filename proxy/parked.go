@@ -90,7 +90,7 @@ func (a *answer) park() bool {
 		}
 	}()
 	a.out.OnFail(p.leftBehind)
-	p.forget = a.x.AfterEnd(ctx, ids, p.wake)
+	p.forget = a.x.Held().AfterEnd(ctx, ids, p.wake)
 	return true
 }
 
@@ -98,8 +98,8 @@ func (a *answer) park() bool {
 func (a *answer) waitsFor() []string {
 	var ids []string
 	for _, q := range a.questions() {
-		if q.open() {
-			ids = append(ids, q.request.ID)
+		if q.Open() {
+			ids = append(ids, q.Request().ID)
 		}
 	}
 	return ids

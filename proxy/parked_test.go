@@ -25,7 +25,7 @@ import (
 
 // parked waits until so many answers wait on connections that were taken from
 // their server, with nothing left of what read them.
-func (g *gate) parked(n int) {
+func (g *sidecar) parked(n int) {
 	g.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
@@ -55,7 +55,7 @@ type rawClient struct {
 }
 
 // raw connects to the door, or to the inside of a tunnel to host.
-func (g *gate) raw(t *testing.T, host string) *rawClient {
+func (g *sidecar) raw(t *testing.T, host string) *rawClient {
 	t.Helper()
 	if host == "" {
 		c, err := net.Dial("tcp", g.addr)

@@ -3,11 +3,13 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -16,53 +18,48 @@ import (
 // kept turns out to be closed.
 const passBuffer = 1 << 20
 
-// pass judges a request that speaks no known format and passes it on.
+// pass takes a request that speaks no known format through the gate and passes it on.
 func (e *exchange) pass() {
-	s, w, r, t := e.s, e.w, e.r, e.t
-	e.log = s.newLog(t, nil)
 	if !e.admit() {
 		return
 	}
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
-	_ = http.NewResponseController(w).EnableFullDuplex()
-	e.action, e.upgrade = e.readAction(), upgradeOf(r)
-	q := &question{call: e.call(e.asHTTP()), remark: e.remark}
+	_ = http.NewResponseController(e.w).EnableFullDuplex()
+	e.action, e.upgrade = e.readAction(), upgradeOf(e.r)
+	q := &gate.Evaluation{Call: e.call(e.asHTTP()), Remark: e.remark}
 	if e.upgrade != "" {
-		q.remark = join2(q.remark, unseenFrames)
+		q.Remark = gate.Remarks(q.Remark, unseenFrames)
 	}
-	d := e.judge(q)
-	if d.Action == holdgate.Hold {
-		body, err := e.readBody("") // as it came: nobody looks into it
-		if err != nil {
-			status, rule := http.StatusBadRequest, holdgate.RuleMalformed
-			if errors.Is(err, wire.ErrTooLarge) {
-				status, rule = http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge
-			}
-			e.reject(status, rule, "a held request must be read whole: "+err.Error())
-			return
-		}
-		e.body = body
-		key := func() (holdgate.Digest, error) {
-			return s.c.Digester.Fields("http_request", r.Method, t.url.String(), e.credentials(), meaning(r.Header), e.upgrade, string(body)), nil
-		}
-		if !e.heldBefore(key, q, d, http.StatusForbidden) {
-			return
-		}
-		req := e.outgoing()
-		carry(req, body)
-		e.forward(req)
+	read := false
+	if !e.permit(q, http.StatusForbidden, func() (holdgate.Digest, error) {
+		read = true
+		return e.passKey()
+	}) {
 		return
 	}
-	if err := e.settled(r.Context(), q, d); err != nil {
-		e.refuse(http.StatusServiceUnavailable, err.Error())
+	if !read {
+		e.forwardBody()
 		return
 	}
-	if !q.verdict.Release {
-		e.refuse(http.StatusForbidden, q.verdict.Notice)
-		return
+	req := e.outgoing()
+	carry(req, e.body)
+	e.forward(req)
+}
+
+// passKey names a request that is held by all that is sent of it. So it is read
+// whole now, as it came: nobody looks into it.
+func (e *exchange) passKey() (holdgate.Digest, error) {
+	body, err := e.readBody("")
+	if err != nil {
+		rerr := &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("a held request must be read whole: %w", err)}
+		if errors.Is(err, wire.ErrTooLarge) {
+			rerr.status, rerr.rule = http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge
+		}
+		return "", rerr
 	}
-	e.forwardBody()
+	e.body = body
+	return e.s.c.Digester.Fields("http_request", e.r.Method, e.t.url.String(), e.credentials(), meaning(e.r.Header), e.upgrade, string(body)), nil
 }
 
 // asHTTP is the request as a call of no known format. Its host is written in one
@@ -105,7 +102,7 @@ func (e *exchange) forward(req *http.Request) {
 	defer cancel()
 	stop := context.AfterFunc(e.s.life, cancel)
 	defer stop()
-	defer e.cutWhenStopped(cancel)()
+	defer e.s.gate.WhenStopped(e.t.caller, cancel)()
 	file := e.t.file && !e.s.c.AllowUnsupported
 	if file {
 		wholeFile(req.Header)

@@ -237,7 +237,7 @@ func randomBody(rnd *rand.Rand, noise []byte) []byte {
 
 // hammer sends requests from 16 connections. An answer must have the body that
 // was sent, or its SHA-256 in it.
-func hammer(t *testing.T, g *gate, requests int, next func(*rand.Rand) (path, typ string, body []byte)) {
+func hammer(t *testing.T, g *sidecar, requests int, next func(*rand.Rand) (path, typ string, body []byte)) {
 	t.Helper()
 	const clients = 16
 	start := time.Now()

@@ -46,7 +46,6 @@ import (
 	"net/netip"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/elazarl/goproxy"
@@ -56,6 +55,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/http1"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/proxy/mcp"
@@ -186,8 +186,7 @@ type Server struct {
 	models      map[string]bool // the hosts that Upstreams name
 	hosts       map[string]bool // those, and the ones that MCP names
 	own         *ownAddrs
-	quotas      *quotas
-	made        *made
+	gate        *gate.Gate
 	api         *agentapi.Server  // for agents
 	self        *mcpserver.Server // the same over MCP
 	named       *http.Transport   // for hosts that the configuration names
@@ -213,7 +212,6 @@ type Server struct {
 	opensPages  *lru.Cache[clientKey, struct{}]     // clients whose users can open pages
 	taskServers *lru.Cache[clientKey, mcp.TaskForm] // how MCP servers have tasks
 	challenges  challenges
-	known       atomic.Pointer[toolIndex]  // of MCP servers' tools
 	strange     *lru.Cache[road, struct{}] // where findings were made
 	hosted      map[string]*mcphost.Server // MCP servers that run here, by name
 	resolver    *net.Resolver              // of the names that agents use
@@ -241,7 +239,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	c.Limits = c.Limits.withDefaults()
 	c.MCP = withCommands(c)
-	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, resolver: &net.Resolver{}, quotas: newQuotas(c.Limits, c.Log, c.Queue), made: newMade(), leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
+	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, resolver: &net.Resolver{}, leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
 		models: namedHosts(c.Upstreams), hosts: namedHosts(c.Upstreams, c.MCP)}
 	var err error
 	if name := s.unknownFormat(); name != "" {
@@ -278,6 +276,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.caller(r, target{door: agentapi.Door}) }, c.Logger)
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
+	s.gate = gate.New(s.life, s.gateConfig())
 	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.waits.Done()})
 	s.hosted = hosted(c)
 	s.named = s.transport(false)
@@ -289,6 +288,18 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: outerContext}
 	s.inner = &http.Server{Handler: http.HandlerFunc(s.serveInner), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, ConnContext: tunnelContext}
 	return s, nil
+}
+
+// gateConfig is what the gate needs of the configuration.
+func (s *Server) gateConfig() gate.Config {
+	c := &s.c
+	return gate.Config{
+		Policy: c.Engine, Queue: gate.QueueOf(c.Queue), Catalog: &catalog{queue: c.Queue}, Log: c.Log, Digester: c.Digester, Logger: c.Logger,
+		Home: c.Home, Private: c.Private, Deciders: s.own.decided,
+		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
+		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
+		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs,
+	}
 }
 
 // outerProtocols are HTTP/1.1 and, without TLS, HTTP/2 for who knows beforehand

@@ -16,7 +16,7 @@ import (
 )
 
 // limited are the entries that say that an agent is over a limit.
-func (g *gate) limited(rule string) []audit.Entry {
+func (g *sidecar) limited(rule string) []audit.Entry {
 	g.t.Helper()
 	var found []audit.Entry
 	for _, typ := range []audit.Type{audit.TypeDecision, audit.TypeRefused} {
@@ -195,34 +195,11 @@ func TestNothingPassesWhereTheDiskIsNearlyFullAndPeopleStillDecide(t *testing.T)
 }
 
 // untilStrained waits until the queue has noticed what became of the disk.
-func (g *gate) untilStrained(want bool) {
+func (g *sidecar) untilStrained(want bool) {
 	g.t.Helper()
 	for end := time.Now().Add(time.Minute); (g.s.c.Queue.Strained() != nil) != want; runtime.Gosched() {
 		if time.Now().After(end) {
 			g.t.Fatalf("the disk's state was not noticed: %v", g.s.c.Queue.Strained())
 		}
-	}
-}
-
-func TestABucketPacesAndThenRefuses(t *testing.T) {
-	b, now := newBucket(10, time.Second), time.Now()
-	for i := range 20 {
-		if wait, ok := b.take(now, time.Second); wait != 0 || !ok {
-			t.Fatalf("call %d of the burst waits %s, %v", i, wait, ok)
-		}
-	}
-	var last time.Duration
-	for i := range 10 {
-		wait, ok := b.take(now, time.Second)
-		if !ok || wait <= last {
-			t.Fatalf("call %d behind the burst waits %s, %v; the one before %s", i, wait, ok, last)
-		}
-		last = wait
-	}
-	if _, ok := b.take(now, time.Second); ok {
-		t.Error("a call that would wait longer is not refused")
-	}
-	if wait, ok := b.take(now.Add(3*time.Second), time.Second); wait != 0 || !ok {
-		t.Errorf("after a rest a call waits %s, %v", wait, ok)
 	}
 }

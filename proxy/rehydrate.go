@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -26,21 +27,21 @@ type refusedRecord struct {
 // that it was. Where that fails the notices stay what they are in later
 // requests.
 func (a *answer) remember(items []item) {
-	a.made(items)
+	a.became(items)
 	codec, ok := a.t.codec.(Rehydrator)
 	if !ok || a.s.c.NoRehydrate || signed(a.r.Header) {
 		return
 	}
 	var records []refusedRecord
 	for _, it := range items {
-		if it.q == nil || it.q.verdict.Release {
+		if it.q == nil || it.q.Released() {
 			continue
 		}
-		r, ok := codec.Refused(it.part, it.q.verdict.Notice)
+		r, ok := codec.Refused(it.part, it.q.Verdict().Notice)
 		if !ok {
 			continue
 		}
-		r.Place = it.q.call.Position
+		r.Place = it.q.Call.Position
 		r.Conversation = cmp.Or(r.Conversation, a.conversation)
 		records = append(records, refusedRecord{Refused: r})
 	}
@@ -97,7 +98,7 @@ func (e *exchange) rehydrate(ctx context.Context) {
 	}
 	e.answers = waitingIn(e.conversation, refused)
 	if n > 0 {
-		e.sent, e.remark = body, join2(e.remark, fmt.Sprintf("rehydrated %d %s", n, plural(n, "refusal")))
+		e.sent, e.remark = body, gate.Remarks(e.remark, fmt.Sprintf("rehydrated %d %s", n, plural(n, "refusal")))
 	}
 }
 

@@ -87,7 +87,7 @@ const toolsPart = `"tools":[{"name":"Bash","input_schema":{"type":"object"}}]`
 // converse sends a first request, denies what is held, and sends a second one
 // that repeats the answer as real clients do. It returns the first answer's
 // content and the body that reached the upstream second.
-func converse(t *testing.T, g *gate, seen *counter, next func(content string) string) (content, second string) {
+func converse(t *testing.T, g *sidecar, seen *counter, next func(content string) string) (content, second string) {
 	t.Helper()
 	ask := `{"model":"m","max_tokens":9,` + toolsPart + `,"messages":[{"role":"user","content":"go"}]}`
 	resp := g.post(t.Context(), messages, ask)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -93,7 +94,7 @@ type concealedBothWays struct {
 // gets: its answers are not for agents.
 func (e *exchange) repeated() {
 	what := "the answer repeated the credential " + e.t.credential + ", which was written over: do not let agents ask for this"
-	if err := e.s.c.Queue.Find(context.WithoutCancel(e.r.Context()), e.t.caller, auditCall(e.call(e.asHTTP())), what); err != nil {
+	if err := e.s.c.Queue.Find(context.WithoutCancel(e.r.Context()), e.t.caller, gate.AuditCall(e.call(e.asHTTP())), what); err != nil {
 		e.s.c.Logger.Error("writing a finding to the audit log", "err", err)
 	}
 }

@@ -104,7 +104,7 @@ func TestWhatABrokenAnswerRepeatsOfACredentialIsNotQuoted(t *testing.T) {
 }
 
 // askWhole asks in ann's name, and returns all of the answer.
-func askWhole(t *testing.T, g *gate, road, url string) (head, body string) {
+func askWhole(t *testing.T, g *sidecar, road, url string) (head, body string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, url, nil)
 	must(t, err)

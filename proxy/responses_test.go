@@ -63,7 +63,7 @@ var roads = []struct{ name, method, path, body string }{
 	{"compacted", "POST", responsesPath + "/compact", askResponse},
 }
 
-func (g *gate) take(method, path, body string) *http.Response {
+func (g *sidecar) take(method, path, body string) *http.Response {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
 	must(g.t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -46,14 +47,14 @@ func (a agents) Would(ctx context.Context, who approvals.Caller, p agentapi.Plan
 	}
 	a.s.c.Queue.Seen(who)
 	if standing, _ := a.s.c.Queue.StandingOf(who.Agent.ID, who.Session.ID); standing.Stopped() {
-		return agentapi.Would{Action: holdgate.Deny.String(), Rule: holdgate.RuleStopped, Reason: oneLine(standing.String(), maxWords)}, nil
+		return agentapi.Would{Action: holdgate.Deny.String(), Rule: holdgate.RuleStopped, Reason: holdgate.OneLine(standing.String(), gate.MaxWords)}, nil
 	}
-	if over := a.s.quotas.admit(a.s.life, who.Agent); over != nil {
-		return agentapi.Would{}, &agentapi.Problem{Type: "urn:holdgate:problem:quota", Title: "Too much at a time", Status: http.StatusTooManyRequests, Detail: over.why}
+	if over := a.s.gate.Admit(who.Agent); over != nil {
+		return agentapi.Would{}, &agentapi.Problem{Type: "urn:holdgate:problem:quota", Title: "Too much at a time", Status: http.StatusTooManyRequests, Detail: over.Error()}
 	}
-	e := a.exchange(ctx, who)
-	d := e.evaluate(&question{call: e.call(holdgate.Call{Kind: holdgate.KindToolCall, Tool: t})}, nil)
-	v := agentapi.Would{Action: d.Action.String(), Rule: d.Rule, Reason: oneLine(d.Reason, maxWords)}
+	from := a.from(ctx, who)
+	d := a.s.gate.Evaluate(ctx, from, &gate.Evaluation{Call: from.Call(holdgate.Call{Kind: holdgate.KindToolCall, Tool: t})})
+	v := agentapi.Would{Action: d.Action.String(), Rule: d.Rule, Reason: holdgate.OneLine(d.Reason, gate.MaxWords)}
 	if d.Action == holdgate.Hold {
 		v.Gate = d.Hold.Gate
 	}

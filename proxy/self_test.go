@@ -40,7 +40,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // self connects a client of a name, which names its session.
-func (g *gate) self(t *testing.T, name, session, revision string) *selfClient {
+func (g *sidecar) self(t *testing.T, name, session, revision string) *selfClient {
 	t.Helper()
 	c := &selfClient{t: t}
 	client := gosdk.NewClient(&gosdk.Implementation{Name: name, Version: "1"}, &gosdk.ClientOptions{

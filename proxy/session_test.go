@@ -17,7 +17,7 @@ func calling(seen *counter, command string) http.Handler {
 }
 
 // inSession sends a model request of a session, and returns its answer's body.
-func (g *gate) inSession(session, body string) <-chan string {
+func (g *sidecar) inSession(session, body string) <-chan string {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+messages, strings.NewReader(body))
 	must(g.t, err)
@@ -152,21 +152,21 @@ func TestACommitIsAtItsGateEachTime(t *testing.T) {
 // name, or goes on in one that it began before.
 func TestAnotherNameOfASessionLeavesNothingBehind(t *testing.T) {
 	who := approvals.Caller{Agent: holdgate.Agent{ID: holdgate.AgentDefault}, Session: holdgate.Session{ID: "s1"}}
-	mode := func(g *gate, session string, m sessions.Mode) {
+	mode := func(g *sidecar, session string, m sessions.Mode) {
 		_, err := g.queue.SetMode(g.t.Context(), "", session, sessions.Setting{Mode: m}, 0, "ann")
 		must(g.t, err)
 	}
-	report := func(g *gate, score float64, need bool) {
+	report := func(g *sidecar, score float64, need bool) {
 		_, err := g.queue.Report(g.t.Context(), who, sessions.Report{Score: score, Source: sessions.SourceAgent}, need)
 		must(g.t, err)
 	}
 	for _, c := range []struct {
 		name, rule string
-		watch      func(*gate)
-		clear      func(*gate)
+		watch      func(*sidecar)
+		clear      func(*sidecar)
 	}{
-		{"the mode", "mode.manual", func(g *gate) { mode(g, "s1", sessions.ModeManual) }, func(g *gate) { mode(g, "s1", sessions.ModeAuto) }},
-		{"a gate that is needed", "session.gate", func(g *gate) { report(g, 0.6, true) }, func(g *gate) { report(g, 0.95, false) }},
+		{"the mode", "mode.manual", func(g *sidecar) { mode(g, "s1", sessions.ModeManual) }, func(g *sidecar) { mode(g, "s1", sessions.ModeAuto) }},
+		{"a gate that is needed", "session.gate", func(g *sidecar) { report(g, 0.6, true) }, func(g *sidecar) { report(g, 0.95, false) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var seen counter

@@ -182,7 +182,7 @@ func (u *rawUpstream) saw() (requests, faults []string) {
 // A smuggler is a way to say raw bytes to a door.
 type smuggler struct {
 	name   string
-	g      *gate
+	g      *sidecar
 	up     *rawUpstream
 	prefix string // of the request target
 	host   string // of the Host header

@@ -188,7 +188,7 @@ func TestNoSpellingOfAnAddressLeadsInside(t *testing.T) {
 
 // inTunnel sends a request inside a CONNECT and returns the status of its
 // answer, or that of a refused CONNECT.
-func (g *gate) inTunnel(host, request string, conf *tls.Config) int {
+func (g *sidecar) inTunnel(host, request string, conf *tls.Config) int {
 	g.t.Helper()
 	c, err := net.Dial("tcp", g.addr)
 	must(g.t, err)

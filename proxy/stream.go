@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -55,7 +56,7 @@ func (a *answer) deliverStream() {
 	case err != nil && a.s.waits.Err() != nil:
 		panic(http.ErrAbortHandler) // the client must see that this is not the end, and ask again
 	case err == nil:
-		err = a.use(a.questions())
+		err = a.x.Use(a.r.Context(), a.questions()...)
 	}
 	if err != nil {
 		a.failStream(errors.Join(errUnwritten, err))
@@ -106,13 +107,13 @@ func (a *answer) takeAll(st wire.Stream, out *keepalive.Sender, parts []wire.Par
 		it := item{part: p}
 		switch {
 		case p.Call != nil && p.Observed:
-			if err := a.log.observed(a.s.life, a.call(*p.Call)); err != nil {
+			if err := a.x.Observe(a.call(*p.Call)); err != nil {
 				return errors.Join(errUnwritten, err)
 			}
 		case p.Call != nil:
 			it.q = a.judgePart(p)
 		}
-		waits := it.q != nil && (it.q.open() || a.mustWait(a.s.life, it.q))
+		waits := it.q != nil && (it.q.Open() || a.x.MustWait(a.s.life, it.q))
 		if waits && len(a.items) == 0 {
 			// Everything before the first call that waits goes out before it does.
 			a.send(st, out, flowing)
@@ -137,9 +138,9 @@ func (a *answer) send(st wire.Stream, out *keepalive.Sender, items []item) {
 	out.Render(func() []byte { return renderAll(st, items) })
 }
 
-func (a *answer) notice(st wire.Stream, out *keepalive.Sender, q *question) {
-	if n, ok := st.(noticer); ok && a.s.c.Notice && q.open() {
-		out.Render(func() []byte { return n.Notice(noticeWaiting(q)) })
+func (a *answer) notice(st wire.Stream, out *keepalive.Sender, q *gate.Evaluation) {
+	if n, ok := st.(noticer); ok && a.s.c.Notice && q.Open() {
+		out.Render(func() []byte { return n.Notice(gate.NoticeWaiting(q)) })
 	}
 }
 
@@ -161,7 +162,7 @@ func renderAll(st wire.Stream, items []item) []byte {
 func renderOne(st wire.Stream, it item) []byte {
 	v := holdgate.Verdict{Release: true}
 	if it.q != nil {
-		v = it.q.verdict
+		v = it.q.Verdict()
 	}
 	return st.Render(it.part, v)
 }
@@ -174,7 +175,7 @@ func (a *answer) waitStream() error {
 	stop := context.AfterFunc(a.s.waits, cancel)
 	defer stop()
 	a.out.OnFail(cancel)
-	return a.settle(ctx, a.questions())
+	return a.x.Wait(ctx, a.questions()...)
 }
 
 // failStream tells the client in mid-stream that the rest does not come. What
@@ -194,7 +195,7 @@ func (a *answer) failStream(err error) {
 		rule = holdgate.RuleTooLarge
 	}
 	a.s.refused(a.s.life, a.t, a.r.Method+" "+a.t.url.Host+a.t.url.Path, rule, err.Error())
-	message := "holdgate ended this answer: " + bounded(err.Error(), 300)
+	message := "holdgate ended this answer: " + holdgate.Bounded(err.Error(), 300)
 	a.out.Render(func() []byte { return a.st.Fail(message) })
 	if a.out.Failed() == nil {
 		return

@@ -45,7 +45,7 @@ func endings() []struct {
 	}
 }
 
-func (g *gate) ended(session string) (all sessions.Counts, lately sessions.Ended) {
+func (g *sidecar) ended(session string) (all sessions.Counts, lately sessions.Ended) {
 	g.t.Helper()
 	s, err := g.queue.Session(g.t.Context(), "", session)
 	must(g.t, err)

@@ -24,7 +24,7 @@ const denyAll = "package holdgate\n\nimport rego.v1\n\ndecision := {\"action\": 
 // redirect serves a transparent door whose connections were all to go to dst,
 // or where that is empty to the door, and returns its address. What netfilter says of one is tested where there are
 // rules of it: in cmd/holdgate/confine.
-func (g *gate) redirect(dst string, names *Names) string {
+func (g *sidecar) redirect(dst string, names *Names) string {
 	g.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(g.t, err)

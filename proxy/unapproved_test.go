@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -104,7 +105,7 @@ func saying(body *atomic.Value) http.Handler {
 }
 
 // say sends a request of a session's, whose upstream answers with answer.
-func (g *gate) say(f toolFormat, body *atomic.Value, session, answer, turns string) (int, string) {
+func (g *sidecar) say(f toolFormat, body *atomic.Value, session, answer, turns string) (int, string) {
 	g.t.Helper()
 	body.Store(answer)
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+f.path, strings.NewReader(f.request(turns)))
@@ -118,7 +119,7 @@ func (g *gate) say(f toolFormat, body *atomic.Value, session, answer, turns stri
 }
 
 // findings returns what the log has found so far, without what all have.
-func (g *gate) findings() (notes []string) {
+func (g *sidecar) findings() (notes []string) {
 	g.t.Helper()
 	for _, e := range g.entries(audit.TypeFinding) {
 		notes = append(notes, strings.TrimPrefix(e.Note, "unapproved: the agent shows a result of a call of Bash that "))
@@ -169,7 +170,7 @@ func TestAResultOfACallThatWasNotLetGoOnIsAFinding(t *testing.T) {
 			g.say(f, &upstream, "older", plain, f.turnOf("p", "pwd")+first+f.turnOf("y", "rm"))
 			known("behind a call that was released", refused, unseen, unseen)
 
-			g.s.made = newMade() // as a sidecar that has started again
+			g.s.gate = gate.New(g.s.life, g.s.gateConfig()) // as a sidecar that has started again
 			g.say(f, &upstream, "whole", plain, first+f.turnOf("z", "rm"))
 			known("after a restart nothing is known", refused, unseen, unseen)
 			g.verified()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/gate"
 )
 
 // An Untouched is a host whose TLS is passed on as it comes, for clients that
@@ -94,15 +95,14 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 	t := tlsTarget(door, hostport)
 	t.caller = s.caller(r, t)
 	s.c.Queue.Seen(t.caller)
-	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now()}
-	e.log = s.newLog(t, nil)
+	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now(), remark: unseenBytes}
 	if !e.admit() || !e.permitUntouched() {
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	defer e.cutWhenStopped(cancel)()
+	defer e.s.gate.WhenStopped(t.caller, cancel)()
 	up, err := s.dialUntouched(ctx, withPort("https", hostport))
 	if err != nil {
 		e.upstreamFailed(err)
@@ -116,7 +116,7 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 	}
 	defer c.Close()
 	defer context.AfterFunc(s.life, func() { _ = c.Close(); _ = up.Close() })()
-	defer e.cutWhenStopped(func() { _ = c.Close(); _ = up.Close() })()
+	defer e.s.gate.WhenStopped(t.caller, func() { _ = c.Close(); _ = up.Close() })()
 	hello, first, err := readHello(c)
 	if err != nil || hello.ServerName != "" && lowerHost(hello.ServerName) != lowerHost(hostOnly(hostport)) {
 		named := "it begins with no TLS"
@@ -131,22 +131,10 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 
 // permitUntouched has policy decide a connection that nobody will look into.
 func (e *exchange) permitUntouched() bool {
-	q := &question{call: e.call(e.asHTTP()), remark: unseenBytes}
-	d := e.judge(q)
-	if d.Action == holdgate.Hold {
-		e.remark = unseenBytes
-		return e.heldBefore(func() (holdgate.Digest, error) {
-			return e.s.c.Digester.Fields("untouched", e.t.url.String()), nil
-		}, q, d, http.StatusForbidden)
-	}
-	if err := e.settled(e.r.Context(), q, d); err != nil {
-		e.refuse(http.StatusServiceUnavailable, err.Error())
-		return false
-	}
-	if !q.verdict.Release {
-		e.refuse(http.StatusForbidden, q.verdict.Notice)
-	}
-	return q.verdict.Release
+	q := &gate.Evaluation{Call: e.call(e.asHTTP()), Remark: e.remark}
+	return e.permit(q, http.StatusForbidden, func() (holdgate.Digest, error) {
+		return e.s.c.Digester.Fields("untouched", e.t.url.String()), nil
+	})
 }
 
 // passTunnel serves a CONNECT to a host whose connections are passed on.

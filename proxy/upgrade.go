@@ -64,7 +64,7 @@ func (e *exchange) switched(resp *http.Response, asked string) {
 	end := sync.OnceFunc(func() { _ = c.Close(); _ = up.Close() })
 	defer end()
 	defer context.AfterFunc(e.s.life, end)()
-	defer e.cutWhenStopped(end)()
+	defer e.s.gate.WhenStopped(e.t.caller, end)()
 	_ = c.SetDeadline(time.Time{})
 	head := &strings.Builder{}
 	_ = h.Write(head) // a strings.Builder takes everything

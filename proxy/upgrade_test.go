@@ -57,7 +57,7 @@ func echoes(t *testing.T, secure bool) (url string, opts gateOption) {
 }
 
 // socket opens a WebSocket through the forward proxy.
-func (g *gate) socket(up, path string) (*websocket.Conn, error) {
+func (g *sidecar) socket(up, path string) (*websocket.Conn, error) {
 	g.t.Helper()
 	host := strings.SplitN(up, "://", 2)[1]
 	var c net.Conn
@@ -76,7 +76,7 @@ func (g *gate) socket(up, path string) (*websocket.Conn, error) {
 
 // sockets is a gate whose MCP table names the upstream's address: it is loopback,
 // and no host that serves models.
-func sockets(t *testing.T, secure bool) (*gate, string) {
+func sockets(t *testing.T, secure bool) (*sidecar, string) {
 	up, trust := echoes(t, secure)
 	g := newGateTo(t, nil, map[string]string{"named": up + "/mcp"}, withPolicy(t, upgradePolicy), trust)
 	return g, up

@@ -149,7 +149,7 @@ func TestAProxyIsNoWayAround(t *testing.T) {
 	denying := newGateTo(t, nil, nil, through(t, m.URL, false), withPolicy(t, denyAll))
 	tests := []struct {
 		name string
-		g    *gate
+		g    *sidecar
 		url  string
 		want string
 	}{
@@ -253,15 +253,15 @@ func TestAHostIsPassedOnUntouched(t *testing.T) {
 	addr, roots := exampleServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pinned") }))
 	m := newMiddleman(t, addr)
 	conf := &tls.Config{RootCAs: roots, ServerName: "api.example"}
-	for door, dial := range map[string]func(*gate) net.Conn{
-		"forward": func(g *gate) net.Conn {
+	for door, dial := range map[string]func(*sidecar) net.Conn{
+		"forward": func(g *sidecar) net.Conn {
 			c, resp := g.tunnel("api.example:443")
 			if resp.StatusCode != 200 {
 				t.Errorf("CONNECT: status %d", resp.StatusCode)
 			}
 			return c
 		},
-		"transparent": func(g *gate) net.Conn {
+		"transparent": func(g *sidecar) net.Conn {
 			c, err := net.Dial("tcp", g.redirect("203.0.113.9:443", nil))
 			must(t, err)
 			return c

@@ -145,7 +145,7 @@ const allowAllText = "package holdgate\n\nimport rego.v1\n\ndecision := {\"actio
 
 // doorsTo are ways to ask one server by each door; each returns what the agent
 // is told.
-func doorsTo(g *gate, origin, addr string) map[string]func(testing.TB) string {
+func doorsTo(g *sidecar, origin, addr string) map[string]func(testing.TB) string {
 	body := func(t testing.TB, resp *http.Response, err error) string {
 		t.Helper()
 		must(t, err)

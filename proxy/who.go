@@ -292,12 +292,12 @@ func (s *Server) ServeRun(ln net.Listener, agent holdgate.Agent, dir string) err
 	return s.Serve(&runListener{ln, who{agent, dir}})
 }
 
-// dir is the folder in which the agent works, where it is known.
-func (e *exchange) dir() string {
-	if w, ok := whoIn(e.r.Context()); ok && w.dir != "" {
+// dirIn is the folder in which the agent works, where it is known.
+func (s *Server) dirIn(ctx context.Context) string {
+	if w, ok := whoIn(ctx); ok && w.dir != "" {
 		return w.dir
 	}
-	return e.s.c.Dir
+	return s.c.Dir
 }
 
 // callerHeader tells Holdgate's own MCP server, which gets headers alone, who

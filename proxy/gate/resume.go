@@ -1,4 +1,4 @@
-package proxy
+package gate
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -16,43 +15,36 @@ import (
 	"github.com/holdgate/holdgate/rego"
 )
 
-// An approval is one approving outcome that a call rests on, or a grant.
-type approval struct {
-	answer    rego.Answer
-	use       approvals.Use      // zero for a grant
-	approvers holdgate.Approvers // that were demanded for it
-}
-
-// resume takes a question on from its outcome. What a person has edited is a
+// resume takes a call on from the outcome of its request. What a person has edited is a
 // new call, for which no earlier approval counts.
-func (e *exchange) resume(ctx context.Context, q *question, req approvals.Request) error {
+func (x *Exchange) resume(ctx context.Context, e *Evaluation, req approvals.Request) error {
 	if req.Anew {
-		q.rounds++
-		return e.decide(ctx, q)
+		e.rounds++
+		return x.Decide(ctx, e)
 	}
 	if req.Status != holdgate.StatusApproved || req.Outcome == nil {
-		q.refuse(noticeOutcome(q.call, req))
+		e.Refuse(noticeOutcome(e.Call, req))
 		return nil
 	}
-	q.rounds++
+	e.rounds++
 	if req.Outcome.Decision == holdgate.AnswerEdit {
-		args, err := e.x.Edited(ctx, req.ID)
+		args, err := x.held.Edited(ctx, req.ID)
 		if err != nil {
 			return err
 		}
-		if err := e.edit(q, req.ID, args); err != nil {
-			e.s.c.Logger.Error("refusing an edited call", "request", req.ID, "err", err)
-			q.refuse(noticeUneditable(q.call, err))
+		if err := x.edit(e, req.ID, args); err != nil {
+			x.g.c.Logger.Error("refusing an edited call", "request", req.ID, "err", err)
+			e.Refuse(NoticeUneditable(e.Call, err))
 			return nil
 		}
 	}
-	if note := noteApproved(q.call, req.Outcome); note != "" {
-		q.notes = append(q.notes, note)
+	if note := noteApproved(e.Call, req.Outcome); note != "" {
+		e.notes = append(e.notes, note)
 	}
 	if req.Answered() {
-		q.approved = append(q.approved, approval{answer: answerOf(req), use: approvals.Use{RequestID: req.ID, Digest: q.digest}, approvers: req.Approvers})
+		e.approved = append(e.approved, approval{answer: answerOf(req), use: approvals.Use{RequestID: req.ID, Digest: e.digest}, approvers: req.Approvers})
 	}
-	return e.decide(ctx, q)
+	return x.Decide(ctx, e)
 }
 
 // answerOf is the outcome of a request as policy reads it.
@@ -66,9 +58,9 @@ func answerOf(req approvals.Request) rego.Answer {
 
 // edit puts other arguments into the call. They are read as strictly as an
 // agent's own, for the codec will write them as they are.
-func (e *exchange) edit(q *question, request string, args json.RawMessage) error {
+func (x *Exchange) edit(e *Evaluation, request string, args json.RawMessage) error {
 	switch {
-	case q.call.Tool == nil || q.part.Fixed:
+	case e.Call.Tool == nil || e.Fixed:
 		return errors.New("the call has no arguments that could be changed")
 	case !bytes.HasPrefix(args, []byte("{")):
 		return fmt.Errorf("arguments are a JSON object, not %s", wire.KindOf(args))
@@ -76,58 +68,34 @@ func (e *exchange) edit(q *question, request string, args json.RawMessage) error
 	if err := wire.Strict(args); err != nil {
 		return fmt.Errorf("reading the edited arguments: %w", err)
 	}
-	tool := *q.call.Tool
+	tool := *e.Call.Tool
 	tool.Arguments, tool.ArgumentsRaw = args, ""
-	edited := q.call
+	edited := e.Call
 	edited.Tool = &tool
-	digest, err := e.x.Digest(edited)
+	digest, err := x.held.Digest(edited)
 	if err != nil {
 		return fmt.Errorf("digesting the edited call: %w", err)
 	}
-	q.call, q.digest, q.canonical, q.edited = edited, digest, nil, request
-	q.approved, q.notes = nil, nil
+	e.Call, e.digest, e.canonical, e.edited = edited, digest, nil, request
+	e.approved, e.notes = nil, nil
 	return nil
-}
-
-// catchUp takes questions on whose requests had ended before this connection
-// came, so that what they asked next is known.
-func (e *exchange) catchUp(ctx context.Context, qs []*question) error {
-	for _, q := range qs {
-		for q.open() && q.request.Status.Final() {
-			if err := e.resume(ctx, q, q.request); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// answers is what people have said of the call as it is now, without one.
-func (q *question) answers(without int) []rego.Answer {
-	var out []rego.Answer
-	for i, a := range q.approved {
-		if i != without {
-			out = append(out, a.answer)
-		}
-	}
-	return out
 }
 
 // confirmed returns the decision to allow a call that people have approved, if
 // every answer still covers what its rules demand of the call as it is now: an
 // edit, or a policy saved meanwhile, can change what that is. Else the answer
 // counts no longer, and the decision is the one without it.
-func (e *exchange) confirmed(q *question, allow holdgate.Decision) holdgate.Decision {
+func (x *Exchange) confirmed(ctx context.Context, e *Evaluation, allow holdgate.Decision) holdgate.Decision {
 	narrowed := false
-	for i := range q.approved {
-		a := &q.approved[i]
-		d := e.evaluate(q, q.answers(i))
+	for i := range e.approved {
+		a := &e.approved[i]
+		d := x.evaluate(ctx, e, e.answers(i))
 		rules := a.rules()
 		if d.Action != holdgate.Hold || d.Hold.Gate != a.answer.Gate || !slices.Contains(rules, d.Rule) {
 			continue
 		}
 		if !covers(a.approvers, d.Hold.Approvers) {
-			q.approved = slices.Delete(q.approved, i, i+1)
+			e.approved = slices.Delete(e.approved, i, i+1)
 			return d
 		}
 		// Rules that one answer settled may not be settled by one any more.
@@ -138,13 +106,10 @@ func (e *exchange) confirmed(q *question, allow holdgate.Decision) holdgate.Deci
 		a.answer.Rule, a.answer.Also = still[0], still[1:]
 	}
 	if narrowed {
-		return e.evaluate(q, q.answers(-1))
+		return x.evaluate(ctx, e, e.answers(-1))
 	}
 	return allow
 }
-
-// rules are those that the answer is for.
-func (a *approval) rules() []string { return append([]string{a.answer.Rule}, a.answer.Also...) }
 
 // covers reports whether an approval by the approvers that were demanded is one
 // by those that are.
@@ -163,6 +128,3 @@ func sameSet(a, b []string) bool {
 func byTime(all []holdgate.Escalation) []holdgate.Escalation {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b holdgate.Escalation) int { return cmp.Compare(a.After, b.After) })
 }
-
-// note is what approvers say to the agent, a line for each.
-func (q *question) note() string { return strings.Join(q.notes, "\n") }

@@ -1,4 +1,4 @@
-package proxy
+package gate
 
 import (
 	"crypto/sha256"
@@ -14,79 +14,79 @@ import (
 
 // Bounds of what is remembered of calls. What is over them is never an alarm.
 const (
-	maxMadeSessions = 256
-	maxMadeCalls    = 4096 // names of calls in one session; most calls have three
+	maxSessions  = 256
+	maxSeenCalls = 4096 // names of calls in one session; most calls have three
 )
 
-// A madeState is what became of a call. Of two calls with one name the greater
+// A fate is what became of a call. Of two calls with one name the greater
 // counts, so that nobody is accused for a name that was given twice.
-type madeState byte
+type fate byte
 
 const (
-	madeUnseen   madeState = iota
-	madeRefused            // it was refused
-	madeHeld               // people have not decided
-	madeEarlier            // its result was there before the session was watched
-	madeReleased           // it went on
-	madeAnswered           // and its result was seen
+	fateUnseen   fate = iota
+	fateRefused       // it was refused
+	fateHeld          // people have not decided
+	fateEarlier       // its result was there before the session was watched
+	fateReleased      // it went on
+	fateAnswered      // and its result was seen
 )
 
 // why says what is wrong with a result of such a call.
-func (m madeState) why() string {
+func (m fate) why() string {
 	switch m {
-	case madeRefused:
+	case fateRefused:
 		return holdgate.UnapprovedRefused
-	case madeHeld:
+	case fateHeld:
 		return holdgate.UnapprovedHeld
 	}
 	return holdgate.UnapprovedUnseen
 }
 
-// made remembers which calls models have asked for and what became of them, by
+// provenance remembers which calls models have asked for and what became of them, by
 // session, so that the results which agents show can be matched to them. It
 // knows nothing of the time before this process: what it never saw then is
 // unknown, and not unapproved. It is safe for concurrent use.
-type made struct {
+type provenance struct {
 	mu       sync.Mutex
-	sessions map[madeSession]*madeCalls
+	sessions map[sessionOf]*seenCalls
 }
 
-type madeSession struct{ agent, id string }
+type sessionOf struct{ agent, id string }
 
-// A madeName is one of the names of a call: its id, its id and tool, or its
+// A callName is one of the names of a call: its id, its id and tool, or its
 // tool and arguments; or that of a finding.
-type madeName [16]byte
+type callName [16]byte
 
-// madeCalls are the calls of one session.
-type madeCalls struct {
-	states map[madeName]madeState
+// seenCalls are the calls of one session.
+type seenCalls struct {
+	states map[callName]fate
 	// whole says that the session was watched from its first request, so that
 	// every call of it is among states; full, that some had no room there.
 	whole, full bool
-	told        map[madeName]bool // findings: whether a request with them went on
+	told        map[callName]bool // findings: whether a request with them went on
 	read        int               // results of the latest request
 	used        time.Time
 }
 
-func newMade() *made { return &made{sessions: make(map[madeSession]*madeCalls)} }
+func newProvenance() *provenance { return &provenance{sessions: make(map[sessionOf]*seenCalls)} }
 
 // of returns the calls of a session, and whether they are new.
-func (m *made) of(who approvals.Caller) (c *madeCalls, first bool) {
-	k := madeSession{who.Agent.ID, who.Session.ID}
+func (m *provenance) of(who approvals.Caller) (c *seenCalls, first bool) {
+	k := sessionOf{who.Agent.ID, who.Session.ID}
 	c = m.sessions[k]
 	if c == nil {
-		if len(m.sessions) >= maxMadeSessions {
+		if len(m.sessions) >= maxSessions {
 			m.dropOldest()
 		}
-		c = &madeCalls{states: make(map[madeName]madeState), told: make(map[madeName]bool)}
+		c = &seenCalls{states: make(map[callName]fate), told: make(map[callName]bool)}
 		m.sessions[k], first = c, true
 	}
 	c.used = time.Now()
 	return c, first
 }
 
-func (m *made) dropOldest() {
-	var oldest madeSession
+func (m *provenance) dropOldest() {
+	var oldest sessionOf
 	var at time.Time
 	for k, c := range m.sessions {
 		if at.IsZero() || c.used.Before(at) {
@@ -97,7 +97,7 @@ func (m *made) dropOldest() {
 }
 
 // became notes what became of a call: with the arguments in which it goes on.
-func (m *made) became(who approvals.Caller, id string, t *holdgate.Tool, s madeState) {
+func (m *provenance) became(who approvals.Caller, id string, t *holdgate.Tool, s fate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, _ := m.of(who)
@@ -106,13 +106,13 @@ func (m *made) became(who approvals.Caller, id string, t *holdgate.Tool, s madeS
 	}
 }
 
-func (c *madeCalls) set(name madeName, s madeState) {
+func (c *seenCalls) set(name callName, s fate) {
 	old, known := c.states[name]
-	if !known && len(c.states) >= maxMadeCalls {
+	if !known && len(c.states) >= maxSeenCalls {
 		c.full = true
 		return
 	}
-	if s == madeReleased && old == madeAnswered {
+	if s == fateReleased && old == fateAnswered {
 		old = s // the same once more
 	}
 	c.states[name] = max(old, s)
@@ -123,7 +123,7 @@ func (c *madeCalls) set(name madeName, s madeState) {
 // that was never seen counts where the session was watched from its beginning,
 // or behind one whose call was released: what came before the sidecar, or
 // before a process of it that has ended, is unknown.
-func (m *made) unapproved(who approvals.Caller, h wire.History) (all, fresh []holdgate.Unapproved) {
+func (m *provenance) unapproved(who approvals.Caller, h wire.History) (all, fresh []holdgate.Unapproved) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, first := m.of(who)
@@ -134,20 +134,20 @@ func (m *made) unapproved(who approvals.Caller, h wire.History) (all, fresh []ho
 	for _, r := range h.Results {
 		s := c.state(r)
 		switch {
-		case s == madeReleased || s == madeAnswered:
+		case s == fateReleased || s == fateAnswered:
 			anchored = true
 			continue
-		case s == madeEarlier:
+		case s == fateEarlier:
 			continue
-		case s == madeUnseen && (!anchored || c.full):
+		case s == fateUnseen && (!anchored || c.full):
 			for _, name := range namesOf(r) {
-				c.set(name, madeEarlier)
+				c.set(name, fateEarlier)
 			}
 			continue
 		}
 		u := holdgate.Unapproved{ID: r.ID, Tool: r.Tool, Why: s.why()}
 		passed, told := c.told[findingName(u)]
-		if !told && len(c.told) < maxMadeCalls {
+		if !told && len(c.told) < maxSeenCalls {
 			c.told[findingName(u)] = false
 			fresh = append(fresh, u)
 		}
@@ -166,7 +166,7 @@ type news struct {
 
 // news returns what is new in a request. The caller has asked for the results of
 // calls that were not let go on before.
-func (m *made) news(who approvals.Caller, h wire.History) (n news) {
+func (m *provenance) news(who approvals.Caller, h wire.History) (n news) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, _ := m.of(who)
@@ -176,11 +176,11 @@ func (m *made) news(who approvals.Caller, h wire.History) (n news) {
 	}
 	for _, r := range h.Results[from:] {
 		switch s := c.state(r); {
-		case r.Tool != "" && (s == madeUnseen || s == madeEarlier):
+		case r.Tool != "" && (s == fateUnseen || s == fateEarlier):
 			n.ungated = append(n.ungated, r)
-		case s == madeReleased && r.Ended != wire.EndedUnknown:
+		case s == fateReleased && r.Ended != wire.EndedUnknown:
 			for _, name := range namesOf(r) {
-				c.set(name, madeAnswered)
+				c.set(name, fateAnswered)
 			}
 			n.ended = n.ended.And(r.Ended == wire.EndedWell)
 		}
@@ -190,7 +190,7 @@ func (m *made) news(who approvals.Caller, h wire.History) (n news) {
 
 // passed notes that a request with these went on: later ones with the same
 // history have nothing new in them.
-func (m *made) passed(who approvals.Caller, list []holdgate.Unapproved) {
+func (m *provenance) passed(who approvals.Caller, list []holdgate.Unapproved) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, _ := m.of(who)
@@ -201,18 +201,18 @@ func (m *made) passed(who approvals.Caller, list []holdgate.Unapproved) {
 
 // state is what became of the call of a result, by the first of its names that
 // is known: some clients change ids, and some providers give none.
-func (c *madeCalls) state(r wire.Result) madeState {
+func (c *seenCalls) state(r wire.Result) fate {
 	for _, name := range namesOf(r) {
 		if s, known := c.states[name]; known {
 			return s
 		}
 	}
-	return madeUnseen
+	return fateUnseen
 }
 
 // namesOf are the names by which the call of a result may be known. A tool and
 // an id are one name, for an id that comes with another tool is of another call.
-func namesOf(r wire.Result) (names []madeName) {
+func namesOf(r wire.Result) (names []callName) {
 	switch {
 	case r.ID != "" && r.Tool != "":
 		names = append(names, nameOf("id and tool", r.ID, r.Tool))
@@ -227,9 +227,9 @@ func namesOf(r wire.Result) (names []madeName) {
 	return names
 }
 
-func findingName(u holdgate.Unapproved) madeName { return nameOf("finding", u.ID, u.Tool, u.Why) }
+func findingName(u holdgate.Unapproved) callName { return nameOf("finding", u.ID, u.Tool, u.Why) }
 
-func nameOf(kind string, fields ...string) madeName {
+func nameOf(kind string, fields ...string) callName {
 	h := sha256.New()
 	for _, f := range append([]string{kind}, fields...) {
 		var n [8]byte
@@ -237,5 +237,5 @@ func nameOf(kind string, fields ...string) madeName {
 		h.Write(n[:])
 		h.Write([]byte(f))
 	}
-	return madeName(h.Sum(nil)[:16])
+	return callName(h.Sum(nil)[:16])
 }

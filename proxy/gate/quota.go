@@ -1,4 +1,4 @@
-package proxy
+package gate
 
 import (
 	"context"
@@ -22,17 +22,17 @@ const (
 	logEvery = time.Minute
 )
 
-// An overLimit says which limit a call is over, as a sentence.
-type overLimit struct{ rule, why string }
+// A LimitError says which limit of its agent's a call is over, as a sentence.
+type LimitError struct{ Rule, Why string }
 
-func (o *overLimit) Error() string { return o.why }
+func (o *LimitError) Error() string { return o.Why }
 
 // quotas bound what one agent's traffic may cost: decisions, and room in the
 // log. What it may have in the queue is the queue's to bound.
 type quotas struct {
 	limits Limits
 	log    *audit.Log
-	queue  *approvals.Queue
+	queue  Queue
 
 	mu     sync.Mutex
 	agents map[string]*allowance
@@ -43,16 +43,16 @@ type allowance struct {
 	decisions bucket
 	bytes     bucket
 	written   uint64            // what the log had of the agent's when last seen
-	told      map[string]*quiet // by rule
+	told      map[string]*muted // by rule
 }
 
-// quiet is what the log does not say until the minute is over.
-type quiet struct {
+// muted is what the log does not say until the minute is over.
+type muted struct {
 	until time.Time
 	count int
 }
 
-func newQuotas(l Limits, log *audit.Log, queue *approvals.Queue) *quotas {
+func newQuotas(l Limits, log *audit.Log, queue Queue) *quotas {
 	return &quotas{limits: l, log: log, queue: queue, agents: make(map[string]*allowance)}
 }
 
@@ -72,7 +72,7 @@ func (u *quotas) of(agent string) *allowance {
 		a = &allowance{
 			decisions: newBucket(u.limits.Decisions, time.Second),
 			bytes:     newBucket(float64(u.limits.LogBytes), time.Hour),
-			told:      make(map[string]*quiet),
+			told:      make(map[string]*muted),
 		}
 		a.written = u.log.Written(agent)
 		u.agents[agent] = a
@@ -81,9 +81,9 @@ func (u *quotas) of(agent string) *allowance {
 }
 
 // admit waits for the agent's turn, or says which limit it is over.
-func (u *quotas) admit(ctx context.Context, agent holdgate.Agent) *overLimit {
+func (u *quotas) admit(ctx context.Context, agent holdgate.Agent) *LimitError {
 	if err := u.queue.Strained(); err != nil {
-		return &overLimit{holdgate.RuleStore, err.Error()}
+		return &LimitError{holdgate.RuleStore, err.Error()}
 	}
 	wait, over := u.take(account(agent), time.Now(), maxPace)
 	if over != nil || wait <= 0 {
@@ -98,19 +98,19 @@ func (u *quotas) admit(ctx context.Context, agent holdgate.Agent) *overLimit {
 	return nil
 }
 
-func (u *quotas) take(agent string, now time.Time, patience time.Duration) (time.Duration, *overLimit) {
+func (u *quotas) take(agent string, now time.Time, patience time.Duration) (time.Duration, *LimitError) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	a := u.of(agent)
 	if u.limits.LogBytes > 0 && u.logFull(a, agent, now) {
-		return 0, &overLimit{holdgate.RuleQuota, fmt.Sprintf("the log has taken as much of this agent's calls as it may in an hour, %d bytes (limits.log_bytes_per_hour): %s", u.limits.LogBytes, whoCanRaise)}
+		return 0, &LimitError{holdgate.RuleQuota, fmt.Sprintf("the log has taken as much of this agent's calls as it may in an hour, %d bytes (limits.log_bytes_per_hour): %s", u.limits.LogBytes, whoCanRaise)}
 	}
 	if u.limits.Decisions <= 0 {
 		return 0, nil
 	}
 	wait, ok := a.decisions.take(now, patience)
 	if !ok {
-		return 0, &overLimit{holdgate.RuleQuota, fmt.Sprintf("this agent asks for more than %g decisions a second (limits.decisions_per_second): %s", u.limits.Decisions, whoCanRaise)}
+		return 0, &LimitError{holdgate.RuleQuota, fmt.Sprintf("this agent asks for more than %g decisions a second (limits.decisions_per_second): %s", u.limits.Decisions, whoCanRaise)}
 	}
 	return wait, nil
 }
@@ -128,22 +128,22 @@ func (u *quotas) logFull(a *allowance, agent string, now time.Time) bool {
 
 // tell reports whether the log is to say now that the agent is over a limit,
 // and of how many calls it has kept quiet since it did last.
-func (u *quotas) tell(agent, rule string, now time.Time) (quietly int, tell bool) {
+func (u *quotas) tell(agent, rule string, now time.Time) (unsaid int, tell bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	told := u.of(agent).told
 	q := told[rule]
 	if q == nil {
-		q = new(quiet)
+		q = new(muted)
 		told[rule] = q
 	}
 	if now.Before(q.until) {
 		q.count++
 		return 0, false
 	}
-	quietly = q.count
-	*q = quiet{until: now.Add(logEvery)}
-	return quietly, true
+	unsaid = q.count
+	*q = muted{until: now.Add(logEvery)}
+	return unsaid, true
 }
 
 // mayLog reports whether a refusal that policy had no part in is to be logged,
@@ -153,9 +153,9 @@ func (u *quotas) mayLog(agent holdgate.Agent, rule, message string) (string, boo
 	if _, over := u.take(name, now, 0); over == nil && u.queue.Strained() == nil {
 		return message, true
 	}
-	quietly, tell := u.tell(name, rule, now)
-	if quietly > 0 {
-		message += fmt.Sprintf(" (and %d like it since the log said so last)", quietly)
+	unsaid, tell := u.tell(name, rule, now)
+	if unsaid > 0 {
+		message += fmt.Sprintf(" (and %d like it since the log said so last)", unsaid)
 	}
 	return message, tell
 }
@@ -199,27 +199,27 @@ func (b *bucket) take(now time.Time, patience time.Duration) (time.Duration, boo
 }
 
 // limitOf returns the limit that an error of the queue's is about, or nil.
-func limitOf(err error) *overLimit {
+func limitOf(err error) *LimitError {
 	if e, ok := errors.AsType[*approvals.QuotaError](err); ok {
-		return &overLimit{holdgate.RuleQuota, e.Error()}
+		return &LimitError{holdgate.RuleQuota, e.Error()}
 	}
 	if errors.Is(err, approvals.ErrDiskFull) {
-		return &overLimit{holdgate.RuleStore, err.Error()}
+		return &LimitError{holdgate.RuleStore, err.Error()}
 	}
 	return nil
 }
 
 // overLimit refuses a call that is over a limit. The log says so once a minute.
-func (e *exchange) overLimit(ctx context.Context, q *question, o *overLimit) error {
-	q.refuse(noticeLimit(q.call, o))
-	quietly, tell := e.s.quotas.tell(account(q.call.Agent), o.rule, time.Now())
+func (x *Exchange) overLimit(ctx context.Context, e *Evaluation, o *LimitError) error {
+	e.Refuse(noticeLimit(e.Call, o))
+	unsaid, tell := x.g.quotas.tell(account(e.Call.Agent), o.Rule, time.Now())
 	if !tell {
 		return nil
 	}
-	d := holdgate.Decision{Action: holdgate.Deny, Rule: o.rule, Reason: o.why}
-	if quietly > 0 {
-		d.Reason += fmt.Sprintf(" (and %d calls more since the log said so last)", quietly)
+	d := holdgate.Decision{Action: holdgate.Deny, Rule: o.Rule, Reason: o.Why}
+	if unsaid > 0 {
+		d.Reason += fmt.Sprintf(" (and %d calls more since the log said so last)", unsaid)
 	}
-	_, err := e.log.decision(ctx, q, d)
+	_, err := x.logDecision(ctx, e, d)
 	return err
 }

@@ -1,0 +1,89 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/rego"
+)
+
+// hold answers a hold by a grant, or else puts the call into the queue, or finds
+// the request that an earlier connection left there. What a grant has answered is
+// decided again, as what a person has.
+func (x *Exchange) hold(ctx context.Context, e *Evaluation, d holdgate.Decision) error {
+	if err := x.digest(ctx, e); err != nil {
+		return err
+	}
+	switch g, ok, err := x.g.c.Queue.Granted(ctx, e.Call, d, e.digest); {
+	case err != nil:
+		return err
+	case ok:
+		e.rounds++
+		e.approved = append(e.approved, approval{
+			answer:    rego.Answer{Gate: d.Hold.Gate, Rule: d.Rule, Decision: holdgate.AnswerApprove, By: strings.Join(g.By, ", "), Also: g.Settles(d)},
+			approvers: d.Hold.Approvers,
+		})
+		return x.Decide(ctx, e)
+	}
+	if done, err := x.borrow(ctx, e, d); done || err != nil {
+		return err
+	}
+	return x.ask(ctx, e, d)
+}
+
+// digest makes sure that the exchange is in the queue, and that the call has the
+// digest that it has there.
+func (x *Exchange) digest(ctx context.Context, e *Evaluation) (err error) {
+	if err := x.enter(ctx); err != nil {
+		return err
+	}
+	if e.digest == "" {
+		if e.digest, err = x.held.Digest(e.Call); err != nil {
+			return fmt.Errorf("digesting the call: %w", err)
+		}
+	}
+	return nil
+}
+
+// ask puts the call into the queue.
+func (x *Exchange) ask(ctx context.Context, e *Evaluation, d holdgate.Decision) error {
+	if e.Fixed {
+		d.Hold.Allow = slices.DeleteFunc(slices.Clone(d.Hold.Allow), func(way string) bool { return way == "edit" })
+	}
+	req, err := x.held.Ask(ctx, approvals.Question{Call: e.Call, Decision: d, Edited: e.edited})
+	if over := limitOf(err); over != nil {
+		return x.overLimit(ctx, e, over)
+	}
+	if err != nil {
+		return fmt.Errorf("putting the call into the queue: %w", err)
+	}
+	x.stored.Store(true)
+	e.request, e.canonical = req, nil // it may wait for long
+	return nil
+}
+
+// Keep stores the answer that the calls are of. It reports false where there is no
+// room for it: what is held of it is refused then.
+func (x *Exchange) Keep(ctx context.Context, a approvals.Answer, all []*Evaluation) (kept bool, err error) {
+	err = x.held.Keep(ctx, a)
+	over := limitOf(err)
+	if over == nil {
+		if err != nil {
+			return false, fmt.Errorf("storing the answer: %w", err)
+		}
+		return true, nil
+	}
+	if err := x.held.Settle(ctx, nil); err != nil {
+		return false, err
+	}
+	for _, e := range Open(all) {
+		if err := x.overLimit(ctx, e, over); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}

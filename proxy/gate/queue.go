@@ -1,0 +1,94 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// A Queue is the door of the approvals queue, as the gate knows it; see
+// [approvals.Queue] for each method. [QueueOf] makes one.
+type Queue interface {
+	Enter(ctx context.Context, who approvals.Caller, key Key) (Held, error)
+	Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) (approvals.Grant, bool, error)
+	Strained() error
+
+	StandingOf(agent, session string) (approvals.Standing, <-chan struct{})
+	WhenStopped(agent string, fn func()) (forget func())
+
+	Track(ctx context.Context, agent, session string) (Session, error)
+	KeepBound(ctx context.Context, who approvals.Caller) error
+	Taint(ctx context.Context, who approvals.Caller, words []string, by string) error
+	Find(ctx context.Context, who approvals.Caller, call *audit.Call, note string) error
+
+	Gates() sessions.Gates
+	GatesNeeded(r *sessions.Record) []string
+	GateDecided(ctx context.Context, who approvals.Caller, gate string, o holdgate.Outcome, passes bool) (sessions.Answered, error)
+}
+
+// A Key names a request of an agent, so that the same request asked again joins
+// what an earlier connection left waiting. It is called where the name is needed.
+type Key = func() (holdgate.Digest, error)
+
+// Held is an exchange in the queue, as one live connection takes part in it;
+// see [approvals.Exchange] for each method.
+type Held interface {
+	ID() string
+	Digest(c holdgate.Call) (holdgate.Digest, error)
+	Ask(ctx context.Context, q approvals.Question) (approvals.Request, error)
+	Await(ctx context.Context, request string) error
+	Wait(ctx context.Context, request string) (approvals.Request, error)
+	AfterEnd(ctx context.Context, requests []string, wake func()) (forget func())
+	Edited(ctx context.Context, request string) (json.RawMessage, error)
+	Borrow(ctx context.Context, twin approvals.Twin, risk holdgate.Risk, hint string) ([]approvals.Request, error)
+	GiveBack()
+	Use(ctx context.Context, uses []approvals.Use) error
+	Done(ctx context.Context, delivered bool, note string) error
+
+	Keep(ctx context.Context, a approvals.Answer) error
+	Kept(ctx context.Context) (a approvals.Answer, ok bool, err error)
+	Settle(ctx context.Context, keep []string) error
+	Detach()
+	Leave()
+}
+
+// A Session is what is known of an agent's run; see [approvals.Track].
+type Session interface {
+	Record() *sessions.Record
+	Setting() sessions.Setting
+	Taint() []string
+	Counts() sessions.Counts
+	Results() sessions.Results
+	Ended(how sessions.Results)
+	Called(d holdgate.Digest, now time.Time) (same, lately int)
+	Decided(a holdgate.Action)
+	Converses(offersTools bool) bool
+}
+
+// QueueOf is the door of a queue.
+func QueueOf(q *approvals.Queue) Queue { return door{q} }
+
+type door struct{ *approvals.Queue }
+
+// Enter implements [Queue].
+func (d door) Enter(ctx context.Context, who approvals.Caller, key Key) (Held, error) {
+	x, err := d.Queue.Enter(ctx, who, key)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// Track implements [Queue].
+func (d door) Track(ctx context.Context, agent, session string) (Session, error) {
+	s, err := d.Queue.Track(ctx, agent, session)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,110 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// maxFindings bounds how many results of one request the log has entries of.
+const maxFindings = 16
+
+// Became notes what has become of a call of the exchange, before the client can see
+// it. own is the call as the model made it.
+func (x *Exchange) Became(own *holdgate.Call, e *Evaluation) {
+	tool, is := *own.Tool, fateReleased
+	switch {
+	case e.Open():
+		is = fateHeld
+	case !e.Released():
+		is = fateRefused
+	case e.edited != "":
+		tool.Arguments = e.Call.Tool.Arguments
+	}
+	x.g.provenance.became(x.from.Caller, own.ID, &tool, is)
+}
+
+// Shown looks for results of calls that were not let go on among those that a model
+// request has. Policy is told of them until a request with them has gone on
+// ([Exchange.WentOn]); the log and the people are told once.
+func (x *Exchange) Shown(m *holdgate.Model, h wire.History) {
+	all, fresh := x.g.provenance.unapproved(x.from.Caller, h)
+	m.Unapproved = all
+	x.reads(h)
+	for i, u := range fresh {
+		if i == maxFindings {
+			break
+		}
+		note := noteUnapproved(u)
+		if i == maxFindings-1 && len(fresh) > maxFindings {
+			note += fmt.Sprintf("; so do %d others in the request", len(fresh)-maxFindings)
+		}
+		call := &audit.Call{ID: holdgate.Bounded(u.ID, 200), Kind: holdgate.KindToolCall, Tool: &audit.Tool{Name: holdgate.Bounded(u.Tool, 200)}}
+		if err := x.g.c.Queue.Find(x.g.life, x.from.Caller, call, note); err != nil {
+			x.g.c.Logger.Error("writing a finding", "err", err)
+		}
+	}
+}
+
+// WentOn takes note that a model request goes on.
+func (x *Exchange) WentOn(m *holdgate.Model) {
+	if len(m.Unapproved) > 0 {
+		x.g.provenance.passed(x.from.Caller, m.Unapproved)
+	}
+}
+
+// noteUnapproved is what the log says of a result.
+func noteUnapproved(u holdgate.Unapproved) string {
+	var b strings.Builder
+	b.WriteString("unapproved: the agent shows a result of a call")
+	if u.Tool != "" {
+		fmt.Fprintf(&b, " of %s", holdgate.Bounded(u.Tool, 200))
+	}
+	switch u.Why {
+	case holdgate.UnapprovedRefused:
+		b.WriteString(" that was refused")
+	case holdgate.UnapprovedHeld:
+		b.WriteString(" that waits for people to decide")
+	default:
+		b.WriteString(" that no model has asked for through Holdgate")
+	}
+	return b.String()
+}
+
+// reads takes note of what results in a request say: how the session's tools have
+// ended, and what those have brought it in touch with whose calls were not seen here
+// (of a conversation that began elsewhere, or under another name). Where policy
+// cannot say, they count as untrusted.
+func (x *Exchange) reads(h wire.History) {
+	n := x.g.provenance.news(x.from.Caller, h)
+	x.ToolsEnded(n.ended)
+	for _, r := range n.ungated {
+		c := x.g.informed(x.from.Call(holdgate.Call{Kind: holdgate.KindToolCall, ID: r.ID, Tool: &holdgate.Tool{Name: r.Tool, Arguments: r.Arguments}}))
+		words, err := x.g.c.Policy.Taint(x.g.life, rego.Input{Call: c, Dir: x.from.Dir, Home: x.g.c.Home})
+		if err != nil {
+			x.g.c.Logger.Warn("policy cannot say what a result brings", "err", err)
+			words = []string{"untrusted"}
+		}
+		if err := x.g.c.Queue.Taint(x.g.life, x.from.Caller, words, "a result of "+holdgate.Bounded(r.Tool, 200)+" in a request"); err != nil {
+			x.g.c.Logger.Error("recording what a result brings", "err", err)
+		}
+	}
+}
+
+// ToolsEnded takes note of how tools of the session have ended.
+func (x *Exchange) ToolsEnded(how sessions.Results) {
+	if how == "" {
+		return
+	}
+	s, err := x.Session(x.g.life)
+	if err != nil {
+		x.g.c.Logger.Warn("how a tool ended is not counted", "err", err)
+		return
+	}
+	s.Ended(how)
+}
