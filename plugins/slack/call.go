@@ -14,6 +14,10 @@ import (
 // perTry bounds one call of Slack's Web API.
 const perTry = 8 * time.Second
 
+// leastWait is how long Slack is left alone once it has asked to wait, also
+// where it names no time or one that has passed.
+const leastWait = time.Second
+
 // A gate keeps calls back for as long as Slack has asked for, each method by
 // itself: that is how Slack counts.
 type gate struct {
@@ -65,7 +69,7 @@ func (c *Channel) call(ctx context.Context, method string, do func(context.Conte
 			return nil
 		case ok:
 			c.log.Warn("Slack asks to wait", "method", method, "for", limited.RetryAfter)
-			c.gate.shut(method, time.Now().Add(limited.RetryAfter))
+			c.gate.shut(method, time.Now().Add(max(limited.RetryAfter, leastWait)))
 			continue
 		}
 		if inner, ok := errors.AsType[*url.Error](err); ok {

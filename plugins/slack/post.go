@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -173,6 +174,9 @@ func (c *Channel) put(ctx context.Context, kind, name string, payload map[string
 				options = append(options, slack.MsgOptionTS(under))
 			}
 			_, ts, err = c.api.PostMessageContext(ctx, c.conf.Channel, options...)
+			if err == nil && ts == "" { // the library takes an answer that says nothing for a good one
+				err = errors.New("the answer does not say where the message is")
+			}
 			return err
 		})
 		if !tooLong(err) {

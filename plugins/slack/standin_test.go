@@ -62,7 +62,8 @@ type standIn struct {
 	limited    map[string]int // how often a method answers 429
 	lose       map[string]int // how often a method works, and its answer is lost
 	refuse     map[string]string
-	tight      int // how many bytes of blocks a message may have, if set
+	odd        map[string][]http.HandlerFunc // answer a method instead, one after the other; nothing is done
+	tight      int                           // how many bytes of blocks a message may have, if set
 	conns      []*websocket.Conn
 	acks       map[string]json.RawMessage
 	n          int
@@ -72,7 +73,7 @@ func newStandIn(t *testing.T) *standIn {
 	t.Helper()
 	s := &standIn{
 		t: t, changed: make(chan struct{}), triggers: map[string]bool{}, calls: map[string]int{}, limited: map[string]int{}, lose: map[string]int{},
-		refuse: map[string]string{}, acks: map[string]json.RawMessage{},
+		refuse: map[string]string{}, odd: map[string][]http.HandlerFunc{}, acks: map[string]json.RawMessage{},
 	}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
@@ -129,9 +130,12 @@ func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewDecoder(r.Body).Decode(&body) // a form is none
 	var answer map[string]any
 	status, lost := http.StatusOK, false
+	var odd http.HandlerFunc
 	s.change(func() {
 		s.calls[method]++
 		switch {
+		case len(s.odd[method]) > 0:
+			odd, s.odd[method] = s.odd[method][0], s.odd[method][1:]
 		case s.down:
 			status = http.StatusServiceUnavailable
 		case s.limited[method] > 0:
@@ -148,6 +152,10 @@ func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	})
+	if odd != nil {
+		odd(w, r)
+		return
+	}
 	if lost {
 		panic(http.ErrAbortHandler)
 	}

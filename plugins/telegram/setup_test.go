@@ -46,6 +46,8 @@ type telegram struct {
 	read     int64 // the offset that was last asked for
 	polls    int
 	fail     []func(method string) (int, string) // answers instead, while it returns a code
+	odd      map[string][]http.HandlerFunc       // answer a method instead, one after the other; nothing is done
+	calls    map[string]int
 	blocked  map[int64]bool
 }
 
@@ -68,7 +70,7 @@ type shown struct {
 
 func newTelegram(t *testing.T) *telegram {
 	t.Helper()
-	g := &telegram{t: t, changed: make(chan struct{}), last: 500, blocked: make(map[int64]bool)}
+	g := &telegram{t: t, changed: make(chan struct{}), last: 500, blocked: make(map[int64]bool), odd: make(map[string][]http.HandlerFunc), calls: make(map[string]int)}
 	g.Server = httptest.NewServer(http.HandlerFunc(g.serve))
 	t.Cleanup(g.Close)
 	return g
@@ -85,6 +87,14 @@ func (g *telegram) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.mu.Lock()
+	g.calls[method]++
+	if len(g.odd[method]) > 0 {
+		answer := g.odd[method][0]
+		g.odd[method] = g.odd[method][1:]
+		g.mu.Unlock()
+		answer(w, r)
+		return
+	}
 	for _, f := range g.fail {
 		if code, text := f(method); code != 0 {
 			g.mu.Unlock()

@@ -209,6 +209,9 @@ func (c *Channel) send(ctx context.Context, m sendMessage) (post, error) {
 	if err := c.api.call(ctx, "sendMessage", m, &sent); err != nil {
 		return post{}, fmt.Errorf("telling chat %d: %w", m.Chat, err)
 	}
+	if sent.ID == 0 {
+		return post{}, fmt.Errorf("telling chat %d: Telegram's answer does not name the message", m.Chat)
+	}
 	return post{Chat: m.Chat, Message: sent.ID}, nil
 }
 

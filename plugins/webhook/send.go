@@ -125,7 +125,8 @@ func (c *Channel) post(ctx context.Context, body []byte) error {
 	switch {
 	case resp.StatusCode/100 == 2:
 		return nil
-	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode >= 500:
+	case resp.StatusCode == http.StatusRequestTimeout, resp.StatusCode == http.StatusTooEarly, resp.StatusCode == http.StatusTooManyRequests,
+		resp.StatusCode >= 500:
 		return err
 	}
 	return backoff.Permanent(sdk.Permanent(err))

@@ -6,8 +6,8 @@
 // Each notice and each change of it is a CloudEvent in the structured JSON mode
 // (CloudEvents 1.0.2), of the types com.github.holdgate.approval.requested and
 // .updated, and news are of the type com.github.holdgate.news. The id of an event stays the same when it is sent again, so that a
-// receiver can drop what it has. A network error, 429 and 5xx are tried again
-// for a while; any other status but 2xx is final. Redirects are not followed.
+// receiver can drop what it has. A network error, 408, 425, 429 and 5xx are
+// tried again for a while; any other status but 2xx is final. Redirects are not followed.
 //
 // # In
 //

@@ -183,6 +183,8 @@ func TestWhichAnswersOfTheReceiverAreTriedAgain(t *testing.T) {
 	}{
 		{name: "too many requests", status: []int{429, 429}, tries: 3},
 		{name: "unavailable", status: []int{503}, tries: 2},
+		{name: "a request that came too slowly", status: []int{408}, tries: 2},
+		{name: "too early", status: []int{425}, tries: 2},
 		{name: "not found is final", status: []int{404}, tries: 1, permanent: true},
 		{name: "unauthorised is final", status: []int{401}, tries: 1, permanent: true},
 		{name: "redirects are not followed", status: []int{307}, tries: 1, permanent: true},
