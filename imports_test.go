@@ -54,9 +54,11 @@ var imports = map[string][]string{
 	"proxy/credential":    {},
 	"proxy/http1":         {},
 	"proxy/keepalive":     {"proxy/wire"},
+	"proxy/route":         {"."},
+	"proxy/upstream":      {".", "proxy/credential", "proxy/http1", "proxy/route", "proxy/wire"},
 	"proxy/mcphost":       {"proxy/mcp", "proxy/stdio", "proxy/wire"},
 	"proxy/gate":          {".", "approvals", "approvals/sessions", "proxy/wire", "rego", "store/audit"},
-	"proxy":               {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "proxy/gate", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential", "proxy/http1", "proxy/keepalive"},
+	"proxy":               {".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "proxy/gate", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential", "proxy/keepalive", "proxy/route", "proxy/upstream"},
 
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},
@@ -74,7 +76,7 @@ var imports = map[string][]string{
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
 
 	"cmd/holdgate/config":   {".", "approvals/sessions"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/upstream", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
 	"cmd/holdgate/handover": {},

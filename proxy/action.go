@@ -3,11 +3,13 @@ package proxy
 import (
 	"bytes"
 	"errors"
-	"github.com/holdgate/holdgate/proxy/wire"
 	"io"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // unreadAction stands for an operation that could not be read: it is no name.
@@ -18,7 +20,7 @@ const unreadAction = "?"
 // protocol). Several that differ are joined, which is no name of any. Of a body
 // nothing is taken but what is put back.
 func (e *exchange) readAction() string {
-	host := lowerHost(hostOnly(e.t.url.Host))
+	host := route.LowerHost(route.HostOnly(e.t.url.Host))
 	if !strings.HasSuffix(host, ".amazonaws.com") {
 		return ""
 	}

@@ -29,8 +29,7 @@ decision := {"action": "allow", "rule": input.http.operation} if not contains(in
 
 decision := {"action": "hold", "rule": input.http.operation} if contains(input.http.operation, "Terminate")
 `)
-	g := newGateTo(t, map[string]string{"aws": "http://" + host + port}, nil, policy, withBudget(50*time.Millisecond))
-	*g.s.resolver = *names.resolver(t)
+	g := newGateTo(t, map[string]string{"aws": "http://" + host + port}, nil, policy, withBudget(50*time.Millisecond), withNames(names.resolver(t)))
 	const form = "application/x-www-form-urlencoded"
 	tests := []struct{ name, method, query, typ, target, body, rule string }{
 		{"a target", "POST", "", "application/x-amz-json-1.0", "Svc_2014.DescribeThing", `{"a":1}`, "aws.ec2.DescribeThing"},

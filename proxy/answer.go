@@ -16,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -55,7 +56,7 @@ func (a *answer) ask(stream bool) bool {
 		a.malformed(err)
 		return false
 	}
-	body, err := decoded(resp, a.s.c.Limits.Body)
+	body, err := upstream.Decoded(resp, a.s.c.Limits.Body)
 	if err != nil {
 		a.malformed(fmt.Errorf("reading the upstream answer: %w", err))
 		return false
@@ -422,7 +423,7 @@ func (e *exchange) malformed(err error) {
 
 // upstreamFailed answers a client whose upstream could not be reached.
 func (e *exchange) upstreamFailed(err error) {
-	if ae, ok := isAddressError(err); ok {
+	if ae, ok := errors.AsType[*upstream.AddressError](err); ok {
 		e.s.refuse(e.w, e.r, e.t, http.StatusForbidden, holdgate.RuleAddress, ae.Error())
 		return
 	}
@@ -434,5 +435,5 @@ func (e *exchange) upstreamFailed(err error) {
 		return
 	}
 	e.s.c.Logger.Warn("the upstream failed", "host", e.t.url.Host, "err", err)
-	e.refuse(http.StatusBadGateway, "the upstream "+e.t.url.Host+" failed: "+upstreamFault(err))
+	e.refuse(http.StatusBadGateway, "the upstream "+e.t.url.Host+" failed: "+upstream.Fault(err))
 }

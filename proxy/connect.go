@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"github.com/elazarl/goproxy"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // A tunnel is the inside of a CONNECT, or a connection that was redirected to
@@ -42,7 +45,7 @@ func (t *tunnel) Close() error {
 // handler's panic.
 func (s *Server) connectProxy() *goproxy.ProxyHttpServer {
 	p := goproxy.NewProxyHttpServer()
-	p.Tr = s.guarded
+	p.Tr = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errNoDial }}
 	p.ConnectDial = nil
 	p.Logger = quietLogger{}
 	p.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
@@ -52,6 +55,9 @@ func (s *Server) connectProxy() *goproxy.ProxyHttpServer {
 	})
 	return p
 }
+
+// errNoDial says that goproxy is here to take CONNECT, and to dial nothing.
+var errNoDial = errors.New("nothing is dialled here")
 
 type quietLogger struct{}
 
@@ -65,7 +71,7 @@ func (s *Server) openTunnel(ctx context.Context, c net.Conn, host string) {
 	s.running.Add(1)
 	defer s.running.Done()
 	br := bufio.NewReaderSize(c, 4096)
-	ahead := &peeked{Conn: c, r: br}
+	ahead := &upstream.Peeked{Conn: c, R: br}
 	t := &tunnel{Conn: ahead, door: doorForward, scheme: "http", host: host, l: s.tunnels}
 	if by, ok := whoIn(ctx); ok {
 		t.who = &by
@@ -79,7 +85,7 @@ func (s *Server) openTunnel(ctx context.Context, c net.Conn, host string) {
 		_ = t.Close()
 		return
 	}
-	first, err := ahead.begin(br)
+	first, err := begin(ahead, br)
 	if err != nil {
 		_ = t.Close()
 		return
@@ -90,7 +96,7 @@ func (s *Server) openTunnel(ctx context.Context, c net.Conn, host string) {
 		return
 	}
 	t.scheme = "https"
-	name := hostOnly(host)
+	name := route.HostOnly(host)
 	conf, err := s.leafConfig(name)
 	if err != nil {
 		s.c.Logger.Warn("signing a certificate", "host", name, "err", err)
@@ -104,7 +110,7 @@ func (s *Server) openTunnel(ctx context.Context, c net.Conn, host string) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	if sni := conn.ConnectionState().ServerName; sni != "" && lowerHost(sni) != lowerHost(name) {
+	if sni := conn.ConnectionState().ServerName; sni != "" && route.LowerHost(sni) != route.LowerHost(name) {
 		at := target{door: doorForward, caller: s.callerIn(t.context(s.life), doorForward)}
 		s.refused(s.life, at, http.MethodConnect+" "+host, holdgate.RuleAddress, "the tunnel leads to "+host+" and its TLS names "+holdgate.Visible(sni))
 		_ = conn.Close()
@@ -113,17 +119,9 @@ func (s *Server) openTunnel(ctx context.Context, c net.Conn, host string) {
 	s.tunnels.hand(conn)
 }
 
-// peeked reads what was read ahead first.
-type peeked struct {
-	net.Conn
-	r io.Reader
-}
-
-func (p *peeked) Read(b []byte) (int, error) { return p.r.Read(b) }
-
 // begin waits for the first byte and returns it. What br has read is kept, and
 // br, which is as large as a packet, is not.
-func (p *peeked) begin(br *bufio.Reader) (byte, error) {
+func begin(p *upstream.Peeked, br *bufio.Reader) (byte, error) {
 	if _, err := br.Peek(1); err != nil {
 		return 0, err
 	}
@@ -132,7 +130,7 @@ func (p *peeked) begin(br *bufio.Reader) (byte, error) {
 		return 0, err
 	}
 	read = bytes.Clone(read)
-	p.r = io.MultiReader(bytes.NewReader(read), p.Conn)
+	p.R = io.MultiReader(bytes.NewReader(read), p.Conn)
 	return read[0], nil
 }
 
@@ -155,7 +153,7 @@ func (w *readingOn) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		_ = c.Close()
 		return nil, nil, err
 	}
-	return &peeked{Conn: c, r: io.MultiReader(bytes.NewReader(ahead), c)}, rw, nil
+	return &upstream.Peeked{Conn: c, R: io.MultiReader(bytes.NewReader(ahead), c)}, rw, nil
 }
 
 // tunnelListener is the inner server's listener: what it accepts are the

@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"path"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // The doors, as policy and the log name them.
@@ -74,11 +75,11 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "CONNECT needs host:port, got "+host)
 		return
 	}
-	if why := oddHost(host); why != "" {
+	if why := route.OddHost(host); why != "" {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, why)
 		return
 	}
-	if s.lookupOwn(r.Context(), host) {
+	if s.out.IsOwn(r.Context(), host) {
 		if s.isThisDoor(r, host) {
 			s.serveLooped(w, r)
 			return
@@ -104,11 +105,11 @@ func (s *Server) serveInner(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		host = t.hostFor(r)
 	}
-	if !ok || r.Method == http.MethodConnect || (r.URL.IsAbs() && withPort(t.scheme, r.URL.Host) != withPort(t.scheme, host)) {
+	if !ok || r.Method == http.MethodConnect || (r.URL.IsAbs() && route.WithPort(t.scheme, r.URL.Host) != route.WithPort(t.scheme, host)) {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "a tunnel carries requests for its own host only")
 		return
 	}
-	if withPort(t.scheme, r.Host) != withPort(t.scheme, host) {
+	if route.WithPort(t.scheme, r.Host) != route.WithPort(t.scheme, host) {
 		s.refuseHTTP(w, r, http.StatusMisdirectedRequest, holdgate.RuleAddress,
 			fmt.Sprintf("the tunnel leads to %s and the request is for %s", host, r.Host))
 		return
@@ -129,11 +130,11 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "the request names no host: a proxy is asked for http://HOST/PATH")
 		return nil
 	}
-	if why := oddHost(host); why != "" {
+	if why := route.OddHost(host); why != "" {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, why)
 		return nil
 	}
-	if s.lookupOwn(r.Context(), withPort(scheme, host)) {
+	if s.out.IsOwn(r.Context(), route.WithPort(scheme, host)) {
 		if door == doorForward && scheme == "http" && s.isThisDoor(r, host) {
 			r.URL.Scheme, r.URL.Host = "", ""
 			return s.ownPath(w, r)
@@ -142,7 +143,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 		return nil
 	}
 	u := *r.URL
-	u.Scheme, u.Host, u.User, u.Fragment = scheme, trimDefaultPort(scheme, host), nil, ""
+	u.Scheme, u.Host, u.User, u.Fragment = scheme, route.TrimDefaultPort(scheme, host), nil, ""
 	t := target{door: door, url: &u}
 	t.recognised = s.recognise(r, t)
 	t.name, t.mcp = s.mcpServer(&u)
@@ -163,7 +164,7 @@ func (s *Server) isThisDoor(r *http.Request, host string) bool {
 	if err != nil {
 		return false
 	}
-	_, asked, err := net.SplitHostPort(withPort("http", host))
+	_, asked, err := net.SplitHostPort(route.WithPort("http", host))
 	return err == nil && asked == port
 }
 
@@ -221,7 +222,7 @@ func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string,
 	if slash {
 		sub = "/" + sub
 	}
-	u, err := join(base, sub, r.URL.RawQuery)
+	u, err := route.Join(base, sub, r.URL.RawQuery)
 	if err != nil {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
 		return nil
@@ -235,39 +236,14 @@ func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string,
 	return &t
 }
 
-// join appends an escaped path to a base URL.
-func join(base *url.URL, sub, query string) (*url.URL, error) {
-	low := strings.ToLower(sub)
-	for _, bad := range []string{"//", "\\", "%2f", "%5c", "/../", "/./", "%2e"} {
-		if strings.Contains(low, bad) {
-			return nil, fmt.Errorf("the path contains %q, which is refused because two servers could read it differently", bad)
-		}
-	}
-	if strings.HasSuffix(low, "/..") || strings.HasSuffix(low, "/.") {
-		return nil, fmt.Errorf("the path ends in a dot segment, which is refused")
-	}
-	u := *base
-	p, err := url.PathUnescape(sub)
-	if err != nil {
-		return nil, fmt.Errorf("reading the path: %w", err)
-	}
-	u.Path = strings.TrimSuffix(base.Path, "/") + p
-	u.RawPath = strings.TrimSuffix(base.EscapedPath(), "/") + sub
-	if u.Path == "" {
-		u.Path, u.RawPath = "/", "/"
-	}
-	u.RawQuery = query
-	return &u, nil
-}
-
 // foreign says why a request to the door's own paths is no agent's, or "".
 func (s *Server) foreign(r *http.Request) string {
-	host := hostOnly(r.Host)
+	host := route.HostOnly(r.Host)
 	if a, err := netip.ParseAddr(host); err == nil {
-		if !a.Unmap().IsLoopback() && !isThisHost(a.Unmap()) {
+		if !a.Unmap().IsLoopback() && !upstream.IsThisHost(a.Unmap()) {
 			return "the Host header names another host: " + r.Host
 		}
-	} else if lowerHost(host) != "localhost" {
+	} else if route.LowerHost(host) != "localhost" {
 		return "the Host header names another host: " + r.Host
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
@@ -275,7 +251,7 @@ func (s *Server) foreign(r *http.Request) string {
 	}
 	if o := r.Header.Get("Origin"); o != "" {
 		u, err := url.Parse(o)
-		if err != nil || withPort(u.Scheme, u.Host) != withPort("http", r.Host) {
+		if err != nil || route.WithPort(u.Scheme, u.Host) != route.WithPort("http", r.Host) {
 			return "requests from web pages are refused (Origin: " + o + ")"
 		}
 	}
@@ -285,60 +261,15 @@ func (s *Server) foreign(r *http.Request) string {
 // mcpServer finds the configured MCP server that a URL leads to, whichever door
 // it came by: the one whose path is the longest beginning of the URL's.
 func (s *Server) mcpServer(u *url.URL) (name string, ok bool) {
-	at, longest := laxPath(u.Path)+"/", -1
+	at, longest := route.LaxPath(u.Path)+"/", -1
 	for n, c := range s.c.MCP {
-		if withPort(c.Scheme, c.Host) != withPort(u.Scheme, u.Host) {
+		if route.WithPort(c.Scheme, c.Host) != route.WithPort(u.Scheme, u.Host) {
 			continue
 		}
-		base := strings.TrimSuffix(laxPath(c.Path), "/") + "/"
+		base := strings.TrimSuffix(route.LaxPath(c.Path), "/") + "/"
 		if strings.HasPrefix(at, base) && (len(base) > longest || len(base) == longest && n < name) {
 			name, longest = n, len(base)
 		}
 	}
 	return name, longest >= 0
-}
-
-// laxPath is a decoded path as the most lenient server would read it, in lower
-// case: without parameters (;x), blanks and a .json at the end of a segment,
-// with backslashes as slashes, cleaned. Two paths that some server takes for
-// one have one such form.
-func laxPath(p string) string {
-	segments := strings.Split(strings.ToLower(strings.ReplaceAll(p, "\\", "/")), "/")
-	for i, s := range segments {
-		s, _, _ = strings.Cut(s, ";")
-		s = strings.TrimFunc(s, func(c rune) bool { return c <= ' ' || c == 0x7f || c == 0xa0 })
-		segments[i] = strings.TrimSuffix(s, ".json")
-	}
-	return path.Clean("/" + strings.Join(segments, "/"))
-}
-
-func hostOnly(hostport string) string {
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		return h
-	}
-	return trimBrackets(hostport)
-}
-
-func trimBrackets(h string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
-}
-
-// lowerHost folds a host name for comparison: case, and the root's dot.
-func lowerHost(h string) string { return strings.TrimSuffix(strings.ToLower(h), ".") }
-
-// trimDefaultPort is host without the scheme's own port, however that is
-// written; other ports are written in one way.
-func trimDefaultPort(scheme, host string) string {
-	h, _, err := net.SplitHostPort(host)
-	if err != nil {
-		return host
-	}
-	_, p, err := net.SplitHostPort(withPort(scheme, host))
-	if err != nil || (scheme == "http" && p != "80") || (scheme == "https" && p != "443") {
-		return net.JoinHostPort(h, p)
-	}
-	if strings.Contains(h, ":") {
-		return "[" + h + "]"
-	}
-	return h
 }

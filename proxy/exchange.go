@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -278,14 +279,11 @@ func (e *exchange) key() (holdgate.Digest, error) {
 	return e.s.c.Digester.Fields("request", e.r.Method, e.t.url.Scheme, e.t.url.Host, e.t.url.Path, e.t.url.RawQuery, e.credentials(), string(canon)), nil
 }
 
-// credentialHeaders are what upstreams know an account by.
-var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
-
 // credentials names the account that the request is made on, so that an answer
 // made on one is not picked up by another. It is a keyed digest.
 func (e *exchange) credentials() string {
 	var fields []string
-	for _, name := range credentialHeaders {
+	for _, name := range upstream.CredentialHeaders {
 		for _, v := range e.r.Header.Values(name) {
 			fields = append(fields, name, signer(v))
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -31,7 +32,7 @@ func (g *sidecar) h2(host string) (p *h2Peer, settings *http2.SettingsFrame) {
 		g.t.Fatalf("CONNECT: status %d", resp.StatusCode)
 	}
 	must(g.t, c.SetDeadline(time.Now().Add(30*time.Second)))
-	conf := g.trusting(hostOnly(host))
+	conf := g.trusting(route.HostOnly(host))
 	conf.NextProtos = []string{"h2"}
 	tc := tls.Client(c, conf)
 	must(g.t, tc.Handshake())

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -35,7 +36,7 @@ func (e *exchange) fileWithoutCalls(resp *http.Response) (io.Reader, error) {
 	var src io.Reader = resp.Body
 	if wire.ContentEncoding(resp.Header) != "" {
 		var err error
-		if src, err = decoded(resp, e.s.c.Limits.Body); err != nil {
+		if src, err = upstream.Decoded(resp, e.s.c.Limits.Body); err != nil {
 			return nil, fmt.Errorf("reading a file: %w", err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -20,7 +21,7 @@ const maxStrange = 1024
 type road struct{ agent, host, path string }
 
 func (e *exchange) road() road {
-	return road{e.t.caller.Agent.ID, lowerHost(e.t.url.Host), laxPath(e.t.url.Path)}
+	return road{e.t.caller.Agent.ID, route.LowerHost(e.t.url.Host), route.LaxPath(e.t.url.Path)}
 }
 
 // strangeRoad reports whether something on this road has looked like a model

@@ -3,6 +3,7 @@ package proxy
 import (
 	"strings"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -16,12 +17,12 @@ type Format struct {
 
 // covers reports whether the format is spoken at the target.
 func (f Format) covers(t target) bool {
-	host := lowerHost(f.Host)
-	if host != lowerHost(t.url.Hostname()) && host != lowerHost(t.url.Host) && host != withPort(t.url.Scheme, t.url.Host) {
+	host := route.LowerHost(f.Host)
+	if host != route.LowerHost(t.url.Hostname()) && host != route.LowerHost(t.url.Host) && host != route.WithPort(t.url.Scheme, t.url.Host) {
 		return false
 	}
-	base := strings.TrimSuffix(laxPath(f.Path), "/") + "/"
-	return strings.HasPrefix(laxPath(t.url.Path)+"/", base)
+	base := strings.TrimSuffix(route.LaxPath(f.Path), "/") + "/"
+	return strings.HasPrefix(route.LaxPath(t.url.Path)+"/", base)
 }
 
 // spokenAt returns the codec that the configuration names for what is asked

@@ -80,6 +80,9 @@ func withShippedPolicy() gateOption {
 	}
 }
 
+// withNames has agents' names resolved by a server of the test's own.
+func withNames(r *net.Resolver) gateOption { return func(c *Config) { c.Resolver = r } }
+
 func withNotice() gateOption { return func(c *Config) { c.Notice = true } }
 
 // withPolicy decides by a policy of the test's own.
@@ -267,12 +270,6 @@ func readAll(t testing.TB, r io.Reader) string {
 	b, err := io.ReadAll(r)
 	must(t, err)
 	return string(b)
-}
-
-// unname takes an upstream out of the configuration.
-func (g *sidecar) unname(upstream string) {
-	delete(g.s.c.Upstreams, upstream)
-	g.s.models, g.s.hosts = namedHosts(g.s.c.Upstreams), namedHosts(g.s.c.Upstreams, g.s.c.MCP)
 }
 
 // pending waits until so many requests are pending, and returns them.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // send makes a POST with a client and reads the answer.
@@ -99,10 +100,13 @@ func TestMCPOnAHostThatNobodyNamedIsGated(t *testing.T) {
 				var seen counter
 				up := newUpstream(t, plainly(&seen, 200, toolResult))
 				// Named as an MCP server of another path, so that it may be dialled.
-				g := newGateTo(t, map[string]string{"test": up}, map[string]string{"other": up + "/other"})
+				upstreams := map[string]string{"test": up}
+				if forward {
+					upstreams = nil
+				}
+				g := newGateTo(t, upstreams, map[string]string{"other": up + "/other"})
 				client, url := g.client, g.url+"/up/test/anything"
 				if forward {
-					g.unname("test")
 					client, url = g.proxied(), up+"/anything"
 				}
 				status, body := g.send(client, http.MethodPost, url, tt.body, tt.header)
@@ -155,7 +159,7 @@ func TestBodiesTooLargeToLookIntoPassOnlyElsewhere(t *testing.T) {
 	if status, _ := g.send(g.client, http.MethodPost, g.url+"/up/test/x", "file"+large, nil); status != 200 || len(seen.all()) != 1 {
 		t.Errorf("a file for a host that serves models: status %d, sent on %d times", status, len(seen.all()))
 	}
-	g.unname("test")
+	g = newGateTo(t, nil, map[string]string{"other": up + "/other"}, func(c *Config) { c.Limits.Body = 4096 })
 	if status, _ := g.send(g.proxied(), http.MethodPost, up+"/x", large, typeJSON); status != 200 || len(seen.all()) != 2 || seen.all()[1] != large {
 		t.Errorf("another host: status %d, sent on %d times", status, len(seen.all()))
 	}
@@ -251,7 +255,7 @@ func TestMethodsThatMCPDoesNotHaveAreRefused(t *testing.T) {
 }
 
 func TestAnAnswerIsNotPickedUpByAnotherAccount(t *testing.T) {
-	for _, name := range credentialHeaders {
+	for _, name := range upstream.CredentialHeaders {
 		t.Run(name, func(t *testing.T) {
 			var seen counter
 			g := newGateTo(t, map[string]string{"test": newUpstream(t, plainly(&seen, 200, strings.Replace(messageWithCall, `"x"`, `"gated"`, 1)))},

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -420,7 +422,7 @@ func (e *exchange) writeJSON(status int, body []byte) error {
 // unreachable answers a client whose MCP server could not be reached. What is
 // no tool call has an error to get, and a status that says whose fault it is.
 func (m *mcpExchange) unreachable(err error) {
-	if ae, ok := isAddressError(err); ok {
+	if ae, ok := errors.AsType[*upstream.AddressError](err); ok {
 		m.rejectMCP(http.StatusForbidden, holdgate.RuleAddress, m.firstID(), mcp.CodeRefused, ae)
 		return
 	}
@@ -428,7 +430,7 @@ func (m *mcpExchange) unreachable(err error) {
 		return
 	}
 	m.s.c.Logger.Warn("the MCP server failed", "server", m.t.name, "err", err)
-	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.firstID(), mcp.CodeRefused, "the MCP server "+m.t.name+" failed: "+upstreamFault(err))) // a client that has gone needs no answer
+	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.firstID(), mcp.CodeRefused, "the MCP server "+m.t.name+" failed: "+upstream.Fault(err))) // a client that has gone needs no answer
 }
 
 // rejectMCP logs and answers what could not be read as MCP.

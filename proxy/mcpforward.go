@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -26,7 +27,7 @@ func (m *mcpExchange) forwardMCP() error {
 			m.unreachable(err)
 			return err
 		}
-		_ = m.reply(m.refuseAll(wire.Mark + "The MCP server could not be reached: " + upstreamFault(err)))
+		_ = m.reply(m.refuseAll(wire.Mark + "The MCP server could not be reached: " + upstream.Fault(err)))
 		return err
 	}
 	defer resp.Body.Close()
@@ -59,7 +60,7 @@ func (m *mcpExchange) relayMCP(ctx context.Context, resp *http.Response) error {
 	if wire.ContentEncoding(resp.Header) != "" {
 		length = -1 // it is that of the coded answer
 	}
-	body, err := decoded(resp, m.s.c.Limits.Body)
+	body, err := upstream.Decoded(resp, m.s.c.Limits.Body)
 	if err != nil {
 		return m.refuseAnswer(err)
 	}

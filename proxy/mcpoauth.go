@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -106,7 +107,7 @@ func (e *exchange) metadata() {
 	asked.Header = http.Header{"Accept": {"application/json"}, "User-Agent": e.r.Header["User-Agent"]} // no credentials: they may be of another host
 	e.r = &asked
 	for _, u := range e.s.metadataURLs(e.t.name, base) {
-		e.t.url, e.t.named = u, sameOrigin(u, base)
+		e.t.url, e.t.named = u, route.SameOrigin(u, base)
 		if !e.admit() || !e.permitted(e.asHTTP()) {
 			return
 		}
@@ -159,13 +160,9 @@ func (e *exchange) writeMetadata(raw []byte, server *url.URL) {
 // of one origin, and the resource's path is a beginning of the server's.
 func isFor(resource string, server *url.URL) bool {
 	u, err := url.Parse(resource)
-	if err != nil || !sameOrigin(u, server) {
+	if err != nil || !route.SameOrigin(u, server) {
 		return false
 	}
 	whole := func(u *url.URL) string { return strings.TrimSuffix(path.Clean("/"+u.Path), "/") + "/" }
 	return strings.HasPrefix(whole(server), whole(u))
-}
-
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && withPort(a.Scheme, lowerHost(a.Host)) == withPort(b.Scheme, lowerHost(b.Host))
 }

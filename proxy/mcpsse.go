@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // An sseSession is a connection of the transport of revision 2024-11-05: the
@@ -96,7 +97,7 @@ func (m *mcpExchange) open(data []byte) ([]byte, error) {
 		return nil, errors.New("the server names a second endpoint in one stream")
 	case err != nil:
 		return nil, fmt.Errorf("reading the endpoint that the server names: %w", err)
-	case u.Scheme != m.t.url.Scheme || withPort(u.Scheme, u.Host) != withPort(m.t.url.Scheme, m.t.url.Host):
+	case u.Scheme != m.t.url.Scheme || route.WithPort(u.Scheme, u.Host) != route.WithPort(m.t.url.Scheme, m.t.url.Host):
 		return nil, fmt.Errorf("the server names an endpoint of another host: %s", u)
 	}
 	u.User, u.Fragment, u.Host = nil, "", m.t.url.Host

@@ -10,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -60,7 +61,7 @@ func (m *mcpExchange) relayEvents(ctx context.Context, resp *http.Response) erro
 	src := io.Reader(resp.Body) // a stream may last for days: only its events are bounded
 	if wire.ContentEncoding(resp.Header) != "" {
 		var err error
-		if src, err = decoded(resp, m.s.c.Limits.Body); err != nil {
+		if src, err = upstream.Decoded(resp, m.s.c.Limits.Body); err != nil {
 			return m.refuseAnswer(err)
 		}
 	}

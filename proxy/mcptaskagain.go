@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -93,7 +94,7 @@ func (s *Server) taskTarget(c taskCall, ss *stdioSession) (*target, error) {
 	t := &target{door: c.Door, name: c.Server, url: u, mcp: true, client: c.Client}
 	if c.Door == doorMCP {
 		at, ok := s.c.MCP[c.Server]
-		if !ok || withPort(at.Scheme, at.Host) != withPort(u.Scheme, u.Host) {
+		if !ok || route.WithPort(at.Scheme, at.Host) != route.WithPort(u.Scheme, u.Host) {
 			return nil, fmt.Errorf("this call was not run: the configuration has no MCP server %q at %s any more", c.Server, u.Host)
 		}
 		t.named = true

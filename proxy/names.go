@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // Names answers DNS inside a network that is redirected to the transparent
@@ -158,7 +160,7 @@ func (n *Names) answer(question []byte) []byte {
 
 // hostName is a question's name as a host's, where it is one.
 func hostName(n dnsmessage.Name) (string, bool) {
-	name := lowerHost(n.String())
+	name := route.LowerHost(n.String())
 	if name == "" || len(name) > 253 {
 		return "", false
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"github.com/holdgate/holdgate/proxy/keepalive"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/holdgate/holdgate/proxy/keepalive"
 )
 
 // A parked answer waits for people on a connection that was taken from its

@@ -10,6 +10,8 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -26,10 +28,10 @@ func (e *exchange) pass() {
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(e.w).EnableFullDuplex()
-	e.action, e.upgrade = e.readAction(), upgradeOf(e.r)
+	e.action, e.upgrade = e.readAction(), upstream.UpgradeOf(e.r)
 	q := &gate.Evaluation{Call: e.call(e.asHTTP()), Remark: e.remark}
 	if e.upgrade != "" {
-		q.Remark = gate.Remarks(q.Remark, unseenFrames)
+		q.Remark = gate.Remarks(q.Remark, upstream.UnseenFrames)
 	}
 	read := false
 	if !e.permit(q, http.StatusForbidden, func() (holdgate.Digest, error) {
@@ -42,8 +44,8 @@ func (e *exchange) pass() {
 		e.forwardBody()
 		return
 	}
-	req := e.outgoing()
-	carry(req, e.body)
+	req := upstream.Outgoing(e.r, e.t.url)
+	upstream.Carry(req, e.body)
 	e.forward(req)
 }
 
@@ -66,7 +68,7 @@ func (e *exchange) passKey() (holdgate.Digest, error) {
 // way, in lower case and without the root's dot, so that a rule knows it.
 func (e *exchange) asHTTP() holdgate.Call {
 	u := e.t.url
-	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: trimDefaultPort(u.Scheme, withPort(u.Scheme, u.Host)), Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike}
+	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: route.TrimDefaultPort(u.Scheme, route.WithPort(u.Scheme, u.Host)), Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike}
 	h.MethodOverride, h.Unresolved = twoReadings(e.r.Method, u, e.r.Header)
 	h.Action, h.Upgrade = e.action, e.upgrade
 	h.Operation = e.s.c.Engine.Operation(h)
@@ -77,7 +79,7 @@ func (e *exchange) asHTTP() holdgate.Call {
 // body of unknown length may be one half of a conversation: it is passed on as
 // it comes.
 func (e *exchange) forwardBody() {
-	r, req := e.r, e.outgoing()
+	r, req := e.r, upstream.Outgoing(e.r, e.t.url)
 	switch {
 	case r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody:
 	case r.ContentLength > 0 && r.ContentLength <= min(passBuffer, e.s.c.Limits.Body):
@@ -86,7 +88,7 @@ func (e *exchange) forwardBody() {
 			e.reject(http.StatusBadRequest, holdgate.RuleMalformed, "reading the request: "+err.Error())
 			return
 		}
-		carry(req, body)
+		upstream.Carry(req, body)
 	default:
 		req.Body, req.ContentLength = io.NopCloser(r.Body), r.ContentLength
 		if len(r.Trailer) > 0 {
@@ -111,7 +113,7 @@ func (e *exchange) forward(req *http.Request) {
 		req.Header.Set("Te", "trailers")
 	}
 	if e.upgrade != "" {
-		askUpgrade(req.Header)
+		upstream.AskUpgrade(req.Header)
 	}
 	resp, err := e.transport().RoundTrip(req.WithContext(ctx))
 	if err != nil {
@@ -120,7 +122,9 @@ func (e *exchange) forward(req *http.Request) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		e.switched(resp, e.upgrade)
+		if err := upstream.ChangeProtocol(e.w, resp, e.upgrade, e.untilEnded); err != nil {
+			e.malformed(err)
+		}
 		return
 	}
 	if file && resp.StatusCode/100 <= 3 {

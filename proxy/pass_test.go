@@ -128,9 +128,10 @@ func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
 			_, _ = io.WriteString(w, "heard "+line)
 			_ = rc.Flush()
 		}
-	}))
-	g.s.c.MCP["other"] = parseURL(t, up+"/other") // to be dialled, but no host that serves models: there the body is looked into first
-	g.unname("test")
+	}), func(c *Config) { // it may be dialled, and is no host that serves models: there the body is looked into first
+		c.MCP["other"] = c.Upstreams["test"].JoinPath("other")
+		delete(c.Upstreams, "test")
+	})
 	client := g.proxied()
 	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	pr, pw := io.Pipe()

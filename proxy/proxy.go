@@ -41,10 +41,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,11 +58,12 @@ import (
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/proxy/gate"
-	"github.com/holdgate/holdgate/proxy/http1"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcphost"
 	"github.com/holdgate/holdgate/proxy/mcpserver"
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -135,6 +138,8 @@ type Config struct {
 	// first, and refused where its address is private.
 	ProxyFor     func(*url.URL) *url.URL
 	ProxyLooksUp bool
+	// Resolver resolves the names that agents use; nil: the system's.
+	Resolver *net.Resolver
 	// Untouched are hosts whose TLS is passed on as it comes.
 	Untouched []Untouched
 	Logger    *slog.Logger
@@ -184,16 +189,10 @@ type Server struct {
 	c           Config
 	codecs      []Codec
 	models      map[string]bool // the hosts that Upstreams name
-	hosts       map[string]bool // those, and the ones that MCP names
-	own         *ownAddrs
 	gate        *gate.Gate
 	api         *agentapi.Server  // for agents
 	self        *mcpserver.Server // the same over MCP
-	named       *http.Transport   // for hosts that the configuration names
-	guarded     *http.Transport   // for hosts that agents name
-	toProxies   *http.Transport   // for both, where a proxy is on the way
-	mcpNamed    *http1.Client     // as named, for MCP servers
-	mcpGuarded  *http1.Client
+	out         *upstream.Network
 	connect     *goproxy.ProxyHttpServer
 	outer       *http.Server
 	inner       *http.Server // serves the decrypted insides of CONNECT
@@ -214,7 +213,6 @@ type Server struct {
 	challenges  challenges
 	strange     *lru.Cache[road, struct{}] // where findings were made
 	hosted      map[string]*mcphost.Server // MCP servers that run here, by name
-	resolver    *net.Resolver              // of the names that agents use
 
 	// waits ends when Shutdown begins: nobody waits for a person through it.
 	// life ends when Shutdown's patience does: nothing is read any longer.
@@ -239,8 +237,10 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	c.Limits = c.Limits.withDefaults()
 	c.MCP = withCommands(c)
-	s := &Server{c: c, codecs: codecs(c.Limits), own: &ownAddrs{}, resolver: &net.Resolver{}, leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
-		models: namedHosts(c.Upstreams), hosts: namedHosts(c.Upstreams, c.MCP)}
+	s := &Server{c: c, codecs: codecs(c.Limits), leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
+		models: namedHosts(c.Upstreams)}
+	s.out = upstream.New(upstream.Config{Named: slices.AppendSeq(slices.Collect(maps.Values(c.Upstreams)), maps.Values(c.MCP)),
+		RootCAs: c.RootCAs, ProxyFor: c.ProxyFor, ProxyLooksUp: c.ProxyLooksUp, Credentials: c.Credentials, Resolver: c.Resolver})
 	var err error
 	if name := s.unknownFormat(); name != "" {
 		return nil, fmt.Errorf("proxy: no format is called %q", name)
@@ -279,10 +279,6 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.gate = gate.New(s.life, s.gateConfig())
 	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.waits.Done()})
 	s.hosted = hosted(c)
-	s.named = s.transport(false)
-	s.guarded = s.transport(true)
-	s.toProxies = s.proxyTransport()
-	s.mcpNamed, s.mcpGuarded = mcpClient(s.named), mcpClient(s.guarded)
 	s.connect = s.connectProxy()
 	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
 	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: outerContext}
@@ -295,7 +291,7 @@ func (s *Server) gateConfig() gate.Config {
 	c := &s.c
 	return gate.Config{
 		Policy: c.Engine, Queue: gate.QueueOf(c.Queue), Catalog: &catalog{queue: c.Queue}, Log: c.Log, Digester: c.Digester, Logger: c.Logger,
-		Home: c.Home, Private: c.Private, Deciders: s.own.decided,
+		Home: c.Home, Private: c.Private, Deciders: s.out.Approvers,
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
 		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
 		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs,
@@ -314,12 +310,12 @@ func outerProtocols() *http.Protocols {
 // Own tells the server an address where Holdgate serves approvers: nobody may
 // be sent there, and calls that aim at it are marked for policy. Call it before
 // Serve.
-func (s *Server) Own(a net.Addr) { s.own.add(a, true) }
+func (s *Server) Own(a net.Addr) { s.out.Own(a, true) }
 
 // Serve serves the agents' door on ln until Shutdown. It returns nil after one.
 // Several listeners may be served at a time.
 func (s *Server) Serve(ln net.Listener) error {
-	s.own.add(ln.Addr(), false)
+	s.out.Own(ln.Addr(), false)
 	s.serveTunnels()
 	return served(s.outer.Serve(ln))
 }
@@ -362,10 +358,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, h := range s.hosted {
 		h.Close()
 	}
-	s.mcpNamed.Close()
-	s.mcpGuarded.Close()
-	s.named.CloseIdleConnections()
-	s.guarded.CloseIdleConnections()
-	s.toProxies.CloseIdleConnections()
+	s.out.Close()
 	return err
+}
+
+// namedHosts are the hosts of configured URLs, as [route.WithPort] writes them.
+func namedHosts(named ...map[string]*url.URL) map[string]bool {
+	hosts := make(map[string]bool)
+	for _, urls := range named {
+		for _, u := range urls {
+			hosts[route.WithPort(u.Scheme, u.Host)] = true
+		}
+	}
+	return hosts
 }

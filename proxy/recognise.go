@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -72,7 +73,7 @@ func (s *Server) codecAt(method string, paths []string, t target, models bool) C
 // clean are a path's forms without dot segments: as it is, and as the most
 // lenient server would read it.
 func clean(p string) []string {
-	return slices.Compact([]string{path.Clean("/" + p), laxPath(p)})
+	return slices.Compact([]string{path.Clean("/" + p), route.LaxPath(p)})
 }
 
 // upgrades reports whether the client wants to speak another protocol.
@@ -101,36 +102,28 @@ func (s *Server) servesModels(t target) bool {
 	if t.door == doorBaseURL || isModelHost(t.url.Hostname()) {
 		return true
 	}
-	return s.models[withPort(t.url.Scheme, t.url.Host)]
+	return s.models[route.WithPort(t.url.Scheme, t.url.Host)]
 }
 
 func isModelHost(host string) bool {
-	host = lowerHost(host)
+	host = route.LowerHost(host)
 	google := strings.HasSuffix(host, ".googleapis.com")
 	for label := range strings.SplitSeq(host, ".") { // an endpoint of a region or a network of its own has more of them
-		if hasPrefixOf(label, bedrockHosts) || google && slices.ContainsFunc(googleHosts, func(part string) bool { return strings.Contains(label, part) }) {
+		if route.HasPrefixOf(label, bedrockHosts) || google && slices.ContainsFunc(googleHosts, func(part string) bool { return strings.Contains(label, part) }) {
 			return true
 		}
 	}
-	return hasSuffixOf(host, modelHosts)
+	return route.HasSuffixOf(host, modelHosts)
 }
 
 // harmless reports whether a path, written plainly, is one of a model API whose
 // answers hold no calls.
 func harmless(path string) bool {
-	return hasSuffixOf(path, harmlessPaths) && !strings.ContainsFunc(path, unplain)
+	return route.HasSuffixOf(path, harmlessPaths) && !strings.ContainsFunc(path, unplain)
 }
 
 // unplain reports whether a character could make two servers read a path
 // differently.
 func unplain(c rune) bool {
 	return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/-_.:", c))
-}
-
-func hasSuffixOf(s string, suffixes []string) bool {
-	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(s, suffix) })
-}
-
-func hasPrefixOf(s string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -74,7 +75,7 @@ func rows(method string, any bool, paths ...string) (out []roadRow) {
 // paths that servers could read in it. One without calls it is on only where
 // there is nothing else to read.
 func (row *roadRow) fits(methods, paths []string, t target, models bool) bool {
-	if !models && !row.any || row.not != "" && lowerHost(t.url.Hostname()) == row.not {
+	if !models && !row.any || row.not != "" && route.LowerHost(t.url.Hostname()) == row.not {
 		return false
 	}
 	if row.is == noCalls && (len(methods) > 1 || strings.ContainsFunc(t.url.Path, unplain)) {

@@ -135,8 +135,7 @@ func TestNoSpellingOfAnAddressLeadsInside(t *testing.T) {
 	t.Cleanup(approvers.Close)
 	names := lenientNames()
 	resolver := names.resolver(t)
-	g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) })
-	g.s.resolver.PreferGo, g.s.resolver.Dial = resolver.PreferGo, resolver.Dial
+	g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) }, withNames(resolver))
 	g.s.Own(approvers.Listener.Addr())
 	_, own, _ := net.SplitHostPort(approvers.Listener.Addr().String())
 	_, unnamed, _ := net.SplitHostPort(secret.Listener.Addr().String())
@@ -212,9 +211,7 @@ func TestANameThatIsReboundLeadsNowhereElse(t *testing.T) {
 				}
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 			}}
-			g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) })
-			r := names.resolver(t)
-			g.s.resolver.PreferGo, g.s.resolver.Dial = r.PreferGo, r.Dial
+			g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) }, withNames(names.resolver(t)))
 			g.s.Own(approvers.Listener.Addr())
 			host := "rebound.example:" + port
 			get := "GET /x HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n"

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // The transparent door takes TCP connections that the kernel led to it whatever
@@ -43,7 +45,7 @@ func (s *Server) ServeRunTransparent(ln net.Listener, names *Names, agent holdga
 }
 
 func (s *Server) serveRedirected(ln net.Listener, names *Names, by *who) error {
-	s.own.add(ln.Addr(), false)
+	s.out.Own(ln.Addr(), false)
 	s.serveTunnels()
 	defer ln.Close()
 	stop := make(chan struct{})
@@ -74,7 +76,7 @@ func (s *Server) serveRedirected(ln net.Listener, names *Names, by *who) error {
 // redirected finds out where a connection leads and hands it on.
 func (s *Server) redirected(c net.Conn, names *Names, by *who) {
 	br := bufio.NewReaderSize(c, 4096)
-	t := &tunnel{Conn: &peeked{Conn: c, r: br}, door: doorTransparent, who: by, scheme: "http", l: s.tunnels}
+	t := &tunnel{Conn: &upstream.Peeked{Conn: c, R: br}, door: doorTransparent, who: by, scheme: "http", l: s.tunnels}
 	if !s.tunnels.track(t) {
 		_ = c.Close()
 		return
@@ -106,7 +108,7 @@ func (e *redirectError) Error() string { return e.text }
 // unwrap fills in where the tunnel leads, and takes its TLS off.
 func (s *Server) unwrap(t *tunnel, br *bufio.Reader, names *Names) (net.Conn, error) {
 	_ = t.SetDeadline(time.Now().Add(helloFor))
-	dst, err := s.original(t.Conn.(*peeked).Conn)
+	dst, err := s.original(t.Conn.(*upstream.Peeked).Conn)
 	if err != nil {
 		return nil, fmt.Errorf("finding out where the connection was to go: %w", err)
 	}
@@ -145,17 +147,17 @@ func (s *Server) leadsToUntouched(t *tunnel, name, port string) (bool, error) {
 	if len(s.c.Untouched) == 0 {
 		return false, nil
 	}
-	ahead := t.Conn.(*peeked)
+	ahead := t.Conn.(*upstream.Peeked)
 	hello, read, err := readHello(ahead)
 	if err != nil {
 		return false, err
 	}
-	ahead.r = io.MultiReader(bytes.NewReader(read), ahead.r)
+	ahead.R = io.MultiReader(bytes.NewReader(read), ahead.R)
 	host, err := serverName(hello, name)
 	if err != nil || host == "" {
 		return false, nil // unwrapTLS says what is wrong, or takes the address
 	}
-	if hostport := net.JoinHostPort(host, port); s.untouched(hostport) && lowerHost(hello.ServerName) == lowerHost(host) {
+	if hostport := net.JoinHostPort(host, port); s.untouched(hostport) && route.LowerHost(hello.ServerName) == route.LowerHost(host) {
 		t.host, t.unnamed = hostport, false
 		return true, nil
 	}
@@ -172,7 +174,7 @@ func (s *Server) unwrapTLS(t *tunnel, name, port string) (net.Conn, error) {
 		if host != "" {
 			t.host, t.unnamed = net.JoinHostPort(host, port), false
 		}
-		return s.leafConfig(hostOnly(t.host))
+		return s.leafConfig(route.HostOnly(t.host))
 	}})
 	if err := conn.Handshake(); err != nil {
 		return nil, err
@@ -188,11 +190,11 @@ const extensionECH = 0xfe0d
 // says. With encrypted_client_hello the name outside may be that of a provider
 // which serves many: the name that was asked for counts.
 func serverName(hello *tls.ClientHelloInfo, name string) (string, error) {
-	sni := lowerHost(hello.ServerName)
+	sni := route.LowerHost(hello.ServerName)
 	switch {
 	case sni == "":
 		return name, nil
-	case name == "" || lowerHost(name) == sni:
+	case name == "" || route.LowerHost(name) == sni:
 		return sni, nil
 	case slices.Contains(hello.Extensions, extensionECH):
 		return name, nil
@@ -202,7 +204,7 @@ func serverName(hello *tls.ClientHelloInfo, name string) (string, error) {
 
 // leafConfig is how to speak TLS in a host's name.
 func (s *Server) leafConfig(host string) (*tls.Config, error) {
-	cert, err := s.leaves.Fetch(lowerHost(host), func() (*tls.Certificate, error) { return signLeaf(s.c.CA, lowerHost(host), time.Now()) })
+	cert, err := s.leaves.Fetch(route.LowerHost(host), func() (*tls.Certificate, error) { return signLeaf(s.c.CA, route.LowerHost(host), time.Now()) })
 	if err != nil {
 		return nil, fmt.Errorf("signing a certificate for %s: %w", host, err)
 	}
@@ -243,10 +245,10 @@ func (t *tunnel) hostFor(r *http.Request) string {
 	if !t.unnamed || r.Host == "" {
 		return t.host
 	}
-	_, port, err := net.SplitHostPort(withPort(t.scheme, r.Host))
+	_, port, err := net.SplitHostPort(route.WithPort(t.scheme, r.Host))
 	_, want, err2 := net.SplitHostPort(t.host)
 	if err != nil || err2 != nil || port != want {
 		return t.host
 	}
-	return withPort(t.scheme, r.Host)
+	return route.WithPort(t.scheme, r.Host)
 }

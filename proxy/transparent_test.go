@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -107,7 +108,7 @@ func TestWhereARedirectedConnectionLeads(t *testing.T) {
 			names := &Names{}
 			dst := tt.dst
 			if tt.asked != "" {
-				dst = synthetic(names, lowerHost(tt.asked)) + dst
+				dst = synthetic(names, route.LowerHost(tt.asked)) + dst
 			}
 			if status := says(t, g.redirect(dst, names), tt.request, tt.tls); status != tt.status {
 				t.Errorf("status %d, want %d", status, tt.status)
@@ -227,7 +228,7 @@ func TestNamesGetAddressesOfTheirOwn(t *testing.T) {
 		}
 		for _, a := range addrs {
 			of, err := n.nameOf(a.Unmap())
-			if err != nil || of != lowerHost(name) {
+			if err != nil || of != route.LowerHost(name) {
 				t.Errorf("%s has %s, which is %q (%v)", name, a, of, err)
 			}
 		}

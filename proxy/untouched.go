@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // An Untouched is a host whose TLS is passed on as it comes, for clients that
@@ -31,8 +32,8 @@ type Untouched struct {
 
 // covers reports whether a HOST:PORT is one that is meant.
 func (u Untouched) covers(hostport string) bool {
-	host, port, err := net.SplitHostPort(withPort("https", hostport))
-	wantHost, wantPort, err2 := net.SplitHostPort(withPort("https", u.Host))
+	host, port, err := net.SplitHostPort(route.WithPort("https", hostport))
+	wantHost, wantPort, err2 := net.SplitHostPort(route.WithPort("https", u.Host))
 	if err != nil || err2 != nil || port != wantPort {
 		return false
 	}
@@ -63,7 +64,7 @@ func (s *Server) carriesCalls(hostport string) bool {
 			return true
 		}
 	}
-	return s.servesModels(t) || s.namesHost("https", hostport)
+	return s.servesModels(t) || s.out.Names("https", hostport)
 }
 
 // checkUntouched says which of the hosts that are to be passed on would carry
@@ -79,7 +80,7 @@ func (s *Server) checkUntouched() error {
 }
 
 func tlsTarget(door, hostport string) target {
-	return target{door: door, url: &url.URL{Scheme: "https", Host: trimDefaultPort("https", hostport)}}
+	return target{door: door, url: &url.URL{Scheme: "https", Host: route.TrimDefaultPort("https", hostport)}}
 }
 
 // unseenBytes is what the log says of a connection that is passed on.
@@ -103,7 +104,7 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
 	defer e.s.gate.WhenStopped(t.caller, cancel)()
-	up, err := s.dialUntouched(ctx, withPort("https", hostport))
+	up, err := s.out.Dial(ctx, route.WithPort("https", hostport))
 	if err != nil {
 		e.upstreamFailed(err)
 		return
@@ -118,7 +119,7 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 	defer context.AfterFunc(s.life, func() { _ = c.Close(); _ = up.Close() })()
 	defer e.s.gate.WhenStopped(t.caller, func() { _ = c.Close(); _ = up.Close() })()
 	hello, first, err := readHello(c)
-	if err != nil || hello.ServerName != "" && lowerHost(hello.ServerName) != lowerHost(hostOnly(hostport)) {
+	if err != nil || hello.ServerName != "" && route.LowerHost(hello.ServerName) != route.LowerHost(route.HostOnly(hostport)) {
 		named := "it begins with no TLS"
 		if err == nil {
 			named = "its TLS names " + holdgate.Visible(hello.ServerName)
@@ -126,7 +127,7 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 		s.refused(s.life, t, http.MethodConnect+" "+hostport, holdgate.RuleAddress, "the connection leads to "+hostport+" and "+named)
 		return
 	}
-	join2ways(&peeked{Conn: c, r: io.MultiReader(bytes.NewReader(first), c)}, up)
+	join2ways(&upstream.Peeked{Conn: c, R: io.MultiReader(bytes.NewReader(first), c)}, up)
 }
 
 // permitUntouched has policy decide a connection that nobody will look into.
@@ -204,71 +205,6 @@ func (o *overhearing) Read(b []byte) (int, error) {
 
 func (o *overhearing) Write(b []byte) (int, error) { return len(b), nil }
 
-// dialUntouched connects to a host as requests to it would be, through a proxy
-// where there is one.
-func (s *Server) dialUntouched(ctx context.Context, hostport string) (net.Conn, error) {
-	guarded := !s.namesHost("https", hostport)
-	proxy := s.proxyFor(&url.URL{Scheme: "https", Host: hostport})
-	if proxy == nil {
-		return s.dialer(guarded).DialContext(ctx, "tcp", hostport)
-	}
-	if err := s.mayAskFor(ctx, hostport, guarded); err != nil {
-		return nil, err
-	}
-	c, err := s.dialThrough(ctx, proxy, hostport)
-	if _, ok := errors.AsType[*proxyError](err); err != nil && !ok {
-		err = &proxyError{proxy, err.Error()}
-	}
-	return c, err
-}
-
-// dialThrough has a proxy open a tunnel.
-func (s *Server) dialThrough(ctx context.Context, proxy *url.URL, hostport string) (net.Conn, error) {
-	if proxy.Scheme != "http" && proxy.Scheme != "https" {
-		return nil, &proxyError{proxy, "connections that are passed on as they come go by proxies of http and https alone"}
-	}
-	c, err := s.dialer(false).DialContext(ctx, "tcp", withPort(proxy.Scheme, proxy.Host))
-	if err != nil {
-		return nil, err
-	}
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-	_ = c.SetDeadline(time.Now().Add(helloFor))
-	if proxy.Scheme == "https" {
-		conf := s.upstreamTLS()
-		conf.ServerName = proxy.Hostname()
-		c = tls.Client(c, conf)
-	}
-	tunnel, err := askForTunnel(c, proxy, hostport)
-	if err != nil {
-		_ = c.Close()
-		return nil, err
-	}
-	return tunnel, c.SetDeadline(time.Time{})
-}
-
-// askForTunnel sends a CONNECT (RFC 9110 section 9.3.6).
-func askForTunnel(c net.Conn, proxy *url.URL, hostport string) (net.Conn, error) {
-	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: hostport}, Host: hostport, Header: http.Header{}}
-	if u := proxy.User; u != nil {
-		password, _ := u.Password()
-		login := &http.Request{Header: http.Header{}}
-		login.SetBasicAuth(u.Username(), password)
-		req.Header.Set("Proxy-Authorization", login.Header.Get("Authorization"))
-	}
-	if err := req.Write(c); err != nil {
-		return nil, err
-	}
-	br := bufio.NewReader(c)
-	resp, err := http.ReadResponse(br, req)
-	if err != nil {
-		return nil, err
-	}
-	if err := proxyRefused(proxy, resp); err != nil {
-		return nil, err
-	}
-	return &peeked{Conn: c, r: br}, nil
-}
-
 // join2ways copies both ways until both sides have ended, or one broke.
 func join2ways(c, up net.Conn) {
 	_ = c.SetDeadline(time.Time{})
@@ -292,7 +228,7 @@ func carryOver(dst, src net.Conn) {
 func underneath(c net.Conn) net.Conn {
 	for {
 		switch of := c.(type) {
-		case *peeked:
+		case *upstream.Peeked:
 			c = of.Conn
 		case *tunnel:
 			c = of.Conn

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/net/websocket"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -67,7 +69,7 @@ func (g *sidecar) socket(up, path string) (*websocket.Conn, error) {
 	}
 	must(g.t, c.SetDeadline(time.Now().Add(30*time.Second)))
 	if strings.HasPrefix(up, "https://") {
-		c = tls.Client(c, g.trusting(hostOnly(host)))
+		c = tls.Client(c, g.trusting(route.HostOnly(host)))
 	}
 	conf, err := websocket.NewConfig(strings.Replace(up, "http", "ws", 1)+path, "http://a.example")
 	must(g.t, err)
@@ -102,7 +104,7 @@ func TestAWebSocketThatPolicyAllowsPasses(t *testing.T) {
 			says2(t, c, "one")
 			says2(t, c, strings.Repeat("two", 5_000))
 			e := g.entries(audit.TypeDecision)
-			if len(e) != 1 || e[0].Decision.Rule != "test.socket" || !strings.Contains(e[0].Note, unseenFrames) {
+			if len(e) != 1 || e[0].Decision.Rule != "test.socket" || !strings.Contains(e[0].Note, upstream.UnseenFrames) {
 				t.Errorf("logged: %+v", e)
 			}
 		})

@@ -237,9 +237,10 @@ func TestWhichProxyFailedIsSaid(t *testing.T) {
 // HTTPS_PROXY may name this very sidecar where it was meant for agents.
 func TestHoldgateIsNoProxyOfItsOwn(t *testing.T) {
 	t.Parallel()
-	g := newGateTo(t, map[string]string{"test": "https://api.example"}, nil, withPolicy(t, allowAllText))
-	own := parseURL(t, g.url)
-	g.s.c.ProxyFor = func(*url.URL) *url.URL { return own }
+	var own *url.URL
+	g := newGateTo(t, map[string]string{"test": "https://api.example"}, nil, withPolicy(t, allowAllText),
+		func(c *Config) { c.ProxyFor = func(*url.URL) *url.URL { return own } })
+	own = parseURL(t, g.url)
 	resp := g.post(t.Context(), messages, askPlain)
 	if body := readAll(t, resp.Body); resp.StatusCode != 502 || !strings.Contains(body, "Holdgate itself listens there") {
 		t.Errorf("status %d: %s", resp.StatusCode, body)

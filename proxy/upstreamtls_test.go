@@ -20,6 +20,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // An authority signs certificates for a test's servers.
@@ -168,7 +170,7 @@ func doorsTo(g *sidecar, origin, addr string) map[string]func(testing.TB) string
 			return body(t, resp, err)
 		},
 		"transparent": func(t testing.TB) string {
-			c, err := tls.Dial("tcp", transparent, g.trusting(hostOnly(strings.TrimPrefix(origin, "https://"))))
+			c, err := tls.Dial("tcp", transparent, g.trusting(route.HostOnly(strings.TrimPrefix(origin, "https://"))))
 			must(t, err)
 			defer c.Close()
 			_, err = fmt.Fprintf(c, "GET /x HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", strings.TrimPrefix(origin, "https://"))

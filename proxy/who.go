@@ -15,6 +15,8 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/identity"
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // Who makes a request is found out once, where it comes in, by what proves it:
@@ -126,9 +128,9 @@ func (s *Server) shown(r *http.Request) (all []identity.Shown, err error) {
 	if token != "" {
 		add("", token)
 	}
-	for _, name := range credentialHeaders {
+	for _, name := range upstream.CredentialHeaders {
 		for _, v := range r.Header.Values(name) {
-			if token := withoutBearer(v); identity.IsToken(token) {
+			if token := upstream.WithoutBearer(v); identity.IsToken(token) {
 				r.Header.Del(name)
 				add("", token)
 				break
@@ -143,15 +145,6 @@ func (s *Server) shown(r *http.Request) (all []identity.Shown, err error) {
 		add(user, password)
 	}
 	return all, nil
-}
-
-// withoutBearer is what stands after Bearer, in any case (RFC 9110 section 11.1),
-// or v itself where that does not.
-func withoutBearer(v string) string {
-	if scheme, rest, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
-		return strings.TrimSpace(rest)
-	}
-	return v
 }
 
 // misplaced says where a token of Holdgate's is left in a request, and takes it
@@ -214,7 +207,7 @@ func (s *Server) proxyCredential(r *http.Request) (user, token string, err error
 func (s *Server) pathToken(r *http.Request) (string, error) {
 	p := r.URL.EscapedPath()
 	_, inside := r.Context().Value(tunnelKey{}).(*tunnel)
-	if !strings.HasPrefix(p, asPath) || inside || r.URL.IsAbs() && !(s.isThisDoor(r, r.URL.Host) && s.lookupOwn(r.Context(), withPort(r.URL.Scheme, r.URL.Host))) {
+	if !strings.HasPrefix(p, asPath) || inside || r.URL.IsAbs() && !(s.isThisDoor(r, r.URL.Host) && s.out.IsOwn(r.Context(), route.WithPort(r.URL.Scheme, r.URL.Host))) {
 		return "", nil
 	}
 	token, rest, ok := strings.Cut(strings.TrimPrefix(p, asPath), "/")

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
-	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/proxy/identity"
+	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // book has the agents that the configuration knows by what they show.
@@ -102,7 +102,7 @@ func credentials(c config.Config, getenv func(string) string) (list []*credentia
 		urls, uerr := k.URLs()
 		err = errors.Join(err, uerr)
 		for _, u := range urls {
-			s.Origins = append(s.Origins, proxy.Origin(u))
+			s.Origins = append(s.Origins, upstream.Origin(u))
 		}
 		if k.Env != "" {
 			if s.Value = strings.TrimSpace(getenv(k.Env)); s.Value == "" || s.Value == k.Placeholder {

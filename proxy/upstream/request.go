@@ -1,19 +1,19 @@
-package proxy
+package upstream
 
 import (
-	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// outgoing is a request of the client's as it goes to the target. Its body is
-// the caller's to set; it is at hand, so nobody is asked to expect it.
-func (e *exchange) outgoing() *http.Request {
+// Outgoing is a client's request as it goes to a URL. Its body is the caller's to
+// set; it is at hand, so nobody is asked to expect it.
+func Outgoing(r *http.Request, to *url.URL) *http.Request {
 	req := &http.Request{
-		Method: e.r.Method, URL: e.t.url, Host: e.t.url.Host, Header: wire.EndToEnd(e.r.Header),
+		Method: r.Method, URL: to, Host: to.Host, Header: wire.EndToEnd(r.Header),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	req.Header.Del("Expect")
@@ -36,9 +36,9 @@ func onceOnly(h http.Header) {
 	}
 }
 
-// carry gives a request a body that can be sent again, where a connection that
+// Carry gives a request a body that can be sent again, where a connection that
 // was kept turns out to be closed.
-func carry(req *http.Request, body []byte) {
+func Carry(req *http.Request, body []byte) {
 	req.ContentLength = int64(len(body))
 	if len(body) == 0 {
 		return
@@ -47,25 +47,9 @@ func carry(req *http.Request, body []byte) {
 	req.Body = bodyToSend(body)
 }
 
-// send sends a request whose body has been read: what was judged is what goes,
-// with what was refused before put back.
-// On gated formats no compression is asked for.
-func (e *exchange) send(ctx context.Context) (*http.Response, error) {
-	req := e.outgoing()
-	req.Header.Del("Content-Encoding")
-	req.Header.Del("Content-Length")
-	req.Header.Set("Accept-Encoding", "identity")
-	body := e.body
-	if e.sent != nil {
-		body = e.sent
-	}
-	carry(req, body)
-	return e.transport().RoundTrip(req.WithContext(ctx))
-}
-
-// decoded returns a response's body decoded as it streams, at most limit
+// Decoded returns a response's body decoded as it streams, at most limit
 // bytes of it, and takes the headers away that no longer hold.
-func decoded(resp *http.Response, limit int64) (io.Reader, error) {
+func Decoded(resp *http.Response, limit int64) (io.Reader, error) {
 	enc := wire.ContentEncoding(resp.Header)
 	d, err := wire.Decode(resp.Body, enc, limit)
 	if err != nil {

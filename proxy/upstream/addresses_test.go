@@ -1,11 +1,10 @@
-package proxy
+package upstream
 
 import (
 	"context"
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"testing"
 )
@@ -30,9 +29,9 @@ func TestAddressesThatNobodyIsSentTo(t *testing.T) {
 }
 
 func TestControlJudgesTheAddressThatIsDialled(t *testing.T) {
-	s := &Server{own: &ownAddrs{}, c: Config{Upstreams: map[string]*url.URL{}}}
-	s.own.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7300}, false)
-	s.own.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7301}, false)
+	n := New(Config{})
+	n.Own(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7300}, false)
+	n.Own(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7301}, true)
 	tests := []struct {
 		name    string
 		guarded bool
@@ -53,7 +52,7 @@ func TestControlJudgesTheAddressThatIsDialled(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := s.control(tt.guarded)("tcp", tt.addr, nil)
+			err := n.control(tt.guarded)("tcp", tt.addr, nil)
 			if (err == nil) != tt.ok {
 				t.Errorf("got %v, want allowed: %t", err, tt.ok)
 			}
@@ -69,9 +68,9 @@ func TestOwnAddressIsRefusedUnderAnySpelling(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	s := &Server{own: &ownAddrs{}}
-	s.own.add(ln.Addr(), false)
-	tr := s.transport(false)
+	n := New(Config{})
+	n.Own(ln.Addr(), false)
+	tr := n.transport(false)
 	defer tr.CloseIdleConnections()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "localhost.", "127.0.0.2", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "127.1", "2130706433", "0x7f.1", "0177.0.0.1"} {
@@ -89,46 +88,13 @@ func TestOwnAddressIsRefusedUnderAnySpelling(t *testing.T) {
 	}
 }
 
-func TestJoinIsOfPathsOnly(t *testing.T) {
-	base, _ := url.Parse("https://api.example.com/root")
-	for _, sub := range []string{"/v1//messages", "/../x", "/a/..", "/a/%2e%2e/b", "/%2fevil.example", "/a\\b", "/.", "/a/./b", "/%5cx"} {
-		if u, err := join(base, sub, ""); err == nil {
-			t.Errorf("%q was joined to %s", sub, u)
-		}
-	}
-	tests := []struct{ sub, query, want string }{
-		{"/v1/messages", "beta=true", "https://api.example.com/root/v1/messages?beta=true"},
-		{"", "", "https://api.example.com/root"},
-		{"/@evil.example/x", "", "https://api.example.com/root/@evil.example/x"},
-		{"/models/a%3Ab", "", "https://api.example.com/root/models/a%3Ab"},
-	}
-	for _, tt := range tests {
-		u, err := join(base, tt.sub, tt.query)
-		if err != nil || u.String() != tt.want {
-			t.Errorf("join(%q) = %v, %v; want %s", tt.sub, u, err, tt.want)
-		}
-	}
-}
-
-func TestHostsAreComparedWithTheirPort(t *testing.T) {
-	same := [][3]string{{"https", "a.example", "A.EXAMPLE:443"}, {"http", "a.example.", "a.example:80"}, {"https", "[::1]", "[::1]:443"}, {"http", "a:080", "a:80"}}
-	for _, x := range same {
-		if withPort(x[0], x[1]) != withPort(x[0], x[2]) {
-			t.Errorf("%s and %s are told apart under %s", x[1], x[2], x[0])
-		}
-	}
-	if withPort("https", "a.example") == withPort("https", "a.example:8443") {
-		t.Error("two ports are taken for one")
-	}
-}
-
 func TestOnlyTheApproversDoorDecidesCalls(t *testing.T) {
-	o := &ownAddrs{}
-	o.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7300}, false)
-	o.add(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7301}, true)
-	o.add(&net.UnixAddr{Name: "/x", Net: "unix"}, true)
+	n := New(Config{})
+	n.Own(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7300}, false)
+	n.Own(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7301}, true)
+	n.Own(&net.UnixAddr{Name: "/x", Net: "unix"}, true)
 	want := []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:7301")}
-	if got := o.decided(); !slices.Equal(got, want) {
+	if got := n.Approvers(); !slices.Equal(got, want) {
 		t.Errorf("calls are decided at %v, want %v", got, want)
 	}
 }
@@ -146,14 +112,26 @@ func TestMappedAddressesAreJudgedAsWhatTheyAre(t *testing.T) {
 // Own ports are own on every address of this host, not on loopback alone.
 func TestEveryAddressOfThisHostIsItsOwn(t *testing.T) {
 	addrs, err := net.InterfaceAddrs()
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, a := range addrs {
 		p, err := netip.ParsePrefix(a.String())
-		if err == nil && !isThisHost(p.Addr().Unmap()) {
+		if err == nil && !IsThisHost(p.Addr().Unmap()) {
 			t.Errorf("%s is taken for another host's", p.Addr())
 		}
 	}
-	if isThisHost(netip.MustParseAddr("203.0.113.1")) {
+	if IsThisHost(netip.MustParseAddr("203.0.113.1")) {
 		t.Error("another host's address is taken for this one's")
+	}
+}
+
+// net/http never takes a proxy for loopback, so looking is the only proof.
+func TestNoProxyOfTheEnvironmentIsAskedFor(t *testing.T) {
+	n := New(Config{})
+	for _, tr := range []*http.Transport{n.named, n.guarded} {
+		if tr.Proxy != nil {
+			t.Error("a transport takes proxies from the environment")
+		}
 	}
 }

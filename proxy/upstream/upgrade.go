@@ -1,8 +1,6 @@
-package proxy
+package upstream
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,8 +18,8 @@ import (
 // 9110 section 7.8 has the server choose).
 const webSocket = "websocket"
 
-// upgradeOf is the protocol that a request asks to change to, or "".
-func upgradeOf(r *http.Request) string {
+// UpgradeOf is the protocol that a request asks to change to, or "".
+func UpgradeOf(r *http.Request) string {
 	values := r.Header.Values("Upgrade")
 	if r.ProtoMajor != 1 || r.Method != http.MethodGet || r.ContentLength != 0 || len(values) != 1 || !strings.EqualFold(strings.TrimSpace(values[0]), webSocket) {
 		return ""
@@ -36,51 +34,48 @@ func upgradeOf(r *http.Request) string {
 	return ""
 }
 
-// unseenFrames is what the log says of a request that changes the protocol.
-const unseenFrames = "the connection becomes a WebSocket, whose frames are not seen"
+// UnseenFrames is what the log says of a request that changes the protocol.
+const UnseenFrames = "the connection becomes a WebSocket, whose frames are not seen"
 
-// askUpgrade adds to a request that it changes the protocol.
-func askUpgrade(h http.Header) {
+// AskUpgrade adds to a request that it changes the protocol.
+func AskUpgrade(h http.Header) {
 	h.Set("Connection", "Upgrade")
 	h.Set("Upgrade", webSocket)
 }
 
-// switched takes an answer that changes the protocol: from here on bytes go both
-// ways as they come, until either side ends, people stop the agent or the
-// server shuts down. It fails where that was not asked for.
-func (e *exchange) switched(resp *http.Response, asked string) {
+// ChangeProtocol takes an answer that changes the protocol: from here on bytes go
+// both ways as they come, until either side ends. until is told how to end them,
+// and returns how to forget that. An error says that the protocol was not asked
+// for, or that the connection cannot be had: the client has no answer yet.
+func ChangeProtocol(w http.ResponseWriter, resp *http.Response, asked string, until func(end func()) (forget func())) error {
 	up, ok := resp.Body.(io.ReadWriteCloser)
 	if asked == "" || !ok || !strings.EqualFold(resp.Header.Get("Upgrade"), asked) {
-		e.malformed(fmt.Errorf("the upstream changed to the protocol %s, and the request asked for %s", holdgate.Visible(resp.Header.Get("Upgrade")), orNone(asked)))
-		return
+		return fmt.Errorf("the upstream changed to the protocol %s, and the request asked for %s", holdgate.Visible(resp.Header.Get("Upgrade")), orNone(asked))
 	}
 	h := wire.EndToEnd(resp.Header)
-	askUpgrade(h)
-	c, brw, err := http.NewResponseController(e.w).Hijack()
+	AskUpgrade(h)
+	c, brw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		e.malformed(fmt.Errorf("taking the client's connection over: %w", err))
-		return
+		return fmt.Errorf("taking the client's connection over: %w", err)
 	}
 	end := sync.OnceFunc(func() { _ = c.Close(); _ = up.Close() })
 	defer end()
-	defer context.AfterFunc(e.s.life, end)()
-	defer e.s.gate.WhenStopped(e.t.caller, end)()
+	defer until(end)()
 	_ = c.SetDeadline(time.Time{})
 	head := &strings.Builder{}
 	_ = h.Write(head) // a strings.Builder takes everything
 	if _, err := io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n"+head.String()+"\r\n"); err != nil {
-		return
+		return nil // the client has gone
 	}
 	var sending sync.WaitGroup
 	sending.Go(func() {
 		defer end()
 		_, _ = io.Copy(up, brw) // how it ends is how the connection ends
 	})
-	if _, err := io.Copy(c, up); err != nil && !errors.Is(err, io.EOF) {
-		e.s.c.Logger.Debug("a WebSocket ended", "host", e.t.url.Host, "err", err)
-	}
+	_, _ = io.Copy(c, up)
 	end()
 	sending.Wait()
+	return nil
 }
 
 func orNone(protocol string) string {

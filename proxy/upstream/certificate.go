@@ -1,4 +1,4 @@
-package proxy
+package upstream
 
 import (
 	"crypto/rsa"
@@ -17,9 +17,9 @@ import (
 // bits (CA/Browser Forum Baseline Requirements, section 6.1.5).
 const minRSA = 2048
 
-// upstreamTLS is how upstream servers are spoken to. They are always verified.
-func (s *Server) upstreamTLS() *tls.Config {
-	return &tls.Config{RootCAs: s.c.RootCAs, MinVersion: tls.VersionTLS12, VerifyConnection: strongKeys}
+// tls is how upstream servers are spoken to. They are always verified.
+func (n *Network) tls() *tls.Config {
+	return &tls.Config{RootCAs: n.c.RootCAs, MinVersion: tls.VersionTLS12, VerifyConnection: strongKeys}
 }
 
 // A weakKeyError says that a key of an upstream's certificates is too short.
@@ -56,9 +56,9 @@ func weakKey(chain []*x509.Certificate) error {
 	return nil
 }
 
-// upstreamFault says why an upstream failed, and what can be done where the
+// Fault says why an upstream failed, and what can be done where the
 // reason is who it says that it is.
-func upstreamFault(err error) string {
+func Fault(err error) string {
 	why := certificateFault(err)
 	if why == "" {
 		return holdgate.Visible(err.Error())

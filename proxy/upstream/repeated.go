@@ -1,14 +1,12 @@
-package proxy
+package upstream
 
 import (
-	"context"
 	"errors"
 	"io"
 	"math"
 	"net/http"
 
 	"github.com/holdgate/holdgate/proxy/credential"
-	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -88,24 +86,4 @@ func (c *concealed) Read(p []byte) (int, error) {
 type concealedBothWays struct {
 	*concealed
 	io.Writer
-}
-
-// repeated writes to the log, and tells people, that a server repeats what it
-// gets: its answers are not for agents.
-func (e *exchange) repeated() {
-	what := "the answer repeated the credential " + e.t.credential + ", which was written over: do not let agents ask for this"
-	if err := e.s.c.Queue.Find(context.WithoutCancel(e.r.Context()), e.t.caller, gate.AuditCall(e.call(e.asHTTP())), what); err != nil {
-		e.s.c.Logger.Error("writing a finding to the audit log", "err", err)
-	}
-}
-
-// transport is how the exchange's request goes on its way.
-func (e *exchange) transport() http.RoundTripper {
-	next := e.s.transportFor(e.t)
-	c := e.s.credentialFor(e.t)
-	if c == nil {
-		return next
-	}
-	own := *e // as it is now: an answer that waits for people changes it
-	return putting{next, c, own.repeated}
 }

@@ -1,4 +1,4 @@
-package proxy
+package upstream
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func TestUpstreamGetsBodiesOfAnyLength(t *testing.T) {
 				got <- b
 			}))
 			defer up.Close()
-			tr := (&Server{own: &ownAddrs{}}).transport(false)
+			tr := New(Config{}).transport(false)
 			tr.TLSClientConfig = up.Client().Transport.(*http.Transport).TLSClientConfig
 			defer tr.CloseIdleConnections()
 			for _, n := range []int{0, 1, 4 << 10, 16<<10 - 200, 16 << 10, 64<<10 + 1, 3 << 20} {
@@ -36,7 +36,7 @@ func TestUpstreamGetsBodiesOfAnyLength(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				carry(req, body)
+				Carry(req, body)
 				resp, err := tr.RoundTrip(req)
 				if err != nil {
 					t.Fatal(err)
@@ -66,7 +66,7 @@ func TestSmallBodiesAreOneWrite(t *testing.T) {
 	t.Parallel()
 	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	defer up.Close()
-	tr := (&Server{own: &ownAddrs{}}).transport(false)
+	tr := New(Config{}).transport(false)
 	defer tr.CloseIdleConnections()
 	dial := tr.DialContext
 	conns := make(chan *writes, 1)
@@ -83,7 +83,7 @@ func TestSmallBodiesAreOneWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	carry(req, make([]byte, smallBody))
+	Carry(req, make([]byte, smallBody))
 	resp, err := tr.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package proxy
+package upstream
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // A proxyError says that a proxy on the way to an upstream failed, and not the
@@ -33,31 +35,30 @@ const (
 	hintRefused     = "it does not let this host through: ask who runs it, or name the host under upstream_proxy.no_proxy"
 )
 
-// A proxied sends requests through the proxies that Config.ProxyFor names. The
+// A proxied sends requests through the proxies that the configuration names. The
 // address that is dialled is then the proxy's, and who looks the upstream's name
 // up is the proxy: what may be asked for is judged before.
 type proxied struct {
-	s       *Server
+	n       *Network
 	guarded bool // the configuration does not name the host
-	tr      *http.Transport
 }
 
 // proxyTransport speaks to proxies. Their own addresses are the user's to choose.
-func (s *Server) proxyTransport() *http.Transport {
-	tr := s.transport(false)
-	tr.Proxy = func(r *http.Request) (*url.URL, error) { return s.proxyFor(r.URL), nil }
+func (n *Network) proxyTransport() *http.Transport {
+	tr := n.transport(false)
+	tr.Proxy = func(r *http.Request) (*url.URL, error) { return n.ProxyFor(r.URL), nil }
 	tr.OnProxyConnectResponse = func(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 		return proxyRefused(proxy, resp)
 	}
 	return tr
 }
 
-// proxyFor is the proxy through which a URL is asked for, or nil.
-func (s *Server) proxyFor(u *url.URL) *url.URL {
-	if s.c.ProxyFor == nil {
+// ProxyFor is the proxy through which a URL is asked for, or nil.
+func (n *Network) ProxyFor(u *url.URL) *url.URL {
+	if n.c.ProxyFor == nil {
 		return nil
 	}
-	return s.c.ProxyFor(u)
+	return n.c.ProxyFor(u)
 }
 
 // proxyRefused says why a proxy opened no tunnel, or nil where it did.
@@ -75,11 +76,11 @@ func proxyRefused(proxy *url.URL, resp *http.Response) error {
 
 // RoundTrip implements [http.RoundTripper].
 func (p *proxied) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := p.s.mayAskFor(r.Context(), withPort(r.URL.Scheme, r.URL.Host), p.guarded); err != nil {
+	if err := p.n.mayAskFor(r.Context(), route.WithPort(r.URL.Scheme, r.URL.Host), p.guarded); err != nil {
 		return nil, err
 	}
-	resp, err := p.tr.RoundTrip(r)
-	proxy := p.s.proxyFor(r.URL)
+	resp, err := p.n.toProxies.RoundTrip(r)
+	proxy := p.n.ProxyFor(r.URL)
 	if err != nil {
 		return nil, proxyFault(proxy, err)
 	}
@@ -97,7 +98,7 @@ func proxyFault(proxy *url.URL, err error) error {
 		return err
 	}
 	if certificateFault(op.Err) != "" {
-		return &proxyError{proxy, upstreamFault(op.Err)}
+		return &proxyError{proxy, Fault(op.Err)}
 	}
 	return &proxyError{proxy, op.Err.Error()} // not the error itself: an address of the proxy's is none that the agent asked for
 }
@@ -110,37 +111,37 @@ const lookupTime = 10 * time.Second
 // name in the end, it must not be a way to Holdgate itself; and a host that the
 // configuration does not name must have no address that would be refused
 // without a proxy.
-func (s *Server) mayAskFor(ctx context.Context, hostport string, guarded bool) error {
+func (n *Network) mayAskFor(ctx context.Context, hostport string, guarded bool) error {
 	host, p, err := net.SplitHostPort(hostport)
 	if err != nil {
-		return &addressError{hostport, "it is no HOST:PORT"}
+		return &AddressError{hostport, "it is no HOST:PORT"}
 	}
 	if !guarded {
-		if s.lookupOwn(ctx, hostport) {
-			return &addressError{hostport, whyOwn}
+		if n.IsOwn(ctx, hostport) {
+			return &AddressError{hostport, whyOwn}
 		}
 		return nil
 	}
-	if port, err := strconv.ParseUint(p, 10, 16); err != nil || s.own.hasPort(uint16(port)) {
-		return &addressError{hostport, "Holdgate itself listens at that port, and the upstream proxy could resolve the name to this host"}
+	if port, err := strconv.ParseUint(p, 10, 16); err != nil || n.own.hasPort(uint16(port)) {
+		return &AddressError{hostport, "Holdgate itself listens at that port, and the upstream proxy could resolve the name to this host"}
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		return refusedAddr(hostport, a)
 	}
 	if endsInNumber(host) {
-		return &addressError{hostport, "it is an address to some programs and a name to others"}
+		return &AddressError{hostport, "it is an address to some programs and a name to others"}
 	}
-	if s.c.ProxyLooksUp {
+	if n.c.ProxyLooksUp {
 		if localName(host) {
-			return &addressError{hostport, "names without a dot and those under localhost, local and internal are of a network's own, and the configuration does not name it as an upstream"}
+			return &AddressError{hostport, "names without a dot and those under localhost, local and internal are of a network's own, and the configuration does not name it as an upstream"}
 		}
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
-	addrs, err := s.resolver.LookupNetIP(ctx, "ip", host)
+	addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return &addressError{hostport, "its name cannot be looked up here, so that nobody knows whether its address is private (" + err.Error() +
+		return &AddressError{hostport, "its name cannot be looked up here, so that nobody knows whether its address is private (" + err.Error() +
 			"); upstream_proxy.lookup: proxy in Holdgate's configuration leaves that to the proxy"}
 	}
 	for _, a := range addrs {
@@ -154,7 +155,7 @@ func (s *Server) mayAskFor(ctx context.Context, hostport string, guarded bool) e
 // refusedAddr says why a host must not be asked for at an address.
 func refusedAddr(host string, a netip.Addr) error {
 	if why := classify(a); why != "" {
-		return &addressError{host, a.String() + ": " + why + whyUnnamed}
+		return &AddressError{host, a.String() + ": " + why + whyUnnamed}
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func refusedAddr(host string, a netip.Addr) error {
 // endsInNumber reports whether a host's last label is a number, so that some
 // resolvers take the whole for an IPv4 address (URL Standard, section 3.5).
 func endsInNumber(host string) bool {
-	label := lowerHost(host)
+	label := route.LowerHost(host)
 	label = label[strings.LastIndexByte(label, '.')+1:]
 	_, err := strconv.ParseUint(label, 0, 64)
 	return err == nil || label != "" && strings.Trim(label, "0123456789") == ""
@@ -171,9 +172,9 @@ func endsInNumber(host string) bool {
 // localName reports whether a name is one that each network has of its own (RFC
 // 6761, RFC 6762, ICANN's resolution of 2024 on internal).
 func localName(host string) bool {
-	host = lowerHost(host)
+	host = route.LowerHost(host)
 	if !strings.Contains(host, ".") {
 		return true
 	}
-	return hasSuffixOf(host, []string{".localhost", ".local", ".internal", ".localdomain", ".home.arpa"})
+	return route.HasSuffixOf(host, []string{".localhost", ".local", ".internal", ".localdomain", ".home.arpa"})
 }
