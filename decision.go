@@ -137,6 +137,9 @@ type HoldSpec struct {
 	// Passes says that an approval lets the call's session pass the gate: it is
 	// not asked about at later calls, and others that wait for it are decided anew.
 	Passes bool
+	// Once says that an approval by people also answers the same question in the
+	// session's later model requests. It means nothing of another kind of call.
+	Once bool
 	// Learn lets approvals of people answer later calls like theirs; the zero
 	// value does not.
 	Learn Learn

@@ -85,6 +85,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	draft := x.draft(c, d, digest)
 	if q.Edited == "" { // else a person made it, not the agent
 		draft.teaches(c, d)
+		draft.asksOnce(d.Hold)
 	}
 	earlier := slices.Concat(x.q.answeredBefore(ctx, x.who, c), x.q.endedOf(ctx, x.who, c), x.q.taintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)

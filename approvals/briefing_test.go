@@ -50,7 +50,7 @@ func TestBrief(t *testing.T) {
 		{"a model request names the model", holdgate.Call{Kind: holdgate.KindModelRequest, Model: &holdgate.Model{Provider: "anthropic", Name: "m", ServerTools: []holdgate.ServerTool{{Type: "web_search", Name: "search"}}}},
 			nil, "model request to m at anthropic", []string{"runs at the provider: web_search search"}, 0},
 		{"tools of a model request can be redacted", holdgate.Call{Kind: holdgate.KindModelRequest, Model: &holdgate.Model{Provider: "p", Name: "m", Tools: []string{"a"}, ServerTools: []holdgate.ServerTool{{Type: "mcp", URL: "https://u"}}}},
-			[]string{"/model/tools/0", "/model/server_tools/0/url"}, "model request to m at p", []string{"tools offered: [redacted]", "runs at the provider: [redacted]"}, 2},
+			[]string{"/model/tools/0", "/model/server_tools/0/url"}, "model request to m at p", []string{"runs at the provider: [redacted]", "tools offered: [redacted]"}, 2},
 		{"an HTTP request names its target", holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "POST", Host: "h", Path: "/p", Query: "t=1"}},
 			[]string{"/http/query"}, "POST h/p", []string{"query: [redacted]"}, 1},
 		{"an MCP request names server and method", holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "files", Method: "resources/read", Name: "file:///x"}}, nil, "files resources/read file:///x", nil, 0},

@@ -150,6 +150,9 @@ func (t *transition) remember(r *storedRequest) (id, note string, err error) {
 			}
 		}
 	}
+	if len(asked) == 0 && r.Once {
+		return t.rememberOnce(r)
+	}
 	if len(asked) == 0 {
 		return "", "", nil
 	}
@@ -172,6 +175,34 @@ func (t *transition) remember(r *storedRequest) (id, note string, err error) {
 		return "", "", fmt.Errorf("making a grant of request %s: %w", r.ID, err)
 	}
 	return g.ID, "", nil
+}
+
+// rememberOnce makes the grant that policy asked for with the question, where
+// people have approved it.
+func (t *transition) rememberOnce(r *storedRequest) (id, note string, err error) {
+	votes := slices.DeleteFunc(slices.Clone(r.Votes), func(v storedVote) bool { return v.Decision != holdgate.AnswerApprove })
+	if len(votes) == 0 {
+		return "", "", nil
+	}
+	g, err := t.draftGrant(r, onceForSession, votes)
+	if err == nil {
+		err = t.made(g)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("making a grant of request %s: %w", r.ID, err)
+	}
+	return g.ID, "", nil
+}
+
+// onceForSession is what an approval stands for where policy asks once.
+var onceForSession = Remember{Scope: ScopeSession, Match: Match{Kind: MatchProvided}, For: DefaultGrant}
+
+// asksOnce notes that policy asks the question once, and tells people.
+func (r *storedRequest) asksOnce(h holdgate.HoldSpec) {
+	l := r.Likeness
+	if r.Once = h.Once && l != nil && l.Provided != "" && l.Shape != nil && rememberable(h, r.Rule, l) == ""; r.Once {
+		r.Briefing.Why = append(r.Briefing.Why, "approving it answers for this session: for "+lasting(onceForSession.For)+", while no other tools run at the provider")
+	}
 }
 
 func (t *transition) draftGrant(r *storedRequest, m Remember, votes []storedVote) (*storedGrant, error) {

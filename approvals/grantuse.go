@@ -178,6 +178,8 @@ func (q *Queue) matches(g *storedGrant, p *plea) bool {
 		return g.Likeness.Shape != nil && !p.like.Acts && p.like.whole.Within(*g.Likeness.Shape)
 	case MatchShape:
 		return g.Likeness.Like == p.like.Like && !p.like.Acts
+	case MatchProvided:
+		return p.decision.Hold.Once && g.Likeness.Provided == p.like.Provided && p.like.Provided != ""
 	case MatchPattern:
 		return g.Likeness.Like == p.like.Like && q.fixes(g, p.call)
 	}

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,6 +22,8 @@ type likeness struct {
 	Dir     string          `json:"dir,omitempty"`  // that it starts in
 	Acts    bool            `json:"acts,omitempty"`
 	Unclear []string        `json:"unclear,omitempty"`
+	// Provided names the tools that run at a model's provider, and the provider.
+	Provided holdgate.Digest `json:"provided,omitempty"`
 	// Shape and Line are set where nothing is redacted.
 	Shape *holdgate.Shape `json:"shape,omitempty"`
 	Line  string          `json:"line,omitempty"`
@@ -42,6 +45,7 @@ func (q *Queue) likeness(c holdgate.Call, d holdgate.Decision) *likeness {
 	if same, ok := q.same(c, s); ok {
 		l.Same = same
 	}
+	l.Provided = q.provided(c.Model)
 	if _, hidden := redact(c, d.Redact); hidden == 0 {
 		l.Line = s.String()
 		l.Shape = &s
@@ -93,6 +97,23 @@ func (q *Queue) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool) 
 		return d.Fields("grant.mcp", append([]string{c.MCP.Server, c.MCP.Method, c.MCP.Name, string(params)}, wayOf(c.MCP)...)...), true
 	}
 	return "", false
+}
+
+// provided names the set of tools that a request lets the model's provider run;
+// "" where there is none.
+func (q *Queue) provided(m *holdgate.Model) holdgate.Digest {
+	if m == nil || len(m.ServerTools) == 0 {
+		return ""
+	}
+	tools := slices.Clone(m.ServerTools)
+	slices.SortFunc(tools, func(a, b holdgate.ServerTool) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name), cmp.Compare(a.URL, b.URL))
+	})
+	fields := []string{m.Provider}
+	for _, t := range slices.Compact(tools) {
+		fields = append(fields, t.Type, t.Name, t.URL)
+	}
+	return q.c.Digester.Fields("grant.provided", fields...)
 }
 
 // topLevel reads the members of a strict JSON object.

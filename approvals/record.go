@@ -207,6 +207,7 @@ type storedRequest struct {
 	Likeness    *likeness              `json:"likeness,omitempty"`
 	Passes      bool                   `json:"passes,omitempty"` // an approval lets the session pass the gate
 	Anew        bool                   `json:"anew,omitempty"`
+	Once        bool                   `json:"once,omitempty"`    // its approval answers for the session's later model requests
 	Learn       holdgate.Learn         `json:"learn,omitzero"`    // what its approval may come to stand for
 	Accepts     *storedAccepts         `json:"accepts,omitempty"` // the changed definition that its briefing shows
 }

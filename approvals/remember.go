@@ -56,6 +56,9 @@ const (
 	// MatchShape covers calls of the same shape. No person can ask for it: it is
 	// that of what was learned of calls that do nothing but read or write files.
 	MatchShape MatchKind = "shape"
+	// MatchProvided covers model requests that let the same provider run the same
+	// set of tools. No person can ask for it: it is that of [holdgate.HoldSpec.Once].
+	MatchProvided MatchKind = "provided"
 )
 
 // A Match says which calls a grant covers. Its JSON is "exact", "tool" or
@@ -173,6 +176,8 @@ func (m Remember) Words(r Request) string {
 			name = strings.TrimPrefix(r.Call.Tool.Server+"/"+r.Call.Tool.Name, "/")
 		}
 		b.WriteString("every call of " + holdgate.Visible(name) + " that reaches no further than this one")
+	case MatchProvided:
+		b.WriteString("the tools that run at the provider in " + r.Briefing.Summary)
 	default:
 		b.WriteString(r.Shape)
 		for i, p := range slices.Sorted(maps.Keys(m.Match.Arguments)) {

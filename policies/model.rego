@@ -2,15 +2,19 @@ package holdgate
 
 # METADATA
 # title: Tools that the model's provider runs itself
-# description: Their calls are seen only after they have run, so the request is the place to ask.
+# description: |
+#   Their calls are seen only after they have run, so the request is the place to ask:
+#   once per session and set of tools.
 # custom:
 #   risk: medium
-decisions contains d if {
+decisions contains object.union(d, asked_once[d.action]) if {
 	input.kind == "model_request"
 	input.model.server_tools
 	some setting, about in server_tools_by_setting
 	d := by_setting(setting, "model.server_tools", "medium", "The request lets the provider run tools whose calls cannot be held.", sort(about))
 }
+
+asked_once := {"hold": {"hold": {"once": true}}, "deny": {}}
 
 server_tools_by_setting[setting] contains server_tool_title(tool) if {
 	some tool in input.model.server_tools

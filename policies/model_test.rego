@@ -8,8 +8,9 @@ test_requests_pass if {
 
 searching := model_request({"provider": "p", "name": "m", "server_tools": [{"type": "web_search_1", "name": "web_search"}]})
 
-test_server_tools_ask if {
+test_server_tools_ask_once if {
 	holdgate.decision.rule == "model.server_tools" with input as searching
+	holdgate.decision.hold.once with input as searching
 }
 
 test_server_tools_by_setting if {

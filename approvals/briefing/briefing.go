@@ -195,13 +195,25 @@ func (b *briefer) request(h *holdgate.HTTP) {
 func (b *briefer) model(m *holdgate.Model) {
 	b.summary("model request to " + m.Name + " at " + m.Provider)
 	var lines []string
-	if len(m.Tools) > 0 {
-		lines = append(lines, "tools offered: "+strings.Join(m.Tools, ", "))
-	}
 	for _, s := range m.ServerTools {
 		lines = append(lines, "runs at the provider: "+joined(s.Type, s.Name, s.URL))
 	}
+	lines = append(lines, filled("tools offered: ", m.Tools)...)
 	b.section("request", KindArguments, lines)
+}
+
+// filled lists names in lines that are shown whole, each behind the words that say
+// what they are.
+func filled(words string, names []string) (lines []string) {
+	for _, n := range names {
+		last := len(lines) - 1
+		if last >= 0 && len(lines[last])+len(", ")+len(n) <= maxLine {
+			lines[last] += ", " + n
+			continue
+		}
+		lines = append(lines, words+n)
+	}
+	return lines
 }
 
 func (b *briefer) tool(t *holdgate.Tool) {
