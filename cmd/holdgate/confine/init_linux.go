@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,9 +146,13 @@ func runInside(control *os.File, terminal int) (int, error) {
 	if err := send(control, report{}); err != nil {
 		return 0, err
 	}
+	agent, err := os.FindProcess(pid)
+	if err != nil {
+		return 0, err
+	}
 	go func() { // ends with the process
 		for s := range signals {
-			_ = unix.Kill(pid, s.(syscall.Signal)) // it may have ended
+			PassOn(context.Background(), agent, s.(syscall.Signal))
 		}
 	}()
 	go func() { // so does this

@@ -66,7 +66,7 @@ func Start(s Spec) (_ *Sandbox, err error) {
 	if err != nil {
 		b.cmd.Process = nil
 		if s.Kind == Strong {
-			return nil, &MissingError{Part: partNamespaces, Err: err, Hint: namespacesHint()}
+			return nil, &MissingError{Part: partNamespaces, Err: whyNoNamespaces(err), Hint: namespacesHint()}
 		}
 		return nil, fmt.Errorf("starting the confined process: %w", err)
 	}
@@ -198,6 +198,22 @@ func (b *Sandbox) Close() error {
 		_ = b.terminal.Close()
 	}
 	return nil
+}
+
+// whyNoNamespaces says what the kernel means: its errors are those of files.
+func whyNoNamespaces(err error) error {
+	for errno, means := range map[syscall.Errno]string{
+		unix.ENOSPC: "the system lets you have none, or no more of them",
+		unix.EPERM:  "the system does not let you have any",
+		unix.EACCES: "the system does not let you have any",
+		unix.EINVAL: "the kernel was built without some of them",
+		unix.EUSERS: "they are nested too deeply",
+	} {
+		if errors.Is(err, errno) {
+			return errors.New(means)
+		}
+	}
+	return err
 }
 
 // namespacesHint says what keeps users from having namespaces, where the system

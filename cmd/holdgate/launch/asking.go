@@ -12,6 +12,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 )
 
 // A session is an agent on a pty of its own, and the person's terminal.
@@ -64,12 +66,13 @@ func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking, copying, typing sync.WaitGroup
 	asking.Go(func() { s.askAll(ctx) })
-	asking.Go(func() { EachSignal(ctx, s.pass) })
-	asking.Go(func() { endWhenStopped(ctx, s.o, s.pass) })
+	pass := func(sig syscall.Signal) { s.pass(ctx, sig) }
+	asking.Go(func() { EachSignal(ctx, pass) })
+	asking.Go(func() { endWhenStopped(ctx, s.o, pass) })
 	copying.Go(s.copyOutput)
 	typing.Go(func() {
 		if err := s.keyboard.run(stop); err != nil {
-			s.pass(syscall.SIGHUP) // the terminal has gone
+			pass(syscall.SIGHUP) // the terminal has gone
 		}
 	})
 	err = s.cmd.Wait()
@@ -98,9 +101,9 @@ func (s *session) copyOutput() {
 }
 
 // pass passes a signal on to the agent.
-func (s *session) pass(sig syscall.Signal) {
+func (s *session) pass(ctx context.Context, sig syscall.Signal) {
 	if sig != syscall.SIGWINCH {
-		_ = s.cmd.Process.Signal(sig) // it may have ended
+		confine.PassOn(ctx, s.cmd.Process, sig)
 		return
 	}
 	s.resize(0)

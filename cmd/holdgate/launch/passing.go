@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 )
 
 // runPassing runs cmd on the streams as they are, and tells on stderr what
@@ -31,7 +32,7 @@ func runPassing(ctx context.Context, o Options, cmd *exec.Cmd) error {
 	work.Go(func() {
 		EachSignal(ctx, func(s syscall.Signal) {
 			if !typed || (s != syscall.SIGINT && s != syscall.SIGQUIT) {
-				_ = cmd.Process.Signal(s) // it may have ended
+				confine.PassOn(ctx, cmd.Process, s)
 			}
 		})
 	})
