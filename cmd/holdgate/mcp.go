@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -101,7 +102,7 @@ func (e *env) runMCP(c *cli.Context) (err error) {
 // end.
 func (e *env) sidecarFor(ctx context.Context, c *cli.Context) (address func(context.Context) (string, error), stop func() error, err error) {
 	nothing := func() error { return nil }
-	if addr := e.getenv(launch.EnvAgents); addr != "" {
+	if addr := cmp.Or(e.getenv(launch.EnvAgents), e.agentsProxy(ctx)); addr != "" {
 		return func(context.Context) (string, error) { return addr, nil }, nothing, nil
 	}
 	s, err := e.serveSettings(c)

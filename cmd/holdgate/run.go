@@ -235,7 +235,7 @@ func (r *agentRun) behind(ctx context.Context) (code int, err error) {
 	}
 	kind := r.getenv("TERM")
 	return launch.Run(ctx, launch.Options{
-		Program: r.program, Args: r.c.Args().Tail(), Within: r.box,
+		Program: r.program, Args: launch.Arguments(r.program, r.c.Args().Tail()), Within: r.box,
 		Env:   launch.Environment(os.Environ(), r.program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
 		Stdin: r.f.in, Stdout: r.f.out, Stderr: r.f.err, Plain: kind == "" || kind == "dumb",
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.getenv("NO_COLOR") == "",

@@ -47,11 +47,11 @@ func agentPrograms() []agentProgram {
 		},
 		{
 			program: "opencode", upstream: "anthropic", args: []string{"run", "--model", "anthropic/claude-test"},
-			env: func(_, home string) []string {
-				return []string{"ANTHROPIC_API_KEY=test", "OPENCODE_DISABLE_AUTOUPDATE=1", "XDG_CONFIG_HOME=" + filepath.Join(home, "config")}
+			env: func(string, string) []string {
+				return []string{"ANTHROPIC_API_KEY=test", "OPENCODE_DISABLE_AUTOUPDATE=1"}
 			},
 			prepare: func(t *testing.T, base, home, _ string) {
-				put(t, filepath.Join(home, "config", "opencode", "opencode.json"), encode(t, map[string]any{
+				put(t, filepath.Join(home, ".config", "opencode", "opencode.json"), encode(t, map[string]any{
 					"autoupdate": false, "permission": map[string]string{"bash": "allow"}, "small_model": "anthropic/claude-test",
 					"provider": map[string]any{"anthropic": map[string]any{
 						"options": map[string]string{"baseURL": base + "/v1"},

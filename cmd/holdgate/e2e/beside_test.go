@@ -23,7 +23,7 @@ import (
 const askerVariable = "E2E_ASKER"
 
 func beAsker(in io.Reader, out io.Writer) {
-	door := os.Getenv("HOLDGATE_AGENTS")
+	door := strings.TrimPrefix(os.Getenv("HTTP_PROXY"), "http://")
 	fmt.Fprintln(out, "ready at "+door)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	for lines := bufio.NewScanner(in); lines.Scan(); {

@@ -19,9 +19,9 @@ func confinedPrograms() []agentProgram {
 	return []agentProgram{
 		{
 			program: "claude", upstream: "anthropic", args: []string{"-p", "--allowedTools", "Bash", "--"},
-			env: func(base, home string) []string {
+			env: func(base, _ string) []string {
 				return []string{
-					"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=test", "CLAUDE_CONFIG_DIR=" + filepath.Join(home, "claude"),
+					"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=test",
 					"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 				}
 			},
@@ -32,15 +32,16 @@ func confinedPrograms() []agentProgram {
 				"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-m", "gpt-test", "-c", `web_search="disabled"`,
 				"-c", `model_providers.lab={name="lab",base_url="http://127.0.0.1:7300/up/openai/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`, "-c", `model_provider="lab"`,
 			},
-			env: func(_, home string) []string {
-				return []string{"CODEX_HOME=" + home, "OPENAI_API_KEY=test", "CODEX_API_KEY=test"}
+			env: func(string, string) []string {
+				return []string{"OPENAI_API_KEY=test", "CODEX_API_KEY=test"}
 			},
 		},
 		known["gemini"], known["qwen"], known["opencode"],
 	}
 }
 
-// Real agents in strong confinement: nothing of theirs is heard but through the
+// Real agents in strong confinement, each in a home that has nothing but its
+// settings: nothing of theirs is heard but through the
 // sidecar, and what a person decides is what happens to the folder.
 func TestConfinedAgents(t *testing.T) {
 	clients := clientsDir(t)
@@ -67,11 +68,9 @@ func (a agentProgram) decideConfined(t *testing.T, program, provider string, c p
 		t.Skipf("%s is not installed: %v", a.program, err)
 	}
 	project, state := t.TempDir(), stateDir(t)
-	home, data := filepath.Join(project, "home"), "data-"+a.program+"-"+c.name
-	for _, dir := range []string{home, filepath.Join(project, data)} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	home, data := freshHome(t), "data-"+a.program+"-"+c.name
+	if err := os.Mkdir(filepath.Join(project, data), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	base := "http://127.0.0.1:7300/up/" + a.upstream
 	if a.prepare != nil {

@@ -19,6 +19,9 @@ type Agent struct {
 	Unseen []string `json:"unseen"`
 	Do     []string `json:"do"`
 
+	// args stand before those that the person gave it: without them it would not
+	// work behind the sidecar, or not go through it.
+	args []string
 	// baseURL are the variables that take the place of a provider's address,
 	// with the path of the sidecar that they lead to.
 	baseURL []baseURL
@@ -59,6 +62,9 @@ func agents() []Agent {
 			Unseen: []string{"its hooks, which it runs by itself at each tool call: keep .claude/settings.json from being changed unasked"},
 			Do:     []string{"let Holdgate hold its API key, and give it the placeholder: docs/identity.md"}},
 		{Program: "codex",
+			// Its shared server, which it finds by a path socket, would be confined with
+			// nobody, and led to no sidecar.
+			args:   []string{"--no-daemon"},
 			Led:    "HTTPS_PROXY; a provider's address is in its config.toml alone",
 			Seen:   []string{calls("OpenAI Responses")},
 			Unseen: []string{"nothing over its WebSocket: that is refused, and it goes on over HTTP"},
@@ -120,6 +126,11 @@ func About(program string) Agent {
 	a.Unseen = append(slices.Clone(a.Unseen), unseenServer, unseenStdio, unseenLocal)
 	a.Do = append(slices.Clone(a.Do), doStdio)
 	return a
+}
+
+// Arguments are those that the program is started with, where a person gave these.
+func Arguments(program string, given []string) []string {
+	return slices.Concat(find(program).args, given)
 }
 
 // Note is what a person should know before the program runs behind Holdgate,

@@ -22,8 +22,8 @@ type Way struct {
 	Placeholders []string
 }
 
-// EnvAgents names the agents' door, as HOST:PORT, to commands that an agent runs
-// itself: they are not to know the state folder.
+// EnvAgents names the agents' door, as HOST:PORT, to commands that are started
+// outside [Run]. What runs in it finds the door by the proxy variables.
 const EnvAgents = "HOLDGATE_AGENTS"
 
 // Environment is base, changed so that the program finds the sidecar: by the
@@ -36,7 +36,6 @@ func Environment(base []string, program string, w Way, secrets ...string) []stri
 		"HTTP_PROXY=http://" + w.Agents, "http_proxy=http://" + w.Agents,
 		"HTTPS_PROXY=http://" + w.Agents, "https_proxy=http://" + w.Agents,
 		"NO_PROXY=" + w.NoProxy, "no_proxy=" + w.NoProxy,
-		EnvAgents + "=" + w.Agents,  // for `holdgate mcp` and `holdgate gate`
 		"SSL_CERT_FILE=" + w.Bundle, // OpenSSL, Go, Rust: it takes the place of the system's
 		"NODE_EXTRA_CA_CERTS=" + w.CA,
 		"REQUESTS_CA_BUNDLE=" + w.Bundle,

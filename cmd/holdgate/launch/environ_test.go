@@ -28,7 +28,7 @@ func TestEachAgentIsLedByWhatItHeeds(t *testing.T) {
 		t.Run(c.program, func(t *testing.T) {
 			got := Environment(base, c.program, Way{Agents: "127.0.0.1:9", CA: "/c", Bundle: "/b", BaseURL: c.baseURL}, "/s", "token1", "")
 			want := slices.Concat([]string{
-				"PATH=/bin", "HTTP_PROXY=" + door, "http_proxy=" + door, "HTTPS_PROXY=" + door, "https_proxy=" + door, "NO_PROXY=", "no_proxy=", "HOLDGATE_AGENTS=127.0.0.1:9",
+				"PATH=/bin", "HTTP_PROXY=" + door, "http_proxy=" + door, "HTTPS_PROXY=" + door, "https_proxy=" + door, "NO_PROXY=", "no_proxy=",
 				"SSL_CERT_FILE=/b", "NODE_EXTRA_CA_CERTS=/c", "REQUESTS_CA_BUNDLE=/b", "CURL_CA_BUNDLE=/b", "GIT_SSL_CAINFO=/b",
 				"AWS_CA_BUNDLE=/b", "CODEX_CA_CERTIFICATE=/c", "DENO_CERT=/c",
 			}, c.want)

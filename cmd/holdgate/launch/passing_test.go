@@ -80,7 +80,7 @@ func TestTheEnvironmentNamesNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, secret := range []string{r.dir, strings.TrimSpace(string(token)), "HOLDGATE_"} {
-		if strings.Contains(strings.Replace(env, "HOLDGATE_AGENTS=127.0.0.1:", "", 1), secret) {
+		if strings.Contains(env, secret) {
 			t.Errorf("the environment holds %q: %s", secret, env)
 		}
 	}

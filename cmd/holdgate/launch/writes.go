@@ -24,9 +24,9 @@ var own = map[string][]string{
 	"aider":    {".aider/"},
 }
 
-// Writes are the places below home that a confined program needs to write, as
-// they are on this machine. What an agent keeps of its own is made where it is
-// missing, for the agent could not: its home is not its to write.
+// Writes are the places below home that a confined program needs to write. They
+// are made where they are missing, for the agent could not: its home is not its to
+// write.
 func Writes(program, home string) (paths []string, err error) {
 	if home == "" {
 		return nil, nil
@@ -50,7 +50,7 @@ func Writes(program, home string) (paths []string, err error) {
 	}
 	for _, name := range caches {
 		path := filepath.Join(home, name)
-		if _, err := os.Stat(path); err == nil {
+		if os.MkdirAll(path, 0o755) == nil { // else the user could not write there either
 			paths = append(paths, path)
 		}
 	}
