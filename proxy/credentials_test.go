@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -153,6 +154,42 @@ func TestAHeldCredentialIsNotSentBack(t *testing.T) {
 		resp.Body.Close()
 		if reached := up.all(); resp.StatusCode != http.StatusForbidden || len(reached) > 0 {
 			t.Errorf("%s: got %d, and the upstream %q", method, resp.StatusCode, reached)
+		}
+	}
+}
+
+// A placeholder reaches no upstream: where the credential is not put in, the
+// request is refused.
+func TestAPlaceholderDoesNotLeave(t *testing.T) {
+	at, elsewhere := &asker{}, &asker{}
+	server, other := httptest.NewServer(at), httptest.NewServer(elsewhere)
+	t.Cleanup(server.Close)
+	t.Cleanup(other.Close)
+	g := newGateTo(t, map[string]string{"test": server.URL, "other": other.URL}, nil, annAndBob(t), withKey(server.URL, credential.Spec{}))
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("user:held-by-holdgate"))
+	for _, tt := range []struct {
+		name, path string
+		header     []string
+		status     int
+	}{
+		{"in the credential's header", "/up/other/x", []string{"X-Api-Key", "held-by-holdgate"}, http.StatusUnauthorized},
+		{"as a bearer's", "/up/other/x", []string{"Authorization", "Bearer held-by-holdgate"}, http.StatusUnauthorized},
+		{"behind another scheme", "/up/other/x", []string{"Authorization", "token held-by-holdgate"}, http.StatusUnauthorized},
+		{"as a password", "/up/other/x", []string{"Authorization", basic}, http.StatusUnauthorized},
+		{"in a header of the agent's own", "/up/other/x", []string{"X-My-Key", "held-by-holdgate"}, http.StatusUnauthorized},
+		{"in the query", "/up/other/x?key=held-by-holdgate", nil, http.StatusUnauthorized},
+		{"beside the credential that is put in", "/up/test/x", []string{"X-My-Key", "held-by-holdgate"}, http.StatusUnauthorized},
+		{"in the query beside it", "/up/test/x?key=held-by-holdgate", nil, http.StatusUnauthorized},
+		{"where it is replaced", "/up/test/x", []string{"Authorization", "Bearer held-by-holdgate"}, http.StatusOK},
+		{"a longer word", "/up/other/x", []string{"X-Api-Key", "held-by-holdgate-and-more"}, http.StatusOK},
+	} {
+		before := len(elsewhere.all())
+		status, text := g.as(annsToken, g.url+tt.path, append(tt.header, "Holdgate-Token", annsToken)...)
+		if status != tt.status || status != http.StatusOK && !strings.Contains(text, "held-by-holdgate") {
+			t.Errorf("%s: got %d %s, want %d", tt.name, status, text, tt.status)
+		}
+		if reached := elsewhere.all()[before:]; tt.status != http.StatusOK && len(reached) > 0 {
+			t.Errorf("%s: the upstream got %q", tt.name, reached)
 		}
 	}
 }

@@ -47,17 +47,22 @@ func (e *exchange) withCredential() bool {
 	if c != nil {
 		e.t.credential = c.Name
 		e.remark = gate.Remarks(e.remark, "with the credential "+c.Name)
-		return true
 	}
-	if c = e.s.out.Expected(e.t.url, e.r.Header); c == nil {
+	left := e.s.out.Placeholder(e.t.url, e.r.Header, c)
+	switch {
+	case left == nil:
 		return true
+	case c != nil, !left.BelongsTo(upstream.Origin(e.t.url)):
+		e.reject(http.StatusUnauthorized, holdgate.RuleIdentity, fmt.Sprintf("the request to %s holds the placeholder %s where Holdgate puts no credential in: "+
+			"put it into the header of a credential that belongs there (credentials.NAME.hosts), or take it out", upstream.Origin(e.t.url), left.Placeholder))
+		return false
 	}
 	do := "start it with `holdgate run`, strongly confined, or give it a token (`holdgate agents add NAME`)"
 	who := "to agents that prove who they are, and this one does not"
 	if e.t.caller.Agent.Proven {
-		who, do = fmt.Sprintf("to other agents than %s", e.t.caller.Agent.ID), "name it under credentials."+c.Name+".agents"
+		who, do = fmt.Sprintf("to other agents than %s", e.t.caller.Agent.ID), "name it under credentials."+left.Name+".agents"
 	}
-	e.reject(http.StatusUnauthorized, holdgate.RuleIdentity, fmt.Sprintf("Holdgate gives the credential %s %s: %s", c.Name, who, do))
+	e.reject(http.StatusUnauthorized, holdgate.RuleIdentity, fmt.Sprintf("Holdgate gives the credential %s %s: %s", left.Name, who, do))
 	return false
 }
 

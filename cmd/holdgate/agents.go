@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
 )
 
 // agentsCommand lists who asks.
@@ -119,14 +121,22 @@ func (e *env) intervene(c *cli.Context, a approvals.InterventionAction) error {
 	}
 	sc, err := e.sidecar(c)
 	if err != nil {
-		return err
+		return haltedLater(err)
 	}
 	defer sc.Close()
 	done := []intervened{}
+	var nothing error
 	for _, id := range agents {
+		before, err := sc.Standing(c.Context, id)
+		if err != nil {
+			return haltedLater(err)
+		}
 		s, err := sc.Intervene(c.Context, id, api.Intervention{Action: a, Reason: c.String("reason")})
 		if err != nil {
 			return err
+		}
+		if a == approvals.InterventionResume && nothing == nil {
+			nothing = nothingResumed(id, before, s, again(c))
 		}
 		done = append(done, intervened{id, s})
 		if !c.Bool("json") {
@@ -136,9 +146,40 @@ func (e *env) intervene(c *cli.Context, a approvals.InterventionAction) error {
 		}
 	}
 	if c.Bool("json") {
-		return printJSON(e.stdout, done)
+		if err := printJSON(e.stdout, done); err != nil {
+			return err
+		}
 	}
-	return nil
+	return nothing
+}
+
+// haltedLater is the error of an intervention where no sidecar runs.
+func haltedLater(err error) error {
+	if _, ok := errors.AsType[*client.NoSidecarError](err); !ok {
+		return err
+	}
+	x := explain(err)
+	x.hint = "nothing was changed: what was paused or stopped stays so. Start the sidecar (holdgate serve, or holdgate run, " +
+		"which waits for this), and give the command again meanwhile"
+	return x
+}
+
+// nothingResumed is the error of a resume that changed nothing, and nil where it
+// did: an agent that goes on had not been halted, or only resuming all of them lets
+// it go on.
+func nothingResumed(id string, before, after approvals.Standing, more string) error {
+	x := &exitError{code: exitNothing}
+	switch {
+	case before.Running() && id == approvals.Everybody:
+		x.text, x.hint = "all agents were not paused or stopped: nothing was resumed", "holdgate agents says which of them is, by its name"
+	case before.Running():
+		x.text, x.hint = id+" was not paused or stopped: nothing was resumed", "holdgate agents says who is"
+	case id != approvals.Everybody && before.Everybody && after.Everybody:
+		x.text, x.hint = id+" was not paused or stopped by its name, all agents are: nothing was resumed", "holdgate resume --all"+more
+	default:
+		return nil
+	}
+	return x
 }
 
 // printIntervened says in one line where an agent stands now.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -122,14 +123,23 @@ func flagValue(c *cli.Context, name string) string {
 
 // again is what a command that is suggested needs to find the same sidecar as
 // the same person: the global flags that this one was given, each after a blank.
+// A path is absolute, for the command may be run in another folder.
 func again(c *cli.Context) string {
 	var b strings.Builder
 	for _, name := range []string{"state-dir", "config", "token-file"} {
 		if slices.ContainsFunc(c.Lineage(), func(l *cli.Context) bool { return l.IsSet(name) }) {
-			b.WriteString(" --" + name + " " + shellWord(flagValue(c, name)))
+			b.WriteString(" --" + name + " " + shellWord(absolute(flagValue(c, name))))
 		}
 	}
 	return b.String()
+}
+
+// absolute is the path from any folder. An empty one names nothing, and stays.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil && path != "" {
+		return abs
+	}
+	return path
 }
 
 // shellWord is s as one word of a POSIX shell.

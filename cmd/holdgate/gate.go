@@ -77,7 +77,11 @@ func (e *env) gate(c *cli.Context) error {
 	} else if g.Status == holdgate.StatusPending {
 		_, err = fmt.Fprintln(e.stdout, g.ID)
 	} else {
-		_, err = fmt.Fprintln(e.stdout, holdgate.Visible(g.Text))
+		for line := range strings.SplitSeq(strings.TrimSuffix(g.Text, "\n"), "\n") {
+			if _, err = fmt.Fprintln(e.stdout, holdgate.Visible(line)); err != nil {
+				break
+			}
+		}
 	}
 	if code := gateCode(g.Status); err == nil && code != exitDone {
 		err = &exitError{code: code}

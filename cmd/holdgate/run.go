@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
@@ -227,8 +228,8 @@ func (r *agentRun) behind(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the token: %w", err)
 	}
-	err = launch.AwaitResumed(r.c.Context, door, st.Agent, func(by string) {
-		fmt.Fprintf(r.stderr, "note: %s was %s; it starts once you let it go on: holdgate resume %s --state-dir %s\n", st.Agent, by, st.Agent, s.StateDir)
+	err = launch.AwaitResumed(r.c.Context, door, st.Agent, func(by approvals.Standing) {
+		fmt.Fprintf(r.stderr, "note: %s\n", startsOnceResumed(st.Agent, by, s.StateDir))
 	})
 	if err != nil {
 		return 0, err
@@ -239,8 +240,19 @@ func (r *agentRun) behind(ctx context.Context) (code int, err error) {
 		Env:   launch.Environment(os.Environ(), r.program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
 		Stdin: r.f.in, Stdout: r.f.out, Stderr: r.f.err, Plain: kind == "" || kind == "dumb",
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.getenv("NO_COLOR") == "",
-		Elsewhere: func(id string) string { return "holdgate approve " + id + " --state-dir " + s.StateDir },
+		Elsewhere: func(id string) string {
+			return "holdgate approve " + id + " --state-dir " + shellWord(absolute(s.StateDir))
+		},
 	})
+}
+
+// startsOnceResumed says why an agent does not start, and what lets it.
+func startsOnceResumed(agent string, by approvals.Standing, stateDir string) string {
+	who, whom := agent+" was", shellWord(agent)
+	if by.Everybody {
+		who, whom = "all agents were", "--all"
+	}
+	return holdgate.Visible(fmt.Sprintf("%s %s; it starts once you let it go on, in another terminal: holdgate resume %s --state-dir %s", who, by, whom, shellWord(absolute(stateDir))))
 }
 
 // agentsDoor is where agents find the sidecar.

@@ -1,9 +1,11 @@
 package upstream
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
@@ -36,15 +38,21 @@ func (n *Network) Credential(to *url.URL, agent holdgate.Agent) *credential.Cred
 	return nil
 }
 
-// Expected is the credential that a request to a URL relies on, by the placeholder
-// that stands in one of its headers; nil where it relies on none.
-func (n *Network) Expected(to *url.URL, h http.Header) *credential.Credential {
-	for _, c := range n.c.Credentials {
-		if c.BelongsTo(Origin(to)) && sendsPlaceholder(h, c) {
-			return c
-		}
+// Placeholder is the credential whose placeholder would leave in a request to a
+// URL, into which put is put; of several one that belongs there. It is nil where no
+// placeholder leaves.
+func (n *Network) Placeholder(to *url.URL, h http.Header, put *credential.Credential) *credential.Credential {
+	sent := slices.IndexFunc(n.c.Credentials, func(k *credential.Credential) bool { return sendsPlaceholder(to, h, k, put) })
+	if sent < 0 {
+		return nil
 	}
-	return nil
+	here := slices.IndexFunc(n.c.Credentials, func(k *credential.Credential) bool {
+		return k.Placeholder == n.c.Credentials[sent].Placeholder && k.BelongsTo(Origin(to))
+	})
+	if here >= 0 {
+		sent = here
+	}
+	return n.c.Credentials[sent]
 }
 
 // SentBack reports whether a server answers a method with the request itself (RFC
@@ -54,16 +62,46 @@ func SentBack(method string) bool {
 	return strings.EqualFold(method, http.MethodTrace) || strings.EqualFold(method, "TRACK")
 }
 
-// sendsPlaceholder reports whether a request relies on a credential of ours.
-func sendsPlaceholder(h http.Header, c *credential.Credential) bool {
-	for _, name := range append([]string{c.Header}, CredentialHeaders...) {
-		for _, v := range h.Values(name) {
-			if c.Placeholder != "" && WithoutBearer(v) == c.Placeholder {
-				return true
-			}
+// leastDistinct is the length from which on a placeholder is no ordinary word.
+const leastDistinct = 8
+
+// sendsPlaceholder reports whether k's placeholder would leave in a request, into
+// which put is put: in a header that it does not replace, or in the query. A short
+// one, which may be an ordinary word, counts in headers of credentials alone.
+func sendsPlaceholder(to *url.URL, h http.Header, k, put *credential.Credential) bool {
+	if k.Placeholder == "" {
+		return false
+	}
+	distinct := len(k.Placeholder) >= leastDistinct
+	for name, values := range h {
+		known := slices.Contains(CredentialHeaders, name)
+		replaced := put != nil && (name == put.Header || known)
+		counts := distinct || known || name == k.Header
+		if counts && !replaced && slices.ContainsFunc(values, func(v string) bool { return isPlaceholder(v, k.Placeholder) }) {
+			return true
+		}
+	}
+	for _, values := range to.Query() {
+		if distinct && slices.Contains(values, k.Placeholder) {
+			return true
 		}
 	}
 	return false
+}
+
+// isPlaceholder reports whether a header's value is the placeholder, as it is,
+// behind a scheme such as Bearer, or as the user or password of Basic.
+func isPlaceholder(value, placeholder string) bool {
+	scheme, rest, _ := strings.Cut(strings.TrimSpace(value), " ")
+	if rest = strings.TrimSpace(rest); scheme == placeholder && rest == "" || rest == placeholder {
+		return true
+	}
+	login, err := base64.StdEncoding.DecodeString(rest)
+	if err != nil || !strings.EqualFold(scheme, "Basic") {
+		return false
+	}
+	user, password, _ := strings.Cut(string(login), ":")
+	return user == placeholder || password == placeholder
 }
 
 // putting puts a credential into what is sent, and takes it out of what comes back.

@@ -103,6 +103,9 @@ func credentials(c config.Config, getenv func(string) string) (list []*credentia
 		err = errors.Join(err, uerr)
 		for _, u := range urls {
 			s.Origins = append(s.Origins, upstream.Origin(u))
+			if aerr := c.Asked(u); aerr != nil {
+				err = errors.Join(err, fmt.Errorf("credentials.%s.hosts: %w", name, aerr))
+			}
 		}
 		if k.Env != "" {
 			if s.Value = strings.TrimSpace(getenv(k.Env)); s.Value == "" || s.Value == k.Placeholder {

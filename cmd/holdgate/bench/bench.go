@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Rounds   int           // 5 where zero
 	Duration time.Duration // of one target in one round; DefaultDuration where zero
-	Only     string        // only scenarios whose name contains it; empty: all
+	Only     string        // only scenarios that [Matches] it; empty: all
 	Progress io.Writer     // told of each round; may be nil
 	// Executable is the holdgate program, which starts the peers.
 	Executable string
@@ -121,10 +121,37 @@ const (
 	through = "holdgate transparent" // from inside `holdgate run`
 )
 
-// Run measures everything. It starts its processes and stops them again.
+// Matches reports whether a scenario's name contains text. A number in it is
+// whole: 4 KB is not found in 64 KB.
+func Matches(name, text string) bool {
+	digit := func(s string, i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	for from := 0; ; from++ {
+		i := strings.Index(name[from:], text)
+		if i < 0 {
+			return false
+		}
+		from += i
+		end := from + len(text)
+		if !(digit(text, 0) && digit(name, from-1)) && !(digit(text, len(text)-1) && digit(name, end)) {
+			return true
+		}
+	}
+}
+
+// matching are the scenarios that [Matches] text.
+func matching(text string) []Scenario {
+	return slices.DeleteFunc(Scenarios(), func(s Scenario) bool { return !Matches(s.Name, text) })
+}
+
+// Run measures everything. It starts its processes and stops them again. With an
+// error it returns what was measured before.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	o.Rounds = cmp.Or(o.Rounds, 5)
 	o.Duration = cmp.Or(o.Duration, DefaultDuration)
+	list := matching(o.Only)
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no scenario's name contains %q: such as %q", o.Only, Scenarios()[0].Name)
+	}
 	p, err := startProcesses(ctx, o.Executable)
 	if err != nil {
 		return nil, err
@@ -134,13 +161,13 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 		fmt.Fprintln(o.Progress, "note:", err)
 	}
 	var results []Result
-	for _, s := range Scenarios() {
-		if !strings.Contains(s.Name, o.Only) {
-			continue
-		}
+	for i, s := range list {
 		r, err := p.measure(ctx, s, o)
-		if err != nil {
-			return nil, fmt.Errorf("measuring %s: %w", s.Name, err)
+		switch {
+		case ctx.Err() != nil:
+			return results, fmt.Errorf("interrupted: %d of %d scenarios were measured", i, len(list))
+		case err != nil:
+			return results, fmt.Errorf("measuring %s: %w", s.Name, err)
 		}
 		results = append(results, r...)
 	}

@@ -91,6 +91,52 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
+// Asked checks that a sidecar with this configuration sends requests to where a
+// credential belongs: by the scheme by which it reaches that host and port, and of
+// this host only to what the configuration names.
+func (c Config) Asked(u *url.URL) error {
+	reached := map[string]string{} // the URL, by the key that names it
+	for name, u := range c.Upstreams {
+		reached["upstreams."+name] = u.URL
+	}
+	for name, m := range c.MCP {
+		reached["mcp."+name] = m.URL
+	}
+	other := ""
+	for _, by := range slices.Sorted(maps.Keys(reached)) {
+		at, err := url.Parse(reached[by])
+		if err != nil || !strings.EqualFold(at.Hostname(), u.Hostname()) || port(at) != port(u) {
+			continue
+		}
+		if at.Scheme == u.Scheme {
+			return nil
+		}
+		if other == "" {
+			other = fmt.Sprintf("%s goes to %s", by, origin(at))
+		}
+	}
+	switch {
+	case other != "":
+		return fmt.Errorf("%s is never asked: %s: write the address that is asked, with its scheme", origin(u), other)
+	case isLoopback(u.Hostname()):
+		return fmt.Errorf("%s is never asked: of this host only what upstreams and mcp name is reached", origin(u))
+	}
+	return nil
+}
+
+// port is the port that a URL leads to.
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if strings.EqualFold(u.Scheme, "http") {
+		return "80"
+	}
+	return "443"
+}
+
+func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
+
 // reservedHeaders are those that say where a request's end or its way is, or who
 // asks.
 var reservedHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "holdgate-token"}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 )
 
 // stopGrace is how long an agent that was told to end may take.
@@ -48,18 +49,20 @@ func tellStopped(ctx context.Context, o Options) {
 	}
 }
 
-// AwaitResumed waits while people have stopped the agent, and tells once what it
-// waits for.
-func AwaitResumed(ctx context.Context, d Door, agent string, tell func(by string)) error {
+// AwaitResumed waits while people have stopped the agent, and tells what it waits
+// for, each time that changes.
+func AwaitResumed(ctx context.Context, d Door, agent string, tell func(approvals.Standing)) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	for told := false; ; told = true {
+	var told approvals.Standing
+	for {
 		s, err := d.Standing(ctx, agent)
 		if err != nil || !s.Stopped() {
 			return err
 		}
-		if !told {
-			tell(holdgate.Visible(s.String()))
+		if s != told {
+			tell(s)
+			told = s
 		}
 		select {
 		case <-tick.C:
