@@ -9,7 +9,9 @@
 // lie in two places is listed for both.
 //
 // [Extract] is the only door. A tool's name and the keys of its arguments say
-// what each argument is (tools.go, beside.go). A shell line is parsed as bash, and walked
+// what each argument is (tools.go, beside.go). A shell line is parsed as bash
+// (parse.go); what shells read differently is a parse error (ambiguous.go,
+// dash.go). It is walked
 // as the shell would run it (shell.go): words are expanded as far as the line
 // itself tells (word.go, vars.go, origin.go), wrappers are taken off
 // (wrappers.go, builtins.go, launchers.go, runners.go), and what is left is one

@@ -1,8 +1,6 @@
 package facts
 
 import (
-	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -85,71 +83,6 @@ func (s *shell) sub(via ...string) *shell {
 	c.via = slices.Concat(s.via, via)
 	c.failed = nil
 	return &c
-}
-
-// deadlineReader stops the parser once the time is over.
-type deadlineReader struct {
-	x *extraction
-	r io.Reader
-}
-
-var errOutOfTime = errors.New("out of time")
-
-func (d deadlineReader) Read(p []byte) (int, error) {
-	if d.x.late() {
-		return 0, errOutOfTime
-	}
-	return d.r.Read(p[:min(len(p), 512)])
-}
-
-// parse reads a text as bash, and if it is none, as POSIX shell. What comes
-// before a mistake is returned with it: a shell runs it too.
-func (s *shell) parse(text string) ([]*syntax.Stmt, error) {
-	if len(text) > maxShellBytes {
-		panic(overBudget{"shell text is too long"})
-	}
-	if openings(text) > maxOpenings {
-		panic(overBudget{"shell text opens too much"})
-	}
-	stmts, err := s.parseAs(text, syntax.LangBash)
-	if err == nil {
-		return stmts, nil
-	}
-	if posix, perr := s.parseAs(text, syntax.LangPOSIX); perr == nil {
-		return posix, nil
-	}
-	return stmts, err
-}
-
-// openings counts what may nest: parentheses, backquotes, expansions and
-// subscripts. Quotes are no matter: what they hold may be parsed as well.
-func openings(text string) int {
-	n := strings.Count(text, "(") + strings.Count(text, "`") + strings.Count(text, "${")
-	for i := 1; i < len(text); i++ {
-		if c := text[i-1]; text[i] == '[' && c != ' ' && c != '\n' && c != '[' && c != ',' && c != ':' {
-			n++
-		}
-	}
-	return n
-}
-
-func (s *shell) parseAs(text string, lang syntax.LangVariant) (stmts []*syntax.Stmt, first error) {
-	p := syntax.NewParser(syntax.Variant(lang))
-	// The parser may report a mistake twice, and panics where it can't: the
-	// loop runs to its end.
-	for st, err := range p.StmtsSeq(deadlineReader{s.x, strings.NewReader(text)}) {
-		switch {
-		case first != nil:
-		case err != nil:
-			first = err
-		default:
-			stmts = append(stmts, st)
-		}
-	}
-	if errors.Is(first, errOutOfTime) {
-		panic(overBudget{"out of time"})
-	}
-	return stmts, first
 }
 
 // source walks a text as if it stood at this place.

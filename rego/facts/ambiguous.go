@@ -1,0 +1,244 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// ambiguous says what in the text the parser and a shell, or two shells, may
+// read in different ways.
+func (s *shell) ambiguous(text string, file *syntax.File, comments []syntax.Comment) error {
+	if i := strings.IndexAny(text, "\r\x00"); i >= 0 {
+		return fmt.Errorf("a control character %q, which shells read differently", text[i])
+	}
+	for _, c := range comments {
+		if err := commentStart(text, int(c.Pos().Offset())); err != nil {
+			return err
+		}
+		if strings.HasSuffix(c.Text, "\\\n") {
+			return errors.New("a comment that goes on after its line")
+		}
+	}
+	var err error
+	syntax.Walk(file, func(n syntax.Node) bool {
+		s.x.tick()
+		if err != nil {
+			return false
+		}
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			err = substitution(text, n)
+		case *syntax.Redirect:
+			err = s.heredocEnd(text, n)
+		case *syntax.ArrayExpr:
+			if end := int(n.End().Offset()); end < len(text) && text[end] == '#' {
+				err = errors.New("a # after an array")
+			}
+		case *syntax.FuncDecl:
+			if n.Name == nil || n.Body == nil || isSimple(n.Body.Cmd) {
+				err = errors.New("a function that only zsh knows")
+			}
+		case *syntax.TimeClause:
+			err = timed(n)
+		case *syntax.ExtGlob:
+			err = pattern(n)
+		case *syntax.CallExpr:
+			err = zshOnly(n)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return s.readByDash(text, file)
+}
+
+func isSimple(c syntax.Command) bool {
+	_, ok := c.(*syntax.CallExpr)
+	return ok
+}
+
+// timed takes off what bash lets stand behind time before the command.
+func timed(t *syntax.TimeClause) error {
+	if t.Stmt == nil {
+		return nil
+	}
+	c, ok := t.Stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 || len(c.Assigns) > 0 || c.Args[0].Lit() != "--" {
+		return nil
+	}
+	for len(c.Args) > 1 && (c.Args[0].Lit() == "--" || c.Args[0].Lit() == "!") {
+		c.Args = c.Args[1:]
+	}
+	if syntax.IsKeyword(c.Args[0].Lit()) || c.Args[0].Lit() == "!" {
+		return errors.New("a reserved word after time --")
+	}
+	return nil
+}
+
+// pattern reports an extended pattern that zsh reads as commands: substituted
+// ones, and the qualifiers e and +.
+func pattern(g *syntax.ExtGlob) error {
+	text := g.Pattern.Value
+	if strings.ContainsAny(text, "`$#") || !strings.Contains(text, "|") && strings.ContainsAny(text, "e+") &&
+		strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.*?") != "" {
+		return fmt.Errorf("a pattern that may run a command: %s", text)
+	}
+	return nil
+}
+
+// zshOnly reports a command whose first word zsh alone reads as a reserved
+// word.
+func zshOnly(c *syntax.CallExpr) error {
+	if len(c.Args) == 0 {
+		return nil
+	}
+	first, ok := c.Args[0].Parts[0].(*syntax.Lit)
+	if !ok {
+		return nil
+	}
+	word := c.Args[0].Lit()
+	switch {
+	case word == "repeat" || word == "foreach" || word == "-":
+		return fmt.Errorf("a command that only zsh knows: %s", word)
+	case strings.HasPrefix(first.Value, "{") && !bracesOnly(c.Args[0]):
+		return fmt.Errorf("a command that begins with a brace: %s", first.Value)
+	}
+	return nil
+}
+
+// bracesOnly reports whether a word is a brace expansion to zsh too.
+func bracesOnly(w *syntax.Word) bool {
+	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
+	if !syntax.SplitBraces(split) {
+		return false
+	}
+	_, ok := split.Parts[0].(*syntax.BraceExp)
+	return ok
+}
+
+// commentStart reports a comment whose # may be part of a word: a comment
+// begins a line, or stands behind a blank or an operator.
+func commentStart(text string, at int) error {
+	before := text[:at]
+	for strings.HasSuffix(before, "\\\n") {
+		before = before[:len(before)-2]
+		if before == "" || strings.HasSuffix(before, "\n") {
+			return errors.New("a # after a continued line")
+		}
+	}
+	if before == "" || strings.IndexByte(" \t\n;&|(`", before[len(before)-1]) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("a # after %q", before[len(before)-1])
+}
+
+// substitution reports a backquoted substitution with what ends at a line's
+// end, where a backslash joins that line to the next in some shells only.
+func substitution(text string, c *syntax.CmdSubst) error {
+	inside := text[c.Pos().Offset():c.End().Offset()]
+	if c.Backquotes && strings.Contains(inside, "\\\n") && (strings.Contains(inside, "#") || strings.Contains(inside, "<<")) {
+		return errors.New("a continued line in backquotes")
+	}
+	var err error
+	syntax.Walk(c, func(n syntax.Node) bool {
+		r, ok := n.(*syntax.Redirect)
+		if ok && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc) {
+			after := text[r.Word.End().Offset():c.End().Offset()]
+			if !strings.Contains(after, "\n") || r.Hdoc != nil && r.Hdoc.Pos().After(c.End()) {
+				err = errors.New("a here-document that begins behind its substitution")
+			}
+		}
+		return err == nil
+	})
+	return err
+}
+
+// heredocEnd reports a here-document that shells may end elsewhere: it ends
+// for certain at the first line that is the delimiter, where no backslash
+// joins lines to it or from it.
+func (s *shell) heredocEnd(text string, r *syntax.Redirect) error {
+	if r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
+		return nil
+	}
+	mistake := fmt.Errorf("a here-document whose end is not certain: %s", text[r.Pos().Offset():r.End().Offset()])
+	delimiter, quoted, plain := delimiterOf(r.Word)
+	if !plain {
+		return mistake
+	}
+	if r.Hdoc == nil {
+		return nil
+	}
+	body := text[r.Hdoc.Pos().Offset():]
+	size := int(r.Hdoc.End().Offset() - r.Hdoc.Pos().Offset())
+	joined := ""
+	for at := 0; at < len(body); {
+		s.x.tick()
+		line, _, _ := strings.Cut(body[at:], "\n")
+		bare := line
+		if r.Op == syntax.DashHdoc {
+			bare = strings.TrimLeft(line, "\t")
+		}
+		if bare == delimiter {
+			if at+len(line) == size && joined == "" {
+				return nil
+			}
+			return mistake
+		}
+		joined += strings.TrimLeft(strings.TrimRight(bare, `\`), "\t")
+		continued := !quoted && strings.HasSuffix(line, `\`)
+		if continued && strings.Trim(line, "\\\t") == "" || joined == delimiter {
+			return mistake
+		}
+		if !continued {
+			joined = ""
+		} else if len(joined) > len(delimiter) {
+			joined = joined[len(joined)-len(delimiter)-1:]
+		}
+		at += len(line) + 1
+	}
+	return mistake
+}
+
+// delimiterOf is the line that ends a here-document, and whether quotes in it
+// keep the body as it is. It is plain where it is one word without expansions.
+func delimiterOf(w *syntax.Word) (text string, quoted, plain bool) {
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			value, _ := unescape(p.Value)
+			quoted = quoted || value != p.Value
+			text += value
+		case *syntax.SglQuoted:
+			text, quoted = text+p.Value, true
+			if p.Dollar {
+				return "", false, false
+			}
+		case *syntax.DblQuoted:
+			quoted = true
+			if lit, ok := onlyLiteral(p); !ok || p.Dollar || strings.Contains(lit, `\`) {
+				return "", false, false
+			} else {
+				text += lit
+			}
+		default:
+			return "", false, false
+		}
+	}
+	return text, quoted, text != "" && !strings.Contains(text, "\n")
+}
+
+func onlyLiteral(q *syntax.DblQuoted) (string, bool) {
+	if len(q.Parts) == 0 {
+		return "", true
+	}
+	lit, ok := q.Parts[0].(*syntax.Lit)
+	if !ok || len(q.Parts) > 1 {
+		return "", false
+	}
+	return lit.Value, true
+}

@@ -1,0 +1,143 @@
+package facts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// readByDash reports a text in which dash, which knows less than bash, sees
+// another command. What bash alone knows is written as dash reads it, and is
+// parsed again: "$'" is a dollar and a quoted string without escapes, "&>" ends
+// a command, "((" opens two subshells, "[[" is a command, "$[" is text.
+func (s *shell) readByDash(text string, file *syntax.File) error {
+	type change struct {
+		at    int
+		write string
+	}
+	var changes []change
+	arithmetic := false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		s.x.tick()
+		switch n := n.(type) {
+		case *syntax.SglQuoted:
+			if n.Dollar {
+				changes = append(changes, change{int(n.Left.Offset()), `\`})
+			}
+		case *syntax.Redirect:
+			if n.Op == syntax.RdrAll || n.Op == syntax.AppAll {
+				changes = append(changes, change{int(n.OpPos.Offset()) + 1, " "})
+			}
+		case *syntax.ArithmCmd:
+			arithmetic = true
+			changes = append(changes, change{int(n.Left.Offset()) + 1, " "})
+		case *syntax.TestClause:
+			changes = append(changes, change{int(n.Left.Offset()), `\`})
+		case *syntax.ArithmExp:
+			if n.Bracket {
+				changes = append(changes, change{int(n.Left.Offset()), `\`})
+			}
+		}
+		return true
+	})
+	if len(changes) == 0 {
+		return nil
+	}
+	slices.SortFunc(changes, func(a, b change) int { return b.at - a.at })
+	written := text
+	for _, c := range changes {
+		written = written[:c.at] + c.write + written[c.at:]
+	}
+	s.x.work(len(text) / 256)
+	known, variables := firstWords(file.Stmts), variablesOf(file)
+	for word := range firstWords(s.beforeMistake(written)) {
+		if known[word] || word == "" || word == "[[" || strings.IndexByte("$-", word[0]) >= 0 || arithmetic && onlyNumber(word, variables) {
+			continue
+		}
+		return fmt.Errorf("another shell reads a command here: %s", word)
+	}
+	return nil
+}
+
+// firstWords are the names of the commands in statements, and in what is
+// nested in them, as far as they are plain text.
+func firstWords(stmts []*syntax.Stmt) map[string]bool {
+	words := make(map[string]bool)
+	for _, st := range stmts {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+				words[plainText(c.Args[0])] = true
+			}
+			return true
+		})
+	}
+	return words
+}
+
+// plainText is a word without its quotes; what is expanded in it is "$".
+func plainText(w *syntax.Word) string {
+	var sb strings.Builder
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			text, _ := unescape(p.Value)
+			sb.WriteString(text)
+		case *syntax.SglQuoted:
+			sb.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			if lit, ok := onlyLiteral(p); ok {
+				sb.WriteString(lit)
+			} else {
+				sb.WriteString("$")
+			}
+		default:
+			sb.WriteString("$")
+		}
+	}
+	return sb.String()
+}
+
+// powerPrograms need no words to do harm, and no table of files knows them.
+const powerPrograms = "reboot shutdown halt poweroff init telinit"
+
+// onlyNumber reports whether the first word of what bash reads as arithmetic
+// can be no program: it is a number, a single letter, not a name at all, or a
+// variable of the text and none of the programs that are known.
+func onlyNumber(name string, variables map[string]bool) bool {
+	if !isVariable(name) {
+		return !strings.Contains(name, "/")
+	}
+	_, program := programs()[name]
+	_, wrapper := wrapperTable()[name]
+	known := program || wrapper || followerOf(name) != nil || specialOf(name) != nil || contains(powerPrograms, name)
+	return !known && (len(name) == 1 || variables[name])
+}
+
+// variablesOf are the variables that a text names.
+func variablesOf(file *syntax.File) map[string]bool {
+	names := make(map[string]bool)
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			if n.Name != nil {
+				names[n.Name.Value] = true
+			}
+		case *syntax.WordIter:
+			names[n.Name.Value] = true
+		case *syntax.ParamExp:
+			if n.Param != nil {
+				names[n.Param.Value] = true
+			}
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 && contains("read mapfile readarray getopts", n.Args[0].Lit()) {
+				for _, w := range n.Args[1:] {
+					names[w.Lit()] = true
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
