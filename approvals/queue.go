@@ -158,7 +158,7 @@ func (q *Queue) takeUp(ctx context.Context) error {
 			}
 			id := strings.TrimPrefix(p.Key, prefixOpen)
 			q.index.add(id, callerKey{x.Agent, x.Proven, x.Session, x.Door}, x.Key)
-			q.ledger.add(charge{accountOf(x.Agent, x.Proven), account{bytes: x.Bytes}})
+			q.ledger.add(charge{accountOf(x.Agent, x.Session, x.Proven), account{bytes: x.Bytes}})
 			if x.Sending {
 				orphans = append(orphans, id)
 			}

@@ -2,12 +2,15 @@ package approvals
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 )
 
 // Limits bound what one agent may have in the queue. 0 is no limit. They bind
 // to what is proven of an agent: callers of whom nothing is proven share one
-// account, whatever name and session they give.
+// account, whatever name and session they give. Once it is full, a session that has
+// little in it may still have a share of the limit waiting, so that one session
+// does not keep all others from being heard.
 type Limits struct {
 	Pending   int   // requests that wait for people
 	HeldBytes int64 // of the calls and answers that are kept while they wait
@@ -47,13 +50,23 @@ type charge struct {
 	account
 }
 
-// accountOf names the account of an agent.
-func accountOf(id string, proven bool) string {
+// Of a full account that callers share, a session may have the limit divided by
+// sharers, and all together the limit multiplied by it.
+const sharers = 4
+
+// accountOf names the account of a caller. One that asserts who it is has one for
+// each session, beside the one that all such callers share.
+func accountOf(id, session string, proven bool) string {
 	if !proven {
-		return ""
+		return prefixAsserted + id + "/" + session
 	}
 	return "proven/" + id
 }
+
+const (
+	prefixAsserted = "asserted/"
+	sharedAccount  = "shared"
+)
 
 // A ledger keeps the accounts. What a transition takes is charged while it
 // runs, so that those of one batch see each other; what it gives back counts
@@ -71,17 +84,40 @@ func newLedger(l Limits) *ledger { return &ledger{limits: l, accounts: make(map[
 func (l *ledger) take(c charge) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.accounts[c.agent]
-	a.pending += c.pending
-	a.bytes += c.bytes
-	switch {
-	case c.pending > 0 && l.limits.Pending > 0 && a.pending > l.limits.Pending:
-		return &QuotaError{Limit: limitPending, Max: int64(l.limits.Pending), Have: int64(a.pending)}
-	case c.bytes > 0 && l.limits.HeldBytes > 0 && a.bytes > l.limits.HeldBytes:
-		return &QuotaError{Limit: limitHeldBytes, Max: l.limits.HeldBytes, Have: a.bytes}
+	own := l.accounts[c.agent].plus(c.account)
+	all := own
+	if strings.HasPrefix(c.agent, prefixAsserted) {
+		all = l.accounts[sharedAccount].plus(c.account)
 	}
-	l.accounts[c.agent] = a
+	switch {
+	case c.pending > 0 && over(int64(own.pending), int64(all.pending), int64(l.limits.Pending)):
+		return &QuotaError{Limit: limitPending, Max: int64(l.limits.Pending), Have: int64(all.pending)}
+	case c.bytes > 0 && over(own.bytes, all.bytes, l.limits.HeldBytes):
+		return &QuotaError{Limit: limitHeldBytes, Max: l.limits.HeldBytes, Have: all.bytes}
+	}
+	l.charge(c)
 	return nil
+}
+
+// over reports whether a caller has too much, where own is what its session has and
+// all is what the account has that it shares. Who shares none has the same in both.
+func over(own, all, limit int64) bool {
+	return limit > 0 && all > limit && (own > max(limit/sharers, 1) || own == all || all > limit*sharers)
+}
+
+func (a account) plus(b account) account { return account{a.pending + b.pending, a.bytes + b.bytes} }
+
+// charge changes an account, and the shared one with it. It needs the lock.
+func (l *ledger) charge(c charge) {
+	names := []string{c.agent}
+	if strings.HasPrefix(c.agent, prefixAsserted) {
+		names = append(names, sharedAccount)
+	}
+	for _, name := range names {
+		if l.accounts[name] = l.accounts[name].plus(c.account); l.accounts[name] == (account{}) {
+			delete(l.accounts, name)
+		}
+	}
 }
 
 // add charges accounts with what is there, over a limit or not.
@@ -89,10 +125,7 @@ func (l *ledger) add(charges ...charge) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range charges {
-		a := l.accounts[c.agent]
-		a.pending += c.pending
-		a.bytes += c.bytes
-		l.accounts[c.agent] = a
+		l.charge(c)
 	}
 }
 
@@ -101,14 +134,7 @@ func (l *ledger) give(charges []charge) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range charges {
-		a := l.accounts[c.agent]
-		a.pending -= c.pending
-		a.bytes -= c.bytes
-		if a == (account{}) {
-			delete(l.accounts, c.agent)
-			continue
-		}
-		l.accounts[c.agent] = a
+		l.charge(charge{c.agent, account{-c.pending, -c.bytes}})
 	}
 }
 
@@ -116,8 +142,10 @@ func (l *ledger) give(charges []charge) {
 func (l *ledger) pending() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, a := range l.accounts {
-		n += a.pending
+	for name, a := range l.accounts {
+		if name != sharedAccount {
+			n += a.pending
+		}
 	}
 	return n
 }
@@ -156,9 +184,9 @@ func (c *storedCall) size() int64 {
 }
 
 // account is that of the exchange's agent.
-func (x *storedExchange) account() string { return accountOf(x.Agent, x.Proven) }
+func (x *storedExchange) account() string { return accountOf(x.Agent, x.Session, x.Proven) }
 
 // account is that of the request's agent.
-func (a *storedAsked) account() string { return accountOf(a.Agent, a.Proven) }
+func (a *storedAsked) account() string { return accountOf(a.Agent, a.Session, a.Proven) }
 
-func (r *storedRequest) account() string { return accountOf(r.Agent, r.Proven) }
+func (r *storedRequest) account() string { return accountOf(r.Agent, r.Session, r.Proven) }

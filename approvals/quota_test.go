@@ -97,9 +97,51 @@ func TestCallersOfWhomNothingIsProvenShareOneAccount(t *testing.T) {
 		if i < 2 && err != nil {
 			t.Fatal(err)
 		}
-		if i == 2 {
-			wantQuota(t, err, "limits.pending")
+	}
+	who := caller
+	who.Agent = holdgate.Agent{ID: "a0"}
+	if _, _, err := b.asked(who, "another", bash(0, "rm")); err == nil {
+		t.Error("a session had more than its share of a full account")
+	} else {
+		wantQuota(t, err, "limits.pending")
+	}
+}
+
+// A session that has all of the shared account waiting leaves others a share, of
+// its own agent too. Many sessions together end at a bound.
+func TestOneSessionDoesNotStarveAnother(t *testing.T) {
+	const limit = 8
+	b := newLimited(t, func(c *approvals.Config) { c.Limits.Pending = limit })
+	calls := 0
+	held := func(session string, n int) (held int) {
+		t.Helper()
+		who := approvals.Caller{Agent: holdgate.Agent{ID: "default"}, Session: holdgate.Session{ID: session}, Door: "anthropic"}
+		for range n {
+			calls++
+			if _, _, err := b.asked(who, fmt.Sprint("call ", calls), bash(0, "rm")); err == nil {
+				held++
+			} else {
+				wantQuota(t, err, "limits.pending")
+			}
 		}
+		return held
+	}
+	if n := held("flood", 20); n != limit {
+		t.Errorf("the first has %d waiting, want %d", n, limit)
+	}
+	if n := held("other", 20); n != limit/4 {
+		t.Errorf("the second has %d waiting, want %d", n, limit/4)
+	}
+	b.reopen()
+	if n := held("other", 5); n != 0 {
+		t.Errorf("after a restart the second has %d more", n)
+	}
+	all := b.queue.Pending()
+	for i := range 30 {
+		all += held(fmt.Sprint("of many ", i), 3)
+	}
+	if all != 4*limit || b.queue.Pending() != all {
+		t.Errorf("%d wait, and the queue says %d; want %d", all, b.queue.Pending(), 4*limit)
 	}
 }
 

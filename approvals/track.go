@@ -356,6 +356,9 @@ func (t *transition) saveSessions() error {
 		s.record.Results = s.record.Results.Plus(s.taken.results)
 		s.record.Last = t.now
 		err := sessions.Save(t.tx, s.record)
+		if errors.Is(err, sessions.ErrTooMany) {
+			err = t.saveInRoom(s.record)
+		}
 		if errors.Is(err, sessions.ErrTooMany) && !s.must {
 			continue
 		}
@@ -367,8 +370,23 @@ func (t *transition) saveSessions() error {
 	return nil
 }
 
+// saveInRoom writes a new session once those that are over have made room.
+func (t *transition) saveInRoom(r *sessions.Record) error {
+	gone, err := sessions.MakeRoom(t.tx, r.Agent, t.now)
+	if err != nil {
+		return err
+	}
+	for _, id := range gone {
+		t.forgotten = append(t.forgotten, sessionKey{r.Agent, id})
+	}
+	return sessions.Save(t.tx, r)
+}
+
 // learnSessions takes what has become durable into memory.
 func (t *transition) learnSessions() {
+	for _, k := range t.forgotten {
+		t.q.tracks.forget(k)
+	}
 	for _, s := range t.sessions {
 		if s.saved {
 			t.q.tracks.learn(s.record)

@@ -31,7 +31,8 @@ type transition struct {
 	taken     []charge                   // of agents' accounts
 	given     []charge                   // back to them
 	sessions  map[sessionKey]*changedSession
-	mailed    []string // agents for whom there are messages
+	forgotten []sessionKey // that made room for others
+	mailed    []string     // agents for whom there are messages
 }
 
 // transact runs fn as one transition. The caller's context can keep it from

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate/store"
 )
@@ -19,8 +21,16 @@ const (
 // agent's own word.
 const MaxStored = 1000
 
+// A session that has been silent for silentFor is over, unless something of it
+// holds: see [Record.Over]. Where there are too many, room for that many is made at
+// a time.
+const (
+	silentFor = time.Hour
+	roomFor   = 50
+)
+
 // ErrTooMany says that an agent has named as many sessions as it may.
-var ErrTooMany = fmt.Errorf("this agent has used %d sessions already, and no more are kept: older ones go with time (retention.requests)", MaxStored)
+var ErrTooMany = fmt.Errorf("this agent has used %d sessions already, and no more are kept: silent ones make room after an hour, unless people have set a mode for them, or they wait for people or a gate", MaxStored)
 
 func agentKey(agent string) string { return url.PathEscape(agent) + "/" }
 
@@ -69,6 +79,54 @@ func Save(tx store.Tx, r *Record) error {
 		return fmt.Errorf("writing session %s: %w", r.ID, err)
 	}
 	return nil
+}
+
+// Over reports whether a session has been silent for an hour, and nothing of it
+// holds the agent back: no halt, no gate that it still has to pass, no mode that a
+// person has set.
+func (r *Record) Over(now time.Time) bool {
+	return now.Sub(r.Last) > silentFor && now.Sub(r.TaintedAt) > taintLasts && r.Halt == nil && len(r.Needed) == 0 && r.Set.Mode == ""
+}
+
+// MakeRoom forgets sessions of an agent that are over and have no message waiting,
+// those that have been silent for longest first. It returns their names.
+func MakeRoom(tx store.Tx, agent string, now time.Time) (forgotten []string, err error) {
+	var over []*Record
+	for p, err := range tx.Scan(prefixSession+agentKey(agent), "") {
+		if err != nil {
+			return nil, err
+		}
+		r, err := decode(p.Value)
+		if err != nil {
+			return nil, err
+		}
+		if r.Over(now) {
+			over = append(over, r)
+		}
+	}
+	slices.SortFunc(over, func(a, b *Record) int { return a.Last.Compare(b.Last) })
+	for _, r := range over {
+		if len(forgotten) == roomFor {
+			break
+		}
+		waits, err := anyWaits(tx, agent, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if waits {
+			continue
+		}
+		if err := Forget(tx, agent, r.ID); err != nil {
+			return nil, err
+		}
+		forgotten = append(forgotten, r.ID)
+	}
+	return forgotten, nil
+}
+
+func anyWaits(tx store.Tx, agent, id string) (bool, error) {
+	all, err := Messages(tx, agent, id, 0)
+	return slices.ContainsFunc(all, Message.Waits), err
 }
 
 // Each calls fn for each record, by agent and name.
