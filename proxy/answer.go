@@ -51,7 +51,7 @@ func (a *answer) ask(stream bool) bool {
 		unsaid()
 	}
 	resp.Request = nil // it has the request's body, and may be kept as long as the answer's
-	typ, err := answerType(resp)
+	typ, err := answerType(resp, true)
 	if err != nil {
 		a.malformed(err)
 		return false

@@ -29,6 +29,11 @@ func TestOrdinaryRequestsToAProviderPass(t *testing.T) {
 		{"/v1/tokenizers/estimate-token-count", "application/json", `{"messages":[]}`},
 		{"/api/v1/services/embeddings/text-embedding/text-embedding", "application/json", `{"input":{"texts":["x"]}}`},
 		{"/v1beta/models/m:batchEmbedContents", "application/json", `{"requests":[{"content":{}}]}`},
+		{"/v1/completions", "application/json", `{"model":"m","prompt":"Once","stream":true}`},
+		{"/openai/deployments/d/completions", "application/json", `{"prompt":["a","b"]}`},
+		{"/v1beta/cachedContents", "application/json", `{"model":"models/m","contents":[{"parts":[{"text":"x"}]}]}`},
+		{"/model/us.cohere.embed-v4:0/invoke", "application/json", `{"texts":["x"],"input_type":"search_query"}`},
+		{"/model/global.amazon.nova-2-multimodal-embeddings-v1:0/invoke", "application/json", `{"x":1}`},
 		{"/v1internal:loadCodeAssist", "application/json", `{"metadata":{}}`},
 	}
 	for _, tt := range tests {
@@ -39,5 +44,31 @@ func TestOrdinaryRequestsToAProviderPass(t *testing.T) {
 		if status, body := g.send(g.client, http.MethodPost, g.url+"/up/test"+tt.path, tt.body, header); status != http.StatusOK {
 			t.Errorf("%s (%s) %.30q: %d %s", tt.path, tt.typ, strings.TrimSpace(tt.body), status, body)
 		}
+	}
+}
+
+// A road on which models only complete text is none for messages or tools.
+func TestACompletionWithToolsIsRefused(t *testing.T) {
+	t.Parallel()
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, `{"choices":[]}`))
+	for _, body := range []string{`{"model":"m","messages":[]}`, `{"model":"m","prompt":"x","tools":[]}`, `{"model":"m","Messages":[]}`} {
+		if status, got := g.send(g.client, http.MethodPost, g.url+"/up/test/v1/completions", body, typeJSON); status != 400 || len(seen.all()) != 0 {
+			t.Errorf("%s: %d %s", body, status, got)
+		}
+	}
+}
+
+// Ollama Cloud calls its stream application/json.
+func TestOllamaCloudsStreamIsGated(t *testing.T) {
+	t.Parallel()
+	var seen counter
+	g := newGate(t, plainly(&seen, 200, `{"model":"m","message":{"role":"assistant","content":"Hi"},"done":false}
+{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"Bash","arguments":{"command":"forbidden"}}}]},"done":false}
+{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}
+`))
+	status, body := g.send(g.client, http.MethodPost, g.url+"/up/test/api/chat", `{"model":"m","messages":[]}`, typeJSON)
+	if status != 200 || strings.Contains(body, "Bash\",\"arguments") || !strings.Contains(body, "test.deny") || !strings.Contains(body, `"content":"Hi"`) {
+		t.Errorf("%d %s", status, body)
 	}
 }

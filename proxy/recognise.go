@@ -122,6 +122,15 @@ func harmless(path string) bool {
 	return route.HasSuffixOf(path, harmlessPaths) && !strings.ContainsFunc(path, unplain)
 }
 
+// completes reports whether a path, written plainly, is one that completes a
+// prompt with text, which holds no calls. Some providers answer a request with
+// messages there too.
+func completes(path string) bool {
+	ends := route.HasSuffixOf(path, []string{"/v1/completions", "/beta/completions"}) ||
+		strings.Contains(path, "/deployments/") && strings.HasSuffix(path, "/completions") && !strings.HasSuffix(path, "/chat/completions")
+	return ends && !strings.ContainsFunc(path, unplain)
+}
+
 // unplain reports whether a character could make two servers read a path
 // differently.
 func unplain(c rune) bool {

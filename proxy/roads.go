@@ -31,6 +31,9 @@ type roadRow struct {
 // roadTable is what no codec reads. The first that fits counts.
 var roadTable = slices.Concat(
 	[]roadRow{
+		{method: "POST", path: "/v1/completions", is: noCalls}, // which holds text alone; see completes
+		{method: "POST", path: "/deployments/*/completions", is: noCalls},
+		{method: "POST", path: "/beta/completions", is: noCalls},
 		{method: "GET", path: "/containers/*/files/*/content", is: noCalls},
 		{method: "POST", path: "/event_logging/batch", is: noCalls}, // in which Claude Code tells of itself
 		{method: "POST", path: "/event_logging/v2/batch", is: noCalls},
@@ -115,7 +118,7 @@ var socketPaths = []string{"/v1/responses", "/openai/responses", "/codex/respons
 // harmlessPaths are roads of model APIs whose answers hold no calls. They count
 // only as they are written here.
 var harmlessPaths = []string{
-	"/v1/messages/count_tokens", ":countTokens", "/embeddings", "/api/embed", ":embedContent", "/moderations",
+	"/v1/messages/count_tokens", ":countTokens", "/embeddings", "/api/embed", ":embedContent", "/cachedContents", "/moderations",
 	"/images/generations", "/api/create", "/audio/speech", "/responses/input_tokens", "/count-tokens:rawPredict", "/count-tokens", "/estimate-token-count",
 	"/text-embedding/text-embedding", "/multimodal-embedding/multimodal-embedding", "/text-rerank/text-rerank",
 	"/text2image/image-synthesis", "/image_generation", "/videos/generations",

@@ -14,8 +14,9 @@ import (
 // answerType reads the media type of an answer of a gated format, and refuses
 // what leads the client away from the gate: a redirect, which clients follow
 // with the body and the credentials of the request, and every status that
-// neither answers nor fails.
-func answerType(resp *http.Response) (string, error) {
+// neither answers nor fails. A model's error may be called an event stream, as
+// Gemini calls it: what is in it is looked at later.
+func answerType(resp *http.Response, model bool) (string, error) {
 	switch resp.StatusCode / 100 {
 	case 2, 4, 5:
 	default:
@@ -25,7 +26,7 @@ func answerType(resp *http.Response) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err)
 	}
-	if (typ == typeEvents || typ == bedrock.StreamType) && resp.StatusCode/100 != 2 {
+	if (typ == typeEvents && !model || typ == bedrock.StreamType) && resp.StatusCode/100 != 2 {
 		return "", fmt.Errorf("the upstream answered with status %d and an event stream, which is refused: some clients look for calls in it", resp.StatusCode)
 	}
 	return typ, nil

@@ -49,6 +49,8 @@ func TestAnErrorOfTheUpstreamPassesOnlyWithoutCalls(t *testing.T) {
 		{"what only another format's reader takes for calls", messages, 400, jsonType, chatWithCall, false},
 		{"JSON that is cut", messages, 400, jsonType, messageWithCall[:len(messageWithCall)-1], false},
 		{"two errors of one name", messages, 400, jsonType, `{"error":1,"error":2}`, false},
+		{"an error of Gemini that is called an event stream", "/up/test/v1beta/models/m:streamGenerateContent?alt=sse", 404, events, "{\n  \"error\": {\"code\": 404, \"message\": \"no such model\", \"status\": \"NOT_FOUND\"}\n}\n", true},
+		{"a message with a call that is called an event stream", messages, 400, events, messageWithCall, false},
 		{"an event stream", messages, 400, events, stream, false},
 		{"an event stream under another name", messages, 400, []string{"text/plain"}, stream, false},
 		{"an event stream without names, its lines ended otherwise", messages, 400, nil, "\r\r data: {}\r\r", false},

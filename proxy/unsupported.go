@@ -51,20 +51,24 @@ func asksModel(path string, body []byte) (asks bool, err error) {
 		return false, nil
 	}
 	body = bytes.TrimLeft(body, blanks)
+	told := []string{"messages", "input", "contents", "prompt"}
+	if completes(path) {
+		told = []string{"messages", "input", "contents", "tools", "functions"}
+	}
 	switch wire.KindOf(body) {
 	case "nothing":
 		return false, nil
 	case "an array":
 		err = wire.EachElement(body, func(value []byte) error {
-			told, err := false, error(nil)
-			if wire.KindOf(value) == "an object" {
-				told, err = toldModel(value)
+			if wire.KindOf(value) != "an object" {
+				return nil
 			}
-			asks = asks || told
+			has, err := hasMember(value, told)
+			asks = asks || has
 			return err
 		})
 	default:
-		asks, err = toldModel(body)
+		asks, err = hasMember(body, told)
 	}
 	if asks || err != nil {
 		return asks, err
@@ -72,12 +76,14 @@ func asksModel(path string, body []byte) (asks bool, err error) {
 	return false, wire.Strict(body)
 }
 
-func toldModel(object []byte) (bool, error) {
+// hasMember reports whether an object has a member of one of these names, in any
+// case.
+func hasMember(object []byte, names []string) (bool, error) {
 	for m, err := range wire.Members(object) {
 		if err != nil {
 			return false, err
 		}
-		for _, name := range []string{"messages", "input", "contents", "prompt"} {
+		for _, name := range names {
 			if strings.EqualFold(string(m.Name), name) {
 				return true, nil
 			}

@@ -12,7 +12,9 @@
 //
 // Clients run a tool as soon as its block is closed, long before the answer
 // ends. So a call is kept back from the first byte of its content_block_start
-// to the last of its content_block_stop, and is one part. Pings and comments
+// to the last of its content_block_stop, and is one part. Where code that the
+// provider runs asks for calls, the message_start has them already: it is kept
+// back until all of them are decided. Pings and comments
 // between its events are inside that part, in their places. All else flows at
 // once.
 //

@@ -78,10 +78,7 @@ func (k *collector) take(ev wire.Event) error {
 		if err != nil {
 			return err
 		}
-		if len(k.content) > 0 {
-			k.content = append(k.content, ',')
-		}
-		k.content = append(k.content, b...)
+		k.add(b)
 	case messageDelta:
 		return k.end(e)
 	case failure:
@@ -90,9 +87,23 @@ func (k *collector) take(ev wire.Event) error {
 	return nil
 }
 
+func (k *collector) add(block []byte) {
+	if len(k.content) > 0 {
+		k.content = append(k.content, ',')
+	}
+	k.content = append(k.content, block...)
+}
+
 func (k *collector) begin(message []byte) (err error) {
 	if k.message, err = fieldsOf(message); err != nil {
 		return err
+	}
+	blocks, err := contentOf(message)
+	if err != nil {
+		return err
+	}
+	for i := range blocks {
+		k.add(blocks[i].raw)
 	}
 	k.message.set("content", nil) // keeps its place
 	if usage := k.message.value("usage"); usage != nil && !wire.IsNull(usage) {

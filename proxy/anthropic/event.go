@@ -140,7 +140,7 @@ func isQuiet(ev wire.Event) bool {
 	if ev.Data == nil {
 		return true
 	}
-	if ev.Type != "" {
+	if ev.Type != "" && ev.Type != "data" { // so OpenRouter ends its streams
 		return false
 	}
 	text := bytes.Trim(ev.Data, " \t\n")

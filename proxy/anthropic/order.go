@@ -68,30 +68,37 @@ func (r *reader) order(ev wire.Event, e event) error {
 	return nil
 }
 
-// checkMessage refuses a message_start that brings content with it, for some
-// clients would take that for the answer's first blocks.
-func checkMessage(message []byte) error {
+// contentOf returns the blocks that a message_start brings with it: calls of
+// code that the provider runs come so, and clients take them for the answer's
+// first blocks.
+func contentOf(message []byte) (content []block, err error) {
 	for m, err := range wire.Members(message) {
+		switch {
+		case err != nil:
+		case string(m.Name) != "content":
+			err = wire.KnownName(m, "content", "type", "role", "stop_reason")
+		case !wire.IsNull(m.Value):
+			content, err = readBlocks(m.Value)
+		}
 		if err != nil {
-			return fmt.Errorf("reading the message of a message_start: %w", err)
-		}
-		if string(m.Name) != "content" {
-			if err := wire.KnownName(m, "content", "type", "role", "stop_reason"); err != nil {
-				return fmt.Errorf("reading the message of a message_start: %w", err)
-			}
-			continue
-		}
-		if wire.IsNull(m.Value) {
-			continue
-		}
-		for _, err := range wire.Elements(m.Value) {
-			if err == nil {
-				err = fmt.Errorf("it has content already")
-			}
-			return fmt.Errorf("reading the message of a message_start: %w", err)
+			return nil, fmt.Errorf("reading the message of a message_start: %w", err)
 		}
 	}
-	return nil
+	return content, nil
+}
+
+func readBlocks(array []byte) (blocks []block, err error) {
+	for e, err := range wire.Elements(array) {
+		if err != nil {
+			return nil, err
+		}
+		b, err := readBlock(e.Value)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks, nil
 }
 
 // checkMessageDelta refuses a message_delta that brings content with it.

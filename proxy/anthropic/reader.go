@@ -67,7 +67,7 @@ func (r *reader) take(ev wire.Event) error {
 	switch e.typ {
 	case messageStart:
 		r.stage = stageContent
-		err = checkMessage(e.message)
+		return r.begin(ev.Raw, e)
 	case blockStart:
 		return r.start(ev.Raw, e)
 	case blockDelta:

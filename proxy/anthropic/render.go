@@ -44,6 +44,8 @@ func (s *Stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 		w.begun = true
 	case roleCall:
 		own = w.call(p.Bytes, m, settled(p, v))
+	case roleStart:
+		own = w.start(p, m, settled(p, v))
 	case roleEnding:
 		own = w.ending(p.Bytes)
 	case roleOver:

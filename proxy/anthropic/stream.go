@@ -51,6 +51,7 @@ type role uint8
 const (
 	roleFlow   role = iota + 1 // anything that is none of the others
 	roleCall                   // a call to decide
+	roleStart                  // a call in the message_start
 	roleEnding                 // one message_delta
 	roleOver                   // the end of the stream
 )
@@ -60,6 +61,9 @@ type mark struct {
 	role   role
 	blocks int // how many blocks the answer has up to here
 	index  int // of a call's block
+
+	start *start // of roleStart
+	last  bool   // of roleStart: the part has the event's bytes
 
 	// Of a part that flows: the text block that is open behind it, or would
 	// be without the bytes from tail on; none where there is no such block or

@@ -53,6 +53,9 @@ func (*Invoke) Match(method, path string) bool {
 func harmless(path string) bool {
 	model, operation := target(path)
 	id := model[strings.LastIndexByte(model, '/')+1:]
+	if profile, of, ok := strings.Cut(id, "."); ok && slices.Contains(profiles, profile) {
+		id = of
+	}
 	if strings.ContainsFunc(model, func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune("-_.:/", c))
 	}) {
@@ -60,6 +63,9 @@ func harmless(path string) bool {
 	}
 	return operation == "invoke" && slices.ContainsFunc(harmlessModels, func(prefix string) bool { return strings.HasPrefix(id, prefix) })
 }
+
+// profiles are what stands before a model's id in that of an inference profile.
+var profiles = []string{"us", "us-gov", "ca", "sa", "eu", "apac", "au", "jp", "global"}
 
 // harmlessModels are the beginnings of ids of models that call no tools.
 var harmlessModels = []string{
@@ -89,7 +95,7 @@ func (c *Invoke) Request(path string, body iter.Seq2[wire.Member, error]) (*hold
 // checkBody refuses a body that is not in the form of Anthropic's API, or that
 // says what the path does.
 func checkBody(body iter.Seq2[wire.Member, error]) error {
-	anthropic := false
+	anthropic, twice := false, ""
 	for m, err := range body {
 		if err == nil {
 			err = wire.KnownName(m, "anthropic_version", "model", "stream")
@@ -101,11 +107,14 @@ func checkBody(body iter.Seq2[wire.Member, error]) error {
 		case "anthropic_version":
 			anthropic = true
 		case "model", "stream":
-			return fmt.Errorf("the body has a member %q, which the path says", m.Name)
+			twice = string(m.Name)
 		}
 	}
 	if !anthropic {
 		return fmt.Errorf("only bodies of Anthropic's API are understood here, and those of Converse for every model: %w", wire.ErrUnsupported)
+	}
+	if twice != "" {
+		return fmt.Errorf("the body has a member %q, which the path says", twice)
 	}
 	return nil
 }

@@ -66,11 +66,12 @@ func (*Codec) StreamType() string { return StreamType }
 // Stream starts reading a streamed answer.
 func (*Codec) Stream() wire.Stream { return newStream() }
 
-// StreamAs starts reading an answer that was asked for as a stream. What has
-// another type than [StreamType] is one document.
+// StreamAs starts reading an answer that was asked for as a stream. Ollama Cloud
+// calls one application/json; what has any other type than that and [StreamType]
+// is one document.
 func (*Codec) StreamAs(mediaType string) wire.Stream {
 	switch strings.TrimPrefix(mediaType, "application/") {
-	case "x-ndjson", "ndjson", "jsonl", "x-jsonlines":
+	case "x-ndjson", "ndjson", "jsonl", "x-jsonlines", "json":
 		return newStream()
 	}
 	return nil

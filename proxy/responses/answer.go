@@ -22,7 +22,7 @@ func (c *Codec) Answer(body []byte) (wire.Answer, error) {
 	if err := wire.Strict(body); err != nil {
 		return nil, fmt.Errorf("reading a response: %w", err)
 	}
-	id, output, err := readResponse(body)
+	id, output, err := readResponse(bytes.TrimLeft(body, " \t\r\n"))
 	if err != nil {
 		return nil, err
 	}

@@ -29,14 +29,15 @@ func (it *item) call() (*holdgate.Call, error) {
 }
 
 // toolName returns the tool's name with its namespace, which clients may write
-// with the underscores at its end.
+// with the underscores at its end. A tool that a search found comes with its own
+// name for a namespace.
 func (it *item) toolName() string {
 	switch {
 	case it.tool != "":
 		return it.tool
 	case it.name == "":
 		return it.typ
-	case it.namespace == "":
+	case it.namespace == "", it.namespace == it.name:
 		return it.name
 	}
 	return strings.TrimSuffix(it.namespace, "__") + "__" + it.name

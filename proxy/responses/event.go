@@ -29,6 +29,7 @@ const (
 	argumentsDone      = "response.function_call_arguments.done"
 	inputDelta         = "response.custom_tool_call_input.delta"
 	inputDone          = "response.custom_tool_call_input.done"
+	shellOutputDone    = "response.shell_call_output_content.done"
 	keepalive          = "keepalive"
 	failure            = "error"
 )
@@ -54,6 +55,7 @@ type event struct {
 	response []byte
 	delta    []byte
 	text     []byte // arguments or input, of an event that ends their deltas
+	list     []byte // output, where it is a list
 
 	call *call // that the event is part of, nil where it is of none
 	snap *snapshot
@@ -99,7 +101,7 @@ func decode(ev wire.Event) (*event, error) {
 			failed = true
 		case "output":
 			if wire.KindOf(m.Value) == "an array" {
-				err = errors.New("no event has a list of items of its own")
+				e.list = m.Value
 			}
 		default:
 			err = wire.KnownName(m, "type", "sequence_number", "output_index", "item_id", "item", "response", "delta", "arguments", "input", "error", "output")
@@ -130,6 +132,10 @@ func (e *event) check() error {
 		return fmt.Errorf("reading an event: a %.80s brings an item", e.typ)
 	case e.item == nil && (e.typ == itemAdded || e.typ == itemDone):
 		return fmt.Errorf("reading an event: a %s brings no item", e.typ)
+	case e.list != nil && e.typ != shellOutputDone:
+		return errors.New("reading an event: no event but a shell's has a list of items of its own")
+	case e.list != nil && wire.HiddenCall(e.list) != nil:
+		return errors.New("reading an event: there is a call in what a shell gave back")
 	case e.index == none && (e.item != nil || e.fragment()):
 		return fmt.Errorf("reading an event: a %s has no output_index", e.typ)
 	}

@@ -3,6 +3,7 @@ package responses
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -188,6 +189,13 @@ func (s *stream) fragment(e *event) error {
 	return nil
 }
 
+// shows reports whether arguments in deltas are those of an item that has them
+// as an object: then clients only show them.
+func (s *stream) shows(e *event) bool {
+	en := s.items[e.index]
+	return en != nil && en.item.typ == "tool_search_call" && (e.typ == argumentsDelta || e.typ == argumentsDone)
+}
+
 // callOf returns the call that an event is about, nil where it is about none.
 // Some clients go by the index and some by the id, so one that names an item by
 // its index and another one by its id is an error.
@@ -235,6 +243,8 @@ func (s *stream) other(e *event) error {
 	switch {
 	case !c.closed:
 		e.call, c.shown = c, true
+	case c.item.kind == kindCall && c.item.typ == "tool_search_call" && strings.HasPrefix(e.typ, "response.tool_search_call."):
+		e.call = c // it tells how far the search has come
 	case c.item.kind == kindCall:
 		return fmt.Errorf("a %.80s comes after its call was complete", e.typ)
 	}

@@ -32,6 +32,9 @@ type addition struct {
 func (s *stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 	switch t := p.Tag.(type) {
 	case *event:
+		if c := t.call; c != nil && c.verdict.changes() {
+			return s.writer.changed(t, c, false)
+		}
 		return s.writer.event(t)
 	case callTag:
 		t.call.verdict = settled(&t.call.item, v)

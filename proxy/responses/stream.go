@@ -138,7 +138,7 @@ func (s *stream) take(ev wire.Event) error {
 		err = s.add(e)
 	case e.typ == itemDone:
 		observed, err = s.finish(e)
-	case e.fragment():
+	case e.fragment() && !s.shows(e):
 		err = s.fragment(e)
 	case e.response != nil || e.terminal():
 		err = s.snapshot(e)

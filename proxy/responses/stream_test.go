@@ -82,6 +82,7 @@ func TestCallsThatAreFound(t *testing.T) {
 		{"a function with arguments that are no JSON", function(0, "Bash", `{"a":`, "completed"), `call_0 Bash "{\"a\":"`},
 		{"a function with an object", `{"type":"function_call","call_id":"c","name":"f","arguments":{"a": 1}}`, `c f {"a": 1}`},
 		{"a function of a namespace", `{"type":"function_call","call_id":"c","name":"hold","namespace":"mcp__lab","arguments":"{}"}`, `c mcp__lab__hold {}`},
+		{"a function that a search for tools found", `{"type":"function_call","call_id":"c","name":"get_weather","namespace":"get_weather","arguments":"{}"}`, `c get_weather {}`},
 		{"a function of a namespace that ends in underscores", `{"type":"function_call","call_id":"c","name":"hold","namespace":"mcp__lab__","arguments":"{}"}`, `c mcp__lab__hold {}`},
 		{"a call without call_id", `{"type":"function_call","id":"fc","name":"f","arguments":"{}"}`, `fc f {}`},
 		{"free text", `{"type":"custom_tool_call","id":"ctc","call_id":"c","name":"apply_patch","input":"*** Begin"}`, `c apply_patch "*** Begin"`},

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,9 +93,19 @@ func LaxPath(p string) string {
 	return path.Clean("/" + strings.Join(segments, "/"))
 }
 
+// arnRoad is a road of Amazon Bedrock with the name of a resource for a model's
+// id. The slash in such a name is written %2F, which all of its clients do.
+var arnRoad = regexp.MustCompile(`^/model/arn(?:%3a|[a-z0-9._:-])*%2f[a-z0-9](?:%3a|[a-z0-9._:-])*/(?:converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)$`)
+
 // Join appends an escaped path to a base URL.
 func Join(base *url.URL, sub, query string) (*url.URL, error) {
+	if rest, ok := strings.CutPrefix(sub, "//openai/"); ok { // Azure's clients write it so behind a base that ends in a slash
+		sub = "/openai/" + rest
+	}
 	low := strings.ToLower(sub)
+	if arnRoad.MatchString(low) {
+		low = strings.Replace(low, "%2f", "", 1)
+	}
 	for _, bad := range []string{"//", "\\", "%2f", "%5c", "/../", "/./", "%2e"} {
 		if strings.Contains(low, bad) {
 			return nil, fmt.Errorf("the path contains %q, which is refused because two servers could read it differently", bad)
