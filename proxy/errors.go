@@ -3,10 +3,13 @@ package proxy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // refuse writes to the log why something never reached policy, and answers in
@@ -53,4 +56,37 @@ func (s *Server) refused(ctx context.Context, t target, what, rule, message stri
 	who := t.caller
 	who.Door = t.door
 	s.gate.Refused(ctx, who, what, rule, message)
+}
+
+// reject writes to the log what never reached policy, and answers in the
+// format spoken.
+func (e *exchange) reject(status int, rule, message string) {
+	e.s.refuse(e.w, e.r, e.t, status, rule, message)
+}
+
+// refuse answers in the format spoken. What was decided is in the log already.
+func (e *exchange) refuse(status int, message string) {
+	e.s.writeError(e.w, e.t, status, message)
+}
+
+// malformed refuses an answer that cannot be understood.
+func (e *exchange) malformed(err error) {
+	e.reject(http.StatusBadGateway, holdgate.RuleMalformed, err.Error())
+}
+
+// upstreamFailed answers a client whose upstream could not be reached.
+func (e *exchange) upstreamFailed(err error) {
+	if ae, ok := errors.AsType[*upstream.AddressError](err); ok {
+		e.reject(http.StatusForbidden, holdgate.RuleAddress, ae.Error())
+		return
+	}
+	if e.r.Context().Err() != nil {
+		return
+	}
+	if s := e.standing(); s.Stopped() {
+		e.reject(e.refusedStatus(), holdgate.RuleStopped, gate.NoticeStopped("The answer to this request was cut off", s))
+		return
+	}
+	e.s.c.Logger.Warn("the upstream failed", "host", e.t.url.Host, "err", err)
+	e.refuse(http.StatusBadGateway, "the upstream "+e.t.url.Host+" failed: "+upstream.Fault(err))
 }

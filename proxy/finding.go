@@ -36,7 +36,7 @@ func (e *exchange) strangeRoad() bool {
 // full or broken is no reason to refuse: what is decided of the request is
 // written all the same.
 func (e *exchange) found(what string) {
-	e.looksLike = holdgate.LooksLikeModelAPI
+	e.seen.looksLike = holdgate.LooksLikeModelAPI
 	if known, _ := e.s.strange.ContainsOrAdd(e.road(), struct{}{}); known {
 		return
 	}
@@ -94,7 +94,7 @@ func (s *spotter) Write(p []byte) (int, error) {
 // so to the log; it must be called. What asked for nothing, and what is no JSON
 // in any framing, is not searched.
 func (e *exchange) spotting(resp *http.Response) (body io.Reader, end func()) {
-	if !hasBody(e.r) || e.looksLike != "" || !mayHoldCalls(resp.Header) {
+	if !hasBody(e.r) || e.seen.looksLike != "" || !mayHoldCalls(resp.Header) {
 		return resp.Body, func() {}
 	}
 	s := &spotter{}

@@ -24,6 +24,8 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -193,6 +195,12 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 		_ = st.Close()
 	})
 	return g
+}
+
+// newGate has what comes be decided as by a sidecar that has started again.
+func (g *sidecar) newGate() {
+	g.s.gate = gate.New(g.s.life, g.s.gateConfig())
+	g.s.models = model.New(g.s.modelConfig())
 }
 
 // closings tells of each accepted connection that is closed.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -215,7 +214,7 @@ func TestAKeptAnswerIsDeliveredOnce(t *testing.T) {
 		t.Fatalf("status %d", resp.StatusCode)
 	}
 	g.s.c.Engine = allowEverything(t)
-	g.s.gate = gate.New(g.s.life, g.s.gateConfig())
+	g.newGate()
 	for i := range 2 {
 		if got := readAll(t, g.post(t.Context(), messages, askPlain).Body); got != gatedPlain {
 			t.Errorf("got %s", got)

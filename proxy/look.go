@@ -31,7 +31,7 @@ func (e *exchange) look() bool {
 		return true
 	}
 	if e.strangeRoad() {
-		e.looksLike = holdgate.LooksLikeModelAPI
+		e.seen.looksLike = holdgate.LooksLikeModelAPI
 	}
 	if !models && !mayBeJSON(e.r) {
 		return true
@@ -196,3 +196,7 @@ type putBack struct {
 	io.Reader
 	io.Closer
 }
+
+// blanks are what readers skip before JSON and event streams: white space, and
+// the bytes of a byte order mark.
+const blanks = " \t\r\n\xEF\xBB\xBF"

@@ -22,6 +22,8 @@ import (
 // An mcpExchange is one POST to an MCP server: one message, or a batch.
 type mcpExchange struct {
 	*exchange
+
+	x     *gate.Exchange
 	msgs  []mcp.Message
 	batch bool
 	at    []int // the message that each question is about
@@ -66,7 +68,7 @@ func (e *exchange) mcp() {
 		e.rejectMCP(http.StatusMethodNotAllowed, holdgate.RuleMalformed, nil, mcp.CodeInvalidRequest, fmt.Errorf("MCP has no use for the method %.20q", e.r.Method))
 		return
 	}
-	if rerr := e.read(); rerr != nil {
+	if _, rerr := e.read(); rerr != nil {
 		e.rejectMCP(rerr.status, rerr.rule, nil, mcp.CodeParse, rerr)
 		return
 	}
@@ -94,7 +96,7 @@ func (e *exchange) mcp() {
 		e.rejectMCP(http.StatusServiceUnavailable, holdgate.RuleStore, msgs[0].ID, mcp.CodeRefused, err)
 		return
 	}
-	e.x = x
+	m.x = x
 	if e.t.sse != nil {
 		e.t.sse.take(m)
 		return

@@ -46,7 +46,7 @@ func (m *mcpExchange) underway() (ctx context.Context, done func()) {
 // relayMCP passes the server's answer on. What the server asks of the client
 // in it is judged on the way.
 func (m *mcpExchange) relayMCP(ctx context.Context, resp *http.Response) error {
-	typ, err := answerType(resp, false)
+	typ, err := upstream.AnswerType(resp, false)
 	if err != nil {
 		return m.refuseAnswer(err)
 	}

@@ -31,7 +31,7 @@ func (g *sidecar) parked(n int) {
 	for {
 		waiting := 0
 		for _, stack := range stacks() {
-			if strings.Contains(stack, "proxy.(*parked).keep(") && strings.Contains(stack, "[IO wait") {
+			if strings.Contains(stack, "model.(*parked).keep(") && strings.Contains(stack, "[IO wait") {
 				waiting++
 			}
 		}

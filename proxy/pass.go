@@ -28,9 +28,9 @@ func (e *exchange) pass() {
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(e.w).EnableFullDuplex()
-	e.action, e.upgrade = e.readAction(), upstream.UpgradeOf(e.r)
+	e.seen.action, e.seen.upgrade = e.readAction(), upstream.UpgradeOf(e.r)
 	q := &gate.Evaluation{Call: e.call(e.asHTTP()), Remark: e.remark}
-	if e.upgrade != "" {
+	if e.seen.upgrade != "" {
 		q.Remark = gate.Remarks(q.Remark, upstream.UnseenFrames)
 	}
 	read := false
@@ -61,16 +61,16 @@ func (e *exchange) passKey() (holdgate.Digest, error) {
 		return "", rerr
 	}
 	e.body = body
-	return e.s.c.Digester.Fields("http_request", e.r.Method, e.t.url.String(), e.credentials(), meaning(e.r.Header), e.upgrade, string(body)), nil
+	return e.s.c.Digester.Fields("http_request", e.r.Method, e.t.url.String(), e.credentials(), meaning(e.r.Header), e.seen.upgrade, string(body)), nil
 }
 
 // asHTTP is the request as a call of no known format. Its host is written in one
 // way, in lower case and without the root's dot, so that a rule knows it.
 func (e *exchange) asHTTP() holdgate.Call {
 	u := e.t.url
-	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: route.TrimDefaultPort(u.Scheme, route.WithPort(u.Scheme, u.Host)), Path: u.Path, Query: u.RawQuery, LooksLike: e.looksLike}
+	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: route.TrimDefaultPort(u.Scheme, route.WithPort(u.Scheme, u.Host)), Path: u.Path, Query: u.RawQuery, LooksLike: e.seen.looksLike}
 	h.MethodOverride, h.Unresolved = twoReadings(e.r.Method, u, e.r.Header)
-	h.Action, h.Upgrade = e.action, e.upgrade
+	h.Action, h.Upgrade = e.seen.action, e.seen.upgrade
 	h.Operation = e.s.c.Engine.Operation(h)
 	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: h}
 }
@@ -112,7 +112,7 @@ func (e *exchange) forward(req *http.Request) {
 	if wantsTrailers(e.r.Header) {
 		req.Header.Set("Te", "trailers")
 	}
-	if e.upgrade != "" {
+	if e.seen.upgrade != "" {
 		upstream.AskUpgrade(req.Header)
 	}
 	resp, err := e.transport().RoundTrip(req.WithContext(ctx))
@@ -122,7 +122,7 @@ func (e *exchange) forward(req *http.Request) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		if err := upstream.ChangeProtocol(e.w, resp, e.upgrade, e.untilEnded); err != nil {
+		if err := upstream.ChangeProtocol(e.w, resp, e.seen.upgrade, e.untilEnded); err != nil {
 			e.malformed(err)
 		}
 		return

@@ -62,6 +62,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcphost"
 	"github.com/holdgate/holdgate/proxy/mcpserver"
+	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/rego"
@@ -188,7 +189,7 @@ func (l Limits) withDefaults() Limits {
 type Server struct {
 	c           Config
 	codecs      []Codec
-	models      map[string]bool // the hosts that Upstreams name
+	serving     map[string]bool // the hosts that Upstreams name
 	gate        *gate.Gate
 	api         *agentapi.Server  // for agents
 	self        *mcpserver.Server // the same over MCP
@@ -198,7 +199,7 @@ type Server struct {
 	inner       *http.Server // serves the decrypted insides of CONNECT
 	tunnels     *tunnelListener
 	returned    *handed // connections that the outer server is given back
-	parked      parkedSet
+	models      *model.Flow
 	asked       *lru.Cache[askKey, string]   // the methods of what MCP servers asked
 	sentCalls   *lru.Cache[askKey, sentCall] // what MCP servers were asked, where policy looks at the answers
 	sessions    sseSessions
@@ -238,7 +239,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	c.Limits = c.Limits.withDefaults()
 	c.MCP = withCommands(c)
 	s := &Server{c: c, codecs: codecs(c.Limits), leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
-		models: namedHosts(c.Upstreams)}
+		serving: namedHosts(c.Upstreams)}
 	s.out = upstream.New(upstream.Config{Named: slices.AppendSeq(slices.Collect(maps.Values(c.Upstreams)), maps.Values(c.MCP)),
 		RootCAs: c.RootCAs, ProxyFor: c.ProxyFor, ProxyLooksUp: c.ProxyLooksUp, Credentials: c.Credentials, Resolver: c.Resolver})
 	var err error
@@ -277,6 +278,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
 	s.gate = gate.New(s.life, s.gateConfig())
+	s.models = model.New(s.modelConfig())
 	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.waits.Done()})
 	s.hosted = hosted(c)
 	s.connect = s.connectProxy()
@@ -295,6 +297,15 @@ func (s *Server) gateConfig() gate.Config {
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
 		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
 		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs,
+	}
+}
+
+// modelConfig is what the flow of models needs of the configuration.
+func (s *Server) modelConfig() model.Config {
+	c := &s.c
+	return model.Config{
+		Gate: s.gate, Queue: c.Queue, Digester: c.Digester, Logger: c.Logger, Life: s.life, Waits: s.waits, Running: &s.running, Connections: s,
+		Options: model.Options{Notice: c.Notice, NoRehydrate: c.NoRehydrate, Rounds: c.Rounds, Body: c.Limits.Body, Idle: c.Limits.Idle},
 	}
 }
 
@@ -342,12 +353,12 @@ func served(err error) error {
 // cuts them. What is held stays in the queue.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.endWaits()
-	s.parked.wake()
-	err := errors.Join(s.outer.Shutdown(ctx), s.inner.Shutdown(ctx), s.parked.wait(ctx))
+	s.models.Wake()
+	err := errors.Join(s.outer.Shutdown(ctx), s.inner.Shutdown(ctx), s.models.Wait(ctx))
 	s.endLife()
 	if err != nil {
 		err = errors.Join(s.outer.Close(), s.inner.Close())
-		s.parked.close()
+		s.models.Close()
 	}
 	_ = s.tunnels.Close()
 	_ = s.returned.Close()

@@ -29,26 +29,26 @@ const trustedLength = 1 << 20
 
 // read reads the request's body, whole, decoded and checked. It is what will
 // be judged and what will be sent: from here on there is no other copy.
-func (e *exchange) read() *readError {
+func (e *exchange) read() (*wire.Document, *readError) {
 	limit := e.s.c.Limits.Body
 	body, err := e.readBody(wire.ContentEncoding(e.r.Header))
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
-		return &readError{http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge, fmt.Errorf("the request is larger than %d bytes decoded, or swells as only bombs do: raise limits.body, or send less", limit)}
+		return nil, &readError{http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge, fmt.Errorf("the request is larger than %d bytes decoded, or swells as only bombs do: raise limits.body, or send less", limit)}
 	case errors.Is(err, wire.ErrEncoding):
-		return &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, err}
+		return nil, &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, err}
 	case err != nil:
-		return &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("reading the request: %w", err)}
+		return nil, &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("reading the request: %w", err)}
 	}
 	if _, err := mediaType(e.r.Header); err != nil {
-		return &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
+		return nil, &readError{http.StatusUnsupportedMediaType, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
 	}
 	document, err := wire.ReadDocument(body)
 	if err != nil {
-		return &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
+		return nil, &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("the request is refused because two readers could take it differently: %w", err)}
 	}
-	e.body, e.json = body, document
-	return nil
+	e.body = body
+	return document, nil
 }
 
 // readBody reads a body of at most Limits.Body decoded bytes.

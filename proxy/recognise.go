@@ -102,7 +102,7 @@ func (s *Server) servesModels(t target) bool {
 	if t.door == doorBaseURL || isModelHost(t.url.Hostname()) {
 		return true
 	}
-	return s.models[route.WithPort(t.url.Scheme, t.url.Host)]
+	return s.serving[route.WithPort(t.url.Scheme, t.url.Host)]
 }
 
 func isModelHost(host string) bool {

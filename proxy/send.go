@@ -11,19 +11,13 @@ import (
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
-// send sends a request whose body has been read: what was judged is what goes,
-// with what was refused before put back.
-// On gated formats no compression is asked for.
+// send sends a request whose body has been read: what was judged is what goes. On gated formats no compression is asked for.
 func (e *exchange) send(ctx context.Context) (*http.Response, error) {
 	req := upstream.Outgoing(e.r, e.t.url)
 	req.Header.Del("Content-Encoding")
 	req.Header.Del("Content-Length")
 	req.Header.Set("Accept-Encoding", "identity")
-	body := e.body
-	if e.sent != nil {
-		body = e.sent
-	}
-	upstream.Carry(req, body)
+	upstream.Carry(req, e.body)
 	return e.transport().RoundTrip(req.WithContext(ctx))
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
-	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -170,7 +169,7 @@ func TestAResultOfACallThatWasNotLetGoOnIsAFinding(t *testing.T) {
 			g.say(f, &upstream, "older", plain, f.turnOf("p", "pwd")+first+f.turnOf("y", "rm"))
 			known("behind a call that was released", refused, unseen, unseen)
 
-			g.s.gate = gate.New(g.s.life, g.s.gateConfig()) // as a sidecar that has started again
+			g.newGate() // as a sidecar that has started again
 			g.say(f, &upstream, "whole", plain, first+f.turnOf("z", "rm"))
 			known("after a restart nothing is known", refused, unseen, unseen)
 			g.verified()

@@ -22,7 +22,7 @@ func TestACallWaitsWithoutWhatReadItsAnswer(t *testing.T) {
 
 	g.parked(1)
 	for _, stack := range stacks() {
-		for _, step := range []string{"proxy.(*Server).serveOuter", "proxy.(*answer)", "proxy.(*exchange)", "approvals.(*Exchange)", "proxy.(*burst)"} {
+		for _, step := range []string{"proxy.(*Server).serveOuter", "model.(*answer)", "model.(*exchange)", "proxy.(*exchange)", "approvals.(*Exchange)", "keepalive.(*Burst)"} {
 			if strings.Contains(stack, step) {
 				t.Errorf("a call waits on a stack of %s:\n%s", step, stack)
 			}

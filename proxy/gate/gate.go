@@ -28,10 +28,8 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
-	"time"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -91,36 +89,6 @@ type Gate struct {
 func New(life context.Context, c Config) *Gate {
 	return &Gate{c: c, life: life, quotas: newQuotas(c.Limits, c.Log, c.Queue), provenance: newProvenance()}
 }
-
-// From is where the calls of an exchange come from.
-type From struct {
-	approvals.Caller
-
-	Dir        string // the folder that the agent works in, where it is known
-	At         Place
-	Credential string // the name of what is put into requests on their way out
-}
-
-// Call completes a call with who makes it, where and when.
-func (f From) Call(c holdgate.Call) holdgate.Call {
-	c.Agent, c.Session, c.Door = f.Agent, f.Caller.Session, f.Door
-	if c.Kind != holdgate.KindToolCall || f.At == AtServer { // what a model asks for is another request
-		c.Credential = f.Credential
-	}
-	c.Time = time.Now()
-	return c
-}
-
-// A Place is where a call was seen. One tool call comes by twice, and what people
-// say of it in the model's answer counts for it at the door of its server.
-type Place int
-
-// The places.
-const (
-	Elsewhere Place = iota
-	InAnswer        // in a model's answer
-	AtServer        // at the door of the MCP server whose tool it is
-)
 
 // Evaluate says what policy decides of a call, and changes nothing by it.
 func (g *Gate) Evaluate(ctx context.Context, from From, e *Evaluation) holdgate.Decision {

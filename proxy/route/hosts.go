@@ -1,5 +1,3 @@
-// Package route says where a request goes: its host and path, however they are
-// spelled.
 package route
 
 import (

@@ -1,6 +1,8 @@
-package proxy
+package model
 
-import "github.com/holdgate/holdgate"
+import (
+	"github.com/holdgate/holdgate/proxy/route"
+)
 
 // became notes what became of the calls of these items, before the client can see
 // it.
@@ -13,14 +15,15 @@ func (a *answer) became(items []item) {
 }
 
 // match looks for results in the request of calls that were not let go on.
-func (e *exchange) match(m *holdgate.Model) {
-	codec, ok := e.t.codec.(Historian)
-	if !ok || m == nil || e.json == nil || e.round > 0 {
+func (e *exchange) match() {
+	codec, ok := e.Codec.(route.Historian)
+	m := e.Call.Model
+	if !ok || m == nil || e.JSON == nil || e.round > 0 {
 		return
 	}
-	h, err := codec.History(e.json)
+	h, err := codec.History(e.JSON)
 	if err != nil {
-		e.s.c.Logger.Debug("reading the results in a request", "err", err)
+		e.f.c.Logger.Debug("reading the results in a request", "err", err)
 		return
 	}
 	if len(m.Tools) == 0 && len(h.Results) == 0 {

@@ -1,15 +1,15 @@
-package proxy
+package model
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -18,55 +18,55 @@ type noticer interface {
 	Notice(text string) []byte
 }
 
+// errStopped ends an answer whose agent is stopped.
+var errStopped = errors.New("the agent is stopped")
+
 // errUnwritten ends a stream whose calls could not be stored or logged.
 var errUnwritten = errors.New("holdgate cannot store or log at the moment")
 
 // readStream reads a streamed answer and reports whether something of it is left
 // to deliver. What comes before the first held call flows at once; what follows
 // it keeps its place and waits.
-func (a *answer) readStream(st wire.Stream, src io.Reader) bool {
-	out := keepalive.New(a.w, a.s.c.Logger, st.Idle, a.s.c.Limits.Idle)
+func (a *answer) readStream(st wire.Stream, src io.Reader) (left bool, err error) {
+	out := keepalive.New(a.W, a.f.c.Logger, st.Idle, a.f.c.Idle)
 	a.st, a.out = st, out
 	a.header.Del("Content-Length")
 	out.Start(a.status, a.header)
 
 	mem := keepalive.NewMemory()
 	if err := a.flow(st, out, src, mem); err != nil {
-		a.failStream(err)
-		return false
+		return false, a.failStream(err)
 	}
 	a.noteCame(mem.Raw.Bytes())
 	if a.stored() {
 		if err := a.keep(mem.Raw.Bytes(), true); err != nil {
-			a.failStream(errors.Join(errUnwritten, err))
-			return false
+			return false, a.failStream(errors.Join(errUnwritten, err))
 		}
 	}
 	mem.Give()
-	return len(a.items) > 0 || a.stored()
+	return len(a.items) > 0 || a.stored(), nil
 }
 
 // deliverStream waits for the people while the client is kept in line, and then
 // lets the rest of the answer go on.
-func (a *answer) deliverStream() {
+func (a *answer) deliverStream() error {
 	err := a.waitStream()
 	switch {
-	case a.r.Context().Err() != nil, a.out.Failed() != nil:
-		return // nothing has been used yet: the outcome waits for the same call
-	case err != nil && a.s.waits.Err() != nil:
-		panic(http.ErrAbortHandler) // the client must see that this is not the end, and ask again
+	case a.R.Context().Err() != nil, a.out.Failed() != nil:
+		return nil // nothing has been used yet: the outcome waits for the same call
+	case err != nil && a.f.c.Waits.Err() != nil:
+		return ErrCut // the client asks again
 	case err == nil:
-		err = a.x.Use(a.r.Context(), a.questions()...)
+		err = a.x.Use(a.R.Context(), a.calls()...)
 	}
 	if err != nil {
-		a.failStream(errors.Join(errUnwritten, err))
-		return
+		return a.failStream(errors.Join(errUnwritten, err))
 	}
 	a.remember(a.items)
 	a.out.Render(func() []byte { return renderAll(a.st, a.items) })
 	err = a.out.Failed()
 	a.out.Close() // nothing comes after the end
-	a.finish(err)
+	return a.finish(err)
 }
 
 // flow reads the answer to its end, judges its calls, and sends on what comes
@@ -89,7 +89,7 @@ func (a *answer) flow(st wire.Stream, out *keepalive.Sender, src io.Reader, mem 
 				parts, err = st.End()
 			}
 		})
-		if t, ok := st.(Taker); ok && len(a.answers) > 0 && t.Took() {
+		if t, ok := st.(route.Taker); ok && len(a.answers) > 0 && t.Took() {
 			a.taken() // before the client knows that it may go on
 		}
 		if err := errors.Join(a.takeAll(st, out, parts), err); err != nil || rerr != nil {
@@ -107,13 +107,13 @@ func (a *answer) takeAll(st wire.Stream, out *keepalive.Sender, parts []wire.Par
 		it := item{part: p}
 		switch {
 		case p.Call != nil && p.Observed:
-			if err := a.x.Observe(a.call(*p.Call)); err != nil {
+			if err := a.x.Observe(a.From.Call(*p.Call)); err != nil {
 				return errors.Join(errUnwritten, err)
 			}
 		case p.Call != nil:
 			it.q = a.judgePart(p)
 		}
-		waits := it.q != nil && (it.q.Open() || a.x.MustWait(a.s.life, it.q))
+		waits := it.q != nil && (it.q.Open() || a.x.MustWait(a.f.c.Life, it.q))
 		if waits && len(a.items) == 0 {
 			// Everything before the first call that waits goes out before it does.
 			a.send(st, out, flowing)
@@ -139,7 +139,7 @@ func (a *answer) send(st wire.Stream, out *keepalive.Sender, items []item) {
 }
 
 func (a *answer) notice(st wire.Stream, out *keepalive.Sender, q *gate.Evaluation) {
-	if n, ok := st.(noticer); ok && a.s.c.Notice && q.Open() {
+	if n, ok := st.(noticer); ok && a.f.c.Notice && q.Open() {
 		out.Render(func() []byte { return n.Notice(gate.NoticeWaiting(q)) })
 	}
 }
@@ -170,20 +170,20 @@ func renderOne(st wire.Stream, it item) []byte {
 // waitStream waits until every call is decided, the client goes, or the server
 // shuts down.
 func (a *answer) waitStream() error {
-	ctx, cancel := context.WithCancel(a.r.Context())
+	ctx, cancel := context.WithCancel(a.R.Context())
 	defer cancel()
-	stop := context.AfterFunc(a.s.waits, cancel)
+	stop := context.AfterFunc(a.f.c.Waits, cancel)
 	defer stop()
 	a.out.OnFail(cancel)
-	return a.x.Wait(ctx, a.questions()...)
+	return a.x.Wait(ctx, a.calls()...)
 }
 
 // failStream tells the client in mid-stream that the rest does not come. What
 // was held so far stays pending: the client will ask again.
-func (a *answer) failStream(err error) {
+func (a *answer) failStream(err error) error {
 	a.came = nil // it does not go on
-	if a.r.Context().Err() != nil {
-		return
+	if a.R.Context().Err() != nil {
+		return nil
 	}
 	rule := holdgate.RuleMalformed
 	switch {
@@ -194,11 +194,11 @@ func (a *answer) failStream(err error) {
 	case errors.Is(err, wire.ErrTooLarge):
 		rule = holdgate.RuleTooLarge
 	}
-	a.s.refused(a.s.life, a.t, a.r.Method+" "+a.t.url.Host+a.t.url.Path, rule, err.Error())
+	a.Door.Report(a.R, rule, err.Error())
 	message := "holdgate ended this answer: " + holdgate.Bounded(err.Error(), 300)
 	a.out.Render(func() []byte { return a.st.Fail(message) })
 	if a.out.Failed() == nil {
-		return
+		return nil
 	}
-	panic(http.ErrAbortHandler)
+	return ErrCut
 }

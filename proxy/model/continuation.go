@@ -1,20 +1,21 @@
-package proxy
+package model
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// A Continuer is a [Codec] of a format in which Holdgate can answer the model
+// A Continuer is a [route.Codec] of a format in which Holdgate can answer the model
 // itself, in the place of the agent whose calls were refused.
 type Continuer interface {
-	Rehydrator
+	route.Rehydrator
 
 	// Continue returns the request that goes on from an answer to body, plain
 	// and as it came from the model: with the answer's turn, and the notices as
@@ -32,7 +33,7 @@ type Continuer interface {
 // A joint is the client's side of an answer that may go on: what several
 // exchanges write to it becomes one response. Each of them writes after the one
 // before has ended.
-type joint struct {
+type continuation struct {
 	http.ResponseWriter
 	codec  Continuer
 	stream string      // the media type of a streamed answer
@@ -52,32 +53,32 @@ type joint struct {
 
 // join makes the client's side of the exchange one that can go on, where the
 // format, the request and the configuration let it.
-func (e *exchange) join(stream bool) {
-	codec, ok := e.t.codec.(Continuer)
-	if !ok || e.joint != nil || e.s.c.Rounds <= 0 || signed(e.r.Header) {
+func (e *exchange) join() {
+	codec, ok := e.Codec.(Continuer)
+	if !ok || e.joined != nil || e.f.c.Rounds <= 0 || signed(e.R.Header) {
 		return
 	}
-	typ := typeEvents
-	if f, ok := codec.(Framer); ok {
+	typ := route.TypeEvents
+	if f, ok := codec.(route.Framer); ok {
 		typ = f.StreamType()
-		if typ == typeEvents && stream && e.t.url.Query().Get("alt") != "sse" {
+		if typ == route.TypeEvents && e.Stream && e.URL.Query().Get("alt") != "sse" {
 			return // an array that comes piece by piece
 		}
 	}
-	e.joint = &joint{ResponseWriter: e.w, codec: codec, stream: typ, header: make(http.Header)}
-	e.w = e.joint
+	e.joined = &continuation{ResponseWriter: e.W, codec: codec, stream: typ, header: make(http.Header)}
+	e.W = e.joined
 }
 
 // Unwrap lets deadlines and flushes through.
-func (j *joint) Unwrap() http.ResponseWriter { return j.ResponseWriter }
+func (j *continuation) Unwrap() http.ResponseWriter { return j.ResponseWriter }
 
 // Header implements [http.ResponseWriter].
-func (j *joint) Header() http.Header { return j.header }
+func (j *continuation) Header() http.Header { return j.header }
 
 // WriteHeader implements [http.ResponseWriter]. The client gets one header: that
 // of the first answer, at once where it is streamed.
-func (j *joint) WriteHeader(status int) {
-	typ, err := mediaType(j.header)
+func (j *continuation) WriteHeader(status int) {
+	typ, err := route.MediaType(j.header)
 	streams := err == nil && typ == j.stream
 	switch {
 	case j.round > 0:
@@ -95,7 +96,7 @@ func (j *joint) WriteHeader(status int) {
 }
 
 // Write implements [http.ResponseWriter].
-func (j *joint) Write(p []byte) (int, error) {
+func (j *continuation) Write(p []byte) (int, error) {
 	switch {
 	case j.failed:
 	case j.passes:
@@ -114,7 +115,7 @@ func (j *joint) Write(p []byte) (int, error) {
 
 // FlushError keeps a document back until it is whole: flushed, its header would be
 // out before it is set.
-func (j *joint) FlushError() error {
+func (j *continuation) FlushError() error {
 	if j.seam == nil && !j.passes {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (j *joint) FlushError() error {
 }
 
 // next says that another exchange writes from now on.
-func (j *joint) next() {
+func (j *continuation) next() {
 	j.settle()
 	j.round++
 	j.header = make(http.Header)
@@ -133,7 +134,7 @@ func (j *joint) next() {
 
 // settle joins what was written in this round to what was before. What cannot
 // be joined is left away: the answer then ends as it stood.
-func (j *joint) settle() {
+func (j *continuation) settle() {
 	switch {
 	case j.failed || j.again || j.seam != nil || j.plain == nil:
 	case j.whole == nil:
@@ -150,7 +151,7 @@ func (j *joint) settle() {
 var errAgain = errors.New("the answer goes on once people have decided, and the client was told to ask again")
 
 // end sends what is left of the answer.
-func (j *joint) end() error {
+func (j *continuation) end() error {
 	if j.again {
 		if !j.ended {
 			j.ended = true
@@ -183,7 +184,7 @@ func (j *joint) end() error {
 // refused, and lets what it says then follow, in an exchange of its own. Then
 // the client gets the end of the answer. It does nothing the second time.
 func (a *answer) goOn() error {
-	j := a.joint
+	j := a.joined
 	if j == nil || a.gone || j.passes {
 		return nil
 	}
@@ -191,61 +192,73 @@ func (a *answer) goOn() error {
 	if a.out != nil {
 		a.out.Close() // the next exchange gives signs of life of its own
 	}
-	if body, ok := a.nextRequest(); ok && a.r.Context().Err() == nil && (a.out == nil || a.out.Failed() == nil) {
+	if body, document, ok := a.nextRequest(); ok && a.R.Context().Err() == nil && (a.out == nil || a.out.Failed() == nil) {
 		j.next()
-		r := a.r.Clone(a.r.Context())
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		r.Header.Del("Content-Encoding")
-		n := &exchange{s: a.s, w: j, r: r, t: a.t, began: a.began, round: a.round + 1, joint: j}
-		n.remark = fmt.Sprintf("round %d of %d, in which Holdgate answers the model", n.round, a.s.c.Rounds)
-		n.model()
+		if err := a.again(body, document); errors.Is(err, ErrCut) {
+			return err
+		}
 	}
 	return j.end()
 }
 
+// again asks the model once more, in an exchange of its own.
+func (a *answer) again(body []byte, document *wire.Document) error {
+	n := &exchange{Request: a.Request, f: a.f, round: a.round + 1, joined: a.joined}
+	n.W, n.R = a.joined, a.R.Clone(a.R.Context())
+	n.R.Header.Del("Content-Encoding")
+	n.Remark = fmt.Sprintf("round %d of %d, in which Holdgate answers the model", n.round, a.f.c.Rounds)
+	var err error
+	if n.Asked, err = Parse(a.Codec, a.URL.Path, body, document); err != nil {
+		n.reject(http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
+		return nil
+	}
+	return n.run()
+}
+
 // nextRequest returns the request that goes on from the answer; false where the
 // answer is to end.
-func (a *answer) nextRequest() ([]byte, bool) {
-	if a.round >= a.s.c.Rounds || a.basis == nil || a.came == nil || a.standing().Stopped() {
-		return nil, false
+func (a *answer) nextRequest() ([]byte, *wire.Document, bool) {
+	if a.round >= a.f.c.Rounds || a.basis == nil || a.came == nil || a.standing().Stopped() {
+		return nil, nil, false
 	}
 	var refused []wire.Refused
 	for _, it := range a.judged {
 		if it.q.Open() || it.q.Released() {
-			return nil, false
+			return nil, nil, false
 		}
-		r, ok := a.joint.codec.Refused(it.part, it.q.Verdict().Notice)
+		r, ok := a.joined.codec.Refused(it.part, it.q.Verdict().Notice)
 		if !ok {
-			return nil, false
+			return nil, nil, false
 		}
 		refused = append(refused, r)
 	}
 	if len(refused) == 0 {
-		return nil, false
+		return nil, nil, false
 	}
 	answer := a.came
 	if a.st != nil {
 		var err error
-		if answer, err = a.t.codec.Collect(answer); err != nil {
-			return nil, false
+		if answer, err = a.Codec.Collect(answer); err != nil {
+			return nil, nil, false
 		}
 	}
-	body, ok := a.joint.codec.Continue(a.basis, answer, refused)
+	body, ok := a.joined.codec.Continue(a.basis, answer, refused)
 	if !ok {
-		a.s.c.Logger.Info("the agent's turn ends with the refusal: this request, or what the model said, is none that Holdgate can go on from", "format", a.t.codec.Name())
+		a.f.c.Logger.Info("the agent's turn ends with the refusal: this request, or what the model said, is none that Holdgate can go on from", "format", a.Codec.Name())
 	}
-	if !ok || wire.Strict(body) != nil || int64(len(body)) > a.s.c.Limits.Body {
-		return nil, false
+	if !ok || int64(len(body)) > a.f.c.Body {
+		return nil, nil, false
 	}
-	return body, true
+	document, err := wire.ReadDocument(body)
+	return body, document, err == nil
 }
 
 // noteCame keeps what is needed to go on from an answer with calls.
 func (a *answer) noteCame(raw []byte) {
-	if a.joint == nil || a.calls == 0 || a.round >= a.s.c.Rounds {
+	if a.joined == nil || a.seen == 0 || a.round >= a.f.c.Rounds {
 		return
 	}
-	a.basis, a.came = a.body, bytes.Clone(raw)
+	a.basis, a.came = a.Body, bytes.Clone(raw)
 	if a.told {
 		a.basis = a.sent
 	}

@@ -1,4 +1,4 @@
-package proxy
+package model
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -28,8 +28,8 @@ type refusedRecord struct {
 // requests.
 func (a *answer) remember(items []item) {
 	a.became(items)
-	codec, ok := a.t.codec.(Rehydrator)
-	if !ok || a.s.c.NoRehydrate || signed(a.r.Header) {
+	codec, ok := a.Codec.(route.Rehydrator)
+	if !ok || a.f.c.NoRehydrate || signed(a.R.Header) {
 		return
 	}
 	var records []refusedRecord
@@ -42,7 +42,7 @@ func (a *answer) remember(items []item) {
 			continue
 		}
 		r.Place = it.q.Call.Position
-		r.Conversation = cmp.Or(r.Conversation, a.conversation)
+		r.Conversation = cmp.Or(r.Conversation, a.Conversation)
 		records = append(records, refusedRecord{Refused: r})
 	}
 	a.write(records)
@@ -55,21 +55,18 @@ func (a *answer) write(records []refusedRecord) {
 	}
 	var all [][]byte
 	for _, r := range records {
-		r.Format = a.t.codec.Name()
+		r.Format = a.Codec.Name()
 		b, err := json.Marshal(r)
 		if err != nil {
-			a.s.c.Logger.Error("remembering a refused call", "err", err)
+			a.f.c.Logger.Error("remembering a refused call", "err", err)
 			continue
 		}
 		all = append(all, b)
 	}
-	// An answer that is fetched may show its conversation only now.
-	who := a.t.caller
-	if c := records[0].Conversation; who.Session.ID == holdgate.SessionDefault && isSession(c) {
-		who.Session.ID = c
-	}
-	if err := a.s.c.Queue.Remember(a.s.life, who, a.account(), all); err != nil {
-		a.s.c.Logger.Error("remembering refused calls", "err", err)
+	from := a.From
+	from.InConversation(records[0].Conversation) // an answer that is fetched may show it only now
+	if err := a.f.c.Queue.Remember(a.f.c.Life, from.Caller, a.Door.Account(a.R), all); err != nil {
+		a.f.c.Logger.Error("remembering refused calls", "err", err)
 	}
 }
 
@@ -77,49 +74,35 @@ func (a *answer) write(records []refusedRecord) {
 // sent. What is signed over its body stays as it is, and so does what cannot
 // be read: the notices in it say the same.
 func (e *exchange) rehydrate(ctx context.Context) {
-	codec, ok := e.t.codec.(Rehydrator)
-	if !ok || e.s.c.NoRehydrate || len(e.body) == 0 || signed(e.r.Header) {
+	codec, ok := e.Codec.(route.Rehydrator)
+	if !ok || e.f.c.NoRehydrate || len(e.Body) == 0 || signed(e.R.Header) {
 		return
 	}
 	refused, err := e.refused(ctx)
 	if err != nil || len(refused) == 0 {
 		if err != nil {
-			e.s.c.Logger.Error("reading what was refused before", "err", err)
+			e.f.c.Logger.Error("reading what was refused before", "err", err)
 		}
 		return
 	}
-	body, n, err := codec.Rehydrate(e.body, refused)
+	body, n, err := codec.Rehydrate(e.Body, refused)
 	if err == nil && n > 0 {
 		err = wire.Strict(body)
 	}
 	if err != nil {
-		e.s.c.Logger.Error("putting refused calls back into a request", "err", err)
+		e.f.c.Logger.Error("putting refused calls back into a request", "err", err)
 		return
 	}
-	e.answers = waitingIn(e.conversation, refused)
+	e.answers = waitingIn(e.Conversation, refused)
 	if n > 0 {
-		e.sent, e.remark = body, gate.Remarks(e.remark, fmt.Sprintf("rehydrated %d %s", n, plural(n, "refusal")))
+		e.sent, e.Remark = body, gate.Remarks(e.Remark, fmt.Sprintf("rehydrated %d %s", n, plural(n, "refusal")))
 	}
-}
-
-// account names the upstream and on whose account it is asked. What was refused
-// is put back for the account alone on which it came: the call has what only
-// that upstream has seen, and its notice can be guessed.
-func (e *exchange) account() holdgate.Digest {
-	fields := []string{e.t.url.Scheme, e.t.url.Host, e.credentials()}
-	query := e.t.url.Query()
-	for _, name := range []string{"key", "access_token"} { // Google's
-		for _, v := range query[name] {
-			fields = append(fields, name, v)
-		}
-	}
-	return e.s.c.Digester.Fields("account", fields...)
 }
 
 // refused returns what was refused in the session on this account, in the
 // format spoken.
 func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
-	records, err := e.s.c.Queue.Remembered(ctx, e.t.caller, e.account())
+	records, err := e.f.c.Queue.Remembered(ctx, e.From.Caller, e.Door.Account(e.R))
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +114,7 @@ func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
 			return nil, fmt.Errorf("reading a refused call: %w", err)
 		}
 		switch {
-		case r.Format != e.t.codec.Name():
+		case r.Format != e.Codec.Name():
 		case r.Answered:
 			answered[conversedOf(r.Refused)] = true
 		default:

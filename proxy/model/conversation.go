@@ -1,6 +1,8 @@
-package proxy
+package model
 
-import "github.com/holdgate/holdgate/proxy/wire"
+import (
+	"github.com/holdgate/holdgate/proxy/wire"
+)
 
 // In a conversation that the provider keeps stand the calls that the model made,
 // refused ones too, and a provider fails every request in it until each has a

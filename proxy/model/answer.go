@@ -1,4 +1,4 @@
-package proxy
+package model
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -23,14 +24,14 @@ import (
 // ask sends the request upstream, reads its answer, and reports whether
 // something of it is left to deliver. The upstream answer is cut off when the
 // client goes, unless something in it is held: then it is read to its end, for
-// a provider's stream does not survive a person's coffee. Nothing of the
-// upstream is left when ask returns: people may take hours. stream says what
-// the client asked for.
-func (a *answer) ask(stream bool) bool {
-	ctx, cancel := context.WithCancel(a.s.life)
+// a provider's stream does not last as long as people may take. Nothing of the
+// upstream is left when ask returns: people may take hours. converses says that the
+// request is of the conversation that people follow.
+func (a *answer) ask(converses bool) (left bool, err error) {
+	ctx, cancel := context.WithCancel(a.f.c.Life)
 	defer cancel()
 	a.cut = cancel
-	stop := context.AfterFunc(a.r.Context(), func() {
+	stop := context.AfterFunc(a.R.Context(), func() {
 		if a.held.Load() {
 			a.x.Held().Detach()
 			return
@@ -38,55 +39,62 @@ func (a *answer) ask(stream bool) bool {
 		cancel()
 	})
 	defer stop()
-	defer a.s.gate.WhenStopped(a.t.caller, cancel)()
-	unsaid := a.instruct(a.s.life)
-	resp, err := a.exchange.send(ctx)
+	defer a.f.c.Gate.WhenStopped(a.From.Caller, cancel)()
+	unsaid := func() {}
+	if converses {
+		unsaid = a.instruct(a.f.c.Life)
+	}
+	body := a.Body
+	if a.sent != nil {
+		body = a.sent
+	}
+	resp, err := a.Door.Send(ctx, a.R, body)
 	if err != nil {
 		unsaid()
-		a.upstreamFailed(err)
-		return false
+		a.Door.Failed(a.W, a.R, err)
+		return false, nil
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
 		unsaid()
 	}
 	resp.Request = nil // it has the request's body, and may be kept as long as the answer's
-	typ, err := answerType(resp, true)
+	typ, err := upstream.AnswerType(resp, true)
 	if err != nil {
 		a.malformed(err)
-		return false
+		return false, nil
 	}
-	body, err := upstream.Decoded(resp, a.s.c.Limits.Body)
+	src, err := upstream.Decoded(resp, a.f.c.Body)
 	if err != nil {
 		a.malformed(fmt.Errorf("reading the upstream answer: %w", err))
-		return false
+		return false, nil
 	}
 	a.status, a.header = resp.StatusCode, wire.EndToEnd(resp.Header)
 	if resp.StatusCode/100 != 2 {
-		a.failure(body)
-		return false
+		a.failure(src)
+		return false, nil
 	}
-	st := a.streamAs(typ, stream)
-	if st != nil && !stream {
+	st := a.streamAs(typ, a.Stream)
+	if st != nil && !a.Stream {
 		// A client that asked for JSON reads JSON, whatever it is called.
 		var events bool
-		if body, events = sniff(body); !events {
+		if src, events = sniff(src); !events {
 			st = nil
 		}
 	}
 	if st != nil {
-		return a.readStream(st, body)
+		return a.readStream(st, src)
 	}
-	return a.readPlain(body)
+	return a.readPlain(src), nil
 }
 
 // streamAs returns a reader for an answer of this media type, or nil where it
 // is one document. asked says whether the client asked for a stream.
 func (e *exchange) streamAs(typ string, asked bool) wire.Stream {
-	if typ == typeEvents {
-		return e.t.codec.Stream()
+	if typ == route.TypeEvents {
+		return e.Codec.Stream()
 	}
-	if f, ok := e.t.codec.(Framer); ok && (asked || e.typeTells() && typ == f.StreamType()) {
+	if f, ok := e.Codec.(route.Framer); ok && (asked || e.typeTells() && typ == f.StreamType()) {
 		return f.StreamAs(typ)
 	}
 	return nil
@@ -95,16 +103,16 @@ func (e *exchange) streamAs(typ string, asked bool) wire.Stream {
 // typeTells reports whether nothing in the request says if a stream is wanted, so
 // that the answer's type does.
 func (e *exchange) typeTells() bool {
-	p, ok := e.t.codec.(PathTeller)
-	return ok && !p.PathTells(e.t.url.Path)
+	p, ok := e.Codec.(route.PathTeller)
+	return ok && !p.PathTells(e.URL.Path)
 }
 
 // streamType is the media type of what the codec makes of a plain answer.
 func (e *exchange) streamType() string {
-	if f, ok := e.t.codec.(Framer); ok {
+	if f, ok := e.Codec.(route.Framer); ok {
 		return f.StreamType()
 	}
-	return typeEvents + "; charset=utf-8"
+	return route.TypeEvents + "; charset=utf-8"
 }
 
 // sniff reports whether what is called an event stream may be one. No line of
@@ -130,46 +138,46 @@ func sniff(src io.Reader) (io.Reader, bool) {
 // replay takes up an answer that an earlier connection asked for, and reports
 // whether something of it is left to deliver. The client may want it in the
 // other form now.
-func (a *answer) replay(k approvals.Answer, stream bool) bool {
-	body, err := k.Body, error(nil)
+func (a *answer) replay(k approvals.Answer) (left bool, err error) {
+	stream := a.Stream
+	body := k.Body
 	header := k.Header.Clone()
 	if a.typeTells() {
 		stream = k.Streamed
 	}
 	if k.Streamed != stream {
 		if stream {
-			body, err = a.t.codec.Expand(k.Body)
+			body, err = a.Codec.Expand(k.Body)
 			header.Set("Content-Type", a.streamType())
 		} else {
-			body, err = a.t.codec.Collect(k.Body)
+			body, err = a.Codec.Collect(k.Body)
 			header.Set("Content-Type", "application/json")
 		}
 		header.Del("Content-Length")
 	}
 	if err != nil {
 		a.malformed(fmt.Errorf("turning the stored answer into the form asked for: %w", err))
-		return false
+		return false, nil
 	}
 	a.status, a.header, a.kept = k.Status, header, true
 	if !stream {
-		return a.readPlain(bytes.NewReader(body))
+		return a.readPlain(bytes.NewReader(body)), nil
 	}
-	typ, err := mediaType(header)
+	typ, err := route.MediaType(header)
 	st := a.streamAs(typ, true)
 	if err != nil || st == nil {
 		a.malformed(fmt.Errorf("the stored answer of type %q is no stream: %w", typ, err))
-		return false
+		return false, nil
 	}
 	return a.readStream(st, bytes.NewReader(body))
 }
 
 // deliver waits until all of the answer is decided, and takes it to the client.
-func (a *answer) deliver() {
+func (a *answer) deliver() error {
 	if a.out != nil {
-		a.deliverStream()
-	} else {
-		a.deliverPlain()
+		return a.deliverStream()
 	}
+	return a.deliverPlain()
 }
 
 // end ends the connection's part in the answer, and what a streamed one does by
@@ -198,7 +206,7 @@ type answer struct {
 	out *keepalive.Sender
 	doc wire.Answer
 
-	calls  int // how many have been seen
+	seen   int // how many calls there have been
 	judged []item
 
 	// Of an answer that may go on: the request, and what came.
@@ -217,8 +225,8 @@ type item struct {
 // recorded there.
 func (a *answer) stored() bool { return a.kept || a.held.Load() }
 
-// questions returns the calls among the items.
-func (a *answer) questions() []*gate.Evaluation {
+// calls returns those among the items.
+func (a *answer) calls() []*gate.Evaluation {
 	var qs []*gate.Evaluation
 	for _, it := range a.items {
 		if it.q != nil {
@@ -231,16 +239,16 @@ func (a *answer) questions() []*gate.Evaluation {
 // judgePart decides a part that is a call. A call that could not be written
 // down is refused.
 func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
-	c := a.call(*p.Call)
-	c.Position = a.calls
-	a.calls++
+	c := a.From.Call(*p.Call)
+	c.Position = a.seen
+	a.seen++
 	q := &gate.Evaluation{Call: c, Fixed: p.Fixed}
-	if a.joint != nil {
+	if a.joined != nil {
 		a.judged = append(a.judged, item{part: p, q: q})
 	}
 	before := a.held.Swap(true) // while it is being decided, for the client may leave at any moment
-	if err := a.x.Decide(a.s.life, q); err != nil {
-		a.s.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
+	if err := a.x.Decide(a.f.c.Life, q); err != nil {
+		a.f.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
 		q.Refuse(gate.NoticeError(c, err))
 	}
 	if q.Open() {
@@ -250,7 +258,7 @@ func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
 		return q
 	}
 	a.held.Store(false)
-	if a.r.Context().Err() != nil {
+	if a.R.Context().Err() != nil {
 		a.cut()
 	}
 	return q
@@ -259,19 +267,19 @@ func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
 // keep stores the whole answer and withdraws what an earlier, unfinished
 // answer had asked.
 func (a *answer) keep(raw []byte, streamed bool) error {
-	ctx := context.WithoutCancel(a.r.Context())
+	ctx := context.WithoutCancel(a.R.Context())
 	if !a.kept {
-		kept, err := a.x.Keep(ctx, approvals.Answer{Status: a.status, Header: a.header, Body: raw, Streamed: streamed}, a.questions())
+		kept, err := a.x.Keep(ctx, approvals.Answer{Status: a.status, Header: a.header, Body: raw, Streamed: streamed}, a.calls())
 		if err != nil || !kept {
 			return err
 		}
 		a.kept = true
 	}
-	if err := a.x.CatchUp(ctx, a.questions()...); err != nil {
+	if err := a.x.CatchUp(ctx, a.calls()...); err != nil {
 		return err
 	}
 	var ids []string
-	for _, q := range a.questions() {
+	for _, q := range a.calls() {
 		if q.Request().ID != "" {
 			ids = append(ids, q.Request().ID)
 		}
@@ -287,7 +295,7 @@ func (a *answer) keep(raw []byte, streamed bool) error {
 // the request was sent, what was asked is in the store, and what was read of
 // the answer may lie in a buffer of many times its size.
 func (a *answer) slim() {
-	a.body, a.sent, a.json, a.cut = nil, nil, nil, func() {}
+	a.Asked, a.sent, a.cut = Asked{Conversation: a.Conversation}, nil, func() {}
 	if a.out != nil {
 		a.header = nil // the client has it
 	}
@@ -312,17 +320,17 @@ func (a *answer) readPlain(src io.Reader) bool {
 		a.malformed(fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err))
 		return false
 	}
-	doc, err := a.t.codec.Answer(raw)
+	doc, err := a.Codec.Answer(raw)
 	if err != nil {
 		a.malformed(fmt.Errorf("the upstream answer cannot be understood: %w", err))
 		return false
 	}
-	if c, ok := a.t.codec.(Converser); ok && len(a.answers) > 0 && c.Took(raw) {
+	if c, ok := a.Codec.(route.Converser); ok && len(a.answers) > 0 && c.Took(raw) {
 		a.taken()
 	}
 	for _, p := range doc.Calls() {
 		if p.Observed {
-			if err := a.x.Observe(a.call(*p.Call)); err != nil {
+			if err := a.x.Observe(a.From.Call(*p.Call)); err != nil {
 				a.refuse(http.StatusServiceUnavailable, err.Error())
 				return false
 			}
@@ -343,13 +351,13 @@ func (a *answer) readPlain(src io.Reader) bool {
 }
 
 // deliverPlain takes an answer that is one JSON document to the client.
-func (a *answer) deliverPlain() {
+func (a *answer) deliverPlain() error {
 	if (a.stored() || !a.standing().Running()) && !a.await() {
-		return
+		return nil
 	}
-	if err := a.x.Use(a.r.Context(), a.questions()...); err != nil {
+	if err := a.x.Use(a.R.Context(), a.calls()...); err != nil {
 		a.refuse(http.StatusServiceUnavailable, err.Error())
-		return
+		return nil
 	}
 	verdicts := make([]holdgate.Verdict, len(a.items))
 	for i, it := range a.items {
@@ -359,21 +367,22 @@ func (a *answer) deliverPlain() {
 		}
 	}
 	a.remember(a.items)
-	a.finish(a.writePlain(a.doc.Render(verdicts)))
+	return a.finish(a.writePlain(a.doc.Render(verdicts)))
 }
 
 // await waits for what is held of an answer that is one document, before any header
 // has been sent.
 func (a *answer) await() bool {
-	ctx, end := a.patience()
+	ctx, end := a.Door.Patience(a.R)
 	defer end()
-	err := a.x.Wait(ctx, a.questions()...)
+	err := a.x.Wait(ctx, a.calls()...)
 	switch {
 	case err == nil:
 		return true
-	case a.r.Context().Err() != nil: // the client has gone; what is pending stays
+	case a.R.Context().Err() != nil: // the client has gone; what is pending stays
 	case ctx.Err() != nil:
-		a.comeBack(a.x.WaitsFor(a.questions()))
+		a.W.Header().Set("Retry-After", "1") // clients ask again on this, and on the status
+		a.refuse(http.StatusServiceUnavailable, a.x.WaitsFor(a.calls())+": ask again")
 	default:
 		a.refuse(http.StatusServiceUnavailable, err.Error())
 	}
@@ -382,58 +391,45 @@ func (a *answer) await() bool {
 
 func (a *answer) writePlain(body []byte) error {
 	a.header.Set("Content-Length", strconv.Itoa(len(body)))
-	wire.WriteHeader(a.w, a.status, a.header)
-	if _, err := a.w.Write(body); err != nil {
+	wire.WriteHeader(a.W, a.status, a.header)
+	if _, err := a.W.Write(body); err != nil {
 		return err
 	}
-	return http.NewResponseController(a.w).Flush()
+	return http.NewResponseController(a.W).Flush()
 }
 
 // finish records the end of an exchange of which something was stored.
-func (a *answer) finish(err error) {
+func (a *answer) finish(err error) error {
 	if err == nil {
 		err = a.goOn()
 	}
 	if !a.stored() {
-		return
+		return cutOnly(err)
 	}
 	if err == nil {
-		err = a.r.Context().Err()
+		err = a.R.Context().Err()
 	}
 	if err != nil {
-		a.x.Done(a.r.Context(), false, "the connection broke while the answer was sent: "+err.Error())
-		return
+		a.x.Done(a.R.Context(), false, "the connection broke while the answer was sent: "+err.Error())
+		return cutOnly(err)
 	}
-	a.x.Done(a.r.Context(), true, "")
+	a.x.Done(a.R.Context(), true, "")
+	return nil
+}
+
+// cutOnly is an error that the door must know of.
+func cutOnly(err error) error {
+	if errors.Is(err, ErrCut) {
+		return err
+	}
+	return nil
 }
 
 // broken ends a plain answer whose upstream failed before it was whole.
 func (a *answer) broken(err error) {
 	if errors.Is(err, wire.ErrTooLarge) {
-		a.s.refuse(a.w, a.r, a.t, http.StatusBadGateway, holdgate.RuleTooLarge, fmt.Sprintf("the upstream answer is larger than %d MiB decoded", a.s.c.Limits.Body>>20))
+		a.reject(http.StatusBadGateway, holdgate.RuleTooLarge, fmt.Sprintf("the upstream answer is larger than %d MiB decoded", a.f.c.Body>>20))
 		return
 	}
-	a.upstreamFailed(err)
-}
-
-// malformed refuses an answer that cannot be understood.
-func (e *exchange) malformed(err error) {
-	e.s.refuse(e.w, e.r, e.t, http.StatusBadGateway, holdgate.RuleMalformed, err.Error())
-}
-
-// upstreamFailed answers a client whose upstream could not be reached.
-func (e *exchange) upstreamFailed(err error) {
-	if ae, ok := errors.AsType[*upstream.AddressError](err); ok {
-		e.s.refuse(e.w, e.r, e.t, http.StatusForbidden, holdgate.RuleAddress, ae.Error())
-		return
-	}
-	if e.r.Context().Err() != nil {
-		return
-	}
-	if s := e.standing(); s.Stopped() {
-		e.reject(e.refusedStatus(), holdgate.RuleStopped, gate.NoticeStopped("The answer to this request was cut off", s))
-		return
-	}
-	e.s.c.Logger.Warn("the upstream failed", "host", e.t.url.Host, "err", err)
-	e.refuse(http.StatusBadGateway, "the upstream "+e.t.url.Host+" failed: "+upstream.Fault(err))
+	a.Door.Failed(a.W, a.R, err)
 }

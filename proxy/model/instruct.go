@@ -1,4 +1,4 @@
-package proxy
+package model
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -17,34 +18,34 @@ import (
 // so does a request that clients make beside the conversation: the messages wait.
 func (e *exchange) instruct(ctx context.Context) (undo func()) {
 	undo = func() {}
-	codec, ok := e.t.codec.(Instructor)
-	q := e.s.c.Queue
-	if !ok || len(e.body) == 0 || signed(e.r.Header) || !q.HasMail(e.t.caller.Agent.ID) || !e.converses {
+	codec, ok := e.Codec.(route.Instructor)
+	q := e.f.c.Queue
+	if !ok || len(e.Body) == 0 || signed(e.R.Header) || !q.HasMail(e.From.Caller.Agent.ID) {
 		return undo
 	}
-	list, err := q.Waiting(ctx, e.t.caller)
+	list, err := q.Waiting(ctx, e.From.Caller)
 	if err != nil || len(list) == 0 {
 		if err != nil {
-			e.s.c.Logger.Error("reading messages for an agent", "err", err)
+			e.f.c.Logger.Error("reading messages for an agent", "err", err)
 		}
 		return undo
 	}
-	body := e.body
+	body := e.Body
 	if e.sent != nil {
 		body = e.sent
 	}
 	if _, ok := codec.Instruct(body, ""); !ok {
 		return undo
 	}
-	if list, err = q.Deliver(ctx, e.t.caller, list, "request"); err != nil || len(list) == 0 {
+	if list, err = q.Deliver(ctx, e.From.Caller, list, "request"); err != nil || len(list) == 0 {
 		if err != nil {
-			e.s.c.Logger.Error("delivering messages to an agent", "err", err)
+			e.f.c.Logger.Error("delivering messages to an agent", "err", err)
 		}
 		return undo
 	}
 	undo = func() {
-		if err := q.Undeliver(context.WithoutCancel(ctx), e.t.caller, list); err != nil {
-			e.s.c.Logger.Error("taking messages back that did not reach the model", "err", err)
+		if err := q.Undeliver(context.WithoutCancel(ctx), e.From.Caller, list); err != nil {
+			e.f.c.Logger.Error("taking messages back that did not reach the model", "err", err)
 		}
 	}
 	told, ok := codec.Instruct(body, instruction(list))

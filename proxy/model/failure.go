@@ -1,36 +1,14 @@
-package proxy
+package model
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 
-	"github.com/holdgate/holdgate/proxy/bedrock"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
-
-// answerType reads the media type of an answer of a gated format, and refuses
-// what leads the client away from the gate: a redirect, which clients follow
-// with the body and the credentials of the request, and every status that
-// neither answers nor fails. A model's error may be called an event stream, as
-// Gemini calls it: what is in it is looked at later.
-func answerType(resp *http.Response, model bool) (string, error) {
-	switch resp.StatusCode / 100 {
-	case 2, 4, 5:
-	default:
-		return "", fmt.Errorf("the upstream answered with status %d, which is refused: it is no answer, and a redirect leads around the gate", resp.StatusCode)
-	}
-	typ, err := mediaType(resp.Header)
-	if err != nil {
-		return "", fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err)
-	}
-	if (typ == typeEvents && !model || typ == bedrock.StreamType) && resp.StatusCode/100 != 2 {
-		return "", fmt.Errorf("the upstream answered with status %d and an event stream, which is refused: some clients look for calls in it", resp.StatusCode)
-	}
-	return typ, nil
-}
 
 // failure passes an upstream's error on as it came. Some clients look for
 // calls before they look at the status, so it may hold none.
@@ -40,7 +18,7 @@ func (a *answer) failure(src io.Reader) {
 		a.broken(err)
 		return
 	}
-	if err := withoutCalls(a.t.codec, raw); err != nil {
+	if err := withoutCalls(a.Codec, raw); err != nil {
 		a.malformed(fmt.Errorf("the upstream answered with status %d and a body that is refused: %w", a.status, err))
 		return
 	}
@@ -48,12 +26,12 @@ func (a *answer) failure(src io.Reader) {
 }
 
 // withoutCalls says why the body of an error could hold calls for some client.
-func withoutCalls(c Codec, raw []byte) error {
-	text := bytes.TrimLeft(raw, blanks)
+func withoutCalls(c route.Codec, raw []byte) error {
+	text := bytes.TrimLeft(raw, wire.Blanks)
 	if len(text) == 0 {
 		return nil
 	}
-	if len(narrow(raw)) != len(raw) {
+	if len(wire.Narrow(raw)) != len(raw) {
 		return errors.New("it is not in UTF-8")
 	}
 	if text[0] != '{' && text[0] != '[' {
@@ -76,13 +54,9 @@ func withoutCalls(c Codec, raw []byte) error {
 	return nil
 }
 
-// blanks are what readers skip before JSON and event streams: white space, and
-// the bytes of a byte order mark.
-const blanks = " \t\r\n\xEF\xBB\xBF"
-
 func withoutEvents(text []byte) error {
 	for line := range bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' }) {
-		if bytes.HasPrefix(bytes.TrimLeft(line, blanks), []byte("data:")) {
+		if bytes.HasPrefix(bytes.TrimLeft(line, wire.Blanks), []byte("data:")) {
 			return errors.New("it reads as an event stream")
 		}
 	}
@@ -92,7 +66,7 @@ func withoutEvents(text []byte) error {
 // errorDocument reports where one JSON value is not plainly an error. What the
 // codec takes for an answer must be one without calls; what it does not must
 // say nothing but its error.
-func errorDocument(c Codec, value []byte) error {
+func errorDocument(c route.Codec, value []byte) error {
 	doc, err := c.Answer(value)
 	if err == nil {
 		if len(doc.Calls()) > 0 {

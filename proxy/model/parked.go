@@ -1,4 +1,4 @@
-package proxy
+package model
 
 import (
 	"bytes"
@@ -23,15 +23,14 @@ import (
 // leaves, a shutdown) has the answer go on in a goroutine of its own; the
 // connection then goes back to its server for the client's next request.
 type parked struct {
-	s     *Server
-	a     *answer
-	conn  net.Conn
-	inner bool               // the connection is the inside of a tunnel
-	who   *who               // whose the connection is, whatever its requests show
-	last  bool               // the client wants it closed after this answer
-	ahead []byte             // what was read of the client's next request
-	next  [1]byte            // where it is read to
-	gone  context.CancelFunc // says that the client is
+	f        *Flow
+	a        *answer
+	conn     net.Conn
+	giveBack func(c net.Conn, ahead []byte) // for the client's next request
+	last     bool                           // the client wants it closed after this answer
+	ahead    []byte                         // what was read of the client's next request
+	next     [1]byte                        // where it is read to
+	gone     context.CancelFunc             // says that the client is
 
 	ready  sync.Mutex // until it is parked
 	forget func()     // has the queue not wake it any longer
@@ -54,36 +53,29 @@ const (
 // caller then. HTTP/2 has many requests on a connection, which cannot be taken,
 // and in a later round the caller has an answer of its own to end. What the
 // connection has next is another request: this one's body was read to its end,
-// for [exchange.readBody] fails where something of it is left.
-func (a *answer) park() bool {
+// for reading it fails where something of it is left.
+func (a *answer) park() (bool, error) {
 	ids := a.waitsFor()
-	if len(ids) == 0 || a.out == nil || a.round > 0 || a.r.ProtoMajor != 1 || a.r.ProtoMinor != 1 {
-		return false
+	if len(ids) == 0 || a.out == nil || a.round > 0 || a.R.ProtoMajor != 1 || a.R.ProtoMinor != 1 {
+		return false, nil
 	}
-	tun, inner := a.r.Context().Value(tunnelKey{}).(*tunnel)
-	ctx := context.Background() // the server's own ends when its handler returns
-	if inner {
-		ctx = context.WithValue(ctx, tunnelKey{}, tun)
-	}
-	if by, ok := whoIn(a.r.Context()); ok {
-		ctx = withWho(ctx, by)
-	}
+	ctx, giveBack := a.f.c.Connections.Outlive(a.R)
 	ctx, gone := context.WithCancel(ctx)
-	p := &parked{s: a.s, a: a, inner: inner, who: connectionOf(a.r.Context()), last: a.r.Close, gone: gone, over: make(chan struct{})}
+	p := &parked{f: a.f, a: a, giveBack: giveBack, last: a.R.Close, gone: gone, over: make(chan struct{})}
 	p.ready.Lock()
 	defer p.ready.Unlock()
 	if !p.hijack() {
 		gone()
-		return false
+		return false, nil
 	}
-	if !a.s.parked.take(p) {
+	if !a.f.parked.take(p) {
 		gone()
 		_ = p.conn.Close()
-		panic(http.ErrAbortHandler) // a shutdown: the client asks again
+		return false, ErrCut // a shutdown: the client asks again
 	}
-	a.r = a.r.WithContext(ctx)
-	a.r.Body, a.r.TLS = http.NoBody, nil // the server's buffers hang on the body
-	a.s.running.Go(p.keep)
+	a.R = a.R.WithContext(ctx)
+	a.R.Body, a.R.TLS = http.NoBody, nil // the server's buffers hang on the body
+	a.f.c.Running.Go(p.keep)
 	defer func() {
 		if p.forget == nil { // a panic, which costs this request only
 			p.forget = func() {}
@@ -92,13 +84,13 @@ func (a *answer) park() bool {
 	}()
 	a.out.OnFail(p.leftBehind)
 	p.forget = a.x.Held().AfterEnd(ctx, ids, p.wake)
-	return true
+	return true, nil
 }
 
 // waitsFor are the requests that people have not yet decided.
 func (a *answer) waitsFor() []string {
 	var ids []string
-	for _, q := range a.questions() {
+	for _, q := range a.calls() {
 		if q.Open() {
 			ids = append(ids, q.Request().ID)
 		}
@@ -110,29 +102,29 @@ func (a *answer) waitsFor() []string {
 func (p *parked) hijack() bool {
 	a := p.a
 	return a.out.TakeOver(func() (http.ResponseWriter, bool) {
-		conn, rw, err := http.NewResponseController(a.w).Hijack()
+		conn, rw, err := http.NewResponseController(a.W).Hijack()
 		if err != nil {
 			return nil, false // the server does not give it away
 		}
 		if ahead, err := rw.Reader.Peek(rw.Reader.Buffered()); err == nil && len(ahead) > 0 {
 			p.ahead = bytes.Clone(ahead)
 		}
-		if k, is := conn.(*kept); is && k.ahead == nil {
-			conn = k.Conn
+		if k, is := conn.(interface{ Bare() net.Conn }); is {
+			conn = k.Bare()
 		}
 		p.conn = conn
 		w := &chunked{conn: conn}
-		if a.joint != nil {
-			a.joint.ResponseWriter = w
+		if a.joined != nil {
+			a.joined.ResponseWriter = w
 			return nil, true
 		}
-		a.w = w
+		a.W = w
 		return w, true
 	})
 }
 
 // wake has the answer go on. It does nothing the second time.
-func (p *parked) wake() { p.woken.Do(func() { p.s.running.Go(p.goOn) }) }
+func (p *parked) wake() { p.woken.Do(func() { p.f.c.Running.Go(p.goOn) }) }
 
 // leftBehind says that the client has gone.
 func (p *parked) leftBehind() {
@@ -143,7 +135,7 @@ func (p *parked) leftBehind() {
 // keep reads from the client until it leaves or begins its next request, for
 // which the connection goes back to the server once this one is answered.
 func (p *parked) keep() {
-	defer p.s.parked.leave(p)
+	defer p.f.parked.leave(p)
 	if len(p.ahead) == 0 {
 		n, err := p.conn.Read(p.next[:])
 		if n > 0 {
@@ -158,11 +150,7 @@ func (p *parked) keep() {
 		return
 	}
 	_ = p.conn.SetReadDeadline(time.Time{})
-	to := p.s.returned
-	if p.inner {
-		to = p.s.tunnels.handed
-	}
-	to.hand(&kept{Conn: p.conn, ahead: p.ahead, who: p.who})
+	p.giveBack(p.conn, p.ahead)
 }
 
 // goOn takes the answer to its end.
@@ -185,7 +173,7 @@ func (p *parked) goOn() {
 		_ = p.conn.SetReadDeadline(time.Now().Add(keepAlive))
 	}
 	close(p.over)
-	if p.s.waits.Err() != nil {
+	if p.f.c.Waits.Err() != nil {
 		_ = p.conn.Close() // no other request is served
 	}
 }
@@ -194,19 +182,17 @@ func (p *parked) goOn() {
 // all but the end. A panic costs this request only.
 func (p *parked) deliver() (ok bool) {
 	defer func() {
-		v := recover()
-		if v == nil {
-			return
-		}
-		ok = false
-		if v != http.ErrAbortHandler { //nolint:errorlint // net/http's own sentinel, compared as it does
-			p.s.c.Logger.Error("a request failed inside Holdgate and was refused", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		if v := recover(); v != nil {
+			ok = false
+			p.f.c.Logger.Error("a request failed inside Holdgate and was refused", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()
 	defer p.a.end()
-	p.a.deliver()
-	_ = p.a.goOn() // what of it is stored has its end recorded
-	return p.a.r.Context().Err() == nil && p.a.out.Failed() == nil
+	err := p.a.deliver()
+	if err == nil {
+		err = cutOnly(p.a.goOn()) // what of it is stored has its end recorded
+	}
+	return err == nil && p.a.R.Context().Err() == nil && p.a.out.Failed() == nil
 }
 
 // end writes the end of the answer.
@@ -245,25 +231,6 @@ func (w *chunked) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A kept connection is one that was read ahead.
-type kept struct {
-	net.Conn
-	ahead []byte // comes first
-	who   *who   // as it was; nil: nobody's in particular
-}
-
-// Read implements [net.Conn].
-func (k *kept) Read(b []byte) (int, error) {
-	if len(k.ahead) == 0 {
-		return k.Conn.Read(b)
-	}
-	n := copy(b, k.ahead)
-	if k.ahead = k.ahead[n:]; len(k.ahead) == 0 {
-		k.ahead = nil
-	}
-	return n, nil
-}
-
 // parkedSet are the parked answers, and the connections that wait for their
 // client's next request: http.Server.Shutdown does not see them. The zero value
 // is ready.
@@ -297,7 +264,7 @@ func (c *parkedSet) leave(p *parked) {
 }
 
 // wake is how a shutdown begins: those that wait go on, and the connections that
-// are between two requests are closed. Server.waits has ended before.
+// are between two requests are closed. Config.Waits has ended before.
 func (c *parkedSet) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

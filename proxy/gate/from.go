@@ -1,0 +1,54 @@
+package gate
+
+import (
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// From is where the calls of an exchange come from.
+type From struct {
+	approvals.Caller
+
+	Dir        string // the folder that the agent works in, where it is known
+	At         Place
+	Credential string // the name of what is put into requests on their way out
+}
+
+// Call completes a call with who makes it, where and when.
+func (f From) Call(c holdgate.Call) holdgate.Call {
+	c.Agent, c.Session, c.Door = f.Agent, f.Caller.Session, f.Door
+	if c.Kind != holdgate.KindToolCall || f.At == AtServer { // what a model asks for is another request
+		c.Credential = f.Credential
+	}
+	c.Time = time.Now()
+	return c
+}
+
+// A Place is where a call was seen. One tool call comes by twice, and what people
+// say of it in the model's answer counts for it at the door of its server.
+type Place int
+
+// The places.
+const (
+	Elsewhere Place = iota
+	InAnswer        // in a model's answer
+	AtServer        // at the door of the MCP server whose tool it is
+)
+
+// InConversation takes a conversation for the session of a request that names none,
+// and reports whether it did.
+func (f *From) InConversation(conversation string) bool {
+	if f.Session.ID != holdgate.SessionDefault || !NamesSession(conversation) {
+		return false
+	}
+	f.Session.ID = conversation
+	return true
+}
+
+// NamesSession reports whether a client's word can name a session.
+func NamesSession(word string) bool {
+	return word != "" && len(word) <= 128 && !strings.ContainsFunc(word, func(c rune) bool { return c <= ' ' || c > '~' })
+}
