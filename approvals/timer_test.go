@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
 )
 
 func silence(d time.Duration) func(*holdgate.Decision) {
@@ -65,6 +66,13 @@ func TestWhatSilenceDoes(t *testing.T) {
 				notes := b.audited(r.ID)
 				if denied := tt.d.Hold.OnTimeout == holdgate.TimeoutApprove && tt.status == holdgate.StatusExpired; denied != (notes[len(notes)-1] != "outcome") {
 					t.Errorf("audit: %q", notes)
+				}
+				entries, err := b.log.Query(t.Context(), audit.Query{RequestID: r.ID})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if last := entries[len(entries)-1]; last.Status != tt.status {
+					t.Errorf("the log says that it is %q, want %q", last.Status, tt.status)
 				}
 				b.close()
 			})

@@ -200,7 +200,7 @@ func (t *transition) end(r *storedRequest, s holdgate.Status, o holdgate.Outcome
 		}
 	}
 	e := r.entry(audit.TypeOutcome)
-	e.Outcome, e.Note = t.logged(r, o), note
+	e.Outcome, e.Status, e.Note = t.logged(r, o), r.Status, note
 	seq, err := t.log(e)
 	if err != nil {
 		return err

@@ -252,7 +252,7 @@ func (c *Counter) ended(e audit.Entry) {
 		n.Pending--
 		switch o.Decision {
 		case holdgate.AnswerTimeout:
-			if o.By == byPolicy {
+			if e.Status == holdgate.StatusApproved {
 				n.Silent++
 			} else {
 				n.Expired++
@@ -275,9 +275,6 @@ func (c *Counter) ended(e audit.Entry) {
 		n.took.add(e.Time.Sub(a.at))
 	})
 }
-
-// byPolicy is who approves by silence.
-const byPolicy = "policy"
 
 // Stats are what was counted so far.
 func (c *Counter) Stats() Stats {

@@ -49,6 +49,11 @@ func TestStatsCountHowQuestionsEnded(t *testing.T) {
 			c.Take(end(audit.TypeOutcome, id, a, by, time.Minute))
 		}
 	}
+	expired := decision("late", "files.delete", "Bash", holdgate.Hold, 0)
+	c.Take(expired)
+	late := end(audit.TypeOutcome, "late", holdgate.AnswerTimeout, "policy", time.Minute) // silence denied, as the queue writes it
+	late.Status = holdgate.StatusExpired
+	c.Take(late)
 	released := decision("", "files.delete", "Bash", holdgate.Allow, time.Minute)
 	released.Seen = []byte(`{"answers":[{"by":"bob","decision":"approve","rule":"files.delete"}],"v":1}`)
 	c.Take(released) // counted where it was asked
@@ -56,20 +61,22 @@ func TestStatsCountHowQuestionsEnded(t *testing.T) {
 	named.Seen = []byte(`{"task":{"answers":"none"},"v":1}`)
 	c.Take(named)
 	c.Take(decision("s", "confidence.low", "Bash", holdgate.Hold, 0))
-	c.Take(end(audit.TypeOutcome, "s", holdgate.AnswerTimeout, "policy", time.Minute))
+	silent := end(audit.TypeOutcome, "s", holdgate.AnswerTimeout, "policy", time.Minute)
+	silent.Status = holdgate.StatusApproved
+	c.Take(silent)
 	c.Take(end(audit.TypeOutcome, "before", holdgate.AnswerApprove, "bob", time.Minute))
 
 	s := c.Stats()
 	got := s.Counts
 	got.Answer = stats.Took{}
-	want := stats.Counts{Allowed: 2, Refused: 1, Asked: 12, Pending: 1, Approved: 6, Denied: 1, Steered: 1, Expired: 1, Silent: 1, Cancelled: 1, Overrides: 2}
+	want := stats.Counts{Allowed: 2, Refused: 1, Asked: 13, Pending: 1, Approved: 6, Denied: 1, Steered: 1, Expired: 2, Silent: 1, Cancelled: 1, Overrides: 2}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if s.Answer.Count != 8 || math.Abs(s.Answer.P50-10)/10 > 0.07 || math.Abs(s.Answer.P95-60)/60 > 0.07 {
 		t.Errorf("people took %+v", s.Answer)
 	}
-	if len(s.ByRule) != 5 || s.ByRule[0].Name != "files.delete" || s.ByRule[0].Asked != 7 || s.ByTool[0].Name != "Bash" || s.ByTool[0].Asked != 8 || s.ByAgent[0].Asked != 12 {
+	if len(s.ByRule) != 5 || s.ByRule[0].Name != "files.delete" || s.ByRule[0].Asked != 8 || s.ByTool[0].Name != "Bash" || s.ByTool[0].Asked != 9 || s.ByAgent[0].Asked != 13 {
 		t.Errorf("by rule %+v, by tool %+v, by agent %+v", s.ByRule, s.ByTool, s.ByAgent)
 	}
 	if len(s.AlwaysApproved) != 1 || s.AlwaysApproved[0].Name != "files.outside" {

@@ -76,8 +76,11 @@ type Entry struct {
 	// and reads it. It must be strict JSON.
 	Seen json.RawMessage `json:"seen,omitempty"`
 	Seq  uint64          `json:"seq"` // from 1, without gaps
-	Time time.Time       `json:"time"`
-	Type Type            `json:"type"`
+	// Status is what the request has become by its outcome: silence can approve it
+	// or let it expire. Entries of before November 2026 have none.
+	Status holdgate.Status `json:"status,omitempty"`
+	Time   time.Time       `json:"time"`
+	Type   Type            `json:"type"`
 }
 
 // Call is a call as the log names it.

@@ -57,8 +57,11 @@ func appendEntry(b []byte, e *Entry) ([]byte, error) {
 	if len(e.Seen) > 0 {
 		b = append(append(append(b, `"seen":`...), e.Seen...), ',')
 	}
-	b = strconv.AppendUint(append(b, `"seq":`...), e.Seq, 10)
-	b = e.Time.AppendFormat(append(b, `,"time":"`...), time.RFC3339Nano)
+	b = append(strconv.AppendUint(append(b, `"seq":`...), e.Seq, 10), ',')
+	if b, err = appendTexts(b, text{"status", string(e.Status)}); err != nil {
+		return nil, err
+	}
+	b = e.Time.AppendFormat(append(b, `"time":"`...), time.RFC3339Nano)
 	if b, err = appendText(append(b, `","type":`...), string(e.Type)); err != nil {
 		return nil, err
 	}
