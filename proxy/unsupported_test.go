@@ -25,7 +25,7 @@ func TestModelAPIsThatNobodyReadsAreRefused(t *testing.T) {
 		{"a conversation that goes on", "POST", "/v1/conversations/conv_1", nil, true},
 		{"a conversation that starts anew", "POST", "/v1/conversations/conv_1/restart", nil, true},
 		{"an agent of Mistral's", "POST", "/v1/agents/completions", nil, true},
-		{"text completions", "POST", "/v1/completions", nil, true},
+		{"text completions", "POST", "/v1/completions", nil, false},
 		{"a batch of OpenAI's", "POST", "/v1/batches", nil, true},
 		{"a file without calls", "GET", "/v1/files/file-1/content", nil, false},
 		{"a batch of Azure's", "POST", "/openai/batches?api-version=1", nil, true},
