@@ -11,6 +11,7 @@ var (
 	ErrNotFound        = errors.New("no such approval request")
 	ErrDigest          = errors.New("the digest is not that of the call which waits: look at it again")
 	ErrSteerEmpty      = errors.New("steering needs instructions")
+	ErrArtifact        = errors.New("not an artifact")
 	ErrSteerNotAllowed = errors.New("this request cannot be steered: approve or deny it")
 	ErrAnswer          = errors.New("this request cannot be answered that way")
 	ErrNotEntitled     = errors.New("you may not decide this request")

@@ -139,7 +139,7 @@ func checked(v Vote) (Vote, error) {
 		return v, fmt.Errorf("%w: %d artifacts, at most %d", ErrAnswer, len(v.Artifacts), maxArtifacts)
 	}
 	for _, a := range v.Artifacts {
-		if err := bounded("artifact", a, maxArtifact); err != nil {
+		if err := checkArtifact(a); err != nil {
 			return v, err
 		}
 	}
@@ -163,6 +163,18 @@ func checked(v Vote) (Vote, error) {
 		v.Choice = ""
 	}
 	return v, nil
+}
+
+// checkArtifact returns an error for what names no file or other thing that a
+// steer can be about.
+func checkArtifact(a string) error {
+	if strings.TrimSpace(a) == "" {
+		return fmt.Errorf("%w: it is empty", ErrArtifact)
+	}
+	if slices.Contains(strings.FieldsFunc(a, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
+		return fmt.Errorf("%w: %q climbs out of its folder with ..", ErrArtifact, holdgate.Visible(a))
+	}
+	return bounded("artifact", a, maxArtifact)
 }
 
 func bounded(name, s string, limit int) error {

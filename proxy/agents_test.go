@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -125,6 +126,27 @@ func TestAChoiceAtAGate(t *testing.T) {
 	_, body = g.ask("POST", "/v1/gates", `{"type":"constraint_exception","message":"it takes a week"}`)
 	if a := read[agentapi.Gate](t, body); len(a.Options) != 3 || a.Options[0].ID != "expand" {
 		t.Errorf("a constraint exception: %s", body)
+	}
+}
+
+func TestTheOptionOtherIsATextOfThePersonsOwn(t *testing.T) {
+	g := agentsGate(t)
+	_, body := g.ask("POST", "/v1/gates", `{"type":"which_database","kind":"choice","options":["postgres","Other...",{"id":"own","label":"other…"},"Another..."]}`)
+	asked := read[agentapi.Gate](t, body)
+	if o := asked.Options; len(o) != 4 || o[0].Other || !o[1].Other || !o[2].Other || o[3].Other {
+		t.Fatalf("options: %s", body)
+	}
+	r := g.pending(1)[0]
+	choose := approvals.Vote{Decision: holdgate.AnswerChoose, Choice: "Other...", By: "ann", Channel: "cli", Digest: r.Call.Digest}
+	if _, err := g.queue.Decide(t.Context(), r.ID, choose); !errors.Is(err, approvals.ErrSteerEmpty) {
+		t.Errorf("without a text: %v", err)
+	}
+	choose.Instructions = "take the one that is there"
+	_, err := g.queue.Decide(t.Context(), r.ID, choose)
+	must(t, err)
+	_, body = g.ask("GET", "/v1/gates/"+asked.ID, "")
+	if a := read[agentapi.Gate](t, body); a.Outcome == nil || a.Outcome.Instructions != choose.Instructions {
+		t.Errorf("chosen: %s", body)
 	}
 }
 

@@ -78,7 +78,8 @@ func asProblem(err error) (p *Problem, known bool) {
 	}{
 		{approvals.ErrNotFound, http.StatusNotFound, ProblemNotFound, "Not found"},
 		{approvals.ErrDigest, http.StatusConflict, ProblemDigest, "Not what was shown"},
-		{approvals.ErrSteerEmpty, http.StatusUnprocessableEntity, "steer-empty", "No instructions"},
+		{approvals.ErrSteerEmpty, http.StatusBadRequest, "steer-empty", "No instructions"},
+		{approvals.ErrArtifact, http.StatusBadRequest, "artifact", "Not an artifact"},
 		{approvals.ErrSteerNotAllowed, http.StatusConflict, ProblemSteerForbidden, "Steering is not allowed"},
 		{approvals.ErrVoted, http.StatusConflict, ProblemVoted, "Voted already"},
 		{approvals.ErrRemember, http.StatusUnprocessableEntity, "remember", "Cannot be remembered"},

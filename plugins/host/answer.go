@@ -141,7 +141,7 @@ func counts(err error) error {
 		return refuse(text(err.Error()))
 	}
 	for _, known := range []error{
-		approvals.ErrNotFound, approvals.ErrDigest, approvals.ErrSteerEmpty, approvals.ErrSteerNotAllowed,
+		approvals.ErrNotFound, approvals.ErrDigest, approvals.ErrSteerEmpty, approvals.ErrArtifact, approvals.ErrSteerNotAllowed,
 		approvals.ErrAnswer, approvals.ErrNotEntitled, approvals.ErrClaimed,
 	} {
 		if errors.Is(err, known) {

@@ -106,6 +106,13 @@ func (a Ask) Gate() (*holdgate.Gate, error) {
 	return g, nil
 }
 
+// asksForText reports whether an option's label is the one by which people know
+// that the answer is a text of their own.
+func asksForText(label string) bool {
+	rest, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(label)), "other")
+	return ok && (rest == "..." || rest == "…")
+}
+
 // choice takes the options over.
 func (a Ask) choice(g *holdgate.Gate) error {
 	switch a.Kind {
@@ -130,6 +137,7 @@ func (a Ask) choice(g *holdgate.Gate) error {
 		if o.Label == "" {
 			o.Label = o.ID
 		}
+		o.Other = o.Other || asksForText(o.Label)
 		for name, s := range map[string]string{".id": o.ID, ".label": o.Label} {
 			if err := text(field+name, s, maxLabel); err != nil {
 				return err
