@@ -54,12 +54,12 @@ var imports = map[string][]string{
 	"proxy/credential":    {},
 	"proxy/http1":         {},
 	"proxy/keepalive":     {"proxy/wire"},
-	"proxy/route":         {".", "proxy/wire"},
+	"proxy/route":         {".", "proxy/wire", "approvals", "proxy/anthropic", "proxy/bedrock", "proxy/gemini", "proxy/mcp", "proxy/ollama", "proxy/openai", "proxy/responses"},
 	"proxy/upstream":      {".", "proxy/credential", "proxy/http1", "proxy/route", "proxy/wire"},
 	"proxy/mcphost":       {"proxy/mcp", "proxy/stdio", "proxy/wire"},
 	"proxy/gate":          {".", "approvals", "approvals/sessions", "proxy/wire", "rego", "store/audit"},
 	"proxy/model":         {".", "approvals", "approvals/sessions", "proxy/gate", "proxy/keepalive", "proxy/route", "proxy/upstream", "proxy/wire"},
-	"proxy":               {"proxy/model", ".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "proxy/gate", "store/audit", "proxy/wire", "proxy/anthropic", "proxy/openai", "proxy/gemini", "proxy/responses", "proxy/ollama", "proxy/bedrock", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential", "proxy/keepalive", "proxy/route", "proxy/upstream"},
+	"proxy":               {"proxy/model", ".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "proxy/gate", "store/audit", "proxy/wire", "proxy/mcp", "proxy/mcpserver", "proxy/stdio", "proxy/mcphost", "proxy/identity", "proxy/credential", "proxy/keepalive", "proxy/route", "proxy/upstream"},
 
 	"plugins/sdk/channelv1": {},
 	"plugins/sdk":           {"plugins/sdk/channelv1"},
@@ -77,7 +77,7 @@ var imports = map[string][]string{
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
 
 	"cmd/holdgate/config":   {".", "approvals/sessions"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/sessions", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/upstream", "rego", "rego/revisions", "store", "store/audit", "store/badger"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/upstream", "rego", "rego/revisions", "store", "store/audit", "store/badger", "proxy/route"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
 	"cmd/holdgate/handover": {},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -41,7 +42,7 @@ decision := {"action": "hold", "rule": input.http.operation} if contains(input.h
 		{"a query and a form that differ", "POST", "?Action=DescribeInstances", form, "", "Action=TerminateInstances", "aws.ec2.unresolved"},
 		{"a form that says two", "POST", "", form, "", "Action=DescribeInstances&Action=TerminateInstances", "aws.ec2.unresolved"},
 		{"a form that cannot be read", "POST", "", form, "", "Action=Describe%zz", "aws.ec2.unresolved"},
-		{"a form that is too long to be looked into", "POST", "", form, "", "Action=DescribeInstances&x=" + strings.Repeat("y", passBuffer), "aws.ec2.unresolved"},
+		{"a form that is too long to be looked into", "POST", "", form, "", "Action=DescribeInstances&x=" + strings.Repeat("y", route.PassBuffer), "aws.ec2.unresolved"},
 		{"nothing", "POST", "", form, "", "a=b", "aws.ec2.unresolved"},
 	}
 	for _, tt := range tests {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -111,7 +112,7 @@ func TestAnApprovalInAModelsAnswerPassesTheServersDoorOnce(t *testing.T) {
 				results = append(results, e.Door+" "+e.Note)
 			}
 		}
-		if !cmp.Equal(used, []string{doorBaseURL, doorMCP}) || !cmp.Equal(results, []string{"base_url spent", "mcp spent"}) {
+		if !cmp.Equal(used, []string{route.DoorBaseURL, route.DoorMCP}) || !cmp.Equal(results, []string{"base_url spent", "mcp spent"}) {
 			t.Errorf("used at %q, with results %q", used, results)
 		}
 		g.verified()

@@ -248,19 +248,3 @@ func TestTunnelsAreHTTP1(t *testing.T) {
 		t.Errorf("status %d", resp.StatusCode)
 	}
 }
-
-func TestBedrockHosts(t *testing.T) {
-	for host, want := range map[string]bool{
-		"bedrock-runtime.us-east-1.amazonaws.com":               true,
-		"bedrock-runtime-fips.us-gov-west-1.amazonaws.com":      true,
-		"Bedrock-Runtime.eu-west-1.api.aws.":                    true,
-		"vpce-1-2.bedrock-runtime.eu-west-1.vpce.amazonaws.com": true,
-		"bedrock-agent-runtime.us-east-1.amazonaws.com":         true,
-		"bedrock.us-east-1.amazonaws.com":                       false,
-		"s3.us-east-1.amazonaws.com":                            false,
-	} {
-		if got := isModelHost(host); got != want {
-			t.Errorf("%s: %t", host, got)
-		}
-	}
-}

@@ -6,12 +6,13 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // caller says who makes a request. A session is what the client itself names,
 // never a gap in time.
-func (s *Server) caller(r *http.Request, t target) approvals.Caller {
-	c := s.callerIn(r.Context(), t.door)
+func (s *Server) caller(r *http.Request, t route.Target) approvals.Caller {
+	c := s.callerIn(r.Context(), t.Door)
 	for _, h := range sessionHeaders {
 		if v := r.Header.Get(h); gate.NamesSession(v) {
 			c.Session.ID = v

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // patience is how long the clients were seen to wait for headers before they
@@ -38,7 +39,7 @@ func (m *mcpExchange) budget() time.Duration {
 	if m.task != nil || !m.batch && len(m.msgs) == 1 && m.msgs[0].Method == "tasks/result" {
 		return mcp.Endless
 	}
-	return m.s.mcpBudget(m.t.client, m.t.door, m.msgs)
+	return m.s.mcpBudget(m.t.Client, m.t.Door, m.msgs)
 }
 
 // mcpBudget is how long an MCP client may be kept waiting for the results of
@@ -48,7 +49,7 @@ func (s *Server) mcpBudget(client, door string, msgs []mcp.Message) time.Duratio
 	if progress && slices.ContainsFunc(s.c.ProgressClients, func(name string) bool { return name == client }) {
 		return mcp.Endless
 	}
-	if d, known := mcp.Patience(client, door == doorStdio, progress); known {
+	if d, known := mcp.Patience(client, door == route.DoorStdio, progress); known {
 		return d
 	}
 	return s.c.Limits.MCP

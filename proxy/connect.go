@@ -72,7 +72,7 @@ func (s *Server) openTunnel(ctx context.Context, c net.Conn, host string) {
 	defer s.running.Done()
 	br := bufio.NewReaderSize(c, 4096)
 	ahead := &upstream.Peeked{Conn: c, R: br}
-	t := &tunnel{Conn: ahead, door: doorForward, scheme: "http", host: host, l: s.tunnels}
+	t := &tunnel{Conn: ahead, door: route.DoorForward, scheme: "http", host: host, l: s.tunnels}
 	if by, ok := whoIn(ctx); ok {
 		t.who = &by
 	}
@@ -111,7 +111,7 @@ func (s *Server) openTunnel(ctx context.Context, c net.Conn, host string) {
 	}
 	_ = c.SetDeadline(time.Time{})
 	if sni := conn.ConnectionState().ServerName; sni != "" && route.LowerHost(sni) != route.LowerHost(name) {
-		at := target{door: doorForward, caller: s.callerIn(t.context(s.life), doorForward)}
+		at := route.Target{Door: route.DoorForward, Caller: s.callerIn(t.context(s.life), route.DoorForward)}
 		s.refused(s.life, at, http.MethodConnect+" "+host, holdgate.RuleAddress, "the tunnel leads to "+host+" and its TLS names "+holdgate.Visible(sni))
 		_ = conn.Close()
 		return

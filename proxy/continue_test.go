@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -66,13 +67,13 @@ func turnFormats() []turnFormat {
 	keptNowhere := formats[2]
 	keptNowhere.request = func(turns string) string { return unkept(formats[2].request(turns)) }
 	return append(framedTurnFormats(), []turnFormat{{
-		toolFormat: codeAssist, paths: [2]string{":generateContent", ":streamGenerateContent?alt=sse"}, typ: typeEvents,
+		toolFormat: codeAssist, paths: [2]string{":generateContent", ":streamGenerateContent?alt=sse"}, typ: route.TypeEvents,
 		text: func(text string) string { return wrapped(fmt.Sprintf(`{"text":%q}`, text)) },
 		with: func(id, command string) string {
 			return wrapped(`{"text":"Look."},` + formats[3].call(id, command))
 		},
 	}, {
-		toolFormat: keptNowhere, stream: streamed, typ: typeEvents,
+		toolFormat: keptNowhere, stream: streamed, typ: route.TypeEvents,
 		text: func(text string) string { return responsesAnswer(said("last", text)) },
 		with: func(id, command string) string {
 			return responsesAnswer(said(id, "Look.") + "," + formats[2].call(id, command))
@@ -87,7 +88,7 @@ func turnFormats() []turnFormat {
 			return anthropicAnswer(`{"type":"text","text":"Look."},`+useOf(id, command), "tool_use")
 		},
 	}, {
-		toolFormat: formats[0], stream: streamed, typ: typeEvents,
+		toolFormat: formats[0], stream: streamed, typ: route.TypeEvents,
 		text: func(text string) string {
 			return anthropicAnswer(fmt.Sprintf(`{"type":"text","text":%q}`, text), "end_turn")
 		},
@@ -95,13 +96,13 @@ func turnFormats() []turnFormat {
 			return anthropicAnswer(`{"type":"text","text":"Look."},`+useOf(id, command), "tool_use")
 		},
 	}, {
-		toolFormat: formats[1], stream: streamed, typ: typeEvents,
+		toolFormat: formats[1], stream: streamed, typ: route.TypeEvents,
 		text: func(text string) string { return chatAnswer(fmt.Sprintf(`"content":%q`, text), "stop") },
 		with: func(id, command string) string {
 			return chatAnswer(`"content":"Look.","tool_calls":[`+formats[1].call(id, command)+`]`, "tool_calls")
 		},
 	}, {
-		toolFormat: formats[3], paths: [2]string{":generateContent", ":streamGenerateContent?alt=sse"}, typ: typeEvents,
+		toolFormat: formats[3], paths: [2]string{":generateContent", ":streamGenerateContent?alt=sse"}, typ: route.TypeEvents,
 		text: func(text string) string { return geminiAnswer(fmt.Sprintf(`{"text":%q}`, text)) },
 		with: func(id, command string) string {
 			return geminiAnswer(`{"text":"Look."},` + formats[3].call(id, command))
@@ -147,7 +148,7 @@ func unkept(request string) string { return strings.Replace(request, "{", `{"sto
 
 // inTurn answers each request with the next of the answers, and from then on
 // with the last: as a stream where the request wants one.
-func inTurn(t testing.TB, c Codec, typ string, seen *counter, answers ...string) http.Handler {
+func inTurn(t testing.TB, c route.Codec, typ string, seen *counter, answers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := seen.saw(r)
 		plain := answers[min(len(seen.all()), len(answers))-1]
@@ -189,8 +190,8 @@ func (f turnFormat) collected(t *testing.T, g *sidecar, resp *http.Response) str
 	return body
 }
 
-func (f turnFormat) codec(g *sidecar) Codec {
-	for _, c := range g.s.codecs {
+func (f turnFormat) codec(g *sidecar) route.Codec {
+	for _, c := range route.Codecs(8 << 20) {
 		if c.Name() == f.name {
 			return c
 		}

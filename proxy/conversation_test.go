@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate/proxy/responses"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // A keeper is a stand-in for a provider of responses that keeps conversations.
@@ -57,7 +58,7 @@ func (k *keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		k.t.Error(err)
 	}
-	w.Header().Set("Content-Type", typeEvents)
+	w.Header().Set("Content-Type", route.TypeEvents)
 	_, _ = w.Write(events)
 }
 

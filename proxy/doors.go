@@ -9,41 +9,10 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/stdio"
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
-
-// The doors, as policy and the log name them.
-const (
-	doorBaseURL     = "base_url"
-	doorForward     = "forward"
-	doorTransparent = "transparent"
-	doorMCP         = "mcp"
-	doorStdio       = "stdio"
-)
-
-// A target is where a request is to go, whichever door it came through.
-type target struct {
-	recognised
-
-	door       string
-	name       string      // the upstream's or MCP server's configured name; empty for the forward proxy
-	url        *url.URL    // absolute: what is sent upstream
-	named      bool        // the configuration names it
-	mcp        bool        // an MCP server, whose name is name
-	sse        *sseSession // the session whose endpoint this is
-	metadata   bool        // what is asked for says where the server\'s tokens come from
-	caller     approvals.Caller
-	credential string // the name of what is put in on the way out; empty: nothing
-
-	transport http.RoundTripper // where no socket leads to it; else nil
-	stdio     *stdioSession     // of a server on standard streams
-	process   string            // of a server on standard streams: whose streams these are, a secret
-	client    string            // what an MCP client calls itself, where it is known
-	pages     bool              // it can show its user pages
-}
 
 // serveOuter is the agents' door: paths of its own, absolute-form requests,
 // and CONNECT.
@@ -55,7 +24,7 @@ func (s *Server) serveOuter(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		s.serveConnect(w, r)
 	case r.URL.IsAbs():
-		if t := s.forward(w, r, doorForward, r.URL.Scheme, r.URL.Host); t != nil {
+		if t := s.forward(w, r, route.DoorForward, r.URL.Scheme, r.URL.Host); t != nil {
 			s.exchange(w, r, t)
 		}
 	default:
@@ -121,7 +90,7 @@ func (s *Server) serveInner(w http.ResponseWriter, r *http.Request) {
 
 // forward finds out where a request of the forward proxy, or of a redirected
 // connection, is to go. It returns nil where the request has been answered.
-func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, host string) *target {
+func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, host string) *route.Target {
 	if scheme != "http" && scheme != "https" {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "the proxy speaks http and https, not "+scheme)
 		return nil
@@ -135,7 +104,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 		return nil
 	}
 	if s.out.IsOwn(r.Context(), route.WithPort(scheme, host)) {
-		if door == doorForward && scheme == "http" && s.isThisDoor(r, host) {
+		if door == route.DoorForward && scheme == "http" && s.isThisDoor(r, host) {
 			r.URL.Scheme, r.URL.Host = "", ""
 			return s.ownPath(w, r)
 		}
@@ -144,11 +113,11 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 	}
 	u := *r.URL
 	u.Scheme, u.Host, u.User, u.Fragment = scheme, route.TrimDefaultPort(scheme, host), nil, ""
-	t := target{door: door, url: &u}
-	t.recognised = s.recognise(r, t)
-	t.name, t.mcp = s.mcpServer(&u)
+	t := route.Target{Door: door, URL: &u}
+	t.Recognised = s.table.Recognise(r, t)
+	t.Name, t.MCP = s.table.MCPServer(&u)
 	if session := s.sessions.at(&u); session != nil {
-		t.name, t.mcp, t.sse = session.stream.t.name, true, session
+		t.Name, t.MCP, t.Endpoint = session.stream.t.Name, true, session.stream.secret
 	}
 	return &t
 }
@@ -171,17 +140,17 @@ func (s *Server) isThisDoor(r *http.Request, host string) bool {
 // ownPath serves the door's own paths, and finds out where those of an upstream
 // or MCP server lead; it returns nil where the request has been answered. A web
 // page in the user's browser must not be able to spend what the sidecar holds.
-func (s *Server) ownPath(w http.ResponseWriter, r *http.Request) *target {
+func (s *Server) ownPath(w http.ResponseWriter, r *http.Request) *route.Target {
 	if why := s.foreign(r); why != "" {
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, why)
 		return nil
 	}
 	p := r.URL.EscapedPath()
 	if rest, ok := strings.CutPrefix(p, "/up/"); ok {
-		return s.configured(w, r, doorBaseURL, s.c.Upstreams, rest)
+		return s.configured(w, r, route.DoorBaseURL, s.c.Upstreams, rest)
 	}
 	if rest, ok := strings.CutPrefix(p, "/mcp/"); ok {
-		return s.configured(w, r, doorMCP, s.c.MCP, rest)
+		return s.configured(w, r, route.DoorMCP, s.c.MCP, rest)
 	}
 	if rest, ok := strings.CutPrefix(p, resourceMetadataPath+"/mcp/"); ok {
 		return s.resourceMetadata(w, r, rest)
@@ -212,11 +181,11 @@ func (s *Server) ownPath(w http.ResponseWriter, r *http.Request) *target {
 // configured joins the rest of the path to a configured URL. The join is of
 // paths only: nothing in it may reach another host or climb out. It returns nil
 // where the request has been answered.
-func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string, named map[string]*url.URL, rest string) *target {
+func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string, named map[string]*url.URL, rest string) *route.Target {
 	name, sub, slash := strings.Cut(rest, "/")
 	base, ok := named[name]
 	if !ok {
-		s.refuseHTTP(w, r, http.StatusNotFound, "", fmt.Sprintf("no %s is configured under the name %q", map[string]string{doorBaseURL: "upstream", doorMCP: "MCP server"}[door], name))
+		s.refuseHTTP(w, r, http.StatusNotFound, "", fmt.Sprintf("no %s is configured under the name %q", map[string]string{route.DoorBaseURL: "upstream", route.DoorMCP: "MCP server"}[door], name))
 		return nil
 	}
 	if slash {
@@ -227,11 +196,11 @@ func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string,
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
 		return nil
 	}
-	t := target{door: door, name: name, url: u, named: true, mcp: door == doorMCP}
-	if t.mcp {
-		t.transport = s.roadTo(name)
+	t := route.Target{Door: door, Name: name, URL: u, Named: true, MCP: door == route.DoorMCP}
+	if t.MCP {
+		t.Transport = s.roadTo(name)
 	} else {
-		t.recognised = s.recognise(r, t)
+		t.Recognised = s.table.Recognise(r, t)
 	}
 	return &t
 }
@@ -256,20 +225,4 @@ func (s *Server) foreign(r *http.Request) string {
 		}
 	}
 	return ""
-}
-
-// mcpServer finds the configured MCP server that a URL leads to, whichever door
-// it came by: the one whose path is the longest beginning of the URL's.
-func (s *Server) mcpServer(u *url.URL) (name string, ok bool) {
-	at, longest := route.LaxPath(u.Path)+"/", -1
-	for n, c := range s.c.MCP {
-		if route.WithPort(c.Scheme, c.Host) != route.WithPort(u.Scheme, u.Host) {
-			continue
-		}
-		base := strings.TrimSuffix(route.LaxPath(c.Path), "/") + "/"
-		if strings.HasPrefix(at, base) && (len(base) > longest || len(base) == longest && n < name) {
-			name, longest = n, len(base)
-		}
-	}
-	return name, longest >= 0
 }

@@ -9,23 +9,24 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
 // refuse writes to the log why something never reached policy, and answers in
 // the format spoken.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, t target, status int, rule, message string) {
-	s.refused(s.life, t, r.Method+" "+t.url.Host+t.url.Path, rule, message)
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, t route.Target, status int, rule, message string) {
+	s.refused(s.life, t, r.Method+" "+t.URL.Host+t.URL.Path, rule, message)
 	s.writeError(w, t, status, message)
 }
 
 // refuseHTTP is refuse for a request that names no target.
 func (s *Server) refuseHTTP(w http.ResponseWriter, r *http.Request, status int, rule, message string) {
-	t := target{door: doorForward, url: r.URL}
+	t := route.Target{Door: route.DoorForward, URL: r.URL}
 	if tun, ok := r.Context().Value(tunnelKey{}).(*tunnel); ok {
-		t.door = tun.door
+		t.Door = tun.door
 	}
-	t.caller = s.caller(r, t)
+	t.Caller = s.caller(r, t)
 	if rule != "" {
 		s.refused(s.life, t, r.Method+" "+r.Host+r.URL.Path, rule, message)
 	}
@@ -34,10 +35,10 @@ func (s *Server) refuseHTTP(w http.ResponseWriter, r *http.Request, status int, 
 
 // writeError answers with an error in the format spoken, or as a problem
 // document (RFC 9457) where none is.
-func (s *Server) writeError(w http.ResponseWriter, t target, status int, message string) {
+func (s *Server) writeError(w http.ResponseWriter, t route.Target, status int, message string) {
 	var body []byte
-	if t.codec != nil {
-		body = t.codec.Error(status, message)
+	if t.Codec != nil {
+		body = t.Codec.Error(status, message)
 		w.Header().Set("Content-Type", "application/json")
 	} else {
 		body, _ = json.Marshal(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": holdgate.Visible(message)}) // of strings and a number: cannot fail
@@ -52,9 +53,9 @@ func (s *Server) writeError(w http.ResponseWriter, t target, status int, message
 }
 
 // refused writes to the log what never reached policy.
-func (s *Server) refused(ctx context.Context, t target, what, rule, message string) {
-	who := t.caller
-	who.Door = t.door
+func (s *Server) refused(ctx context.Context, t route.Target, what, rule, message string) {
+	who := t.Caller
+	who.Door = t.Door
 	s.gate.Refused(ctx, who, what, rule, message)
 }
 
@@ -87,6 +88,6 @@ func (e *exchange) upstreamFailed(err error) {
 		e.reject(e.refusedStatus(), holdgate.RuleStopped, gate.NoticeStopped("The answer to this request was cut off", s))
 		return
 	}
-	e.s.c.Logger.Warn("the upstream failed", "host", e.t.url.Host, "err", err)
-	e.refuse(http.StatusBadGateway, "the upstream "+e.t.url.Host+" failed: "+upstream.Fault(err))
+	e.s.c.Logger.Warn("the upstream failed", "host", e.t.URL.Host, "err", err)
+	e.refuse(http.StatusBadGateway, "the upstream "+e.t.URL.Host+" failed: "+upstream.Fault(err))
 }

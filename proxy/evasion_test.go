@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -88,7 +89,7 @@ func eventDialects() []dialect {
 	}
 	const function, over = `{"functionCall":{"name":"Bash","args":{"command":"zq9"}}}`, `{"candidates":[{"content":{"role":"model","parts":[{"text":"."}]},"finishReason":"STOP","index":0}]}`
 	return []dialect{{
-		name: "anthropic", path: messages, ask: askStream, typ: typeEvents, frame: typed,
+		name: "anthropic", path: messages, ask: askStream, typ: route.TypeEvents, frame: typed,
 		events: []string{begin, block("0", ""), fragment("0", first), fragment("0", rest), stop("0"), ended, last},
 		dup:    [2]string{`{"type":"tool_use"`, `{"type":"text","type":"tool_use"`}, key: [2]string{`"content_block":`, `"content\u005fblock":`},
 		call: [2]string{`"Bash"`, `"\u0042ash"`}, unknown: [2]string{`"tool_use","id"`, `"tool_use_20990101","id"`},
@@ -98,7 +99,7 @@ func eventDialects() []dialect {
 		interlaced: []string{begin, block("0", ""), block("1", ""), fragment("0", first), fragment("1", first), fragment("0", rest), fragment("1", rest), stop("1"), stop("0"), ended, last},
 		ping:       `{"type":"ping"}`,
 	}, {
-		name: "openai", path: "/up/test/v1/chat/completions", ask: askStream, typ: typeEvents, frame: typed,
+		name: "openai", path: "/up/test/v1/chat/completions", ask: askStream, typ: route.TypeEvents, frame: typed,
 		events: []string{chunk("0", "0", named("c", "Bash", first)), chunk("0", "0", more(rest)), finish, "[DONE]"},
 		dup:    [2]string{`"name":"Bash"`, `"name":"Read","name":"Bash"`}, key: [2]string{`"tool_calls"`, `"tool_\u0063alls"`},
 		call: [2]string{`"Bash"`, `"\u0042ash"`}, unknown: [2]string{`"type":"function"`, `"type":"computer"`},
@@ -109,7 +110,7 @@ func eventDialects() []dialect {
 		split:      []string{chunk("0", "0", named("c", "Ba", "")), chunk("0", "0", `"function":{"name":"sh"}`), chunk("0", "0", more(first+rest)), finish, "[DONE]"},
 		ping:       `{"id":"x","choices":[]}`,
 	}, {
-		name: "responses", path: responsesPath, ask: streamed, typ: typeEvents, frame: typed,
+		name: "responses", path: responsesPath, ask: streamed, typ: route.TypeEvents, frame: typed,
 		events: []string{created, added("0"), delta("0", first), delta("0", rest), done("0"), completed(item("0", first+rest))},
 		dup:    [2]string{`"type":"function_call"`, `"type":"message","type":"function_call"`}, key: [2]string{`"item":`, `"it\u0065m":`},
 		call: [2]string{`"Bash"`, `"\u0042ash"`}, unknown: [2]string{`"function_call"`, `"robot_call"`},
@@ -119,7 +120,7 @@ func eventDialects() []dialect {
 		interlaced: []string{created, added("0"), added("1"), delta("0", first), delta("1", first), delta("0", rest), delta("1", rest), done("1"), done("0"), completed(item("0", first+rest), item("1", first+rest))},
 		ping:       `{"type":"keepalive"}`,
 	}, {
-		name: "gemini", path: "/up/test/v1beta/models/m:streamGenerateContent?alt=sse", ask: `{"contents":[]}`, typ: typeEvents, frame: typed,
+		name: "gemini", path: "/up/test/v1beta/models/m:streamGenerateContent?alt=sse", ask: `{"contents":[]}`, typ: route.TypeEvents, frame: typed,
 		events: []string{candidate("0", function), over},
 		dup:    [2]string{`"name":"Bash"`, `"name":"Read","name":"Bash"`}, key: [2]string{`"functionCall"`, `"function\u0043all"`},
 		call: [2]string{`"Bash"`, `"\u0042ash"`}, unknown: [2]string{`"functionCall"`, `"robotCall"`},
@@ -254,11 +255,11 @@ func TestNoEvasionBringsACallToTheAgent(t *testing.T) {
 				{name: "of no type", typ: "-", body: usual},
 				{name: "of two types", typ: "text/plain, " + d.typ, body: usual},
 				{name: "in another charset", typ: d.typ + "; charset=utf-16", body: usual},
-				{name: "called events", typ: typeEvents, body: usual},
+				{name: "called events", typ: route.TypeEvents, body: usual},
 				{name: "in a trailer", body: d.frame(d.after[:2]), trailer: "zq9"},
 				{name: "twice", body: usual + usual},
 				{name: "a document, as it usually is", typ: "application/json", body: d.plain, plain: true},
-				{name: "a document called events", typ: typeEvents, body: d.plain, plain: true},
+				{name: "a document called events", typ: route.TypeEvents, body: d.plain, plain: true},
 				{name: "two documents", typ: "application/json", body: d.plain + d.plain, plain: true},
 				{name: "a document behind another", typ: "application/json", body: "{}\n" + d.plain, plain: true},
 				{name: "a document with a duplicate key", typ: "application/json", body: strings.ReplaceAll(d.plain, `"name":"Bash"`, `"name":"Read","name":"Bash"`), plain: true},

@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/model"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -20,7 +21,7 @@ type exchange struct {
 	s      *Server
 	w      http.ResponseWriter
 	r      *http.Request
-	t      target
+	t      route.Target
 	body   []byte // what is judged, and what is sent
 	seen   sighting
 	remark string    // what the log says of the request besides the decision
@@ -37,7 +38,7 @@ type sighting struct {
 // exchange takes a request from any door to its end. A panic costs this
 // request only. What a door did to find the target has returned by now: people
 // may take hours, and until then each connection keeps the stack below the wait.
-func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t *target) {
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t *route.Target) {
 	s.running.Add(1)
 	defer s.running.Done()
 	defer func() {
@@ -56,21 +57,21 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, t *target) {
 
 // enter looks who asks and for what. It returns nil where the request has been
 // answered.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *target) *exchange {
-	t.caller = s.caller(r, *t)
-	unseen := !t.mcp && t.why != ""
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *route.Target) *exchange {
+	t.Caller = s.caller(r, *t)
+	unseen := !t.MCP && t.Why != ""
 	if unseen && !s.c.AllowUnsupported {
-		s.refuseUnsupported(w, r, *t, t.why)
+		s.refuseUnsupported(w, r, *t, t.Why)
 		return nil
 	}
-	s.c.Queue.Seen(t.caller)
+	s.c.Queue.Seen(t.Caller)
 	e := &exchange{s: s, w: w, r: r, t: *t, began: time.Now()}
 	if unseen {
-		e.found(t.why)
-	} else if t.file && s.c.AllowUnsupported {
-		e.found(ungated(t.url.Path))
+		e.found(t.Why)
+	} else if t.File && s.c.AllowUnsupported {
+		e.found(route.Ungated(t.URL.Path))
 	}
-	if !e.withCredential() || t.codec == nil && !t.mcp && !e.look() {
+	if !e.withCredential() || t.Codec == nil && !t.MCP && !e.sniff() {
 		return nil
 	}
 	return e
@@ -79,11 +80,11 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *target) *excha
 // take takes a request through the steps for what it is.
 func (e *exchange) take() {
 	switch {
-	case e.t.mcp:
+	case e.t.MCP:
 		e.mcp()
-	case e.t.metadata:
+	case e.t.Metadata:
 		e.metadata()
-	case e.t.codec != nil:
+	case e.t.Codec != nil:
 		e.model()
 	default:
 		e.pass()
@@ -93,19 +94,19 @@ func (e *exchange) take() {
 // model reads and parses a model request, and hands it to the flow of models.
 func (e *exchange) model() {
 	asked, err := e.asked()
-	if err != nil && errors.Is(err.err, wire.ErrUnsupported) {
+	if err != nil && errors.Is(err.Err, wire.ErrUnsupported) {
 		e.unread(err)
 		return
 	}
 	if err != nil {
-		e.reject(err.status, err.rule, err.Error())
+		e.reject(err.Status, err.Rule, err.Error())
 		return
 	}
 	if from := e.from(); from.InConversation(asked.Conversation) {
-		e.t.caller = from.Caller
-		e.s.c.Queue.Seen(e.t.caller)
+		e.t.Caller = from.Caller
+		e.s.c.Queue.Seen(e.t.Caller)
 	}
-	r := model.Request{Door: door{e.s, e.t, e.began}, W: e.w, R: e.r, URL: e.t.url, Codec: e.t.codec, From: e.from(), Asked: asked, Remark: e.remark}
+	r := model.Request{Door: door{e.s, e.t, e.began}, W: e.w, R: e.r, URL: e.t.URL, Codec: e.t.Codec, From: e.from(), Asked: asked, Remark: e.remark}
 	if err := e.s.models.Serve(r); err != nil {
 		panic(http.ErrAbortHandler) // as net/http wants to be told: the client must not take what it has for the whole
 	}
@@ -113,40 +114,40 @@ func (e *exchange) model() {
 
 // asked reads the request: what it is as a call, and whether it wants a stream.
 // One for a stored answer asks no model, and is what it is at any endpoint.
-func (e *exchange) asked() (model.Asked, *readError) {
-	if f, ok := e.t.codec.(Fetcher); ok && f.Fetches(method(e.r), e.t.url.Path) {
+func (e *exchange) asked() (model.Asked, *route.Refusal) {
+	if f, ok := e.t.Codec.(route.Fetcher); ok && f.Fetches(route.Method(e.r), e.t.URL.Path) {
 		return e.fetched()
 	}
 	document, rerr := e.read()
 	if rerr != nil {
 		return model.Asked{}, rerr
 	}
-	asked, err := model.Parse(e.t.codec, e.t.url.Path, e.body, document)
+	asked, err := model.Parse(e.t.Codec, e.t.URL.Path, e.body, document)
 	if err != nil {
-		return model.Asked{}, &readError{http.StatusBadRequest, holdgate.RuleMalformed, err}
+		return model.Asked{}, &route.Refusal{Status: http.StatusBadRequest, Rule: holdgate.RuleMalformed, Err: err}
 	}
 	return asked, nil
 }
 
 // fetched reads a request for a stored answer, which has no body.
-func (e *exchange) fetched() (model.Asked, *readError) {
+func (e *exchange) fetched() (model.Asked, *route.Refusal) {
 	body, err := e.readBody(wire.ContentEncoding(e.r.Header))
 	if err == nil && len(bytes.TrimSpace(body)) > 0 {
 		err = errors.New("a request for a stored answer has no body")
 	}
 	if err != nil {
-		return model.Asked{}, &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("reading the request: %w", err)}
+		return model.Asked{}, &route.Refusal{Status: http.StatusBadRequest, Rule: holdgate.RuleMalformed, Err: fmt.Errorf("reading the request: %w", err)}
 	}
-	return model.Asked{Call: e.asHTTP(), Stream: e.t.url.Query().Get("stream") == "true"}, nil
+	return model.Asked{Call: e.asHTTP(), Stream: e.t.URL.Query().Get("stream") == "true"}, nil
 }
 
 // from is where the exchange's calls come from.
 func (e *exchange) from() gate.From {
-	f := gate.From{Caller: e.t.caller, Dir: e.s.dirIn(e.r.Context()), Credential: e.t.credential}
+	f := gate.From{Caller: e.t.Caller, Dir: e.s.dirIn(e.r.Context()), Credential: e.t.Credential}
 	switch {
-	case e.t.mcp:
+	case e.t.MCP:
 		f.At = gate.AtServer
-	case e.t.codec != nil:
+	case e.t.Codec != nil:
 		f.At = gate.InAnswer
 	}
 	return f

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -40,12 +41,12 @@ func (e *exchange) fileWithoutCalls(resp *http.Response) (io.Reader, error) {
 			return nil, fmt.Errorf("reading a file: %w", err)
 		}
 	}
-	br := bufio.NewReaderSize(src, glance)
-	head, err := br.Peek(glance)
+	br := bufio.NewReaderSize(src, route.Glance)
+	head, err := br.Peek(route.Glance)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading a file: %w", err)
 	}
-	if !beginsJSON(head) {
+	if !route.BeginsJSON(head) {
 		return br, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(br, e.s.c.Limits.Body+1))
@@ -54,14 +55,14 @@ func (e *exchange) fileWithoutCalls(resp *http.Response) (io.Reader, error) {
 		return nil, fmt.Errorf("reading a file: %w", err)
 	case int64(len(body)) > e.s.c.Limits.Body:
 		return nil, fmt.Errorf("the file is JSON, as what has come of a batch, and more than %d bytes cannot be looked into: %w", e.s.c.Limits.Body, wire.ErrTooLarge)
-	case slices.ContainsFunc(fileMarks, func(mark []byte) bool { return bytes.Contains(narrow(body), mark) }):
+	case slices.ContainsFunc(fileMarks, func(mark []byte) bool { return bytes.Contains(wire.Narrow(body), mark) }):
 		return nil, errCalls
 	}
 	return bytes.NewReader(body), nil
 }
 
 // fileMarks are parts of the names that calls have in the results of batches.
-var fileMarks = append(slices.Clone(callMarks), []byte(`_call"`), []byte(`_approval_request"`))
+var fileMarks = append(slices.Clone(route.CallMarks), []byte(`_call"`), []byte(`_approval_request"`))
 
 // passFile passes an answer on that is a file, or refuses it.
 func (e *exchange) passFile(resp *http.Response) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -37,7 +38,7 @@ func TestFilesOfModelHostsPassUnlessTheyHoldCalls(t *testing.T) {
 		{"a batch without calls", openaiFile, said, nil, nil, ""},
 		{"a file of a container", container, withCall, nil, nil, ""},
 		{"a batch of Chat", openaiFile, withCall, nil, nil, "tool calls"},
-		{"behind blanks and a mark of the order of bytes", openaiFile, "\ufeff" + strings.Repeat("\n", 2*glance) + withCall, nil, nil, "tool calls"},
+		{"behind blanks and a mark of the order of bytes", openaiFile, "\ufeff" + strings.Repeat("\n", 2*route.Glance) + withCall, nil, nil, "tool calls"},
 		{"a batch of Messages", openaiFile, batch(`"content":[{"type":"tool_use"}]`), nil, nil, "tool calls"},
 		{"a batch of Responses", openaiFile, batch(`"output":[{"type":"custom_tool_call"}]`), nil, nil, "tool calls"},
 		{"one that asks for a tool of a hosted server", openaiFile, batch(`"output":[{"type":"mcp_approval_request"}]`), nil, nil, "tool calls"},

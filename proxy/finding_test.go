@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -68,7 +69,7 @@ func TestARequestThatLooksLikeAModelsIsAFinding(t *testing.T) {
 			if len(found) != map[bool]int{true: 1}[tt.strange] || len(seen.all()) != map[bool]int{false: 2}[tt.strange] {
 				t.Errorf("sent on %d times, found %+v", len(seen.all()), found)
 			}
-			if tt.strange && (found[0].Call.HTTP != "POST "+strings.TrimPrefix(up, "http://")+tt.path || found[0].Door != doorForward) {
+			if tt.strange && (found[0].Call.HTTP != "POST "+strings.TrimPrefix(up, "http://")+tt.path || found[0].Door != route.DoorForward) {
 				t.Errorf("found %+v of %+v", found[0], found[0].Call)
 			}
 			g.verified()

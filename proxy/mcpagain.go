@@ -6,6 +6,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // A stray is a call whose client left while it was held. One client was seen to
@@ -25,20 +26,20 @@ const (
 // strayKey names the call of a client's message, with the message's id. It is
 // empty where the message is none that a client would send again.
 func (m *mcpExchange) strayKey() holdgate.Digest {
-	if m.batch || m.task != nil || m.t.door == doorStdio || !m.msgs[0].IsRequest() || m.msgs[0].Method != "tools/call" {
+	if m.batch || m.task != nil || m.t.Door == route.DoorStdio || !m.msgs[0].IsRequest() || m.msgs[0].Method != "tools/call" {
 		return ""
 	}
 	k, err := m.msgs[0].Key()
 	if err != nil {
 		return ""
 	}
-	return m.s.c.Digester.Fields("mcp again", m.t.door, m.t.caller.Agent.ID, m.t.url.String(), m.credentials(), m.t.client, mcp.IDKey(m.msgs[0].ID), string(k))
+	return m.s.c.Digester.Fields("mcp again", m.t.Door, m.t.Caller.Agent.ID, m.t.URL.String(), m.credentials(), m.t.Client, mcp.IDKey(m.msgs[0].ID), string(k))
 }
 
 // astray remembers that the client has left the call.
 func (m *mcpExchange) astray() {
 	if k := m.strayKey(); k != "" {
-		m.s.strays.Add(k, stray{m.t.caller, time.Now()})
+		m.s.strays.Add(k, stray{m.t.Caller, time.Now()})
 	}
 }
 
@@ -52,7 +53,7 @@ func (m *mcpExchange) reclaim() {
 	if st, ok := m.s.strays.Get(k); ok && k != "" {
 		m.s.strays.Remove(k)
 		if time.Since(st.at) < strayFor {
-			m.t.caller = st.caller
+			m.t.Caller = st.caller
 		}
 	}
 }

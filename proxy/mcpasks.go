@@ -10,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // permitAsks judges what a message of the server's asks of the client. While a
@@ -30,13 +31,13 @@ func (m *mcpExchange) permitAsks(ctx context.Context, msg mcp.ServerMessage) (re
 func (m *mcpExchange) permitAsk(ctx context.Context, ask mcp.Message) (refused string, err error) {
 	x, err := m.s.gate.Enter(ctx, m.from(), func() (holdgate.Digest, error) {
 		key, err := ask.Key()
-		return m.s.c.Digester.Fields("mcp ask", m.t.url.String(), m.credentials(), string(key)), err
+		return m.s.c.Digester.Fields("mcp ask", m.t.URL.String(), m.credentials(), string(key)), err
 	})
 	if err != nil {
 		return "", err
 	}
 	defer x.Leave()
-	q := &gate.Evaluation{Call: m.call(ask.ServerCall(m.t.name))}
+	q := &gate.Evaluation{Call: m.call(ask.ServerCall(m.t.Name))}
 	err = x.Pass(ctx, q, func(ctx context.Context) (context.Context, func(), error) {
 		ctx, cancel := context.WithCancel(ctx)
 		stop := context.AfterFunc(m.s.waits, cancel)
@@ -83,14 +84,14 @@ func (m *mcpExchange) tellServer(ctx context.Context, message []byte) {
 	r.Header.Del("Last-Event-Id")
 	own := exchange{s: m.s, r: &r, t: m.t, body: message}
 	if m.session != nil {
-		own.t.url = m.session.endpoint
+		own.t.URL = m.session.endpoint
 	}
 	resp, err := own.send(ctx)
 	if err != nil {
-		m.s.c.Logger.Warn("an MCP server could not be told that its request was refused", "server", m.t.name, "err", err)
+		m.s.c.Logger.Warn("an MCP server could not be told that its request was refused", "server", m.t.Name, "err", err)
 		return
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, trustedLength) // so that the connection can be kept
+	_, _ = io.CopyN(io.Discard, resp.Body, route.TrustedLength) // so that the connection can be kept
 	_ = resp.Body.Close()
 }
 
@@ -98,9 +99,9 @@ func (m *mcpExchange) tellServer(ctx context.Context, message []byte) {
 func (m *mcpExchange) askKey(msg mcp.Message) askKey {
 	session := m.mcpSession()
 	if msg.Input != "" {
-		return askKey{m.t.name, session, "input " + msg.Input}
+		return askKey{m.t.Name, session, "input " + msg.Input}
 	}
-	return askKey{m.t.name, session, "id " + mcp.IDKey(msg.ID)}
+	return askKey{m.t.Name, session, "id " + mcp.IDKey(msg.ID)}
 }
 
 type askKey struct{ server, session, id string }
@@ -113,7 +114,7 @@ const maxAsked = 4096
 // nothing that was seen has no method.
 func (m *mcpExchange) answerCall(msg mcp.Message) holdgate.Call {
 	asked, _ := m.s.asked.Get(m.askKey(msg))
-	return msg.AnswerCall(m.t.name, asked)
+	return msg.AnswerCall(m.t.Name, asked)
 }
 
 // spliceAnswers puts errors in the place of answers that may not reach the

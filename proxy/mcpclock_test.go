@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
@@ -79,7 +80,7 @@ func (c *clocked) post(patience time.Duration, body string) (got string, took ti
 	r.Header.Set("Mcp-Session-Id", "s1")
 	w := httptest.NewRecorder()
 	begin := time.Now()
-	c.s.exchange(w, r, &target{door: doorMCP, name: "files", mcp: true, url: &url.URL{Scheme: "http", Host: "files.test", Path: "/mcp"}, transport: c})
+	c.s.exchange(w, r, &route.Target{Door: route.DoorMCP, Name: "files", MCP: true, URL: &url.URL{Scheme: "http", Host: "files.test", Path: "/mcp"}, Transport: c})
 	return w.Body.String(), time.Since(begin)
 }
 

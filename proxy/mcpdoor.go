@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -31,6 +32,7 @@ type mcpExchange struct {
 	// Of the transport of 2024-11-05 (see sseSession): the session that a
 	// stream has opened, and for a message of one the end of its POST.
 	session  *sseSession
+	posted   *sseSession // that the message was posted to
 	secret   string
 	detached chan struct{}
 	out      *keepalive.Sender // once the answer has begun as an event stream
@@ -53,7 +55,7 @@ type mcpExchange struct {
 // mcp takes a request to an MCP server through the steps. Of the methods that
 // the protocol has, POST alone carries calls of the client's.
 func (e *exchange) mcp() {
-	switch method(e.r) {
+	switch route.Method(e.r) {
 	case http.MethodPost:
 	case http.MethodGet:
 		e.listen()
@@ -69,7 +71,7 @@ func (e *exchange) mcp() {
 		return
 	}
 	if _, rerr := e.read(); rerr != nil {
-		e.rejectMCP(rerr.status, rerr.rule, nil, mcp.CodeParse, rerr)
+		e.rejectMCP(rerr.Status, rerr.Rule, nil, mcp.CodeParse, rerr)
 		return
 	}
 	msgs, batch, err := mcp.Parse(e.body)
@@ -85,6 +87,10 @@ func (e *exchange) mcp() {
 		return
 	}
 	m := &mcpExchange{exchange: e, msgs: msgs, batch: batch}
+	if !m.findSession() {
+		e.s.writeError(e.w, e.t, http.StatusNotFound, sessionEnded)
+		return
+	}
 	m.meet()
 	if m.aboutPage() {
 		m.accepted()
@@ -97,8 +103,8 @@ func (e *exchange) mcp() {
 		return
 	}
 	m.x = x
-	if e.t.sse != nil {
-		e.t.sse.take(m)
+	if m.posted != nil {
+		m.posted.take(m)
 		return
 	}
 	defer func() {
@@ -111,9 +117,9 @@ func (e *exchange) mcp() {
 
 // mcpKey names the request by its methods and parameters.
 func (m *mcpExchange) mcpKey() (holdgate.Digest, error) {
-	at := m.t.url
-	if m.t.sse != nil { // whose endpoint is another one each time
-		at = m.t.sse.stream.t.url
+	at := m.t.URL
+	if m.posted != nil { // whose endpoint is another one each time
+		at = m.posted.stream.t.URL
 	}
 	fields := []string{at.String(), m.credentials()}
 	for _, msg := range m.msgs {
@@ -228,7 +234,7 @@ func (m *mcpExchange) questions() ([]*gate.Evaluation, error) {
 		m.at = append(m.at, i)
 	}
 	for i, msg := range m.msgs {
-		c, ok, err := msg.Call(m.t.name)
+		c, ok, err := msg.Call(m.t.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -250,12 +256,12 @@ func (m *mcpExchange) questions() ([]*gate.Evaluation, error) {
 
 // admitMCP is [exchange.admit] for messages, which have answers of their own.
 func (m *mcpExchange) admitMCP(ctx context.Context) (waiting string, err error) {
-	s, err := m.s.gate.Unpaused(ctx, m.t.caller)
+	s, err := m.s.gate.Unpaused(ctx, m.t.Caller)
 	if err != nil {
 		return gate.PausedText(s), err
 	}
 	if s.Stopped() {
-		m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.url.Host+m.t.url.Path, holdgate.RuleStopped, s.String())
+		m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.URL.Host+m.t.URL.Path, holdgate.RuleStopped, s.String())
 		return "", &approvals.HaltError{Standing: s}
 	}
 	return "", nil
@@ -270,7 +276,7 @@ func (m *mcpExchange) waitFor(fn func(context.Context) (waiting string, err erro
 	stop := context.AfterFunc(m.s.waits, cancel)
 	defer stop()
 	switch {
-	case m.t.sse != nil:
+	case m.posted != nil:
 		m.detach()
 	case m.task != nil:
 	case m.out == nil && acceptsEvents(m.r):
@@ -347,7 +353,7 @@ func (m *mcpExchange) progress() []byte {
 func (m *mcpExchange) closeOut() {
 	switch {
 	case m.out == nil:
-	case m.t.sse != nil:
+	case m.posted != nil:
 		m.leaveSession()
 	default:
 		m.out.Close()
@@ -389,7 +395,7 @@ func (m *mcpExchange) refuseAll(text string) [][]byte {
 
 // reply answers in the server's place, in the form that the client awaits.
 func (m *mcpExchange) reply(responses [][]byte) error {
-	if m.t.sse != nil {
+	if m.posted != nil {
 		m.detach()
 	}
 	if m.out != nil {
@@ -431,12 +437,12 @@ func (m *mcpExchange) unreachable(err error) {
 	if m.r.Context().Err() != nil {
 		return
 	}
-	m.s.c.Logger.Warn("the MCP server failed", "server", m.t.name, "err", err)
-	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.firstID(), mcp.CodeRefused, "the MCP server "+m.t.name+" failed: "+upstream.Fault(err))) // a client that has gone needs no answer
+	m.s.c.Logger.Warn("the MCP server failed", "server", m.t.Name, "err", err)
+	_ = m.writeJSON(http.StatusBadGateway, mcp.Error(m.firstID(), mcp.CodeRefused, "the MCP server "+m.t.Name+" failed: "+upstream.Fault(err))) // a client that has gone needs no answer
 }
 
 // rejectMCP logs and answers what could not be read as MCP.
 func (e *exchange) rejectMCP(status int, rule string, id []byte, code int, why error) {
-	e.s.refused(e.s.life, e.t, e.r.Method+" "+e.t.url.Host+e.t.url.Path, rule, why.Error())
+	e.s.refused(e.s.life, e.t, e.r.Method+" "+e.t.URL.Host+e.t.URL.Path, rule, why.Error())
 	_ = e.writeJSON(status, mcp.Error(id, code, why.Error())) // a client that has gone needs no answer
 }

@@ -64,7 +64,7 @@ func (m *mcpExchange) takeNotes(qs []*gate.Evaluation) {
 			m.notes.Add(m.msgs[i], q.Verdict().Note)
 		}
 	})
-	if m.t.sse != nil {
-		m.t.sse.note(m.notes)
+	if m.posted != nil {
+		m.posted.note(m.notes)
 	}
 }

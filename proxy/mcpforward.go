@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -39,7 +40,7 @@ func (m *mcpExchange) forwardMCP() error {
 func (m *mcpExchange) underway() (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(m.r.Context())
 	stop := context.AfterFunc(m.s.life, cancel)
-	forget := m.s.gate.WhenStopped(m.t.caller, cancel)
+	forget := m.s.gate.WhenStopped(m.t.Caller, cancel)
 	return ctx, func() { forget(); stop(); cancel() }
 }
 
@@ -53,7 +54,7 @@ func (m *mcpExchange) relayMCP(ctx context.Context, resp *http.Response) error {
 	m.ownChallenge(resp.Header)
 	m.opened = resp.Header.Get("Mcp-Session-Id")
 	m.met(m.opened)
-	if typ == typeEvents {
+	if typ == route.TypeEvents {
 		return m.relayEvents(ctx, resp)
 	}
 	length := resp.ContentLength
@@ -86,7 +87,7 @@ func (m *mcpExchange) relayMCP(ctx context.Context, resp *http.Response) error {
 // readDocument reads an answer that is one document, in one piece where its
 // length is known.
 func readDocument(src io.Reader, length, limit int64) ([]byte, error) {
-	if length <= 0 || length > min(trustedLength, limit) {
+	if length <= 0 || length > min(route.TrustedLength, limit) {
 		return io.ReadAll(src)
 	}
 	raw := make([]byte, length)
@@ -104,7 +105,7 @@ func (m *mcpExchange) refuseAnswer(why error) error {
 		m.rejectMCP(http.StatusBadGateway, holdgate.RuleMalformed, m.firstID(), mcp.CodeRefused, why)
 		return nil
 	}
-	m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.url.Host+m.t.url.Path, holdgate.RuleMalformed, why.Error())
+	m.s.refused(m.s.life, m.t, m.r.Method+" "+m.t.URL.Host+m.t.URL.Path, holdgate.RuleMalformed, why.Error())
 	return m.reply(m.refuseAll(wire.Mark + "The MCP server's answer is refused: " + why.Error()))
 }
 
@@ -132,7 +133,7 @@ func (m *mcpExchange) replyWhole(status int, raw []byte) error {
 	if status/100 != 2 {
 		return m.reply(m.refuseAll(wire.Mark + fmt.Sprintf("The MCP server answered %d: %s", status, holdgate.Bounded(string(raw), 2000))))
 	}
-	if len(raw) == 0 || m.t.sse != nil { // the answer comes on the session's stream, and this is none
+	if len(raw) == 0 || m.posted != nil { // the answer comes on the session's stream, and this is none
 		return m.out.Failed()
 	}
 	if !m.batch {

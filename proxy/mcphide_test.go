@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/rego"
 )
 
@@ -45,7 +46,7 @@ func TestToolsThatSettingsRefuseCanBeHidden(t *testing.T) {
 		"lifted":                {hide + "  tools: {files/rm: deny}\n  exceptions: [{rule: tools.setting, match: {session: s}, reason: r}]\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, typ := range []string{"", typeEvents} {
+			for _, typ := range []string{"", route.TypeEvents} {
 				g, s := newToolGate(t, withSettings(t, c.settings))
 				s.typ = typ
 				s.says(toolNamed("ls", "lists"), toolNamed("rm", "<i>removes</i>"), toolNamed("cp", "copies"))

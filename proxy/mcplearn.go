@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // A toolIndex is what is known of the tools of MCP servers, as calls look it
@@ -138,13 +139,13 @@ func (s *Server) learn(ctx context.Context, server, namedBy string, message []by
 // that are remembered: hosts that agents name would be too many.
 func (m *mcpExchange) takeTools(ctx context.Context, message []byte) error {
 	namedBy := ""
-	if _, configured := m.s.c.MCP[m.t.name]; !configured {
-		if m.t.door != doorStdio {
+	if _, configured := m.s.c.MCP[m.t.Name]; !configured {
+		if m.t.Door != route.DoorStdio {
 			return nil
 		}
-		namedBy = m.t.caller.Agent.ID
+		namedBy = m.t.Caller.Agent.ID
 	}
-	return m.s.learn(ctx, m.t.name, namedBy, message)
+	return m.s.learn(ctx, m.t.Name, namedBy, message)
 }
 
 // withoutDenied leaves those tools out of a server's list that the policy in
@@ -154,7 +155,7 @@ func (m *mcpExchange) withoutDenied(message []byte) (shown []byte, fewer bool) {
 		return nil, false
 	}
 	shown = mcp.WithoutTools(message, func(tool string) bool {
-		hidden := m.s.c.Engine.Hides(m.t.caller.Agent, m.t.name, tool)
+		hidden := m.s.c.Engine.Hides(m.t.Caller.Agent, m.t.Name, tool)
 		fewer = fewer || hidden
 		return hidden
 	})

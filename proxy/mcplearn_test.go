@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -54,7 +55,7 @@ func (s *toolServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		s.calls.saw(r)
 	}
-	if s.typ == typeEvents {
+	if s.typ == route.TypeEvents {
 		answerEvents("data: "+answer+"\n\n")(w, r)
 		return
 	}
@@ -79,7 +80,7 @@ func named(tool, arguments string) string {
 }
 
 func TestAChangedDefinitionIsHeldUntilAPersonAcceptsIt(t *testing.T) {
-	for _, typ := range []string{"", typeEvents} {
+	for _, typ := range []string{"", route.TypeEvents} {
 		g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(8*time.Second))
 		s.typ = typ
 		s.says(toolNamed("think", "Returns a note."), toolNamed("skill", "Returns the time."))
@@ -265,7 +266,7 @@ func TestHostsThatAgentsNameTeachNothing(t *testing.T) {
 	other.says(toolNamed("remove", "Removes."))
 	g, s := newToolGate(t)
 	s.says()
-	m := &mcpExchange{exchange: &exchange{s: g.s, t: target{name: "evil.example"}}}
+	m := &mcpExchange{exchange: &exchange{s: g.s, t: route.Target{Name: "evil.example"}}}
 	must(t, m.takeTools(t.Context(), []byte(*other.list.Load())))
 	if all := g.queue.Tools().All(); len(all) != 0 {
 		t.Errorf("learned: %+v", all)

@@ -55,7 +55,7 @@ var resourceMetadata = regexp.MustCompile(`(?i)(\bresource_metadata\s*=\s*)(?:"(
 // ownChallenge makes the challenges in an answer to a client of the MCP door
 // lead to the door.
 func (m *mcpExchange) ownChallenge(h http.Header) {
-	if m.t.door != doorMCP || m.t.sse != nil {
+	if m.t.Door != route.DoorMCP || m.posted != nil {
 		return
 	}
 	for i, v := range h["Www-Authenticate"] {
@@ -65,8 +65,8 @@ func (m *mcpExchange) ownChallenge(h http.Header) {
 			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 				return param // the client will not understand it either
 			}
-			m.s.challenges.keep(m.t.name, u)
-			return fmt.Sprintf(`%s"http://%s%s/mcp/%s"`, parts[1], m.r.Host, resourceMetadataPath, url.PathEscape(m.t.name))
+			m.s.challenges.keep(m.t.Name, u)
+			return fmt.Sprintf(`%s"http://%s%s/mcp/%s"`, parts[1], m.r.Host, resourceMetadataPath, url.PathEscape(m.t.Name))
 		})
 	}
 }
@@ -74,14 +74,14 @@ func (m *mcpExchange) ownChallenge(h http.Header) {
 // resourceMetadata finds out where the metadata of an MCP server are, for the
 // door's URL. rest is what follows /mcp/ in the path. It returns nil where the
 // request has been answered.
-func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request, rest string) *target {
+func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request, rest string) *route.Target {
 	name, _, _ := strings.Cut(rest, "/")
 	base, ok := s.c.MCP[name]
-	if !ok || method(r) != http.MethodGet || s.hosted[name] != nil { // what runs here wants no token
+	if !ok || route.Method(r) != http.MethodGet || s.hosted[name] != nil { // what runs here wants no token
 		s.refuseHTTP(w, r, http.StatusNotFound, "", fmt.Sprintf("no metadata of an MCP server %q are served here", name))
 		return nil
 	}
-	return &target{door: doorMCP, name: name, url: s.metadataURLs(name, base)[0], named: true, metadata: true}
+	return &route.Target{Door: route.DoorMCP, Name: name, URL: s.metadataURLs(name, base)[0], Named: true, Metadata: true}
 }
 
 // metadataURLs are where the metadata of a server may be: where its challenge
@@ -102,12 +102,12 @@ func (s *Server) metadataURLs(name string, base *url.URL) []*url.URL {
 // metadata fetches a server's metadata and answers with them. Each URL where
 // they may be is asked about by itself.
 func (e *exchange) metadata() {
-	base := e.s.c.MCP[e.t.name]
+	base := e.s.c.MCP[e.t.Name]
 	asked := *e.r
 	asked.Header = http.Header{"Accept": {"application/json"}, "User-Agent": e.r.Header["User-Agent"]} // no credentials: they may be of another host
 	e.r = &asked
-	for _, u := range e.s.metadataURLs(e.t.name, base) {
-		e.t.url, e.t.named = u, route.SameOrigin(u, base)
+	for _, u := range e.s.metadataURLs(e.t.Name, base) {
+		e.t.URL, e.t.Named = u, route.SameOrigin(u, base)
 		if !e.admit() || !e.permitted(e.asHTTP()) {
 			return
 		}
@@ -142,7 +142,7 @@ func (e *exchange) writeMetadata(raw []byte, server *url.URL) {
 	}
 	resource, err := wire.Text(wire.Find(raw, "resource"))
 	if err == nil && isFor(resource, server) {
-		own := "http://" + e.r.Host + "/mcp/" + url.PathEscape(e.t.name)
+		own := "http://" + e.r.Host + "/mcp/" + url.PathEscape(e.t.Name)
 		raw = wire.RewriteMembers(raw, func(m wire.Member) []byte {
 			if string(m.Name) == "resource" {
 				return wire.AppendText(nil, own)
@@ -150,7 +150,7 @@ func (e *exchange) writeMetadata(raw []byte, server *url.URL) {
 			return m.Value
 		})
 	} else {
-		e.s.c.Logger.Warn("an MCP server's metadata are for another resource, so its clients will refuse them", "server", e.t.name, "resource", resource)
+		e.s.c.Logger.Warn("an MCP server's metadata are for another resource, so its clients will refuse them", "server", e.t.Name, "resource", resource)
 	}
 	e.w.Header().Set("Cache-Control", "no-store")
 	_ = e.writeJSON(http.StatusOK, raw) // a client that has gone needs no answer

@@ -29,7 +29,7 @@ func (s *Server) pageFor(request string) string {
 
 // pages are the questions whose pages this client has not been asked to show.
 func (m *mcpExchange) pages(qs []*gate.Evaluation) (fresh []*gate.Evaluation) {
-	if m.s.c.Page == "" || !m.t.pages || m.t.sse != nil || m.task != nil {
+	if m.s.c.Page == "" || !m.t.Pages || m.posted != nil || m.task != nil {
 		return nil
 	}
 	for _, q := range qs {

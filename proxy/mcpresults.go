@@ -104,7 +104,7 @@ func (m *mcpExchange) permitResult(ctx context.Context, message []byte) (instead
 	key := sent.key
 	if key == nil {
 		key = func() (holdgate.Digest, error) {
-			return m.s.c.Digester.Fields("mcp result in a batch", m.t.url.String(), string(a.ID), string(a.Body)), nil
+			return m.s.c.Digester.Fields("mcp result in a batch", m.t.URL.String(), string(a.ID), string(a.Body)), nil
 		}
 	}
 	x, err := m.s.gate.Enter(ctx, m.from(), key)
@@ -193,7 +193,7 @@ func (m *mcpExchange) resultPatience(ctx context.Context) (_ context.Context, do
 	text := "the result waits for a person to decide"
 	m.asks.Store(&text)
 	switch {
-	case m.msgs == nil || m.t.sse != nil || m.task != nil:
+	case m.msgs == nil || m.posted != nil || m.task != nil:
 		return ctx, func() { stop(); cancel() }
 	case m.out == nil && acceptsEvents(m.r):
 		m.begin()
@@ -250,7 +250,7 @@ func (m *mcpExchange) pickUp() bool {
 // deliverKept judges a result that was kept, and sends it.
 func (m *mcpExchange) deliverKept(x *gate.Exchange, kept approvals.Answer) error {
 	msg := m.msgs[0]
-	c, _, err := msg.Call(m.t.name)
+	c, _, err := msg.Call(m.t.Name)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (m *mcpExchange) deliverKept(x *gate.Exchange, kept approvals.Answer) error
 	if err != nil {
 		return fmt.Errorf("reading the result: %w", err)
 	}
-	if m.t.sse != nil {
+	if m.posted != nil {
 		m.detach()
 	}
 	m.notes = mcp.Notes{}
@@ -288,8 +288,8 @@ func (m *mcpExchange) note(msg mcp.Message, text string) {
 	m.notes.Add(msg, text)
 	if s := m.session; s != nil {
 		s.note(m.notes)
-	} else if m.t.sse != nil {
-		m.t.sse.note(m.notes)
+	} else if m.posted != nil {
+		m.posted.note(m.notes)
 	}
 }
 

@@ -77,37 +77,49 @@ func (all *sseSessions) at(u *url.URL) *sseSession {
 
 // endpoint finds out where a session's endpoint on the agents' door leads. It
 // returns nil where the request has been answered.
-func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, secret string) *target {
+func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, secret string) *route.Target {
 	session := s.sessions.secret(secret)
 	if session == nil {
-		s.refuseHTTP(w, r, http.StatusNotFound, "", "this session has ended: connect again")
+		s.refuseHTTP(w, r, http.StatusNotFound, "", sessionEnded)
 		return nil
 	}
 	t := session.stream.t
-	t.url, t.sse = session.endpoint, session
+	t.URL, t.Endpoint = session.endpoint, secret
 	return &t
+}
+
+const sessionEnded = "this session has ended: connect again"
+
+// findSession finds the session whose endpoint the request is for, if it is for one.
+// It reports false where that has ended.
+func (m *mcpExchange) findSession() bool {
+	if m.t.Endpoint == "" {
+		return true
+	}
+	m.posted = m.s.sessions.secret(m.t.Endpoint)
+	return m.posted != nil
 }
 
 // open takes up the session whose endpoint the server has named, and returns
 // the endpoint that the client is to use.
 func (m *mcpExchange) open(data []byte) ([]byte, error) {
-	u, err := m.t.url.Parse(strings.TrimSpace(string(data)))
+	u, err := m.t.URL.Parse(strings.TrimSpace(string(data)))
 	switch {
 	case m.session != nil:
 		return nil, errors.New("the server names a second endpoint in one stream")
 	case err != nil:
 		return nil, fmt.Errorf("reading the endpoint that the server names: %w", err)
-	case u.Scheme != m.t.url.Scheme || route.WithPort(u.Scheme, u.Host) != route.WithPort(m.t.url.Scheme, m.t.url.Host):
+	case u.Scheme != m.t.URL.Scheme || route.WithPort(u.Scheme, u.Host) != route.WithPort(m.t.URL.Scheme, m.t.URL.Host):
 		return nil, fmt.Errorf("the server names an endpoint of another host: %s", u)
 	}
-	u.User, u.Fragment, u.Host = nil, "", m.t.url.Host
+	u.User, u.Fragment, u.Host = nil, "", m.t.URL.Host
 	s := &sseSession{stream: m, endpoint: u, waiting: map[*mcpExchange]struct{}{}, notes: mcp.Notes{}}
 	s.ctx, s.end = context.WithCancel(m.r.Context())
 	secret := rand.Text()
 	m.out.Exclusively(func() { m.session, m.secret = s, secret }) // its signs of life ask for the session
 	m.out.OnFail(s.end)
 	m.s.sessions.add(secret, s)
-	if m.t.door != doorMCP {
+	if m.t.Door != route.DoorMCP {
 		return data, nil
 	}
 	return []byte(endpointPath + secret), nil
@@ -139,7 +151,7 @@ func (s *sseSession) take(m *mcpExchange) {
 	if s.closed {
 		s.mu.Unlock()
 		m.x.Leave()
-		m.s.writeError(w, m.t, http.StatusNotFound, "this session has ended: connect again")
+		m.s.writeError(w, m.t, http.StatusNotFound, sessionEnded)
 		return
 	}
 	s.held.Go(func() {
@@ -171,7 +183,7 @@ func (m *mcpExchange) detach() {
 	if m.out != nil {
 		return
 	}
-	s := m.t.sse
+	s := m.posted
 	m.out = s.stream.out
 	m.out.Exclusively(func() { s.waiting[m] = struct{}{} })
 	close(m.detached)
@@ -179,7 +191,7 @@ func (m *mcpExchange) detach() {
 
 // leaveSession is the end of a message on the session's stream.
 func (m *mcpExchange) leaveSession() {
-	m.out.Exclusively(func() { delete(m.t.sse.waiting, m) })
+	m.out.Exclusively(func() { delete(m.posted.waiting, m) })
 }
 
 // signsOfLife are those for the messages that wait on the session's stream. A

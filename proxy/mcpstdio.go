@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/stdio"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -30,7 +31,7 @@ import (
 // the order in which they came; one that is held is overtaken.
 type stdioSession struct {
 	s    *Server
-	t    target
+	t    route.Target
 	conn *stdio.Conn
 	ctx  context.Context // ends with the stream, or when the server shuts down
 	work sync.WaitGroup  // of exchanges, and of the listener
@@ -74,11 +75,10 @@ func (s *Server) serveStdio(w http.ResponseWriter, r *http.Request, name string)
 		ctx = withWho(ctx, by)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends the reading
-	t := target{door: doorStdio, name: name, mcp: true, named: true,
-		url:     &url.URL{Scheme: "stdio", Host: name, Path: "/" + r.URL.Query().Get(stdio.CommandParam)},
-		process: cmp.Or(r.URL.Query().Get(stdio.ProcessParam), rand.Text())} // an older `holdgate mcp` has none
+	t := route.Target{Door: route.DoorStdio, Name: name, MCP: true, Named: true,
+		URL:     &url.URL{Scheme: "stdio", Host: name, Path: "/" + r.URL.Query().Get(stdio.CommandParam)},
+		Process: cmp.Or(r.URL.Query().Get(stdio.ProcessParam), rand.Text())} // an older `holdgate mcp` has none
 	ss := &stdioSession{s: s, t: t, conn: conn, ctx: ctx, ended: make(chan struct{}), asked: map[string]*stdioCall{}, calls: map[*stdioCall]struct{}{}}
-	ss.t.stdio = ss
 	ss.listener = newStdioListener(ss)
 	ss.work.Go(ss.listener.run)
 	ss.takeUpTasks()
@@ -172,6 +172,17 @@ func (ss *stdioSession) fromClient(f stdio.Frame) {
 	}
 }
 
+// stdioOf is the stream that a transport leads to, or nil.
+func stdioOf(tr http.RoundTripper) *stdioSession {
+	switch way := tr.(type) {
+	case *stdioCall:
+		return way.ss
+	case *stdioListener:
+		return way.ss
+	}
+	return nil
+}
+
 // readable returns the messages of a line. What cannot be read has none: it is
 // refused, and the refusal logged, on its way through the steps.
 func readable(line []byte) []mcp.Message {
@@ -188,7 +199,7 @@ func readable(line []byte) []mcp.Message {
 // checkLine refuses what would be several lines to some reader, where messages
 // are lines.
 func (e *exchange) checkLine(message []byte) error {
-	if e.t.door != doorStdio {
+	if e.t.Door != route.DoorStdio {
 		return nil
 	}
 	return stdio.Check(message)
@@ -209,7 +220,7 @@ func (ss *stdioSession) fromServer(f stdio.Frame) {
 		if c := ss.find(wire.Find(f.Line, "id")); c != nil && ss.answer(c, f) {
 			return // and is refused as its answer
 		}
-		ss.s.refused(ss.s.life, ss.t, "a message of the MCP server "+ss.t.name, holdgate.RuleMalformed, err.Error())
+		ss.s.refused(ss.s.life, ss.t, "a message of the MCP server "+ss.t.Name, holdgate.RuleMalformed, err.Error())
 		ss.over(f.Seq)
 		return
 	}
@@ -236,7 +247,7 @@ func (ss *stdioSession) fromServerOne(part, whole stdio.Frame, m mcp.ServerMessa
 		return
 	}
 	if c := ss.find(m.ID); c == nil || !ss.answer(c, f) {
-		ss.s.c.Logger.Warn("an answer of an MCP server to nothing that it was asked was dropped", "server", ss.t.name, "id", string(m.ID))
+		ss.s.c.Logger.Warn("an answer of an MCP server to nothing that it was asked was dropped", "server", ss.t.Name, "id", string(m.ID))
 		ss.over(f.Seq)
 	}
 }
@@ -285,7 +296,7 @@ func (ss *stdioSession) tooLarge(f stdio.Frame, why error) {
 	if f.Kind != stdio.Client {
 		who = "the MCP server"
 	}
-	ss.s.refused(ss.s.life, ss.t, "a message of "+who+" of "+ss.t.name, holdgate.RuleTooLarge, why.Error())
+	ss.s.refused(ss.s.life, ss.t, "a message of "+who+" of "+ss.t.Name, holdgate.RuleTooLarge, why.Error())
 	text := holdgate.Bounded(who+" sent "+why.Error(), 500) + ": raise limits.body, or send less"
 	if f.Kind != stdio.Client {
 		ss.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/stdio"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -54,19 +55,19 @@ func (ss *stdioSession) ask(f stdio.Frame, msgs []mcp.Message) {
 		if c.sameTask() {
 			return
 		}
-		ss.s.c.Logger.Warn("a request was refused: its id is that of another which waits for its answer", "server", ss.t.name)
+		ss.s.c.Logger.Warn("a request was refused: its id is that of another which waits for its answer", "server", ss.t.Name)
 		c.refuse(mcp.CodeInvalidRequest, "the id of this request is that of another one which waits for its answer")
 		ss.over(f.Seq)
 		return
 	}
 	for _, m := range msgs {
 		if name := m.ClientName(); name != "" {
-			ss.t.client = name
+			ss.t.Client = name
 		}
-		ss.t.pages = ss.t.pages || m.OpensPages()
+		ss.t.Pages = ss.t.Pages || m.OpensPages()
 	}
 	t := ss.t
-	t.transport = c
+	t.Transport = c
 	ss.work.Go(func() { c.run(ctx, t) })
 	<-c.moved
 }
@@ -219,11 +220,11 @@ func (c *stdioCall) isSent() bool {
 func (c *stdioCall) move() { c.once.Do(func() { close(c.moved) }) }
 
 // run takes the message through the steps, as a POST that no socket carries.
-func (c *stdioCall) run(ctx context.Context, t target) {
+func (c *stdioCall) run(ctx context.Context, t route.Target) {
 	defer c.cancel()
 	w := &stdioWriter{c: c, header: http.Header{}}
 	r := (&http.Request{
-		Method: http.MethodPost, URL: &url.URL{Path: "/"}, Host: t.name, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method: http.MethodPost, URL: &url.URL{Path: "/"}, Host: t.Name, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}},
 		Body:   io.NopCloser(bytes.NewReader(c.line)), ContentLength: int64(len(c.line)),
 	}).WithContext(ctx)
@@ -265,7 +266,7 @@ func (c *stdioCall) take(f stdio.Frame) bool {
 }
 
 // exchange reports false where the exchange broke off.
-func (c *stdioCall) exchange(w http.ResponseWriter, r *http.Request, t target) (whole bool) {
+func (c *stdioCall) exchange(w http.ResponseWriter, r *http.Request, t route.Target) (whole bool) {
 	defer func() {
 		if p := recover(); p != nil { // logged where it is anything but the sign that the answer broke off
 			whole = false
@@ -302,7 +303,7 @@ func (c *stdioCall) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.StatusCode = http.StatusOK
 	if n := c.answered(f); n < len(c.ids) {
-		resp.Header.Set("Content-Type", typeEvents)
+		resp.Header.Set("Content-Type", route.TypeEvents)
 		resp.ContentLength = -1
 		resp.Body = io.NopCloser(&stdioAnswers{c: c, ctx: r.Context(), left: len(c.ids) - n, buf: mcp.Event(f.Line)})
 		return resp, nil

@@ -31,9 +31,9 @@ func newStdioListener(ss *stdioSession) *stdioListener {
 	l := &stdioListener{ss: ss, queue: make(chan stdio.Frame, maxListened)}
 	l.ctx, l.leave = context.WithCancel(ss.ctx)
 	t := ss.t
-	t.transport = l
-	r := (&http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/"}, Host: t.name, Header: http.Header{}}).WithContext(l.ctx)
-	t.caller = ss.s.caller(r, t)
+	t.Transport = l
+	r := (&http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/"}, Host: t.Name, Header: http.Header{}}).WithContext(l.ctx)
+	t.Caller = ss.s.caller(r, t)
 	l.m = &mcpExchange{exchange: &exchange{s: ss.s, r: r, t: t}, sent: true}
 	return l
 }
@@ -76,7 +76,7 @@ func (l *stdioListener) relay(f stdio.Frame) {
 	case l.ss.ending():
 		return
 	case err != nil:
-		l.ss.s.c.Logger.Warn("a message of an MCP server was dropped", "server", l.ss.t.name, "err", err)
+		l.ss.s.c.Logger.Warn("a message of an MCP server was dropped", "server", l.ss.t.Name, "err", err)
 	case len(bytes.TrimSpace(data)) > 0:
 		l.ss.write(stdio.Frame{Kind: stdio.Client, Line: stdio.Line(data)})
 	}

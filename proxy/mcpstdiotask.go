@@ -74,7 +74,7 @@ func (ss *stdioSession) takeUpTasks() {
 		own, err = s.c.Queue.AllTasks(ss.ctx) // with their calls
 	}
 	if err != nil {
-		s.c.Logger.Error("the tasks of an MCP client cannot be read: it is told of none", "server", ss.t.name, "err", err)
+		s.c.Logger.Error("the tasks of an MCP client cannot be read: it is told of none", "server", ss.t.Name, "err", err)
 		return
 	}
 	for _, rec := range own {

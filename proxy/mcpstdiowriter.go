@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/stdio"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -31,7 +32,7 @@ func (w *stdioWriter) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	w.events = w.header.Get("Content-Type") == typeEvents
+	w.events = w.header.Get("Content-Type") == route.TypeEvents
 	if w.events {
 		w.c.move()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -29,6 +30,7 @@ func (e *exchange) listen() {
 		return
 	}
 	m := &mcpExchange{exchange: e, sent: true}
+	_ = m.findSession() // a stream needs none
 	defer m.closeOut()
 	defer m.closeSession()
 	m.endStream(m.forwardMCP())
@@ -37,7 +39,7 @@ func (e *exchange) listen() {
 // transportCall is what a client does at a server that is no message, as policy
 // sees it: the HTTP method stands for the protocol's.
 func (e *exchange) transportCall() holdgate.Call {
-	return holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: e.t.name, Method: method(e.r)}}
+	return holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: e.t.Name, Method: route.Method(e.r)}}
 }
 
 // endSession takes a DELETE to an MCP server, by which a client ends its

@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -88,11 +89,11 @@ func (all *heldTasks) find(id string) *heldTask {
 // such a call is to be answered as if it asked for no task, and in 2026-07-28 both
 // sides must have agreed on tasks.
 func (m *mcpExchange) taskForm() mcp.TaskForm {
-	if m.task != nil || m.batch || m.t.sse != nil || m.s.c.NoTasks {
+	if m.task != nil || m.batch || m.posted != nil || m.s.c.NoTasks {
 		return mcp.NoTask
 	}
 	form := m.msgs[0].TaskForm()
-	if form == mcp.Task26 && m.t.door == doorStdio { // the server may decide so: see docs/mcp.md
+	if form == mcp.Task26 && m.t.Door == route.DoorStdio { // the server may decide so: see docs/mcp.md
 		return mcp.NoTask
 	}
 	declared, known := m.s.taskServers.Get(m.taskServer())
@@ -107,7 +108,7 @@ func (m *mcpExchange) taskForm() mcp.TaskForm {
 
 // taskServer is under what it is known whether a server has tasks.
 func (m *mcpExchange) taskServer() clientKey {
-	return clientKey{m.t.url.String(), m.t.process + m.mcpSession()}
+	return clientKey{m.t.URL.String(), m.t.Process + m.mcpSession()}
 }
 
 // takeTaskForm remembers whether the server has tasks, where it says so.
@@ -131,13 +132,13 @@ func (m *mcpExchange) takeTaskForm(message []byte) {
 // offersTasks reports whether the message that comes is a server's word on what it
 // can do, to which Holdgate's own tasks are added.
 func (m *mcpExchange) offersTasks() bool {
-	return m.s.c.OfferTasks && m.t.door != doorStdio && len(m.msgs) == 1 && m.msgs[0].Method == "server/discover"
+	return m.s.c.OfferTasks && m.t.Door != route.DoorStdio && len(m.msgs) == 1 && m.msgs[0].Method == "server/discover"
 }
 
 // taskOwner names who may ask for a task: the client on its account, in its
 // session where the protocol gave it one.
 func (m *mcpExchange) taskOwner() holdgate.Digest {
-	return m.s.c.Digester.Fields("mcp task", m.t.url.String(), m.t.caller.Agent.ID, fmt.Sprint(m.t.caller.Agent.Proven), m.t.caller.Session.ID, m.t.process+m.mcpSession(), m.credentials())
+	return m.s.c.Digester.Fields("mcp task", m.t.URL.String(), m.t.Caller.Agent.ID, fmt.Sprint(m.t.Caller.Agent.Proven), m.t.Caller.Session.ID, m.t.Process+m.mcpSession(), m.credentials())
 }
 
 // A taskCall is what it takes to make a task's call in another process.
@@ -161,7 +162,7 @@ func (m *mcpExchange) handOver(qs []*gate.Evaluation) bool {
 	if form == mcp.NoTask || !slices.ContainsFunc(qs, (*gate.Evaluation).Open) {
 		return false
 	}
-	call, err := json.Marshal(taskCall{form, m.t.door, m.t.name, m.t.url.String(), m.t.caller.Session.ID, m.t.caller.Agent, m.t.client, m.r.Header, m.body})
+	call, err := json.Marshal(taskCall{form, m.t.Door, m.t.Name, m.t.URL.String(), m.t.Caller.Session.ID, m.t.Caller.Agent, m.t.Client, m.r.Header, m.body})
 	if err != nil {
 		return false
 	}
@@ -173,7 +174,7 @@ func (m *mcpExchange) handOver(qs []*gate.Evaluation) bool {
 		ID: newTaskID(), Owner: m.taskOwner(), State: approvals.TaskHeld, Exchange: m.x.Held().ID(), Call: call, Expires: until,
 	})
 	if err != nil {
-		m.s.c.Logger.Warn("a held call could not become a task, and is held in line", "server", m.t.name, "err", err)
+		m.s.c.Logger.Warn("a held call could not become a task, and is held in line", "server", m.t.Name, "err", err)
 		return false
 	}
 	m.tell(qs)
@@ -198,9 +199,9 @@ func (s *Server) newTask(rec approvals.Task, form mcp.TaskForm, e exchange, msgs
 	t := &heldTask{s: s, id: rec.ID, form: form, exchange: rec.Exchange, out: newTaskWriter(s.c.Limits.Body), ended: make(chan struct{}), leave: func() {}}
 	wait := &mcpWait{}
 	wait.ctx, wait.cancel = context.WithDeadline(s.life, rec.Expires)
-	if ss := e.t.stdio; ss != nil {
+	if ss := stdioOf(e.t.Transport); ss != nil {
 		c := ss.taskCall(rec.ID, e.body, msgs, wait.cancel)
-		e.t.transport, t.leave = c, c.leave
+		e.t.Transport, t.leave = c, c.leave
 	}
 	e.w, e.r = t.out, e.r.WithContext(wait.ctx)
 	t.m = &mcpExchange{exchange: &e, msgs: msgs, task: t, wait: wait}

@@ -56,7 +56,7 @@ func (s *Server) takeUpTask(rec approvals.Task, ss *stdioSession) error {
 	if err := json.Unmarshal(rec.Call, &c); err != nil {
 		return fmt.Errorf("reading its call: %w", err)
 	}
-	if c.Door == doorStdio && ss == nil {
+	if c.Door == route.DoorStdio && ss == nil {
 		return nil
 	}
 	t, err := s.taskTarget(c, ss)
@@ -67,9 +67,9 @@ func (s *Server) takeUpTask(rec approvals.Task, ss *stdioSession) error {
 	if err != nil {
 		return fmt.Errorf("reading its call: %w", err)
 	}
-	r := &http.Request{Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: c.Header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	r := &http.Request{Method: http.MethodPost, URL: t.URL, Host: t.URL.Host, Header: c.Header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	task := s.newTask(rec, c.Form, exchange{s: s, r: r, t: *t, body: c.Body}, msgs)
-	x, err := s.c.Queue.Reenter(s.life, t.caller, rec.Exchange, task.m.mcpKey)
+	x, err := s.c.Queue.Reenter(s.life, t.Caller, rec.Exchange, task.m.mcpKey)
 	if err != nil {
 		s.tasks.end(task)
 		task.m.wait.cancel()
@@ -81,28 +81,28 @@ func (s *Server) takeUpTask(rec approvals.Task, ss *stdioSession) error {
 }
 
 // taskTarget is where a task's call goes, if the configuration still lets it.
-func (s *Server) taskTarget(c taskCall, ss *stdioSession) (*target, error) {
+func (s *Server) taskTarget(c taskCall, ss *stdioSession) (*route.Target, error) {
 	if ss != nil {
 		t := ss.listener.m.t
-		t.client = c.Client
+		t.Client = c.Client
 		return &t, nil
 	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("reading its server's address: %w", err)
 	}
-	t := &target{door: c.Door, name: c.Server, url: u, mcp: true, client: c.Client}
-	if c.Door == doorMCP {
+	t := &route.Target{Door: c.Door, Name: c.Server, URL: u, MCP: true, Client: c.Client}
+	if c.Door == route.DoorMCP {
 		at, ok := s.c.MCP[c.Server]
 		if !ok || route.WithPort(at.Scheme, at.Host) != route.WithPort(u.Scheme, u.Host) {
 			return nil, fmt.Errorf("this call was not run: the configuration has no MCP server %q at %s any more", c.Server, u.Host)
 		}
-		t.named = true
+		t.Named = true
 	}
-	t.caller = s.unnamedCaller(c.Door)
-	t.caller.Session.ID = c.Session
+	t.Caller = s.unnamedCaller(c.Door)
+	t.Caller.Session.ID = c.Session
 	if c.Agent.ID != "" {
-		t.caller.Agent = c.Agent
+		t.Caller.Agent = c.Agent
 	}
 	return t, nil
 }

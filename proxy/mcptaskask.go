@@ -97,7 +97,7 @@ func (m *mcpExchange) updateTask(msg mcp.Message, rec approvals.Task) error {
 		return nil
 	}
 	if err == nil {
-		err = m.s.takeUpTask(rec, m.t.stdio)
+		err = m.s.takeUpTask(rec, stdioOf(m.t.Transport))
 	}
 	return err
 }
@@ -199,7 +199,7 @@ func (m *mcpExchange) refuse(responses [][]byte) error {
 	rec, err := m.s.c.Queue.AddTask(m.s.life, approvals.Task{ID: newTaskID(), Owner: m.taskOwner(), State: approvals.TaskDone,
 		Answer: responses[0], Expires: time.Now().Add(m.taskTTL())})
 	if err != nil {
-		m.s.c.Logger.Warn("a refusal could not be kept as a task", "server", m.t.name, "err", err)
+		m.s.c.Logger.Warn("a refusal could not be kept as a task", "server", m.t.Name, "err", err)
 		return m.reply(responses)
 	}
 	rec.State = approvals.TaskHeld // a task begins as one that is worked on

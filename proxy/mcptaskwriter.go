@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -37,7 +38,7 @@ func (w *taskWriter) Flush() {}
 
 // Write implements [http.ResponseWriter]. A document comes in one piece.
 func (w *taskWriter) Write(b []byte) (int, error) {
-	if w.header.Get("Content-Type") != typeEvents {
+	if w.header.Get("Content-Type") != route.TypeEvents {
 		w.doc = append(w.doc, b...)
 		w.take(w.doc)
 		return len(b), nil

@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // An mcpWait is a message of an MCP client's until it is sent on. Until then the
@@ -100,7 +101,7 @@ func (all *mcpWaits) withdraw(k waitKey) bool {
 
 // waitKey is the key for a request of this client's with an id.
 func (m *mcpExchange) waitKey(id []byte) waitKey {
-	k := waitKey{server: m.t.url.String(), session: m.r.Header.Get("Mcp-Session-Id"), account: m.t.caller.Agent.ID, id: mcp.IDKey(id)}
+	k := waitKey{server: m.t.URL.String(), session: m.r.Header.Get("Mcp-Session-Id"), account: m.t.Caller.Agent.ID, id: mcp.IDKey(id)}
 	if k.session == "" {
 		k.account += " " + m.credentials()
 	}
@@ -111,7 +112,7 @@ func (m *mcpExchange) waitKey(id []byte) waitKey {
 // goes on whole or not at all; nor has what came over standard streams, which
 // have one session each ([stdioSession]).
 func (m *mcpExchange) ownKey() waitKey {
-	if m.batch || m.t.door == doorStdio || m.task != nil || !m.msgs[0].IsRequest() {
+	if m.batch || m.t.Door == route.DoorStdio || m.task != nil || !m.msgs[0].IsRequest() {
 		return waitKey{}
 	}
 	return m.waitKey(m.msgs[0].ID)
@@ -123,7 +124,7 @@ func (m *mcpExchange) ownKey() waitKey {
 // Clients without a session cannot be told apart for sure: theirs goes on all
 // the same. It reports whether the message has been answered.
 func (m *mcpExchange) withdraws() bool {
-	if m.batch || m.t.door == doorStdio {
+	if m.batch || m.t.Door == route.DoorStdio {
 		return false
 	}
 	id := m.msgs[0].Cancels()
@@ -131,7 +132,7 @@ func (m *mcpExchange) withdraws() bool {
 		return false
 	}
 	k := m.waitKey(id)
-	if !m.s.waiting.withdraw(k) || k.session == "" && m.t.sse == nil {
+	if !m.s.waiting.withdraw(k) || k.session == "" && m.posted == nil {
 		return false
 	}
 	m.accepted()
@@ -158,7 +159,7 @@ func (m *mcpExchange) accepted() {
 
 // mcpSession names the client's session with the server; empty where it has none.
 func (m *mcpExchange) mcpSession() string {
-	for _, s := range []*sseSession{m.session, m.t.sse} {
+	for _, s := range []*sseSession{m.session, m.posted} {
 		if s != nil {
 			return s.endpoint.String()
 		}
@@ -177,29 +178,29 @@ const maxClients = 4096
 func (m *mcpExchange) meet() {
 	session := m.mcpSession()
 	for _, msg := range m.msgs {
-		m.t.pages = m.t.pages || msg.OpensPages()
+		m.t.Pages = m.t.Pages || msg.OpensPages()
 	}
-	m.t.pages = m.t.pages || session != "" && m.s.opensPages.Contains(clientKey{m.t.name, session})
+	m.t.Pages = m.t.Pages || session != "" && m.s.opensPages.Contains(clientKey{m.t.Name, session})
 	for _, msg := range m.msgs {
 		if name := msg.ClientName(); name != "" {
-			m.t.client = holdgate.Bounded(name, 100)
-			if m.t.sse != nil { // whose session is there before the first message
+			m.t.Client = holdgate.Bounded(name, 100)
+			if m.posted != nil { // whose session is there before the first message
 				m.met(session)
 			}
 			return
 		}
 	}
-	if m.t.client == "" && session != "" {
-		m.t.client, _ = m.s.clients.Get(clientKey{m.t.name, session})
+	if m.t.Client == "" && session != "" {
+		m.t.Client, _ = m.s.clients.Get(clientKey{m.t.Name, session})
 	}
 }
 
 // met remembers the client as that of a session.
 func (m *mcpExchange) met(session string) {
 	if session != "" && slices.ContainsFunc(m.msgs, func(msg mcp.Message) bool { return msg.ClientName() != "" }) {
-		m.s.clients.Add(clientKey{m.t.name, session}, m.t.client)
-		if m.t.pages {
-			m.s.opensPages.Add(clientKey{m.t.name, session}, struct{}{})
+		m.s.clients.Add(clientKey{m.t.Name, session}, m.t.Client)
+		if m.t.Pages {
+			m.s.opensPages.Add(clientKey{m.t.Name, session}, struct{}{})
 		}
 	}
 }

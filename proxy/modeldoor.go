@@ -8,13 +8,14 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/model"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // A door is where a model request came in, for as long as its answer takes. It keeps
 // nothing of the connection, which may wait for people without its handler.
 type door struct {
 	s     *Server
-	t     target
+	t     route.Target
 	began time.Time
 }
 
@@ -68,7 +69,7 @@ func (d door) Reject(w http.ResponseWriter, r *http.Request, status int, rule, m
 
 // Report implements [model.Door].
 func (d door) Report(r *http.Request, rule, message string) {
-	d.s.refused(d.s.life, d.t, r.Method+" "+d.t.url.Host+d.t.url.Path, rule, message)
+	d.s.refused(d.s.life, d.t, r.Method+" "+d.t.URL.Host+d.t.URL.Path, rule, message)
 }
 
 // Failed implements [model.Door].

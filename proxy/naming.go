@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -19,7 +20,7 @@ func (e *exchange) key() (holdgate.Digest, error) {
 			return "", fmt.Errorf("reading the request for its key: %w", err)
 		}
 	}
-	return e.s.c.Digester.Fields("request", e.r.Method, e.t.url.Scheme, e.t.url.Host, e.t.url.Path, e.t.url.RawQuery, e.credentials(), string(canon)), nil
+	return e.s.c.Digester.Fields("request", e.r.Method, e.t.URL.Scheme, e.t.URL.Host, e.t.URL.Path, e.t.URL.RawQuery, e.credentials(), string(canon)), nil
 }
 
 // credentials names the account that the request is made on, so that an answer
@@ -54,7 +55,7 @@ func (e *exchange) permitKey(c holdgate.Call) (holdgate.Digest, error) {
 	k, err := e.key()
 	fields := []string{string(k)}
 	if c.HTTP != nil {
-		fields = append(fields, meaning(e.r.Header))
+		fields = append(fields, route.Meaning(e.r.Header))
 	}
 	return e.s.c.Digester.Fields("permit", fields...), err
 }
@@ -63,8 +64,8 @@ func (e *exchange) permitKey(c holdgate.Call) (holdgate.Digest, error) {
 // is put back for the account alone on which it came: the call has what only
 // that upstream has seen, and its notice can be guessed.
 func (e *exchange) account() holdgate.Digest {
-	fields := []string{e.t.url.Scheme, e.t.url.Host, e.credentials()}
-	query := e.t.url.Query()
+	fields := []string{e.t.URL.Scheme, e.t.URL.Host, e.credentials()}
+	query := e.t.URL.Query()
 	for _, name := range []string{"key", "access_token"} { // Google's
 		for _, v := range query[name] {
 			fields = append(fields, name, v)

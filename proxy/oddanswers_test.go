@@ -119,7 +119,7 @@ func (d dialect) oddLines(stream string) []oddAnswer {
 // reaches reports whether a client of any kind finds the marker in an answer.
 func reaches(resp *http.Response, body []byte) bool {
 	for range 3 {
-		if strings.Contains(plainly64(body), marker) || strings.Contains(plainly64(narrow(body)), marker) {
+		if strings.Contains(plainly64(body), marker) || strings.Contains(plainly64(wire.Narrow(body)), marker) {
 			return true
 		}
 		for _, coding := range []string{"gzip", "deflate"} {

@@ -112,18 +112,3 @@ func TestOllamaRefusedCallsArePutBack(t *testing.T) {
 		t.Errorf("the model is told %s", next)
 	}
 }
-
-// TestOllamaElsewhereIsNoModel has its path on a host that serves no models.
-func TestOllamaElsewhereIsNoModel(t *testing.T) {
-	s := &Server{codecs: codecs(Limits{})}
-	for _, tt := range []struct {
-		url  string
-		want bool
-	}{{"https://chat.example/api/chat", false}, {"https://ollama.com/api/chat", true}} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tt.url, nil)
-		must(t, err)
-		if got := s.recognise(r, target{door: doorForward, url: r.URL}).codec != nil; got != tt.want {
-			t.Errorf("%s: read by a codec: %t", tt.url, got)
-		}
-	}
-}

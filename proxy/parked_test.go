@@ -21,6 +21,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // parked waits until so many answers wait on connections that were taken from
@@ -218,7 +219,7 @@ func TestAParkedConnectionIsClosedWhereTheClientWantsThat(t *testing.T) {
 func TestAParkedAnswerGoesOn(t *testing.T) {
 	formats := turnFormats()
 	f := formats[slices.IndexFunc(formats, func(f turnFormat) bool { return f.name == "anthropic" })]
-	g := newGate(t, inTurn(t, codecs(Limits{}.withDefaults())[0], f.typ, &counter{}, f.with("toolu_1", "gated thing"), f.text("All is well.")), withRounds(3))
+	g := newGate(t, inTurn(t, route.Codecs(8 << 20)[0], f.typ, &counter{}, f.with("toolu_1", "gated thing"), f.text("All is well.")), withRounds(3))
 	c := g.raw(t, "")
 	c.ask(messages, g.addr, askStream, "")
 	resp := c.answer()

@@ -15,11 +15,6 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// passBuffer is the length up to which a request's body is read before it is
-// sent on. What is in memory can be sent again, where a connection that was
-// kept turns out to be closed.
-const passBuffer = 1 << 20
-
 // pass takes a request that speaks no known format through the gate and passes it on.
 func (e *exchange) pass() {
 	if !e.admit() {
@@ -28,7 +23,7 @@ func (e *exchange) pass() {
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
 	_ = http.NewResponseController(e.w).EnableFullDuplex()
-	e.seen.action, e.seen.upgrade = e.readAction(), upstream.UpgradeOf(e.r)
+	e.seen.action, e.seen.upgrade = route.ReadAction(e.w, e.r, e.t.URL, e.s.c.Limits.Body), upstream.UpgradeOf(e.r)
 	q := &gate.Evaluation{Call: e.call(e.asHTTP()), Remark: e.remark}
 	if e.seen.upgrade != "" {
 		q.Remark = gate.Remarks(q.Remark, upstream.UnseenFrames)
@@ -44,7 +39,7 @@ func (e *exchange) pass() {
 		e.forwardBody()
 		return
 	}
-	req := upstream.Outgoing(e.r, e.t.url)
+	req := upstream.Outgoing(e.r, e.t.URL)
 	upstream.Carry(req, e.body)
 	e.forward(req)
 }
@@ -54,22 +49,22 @@ func (e *exchange) pass() {
 func (e *exchange) passKey() (holdgate.Digest, error) {
 	body, err := e.readBody("")
 	if err != nil {
-		rerr := &readError{http.StatusBadRequest, holdgate.RuleMalformed, fmt.Errorf("a held request must be read whole: %w", err)}
+		rerr := &route.Refusal{Status: http.StatusBadRequest, Rule: holdgate.RuleMalformed, Err: fmt.Errorf("a held request must be read whole: %w", err)}
 		if errors.Is(err, wire.ErrTooLarge) {
-			rerr.status, rerr.rule = http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge
+			rerr.Status, rerr.Rule = http.StatusRequestEntityTooLarge, holdgate.RuleTooLarge
 		}
 		return "", rerr
 	}
 	e.body = body
-	return e.s.c.Digester.Fields("http_request", e.r.Method, e.t.url.String(), e.credentials(), meaning(e.r.Header), e.seen.upgrade, string(body)), nil
+	return e.s.c.Digester.Fields("http_request", e.r.Method, e.t.URL.String(), e.credentials(), route.Meaning(e.r.Header), e.seen.upgrade, string(body)), nil
 }
 
 // asHTTP is the request as a call of no known format. Its host is written in one
 // way, in lower case and without the root's dot, so that a rule knows it.
 func (e *exchange) asHTTP() holdgate.Call {
-	u := e.t.url
+	u := e.t.URL
 	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: route.TrimDefaultPort(u.Scheme, route.WithPort(u.Scheme, u.Host)), Path: u.Path, Query: u.RawQuery, LooksLike: e.seen.looksLike}
-	h.MethodOverride, h.Unresolved = twoReadings(e.r.Method, u, e.r.Header)
+	h.MethodOverride, h.Unresolved = route.TwoReadings(e.r.Method, u, e.r.Header)
 	h.Action, h.Upgrade = e.seen.action, e.seen.upgrade
 	h.Operation = e.s.c.Engine.Operation(h)
 	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: h}
@@ -79,10 +74,10 @@ func (e *exchange) asHTTP() holdgate.Call {
 // body of unknown length may be one half of a conversation: it is passed on as
 // it comes.
 func (e *exchange) forwardBody() {
-	r, req := e.r, upstream.Outgoing(e.r, e.t.url)
+	r, req := e.r, upstream.Outgoing(e.r, e.t.URL)
 	switch {
 	case r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody:
-	case r.ContentLength > 0 && r.ContentLength <= min(passBuffer, e.s.c.Limits.Body):
+	case r.ContentLength > 0 && r.ContentLength <= min(route.PassBuffer, e.s.c.Limits.Body):
 		body, err := e.readBody("")
 		if err != nil {
 			e.reject(http.StatusBadRequest, holdgate.RuleMalformed, "reading the request: "+err.Error())
@@ -104,8 +99,8 @@ func (e *exchange) forward(req *http.Request) {
 	defer cancel()
 	stop := context.AfterFunc(e.s.life, cancel)
 	defer stop()
-	defer e.s.gate.WhenStopped(e.t.caller, cancel)()
-	file := e.t.file && !e.s.c.AllowUnsupported
+	defer e.s.gate.WhenStopped(e.t.Caller, cancel)()
+	file := e.t.File && !e.s.c.AllowUnsupported
 	if file {
 		wholeFile(req.Header)
 	}

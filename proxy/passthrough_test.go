@@ -11,6 +11,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/proxy/wire/wiretest"
 )
@@ -45,8 +46,8 @@ func TestWhatIsAllowedPassesCutAnywhereInEveryEncoding(t *testing.T) {
 	for _, d := range dialects() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			var codec Codec
-			for _, c := range codecs(Limits{}) {
+			var codec route.Codec
+			for _, c := range route.Codecs(8 << 20) {
 				if c.Name() == d.name {
 					codec = c
 				}
@@ -70,8 +71,8 @@ func TestWhatIsAllowedPassesCutAnywhereInEveryEncoding(t *testing.T) {
 	}
 }
 
-func streamOf(c Codec, typ string) wire.Stream {
-	if f, ok := c.(Framer); ok && typ != typeEvents {
+func streamOf(c route.Codec, typ string) wire.Stream {
+	if f, ok := c.(route.Framer); ok && typ != route.TypeEvents {
 		return f.StreamAs(typ)
 	}
 	return c.Stream()

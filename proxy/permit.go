@@ -8,11 +8,12 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // standing is whether people let the agent go on.
-func (e *exchange) standing() approvals.Standing { return e.s.gate.Standing(e.t.caller) }
+func (e *exchange) standing() approvals.Standing { return e.s.gate.Standing(e.t.Caller) }
 
 // admit is the step before policy: it reports whether the agent may go on at
 // all. The request of a paused agent waits in line, and shortly before its
@@ -24,7 +25,7 @@ func (e *exchange) admit() bool {
 	}
 	ctx, done := e.patience()
 	defer done()
-	s, err := e.s.gate.Unpaused(ctx, e.t.caller)
+	s, err := e.s.gate.Unpaused(ctx, e.t.Caller)
 	switch {
 	case err == nil && s.Running():
 		return true
@@ -39,7 +40,7 @@ func (e *exchange) admit() bool {
 
 // refusedStatus is one on which clients of the format do not ask again.
 func (e *exchange) refusedStatus() int {
-	if e.t.codec != nil {
+	if e.t.Codec != nil {
 		return http.StatusBadRequest
 	}
 	return http.StatusForbidden
@@ -53,7 +54,7 @@ func (e *exchange) permit(q *gate.Evaluation, status int, key gate.Key) bool {
 	x := e.s.gate.Begin(e.from(), key)
 	defer x.Leave()
 	err := x.Pass(e.r.Context(), q, e.inLine)
-	unread, _ := errors.AsType[*readError](err)
+	unread, _ := errors.AsType[*route.Refusal](err)
 	waits, _ := errors.AsType[*gate.WaitError](err)
 	switch {
 	case err == nil && q.Released():
@@ -66,7 +67,7 @@ func (e *exchange) permit(q *gate.Evaluation, status int, key gate.Key) bool {
 	case waits != nil && waits.Over:
 		e.comeBack(x.WaitsFor([]*gate.Evaluation{q}))
 	case unread != nil:
-		e.reject(unread.status, unread.rule, unread.Error())
+		e.reject(unread.Status, unread.Rule, unread.Error())
 	default:
 		e.refuse(http.StatusServiceUnavailable, err.Error())
 	}

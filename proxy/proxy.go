@@ -94,7 +94,7 @@ type Config struct {
 	Private []string
 
 	// Formats say which model format is spoken where no path tells.
-	Formats []Format
+	Formats []route.Format
 
 	// Agent, where its ID is set, is who makes every request: the server serves
 	// this agent alone. Else callers are [holdgate.AgentDefault].
@@ -188,8 +188,7 @@ func (l Limits) withDefaults() Limits {
 // A Server is the agents' door.
 type Server struct {
 	c           Config
-	codecs      []Codec
-	serving     map[string]bool // the hosts that Upstreams name
+	table       *route.Table // of what is spoken where
 	gate        *gate.Gate
 	api         *agentapi.Server  // for agents
 	self        *mcpserver.Server // the same over MCP
@@ -212,8 +211,8 @@ type Server struct {
 	opensPages  *lru.Cache[clientKey, struct{}]     // clients whose users can open pages
 	taskServers *lru.Cache[clientKey, mcp.TaskForm] // how MCP servers have tasks
 	challenges  challenges
-	strange     *lru.Cache[road, struct{}] // where findings were made
-	hosted      map[string]*mcphost.Server // MCP servers that run here, by name
+	strange     *lru.Cache[place, struct{}] // where findings were made
+	hosted      map[string]*mcphost.Server  // MCP servers that run here, by name
 
 	// waits ends when Shutdown begins: nobody waits for a person through it.
 	// life ends when Shutdown's patience does: nothing is read any longer.
@@ -238,13 +237,12 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	c.Limits = c.Limits.withDefaults()
 	c.MCP = withCommands(c)
-	s := &Server{c: c, codecs: codecs(c.Limits), leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst,
-		serving: namedHosts(c.Upstreams)}
+	s := &Server{c: c, leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst}
 	s.out = upstream.New(upstream.Config{Named: slices.AppendSeq(slices.Collect(maps.Values(c.Upstreams)), maps.Values(c.MCP)),
 		RootCAs: c.RootCAs, ProxyFor: c.ProxyFor, ProxyLooksUp: c.ProxyLooksUp, Credentials: c.Credentials, Resolver: c.Resolver})
 	var err error
-	if name := s.unknownFormat(); name != "" {
-		return nil, fmt.Errorf("proxy: no format is called %q", name)
+	if s.table, err = route.NewTable(route.Codecs(int(c.Limits.Call)), c.Formats, c.Upstreams, c.MCP); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	if err := s.checkUntouched(); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
@@ -267,14 +265,14 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.pages, _ = lru.New[shownPage, string](maxPages) // it fails for a size of 0 alone
 	s.pageAsked, _ = lru.New[waitKey, struct{}](maxPages)
 	s.opensPages, _ = lru.New[clientKey, struct{}](maxClients)
-	if s.strange, err = lru.New[road, struct{}](maxStrange); err != nil {
+	if s.strange, err = lru.New[place, struct{}](maxStrange); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	c.Queue.Expect(s.unnamedCaller("").Agent)
 	for _, a := range c.Agents.Agents() {
 		c.Queue.Expect(a)
 	}
-	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.caller(r, target{door: agentapi.Door}) }, c.Logger)
+	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.caller(r, route.Target{Door: agentapi.Door}) }, c.Logger)
 	s.life, s.endLife = context.WithCancel(ctx)
 	s.waits, s.endWaits = context.WithCancel(s.life)
 	s.gate = gate.New(s.life, s.gateConfig())
@@ -371,15 +369,4 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.out.Close()
 	return err
-}
-
-// namedHosts are the hosts of configured URLs, as [route.WithPort] writes them.
-func namedHosts(named ...map[string]*url.URL) map[string]bool {
-	hosts := make(map[string]bool)
-	for _, urls := range named {
-		for _, u := range urls {
-			hosts[route.WithPort(u.Scheme, u.Host)] = true
-		}
-	}
-	return hosts
 }

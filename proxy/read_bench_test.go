@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -63,9 +64,9 @@ func (f benchFormat) body(size int, calls bool) []byte {
 // BenchmarkRead is what it takes to read a request for policy: the strict check,
 // the model and the tools, and the results of what was done before.
 func BenchmarkRead(b *testing.B) {
-	all := codecs(Limits{}.withDefaults())
+	all := route.Codecs(8 << 20)
 	for _, f := range benchFormats {
-		var codec Codec
+		var codec route.Codec
 		for _, c := range all {
 			if codec == nil && c.Match("POST", f.path) {
 				codec = c
@@ -85,7 +86,7 @@ func BenchmarkRead(b *testing.B) {
 						if _, err := codec.Request(f.path, d.Members()); err != nil {
 							b.Fatal(err)
 						}
-						h, err := codec.(Historian).History(d)
+						h, err := codec.(route.Historian).History(d)
 						if err != nil || kind == "calls" && len(h.Results) == 0 {
 							b.Fatal(err, len(h.Results))
 						}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -138,8 +139,8 @@ func TestARefusedCallIsACallAgainInTheNextRequest(t *testing.T) {
 
 func TestEveryFormatPutsRefusedCallsBack(t *testing.T) {
 	t.Parallel()
-	for _, c := range codecs(Limits{}) {
-		if _, ok := c.(Rehydrator); !ok {
+	for _, c := range route.Codecs(8 << 20) {
+		if _, ok := c.(route.Rehydrator); !ok {
 			t.Errorf("%s does not", c.Name())
 		}
 	}

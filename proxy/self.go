@@ -9,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -32,7 +33,7 @@ func (s *Server) serveSelf(w http.ResponseWriter, r *http.Request) {
 func (s *Server) selfCaller(h http.Header) approvals.Caller {
 	h = h.Clone()
 	h.Del("Mcp-Session-Id")
-	return s.caller(markedCaller(h), target{door: agentapi.Door})
+	return s.caller(markedCaller(h), route.Target{Door: agentapi.Door})
 }
 
 // Would implements [agentapi.Service]. It counts among the decisions that the

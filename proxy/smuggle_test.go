@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -441,13 +442,13 @@ func TestWhatAServerCouldTakeForAnotherRequest(t *testing.T) {
 			if tt.header != "" {
 				h[tt.header] = []string{tt.value}
 			}
-			override, unresolved := twoReadings(tt.method, parseURL(t, "http://a.example"+tt.target), h)
+			override, unresolved := route.TwoReadings(tt.method, parseURL(t, "http://a.example"+tt.target), h)
 			if override != tt.override || !slices.Equal(unresolved, tt.unresolved) {
 				t.Errorf("got %q, %q", override, unresolved)
 			}
 		})
 	}
-	if override, _ := twoReadings("POST", parseURL(t, "http://a.example/"), http.Header{"X-Http-Method": {"DELETE"}, "Connection": {"X-HTTP-Method"}}); override != "" {
+	if override, _ := route.TwoReadings("POST", parseURL(t, "http://a.example/"), http.Header{"X-Http-Method": {"DELETE"}, "Connection": {"X-HTTP-Method"}}); override != "" {
 		t.Errorf("a header that goes no further asks for %s", override)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -49,9 +50,9 @@ var benchStreams = []benchStream{
 	},
 }
 
-func (f benchStream) begin(c Codec) wire.Stream {
+func (f benchStream) begin(c route.Codec) wire.Stream {
 	if f.name == "ollama" {
-		return c.(Framer).StreamAs("application/x-ndjson")
+		return c.(route.Framer).StreamAs("application/x-ndjson")
 	}
 	return c.Stream()
 }
@@ -59,9 +60,9 @@ func (f benchStream) begin(c Codec) wire.Stream {
 // BenchmarkStreams is what a codec takes for 200 words of a stream that come a
 // few at a time, as they do through [keepalive.Burst], and go on as they came.
 func BenchmarkStreams(b *testing.B) {
-	all := codecs(Limits{}.withDefaults())
+	all := route.Codecs(8 << 20)
 	for _, f := range benchStreams {
-		var codec Codec
+		var codec route.Codec
 		for _, c := range all {
 			if c.Name() == f.name {
 				codec = c

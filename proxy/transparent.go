@@ -76,7 +76,7 @@ func (s *Server) serveRedirected(ln net.Listener, names *Names, by *who) error {
 // redirected finds out where a connection leads and hands it on.
 func (s *Server) redirected(c net.Conn, names *Names, by *who) {
 	br := bufio.NewReaderSize(c, 4096)
-	t := &tunnel{Conn: &upstream.Peeked{Conn: c, R: br}, door: doorTransparent, who: by, scheme: "http", l: s.tunnels}
+	t := &tunnel{Conn: &upstream.Peeked{Conn: c, R: br}, door: route.DoorTransparent, who: by, scheme: "http", l: s.tunnels}
 	if !s.tunnels.track(t) {
 		_ = c.Close()
 		return
@@ -85,7 +85,7 @@ func (s *Server) redirected(c net.Conn, names *Names, by *who) {
 	if err != nil {
 		_ = t.Close()
 		if why, ok := errors.AsType[*redirectError](err); ok {
-			at := target{door: doorTransparent, caller: s.callerIn(t.context(s.life), doorTransparent)}
+			at := route.Target{Door: route.DoorTransparent, Caller: s.callerIn(t.context(s.life), route.DoorTransparent)}
 			s.refused(s.life, at, http.MethodConnect+" "+why.host, why.rule, why.text)
 			return
 		}

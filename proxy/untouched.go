@@ -57,14 +57,14 @@ func (s *Server) untouched(hostport string) bool {
 // carriesCalls reports whether a host is one whose connections carry calls that
 // Holdgate would see: of a model, or of an MCP server.
 func (s *Server) carriesCalls(hostport string) bool {
-	t := tlsTarget(doorForward, hostport)
+	t := tlsTarget(route.DoorForward, hostport)
 	for _, f := range s.c.Formats {
 		f.Path = ""
-		if f.covers(t) {
+		if f.Covers(t) {
 			return true
 		}
 	}
-	return s.servesModels(t) || s.out.Names("https", hostport)
+	return s.table.ServesModels(t) || s.out.Names("https", hostport)
 }
 
 // checkUntouched says which of the hosts that are to be passed on would carry
@@ -79,8 +79,8 @@ func (s *Server) checkUntouched() error {
 	return errors.Join(errs...)
 }
 
-func tlsTarget(door, hostport string) target {
-	return target{door: door, url: &url.URL{Scheme: "https", Host: route.TrimDefaultPort("https", hostport)}}
+func tlsTarget(door, hostport string) route.Target {
+	return route.Target{Door: door, URL: &url.URL{Scheme: "https", Host: route.TrimDefaultPort("https", hostport)}}
 }
 
 // unseenBytes is what the log says of a connection that is passed on.
@@ -94,8 +94,8 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 	s.running.Add(1)
 	defer s.running.Done()
 	t := tlsTarget(door, hostport)
-	t.caller = s.caller(r, t)
-	s.c.Queue.Seen(t.caller)
+	t.Caller = s.caller(r, t)
+	s.c.Queue.Seen(t.Caller)
 	e := &exchange{s: s, w: w, r: r, t: t, began: time.Now(), remark: unseenBytes}
 	if !e.admit() || !e.permitUntouched() {
 		return
@@ -103,7 +103,7 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	defer e.s.gate.WhenStopped(t.caller, cancel)()
+	defer e.s.gate.WhenStopped(t.Caller, cancel)()
 	up, err := s.out.Dial(ctx, route.WithPort("https", hostport))
 	if err != nil {
 		e.upstreamFailed(err)
@@ -117,7 +117,7 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 	}
 	defer c.Close()
 	defer context.AfterFunc(s.life, func() { _ = c.Close(); _ = up.Close() })()
-	defer e.s.gate.WhenStopped(t.caller, func() { _ = c.Close(); _ = up.Close() })()
+	defer e.s.gate.WhenStopped(t.Caller, func() { _ = c.Close(); _ = up.Close() })()
 	hello, first, err := readHello(c)
 	if err != nil || hello.ServerName != "" && route.LowerHost(hello.ServerName) != route.LowerHost(route.HostOnly(hostport)) {
 		named := "it begins with no TLS"
@@ -134,13 +134,13 @@ func (s *Server) passUntouched(w http.ResponseWriter, r *http.Request, door, hos
 func (e *exchange) permitUntouched() bool {
 	q := &gate.Evaluation{Call: e.call(e.asHTTP()), Remark: e.remark}
 	return e.permit(q, http.StatusForbidden, func() (holdgate.Digest, error) {
-		return e.s.c.Digester.Fields("untouched", e.t.url.String()), nil
+		return e.s.c.Digester.Fields("untouched", e.t.URL.String()), nil
 	})
 }
 
 // passTunnel serves a CONNECT to a host whose connections are passed on.
 func (s *Server) passTunnel(w http.ResponseWriter, r *http.Request) {
-	s.passUntouched(w, r, doorForward, r.URL.Host, func() (net.Conn, error) {
+	s.passUntouched(w, r, route.DoorForward, r.URL.Host, func() (net.Conn, error) {
 		c, _, err := (&readingOn{w}).Hijack()
 		if err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func (s *Server) passRedirected(t *tunnel) {
 	defer cancel()
 	defer t.Close()
 	r := &http.Request{Method: http.MethodConnect, Host: t.host, URL: &url.URL{Host: t.host}, Header: http.Header{}}
-	s.passUntouched(unanswered{}, r.WithContext(ctx), doorTransparent, t.host, func() (net.Conn, error) { return t, nil })
+	s.passUntouched(unanswered{}, r.WithContext(ctx), route.DoorTransparent, t.host, func() (net.Conn, error) { return t, nil })
 }
 
 // An unanswered is the answer to a client that asked for none.

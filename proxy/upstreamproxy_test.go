@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -336,7 +337,7 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 func TestModelsAreNotPassedOn(t *testing.T) {
 	t.Parallel()
 	c := newGateTo(t, map[string]string{"test": "https://llm.example"}, map[string]string{"files": "https://mcp.example"}).s.c
-	c.Formats = []Format{{Host: "gateway.example", Path: "/llm", Name: "openai"}}
+	c.Formats = []route.Format{{Host: "gateway.example", Path: "/llm", Name: "openai"}}
 	for _, host := range []string{"api.anthropic.com", "API.openai.com.:443", "llm.example", "mcp.example:443", "gateway.example"} {
 		c.Untouched = []Untouched{{Host: host}}
 		if _, err := New(t.Context(), c); err == nil || !strings.Contains(err.Error(), "calls_unseen") {

@@ -26,6 +26,7 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -234,11 +235,11 @@ func (a *App) buildProxy(ctx context.Context) error {
 			return fmt.Errorf("upstream %s: %w", name, err)
 		}
 		if u.Format != "" {
-			pc.Formats = append(pc.Formats, proxy.Format{Host: pc.Upstreams[name].Host, Path: pc.Upstreams[name].Path, Name: u.Format})
+			pc.Formats = append(pc.Formats, route.Format{Host: pc.Upstreams[name].Host, Path: pc.Upstreams[name].Path, Name: u.Format})
 		}
 	}
 	for _, f := range a.c.Formats {
-		pc.Formats = append(pc.Formats, proxy.Format{Host: f.Host, Path: f.Path, Name: f.Format})
+		pc.Formats = append(pc.Formats, route.Format{Host: f.Host, Path: f.Path, Name: f.Format})
 	}
 	for name, m := range a.c.MCP {
 		if len(m.Command) > 0 {

@@ -1,9 +1,8 @@
-package proxy
+package route
 
 import (
 	"strings"
 
-	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -15,27 +14,27 @@ type Format struct {
 	Name string // of the codec: openai, anthropic, responses, gemini, ollama or bedrock
 }
 
-// covers reports whether the format is spoken at the target.
-func (f Format) covers(t target) bool {
-	host := route.LowerHost(f.Host)
-	if host != route.LowerHost(t.url.Hostname()) && host != route.LowerHost(t.url.Host) && host != route.WithPort(t.url.Scheme, t.url.Host) {
+// Covers reports whether the format is spoken at the target.
+func (f Format) Covers(t Target) bool {
+	host := LowerHost(f.Host)
+	if host != LowerHost(t.URL.Hostname()) && host != LowerHost(t.URL.Host) && host != WithPort(t.URL.Scheme, t.URL.Host) {
 		return false
 	}
-	base := strings.TrimSuffix(route.LaxPath(f.Path), "/") + "/"
-	return strings.HasPrefix(route.LaxPath(t.url.Path)+"/", base)
+	base := strings.TrimSuffix(LaxPath(f.Path), "/") + "/"
+	return strings.HasPrefix(LaxPath(t.URL.Path)+"/", base)
 }
 
 // spokenAt returns the codec that the configuration names for what is asked
 // of the target by a method, or nil.
-func (s *Server) spokenAt(method string, t target) Codec {
-	if !wire.Posts(method, "/x", "/x") || harmless(t.url.Path) {
+func (table *Table) spokenAt(method string, t Target) Codec {
+	if !wire.Posts(method, "/x", "/x") || harmless(t.URL.Path) {
 		return nil
 	}
-	for _, f := range s.c.Formats {
-		if !f.covers(t) {
+	for _, f := range table.formats {
+		if !f.Covers(t) {
 			continue
 		}
-		for _, c := range s.codecs {
+		for _, c := range table.codecs {
 			if c.Name() == f.Name {
 				return c
 			}
@@ -45,10 +44,10 @@ func (s *Server) spokenAt(method string, t target) Codec {
 }
 
 // unknownFormat returns the first name of a format that no codec has, or "".
-func (s *Server) unknownFormat() string {
-	for _, f := range s.c.Formats {
+func (table *Table) unknownFormat() string {
+	for _, f := range table.formats {
 		known := false
-		for _, c := range s.codecs {
+		for _, c := range table.codecs {
 			known = known || c.Name() == f.Name
 		}
 		if !known {

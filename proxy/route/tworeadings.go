@@ -1,4 +1,4 @@
-package proxy
+package route
 
 import (
 	"net/http"
@@ -19,10 +19,10 @@ var (
 	urlHeaders    = []string{"x-original-url", "x-rewrite-url"}
 )
 
-// twoReadings says what policy must know of a request that two servers could
+// TwoReadings says what policy must know of a request that two servers could
 // take for two different ones: the method that it asks for besides its own, and
 // why it is unresolved.
-func twoReadings(method string, u *url.URL, h http.Header) (override string, unresolved []string) {
+func TwoReadings(method string, u *url.URL, h http.Header) (override string, unresolved []string) {
 	unresolved = pathReadings(u)
 	var asked []string
 	ask := func(m string) {
@@ -95,9 +95,9 @@ var passingHeaders = []string{
 	"X-Ms-Date", "X-Request-Id", "X-Stainless-Retry-Count",
 }
 
-// meaning is what a request's headers say besides the request line: an approval
+// Meaning is what a request's headers say besides the request line: an approval
 // is for a request with these. Headers are text, with no line breaks in it.
-func meaning(h http.Header) string {
+func Meaning(h http.Header) string {
 	h = wire.EndToEnd(h)
 	for _, name := range passingHeaders {
 		h.Del(name)

@@ -1,36 +1,35 @@
-package proxy
+package route
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// A roadKind says what is on a road of a model API that no codec reads.
-type roadKind int
+// A endpointKind says what is at an endpoint of a model API that no codec reads.
+type endpointKind int
 
 const (
-	unread roadKind = iota // calls that nobody would see
-	aFile                  // a file, in which there may be calls
+	unread endpointKind = iota // calls that nobody would see
+	aFile                      // a file, in which there may be calls
 	noCalls
 )
 
-// A roadRow is a row of the table of roads. It is for GET or POST as
+// A endpointRow is a row of the table of endpoints. It is for GET or POST as
 // [wire.Gets] and [wire.Posts] read them, in any spelling; both where it is not
 // said.
-type roadRow struct {
+type endpointRow struct {
 	method string // "GET", "POST" or either
 	path   string // the end of paths; a custom method of Google's where it begins with a colon
-	is     roadKind
+	is     endpointKind
 	any    bool   // on any host; else on those that serve models
 	not    string // a host on which it is something else
 }
 
-// roadTable is what no codec reads. The first that fits counts.
-var roadTable = slices.Concat(
-	[]roadRow{
+// endpointTable is what no codec reads. The first that fits counts.
+var endpointTable = slices.Concat(
+	[]endpointRow{
 		{method: "POST", path: "/v1/completions", is: noCalls}, // which holds text alone; see completes
 		{method: "POST", path: "/deployments/*/completions", is: noCalls},
 		{method: "POST", path: "/beta/completions", is: noCalls},
@@ -67,21 +66,21 @@ var roadTable = slices.Concat(
 	rows("POST", false, "/google.*/*"),
 )
 
-func rows(method string, any bool, paths ...string) (out []roadRow) {
+func rows(method string, any bool, paths ...string) (out []endpointRow) {
 	for _, p := range paths {
-		out = append(out, roadRow{method: method, path: p, any: any})
+		out = append(out, endpointRow{method: method, path: p, any: any})
 	}
 	return out
 }
 
-// fits reports whether a request is on the road, by one of the methods and
-// paths that servers could read in it. One without calls it is on only where
+// fits reports whether a request is for the endpoint, by one of the methods and
+// paths that servers could read in it. One without calls counts only where
 // there is nothing else to read.
-func (row *roadRow) fits(methods, paths []string, t target, models bool) bool {
-	if !models && !row.any || row.not != "" && route.LowerHost(t.url.Hostname()) == row.not {
+func (row *endpointRow) fits(methods, paths []string, t Target, models bool) bool {
+	if !models && !row.any || row.not != "" && LowerHost(t.URL.Hostname()) == row.not {
 		return false
 	}
-	if row.is == noCalls && (len(methods) > 1 || strings.ContainsFunc(t.url.Path, unplain)) {
+	if row.is == noCalls && (len(methods) > 1 || strings.ContainsFunc(t.URL.Path, unplain)) {
 		return false
 	}
 	for _, m := range methods {
@@ -94,7 +93,7 @@ func (row *roadRow) fits(methods, paths []string, t target, models bool) bool {
 	return false
 }
 
-func (row *roadRow) posts(method, path string) bool {
+func (row *endpointRow) posts(method, path string) bool {
 	if row.path[0] == ':' {
 		return wire.PostsMethod(method, path, row.path[1:])
 	}
@@ -104,18 +103,18 @@ func (row *roadRow) posts(method, path string) bool {
 	return wire.Posts(method, path, row.path)
 }
 
-// says is why a request on the road is refused, or "".
-func (row *roadRow) says(path string) string {
+// says is why a request for the endpoint is refused, or "".
+func (row *endpointRow) says(path string) string {
 	if row.is != unread {
 		return ""
 	}
-	return ungated(path)
+	return Ungated(path)
 }
 
 // socketPaths are model APIs on any host that are also spoken over a socket.
 var socketPaths = []string{"/v1/responses", "/openai/responses", "/codex/responses", "/v1/realtime"}
 
-// harmlessPaths are roads of model APIs whose answers hold no calls. They count
+// harmlessPaths are endpoints of model APIs whose answers hold no calls. They count
 // only as they are written here.
 var harmlessPaths = []string{
 	"/v1/messages/count_tokens", ":countTokens", "/embeddings", "/api/embed", ":embedContent", "/cachedContents", "/moderations",

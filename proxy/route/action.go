@@ -1,26 +1,26 @@
-package proxy
+package route
 
 import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // unreadAction stands for an operation that could not be read: it is no name.
 const unreadAction = "?"
 
-// readAction is the operation that a request to AWS names besides its path: in
+// ReadAction is the operation that a request to AWS names besides its path: in
 // X-Amz-Target (JSON protocols), or as Action in the query or a form (Query
 // protocol). Several that differ are joined, which is no name of any. Of a body
 // nothing is taken but what is put back.
-func (e *exchange) readAction() string {
-	host := route.LowerHost(route.HostOnly(e.t.url.Host))
+func ReadAction(w http.ResponseWriter, r *http.Request, u *url.URL, limit int64) string {
+	host := LowerHost(HostOnly(u.Host))
 	if !strings.HasSuffix(host, ".amazonaws.com") {
 		return ""
 	}
@@ -32,14 +32,14 @@ func (e *exchange) readAction() string {
 			}
 		}
 	}
-	add(e.r.Header.Values("X-Amz-Target")...)
-	query, err := url.ParseQuery(e.t.url.RawQuery)
+	add(r.Header.Values("X-Amz-Target")...)
+	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		add(unreadAction)
 	}
 	add(query["Action"]...)
-	if hasBody(e.r) && len(e.r.Header.Values("X-Amz-Target")) == 0 && strings.Trim(e.t.url.Path, "/") == "" {
-		form, err := e.peekForm()
+	if HasBody(r) && len(r.Header.Values("X-Amz-Target")) == 0 && strings.Trim(u.Path, "/") == "" {
+		form, err := peekForm(w, r, limit)
 		if err != nil {
 			add(unreadAction)
 		}
@@ -49,14 +49,14 @@ func (e *exchange) readAction() string {
 }
 
 // peekForm reads a form of known length, and puts it back.
-func (e *exchange) peekForm() (url.Values, error) {
-	if n := e.r.ContentLength; n < 0 || n > min(passBuffer, e.s.c.Limits.Body) || wire.ContentEncoding(e.r.Header) != "" {
+func peekForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, error) {
+	if n := r.ContentLength; n < 0 || n > min(PassBuffer, limit) || wire.ContentEncoding(r.Header) != "" {
 		return nil, errors.New("its length is not known, or it is too long or compressed")
 	}
-	body, err := e.readBody("")
+	body, err := ReadBody(w, r, "", limit)
 	if err != nil {
 		return nil, err
 	}
-	e.r.Body = io.NopCloser(bytes.NewReader(body))
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	return url.ParseQuery(string(body))
 }

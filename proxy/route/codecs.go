@@ -1,4 +1,4 @@
-package proxy
+package route
 
 import (
 	"github.com/holdgate/holdgate/proxy/anthropic"
@@ -9,17 +9,18 @@ import (
 	"github.com/holdgate/holdgate/proxy/responses"
 )
 
-// codecs is every model format that Holdgate reads, in the order in which they
-// are asked whether a request is theirs.
-func codecs(l Limits) []Codec {
-	messages := &anthropic.Codec{CallLimit: int(l.Call)}
+// Codecs is every model format that Holdgate reads, in the order in which they
+// are asked whether a request is theirs. A call of an answer has at most so many
+// bytes.
+func Codecs(callLimit int) []Codec {
+	messages := &anthropic.Codec{CallLimit: callLimit}
 	return []Codec{
 		messages,
 		&openai.Codec{},
 		&gemini.Codec{},
-		&responses.Codec{CallLimit: int(l.Call)},
+		&responses.Codec{CallLimit: callLimit},
 		&ollama.Codec{},
-		&bedrock.Converse{CallLimit: int(l.Call)},
+		&bedrock.Converse{CallLimit: callLimit},
 		&bedrock.Invoke{Anthropic: messages},
 	}
 }

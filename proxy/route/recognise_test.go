@@ -1,4 +1,4 @@
-package proxy
+package route
 
 import (
 	"net/http"
@@ -133,27 +133,45 @@ func TestWhatARequestIs(t *testing.T) {
 		{"GET", "https://openrouter.ai/api/v1/generation/content?id=g", "unseen"},
 		{"GET", "https://api.x.ai/v1/chat/deferred-completion/r", "unseen"},
 	}
-	s := &Server{codecs: codecs(Limits{})}
+	s := newTestTable(t)
 	for _, tt := range tests {
 		name, header, hasHeader := strings.Cut(tt.method, " ")
 		r, err := http.NewRequestWithContext(t.Context(), name, tt.url, nil)
-		must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if hasHeader {
 			key, value, _ := strings.Cut(header, ": ")
 			r.Header.Set(key, value)
 		}
-		is := s.recognise(r, target{door: doorForward, url: r.URL})
+		is := s.Recognise(r, Target{Door: DoorForward, URL: r.URL})
 		got := ""
 		switch {
-		case is.codec != nil:
-			got = is.codec.Name()
-		case is.why != "":
+		case is.Codec != nil:
+			got = is.Codec.Name()
+		case is.Why != "":
 			got = "unseen"
-		case is.file:
+		case is.File:
 			got = "file"
 		}
 		if got != tt.want {
 			t.Errorf("%s %s: it is %q, want %q", tt.method, tt.url, got, tt.want)
+		}
+	}
+}
+
+func TestBedrockHosts(t *testing.T) {
+	for host, want := range map[string]bool{
+		"bedrock-runtime.us-east-1.amazonaws.com":               true,
+		"bedrock-runtime-fips.us-gov-west-1.amazonaws.com":      true,
+		"Bedrock-Runtime.eu-west-1.api.aws.":                    true,
+		"vpce-1-2.bedrock-runtime.eu-west-1.vpce.amazonaws.com": true,
+		"bedrock-agent-runtime.us-east-1.amazonaws.com":         true,
+		"bedrock.us-east-1.amazonaws.com":                       false,
+		"s3.us-east-1.amazonaws.com":                            false,
+	} {
+		if got := isModelHost(host); got != want {
+			t.Errorf("%s: %t", host, got)
 		}
 	}
 }
