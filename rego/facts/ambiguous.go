@@ -111,8 +111,18 @@ func zshOnly(c *syntax.CallExpr) error {
 	return nil
 }
 
-// bracesOnly reports whether a word is a brace expansion to zsh too.
+// bracesOnly reports whether a word is a brace expansion to zsh too. The library
+// takes time by the square of the braces, so a word with many is none.
 func bracesOnly(w *syntax.Word) bool {
+	braces := 0
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			braces += strings.Count(lit.Value, "{")
+		}
+	}
+	if braces > maxBraces {
+		return false
+	}
 	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
 	if !syntax.SplitBraces(split) {
 		return false

@@ -45,11 +45,14 @@ func (s *shell) readByDash(text string, file *syntax.File) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	slices.SortFunc(changes, func(a, b change) int { return b.at - a.at })
-	written := text
+	slices.SortFunc(changes, func(a, b change) int { return a.at - b.at })
+	var sb strings.Builder
+	done := 0
 	for _, c := range changes {
-		written = written[:c.at] + c.write + written[c.at:]
+		sb.WriteString(text[done:c.at] + c.write)
+		done = c.at
 	}
+	written := sb.String() + text[done:]
 	s.x.work(len(text) / 256)
 	known, variables := firstWords(file.Stmts), variablesOf(file)
 	for word := range firstWords(s.beforeMistake(written)) {
