@@ -283,6 +283,7 @@ func TestInvokeRequest(t *testing.T) {
 			&holdgate.Model{Name: "arn:aws:bedrock:eu-west-1:1:application-inference-profile/abc", Stream: true, Tools: []string{"a"}, ServerTools: []holdgate.ServerTool{{Type: "web_search_1", Name: "w"}}}, ""},
 		{"another model's", plain, `{"inputText":"x"}`, nil, "not gated yet"},
 		{"another model's with tools", plain, `{"messages":[],"tools":[{"type":"function","function":{"name":"a"}}]}`, nil, "not gated yet"},
+		{"another model's with a stream in it", plain, `{"message":"x","stream":true}`, nil, "not gated yet"},
 		{"the version in another case", plain, `{"Anthropic_Version":"x"}`, nil, "another case"},
 		{"a model in the body", plain, `{"anthropic_version":"x","model":"y"}`, nil, "the path says"},
 		{"a stream in the body", plain, `{"anthropic_version":"x","stream":true}`, nil, "the path says"},

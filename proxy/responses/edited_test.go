@@ -93,7 +93,13 @@ func TestTheIDOfARefusedQuestionIsNotTold(t *testing.T) {
 }
 
 func TestPlainAnswers(t *testing.T) {
-	body := `{ "output": [` + message(0, "x") + ` , ` + function(1, "Bash", ls, "completed") + `,{"type":"web_search_call","id":"ws"},` + function(3, "Read", "{}", "completed") + `], "output_text":"x", "usage":null }`
+	plainAnswers(t, "")
+	plainAnswers(t, "\r\n\n \t") // as some gateways keep a connection alive
+}
+
+func plainAnswers(t *testing.T, before string) {
+	t.Helper()
+	body := before + `{ "output": [` + message(0, "x") + ` , ` + function(1, "Bash", ls, "completed") + `,{"type":"web_search_call","id":"ws"},` + function(3, "Read", "{}", "completed") + `], "output_text":"x", "usage":null }`
 	a, err := codec().Answer([]byte(body))
 	if err != nil {
 		t.Fatal(err)
