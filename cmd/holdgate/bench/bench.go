@@ -220,7 +220,7 @@ func summarize(s Scenario, targets []target, rounds [][]run) []Result {
 			if targets[1].name != bare {
 				return 0
 			}
-			return r[j].rps() / r[1].rps()
+			return ratio(r[j].rps(), r[1].rps())
 		}
 		results[j] = Result{
 			Scenario: s, Target: t.name,
@@ -229,13 +229,21 @@ func summarize(s Scenario, targets []target, rounds [][]run) []Result {
 			P99:     over(func(r []run) float64 { return ms(r[j].total(0.99)) }),
 			First:   over(func(r []run) float64 { return ms(r[j].firstByte(0.5)) }),
 			CPU:     over(func(r []run) float64 { return r[j].cpuPerRequest() }),
-			OfDir:   over(func(r []run) float64 { return r[j].rps() / r[0].rps() }),
+			OfDir:   over(func(r []run) float64 { return ratio(r[j].rps(), r[0].rps()) }),
 			OfBare:  over(ofBare),
 			Added:   over(func(r []run) float64 { return ms(r[j].total(0.5) - r[0].total(0.5)) }),
-			FirstOf: over(func(r []run) float64 { return float64(r[j].firstByte(0.5)) / float64(r[0].firstByte(0.5)) }),
+			FirstOf: over(func(r []run) float64 { return ratio(ms(r[j].firstByte(0.5)), ms(r[0].firstByte(0.5))) }),
 		}
 	}
 	return results
+}
+
+// ratio is a as a share of b, and 0 where nothing of b was measured.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
