@@ -100,6 +100,8 @@ type Decision struct {
 	// Taint is what the session is in touch with once the call has gone on:
 	// "untrusted", "private", "secrets", or a word of a policy's own.
 	Taint []string
+	// Leaves is that of the call's facts, for the session to keep once the call has gone on.
+	Leaves string
 	// Revision names the policy that decided.
 	Revision string
 	// Facts are what policy was told of the call; set where Action is Hold, for

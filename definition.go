@@ -47,8 +47,8 @@ type Learned struct {
 	// value: readOnlyHint, destructiveHint, idempotentHint, openWorldHint.
 	Hints map[string]bool
 	// Changed says that what the server said last is not what it said first,
-	// and that no person has accepted it since. Was and Is are both, where they
-	// are known.
+	// and that no person has accepted it since. Was, where it has changed, and Is
+	// are both, where they are known.
 	Changed bool
 	Was, Is *Definition
 	// Unread says why the server's last list could not be read, where it could

@@ -10,7 +10,14 @@ type Facts struct {
 	Category string `json:"category"`
 	// Dir is the folder that the call starts in, absolute; empty where it is
 	// not known. Policy reads it as session.cwd.
-	Dir         string      `json:"-"`
+	Dir string `json:"-"`
+	// Shell is where earlier calls may have left the shell that a command of this
+	// call starts in, as Leaves said it; empty where that is Dir, or where no
+	// command hangs on it.
+	Shell string `json:"-"`
+	// Leaves names where this call leaves a shell that lives on; empty where that is
+	// where it was. It is to be compared, and may be no path.
+	Leaves      string      `json:"-"`
 	Commands    []Command   `json:"commands,omitempty"`
 	Paths       []Path      `json:"paths,omitempty"`
 	SQL         []Statement `json:"sql,omitempty"`
@@ -44,6 +51,10 @@ type Command struct {
 	Unresolved []string `json:"unresolved,omitempty"`
 	// Unbound lists files that it would run whose content nobody was shown.
 	Unbound []string `json:"unbound,omitempty"`
+	// Project lists those of Unbound that lie in the session's folder, outside of
+	// its folders for temporary files and downloads, and that the call itself does
+	// not write: code of the project, as its Makefile is.
+	Project []string `json:"project,omitempty"`
 	Stdin   string   `json:"stdin,omitempty"` // "pipe", "heredoc", "file"
 	// Env is what the line itself sets in the environment of the command:
 	// before it, by env or sudo, or by an export earlier in the line, in the

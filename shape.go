@@ -18,7 +18,7 @@ type Shape struct {
 	Server   string `json:"server,omitempty"`
 	Category string `json:"category,omitempty"`
 	// About is what a call that is no tool call is about: the model with its
-	// tools, the MCP method and name, the HTTP method and host.
+	// tools, the MCP method and name, the HTTP method and host, the type of gate.
 	About string `json:"about,omitempty"`
 	// Keys are the names of the arguments that act, sorted: all of them, but
 	// for what only describes a command to the user.

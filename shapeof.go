@@ -30,6 +30,8 @@ func ShapeOf(c Call, f Facts) Shape {
 		s.About = modelShape(c.Model)
 	case c.MCP != nil:
 		s.About = c.MCP.Server + " " + c.MCP.Method + " " + c.MCP.Name
+	case c.Gate != nil:
+		s.About = c.Gate.Type
 	case c.HTTP != nil:
 		s.About = strings.Join(slices.DeleteFunc(append([]string{c.HTTP.Method, c.HTTP.Host, c.HTTP.Upgrade, c.HTTP.Operation, c.HTTP.MethodOverride}, c.HTTP.Unresolved...), func(s string) bool { return s == "" }), " ")
 	}

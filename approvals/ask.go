@@ -87,10 +87,13 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		draft.teaches(c, d)
 		draft.asksOnce(d.Hold)
 	}
+	if waits := x.q.holdsBack(ctx, x.who, &draft); waits != "" {
+		draft.Briefing.Why = append(draft.Briefing.Why, waits)
+	}
 	earlier := slices.Concat(x.q.answeredBefore(ctx, x.who, c), x.q.endedOf(ctx, x.who, c), x.q.taintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
 	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.Agent.ID) {
-		draft.OnTimeout, draft.Loud = holdgate.TimeoutDeny, "silence does not approve: another call of the agent waits for it"
+		draft.mustBeAnswered("silence does not approve: another call of the agent waits for it")
 	}
 	room := x.q.room(draft.Call.size())
 	match := x.match(q, digest)
@@ -180,7 +183,7 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	e := r.entry(audit.TypeDecision)
 	e.Decision = &audit.Decision{Action: holdgate.Hold, Rule: r.Rule, Reason: r.Reason, Risk: r.Risk, Revision: r.Revision}
 	e.Input, e.Seen, e.Note = input.arguments, input.seen, r.Loud
-	if e.Note == "" && r.circle(t.q.People()).check() != nil {
+	if e.Note == "" && r.circle(t.in.People).check() != nil {
 		e.Note = "nobody can approve it"
 	}
 	seq, err := t.log(e)
@@ -240,7 +243,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Session: x.who.Session.ID, Door: x.who.Door,
 		Call: storeCall(shown, digest), Briefing: storeBriefing(Brief(c, d)),
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
-		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Loud: loudly(x.who.Agent, d), Revision: d.Revision,
+		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Revision: d.Revision,
 		Passes: h.Passes || c.Kind == holdgate.KindGate,
 		Owner:  x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also, Accepts: accepts(c),
 	}
@@ -254,11 +257,12 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 	if r.Timeout <= 0 {
 		r.Timeout = holdgate.DefaultHoldTimeout
 	}
-	if r.Loud == "" && h.OnTimeout == holdgate.TimeoutApprove && r.circle(x.q.People()).check() != nil {
-		r.Loud = "silence does not approve: nobody else could"
+	why := loudly(x.who.Agent, d)
+	if why == "" && h.OnTimeout == holdgate.TimeoutApprove && r.circle(x.q.People()).check() != nil {
+		why = "silence does not approve: nobody else could"
 	}
-	if r.Loud != "" {
-		r.OnTimeout = holdgate.TimeoutDeny
+	if why != "" {
+		r.mustBeAnswered(why)
 	}
 	return r
 }

@@ -80,7 +80,7 @@ func (q *Queue) change(ctx context.Context, id string, fn func(*transition, *sto
 			return err
 		}
 		if r.Status.Final() {
-			return &EndedError{Request: r.view(q.People())}
+			return &EndedError{Request: r.view(t.in.People)}
 		}
 		return fn(t, r)
 	})
@@ -109,7 +109,7 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 	if err := t.tell(EventVoted, r, seq); err != nil {
 		return err
 	}
-	status, by := r.tally(t.q.People(), v)
+	status, by := r.tally(t.in.People, v)
 	if status.Final() {
 		o.By = by
 		if option, ok := r.option(v.Choice); ok && status == holdgate.StatusSteered && o.Instructions == "" {
@@ -203,7 +203,7 @@ func (r *storedRequest) option(id string) (holdgate.Option, bool) {
 
 // person finds who acts.
 func (t *transition) person(by string) (Person, error) {
-	n, known := t.q.People().Find(by)
+	n, known := t.in.People.Find(by)
 	switch {
 	case known:
 		return n, nil

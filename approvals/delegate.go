@@ -37,7 +37,7 @@ func (q *Queue) Delegate(ctx context.Context, id, by, to, note string) (Request,
 
 // delegation checks that one person may let another vote.
 func (t *transition) delegation(r *storedRequest, by, to string) (storedDelegation, error) {
-	p := t.q.People()
+	p := t.in.People
 	from, err := t.person(by)
 	if err != nil {
 		return storedDelegation{}, err

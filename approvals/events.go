@@ -27,6 +27,7 @@ const (
 	EventExtended  EventType = "approval.extended"  // nobody was told in time: silence denies it, and later
 	EventEscalated EventType = "approval.escalated" // more people may approve it, and should be told
 	EventPolicy    EventType = "policy.changed"     // of no request: another policy is in force, or one was refused
+	EventConfig    EventType = "config.changed"     // of no request: people, agents and the like were replaced, or a file of them was refused
 	EventPaused    EventType = "agent.paused"       // of an agent, or of all, as the next two
 	EventResumed   EventType = "agent.resumed"
 	EventStopped   EventType = "agent.stopped"

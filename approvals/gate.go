@@ -83,13 +83,36 @@ func (q *Queue) answeredBefore(ctx context.Context, who Caller, c holdgate.Call)
 		}
 	}
 	if rep := r.Report; rep != nil {
-		lines := []string{fmt.Sprintf("confidence %.2f", rep.Score)}
-		for _, why := range rep.Reasons {
-			lines = append(lines, holdgate.Visible(strings.Join(strings.Fields(why), " ")))
-		}
-		out = append(out, briefing.Section{Title: "the agent reports", Kind: briefing.KindSaid, Lines: lines})
+		out = append(out, briefing.Section{Title: "the agent reports", Kind: briefing.KindSaid, Lines: rep.Lines()})
 	}
 	return out
+}
+
+// holdsBack says which sessions wait for the answer of a request besides its own, and
+// how a person lets them go on; "" where none does.
+func (q *Queue) holdsBack(ctx context.Context, who Caller, r *storedRequest) string {
+	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+	if err != nil {
+		q.c.Logger.Warn("a briefing does not say which sessions wait", "err", err)
+		return ""
+	}
+	rec := s.Record()
+	alone := func(session string) string {
+		return holdgate.Visible("holdgate sessions set " + session + " --agent " + who.Agent.ID + " --alone")
+	}
+	asked := r.Call.Kind == holdgate.KindGate && !rec.Alone
+	switch {
+	case asked && r.halts():
+		return "every session of the agent is paused until people answer, not this one alone; the others go on after: " + alone(rec.ID)
+	case asked && r.Gate == sessions.GateConfidence:
+		return "no session of the agent changes anything until people answer, not this one alone; the others do after: " + alone(rec.ID)
+	case r.Call.Kind == holdgate.KindGate || r.Gate == "":
+		return ""
+	}
+	if o := rec.NeededWith(q.tracks.bindings.of(who.Agent.ID), r.Gate); o != nil {
+		return holdgate.Visible("it waits with session "+o.ID+" of the agent, which must pass the gate "+r.Gate) + "; it does not after: " + alone(o.ID)
+	}
+	return ""
 }
 
 // endedOf shows how the tools of a session have ended of late, where that bears on

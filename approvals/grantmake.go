@@ -32,7 +32,7 @@ func rememberable(h holdgate.HoldSpec, rule string, l *likeness) string {
 		return "nothing is known of what the call would do"
 	case len(l.Unclear) > 0:
 		return l.Unclear[0]
-	case l.Same == "":
+	case l.Same == "" && l.Endpoint == "":
 		return "policy does not see all of it"
 	case !h.Allows(wayRemember):
 		return "the rule does not let it be remembered"
@@ -71,8 +71,12 @@ func (q *Queue) remembers(r *storedRequest, v Vote) error {
 // matchable says why no grant can be made of the request with the match.
 func (r *storedRequest) matchable(m Match) error {
 	switch {
-	case m.Kind == MatchExact:
+	case m.Kind == MatchExact && r.Likeness.Same != "":
 		return nil
+	case m.Kind == MatchExact:
+		return fmt.Errorf("%w as exactly this call: policy does not see all of it; remember the endpoint", ErrRemember)
+	case m.Kind == MatchEndpoint:
+		return r.anywhere()
 	case m.Kind != MatchTool && m.Kind != MatchPattern:
 		return fmt.Errorf("%w: unknown match %q", ErrRemember, m.Kind)
 	case !r.Call.IsTool:
@@ -87,6 +91,21 @@ func (r *storedRequest) matchable(m Match) error {
 		return fmt.Errorf("%w for the whole tool: parts of the call are hidden from you", ErrRemember)
 	case gravity(r.Risk) >= gravity(holdgate.RiskHigh):
 		return fmt.Errorf("%w for the whole tool: the risk is %s", ErrRemember, r.Risk)
+	}
+	return nil
+}
+
+// anywhere says why no grant can be made of the method and address of the request.
+func (r *storedRequest) anywhere() error {
+	switch {
+	case r.Likeness.Endpoint == "":
+		return fmt.Errorf("%w for the endpoint: it is no HTTP request with one meaning to all servers", ErrRemember)
+	case r.Rule == holdgate.RuleUnnamed:
+		return fmt.Errorf("%w for the endpoint: the rule that asks has no name", ErrRemember)
+	case r.Likeness.Shape == nil:
+		return fmt.Errorf("%w for the endpoint: parts of the request are hidden from you", ErrRemember)
+	case gravity(r.Risk) >= gravity(holdgate.RiskHigh):
+		return fmt.Errorf("%w for the endpoint: the risk is %s", ErrRemember, r.Risk)
 	}
 	return nil
 }
@@ -207,7 +226,7 @@ func (r *storedRequest) asksOnce(h holdgate.HoldSpec) {
 
 func (t *transition) draftGrant(r *storedRequest, m Remember, votes []storedVote) (*storedGrant, error) {
 	g := &storedGrant{
-		header: current(), ID: newID(), Covers: m.Words(r.view(t.q.People())), Scope: m.Scope, Match: m.Match.Kind,
+		header: current(), ID: newID(), Covers: m.Words(r.view(t.in.People)), Scope: m.Scope, Match: m.Match.Kind,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Gate: r.Gate, Risk: r.Risk,
 		Likeness: *r.Likeness, Request: r.ID, Created: t.now, Expires: t.now.Add(m.For),

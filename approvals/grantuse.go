@@ -141,7 +141,7 @@ func (g *storedGrant) binds(c holdgate.Call) bool {
 // answers reports whether the question is the one that was answered, and the
 // risk no higher.
 func (g *storedGrant) answers(d holdgate.Decision) bool {
-	if g.Match == MatchTool && gravity(d.Risk) >= gravity(holdgate.RiskHigh) {
+	if (g.Match == MatchTool || g.Match == MatchEndpoint) && gravity(d.Risk) >= gravity(holdgate.RiskHigh) {
 		return false
 	}
 	return g.Rule == d.Rule && g.Gate == d.Hold.Gate && gravity(d.Risk) <= gravity(g.Risk)
@@ -176,6 +176,8 @@ func (q *Queue) matches(g *storedGrant, p *plea) bool {
 		return g.Likeness.Like == p.like.Like && g.Likeness.Same == p.like.Same && p.like.Same != ""
 	case MatchTool:
 		return g.Likeness.Shape != nil && !p.like.Acts && p.like.whole.Within(*g.Likeness.Shape)
+	case MatchEndpoint:
+		return g.Likeness.Like == p.like.Like && g.Likeness.Endpoint == p.like.Endpoint && p.like.Endpoint != ""
 	case MatchShape:
 		return g.Likeness.Like == p.like.Like && !p.like.Acts
 	case MatchProvided:

@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/holdgate/holdgate"
@@ -127,5 +128,86 @@ func TestSetModeSeesWhatThePersonSaw(t *testing.T) {
 	}
 	if _, err := b.queue.SetMode(t.Context(), "", s.ID, auto, s.Revision, "ana"); err != nil {
 		t.Errorf("the revision that was seen: %v", err)
+	}
+}
+
+// What holds one session of an agent back holds its others, says so, and holds them no
+// longer once a person lets it stand alone.
+func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
+	b := newBench(t)
+	agent := caller.Agent.ID
+	d := b.diagnose("g")
+	if why := strings.Join(d.Briefing.Why, "\n"); !strings.Contains(why, "every session of the agent is paused") || !strings.Contains(why, "--alone") {
+		t.Errorf("people are not told whom it holds: %s", why)
+	}
+	other, _ := b.queue.StandingOf(agent, "another")
+	if text := other.String(); !strings.Contains(text, "with session "+caller.Session.ID+" of the agent") {
+		t.Errorf("the other session is %s", text)
+	}
+	alone := func(yes bool) {
+		t.Helper()
+		s, err := b.queue.ChangeSession(t.Context(), "", caller.Session.ID, approvals.SessionChange{Alone: &yes}, "ana")
+		if err != nil || s.Alone != yes || s.State != approvals.SessionPaused {
+			t.Fatalf("%+v, %v", s, err)
+		}
+	}
+	standing := func(want approvals.AgentState) {
+		t.Helper()
+		for range 2 {
+			if s, _ := b.queue.StandingOf(agent, "another"); s.State != want {
+				t.Errorf("the other session is %s, want %s", s, want)
+			}
+			if s, _ := b.queue.StandingOf(agent, caller.Session.ID); s.State != approvals.AgentPaused {
+				t.Errorf("the session itself is %s", s)
+			}
+			b.reopen()
+		}
+	}
+	alone(true)
+	standing(approvals.AgentRunning)
+	alone(false)
+	standing(approvals.AgentPaused)
+}
+
+func TestAModeOfASessionToCome(t *testing.T) {
+	b := newBench(t)
+	manual := sessions.Setting{Mode: sessions.ModeManual}
+	if _, err := b.queue.SetMode(t.Context(), "", "to-come", manual, 0, "ana"); !errors.Is(err, approvals.ErrNoSession) {
+		t.Errorf("of nobody: %v", err)
+	}
+	if _, err := b.queue.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); !errors.Is(err, approvals.ErrNoAgent) {
+		t.Errorf("of an agent that is not known: %v", err)
+	}
+	b.queue.Expect(holdgate.Agent{ID: "builder", Proven: true}) // one that is configured
+	if s, err := b.queue.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); err != nil || s.Mode != sessions.ModeManual || s.Agent != "builder" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	b.reopen()
+	track, err := b.queue.Track(t.Context(), "builder", "to-come")
+	if err != nil || track.Setting().Mode != sessions.ModeManual {
+		t.Errorf("its first request is in mode %s, %v", track.Setting().Mode, err)
+	}
+}
+
+// What a person does to a session of a proven agent takes nothing away that it has
+// earned as one.
+func TestAPersonsWordKeepsWhatAProvenSessionHasPassed(t *testing.T) {
+	b := newBench(t)
+	proven := caller
+	proven.Agent.Proven = true
+	b.queue.Seen(proven)
+	yes := holdgate.Outcome{Decision: holdgate.AnswerApprove}
+	if _, err := b.queue.GateDecided(t.Context(), proven, "intent_approval", yes, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.queue.SetMode(t.Context(), "", proven.Session.ID, sessions.Setting{Mode: sessions.ModeManual}, 0, "ana"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.queue.Tell(t.Context(), sessions.Message{Agent: proven.Agent.ID, Session: proven.Session.ID, Type: sessions.MessageGuidance, Content: "mind the edges", From: "ana"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.queue.Track(t.Context(), proven.Agent.ID, proven.Session.ID)
+	if err != nil || !s.Record().For(true).HasPassed("intent_approval") {
+		t.Errorf("what it has passed: %+v, %v", s.Record(), err)
 	}
 }

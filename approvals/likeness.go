@@ -24,6 +24,8 @@ type likeness struct {
 	Unclear []string        `json:"unclear,omitempty"`
 	// Provided names the tools that run at a model's provider, and the provider.
 	Provided holdgate.Digest `json:"provided,omitempty"`
+	// Endpoint names the method and address of an HTTP request, without its query.
+	Endpoint holdgate.Digest `json:"endpoint,omitempty"`
 	// Shape and Line are set where nothing is redacted.
 	Shape *holdgate.Shape `json:"shape,omitempty"`
 	Line  string          `json:"line,omitempty"`
@@ -39,13 +41,16 @@ func (q *Queue) likeness(c holdgate.Call, d holdgate.Decision) *likeness {
 	}
 	s := holdgate.ShapeOf(c, *d.Facts)
 	l := &likeness{Like: q.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, whole: s}
+	if shell := d.Facts.Shell; shell != "" {
+		l.Dir += "\n" + shell // no folder has this name
+	}
 	if c.Tool != nil && c.Tool.Learned != nil && c.Tool.Learned.Changed {
 		l.Unclear = append(slices.Clip(l.Unclear), "its server says something else of the tool than before")
 	}
 	if same, ok := q.same(c, s); ok {
 		l.Same = same
 	}
-	l.Provided = q.provided(c.Model)
+	l.Provided, l.Endpoint = q.provided(c.Model), q.endpoint(c.HTTP)
 	if _, hidden := redact(c, d.Redact); hidden == 0 {
 		l.Line = s.String()
 		l.Shape = &s
@@ -114,6 +119,15 @@ func (q *Queue) provided(m *holdgate.Model) holdgate.Digest {
 		fields = append(fields, t.Type, t.Name, t.URL)
 	}
 	return q.c.Digester.Fields("grant.provided", fields...)
+}
+
+// endpoint names where an HTTP request goes, and how; "" where two servers could take
+// that for something else, or where nobody sees what goes there afterwards.
+func (q *Queue) endpoint(h *holdgate.HTTP) holdgate.Digest {
+	if h == nil || h.MethodOverride != "" || len(h.Unresolved) > 0 || h.Upgrade != "" || h.LooksLike != "" {
+		return ""
+	}
+	return q.c.Digester.Fields("grant.endpoint", h.Method, h.Scheme, h.Host, h.Path, h.Action, h.Operation)
 }
 
 // topLevel reads the members of a strict JSON object.

@@ -57,7 +57,13 @@ func (q *Queue) Tell(ctx context.Context, m sessions.Message) (sessions.Message,
 		if m.From = n.Name; m.From == "" {
 			m.From = by
 		}
-		return t.message(&m, false)
+		if _, err := t.sessionOf(m.Agent, m.Session); err != nil {
+			return err
+		}
+		if err := t.message(&m, false); err != nil {
+			return err
+		}
+		return t.settleQuestion(&m)
 	})
 	return m, err
 }
@@ -83,12 +89,26 @@ func (t *transition) message(m *sessions.Message, proven bool) error {
 	if err := sessions.Add(t.tx, *m); err != nil {
 		return err
 	}
-	told := storedEvent{header: current(), Time: t.now, Type: EventMessage, Agent: m.Agent, Note: e.Note}
-	if err := write(t.tx, prefixOutbox+store.Seq(m.Seq), told); err != nil {
-		return err
+	if m.Gate == "" { // else people are told of the answer itself
+		told := storedEvent{header: current(), Time: t.now, Type: EventMessage, Agent: m.Agent, Note: e.Note}
+		if err := write(t.tx, prefixOutbox+store.Seq(m.Seq), told); err != nil {
+			return err
+		}
 	}
 	t.mailed = append(t.mailed, m.Agent)
 	return nil
+}
+
+// ToldGate takes note that the caller has got the answer of a gate by itself: what
+// people ask for in it needs not be in its next model request.
+func (q *Queue) ToldGate(ctx context.Context, who Caller, request string) error {
+	list, err := q.Waiting(ctx, who)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(m sessions.Message) bool { return m.Gate != request })
+	_, err = q.Deliver(ctx, who, list, "api")
+	return err
 }
 
 // replies makes sure that what a message answers was said: in its session, or

@@ -98,8 +98,8 @@ func (p *People) add(n Person) error {
 	return nil
 }
 
-// describe names everybody and their roles, for the log.
-func (p *People) describe() string {
+// Describe names everybody and their roles, for the log.
+func (p *People) Describe() string {
 	var all []string
 	for _, n := range p.persons {
 		all = append(all, n.Name+" ("+strings.Join(n.Roles, ", ")+")")

@@ -47,13 +47,25 @@ type Config struct {
 	// Begin is the mode that sessions begin in; auto where it is empty.
 	Begin sessions.Setting
 	Gates sessions.Gates // the types of gate; nil: those that need no configuration
+	// InForce, where it is set, is asked for who may answer and for the types of
+	// gate, in place of People and Gates: once for each change of state. What it
+	// answers is replaced within [Queue.Replace] alone.
+	InForce func() InForce
+}
+
+// InForce is what a queue goes by and what can be replaced while it works: a value
+// that never changes, so that nobody sees a part of the new beside a part of the old.
+type InForce struct {
+	People *People
+	Gates  sessions.Gates
 }
 
 // A Queue holds calls until people have decided. It is safe for concurrent
 // use. There must be one Queue for a store.
 type Queue struct {
 	c      Config
-	people atomic.Pointer[People]
+	own    atomic.Pointer[InForce] // of a queue whose Config has no InForce
+	turn   sync.RWMutex            // held by changes of state, and alone by Replace
 	seal   *sealer
 	index  *index
 	ledger *ledger
@@ -110,7 +122,9 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		standings: newStandings(), sightings: newSightings(), tracks: newTracks(c.Begin), mail: newMail(),
 		definitions: newDefinitions(), loans: newLoans(),
 	}
-	q.people.Store(c.People)
+	if q.own.Store(&InForce{c.People, c.Gates}); c.InForce == nil {
+		q.c.InForce = func() InForce { return *q.own.Load() }
+	}
 	q.disk, _ = c.Store.(store.Disk)
 	if err := q.takeUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
@@ -129,17 +143,37 @@ func (q *Queue) Close() error {
 }
 
 // People returns who may answer.
-func (q *Queue) People() *People { return q.people.Load() }
+func (q *Queue) People() *People { return q.c.InForce().People }
 
-// SetPeople replaces who may answer, from now on and for what is pending too:
-// a vote counts only as long as its voter may give it.
-func (q *Queue) SetPeople(ctx context.Context, p *People) error {
-	_, err := q.c.Log.Write(context.WithoutCancel(ctx), audit.Entry{Type: audit.TypePeople, Note: p.describe()}, true)
-	if err != nil {
-		return fmt.Errorf("writing the audit log: %w", err)
+// Replace writes the audit entry, tells of it with an event of the type (of none
+// where that is empty), and has swap replace what [Config.InForce] answers. No change of state is under way
+// meanwhile: a vote is checked against those who may answer before, and stands
+// before the entry, or it is checked against those who may answer from then on. ok
+// is asked first, with what is in force; its error leaves all as it is. Replace may
+// not be called in swap or ok.
+func (q *Queue) Replace(ctx context.Context, typ EventType, e audit.Entry, ok func(InForce) error, swap func()) error {
+	q.turn.Lock()
+	defer q.turn.Unlock()
+	if ok != nil {
+		if err := ok(q.c.InForce()); err != nil {
+			return err
+		}
 	}
-	q.people.Store(p)
+	if err := q.update(ctx, announcing(typ, e, nil)); err != nil {
+		return err
+	}
+	swap()
 	return nil
+}
+
+// SetPeople replaces who may answer, from now on and for what is pending too: a
+// vote counts only as long as its voter may give it. It is for queues whose Config
+// has no InForce.
+func (q *Queue) SetPeople(ctx context.Context, p *People) error {
+	next := *q.own.Load()
+	next.People = p
+	e := audit.Entry{Type: audit.TypePeople, Note: p.Describe()}
+	return q.Replace(ctx, "", e, nil, func() { q.own.Store(&next) })
 }
 
 // takeUp brings the index to what is stored.

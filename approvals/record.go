@@ -337,6 +337,9 @@ func (r *storedRequest) view(p *People) Request {
 	if r.Edit != nil && r.Outcome != nil {
 		r.showEdit(&v)
 	}
+	if r.Loud != "" {
+		v.Briefing.Why = append(slices.Clip(v.Briefing.Why), r.Loud)
+	}
 	if r.Likeness != nil {
 		v.Shape = r.Likeness.Line
 	}

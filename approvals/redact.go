@@ -27,6 +27,13 @@ func Redacted(c holdgate.Call, pointers []string) json.RawMessage {
 	return shown.Tool.Arguments
 }
 
+// Shown returns a call without the values that the JSON pointers name, as people
+// and the log may see it: see [Redacted].
+func Shown(c holdgate.Call, pointers []string) holdgate.Call {
+	shown, _ := redact(c, pointers)
+	return shown
+}
+
 // A keptInput is what the log keeps of what a decision was made from.
 type keptInput struct{ arguments, seen json.RawMessage }
 

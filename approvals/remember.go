@@ -53,6 +53,9 @@ const (
 	// [holdgate.Shape.Within]. It is only for those that read or write files and
 	// do nothing else: see [holdgate.Shape.Acts].
 	MatchTool MatchKind = "tool"
+	// MatchEndpoint covers HTTP requests of the same method to the same scheme, host
+	// and path, whatever their query and body are.
+	MatchEndpoint MatchKind = "endpoint"
 	// MatchShape covers calls of the same shape. No person can ask for it: it is
 	// that of what was learned of calls that do nothing but read or write files.
 	MatchShape MatchKind = "shape"
@@ -61,7 +64,7 @@ const (
 	MatchProvided MatchKind = "provided"
 )
 
-// A Match says which calls a grant covers. Its JSON is "exact", "tool" or
+// A Match says which calls a grant covers. Its JSON is "exact", "tool", "endpoint" or
 // {"arguments": {POINTER: VALUE}}.
 type Match struct {
 	Kind MatchKind
@@ -91,8 +94,8 @@ func (m *Match) UnmarshalJSON(b []byte) error {
 		if err := jsonv2.Unmarshal(b, &word); err != nil {
 			return err
 		}
-		if k := MatchKind(word); k != MatchExact && k != MatchTool {
-			return fmt.Errorf("unknown match %q: want exact, tool or {\"arguments\": {POINTER: VALUE}}", word)
+		if k := MatchKind(word); k != MatchExact && k != MatchTool && k != MatchEndpoint {
+			return fmt.Errorf("unknown match %q: want exact, tool, endpoint or {\"arguments\": {POINTER: VALUE}}", word)
 		}
 		*m = Match{Kind: MatchKind(word)}
 		return nil
@@ -176,6 +179,8 @@ func (m Remember) Words(r Request) string {
 			name = strings.TrimPrefix(r.Call.Tool.Server+"/"+r.Call.Tool.Name, "/")
 		}
 		b.WriteString("every call of " + holdgate.Visible(name) + " that reaches no further than this one")
+	case MatchEndpoint:
+		b.WriteString("every " + holdgate.Visible(r.Call.HTTP) + ", whatever its query and body")
 	case MatchProvided:
 		b.WriteString("the tools that run at the provider in " + r.Briefing.Summary)
 	default:

@@ -37,6 +37,7 @@ type Session struct {
 	// Threshold is the line of mode confidence_threshold; absent: the policy's.
 	Threshold  float64           `json:"confidence_threshold,omitempty"`
 	SetBy      string            `json:"set_by,omitempty"` // the person who set the mode
+	Alone      bool              `json:"alone,omitempty"`  // what holds it back holds no other session of the agent
 	Passed     []sessions.Passed `json:"gates_passed"`
 	Needed     []string          `json:"gates_needed"` // that must be passed before it changes anything
 	Confidence *sessions.Report  `json:"confidence,omitempty"`
@@ -126,7 +127,7 @@ func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
 	setting := r.SettingAmong(q.tracks.bindings.of(r.Agent), q.c.Begin)
 	v := Session{
 		Agent: r.Agent, ID: r.ID, Revision: r.Revision, State: SessionRunning,
-		Mode: setting.Mode, Threshold: setting.Threshold, SetBy: r.SetBy,
+		Mode: setting.Mode, Threshold: setting.Threshold, SetBy: r.SetBy, Alone: r.Alone,
 		Passed: append([]sessions.Passed{}, r.Passed...), Needed: q.GatesNeeded(r),
 		Confidence: r.Report, Taint: append([]string{}, r.TaintAmong(q.tracks.bindings.of(r.Agent), now())...), Counts: r.Counts, Pending: pending, Messages: messages,
 		FirstSeen: r.First, LastSeen: r.Last,
@@ -151,10 +152,11 @@ func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
 // anything: those that the configuration binds it to, and those that Holdgate
 // opened for it or for another session of the agent.
 func (q *Queue) GatesNeeded(r *sessions.Record) []string {
-	_, needed := q.c.Gates.On(r.ID)
+	gates := q.Gates()
+	_, needed := gates.On(r.ID)
 	needed = slices.DeleteFunc(needed, r.HasPassed)
 	for _, g := range r.NeededAmong(q.tracks.bindings.of(r.Agent)) {
-		if !slices.Contains(needed, g) && (g == sessions.GateConfidence || q.c.Gates.Binds(g)) {
+		if !slices.Contains(needed, g) && (g == sessions.GateConfidence || gates.Binds(g)) {
 			needed = append(needed, g)
 		}
 	}
@@ -166,8 +168,9 @@ func (q *Queue) GatesNeeded(r *sessions.Record) []string {
 // agent that is not proven calls itself is its own word in any case. A gate of all
 // sessions binds every name by itself.
 func (q *Queue) KeepBound(ctx context.Context, who Caller) error {
-	_, gates := q.c.Gates.On(who.Session.ID)
-	gates = slices.DeleteFunc(gates, q.c.Gates.BindsAll)
+	types := q.Gates()
+	_, gates := types.On(who.Session.ID)
+	gates = slices.DeleteFunc(gates, types.BindsAll)
 	if !who.Agent.Proven || len(gates) == 0 {
 		return nil
 	}
@@ -198,7 +201,7 @@ func (q *Queue) KeepBound(ctx context.Context, who Caller) error {
 }
 
 // Gates are the types of gate.
-func (q *Queue) Gates() sessions.Gates { return q.c.Gates }
+func (q *Queue) Gates() sessions.Gates { return q.c.InForce().Gates }
 
 // operator finds the person who acts, who must have the role to operate.
 func (t *transition) operator(by string) (string, error) {
@@ -212,13 +215,27 @@ func (t *transition) operator(by string) (string, error) {
 	return cmp.Or(n.Name, by), nil
 }
 
-// SetMode sets the mode of a session that is known, by a person with the role to
-// operate. revision, where it is not 0, is that of the session which the person saw.
-// It returns ErrNoSession, ErrAmbiguous, ErrRevision, ErrNotEntitled or an error
-// that wraps [sessions.ErrSetting].
-func (q *Queue) SetMode(ctx context.Context, agent, id string, set sessions.Setting, revision uint64, by string) (Session, error) {
+// A SessionChange is what a person changes of a session. What is nil stays.
+type SessionChange struct {
+	Setting *sessions.Setting
+	Alone   *bool  // what holds the session back holds no other of its agent
+	Seen    uint64 // the revision that the person saw; 0: whatever was changed meanwhile
+}
+
+// ChangeSession changes a session, by a person with the role to operate. Where agent
+// says whose it is, the session may be one to come. It returns ErrNoSession,
+// ErrNoAgent, ErrAmbiguous, ErrRevision, ErrNotEntitled or an error that wraps
+// [sessions.ErrSetting].
+func (q *Queue) ChangeSession(ctx context.Context, agent, id string, c SessionChange, by string) (Session, error) {
 	s, err := q.Session(ctx, agent, id)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoSession) && agent == "":
+		return Session{}, fmt.Errorf("%w; of one to come, say which agent's it is", err)
+	case errors.Is(err, ErrNoSession) && !q.sightings.knows(agent):
+		return Session{}, fmt.Errorf("%w: %q", ErrNoAgent, agent)
+	case errors.Is(err, ErrNoSession):
+		s.Agent = agent
+	case err != nil:
 		return Session{}, err
 	}
 	err = q.transact(ctx, func(t *transition) error {
@@ -226,22 +243,35 @@ func (q *Queue) SetMode(ctx context.Context, agent, id string, set sessions.Sett
 		if err != nil {
 			return err
 		}
-		r, err := t.session(s.Agent, id, false, true)
+		r, err := t.sessionOf(s.Agent, id)
 		if err != nil {
 			return err
 		}
-		if revision != 0 && r.Revision != revision {
+		if c.Seen != 0 && r.Revision != c.Seen {
 			return fmt.Errorf("%w (revision %d)", ErrRevision, r.Revision)
 		}
-		if err := r.SetMode(set, who, t.now); err != nil {
-			return err
+		var notes []string
+		if c.Setting != nil {
+			if err := r.SetMode(*c.Setting, who, t.now); err != nil {
+				return err
+			}
+			notes = append(notes, "mode "+describeSetting(*c.Setting))
 		}
-		return t.sessionChanged(r, "mode "+describeSetting(set)+", set by "+who)
+		if c.Alone != nil {
+			r.Alone = *c.Alone
+			notes = append(notes, map[bool]string{true: "what holds it back holds no other session", false: "what holds it back holds the agent's other sessions"}[r.Alone])
+		}
+		return t.sessionChanged(r, strings.Join(notes, ", ")+", set by "+who)
 	})
 	if err != nil {
 		return Session{}, err
 	}
 	return q.Session(ctx, s.Agent, id)
+}
+
+// SetMode sets the mode of a session: see [Queue.ChangeSession].
+func (q *Queue) SetMode(ctx context.Context, agent, id string, set sessions.Setting, revision uint64, by string) (Session, error) {
+	return q.ChangeSession(ctx, agent, id, SessionChange{Setting: &set, Seen: revision}, by)
 }
 
 // Tighten sets the mode of the caller's own session, where that asks no less
@@ -293,12 +323,7 @@ func (q *Queue) Report(ctx context.Context, who Caller, rep sessions.Report, nee
 		if err != nil {
 			return err
 		}
-		r.Report = &stored
-		r.Counts.Reports++
-		r.Needed = slices.DeleteFunc(r.Needed, func(g string) bool { return g == sessions.GateConfidence })
-		if need {
-			r.Need(sessions.GateConfidence, t.now)
-		}
+		r.Reports(&stored, need, t.now)
 		note := fmt.Sprintf("report %s: confidence %.2f", rep.ID, rep.Score)
 		if rep.Task != "" {
 			note += " in task " + rep.Task
@@ -347,20 +372,23 @@ func (t *transition) sessionEnded(r *storedRequest) error {
 		return err
 	}
 	s.Counts.Ended(r.Status)
+	if err := t.leaveAnswer(r); err != nil {
+		return err
+	}
 	if s.Halt != nil && s.Halt.Request == r.ID {
 		if err := t.answerHalt(s, r); err != nil {
 			return err
 		}
 	}
-	if !r.Passes || r.Outcome.Decision == holdgate.AnswerCancel {
+	if !r.Passes || r.Gate == sessions.GateQuestion || r.Outcome.Decision == holdgate.AnswerCancel {
 		return nil
 	}
 	s.Answer(sessions.Answered{Gate: r.Gate, Request: r.ID, Outcome: *r.Outcome})
-	again := t.q.c.Gates.Of(r.Gate).Lasts > 0 // work comes by here again and again
+	again := t.in.Gates.Of(r.Gate).Lasts > 0 // work comes by here again and again
 	if r.Status != holdgate.StatusApproved || !r.answered() || again && r.Call.Kind != holdgate.KindGate {
 		return nil
 	}
-	s.Pass(sessions.Passed{Gate: r.Gate, At: t.now, By: r.Outcome.By, Request: r.ID})
+	s.Pass(sessions.Passed{Gate: r.Gate, At: t.now, By: r.Outcome.By, Request: r.ID, Silent: r.Outcome.Decision == holdgate.AnswerTimeout})
 	return t.anew(r)
 }
 
@@ -420,7 +448,7 @@ func (t *transition) unhalt(agent, by string) error {
 		return err
 	}
 	for _, k := range halted {
-		s, err := t.session(k.agent, k.id, false, true)
+		s, err := t.sessionOf(k.agent, k.id)
 		if err != nil {
 			return err
 		}

@@ -20,10 +20,17 @@ type quiet struct {
 	channels map[string]bool      // that reach people
 	since    map[string]time.Time // by request: since when silence counts, on the monotonic clock
 	asking   map[string]string    // by request: whose it is
+	screens  map[string]time.Time // by request: when a person's own screen showed it last
 }
 
+// screenFor is how long a screen counts as showing a request after it has said so.
+const screenFor = 5 * time.Second
+
 func newQuiet() *quiet {
-	return &quiet{channels: make(map[string]bool), since: make(map[string]time.Time), asking: make(map[string]string)}
+	return &quiet{
+		channels: make(map[string]bool), since: make(map[string]time.Time),
+		asking: make(map[string]string), screens: make(map[string]time.Time),
+	}
 }
 
 // reserve takes note of a request of the agent that silence may approve. It
@@ -48,6 +55,20 @@ func (s *quiet) forget(request string) {
 	defer s.mu.Unlock()
 	delete(s.asking, request)
 	delete(s.since, request)
+	delete(s.screens, request)
+}
+
+// screen takes note that a person's screen shows a request now. Where no channel
+// reaches people and none did until now, the window is a whole one again.
+func (s *quiet) screen(request string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, waits := s.since[request]; waits && len(s.channels) == 0 && time.Since(s.screens[request]) > screenFor {
+		s.since[request] = time.Now()
+	}
+	if s.asking[request] != "" {
+		s.screens[request] = time.Now()
+	}
 }
 
 // learn takes in a transition that is durable.
@@ -70,7 +91,8 @@ func (s *quiet) over(request string, d time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since, ok := s.since[request]
-	return ok && time.Since(since) >= d && len(s.channels) > 0
+	reached := len(s.channels) > 0 || time.Since(s.screens[request]) <= screenFor
+	return ok && reached && time.Since(since) >= d
 }
 
 // Reaches notes whether a channel reaches people now. While none does, silence
@@ -118,6 +140,21 @@ func (q *Queue) Told(ctx context.Context, id string) error {
 	return nil
 }
 
+// Shown notes that the screen of a person who may answer shows a request now, and
+// returns it. A screen that says so every few seconds is as good as a channel that
+// has told people ([Queue.Told]) and reaches them ([Queue.Reaches]), for this request.
+// It returns ErrNotFound or ErrNotEntitled.
+func (q *Queue) Shown(ctx context.Context, id, by string) (Request, error) {
+	if _, err := (&transition{q: q, in: q.c.InForce()}).mayAnswer(by); err != nil {
+		return Request{}, err
+	}
+	q.quiet.screen(id)
+	if err := q.Told(ctx, id); err != nil {
+		return Request{}, err
+	}
+	return q.Request(ctx, id)
+}
+
 // restartSilence gives a request whose silence approves its whole window again.
 func (q *Queue) restartSilence(ctx context.Context, d due) error {
 	err := q.transact(ctx, func(t *transition) error {
@@ -137,11 +174,19 @@ func (q *Queue) restartSilence(ctx context.Context, d due) error {
 	return nil
 }
 
+// mustBeAnswered makes an ordinary question of a request that a rule would let
+// silence approve: the window of such a rule is short, and silence that denies
+// takes the time of an ordinary hold.
+func (r *storedRequest) mustBeAnswered(why string) {
+	r.OnTimeout, r.Loud = holdgate.TimeoutDeny, why
+	r.Timeout = max(r.Timeout, holdgate.DefaultHoldTimeout)
+}
+
 // unheard ends the window of a request that no channel has told anybody of:
 // from now on silence denies it, once the time of an ordinary hold is over.
 func (t *transition) unheard(r *storedRequest, d due) error {
-	r.OnTimeout, r.Loud = holdgate.TimeoutDeny, "silence does not approve: no channel has told anybody"
-	r.Expires = r.Created.Add(holdgate.DefaultHoldTimeout)
+	r.mustBeAnswered("silence does not approve: no channel has told anybody")
+	r.Expires = r.Created.Add(r.Timeout)
 	if soon := t.now.Add(time.Minute); r.Expires.Before(soon) {
 		r.Expires = soon
 	}

@@ -1,6 +1,8 @@
 package approvals_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +98,47 @@ func TestTheWindowDoesNotEndWhileNoChannelReachesPeople(t *testing.T) {
 	})
 }
 
+// A person's own screen that shows a request is as good as a channel, as long as it
+// says so every few seconds.
+func TestAScreenThatShowsARequestIsAChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.queue.Reaches("stage", false)
+		x := b.enter("k")
+		defer x.Leave()
+		r := b.quietly(x, 0)
+		show := func(seconds int) {
+			t.Helper()
+			for range seconds {
+				if _, err := b.queue.Shown(t.Context(), r.ID, "ana"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
+		}
+		show(5)
+		time.Sleep(20 * time.Second) // the person has gone
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusPending || got.OnTimeout != "approve" {
+			t.Fatalf("it is %s, and silence would %s", got.Status, got.OnTimeout)
+		}
+		show(9)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusPending {
+			t.Fatalf("before the window was over again it is %s", got.Status)
+		}
+		show(12)
+		synctest.Wait()
+		if got := b.request(r.ID); got.Status != holdgate.StatusApproved {
+			t.Errorf("it is %s", got.Status)
+		}
+		if _, err := b.queue.Shown(t.Context(), r.ID, "a stranger"); !errors.Is(err, approvals.ErrNotEntitled) {
+			t.Errorf("a stranger's screen: %v", err)
+		}
+		b.close()
+	})
+}
+
 func TestAnAgentHasOneCallThatSilenceMayApprove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -147,6 +190,35 @@ func TestSilenceApprovesNothingOfASessionThatIsHalted(t *testing.T) {
 		synctest.Wait()
 		if got := b.request(r.ID); got.Status != holdgate.StatusApproved {
 			t.Errorf("once it goes on, it is %s", got.Status)
+		}
+		b.close()
+	})
+}
+
+// The window of silence is short. Where silence denies, people have the time of any
+// other question, also after a claim.
+func TestWhereSilenceMayNotApproveTheWindowIsAnOrdinaryOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		unconfined := caller
+		unconfined.Agent.Confinement = "unconfined"
+		x, err := b.queue.Enter(t.Context(), unconfined, named("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Leave()
+		r := b.quietly(x, 0)
+		if r.OnTimeout != "deny" || !r.ExpiresAt.Equal(r.CreatedAt.Add(time.Hour)) {
+			t.Errorf("silence would %s after %s", r.OnTimeout, r.ExpiresAt.Sub(r.CreatedAt))
+		}
+		if why := strings.Join(r.Briefing.Why, "\n"); !strings.Contains(why, "silence does not approve: the agent is not known to be confined") {
+			t.Errorf("people are not told why:\n%s", why)
+		}
+		if _, err := b.queue.Claim(t.Context(), r.ID, "ana"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.queue.Unclaim(t.Context(), r.ID, "ana"); err != nil || time.Until(got.ExpiresAt) < time.Hour {
+			t.Errorf("after a claim: %s left, %v", time.Until(got.ExpiresAt), err)
 		}
 		b.close()
 	})

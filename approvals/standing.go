@@ -192,6 +192,7 @@ type snapshot struct {
 type haltOf struct {
 	revision uint64
 	halt     *sessions.Halt
+	alone    bool // it holds no other session
 }
 
 // A watcher waits for an agent to be stopped.
@@ -277,7 +278,7 @@ func (s *standings) halt(r *sessions.Record) {
 	if next.halts == nil {
 		next.halts = make(map[sessionKey]haltOf)
 	}
-	next.halts[k] = haltOf{r.Revision, r.Halt}
+	next.halts[k] = haltOf{r.Revision, r.Halt, r.Alone}
 	next.settle()
 	s.now.Store(next)
 	s.mu.Unlock()
@@ -296,11 +297,13 @@ func (q *Queue) StandingOf(agent, session string) (Standing, <-chan struct{}) {
 
 // withOthers is the stricter of what is known of a session already and the halts
 // of the agent's others: a session's name is its client's word, so that all of
-// them wait for what one of them must.
+// them wait for what one of them must, unless a person lets that stand alone.
 func (s *snapshot) withOthers(st Standing, agent, session string) Standing {
 	for k, h := range s.halts {
-		if k.agent == agent && k.id != session {
-			st = halted(st, k.id, h.halt)
+		if k.agent == agent && k.id != session && !h.alone {
+			if st = halted(st, k.id, h.halt); st.Session == k.id {
+				st.Reason = "with session " + k.id + " of the agent, of which " + h.halt.Reason
+			}
 		}
 	}
 	return st

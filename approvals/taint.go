@@ -50,6 +50,29 @@ func (q *Queue) Taint(ctx context.Context, who Caller, words []string, by string
 	return nil
 }
 
+// Left takes note of where a call leaves the agent's shell: see [holdgate.Facts].
+// A grant is for calls from where the shell stood when it was made.
+func (q *Queue) Left(ctx context.Context, who Caller, at string) error {
+	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+	if err != nil {
+		return fmt.Errorf("reading the session: %w", err)
+	}
+	if s.Record().Shell == at {
+		return nil
+	}
+	err = q.transact(ctx, func(t *transition) error {
+		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
+		if err == nil {
+			r.Shell = at
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("recording where the session's shell is: %w", err)
+	}
+	return nil
+}
+
 // taintOf shows what the session has been in touch with.
 func (q *Queue) taintOf(ctx context.Context, who Caller) []briefing.Section {
 	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)

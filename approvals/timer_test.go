@@ -33,12 +33,12 @@ func TestWhatSilenceDoes(t *testing.T) {
 		{"it denies after an hour where the rule says nothing", caller, hold(), holdgate.StatusExpired, "deny", time.Hour},
 		{"it denies after the rule's time", caller, hold(func(d *holdgate.Decision) { d.Hold.Timeout = time.Minute }), holdgate.StatusExpired, "deny", time.Minute},
 		{"it approves where the rule says so", caller, hold(silence(10 * time.Second)), holdgate.StatusApproved, "approve", 10 * time.Second},
-		{"it never approves what requires a person", caller, hold(silence(time.Minute), func(d *holdgate.Decision) { d.Hold.Required = true }), holdgate.StatusExpired, "deny", time.Minute},
-		{"it never approves high risk", caller, hold(silence(time.Minute), func(d *holdgate.Decision) { d.Risk = holdgate.RiskHigh }), holdgate.StatusExpired, "deny", time.Minute},
-		{"it never approves critical risk", caller, hold(silence(time.Minute), func(d *holdgate.Decision) { d.Risk = holdgate.RiskCritical }), holdgate.StatusExpired, "deny", time.Minute},
-		{"it never approves an unconfined agent", unconfined, hold(silence(time.Minute)), holdgate.StatusExpired, "deny", time.Minute},
-		{"it never approves an agent of which nobody knows", unknown, hold(silence(time.Minute)), holdgate.StatusExpired, "deny", time.Minute},
-		{"it never chooses", caller, hold(choice, silence(time.Minute)), holdgate.StatusExpired, "deny", time.Minute},
+		{"it never approves what requires a person", caller, hold(silence(time.Minute), func(d *holdgate.Decision) { d.Hold.Required = true }), holdgate.StatusExpired, "deny", time.Hour},
+		{"it never approves high risk", caller, hold(silence(time.Minute), func(d *holdgate.Decision) { d.Risk = holdgate.RiskHigh }), holdgate.StatusExpired, "deny", time.Hour},
+		{"it never approves critical risk", caller, hold(silence(time.Minute), func(d *holdgate.Decision) { d.Risk = holdgate.RiskCritical }), holdgate.StatusExpired, "deny", time.Hour},
+		{"it never approves an unconfined agent", unconfined, hold(silence(time.Minute)), holdgate.StatusExpired, "deny", time.Hour},
+		{"it never approves an agent of which nobody knows", unknown, hold(silence(time.Minute)), holdgate.StatusExpired, "deny", time.Hour},
+		{"it never chooses", caller, hold(choice, silence(time.Minute)), holdgate.StatusExpired, "deny", time.Hour},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

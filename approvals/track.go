@@ -312,6 +312,16 @@ func (q *Queue) catchUp(ctx context.Context, agent, id string) error {
 	return nil
 }
 
+// sessionOf is a session's record, to be changed in this transition by a person: it
+// stays that of a proven agent, or of one that is not.
+func (t *transition) sessionOf(agent, id string) (*sessions.Record, error) {
+	r, err := sessions.Load(t.tx, agent, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	return t.session(agent, id, err == nil && r.Proven, true)
+}
+
 // session is a session's record, to be changed in this transition. proven says
 // whether its agent is. Where the agent has named too many sessions and must is
 // false, the change is dropped.

@@ -18,6 +18,7 @@ type transition struct {
 	q   *Queue
 	tx  store.Tx
 	now time.Time
+	in  InForce // what it goes by, from its beginning to its end
 
 	exchanges map[string]*storedExchange // read here, and written when the transaction ends
 	ended     []string                   // requests
@@ -38,13 +39,20 @@ type transition struct {
 // transact runs fn as one transition. The caller's context can keep it from
 // beginning, not from ending: on return it is durable, or it never happened.
 func (q *Queue) transact(ctx context.Context, fn func(*transition) error) error {
+	q.turn.RLock()
+	defer q.turn.RUnlock()
+	return q.update(ctx, fn)
+}
+
+// update is transact for who holds the queue's turn.
+func (q *Queue) update(ctx context.Context, fn func(*transition) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var t *transition
 	err := q.c.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		t.undo() // where it runs again
-		t = &transition{q: q, tx: tx, now: now(), exchanges: make(map[string]*storedExchange)}
+		t = &transition{q: q, tx: tx, now: now(), in: q.c.InForce(), exchanges: make(map[string]*storedExchange)}
 		if err := fn(t); err != nil {
 			return err
 		}

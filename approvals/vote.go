@@ -27,7 +27,7 @@ func (t *transition) admits(r *storedRequest, v Vote) error {
 	}
 	approving := r.effect(storedVote(v)) == holdgate.EffectApprove
 	if approving {
-		if err := r.entitles(t.q.People(), n, v); err != nil {
+		if err := r.entitles(t.in.People, n, v); err != nil {
 			return err
 		}
 	}
@@ -40,7 +40,7 @@ func (t *transition) admits(r *storedRequest, v Vote) error {
 	switch {
 	case v.Stop && !n.Has(RoleOperate):
 		return fmt.Errorf("%w: stopping the agent takes the role %s", ErrNotEntitled, RoleOperate)
-	case approving && v.Decision != holdgate.AnswerEdit && r.approvedBy(t.q.People(), n):
+	case approving && v.Decision != holdgate.AnswerEdit && r.approvedBy(t.in.People, n):
 		return ErrVoted
 	}
 	return nil

@@ -160,6 +160,6 @@ pushes_over(about) if {
 command_decision(class, about) := ask("shell.unknown", "medium", "The settings give the command a class that the policy does not know.", about) if not class in known_classes
 
 known_classes := {
-	"unresolved", "unresolved_privilege", "unbound", "unknown", "script", "assign", "privilege", "delete", "disk", "system", "persist", "secret", "install",
+	"project", "remote", "unresolved", "unresolved_privilege", "unbound", "unknown", "script", "assign", "privilege", "delete", "disk", "system", "persist", "secret", "install",
 	"publish", "network", "deploy", "database", "git_push", "git_force", "git_discard", "self",
 }

@@ -40,7 +40,7 @@ plain_command(c) if {
 
 plain_command(c) if {
 	c.class == "build"
-	c.seen
+	c.seen in {"whole", "but_project"}
 	not c.env
 }
 
@@ -56,6 +56,8 @@ commands_by_class[class] contains concat(" ", c.argv) if {
 
 command_class(c) := "self" if {
 	decides(c)
+} else := "disk" if {
+	class_of(c) == "disk"
 } else := "unresolved_privilege" if {
 	c.unresolved[0]
 	privileged(c)
@@ -91,69 +93,70 @@ privileged(c) if {
 
 # METADATA
 # title: A class, where files are run that nobody was shown
-# description: Builds and tests run the project's own code, and are let through with it.
+# description: |
+#   Builds and tests run the project's own code, and are let through with it. So
+#   are its scripts, unless data.settings.project_scripts says "ask".
 # custom:
 #   risk: medium
-bound("build", _) := "pass"
+bound("build", c) := "unbound" if {
+	runs_elsewhere(c)
+} else := "pass"
 
-bound(class, _) := class if not class in {"build", "pass", "assign", "script", "unknown"}
+bound("project", c) := "unbound" if {
+	runs_elsewhere(c)
+} else := "unbound" if {
+	asks_of_scripts
+} else := "pass"
+
+bound("remote", c) := "unbound" if {
+	c.unbound[0]
+} else := "network" if {
+	leads_elsewhere(c)
+} else := "remote"
+
+bound(class, _) := class if not class in {"build", "project", "remote", "pass", "assign", "script", "unknown"}
 
 bound(class, c) := "unbound" if {
 	class in {"pass", "assign", "script", "unknown"}
+	runs_elsewhere(c)
+} else := "unbound" if {
+	class in {"pass", "assign", "script", "unknown"}
+	asks_of_scripts
 	c.unbound[0]
 } else := class if class in {"assign", "pass", "script", "unknown"}
 
 # METADATA
-# title: What the settings call a command
-# description: Holdgate has looked it up already, but for inputs that are written by hand.
+# title: Commands that run files from outside the project, or such as the call itself writes
 # custom:
-#   risk: low
-class_of(c) := c.class if {
-	c.class
-} else := class_with_words(command_entry(c.program, words(c)), c.argv) if {
-	command_entry(c.program, words(c))
-} else := "unknown"
+#   risk: medium
+runs_elsewhere(c) if {
+	some file in c.unbound
+	not file in object.get(c, "project", [])
+}
 
-command_entry(program, rest) := entry if {
-	entry := data.settings.commands[program]
-	not is_object(entry)
-} else := entry if {
-	table := data.settings.commands[program]
-	entry := table[word_at(rest, 0)]
-	not is_object(entry)
-} else := entry if {
-	table := data.settings.commands[program]
-	below := table[word_at(rest, 0)]
-	entry := below[word_at(rest, 1)]
+asks_of_scripts if data.settings.project_scripts == "ask"
+
+# METADATA
+# title: Commands that name a host, where their program has one of its own
+# description: What reads at the cluster, account or remote of the project passes; an address can be anybody's.
+# custom:
+#   risk: medium
+leads_elsewhere(c) if {
+	some i, word in c.argv
+	i > 0
+	regex.match(`^([A-Za-z][\w+.-]*://|ext::|[^/\s]+@[^/\s]+:)|=[A-Za-z][\w+.-]*://`, word)
+	not near(word)
+	not its_own(c.program, word)
 }
 
 # METADATA
-# title: A word by its place, or none
+# title: Addresses at the service that a program is for
 # custom:
-#   risk: low
-word_at(rest, i) := rest[i] if count(rest) > i
+#   risk: medium
+its_own(_, word) if regex.match(`^(s3|gs)://`, word)
 
-else := ""
+its_own("aws", word) if regex.match(`^https://[a-z0-9.-]+\.amazonaws\.com(/|$)`, word)
 
-class_with_words(entry, _) := entry if is_string(entry)
+its_own("gh", word) if startswith(word, "https://github.com/")
 
-class_with_words(entry, argv) := max(found) if {
-	is_array(entry)
-	found := {class | some word in argv; class := entry[1][split(word, "=")[0]]}
-	count(found) > 0
-} else := entry[0]
-
-# METADATA
-# title: The words after a program, without the options before its subcommand
-# description: |
-#   Only options are passed over that change nothing but where git works and
-#   how it prints. After any other the subcommand stays unknown.
-# custom:
-#   risk: low
-words(c) := array.slice(c.argv, 2, count(c.argv)) if {
-	c.program == "git"
-	c.argv[1] in {"--no-pager", "--no-optional-locks"}
-} else := array.slice(c.argv, 3, count(c.argv)) if {
-	c.program == "git"
-	c.argv[1] == "-C"
-} else := array.slice(c.argv, 1, count(c.argv))
+its_own("glab", word) if startswith(word, "https://gitlab.com/")

@@ -91,15 +91,40 @@ test_unresolved_words_are_of_high_risk_as_another_user if {
 	holdgate.decision.risk == "high" with input as call
 }
 
-test_unbound_files_ask_except_of_builds if {
-	unbound := [{"op": "add", "path": "/facts/commands/0/unbound", "value": ["x"]}]
-	holdgate.decision.rule == "shell.unbound" with input as json.patch(shell([["python", "x.py"]]), unbound)
-	holdgate.decision.action == "allow" with input as json.patch(shell([["make", "test"]]), unbound)
+running(argv, project) := json.patch(shell([argv]), [
+	{"op": "add", "path": "/facts/commands/0/unbound", "value": ["x"]},
+	{"op": "add", "path": "/facts/commands/0/project", "value": project},
+])
+
+test_files_ask_where_they_are_not_the_projects if {
+	every argv in [["python", "x"], ["make", "test"], ["ls"], ["./x"]] {
+		holdgate.decision.rule == "shell.unbound" with input as running(argv, [])
+	}
+	every argv in [["python", "x"], ["make", "test"], ["ls"]] {
+		holdgate.decision.action == "allow" with input as running(argv, ["x"])
+	}
+}
+
+test_scripts_of_the_project_ask_where_the_settings_say_so if {
+	every argv in [["python", "x"], ["ls"]] {
+		holdgate.decision.rule == "shell.unbound" with input as running(argv, ["x"]) with data.settings.project_scripts as "ask"
+	}
+	holdgate.decision.action == "allow" with input as running(["make", "test"], ["x"]) with data.settings.project_scripts as "ask"
 }
 
 test_sudo_asks if {
 	call := json.patch(shell([["ls"]]), [{"op": "add", "path": "/facts/commands/0/via", "value": ["sudo"]}])
 	holdgate.decision.rule == "shell.privilege" with input as call
+}
+
+test_a_disk_is_critical_as_whomever_and_with_whatever_words if {
+	call := json.patch(shell([["mkfs.ext4", "$D"]]), [
+		{"op": "add", "path": "/facts/commands/0/via", "value": ["sudo"]},
+		{"op": "add", "path": "/facts/commands/0/unresolved", "value": ["$D"]},
+	])
+	decision := holdgate.decision with input as call
+	decision.rule == "shell.disk"
+	decision.risk == "critical"
 }
 
 test_a_class_that_is_not_known_asks if {
@@ -119,10 +144,15 @@ classed(class, seen, more) := tool_call(
 )
 
 test_what_is_plain_passes_by_its_class if {
-	every c in [["pass", "whole"], ["build", "whole"], ["build", "but_files"]] {
+	every c in [["pass", "whole"], ["build", "whole"], ["build", "but_project"]] {
 		holdgate.decision.action == "allow" with input as classed(c[0], c[1], {})
 		not holdgate.more_than_plain with input as classed(c[0], c[1], {})
 	}
+}
+
+test_a_script_from_elsewhere_asks if {
+	holdgate.decision.rule == "shell.unbound" with input as classed("project", "but_files", {"unbound": ["x"]})
+	holdgate.decision.action == "allow" with input as classed("project", "but_project", {"unbound": ["x"], "project": ["x"]})
 }
 
 test_what_is_not_plain_is_looked_at if {

@@ -51,6 +51,12 @@ condition("paths", patterns) if {
 
 condition("paths", _) if paths_unknown
 
+condition("paths", patterns) if {
+	takes_along
+	some pattern in patterns
+	not startswith(pattern, "/")
+}
+
 named_paths contains p.clean if some p in input.facts.paths
 
 named_paths contains artifact if some artifact in input.gate.artifacts
@@ -59,7 +65,7 @@ named_paths contains artifact if some artifact in input.gate.artifacts
 # title: Whether a path is one of a pattern, or a folder that may hold one
 # description: |
 #   A pattern that does not begin with a slash may begin in any folder. Letters are one in
-#   either case, as on many disks. What goes into a folder, and what moves it, names no more than that.
+#   either case, as on many disks.
 # custom:
 #   risk: high
 under(pattern, path) if {
@@ -98,6 +104,33 @@ paths_unknown if input.facts.impact.more
 paths_unknown if {
 	some c in input.facts.commands
 	object.get(c, "seen", "") != "whole"
+}
+
+# METADATA
+# title: Whether the call moves or removes what may be a folder, with all that lies in it
+# description: Then a pattern that may begin in any folder may begin in that one.
+# custom:
+#   risk: high
+takes_along if {
+	some c in input.facts.commands
+	c.program == "mv"
+}
+
+takes_along if {
+	some c in input.facts.commands
+	c.program == "git"
+	"mv" in c.argv
+}
+
+takes_along if {
+	not input.facts.commands
+	some p in input.facts.paths
+	p.access == "delete"
+}
+
+takes_along if {
+	not input.facts.commands
+	regex.match(`(?i)move|rename`, input.tool.name)
 }
 
 # METADATA

@@ -156,3 +156,22 @@ test_a_gate_for_paths_is_for_the_folders_that_hold_them if {
 	not gated with input as before_change(writing("/w/docs"), {"paths": ["**/src/*", "*/src"]})
 	not gated with input as before_change(writing("/w"), {"paths": ["src/**"]})
 }
+
+test_a_gate_for_paths_is_for_what_moves_a_folder_that_may_hold_them if {
+	at := {"paths": [{"path": "lib", "clean": "/w/lib", "access": "write", "inside": true}]}
+	every argv in [["mv", "lib", "old"], ["git", "-C", "/w", "mv", "lib", "old"]] {
+		call := object.union(shell([argv]), {"facts": object.union(at, {"commands": [{"program": argv[0], "argv": argv, "seen": "whole"}]})})
+		every pattern in ["src/**", "lib/src/**", "**/src/*.go", "/w/lib/src/**"] {
+			gated with input as before_change(call, {"paths": [pattern]})
+		}
+		not gated with input as before_change(call, {"paths": ["/w/other/src/**"]})
+	}
+	every tool in ["move_file", "mcp__files__rename"] {
+		call := object.union(writing("/w/lib"), {"tool": {"name": tool}})
+		gated with input as before_change(call, {"paths": ["src/**"]})
+		not gated with input as before_change(call, {"paths": ["/etc/*"]})
+	}
+	removed := object.union(touching({"clean": "/w/lib", "access": "delete", "inside": true}), {"tool": {"name": "delete", "category": "delete"}})
+	gated with input as before_change(removed, {"paths": ["src/**"]})
+	not gated with input as before_change(removed, {"paths": ["/etc/*"]})
+}

@@ -24,14 +24,31 @@ certainty := min([input.confidence.score, data.holdgate.score.of(work)]) if {
 } else := input.confidence.score
 
 # METADATA
+# title: How sure to be, in words
+# description: What the agent reports stands beside what counts.
+# custom:
+#   risk: low
+how_sure := sprintf("It reports a confidence of %s.", [hundredths(certainty)]) if {
+	certainty == input.confidence.score
+} else := sprintf("By what is known of its work the confidence is %s; it reports %s.", [hundredths(certainty), hundredths(input.confidence.score)]) if {
+	certainty
+} else := "It has not said how sure it is."
+
+hundredths(x) := sprintf("%v", [round(x * 100) / 100])
+
+# METADATA
 # title: What is known of the work, with how its tools ended
 # description: A few results say nothing. data.settings.confidence.least_results says how many do; 0 is never.
 # custom:
 #   risk: low
 work := object.union(reported_work, {"tools": input.confidence.tools}) if {
+	results_seen
+} else := reported_work
+
+results_seen if {
 	data.settings.confidence.least_results > 0
 	input.confidence.tools.succeeded + input.confidence.tools.failed >= data.settings.confidence.least_results
-} else := reported_work
+}
 
 reported_work := object.get(input.confidence, "work", {})
 
@@ -45,24 +62,71 @@ band(score) := "proceed" if {
 
 # METADATA
 # title: Shown, and released unless somebody steps in
-# description: A claim stops the clock.
+# description: A claim stops the clock. Once the session was let pass the report's own gate, it was shown.
 # custom:
 #   risk: low
 band_decision("show") := object.union(
-	ask("confidence.medium", "low", "The agent is not quite sure of this.", []),
-	{"hold": {"timeout": data.settings.confidence.show_for, "on_timeout": "approve"}},
+	at_report(ask("confidence.medium", "low", concat(" ", ["The agent is not quite sure of this.", how_sure]), [])),
+	window,
 ) if {
+	not passed("confidence_threshold")
+}
+
+# METADATA
+# title: The time after which silence lets a report go on, or a call that is judged by it
+# description: What waits for the gate of the report goes on with it, and has no window of its own.
+# custom:
+#   risk: medium
+window := {} if {
+	waits_for_report
+} else := {"hold": show_window} if {
 	not scored_itself
-} else := ask("confidence.medium", "low", "The agent is not quite sure of this.", [])
+} else := {}
+
+show_window := {"timeout": data.settings.confidence.show_for, "on_timeout": "approve"}
+
+waits_for_report if {
+	input.kind == "tool_call"
+	"confidence_threshold" in input.session.gates_needed
+}
+
+# METADATA
+# title: A question about a call whose report is asked about already
+# description: Whoever answers for the report answers for the call.
+# custom:
+#   risk: medium
+at_report(d) := at_gate(d, "confidence_threshold") if {
+	waits_for_report
+} else := d
+
+# METADATA
+# title: How silence answers for a report
+# description: |
+#   It lets it go on where calls with this report would go on by themselves, unless
+#   the configuration of the gate says how long people are waited for.
+# custom:
+#   risk: medium
+report_window := show_window if {
+	input.gate.type == "confidence_threshold"
+	input.gate.settings.level == "conditional"
+	not input.gate.settings.timeout
+	not input.gate.settings.required
+	certainty >= data.settings.confidence.show
+	not scored_itself
+} else := {}
 
 # METADATA
 # title: Whether the agent alone says how sure it is
-# description: Silence does not approve on its word, but on that of agents that the settings trust.
+# description: |
+#   Silence does not approve on its word, but on that of agents that the settings
+#   trust, and where Holdgate has seen how the tools of one ended that cannot go
+#   around it.
 # custom:
 #   risk: medium
 scored_itself if {
 	input.confidence.source == "agent"
 	not trusted_to_score
+	not borne_out
 }
 
 trusted_to_score if {
@@ -70,19 +134,24 @@ trusted_to_score if {
 	input.agent.id in data.settings.confidence.trusted
 }
 
+borne_out if {
+	input.agent.confinement == "strong"
+	results_seen
+}
+
 # METADATA
 # title: Stopped until a person decides
 # description: Silence denies.
 # custom:
 #   risk: medium
-band_decision("stop") := ask("confidence.low", "medium", "The agent is not sure of this.", [])
+band_decision("stop") := at_report(ask("confidence.low", "medium", concat(" ", ["The agent is not sure of this.", how_sure]), []))
 
 # METADATA
 # title: Given up
-# description: The reasons that the agent gave are shown.
+# description: The reasons that the agent gave are its own words, and stand in none of policy's.
 # custom:
 #   risk: medium
-band_decision("abort") := refuse("confidence.none", "medium", "The agent itself does not trust this. Look at what went wrong before trying again.", object.get(input.confidence, "reasons", []))
+band_decision("abort") := refuse("confidence.none", "medium", "The agent itself does not trust this. Look at what went wrong before trying again.", [])
 
 # METADATA
 # title: Sessions in another mode than auto

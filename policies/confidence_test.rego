@@ -47,10 +47,15 @@ test_a_session_without_a_mode_is_in_mode_auto if {
 	holdgate.decision.action == "allow" with input as json.remove(shell([["ls"]]), ["/session/mode"])
 }
 
-test_giving_up_shows_the_reasons if {
+test_the_agents_reasons_are_no_words_of_policy if {
 	call := object.union(shell([["ls"]]), {"confidence": {"score": 0.1, "reasons": ["two tests fail"]}})
 	decision := holdgate.decision with input as call
-	contains(decision.reason, "two tests fail")
+	decision.rule == "confidence.none"
+	not contains(decision.reason, "two tests fail")
+	report := object.union(call, {"kind": "gate", "gate": {"type": "confidence_threshold"}})
+	asked := holdgate.decision with input as report
+	asked.rule == "confidence.none"
+	not contains(asked.hold.message, "two tests fail")
 }
 
 by_agent(score) := object.union(sure_of(score), {"confidence": {"source": "agent"}})
@@ -87,4 +92,77 @@ test_a_few_results_say_nothing if {
 test_results_count_beside_what_else_is_known if {
 	call := object.union(tools_ended(0, 20), {"confidence": {"work": {"verification": {"tier": 1, "checks": [{"passed": true}]}}}})
 	holdgate.decision.rule == "confidence.medium" with input as call
+}
+
+# Reports of an agent, and what Holdgate has seen of its tools.
+seen_tools(score, agent) := object.union(by_agent(score), {"confidence": {"tools": {"succeeded": 9, "failed": 1}}, "agent": agent})
+
+strongly := {"id": "default", "confinement": "strong"}
+
+test_silence_approves_where_the_tools_bear_an_agent_out_that_is_strongly_confined if {
+	decision := holdgate.decision with input as seen_tools(0.6, strongly)
+	decision.rule == "confidence.medium"
+	decision.hold.on_timeout == "approve"
+	weakly := holdgate.decision with input as seen_tools(0.6, {"id": "default", "confinement": "weak"})
+	not weakly.hold.on_timeout
+	alone := holdgate.decision with input as object.union(by_agent(0.6), {"agent": strongly})
+	not alone.hold.on_timeout
+}
+
+report_gate(score, agent, settings) := object.union(seen_tools(score, agent), {
+	"kind": "gate",
+	"gate": {"type": "confidence_threshold", "settings": object.union({"level": "conditional", "threshold": 0.9, "on_timeout": "deny"}, settings)},
+})
+
+test_the_gate_of_a_report_has_the_window_of_the_calls if {
+	every score in [0.5, 0.85] {
+		decision := holdgate.decision with input as report_gate(score, strongly, {})
+		decision.rule == "gate"
+		decision.hold.on_timeout == "approve"
+		decision.hold.timeout == "10s"
+	}
+}
+
+test_the_gate_of_a_report_waits_for_a_person if {
+	every gate in [
+		report_gate(0.45, strongly, {}),
+		report_gate(0.6, {"id": "default", "confinement": "weak"}, {}),
+		report_gate(0.6, strongly, {"timeout": 60}),
+		report_gate(0.6, strongly, {"required": true}),
+		report_gate(0.6, strongly, {"level": "mandatory"}),
+	] {
+		decision := holdgate.decision with input as gate
+		decision.rule == "gate"
+		decision.hold.on_timeout == "deny"
+	}
+}
+
+test_calls_wait_for_the_gate_of_their_report if {
+	needed := {"session": {"mode": "auto", "gates_needed": ["confidence_threshold"]}}
+	every score in [0.6, 0.3] {
+		decision := holdgate.decision with input as object.union(seen_tools(score, strongly), needed)
+		decision.hold.gate == "confidence_threshold"
+		decision.hold.passes == true
+		not decision.hold.on_timeout
+	}
+}
+
+test_a_report_that_was_let_pass_is_shown_once if {
+	passed := {"session": {"mode": "auto", "gates_passed": ["confidence_threshold"]}}
+	holdgate.decision.action == "allow" with input as object.union(seen_tools(0.6, strongly), passed)
+	holdgate.decision.rule == "confidence.low" with input as object.union(seen_tools(0.3, strongly), passed)
+}
+
+test_what_counts_stands_beside_what_is_reported if {
+	call := object.union(tools_ended(12, 8), {"confidence": {"work": {"retries": {"count": 1, "max": 2}}}})
+	decision := holdgate.decision with input as call
+	decision.reason == "The agent is not quite sure of this. By what is known of its work the confidence is 0.53; it reports 0.95."
+	alone := holdgate.decision with input as sure_of(0.6)
+	alone.reason == "The agent is not quite sure of this. It reports a confidence of 0.6."
+}
+
+test_a_gate_of_confidence_without_a_report_says_so if {
+	call := {"kind": "gate", "gate": {"type": "confidence_threshold", "settings": {"level": "conditional"}}}
+	decision := holdgate.decision with input as call
+	endswith(decision.reason, "It has not said how sure it is.")
 }

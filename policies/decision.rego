@@ -179,6 +179,10 @@ hidden contains p if {
 
 secret_root := "/gate" if {
 	input.kind == "gate"
+} else := "/http" if {
+	input.kind == "http_request"
+} else := "/mcp" if {
+	input.kind == "mcp_request"
 } else := "/tool/arguments"
 
 # METADATA

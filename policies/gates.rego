@@ -14,7 +14,7 @@ decisions contains d if {
 	meets(gate_type)
 	not gate_sure
 	not gate_hopeless
-	d := advised(with_hold(ask("gate", gate_risk, "The agent asks for a decision before it goes on.", []), gate_hold))
+	d := advised(with_hold(ask("gate", gate_risk, gate_reason, []), gate_hold))
 }
 
 # METADATA
@@ -24,7 +24,7 @@ decisions contains d if {
 #   risk: medium
 advised(d) := object.union(d, {"observe": true}) if {
 	input.gate.settings.level == "advisory"
-	not gate_choice.options
+	not gate_hold.options
 } else := d
 
 # METADATA
@@ -36,7 +36,7 @@ decisions contains d if {
 	input.kind == "gate"
 	gate_hopeless
 	d := with_hold(
-		ask("confidence.none", "medium", "The agent itself does not trust this. Look at what went wrong before it goes on.", object.get(input.confidence, "reasons", [])),
+		ask("confidence.none", "medium", concat(" ", ["The agent itself does not trust this.", how_sure, "Look at what went wrong before it goes on."]), []),
 		{"gate": "diagnostics", "required": true, "allow": ["steer"]},
 	)
 }
@@ -58,6 +58,10 @@ gate_line := input.gate.settings.threshold
 
 gate_line := data.settings.confidence.threshold if not input.gate.settings.threshold
 
+gate_reason := concat(" ", ["The agent is not sure enough of its work.", how_sure]) if {
+	input.gate.type == "confidence_threshold"
+} else := "The agent asks for a decision before it goes on."
+
 gate_risk := "medium" if {
 	input.gate.settings.required == true
 } else := "low"
@@ -67,44 +71,45 @@ gate_risk := "medium" if {
 # custom:
 #   risk: low
 gate_hold := object.union_n([
-	{"gate": gate_type, "allow": gate_ways},
-	{name: value |
-		some name in ["required", "on_timeout", "show"]
-		value := input.gate.settings[name]
-	},
-	{name: value |
-		some name, values in {"timeout": gate_timeout, "message": gate_messages}
-		some value in values
-	},
-	gate_choice,
+	{"gate": gate_type, "allow": ["steer"]},
+	gate_wishes,
+	configured(gate_settings),
+	report_window,
 ])
+
+# METADATA
+# title: What the configuration of a gate says of how it is asked about
+# description: It counts whether the agent asks, or what it does is at the gate.
+# custom:
+#   risk: low
+configured(settings) := object.union_n([
+	{name: settings[name] | some name in ["required", "on_timeout", "show", "timeout", "message"]},
+	{"allow": [] | settings.edits == false},
+	{name: value |
+		settings.options[0]
+		some name, value in {"kind": "choice", "options": settings.options}
+	},
+])
+
+default gate_settings := {}
+
+gate_settings := input.gate.settings
 
 gate_type := input.gate.type if {
 	input.gate.type
 } else := "gate"
 
-gate_ways := [] if {
-	input.gate.settings.edits == false
-} else := ["steer"]
-
 # METADATA
-# title: How long a gate is asked about, in seconds
-# description: The agent's own wish counts where the configuration has none.
+# title: What the agent wishes, where the configuration says nothing
+# description: The time is in seconds.
 # custom:
 #   risk: low
-gate_timeout := [input.gate.settings.timeout] if {
-	input.gate.settings.timeout
-} else := [input.gate.timeout] if {
-	input.gate.timeout
-} else := []
+gate_wishes := object.union(
+	{"timeout": input.gate.timeout | true},
+	gate_choice,
+)
 
-gate_messages := [input.gate.settings.message] if {
-	input.gate.settings.message
-} else := []
-
-gate_choice := {"kind": "choice", "options": input.gate.settings.options} if {
-	input.gate.settings.options[0]
-} else := {"kind": "choice", "options": input.gate.options} if {
+gate_choice := {"kind": "choice", "options": input.gate.options} if {
 	input.gate.options[0]
 } else := {}
 
@@ -171,7 +176,18 @@ at.before_implement contains tool_title if changes_something
 # description: A grant does not answer it. Whoever lets the call go on lets the session pass the gate.
 # custom:
 #   risk: medium
-at_gate(d, gate) := at_risk(with_hold(d, object.union(d.hold, {"gate": gate, "allow": ["steer", "edit"], "passes": true})), gate)
+at_gate(d, gate) := at_risk(
+	with_hold(d, object.union_n([
+		d.hold,
+		{"gate": gate, "allow": ["steer", "edit"], "passes": true},
+		configured(settings_of(gate)),
+	])),
+	gate,
+)
+
+settings_of(gate) := input.session.gates_settings[gate] if {
+	input.session.gates_settings[gate]
+} else := {}
 
 # METADATA
 # title: Whether a call changes something, or could
@@ -191,7 +207,8 @@ changes_something if {
 
 changes_something if {
 	input.tool.category == "exec"
-	count(commands_by_class) > 0
+	some class, _ in commands_by_class
+	class != "remote"
 }
 
 # METADATA

@@ -22,12 +22,89 @@ only_looks(c) if {
 	}
 }
 
-# The name of an archive with a colon in it can be one of another machine.
+# METADATA
+# title: Clients that stay on this machine
+# description: |
+#   Each of their words is one that can be no other host: an address that may be
+#   reached unasked, a number, a method, data, or an option that leads nowhere.
+# custom:
+#   risk: medium
 only_looks(c) if {
-	c.program == "tar"
-	count(c.argv) == 3
-	regex.match(`^-?[vzjJ]*t[tvzjJ]*f$`, c.argv[1])
-	regex.match(`^[^-:][^:]*$`, c.argv[2])
+	c.program in local_clients
+	not reroutes(c)
+	words := array.slice(c.argv, 1, count(c.argv))
+	some word in words
+	local(word)
+	every i, other in words {
+		stays(c.program, words, i, other)
+	}
+}
+
+# What the line itself has started, or has found the number of.
+only_looks(c) if {
+	c.program == "kill"
+	count(c.argv) > 1
+	not regex.match(`xargs|parallel|exec|ssh|docker|podman|kubectl`, concat(" ", object.get(c, "via", [])))
+	count([word | some word in c.argv; startswith(word, "-")]) < 2
+	every word in array.slice(c.argv, 1, count(c.argv)) {
+		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?)$`, word)
+	}
+}
+
+local_clients := {
+	"wget", "http", "https", "xh", "xhs", "grpcurl", "websocat", "wscat", "nc", "ncat", "netcat", "hey", "oha", "wrk", "ab", "k6", "ping", "ping6", "dig", "nslookup", "host", "lighthouse", "xdg-open", "open", "telnet",
+}
+
+local(word) if near(word)
+
+local(word) if regex.match(`^:[1-9][0-9]{0,4}(/[^\s\\]*)?$`, word)
+
+local(word) if {
+	regex.match(`^(wss?|grpc)://`, word)
+	near(regex.replace(word, `^(wss?|grpc)://`, "http://"))
+}
+
+stays(_, _, _, word) if local(word)
+
+stays(_, _, _, word) if regex.match(`^[0-9]+[a-z]{0,2}$`, word)
+
+stays(_, _, _, word) if regex.match(`^[\[{]`, word)
+
+stays(program, _, _, word) if {
+	regex.match(`^[-+][A-Za-z0-9?-]*(=[\w./%{},-]*)?$`, word)
+	not regex.match(runs_or_reads[program], word)
+}
+
+stays(program, _, _, word) if {
+	program in {"http", "https", "xh", "xhs"}
+	regex.match(`^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|[A-Za-z_][\w.-]*(==|:=|=)[^@].*)$`, word)
+}
+
+stays("grpcurl", _, _, word) if regex.match(`^(list|describe|[a-z][\w.]*\.[A-Z]\w*(/\w+)?)$`, word)
+
+stays("wget", words, i, word) if {
+	words[i - 1] in {"-O", "-qO", "-o", "--output-document"}
+	not contains(word, "://")
+}
+
+# METADATA
+# title: Options that run programs, listen, read settings, or send files, by program
+# custom:
+#   risk: medium
+runs_or_reads := {program: pattern |
+	some program in local_clients
+	pattern := object.get(
+		{
+			"wget": `^(-[a-zA-Z]*[eiBx]|--(e|i|b|po|c|u|w|d|pr|h).*)$`,
+			"nc": `^(-[a-zA-Z0-9]*[ecxXlkUs].*|--.*)$`,
+			"ncat": `^(-[a-zA-Z0-9]*[ecxlkUgGs].*|--.*)$`,
+			"netcat": `^(-[a-zA-Z0-9]*[ecxXlkUs].*|--.*)$`,
+			"websocat": `^(-[a-zA-Z0-9]*[lbe].*|--.*)$`,
+			"dig": `^-[fkx].*$`,
+			"k6": `^.*$`,
+		},
+		program, `^--(config|proxy|exec|import|proto|unix|cert|key|session).*$`,
+	)
 }
 
 reroutes(c) if {
@@ -71,17 +148,29 @@ fits_curl(words, i, word) if {
 # A value with @ at its head is read from a file, and %output names one that is written.
 fits_curl(words, i, word) if {
 	curl_value(words, i)
-	not regex.match(`(?i)^@|%output`, word)
+	not regex.match(`(?i)^@|=@|%output`, word)
 	not regex.match(`^(-[a-zA-Z]*X|--request)$`, words[i - 1])
+	not administers(words)
 }
 
 fits_curl(words, i, word) if {
 	curl_value(words, i)
 	regex.match(`^(-[a-zA-Z]*X|--request)$`, words[i - 1])
-	word in {"GET", "HEAD", "OPTIONS"}
+	word in {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH"}
+	not administers(words)
+}
+
+# METADATA
+# title: Ports of this machine at which a request runs or deletes something
+# description: Of Docker, Kubernetes, etcd, Vault and Consul, where nothing asks who it is.
+# custom:
+#   risk: high
+administers(words) if {
+	some word in words
+	regex.match(`:(2375|2376|2379|4243|6443|8001|8200|8500|10250)(/|$)`, word)
 }
 
 curl_plain := `^(-[sSfivIN]+|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|compressed))$`
 
 # -o writes a file, which files.rego judges.
-curl_valued := `^(-[sSfivIN]*[omwHAX]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time))$`
+curl_valued := `^(-[sSfivIN]*[omwHAXd]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|json))$`

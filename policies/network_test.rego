@@ -9,6 +9,14 @@ test_credentials_that_leave_ask_and_are_redacted if {
 	decision.redact == ["/tool/arguments/body"]
 }
 
+test_credentials_in_requests_are_redacted_where_they_stand if {
+	every kind, at in {"http_request": ["/http", "/query"], "mcp_request": ["/mcp", "/name"]} {
+		call := object.union(base, {"kind": kind, "facts": {"secrets": [{"kind": "jwt", "pointer": at[1]}]}})
+		decision := holdgate.decision with input as call
+		decision.redact == [concat("", at)]
+	}
+}
+
 test_the_approvers_door_is_refused if {
 	facts := {"urls": [{"url": "http://127.0.0.1:7301/v1/approvals", "host": "127.0.0.1"}], "impact": {}}
 	holdgate.decision.rule == "self_approval" with input as tool_call({"name": "WebFetch", "category": "network"}, facts)

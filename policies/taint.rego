@@ -51,7 +51,7 @@ sent contains tool_title if {
 sent contains about if {
 	input.tool.category == "exec"
 	more_than_plain
-	some class in ["network", "publish", "git_push", "git_force", "deploy"]
+	some class in ["network", "remote", "publish", "git_push", "git_force", "deploy"]
 	some about in commands_by_class[class]
 }
 
@@ -81,6 +81,12 @@ taints contains "untrusted" if {
 	input.tool.category == "exec"
 	more_than_plain
 	commands_by_class.network
+}
+
+taints contains "untrusted" if {
+	input.tool.category == "exec"
+	more_than_plain
+	commands_by_class.remote
 }
 
 taints contains "untrusted" if input.tool.annotations.openWorldHint == true

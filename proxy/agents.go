@@ -26,7 +26,7 @@ func (s *Server) Agents() agentapi.Service { return agents{s} }
 
 // from is an agent that asks Holdgate itself for something.
 func (a agents) from(ctx context.Context, who approvals.Caller) gate.From {
-	return gate.From{Caller: who, Dir: a.s.dirIn(ctx)}
+	return gate.From{Caller: who, Dir: a.s.steps.Callers.DirIn(ctx)}
 }
 
 // Ask implements [agentapi.Service].
@@ -47,7 +47,7 @@ func (a agents) Ask(ctx context.Context, who approvals.Caller, in agentapi.Ask) 
 // open takes a gate through the steps that any call takes.
 func (a agents) open(ctx context.Context, who approvals.Caller, g *holdgate.Gate, report *sessions.Report) (agentapi.Gate, error) {
 	from := a.from(ctx, who)
-	x, err := a.s.gate.Enter(ctx, from, func() (holdgate.Digest, error) { return a.gateKey(g) })
+	x, err := a.s.steps.Gate.Enter(ctx, from, func() (holdgate.Digest, error) { return a.gateKey(g) })
 	if err != nil {
 		return agentapi.Gate{}, fmt.Errorf("asking to pass a gate: %w", err)
 	}
@@ -80,6 +80,9 @@ func (a agents) pass(ctx context.Context, x *gate.Exchange, q *gate.Evaluation) 
 	}
 	x.Done(ctx, true, "told to the agent")
 	g := gateOf(q.Request())
+	if err := a.s.c.Queue.ToldGate(ctx, x.From().Caller, g.ID); err != nil {
+		return agentapi.Gate{}, err
+	}
 	if !q.Released() && g.Status == holdgate.StatusApproved { // policy says otherwise now
 		g.Status, g.Text = holdgate.StatusDenied, q.Verdict().Notice
 	}
@@ -114,7 +117,7 @@ func (a agents) decided(ctx context.Context, x *gate.Exchange, q *gate.Evaluatio
 		o = holdgate.Outcome{Decision: holdgate.AnswerDeny, Reason: strings.TrimPrefix(q.Verdict().Notice, wire.Mark)}
 	}
 	// What comes by later may meet a condition that what the agent named did not.
-	passes := a.s.c.Queue.Gates().Of(q.Call.Gate.Type).When == nil
+	passes := a.s.c.Queue.Gates().Of(q.Call.Gate.Type).When == nil && q.Call.Gate.Type != sessions.GateQuestion
 	kept, err := a.s.c.Queue.GateDecided(ctx, x.From().Caller, q.Call.Gate.Type, o, passes)
 	if err != nil {
 		return agentapi.Gate{}, err
@@ -132,7 +135,7 @@ func (a agents) Gate(ctx context.Context, who approvals.Caller, id string, wait 
 		return agentapi.Gate{}, err
 	}
 	if x == nil {
-		return a.shown(ctx, id)
+		return a.shown(ctx, who, id)
 	}
 	defer x.Leave()
 	req, err := a.await(ctx, x, id, wait)
@@ -146,7 +149,7 @@ func (a agents) Gate(ctx context.Context, who approvals.Caller, id string, wait 
 		return gateOf(req), nil
 	}
 	from, v := a.from(ctx, who), req.Call.Gate
-	return a.pass(ctx, a.s.gate.TakeUp(from, x), gate.Asked(from.Call(holdgate.Call{Kind: holdgate.KindGate, Gate: &holdgate.Gate{
+	return a.pass(ctx, a.s.steps.Gate.TakeUp(from, x), gate.Asked(from.Call(holdgate.Call{Kind: holdgate.KindGate, Gate: &holdgate.Gate{
 		Type: v.Type, Kind: req.Kind, Message: v.Message, Context: v.Context, Artifacts: v.Artifacts, Score: v.Score, Options: req.Options,
 	}}), req))
 }
@@ -154,10 +157,8 @@ func (a agents) Gate(ctx context.Context, who approvals.Caller, id string, wait 
 // await returns a request once it has ended or the time is over.
 func (a agents) await(ctx context.Context, x *approvals.Exchange, id string, wait time.Duration) (approvals.Request, error) {
 	if wait > 0 {
-		waiting, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		stop := context.AfterFunc(a.s.waits, cancel)
-		defer stop()
+		waiting, end := a.patience(ctx, wait)
+		defer end()
 		if err := x.Await(waiting, id); err != nil && waiting.Err() == nil {
 			return approvals.Request{}, err
 		}
@@ -168,13 +169,20 @@ func (a agents) await(ctx context.Context, x *approvals.Exchange, id string, wai
 	return a.s.c.Queue.Request(ctx, id)
 }
 
+// patience is the time that an agent waits for people.
+func (a agents) patience(ctx context.Context, wait time.Duration) (waiting context.Context, end func()) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, over := a.s.steps.Waiting(ctx)
+	return ctx, func() { over(); cancel() }
+}
+
 // shown is a gate whose answer was told before.
-func (a agents) shown(ctx context.Context, id string) (agentapi.Gate, error) {
+func (a agents) shown(ctx context.Context, who approvals.Caller, id string) (agentapi.Gate, error) {
 	req, err := a.s.c.Queue.Request(ctx, id)
 	if err != nil || req.Call.Kind != holdgate.KindGate {
 		return agentapi.Gate{}, errors.Join(err, approvals.ErrNotFound)
 	}
-	return gateOf(req), nil
+	return gateOf(req), a.s.c.Queue.ToldGate(ctx, who, id)
 }
 
 // kept finds a gate that policy decided by itself.
@@ -241,7 +249,7 @@ func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Re
 	}
 	g := &holdgate.Gate{Type: sessions.GateConfidence, Score: &rep.Score, Context: taskContext(in.Task)}
 	from := a.from(ctx, who)
-	d := a.s.gate.Evaluate(ctx, from, &gate.Evaluation{Call: from.Call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), Report: &rep})
+	d := a.s.steps.Gate.Evaluate(ctx, from, &gate.Evaluation{Call: from.Call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), Report: &rep})
 	asks := d.Action != holdgate.Allow
 	if rep, err = a.s.c.Queue.Report(ctx, who, rep, asks && d.Hold.Gate != sessions.GateDiagnostics); err != nil {
 		return agentapi.Reported{}, err
@@ -315,10 +323,8 @@ func (a agents) Tighten(ctx context.Context, who approvals.Caller, m agentapi.Mo
 func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64, wait time.Duration) ([]sessions.Message, error) {
 	q := a.s.c.Queue
 	q.Seen(who)
-	waiting, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	stop := context.AfterFunc(a.s.waits, cancel)
-	defer stop()
+	waiting, end := a.patience(ctx, wait)
+	defer end()
 	for {
 		more := q.Mail()
 		list, err := q.Messages(ctx, who.Agent.ID, who.Session.ID, after)
@@ -340,10 +346,23 @@ func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64
 	}
 }
 
-// Say implements [agentapi.Service].
+// Say implements [agentapi.Service]. People are asked for what the agent asks, as for
+// anything that waits for them.
 func (a agents) Say(ctx context.Context, who approvals.Caller, n agentapi.Note) (sessions.Message, error) {
 	a.s.c.Queue.Seen(who)
-	return a.s.c.Queue.Say(ctx, who, sessions.Message{Type: n.Type, Content: n.Content, InReplyTo: n.InReplyTo})
+	m, err := a.s.c.Queue.Say(ctx, who, sessions.Message{Type: n.Type, Content: n.Content, InReplyTo: n.InReplyTo})
+	if err != nil || m.Type != sessions.MessageQuestion {
+		return m, err
+	}
+	g := &holdgate.Gate{Type: sessions.GateQuestion, Message: m.Content, Context: approvals.About(m.Seq)}
+	opened, err := a.open(ctx, who, g, nil)
+	switch {
+	case err != nil: // the question stands in the session's messages
+		a.s.c.Logger.Warn("people are not asked for an agent's question", "agent", who.Agent.ID, "message", m.Seq, "err", err)
+	case opened.Status == holdgate.StatusPending:
+		m.Gate = opened.ID
+	}
+	return m, nil
 }
 
 // Pending implements [agentapi.Service].

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -47,8 +48,8 @@ func read[T any](t *testing.T, text string) T {
 // agentsGate decides by the shipped pack, with reports that count.
 func agentsGate(t *testing.T) *sidecar {
 	var seen counter
-	return newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "cp a b"))}, nil, withShippedPolicy(), func(c *Config) {
-		c.Confidence = Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
+	return newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "cp a b"))}, nil, withShippedPolicy(), func(c *proxy.Config) {
+		c.Confidence = proxy.Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
 	})
 }
 
@@ -266,6 +267,20 @@ func TestAReportBelowTheLineOpensAGateAndChangesWaitForIt(t *testing.T) {
 	g.verified()
 }
 
+func TestThePageOfAReportShowsWhatCountsAndWhatItRestsOn(t *testing.T) {
+	g := agentsGate(t)
+	g.ask("POST", "/v1/confidence", `{"score":85,"verification":{"tier":2,"checks":[{"name":"tests","passed":true},{"name":"lint","passed":false}],"confidence":0.7},"retries":{"count":2,"max":4}}`)
+	page := g.pending(1)[0].Briefing
+	if why := strings.Join(page.Why, "\n"); !strings.Contains(why, "the confidence is 0.58; it reports 0.85") {
+		t.Errorf("people see %s", why)
+	}
+	for _, want := range []string{"1 of 2 checks passed", "failed: lint", "another's judgement: confidence 0.70", "2 retries of at most 4"} {
+		if text := strings.Join(page.Details, "\n"); !strings.Contains(text, want) {
+			t.Errorf("without %q people see %s", want, text)
+		}
+	}
+}
+
 func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
 	g := agentsGate(t)
 	_, text := g.ask("POST", "/v1/confidence", `{"score":0.1,"reasons":["nothing works"]}`)
@@ -307,8 +322,8 @@ func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
 }
 
 func TestReportsAreSwitchable(t *testing.T) {
-	for name, c := range map[string]Confidence{"off": {Threshold: 0.9, AutoEscalate: true}, "not escalated": {Enabled: true, Threshold: 0.9}} {
-		g := newGateTo(t, nil, nil, withShippedPolicy(), func(to *Config) { to.Confidence = c })
+	for name, c := range map[string]proxy.Confidence{"off": {Threshold: 0.9, AutoEscalate: true}, "not escalated": {Enabled: true, Threshold: 0.9}} {
+		g := newGateTo(t, nil, nil, withShippedPolicy(), func(to *proxy.Config) { to.Confidence = c })
 		status, text := g.ask("POST", "/v1/confidence", `{"score":0.3}`)
 		if status != 201 || read[agentapi.Reported](t, text).Escalated || len(g.pending(0)) != 0 {
 			t.Errorf("%s: %d %s", name, status, text)

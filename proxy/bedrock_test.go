@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/bedrock"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -180,7 +181,7 @@ func TestBedrockModelsThatNobodyReads(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var seen counter
-			g := newGate(t, plainly(&seen, 200, `{"embedding":[1]}`), func(c *Config) { c.AllowUnsupported = tt.allow })
+			g := newGate(t, plainly(&seen, 200, `{"embedding":[1]}`), func(c *proxy.Config) { c.AllowUnsupported = tt.allow })
 			resp := g.post(t.Context(), tt.path, tt.body)
 			body := readAll(t, resp.Body)
 			if resp.StatusCode != tt.status || (len(seen.all()) == 1 && seen.all()[0] == tt.body) != tt.passes {

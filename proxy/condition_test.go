@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 )
 
@@ -27,7 +28,7 @@ func TestAGateUnderACondition(t *testing.T) {
 		[2]string{"Bash", `{"command":"git commit -m x"}`},
 		[2]string{"WebFetch", `{"url":"https://docs.example/a"}`},
 		[2]string{"Bash", `{"command":"git commit -m x"}`},
-	))}, nil, withShippedPolicy(), func(c *Config) { c.Confidence = Confidence{Enabled: true} })
+	))}, nil, withShippedPolicy(), func(c *proxy.Config) { c.Confidence = proxy.Confidence{Enabled: true} })
 	n := 0
 	free := func(what string) {
 		t.Helper()

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -20,6 +20,7 @@ import (
 	"github.com/elazarl/goproxy"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -38,7 +39,7 @@ func newTLSGateWith(t *testing.T, p parts, upstream http.Handler, opts ...gateOp
 	t.Cleanup(up.Close)
 	pool := x509.NewCertPool()
 	pool.AddCert(up.Certificate())
-	opts = append(opts, func(c *Config) { c.RootCAs = pool })
+	opts = append(opts, func(c *proxy.Config) { c.Network.RootCAs = pool })
 	return newGateWith(t, p, map[string]string{"test": up.URL}, nil, opts...), up.URL
 }
 
@@ -117,7 +118,7 @@ func TestInterceptedTrafficIsGated(t *testing.T) {
 func TestTheInsideOfATunnelIsForItsOwnHost(t *testing.T) {
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`))
-	host := g.s.c.Upstreams["test"].Host
+	host := g.s.Config().Upstreams["test"].Host
 	tests := []struct {
 		name, request string
 		status        int
@@ -154,7 +155,7 @@ func TestTheInsideOfATunnelIsForItsOwnHost(t *testing.T) {
 func TestWhatComesTogetherWithConnectIsRead(t *testing.T) {
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`))
-	host := g.s.c.Upstreams["test"].Host
+	host := g.s.Config().Upstreams["test"].Host
 	c, err := net.Dial("tcp", g.addr)
 	must(t, err)
 	defer c.Close()

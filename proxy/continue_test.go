@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-func withRounds(n int) gateOption { return func(c *Config) { c.Rounds = n } }
+func withRounds(n int) gateOption { return func(c *proxy.Config) { c.Models.Rounds = n } }
 
 // A turnFormat is how a format writes whole answers, which a test's upstream
 // gives one after another.

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/store/audit"
@@ -38,7 +40,14 @@ func withKey(origin string, s credential.Spec) gateOption {
 	if s.File == "" && s.Command == nil {
 		s.Value = realKey
 	}
-	return func(c *Config) { c.Credentials = append(c.Credentials, &credential.Credential{Spec: s}) }
+	return func(c *proxy.Config) {
+		var all []*credential.Credential
+		if c.Network.Credentials != nil {
+			all = c.Network.Credentials()
+		}
+		all = append(all, &credential.Credential{Spec: s})
+		c.Network.Credentials = func() []*credential.Credential { return all }
+	}
 }
 
 // as asks in the name of an agent, with a header.
@@ -47,7 +56,7 @@ func (g *sidecar) as(token, url string, header ...string) (int, string) {
 	r, err := http.NewRequest(http.MethodGet, url, nil)
 	must(g.t, err)
 	if token != "" {
-		r.Header.Set(tokenHeader, token)
+		r.Header.Set(caller.TokenHeader, token)
 	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -68,7 +77,7 @@ func TestAHeldCredentialIsPutInForWhoIsProven(t *testing.T) {
 	t.Cleanup(server.Close)
 	var logged bytes.Buffer
 	g := newGateTo(t, map[string]string{"test": server.URL}, nil, annAndBob(t), withKey(server.URL, credential.Spec{Agents: []string{"ann"}}),
-		func(c *Config) {
+		func(c *proxy.Config) {
 			c.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
 	for _, tt := range []struct {
@@ -148,7 +157,7 @@ func TestAHeldCredentialIsNotSentBack(t *testing.T) {
 	for _, method := range []string{"TRACE", "TRACK", "trace"} {
 		r, err := http.NewRequest(method, g.url+"/up/test/x", nil)
 		must(t, err)
-		r.Header.Set(tokenHeader, annsToken)
+		r.Header.Set(caller.TokenHeader, annsToken)
 		resp, err := g.client.Do(r)
 		must(t, err)
 		resp.Body.Close()
@@ -236,7 +245,7 @@ func TestPolicyKnowsThatACredentialWillBeUsed(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		if token != "" {
-			r.Header.Set(tokenHeader, token)
+			r.Header.Set(caller.TokenHeader, token)
 		}
 		resp, err := http.DefaultClient.Do(r)
 		must(t, err)

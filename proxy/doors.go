@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/intercept"
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/proxy/route"
-	"github.com/holdgate/holdgate/proxy/stdio"
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
@@ -25,12 +27,45 @@ func (s *Server) serveOuter(w http.ResponseWriter, r *http.Request) {
 		s.serveConnect(w, r)
 	case r.URL.IsAbs():
 		if t := s.forward(w, r, route.DoorForward, r.URL.Scheme, r.URL.Host); t != nil {
-			s.exchange(w, r, t)
+			s.answer(w, r, t)
 		}
 	default:
 		if t := s.ownPath(w, r); t != nil {
-			s.exchange(w, r, t)
+			s.answer(w, r, t)
 		}
+	}
+}
+
+// identified finds out who makes a request, and takes out of it what proves it.
+// It returns nil where the request has been refused.
+func (s *Server) identified(w http.ResponseWriter, r *http.Request) *http.Request {
+	r, err := s.steps.Callers.Identify(r, func() bool { return s.isOwnPath(r) })
+	if err == nil {
+		return r
+	}
+	status := http.StatusUnauthorized
+	if r.Method == http.MethodConnect || r.URL.IsAbs() {
+		status = http.StatusProxyAuthRequired
+		w.Header().Set("Proxy-Authenticate", `Basic realm="holdgate"`)
+	} else {
+		w.Header().Set("Www-Authenticate", `Bearer realm="holdgate"`)
+	}
+	s.refuseHTTP(w, r, status, holdgate.RuleIdentity, err.Error())
+	return nil
+}
+
+// isOwnPath reports whether the path of a request is one of the door's own.
+func (s *Server) isOwnPath(r *http.Request) bool {
+	if intercept.TunnelOf(r.Context()) != nil {
+		return false
+	}
+	return !r.URL.IsAbs() || s.isThisDoor(r, r.URL.Host) && s.steps.Out.IsOwn(r.Context(), route.WithPort(r.URL.Scheme, r.URL.Host))
+}
+
+// answer serves a request that came by a socket.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, t *route.Target) {
+	if err := s.serve(w, r, t); err != nil {
+		panic(http.ErrAbortHandler) // by which net/http is told to cut a connection
 	}
 }
 
@@ -48,19 +83,19 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, why)
 		return
 	}
-	if s.out.IsOwn(r.Context(), host) {
+	if s.steps.Out.IsOwn(r.Context(), host) {
+		if s.isThisDoor(r, host) && intercept.IsLooped(r.Context()) { // each would be read through the one before
+			s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "a CONNECT to this door, inside another one: send the request itself")
+			return
+		}
 		if s.isThisDoor(r, host) {
-			s.serveLooped(w, r)
+			s.connections.ServeLooped(w, r)
 			return
 		}
 		s.refuseHTTP(w, r, http.StatusForbidden, holdgate.RuleAddress, host+" is refused: Holdgate itself listens there")
 		return
 	}
-	if s.untouched(host) {
-		s.passTunnel(w, r)
-		return
-	}
-	s.connect.ServeHTTP(&readingOn{w}, r)
+	s.connections.ServeConnect(w, r)
 }
 
 // serveInner serves what is inside a CONNECT tunnel or a redirected connection.
@@ -69,22 +104,22 @@ func (s *Server) serveInner(w http.ResponseWriter, r *http.Request) {
 	if r = s.identified(w, r); r == nil {
 		return
 	}
-	t, ok := r.Context().Value(tunnelKey{}).(*tunnel)
+	t := intercept.TunnelOf(r.Context())
 	host := ""
-	if ok {
-		host = t.hostFor(r)
+	if t != nil {
+		host = t.HostFor(r)
 	}
-	if !ok || r.Method == http.MethodConnect || (r.URL.IsAbs() && route.WithPort(t.scheme, r.URL.Host) != route.WithPort(t.scheme, host)) {
+	if t == nil || r.Method == http.MethodConnect || (r.URL.IsAbs() && route.WithPort(t.Scheme, r.URL.Host) != route.WithPort(t.Scheme, host)) {
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, "a tunnel carries requests for its own host only")
 		return
 	}
-	if route.WithPort(t.scheme, r.Host) != route.WithPort(t.scheme, host) {
+	if route.WithPort(t.Scheme, r.Host) != route.WithPort(t.Scheme, host) {
 		s.refuseHTTP(w, r, http.StatusMisdirectedRequest, holdgate.RuleAddress,
 			fmt.Sprintf("the tunnel leads to %s and the request is for %s", host, r.Host))
 		return
 	}
-	if to := s.forward(w, r, t.door, t.scheme, host); to != nil {
-		s.exchange(w, r, to)
+	if to := s.forward(w, r, t.Door, t.Scheme, host); to != nil {
+		s.answer(w, r, to)
 	}
 }
 
@@ -103,7 +138,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 		s.refuseHTTP(w, r, http.StatusBadRequest, holdgate.RuleMalformed, why)
 		return nil
 	}
-	if s.out.IsOwn(r.Context(), route.WithPort(scheme, host)) {
+	if s.steps.Out.IsOwn(r.Context(), route.WithPort(scheme, host)) {
 		if door == route.DoorForward && scheme == "http" && s.isThisDoor(r, host) {
 			r.URL.Scheme, r.URL.Host = "", ""
 			return s.ownPath(w, r)
@@ -116,9 +151,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, door, scheme, h
 	t := route.Target{Door: door, URL: &u}
 	t.Recognised = s.table.Recognise(r, t)
 	t.Name, t.MCP = s.table.MCPServer(&u)
-	if session := s.sessions.at(&u); session != nil {
-		t.Name, t.MCP, t.Endpoint = session.stream.t.Name, true, session.stream.secret
-	}
+	s.mcp.AtEndpoint(&t)
 	return &t
 }
 
@@ -152,11 +185,13 @@ func (s *Server) ownPath(w http.ResponseWriter, r *http.Request) *route.Target {
 	if rest, ok := strings.CutPrefix(p, "/mcp/"); ok {
 		return s.configured(w, r, route.DoorMCP, s.c.MCP, rest)
 	}
-	if rest, ok := strings.CutPrefix(p, resourceMetadataPath+"/mcp/"); ok {
-		return s.resourceMetadata(w, r, rest)
+	if rest, ok := strings.CutPrefix(p, mcpproxy.ResourceMetadataPath+"/mcp/"); ok {
+		t, refused := s.mcp.ResourceMetadata(r, rest)
+		return s.orRefused(w, r, t, refused)
 	}
-	if secret, ok := strings.CutPrefix(p, endpointPath); ok {
-		return s.endpoint(w, r, secret)
+	if secret, ok := strings.CutPrefix(p, mcpproxy.EndpointPath); ok {
+		t, refused := s.mcp.Endpoint(secret)
+		return s.orRefused(w, r, t, refused)
 	}
 	if p == "/mcp" {
 		s.serveSelf(w, r)
@@ -167,14 +202,23 @@ func (s *Server) ownPath(w http.ResponseWriter, r *http.Request) *route.Target {
 		return nil
 	}
 	if name, ok := strings.CutPrefix(p, stdio.Path); ok {
-		s.serveStdio(w, r, name)
-		return nil
+		return s.orRefused(w, r, nil, s.mcp.ServeStdio(w, r, name))
 	}
 	if p == "/healthz" {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	s.refuseHTTP(w, r, http.StatusNotFound, "", "nothing is served at "+holdgate.Visible(r.URL.Path)+": use /up/NAME/... for an upstream, /mcp/NAME for an MCP server, /mcp or /v1/... for what agents ask of Holdgate, or this address as HTTP proxy")
+	return nil
+}
+
+// orRefused is the target, or nil where the request is refused: it has been answered
+// then.
+func (s *Server) orRefused(w http.ResponseWriter, r *http.Request, t *route.Target, refused *route.Refusal) *route.Target {
+	if refused == nil {
+		return t
+	}
+	s.refuseHTTP(w, r, refused.Status, refused.Rule, refused.Error())
 	return nil
 }
 
@@ -198,7 +242,7 @@ func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string,
 	}
 	t := route.Target{Door: door, Name: name, URL: u, Named: true, MCP: door == route.DoorMCP}
 	if t.MCP {
-		t.Transport = s.roadTo(name)
+		t.Transport = s.mcp.Transport(name)
 	} else {
 		t.Recognised = s.table.Recognise(r, t)
 	}
@@ -225,4 +269,24 @@ func (s *Server) foreign(r *http.Request) string {
 		}
 	}
 	return ""
+}
+
+// refuse writes to the log why something never reached policy, and answers in
+// the format spoken.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, t route.Target, status int, rule, message string) {
+	s.steps.Refused(t, r.Method+" "+t.URL.Host+t.URL.Path, rule, message)
+	s.steps.WriteError(w, t, status, message)
+}
+
+// refuseHTTP is refuse for a request that names no target.
+func (s *Server) refuseHTTP(w http.ResponseWriter, r *http.Request, status int, rule, message string) {
+	t := route.Target{Door: route.DoorForward, URL: r.URL}
+	if tun := intercept.TunnelOf(r.Context()); tun != nil {
+		t.Door = tun.Door
+	}
+	t.Caller = s.steps.Callers.Of(r, t.Door)
+	if rule != "" {
+		s.steps.Refused(t, r.Method+" "+r.Host+r.URL.Path, rule, message)
+	}
+	s.steps.WriteError(w, t, status, message)
 }

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -167,7 +167,7 @@ func TestAddressesThatTheConfigurationDoesNotNameAreRefused(t *testing.T) {
 		t.Errorf("%d refusals are logged, want 9", n)
 	}
 	t.Run("but a named one passes through the proxy as well", func(t *testing.T) {
-		resp, err := g.proxied().Post(g.s.c.Upstreams["test"].String()+"/v1/messages", "application/json", strings.NewReader(askPlain))
+		resp, err := g.proxied().Post(g.s.Config().Upstreams["test"].String()+"/v1/messages", "application/json", strings.NewReader(askPlain))
 		must(t, err)
 		defer resp.Body.Close()
 		if resp.StatusCode != 200 || len(seen.all()) != 1 {
@@ -183,7 +183,7 @@ func TestUpJoinsPathsOnly(t *testing.T) {
 		defer paths.mu.Unlock()
 		paths.bodies = append(paths.bodies, r.Host+" "+r.RequestURI)
 	}))
-	host := g.s.c.Upstreams["test"].Host
+	host := g.s.Config().Upstreams["test"].Host
 	tests := []struct{ path, want string }{
 		{"/up/test/v1/files?x=1", host + " /v1/files?x=1"},
 		{"/up/test", host + " /"},
@@ -224,7 +224,7 @@ func TestUpJoinsPathsOnly(t *testing.T) {
 func TestNoSpellingOfAPathEscapesTheCodec(t *testing.T) {
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"forbidden\"}"}}]}}]}`))
-	up := g.s.c.Upstreams["test"].String()
+	up := g.s.Config().Upstreams["test"].String()
 	for _, path := range []string{
 		"/v1/chat/completions", "/v1/chat//completions", "/v1/Chat/Completions/", "/v1/chat/./completions", "/x/../v1/chat/completions", "/v1/ch%61t/completions",
 		"/v1/Responses", "/v1//responses", "/v1beta/models/m:GenerateContent",

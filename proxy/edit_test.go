@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -55,7 +55,7 @@ func (g *sidecar) used(digest holdgate.Digest) {
 
 func (g *sidecar) bashDigest(arguments string) holdgate.Digest {
 	g.t.Helper()
-	d, err := g.s.c.Digester.Tool(&holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(arguments)})
+	d, err := g.s.Config().Digester.Tool(&holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(arguments)})
 	must(g.t, err)
 	return d
 }

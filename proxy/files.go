@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -30,7 +31,7 @@ var errCalls = errors.New("the file has what looks like tool calls of a model in
 // fileWithoutCalls returns the body of an answer that is a file, decoded, where
 // it holds no calls. What begins as JSON is read whole for that, and may have
 // Limits.Body; all else is no result of a batch, and passes as it comes.
-func (e *exchange) fileWithoutCalls(resp *http.Response) (io.Reader, error) {
+func (e *request) fileWithoutCalls(resp *http.Response) (io.Reader, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the upstream answered with %d in the place of the whole file, which cannot be looked into so", resp.StatusCode)
 	}
@@ -65,14 +66,15 @@ func (e *exchange) fileWithoutCalls(resp *http.Response) (io.Reader, error) {
 var fileMarks = append(slices.Clone(route.CallMarks), []byte(`_call"`), []byte(`_approval_request"`))
 
 // passFile passes an answer on that is a file, or refuses it.
-func (e *exchange) passFile(resp *http.Response) {
+func (e *request) passFile(resp *http.Response) error {
 	body, err := e.fileWithoutCalls(resp)
 	if err != nil {
-		e.reject(http.StatusForbidden, holdgate.RuleUnsupported, err.Error()+" (`unsupported: allow` in the configuration lets such files through)")
-		return
+		e.Reject(http.StatusForbidden, holdgate.RuleUnsupported, err.Error()+" (`unsupported: allow` in the configuration lets such files through)")
+		return nil
 	}
-	wire.WriteHeader(e.w, resp.StatusCode, wire.EndToEnd(resp.Header))
-	if err := copyFlushing(e.w, body, resp.ContentLength < 0); err != nil {
-		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
+	wire.WriteHeader(e.W, resp.StatusCode, wire.EndToEnd(resp.Header))
+	if err := copyFlushing(e.W, body, resp.ContentLength < 0); err != nil {
+		return steps.ErrCut
 	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"io"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -23,7 +24,7 @@ func TestFilesOfModelHostsPassUnlessTheyHoldCalls(t *testing.T) {
 	)
 	batch := func(call string) string { return said + `{"custom_id":"b","response":{"body":{` + call + `}}}` + "\n" }
 	withCall := batch(`"choices":[{"message":{"tool_calls":[{"id":"c"}]}}]`)
-	small := func(c *Config) { c.Limits.Body = 1 << 10 }
+	small := func(c *proxy.Config) { c.Limits.Body = 1 << 10 }
 	type header map[string]string
 	tests := []struct {
 		name, path, body string
@@ -51,7 +52,7 @@ func TestFilesOfModelHostsPassUnlessTheyHoldCalls(t *testing.T) {
 		{"a part", openaiFile, withCall[50:], header{":status": "206"}, nil, "206"},
 		{"another place", openaiFile, "", header{":status": "302", "Location": "https://elsewhere.example/"}, nil, "302"},
 		{"an error", openaiFile, `{"error":{}}`, header{":status": "404"}, nil, ""},
-		{"where the configuration lets all through", openaiFile, withCall, nil, []gateOption{func(c *Config) { c.AllowUnsupported = true }}, ""},
+		{"where the configuration lets all through", openaiFile, withCall, nil, []gateOption{func(c *proxy.Config) { c.AllowUnsupported = true }}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

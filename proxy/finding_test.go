@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"io"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -135,7 +136,7 @@ func TestPolicyIsToldOfModelAPIsThatTheConfigurationLetsThrough(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var seen counter
-			g := newGate(t, plainly(&seen, 200, `{}`), withPolicy(t, denyStrange), func(c *Config) { c.AllowUnsupported = true })
+			g := newGate(t, plainly(&seen, 200, `{}`), withPolicy(t, denyStrange), func(c *proxy.Config) { c.AllowUnsupported = true })
 			status, body := g.send(g.client, tt.method, g.url+"/up/test"+tt.path, tt.body, typeJSON)
 			if (status == 403) != tt.strange || (len(g.entries(audit.TypeFinding)) == 1) != tt.strange {
 				t.Errorf("status %d, found %+v: %s", status, g.entries(audit.TypeFinding), body)
@@ -146,7 +147,7 @@ func TestPolicyIsToldOfModelAPIsThatTheConfigurationLetsThrough(t *testing.T) {
 
 func TestTheShippedPolicyAsksAboutWhatLooksLikeAModelAPI(t *testing.T) {
 	var seen counter
-	g, client, up := unnamed(t, plainly(&seen, 200, `{}`), withShippedPolicy(), withIdle(1), func(c *Config) { c.Limits.Budget = 1 })
+	g, client, up := unnamed(t, plainly(&seen, 200, `{}`), withShippedPolicy(), withIdle(1), func(c *proxy.Config) { c.Limits.Budget = 1 })
 	for _, host := range []string{up, strings.Replace(up, "127.0.0.1", "127.1.2.3", 1)} { // the settings know the first
 		status, _ := g.send(client, http.MethodPost, host+"/own", `{"model":"m","messages":[]}`, typeJSON)
 		if host == up && status != 200 {

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -16,7 +17,7 @@ import (
 func TestCallsAreGatedWhereTheConfigurationNamesTheFormat(t *testing.T) {
 	answer := strings.Replace(messageWithCall, `"x"`, `"forbidden"`, 1)
 	var seen counter
-	g, client, up := unnamed(t, plainly(&seen, 200, answer), func(c *Config) {
+	g, client, up := unnamed(t, plainly(&seen, 200, answer), func(c *proxy.Config) {
 		c.Formats = []route.Format{{Host: c.MCP["other"].Host, Path: "/llm", Name: "anthropic"}}
 	})
 	if status, body := g.send(client, http.MethodPost, up+"/llm/ask", askPlain, typeJSON); strings.Contains(body, "toolu_1") || !strings.Contains(body, "test.deny") {
@@ -59,7 +60,7 @@ func TestFormatsWhosePathTellsAreGatedWithoutIt(t *testing.T) {
 			g, client, up := unnamed(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", tt.typ)
 				_, _ = io.WriteString(w, tt.answer(command.Load().(string)))
-			}), func(c *Config) {
+			}), func(c *proxy.Config) {
 				c.Formats = []route.Format{{Host: c.MCP["other"].Host, Path: "/llm", Name: tt.format}}
 			})
 			ask := func(ctx context.Context) *http.Response {

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -57,7 +58,7 @@ func TestTheOfficialGoClientOnEveryRevision(t *testing.T) {
 					h = gosdk.NewSSEHandler(func(*http.Request) *gosdk.Server { return goServer() }, nil)
 				}
 				up := newUpstream(t, h)
-				servers, run := map[string]string{"go": up}, func(*Config) {}
+				servers, run := map[string]string{"go": up}, func(*proxy.Config) {}
 				if road == "a command" {
 					servers, run = nil, withCommand("go", "go sdk")
 				}

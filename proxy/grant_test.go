@@ -1,6 +1,7 @@
-package proxy
+package proxy_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -77,6 +78,26 @@ func TestAGrantAnswersInAPersonsPlace(t *testing.T) {
 			t.Errorf("the last decision is %+v", d)
 		}
 		g.verified()
+	})
+	t.Run("it is asked about again where an earlier call has left the shell elsewhere", func(t *testing.T) {
+		command := "echo gated > out"
+		var seen counter
+		g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			streamer(&seen, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use")).ServeHTTP(w, r)
+		}), withPolicy(t, grantPolicy))
+		send := func() string { return readAll(t, g.post(t.Context(), messages, askStream).Body) }
+		first(g, send)
+		for _, moved := range []string{"cd /srv/other && ls", "cd ..", "cd $ELSEWHERE"} {
+			command = moved
+			if body := send(); !strings.Contains(body, "toolu_1") {
+				t.Fatalf("%s did not go on:\n%s", moved, body)
+			}
+			command = "echo gated > out"
+			first(g, send) // waits for a person
+			if body := send(); !strings.Contains(body, "toolu_1") {
+				t.Errorf("after %s: the grant is not for where the shell stands:\n%s", moved, body)
+			}
+		}
 	})
 	t.Run("it is asked about again once the grant is revoked", func(t *testing.T) {
 		g, send := sent(t, "echo gated")

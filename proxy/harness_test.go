@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,8 +25,8 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
-	"github.com/holdgate/holdgate/proxy/gate"
-	"github.com/holdgate/holdgate/proxy/model"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -56,7 +57,7 @@ decision := {"action": "deny", "rule": "test.deny", "reason": "it says forbidden
 // A sidecar is a Server of the package with everything real behind it.
 type sidecar struct {
 	t      testing.TB
-	s      *Server
+	s      *proxy.Server
 	queue  *approvals.Queue
 	log    *audit.Log
 	url    string // of the agents' door
@@ -65,15 +66,17 @@ type sidecar struct {
 	store  store.Store
 	client *http.Client
 	closed chan struct{} // gets one for each connection that the server has closed
+
+	original func(net.Conn) (netip.AddrPort, error) // where a redirected connection was to go
 }
 
-type gateOption func(*Config)
+type gateOption func(*proxy.Config)
 
-func withIdle(d time.Duration) gateOption { return func(c *Config) { c.Limits.Idle = d } }
+func withIdle(d time.Duration) gateOption { return func(c *proxy.Config) { c.Limits.Idle = d } }
 
 // withShippedPolicy decides by the pack that Holdgate ships.
 func withShippedPolicy() gateOption {
-	return func(c *Config) {
+	return func(c *proxy.Config) {
 		e, err := rego.Open(context.Background(), rego.Options{Timeout: 5 * time.Second})
 		if err != nil {
 			panic(err)
@@ -83,14 +86,14 @@ func withShippedPolicy() gateOption {
 }
 
 // withNames has agents' names resolved by a server of the test's own.
-func withNames(r *net.Resolver) gateOption { return func(c *Config) { c.Resolver = r } }
+func withNames(r *net.Resolver) gateOption { return func(c *proxy.Config) { c.Network.Resolver = r } }
 
-func withNotice() gateOption { return func(c *Config) { c.Notice = true } }
+func withNotice() gateOption { return func(c *proxy.Config) { c.Models.Notice = true } }
 
 // withPolicy decides by a policy of the test's own.
 func withPolicy(t *testing.T, text string) gateOption {
 	e := engine(t, text)
-	return func(c *Config) { c.Engine = e }
+	return func(c *proxy.Config) { c.Engine = e }
 }
 
 func engine(t *testing.T, text string) *rego.Engine {
@@ -152,9 +155,10 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 	must(t, err)
 	policy := filepath.Join(dir, "policy.rego")
 	must(t, os.WriteFile(policy, []byte(testPolicy), 0o600))
-	ca, err := OpenCA(dir)
+	ca, err := intercept.OpenCA(dir)
 	must(t, err)
-	c := Config{Queue: q, Log: log, Digester: digester, CA: ca, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}}
+	g := &sidecar{t: t, queue: q, log: log, ca: ca, store: st, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	c := proxy.Config{Queue: q, Original: func(c net.Conn) (netip.AddrPort, error) { return g.original(c) }, Log: log, Digester: digester, CA: ca, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}}
 	for name, u := range upstreams {
 		c.Upstreams[name] = parseURL(t, u)
 	}
@@ -168,19 +172,19 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 		c.Engine, err = rego.Open(ctx, rego.Options{Path: policy, Timeout: 5 * time.Second})
 		must(t, err)
 	}
-	s, err := New(context.WithoutCancel(ctx), c)
+	s, err := proxy.New(context.WithoutCancel(ctx), c)
 	must(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	closed := make(chan struct{}, 1<<16)
-	for _, srv := range []*http.Server{s.outer, s.inner} {
+	for _, srv := range s.Servers() {
 		if p.handler != nil {
 			srv.Handler = p.handler(srv.Handler)
 		}
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(&closings{ln, closed}) }()
-	g := &sidecar{t: t, s: s, queue: q, log: log, url: "http://" + ln.Addr().String(), addr: ln.Addr().String(), ca: ca, store: st, closed: closed, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	g.s, g.url, g.addr, g.closed = s, "http://"+ln.Addr().String(), ln.Addr().String(), closed
 	t.Cleanup(func() {
 		g.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -199,8 +203,7 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 
 // newGate has what comes be decided as by a sidecar that has started again.
 func (g *sidecar) newGate() {
-	g.s.gate = gate.New(g.s.life, g.s.gateConfig())
-	g.s.models = model.New(g.s.modelConfig())
+	g.s.Forget()
 }
 
 // closings tells of each accepted connection that is closed.

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -17,9 +18,9 @@ import (
 func TestAHostWithAnEmptyLabelIsRefused(t *testing.T) {
 	g := newGateTo(t, nil, nil, withPolicy(t, `package holdgate
 decision := {"action": "allow", "rule": "all", "reason": "all"}
-`), func(c *Config) {
-		c.ProxyLooksUp = true
-		c.ProxyFor = func(*url.URL) *url.URL { return &url.URL{Scheme: "http", Host: "127.0.0.1:9"} }
+`), func(c *proxy.Config) {
+		c.Network.ProxyLooksUp = true
+		c.Network.ProxyFor = func(*url.URL) *url.URL { return &url.URL{Scheme: "http", Host: "127.0.0.1:9"} }
 	})
 	for _, host := range []string{"127.0.0.1...", "localhost..", "a..invalid", ".invalid"} {
 		c, err := net.Dial("tcp", g.addr)

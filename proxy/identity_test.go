@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -13,10 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -40,7 +43,7 @@ decision := {"action": "allow", "rule": "test.proven"} if input.agent.proven
 func withAgents(t testing.TB, agents ...identity.Agent) gateOption {
 	book, err := identity.New(agents, nil)
 	must(t, err)
-	return func(c *Config) { c.Agents = book }
+	return func(c *proxy.Config) { c.Agents = func() *identity.Book { return book } }
 }
 
 func annAndBob(t testing.TB) gateOption {
@@ -100,7 +103,7 @@ func credentialPlaces(base, up string) map[string]func() (*http.Request, *http.C
 func TestACredentialProvesWhoAsks(t *testing.T) {
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t), withPolicy(t, provenPolicy))
-	for name, make := range credentialPlaces(g.url, g.s.c.Upstreams["test"].String()) {
+	for name, make := range credentialPlaces(g.url, g.s.Config().Upstreams["test"].String()) {
 		t.Run(name, func(t *testing.T) {
 			before := len(up.all())
 			r, client := make()
@@ -135,7 +138,7 @@ func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, `"deny"`, `"allow"`, 1)))
 	strange := "hgt_" + strings.Repeat("c3", 32)
-	u := g.s.c.Upstreams["test"].String()
+	u := g.s.Config().Upstreams["test"].String()
 	for _, tt := range []struct {
 		name, url string
 		header    []string
@@ -185,7 +188,7 @@ func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 func TestATokenInAnotherPlaceGoesNowhere(t *testing.T) {
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, `"deny"`, `"allow"`, 1)))
-	at, u := g.url+"/up/test/x", g.s.c.Upstreams["test"].String()
+	at, u := g.url+"/up/test/x", g.s.Config().Upstreams["test"].String()
 	for name, ask := range map[string]struct {
 		url    string
 		header []string
@@ -268,6 +271,49 @@ func TestATunnelIsItsAgents(t *testing.T) {
 	}
 	if all := seen.all(); len(all) != 1 || strings.Contains(all[0], "hgt_") {
 		t.Errorf("the upstream got %q", all)
+	}
+}
+
+// A tunnel that is open when its agent's token is taken back carries nothing more.
+func TestATunnelEndsWithItsAgentsToken(t *testing.T) {
+	ann := identity.Agent{ID: "ann", Tokens: [][32]byte{identity.Hash(annsToken)}}
+	with, err := identity.New([]identity.Agent{ann}, nil)
+	must(t, err)
+	ann.Labels = map[string]string{"team": "a"}
+	changed, err := identity.New([]identity.Agent{ann}, nil)
+	must(t, err)
+	without, err := identity.New([]identity.Agent{{ID: "bob", Tokens: [][32]byte{identity.Hash(bobsToken)}}}, nil)
+	must(t, err)
+	var book atomic.Pointer[identity.Book]
+	book.Store(with)
+	g, up := newTLSGate(t, &asker{}, func(c *proxy.Config) { c.Agents = book.Load }, withPolicy(t, provenPolicy))
+	roots := x509.NewCertPool()
+	roots.AddCert(g.ca.Leaf)
+	tunnels := 0
+	client := &http.Client{Transport: &http.Transport{
+		Proxy:           http.ProxyURL(parseURL(t, "http://ann:"+annsToken+"@"+strings.TrimPrefix(g.url, "http://"))),
+		TLSClientConfig: &tls.Config{RootCAs: roots},
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			tunnels++
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		},
+	}}
+	defer client.CloseIdleConnections()
+	for _, c := range []struct {
+		book *identity.Book
+		want int
+	}{{with, 200}, {changed, 200}, {without, 401}} {
+		book.Store(c.book)
+		resp, err := client.Get(up + "/inside")
+		must(t, err)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != c.want {
+			t.Errorf("%d, want %d", resp.StatusCode, c.want)
+		}
+	}
+	if tunnels != 1 {
+		t.Errorf("%d tunnels, want one", tunnels)
 	}
 }
 
@@ -422,7 +468,7 @@ func TestASessionIsTheClientsOwn(t *testing.T) {
 		r, err := http.NewRequest(http.MethodPost, g.url+"/up/test/v1/responses", strings.NewReader(tt.body))
 		must(t, err)
 		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set(tokenHeader, annsToken)
+		r.Header.Set(caller.TokenHeader, annsToken)
 		if tt.header != "" {
 			r.Header.Set(tt.header, "s1")
 		}

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -25,7 +26,7 @@ func zipped(t *testing.T, b []byte) []byte {
 // unsized hides a body's length, so that it is sent in chunks.
 type unsized struct{ io.Reader }
 
-func withBodyLimit(n int64) gateOption { return func(c *Config) { c.Limits.Body = n } }
+func withBodyLimit(n int64) gateOption { return func(c *proxy.Config) { c.Limits.Body = n } }
 
 // Promise 4: what cannot be understood, or could be understood in two ways, is
 // refused whatever policy says, in the format spoken, and is in the log.
@@ -146,8 +147,8 @@ import rego.v1
 
 decision := {"action": "allow", "rule": "a"}
 
-decision := {"action": "deny", "rule": "b", "n": n} if {
-	some n in [1, 2]
+decision := {"action": "deny", "rule": n} if {
+	some n in ["b", "c"]
 	input.time
 }
 `

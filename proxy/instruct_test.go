@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -34,6 +35,52 @@ func TestARedirectIsInTheNextModelRequest(t *testing.T) {
 					!strings.Contains(sent, "write tests") || strings.Contains(sent, "\u202e") || wire.Strict([]byte(sent)) != nil {
 					t.Errorf("request %d: %s", i, sent)
 				}
+			}
+			g.verified()
+		})
+	}
+}
+
+// What people ask for at a gate that a report has opened is in the next model request
+// of the session, once, unless the agent has asked for the answer before.
+func TestASteerAtAGateIsInTheNextModelRequest(t *testing.T) {
+	for _, tt := range []struct {
+		name, session, report string
+		polls                 bool
+		want                  int
+	}{
+		{"the agent does not ask", "s1", `{"score":85}`, false, 1},
+		{"it has asked", "s1", `{"score":85}`, true, 0},
+		{"its API calls name no session", "", `{"score":85}`, false, 1},
+		{"a report of no trust at all", "s1", `{"score":5}`, false, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var seen counter
+			up := newUpstream(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
+			g := newGateTo(t, map[string]string{"test": up}, nil, withShippedPolicy(), func(c *proxy.Config) {
+				c.Confidence = proxy.Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
+			})
+			g.ask("POST", "/v1/confidence", tt.report, "X-Session-Id", tt.session)
+			asked := g.pending(1)[0]
+			_, err := g.queue.Decide(t.Context(), asked.ID, approvals.Vote{
+				Decision: holdgate.AnswerSteer, Instructions: "write the tests first", Artifacts: []string{"parser_test.go"},
+				By: "ann", Channel: "cli", Digest: asked.Call.Digest,
+			})
+			must(t, err)
+			if tt.polls {
+				g.ask("GET", "/v1/gates/"+asked.ID, "", "X-Session-Id", tt.session)
+			}
+			for range 2 {
+				<-g.inSession("s1", askPlain)
+			}
+			with := 0
+			for _, sent := range seen.all() {
+				if strings.Contains(sent, "write the tests first (about parser_test.go)") {
+					with++
+				}
+			}
+			if with != tt.want {
+				t.Errorf("%d requests had it, want %d: %s", with, tt.want, seen.all())
 			}
 			g.verified()
 		})

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -46,7 +47,7 @@ func TestIPv6FromEndToEnd(t *testing.T) {
 		t.Run(fmt.Sprintf("TLS %t", secure), func(t *testing.T) {
 			origin, roots := on6(t, secure)
 			_, host, _ := strings.Cut(origin, "://")
-			g := newGateTo(t, map[string]string{"test": origin}, nil, withPolicy(t, allowAllText), func(c *Config) { c.RootCAs = roots })
+			g := newGateTo(t, map[string]string{"test": origin}, nil, withPolicy(t, allowAllText), func(c *proxy.Config) { c.Network.RootCAs = roots })
 			at6, err := net.Listen("tcp6", "[::1]:0")
 			must(t, err)
 			done := make(chan error, 1)

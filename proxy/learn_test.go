@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -20,7 +21,7 @@ func TestAfterEnoughApprovalsPolicyApproves(t *testing.T) {
 	must(t, os.WriteFile(path, []byte("settings: {learned: {approvals: 2, days: 30}}\n"), 0o600))
 	e, err := rego.Open(t.Context(), rego.Options{Path: filepath.Dir(path), Timeout: 5 * time.Second, KeepSeen: true})
 	must(t, err)
-	g := newOnceGate(t, func(c *Config) {
+	g := newOnceGate(t, func(c *proxy.Config) {
 		c.Engine, c.Dir, c.Agent = e, "/work/project", holdgate.Agent{ID: "builder", Proven: true}
 	})
 	asks := func(id, path string) <-chan string {

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
@@ -55,7 +56,7 @@ decision := {"action": "deny", "rule": "test.remove"} if {
 				if inTunnel {
 					client = g.tunnelled()
 				}
-				base := *g.s.c.MCP["files"]
+				base := *g.s.Config().MCP["files"]
 				base.Path = ""
 				// Without a media type: what is known to be MCP needs none.
 				status, body := g.send(client, http.MethodPost, base.String()+path, toolCall("1", "x"), nil)
@@ -151,7 +152,7 @@ func TestAHeldCallToAHostThatNobodyNamedIsSentOnAsItCame(t *testing.T) {
 func TestBodiesTooLargeToLookIntoPassOnlyElsewhere(t *testing.T) {
 	var seen counter
 	up := newUpstream(t, plainly(&seen, 200, `{}`))
-	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"other": up + "/other"}, func(c *Config) { c.Limits.Body = 4096 })
+	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"other": up + "/other"}, func(c *proxy.Config) { c.Limits.Body = 4096 })
 	large := `{"a":"` + strings.Repeat("x", 8192) + `"}`
 	if status, _ := g.send(g.client, http.MethodPost, g.url+"/up/test/x", large, typeJSON); status != 413 || len(seen.all()) != 0 {
 		t.Errorf("a host that serves models: status %d, sent on %d times", status, len(seen.all()))
@@ -159,7 +160,7 @@ func TestBodiesTooLargeToLookIntoPassOnlyElsewhere(t *testing.T) {
 	if status, _ := g.send(g.client, http.MethodPost, g.url+"/up/test/x", "file"+large, nil); status != 200 || len(seen.all()) != 1 {
 		t.Errorf("a file for a host that serves models: status %d, sent on %d times", status, len(seen.all()))
 	}
-	g = newGateTo(t, nil, map[string]string{"other": up + "/other"}, func(c *Config) { c.Limits.Body = 4096 })
+	g = newGateTo(t, nil, map[string]string{"other": up + "/other"}, func(c *proxy.Config) { c.Limits.Body = 4096 })
 	if status, _ := g.send(g.proxied(), http.MethodPost, up+"/x", large, typeJSON); status != 200 || len(seen.all()) != 2 || seen.all()[1] != large {
 		t.Errorf("another host: status %d, sent on %d times", status, len(seen.all()))
 	}
@@ -207,7 +208,7 @@ func TestAModelRequestThatNobodyReadsIsRefused(t *testing.T) {
 		for door, forward := range map[string]bool{"base-URL": false, "forward": true} {
 			var seen counter
 			up := newUpstream(t, plainly(&seen, 200, `{}`))
-			g := newGateTo(t, map[string]string{"test": up}, nil, func(c *Config) { c.AllowUnsupported = allowed })
+			g := newGateTo(t, map[string]string{"test": up}, nil, func(c *proxy.Config) { c.AllowUnsupported = allowed })
 			client, url := g.client, g.url+"/up/test"
 			if forward {
 				client, url = g.proxied(), up
@@ -259,7 +260,7 @@ func TestAnAnswerIsNotPickedUpByAnotherAccount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var seen counter
 			g := newGateTo(t, map[string]string{"test": newUpstream(t, plainly(&seen, 200, strings.Replace(messageWithCall, `"x"`, `"gated"`, 1)))},
-				map[string]string{"files": newUpstream(t, plainly(&seen, 200, toolResult))}, func(c *Config) { c.Limits.Budget = 1; c.Limits.MCP = 1 })
+				map[string]string{"files": newUpstream(t, plainly(&seen, 200, toolResult))}, func(c *proxy.Config) { c.Limits.Budget = 1; c.Limits.MCP = 1 })
 			for i, key := range []string{"one", "two", "one"} {
 				h := http.Header{"Content-Type": {"application/json"}, name: {key}}
 				status, body := g.send(g.client, http.MethodPost, g.url+messages, askPlain, h)

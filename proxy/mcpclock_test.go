@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bytes"
@@ -19,6 +19,9 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/intercept"
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
@@ -29,7 +32,7 @@ import (
 // client and its server say goes over no socket.
 type clocked struct {
 	t     *testing.T
-	s     *Server
+	s     *proxy.Server
 	queue *approvals.Queue
 	log   *audit.Log
 	runs  atomic.Int32
@@ -37,11 +40,17 @@ type clocked struct {
 
 // RoundTrip is the MCP server.
 func (c *clocked) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
 		return nil, err
 	}
-	c.runs.Add(1)
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(toolResult)), ContentLength: int64(len(toolResult)), Request: r}, nil
+	h := http.Header{"Content-Type": {"application/json"}}
+	if bytes.Contains(body, []byte("initialize")) {
+		h.Set("Mcp-Session-Id", "s1")
+	} else {
+		c.runs.Add(1)
+	}
+	return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(strings.NewReader(toolResult)), ContentLength: int64(len(toolResult)), Request: r}, nil
 }
 
 // newClocked is called within a bubble, with an engine from outside.
@@ -56,10 +65,10 @@ func newClocked(t *testing.T, dir string, e *rego.Engine) *clocked {
 	must(t, err)
 	q, err := approvals.Open(t.Context(), approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key})
 	must(t, err)
-	c := Config{Queue: q, Log: log, Digester: digester, Engine: e, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, ProgressClients: []string{"patient"}}
-	c.CA, err = OpenCA(dir)
+	c := proxy.Config{Queue: q, Log: log, Digester: digester, Engine: e, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Relay: mcpproxy.Options{ProgressClients: []string{"patient"}}}
+	c.CA, err = intercept.OpenCA(dir)
 	must(t, err)
-	s, err := New(context.WithoutCancel(t.Context()), c)
+	s, err := proxy.New(context.WithoutCancel(t.Context()), c)
 	must(t, err)
 	t.Cleanup(func() {
 		must(t, s.Shutdown(context.WithoutCancel(t.Context())))
@@ -80,12 +89,12 @@ func (c *clocked) post(patience time.Duration, body string) (got string, took ti
 	r.Header.Set("Mcp-Session-Id", "s1")
 	w := httptest.NewRecorder()
 	begin := time.Now()
-	c.s.exchange(w, r, &route.Target{Door: route.DoorMCP, Name: "files", MCP: true, URL: &url.URL{Scheme: "http", Host: "files.test", Path: "/mcp"}, Transport: c})
+	_ = c.s.Take(w, r, &route.Target{Door: route.DoorMCP, Name: "files", MCP: true, URL: &url.URL{Scheme: "http", Host: "files.test", Path: "/mcp"}, Transport: c})
 	return w.Body.String(), time.Since(begin)
 }
 
 func (c *clocked) hello(name string) {
-	c.s.clients.Add(clientKey{"files", "s1"}, name)
+	c.post(time.Minute, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{},"clientInfo":{"name":"`+name+`"}}}`)
 }
 
 func (c *clocked) approve() {
@@ -200,7 +209,7 @@ func TestATaskWaitsForAsLongAsPeopleTake(t *testing.T) {
 			return got
 		}
 		begin := time.Now()
-		for approved := false; strings.Contains(ask("tasks/get"), `"working"`); time.Sleep(taskPoll) {
+		for approved := false; strings.Contains(ask("tasks/get"), `"working"`); time.Sleep(2 * time.Second) {
 			if !approved && time.Since(begin) >= 30*time.Minute {
 				approved = true
 				c.approve()

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
 )
 
 // roleVariable makes a server of this program.
@@ -24,8 +26,8 @@ func TestMain(m *testing.M) {
 }
 
 func withCommand(name, role string) gateOption {
-	return func(c *Config) {
-		c.Commands = map[string]Command{name: {Args: []string{os.Args[0]}, Env: []string{roleVariable + "=" + role}, Processes: 4}}
+	return func(c *proxy.Config) {
+		c.Commands = map[string]mcpproxy.Command{name: {Args: []string{os.Args[0]}, Env: []string{roleVariable + "=" + role}, Processes: 4}}
 	}
 }
 
@@ -56,7 +58,7 @@ func TestACommandIsGated(t *testing.T) {
 	if resp := g.call(t.Context(), toolCall("3", "x"), inSession("unknown")); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("an unknown session: %d", resp.StatusCode)
 	}
-	for _, path := range []string{"/mcp/files/more", resourceMetadataPath + "/mcp/files"} {
+	for _, path := range []string{"/mcp/files/more", mcpproxy.ResourceMetadataPath + "/mcp/files"} {
 		resp, err := g.client.Get(g.url + path)
 		must(t, err)
 		if resp.Body.Close(); resp.StatusCode == http.StatusOK {

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -25,7 +26,7 @@ func newMCPGate(t *testing.T, answer http.HandlerFunc, opts ...gateOption) (*sid
 	return newGateTo(t, nil, map[string]string{"files": up + "/mcp"}, opts...), &seen
 }
 
-func withMCPBudget(d time.Duration) gateOption { return func(c *Config) { c.Limits.MCP = d } }
+func withMCPBudget(d time.Duration) gateOption { return func(c *proxy.Config) { c.Limits.MCP = d } }
 
 func toolCall(id, what string) string {
 	return `{"jsonrpc":"2.0", "id":` + id + `,"method":"tools/call","params":{"name":"remove","arguments":{"path":"` + what + `"},"_meta":{"progressToken":"p1"}}}`

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/rego"
 )
@@ -17,7 +18,7 @@ import (
 func withSettings(t *testing.T, settings string, rules ...string) gateOption {
 	t.Helper()
 	e := openSettings(t, settings, rules...)
-	return func(c *Config) { c.Engine = e }
+	return func(c *proxy.Config) { c.Engine = e }
 }
 
 func openSettings(t *testing.T, settings string, rules ...string) *rego.Engine {

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/store/audit"
 )
 

@@ -1,8 +1,9 @@
-package proxy
+package proxy_test
 
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -77,6 +80,27 @@ func (g *sidecar) lists(t *testing.T) string {
 // named is toolCall for a tool of another name.
 func named(tool, arguments string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
+}
+
+func TestAQuestionAboutAnUnknownToolShowsItsDefinition(t *testing.T) {
+	g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(8*time.Second))
+	s.says(toolNamed("frob", "Turns it.\\nTwice.", `"inputSchema":{"type":"object"}`))
+	g.lists(t)
+	got := g.calling(named("frob", `{"level":3}`), nil)
+	r := g.pending(1)[0]
+	at := slices.IndexFunc(r.Briefing.Sections, func(s briefing.Section) bool {
+		return s.Title == "what the server files says of its tool frob"
+	})
+	if r.Rule != "tools.unknown" || at < 0 {
+		t.Fatalf("held by %s, with %+v", r.Rule, r.Briefing.Sections)
+	}
+	section := r.Briefing.Sections[at]
+	want := []string{"description: Turns it.", "Twice.", `schema: {"type":"object"}`}
+	if diff := cmp.Diff(want, section.Lines); diff != "" {
+		t.Error(diff)
+	}
+	g.answer(r, holdgate.AnswerDeny, "no")
+	<-got
 }
 
 func TestAChangedDefinitionIsHeldUntilAPersonAcceptsIt(t *testing.T) {
@@ -250,7 +274,7 @@ func TestNamesOnTheModelsSideStandForOneTool(t *testing.T) {
 		"mcp__my_notes__add_note": "my notes/add.note", "add.note": "my notes/add.note", "mcp__files__search": "files/search",
 		"search": "", "a_b_c": "", "mcp__a__b_c": "a/b_c", "mcp__other__read": "", "Read": "", "mcp__files__": "",
 	} {
-		known := &catalog{queue: g.queue}
+		known := mcpproxy.NewCatalog(g.queue)
 		got := ""
 		if l := known.Learned(&holdgate.Tool{Name: name, Arguments: []byte("{}")}); l != nil {
 			got = l.Server + "/" + l.Tool
@@ -258,17 +282,5 @@ func TestNamesOnTheModelsSideStandForOneTool(t *testing.T) {
 		if got != want {
 			t.Errorf("%s stands for %q, want %q", name, got, want)
 		}
-	}
-}
-
-func TestHostsThatAgentsNameTeachNothing(t *testing.T) {
-	var other toolServer
-	other.says(toolNamed("remove", "Removes."))
-	g, s := newToolGate(t)
-	s.says()
-	m := &mcpExchange{exchange: &exchange{s: g.s, t: route.Target{Name: "evil.example"}}}
-	must(t, m.takeTools(t.Context(), []byte(*other.list.Load())))
-	if all := g.queue.Tools().All(); len(all) != 0 {
-		t.Errorf("learned: %+v", all)
 	}
 }

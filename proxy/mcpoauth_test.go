@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"io"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -33,8 +34,8 @@ func TestMetadataOfServersAreServedForTheDoor(t *testing.T) {
 		own                   bool // the door's URL stands in the place of the resource
 	}{
 		{"where the challenge says", "/hidden/metadata", up + "/tools/mcp", true, true},
-		{"where clients look", resourceMetadataPath + "/tools/mcp", up + "/tools/mcp", false, true},
-		{"where clients look next", resourceMetadataPath, up + "/tools", false, true},
+		{"where clients look", mcpproxy.ResourceMetadataPath + "/tools/mcp", up + "/tools/mcp", false, true},
+		{"where clients look next", mcpproxy.ResourceMetadataPath, up + "/tools", false, true},
 		{"for another host", "/hidden/metadata", "https://bank.example/tools/mcp", true, false},
 		{"for another path", "/hidden/metadata", up + "/tools/mcp-other", true, false},
 	} {
@@ -42,7 +43,7 @@ func TestMetadataOfServersAreServedForTheDoor(t *testing.T) {
 			where, resource, seen = tt.where, tt.resource, nil
 			g := newGateTo(t, nil, map[string]string{"files": up + "/tools/mcp"})
 			door := g.url + "/mcp/files"
-			at := g.url + resourceMetadataPath + "/mcp/files"
+			at := g.url + mcpproxy.ResourceMetadataPath + "/mcp/files"
 			if tt.challenged {
 				resp, err := g.client.Post(door, "application/json", strings.NewReader(toolCall("1", "x")))
 				must(t, err)
@@ -78,25 +79,12 @@ func TestAServerOfTheFirstRevisionWithOAuthNamesItself(t *testing.T) {
 	up := newUpstream(t, http.NotFoundHandler())
 	g := newGateTo(t, nil, map[string]string{"old": up + "/mcp"})
 	for _, path := range []string{"/mcp/old", "/mcp/other"} {
-		resp, err := g.client.Get(g.url + resourceMetadataPath + path)
+		resp, err := g.client.Get(g.url + mcpproxy.ResourceMetadataPath + path)
 		must(t, err)
 		defer resp.Body.Close()
 		body := readAll(t, resp.Body)
 		if ok := resp.StatusCode == 200 && body == `{"resource":"`+g.url+`/mcp/old","authorization_servers":["`+up+`"]}`; ok != (path == "/mcp/old") {
 			t.Errorf("%s: status %d: %s", path, resp.StatusCode, body)
-		}
-	}
-}
-
-func TestMetadataAreForAServerOrNot(t *testing.T) {
-	server := parseURL(t, "https://host.example:443/a/b/")
-	for resource, want := range map[string]bool{
-		"https://host.example/a/b": true, "https://HOST.example/a/": true, "https://host.example": true, "https://host.example/a/b/../..": true,
-		"http://host.example/a/b": false, "https://host.example:444/a/b": false, "https://host.example/a/bc": false,
-		"https://host.example/a/b/c": false, "https://evil.example/a/b": false, "": false, "%": false,
-	} {
-		if got := isFor(resource, server); got != want {
-			t.Errorf("%q: %v", resource, got)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
 const opensPages = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"c"}}}`
 
 func withPage() gateOption {
-	return func(c *Config) { c.Page = "https://approvals.example/r/{request}" }
+	return func(c *proxy.Config) { c.Relay.Page = "https://approvals.example/r/{request}" }
 }
 
 // A page that a client was asked to show.
@@ -89,7 +90,6 @@ func TestOnlyItsOwnClientAnswersAPage(t *testing.T) {
 	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, toolResult), withPage())
 	readAll(t, g.call(t.Context(), opensPages, nil).Body)
-	g.s.opensPages.Add(clientKey{"files", "s1"}, struct{}{})
 	r := bufio.NewReader(g.call(t.Context(), toolCall("1", "gated"), inSession("s1")).Body)
 	req := g.pending(1)[0]
 	p := pageOn(t, r)

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/store/audit"
 )
 

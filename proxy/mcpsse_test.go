@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
 )
 
 // An oldServer speaks the transport of revision 2024-11-05: GET /sse opens a
@@ -103,7 +104,7 @@ func TestTheOlderTransportIsGatedOnBothRoads(t *testing.T) {
 				c, url = g.proxied(), up+"/sse"
 			}
 			stream, endpoint := g.stream(t.Context(), c, url)
-			if inside := strings.HasPrefix(endpoint, g.url+endpointPath); inside != (road == "door") {
+			if inside := strings.HasPrefix(endpoint, g.url+mcpproxy.EndpointPath); inside != (road == "door") {
 				t.Fatalf("the endpoint is %s", endpoint)
 			}
 			// What policy allows passes, and is answered on the stream.

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -330,7 +330,7 @@ func TestStdioThatIsAmbiguousIsRefused(t *testing.T) {
 	if line := next(p, p.client); !strings.Contains(line, `"id":"p","error"`) {
 		t.Errorf("an id twice: %s", line)
 	}
-	long := newPipe(t, func(c *Config) { c.Limits.Body = 100 })
+	long := newPipe(t, func(c *proxy.Config) { c.Limits.Body = 100 })
 	seq := long.from(stdio.Client, toolCall("1", strings.Repeat("x", 100)))
 	if line := next(long, long.client); !strings.Contains(line, "limits.body") {
 		t.Errorf("got %s", line)
@@ -417,7 +417,7 @@ func TestALostAnswerOfAStdioServerIsSaidToWhoWaitsForIt(t *testing.T) {
 		"longer than any line":            {stdio.ServerLost, "a line is longer than 67108864 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPipe(t, func(c *Config) { c.Limits.Body = 400 })
+			p := newPipe(t, func(c *proxy.Config) { c.Limits.Body = 400 })
 			asked := p.from(stdio.Client, ping)
 			p.expect(p.server, ping)
 			lost := p.from(tt.kind, tt.line)
@@ -491,7 +491,7 @@ func TestTheNextSidecarTakesUpWhatIsNotOver(t *testing.T) {
 	_ = p.conn.Close()
 	<-p.broken
 	p.nothing(p.client)
-	p.g.s.pipes.Wait() // as of a sidecar that has ended
+	p.g.s.MCP().Wait() // as of a sidecar that has ended
 	next := p.g.pipe()
 	next.from(stdio.ClientSent, ping)
 	next.from(stdio.Client, toolCall("1", "gated"))
@@ -548,15 +548,17 @@ func TestTheStdioDoorIsForHoldgateAlone(t *testing.T) {
 		{"/stdio/files", http.Header{"Connection": {"Upgrade"}, "Upgrade": {stdio.Protocol}}, http.StatusConflict},
 		{"/stdio/No%20name", http.Header{"Connection": {"Upgrade"}, "Upgrade": {stdio.Protocol}}, http.StatusBadRequest},
 	} {
-		r := httptest.NewRequest(http.MethodGet, "http://"+g.addr+tt.path, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+tt.path, nil)
+		must(t, err)
 		for k, v := range tt.header {
 			r.Header[k] = v
 		}
-		w := httptest.NewRecorder()
-		g.s.serveOuter(w, func() *http.Request { r.URL.Scheme, r.URL.Host = "", ""; return r }())
-		if w.Code != tt.status {
-			t.Errorf("%s %v: status %d: %s", tt.path, tt.header, w.Code, w.Body)
+		resp, err := g.client.Do(r)
+		must(t, err)
+		if body := readAll(t, resp.Body); resp.StatusCode != tt.status {
+			t.Errorf("%s %v: status %d: %s", tt.path, tt.header, resp.StatusCode, body)
 		}
+		_ = resp.Body.Close()
 	}
 }
 

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -240,7 +241,7 @@ func TestWhatIsNoTaskOverStdio(t *testing.T) {
 // streams nothing held does, and the call is answered when it has run.
 func TestAHeldCallOfRevision26OverStdioWaitsInLine(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, func(c *Config) { c.OfferTasks = true })
+	p := newPipe(t, func(c *proxy.Config) { c.Relay.OfferTasks = true })
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	discover := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`
 	for _, extensions := range []string{`{}`, `{"io.modelcontextprotocol/tasks":{}}`} {

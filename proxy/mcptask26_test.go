@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -132,7 +133,7 @@ func (g *sidecar) until26(id, status string) task26 {
 }
 
 func newGate26(t *testing.T, s *server26, offer bool) *sidecar {
-	g := newGateTo(t, nil, map[string]string{"files": newUpstream(t, s)}, func(c *Config) { c.OfferTasks = offer })
+	g := newGateTo(t, nil, map[string]string{"files": newUpstream(t, s)}, func(c *proxy.Config) { c.Relay.OfferTasks = offer })
 	_, says := g.ask26("server/discover", "", ``).Result.Capabilities.Extensions["io.modelcontextprotocol/tasks"]
 	if says != (s.tasks || offer) {
 		t.Errorf("that there are tasks is said: %v", says)

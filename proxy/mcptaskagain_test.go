@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -23,11 +24,11 @@ func (g *sidecar) restarted() *sidecar {
 	defer cancel()
 	must(g.t, g.s.Shutdown(ctx))
 	must(g.t, g.queue.Close())
-	c := g.s.c
+	c := *g.s.Config()
 	q, err := approvals.Open(g.t.Context(), approvals.Config{Store: g.store, Log: g.log, Digester: c.Digester, SealKey: []byte(strings.Repeat("\x07", 32)), Redeem: time.Hour})
 	must(g.t, err)
 	c.Queue = q
-	s, err := New(context.WithoutCancel(g.t.Context()), c)
+	s, err := proxy.New(context.WithoutCancel(g.t.Context()), c)
 	must(g.t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(g.t, err)
@@ -59,8 +60,7 @@ func TestATaskOutlivesTheSidecar(t *testing.T) {
 			task := c.start("gated")
 			req := g.pending(1)[0]
 			if when != "before people decide" {
-				g.s.endWaits() // nobody waits any more for what is decided now
-				g.s.tasks.find(task.TaskID).waitEnded(t)
+				must(t, g.s.Shutdown(t.Context())) // nobody waits any more for what is decided now
 				g.decide(req, holdgate.AnswerApprove, "")
 			}
 			g = g.restarted()
@@ -85,6 +85,36 @@ func TestATaskOutlivesTheSidecar(t *testing.T) {
 	}
 }
 
+// People have as long for a result of a task that was taken up again as for any other.
+func TestATaskThatWasTakenUpAgainWaitsForItsResult(t *testing.T) {
+	t.Parallel()
+	const rules = `package holdgate.custom.team
+
+rules contains {"action": "hold", "rule": "team.remove", "reason": "it removes"} if input.tool.name == "remove"
+
+results contains {"action": "hold", "rule": "team.look", "reason": "somebody looks at it"} if contains(input.result.text, "done")
+`
+	up := &taskServer{plain: true}
+	g, c := newTaskGate(t, up, withSettings(t, "  profile: balanced\n", rules))
+	task := c.start("x")
+	req := g.pending(1)[0]
+	g = g.restarted()
+	c.g = g
+	c.saying(task.TaskID, req.ID)
+	g.decide(req, holdgate.AnswerApprove, "")
+	look := g.pending(1)[0]
+	for begin := time.Now(); time.Since(begin) < 2500*time.Millisecond; { // longer than the least that people get
+		if got := c.of("tasks/get", task.TaskID).Result; got.Status != "working" {
+			t.Fatalf("nobody has decided, and the task says %+v", got)
+		}
+	}
+	g.decide(look, holdgate.AnswerApprove, "")
+	if a := c.of("tasks/result", task.TaskID); a.text() != "done" || up.calls() != 1 {
+		t.Errorf("the result is %+v, and it was run %d times", a, up.calls())
+	}
+	g.verified()
+}
+
 // saying asks about a task until it is worked on and says something.
 func (c *taskClient) saying(id, words string) {
 	c.g.t.Helper()
@@ -96,19 +126,6 @@ func (c *taskClient) saying(id, words string) {
 		if time.Since(begin) > 30*time.Second {
 			c.g.t.Fatalf("the task does not say %s: %+v", words, got)
 		}
-	}
-}
-
-// waitEnded waits until nothing more comes of a task here; nil has ended.
-func (t *heldTask) waitEnded(tt *testing.T) {
-	tt.Helper()
-	if t == nil {
-		return
-	}
-	select {
-	case <-t.ended:
-	case <-time.After(30 * time.Second):
-		tt.Fatal("the task does not end")
 	}
 }
 
@@ -133,8 +150,11 @@ func TestATaskThatWasBeingSentIsNotSentAgain(t *testing.T) {
 	up := &taskServer{plain: true}
 	g, c := newTaskGate(t, up)
 	task := c.start("gated")
-	live := g.s.tasks.find(task.TaskID)
-	must(t, live.sending())
+	_, err := g.queue.ChangeTask(t.Context(), task.TaskID, func(rec *approvals.Task) error {
+		rec.State = approvals.TaskSending
+		return nil
+	})
+	must(t, err)
 	g = g.restarted()
 	c.g = g
 	a := c.of("tasks/result", task.TaskID)
@@ -276,7 +296,7 @@ func TestWithoutTasksAtTheServerACallIsHeldInLine(t *testing.T) {
 		opts        []gateOption
 	}{
 		{name: "the server has none", hello: `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}`},
-		{name: "they are turned off", hello: `{}`, opts: []gateOption{func(c *Config) { c.NoTasks = true }}},
+		{name: "they are turned off", hello: `{}`, opts: []gateOption{func(c *proxy.Config) { c.Relay.NoTasks = true }}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

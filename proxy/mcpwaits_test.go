@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -23,10 +24,7 @@ func inSession(id string) http.Header { return http.Header{"Mcp-Session-Id": {id
 func (g *sidecar) unwaited() {
 	g.t.Helper()
 	for begin := time.Now(); ; runtime.Gosched() {
-		g.s.waiting.mu.Lock()
-		n := len(g.s.waiting.by)
-		g.s.waiting.mu.Unlock()
-		if n == 0 {
+		if g.s.MCP().Quiet() {
 			return
 		}
 		if time.Since(begin) > 20*time.Second {
@@ -122,7 +120,7 @@ func TestHTTPClientsAreKeptWaitingAsLongAsTheyWere(t *testing.T) {
 		{"nobody knows it", "", "", toolCall("1", "gated"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g, _ := newMCPGate(t, answerJSON(200, toolResult), withMCPBudget(time.Nanosecond), func(c *Config) { c.ProgressClients = []string{"mine"} })
+			g, _ := newMCPGate(t, answerJSON(200, toolResult), withMCPBudget(time.Nanosecond), func(c *proxy.Config) { c.Relay.ProgressClients = []string{"mine"} })
 			if tt.hello != "" {
 				g.call(t.Context(), tt.hello, nil)
 			}

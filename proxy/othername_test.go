@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/caller"
 )
 
 // showing sends a model request whose agent shows a token, and which has headers besides.
@@ -18,7 +20,7 @@ func (g *sidecar) showing(token, body string, headers ...string) <-chan string {
 	must(g.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	if token != "" {
-		req.Header.Set(tokenHeader, token)
+		req.Header.Set(caller.TokenHeader, token)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
@@ -61,7 +63,7 @@ func TestAProvenAgentIsBoundUnderAnyNameOfItsSession(t *testing.T) {
 	bound := g.showing(annsToken, anew(&n), "X-Session-Id", "work-1")
 	first := g.pending(1)[0]
 	names := [][]string{{}, {"X-Session-Id", "play"}, {"X-Session-Id", "anew"}, {"X-Session-Id", "work-1", "X-Claude-Code-Session-Id", "other"}}
-	for _, h := range sessionHeaders {
+	for _, h := range caller.SessionHeaders {
 		names = append(names, []string{h, "by-" + h})
 	}
 	for _, headers := range names {
@@ -95,8 +97,8 @@ func TestAProvenAgentIsBoundUnderAnyNameOfItsSession(t *testing.T) {
 // A user's id that names another session changes nothing.
 func TestAProvenAgentTakesModeAndPauseAlong(t *testing.T) {
 	var seen counter
-	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy(), annAndBob(t), func(c *Config) {
-		c.Confidence = Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
+	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy(), annAndBob(t), func(c *proxy.Config) {
+		c.Confidence = proxy.Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
 	})
 	n := 0
 	asUser := func(user string) string {
@@ -117,7 +119,7 @@ func TestAProvenAgentTakesModeAndPauseAlong(t *testing.T) {
 		<-answered
 	}
 	// It does not trust its work at all, in one session.
-	if status, text := g.ask("POST", "/v1/confidence", `{"score":0.1}`, tokenHeader, annsToken); status != http.StatusCreated {
+	if status, text := g.ask("POST", "/v1/confidence", `{"score":0.1}`, caller.TokenHeader, annsToken); status != http.StatusCreated {
 		t.Fatalf("%d %s", status, text)
 	}
 	d := g.pending(1)[0]

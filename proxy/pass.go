@@ -10,44 +10,42 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// pass takes a request that speaks no known format through the gate and passes it on.
-func (e *exchange) pass() {
-	if !e.admit() {
-		return
+// parse says what a request of no known format is, as policy sees it.
+func (e *request) parse() holdgate.Call {
+	if e.Target.MCP && route.Method(e.R) == http.MethodDelete {
+		return mcpproxy.TransportCall(e.Exchange)
 	}
 	// The answer may begin while the body is still being read (RFC 9112
 	// section 9.3 allows it); HTTP/2 can do so anyway.
-	_ = http.NewResponseController(e.w).EnableFullDuplex()
-	e.seen.action, e.seen.upgrade = route.ReadAction(e.w, e.r, e.t.URL, e.s.c.Limits.Body), upstream.UpgradeOf(e.r)
-	q := &gate.Evaluation{Call: e.call(e.asHTTP()), Remark: e.remark}
-	if e.seen.upgrade != "" {
-		q.Remark = gate.Remarks(q.Remark, upstream.UnseenFrames)
-	}
-	read := false
-	if !e.permit(q, http.StatusForbidden, func() (holdgate.Digest, error) {
-		read = true
-		return e.passKey()
-	}) {
-		return
-	}
-	if !read {
-		e.forwardBody()
-		return
-	}
-	req := upstream.Outgoing(e.r, e.t.URL)
-	upstream.Carry(req, e.body)
-	e.forward(req)
+	_ = http.NewResponseController(e.W).EnableFullDuplex()
+	e.Facts.Action, e.Facts.Upgrade = route.ReadAction(e.W, e.R, e.Target.URL, e.s.c.Limits.Body), upstream.UpgradeOf(e.R)
+	return e.AsHTTP()
 }
 
-// passKey names a request that is held by all that is sent of it. So it is read
+// permit takes the request through the gate, and reports whether it may be sent. Where it
+// may not the client has been answered, or has gone.
+func (e *request) permit(c holdgate.Call) bool {
+	if c.Kind != holdgate.KindHTTPRequest {
+		return e.Permitted(c)
+	}
+	q := &gate.Evaluation{Call: e.Complete(c), Remark: e.Remark}
+	if e.Facts.Upgrade != "" {
+		q.Remark = gate.Remarks(q.Remark, upstream.UnseenFrames)
+	}
+	return e.Permit(q, http.StatusForbidden, e.heldKey)
+}
+
+// heldKey names a request that is held by all that is sent of it. So it is read
 // whole now, as it came: nobody looks into it.
-func (e *exchange) passKey() (holdgate.Digest, error) {
-	body, err := e.readBody("")
+func (e *request) heldKey() (holdgate.Digest, error) {
+	body, err := e.ReadBody("")
 	if err != nil {
 		rerr := &route.Refusal{Status: http.StatusBadRequest, Rule: holdgate.RuleMalformed, Err: fmt.Errorf("a held request must be read whole: %w", err)}
 		if errors.Is(err, wire.ErrTooLarge) {
@@ -55,33 +53,23 @@ func (e *exchange) passKey() (holdgate.Digest, error) {
 		}
 		return "", rerr
 	}
-	e.body = body
-	return e.s.c.Digester.Fields("http_request", e.r.Method, e.t.URL.String(), e.credentials(), route.Meaning(e.r.Header), e.seen.upgrade, string(body)), nil
+	e.Body, e.whole = body, true
+	return e.s.steps.Digester.Fields("http_request", e.R.Method, e.Target.URL.String(), e.Credentials(), route.Meaning(e.R.Header), e.Facts.Upgrade, string(body)), nil
 }
 
-// asHTTP is the request as a call of no known format. Its host is written in one
-// way, in lower case and without the root's dot, so that a rule knows it.
-func (e *exchange) asHTTP() holdgate.Call {
-	u := e.t.URL
-	h := &holdgate.HTTP{Method: e.r.Method, Scheme: u.Scheme, Host: route.TrimDefaultPort(u.Scheme, route.WithPort(u.Scheme, u.Host)), Path: u.Path, Query: u.RawQuery, LooksLike: e.seen.looksLike}
-	h.MethodOverride, h.Unresolved = route.TwoReadings(e.r.Method, u, e.r.Header)
-	h.Action, h.Upgrade = e.seen.action, e.seen.upgrade
-	h.Operation = e.s.c.Engine.Operation(h)
-	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: h}
-}
-
-// forwardBody sends the request on, its body from memory where it is small. A
-// body of unknown length may be one half of a conversation: it is passed on as
+// outgoing is the request as it goes on, its body from memory where it was held or is
+// small. A body of unknown length may be one half of a conversation: it is passed on as
 // it comes.
-func (e *exchange) forwardBody() {
-	r, req := e.r, upstream.Outgoing(e.r, e.t.URL)
+func (e *request) outgoing() (*http.Request, *route.Refusal) {
+	r, req := e.R, upstream.Outgoing(e.R, e.Target.URL)
 	switch {
+	case e.whole:
+		upstream.Carry(req, e.Body)
 	case r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody:
 	case r.ContentLength > 0 && r.ContentLength <= min(route.PassBuffer, e.s.c.Limits.Body):
-		body, err := e.readBody("")
+		body, err := e.ReadBody("")
 		if err != nil {
-			e.reject(http.StatusBadRequest, holdgate.RuleMalformed, "reading the request: "+err.Error())
-			return
+			return nil, &route.Refusal{Status: http.StatusBadRequest, Rule: holdgate.RuleMalformed, Err: fmt.Errorf("reading the request: %w", err)}
 		}
 		upstream.Carry(req, body)
 	default:
@@ -90,55 +78,51 @@ func (e *exchange) forwardBody() {
 			req.Trailer = r.Trailer // filled in when the body has been read
 		}
 	}
-	e.forward(req)
+	return req, nil
 }
 
-// forward sends a request and streams the answer back as it comes.
-func (e *exchange) forward(req *http.Request) {
-	ctx, cancel := context.WithCancel(e.r.Context())
-	defer cancel()
-	stop := context.AfterFunc(e.s.life, cancel)
-	defer stop()
-	defer e.s.gate.WhenStopped(e.t.Caller, cancel)()
-	file := e.t.File && !e.s.c.AllowUnsupported
-	if file {
+// send sends the request on, until ctx ends.
+func (e *request) send(ctx context.Context, req *http.Request) (*http.Response, error) {
+	if e.looksInto() {
 		wholeFile(req.Header)
 	}
-	if wantsTrailers(e.r.Header) {
+	if wantsTrailers(e.R.Header) {
 		req.Header.Set("Te", "trailers")
 	}
-	if e.seen.upgrade != "" {
+	if e.Facts.Upgrade != "" {
 		upstream.AskUpgrade(req.Header)
 	}
-	resp, err := e.transport().RoundTrip(req.WithContext(ctx))
-	if err != nil {
-		e.upstreamFailed(err)
-		return
-	}
-	defer resp.Body.Close()
+	return e.Transport().RoundTrip(req.WithContext(ctx))
+}
+
+// looksInto reports whether the answer is a file that may have calls in it.
+func (e *request) looksInto() bool { return e.Target.File && !e.s.c.AllowUnsupported }
+
+// result streams the answer back as it comes.
+func (e *request) result(resp *http.Response) error {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		if err := upstream.ChangeProtocol(e.w, resp, e.seen.upgrade, e.untilEnded); err != nil {
-			e.malformed(err)
+		if err := upstream.ChangeProtocol(e.W, resp, e.Facts.Upgrade, e.UntilEnded); err != nil {
+			e.Malformed(err)
 		}
-		return
+		return nil
 	}
-	if file && resp.StatusCode/100 <= 3 {
-		e.passFile(resp)
-		return
+	if e.looksInto() && resp.StatusCode/100 <= 3 {
+		return e.passFile(resp)
 	}
 	h := wire.EndToEnd(resp.Header)
 	for name := range resp.Trailer {
 		h.Add("Trailer", name)
 	}
-	wire.WriteHeader(e.w, resp.StatusCode, h)
+	wire.WriteHeader(e.W, resp.StatusCode, h)
 	body, end := e.spotting(resp)
 	defer end()
-	if err := copyFlushing(e.w, body, resp.ContentLength < 0); err != nil {
-		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
+	if err := copyFlushing(e.W, body, resp.ContentLength < 0); err != nil {
+		return steps.ErrCut
 	}
 	for name, v := range resp.Trailer {
-		e.w.Header()[name] = v
+		e.W.Header()[name] = v
 	}
+	return nil
 }
 
 // wantsTrailers reports whether the client takes trailers, which is the one

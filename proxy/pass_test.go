@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 )
 
 func TestAnswersWithoutABodyPass(t *testing.T) {
@@ -128,7 +129,7 @@ func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
 			_, _ = io.WriteString(w, "heard "+line)
 			_ = rc.Flush()
 		}
-	}), func(c *Config) { // it may be dialled, and is no host that serves models: there the body is looked into first
+	}), func(c *proxy.Config) { // it may be dialled, and is no host that serves models: there the body is looked into first
 		c.MCP["other"] = c.Upstreams["test"].JoinPath("other")
 		delete(c.Upstreams, "test")
 	})

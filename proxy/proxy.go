@@ -1,14 +1,13 @@
 // Package proxy is how traffic comes in and goes on. Every door (the
 // base-URL door, the forward proxy, the transparent door, the MCP door) ends in
-// one handler, and
-// every request takes the same way through it:
+// one function, [request.run], and every request takes the same way through it:
 //
 //	read (bounded) -> parse -> decide -> [hold -> people -> decide again] -> use -> send or refuse -> result
 //
 // A codec finds the calls in the bytes of a format, package rego decides each,
-// package approvals keeps what is held. This package owns the order of the
-// steps, the sockets and TLS; it knows neither a format's fields, nor a rule,
-// nor who approves.
+// package approvals keeps what is held. This package owns the doors and the
+// order of the steps; it knows neither a format's fields, nor a rule, nor who
+// approves.
 //
 // What policy allows goes on in the bytes that came. What people have approved
 // is decided again: their answers count as long as they cover what policy
@@ -35,9 +34,9 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,20 +49,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elazarl/goproxy"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/agentapi"
-	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/identity"
+	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/proxy/mcp"
-	"github.com/holdgate/holdgate/proxy/mcphost"
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/mcpserver"
 	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
@@ -76,7 +76,7 @@ type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
 	Digester *holdgate.Digester
-	CA       *tls.Certificate // signs the leaves of intercepted connections; see [OpenCA]
+	CA       *tls.Certificate // signs the leaves of intercepted connections; see [intercept.OpenCA]
 
 	// Upstreams and MCP are what /up/NAME and /mcp/NAME lead to. Only hosts
 	// named here may have loopback, private or metadata addresses.
@@ -84,7 +84,7 @@ type Config struct {
 	MCP       map[string]*url.URL
 	// Commands are MCP servers that Holdgate starts itself, at /mcp/NAME too. No
 	// name may be in MCP as well.
-	Commands map[string]Command
+	Commands map[string]mcpproxy.Command
 
 	// Dir is the folder that the agents work in and Home their home folder,
 	// where they are known: paths in calls are read against them.
@@ -99,51 +99,29 @@ type Config struct {
 	// Agent, where its ID is set, is who makes every request: the server serves
 	// this agent alone. Else callers are [holdgate.AgentDefault].
 	Agent holdgate.Agent
-	// Agents are those that are known by a credential; nil: none.
-	Agents *identity.Book
-	// Credentials are put into requests to where they belong.
-	Credentials []*credential.Credential
+	// Agents says who is known by a credential, and is asked for each request; nil:
+	// nobody.
+	Agents func() *identity.Book
 
 	// Confidence says what becomes of agents' reports of how sure they are.
 	Confidence Confidence
 
 	Limits Limits
-	// Notice puts a line into held model answers that says who is being asked.
-	Notice bool
-	// NoRehydrate leaves notices in later requests as they are. Otherwise they
-	// become again the calls in whose place they stood, with results that say
-	// that they were refused.
-	NoRehydrate bool
-	// Rounds is how often Holdgate answers the model itself where all calls of
-	// an answer were refused, so that the agent's turn goes on; 0: the agent gets
-	// the notices, and its turn ends.
-	Rounds int
+	Models model.Options
+	Relay  mcpproxy.Options
+	// Network is how upstreams are reached, and what is put into requests to them.
+	Network upstream.Config
 	// AllowUnsupported lets model APIs through whose tool calls Holdgate
 	// cannot see. Otherwise they are refused.
 	AllowUnsupported bool
 	SyncAllows       bool // plain allows are synced before they take effect, too
 	NoInputs         bool // the audit log keeps no arguments
-	NoTasks          bool // held calls of MCP clients do not become tasks
-	OfferTasks       bool // they do in revision 2026-07-28 even where the server has no tasks
-	// ProgressClients are the names of MCP clients that wait on, without end, as long
-	// as they hear of progress.
-	ProgressClients []string
-	// Page is where people decide, with {request} in the place of a request's id:
-	// MCP clients that can are asked to show it to their users. Empty: none is.
-	Page string
-	// RootCAs verify upstream servers; nil means the system's.
-	RootCAs *x509.CertPool
-	// ProxyFor is the proxy through which a URL is asked for, or nil for none; the
-	// function itself may be nil. ProxyLooksUp leaves it to proxies to look up the
-	// names of hosts that no configuration names: otherwise each is looked up here
-	// first, and refused where its address is private.
-	ProxyFor     func(*url.URL) *url.URL
-	ProxyLooksUp bool
-	// Resolver resolves the names that agents use; nil: the system's.
-	Resolver *net.Resolver
-	// Untouched are hosts whose TLS is passed on as it comes.
-	Untouched []Untouched
-	Logger    *slog.Logger
+	// PassThrough are hosts whose TLS is passed on as it comes.
+	PassThrough []intercept.PassThrough
+	// Original says where a connection was to go that was redirected to the transparent
+	// door; nil: as netfilter has it.
+	Original func(net.Conn) (netip.AddrPort, error)
+	Logger   *slog.Logger
 }
 
 // Confidence says what becomes of agents' reports. The zero value stores them, and
@@ -167,21 +145,8 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Body == 0 {
-		l.Body = 32 << 20
-	}
-	if l.Call == 0 {
-		l.Call = 8 << 20
-	}
-	if l.Idle == 0 {
-		l.Idle = 10 * time.Second
-	}
-	if l.Budget == 0 {
-		l.Budget = 290 * time.Second
-	}
-	if l.MCP == 0 {
-		l.MCP = mcp.DefaultPatience
-	}
+	l.Body, l.Call = cmp.Or(l.Body, 32<<20), cmp.Or(l.Call, 8<<20)
+	l.Idle, l.Budget, l.MCP = cmp.Or(l.Idle, 10*time.Second), cmp.Or(l.Budget, 290*time.Second), cmp.Or(l.MCP, mcp.DefaultPatience)
 	return l
 }
 
@@ -189,41 +154,22 @@ func (l Limits) withDefaults() Limits {
 type Server struct {
 	c           Config
 	table       *route.Table // of what is spoken where
-	gate        *gate.Gate
+	steps       *steps.Steps
 	api         *agentapi.Server  // for agents
 	self        *mcpserver.Server // the same over MCP
-	out         *upstream.Network
-	connect     *goproxy.ProxyHttpServer
 	outer       *http.Server
 	inner       *http.Server // serves the decrypted insides of CONNECT
-	tunnels     *tunnelListener
-	returned    *handed // connections that the outer server is given back
+	connections *intercept.Interceptor
 	models      *model.Flow
-	asked       *lru.Cache[askKey, string]   // the methods of what MCP servers asked
-	sentCalls   *lru.Cache[askKey, sentCall] // what MCP servers were asked, where policy looks at the answers
-	sessions    sseSessions
-	waiting     mcpWaits
-	clients     *lru.Cache[clientKey, string] // what MCP clients call themselves
-	strays      *lru.Cache[holdgate.Digest, stray]
-	tasks       heldTasks
-	pages       *lru.Cache[shownPage, string]       // that clients were asked to show
-	pageAsked   *lru.Cache[waitKey, struct{}]       // what they will answer to that
-	opensPages  *lru.Cache[clientKey, struct{}]     // clients whose users can open pages
-	taskServers *lru.Cache[clientKey, mcp.TaskForm] // how MCP servers have tasks
-	challenges  challenges
+	mcp         *mcpproxy.Proxy
 	strange     *lru.Cache[place, struct{}] // where findings were made
-	hosted      map[string]*mcphost.Server  // MCP servers that run here, by name
 
-	// waits ends when Shutdown begins: nobody waits for a person through it.
-	// life ends when Shutdown's patience does: nothing is read any longer.
-	waits, life       context.Context
+	// endWaits ends the wait of everybody who waits for a person, when Shutdown
+	// begins. endLife ends all reading, when Shutdown's patience does.
 	endWaits, endLife context.CancelFunc
 	running           sync.WaitGroup
-	pipes             sync.WaitGroup // streams of stdio MCP servers
 
-	begin    sync.Once                              // of the inner server
-	original func(net.Conn) (netip.AddrPort, error) // where a redirected connection was to go
-	leaves   *leaves
+	begin sync.Once // of the inner server
 }
 
 // New returns a Server that is not yet listening. It lives no longer than ctx.
@@ -236,62 +182,52 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Limits = c.Limits.withDefaults()
-	c.MCP = withCommands(c)
-	s := &Server{c: c, leaves: &leaves{}, tunnels: newTunnelListener(), returned: newHanded(), original: originalDst}
-	s.out = upstream.New(upstream.Config{Named: slices.AppendSeq(slices.Collect(maps.Values(c.Upstreams)), maps.Values(c.MCP)),
-		RootCAs: c.RootCAs, ProxyFor: c.ProxyFor, ProxyLooksUp: c.ProxyLooksUp, Credentials: c.Credentials, Resolver: c.Resolver})
+	c.MCP = mcpproxy.WithCommands(c.MCP, c.Commands)
+	c.Network.Named = slices.AppendSeq(slices.Collect(maps.Values(c.Upstreams)), maps.Values(c.MCP))
+	c.Models.Idle, c.Relay.Idle, c.Relay.Patience = c.Limits.Idle, c.Limits.Idle, c.Limits.MCP
+	s := &Server{c: c}
+	s.steps, s.endWaits, s.endLife = newSteps(ctx, c)
 	var err error
 	if s.table, err = route.NewTable(route.Codecs(int(c.Limits.Call)), c.Formats, c.Upstreams, c.MCP); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	if err := s.checkUntouched(); err != nil {
+	if s.connections, err = intercept.New(intercept.Config{Steps: s.steps, CA: c.CA, PassThrough: c.PassThrough, Table: s.table, Running: &s.running, Original: c.Original}); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	if s.sentCalls, err = lru.New[askKey, sentCall](maxSent); err != nil {
-		return nil, fmt.Errorf("proxy: %w", err)
-	}
-	if s.asked, err = lru.New[askKey, string](maxAsked); err != nil {
-		return nil, fmt.Errorf("proxy: %w", err)
-	}
-	if s.clients, err = lru.New[clientKey, string](maxClients); err != nil {
-		return nil, fmt.Errorf("proxy: %w", err)
-	}
-	if s.strays, err = lru.New[holdgate.Digest, stray](maxStrays); err != nil {
-		return nil, fmt.Errorf("proxy: %w", err)
-	}
-	if s.taskServers, err = lru.New[clientKey, mcp.TaskForm](maxClients); err != nil {
-		return nil, fmt.Errorf("proxy: %w", err)
-	}
-	s.pages, _ = lru.New[shownPage, string](maxPages) // it fails for a size of 0 alone
-	s.pageAsked, _ = lru.New[waitKey, struct{}](maxPages)
-	s.opensPages, _ = lru.New[clientKey, struct{}](maxClients)
-	if s.strange, err = lru.New[place, struct{}](maxStrange); err != nil {
-		return nil, fmt.Errorf("proxy: %w", err)
-	}
-	c.Queue.Expect(s.unnamedCaller("").Agent)
-	for _, a := range c.Agents.Agents() {
+	s.strange, _ = lru.New[place, struct{}](maxStrange) // it fails for a size of 0 alone
+	c.Queue.Expect(s.steps.Callers.Unnamed("").Agent)
+	for _, a := range s.steps.Callers.Known() {
 		c.Queue.Expect(a)
 	}
-	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.caller(r, route.Target{Door: agentapi.Door}) }, c.Logger)
-	s.life, s.endLife = context.WithCancel(ctx)
-	s.waits, s.endWaits = context.WithCancel(s.life)
-	s.gate = gate.New(s.life, s.gateConfig())
+	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, agentapi.Door) }, c.Logger)
 	s.models = model.New(s.modelConfig())
-	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.waits.Done()})
-	s.hosted = hosted(c)
-	s.connect = s.connectProxy()
+	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.steps.Waits.Done()})
+	s.mcp = mcpproxy.New(s.mcpConfig())
 	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
-	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: outerContext}
-	s.inner = &http.Server{Handler: http.HandlerFunc(s.serveInner), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, ConnContext: tunnelContext}
+	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: intercept.OuterContext}
+	s.inner = &http.Server{Handler: http.HandlerFunc(s.serveInner), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, ConnContext: intercept.TunnelContext}
 	return s, nil
 }
 
+// newSteps makes what all requests have in common of a configuration. endWaits ends
+// the time in which people are waited for, and endLife all time.
+func newSteps(ctx context.Context, c Config) (s *steps.Steps, endWaits, endLife context.CancelFunc) {
+	s = &steps.Steps{
+		Callers: caller.Finder{Agents: c.Agents, Agent: c.Agent, Dir: c.Dir},
+		Out:     upstream.New(c.Network),
+		Queue:   c.Queue, Digester: c.Digester, Operation: c.Engine.Operation, Logger: c.Logger, Body: c.Limits.Body, Budget: c.Limits.Budget,
+	}
+	s.Life, endLife = context.WithCancel(ctx)
+	s.Waits, endWaits = context.WithCancel(s.Life)
+	s.Gate = gate.New(s.Life, gateConfig(c, s.Out))
+	return s, endWaits, endLife
+}
+
 // gateConfig is what the gate needs of the configuration.
-func (s *Server) gateConfig() gate.Config {
-	c := &s.c
+func gateConfig(c Config, out *upstream.Network) gate.Config {
 	return gate.Config{
-		Policy: c.Engine, Queue: gate.QueueOf(c.Queue), Catalog: &catalog{queue: c.Queue}, Log: c.Log, Digester: c.Digester, Logger: c.Logger,
-		Home: c.Home, Private: c.Private, Deciders: s.out.Approvers,
+		Policy: c.Engine, Queue: gate.QueueOf(c.Queue), Catalog: mcpproxy.NewCatalog(c.Queue), Log: c.Log, Digester: c.Digester, Logger: c.Logger,
+		Home: c.Home, Private: c.Private, Deciders: out.Approvers,
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
 		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
 		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs,
@@ -302,8 +238,17 @@ func (s *Server) gateConfig() gate.Config {
 func (s *Server) modelConfig() model.Config {
 	c := &s.c
 	return model.Config{
-		Gate: s.gate, Queue: c.Queue, Digester: c.Digester, Logger: c.Logger, Life: s.life, Waits: s.waits, Running: &s.running, Connections: s,
-		Options: model.Options{Notice: c.Notice, NoRehydrate: c.NoRehydrate, Rounds: c.Rounds, Body: c.Limits.Body, Idle: c.Limits.Idle},
+		Steps: s.steps, Running: &s.running, Connections: s.connections,
+		Options: c.Models,
+	}
+}
+
+// mcpConfig is what the flow of MCP needs of the configuration.
+func (s *Server) mcpConfig() mcpproxy.Config {
+	c := &s.c
+	return mcpproxy.Config{
+		Steps: s.steps, Engine: c.Engine, Servers: c.MCP, Commands: c.Commands, Running: &s.running, Serve: s.serve,
+		Options: c.Relay,
 	}
 }
 
@@ -319,23 +264,58 @@ func outerProtocols() *http.Protocols {
 // Own tells the server an address where Holdgate serves approvers: nobody may
 // be sent there, and calls that aim at it are marked for policy. Call it before
 // Serve.
-func (s *Server) Own(a net.Addr) { s.out.Own(a, true) }
+func (s *Server) Own(a net.Addr) { s.steps.Out.Own(a, true) }
 
 // Serve serves the agents' door on ln until Shutdown. It returns nil after one.
 // Several listeners may be served at a time.
 func (s *Server) Serve(ln net.Listener) error {
-	s.out.Own(ln.Addr(), false)
+	s.steps.Out.Own(ln.Addr(), false)
 	s.serveTunnels()
 	return served(s.outer.Serve(ln))
+}
+
+// A runListener is a listener that one agent alone reaches.
+type runListener struct {
+	net.Listener
+	who caller.Who
+}
+
+// baseContext keeps whose a listener is for its connections.
+func (s *Server) baseContext(ln net.Listener) context.Context {
+	if l, ok := ln.(*runListener); ok {
+		return caller.WithConnection(context.Background(), &l.who)
+	}
+	return context.Background()
+}
+
+// ServeRun serves the agents' door on ln, which the agent alone reaches, until
+// ln is closed or Shutdown. dir is the folder that it works in.
+func (s *Server) ServeRun(ln net.Listener, agent holdgate.Agent, dir string) error {
+	return s.Serve(&runListener{ln, caller.Who{Agent: agent, Dir: dir}})
+}
+
+// ServeTransparent serves connections that a firewall redirected to ln, until
+// Shutdown; it returns nil after one. names are those that were given out inside
+// the network that is redirected; nil where names are resolved as everywhere.
+func (s *Server) ServeTransparent(ln net.Listener, names *intercept.Names) error {
+	s.serveTunnels()
+	return s.connections.ServeTransparent(ln, names, nil)
+}
+
+// ServeRunTransparent is ServeTransparent for a network that the agent alone is
+// in, which works in the folder dir. It also ends where ln is closed.
+func (s *Server) ServeRunTransparent(ln net.Listener, names *intercept.Names, agent holdgate.Agent, dir string) error {
+	s.serveTunnels()
+	return s.connections.ServeTransparent(ln, names, &caller.Who{Agent: agent, Dir: dir})
 }
 
 // serveTunnels starts to serve what is inside tunnels, and connections that are
 // given back. Shutdown ends it and waits for it.
 func (s *Server) serveTunnels() {
 	s.begin.Do(func() {
-		s.takeUpTasks()
-		s.running.Go(func() { _ = s.inner.Serve(s.tunnels) }) // what it accepts from does not fail
-		s.running.Go(func() { _ = s.outer.Serve(s.returned) })
+		s.mcp.TakeUpTasks()
+		s.running.Go(func() { _ = s.inner.Serve(s.connections.Inside()) }) // what it accepts from does not fail
+		s.running.Go(func() { _ = s.outer.Serve(s.connections.GivenBack()) })
 	})
 }
 
@@ -358,15 +338,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = errors.Join(s.outer.Close(), s.inner.Close())
 		s.models.Close()
 	}
-	_ = s.tunnels.Close()
-	_ = s.returned.Close()
-	s.tunnels.closeConns()
-	s.pipes.Wait()
+	s.connections.Close()
+	s.mcp.Wait()
 	s.running.Wait()
 	s.self.Close()
-	for _, h := range s.hosted {
-		h.Close()
-	}
-	s.out.Close()
+	s.mcp.Close()
+	s.steps.Out.Close()
 	return err
 }

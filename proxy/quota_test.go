@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -88,7 +89,7 @@ func TestAnAnswerTooLargeToHoldIsDeliveredWithoutItsCalls(t *testing.T) {
 // A flood of decisions is slowed down, then refused, and does not fill the log.
 func TestAFloodOfDecisionsIsRefusedAndLoggedOnce(t *testing.T) {
 	var seen counter
-	g := newGate(t, plainly(&seen, 200, `{}`), func(c *Config) { c.Limits.Decisions = 5 })
+	g := newGate(t, plainly(&seen, 200, `{}`), func(c *proxy.Config) { c.Limits.Decisions = 5 })
 	const asked = 60
 	var refused atomic.Int32
 	done := make(chan struct{})
@@ -122,7 +123,7 @@ func TestAFloodOfDecisionsIsRefusedAndLoggedOnce(t *testing.T) {
 // What an agent asks for that never reaches policy fills the log just as well.
 func TestAnAgentHasOnlySoMuchOfTheLog(t *testing.T) {
 	var seen counter
-	g := newGate(t, plainly(&seen, 200, `{}`), func(c *Config) { c.Limits.LogBytes = 20 << 10 })
+	g := newGate(t, plainly(&seen, 200, `{}`), func(c *proxy.Config) { c.Limits.LogBytes = 20 << 10 })
 	for i := range 200 {
 		resp := g.post(t.Context(), messages, fmt.Sprintf(`{"model":"m","model":"%d"}`, i))
 		if resp.StatusCode != http.StatusBadRequest {
@@ -197,9 +198,9 @@ func TestNothingPassesWhereTheDiskIsNearlyFullAndPeopleStillDecide(t *testing.T)
 // untilStrained waits until the queue has noticed what became of the disk.
 func (g *sidecar) untilStrained(want bool) {
 	g.t.Helper()
-	for end := time.Now().Add(time.Minute); (g.s.c.Queue.Strained() != nil) != want; runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); (g.s.Config().Queue.Strained() != nil) != want; runtime.Gosched() {
 		if time.Now().After(end) {
-			g.t.Fatalf("the disk's state was not noticed: %v", g.s.c.Queue.Strained())
+			g.t.Fatalf("the disk's state was not noticed: %v", g.s.Config().Queue.Strained())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/websocket"
 
+	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -108,7 +109,7 @@ func askWhole(t *testing.T, g *sidecar, road, url string) (head, body string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, url, nil)
 	must(t, err)
-	r.Header.Set(tokenHeader, annsToken)
+	r.Header.Set(caller.TokenHeader, annsToken)
 	r.Header.Set("Accept-Encoding", "gzip, br")
 	tr := &http.Transport{DisableKeepAlives: true}
 	if road == "proxy" {
@@ -141,7 +142,7 @@ func TestAStreamWithoutTheCredentialIsNotKeptBack(t *testing.T) {
 	g := newGateTo(t, map[string]string{"test": up.URL}, nil, annAndBob(t), withKey(up.URL, credential.Spec{}))
 	r, err := http.NewRequest(http.MethodGet, g.url+"/up/test/events", nil)
 	must(t, err)
-	r.Header.Set(tokenHeader, annsToken)
+	r.Header.Set(caller.TokenHeader, annsToken)
 	resp, err := g.client.Do(r)
 	must(t, err)
 	defer resp.Body.Close()
@@ -166,7 +167,7 @@ func TestACredentialInAModelsAnswerIsWrittenOver(t *testing.T) {
 	g := newGateTo(t, map[string]string{"test": up.URL}, nil, annAndBob(t), withKey(up.URL, credential.Spec{}))
 	r, err := http.NewRequest(http.MethodPost, g.url+messages, strings.NewReader(askStream))
 	must(t, err)
-	r.Header.Set(tokenHeader, annsToken)
+	r.Header.Set(caller.TokenHeader, annsToken)
 	got := make(chan string, 1)
 	go func() {
 		resp, err := g.client.Do(r)
@@ -202,7 +203,7 @@ func TestACredentialThatAWebSocketRepeatsIsWrittenOver(t *testing.T) {
 	must(t, tunnel.SetDeadline(time.Now().Add(30*time.Second)))
 	conf, err := websocket.NewConfig("ws://"+host+"/echo", g.url)
 	must(t, err)
-	conf.Header.Set(tokenHeader, annsToken)
+	conf.Header.Set(caller.TokenHeader, annsToken)
 	conf.Header.Set("Sec-Websocket-Extensions", "permessage-deflate")
 	c, err := websocket.NewClient(conf, tunnel)
 	must(t, err)

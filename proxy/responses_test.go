@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -142,7 +143,7 @@ func TestAResponseThatIsHeldKeepsItsClient(t *testing.T) {
 // The other form of an answer that an earlier connection had asked for.
 func TestAHeldResponseIsPickedUpInTheOtherForm(t *testing.T) {
 	var seen counter
-	g := newGate(t, respond(&seen, "gated"), func(c *Config) { c.Limits.Budget = time.Millisecond })
+	g := newGate(t, respond(&seen, "gated"), func(c *proxy.Config) { c.Limits.Budget = time.Millisecond })
 	if resp := g.take("POST", responsesPath, askResponse); resp.StatusCode != http.StatusServiceUnavailable {
 		t.Fatalf("status %d", resp.StatusCode)
 	}

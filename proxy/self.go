@@ -8,8 +8,8 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/gate"
-	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -21,10 +21,10 @@ func (s *Server) serveSelf(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		defer context.AfterFunc(s.waits, cancel)()
+		defer context.AfterFunc(s.steps.Waits, cancel)()
 		r = r.WithContext(ctx)
 	}
-	markCaller(r)
+	caller.Mark(r)
 	s.self.ServeHTTP(w, r)
 }
 
@@ -33,7 +33,7 @@ func (s *Server) serveSelf(w http.ResponseWriter, r *http.Request) {
 func (s *Server) selfCaller(h http.Header) approvals.Caller {
 	h = h.Clone()
 	h.Del("Mcp-Session-Id")
-	return s.caller(markedCaller(h), route.Target{Door: agentapi.Door})
+	return s.steps.Callers.Of(caller.Marked(h), agentapi.Door)
 }
 
 // Would implements [agentapi.Service]. It counts among the decisions that the
@@ -50,11 +50,11 @@ func (a agents) Would(ctx context.Context, who approvals.Caller, p agentapi.Plan
 	if standing, _ := a.s.c.Queue.StandingOf(who.Agent.ID, who.Session.ID); standing.Stopped() {
 		return agentapi.Would{Action: holdgate.Deny.String(), Rule: holdgate.RuleStopped, Reason: holdgate.OneLine(standing.String(), gate.MaxWords)}, nil
 	}
-	if over := a.s.gate.Admit(who.Agent); over != nil {
+	if over := a.s.steps.Gate.Admit(who.Agent); over != nil {
 		return agentapi.Would{}, &agentapi.Problem{Type: "urn:holdgate:problem:quota", Title: "Too much at a time", Status: http.StatusTooManyRequests, Detail: over.Error()}
 	}
 	from := a.from(ctx, who)
-	d := a.s.gate.Evaluate(ctx, from, &gate.Evaluation{Call: from.Call(holdgate.Call{Kind: holdgate.KindToolCall, Tool: t})})
+	d := a.s.steps.Gate.Evaluate(ctx, from, &gate.Evaluation{Call: from.Call(holdgate.Call{Kind: holdgate.KindToolCall, Tool: t})})
 	v := agentapi.Would{Action: d.Action.String(), Rule: d.Rule, Reason: holdgate.OneLine(d.Reason, gate.MaxWords)}
 	if d.Action == holdgate.Hold {
 		v.Gate = d.Hold.Gate

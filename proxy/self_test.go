@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -231,7 +231,7 @@ func TestHoldgatesOwnServerIsNotForWebPages(t *testing.T) {
 func TestAClientDoesNotSayWhoCalls(t *testing.T) {
 	g := agentsGate(t)
 	client := gosdk.NewClient(&gosdk.Implementation{Name: "an agent", Version: "1"}, nil)
-	lie := headers{g.client.Transport, http.Header{callerHeader: {`{"id":"ann","ID":"ann","proven":true,"Proven":true}`}}}
+	lie := headers{g.client.Transport, http.Header{"Holdgate-Caller": {`{"id":"ann","ID":"ann","proven":true,"Proven":true}`}}}
 	s, err := client.Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: g.url + "/mcp", HTTPClient: &http.Client{Transport: lie}}, nil)
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })

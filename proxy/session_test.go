@@ -1,14 +1,17 @@
-package proxy
+package proxy_test
 
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy"
 )
 
 // calling answers each request with a message that calls Bash.
@@ -69,7 +72,7 @@ func TestAManualSessionIsAskedAboutEachCall(t *testing.T) {
 
 func TestASessionInModeConfidenceThreshold(t *testing.T) {
 	var seen counter
-	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy(), func(c *Config) { c.Confidence.Enabled = true })
+	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy(), func(c *proxy.Config) { c.Confidence.Enabled = true })
 	<-g.inSession("s1", askPlain)
 	_, err := g.queue.SetMode(t.Context(), "", "s1", sessions.Setting{Mode: sessions.ModeThreshold, Threshold: 0.7}, 0, "ann")
 	must(t, err)
@@ -145,6 +148,51 @@ func TestACommitIsAtItsGateEachTime(t *testing.T) {
 		if body := <-answered; !strings.Contains(body, `"tool_use"`) {
 			t.Errorf("approved: %s", body)
 		}
+	}
+}
+
+// What the configuration says of a gate holds whether the agent asks for it or its
+// traffic is at it.
+func TestTrafficAtAGateIsAskedAboutAsTheConfigurationSays(t *testing.T) {
+	yes, no := true, false
+	for _, c := range []struct {
+		name string
+		gate sessions.Gate
+		want func(approvals.Request) bool
+	}{
+		{"its message", sessions.Gate{Message: "Commit to main?"}, func(r approvals.Request) bool { return r.Message == "Commit to main?" }},
+		{"that of the type", sessions.Gate{}, func(r approvals.Request) bool { return r.Message == "Commit this?" && r.Required }},
+		{"nobody is required", sessions.Gate{Required: &no}, func(r approvals.Request) bool { return !r.Required }},
+		{"what is to be shown", sessions.Gate{Show: []string{"diff", "plan"}}, func(r approvals.Request) bool {
+			return slices.Contains(r.Briefing.Why, "not shown, though this gate is to show it: diff, plan")
+		}},
+		{"how long", sessions.Gate{Timeout: 5 * time.Minute}, func(r approvals.Request) bool { return r.ExpiresAt.Sub(r.CreatedAt) == 5*time.Minute }},
+		{"no steering", sessions.Gate{Edits: &no}, func(r approvals.Request) bool { return !slices.Contains(r.Allow, "steer") }},
+		{"a choice", sessions.Gate{Options: []holdgate.Option{{ID: "main", Label: "To main"}}}, func(r approvals.Request) bool {
+			return r.Kind == holdgate.RequestChoice && r.Options[0].ID == "main"
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var seen counter
+			c.gate.Enabled = &yes
+			p := withGates(map[string]sessions.Gate{"before_commit": c.gate})
+			g := newGateWith(t, p, map[string]string{"test": newUpstream(t, calling(&seen, "git commit -m x"))}, nil, withShippedPolicy())
+			answered := g.inSession("s1", askPlain)
+			r := g.pending(1)[0]
+			if r.Gate != "before_commit" || !c.want(r) {
+				t.Errorf("people are asked %+v", r)
+			}
+			v := approvals.Vote{Decision: holdgate.AnswerApprove, By: "ann", Channel: "cli", Digest: r.Call.Digest}
+			if r.Kind == holdgate.RequestChoice {
+				v.Decision, v.Choice = holdgate.AnswerChoose, "main"
+			}
+			_, err := g.queue.Decide(t.Context(), r.ID, v)
+			must(t, err)
+			if body := <-answered; !strings.Contains(body, `"tool_use"`) {
+				t.Errorf("approved: %s", body)
+			}
+			g.verified()
+		})
 	}
 }
 

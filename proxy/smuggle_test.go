@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -204,8 +205,8 @@ func smugglers(t *testing.T) []smuggler {
 	certs.StartTLS()
 	t.Cleanup(certs.Close)
 	secret := newRawUpstream(t, &tls.Config{Certificates: certs.TLS.Certificates})
-	tg := newGateTo(t, map[string]string{"test": "https://" + secret.addr}, nil, func(c *Config) {
-		c.RootCAs = certs.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	tg := newGateTo(t, map[string]string{"test": "https://" + secret.addr}, nil, func(c *proxy.Config) {
+		c.Network.RootCAs = certs.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	})
 	moved := newRawUpstream(t, nil)
 	mg := newGateTo(t, map[string]string{"test": "http://" + moved.addr}, nil)

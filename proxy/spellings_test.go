@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 )
 
 // A nameServer answers for names as a test says. It is a resolver of the test's
@@ -135,7 +136,7 @@ func TestNoSpellingOfAnAddressLeadsInside(t *testing.T) {
 	t.Cleanup(approvers.Close)
 	names := lenientNames()
 	resolver := names.resolver(t)
-	g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) }, withNames(resolver))
+	g := newGate(t, http.NotFoundHandler(), func(c *proxy.Config) { c.Engine = allowEverything(t) }, withNames(resolver))
 	g.s.Own(approvers.Listener.Addr())
 	_, own, _ := net.SplitHostPort(approvers.Listener.Addr().String())
 	_, unnamed, _ := net.SplitHostPort(secret.Listener.Addr().String())
@@ -211,7 +212,7 @@ func TestANameThatIsReboundLeadsNowhereElse(t *testing.T) {
 				}
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 			}}
-			g := newGate(t, http.NotFoundHandler(), func(c *Config) { c.Engine = allowEverything(t) }, withNames(names.resolver(t)))
+			g := newGate(t, http.NotFoundHandler(), func(c *proxy.Config) { c.Engine = allowEverything(t) }, withNames(names.resolver(t)))
 			g.s.Own(approvers.Listener.Addr())
 			host := "rebound.example:" + port
 			get := "GET /x HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n"

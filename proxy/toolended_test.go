@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 )
 
@@ -115,8 +116,8 @@ func TestHowToolsOfMCPServersEndedIsSeen(t *testing.T) {
 func TestToolsThatFailWeighAgainstWhatTheAgentSays(t *testing.T) {
 	f := endings()[0]
 	var upstream atomic.Value
-	g := newGate(t, saying(&upstream), withShippedPolicy(), func(c *Config) {
-		c.Confidence = Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
+	g := newGate(t, saying(&upstream), withShippedPolicy(), func(c *proxy.Config) {
+		c.Confidence = proxy.Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
 	})
 	sure := func() agentapi.Reported {
 		t.Helper()

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
-
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -25,11 +25,11 @@ const denyAll = "package holdgate\n\nimport rego.v1\n\ndecision := {\"action\": 
 // redirect serves a transparent door whose connections were all to go to dst,
 // or where that is empty to the door, and returns its address. What netfilter says of one is tested where there are
 // rules of it: in cmd/holdgate/confine.
-func (g *sidecar) redirect(dst string, names *Names) string {
+func (g *sidecar) redirect(dst string, names *intercept.Names) string {
 	g.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(g.t, err)
-	g.s.original = func(c net.Conn) (netip.AddrPort, error) {
+	g.original = func(c net.Conn) (netip.AddrPort, error) {
 		if dst == "" {
 			return netip.ParseAddrPort(c.LocalAddr().String())
 		}
@@ -38,7 +38,7 @@ func (g *sidecar) redirect(dst string, names *Names) string {
 	done := make(chan error, 1)
 	go func() { done <- g.s.ServeTransparent(ln, names) }()
 	g.t.Cleanup(func() {
-		g.s.endWaits()
+		_ = ln.Close()
 		if err := <-done; err != nil {
 			g.t.Errorf("serving the transparent door: %v", err)
 		}
@@ -47,7 +47,21 @@ func (g *sidecar) redirect(dst string, names *Names) string {
 }
 
 // synthetic is the address that a name got.
-func synthetic(n *Names, name string) string { return netip.AddrFrom4(indexV4(n.index(name))).String() }
+func synthetic(t *testing.T, n *intercept.Names, name string) string {
+	t.Helper()
+	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Serve(ctx, pc) }()
+	defer func() { cancel(); must(t, <-done) }()
+	r := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", pc.LocalAddr().String())
+	}}
+	addrs, err := r.LookupNetIP(ctx, "ip4", name+".")
+	must(t, err)
+	return addrs[0].Unmap().String()
+}
 
 // says sends raw bytes and returns the status of the answer, or 0 where the
 // connection ends without one.
@@ -105,10 +119,10 @@ func TestWhereARedirectedConnectionLeads(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGate(t, http.NotFoundHandler(), withPolicy(t, denyAll))
-			names := &Names{}
+			names := &intercept.Names{}
 			dst := tt.dst
 			if tt.asked != "" {
-				dst = synthetic(names, route.LowerHost(tt.asked)) + dst
+				dst = synthetic(t, names, route.LowerHost(tt.asked)) + dst
 			}
 			if status := says(t, g.redirect(dst, names), tt.request, tt.tls); status != tt.status {
 				t.Errorf("status %d, want %d", status, tt.status)
@@ -129,27 +143,11 @@ func TestWhereARedirectedConnectionLeads(t *testing.T) {
 	}
 }
 
-// With encrypted_client_hello the outer name is the provider's: what was asked
-// for counts.
-func TestAnEncryptedHelloLeadsToTheNameThatWasAskedFor(t *testing.T) {
-	hello := &tls.ClientHelloInfo{ServerName: "public.example", Extensions: []uint16{0, extensionECH}}
-	if got, err := serverName(hello, "a.example"); err != nil || got != "a.example" {
-		t.Errorf("with a name: %q, %v", got, err)
-	}
-	if got, err := serverName(hello, ""); err != nil || got != "public.example" {
-		t.Errorf("without: %q, %v", got, err)
-	}
-	hello.Extensions = nil
-	if got, err := serverName(hello, "a.example"); err == nil {
-		t.Errorf("without the extension: %q", got)
-	}
-}
-
 // A connection that does not name such a host itself is looked into.
 func TestAHostIsPassedOnByItsNameInTLSAlone(t *testing.T) {
-	g := newGate(t, http.NotFoundHandler(), withPolicy(t, denyAll), func(c *Config) { c.Untouched = []Untouched{{Host: "a.api.example"}} })
-	names := &Names{}
-	dst := synthetic(names, "a.api.example") + ":443"
+	g := newGate(t, http.NotFoundHandler(), withPolicy(t, denyAll), func(c *proxy.Config) { c.PassThrough = []intercept.PassThrough{{Host: "a.api.example"}} })
+	names := &intercept.Names{}
+	dst := synthetic(t, names, "a.api.example") + ":443"
 	if status := says(t, g.redirect(dst, names), "GET /x HTTP/1.1\r\nHost: a.api.example\r\n\r\n", &tls.Config{InsecureSkipVerify: true}); status != http.StatusForbidden {
 		t.Errorf("status %d", status)
 	}
@@ -195,100 +193,4 @@ func TestRedirectedTrafficIsGated(t *testing.T) {
 	if body := <-got; !strings.HasPrefix(body, "HTTP/2.0") || !strings.Contains(body, msgTool("0", "toolu_1", "gated")) {
 		t.Errorf("got:\n%s", body)
 	}
-}
-
-// ask is a question as a resolver sends it.
-func ask(t testing.TB, name string, typ dnsmessage.Type) []byte {
-	t.Helper()
-	n, err := dnsmessage.NewName(name)
-	must(t, err)
-	m := dnsmessage.Message{Header: dnsmessage.Header{ID: 7, RecursionDesired: true},
-		Questions: []dnsmessage.Question{{Name: n, Type: typ, Class: dnsmessage.ClassINET}}}
-	b, err := m.Pack()
-	must(t, err)
-	return b
-}
-
-func TestNamesGetAddressesOfTheirOwn(t *testing.T) {
-	n := &Names{}
-	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- n.Serve(ctx, pc) }()
-	r := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "udp", pc.LocalAddr().String())
-	}}
-	got := map[string]string{}
-	for _, name := range []string{"a.example.", "b.example.", "A.example."} {
-		addrs, err := r.LookupNetIP(ctx, "ip", name)
-		must(t, err)
-		if len(addrs) != 2 {
-			t.Fatalf("%s: %v", name, addrs)
-		}
-		for _, a := range addrs {
-			of, err := n.nameOf(a.Unmap())
-			if err != nil || of != route.LowerHost(name) {
-				t.Errorf("%s has %s, which is %q (%v)", name, a, of, err)
-			}
-		}
-		got[name] = fmt.Sprint(addrs)
-	}
-	if got["a.example."] != got["A.example."] || got["a.example."] == got["b.example."] {
-		t.Errorf("addresses: %v", got)
-	}
-	if txt, err := r.LookupTXT(ctx, "a.example."); err == nil {
-		t.Errorf("a TXT record was made up: %q", txt)
-	}
-	cancel()
-	must(t, <-done)
-}
-
-func TestNamesAreBounded(t *testing.T) {
-	n := &Names{}
-	first := n.index("first.example")
-	for i := range 2 * lastIndex {
-		n.index(fmt.Sprintf("n%d.example", i))
-	}
-	if len(n.byName) > lastIndex || len(n.byIdx) > lastIndex {
-		t.Errorf("%d names, %d addresses", len(n.byName), len(n.byIdx))
-	}
-	if name, err := n.nameOf(netip.AddrFrom4(indexV4(first))); err != nil || name == "first.example" {
-		t.Errorf("the first address is %q's (%v)", name, err)
-	}
-}
-
-func TestWhatIsNoHostGetsNoAddress(t *testing.T) {
-	for _, name := range []string{"127.0.0.1.", "a b.example.", `x\.example.`, ".", "a/b."} {
-		n := &Names{}
-		answer := n.answer(ask(t, name, dnsmessage.TypeA))
-		var m dnsmessage.Message
-		must(t, m.Unpack(answer))
-		if len(m.Answers) != 0 {
-			t.Errorf("%q: %v", name, m.Answers)
-		}
-	}
-}
-
-func FuzzNames(f *testing.F) {
-	f.Add(ask(f, "a.example.", dnsmessage.TypeA))
-	f.Add(ask(f, "a.example.", dnsmessage.TypeAAAA))
-	f.Add(ask(f, ".", dnsmessage.TypeSOA))
-	f.Add([]byte{0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12})
-	f.Fuzz(func(t *testing.T, question []byte) {
-		n := &Names{}
-		answer := n.answer(question)
-		if answer == nil {
-			return
-		}
-		var m dnsmessage.Message
-		if err := m.Unpack(answer); err != nil || !m.Response {
-			t.Fatalf("answer %x: %v", answer, err)
-		}
-		for name := range n.byName {
-			if _, err := netip.ParseAddr(name); err == nil {
-				t.Fatalf("%q got an address", name)
-			}
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"net/http"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 )
 
 func TestModelAPIsThatNobodyReadsAreRefused(t *testing.T) {
@@ -48,7 +49,7 @@ func TestModelAPIsThatNobodyReadsAreRefused(t *testing.T) {
 	}
 	for _, allowed := range []bool{false, true} {
 		var seen counter
-		g := newGate(t, plainly(&seen, 200, `{}`), func(c *Config) { c.AllowUnsupported = allowed })
+		g := newGate(t, plainly(&seen, 200, `{}`), func(c *proxy.Config) { c.AllowUnsupported = allowed })
 		for _, tt := range tests {
 			name := tt.name
 			if allowed {

@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"crypto/tls"
@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/websocket"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/store/audit"
@@ -45,11 +46,11 @@ func echoes(t *testing.T, secure bool) (url string, opts gateOption) {
 		}
 	}))
 	up.EnableHTTP2 = secure
-	opts = func(*Config) {}
+	opts = func(*proxy.Config) {}
 	if secure {
 		up.StartTLS()
-		opts = func(c *Config) {
-			c.RootCAs = up.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		opts = func(c *proxy.Config) {
+			c.Network.RootCAs = up.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 		}
 	} else {
 		up.Start()

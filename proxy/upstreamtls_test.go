@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"crypto"
@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
 )
 
@@ -125,7 +126,7 @@ func TestAnUpstreamMustProveWhoItIs(t *testing.T) {
 			defer up.Close()
 			_, port, _ := net.SplitHostPort(up.Listener.Addr().String())
 			origin := "https://localhost:" + port
-			g := newGateTo(t, map[string]string{"test": origin}, map[string]string{"files": origin}, withPolicy(t, allowAllText), func(c *Config) { c.RootCAs = ca.pool() })
+			g := newGateTo(t, map[string]string{"test": origin}, map[string]string{"files": origin}, withPolicy(t, allowAllText), func(c *proxy.Config) { c.Network.RootCAs = ca.pool() })
 			for door, ask := range doorsTo(g, origin, up.Listener.Addr().String()) {
 				before := seen.Load()
 				text := ask(t)

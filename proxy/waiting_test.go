@@ -1,4 +1,4 @@
-package proxy
+package proxy_test
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ func TestACallWaitsWithoutWhatReadItsAnswer(t *testing.T) {
 
 	g.parked(1)
 	for _, stack := range stacks() {
-		for _, step := range []string{"proxy.(*Server).serveOuter", "model.(*answer)", "model.(*exchange)", "proxy.(*exchange)", "approvals.(*Exchange)", "keepalive.(*Burst)"} {
+		for _, step := range []string{"proxy.(*Server).serveOuter", "model.(*answer)", "model.(*exchange)", "proxy.(*request)", "steps.(*Exchange)", "approvals.(*Exchange)", "keepalive.(*Burst)"} {
 			if strings.Contains(stack, step) {
 				t.Errorf("a call waits on a stack of %s:\n%s", step, stack)
 			}

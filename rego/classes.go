@@ -1,30 +1,57 @@
 package rego
 
 import (
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts"
 )
 
-// commandClasses is data.settings.commands, read once for each policy: looking
-// words up in it is most of what a shell call costs in Rego. The pack's
-// commands.rego says the same, for inputs that come without classes; a test
-// holds the two together.
-type commandClasses map[string]commandClass
+// commandTables are data.settings.commands and data.settings.grammars, read once
+// for each policy: looking words up in them is most of what a shell call costs
+// in Rego. The pack's command_tables.rego says the same, for inputs that come
+// without classes; a test holds the two together.
+type commandTables struct {
+	classes  map[string]commandClass
+	grammars map[string]grammar // by program, or by program and subcommand
+}
 
 // A commandClass is what the table says of a program or of a word after it.
 type commandClass struct {
 	class string                  // of the command; empty where it has none of its own
 	words map[string]string       // words that give the command another class
-	below map[string]commandClass // by the word that follows
+	below map[string]commandClass // by the word that follows; "*" ends a beginning
 }
 
-// readCommandClasses reads the table out of a policy's data. What has another
+// A grammar says what the options are that may stand before the next subcommand.
+type grammar map[string]option
+
+// An option of a grammar.
+type option struct {
+	valued bool
+	target string // which part of its target the command takes from it, such as "namespace"
+}
+
+// readCommandTables reads the tables out of a policy's data. What has another
 // form is left out: the schema of settings refuses it, and a policy that
 // replaces the pack may keep there what it likes.
-func readCommandClasses(data object) commandClasses {
+func readCommandTables(data object) commandTables {
 	settings, _ := data[rootSettings].(object)
-	table, _ := settings["commands"].(object)
-	return readClass(table).below
+	classes, _ := settings["commands"].(object)
+	t := commandTables{classes: readClass(classes).below, grammars: make(map[string]grammar)}
+	grammars, _ := settings["grammars"].(object)
+	for path, rows := range grammars {
+		rows, _ := rows.(object)
+		g := make(grammar, len(rows))
+		for name, v := range rows {
+			target, _ := v.(string)
+			g[name] = option{valued: v != false, target: target}
+		}
+		t.grammars[path] = g
+	}
+	return t
 }
 
 func readClass(v any) commandClass {
@@ -51,52 +78,280 @@ func readClass(v any) commandClass {
 	return c
 }
 
-// of is the class of a command, or empty where the table does not know it.
-func (t commandClasses) of(program string, argv []string) string {
-	c, ok := t[program]
+// versioned is a program with its version at the end, such as python3.12.
+var versioned = regexp.MustCompile(`^(python|pip|pydoc|ruby|node|php|lua|perl|go|gcc|g\+\+|clang|clang\+\+|clang-format|clang-tidy)-?[0-9][0-9.]*$`)
+
+// program is the name that the table has of a program.
+func (t commandTables) program(name string) (string, commandClass, bool) {
+	c, ok := t.classes[name]
 	if !ok {
-		return ""
+		if m := versioned.FindStringSubmatch(name); m != nil {
+			c, ok = t.classes[m[1]]
+			name = m[1]
+		}
 	}
-	for rest := afterOptions(program, argv); c.below != nil; rest = rest[min(1, len(rest)):] {
+	return name, c, ok
+}
+
+// of is the class of a command, or empty where the table does not know it, and
+// the words that lead there: its subcommand.
+func (t commandTables) of(cmd facts.Command) (class string, subcommand []string) {
+	argv := cmd.Argv
+	at, c, ok := t.program(cmd.Program)
+	if !ok && len(argv) > 0 && slices.Contains(cmd.Project, argv[0]) {
+		c, ok = t.classes[ofProject]
+	}
+	rest := argv[min(1, len(argv)):]
+	if len(rest) == 1 && (rest[0] == "--version" || rest[0] == "--help") {
+		return classPass, nil
+	}
+	if !ok {
+		return "", nil
+	}
+	for c.below != nil {
+		rest = t.grammars[at].skip(c, rest)
 		word := ""
 		if len(rest) > 0 {
-			word = rest[0]
+			word, rest = rest[0], rest[1:]
 		}
-		if c, ok = c.below[word]; !ok {
-			return ""
+		if word == "--help" && len(rest) == 0 {
+			return classPass, subcommand
+		}
+		if c, ok = c.follow(word, slices.Contains(cmd.Project, word)); !ok {
+			return "", subcommand
+		}
+		if word != "" && word[0] != '-' {
+			at, subcommand = at+" "+word, append(subcommand, word)
 		}
 	}
-	return c.with(argv)
+	if len(rest) == 1 && rest[0] == "--help" {
+		return classPass, subcommand
+	}
+	return c.with(t.grammars[at], argv, rest), subcommand
 }
 
-// with is the class with regard to the words that change it: the last by name
-// of those that are there.
-func (c commandClass) with(argv []string) string {
-	var found []string
-	for _, word := range argv {
-		name, _, _ := strings.Cut(word, "=")
-		if class, ok := c.words[name]; ok {
-			found = append(found, class)
-		}
-	}
-	if len(found) == 0 {
-		return c.class
-	}
-	return slices.Max(found)
-}
+// classPass is the class of commands that need no closer look.
+const classPass = "pass"
 
-// afterOptions are the words after a program, without the options before its
-// subcommand that change nothing but where git works and how it prints.
-func afterOptions(program string, argv []string) []string {
-	rest := argv[min(1, len(argv)):]
-	if program != "git" || len(rest) == 0 {
-		return rest
-	}
-	switch rest[0] {
-	case "--no-pager", "--no-optional-locks":
-		return rest[1:]
-	case "-C":
-		return rest[min(2, len(rest)):]
+// skip returns the words from the next subcommand on: options that the grammar
+// knows, and the table does not have as words of its own, are passed over with
+// their values.
+func (g grammar) skip(c commandClass, rest []string) []string {
+	for len(rest) > 0 && len(rest[0]) > 1 && rest[0][0] == '-' {
+		word := rest[0]
+		if _, own := c.below[word]; own {
+			return rest
+		}
+		name, _, glued := strings.Cut(word, "=")
+		o, ok := g[name]
+		switch {
+		case ok && o.valued && !glued:
+			rest = rest[min(2, len(rest)):]
+		case ok, word[1] != '-' && g[word[:2]].valued: // -nprod
+			rest = rest[1:]
+		default:
+			return rest
+		}
 	}
 	return rest
+}
+
+// ofProject stands in the tables for the files of the project that they do not
+// name.
+const ofProject = "./"
+
+// follow is what the table says below a word: what it has of the word itself,
+// else of the file of the project that it names, else of its longest beginning.
+func (c commandClass) follow(word string, project bool) (commandClass, bool) {
+	if below, ok := c.below[word]; ok {
+		return below, true
+	}
+	if project && word != "" && word[0] != '-' {
+		if below, ok := c.below[path.Base(word)]; ok {
+			return below, true
+		}
+		if below, ok := c.below[ofProject]; ok {
+			return below, true
+		}
+	}
+	if word == "" || word[0] == '-' {
+		return commandClass{}, false
+	}
+	for n := len(word); n >= 0; n-- {
+		if below, ok := c.below[word[:n]+"*"]; ok {
+			return below, true
+		}
+	}
+	return commandClass{}, false
+}
+
+// with is the class with regard to the words that change it. Of several the
+// strictest counts, or the last by name of those that are as strict.
+//
+// rest are the words behind the subcommand: a short option before it is the
+// program's own, and not the subcommand's of the same letter.
+func (c commandClass) with(g grammar, argv, rest []string) string {
+	found := ""
+	for changing, class := range c.words {
+		if quiet(class) {
+			if !says(g, argv, changing) {
+				continue
+			}
+		} else if !holds(g, argv, rest, changing) {
+			continue
+		}
+		if found == "" || quiet(found) && !quiet(class) || quiet(found) == quiet(class) && class > found {
+			found = class
+		}
+	}
+	if found == "" {
+		return c.class
+	}
+	return found
+}
+
+// holds reports whether a word of the table that makes a command stricter could be
+// one of its words. An empty one is for a command without any, and a dollar at
+// the end is for the last.
+func holds(g grammar, argv, rest []string, changing string) bool {
+	if last, ok := strings.CutSuffix(changing, "$"); ok {
+		return argv[len(argv)-1] == last
+	}
+	if changing == "" {
+		return len(argv) == 1
+	}
+	words := argv
+	if len(changing) == 2 && changing[0] == '-' {
+		words = rest
+	}
+	return slices.ContainsFunc(words, func(word string) bool { return names(g, word, changing) })
+}
+
+// says reports whether a word of the table that makes a command harmless, such as
+// --dry-run, stands among its words beyond doubt: as it is written in the table,
+// where it cannot be the value of an option, before "--", and not taken back by
+// another option.
+func says(g grammar, argv []string, changing string) bool {
+	said := false
+	for i, word := range argv {
+		if word == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(word, "=")
+		option, _, _ := strings.Cut(changing, "=")
+		switch {
+		case word == changing:
+			said = said || i > 0 && !takesNext(g, argv[i-1])
+		case name == option, name == "--no-"+strings.TrimLeft(option, "-"):
+			return false
+		}
+	}
+	return said
+}
+
+// takesNext reports whether a word may be an option that takes the next word as
+// its value.
+func takesNext(g grammar, word string) bool {
+	o, known := g[word]
+	return strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && (!known || o.valued)
+}
+
+// quiet reports whether a class by itself asks nothing.
+func quiet(class string) bool {
+	return slices.Contains([]string{classPass, "build", "project", "remote", "assign"}, class)
+}
+
+// names reports whether a word of a command is, or can be read as, a word of the
+// table: an option cut short or among others that share its dash, or a part of
+// a list.
+func names(g grammar, word, changing string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	switch {
+	case name == changing:
+		return true
+	case strings.Contains(changing, "="):
+		return word == changing
+	case strings.HasPrefix(changing, "--"):
+		_, known := g[name]
+		return len(name) > 2 && !known && strings.HasPrefix(changing, name)
+	case len(changing) == 2 && changing[0] == '-':
+		if len(word) < 3 || word[0] != '-' || word[1] == '-' {
+			return false
+		}
+		for i := 1; i < len(word); i++ {
+			if word[i] == changing[1] {
+				return true
+			}
+			if g["-"+word[i:i+1]].valued {
+				return false
+			}
+		}
+		return false
+	case changing[0] == '-' || strings.HasPrefix(word, "-"):
+		return false
+	case len(changing) > 2 && changing[0] == '*' && strings.HasSuffix(changing, "*"):
+		return namesTask(word, changing[1:len(changing)-1])
+	}
+	if beginning, ok := strings.CutSuffix(changing, "*"); ok {
+		return strings.HasPrefix(word, beginning)
+	}
+	for part := range strings.SplitSeq(word, ",") {
+		if kind, _, _ := strings.Cut(part, "/"); kind == changing && kind != "." {
+			return true
+		}
+	}
+	return false
+}
+
+// namesTask reports whether a word is the name of a task or a script that has
+// the part, as in deploy-api and scripts/api_deploy.sh; behind a slash, a part of
+// several. One that only looks, by another part, is none, and a document is none.
+func namesTask(word, part string) bool {
+	if strings.Contains(word, "=") || document.MatchString(word) {
+		return false
+	}
+	if compound, ok := strings.CutPrefix(part, "/"); ok {
+		if part = compound; !strings.ContainsAny(word, "/.:-_") {
+			return false
+		}
+	}
+	parts := parting.Split(strings.ToLower(path.Base(word)), -1)
+	return slices.Contains(parts, part) && !slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(lookingParts, p) })
+}
+
+var (
+	document     = regexp.MustCompile(`\.(md|json|txt|ya?ml|csv|html|lock|toml|log|png)$`)
+	parting      = regexp.MustCompile(`[^a-z0-9]+`)
+	lookingParts = []string{"build", "check", "docs", "dry", "lint", "list", "notes", "plan", "preview", "spec", "status", "test", "tests", "validate"}
+)
+
+// target is what a command is about, by the options of its program and by its
+// environment: such as its context and its namespace. An option counts before a
+// variable, and the last of several.
+func (t commandTables) target(c facts.Command) map[string]string {
+	name, _, _ := t.program(c.Program)
+	g := t.grammars[name]
+	if len(g) == 0 {
+		return nil
+	}
+	found := make(map[string]string)
+	for _, v := range c.Env {
+		if o := g["$"+v.Name]; o.target != "" {
+			found[o.target] = v.Value
+		}
+	}
+	for i, word := range c.Argv[min(1, len(c.Argv)):] {
+		option, value, glued := strings.Cut(word, "=")
+		o, ok := g[option]
+		switch {
+		case ok && !glued && i+2 < len(c.Argv):
+			value = c.Argv[i+2]
+		case !ok && len(word) > 2 && word[0] == '-' && word[1] != '-':
+			o, value = g[word[:2]], word[2:]
+		}
+		if o.target != "" && value != "" {
+			found[o.target] = value
+		}
+	}
+	return found
 }

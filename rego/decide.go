@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts"
 )
 
 // Decide asks the policy in force. It always answers: what goes wrong is a
@@ -46,9 +47,8 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 		input, at, ierr = p.input(in, f)
 		return input, at.now, ierr
 	})
-	if d.Rule == holdgate.RulePolicyError {
-		d.Redact = unasked(f, err == nil && len(f.ParseErrors) == 0)
-	}
+	p.hide(ctx, in, f, err, &d)
+	d.Leaves = f.Leaves
 	if in.Call.Result != nil && e.o.Observe { // what only observes changes nothing
 		d.Redact = slices.DeleteFunc(d.Redact, func(p string) bool { return strings.HasPrefix(p, "/result") })
 	}
@@ -77,14 +77,18 @@ func (p *policy) facts(ctx context.Context, in Input) (f holdgate.Facts, err err
 	return p.extract(ctx, in), nil
 }
 
-// Redact lists what the policy in force redacts of the call (the Redact of its
-// decision). It decides nothing, so no decision log has it.
+// Redact lists what is redacted of the call (the Redact of its decision). It decides nothing, so no decision log has it.
 func (e *Engine) Redact(ctx context.Context, in Input) ([]string, error) {
 	p := e.current.Load()
+	f, ferr := p.facts(ctx, in)
 	d, _, err := p.decide(ctx, e.o.Timeout, p.asked(in.Call), func() (ast.Value, time.Time, error) {
-		input, at, err := p.input(in, p.extract(ctx, in))
+		if ferr != nil {
+			return nil, time.Time{}, ferr
+		}
+		input, at, err := p.input(in, f)
 		return input, at.now, err
 	})
+	p.hide(ctx, in, f, ferr, &d)
 	return d.Redact, err
 }
 
@@ -122,12 +126,13 @@ func (e *Engine) decide(ctx context.Context, p *policy, query *oparego.PreparedE
 // failure is the decision where policy gives none.
 func (e *Engine) failure(err error) holdgate.Decision {
 	err = unquoted(err)
-	e.o.Logger.Error("policy gave no decision", "err", err)
+	said := facts.Conceal(err.Error(), nil)
+	e.o.Logger.Error("policy gave no decision", "err", said)
 	d := holdgate.Decision{
 		Action: holdgate.Deny,
 		Rule:   holdgate.RulePolicyError,
 		Risk:   holdgate.RiskHigh,
-		Reason: fmt.Sprintf("The policy gave no decision, so the call was not let through: %v. %s", err, whatToDo(err)),
+		Reason: fmt.Sprintf("The policy gave no decision, so the call was not let through: %s. %s", said, whatToDo(err)),
 	}
 	if e.o.OnError == holdgate.Hold {
 		d.Action = holdgate.Hold
@@ -145,19 +150,6 @@ func unquoted(err error) error {
 	}
 	name, _, _ := strings.Cut(f.Message, ":")
 	return fmt.Errorf("evaluating policy: %v: %s failed on a value of this call", f.Location, name)
-}
-
-// unasked is what to redact of a call of which policy could not say: what looks
-// like a secret, or all of its arguments where they could not be read.
-func unasked(f holdgate.Facts, read bool) []string {
-	if !read {
-		return []string{"/tool/arguments", "/tool/arguments_raw"}
-	}
-	var hidden []string
-	for _, s := range f.Secrets {
-		hidden = append(hidden, "/tool/arguments"+s.Pointer)
-	}
-	return hidden
 }
 
 // whatToDo ends the reason of a failure.
@@ -188,7 +180,32 @@ func (p *policy) decide(ctx context.Context, timeout time.Duration, query *opare
 	if err != nil {
 		return d, false, err
 	}
-	return readDecision(value)
+	if d, observe, err = readDecision(value); err != nil {
+		err = p.blamed(value, err)
+	}
+	return d, observe, err
+}
+
+// blamed names the rule whose decision cannot be read.
+func (p *policy) blamed(decision ast.Value, err error) error {
+	o, ok := decision.(ast.Object)
+	if !ok {
+		return err
+	}
+	t := o.Get(ast.InternedTerm("rule"))
+	if t == nil {
+		return err
+	}
+	id, err2 := text(t.Value)
+	if err2 != nil {
+		return err
+	}
+	for _, r := range p.rules {
+		if slices.Contains(r.IDs, id) {
+			return fmt.Errorf("the rule %q (%s): %w", id, r.Location, err)
+		}
+	}
+	return fmt.Errorf("the rule %q: %w", id, err)
 }
 
 // A lateError says that policy did not answer in time.

@@ -24,7 +24,7 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 		case "action":
 			acted = true
 			var s string
-			if s, err = text(v); err == nil {
+			if s, err = oneOf(v, "allow", "hold", "deny"); err == nil {
 				d.Action, err = holdgate.ParseAction(s)
 			}
 		case "rule":
@@ -73,7 +73,7 @@ func readFindings(v ast.Value) ([]holdgate.Finding, error) {
 	var list []holdgate.Finding
 	err := eachItem(v, func(v ast.Value) error {
 		var f holdgate.Finding
-		err := eachField(v, "finding", func(name string, v ast.Value) (err error) {
+		err := eachField(v, "decision.also", func(name string, v ast.Value) (err error) {
 			switch name {
 			case "rule":
 				f.Rule, err = text(v)

@@ -110,9 +110,6 @@ func logged(input ast.Value, d holdgate.Decision) (shown any, left []string, err
 		if _, ok := o["result"]; ok { // what a server sent is in no log
 			left = append(left, "/result/text", "/result/body")
 		}
-		for _, pointer := range secretPointers(o["facts"]) {
-			left = append(left, "/tool/arguments"+pointer)
-		}
 	}
 	if len(left) > 0 {
 		left = append(left, factsQuoting...)
@@ -148,20 +145,6 @@ func plain(input ast.Value) (any, error) {
 		return nil, err
 	}
 	return strictJSON(raw)
-}
-
-// secretPointers are where facts.secrets point.
-func secretPointers(facts any) []string {
-	o, _ := facts.(map[string]any)
-	list, _ := o["secrets"].([]any)
-	var pointers []string
-	for _, s := range list {
-		secret, _ := s.(map[string]any)
-		if p, ok := secret["pointer"].(string); ok {
-			pointers = append(pointers, p)
-		}
-	}
-	return pointers
 }
 
 // pathsOf reads JSON pointers (RFC 6901).

@@ -198,6 +198,7 @@ type Input struct {
 	History    *History // what became of the session's calls; nil where nobody counts
 	Confidence *Confidence
 	Usage      *Usage // what the session has used; nil where nobody counts
+	Shell      string // where the session's calls may have left the agent's shell, of [holdgate.Facts]; empty: in Dir
 	Dir        string // the session's folder, absolute; empty where not known
 	Home       string // the agent's home folder, absolute; empty where not known
 	Own        Own    // what is Holdgate's own on this host
@@ -222,7 +223,8 @@ type Gates struct {
 	Told   []string // advisory ones: people are told when traffic is at them
 	Needed []string // that must be passed before the session changes anything
 	Passed []string
-	When   map[string]When // the conditions of those that have one
+	When   map[string]When  // the conditions of those that have one
+	How    map[string]*Gate // how those are asked about at which traffic may be
 }
 
 // When is the condition of a gate: each part that is set must be met.

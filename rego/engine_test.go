@@ -2,6 +2,7 @@ package rego
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,12 +93,12 @@ func TestWhatPolicyCannotMeanIsRefused(t *testing.T) {
 		{"a string", `decision := "allow"`, "want an object"},
 		{"a boolean", `decision := true`, "want an object"},
 		{"a set of decisions", `decision contains {"action": "allow"}`, "want an object"},
-		{"no action", `decision := {"rule": "r"}`, "no action"},
-		{"an unknown action", `decision := {"action": "permit"}`, "permit"},
+		{"no action", `decision := {"rule": "r"}`, "has no action"},
+		{"an unknown action", `decision := {"action": "permit"}`, `did you mean "allow"?`},
 		{"an action in capitals", `decision := {"action": "Allow"}`, "Allow"},
 		{"an action that is no string", `decision := {"action": 1}`, "want a string"},
-		{"an unknown field", `decision := {"action": "allow", "allowed": true}`, "decision.allowed"},
-		{"an unknown field of hold", `decision := {"action": "hold", "hold": {"time_out": "1h"}}`, "decision.hold.time_out"},
+		{"an unknown field", `decision := {"action": "allow", "allowed": true}`, `decision has no field "allowed"`},
+		{"an unknown field of hold", `decision := {"action": "hold", "hold": {"time_out": "1h"}}`, `decision.hold has no field "time_out": did you mean "timeout"?`},
 		{"an unknown risk", `decision := {"action": "hold", "risk": "huge"}`, "huge"},
 		{"a rule in Holdgate's name", `decision := {"action": "allow", "rule": "holdgate.fine"}`, "holdgate."},
 		{"a timeout that is none", `decision := {"action": "hold", "hold": {"timeout": "soon"}}`, "soon"},
@@ -109,9 +110,9 @@ func TestWhatPolicyCannotMeanIsRefused(t *testing.T) {
 		{"options with one id", `decision := {"action": "hold", "hold": {"kind": "choice", "options": [{"id": "a"}, {"id": "a", "label": "b"}]}}`, "two options"},
 		{"half a quorum", `decision := {"action": "hold", "hold": {"approvers": {"quorum": 1.5}}}`, "quorum"},
 		{"an unknown assurance", `decision := {"action": "hold", "hold": {"approvers": {"assurance": "blood"}}}`, "blood"},
-		{"an escalation at no time", `decision := {"action": "hold", "hold": {"approvers": {"escalate": [{"roles": ["a"]}]}}}`, "after how long"},
+		{"an escalation at no time", `decision := {"action": "hold", "hold": {"approvers": {"escalate": [{"roles": ["a"]}]}}}`, "after"},
 		{"an escalation to nobody", `decision := {"action": "hold", "hold": {"approvers": {"escalate": [{"after": "5m"}]}}}`, "neither roles nor users"},
-		{"an unknown field of an escalation", `decision := {"action": "hold", "hold": {"approvers": {"escalate": [{"after": "5m", "role": "a"}]}}}`, "escalation.role"},
+		{"an unknown field of an escalation", `decision := {"action": "hold", "hold": {"approvers": {"escalate": [{"after": "5m", "role": "a"}]}}}`, `escalate has no field "role": did you mean "roles"?`},
 		{"four eyes that are no boolean", `decision := {"action": "hold", "hold": {"approvers": {"four_eyes": 4}}}`, "four_eyes"},
 		{"an unknown way to answer", `decision := {"action": "hold", "hold": {"allow": ["approve"]}}`, "allow"},
 		{"a redaction that is no pointer", `decision := {"action": "allow", "redact": ["tool.arguments"]}`, "JSON pointer"},
@@ -119,6 +120,12 @@ func TestWhatPolicyCannotMeanIsRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := write(t, map[string]string{"p.rego": whole(tt.rules)})
+			if written, ok := strings.CutPrefix(tt.rules, "decision := "); ok && !strings.Contains(written, " if ") {
+				if _, err := Open(t.Context(), Options{Path: path}); err == nil || !strings.Contains(err.Error(), "p.rego:3: ") || !strings.Contains(err.Error(), tt.reason) {
+					t.Errorf("written out: %v, want an error that names p.rego:3 and %q", err, tt.reason)
+				}
+				path = write(t, map[string]string{"p.rego": whole("decision := data.given"), "p.json": `{"given": ` + written + "}"})
+			}
 			d := open(t, Options{Path: path}).Decide(t.Context(), Input{Call: bashCall("ls")})
 			if d.Action != holdgate.Deny || d.Rule != holdgate.RulePolicyError || !strings.Contains(d.Reason, tt.reason) {
 				t.Errorf("got %v by %s: %s\nwant deny by %s, naming %q", d.Action, d.Rule, d.Reason, holdgate.RulePolicyError, tt.reason)
@@ -156,6 +163,51 @@ func TestWhereNoPolicyAnswersSecretsAreRedacted(t *testing.T) {
 			}
 			if strings.Contains(d.Reason, key[:20]) {
 				t.Errorf("the reason quotes the secret: %s", d.Reason)
+			}
+		})
+	}
+}
+
+// TestWhateverPolicySaysCredentialsAreRedacted holds that the pointers and texts
+// of a decision hide credentials although the policy does nothing about them.
+func TestWhateverPolicySaysCredentialsAreRedacted(t *testing.T) {
+	const key = "AKIA" + "IOSFODNN7EXAMPLE"
+	token := "q7Zr2Kx9Wm4T" + "n8Vb3Lp6Hs1D"
+	gate := &holdgate.Gate{Type: "plan", Kind: holdgate.RequestApproval, Message: "with " + key}
+	for _, tt := range []struct {
+		name   string
+		rules  string
+		call   holdgate.Call
+		want   []string
+		secret string
+	}{
+		{"a policy that quotes arguments", `decision := {"action": "hold", "reason": input.tool.arguments.command, "hold": {"message": input.tool.arguments.command}}`,
+			bashCall("echo " + key), []string{"/tool/arguments/command"}, key},
+		{"one that quotes what facts joined", `decision := {"action": "deny", "reason": concat(" ", input.facts.commands[0].argv)}`,
+			bashCall(`curl -H "Authorization: Bear"'er ` + token[:9] + `''` + token[9:] + `' https://example.com/`), []string{"/tool/arguments/command"}, token},
+		{"one that quotes it in parts", `decision := {"action": "deny", "reason": input.tool.arguments.command}`,
+			bashCall(`A=AKIA; curl -u "${A}` + key[4:] + `" https://example.com/`), []string{"/tool/arguments/command"}, key[4:]},
+		{"an allow", `decision := {"action": "allow", "reason": input.tool.arguments.command}`,
+			bashCall("echo " + key), []string{"/tool/arguments/command"}, key},
+		{"an unknown word", `decision := {"action": input.tool.arguments.command}`,
+			bashCall("echo " + key), []string{"/tool/arguments/command"}, key},
+		{"a gate, undefined", `decision := {"action": "allow"} if input.kind == "nothing"`,
+			holdgate.Call{Kind: holdgate.KindGate, Gate: gate}, []string{"/gate/message"}, key},
+		{"an HTTP request, undefined", `decision := {"action": "allow"} if input.kind == "nothing"`,
+			holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "GET", Host: "example.com", Path: "/a", Query: "k=%41KIA" + key[4:]}}, []string{"/http/query"}, key},
+		{"an MCP request, undefined", `decision := {"action": "allow"} if input.kind == "nothing"`,
+			holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "s", Method: "resources/read", Name: "db://u:" + token + "@h/"}}, []string{"/mcp/name"}, token},
+		{"more than facts read", `decision := {"action": "allow"}`,
+			bashCall(strings.Repeat("# nothing here\n", 30_000) + "echo " + key), []string{"/tool/arguments/command"}, key},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := open(t, Options{Path: write(t, map[string]string{"p.rego": whole(tt.rules)}), KeepSeen: true}).Decide(t.Context(), Input{Call: tt.call})
+			if diff := cmp.Diff(tt.want, d.Redact); diff != "" {
+				t.Errorf("redacted by a decision of %s (-want +got):\n%s", d.Rule, diff)
+			}
+			d.Facts = nil // they are shown to nobody where something is redacted
+			if said := fmt.Sprintf("%+v %s", d, d.Seen); strings.Contains(said, tt.secret) {
+				t.Errorf("the decision quotes the secret: %s", said)
 			}
 		})
 	}

@@ -117,7 +117,7 @@ func (w *written) complete(ctx context.Context, o object, p *policy) {
 		return
 	}
 	f := facts.Extract(ctx, c, facts.Options{Dir: w.Session.Dir, Categories: p.toolCategories()})
-	o["facts"] = factsObject(f, p.classes)
+	o["facts"] = factsObject(f, p.tables)
 	if w.Tool != nil {
 		setDefault(objectIn(o, "tool"), "category", f.Category)
 	}

@@ -1,18 +1,23 @@
 package rego
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/holdgate/holdgate/rego/facts"
 )
 
 // factsObject is input.facts: what the JSON of facts.Facts says, without the
-// way through JSON, and of each command its class and how much of it was seen.
-func factsObject(f facts.Facts, classes commandClasses) ast.Object {
+// way through JSON, and of each command what the tables say of it and how much of
+// it was seen.
+func factsObject(f facts.Facts, tables commandTables) ast.Object {
 	o := newFields(9)
 	o.text("category", f.Category)
 	o.put("impact", impactTerm(f.Impact))
-	putList(&o, "commands", f.Commands, func(c facts.Command) fields { return commandObject(c, classes) })
+	putList(&o, "commands", f.Commands, func(c facts.Command) fields { return commandObject(c, tables) })
 	putList(&o, "paths", f.Paths, pathObject)
 	putList(&o, "sql", f.SQL, statementObject)
 	putList(&o, "urls", f.URLs, urlObject)
@@ -50,18 +55,34 @@ func newImpact(i facts.Impact) *ast.Term {
 	return ast.ObjectTerm(o...)
 }
 
-func commandObject(c facts.Command, classes commandClasses) fields {
-	o := newFields(9)
+func commandObject(c facts.Command, tables commandTables) fields {
+	o := newFields(11)
 	o.text("program", c.Program)
 	o.list("argv", c.Argv)
 	o.optionalList("via", c.Via)
 	o.optionalList("unresolved", c.Unresolved)
 	o.optionalList("unbound", c.Unbound)
+	o.optionalList("project", c.Project)
 	o.optional("stdin", c.Stdin)
 	putList(&o, "env", c.Env, variableObject)
 	o.optional("seen", seen(c))
-	o.optional("class", classes.of(c.Program, c.Argv))
+	class, subcommand := tables.of(c)
+	o.optional("class", class)
+	o.optional("subcommand", strings.Join(subcommand, " "))
+	o.optionalMap("target", tables.target(c))
 	return o
+}
+
+// optionalMap leaves out what is empty.
+func (f *fields) optionalMap(name string, m map[string]string) {
+	if len(m) == 0 {
+		return
+	}
+	o := newFields(len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		o.text(k, m[k])
+	}
+	f.put(name, ast.ObjectTerm(o...))
 }
 
 func variableObject(v facts.Variable) fields {
@@ -78,8 +99,10 @@ func seen(c facts.Command) string {
 	switch {
 	case len(c.Via) > 0 || len(c.Unresolved) > 0:
 		return ""
-	case len(c.Unbound) > 0:
+	case len(c.Unbound) > len(c.Project):
 		return "but_files"
+	case len(c.Unbound) > 0:
+		return "but_project"
 	}
 	return "whole"
 }

@@ -9,7 +9,7 @@ import (
 // words are the strings that facts hold again and again: the names of fields,
 // and the values that they most often have. Their terms are made once.
 const words = `
-program argv via unresolved unbound stdin env name value seen whole but_files path clean access inside class
+program argv via unresolved unbound stdin env name value seen whole but_files but_project project path clean access inside class
 verb where object tables url scheme host kind pointer
 id mode auto ask deny balanced strict setting default server arguments arguments_raw cwd
 category impact commands paths sql urls secrets parse_errors suspicious_text recursive force

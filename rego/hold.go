@@ -38,7 +38,7 @@ func readHold(v ast.Value, h *holdgate.HoldSpec) error {
 			h.Timeout, err = duration(v)
 		case "on_timeout":
 			var s string
-			if s, err = text(v); err == nil {
+			if s, err = oneOf(v, "deny", "approve"); err == nil {
 				err = h.OnTimeout.UnmarshalText([]byte(s))
 			}
 		case "required":
@@ -124,7 +124,7 @@ func readEscalations(v ast.Value) ([]holdgate.Escalation, error) {
 	var list []holdgate.Escalation
 	err := eachItem(v, func(v ast.Value) error {
 		var e holdgate.Escalation
-		err := eachField(v, "escalation", func(name string, v ast.Value) (err error) {
+		err := eachField(v, "decision.hold.approvers.escalate", func(name string, v ast.Value) (err error) {
 			switch name {
 			case "after":
 				e.After, err = duration(v)
@@ -157,7 +157,7 @@ func readOptions(v ast.Value) ([]holdgate.Option, error) {
 	seen := map[string]bool{}
 	err := eachItem(v, func(v ast.Value) error {
 		var o holdgate.Option
-		err := eachField(v, "option", func(name string, v ast.Value) (err error) {
+		err := eachField(v, "decision.hold.options", func(name string, v ast.Value) (err error) {
 			switch name {
 			case "id":
 				o.ID, err = text(v)

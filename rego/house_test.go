@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/format"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/holdgate/holdgate/policies"
 	"github.com/holdgate/holdgate/rego/facts"
@@ -97,6 +98,35 @@ func TestEveryRuleThatDecidesSaysWhatItIs(t *testing.T) {
 	}
 }
 
+// TestTheIDsOfShippedRulesAreKnown holds that the pack, which keeps rules of the
+// user's from them, lists all of its ids.
+func TestTheIDsOfShippedRulesAreKnown(t *testing.T) {
+	pack, err := readPack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pr, err := packProgram(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, r := range listRules(pr.modules) {
+		want = append(want, r.IDs...)
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	var listed []string
+	for _, r := range pr.modules[customModule].Rules {
+		if ruleName(r) == "shipped_ids" {
+			listed, err = texts(r.Head.Value.Value)
+		}
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(want, listed); diff != "" || err != nil {
+		t.Errorf("shipped_ids in policies/custom.rego (-rules +list), %v:\n%s", err, diff)
+	}
+}
+
 // TestReadmeListsEveryRule holds that the table of rules in README.md is that
 // of the rules' own METADATA.
 func TestReadmeListsEveryRule(t *testing.T) {
@@ -174,7 +204,7 @@ func TestFactsInInputAreTheFactsAsJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inInput, err := ast.JSON(factsObject(f, nil))
+		inInput, err := ast.JSON(factsObject(f, commandTables{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +245,7 @@ func TestSchemaOfInputKnowsEveryFact(t *testing.T) {
 	}
 	// The facts that input adds.
 	command := v.(map[string]any)["commands"].([]any)[0].(map[string]any)
-	command["seen"], command["class"] = "whole", "pass"
+	command["seen"], command["class"], command["subcommand"], command["target"] = "whole", "pass", "get", map[string]any{"config": "c", "context": "c", "cluster": "c", "namespace": "n", "profile": "p", "project": "p", "region": "r"}
 	compareWithSchema(t, "facts", lowered(v), known)
 }
 
@@ -321,5 +351,26 @@ test_wrong if holdgate.decision.rule == "nothing" with input as call
 	}
 	if r, err = Test(t.Context(), TestOptions{Policy: Options{Path: path}, Run: "make"}); err != nil || len(r.Results) != 1 {
 		t.Errorf("by name: got %v, %v, want one result", r, err)
+	}
+}
+
+// OPA takes the last of two values under one key, and says nothing.
+func TestNoKeyStandsTwiceInTheData(t *testing.T) {
+	err := fs.WalkDir(policies.FS, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".yaml") {
+			return err
+		}
+		body, err := policies.FS.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var data map[string]any
+		if err := yaml.Unmarshal(body, &data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

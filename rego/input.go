@@ -37,7 +37,7 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 		"session": sessionObject(in),
 		"door":    c.Door,
 		"time":    at,
-		"facts":   factsObject(f, p.classes),
+		"facts":   factsObject(f, p.tables),
 	}
 	if c.Credential != "" {
 		o["credential"] = c.Credential
@@ -105,8 +105,12 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 
 // extract works out what the call would do.
 func (p *policy) extract(ctx context.Context, in Input) facts.Facts {
-	return facts.Extract(ctx, in.Call, facts.Options{Categories: p.toolCategories(),
-		Dir: in.Dir, Home: in.Home, Own: in.Own})
+	return facts.Extract(ctx, in.Call, p.place(in))
+}
+
+// place is what is known of where the call runs.
+func (p *policy) place(in Input) facts.Options {
+	return facts.Options{Categories: p.toolCategories(), Dir: in.Dir, Shell: in.Shell, Home: in.Home, Own: in.Own}
 }
 
 func agentObject(a holdgate.Agent) object {
@@ -132,6 +136,9 @@ func sessionObject(in Input) ast.Object {
 	o.optionalList("gates_passed", in.Gates.Passed)
 	if len(in.Gates.When) > 0 {
 		o.put("gates_when", whenTerm(in.Gates.When))
+	}
+	if len(in.Gates.How) > 0 {
+		o.put("gates_settings", ast.NewTerm(howValue(in.Gates.How)))
 	}
 	o.optionalList("taint", in.Taint)
 	if in.Repeats > 1 {

@@ -3,6 +3,8 @@ package rego
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -102,8 +104,9 @@ func checkLayer(modules map[string]*ast.Module) error {
 	return nil
 }
 
-// checkIDs keeps rules of the user from going by the id of a rule of the pack. An
-// exception from that, or an answer to it, would count for theirs, whoever they ask.
+// checkIDs keeps an id to one package. An exception from a rule, an answer or a grant
+// goes by its id, and would count for another rule of that id too, whoever it asks.
+// Ids that are computed are for the pack to see (custom.rego).
 func checkIDs(modules, pack map[string]*ast.Module) error {
 	shipped := map[string]string{}
 	for file, m := range pack {
@@ -113,14 +116,24 @@ func checkIDs(modules, pack map[string]*ast.Module) error {
 			}
 		}
 	}
-	for _, m := range modules {
-		if !isCustom(packageName(m)) {
-			continue
-		}
-		for _, r := range m.Rules {
+	type owner struct {
+		pkg string
+		at  *ast.Location
+	}
+	owners := map[string]owner{}
+	for _, file := range slices.Sorted(maps.Keys(modules)) {
+		pkg := packageName(modules[file])
+		for _, r := range modules[file].Rules {
 			for _, id := range ruleIDs(r) {
 				if file, taken := shipped[id]; taken {
 					return fmt.Errorf("reading policy: %s: the id %q is that of a rule of the shipped pack (%s), whose exceptions and answers would count for this rule too: give it another, such as %q", r.Location, id, file, "own."+id)
+				}
+				o, taken := owners[id]
+				if taken && o.pkg != pkg {
+					return fmt.Errorf("reading policy: %s: the id %q is that of a rule of the package %s (%s) too, whose exceptions and answers would count for this rule: give one of them another", r.Location, id, o.pkg, o.at)
+				}
+				if !taken {
+					owners[id] = owner{pkg, r.Location}
 				}
 			}
 		}

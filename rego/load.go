@@ -43,7 +43,7 @@ type policy struct {
 	firedMu        sync.Mutex
 	firedQuery     *oparego.PreparedEvalQuery // see firing; nil until it is asked for
 	services       []service                  // HTTP APIs whose requests have names
-	classes        commandClasses
+	tables         commandTables
 	settings       *toolSettings // nil where the policy has none
 	repeats        repeats
 }
@@ -110,7 +110,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		readsUsage:     readsUsage(compiler.Modules, pr.data),
 		readsRepeats:   readsRepeats(compiler.Modules, pr.data),
 		readsClock:     readsClock(compiler.Modules),
-		classes:        readCommandClasses(pr.data),
+		tables:         readCommandTables(pr.data),
 		settings:       readToolSettings(pr.data),
 	}
 	p.compiler, p.store, p.reads = compiler, store, p.readsParts(compiler.Modules)
@@ -164,12 +164,18 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 		if s.adapter.kind != AdapterNone {
 			return nil, fmt.Errorf("reading policy: it defines %s itself, so that the adapter %s has nothing to do", entry, s.adapter.kind)
 		}
+		if err := checkLiterals(modules, true); err != nil {
+			return nil, err
+		}
 		return &program{loaded: loaded, modules: modules, own: maps.Clone(modules), tests: tests, data: data}, nil
 	}
 	if s.adapter.kind != AdapterNone && !s.adapter.asked(modules) {
 		return nil, fmt.Errorf("reading policy: it has no rule %s for the adapter %s to ask", s.adapter.query, s.adapter.kind)
 	}
 	if err := checkLayer(modules); err != nil {
+		return nil, err
+	}
+	if err := checkLiterals(modules, false); err != nil {
 		return nil, err
 	}
 	below, err := packProgram(pack)

@@ -1,6 +1,7 @@
 package rego
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,9 +38,9 @@ func TestOwnRulesLieOverThePack(t *testing.T) {
 		{"a rule that observes does not hide one that holds", map[string]string{
 			"a.rego": "package holdgate.custom.a\n\ndecision := {\"action\": \"deny\", \"rule\": \"a\", \"observe\": true}\n",
 		}, "rm x", holdgate.Hold, "files.delete"},
-		{"a slip in a decision is refused", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecision := {\"action\": \"dney\", \"rule\": \"a\"}\n"}, "ls", holdgate.Deny, holdgate.RulePolicyError},
-		{"a decision that is no object is refused", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecision := \"deny\"\n"}, "ls", holdgate.Deny, holdgate.RulePolicyError},
-		{"a decision without an action is refused", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecisions contains {\"rule\": \"a\"}\n"}, "ls", holdgate.Deny, holdgate.RulePolicyError},
+		{"a slip in a decision is refused", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecision := {\"action\": lower(\"DNEY\"), \"rule\": \"a\"}\n"}, "ls", holdgate.Deny, holdgate.RulePolicyError},
+		{"a decision that is no object is refused", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecision := lower(\"deny\")\n"}, "ls", holdgate.Deny, holdgate.RulePolicyError},
+		{"a decision without an action is refused", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecisions contains object.remove({\"action\": \"deny\", \"rule\": \"a\"}, [\"action\"])\n"}, "ls", holdgate.Deny, holdgate.RulePolicyError},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := open(t, Options{Path: write(t, tt.files)})
@@ -51,6 +52,31 @@ func TestOwnRulesLieOverThePack(t *testing.T) {
 				t.Errorf("got %v by %s (%s), want %v by %s", d.Action, d.Rule, d.Reason, tt.want, tt.rule)
 			}
 		})
+	}
+}
+
+// TestAComputedIDOfAShippedRuleIsRefused holds that no rule of the user's is answered
+// by what people said to a rule of the pack.
+func TestAComputedIDOfAShippedRuleIsRefused(t *testing.T) {
+	e := open(t, Options{Path: write(t, own(`decisions contains {"action": "hold", "rule": concat(".", ["files", "delete"]), "reason": "mine"} if input.tool`))})
+	in := Input{Call: bashCall("ls"), Answers: []Answer{{Rule: "files.delete", Decision: holdgate.AnswerApprove}}}
+	if d := e.Decide(t.Context(), in); d.Action != holdgate.Deny || d.Rule != "custom.id_taken" || !strings.Contains(d.Reason, `"files.delete"`) {
+		t.Errorf("got %v by %s: %s", d.Action, d.Rule, d.Reason)
+	}
+}
+
+// TestAComputedSlipIsNamed holds that a decision which cannot be read names its rule
+// and the field.
+func TestAComputedSlipIsNamed(t *testing.T) {
+	e := open(t, Options{Path: write(t, own(`decisions contains {"action": "hold", "rule": "team.two", "hold": {"approvers": {word: 2}}} if {
+	input.tool
+	word := lower("QUOROM")
+}`))})
+	d := e.Decide(t.Context(), Input{Call: bashCall("ls")})
+	for _, part := range []string{`the rule "team.two"`, "a.rego:3", `decision.hold.approvers has no field "quorom": did you mean "quorum"?`} {
+		if d.Rule != holdgate.RulePolicyError || !strings.Contains(d.Reason, part) {
+			t.Errorf("got %v by %s: %s\nwant it to say %s", d.Action, d.Rule, d.Reason, part)
+		}
 	}
 }
 
@@ -82,6 +108,9 @@ func TestSettingsAreLaidOverThePack(t *testing.T) {
 		{"all tools of a server pass", `tools: {"gadgets/*": auto}`, serverTool("gadgets", "frob"), holdgate.Allow, "default"},
 		{"the name counts more than the star", `tools: {"gadgets/*": auto, gadgets/frob: deny}`, serverTool("gadgets", "frob"), holdgate.Deny, "tools.setting"},
 		{"a name of the model's side is the same tool", `tools: {gadgets/frob: deny}`, serverTool("", "mcp__gadgets__frob"), holdgate.Deny, "tools.setting"},
+		{"so is one in an agent's wrapper", `tools: {gadgets/frob: deny}`, wrappedTool("gadgets", "frob"), holdgate.Deny, "tools.setting"},
+		{"or all of its server", `tools: {"gadgets/*": deny, use_mcp_tool: auto}`, wrappedTool("gadgets", "frob"), holdgate.Deny, "tools.setting"},
+		{"the wrapper's own line counts where the tool has none", `tools: {use_mcp_tool: deny}`, wrappedTool("gadgets", "frob"), holdgate.Deny, "tools.setting"},
 		{"all other tools are refused", `tools: {"*": deny}`, serverTool("gadgets", "frob"), holdgate.Deny, "tools.setting"},
 		{"auto loosens nothing else", `tools: {Bash: auto}`, bashCall("rm x"), holdgate.Hold, "files.delete"},
 		{"what a tool does is told", `tool_categories: {gadgets/frob: read}`, serverTool("gadgets", "frob"), holdgate.Allow, "default"},
@@ -105,6 +134,18 @@ func TestSettingsAreLaidOverThePack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// own is a package over the pack.
+func own(rules string) map[string]string {
+	return map[string]string{"a.rego": "package holdgate.custom.a\n\n" + rules + "\n"}
+}
+
+// wrappedTool is serverTool as agents send it that have one tool for all servers.
+func wrappedTool(server, name string) holdgate.Call {
+	c := serverTool("", "use_mcp_tool")
+	c.Tool.Arguments = fmt.Appendf(nil, `{"server_name":%q,"tool_name":%q,"arguments":"{\"level\":3}"}`, server, name)
+	return c
 }
 
 func serverTool(server, name string) holdgate.Call {
@@ -131,6 +172,42 @@ func TestWhatDoesNotLoad(t *testing.T) {
 		{"rules in another package of the pack", map[string]string{"a.rego": "package holdgate.rules\n\ndecision := 1\n"}, []string{"a.rego", "holdgate.custom.NAME"}},
 		{"rules that nobody asks", map[string]string{"a.rego": "package mine\n\ndecision := {\"action\": \"deny\"}\n"}, []string{"ever asked"}},
 		{"a shipped rule's id", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecisions contains {\"action\": \"hold\", \"rule\": \"files.delete\"}\n"}, []string{"a.rego:3", `"files.delete"`, `"own.files.delete"`}},
+		{"an unknown action", own(`decision := {"action": "block", "rule": "a"}`), []string{`a.rego:3`, `"block"`, `did you mean "deny"?`}},
+		{"an unknown field deep in a decision", own(`decisions contains {
+	"action": "hold", "rule": "a",
+	"hold": {"approvers": {
+		"quorom": 2,
+	}},
+} if input.tool`), []string{`a.rego:6`, `decision.hold.approvers has no field "quorom"`, `did you mean "quorum"?`}},
+		{"all slips at once", own(`decisions contains {"action": "hold", "risk": "sever", "reasons": "x"}
+
+decisions contains {"rule": "b"}`), []string{`a.rego:3: decision.risk`, `a.rego:3: decision has no field "reasons": did you mean "reason"?`, `a.rego:5: decision has no action`}},
+		{"a slip beside what is computed", own(`decisions contains {"action": "hold", "rule": input.tool.name, "hold": {"timeout": "ten minutes", "message": lower("X")}}`), []string{`a.rego:3`, `decision.hold.timeout`}},
+		{"a slip in a variable", own(`decisions contains d if {
+	input.tool
+	d := {"acton": "hold"}
+}`), []string{`a.rego:5`, `"acton"`}},
+		{"a slip in an else", own(`decision := {"action": "hold"} if input.tool
+
+else := {"action": "hodl"}`), []string{`a.rego:5`, `did you mean "hold"?`}},
+		{"a slip in what is joined to a decision", own(`decisions contains object.union(data.holdgate.ask("a", "high", "x", []), {"hold": {"on_timout": "deny"}})`), []string{`a.rego:3`, `"on_timeout"`}},
+		{"a slip in a risk", own(`decisions contains data.holdgate.ask("a", "hihg", "x", [])`), []string{`a.rego:3`, `did you mean "high"?`}},
+		{"a slip in a rule of one's own", own(`decisions contains {"action": "hold", "hold": leads}
+
+leads := {"approvers": {"rols": ["leads"]}}`), []string{`a.rego:5`, `"roles"`}},
+		{"a slip in a function", own(`decisions contains asks("x") if input.tool
+
+asks(why) := {"action": "hold", "resaon": why}`), []string{`a.rego:5`, `"reason"`}},
+		{"a slip in a set that is gone through", own(`decisions contains d if some d in all
+
+all contains {"action": "holdd"} if input.tool`), []string{`a.rego:5`, `"hold"`}},
+		{"a list that is none", own(`decisions contains {"action": "hold", "hold": {"approvers": {"roles": "leads"}}}`), []string{`a.rego:3`, `decision.hold.approvers.roles is of type string: want a list`}},
+		{"what silence cannot approve", own(`decisions contains {"action": "hold", "hold": {"required": true, "on_timeout": "approve"}}`), []string{`a.rego:3`, `silence cannot approve`}},
+		{"a slip in another file of one's own", map[string]string{"a.rego": "package holdgate.custom.a\n\nimport data.lib\n\ndecisions contains lib.asks\n", "lib.rego": "package lib\n\nasks := {\"action\": \"bock\"}\n"}, []string{"lib.rego:3", "bock"}},
+		{"a slip in a part of a decision", map[string]string{"a.rego": whole("decision.action := \"hold\"\n\ndecision.hold.aprovers.quorum := 2")}, []string{"a.rego:5", `"approvers"`}},
+		{"a slip among names that go round", own("decisions contains d if {\n\tinput.tool\n\te = {\"action\": \"hlod\"}\n\td = object.union(e, e)\n\te = d\n}"), []string{"a.rego:5", `"hold"`}},
+		{"a shipped rule's id in a helper", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecisions contains data.lib.asks\n", "lib.rego": "package lib\n\nasks := {\"action\": \"hold\", \"rule\": \"files.delete\"}\n"}, []string{"lib.rego:3", `"own.files.delete"`}},
+		{"one id in two packages", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecision := {\"action\": \"hold\", \"rule\": \"ask\"}\n", "b.rego": "package holdgate.custom.b\n\ndecision := {\"action\": \"hold\", \"rule\": \"ask\"}\n"}, []string{"b.rego:3", `"ask"`, "holdgate.custom.a", "a.rego:3"}},
 		{"rules too deep to be asked", map[string]string{"a.rego": "package holdgate.custom.a.b\n\ndecision := {\"action\": \"deny\"}\n"}, []string{"a.rego:3", "too deep"}},
 		{"decisions that are no set", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecisions := [{\"action\": \"deny\"}]\n"}, []string{"a.rego:3", "contains"}},
 		{"a decision that is a set", map[string]string{"a.rego": "package holdgate.custom.a\n\ndecision contains {\"action\": \"deny\"}\n"}, []string{"a.rego:3", "one object"}},

@@ -127,6 +127,14 @@ func TestBrokenEditKeepsTheLastGoodPolicy(t *testing.T) {
 		t.Fatalf("after a broken edit: got rule %s, want good", got)
 	}
 
+	put(t, file, whole("decision := {\"action\": \"block\"}"))
+	if l = next(t, loads); l.err == nil || !strings.Contains(l.err.Error(), `p.rego:3: decision.action cannot be "block": did you mean "deny"?`) || l.loaded != good {
+		t.Fatalf("a word that is not known: got %+v, want an error that names it, and the earlier policy", l)
+	}
+	if got := rule(t, e); got != "good" {
+		t.Fatalf("after a slip: got rule %s, want good", got)
+	}
+
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}

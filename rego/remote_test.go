@@ -211,7 +211,7 @@ func TestDecisionLogsAreSentWithoutWhatIsRedacted(t *testing.T) {
 	logs := "decision_logs: {service: control, reporting: {min_delay_seconds: 0, max_delay_seconds: 1}}\n"
 	rules := whole(`decision := {"action": "allow", "rule": "quiet", "redact": ["/tool/arguments/note"]} if input.tool.arguments.note
 
-else := {"action": "oops"} if input.tool.arguments.break
+else := {"action": lower("oops")} if input.tool.arguments.break
 
 else := {"action": "hold", "rule": "asks", "hold": {"approvers": {"escalate": [{"after": "10m", "roles": ["leads"]}]}}}`)
 	e := open(t, Options{OPAConfig: s.config(t, logs), Path: write(t, map[string]string{"p.rego": rules})})

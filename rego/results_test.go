@@ -55,7 +55,7 @@ func TestWhichPoliciesLookAtResults(t *testing.T) {
 func TestResultsFailClosed(t *testing.T) {
 	for name, rule := range map[string]string{
 		"undefined": "result := {\"action\": \"allow\"} if input.result.size > 1000\n",
-		"no action": "result := {\"rule\": \"x\"}\n",
+		"no action": "result := object.remove({\"action\": \"allow\"}, [\"action\"])\n",
 	} {
 		dir := t.TempDir()
 		text := "package holdgate\n\ndecision := {\"action\": \"allow\", \"rule\": \"x\"}\n\n" + rule

@@ -187,7 +187,7 @@ func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMess
 		s.Usage = &seenUsage{u.CallsPerMinute, u.Cost, u.Tokens}
 	}
 	if c := in.Confidence; c != nil {
-		s.Confidence = &seenConfidence{Reasons: c.Reasons, Score: c.Score, Source: c.Source, Work: c.Work}
+		s.Confidence = &seenConfidence{Reasons: concealed(c.Reasons), Score: c.Score, Source: c.Source, Work: c.Work}
 		if t := c.Tools; t != nil {
 			s.Confidence.Tools = &seenEnded{t.Failed, t.Succeeded}
 		}
@@ -200,6 +200,15 @@ func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMess
 		s.Facts = factsDigest(in.Call, f)
 	}
 	return s.json()
+}
+
+// concealed are an agent's words without credentials.
+func concealed(words []string) []string {
+	kept := make([]string, len(words))
+	for i, w := range words {
+		kept[i] = facts.Conceal(w, nil)
+	}
+	return kept
 }
 
 // json is the canonical form.
@@ -236,7 +245,9 @@ func (s *seenCall) call(c holdgate.Call, p *policy) {
 	}
 	if m := c.MCP; m != nil {
 		s.FromServer, s.MCPAnswer = m.FromServer, m.Answer
-		s.MCPName = m.Name
+		if !s.Hidden { // a resource's address may hold what is hidden
+			s.MCPName = m.Name
+		}
 		s.miss(m.Params != nil, partParams)
 	}
 	if h := c.HTTP; h != nil {

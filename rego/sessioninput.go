@@ -58,6 +58,15 @@ func gateSettings(g *Gate) object {
 	return o
 }
 
+// howValue is how gates are asked about, as policy sees it.
+func howValue(gates map[string]*Gate) ast.Value {
+	all := make(map[string]any, len(gates))
+	for name, g := range gates {
+		all[name] = map[string]any(gateSettings(g))
+	}
+	return ast.MustInterfaceToValue(all)
+}
+
 func optionsList(options []holdgate.Option) []any {
 	list := make([]any, len(options))
 	for i, opt := range options {

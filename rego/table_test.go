@@ -22,8 +22,9 @@ const decided = "=> "
 // wanted: "allow", or an action and its rule.
 type shellCase struct{ text, want string }
 
-// shellFile reads a table of shell texts: "$ " begins one, "> " goes on with
-// it, and decided begins the decision.
+// shellFile reads a table of shell texts: "$ " begins one, "> " (or ">" alone, for
+// an empty line) goes on with it, and decided begins the decision. Other lines are
+// facts, such as ">(): rm a" of what a process substitution runs.
 func shellFile(t *testing.T, body string) []shellCase {
 	t.Helper()
 	var cases []shellCase
@@ -34,8 +35,8 @@ func shellFile(t *testing.T, body string) []shellCase {
 			cases = append(cases, shellCase{text: text})
 		} else if text, ok := strings.CutPrefix(l, decided); ok {
 			cases[last].want = text
-		} else if text, ok := strings.CutPrefix(l, ">"); ok && last >= 0 {
-			cases[last].text += "\n" + strings.TrimPrefix(text, " ")
+		} else if text, ok := strings.CutPrefix(l, "> "); (ok || l == ">") && last >= 0 {
+			cases[last].text += "\n" + text
 		}
 	}
 	return cases

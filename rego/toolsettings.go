@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts"
 )
 
 // toolSettings are data.settings.tools, agents, categories, tool_categories and
@@ -96,14 +97,18 @@ func (s *toolSettings) of(a holdgate.Agent, t *holdgate.Tool, category string) s
 
 // named is what the settings say of a tool by its name alone.
 func (s *toolSettings) named(a holdgate.Agent, t *holdgate.Tool) (string, bool) {
+	titles, names := []string{toolTitle(t)}, toolNames(t)
+	if inner, ok := facts.Wrapped(t); ok {
+		titles, names = []string{toolTitle(inner), toolTitle(t)}, append(toolNames(inner), names...)
+	}
 	if own, ok := s.agents[a.ID]; ok {
-		setting, ok := lookUp(own, toolTitle(t), "*")
+		setting, ok := lookUp(own, append(titles, "*")...)
 		// An identity that is only asserted makes a rule stricter, never looser.
 		if ok && (setting != "auto" || a.Proven) {
 			return setting, true
 		}
 	}
-	return lookUp(s.tools, toolNames(t)...)
+	return lookUp(s.tools, names...)
 }
 
 // HidesTools reports whether the policy in force wants tools left out of the

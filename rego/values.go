@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -12,7 +13,7 @@ import (
 var errUnknownField = errors.New("no such field")
 
 // eachField calls fn for every field of an object, and puts the field's name
-// before its error.
+// before its error. What is where the object stands in a decision.
 func eachField(v ast.Value, what string, fn func(name string, v ast.Value) error) error {
 	o, ok := v.(ast.Object)
 	if !ok {
@@ -23,7 +24,12 @@ func eachField(v ast.Value, what string, fn func(name string, v ast.Value) error
 		if !ok {
 			return fmt.Errorf("%s has a field that is no string: %v", what, k)
 		}
-		if err := fn(string(name), v.Value); err != nil {
+		switch err := fn(string(name), v.Value); {
+		case errors.Is(err, errUnknownField):
+			return fmt.Errorf("%s has no field %q: %s", what, string(name), didYouMean(string(name), fieldsOf(what)))
+		case err != nil && strings.HasPrefix(err.Error(), what+"."+string(name)):
+			return err // it names the field within
+		case err != nil:
 			return fmt.Errorf("%s.%s: %w", what, string(name), err)
 		}
 		return nil
@@ -78,7 +84,11 @@ func count(v ast.Value) (int, error) {
 func oneOf[T ~string](v ast.Value, known ...T) (T, error) {
 	s, err := text(v)
 	if err == nil && !slices.Contains(known, T(s)) {
-		err = fmt.Errorf("%q is not known: want one of %q", s, known)
+		words := make([]string, len(known))
+		for i, k := range known {
+			words[i] = string(k)
+		}
+		err = fmt.Errorf("%q is not known: %s", s, didYouMean(s, words))
 	}
 	return T(s), err
 }

@@ -21,7 +21,8 @@ const bodyTimeout = 10 * time.Second
 type request struct {
 	*http.Request
 
-	by string // the person's name; empty at an open endpoint
+	by    string // the person's name; empty at an open endpoint
+	token TokenHash
 }
 
 // A handler serves requests that came past the gate.
@@ -68,7 +69,7 @@ func answerBody[In, Out any](s *Server, fn func(*request, In) (Out, error)) hand
 // answerLarge is answerBody for bodies of at most so many bytes.
 func answerLarge[In, Out any](s *Server, most int64, fn func(*request, In) (Out, error)) handler {
 	return stream(s, func(w http.ResponseWriter, r *request) error {
-		body, err := readBody(w, r, most)
+		body, err := s.readBody(w, r, most)
 		if err != nil {
 			return err
 		}
@@ -121,8 +122,8 @@ func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // readBody reads a body of JSON whole, of at most so many bytes. Only
 // application/json is taken: it is a content type that no web page can send
 // elsewhere without asking first. No body at all counts as an object without
-// members.
-func readBody(w http.ResponseWriter, r *request, most int64) ([]byte, error) {
+// members. The caller's token must still be known when it has come.
+func (s *Server) readBody(w http.ResponseWriter, r *request, most int64) ([]byte, error) {
 	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
 		return []byte("{}"), nil
 	}
@@ -146,7 +147,7 @@ func readBody(w http.ResponseWriter, r *request, most int64) ([]byte, error) {
 		}
 		return nil, malformed("the body broke off")
 	}
-	return body, nil
+	return body, s.stillKnown(r)
 }
 
 // plain says what is wrong with JSON without naming Go types or packages.

@@ -57,19 +57,21 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy, Plugins, Runs, Signer, KeyApart and Logger must be set.
+// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
 	Store    store.Store // for the answers to requests with an idempotency key
 	Digester *holdgate.Digester
 	// Credentials say whose each token is. A person may have several; no two
-	// people share one.
-	Credentials []Credential
+	// people share one. It is asked for each request, as they may be replaced (see
+	// [CheckCredentials]).
+	Credentials func() []Credential
 	// Status tells how the sidecar is. It is called for each request of
 	// /v1/status and /healthz, concurrently, and must be quick.
 	Status  func(context.Context) Status
 	Policy  Policies // where nil, nothing is at /v1/policy
+	Configs Configs  // where nil, nothing is at /v1/config
 	Plugins Plugins  // the channels; where nil there are none
 	Runs    Runs     // agents that other processes start; where nil none are taken up
 	// Signer signs the audit log's checkpoints and proofs; where nil there are
@@ -123,7 +125,10 @@ func New(c Config) (*Server, error) {
 	case c.Queue == nil, c.Log == nil, c.Store == nil, c.Digester == nil, c.Status == nil:
 		return nil, errors.New("api: queue, log, store, digester and status must all be set")
 	}
-	if err := checkCredentials(c.Credentials); err != nil {
+	if c.Credentials == nil {
+		return nil, errors.New("api: credentials must be set")
+	}
+	if err := CheckCredentials(c.Credentials()); err != nil {
 		return nil, err
 	}
 	if c.Logger == nil {
@@ -162,6 +167,7 @@ func (s *Server) routes() []route {
 		{"POST /v1/approvals/{id}/decision", false, answerBody(s, s.decide)},
 		{"POST /v1/approvals/{id}/claim", false, answerBody(s, s.claim)},
 		{"DELETE /v1/approvals/{id}/claim", false, answer(s, s.unclaim)},
+		{"PUT /v1/approvals/{id}/shown", false, answer(s, s.onScreen)},
 		{"POST /v1/approvals/{id}/delegate", false, answerBody(s, s.delegate)},
 		{"POST /v1/decisions", false, answerBody(s, s.decideGroup)},
 		{"GET /v1/audit", false, answerPage(s, s.queryAudit)},
@@ -170,6 +176,8 @@ func (s *Server) routes() []route {
 		{"GET /v1/audit/proof", false, answer(s, s.auditInclusion)},
 		{"GET /v1/audit/proof/consistency", false, answer(s, s.auditConsistency)},
 		{"GET /v1/audit/export", false, stream(s, s.exportAudit)},
+		{"GET /v1/config", false, answer(s, s.config)},
+		{"POST /v1/config/accept", false, answerBody(s, s.acceptConfig)},
 		{"GET /v1/events", false, stream(s, s.events)},
 		{"GET /v1/grants", false, answer(s, s.listGrants)},
 		{"DELETE /v1/grants/{id}", false, answer(s, s.revokeGrant)},
@@ -203,7 +211,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if _, pattern := s.mux.Handler(r); pattern == "" {
-		if _, err := s.authenticate(r); err != nil {
+		if _, _, err := s.authenticate(r); err != nil {
 			s.fail(w, r, err)
 			return
 		}
@@ -219,7 +227,7 @@ func (s *Server) guarded(rt route) http.Handler {
 		req := &request{Request: r}
 		if !rt.open {
 			var err error
-			if req.by, err = s.authenticate(r); err != nil {
+			if req.by, req.token, err = s.authenticate(r); err != nil {
 				s.fail(w, r, err)
 				return
 			}

@@ -21,6 +21,11 @@ func (s *Server) unclaim(r *request) (approvals.Request, error) {
 	return s.c.Queue.Unclaim(r.Context(), r.PathValue("id"), r.by)
 }
 
+// onScreen serves PUT /v1/approvals/{id}/shown.
+func (s *Server) onScreen(r *request) (approvals.Request, error) {
+	return s.c.Queue.Shown(r.Context(), r.PathValue("id"), r.by)
+}
+
 // delegate serves POST /v1/approvals/{id}/delegate.
 func (s *Server) delegate(r *request, in Delegation) (approvals.Request, error) {
 	if in.To == "" {

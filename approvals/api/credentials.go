@@ -26,8 +26,8 @@ type Credential struct {
 	Token  TokenHash
 }
 
-// checkCredentials says what is wrong with a server's credentials.
-func checkCredentials(list []Credential) error {
+// CheckCredentials says what is wrong with a server's credentials.
+func CheckCredentials(list []Credential) error {
 	if len(list) == 0 {
 		return errors.New("api: nobody has a credential")
 	}
@@ -47,18 +47,35 @@ func checkCredentials(list []Credential) error {
 // authenticate returns whose token the request carries. A right token always
 // passes; failures beyond a few a second are told apart from the first ones,
 // and not logged.
-func (s *Server) authenticate(r *http.Request) (person string, err error) {
+func (s *Server) authenticate(r *http.Request) (person string, hash TokenHash, err error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Bearer") {
-		if person, ok := holder(s.c.Credentials, HashToken(token)); ok {
-			return person, nil
+		hash = HashToken(token)
+		if person, ok := holder(s.c.Credentials(), hash); ok {
+			return person, hash, nil
 		}
 	}
 	if !s.failures.Allow() {
-		return "", problem(http.StatusTooManyRequests, "too-many-failures", "Too many failures", "too many requests without a right token")
+		return "", hash, problem(http.StatusTooManyRequests, "too-many-failures", "Too many failures", "too many requests without a right token")
 	}
 	s.c.Logger.WarnContext(r.Context(), "refusing a request without an approver's token", "method", r.Method, "path", r.URL.Path)
-	return "", problem(http.StatusUnauthorized, "unauthorized", "Not authorised", "the approver's token is missing or wrong")
+	return "", hash, unauthorized()
+}
+
+// stillKnown refuses whose token was taken back since the request was let in. An
+// open endpoint asks for none.
+func (s *Server) stillKnown(r *request) error {
+	if r.by == "" {
+		return nil
+	}
+	if person, ok := holder(s.c.Credentials(), r.token); !ok || person != r.by {
+		return unauthorized()
+	}
+	return nil
+}
+
+func unauthorized() error {
+	return problem(http.StatusUnauthorized, "unauthorized", "Not authorised", "the approver's token is missing or wrong")
 }
 
 // holder finds whose the token of this hash is, in a time that does not tell

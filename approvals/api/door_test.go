@@ -93,11 +93,11 @@ func (d *door) serveAnew() {
 	var err error
 	d.api, err = api.New(api.Config{
 		Queue: d.queue, Log: d.log, Store: d.store, Digester: d.digester,
-		Credentials: []api.Credential{
-			{Person: "ada", Token: api.HashToken(token)},
-			{Person: "bob", Token: api.HashToken(tokenOfBob)},
-			{Person: "olga", Token: api.HashToken(tokenOfOlga)},
-		},
+		Credentials: known(
+			api.Credential{Person: "ada", Token: api.HashToken(token)},
+			api.Credential{Person: "bob", Token: api.HashToken(tokenOfBob)},
+			api.Credential{Person: "olga", Token: api.HashToken(tokenOfOlga)},
+		),
 		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
 	})
 	if err != nil {
@@ -194,4 +194,9 @@ func word(t *testing.T, text string) string {
 	t.Helper()
 	p := decode[api.Problem](t, text)
 	return p.Word()
+}
+
+// known is credentials that nobody replaces.
+func known(list ...api.Credential) func() []api.Credential {
+	return func() []api.Credential { return list }
 }

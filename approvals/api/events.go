@@ -54,7 +54,7 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 			}
 		})
 	}()
-	err := s.pump(out, events, done)
+	err := s.pump(r, out, events, done)
 	cancel()
 	<-done
 	switch {
@@ -65,17 +65,23 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	}
 }
 
-// pump writes events and heartbeats until the source or the server ends, or
-// the client cannot be written to.
-func (s *Server) pump(out *eventWriter, events <-chan approvals.Event, done <-chan struct{}) error {
+// pump writes events and heartbeats until the source or the server ends, the
+// client cannot be written to, or its token is known no longer.
+func (s *Server) pump(r *request, out *eventWriter, events <-chan approvals.Event, done <-chan struct{}) error {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
 	for {
 		var err error
 		select {
 		case e := <-events:
+			if s.stillKnown(r) != nil {
+				return nil
+			}
 			err = out.event(e)
 		case <-tick.C:
+			if s.stillKnown(r) != nil {
+				return nil
+			}
 			err = out.comment("")
 		case <-done:
 			return nil

@@ -214,18 +214,20 @@ func TestWithoutAnAddressOfItsOwnTheDoorRefuses(t *testing.T) {
 
 func TestNewRefusesWhatIsUnsafe(t *testing.T) {
 	d := newDoor(t)
-	good := api.Config{Queue: d.queue, Log: d.log, Store: d.store, Digester: d.digester, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}}, Status: func(context.Context) api.Status { return api.Status{} }}
+	good := api.Config{Queue: d.queue, Log: d.log, Store: d.store, Digester: d.digester, Credentials: known(api.Credential{Person: "ada", Token: api.HashToken(token)}), Status: func(context.Context) api.Status { return api.Status{} }}
 	if _, err := api.New(good); err != nil {
 		t.Fatalf("a good configuration: %v", err)
 	}
 	for name, spoil := range map[string]func(*api.Config){
 		"no queue":       func(c *api.Config) { c.Queue = (*approvals.Queue)(nil) },
 		"no log":         func(c *api.Config) { c.Log = nil },
-		"no credential":  func(c *api.Config) { c.Credentials = nil },
-		"no token":       func(c *api.Config) { c.Credentials = []api.Credential{{Person: "ada"}} },
-		"nobody's token": func(c *api.Config) { c.Credentials = []api.Credential{{Token: api.HashToken(token)}} },
+		"no credentials": func(c *api.Config) { c.Credentials = nil },
+		"no credential":  func(c *api.Config) { c.Credentials = known() },
+		"no token":       func(c *api.Config) { c.Credentials = known(api.Credential{Person: "ada"}) },
+		"nobody's token": func(c *api.Config) { c.Credentials = known(api.Credential{Token: api.HashToken(token)}) },
 		"two people's token": func(c *api.Config) {
-			c.Credentials = append(c.Credentials[:1:1], api.Credential{Person: "bob", Token: c.Credentials[0].Token})
+			one := c.Credentials()[0]
+			c.Credentials = known(one, api.Credential{Person: "bob", Token: one.Token})
 		},
 		"no status": func(c *api.Config) { c.Status = nil },
 	} {

@@ -44,6 +44,7 @@ const (
 	ProblemNoAgent        = "no-agent"
 	ProblemStopped        = "stopped"
 	ProblemNoSession      = "no-session"
+	ProblemConfig         = "config-not-waiting"
 )
 
 // Error implements error.

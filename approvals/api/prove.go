@@ -64,7 +64,7 @@ func (s *Server) prove(r *request, in Challenge) (Proven, error) {
 		return Proven{}, problem(http.StatusForbidden, "foreign-site", "Refused", "the listener's own address is not known")
 	}
 	key := s.decoy
-	for _, c := range s.c.Credentials {
+	for _, c := range s.c.Credentials() {
 		if hmac.Equal([]byte(in.Caller), []byte(CallerMark(c.Token, in.Nonce))) {
 			key = c.Token
 		}

@@ -37,7 +37,7 @@ type Runs interface {
 // takeRun hands a connection of the socket's over to whoever starts an agent.
 // Only there can listeners be passed.
 func (s *Server) takeRun(w http.ResponseWriter, r *request) error {
-	body, err := readBody(w, r, MaxBody)
+	body, err := s.readBody(w, r, MaxBody)
 	if err != nil {
 		return err
 	}

@@ -7,10 +7,12 @@ import (
 	"github.com/holdgate/holdgate/approvals/sessions"
 )
 
-// SessionMode is the body of PUT /v1/sessions/{id}.
+// SessionMode is the body of PUT /v1/sessions/{id}: a mode, Alone or both.
 type SessionMode struct {
-	Mode      sessions.Mode `json:"mode"` // auto, manual or confidence_threshold
+	Mode      sessions.Mode `json:"mode,omitempty"` // auto, manual or confidence_threshold
 	Threshold float64       `json:"confidence_threshold,omitempty"`
+	// Alone says whether what holds the session back holds no other of its agent.
+	Alone *bool `json:"alone,omitempty"`
 	// Revision is that of the session which the person saw; without it the mode is
 	// set whatever was changed meanwhile.
 	Revision uint64 `json:"revision,omitempty"`
@@ -42,19 +44,23 @@ func (s *Server) showSession(r *request) (approvals.Session, error) {
 	return s.c.Queue.Session(r.Context(), q.Get("agent"), r.PathValue("id"))
 }
 
-// setMode serves PUT /v1/sessions/{id}.
+// setMode serves PUT /v1/sessions/{id}. With agent, the session may be one to come.
 func (s *Server) setMode(r *request, in SessionMode) (approvals.Session, error) {
 	q, err := query(r, "agent")
 	if err != nil {
 		return approvals.Session{}, err
 	}
-	set := sessions.Setting{Mode: in.Mode, Threshold: in.Threshold}
-	if set.Threshold, err = sessions.Fraction("confidence_threshold", in.Threshold); err != nil {
-		return approvals.Session{}, err
+	change := approvals.SessionChange{Alone: in.Alone, Seen: in.Revision}
+	if in.Mode != "" || in.Threshold != 0 || in.Alone == nil {
+		set := sessions.Setting{Mode: in.Mode}
+		if set.Threshold, err = sessions.Fraction("confidence_threshold", in.Threshold); err != nil {
+			return approvals.Session{}, err
+		}
+		change.Setting = &set
 	}
-	v, err := s.c.Queue.SetMode(r.Context(), q.Get("agent"), r.PathValue("id"), set, in.Revision, r.by)
+	v, err := s.c.Queue.ChangeSession(r.Context(), q.Get("agent"), r.PathValue("id"), change, r.by)
 	if err == nil {
-		s.c.Logger.InfoContext(r.Context(), "a person set a session's mode", "agent", v.Agent, "session", v.ID, "mode", v.Mode, "by", r.by)
+		s.c.Logger.InfoContext(r.Context(), "a person changed a session", "agent", v.Agent, "session", v.ID, "mode", v.Mode, "alone", v.Alone, "by", r.by)
 	}
 	return v, err
 }

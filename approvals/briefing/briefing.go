@@ -85,14 +85,20 @@ const (
 	KindSaid      = "agent_says"
 )
 
+// titleSaid is the title of a section of the agent's own words that has no name.
+const titleSaid = "the agent says"
+
 // Flatten returns the sections' lines for a reader who knows no sections.
 func Flatten(sections []Section) []string {
 	var lines []string
 	for _, s := range sections {
 		switch s.Kind {
 		case KindSaid:
+			if s.Title != titleSaid {
+				lines = append(lines, titleSaid+": "+s.Title+":")
+			}
 			for _, l := range s.Lines {
-				lines = append(lines, "the agent says: "+l)
+				lines = append(lines, titleSaid+": "+l)
 			}
 		case KindArguments:
 			lines = append(lines, s.Lines...)
@@ -135,10 +141,11 @@ func Edited(before, after holdgate.Call, editor string, redacted int, d holdgate
 type briefer struct {
 	b     Briefing
 	facts *holdgate.Facts // nil where there are none to use
+	show  []string        // what the rule wants people to see besides the call
 }
 
 func newBriefer(redacted int, d holdgate.Decision) *briefer {
-	b := &briefer{b: Briefing{Hidden: redacted, Counts: Counts{Redacted: redacted}, Whole: true}}
+	b := &briefer{show: d.Hold.Show, b: Briefing{Hidden: redacted, Counts: Counts{Redacted: redacted}, Whole: true}}
 	hidden := redacted > 0 || slices.ContainsFunc(d.Redact, func(p string) bool { return !strings.HasPrefix(p, "/tool/") })
 	if d.Facts != nil && !hidden {
 		b.facts = d.Facts
@@ -154,6 +161,7 @@ func (b *briefer) call(c holdgate.Call) *briefer {
 		b.result(c)
 	case c.Tool != nil:
 		b.tool(c.Tool)
+		b.definition(c.Tool.Learned)
 	case c.Model != nil:
 		b.model(c.Model)
 	case c.MCP != nil:
@@ -248,7 +256,7 @@ func (b *briefer) tool(t *holdgate.Tool) {
 	}
 	b.sql()
 	b.section("arguments", KindArguments, listed(rest))
-	b.section("the agent says", KindSaid, listed(said))
+	b.section(titleSaid, KindSaid, listed(said))
 }
 
 // Arguments in which agents explain themselves. A description explains only
@@ -261,6 +269,7 @@ func joined(words ...string) string {
 
 // finish counts what is hidden.
 func (b *briefer) finish() Briefing {
+	b.shows()
 	b.b.Hidden += b.b.Counts.Cut
 	b.b.Whole = b.b.Whole && b.b.Counts.Cut == 0 && b.b.Counts.Commands == 0
 	b.b.Details = Flatten(b.b.Sections)

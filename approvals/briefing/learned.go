@@ -41,6 +41,29 @@ func (b *briefer) learned(t *holdgate.Tool) {
 	}
 }
 
+// definition shows what its server says of a tool of which nobody else has said
+// anything. It is not part of the call: what is cut of it hides nothing of that.
+func (b *briefer) definition(l *holdgate.Learned) {
+	if l == nil || l.Is == nil || l.Changed || b.facts == nil || b.facts.Category != "unknown" {
+		return
+	}
+	said, _ := members(definitionJSON(*l.Is))
+	var lines []string
+	for _, m := range said {
+		if m.name == "name" { // in the title
+			continue
+		}
+		text := string(m.raw)
+		if m.isText {
+			text = m.text
+		}
+		lines = append(lines, strings.Split(m.name+": "+text, "\n")...)
+	}
+	count := b.b.Counts.Cut
+	b.section(fmt.Sprintf("what the server %s says of its tool %s", l.Server, l.Tool), KindArguments, lines)
+	b.b.Counts.Cut = count
+}
+
 // redefined shows what differs between two definitions.
 func redefined(was, is holdgate.Definition) []string {
 	old, _ := members(definitionJSON(was))

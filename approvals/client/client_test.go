@@ -64,7 +64,7 @@ func sidecar(t *testing.T) (*api.Server, *approvals.Queue) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := api.New(api.Config{Queue: q, Log: log, Store: st, Digester: digester, Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}},
+	s, err := api.New(api.Config{Queue: q, Log: log, Store: st, Digester: digester, Credentials: func() []api.Credential { return []api.Credential{{Person: "ada", Token: api.HashToken(token)}} },
 		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} }})
 	if err != nil {
 		t.Fatal(err)

@@ -41,6 +41,15 @@ func (c *Client) Unclaim(ctx context.Context, id string) (approvals.Request, err
 	return read[approvals.Request](resp)
 }
 
+// Shown says that the person's screen shows a request now, and returns it.
+func (c *Client) Shown(ctx context.Context, id string) (approvals.Request, error) {
+	resp, err := c.do(ctx, http.MethodPut, requestPath(id)+"/shown", nil, nil)
+	if err != nil {
+		return approvals.Request{}, err
+	}
+	return read[approvals.Request](resp)
+}
+
 // Delegate lets somebody else vote on a request in the person's place.
 func (c *Client) Delegate(ctx context.Context, id string, d api.Delegation) (approvals.Request, error) {
 	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/delegate", d)

@@ -7,7 +7,8 @@ import (
 
 // A session's name is its client's word: whoever begins another must not leave
 // behind what people have said, or what it was brought to. So what a session of
-// an agent must do, its other sessions must do too.
+// an agent must do, its other sessions must do too, unless a person has said that
+// it is to stand alone ([Record.Alone]).
 
 // Binds reports whether the record says something that holds for the agent's other
 // sessions as well, besides a halt.
@@ -19,7 +20,7 @@ func (r *Record) Binds() bool { return r.Set.Mode != "" || len(r.Needed) > 0 || 
 func (r *Record) SettingAmong(others []*Record, begin Setting) Setting {
 	s := r.Setting(begin)
 	for _, o := range others {
-		if o.ID != r.ID && o.Set.Mode != "" && (r.Set.Mode == "" || o.SetAt.After(r.SetAt)) {
+		if o.ID != r.ID && !o.Alone && o.Set.Mode != "" && (r.Set.Mode == "" || o.SetAt.After(r.SetAt)) {
 			s = stricter(s, o.Set)
 		}
 	}
@@ -33,12 +34,27 @@ func (r *Record) NeededAmong(others []*Record) []string {
 	needed := slices.Clone(r.Needed)
 	for _, o := range others {
 		for _, g := range o.Needed {
-			if o.ID != r.ID && !slices.Contains(needed, g) && !r.passedSince(g, o) {
+			if r.needsWith(o, g) && !slices.Contains(needed, g) {
 				needed = append(needed, g)
 			}
 		}
 	}
 	return needed
+}
+
+// NeededWith is the session with which this one must pass the gate; nil where it
+// must by itself, or need not.
+func (r *Record) NeededWith(others []*Record, gate string) *Record {
+	i := slices.IndexFunc(others, func(o *Record) bool { return slices.Contains(o.Needed, gate) && r.needsWith(o, gate) })
+	if i < 0 || slices.Contains(r.Needed, gate) {
+		return nil
+	}
+	return others[i]
+}
+
+// needsWith reports whether the session must pass a gate that another needs to pass.
+func (r *Record) needsWith(o *Record, gate string) bool {
+	return o.ID != r.ID && !o.Alone && !r.passedSince(gate, o)
 }
 
 // taintLasts is how long what one session has been in touch with counts for the

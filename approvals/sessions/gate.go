@@ -28,6 +28,7 @@ const (
 	GateConfidence  = "confidence_threshold"
 	GateDiagnostics = "diagnostics" // its request halts the session
 	GateConstraint  = "constraint_exception"
+	GateQuestion    = "clarification" // an agent's question to people, which is no gate to pass
 )
 
 // A Gate is how a type of gate is asked about. Empty fields are the type's own.
@@ -83,6 +84,7 @@ func own() map[string]Gate {
 			{ID: "reduce", Label: "Reduce the scope", Effect: holdgate.EffectApprove},
 			{ID: "abort", Label: "Abort the task", Effect: holdgate.EffectDeny},
 		}},
+		GateQuestion:    {Level: Mandatory, Message: "The agent asks a question. Steer it with your answer, or approve to let it go on as it thinks best."},
 		GateConfidence:  {Level: Conditional, Message: "The agent is not sure enough of its work. Let it go on?", Show: []string{"tests"}},
 		GateDiagnostics: {Level: Mandatory, Required: &yes, Message: "The agent does not trust its work at all, and its session is paused. Let it go on?"},
 	}
@@ -104,6 +106,9 @@ func NewGates(configured map[string]Gate) (Gates, error) {
 			return nil, fmt.Errorf("gates.%s.%w", name, err)
 		}
 		all[name] = all.Of(name).under(c)
+		if g := all[name]; g.OnTimeout == holdgate.TimeoutApprove && g.Required != nil && *g.Required {
+			return nil, fmt.Errorf("gates.%s.%w", name, wrong("on_timeout", "cannot be approve where a person is required: say required: false, or leave it out"))
+		}
 	}
 	return all, nil
 }

@@ -39,6 +39,7 @@ type Message struct {
 	Delivered time.Time   `json:"delivered,omitzero"` // when the agent got it
 	Into      string      `json:"into,omitempty"`     // how: "request" or "api"
 	To        string      `json:"to,omitempty"`       // the session that got it, where none was named
+	Gate      string      `json:"gate,omitempty"`     // the approval request of a gate that it answers
 }
 
 // FromPerson reports whether a person wrote it.
@@ -74,7 +75,8 @@ func messageKey(m Message) string { return messagesOf(m.Agent, m.Session) + stor
 // ErrFull says that a session has as many messages waiting as it may.
 var ErrFull = errors.New("too many messages wait for this session already")
 
-// Add stores a message. It returns [ErrFull] where too many wait.
+// Add stores a message. It returns [ErrFull] where too many wait, but for one that
+// answers a gate: the answer counts already.
 func Add(tx store.Tx, m Message) error {
 	all, err := Messages(tx, m.Agent, m.Session, 0)
 	if err != nil {
@@ -88,7 +90,7 @@ func Add(tx store.Tx, m Message) error {
 			waiting = 0 // a person has said something since
 		}
 	}
-	if waiting >= maxWaiting {
+	if waiting >= maxWaiting && m.Gate == "" {
 		return ErrFull
 	}
 	if len(all) >= maxMessages {

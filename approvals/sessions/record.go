@@ -31,6 +31,9 @@ type Record struct {
 	SetBy string    `json:"set_by,omitempty"`
 	SetAt time.Time `json:"set_at,omitzero"`
 	Own   Setting   `json:"own,omitzero"` // by the agent; counts where it is stricter
+	// Alone is a person's word that what holds this session back, taint apart, holds
+	// no other of the agent.
+	Alone bool `json:"alone,omitempty"`
 
 	Passed   []Passed   `json:"passed,omitempty"`   // gates, the latest last
 	Needed   []string   `json:"needed,omitempty"`   // gates that must be passed before the session changes anything
@@ -41,8 +44,10 @@ type Record struct {
 	// Taint is what it has been in touch with, TaintedAt when that was last.
 	TaintedAt time.Time `json:"tainted_at,omitzero"`
 	Taint     []string  `json:"taint,omitempty"`
-	Counts    Counts    `json:"counts,omitzero"`
-	Results   Results   `json:"results,omitempty"`
+	// Shell is where its calls may have left the agent's shell: see [holdgate.Facts].
+	Shell   string  `json:"shell,omitempty"`
+	Counts  Counts  `json:"counts,omitzero"`
+	Results Results `json:"results,omitempty"`
 }
 
 // Passed is a gate that people have let the session pass.
@@ -51,6 +56,7 @@ type Passed struct {
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
 	Request string    `json:"request,omitempty"` // the approval request
+	Silent  bool      `json:"silent,omitempty"`  // nobody has answered, and the rule lets silence approve
 }
 
 // Answered is what people said last to a gate.
@@ -169,8 +175,21 @@ func (r *Record) Pass(p Passed) {
 	r.Passed = slices.DeleteFunc(r.Passed, func(o Passed) bool { return o.Gate == p.Gate })
 	r.Passed = latest(append(r.Passed, p), maxPassed)
 	r.Needed = slices.DeleteFunc(r.Needed, func(g string) bool { return g == p.Gate })
-	if p.Gate == GateConfidence || p.Gate == GateDiagnostics {
+	if !p.Silent && (p.Gate == GateConfidence || p.Gate == GateDiagnostics) {
 		r.Report = nil // a person has answered for it
+	}
+}
+
+// Reports takes a new report. need says that the session must pass the gate
+// [GateConfidence] before it changes anything; what it passed with another report
+// does not count.
+func (r *Record) Reports(rep *Report, need bool, at time.Time) {
+	r.Report = rep
+	r.Counts.Reports++
+	r.Needed = slices.DeleteFunc(r.Needed, func(g string) bool { return g == GateConfidence })
+	r.Passed = slices.DeleteFunc(r.Passed, func(p Passed) bool { return p.Gate == GateConfidence })
+	if need {
+		r.Need(GateConfidence, at)
 	}
 }
 

@@ -1,10 +1,14 @@
 package sessions
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/holdgate/holdgate"
 )
 
 // A Report is how sure an agent is of its work, in its own words, and what it
@@ -19,6 +23,46 @@ type Report struct {
 	Reasons      []string      `json:"reasons,omitempty"`
 	Verification *Verification `json:"verification,omitempty"`
 	Retries      *Retries      `json:"retries,omitempty"`
+}
+
+// Lines are the report for people, each safe to show.
+func (r *Report) Lines() []string {
+	lines := []string{fmt.Sprintf("confidence %.2f", r.Score)}
+	if v := r.Verification; v != nil {
+		lines = append(lines, v.lines()...)
+	}
+	if t := r.Retries; t != nil {
+		lines = append(lines, fmt.Sprintf("%d retries of at most %d", t.Count, t.Max))
+	}
+	for _, why := range r.Reasons {
+		lines = append(lines, "because: "+why)
+	}
+	for i, l := range lines {
+		lines[i] = holdgate.Visible(strings.Join(strings.Fields(l), " "))
+	}
+	return lines
+}
+
+func (v *Verification) lines() (lines []string) {
+	passed := 0
+	var failed []string
+	for _, c := range v.Checks {
+		if c.Passed {
+			passed++
+			continue
+		}
+		failed = append(failed, cmp.Or(c.Name, "a check without a name"))
+	}
+	if len(v.Checks) > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %d checks passed", passed, len(v.Checks)))
+	}
+	for _, name := range failed {
+		lines = append(lines, "failed: "+name)
+	}
+	if v.Confidence != nil {
+		lines = append(lines, fmt.Sprintf("another's judgement: confidence %.2f", *v.Confidence))
+	}
+	return lines
 }
 
 // SourceAgent is the source of what an agent says of itself.

@@ -29,14 +29,17 @@ func approveCommand(e *env) *cli.Command {
 		Flags: append([]cli.Flag{
 			messageFlag(), digestFlag(), yesFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "exchange", Usage: "all that is pending of the exchange with this `ID`; later calls never join"},
+			rowFlag(),
 		}, rememberFlags()...),
 		Action: func(c *cli.Context) error {
 			d := api.Decision{Decision: holdgate.AnswerApprove, Reason: c.String("reason")}
 			switch {
 			case c.IsSet("exchange") && c.Args().Present():
 				return usage("approve takes IDs or --exchange, not both")
-			case c.IsSet("exchange") || c.NArg() > 1:
-				if c.IsSet("remember") {
+			case c.Bool("row") && c.NArg() != 1:
+				return usage("--row needs the ID of one request of the row")
+			case c.IsSet("exchange") || c.NArg() > 1 || c.Bool("row"):
+				if c.IsSet("remember") && !c.Bool("row") {
 					return usage("--remember is of one call: give one ID with it")
 				}
 				return e.releaseGroup(c, d)
@@ -70,10 +73,15 @@ func (e *env) releaseGroup(c *cli.Context, d api.Decision) error {
 			return err
 		}
 		d.Digest = r.Call.Digest
+		if d.Remember = nil; len(decisions) == 0 { // one of a row is for those to come as well
+			if d.Remember, err = e.remember(c, shown, r); err != nil {
+				return err
+			}
+		}
 		decisions = append(decisions, api.GroupDecision{ID: r.ID, Decision: d})
 	}
 	_, terminal := e.terminal()
-	if !terminal && (c.IsSet("exchange") || !c.IsSet("digest")) {
+	if !terminal && (c.IsSet("exchange") || c.Bool("row") || !c.IsSet("digest")) {
 		return unseen("approve needs the IDs and the digests of what was seen", "approve", list...)
 	}
 	if err := checkDigests(c, list...); err != nil {
@@ -120,7 +128,29 @@ func (e *env) group(c *cli.Context, sc *client.Client) ([]approvals.Request, err
 		}
 		return list, nil
 	}
-	return named(c.Context, sc, c.Args().Slice())
+	list, err := named(c.Context, sc, c.Args().Slice())
+	if err == nil && c.Bool("row") {
+		return rowOf(c.Context, sc, list[0])
+	}
+	return list, err
+}
+
+// rowFlag has a command answer all requests of a row.
+func rowFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "row", Usage: "all that holdgate pending shows in one row with the request; later ones never join"}
+}
+
+// maxRow is how many requests are decided in one go.
+const maxRow = 100
+
+// rowOf returns the pending requests that are of one row with a request.
+func rowOf(ctx context.Context, sc *client.Client, r approvals.Request) ([]approvals.Request, error) {
+	all, err := pending(ctx, sc, approvals.Filter{Agent: r.Agent.ID, Session: r.Session.ID})
+	if err != nil {
+		return nil, err
+	}
+	same := r.SameRow(all)
+	return same[:min(len(same), maxRow)], nil
 }
 
 // named returns the requests with these IDs. Its error names each of them that

@@ -53,6 +53,7 @@ func commands(e *env) []*cli.Command {
 		pluginCommand(e),
 		benchCommand(e),
 		peopleCommand(e),
+		configCommand(e),
 		versionCommand(e),
 	}))
 }

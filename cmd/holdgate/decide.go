@@ -69,12 +69,16 @@ func denyCommand(e *env) *cli.Command {
 		ArgsUsage: "[ID]",
 		Flags: []cli.Flag{
 			reasonFlag("message", "m", "feedback"), jsonFlag(),
+			rowFlag(),
 			&cli.BoolFlag{Name: "rollback", Usage: "tell the agent to undo what it did for this task"},
 			&cli.BoolFlag{Name: "stop", Usage: "end the agent; takes the role operate"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return usage("deny takes one ID, got %q too", c.Args().Get(1))
+			}
+			if c.Bool("row") && c.NArg() == 0 {
+				return usage("--row needs the ID of one request of the row")
 			}
 			return e.refuse(c, c.Args().First(), api.Decision{
 				Decision: holdgate.AnswerDeny, Reason: c.String("reason"), Rollback: c.Bool("rollback"), Stop: c.Bool("stop"),
@@ -179,7 +183,32 @@ func (e *env) refuse(c *cli.Context, id string, d api.Decision) error {
 		}
 		id = r.ID
 	}
+	if c.Bool("row") {
+		return e.refuseRow(c, sc, id, d)
+	}
 	return e.send(c, sc, id, d)
+}
+
+// refuseRow refuses all requests of a row.
+func (e *env) refuseRow(c *cli.Context, sc *client.Client, id string, d api.Decision) error {
+	r, err := open(c.Context, sc, id)
+	if err != nil {
+		return err
+	}
+	list, err := rowOf(c.Context, sc, r)
+	if err != nil {
+		return err
+	}
+	var decisions []api.GroupDecision
+	for _, r := range list {
+		d.Digest = r.Call.Digest
+		decisions = append(decisions, api.GroupDecision{ID: r.ID, Decision: d})
+	}
+	results, err := sc.DecideGroup(c.Context, decisions)
+	if err != nil {
+		return err
+	}
+	return e.printResults(c, results)
 }
 
 // send decides and says what became of the request.

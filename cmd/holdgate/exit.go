@@ -83,7 +83,7 @@ func explain(err error) *exitError {
 		return x
 	}
 	if _, ok := errors.AsType[*client.UnprovenError](err); ok {
-		x.hint = "nothing secret was sent to it; either it does not know your token (was it started after you were added?), or see which program listens there"
+		x.hint = "nothing secret was sent to it; either it does not know your token (holdgate config says whether the file that names you waits to be accepted), or see which program listens there"
 		return x
 	}
 	if e, ok := errors.AsType[*client.TokenError](err); ok {
@@ -139,10 +139,12 @@ func explainProblem(p *api.Problem) *exitError {
 	case api.ProblemNoSession:
 		x.code = exitNothing
 		x.hint = "holdgate sessions list lists those that are known"
+	case api.ProblemConfig:
+		x.hint = "nothing was changed; holdgate config says whether a file waits, and its digest"
 	case api.ProblemStopped:
 		x.hint = "nothing was changed; holdgate resume lets it go on"
 	case "unauthorized":
-		x.hint = "the sidecar does not know this token; is it its state folder, and was it started after the person was added?"
+		x.hint = "the sidecar does not know this token; is it its state folder? holdgate config says whether the file that names the person waits to be accepted"
 	}
 	if p.Status == http.StatusUnprocessableEntity && x.hint == "" {
 		x.hint = "nothing was decided"

@@ -80,7 +80,8 @@ func (e *env) initFolder(c *cli.Context) error {
 	} else {
 		named = " --config " + holdgate.Visible(filepath.Join(dir, "holdgate.yaml"))
 	}
-	_, err = fmt.Fprintf(e.stdout, "check    holdgate policy check%s\ntest     holdgate policy test%[1]s\nrun      holdgate serve%[1]s\n", named)
+	stock := "opa test " + holdgate.Visible(filepath.Join(dir, "rules")) + " " + holdgate.Visible(filepath.Join(dir, packFolder))
+	_, err = fmt.Fprintf(e.stdout, "check    holdgate policy check%s\ntest     holdgate policy test%[1]s\n         %s\nrun      holdgate serve%[1]s\n", named, stock)
 	return err
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 	"github.com/holdgate/holdgate/cmd/holdgate/relay"
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/store/badger"
 )
 

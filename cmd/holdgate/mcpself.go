@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate/approvals"
@@ -42,7 +41,7 @@ func (e *env) runSelf(c *cli.Context) (err error) {
 		addr, err := address(ctx)
 		return &agentsAPI{base: "http://" + addr, session: session, http: door}, err
 	}}})
-	if err := s.Run(c.Context, &mcp.IOTransport{Reader: files.in, Writer: files.out}); err != nil && c.Context.Err() == nil {
+	if err := s.Run(c.Context, files.in, files.out); err != nil && c.Context.Err() == nil {
 		return fmt.Errorf("serving the client: %w", err)
 	}
 	return nil

@@ -108,7 +108,11 @@ func printAnswers(w io.Writer, r approvals.Request, whole bool, more string) err
 		lines = append(lines, "edit "+r.ID+digest)
 	}
 	if whole && slices.Contains(r.Allow, "remember") {
-		lines = append(lines, "approve "+r.ID+digest+" --remember exact --for 8h")
+		what := approvals.MatchExact
+		if r.Call.Kind == holdgate.KindHTTPRequest {
+			what = approvals.MatchEndpoint
+		}
+		lines = append(lines, fmt.Sprintf("approve %s%s --remember %s --for 8h", r.ID, digest, what))
 	}
 	var b strings.Builder
 	for _, l := range lines {

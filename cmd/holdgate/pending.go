@@ -38,18 +38,26 @@ func pendingCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if c.Bool("group") {
-				if err := e.printGroups(groupsOf(list), c.Bool("json")); err != nil || len(list) > 0 {
-					return err
-				}
-				return nothingPending()
+			config, err := waitingConfig(c, sc)
+			if err != nil {
+				return err
 			}
-			if c.Bool("json") {
+			switch {
+			case c.Bool("group"):
+				err = e.printGroups(groupsOf(list), c.Bool("json"))
+			case c.Bool("json"):
 				err = printJSON(e.stdout, list)
-			} else if len(list) > 0 {
+			case len(list) > 0:
 				err = e.printTable(list, time.Now())
 			}
-			if err != nil || len(list) > 0 {
+			if config != nil && err == nil {
+				out := e.stdout
+				if c.Bool("json") {
+					out = e.stderr // a list of requests is what is read there
+				}
+				err = printWaiting(out, *config, again(c))
+			}
+			if err != nil || len(list) > 0 || config != nil && !c.Bool("json") {
 				return err
 			}
 			return nothingPending()
@@ -76,13 +84,21 @@ func nothingPending() error {
 	return &exitError{code: exitNothing, text: "nothing is pending", hint: "calls that policy holds appear here; holdgate audit query shows what was decided"}
 }
 
-// printTable prints one request a line.
+// printTable prints one row a line: see [approvals.Request.Row].
 func (e *env) printTable(list []approvals.Request, now time.Time) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tAGE\tLEFT\tRISK\tAGENT\tSUMMARY")
+	listed := map[string]bool{}
 	for _, r := range list {
+		row, more := r.Row(), ""
+		if listed[row] {
+			continue // it is in the row of an earlier one
+		}
+		if n := len(r.SameRow(list)) - 1; n > 0 {
+			listed[row], more = true, fmt.Sprintf(" (and %d more of this row)", n)
+		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, short(now.Sub(r.CreatedAt)), short(r.ExpiresAt.Sub(now)),
-			known(string(r.Risk)), holdgate.Visible(r.Agent.ID), r.Briefing.Summary)
+			known(string(r.Risk)), holdgate.Visible(r.Agent.ID), r.Briefing.Summary+more)
 	}
 	return w.Flush()
 }

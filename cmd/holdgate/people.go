@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -93,8 +94,9 @@ func peopleAddCommand(e *env) *cli.Command {
 		Usage:     "make a token for a person, and the configuration that knows them by it",
 		ArgsUsage: "NAME",
 		Description: "The token is printed this once and kept nowhere; the configuration holds its\n" +
-			"SHA-256. Without --write nothing is changed. A sidecar knows the person once it\n" +
-			"was started anew. A role that nobody has yet takes --new-role: one that no rule\n" +
+			"SHA-256. Without --write nothing is changed. A running sidecar reads the file when\n" +
+			"it is saved, and knows the person once a person of the role admin has accepted it\n" +
+			"(holdgate config accept). A role that nobody has yet takes --new-role: one that no rule\n" +
 			"asks for lets a person answer nothing.",
 		Flags: []cli.Flag{
 			jsonFlag(),
@@ -113,8 +115,44 @@ type newPerson struct {
 	Token       string   `json:"token"`
 	TokenSHA256 string   `json:"token_sha256"`
 	YAML        string   `json:"yaml"`
-	Written     string   `json:"written,omitempty"`  // the file
-	ModeWas     string   `json:"mode_was,omitempty"` // the file's, where others could read it
+	inFile
+}
+
+// An inFile says into which file something was put; its zero value: into none.
+type inFile struct {
+	Written string `json:"written,omitempty"`
+	ModeWas string `json:"mode_was,omitempty"` // the file's, where others could read it
+}
+
+// writable checks that --write has a file.
+func writable(c *cli.Context, s config.Config) error {
+	if !c.Bool("write") || s.File != "" {
+		return nil
+	}
+	x := usage("--write needs the file to write to: --config FILE, or %s", config.EnvConfig)
+	x.hint = "holdgate init makes one that needs no naming"
+	return x
+}
+
+// wrote is what was written to a file, which had this mode.
+func wrote(file string, was os.FileMode) inFile {
+	w := inFile{Written: file}
+	if was&^config.FileMode != 0 {
+		w.ModeWas = fmt.Sprintf("%04o", was)
+	}
+	return w
+}
+
+// told says what was written of somebody, or what is to be.
+func (w inFile) told(name, yaml string) string {
+	if w.Written == "" {
+		return "Put this into the configuration (nothing was written):\n\n" + yaml
+	}
+	text := w.Written + " names " + name + " now. A running sidecar reads it; holdgate config says whether it waits to be accepted.\n"
+	if w.ModeWas != "" {
+		text += fmt.Sprintf("Its mode was %s and is %04o now: only its owner may read it.\n", w.ModeWas, config.FileMode)
+	}
+	return text
 }
 
 func (e *env) addPerson(c *cli.Context) error {
@@ -150,11 +188,8 @@ func (e *env) addPerson(c *cli.Context) error {
 			}
 		}
 	}
-	file := s.File
-	if c.Bool("write") && file == "" {
-		x := usage("--write needs the file to write to: --config FILE, or %s", config.EnvConfig)
-		x.hint = "holdgate init makes one that needs no naming"
-		return x
+	if err := writable(c, s); err != nil {
+		return err
 	}
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: see its documentation
@@ -162,13 +197,11 @@ func (e *env) addPerson(c *cli.Context) error {
 	p.TokenSHA256 = config.TokenHash(api.HashToken(n.Token))
 	n.TokenSHA256, n.YAML = p.TokenSHA256.Hex(), "people:\n"+p.Entry(name, "  ")
 	if c.Bool("write") {
-		was, err := config.AddPerson(file, name, p)
+		was, err := config.AddPerson(s.File, name, p)
 		if err != nil {
 			return err
 		}
-		if n.Written = file; was&^config.FileMode != 0 {
-			n.ModeWas = fmt.Sprintf("%04o", was)
-		}
+		n.inFile = wrote(s.File, was)
 	}
 	if c.Bool("json") {
 		return printJSON(e.stdout, n)
@@ -177,16 +210,7 @@ func (e *env) addPerson(c *cli.Context) error {
 }
 
 func (e *env) printNewPerson(n newPerson) error {
-	text := fmt.Sprintf("The token of %s, which is shown this once:\n\n    %s\n\n", n.Name, n.Token) +
-		fmt.Sprintf("%s keeps it in a file of mode 0600, and comes with --token-file FILE or HOLDGATE_TOKEN_FILE.\n\n", n.Name)
-	if n.Written != "" {
-		text += n.Written + " names " + n.Name + " now. Start the sidecar anew.\n"
-		if n.ModeWas != "" {
-			text += fmt.Sprintf("Its mode was %s and is %04o now: only its owner may read it.\n", n.ModeWas, config.FileMode)
-		}
-	} else {
-		text += "Put this into the configuration (nothing was written), and start the sidecar anew:\n\n" + n.YAML
-	}
-	_, err := fmt.Fprint(e.stdout, text)
+	_, err := fmt.Fprintf(e.stdout, "The token of %s, which is shown this once:\n\n    %s\n\n"+
+		"%[1]s keeps it in a file of mode 0600, and comes with --token-file FILE or HOLDGATE_TOKEN_FILE.\n\n%[3]s", n.Name, n.Token, n.told(n.Name, n.YAML))
 	return err
 }

@@ -31,6 +31,7 @@ func policyCommand(e *env) *cli.Command {
 			policyExplainCommand(e),
 			policyReplayCommand(e),
 			policySuggestCommand(e),
+			policyScoreCommand(e),
 		},
 	}
 }

@@ -28,7 +28,7 @@ func (t *texts) Set(s string) error {
 // rememberFlags make a standing approval of an approval.
 func rememberFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "remember", Value: &texts{}, Usage: "always allow `WHAT` from now on: exact (this very call), tool (any call of the tool that reaches no further), " +
+		&cli.GenericFlag{Name: "remember", Value: &texts{}, Usage: "always allow `WHAT` from now on: exact (this very call), tool (any call of the tool that reaches no further), endpoint (any HTTP request of this method, host and path), " +
 			"/ARGUMENT or /ARGUMENT=VALUE (calls of this shape with that argument the same; repeatable)"},
 		&cli.StringFlag{Name: "scope", Value: string(approvals.ScopeSession), Usage: "`SCOPE` of what is remembered: session, or agent (in any session; a proven agent only)"},
 		&cli.StringFlag{Name: "for", Value: "8h", Usage: "`TIME` for which it is remembered: 30m, 8h, 7d"},
@@ -68,14 +68,14 @@ func remembering(c *cli.Context, r approvals.Request) (*approvals.Remember, erro
 	}
 	for _, w := range *words {
 		switch k := approvals.MatchKind(w); {
-		case (k == approvals.MatchExact || k == approvals.MatchTool) && len(*words) == 1:
+		case (k == approvals.MatchExact || k == approvals.MatchTool || k == approvals.MatchEndpoint) && len(*words) == 1:
 			m.Match.Kind = k
 		case strings.HasPrefix(w, "/"):
 			if err := fix(&m.Match, r, w); err != nil {
 				return nil, err
 			}
 		default:
-			return nil, usage("--remember is exact, tool, or one or more of /ARGUMENT, not %q", w)
+			return nil, usage("--remember is exact, tool, endpoint, or one or more of /ARGUMENT, not %q", w)
 		}
 	}
 	return m, nil

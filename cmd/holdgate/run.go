@@ -283,7 +283,15 @@ func (r *agentRun) mayUse(running bool) error {
 // sidecarOptions are those of a sidecar for this agent.
 func (r *agentRun) sidecarOptions() (app.Options, error) {
 	agent := holdgate.Agent{ID: app.RunID(r.s, r.program), Confinement: r.kind, Proven: r.kind == confine.Strong} // nobody else reaches its door then
-	return r.optionsHere(r.c, agent, r.c.StringSlice("write")...)
+	o, err := r.optionsHere(r.c, agent, r.c.StringSlice("write")...)
+	o.Watched = r.watched(r.s, globals(r.c), func() (config.Config, error) {
+		s, err := r.serveSettings(r.c)
+		if err == nil {
+			err = beginAs(r.c, &s)
+		}
+		return s, err
+	})
+	return o, err
 }
 
 // optionsHere are those of a sidecar in this process, for what works in the

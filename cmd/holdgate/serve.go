@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/http/httpproxy"
@@ -21,7 +23,8 @@ func serveCommand(e *env) *cli.Command {
 		Name:  "serve",
 		Usage: "run the sidecar",
 		Description: "Prints one line of JSON for each listener when it is ready, and ends on SIGTERM.\n" +
-			"What is held when it ends is there again when it starts.",
+			"What is held when it ends is there again when it starts. SIGHUP has the\n" +
+			"configuration read again at once, and does not end it.",
 		Flags:  serveFlags(),
 		Action: func(c *cli.Context) error { return e.serve(c) },
 	}
@@ -71,6 +74,10 @@ func (e *env) serve(c *cli.Context) error {
 		return err
 	}
 	o.Home = e.getenv("HOME")
+	hangups, done := hangUps()
+	defer done()
+	o.Watched = e.watched(s, globals(c), func() (config.Config, error) { return e.serveSettings(c) })
+	o.Watched.Now = hangups
 	tuneGC(e.getenv)
 	hardenProcess()
 	return e.runApp(c.Context, s, o)
@@ -83,6 +90,24 @@ func (e *env) proxies(s config.Config) (*httpproxy.Config, error) {
 		return nil, nil
 	}
 	return app.ProxyEnvironment(e.getenv)
+}
+
+// watched says how the configuration is read again that was read into s. Where the
+// command line says that there is no file, or no place is known, nothing is.
+func (e *env) watched(s config.Config, f config.Flags, read func() (config.Config, error)) app.Watched {
+	w := app.Watched{Path: s.File, Read: read, First: s}
+	if w.Path == "" && !f.NoFile {
+		w.Path = config.Place(e.getenv)
+	}
+	w.Path = absolute(w.Path)
+	return w
+}
+
+// hangUps are the SIGHUPs that this process gets from now on until done is called.
+func hangUps() (got <-chan os.Signal, done func()) {
+	c := make(chan os.Signal, 1) // one that is waiting stands for those that follow
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
 }
 
 // runApp runs a sidecar until ctx ends.

@@ -31,13 +31,17 @@ func sessionsCommand(e *env) *cli.Command {
 				Action: e.showSession,
 			},
 			{
-				Name: "set", Usage: "set a session's mode", ArgsUsage: "ID",
+				Name: "set", Usage: "set a session's mode, or let it stand alone", ArgsUsage: "ID",
 				Description: "Mode auto asks what rules ask, confidence_threshold besides about each call of a\n" +
-					"tool below the threshold, and manual about every one. It takes the role operate.",
+					"tool below the threshold, and manual about every one. It takes the role operate.\n" +
+					"With --agent the session may be one to come.\n\n" +
+					"What holds one session back (its mode, a gate, a pause) holds all of its agent, which\n" +
+					"names its sessions itself. --alone says that this one holds no other.",
 				Flags: []cli.Flag{
 					agent, jsonFlag(),
 					&cli.StringFlag{Name: "mode", Usage: "`MODE`: auto, manual or confidence_threshold"},
 					&cli.Float64Flag{Name: "confidence-threshold", Usage: "from 0 to 1, or from 0 to 100; sets the mode too"},
+					&cli.BoolFlag{Name: "alone", Usage: "what holds it back holds no other session of its agent; --alone=false undoes it"},
 				},
 				Action: e.setSession,
 			},
@@ -129,22 +133,31 @@ func (e *env) setSession(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.Mode == "" {
-		return usage("sessions set needs --mode or --confidence-threshold")
+	change := api.SessionMode{Mode: m.Mode, Threshold: m.Threshold}
+	if c.IsSet("alone") {
+		alone := c.Bool("alone")
+		change.Alone = &alone
+	}
+	if m.Mode == "" && change.Alone == nil {
+		return usage("sessions set needs --mode, --confidence-threshold or --alone")
 	}
 	sc, err := e.sidecar(c)
 	if err != nil {
 		return err
 	}
 	defer sc.Close()
-	s, err := sc.SetMode(c.Context, c.String("agent"), c.Args().First(), api.SessionMode{Mode: m.Mode, Threshold: m.Threshold})
+	s, err := sc.SetMode(c.Context, c.String("agent"), c.Args().First(), change)
 	if err != nil {
 		return err
 	}
 	if c.Bool("json") {
 		return printJSON(e.stdout, s)
 	}
-	_, err = fmt.Fprintf(e.stdout, "%s: mode %s\n", holdgate.Visible(s.ID), modeText(s))
+	text := "mode " + modeText(s)
+	if s.Alone {
+		text += ", alone"
+	}
+	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", holdgate.Visible(s.ID), text)
 	return err
 }
 

@@ -53,6 +53,9 @@ func printSession(w io.Writer, s approvals.Session, now time.Time) error {
 		mode += ", set by " + s.SetBy
 	}
 	line("mode", mode)
+	if s.Alone {
+		line("alone", "what holds it back holds no other session of the agent")
+	}
 	if r := s.Confidence; r != nil {
 		line("confidence", fmt.Sprintf("%.2f, reported %s ago", r.Score, short(now.Sub(r.At))))
 		for _, why := range r.Reasons {
@@ -60,7 +63,11 @@ func printSession(w io.Writer, s approvals.Session, now time.Time) error {
 		}
 	}
 	for _, p := range s.Passed {
-		line("gate passed", p.Gate+", by "+p.By)
+		by := p.By
+		if p.Silent {
+			by = "silence"
+		}
+		line("gate passed", p.Gate+", by "+by)
 	}
 	line("gates needed", strings.Join(s.Needed, ", "))
 	line("taint", strings.Join(s.Taint, ", "))

@@ -104,8 +104,10 @@ func (s *sidecar) start() (err error) {
 	if s.api, err = api.New(api.Config{
 		Signer: signer,
 		Queue:  s.queue, Log: log, Store: s.store, Digester: digester,
-		Credentials: []api.Credential{{Person: "ada", Token: api.HashToken(token)}, {Person: "bob", Token: api.HashToken(bob)}, {Person: "olga", Token: api.HashToken(olga)}},
-		Status:      func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
+		Credentials: func() []api.Credential {
+			return []api.Credential{{Person: "ada", Token: api.HashToken(token)}, {Person: "bob", Token: api.HashToken(bob)}, {Person: "olga", Token: api.HashToken(olga)}}
+		},
+		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
 	}); err != nil {
 		return err
 	}

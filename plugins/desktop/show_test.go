@@ -61,10 +61,12 @@ func TestRiskTimeAndSilenceComeFirst(t *testing.T) {
 	n := asking("r1", func(n *sdk.Notice) {
 		n.Agent = sdk.Agent{ID: "claude", Confinement: "unconfined"}
 		n.Call.Server, n.Waiting, n.Hidden, n.Warnings, n.Message = "files", 12, 3, []string{"it changes its own rules"}, "please"
+		n.Sections = []sdk.Section{{Kind: "command", Lines: []string{"rm -rf build"}}, {Title: "tests", Kind: sdk.KindSaid, Lines: []string{"41 passed"}}}
 	})
 	lines, whole := body(n, 20, 44)
 	want := []string{"claude (its own word), UNCONFINED", "Bash of files, anthropic, 0123456789ab", "NOT SHOWN: 3 values or characters", "WARNING: it changes its own rules",
-		"12 more wait", "| rm -rf build", n.Summary, "why: shell.destructive: It deletes files.", "the agent says, and nobody has checked:", "> please"}
+		"12 more wait", "| rm -rf build", n.Summary, "why: shell.destructive: It deletes files.", "policy says: please",
+		"the agent says, under tests, and nobody ha", "  s checked:", "> 41 passed"}
 	if !whole || !slices.Equal(lines, want) {
 		t.Errorf("body %v\n%s", whole, strings.Join(lines, "\n"))
 	}

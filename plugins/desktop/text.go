@@ -180,20 +180,24 @@ func (p *paper) rest(n sdk.Notice) {
 		p.field("why: ", w)
 	}
 	p.field("", n.Closed)
+	if n.Message != "" && n.Message != n.Reason {
+		p.field("policy says: ", n.Message)
+	}
 	for _, s := range n.Sections {
 		if s.Kind == sdk.KindSaid {
-			p.said(s.Lines)
+			p.said(s)
 		}
-	}
-	if n.Message != "" && n.Message != n.Reason {
-		p.said([]string{n.Message})
 	}
 	p.part()
 }
 
-func (p *paper) said(lines []string) {
-	p.line("", "the agent says, and nobody has checked:")
-	for _, l := range lines {
+func (p *paper) said(s sdk.Section) {
+	what := sdk.TitleSaid
+	if s.Title != "" && s.Title != what {
+		what += ", under " + s.Title
+	}
+	p.line("", what+", and nobody has checked:")
+	for _, l := range s.Lines {
 		p.line(agentMark, l)
 	}
 }

@@ -22,6 +22,9 @@ type agenda struct {
 	mu    sync.Mutex
 	items map[string]*item // by the request's id
 	wake  chan struct{}    // has room for one
+	// answering counts the answers that are about to count for a request, which
+	// nobody is asked about meanwhile.
+	answering map[string]int
 }
 
 // An item is one request on an agenda.
@@ -32,11 +35,12 @@ type item struct {
 	seen    time.Time
 	shown   string              // the form of the request that people know
 	circle  int                 // how many escalations it had when they were told
+	row     []shownWith         // what they are shown with it
 	event   approvals.EventType // the last one
 }
 
 func newAgenda() *agenda {
-	return &agenda{items: make(map[string]*item), wake: make(chan struct{}, 1)}
+	return &agenda{items: make(map[string]*item), answering: make(map[string]int), wake: make(chan struct{}, 1)}
 }
 
 func (a *agenda) signal() {
@@ -167,6 +171,7 @@ func (a *agenda) drop(id string) {
 // A task is one thing to tell.
 type task struct {
 	item
+	with    []shownWith // what is to be shown with it, where it asks
 	to      []string
 	late    bool // others were told before, and nobody has looked at it
 	waiting int  // how many other requests are to be told, and are not yet
@@ -179,14 +184,18 @@ func (c *channel) next(now time.Time) (_ *task, wait time.Duration) {
 	c.agenda.mu.Lock()
 	defer c.agenda.mu.Unlock()
 	wait = c.d.watch
+	routes := c.routes()
+	known := c.agenda.knownRows()
 	var due []task
 	for _, it := range c.agenda.items {
 		switch {
 		case c.leftOut(it):
+		case it.asks() && (c.agenda.answering[it.request.ID] > 0 || it.told.IsZero() && known[it.request.Row()]):
+			// People are asked about its row, and about this one when that has ended.
 		case it.owes() && !it.asks():
 			return &task{item: *it}, 0
 		case it.asks():
-			at, to, late, ok := c.routes.plan(it.request, c.c.Name, c.looked.at(it.request.ID))
+			at, to, late, ok := routes.plan(it.request, c.c.Name, c.looked.at(it.request.ID))
 			if !ok {
 				continue
 			}
@@ -207,6 +216,11 @@ func (c *channel) next(now time.Time) (_ *task, wait time.Duration) {
 		return cmp.Or(cmp.Compare(urgency(a.request), urgency(b.request)), a.request.CreatedAt.Compare(b.request.CreatedAt), cmp.Compare(a.request.ID, b.request.ID))
 	})
 	t.waiting = len(due) - 1
+	for _, o := range due {
+		if row := t.request.Row(); t.told.IsZero() && row != "" && o.request.Row() == row && o.request.ID != t.request.ID && len(t.with) < maxRow {
+			t.with = append(t.with, shownWith{o.request.ID, o.request.Call.Digest})
+		}
+	}
 	if r := c.rate.ReserveN(now, 1); r.DelayFrom(now) > 0 {
 		delay := r.DelayFrom(now)
 		r.CancelAt(now)
@@ -220,8 +234,9 @@ func (c *channel) next(now time.Time) (_ *task, wait time.Duration) {
 func (c *channel) count() (told, waiting int) {
 	c.agenda.mu.Lock()
 	defer c.agenda.mu.Unlock()
+	routes := c.routes()
 	for _, it := range c.agenda.items {
-		_, _, _, routed := c.routes.plan(it.request, c.c.Name, time.Time{})
+		_, _, _, routed := routes.plan(it.request, c.c.Name, time.Time{})
 		switch {
 		case it.request.Status.Final():
 		case !it.told.IsZero():

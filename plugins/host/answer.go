@@ -61,10 +61,13 @@ func (c *channel) take(ctx context.Context, a sdk.Answer, i sdk.Info) (approvals
 	if err := offered(r, i, a.Decision); err != nil {
 		return r, err
 	}
+	with, done := c.agenda.answer(r.ID)
+	defer done()
 	now, err := c.apply(ctx, a, by, i)
 	if err != nil {
 		return r, counts(err)
 	}
+	c.answerRow(ctx, a, by, i, with)
 	return now, nil
 }
 

@@ -29,7 +29,7 @@ type channel struct {
 	d      deadlines
 	answer *rate.Limiter
 
-	routes routes
+	routes func() routes // in force
 	agenda *agenda
 	looked *looks // shared by all channels
 	rate   *rate.Limiter

@@ -135,7 +135,12 @@ func (c *channel) tell(ctx context.Context, p *process, t *task) error {
 		case e.Type == approvals.EventClaimed && t.request.Claim == nil:
 			e.Type = approvals.EventUnclaimed
 		}
-		return p.remote.Update(ctx, c.notice(e, p.info))
+		n := c.notice(e, p.info)
+		if !t.request.Status.Final() {
+			lines, _ := c.rowLines(ctx, t.row)
+			n.Details = append(n.Details, lines...)
+		}
+		return p.remote.Update(ctx, n)
 	}
 	e.Type = approvals.EventRequested
 	if t.request.Escalated > 0 || t.late {
@@ -143,6 +148,12 @@ func (c *channel) tell(ctx context.Context, p *process, t *task) error {
 	}
 	n := c.notice(e, p.info)
 	n.To = t.to
+	if t.told.IsZero() {
+		t.row = t.with
+	}
+	lines, with := c.rowLines(ctx, t.row)
+	n.Details = append(n.Details, lines...)
+	c.agenda.showing(t.request.ID, with) // an answer can come before Notify returns
 	if c.c.PerMinute > 0 && t.waiting > 0 {
 		n.Waiting = t.waiting
 		n.Warnings = append(n.Warnings, fmt.Sprintf("%d more are waiting, and come later here; see them with: holdgate pending", t.waiting))

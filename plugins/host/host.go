@@ -78,8 +78,9 @@ type Config struct {
 	Key      []byte
 	Channels []Channel
 	// Routes say who is told of what; the first that fits a request counts, and
-	// where none does every channel tells of it.
-	Routes []Route
+	// where none does every channel tells of it. It is asked again and again, as
+	// routes may be replaced (see [Host.CheckRoutes]); nil: there are none.
+	Routes func() []Route
 	Logger *slog.Logger
 }
 
@@ -124,7 +125,6 @@ func (c Channel) validate() error {
 // be called once.
 type Host struct {
 	channels []*channel
-	routes   routes
 }
 
 // New checks the configuration. Nothing runs yet.
@@ -139,7 +139,10 @@ func New(c Config) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("running channels: %w", err)
 	}
-	h := &Host{routes: routes{all: c.Routes, people: c.Queue.People}}
+	if c.Routes == nil {
+		c.Routes = func() []Route { return nil }
+	}
+	h := &Host{}
 	looked := &looks{m: make(map[string]time.Time)}
 	seen := make(map[string]bool)
 	var errs []error
@@ -150,12 +153,30 @@ func New(c Config) (*Host, error) {
 		}
 		seen[ch.Name] = true
 		one := newChannel(ch, c.Queue, n, c.Logger)
-		one.routes, one.looked = h.routes, looked
+		one.looked = looked
+		one.routes = func() routes { return routes{all: c.Routes(), people: c.Queue.People} }
 		one.notify = func(n sdk.News) { h.tellBut(ch.Name, n) }
 		h.channels = append(h.channels, one)
 	}
-	errs = append(errs, h.routes.validate(seen))
+	errs = append(errs, h.CheckRoutes(c.Routes()))
 	return h, errors.Join(errs...)
+}
+
+// CheckRoutes says what is wrong with routes among the channels that there are.
+func (h *Host) CheckRoutes(list []Route) error {
+	channels := make(map[string]bool, len(h.channels))
+	for _, c := range h.channels {
+		channels[c.c.Name] = true
+	}
+	return routes{all: list}.validate(channels)
+}
+
+// Look has every channel look at once whom it is to tell of what, for routes or
+// people have been replaced.
+func (h *Host) Look() {
+	for _, c := range h.channels {
+		c.agenda.signal()
+	}
 }
 
 // Run runs every channel until ctx ends, and returns nil once the last process

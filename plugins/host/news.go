@@ -17,6 +17,7 @@ const newsLast = time.Hour
 // that they are of.
 var titles = map[approvals.EventType]string{
 	approvals.EventPolicy:  "The policy has changed",
+	approvals.EventConfig:  "The configuration has changed",
 	approvals.EventPaused:  "Agents are paused",
 	approvals.EventResumed: "Agents go on",
 	approvals.EventStopped: "Agents are stopped",

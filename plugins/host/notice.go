@@ -33,7 +33,7 @@ func (c *channel) notice(e approvals.Event, i sdk.Info) sdk.Notice {
 		n.Closed = closed(r, i.Assurance, n.Call.Cut > 0)
 		n.Editable = editable(r, i, n.Closed)
 		n.Answers = allowed(r, i, n.Closed, n.Editable != "")
-		n.Voters = c.routes.voters(r, c.c.Name)
+		n.Voters = c.routes().voters(r, c.c.Name)
 	}
 	return n
 }

@@ -163,7 +163,7 @@ func (b *bench) run(puppets ...Channel) *Host {
 	if b.wrap != nil {
 		q = b.wrap(b.queue)
 	}
-	h, err := New(Config{Queue: q, Key: key, Channels: puppets, Routes: b.routes, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	h, err := New(Config{Queue: q, Key: key, Channels: puppets, Routes: func() []Route { return b.routes }, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 // The kinds of news. There will be more: a channel shows one that it does not
 // know like any other.
 const (
+	NewsConfig     = "config.changed"   // people, agents and the like were replaced, or their file was not taken
 	NewsPolicy     = "policy.changed"   // another policy is in force, or one was refused
 	NewsPaused     = "agent.paused"     //
 	NewsResumed    = "agent.resumed"    //

@@ -149,6 +149,9 @@ type Section struct {
 // which nobody has checked. It must not look like the others.
 const KindSaid = "agent_says"
 
+// TitleSaid is the title of such a section that has no name of its own.
+const TitleSaid = "the agent says"
+
 // Counts say how much of a call a reader cannot know.
 type Counts struct {
 	Unresolved int // words that are not known before it runs

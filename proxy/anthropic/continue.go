@@ -63,23 +63,23 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 	return message.json(), nil
 }
 
-// Seam begins to join streamed messages.
-func (c *Codec) Seam() *wire.Seam { return wire.NewSeam(c.Joints()) }
+// Continuation begins to join streamed messages.
+func (c *Codec) Continuation() *wire.Continuation { return wire.NewContinuation(c.Joiner()) }
 
-// Joints begins to join the events of streamed messages, in whatever frames.
-func (*Codec) Joints() wire.Joints { return &joints{} }
+// Joiner begins to join the events of streamed messages, in whatever frames.
+func (*Codec) Joiner() wire.Joiner { return &joiner{} }
 
-// joints are where streamed messages are joined.
-type joints struct {
+// A joiner joins streamed messages.
+type joiner struct {
 	blocks int    // of the answers so far
 	before int    // of the answers before this one
 	usage  []byte // of this one, as far as it has come
 	total  []byte // of the answers before
 }
 
-// Join implements [wire.Joints]: the client sees one message_start, blocks
+// Join implements [wire.Joiner]: the client sees one message_start, blocks
 // without a gap, and one end.
-func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
+func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
 	typ, _ := wire.Text(wire.Find(e.Data, "type"))
 	switch typ {
 	case messageStart:
@@ -132,15 +132,15 @@ func overlaid(start, delta []byte) []byte {
 	return f.json()
 }
 
-// Begin implements [wire.Joints].
-func (j *joints) Begin([]wire.Event) []byte {
+// Begin implements [wire.Joiner].
+func (j *joiner) Begin([]wire.Event) []byte {
 	j.total, j.usage = wire.SumNumbers(j.total, j.usage), nil
 	j.before = j.blocks
 	return nil
 }
 
-// End implements [wire.Joints].
-func (j *joints) End(ending []wire.Event, _ int) (out []byte) {
+// End implements [wire.Joiner].
+func (j *joiner) End(ending []wire.Event, _ int) (out []byte) {
 	for _, e := range ending {
 		if typ, _ := wire.Text(wire.Find(e.Data, "type")); typ != messageDelta {
 			out = append(out, e.Raw...)

@@ -64,9 +64,9 @@ func (*Converse) Join(first, next []byte) ([]byte, error) {
 	}), nil
 }
 
-// Seam begins to join streamed answers.
-func (*Converse) Seam() *wire.Seam {
-	return wire.NewSeamOf(&joints{}, func() wire.Frames { return &messageFrames{} })
+// Continuation begins to join streamed answers.
+func (*Converse) Continuation() *wire.Continuation {
+	return wire.NewContinuationOf(&joiner{}, func() wire.Frames { return &messageFrames{} })
 }
 
 // messageFrames are messages taken for events. What is no event goes on as it is.
@@ -81,16 +81,16 @@ func (f *messageFrames) Next() (wire.Event, bool, error) {
 	return wire.Event{Raw: m.Raw, Type: m.Type, Data: m.Payload}, ok, err
 }
 
-// joints are where streamed answers are joined.
-type joints struct {
+// A joiner joins streamed answers.
+type joiner struct {
 	blocks int    // of the answers so far
 	before int    // of the answers before this one
 	total  []byte // metadata of the answers before, added up
 }
 
-// Join implements [wire.Joints]: the client sees one messageStart, blocks without
+// Join implements [wire.Joiner]: the client sees one messageStart, blocks without
 // a gap, and one end.
-func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
+func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
 	switch e.Type {
 	case messageStart:
 		if answer > 0 {
@@ -112,8 +112,8 @@ func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
 	return e.Raw, false
 }
 
-// Begin implements [wire.Joints].
-func (j *joints) Begin(ending []wire.Event) []byte {
+// Begin implements [wire.Joiner].
+func (j *joiner) Begin(ending []wire.Event) []byte {
 	for _, e := range ending {
 		if e.Type == metadata {
 			j.total = wire.SumNumbers(j.total, e.Data)
@@ -123,8 +123,8 @@ func (j *joints) Begin(ending []wire.Event) []byte {
 	return nil
 }
 
-// End implements [wire.Joints].
-func (j *joints) End(ending []wire.Event, _ int) (out []byte) {
+// End implements [wire.Joiner].
+func (j *joiner) End(ending []wire.Event, _ int) (out []byte) {
 	for _, e := range ending {
 		if e.Type == metadata {
 			out = wire.AppendMessage(out, "event", e.Type, wire.SumNumbers(j.total, e.Data))
@@ -144,10 +144,10 @@ func (c *Invoke) Continue(body, answer []byte, refused []wire.Refused) ([]byte, 
 // Join makes one answer of two, as the model's own API has it.
 func (c *Invoke) Join(first, next []byte) ([]byte, error) { return c.Anthropic.Join(first, next) }
 
-// Seam begins to join streamed answers.
-func (c *Invoke) Seam() *wire.Seam {
-	j := &chunkJoints{Joints: c.Anthropic.Joints()}
-	return wire.NewSeamOf(j, func() wire.Frames { return &chunkFrames{} })
+// Continuation begins to join streamed answers.
+func (c *Invoke) Continuation() *wire.Continuation {
+	j := &chunkJoiner{Joiner: c.Anthropic.Joiner()}
+	return wire.NewContinuationOf(j, func() wire.Frames { return &chunkFrames{} })
 }
 
 // chunkFrames are chunks taken for the events of the model's own API. All else
@@ -170,23 +170,23 @@ func (f *chunkFrames) Next() (wire.Event, bool, error) {
 	return wire.Event{Raw: m.Raw, Data: data}, true, err
 }
 
-// chunkJoints are those of the model's own API, whose events go on as chunks.
-type chunkJoints struct{ wire.Joints }
+// chunkJoiner are those of the model's own API, whose events go on as chunks.
+type chunkJoiner struct{ wire.Joiner }
 
-// Join implements [wire.Joints].
-func (j *chunkJoints) Join(e wire.Event, answer int) ([]byte, bool) {
-	out, ending := j.Joints.Join(e, answer)
+// Join implements [wire.Joiner].
+func (j *chunkJoiner) Join(e wire.Event, answer int) ([]byte, bool) {
+	out, ending := j.Joiner.Join(e, answer)
 	return chunked(e.Raw, out), ending
 }
 
-// Begin implements [wire.Joints].
-func (j *chunkJoints) Begin(ending []wire.Event) []byte { return chunked(nil, j.Joints.Begin(ending)) }
+// Begin implements [wire.Joiner].
+func (j *chunkJoiner) Begin(ending []wire.Event) []byte { return chunked(nil, j.Joiner.Begin(ending)) }
 
-// End implements [wire.Joints]. The inner one writes what it leaves as it came in
+// End implements [wire.Joiner]. The inner one writes what it leaves as it came in
 // the message that it came in, so the events are given one by one.
-func (j *chunkJoints) End(ending []wire.Event, answer int) (out []byte) {
+func (j *chunkJoiner) End(ending []wire.Event, answer int) (out []byte) {
 	for _, e := range ending {
-		out = append(out, chunked(e.Raw, j.Joints.End([]wire.Event{e}, answer))...)
+		out = append(out, chunked(e.Raw, j.Joiner.End([]wire.Event{e}, answer))...)
 	}
 	return out
 }

@@ -22,7 +22,7 @@ type Inner interface {
 	Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error)
 	Continue(body, answer []byte, refused []wire.Refused) ([]byte, bool)
 	Join(first, next []byte) ([]byte, error)
-	Joints() wire.Joints
+	Joiner() wire.Joiner
 }
 
 // Invoke is the codec of InvokeModel and InvokeModelWithResponseStream for

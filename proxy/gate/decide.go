@@ -97,7 +97,10 @@ func (x *Exchange) settled(ctx context.Context, e *Evaluation, d holdgate.Decisi
 		return x.overLimit(ctx, e, e.over)
 	}
 	if d.Action == holdgate.Allow {
-		if err := x.g.c.Queue.Taint(ctx, x.from.Caller, d.Taint, NameCall(e.Call)); err != nil {
+		if err := x.g.c.Queue.Taint(ctx, x.from.Caller, d.Taint, NameCall(shown(e.Call, d))); err != nil {
+			return err
+		}
+		if err := x.left(ctx, d); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -24,7 +25,7 @@ func (x *Exchange) logDecision(ctx context.Context, e *Evaluation, d holdgate.De
 		}
 		e.digest = digest
 	}
-	entry := x.entry(audit.TypeDecision, e.Call)
+	entry := x.entry(audit.TypeDecision, shown(e.Call, d))
 	entry.Call.Digest = e.digest
 	entry.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision, Would: d.Would}
 	entry.Note = e.Remark
@@ -62,7 +63,16 @@ func (x *Exchange) entry(t audit.Type, c holdgate.Call) audit.Entry {
 	return e
 }
 
-// AuditCall is a call as the log names it.
+// shown is a call without what is redacted of its name, which only HTTP requests
+// have: their path is content.
+func shown(c holdgate.Call, d holdgate.Decision) holdgate.Call {
+	if c.HTTP == nil || len(d.Redact) == 0 {
+		return c
+	}
+	return approvals.Shown(c, d.Redact)
+}
+
+// AuditCall is a call as the log names it, without credentials.
 func AuditCall(c holdgate.Call) *audit.Call {
 	a := &audit.Call{ID: c.ID, Kind: c.Kind, Agent: c.Agent.ID, Proven: c.Agent.Proven, Session: c.Session.ID}
 	switch {
@@ -75,7 +85,7 @@ func AuditCall(c holdgate.Call) *audit.Call {
 	case c.Gate != nil:
 		a.Gate = c.Gate.Type
 	case c.HTTP != nil:
-		a.HTTP = c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path
+		a.HTTP = rego.Conceal(c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path)
 	}
 	return a
 }
@@ -99,6 +109,7 @@ func (g *Gate) Refused(ctx context.Context, who approvals.Caller, what, rule, me
 	if !ok {
 		return
 	}
+	what, message = rego.Conceal(what), rego.Conceal(message)
 	e := audit.Entry{Type: audit.TypeRefused, Door: who.Door, Note: holdgate.Bounded(message, 1000),
 		Call:     &audit.Call{Kind: holdgate.KindHTTPRequest, HTTP: holdgate.Bounded(what, 500), Agent: who.Agent.ID, Proven: who.Agent.Proven, Session: who.Session.ID},
 		Decision: &audit.Decision{Action: holdgate.Deny, Rule: rule, Reason: holdgate.Bounded(message, 1000)}}

@@ -24,6 +24,7 @@ type Queue interface {
 	Track(ctx context.Context, agent, session string) (Session, error)
 	KeepBound(ctx context.Context, who approvals.Caller) error
 	Taint(ctx context.Context, who approvals.Caller, words []string, by string) error
+	Left(ctx context.Context, who approvals.Caller, at string) error
 	Find(ctx context.Context, who approvals.Caller, call *audit.Call, note string) error
 
 	Gates() sessions.Gates

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"time"
@@ -30,7 +32,10 @@ func (x *Exchange) inSession(in *rego.Input, e *Evaluation) error {
 	}
 	in.Gates.Passed = gates.Passed(r, time.Now())
 	in.Gates.When = conditions(gates, &in.Gates, e.Call.Gate)
-	in.Repeats = e.repeats
+	if e.Call.Gate == nil {
+		in.Gates.How = x.g.howAsked(&in.Gates)
+	}
+	in.Repeats, in.Shell = e.repeats, kept.Shell
 	if e.lately > 0 {
 		in.Usage = &rego.Usage{CallsPerMinute: e.lately}
 	}
@@ -103,6 +108,20 @@ func (g *Gate) gateSettings(name string) *rego.Gate {
 	return set
 }
 
+// howAsked is how the gates are asked about that a call may be at.
+func (g *Gate) howAsked(at *rego.Gates) map[string]*rego.Gate {
+	var how map[string]*rego.Gate
+	for _, names := range [][]string{at.On, at.Told, at.Needed} {
+		for _, name := range names {
+			if how == nil {
+				how = make(map[string]*rego.Gate)
+			}
+			how[name] = g.gateSettings(name)
+		}
+	}
+	return how
+}
+
 // counted takes note of a call before policy is asked about it.
 func (x *Exchange) counted(e *Evaluation) error {
 	s, err := x.Session(x.g.life)
@@ -126,6 +145,20 @@ func (x *Exchange) counted(e *Evaluation) error {
 	}
 	e.repeats, e.lately = s.Called(e.digest, time.Now())
 	return nil
+}
+
+// left takes note of where a call that goes on leaves the agent's shell.
+func (x *Exchange) left(ctx context.Context, d holdgate.Decision) error {
+	at := d.Leaves
+	switch {
+	case at == "":
+		return nil
+	case at == x.from.Dir:
+		at = ""
+	case at[0] == '?': // no two are one place
+		at += rand.Text()
+	}
+	return x.g.c.Queue.Left(ctx, x.from.Caller, at)
 }
 
 // unknownSession refuses a call of whose session nothing can be known.

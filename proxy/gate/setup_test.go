@@ -118,6 +118,8 @@ func (*queue) KeepBound(context.Context, approvals.Caller) error { return nil }
 
 func (*queue) Taint(context.Context, approvals.Caller, []string, string) error { return nil }
 
+func (*queue) Left(context.Context, approvals.Caller, string) error { return nil }
+
 func (*queue) Gates() sessions.Gates { return sessions.Gates{} }
 
 func (*queue) GatesNeeded(*sessions.Record) []string { return nil }

@@ -151,19 +151,19 @@ func join(first, next []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Seam begins to join streamed answers.
-func (*Codec) Seam() *wire.Seam { return wire.NewSeam(&joints{}) }
+// Continuation begins to join streamed answers.
+func (*Codec) Continuation() *wire.Continuation { return wire.NewContinuation(&joiner{}) }
 
-// joints are where streamed answers are joined.
-type joints struct {
+// A joiner joins streamed answers.
+type joiner struct {
 	id    []byte // of the first answer
 	ended bool   // this one
 	usage []byte // of this one, as far as it has come: each chunk says all
 	total []byte // of the answers before
 }
 
-// Join implements [wire.Joints]: the ending is all from the finishReason on.
-func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
+// Join implements [wire.Joiner]: the ending is all from the finishReason on.
+func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
 	chunk := inside(e.Data)
 	if u := wire.Find(chunk, "usageMetadata"); !wire.IsNull(u) {
 		j.usage = u
@@ -182,7 +182,7 @@ func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
 }
 
 // asFirst returns a chunk as one of the first answer.
-func (j *joints) asFirst(chunk []byte) []byte {
+func (j *joiner) asFirst(chunk []byte) []byte {
 	return wire.RewriteMembers(chunk, func(m wire.Member) []byte {
 		switch name := string(m.Name); {
 		case name == "responseId" && j.id != nil:
@@ -194,9 +194,9 @@ func (j *joints) asFirst(chunk []byte) []byte {
 	})
 }
 
-// Begin implements [wire.Joints]: what the last chunks say besides that they are
+// Begin implements [wire.Joiner]: what the last chunks say besides that they are
 // the last goes on.
-func (j *joints) Begin(ending []wire.Event) (out []byte) {
+func (j *joiner) Begin(ending []wire.Event) (out []byte) {
 	for i, e := range ending {
 		chunk := within(e.Data, j.asFirst)
 		candidate := onlyCandidate(inside(chunk))
@@ -225,8 +225,8 @@ func (j *joints) Begin(ending []wire.Event) (out []byte) {
 	return out
 }
 
-// End implements [wire.Joints].
-func (j *joints) End(ending []wire.Event, _ int) (out []byte) {
+// End implements [wire.Joiner].
+func (j *joiner) End(ending []wire.Event, _ int) (out []byte) {
 	for _, e := range ending {
 		out = wire.AppendEvent(out, e.Type, within(e.Data, j.asFirst))
 	}

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 

@@ -17,7 +17,8 @@ import (
 // when the client's stream has ended.
 type answering struct {
 	mcp.Transport
-	leave context.CancelFunc
+	leave  context.CancelFunc
+	agreed *revision
 }
 
 // Connect implements [mcp.Transport].
@@ -26,12 +27,13 @@ func (t answering) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answeringConn{Connection: c, leave: t.leave, open: make(map[jsonrpc.ID]struct{}), closed: make(chan struct{})}, nil
+	return &answeringConn{Connection: c, leave: t.leave, agreed: t.agreed, open: make(map[jsonrpc.ID]struct{}), closed: make(chan struct{})}, nil
 }
 
 type answeringConn struct {
 	mcp.Connection
-	leave context.CancelFunc
+	leave  context.CancelFunc
+	agreed *revision
 
 	once   sync.Once
 	closed chan struct{}
@@ -54,6 +56,7 @@ func (c *answeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return nil, err
 	}
 	if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
+		c.agreed.asked(r)
 		c.mu.Lock()
 		c.open[r.ID] = struct{}{}
 		c.mu.Unlock()
@@ -74,8 +77,11 @@ func (c *answeringConn) answered() <-chan struct{} {
 
 // Write implements [mcp.Connection].
 func (c *answeringConn) Write(ctx context.Context, msg jsonrpc.Message) error {
-	err := c.Connection.Write(ctx, msg)
 	r, ok := msg.(*jsonrpc.Response)
+	if ok {
+		c.agreed.answered(r)
+	}
+	err := c.Connection.Write(ctx, msg)
 	if !ok {
 		return err
 	}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/agentapi"
@@ -81,7 +79,7 @@ func inAPipe(ctx context.Context, t *testing.T, fault error) *piped {
 	in, w := io.Pipe()
 	p := &piped{t: t, people: &people{asked: make(chan struct{}, 10), fault: fault}, in: w, ended: make(chan error, 1)}
 	s := New(Options{Service: p.people, Every: time.Hour, Patience: time.Hour})
-	go func() { p.ended <- s.Run(ctx, &mcp.IOTransport{Reader: in, Writer: &p.out}) }()
+	go func() { p.ended <- s.Run(ctx, in, &p.out) }()
 	return p
 }
 
@@ -141,6 +139,7 @@ func TestWhoLeavesIsAnswered(t *testing.T) {
 		"a question, cancelled":   {says: hello + question("2"), waits: 1, then: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}` + "\n", want: []string{`"id":1,"result"`, `"id":2,`}},
 		"a question, and a fault": {says: hello + question("2"), waits: 1, fault: errors.New("the disk is full"), want: []string{`"id":1,"result"`, `"id":2,"result":{"content":[{"type":"text","text":"`}},
 		"one id twice":            {says: hello + question("2") + question("2"), waits: 1, want: []string{`"id":1,"result"`, `"id":2,"result":{"content":[{"type":"text","text":"Not decided yet`}},
+		"a batch":                 {says: hello + `[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]` + "\n" + `{"jsonrpc":"2.0","id":4,"method":"ping"}` + "\n", want: []string{`"id":1,"result"`, `"id":null,"error":{"code":-32600,`, `"id":4,"result"`}},
 		"no JSON in the end":      {says: hello + question("2") + "{\n", waits: 1, want: []string{`"id":1,"result"`, `"id":2,"result":{"content":[{"type":"text","text":"Not decided yet`}},
 	} {
 		t.Run(name, func(t *testing.T) {

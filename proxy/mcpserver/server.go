@@ -10,6 +10,7 @@ package mcpserver
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -36,8 +37,8 @@ type Options struct {
 	Version string
 }
 
-// A Server serves the tools, over HTTP ([Server.ServeHTTP]) or a transport of its
-// own ([Server.Run]). It is safe for concurrent use.
+// A Server serves the tools, over HTTP ([Server.ServeHTTP]) or standard streams
+// ([Server.Run]). It is safe for concurrent use.
 type Server struct {
 	o    Options
 	sdk  *mcp.Server
@@ -78,12 +79,14 @@ func New(o Options) *Server {
 // that no web page asks.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
 
-// Run serves one client until it leaves, and has been answered, or ctx ends. It is
-// called once.
-func (s *Server) Run(ctx context.Context, t mcp.Transport) error {
+// Run serves one client over its standard streams until it leaves, and has been
+// answered, or ctx ends. It is called once.
+func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	defer s.leave()
 	defer context.AfterFunc(ctx, s.leave)() // the SDK waits for what is under way
-	return s.sdk.Run(ctx, answering{t, s.leave})
+	agreed, w := new(revision), &oneWriter{WriteCloser: out}
+	t := &mcp.IOTransport{Reader: newUnbatched(in, w, agreed), Writer: w}
+	return s.sdk.Run(ctx, answering{t, s.leave, agreed})
 }
 
 // Close ends all sessions.

@@ -17,6 +17,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -39,7 +40,7 @@ func (a *answer) ask(converses bool) (left bool, err error) {
 		cancel()
 	})
 	defer stop()
-	defer a.f.c.Gate.WhenStopped(a.From.Caller, cancel)()
+	defer a.f.c.Gate.WhenStopped(a.Target.Caller, cancel)()
 	unsaid := func() {}
 	if converses {
 		unsaid = a.instruct(a.f.c.Life)
@@ -48,10 +49,10 @@ func (a *answer) ask(converses bool) (left bool, err error) {
 	if a.sent != nil {
 		body = a.sent
 	}
-	resp, err := a.Door.Send(ctx, a.R, body)
+	resp, err := a.Send(ctx, body)
 	if err != nil {
 		unsaid()
-		a.Door.Failed(a.W, a.R, err)
+		a.Failed(err)
 		return false, nil
 	}
 	defer resp.Body.Close()
@@ -61,12 +62,12 @@ func (a *answer) ask(converses bool) (left bool, err error) {
 	resp.Request = nil // it has the request's body, and may be kept as long as the answer's
 	typ, err := upstream.AnswerType(resp, true)
 	if err != nil {
-		a.malformed(err)
+		a.Malformed(err)
 		return false, nil
 	}
 	src, err := upstream.Decoded(resp, a.f.c.Body)
 	if err != nil {
-		a.malformed(fmt.Errorf("reading the upstream answer: %w", err))
+		a.Malformed(fmt.Errorf("reading the upstream answer: %w", err))
 		return false, nil
 	}
 	a.status, a.header = resp.StatusCode, wire.EndToEnd(resp.Header)
@@ -92,9 +93,9 @@ func (a *answer) ask(converses bool) (left bool, err error) {
 // is one document. asked says whether the client asked for a stream.
 func (e *exchange) streamAs(typ string, asked bool) wire.Stream {
 	if typ == route.TypeEvents {
-		return e.Codec.Stream()
+		return e.Target.Codec.Stream()
 	}
-	if f, ok := e.Codec.(route.Framer); ok && (asked || e.typeTells() && typ == f.StreamType()) {
+	if f, ok := e.Target.Codec.(route.Framer); ok && (asked || e.typeTells() && typ == f.StreamType()) {
 		return f.StreamAs(typ)
 	}
 	return nil
@@ -103,13 +104,13 @@ func (e *exchange) streamAs(typ string, asked bool) wire.Stream {
 // typeTells reports whether nothing in the request says if a stream is wanted, so
 // that the answer's type does.
 func (e *exchange) typeTells() bool {
-	p, ok := e.Codec.(route.PathTeller)
-	return ok && !p.PathTells(e.URL.Path)
+	p, ok := e.Target.Codec.(route.PathTeller)
+	return ok && !p.PathTells(e.Target.URL.Path)
 }
 
 // streamType is the media type of what the codec makes of a plain answer.
 func (e *exchange) streamType() string {
-	if f, ok := e.Codec.(route.Framer); ok {
+	if f, ok := e.Target.Codec.(route.Framer); ok {
 		return f.StreamType()
 	}
 	return route.TypeEvents + "; charset=utf-8"
@@ -147,16 +148,16 @@ func (a *answer) replay(k approvals.Answer) (left bool, err error) {
 	}
 	if k.Streamed != stream {
 		if stream {
-			body, err = a.Codec.Expand(k.Body)
+			body, err = a.Target.Codec.Expand(k.Body)
 			header.Set("Content-Type", a.streamType())
 		} else {
-			body, err = a.Codec.Collect(k.Body)
+			body, err = a.Target.Codec.Collect(k.Body)
 			header.Set("Content-Type", "application/json")
 		}
 		header.Del("Content-Length")
 	}
 	if err != nil {
-		a.malformed(fmt.Errorf("turning the stored answer into the form asked for: %w", err))
+		a.Malformed(fmt.Errorf("turning the stored answer into the form asked for: %w", err))
 		return false, nil
 	}
 	a.status, a.header, a.kept = k.Status, header, true
@@ -166,7 +167,7 @@ func (a *answer) replay(k approvals.Answer) (left bool, err error) {
 	typ, err := route.MediaType(header)
 	st := a.streamAs(typ, true)
 	if err != nil || st == nil {
-		a.malformed(fmt.Errorf("the stored answer of type %q is no stream: %w", typ, err))
+		a.Malformed(fmt.Errorf("the stored answer of type %q is no stream: %w", typ, err))
 		return false, nil
 	}
 	return a.readStream(st, bytes.NewReader(body))
@@ -239,7 +240,7 @@ func (a *answer) calls() []*gate.Evaluation {
 // judgePart decides a part that is a call. A call that could not be written
 // down is refused.
 func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
-	c := a.From.Call(*p.Call)
+	c := a.Complete(*p.Call)
 	c.Position = a.seen
 	a.seen++
 	q := &gate.Evaluation{Call: c, Fixed: p.Fixed}
@@ -317,21 +318,21 @@ func (a *answer) readPlain(src io.Reader) bool {
 		return false
 	}
 	if err := wire.Strict(raw); err != nil {
-		a.malformed(fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err))
+		a.Malformed(fmt.Errorf("the upstream answer is refused because two readers could take it differently: %w", err))
 		return false
 	}
-	doc, err := a.Codec.Answer(raw)
+	doc, err := a.Target.Codec.Answer(raw)
 	if err != nil {
-		a.malformed(fmt.Errorf("the upstream answer cannot be understood: %w", err))
+		a.Malformed(fmt.Errorf("the upstream answer cannot be understood: %w", err))
 		return false
 	}
-	if c, ok := a.Codec.(route.Converser); ok && len(a.answers) > 0 && c.Took(raw) {
+	if c, ok := a.Target.Codec.(route.Converser); ok && len(a.answers) > 0 && c.Took(raw) {
 		a.taken()
 	}
 	for _, p := range doc.Calls() {
 		if p.Observed {
-			if err := a.x.Observe(a.From.Call(*p.Call)); err != nil {
-				a.refuse(http.StatusServiceUnavailable, err.Error())
+			if err := a.x.Observe(a.Complete(*p.Call)); err != nil {
+				a.Refuse(http.StatusServiceUnavailable, err.Error())
 				return false
 			}
 			a.items = append(a.items, item{part: p})
@@ -342,7 +343,7 @@ func (a *answer) readPlain(src io.Reader) bool {
 	a.noteCame(raw)
 	if a.stored() {
 		if err := a.keep(raw, false); err != nil {
-			a.refuse(http.StatusServiceUnavailable, err.Error())
+			a.Refuse(http.StatusServiceUnavailable, err.Error())
 			return false
 		}
 	}
@@ -352,11 +353,11 @@ func (a *answer) readPlain(src io.Reader) bool {
 
 // deliverPlain takes an answer that is one JSON document to the client.
 func (a *answer) deliverPlain() error {
-	if (a.stored() || !a.standing().Running()) && !a.await() {
+	if (a.stored() || !a.Standing().Running()) && !a.await() {
 		return nil
 	}
 	if err := a.x.Use(a.R.Context(), a.calls()...); err != nil {
-		a.refuse(http.StatusServiceUnavailable, err.Error())
+		a.Refuse(http.StatusServiceUnavailable, err.Error())
 		return nil
 	}
 	verdicts := make([]holdgate.Verdict, len(a.items))
@@ -373,7 +374,7 @@ func (a *answer) deliverPlain() error {
 // await waits for what is held of an answer that is one document, before any header
 // has been sent.
 func (a *answer) await() bool {
-	ctx, end := a.Door.Patience(a.R)
+	ctx, end := a.Patience()
 	defer end()
 	err := a.x.Wait(ctx, a.calls()...)
 	switch {
@@ -382,9 +383,9 @@ func (a *answer) await() bool {
 	case a.R.Context().Err() != nil: // the client has gone; what is pending stays
 	case ctx.Err() != nil:
 		a.W.Header().Set("Retry-After", "1") // clients ask again on this, and on the status
-		a.refuse(http.StatusServiceUnavailable, a.x.WaitsFor(a.calls())+": ask again")
+		a.Refuse(http.StatusServiceUnavailable, a.x.WaitsFor(a.calls())+": ask again")
 	default:
-		a.refuse(http.StatusServiceUnavailable, err.Error())
+		a.Refuse(http.StatusServiceUnavailable, err.Error())
 	}
 	return false
 }
@@ -419,7 +420,7 @@ func (a *answer) finish(err error) error {
 
 // cutOnly is an error that the door must know of.
 func cutOnly(err error) error {
-	if errors.Is(err, ErrCut) {
+	if errors.Is(err, steps.ErrCut) {
 		return err
 	}
 	return nil
@@ -428,8 +429,8 @@ func cutOnly(err error) error {
 // broken ends a plain answer whose upstream failed before it was whole.
 func (a *answer) broken(err error) {
 	if errors.Is(err, wire.ErrTooLarge) {
-		a.reject(http.StatusBadGateway, holdgate.RuleTooLarge, fmt.Sprintf("the upstream answer is larger than %d MiB decoded", a.f.c.Body>>20))
+		a.Reject(http.StatusBadGateway, holdgate.RuleTooLarge, fmt.Sprintf("the upstream answer is larger than %d MiB decoded", a.f.c.Body>>20))
 		return
 	}
-	a.Door.Failed(a.W, a.R, err)
+	a.Failed(err)
 }

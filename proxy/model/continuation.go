@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -26,24 +27,24 @@ type Continuer interface {
 	// Join makes one plain answer of two, as clients see them.
 	Join(first, next []byte) ([]byte, error)
 
-	// Seam begins to do so for streamed ones.
-	Seam() *wire.Seam
+	// Continuation begins to do so for streamed ones.
+	Continuation() *wire.Continuation
 }
 
-// A joint is the client's side of an answer that may go on: what several
+// A continuation is the client's side of an answer that may go on: what several
 // exchanges write to it becomes one response. Each of them writes after the one
 // before has ended.
 type continuation struct {
 	http.ResponseWriter
-	codec  Continuer
-	stream string      // the media type of a streamed answer
-	header http.Header // that the exchange under way sets
-	round  int         // how often the answer has gone on
-	seam   *wire.Seam  // of a streamed answer, once its header is out
-	failed bool        // the exchange under way has no answer that could be joined
-	passes bool        // there is nothing to join: all passes as it is
-	again  bool        // the client is to ask again: the exchange under way waits for people
-	ended  bool
+	codec    Continuer
+	stream   string             // the media type of a streamed answer
+	header   http.Header        // that the exchange under way sets
+	round    int                // how often the answer has gone on
+	streamed *wire.Continuation // of a streamed answer, once its header is out
+	failed   bool               // the exchange under way has no answer that could be joined
+	passes   bool               // there is nothing to join: all passes as it is
+	again    bool               // the client is to ask again: the exchange under way waits for people
+	ended    bool
 
 	// Of an answer that is a document: what was written in this round, in those
 	// before, joined, and the header that goes with it.
@@ -54,14 +55,14 @@ type continuation struct {
 // join makes the client's side of the exchange one that can go on, where the
 // format, the request and the configuration let it.
 func (e *exchange) join() {
-	codec, ok := e.Codec.(Continuer)
+	codec, ok := e.Target.Codec.(Continuer)
 	if !ok || e.joined != nil || e.f.c.Rounds <= 0 || signed(e.R.Header) {
 		return
 	}
 	typ := route.TypeEvents
 	if f, ok := codec.(route.Framer); ok {
 		typ = f.StreamType()
-		if typ == route.TypeEvents && e.Stream && e.URL.Query().Get("alt") != "sse" {
+		if typ == route.TypeEvents && e.Stream && e.Target.URL.Query().Get("alt") != "sse" {
 			return // an array that comes piece by piece
 		}
 	}
@@ -82,13 +83,13 @@ func (j *continuation) WriteHeader(status int) {
 	streams := err == nil && typ == j.stream
 	switch {
 	case j.round > 0:
-		j.again = status == http.StatusServiceUnavailable && j.seam == nil && j.header.Get("Retry-After") != ""
-		j.failed = !j.again && (status != http.StatusOK || streams != (j.seam != nil))
+		j.again = status == http.StatusServiceUnavailable && j.streamed == nil && j.header.Get("Retry-After") != ""
+		j.failed = !j.again && (status != http.StatusOK || streams != (j.streamed != nil))
 	case status != http.StatusOK || !streams && typ != "application/json":
 		j.passes = true
 		wire.WriteHeader(j.ResponseWriter, status, j.header)
 	case streams:
-		j.seam = j.codec.Seam()
+		j.streamed = j.codec.Continuation()
 		wire.WriteHeader(j.ResponseWriter, status, j.header)
 	default:
 		j.first = j.header
@@ -101,10 +102,10 @@ func (j *continuation) Write(p []byte) (int, error) {
 	case j.failed:
 	case j.passes:
 		return j.ResponseWriter.Write(p)
-	case j.seam == nil:
+	case j.streamed == nil:
 		j.plain = append(j.plain, p...)
 	default:
-		if out := j.seam.Push(p); len(out) > 0 {
+		if out := j.streamed.Push(p); len(out) > 0 {
 			if _, err := j.ResponseWriter.Write(out); err != nil {
 				return 0, err
 			}
@@ -116,7 +117,7 @@ func (j *continuation) Write(p []byte) (int, error) {
 // FlushError keeps a document back until it is whole: flushed, its header would be
 // out before it is set.
 func (j *continuation) FlushError() error {
-	if j.seam == nil && !j.passes {
+	if j.streamed == nil && !j.passes {
 		return nil
 	}
 	return http.NewResponseController(j.ResponseWriter).Flush()
@@ -127,8 +128,8 @@ func (j *continuation) next() {
 	j.settle()
 	j.round++
 	j.header = make(http.Header)
-	if j.seam != nil {
-		_, _ = j.ResponseWriter.Write(j.seam.Next()) // a client that has gone is noticed by what comes next
+	if j.streamed != nil {
+		_, _ = j.ResponseWriter.Write(j.streamed.Next()) // a client that has gone is noticed by what comes next
 	}
 }
 
@@ -136,7 +137,7 @@ func (j *continuation) next() {
 // be joined is left away: the answer then ends as it stood.
 func (j *continuation) settle() {
 	switch {
-	case j.failed || j.again || j.seam != nil || j.plain == nil:
+	case j.failed || j.again || j.streamed != nil || j.plain == nil:
 	case j.whole == nil:
 		j.whole = j.plain
 	default:
@@ -167,8 +168,8 @@ func (j *continuation) end() error {
 	j.settle()
 	var err error
 	switch {
-	case j.seam != nil:
-		_, err = j.ResponseWriter.Write(j.seam.End())
+	case j.streamed != nil:
+		_, err = j.ResponseWriter.Write(j.streamed.End())
 	case j.whole != nil:
 		j.first.Set("Content-Length", strconv.Itoa(len(j.whole)))
 		wire.WriteHeader(j.ResponseWriter, http.StatusOK, j.first)
@@ -194,7 +195,7 @@ func (a *answer) goOn() error {
 	}
 	if body, document, ok := a.nextRequest(); ok && a.R.Context().Err() == nil && (a.out == nil || a.out.Failed() == nil) {
 		j.next()
-		if err := a.again(body, document); errors.Is(err, ErrCut) {
+		if err := a.again(body, document); errors.Is(err, steps.ErrCut) {
 			return err
 		}
 	}
@@ -203,22 +204,25 @@ func (a *answer) goOn() error {
 
 // again asks the model once more, in an exchange of its own.
 func (a *answer) again(body []byte, document *wire.Document) error {
-	n := &exchange{Request: a.Request, f: a.f, round: a.round + 1, joined: a.joined}
-	n.W, n.R = a.joined, a.R.Clone(a.R.Context())
-	n.R.Header.Del("Content-Encoding")
-	n.Remark = fmt.Sprintf("round %d of %d, in which Holdgate answers the model", n.round, a.f.c.Rounds)
-	var err error
-	if n.Asked, err = Parse(a.Codec, a.URL.Path, body, document); err != nil {
-		n.reject(http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
+	r := a.R.Clone(a.R.Context())
+	r.Header.Del("Content-Encoding")
+	e := a.Steps.Begin(a.joined, r, a.Target)
+	e.Body, e.Began = body, a.Began
+	round := a.round + 1
+	e.Remark = fmt.Sprintf("round %d of %d, in which Holdgate answers the model", round, a.f.c.Rounds)
+	asked, err := Parse(e.Target.Codec, e.Target.URL.Path, document)
+	if err != nil {
+		e.Reject(http.StatusBadRequest, holdgate.RuleMalformed, err.Error())
 		return nil
 	}
+	n := &exchange{Request: Request{e, asked}, f: a.f, round: round, joined: a.joined}
 	return n.run()
 }
 
 // nextRequest returns the request that goes on from the answer; false where the
 // answer is to end.
 func (a *answer) nextRequest() ([]byte, *wire.Document, bool) {
-	if a.round >= a.f.c.Rounds || a.basis == nil || a.came == nil || a.standing().Stopped() {
+	if a.round >= a.f.c.Rounds || a.basis == nil || a.came == nil || a.Standing().Stopped() {
 		return nil, nil, false
 	}
 	var refused []wire.Refused
@@ -238,13 +242,13 @@ func (a *answer) nextRequest() ([]byte, *wire.Document, bool) {
 	answer := a.came
 	if a.st != nil {
 		var err error
-		if answer, err = a.Codec.Collect(answer); err != nil {
+		if answer, err = a.Target.Codec.Collect(answer); err != nil {
 			return nil, nil, false
 		}
 	}
 	body, ok := a.joined.codec.Continue(a.basis, answer, refused)
 	if !ok {
-		a.f.c.Logger.Info("the agent's turn ends with the refusal: this request, or what the model said, is none that Holdgate can go on from", "format", a.Codec.Name())
+		a.f.c.Logger.Info("the agent's turn ends with the refusal: this request, or what the model said, is none that Holdgate can go on from", "format", a.Target.Codec.Name())
 	}
 	if !ok || int64(len(body)) > a.f.c.Body {
 		return nil, nil, false

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -50,19 +49,19 @@ func (e *exchange) run() error {
 // something of that is left to deliver. Otherwise the client has been answered, or has
 // gone.
 func (a *answer) get() (left bool, err error) {
-	if !a.Door.Admit(a.W, a.R) {
+	if !a.Admit() {
 		return false, nil
 	}
 	a.join()
-	x, err := a.f.c.Gate.Enter(a.R.Context(), a.From, func() (holdgate.Digest, error) { return a.Door.Key(a.R, a.Body) })
+	x, err := a.f.c.Gate.Enter(a.R.Context(), a.From(), a.Key)
 	if err != nil {
-		a.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
+		a.Reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
 		return false, nil
 	}
 	a.x = x
 	kept, whole, err := x.Held().Kept(a.R.Context())
 	if err != nil {
-		a.reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
+		a.Reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
 		return false, nil
 	}
 	if whole {
@@ -76,7 +75,7 @@ func (a *answer) get() (left bool, err error) {
 		}
 	}
 	a.match()
-	if !a.Door.Permit(a.W, a.R, a.Body, &gate.Evaluation{Call: a.From.Call(a.Call), Remark: a.Remark}) {
+	if !a.Permitted(a.Asked.Call) {
 		return false, nil
 	}
 	if m := a.Call.Model; m != nil {
@@ -85,26 +84,9 @@ func (a *answer) get() (left bool, err error) {
 	return a.ask(converses)
 }
 
-// standing is whether people let the agent go on.
-func (e *exchange) standing() approvals.Standing { return e.f.c.Gate.Standing(e.From.Caller) }
-
-// reject writes to the log what never reached policy, and answers in the format
-// spoken.
-func (e *exchange) reject(status int, rule, message string) {
-	e.Door.Reject(e.W, e.R, status, rule, message)
-}
-
-// refuse answers in the format spoken. What was decided is in the log already.
-func (e *exchange) refuse(status int, message string) { e.Door.Refuse(e.W, status, message) }
-
-// malformed refuses an answer that cannot be understood.
-func (e *exchange) malformed(err error) {
-	e.reject(http.StatusBadGateway, holdgate.RuleMalformed, err.Error())
-}
-
 // orStopped is why an answer broke off, where that is not Holdgate's own doing.
 func (e *exchange) orStopped(err error) error {
-	if s := e.standing(); s.Stopped() {
+	if s := e.Standing(); s.Stopped() {
 		return fmt.Errorf("%w (%s)", errStopped, holdgate.OneLine(s.String(), gate.MaxWords))
 	}
 	return err

@@ -18,8 +18,8 @@ func (a *answer) failure(src io.Reader) {
 		a.broken(err)
 		return
 	}
-	if err := withoutCalls(a.Codec, raw); err != nil {
-		a.malformed(fmt.Errorf("the upstream answered with status %d and a body that is refused: %w", a.status, err))
+	if err := withoutCalls(a.Target.Codec, raw); err != nil {
+		a.Malformed(fmt.Errorf("the upstream answered with status %d and a body that is refused: %w", a.status, err))
 		return
 	}
 	_ = a.writePlain(raw) // nothing of it was held: a client that has gone needs no record

@@ -56,7 +56,7 @@ const (
 // for reading it fails where something of it is left.
 func (a *answer) park() (bool, error) {
 	ids := a.waitsFor()
-	if len(ids) == 0 || a.out == nil || a.round > 0 || a.R.ProtoMajor != 1 || a.R.ProtoMinor != 1 {
+	if len(ids) == 0 || a.out == nil || a.round > 0 || a.f.c.Waits.Err() != nil || a.R.ProtoMajor != 1 || a.R.ProtoMinor != 1 {
 		return false, nil
 	}
 	ctx, giveBack := a.f.c.Connections.Outlive(a.R)
@@ -70,8 +70,13 @@ func (a *answer) park() (bool, error) {
 	}
 	if !a.f.parked.take(p) {
 		gone()
-		_ = p.conn.Close()
-		return false, ErrCut // a shutdown: the client asks again
+		defer p.conn.Close()
+		if err := a.interrupted(); err != nil { // a shutdown
+			return false, err
+		}
+		a.end()
+		_ = p.end() // a client that has gone asks again all the same
+		return true, nil
 	}
 	a.R = a.R.WithContext(ctx)
 	a.R.Body, a.R.TLS = http.NoBody, nil // the server's buffers hang on the body

@@ -28,7 +28,7 @@ type refusedRecord struct {
 // requests.
 func (a *answer) remember(items []item) {
 	a.became(items)
-	codec, ok := a.Codec.(route.Rehydrator)
+	codec, ok := a.Target.Codec.(route.Rehydrator)
 	if !ok || a.f.c.NoRehydrate || signed(a.R.Header) {
 		return
 	}
@@ -55,7 +55,7 @@ func (a *answer) write(records []refusedRecord) {
 	}
 	var all [][]byte
 	for _, r := range records {
-		r.Format = a.Codec.Name()
+		r.Format = a.Target.Codec.Name()
 		b, err := json.Marshal(r)
 		if err != nil {
 			a.f.c.Logger.Error("remembering a refused call", "err", err)
@@ -63,9 +63,9 @@ func (a *answer) write(records []refusedRecord) {
 		}
 		all = append(all, b)
 	}
-	from := a.From
+	from := a.From()
 	from.InConversation(records[0].Conversation) // an answer that is fetched may show it only now
-	if err := a.f.c.Queue.Remember(a.f.c.Life, from.Caller, a.Door.Account(a.R), all); err != nil {
+	if err := a.f.c.Queue.Remember(a.f.c.Life, from.Caller, a.Account(), all); err != nil {
 		a.f.c.Logger.Error("remembering refused calls", "err", err)
 	}
 }
@@ -74,7 +74,7 @@ func (a *answer) write(records []refusedRecord) {
 // sent. What is signed over its body stays as it is, and so does what cannot
 // be read: the notices in it say the same.
 func (e *exchange) rehydrate(ctx context.Context) {
-	codec, ok := e.Codec.(route.Rehydrator)
+	codec, ok := e.Target.Codec.(route.Rehydrator)
 	if !ok || e.f.c.NoRehydrate || len(e.Body) == 0 || signed(e.R.Header) {
 		return
 	}
@@ -102,7 +102,7 @@ func (e *exchange) rehydrate(ctx context.Context) {
 // refused returns what was refused in the session on this account, in the
 // format spoken.
 func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
-	records, err := e.f.c.Queue.Remembered(ctx, e.From.Caller, e.Door.Account(e.R))
+	records, err := e.f.c.Queue.Remembered(ctx, e.Target.Caller, e.Account())
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
 			return nil, fmt.Errorf("reading a refused call: %w", err)
 		}
 		switch {
-		case r.Format != e.Codec.Name():
+		case r.Format != e.Target.Codec.Name():
 		case r.Answered:
 			answered[conversedOf(r.Refused)] = true
 		default:

@@ -16,7 +16,7 @@ func (a *answer) became(items []item) {
 
 // match looks for results in the request of calls that were not let go on.
 func (e *exchange) match() {
-	codec, ok := e.Codec.(route.Historian)
+	codec, ok := e.Target.Codec.(route.Historian)
 	m := e.Call.Model
 	if !ok || m == nil || e.JSON == nil || e.round > 0 {
 		return

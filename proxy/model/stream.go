@@ -1,7 +1,6 @@
 package model
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -55,7 +55,7 @@ func (a *answer) deliverStream() error {
 	case a.R.Context().Err() != nil, a.out.Failed() != nil:
 		return nil // nothing has been used yet: the outcome waits for the same call
 	case err != nil && a.f.c.Waits.Err() != nil:
-		return ErrCut // the client asks again
+		return a.interrupted()
 	case err == nil:
 		err = a.x.Use(a.R.Context(), a.calls()...)
 	}
@@ -67,6 +67,18 @@ func (a *answer) deliverStream() error {
 	err = a.out.Failed()
 	a.out.Close() // nothing comes after the end
 	return a.finish(err)
+}
+
+// interrupted ends a stream that waits when the sidecar ends. Nothing of what waits
+// has been sent or used, so that the client is to ask again: where its way to do so
+// is known to be another than that of a stream which is cut off, it ends in that.
+func (a *answer) interrupted() error {
+	if a.joined == nil && steps.AsksAfterEnd(a.R) {
+		return nil
+	}
+	a.f.c.Logger.Warn("cutting off an answer that waits for people: its client asks again, or its agent has to be started again",
+		"agent", a.Target.Caller.Agent.ID, "client", a.R.UserAgent())
+	return steps.ErrCut
 }
 
 // flow reads the answer to its end, judges its calls, and sends on what comes
@@ -107,7 +119,7 @@ func (a *answer) takeAll(st wire.Stream, out *keepalive.Sender, parts []wire.Par
 		it := item{part: p}
 		switch {
 		case p.Call != nil && p.Observed:
-			if err := a.x.Observe(a.From.Call(*p.Call)); err != nil {
+			if err := a.x.Observe(a.Complete(*p.Call)); err != nil {
 				return errors.Join(errUnwritten, err)
 			}
 		case p.Call != nil:
@@ -170,11 +182,9 @@ func renderOne(st wire.Stream, it item) []byte {
 // waitStream waits until every call is decided, the client goes, or the server
 // shuts down.
 func (a *answer) waitStream() error {
-	ctx, cancel := context.WithCancel(a.R.Context())
-	defer cancel()
-	stop := context.AfterFunc(a.f.c.Waits, cancel)
-	defer stop()
-	a.out.OnFail(cancel)
+	ctx, end := a.Steps.Waiting(a.R.Context())
+	defer end()
+	a.out.OnFail(end)
 	return a.x.Wait(ctx, a.calls()...)
 }
 
@@ -194,11 +204,11 @@ func (a *answer) failStream(err error) error {
 	case errors.Is(err, wire.ErrTooLarge):
 		rule = holdgate.RuleTooLarge
 	}
-	a.Door.Report(a.R, rule, err.Error())
+	a.Report(rule, err.Error())
 	message := "holdgate ended this answer: " + holdgate.Bounded(err.Error(), 300)
 	a.out.Render(func() []byte { return a.st.Fail(message) })
 	if a.out.Failed() == nil {
 		return nil
 	}
-	return ErrCut
+	return steps.ErrCut
 }

@@ -51,17 +51,17 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 // apart is the message that sets a notice apart from what follows it.
 var apart = []byte(`{"content":"\n\n"}`)
 
-// Seam begins to join streamed answers.
-func (*Codec) Seam() *wire.Seam { return wire.NewLineSeam(&joints{}) }
+// Continuation begins to join streamed answers.
+func (*Codec) Continuation() *wire.Continuation { return wire.NewLineContinuation(&joiner{}) }
 
-// joints are where streamed answers are joined.
-type joints struct {
+// A joiner joins streamed answers.
+type joiner struct {
 	ended bool   // this answer
 	total []byte // the last lines of the answers before, added up
 }
 
-// Join implements [wire.Joints]: the ending is all from the line on that says so.
-func (j *joints) Join(e wire.Event, _ int) ([]byte, bool) {
+// Join implements [wire.Joiner]: the ending is all from the line on that says so.
+func (j *joiner) Join(e wire.Event, _ int) ([]byte, bool) {
 	j.ended = j.ended || string(wire.Find(e.Data, "done")) == "true"
 	if j.ended {
 		return nil, true
@@ -69,9 +69,9 @@ func (j *joints) Join(e wire.Event, _ int) ([]byte, bool) {
 	return e.Raw, false
 }
 
-// Begin implements [wire.Joints]: what the last line says besides that it is the
+// Begin implements [wire.Joiner]: what the last line says besides that it is the
 // last goes on, and sets a notice apart from what follows.
-func (j *joints) Begin(ending []wire.Event) (out []byte) {
+func (j *joiner) Begin(ending []wire.Event) (out []byte) {
 	for _, e := range ending {
 		message := wire.Find(e.Data, "message")
 		if wire.KindOf(message) != "an object" {
@@ -102,8 +102,8 @@ func (j *joints) Begin(ending []wire.Event) (out []byte) {
 	return out
 }
 
-// End implements [wire.Joints].
-func (j *joints) End(ending []wire.Event, _ int) (out []byte) {
+// End implements [wire.Joiner].
+func (j *joiner) End(ending []wire.Event, _ int) (out []byte) {
 	for _, e := range ending {
 		out = wire.AppendLine(out, changed(wire.SumNumbers(j.total, e.Data), "message", wire.Find(e.Data, "message")))
 	}

@@ -31,7 +31,7 @@ type call struct {
 	id     string
 	name   string
 	args   []byte // the text of the arguments as in the JSON, without quotes
-	whole  []byte // arguments that are no string
+	whole  []byte // arguments that are an object and no string
 	extra  []wire.Member
 	after  bool // content came before it
 	closed bool // complete: nothing more may come
@@ -180,7 +180,7 @@ func blank(args []byte) bool {
 // as text.
 func (c *call) arguments() (object json.RawMessage, raw string) {
 	if c.whole != nil {
-		if c.whole[0] == '{' && !c.custom && wire.Strict(c.whole) == nil {
+		if !c.custom && wire.Strict(c.whole) == nil {
 			return bytes.Clone(c.whole), ""
 		}
 		return nil, string(c.whole)

@@ -37,7 +37,7 @@ type element struct {
 	id     string
 	name   string
 	args   []byte // the arguments' text as in the JSON, without quotes
-	whole  []byte // arguments that are no string
+	whole  []byte // arguments that are an object and no string
 }
 
 // empty reports whether an element says nothing: then it begins no call.
@@ -253,8 +253,10 @@ func (e *element) readBody(object []byte, arguments string) (err error) {
 			case wire.IsNull(m.Value):
 			case m.Value[0] == '"':
 				e.args = m.Value[1 : len(m.Value)-1]
-			default:
+			case m.Value[0] == '{':
 				e.whole = m.Value
+			default: // JavaScript that appends a list of one text reads the text
+				return fmt.Errorf("the arguments of a call are %s", wire.KindOf(m.Value))
 			}
 		default:
 			if err := wire.KnownName(m, "name", arguments); err != nil {

@@ -106,11 +106,11 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Seam begins to join streamed answers.
-func (*Codec) Seam() *wire.Seam { return wire.NewSeam(&joints{}) }
+// Continuation begins to join streamed answers.
+func (*Codec) Continuation() *wire.Continuation { return wire.NewContinuation(&joiner{}) }
 
-// joints are where streamed answers are joined.
-type joints struct {
+// A joiner joins streamed answers.
+type joiner struct {
 	id, created []byte // of the first answer
 	ended       bool   // this one
 	usage       []byte // of this one, as far as it has come
@@ -118,10 +118,10 @@ type joints struct {
 	begins      bool   // an answer has begun of which nothing was seen
 }
 
-// Join implements [wire.Joints]: chunks are of one answer, whose role is said
+// Join implements [wire.Joiner]: chunks are of one answer, whose role is said
 // once, and the ending is all from the finish_reason on. No call of the answers
 // before reaches the client, so calls are numbered right.
-func (j *joints) Join(e wire.Event, answer int) (out []byte, ending bool) {
+func (j *joiner) Join(e wire.Event, answer int) (out []byte, ending bool) {
 	if e.Data[0] != '{' {
 		return nil, true // [DONE]
 	}
@@ -161,7 +161,7 @@ func finishes(chunk []byte) bool {
 }
 
 // asFirst returns a chunk as one of the first answer.
-func (j *joints) asFirst(chunk []byte) []byte {
+func (j *joiner) asFirst(chunk []byte) []byte {
 	return wire.RewriteMembers(chunk, func(m wire.Member) []byte {
 		switch name := string(m.Name); {
 		case name == "id" && j.id != nil:
@@ -196,9 +196,9 @@ func withChoices(chunk []byte, choices string) []byte {
 	return withMember(chunk, "choices", []byte("["+choices+"]"))
 }
 
-// Begin implements [wire.Joints]: what the last chunks say besides that they are
+// Begin implements [wire.Joiner]: what the last chunks say besides that they are
 // the last goes on.
-func (j *joints) Begin(ending []wire.Event) (out []byte) {
+func (j *joiner) Begin(ending []wire.Event) (out []byte) {
 	for _, e := range ending {
 		if chunk := e.Data; chunk[0] == '{' && speaks(chunk) {
 			out = wire.AppendEvent(out, e.Type, j.open(chunk))
@@ -220,7 +220,7 @@ func speaks(chunk []byte) bool {
 }
 
 // open returns a chunk that ends nothing, as one of the first answer.
-func (j *joints) open(chunk []byte) []byte {
+func (j *joiner) open(chunk []byte) []byte {
 	return wire.RewriteMembers(j.asFirst(chunk), func(m wire.Member) []byte {
 		switch string(m.Name) {
 		case "usage":
@@ -234,8 +234,8 @@ func (j *joints) open(chunk []byte) []byte {
 	})
 }
 
-// End implements [wire.Joints].
-func (j *joints) End(ending []wire.Event, _ int) (out []byte) {
+// End implements [wire.Joiner].
+func (j *joiner) End(ending []wire.Event, _ int) (out []byte) {
 	for _, e := range ending {
 		if e.Data[0] != '{' {
 			out = append(out, e.Raw...)

@@ -10,7 +10,7 @@ import (
 // Some providers end an answer in the chunk that has the call, so that the notice
 // is in the last one.
 func TestTextInAChunkThatEndsGoesOn(t *testing.T) {
-	s := (&openai.Codec{}).Seam()
+	s := (&openai.Codec{}).Continuation()
 	out := s.Push(sse(`{"id":"x","choices":[{"index":0,"delta":{"role":"assistant","content":"notice"},"finish_reason":"stop"}],"usage":{"total_tokens":3}}`, "[DONE]"))
 	out = append(out, s.Next()...)
 	out = append(out, s.Push(sse(`{"id":"y","choices":[{"index":0,"delta":{"role":"assistant","content":"then"},"finish_reason":null}]}`,

@@ -78,6 +78,7 @@ func TestStreamsThatClientsCouldReadOtherwiseAreRefused(t *testing.T) {
 		{"a call that is no object", sse(delta(`"tool_calls":["x"]`)), "{ was expected"},
 		{"an id that is no text", sse(element(`"index":0,"id":1`)), "a string was expected"},
 		{"a name with half a surrogate pair", sse(element(`"index":0,"function":{"name":"a\ud83d"}`)), "half of a surrogate pair"},
+		{"arguments that are a list", sse(element(`"index":0,"id":"c1","function":{"name":"f","arguments":["{}"]}`)), "the arguments of a call are an array"},
 		{"an index that is no number", sse(element(`"index":"0"`)), "not a number from 0"},
 		{"a negative index", sse(element(`"index":-1`)), "not a number from 0"},
 		{"an index beyond all bounds", sse(element(`"index":1e9`)), "not a number from 0"},

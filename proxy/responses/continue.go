@@ -19,7 +19,7 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 	if !ok || kept(body, answer) {
 		return nil, false
 	}
-	var items, outputs [][]byte
+	var items, said [][]byte
 	n := 0
 	err := wire.EachElement(wire.Find(answer, "output"), func(object []byte) error {
 		it, err := readItem(object)
@@ -27,24 +27,24 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 			return err
 		}
 		if it.kind != kindCall {
-			items, outputs = append(items, outputs...), nil
+			items, said = append(items, said...), nil
 			if it.typ == "reasoning" && wire.IsEmpty(wire.Find(object, "encrypted_content")) && wire.IsEmpty(wire.Find(object, "content")) {
 				return errors.New("reasoning is at the provider only")
 			}
 			items = append(items, object)
 			return nil
 		}
-		if n >= len(refused) || refused[n].ID != it.key() || refused[n].Name != it.toolName() {
+		if n >= len(refused) || refused[n].ID != it.key() || refused[n].Name != it.toolName() || !speaks(&refused[n]) {
 			return errors.New("a call was not refused")
 		}
-		items, outputs = append(items, object), append(outputs, output(&refused[n]))
+		items, said = append(items, object), append(said, outputs(&refused[n])...)
 		n++
 		return nil
 	})
 	if err != nil || n != len(refused) {
 		return nil, false
 	}
-	return setMember(body, "input", wire.AppendElements(input, append(items, outputs...)...)), true
+	return setMember(body, "input", wire.AppendElements(input, append(items, said...)...)), true
 }
 
 // asItems returns the input of a request as a list of items.
@@ -105,11 +105,11 @@ func joined(first, next []byte) []byte {
 	return out
 }
 
-// Seam begins to join streamed answers.
-func (*Codec) Seam() *wire.Seam { return wire.NewSeam(&joints{last: none}) }
+// Continuation begins to join streamed answers.
+func (*Codec) Continuation() *wire.Continuation { return wire.NewContinuation(&joiner{last: none}) }
 
-// joints are where streamed answers are joined.
-type joints struct {
+// A joiner joins streamed answers.
+type joiner struct {
 	last   int64  // the sequence number that the client had last; none where there are none
 	items  int    // of the answers so far
 	before int    // of the answers before this one
@@ -117,9 +117,9 @@ type joints struct {
 	first  []byte // the response that the answers before this one make
 }
 
-// Join implements [wire.Joints]: the client sees one response begin, items
+// Join implements [wire.Joiner]: the client sees one response begin, items
 // without a gap, and one end. All from the end on is the ending.
-func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
+func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
 	typ := ""
 	if !isQuiet(e) {
 		typ = typeOf(e.Data)
@@ -147,7 +147,7 @@ func (j *joints) Join(e wire.Event, answer int) ([]byte, bool) {
 
 // moved returns an event with the numbers that it has in the whole stream, and
 // notes them.
-func (j *joints) moved(data []byte, typ string, answer int) []byte {
+func (j *joiner) moved(data []byte, typ string, answer int) []byte {
 	return wire.RewriteMembers(data, func(m wire.Member) []byte {
 		n, err := number(m.Value)
 		if err != nil || n == none {
@@ -172,8 +172,8 @@ func (j *joints) moved(data []byte, typ string, answer int) []byte {
 	})
 }
 
-// Begin implements [wire.Joints].
-func (j *joints) Begin(ending []wire.Event) []byte {
+// Begin implements [wire.Joiner].
+func (j *joiner) Begin(ending []wire.Event) []byte {
 	for _, e := range ending {
 		if r := wire.Find(e.Data, "response"); r != nil {
 			if j.first != nil {
@@ -186,8 +186,8 @@ func (j *joints) Begin(ending []wire.Event) []byte {
 	return nil
 }
 
-// End implements [wire.Joints].
-func (j *joints) End(ending []wire.Event, answer int) (out []byte) {
+// End implements [wire.Joiner].
+func (j *joiner) End(ending []wire.Event, answer int) (out []byte) {
 	for _, e := range ending {
 		if isQuiet(e) {
 			out = append(out, e.Raw...)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -21,28 +22,58 @@ func (*Codec) Refused(p wire.Part, notice string) (wire.Refused, bool) {
 		Message: messageID("", c.response, c.item.key(), c.index), Response: c.response,
 		Conversation: c.conversation,
 	}
-	return r, r.ID != "" && output(&r) != nil
+	return r, r.ID != "" && outputs(&r) != nil
 }
 
-// output returns the item that says in a request that a call was refused; nil
-// where a call of the type has no such item.
-func output(r *wire.Refused) []byte {
+// outputs returns the items that say in a request that a call was refused; none
+// where a call of the type has no such item. Where an output has no room for
+// words, a message says them behind it.
+//
+// See the input items of the API reference of the Responses API. It calls the
+// id in a local shell's output id, and its guide calls it call_id.
+func outputs(r *wire.Refused) [][]byte {
 	it, err := readItem(r.Call)
 	if err != nil || it.callID == "" && it.typ != "mcp_approval_request" {
 		return nil
 	}
 	id, notice := quote(r.ID), quote(r.Notice)
-	switch it.typ {
-	case "function_call", "custom_tool_call":
-		return []byte(`{"type":"` + it.typ + `_output","call_id":` + id + `,"output":` + notice + `}`)
-	case "apply_patch_call":
-		return []byte(`{"type":"apply_patch_call_output","call_id":` + id + `,"status":"failed","output":` + notice + `}`)
-	case "shell_call":
-		return []byte(`{"type":"shell_call_output","call_id":` + id + `,"output":[{"stdout":"","stderr":` + notice + `,"outcome":{"type":"exit","exit_code":1}}]}`)
-	case "mcp_approval_request":
-		return []byte(`{"type":"mcp_approval_response","approval_request_id":` + id + `,"approve":false,"reason":` + notice + `}`)
+	one := func(members string) []byte {
+		return []byte(`{"type":"` + it.typ + `_output","call_id":` + id + members + `}`)
 	}
-	return nil
+	said := []byte(`{"type":"message","role":"developer","content":` + notice + `}`)
+	switch it.typ {
+	case "shell_call":
+		return [][]byte{one(`,"output":[{"stdout":"","stderr":` + notice + `,"outcome":{"type":"exit","exit_code":1}}]`)}
+	case "apply_patch_call":
+		return [][]byte{one(`,"status":"failed","output":` + notice)}
+	case "local_shell_call":
+		return [][]byte{one(`,"id":` + id + `,"output":` + notice)}
+	case "computer_call":
+		return [][]byte{one(`,"output":{"type":"computer_screenshot","image_url":"` + blank + `"}`), said}
+	case "tool_search_call":
+		return [][]byte{[]byte(`{"type":"tool_search_output","call_id":` + id + `,"execution":"client","status":"completed","tools":[]}`), said}
+	case "mcp_approval_request":
+		return [][]byte{[]byte(`{"type":"mcp_approval_response","approval_request_id":` + id + `,"approve":false,"reason":` + notice + `}`)}
+	}
+	if !strings.HasSuffix(it.typ, "_call") {
+		return nil
+	}
+	return [][]byte{one(`,"output":` + notice)}
+}
+
+// blank is a white picture of one pixel: what a computer shows that did nothing.
+const blank = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
+
+// speaks reports whether a refused call can stand in the input with an output
+// that is known to say why. Of any other the notice stays there. Where the
+// provider has kept such a call, its output is sent all the same: without one
+// the provider takes no further request.
+func speaks(r *wire.Refused) bool {
+	switch typeOf(r.Call) {
+	case "function_call", "custom_tool_call", "shell_call", "local_shell_call", "apply_patch_call", "mcp_approval_request":
+		return true
+	}
+	return false
 }
 
 // Rehydrate puts refused calls back in the place of their notices, whether the
@@ -67,8 +98,8 @@ func (*Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading previous_response_id of a request: %w", err)
 	}
-	owed := in.owed(previous, idOf(wire.Find(body, "conversation")), refused)
-	if in.count += len(owed); in.count == 0 {
+	owed, n := in.owed(previous, idOf(wire.Find(body, "conversation")), refused)
+	if in.count += n; in.count == 0 {
 		return body, 0, nil
 	}
 	return setMember(body, "input", in.written(value, owed)), in.count, nil
@@ -107,11 +138,11 @@ func (in *input) read(array []byte) error {
 // last of the calls that stand together.
 func (in *input) putBack() {
 	in.edits = make(map[int][][]byte)
-	var outputs [][]byte
+	var waiting [][]byte
 	flush := func(behind int) {
-		if len(outputs) > 0 {
-			in.edits[behind] = append(orOwn(in.edits[behind], in.items[behind]), outputs...)
-			outputs = nil
+		if len(waiting) > 0 {
+			in.edits[behind] = append(orOwn(in.edits[behind], in.items[behind]), waiting...)
+			waiting = nil
 		}
 	}
 	for n, item := range in.items {
@@ -119,7 +150,7 @@ func (in *input) putBack() {
 			in.ids[r.ID] = true
 			in.count++
 			in.edits[n] = [][]byte{call}
-			outputs = append(outputs, output(r))
+			waiting = append(waiting, outputs(r)...)
 		} else if n > 0 && !isCall(item) {
 			flush(n - 1)
 		}
@@ -147,7 +178,7 @@ func (in *input) refused(object []byte) (*wire.Refused, []byte) {
 	switch typeOf(object) {
 	case "item_reference":
 		r := in.messages[id]
-		if r == nil || in.ids[r.ID] {
+		if r == nil || in.ids[r.ID] || !speaks(r) {
 			return nil, nil
 		}
 		own := wire.Find(r.Call, "id")
@@ -160,7 +191,7 @@ func (in *input) refused(object []byte) (*wire.Refused, []byte) {
 			return nil, nil
 		}
 		found := in.refusals.Split(textOf(wire.Find(object, "content")))
-		if len(found) != 1 || in.ids[found[0].Refused.ID] {
+		if len(found) != 1 || in.ids[found[0].Refused.ID] || !speaks(found[0].Refused) {
 			in.refusals.Restore(found)
 			return nil, nil
 		}
@@ -213,8 +244,8 @@ func typeOf(object []byte) string {
 }
 
 // owed returns the outputs of the calls that were refused in a response or a
-// conversation and of which the input says nothing.
-func (in *input) owed(response, conversation string, refused []wire.Refused) [][]byte {
+// conversation and of which the input says nothing, and how many calls they are.
+func (in *input) owed(response, conversation string, refused []wire.Refused) (out [][]byte, n int) {
 	var of []*wire.Refused
 	for i := range refused {
 		r := &refused[i]
@@ -225,11 +256,10 @@ func (in *input) owed(response, conversation string, refused []wire.Refused) [][
 		}
 	}
 	slices.SortStableFunc(of, func(a, b *wire.Refused) int { return a.Place - b.Place })
-	var out [][]byte
 	for _, r := range of {
-		out = append(out, output(r))
+		out = append(out, outputs(r)...)
 	}
-	return out
+	return out, len(of)
 }
 
 // written returns the input with the edits in it, and the outputs that are owed

@@ -1,6 +1,9 @@
 package responses_test
 
 import (
+	"bytes"
+	"encoding/base64"
+	"image/png"
 	"strings"
 	"testing"
 
@@ -165,4 +168,48 @@ func FuzzRehydrate(f *testing.F) {
 			t.Errorf("%s became %s", body, got)
 		}
 	})
+}
+
+// Without an output for each of its calls a response that the provider has kept
+// takes no further request.
+func TestEveryKeptCallIsOwedAnOutput(t *testing.T) {
+	t.Parallel()
+	const said = `{"type":"message","role":"developer","content":"NOTICE"}`
+	for call, want := range map[string]string{
+		`{"type":"local_shell_call","id":"i","call_id":"c","action":{"type":"exec","command":["rm","a"]}}`: `{"type":"local_shell_call_output","call_id":"c","id":"c","output":"NOTICE"}`,
+		`{"type":"computer_call","id":"i","call_id":"c","action":{"type":"click"}}`:                        `{"type":"computer_call_output","call_id":"c","output":{"type":"computer_screenshot","image_url":"PICTURE"}},` + said,
+		`{"type":"tool_search_call","id":"i","call_id":"c","execution":"client","arguments":{"q":"x"}}`:    `{"type":"tool_search_output","call_id":"c","execution":"client","status":"completed","tools":[]},` + said,
+		`{"type":"robot_call","id":"i","call_id":"c","action":{"move":"left"}}`:                            `{"type":"robot_call_output","call_id":"c","output":"NOTICE"}`,
+	} {
+		refused, messages := refusedIn(t, call)
+		got, n, err := (&responses.Codec{}).Rehydrate([]byte(`{"previous_response_id":"resp_1"}`), refused)
+		if err != nil || n != 1 {
+			t.Fatalf("%s: %d owed (%v)", call, n, err)
+		}
+		picture := ""
+		if _, rest, ok := strings.Cut(string(got), `"image_url":"`); ok {
+			picture, _, _ = strings.Cut(rest, `"`)
+			data, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(picture, "data:image/png;base64,"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := png.Decode(bytes.NewReader(data)); err != nil {
+				t.Errorf("%s: %v", call, err)
+			}
+		}
+		shown := strings.NewReplacer(notRun("c"), "NOTICE").Replace(string(got))
+		if picture != "" {
+			shown = strings.ReplaceAll(shown, picture, "PICTURE")
+		}
+		if diff := cmp.Diff(`{"previous_response_id":"resp_1","input":[`+want+`]}`, shown); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", call, diff)
+		}
+		if strings.Contains(call, "local_shell") {
+			continue
+		}
+		whole := `{"input":[` + messages[0] + `]}`
+		if got, n, err := (&responses.Codec{}).Rehydrate([]byte(whole), refused); n != 0 || err != nil || string(got) != whole {
+			t.Errorf("%s: its notice is put back as %s (%v)", call, got, err)
+		}
+	}
 }

@@ -91,9 +91,9 @@ func LaxPath(p string) string {
 	return path.Clean("/" + strings.Join(segments, "/"))
 }
 
-// arnRoad is a road of Amazon Bedrock with the name of a resource for a model's
+// arnEndpoint is an endpoint of Amazon Bedrock with the name of a resource for a model's
 // id. The slash in such a name is written %2F, which all of its clients do.
-var arnRoad = regexp.MustCompile(`^/model/arn(?:%3a|[a-z0-9._:-])*%2f[a-z0-9](?:%3a|[a-z0-9._:-])*/(?:converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)$`)
+var arnEndpoint = regexp.MustCompile(`^/model/arn(?:%3a|[a-z0-9._:-])*%2f[a-z0-9](?:%3a|[a-z0-9._:-])*/(?:converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)$`)
 
 // Join appends an escaped path to a base URL.
 func Join(base *url.URL, sub, query string) (*url.URL, error) {
@@ -101,7 +101,7 @@ func Join(base *url.URL, sub, query string) (*url.URL, error) {
 		sub = "/openai/" + rest
 	}
 	low := strings.ToLower(sub)
-	if arnRoad.MatchString(low) {
+	if arnEndpoint.MatchString(low) {
 		low = strings.Replace(low, "%2f", "", 1)
 	}
 	for _, bad := range []string{"//", "\\", "%2f", "%5c", "/../", "/./", "%2e"} {

@@ -33,9 +33,5 @@ func MediaType(h http.Header) (string, error) {
 	return "", fmt.Errorf("the charset is not UTF-8: %.200q", values[0])
 }
 
+// TypeEvents is the media type of server-sent events.
 const TypeEvents = "text/event-stream"
-
-// isJSON reports whether a media type is JSON's or that of a format made of it.
-func isJSON(typ string) bool {
-	return typ == "application/json" || typ == "text/json" || strings.HasSuffix(typ, "+json")
-}

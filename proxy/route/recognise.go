@@ -37,7 +37,7 @@ func NewTable(codecs []Codec, formats []Format, upstreams, servers map[string]*u
 // configuration, then the table of endpoints that no codec reads: the first that
 // fits.
 func (table *Table) Recognise(r *http.Request, t Target) Recognised {
-	is := Recognised{models: table.ServesModels(t)}
+	is := Recognised{models: table.servesModels(t)}
 	methods, paths := []string{Method(r)}, clean(t.URL.Path)
 	if is.Codec = table.codecAt(methods[0], paths, t, is.models); is.Codec != nil {
 		return is
@@ -105,10 +105,20 @@ func isUnreadable(contentType string) bool {
 	return slices.ContainsFunc(unreadableTypes, func(part string) bool { return strings.Contains(contentType, part) })
 }
 
-// ServesModels reports whether the target is a host that serves models: one
+// MayServeModels reports whether models may be asked at the target's host, whatever
+// the path.
+func (table *Table) MayServeModels(t Target) bool {
+	spoken := slices.ContainsFunc(table.formats, func(f Format) bool {
+		f.Path = ""
+		return f.Covers(t)
+	})
+	return spoken || table.servesModels(t)
+}
+
+// servesModels reports whether the target is a host that serves models: one
 // that the configuration names as an upstream or names a format for, or a
 // provider that is known.
-func (table *Table) ServesModels(t Target) bool {
+func (table *Table) servesModels(t Target) bool {
 	if slices.ContainsFunc(table.formats, func(f Format) bool { return f.Covers(t) }) {
 		return true
 	}

@@ -152,7 +152,3 @@ type putBack struct {
 	io.Reader
 	io.Closer
 }
-
-// blanks are what readers skip before JSON and event streams: white space, and
-// the bytes of a byte order mark.
-const blanks = " \t\r\n\xEF\xBB\xBF"

@@ -26,11 +26,12 @@ func Origin(u *url.URL) string {
 // Credential is what is put into an agent's requests to a URL, nil where nothing is;
 // of what belongs there, the first that is the agent's to use.
 func (n *Network) Credential(to *url.URL, agent holdgate.Agent) *credential.Credential {
-	if len(n.c.Credentials) == 0 || !agent.Proven {
+	all := n.c.Credentials()
+	if len(all) == 0 || !agent.Proven {
 		return nil
 	}
 	at := Origin(to)
-	for _, c := range n.c.Credentials {
+	for _, c := range all {
 		if c.BelongsTo(at) && c.IsFor(agent.ID) {
 			return c
 		}
@@ -42,17 +43,18 @@ func (n *Network) Credential(to *url.URL, agent holdgate.Agent) *credential.Cred
 // URL, into which put is put; of several one that belongs there. It is nil where no
 // placeholder leaves.
 func (n *Network) Placeholder(to *url.URL, h http.Header, put *credential.Credential) *credential.Credential {
-	sent := slices.IndexFunc(n.c.Credentials, func(k *credential.Credential) bool { return sendsPlaceholder(to, h, k, put) })
+	all := n.c.Credentials()
+	sent := slices.IndexFunc(all, func(k *credential.Credential) bool { return sendsPlaceholder(to, h, k, put) })
 	if sent < 0 {
 		return nil
 	}
-	here := slices.IndexFunc(n.c.Credentials, func(k *credential.Credential) bool {
-		return k.Placeholder == n.c.Credentials[sent].Placeholder && k.BelongsTo(Origin(to))
+	here := slices.IndexFunc(all, func(k *credential.Credential) bool {
+		return k.Placeholder == all[sent].Placeholder && k.BelongsTo(Origin(to))
 	})
 	if here >= 0 {
 		sent = here
 	}
-	return n.c.Credentials[sent]
+	return all[sent]
 }
 
 // SentBack reports whether a server answers a method with the request itself (RFC

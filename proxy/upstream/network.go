@@ -32,8 +32,9 @@ type Config struct {
 	// first, and refused where its address is private.
 	ProxyFor     func(*url.URL) *url.URL
 	ProxyLooksUp bool
-	// Credentials are put into requests to where they belong.
-	Credentials []*credential.Credential
+	// Credentials are put into requests to where they belong. It is asked for each
+	// request; nil: there are none.
+	Credentials func() []*credential.Credential
 	// Resolver resolves the names that agents use; nil: the system's.
 	Resolver *net.Resolver
 }
@@ -53,6 +54,9 @@ type Network struct {
 
 // New returns a network. Close ends what it keeps open.
 func New(c Config) *Network {
+	if c.Credentials == nil {
+		c.Credentials = func() []*credential.Credential { return nil }
+	}
 	n := &Network{c: c, hosts: make(map[string]bool, len(c.Named)), resolver: c.Resolver}
 	for _, u := range c.Named {
 		n.hosts[route.WithPort(u.Scheme, u.Host)] = true

@@ -23,15 +23,27 @@ func (s *shell) ambiguous(text string, file *syntax.File, comments []syntax.Comm
 			return errors.New("a comment that goes on after its line")
 		}
 	}
+	if tail := strings.TrimRight(text, `\`); (len(text)-len(tail))%2 == 1 {
+		return errors.New("a backslash with nothing behind it")
+	}
 	var err error
+	var raw *syntax.Word // a here-document in which nothing is expanded
 	syntax.Walk(file, func(n syntax.Node) bool {
 		s.x.tick()
-		if err != nil {
+		if w, ok := n.(*syntax.Word); err != nil || ok && w == raw {
+			return false
+		}
+		if r, ok := n.(*syntax.Redirect); ok && r.Hdoc != nil && quotedDelimiter(r.Word) {
+			raw = r.Hdoc
+		}
+		if err = spelling(n); err != nil {
 			return false
 		}
 		switch n := n.(type) {
+		case *syntax.Stmt:
+			err = descriptors(n)
 		case *syntax.CmdSubst:
-			err = substitution(text, n)
+			err = s.substitutionEnd(text, n)
 		case *syntax.Redirect:
 			err = s.heredocEnd(text, n)
 		case *syntax.ArrayExpr:
@@ -39,7 +51,7 @@ func (s *shell) ambiguous(text string, file *syntax.File, comments []syntax.Comm
 				err = errors.New("a # after an array")
 			}
 		case *syntax.FuncDecl:
-			if n.Name == nil || n.Body == nil || isSimple(n.Body.Cmd) {
+			if n.Name == nil || n.Body == nil || !isCompound(n.Body.Cmd) {
 				err = errors.New("a function that only zsh knows")
 			}
 		case *syntax.TimeClause:
@@ -57,9 +69,12 @@ func (s *shell) ambiguous(text string, file *syntax.File, comments []syntax.Comm
 	return s.readByDash(text, file)
 }
 
-func isSimple(c syntax.Command) bool {
-	_, ok := c.(*syntax.CallExpr)
-	return ok
+func isCompound(c syntax.Command) bool {
+	switch c.(type) {
+	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.ArithmCmd, *syntax.TestClause:
+		return true
+	}
+	return false
 }
 
 // timed takes off what bash lets stand behind time before the command.
@@ -67,7 +82,18 @@ func timed(t *syntax.TimeClause) error {
 	if t.Stmt == nil {
 		return nil
 	}
-	c, ok := t.Stmt.Cmd.(*syntax.CallExpr)
+	cmd := t.Stmt.Cmd
+	for {
+		pipe, ok := cmd.(*syntax.BinaryCmd)
+		if !ok {
+			break
+		}
+		cmd = pipe.X.Cmd
+	}
+	c, ok := cmd.(*syntax.CallExpr)
+	if ok && len(c.Args) == 0 && len(c.Assigns) > 0 {
+		return errors.New("an assignment alone after time: where time is a program nothing is assigned")
+	}
 	if !ok || len(c.Args) == 0 || len(c.Assigns) > 0 || c.Args[0].Lit() != "--" {
 		return nil
 	}
@@ -80,11 +106,11 @@ func timed(t *syntax.TimeClause) error {
 	return nil
 }
 
-// pattern reports an extended pattern that zsh reads as commands: substituted
-// ones, and the qualifiers e and +.
+// pattern reports an extended pattern that zsh reads as qualifiers, which may
+// be commands, or as commands: substituted ones.
 func pattern(g *syntax.ExtGlob) error {
 	text := g.Pattern.Value
-	if strings.ContainsAny(text, "`$#") || !strings.Contains(text, "|") && strings.ContainsAny(text, "e+") &&
+	if !strings.Contains(text, "|") && g.Op != syntax.GlobExcept || strings.ContainsAny(text, "`$#") || !strings.Contains(text, "|") && strings.ContainsAny(text, "e+") &&
 		strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.*?") != "" {
 		return fmt.Errorf("a pattern that may run a command: %s", text)
 	}
@@ -96,6 +122,9 @@ func pattern(g *syntax.ExtGlob) error {
 func zshOnly(c *syntax.CallExpr) error {
 	if len(c.Args) == 0 {
 		return nil
+	}
+	if _, ok := c.Args[0].Parts[0].(*syntax.ExtGlob); ok {
+		return errors.New("a command that begins with a pattern in parentheses")
 	}
 	first, ok := c.Args[0].Parts[0].(*syntax.Lit)
 	if !ok {
@@ -147,15 +176,16 @@ func commentStart(text string, at int) error {
 	return fmt.Errorf("a # after %q", before[len(before)-1])
 }
 
-// substitution reports a backquoted substitution with what ends at a line's
+// substitutionEnd reports a backquoted substitution with what ends at a line's
 // end, where a backslash joins that line to the next in some shells only.
-func substitution(text string, c *syntax.CmdSubst) error {
+func (s *shell) substitutionEnd(text string, c *syntax.CmdSubst) error {
 	inside := text[c.Pos().Offset():c.End().Offset()]
 	if c.Backquotes && strings.Contains(inside, "\\\n") && (strings.Contains(inside, "#") || strings.Contains(inside, "<<")) {
 		return errors.New("a continued line in backquotes")
 	}
 	var err error
 	syntax.Walk(c, func(n syntax.Node) bool {
+		s.x.tick()
 		r, ok := n.(*syntax.Redirect)
 		if ok && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc) {
 			after := text[r.Word.End().Offset():c.End().Offset()]

@@ -27,6 +27,7 @@ func (x *extraction) arguments(kind toolKind, args map[string]any) {
 		}
 	}
 	kind.moved = x.moved(kind, args, dir)
+	x.edited(kind, args, dir)
 	x.object(kind, args, dir, 0)
 }
 
@@ -120,11 +121,21 @@ func (x *extraction) object(kind toolKind, args map[string]any, dir string, dept
 		x.fail("arguments nested deeper than %d", maxArgumentDepth)
 		return
 	}
+	defer func(at *place) { x.at = at }(x.at)
+	whole := x.at
 	for _, k := range sortedKeys(args) {
 		x.tick()
+		x.at = &place{in: whole, key: k}
 		r := kind.role(k)
 		if r == roleCommand {
-			x.command(args[k], commandWords(args), x.shellBeside(kind, args, dir))
+			sh := x.shellBeside(kind, args, dir)
+			x.command(args[k], commandWords(args), sh)
+			x.leaves(sh)
+			if text, ok := args[k].(string); ok && x.unlikeDash {
+				again := x.shellBeside(kind, args, dir)
+				again.dash = true
+				x.command(text, commandWords(args), again)
+			}
 			continue
 		}
 		if lines, ok := args[k].([]any); ok && r == roleLines {
@@ -145,7 +156,10 @@ func (x *extraction) value(kind toolKind, r role, v any, dir string, depth int) 
 			x.fail("arguments nested deeper than %d", maxArgumentDepth)
 			return
 		}
-		for _, e := range v {
+		defer func(at *place) { x.at = at }(x.at)
+		list := x.at
+		for i, e := range v {
+			x.at = &place{in: list, index: i, listed: true}
 			x.value(kind, r, e, dir, depth+1)
 		}
 	case map[string]any:
@@ -206,6 +220,7 @@ func (x *extraction) command(v any, more []field, sh *shell) {
 	switch v := v.(type) {
 	case string:
 		if more != nil {
+			x.at = x.at.in // the words stand in two arguments
 			sh.run(invocation{words: append([]field{{text: v}}, more...)})
 			return
 		}
@@ -214,6 +229,9 @@ func (x *extraction) command(v any, more []field, sh *shell) {
 		words := literals(v)
 		if len(words) != len(v) {
 			x.fail("command list holds more than strings")
+		}
+		if more != nil {
+			x.at = x.at.in
 		}
 		sh.run(invocation{words: append(words, more...)})
 	default:
@@ -230,10 +248,15 @@ func (x *extraction) lines(kind toolKind, list []any, args map[string]any, dir s
 		for i, line := range all {
 			texts[i] = line.text
 		}
-		x.shellBeside(kind, args, dir).source(strings.Join(texts, "\n"))
+		sh := x.shellBeside(kind, args, dir)
+		sh.source(strings.Join(texts, "\n"))
+		x.leaves(sh)
 	}
-	for _, e := range list {
+	defer func(at *place) { x.at = at }(x.at)
+	whole := x.at
+	for i, e := range list {
 		x.tick()
+		x.at = &place{in: whole, index: i, listed: true}
 		switch e := e.(type) {
 		case string, []any:
 			x.command(e, nil, x.shellBeside(kind, args, dir))
@@ -294,7 +317,11 @@ func (x *extraction) scan(at *place, v any) {
 		}
 	case map[string]any:
 		for _, k := range sortedKeys(v) {
-			x.suspicious(k)
+			x.text(at, k) // hidden with all that it is a name in
+			if k == "__proto__" {
+				// JavaScript that copies the object reads its members as the object's own.
+				x.fail("an argument is named __proto__, whose members some agents take for arguments")
+			}
 			x.scan(&place{in: at, key: k}, v[k])
 		}
 	}
@@ -307,10 +334,16 @@ type place struct {
 	key    string
 	index  int
 	listed bool // index counts, and not key
+	text   bool // what is below stands written out in this one text, which has no pointers of its own
 }
 
 // pointer is the place as a JSON pointer (RFC 6901).
 func (p *place) pointer() string {
+	for q := p; q != nil; q = q.in {
+		if q.text {
+			p = q
+		}
+	}
 	switch {
 	case p == nil:
 		return ""

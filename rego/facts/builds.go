@@ -16,6 +16,7 @@ func makeCommand(s *shell, in invocation, c *Command) {
 			s.codeText(field{text: value, dynamic: w.dynamic}, invocation{via: []string{"make " + name}})
 		}
 	}
+	toolCommand(s, tool{loads: "-C --directory -f --file --makefile -I --include-dir"}, in, c)
 	for _, f := range parseOptions(in.words[1:], "E", "eval").values("E", "eval") {
 		c.Unresolved = append(c.Unresolved, shorten(f.text))
 	}
@@ -25,6 +26,7 @@ func makeCommand(s *shell, in invocation, c *Command) {
 func cargoCommand(s *shell, in invocation, c *Command) {
 	s.mentions(in)
 	c.Unbound = append(c.Unbound, runsFiles("cargo", in.words[1:])...)
+	toolCommand(s, tool{loads: "--manifest-path -C --path", writes: "--target-dir --out-dir --artifact-dir --output-path"}, in, c)
 	for _, f := range parseOptions(in.words[1:], "", "config").values("", "config") {
 		key, value, ok := strings.Cut(f.text, "=")
 		switch {

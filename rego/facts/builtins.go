@@ -41,6 +41,11 @@ func followerOf(name string) follower {
 		return hashed
 	case "set":
 		return setParams
+	case "setopt", "unsetopt", "emulate":
+		return func(s *shell, _ invocation) bool {
+			s.x.fail("shell: %s changes how zsh reads commands", name)
+			return false
+		}
 	case "shift":
 		return shiftParams
 	case "xargs", "gxargs":
@@ -53,7 +58,7 @@ func followerOf(name string) follower {
 		return parallel
 	case "docker", "podman", "nerdctl", "kubectl", "oc":
 		return container
-	case "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "npm", "pnpm", "yarn", "npx", "bunx", "pnpx", "uvx", "pipx":
+	case "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "npm", "pnpm", "yarn", "npx", "bunx", "pnpx", "uvx", "pipx", "bun", "pixi":
 		return runner
 	case "at", "batch":
 		return scheduled
@@ -113,6 +118,9 @@ func (s *shell) lose() { s.dirs, s.lost = nil, true }
 
 // moveTo sets the folder.
 func (s *shell) moveTo(f field) {
+	defer func() {
+		s.x.left = s.x.left || slices.ContainsFunc(s.dirs, func(d string) bool { return !s.x.project(path.Join(d, "x"), true) })
+	}()
 	f = s.here(f)
 	dir, known := s.x.expandTilde(f.text, s.remote)
 	home := dir == "~" || strings.HasPrefix(dir, "~/")
@@ -137,8 +145,14 @@ func (s *shell) moveTo(f field) {
 
 func alias(s *shell, in invocation) bool {
 	for _, w := range in.words[1:] {
+		if len(w.text) > 1 && w.text[0] == '-' && strings.ContainsAny(w.text, "gs") || !w.known() {
+			s.x.fail("shell: an alias that may stand anywhere: %s", w.text)
+		}
 		if name, text, ok := strings.Cut(w.text, "="); ok {
 			s.aliases[name] = text
+			if _, err := s.parse(text); err != nil || strings.ContainsAny(text, "#") || strings.Contains(text, "<<") {
+				s.x.fail("shell: an alias that is no command by itself: %s", name)
+			}
 		}
 	}
 	return false
@@ -147,8 +161,45 @@ func alias(s *shell, in invocation) bool {
 func trap(s *shell, in invocation) bool {
 	o := parseOptions(in.words[1:], "", "")
 	if len(o.operands) > 1 && o.operands[0].text != "-" && o.operands[0].text != "" {
-		sub := s.sub(append(in.via, "trap")...)
-		sub.made(o.operands[0].text, o.operands[0].dynamic)
+		t := o.operands[0]
+		s.traps = append(slices.Clip(s.traps), t)
+		s.springs(t)
+	}
+	return false
+}
+
+// springs walks a trap's text as it would run now.
+func (s *shell) springs(t field) {
+	sub := s.sub("trap")
+	sub.traps = nil
+	sub.made(t.text, t.dynamic)
+}
+
+// trapsChange walks the traps again that a variable changes which has just
+// been assigned.
+func (s *shell) trapsChange(name string) {
+	if s.quiet {
+		return
+	}
+	for _, t := range s.traps {
+		if s.hangsOn(t.text, name, 0) {
+			s.springs(t)
+		}
+	}
+}
+
+// hangsOn reports whether a text, or a function that it may call, holds a
+// name.
+func (s *shell) hangsOn(text, name string, depth int) bool {
+	if strings.Contains(text, name) || depth > 2 {
+		return true
+	}
+	for called, f := range s.funcs {
+		s.x.tick()
+		from, to := int(f.body.Pos().Offset()), int(f.body.End().Offset())
+		if strings.Contains(text, called) && to <= len(f.src) && s.hangsOn(f.src[from:to], name, depth+1) {
+			return true
+		}
 	}
 	return false
 }
@@ -178,6 +229,7 @@ func forgetNames(s *shell, in invocation) bool {
 // mapFile is mapfile, whose -C is evaluated as it reads.
 func mapFile(s *shell, in invocation) bool {
 	for _, f := range parseOptions(in.words[1:], "dnOsuCc", "").values("C", "") {
+		f.text += ` "$index" "$line"`
 		s.codeText(f, in.under(in.name()+" -C"))
 	}
 	return forgetNames(s, in)
@@ -219,11 +271,18 @@ func setParams(s *shell, in invocation) bool {
 		if t := w.text; t == "allexport" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "a") {
 			s.exportsAll = true
 		}
+		if t := w.text; t == "keyword" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "k") || t == "braceexpand" ||
+			len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "B") {
+			s.x.fail("shell: set %s changes how commands are read", t)
+		}
+		if (w.text == "-" || w.text == "+") && i+2 == len(in.words) {
+			break // nothing is set
+		}
 		if w.text != "--" && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') {
 			continue
 		}
 		rest := in.words[1+i:]
-		if w.text == "--" {
+		if w.text == "--" || w.text == "-" {
 			rest = rest[1:]
 		}
 		s.params, s.paramsKnown = nil, true

@@ -41,7 +41,6 @@ var interpreters = map[string]interpreter{
 	"elixir":     {code: "e", long: "eval", valued: "rS"},
 	"tclsh":      {},
 	"expect":     {code: "c", file: "f"},
-	"gdb":        {code: "x", long: "ex eval-command command", valued: "p"},
 	"pwsh":       {code: "c", long: "command", valued: "f"},
 	"powershell": {code: "c", long: "command", valued: "f"},
 	"awk":        {program: true, valued: "Fvi", code: "e", file: "f"},
@@ -64,11 +63,6 @@ func findInterpreter(name string) (interpreter, bool) {
 	}
 	ip, ok := interpreters[strings.TrimRight(name, "0123456789.-")]
 	return ip, ok
-}
-
-// findsPython reports whether a name is Python's, with or without a version.
-func findsPython(name string) bool {
-	return strings.TrimRight(strings.ToLower(name), "0123456789.") == "python"
 }
 
 // standardModules are modules of Python's own that run none of the project's
@@ -124,6 +118,7 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		}
 	case module != "":
 		c.Unbound = append(c.Unbound, module)
+		s.moduleArguments(module, in, c)
 	case len(code) > 0 || contains("vim vi nvim emacs", in.name()):
 		for _, f := range operands {
 			s.touch(f, accessRead)
@@ -134,14 +129,13 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	case s.stdin.kind == "file":
 		c.Unbound = append(c.Unbound, s.stdin.file)
 	case s.stdin.kind != "" && !o.has("vhV", "version"):
-		if _, prints := printsOnly(s.stdin.text); !prints || !s.stdin.known || !findsPython(c.Program) {
-			c.Unresolved = append(c.Unresolved, "stdin")
-		}
 		code := field{text: s.stdin.text}
 		if !s.stdin.known {
 			code.dynamic = []string{"stdin"}
 		}
-		s.code(code, c)
+		if !s.code(code, c) {
+			c.Unresolved = append(c.Unresolved, "stdin")
+		}
 		if s.stdin.kind == "pipe" && !slices.Contains(c.Via, "pipe") {
 			c.Via = append(c.Via, "pipe")
 		}
@@ -155,6 +149,7 @@ func cutModule(words []field, ip interpreter) ([]field, string) {
 	}
 	for i, w := range words {
 		switch {
+		case i > 0 && len(words[i-1].text) == 2 && strings.HasPrefix(words[i-1].text, "-") && strings.Contains(ip.valued, words[i-1].text[1:]): // -W error
 		case !strings.HasPrefix(w.text, "-") || w.text == "-"+ip.code:
 			return words, ""
 		case w.text == "-"+ip.module && i+1 < len(words):
@@ -178,22 +173,16 @@ var (
 	recursive   = regexp.MustCompile(`rmtree|rimraf|rm_r|remove_all|recursive|remove_tree`)
 )
 
-// code notes code in a language that is not read here: it is unresolved, and
-// what it plainly deletes, runs or opens is listed. Python that only prints is
-// resolved.
-func (s *shell) code(f field, c *Command) {
+// code notes code in another language: where it is not read, it is unresolved, and
+// what it plainly deletes, runs or opens is listed. It reports whether all that
+// the code does was seen: see the package snippet.
+func (s *shell) code(f field, c *Command) bool {
 	text := f.text
 	if text == "" && len(f.dynamic) == 0 {
-		return
+		return false
 	}
-	if findsPython(c.Program) && f.known() {
-		s.x.work(len(text) / 16)
-		if reads, ok := printsOnly(text); ok {
-			for _, r := range reads {
-				s.touch(field{text: r}, accessRead)
-			}
-			return
-		}
+	if s.reads(f, c) {
+		return true
 	}
 	c.Unresolved = append(c.Unresolved, shorten(text))
 	for _, m := range codeDeletes.FindAllStringSubmatch(text, 50) {
@@ -226,6 +215,7 @@ func (s *shell) code(f field, c *Command) {
 			s.x.urlsIn(str)
 		}
 	}
+	return false
 }
 
 // runsInCode walks a string that code hands to a shell. Where it is no shell

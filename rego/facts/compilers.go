@@ -1,24 +1,46 @@
 package facts
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // goCommand is go, whose options take one dash or two. Some write files, and
 // some name programs that it runs.
 func goCommand(s *shell, in invocation, c *Command) {
 	c.Unbound = append(c.Unbound, runsFiles("go", in.words[1:])...)
+	s.goArguments(in, c)
 	s.dashed(in, c, map[string]string{
 		"o": "write", "coverprofile": "write", "cpuprofile": "write", "memprofile": "write", "blockprofile": "write",
 		"mutexprofile": "write", "trace": "write", "outputdir": "write", "pkgdir": "write",
-		"exec": "run", "toolexec": "run", "vettool": "load", "overlay": "load", "modfile": "load",
+		"exec": "run", "toolexec": "run", "vettool": "load", "overlay": "load", "modfile": "load", "C": "load",
 	})
 	s.mentions(in)
+}
+
+// goArguments notes modules that a workspace takes in, and follows Holdgate's own
+// program where go runs it from its source.
+func (s *shell) goArguments(in invocation, c *Command) {
+	words := in.words[1:]
+	switch {
+	case len(words) > 2 && words[0].text == "work" && words[1].text == "use":
+		c.Unbound = append(c.Unbound, texts(parseOptions(words[2:], "", "").operands)...)
+	case len(words) > 1 && words[0].text == "run":
+		i := slices.IndexFunc(words[1:], func(w field) bool { return !strings.HasPrefix(w.text, "-") }) + 1
+		if name := path.Base(words[i].text); i > 0 && name == "holdgate" {
+			next := in.under("go run")
+			next.words = append([]field{{text: name}}, words[i+1:]...)
+			s.run(next)
+		}
+	}
 }
 
 // compilerCommand is a C compiler, by the manuals of GCC and Clang.
 func compilerCommand(s *shell, in invocation, c *Command) {
 	s.dashed(in, c, map[string]string{
 		"o": "write", "MF": "write", "dumpdir": "write",
-		"wrapper": "run", "fplugin": "load", "specs": "load", "B": "load", "Xclang": "skip",
+		"wrapper": "run", "fplugin": "load", "specs": "load", "B": "load", "fpass-plugin": "load", "plugin": "load", "load": "load", "config": "load",
 	})
 	for _, w := range in.words[1:] {
 		if strings.HasPrefix(w.text, "@") {
@@ -31,9 +53,12 @@ func compilerCommand(s *shell, in invocation, c *Command) {
 // dashed reads options that take a value in the next word, or after "=", by
 // what is done with it: "write", "run", "load", or "skip".
 func (s *shell) dashed(in invocation, c *Command, options map[string]string) {
-	words := in.words[1:]
+	words := slices.DeleteFunc(slices.Clone(in.words[1:]), func(w field) bool { return w.text == "-Xclang" })
 	for i := 0; i < len(words); i++ {
 		w := words[i]
+		if options["B"] == "load" && strings.HasPrefix(w.text, "-B/") {
+			c.Unbound = append(c.Unbound, w.text[2:])
+		}
 		if len(w.text) < 2 || w.text[0] != '-' {
 			continue
 		}

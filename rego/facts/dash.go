@@ -54,9 +54,10 @@ func (s *shell) readByDash(text string, file *syntax.File) error {
 	}
 	written := sb.String() + text[done:]
 	s.x.work(len(text) / 256)
-	known, variables := firstWords(file.Stmts), variablesOf(file)
-	for word := range firstWords(s.beforeMistake(written)) {
-		if known[word] || word == "" || word == "[[" || strings.IndexByte("$-", word[0]) >= 0 || arithmetic && onlyNumber(word, variables) {
+	known, variables := s.plainCommands(file.Stmts), variablesOf(file)
+	for command := range s.plainCommands(s.beforeMistake(written)) {
+		word, _, _ := strings.Cut(command, "\x00")
+		if known[command] || word == "" || word == "[[" || strings.IndexByte("$-", word[0]) >= 0 || arithmetic && onlyNumber(word, variables) {
 			continue
 		}
 		return fmt.Errorf("another shell reads a command here: %s", word)
@@ -64,19 +65,30 @@ func (s *shell) readByDash(text string, file *syntax.File) error {
 	return nil
 }
 
-// firstWords are the names of the commands in statements, and in what is
-// nested in them, as far as they are plain text.
-func firstWords(stmts []*syntax.Stmt) map[string]bool {
-	words := make(map[string]bool)
+// plainCommands are the commands in statements, and in what is nested in them,
+// as far as their words are plain text, each with a NUL at its end. All words
+// with a dollar count as the same: a dollar that dash leaves as it is makes them
+// another text, and no option.
+func (s *shell) plainCommands(stmts []*syntax.Stmt) map[string]bool {
+	commands := make(map[string]bool)
 	for _, st := range stmts {
 		syntax.Walk(st, func(n syntax.Node) bool {
+			s.x.tick()
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				words[plainText(c.Args[0])] = true
+				var sb strings.Builder
+				for _, w := range c.Args {
+					text := plainText(w)
+					if strings.Contains(text, "$") {
+						text = "$"
+					}
+					sb.WriteString(text + "\x00")
+				}
+				commands[sb.String()] = true
 			}
 			return true
 		})
 	}
-	return words
+	return commands
 }
 
 // plainText is a word without its quotes; what is expanded in it is "$".
@@ -88,9 +100,12 @@ func plainText(w *syntax.Word) string {
 			text, _ := unescape(p.Value)
 			sb.WriteString(text)
 		case *syntax.SglQuoted:
+			if p.Dollar {
+				sb.WriteString("$")
+			}
 			sb.WriteString(p.Value)
 		case *syntax.DblQuoted:
-			if lit, ok := onlyLiteral(p); ok {
+			if lit, ok := onlyLiteral(p); ok && !p.Dollar {
 				sb.WriteString(lit)
 			} else {
 				sb.WriteString("$")

@@ -17,6 +17,10 @@ const (
 	// files that they read.
 	readers = "cat tac head tail wc nl cut paste join comm diff cmp ls stat file du df grep egrep fgrep zgrep rev fold fmt column " +
 		"hexdump strings md5sum sha1sum sha256sum sha512sum cksum readlink realpath basename dirname which type tr shellcheck"
+	// checkers are linters, formatters and test runners. What they could do to a
+	// file by a name that reads as an option, the project's own code can do too.
+	checkers = "eslint prettier biome oxlint stylelint tsc black isort ruff flake8 mypy pylint pyright pytest gofmt goimports gofumpt golangci-lint rustfmt clang-format clang-tidy cppcheck " +
+		"rubocop standardrb rspec phpcs php-cs-fixer phpstan phpunit ktlint google-java-format swiftformat swiftlint hlint ormolu jest vitest yamllint markdownlint hadolint codespell shfmt"
 	// patternReaders are the readers whose first operand is text.
 	patternReaders = "grep egrep fgrep zgrep tr"
 )
@@ -67,10 +71,22 @@ func (s *shell) indifferent(in invocation, i int) bool {
 		return w.origin == originNames || !w.bare && readerText(name, in.words, i)
 	case name == "git" && !w.bare && gitText(in.words, i):
 		return true
+	case contains(checkers, name) || contains("npx bunx", name) && i > 1 && contains(checkers, textAt(in, 1)) || contains("php node ruby", name) && i > 1 && contains("-l -c --check -wc", textAt(in, 1)):
+		return w.origin == originNames
+	case w.within && name == "sed":
+		return true
 	case contains("git rg ag sort", name):
 		return w.origin == originNames && afterDashes(in.words, i)
 	}
 	return false
+}
+
+// textAt is the text of the word at i, or nothing.
+func textAt(in invocation, i int) string {
+	if i < len(in.words) {
+		return in.words[i].text
+	}
+	return ""
 }
 
 // afterDashes reports whether "--" stands before the word at i: then it is no

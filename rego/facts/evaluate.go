@@ -19,6 +19,9 @@ const maxIndirect = 8
 // evaluates reports whether what the shell evaluates in a node may run a
 // command that the node itself does not show.
 func (s *shell) evaluates(n syntax.Node) bool {
+	if s.dash {
+		return false // its arithmetic runs nothing but what stands there
+	}
 	found := false
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if n == nil || found {

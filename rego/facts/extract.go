@@ -40,9 +40,12 @@ type Options struct {
 	// Dir is the session's folder, absolute; empty where not known. Then the
 	// call starts in it all the same: what is relative lies inside, unless it
 	// climbs out of where it starts, and what is absolute does not.
-	Dir  string
-	Home string // the agent's home folder, absolute; empty where not known
-	Own  Own    // what is Holdgate's own on this host
+	Dir string
+	// Shell is where earlier calls may have left a shell that lives on, as
+	// [Facts].Leaves said it; empty where it stands in Dir.
+	Shell string
+	Home  string // the agent's home folder, absolute; empty where not known
+	Own   Own    // what is Holdgate's own on this host
 	// Categories say what tools do, as [Facts].Category has it, by "server/tool"
 	// or "tool". They win over what the name says.
 	Categories map[string]string
@@ -69,6 +72,11 @@ func (x *extraction) call(c holdgate.Call) {
 	case c.HTTP != nil:
 		x.facts.Category = "network"
 		x.guard(func() { x.httpCall(c.HTTP) })
+	case c.MCP != nil:
+		x.guard(func() {
+			x.spelled(&place{key: "name"}, c.MCP.Name) // a resource's address
+			x.secrets(&place{key: "params"}, string(c.MCP.Params))
+		})
 	case c.Gate != nil:
 		x.guard(func() { x.gate(c.Gate) })
 	}
@@ -90,8 +98,21 @@ type extraction struct {
 	deadline time.Time
 	steps    int
 	facts    Facts
+	written  []string        // cleaned paths whose content the call decides
+	runs     [][]run         // by command, the files of the project that it runs
+	made     []string        // paths that the call makes out of the project alone
+	fixed    bool            // the command at hand decides on no content: it makes folders, or formats
+	left     bool            // the call was in a folder outside of the session's
+	scatters bool            // the call writes files that it does not name
 	changed  []string        // parts of paths, known at run time only, that the command at hand writes or deletes
 	seen     map[string]bool // keys of the facts that were added, so that each is said once
+	at       *place          // of the argument that is being read
+	held     []string        // texts that secrets were found in
+	fresh    bool            // each call of the tool has a shell of its own
+	gone     bool            // a command has gone from wherever the shell stood to a folder that it names whole
+
+	// unlikeDash says that a text assigns what dash would not.
+	unlikeDash bool
 }
 
 func newExtraction(ctx context.Context, o Options) *extraction {
@@ -129,12 +150,32 @@ func (x *extraction) work(n int) {
 	x.tick()
 }
 
+// grown counts the work on a text of so many bytes to which more are added:
+// values that hold themselves twice would soon fill the memory.
+func (x *extraction) grown(bytes, more int) {
+	if bytes+more > maxShellBytes {
+		panic(overBudget{"a word is too long"})
+	}
+	if more > 1024 {
+		x.work(more / 256)
+	}
+}
+
 func (x *extraction) late() bool {
 	return x.ctx.Err() != nil || time.Now().After(x.deadline)
 }
 
 // internalError begins the parse error that stands for a fault in here.
 const internalError = "internal error"
+
+// spent begins the parse error that stands for work that was given up.
+const spent = "over budget"
+
+// CutShort reports whether facts end before all of the call was read: then
+// credentials may be in it that they do not name.
+func CutShort(f Facts) bool {
+	return slices.ContainsFunc(f.ParseErrors, func(e string) bool { return strings.HasPrefix(e, spent) || strings.HasPrefix(e, internalError) })
+}
 
 // guard runs f and turns a panic into a parse error: a fault in here must
 // never end the sidecar, and never look like a call without facts.
@@ -143,7 +184,7 @@ func (x *extraction) guard(f func()) {
 		switch r := recover().(type) {
 		case nil:
 		case overBudget:
-			x.fail("over budget: %s", r.what)
+			x.fail(spent+": %s", r.what)
 		default:
 			x.fail(internalError+": %v", r)
 		}
@@ -177,6 +218,7 @@ func (x *extraction) once(kind string, parts ...string) bool {
 
 func (x *extraction) finish() Facts {
 	x.touched()
+	x.ownRuns()
 	slices.Sort(x.facts.SuspiciousText)
 	return x.facts
 }
@@ -184,7 +226,13 @@ func (x *extraction) finish() Facts {
 // tool reads a tool call: its arguments once for the text in them, and then
 // by what the tool is known to do with each.
 func (x *extraction) tool(t *holdgate.Tool) {
+	if inner, ok := x.unwrap(t); ok {
+		defer func(at *place) { x.at = at }(x.at)
+		x.at = &place{in: x.at, key: "arguments", text: true}
+		t = inner
+	}
 	kind, known := lookup(t.Name)
+	x.fresh = startsAnew(t.Name)
 	if said, ok := x.said(t); ok {
 		kind.category, known = said, true
 		if said == accessRead || said == accessDelete {
@@ -212,7 +260,7 @@ func (x *extraction) tool(t *holdgate.Tool) {
 		x.text(nil, string(t.Arguments))
 		return
 	}
-	x.scan(nil, args)
+	x.scan(x.at, args)
 	x.money(args)
 	x.arguments(kind, args)
 }
@@ -239,6 +287,9 @@ func (x *extraction) httpCall(h *holdgate.HTTP) {
 	if h.Query != "" {
 		u += "?" + h.Query
 	}
-	x.text(nil, u)
+	x.suspicious(u)
+	x.spelled(&place{key: "path"}, scheme+"://"+h.Host+h.Path)
+	x.spelled(&place{key: "query"}, h.Query)
+	x.at = &place{key: "query"}
 	x.url(u)
 }

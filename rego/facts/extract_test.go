@@ -79,6 +79,17 @@ func TestBudgets(t *testing.T) {
 		strings.Repeat("A=1 ", 8000)+"ls",
 		strings.Repeat("npx ", 8000)+"rm a",
 		"rm "+strings.Repeat("$((", 3000)+"1"+strings.Repeat("))", 3000),
+		strings.Repeat("x # \\\n", maxShellBytes/6),
+		strings.Repeat("# \\\n", maxShellBytes/4),
+		strings.Repeat("$(", 2000)+strings.Repeat("ls; ", 2000)+strings.Repeat(")", 2000),
+		strings.Repeat("`", 1)+strings.Repeat("ls # \\\n", 7000)+"`",
+		"x='"+strings.Repeat("#\n", 25000)+"'\n"+strings.Repeat("eval \"$x\"\n", 800),
+		"alias a='"+strings.Repeat("#b\n", 10000)+"'\n"+strings.Repeat("a\n", 10000),
+		"a=aaaaaaaa\n"+strings.Repeat("a=$a$a\n", 40)+"echo $a",
+		"a=(b)\n"+strings.Repeat("a=(\"${a[@]}\" \"${a[@]}\")\n", 40)+"${a[@]}",
+		"set -- rm a\n"+strings.Repeat("set -- \"$@\" \"$@\"\n", 40)+"\"$@\"",
+		"echo "+strings.Repeat("a", 30000)+" | xargs -I{} echo "+strings.Repeat("{}", 15000),
+		"parallel echo "+strings.Repeat("{}", 15000)+" ::: "+strings.Repeat("a", 30000),
 		strings.Repeat("a", DefaultMaxBytes+1),
 	)
 	for _, line := range lines {

@@ -19,9 +19,9 @@
 // special.go, git.go, builds.go, compilers.go). Arithmetic, subscripts and
 // names of variables, which run commands too, are followed to what they hold
 // (evaluate.go, names.go). What it hangs on that is not known is said
-// (depends.go), and so is its environment (environment.go). Code in other
-// languages is unresolved, but for what is obvious in it (code.go), and for
-// Python that only prints (python.go). Credentials are found by shapes of our
+// (depends.go), and so is its environment (environment.go). Small programs in
+// other languages are read by the package snippet (program.go); what it does not
+// understand is unresolved, but for what is obvious in it (code.go). Credentials are found by shapes of our
 // own (secrets.go) and by a maintained set of rules (secretrules.go). Paths are
 // cleaned and classed by name alone: nothing here touches a disk or a network.
 //

@@ -3,6 +3,7 @@ package facts
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"testing"
 	"time"
 
@@ -12,12 +13,22 @@ import (
 // hang is when a test gives up on a call: no budget depends on it.
 const hang = 5 * time.Minute
 
+// maxMadeMiB is how much memory one call may take, all told. Parsers and
+// libraries count no steps, but what they do allocates.
+const maxMadeMiB = 128
+
 // bounded extracts the facts of a call, and holds that the work on it was
 // within the budget, whatever time it took.
 func bounded(t *testing.T, c holdgate.Call) Facts {
 	t.Helper()
 	x := newExtraction(context.Background(), Options{Dir: "/w", Home: "/home/u", Deadline: hang})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	x.call(c)
+	runtime.ReadMemStats(&after)
+	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > maxMadeMiB {
+		t.Errorf("%d MiB were allocated, want at most %d", made, maxMadeMiB)
+	}
 	// The last step may count the words of one command at once.
 	if limit := maxSteps + maxShellBytes; x.steps > limit {
 		t.Errorf("%d steps, want at most %d", x.steps, limit)

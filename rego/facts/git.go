@@ -23,10 +23,10 @@ func gitCommand(s *shell, in invocation, c *Command) {
 			g.moveTo(next)
 			i++
 		case t == "-c" || t == "--config-env":
-			s.gitConfig(next, c)
+			s.gitOption(next, c)
 			i++
 		case strings.HasPrefix(t, "-c"):
-			s.gitConfig(field{text: t[2:], dynamic: words[i].dynamic}, c)
+			s.gitOption(field{text: t[2:], dynamic: words[i].dynamic}, c)
 		case t == "--git-dir" || t == "--work-tree" || t == "--namespace":
 			i++
 		case strings.HasPrefix(t, "--exec-path="):
@@ -40,11 +40,35 @@ func gitCommand(s *shell, in invocation, c *Command) {
 	g.gitVerb(in, words[i].text, words[i+1:], c)
 }
 
-// gitConfig follows what a setting would run.
-func (s *shell) gitConfig(f field, c *Command) {
+// gitHarmless begin the configuration keys that run nothing, and lead git to no
+// other place.
+const gitHarmless = "user. pull. push.default push.autosetupremote color. advice. rebase. rerere. merge.conflictstyle fetch.prune commit.verbose core.autocrlf core.eol core.filemode core.ignorecase core.longpaths core.quotepath core.whitespace core.abbrev init.defaultbranch diff.algorithm diff.renames diff.colormoved diff.context log. status. column. grep. i18n. format.pretty submodule.recurse gc.auto commit.gpgsign tag.gpgsign"
+
+func harmlessGitKey(key string) bool {
+	key = strings.ToLower(key)
+	for beginning := range strings.FieldsSeq(gitHarmless) {
+		if key == beginning || strings.HasSuffix(beginning, ".") && strings.HasPrefix(key, beginning) {
+			return true
+		}
+	}
+	return false
+}
+
+// gitOption is a setting for one run of git. What is neither known to be harmless
+// nor to run something can't be seen.
+func (s *shell) gitOption(f field, c *Command) {
+	key, _, _ := strings.Cut(f.text, "=")
+	if !harmlessGitKey(key) && !s.gitConfig(f, c) {
+		c.Unresolved = append(c.Unresolved, "-c "+key)
+	}
+}
+
+// gitConfig follows what a setting would run, and reports whether it is one that
+// could run something.
+func (s *shell) gitConfig(f field, c *Command) bool {
 	key, value, ok := strings.Cut(f.text, "=")
 	if !ok {
-		return
+		return false
 	}
 	key = strings.ToLower(key)
 	via := invocation{via: []string{"git -c " + key}}
@@ -53,7 +77,7 @@ func (s *shell) gitConfig(f field, c *Command) {
 	case strings.HasPrefix(key, "alias."):
 		if code, ok := strings.CutPrefix(value, "!"); ok {
 			s.codeText(field{text: code, dynamic: f.dynamic}, via)
-			return
+			return true
 		}
 		s.codeText(field{text: "git " + value, dynamic: f.dynamic}, via)
 	case key == "core.hookspath" || key == "include.path" || key == "core.attributesfile":
@@ -63,16 +87,20 @@ func (s *shell) gitConfig(f field, c *Command) {
 		strings.HasPrefix(key, "credential.") && strings.HasSuffix(key, ".helper"), strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, "pack"), strings.HasPrefix(key, "pager."):
 		run.text = strings.TrimPrefix(run.text, "!")
 		if contains("true false auto never always", run.text) || run.text == "" {
-			return
+			return true
 		}
 		s.codeText(run, via)
+	default:
+		return false
 	}
+	return true
 }
 
 // gitVerb reads a subcommand. The shell is the one that git runs in, after -C.
 func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 	here := field{text: "."}
 	impact := &s.x.facts.Impact
+	s.gitOtherFiles(in, verb, words)
 	switch verb {
 	case "rm":
 		o := parseOptions(words, "", "pathspec-from-file")
@@ -132,7 +160,18 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		}
 	case "update-ref", "gc", "reflog", "prune":
 		impact.Force = impact.Force || verb != "gc"
+	case "init":
+		for _, f := range parseOptions(words, "b", "template separate-git-dir object-format initial-branch").values("", "template") {
+			if f.text != "" {
+				s.touch(field{text: ".git/hooks"}, accessWrite)
+			}
+		}
+	case "blame", "annotate", "cat-file":
+		s.gitShows(words)
 	case "log", "diff", "show", "format-patch", "archive", "bundle":
+		if o := parseOptions(words, "nSGL", ""); verb != "log" || o.has("pu", "patch") {
+			s.gitShows(words)
+		}
 		o := parseOptions(words, "on", "output output-directory")
 		for _, f := range append(o.values("", "output"), o.values("", "output-directory")...) {
 			s.use(in, f, accessWrite)
@@ -141,9 +180,52 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 			s.useAll(in, o.values("o", ""), accessWrite)
 		}
 	case "grep":
+		s.gitShows(words)
 		for _, f := range parseOptions(words, "efABCmO", "open-files-in-pager").values("O", "open-files-in-pager") {
 			s.codeText(f, invocation{via: []string{"git grep -O"}})
 		}
+	}
+}
+
+// gitShows notes the secrets whose content, now or once, git shows: by path, or
+// by revision and path.
+func (s *shell) gitShows(words []field) {
+	for _, w := range words {
+		name := w.text
+		if _, file, ok := strings.Cut(name, ":"); ok {
+			name = file
+		}
+		if !strings.HasPrefix(name, "-") && classify(name, accessRead) == classSecret {
+			s.touch(field{text: name, dynamic: w.dynamic}, accessRead)
+		}
+	}
+}
+
+// gitOtherFiles touches files beside those that git tracks: it prints them, puts
+// them into commits, or writes them.
+func (s *shell) gitOtherFiles(in invocation, verb string, words []field) {
+	switch verb {
+	case "commit", "tag", "merge", "notes":
+		o := parseOptions(words, "mFCctu", "message file template author date reuse-message reedit-message")
+		s.useAll(in, append(o.values("F", "file"), o.values("", "template")...), accessRead)
+	case "blame", "annotate":
+		s.useAll(in, parseOptions(words, "LSCM", "contents ignore-revs-file").values("", "contents"), accessRead)
+	case "hash-object":
+		s.useAll(in, parseOptions(words, "t", "path").operands, accessRead)
+	case "diff":
+		if o := parseOptions(words, "USGO", "output format pretty"); o.has("", "no-index") {
+			s.useAll(in, o.operands, accessRead)
+		}
+	case "init":
+		s.useAll(in, parseOptions(words, "b", "initial-branch template separate-git-dir object-format").operands, accessWrite)
+	case "interpret-trailers":
+		if o := parseOptions(words, "", "trailer where if-exists if-missing"); o.has("", "in-place") {
+			s.useAll(in, o.operands, accessWrite)
+		}
+	case "bugreport":
+		s.useAll(in, parseOptions(words, "os", "output-directory suffix").values("o", "output-directory"), accessWrite)
+	case "shortlog", "stash":
+		s.useAll(in, parseOptions(words, "m", "output message").values("", "output"), accessWrite)
 	}
 }
 
@@ -196,6 +278,13 @@ func (s *shell) gitSetting(words []field, c *Command) {
 	if contains("get list", o.operands[0].text) {
 		return
 	}
+	kv := o.operands
+	if kv[0].text == "set" {
+		kv = kv[1:]
+	}
+	if !o.has("", "global") && !o.has("", "system") && len(o.values("f", "file")) == 0 && kv[0].known() && harmlessGitKey(kv[0].text) {
+		return
+	}
 	file := field{text: ".git/config"}
 	switch f := o.values("f", "file"); {
 	case len(f) > 0:
@@ -206,10 +295,6 @@ func (s *shell) gitSetting(words []field, c *Command) {
 		file = field{text: "/etc/gitconfig"}
 	}
 	s.touch(file, accessWrite)
-	kv := o.operands
-	if kv[0].text == "set" {
-		kv = kv[1:]
-	}
 	if len(kv) > 1 {
 		s.gitConfig(field{text: kv[0].text + "=" + kv[1].text, dynamic: kv[1].dynamic}, c)
 	}

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ func xargs(s *shell, in invocation) bool {
 				continue
 			}
 			if known && len(input) == 1 {
-				next.words[j].text = strings.ReplaceAll(f.text, replace, input[0].text)
+				next.words[j].text = s.replaceAll(f.text, replace, input[0].text)
 			} else {
 				if f.known() {
 					next.words[j].origin = s.stdin.origin
@@ -37,13 +38,37 @@ func xargs(s *shell, in invocation) bool {
 				next.words[j].dynamic = append(slices.Clip(f.dynamic), replace)
 			}
 		}
+	case known && len(o.values("nL", "max-args")) > 0:
+		s.inGroups(next, input, o.values("nL", "max-args")[0].text)
+		return true
 	case known:
 		next.words = append(next.words, input...)
 	default:
-		next.words = append(next.words, field{stdin: true, origin: s.stdin.origin})
+		next.words = append(next.words, field{stdin: true, origin: s.stdin.origin, within: s.stdin.within})
 	}
 	s.run(next)
 	return true
+}
+
+// inGroups runs a command with so many words at a time.
+func (s *shell) inGroups(in invocation, words []field, size string) {
+	n, err := strconv.Atoi(size)
+	if err != nil || n < 1 || len(words)/n > maxRounds {
+		in.words = append(in.words, field{stdin: true})
+		s.run(in)
+		return
+	}
+	for group := range slices.Chunk(words, n) {
+		one := in
+		one.words = slices.Concat(in.words, group)
+		s.run(one)
+	}
+}
+
+// replaceAll writes a value in the place of every old.
+func (s *shell) replaceAll(text, old, value string) string {
+	s.x.grown(len(text), strings.Count(text, old)*len(value))
+	return strings.ReplaceAll(text, old, value)
 }
 
 // inputWords are the words on standard input, where they are known and plain.
@@ -100,6 +125,7 @@ func (s *shell) findExec(in invocation, words []field, i int, roots []field) int
 	next := in.under("find " + words[i].text)
 	next.words, next.plain = nil, true
 	found := s.printedBy(append([]field{{text: "find"}}, words[:i]...), originAny)
+	within := s.findsWithin(roots, words[:i])
 	for i++; i < len(words) && words[i].text != ";"; i++ {
 		if words[i].text == "+" && len(next.words) > 0 && next.words[len(next.words)-1].text == "{}" {
 			break
@@ -107,7 +133,7 @@ func (s *shell) findExec(in invocation, words []field, i int, roots []field) int
 		w := words[i]
 		if strings.Contains(w.text, "{}") {
 			if w.known() {
-				w.origin = found
+				w.origin, w.within = found, within && w.text == "{}"
 			}
 			w.dynamic = append(slices.Clip(w.dynamic), "{}")
 		}
@@ -116,6 +142,7 @@ func (s *shell) findExec(in invocation, words []field, i int, roots []field) int
 	for _, r := range roots {
 		next.roots = append(next.roots, r.text)
 	}
+	next.narrow = slices.ContainsFunc(words[:i], func(f field) bool { return contains("-name -iname -path -ipath -wholename -regex -iregex", f.text) })
 	s.run(next)
 	return i
 }
@@ -165,7 +192,7 @@ func parallel(s *shell, in invocation) bool {
 			text += " {}"
 		}
 		for _, v := range values {
-			s.codeText(field{text: strings.ReplaceAll(text, "{}", v.text), dynamic: dynamics(words)}, next)
+			s.codeText(field{text: s.replaceAll(text, "{}", v.text), dynamic: dynamics(words)}, next)
 		}
 		return true
 	}

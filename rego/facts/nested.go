@@ -16,14 +16,14 @@ func (s *shell) nested(n syntax.Node) {
 		s.x.tick()
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			s.sub("$()").list(n.Stmts)
+			s.apart(s.sub("$()"), n.Stmts)
 			return false
 		case *syntax.ProcSubst:
 			in := s.sub(n.Op.String() + ")")
 			if n.Op == syntax.CmdOut {
 				in.stdin = stream{kind: "pipe"}
 			}
-			in.list(n.Stmts)
+			s.apart(in, n.Stmts)
 			return false
 		case *syntax.BinaryArithm:
 			if strings.HasSuffix(n.Op.String(), "=") && !contains("== != <= >=", n.Op.String()) {

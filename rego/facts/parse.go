@@ -19,20 +19,29 @@ func (s *shell) parse(text string) ([]*syntax.Stmt, error) {
 	if openings(text) > maxOpenings {
 		panic(overBudget{"shell text opens too much"})
 	}
-	for {
+	given := text
+	for range maxParses {
+		s.x.work(len(text) / 256)
 		file, err := s.parseFile(text)
 		if err != nil {
 			return s.beforeMistake(text), err
 		}
 		comments := commentsOf(file)
-		if at := continuedComment(text, comments); at >= 0 {
-			s.x.work(len(text) / 256)
-			text = text[:at] + " " + text[at+1:]
+		if ended := endComments(text, comments); ended != text {
+			text = ended
 			continue
 		}
-		return file.Stmts, s.ambiguous(text, file, comments)
+		if err := s.ambiguous(text, file, comments); err != nil {
+			return file.Stmts, err
+		}
+		return file.Stmts, onlyComments(given, text, comments)
 	}
+	return nil, errors.New("comments that hide comments")
 }
+
+// maxParses is how often one text is parsed at most. The first parse finds all
+// comments but those that another hides.
+const maxParses = 4
 
 // openings counts what may nest: parentheses, backquotes, expansions and
 // subscripts. Quotes are no matter: what they hold may be parsed as well.
@@ -106,19 +115,46 @@ func commentsOf(file *syntax.File) []syntax.Comment {
 	return all
 }
 
-// continuedComment finds the first backslash that ends a line within a
-// comment, and -1 where there is none. To a shell it is part of the comment; to
-// the parser the comment ends there, and the next line goes on with the command.
-func continuedComment(text string, comments []syntax.Comment) int {
+// endComments blanks each backslash that ends a line within a comment. To a
+// shell it is part of the comment; to the parser the comment ends there, and the
+// next line goes on with the command.
+func endComments(text string, comments []syntax.Comment) string {
+	var ended []byte
+	backquotes, counted := 0, 0
 	for _, c := range comments {
 		at := int(c.Pos().Offset())
-		if strings.Count(text[:at], "`")%2 == 1 {
+		backquotes += strings.Count(text[counted:at], "`")
+		counted = at
+		if backquotes%2 == 1 {
 			continue // shells differ on what a backslash does there
 		}
 		end := strings.IndexByte(text[at:], '\n')
 		if end > 0 && text[at+end-1] == '\\' && strings.HasSuffix(c.Text, "\\\n") {
-			return at + end - 1
+			if ended == nil {
+				ended = []byte(text)
+			}
+			ended[at+end-1] = ' '
 		}
 	}
-	return -1
+	if ended == nil {
+		return text
+	}
+	return string(ended)
+}
+
+// onlyComments reports a text in which something else than a comment was
+// blanked: a comment that hid lines made them look like one.
+func onlyComments(given, text string, comments []syntax.Comment) error {
+	for at := range len(text) {
+		if given[at] == text[at] {
+			continue
+		}
+		for len(comments) > 0 && int(comments[0].End().Offset()) < at {
+			comments = comments[1:]
+		}
+		if len(comments) == 0 || int(comments[0].Pos().Offset()) > at {
+			return errors.New("a comment that hides what is none")
+		}
+	}
+	return nil
 }

@@ -10,7 +10,7 @@ func TestCommentsEndWithTheirLine(t *testing.T) {
 		"{ ls # c \\\nrm a\n}":              "ls\nrm a\n- d /w/a",
 		"x=$(ls # c \\\nrm a\n)":            "$(): ls\n$(): rm a\n- d /w/a",
 		"ls >f # c \\\nrm a":                "ls\nrm a\n- w /w/f\n- d /w/a",
-		"export # c \\\nrm a":               "export\nrm a\n- d /w/a",
+		"export # c \\\nrm a":               "export\nrm a\n- r ^/proc/self/environ secret\n- d /w/a",
 		"f() { # c \\\nrm a\n}":             "function: rm a\n- d /w/a",
 		"a=( # x \\\n b # y \\\n c ); rm a": "rm a\n- d /w/a",
 		"ls && # c \\\nrm a":                "ls\nrm a\n- d /w/a",

@@ -24,7 +24,18 @@ type pathRef struct {
 	dirs    []string // folders that it may be relative to, as in shell; empty where not known
 	dynamic bool     // part of it is known at run time only
 	remote  bool     // on another machine, or in a container
+	reach   reach
 }
+
+// reach is how far a path that is touched stands for others.
+type reach uint8
+
+const (
+	reachOne     reach = iota // for itself
+	reachBeneath              // for all that lies beneath it
+	reachOrigin               // for where packages come from
+	reachHunt                 // for the credentials that are looked for in it
+)
 
 func dirsOf(dir string) []string {
 	if dir == "" {
@@ -65,12 +76,23 @@ func (x *extraction) path(r pathRef) {
 }
 
 func (x *extraction) addPath(r pathRef, clean string, inside bool) {
-	p := Path{Path: cmp.Or(r.written, r.text), Clean: clean, Access: r.access, Class: classify(clean, r.access), Inside: inside, Self: x.ownPath(clean, r.access)}
-	if x.once("path", p.Path, p.Clean, p.Access) {
+	if r.access == accessWrite && !x.fixed {
+		x.written = append(x.written, clean)
+	}
+	class := classify(clean, r.access)
+	if x.above(clean, r, inside) {
+		class = map[bool]string{true: classSecret, false: classPersistence}[r.access == accessRead]
+	}
+	if class == "" && classify(lookalike(clean), r.access) != "" {
+		x.suspiciousKind("mixed_script")
+	}
+	p := Path{Path: cmp.Or(r.written, r.text), Clean: clean, Access: r.access, Class: class, Inside: inside, Self: x.ownPath(clean, r.access)}
+	if x.once("path", p.Path, p.Clean, p.Access, p.Class) {
 		if len(x.facts.Paths) >= maxPaths {
 			panic(overBudget{"too many paths"})
 		}
 		x.facts.Paths = append(x.facts.Paths, p)
+		x.joined(r.text)
 	}
 }
 

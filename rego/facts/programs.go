@@ -14,6 +14,7 @@ const (
 	useNone        operandUse = iota
 	useRead                   // all are read
 	useWrite                  // all are written
+	useOutput                 // all are written with what is read from standard input
 	useDelete                 // all are deleted
 	useCopy                   // the last is written, the others are read
 	useMove                   // the last is written, the others go there
@@ -34,6 +35,8 @@ type program struct {
 	writes    string // short options whose value is a file that it writes
 	globs     string // short options whose value says which files it reads; --include and --glob always do
 	runs      string // long options whose value is a command that it runs
+	types     string // short options whose value says which kinds of files it reads
+	inPlace   string // short options that make it write the files that it reads; --inplace and --in-place always do
 	always    bool   // recursive in any case
 }
 
@@ -57,7 +60,7 @@ var programs = sync.OnceValue(func() map[string]program {
 		"rsync":      {use: useCopy, valued: "efBMT", long: "rsh exclude include exclude-from include-from files-from filter backup-dir temp-dir log-file rsync-path port password-file"},
 		"scp":        {use: useCopy, valued: "cFiJloPSDX", recursive: "r"},
 		"touch":      {use: useWrite, valued: "drt", long: "date reference time"},
-		"tee":        {use: useWrite},
+		"tee":        {use: useOutput},
 		"mkdir":      {use: useWrite, valued: "m", long: "mode"},
 		"mkfifo":     {use: useWrite, valued: "m"},
 		"truncate":   {use: useWrite, valued: "rs", long: "reference size"},
@@ -79,12 +82,12 @@ var programs = sync.OnceValue(func() map[string]program {
 		"zip":   {use: useFirstWrite, valued: "xinbt", long: "unzip-command exclude include", recursive: "r", runs: "unzip-command"},
 		"unzip": {use: useRead, valued: "dx", writes: "d", force: "o"},
 		"ed":    {use: useWrite, valued: "p"}, "ex": {use: useWrite, valued: "c"}, "nano": {use: useWrite},
-		"grep":  {use: useSkipRead, valued: "efABCmDd", long: "regexp file after-context before-context context max-count include exclude exclude-dir", reads: "f"},
-		"rg":    {use: useSkipRead, valued: "efABCmgtTjMrE", long: "regexp file after-context before-context context max-count glob type iglob pre pre-glob hostname-bin ignore-file", reads: "f", globs: "g", runs: "pre hostname-bin"},
-		"ag":    {use: useSkipRead, valued: "ABCmGp"},
-		"ack":   {use: useSkipRead, valued: "ABCm"},
+		"grep":  {use: useSkipRead, valued: "efABCmDd", long: "regexp file after-context before-context context max-count include exclude exclude-dir", reads: "f", recursive: "rR"},
+		"rg":    {use: useSkipRead, valued: "efABCmgtTjMrE", long: "regexp file after-context before-context context max-count glob type iglob pre pre-glob hostname-bin ignore-file", reads: "f", globs: "g", types: "t", runs: "pre hostname-bin", always: true},
+		"ag":    {use: useSkipRead, valued: "ABCmGp", globs: "G", always: true},
+		"ack":   {use: useSkipRead, valued: "ABCm", always: true},
 		"jq":    {use: useSkipRead, valued: "fL", long: "arg argjson slurpfile rawfile indent", reads: "f"},
-		"yq":    {use: useSkipRead},
+		"yq":    {use: useSkipRead, valued: "opIf", inPlace: "i"},
 		"head":  {use: useRead, valued: "nc", long: "lines bytes"},
 		"tail":  {use: useRead, valued: "nc", long: "lines bytes pid"},
 		"sort":  {use: useRead, valued: "kotST", long: "key output field-separator compress-program files0-from temporary-directory", writes: "o", runs: "compress-program"},
@@ -93,10 +96,13 @@ var programs = sync.OnceValue(func() map[string]program {
 		"od":    {use: useRead, valued: "AjNtw"}, "xxd": {use: useSecondWrite, valued: "clgso"}, "uniq": {use: useSecondWrite, valued: "fsw"},
 		"shuf": {use: useRead, valued: "ino", long: "output input-range head-count", writes: "o"}, "hexdump": {use: useRead, valued: "efns"},
 		"strings": {use: useRead, valued: "nt"}, "base64": {use: useRead, valued: "wio", long: "output input wrap", writes: "o", reads: "i"}, "base32": {use: useRead, valued: "w"},
+		"pdftotext": {use: useSecondWrite, valued: "flrxyWHe"}, "qpdf": {use: useSecondWrite}, "sass": {use: useSecondWrite, valued: "I"}, "lessc": {use: useSecondWrite},
+		"dos2unix": {use: useWrite}, "unix2dos": {use: useWrite}, "recode": {use: useSkipWrite},
 		"source": {}, "stat": {use: useRead, valued: "cf", long: "format printf"},
 		"ls": {use: useRead, valued: "IwT", long: "ignore width"}, "tree": {use: useRead, valued: "LIPo", writes: "o"}, "du": {use: useRead, valued: "dtX"},
 		"dircolors": {use: useRead}, "openssl": {},
 	}
+	m["egrep"], m["fgrep"], m["zgrep"] = m["grep"], m["grep"], m["grep"]
 	for _, name := range strings.Fields("cat tac less more most bat nl wc file md5sum sha1sum sha256sum sha512sum md5 shasum cksum diff cmp comm join rev fold fmt column expand readlink realpath zcat bzcat xzcat view open xdg-open gpg pbcopy look") {
 		m[name] = program{use: useRead}
 	}
@@ -107,6 +113,7 @@ var programs = sync.OnceValue(func() map[string]program {
 // of it could not be seen.
 func effects(s *shell, in invocation, c *Command) {
 	name := in.name()
+	s.environmentReads(name, in)
 	if w := in.words[0]; strings.Contains(w.text, "/") && w.known() && !systemProgram(w.text) {
 		c.Unbound = append(c.Unbound, w.text)
 		s.touch(w, accessRead)
@@ -125,6 +132,12 @@ func effects(s *shell, in invocation, c *Command) {
 	}
 	if strings.HasPrefix(name, "mkfs.") {
 		name = "mkfs"
+	}
+	if t, ok := tools[name]; ok {
+		toolCommand(s, t, in, c)
+		s.mentions(in)
+		c.Unbound = append(c.Unbound, runsFiles(name, in.words[1:])...)
+		return
 	}
 	p, ok := programs()[strings.TrimPrefix(name, "g")]
 	if q, exact := programs()[name]; exact {
@@ -153,6 +166,9 @@ func (s *shell) apply(p program, in invocation) options {
 		i.Recursive = i.Recursive || p.always || o.has(p.recursive, "") || p.recursive != "" && o.has("", "recursive")
 		i.Force = i.Force || o.has(p.force, "") || p.force != "" && o.has("", "force")
 	}
+	if p.inPlace != "" && (o.has(p.inPlace, "inplace") || o.has("", "in-place")) {
+		p.use = useSkipWrite
+	}
 	for _, f := range o.values(p.reads, "") {
 		s.use(in, f, accessRead)
 	}
@@ -170,14 +186,36 @@ func (s *shell) apply(p program, in invocation) options {
 			s.codeText(f, in.under(in.name()+" --"+long))
 		}
 	}
+	leaves := s.emptied(p, files, len(target) > 0, in.name() == "ln" && o.has("f", "force"))
 	for _, f := range target {
-		s.use(in, f, accessWrite)
+		s.use(in, f, s.replaces(f, leaves))
+		s.into(in, f, files)
+	}
+	patterns := o.values("e", "regexp")
+	if p.use == useSkipRead && len(files) > 0 {
+		patterns = append(patterns, files[0])
+	}
+	if p.use == useCopy || p.use == useMove {
+		if n := len(files); n > 1 && len(target) == 0 {
+			s.into(in, files[n-1], files[:n-1])
+		}
 	}
 	if p.use == useMove && s.keeps(target, files) {
 		p.use = useWrite
 	}
+	if reads := readReach(p, o, patterns); reads != reachOne && slices.Contains([]operandUse{useRead, useSkipRead, useCopy, useFirstWrite}, p.use) {
+		defer func(r reach) { s.reach = r }(s.reach)
+		s.reach = reads
+		if here := (field{text: "."}); (p.use == useSkipRead && len(files) == 1 || p.use == useRead && len(files) == 0) && s.stdin.kind == "" && !s.stays(here) {
+			s.touch(here, accessRead)
+		}
+	}
 	for i, f := range files {
-		if access := p.use.of(i, len(files), len(target) > 0); access != "" {
+		switch access := p.use.of(i, len(files), len(target) > 0); access {
+		case "":
+		case accessWrite:
+			s.reaching(reachOne, func() { s.use(in, f, s.replaces(f, leaves)) })
+		default:
 			s.use(in, f, access)
 		}
 	}
@@ -220,7 +258,7 @@ func (u operandUse) of(i, n int, target bool) string {
 	switch u {
 	case useRead:
 		return accessRead
-	case useWrite:
+	case useWrite, useOutput:
 		return accessWrite
 	case useDelete:
 		return accessDelete
@@ -253,9 +291,15 @@ func (u operandUse) of(i, n int, target bool) string {
 // for what lies under its roots.
 func (s *shell) use(in invocation, f field, access string) {
 	if strings.Contains(f.text, "{}") && len(in.roots) > 0 {
-		for _, r := range in.roots {
-			s.touch(field{text: r}, access)
+		to := reachBeneath
+		if in.narrow {
+			to = reachOne
 		}
+		s.reaching(to, func() {
+			for _, r := range in.roots {
+				s.touch(field{text: r}, access)
+			}
+		})
 		if access != accessRead {
 			s.x.facts.Impact.Recursive = true
 		}
@@ -265,7 +309,7 @@ func (s *shell) use(in invocation, f field, access string) {
 		return
 	}
 	host, file, ok := strings.Cut(f.text, ":")
-	if ok && file != "" && (remoteHost(host) || contains("scp rsync", in.name()) && host != "" && !strings.ContainsAny(host, "/~$*")) {
+	if ok && file != "" && (remoteHost(host) || contains("scp rsync tar gtar", in.name()) && host != "" && !strings.ContainsAny(host, "/~$*")) {
 		s.x.host("ssh", host)
 		return
 	}
@@ -332,7 +376,7 @@ func runsFiles(name string, words []field) []string {
 			return goTargets(words, first)
 		}
 	case "pip", "uv", "poetry":
-		if contains("install sync pip", first) {
+		if contains("install sync", first) {
 			return []string{name + " " + first}
 		}
 	case "java":
@@ -344,7 +388,7 @@ func runsFiles(name string, words []field) []string {
 			return []string{map[string]string{"swift": "Package.swift", "dotnet": "*.csproj"}[name]}
 		}
 	}
-	if file, ok := runnerFiles[name]; ok && (name != "terraform" || !contains("fmt validate version", first)) {
+	if file, ok := runnerFiles[name]; ok && (name != "terraform" || contains("apply console destroy get graph import init plan providers refresh test validate", first)) {
 		return []string{file}
 	}
 	return nil
@@ -362,7 +406,7 @@ var runnerFiles = map[string]string{
 func goTargets(words []field, verb string) []string {
 	var out []string
 	for _, w := range words {
-		if w.text != verb && !strings.HasPrefix(w.text, "-") && (strings.ContainsAny(w.text, "/.") || path.Ext(w.text) == ".go") {
+		if w.text != verb && w.known() && !strings.HasPrefix(w.text, "-") && (strings.ContainsAny(w.text, "/.") || path.Ext(w.text) == ".go") {
 			out = append(out, w.text)
 		}
 	}

@@ -15,6 +15,7 @@ type invocation struct {
 	assigns []field  // NAME=value before it
 	unbound []string // files that it would run besides
 	roots   []string // what {} stands for: the folders that find starts in
+	narrow  bool     // what {} stands for is told by its name too
 	plain   bool     // functions and aliases do not apply
 }
 
@@ -31,7 +32,7 @@ func (s *shell) simple(c *syntax.CallExpr) {
 		}
 		return
 	}
-	words := s.fields(c.Args)
+	words, zsh := s.readings(c.Args)
 	var in invocation
 	if len(c.Assigns) > 0 {
 		tmp := s.sub()
@@ -40,7 +41,15 @@ func (s *shell) simple(c *syntax.CallExpr) {
 		}
 	}
 	in.words = words
+	if zsh == nil {
+		s.run(in)
+		return
+	}
+	other := s.sub()
 	s.run(in)
+	in.words = zsh
+	other.run(in)
+	s.merge(other.state())
 }
 
 // run takes off what wraps a command, follows what it would run, and lists
@@ -91,7 +100,15 @@ func (s *shell) byName(name string, in invocation) bool {
 	if alias, ok := s.aliases[word]; ok {
 		sub := s.sub(append(in.via, "alias")...)
 		delete(sub.aliases, word)
-		sub.source(alias + " " + quoteAll(in.words[1:]))
+		rest := in.words[1:]
+		for strings.HasSuffix(alias, " ") && len(rest) > 0 { // the next word may be an alias, too
+			next, ok := s.aliases[rest[0].text]
+			if !ok {
+				break
+			}
+			alias, rest = alias+next, rest[1:]
+		}
+		sub.source(alias + " " + quoteAll(rest))
 	}
 	f, ok := s.funcs[word]
 	if !ok || name == "" || slices.Contains(s.calling, word) {
@@ -116,7 +133,12 @@ func (s *shell) call(name string, f function, args []field, known bool) {
 		s.params = append(s.params, a.text)
 		s.paramsKnown = s.paramsKnown && a.known()
 	}
+	defer func(l map[string]variable) { s.locals = l }(s.locals)
+	s.locals = make(map[string]variable)
 	s.within("function", func() { s.stmt(f.body) })
+	for name, v := range s.locals {
+		s.vars[name] = v
+	}
 }
 
 // emit lists a command with everything that it touches.
@@ -149,21 +171,24 @@ func (s *shell) emit(in invocation) {
 	if !in.plain && len(in.words) > 0 && slices.Contains(s.calling, in.words[0].text) {
 		c.Unresolved = append(c.Unresolved, in.words[0].text+" calls itself")
 	}
-	outer := s.x.changed
-	s.x.changed = nil
+	outer, fixed := s.x.changed, s.x.fixed
+	s.x.changed, s.x.fixed = nil, writesNoContent(in.name())
 	effects(s, in, &c)
 	c.Unresolved = append(c.Unresolved, s.x.changed...)
-	s.x.changed = outer
+	s.x.changed, s.x.fixed = outer, fixed
 	c.Unresolved, c.Unbound = unique(c.Unresolved), unique(c.Unbound)
 	if len(c.Via) == 0 {
 		c.Via = nil
 	}
+	s.x.hangs(s, in)
+	s.x.joined(join(slices.Concat(env, in.words), " "))
 	key := []string{c.Program, c.Stdin, strings.Join(c.Unresolved, "\x01"), strings.Join(c.Unbound, "\x01"), strings.Join(c.Via, "\x01")}
 	for _, a := range env {
 		key = append(key, a.text)
 	}
 	if s.x.once("command", append(key, c.Argv...)...) {
 		s.x.facts.Commands = append(s.x.facts.Commands, c)
+		s.x.runs = append(s.x.runs, s.projectRuns(c))
 	}
 }
 
@@ -178,7 +203,30 @@ func unique(list []string) []string {
 }
 
 // redirect opens what a statement's redirections name.
-func (s *shell) redirect(list []*syntax.Redirect) {
+func (s *shell) redirect(st *syntax.Stmt) {
+	outs := s.opensFiles(st.Redirs)
+	if n := len(st.Redirs); n > 0 && st.Redirs[n-1].Op == syntax.AppOut {
+		text := s.output(&syntax.Stmt{Cmd: st.Cmd, Redirs: st.Redirs[:n-1]}).text
+		s.puts(s.quietly().one(st.Redirs[n-1].Word, quoting{}), text)
+	}
+	for _, out := range outs {
+		c := contentReport // messages
+		if n := out.redirect.N; n == nil || n.Value == "1" {
+			c = s.printed(st)
+		}
+		s.touch(out.file, s.replaces(out.file, c))
+	}
+}
+
+// A replacement is a redirection that replaces what a file holds.
+type replacement struct {
+	redirect *syntax.Redirect
+	file     field
+}
+
+// opensFiles opens what redirections name, but for the files whose content they
+// replace: those it returns.
+func (s *shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 	for _, r := range list {
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
@@ -197,7 +245,7 @@ func (s *shell) redirect(list []*syntax.Redirect) {
 			continue
 		case syntax.DplIn, syntax.DplOut:
 			if f := s.one(r.Word, quoting{}); r.Op == syntax.DplOut && !isDescriptor(f.text) {
-				s.touch(f, accessWrite)
+				replaced = append(replaced, replacement{r, f})
 			}
 			continue
 		}
@@ -213,10 +261,13 @@ func (s *shell) redirect(list []*syntax.Redirect) {
 		case syntax.RdrInOut:
 			s.touch(f, accessRead)
 			s.touch(f, accessWrite)
-		default:
+		case syntax.AppOut, syntax.AppAll, syntax.AppClob, syntax.AppAllClob:
 			s.touch(f, accessWrite)
+		default:
+			replaced = append(replaced, replacement{r, f})
 		}
 	}
+	return replaced
 }
 
 // opens notes what a redirection's word may run besides.
@@ -261,7 +312,7 @@ func (s *shell) touch(f field, access string) {
 		s.x.changed = append(s.x.changed, f.dynamic...)
 	}
 	made := slices.ContainsFunc(s.taint, func(t string) bool { return t != "" && strings.Contains(f.text, t) })
-	s.x.path(pathRef{text: text, written: written, access: access, dirs: s.dirs, dynamic: made || !known, remote: s.remote})
+	s.x.path(pathRef{text: text, written: written, access: access, dirs: s.dirs, dynamic: made || !known, remote: s.remote, reach: s.reach})
 }
 
 // output is what a statement would write, where that can be told: an echo, a
@@ -273,7 +324,7 @@ func (s *shell) output(st *syntax.Stmt) stream {
 		return unknown
 	}
 	quiet := s.quietly()
-	quiet.redirect(st.Redirs)
+	quiet.opensFiles(st.Redirs)
 	words := quiet.fields(call.Args)
 	if len(words) == 0 || s.overridden(words[0].text) || len(call.Assigns) > 0 {
 		return unknown
@@ -285,6 +336,8 @@ func (s *shell) output(st *syntax.Stmt) stream {
 	}
 	args := words[1:]
 	switch words[0].text {
+	case ":", "true":
+		return stream{kind: "pipe", known: true}
 	case "cat", "/bin/cat":
 		if quiet.stdin.kind == "heredoc" && (len(args) == 0 || len(args) == 1 && args[0].text == "-") {
 			return stream{kind: "pipe", text: quiet.stdin.text, known: quiet.stdin.known}

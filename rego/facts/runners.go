@@ -22,8 +22,10 @@ var runners = map[string]runnerKind{
 	"mamba":  {"run", wrapper{valued: "np", long: "name prefix cwd"}},
 	"mise":   {"exec x", wrapper{valued: "C"}},
 	"npm":    {"exec x", wrapper{valued: "pcwC", long: "package call workspace prefix"}},
+	"pixi":   {"exec", wrapper{valued: "e", long: "environment manifest-path"}},
 	"pnpm":   {"exec dlx", wrapper{valued: "Cp", long: "dir filter package"}},
 	"yarn":   {"exec dlx", wrapper{valued: "p", long: "package cwd"}},
+	"bun":    {"x", wrapper{long: "cwd filter"}},
 	"npx":    {"", wrapper{valued: "pc", long: "package call"}},
 	"bunx":   {"", wrapper{valued: "p", long: "package"}},
 	"pnpx":   {"", wrapper{valued: "p", long: "package"}},
@@ -50,7 +52,7 @@ func runner(s *shell, in invocation) bool {
 			}
 		}
 		if verb >= len(in.words) || !contains(kind.verbs, in.words[verb].text) {
-			return false
+			return s.runsByName(in, verb)
 		}
 	}
 	words := in.words[verb:]
@@ -76,6 +78,34 @@ func runner(s *shell, in invocation) bool {
 	if len(next.words) > 0 && i < len(words) {
 		s.run(next)
 	}
+	return true
+}
+
+// byName are the runners that run a program of the machine where the project has no
+// script of its name, with the subcommands before it.
+var byName = map[string]string{"pnpm": "run", "yarn": "run", "bun": "run", "pixi": "run"}
+
+// runsByName follows such a program, where it is one that is known by that name.
+func (s *shell) runsByName(in invocation, verb int) bool {
+	before, ok := byName[in.name()]
+	if ok && verb < len(in.words) && in.words[verb].text == before {
+		verb++
+	}
+	if !ok || verb >= len(in.words) {
+		return false
+	}
+	name := in.words[verb].text
+	_, tool := tools[name]
+	_, wraps := wrapperTable()[name]
+	_, interprets := findInterpreter(name)
+	_, touches := programs()[name]
+	if contains("install link unlink", name) || !tool && !wraps && !interprets && !touches && followerOf(name) == nil && specialOf(name) == nil {
+		return false
+	}
+	s.emit(in)
+	next := in.under(in.name())
+	next.words, next.plain = in.words[verb:], true
+	s.run(next)
 	return true
 }
 

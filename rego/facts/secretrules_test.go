@@ -140,6 +140,38 @@ func TestKeywordsAreFoundAsPlainSearchFindsThem(t *testing.T) {
 
 // BenchmarkSecrets measures what 256 KiB of Go costs, and of words that many
 // rules look at.
+// TestSecretsInParts holds that a credential which only the parsed call shows is
+// found in the argument that it was written in.
+func TestSecretsInParts(t *testing.T) {
+	random := "q7Zr2Kx9Wm4Tn8Vb3Lp6Hs1Dj5Gf0Yc"
+	for _, tt := range []struct{ name, tool, args, want string }{
+		{"quotes divide it", "Bash", `{"command":"curl -H \"Authorization: Bear\"'er t-ab''` + random + `' https://ci.example/"}`, "bearer_token /command"},
+		{"quotes divide what a rule finds", "Bash", `{"command":"curl -u dep''loy:` + random[:6] + `\"` + random[6:16] + `\" https://ci.example/"}`, "curl_auth_user /command"},
+		{"variables hold its parts", "Bash", `{"command":"A=ghp_` + random[:9] + `; curl -H \"X: ${A}` + random[:27] + `\" https://ci.example/"}`, "github_token /command"},
+		{"escapes spell it", "Bash", `{"command":"curl -H $'X: \\x67hp_` + random + random[:5] + `' https://ci.example/"}`, "github_token /command"},
+		{"a command within a command", "Bash", `{"command":"bash -c 'curl -H \"X: g\"hp_` + random + random[:5] + `'"}`, "github_token /command"},
+		{"the environment of a command", "Bash", `{"command":"T=gh\"p_\"` + random + random[:5] + ` ./deploy"}`, "github_token /command"},
+		{"a path", "Bash", `{"command":"B=p_` + random + random[:5] + `; echo x > /tmp/gh$B"}`, "github_token /command"},
+		{"words of a list", "shell", `{"command":["curl","-u","deploy:` + random[:16] + `","https://ci.example/"]}`, "curl_auth_user /command"},
+		{"a word of a list is enough", "shell", `{"command":["curl","-H","X: ghp_` + random + random[:5] + `","https://ci.example/"]}`, "github_token /command/2"},
+		{"words in two arguments", "shell", `{"command":"curl","args":["-u","deploy:` + random[:16] + `","https://ci.example/"]}`, "curl_auth_user "},
+		{"lines of a list", "run", `{"commands":["ls",{"command":"curl -H 'X: g''hp_` + random + random[:5] + `'"}]}`, "github_token /commands/1/command"},
+		{"an encoded address", "WebFetch", `{"url":"https://ci.example/?k=%67hp_` + random + random[:5] + `"}`, "github_token /url"},
+		{"a name", "x", `{"env":{"ghp_` + random + random[:5] + `":1}}`, "github_token /env"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := Extract(context.Background(), toolCall(tt.tool, tt.args), patient)
+			var got []string
+			for _, s := range f.Secrets {
+				got = append(got, s.Kind+" "+s.Pointer)
+			}
+			if diff := cmp.Diff([]string{tt.want}, got); diff != "" {
+				t.Errorf("secrets (-want +got):\n%s\nof %s, parse errors %q", diff, tt.args, f.ParseErrors)
+			}
+		})
+	}
+}
+
 func BenchmarkSecrets(b *testing.B) {
 	var code strings.Builder
 	for _, f := range goFiles(b) {

@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -49,19 +51,63 @@ type hints uint64
 const _ = uint(64 - len(secretShapes)) // so many bits
 
 // secrets notes the kinds of credential in a text, never their values. One
-// of each kind is enough for each place. The shapes above are looked for
-// first, for they allow for placeholders as little as possible; then what the
-// maintained rules know.
+// of each kind is enough for each place.
 func (x *extraction) secrets(at *place, s string) {
+	note := func(kind string) { x.secret(kind, at) }
+	x.find(s, note)
+	if joined, ok := unquote(s); ok {
+		x.find(joined, note)
+	}
+}
+
+// spelled notes credentials in a part of an address, as it stands and decoded.
+func (x *extraction) spelled(at *place, s string) {
+	x.secrets(at, s)
+	if plain, err := url.QueryUnescape(s); err == nil && plain != s {
+		x.secrets(at, plain)
+	}
+}
+
+// address notes credentials in an address that facts list.
+func (x *extraction) address(s string) {
+	x.joined(s)
+	if plain, err := url.QueryUnescape(s); err == nil && plain != s {
+		x.joined(plain)
+	}
+}
+
+// joined notes credentials in a text that facts have put together from parts of
+// the argument at hand: none of the parts may show them. What is known to stand
+// there, or in a part of it, is not said again.
+func (x *extraction) joined(s string) {
+	x.find(s, func(kind string) {
+		pointer := x.at.pointer()
+		if !slices.ContainsFunc(x.facts.Secrets, func(s Secret) bool {
+			rest, below := strings.CutPrefix(s.Pointer, pointer)
+			return s.Kind == kind && below && (rest == "" || rest[0] == '/')
+		}) {
+			x.secret(kind, x.at)
+		}
+	})
+}
+
+// find calls found with each kind of credential in a text. The shapes above are
+// looked for first, for they allow for placeholders as little as possible; then
+// what the maintained rules know.
+func (x *extraction) find(s string, found func(kind string)) {
 	table := secretRuleTable()
 	shapes, ruled := table.hints(s)
-	x.secretShapes(at, s, shapes)
-	if joined, ok := unquote(s); ok {
-		shapes, _ := table.hints(joined)
-		x.secretShapes(at, joined, shapes)
+	note := func(kind string) {
+		if !slices.Contains(x.held, s) {
+			x.held = append(x.held, s)
+		}
+		found(kind)
+	}
+	if shapes != 0 {
+		x.secretShapes(s, shapes, note)
 	}
 	if ruled && len(s) >= shortToken {
-		table.find(s, x.work, func(r *secretRule) { x.secret(r.Kind, at) })
+		table.find(s, x.work, func(r *secretRule) { note(r.Kind) })
 	}
 }
 
@@ -88,10 +134,10 @@ func (x *extraction) secret(kind string, at *place) {
 	}
 }
 
-func (x *extraction) secretShapes(at *place, s string, found hints) {
+func (x *extraction) secretShapes(s string, hinted hints, found func(kind string)) {
 	for n, shape := range &secretShapes {
 		x.tick()
-		if found&(1<<n) == 0 {
+		if hinted&(1<<n) == 0 {
 			continue
 		}
 		for rest := s; ; {
@@ -102,7 +148,7 @@ func (x *extraction) secretShapes(at *place, s string, found hints) {
 			x.tick()
 			rest = rest[i:]
 			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) {
-				x.secret(shape.kind, at)
+				found(shape.kind)
 				break
 			}
 			rest = rest[len(shape.hint):]

@@ -21,6 +21,7 @@ type shell struct {
 	refs    bool // a variable may be another by name, so what is assigned where is not known
 	funcs   map[string]function
 	aliases map[string]string
+	traps   []field  // the texts of trap
 	params  []string // $1 and on
 	// paramsKnown says that params are all there are; else they come from
 	// outside.
@@ -37,13 +38,18 @@ type shell struct {
 	taint       []string // what the text that is being walked was made of at run time
 	opened      []string // what redirections open that depends on run time
 	stdin       stream
-	remote      bool     // on another machine
-	env         []field  // NAME=value that it hands to every command
-	exportsAll  bool     // whatever is assigned is handed on
-	calling     []string // functions whose bodies surround the text at hand
+	remote      bool                // on another machine
+	env         []field             // NAME=value that it hands to every command
+	exportsAll  bool                // whatever is assigned is handed on
+	locals      map[string]variable // what the function at hand made local, as it was before
+	calling     []string            // functions whose bodies surround the text at hand
 	depth       int
-	conditional int  // how many branches surround the text at hand
-	quiet       bool // words are expanded, and nothing is listed
+	conditional int         // how many branches surround the text at hand
+	quiet       bool        // words are expanded, and nothing is listed
+	dash        bool        // what dash does not know assigns nothing
+	zsh         bool        // words are expanded as zsh does
+	differs     *difference // where readings of the words at hand differ; nil where one is followed
+	reach       reach       // of the paths that the command at hand touches
 }
 
 // A stream is what a command's standard input holds.
@@ -53,6 +59,7 @@ type stream struct {
 	known  bool // text is all of it
 	file   string
 	origin origin // where the text comes from, if it is not known
+	within bool   // it lists files that field.within may stand for
 }
 
 // A state is what a part of a list may change.
@@ -94,20 +101,28 @@ func (s *shell) source(text string) {
 		return
 	}
 	defer func(src string) { s.src = src; s.depth-- }(s.src)
+	before := maps.Clone(s.funcs)
 	stmts, err := s.parse(text)
 	if err != nil {
 		s.x.fail("shell: %v", err)
 	}
 	s.src = text
 	s.list(stmts)
-	s.uncalled()
+	s.uncalled(before)
 }
 
-// uncalled walks the functions that nothing in the text called by name: a
-// trap, an exported function or a later line may.
-func (s *shell) uncalled() {
+// apart walks statements in a shell of their own, and the functions that are
+// known there alone.
+func (s *shell) apart(sub *shell, stmts []*syntax.Stmt) {
+	sub.list(stmts)
+	sub.uncalled(s.funcs)
+}
+
+// uncalled walks the functions that nothing called by name since there were
+// those before: a trap, an exported function or a later line may.
+func (s *shell) uncalled(before map[string]function) {
 	for _, name := range slices.Sorted(maps.Keys(s.funcs)) {
-		if f := s.funcs[name]; !f.used {
+		if f := s.funcs[name]; !f.used && before[name].body != f.body {
 			f.used = true
 			s.funcs[name] = f
 			s.call(name, f, nil, false)
@@ -175,9 +190,11 @@ func (s *shell) stmt(st *syntax.Stmt) {
 		return
 	}
 	defer func(in stream, opened []string) { s.depth--; s.stdin, s.opened = in, opened }(s.stdin, s.opened)
-	s.redirect(st.Redirs)
+	s.redirect(st)
 	if st.Background || st.Coprocess {
-		s.sub().command(st.Cmd)
+		alone := *st
+		alone.Redirs, alone.Background, alone.Coprocess = nil, false, false
+		s.apart(s.sub(), []*syntax.Stmt{&alone})
 		return
 	}
 	s.command(st.Cmd)
@@ -190,7 +207,7 @@ func (s *shell) command(cmd syntax.Command) {
 	case *syntax.BinaryCmd:
 		s.binary(c)
 	case *syntax.Subshell:
-		s.sub().list(c.Stmts)
+		s.apart(s.sub(), c.Stmts)
 	case *syntax.Block:
 		s.list(c.Stmts)
 	case *syntax.IfClause:
@@ -218,7 +235,7 @@ func (s *shell) command(cmd syntax.Command) {
 			s.within("time", func() { s.stmt(c.Stmt) })
 		}
 	case *syntax.CoprocClause:
-		s.sub("coproc").stmt(c.Stmt)
+		s.coproc(c)
 	case *syntax.TestDecl:
 		s.sub().stmt(c.Body)
 	case nil:
@@ -239,18 +256,57 @@ func (s *shell) binary(c *syntax.BinaryCmd) {
 	case syntax.AndStmt:
 		s.stmt(c.X)
 		s.failed = append(s.failed, s.state())
+		s.conditional++
 		s.stmt(c.Y)
+		s.conditional--
 	case syntax.OrStmt:
 		s.or(c)
 	default: // pipes
 		left := s.sub()
 		out := left.output(c.X)
 		out.origin = left.quietly().stmtOrigin(c.X)
-		left.stmt(c.X)
+		out.within = left.quietly().listsWithin(c.X)
+		s.apart(left, []*syntax.Stmt{c.X})
 		right := s.sub()
 		right.stdin = out
 		right.stmt(c.Y)
+		right.settle()
+		s.mergeShell(right)
 	}
+}
+
+// mergeShell joins what another shell has become that may have been this one:
+// zsh runs the last command of a pipe itself.
+func (s *shell) mergeShell(o *shell) {
+	s.merge(o.state())
+	for name, f := range o.funcs {
+		if s.funcs[name].body != f.body {
+			f.maybe = true
+			s.funcs[name] = f
+		}
+	}
+	maps.Copy(s.aliases, o.aliases)
+}
+
+// coproc runs a command beside the shell. What the parser takes for a name is
+// the program, where no compound command follows.
+func (s *shell) coproc(c *syntax.CoprocClause) {
+	sub := s.sub("coproc")
+	call, simple := c.Stmt.Cmd.(*syntax.CallExpr)
+	if _, list := c.Stmt.Cmd.(*syntax.BinaryCmd); list && c.Name != nil {
+		s.x.fail("shell: a list behind coproc NAME")
+	}
+	if c.Name == nil || !simple {
+		sub.stmt(c.Stmt)
+		return
+	}
+	named, stmt := *call, *c.Stmt
+	named.Args, stmt.Cmd = append([]*syntax.Word{c.Name}, call.Args...), &named
+	if len(call.Assigns) > 0 {
+		s.x.fail("shell: an assignment behind coproc NAME")
+	}
+	named.Assigns = nil
+	sub.stmt(&stmt)
 }
 
 // or walks X || Y: Y starts from what a failed X leaves.
@@ -265,7 +321,9 @@ func (s *shell) or(c *syntax.BinaryCmd) {
 		s.merge(f)
 	}
 	s.failed = nil
+	s.conditional++
 	s.stmt(c.Y)
+	s.conditional--
 	if leaves(c.Y) {
 		s.restore(after)
 		s.failed = earlier

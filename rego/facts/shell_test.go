@@ -21,7 +21,7 @@ const (
 func shellCases(t testing.TB) map[string][]shellCase { return casesIn(t, shellFiles) }
 
 // casesIn reads the files. A text begins with "$ " and goes on with
-// "> "; the lines after it, up to a blank one, are what it must yield. Lines
+// "> ", or ">" for an empty line; the lines after it, up to a blank one, are what it must yield. Lines
 // that begin with "=> " say what the shipped pack decides, and are for the
 // tests of package rego. Headings begin with "##".
 func casesIn(t testing.TB, pattern string) map[string][]shellCase {
@@ -44,7 +44,7 @@ func casesIn(t testing.TB, pattern string) map[string][]shellCase {
 			for l := range strings.SplitSeq(block, "\n") {
 				if text, ok := strings.CutPrefix(l, "$ "); ok {
 					line = append(line, text)
-				} else if text, ok := strings.CutPrefix(l, "> "); ok && len(want) == 0 {
+				} else if text, ok := strings.CutPrefix(l, "> "); (ok || l == ">") && len(want) == 0 {
 					line = append(line, text)
 				} else if !strings.HasPrefix(l, decided) {
 					want = append(want, l)

@@ -1,6 +1,9 @@
 package facts
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // specialOf finds the reader of a command whose arguments have a grammar of
 // their own; nil for all others.
@@ -18,6 +21,14 @@ func specialOf(name string) func(*shell, invocation, *Command) {
 		return makeCommand
 	case "cargo":
 		return cargoCommand
+	case "cmake":
+		return cmakeCommand
+	case "rustc":
+		return rustcCommand
+	case "protoc":
+		return protocCommand
+	case "lldb", "gdb":
+		return debuggerCommand
 	case "dd":
 		return ddCommand
 	case "sed", "gsed":
@@ -36,6 +47,8 @@ func specialOf(name string) func(*shell, invocation, *Command) {
 		return installCommand
 	case "man":
 		return manCommand
+	case "unzip":
+		return unzipCommand
 	case "psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "clickhouse-client", "clickhouse", "sqlcmd", "cockroach", "snowsql":
 		return sqlShell
 	case "ssh", "sftp", "ftp", "telnet", "nc", "ncat", "netcat", "socat", "ping", "nslookup", "dig", "host":
@@ -73,20 +86,43 @@ func sedCommand(s *shell, in invocation, c *Command) {
 	access := accessRead
 	if o.has("iI", "in-place") {
 		access = accessWrite
+		if slices.ContainsFunc(scripts, deletesAll) {
+			access = accessDelete
+		}
 	}
 	for _, f := range files {
+		if f.within && access == accessWrite {
+			f = field{text: "*", glob: true}
+		}
 		if f.text != "" {
 			s.use(in, f, access)
 		}
+		if access == accessWrite {
+			s.puts(f, join(scripts, "\n"))
+		}
 	}
+	reads := s.sedReads(files)
 	for _, f := range scripts {
-		s.sedScript(f, c)
+		s.sedScript(f, reads, c)
 	}
+}
+
+// deletesAll reports whether a script of sed deletes every line.
+func deletesAll(f field) bool {
+	return contains("d $!d;$d 1,$d 0,$d //d /./,$d /^/d /$/d /.*/d", strings.ReplaceAll(strings.TrimRight(f.text, "; \n"), " ", ""))
+}
+
+// sedReads is what sed has to write elsewhere: nothing where it reads nothing.
+func (s *shell) sedReads(files []field) content {
+	if len(files) == 0 && s.stdin.nothing() || len(files) > 0 && !slices.ContainsFunc(files, func(f field) bool { return !contains(emptyDevices, f.text) }) {
+		return contentNothing
+	}
+	return contentText
 }
 
 // sedScript looks for the commands e and w, and the flags of s that do the
 // same. It errs on the side of seeing them.
-func (s *shell) sedScript(f field, c *Command) {
+func (s *shell) sedScript(f field, reads content, c *Command) {
 	for line := range strings.FieldsFuncSeq(f.text, func(r rune) bool { return r == '\n' || r == ';' || r == '{' || r == '}' }) {
 		line = strings.TrimSpace(line)
 		cmd := strings.TrimLeft(line, "0123456789,$+~!- ")
@@ -100,7 +136,8 @@ func (s *shell) sedScript(f field, c *Command) {
 			c.Unresolved = append(c.Unresolved, shorten(f.text))
 			s.runsInCode(strings.TrimSpace(cmd[1:]), c.Program)
 		case strings.HasPrefix(cmd, "w "), strings.HasPrefix(cmd, "W "):
-			s.touch(field{text: strings.TrimSpace(cmd[2:])}, accessWrite)
+			out := field{text: strings.TrimSpace(cmd[2:])}
+			s.touch(out, s.replaces(out, reads))
 		case strings.HasPrefix(cmd, "r "):
 			s.touch(field{text: strings.TrimSpace(cmd[2:])}, accessRead)
 		case strings.HasPrefix(cmd, "s") && len(cmd) > 2:
@@ -125,12 +162,14 @@ func (s *shell) sedFlags(cmd string, f field, c *Command) {
 
 // tarCommand is tar, in the old style (tar xf) and the new.
 func tarCommand(s *shell, in invocation, c *Command) {
-	words := in.words[1:]
-	if len(words) > 0 && words[0].text != "" && words[0].text[0] != '-' {
-		words = append([]field{{text: "-" + words[0].text}}, words[1:]...)
-	}
-	o := parseOptions(words, "fCTXIbFgHKLNV", "file directory files-from exclude-from use-compress-program to-command checkpoint-action rsh-command exclude transform info-script new-volume-script")
+	const valued = "fCTXIbFgHKLNV"
+	o := parseOptions(tarWords(in.words[1:], valued), valued, "file directory files-from exclude-from use-compress-program to-command checkpoint-action rsh-command exclude transform info-script new-volume-script")
 	archive := o.values("f", "file")
+	for _, a := range archive {
+		if host, _, remote := strings.Cut(a.text, ":"); remote && !strings.Contains(host, "/") && !o.has("", "force-local") {
+			s.run(invocation{words: []field{{text: "ssh"}, {text: host, dynamic: a.dynamic}}, via: []string{"tar"}, plain: true})
+		}
+	}
 	dirs := o.values("C", "directory")
 	from, to := accessRead, accessWrite
 	extract := o.has("x", "extract") || o.has("", "get")
@@ -145,8 +184,12 @@ func tarCommand(s *shell, in invocation, c *Command) {
 		if len(dirs) == 0 {
 			dirs = []field{{text: "."}}
 		}
+		if o.has("P", "absolute-names") {
+			s.touch(field{text: "/"}, to)
+		}
 		for _, d := range dirs {
-			s.use(in, d, to)
+			s.into(in, d, nil)
+			s.use(in, d, s.unpacked(d, !o.has("k", "keep-old-files") && !o.has("", "skip-old-files")))
 		}
 	default:
 		for _, a := range archive {
@@ -155,23 +198,38 @@ func tarCommand(s *shell, in invocation, c *Command) {
 		if o.has("", "remove-files") {
 			from = accessDelete
 		}
-		for _, f := range o.operands {
-			s.use(in, f, from)
-		}
+		s.reaching(reachBeneath, func() { s.useAll(in, o.operands, from) })
 	}
 	for _, opt := range []string{"to-command", "use-compress-program", "rsh-command", "info-script", "new-volume-script"} {
-		for _, f := range o.values("", opt) {
+		for _, f := range o.cutShort(opt) {
 			s.codeText(f, invocation{via: []string{"tar --" + opt}})
 		}
 	}
 	for _, f := range append(o.values("I", ""), o.values("F", "")...) {
 		s.codeText(f, invocation{via: []string{"tar"}})
 	}
-	for _, f := range o.values("", "checkpoint-action") {
+	for _, f := range o.cutShort("checkpoint-action") {
 		if run, ok := strings.CutPrefix(f.text, "exec="); ok {
 			s.codeText(field{text: run, dynamic: f.dynamic}, invocation{via: []string{"tar --checkpoint-action"}})
 		}
 	}
+}
+
+// tarWords writes the old style in the new: letters in the first word, without
+// a dash, take their values in order from the words behind it.
+func tarWords(words []field, valued string) []field {
+	if len(words) == 0 || words[0].text == "" || words[0].text[0] == '-' {
+		return words
+	}
+	var out []field
+	rest := words[1:]
+	for _, letter := range words[0].text {
+		out = append(out, field{text: "-" + string(letter)})
+		if strings.ContainsRune(valued, letter) && len(rest) > 0 {
+			out, rest = append(out, rest[0]), rest[1:]
+		}
+	}
+	return append(out, rest...)
 }
 
 // rsyncCommand is rsync, which deletes at its target with --delete.
@@ -342,6 +400,30 @@ func zipCommand(s *shell, in invocation, _ *Command) {
 			s.use(in, f, accessDelete)
 		}
 	}
+}
+
+// unzipCommand is unzip, which replaces files without a question with -o.
+func unzipCommand(s *shell, in invocation, _ *Command) {
+	o := s.apply(programs()["unzip"], in)
+	if dirs := o.values("d", ""); o.has("o", "") && !o.has("lptvZ", "") {
+		if len(dirs) == 0 {
+			dirs = []field{{text: "."}}
+		}
+		for _, d := range dirs {
+			s.use(in, d, s.unpacked(d, true))
+			s.into(in, d, nil)
+		}
+	}
+}
+
+// unpacked is how a folder is touched into which an archive is unpacked: where
+// people keep their work, what lies there is lost to what replaces it.
+func (s *shell) unpacked(dir field, replaces bool) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(dir.text, "./"), "/")
+	if replaces && contains("src lib app apps internal pkg packages cmd web server client api docs scripts config data migrations db charts infra k8s test tests", first) {
+		return accessDelete
+	}
+	return accessWrite
 }
 
 // installCommand is install, which makes folders with -d.

@@ -96,6 +96,7 @@ func (x *extraction) read(r *sqlReader) {
 	r.st.Where = r.where()
 	r.st.Rows = r.rows()
 	r.reach()
+	r.calls()
 	r.makes()
 	r.add()
 }
@@ -211,7 +212,10 @@ func (r *sqlReader) expression(tokens []sqlToken) {
 		r.x.read(in)
 		return
 	}
+	in.st.Verb = "select"
 	in.names()
+	in.reach()
+	in.calls()
 	r.st.Tables = append(r.st.Tables, in.st.Tables...)
 }
 

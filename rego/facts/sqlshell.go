@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -47,6 +48,9 @@ func sqlShell(s *shell, in invocation, c *Command) {
 		if strings.Contains(h.text, "://") {
 			s.x.urlsIn(h.text)
 		}
+	}
+	if name == "psql" && len(given) == 0 && o.has("l", "list") {
+		s.x.sql("show meta")
 	}
 	s.sqlGiven(given, c)
 	for _, f := range append(o.values("f", "file"), o.values("i", "")...) {
@@ -105,6 +109,10 @@ func (s *shell) sqlMeta(t string, c *Command) {
 		s.x.fail("sql: a command of the SQL shell runs a program")
 	}
 	word, rest, _ := strings.Cut(t, " ")
+	if sqlLooks.MatchString(word) && !strings.ContainsAny(t, "|`") {
+		s.x.sql("show meta")
+		return
+	}
 	switch word {
 	case `\i`, `\ir`, `\include`, ".read":
 		c.Unbound = append(c.Unbound, strings.TrimSpace(rest))
@@ -112,6 +120,9 @@ func (s *shell) sqlMeta(t string, c *Command) {
 		s.x.fail("sql: %s touches a file", word)
 	}
 }
+
+// sqlLooks are the commands of SQL shells that show what there is.
+var sqlLooks = regexp.MustCompile(`^(\\(d[a-zA-Z]*[+S]*|l\+?|list|z|conninfo|encoding|timing|x|pset|a|t|h|\?|sf\+?|sv\+?)|\.(tables|schema|databases|indexes|indices|fullschema|headers?|mode|dbinfo|help|show|width|timer|stats|nullvalue|separator|quit|exit))$`)
 
 // sqlInput reads statements on standard input.
 func (s *shell) sqlInput(given []field, o options, c *Command) {

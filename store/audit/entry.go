@@ -27,6 +27,7 @@ const (
 	TypeObserved Type = "observed" // a call that the provider ran by itself
 	TypeRefused  Type = "refused"  // what never reached policy: malformed, too large, an address
 	TypePolicy   Type = "policy"   // a policy was loaded, or could not be
+	TypeConfig   Type = "config"   // people, agents and the like were replaced by a file's, or a file was not taken
 	TypeStart    Type = "start"    // the sidecar started
 	// TypeIntervention is a person's who paused, resumed or stopped an agent.
 	TypeIntervention Type = "intervention"
@@ -42,7 +43,7 @@ const (
 func Types() []Type {
 	return []Type{
 		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeEscalate, TypeGrant, TypeGranted,
-		TypePeople, TypeUsed, TypeResult, TypeObserved, TypeRefused, TypePolicy, TypeStart, TypeIntervention,
+		TypePeople, TypeUsed, TypeResult, TypeObserved, TypeRefused, TypePolicy, TypeConfig, TypeStart, TypeIntervention,
 		TypeSession, TypeConfidence, TypeMessage, TypeRetention, TypeDefinition, TypeFinding,
 	}
 }

@@ -21,8 +21,9 @@ import (
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
-// book has the agents that the configuration knows by what they show.
-func book(c config.Config) (*identity.Book, error) {
+// book has the agents that the configuration knows by what they show, service
+// accounts by what the cluster says.
+func book(c config.Config, cl identity.Cluster) (*identity.Book, error) {
 	var list []identity.Agent
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		a := c.Agents[name]
@@ -31,10 +32,6 @@ func book(c config.Config) (*identity.Book, error) {
 			known.Tokens = [][sha256.Size]byte{a.TokenSHA256}
 		}
 		list = append(list, known)
-	}
-	cl, err := cluster(c.Kubernetes)
-	if err != nil {
-		return nil, fmt.Errorf("kubernetes: %w", err)
 	}
 	return identity.New(list, cl)
 }

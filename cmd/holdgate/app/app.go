@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -26,6 +27,11 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/identity"
+	"github.com/holdgate/holdgate/proxy/intercept"
+	"github.com/holdgate/holdgate/proxy/mcpproxy"
+	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
@@ -63,6 +69,9 @@ type Options struct {
 	// Proxies are what the environment says of proxies on the way to upstreams;
 	// nil: nothing. See [ProxyEnvironment].
 	Proxies *httpproxy.Config
+	// Watched is the configuration's file; where it has no path, nothing of the
+	// configuration is read again.
+	Watched Watched
 }
 
 // An App is a sidecar. Its methods are for one goroutine, but for Wait.
@@ -71,6 +80,9 @@ type App struct {
 	o        Options
 	log      *slog.Logger
 	started  time.Time
+	state    *state
+	cluster  identity.Cluster // nil where there is none
+	current  atomic.Pointer[inForce]
 	engine   *rego.Engine
 	store    store.Store
 	digester *holdgate.Digester
@@ -82,6 +94,7 @@ type App struct {
 	approver *http.Server
 	host     *host.Host // nil where no channel is configured
 	runs     *runs
+	configs  *configs
 
 	listeners []api.Listener
 	cleanup   []cleanup
@@ -102,8 +115,8 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{c: c, o: o, log: o.Logger, started: time.Now(), failed: make(chan error, 1)}
-	a.runs = newRuns(a)
-	if err := errors.Join(a.checkAuto(), a.checkWritable()); err != nil {
+	a.runs, a.configs = newRuns(a), newConfigs(a, o.Watched)
+	if err := errors.Join(checkAuto(c, o), checkWritable(c, o, o.Writable)); err != nil {
 		return nil, err
 	}
 	a.sayConfiguration(ctx)
@@ -114,11 +127,18 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
-	s, err := openState(c.StateDir)
+	if a.state, err = openState(c.StateDir); err != nil {
+		return nil, err
+	}
+	if a.cluster, err = cluster(c.Kubernetes); err != nil {
+		return nil, fmt.Errorf("kubernetes: %w", err)
+	}
+	first, err := a.makeInForce(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.openStore(ctx, s); err != nil {
+	a.current.Store(first)
+	if err := a.openStore(ctx, a.state); err != nil {
 		return nil, err
 	}
 	if err := a.openPolicy(ctx); err != nil {
@@ -127,10 +147,10 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := a.buildProxy(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.buildAPI(s); err != nil {
+	if err := a.buildAPI(a.state); err != nil {
 		return nil, err
 	}
-	return a, a.buildHost(s)
+	return a, a.buildHost(a.state)
 }
 
 func (a *App) onStop(name string, fn func(context.Context) error) {
@@ -154,26 +174,18 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	if a.digester, err = holdgate.NewDigester(s.key(purposeDigest)); err != nil {
 		return err
 	}
-	people, err := People(a.c)
-	if err != nil {
-		return err
-	}
-	gates, err := a.c.Types()
-	if err != nil {
-		return err
-	}
 	begin, err := a.c.Sessions.Setting()
 	if err != nil {
 		return err
 	}
 	a.queue, err = approvals.Open(ctx, approvals.Config{
-		Store: st, Log: a.audit, Digester: a.digester, SealKey: s.key(purposeSeal), People: people,
+		Store: st, Log: a.audit, Digester: a.digester, SealKey: s.key(purposeSeal),
 		Redeem:    time.Duration(a.c.Limits.Redeem),
 		MaxGrant:  time.Duration(a.c.Limits.Grant),
 		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
-		Redactions: a.redactions, Gates: gates, Begin: begin,
+		Redactions: a.redactions, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
 	})
 	if err != nil {
 		return fmt.Errorf("opening the queue: %w", err)
@@ -206,25 +218,23 @@ func Own(c config.Config) rego.Own {
 }
 
 func (a *App) buildProxy(ctx context.Context) error {
-	ca, err := proxy.OpenCA(a.c.StateDir)
+	ca, err := intercept.OpenCA(a.c.StateDir)
 	if err != nil {
 		return err
 	}
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
-		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]proxy.Command{},
-		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), Notice: a.c.Holds.Notice,
-		NoRehydrate: !a.c.Holds.Rehydrate, NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer, Page: a.c.Holds.Page, ProgressClients: a.c.Holds.MCPProgress, Rounds: a.c.Holds.Continues(), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]mcpproxy.Command{},
+		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		Models: model.Options{Notice: a.c.Holds.Notice, NoRehydrate: !a.c.Holds.Rehydrate, Rounds: a.c.Holds.Continues()},
+		Relay: mcpproxy.Options{NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer,
+			Page: a.c.Holds.Page, ProgressClients: a.c.Holds.MCPProgress},
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait),
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
 	}
-	if pc.Agents, err = book(a.c); err != nil {
-		return err
-	}
-	if pc.Credentials, err = credentials(a.c, os.Getenv); err != nil {
-		return err
-	}
+	pc.Agents = func() *identity.Book { return a.current.Load().agents }
+	pc.Network.Credentials = func() []*credential.Credential { return a.current.Load().credentials }
 	line, err := a.c.Confidence.Line()
 	if err != nil {
 		return err
@@ -261,9 +271,13 @@ func (a *App) buildAPI(s *state) (err error) {
 	if a.signer, err = audit.NewSigner(s.key(purposeSign)); err != nil {
 		return err
 	}
+	var watched api.Configs
+	if a.o.Watched.Path != "" {
+		watched = a.configs
+	}
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
-		Credentials: a.credentials(s), Status: a.status, Policy: policies{a}, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
+		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
 		Signer: a.signer, KeyApart: a.o.Inside != nil,
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
 // startBackground starts what works without being asked: the policy's files
@@ -21,6 +22,9 @@ func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 	a.goServe("policy", func() error { return a.engine.Run(ctx) })
 	a.goServe("audit retention", func() error { return a.keepAudit(ctx) })
 	a.goServe("checkpoints", func() error { return a.publish(ctx) })
+	if a.o.Watched.Path != "" {
+		a.goServe("configuration", func() error { return a.configs.run(ctx) })
+	}
 	a.goServe("memory", func() error { return a.tidy(ctx) })
 	if a.host != nil {
 		a.goServe("channels", func() error { return a.host.Run(ctx) })
@@ -34,14 +38,14 @@ func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 
 // checkAuto refuses to answer by itself where others can reach a door, or
 // where people are named who should.
-func (a *App) checkAuto() error {
-	if a.o.Auto == "" {
+func checkAuto(c config.Config, o Options) error {
+	if o.Auto == "" {
 		return nil
 	}
-	if len(a.c.People) > 0 {
+	if len(c.People) > 0 {
 		return errors.New("--auto answers every request by itself, which is none of the people in the configuration: leave one of them out")
 	}
-	for _, addr := range []string{a.c.Listen.Agents, a.c.Listen.Approvers} {
+	for _, addr := range []string{c.Listen.Agents, c.Listen.Approvers} {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
 			return err

@@ -24,9 +24,7 @@ func (a *App) buildHost(s *state) error {
 	if c.Channels, err = Channels(a.c, a.o.PluginArgs); err != nil {
 		return err
 	}
-	if c.Routes, err = routes(a.c); err != nil {
-		return err
-	}
+	c.Routes = func() []host.Route { return a.current.Load().routes }
 	a.host, err = host.New(c)
 	return err
 }

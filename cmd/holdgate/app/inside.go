@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 
-	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/intercept"
 )
 
 // An Inside is the network of a confined agent: listeners there, which nobody
@@ -28,7 +28,7 @@ func (a *App) serveInside(ctx context.Context) {
 	if a.o.Inside == nil {
 		return
 	}
-	names := &proxy.Names{}
+	names := &intercept.Names{}
 	for _, ln := range a.o.Inside.Redirected {
 		a.goServe("transparent door", func() error { return a.proxy.ServeTransparent(ln, names) })
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/intercept"
 )
 
 // ProxyEnvironment is what the environment of Holdgate itself says of proxies on
@@ -59,14 +60,14 @@ func parseProxy(raw string) (*url.URL, error) {
 
 // reach fills in how upstreams are reached.
 func (a *App) reach(pc *proxy.Config) (err error) {
-	if pc.RootCAs, err = roots(a.c.TLS.CAFiles); err != nil {
+	if pc.Network.RootCAs, err = roots(a.c.TLS.CAFiles); err != nil {
 		return err
 	}
 	for _, p := range a.c.PassThrough {
-		pc.Untouched = append(pc.Untouched, proxy.Untouched{Host: p.Host, CallsUnseen: p.CallsUnseen})
+		pc.PassThrough = append(pc.PassThrough, intercept.PassThrough{Host: p.Host, CallsUnseen: p.CallsUnseen})
 	}
-	pc.ProxyLooksUp = a.c.UpstreamProxy.Lookup == config.LookupProxy
-	pc.ProxyFor, err = a.proxyFor()
+	pc.Network.ProxyLooksUp = a.c.UpstreamProxy.Lookup == config.LookupProxy
+	pc.Network.ProxyFor, err = a.proxyFor()
 	return err
 }
 

@@ -38,12 +38,12 @@ func People(c config.Config) (*approvals.People, error) {
 	return people, nil
 }
 
-// credentials say whose each token is: the state folder's is the local
+// tokens say whose each token is: the state folder's, local, is the local
 // approver's, and the configuration names the rest.
-func (a *App) credentials(s *state) []api.Credential {
-	list := []api.Credential{{Person: a.c.Approver, Token: api.HashToken(s.token)}}
-	for _, name := range slices.Sorted(maps.Keys(a.c.People)) {
-		if p := a.c.People[name]; p.TokenSHA256 != (config.TokenHash{}) {
+func tokens(c config.Config, local string) []api.Credential {
+	list := []api.Credential{{Person: c.Approver, Token: api.HashToken(local)}}
+	for _, name := range slices.Sorted(maps.Keys(c.People)) {
+		if p := c.People[name]; p.TokenSHA256 != (config.TokenHash{}) {
 			list = append(list, api.Credential{Person: string(name), Token: api.TokenHash(p.TokenSHA256)})
 		}
 	}

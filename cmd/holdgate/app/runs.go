@@ -15,7 +15,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/handover"
-	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/intercept"
 )
 
 // runs are the agents that other processes started and that use this sidecar,
@@ -24,14 +24,14 @@ type runs struct {
 	a    *App
 	ctx  context.Context // ends when the sidecar does; set before it listens
 	mu   sync.Mutex
-	live map[string]bool // by the agent's name
-	none chan struct{}   // closed while there are none
+	live map[string][]string // the folders that each can write in, by the agent's name
+	none chan struct{}       // closed while there are none
 }
 
 var _ api.Runs = (*runs)(nil)
 
 func newRuns(a *App) *runs {
-	r := &runs{a: a, live: map[string]bool{}, none: make(chan struct{})}
+	r := &runs{a: a, live: map[string][]string{}, none: make(chan struct{})}
 	close(r.none)
 	return r
 }
@@ -44,14 +44,14 @@ func (r *runs) Check(in api.Run) error {
 	if !slices.Contains([]string{"strong", "weak", "unconfined"}, in.Confinement) {
 		return fmt.Errorf("nobody knows what the confinement %q is", in.Confinement)
 	}
-	return r.a.checkWritableIn(in.Writable)
+	return checkWritable(r.a.current.Load().c, r.a.o, in.Writable)
 }
 
 // Take implements [api.Runs].
 func (r *runs) Take(conn *net.UnixConn, in api.Run) {
 	r.a.work.Go(func() {
 		defer conn.Close()
-		id, leave := r.enter(in.Program)
+		id, leave := r.enter(in)
 		defer leave()
 		stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
 		defer stop()
@@ -64,7 +64,8 @@ func (r *runs) Take(conn *net.UnixConn, in api.Run) {
 
 // serve takes the run's listeners and serves them until the connection ends.
 func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error {
-	terms := handover.Terms{Agent: agent.ID, ReadOnly: Trusted(r.a.c, r.a.o), Mask: Masked(r.a.c)}
+	c := r.a.current.Load().c
+	terms := handover.Terms{Agent: agent.ID, ReadOnly: Trusted(c, r.a.o), Mask: Masked(c)}
 	if err := handover.Send(conn, terms); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error
 	defer doors.Close()
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
-	names := &proxy.Names{}
+	names := &intercept.Names{}
 	serve := func(what string, fn func() error) {
 		serving.Go(func() {
 			if err := fn(); err != nil && ctx.Err() == nil {
@@ -113,14 +114,14 @@ func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error
 
 // enter gives a run a name that nobody else has: what people approve for one
 // agent is not another's.
-func (r *runs) enter(program string) (id string, leave func()) {
+func (r *runs) enter(in api.Run) (id string, leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id = freeID(r.a.c, program, func(id string) bool { return r.live[id] || id == r.a.o.Agent.ID })
+	id = freeID(r.a.current.Load().c, in.Program, func(id string) bool { return r.live[id] != nil || id == r.a.o.Agent.ID })
 	if len(r.live) == 0 {
 		r.none = make(chan struct{})
 	}
-	r.live[id] = true
+	r.live[id] = append([]string{}, in.Writable...)
 	return id, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -128,6 +129,22 @@ func (r *runs) enter(program string) (id string, leave func()) {
 			close(r.none)
 		}
 	}
+}
+
+// check says why a configuration cannot be put in force while these agents run: one of
+// them can write what would decide over it, or has a name that the configuration
+// gives to another.
+func (r *runs) check(c config.Config) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var faults []error
+	for id, folders := range r.live {
+		if _, named := c.Agents[id]; named {
+			faults = append(faults, fmt.Errorf("agents.%s: an agent that holdgate run has started has this name now: take another, or save the file again when it has ended", id))
+		}
+		faults = append(faults, checkWritable(c, r.a.o, folders))
+	}
+	return errors.Join(faults...)
 }
 
 // AwaitRuns waits until no agent that another process started uses this sidecar,

@@ -60,11 +60,6 @@ func trustedPaths(c config.Config, o Options) []trusted {
 	return list
 }
 
-// checkWritable refuses to rest decisions on what the agent can write.
-func (a *App) checkWritable() error {
-	return a.checkWritableIn(a.o.Writable)
-}
-
 // Masked are files that no agent may see: keys that Holdgate holds for agents.
 func Masked(c config.Config) []string {
 	var files []string
@@ -82,13 +77,14 @@ func Masked(c config.Config) []string {
 	return slices.Compact(files)
 }
 
-// checkWritableIn is checkWritable for an agent that can write in these folders.
-func (a *App) checkWritableIn(roots []string) error {
-	if a.o.TrustWritable {
+// checkWritable refuses to rest decisions on what an agent can write that can write
+// in these folders.
+func checkWritable(c config.Config, o Options, roots []string) error {
+	if o.TrustWritable {
 		return nil
 	}
 	var faults []error
-	for _, t := range trustedPaths(a.c, a.o) {
+	for _, t := range trustedPaths(c, o) {
 		for _, root := range roots {
 			at, err := Reachable(t.path, root)
 			if err != nil {

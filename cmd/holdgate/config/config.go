@@ -20,8 +20,9 @@ import (
 // [Load] has returned it.
 type Config struct {
 	// File is the file that was read: as it was named, or absolute where it was
-	// found. Empty: none.
+	// found. Empty: none. Digest is SHA-256 of what it holds, in hex.
 	File   string `yaml:"-"`
+	Digest string `yaml:"-"`
 	Listen Listen `yaml:"listen"`
 	// StateDir is the folder of what must be found by name: the token, the
 	// socket, keys, the database. Absolute.

@@ -183,7 +183,7 @@ people:
 		"bob": {Roles: []config.Role{"approve", "security"}, TokenSHA256: config.TokenHash(bytes.Repeat([]byte{0x0d}, 32)),
 			Channels: map[string]string{"webhook": "bob@example.com"}},
 	}
-	want.File = c.File
+	want.File, want.Digest = c.File, c.Digest
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}

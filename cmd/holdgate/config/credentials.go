@@ -66,6 +66,14 @@ func (c Credential) WithDefaults() Credential {
 	return c
 }
 
+// isFor reports whether an agent of the name may use it.
+func (c Credential) isFor(agent string) bool {
+	return len(c.Agents) == 0 || slices.ContainsFunc(c.Agents, func(pattern string) bool {
+		ok, err := path.Match(pattern, agent)
+		return err != nil || ok
+	})
+}
+
 // URLs are the origins of Hosts.
 func (c Credential) URLs() ([]*url.URL, error) {
 	var all []*url.URL

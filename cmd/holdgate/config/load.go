@@ -2,6 +2,8 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -98,7 +100,8 @@ func (c *Config) readFile(flags Flags, env func(string) string) error {
 	if err := c.parse(path, text); err != nil {
 		return err
 	}
-	c.File = path
+	sum := sha256.Sum256(text)
+	c.File, c.Digest = path, hex.EncodeToString(sum[:])
 	dir := filepath.Dir(path)
 	for _, p := range c.paths() {
 		if *p != "" && !filepath.IsAbs(*p) {
@@ -145,7 +148,7 @@ func (c *Config) parse(name string, text []byte) error {
 var (
 	lineFault = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
 	unknown   = regexp.MustCompile(`^field (.*) not found in type \S+$`)
-	goType    = regexp.MustCompile(`^cannot unmarshal !!(\w+)(.*) into \S+$`)
+	goType    = regexp.MustCompile(`^cannot unmarshal !!(\w+).* into \S+$`)
 )
 
 // explain says what is wrong with a file, by lines and without Go types.
@@ -163,7 +166,7 @@ func explain(name string, err error) error {
 		if m := unknown.FindStringSubmatch(t); m != nil {
 			t = fmt.Sprintf("unknown key %q", m[1])
 		} else if m := goType.FindStringSubmatch(t); m != nil {
-			t = fmt.Sprintf("a value of the wrong type (%s%s)", m[1], m[2])
+			t = fmt.Sprintf("a value of the wrong type (%s)", m[1]) // the value may be a secret
 		}
 		faults = append(faults, where+": "+t)
 	}

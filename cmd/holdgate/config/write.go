@@ -22,6 +22,12 @@ func (p Person) Entry(name PersonName, indent string) string {
 	return fmt.Sprintf("%[1]s%[2]s:\n%[1]s  roles: [%[3]s]\n%[1]s  token_sha256: \"%[4]s\"\n", indent, name, strings.Join(roles, ", "), p.TokenSHA256.Hex())
 }
 
+// Entry is the agent, which a token alone proves, as YAML under the key agents,
+// each line after the indent.
+func (a Agent) Entry(name, indent string) string {
+	return fmt.Sprintf("%[1]s%[2]s:\n%[1]s  token_sha256: \"%[3]s\"\n", indent, name, a.TokenSHA256.Hex())
+}
+
 // FileMode is the mode of a configuration file that names people: whoever reads
 // their tokens' hashes could pass for the sidecar to them.
 const FileMode os.FileMode = 0o600
@@ -31,6 +37,38 @@ const FileMode os.FileMode = 0o600
 // from then on: was is its mode before. Nothing is written where the result
 // would say anything else than before and the person.
 func AddPerson(file string, name PersonName, p Person) (was os.FileMode, err error) {
+	return added{
+		key: "people", name: string(name), text: func(indent string) string { return p.Entry(name, indent) },
+		take: func(c *Config) (any, bool) { return taken(&c.People, name) }, value: p,
+	}.to(file)
+}
+
+// AddAgent puts an agent into a configuration file as [AddPerson] does a person.
+func AddAgent(file, name string, a Agent) (was os.FileMode, err error) {
+	return added{
+		key: "agents", name: name, text: func(indent string) string { return a.Entry(name, indent) },
+		take: func(c *Config) (any, bool) { return taken(&c.Agents, name) }, value: a,
+	}.to(file)
+}
+
+// An added is what is put under a key of a file's top.
+type added struct {
+	key, name string
+	text      func(indent string) string
+	take      func(*Config) (value any, there bool) // out of what a file says
+	value     any
+}
+
+// taken takes what a map has under a name out of it. A map that is left empty is nil.
+func taken[M ~map[K]V, K comparable, V any](m *M, name K) (any, bool) {
+	v, there := (*m)[name]
+	if delete(*m, name); len(*m) == 0 {
+		*m = nil
+	}
+	return v, there
+}
+
+func (a added) to(file string) (was os.FileMode, err error) {
 	if file, err = filepath.EvalSymlinks(file); err != nil {
 		return 0, fmt.Errorf("reading the configuration: %w", err)
 	}
@@ -38,12 +76,12 @@ func AddPerson(file string, name PersonName, p Person) (was os.FileMode, err err
 	if err != nil {
 		return 0, err
 	}
-	after, err := withPerson(before, name, p)
-	if err != nil {
-		return 0, fmt.Errorf("adding %s to %s: %w", name, file, err)
+	after, err := a.in(before)
+	if err == nil {
+		err = a.check(file, before, after)
 	}
-	if err := checkAdded(file, before, after, name, p); err != nil {
-		return 0, fmt.Errorf("adding %s to %s: %w", name, file, err)
+	if err != nil {
+		return 0, fmt.Errorf("adding %s to %s: %w", a.name, file, err)
 	}
 	return info.Mode().Perm(), replace(file, before, after)
 }
@@ -65,12 +103,14 @@ func readWhole(file string) ([]byte, os.FileInfo, error) {
 	return text, info, nil
 }
 
-// errByHand says that a file is written in a way that is not edited here.
-var errByHand = errors.New("its people are not written as a block, one key a line: put the person in by hand")
+// byHand says that a file is written in a way that is not edited here.
+func (a added) byHand() error {
+	return fmt.Errorf("its %s are not written as a block, one key a line: put %s in by hand", a.key, a.name)
+}
 
-// withPerson returns the text with the person right after the key people, or
-// with that key at its end where there is none.
-func withPerson(text []byte, name PersonName, p Person) ([]byte, error) {
+// in returns the text with what is added right after its key, or with that key at
+// its end where there is none.
+func (a added) in(text []byte) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
@@ -78,9 +118,9 @@ func withPerson(text []byte, name PersonName, p Person) ([]byte, error) {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		text = append(bytes.Clone(text), '\n')
 	}
-	key, value := peopleKey(&doc)
+	key, value := topKey(&doc, a.key)
 	if key == nil {
-		return append(bytes.Clone(text), "\npeople:\n"+p.Entry(name, "  ")...), nil
+		return append(bytes.Clone(text), "\n"+a.key+":\n"+a.text("  ")...), nil
 	}
 	indent := "  "
 	switch {
@@ -88,47 +128,41 @@ func withPerson(text []byte, name PersonName, p Person) ([]byte, error) {
 		indent = strings.Repeat(" ", value.Content[0].Column-1)
 	case value.Tag == "!!null" && value.Value == "":
 	default:
-		return nil, errByHand
+		return nil, a.byHand()
 	}
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	head := bytes.Join(lines[:key.Line], nil)
-	return append(append(head, p.Entry(name, indent)...), bytes.Join(lines[key.Line:], nil)...), nil
+	return append(append(head, a.text(indent)...), bytes.Join(lines[key.Line:], nil)...), nil
 }
 
-// peopleKey finds the key people and its value.
-func peopleKey(doc *yaml.Node) (key, value *yaml.Node) {
+// topKey finds a key of the document's top and its value.
+func topKey(doc *yaml.Node, name string) (key, value *yaml.Node) {
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, nil
 	}
 	top := doc.Content[0].Content
 	for i := 0; i+1 < len(top); i += 2 {
-		if top[i].Value == "people" {
+		if top[i].Value == name {
 			return top[i], top[i+1]
 		}
 	}
 	return nil, nil
 }
 
-// checkAdded compares what both texts say.
-func checkAdded(file string, before, after []byte, name PersonName, p Person) error {
+// check compares what both texts say.
+func (a added) check(file string, before, after []byte) error {
 	var was, is Config
 	if err := was.parse(file, before); err != nil {
 		return err
 	}
 	if err := is.parse(file, after); err != nil {
-		return errors.Join(errByHand, err)
+		return errors.Join(a.byHand(), err)
 	}
-	if _, there := was.People[name]; there {
-		return errors.New("the file names this person already")
+	if _, there := a.take(&was); there {
+		return fmt.Errorf("the file names %s already", a.name)
 	}
-	if got, there := is.People[name]; !there || !reflect.DeepEqual(got, p) {
-		return errByHand
-	}
-	if delete(is.People, name); len(is.People) == 0 && len(was.People) == 0 {
-		was.People, is.People = nil, nil
-	}
-	if !reflect.DeepEqual(was, is) {
-		return errByHand
+	if got, there := a.take(&is); !there || !reflect.DeepEqual(got, a.value) || !reflect.DeepEqual(was, is) {
+		return a.byHand()
 	}
 	return nil
 }

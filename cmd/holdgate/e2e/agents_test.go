@@ -150,6 +150,51 @@ func TestAgents(t *testing.T) {
 	}
 }
 
+// A sidecar that is replaced while people are asked leaves its agents waiting: each
+// asks again by itself, and gets what was decided meanwhile. Codex is left out: it asks
+// again with what it had got so far, which is another request.
+func TestAgentsOutliveASidecarThatIsReplaced(t *testing.T) {
+	clientsDir(t)
+	t.Parallel()
+	type agent struct {
+		upstream string
+		start    func(t *testing.T, base, marker string) (*process, string)
+	}
+	agents := map[string]agent{
+		"claude": {"anthropic", func(t *testing.T, base, marker string) (*process, string) {
+			return claude(t, marker, []string{"ANTHROPIC_BASE_URL=" + base})
+		}},
+	}
+	for _, a := range agentPrograms() {
+		if a.program != "cline" { // it asks again in no case, once an answer has begun
+			agents[a.program] = agent{a.upstream, a.start}
+		}
+	}
+	for name, a := range agents {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t)
+			args := []string{"--upstream", a.upstream + "=" + p.URL}
+			s := serve(t, nil, args...)
+			marker := name + "-replaced"
+			running, data := a.start(t, s.base(a.upstream), marker)
+			defer func() { t.Logf("it said: %s\n%s", &running.stdout, &running.stderr) }()
+			r := s.held(" data-" + marker)
+			if code := s.stop(); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			s = serveIn(t, s.dir, nil, append(args, "--agents", s.agents)...)
+			s.answer(r.ID, "approve")
+			if out := running.output(); !strings.Contains(out, done) {
+				t.Errorf("it should print %q: %s", done, out)
+			}
+			if _, err := os.Stat(data); err == nil {
+				t.Error("the folder is there")
+			}
+		})
+	}
+}
+
 func put(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

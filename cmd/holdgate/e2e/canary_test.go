@@ -28,6 +28,8 @@ var canaries = map[string]string{
 	"a token that the pack finds":            "ghp_canaryArgument0000000000000000000000",
 	"a value that a rule of one's own names": "canaryRedacted0000000000000000000000003",
 	"a token in a call that passes":          "ghp_canaryAllowed00000000000000000000000",
+	"a token that quotes divide":             "ghp_canaryDivided00000000000000000000000",
+	"a token where policy fails":             "ghp_canaryFailing00000000000000000000000",
 	"a token that an edit brings in":         "ghp_canaryEdited000000000000000000000000",
 	"the webhook's secret":                   "canaryWebhook0000000000000000000000000005",
 }
@@ -41,28 +43,39 @@ decisions contains {
 	some c in input.facts.commands
 	c.program == "deployctl"
 }
+
+decisions contains {"action": c.argv[1], "rule": "pins.slip", "reason": concat(" ", c.argv)} if {
+	some c in input.facts.commands
+	c.program == "slipctl"
+}
 `
 
-// Secrets go through the sidecar and stay nowhere: not on disk, while a call
+// Promise 9: secrets go through the sidecar and stay nowhere: not on disk, while a call
 // is held, after a crash and in the end; not in the logs; not on a screen.
-func TestSecretsStayNowhere(t *testing.T) {
+func TestPromise9(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	p.calls = func(command string) []call { return []call{{id: "toolu_1", command: command}} } // its own id would hold the command
 	told := newReceiver(t)
 	args := []string{"--upstream", "anthropic=" + p.URL, "--policy", write(t, "pins.rego", redactingRule), "--config", told.config(t)}
 	s := serve(t, nil, args...)
+	divided := canaries["a token that quotes divide"]
 	commands := []string{
 		"curl -H 'X-Token: " + canaries["a token that the pack finds"] + "' https://example.com/",
 		"deployctl --pin " + canaries["a value that a rule of one's own names"],
 		"grep " + canaries["a token in a call that passes"] + " README.md",
+		"curl -H 'X-Token: " + divided[:7] + "'" + divided[7:12] + "'" + divided[12:] + "' https://example.com/",
 	}
+	failing := turnWithKey(t, s, "slipctl "+canaries["a token where policy fails"])
 	var answers []<-chan string
 	for _, c := range commands {
 		answers = append(answers, turnWithKey(t, s, c))
 	}
-	until(t, "two held calls", func() bool { return len(s.pending()) >= 2 })
+	until(t, "held calls", func() bool { return len(s.pending()) >= 3 })
 	until(t, "a notification", func() bool { return strings.Contains(told.all(), "pins.hold") })
+	if got := <-failing; !strings.Contains(got, "holdgate.policy_error") {
+		t.Errorf("where policy fails, the agent got %s", got)
+	}
 	s.leaksNothing("while calls are held", told)
 	s.kill()
 	for _, a := range answers {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -125,6 +126,23 @@ func turn(prompt string, kind agentKind) []byte {
 		tool = `{"type":"function","function":{"name":"Bash","parameters":{"type":"object"}}}`
 	}
 	return fmt.Appendf(nil, `{"model":"test","max_tokens":100,"stream":%t,"tools":[%s],"messages":[{"role":"user","content":%s}]}`, kind.stream, tool, quoted(prompt))
+}
+
+// turnOf asks for a turn in which the model wants the command, and returns the
+// answer.
+func turnOf(t *testing.T, s *sidecar, command string) string {
+	t.Helper()
+	return posted(t, s.base("anthropic"), turn("run: "+command, agentKind{}))
+}
+
+// posted is the answer to a request for a model's answer.
+func posted(t *testing.T, base string, ask []byte) string {
+	t.Helper()
+	resp, err := http.Post(base+"/v1/messages", "application/json", bytes.NewReader(ask))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body(t, resp)
 }
 
 // path is the file that an MCP agent deletes.

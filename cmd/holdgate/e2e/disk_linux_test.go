@@ -1,9 +1,7 @@
 package e2e_test
 
 import (
-	"bytes"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,17 +50,6 @@ func leave(t *testing.T, dir string, mib int64) {
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
-
-// turnOf asks for a turn in which the model wants the command, and returns the
-// answer.
-func turnOf(t *testing.T, s *sidecar, command string) string {
-	t.Helper()
-	resp, err := http.Post(s.base("anthropic")+"/v1/messages", "application/json", bytes.NewReader(turn("run: "+command, agentKind{})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body(t, resp)
-}
 
 // As a disk fills up, first nothing new is held, then agents may do nothing any
 // more, and people still decide. With room again all goes on.

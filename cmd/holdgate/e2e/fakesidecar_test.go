@@ -41,6 +41,7 @@ func TestAFakeSidecarLearnsNothing(t *testing.T) {
 		"pending", "show ID", "approve ID --digest ARGUMENT", "deny ID --reason ARGUMENT", "steer ID ARGUMENT", "choose ID ARGUMENT", "agents", "pause ARGUMENT",
 		"resume ARGUMENT", "stop ARGUMENT", "redirect ARGUMENT ARGUMENT", "grants list", "grants revoke ARGUMENT", "audit query --text ARGUMENT", "audit verify",
 		"audit export", "sessions show ARGUMENT", "sessions set ARGUMENT --mode manual", "stats", "plugin list", "plugin send ARGUMENT", "claim ARGUMENT",
+		"config", "config accept " + strings.Repeat("a", 64), "deny ID --row",
 		"run --unconfined -- true", "mcp --self", "mcp -- true",
 	} {
 		r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + dir}, strings.Fields(command)...)

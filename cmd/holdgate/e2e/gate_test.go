@@ -29,18 +29,29 @@ func TestAScriptPassesGates(t *testing.T) {
 		if asked.code != 4 || id == "" {
 			t.Fatalf("%s: asked: %v", c.name, asked)
 		}
-		if r := holdgate(t, person, "show", id); !strings.Contains(r.stdout, "+new") || !strings.Contains(r.stdout, "before_commit") {
-			t.Errorf("%s: people see %v", c.name, r)
+		seen := holdgate(t, person, "show", id).stdout
+		said, policy, _ := strings.Cut(seen, "-- end of what the agent says --")
+		if !strings.Contains(said, "  > diff:\n  >   -old\n  >   +new\n") || !strings.Contains(said, "before_commit") {
+			t.Errorf("%s: people see %s", c.name, seen)
+		}
+		if strings.Contains(said, "Commit this?") || !strings.Contains(policy, "  policy says\n  | Commit this?\n") {
+			t.Errorf("%s: the gate's own message is not policy's: %s", c.name, seen)
 		}
 		if c.answer[1] = id; c.answer[0] == "approve" {
-			seen := parse[request](t, holdgate(t, person, "show", id, "--json").stdout)
-			c.answer = append(c.answer, "--digest", seen.Call.Digest)
+			shown := parse[request](t, holdgate(t, person, "show", id, "--json").stdout)
+			c.answer = append(c.answer, "--digest", shown.Call.Digest)
 		}
 		if r := holdgate(t, person, c.answer...); r.code != 0 {
 			t.Fatalf("%s: answering: %v", c.name, r)
 		}
 		if r := holdgate(t, door, gate...); r.code != c.code || !strings.Contains(r.stdout, c.says) {
 			t.Errorf("%s: want exit code %d, got %v", c.name, c.code, r)
+		}
+	}
+	for typ, similar := range map[string]bool{"before_commit": true, "code_review": false} {
+		id := strings.TrimSpace(holdgate(t, door, "gate", typ, "--wait=false").stdout)
+		if r := holdgate(t, person, "show", id); strings.Contains(r.stdout, "\nsimilar") != similar {
+			t.Errorf("what became of others like %s: %v", typ, r)
 		}
 	}
 	if r := holdgate(t, person, "sessions", "list"); !strings.Contains(r.stdout, "work-1") || !strings.Contains(r.stdout, "before_commit") {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,16 +90,34 @@ type said struct {
 	From      string `json:"from"`
 	Content   string `json:"content"`
 	InReplyTo uint64 `json:"in_reply_to"`
+	Gate      string `json:"gate"`
 }
 
 // Seed 003, two-way clarification: an agent asks and waits, a person answers with a
 // command and the agent gets it; and a person asks back before they decide.
 func TestClarificationGoesBothWays(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil)
+	told := make(chan string, 20)
+	channel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body) // a channel that was killed has said nothing
+		told <- string(b)
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(channel.Close)
+	secret := write(t, "webhook.secret", canaries["the webhook's secret"])
+	config := write(t, "holdgate.yaml", "plugins:\n  webhook:\n    config: {url: "+quoted(channel.URL)+", secret_file: "+quoted(secret)+"}\n")
+	s := serve(t, nil, "--config", config)
 	asked := agentSays[said](t, s, "POST", "/v1/messages", `{"type":"clarification_request","content":"Keep the old format?"}`)
-	if asked.Type != "clarification_request" || asked.Seq == 0 {
+	if asked.Type != "clarification_request" || asked.Seq == 0 || asked.Gate == "" {
 		t.Fatalf("the agent's question: %+v", asked)
+	}
+	for !strings.Contains(next(t, "a channel is told", told), "Keep the old format?") {
+	}
+	if list := s.must("pending"); !strings.Contains(list, asked.Gate) {
+		t.Errorf("pending: %s", list)
+	}
+	if page := s.must("show", asked.Gate); !strings.Contains(page, "  >   Keep the old format?\n") || !strings.Contains(page, "holdgate steer "+asked.Gate) {
+		t.Errorf("people see %s", page)
 	}
 	if shown := s.must("messages", "work-1"); !strings.Contains(shown, number(asked.Seq)) || !strings.Contains(shown, "Keep the old format?") {
 		t.Errorf("people see %s", shown)
@@ -107,6 +126,20 @@ func TestClarificationGoesBothWays(t *testing.T) {
 	got := agentSays[[]said](t, s, "GET", "/v1/messages?wait=60s&after="+number(asked.Seq), "")
 	if len(got) != 1 || got[0].Type != "clarification_response" || got[0].InReplyTo != asked.Seq || got[0].Content != "yes, the old one too" || got[0].From == "" {
 		t.Fatalf("the agent gets %+v", got)
+	}
+	if list := s.run("pending"); strings.Contains(list.stdout, asked.Gate) {
+		t.Errorf("it was answered, and waits: %v", list)
+	}
+	for answer, want := range map[string][]string{
+		"the new one": {"steer", "the new one"}, "Go on as you think best. you know it": {"approve", "--feedback", "you know it"},
+		"This is not answered. ask later": {"deny", "--reason", "ask later"},
+	} {
+		asked = agentSays[said](t, s, "POST", "/v1/messages", `{"type":"clarification_request","content":"And the names?"}`)
+		s.answer(asked.Gate, want...)
+		got = agentSays[[]said](t, s, "GET", "/v1/messages?wait=60s&after="+number(asked.Seq), "")
+		if len(got) != 1 || got[0].Type != "clarification_response" || got[0].InReplyTo != asked.Seq || got[0].Content != answer {
+			t.Errorf("after %q the agent gets %+v", want, got)
+		}
 	}
 
 	gate := agentSays[struct{ ID, Status string }](t, s, "POST", "/v1/gates", `{"type":"before_commit","message":"Commit the parser?"}`)

@@ -93,7 +93,8 @@ const (
 	brokenRule = "package holdgate.custom.mine\n\ndecisions contains {\"action\": \"allow\"} if {\n\tinput.tool.name = = \"Bash\"\n}\n"
 )
 
-func TestAPolicyThatDoesNotLoadIsNamedByFileAndLine(t *testing.T) {
+// Part of TestPromise4.
+func noPolicyThatLoads(t *testing.T) {
 	t.Parallel()
 	file := write(t, "mine.rego", brokenRule)
 	r := holdgate(t, nil, "serve", "--state-dir", stateDir(t), "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--policy", file)
@@ -103,8 +104,9 @@ func TestAPolicyThatDoesNotLoadIsNamedByFileAndLine(t *testing.T) {
 }
 
 // While it serves, an edit that does not load leaves the last good policy in
-// force and is in the log; one that loads is in force without a restart.
-func TestABrokenEditKeepsTheLastGoodPolicy(t *testing.T) {
+// force and is in the log; one that loads is in force without a restart. Part of
+// TestPromise4.
+func brokenEditKeepsThePolicy(t *testing.T) {
 	t.Parallel()
 	p, file := newProvider(t), write(t, "mine.rego", goodRule)
 	s := serve(t, nil, "--upstream", "anthropic="+p.URL, "--policy", file)

@@ -175,7 +175,11 @@ func (d *dialogue) send(ctx context.Context, decision api.Decision) (again time.
 
 // look sees whether the request has ended elsewhere, or has changed.
 func (d *dialogue) look(ctx context.Context) (over bool) {
-	r, err := d.s.o.Door.Request(ctx, d.q.r.ID)
+	see := d.s.o.Door.Request
+	if d.q.byItself() {
+		see = d.s.o.Door.Shown
+	}
+	r, err := see(ctx, d.q.r.ID)
 	if err != nil {
 		return false // it is looked at again
 	}
@@ -184,6 +188,8 @@ func (d *dialogue) look(ctx context.Context) (over bool) {
 	}
 	if d.q.changed(r) {
 		d.layOut()
+	} else if d.q.byItself() {
+		d.s.screen.top(d.q.head(time.Now()))
 	}
 	return false
 }

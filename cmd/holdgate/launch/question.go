@@ -25,6 +25,7 @@ type question struct {
 	at      int           // the screen that is shown
 	seen    int           // how many were shown
 
+	cols int // of the terminal
 	step step
 	note string // about the last line; empty: nothing
 }
@@ -56,7 +57,7 @@ const (
 // a page that was laid out differently nobody knows what was seen.
 func (q *question) fit(rows, cols int) {
 	rows, cols = max(rows, minRows), max(cols, minCols)
-	q.screens, q.at, q.seen = nil, 0, 0
+	q.screens, q.at, q.seen, q.cols = nil, 0, 0, cols
 	if len(q.page) == 0 {
 		q.page = []page.Line{{}}
 	}
@@ -65,18 +66,34 @@ func (q *question) fit(rows, cols int) {
 	}
 }
 
-// text is what the terminal shows. Seeing it counts.
-func (q *question) text() string {
-	q.seen = max(q.seen, q.at+1)
+// head is the first line of what the terminal shows. Where silence approves, it has
+// the time that is left.
+func (q *question) head(now time.Time) string {
 	var b strings.Builder
 	b.WriteString("HOLDGATE ASKS")
+	if q.byItself() {
+		fmt.Fprintf(&b, " - APPROVED by itself in %s", max(q.r.ExpiresAt.Sub(now), 0).Round(time.Second))
+	}
 	if q.r.Agent.Confinement == unconfined {
 		b.WriteString(" - the agent is UNCONFINED")
 	}
 	if q.waiting > 0 {
 		fmt.Fprintf(&b, " (%d more wait)", q.waiting)
 	}
-	b.WriteString("\n\n")
+	return b.String()[:min(b.Len(), max(q.cols-1, minCols-1))]
+}
+
+// byItself reports whether silence approves the request, unless somebody looks at it
+// (a claim).
+func (q *question) byItself() bool {
+	return q.r.OnTimeout == holdgate.TimeoutApprove.String() && q.r.Claim == nil
+}
+
+// text is what the terminal shows. Seeing it counts.
+func (q *question) text() string {
+	q.seen = max(q.seen, q.at+1)
+	var b strings.Builder
+	b.WriteString(q.head(time.Now()) + "\n\n")
 	for _, l := range q.screens[q.at] {
 		b.WriteString(l.String(q.colour) + "\n")
 	}

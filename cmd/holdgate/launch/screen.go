@@ -85,6 +85,15 @@ func (s *screen) draw(text string) {
 	s.put(lead + strings.ReplaceAll(text, "\n", "\r\n"))
 }
 
+// top replaces the first line of what was drawn, and leaves the cursor where it is.
+func (s *screen) top(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.plain {
+		s.put("\x1b7\x1b[H\x1b[2K" + line + "\x1b8")
+	}
+}
+
 // echo writes behind what was drawn.
 func (s *screen) echo(text string) {
 	s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/proxy/mcp"
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 

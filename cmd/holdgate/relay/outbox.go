@@ -4,7 +4,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 )
 
 // An outbox writes lines to the client or to the server. Who puts one in does

@@ -29,7 +29,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
-	"github.com/holdgate/holdgate/proxy/stdio"
+	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 )
 
 // Options say what to run, and where the sidecar is. All fields must be set.

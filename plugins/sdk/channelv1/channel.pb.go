@@ -1769,7 +1769,7 @@ func (*TellResponse) Descriptor() ([]byte, []int) {
 type News struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`     // the same where the news come again
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // policy.changed, agent.paused, agent.resumed, agent.stopped, session.changed, finding, audit.checkpoint, channel.down, channel.up, test
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // policy.changed, config.changed, agent.paused, agent.resumed, agent.stopped, session.changed, finding, audit.checkpoint, channel.down, channel.up, test
 	At            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
 	Title         string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"` // one line
 	Lines         []string               `protobuf:"bytes,5,rep,name=lines,proto3" json:"lines,omitempty"`

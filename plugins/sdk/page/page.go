@@ -199,16 +199,15 @@ func (p *drawing) call(n sdk.Notice) {
 	if len(n.Sections) == 0 && len(n.Details) > 0 {
 		p.section("call", callMark, sdk.Section{Lines: n.Details})
 	}
-	for _, s := range n.Sections {
-		if s.Kind != sdk.KindSaid {
-			p.section(s.Title, callMark, s)
-		}
-	}
+	var said []sdk.Section
 	for _, s := range n.Sections {
 		if s.Kind == sdk.KindSaid {
-			p.said(s.Lines)
+			said = append(said, s)
+			continue
 		}
+		p.section(s.Title, callMark, s)
 	}
+	p.said(said)
 }
 
 func (p *drawing) section(title, mark string, s sdk.Section) {
@@ -223,25 +222,31 @@ func (p *drawing) section(title, mark string, s sdk.Section) {
 	}
 }
 
-// said shows what an agent says of itself.
-func (p *drawing) said(lines []string) {
+// said shows what an agent says of itself, under the names that it has for it.
+func (p *drawing) said(sections []sdk.Section) {
+	if len(sections) == 0 {
+		return
+	}
 	p.blank()
 	p.add("", "-- the agent says: its word, not checked --", Faint)
-	for _, l := range lines {
-		p.add(agentMark, l, Faint)
+	for _, s := range sections {
+		below := ""
+		if s.Title != "" && s.Title != sdk.TitleSaid {
+			p.add(agentMark, s.Title+":", Faint)
+			below = "  "
+		}
+		for _, l := range s.Lines {
+			p.add(agentMark, below+l, Faint)
+		}
 	}
 	p.add("", "-- end of what the agent says --", Faint)
 }
 
-// message shows the request's message: at a gate it is the agent's own,
-// elsewhere policy's.
+// message shows the request's message. It is policy's, or the operator's who has
+// configured a gate, and never the agent's.
 func (p *drawing) message(n sdk.Notice) {
-	switch {
-	case n.Message == "" || n.Message == n.Reason:
-	case n.Call.Kind == "gate" || n.Call.Kind == "message":
-		p.said(strings.Split(n.Message, newline))
-	default:
-		p.section("policy says", agentMark, sdk.Section{Lines: strings.Split(n.Message, newline)})
+	if n.Message != "" && n.Message != n.Reason {
+		p.section("policy says", callMark, sdk.Section{Lines: strings.Split(n.Message, newline)})
 	}
 }
 

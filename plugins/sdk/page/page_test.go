@@ -51,7 +51,12 @@ func TestPagesAreGolden(t *testing.T) {
 			n.Options = []sdk.Option{{ID: "a", Label: "To staging", Effect: "approve"}, {ID: "b", Label: "Nowhere", Effect: "deny"}}
 		}),
 		"gate": request(func(n *sdk.Notice) {
-			n.Call, n.Message, n.Sections, n.Summary = sdk.Call{Kind: "gate"}, "I have finished. Shall I deploy?", nil, "gate"
+			n.Call, n.Message, n.Summary = sdk.Call{Kind: "gate"}, "Deploy this?", "At the gate deployment_approval"
+			n.Details, n.Sections = nil, []sdk.Section{
+				{Title: "the agent asks", Kind: sdk.KindSaid, Lines: []string{"I have finished. Shall I deploy?"}},
+				{Title: "diff", Kind: sdk.KindSaid, Lines: []string{"-a", "+b"}},
+				{Title: "tests", Kind: sdk.KindSaid, Lines: []string{"41 passed"}},
+			}
 		}),
 	} {
 		for _, width := range []int{40, 80, 200} {

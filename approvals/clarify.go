@@ -1,0 +1,97 @@
+package approvals
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/sessions"
+)
+
+// About is the context of the request in which people see an agent's question, the
+// message with the number.
+func About(message uint64) json.RawMessage { return fmt.Appendf(nil, `{"message":%d}`, message) }
+
+// question is the number of the message that the request asks people to answer; 0
+// where it asks something else, or where policy hides what.
+func (r *storedRequest) question() uint64 {
+	g := r.Call.Gate
+	if g == nil || g.Type != sessions.GateQuestion {
+		return 0
+	}
+	var about struct {
+		Message uint64 `json:"message"`
+	}
+	if json.Unmarshal(g.Context, &about) != nil {
+		return 0
+	}
+	return about.Message
+}
+
+// leaveAnswer leaves what people say at a gate for the session's next model request,
+// unless the agent asks for the gate's answer before. An agent that names no session
+// makes its model requests in any.
+func (t *transition) leaveAnswer(r *storedRequest) error {
+	if r.Call.Kind != holdgate.KindGate {
+		return nil
+	}
+	o := r.Outcome
+	m := sessions.Message{Agent: r.Agent, Session: r.Session, From: o.By, Gate: r.ID}
+	said := o.Instructions
+	switch seq := r.question(); {
+	case seq != 0 && o.Decision != holdgate.AnswerTimeout && o.Decision != holdgate.AnswerCancel:
+		m.Type, m.InReplyTo = sessions.MessageAnswer, seq
+		if r.Status != holdgate.StatusSteered {
+			said = strings.TrimSuffix(map[holdgate.Status]string{
+				holdgate.StatusApproved: "Go on as you think best. ", holdgate.StatusDenied: "This is not answered. ",
+			}[r.Status]+o.Reason, " ")
+		}
+	case r.Status == holdgate.StatusSteered:
+		m.Type = sessions.MessageRedirect
+	default:
+		return nil
+	}
+	if m.Session == holdgate.SessionDefault && m.InReplyTo == 0 {
+		m.Session = ""
+	}
+	m.Content = holdgate.Bounded(said, sessions.MaxContent/2)
+	if about := strings.Join(o.Artifacts, ", "); about != "" {
+		m.Content += " (about " + holdgate.Bounded(about, sessions.MaxContent/4) + ")"
+	}
+	if t.replies(&m) != nil { // the question is forgotten already
+		m.InReplyTo = 0
+	}
+	return t.message(&m, r.Proven)
+}
+
+// settleQuestion takes back the request about a question that a person has answered
+// with a message.
+func (t *transition) settleQuestion(m *sessions.Message) error {
+	if m.InReplyTo == 0 {
+		return nil
+	}
+	var ids []string
+	err := eachAsked(t.tx, func(a storedAsked) {
+		if a.Agent == m.Agent {
+			ids = append(ids, a.ID)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		r, err := t.request(id)
+		if err != nil {
+			return err
+		}
+		if r.Status.Final() || r.question() != m.InReplyTo {
+			continue
+		}
+		o := holdgate.Outcome{Decision: holdgate.AnswerCancel, By: m.From, Reason: fmt.Sprintf("answered with message %d", m.Seq)}
+		if err := t.end(r, holdgate.StatusCancelled, o, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}

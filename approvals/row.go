@@ -1,0 +1,37 @@
+package approvals
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+)
+
+// Row names the row in which a screen shows a request: HTTP requests of one session
+// with the same method, host and path, about which the same rule asks, are one row
+// and one question. It is empty where a request is a row of its own. Each keeps its
+// digest, and is decided by itself: an answer is for those of the row that were
+// shown, and for none that came later.
+func (r Request) Row() string {
+	if r.Call.Kind != holdgate.KindHTTPRequest || r.Call.HTTP == "" || r.Call.Result != nil || r.Kind != holdgate.RequestApproval ||
+		r.Risk == holdgate.RiskCritical || r.Briefing.Hidden > 0 {
+		return ""
+	}
+	return strings.Join([]string{
+		r.Agent.ID, strconv.FormatBool(r.Agent.Proven), r.Agent.Confinement, r.Session.ID, r.Door,
+		r.Rule, r.Gate, string(r.Risk), r.Call.HTTP,
+	}, "\x00")
+}
+
+// SameRow returns those of a list that are of the row of a request, itself among
+// them, or the request alone.
+func (r Request) SameRow(list []Request) []Request {
+	row := r.Row()
+	same := []Request{r}
+	for _, o := range list {
+		if row != "" && o.ID != r.ID && o.Row() == row {
+			same = append(same, o)
+		}
+	}
+	return same
+}

@@ -1,0 +1,172 @@
+package intercept
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// OpenCA reads the CA from dir (ca.pem, ca.key), or makes one there on first
+// use: ECDSA P-256, ten years, of this folder alone. The key file has mode
+// 0600, and one that others may read is refused.
+func OpenCA(dir string) (*tls.Certificate, error) {
+	certFile, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca.key")
+	info, err := os.Stat(keyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeCA(certFile, keyFile); err != nil {
+			return nil, fmt.Errorf("making a CA: %w", err)
+		}
+		info, err = os.Stat(keyFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the CA's key: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s has mode %04o: others may read the CA's key; set it to 0600, or remove ca.key and ca.pem to have a new CA made", keyFile, info.Mode().Perm())
+	}
+	ca, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading the CA in %s: %w", dir, err)
+	}
+	if ca.Leaf == nil || !ca.Leaf.IsCA {
+		return nil, fmt.Errorf("%s is no CA certificate", certFile)
+	}
+	if time.Now().After(ca.Leaf.NotAfter) {
+		return nil, fmt.Errorf("the CA in %s ended on %s: remove ca.key and ca.pem to have a new one made", certFile, ca.Leaf.NotAfter.Format(time.DateOnly))
+	}
+	return &ca, nil
+}
+
+func makeCA(certFile, keyFile string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	tmpl := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: "Holdgate CA " + serial.Text(16)[:8], Organization: []string{"Holdgate"}},
+		NotBefore:             now.Add(-time.Hour),
+		NotAfter:              now.AddDate(10, 0, 0),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		MaxPathLenZero:        true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	// The certificate first: a key is what says that the CA is whole.
+	if err := os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600)
+}
+
+// signLeaf makes the certificate of one host: with a key of its own, of no use to
+// anybody a day later.
+func signLeaf(ca *tls.Certificate, host string, now time.Time) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	end := now.Add(leafEnds)
+	if end.After(ca.Leaf.NotAfter) {
+		end = ca.Leaf.NotAfter
+	}
+	tmpl := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{Organization: []string{"Holdgate"}},
+		NotBefore:    now.Add(-leafSkew), NotAfter: end,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		tmpl.IPAddresses = []net.IP{ip}
+	} else {
+		tmpl.DNSNames = []string{host}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, ca.Leaf, &key.PublicKey, ca.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der, ca.Certificate[0]}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+// leaves keeps the certificates that were signed, up to a bound: an agent can
+// name as many hosts as it likes.
+type leaves struct {
+	mu   sync.Mutex
+	byID map[string]*leaf
+}
+
+type leaf struct {
+	once sync.Once
+	cert *tls.Certificate
+	err  error
+	made time.Time
+}
+
+const (
+	maxLeaves = 1024
+	leafLife  = 12 * time.Hour // a leaf is signed anew long before it ends
+	leafEnds  = 24 * time.Hour
+	leafSkew  = time.Hour // by which a client's clock may be behind
+)
+
+// Fetch returns the certificate for the host, signing it at most once at a
+// time.
+func (l *leaves) Fetch(host string, gen func() (*tls.Certificate, error)) (*tls.Certificate, error) {
+	l.mu.Lock()
+	if l.byID == nil {
+		l.byID = map[string]*leaf{}
+	}
+	e := l.byID[host]
+	if e == nil || time.Since(e.made) > leafLife {
+		if len(l.byID) >= maxLeaves {
+			clear(l.byID)
+		}
+		e = &leaf{made: time.Now()}
+		l.byID[host] = e
+	}
+	l.mu.Unlock()
+	e.once.Do(func() { e.cert, e.err = gen() })
+	if e.err != nil {
+		l.mu.Lock()
+		if l.byID[host] == e {
+			delete(l.byID, host)
+		}
+		l.mu.Unlock()
+	}
+	return e.cert, e.err
+}

@@ -1,0 +1,166 @@
+package mcpproxy
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/mcp"
+	"github.com/holdgate/holdgate/proxy/route"
+)
+
+// A toolIndex is what is known of the tools of MCP servers, as calls look it
+// up. It never changes, but for schemas that are compiled on first use.
+type toolIndex struct {
+	of       *approvals.Tools
+	byName   map[serverTool]*knownTool
+	servers  map[string][]string   // that have a tool of a name
+	spelling map[string]*knownTool // by the names that agents give to tools; nil where one stands for several
+}
+
+type serverTool struct{ server, tool string }
+
+// A knownTool is a tool in the index.
+type knownTool struct {
+	approvals.KnownTool
+
+	hints  map[string]bool
+	schema func() *mcp.Schema // nil where it cannot be used
+}
+
+// A catalog is what MCP servers have said of their tools.
+type catalog struct {
+	queue *approvals.Queue
+	known atomic.Pointer[toolIndex]
+}
+
+// NewCatalog returns what is known of tools in the queue.
+func NewCatalog(q *approvals.Queue) *catalog { return &catalog{queue: q} }
+
+// index is what is known now.
+func (c *catalog) index() *toolIndex {
+	now := c.queue.Tools()
+	if x := c.known.Load(); x != nil && x.of == now {
+		return x
+	}
+	x := newToolIndex(now)
+	c.known.Store(x)
+	return x
+}
+
+// Learned implements [gate.Catalog].
+func (c *catalog) Learned(t *holdgate.Tool) *holdgate.Learned {
+	x := c.index()
+	if k := x.find(t); k != nil {
+		return k.learned(x, t.Arguments)
+	}
+	return nil
+}
+
+func newToolIndex(of *approvals.Tools) *toolIndex {
+	x := &toolIndex{of: of, byName: map[serverTool]*knownTool{}, servers: map[string][]string{}, spelling: map[string]*knownTool{}}
+	for _, t := range of.All() {
+		k := &knownTool{KnownTool: t, hints: mcp.Hints(t.Annotations)}
+		k.schema = sync.OnceValue(func() *mcp.Schema {
+			schema, err := mcp.CompileSchema(k.Schema)
+			if err != nil {
+				return nil
+			}
+			return schema
+		})
+		x.byName[serverTool{t.Server, t.Name}] = k
+		x.servers[t.Name] = append(x.servers[t.Name], t.Server)
+		for _, name := range mcp.Spellings(t.Server, t.Name) {
+			if other, taken := x.spelling[name]; taken && other != k {
+				x.spelling[name] = nil
+				continue
+			}
+			x.spelling[name] = k
+		}
+	}
+	return x
+}
+
+// find is the tool that a call is of: the server's own, or the one that a
+// model's name for a tool stands for, if it is exactly one.
+func (x *toolIndex) find(t *holdgate.Tool) *knownTool {
+	if t.Server != "" {
+		return x.byName[serverTool{t.Server, t.Name}]
+	}
+	return x.spelling[t.Name]
+}
+
+// learned is what is known of the tool for a call with these arguments.
+func (k *knownTool) learned(x *toolIndex, arguments []byte) *holdgate.Learned {
+	l := &holdgate.Learned{
+		Server: k.Server, Tool: k.Name, Definition: k.Hash, Hints: k.hints,
+		Changed: k.Changed, Unread: x.of.Unread(k.Server),
+	}
+	if l.Unread != "" {
+		l.Changed = true
+	} else if !k.Cut {
+		l.Was, l.Is = k.Was, &k.Definition
+	}
+	for _, server := range x.servers[k.Name] {
+		if server != k.Server {
+			l.Shadows = append(l.Shadows, server)
+		}
+	}
+	switch {
+	case k.Schema == nil && !k.Cut:
+	case k.Schema == nil, arguments == nil, k.schema() == nil:
+		l.Schema = holdgate.FitUnchecked
+	default:
+		l.Schema, l.Misfits = k.schema().Check(arguments)
+	}
+	return l
+}
+
+// learn takes up what a server says of its tools in a message that is about to
+// be passed on to a client, if it does. It is told of every message that comes
+// from a server, whatever the transport. An error says that the message may not
+// be passed on, for what it says could not be written down.
+//
+// namedBy is the agent whose word the server's name is; empty where the
+// configuration has it.
+func (p *Proxy) learn(ctx context.Context, server, namedBy string, message []byte) error {
+	defs, ok, err := mcp.Tools(message)
+	switch {
+	case !ok:
+		return nil
+	case err != nil:
+		p.c.Logger.Warn("what an MCP server says of its tools could not be read", "server", server, "err", err)
+		return p.c.Queue.LearnUnread(context.WithoutCancel(ctx), server, namedBy, err.Error())
+	}
+	return p.c.Queue.Learn(context.WithoutCancel(ctx), server, namedBy, defs)
+}
+
+// takeTools is [Proxy.learn] for what came from this exchange's server. Only
+// those that the configuration names, and those on standard streams, have tools
+// that are remembered: hosts that agents name would be too many.
+func (m *relay) takeTools(ctx context.Context, message []byte) error {
+	namedBy := ""
+	if _, configured := m.p.c.Servers[m.Target.Name]; !configured {
+		if m.Target.Door != route.DoorStdio {
+			return nil
+		}
+		namedBy = m.Target.Caller.Agent.ID
+	}
+	return m.p.learn(ctx, m.Target.Name, namedBy, message)
+}
+
+// withoutDenied leaves those tools out of a server's list that the policy in
+// force hides from the agent. It reports false where the message stays as it is.
+func (m *relay) withoutDenied(message []byte) (shown []byte, fewer bool) {
+	if !m.p.c.Engine.HidesTools() {
+		return nil, false
+	}
+	shown = mcp.WithoutTools(message, func(tool string) bool {
+		hidden := m.p.c.Engine.Hides(m.Target.Caller.Agent, m.Target.Name, tool)
+		fewer = fewer || hidden
+		return hidden
+	})
+	return shown, fewer
+}

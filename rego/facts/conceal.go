@@ -1,0 +1,113 @@
+package facts
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+)
+
+// concealed stands where a credential was.
+const concealed = "[redacted]"
+
+// shortestValue is how long a credential is at least that is looked for by its value.
+const shortestValue = 6
+
+// Conceal returns a text that may quote a call without the credentials in it.
+// The values are those of the call, of [Values]; what looks like a credential
+// by itself is concealed too.
+func Conceal(text string, values []string) string {
+	for _, v := range values {
+		text = strings.ReplaceAll(text, v, concealed)
+	}
+	spans, ok := credentials(text)
+	if !ok {
+		return concealed
+	}
+	var b strings.Builder
+	done := 0
+	for _, s := range spans {
+		b.WriteString(text[done:s.Start] + concealed)
+		done = s.End
+	}
+	b.WriteString(text[done:])
+	text = b.String()
+	if joined, divided := unquote(text); divided {
+		if spans, ok := credentials(joined); !ok || len(spans) > 0 {
+			return concealed
+		}
+	}
+	return text
+}
+
+// credentials are those in one text; false where it could not be searched.
+func credentials(text string) ([]holdgate.FoundSecret, bool) {
+	r := &resultReader{ctx: context.Background(), until: time.Now().Add(resultDeadline)}
+	if err := r.guarded(func() error { r.find(holdgate.FoundSecret{}, text); return nil }); err != nil || r.Unread {
+		return nil, false
+	}
+	return r.Secrets, true
+}
+
+// Values are the credentials in a call, and the texts that hold them, the
+// longest first, for [Conceal]. It works the facts out again.
+func Values(ctx context.Context, c holdgate.Call, o Options) []string {
+	x := newExtraction(ctx, o)
+	x.call(c)
+	values := slices.Clone(x.held)
+	for _, text := range x.held {
+		spans, _ := credentials(text)
+		for _, s := range spans {
+			values = append(values, text[s.Start:s.End])
+		}
+	}
+	if c.Tool != nil {
+		if args, ok := decodeObject(c.Tool.Arguments); ok {
+			for _, s := range x.facts.Secrets {
+				values = append(values, textsAt(args, s.Pointer)...)
+			}
+		}
+	}
+	values = slices.DeleteFunc(values, func(v string) bool { return len(v) < shortestValue })
+	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return slices.Compact(values)
+}
+
+// textsAt are the texts under a pointer.
+func textsAt(v any, pointer string) []string {
+	if pointer != "" {
+		part, rest, more := strings.Cut(pointer[1:], "/")
+		if more {
+			rest = "/" + rest
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			return textsAt(v[pointerUnescape.Replace(part)], rest)
+		case []any:
+			if n, err := strconv.Atoi(part); err == nil && n < len(v) {
+				return textsAt(v[n], rest)
+			}
+		}
+		return nil
+	}
+	var texts []string
+	switch v := v.(type) {
+	case string:
+		texts = append(texts, v)
+	case []any:
+		for _, e := range v {
+			texts = append(texts, textsAt(e, "")...)
+		}
+	case map[string]any:
+		for _, k := range sortedKeys(v) {
+			texts = append(texts, textsAt(v[k], "")...)
+		}
+	}
+	return texts
+}
+
+var pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")

@@ -1,0 +1,61 @@
+package facts
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Some agents keep one shell for all calls, and a cd of one call is where the next
+// begins. Which do is not known for certain, so paths are judged from the session's
+// folder; but an approval of "the same command" is one for the same place.
+
+// maxLeaves bounds the name of where a shell was left, in bytes.
+const maxLeaves = 500
+
+// lostPlace stands for a place that is not known.
+const lostPlace = "?"
+
+// freshTools are tools each call of which starts a shell of its own.
+const freshTools = "shell shellcommand localshell execcommand runshellcommand"
+
+func startsAnew(tool string) bool {
+	if i := strings.LastIndexAny(tool, "./:"); i >= 0 {
+		tool = tool[i+1:]
+	}
+	return contains(freshTools, normal(tool))
+}
+
+// hangs notes that a command starts where earlier calls left the shell. One that
+// only goes somewhere else from anywhere does not.
+func (x *extraction) hangs(s *shell, in invocation) {
+	if x.fresh || x.opts.Shell == "" || !slices.Equal(s.dirs, dirsOf(x.start())) {
+		return
+	}
+	switch in.name() {
+	case "cd", "chdir", "pushd":
+		if to := in.words[len(in.words)-1]; len(in.words) > 1 && to.known() && path.IsAbs(to.text) {
+			x.gone = true
+			return
+		}
+	}
+	x.facts.Shell = x.opts.Shell
+}
+
+// leaves notes where a shell stands after what it ran.
+func (x *extraction) leaves(s *shell) {
+	if x.fresh || slices.Equal(s.dirs, dirsOf(x.start())) && !x.gone {
+		return
+	}
+	at := lostPlace
+	if len(s.dirs) > 0 {
+		at = strings.Join(s.dirs, "\n")
+	}
+	if x.facts.Shell != "" { // it may have gone on from there
+		at += "\nfrom " + x.facts.Shell
+	}
+	if len(at) > maxLeaves {
+		at = lostPlace
+	}
+	x.facts.Leaves = at
+}

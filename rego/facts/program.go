@@ -1,0 +1,99 @@
+package facts
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet"
+)
+
+// languageOf is the language of an interpreter whose programs are read, or "".
+// The name may end in a version.
+func languageOf(program string) string {
+	switch name := strings.TrimRight(strings.ToLower(program), "0123456789."); name {
+	case "python", "pypy":
+		return "python"
+	}
+	return ""
+}
+
+// reads notes what a program that is handed to an interpreter does. It reports
+// false where not all of it can be seen, or where it deletes: what it touches is
+// noted all the same.
+func (s *shell) reads(code field, c *Command) bool {
+	language := languageOf(c.Program)
+	if language == "" || !code.known() || s.quiet {
+		return false
+	}
+	s.x.work(1 + len(code.text)/16)
+	e, err := snippet.Read(language, code.text)
+	if err != nil {
+		return false
+	}
+	seen := len(e.Unseen)+len(e.Deletes) == 0
+	s.x.facts.Impact.Recursive = s.x.facts.Impact.Recursive || e.Trees
+	for _, p := range e.Reads {
+		seen = s.place(p, accessRead) && seen
+	}
+	for _, p := range e.Writes {
+		seen = s.place(p, accessWrite) && seen
+	}
+	for _, p := range e.Deletes {
+		seen = s.place(p, accessDelete) && seen
+	}
+	for _, line := range e.Shell {
+		s.started(line, c.Program)
+	}
+	for _, words := range e.Commands {
+		line, ok := quoteWords(words)
+		if !ok {
+			return false
+		}
+		s.started(line, c.Program)
+	}
+	for _, module := range e.Project {
+		file, _, _ := strings.Cut(module, ".")
+		c.Unbound = append(c.Unbound, strings.ReplaceAll(module, ".", "/")+".py", file+"/__init__.py")
+	}
+	return seen
+}
+
+// started walks a line that a program hands to a shell, whole as it stands.
+func (s *shell) started(line, program string) {
+	sub := s.sub(program)
+	sub.stdin = stream{}
+	sub.script(line)
+}
+
+// place notes that a program touches a file, or the files below a folder. It
+// reports false where those may be anything.
+func (s *shell) place(p snippet.Place, access string) bool {
+	s.x.tick()
+	f := field{text: p.String()}
+	s.touch(f, access)
+	if !p.Below {
+		return true
+	}
+	if access != accessRead {
+		s.x.facts.Impact.Recursive = true
+		if folder := (field{text: p.Path}); p.Path == "." || !s.stays(folder) && !strings.HasPrefix(p.Path+"/", "/tmp/") {
+			return strings.Trim(p.Pattern, "*") != "" && s.stays(folder)
+		}
+		return true
+	}
+	return s.stays(field{text: p.Path}) || strings.HasPrefix(p.Path+"/", "/tmp/") || strings.HasPrefix(p.Path, "/usr/")
+}
+
+// quoteWords writes words as a shell line that runs them.
+func quoteWords(words []string) (string, bool) {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		q, err := syntax.Quote(w, syntax.LangBash)
+		if err != nil {
+			return "", false
+		}
+		quoted[i] = q
+	}
+	return strings.Join(quoted, " "), true
+}

@@ -1,0 +1,179 @@
+package facts
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A run is a file of the project that a command runs, as Unbound has it.
+type run struct {
+	text  string
+	clean []string // where it may lie
+	below bool     // what lies below it runs too
+	away  bool     // it lies elsewhere, and is the project's where the call builds it
+}
+
+// writesNoContent reports whether a program writes nothing that its words decide
+// on: it makes folders and rights, or writes what it builds out of the files of
+// the project.
+func writesNoContent(name string) bool {
+	_, tool := tools[name]
+	return tool || contains("mkdir touch chmod chown chgrp setfacl go cargo make cmake gcc g++ cc c++ clang clang++", name)
+}
+
+// scatters are programs that write files which the call does not name.
+const scatters = "unzip tar bsdtar gtar 7z 7za cpio patch ar jar dpkg-deb rpm2cpio"
+
+// projectRuns are the files that a command runs and that lie in the session's
+// folder: candidates for [Command.Project], which ownRuns decides on once all
+// that the call writes is known.
+func (s *shell) projectRuns(c Command) []run {
+	if p := madeOf(c); p != "" && len(s.dirs) > 0 && !s.remote {
+		s.x.made = append(s.x.made, joinAny(s.dirs[0], p))
+	}
+	s.x.scatters = s.x.scatters || contains(scatters, strings.ToLower(c.Program))
+	var out []run
+	for _, u := range c.Unbound {
+		if r, ok := s.projectRun(u, c); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// moduleOfGo is an import path that begins with a host.
+var moduleOfGo = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/|@`)
+
+func (s *shell) projectRun(text string, c Command) (run, bool) {
+	r := run{text: text, below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run"}
+	f := s.here(field{text: text, dynamic: hereParts(text)})
+	p, known := s.x.expandTilde(f.text, s.remote)
+	switch {
+	case !known, p == "", p[0] == '-', strings.ContainsAny(strings.TrimPrefix(p, "*."), "$`*?[{=|&;<> \n"), strings.Contains(p, "://"):
+		return r, false
+	case schemed.MatchString(p):
+		return r, false
+	case c.Program == "go" && moduleOfGo.MatchString(p):
+		return r, false
+	case path.IsAbs(p):
+		r.clean = []string{path.Clean(p)}
+		r.away = !s.x.project(r.clean[0], false)
+		return r, !s.remote
+	case s.remote || s.lost && len(s.dirs) == 0 && !s.x.left:
+		return r, !leadsOut(p)
+	}
+	door := !strings.Contains(p, "/") // found by its name in the folder at hand
+	dirs := s.dirs
+	if door {
+		dirs = dirs[:min(1, len(dirs))] // a build that runs where a cd failed is no way to hide
+	}
+	for _, d := range dirs {
+		clean := joinDir(d, p)
+		r.away = r.away || !s.x.project(clean, door)
+		r.clean = append(r.clean, clean)
+	}
+	if len(s.dirs) == 0 {
+		r.clean = []string{path.Clean(p)}
+		return r, s.x.project(r.clean[0], door)
+	}
+	return r, true
+}
+
+// schemed is a package of a registry, as in npm:chalk.
+var schemed = regexp.MustCompile(`^[a-z]+:`)
+
+// hereParts is the part of a path that stands for the folder at hand.
+func hereParts(text string) []string {
+	for _, part := range []string{"$PWD", "${PWD}", "$(pwd)"} {
+		if strings.HasPrefix(text, part) {
+			return []string{part}
+		}
+	}
+	return nil
+}
+
+// passing are the folders that files pass through, by any part of a path.
+var passing = regexp.MustCompile(`(?i)(^|/)(\.?te?mp|downloads?|\.git)(/|$)`)
+
+// project reports whether a cleaned path lies in the session's folder, and not
+// where files only pass through. Where that folder is not known, a build in an
+// absolute one counts as the project's unless it lies there too.
+func (x *extraction) project(clean string, door bool) bool {
+	if x.inside(clean) {
+		return !passing.MatchString(strings.TrimPrefix(clean, x.start()))
+	}
+	return door && x.opts.Dir == "" && path.IsAbs(clean) && !passing.MatchString(clean) && !systemProgram(clean) && clean != "/"+path.Base(clean)
+}
+
+// ownRuns sets [Command.Project]: of the candidates those that the call does
+// not write, by their own name or with a folder above them.
+func (x *extraction) ownRuns() {
+	if x.scatters {
+		return
+	}
+	for i, runs := range x.runs[:min(len(x.runs), len(x.facts.Commands))] {
+		for _, r := range runs {
+			if r.away && !x.makes(r.clean) {
+				continue
+			}
+			if !slices.ContainsFunc(r.clean, func(p string) bool { return x.writes(p, r.below) }) {
+				x.facts.Commands[i].Project = append(x.facts.Commands[i].Project, r.text)
+			}
+		}
+	}
+}
+
+func (x *extraction) writes(p string, below bool) bool {
+	return slices.ContainsFunc(x.written, func(w string) bool {
+		return w == p || w == "." || strings.HasPrefix(p, w+"/") || below && strings.HasPrefix(w, p+"/")
+	})
+}
+
+// joinAny is a path as it is seen from a folder, or itself where it is absolute.
+func joinAny(dir, p string) string {
+	if path.IsAbs(p) {
+		return path.Clean(p)
+	}
+	return joinDir(dir, p)
+}
+
+// madeOf is the file or folder that a command makes out of the project alone: what
+// it compiles, the folder it builds in, another working tree. It is empty for others.
+func madeOf(c Command) string {
+	option := map[string]string{"go": "-o", "cmake": "-B", "gcc": "-o", "g++": "-o", "cc": "-o", "c++": "-o", "clang": "-o", "clang++": "-o", "rustc": "-o"}[c.Program]
+	tree := c.Program == "git" && len(c.Argv) > 3 && c.Argv[1] == "worktree" && c.Argv[2] == "add"
+	if option == "" && !tree || len(c.Unresolved) > 0 {
+		return ""
+	}
+	made := ""
+	for i := 1; i < len(c.Argv); i++ {
+		w := c.Argv[i]
+		switch {
+		case w == option && i+1 < len(c.Argv):
+			i++
+			made = c.Argv[i]
+		case strings.HasPrefix(w, "-"):
+		case tree && i > 2:
+			return w
+		case leadsOut(w) || moduleOfGo.MatchString(w):
+			return ""
+		}
+	}
+	return made
+}
+
+// sources are the names of what programs are made of.
+var sources = regexp.MustCompile(`(?i)\.(go|c|cc|cpp|cxx|h|hpp|rs|zig|s|asm|java|kt|swift|cmake|mk)$|(^|/)(GNU)?Makefile$|(^|/)CMakeLists.txt$`)
+
+// makes reports whether the call makes a file of the project, and writes none of
+// its sources.
+func (x *extraction) makes(at []string) bool {
+	if slices.ContainsFunc(x.written, sources.MatchString) {
+		return false
+	}
+	return !slices.ContainsFunc(at, func(p string) bool {
+		return !slices.ContainsFunc(x.made, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") })
+	})
+}

@@ -1,0 +1,188 @@
+package snippet
+
+import (
+	"slices"
+	"strings"
+)
+
+// plainVariables are those of the environment that hold no secret.
+var plainVariables = strings.Fields("HOME PATH USER LOGNAME PWD SHELL LANG LC_ALL TERM TZ CI NODE_ENV VIRTUAL_ENV EDITOR TMPDIR PORT DEBUG PYTHONPATH COLUMNS LINES HOSTNAME GOPATH GOOS GOARCH")
+
+// variableOf is what a variable of the environment holds.
+func (w *walker) variableOf(name value) value {
+	t := name.text()
+	if len(t.kinds) > 0 || t.none() {
+		w.unseen("variables of the environment")
+	}
+	for _, p := range t.places {
+		if p.Below || !slices.Contains(plainVariables, p.Path) {
+			w.unseen("the environment's %s", p.Path)
+		}
+	}
+	return anything()
+}
+
+// shown notes that the environment as a whole is made text of, or handed on.
+func (w *walker) shown(v value) {
+	if v.is("environ") {
+		w.unseen("all variables of the environment")
+	}
+}
+
+// actSpecial are the functions that start programs and reach further.
+func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
+	switch c.spec.special {
+	case "getenv":
+		return w.variableOf(arg(0, "key")), true
+	case "shell":
+		w.shell(arg(0, "cmd"), c.spec.name)
+		for i, k := range c.keys {
+			if i > 0 && !slices.Contains(plainOptions, k) {
+				w.unseen("%s with %s", c.spec.name, k)
+			}
+		}
+		return anything(), true
+	case "argv":
+		w.argv(c, arg(0, "args"))
+		return anything(), true
+	case "rmtree":
+		w.touch("delete", arg(0, "path"), c.spec.name)
+		w.effects.Trees = true
+		return value{}, true
+	case "move":
+		w.move(arg(0, "src"), arg(1, "dst"), c.spec.name)
+		return arg(1, "dst").text(), true
+	case "timed":
+		// A text would be a program of its own.
+		for _, a := range c.args {
+			if len(a.places) > 0 || a.is(kindAny) {
+				w.unseen("%s of a text", c.spec.name)
+			}
+			w.escape(a, value{})
+		}
+		return kinds(kindPart), true
+	case "syspath":
+		for _, p := range arg(len(c.args)-1, "").text().places {
+			if p.Path != "." && p.Path != "" && (strings.HasPrefix(p.Path, "/") || strings.HasPrefix(p.Path, "~") || climbs(p.Path)) {
+				w.unseen("modules from %s", p.Path)
+			}
+		}
+		if len(arg(len(c.args)-1, "").text().kinds) > 0 {
+			w.unseen("modules from elsewhere")
+		}
+		return value{}, true
+	case "sqlite":
+		for _, p := range arg(0, "database").text().places {
+			if rest, ok := strings.CutPrefix(p.Path, "file:"); ok {
+				file, options, _ := strings.Cut(rest, "?")
+				if _, uri := c.arg(9, "uri"); uri && options == "mode=ro" && !strings.Contains(file, "%") {
+					w.touch("read", places(Place{Path: file}), c.spec.name)
+					return kinds("rodb"), true
+				}
+			}
+			if p.Path == ":memory:" {
+				return kinds("rodb"), true
+			}
+		}
+	case "archive":
+		mode, given := c.arg(1, "mode")
+		file := arg(0, "file")
+		if _, named := c.arg(99, "name"); named {
+			file = arg(99, "name")
+		}
+		if _, other := c.arg(99, "fileobj"); other {
+			w.unseen("%s of a file object", c.spec.name)
+		}
+		if !given {
+			mode = places(Place{Path: "r"})
+		}
+		t := mode.text()
+		if len(t.kinds) > 0 || t.none() {
+			w.unseen("%s in a mode that is not known", c.spec.name)
+		}
+		for _, m := range t.places {
+			if strings.HasPrefix(m.Path, "r") {
+				w.touch("read", file, c.spec.name)
+			} else {
+				w.touch("write", file, c.spec.name)
+			}
+		}
+		return kinds("archive"), true
+	}
+	return value{}, false
+}
+
+// move notes that a file gets another name: its folder loses it only where the
+// new one may lie elsewhere.
+func (w *walker) move(from, to value, by string) {
+	what := "write"
+	for _, p := range to.text().places {
+		if strings.HasPrefix(p.Path, "/") || strings.HasPrefix(p.Path, "~") || climbs(p.Path) {
+			what = "delete"
+		}
+	}
+	w.touch(what, from, by)
+	w.touch("write", to, by)
+}
+
+// shell notes a line that is handed to a shell.
+func (w *walker) shell(line value, by string) {
+	t := line.text()
+	if len(t.kinds) > 0 || t.none() || len(line.objs) > 0 {
+		w.unseen("%s: a command that is not known", by)
+	}
+	for _, p := range t.places {
+		if p.Below {
+			w.unseen("%s: a command that is not known", by)
+		} else if w.last {
+			w.effects.Shell, _ = union(w.effects.Shell, []string{p.Path}, false)
+		}
+	}
+}
+
+// plainOptions are arguments of subprocess.run and its like that change
+// neither the program nor where it runs.
+var plainOptions = strings.Fields("args cmd text capture_output check stdout stderr timeout encoding errors universal_newlines shell input")
+
+// argv notes a program that is started with its arguments.
+func (w *walker) argv(c call, args value) {
+	for i, k := range c.keys {
+		if i > 0 && !slices.Contains(plainOptions, k) {
+			w.unseen("%s with %s", c.spec.name, k)
+		}
+	}
+	if _, shell := c.arg(99, "shell"); shell {
+		if len(args.objs) > 0 {
+			w.unseen("%s: a list for a shell", c.spec.name)
+		}
+		w.shell(args, c.spec.name)
+		return
+	}
+	if t := args.text(); len(t.kinds) > 0 && len(args.objs) == 0 || args.none() {
+		w.unseen("%s: a command that is not known", c.spec.name)
+	}
+	for _, p := range args.places {
+		w.command(c, []string{p.Path})
+	}
+	for _, o := range args.objs {
+		var words []string
+		for _, t := range o.tuple {
+			if len(t.places) != 1 || len(t.text().kinds) > 0 || t.places[0].Below || len(t.objs) > 0 {
+				w.unseen("%s: a command that is not known", c.spec.name)
+				return
+			}
+			words = append(words, t.places[0].Path)
+		}
+		if o.changed || len(words) == 0 || o.class != nil {
+			w.unseen("%s: a command that is not known", c.spec.name)
+			continue
+		}
+		w.command(c, words)
+	}
+}
+
+func (w *walker) command(c call, words []string) {
+	if w.last && !slices.ContainsFunc(w.effects.Commands, func(o []string) bool { return slices.Equal(o, words) }) {
+		w.effects.Commands = append(w.effects.Commands, words)
+	}
+}

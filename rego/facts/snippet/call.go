@@ -1,0 +1,392 @@
+package snippet
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A call is one of a function of the tables.
+type call struct {
+	at   *expr
+	spec *spec
+	recv value
+	args []value
+	keys []string // of the arguments: "" is by position, "*" and "**" are spread
+}
+
+// arg is the argument with that number or name.
+func (c call) arg(at int, key string) (v value, given bool) {
+	if at < 0 {
+		return c.recv, true
+	}
+	n := 0
+	for i, a := range c.args {
+		switch k := c.keys[i]; {
+		case k == "*" || k == "**":
+			return anything(), true
+		case k == "":
+			if n == at {
+				return a, true
+			}
+			n++
+		case k == key && key != "":
+			return a, true
+		}
+	}
+	return value{}, false
+}
+
+// call evaluates a call of whatever operand 0 may be.
+func (w *walker) call(e *expr) (out value) {
+	c := call{at: e, keys: e.keys[1:]}
+	f := value{}
+	if callee := e.kids[0]; callee.op == opAttr {
+		c.recv = w.eval(callee.kids[0])
+		f = w.attribute(c.recv, callee.text)
+		if slices.Contains(mutators, callee.text) {
+			for _, o := range c.recv.objs {
+				o.changed = true
+			}
+		}
+	} else {
+		f = w.eval(callee)
+	}
+	c.args = w.all(e.kids[1:])
+	for _, s := range f.specs {
+		c.spec = s
+		out.add(w.apply(c))
+	}
+	for _, fn := range f.fns {
+		out.add(w.invoke(fn, c))
+	}
+	for _, o := range f.objs {
+		if o.class != nil || e.op == opNew {
+			w.unseen("a call of an object")
+		}
+	}
+	for _, k := range f.kinds {
+		switch k {
+		case kindProject:
+			out.add(kinds(kindProject))
+			for _, a := range c.args {
+				w.escape(a, kinds(kindUnseen))
+			}
+		case kindPart:
+		default:
+			w.unseen("a call of what is not known")
+			out.add(kinds(kindUnseen))
+			for _, a := range c.args {
+				w.escape(a, kinds(kindUnseen))
+			}
+		}
+	}
+	if f.none() && !slices.ContainsFunc(c.args, value.none) && !c.recv.none() {
+		w.unseen("a call of what is not known")
+	}
+	return out
+}
+
+// mutators are methods that move the elements of a container.
+var mutators = strings.Fields("pop popleft popitem remove reverse sort clear rotate insert append appendleft extend extendleft shift unshift splice push fill copyWithin concat_")
+
+// invoke calls a function or a class of the program.
+func (w *walker) invoke(f *function, c call) value {
+	f.called = true
+	params := f.def.keys
+	if f.def.op == opClass {
+		made := w.instance(f)
+		if init := f.own["__init__"]; init != nil {
+			w.invoke(init, call{at: c.at, recv: made, args: c.args, keys: c.keys})
+		} else {
+			for _, a := range append(c.args, w.all(f.def.kids[:len(f.def.keys)])...) {
+				w.grow(&made.objs[0].elem, a)
+			}
+			w.fields(made.objs[0], c)
+		}
+		return made
+	}
+	args, keys := c.args, c.keys
+	if f.method != nil {
+		args, keys = append([]value{join(c.recv, w.instance(f.method))}, args...), append([]string{""}, keys...)
+	}
+	n := 0
+	for i, a := range args {
+		switch k := keys[i]; {
+		case k == "*" || k == "**":
+			for _, p := range params {
+				w.grow(w.vars[strings.TrimLeft(p, "*")], w.elements(a, false))
+			}
+		case k != "":
+			w.grow(w.vars[k], a)
+			w.spread(params, f.def, a)
+		case n < len(params) && !strings.HasPrefix(params[n], "*"):
+			w.grow(w.vars[params[n]], a)
+			n++
+		default:
+			w.spread(params, f.def, a)
+		}
+	}
+	return f.result
+}
+
+// spread adds an argument to the parameters with a star.
+func (w *walker) spread(params []string, def *expr, a value) {
+	for _, p := range params {
+		if strings.HasPrefix(p, "*") {
+			o := w.container(def, anything(), a)
+			w.grow(w.vars[strings.TrimLeft(p, "*")], o)
+		}
+	}
+}
+
+// fields are the attributes of an object whose class has no __init__: that of
+// a data class, or of a named tuple.
+func (w *walker) fields(o *object, c call) {
+	all := join(c.args...)
+	for _, k := range o.class.def.kids[len(o.class.def.keys):] {
+		k.walk(func(e *expr) {
+			if e.op == opName && w.vars[e.text] != nil {
+				if o.attrs[e.text] == nil {
+					o.attrs[e.text] = new(value)
+				}
+				w.grow(o.attrs[e.text], all)
+			}
+		})
+	}
+}
+
+// escape is what happens to functions that are handed to code which is not
+// read: they are called with anything.
+func (w *walker) escape(v value, with value) {
+	seen := make(map[*object]bool)
+	var visit func(value)
+	visit = func(v value) {
+		w.shown(v)
+		for _, s := range v.specs {
+			if len(s.effects) > 0 || s.special != "" {
+				w.unseen("%s, handed on", s.name)
+			}
+		}
+		for _, f := range v.fns {
+			w.handed(f, with)
+		}
+		for _, o := range v.objs {
+			if seen[o] {
+				continue
+			}
+			seen[o] = true
+			visit(o.elem)
+			visit(o.key)
+			for _, t := range o.tuple {
+				visit(t)
+			}
+			for _, a := range o.attrs {
+				visit(*a)
+			}
+		}
+	}
+	visit(v)
+}
+
+// handed calls a function with a value for each of its parameters.
+func (w *walker) handed(f *function, with value) value {
+	f.called = true
+	if f.def.op == opClass {
+		return w.instance(f)
+	}
+	for i, p := range f.def.keys {
+		if f.method != nil && i == 0 {
+			w.grow(w.vars[strings.TrimLeft(p, "*")], w.instance(f.method))
+		}
+		if strings.HasPrefix(p, "*") {
+			w.spread(f.def.keys, f.def, with)
+			continue
+		}
+		w.grow(w.vars[p], with)
+	}
+	return f.result
+}
+
+// apply does what a function of the tables does.
+func (w *walker) apply(c call) value {
+	if c.spec.special == "flow" || c.spec.special == "each" {
+		return w.flow(c)
+	}
+	if c.spec.special != "" {
+		if v, ok := w.special(c); ok {
+			return v
+		}
+		w.unseen("%s", c.spec.name)
+		return kinds(kindUnseen)
+	}
+	for _, a := range c.args {
+		w.escape(a, anything())
+	}
+	w.fills = w.fills || slices.Contains(fillers, c.spec.name[strings.LastIndexByte(c.spec.name, '.')+1:])
+	for i, k := range c.keys {
+		w.fills = w.fills || k == "file" && c.args[i].is("file")
+	}
+	if len(c.spec.effects) == 1 && c.spec.effects[0].what == "write" && len(c.args) == 1 && slices.Equal(c.args[0].places, []Place{{}}) {
+		w.unseen("%s empties a file", c.spec.name)
+	}
+	for _, e := range c.spec.effects {
+		if v, given := c.arg(e.at, e.key); given {
+			w.touch(e.what, v, c.spec.name)
+		}
+	}
+	return w.result(c.spec, c)
+}
+
+// fillers are the functions that write to a file which was opened before.
+var fillers = strings.Fields("write writelines writerow writerows dump safe_dump")
+
+// touch notes that a file is read, written or deleted.
+func (w *walker) touch(what string, v value, by string) {
+	if !w.last {
+		return
+	}
+	list := map[string]*[]Place{"read": &w.effects.Reads, "write": &w.effects.Writes, "delete": &w.effects.Deletes}[what]
+	for _, o := range v.objs {
+		if o.class != nil {
+			w.unseen("%s: an object of the program's own", by)
+		} else {
+			w.touch(what, w.elements(value{objs: []*object{o}}, true), by) // a list of files
+		}
+	}
+	t := v
+	t.kinds = slices.DeleteFunc(slices.Clone(v.kinds), func(k string) bool { return k == "file" }) // it was opened elsewhere
+	if t.none() && v.is("file") {
+		return
+	}
+	t.objs = nil
+	if t.none() && len(v.objs) > 0 {
+		return
+	}
+	t = t.text()
+	if t.none() || t.is(kindAny) {
+		w.unseen("%s: a path that is not known", by)
+	}
+	if t.is(kindPart) {
+		t.add(places(Place{Path: ".", Below: true}))
+	}
+	for _, p := range t.places {
+		if strings.Contains(p.Path, "\x00") || hostPath.MatchString(p.Path) {
+			w.unseen("%s: %s", by, p.Path)
+		}
+		*list, _ = union(*list, []Place{p}, false)
+	}
+}
+
+// hostPath are addresses where a file is expected.
+var hostPath = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+:`)
+
+// result is what a function of the tables, or a value of them, yields.
+func (w *walker) result(s *spec, c call) value {
+	switch s.result {
+	case "self":
+		return c.recv
+	case "elem":
+		return w.elements(c.recv, true)
+	case "arg":
+		v, _ := c.arg(0, "")
+		return v.text()
+	case "text":
+		return c.recv.text()
+	case "dir":
+		return kinds("path").with(places(Place{Path: "."}))
+	case "none":
+		return value{}
+	case "below":
+		return w.container(c.at, value{}, join(below(c.recv, ""), kinds("path")))
+	case "dirtext":
+		return places(Place{Path: "."})
+	case "tmp":
+		return places(Place{Path: "/tmp", Below: true})
+	case "parent":
+		return join(parents(c.recv), kinds("path"))
+	case "list":
+		return w.container(c.at, value{}, anything())
+	case "parts":
+		if c.at == nil {
+			return anything()
+		}
+		return w.container(c.at, value{}, kinds(kindPart))
+	}
+	return kinds(s.result)
+}
+
+func (v value) with(o value) value { return join(v, o) }
+
+// flow is the result of a function that hands on what it gets, itself or in a
+// container. What it calls gets the elements of the rest.
+func (w *walker) flow(c call) (out value) {
+	var rest value
+	if c.recv.is(kindAny) || len(c.recv.objs)+len(c.recv.places) > 0 {
+		rest.add(c.recv)
+	}
+	var called, keys []*function
+	for i, a := range c.args {
+		w.shown(a)
+		for _, s := range a.specs {
+			if len(s.effects) > 0 || s.special != "" && s.special != "flow" {
+				w.unseen("%s, handed on", s.name)
+			} else if c.keys[i] != "key" {
+				out.add(w.result(s, call{spec: s, at: c.at, recv: w.elements(join(c.args...), true)}))
+			}
+		}
+		if c.keys[i] == "key" {
+			keys = append(keys, a.fns...)
+		} else {
+			called = append(called, a.fns...)
+		}
+		a.specs, a.fns = nil, nil
+		rest.add(a)
+	}
+	elems := w.elements(rest, true)
+	for _, f := range keys {
+		w.handed(f, join(elems, w.elements(elems, true)))
+	}
+	for _, f := range called {
+		r := w.handed(f, join(elems, w.elements(elems, true)))
+		w.handed(f, r)
+		out.add(r)
+	}
+	made := w.container(c.at, w.elements(rest, true), elems, rest, out)
+	return join(out, elems, made, rest)
+}
+
+// lower and the like keep what is known of a text.
+func mapText(v value, f func(string) string) (out value) {
+	t := v.text()
+	for _, p := range t.places {
+		if p.Below {
+			return anything()
+		}
+		out.add(places(Place{Path: f(p.Path)}))
+	}
+	out.kinds = t.kinds
+	return out
+}
+
+func baseOf(v value) (out value) {
+	for _, p := range v.text().places {
+		if p.Below {
+			out.add(kinds(kindPart))
+			continue
+		}
+		if b := path.Base(p.Path); b == ".." {
+			out.add(anything())
+		} else {
+			out.add(places(Place{Path: b}))
+		}
+	}
+	for _, k := range v.text().kinds {
+		out.add(kinds(k))
+	}
+	if out.is(kindAny) {
+		return anything()
+	}
+	return out
+}

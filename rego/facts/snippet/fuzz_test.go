@@ -1,0 +1,60 @@
+package snippet
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// seeds adds the programs in testdata of a language.
+func seeds(f *testing.F, language string) {
+	f.Helper()
+	files, err := filepath.Glob("testdata/" + language + "-*.txt")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no programs", err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, program := range strings.Split(string(raw), "\n---\n")[1:] {
+			code, _, _ := strings.Cut(program, "\n=> ")
+			f.Add(code)
+		}
+	}
+}
+
+// FuzzPython holds that no program makes the reader fail, and that one which is
+// seen to do no harm is still seen to do some with a line behind it that does.
+func FuzzPython(f *testing.F) {
+	seeds(f, "python")
+	f.Fuzz(func(t *testing.T, code string) {
+		e, err := Read("python", code)
+		if err != nil || len(e.Unseen) > 0 {
+			return
+		}
+		if more, err := Read("python", code+"\nimport os as zz\nzz.fork()\n"); err == nil && len(more.Unseen) == 0 {
+			t.Errorf("%q: with os.fork() behind it nothing is unseen", code)
+		}
+	})
+}
+
+func TestBounds(t *testing.T) {
+	for name, code := range map[string]string{
+		"lines":    strings.Repeat("x\n", 11_000),
+		"nesting":  strings.Repeat("(", 5000) + strings.Repeat(")", 5000),
+		"nots":     strings.Repeat("not ", 5000) + "1",
+		"powers":   strings.Repeat("2**", 5000) + "1",
+		"lambdas":  strings.Repeat("lambda: ", 5000) + "1",
+		"blocks":   strings.Repeat("if 1: ", 5000) + "1",
+		"f-string": strings.Repeat("f'{", 300) + strings.Repeat("}'", 300),
+		"match":    strings.Repeat("match x:\n", 5000),
+		"with":     strings.Repeat("with (", 5000),
+	} {
+		if e, err := Read("python", code); err == nil && len(e.Unseen) == 0 {
+			t.Errorf("%s: read without an error", name)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+// Package snippet reads the small programs that agents hand to an interpreter
+// (python3 -c, node -e), and tells what they touch: which files they read,
+// write and delete, and which commands they run. It tells a program that reads
+// files, prints and computes from one that does what cannot be seen.
+//
+// A program is parsed by a strict reader of its language into expressions
+// (expr.go), and what its variables may hold is worked out for the program as a
+// whole (value.go, walk.go): no order of statements is kept, every branch runs,
+// and a function that is handed on is called with whatever it may get. What
+// modules, functions and methods do stands in tables (tables/*.txt). All that no
+// table names is said to be unseen (Effects.Unseen), and so is a file whose path
+// is not known: the tables allow, and nothing is refused by name.
+//
+// Modules are taken to be what the language's own distribution has under their
+// names, for a project that shadows one runs its own code, as its tests do.
+package snippet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Effects are what a program may do.
+type Effects struct {
+	Reads, Writes, Deletes []Place
+	Trees                  bool       // folders are deleted with what is in them
+	Shell                  []string   // lines that it hands to a shell
+	Commands               [][]string // programs that it starts, with their arguments
+	Project                []string   // modules of the project that it loads, as in "shop.money"
+	Unseen                 []string   // what cannot be seen, in words
+}
+
+// A Place is a file, or what lies below a folder.
+type Place struct {
+	Path    string
+	Below   bool   // files below Path, at any depth
+	Up      bool   // Path itself is meant, too
+	Pattern string // of the names of those files; empty where any name is meant
+}
+
+// String writes a place as a shell would: a folder's files are a pattern.
+func (p Place) String() string {
+	if !p.Below {
+		return p.Path
+	}
+	pattern := p.Pattern
+	if pattern == "" {
+		pattern = "*"
+	}
+	return strings.TrimSuffix(p.Path, "/") + "/" + pattern
+}
+
+// maxBytes and maxLines bound a program that is read.
+const (
+	maxBytes = 64 << 10
+	maxLines = 10_000
+)
+
+// Read tells what a program does. The language is "python" or "javascript"; of
+// others nothing is known. Work is bounded, and a program that takes more is an
+// error, as one that cannot be read is.
+func Read(language, code string) (Effects, error) {
+	if len(code) > maxBytes || strings.Count(code, "\n") > maxLines {
+		return Effects{}, fmt.Errorf("a program of more than %d bytes or %d lines", maxBytes, maxLines)
+	}
+	switch language {
+	case "python":
+		program, err := parsePython(code)
+		if err != nil {
+			return Effects{}, err
+		}
+		return walkProgram(program, pythonTable())
+	}
+	return Effects{}, fmt.Errorf("the language %q is not read", language)
+}
+
+// Known reports whether programs in a language are read.
+func Known(language string) bool { return slices.Contains([]string{"python"}, language) }

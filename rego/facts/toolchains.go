@@ -1,0 +1,240 @@
+package facts
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A tool is a compiler, bundler, formatter, linter, test runner or task runner:
+// it works in the session's folder, but for what these options say. Options are
+// blank-separated, with their dashes; long ones in lower case.
+type tool struct {
+	loads   string // options whose value is code, or settings that name code
+	writes  string // options whose value is a file or folder that it writes
+	empties string // options with which it empties that folder first
+	runs    string // options whose value is a command
+	valued  string // options whose value is none of these
+	inPlace string // options or subcommands with which it rewrites its operands; "*" where it always does
+	checks  string // options with which it does not rewrite them after all
+	verbs   string // subcommands before its operands
+	tests   bool   // it runs what its operands name
+
+	properties bool // -D sets what code it runs
+}
+
+// toolCommand notes the code from elsewhere that a tool loads, and the files that
+// it writes.
+func toolCommand(s *shell, t tool, in invocation, c *Command) {
+	w := in.words[1:]
+	rewrites, checks, empties := t.inPlace == "*", false, false
+	var operands, out []field
+	for i := 0; i < len(w); i++ {
+		s.x.tick()
+		text := w[i].text
+		if t.properties && strings.HasPrefix(text, "-D") {
+			if _, value, _ := strings.Cut(text, "="); leadsOut(value) {
+				c.Unbound = append(c.Unbound, loadedFiles(value)...)
+			}
+		}
+		if len(text) < 2 || text[0] != '-' {
+			rewrites = rewrites || len(operands) == 0 && contains(t.inPlace, text)
+			if !contains(t.verbs, text) || len(operands) > 0 {
+				operands = append(operands, w[i])
+			}
+			continue
+		}
+		name, value, joined := t.option(text)
+		rewrites, checks, empties = rewrites || contains(t.inPlace, name), checks || contains(t.checks, name) || contains(t.checks, text), empties || contains(t.empties, name)
+		kind := t.kind(name)
+		if kind == "" {
+			continue
+		}
+		f := field{text: value, dynamic: w[i].dynamic, origin: w[i].origin}
+		if !joined && i+1 < len(w) && !strings.HasPrefix(w[i+1].text, "-") {
+			i++
+			f = w[i]
+		}
+		switch kind {
+		case "loads":
+			c.Unbound = append(c.Unbound, loadedFiles(f.text)...)
+		case "runs":
+			s.codeText(f, in.under(in.name()+" "+name))
+		case "writes":
+			out = append(out, f)
+		}
+	}
+	for _, f := range out {
+		access := accessWrite
+		if empties && !contains("build dist out public site _site www", path.Base(f.text)) {
+			access = accessDelete
+		}
+		s.use(in, f, access)
+	}
+	for _, f := range operands {
+		switch {
+		case rewrites && !checks:
+			s.use(in, f, accessWrite)
+		case t.tests && leadsOut(f.text):
+			file, _, _ := strings.Cut(f.text, "::")
+			c.Unbound = append(c.Unbound, file)
+		}
+	}
+}
+
+// option is an option's name, as the table has it, and its value where that is
+// part of the word.
+func (t tool) option(text string) (name, value string, joined bool) {
+	name, value, joined = strings.Cut(text, "=")
+	if len(name) > 2 {
+		if t.kind(name) == "" {
+			name = strings.ToLower(name)
+		}
+		if !joined && t.kind(name) == "" && text[1] != '-' && t.kind(text[:2]) != "" {
+			return text[:2], text[2:], true
+		}
+	}
+	return name, value, joined
+}
+
+func (t tool) kind(option string) string {
+	switch {
+	case contains(t.loads, option):
+		return "loads"
+	case contains(t.writes, option):
+		return "writes"
+	case contains(t.runs, option):
+		return "runs"
+	case contains(t.valued, option):
+		return "valued"
+	}
+	return ""
+}
+
+// loadedFiles are the files in an option's value, but for programs of the system.
+func loadedFiles(value string) []string {
+	list := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ':' })
+	if strings.Contains(value, "://") {
+		list = []string{value}
+	}
+	return slices.DeleteFunc(list, systemProgram)
+}
+
+// leadsOut reports whether a path is not relative to the folder at hand.
+func leadsOut(p string) bool {
+	p = path.Clean(p)
+	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || p == ".." || strings.HasPrefix(p, "../")
+}
+
+// cmakeCode are the variables of CMake whose value it runs or includes.
+var cmakeCode = regexp.MustCompile(`^-D(CMAKE_\w*(?:COMPILER|LAUNCHER|LINKER|INCLUDE|TOOLCHAIN|PROGRAM|TOOL|MODULE)\w*)(?::\w+)?=(.+)$`)
+
+// cmakeCommand is cmake, whose variables name programs and scripts.
+func cmakeCommand(s *shell, in invocation, c *Command) {
+	for _, w := range in.words[1:] {
+		if m := cmakeCode.FindStringSubmatch(strings.Replace(w.text, "-D ", "-D", 1)); m != nil {
+			c.Unbound = append(c.Unbound, loadedFiles(strings.ReplaceAll(m[2], ";", ":"))...)
+		}
+	}
+	toolCommand(s, tools["cmake"], in, c)
+	c.Unbound = append(c.Unbound, runsFiles("cmake", in.words[1:])...)
+	s.mentions(in)
+}
+
+// protocCommand is protoc: each --NAME_out is a folder that it writes.
+func protocCommand(s *shell, in invocation, c *Command) {
+	for _, w := range in.words[1:] {
+		name, value, ok := strings.Cut(w.text, "=")
+		if !ok || !strings.HasSuffix(name, "_out") {
+			continue
+		}
+		if i := strings.LastIndexByte(value, ':'); i >= 0 {
+			value = value[i+1:]
+		}
+		s.use(in, field{text: value, dynamic: w.dynamic}, accessWrite)
+	}
+	for _, w := range in.words[1:] {
+		if plugin, ok := strings.CutPrefix(w.text, "--plugin="); ok {
+			c.Unbound = append(c.Unbound, loadedFiles(plugin[strings.IndexByte(plugin, '=')+1:])...)
+		}
+	}
+	s.mentions(in)
+}
+
+// debuggerLooks are the commands of gdb and lldb that run the program under test
+// and look at it.
+const debuggerLooks = "run r start bt backtrace where thread frame info p print x list l next n step s finish continue c break b tbreak breakpoint watch up down disassemble register image quit q exit process"
+
+// debuggerCommand is gdb and lldb: their commands can run others, and call what
+// the program under test has.
+func debuggerCommand(s *shell, in invocation, c *Command) {
+	const commands = "-o -O -k -K -ex -iex --ex --eval-command --init-eval-command --one-line --one-line-before-file --one-line-on-crash"
+	const scripts = "-s -S -x -ix --source --source-before-file --command --init-command -Q"
+	words := in.words[1:]
+	for i := 0; i < len(words); i++ {
+		name, value, joined := strings.Cut(words[i].text, "=")
+		f := field{text: value, dynamic: words[i].dynamic}
+		if !joined && i+1 < len(words) && (contains(commands, name) || contains(scripts, name)) {
+			i++
+			f = words[i]
+		}
+		verb, _, _ := strings.Cut(strings.TrimSpace(f.text), " ")
+		switch {
+		case name == "--" || name == "--args":
+		case contains(scripts, name):
+			c.Unbound = append(c.Unbound, f.text)
+		case contains(commands, name) && !onlyLooks(verb, f.text):
+			c.Unresolved = append(c.Unresolved, shorten(f.text))
+			s.runsInCode(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(f.text, "shell"), "!")), c.Program)
+		case !strings.HasPrefix(words[i].text, "-") && strings.Contains(words[i].text, "/"):
+			c.Unbound = append(c.Unbound, words[i].text)
+			s.touch(words[i], accessRead)
+		}
+	}
+}
+
+// onlyLooks reports whether a debugger's command runs the program under test or
+// shows something, and calls and pipes nothing.
+func onlyLooks(verb, text string) bool {
+	verb, _, _ = strings.Cut(verb, "/")
+	return contains(debuggerLooks, verb) && !strings.ContainsAny(text, "|(!`;\n=") && !strings.Contains(text, "command")
+}
+
+// moduleArguments reads what follows python -m as the tool of that name does, and
+// notes the script that a profiler or a debugger runs.
+func (s *shell) moduleArguments(module string, in invocation, c *Command) {
+	at := slices.IndexFunc(in.words, func(w field) bool { return w.text == module || w.text == "-m"+module })
+	if at < 0 {
+		return
+	}
+	rest := in
+	rest.words = in.words[at:]
+	if t, ok := tools[module]; ok {
+		toolCommand(s, t, rest, c)
+		return
+	}
+	switch module {
+	case "timeit":
+		o := parseOptions(rest.words[1:], "nrsu", "setup number repeat unit")
+		for _, f := range append(o.values("s", "setup"), o.operands...) {
+			s.code(f, c)
+		}
+	default:
+		for _, w := range rest.words[1:] {
+			if leadsOut(w.text) && strings.HasSuffix(w.text, ".py") {
+				c.Unbound = append(c.Unbound, w.text)
+			}
+		}
+	}
+}
+
+// rustcCommand is rustc, whose linker is a program.
+func rustcCommand(s *shell, in invocation, c *Command) {
+	for _, w := range in.words[1:] {
+		if _, linker, ok := strings.Cut(w.text, "linker="); ok {
+			c.Unbound = append(c.Unbound, loadedFiles(linker)...)
+		}
+	}
+	toolCommand(s, tool{writes: "-o --out-dir", tests: true, valued: "-C --codegen -L --extern --crate-type --edition --emit --target -A -W -D"}, in, c)
+}

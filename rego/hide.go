@@ -1,0 +1,97 @@
+package rego
+
+import (
+	"context"
+	"slices"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts"
+)
+
+// hide adds to a decision what is redacted whatever policy says, and takes
+// credentials out of its texts. Err says why there are no facts.
+func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d *holdgate.Decision) {
+	var hidden []string
+	switch {
+	case err != nil, d.Rule == holdgate.RulePolicyError && len(f.ParseErrors) > 0:
+		hidden = wholeContent(in.Call)
+	default:
+		hidden = credentials(ctx, in.Call, f)
+	}
+	for _, pointer := range hidden {
+		if !slices.Contains(d.Redact, pointer) {
+			d.Redact = append(slices.Clip(d.Redact), pointer)
+		}
+	}
+	if len(f.Secrets) == 0 && d.Rule == ruleDefault {
+		return // its reason quotes nothing
+	}
+	var values []string
+	if len(f.Secrets) > 0 {
+		values = facts.Values(ctx, in.Call, p.place(in))
+	}
+	d.Reason = facts.Conceal(d.Reason, values)
+	d.Hold.Message = facts.Conceal(d.Hold.Message, values)
+	for i := range d.Hold.Options {
+		d.Hold.Options[i].Label = facts.Conceal(d.Hold.Options[i].Label, values)
+	}
+	for i := range d.Also {
+		d.Also[i].Reason = facts.Conceal(d.Also[i].Reason, values)
+	}
+}
+
+// Conceal returns a text without what looks like a credential in it.
+func Conceal(text string) string { return facts.Conceal(text, nil) }
+
+// credentials points at those in what an agent wrote.
+func credentials(ctx context.Context, c holdgate.Call, f facts.Facts) []string {
+	root := contentRoot(c)
+	var pointers []string
+	for _, s := range f.Secrets {
+		pointers = append(pointers, root+s.Pointer)
+	}
+	if !facts.CutShort(f) {
+		return pointers
+	}
+	if c.Tool == nil || c.Tool.Arguments == nil {
+		return wholeContent(c)
+	}
+	rest := facts.ReadResult(ctx, c.Tool.Arguments, false) // with larger bounds
+	if rest.Unread {
+		return wholeContent(c)
+	}
+	for _, s := range rest.Secrets {
+		pointers = append(pointers, root+s.Pointer)
+	}
+	return pointers
+}
+
+// contentRoot is the part of input that the pointers of facts.secrets start at.
+func contentRoot(c holdgate.Call) string {
+	switch {
+	case c.Tool != nil:
+		return "/tool/arguments"
+	case c.Gate != nil:
+		return "/gate"
+	case c.HTTP != nil:
+		return "/http"
+	case c.MCP != nil:
+		return "/mcp"
+	}
+	return ""
+}
+
+// wholeContent points at all that an agent wrote.
+func wholeContent(c holdgate.Call) []string {
+	switch {
+	case c.Tool != nil:
+		return []string{"/tool/arguments", "/tool/arguments_raw"}
+	case c.Gate != nil:
+		return []string{"/gate/message", "/gate/context", "/gate/artifacts"}
+	case c.HTTP != nil:
+		return []string{"/http/path", "/http/query"}
+	case c.MCP != nil:
+		return []string{"/mcp/name", "/mcp/params"}
+	}
+	return nil
+}
