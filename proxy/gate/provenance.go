@@ -24,6 +24,7 @@ type fate byte
 
 const (
 	fateUnseen   fate = iota
+	fateAsked         // nothing is decided
 	fateRefused       // it was refused
 	fateHeld          // people have not decided
 	fateEarlier       // its result was there before the session was watched
@@ -36,7 +37,7 @@ func (m fate) why() string {
 	switch m {
 	case fateRefused:
 		return holdgate.UnapprovedRefused
-	case fateHeld:
+	case fateAsked, fateHeld:
 		return holdgate.UnapprovedHeld
 	}
 	return holdgate.UnapprovedUnseen

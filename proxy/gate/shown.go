@@ -14,6 +14,12 @@ import (
 // maxFindings bounds how many results of one request the log has entries of.
 const maxFindings = 16
 
+// Asked notes a call of the exchange before it is decided, for the client of a held
+// one can leave, and show a result, at any moment.
+func (x *Exchange) Asked(own *holdgate.Call) {
+	x.g.provenance.became(x.from.Caller, own.ID, own.Tool, fateAsked)
+}
+
 // Became notes what has become of a call of the exchange, before the client can see
 // it. own is the call as the model made it.
 func (x *Exchange) Became(own *holdgate.Call, e *Evaluation) {

@@ -248,6 +248,7 @@ func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
 		a.judged = append(a.judged, item{part: p, q: q})
 	}
 	before := a.held.Swap(true) // while it is being decided, for the client may leave at any moment
+	a.x.Asked(p.Call)
 	if err := a.x.Decide(a.f.c.Life, q); err != nil {
 		a.f.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
 		q.Refuse(gate.NoticeError(c, err))
