@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 
@@ -73,17 +74,20 @@ func join(dst, src object) (at string, ok bool) {
 	return "", true
 }
 
-// overlay lays src over dst: objects are merged, anything else is replaced.
-func overlay(dst, src object) {
+// overlaid is src laid over dst, neither of which it changes: objects are merged,
+// anything else is replaced.
+func overlaid(dst, src object) object {
+	both := maps.Clone(dst)
 	for k, v := range src {
 		a, aok := dst[k].(object)
 		b, bok := v.(object)
 		if aok && bok {
-			overlay(a, b)
+			both[k] = overlaid(a, b)
 		} else {
-			dst[k] = v
+			both[k] = v
 		}
 	}
+	return both
 }
 
 // checkSettings holds data.settings against the pack's schema, so that a slip

@@ -101,11 +101,7 @@ func TestEveryRuleThatDecidesSaysWhatItIs(t *testing.T) {
 // TestTheIDsOfShippedRulesAreKnown holds that the pack, which keeps rules of the
 // user's from them, lists all of its ids.
 func TestTheIDsOfShippedRulesAreKnown(t *testing.T) {
-	pack, err := readPack()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pr, err := packProgram(pack)
+	pr, err := shipped()
 	if err != nil {
 		t.Fatal(err)
 	}

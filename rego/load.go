@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -53,7 +54,7 @@ type program struct {
 	loaded  Loaded
 	modules map[string]*ast.Module
 	own     map[string]*ast.Module // those of modules that are the user's
-	tests   map[string]*ast.Module
+	tests   map[string]*ast.Module // of the user; those of the pack are read by testing it
 	data    object
 }
 
@@ -134,7 +135,7 @@ func prepare(ctx context.Context, c *ast.Compiler, st storage.Store, query strin
 
 // assemble lays the user's sources over the shipped pack, or in its place.
 func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
-	pack, err := readPack()
+	pack, err := shipped()
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 		if s.adapter.kind != AdapterNone {
 			return nil, fmt.Errorf("reading policy: there is none for the adapter %s to ask", s.adapter.kind)
 		}
-		return packProgram(pack)
+		return pack.program(), nil
 	}
 	if own, err = s.adapter.over(own); err != nil {
 		return nil, err
@@ -178,55 +179,30 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 	if err := checkLiterals(modules, false); err != nil {
 		return nil, err
 	}
-	below, err := packProgram(pack)
-	if err != nil {
+	if err := checkIDs(modules, pack.modules); err != nil {
 		return nil, err
 	}
-	if err := checkIDs(modules, below.modules); err != nil {
-		return nil, err
-	}
-	overlay(below.data, data)
-	if err := checkSettings(ctx, below.data); err != nil {
+	data = overlaid(pack.data, data)
+	if err := checkSettings(ctx, data); err != nil {
 		return nil, err
 	}
 	mine := maps.Clone(modules)
-	maps.Copy(modules, below.modules)
-	both := &sources{modules: append(pack.modules, own.modules...), data: append(pack.data, own.data...)}
+	maps.Copy(modules, pack.modules)
+	both := &sources{modules: slices.Concat(pack.sources.modules, own.modules), data: slices.Concat(pack.sources.data, own.data)}
 	loaded.Revision, loaded.Whole, loaded.Modules = both.revision(), false, len(modules)
-	return &program{loaded: loaded, modules: modules, own: mine, tests: tests, data: below.data}, nil
-}
-
-func packProgram(pack *sources) (*program, error) {
-	modules, err := parse(pack.modules)
-	if err != nil {
-		return nil, err
-	}
-	tests, err := parse(pack.tests)
-	if err != nil {
-		return nil, err
-	}
-	data, err := readData(pack.data)
-	if err != nil {
-		return nil, err
-	}
-	return &program{
-		loaded:  Loaded{Revision: pack.revision(), Modules: len(modules)},
-		modules: modules,
-		tests:   tests,
-		data:    data,
-	}, nil
+	return &program{loaded: loaded, modules: modules, own: mine, tests: tests, data: data}, nil
 }
 
 // newCompiler is a compiler that knows the pack's schemas and lacks the
 // built-ins that reach out.
 func newCompiler() (*ast.Compiler, error) {
-	set, err := schemas()
+	pack, err := shipped()
 	if err != nil {
 		return nil, err
 	}
 	return ast.NewCompiler().
 		WithCapabilities(capabilities()).
-		WithSchemas(set).
+		WithSchemas(pack.schemas).
 		WithUseTypeCheckAnnotations(true), nil
 }
 

@@ -264,13 +264,9 @@ func servicesOf(data object) ([]service, error) {
 	if err != nil || len(services) > 0 {
 		return services, err
 	}
-	pack, err := readPack()
+	pack, err := shipped()
 	if err != nil {
 		return nil, err
 	}
-	own, err := readData(pack.data)
-	if err != nil {
-		return nil, err
-	}
-	return readServices(own)
+	return readServices(pack.data)
 }

@@ -76,6 +76,11 @@ func test(ctx context.Context, s spec, o TestOptions) (*TestReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	if own == nil {
+		if pr.tests, err = packTests(); err != nil {
+			return nil, err
+		}
+	}
 	compiler, err := newCompiler()
 	if err != nil {
 		return nil, err
