@@ -37,7 +37,7 @@ func newOnceGate(t *testing.T, opts ...gateOption) *onceGate {
 	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(200, g.answer)(w, r) }))
 	g.sidecar = newGateTo(t, map[string]string{"test": up},
 		map[string]string{"files": newUpstream(t, &g.files) + "/mcp", "notes": newUpstream(t, &g.notes) + "/mcp"},
-		append([]gateOption{withMCPBudget(10 * time.Second)}, opts...)...)
+		append([]gateOption{withMCPBudget(patience)}, opts...)...)
 	g.lists(t)
 	readAll(t, g.post(t.Context(), "/mcp/notes", listTools).Body)
 	return g

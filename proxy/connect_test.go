@@ -159,7 +159,7 @@ func TestWhatComesTogetherWithConnectIsRead(t *testing.T) {
 	c, err := net.Dial("tcp", g.addr)
 	must(t, err)
 	defer c.Close()
-	must(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(patience)))
 	_, err = fmt.Fprintf(c, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\nGET /x HTTP/1.1\r\nHost: %[1]s\r\n\r\n", host)
 	must(t, err)
 	br := bufio.NewReader(c)
@@ -336,7 +336,7 @@ func TestShutdownEndsTunnelsAndGoroutines(t *testing.T) {
 			cut <- err
 		}()
 		g.pending(1)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		if err := g.s.Shutdown(ctx); err != nil {
 			t.Errorf("shutting down: %v", err)
@@ -348,7 +348,7 @@ func TestShutdownEndsTunnelsAndGoroutines(t *testing.T) {
 			t.Error("shutting down ended what was pending")
 		}
 	})
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience)
 	for runtime.NumGoroutine() > before {
 		select {
 		case <-deadline:

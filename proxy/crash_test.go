@@ -123,7 +123,7 @@ func (g *sidecar) begin(f form) <-chan string {
 // eventually waits until the log has so many entries of a type.
 func (g *sidecar) eventually(typ audit.Type, n int) []audit.Entry {
 	g.t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {

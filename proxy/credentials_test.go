@@ -36,7 +36,7 @@ func withKey(origin string, s credential.Spec) gateOption {
 	if s.Header == "" {
 		s.Header, s.Form = "X-Api-Key", credential.Plain
 	}
-	s.Origins, s.Placeholder, s.Timeout, s.For = []string{upstream.Origin(u)}, "held-by-holdgate", 10*time.Second, time.Minute
+	s.Origins, s.Placeholder, s.Timeout, s.For = []string{upstream.Origin(u)}, "held-by-holdgate", patience, time.Minute
 	if s.File == "" && s.Command == nil {
 		s.Value = realKey
 	}

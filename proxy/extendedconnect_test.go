@@ -31,7 +31,7 @@ func (g *sidecar) h2(host string) (p *h2Peer, settings *http2.SettingsFrame) {
 	if resp.StatusCode != http.StatusOK {
 		g.t.Fatalf("CONNECT: status %d", resp.StatusCode)
 	}
-	must(g.t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	must(g.t, c.SetDeadline(time.Now().Add(patience)))
 	conf := g.trusting(route.HostOnly(host))
 	conf.NextProtos = []string{"h2"}
 	tc := tls.Client(c, conf)

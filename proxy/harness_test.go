@@ -54,6 +54,10 @@ decision := {"action": "deny", "rule": "test.deny", "reason": "it says forbidden
 }
 `
 
+// patience ends a test that hangs. It is long: a machine that is busy is no
+// fault of the program.
+const patience = 3 * time.Minute
+
 // A sidecar is a Server of the package with everything real behind it.
 type sidecar struct {
 	t      testing.TB
@@ -77,13 +81,18 @@ func withIdle(d time.Duration) gateOption { return func(c *proxy.Config) { c.Lim
 // withShippedPolicy decides by the pack that Holdgate ships.
 func withShippedPolicy() gateOption {
 	return func(c *proxy.Config) {
-		e, err := rego.Open(context.Background(), rego.Options{Timeout: 5 * time.Second})
+		e, err := shippedPolicy()
 		if err != nil {
 			panic(err)
 		}
 		c.Engine = e
 	}
 }
+
+// shippedPolicy is one engine for all tests: to load the pack takes longer than most of them.
+var shippedPolicy = sync.OnceValues(func() (*rego.Engine, error) {
+	return rego.Open(context.Background(), rego.Options{Timeout: patience})
+})
 
 // withNames has agents' names resolved by a server of the test's own.
 func withNames(r *net.Resolver) gateOption { return func(c *proxy.Config) { c.Network.Resolver = r } }
@@ -100,7 +109,7 @@ func engine(t *testing.T, text string) *rego.Engine {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "policy.rego")
 	must(t, os.WriteFile(path, []byte(text), 0o600))
-	e, err := rego.Open(t.Context(), rego.Options{Path: path, Timeout: 5 * time.Second})
+	e, err := rego.Open(t.Context(), rego.Options{Path: path, Timeout: patience})
 	must(t, err)
 	return e
 }
@@ -169,7 +178,7 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 		o(&c)
 	}
 	if c.Engine == nil {
-		c.Engine, err = rego.Open(ctx, rego.Options{Path: policy, Timeout: 5 * time.Second})
+		c.Engine, err = rego.Open(ctx, rego.Options{Path: policy, Timeout: patience})
 		must(t, err)
 	}
 	s, err := proxy.New(context.WithoutCancel(ctx), c)
@@ -187,7 +196,7 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 	g.s, g.url, g.addr, g.closed = s, "http://"+ln.Addr().String(), ln.Addr().String(), closed
 	t.Cleanup(func() {
 		g.client.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Errorf("shutting down: %v", err)
@@ -259,7 +268,7 @@ func (g *sidecar) noticed() {
 	g.t.Helper()
 	select {
 	case <-g.closed:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		g.t.Fatal("the server did not notice that its client has gone")
 	}
 }
@@ -286,7 +295,7 @@ func readAll(t testing.TB, r io.Reader) string {
 // pending waits until so many requests are pending, and returns them.
 func (g *sidecar) pending(n int) []approvals.Request {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(g.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
 	var list []approvals.Request
 	find := func() bool {

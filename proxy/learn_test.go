@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -19,7 +18,7 @@ import (
 func TestAfterEnoughApprovalsPolicyApproves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "settings.yaml")
 	must(t, os.WriteFile(path, []byte("settings: {learned: {approvals: 2, days: 30}}\n"), 0o600))
-	e, err := rego.Open(t.Context(), rego.Options{Path: filepath.Dir(path), Timeout: 5 * time.Second, KeepSeen: true})
+	e, err := rego.Open(t.Context(), rego.Options{Path: filepath.Dir(path), Timeout: patience, KeepSeen: true})
 	must(t, err)
 	g := newOnceGate(t, func(c *proxy.Config) {
 		c.Engine, c.Dir, c.Agent = e, "/work/project", holdgate.Agent{ID: "builder", Proven: true}

@@ -19,7 +19,7 @@ import (
 // inside sends a request over a connection and reads its answer.
 func inside(t *testing.T, c net.Conn, br *bufio.Reader, request string) (int, string) {
 	t.Helper()
-	must(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(patience)))
 	_, err := io.WriteString(c, request)
 	must(t, err)
 	resp, err := http.ReadResponse(br, nil)
@@ -87,7 +87,7 @@ func dialled(t *testing.T, addr string) net.Conn {
 	c, err := net.Dial("tcp", addr)
 	must(t, err)
 	t.Cleanup(func() { c.Close() })
-	must(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(patience)))
 	return c
 }
 
@@ -123,7 +123,7 @@ func TestAConnectToTheDoorItselfWaitsForPeople(t *testing.T) {
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("CONNECT: %d", resp.StatusCode)
 	}
-	must(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(patience)))
 	br := bufio.NewReader(c)
 	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", messages, g.addr, len(askStream), askStream)
 	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")

@@ -2,11 +2,12 @@ package proxy_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
@@ -14,24 +15,24 @@ import (
 )
 
 // withSettings lays settings, and rules where there are some, over the shipped
-// pack.
+// pack. Tests that say the same share an engine: to compile the pack takes
+// longer than most of them.
 func withSettings(t *testing.T, settings string, rules ...string) gateOption {
 	t.Helper()
-	e := openSettings(t, settings, rules...)
+	open, _ := opened.LoadOrStore(settings+strings.Join(rules, ""), sync.OnceValues(func() (*rego.Engine, error) {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "settings.yaml"), []byte("settings:\n"+settings), 0o600))
+		for i, text := range rules {
+			must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("rules%d.rego", i)), []byte(text), 0o600))
+		}
+		return rego.Open(context.WithoutCancel(t.Context()), rego.Options{Path: dir, Timeout: patience})
+	}))
+	e, err := open.(func() (*rego.Engine, error))()
+	must(t, err)
 	return func(c *proxy.Config) { c.Engine = e }
 }
 
-func openSettings(t *testing.T, settings string, rules ...string) *rego.Engine {
-	t.Helper()
-	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "settings.yaml"), []byte("settings:\n"+settings), 0o600))
-	for _, text := range rules {
-		must(t, os.WriteFile(filepath.Join(dir, "rules.rego"), []byte(text), 0o600))
-	}
-	e, err := rego.Open(context.WithoutCancel(t.Context()), rego.Options{Path: dir, Timeout: 5 * time.Second})
-	must(t, err)
-	return e
-}
+var opened sync.Map // of the text of settings and rules
 
 func TestToolsThatSettingsRefuseCanBeHidden(t *testing.T) {
 	const hide = "  mcp: {hide_denied: true}\n"

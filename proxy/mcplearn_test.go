@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,7 +82,7 @@ func named(tool, arguments string) string {
 }
 
 func TestAQuestionAboutAnUnknownToolShowsItsDefinition(t *testing.T) {
-	g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(8*time.Second))
+	g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(patience))
 	s.says(toolNamed("frob", "Turns it.\\nTwice.", `"inputSchema":{"type":"object"}`))
 	g.lists(t)
 	got := g.calling(named("frob", `{"level":3}`), nil)
@@ -105,7 +104,7 @@ func TestAQuestionAboutAnUnknownToolShowsItsDefinition(t *testing.T) {
 
 func TestAChangedDefinitionIsHeldUntilAPersonAcceptsIt(t *testing.T) {
 	for _, typ := range []string{"", route.TypeEvents} {
-		g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(8*time.Second))
+		g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(patience))
 		s.typ = typ
 		s.says(toolNamed("think", "Returns a note."), toolNamed("skill", "Returns the time."))
 		if got := g.lists(t); !strings.Contains(got, *s.list.Load()) {
@@ -155,7 +154,7 @@ func TestAChangedDefinitionIsHeldUntilAPersonAcceptsIt(t *testing.T) {
 
 // What is approved is the definition that the person was shown.
 func TestADefinitionThatChangesAgainWhileItIsHeldIsAskedAboutAgain(t *testing.T) {
-	g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(8*time.Second))
+	g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(patience))
 	for _, says := range []string{"one", "two"} {
 		s.says(toolNamed("think", says))
 		g.lists(t)
@@ -191,7 +190,7 @@ func TestListsThatTwoReadersCouldReadDifferentlyMakeAllToolsChanged(t *testing.T
 	}
 	for name, list := range lists {
 		t.Run(name, func(t *testing.T) {
-			g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(8*time.Second))
+			g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(patience))
 			s.says(toolNamed("think", "one"))
 			g.lists(t)
 			s.list.Store(&list)

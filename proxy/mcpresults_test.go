@@ -117,7 +117,7 @@ func TestAResultIsHeldUntilAPersonLetsItPass(t *testing.T) {
 	} {
 		for typ, answer := range map[string]http.HandlerFunc{"JSON": answerJSON(200, secretResult), "events": answerEvents("data: " + secretResult + "\n\n")} {
 			t.Run(name+", "+typ, func(t *testing.T) {
-				g, seen := newMCPGate(t, answer, withSettings(t, "  results: {secrets: ask}\n  approvers: {high: {assurance: text}}\n"), withMCPBudget(20*time.Second), withIdle(20*time.Millisecond))
+				g, seen := newMCPGate(t, answer, withSettings(t, "  results: {secrets: ask}\n  approvers: {high: {assurance: text}}\n"), withMCPBudget(patience), withIdle(20*time.Millisecond))
 				got := g.calling(callThink, nil)
 				r := g.pending(1)[0]
 				if r.Rule != "results.secrets" || r.Call.Result == nil || r.Call.Result.Size < 100 || !strings.HasPrefix(r.Briefing.Summary, "Gives the agent what was brought by: think of files") {
@@ -190,7 +190,7 @@ func TestAHeldResultIsPickedUpWithoutASecondCall(t *testing.T) {
 }
 
 func TestAResultWhoseClientLeftIsPickedUp(t *testing.T) {
-	g, seen := newMCPGate(t, answerJSON(200, secretResult), withSettings(t, "  results: {secrets: ask}\n  approvers: {high: {assurance: text}}\n"), withMCPBudget(20*time.Second))
+	g, seen := newMCPGate(t, answerJSON(200, secretResult), withSettings(t, "  results: {secrets: ask}\n  approvers: {high: {assurance: text}}\n"), withMCPBudget(patience))
 	ctx, leave := context.WithCancel(t.Context())
 	go func() {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/mcp/files", strings.NewReader(callThink))

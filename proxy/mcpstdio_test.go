@@ -79,8 +79,8 @@ func next[T any](p *pipe, from <-chan T) (v T) {
 	p.g.t.Helper()
 	select {
 	case v = <-from:
-	case <-time.After(20 * time.Second):
-		p.g.t.Fatalf("nothing came for 20 s")
+	case <-time.After(patience):
+		p.g.t.Fatalf("nothing came")
 	}
 	return v
 }

@@ -66,7 +66,7 @@ func (p *pipe) until(task, status string) {
 		if a.Result.Status == status {
 			return
 		}
-		if time.Since(begin) > 30*time.Second {
+		if time.Since(begin) > patience {
 			p.g.t.Fatalf("the task is not %s: %+v", status, a)
 		}
 	}
@@ -140,7 +140,7 @@ func TestAHeldCallOverStdioBecomesATaskOfTheServers(t *testing.T) {
 				t.Fatalf("the server got %s", line)
 			}
 		case line := <-p.client:
-			if !strings.Contains(line, "working") || time.Since(begin) > 30*time.Second {
+			if !strings.Contains(line, "working") || time.Since(begin) > patience {
 				t.Fatalf("the client got %s", line)
 			}
 			continue

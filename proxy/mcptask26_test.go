@@ -126,7 +126,7 @@ func (g *sidecar) until26(id, status string) task26 {
 		if a.Result.Status == status {
 			return a
 		}
-		if time.Since(begin) > 30*time.Second {
+		if time.Since(begin) > patience {
 			g.t.Fatalf("the task is not %s: %+v", status, a)
 		}
 	}

@@ -172,7 +172,7 @@ func (c *taskClient) until(id, status string) taskAnswer {
 		if a.Result.Status == status {
 			return a
 		}
-		if time.Since(begin) > 30*time.Second {
+		if time.Since(begin) > patience {
 			c.g.t.Fatalf("the task is not %s: %+v", status, a)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // restarted is a gate as another process serves it, on what the first has left.
 func (g *sidecar) restarted() *sidecar {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.t.Context()), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.t.Context()), patience)
 	defer cancel()
 	must(g.t, g.s.Shutdown(ctx))
 	must(g.t, g.queue.Close())
@@ -37,7 +37,7 @@ func (g *sidecar) restarted() *sidecar {
 	n := *g
 	n.s, n.queue, n.url, n.addr = s, q, "http://"+ln.Addr().String(), ln.Addr().String()
 	g.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 		n.client.CloseIdleConnections()
 		if err := s.Shutdown(ctx); err != nil {
@@ -123,7 +123,7 @@ func (c *taskClient) saying(id, words string) {
 		if got.Status == "working" && strings.Contains(got.StatusMessage, words) {
 			return
 		}
-		if time.Since(begin) > 30*time.Second {
+		if time.Since(begin) > patience {
 			c.g.t.Fatalf("the task does not say %s: %+v", words, got)
 		}
 	}

@@ -27,7 +27,7 @@ func (g *sidecar) unwaited() {
 		if g.s.MCP().Quiet() {
 			return
 		}
-		if time.Since(begin) > 20*time.Second {
+		if time.Since(begin) > patience {
 			g.t.Fatal("a wait did not end")
 		}
 	}

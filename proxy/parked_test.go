@@ -28,7 +28,7 @@ import (
 // their server, with nothing left of what read them.
 func (g *sidecar) parked(n int) {
 	g.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		waiting := 0
 		for _, stack := range stacks() {
@@ -62,11 +62,11 @@ func (g *sidecar) raw(t *testing.T, host string) *rawClient {
 		c, err := net.Dial("tcp", g.addr)
 		must(t, err)
 		t.Cleanup(func() { c.Close() })
-		must(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+		must(t, c.SetDeadline(time.Now().Add(patience)))
 		return &rawClient{c, t, bufio.NewReader(c)}
 	}
 	c, _ := g.tunnel(host)
-	must(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(patience)))
 	conf := g.trusting("127.0.0.1")
 	conf.NextProtos = []string{"http/1.1"}
 	inside := tls.Client(c, conf)

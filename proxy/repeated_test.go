@@ -133,7 +133,7 @@ func TestAStreamWithoutTheCredentialIsNotKeptBack(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			select {
 			case <-next:
-			case <-time.After(30 * time.Second):
+			case <-time.After(patience):
 				return
 			}
 		}
@@ -200,7 +200,7 @@ func TestACredentialThatAWebSocketRepeatsIsWrittenOver(t *testing.T) {
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("CONNECT: status %d", resp.StatusCode)
 	}
-	must(t, tunnel.SetDeadline(time.Now().Add(30*time.Second)))
+	must(t, tunnel.SetDeadline(time.Now().Add(patience)))
 	conf, err := websocket.NewConfig("ws://"+host+"/echo", g.url)
 	must(t, err)
 	conf.Header.Set(caller.TokenHeader, annsToken)

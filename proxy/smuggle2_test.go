@@ -24,7 +24,7 @@ type fields []string
 // the stream or the connection was ended instead.
 func say2(t *testing.T, c net.Conn, list fields, body string) int {
 	t.Helper()
-	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	_, _ = io.WriteString(c, http2.ClientPreface)
 	fr := http2.NewFramer(c, c)
 	fr.AllowIllegalWrites = true

@@ -227,7 +227,7 @@ func (s smuggler) say(t *testing.T, text string, cut bool) (statuses []int) {
 	t.Helper()
 	c := s.dial()
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	_, _ = io.WriteString(c, text) // a door may have refused the first half of it already
 	if cut {
 		return nil
@@ -404,7 +404,7 @@ func TestAnApprovalIsForTheHeadersToo(t *testing.T) {
 // insisting asks again as a client does whose patience has ended, while the
 // machine is too busy to answer within it.
 func insisting(ask func() int) (status int) {
-	for until := time.Now().Add(30 * time.Second); ; {
+	for until := time.Now().Add(patience); ; {
 		if status = ask(); status != http.StatusServiceUnavailable || time.Now().After(until) {
 			return status
 		}

@@ -193,7 +193,7 @@ func (g *sidecar) inTunnel(host, request string, conf *tls.Config) int {
 	c, err := net.Dial("tcp", g.addr)
 	must(g.t, err)
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	return tunnelled(c, host, request, conf)
 }
 

@@ -71,7 +71,7 @@ func says(t *testing.T, addr, text string, conf *tls.Config) int {
 	c, err := net.Dial("tcp", addr)
 	must(t, err)
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	if conf != nil {
 		c = tls.Client(c, conf)
 	}

@@ -68,7 +68,7 @@ func (g *sidecar) socket(up, path string) (*websocket.Conn, error) {
 	if resp.StatusCode != http.StatusOK {
 		g.t.Fatalf("CONNECT: status %d", resp.StatusCode)
 	}
-	must(g.t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	must(g.t, c.SetDeadline(time.Now().Add(patience)))
 	if strings.HasPrefix(up, "https://") {
 		c = tls.Client(c, g.trusting(route.HostOnly(host)))
 	}
