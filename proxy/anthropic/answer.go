@@ -147,14 +147,14 @@ func rewrittenBlock(block []byte, v holdgate.Verdict) []byte {
 }
 
 func plainText(text string) []byte {
-	return []byte(`{"type":"text","text":` + quote(text) + `}`)
+	return []byte(`{"type":"text","text":` + wire.Quote(text) + `}`)
 }
 
 // withInput returns a call's block with another input, which is added where it
 // had none.
 func withInput(block, input []byte) []byte {
 	found := false
-	out := changed(block, "input", func([]byte) []byte {
+	out := wire.EditMember(block, "input", func([]byte) []byte {
 		found = true
 		return input
 	})

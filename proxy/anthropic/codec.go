@@ -121,8 +121,5 @@ func errorType(status int) string {
 }
 
 func errorBody(typ, message string) []byte {
-	return []byte(`{"type":"error","error":{"type":` + quote(typ) + `,"message":` + quote(message) + `}}`)
+	return []byte(`{"type":"error","error":{"type":` + wire.Quote(typ) + `,"message":` + wire.Quote(message) + `}}`)
 }
-
-// quote returns text as a JSON string. Bytes that are no UTF-8 are replaced.
-func quote(text string) string { return string(wire.AppendText(nil, text)) }

@@ -53,8 +53,8 @@ func (c *Codec) check(stream []byte) error {
 
 // A collector puts a message together from events that were checked before.
 type collector struct {
-	message fieldset
-	usage   fieldset
+	message wire.Object
+	usage   wire.Object
 	content []byte // the blocks, with commas between them
 	ended   bool
 	block   growing
@@ -95,7 +95,7 @@ func (k *collector) add(block []byte) {
 }
 
 func (k *collector) begin(message []byte) (err error) {
-	if k.message, err = fieldsOf(message); err != nil {
+	if k.message, err = wire.ObjectOf(message); err != nil {
 		return err
 	}
 	blocks, err := contentOf(message)
@@ -105,9 +105,9 @@ func (k *collector) begin(message []byte) (err error) {
 	for i := range blocks {
 		k.add(blocks[i].raw)
 	}
-	k.message.set("content", nil) // keeps its place
-	if usage := k.message.value("usage"); usage != nil && !wire.IsNull(usage) {
-		k.usage, err = fieldsOf(usage)
+	k.message.Set("content", nil) // keeps its place
+	if usage := k.message.Value("usage"); usage != nil && !wire.IsNull(usage) {
+		k.usage, err = wire.ObjectOf(usage)
 	}
 	return err
 }
@@ -119,10 +119,10 @@ func (k *collector) end(e event) error {
 		if err != nil {
 			return err
 		}
-		k.message.set(string(m.Name), m.Value)
+		k.message.Set(string(m.Name), m.Value)
 	}
 	if e.context != nil {
-		k.message.set("context_management", e.context)
+		k.message.Set("context_management", e.context)
 	}
 	if e.usage == nil || wire.IsNull(e.usage) {
 		return nil
@@ -131,8 +131,8 @@ func (k *collector) end(e event) error {
 		if err != nil {
 			return err
 		}
-		if !wire.IsNull(m.Value) || k.usage.value(string(m.Name)) == nil {
-			k.usage.set(string(m.Name), m.Value)
+		if !wire.IsNull(m.Value) || k.usage.Value(string(m.Name)) == nil {
+			k.usage.Set(string(m.Name), m.Value)
 		}
 	}
 	return nil
@@ -142,11 +142,11 @@ func (k *collector) finish() ([]byte, error) {
 	if !k.ended {
 		return nil, errors.New("it is not whole")
 	}
-	k.message.set("content", bytes.Join([][]byte{{'['}, k.content, {']'}}, nil))
+	k.message.Set("content", bytes.Join([][]byte{{'['}, k.content, {']'}}, nil))
 	if k.usage != nil {
-		k.message.set("usage", k.usage.json())
+		k.message.Set("usage", k.usage.JSON())
 	}
-	body := k.message.json()
+	body := k.message.JSON()
 	if err := wire.Strict(body); err != nil {
 		return nil, err
 	}
@@ -159,8 +159,8 @@ func (k *collector) finish() ([]byte, error) {
 // A growing block is one whose deltas are being put together.
 type growing struct {
 	block
-	members   fieldset
-	joined    fieldset // the insides of strings, by member
+	members   wire.Object
+	joined    wire.Object // the insides of strings, by member
 	citations []byte
 }
 
@@ -169,7 +169,7 @@ func newGrowing(object []byte) (growing, error) {
 	if err != nil {
 		return growing{}, err
 	}
-	members, err := fieldsOf(object)
+	members, err := wire.ObjectOf(object)
 	return growing{block: b, members: members}, err
 }
 
@@ -191,7 +191,7 @@ func (g *growing) add(e event) error {
 		}
 		return g.join("content", d.value)
 	case signatureDelta:
-		g.members.set("signature", d.value)
+		g.members.Set("signature", d.value)
 		return nil
 	case citationsDelta:
 		if len(g.citations) > 0 {
@@ -208,35 +208,35 @@ func (g *growing) join(member string, value []byte) error {
 	if err != nil {
 		return fmt.Errorf("reading %s of a delta: %w", member, err)
 	}
-	g.joined.set(member, append(g.joined.value(member), fragment...))
+	g.joined.Set(member, append(g.joined.Value(member), fragment...))
 	return nil
 }
 
 func (g *growing) finish() ([]byte, error) {
 	for _, m := range g.joined {
-		if m.name == "input" {
+		if m.Name == "input" {
 			continue
 		}
 		first := []byte{}
-		if own := g.members.value(m.name); own != nil && !wire.IsNull(own) {
+		if own := g.members.Value(m.Name); own != nil && !wire.IsNull(own) {
 			var err error
 			if first, err = inside(own); err != nil {
-				return nil, fmt.Errorf("reading %s of a content block: %w", m.name, err)
+				return nil, fmt.Errorf("reading %s of a content block: %w", m.Name, err)
 			}
 		}
-		g.members.set(m.name, bytes.Join([][]byte{{'"'}, first, m.value, {'"'}}, nil))
+		g.members.Set(m.Name, bytes.Join([][]byte{{'"'}, first, m.Value, {'"'}}, nil))
 	}
 	if g.citations != nil {
-		g.members.set("citations", bytes.Join([][]byte{{'['}, g.citations, {']'}}, nil))
+		g.members.Set("citations", bytes.Join([][]byte{{'['}, g.citations, {']'}}, nil))
 	}
-	if fragments := g.joined.value("input"); len(fragments) > 0 || g.input == nil && takesInput(g.typ) {
+	if fragments := g.joined.Value("input"); len(fragments) > 0 || g.input == nil && takesInput(g.typ) {
 		args, err := g.arguments(fragments)
 		if err != nil {
 			return nil, err
 		}
-		g.members.set("input", embedded(args))
+		g.members.Set("input", embedded(args))
 	}
-	return g.members.json(), nil
+	return g.members.JSON(), nil
 }
 
 // takesInput reports whether blocks of a type have an input that comes in
@@ -250,5 +250,5 @@ func embedded(args string) []byte {
 	if object, err := objectOf(args); err == nil && object != nil {
 		return object
 	}
-	return []byte(quote(args))
+	return []byte(wire.Quote(args))
 }

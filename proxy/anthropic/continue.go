@@ -20,7 +20,7 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 		if err != nil {
 			return nil, false
 		}
-		if typ, _ := wire.Text(wire.Find(block.Value, "type")); typ != "tool_use" {
+		if typ := wire.TextIn(block.Value, "type"); typ != "tool_use" {
 			continue
 		}
 		n := len(results)
@@ -28,19 +28,19 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 		if err != nil || n >= len(refused) || refused[n].ID != id {
 			return nil, false
 		}
-		results = append(results, []byte(`{"type":"tool_result","tool_use_id":`+quote(id)+`,"is_error":true,"content":`+quote(refused[n].Notice)+`}`))
+		results = append(results, []byte(`{"type":"tool_result","tool_use_id":`+wire.Quote(id)+`,"is_error":true,"content":`+wire.Quote(refused[n].Notice)+`}`))
 	}
 	if len(results) != len(refused) {
 		return nil, false
 	}
 	turn := []byte(`{"role":"assistant","content":` + string(content) + `}`)
 	told := []byte(`{"role":"user","content":` + string(wire.AppendElements([]byte("[]"), results...)) + `}`)
-	return changed(body, "messages", func(value []byte) []byte { return wire.AppendElements(value, turn, told) }), true
+	return wire.EditMember(body, "messages", func(value []byte) []byte { return wire.AppendElements(value, turn, told) }), true
 }
 
 // Join makes one message of two, the second of which goes on from the first.
 func (*Codec) Join(first, next []byte) ([]byte, error) {
-	message, err := fieldsOf(first)
+	message, err := wire.ObjectOf(first)
 	if err != nil {
 		return nil, fmt.Errorf("joining messages: %w", err)
 	}
@@ -51,16 +51,16 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 		}
 		blocks = append(blocks, e.Value)
 	}
-	message.set("content", wire.AppendElements(message.value("content"), blocks...))
+	message.Set("content", wire.AppendElements(message.Value("content"), blocks...))
 	for _, name := range []string{"stop_reason", "stop_sequence", "stop_details"} {
 		if v := wire.Find(next, name); v != nil {
-			message.set(name, v)
+			message.Set(name, v)
 		}
 	}
-	if usage := wire.SumNumbers(message.value("usage"), wire.Find(next, "usage")); usage != nil {
-		message.set("usage", usage)
+	if usage := wire.SumNumbers(message.Value("usage"), wire.Find(next, "usage")); usage != nil {
+		message.Set("usage", usage)
 	}
-	return message.json(), nil
+	return message.JSON(), nil
 }
 
 // Continuation begins to join streamed messages.
@@ -80,7 +80,7 @@ type joiner struct {
 // Join implements [wire.Joiner]: the client sees one message_start, blocks
 // without a gap, and one end.
 func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
-	typ, _ := wire.Text(wire.Find(e.Data, "type"))
+	typ := wire.TextIn(e.Data, "type")
 	switch typ {
 	case messageStart:
 		j.usage = wire.Find(wire.Find(e.Data, "message"), "usage")
@@ -99,7 +99,7 @@ func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
 		if j.before == 0 {
 			break
 		}
-		data := changed(e.Data, "index", func(own []byte) []byte {
+		data := wire.EditMember(e.Data, "index", func(own []byte) []byte {
 			n, err := strconv.Atoi(string(own))
 			if err != nil {
 				return own
@@ -117,7 +117,7 @@ func overlaid(start, delta []byte) []byte {
 	if wire.KindOf(start) != "an object" {
 		return delta
 	}
-	f, err := fieldsOf(start)
+	f, err := wire.ObjectOf(start)
 	if err != nil {
 		return delta
 	}
@@ -126,10 +126,10 @@ func overlaid(start, delta []byte) []byte {
 			return start
 		}
 		if !wire.IsNull(m.Value) {
-			f.set(string(m.Name), m.Value)
+			f.Set(string(m.Name), m.Value)
 		}
 	}
-	return f.json()
+	return f.JSON()
 }
 
 // Begin implements [wire.Joiner].
@@ -142,18 +142,18 @@ func (j *joiner) Begin([]wire.Event) []byte {
 // End implements [wire.Joiner].
 func (j *joiner) End(ending []wire.Event, _ int) (out []byte) {
 	for _, e := range ending {
-		if typ, _ := wire.Text(wire.Find(e.Data, "type")); typ != messageDelta {
+		if typ := wire.TextIn(e.Data, "type"); typ != messageDelta {
 			out = append(out, e.Raw...)
 			continue
 		}
-		f, err := fieldsOf(e.Data)
+		f, err := wire.ObjectOf(e.Data)
 		if err != nil {
 			return append(out, e.Raw...)
 		}
 		if usage := wire.SumNumbers(j.total, j.usage); usage != nil {
-			f.set("usage", usage)
+			f.Set("usage", usage)
 		}
-		out = wire.AppendEvent(out, e.Type, f.json())
+		out = wire.AppendEvent(out, e.Type, f.JSON())
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func (e *edit) start(ev wire.Event, object []byte) {
 		return
 	}
 	e.written = true
-	e.out = wire.AppendEvent(e.out, ev.Type, changed(ev.Data, "content_block", func(block []byte) []byte {
+	e.out = wire.AppendEvent(e.out, ev.Type, wire.EditMember(ev.Data, "content_block", func(block []byte) []byte {
 		return withInput(block, e.arguments)
 	}))
 }
@@ -72,7 +72,7 @@ func (e *edit) add(typ string) {
 	}
 	e.written = true
 	e.out = wire.AppendEvent(e.out, typ, []byte(`{"type":"content_block_delta","index":`+strconv.Itoa(e.index)+
-		`,"delta":`+string(deltaOf(inputDelta, "partial_json", []byte(quote(string(e.arguments)))))+`}`))
+		`,"delta":`+string(deltaOf(inputDelta, "partial_json", []byte(wire.Quote(string(e.arguments)))))+`}`))
 }
 
 // named returns the event field of one more event of a stream: its type, where

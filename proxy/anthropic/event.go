@@ -3,7 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -58,7 +57,7 @@ func decode(ev wire.Event) (event, error) {
 		case "type":
 			e.typ, err = word(m.Value)
 		case "index":
-			e.index, err = ordinal(m.Value)
+			e.index, err = wire.Ordinal(m.Value)
 		case "content_block":
 			e.block = m.Value
 		case "delta":
@@ -112,7 +111,7 @@ func common(data []byte) (event, bool) {
 	if !ok {
 		return event{}, false
 	}
-	index, err := ordinal(number)
+	index, err := wire.Ordinal(number)
 	if err != nil || number[0] == '0' && len(number) > 1 { // which is no JSON
 		return event{}, false
 	}
@@ -134,17 +133,10 @@ func common(data []byte) (event, bool) {
 	return event{}, false
 }
 
-// isQuiet reports whether an event says nothing to any client: comments, blank
-// lines, empty data, and the [DONE] that some gateways add.
-func isQuiet(ev wire.Event) bool {
-	if ev.Data == nil {
-		return true
-	}
-	if ev.Type != "" && ev.Type != "data" { // so OpenRouter ends its streams
-		return false
-	}
-	text := bytes.Trim(ev.Data, " \t\n")
-	return len(text) == 0 || string(text) == "[DONE]"
+// isQuiet is [wire.IsQuiet] for events of no type, or of one that says as much: so
+// OpenRouter ends its streams.
+func isQuiet(e wire.Event) bool {
+	return wire.IsQuiet(e) && (e.Data == nil || e.Type == "" || e.Type == "data")
 }
 
 // word returns what a string says, without allocating where it is a common
@@ -161,15 +153,6 @@ func word(value []byte) (string, error) {
 		return thinkingDelta, nil
 	}
 	return wire.Text(value)
-}
-
-// ordinal reads a block's index: digits and nothing else.
-func ordinal(value []byte) (int, error) {
-	n, err := strconv.ParseUint(string(value), 10, 31)
-	if err != nil || len(value) == 0 {
-		return none, fmt.Errorf("a whole number was expected, not %.20q", value)
-	}
-	return int(n), nil
 }
 
 func knownTypes() []string {

@@ -24,33 +24,33 @@ func (c *Codec) Expand(plain []byte) ([]byte, error) {
 }
 
 func expand(plain []byte) ([]byte, error) {
-	message, err := fieldsOf(plain)
+	message, err := wire.ObjectOf(plain)
 	if err != nil {
 		return nil, err
 	}
-	content := message.value("content")
+	content := message.Value("content")
 	if content == nil {
 		return wire.AppendEvent(nil, failure, plain), nil
 	}
-	var last fieldset
+	var last wire.Object
 	for _, name := range []string{"stop_reason", "stop_sequence", "stop_details"} {
-		if v := message.value(name); v != nil {
-			last.set(name, v)
-			message.set(name, []byte("null"))
+		if v := message.Value(name); v != nil {
+			last.Set(name, v)
+			message.Set(name, []byte("null"))
 		}
 	}
-	message.set("content", []byte("[]"))
-	out := wire.AppendEvent(nil, messageStart, []byte(`{"type":"message_start","message":`+string(message.json())+`}`))
+	message.Set("content", []byte("[]"))
+	out := wire.AppendEvent(nil, messageStart, []byte(`{"type":"message_start","message":`+string(message.JSON())+`}`))
 	if !wire.IsNull(content) {
 		if out, err = expandBlocks(out, content); err != nil {
 			return nil, err
 		}
 	}
-	end := fieldset{{"type", []byte(`"message_delta"`)}, {"delta", last.json()}}
-	if usage := message.value("usage"); usage != nil {
-		end.set("usage", usage)
+	end := wire.Object{{Name: "type", Value: []byte(`"message_delta"`)}, {Name: "delta", Value: last.JSON()}}
+	if usage := message.Value("usage"); usage != nil {
+		end.Set("usage", usage)
 	}
-	out = wire.AppendEvent(out, messageDelta, end.json())
+	out = wire.AppendEvent(out, messageDelta, end.JSON())
 	return wire.AppendEvent(out, messageStop, []byte(`{"type":"message_stop"}`)), nil
 }
 
@@ -81,19 +81,19 @@ func expandBlock(object []byte) (start []byte, deltas [][]byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := fieldsOf(object)
+	f, err := wire.ObjectOf(object)
 	if err != nil {
 		return nil, nil, err
 	}
 	move := func(typ, member, left string) {
-		value := f.value(member)
+		value := f.Value(member)
 		if wire.KindOf(value) != "a string" {
 			return
 		}
 		if len(value) > len(`""`) {
 			deltas = append(deltas, deltaOf(typ, member, value))
 		}
-		f.set(member, []byte(left))
+		f.Set(member, []byte(left))
 	}
 	switch {
 	case b.typ == "text":
@@ -105,17 +105,17 @@ func expandBlock(object []byte) (start []byte, deltas [][]byte, err error) {
 		move(thinkingDelta, "thinking", `""`)
 		move(signatureDelta, "signature", `""`)
 	case takesInput(b.typ) && wire.KindOf(b.input) == "an object" && !isEmpty(b.input):
-		deltas = append(deltas, deltaOf(inputDelta, "partial_json", []byte(quote(string(b.input)))))
-		f.set("input", []byte("{}"))
+		deltas = append(deltas, deltaOf(inputDelta, "partial_json", []byte(wire.Quote(string(b.input)))))
+		f.Set("input", []byte("{}"))
 	case takesInput(b.typ) && wire.KindOf(b.input) == "a string" && !isEmpty(b.input):
 		deltas = append(deltas, deltaOf(inputDelta, "partial_json", b.input))
-		f.set("input", []byte("{}"))
+		f.Set("input", []byte("{}"))
 	}
-	return f.json(), deltas, nil
+	return f.JSON(), deltas, nil
 }
 
-func moveCitations(f *fieldset, deltas *[][]byte) error {
-	citations := f.value("citations")
+func moveCitations(f *wire.Object, deltas *[][]byte) error {
+	citations := f.Value("citations")
 	if citations == nil || wire.IsNull(citations) {
 		return nil
 	}
@@ -125,10 +125,10 @@ func moveCitations(f *fieldset, deltas *[][]byte) error {
 		}
 		*deltas = append(*deltas, deltaOf(citationsDelta, "citation", e.Value))
 	}
-	f.set("citations", []byte("[]"))
+	f.Set("citations", []byte("[]"))
 	return nil
 }
 
 func deltaOf(typ, member string, value []byte) []byte {
-	return fieldset{{"type", []byte(`"` + typ + `"`)}, {member, value}}.json()
+	return wire.Object{{Name: "type", Value: []byte(`"` + typ + `"`)}, {Name: member, Value: value}}.JSON()
 }

@@ -34,23 +34,11 @@ func (r *reader) keeps() bool { return r.open && r.block.kind == kindCall }
 
 // read turns all complete events into parts.
 func (r *reader) read() ([]wire.Part, error) {
-	for r.err == nil {
-		ev, ok, err := r.events.Next()
-		if err != nil {
-			r.err = fmt.Errorf("reading a streamed message: %w", err)
-			break
-		}
-		if !ok {
-			break
-		}
-		if err := r.take(ev); err != nil {
-			r.err = fmt.Errorf("reading a streamed message: %w", err)
-		}
-	}
+	_, err := wire.Drain(&r.events, &r.err, "a streamed message", func(_ []wire.Part, e wire.Event) ([]wire.Part, error) { return nil, r.take(e) })
 	r.flush()
 	parts := r.parts
 	r.parts = nil
-	return parts, r.err
+	return parts, err
 }
 
 func (r *reader) take(ev wire.Event) error {

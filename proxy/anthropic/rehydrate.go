@@ -2,8 +2,8 @@ package anthropic
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -16,7 +16,7 @@ func (c *Codec) Refused(p wire.Part, notice string) (wire.Refused, bool) {
 		return wire.Refused{}, false
 	}
 	id, name := p.Call.ID, p.Call.Tool.Name
-	call := []byte(`{"type":"tool_use","id":` + quote(id) + `,"name":` + quote(name) + `,"input":`)
+	call := []byte(`{"type":"tool_use","id":` + wire.Quote(id) + `,"name":` + wire.Quote(name) + `,"input":`)
 	call = append(append(call, p.Call.Tool.Arguments...), '}')
 	return wire.Refused{Notice: notice, Call: call, ID: id, Name: name}, true
 }
@@ -28,62 +28,33 @@ func (c *Codec) Refused(p wire.Part, notice string) (wire.Refused, bool) {
 // another call of the same id, and where thinking is demanded and the turn has
 // none.
 func (c *Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error) {
-	h := history{refusals: wire.NewRefusals(refused), thinking: demandsThinking(wire.Find(body, "thinking"))}
 	if tools := wire.Find(body, "tools"); len(tools) == 0 || !bytes.ContainsAny(tools, "{") {
 		return body, 0, nil
 	}
-	messages := wire.Find(body, "messages")
-	for e, err := range wire.Elements(messages) {
-		if err != nil {
-			return nil, 0, fmt.Errorf("reading messages of a request: %w", err)
-		}
-		h.messages = append(h.messages, e.Value)
+	h := history{
+		refusals: wire.NewRefusals(refused), thinking: wire.TextIn(wire.Find(body, "thinking"), "type") == "enabled", // so the API wants a thought before a call
+		ids: sync.OnceValue(func() map[string]bool { return idsIn(wire.Find(body, "messages")) }),
 	}
-	edits := make(map[int][]byte) // by message
-	count := 0
-	for i := 0; i+1 < len(h.messages); i++ {
-		turn, calls := h.turn(i)
-		if len(calls) == 0 {
-			continue
-		}
-		edits[i], edits[i+1] = turn, withResults(h.messages[i+1], calls)
-		count += len(calls)
-	}
-	if count == 0 {
-		return body, 0, nil
-	}
-	return changed(body, "messages", func(value []byte) []byte {
-		return wire.RewriteElements(value, func(n int, message []byte) []byte {
-			if edit, ok := edits[n]; ok {
-				return edit
-			}
-			return message
-		})
-	}), count, nil
+	return wire.Turns{
+		List: "messages", PutBack: h.turn,
+		Answer: func(turn, next []byte, calls []*wire.Refused) (_, _ []byte) { return turn, withResults(next, calls) },
+	}.Rehydrate(body)
 }
 
-// demandsThinking reports whether the API wants a turn with calls to begin with
-// a thought.
-func demandsThinking(thinking []byte) bool {
-	typ, err := wire.Text(wire.Find(thinking, "type"))
-	return err == nil && typ == "enabled"
-}
-
-// A history is the messages of a request.
+// A history is what is known of the messages of a request.
 type history struct {
-	messages [][]byte
 	refusals *wire.Refusals
 	thinking bool
-	ids      map[string]bool // of the calls that are in it
+	ids      func() map[string]bool // of the calls that are in it: the API refuses two of one id
 }
 
-// turn returns message i with the calls put back whose notices are in it, and
+// turn returns a message with the calls put back whose notices are in it, and
 // the calls.
-func (h *history) turn(i int) ([]byte, []*wire.Refused) {
-	if roleOf(h.messages[i]) != "assistant" || !takesResults(h.messages[i+1]) {
+func (h *history) turn(message, next []byte) ([]byte, []*wire.Refused) {
+	if wire.TextIn(message, "role") != "assistant" || !takesResults(next) {
 		return nil, nil
 	}
-	content := wire.Find(h.messages[i], "content")
+	content := wire.Find(message, "content")
 	var passages []wire.Passage
 	var out []byte
 	switch wire.KindOf(content) {
@@ -95,39 +66,24 @@ func (h *history) turn(i int) ([]byte, []*wire.Refused) {
 		if passages = h.refusals.Split(text); passages == nil {
 			return nil, nil
 		}
-		out = slices.Concat([]byte("["), blocksOf(passages, []byte(`{"type":"text","text":""}`)), []byte("]"))
+		out = wire.Array(blocksOf(passages, []byte(`{"type":"text","text":""}`)))
 	case "an array":
 		thought := false
-		out = wire.RewriteElements(content, func(n int, block []byte) []byte {
-			typ, _ := wire.Text(wire.Find(block, "type"))
+		out, passages = h.refusals.Blocks(content, func(n int, block []byte) (string, bool) {
+			typ := wire.TextIn(block, "type")
 			thought = thought || n == 0 && (typ == "thinking" || typ == "redacted_thinking")
 			text, err := wire.Text(wire.Find(block, "text"))
-			if typ != "text" || err != nil || h.thinking && !thought {
-				return block
-			}
-			found := h.refusals.Split(text)
-			if found == nil {
-				return block
-			}
-			passages = append(passages, found...)
-			return blocksOf(found, block)
-		})
+			return text, typ == "text" && err == nil && (thought || !h.thinking)
+		}, blocksOf)
 	}
-	calls := wire.Calls(passages)
+	if passages == nil {
+		return nil, nil
+	}
+	calls := h.refusals.Take(passages, h.ids())
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	for i, r := range calls {
-		if h.has(r.ID) {
-			h.refusals.Restore(passages)
-			for _, own := range calls[:i] {
-				delete(h.ids, own.ID)
-			}
-			return nil, nil
-		}
-		h.ids[r.ID] = true
-	}
-	return changed(h.messages[i], "content", func([]byte) []byte { return out }), calls
+	return wire.SetMember(message, "content", out), calls
 }
 
 // blocksOf returns the blocks of a text's passages. The last one keeps what
@@ -148,25 +104,26 @@ func blocksOf(passages []wire.Passage, block []byte) []byte {
 	return bytes.Join(out, []byte{','})
 }
 
-// has reports whether a call of the request has the id: the API refuses two.
-func (h *history) has(id string) bool {
-	if h.ids == nil {
-		h.ids = make(map[string]bool)
-		for _, m := range h.messages {
-			for e, err := range wire.Elements(wire.Find(m, "content")) {
-				if err != nil {
-					break // it is a string
-				}
-				if typ, _ := wire.Text(wire.Find(e.Value, "type")); typ != "tool_use" {
-					continue
-				}
-				if other, err := wire.Text(wire.Find(e.Value, "id")); err == nil {
-					h.ids[other] = true
-				}
+// idsIn returns the ids of the calls in messages.
+func idsIn(messages []byte) map[string]bool {
+	ids := make(map[string]bool)
+	for m, err := range wire.Elements(messages) {
+		if err != nil {
+			break
+		}
+		for e, err := range wire.Elements(wire.Find(m.Value, "content")) {
+			if err != nil {
+				break // it is a string
+			}
+			if wire.TextIn(e.Value, "type") != "tool_use" {
+				continue
+			}
+			if id, err := wire.Text(wire.Find(e.Value, "id")); err == nil {
+				ids[id] = true
 			}
 		}
 	}
-	return h.ids[id]
+	return ids
 }
 
 // withResults returns a user's message with the results of refused calls before
@@ -174,15 +131,15 @@ func (h *history) has(id string) bool {
 func withResults(message []byte, calls []*wire.Refused) []byte {
 	var results [][]byte
 	for _, r := range calls {
-		results = append(results, []byte(`{"type":"tool_result","tool_use_id":`+quote(r.ID)+`,"is_error":true,"content":`+quote(r.Notice)+`}`))
+		results = append(results, []byte(`{"type":"tool_result","tool_use_id":`+wire.Quote(r.ID)+`,"is_error":true,"content":`+wire.Quote(r.Notice)+`}`))
 	}
-	return changed(message, "content", func(content []byte) []byte {
+	return wire.EditMember(message, "content", func(content []byte) []byte {
 		switch wire.KindOf(content) {
 		case "a string":
 			if len(content) > len(`""`) {
 				results = append(results, slices.Concat([]byte(`{"type":"text","text":`), content, []byte("}")))
 			}
-			return slices.Concat([]byte("["), bytes.Join(results, []byte{','}), []byte("]"))
+			return wire.Array(results...)
 		case "an array":
 			rest := content[1:]
 			if trimmed := bytes.TrimLeft(rest, " \t\r\n"); trimmed[0] != ']' {
@@ -197,10 +154,5 @@ func withResults(message []byte, calls []*wire.Refused) []byte {
 // takesResults reports whether results can be put into a message.
 func takesResults(message []byte) bool {
 	kind := wire.KindOf(wire.Find(message, "content"))
-	return roleOf(message) == "user" && (kind == "a string" || kind == "an array")
-}
-
-func roleOf(message []byte) string {
-	role, _ := wire.Text(wire.Find(message, "role"))
-	return role
+	return wire.TextIn(message, "role") == "user" && (kind == "a string" || kind == "an array")
 }

@@ -32,10 +32,10 @@ func refusals(t *testing.T) []wire.Refused {
 	return out
 }
 
-func textOf(text string) string { return `{"type":"text","text":` + quote(text) + `}` }
+func textOf(text string) string { return `{"type":"text","text":` + wire.Quote(text) + `}` }
 
 func resultOf(id, notice string) string {
-	return `{"type":"tool_result","tool_use_id":"` + id + `","is_error":true,"content":` + quote(notice) + `}`
+	return `{"type":"tool_result","tool_use_id":"` + id + `","is_error":true,"content":` + wire.Quote(notice) + `}`
 }
 
 func TestRehydrate(t *testing.T) {
@@ -63,7 +63,7 @@ func TestRehydrate(t *testing.T) {
 			turn("assistant", textOf(noticeA)) + `,{"role":"user","content":"go \u006fn"}`,
 			turn("assistant", useA) + `,{"role":"user","content":[` + resultOf("a", noticeA) + `,{"type":"text","text":"go \u006fn"}]}`, 1},
 		{"a turn that is one string becomes blocks",
-			`{"role":"assistant","content":` + quote("So.\n\n"+noticeA) + `},` + turn("user"),
+			`{"role":"assistant","content":` + wire.Quote("So.\n\n"+noticeA) + `},` + turn("user"),
 			`{"role":"assistant","content":[` + textOf("So.") + "," + useA + `]},` + turn("user", resultOf("a", noticeA)), 1},
 		{"two calls keep their order",
 			turn("assistant", textOf(noticeA), textOf(noticeB)) + "," + turn("user", textOf("?")),
@@ -75,7 +75,7 @@ func TestRehydrate(t *testing.T) {
 			turn("assistant", thought, textOf(noticeA)) + "," + turn("user", textOf("?")),
 			turn("assistant", thought, useA) + "," + turn("user", resultOf("a", noticeA), textOf("?")), 1},
 		{"where the cache is cut stays",
-			turn("assistant", `{"type":"text","text":`+quote(noticeA)+`,`+cut+`}`) + "," + turn("user", textOf("?")),
+			turn("assistant", `{"type":"text","text":`+wire.Quote(noticeA)+`,`+cut+`}`) + "," + turn("user", textOf("?")),
 			turn("assistant", strings.TrimSuffix(useA, "}")+","+cut+"}") + "," + turn("user", resultOf("a", noticeA), textOf("?")), 1},
 		{"the same notice again stays a text",
 			turn("assistant", textOf(noticeA)) + "," + turn("user", textOf("?")) + "," + turn("assistant", textOf(noticeA)) + "," + turn("user", textOf("?")),
@@ -119,7 +119,7 @@ func TestANoticeStaysWhereTheApiWouldRefuseTheCall(t *testing.T) {
 		"where the user's turn has null":  `{"tools":[{"name":"B"}],"messages":[{"role":"assistant","content":[{"type":"text","text":NOTICE}]},{"role":"user","content":null}]}`,
 		"in the answer of another format": `{"tools":[{"name":"B"}],"contents":[{"role":"model","parts":[{"text":NOTICE}]},{"role":"user"}]}`,
 	} {
-		body = strings.ReplaceAll(body, "NOTICE", quote(noticeA))
+		body = strings.ReplaceAll(body, "NOTICE", wire.Quote(noticeA))
 		got, n, err := (&Codec{}).Rehydrate([]byte(body), refusals(t))
 		if n != 0 || err == nil && string(got) != body {
 			t.Errorf("%s: got %s (%d, %v)", name, got, n, err)
@@ -142,8 +142,8 @@ func TestACallThatNoHistoryCanHaveIsNotRemembered(t *testing.T) {
 // Whatever a request is, what comes out is strict JSON, and no byte of it has
 // changed where nothing was put back.
 func FuzzRehydrate(f *testing.F) {
-	f.Add([]byte(`{"tools":[{}],"messages":[{"role":"assistant","content":[{"type":"text","text":` + quote("x\n\n"+noticeA) + `}]},{"role":"user","content":[]}]}`))
-	f.Add([]byte(`{"tools":[{}],"messages":[{"role":"assistant","content":` + quote(noticeA+"\n"+noticeB) + `},{"role":"user","content":""}]}`))
+	f.Add([]byte(`{"tools":[{}],"messages":[{"role":"assistant","content":[{"type":"text","text":` + wire.Quote("x\n\n"+noticeA) + `}]},{"role":"user","content":[]}]}`))
+	f.Add([]byte(`{"tools":[{}],"messages":[{"role":"assistant","content":` + wire.Quote(noticeA+"\n"+noticeB) + `},{"role":"user","content":""}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if wire.Strict(body) != nil {
 			return

@@ -90,8 +90,8 @@ func (w *writer) ending(b []byte) []byte {
 		return b
 	}
 	return rewritten(b, func(data []byte) []byte {
-		return changed(data, "delta", func(delta []byte) []byte {
-			return changed(delta, "stop_reason", withoutCall)
+		return wire.EditMember(data, "delta", func(delta []byte) []byte {
+			return wire.EditMember(delta, "stop_reason", withoutCall)
 		})
 	})
 }
@@ -140,7 +140,7 @@ func textBlock(index int, text string) []byte {
 
 func textEvent(dst []byte, index int, text string) []byte {
 	return wire.AppendEvent(dst, blockDelta,
-		[]byte(`{"type":"content_block_delta","index":`+strconv.Itoa(index)+`,"delta":{"type":"text_delta","text":`+quote(text)+`}}`))
+		[]byte(`{"type":"content_block_delta","index":`+strconv.Itoa(index)+`,"delta":{"type":"text_delta","text":`+wire.Quote(text)+`}}`))
 }
 
 func closeText(index int) []byte {
@@ -153,8 +153,8 @@ func shifted(b []byte, by int) []byte {
 		return b
 	}
 	return rewritten(b, func(data []byte) []byte {
-		return changed(data, "index", func(value []byte) []byte {
-			index, err := ordinal(value)
+		return wire.EditMember(data, "index", func(value []byte) []byte {
+			index, err := wire.Ordinal(value)
 			if err != nil {
 				return value // cannot be: it has been read
 			}
@@ -185,14 +185,4 @@ func rewritten(b []byte, edit func(data []byte) []byte) []byte {
 		}
 		out = append(out, ev.Raw...)
 	}
-}
-
-// changed returns a copy of an object in which edit has changed one member.
-func changed(object []byte, name string, edit func(value []byte) []byte) []byte {
-	return wire.RewriteMembers(object, func(m wire.Member) []byte {
-		if string(m.Name) == name {
-			return edit(m.Value)
-		}
-		return m.Value
-	})
 }

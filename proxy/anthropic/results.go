@@ -20,7 +20,7 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 		if err != nil {
 			return h, fmt.Errorf("reading messages of a request: %w", err)
 		}
-		assistant := roleOf(message.Value) == "assistant"
+		assistant := wire.TextIn(message.Value, "role") == "assistant"
 		h.Begun = h.Begun || assistant
 		content := wire.Find(message.Value, "content")
 		if wire.KindOf(content) != "an array" || !mayMentionTool(content) {
@@ -30,15 +30,15 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 			if err != nil {
 				return h, fmt.Errorf("reading content of a request: %w", err)
 			}
-			typ, _ := wire.Text(wire.Find(block.Value, "type"))
+			typ := wire.TextIn(block.Value, "type")
 			switch {
 			case assistant && typ == "tool_use":
 				c := wire.Result{Arguments: objectOrNil(wire.Find(block.Value, "input"))}
-				c.ID, _ = wire.Text(wire.Find(block.Value, "id"))
-				c.Tool, _ = wire.Text(wire.Find(block.Value, "name"))
+				c.ID = wire.TextIn(block.Value, "id")
+				c.Tool = wire.TextIn(block.Value, "name")
 				calls[c.ID] = c
 			case !assistant && typ == "tool_result":
-				id, _ := wire.Text(wire.Find(block.Value, "tool_use_id"))
+				id := wire.TextIn(block.Value, "tool_use_id")
 				r := calls[id]
 				r.ID, r.Ended = id, wire.EndedIn(string(wire.Find(block.Value, "is_error")) == "true")
 				h.Results = append(h.Results, r)

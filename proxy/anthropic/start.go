@@ -73,7 +73,7 @@ func (w *writer) start(p wire.Part, m mark, v holdgate.Verdict) []byte {
 		return p.Bytes
 	}
 	w.shift = len(s.kept) + len(s.texts) - len(s.blocks)
-	out := rewritten(p.Bytes, func(data []byte) []byte { return changed(data, "message", s.message) })
+	out := rewritten(p.Bytes, func(data []byte) []byte { return wire.EditMember(data, "message", s.message) })
 	for i, text := range s.texts {
 		out = append(out, textBlock(len(s.kept)+i, text)...)
 	}

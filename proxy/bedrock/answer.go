@@ -128,8 +128,8 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	return wire.RewriteMembers(a.body, func(m wire.Member) []byte {
 		switch string(m.Name) {
 		case "output":
-			return within(m.Value, "message", func(message []byte) []byte {
-				return within(message, "content", func(content []byte) []byte {
+			return wire.EditMember(m.Value, "message", func(message []byte) []byte {
+				return wire.EditMember(message, "content", func(content []byte) []byte {
 					return wire.RewriteElements(content, func(n int, block []byte) []byte {
 						if other := changed[n]; other != nil {
 							return other
@@ -156,12 +156,7 @@ func rewritten(block []byte, v holdgate.Verdict) []byte {
 	case v.Arguments == nil && v.Note == "":
 		return nil
 	case v.Arguments != nil:
-		block = within(block, toolUse, func(call []byte) []byte {
-			if wire.Find(call, "input") == nil {
-				return wire.AppendMember(call, "input", v.Arguments)
-			}
-			return set(call, "input", v.Arguments)
-		})
+		block = wire.EditMember(block, toolUse, func(call []byte) []byte { return wire.SetMember(call, "input", v.Arguments) })
 	}
 	if v.Note == "" {
 		return block
@@ -169,15 +164,4 @@ func rewritten(block []byte, v holdgate.Verdict) []byte {
 	return append(append(plainText(v.Note), ','), block...)
 }
 
-func plainText(words string) []byte { return []byte(`{"text":` + text(words) + `}`) }
-
-// within returns an object in which edit has changed one member, unless that is
-// null.
-func within(object []byte, name string, edit func(value []byte) []byte) []byte {
-	return wire.RewriteMembers(object, func(m wire.Member) []byte {
-		if string(m.Name) == name && !wire.IsNull(m.Value) {
-			return edit(m.Value)
-		}
-		return m.Value
-	})
-}
+func plainText(words string) []byte { return []byte(`{"text":` + wire.Quote(words) + `}`) }

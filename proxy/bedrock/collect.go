@@ -153,7 +153,7 @@ func (b *assembled) bytes() ([]byte, error) {
 		if b.call.server {
 			kind = `,"type":"server_tool_use"`
 		}
-		return fmt.Appendf(nil, `{"toolUse":{"toolUseId":%s,"name":%s,"input":%s%s}}`, text(b.call.id), text(b.call.name), seen.Tool.Arguments, kind), nil
+		return fmt.Appendf(nil, `{"toolUse":{"toolUseId":%s,"name":%s,"input":%s%s}}`, wire.Quote(b.call.id), wire.Quote(b.call.name), seen.Tool.Arguments, kind), nil
 	case b.kind == "text":
 		return []byte(`{"text":` + quoted("text") + `}`), nil
 	case b.joined["redactedContent"] != nil:
@@ -235,7 +235,7 @@ func expandBlock(out []byte, n int, block []byte) ([]byte, error) {
 		})
 		out = appendEvent(out, blockStart, n, `,"start":{"toolUse":`+string(start)+`}`)
 		if input := wire.Find(value, "input"); !wire.IsNull(input) {
-			out = appendDelta(out, n, `"toolUse":{"input":`+text(string(input))+`}`)
+			out = appendDelta(out, n, `"toolUse":{"input":`+wire.Quote(string(input))+`}`)
 		}
 	case "reasoningContent":
 		thought, value, err := only(value, []string{"reasoningText", "redactedContent"})
@@ -243,14 +243,14 @@ func expandBlock(out []byte, n int, block []byte) ([]byte, error) {
 			return nil, err
 		}
 		if thought != "reasoningText" {
-			out = appendDelta(out, n, `"reasoningContent":{`+text(thought)+`:`+string(value)+`}`)
+			out = appendDelta(out, n, `"reasoningContent":{`+wire.Quote(thought)+`:`+string(value)+`}`)
 			break
 		}
 		for m, err := range wire.Members(value) {
 			if err != nil {
 				return nil, err
 			}
-			out = appendDelta(out, n, `"reasoningContent":{`+text(string(m.Name))+`:`+string(m.Value)+`}`)
+			out = appendDelta(out, n, `"reasoningContent":{`+wire.Quote(string(m.Name))+`:`+string(m.Value)+`}`)
 		}
 	default:
 		return nil, fmt.Errorf("a stream cannot say what a block of the kind %q does", kind)

@@ -34,7 +34,7 @@ func (*Converse) Continue(body, answer []byte, refused []wire.Refused) ([]byte, 
 		return nil, false
 	}
 	told := withResults([]byte(`{"role":"user","content":[]}`), calls)
-	return set(body, "messages", wire.AppendElements(messages, message, told)), true
+	return wire.SetMember(body, "messages", wire.AppendElements(messages, message, told)), true
 }
 
 // Join makes one answer of two, the second of which goes on from the first.
@@ -56,7 +56,7 @@ func (*Converse) Join(first, next []byte) ([]byte, error) {
 	return wire.RewriteMembers(next, func(m wire.Member) []byte {
 		switch string(m.Name) {
 		case "output":
-			return set(m.Value, "message", set(wire.Find(m.Value, "message"), "content", blocks))
+			return wire.SetMember(m.Value, "message", wire.SetMember(wire.Find(m.Value, "message"), "content", blocks))
 		case "usage", "metrics":
 			return wire.SumNumbers(wire.Find(first, string(m.Name)), m.Value)
 		}
@@ -105,7 +105,7 @@ func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
 		}
 		j.blocks = max(j.blocks, n+j.before+1)
 		if j.before > 0 {
-			data := set(e.Data, "contentBlockIndex", strconv.AppendInt(nil, int64(n+j.before), 10))
+			data := wire.SetMember(e.Data, "contentBlockIndex", strconv.AppendInt(nil, int64(n+j.before), 10))
 			return wire.AppendMessage(nil, "event", e.Type, data), false
 		}
 	}

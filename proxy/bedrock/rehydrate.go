@@ -3,7 +3,6 @@ package bedrock
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -15,7 +14,7 @@ func (*Converse) Refused(p wire.Part, notice string) (wire.Refused, bool) {
 	if p.Call == nil || p.Call.ID == "" || p.Call.Tool.Arguments == nil {
 		return wire.Refused{}, false
 	}
-	call := fmt.Appendf(nil, `{"toolUse":{"toolUseId":%s,"name":%s,"input":%s}}`, text(p.Call.ID), text(p.Call.Tool.Name), p.Call.Tool.Arguments)
+	call := fmt.Appendf(nil, `{"toolUse":{"toolUseId":%s,"name":%s,"input":%s}}`, wire.Quote(p.Call.ID), wire.Quote(p.Call.Tool.Name), p.Call.Tool.Arguments)
 	return wire.Refused{Notice: notice, Call: call, ID: p.Call.ID, Name: p.Call.Tool.Name}, true
 }
 
@@ -29,10 +28,8 @@ func (*Converse) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, er
 		return body, 0, nil
 	}
 	h := history{refusals: wire.NewRefusals(refused), ids: map[string]bool{}}
-	thinking, err := wire.Text(wire.Find(wire.Find(wire.Find(body, "additionalModelRequestFields"), "thinking"), "type"))
-	h.thinking = err == nil && thinking == "enabled"
-	err = wire.EachElement(wire.Find(body, "messages"), func(message []byte) error {
-		h.messages = append(h.messages, message)
+	h.thinking = wire.TextIn(wire.Find(wire.Find(body, "additionalModelRequestFields"), "thinking"), "type") == "enabled"
+	err := wire.EachElement(wire.Find(body, "messages"), func(message []byte) error {
 		return wire.EachElement(wire.Find(message, "content"), func(block []byte) error {
 			if id, err := wire.Text(wire.Find(wire.Find(block, toolUse), "toolUseId")); err == nil {
 				h.ids[id] = true
@@ -43,58 +40,33 @@ func (*Converse) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, er
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading messages of a request: %w", err)
 	}
-	edits := make(map[int][]byte) // by message
-	count := 0
-	for i := 0; i+1 < len(h.messages); i++ {
-		turn, calls := h.turn(i)
-		if len(calls) == 0 {
-			continue
-		}
-		edits[i], edits[i+1] = turn, withResults(h.messages[i+1], calls)
-		count += len(calls)
-	}
-	if count == 0 {
-		return body, 0, nil
-	}
-	return within(body, "messages", func(list []byte) []byte {
-		return wire.RewriteElements(list, func(n int, message []byte) []byte {
-			if edit, ok := edits[n]; ok {
-				return edit
-			}
-			return message
-		})
-	}), count, nil
+	return wire.Turns{
+		List: "messages", PutBack: h.turn,
+		Answer: func(turn, next []byte, calls []*wire.Refused) (_, _ []byte) { return turn, withResults(next, calls) },
+	}.Rehydrate(body)
 }
 
-// A history is the messages of a request.
+// A history is what is known of the messages of a request.
 type history struct {
-	messages [][]byte
 	refusals *wire.Refusals
 	thinking bool            // is demanded
 	ids      map[string]bool // of the calls that are in it
 }
 
-// turn returns message i with the calls put back whose notices are in it, and
+// turn returns a message with the calls put back whose notices are in it, and
 // the calls.
-func (h *history) turn(i int) ([]byte, []*wire.Refused) {
-	content, next := wire.Find(h.messages[i], "content"), h.messages[i+1]
-	if roleOf(h.messages[i]) != "assistant" || roleOf(next) != "user" ||
+func (h *history) turn(message, next []byte) ([]byte, []*wire.Refused) {
+	content := wire.Find(message, "content")
+	if wire.TextIn(message, "role") != "assistant" || wire.TextIn(next, "role") != "user" ||
 		wire.KindOf(content) != "an array" || wire.KindOf(wire.Find(next, "content")) != "an array" {
 		return nil, nil
 	}
-	var passages []wire.Passage
 	thought := false
-	out := wire.RewriteElements(content, func(n int, block []byte) []byte {
+	out, passages := h.refusals.Blocks(content, func(n int, block []byte) (string, bool) {
 		thought = thought || n == 0 && wire.Find(block, "reasoningContent") != nil
 		words, err := wire.Text(wire.Find(block, "text"))
-		if err != nil || h.thinking && !thought {
-			return block
-		}
-		found := h.refusals.Split(words)
-		if found == nil {
-			return block
-		}
-		passages = append(passages, found...)
+		return words, err == nil && (thought || !h.thinking)
+	}, func(found []wire.Passage, _ []byte) []byte {
 		var blocks [][]byte
 		for _, p := range found {
 			if p.Refused != nil {
@@ -105,16 +77,11 @@ func (h *history) turn(i int) ([]byte, []*wire.Refused) {
 		}
 		return bytes.Join(blocks, []byte{','})
 	})
-	calls := wire.Calls(passages)
-	twice := func(r *wire.Refused) bool { return h.ids[r.ID] }
-	if len(calls) == 0 || slices.ContainsFunc(calls, twice) {
-		h.refusals.Restore(passages)
+	calls := h.refusals.Take(passages, h.ids)
+	if len(calls) == 0 {
 		return nil, nil
 	}
-	for _, r := range calls {
-		h.ids[r.ID] = true
-	}
-	return within(h.messages[i], "content", func([]byte) []byte { return out }), calls
+	return wire.SetMember(message, "content", out), calls
 }
 
 // withResults returns a user's message with the results of refused calls before
@@ -122,17 +89,12 @@ func (h *history) turn(i int) ([]byte, []*wire.Refused) {
 func withResults(message []byte, calls []*wire.Refused) []byte {
 	var blocks [][]byte
 	for _, r := range calls {
-		blocks = append(blocks, fmt.Appendf(nil, `{"toolResult":{"toolUseId":%s,"content":[{"text":%s}],"status":"error"}}`, text(r.ID), text(r.Notice)))
+		blocks = append(blocks, fmt.Appendf(nil, `{"toolResult":{"toolUseId":%s,"content":[{"text":%s}],"status":"error"}}`, wire.Quote(r.ID), wire.Quote(r.Notice)))
 	}
-	return within(message, "content", func(content []byte) []byte {
+	return wire.EditMember(message, "content", func(content []byte) []byte {
 		if !wire.IsEmpty(content) {
 			blocks = append(blocks, bytes.TrimSpace(content[1:len(content)-1]))
 		}
-		return slices.Concat([]byte("["), bytes.Join(blocks, []byte{','}), []byte("]"))
+		return wire.Array(blocks...)
 	})
-}
-
-func roleOf(message []byte) string {
-	role, _ := wire.Text(wire.Find(message, "role"))
-	return role
 }

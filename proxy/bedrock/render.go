@@ -37,10 +37,10 @@ func (w *writer) event(dst []byte, e event) []byte {
 	}
 	switch {
 	case e.index != none && w.shift > 0:
-		return e.AppendWith(dst, set(e.Payload, "contentBlockIndex", strconv.AppendInt(nil, int64(e.index+w.shift), 10)))
+		return e.AppendWith(dst, wire.SetMember(e.Payload, "contentBlockIndex", strconv.AppendInt(nil, int64(e.index+w.shift), 10)))
 	case e.typ == messageStop && w.refused > 0 && w.released == 0:
 		if reason := wire.Find(e.Payload, "stopReason"); string(reason) != string(withoutCall(reason)) {
-			return e.AppendWith(dst, set(e.Payload, "stopReason", withoutCall(reason)))
+			return e.AppendWith(dst, wire.SetMember(e.Payload, "stopReason", withoutCall(reason)))
 		}
 	}
 	return append(dst, e.Raw...)
@@ -65,7 +65,7 @@ func (w *writer) call(t callTag, raw []byte, v holdgate.Verdict) []byte {
 	written := v.Arguments == nil
 	for _, e := range t.events {
 		if v.Arguments != nil && (e.typ == blockDelta || e.typ == blockStop) && !written {
-			out = appendDelta(out, t.call.index+w.shift, `"toolUse":{"input":`+text(string(v.Arguments))+`}`)
+			out = appendDelta(out, t.call.index+w.shift, `"toolUse":{"input":`+wire.Quote(string(v.Arguments))+`}`)
 			written = true
 		}
 		if v.Arguments == nil || e.typ != blockDelta {
@@ -100,7 +100,7 @@ func failure(message string) []byte {
 
 // textBlock appends the messages of a whole text block. It has no start.
 func textBlock(dst []byte, index int, words string) []byte {
-	dst = appendDelta(dst, index, `"text":`+text(words))
+	dst = appendDelta(dst, index, `"text":`+wire.Quote(words))
 	return appendEvent(dst, blockStop, index, "")
 }
 
@@ -127,16 +127,3 @@ func withoutCall(reason []byte) []byte {
 	}
 	return reason
 }
-
-// set returns an object in which one member has another value.
-func set(object []byte, name string, value []byte) []byte {
-	return wire.RewriteMembers(object, func(m wire.Member) []byte {
-		if string(m.Name) == name {
-			return value
-		}
-		return m.Value
-	})
-}
-
-// text returns words as a JSON string.
-func text(words string) string { return string(wire.AppendText(nil, words)) }

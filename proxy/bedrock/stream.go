@@ -54,20 +54,8 @@ func (r *reader) End() ([]wire.Part, error) {
 	return parts, r.err
 }
 
-func (r *reader) drain() (parts []wire.Part, err error) {
-	for r.err == nil {
-		m, ok, err := r.messages.Next()
-		if err == nil && !ok {
-			break
-		}
-		if err == nil {
-			parts, err = r.take(parts, m)
-		}
-		if err != nil {
-			r.err = fmt.Errorf("reading a streamed answer of Bedrock: %w", err)
-		}
-	}
-	return parts, r.err
+func (r *reader) drain() ([]wire.Part, error) {
+	return wire.Drain(&r.messages, &r.err, "a streamed answer of Bedrock", r.take)
 }
 
 // take reads one message. What comes while a call is open is withheld.

@@ -53,40 +53,14 @@ func (*Codec) Expand(plain []byte) ([]byte, error) {
 // An assembly gathers the responses of a stream.
 type assembly struct {
 	wrapped    bool
-	outer, top members // beside and inside the response
+	outer, top wire.Object // beside and inside the response
 	candidates map[int]*assembled
 }
 
 // An assembled candidate has its own members, those of its content, and parts.
 type assembled struct {
-	members, content members
+	members, content wire.Object
 	parts            [][]byte
-}
-
-// members are names and their latest values, in the order of the names' first
-// coming.
-type members struct {
-	names  []string
-	values map[string][]byte
-}
-
-func (s *members) set(m wire.Member) {
-	name := string(m.Name)
-	if s.values == nil {
-		s.values = map[string][]byte{}
-	}
-	if _, there := s.values[name]; !there {
-		s.names = append(s.names, name)
-	}
-	s.values[name] = m.Value
-}
-
-func (s *members) append(b []byte) []byte {
-	for _, name := range s.names {
-		b = append(wire.AppendText(append(b, ','), name), ':')
-		b = append(b, s.values[name]...)
-	}
-	return b
 }
 
 func (a *assembly) add(c chunk) error {
@@ -101,7 +75,7 @@ func (a *assembly) add(c chunk) error {
 		a.wrapped = true
 		for m, err := range wire.Members(object) {
 			if err == nil && string(m.Name) != "response" {
-				a.outer.set(m)
+				a.outer.Set(string(m.Name), m.Value)
 			}
 		}
 		object = wire.Find(object, "response")
@@ -111,7 +85,7 @@ func (a *assembly) add(c chunk) error {
 			return err
 		}
 		if string(m.Name) != "candidates" {
-			top.set(m)
+			top.Set(string(m.Name), m.Value)
 			continue
 		}
 		n := 0
@@ -140,7 +114,7 @@ func (a *assembly) candidate(c *candidate, object []byte) error {
 			return err
 		case string(m.Name) == "index":
 		case string(m.Name) != "content" || wire.IsNull(m.Value):
-			to.members.set(m)
+			to.members.Set(string(m.Name), m.Value)
 		default:
 			if err := to.take(c, m.Value); err != nil {
 				return err
@@ -156,7 +130,7 @@ func (t *assembled) take(c *candidate, content []byte) error {
 		case err != nil:
 			return err
 		case string(m.Name) != "parts" || wire.IsNull(m.Value):
-			t.content.set(m)
+			t.content.Set(string(m.Name), m.Value)
 			continue
 		}
 		n := 0
@@ -210,13 +184,13 @@ func (a *assembly) bytes() []byte {
 			}
 			b = append(b, p...)
 		}
-		b = append(c.content.append(append(b, ']')), '}')
-		b = fmt.Appendf(c.members.append(b), `,"index":%d}`, index)
+		b = append(c.content.AppendMembers(append(b, ']')), '}')
+		b = fmt.Appendf(c.members.AppendMembers(b), `,"index":%d}`, index)
 	}
-	b = append(a.top.append(append(b, ']')), '}')
+	b = append(a.top.AppendMembers(append(b, ']')), '}')
 	if a.wrapped {
 		b = append([]byte(`{"response":`), b...)
-		b = append(a.outer.append(b), '}')
+		b = append(a.outer.AppendMembers(b), '}')
 	}
 	return b
 }

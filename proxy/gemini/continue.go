@@ -20,7 +20,7 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 		return nil, false
 	}
 	request, ok := goOn(request, inside(answer), refused)
-	return changed(body, "request", request), ok
+	return wire.SetMember(body, "request", request), ok
 }
 
 // isWrapped reports whether an answer has Code Assist's form.
@@ -39,7 +39,7 @@ func inside(answer []byte) []byte {
 // within returns an answer of either form with another response in it.
 func within(answer []byte, change func(response []byte) []byte) []byte {
 	if isWrapped(answer) {
-		return changed(answer, "response", change(wire.Find(answer, "response")))
+		return wire.SetMember(answer, "response", change(wire.Find(answer, "response")))
 	}
 	return change(answer)
 }
@@ -73,7 +73,7 @@ func goOn(body, answer []byte, refused []wire.Refused) ([]byte, bool) {
 		return nil, false
 	}
 	told := slices.Concat([]byte(`{"role":"user","parts":`), wire.AppendElements([]byte("[]"), responses(calls)...), []byte("}"))
-	return changed(body, "contents", wire.AppendElements(contents, withMember(content, "role", []byte(`"model"`)), told)), true
+	return wire.SetMember(body, "contents", wire.AppendElements(contents, wire.SetMember(content, "role", []byte(`"model"`)), told)), true
 }
 
 // onlyCandidate returns the candidate of an answer that has one; else nil.
@@ -87,15 +87,6 @@ func onlyCandidate(answer []byte) (only []byte) {
 	return only
 }
 
-// withMember returns an object in which a member has this value, at the end
-// where there was none of the name.
-func withMember(object []byte, name string, value []byte) []byte {
-	if wire.Find(object, name) == nil {
-		return wire.AppendMember(object, name, value)
-	}
-	return changed(object, name, value)
-}
-
 // withParts returns an answer of one candidate with these parts.
 func withParts(answer []byte, parts []byte) []byte {
 	candidate := onlyCandidate(answer)
@@ -103,12 +94,12 @@ func withParts(answer []byte, parts []byte) []byte {
 	if wire.KindOf(content) != "an object" {
 		content = []byte(`{"role":"model"}`)
 	}
-	candidate = withMember(candidate, "content", withMember(content, "parts", parts))
-	return withMember(answer, "candidates", wire.AppendElements([]byte("[]"), candidate))
+	candidate = wire.SetMember(candidate, "content", wire.SetMember(content, "parts", parts))
+	return wire.SetMember(answer, "candidates", wire.AppendElements([]byte("[]"), candidate))
 }
 
 // apart are the parts that set a notice apart from what follows it.
-func apart() []byte { return appendPart(nil, separator) }
+func apart() []byte { return appendPart(nil, wire.Apart) }
 
 // Join makes one answer of two, the second of which goes on from the first.
 func (*Codec) Join(first, next []byte) ([]byte, error) {
@@ -143,10 +134,10 @@ func join(first, next []byte) ([]byte, error) {
 	}
 	out := withParts(next, wire.AppendElements(parts, added...))
 	if id := wire.Find(first, "responseId"); id != nil {
-		out = withMember(out, "responseId", id)
+		out = wire.SetMember(out, "responseId", id)
 	}
 	if usage := wire.SumNumbers(wire.Find(first, "usageMetadata"), wire.Find(next, "usageMetadata")); usage != nil {
-		out = withMember(out, "usageMetadata", usage)
+		out = wire.SetMember(out, "usageMetadata", usage)
 	}
 	return out, nil
 }
@@ -210,7 +201,7 @@ func (j *joiner) Begin(ending []wire.Event) (out []byte) {
 			return m.Value
 		})
 		chunk = within(chunk, func(response []byte) []byte {
-			return withMember(response, "candidates", wire.AppendElements([]byte("[]"), open))
+			return wire.SetMember(response, "candidates", wire.AppendElements([]byte("[]"), open))
 		})
 		out = wire.AppendEvent(out, e.Type, chunk)
 		if i == len(ending)-1 {

@@ -16,9 +16,7 @@ type frame struct {
 
 // A framing cuts a stream into frames, and writes them again.
 type framing interface {
-	push(p []byte)
-	end()
-	next() (frame, bool, error)
+	wire.Scanner[frame]
 
 	// same writes a frame as it came, other one with other data, and made one
 	// of our own.
@@ -33,11 +31,9 @@ const blanks = " \t\r\n"
 // events frames a stream of server-sent events.
 type events struct{ wire.EventScanner }
 
-func (s *events) push(p []byte) { s.Push(p) }
-func (s *events) end()          { s.End() }
-
-func (s *events) next() (frame, bool, error) {
-	ev, ok, err := s.Next()
+// Next implements [wire.Scanner].
+func (s *events) Next() (frame, bool, error) {
+	ev, ok, err := s.EventScanner.Next()
 	f := frame{raw: ev.Raw}
 	if data := bytes.Trim(ev.Data, blanks); len(data) > 0 && string(data) != "[DONE]" {
 		f.data = data
@@ -55,11 +51,9 @@ type array struct {
 	begun bool // the bracket has been written
 }
 
-func (s *array) push(p []byte) { s.Push(p) }
-func (s *array) end()          { s.End() }
-
-func (s *array) next() (frame, bool, error) {
-	e, ok, err := s.Next()
+// Next implements [wire.Scanner].
+func (s *array) Next() (frame, bool, error) {
+	e, ok, err := s.ArrayScanner.Next()
 	return frame{raw: e.Raw, data: e.Value, lead: len(e.Raw) - len(e.Value)}, ok, err
 }
 

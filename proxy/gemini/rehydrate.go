@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -51,7 +50,7 @@ func (*Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error
 		if err != nil || n == 0 {
 			return body, 0, err
 		}
-		return changed(body, "request", inner), n, nil
+		return wire.SetMember(body, "request", inner), n, nil
 	}
 	return rehydrate(body, refusals)
 }
@@ -61,58 +60,30 @@ func rehydrate(request []byte, refusals *wire.Refusals) ([]byte, int, error) {
 	if !bytes.ContainsRune(tools, '{') {
 		return request, 0, nil
 	}
-	var list [][]byte
-	contents := wire.Find(request, "contents")
-	for e, err := range wire.Elements(contents) {
-		if err != nil {
-			return nil, 0, fmt.Errorf("reading contents of a request: %w", err)
-		}
-		list = append(list, e.Value)
-	}
-	edits := make(map[int][]byte)
-	count := 0
-	for i := 0; i+1 < len(list); i++ {
-		turn, calls := putBack(list[i], refusals)
-		if len(calls) == 0 {
-			continue
-		}
-		count += len(calls)
-		if next, ok := withResponses(list[i+1], calls); ok {
-			edits[i], edits[i+1] = turn, next
-			continue
-		}
-		own := slices.Concat([]byte(`,{"role":"user","parts":[`), bytes.Join(responses(calls), []byte{','}), []byte("]}"))
-		edits[i] = append(turn, own...)
-	}
-	if count == 0 {
-		return request, 0, nil
-	}
-	return changed(request, "contents", wire.RewriteElements(contents, func(n int, value []byte) []byte {
-		if edit := edits[n]; edit != nil {
-			return edit
-		}
-		return value
-	})), count, nil
+	return wire.Turns{
+		List:    "contents",
+		PutBack: func(content, next []byte) ([]byte, []*wire.Refused) { return putBack(content, next, refusals) },
+		Answer: func(turn, next []byte, calls []*wire.Refused) (_, _ []byte) {
+			if next, ok := withResponses(next, calls); ok {
+				return turn, next
+			}
+			own := slices.Concat([]byte(`,{"role":"user","parts":`), wire.Array(responses(calls)...), []byte("}"))
+			return append(turn, own...), nil
+		},
+	}.Rehydrate(request)
 }
 
 // putBack returns a content of the model's with the calls in it whose notices
 // its texts have, and the calls.
-func putBack(content []byte, refusals *wire.Refusals) ([]byte, []*wire.Refused) {
+func putBack(content, next []byte, refusals *wire.Refusals) ([]byte, []*wire.Refused) {
 	parts := wire.Find(content, "parts")
-	if role, _ := wire.Text(wire.Find(content, "role")); role != "model" || wire.KindOf(parts) != "an array" {
+	if next == nil || wire.TextIn(content, "role") != "model" || wire.KindOf(parts) != "an array" {
 		return nil, nil
 	}
-	var all []wire.Passage
-	rewritten := wire.RewriteElements(parts, func(_ int, part []byte) []byte {
+	rewritten, passages := refusals.Blocks(parts, func(_ int, part []byte) (string, bool) {
 		text, err := wire.Text(wire.Find(part, "text"))
-		if err != nil || string(wire.Find(part, "thought")) == "true" {
-			return part
-		}
-		found := refusals.Split(text)
-		if found == nil {
-			return part
-		}
-		all = append(all, found...)
+		return text, err == nil && string(wire.Find(part, "thought")) != "true"
+	}, func(found []wire.Passage, _ []byte) []byte {
 		var out [][]byte
 		for _, p := range found {
 			if p.Refused != nil {
@@ -123,11 +94,11 @@ func putBack(content []byte, refusals *wire.Refusals) ([]byte, []*wire.Refused) 
 		}
 		return bytes.Join(out, []byte{','})
 	})
-	calls := wire.Calls(all)
+	calls := wire.Calls(passages)
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	return changed(content, "parts", rewritten), calls
+	return wire.SetMember(content, "parts", rewritten), calls
 }
 
 // responses returns the parts that say that calls were refused.
@@ -173,15 +144,5 @@ func withResponses(content []byte, calls []*wire.Refused) ([]byte, bool) {
 		}
 		at = slices.Insert(at, min(calls[i].Place, len(at)), place)
 	}
-	return changed(content, "parts", slices.Concat([]byte("["), bytes.Join(list, []byte{','}), []byte("]"))), true
-}
-
-// changed returns an object in which one member has another value.
-func changed(object []byte, name string, value []byte) []byte {
-	return wire.RewriteMembers(object, func(m wire.Member) []byte {
-		if string(m.Name) == name {
-			return value
-		}
-		return m.Value
-	})
+	return wire.SetMember(content, "parts", wire.Array(list...)), true
 }

@@ -5,9 +5,6 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// separator stands between a notice and other text.
-const separator = "\n\n"
-
 // unsigned is the thought signature that Google documents for calls that have
 // none of their own ("Thought signatures", Gemini API documentation).
 const unsigned = `"skip_thought_signature_validator"`
@@ -62,7 +59,7 @@ func (s *stream) Idle() []byte {
 // Notice returns a response that shows the agent's user a text, as the model's.
 func (s *stream) Notice(text string) []byte {
 	if s.w.candidate(0).text {
-		text = separator + text
+		text = wire.Apart + text
 	}
 	return s.w.framing.made(s.w.text(text))
 }
@@ -168,7 +165,7 @@ func (st *written) fragment(f *fragment) []byte {
 		st.unsigned = st.unsigned || c.signature && st.released == 0
 		text := v.Notice + "\n"
 		if st.text {
-			text = separator + text
+			text = wire.Apart + text
 		}
 		st.text = true
 		return appendPart(nil, text)
@@ -189,7 +186,7 @@ func (st *written) fragment(f *fragment) []byte {
 	if v.Note != "" {
 		text := v.Note + "\n"
 		if st.text {
-			text = separator + text
+			text = wire.Apart + text
 		}
 		st.text = true
 		part = append(append(appendPart(nil, text), ','), part...)

@@ -65,7 +65,7 @@ func newStream(f framing) *stream {
 // Push implements [wire.Stream].
 func (s *stream) Push(p []byte) ([]wire.Part, error) {
 	if s.err == nil {
-		s.frames.push(p)
+		s.frames.Push(p)
 	}
 	return s.drain()
 }
@@ -73,7 +73,7 @@ func (s *stream) Push(p []byte) ([]wire.Part, error) {
 // End implements [wire.Stream].
 func (s *stream) End() ([]wire.Part, error) {
 	if s.err == nil {
-		s.frames.end()
+		s.frames.End()
 	}
 	parts, err := s.drain()
 	if err == nil && len(s.open) > 0 {
@@ -84,20 +84,8 @@ func (s *stream) End() ([]wire.Part, error) {
 	return parts, err
 }
 
-func (s *stream) drain() (parts []wire.Part, err error) {
-	for s.err == nil {
-		f, ok, err := s.frames.next()
-		if err == nil && !ok {
-			break
-		}
-		if err == nil {
-			parts, err = s.take(parts, f)
-		}
-		if err != nil {
-			s.err = fmt.Errorf("reading a streamed answer of Gemini: %w", err)
-		}
-	}
-	return parts, s.err
+func (s *stream) drain() ([]wire.Part, error) {
+	return wire.Drain(s.frames, &s.err, "a streamed answer of Gemini", s.take)
 }
 
 // take reads one frame. What belongs to a call, or comes while one is open, is

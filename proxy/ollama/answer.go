@@ -64,7 +64,7 @@ func (*Codec) Collect(raw []byte) ([]byte, error) {
 	var lines wire.LineScanner
 	lines.Push(raw)
 	lines.End()
-	var top, message object
+	var top, message wire.Object
 	for {
 		l, ok, err := lines.Next()
 		if err == nil && ok && l.Data != nil {
@@ -77,17 +77,17 @@ func (*Codec) Collect(raw []byte) ([]byte, error) {
 			break
 		}
 	}
-	if len(message.names) > 0 {
-		top.set("message", message.json())
+	if len(message) > 0 {
+		top.Set("message", message.JSON())
 	}
-	out := top.json()
+	out := top.JSON()
 	if err := wire.Strict(out); err != nil {
 		return nil, fmt.Errorf("collecting a streamed answer of Ollama: %w", err)
 	}
 	return out, nil
 }
 
-func collect(top, message *object, data []byte) error {
+func collect(top, message *wire.Object, data []byte) error {
 	if err := wire.StrictEvent(data); err != nil {
 		return err
 	}
@@ -103,65 +103,34 @@ func collect(top, message *object, data []byte) error {
 		case err != nil:
 			return err
 		case string(m.Name) != "message" || wire.IsNull(m.Value):
-			top.add(m)
+			add(top, m)
 			continue
 		}
 		for m, err := range wire.Members(m.Value) {
 			if err != nil {
 				return err
 			}
-			message.add(m)
+			add(message, m)
 		}
 	}
 	return nil
 }
 
-// An object is one that grows: its members in the order of their first coming.
-type object struct {
-	names  []string
-	values map[string][]byte
-}
-
-func (o *object) set(name string, value []byte) {
-	if o.values == nil {
-		o.values = map[string][]byte{}
-	}
-	if _, there := o.values[name]; !there {
-		o.names = append(o.names, name)
-	}
-	o.values[name] = value
-}
-
-// add adds a member: what comes piece by piece is joined, all else replaced,
-// but not by null.
-func (o *object) add(m wire.Member) {
-	name, old := string(m.Name), o.values[string(m.Name)]
-	switch {
+// add adds a member to one that grows: what comes piece by piece is joined, all
+// else replaced, but not by null.
+func add(o *wire.Object, m wire.Member) {
+	name := string(m.Name)
+	switch old := o.Value(name); {
 	case old != nil && wire.IsNull(m.Value):
-		return
 	case !pieces[name], wire.IsEmpty(old), m.Value[0] != old[0] || m.Value[0] != '"' && m.Value[0] != '[':
-		o.set(name, m.Value)
-		return
+		o.Set(name, m.Value)
 	case wire.IsEmpty(m.Value):
-		return
+	case old[0] == '[':
+		o.Set(name, append(append(bytes.Clone(old[:len(old)-1]), ','), m.Value[1:]...))
+	default:
+		o.Set(name, append(bytes.Clone(old[:len(old)-1]), m.Value[1:]...))
 	}
-	joined := append([]byte(nil), old[:len(old)-1]...)
-	if old[0] == '[' {
-		joined = append(joined, ',')
-	}
-	o.set(name, append(joined, m.Value[1:]...))
 }
 
 // pieces are the members that come piece by piece.
 var pieces = map[string]bool{"content": true, "thinking": true, "tool_calls": true, "response": true, "logprobs": true, "images": true}
-
-func (o *object) json() []byte {
-	b := []byte{'{'}
-	for i, name := range o.names {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(wire.AppendText(b, name), ':'), o.values[name]...)
-	}
-	return append(b, '}')
-}

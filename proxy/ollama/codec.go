@@ -24,7 +24,6 @@
 package ollama
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -75,10 +74,4 @@ func (*Codec) StreamAs(mediaType string) wire.Stream {
 		return newStream()
 	}
 	return nil
-}
-
-// number reads a whole number that is not negative.
-func number(value []byte) (int, bool) {
-	n, err := strconv.Atoi(string(value))
-	return n, err == nil && n >= 0
 }

@@ -26,7 +26,7 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 		}
 		turns = append(turns, result(&refused[n]))
 	}
-	return changed(body, "messages", wire.AppendElements(messages, turns...)), true
+	return wire.SetMember(body, "messages", wire.AppendElements(messages, turns...)), true
 }
 
 // Join makes one answer of two, the second of which goes on from the first: what
@@ -36,16 +36,16 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 	if wire.KindOf(said) != "an object" || wire.KindOf(then) != "an object" {
 		return nil, errors.New("joining answers of Ollama: one has no message")
 	}
-	var o object
+	var o wire.Object
 	for _, message := range [][]byte{said, apart, then} {
 		for m, err := range wire.Members(message) {
 			if err != nil {
 				return nil, err
 			}
-			o.add(m)
+			add(&o, m)
 		}
 	}
-	return changed(wire.SumNumbers(first, next), "message", o.json()), nil
+	return wire.SetMember(wire.SumNumbers(first, next), "message", o.JSON()), nil
 }
 
 // apart is the message that sets a notice apart from what follows it.
@@ -77,11 +77,11 @@ func (j *joiner) Begin(ending []wire.Event) (out []byte) {
 		if wire.KindOf(message) != "an object" {
 			continue
 		}
-		var o object
+		var o wire.Object
 		for _, object := range [][]byte{message, apart} {
 			for m, err := range wire.Members(object) {
 				if err == nil {
-					o.add(m)
+					add(&o, m)
 				}
 			}
 		}
@@ -90,7 +90,7 @@ func (j *joiner) Begin(ending []wire.Event) (out []byte) {
 			case "model", "created_at":
 				return m.Value
 			case "message":
-				return o.json()
+				return o.JSON()
 			case "done":
 				return []byte("false")
 			}
@@ -105,7 +105,7 @@ func (j *joiner) Begin(ending []wire.Event) (out []byte) {
 // End implements [wire.Joiner].
 func (j *joiner) End(ending []wire.Event, _ int) (out []byte) {
 	for _, e := range ending {
-		out = wire.AppendLine(out, changed(wire.SumNumbers(j.total, e.Data), "message", wire.Find(e.Data, "message")))
+		out = wire.AppendLine(out, wire.EditMember(wire.SumNumbers(j.total, e.Data), "message", func([]byte) []byte { return wire.Find(e.Data, "message") }))
 	}
 	return out
 }

@@ -6,9 +6,6 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// separator stands between a notice and other text.
-const separator = "\n\n"
-
 // A writer writes replies under the verdicts of their calls.
 type writer struct {
 	latest  *reply // the one that was written last; nil before the first
@@ -48,7 +45,7 @@ func (w *writer) made(text string) []byte {
 // apart returns a text of our own as it is to follow what was written.
 func (w *writer) apart(text string) string {
 	if w.text {
-		text = separator + text
+		text = wire.Apart + text
 	}
 	w.text = true
 	return text + "\n"
@@ -118,7 +115,7 @@ func (c *call) written(refused int) []byte {
 		out := wire.RewriteMembers(m.Value, func(m wire.Member) []byte {
 			switch string(m.Name) {
 			case "index":
-				if n, ok := number(m.Value); ok && refused > 0 {
+				if n, err := wire.Ordinal(m.Value); err == nil && refused > 0 {
 					return strconv.AppendInt(nil, int64(max(0, n-refused)), 10)
 				}
 			case "arguments":

@@ -159,8 +159,8 @@ func (c *call) readFunction(object []byte) error {
 		case "name":
 			c.name, err = wire.TextOrNull(m.Value)
 		case "index":
-			if _, ok := number(m.Value); !ok && !wire.IsNull(m.Value) {
-				err = fmt.Errorf("an index is %.20s, not a whole number", m.Value)
+			if !wire.IsNull(m.Value) {
+				_, err = wire.Ordinal(m.Value)
 			}
 		case "arguments":
 			c.args = m.Value

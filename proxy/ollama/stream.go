@@ -1,8 +1,6 @@
 package ollama
 
 import (
-	"fmt"
-
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -47,24 +45,13 @@ func (s *stream) End() ([]wire.Part, error) {
 	return s.drain()
 }
 
-func (s *stream) drain() (parts []wire.Part, err error) {
-	for s.err == nil {
-		l, ok, err := s.lines.Next()
-		if err == nil && !ok {
-			break
-		}
-		if err == nil {
-			parts, err = take(parts, line{Line: l})
-		}
-		if err != nil {
-			s.err = fmt.Errorf("reading a streamed answer of Ollama: %w", err)
-		}
-	}
-	return parts, s.err
+func (s *stream) drain() ([]wire.Part, error) {
+	return wire.Drain(&s.lines, &s.err, "a streamed answer of Ollama", take)
 }
 
 // take appends the parts of one line.
-func take(parts []wire.Part, l line) ([]wire.Part, error) {
+func take(parts []wire.Part, in wire.Line) ([]wire.Part, error) {
+	l := line{Line: in}
 	if l.Data == nil {
 		return append(parts, wire.Part{Bytes: l.Raw, Tag: l}), nil
 	}

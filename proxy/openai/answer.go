@@ -97,7 +97,7 @@ func (a *answer) rewrite(n int) *rewrite {
 	for i, k := range st.calls {
 		if word := k.word(); word != "" {
 			if ch.content || r.notice != "" {
-				r.notice += separator
+				r.notice += wire.Apart
 			}
 			r.notice += word
 		}

@@ -25,8 +25,7 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 		if id, err := wire.Text(wire.Find(e.Value, "id")); err != nil || id != refused[n].ID {
 			return nil, false
 		}
-		m := wire.AppendText([]byte(`{"role":"tool","tool_call_id":`), refused[n].ID)
-		turns = append(turns, append(wire.AppendText(append(m, `,"content":`...), refused[n].Notice), '}'))
+		turns = append(turns, result(&refused[n]))
 	}
 	if len(turns)-1 != len(refused) {
 		return nil, false
@@ -36,7 +35,7 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 		content = []byte("null")
 	}
 	turns[0] = []byte(`{"role":"assistant","content":` + string(content) + `,"tool_calls":` + string(calls) + `}`)
-	return withMember(body, "messages", wire.AppendElements(wire.Find(body, "messages"), turns...)), true
+	return wire.SetMember(body, "messages", wire.AppendElements(wire.Find(body, "messages"), turns...)), true
 }
 
 // onlyMessage returns the message of an answer that has one choice.
@@ -49,20 +48,6 @@ func onlyMessage(answer []byte) (message []byte, ok bool) {
 		ok = message != nil
 	}
 	return message, ok
-}
-
-// withMember returns an object in which a member has this value, at the end
-// where there was none of the name.
-func withMember(object []byte, name string, value []byte) []byte {
-	if wire.Find(object, name) == nil {
-		return wire.AppendMember(object, name, value)
-	}
-	return wire.RewriteMembers(object, func(m wire.Member) []byte {
-		if string(m.Name) == name {
-			return value
-		}
-		return m.Value
-	})
 }
 
 // Join makes one answer of two, the second of which goes on from the first.
@@ -78,7 +63,7 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 		return nil, err
 	}
 	if said != "" && more != "" {
-		said += separator
+		said += wire.Apart
 	}
 	for m, err := range wire.Members(then) {
 		if err != nil {
@@ -87,9 +72,9 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 		switch name := string(m.Name); name {
 		case "role":
 		case "content":
-			message = withMember(message, name, wire.AppendText(nil, said+more))
+			message = wire.SetMember(message, name, wire.AppendText(nil, said+more))
 		default:
-			message = withMember(message, name, m.Value)
+			message = wire.SetMember(message, name, m.Value)
 		}
 	}
 	var choice []byte
@@ -97,11 +82,11 @@ func (*Codec) Join(first, next []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		choice = withMember(e.Value, "message", message)
+		choice = wire.SetMember(e.Value, "message", message)
 	}
-	out := withMember(first, "choices", wire.AppendElements([]byte("[]"), choice))
+	out := wire.SetMember(first, "choices", wire.AppendElements([]byte("[]"), choice))
 	if usage := wire.SumNumbers(wire.Find(first, "usage"), wire.Find(next, "usage")); usage != nil {
-		out = withMember(out, "usage", usage)
+		out = wire.SetMember(out, "usage", usage)
 	}
 	return out, nil
 }
@@ -184,16 +169,11 @@ func withoutRole(choice []byte) []byte {
 	if wire.Find(delta, "role") == nil {
 		return choice
 	}
-	return withMember(choice, "delta", wire.RewriteMembers(delta, func(m wire.Member) []byte {
-		if string(m.Name) == "role" {
-			return nil
-		}
-		return m.Value
-	}))
+	return wire.SetMember(choice, "delta", wire.WithoutMember(delta, "role"))
 }
 
 func withChoices(chunk []byte, choices string) []byte {
-	return withMember(chunk, "choices", []byte("["+choices+"]"))
+	return wire.SetMember(chunk, "choices", []byte("["+choices+"]"))
 }
 
 // Begin implements [wire.Joiner]: what the last chunks say besides that they are
@@ -227,7 +207,7 @@ func (j *joiner) open(chunk []byte) []byte {
 			return nil
 		case "choices":
 			return wire.RewriteElements(m.Value, func(_ int, choice []byte) []byte {
-				return withMember(choice, "finish_reason", []byte("null"))
+				return wire.SetMember(choice, "finish_reason", []byte("null"))
 			})
 		}
 		return m.Value

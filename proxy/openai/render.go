@@ -7,9 +7,6 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// separator stands between a notice and other content.
-const separator = "\n\n"
-
 // Render implements [wire.Stream].
 func (s *stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 	switch t := p.Tag.(type) {
@@ -40,7 +37,7 @@ func (s *stream) Idle() []byte {
 // the model.
 func (s *stream) Notice(text string) []byte {
 	if s.choice(s.head.choice).content {
-		text = separator + text
+		text = wire.Apart + text
 	}
 	return s.head.content(s.head.choice, text)
 }
@@ -120,7 +117,7 @@ func (s *stream) renderChunk(c *chunk) []byte {
 		ch := &c.doc.choices[i]
 		st := s.choice(ch.index)
 		if st.gap && ch.content {
-			before = append(before, s.head.content(ch.index, separator)...)
+			before = append(before, s.head.content(ch.index, wire.Apart)...)
 			st.gap = false
 		}
 		rewrite = rewrite || st.rewrites(ch)
@@ -162,7 +159,7 @@ func (s *stream) rewrite(ch *choice, begun []*call) *rewrite {
 		}
 		if word := k.word(); word != "" {
 			if k.after || ch.content || st.gap {
-				r.notice += separator
+				r.notice += wire.Apart
 			}
 			r.notice += word
 			st.gap = true
@@ -268,15 +265,7 @@ func (r *rewrite) content(value []byte) []byte {
 		return append(append([]byte(nil), value[:len(value)-1]...), notice[1:]...)
 	case value[0] == '[': // a list of blocks, as Mistral has it
 		block := append(append([]byte(`{"type":"text","text":`), notice...), '}')
-		return appendElement(value, block)
+		return wire.AppendElements(value, block)
 	}
 	return notice
-}
-
-func appendElement(array, value []byte) []byte {
-	out := append([]byte(nil), array[:len(array)-1]...)
-	if !wire.IsEmpty(array) {
-		out = append(out, ',')
-	}
-	return append(append(out, value...), ']')
 }

@@ -21,7 +21,7 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 		if err != nil {
 			return h, fmt.Errorf("reading messages of a request: %w", err)
 		}
-		switch roleOf(message.Value) {
+		switch wire.TextIn(message.Value, "role") {
 		case "assistant":
 			h.Begun = true
 			if f := wire.Find(message.Value, "function_call"); !wire.IsNull(f) {
@@ -32,12 +32,12 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 				return h, err
 			}
 		case "tool":
-			id, _ := wire.Text(wire.Find(message.Value, "tool_call_id"))
+			id := wire.TextIn(message.Value, "tool_call_id")
 			r := calls[id]
 			r.ID = id
 			h.Results = append(h.Results, r)
 		case "function":
-			name, _ := wire.Text(wire.Find(message.Value, "name"))
+			name := wire.TextIn(message.Value, "name")
 			r := legacy[name]
 			r.Tool = name
 			h.Results = append(h.Results, r)
@@ -60,7 +60,7 @@ func madeCalls(calls map[string]wire.Result, list []byte) error {
 			of = wire.Find(e.Value, "custom")
 		}
 		c := madeCall(of)
-		c.ID, _ = wire.Text(wire.Find(e.Value, "id"))
+		c.ID = wire.TextIn(e.Value, "id")
 		calls[c.ID] = c
 	}
 	return nil
@@ -68,7 +68,7 @@ func madeCalls(calls map[string]wire.Result, list []byte) error {
 
 // madeCall reads the name and the arguments of a call in a history.
 func madeCall(function []byte) (c wire.Result) {
-	c.Tool, _ = wire.Text(wire.Find(function, "name"))
+	c.Tool = wire.TextIn(function, "name")
 	text, err := wire.Text(wire.Find(function, "arguments"))
 	if err == nil && wire.Strict([]byte(text)) == nil && wire.KindOf([]byte(text)) == "an object" {
 		c.Arguments = []byte(text)

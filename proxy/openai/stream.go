@@ -70,7 +70,7 @@ func (s *stream) Push(p []byte) ([]wire.Part, error) {
 		return nil, s.err
 	}
 	s.events.Push(p)
-	return s.drain(nil)
+	return s.drain()
 }
 
 // End implements [wire.Stream]. Calls that nothing has completed are complete
@@ -81,7 +81,7 @@ func (s *stream) End() ([]wire.Part, error) {
 		return nil, s.err
 	}
 	s.events.End()
-	parts, err := s.drain(nil)
+	parts, err := s.drain()
 	if err != nil || len(s.queue) == 0 {
 		return parts, err
 	}
@@ -95,20 +95,8 @@ func (s *stream) End() ([]wire.Part, error) {
 	return parts, s.err
 }
 
-func (s *stream) drain(parts []wire.Part) ([]wire.Part, error) {
-	for {
-		ev, ok, err := s.events.Next()
-		if err == nil && ok {
-			parts, err = s.take(parts, ev)
-		}
-		if err != nil {
-			s.err = fmt.Errorf("reading a chat stream: %w", err)
-			return parts, s.err
-		}
-		if !ok {
-			return parts, nil
-		}
-	}
+func (s *stream) drain() ([]wire.Part, error) {
+	return wire.Drain(&s.events, &s.err, "a chat stream", s.take)
 }
 
 // take reads one event.

@@ -129,8 +129,5 @@ func errorType(status int) string {
 }
 
 func errorObject(kind, message string) []byte {
-	return []byte(`{"message":` + quote(message) + `,"type":` + quote(kind) + `,"param":null,"code":"holdgate"}`)
+	return []byte(`{"message":` + wire.Quote(message) + `,"type":` + wire.Quote(kind) + `,"param":null,"code":"holdgate"}`)
 }
-
-// quote returns text as a JSON string. Bytes that are no UTF-8 are replaced.
-func quote(text string) string { return string(wire.AppendText(nil, text)) }

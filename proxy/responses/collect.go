@@ -33,7 +33,7 @@ func (c *Codec) Collect(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("collecting a streamed response: reading its status: %w", err)
 	}
 	if !last.snap.whole || last.snap.items == 0 {
-		body = setMember(body, "output", s.output(last))
+		body = wire.SetMember(body, "output", s.output(last))
 	}
 	if err := wire.Strict(body); err != nil {
 		return nil, fmt.Errorf("collecting a streamed response: %w", err)

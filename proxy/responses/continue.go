@@ -44,7 +44,7 @@ func (*Codec) Continue(body, answer []byte, refused []wire.Refused) ([]byte, boo
 	if err != nil || n != len(refused) {
 		return nil, false
 	}
-	return setMember(body, "input", wire.AppendElements(input, append(items, said...)...)), true
+	return wire.SetMember(body, "input", wire.AppendElements(input, append(items, said...)...)), true
 }
 
 // asItems returns the input of a request as a list of items.
@@ -93,14 +93,14 @@ func joined(first, next []byte) []byte {
 		}
 		return m.Value
 	})
-	out = setMember(out, "output", wire.AppendElements(items, more...))
+	out = wire.SetMember(out, "output", wire.AppendElements(items, more...))
 	for _, name := range []string{"id", "created_at"} {
 		if v := wire.Find(first, name); v != nil {
-			out = setMember(out, name, v)
+			out = wire.SetMember(out, name, v)
 		}
 	}
 	if usage := wire.SumNumbers(wire.Find(first, "usage"), wire.Find(next, "usage")); usage != nil {
-		out = setMember(out, "usage", usage)
+		out = wire.SetMember(out, "usage", usage)
 	}
 	return out
 }
@@ -121,8 +121,8 @@ type joiner struct {
 // without a gap, and one end. All from the end on is the ending.
 func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
 	typ := ""
-	if !isQuiet(e) {
-		typ = typeOf(e.Data)
+	if !wire.IsQuiet(e) {
+		typ = wire.TextIn(e.Data, "type")
 	}
 	switch typ {
 	case responseCompleted, responseIncomplete, responseFailed:
@@ -189,13 +189,13 @@ func (j *joiner) Begin(ending []wire.Event) []byte {
 // End implements [wire.Joiner].
 func (j *joiner) End(ending []wire.Event, answer int) (out []byte) {
 	for _, e := range ending {
-		if isQuiet(e) {
+		if wire.IsQuiet(e) {
 			out = append(out, e.Raw...)
 			continue
 		}
-		data := j.moved(e.Data, typeOf(e.Data), answer)
+		data := j.moved(e.Data, wire.TextIn(e.Data, "type"), answer)
 		if r := wire.Find(data, "response"); r != nil && j.first != nil {
-			data = setMember(data, "response", joined(j.first, r))
+			data = wire.SetMember(data, "response", joined(j.first, r))
 		}
 		out = wire.AppendEvent(out, e.Type, data)
 	}

@@ -32,9 +32,9 @@ func (c *call) edited(e *event, m wire.Member) []byte {
 		it.raw = m.Value
 		return it.withArguments(c.verdict.Arguments)
 	case name == "item":
-		return setMember(m.Value, "arguments", []byte(`""`))
+		return wire.SetMember(m.Value, "arguments", []byte(`""`))
 	case name == "delta" || name == "arguments":
-		return []byte(quote(string(c.verdict.Arguments)))
+		return []byte(wire.Quote(string(c.verdict.Arguments)))
 	case name == "obfuscation":
 		return nil
 	}

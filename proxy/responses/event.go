@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,7 +64,7 @@ type event struct {
 // field does not contradict it.
 func decode(ev wire.Event) (*event, error) {
 	e := &event{wire: ev, number: none, index: none}
-	if isQuiet(ev) {
+	if wire.IsQuiet(ev) {
 		return e, nil
 	}
 	if err := wire.StrictEvent(ev.Data); err != nil {
@@ -169,16 +168,6 @@ func (e *event) fragment() bool {
 // terminal reports whether the event ends the response.
 func (e *event) terminal() bool {
 	return e.typ == responseCompleted || e.typ == responseIncomplete || e.typ == responseFailed
-}
-
-// isQuiet reports whether an event says nothing to any client: comments, blank
-// lines, empty data, and the [DONE] that some gateways add.
-func isQuiet(ev wire.Event) bool {
-	if ev.Data == nil {
-		return true
-	}
-	text := bytes.Trim(ev.Data, " \t\n")
-	return len(text) == 0 || string(text) == "[DONE]"
 }
 
 // number reads a whole number that is not negative: digits and nothing else.

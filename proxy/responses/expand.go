@@ -16,14 +16,14 @@ func (c *Codec) Expand(plain []byte) ([]byte, error) {
 		return nil, err
 	}
 	if wire.Find(plain, "output") == nil {
-		return wire.AppendEvent(nil, failure, setMember(plain, "type", []byte(`"`+failure+`"`))), nil
+		return wire.AppendEvent(nil, failure, wire.SetMember(plain, "type", []byte(`"`+failure+`"`))), nil
 	}
 	x := &expansion{}
 	status, err := wire.TextOrNull(wire.Find(plain, "status"))
 	if err != nil {
 		return nil, fmt.Errorf("expanding a response: reading its status: %w", err)
 	}
-	begun := setMember(setMember(plain, "status", []byte(`"in_progress"`)), "output", []byte("[]"))
+	begun := wire.SetMember(wire.SetMember(plain, "status", []byte(`"in_progress"`)), "output", []byte("[]"))
 	x.event(responseCreated, `"response":`+string(begun))
 	x.event(responseInProgress, `"response":`+string(begun))
 	if err := x.items(wire.Find(plain, "output")); err != nil {
@@ -72,19 +72,19 @@ func (x *expansion) items(output []byte) error {
 // item writes one item: added without what comes in deltas, the deltas, done.
 func (x *expansion) item(index int, it *item) error {
 	at := `"output_index":` + strconv.Itoa(index)
-	named := at + `,"item_id":` + quote(it.id)
+	named := at + `,"item_id":` + wire.Quote(it.id)
 	added, lists := it.raw, expandable(it.typ)
 	text := wire.KindOf(it.value) == "a string" && it.kind == kindCall && (it.typ == "function_call" || it.form == formFree)
 	if text {
-		added = setMember(added, it.textMember(), []byte(`""`))
+		added = wire.SetMember(added, it.textMember(), []byte(`""`))
 	}
 	for _, l := range lists {
 		if wire.KindOf(wire.Find(it.raw, l.member)) == "an array" {
-			added = setMember(added, l.member, []byte("[]"))
+			added = wire.SetMember(added, l.member, []byte("[]"))
 		}
 	}
 	if !wire.IsNull(wire.Find(added, "status")) {
-		added = setMember(added, "status", []byte(`"in_progress"`))
+		added = wire.SetMember(added, "status", []byte(`"in_progress"`))
 	}
 	x.event(itemAdded, at+`,"item":`+string(added))
 	for _, l := range lists {
@@ -147,7 +147,7 @@ func (x *expansion) parts(named string, l list, array []byte) error {
 			x.event(l.done, at+`,"part":`+string(e.Value))
 			continue
 		}
-		x.event(l.added, at+`,"part":`+string(setMember(e.Value, "text", []byte(`""`))))
+		x.event(l.added, at+`,"part":`+string(wire.SetMember(e.Value, "text", []byte(`""`))))
 		x.event(l.delta, at+`,"delta":`+string(text))
 		x.event(l.whole, at+`,"text":`+string(text))
 		x.event(l.done, at+`,"part":`+string(e.Value))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // A verdict is what becomes of a call that is written.
@@ -59,19 +60,19 @@ func messageID(what, response, key string, index int) string {
 func (m message) item() string { return m.json("completed", m.part(m.text)) }
 
 func (m message) part(text string) string {
-	return `{"type":"output_text","text":` + quote(text) + `,"annotations":[]}`
+	return `{"type":"output_text","text":` + wire.Quote(text) + `,"annotations":[]}`
 }
 
 func (m message) json(status, content string) string {
-	return `{"id":` + quote(m.id) + `,"type":"message","status":"` + status + `","role":"assistant","content":[` + content + `]}`
+	return `{"id":` + wire.Quote(m.id) + `,"type":"message","status":"` + status + `","role":"assistant","content":[` + content + `]}`
 }
 
 // events returns the types and the data of the events in which a message is
 // streamed; each lacks its sequence number, which comes after the type.
 func (m message) events(index int) [][2]string {
 	at := `,"output_index":` + strconv.Itoa(index)
-	part := `,"item_id":` + quote(m.id) + at + `,"content_index":0`
-	text := quote(m.text)
+	part := `,"item_id":` + wire.Quote(m.id) + at + `,"content_index":0`
+	text := wire.Quote(m.text)
 	return [][2]string{
 		{itemAdded, at + `,"item":` + m.json("in_progress", "")},
 		{partAdded, part + `,"part":` + m.part("")},
@@ -86,9 +87,9 @@ func (m message) events(index int) [][2]string {
 func (it *item) withArguments(arguments []byte) []byte {
 	switch it.form {
 	case formText:
-		return setMember(it.raw, "arguments", []byte(quote(string(arguments))))
+		return wire.SetMember(it.raw, "arguments", []byte(wire.Quote(string(arguments))))
 	case formObject:
-		return setMember(it.raw, it.member, arguments)
+		return wire.SetMember(it.raw, it.member, arguments)
 	}
 	// All members but those that name the item are its arguments.
 	var all []string

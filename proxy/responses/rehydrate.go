@@ -36,7 +36,7 @@ func outputs(r *wire.Refused) [][]byte {
 	if err != nil || it.callID == "" && it.typ != "mcp_approval_request" {
 		return nil
 	}
-	id, notice := quote(r.ID), quote(r.Notice)
+	id, notice := wire.Quote(r.ID), wire.Quote(r.Notice)
 	one := func(members string) []byte {
 		return []byte(`{"type":"` + it.typ + `_output","call_id":` + id + members + `}`)
 	}
@@ -69,7 +69,7 @@ const blank = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fpt
 // provider has kept such a call, its output is sent all the same: without one
 // the provider takes no further request.
 func speaks(r *wire.Refused) bool {
-	switch typeOf(r.Call) {
+	switch wire.TextIn(r.Call, "type") {
 	case "function_call", "custom_tool_call", "shell_call", "local_shell_call", "apply_patch_call", "mcp_approval_request":
 		return true
 	}
@@ -102,7 +102,7 @@ func (*Codec) Rehydrate(body []byte, refused []wire.Refused) ([]byte, int, error
 	if in.count += n; in.count == 0 {
 		return body, 0, nil
 	}
-	return setMember(body, "input", in.written(value, owed)), in.count, nil
+	return wire.SetMember(body, "input", in.written(value, owed)), in.count, nil
 }
 
 // An input is the items of a request.
@@ -127,7 +127,7 @@ func (in *input) read(array []byte) error {
 				in.ids[id] = true
 			}
 		}
-		if id, err := wire.Text(wire.Find(e.Value, "id")); err == nil && typeOf(e.Value) == "mcp_approval_request" {
+		if id, err := wire.Text(wire.Find(e.Value, "id")); err == nil && wire.TextIn(e.Value, "type") == "mcp_approval_request" {
 			in.ids[id] = true
 		}
 	}
@@ -174,8 +174,8 @@ func isCall(object []byte) bool {
 // refused returns the call that an item stands for, and the item that takes its
 // place; nil where it stands for none.
 func (in *input) refused(object []byte) (*wire.Refused, []byte) {
-	id, _ := wire.Text(wire.Find(object, "id"))
-	switch typeOf(object) {
+	id := wire.TextIn(object, "id")
+	switch wire.TextIn(object, "type") {
 	case "item_reference":
 		r := in.messages[id]
 		if r == nil || in.ids[r.ID] || !speaks(r) {
@@ -185,9 +185,9 @@ func (in *input) refused(object []byte) (*wire.Refused, []byte) {
 		if wire.IsNull(own) {
 			return nil, nil
 		}
-		return r, setMember(object, "id", own)
+		return r, wire.SetMember(object, "id", own)
 	case "message", "":
-		if role, _ := wire.Text(wire.Find(object, "role")); role != "assistant" {
+		if role := wire.TextIn(object, "role"); role != "assistant" {
 			return nil, nil
 		}
 		found := in.refusals.Split(textOf(wire.Find(object, "content")))
@@ -208,15 +208,10 @@ func (in *input) refused(object []byte) (*wire.Refused, []byte) {
 // API would want the reasoning that stood before it. A question for an approval
 // is nothing without one.
 func withoutID(call []byte) []byte {
-	if typeOf(call) == "mcp_approval_request" {
+	if wire.TextIn(call, "type") == "mcp_approval_request" {
 		return call
 	}
-	return wire.RewriteMembers(call, func(m wire.Member) []byte {
-		if string(m.Name) == "id" {
-			return nil
-		}
-		return m.Value
-	})
+	return wire.WithoutMember(call, "id")
 }
 
 // textOf returns the text of a message that has one text only.
@@ -236,11 +231,6 @@ func textOf(content []byte) string {
 		return ""
 	}
 	return text
-}
-
-func typeOf(object []byte) string {
-	typ, _ := wire.Text(wire.Find(object, "type"))
-	return typ
 }
 
 // owed returns the outputs of the calls that were refused in a response or a
@@ -280,5 +270,5 @@ func (in *input) written(value []byte, owed [][]byte) []byte {
 		}
 		return slices.Concat([]byte("["), bytes.Join(owed, []byte{','}), value[1:])
 	}
-	return slices.Concat([]byte("["), bytes.Join(owed, []byte{','}), []byte("]"))
+	return wire.Array(owed...)
 }

@@ -80,7 +80,7 @@ func (s *stream) Fail(message string) []byte {
 	if w.last != none {
 		data += `,"sequence_number":` + strconv.FormatInt(w.last+1, 10)
 	}
-	data += `,"code":"holdgate","message":` + quote(message) + `,"param":null,"error":` + string(errorObject("server_error", message)) + "}"
+	data += `,"code":"holdgate","message":` + wire.Quote(message) + `,"param":null,"error":` + string(errorObject("server_error", message)) + "}"
 	return wire.AppendEvent(nil, w.field(failure), []byte(data))
 }
 

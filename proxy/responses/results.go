@@ -79,7 +79,7 @@ func madeCall(object []byte) (wire.Result, bool) {
 func ended(typ string, output []byte) wire.Ended {
 	switch typ {
 	case "apply_patch_call_output":
-		switch status, _ := wire.Text(wire.Find(output, "status")); status {
+		switch status := wire.TextIn(output, "status"); status {
 		case "completed":
 			return wire.EndedWell
 		case "failed":
@@ -97,7 +97,7 @@ func endedShell(outputs []byte) wire.Ended {
 	all := wire.EndedUnknown
 	for e, err := range wire.Elements(outputs) {
 		outcome := wire.Find(e.Value, "outcome")
-		switch typ, _ := wire.Text(wire.Find(outcome, "type")); {
+		switch typ := wire.TextIn(outcome, "type"); {
 		case err != nil || typ != "exit" && typ != "timeout":
 			return wire.EndedUnknown
 		case typ == "timeout" || string(wire.Find(outcome, "exit_code")) != "0":

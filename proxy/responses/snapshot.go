@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -195,7 +194,7 @@ func (c *call) last(output []item) (item, error) {
 		text = *c.text
 	}
 	it := c.item
-	it.raw = setMember(it.raw, it.textMember(), []byte(quote(text)))
+	it.raw = wire.SetMember(it.raw, it.textMember(), []byte(wire.Quote(text)))
 	return readItem(it.raw)
 }
 
@@ -205,21 +204,4 @@ func (it *item) textMember() string {
 		return "input"
 	}
 	return "arguments"
-}
-
-// setMember returns an object with a member of this value, at its end where it
-// had none.
-func setMember(object []byte, name string, value []byte) []byte {
-	found := false
-	out := wire.RewriteMembers(object, func(m wire.Member) []byte {
-		if string(m.Name) == name {
-			found = true
-			return value
-		}
-		return m.Value
-	})
-	if !found {
-		return wire.AppendMember([]byte(strings.TrimSpace(string(object))), name, value)
-	}
-	return out
 }

@@ -107,21 +107,10 @@ func (s *stream) End() ([]wire.Part, error) {
 }
 
 func (s *stream) drain() ([]wire.Part, error) {
-	for s.err == nil {
-		ev, ok, err := s.events.Next()
-		if err == nil && !ok {
-			break
-		}
-		if err == nil {
-			err = s.take(ev)
-		}
-		if err != nil {
-			s.err = fmt.Errorf("reading a streamed response: %w", err)
-		}
-	}
+	_, err := wire.Drain(&s.events, &s.err, "a streamed response", func(_ []wire.Part, e wire.Event) ([]wire.Part, error) { return nil, s.take(e) })
 	parts := s.parts
 	s.parts = nil
-	return parts, s.err
+	return parts, err
 }
 
 // take reads one event, and releases what was withheld where it completes the
