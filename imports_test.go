@@ -28,9 +28,10 @@ var imports = map[string][]string{
 
 	"approvals/briefing": {"."},
 	"approvals/sessions": {".", "store"},
-	"approvals":          {".", "store", "store/audit", "approvals/briefing", "approvals/sessions"},
+	"approvals":          {".", "store", "store/audit", "approvals/briefing", "approvals/sessions", "approvals/people"},
+	"approvals/people":   {"."},
 	"approvals/stats":    {".", "store/audit"},
-	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit"},
+	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit", "approvals/people"},
 	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit"},
 
 	"rego/facts/snippet": {},
@@ -81,10 +82,10 @@ var imports = map[string][]string{
 	"plugins/webhook":       {"plugins/sdk", "plugins/sdk/document"},
 	"plugins/slack":         {"plugins/sdk", "plugins/sdk/page"},
 	"plugins":               {"plugins/desktop", "plugins/email", "plugins/exec", "plugins/sdk", "plugins/slack", "plugins/telegram", "plugins/terminal", "plugins/webhook"},
-	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1"},
+	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "approvals/people"},
 
 	"cmd/holdgate/config":   {".", "approvals/sessions"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
 	"cmd/holdgate/handover": {},
@@ -92,7 +93,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/mcpproxy/stdio",
-		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger"},
+		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

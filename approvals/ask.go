@@ -183,7 +183,7 @@ func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Dig
 	e := r.entry(audit.TypeDecision)
 	e.Decision = &audit.Decision{Action: holdgate.Hold, Rule: r.Rule, Reason: r.Reason, Risk: r.Risk, Revision: r.Revision}
 	e.Input, e.Seen, e.Note = input.arguments, input.seen, r.Loud
-	if e.Note == "" && r.circle(t.in.People).check() != nil {
+	if e.Note == "" && r.circle(t.in.People).Check() != nil {
 		e.Note = "nobody can approve it"
 	}
 	seq, err := t.log(e)
@@ -258,7 +258,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		r.Timeout = holdgate.DefaultHoldTimeout
 	}
 	why := loudly(x.who.Agent, d)
-	if why == "" && h.OnTimeout == holdgate.TimeoutApprove && r.circle(x.q.People()).check() != nil {
+	if why == "" && h.OnTimeout == holdgate.TimeoutApprove && r.circle(x.q.People()).Check() != nil {
 		why = "silence does not approve: nobody else could"
 	}
 	if why != "" {

@@ -21,7 +21,7 @@ const claimFor = 30 * time.Minute
 // names who has it.
 func (q *Queue) Claim(ctx context.Context, id, by string) (Request, error) {
 	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
-		n, err := t.mayAnswer(by)
+		n, err := t.in.People.MayAnswer(by)
 		if err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (q *Queue) Claim(ctx context.Context, id, by string) (Request, error) {
 		if err := t.tx.Delete(dueKey(r.Expires, r.ID)); err != nil {
 			return err
 		}
-		r.Claim = &storedClaim{By: n.Name, At: t.now, Until: t.now.Add(claimFor)}
+		r.Claim = &Claim{By: n.Name, At: t.now, Until: t.now.Add(claimFor)}
 		r.Expires = r.Claim.Until
 		return errors.Join(t.schedule(r.Expires, r.ID, r.due()), t.write(r), t.record(r, audit.TypeClaim, EventClaimed, "claimed by "+n.Name))
 	})
@@ -42,7 +42,7 @@ func (q *Queue) Claim(ctx context.Context, id, by string) (Request, error) {
 // ErrNotEntitled or ErrClaimed.
 func (q *Queue) Unclaim(ctx context.Context, id, by string) (Request, error) {
 	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
-		n, err := t.mayAnswer(by)
+		n, err := t.in.People.MayAnswer(by)
 		if err != nil || r.Claim == nil {
 			return err
 		}

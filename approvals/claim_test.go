@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 func TestAClaimStopsTheCountdown(t *testing.T) {
@@ -110,7 +111,7 @@ func TestWhoMayClaim(t *testing.T) {
 	x := b.enter("k")
 	defer x.Leave()
 	r := b.ask(x, bash(0, "make"), hold(quorum(2)))
-	if _, err := b.queue.Claim(t.Context(), r.ID, "guest"); !errors.Is(err, approvals.ErrNotEntitled) {
+	if _, err := b.queue.Claim(t.Context(), r.ID, "guest"); !errors.Is(err, people.ErrNotEntitled) {
 		t.Errorf("who may not answer: %v", err)
 	}
 	if _, err := b.queue.Claim(t.Context(), "nothing", "ada"); !errors.Is(err, approvals.ErrNotFound) {

@@ -2,11 +2,11 @@ package approvals
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -32,7 +32,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 		}
 	}
 	r, err := q.change(ctx, id, func(t *transition, r *storedRequest) error {
-		n, err := t.person(v.By)
+		n, err := t.in.People.Acting(v.By)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (q *Queue) Cancel(ctx context.Context, id, reason string) (Request, error) 
 		return Request{}, err
 	}
 	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
-		return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: byHoldgate, Reason: reason}, "")
+		return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: people.ByHoldgate, Reason: reason}, "")
 	})
 }
 
@@ -144,7 +144,7 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 
 // tally says where the request stands after its latest vote, and who brought
 // it there. Approvals count only of those who may give them now.
-func (r *storedRequest) tally(p *People, v storedVote) (holdgate.Status, string) {
+func (r *storedRequest) tally(p *people.People, v storedVote) (holdgate.Status, string) {
 	switch effect := r.effect(v); {
 	case effect == holdgate.EffectSteer:
 		return holdgate.StatusSteered, v.By
@@ -160,7 +160,7 @@ func (r *storedRequest) tally(p *People, v storedVote) (holdgate.Status, string)
 			continue
 		}
 		n, known := p.Find(o.By)
-		if !known || c.refuses(n) != nil || slices.ContainsFunc(people, func(name string) bool { return p.same(name, n.Name) }) {
+		if !known || c.Refuses(n) != nil || slices.ContainsFunc(people, func(name string) bool { return p.Same(name, n.Name) }) {
 			continue
 		}
 		people = append(people, n.Name)
@@ -199,25 +199,4 @@ func (r *storedRequest) option(id string) (holdgate.Option, bool) {
 		return holdgate.Option{}, false
 	}
 	return r.Options[i], true
-}
-
-// person finds who acts.
-func (t *transition) person(by string) (Person, error) {
-	n, known := t.in.People.Find(by)
-	switch {
-	case known:
-		return n, nil
-	case by == "" || by == byPolicy || by == byHoldgate:
-		return n, fmt.Errorf("%w: a vote needs a person's name", ErrNotEntitled)
-	}
-	return n, fmt.Errorf("%w: nobody knows who %q is", ErrNotEntitled, by)
-}
-
-// mayAnswer finds who acts, where that person may say at least no.
-func (t *transition) mayAnswer(by string) (Person, error) {
-	n, err := t.person(by)
-	if err == nil && !n.Has(RoleApprove) && !n.Has(RoleOperate) {
-		err = fmt.Errorf("%w: it takes the role %s or %s, and %s has neither", ErrNotEntitled, RoleApprove, RoleOperate, n.Name)
-	}
-	return n, err
 }

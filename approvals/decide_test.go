@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 func choice(d *holdgate.Decision) {
@@ -79,23 +80,23 @@ func TestDecide(t *testing.T) {
 			return []approvals.Vote{choose(r, "ana", "reduce"), choose(r, "ben", "expand")}
 		}, nil, holdgate.StatusPending, ""},
 		{"a person who is not named may not approve", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Users = []string{"ben"} }),
-			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ana") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
+			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ana") }), people.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"a person who is named may", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Users = []string{"ben"} }),
 			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ben") }), nil, holdgate.StatusApproved, "ben"},
 		{"a role that nobody is known to have is not met", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Roles = []string{"admin"} }),
-			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ana") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
+			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ana") }), people.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"an unknown assurance is not met", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Assurance = "absolute" }),
-			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ana") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
+			votes(func(r approvals.Request) approvals.Vote { return approve(r, "ana") }), people.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"a channel of text may not approve what needs more", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Assurance = "interactive" }),
 			votes(func(r approvals.Request) approvals.Vote {
 				return with(approve(r, "ana"), func(v *approvals.Vote) { v.Channel = "webhook"; v.Assurance = "text" })
-			}), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
+			}), people.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"a channel of text may deny it", hold(func(d *holdgate.Decision) { d.Hold.Approvers.Assurance = "interactive" }),
 			votes(func(r approvals.Request) approvals.Vote {
 				return with(deny("ana"), func(v *approvals.Vote) { v.Channel, v.Assurance = "webhook", "" })
 			}), nil, holdgate.StatusDenied, "ana"},
-		{"nobody votes as the policy", hold(), votes(func(r approvals.Request) approvals.Vote { return approve(r, "policy") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
-		{"nobody votes without a name", hold(), votes(func(r approvals.Request) approvals.Vote { return approve(r, "") }), approvals.ErrNotEntitled, holdgate.StatusPending, ""},
+		{"nobody votes as the policy", hold(), votes(func(r approvals.Request) approvals.Vote { return approve(r, "policy") }), people.ErrNotEntitled, holdgate.StatusPending, ""},
+		{"nobody votes without a name", hold(), votes(func(r approvals.Request) approvals.Vote { return approve(r, "") }), people.ErrNotEntitled, holdgate.StatusPending, ""},
 		{"nobody times out by voting", hold(), votes(func(r approvals.Request) approvals.Vote {
 			return with(approve(r, "ana"), func(v *approvals.Vote) { v.Decision = holdgate.AnswerTimeout })
 		}), approvals.ErrAnswer, holdgate.StatusPending, ""},

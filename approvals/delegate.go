@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -36,30 +37,30 @@ func (q *Queue) Delegate(ctx context.Context, id, by, to, note string) (Request,
 }
 
 // delegation checks that one person may let another vote.
-func (t *transition) delegation(r *storedRequest, by, to string) (storedDelegation, error) {
+func (t *transition) delegation(r *storedRequest, by, to string) (people.Delegation, error) {
 	p := t.in.People
-	from, err := t.person(by)
+	from, err := p.Acting(by)
 	if err != nil {
-		return storedDelegation{}, err
+		return people.Delegation{}, err
 	}
 	c := r.circle(p)
-	if err := c.refuses(from); err != nil {
-		return storedDelegation{}, err
+	if err := c.Refuses(from); err != nil {
+		return people.Delegation{}, err
 	}
 	heir, known := p.Find(to)
 	switch {
-	case p.alone:
-		return storedDelegation{}, fmt.Errorf("%w: there is nobody else to delegate to", ErrAnswer)
+	case p.Alone():
+		return people.Delegation{}, fmt.Errorf("%w: there is nobody else to delegate to", ErrAnswer)
 	case !known:
-		return storedDelegation{}, fmt.Errorf("%w: nobody knows who %q is", ErrAnswer, to)
-	case c.refusesOwn(from) != nil:
-		return storedDelegation{}, fmt.Errorf("%w: what was delegated to you cannot be passed on", ErrNotEntitled)
+		return people.Delegation{}, fmt.Errorf("%w: nobody knows who %q is", ErrAnswer, to)
+	case c.RefusesOwn(from) != nil:
+		return people.Delegation{}, fmt.Errorf("%w: what was delegated to you cannot be passed on", people.ErrNotEntitled)
 	case slices.ContainsFunc(r.Votes, func(v storedVote) bool { return v.By == from.Name }):
-		return storedDelegation{}, fmt.Errorf("%w: you have voted already", ErrAnswer)
-	case c.refusesOwn(heir) == nil:
-		return storedDelegation{}, fmt.Errorf("%w: %s may vote without a delegation", ErrAnswer, heir.Name)
-	case c.refusesAnyway(heir) != nil:
-		return storedDelegation{}, fmt.Errorf("%w: %s could not approve it: %w", ErrAnswer, heir.Name, c.refusesAnyway(heir))
+		return people.Delegation{}, fmt.Errorf("%w: you have voted already", ErrAnswer)
+	case c.RefusesOwn(heir) == nil:
+		return people.Delegation{}, fmt.Errorf("%w: %s may vote without a delegation", ErrAnswer, heir.Name)
+	case c.RefusesAnyway(heir) != nil:
+		return people.Delegation{}, fmt.Errorf("%w: %s could not approve it: %w", ErrAnswer, heir.Name, c.RefusesAnyway(heir))
 	}
-	return storedDelegation{By: from.Name, To: heir.Name, At: t.now}, nil
+	return people.Delegation{By: from.Name, To: heir.Name, At: t.now}, nil
 }

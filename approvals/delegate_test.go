@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 func TestDelegation(t *testing.T) {
@@ -23,14 +24,14 @@ func TestDelegation(t *testing.T) {
 	}{
 		{"the delegate votes", hold(security), "bob", "ada", nil, "", "ada", nil, true},
 		{"under the name of an account too", hold(security), "slack:U2", "slack:U1", nil, "", "ada", nil, true},
-		{"whoever delegated does not", hold(security), "bob", "ada", nil, "", "bob", approvals.ErrNotEntitled, false},
+		{"whoever delegated does not", hold(security), "bob", "ada", nil, "", "bob", people.ErrNotEntitled, false},
 		{"the rest of the circle does", hold(security), "bob", "ada", nil, "", "cyd", nil, true},
-		{"who may not approve delegates nothing", hold(security), "ada", "cyd", approvals.ErrNotEntitled, "the role security", "ada", approvals.ErrNotEntitled, false},
+		{"who may not approve delegates nothing", hold(security), "ada", "cyd", people.ErrNotEntitled, "the role security", "ada", people.ErrNotEntitled, false},
 		{"a delegate must be known", hold(security), "bob", "eve", approvals.ErrAnswer, `"eve"`, "", nil, false},
-		{"a delegate must be one who may approve", hold(security), "bob", "ops", approvals.ErrAnswer, "role approve", "ops", approvals.ErrNotEntitled, false},
+		{"a delegate must be one who may approve", hold(security), "bob", "ops", approvals.ErrAnswer, "role approve", "ops", people.ErrNotEntitled, false},
 		{"who may vote anyway needs no delegation", hold(security), "bob", "cyd", approvals.ErrAnswer, "without", "cyd", nil, true},
-		{"the owner is no delegate under four eyes", hold(approvers(holdgate.Approvers{Roles: []string{"security"}, FourEyes: true})), "bob", "ada", approvals.ErrAnswer, "somebody else", "ada", approvals.ErrNotEntitled, false},
-		{"a note is bounded", hold(security), "bob", "ada", approvals.ErrAnswer, "note", "ada", approvals.ErrNotEntitled, false},
+		{"the owner is no delegate under four eyes", hold(approvers(holdgate.Approvers{Roles: []string{"security"}, FourEyes: true})), "bob", "ada", approvals.ErrAnswer, "somebody else", "ada", people.ErrNotEntitled, false},
+		{"a note is bounded", hold(security), "bob", "ada", approvals.ErrAnswer, "note", "ada", people.ErrNotEntitled, false},
 	}
 	b := newBench(t)
 	b.setPeople(staff(t))
@@ -102,7 +103,7 @@ func TestWhoHasVotedDelegatesNothing(t *testing.T) {
 
 func TestWhereNobodyIsConfiguredThereIsNobodyToDelegateTo(t *testing.T) {
 	b := newBench(t)
-	b.setPeople(approvals.Alone("root"))
+	b.setPeople(people.Alone("root"))
 	x := b.enter("k")
 	defer x.Leave()
 	r := b.ask(x, bash(0, "make"), hold())

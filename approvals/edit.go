@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -169,7 +170,7 @@ func (t *transition) askEdited(x *storedExchange, r *storedRequest, match holdga
 		At: vote.At, Digest: from.Edit.Digest, Reason: "made this of request " + from.ID,
 	}
 	if err := t.admits(r, Vote(v)); err != nil {
-		if errors.Is(err, ErrNotEntitled) {
+		if errors.Is(err, people.ErrNotEntitled) {
 			return nil
 		}
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -235,7 +236,7 @@ func TestAnEditNeedsWhatAnApprovalNeeds(t *testing.T) {
 	} {
 		v := good
 		spoil(&v)
-		if _, err := b.queue.Decide(t.Context(), r.ID, v); !errors.Is(err, approvals.ErrDigest) && !errors.Is(err, approvals.ErrNotEntitled) {
+		if _, err := b.queue.Decide(t.Context(), r.ID, v); !errors.Is(err, approvals.ErrDigest) && !errors.Is(err, people.ErrNotEntitled) {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}

@@ -14,7 +14,6 @@ var (
 	ErrArtifact        = errors.New("not an artifact")
 	ErrSteerNotAllowed = errors.New("this request cannot be steered: approve or deny it")
 	ErrAnswer          = errors.New("this request cannot be answered that way")
-	ErrNotEntitled     = errors.New("you may not decide this request")
 	ErrClaimed         = errors.New("somebody has claimed this request")
 	ErrVoted           = fmt.Errorf("%w: you have voted already, and it takes more people", ErrAnswer)
 )

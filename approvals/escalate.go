@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -45,7 +46,7 @@ func (q *Queue) escalate(ctx context.Context, d due) error {
 		}
 		e := r.Approvers.Escalate[r.Escalated]
 		r.Escalated++
-		note := "asked as well after " + e.After.String() + ": " + describeCircle(e.Roles, e.Users)
+		note := "asked as well after " + e.After.String() + ": " + people.DescribeCircle(e.Roles, e.Users)
 		return errors.Join(t.scheduleEscalation(r), t.write(r), t.record(r, audit.TypeEscalate, EventEscalated, note))
 	})
 }

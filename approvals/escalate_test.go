@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 func diff(want, got any) string { return cmp.Diff(want, got) }
@@ -53,7 +54,7 @@ func TestTimeWidensTheCircle(t *testing.T) {
 					for _, who := range []string{"ada", "bob"} {
 						// The delegate is unknown, which is seen after who delegates.
 						_, err := b.queue.Delegate(t.Context(), r.ID, who, "nobody", "")
-						if want := map[bool]error{true: approvals.ErrAnswer, false: approvals.ErrNotEntitled}[may[who]]; !errors.Is(err, want) {
+						if want := map[bool]error{true: approvals.ErrAnswer, false: people.ErrNotEntitled}[may[who]]; !errors.Is(err, want) {
 							t.Errorf("%s after %d escalations: %v, want %v", who, i, err, want)
 						}
 					}

@@ -58,9 +58,9 @@ type storedEvent struct {
 	Votes   int               `json:"votes,omitempty"`
 	Outcome *holdgate.Outcome `json:"outcome,omitempty"`
 
-	Claim       *storedClaim `json:"claim,omitempty"`
-	Delegations int          `json:"delegations,omitempty"`
-	Escalated   int          `json:"escalated,omitempty"`
+	Claim       *Claim `json:"claim,omitempty"`
+	Delegations int    `json:"delegations,omitempty"`
+	Escalated   int    `json:"escalated,omitempty"`
 
 	Agent string `json:"agent,omitempty"`
 	Note  string `json:"note,omitempty"`

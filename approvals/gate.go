@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 )
@@ -45,7 +46,7 @@ func (q *Queue) Rejoin(ctx context.Context, who Caller, request string) (*Exchan
 // has passed it, where it was let go on.
 func (q *Queue) GateDecided(ctx context.Context, who Caller, gate string, o holdgate.Outcome, passes bool) (sessions.Answered, error) {
 	a := sessions.Answered{Gate: gate, Request: newID(), Outcome: o}
-	a.Outcome.By = byPolicy
+	a.Outcome.By = people.ByPolicy
 	err := q.transact(ctx, func(t *transition) error {
 		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
 		if err != nil {
@@ -54,7 +55,7 @@ func (q *Queue) GateDecided(ctx context.Context, who Caller, gate string, o hold
 		a.Outcome.At = t.now
 		r.Answer(a)
 		if passes && o.Decision == holdgate.AnswerApprove {
-			r.Pass(sessions.Passed{Gate: gate, At: t.now, By: byPolicy, Request: a.Request})
+			r.Pass(sessions.Passed{Gate: gate, At: t.now, By: people.ByPolicy, Request: a.Request})
 		}
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -258,12 +259,12 @@ func TestAGrantStandsAsLongAsItsMakersMayApprove(t *testing.T) {
 	if !b.released(written, d) {
 		t.Fatal("not released")
 	}
-	for name, roles := range map[string][]string{"is gone": nil, "may only say no": {approvals.RoleOperate}} {
-		people := []approvals.Person{{Name: "ben", Roles: []string{approvals.RoleApprove}}}
+	for name, roles := range map[string][]string{"is gone": nil, "may only say no": {people.RoleOperate}} {
+		persons := []people.Person{{Name: "ben", Roles: []string{people.RoleApprove}}}
 		if roles != nil {
-			people = append(people, approvals.Person{Name: "ana", Roles: roles})
+			persons = append(persons, people.Person{Name: "ana", Roles: roles})
 		}
-		p, err := approvals.NewPeople("root", people)
+		p, err := people.New("root", persons)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +275,7 @@ func TestAGrantStandsAsLongAsItsMakersMayApprove(t *testing.T) {
 			t.Errorf("it was used though who made it %s", name)
 		}
 	}
-	if _, err := b.queue.Revoke(t.Context(), g.ID, "nobody"); !errors.Is(err, approvals.ErrNotEntitled) {
+	if _, err := b.queue.Revoke(t.Context(), g.ID, "nobody"); !errors.Is(err, people.ErrNotEntitled) {
 		t.Errorf("a stranger revoked it: %v", err)
 	}
 	if _, err := b.queue.Revoke(t.Context(), g.ID, "ben"); err != nil {

@@ -42,7 +42,7 @@ func (q *Queue) Grants(ctx context.Context, agent string) ([]Grant, error) {
 func (q *Queue) Revoke(ctx context.Context, id, by string) (Grant, error) {
 	var g *storedGrant
 	err := q.transact(ctx, func(t *transition) error {
-		n, err := t.mayAnswer(by)
+		n, err := t.in.People.MayAnswer(by)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -150,16 +151,16 @@ func (g *storedGrant) answers(d holdgate.Decision) bool {
 // vouched reports whether those who made the grant may approve this call by
 // themselves, as people and rule stand now.
 func (q *Queue) vouched(g *storedGrant, p *plea) bool {
-	people := q.People()
+	all := q.People()
 	a := p.decision.Hold.Approvers
-	asked := storedRequest{Approvers: a, Owner: p.call.Agent.Labels[LabelOwner]}
+	c := people.Circle{People: all, Approvers: a, Owner: p.call.Agent.Labels[LabelOwner]}
 	var names []string
 	for _, by := range g.By {
-		n, known := people.Find(by.Name)
-		if !known || asked.entitles(people, n, Vote{Channel: by.Channel, Assurance: by.Assurance}) != nil {
+		n, known := all.Find(by.Name)
+		if !known || c.Entitles(n, by.Channel, by.Assurance) != nil {
 			return false
 		}
-		if !slices.ContainsFunc(names, func(o string) bool { return people.same(o, n.Name) }) {
+		if !slices.ContainsFunc(names, func(o string) bool { return all.Same(o, n.Name) }) {
 			names = append(names, n.Name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -66,15 +67,12 @@ func (q *Queue) Intervene(ctx context.Context, agent string, i Intervention) (St
 		return q.redirect(ctx, agent, i)
 	}
 	err := q.transact(ctx, func(t *transition) error {
-		n, err := t.person(i.By)
+		by, err := t.in.People.Operator(i.By)
 		if err != nil {
 			return err
 		}
-		if !n.Has(RoleOperate) {
-			return fmt.Errorf("%w: it takes the role %s, which %s does not have", ErrNotEntitled, RoleOperate, n.Name)
-		}
 		i := i
-		i.By = cmp.Or(n.Name, i.By)
+		i.By = by
 		return t.intervene(agent, i)
 	})
 	if err != nil {
@@ -95,7 +93,7 @@ func (q *Queue) redirect(ctx context.Context, agent string, i Intervention) (Sta
 	}
 	m := sessions.Message{Agent: agent, Type: sessions.MessageRedirect, Content: i.Instruction}
 	err := q.transact(ctx, func(t *transition) (err error) {
-		if m.From, err = t.operator(i.By); err != nil {
+		if m.From, err = t.in.People.Operator(i.By); err != nil {
 			return err
 		}
 		return t.message(&m, false)
@@ -209,5 +207,5 @@ func (t *transition) sweepOne(id string) error {
 	if err != nil || !s.Stopped() {
 		return err
 	}
-	return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: cmp.Or(s.By, byHoldgate), Reason: "the agent was " + s.String()}, "")
+	return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: cmp.Or(s.By, people.ByHoldgate), Reason: "the agent was " + s.String()}, "")
 }

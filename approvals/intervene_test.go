@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -143,12 +144,12 @@ func TestNoApprovalIsUsedWhileTheAgentIsHalted(t *testing.T) {
 
 func TestInterventionsThatAreRefusedChangeNothing(t *testing.T) {
 	b := newBench(t)
-	people, err := approvals.NewPeople("", []approvals.Person{
-		{Name: "ana", Roles: []string{approvals.RoleOperate}}, {Name: "carl", Roles: []string{approvals.RoleApprove}}})
+	persons, err := people.New("", []people.Person{
+		{Name: "ana", Roles: []string{people.RoleOperate}}, {Name: "carl", Roles: []string{people.RoleApprove}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.queue.SetPeople(t.Context(), people); err != nil {
+	if err := b.queue.SetPeople(t.Context(), persons); err != nil {
 		t.Fatal(err)
 	}
 	b.queue.Seen(caller)
@@ -158,8 +159,8 @@ func TestInterventionsThatAreRefusedChangeNothing(t *testing.T) {
 		action          approvals.InterventionAction
 		want            error
 	}{
-		{"by somebody who only approves", "claude", "carl", resume, approvals.ErrNotEntitled},
-		{"by nobody", "claude", "", resume, approvals.ErrNotEntitled},
+		{"by somebody who only approves", "claude", "carl", resume, people.ErrNotEntitled},
+		{"by nobody", "claude", "", resume, people.ErrNotEntitled},
 		{"of an agent that nobody has seen", "clod", "ana", pause, approvals.ErrNoAgent},
 		{"unknown", "claude", "ana", "tickle", approvals.ErrIntervention},
 		{"a pause of a stopped agent", "claude", "ana", pause, approvals.ErrStopped},

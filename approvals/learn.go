@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -23,7 +24,7 @@ type Lesson struct {
 
 // byLearning is who ends the question in place of a person where people have
 // approved enough of its like.
-const byLearning = byPolicy
+const byLearning = people.ByPolicy
 
 // storedLesson counts what people have approved of one agent's calls that are
 // alike, under one rule. There are no more of them than people have answered.
@@ -148,7 +149,7 @@ func byPeople(r *storedRequest) bool {
 		if v.Decision != holdgate.AnswerApprove {
 			continue
 		}
-		if v.Channel == "auto" || voteAssurance(Vote(v)) < assurance("interactive") {
+		if v.Channel == "auto" || people.Vouched(v.Assurance) < people.Assurance("interactive") {
 			return false
 		}
 		approving++
@@ -202,7 +203,7 @@ func (t *transition) unlearn(like holdgate.Digest, by, why string) error {
 		keys, lessons = append(keys, p.Key), append(lessons, l)
 	}
 	for i, key := range keys {
-		if err := errors.Join(t.tx.Delete(key), t.endLearned(lessons[i].Grant, cmp.Or(by, byHoldgate)+": "+why)); err != nil {
+		if err := errors.Join(t.tx.Delete(key), t.endLearned(lessons[i].Grant, cmp.Or(by, people.ByHoldgate)+": "+why)); err != nil {
 			return err
 		}
 	}
@@ -234,7 +235,7 @@ func (t *transition) endLearned(id, why string) error {
 	if err != nil {
 		return err
 	}
-	g.Revoked = byHoldgate
+	g.Revoked = people.ByHoldgate
 	if by, _, ok := strings.Cut(why, ": "); ok {
 		g.Revoked = by
 	}

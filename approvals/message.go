@@ -50,7 +50,7 @@ func (q *Queue) Tell(ctx context.Context, m sessions.Message) (sessions.Message,
 	}
 	by := m.From
 	err := q.transact(ctx, func(t *transition) error {
-		n, err := t.mayAnswer(by)
+		n, err := t.in.People.MayAnswer(by)
 		if err != nil {
 			return err
 		}

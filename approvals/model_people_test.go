@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // modelPeople is what must be true of who may answer a request of the model,
@@ -133,7 +134,7 @@ func (m *model) Approve(t *rapid.T) {
 	case r.status != holdgate.StatusPending:
 		m.ended(t, r, "", err)
 	case !r.people.may(who):
-		m.refused(t, err, approvals.ErrNotEntitled)
+		m.refused(t, err, people.ErrNotEntitled)
 	case slices.Contains(r.people.voted, who):
 		m.refused(t, err, approvals.ErrVoted)
 	case err != nil:
@@ -180,7 +181,7 @@ func (m *model) Edit(t *rapid.T) {
 	case r.status != holdgate.StatusPending:
 		m.ended(t, r, "", err)
 	case !r.people.may(who):
-		m.refused(t, err, approvals.ErrNotEntitled)
+		m.refused(t, err, people.ErrNotEntitled)
 	case string(r.call.Tool.Arguments) == string(edited.Tool.Arguments):
 		m.refused(t, err, approvals.ErrAnswer)
 	case err != nil:
@@ -273,7 +274,7 @@ func (m *model) Delegate(t *rapid.T) {
 	case r.status != holdgate.StatusPending:
 		m.ended(t, r, "", err)
 	case !r.people.may(who) || !own:
-		m.refused(t, err, approvals.ErrNotEntitled)
+		m.refused(t, err, people.ErrNotEntitled)
 	case r.people.circle == nil || slices.Contains(r.people.circle, "eve") || slices.Contains(r.people.voted, who):
 		m.refused(t, err, approvals.ErrAnswer)
 	case err != nil:

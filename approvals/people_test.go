@@ -7,13 +7,14 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
 // staff are people of every kind.
-func staff(t *testing.T) *approvals.People {
+func staff(t *testing.T) *people.People {
 	t.Helper()
-	p, err := approvals.NewPeople("ada", []approvals.Person{
+	p, err := people.New("ada", []people.Person{
 		{Name: "ada", Roles: []string{"approve", "admin"}, Accounts: []string{"slack:U1", "mail:ada@example.org"}},
 		{Name: "bob", Roles: []string{"approve", "security"}, Accounts: []string{"slack:U2"}},
 		{Name: "cyd", Roles: []string{"approve", "security"}},
@@ -46,24 +47,24 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}{
 		{"who has the role to approve approves", all, by("bob"), nil, holdgate.StatusApproved},
 		{"an account is its person", all, by("slack:U2"), nil, holdgate.StatusApproved},
-		{"an account that is nobody's may not", all, by("slack:U3"), approvals.ErrNotEntitled, holdgate.StatusPending},
-		{"a name that nobody has may not", all, by("eve"), approvals.ErrNotEntitled, holdgate.StatusPending},
-		{"an operator approves nothing", all, by("ops"), approvals.ErrNotEntitled, holdgate.StatusPending},
-		{"an admin approves nothing", all, by("boss"), approvals.ErrNotEntitled, holdgate.StatusPending},
+		{"an account that is nobody's may not", all, by("slack:U3"), people.ErrNotEntitled, holdgate.StatusPending},
+		{"a name that nobody has may not", all, by("eve"), people.ErrNotEntitled, holdgate.StatusPending},
+		{"an operator approves nothing", all, by("ops"), people.ErrNotEntitled, holdgate.StatusPending},
+		{"an admin approves nothing", all, by("boss"), people.ErrNotEntitled, holdgate.StatusPending},
 		{"an operator denies", all, just(deny("ops")), nil, holdgate.StatusDenied},
 		{"an operator steers", all, just(steer("ops", "wait")), nil, holdgate.StatusSteered},
 		{"an admin is an operator", all, just(deny("boss")), nil, holdgate.StatusDenied},
-		{"a role of a rule's alone denies nothing", all, just(deny("guest")), approvals.ErrNotEntitled, holdgate.StatusPending},
+		{"a role of a rule's alone denies nothing", all, just(deny("guest")), people.ErrNotEntitled, holdgate.StatusPending},
 		{"an operator stops the agent", all, just(stop), nil, holdgate.StatusDenied},
-		{"who only approves does not stop the agent", all, just(bobStops), approvals.ErrNotEntitled, holdgate.StatusPending},
+		{"who only approves does not stop the agent", all, just(bobStops), people.ErrNotEntitled, holdgate.StatusPending},
 		{"the role that a rule asks for approves", security, by("cyd"), nil, holdgate.StatusApproved},
-		{"without it nobody approves", security, by("ada"), approvals.ErrNotEntitled, holdgate.StatusPending},
-		{"the role that a rule asks for is not enough to approve", security, by("guest"), approvals.ErrNotEntitled, holdgate.StatusPending},
+		{"without it nobody approves", security, by("ada"), people.ErrNotEntitled, holdgate.StatusPending},
+		{"the role that a rule asks for is not enough to approve", security, by("guest"), people.ErrNotEntitled, holdgate.StatusPending},
 		{"whoever is not asked may say no", security, just(deny("ada")), nil, holdgate.StatusDenied},
 		{"a user is named by an account", holdgate.Approvers{Users: []string{"slack:U2"}}, by("bob"), nil, holdgate.StatusApproved},
 		{"roles and users add up", holdgate.Approvers{Roles: []string{"security"}, Users: []string{"ada"}}, by("ada"), nil, holdgate.StatusApproved},
-		{"the owner does not count under four eyes", holdgate.Approvers{FourEyes: true}, by("ada"), approvals.ErrNotEntitled, holdgate.StatusPending},
-		{"nor under another name", holdgate.Approvers{FourEyes: true}, by("mail:ada@example.org"), approvals.ErrNotEntitled, holdgate.StatusPending},
+		{"the owner does not count under four eyes", holdgate.Approvers{FourEyes: true}, by("ada"), people.ErrNotEntitled, holdgate.StatusPending},
+		{"nor under another name", holdgate.Approvers{FourEyes: true}, by("mail:ada@example.org"), people.ErrNotEntitled, holdgate.StatusPending},
 		{"somebody else does", holdgate.Approvers{FourEyes: true}, by("bob"), nil, holdgate.StatusApproved},
 		{"the owner denies under four eyes", holdgate.Approvers{FourEyes: true}, just(deny("ada")), nil, holdgate.StatusDenied},
 	}
@@ -88,7 +89,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
-func (b *bench) setPeople(p *approvals.People) {
+func (b *bench) setPeople(p *people.People) {
 	b.t.Helper()
 	b.people = p
 	if err := b.queue.SetPeople(b.t.Context(), p); err != nil {
@@ -134,7 +135,7 @@ func TestAVoteCountsAsLongAsItsVoterMayGiveIt(t *testing.T) {
 	defer x.Leave()
 	r := b.ask(x, bash(0, "make"), hold(quorum(2)))
 	b.decide(r, approve(r, "bob"))
-	rest, err := approvals.NewPeople("ada", []approvals.Person{
+	rest, err := people.New("ada", []people.Person{
 		{Name: "ada", Roles: []string{"approve"}}, {Name: "cyd", Roles: []string{"approve"}}, {Name: "bob", Roles: []string{"operate"}},
 	})
 	if err != nil {
@@ -155,7 +156,7 @@ func TestAVoteCountsAsLongAsItsVoterMayGiveIt(t *testing.T) {
 
 func TestWhereNobodyIsConfiguredThereIsOnePerson(t *testing.T) {
 	b := newBench(t)
-	b.setPeople(approvals.Alone("root"))
+	b.setPeople(people.Alone("root"))
 	x := b.enter("k")
 	defer x.Leave()
 	for i, who := range []string{"root", "webhook:ada"} {
@@ -175,40 +176,6 @@ func TestWhereNobodyIsConfiguredThereIsOnePerson(t *testing.T) {
 	}
 }
 
-func TestNobodyCanApprove(t *testing.T) {
-	people := staff(t)
-	tests := []struct {
-		name   string
-		people *approvals.People
-		a      holdgate.Approvers
-		owner  string
-		why    string
-	}{
-		{"a role that nobody has", people, holdgate.Approvers{Roles: []string{"legal"}}, "", "one person of the role legal, and there is nobody"},
-		{"a user who may not approve", people, holdgate.Approvers{Users: []string{"guest"}}, "", "one person of guest, and there is nobody"},
-		{"a user who is not there", people, holdgate.Approvers{Users: []string{"eve"}}, "", "one person of eve, and there is nobody"},
-		{"a quorum that is too large", people, holdgate.Approvers{Quorum: 4}, "", "4 people, and there is only ada, bob, cyd"},
-		{"a quorum of a role that is too large", people, holdgate.Approvers{Roles: []string{"security"}, Quorum: 3}, "", "3 people of the role security, and there is only bob, cyd"},
-		{"nobody but the owner", people, holdgate.Approvers{Users: []string{"bob"}, FourEyes: true}, "slack:U2", "other than bob, for whom the agent works, and there is nobody"},
-		{"an owner whom nobody knows", people, holdgate.Approvers{FourEyes: true}, "eve", "nobody knows who that is"},
-		{"an assurance that no channel has", people, holdgate.Approvers{Assurance: "absolute"}, "", `the assurance "absolute"`},
-		{"a quorum where nobody is configured", approvals.Alone("root"), holdgate.Approvers{Quorum: 2}, "", "2 people, and there is only root"},
-		{"four eyes where nobody is configured", approvals.Alone("root"), holdgate.Approvers{FourEyes: true}, "", "other than root, for whom the agent works"},
-		{"a role of a rule's where nobody is configured", approvals.Alone("root"), holdgate.Approvers{Roles: []string{"security"}}, "", "the role security"},
-		{"anybody", people, holdgate.Approvers{}, "", ""},
-		{"a role of Holdgate's own where nobody is configured", approvals.Alone("root"), holdgate.Approvers{Roles: []string{"admin"}}, "", ""},
-		{"an escalation makes up for it", people, holdgate.Approvers{Roles: []string{"legal"}, Escalate: []holdgate.Escalation{{After: 1, Users: []string{"ada"}}}}, "", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			err := tt.people.Check(tt.a, tt.owner)
-			if tt.why == "" && err != nil || tt.why != "" && (err == nil || !strings.Contains(err.Error(), tt.why)) {
-				t.Errorf("got %v, want %q", err, tt.why)
-			}
-		})
-	}
-}
-
 // What nobody can approve is still there to be seen and denied, and silence
 // does not approve it.
 func TestARequestThatNobodyCanApproveSaysSo(t *testing.T) {
@@ -223,10 +190,10 @@ func TestARequestThatNobodyCanApproveSaysSo(t *testing.T) {
 	if notes := b.audited(r.ID); !strings.Contains(notes[0], "silence does not approve") {
 		t.Errorf("audit: %q", notes)
 	}
-	if _, err := b.queue.Decide(t.Context(), r.ID, approve(r, "ada")); !errors.Is(err, approvals.ErrNotEntitled) {
+	if _, err := b.queue.Decide(t.Context(), r.ID, approve(r, "ada")); !errors.Is(err, people.ErrNotEntitled) {
 		t.Errorf("got %v", err)
 	}
-	hired, err := approvals.NewPeople("ada", append(b.people.All(), approvals.Person{Name: "lex", Roles: []string{"approve", "legal"}}))
+	hired, err := people.New("ada", append(b.people.All(), people.Person{Name: "lex", Roles: []string{"approve", "legal"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,25 +203,5 @@ func TestARequestThatNobodyCanApproveSaysSo(t *testing.T) {
 	}
 	if got := b.decide(r, deny("ada")); got.Status != holdgate.StatusDenied || got.NoApprover != "" {
 		t.Errorf("%s, %q", got.Status, got.NoApprover)
-	}
-}
-
-func TestPeopleWhoCannotBe(t *testing.T) {
-	ok := []string{"approve"}
-	for name, list := range map[string][]approvals.Person{
-		"there are no people":         nil,
-		"cannot be a person's name":   {{Name: "a:b", Roles: ok}},
-		"Holdgate uses it":            {{Name: "policy", Roles: ok}},
-		"is there twice":              {{Name: "ada", Roles: ok}, {Name: "ada", Roles: ok}},
-		"has no role":                 {{Name: "ada"}},
-		"is no role":                  {{Name: "ada", Roles: []string{""}}},
-		"is no account":               {{Name: "ada", Roles: ok, Accounts: []string{"U1"}}},
-		"that of ada and of bob":      {{Name: "ada", Roles: ok, Accounts: []string{"slack:U1"}}, {Name: "bob", Roles: ok, Accounts: []string{"slack:U1"}}},
-		`"a\u202eb" cannot be`:        {{Name: "a\u202eb", Roles: ok}},
-		`"ada, bob" cannot be a pers`: {{Name: "ada, bob", Roles: ok}},
-	} {
-		if _, err := approvals.NewPeople("", list); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%q: got %v", name, err)
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -19,20 +20,14 @@ import (
 // DefaultRedeem is how long an outcome waits for its call to come again.
 const DefaultRedeem = time.Hour
 
-// Who ends a request where no person does.
-const (
-	byPolicy   = "policy"
-	byHoldgate = "holdgate"
-)
-
 // Config is what a Queue needs. Store, Log, Digester and SealKey must be set.
 type Config struct {
 	Store     store.Store
 	Log       *audit.Log
 	Digester  *holdgate.Digester
-	SealKey   []byte        // 32 bytes, for bodies at rest
-	People    *People       // who may answer; nil is one person without a name
-	Redeem    time.Duration // how long an outcome waits for its call to come again; DefaultRedeem
+	SealKey   []byte         // 32 bytes, for bodies at rest
+	People    *people.People // who may answer; nil is one person without a name
+	Redeem    time.Duration  // how long an outcome waits for its call to come again; DefaultRedeem
 	Limits    Limits
 	Retention Retention // of what is over
 	Reserve   int64     // bytes of the store's disk that nothing new takes; see [Queue.Strained]
@@ -56,7 +51,7 @@ type Config struct {
 // InForce is what a queue goes by and what can be replaced while it works: a value
 // that never changes, so that nobody sees a part of the new beside a part of the old.
 type InForce struct {
-	People *People
+	People *people.People
 	Gates  sessions.Gates
 }
 
@@ -110,7 +105,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}
 	if c.People == nil {
-		c.People = Alone("")
+		c.People = people.Alone("")
 	}
 	if c.Gates == nil {
 		if c.Gates, err = sessions.NewGates(nil); err != nil {
@@ -143,7 +138,7 @@ func (q *Queue) Close() error {
 }
 
 // People returns who may answer.
-func (q *Queue) People() *People { return q.c.InForce().People }
+func (q *Queue) People() *people.People { return q.c.InForce().People }
 
 // Replace writes the audit entry, tells of it with an event of the type (of none
 // where that is empty), and has swap replace what [Config.InForce] answers. No change of state is under way
@@ -169,7 +164,7 @@ func (q *Queue) Replace(ctx context.Context, typ EventType, e audit.Entry, ok fu
 // SetPeople replaces who may answer, from now on and for what is pending too: a
 // vote counts only as long as its voter may give it. It is for queues whose Config
 // has no InForce.
-func (q *Queue) SetPeople(ctx context.Context, p *People) error {
+func (q *Queue) SetPeople(ctx context.Context, p *people.People) error {
 	next := *q.own.Load()
 	next.People = p
 	e := audit.Entry{Type: audit.TypePeople, Note: p.Describe()}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -197,8 +198,8 @@ type storedRequest struct {
 	Revision    string                 `json:"revision,omitempty"`
 	Asked       uint64                 `json:"asked"` // the number of its first event
 	Owner       string                 `json:"owner,omitempty"`
-	Claim       *storedClaim           `json:"claim,omitempty"`
-	Delegations []storedDelegation     `json:"delegations,omitempty"`
+	Claim       *Claim                 `json:"claim,omitempty"`
+	Delegations []people.Delegation    `json:"delegations,omitempty"`
 	Escalated   int                    `json:"escalated,omitempty"` // how many of Approvers.Escalate have come
 	Also        []holdgate.Finding     `json:"also,omitempty"`
 	Redact      []string               `json:"redact,omitempty"` // what of the input nobody is shown
@@ -210,21 +211,6 @@ type storedRequest struct {
 	Once        bool                   `json:"once,omitempty"`    // its approval answers for the session's later model requests
 	Learn       holdgate.Learn         `json:"learn,omitzero"`    // what its approval may come to stand for
 	Accepts     *storedAccepts         `json:"accepts,omitempty"` // the changed definition that its briefing shows
-}
-
-// storedClaim is a [Claim] as stored.
-type storedClaim struct {
-	By    string    `json:"by"`
-	At    time.Time `json:"at"`
-	Until time.Time `json:"until"`
-}
-
-// storedDelegation is a [Delegation] as stored.
-type storedDelegation struct {
-	By   string    `json:"by"`
-	To   string    `json:"to"`
-	Note string    `json:"note,omitempty"`
-	At   time.Time `json:"at"`
 }
 
 // storedEdit is what a person made of a call, without what policy redacts. The
@@ -315,8 +301,13 @@ type storedVote struct {
 	Remember     *Remember       `json:"remember,omitempty"`
 }
 
+// circle is who of the people may approve the request.
+func (r *storedRequest) circle(p *people.People) people.Circle {
+	return people.Circle{People: p, Approvers: r.Approvers, Owner: r.Owner, Widened: r.Escalated, Delegations: r.Delegations}
+}
+
 // view is the request as people see it, where there are these people.
-func (r *storedRequest) view(p *People) Request {
+func (r *storedRequest) view(p *people.People) Request {
 	v := Request{
 		ID: r.ID, Exchange: r.Exchange, Status: r.Status, Kind: r.Kind, Gate: r.Gate, Risk: r.Risk,
 		Rule: r.Rule, Reason: r.Reason, Message: r.Message,
@@ -326,13 +317,10 @@ func (r *storedRequest) view(p *People) Request {
 		Options: r.Options, Allow: r.Allow, Required: r.Required, Approvers: r.Approvers,
 		CreatedAt: r.Created, ExpiresAt: r.Expires, OnTimeout: r.OnTimeout.String(),
 		Votes: make([]Vote, 0, len(r.Votes)), Outcome: r.Outcome, Revision: r.Revision,
-		Also: r.Also, Owner: r.Owner, Claim: (*Claim)(r.Claim), Escalated: r.Escalated, EditedFrom: r.EditedFrom, Anew: r.Anew,
+		Also: r.Also, Owner: r.Owner, Claim: r.Claim, Delegations: slices.Clone(r.Delegations), Escalated: r.Escalated, EditedFrom: r.EditedFrom, Anew: r.Anew,
 	}
 	for _, vote := range r.Votes {
 		v.Votes = append(v.Votes, Vote(vote))
-	}
-	for _, d := range r.Delegations {
-		v.Delegations = append(v.Delegations, Delegation(d))
 	}
 	if r.Edit != nil && r.Outcome != nil {
 		r.showEdit(&v)
@@ -349,7 +337,7 @@ func (r *storedRequest) view(p *People) Request {
 	if r.Claim != nil {
 		v.ExpiresAt = r.Claim.Until.Add(r.Timeout)
 	}
-	if err := r.circle(p).check(); err != nil {
+	if err := r.circle(p).Check(); err != nil {
 		v.NoApprover = "nobody can approve this: " + err.Error()
 	}
 	return v

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestAVoteDuringAReplacementIsBeforeItOrRefused(t *testing.T) {
 	b := newBench(t)
 	all := team(t)
-	without, err := approvals.NewPeople("root", all.All()[:2]) // eve goes
+	without, err := people.New("root", all.All()[:2]) // eve goes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestAVoteDuringAReplacementIsBeforeItOrRefused(t *testing.T) {
 		if replaced != nil {
 			t.Fatal(replaced)
 		}
-		voteAt, people := uint64(0), uint64(0)
+		voteAt, persons := uint64(0), uint64(0)
 		entries, err := b.log.Query(t.Context(), audit.Query{Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
@@ -50,16 +51,16 @@ func TestAVoteDuringAReplacementIsBeforeItOrRefused(t *testing.T) {
 			case e.Type == audit.TypeVote && e.RequestID == r.ID:
 				voteAt = e.Seq
 			case e.Type == audit.TypePeople:
-				people = max(people, e.Seq)
+				persons = max(persons, e.Seq)
 			}
 		}
 		switch {
-		case voted == nil && voteAt != 0 && voteAt < people:
+		case voted == nil && voteAt != 0 && voteAt < persons:
 			before++
-		case errors.Is(voted, approvals.ErrNotEntitled) && voteAt == 0 && b.request(r.ID).Status == holdgate.StatusPending:
+		case errors.Is(voted, people.ErrNotEntitled) && voteAt == 0 && b.request(r.ID).Status == holdgate.StatusPending:
 			refused++
 		default:
-			t.Fatalf("the vote (%v) is entry %d, that about the people %d", voted, voteAt, people)
+			t.Fatalf("the vote (%v) is entry %d, that about the people %d", voted, voteAt, persons)
 		}
 	}
 	t.Logf("%d votes before, %d refused", before, refused)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // A Request is a held call as people see it: on every surface, in every
@@ -41,9 +42,9 @@ type Request struct {
 	Owner string `json:"owner,omitempty"`
 	// NoApprover says, in words, why nobody there is can approve a pending
 	// request: it can only be denied, steered or run out.
-	NoApprover  string       `json:"no_approver,omitempty"`
-	Claim       *Claim       `json:"claim,omitempty"`
-	Delegations []Delegation `json:"delegations,omitempty"`
+	NoApprover  string              `json:"no_approver,omitempty"`
+	Claim       *Claim              `json:"claim,omitempty"`
+	Delegations []people.Delegation `json:"delegations,omitempty"`
 	// Escalated counts the escalations of Approvers that have come.
 	Escalated int `json:"escalated,omitempty"`
 	// EditedFrom is the request whose answer gave the call its arguments.
@@ -71,20 +72,18 @@ func (r Request) Answered() bool {
 	return r.Outcome.Decision != holdgate.AnswerEdit || r.Approvers.Quorum <= 1
 }
 
+// Able are those of the people who may approve the pending request as it is. There
+// are none where nobody is configured.
+func (r Request) Able(p *people.People) []people.Person {
+	return people.Circle{People: p, Approvers: r.Approvers, Owner: r.Owner, Widened: r.Escalated, Delegations: r.Delegations}.Able()
+}
+
 // A Claim says that somebody is looking at a request: silence does not end it
 // before Until.
 type Claim struct {
 	By    string    `json:"by"`
 	At    time.Time `json:"at"`
 	Until time.Time `json:"until"`
-}
-
-// A Delegation lets another person vote in the place of one who may.
-type Delegation struct {
-	By   string    `json:"by"`
-	To   string    `json:"to"`
-	Note string    `json:"note,omitempty"`
-	At   time.Time `json:"at"`
 }
 
 // Ref names something by its id.

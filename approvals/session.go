@@ -1,7 +1,6 @@
 package approvals
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -203,18 +203,6 @@ func (q *Queue) KeepBound(ctx context.Context, who Caller) error {
 // Gates are the types of gate.
 func (q *Queue) Gates() sessions.Gates { return q.c.InForce().Gates }
 
-// operator finds the person who acts, who must have the role to operate.
-func (t *transition) operator(by string) (string, error) {
-	n, err := t.person(by)
-	if err != nil {
-		return "", err
-	}
-	if !n.Has(RoleOperate) {
-		return "", fmt.Errorf("%w: it takes the role %s, which %s does not have", ErrNotEntitled, RoleOperate, n.Name)
-	}
-	return cmp.Or(n.Name, by), nil
-}
-
 // A SessionChange is what a person changes of a session. What is nil stays.
 type SessionChange struct {
 	Setting *sessions.Setting
@@ -239,7 +227,7 @@ func (q *Queue) ChangeSession(ctx context.Context, agent, id string, c SessionCh
 		return Session{}, err
 	}
 	err = q.transact(ctx, func(t *transition) error {
-		who, err := t.operator(by)
+		who, err := t.in.People.Operator(by)
 		if err != nil {
 			return err
 		}
@@ -427,7 +415,7 @@ func (t *transition) anew(passed *storedRequest) error {
 			continue
 		}
 		r.Anew = true
-		o := holdgate.Outcome{Decision: holdgate.AnswerCancel, By: byHoldgate, Reason: "the session has passed the gate " + r.Gate + ": the call is decided anew"}
+		o := holdgate.Outcome{Decision: holdgate.AnswerCancel, By: people.ByHoldgate, Reason: "the session has passed the gate " + r.Gate + ": the call is decided anew"}
 		if err := t.end(r, holdgate.StatusCancelled, o, ""); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
@@ -24,7 +25,7 @@ type bench struct {
 	store  store.Store
 	log    *audit.Log
 	queue  *approvals.Queue
-	people *approvals.People
+	people *people.People
 }
 
 var key = bytes.Repeat([]byte{7}, 32)
@@ -89,13 +90,13 @@ func (b *bench) reopen() {
 }
 
 // team are the people of most tests.
-func team(t *testing.T) *approvals.People {
+func team(t *testing.T) *people.People {
 	t.Helper()
-	var all []approvals.Person
+	var all []people.Person
 	for _, name := range []string{"ana", "ben", "eve"} {
-		all = append(all, approvals.Person{Name: name, Roles: []string{approvals.RoleApprove, approvals.RoleOperate}})
+		all = append(all, people.Person{Name: name, Roles: []string{people.RoleApprove, people.RoleOperate}})
 	}
-	p, err := approvals.NewPeople("root", all)
+	p, err := people.New("root", all)
 	if err != nil {
 		t.Fatal(err)
 	}

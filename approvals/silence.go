@@ -145,7 +145,7 @@ func (q *Queue) Told(ctx context.Context, id string) error {
 // has told people ([Queue.Told]) and reaches them ([Queue.Reaches]), for this request.
 // It returns ErrNotFound or ErrNotEntitled.
 func (q *Queue) Shown(ctx context.Context, id, by string) (Request, error) {
-	if _, err := (&transition{q: q, in: q.c.InForce()}).mayAnswer(by); err != nil {
+	if _, err := q.People().MayAnswer(by); err != nil {
 		return Request{}, err
 	}
 	q.quiet.screen(id)

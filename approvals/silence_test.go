@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // quietly asks about a call that silence may approve in ten seconds, without
@@ -132,7 +133,7 @@ func TestAScreenThatShowsARequestIsAChannel(t *testing.T) {
 		if got := b.request(r.ID); got.Status != holdgate.StatusApproved {
 			t.Errorf("it is %s", got.Status)
 		}
-		if _, err := b.queue.Shown(t.Context(), r.ID, "a stranger"); !errors.Is(err, approvals.ErrNotEntitled) {
+		if _, err := b.queue.Shown(t.Context(), r.ID, "a stranger"); !errors.Is(err, people.ErrNotEntitled) {
 			t.Errorf("a stranger's screen: %v", err)
 		}
 		b.close()

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -186,7 +187,7 @@ func (q *Queue) expire(ctx context.Context, d due) error {
 		if err != nil {
 			return err
 		}
-		o := holdgate.Outcome{Decision: holdgate.AnswerTimeout, By: byPolicy}
+		o := holdgate.Outcome{Decision: holdgate.AnswerTimeout, By: people.ByPolicy}
 		if r.OnTimeout != holdgate.TimeoutApprove {
 			return t.end(r, holdgate.StatusExpired, o, r.Loud)
 		}

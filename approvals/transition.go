@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -234,7 +235,7 @@ func (t *transition) cancel(id, reason string) error {
 	if err != nil {
 		return err
 	}
-	return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: byHoldgate, Reason: reason}, "")
+	return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: people.ByHoldgate, Reason: reason}, "")
 }
 
 // conclude ends an exchange as spent or unknown: what is pending is cancelled,

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // Limits of a vote, in bytes.
 const (
 	maxText      = 8 << 10 // reason and instructions, each
-	maxName      = 256     // voter, channel and choice, each
 	maxArtifacts = 100     // how many
 	maxArtifact  = 4 << 10 // each
 )
@@ -21,13 +21,13 @@ const (
 // admits reports whether the vote may be counted on this request. Its voter is
 // known.
 func (t *transition) admits(r *storedRequest, v Vote) error {
-	n, err := t.mayAnswer(v.By)
+	n, err := t.in.People.MayAnswer(v.By)
 	if err != nil {
 		return err
 	}
 	approving := r.effect(storedVote(v)) == holdgate.EffectApprove
 	if approving {
-		if err := r.entitles(t.in.People, n, v); err != nil {
+		if err := r.circle(t.in.People).Entitles(n, v.Channel, v.Assurance); err != nil {
 			return err
 		}
 	}
@@ -38,29 +38,18 @@ func (t *transition) admits(r *storedRequest, v Vote) error {
 		return err
 	}
 	switch {
-	case v.Stop && !n.Has(RoleOperate):
-		return fmt.Errorf("%w: stopping the agent takes the role %s", ErrNotEntitled, RoleOperate)
+	case v.Stop && !n.Has(people.RoleOperate):
+		return fmt.Errorf("%w: stopping the agent takes the role %s", people.ErrNotEntitled, people.RoleOperate)
 	case approving && v.Decision != holdgate.AnswerEdit && r.approvedBy(t.in.People, n):
 		return ErrVoted
 	}
 	return nil
 }
 
-// entitles reports whether the person may approve in this way.
-func (r *storedRequest) entitles(p *People, n Person, v Vote) error {
-	if err := r.circle(p).refuses(n); err != nil {
-		return err
-	}
-	if a := r.Approvers.Assurance; assurance(a) > voteAssurance(v) {
-		return fmt.Errorf("%w: approving it needs an assurance (%s) that %s does not have", ErrNotEntitled, a, v.Channel)
-	}
-	return nil
-}
-
 // approvedBy reports whether the person has voted for the call already.
-func (r *storedRequest) approvedBy(p *People, n Person) bool {
+func (r *storedRequest) approvedBy(p *people.People, n people.Person) bool {
 	return slices.ContainsFunc(r.Votes, func(o storedVote) bool {
-		return r.effect(o) == holdgate.EffectApprove && p.same(o.By, n.Name)
+		return r.effect(o) == holdgate.EffectApprove && p.Same(o.By, n.Name)
 	})
 }
 
@@ -100,24 +89,6 @@ func (r *storedRequest) takes(v Vote) error {
 	return nil
 }
 
-// assurance ranks how sure a channel is of who speaks. What is not known ranks
-// above everything.
-func assurance(name string) int {
-	i := slices.Index([]string{"", "text", "interactive", "local", "strong"}, name)
-	if i < 0 {
-		return 5
-	}
-	return i
-}
-
-// voteAssurance is that of a vote; one that nobody vouches for is text.
-func voteAssurance(v Vote) int {
-	if i := assurance(v.Assurance); i > 0 && i <= assurance("strong") {
-		return i
-	}
-	return assurance("text")
-}
-
 // checked returns the vote as it will be stored, or what is wrong with it on
 // any request.
 func checked(v Vote) (Vote, error) {
@@ -149,10 +120,10 @@ func checked(v Vote) (Vote, error) {
 	}{
 		{"reason", v.Reason, maxText},
 		{"instructions", v.Instructions, maxText},
-		{"voter", v.By, maxName},
-		{"channel", v.Channel, maxName},
-		{"choice", v.Choice, maxName},
-		{"digest", string(v.Digest), maxName},
+		{"voter", v.By, people.MaxName},
+		{"channel", v.Channel, people.MaxName},
+		{"choice", v.Choice, people.MaxName},
+		{"digest", string(v.Digest), people.MaxName},
 	} {
 		if err := bounded(f.name, f.text, f.limit); err != nil {
 			return v, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -32,7 +33,7 @@ func (g *sidecar) approve(r approvals.Request, by string) {
 // peopled has ada and bob approve, so that quorums can be reached.
 func (g *sidecar) peopled() {
 	g.t.Helper()
-	p, err := approvals.NewPeople("", []approvals.Person{{Name: "ada", Roles: []string{approvals.RoleApprove}}, {Name: "bob", Roles: []string{approvals.RoleApprove}}})
+	p, err := people.New("", []people.Person{{Name: "ada", Roles: []string{people.RoleApprove}}, {Name: "bob", Roles: []string{people.RoleApprove}}})
 	must(g.t, err)
 	must(g.t, g.queue.SetPeople(g.t.Context(), p))
 }

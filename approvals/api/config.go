@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // Configs is what the API asks of whoever keeps the configuration. It is safe for
@@ -15,7 +15,7 @@ type Configs interface {
 	State() ConfigState
 	// Accept puts the file in force that waits for it, where it has the digest and by
 	// has the role admin among those who may answer now. The error is
-	// [ErrConfigDigest], or wraps [approvals.ErrNotEntitled].
+	// [ErrConfigDigest], or wraps [people.ErrNotEntitled].
 	Accept(ctx context.Context, by, digest string) (ConfigState, error)
 }
 
@@ -68,8 +68,8 @@ func (s *Server) acceptConfig(r *request, in ConfigAccepted) (ConfigState, error
 	switch {
 	case errors.Is(err, ErrConfigDigest):
 		return state, problem(http.StatusConflict, ProblemConfig, "Another file", err.Error())
-	case errors.Is(err, approvals.ErrNotEntitled):
-		return state, problem(http.StatusForbidden, ProblemNotEntitled, "Not entitled", "accepting a configuration needs the role "+approvals.RoleAdmin)
+	case errors.Is(err, people.ErrNotEntitled):
+		return state, problem(http.StatusForbidden, ProblemNotEntitled, "Not entitled", "accepting a configuration needs the role "+people.RoleAdmin)
 	}
 	return state, err
 }

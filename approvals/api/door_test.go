@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
@@ -56,10 +57,10 @@ func newDoor(t *testing.T) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	people, err := approvals.NewPeople("ada", []approvals.Person{
-		{Name: "ada", Roles: []string{approvals.RoleApprove, approvals.RoleAdmin}},
-		{Name: "bob", Roles: []string{approvals.RoleApprove}},
-		{Name: "olga", Roles: []string{approvals.RoleOperate}},
+	people, err := people.New("ada", []people.Person{
+		{Name: "ada", Roles: []string{people.RoleApprove, people.RoleAdmin}},
+		{Name: "bob", Roles: []string{people.RoleApprove}},
+		{Name: "olga", Roles: []string{people.RoleOperate}},
 	})
 	if err != nil {
 		t.Fatal(err)

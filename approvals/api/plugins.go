@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // Plugins is what the API asks of whoever runs the channels. It is safe for
@@ -47,8 +47,8 @@ func (s *Server) listPlugins(*request) ([]Plugin, error) {
 
 // testPlugin serves POST /v1/plugins/{name}/test.
 func (s *Server) testPlugin(r *request, _ Nothing) (Nothing, error) {
-	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(approvals.RoleOperate) {
-		return Nothing{}, fmt.Errorf("%w: sending through a channel takes the role %s", approvals.ErrNotEntitled, approvals.RoleOperate)
+	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(people.RoleOperate) {
+		return Nothing{}, fmt.Errorf("%w: sending through a channel takes the role %s", people.ErrNotEntitled, people.RoleOperate)
 	}
 	name := r.PathValue("name")
 	if s.c.Plugins == nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // MaxPolicyBody bounds a policy that is pushed, and an input that is asked
@@ -166,10 +166,10 @@ func (s *Server) admin(r *request) error {
 	if s.c.Policy == nil {
 		return noPolicy()
 	}
-	if p, ok := s.c.Queue.People().Find(r.by); ok && p.Has(approvals.RoleAdmin) {
+	if p, ok := s.c.Queue.People().Find(r.by); ok && p.Has(people.RoleAdmin) {
 		return nil
 	}
-	return problem(http.StatusForbidden, "not-entitled", "Not entitled", "changing the policy needs the role "+approvals.RoleAdmin)
+	return problem(http.StatusForbidden, "not-entitled", "Not entitled", "changing the policy needs the role "+people.RoleAdmin)
 }
 
 // policyProblem is the problem document for an error of Policies.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -97,7 +98,7 @@ func asProblem(err error) (p *Problem, known bool) {
 		{sessions.ErrFull, http.StatusConflict, "full", "Too many messages wait"},
 		{sessions.ErrTooMany, http.StatusConflict, "full", "Too many sessions"},
 		{approvals.ErrCursor, http.StatusBadRequest, "cursor", "Not a cursor"},
-		{approvals.ErrNotEntitled, http.StatusForbidden, ProblemNotEntitled, "Not entitled"},
+		{people.ErrNotEntitled, http.StatusForbidden, ProblemNotEntitled, "Not entitled"},
 		{approvals.ErrClaimed, http.StatusConflict, ProblemClaimed, "Claimed by somebody else"},
 		{audit.ErrNoSuchEntry, http.StatusNotFound, "no-entry", "No such entry"},
 		{store.ErrClosed, http.StatusServiceUnavailable, "stopping", "Stopping"},

@@ -10,7 +10,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // RunProtocol is what a connection speaks after POST /v1/runs.
@@ -45,8 +45,8 @@ func (s *Server) takeRun(w http.ResponseWriter, r *request) error {
 	if err := jsonv2.Unmarshal(body, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return malformed("the body: %s", plain(err))
 	}
-	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(approvals.RoleOperate) {
-		return fmt.Errorf("%w: starting agents takes the role %s", approvals.ErrNotEntitled, approvals.RoleOperate)
+	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(people.RoleOperate) {
+		return fmt.Errorf("%w: starting agents takes the role %s", people.ErrNotEntitled, people.RoleOperate)
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if s.c.Runs == nil || local == nil || local.Network() != "unix" || r.ProtoMajor != 1 || r.Header.Get("Upgrade") != RunProtocol {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
@@ -83,7 +83,7 @@ func personLines(s config.Config) []personLine {
 		list = append(list, l)
 	}
 	if _, named := s.People[config.PersonName(s.Approver)]; !named {
-		list = append(list, personLine{Name: s.Approver, Roles: []string{approvals.RoleApprove, approvals.RoleOperate, approvals.RoleAdmin}, Token: "local"})
+		list = append(list, personLine{Name: s.Approver, Roles: []string{people.RoleApprove, people.RoleOperate, people.RoleAdmin}, Token: "local"})
 	}
 	return list
 }

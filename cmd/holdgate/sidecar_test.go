@@ -22,6 +22,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/rego/facts"
 	"github.com/holdgate/holdgate/store"
@@ -86,10 +87,10 @@ func (s *sidecar) start() (err error) {
 	if err != nil {
 		return err
 	}
-	people, err := approvals.NewPeople("ada", []approvals.Person{
-		{Name: "ada", Roles: []string{approvals.RoleApprove, approvals.RoleAdmin}},
-		{Name: "bob", Roles: []string{approvals.RoleApprove}},
-		{Name: "olga", Roles: []string{approvals.RoleOperate}},
+	people, err := people.New("ada", []people.Person{
+		{Name: "ada", Roles: []string{people.RoleApprove, people.RoleAdmin}},
+		{Name: "bob", Roles: []string{people.RoleApprove}},
+		{Name: "olga", Roles: []string{people.RoleOperate}},
 	})
 	if err != nil {
 		return err

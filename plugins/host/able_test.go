@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/plugins/sdk"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -90,9 +91,9 @@ func TestWhatAChannelMayAnswerFollowsWhatItCanDo(t *testing.T) {
 func TestSomebodyClaimsInAChannel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	people, err := approvals.NewPeople("", []approvals.Person{
-		{Name: "Ada", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:ada"}},
-		{Name: "Bob", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:bob"}},
+	people, err := people.New("", []people.Person{
+		{Name: "Ada", Roles: []string{people.RoleApprove}, Accounts: []string{"puppet:ada"}},
+		{Name: "Bob", Roles: []string{people.RoleApprove}, Accounts: []string{"puppet:bob"}},
 	})
 	if err != nil {
 		t.Fatal(err)

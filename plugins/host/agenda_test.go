@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // idle is a channel that does not run: what is on its agenda is told by nobody.
@@ -47,9 +48,9 @@ func (b *bench) denied(id string) {
 func TestAChangeBesideAnEscalationIsToldWithIt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	people, err := approvals.NewPeople("", []approvals.Person{
-		{Name: "Ada", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:ada"}},
-		{Name: "Ben", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:ben"}},
+	people, err := people.New("", []people.Person{
+		{Name: "Ada", Roles: []string{people.RoleApprove}, Accounts: []string{"puppet:ada"}},
+		{Name: "Ben", Roles: []string{people.RoleApprove}, Accounts: []string{"puppet:ben"}},
 	})
 	if err != nil {
 		t.Fatal(err)

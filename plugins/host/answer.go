@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -145,7 +146,7 @@ func counts(err error) error {
 	}
 	for _, known := range []error{
 		approvals.ErrNotFound, approvals.ErrDigest, approvals.ErrSteerEmpty, approvals.ErrArtifact, approvals.ErrSteerNotAllowed,
-		approvals.ErrAnswer, approvals.ErrNotEntitled, approvals.ErrClaimed,
+		approvals.ErrAnswer, people.ErrNotEntitled, approvals.ErrClaimed,
 	} {
 		if errors.Is(err, known) {
 			return refuse(text(err.Error()))

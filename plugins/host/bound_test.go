@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -119,9 +120,9 @@ func TestWhatHasEndedMeanwhileIsNotAsked(t *testing.T) {
 func TestANoticeNamesWhoIsToBeTold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	people, err := approvals.NewPeople("", []approvals.Person{
-		{Name: "Ada", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:ada"}},
-		{Name: "Ben", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:ben"}},
+	people, err := people.New("", []people.Person{
+		{Name: "Ada", Roles: []string{people.RoleApprove}, Accounts: []string{"puppet:ada"}},
+		{Name: "Ben", Roles: []string{people.RoleApprove}, Accounts: []string{"puppet:ben"}},
 	})
 	if err != nil {
 		t.Fatal(err)

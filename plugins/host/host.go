@@ -49,6 +49,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -65,7 +66,7 @@ type Queue interface {
 	Deliveries(ctx context.Context, channel string) ([]approvals.Delivery, error)
 	SetDelivery(ctx context.Context, channel string, d approvals.Delivery) error
 	DropDelivery(ctx context.Context, channel, request string) error
-	People() *approvals.People
+	People() *people.People
 }
 
 var _ Queue = (*approvals.Queue)(nil)

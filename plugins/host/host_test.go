@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -97,9 +98,9 @@ func TestTheNonceOfOneChannelIsNothingToAnother(t *testing.T) {
 func TestSomebodyWhoHasVotedIsNotCountedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	people, err := approvals.NewPeople("", []approvals.Person{
-		{Name: "Ada", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:ada"}},
-		{Name: "Ben", Roles: []string{approvals.RoleApprove}},
+	people, err := people.New("", []people.Person{
+		{Name: "Ada", Roles: []string{people.RoleApprove}, Accounts: []string{"puppet:ada"}},
+		{Name: "Ben", Roles: []string{people.RoleApprove}},
 	})
 	if err != nil {
 		t.Fatal(err)

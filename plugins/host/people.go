@@ -21,7 +21,7 @@ func approvers(r approvals.Request) (names []string) {
 }
 
 // people says what is known of those who may answer a pending request.
-func people(r approvals.Request) (lines []string) {
+func persons(r approvals.Request) (lines []string) {
 	if r.Status != holdgate.StatusPending {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // Whoever lacks the role is told so, in a channel that was told who has it; what
@@ -29,9 +29,9 @@ func TestAVoteWithoutTheRoleDoesNotCount(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			people, err := approvals.NewPeople("", []approvals.Person{
-				{Name: "Ada", Roles: []string{approvals.RoleOperate}, Accounts: c.accounts},
-				{Name: "Ben", Roles: []string{approvals.RoleApprove}, Accounts: []string{"puppet:ben"}},
+			people, err := people.New("", []people.Person{
+				{Name: "Ada", Roles: []string{people.RoleOperate}, Accounts: c.accounts},
+				{Name: "Ben", Roles: []string{people.RoleApprove}, Accounts: []string{"puppet:ben"}},
 			})
 			if err != nil {
 				t.Fatal(err)

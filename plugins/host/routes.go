@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // A Route says who is told of which requests, where, and who next if nobody
@@ -59,7 +60,7 @@ type Quiet struct {
 // routes are the configured ones, and know where everybody can be reached.
 type routes struct {
 	all    []Route
-	people func() *approvals.People
+	people func() *people.People
 }
 
 // validate says what is wrong with the routes, among the channels that there are.
@@ -181,14 +182,14 @@ func (r routes) voters(q approvals.Request, channel string) (users []string) {
 	if people == nil {
 		return nil
 	}
-	for _, p := range people.Approvers(q) {
+	for _, p := range q.Able(people) {
 		users = append(users, accounts(p, channel)...)
 	}
 	return users
 }
 
 // accounts are a person's names in a channel.
-func accounts(p approvals.Person, channel string) (users []string) {
+func accounts(p people.Person, channel string) (users []string) {
 	for _, a := range p.Accounts {
 		if user, ok := cutChannel(a, channel); ok {
 			users = append(users, user)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -22,15 +23,15 @@ func vienna(t *testing.T) *time.Location {
 func TestARouteSaysWhoIsToldWhenAndWhom(t *testing.T) {
 	t.Parallel()
 	zone := vienna(t)
-	people, err := approvals.NewPeople("", []approvals.Person{
-		{Name: "Ada", Roles: []string{approvals.RoleApprove, "security"}, Accounts: []string{"chat:U1", "mail:ada@example.com"}},
-		{Name: "Bob", Roles: []string{approvals.RoleApprove}, Accounts: []string{"chat:U2"}},
+	persons, err := people.New("", []people.Person{
+		{Name: "Ada", Roles: []string{people.RoleApprove, "security"}, Accounts: []string{"chat:U1", "mail:ada@example.com"}},
+		{Name: "Bob", Roles: []string{people.RoleApprove}, Accounts: []string{"chat:U2"}},
 		{Name: "Eve", Roles: []string{"on-call"}, Accounts: []string{"chatty:U3"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := routes{people: func() *approvals.People { return people }, all: []Route{
+	r := routes{people: func() *people.People { return persons }, all: []Route{
 		{Match: Match{Risks: []string{"high", "critical"}, Hours: &Hours{From: 18 * time.Hour, To: 8 * time.Hour, Zone: zone}},
 			Steps: []Step{{Channels: []string{"phone"}}}},
 		{Match: Match{Rules: []string{"deploy.*"}}, Steps: []Step{
@@ -82,7 +83,7 @@ func TestARouteSaysWhoIsToldWhenAndWhom(t *testing.T) {
 		{name: "a channel that no step names", request: ask(func(q *approvals.Request) { q.Approvers.Roles = []string{"security"} }), channel: "mail"},
 		{name: "another agent", request: ask(func(q *approvals.Request) { q.Approvers.Roles, q.Agent.ID = []string{"security"}, "codex" }),
 			channel: "mail", ok: true, to: []string{"ada@example.com"}},
-		{name: "whom a person lets vote", request: ask(func(q *approvals.Request) { q.Delegations = []approvals.Delegation{{To: "Bob"}} }), channel: "chat", ok: true, to: []string{"U2"}},
+		{name: "whom a person lets vote", request: ask(func(q *approvals.Request) { q.Delegations = []people.Delegation{{To: "Bob"}} }), channel: "chat", ok: true, to: []string{"U2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -223,11 +224,11 @@ func TestRoutesThatCannotWorkAreRefused(t *testing.T) {
 
 func TestVotersAreTheUsersWhoMayApprove(t *testing.T) {
 	t.Parallel()
-	people, err := approvals.NewPeople("Ada", []approvals.Person{
-		{Name: "Ada", Roles: []string{approvals.RoleApprove, "security"}, Accounts: []string{"chat:U1", "mail:ada@example.com"}},
-		{Name: "Bob", Roles: []string{approvals.RoleApprove}, Accounts: []string{"chat:U2", "chat:U9"}},
-		{Name: "Eve", Roles: []string{approvals.RoleOperate, "security"}, Accounts: []string{"chat:U3"}},
-		{Name: "Guy", Roles: []string{approvals.RoleApprove, "on-call"}, Accounts: []string{"chatty:U4"}},
+	persons, err := people.New("Ada", []people.Person{
+		{Name: "Ada", Roles: []string{people.RoleApprove, "security"}, Accounts: []string{"chat:U1", "mail:ada@example.com"}},
+		{Name: "Bob", Roles: []string{people.RoleApprove}, Accounts: []string{"chat:U2", "chat:U9"}},
+		{Name: "Eve", Roles: []string{people.RoleOperate, "security"}, Accounts: []string{"chat:U3"}},
+		{Name: "Guy", Roles: []string{people.RoleApprove, "on-call"}, Accounts: []string{"chatty:U4"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -246,14 +247,14 @@ func TestVotersAreTheUsersWhoMayApprove(t *testing.T) {
 		{"and those of an escalation that has come", approvals.Request{Approvers: security, Escalated: 1}, "chat", []string{"U1", "U2", "U9"}},
 		{"somebody else than the owner", approvals.Request{Approvers: holdgate.Approvers{FourEyes: true}}, "chat", []string{"U2", "U9"}},
 		{"or than whom the agent is labelled with", approvals.Request{Owner: "Bob", Approvers: holdgate.Approvers{FourEyes: true}}, "chat", []string{"U1"}},
-		{"whom a person lets vote, and not that person", approvals.Request{Approvers: security, Delegations: []approvals.Delegation{{By: "Ada", To: "Bob"}}}, "chat", []string{"U2", "U9"}},
+		{"whom a person lets vote, and not that person", approvals.Request{Approvers: security, Delegations: []people.Delegation{{By: "Ada", To: "Bob"}}}, "chat", []string{"U2", "U9"}},
 	} {
-		r := routes{people: func() *approvals.People { return people }}
+		r := routes{people: func() *people.People { return persons }}
 		if got := r.voters(c.request, c.channel); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
-	alone := routes{people: func() *approvals.People { return approvals.Alone("Ada") }}
+	alone := routes{people: func() *people.People { return people.Alone("Ada") }}
 	if got := alone.voters(approvals.Request{}, "chat"); got != nil {
 		t.Errorf("where nobody is configured: %v", got)
 	}

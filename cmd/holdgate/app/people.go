@@ -5,21 +5,21 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
 // People are who may answer: those whom the configuration names, and the holder
 // of the state folder's token, who has every role unless it says otherwise.
-func People(c config.Config) (*approvals.People, error) {
+func People(c config.Config) (*people.People, error) {
 	if len(c.People) == 0 {
-		return approvals.Alone(c.Approver), nil
+		return people.Alone(c.Approver), nil
 	}
-	var list []approvals.Person
+	var list []people.Person
 	for _, name := range slices.Sorted(maps.Keys(c.People)) {
 		p := c.People[name]
-		person := approvals.Person{Name: string(name)}
+		person := people.Person{Name: string(name)}
 		for _, r := range p.Roles {
 			person.Roles = append(person.Roles, string(r))
 		}
@@ -29,9 +29,9 @@ func People(c config.Config) (*approvals.People, error) {
 		list = append(list, person)
 	}
 	if _, named := c.People[config.PersonName(c.Approver)]; !named {
-		list = append(list, approvals.Person{Name: c.Approver, Roles: []string{approvals.RoleApprove, approvals.RoleOperate, approvals.RoleAdmin}})
+		list = append(list, people.Person{Name: c.Approver, Roles: []string{people.RoleApprove, people.RoleOperate, people.RoleAdmin}})
 	}
-	people, err := approvals.NewPeople(c.Approver, list)
+	people, err := people.New(c.Approver, list)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: people: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
@@ -96,7 +97,7 @@ func (a *App) warnUnanswerable() {
 
 // Unanswerable lists the rules, as far as their sources say, that ask people of
 // whom there are none or too few: what they hold is held in vain.
-func Unanswerable(askers []rego.Asker, people *approvals.People) []string {
+func Unanswerable(askers []rego.Asker, people *people.People) []string {
 	var list []string
 	for _, r := range askers {
 		if err := people.Check(r.Approvers, ""); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/rego/watch"
 	"github.com/holdgate/holdgate/store/audit"
@@ -151,8 +152,8 @@ func (c *configs) swap(ctx context.Context, next *inForce, by string, change con
 	}
 	note += strings.Join(change.Lines, "; ") + c.restart()
 	entitled := func(in approvals.InForce) error {
-		if p, known := in.People.Find(by); by != "" && !(known && p.Has(approvals.RoleAdmin)) {
-			return approvals.ErrNotEntitled
+		if p, known := in.People.Find(by); by != "" && !(known && p.Has(people.RoleAdmin)) {
+			return people.ErrNotEntitled
 		}
 		return nil
 	}

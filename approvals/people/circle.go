@@ -1,60 +1,90 @@
-package approvals
+package people
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate"
 )
 
 // A circle is who may approve one request: what policy demands, seen with the
 // people that there are. A demand that cannot be checked is not met.
-type circle struct {
-	people      *People
-	approvers   holdgate.Approvers
-	owner       string // whom the agent works for, as it is labelled
-	widened     int    // how many escalations have come
-	delegations []storedDelegation
+type Circle struct {
+	People      *People
+	Approvers   holdgate.Approvers
+	Owner       string // whom the agent works for, as it is labelled
+	Widened     int    // how many escalations have come
+	Delegations []Delegation
 }
 
-func (r *storedRequest) circle(p *People) circle {
-	return circle{people: p, approvers: r.Approvers, owner: r.Owner, widened: r.Escalated, delegations: r.Delegations}
+// A Delegation lets another person vote in the place of one who may.
+type Delegation struct {
+	By   string    `json:"by"`
+	To   string    `json:"to"`
+	Note string    `json:"note,omitempty"`
+	At   time.Time `json:"at"`
 }
 
-// Approvers are those of the people who may approve a pending request as it
-// is. There are none where nobody is configured.
-func (p *People) Approvers(r Request) (able []Person) {
-	if p.alone {
+// able are those who may approve. There are none where nobody is configured.
+func (c Circle) Able() (able []Person) {
+	if c.People.alone {
 		return nil
 	}
-	c := circle{people: p, approvers: r.Approvers, owner: r.Owner, widened: r.Escalated}
-	for _, d := range r.Delegations {
-		c.delegations = append(c.delegations, storedDelegation(d))
-	}
-	for _, n := range p.persons {
-		if c.refuses(n) == nil {
+	for _, n := range c.People.persons {
+		if c.Refuses(n) == nil {
 			able = append(able, n)
 		}
 	}
 	return able
 }
 
+// entitles says why the person may not approve through a channel that is so sure
+// of who speaks, or nil.
+func (c Circle) Entitles(n Person, channel, sure string) error {
+	if err := c.Refuses(n); err != nil {
+		return err
+	}
+	if a := c.Approvers.Assurance; Assurance(a) > Vouched(sure) {
+		return fmt.Errorf("%w: approving it needs an assurance (%s) that %s does not have", ErrNotEntitled, a, channel)
+	}
+	return nil
+}
+
+// assurance ranks how sure a channel is of who speaks. What is not known ranks
+// above everything.
+func Assurance(name string) int {
+	i := slices.Index([]string{"", "text", "interactive", "local", "strong"}, name)
+	if i < 0 {
+		return 5
+	}
+	return i
+}
+
+// vouched is the rank of a vote's assurance; what nobody vouches for is text.
+func Vouched(name string) int {
+	if i := Assurance(name); i > 0 && i <= Assurance("strong") {
+		return i
+	}
+	return Assurance("text")
+}
+
 // refuses says why the person may not approve, or nil.
-func (c circle) refuses(n Person) error {
-	for _, d := range c.delegations {
-		if c.people.same(d.By, n.Name) {
+func (c Circle) Refuses(n Person) error {
+	for _, d := range c.Delegations {
+		if c.People.Same(d.By, n.Name) {
 			return fmt.Errorf("%w: you have left it to %s", ErrNotEntitled, d.To)
 		}
 	}
-	own := c.refusesOwn(n)
+	own := c.RefusesOwn(n)
 	if own == nil {
 		return nil
 	}
-	for _, d := range c.delegations {
-		by, known := c.people.Find(d.By)
-		if d.To == n.Name && known && c.refusesOwn(by) == nil && c.refusesAnyway(n) == nil {
+	for _, d := range c.Delegations {
+		by, known := c.People.Find(d.By)
+		if d.To == n.Name && known && c.RefusesOwn(by) == nil && c.RefusesAnyway(n) == nil {
 			return nil
 		}
 	}
@@ -62,8 +92,8 @@ func (c circle) refuses(n Person) error {
 }
 
 // refusesOwn is refuses without what others have delegated.
-func (c circle) refusesOwn(n Person) error {
-	if err := c.refusesAnyway(n); err != nil {
+func (c Circle) RefusesOwn(n Person) error {
+	if err := c.RefusesAnyway(n); err != nil {
 		return err
 	}
 	roles, users := c.members()
@@ -73,31 +103,31 @@ func (c circle) refusesOwn(n Person) error {
 	if slices.ContainsFunc(roles, n.Has) || c.names(users, n) {
 		return nil
 	}
-	return fmt.Errorf("%w: it is for %s", ErrNotEntitled, describeCircle(roles, users))
+	return fmt.Errorf("%w: it is for %s", ErrNotEntitled, DescribeCircle(roles, users))
 }
 
 // refusesAnyway says what neither a role nor a delegation makes good.
-func (c circle) refusesAnyway(n Person) error {
+func (c Circle) RefusesAnyway(n Person) error {
 	if !n.Has(RoleApprove) {
 		return fmt.Errorf("%w: approving takes the role %s, which %s does not have", ErrNotEntitled, RoleApprove, n.Name)
 	}
-	if !c.approvers.FourEyes {
+	if !c.Approvers.FourEyes {
 		return nil
 	}
 	owner, err := c.worksFor()
-	if err == nil && c.people.same(owner.Name, n.Name) {
+	if err == nil && c.People.Same(owner.Name, n.Name) {
 		err = fmt.Errorf("%w: the agent works for %s, and somebody else must approve", ErrNotEntitled, n.Name)
 	}
 	return err
 }
 
 // worksFor is the person whom the agent works for.
-func (c circle) worksFor() (Person, error) {
-	name := c.owner
+func (c Circle) worksFor() (Person, error) {
+	name := c.Owner
 	if name == "" {
-		name = c.people.owner
+		name = c.People.owner
 	}
-	n, known := c.people.Find(name)
+	n, known := c.People.Find(name)
 	if !known {
 		return n, fmt.Errorf("%w: somebody else than the agent's owner must approve, and nobody knows who %q is", ErrNotEntitled, name)
 	}
@@ -106,12 +136,12 @@ func (c circle) worksFor() (Person, error) {
 
 // members are the roles and the users that may approve by now; none means
 // everybody.
-func (c circle) members() (roles, users []string) {
-	roles, users = c.approvers.Roles, c.approvers.Users
+func (c Circle) members() (roles, users []string) {
+	roles, users = c.Approvers.Roles, c.Approvers.Users
 	if len(roles) == 0 && len(users) == 0 {
 		return nil, nil
 	}
-	for _, e := range c.approvers.Escalate[:min(c.widened, len(c.approvers.Escalate))] {
+	for _, e := range c.Approvers.Escalate[:min(c.Widened, len(c.Approvers.Escalate))] {
 		roles = append(slices.Clip(roles), e.Roles...)
 		users = append(slices.Clip(users), e.Users...)
 	}
@@ -120,24 +150,24 @@ func (c circle) members() (roles, users []string) {
 
 // names reports whether one of the names is the person's; a rule may use an
 // account.
-func (c circle) names(users []string, n Person) bool {
+func (c Circle) names(users []string, n Person) bool {
 	return slices.ContainsFunc(users, func(u string) bool {
-		return u == n.Name || !c.people.alone && slices.Contains(n.Accounts, u)
+		return u == n.Name || !c.People.alone && slices.Contains(n.Accounts, u)
 	})
 }
 
 // check says why nobody can approve, or too few can, or nil.
-func (c circle) check() error {
-	if assurance(c.approvers.Assurance) > assurance("strong") {
-		return fmt.Errorf("no channel is known to have the assurance %q", c.approvers.Assurance)
+func (c Circle) Check() error {
+	if Assurance(c.Approvers.Assurance) > Assurance("strong") {
+		return fmt.Errorf("no channel is known to have the assurance %q", c.Approvers.Assurance)
 	}
 	var able []string
 	for _, n := range c.candidates() {
-		if c.refuses(n) == nil {
+		if c.Refuses(n) == nil {
 			able = append(able, n.Name)
 		}
 	}
-	quorum := max(c.approvers.Quorum, 1)
+	quorum := max(c.Approvers.Quorum, 1)
 	if len(able) >= quorum {
 		return nil
 	}
@@ -146,9 +176,9 @@ func (c circle) check() error {
 		who = "one person"
 	}
 	if roles, users := c.members(); len(roles) > 0 || len(users) > 0 {
-		who += " of " + describeCircle(roles, users)
+		who += " of " + DescribeCircle(roles, users)
 	}
-	if c.approvers.FourEyes {
+	if c.Approvers.FourEyes {
 		owner, err := c.worksFor()
 		if err != nil {
 			return errors.New("it takes somebody else than the person whom the agent works for, and nobody knows who that is")
@@ -166,21 +196,21 @@ func (c circle) check() error {
 
 // candidates are those who could be counted. Where nobody is configured the
 // one person may also answer under a channel's name that a rule asks for.
-func (c circle) candidates() []Person {
-	if !c.people.alone {
-		return c.people.persons
+func (c Circle) candidates() []Person {
+	if !c.People.alone {
+		return c.People.persons
 	}
-	n := c.people.persons[0]
+	n := c.People.persons[0]
 	_, users := c.members()
 	for _, u := range users {
-		if strings.Contains(u, ":") && c.refuses(n) != nil {
+		if strings.Contains(u, ":") && c.Refuses(n) != nil {
 			n.Name = u
 		}
 	}
 	return []Person{n}
 }
 
-func describeCircle(roles, users []string) string {
+func DescribeCircle(roles, users []string) string {
 	var parts []string
 	if len(roles) > 0 {
 		parts = append(parts, "the role "+strings.Join(roles, " or "))

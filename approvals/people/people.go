@@ -1,6 +1,7 @@
-package approvals
+package people
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,6 +21,18 @@ const (
 	// RoleAdmin may change the policy, and all that operate may.
 	RoleAdmin = "admin"
 )
+
+// Who ends a request where no person does.
+const (
+	ByPolicy   = "policy"
+	ByHoldgate = "holdgate"
+)
+
+// maxName is how long a name may be, in bytes.
+const MaxName = 256
+
+// ErrNotEntitled says that a person may not do what they ask for.
+var ErrNotEntitled = errors.New("you may not decide this request")
 
 // A Person may answer for what agents do.
 type Person struct {
@@ -51,10 +64,10 @@ func Alone(name string) *People {
 	return &People{persons: []Person{{Name: name, Roles: []string{RoleApprove, RoleOperate, RoleAdmin}}}, owner: name, alone: true}
 }
 
-// NewPeople returns the people that are configured. The owner is the person
+// New returns the people that are configured. The owner is the person
 // that agents work for which are not labelled with another; it may be empty,
 // or name nobody here. All faults are reported at once.
-func NewPeople(owner string, persons []Person) (*People, error) {
+func New(owner string, persons []Person) (*People, error) {
 	p := &People{accounts: make(map[string]string), owner: owner}
 	var faults []error
 	for _, n := range persons {
@@ -73,8 +86,8 @@ func (p *People) add(n Person) error {
 	case known:
 		return fmt.Errorf("person %q is there twice", n.Name)
 	case !nameable(n.Name) || strings.ContainsAny(n.Name, ":,"):
-		return fmt.Errorf("%q cannot be a person's name: at most %d bytes, no colon, comma, or characters that do not show", n.Name, maxName)
-	case n.Name == byPolicy || n.Name == byHoldgate:
+		return fmt.Errorf("%q cannot be a person's name: at most %d bytes, no colon, comma, or characters that do not show", n.Name, MaxName)
+	case n.Name == ByPolicy || n.Name == ByHoldgate:
 		return fmt.Errorf("%q cannot be a person's name: Holdgate uses it", n.Name)
 	case len(n.Roles) == 0:
 		return fmt.Errorf("person %s has no role: want %s, %s, %s or one that rules ask for", n.Name, RoleApprove, RoleOperate, RoleAdmin)
@@ -108,7 +121,7 @@ func (p *People) Describe() string {
 }
 
 func nameable(s string) bool {
-	return s != "" && len(s) <= maxName && strings.TrimSpace(s) == s && s == holdgate.Visible(s)
+	return s != "" && len(s) <= MaxName && strings.TrimSpace(s) == s && s == holdgate.Visible(s)
 }
 
 // All returns everybody, in the order in which they were given.
@@ -120,7 +133,7 @@ func (p *People) Alone() bool { return p.alone }
 // Find returns the person of that name or account.
 func (p *People) Find(who string) (Person, bool) {
 	switch {
-	case who == "" || who == byPolicy || who == byHoldgate:
+	case who == "" || who == ByPolicy || who == ByHoldgate:
 		return Person{}, false
 	case p.alone:
 		n := p.persons[0]
@@ -142,12 +155,44 @@ func (p *People) named(name string) (Person, bool) {
 }
 
 // same reports whether two names are those of one person.
-func (p *People) same(a, b string) bool { return p.alone || a == b }
+func (p *People) Same(a, b string) bool { return p.alone || a == b }
 
 // Check says why nobody can approve under the demands, whatever happens, or
 // nil where somebody can. owner is whom the agent works for, "" for the owner
 // of agents without a label.
 func (p *People) Check(a holdgate.Approvers, owner string) error {
-	c := circle{people: p, approvers: a, owner: owner, widened: len(a.Escalate)}
-	return c.check()
+	return Circle{People: p, Approvers: a, Owner: owner, Widened: len(a.Escalate)}.Check()
+}
+
+// acting finds who acts.
+func (p *People) Acting(by string) (Person, error) {
+	n, known := p.Find(by)
+	switch {
+	case known:
+		return n, nil
+	case by == "" || by == ByPolicy || by == ByHoldgate:
+		return n, fmt.Errorf("%w: a vote needs a person's name", ErrNotEntitled)
+	}
+	return n, fmt.Errorf("%w: nobody knows who %q is", ErrNotEntitled, by)
+}
+
+// mayAnswer finds who acts, where that person may say at least no.
+func (p *People) MayAnswer(by string) (Person, error) {
+	n, err := p.Acting(by)
+	if err == nil && !n.Has(RoleApprove) && !n.Has(RoleOperate) {
+		err = fmt.Errorf("%w: it takes the role %s or %s, and %s has neither", ErrNotEntitled, RoleApprove, RoleOperate, n.Name)
+	}
+	return n, err
+}
+
+// operator is the name of the person who acts, who must have the role to operate.
+func (p *People) Operator(by string) (string, error) {
+	n, err := p.Acting(by)
+	if err != nil {
+		return "", err
+	}
+	if !n.Has(RoleOperate) {
+		return "", fmt.Errorf("%w: it takes the role %s, which %s does not have", ErrNotEntitled, RoleOperate, n.Name)
+	}
+	return cmp.Or(n.Name, by), nil
 }
