@@ -12,12 +12,25 @@ class_of(c) := c.class if {
 } else := "pass" if {
 	count(c.argv) == 2
 	c.argv[1] in {"--version", "--help"}
+	not c.program in starters
 } else := "pass" if {
 	found := looked_up(c)
 	found.help
 } else := class_with_words(found.entry, found.path, c.argv, found.rest) if {
 	found := looked_up(c)
 } else := "unknown"
+
+# METADATA
+# title: Programs that run what their first word names, or read it as code
+# description: For some of them, and in some shells, --help is the name of a program.
+# custom:
+#   risk: medium
+starters := {
+	".", "alias", "builtin", "command", "coproc", "enable", "env", "eval", "exec", "noglob", "nocorrect", "source", "time", "trap",
+	"ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "posh", "rbash", "sh", "tcsh", "toybox", "yash", "zsh",
+	"chroot", "chrt", "doas", "fakeroot", "flock", "gtime", "ionice", "ltrace", "nice", "nohup", "nsenter", "parallel", "pkexec", "proot", "runuser",
+	"setarch", "setsid", "setpriv", "script", "ssh", "start-stop-daemon", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "timeout", "gtimeout", "unbuffer", "unshare", "valgrind", "watch", "xargs",
+}
 
 # METADATA
 # title: The name that the tables have of a program
@@ -48,6 +61,7 @@ leaf(found) := found if {
 } else := {"path": found.path, "entry": found.entry, "help": true} if {
 	not is_object(found.entry)
 	found.rest == ["--help"]
+	not split(found.path, " ")[0] in starters
 } else := found if not is_object(found.entry)
 
 entry0(c) := {"path": program, "entry": data.settings.commands[program], "rest": array.slice(c.argv, 1, count(c.argv)), "project": object.get(c, "project", [])} if {
@@ -68,6 +82,7 @@ entry4(c) := below(entry3(c))
 below(found) := {"path": found.path, "entry": found.entry, "rest": [], "help": true} if {
 	is_object(found.entry)
 	subcommands(found) == ["--help"]
+	not split(found.path, " ")[0] in starters
 } else := {"path": concat(" ", array.concat([found.path], named)), "entry": entry, "rest": array.slice(rest, 1, count(rest)), "project": found.project} if {
 	is_object(found.entry)
 	rest := subcommands(found)

@@ -104,3 +104,8 @@ test_a_remote_that_the_call_names_is_asked_about if {
 			with data.settings.commands as {"ctl": {"get": "remote"}, "aws": {"get": "remote"}, "gh": {"get": "remote"}, "glab": {"get": "remote"}}
 	}
 }
+
+test_what_starts_a_program_has_no_help_that_is_sure if {
+	got := classes(["exec --help", "command --help", "zsh --version", "nohup --version", "env --help", "make --help", "other --version", "bash --version"])
+	got == ["script", "unknown", "unknown", "unknown", "secret", "pass", "pass", "pass"]
+}

@@ -20,6 +20,7 @@ only_looks(c) if {
 	every i, word in words {
 		fits_curl(words, i, word)
 	}
+	not administers(c.program, words)
 }
 
 # METADATA
@@ -38,16 +39,22 @@ only_looks(c) if {
 	every i, other in words {
 		stays(c.program, words, i, other)
 	}
+	not administers(c.program, words)
 }
 
-# What the line itself has started, or has found the number of.
+# METADATA
+# title: Ending what the line itself has started
+# description: Facts tell, as unresolved, the number of any other process that is known at run time only.
+# custom:
+#   risk: medium
 only_looks(c) if {
 	c.program == "kill"
 	count(c.argv) > 1
 	not regex.match(`xargs|parallel|exec|ssh|docker|podman|kubectl`, concat(" ", object.get(c, "via", [])))
 	count([word | some word in c.argv; startswith(word, "-")]) < 2
 	every word in array.slice(c.argv, 1, count(c.argv)) {
-		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?)$`, word)
+		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?|\$\(jobs -[pr]+\))$`, word)
+		not regex.match(`PPID`, word)
 	}
 }
 
@@ -77,7 +84,7 @@ stays(program, _, _, word) if {
 
 stays(program, _, _, word) if {
 	program in {"http", "https", "xh", "xhs"}
-	regex.match(`^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|[A-Za-z_][\w.-]*(==|:=|=)[^@].*)$`, word)
+	regex.match(`^(GET|HEAD|OPTIONS|POST|PUT|PATCH|[A-Za-z_][\w.-]*(==|:=|=)[^@].*)$`, word)
 }
 
 stays("grpcurl", _, _, word) if regex.match(`^(list|describe|[a-z][\w.]*\.[A-Z]\w*(/\w+)?)$`, word)
@@ -95,7 +102,8 @@ runs_or_reads := {program: pattern |
 	some program in local_clients
 	pattern := object.get(
 		{
-			"wget": `^(-[a-zA-Z]*[eiBx]|--(e|i|b|po|c|u|w|d|pr|h).*)$`,
+			"wget": `^(-[a-zA-Z]*[eiBx]|--(e|i|b|po|c|u|w|d|pr|h|m).*)$`,
+			"grpcurl": `^--?(c|proto|unix|k|import|alts|max-msg).*$`,
 			"nc": `^(-[a-zA-Z0-9]*[ecxXlkUs].*|--.*)$`,
 			"ncat": `^(-[a-zA-Z0-9]*[ecxlkUgGs].*|--.*)$`,
 			"netcat": `^(-[a-zA-Z0-9]*[ecxXlkUs].*|--.*)$`,
@@ -150,24 +158,76 @@ fits_curl(words, i, word) if {
 	curl_value(words, i)
 	not regex.match(`(?i)^@|=@|%output`, word)
 	not regex.match(`^(-[a-zA-Z]*X|--request)$`, words[i - 1])
-	not administers(words)
 }
 
 fits_curl(words, i, word) if {
 	curl_value(words, i)
 	regex.match(`^(-[a-zA-Z]*X|--request)$`, words[i - 1])
 	word in {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH"}
-	not administers(words)
 }
 
 # METADATA
-# title: Ports of this machine at which a request runs or deletes something
-# description: Of Docker, Kubernetes, etcd, Vault and Consul, where nothing asks who it is.
+# title: Requests to servers of this machine that are no server of the project
+# description: |
+#   What stands at a port of data.settings.network.ports, "ask" or "writes", and the approvers' door;
+#   paths at which servers run code, stop, or lose data; and a method that a header hides.
 # custom:
 #   risk: high
-administers(words) if {
+administers(_, words) if {
+	some port in ports_of(words)
+	data.settings.network.ports[port] == "ask"
+}
+
+administers(program, words) if {
+	some port in ports_of(words)
+	data.settings.network.ports[port] == "writes"
+	sends(program, words)
+}
+
+administers(_, words) if {
 	some word in words
-	regex.match(`:(2375|2376|2379|4243|6443|8001|8200|8500|10250)(/|$)`, word)
+	contains(word, data.settings.network.approvers)
+}
+
+administers(program, words) if {
+	sends(program, words)
+	some word in words
+	regex.match(administrative, word)
+}
+
+administers(_, words) if {
+	some word in words
+	regex.match(`(?i)x-(http-)?method(-override)?|[?&]_method=`, word)
+}
+
+administrative := `(?i):[0-9]+/(containers|exec|volumes|v1/(sys|agent|kv)|v3/kv|api/v1/namespaces|api/(kernels|terminals|contents)|scripttext|script|createitem|actuator|manage|_(all|bulk|cluster|snapshot|scripts)|.*_delete_by_query|.*_update_by_query|solr/admin|-/(reload|quit))(/|$|\?)|/(shutdown|quitquitquit|scripttext|flushall|safeexit|saferestart)(/|$|\?)|/[A-Za-z]*(Delete|Drop|Purge|Remove|Truncate|Shutdown|Wipe)[A-Za-z]*$`
+
+# METADATA
+# title: The ports that words name, in an address or by themselves
+# custom:
+#   risk: medium
+ports_of(words) := {port | some word in words; [_, port] := regex.find_all_string_submatch_n(`^(?:[A-Za-z][\w+.-]*://)?(?:\[[^\]]*\]|[^/:?#\[\]]*):([0-9]+)(?:[/?#].*)?$`, word, 1)[0]} | {word | some word in words; regex.match(`^[0-9]+$`, word)}
+
+# METADATA
+# title: Whether a client sends more than a question
+# description: What speaks another protocol than HTTP may say anything.
+# custom:
+#   risk: medium
+sends(program, words) if {
+	program in {"nc", "ncat", "netcat", "telnet", "grpcurl", "websocat", "wscat"}
+	not scans(words)
+}
+
+# nc -z opens a connection and says nothing.
+scans(words) if {
+	some word in words
+	regex.match(`^-[vnuw]*z[vnuw]*$`, word)
+}
+
+sends(_, words) if {
+	some i, word in words
+	regex.match(`^(-[a-zA-Z]*[dXFT].*|--(data|json|request|form|upload|method|post|body).*|POST|PUT|PATCH|[A-Za-z_][\w.-]*(:?=)[^=].*)$`, word)
+	not word_at(words, i + 1) in {"GET", "HEAD"}
 }
 
 curl_plain := `^(-[sSfivIN]+|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|compressed))$`

@@ -109,12 +109,58 @@ test_data_and_headers_of_local_requests_pass if {
 }
 
 test_what_the_line_started_may_be_ended if {
-	every argv in [["kill", "$!"], ["kill", "%1"], ["kill", "-9", "$S"], ["kill", "-TERM", "${PID}"]] {
+	every argv in [["kill", "$!"], ["kill", "$(jobs -p)"], ["kill", "%1"], ["kill", "-9", "$S"], ["kill", "-TERM", "${PID}"]] {
 		holdgate.decision.action == "allow" with input as shell([argv])
 	}
 	piped := json.patch(shell([["kill", "-9", "$P"]]), [{"op": "add", "path": "/facts/commands/0/via", "value": ["xargs"]}])
 	holdgate.decision.rule == "shell.system" with input as piped
-	every argv in [["kill", "1"], ["kill", "-9", "-1"], ["kill"], ["kill", "4711"]] {
+	every argv in [["kill", "1"], ["kill", "-9", "-1"], ["kill"], ["kill", "4711"], ["kill", "$PPID"], ["kill", "$(pgrep x)"], ["kill", "-$P"]] {
 		holdgate.decision.rule == "shell.system" with input as shell([argv])
+	}
+}
+
+test_servers_that_are_not_of_the_project_are_asked_about if {
+	every line in [
+		"http POST :7301/v1/approvals a=b",
+		"http :7301",
+		"xh POST http://localhost:7301/v1/approvals",
+		"http POST :2375/containers/create",
+		"http :8200/v1/secret/data/db",
+		"curl -s http://localhost:8001/api/v1/secrets",
+		"curl http://[::1]:10250/pods",
+		"wget -qO- http://127.0.0.1:8500/v1/kv/x",
+		"nc localhost 2375",
+		"telnet 127.0.0.1 6379",
+		"websocat ws://localhost:9229/x",
+		"grpcurl -plaintext localhost:2379 list",
+		"curl -d {} localhost:9200/x",
+		"http PUT localhost:9200/x a=b",
+		"http :9200/x a:=1",
+	] {
+		holdgate.decision.action != "allow" with input as shell([split(line, " ")])
+	}
+	every line in ["curl -s localhost:9200/_cat/health", "curl -X GET localhost:9200/x", "http :9200/x q==1", "nc -zv localhost 5432", "http :3000/x a=b"] {
+		holdgate.decision.action == "allow" with input as shell([split(line, " ")])
+	}
+}
+
+test_what_stands_at_a_port_is_said_by_the_settings if {
+	call := shell([["curl", "-s", "localhost:3000/x"]])
+	holdgate.decision.action == "allow" with input as call
+	holdgate.decision.rule == "network.command" with input as call with data.settings.network.ports as {"3000": "ask"}
+}
+
+test_requests_that_delete_or_run_something_are_asked_about if {
+	every line in [
+		"http DELETE :3000/x",
+		"wget --method=DELETE http://localhost:3000/x",
+		"http POST :8080/scriptText script=x",
+		"curl -X POST localhost:8080/actuator/shutdown",
+		"curl -X POST localhost:3000/x -H X-HTTP-Method-Override:DELETE",
+		"curl -d a=b localhost:3000/x?_method=delete",
+		"grpcurl -plaintext localhost:50051 shop.Catalog/DeleteAll",
+		"grpcurl -unix /var/run/docker.sock localhost:1 list",
+	] {
+		holdgate.decision.action != "allow" with input as shell([split(line, " ")])
 	}
 }

@@ -102,7 +102,8 @@ func (t commandTables) of(cmd facts.Command) (class string, subcommand []string)
 		c, ok = t.classes[ofProject]
 	}
 	rest := argv[min(1, len(argv)):]
-	if len(rest) == 1 && (rest[0] == "--version" || rest[0] == "--help") {
+	helps := !slices.Contains(starters, cmd.Program)
+	if helps && len(rest) == 1 && (rest[0] == "--version" || rest[0] == "--help") {
 		return classPass, nil
 	}
 	if !ok {
@@ -114,7 +115,7 @@ func (t commandTables) of(cmd facts.Command) (class string, subcommand []string)
 		if len(rest) > 0 {
 			word, rest = rest[0], rest[1:]
 		}
-		if word == "--help" && len(rest) == 0 {
+		if helps && word == "--help" && len(rest) == 0 {
 			return classPass, subcommand
 		}
 		if c, ok = c.follow(word, slices.Contains(cmd.Project, word)); !ok {
@@ -124,11 +125,18 @@ func (t commandTables) of(cmd facts.Command) (class string, subcommand []string)
 			at, subcommand = at+" "+word, append(subcommand, word)
 		}
 	}
-	if len(rest) == 1 && rest[0] == "--help" {
+	if helps && len(rest) == 1 && rest[0] == "--help" {
 		return classPass, subcommand
 	}
 	return c.with(t.grammars[at], argv, rest), subcommand
 }
+
+// starters run what their first word names, or read it as code: for some of them,
+// and in some shells, --help is the name of a program.
+var starters = strings.Fields(`. alias builtin command coproc enable env eval exec noglob nocorrect source time trap
+	ash bash busybox csh dash fish ksh mksh posh rbash sh tcsh toybox yash zsh
+	chroot chrt doas fakeroot flock gtime ionice ltrace nice nohup nsenter parallel pkexec proot runuser
+	setarch setsid setpriv script ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset timeout gtimeout unbuffer unshare valgrind watch xargs`)
 
 // classPass is the class of commands that need no closer look.
 const classPass = "pass"

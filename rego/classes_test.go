@@ -22,6 +22,7 @@ settings:
     gcc: build
     set: [pass, {"": secret, "-x$": secret}]
     python: build
+    watch: {get: {x: pass}}
     run: {"manage.py": {check: pass}, "./": [project, {"*deploy*": deploy, prod: deploy}]}
     "./": [project, {"*deploy*": deploy, "*/release*": publish}]
     tool: [build, {"deploy*": deploy, "--force": git_force, "-d": delete, "--dry-run": pass, "--try=all": pass, "--try=none": script, ".": delete}]
@@ -115,6 +116,10 @@ var tabulated = []struct{ command, class, subcommand, target string }{
 	{"other --version", "pass", "", ""},
 	{"other --version x", "", "", ""},
 	{"other", "", "", ""},
+	{"exec --help", "script", "", ""},
+	{"zsh --version", "", "", ""},
+	{"watch get --help", "", "get", ""},
+	{"watch --help", "", "", ""},
 }
 
 func commandOf(text string) facts.Command {

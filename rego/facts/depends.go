@@ -57,6 +57,8 @@ func (s *shell) depends(in invocation, program string) []string {
 func (s *shell) indifferent(in invocation, i int) bool {
 	w, name := in.words[i], in.name()
 	switch {
+	case name == "kill":
+		return w.origin == originOwn || w.origin == originAtom && in.words[1].text == "-0"
 	case contains(textPrograms, name):
 		return !slices.ContainsFunc(in.words, func(f field) bool { return f.text == "-v" })
 	case contains("export declare local readonly typeset", name):
@@ -82,9 +84,11 @@ func (s *shell) indifferent(in invocation, i int) bool {
 }
 
 // textAt is the text of the word at i, or nothing.
-func textAt(in invocation, i int) string {
-	if i < len(in.words) {
-		return in.words[i].text
+func textAt(in invocation, i int) string { return textOf(in.words, i) }
+
+func textOf(words []field, i int) string {
+	if i < len(words) {
+		return words[i].text
 	}
 	return ""
 }

@@ -104,6 +104,8 @@ type extraction struct {
 	fixed    bool            // the command at hand decides on no content: it makes folders, or formats
 	left     bool            // the call was in a folder outside of the session's
 	scatters bool            // the call writes files that it does not name
+	fetches  fetch           // what code the call brings from elsewhere
+	places   bool            // the call puts what was fetched, or another branch, into the project's files
 	changed  []string        // parts of paths, known at run time only, that the command at hand writes or deletes
 	seen     map[string]bool // keys of the facts that were added, so that each is said once
 	at       *place          // of the argument that is being read

@@ -1,6 +1,9 @@
 package facts
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // gitCode are the configuration keys whose value git runs. Aliases run too
 // where they start with "!".
@@ -100,6 +103,7 @@ func (s *shell) gitConfig(f field, c *Command) bool {
 func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 	here := field{text: "."}
 	impact := &s.x.facts.Impact
+	s.gitBrings(verb, words)
 	s.gitOtherFiles(in, verb, words)
 	switch verb {
 	case "rm":
@@ -309,6 +313,9 @@ func (s *shell) gitTransfer(in invocation, verb string, words []field, c *Comman
 	s.gitPrograms(o)
 	for i, f := range o.operands {
 		s.gitRemote(f)
+		if i == 0 && contains("clone fetch pull ls-remote", verb) && s.leadsAway(f) {
+			c.Unbound = append(c.Unbound, f.text)
+		}
 		if verb == "clone" && i == 1 {
 			s.use(in, f, accessWrite)
 		}
@@ -316,6 +323,47 @@ func (s *shell) gitTransfer(in invocation, verb string, words []field, c *Comman
 	if verb == "submodule" && len(o.operands) > 1 && o.operands[0].text == "foreach" {
 		s.codeText(field{text: join(o.operands[1:], " "), dynamic: dynamics(o.operands)}, invocation{via: []string{"git submodule foreach"}})
 	}
+}
+
+// A fetch says whose code a call brings.
+type fetch uint8
+
+const (
+	fetchNone    fetch = iota
+	fetchOwn           // that of the branches of the project's own remote
+	fetchForeign       // anybody's
+)
+
+// gitBrings notes what brings code that nobody was shown, and what puts it into
+// the files of the project, where builds and scripts run it.
+func (s *shell) gitBrings(verb string, words []field) {
+	brings, from := fetchNone, parseOptions(words, "jo", "depth jobs server-option").operands
+	switch {
+	case verb == "pull", verb == "fetch", verb == "remote" && textOf(from, 0) == "update":
+		if brings = fetchOwn; slices.ContainsFunc(from, foreignRef) || verb != "remote" && len(from) > 0 && from[0].text != "origin" {
+			brings = fetchForeign
+		}
+	case contains("clone lfs svn p4 subtree", verb), verb == "submodule" && contains("update add", textOf(from, 0)), verb == "remote" && textOf(from, 0) == "add":
+		brings = fetchForeign
+	case slices.ContainsFunc(words, func(w field) bool { return strings.Contains(w.text, "FETCH_HEAD") }):
+		brings = fetchForeign
+	}
+	s.x.fetches = max(s.x.fetches, brings)
+	s.x.places = s.x.places || brings == fetchForeign && verb != "fetch" && verb != "remote" ||
+		contains("pull checkout switch merge rebase reset restore cherry-pick revert read-tree checkout-index worktree am apply", verb)
+}
+
+// foreignRef reports whether a ref can be anybody's: a pull request, or one that
+// is fetched under another name.
+func foreignRef(f field) bool {
+	return !f.known() || strings.ContainsAny(f.text, ":+*@{") || strings.HasPrefix(f.text, "refs/") || strings.HasPrefix(f.text, "pull/") || strings.HasPrefix(f.text, "merge-requests/")
+}
+
+// leadsAway reports whether a word is the path of a repository outside of the
+// session's folder.
+func (s *shell) leadsAway(f field) bool {
+	f.text = strings.TrimPrefix(f.text, "file://")
+	return leadsOut(f.text) && !s.stays(f)
 }
 
 // gitPrograms follows the programs that a transfer starts.

@@ -17,10 +17,11 @@ const (
 	originNames               // names of files, as a listing prints them, or parts of them
 	originValue               // one path, ref or import path: it begins with no dash
 	originAtom                // a number, a hash, a date: no slash stands in it either
+	originOwn                 // the number of a process that the line itself has started
 )
 
 // atomVariables hold numbers that the shell itself keeps.
-const atomVariables = "# ? $ ! RANDOM SRANDOM SECONDS LINENO UID EUID PPID BASHPID SHLVL EPOCHSECONDS"
+const atomVariables = "# ? $ RANDOM SRANDOM SECONDS LINENO UID EUID PPID BASHPID SHLVL EPOCHSECONDS"
 
 // paramOrigin is where the value of a parameter comes from that is not known.
 func (s *shell) paramOrigin(p *syntax.ParamExp) origin {
@@ -35,7 +36,10 @@ func (s *shell) paramOrigin(p *syntax.ParamExp) origin {
 	switch {
 	case assigned && v.known:
 		o = originNames // the line says what a part is taken of
-	case assigned, s.wild, s.remote:
+	case assigned, s.remote:
+	case p.Param.Value == "!":
+		o = originOwn
+	case s.wild:
 	case contains(atomVariables, p.Param.Value):
 		o = originAtom
 	}
@@ -155,6 +159,8 @@ func (s *shell) printedBy(words []field, in origin) origin {
 		return s.printedBy(args, in)
 	}
 	switch {
+	case name == "jobs" && len(args) == 1 && contains("-p -pr -rp", args[0].text):
+		return originOwn
 	case contains("nproc whoami id uname arch seq", name):
 		return originAtom
 	case contains("pwd which mktemp", name):

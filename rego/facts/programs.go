@@ -114,6 +114,9 @@ var programs = sync.OnceValue(func() map[string]program {
 func effects(s *shell, in invocation, c *Command) {
 	name := in.name()
 	s.environmentReads(name, in)
+	if scheme := clients[name]; scheme != "" {
+		s.addresses(scheme, in.words[1:])
+	}
 	if w := in.words[0]; strings.Contains(w.text, "/") && w.known() && !systemProgram(w.text) {
 		c.Unbound = append(c.Unbound, w.text)
 		s.touch(w, accessRead)

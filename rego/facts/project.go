@@ -13,6 +13,7 @@ type run struct {
 	clean []string // where it may lie
 	below bool     // what lies below it runs too
 	away  bool     // it lies elsewhere, and is the project's where the call builds it
+	first bool     // it is itself the program, or the script of one
 }
 
 // writesNoContent reports whether a program writes nothing that its words decide
@@ -26,6 +27,28 @@ func writesNoContent(name string) bool {
 // scatters are programs that write files which the call does not name.
 const scatters = "unzip tar bsdtar gtar 7z 7za cpio patch ar jar dpkg-deb rpm2cpio"
 
+// bringers are programs that put files from elsewhere into the folder at hand, by
+// their subcommands.
+var bringers = map[string][]string{
+	"gh": {"pr checkout", "pr co", "repo clone", "repo sync", "repo fork", "run download", "release download", "gist clone", "cs cp", "codespace cp"}, "hub": {"pr checkout", "clone", "sync", "pull", "merge", "am", "apply", "cherry-pick", "checkout"},
+	"glab": {"mr checkout", "repo clone", "ci artifact", "job artifact", "release download"}, "tea": {"pulls checkout", "pr checkout", "clone"}, "svn": {"update", "up", "checkout", "co", "switch", "sw", "merge"},
+	"hg": {"pull", "update", "clone", "import"}, "jj": {"git fetch", "git clone"}, "sl": {"pull", "goto", "clone"}, "dvc": {"pull", "get", "import", "update"}, "git-lfs": {"pull", "checkout"}, "repo": {"sync"}, "west": {"update"}, "fossil": {"update", "pull"},
+}
+
+// bringsFiles reports whether a command is one of them. Options before or among
+// the subcommands do not hide it.
+func bringsFiles(c Command) bool {
+	list := bringers[c.Program]
+	if list == nil {
+		return false
+	}
+	text := " " + strings.Join(c.Argv, " ") + " "
+	return slices.ContainsFunc(list, func(verbs string) bool {
+		first, second, two := strings.Cut(verbs, " ")
+		return strings.Contains(text, " "+first+" ") && (!two || strings.Contains(text, " "+second+" "))
+	})
+}
+
 // projectRuns are the files that a command runs and that lie in the session's
 // folder: candidates for [Command.Project], which ownRuns decides on once all
 // that the call writes is known.
@@ -33,7 +56,7 @@ func (s *shell) projectRuns(c Command) []run {
 	if p := madeOf(c); p != "" && len(s.dirs) > 0 && !s.remote {
 		s.x.made = append(s.x.made, joinAny(s.dirs[0], p))
 	}
-	s.x.scatters = s.x.scatters || contains(scatters, strings.ToLower(c.Program))
+	s.x.scatters = s.x.scatters || contains(scatters, strings.ToLower(c.Program)) || bringsFiles(c)
 	var out []run
 	for _, u := range c.Unbound {
 		if r, ok := s.projectRun(u, c); ok {
@@ -48,6 +71,9 @@ var moduleOfGo = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/|@`)
 
 func (s *shell) projectRun(text string, c Command) (run, bool) {
 	r := run{text: text, below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run"}
+	_, interprets := findInterpreter(c.Program)
+	at := slices.Index(c.Argv, text)
+	r.first = at == 0 || at > 0 && (interprets || contains("sh bash dash zsh ksh fish source .", c.Program))
 	f := s.here(field{text: text, dynamic: hereParts(text)})
 	p, known := s.x.expandTilde(f.text, s.remote)
 	switch {
@@ -110,12 +136,12 @@ func (x *extraction) project(clean string, door bool) bool {
 // ownRuns sets [Command.Project]: of the candidates those that the call does
 // not write, by their own name or with a folder above them.
 func (x *extraction) ownRuns() {
-	if x.scatters {
+	if x.scatters || x.fetches == fetchForeign && x.places {
 		return
 	}
 	for i, runs := range x.runs[:min(len(x.runs), len(x.facts.Commands))] {
 		for _, r := range runs {
-			if r.away && !x.makes(r.clean) {
+			if r.away && !x.makes(r.clean) || r.first && x.fetches != fetchNone && x.places {
 				continue
 			}
 			if !slices.ContainsFunc(r.clean, func(p string) bool { return x.writes(p, r.below) }) {

@@ -75,6 +75,19 @@ func (s *shell) forgetAll() {
 	s.wild = true
 }
 
+// assigned is where the value of a variable comes from that is assigned a word.
+// The number of a process is one only by itself.
+func (f field) assigned() origin {
+	rest := f.text
+	for _, d := range f.dynamic {
+		rest = strings.Replace(rest, d, "", 1)
+	}
+	if f.origin == originOwn && strings.TrimSpace(rest) != "" {
+		return originAny
+	}
+	return f.origin
+}
+
 // assign performs one assignment and returns it as a field "NAME=value".
 func (s *shell) assign(a *syntax.Assign) field {
 	if a.Name == nil {
@@ -110,7 +123,7 @@ func (s *shell) assign(a *syntax.Assign) field {
 	}
 	switch {
 	case !f.known() && !a.Append:
-		s.set(name, variable{origin: f.origin})
+		s.set(name, variable{origin: f.assigned()})
 	case !f.known(), a.Append && (!had || !old.known || old.array):
 		s.forget(name)
 	case a.Append:
