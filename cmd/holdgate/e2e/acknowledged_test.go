@@ -36,21 +36,6 @@ func (d *doomed) crash() {
 	d.sidecar = serveIn(d.t, d.dir, nil, d.args...)
 }
 
-// heldBy waits until the rule holds a call whose arguments hold text.
-func (d *doomed) heldBy(rule, text string) (found request) {
-	d.t.Helper()
-	until(d.t, "a call with "+text+" that "+rule+" holds", func() bool {
-		for _, r := range d.pending() {
-			if r.Rule == rule && r.mentions(text) {
-				found = r
-				return true
-			}
-		}
-		return false
-	})
-	return found
-}
-
 // A voted is what a script sees of who has answered.
 type voted struct {
 	request
@@ -103,7 +88,7 @@ func TestPromise2(t *testing.T) {
 	args := []string{"--upstream", "anthropic=" + p.URL, "--policy", write(t, "two.rego", twoPeople), "--config", write(t, "holdgate.yaml", teamConfig)}
 	d := &doomed{serve(t, nil, args...), args}
 	lost := []*arriving{d.asks("touch deploy"), d.asks("rm -rf waits")}
-	two, one := d.heldBy("two.people", "touch deploy"), d.held("rm -rf waits")
+	two, one := d.heldAs("a call that two people decide", func(r request) bool { return r.Rule == "two.people" }), d.held("rm -rf waits")
 
 	d.crash() // both were shown
 	for _, answer := range lost {

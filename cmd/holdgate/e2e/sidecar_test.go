@@ -2,9 +2,11 @@ package e2e_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -217,16 +219,32 @@ func (s *sidecar) answer(id string, words ...string) string {
 }
 
 // held waits until a call whose arguments hold text is pending.
-func (s *sidecar) held(text string) (found request) {
+func (s *sidecar) held(text string) request {
 	s.t.Helper()
-	until(s.t, "a held call with "+text, func() bool {
-		for _, r := range s.pending() {
-			if r.mentions(text) {
-				found = r
-				return true
-			}
+	return s.heldAs("a held call with "+text, func(r request) bool { return r.mentions(text) })
+}
+
+// heldAs waits until such a request is pending. It asks the socket, for a process
+// each time would take the processor from the agent that it waits for; what it
+// returns is what the command prints.
+func (s *sidecar) heldAs(what string, such func(request) bool) (found request) {
+	s.t.Helper()
+	socket := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(s.dir, "holdgate.sock"))
+	}}}
+	defer socket.CloseIdleConnections()
+	until(s.t, what, func() bool {
+		var list []request
+		resp, err := s.apiBy(socket, "sidecar", http.MethodGet, "/v1/approvals?status=pending", "")
+		if err != nil || json.Unmarshal([]byte(body(s.t, resp)), &list) != nil || !slices.ContainsFunc(list, such) {
+			return false // perhaps it has not started
 		}
-		return false
+		list = s.pending()
+		i := slices.IndexFunc(list, such)
+		if i >= 0 {
+			found = list[i]
+		}
+		return i >= 0
 	})
 	return found
 }
@@ -255,17 +273,21 @@ func (s *sidecar) entries() []entry {
 
 // api asks the approvers' door with the token, as a script with curl does.
 func (s *sidecar) api(method, path string, body string) (*http.Response, error) {
+	return s.apiBy(http.DefaultClient, s.approvers, method, path, body)
+}
+
+func (s *sidecar) apiBy(client *http.Client, host, method, path, body string) (*http.Response, error) {
 	token, err := os.ReadFile(filepath.Join(s.dir, "approver.token"))
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequest(method, "http://"+s.approvers+path, strings.NewReader(body))
+	req, err := http.NewRequest(method, "http://"+host+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	req.Header.Set("Content-Type", "application/json")
-	return http.DefaultClient.Do(req)
+	return client.Do(req)
 }
 
 // body reads an answer to its end.
