@@ -57,7 +57,8 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Signer, KeyApart and Logger must be set.
+// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links,
+// Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
@@ -74,6 +75,7 @@ type Config struct {
 	Configs Configs  // where nil, nothing is at /v1/config
 	Plugins Plugins  // the channels; where nil there are none
 	Runs    Runs     // agents that other processes start; where nil none are taken up
+	Links   Links    // the page; where nil nothing is at /v1/links
 	// Signer signs the audit log's checkpoints and proofs; where nil there are
 	// none. KeyApart says that the agent is kept from its key.
 	Signer   *audit.Signer
@@ -181,6 +183,7 @@ func (s *Server) routes() []route {
 		{"GET /v1/events", false, stream(s, s.events)},
 		{"GET /v1/grants", false, answer(s, s.listGrants)},
 		{"DELETE /v1/grants/{id}", false, answer(s, s.revokeGrant)},
+		{"POST /v1/links", false, answerBody(s, s.link)},
 		{"GET /v1/openapi.json", false, stream(s, s.openAPI)},
 		{"GET /v1/plugins", false, answer(s, s.listPlugins)},
 		{"POST /v1/plugins/{name}/test", false, answerBody(s, s.testPlugin)},
@@ -210,6 +213,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	s.serve(w, r)
+}
+
+// serve serves a request whose site was checked.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern == "" {
 		if _, _, err := s.authenticate(r); err != nil {
 			s.fail(w, r, err)

@@ -122,6 +122,11 @@ func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
 	case "":
 		channel = "api"
 	case "cli", "api":
+	case channelPage:
+		if _, ok := r.Context().Value(signedIn{}).(Credential); ok {
+			break
+		}
+		fallthrough
 	default:
 		return approvals.Vote{}, malformed("unknown %s %q: cli or api", ChannelHeader, channel)
 	}

@@ -55,6 +55,11 @@ func (c *Client) Delegate(ctx context.Context, id string, d api.Delegation) (app
 	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/delegate", d)
 }
 
+// Link returns a one-time link that signs the client's person in on the page.
+func (c *Client) Link(ctx context.Context, l api.LinkTo) (api.Link, error) {
+	return send[api.Link](ctx, c, http.MethodPost, "/v1/links", l)
+}
+
 func requestPath(id string) string { return "/v1/approvals/" + url.PathEscape(id) }
 
 // send sends a JSON value and returns that of the answer.

@@ -25,6 +25,7 @@ func commands(e *env) []*cli.Command {
 	return finished(slices.Concat([]*cli.Command{
 		pendingCommand(e),
 		showCommand(e),
+		openCommand(e),
 		approveCommand(e),
 		denyCommand(e),
 		steerCommand(e),

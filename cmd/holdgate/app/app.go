@@ -24,6 +24,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/proxy"
@@ -91,6 +92,7 @@ type App struct {
 	queue    *approvals.Queue
 	proxy    *proxy.Server
 	api      *api.Server
+	page     *web.Server
 	approver *http.Server
 	host     *host.Host // nil where no channel is configured
 	runs     *runs
@@ -278,14 +280,33 @@ func (a *App) buildAPI(s *state) (err error) {
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
 		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
-		Signer: a.signer, KeyApart: a.o.Inside != nil,
+		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a},
 	})
 	if err != nil {
 		return err
 	}
-	a.approver = &http.Server{Handler: a.api, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
+	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Name: web.Name(s.key(purposePage)), Address: a.approversAddr, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.approver = &http.Server{Handler: a.page, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	a.approver.RegisterOnShutdown(a.api.Close)
 	return nil
+}
+
+// links makes links to the page, which is made after the API.
+type links struct{ a *App }
+
+func (l links) Link(c api.Credential, path string) (api.Link, error) { return l.a.page.Link(c, path) }
+
+// approversAddr is where the approvers' port listens, empty before it does.
+func (a *App) approversAddr() string {
+	for _, l := range a.listeners {
+		if l.Name == "approvers" {
+			return l.Addr
+		}
+	}
+	return ""
 }
 
 // status is what GET /v1/status says.

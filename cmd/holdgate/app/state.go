@@ -137,6 +137,7 @@ const (
 	purposeDigest = "call digest"
 	purposeSeal   = "sealed bodies"
 	purposeNonce  = "channel nonces"
+	purposePage   = "the page's name"
 )
 
 // key derives the key for a purpose (RFC 5869), 32 bytes.

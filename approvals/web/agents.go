@@ -1,0 +1,142 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// latest is how many entries of the log the live line of a session shows.
+const latest = 40
+
+// An agentList is all agents with their sessions.
+type agentList struct {
+	Everybody approvals.Standing
+	Agents    []agentRow
+}
+
+type agentRow struct {
+	approvals.Agent
+
+	Own []approvals.Session
+}
+
+// agents shows what each agent does now.
+func (s *Server) agents(v *visit) error {
+	list, err := v.api.Agents(v.Context())
+	if err != nil {
+		return err
+	}
+	all, err := v.api.Sessions(v.Context(), "")
+	if err != nil {
+		return err
+	}
+	var l agentList
+	if l.Everybody, err = v.api.Standing(v.Context(), approvals.Everybody); err != nil {
+		return err
+	}
+	for _, a := range list {
+		row := agentRow{Agent: a}
+		for _, o := range all {
+			if o.Agent == a.ID {
+				row.Own = append(row.Own, o)
+			}
+		}
+		l.Agents = append(l.Agents, row)
+	}
+	return s.show(v, http.StatusOK, "agents", "Agents", l)
+}
+
+// intervene pauses, resumes, stops or redirects an agent, or all of them.
+func (s *Server) intervene(v *visit) error {
+	if err := v.ParseForm(); err != nil {
+		return err
+	}
+	f := v.PostForm
+	agent := f.Get("agent")
+	if f.Has("everybody") {
+		agent = approvals.Everybody
+	}
+	in := api.Intervention{Action: approvals.InterventionAction(f.Get("action")), Reason: f.Get("text")}
+	if in.Action == approvals.InterventionRedirect {
+		in.Instruction, in.Reason = in.Reason, ""
+	}
+	if _, err := v.api.Intervene(v.Context(), agent, in); err != nil {
+		return err
+	}
+	http.Redirect(v.w, v.Request, "/agents", http.StatusSeeOther)
+	return nil
+}
+
+// A sessionView is one session: what it did lately, what people and it said.
+type sessionView struct {
+	approvals.Session
+
+	Lately   []audit.Entry // the newest first
+	Messages []sessions.Message
+	Pending  []approvals.Request
+	Grants   []approvals.Grant
+}
+
+// session shows one session.
+func (s *Server) session(v *visit) error {
+	agent, id := v.URL.Query().Get("agent"), v.PathValue("id")
+	found, err := v.api.Session(v.Context(), agent, id)
+	if err != nil {
+		return err
+	}
+	sv := sessionView{Session: found}
+	if sv.Messages, err = v.api.Messages(v.Context(), found.Agent, id); err != nil {
+		return err
+	}
+	if sv.Pending, err = v.api.List(v.Context(), approvals.Filter{Status: "pending", Agent: found.Agent, Session: id, Limit: maxInbox}); err != nil {
+		return err
+	}
+	if sv.Lately, err = s.newest(v, audit.Query{Agent: found.Agent, Session: id}, latest); err != nil {
+		return err
+	}
+	all, err := v.api.Grants(v.Context(), found.Agent)
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		if g.Scope == approvals.ScopeAgent || g.Session.ID == id {
+			sv.Grants = append(sv.Grants, g)
+		}
+	}
+	return s.show(v, http.StatusOK, "session", "Session "+id, sv)
+}
+
+// setSession sets a session's mode, or leaves it a message.
+func (s *Server) setSession(v *visit) error {
+	if err := v.ParseForm(); err != nil {
+		return err
+	}
+	f, id := v.PostForm, v.PathValue("id")
+	agent := f.Get("agent")
+	var err error
+	if f.Has("content") {
+		_, err = v.api.Tell(v.Context(), agent, id, api.Note{Content: f.Get("content")})
+	} else {
+		m := api.SessionMode{Mode: sessions.Mode(f.Get("mode"))}
+		if m.Mode == sessions.ModeThreshold {
+			if m.Threshold, err = strconv.ParseFloat(f.Get("threshold"), 64); err != nil {
+				return wrong("No threshold", "The threshold is a number from 0 to 1.")
+			}
+		}
+		if m.Revision, err = strconv.ParseUint(f.Get("revision"), 10, 64); err != nil {
+			return wrong("No mode", "The form is not whole.")
+		}
+		_, err = v.api.SetMode(v.Context(), agent, id, m)
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(v.w, v.Request, "/sessions/"+url.PathEscape(id)+"?agent="+url.QueryEscape(agent), http.StatusSeeOther)
+	return nil
+}

@@ -1,0 +1,179 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+// answer sends the visitor's answer to a request.
+func (s *Server) answer(v *visit) error {
+	r, d, err := s.decision(v)
+	if err != nil {
+		return s.refused(v, r, err)
+	}
+	done, err := v.api.Decide(v.Context(), r.ID, d)
+	if err != nil {
+		return s.refused(v, r, err)
+	}
+	if !done.Status.Final() { // others have to answer too
+		http.Redirect(v.w, v.Request, "/requests/"+done.ID, http.StatusSeeOther)
+		return nil
+	}
+	http.Redirect(v.w, v.Request, "/?done="+url.QueryEscape(done.ID), http.StatusSeeOther)
+	return nil
+}
+
+// refused shows the request again, with what was wrong with the answer.
+func (s *Server) refused(v *visit, r approvals.Request, err error) error {
+	p, ok := errors.AsType[*api.Problem](err)
+	if !ok || r.ID == "" {
+		return err
+	}
+	if p.Request != nil {
+		r = *p.Request
+	}
+	return s.ask(v, p.Status, r, p)
+}
+
+// decision reads the form of an answer, and refuses what this screen does not take.
+// What the form says of the call is its digest, which the queue compares.
+func (s *Server) decision(v *visit) (approvals.Request, api.Decision, error) {
+	r, err := v.api.Request(v.Context(), v.PathValue("id"))
+	if err != nil {
+		return r, api.Decision{}, err
+	}
+	if err := v.ParseForm(); err != nil {
+		return r, api.Decision{}, err
+	}
+	f := v.PostForm
+	d := api.Decision{Decision: holdgate.Answer(f.Get("decision")), Digest: holdgate.Digest(f.Get("digest"))}
+	text := strings.TrimSpace(strings.ReplaceAll(f.Get("text"), "\r\n", "\n"))
+	switch d.Decision {
+	case holdgate.AnswerDeny:
+		d.Reason, d.Rollback, d.Stop = text, f.Has("rollback"), f.Has("stop")
+		d.Digest = ""
+		return r, d, nil
+	case holdgate.AnswerSteer:
+		d.Instructions, d.Artifacts = text, strings.Fields(strings.ReplaceAll(f.Get("artifacts"), ",", " "))
+		d.Digest = ""
+		return r, d, nil
+	case holdgate.AnswerApprove:
+		d.Reason = text
+		d.Remember, err = remember(r, f)
+	case holdgate.AnswerChoose:
+		d.Choice, d.Instructions = f.Get("choice"), text
+	case holdgate.AnswerEdit:
+		v := jsontext.Value(f.Get("arguments"))
+		if !v.IsValid() {
+			return r, d, wrong("No edit", "The arguments are not JSON.")
+		}
+		d.Arguments, d.Reason = json.RawMessage(v), text
+	default:
+		return r, d, wrong("No answer", "Choose one of the buttons.")
+	}
+	if err != nil {
+		return r, d, err
+	}
+	return r, d, released(r, d, f)
+}
+
+// released refuses to let a call go on that the screen did not show whole, or whose
+// name was not typed.
+func released(r approvals.Request, d api.Decision, f url.Values) error {
+	if d.Decision == holdgate.AnswerChoose && !releases(r, d.Choice) {
+		return nil
+	}
+	if why := closed(r, f.Has("full")); why != "" {
+		return wrong("Not approved", "It cannot be approved here: "+why+".")
+	}
+	if w := word(r); w != "" && strings.TrimSpace(f.Get("typed")) != w {
+		return wrong("Not approved", "Type "+w+" into the field to approve it.")
+	}
+	return nil
+}
+
+// releases reports whether an option lets the call go on.
+func releases(r approvals.Request, choice string) bool {
+	for _, o := range r.Options {
+		if o.ID == choice {
+			return !o.Other && (o.Effect == "" || o.Effect == holdgate.EffectApprove)
+		}
+	}
+	return false
+}
+
+// remember reads what is to stand for calls to come, nil where nothing is.
+func remember(r approvals.Request, f url.Values) (*approvals.Remember, error) {
+	kind := approvals.MatchKind(f.Get("remember"))
+	if kind == "" {
+		return nil, nil //nolint:nilnil // nothing is asked
+	}
+	lasts, err := time.ParseDuration(f.Get("for"))
+	if err != nil || lasts <= 0 {
+		return nil, wrong("Not remembered", "Say for how long it is to be remembered.")
+	}
+	m := &approvals.Remember{Scope: approvals.Scope(f.Get("scope")), For: lasts, Match: approvals.Match{Kind: kind}}
+	if kind != approvals.MatchPattern {
+		return m, nil
+	}
+	m.Match.Arguments = make(map[string]json.RawMessage)
+	for _, pointer := range f["fix"] {
+		value, ok := jsontext.Value(nil), false
+		if r.Call.Tool != nil {
+			value, ok = approvals.Argument(r.Call.Tool.Arguments, pointer)
+		}
+		if !ok {
+			return nil, wrong("Not remembered", "The call has no argument "+pointer+".")
+		}
+		m.Match.Arguments[pointer] = json.RawMessage(value)
+	}
+	if len(m.Match.Arguments) == 0 {
+		return nil, wrong("Not remembered", "Say which arguments have to stay the same.")
+	}
+	return m, nil
+}
+
+// wrong is a problem with a form.
+func wrong(title, detail string) *api.Problem {
+	return &api.Problem{Type: api.ProblemPrefix + "form", Status: http.StatusUnprocessableEntity, Title: title, Detail: detail}
+}
+
+// claim says that the visitor looks at a request, or no longer does.
+func (s *Server) claim(v *visit) error {
+	fn := v.api.Claim
+	if v.PostFormValue("claim") == "no" {
+		fn = v.api.Unclaim
+	}
+	r, err := fn(v.Context(), v.PathValue("id"))
+	if err != nil {
+		if seen, e := v.api.Request(v.Context(), v.PathValue("id")); e == nil {
+			return s.refused(v, seen, err)
+		}
+		return err
+	}
+	http.Redirect(v.w, v.Request, "/requests/"+r.ID, http.StatusSeeOther)
+	return nil
+}
+
+// delegate lets somebody else vote in the visitor's place.
+func (s *Server) delegate(v *visit) error {
+	r, err := v.api.Delegate(v.Context(), v.PathValue("id"), api.Delegation{To: v.PostFormValue("to"), Note: v.PostFormValue("note")})
+	if err != nil {
+		if seen, e := v.api.Request(v.Context(), v.PathValue("id")); e == nil {
+			return s.refused(v, seen, err)
+		}
+		return err
+	}
+	http.Redirect(v.w, v.Request, "/requests/"+r.ID, http.StatusSeeOther)
+	return nil
+}

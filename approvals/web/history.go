@@ -1,0 +1,207 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/stats"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// pageEntries is how many entries a page of the history has.
+const pageEntries = 100
+
+// A historyView is a part of the audit log.
+type historyView struct {
+	Query   audit.Query
+	Entries []audit.Entry // the newest first
+	Head    audit.Head
+	Older   uint64 // the first entry of the page of older ones, 0: none
+	Types   []audit.Type
+}
+
+// history shows entries of the audit log.
+func (s *Server) history(v *visit) error {
+	f := v.URL.Query()
+	h := historyView{Types: audit.Types(), Query: audit.Query{Text: f.Get("q"), Type: audit.Type(f.Get("type")), Agent: f.Get("agent"), Session: f.Get("session"),
+		Rule: f.Get("rule"), Tool: f.Get("tool"), RequestID: f.Get("request_id")}}
+	if f.Get("before") != "" {
+		n, err := strconv.ParseUint(f.Get("before"), 10, 64)
+		if err != nil {
+			return wrong("No page", "before is the number of an entry.")
+		}
+		h.Head.Seq = n - 1
+	}
+	var err error
+	if h.Entries, err = s.upTo(v, h.Query, h.Head.Seq, pageEntries); err != nil {
+		return err
+	}
+	if h.Head, err = v.api.AuditHead(v.Context()); err != nil {
+		return err
+	}
+	if len(h.Entries) > 0 {
+		if last := h.Entries[len(h.Entries)-1].Seq; last > 1 {
+			h.Older = last
+		}
+	}
+	return s.show(v, http.StatusOK, "history", "History", h)
+}
+
+// newest are the latest entries that a query selects, the newest first.
+func (s *Server) newest(v *visit, q audit.Query, n int) ([]audit.Entry, error) {
+	return s.upTo(v, q, 0, n)
+}
+
+// upTo are the latest entries up to a number, the newest first; 0 is the log's end. The
+// log is read forwards, so that windows before the end are tried, each four times the
+// one before.
+func (s *Server) upTo(v *visit, q audit.Query, last uint64, n int) ([]audit.Entry, error) {
+	if last == 0 {
+		head, err := v.api.AuditHead(v.Context())
+		if err != nil {
+			return nil, err
+		}
+		last = head.Seq
+	}
+	for window := uint64(max(n*4, 1000)); ; window *= 4 {
+		q.From = 1
+		if window < last {
+			q.From = last - window + 1
+		}
+		list, err := v.api.Audit(v.Context(), q)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(list, func(e audit.Entry) bool { return e.Seq > last }); i >= 0 {
+			list = list[:i]
+		}
+		if len(list) >= n || q.From == 1 || window > 1<<20 {
+			list = list[max(len(list)-n, 0):]
+			slices.Reverse(list)
+			return list, nil
+		}
+	}
+}
+
+// proof is a file that proves an entry: it, its place in the tree, and what is signed.
+func (s *Server) proof(v *visit) error {
+	seq, err := strconv.ParseUint(v.PathValue("seq"), 10, 64)
+	if err != nil {
+		return wrong("No entry", "The number of an entry is missing.")
+	}
+	list, err := v.api.Audit(v.Context(), audit.Query{From: seq, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 || list[0].Seq != seq {
+		return wrong("No entry", fmt.Sprintf("There is no entry %d.", seq))
+	}
+	head, err := v.api.AuditCheckpoint(v.Context(), 0)
+	if err != nil {
+		return err
+	}
+	in, err := v.api.AuditInclusion(v.Context(), seq, head.Size)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(struct {
+		Entry      audit.Entry     `json:"entry"`
+		Inclusion  audit.Inclusion `json:"inclusion"`
+		Checkpoint api.SignedHead  `json:"checkpoint"`
+	}{list[0], in, head}, jsontext.WithIndent("  "))
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	v.w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="holdgate-%d.json"`, seq))
+	_, err = v.w.Write(body)
+	return err
+}
+
+// grants shows the standing approvals.
+func (s *Server) grants(v *visit) error {
+	list, err := v.api.Grants(v.Context(), v.URL.Query().Get("agent"))
+	if err != nil {
+		return err
+	}
+	return s.show(v, http.StatusOK, "grants", "Standing approvals", list)
+}
+
+// revoke ends a standing approval.
+func (s *Server) revoke(v *visit) error {
+	if _, err := v.api.Revoke(v.Context(), v.PathValue("id")); err != nil {
+		return err
+	}
+	http.Redirect(v.w, v.Request, "/grants", http.StatusSeeOther)
+	return nil
+}
+
+// statistics shows what became of calls and questions.
+func (s *Server) statistics(v *visit) error {
+	days := 7
+	if text := v.URL.Query().Get("days"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 366 {
+			return wrong("No time", "days is 1 to 366.")
+		}
+		days = n
+	}
+	st, err := v.api.Stats(v.Context(), time.Now().AddDate(0, 0, -days), time.Time{})
+	if err != nil {
+		return err
+	}
+	return s.show(v, http.StatusOK, "statistics", "Statistics", struct {
+		stats.Stats
+
+		Days int
+	}{st, days})
+}
+
+// A peopleView is who may answer, and where the visitor is signed in.
+type peopleView struct {
+	List    []approvals.Person
+	Alone   bool
+	Signins []signinRow
+}
+
+type signinRow struct {
+	ID, Browser string
+	Since, Used time.Time
+	This        bool
+}
+
+// people shows who may answer, and the visitor's own sign-ins.
+func (s *Server) people(v *visit) error {
+	p := s.c.People()
+	pv := peopleView{Alone: p.Alone()}
+	if !pv.Alone {
+		pv.List = p.All()
+	}
+	for _, in := range s.signins.list(v.signin.credential.Person) {
+		pv.Signins = append(pv.Signins, signinRow{ID: in.id, Browser: in.browser, Since: in.since, Used: in.used, This: in.id == v.signin.id})
+	}
+	return s.show(v, http.StatusOK, "people", "People", pv)
+}
+
+// live passes on that something has happened: the API's events, from now on.
+func (s *Server) live(v *visit) error {
+	r := v.Clone(v.Context())
+	r.Method, r.URL.Path, r.URL.RawPath, r.URL.RawQuery, r.RequestURI = http.MethodGet, "/v1/events", "", "", "/v1/events"
+	if r.Header.Get("Last-Event-ID") == "" {
+		head, err := v.api.AuditHead(v.Context())
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Last-Event-ID", strconv.FormatUint(head.Seq, 10))
+	}
+	s.c.API.As(v.signin.credential).ServeHTTP(v.w, r)
+	return nil
+}

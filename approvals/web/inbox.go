@@ -1,0 +1,130 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// maxInbox is how many requests the inbox looks at, the oldest first.
+const maxInbox = 500
+
+// An inbox is what waits.
+type inbox struct {
+	Mine, Rest []row
+	Shown, All int // requests
+	Filter     filter
+	Agents     []string // to choose from
+	Rules      []string
+	Done       *approvals.Request // that was just answered
+}
+
+// A filter is what the visitor wants to see of the inbox.
+type filter struct{ Agent, Session, Risk, Rule, Text string }
+
+// Any reports whether it leaves anything out.
+func (f filter) Any() bool { return f != filter{} }
+
+// A row is one request, or some that are alike.
+type row struct {
+	approvals.Request
+
+	Alike []approvals.Request // all of the row, the first too
+}
+
+// Several is the path of the page that shows all of the row, whole.
+func (r row) Several() string {
+	q := url.Values{}
+	for _, a := range r.Alike {
+		q.Add("id", a.ID)
+	}
+	return "/several?" + q.Encode()
+}
+
+// inbox shows what waits, what the visitor may decide first.
+func (s *Server) inbox(v *visit) error {
+	p, err := v.api.Page(v.Context(), approvals.Filter{Status: holdgate.StatusPending, Limit: maxInbox})
+	if err != nil {
+		return err
+	}
+	q := v.URL.Query()
+	in := inbox{All: len(p.Requests), Filter: filter{q.Get("agent"), q.Get("session"), q.Get("risk"), q.Get("rule"), q.Get("q")}}
+	if p.Next != "" {
+		st, err := v.api.Status(v.Context())
+		if err != nil {
+			return err
+		}
+		in.All = max(st.Pending, in.All)
+	}
+	if id := q.Get("done"); id != "" {
+		if r, err := v.api.Request(v.Context(), id); err == nil && r.Status.Final() {
+			in.Done = &r
+		}
+	}
+	for _, r := range p.Requests {
+		in.Agents, in.Rules = append(in.Agents, r.Agent.ID), append(in.Rules, r.Rule)
+		if !in.Filter.selects(r) {
+			continue
+		}
+		in.Shown++
+		if s.mayApprove(v, r) {
+			in.Mine = into(in.Mine, r)
+		} else {
+			in.Rest = into(in.Rest, r)
+		}
+	}
+	for _, names := range []*[]string{&in.Agents, &in.Rules} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
+	byUrgency(in.Mine)
+	byUrgency(in.Rest)
+	return s.show(v, http.StatusOK, "inbox", "Waiting", in)
+}
+
+func (f filter) selects(r approvals.Request) bool {
+	return (f.Agent == "" || f.Agent == r.Agent.ID) && (f.Session == "" || f.Session == r.Session.ID) &&
+		(f.Risk == "" || f.Risk == string(r.Risk)) && (f.Rule == "" || f.Rule == r.Rule) &&
+		(f.Text == "" || strings.Contains(strings.ToLower(r.Briefing.Summary+"\n"+strings.Join(r.Briefing.Details, "\n")), strings.ToLower(f.Text)))
+}
+
+// into adds a request to the row of those that are alike: of one agent and session, by
+// one rule and gate, of one shape. What is hidden in it keeps it alone.
+func into(rows []row, r approvals.Request) []row {
+	i := slices.IndexFunc(rows, func(o row) bool {
+		return r.Shape != "" && o.Shape == r.Shape && o.Agent == r.Agent && o.Session == r.Session && o.Rule == r.Rule && o.Gate == r.Gate && o.Risk == r.Risk
+	})
+	if i < 0 {
+		return append(rows, row{Request: r, Alike: []approvals.Request{r}})
+	}
+	rows[i].Alike = append(rows[i].Alike, r)
+	return rows
+}
+
+// byUrgency sorts by risk, the highest first, then by the time that is left.
+func byUrgency(rows []row) {
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(severity(b.Risk)-severity(a.Risk), a.ExpiresAt.Compare(b.ExpiresAt))
+	})
+}
+
+// severity ranks risks. What is not known counts as the highest.
+func severity(r holdgate.Risk) int {
+	i := slices.Index([]holdgate.Risk{holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh, holdgate.RiskCritical}, r)
+	if i < 0 {
+		return 4
+	}
+	return i
+}
+
+// mayApprove reports whether the visitor is one of those who may approve a request.
+func (s *Server) mayApprove(v *visit, r approvals.Request) bool {
+	people := s.c.People()
+	return people.Alone() && r.NoApprover == "" ||
+		slices.ContainsFunc(people.Approvers(r), func(n approvals.Person) bool { return n.Name == v.signin.credential.Person })
+}

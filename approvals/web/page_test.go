@@ -1,0 +1,444 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/web"
+	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/store/badger"
+)
+
+const name = "hg-test"
+
+// A house is the page over a real queue on disk, on a real port.
+type house struct {
+	t       *testing.T
+	queue   *approvals.Queue
+	page    *web.Server
+	http    *httptest.Server
+	known   atomic.Pointer[[]api.Credential]
+	digests int
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	ctx := t.Context()
+	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
+	must(t, err)
+	key := []byte(strings.Repeat("k", 32))
+	log, err := audit.Open(ctx, st, key)
+	must(t, err)
+	digester, err := holdgate.NewDigester(key)
+	must(t, err)
+	signer, err := audit.NewSigner(key)
+	must(t, err)
+	people, err := approvals.NewPeople("ada", []approvals.Person{
+		{Name: "ada", Roles: []string{approvals.RoleApprove, approvals.RoleAdmin}},
+		{Name: "bob", Roles: []string{approvals.RoleApprove, "dba"}},
+		{Name: "olga", Roles: []string{approvals.RoleOperate}},
+	})
+	must(t, err)
+	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: people, Redeem: time.Hour})
+	must(t, err)
+	h := &house{t: t, queue: q}
+	h.known.Store(&[]api.Credential{{Person: "ada", Token: api.HashToken("ada")}, {Person: "bob", Token: api.HashToken("bob")}, {Person: "olga", Token: api.HashToken("olga")}})
+	door, err := api.New(api.Config{Queue: q, Log: log, Store: st, Digester: digester, Signer: signer, Credentials: func() []api.Credential { return *h.known.Load() },
+		Status: func(context.Context) api.Status {
+			return api.Status{Version: "test", Health: api.Healthy, Pending: q.Pending()}
+		}})
+	must(t, err)
+	h.http = httptest.NewUnstartedServer(nil)
+	h.page, err = web.New(web.Config{API: door, People: q.People, Name: name, Address: func() string { return h.http.Listener.Addr().String() },
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	must(t, err)
+	h.http.Config.Handler = h.page
+	h.http.Start()
+	t.Cleanup(func() {
+		door.Close()
+		h.http.CloseClientConnections()
+		h.http.Close()
+		if err := q.Close(); err != nil {
+			t.Errorf("closing the queue: %v", err)
+		}
+		if err := st.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	return h
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hold holds a call of a tool with these arguments.
+func (h *house) hold(risk holdgate.Risk, arguments string, spec holdgate.HoldSpec) approvals.Request {
+	h.t.Helper()
+	return h.holdFor(approvals.Caller{Agent: holdgate.Agent{ID: "builder", Proven: true}, Session: holdgate.Session{ID: "s1"}, Door: "up/anthropic"}, risk, arguments, spec)
+}
+
+func (h *house) holdFor(who approvals.Caller, risk holdgate.Risk, arguments string, spec holdgate.HoldSpec) approvals.Request {
+	h.t.Helper()
+	ctx := h.t.Context()
+	h.digests++
+	key := holdgate.Digest(fmt.Sprintf("%064d", h.digests))
+	x, err := h.queue.Enter(ctx, who, func() (holdgate.Digest, error) { return key, nil })
+	must(h.t, err)
+	defer x.Leave()
+	if spec.Timeout == 0 {
+		spec.Timeout = time.Hour
+	}
+	if spec.Allow == nil {
+		spec.Allow = []string{"steer", "edit", "remember"}
+	}
+	call := holdgate.Call{Kind: holdgate.KindToolCall, Agent: who.Agent, Session: who.Session, Door: who.Door, Time: time.Now(),
+		Tool: &holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(arguments)}}
+	r, err := x.Ask(ctx, approvals.Question{Call: call, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: risk, Hold: spec,
+		Facts: &holdgate.Facts{}}})
+	must(h.t, err)
+	return r
+}
+
+// link signs a person in: the address of a link.
+func (h *house) link(person, path string) string {
+	h.t.Helper()
+	l, err := h.page.Link(api.Credential{Person: person, Token: api.HashToken(person)}, path)
+	must(h.t, err)
+	return l.URL
+}
+
+// A browser is a client with a cookie, and no more.
+type browser struct {
+	*house
+
+	cookie string
+}
+
+// signIn is a browser in which the person has signed in.
+func (h *house) signIn(person string) *browser {
+	h.t.Helper()
+	b := &browser{house: h}
+	_, code, _ := strings.Cut(h.link(person, "/"), "#")
+	status, _, head := b.do(http.MethodPost, "/open", url.Values{"code": {code}})
+	if status != http.StatusSeeOther {
+		h.t.Fatalf("signing in: %d", status)
+	}
+	b.cookie, _, _ = strings.Cut(head.Get("Set-Cookie"), ";")
+	return b
+}
+
+// do sends a request as the browser does; headers are pairs.
+func (b *browser) do(method, path string, form url.Values, headers ...string) (int, string, http.Header) {
+	b.t.Helper()
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	req, err := http.NewRequestWithContext(b.t.Context(), method, b.http.URL+path, body)
+	must(b.t, err)
+	_, port, _ := strings.Cut(strings.TrimPrefix(b.http.URL, "http://"), ":")
+	req.Host = name + ".localhost:" + port
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	if b.cookie != "" {
+		req.Header.Set("Cookie", b.cookie)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+			continue
+		}
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	c := *b.http.Client()
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := c.Do(req)
+	must(b.t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	must(b.t, err)
+	return resp.StatusCode, string(text), resp.Header
+}
+
+func (b *browser) get(path string) string {
+	b.t.Helper()
+	status, text, _ := b.do(http.MethodGet, path, nil)
+	if status != http.StatusOK {
+		b.t.Fatalf("GET %s: %d\n%s", path, status, text)
+	}
+	return text
+}
+
+// answer sends the answer's form, and returns what the request has become.
+func (b *browser) answer(r approvals.Request, fields ...string) (int, string, approvals.Request) {
+	b.t.Helper()
+	form := url.Values{"digest": {string(r.Call.Digest)}}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	status, text, _ := b.do(http.MethodPost, "/requests/"+r.ID, form)
+	now, err := b.queue.Request(b.t.Context(), r.ID)
+	must(b.t, err)
+	return status, text, now
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	tests := []struct {
+		name   string
+		risk   holdgate.Risk
+		spec   holdgate.HoldSpec
+		fields []string
+		status int // of HTTP
+		is     holdgate.Status
+		says   string // of a page that refuses
+	}{
+		{"approve", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "approve"}, 303, holdgate.StatusApproved, ""},
+		{"approve for longer", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "scope", "session", "for", "8h"}, 303, holdgate.StatusApproved, ""},
+		{"approve alike ones", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "pattern", "fix", "/command", "scope", "session", "for", "8h"}, 303, holdgate.StatusApproved, ""},
+		{"approve alike ones by nothing", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "pattern", "scope", "session", "for", "8h"}, 422, holdgate.StatusPending, "have to stay the same"},
+		{"approve for no time", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "for", "soon"}, 422, holdgate.StatusPending, "for how long"},
+		{"approve what was not shown", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "approve", "digest", "x"}, 303, holdgate.StatusApproved, ""}, // the first one counts
+		{"deny", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "deny", "text", "not today"}, 303, holdgate.StatusDenied, ""},
+		{"steer", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "steer", "text", "use a branch", "artifacts", "a.go, b.go"}, 303, holdgate.StatusSteered, ""},
+		{"steer with nothing", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "steer", "text", "  "}, 400, holdgate.StatusPending, "instructions"},
+		{"nothing", holdgate.RiskHigh, holdgate.HoldSpec{}, nil, 422, holdgate.StatusPending, "one of the buttons"},
+		{"critical without its name", holdgate.RiskCritical, holdgate.HoldSpec{}, []string{"decision", "approve"}, 422, holdgate.StatusPending, "Type Bash"},
+		{"critical with its name", holdgate.RiskCritical, holdgate.HoldSpec{}, []string{"decision", "approve", "typed", "Bash"}, 303, holdgate.StatusApproved, ""},
+		{"of unknown risk", "", holdgate.HoldSpec{}, []string{"decision", "approve"}, 422, holdgate.StatusPending, "Type Bash"},
+		{"for others", holdgate.RiskHigh, holdgate.HoldSpec{Approvers: holdgate.Approvers{Roles: []string{"dba"}}}, []string{"decision", "approve"}, 403, holdgate.StatusPending, "role dba"},
+		{"choose", holdgate.RiskHigh, holdgate.HoldSpec{Kind: holdgate.RequestChoice, Options: []holdgate.Option{{ID: "a", Label: "A", Effect: "approve"}, {ID: "b", Label: "B", Effect: "deny"}}},
+			[]string{"decision", "choose", "choice", "b"}, 303, holdgate.StatusDenied, ""},
+		{"edit", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "edit", "arguments", `{"command":"rm -rf other"}`}, 303, holdgate.StatusApproved, ""},
+		{"edit to no JSON", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "edit", "arguments", `{`}, 422, holdgate.StatusPending, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := h.hold(tt.risk, `{"command":"rm -rf build"}`, tt.spec)
+			status, text, now := b.answer(r, tt.fields...)
+			if status != tt.status || now.Status != tt.is || !strings.Contains(html.UnescapeString(text), tt.says) {
+				t.Errorf("got %d, the request is %s, want %d and %s, saying %q:\n%s", status, now.Status, tt.status, tt.is, tt.says, excerpt(text))
+			}
+			if now.Outcome != nil && (now.Outcome.By != "ada" || now.Votes[0].Channel != "page" || now.Votes[0].Assurance != "local") {
+				t.Errorf("the outcome is %+v by %+v", now.Outcome, now.Votes)
+			}
+		})
+	}
+}
+
+// excerpt is the part of a page that says what was wrong.
+func excerpt(text string) string {
+	if m := regexp.MustCompile(`(?s)<div class="problem".*?</div>`).FindString(text); m != "" {
+		return m
+	}
+	return text[:min(len(text), 2000)]
+}
+
+// What changed since it was shown is not decided.
+func TestAnAnswerIsToWhatWasShown(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	r := h.hold(holdgate.RiskHigh, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
+	status, text, _ := b.do(http.MethodPost, "/requests/"+r.ID, url.Values{"digest": {"another"}, "decision": {"approve"}})
+	if now, _ := h.queue.Request(t.Context(), r.ID); status != http.StatusConflict || now.Status != holdgate.StatusPending {
+		t.Errorf("got %d, and it is %s:\n%s", status, now.Status, excerpt(text))
+	}
+	if _, _, now := b.answer(r, "decision", "deny"); now.Status != holdgate.StatusDenied {
+		t.Fatalf("it is %s", now.Status)
+	}
+	if status, text, _ := b.answer(r, "decision", "approve"); status != http.StatusConflict || !strings.Contains(text, "denied by ada") {
+		t.Errorf("decided already, got %d:\n%s", status, excerpt(text))
+	}
+}
+
+func TestWhatIsNotShownWholeIsNotApproved(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	long := `{"command":"` + strings.Repeat("echo a; ", 20000) + `rm -rf /"}`
+	r := h.hold(holdgate.RiskHigh, long, holdgate.HoldSpec{})
+	if r.Briefing.Whole {
+		t.Fatal("the briefing is whole")
+	}
+	page := b.get("/requests/" + r.ID)
+	if strings.Contains(page, `value="approve"`) || !strings.Contains(page, "Show the whole call") {
+		t.Error("the page offers to approve what it does not show")
+	}
+	if status, _, now := b.answer(r, "decision", "approve"); status != http.StatusUnprocessableEntity || now.Status != holdgate.StatusPending {
+		t.Errorf("it is %s after %d", now.Status, status)
+	}
+	page = b.get("/requests/" + r.ID + "?full=1")
+	if !strings.Contains(page, `value="approve"`) || strings.Count(page, "echo a;") < 20000 {
+		t.Error("the whole page does not show the whole call")
+	}
+	if status, _, now := b.answer(r, "decision", "approve", "full", "1"); status != http.StatusSeeOther || now.Status != holdgate.StatusApproved {
+		t.Errorf("it is %s after %d", now.Status, status)
+	}
+	if c := h.hold(holdgate.RiskHigh, long, holdgate.HoldSpec{}); c.ID != "" {
+		status, _, _ := b.do(http.MethodPost, "/several", url.Values{"id": {c.ID}, "digest": {string(c.Call.Digest)}, "decision": {"approve"}})
+		if now, _ := h.queue.Request(t.Context(), c.ID); status == http.StatusOK || now.Status != holdgate.StatusPending {
+			t.Errorf("in a group it is %s after %d", now.Status, status)
+		}
+	}
+}
+
+func TestSeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	form := url.Values{"decision": {"approve"}}
+	var list []approvals.Request
+	for i := range 3 {
+		r := h.hold(holdgate.RiskMedium, fmt.Sprintf(`{"command":"npm install p%d"}`, i), holdgate.HoldSpec{})
+		list = append(list, r)
+		form.Add("id", r.ID)
+		form.Add("digest", string(r.Call.Digest))
+	}
+	page := b.get("/several?" + url.Values{"id": form["id"]}.Encode())
+	for _, r := range list {
+		if !strings.Contains(page, string(r.Call.Digest)) || !strings.Contains(page, r.Briefing.Summary) {
+			t.Errorf("%s is not on the page", r.ID)
+		}
+	}
+	form["digest"][1] = "another"
+	status, text, _ := b.do(http.MethodPost, "/several", form)
+	if status != http.StatusOK {
+		t.Fatalf("got %d:\n%s", status, excerpt(text))
+	}
+	for i, r := range list {
+		want := holdgate.StatusApproved
+		if i == 1 {
+			want = holdgate.StatusPending
+		}
+		if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != want {
+			t.Errorf("%d is %s, want %s", i, now.Status, want)
+		}
+	}
+	critical := h.hold(holdgate.RiskCritical, `{"command":"rm -rf /"}`, holdgate.HoldSpec{})
+	if status, _, _ := b.do(http.MethodPost, "/several", url.Values{"decision": {"approve"}, "id": {critical.ID}, "digest": {string(critical.Call.Digest)}}); status != http.StatusUnprocessableEntity {
+		t.Errorf("a critical one in a group: %d", status)
+	}
+}
+
+func TestAnEditIsShownBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	r := h.hold(holdgate.RiskHigh, `{"command":"rm -rf build\r\nls","timeout":10,"deep":{"a":[1,2]}}`, holdgate.HoldSpec{})
+	if page := b.get("/requests/" + r.ID + "/edit"); strings.Count(page, `name="value"`) != 3 {
+		t.Fatalf("the form is not that of three arguments:\n%s", page)
+	}
+	edit := func(values ...string) (int, string) {
+		status, text, _ := b.do(http.MethodPost, "/requests/"+r.ID+"/edit", url.Values{"digest": {string(r.Call.Digest)}, "value": values})
+		return status, html.UnescapeString(text)
+	}
+	if status, text := edit("rm -rf build\r\nls", "10", `{"a":[1,2]}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "Nothing is changed") {
+		t.Errorf("unchanged: %d", status)
+	}
+	if status, text := edit("rm -rf build\r\nls", "ten", `{"a":[1,2]}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "timeout is not JSON") {
+		t.Errorf("no JSON: %d", status)
+	}
+	status, text := edit("rm -rf build\r\nls", "20", `{"a":[1,2]}`)
+	want := `{"command":"rm -rf build\r\nls","timeout":20,"deep":{"a":[1,2]}}`
+	if status != http.StatusOK || !strings.Contains(text, `value="`+want+`"`) || !strings.Contains(text, "- 10") || !strings.Contains(text, "+ 20") || strings.Contains(text, "- rm") {
+		t.Errorf("edited: %d\n%s", status, text)
+	}
+	if status, _, now := b.answer(r, "decision", "edit", "arguments", want, "full", "1"); status != http.StatusSeeOther || string(now.Outcome.Arguments) != want {
+		t.Errorf("sent: %d, it is %s with %s", status, now.Status, now.Outcome.Arguments)
+	}
+}
+
+// Whatever a name or an argument says, it is text.
+func TestHostileText(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	for _, evil := range []string{`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "\u202egnp.exe", "\x1b[2Jgone", "javascript:alert(1)", strings.Repeat("A", 5000), `{{.}}`} {
+		quoted, _ := json.Marshal(evil)
+		who := approvals.Caller{Agent: holdgate.Agent{ID: evil}, Session: holdgate.Session{ID: evil}, Door: "up/anthropic"}
+		r := h.holdFor(who, holdgate.RiskHigh, `{"command":`+string(quoted)+`,`+string(quoted)+`:1}`, holdgate.HoldSpec{Message: evil})
+		pages := []string{"/", "/requests/" + r.ID, "/requests/" + r.ID + "?full=1", "/agents", "/history", "/sessions/" + url.PathEscape(evil) + "?agent=" + url.QueryEscape(evil), "/?q=" + url.QueryEscape(evil), "/requests/" + r.ID + "/edit"}
+		for _, path := range pages {
+			_, text, _ := b.do(http.MethodGet, path, nil)
+			text = regexp.MustCompile(`(?s)value="[^"]*"|<textarea.*?</textarea>`).ReplaceAllString(text, "")
+			if strings.Contains(text, "<script>alert") || strings.Contains(text, "<img") || strings.Contains(text, "\x1b") {
+				t.Errorf("%q acts on %s", evil[:min(len(evil), 30)], path)
+			}
+			shown := regexp.MustCompile(`href="[^"]*"`).ReplaceAllString(text, "")
+			if strings.Contains(shown, "\u202e") {
+				t.Errorf("%s shows a mark that turns text around", path)
+			}
+			if strings.Contains(text, `href="javascript:`) {
+				t.Errorf("%s leads to a script", path)
+			}
+		}
+	}
+}
+
+func TestOtherPages(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	r := h.hold(holdgate.RiskMedium, `{"command":"npm install a"}`, holdgate.HoldSpec{})
+	b.answer(r, "decision", "approve", "remember", "exact", "scope", "session", "for", "8h")
+	for path, says := range map[string]string{
+		"/":                             "Nothing waits",
+		"/?done=" + r.ID:                "approved",
+		"/agents":                       "builder",
+		"/sessions/s1?agent=builder":    "of builder",
+		"/history":                      "outcome",
+		"/history?q=npm":                "hold",
+		"/grants":                       "always allow",
+		"/statistics":                   "files.delete",
+		"/people":                       "this one",
+		"/requests/" + r.ID:             "approved by ada",
+		"/requests/" + r.ID + "?full=1": "approved by ada",
+		"/history/1/proof":              `"inclusion"`,
+	} {
+		if text := b.get(path); !strings.Contains(text, says) {
+			t.Errorf("%s does not say %q:\n%s", path, says, text)
+		}
+	}
+	for _, path := range []string{"/requests/none", "/history?before=x", "/history/x/proof", "/history/99999/proof", "/sessions/none?agent=none", "/several", "/statistics?days=0"} {
+		if status, text, _ := b.do(http.MethodGet, path, nil); status < 400 || status >= 500 || !strings.Contains(text, "To what waits") {
+			t.Errorf("GET %s: %d\n%s", path, status, text)
+		}
+	}
+	grants, err := h.queue.Grants(t.Context(), "builder")
+	must(t, err)
+	if status, _, _ := b.do(http.MethodPost, "/grants/"+grants[0].ID+"/revoke", url.Values{}); status != http.StatusSeeOther {
+		t.Errorf("revoking: %d", status)
+	}
+	b.do(http.MethodPost, "/agents", url.Values{"agent": {"builder"}, "action": {"pause"}, "text": {"lunch"}})
+	if text := b.get("/agents"); !strings.Contains(text, "paused") || !strings.Contains(text, "lunch") {
+		t.Error("the agent is not paused")
+	}
+	b.do(http.MethodPost, "/sessions/s1", url.Values{"agent": {"builder"}, "content": {"mind the tests"}})
+	if text := b.get("/sessions/s1?agent=builder"); !strings.Contains(text, "mind the tests") {
+		t.Error("the message is not there")
+	}
+}

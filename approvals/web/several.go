@@ -1,0 +1,83 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+// maxSeveral bounds how many requests are answered at once: a person has to read them.
+const maxSeveral = 50
+
+// A batch is requests that are answered at once, each shown in full.
+type batch struct {
+	List    []approvals.Request
+	Closed  string // why they cannot be approved at once, or nothing
+	Results []api.GroupResult
+}
+
+// several shows requests that the visitor wants to answer at once.
+func (s *Server) several(v *visit) error {
+	b, err := s.batch(v, v.URL.Query()["id"])
+	if err != nil {
+		return err
+	}
+	return s.show(v, http.StatusOK, "several", fmt.Sprintf("%d at once", len(b.List)), b)
+}
+
+func (s *Server) batch(v *visit, ids []string) (b batch, err error) {
+	if len(ids) == 0 || len(ids) > maxSeveral {
+		return b, wrong("Too many", fmt.Sprintf("1 to %d requests are answered at once.", maxSeveral))
+	}
+	for _, id := range ids {
+		r, err := v.api.Request(v.Context(), id)
+		if err != nil {
+			return b, err
+		}
+		if why := closed(r, false); why != "" {
+			b.Closed = "request " + r.ID + ": " + why
+		}
+		if word(r) != "" {
+			b.Closed = "calls of critical risk are approved one by one"
+		}
+		if r.Status == holdgate.StatusPending {
+			b.List = append(b.List, r)
+		}
+	}
+	return b, nil
+}
+
+// answerSeveral answers those that the form names, each by the digest that was shown.
+func (s *Server) answerSeveral(v *visit) error {
+	if err := v.ParseForm(); err != nil {
+		return err
+	}
+	f := v.PostForm
+	ids, digests := f["id"], f["digest"]
+	b, err := s.batch(v, ids)
+	if err != nil {
+		return err
+	}
+	answer := holdgate.Answer(f.Get("decision"))
+	switch {
+	case len(ids) != len(digests):
+		return wrong("No answer", "The form is not whole.")
+	case answer != holdgate.AnswerApprove && answer != holdgate.AnswerDeny:
+		return wrong("No answer", "Choose one of the buttons.")
+	case answer == holdgate.AnswerApprove && b.Closed != "":
+		return wrong("Not approved", b.Closed)
+	}
+	var list []api.GroupDecision
+	for i, id := range ids {
+		list = append(list, api.GroupDecision{ID: id, Decision: api.Decision{Decision: answer, Digest: holdgate.Digest(digests[i]), Reason: strings.TrimSpace(f.Get("text"))}})
+	}
+	if b.Results, err = v.api.DecideGroup(v.Context(), list); err != nil {
+		return err
+	}
+	b.List = nil
+	return s.show(v, http.StatusOK, "several", "Answered", b)
+}

@@ -1,0 +1,249 @@
+package web
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+const (
+	cookieName = "holdgate"
+	linkLasts  = time.Minute
+	idleLasts  = 12 * time.Hour
+	maxSignins = 100 // and as many links that wait
+)
+
+// A signin is one browser in which a person has signed in.
+type signin struct {
+	id         string // shown in the list; it signs nobody in
+	credential api.Credential
+	since      time.Time
+	used       time.Time
+	browser    string // what it says that it is
+}
+
+// signins are the links that wait and the browsers that are signed in, by the
+// hashes of what they were given.
+type signins struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	links map[[32]byte]link
+	in    map[[32]byte]signin
+}
+
+type link struct {
+	credential api.Credential
+	path       string
+	until      time.Time
+}
+
+func newSignins(now func() time.Time) signins {
+	return signins{now: now, links: make(map[[32]byte]link), in: make(map[[32]byte]signin)}
+}
+
+// secret is 256 random bits as they are given away, and their hash.
+func secret() (text string, hash [32]byte) {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: see its documentation
+	text = base64.RawURLEncoding.EncodeToString(b[:])
+	return text, sha256.Sum256([]byte(text))
+}
+
+// offer makes the code of a link.
+func (s *signins) offer(c api.Credential, path string) (code string, until time.Time) {
+	code, hash := secret()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep()
+	if len(s.links) >= maxSignins {
+		clear(s.links)
+	}
+	until = s.now().Add(linkLasts)
+	s.links[hash] = link{credential: c, path: path, until: until}
+	return code, until
+}
+
+// redeem trades a code for a cookie's value, once.
+func (s *signins) redeem(code, browser string) (value, path string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep()
+	hash := sha256.Sum256([]byte(strings.TrimSpace(code)))
+	l, ok := s.links[hash]
+	if !ok {
+		return "", "", false
+	}
+	delete(s.links, hash)
+	if len(s.in) >= maxSignins {
+		s.dropOldest()
+	}
+	value, key := secret()
+	now := s.now()
+	s.in[key] = signin{id: base64.RawURLEncoding.EncodeToString(key[:9]), credential: l.credential, since: now, used: now, browser: browser}
+	return value, l.path, true
+}
+
+// sweep forgets what has run out.
+func (s *signins) sweep() {
+	now := s.now()
+	for k, l := range s.links {
+		if now.After(l.until) {
+			delete(s.links, k)
+		}
+	}
+	for k, in := range s.in {
+		if now.Sub(in.used) > idleLasts {
+			delete(s.in, k)
+		}
+	}
+}
+
+func (s *signins) dropOldest() {
+	var oldest [32]byte
+	var at time.Time
+	for k, in := range s.in {
+		if at.IsZero() || in.used.Before(at) {
+			oldest, at = k, in.used
+		}
+	}
+	delete(s.in, oldest)
+}
+
+// of finds who is signed in where a request comes from.
+func (s *signins) of(r *http.Request) (signin, bool) {
+	c, err := r.Cookie(cookieName)
+	if err != nil {
+		return signin{}, false
+	}
+	hash := sha256.Sum256([]byte(c.Value))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep()
+	in, ok := s.in[hash]
+	if !ok {
+		return signin{}, false
+	}
+	in.used = s.now()
+	s.in[hash] = in
+	return in, true
+}
+
+// end ends the sign-in with an id.
+func (s *signins) end(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, in := range s.in {
+		if in.id == id {
+			delete(s.in, k)
+		}
+	}
+}
+
+// list returns a person's sign-ins, the latest used first.
+func (s *signins) list(person string) (list []signin) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep()
+	for _, in := range s.in {
+		if in.credential.Person == person {
+			list = append(list, in)
+		}
+	}
+	slices.SortFunc(list, func(a, b signin) int { return cmp.Or(b.used.Compare(a.used), strings.Compare(a.id, b.id)) })
+	return list
+}
+
+// Link implements [api.Links].
+func (s *Server) Link(c api.Credential, path string) (api.Link, error) {
+	at, err := netip.ParseAddrPort(s.c.Address())
+	if err != nil {
+		return api.Link{}, fmt.Errorf("%w: the approvers' port is not open yet", api.ErrNoPage)
+	}
+	if !at.Addr().IsLoopback() && !at.Addr().IsUnspecified() {
+		return api.Link{}, fmt.Errorf("%w: the approvers' port is at %s, and the page is on this machine alone; listen on 127.0.0.1", api.ErrNoPage, at.Addr())
+	}
+	if u, err := url.Parse(path); path != "" && (err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//")) {
+		return api.Link{}, &api.Problem{Type: api.ProblemPrefix + "malformed", Title: "Malformed request", Status: http.StatusBadRequest, Detail: "path must be one of the page: /requests/ID"}
+	}
+	code, until := s.signins.offer(c, cmp.Or(path, "/"))
+	return api.Link{URL: s.origin() + "/open#" + code, Expires: until}, nil
+}
+
+// origin is where the page is.
+func (s *Server) origin() string {
+	_, port, _ := net.SplitHostPort(s.c.Address())
+	return "http://" + s.c.Name + ".localhost:" + port
+}
+
+// showOpen serves the page to which links lead. The script on it sends the code; a
+// person without scripts pastes it.
+func (s *Server) showOpen(w http.ResponseWriter, r *http.Request) {
+	s.showDoor(w, r, http.StatusOK, door{})
+}
+
+// A door is what a person sees who is not signed in.
+type door struct {
+	Failed bool
+	Back   string // where they wanted to go
+}
+
+func (s *Server) showDoor(w http.ResponseWriter, r *http.Request, status int, d door) {
+	sc := screen{Title: "Sign in", Path: "/open", Now: time.Now(), Data: d, Script: s.assetPath("page.js"), Style: s.assetPath("style.css")}
+	if err := s.write(w, status, "open", sc); err != nil {
+		s.c.Logger.ErrorContext(r.Context(), "serving the page", "error", err)
+	}
+}
+
+// notSignedIn leads to where one can sign in. A browser that comes from another site
+// brings no cookie along at first: the page asks once more by itself.
+func (s *Server) notSignedIn(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || r.URL.Path == "/live" {
+		http.Error(w, "You are not signed in. Run: holdgate open", http.StatusUnauthorized)
+		return
+	}
+	s.showDoor(w, r, http.StatusUnauthorized, door{Back: "/" + strings.TrimLeft(r.URL.RequestURI(), "/\\")})
+}
+
+// open trades the code of a link for a cookie.
+func (s *Server) open(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	value, path, ok := s.signins.redeem(r.PostFormValue("code"), r.UserAgent())
+	if !ok {
+		s.c.Logger.WarnContext(r.Context(), "refusing a link that is unknown, used or too old")
+		s.showDoor(w, r, http.StatusForbidden, door{Failed: true})
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, path, http.StatusSeeOther)
+}
+
+// out ends the visitor's sign-in.
+func (s *Server) out(v *visit) error {
+	s.signins.end(v.signin.id)
+	http.SetCookie(v.w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.Redirect(v.w, v.Request, "/open", http.StatusSeeOther)
+	return nil
+}
+
+// closeSignin ends another sign-in of the visitor's.
+func (s *Server) closeSignin(v *visit) error {
+	for _, in := range s.signins.list(v.signin.credential.Person) {
+		if in.id == v.PathValue("id") {
+			s.signins.end(in.id)
+		}
+	}
+	http.Redirect(v.w, v.Request, "/people", http.StatusSeeOther)
+	return nil
+}

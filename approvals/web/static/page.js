@@ -1,0 +1,155 @@
+// What the pages do besides: they stay live, count down, take keys, and take no answer
+// until the screen has stood unchanged for 0.7 seconds. Everything works without it but
+// the one-time link, whose code has to be pasted then.
+"use strict";
+(() => {
+  const settle = 700;
+  const $ = (q, of = document) => of.querySelector(q);
+  const all = (q, of = document) => [...of.querySelectorAll(q)];
+
+  // A link's code stands in the fragment: it is sent once, and then gone from here.
+  const door = $("#open");
+  if (door) {
+    const code = location.hash.slice(1);
+    if (code) {
+      history.replaceState(null, "", location.pathname);
+      door.elements.code.value = code;
+      door.submit();
+      return;
+    }
+    // From another site a browser brings no cookie at first. Asked from here it does.
+    const back = $(".door").dataset.back;
+    if (back && sessionStorage.getItem("asked") !== back) {
+      sessionStorage.setItem("asked", back);
+      location.replace(back);
+    }
+    return;
+  }
+  sessionStorage.removeItem("asked");
+
+  let armed = 0; // when answers are taken
+  let changed = false; // what is on the screen is not how it is now
+  function arm() {
+    armed = performance.now() + settle;
+    const buttons = all(".answer .buttons button");
+    for (const b of buttons) b.disabled = true;
+    setTimeout(() => {
+      if (performance.now() + 5 >= armed && !changed) for (const b of buttons) b.disabled = false;
+    }, settle);
+  }
+  const ready = () => performance.now() >= armed && !changed;
+
+  function words(ms) {
+    const s = Math.max(0, Math.floor(ms / 1000));
+    if (s < 60) return s + " s";
+    if (s < 3600) return Math.floor(s / 60) + " min" + (s < 600 ? " " + (s % 60) + " s" : "");
+    if (s < 172800) return Math.floor(s / 3600) + " h " + Math.floor((s % 3600) / 60) + " min";
+    return Math.floor(s / 86400) + " days";
+  }
+  function tick() {
+    for (const t of all("time[data-until]")) {
+      const left = Date.parse(t.dataset.until) - Date.now();
+      t.textContent = words(left);
+      t.classList.toggle("soon", left < 60000);
+    }
+  }
+
+  function tell(text) { $("#notice").textContent = text; }
+
+  // fresh is the same page as it is now.
+  async function fresh() {
+    const r = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (r.status === 401) { location.reload(); return null; }
+    return new DOMParser().parseFromString(await r.text(), "text/html");
+  }
+
+  async function refresh() {
+    const live = $("[data-live]");
+    if (!live) return;
+    const doc = await fresh();
+    if (!doc) return;
+    document.title = doc.title;
+    const nav = $("header nav", doc);
+    if (nav) $("header nav").replaceWith(nav);
+    const now = $("[data-live]", doc);
+    if (!now) return;
+    if (live.dataset.live === "list") {
+      if (live.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) return;
+      const at = document.activeElement && document.activeElement.getAttribute("href");
+      const open = all("details[open] > summary", live).map((s) => s.textContent);
+      live.replaceWith(now);
+      for (const d of all("details", now)) if (open.includes($("summary", d).textContent)) d.open = true;
+      if (at) { const same = all("a", now).find((a) => a.getAttribute("href") === at); if (same) same.focus(); }
+    } else if (now.dataset.state !== live.dataset.state) {
+      const typed = all("textarea, input:not([type=hidden])", live).some((f) => f.type === "checkbox" || f.type === "radio" ? f.checked !== f.defaultChecked : f.value !== f.defaultValue);
+      if (typed && now.dataset.state.startsWith("pending")) {
+        changed = true;
+        for (const b of all(".answer .buttons button")) b.disabled = true;
+        tell("This request has changed. Load the page again to see it.");
+        return;
+      }
+      live.replaceWith(now);
+      tell("");
+      arm();
+    }
+    tick();
+  }
+
+  let waits = 0;
+  function soon() { clearTimeout(waits); waits = setTimeout(() => refresh().catch(() => {}), 120); }
+  function listen() {
+    if (!$("[data-live]")) return;
+    const es = new EventSource("/live");
+    let lost = false;
+    for (const type of ["message", "approval.requested", "approval.voted", "approval.decided", "approval.claimed", "approval.unclaimed", "approval.delegated",
+      "approval.extended", "approval.escalated", "config.changed", "agent.paused", "agent.resumed", "agent.stopped", "session.changed", "message.sent", "finding"]) es.addEventListener(type, soon);
+    es.onopen = () => { if (lost) { lost = false; tell(""); soon(); } };
+    es.onerror = () => { lost = true; tell("Not connected: what you see may be old."); };
+    addEventListener("pagehide", () => es.close());
+  }
+
+  function move(by) {
+    const rows = all("a.open");
+    if (!rows.length) return;
+    const at = rows.indexOf(document.activeElement);
+    rows[Math.min(Math.max(at + by, 0), rows.length - 1)].focus();
+  }
+  const press = (value) => $(`.answer button[name=decision][value=${value}]`);
+  const acts = {
+    j: () => move(1),
+    k: () => move(-1),
+    a: () => {
+      const b = press("approve"), form = b && b.form;
+      if (!b || !ready()) return;
+      // What is of high risk takes a second key: Enter on the button.
+      if (form.elements.typed) form.elements.typed.focus();
+      else if (["low", "medium"].includes(form.dataset.risk)) form.requestSubmit(b);
+      else b.focus();
+    },
+    d: () => { const b = press("deny"); if (b && ready()) b.focus(); },
+    s: () => { const t = $("#text"); if (t && press("steer")) t.focus(); },
+    e: () => { const a = $('.side a[href$="/edit"]'); if (a) a.click(); },
+    c: () => { const b = $('button[name="claim"]'); if (b) b.click(); },
+    Escape: () => { if ($(".ask")) location.href = "/"; },
+  };
+  addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.target.matches("input, textarea, select")) { if (e.key === "Escape") e.target.blur(); return; }
+    const act = acts[e.key];
+    if (act) { e.preventDefault(); act(); }
+  });
+  addEventListener("submit", (e) => {
+    if (!e.target.matches(".answer, .batch")) return;
+    if (!ready()) { e.preventDefault(); return; }
+    if (e.submitter && e.submitter.value === "steer" && !e.target.elements.text.value.trim()) {
+      e.preventDefault();
+      tell("Write what the agent is to do instead.");
+      e.target.elements.text.focus();
+    }
+  });
+  addEventListener("pageshow", () => { changed = false; arm(); });
+  tick();
+  setInterval(tick, 1000);
+  arm();
+  listen();
+})();

@@ -1,0 +1,153 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/stats"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// words are the functions of the templates. What an agent can have a word in goes
+// through visible, but for what a briefing has made safe to show.
+var words = template.FuncMap{
+	"visible": visible,
+	"lines":   visibleLines,
+	"when":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
+	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"ago":     func(now, t time.Time) string { return ago(now.Sub(t)) },
+	"left":    func(now, t time.Time) string { return span(max(t.Sub(now), 0)) },
+	"seconds": func(s float64) string { return span(time.Duration(s * float64(time.Second))) },
+	"short":   func(d holdgate.Digest) string { return d.Short() },
+	"line":    lineClass,
+	"query":   url.QueryEscape,
+	"path":    url.PathEscape,
+	"missing": missing,
+	"who":     who,
+	"silence": silence,
+	"can": func(list []string, way string) bool {
+		return strings.Contains(","+strings.Join(list, ",")+",", ","+way+",")
+	},
+	"fraction": fraction,
+	"join":     func(list []string, by string) string { return visible(strings.Join(list, by)) },
+	"rowOf":    func(r row, now time.Time) map[string]any { return map[string]any{"Row": r, "Now": now} },
+	"entriesOf": func(list []audit.Entry, now time.Time) map[string]any {
+		return map[string]any{"List": list, "Now": now}
+	},
+	"diffClass": func(l string) string { return lineClass(briefing.Section{Kind: briefing.KindDiff}, l) },
+	"rows":      func(s string) int { return min(strings.Count(s, "\n")+1, 20) },
+	"most":      most,
+	"isdiff":    func(s briefing.Section) bool { return s.Kind == briefing.KindDiff },
+	"iscode":    func(s briefing.Section) bool { return s.Kind == briefing.KindCommand || s.Kind == briefing.KindSQL },
+}
+
+// visible shows any text, bounded.
+func visible(v any) string { return holdgate.Visible(holdgate.Bounded(fmt.Sprint(v), 5000)) }
+
+// visibleLines shows a text that may have lines.
+func visibleLines(s string) []string {
+	var lines []string
+	for l := range strings.SplitSeq(s, "\n") {
+		lines = append(lines, holdgate.Visible(l))
+	}
+	return lines
+}
+
+// lineClass is the class of a line of a section.
+func lineClass(s briefing.Section, l string) string {
+	if s.Kind != briefing.KindDiff || l == "" {
+		return ""
+	}
+	return map[byte]string{'+': "added", '-': "removed"}[l[0]]
+}
+
+// ago is how long something has been, in one word.
+func ago(d time.Duration) string {
+	if d < 2*time.Second {
+		return "now"
+	}
+	return span(d) + " ago"
+}
+
+// span is a length of time in its two greatest units.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours())/24)
+}
+
+// who names an agent and says how far the name can be trusted.
+func who(a approvals.AgentRef) string {
+	s := visible(a.ID) + " (its own word)"
+	if a.Proven {
+		s = visible(a.ID) + " (proven)"
+	}
+	switch a.Confinement {
+	case "":
+	case "unconfined":
+		s += ", UNCONFINED"
+	default:
+		s += ", " + visible(a.Confinement) + " confinement"
+	}
+	return s
+}
+
+// silence says what happens where nobody answers.
+func silence(r approvals.Request) string {
+	if r.OnTimeout == holdgate.TimeoutApprove.String() {
+		return "it is APPROVED by itself"
+	}
+	return "it is denied"
+}
+
+// missing counts what of a call is not shown, one fact a line.
+func missing(b approvals.Briefing) (list []string) {
+	for _, m := range []struct {
+		n         int
+		one, many string
+	}{
+		{b.Counts.Redacted, "value is hidden by policy", "values are hidden by policy"},
+		{b.Counts.Cut, "character is left out", "characters are left out"},
+		{b.Counts.Commands, "command is not listed", "commands are not listed"},
+		{b.Counts.Unresolved, "word is not known before it runs", "words are not known before it runs"},
+		{b.Counts.Unbound, "file is run whose content nobody was shown", "files are run whose content nobody was shown"},
+	} {
+		switch m.n {
+		case 0:
+		case 1:
+			list = append(list, "1 "+m.one)
+		default:
+			list = append(list, fmt.Sprintf("%d %s", m.n, m.many))
+		}
+	}
+	return list
+}
+
+// most is the greatest number of questions in a group, at least 1.
+func most(list []stats.Group) int {
+	n := 1
+	for _, g := range list {
+		n = max(n, g.Asked)
+	}
+	return n
+}
+
+// fraction is a share in percent.
+func fraction(a, b int) string {
+	if b == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d %%", a*100/b)
+}
