@@ -32,6 +32,7 @@ var imports = map[string][]string{
 	"approvals/people":   {"."},
 	"approvals/stats":    {".", "store/audit"},
 	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit", "approvals/people"},
+	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit"},
 	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit"},
 
 	"rego/facts/snippet": {},
@@ -85,7 +86,7 @@ var imports = map[string][]string{
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "approvals/people"},
 
 	"cmd/holdgate/config":   {".", "approvals/sessions"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
 	"cmd/holdgate/handover": {},

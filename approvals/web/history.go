@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/stats"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -167,7 +167,7 @@ func (s *Server) statistics(v *visit) error {
 
 // A peopleView is who may answer, and where the visitor is signed in.
 type peopleView struct {
-	List    []approvals.Person
+	List    []people.Person
 	Alone   bool
 	Signins []signinRow
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 // maxInbox is how many requests the inbox looks at, the oldest first.
@@ -124,7 +125,7 @@ func severity(r holdgate.Risk) int {
 
 // mayApprove reports whether the visitor is one of those who may approve a request.
 func (s *Server) mayApprove(v *visit, r approvals.Request) bool {
-	people := s.c.People()
-	return people.Alone() && r.NoApprover == "" ||
-		slices.ContainsFunc(people.Approvers(r), func(n approvals.Person) bool { return n.Name == v.signin.credential.Person })
+	all := s.c.People()
+	return all.Alone() && r.NoApprover == "" ||
+		slices.ContainsFunc(r.Able(all), func(n people.Person) bool { return n.Name == v.signin.credential.Person })
 }

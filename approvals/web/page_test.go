@@ -19,6 +19,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
@@ -48,13 +49,13 @@ func newHouse(t *testing.T) *house {
 	must(t, err)
 	signer, err := audit.NewSigner(key)
 	must(t, err)
-	people, err := approvals.NewPeople("ada", []approvals.Person{
-		{Name: "ada", Roles: []string{approvals.RoleApprove, approvals.RoleAdmin}},
-		{Name: "bob", Roles: []string{approvals.RoleApprove, "dba"}},
-		{Name: "olga", Roles: []string{approvals.RoleOperate}},
+	persons, err := people.New("ada", []people.Person{
+		{Name: "ada", Roles: []string{people.RoleApprove, people.RoleAdmin}},
+		{Name: "bob", Roles: []string{people.RoleApprove, "dba"}},
+		{Name: "olga", Roles: []string{people.RoleOperate}},
 	})
 	must(t, err)
-	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: people, Redeem: time.Hour})
+	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: persons, Redeem: time.Hour})
 	must(t, err)
 	h := &house{t: t, queue: q}
 	h.known.Store(&[]api.Credential{{Person: "ada", Token: api.HashToken("ada")}, {Person: "bob", Token: api.HashToken("bob")}, {Person: "olga", Token: api.HashToken("olga")}})

@@ -58,7 +58,7 @@ func (s *Server) request(v *visit) error {
 // ask shows a request, and what was wrong with an answer to it.
 func (s *Server) ask(v *visit, status int, r approvals.Request, problem *api.Problem) error {
 	q := question{Request: r, Pending: r.Status == holdgate.StatusPending, Mine: s.mayApprove(v, r), Problem: problem, Form: v.PostForm}
-	for _, n := range s.c.People().Approvers(r) {
+	for _, n := range r.Able(s.c.People()) {
 		q.Names = append(q.Names, n.Name)
 	}
 	for _, o := range r.Votes {

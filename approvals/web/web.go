@@ -46,9 +46,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/people"
 )
 
 //go:embed templates static
@@ -63,7 +63,7 @@ type Config struct {
 	// API is asked for everything, as the person who has signed in.
 	API *api.Server
 	// People says who may approve what.
-	People func() *approvals.People
+	People func() *people.People
 	// Name is the first label of the page's host: see [Name].
 	Name string
 	// Address is where the approvers' port listens, once it does.
