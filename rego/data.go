@@ -1,8 +1,6 @@
 package rego
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -10,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	oparego "github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/holdgate/holdgate/policies"
@@ -88,41 +85,6 @@ func overlaid(dst, src object) object {
 		}
 	}
 	return both
-}
-
-// checkSettings holds data.settings against the pack's schema, so that a slip
-// in it is an error and not a rule that says nothing.
-func checkSettings(ctx context.Context, data object) error {
-	schema, err := policies.FS.ReadFile("schemas/settings/settings.json")
-	if err != nil {
-		return fmt.Errorf("reading the schema of settings: %w", err)
-	}
-	results, err := oparego.New(
-		oparego.Query("[ok, problems] := json.match_schema(input.settings, input.schema)"),
-		oparego.Input(object{"settings": data[rootSettings], "schema": string(schema)}),
-	).Eval(ctx)
-	if err != nil {
-		return fmt.Errorf("checking data.settings: %w", err)
-	}
-	if len(results) != 1 {
-		return fmt.Errorf("checking data.settings: no result")
-	}
-	if results[0].Bindings["ok"] == true {
-		return nil
-	}
-	problems, err := json.Marshal(results[0].Bindings["problems"])
-	if err != nil {
-		return fmt.Errorf("checking data.settings: %w", err)
-	}
-	var list []struct{ Desc, Field string }
-	if err := json.Unmarshal(problems, &list); err != nil {
-		return fmt.Errorf("checking data.settings: %w", err)
-	}
-	said := make([]string, len(list))
-	for i, p := range list {
-		said[i] = fmt.Sprintf("data.settings.%s: %s", p.Field, p.Desc)
-	}
-	return fmt.Errorf("checking data.settings: %s", strings.Join(said, "; "))
 }
 
 // schemas are the pack's schemas under the names that annotations use:

@@ -63,6 +63,9 @@ func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, err
 	if !ok {
 		return holdgate.Decision{}, errors.New("reading input: want an object")
 	}
+	if err := checkInput(o); err != nil {
+		return holdgate.Decision{}, fmt.Errorf("reading input: %w", err)
+	}
 	var w written
 	if err := json.Unmarshal(input, &w); err != nil {
 		return holdgate.Decision{}, fmt.Errorf("reading input: %w", err)
@@ -87,6 +90,22 @@ func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, err
 		w.complete(ctx, o, p)
 		return ast.LazyObject(o), w.Time, nil
 	}), nil
+}
+
+// checkInput makes sure that input has only what policies can see: a word that they
+// do not know would leave the call without what it says.
+func checkInput(o object) error {
+	s, err := inputShape()
+	if err != nil {
+		return err
+	}
+	f := fitting{partly: true}
+	f.check(o, s, nil)
+	list := make([]error, len(f.found))
+	for i, m := range f.found {
+		list[i] = fmt.Errorf("%s: %s", m.where("input"), m.text)
+	}
+	return errors.Join(list...)
 }
 
 // complete adds to input what Holdgate works out by itself.

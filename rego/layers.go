@@ -1,7 +1,6 @@
 package rego
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,29 +18,6 @@ const (
 	rootCustom    = "custom"
 	customModule  = packName + "/custom.rego" // asks packages of the user
 )
-
-// unreadable says where a module cannot be parsed: a place and the line there,
-// for each fault.
-func unreadable(err error) error {
-	errs, ok := errors.AsType[ast.Errors](err)
-	if !ok {
-		return err
-	}
-	list := make([]error, len(errs))
-	for i, e := range errs {
-		list[i] = e
-		d, ok := e.Details.(*ast.ParserErrorDetail)
-		if !ok || e.Location == nil {
-			continue
-		}
-		at := e.Location.String() // file and line
-		if e.Location.Col > 0 {
-			at += fmt.Sprintf(":%d", e.Location.Col)
-		}
-		list[i] = fmt.Errorf("%s: %s: %s, in: %s", at, e.Code, e.Message, strings.TrimSpace(d.Line))
-	}
-	return errors.Join(list...)
-}
 
 // parse reads modules as Rego v1, with their annotations.
 func parse(files []source) (map[string]*ast.Module, error) {

@@ -1,7 +1,6 @@
 package rego
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,63 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-
-	"github.com/holdgate/holdgate/policies"
 )
-
-// A shape is what a JSON Schema says of one value, as far as literals are held
-// against it.
-type shape struct {
-	Type       shapeTypes        `json:"type"`
-	Enum       []string          `json:"enum"`
-	Pattern    string            `json:"pattern"`
-	About      string            `json:"description"`
-	Properties map[string]*shape `json:"properties"`
-	Required   []string          `json:"required"`
-	Items      *shape            `json:"items"`
-	Minimum    *float64          `json:"minimum"`
-	Maximum    *float64          `json:"maximum"`
-}
-
-// shapeTypes is one type or a list of them.
-type shapeTypes []string
-
-func (t shapeTypes) String() string {
-	words := map[string]string{"string": "a string", "boolean": "true or false", "number": "a number", "integer": "a whole number", "array": "a list", "object": "an object"}
-	said := make([]string, len(t))
-	for i, kind := range t {
-		said[i] = words[kind]
-	}
-	return strings.Join(said, " or ")
-}
-
-func (t *shapeTypes) UnmarshalJSON(raw []byte) error {
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		*t = shapeTypes{one}
-		return nil
-	}
-	var list []string
-	err := json.Unmarshal(raw, &list)
-	*t = list
-	return err
-}
-
-// decisionShape is the decision's schema.
-var decisionShape = sync.OnceValues(func() (*shape, error) {
-	raw, err := policies.FS.ReadFile("schemas/decision/decision.json")
-	if err != nil {
-		return nil, fmt.Errorf("reading the decision's schema: %w", err)
-	}
-	s := &shape{}
-	if err := json.Unmarshal(raw, s); err != nil {
-		return nil, fmt.Errorf("reading the decision's schema: %w", err)
-	}
-	return s, nil
-})
 
 // fieldsOf are the fields of the object at a path such as decision.hold, or of each
 // in a list there.

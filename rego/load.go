@@ -2,7 +2,6 @@ package rego
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,7 +85,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 	defer store.Abort(ctx, txn)
 	compiler.WithPathConflictsCheck(storage.NonEmpty(ctx, store, txn))
 	if compiler.Compile(pr.modules); compiler.Failed() {
-		return nil, fmt.Errorf("compiling policy: %w", explain(compiler.Errors))
+		return nil, fmt.Errorf("compiling policy: %w", explain(compiler))
 	}
 	query, err := prepare(ctx, compiler, store, entry)
 	if err != nil {
@@ -182,8 +181,11 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 	if err := checkIDs(modules, pack.modules); err != nil {
 		return nil, err
 	}
+	if err := checkMisplaced(own.data, modules); err != nil {
+		return nil, err
+	}
 	data = overlaid(pack.data, data)
-	if err := checkSettings(ctx, data); err != nil {
+	if err := checkSettings(own.data, data[rootSettings]); err != nil {
 		return nil, err
 	}
 	mine := maps.Clone(modules)
@@ -204,17 +206,4 @@ func newCompiler() (*ast.Compiler, error) {
 		WithCapabilities(capabilities()).
 		WithSchemas(pack.schemas).
 		WithUseTypeCheckAnnotations(true), nil
-}
-
-// explain says why a built-in that OPA has is not there.
-func explain(errs ast.Errors) error {
-	forbidden := forbiddenBuiltins()
-	list := make([]error, len(errs))
-	for i, e := range errs {
-		list[i] = e
-		if name, ok := undefinedFunction(e); ok && forbidden[name] {
-			list[i] = fmt.Errorf("%w: policies of Holdgate cannot use %s, which reaches out of the policy or gives a different answer each time", e, name)
-		}
-	}
-	return errors.Join(list...)
 }
