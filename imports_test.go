@@ -85,7 +85,7 @@ var imports = map[string][]string{
 	"plugins":               {"plugins/desktop", "plugins/email", "plugins/exec", "plugins/sdk", "plugins/slack", "plugins/telegram", "plugins/terminal", "plugins/webhook"},
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "approvals/people"},
 
-	"cmd/holdgate/config":   {".", "approvals/sessions"},
+	"cmd/holdgate/config":   {".", "approvals/sessions", "plugins"},
 	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},

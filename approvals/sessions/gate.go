@@ -90,6 +90,9 @@ func own() map[string]Gate {
 	}
 }
 
+// Known are the names of the types that are known without configuration, sorted.
+func Known() []string { return slices.Sorted(maps.Keys(own())) }
+
 // Gates are the types of gate by name.
 type Gates map[string]Gate
 

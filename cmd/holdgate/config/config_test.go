@@ -224,27 +224,37 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		want []string
 	}{
 		{"an unknown key", "approver: a\npolcy: {}\n", []string{`holdgate.yaml:2: unknown key "polcy"`}},
-		{"an unknown key inside", "policy:\n  mod: observe\n", []string{`:2: unknown key "mod"`}},
+		{"an unknown key inside", "policy:\n  mod: observe\n", []string{`:2: policy: unknown key "mod": did you mean "mode"?`}},
 		{"a key twice", "approver: a\napprover: b\n", []string{":2:", "already defined"}},
-		{"a list for a word", "approver: [a]\n", []string{":1: a value of the wrong type"}},
+		{"a list for a word", "approver: [a]\n", []string{":1: approver: want a text, this is a list"}},
 		{"no duration", "limits:\n  redeem: soon\n", []string{":2:", `"soon" is not a duration`, "1h30m"}},
 		{"no size", "limits:\n  body: 32MB\n", []string{":2:", `"32MB" is not a size`, "32MiB"}},
 		{"several at once", "limits:\n  body: big\n  redeem: soon\nfoo: 1\n", []string{":2:", ":3:", ":4:"}},
 		{"two documents", "approver: a\n---\napprover: b\n", []string{"more than one document"}},
 		{"no YAML", "a: [", []string{"holdgate.yaml"}},
-		{"a word that is not known", "policy: {mode: watch, on_error: allow}\naudit: {sync: never, inputs: all}\nunsupported: maybe\n", []string{"policy.mode", "policy.on_error", "audit.sync", "audit.inputs", "unsupported", "enforce or observe"}},
+		{"a word that is not known", "policy: {mode: watch, on_error: allow}\naudit: {sync: never, inputs: all}\nunsupported: maybe\n", []string{"policy.mode", "policy.on_error", "audit.sync", "audit.inputs", "unsupported", "holdgate.yaml:1: policy.mode: \"watch\" is none of enforce, observe", "holdgate.yaml:2: audit.sync"}},
 		{"no time for policy", "policy: {timeout: 0s}\n", []string{"policy.timeout: must be from 1ms to 10s"}},
 		{"an adapter without a query", "policy: {adapter: ai-sdk}\n", []string{"policy.query"}},
 		{"a query without an adapter", "policy: {query: data.a.b}\n", []string{"policy.query"}},
-		{"an adapter that is not known", "policy: {adapter: cedar, query: data.a.b}\n", []string{"policy.adapter", "ai-sdk or opa-tools"}},
+		{"an adapter that is not known", "policy: {adapter: cedar, query: data.a.b}\n", []string{"policy.adapter", "none of ai-sdk, opa-tools"}},
 		{"trust without a key", "policy: {bundle: {scope: prod}}\n", []string{"policy.bundle.key"}},
 		{"addresses", "listen: {agents: \"7300\", approvers: \"example.org:x\"}\n", []string{"listen.agents", "listen.approvers", "not a port"}},
 		{"one address for both", "listen: {agents: \"127.0.0.1:1\", approvers: \"127.0.0.1:1\"}\n", []string{"same address"}},
 		{"formats", "upstreams: {a: {url: \"https://x\", format: cohere}}\nformats: [{host: \"https://x\", path: x}, {host: \"x:1\", format: gemini}]\n",
-			[]string{"upstreams.a.format: \"cohere\" is not known: openai or anthropic", "formats[0].host: \"https://x\" is not HOST", "formats[0].path: \"x\"", "formats[0].format: \"\" is not known"}},
+			[]string{"upstreams.a.format: \"cohere\" is none of openai, anthropic", "formats[0].host: \"https://x\" is not HOST", "formats[0].path: \"x\"", "formats[0].format: \"\" is none of"}},
 		{"upstreams", "upstreams: {Up: {url: \"ftp://x\"}, a: {}, b: {url: \"https://u:p@x\"}, c: {url: \"https://x?k=1\"}}\n", []string{"upstreams.Up: the name", "upstreams.Up.url", "upstreams.a.url: must be set", "upstreams.b.url: must not hold a user", "upstreams.c.url"}},
 		{"routes", "plugins: {a: {per_minute: -1, quiet: {zone: Mars/Base, pass: [big]}}}\nroutes: [{match: {risk: [huge]}}, {tell: [b], people: [eve], then: [{tell: [a]}]}]\n",
 			[]string{"plugins.a.per_minute", "plugins.a.quiet.zone", "plugins.a.quiet.pass", "routes[0].tell: must name", "routes[0].match.risk", "routes[1].tell: there is no channel \"b\"", "routes[1].people", "routes[1].then[0].after"}},
+		{"a risk that is none, by its line", "plugins: {terminal: {}}\nroutes:\n  - match:\n      risk: [high, severe]\n    tell: [terminal]\n",
+			[]string{"holdgate.yaml:4: routes[0].match.risk: \"severe\" is none of low, medium, high, critical"}},
+		{"what is missing in what is there", "people:\n  ada:\n    channels: {}\n", []string{"holdgate.yaml:2: people.ada.roles: must name"}},
+		{"a number for a word", "limits: {pending: many}\nholds: {notice: 3}\nroutes: {tell: a}\npeople: [ada]\n",
+			[]string{":1: limits.pending: want a whole number, this is a text", ":2: holds.notice: want true or false, this is a number", ":3: routes: want a list, this is a mapping", ":4: people: want names with values, this is a list"}},
+		{"what a secret might be", "plugins: {webhook: {per_minute: hunter2}}\n", []string{":1: plugins.webhook.per_minute: want a whole number, this is a text"}},
+		{"a channel that is not built in", "plugins:\n  termnal: {}\n", []string{`:2: plugins.termnal: no channel of this name is built in`, `did you mean "terminal"?`}},
+		{"a gate that is none", "gates:\n  before_comit: true\n", []string{`:2: gates.before_comit: no gate has this name`, `did you mean "before_commit"?`}},
+		{"a gate of one's own without a word", "gates: {ship: {timeout: 5m}}\n", []string{"gates.ship: no gate has this name, and nothing says what it asks: for a gate of your own give it a message"}},
+		{"an anchor", "people:\n  ada: &a {roles: [approve], channels: {}, role: x}\n  bob: *a\n", []string{`:2: people.bob: unknown key "role"`}},
 		{"no time of day", "plugins:\n  a:\n    quiet: {from: noon}\n", []string{":3:", "not a time of day"}},
 		{"no day", "plugins:\n  a:\n    quiet:\n      days: [xyz]\n", []string{":4:", "not a day of the week"}},
 		{"MCP servers", "mcp: {a: {}, b: {url: \"https://x\", command: [y]}, c: {command: [\"\"]}, d: {url: \"https://x\", env: {A: b}}, e: {command: [y], processes: 1001}, f: {command: [y], env: {\"A=B\": c}}}\n",
@@ -262,7 +272,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"limits", "limits: {body: 0, call: 1, redeem: 0s, grant: 0s}\n", []string{"limits.body", "limits.redeem", "limits.grant", "limits.call"}},
 		{"no name", "approver: \" \"\n", []string{"approver"}},
 		{"the name of nobody", "approver: holdgate\n", []string{"approver: holdgate is the name"}},
-		{"a person's unknown key", "people:\n  ada: {role: approve}\n", []string{`:2: unknown key "role"`}},
+		{"a person's unknown key", "people:\n  ada: {role: approve}\n", []string{`:2: people.ada: unknown key "role": did you mean "roles"?`}},
 		{"a person's name", "people:\n  Ada Lovelace: {roles: [approve]}\n", []string{":2:", `"Ada Lovelace" is no name for a person`}},
 		{"a person called policy", "people:\n  policy: {roles: [approve]}\n", []string{":2:", "without a person"}},
 		{"a person twice", "people:\n  ada: {roles: [approve]}\n  ada: {roles: [admin]}\n", []string{":3:", "already defined"}},
@@ -286,6 +296,9 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 					t.Errorf("error %q does not say %q", err, want)
 				}
 			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("error shows what may be a secret: %v", err)
+			}
 			if strings.Contains(err.Error(), "config.") {
 				t.Errorf("error names a Go type: %v", err)
 			}
@@ -305,7 +318,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 }
 
 func TestSettingsOfPluginsAreNeverPrinted(t *testing.T) {
-	c, err := load(t, "plugins: {hook: {config: {key: hunter2, list: [hunter2]}}}\n", config.Flags{})
+	c, err := load(t, "plugins: {webhook: {config: {key: hunter2, list: [hunter2]}}}\n", config.Flags{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,18 +327,18 @@ func TestSettingsOfPluginsAreNeverPrinted(t *testing.T) {
 			t.Errorf("%s prints %s", verb, s)
 		}
 	}
-	if c.Plugins["hook"].Config.Reveal()["key"] != "hunter2" {
+	if c.Plugins["webhook"].Config.Reveal()["key"] != "hunter2" {
 		t.Error("the plugin itself does not get its key")
 	}
 }
 
 // A plugin gets what is written for it at every depth; whoever prints it, nothing.
 func TestSettingsInsideSettingsReachThePlugin(t *testing.T) {
-	c, err := load(t, `plugins: {hook: {config: {smtp: {addr: "mx.example.com:25", auth: {user: hunter2}}, list: [{a: hunter2}, [b], 3], on: true}}}`+"\n", config.Flags{})
+	c, err := load(t, `plugins: {webhook: {config: {smtp: {addr: "mx.example.com:25", auth: {user: hunter2}}, list: [{a: hunter2}, [b], 3], on: true}}}`+"\n", config.Flags{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := c.Plugins["hook"].Config
+	settings := c.Plugins["webhook"].Config
 	got, err := json.Marshal(settings.Reveal())
 	if err != nil {
 		t.Fatal(err)

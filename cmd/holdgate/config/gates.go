@@ -3,9 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -65,52 +63,8 @@ func (g *Gate) UnmarshalYAML(n *yaml.Node) error {
 		g.Enabled = &on
 		return nil
 	}
-	if faults := unknownKeys(n, reflect.TypeFor[Gate]()); len(faults) > 0 {
-		return &yaml.TypeError{Errors: faults}
-	}
 	type plain Gate
 	return n.Decode((*plain)(g))
-}
-
-// unknownKeys names the keys below a node that its type does not have, as the
-// decoder does by itself where no type reads its own node.
-func unknownKeys(n *yaml.Node, t reflect.Type) (faults []string) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && n.Kind != yaml.SequenceNode {
-		t = t.Elem()
-	}
-	switch {
-	case n.Kind == yaml.AliasNode:
-		return unknownKeys(n.Alias, t)
-	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
-		for _, item := range n.Content {
-			faults = append(faults, unknownKeys(item, t.Elem())...)
-		}
-	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct:
-		known := keysOf(t)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if field, ok := known[key.Value]; ok {
-				faults = append(faults, unknownKeys(n.Content[i+1], field)...)
-			} else if key.Value != "<<" {
-				faults = append(faults, fmt.Sprintf("line %d: field %s not found in type %s", key.Line, key.Value, t))
-			}
-		}
-	}
-	return faults
-}
-
-// keysOf are the keys that a struct has in YAML, those of embedded ones included.
-func keysOf(t reflect.Type) map[string]reflect.Type {
-	keys := map[string]reflect.Type{}
-	for f := range t.Fields() {
-		switch name, how, _ := strings.Cut(f.Tag.Get("yaml"), ","); {
-		case how == "inline":
-			maps.Copy(keys, keysOf(f.Type))
-		case name != "-" && name != "":
-			keys[name] = f.Type
-		}
-	}
-	return keys
 }
 
 // Types are the types of gate as the configuration says them.
@@ -141,6 +95,7 @@ func (f *faults) gates(c Config) {
 	for _, name := range slices.Sorted(maps.Keys(c.Gates)) {
 		g := c.Gates[name]
 		key := "gates." + name
+		f.ownGate(key, name, g.Gate)
 		f.oneOf(key+".on_timeout", g.OnTimeout, "", "deny", "approve")
 		for _, o := range g.Options {
 			if o.ID == "" || o.Label == "" {
@@ -155,4 +110,18 @@ func (f *faults) gates(c Config) {
 	if _, err := c.Types(); err != nil {
 		f.add("%v", err)
 	}
+}
+
+// ownGate makes sure that a gate of a new name is one: a slip in the name of one that
+// is known would leave that one as it was.
+func (f *faults) ownGate(key, name string, g sessions.Gate) {
+	known := sessions.Known()
+	if slices.Contains(known, name) || g.Message != "" || len(g.Sessions) > 0 || g.When != nil {
+		return
+	}
+	hint := "for a gate of your own give it a message"
+	if near := holdgate.Closest(name, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q? For a gate of your own give it a message", near)
+	}
+	f.add("%s: no gate has this name, and nothing says what it asks: %s", key, hint)
 }

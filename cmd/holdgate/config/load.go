@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -43,7 +41,8 @@ func Load(f Flags, env func(string) string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	if err := c.readFile(f, env); err != nil {
+	file, err := c.readFile(f, env)
+	if err != nil {
 		return Config{}, err
 	}
 	c.StateDir = first(f.StateDir, env(EnvStateDir), c.StateDir)
@@ -61,7 +60,7 @@ func Load(f Flags, env func(string) string) (Config, error) {
 			return Config{}, fmt.Errorf("making %s absolute: %w", *p, err)
 		}
 	}
-	return c, c.Validate()
+	return c, located(c.File, file, c.Validate())
 }
 
 // defaults finds the state folder and the approver's name in the environment.
@@ -82,23 +81,24 @@ func defaults(env func(string) string) (Config, error) {
 }
 
 // readFile reads the file, where there is one, over c. Relative paths in it are
-// relative to it.
-func (c *Config) readFile(flags Flags, env func(string) string) error {
+// relative to it. It returns the file's nodes, nil where there are none.
+func (c *Config) readFile(flags Flags, env func(string) string) (*yaml.Node, error) {
 	f, err := flags.open(env)
 	if err != nil || f == nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	path := f.Name()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return fmt.Errorf("reading the configuration: %w", err)
+		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
 	if len(text) > maxFile {
-		return fmt.Errorf("configuration %s is over %d bytes", path, maxFile)
+		return nil, fmt.Errorf("configuration %s is over %d bytes", path, maxFile)
 	}
-	if err := c.parse(path, text); err != nil {
-		return err
+	node, err := c.parse(path, text)
+	if err != nil {
+		return nil, err
 	}
 	sum := sha256.Sum256(text)
 	c.File, c.Digest = path, hex.EncodeToString(sum[:])
@@ -108,7 +108,7 @@ func (c *Config) readFile(flags Flags, env func(string) string) error {
 			*p = filepath.Join(dir, *p)
 		}
 	}
-	return nil
+	return node, nil
 }
 
 // paths are the keys that name files and folders.
@@ -127,50 +127,6 @@ func (c *Config) paths() []*string {
 		all = append(all, &c.TLS.CAFiles[i])
 	}
 	return all
-}
-
-// parse reads YAML over c. name is the file's name in errors.
-func (c *Config) parse(name string, text []byte) error {
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(c); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil // an empty file
-		}
-		return explain(name, err)
-	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("configuration %s holds more than one document", name)
-	}
-	return nil
-}
-
-var (
-	lineFault = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
-	unknown   = regexp.MustCompile(`^field (.*) not found in type \S+$`)
-	goType    = regexp.MustCompile(`^cannot unmarshal !!(\w+).* into \S+$`)
-)
-
-// explain says what is wrong with a file, by lines and without Go types.
-func explain(name string, err error) error {
-	texts := []string{err.Error()}
-	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
-		texts = e.Errors
-	}
-	var faults []string
-	for _, t := range texts {
-		where := name
-		if m := lineFault.FindStringSubmatch(t); m != nil {
-			where, t = name+":"+m[1], m[2]
-		}
-		if m := unknown.FindStringSubmatch(t); m != nil {
-			t = fmt.Sprintf("unknown key %q", m[1])
-		} else if m := goType.FindStringSubmatch(t); m != nil {
-			t = fmt.Sprintf("a value of the wrong type (%s)", m[1]) // the value may be a secret
-		}
-		faults = append(faults, where+": "+t)
-	}
-	return errors.New(strings.Join(faults, "\n"))
 }
 
 // first returns the first that is not empty.

@@ -36,7 +36,7 @@ func TestFaultsOfHowUpstreamsAreReached(t *testing.T) {
 		`upstream_proxy: {http: "ftp://p.example"}`:              "upstream_proxy.http: want http://HOST:PORT",
 		`upstream_proxy: {https: "http://ann:secret@p.example"}`: "upstream_proxy.https: must not hold a user or password",
 		`upstream_proxy: {credentials_file: /x}`:                 "there is no proxy here",
-		`upstream_proxy: {lookup: there}`:                        `upstream_proxy.lookup: "there" is not known`,
+		`upstream_proxy: {lookup: there}`:                        `upstream_proxy.lookup: "there" is none of here, proxy`,
 		`pass_through: [{host: "https://x.example"}]`:            "pass_through[0].host",
 		`pass_through: [{host: "*"}]`:                            "pass_through[0].host",
 		`pass_through: [{host: "a.*.example"}]`:                  "pass_through[0].host",

@@ -14,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/plugins"
 )
 
 // faults collects what is wrong.
@@ -34,9 +37,7 @@ func (c Config) Validate() error {
 		f.add("state_dir: must be set")
 	}
 	f.policy(c.Policy)
-	if h := c.Holds; h.OnRefusal != RefusalReply && h.OnRefusal != RefusalContinue {
-		f.add("holds.on_refusal: %q: want %s or %s", h.OnRefusal, RefusalReply, RefusalContinue)
-	}
+	f.oneOf("holds.on_refusal", c.Holds.OnRefusal, RefusalReply, RefusalContinue)
 	if n := c.Holds.Rounds; n < 1 || n > 20 {
 		f.add("holds.rounds: %d: want 1 to 20", n)
 	}
@@ -204,9 +205,19 @@ func (f *faults) address(key, addr string) {
 
 // oneOf checks a word.
 func (f *faults) oneOf(key, got string, want ...string) {
-	if !slices.Contains(want, got) {
-		f.add("%s: %q is not known: %s", key, got, strings.Join(slices.DeleteFunc(want, func(s string) bool { return s == "" }), " or "))
+	if slices.Contains(want, got) {
+		return
 	}
+	want = slices.DeleteFunc(want, func(s string) bool { return s == "" })
+	f.add("%s: %q is none of %s%s", key, got, strings.Join(want, ", "), guess(got, want))
+}
+
+// guess names the word that was probably meant.
+func guess(word string, known []string) string {
+	if near := holdgate.Closest(word, known); near != "" && word != "" {
+		return fmt.Sprintf(": did you mean %q?", near)
+	}
+	return ""
 }
 
 // url checks an upstream's address. Credentials don't belong in it: addresses
@@ -246,7 +257,7 @@ func (f *faults) name(key, name string) {
 	}
 }
 
-// plugin checks one plugin.
+// mcp checks one MCP server.
 func (f *faults) mcp(key, name string, m MCP) {
 	f.name(key, name)
 	if len(m.Command) == 0 {
@@ -271,8 +282,12 @@ func (f *faults) mcp(key, name string, m MCP) {
 	}
 }
 
+// plugin checks one channel.
 func (f *faults) plugin(key, name string, p Plugin) {
 	f.name(key, name)
+	if built := plugins.Names(); len(p.Command) == 0 && !slices.Contains(built, name) {
+		f.add("%s: no channel of this name is built in (%s), and it has no command to start%s", key, strings.Join(built, ", "), guess(name, built))
+	}
 	if len(p.Command) > 0 && p.Command[0] == "" {
 		f.add("%s.command: the program is empty", key)
 	}

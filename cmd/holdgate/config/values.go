@@ -79,7 +79,7 @@ func (s *Size) UnmarshalYAML(n *yaml.Node) error {
 // scalar reads a node with a parser of text, and names the line in its error.
 func scalar[T any](n *yaml.Node, into *T, parse func(string) (T, error)) error {
 	if n.Kind != yaml.ScalarNode {
-		return fault(n, "want a single value")
+		return fault(n, "want one value, this is "+kindOf(n))
 	}
 	v, err := parse(n.Value)
 	if err != nil {

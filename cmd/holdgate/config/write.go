@@ -152,10 +152,10 @@ func topKey(doc *yaml.Node, name string) (key, value *yaml.Node) {
 // check compares what both texts say.
 func (a added) check(file string, before, after []byte) error {
 	var was, is Config
-	if err := was.parse(file, before); err != nil {
+	if _, err := was.parse(file, before); err != nil {
 		return err
 	}
-	if err := is.parse(file, after); err != nil {
+	if _, err := is.parse(file, after); err != nil {
 		return errors.Join(a.byHand(), err)
 	}
 	if _, there := a.take(&was); there {
