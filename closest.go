@@ -5,7 +5,7 @@ import "strings"
 // Closest is the known word that was probably meant by one that is not known.
 // Empty: none is near.
 func Closest(word string, known []string) string {
-	best, least := "", 1+len(word)/3
+	best, least := "", 1+len(word)/4
 	for _, k := range known {
 		if d := distance(strings.ToLower(word), strings.ToLower(k)); d <= least {
 			best, least = k, d-1

@@ -43,9 +43,16 @@ by_setting(other, rule, risk, _, about) := refuse(rule, risk, "The settings say 
 	not other in {"auto", "ask", "deny"}
 }
 
-touched(about) := concat("", [" It would touch: ", concat("; ", about)]) if count(about) > 0
-
-else := ""
+# METADATA
+# title: What a call would touch, as the end of a sentence
+# description: The name of the tool is no such thing, and stands in the summary.
+# custom:
+#   risk: low
+touched(about) := "" if {
+	{name | some name in about} == {tool_title}
+} else := concat("", [" It would touch: ", concat("; ", about)]) if {
+	count(about) > 0
+} else := ""
 
 # METADATA
 # title: The name of a tool as settings write it

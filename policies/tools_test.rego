@@ -115,3 +115,9 @@ test_what_was_looked_up_is_not_looked_up_again if {
 	holdgate.decision.action == "deny" with input as tool_call({"name": "x", "category": "read", "setting": "deny"}, {"impact": {}})
 	holdgate.decision.action == "allow" with input as tool_call({"name": "x", "category": "message", "setting": "auto"}, {"impact": {}})
 }
+
+test_a_tool_is_not_what_it_touches if {
+	d := holdgate.decision with input as {"kind": "tool_call", "tool": {"name": "nobody_knows", "category": "unknown"}, "facts": {}}
+	d.rule == "tools.unknown"
+	d.hold.message == "The policy does not know what this tool does."
+}

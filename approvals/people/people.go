@@ -32,7 +32,7 @@ const (
 const MaxName = 256
 
 // ErrNotEntitled says that a person may not do what they ask for.
-var ErrNotEntitled = errors.New("you may not decide this request")
+var ErrNotEntitled = errors.New("you may not do this")
 
 // A Person may answer for what agents do.
 type Person struct {

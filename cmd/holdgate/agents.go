@@ -19,18 +19,21 @@ import (
 // agentsCommand lists who asks.
 func agentsCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:   "agents",
-		Usage:  "list the agents that were seen, and whether they may go on",
-		Flags:  []cli.Flag{jsonFlag()},
-		Action: e.listAgents,
-
-		Subcommands: []*cli.Command{agentsAddCommand(e)},
+		Name:  "agents",
+		Usage: "list the agents that were seen, and add those that have a token",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "list the agents that were seen, and whether they may go on", Flags: []cli.Flag{jsonFlag()},
+				Action: e.listAgents,
+			},
+			agentsAddCommand(e),
+		},
 	}
 }
 
 func (e *env) listAgents(c *cli.Context) error {
 	if c.Args().Present() {
-		return usage("agents takes no arguments, got %q", c.Args().First())
+		return usage("agents list takes no arguments, got %q", c.Args().First())
 	}
 	sc, err := e.sidecar(c)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -29,6 +30,9 @@ func interspersed(app *cli.App, args []string) []string {
 		}
 		out, rest = append(out, rest[0]), rest[1:]
 		flags, list = cmd.Flags, cmd.Subcommands
+		if lists(cmd, rest) {
+			rest = slices.Insert(slices.Clone(rest), 0, listName)
+		}
 	}
 	var words []string
 	for len(rest) > 0 {
@@ -47,6 +51,30 @@ func interspersed(app *cli.App, args []string) []string {
 		words, rest = append(words, rest[0]), rest[1:]
 	}
 	return append(append(out, "--"), words...)
+}
+
+// listName is the subcommand that a group with one runs where none is named.
+const listName = "list"
+
+// lists reports whether the words after a group name none of its commands, and list
+// what it has: there are none, or the next one is a flag of the list's.
+func lists(group *cli.Command, words []string) bool {
+	if find(group.Subcommands, []string{listName}) == nil {
+		return false
+	}
+	for len(words) > 0 {
+		name, _, hasValue := strings.Cut(strings.TrimLeft(words[0], "-"), "=")
+		flag := strings.HasPrefix(words[0], "-")
+		if !flag || !slices.ContainsFunc(group.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }) {
+			return flag && name != "h" && name != "help"
+		}
+		n := 1
+		if takesValue(group.Flags, name) && !hasValue {
+			n = 2
+		}
+		words = words[min(n, len(words)):]
+	}
+	return true
 }
 
 // find returns the command that the first word names.

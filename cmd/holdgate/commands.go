@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
@@ -81,6 +82,9 @@ func finished(list []*cli.Command) []*cli.Command {
 			if c.Action == nil {
 				c.Action = group
 			}
+			if find(c.Subcommands, []string{listName}) != nil && c.Description == "" {
+				c.Description = "Without a COMMAND it lists."
+			}
 			finished(c.Subcommands)
 		}
 		c.Action = hinted(c.Action)
@@ -91,7 +95,15 @@ func finished(list []*cli.Command) []*cli.Command {
 // group is what a command does that has only subcommands.
 func group(c *cli.Context) error {
 	if name := c.Args().First(); name != "" {
-		return usage("unknown command %q", strings.TrimSpace(c.Command.HelpName+" "+name))
+		x := usage("unknown command %q", strings.TrimSpace(c.Command.HelpName+" "+name))
+		var known []string
+		for _, sub := range c.Command.Subcommands {
+			known = append(known, sub.Name)
+		}
+		if near := holdgate.Closest(name, known); near != "" {
+			x.text += fmt.Sprintf(": did you mean %q?", near)
+		}
+		return x
 	}
 	if err := cli.ShowSubcommandHelp(c); err != nil {
 		return err

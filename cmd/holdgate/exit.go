@@ -129,6 +129,9 @@ func explainProblem(p *api.Problem) *exitError {
 		x.hint = "nothing was decided; approve or deny it"
 	case api.ProblemNotEntitled:
 		x.hint = "nothing was changed; holdgate show ID says who may, and --token-file acts as somebody else"
+		if strings.Contains(p.Detail, "takes the role") {
+			x.hint = "nothing was changed; holdgate people says who has which role, and --token-file acts as somebody else"
+		}
 	case api.ProblemClaimed:
 		x.hint = "nothing was changed; wait for them, or answer it all the same"
 	case api.ProblemVoted:

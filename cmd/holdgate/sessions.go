@@ -118,11 +118,16 @@ func orDash(s string) string {
 	return s
 }
 
+// modeText is what is asked about in a session, and whether it stands alone.
 func modeText(s approvals.Session) string {
+	text := string(s.Mode)
 	if s.Threshold > 0 {
-		return fmt.Sprintf("%s %g", s.Mode, s.Threshold)
+		text += fmt.Sprintf(" %g", s.Threshold)
 	}
-	return string(s.Mode)
+	if s.Alone {
+		text += ", alone"
+	}
+	return text
 }
 
 func (e *env) setSession(c *cli.Context) error {
@@ -153,11 +158,7 @@ func (e *env) setSession(c *cli.Context) error {
 	if c.Bool("json") {
 		return printJSON(e.stdout, s)
 	}
-	text := "mode " + modeText(s)
-	if s.Alone {
-		text += ", alone"
-	}
-	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", holdgate.Visible(s.ID), text)
+	_, err = fmt.Fprintf(e.stdout, "%s: mode %s\n", holdgate.Visible(s.ID), modeText(s))
 	return err
 }
 

@@ -54,10 +54,10 @@ func statsCommand(e *env) *cli.Command {
 
 func writeStats(w io.Writer, s stats.Stats, top int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d calls passed by policy alone, %d were refused, %d questions were answered by standing approvals\n", s.Allowed, s.Refused, s.Granted)
-	fmt.Fprintf(&b, "%d questions to people: %d approved, %d denied, %d steered, %d expired, %d approved by silence, %d cancelled, %d pending\n",
+	fmt.Fprintf(&b, "calls: %d passed by policy alone, %d refused, %d answered by standing approvals\n", s.Allowed, s.Refused, s.Granted)
+	fmt.Fprintf(&b, "questions to people: %d, of which %d approved, %d denied, %d steered, %d expired, %d approved by silence, %d cancelled, %d pending\n",
 		s.Asked, s.Approved, s.Denied, s.Steered, s.Expired, s.Silent, s.Cancelled, s.Pending)
-	fmt.Fprintf(&b, "people took %s (p50) and %s (p95); %d answers put something else in the place of the call\n\n", took(s.Answer.P50), took(s.Answer.P95), s.Overrides)
+	fmt.Fprintf(&b, "people took %s (p50) and %s (p95); answers that put something else in the place of the call: %d\n\n", took(s.Answer.P50), took(s.Answer.P95), s.Overrides)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, list := range []struct {
 		name   string
@@ -78,7 +78,7 @@ func writeStats(w io.Writer, s stats.Stats, top int) error {
 		return err
 	}
 	for _, g := range s.AlwaysApproved[:min(top, len(s.AlwaysApproved))] {
-		fmt.Fprintf(&b, "\nalways approved: %s, %d of %d questions", holdgate.Visible(g.Name), g.Approved, g.Asked)
+		fmt.Fprintf(&b, "\nalways approved: %s, %d of %d times", holdgate.Visible(g.Name), g.Approved, g.Asked)
 	}
 	if len(s.AlwaysApproved) > 0 {
 		b.WriteString("\n")

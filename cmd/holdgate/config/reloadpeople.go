@@ -12,7 +12,7 @@ import (
 // not known, or as somebody else, or who has a role more, can do more than before.
 func (c *Change) people(was, is Config) {
 	if was.Approver != is.Approver {
-		c.add(false, "the holder of the state folder's token is %s, no longer %s", is.Approver, was.Approver)
+		c.add(false, "the state folder's token is that of %s; before: of %s", is.Approver, was.Approver)
 	}
 	for _, name := range both(was.People, is.People) {
 		old, had := was.People[name]
@@ -21,9 +21,9 @@ func (c *Change) people(was, is Config) {
 		case !has:
 			c.add(false, "%s is removed", name)
 		case !had:
-			c.add(false, "%s is added (%s)", name, roles(n.Roles))
+			c.add(false, "%s is added, with %s", name, roles(n.Roles))
 		case !reflect.DeepEqual(old.Roles, n.Roles):
-			c.add(false, "%s is %s, no longer %s", name, roles(n.Roles), roles(old.Roles))
+			c.add(false, "%s has %s; before: %s", name, roles(n.Roles), roles(old.Roles))
 		case !reflect.DeepEqual(old, n):
 			c.add(false, "%s is known by something else", name)
 		}
@@ -94,9 +94,9 @@ func (p powers) looser(by string, n power) []string {
 	case by == anyUser && !had:
 		return []string{"nobody is named any more: whoever a channel lets in, and the holder of the state folder's token, have every role"}
 	case !had:
-		return []string{fmt.Sprintf("%s, known by %s, is %s", n.name, n.words, strings.Join(n.roles, ", "))}
+		return []string{fmt.Sprintf("%s, known by %s, gets %s", n.name, n.words, roles(n.roles))}
 	case old.name != n.name:
-		return []string{fmt.Sprintf("%s is %s, no longer %s", n.words, n.name, old.name)}
+		return []string{fmt.Sprintf("%s is that of %s; before: of %s", n.words, n.name, old.name)}
 	}
 	var more []string
 	for _, r := range n.roles {
@@ -107,13 +107,17 @@ func (p powers) looser(by string, n power) []string {
 	if len(more) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s, known by %s, is %s too", n.name, n.words, strings.Join(more, ", "))}
+	return []string{fmt.Sprintf("%s, known by %s, gets %s too", n.name, n.words, roles(more))}
 }
 
-func roles(list []Role) string {
+// roles names roles in words.
+func roles[R ~string](list []R) string {
 	words := make([]string, len(list))
 	for i, r := range list {
 		words[i] = string(r)
 	}
-	return strings.Join(words, ", ")
+	if len(words) == 1 {
+		return "the role " + words[0]
+	}
+	return "the roles " + strings.Join(words, ", ")
 }
