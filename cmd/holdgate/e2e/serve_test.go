@@ -173,8 +173,8 @@ func TestSIGTERMEndsItInOrderAndWhatIsHeldStays(t *testing.T) {
 	}
 	s = serveIn(t, s.dir, nil, args...)
 	for _, want := range before {
-		if got := s.held(string(want.Call.Tool.Arguments)); got.ID != want.ID || got.Call.Digest != want.Call.Digest {
-			t.Errorf("request %s is %s after the restart", want.ID, got.ID)
+		if got := s.heldAs("request "+want.ID, func(r request) bool { return r.ID == want.ID }); got.Call.Digest != want.Call.Digest {
+			t.Errorf("request %s is of another call after the restart: %s", want.ID, got.Call.Digest)
 		}
 	}
 	answered := hold(t, s, "rm -rf one")
