@@ -107,11 +107,15 @@ func (q *Queue) holdsBack(ctx context.Context, who Caller, r *storedRequest) str
 		return "every session of the agent is paused until people answer, not this one alone; the others go on after: " + alone(rec.ID)
 	case asked && r.Gate == sessions.GateConfidence:
 		return "no session of the agent changes anything until people answer, not this one alone; the others do after: " + alone(rec.ID)
-	case r.Call.Kind == holdgate.KindGate || r.Gate == "":
+	case r.Call.Kind == holdgate.KindGate:
 		return ""
 	}
-	if o := rec.NeededWith(q.tracks.bindings.of(who.Agent.ID), r.Gate); o != nil {
+	others := q.tracks.bindings.of(who.Agent.ID)
+	if o := rec.NeededWith(others, r.Gate); o != nil && r.Gate != "" {
 		return holdgate.Visible("it waits with session "+o.ID+" of the agent, which must pass the gate "+r.Gate) + "; it does not after: " + alone(o.ID)
+	}
+	if o := rec.SettingWith(others, q.c.Begin); o != nil {
+		return holdgate.Visible("its session is in mode "+describeSetting(o.Set)+" with session "+o.ID+" of the agent") + "; its later calls are not after: " + alone(o.ID)
 	}
 	return ""
 }

@@ -169,6 +169,40 @@ func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
 	standing(approvals.AgentPaused)
 }
 
+// A question that another session's mode raises names that one, and how it ends.
+func TestAQuestionNamesTheSessionWhoseModeItHas(t *testing.T) {
+	b := newBench(t)
+	agent, manual := caller.Agent.ID, sessions.Setting{Mode: sessions.ModeManual}
+	set := func(c approvals.SessionChange) {
+		t.Helper()
+		if _, err := b.queue.ChangeSession(t.Context(), agent, "first", c, "ana"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	why := func(command string) string {
+		t.Helper()
+		return strings.Join(b.ask(b.enter(command), call("Bash", args{"command": command}), hold()).Briefing.Why, "\n")
+	}
+	if text := why("before"); strings.Contains(text, "first") {
+		t.Errorf("people are told of a session that is not there: %s", text)
+	}
+	set(approvals.SessionChange{Setting: &manual})
+	if text := why("a"); !strings.Contains(text, "its session is in mode manual with session first of the agent") || !strings.Contains(text, "holdgate sessions set first --agent "+agent+" --alone") {
+		t.Errorf("people are not told by which session: %s", text)
+	}
+	if s, err := b.queue.Session(t.Context(), agent, caller.Session.ID); err != nil || s.Mode != sessions.ModeManual || s.ModeWith != "first" || s.SetBy != "ana" {
+		t.Errorf("the session is %+v, %v", s, err)
+	}
+	yes := true
+	set(approvals.SessionChange{Alone: &yes})
+	if text := why("b"); strings.Contains(text, "first") {
+		t.Errorf("people are told of a session that stands alone: %s", text)
+	}
+	if s, err := b.queue.Session(t.Context(), agent, caller.Session.ID); err != nil || s.Mode != sessions.ModeAuto || s.ModeWith != "" {
+		t.Errorf("the session is %+v, %v", s, err)
+	}
+}
+
 func TestAModeOfASessionToCome(t *testing.T) {
 	b := newBench(t)
 	manual := sessions.Setting{Mode: sessions.ModeManual}

@@ -36,8 +36,9 @@ type Session struct {
 	Mode     sessions.Mode `json:"mode"`
 	// Threshold is the line of mode confidence_threshold; absent: the policy's.
 	Threshold  float64           `json:"confidence_threshold,omitempty"`
-	SetBy      string            `json:"set_by,omitempty"` // the person who set the mode
-	Alone      bool              `json:"alone,omitempty"`  // what holds it back holds no other session of the agent
+	SetBy      string            `json:"set_by,omitempty"`    // the person who set the mode
+	ModeWith   string            `json:"mode_with,omitempty"` // another session of the agent, by which it has the mode
+	Alone      bool              `json:"alone,omitempty"`     // what holds it back holds no other session of the agent
 	Passed     []sessions.Passed `json:"gates_passed"`
 	Needed     []string          `json:"gates_needed"` // that must be passed before it changes anything
 	Confidence *sessions.Report  `json:"confidence,omitempty"`
@@ -124,7 +125,8 @@ func (q *Queue) Session(ctx context.Context, agent, id string) (Session, error) 
 }
 
 func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
-	setting := r.SettingAmong(q.tracks.bindings.of(r.Agent), q.c.Begin)
+	others := q.tracks.bindings.of(r.Agent)
+	setting := r.SettingAmong(others, q.c.Begin)
 	v := Session{
 		Agent: r.Agent, ID: r.ID, Revision: r.Revision, State: SessionRunning,
 		Mode: setting.Mode, Threshold: setting.Threshold, SetBy: r.SetBy, Alone: r.Alone,
@@ -133,6 +135,9 @@ func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
 		FirstSeen: r.First, LastSeen: r.Last,
 	}
 	v.Lately = r.Results.Count()
+	if o := r.SettingWith(others, q.c.Begin); o != nil {
+		v.ModeWith, v.SetBy = o.ID, o.SetBy
+	}
 	if t := q.tracks.find(sessionKey{r.Agent, r.ID}); t != nil {
 		v.Counts, v.Lately = t.Counts(), t.Results().Count()
 	}

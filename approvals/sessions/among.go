@@ -27,6 +27,18 @@ func (r *Record) SettingAmong(others []*Record, begin Setting) Setting {
 	return s
 }
 
+// SettingWith is the session whose mode, set by people, this one has with it; nil
+// where it has its own.
+func (r *Record) SettingWith(others []*Record, begin Setting) *Record {
+	s, own := r.SettingAmong(others, begin), r.Setting(begin)
+	for _, o := range others {
+		if s != own && o.ID != r.ID && !o.Alone && o.Set == s && (r.Set.Mode == "" || o.SetAt.After(r.SetAt)) {
+			return o
+		}
+	}
+	return nil
+}
+
 // NeededAmong lists the gates that must be passed before the session changes
 // anything, those included that another session of the agent needs to pass and
 // this one has not passed since.

@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/sessions"
 )
 
@@ -36,7 +37,8 @@ func sessionsCommand(e *env) *cli.Command {
 					"tool below the threshold, and manual about every one. It takes the role operate.\n" +
 					"With --agent the session may be one to come.\n\n" +
 					"What holds one session back (its mode, a gate, a pause) holds all of its agent, which\n" +
-					"names its sessions itself. --alone says that this one holds no other.",
+					"names its sessions itself. --alone says that this one holds no other.\n\n" +
+					"What waits for an answer already goes on waiting: answer it (holdgate pending).",
 				Flags: []cli.Flag{
 					agent, jsonFlag(),
 					&cli.StringFlag{Name: "mode", Usage: "`MODE`: auto, manual or confidence_threshold"},
@@ -158,7 +160,28 @@ func (e *env) setSession(c *cli.Context) error {
 	if c.Bool("json") {
 		return printJSON(e.stdout, s)
 	}
-	_, err = fmt.Fprintf(e.stdout, "%s: mode %s\n", holdgate.Visible(s.ID), modeText(s))
+	if _, err := fmt.Fprintf(e.stdout, "%s: mode %s\n", holdgate.Visible(s.ID), modeText(s)); err != nil {
+		return err
+	}
+	return e.stillWaiting(c, sc, s.Agent)
+}
+
+// stillWaiting says what of an agent was asked before its session was changed: that
+// waits on as it was asked.
+func (e *env) stillWaiting(c *cli.Context, sc *client.Client, agent string) error {
+	all, err := sc.Sessions(c.Context, agent)
+	if err != nil {
+		return err
+	}
+	var waits []string
+	for _, s := range all {
+		if s.Pending > 0 {
+			waits = append(waits, fmt.Sprintf("%s (%d)", holdgate.Visible(s.ID), s.Pending))
+		}
+	}
+	if len(waits) > 0 {
+		_, err = fmt.Fprintf(e.stdout, "asked before, and still waits for an answer (holdgate pending): %s\n", strings.Join(waits, ", "))
+	}
 	return err
 }
 

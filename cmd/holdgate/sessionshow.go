@@ -52,6 +52,9 @@ func printSession(w io.Writer, s approvals.Session, now time.Time) error {
 	if s.SetBy != "" {
 		mode += ", set by " + s.SetBy
 	}
+	if s.ModeWith != "" {
+		mode += ", of session " + s.ModeWith + ", which does not stand alone"
+	}
 	line("mode", mode)
 	if s.Alone {
 		line("alone", "what holds it back holds no other session of the agent")
