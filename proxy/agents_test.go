@@ -1,10 +1,14 @@
 package proxy_test
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 
@@ -330,6 +334,40 @@ func TestReportsAreSwitchable(t *testing.T) {
 		}
 		if len(g.entries(audit.TypeConfidence)) != 1 {
 			t.Errorf("%s: the report is not in the log", name)
+		}
+	}
+}
+
+// A client that ends its wait is no error of the sidecar's.
+func TestAClientThatEndsAGatesWaitIsNoError(t *testing.T) {
+	out, in := io.Pipe()
+	t.Cleanup(func() { in.Close() })
+	g := newGateTo(t, nil, nil, withShippedPolicy(), func(c *proxy.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(in, nil))
+	})
+	lines := make(chan string, 1000)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	_, body := g.ask("POST", "/v1/gates", `{"type":"before_commit","message":"Commit?"}`)
+	ctx, leave := context.WithCancel(t.Context())
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { leave() }})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/v1/gates/"+read[agentapi.Gate](t, body).ID+"?wait=60s", nil)
+	must(t, err)
+	req.Header.Set("X-Session-Id", "s1")
+	if resp, err := g.client.Do(req); err == nil {
+		resp.Body.Close()
+		t.Fatal("the gate was answered")
+	}
+	for line := range lines {
+		if strings.Contains(line, "level=ERROR") {
+			t.Errorf("logged: %s", line)
+		}
+		if strings.Contains(line, "ended before the answer") || t.Failed() {
+			return
 		}
 	}
 }

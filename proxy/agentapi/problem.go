@@ -1,6 +1,7 @@
 package agentapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -27,7 +28,10 @@ func (p *Problem) Error() string { return p.Detail }
 // logged, and told without its text.
 func (s *Server) fail(w http.ResponseWriter, err error) {
 	p := ProblemOf(err)
-	if p.Status == http.StatusInternalServerError {
+	switch {
+	case errors.Is(err, context.Canceled):
+		s.log.Info("a client of the agents' API, or the sidecar, ended before the answer", "err", err)
+	case p.Status == http.StatusInternalServerError:
 		s.log.Error("serving the agents' API", "err", err)
 	}
 	p.Detail = holdgate.Visible(p.Detail)
@@ -56,6 +60,7 @@ func ProblemOf(err error) *Problem {
 		{sessions.ErrSetting, http.StatusBadRequest, "mode", "No such mode"},
 		{sessions.ErrFull, http.StatusTooManyRequests, "full", "Too many messages wait"},
 		{sessions.ErrTooMany, http.StatusTooManyRequests, "full", "Too many sessions"},
+		{context.Canceled, http.StatusServiceUnavailable, "stopping", "Ended"},
 		{approvals.ErrDiskFull, http.StatusServiceUnavailable, "store", "No room"},
 	} {
 		if errors.Is(err, k.is) {
