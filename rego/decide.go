@@ -21,7 +21,7 @@ import (
 // decision too, with rule [holdgate.RulePolicyError].
 func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	p := e.current.Load()
-	if in.Call.Result != nil && p.results == nil {
+	if in.Call.Result != nil && p.results == nil && p.loaded.Broken == "" {
 		return holdgate.Decision{Action: holdgate.Allow, Rule: ruleDefault, Revision: p.loaded.Revision}
 	}
 	in = p.relevant(in)
@@ -157,6 +157,9 @@ func whatToDo(err error) string {
 	if _, late := errors.AsType[*lateError](err); late {
 		return "Where the machine was busy, the same call again will do. Where this comes back, a rule is too slow: whoever keeps the policy can time it with `holdgate policy eval`."
 	}
+	if errors.Is(err, errBroken) {
+		return "Whoever keeps the policy can push another, or go back with `holdgate policy rollback`."
+	}
 	return "Whoever keeps the policy can look with `holdgate policy check` and `holdgate policy eval`."
 }
 
@@ -168,6 +171,9 @@ func (p *policy) decide(ctx context.Context, timeout time.Duration, query *opare
 			d, observe, err = holdgate.Decision{}, false, fmt.Errorf("evaluating policy: panic: %v", r)
 		}
 	}()
+	if p.loaded.Broken != "" {
+		return d, false, fmt.Errorf("%w: %s", errBroken, p.loaded.Broken)
+	}
 	input, now, err := build()
 	if err != nil {
 		return d, false, err

@@ -56,7 +56,10 @@ const DefaultTimeout = time.Second
 type Options struct {
 	Path    string  // a file, folder or bundle (.tar.gz) of the user's own; empty: the shipped pack alone
 	Signing Signing // which bundles to trust
-	Pushed  *Pushed // in place of Path: files that were handed over; see Engine.Replace
+	// Pushed is in place of Path: files that were handed over; see Engine.Replace. Where
+	// it does not load, Open succeeds, and every call meets a failing policy until another
+	// is handed over ([Loaded.Broken]): only an engine that runs can take one.
+	Pushed  *Pushed
 	Adapter Adapter // the shape that the user's policy has
 	Query   string  // with Adapter: the rule to ask, such as data.agent.call.decision
 	// OPAConfig is an OPA configuration file with the servers that bundles come
@@ -88,6 +91,8 @@ type Loaded struct {
 	Path     string // or the OPA configuration that names the servers
 	Whole    bool   // Path defines data.holdgate.decision and replaces the pack
 	Modules  int
+	// Broken is why the policy that was handed over does not load: no call is decided.
+	Broken string
 }
 
 // Engine answers with the policy in force. It is safe for concurrent use.
@@ -116,6 +121,9 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o, spec: s, remote: r}
 	p, err := load(ctx, s)
+	if err != nil && s.pushed != nil {
+		p, err = broken(ctx, s, err)
+	}
 	if err != nil {
 		e.Close(ctx)
 		return nil, err
@@ -175,6 +183,8 @@ func (e *Engine) report(l Load) {
 func (e *Engine) tell(l Load) {
 	log := e.o.Logger.With("path", l.Loaded.Path, "revision", l.Loaded.Revision)
 	switch {
+	case l.Loaded.Broken != "" && l.Err == nil:
+		log.Error("the policy that was pushed does not load: no call is let through until another is pushed, or holdgate policy rollback", "name", l.Loaded.Name, "err", l.Loaded.Broken)
 	case l.Err != nil:
 		log.Error("policy refused, the earlier one stays", "err", l.Err)
 	case l.Change.MayLoosen:

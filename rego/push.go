@@ -26,6 +26,23 @@ func (e *TestsFailedError) Error() string {
 // from files or bundles.
 func (e *Engine) Pushable() bool { return e.spec.path == "" && e.spec.remote == nil }
 
+// errBroken says that the policy which was handed over does not load.
+var errBroken = errors.New("the policy that was pushed does not load")
+
+// broken is in place of a policy that was handed over and does not load, as after an
+// update of Holdgate that checks more: the pack's tables, and no decision.
+func broken(ctx context.Context, s spec, why error) (*policy, error) {
+	p, err := build(ctx, spec{}, nil)
+	if err != nil {
+		return nil, errors.Join(why, err)
+	}
+	p.loaded = Loaded{Name: s.pushed.Name, Revision: "broken", Modules: p.loaded.Modules, Broken: why.Error()}
+	if own, err := s.pushed.sources(); err == nil {
+		p.loaded.Revision = own.revision()
+	}
+	return p, nil
+}
+
 // Replace puts another policy in force: the pushed one, or the shipped pack
 // alone where p is nil. It is compiled, and its own tests must pass
 // ([*TestsFailedError]); then keep is called, which may still refuse it and
@@ -54,6 +71,7 @@ func (e *Engine) Replace(ctx context.Context, p *Pushed, keep func(Load) error) 
 		}
 	}
 	l := Load{Loaded: next.loaded, Change: compare(e.current.Load(), next)}
+	l.Change.MayLoosen = l.Change.MayLoosen || e.Loaded().Broken != "" // which let nothing through
 	if err := keep(l); err != nil {
 		return Load{}, err
 	}

@@ -32,6 +32,7 @@ func policyCommand(e *env) *cli.Command {
 			policyReplayCommand(e),
 			policySuggestCommand(e),
 			policyScoreCommand(e),
+			policyRollBackCommand(e),
 		},
 	}
 }

@@ -314,6 +314,9 @@ func (a *App) status(ctx context.Context) api.Status {
 	l := a.engine.Loaded()
 	s := api.Status{Version: a.o.Version, Health: api.Healthy, StartedAt: a.started, Listeners: a.listeners,
 		Policy: api.Policy{Revision: l.Revision, Path: l.Path, Mode: a.c.Policy.Mode}}
+	if l.Broken != "" {
+		s.Health = "the policy that was pushed does not load, and no call is let through: " + l.Broken
+	}
 	if _, err := a.queue.Page(ctx, approvals.Filter{Limit: 1}); err != nil {
 		s.Health = "the store cannot be read: " + err.Error()
 	}

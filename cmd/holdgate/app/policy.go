@@ -39,7 +39,8 @@ func PolicyOptions(c config.Config) (rego.Options, error) {
 }
 
 // openPolicy loads the policy; none that loads is fatal. Where the
-// configuration names none, it is what was last pushed.
+// configuration names none, it is what was last pushed: where that does not load,
+// nothing is let through, and another can be pushed.
 func (a *App) openPolicy(ctx context.Context) error {
 	o, err := PolicyOptions(a.c)
 	if err != nil {
@@ -55,8 +56,6 @@ func (a *App) openPolicy(ctx context.Context) error {
 	if a.engine, err = rego.Open(ctx, o); err == nil {
 		a.onStop("policy", func(ctx context.Context) error { a.engine.Close(ctx); return nil })
 		a.warnUnanswerable()
-	} else if o.Pushed != nil {
-		return fmt.Errorf("the policy that was pushed last, %s, does not load any more; --policy FOLDER starts with another: %w", o.Pushed.Name, err)
 	}
 	return err
 }
@@ -111,6 +110,8 @@ func Unanswerable(askers []rego.Asker, people *people.People) []string {
 func policyEntry(l rego.Load) audit.Entry {
 	note := "policy in force: " + describe(l.Loaded) + ", revision " + l.Loaded.Revision
 	switch {
+	case l.Loaded.Broken != "" && l.Err == nil:
+		note = "no policy is in force, and no call is let through: " + l.Loaded.Name + ", as it was pushed, does not load: " + strings.ReplaceAll(l.Loaded.Broken, "\n", "; ")
 	case l.Err != nil:
 		note = "a policy was refused and the earlier one stays, revision " + l.Loaded.Revision + ": " + strings.ReplaceAll(l.Err.Error(), "\n", "; ")
 	case l.Change.MayLoosen:
