@@ -23,6 +23,9 @@ func (s *shell) ambiguous(text string, file *syntax.File, comments []syntax.Comm
 			return errors.New("a comment that goes on after its line")
 		}
 	}
+	if strings.Contains(text, "$$\\\n") {
+		return errors.New("a continued line behind $$")
+	}
 	if tail := strings.TrimRight(text, `\`); (len(text)-len(tail))%2 == 1 {
 		return errors.New("a backslash with nothing behind it")
 	}
@@ -41,11 +44,13 @@ func (s *shell) ambiguous(text string, file *syntax.File, comments []syntax.Comm
 		}
 		switch n := n.(type) {
 		case *syntax.Stmt:
-			err = descriptors(n)
+			err = descriptors(text, n)
 		case *syntax.CmdSubst:
 			err = s.substitutionEnd(text, n)
 		case *syntax.Redirect:
-			err = s.heredocEnd(text, n)
+			if err = s.heredocEnd(text, n); err == nil && n.Hdoc != nil && !quotedDelimiter(n.Word) {
+				err = s.joinedWithin(text, n.Hdoc)
+			}
 		case *syntax.ArrayExpr:
 			if end := int(n.End().Offset()); end < len(text) && text[end] == '#' {
 				err = errors.New("a # after an array")
@@ -77,6 +82,9 @@ func isCompound(c syntax.Command) bool {
 	return false
 }
 
+// statefulBuiltins change the shell that runs them.
+var statefulBuiltins = strings.Fields("cd pushd popd set unset shift read mapfile readarray alias unalias trap shopt getopts hash enable")
+
 // timed takes off what bash lets stand behind time before the command.
 func timed(t *syntax.TimeClause) error {
 	if t.Stmt == nil {
@@ -91,6 +99,9 @@ func timed(t *syntax.TimeClause) error {
 		cmd = pipe.X.Cmd
 	}
 	c, ok := cmd.(*syntax.CallExpr)
+	if _, declares := cmd.(*syntax.DeclClause); declares || ok && len(c.Args) > 0 && slices.Contains(statefulBuiltins, c.Args[0].Lit()) {
+		return errors.New("a command after time that changes the shell: where time is a program it changes nothing")
+	}
 	if ok && len(c.Args) == 0 && len(c.Assigns) > 0 {
 		return errors.New("an assignment alone after time: where time is a program nothing is assigned")
 	}
@@ -132,6 +143,8 @@ func zshOnly(c *syntax.CallExpr) error {
 	}
 	word := c.Args[0].Lit()
 	switch {
+	case word == "time" && len(c.Assigns) > 0:
+		return errors.New("an assignment before time, which is a reserved word to zsh")
 	case word == "repeat" || word == "foreach" || word == "-":
 		return fmt.Errorf("a command that only zsh knows: %s", word)
 	case strings.HasPrefix(first.Value, "{") && !bracesOnly(c.Args[0]):
@@ -242,6 +255,20 @@ func (s *shell) heredocEnd(text string, r *syntax.Redirect) error {
 		at += len(line) + 1
 	}
 	return mistake
+}
+
+// joinedWithin reports a substitution in a here-document with lines that a backslash
+// joins: some shells join them in quotes too.
+func (s *shell) joinedWithin(text string, body *syntax.Word) (err error) {
+	syntax.Walk(body, func(n syntax.Node) bool {
+		s.x.tick()
+		c, ok := n.(*syntax.CmdSubst)
+		if ok && strings.Contains(text[c.Pos().Offset():c.End().Offset()], "\\\n") {
+			err = errors.New("a continued line in a substitution in a here-document")
+		}
+		return err == nil
+	})
+	return err
 }
 
 // delimiterOf is the line that ends a here-document, and whether quotes in it

@@ -267,13 +267,19 @@ func hashed(s *shell, in invocation) bool {
 
 // setParams is "set -- a b", which replaces $1 and on.
 func setParams(s *shell, in invocation) bool {
+	named := false // by -o before it
 	for i, w := range in.words[1:] {
+		name := named
+		named = len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') && w.text[1] != '-' && strings.HasSuffix(w.text, "o")
 		if t := w.text; t == "allexport" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "a") {
 			s.exportsAll = true
 		}
 		if t := w.text; t == "keyword" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "k") || t == "braceexpand" ||
 			len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "B") {
 			s.x.fail("shell: set %s changes how commands are read", t)
+		}
+		if name {
+			continue
 		}
 		if (w.text == "-" || w.text == "+") && i+2 == len(in.words) {
 			break // nothing is set

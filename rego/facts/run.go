@@ -227,7 +227,13 @@ type replacement struct {
 // opensFiles opens what redirections name, but for the files whose content they
 // replace: those it returns.
 func (s *shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
+	inputs := 0
 	for _, r := range list {
+		if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc || r.Op == syntax.RdrIn {
+			if inputs++; inputs > 1 { // zsh reads all of them, the others the last
+				defer func() { s.stdin = stream{kind: s.stdin.kind} }()
+			}
+		}
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			body := s.one(r.Hdoc, quoting{heredoc: true, raw: quotedDelimiter(r.Word)})
@@ -320,7 +326,7 @@ func (s *shell) touch(f field, access string) {
 func (s *shell) output(st *syntax.Stmt) stream {
 	unknown := stream{kind: "pipe"}
 	call, ok := st.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 {
+	if !ok || len(call.Args) == 0 || !printsAll(st.Redirs) {
 		return unknown
 	}
 	quiet := s.quietly()
@@ -365,6 +371,19 @@ func (s *shell) output(st *syntax.Stmt) stream {
 		}
 	}
 	return unknown
+}
+
+// printsAll reports whether redirections leave standard output as it is, and cannot
+// fail: a command whose file is missing prints nothing.
+func printsAll(list []*syntax.Redirect) bool {
+	for _, r := range list {
+		here := r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc
+		messages := r.N != nil && r.N.Value == "2" && (r.Op == syntax.RdrOut && r.Word.Lit() == "/dev/null" || r.Op == syntax.DplOut)
+		if !here && !messages {
+			return false
+		}
+	}
+	return true
 }
 
 // pathPart is what basename and dirname print of one path.

@@ -21,7 +21,14 @@ func spelling(n syntax.Node) error {
 		}
 	case *syntax.Word:
 		return wordSpelling(n)
+	case *syntax.ArithmExp:
+		if n.Bracket {
+			return errors.New("arithmetic in $[...], which dash takes for text")
+		}
 	case *syntax.DblQuoted:
+		if n.Dollar {
+			return errors.New(`a $"...", of which some shells keep the dollar`)
+		}
 		if err := quotesWithin(n); err != nil {
 			return err
 		}
@@ -116,22 +123,35 @@ func openBrace(parts []syntax.WordPart) bool {
 	return false
 }
 
-// partsSpelling reports $# before a name, of which zsh takes the length.
+// partsSpelling reports $# before a name, of which zsh takes the length, and a
+// digit before others, which zsh reads as one number.
 func partsSpelling(parts []syntax.WordPart) error {
 	if err := flagged(parts); err != nil {
 		return err
 	}
 	for i, p := range parts {
-		count, ok := p.(*syntax.ParamExp)
-		if !ok || !count.Short || count.Param.Value != "#" || i+1 == len(parts) {
+		short, ok := p.(*syntax.ParamExp)
+		if !ok || !short.Short || i+1 == len(parts) {
 			continue
 		}
-		if lit, ok := parts[i+1].(*syntax.Lit); ok && lit.Value != "" && (isNameByte(lit.Value[0]) || strings.IndexByte("[@*", lit.Value[0]) >= 0) {
+		lit, ok := parts[i+1].(*syntax.Lit)
+		if !ok || lit.Value == "" {
+			continue
+		}
+		name := short.Param.Value
+		switch {
+		case isDigit(name[0]) && isDigit(lit.Value[0]):
+			return fmt.Errorf("a number that zsh reads whole: $%s%s", name, lit.Value)
+		case strings.Trim(lit.Value, `\`) == "" && len(lit.Value)%2 == 1 && i+2 == len(parts):
+			return fmt.Errorf(`a continued line behind $%s`, name)
+		case name == "#" && (isNameByte(lit.Value[0]) || strings.IndexByte("[@*", lit.Value[0]) >= 0):
 			return fmt.Errorf("a length that only zsh knows: $#%s", lit.Value)
 		}
 	}
 	return nil
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isNameByte(c byte) bool {
 	return c == '_' || c == '.' || c == '/' || c == '-' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
@@ -148,9 +168,19 @@ func redirection(r *syntax.Redirect) error {
 
 // descriptors reports a number of more than one digit before a redirection of
 // a program with arguments: dash and zsh take it for one of them. Shells
-// themselves, and exec, do not mind a number.
-func descriptors(st *syntax.Stmt) error {
+// themselves, and exec, do not mind a number. Before &> it is an argument to bash
+// alone, and where only assignments stand there dash makes them in the background.
+func descriptors(text string, st *syntax.Stmt) error {
 	call, ok := st.Cmd.(*syntax.CallExpr)
+	for _, r := range st.Redirs {
+		at := int(r.OpPos.Offset())
+		if r.Op != syntax.RdrAll && r.Op != syntax.AppAll {
+			continue
+		}
+		if at > 0 && isDigit(text[at-1]) || ok && len(call.Args) == 0 {
+			return errors.New("a &> that shells read differently")
+		}
+	}
 	if !ok || len(call.Args) == 0 || len(call.Args) == 1 && call.Args[0].Lit() == "exec" {
 		return nil
 	}

@@ -107,7 +107,7 @@ func modify(value, text string) (modified, rest string, known bool) {
 		}
 		switch text[1] {
 		case 'h':
-			value = path.Dir(value)
+			value = path.Dir(path.Clean(value))
 		case 't':
 			value = path.Base(value)
 		case 'r':

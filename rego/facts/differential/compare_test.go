@@ -49,8 +49,12 @@ func maybe(shell, script, name string) bool {
 	return shell == name || strings.Contains(script, name) || name == "dash" && strings.Contains(script, "sh")
 }
 
-// held reports whether people are asked about the whole script.
-func held(f facts.Facts) bool { return len(f.ParseErrors) > 0 }
+// held reports whether people are asked about the whole script: also where a function
+// calls itself, or another of its name.
+func held(f facts.Facts) bool {
+	again := func(u string) bool { return strings.HasSuffix(u, " calls itself") }
+	return len(f.ParseErrors) > 0 || slices.ContainsFunc(f.Commands, func(c facts.Command) bool { return slices.ContainsFunc(c.Unresolved, again) })
+}
 
 // startsFiles are the commands that run what nobody was shown, where a fact
 // says so.
