@@ -25,6 +25,9 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
 // TestMain makes the test binary a channel, as the holdgate program is.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "plugin" && os.Args[2] == "serve" {
@@ -132,7 +135,7 @@ func newDesktop(t *testing.T) string {
 		_ = cmd.Wait() // it was killed
 		_ = os.RemoveAll(dir)
 	})
-	late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatalf("the bus says %q: %v", line, err)
@@ -212,7 +215,7 @@ func TestAChannelEndsWhenHoldgateIsKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "1|1|unix|") {
 		t.Errorf("it says %q, %v", line, err)

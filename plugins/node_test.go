@@ -62,7 +62,7 @@ func TestTheChannelForNodeAsksAndAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	n := sdktest.Notice("r1")
 	n.Answers = []string{sdk.Deny, sdk.Steer}

@@ -234,7 +234,7 @@ func TestLatePolicyIsRefused(t *testing.T) {
 	if !strings.Contains(d.Reason, "the same call again") {
 		t.Errorf("the reason does not say what to do: %s", d.Reason)
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("the evaluation ended after %v", took)
 	}
 }

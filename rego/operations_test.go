@@ -11,7 +11,7 @@ import (
 )
 
 func TestOperationsHaveNames(t *testing.T) {
-	e, err := Open(t.Context(), Options{Timeout: 5 * time.Second})
+	e, err := Open(t.Context(), Options{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestOperationsOfOnesOwn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "settings.yaml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e, err := Open(t.Context(), Options{Path: dir, Timeout: 5 * time.Second})
+	e, err := Open(t.Context(), Options{Path: dir, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestOperationsOfOnesOwn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "settings.yaml"), []byte(broken), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{Path: dir, Timeout: 5 * time.Second}); err == nil || !strings.Contains(err.Error(), "operations.shop") {
+	if _, err := Open(t.Context(), Options{Path: dir, Timeout: time.Minute}); err == nil || !strings.Contains(err.Error(), "operations.shop") {
 		t.Errorf("a service without requests: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,9 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 )
+
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 // What a page in the approver's browser can send must decide nothing, even if
 // it had come by the token.

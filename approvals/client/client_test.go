@@ -28,6 +28,9 @@ import (
 	"github.com/holdgate/holdgate/store/badger"
 )
 
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
 const token = "0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // stateDir makes a state folder with a token in it.

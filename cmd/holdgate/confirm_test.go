@@ -36,7 +36,7 @@ func onTerminal(t *testing.T, args []string, ahead, answer string) (int, string)
 		t.Fatal(err)
 	}
 	defer out.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	code := make(chan int, 1)
 	go func() {

@@ -13,6 +13,9 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 )
 
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
 // The test binary is holdgate itself.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"holdgate": main})

@@ -28,7 +28,7 @@ var alone = []string{"holdgate", "--config", ""}
 func command(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	code := run(ctx, slices.Concat(alone, args), strings.NewReader(""), &out, &out)
 	return code, out.String()
@@ -176,7 +176,7 @@ func TestServeTellsHowItsChannelsDo(t *testing.T) {
 	}
 	served(t, "--config", file, "--state-dir", dir)
 	var list []api.Plugin
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
 		code, text := command(t, "plugin", "list", "--json", "--state-dir", dir)
 		if err := json.Unmarshal([]byte(text), &list); err != nil || code != exitDone || len(list) != 1 {
 			t.Fatalf("exit code %d, %v\n%s", code, err, text)

@@ -65,7 +65,7 @@ func conversing(t *testing.T, args []string, question string, lines ...string) (
 		t.Fatal(err)
 	}
 	defer out.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	code := make(chan int, 1)
 	go func() {

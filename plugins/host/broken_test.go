@@ -203,7 +203,7 @@ func TestStartingEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	_, err := start(ctx, Channel{Name: "sh", Command: []string{"/bin/sh", "-c", "exec sleep 300"}}, usualDeadlines(), slog.New(slog.DiscardHandler))
-	if err == nil || time.Since(began) > 5*time.Second {
+	if err == nil || time.Since(began) > time.Minute {
 		t.Errorf("start = %v after %v", err, time.Since(began))
 	}
 }

@@ -25,6 +25,9 @@ import (
 	"github.com/holdgate/holdgate/store/badger"
 )
 
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
 // TestMain makes the test binary a channel too: see puppet_test.go.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "puppet" {
@@ -168,7 +171,7 @@ func (b *bench) run(puppets ...Channel) *Host {
 		b.t.Fatal(err)
 	}
 	for _, c := range h.channels {
-		c.d.notify, c.d.end, c.d.start = time.Second, time.Second, 10*time.Second
+		c.d.notify, c.d.end, c.d.start = 10*time.Second, time.Second, 3*time.Minute
 		c.d.reconcile, c.d.watch = 100*time.Millisecond, 200*time.Millisecond
 		c.d.minPause, c.d.maxPause = 20*time.Millisecond, 100*time.Millisecond
 		if b.edit != nil {

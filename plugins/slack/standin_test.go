@@ -30,7 +30,7 @@ const (
 )
 
 // patient is how long tests wait for what is to happen.
-const patient = 30 * time.Second
+const patient = 3 * time.Minute
 
 // A post is a message in the stand-in's channel.
 type post struct {

@@ -259,7 +259,7 @@ func (s *setup) asked() approvals.Question {
 	select {
 	case q := <-s.q.asked:
 		return q
-	case <-time.After(20 * time.Second):
+	case <-time.After(3 * time.Minute):
 		s.t.Fatal("nobody was asked")
 		return approvals.Question{}
 	}

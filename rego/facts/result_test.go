@@ -78,7 +78,7 @@ func TestReadResultSaysWhatItDidNotRead(t *testing.T) {
 func TestReadResultIsQuick(t *testing.T) {
 	began := time.Now()
 	r := ReadResult(t.Context(), []byte(`{"t":"`+strings.Repeat("the token of the api key is sk-x AKIA ", 50_000)+`"}`), false)
-	if took := time.Since(began); took > 4*resultDeadline {
+	if took := time.Since(began); took > 15*resultDeadline {
 		t.Errorf("2 MB took %v, unread %v", took, r.Unread)
 	}
 }

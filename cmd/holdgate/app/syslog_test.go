@@ -20,6 +20,9 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
 // rfc5424 is a message of RFC 5424 with our structured data.
 var rfc5424 = regexp.MustCompile(`^<109>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \S+ holdgate \d+ checkpoint \[holdgate@32473 size="(\d+)" root="[^"]+" checkpoint="([^"]+)"\] audit log checkpoint: \d+ entries$`)
 
@@ -123,7 +126,7 @@ func datagrams(t *testing.T, network, addr string) (to string, next func() strin
 	}
 	return to, func() string {
 		b := make([]byte, 64<<10)
-		if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(3 * time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		n, _, err := conn.ReadFrom(b)

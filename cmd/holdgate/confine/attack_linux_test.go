@@ -284,7 +284,7 @@ func dial(network, addr string) error {
 	if err != nil {
 		return err
 	}
-	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
 	_, err = io.WriteString(c, "hello") // the victim may have said its word and gone
 	if network == "unixgram" {
 		return err

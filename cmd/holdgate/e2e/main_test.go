@@ -28,6 +28,9 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
 // binary is the program under test. TestMain builds it before anything runs.
 var binary = os.Getenv("HOLDGATE_BINARY")
 

@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
 // pair are the two ends of a connection between a run and a sidecar.
 func pair(t *testing.T) (run, sidecar *net.UnixConn) {
 	t.Helper()
@@ -24,7 +27,7 @@ func pair(t *testing.T) (run, sidecar *net.UnixConn) {
 	must(t, err)
 	t.Cleanup(func() { run.Close(); sidecar.Close() })
 	for _, c := range []*net.UnixConn{run, sidecar} {
-		must(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+		must(t, c.SetDeadline(time.Now().Add(3*time.Minute)))
 	}
 	return run, sidecar
 }

@@ -56,7 +56,7 @@ func buildAndRun(m *testing.M) int {
 const (
 	// patience bounds everything that a test waits for; nothing is slow
 	// because of it.
-	patience = 60 * time.Second
+	patience = 3 * time.Minute
 	// settled is longer than a question takes nothing that is typed.
 	settled = 800 * time.Millisecond
 	// asks begins every question.
