@@ -100,6 +100,8 @@ privileged(c) if {
 #   risk: medium
 bound("build", c) := "unbound" if {
 	runs_elsewhere(c)
+} else := "network" if {
+	aims_elsewhere(c)
 } else := "pass"
 
 bound("project", c) := "unbound" if {
@@ -112,6 +114,8 @@ bound("remote", c) := "unbound" if {
 	c.unbound[0]
 } else := "network" if {
 	leads_elsewhere(c)
+} else := "network" if {
+	aims_elsewhere(c)
 } else := "remote"
 
 bound(class, _) := class if not class in {"build", "project", "remote", "pass", "assign", "script", "unknown"}
@@ -123,6 +127,9 @@ bound(class, c) := "unbound" if {
 	class in {"pass", "assign", "script", "unknown"}
 	asks_of_scripts
 	c.unbound[0]
+} else := "network" if {
+	class == "pass"
+	aims_elsewhere(c)
 } else := class if class in {"assign", "pass", "script", "unknown"}
 
 # METADATA

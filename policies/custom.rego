@@ -92,6 +92,7 @@ shipped_ids := {
 	"persistence",
 	"production.config",
 	"production.deploy",
+	"production.target",
 	"profile.strict",
 	"publish",
 	"results.secrets",

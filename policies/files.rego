@@ -145,10 +145,12 @@ path_decision("delete", about) := ask("files.delete", delete_risk, "The call del
 
 # METADATA
 # title: Changing files outside the session's folder
-# description: But for data.settings.files.writable.
+# description: |
+#   But for data.settings.files.writable. A program of whose words nothing is known
+#   may change what they name.
 # custom:
 #   risk: medium
-path_decision("outside", about) := ask("files.outside", "medium", "The call changes files outside the session's folder.", about)
+path_decision("outside", about) := ask("files.outside", "medium", "The call changes, or may change, files outside the session's folder.", about)
 
 delete_risk := "high" if input.facts.impact.recursive
 

@@ -333,24 +333,47 @@ var (
 	lookingParts = []string{"build", "check", "docs", "dry", "lint", "list", "notes", "plan", "preview", "spec", "status", "test", "tests", "validate"}
 )
 
+// anyProgram stands in the grammars for every program: options that have the same
+// meaning in most.
+const anyProgram = "*"
+
 // target is what a command is about, by the options of its program and by its
 // environment: such as its context and its namespace. An option counts before a
 // variable, and the last of several.
 func (t commandTables) target(c facts.Command) map[string]string {
 	name, _, _ := t.program(c.Program)
-	g := t.grammars[name]
-	if len(g) == 0 {
+	g, any := t.grammars[name], t.grammars[anyProgram]
+	if len(g) == 0 && len(any) == 0 {
 		return nil
 	}
-	found := make(map[string]string)
+	var found map[string]string
+	set := func(part, value string) {
+		if found == nil {
+			found = make(map[string]string)
+		}
+		found[part] = value
+	}
 	for _, v := range c.Env {
-		if o := g["$"+v.Name]; o.target != "" {
-			found[o.target] = v.Value
+		o, ok := g["$"+v.Name]
+		if !ok {
+			o = any["$"+v.Name]
+		}
+		if o.target != "" {
+			set(o.target, v.Value)
 		}
 	}
 	for i, word := range c.Argv[min(1, len(c.Argv)):] {
 		option, value, glued := strings.Cut(word, "=")
+		if len(word) < 2 || word[0] != '-' {
+			if !glued { // make NAME=value
+				continue
+			}
+			option = "$" + option
+		}
 		o, ok := g[option]
+		if !ok {
+			o, ok = any[option]
+		}
 		switch {
 		case ok && !glued && i+2 < len(c.Argv):
 			value = c.Argv[i+2]
@@ -358,7 +381,7 @@ func (t commandTables) target(c facts.Command) map[string]string {
 			o, value = g[word[:2]], word[2:]
 		}
 		if o.target != "" && value != "" {
-			found[o.target] = value
+			set(o.target, value)
 		}
 	}
 	return found

@@ -29,6 +29,7 @@ settings:
   grammars:
     ctl: {"-n": namespace, "-f": true, "--namespace": namespace, "--context": context, "$CTLCONFIG": config, "-v": false, "--dry": false}
     "ctl config": {"--file": true}
+    "*": {"--server": host, "--env": stage, "$STAGE": stage, "--context": other}
     tool: {"-o": true, "--for": false}
 `}
 
@@ -116,6 +117,10 @@ var tabulated = []struct{ command, class, subcommand, target string }{
 	{"other --version", "pass", "", ""},
 	{"other --version x", "", "", ""},
 	{"other", "", "", ""},
+	{"tool --server db.example --env=prod x", "build", "", "host=db.example stage=prod"},
+	{"STAGE=prod tool x", "build", "", "stage=prod"},
+	{"tool STAGE=prod", "build", "", "stage=prod"},
+	{"ctl --context prod delete x", "deploy", "delete", "context=prod"},
 	{"exec --help", "script", "", ""},
 	{"zsh --version", "", "", ""},
 	{"watch get --help", "", "get", ""},

@@ -65,11 +65,12 @@ func commandObject(c facts.Command, tables commandTables) fields {
 	o.optionalList("project", c.Project)
 	o.optional("stdin", c.Stdin)
 	putList(&o, "env", c.Env, variableObject)
-	o.optional("seen", seen(c))
+	target := tables.target(c)
+	o.optional("seen", seen(c, target))
 	class, subcommand := tables.of(c)
 	o.optional("class", class)
 	o.optional("subcommand", strings.Join(subcommand, " "))
-	o.optionalMap("target", tables.target(c))
+	o.optionalMap("target", target)
 	return o
 }
 
@@ -95,9 +96,11 @@ func variableObject(v facts.Variable) fields {
 
 // seen sums up what is known of a command, so that a policy has one field to
 // look at in place of three that are missing.
-func seen(c facts.Command) string {
+func seen(c facts.Command, target map[string]string) string {
 	switch {
 	case len(c.Via) > 0 || len(c.Unresolved) > 0:
+		return ""
+	case target["host"] != "" || target["machine"] != "" || target["stage"] != "": // it may act elsewhere
 		return ""
 	case len(c.Unbound) > len(c.Project):
 		return "but_files"

@@ -172,6 +172,9 @@ func (x *extraction) argument(kind toolKind, r role, s, dir string) {
 	switch r {
 	case rolePath:
 		x.argumentPath(s, kind.access, dir)
+		if kind.deep {
+			x.path(pathRef{text: s, access: accessRead, dirs: dirsOf(dir), reach: reachBeneath})
+		}
 	case roleRead, rolePattern:
 		x.argumentPath(s, accessRead, dir)
 	case roleWrite:

@@ -12,6 +12,12 @@ func makeCommand(s *shell, in invocation, c *Command) {
 			continue
 		}
 		name = strings.TrimRight(name, ":?+!")
+		switch name {
+		case "MAKEFILES":
+			c.Unbound = append(c.Unbound, strings.Fields(value)...)
+		case "MAKEFLAGS", "GNUMAKEFLAGS", ".SHELLFLAGS", "MFLAGS":
+			c.Unresolved = append(c.Unresolved, shorten(w.text))
+		}
 		if contains(codeVariables, name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "-") {
 			s.codeText(field{text: value, dynamic: w.dynamic}, invocation{via: []string{"make " + name}})
 		}

@@ -27,6 +27,10 @@ id_rsa id_dsa id_ecdsa id_ed25519 id_rsa.* id_ed25519.* id_ecdsa_sk id_ed25519_s
 .vault-token .config/gh/ .config/glab-cli/ .config/op/ .config/rclone/ .password-store/ .local/share/keyrings/ library/keychains/
 .cargo/credentials .cargo/credentials.toml .gem/credentials .terraform.d/credentials.tfrc.json .terraformrc *.tfvars *.tfstate
 credentials credentials.json client_secret*.json service-account*.json service_account*.json secrets.yaml secrets.yml secrets.json secrets.toml secret.yaml secret.json
+.config/chromium/ .config/google-chrome/ .config/bravesoftware/ .config/microsoft-edge/ .mozilla/ .thunderbird/ google/chrome/
+.config/hub .config/containers/auth.json .config/git/credentials .config/doctl/ .config/heroku/ .config/netlify/ .config/stripe/ .config/hcloud/ .config/scw/ .config/linode-cli .config/ngrok/ .config/filezilla/ .config/sops/ .config/pypoetry/auth.toml
+.fly/ .railway/ .pulumi/credentials.json .gradle/gradle.properties .m2/settings.xml .m2/settings-security.xml .nuget/nuget.config .composer/auth.json .huggingface/ .cache/huggingface/token .kaggle/ .databrickscfg .snowsql/ .dbt/profiles.yml
+.mylogin.cnf .pg_service.conf .s3cfg .boto .mc/ .oci/ .cf/ .bluemix/ .cloudflared/ .wrangler/config/ .sentryclirc .circleci/cli.yml .fetchmailrc .msmtprc .node_repl_history .rediscli_history .sqlite_history *.agekey
 .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json .qwen/oauth_creds.json opencode/auth.json
 .bash_history .zsh_history .psql_history .mysql_history .python_history
 cookies.sqlite logins.json key4.db login?data
@@ -52,6 +56,7 @@ const persistenceRules = `
 /etc/cron* /etc/cron.d/ /etc/cron.daily/ /etc/cron.hourly/ /etc/cron.weekly/ /etc/cron.monthly/ /etc/crontab /etc/anacrontab /var/spool/cron/ /var/spool/at/
 /etc/systemd/ /usr/lib/systemd/ /lib/systemd/ /usr/local/lib/systemd/ /etc/init.d/ /etc/rc.local /etc/rc.d/ /etc/xdg/autostart/ /etc/profile /etc/profile.d/ /etc/bash.bashrc /etc/bashrc /etc/zsh/ /etc/zshrc /etc/environment
 /etc/ld.so.preload /etc/ld.so.conf /etc/ld.so.conf.d/ /etc/pam.d/ /etc/sudoers /etc/sudoers.d/ /etc/ssh/ /etc/udev/rules.d/ /etc/apt/apt.conf.d/ /etc/modules /etc/modules-load.d/
+node_modules/.bin/ .venv/bin/ venv/bin/ vendor/bin/
 .vscode/ .idea/ .cursor/ .windsurf/ .zed/ .devcontainer/ .devcontainer.json
 .claude/ .claude.json .codex/ .gemini/ .qwen/ .opencode/ .config/opencode/ opencode.json opencode.jsonc .cline/ .clinerules .clinerules/ .continue/ .roo/ .aider.conf.yml
 .mcp.json mcp.json mcp_config.json mcp_settings.json claude_desktop_config.json cline_mcp_settings.json

@@ -98,6 +98,12 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		c.Unbound = append(c.Unbound, texts(o.values("", l))...)
 	}
 	operands := o.operands
+	if ip.program && s.awkOptions(in.words[1:], c) {
+		operands = slices.Clone(operands)
+		for i := range operands[min(1, len(operands)):] {
+			s.touch(operands[i+1], accessWrite)
+		}
+	}
 	if ip.program && len(code) == 0 && len(o.values(ip.file, "")) == 0 && len(operands) > 0 {
 		s.awk(operands[0], c)
 		for _, f := range operands[1:] {
@@ -119,6 +125,7 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	case module != "":
 		c.Unbound = append(c.Unbound, module)
 		s.moduleArguments(module, in, c)
+		s.strays(in)
 	case len(code) > 0 || contains("vim vi nvim emacs", in.name()):
 		for _, f := range operands {
 			s.touch(f, accessRead)
@@ -126,6 +133,8 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	case len(operands) > 0 && operands[0].text != "-":
 		c.Unbound = append(c.Unbound, operands[0].text)
 		s.touch(operands[0], accessRead)
+		after := slices.IndexFunc(in.words, func(w field) bool { return w.text == operands[0].text })
+		s.strays(invocation{words: append(in.words[:1:1], in.words[after+1:]...)})
 	case s.stdin.kind == "file":
 		c.Unbound = append(c.Unbound, s.stdin.file)
 	case s.stdin.kind != "" && !o.has("vhV", "version"):
@@ -245,6 +254,25 @@ func (s *shell) awk(f field, c *Command) {
 	if acts || strings.Contains(f.text, "@load") || strings.Contains(f.text, "getline") {
 		c.Unresolved = append(c.Unresolved, shorten(f.text))
 	}
+}
+
+// awkOptions notes what the options of an awk load and write, and reports whether
+// it writes the files that it reads.
+func (s *shell) awkOptions(words []field, c *Command) (inPlace bool) {
+	o := parseOptions(words, "Fvfilpode", "include load assign field-separator file source")
+	for _, f := range append(o.values("i", "include"), o.values("l", "load")...) {
+		if strings.TrimSuffix(f.text, ".awk") == "inplace" {
+			inPlace = true
+		} else {
+			c.Unbound = append(c.Unbound, f.text)
+		}
+	}
+	for _, long := range []string{"profile", "pretty-print", "dump-variables"} {
+		for _, f := range append(o.values(long[:1], long), o.values(map[string]string{"pretty-print": "o"}[long], "")...) {
+			s.touch(f, accessWrite)
+		}
+	}
+	return inPlace
 }
 
 // maxUnresolved bounds the length of one unresolved word, in bytes.

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -159,9 +160,15 @@ func loads(program string, a field) []string {
 		return []string{value}
 	case contains(optionVariables, name) && !harmless(name, value):
 		return []string{a.text}
+	case pointer.MatchString(name) && leadsOut(value) && !systemProgram(value):
+		return []string{value}
 	}
 	return nil
 }
+
+// pointer is the name of a variable that leads to settings, or to where a program
+// keeps the code that it runs.
+var pointer = regexp.MustCompile(`(?i)_HOME$|_CONFIG$|CONFIG_(FILE|DIR|PATH)$|(USER|GLOBAL)CONFIG$|GEMFILE$|_?RC_?FILE$|_PRELOAD$|_TOOLCHAIN$|PLUGINS?_(DIR|PATH)$|INIT_SCRIPT$`)
 
 func harmless(name, value string) bool {
 	for word := range strings.FieldsSeq(value) {

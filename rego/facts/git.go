@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -104,6 +105,9 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 	here := field{text: "."}
 	impact := &s.x.facts.Impact
 	s.gitBrings(verb, words)
+	if contains("merge pull rebase cherry-pick revert", verb) {
+		s.gitStrategy(verb, words, c)
+	}
 	s.gitOtherFiles(in, verb, words)
 	switch verb {
 	case "rm":
@@ -159,11 +163,16 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		c.Unbound = append(c.Unbound, texts(parseOptions(words, "pC", "directory exclude include").operands)...)
 		s.use(in, here, accessWrite)
 	case "worktree":
+		if !slices.ContainsFunc(words, func(w field) bool { return sibling.MatchString(w.text) }) {
+			s.strays(in)
+		}
 		if len(words) > 1 && words[0].text == "remove" {
 			s.useAll(in, parseOptions(words[1:], "", "").operands, accessDelete)
 		}
 	case "update-ref", "gc", "reflog", "prune":
 		impact.Force = impact.Force || verb != "gc"
+	case "checkout-index", "fast-export", "pack-objects", "index-pack", "sparse-checkout":
+		s.strays(in)
 	case "init":
 		for _, f := range parseOptions(words, "b", "template separate-git-dir object-format initial-branch").values("", "template") {
 			if f.text != "" {
@@ -180,6 +189,9 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		for _, f := range append(o.values("", "output"), o.values("", "output-directory")...) {
 			s.use(in, f, accessWrite)
 		}
+		if verb == "bundle" && len(o.operands) > 1 && o.operands[0].text == "create" {
+			s.use(in, o.operands[1], accessWrite)
+		}
 		if verb == "archive" || verb == "format-patch" {
 			s.useAll(in, o.values("o", ""), accessWrite)
 		}
@@ -190,6 +202,10 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		}
 	}
 }
+
+// sibling is a folder beside the one at hand, where people keep further trees of a
+// repository.
+var sibling = regexp.MustCompile(`^\.\./[A-Za-z][\w.-]*$`)
 
 // gitShows notes the secrets whose content, now or once, git shows: by path, or
 // by revision and path.
@@ -357,6 +373,21 @@ func (s *shell) gitBrings(verb string, words []field) {
 // is fetched under another name.
 func foreignRef(f field) bool {
 	return !f.known() || strings.ContainsAny(f.text, ":+*@{") || strings.HasPrefix(f.text, "refs/") || strings.HasPrefix(f.text, "pull/") || strings.HasPrefix(f.text, "merge-requests/")
+}
+
+// gitStrategy notes a way to merge that is not one of git's own: a program of that
+// name.
+func (s *shell) gitStrategy(verb string, words []field, c *Command) {
+	o := parseOptions(words, "sXmx", "strategy strategy-option onto exec message")
+	list := o.cutShort("strategy")
+	if !contains("cherry-pick revert", verb) {
+		list = append(list, o.values("s", "")...)
+	}
+	for _, f := range list {
+		if !contains("ort recursive resolve octopus ours subtree", f.text) {
+			c.Unresolved = append(c.Unresolved, "git merge-"+f.text)
+		}
+	}
 }
 
 // leadsAway reports whether a word is the path of a repository outside of the

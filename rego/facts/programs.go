@@ -331,6 +331,7 @@ const outputs = "-o -O -out --out --output --output-file --output-dir --outfile 
 // mentions adds the sensitive paths among the words of a program that is not
 // known: what it does with them can't be told.
 func (s *shell) mentions(in invocation) {
+	s.strays(in)
 	for i, w := range in.words[1:] {
 		s.x.tick()
 		t := w.text

@@ -76,12 +76,15 @@ func toolCommand(s *shell, t tool, in invocation, c *Command) {
 		switch {
 		case rewrites && !checks:
 			s.use(in, f, accessWrite)
-		case t.tests && leadsOut(f.text):
+		case (t.tests || t.inPlace == "" && throughTemp.MatchString(f.text)) && leadsOut(f.text):
 			file, _, _ := strings.Cut(f.text, "::")
 			c.Unbound = append(c.Unbound, file)
 		}
 	}
 }
+
+// throughTemp is what lies in a folder for temporary files, and is no plain text.
+var throughTemp = regexp.MustCompile(`^(/private)?(/var)?/tmp(/|$)`)
 
 // option is an option's name, as the table has it, and its value where that is
 // part of the word.

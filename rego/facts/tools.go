@@ -35,12 +35,13 @@ const (
 type toolKind struct {
 	category string
 	access   string // of the paths that it names
+	deep     bool   // it reads all that lies beneath them
 	moved    string // of the paths that it moves; known once the arguments are
 	args     map[string]role
 }
 
 // toolTable holds the tools of the agents in common use: category, access of
-// paths, names, and arguments whose role differs from what their key says
+// paths ("deep": to read all beneath them), names, and arguments whose role differs from what their key says
 // (keyTable). Names and keys are written as normal makes them.
 //
 // The names come from Claude Code, Codex, Gemini CLI, Qwen Code, opencode,
@@ -62,7 +63,7 @@ exec     -     killshell killbash killprocess forceterminate taskstop jobkill ki
 read     read  read readfile readmanyfiles readtextfile readmediafile readmultiplefiles viewimage view notebookread getfileinfo openfile cat readfiles readimage getfileoutline readlints readdiagnostics geterrors lspreferences readmcpresource readmcpresourcetool accessmcpresource fsread viewfile viewfileoutline viewcodeitem viewcontentchunk viewlinerange readcode diagnostics getdiagnostics getchangedfiles readnotebookcelloutput getnotebooksummary : include=pattern
 read     read  ls list listdirectory listdir listfiles directorytree listdirectorywithsizes listalloweddirectories listcodedefinitionnames listmcpresources listmcpresourcestool listmcpresourcetemplates
 read     read  glob findfiles searchfiles filesearch globfilesearch findbyname findpath : pattern=pattern glob=pattern query=text
-read     read  grep ripgrep search searchfilecontent codebasesearch grepsearch searchcode listcodeusages grepfiles searchcodebase semanticsearch : pattern=text query=text include=pattern glob=pattern regex=text
+read     deep  grep ripgrep search searchfilecontent codebasesearch grepsearch searchcode listcodeusages grepfiles searchcodebase semanticsearch : pattern=text query=text include=pattern glob=pattern regex=text
 write    write write writefile writetofile createfile savefile newfile appendfile createdirectory mkdir makedirectory
 write    write fswrite fsappend : command=text
 write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace editor smartedit replacestringinfile multireplacestringinfile editnotebook editnotebookfile insertedit patchfile searchreplace replacefilecontent multireplacefilecontent reapply undoedit editcode : content=text
@@ -106,7 +107,10 @@ var tables = sync.OnceValue(func() (t struct {
 	for line := range strings.Lines(strings.TrimSpace(toolTable)) {
 		names, args, _ := strings.Cut(line, ":")
 		f := strings.Fields(names)
-		kind := toolKind{category: f[0], access: f[1], args: make(map[string]role)}
+		kind := toolKind{category: f[0], access: f[1], deep: f[1] == "deep", args: make(map[string]role)}
+		if kind.deep {
+			kind.access = accessRead
+		}
 		for _, a := range strings.Fields(args) {
 			key, r, _ := strings.Cut(a, "=")
 			kind.args[key] = role(r)

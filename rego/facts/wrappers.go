@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -151,6 +152,12 @@ func (s *shell) wrapperOptions(name string, o options) {
 			s.x.host("ssh", o.operands[0].text)
 		}
 		s.sshOptions(o)
+	case "systemd-run":
+		s.x.path(pathRef{text: "/run/systemd/transient/", access: accessWrite})
+	case "direnv": // what is in the folder's file goes into the command's environment
+		if len(o.operands) > 1 {
+			s.touch(field{text: path.Join(o.operands[1].text, ".envrc"), dynamic: o.operands[1].dynamic}, accessRead)
+		}
 	case "script":
 		for _, f := range o.operands[:min(1, len(o.operands))] {
 			s.touch(f, accessWrite)
