@@ -28,11 +28,12 @@ var imports = map[string][]string{
 
 	"approvals/briefing": {"."},
 	"approvals/sessions": {".", "store"},
-	"approvals":          {".", "store", "store/audit", "approvals/briefing", "approvals/sessions", "approvals/people"},
+	"approvals":          {".", "store", "store/audit", "approvals/briefing", "approvals/sessions", "approvals/people", "approvals/record"},
 	"approvals/people":   {"."},
+	"approvals/record":   {".", "approvals/briefing", "approvals/people", "store", "store/audit"},
 	"approvals/stats":    {".", "store/audit"},
-	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit", "approvals/people"},
-	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit"},
+	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit", "approvals/people", "approvals/record"},
+	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit", "approvals/record"},
 	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit"},
 
 	"rego/facts/snippet": {},
@@ -83,10 +84,10 @@ var imports = map[string][]string{
 	"plugins/webhook":       {"plugins/sdk", "plugins/sdk/document"},
 	"plugins/slack":         {"plugins/sdk", "plugins/sdk/page"},
 	"plugins":               {"plugins/desktop", "plugins/email", "plugins/exec", "plugins/sdk", "plugins/slack", "plugins/telegram", "plugins/terminal", "plugins/webhook"},
-	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "approvals/people"},
+	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "approvals/people", "approvals/record"},
 
 	"cmd/holdgate/config":   {".", "approvals/sessions", "plugins"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people", "approvals/record"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
 	"cmd/holdgate/handover": {},
@@ -94,7 +95,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/mcpproxy/stdio",
-		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people"},
+		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people", "approvals/record"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

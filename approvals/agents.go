@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -115,13 +116,13 @@ func (q *Queue) Expect(a holdgate.Agent) {
 }
 
 // Seen takes note that an agent makes a request, for [Queue.Agents].
-func (q *Queue) Seen(c Caller) { q.sightings.see(c, now()) }
+func (q *Queue) Seen(c Caller) { q.sightings.see(c, record.Now()) }
 
 // Agents returns the agents that are known, by id.
 func (q *Queue) Agents(ctx context.Context) ([]Agent, error) {
 	pending := map[string]int{}
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		return eachAsked(tx, func(a storedAsked) { pending[a.Agent]++ })
+		return record.EachAsked(tx, func(a record.StoredAsked) { pending[a.Agent]++ })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing agents: %w", err)
@@ -135,20 +136,4 @@ func (q *Queue) Agents(ctx context.Context) ([]Agent, error) {
 		list[i].Pending = pending[list[i].ID]
 	}
 	return list, nil
-}
-
-// eachAsked calls fn for each pending request's entry in the index, in the
-// order of asking.
-func eachAsked(tx store.Tx, fn func(storedAsked)) error {
-	for p, err := range tx.Scan(prefixPending, "") {
-		if err != nil {
-			return err
-		}
-		var a storedAsked
-		if err := decode(p.Key, p.Value, &a); err != nil {
-			return err
-		}
-		fn(a)
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -12,21 +13,21 @@ import (
 // the entry's, in one transaction. What also writes, where it is set, is part
 // of the same transaction, and its error undoes all.
 func (q *Queue) Announce(ctx context.Context, typ EventType, e audit.Entry, also func(store.Tx) error) error {
-	return q.transact(ctx, announcing(typ, e, also))
+	return q.book.Change(ctx, announcing(typ, e, also))
 }
 
 // announcing is the change of state of [Queue.Announce].
-func announcing(typ EventType, e audit.Entry, also func(store.Tx) error) func(*transition) error {
-	return func(t *transition) error {
+func announcing(typ EventType, e audit.Entry, also func(store.Tx) error) func(*record.Change) error {
+	return func(c *record.Change) error {
 		if also != nil {
-			if err := also(t.tx); err != nil {
+			if err := also(c.Tx); err != nil {
 				return err
 			}
 		}
-		seq, err := t.log(e)
+		seq, err := c.Append(e)
 		if err != nil || typ == "" {
 			return err
 		}
-		return write(t.tx, prefixOutbox+store.Seq(seq), storedEvent{header: current(), Time: t.now, Type: typ, Note: e.Note})
+		return c.Note(typ, "", e.Note, seq)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -56,19 +57,19 @@ func (x *Exchange) Kept(ctx context.Context) (Answer, bool, error) {
 
 func (x *Exchange) kept(ctx context.Context) (a Answer, ok bool, err error) {
 	err = x.q.c.Store.View(ctx, func(tx store.Tx) error {
-		var ex storedExchange
-		if err := read(tx, prefixExchange+x.id, &ex); err != nil {
+		var ex record.StoredExchange
+		if err := record.Read(tx, record.PrefixExchange+x.id, &ex); err != nil {
 			return err
 		}
 		if ex.Body == nil || !ex.Body.Whole {
 			return nil
 		}
 		for n := range ex.Body.Chunks {
-			sealed, err := tx.Get(chunkKey(x.id, n))
+			sealed, err := tx.Get(record.ChunkKey(x.id, n))
 			if err != nil {
 				return err
 			}
-			chunk, err := x.q.seal.open(sealed, x.id, n, ex.Body.Chunks)
+			chunk, err := x.q.book.Seal.Open(sealed, x.id, n, ex.Body.Chunks)
 			if err != nil {
 				return err
 			}
@@ -127,13 +128,13 @@ func (x *Exchange) keep(ctx context.Context, a Answer) error {
 		if err != nil {
 			return err
 		}
-		return t.expect(ex, storedBody{Chunks: len(chunks), Erase: len(chunks), Bytes: int64(len(a.Body))})
+		return t.expect(ex, record.StoredBody{Chunks: len(chunks), Erase: len(chunks), Bytes: int64(len(a.Body))})
 	}); err != nil {
 		return err
 	}
 	for n, chunk := range chunks {
-		sealed := x.q.seal.seal(bytes.Clone(chunk), x.id, n, len(chunks))
-		err := x.q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error { return tx.Set(chunkKey(x.id, n), sealed) })
+		sealed := x.q.book.Seal.Seal(bytes.Clone(chunk), x.id, n, len(chunks))
+		err := x.q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error { return tx.Set(record.ChunkKey(x.id, n), sealed) })
 		if err != nil {
 			return err
 		}
@@ -150,15 +151,15 @@ func (x *Exchange) keep(ctx context.Context, a Answer) error {
 
 // expect makes room for an answer that is about to be stored, in place of one
 // that was not stored whole.
-func (t *transition) expect(x *storedExchange, b storedBody) error {
+func (t *transition) expect(x *record.StoredExchange, b record.StoredBody) error {
 	more := b.Bytes
 	if x.Body != nil {
 		b.Erase = max(b.Erase, x.Body.Erase)
 		more -= x.Body.Bytes
 	}
 	if more < 0 {
-		t.give(x.account(), account{bytes: -more})
-	} else if err := t.take(x.account(), account{bytes: more}); err != nil {
+		t.q.ledger.gives(t.Change, accountOf(x.Agent, x.Session, x.Proven), account{bytes: -more})
+	} else if err := t.q.ledger.charges(t.Change, accountOf(x.Agent, x.Session, x.Proven), account{bytes: more}); err != nil {
 		return err
 	}
 	x.Bytes += more
@@ -167,18 +168,18 @@ func (t *transition) expect(x *storedExchange, b storedBody) error {
 }
 
 // answered ends the use of approvals that let the request itself go on.
-func (t *transition) answered(x *storedExchange) error {
+func (t *transition) answered(x *record.StoredExchange) error {
 	for i := range x.Requests {
 		ref := &x.Requests[i]
 		if !ref.Used || ref.Result != "" {
 			continue
 		}
-		r, err := t.request(ref.ID)
+		r, err := t.Request(ref.ID)
 		if err != nil {
 			return err
 		}
 		if r.Call.Kind == holdgate.KindModelRequest {
-			if err := t.result(x, ref, resultSpent, "the upstream has answered"); err != nil {
+			if err := t.Result(x, ref, record.ResultSpent, "the upstream has answered"); err != nil {
 				return err
 			}
 		}

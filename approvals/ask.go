@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // Digest is what an outcome on the call is bound to. For a tool call it is the
@@ -40,7 +39,7 @@ func (x *Exchange) digest(c holdgate.Call) (holdgate.Digest, error) {
 		fields = append(fields, c.MCP.Server, c.MCP.Method, c.MCP.Name, string(c.MCP.Params))
 		fields = append(fields, wayOf(c.MCP)...)
 	case c.Gate != nil:
-		gate, err := json.Marshal(storeGate(c.Gate))
+		gate, err := json.Marshal(record.StoreGate(c.Gate))
 		if err != nil {
 			return "", fmt.Errorf("digesting a gate: %w", err)
 		}
@@ -84,8 +83,8 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	}
 	draft := x.draft(c, d, digest)
 	if q.Edited == "" { // else a person made it, not the agent
-		draft.teaches(c, d)
-		draft.asksOnce(d.Hold)
+		teaches(&draft, c, d)
+		asksOnce(&draft, d.Hold)
 	}
 	if waits := x.q.holdsBack(ctx, x.who, &draft); waits != "" {
 		draft.Briefing.Why = append(draft.Briefing.Why, waits)
@@ -93,19 +92,19 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	earlier := slices.Concat(x.q.answeredBefore(ctx, x.who, c), x.q.endedOf(ctx, x.who, c), x.q.taintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
 	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.Agent.ID) {
-		draft.mustBeAnswered("silence does not approve: another call of the agent waits for it")
+		draft.MustBeAnswered("silence does not approve: another call of the agent waits for it")
 	}
-	room := x.q.room(draft.Call.size())
+	room := x.q.room(draft.Call.Size())
 	match := x.match(q, digest)
 	input := x.q.kept(c, d)
-	var r storedRequest
+	var r record.StoredRequest
 	err = x.q.transact(ctx, func(t *transition) error {
 		ex, err := x.open(t)
 		if err != nil {
 			return err
 		}
 		if ref := matching(ex, match); ref != nil {
-			found, err := t.request(ref.ID)
+			found, err := t.Request(ref.ID)
 			if err == nil {
 				r = *found
 			}
@@ -119,13 +118,13 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		}
 		r = draft
 		if q.Edited == "" {
-			return t.ask(ex, &r, match, input)
+			return t.Ask(ex, &r, match, input)
 		}
 		if err := t.askEdited(ex, &r, match, input, q); err != nil {
 			return err
 		}
 		r.Briefing.Sections = slices.Concat(r.Briefing.Sections, earlier)
-		return t.write(&r)
+		return t.Write(&r)
 	})
 	if err != nil || r.ID != draft.ID {
 		x.q.quiet.forget(draft.ID)
@@ -134,7 +133,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		return Request{}, fmt.Errorf("asking about a call: %w", err)
 	}
 	x.q.sightings.know(draft.Agent)
-	shown := r.view(x.q.People())
+	shown := r.View(x.q.People())
 	if shown.NoApprover != "" && r.ID == draft.ID {
 		x.q.c.Logger.Error("a call is held that nobody can approve", "request", r.ID, "rule", r.Rule, "why", shown.NoApprover)
 	}
@@ -146,7 +145,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 
 // stored takes the exchange into the index after its first request.
 func (x *Exchange) stored() {
-	x.slot = x.q.index.add(x.id, x.who.key(), x.key)
+	x.slot = x.q.index.add(x.id, keyOf(x.who), x.key)
 	x.q.index.claim(x.slot, x)
 	if x.detached {
 		x.q.index.detach(x.slot, x)
@@ -154,52 +153,24 @@ func (x *Exchange) stored() {
 }
 
 // open returns the exchange's record, a new one where nothing was asked yet.
-func (x *Exchange) open(t *transition) (*storedExchange, error) {
+func (x *Exchange) open(t *transition) (*record.StoredExchange, error) {
 	if x.slot == nil {
-		ex := &storedExchange{
-			header: current(), ID: x.name(), Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Session: x.who.Session.ID, Door: x.who.Door,
-			Key: x.key, State: stateHolding,
-		}
-		t.exchanges[ex.ID] = ex
-		return ex, nil
+		return t.Begin(&record.StoredExchange{
+			ID: x.name(), Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Session: x.who.Session.ID, Door: x.who.Door, Key: x.key,
+		}), nil
 	}
-	ex, err := t.exchange(x.id)
+	ex, err := t.Exchange(x.id)
 	if err != nil {
 		return nil, err
 	}
-	if ex.State.final() {
+	if ex.State.Final() {
 		return nil, ErrOver
 	}
 	return ex, nil
 }
 
-// ask stores a new request.
-func (t *transition) ask(x *storedExchange, r *storedRequest, match holdgate.Digest, input keptInput) error {
-	if err := t.take(r.account(), account{pending: 1, bytes: r.Call.size()}); err != nil {
-		return err
-	}
-	x.Bytes += r.Call.size()
-	r.Created, r.Expires = t.now, t.now.Add(r.Timeout)
-	e := r.entry(audit.TypeDecision)
-	e.Decision = &audit.Decision{Action: holdgate.Hold, Rule: r.Rule, Reason: r.Reason, Risk: r.Risk, Revision: r.Revision}
-	e.Input, e.Seen, e.Note = input.arguments, input.seen, r.Loud
-	if e.Note == "" && r.circle(t.in.People).Check() != nil {
-		e.Note = "nobody can approve it"
-	}
-	seq, err := t.log(e)
-	if err != nil {
-		return err
-	}
-	r.Asked = seq
-	x.Requests = append(x.Requests, storedRef{ID: r.ID, Match: match, Status: r.Status})
-	if err := t.enter(x, stateHolding); err != nil {
-		return err
-	}
-	return errors.Join(t.write(r), t.countAsked(r), t.sessionAsked(r), t.list(r), t.schedule(r.Expires, r.ID, r.due()), t.scheduleEscalation(r), t.tell(EventRequested, r, seq))
-}
-
 // matching finds the request that asks the same and can still answer it.
-func matching(x *storedExchange, match holdgate.Digest) *storedRef {
+func matching(x *record.StoredExchange, match holdgate.Digest) *record.StoredRef {
 	for i := range x.Requests {
 		r := &x.Requests[i]
 		if r.Match == match && !r.Used && r.Status != holdgate.StatusCancelled {
@@ -233,15 +204,15 @@ func circleFields(roles, users []string) []string {
 }
 
 // draft is a new request but for its times.
-func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) storedRequest {
+func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) record.StoredRequest {
 	shown, hidden := redact(c, d.Redact)
 	h := d.Hold
-	r := storedRequest{
-		header: current(), ID: newID(), Exchange: x.name(), Status: holdgate.StatusPending,
+	r := record.StoredRequest{
+		Header: record.Current(), ID: record.NewID(), Exchange: x.name(), Status: holdgate.StatusPending,
 		Kind: h.Kind, Gate: h.Gate, Risk: d.Risk, Rule: d.Rule, Reason: d.Reason, Message: h.Message,
 		Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Confinement: x.who.Agent.Confinement,
 		Session: x.who.Session.ID, Door: x.who.Door,
-		Call: storeCall(shown, digest), Briefing: storeBriefing(Brief(c, d)),
+		Call: record.StoreCall(shown, digest), Briefing: record.StoreBriefing(Brief(c, d)),
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Revision: d.Revision,
 		Passes: h.Passes || c.Kind == holdgate.KindGate,
@@ -258,11 +229,11 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		r.Timeout = holdgate.DefaultHoldTimeout
 	}
 	why := loudly(x.who.Agent, d)
-	if why == "" && h.OnTimeout == holdgate.TimeoutApprove && r.circle(x.q.People()).Check() != nil {
+	if why == "" && h.OnTimeout == holdgate.TimeoutApprove && r.Circle(x.q.People()).Check() != nil {
 		why = "silence does not approve: nobody else could"
 	}
 	if why != "" {
-		r.mustBeAnswered(why)
+		r.MustBeAnswered(why)
 	}
 	return r
 }
@@ -286,7 +257,7 @@ func (x *Exchange) Settle(ctx context.Context, keep []string) error {
 		}
 		for _, ref := range slices.Clone(ex.Requests) {
 			if ref.Status == holdgate.StatusPending && !slices.Contains(keep, ref.ID) {
-				if err := t.cancel(ref.ID, "the model answered anew and does not ask for this"); err != nil {
+				if err := t.CancelID(ref.ID, "the model answered anew and does not ask for this"); err != nil {
 					return err
 				}
 			}

@@ -10,8 +10,13 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
+)
+
+const (
+	prefixPass = "pass/"
 )
 
 // AskedOnceFor is how long after a call in a model's answer was released its
@@ -32,7 +37,7 @@ type Twin struct {
 // storedPass is kept of a use that covers a twin, until the twin has come or the
 // request is forgotten.
 type storedPass struct {
-	header
+	record.Header
 
 	Request    string    `json:"request"`
 	Exchange   string    `json:"exchange"`
@@ -55,15 +60,15 @@ func (q *Queue) passPrefix(a holdgate.Agent, twin holdgate.Digest) string {
 
 // leavePass records that a use covers a twin, where a person has approved.
 // Silence is nobody's approval.
-func (t *transition) leavePass(r *storedRequest, u Use, used *storedUse) error {
+func (t *transition) leavePass(r *record.StoredRequest, u Use, used *storedUse) error {
 	if u.Twin == nil || r.Outcome == nil || r.Outcome.Decision == holdgate.AnswerTimeout {
 		return nil
 	}
 	a := holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement}
 	used.Pass = t.q.passPrefix(a, u.Twin.Digest) + r.ID
-	return write(t.tx, used.Pass, storedPass{
-		header: current(), Request: r.ID, Exchange: r.Exchange, Position: r.Call.Position, CallID: r.Call.ID,
-		Definition: u.Twin.Definition, At: t.now,
+	return record.Write(t.Tx, used.Pass, storedPass{
+		Header: record.Current(), Request: r.ID, Exchange: r.Exchange, Position: r.Call.Position, CallID: r.Call.ID,
+		Definition: u.Twin.Definition, At: t.Now,
 	})
 }
 
@@ -165,15 +170,15 @@ func (q *Queue) passes(tx store.Tx, a holdgate.Agent, twin Twin, risk holdgate.R
 			return nil, err
 		}
 		var pass storedPass
-		if err := decode(p.Key, p.Value, &pass); err != nil {
+		if err := record.Decode(p.Key, p.Value, &pass); err != nil {
 			return nil, err
 		}
 		of := call{pass.Exchange, pass.Position}
-		r := new(storedRequest)
-		if err := read(tx, prefixRequest+pass.Request, r); err != nil {
+		r := new(record.StoredRequest)
+		if err := record.Read(tx, record.PrefixRequest+pass.Request, r); err != nil {
 			return nil, err
 		}
-		if !pass.live(now()) || pass.Definition != twin.Definition || gravity(risk) > gravity(r.Risk) {
+		if !pass.live(record.Now()) || pass.Definition != twin.Definition || gravity(risk) > gravity(r.Risk) {
 			refused[of] = true
 			continue
 		}
@@ -182,7 +187,7 @@ func (q *Queue) passes(tx store.Tx, a holdgate.Agent, twin Twin, risk holdgate.R
 			g = &group{hinted: hint != "" && pass.CallID == hint, at: pass.At}
 			found[of] = g
 		}
-		g.requests = append(g.requests, r.view(q.People()))
+		g.requests = append(g.requests, r.View(q.People()))
 	}
 	var groups []*group
 	for of, g := range found {
@@ -212,16 +217,16 @@ func b2i(b bool) int {
 }
 
 // useBorrowed uses the approval of another exchange's request.
-func (t *transition) useBorrowed(x *storedExchange, a holdgate.Agent, u Use) error {
+func (t *transition) useBorrowed(x *record.StoredExchange, a holdgate.Agent, u Use) error {
 	if u.Twin == nil || u.Digest != u.Twin.Digest {
 		return fmt.Errorf("request %s: %w", u.RequestID, ErrDigest)
 	}
-	r, err := t.request(u.RequestID)
+	r, err := t.Request(u.RequestID)
 	if err != nil {
 		return err
 	}
-	key := usedKey(r.ID, doorAskedOnce)
-	switch _, err := t.tx.Get(key); {
+	key := record.UsedKey(r.ID, doorAskedOnce)
+	switch _, err := t.Tx.Get(key); {
 	case err == nil:
 		return fmt.Errorf("request %s: %w", r.ID, ErrUsed)
 	case !errors.Is(err, store.ErrNotFound):
@@ -229,22 +234,22 @@ func (t *transition) useBorrowed(x *storedExchange, a holdgate.Agent, u Use) err
 	}
 	at := t.q.passPrefix(a, u.Twin.Digest) + r.ID
 	var pass storedPass
-	err = read(t.tx, at, &pass)
+	err = record.Read(t.Tx, at, &pass)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("request %s: %w for this call", r.ID, ErrNotApproved)
 	case err != nil:
 		return err
-	case pass.Definition != u.Twin.Definition, !pass.live(t.now):
+	case pass.Definition != u.Twin.Definition, !pass.live(t.Now):
 		return fmt.Errorf("request %s: %w for this call any more: call the tool again", r.ID, ErrNotApproved)
 	}
-	x.Requests = append(x.Requests, storedRef{ID: r.ID, Status: r.Status, Used: true, Borrowed: true})
-	if err := errors.Join(t.tx.Delete(at), write(t.tx, key, storedUse{header: current(), Exchange: x.ID, Digest: u.Digest, At: t.now})); err != nil {
+	x.Requests = append(x.Requests, record.StoredRef{ID: r.ID, Status: r.Status, Used: true, Borrowed: true})
+	if err := errors.Join(t.Tx.Delete(at), record.Write(t.Tx, key, storedUse{Header: record.Current(), Exchange: x.ID, Digest: u.Digest, At: t.Now})); err != nil {
 		return err
 	}
-	e := r.entry(audit.TypeUsed)
+	e := r.Entry(audit.TypeUsed)
 	e.Door, e.Exchange, e.Call.Digest = x.Door, x.ID, u.Digest
 	e.Note = "asked once: it was approved in a model's answer"
-	_, err = t.log(e)
+	_, err = t.Append(e)
 	return err
 }

@@ -3,6 +3,7 @@ package approvals
 import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // A Briefing says in words what a person needs in order to decide: see
@@ -18,7 +19,7 @@ func Brief(c holdgate.Call, d holdgate.Decision) Briefing {
 }
 
 // briefEdited is a briefing that begins with what the editor changed.
-func briefEdited(from *storedRequest, editor string, q Question) Briefing {
+func briefEdited(from *record.StoredRequest, editor string, q Question) Briefing {
 	before := holdgate.Call{Kind: from.Call.Kind, Tool: &holdgate.Tool{Name: from.Call.Tool, Server: from.Call.Server, Arguments: from.Call.Arguments}}
 	before, _ = redact(before, q.Decision.Redact)
 	after, hidden := redact(q.Call, q.Decision.Redact)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -20,20 +21,20 @@ const claimFor = 30 * time.Minute
 // It returns ErrNotFound, *EndedError, ErrNotEntitled or ErrClaimed, which
 // names who has it.
 func (q *Queue) Claim(ctx context.Context, id, by string) (Request, error) {
-	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
-		n, err := t.in.People.MayAnswer(by)
+	return q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
+		n, err := t.People.MayAnswer(by)
 		if err != nil {
 			return err
 		}
 		if r.Claim != nil && r.Claim.By != n.Name {
 			return fmt.Errorf("%w: %s, until %s", ErrClaimed, r.Claim.By, r.Claim.Until.Format(time.RFC3339))
 		}
-		if err := t.tx.Delete(dueKey(r.Expires, r.ID)); err != nil {
+		if err := t.Tx.Delete(record.DueKey(r.Expires, r.ID)); err != nil {
 			return err
 		}
-		r.Claim = &Claim{By: n.Name, At: t.now, Until: t.now.Add(claimFor)}
+		r.Claim = &Claim{By: n.Name, At: t.Now, Until: t.Now.Add(claimFor)}
 		r.Expires = r.Claim.Until
-		return errors.Join(t.schedule(r.Expires, r.ID, r.due()), t.write(r), t.record(r, audit.TypeClaim, EventClaimed, "claimed by "+n.Name))
+		return errors.Join(t.Schedule(r.Expires, r.ID, r.Timer()), t.Write(r), t.Record(r, audit.TypeClaim, record.EventClaimed, "claimed by "+n.Name))
 	})
 }
 
@@ -41,41 +42,41 @@ func (q *Queue) Claim(ctx context.Context, id, by string) (Request, error) {
 // nothing where nobody has claimed it. It returns ErrNotFound, *EndedError,
 // ErrNotEntitled or ErrClaimed.
 func (q *Queue) Unclaim(ctx context.Context, id, by string) (Request, error) {
-	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
-		n, err := t.in.People.MayAnswer(by)
+	return q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
+		n, err := t.People.MayAnswer(by)
 		if err != nil || r.Claim == nil {
 			return err
 		}
 		if r.Claim.By != n.Name {
 			return fmt.Errorf("%w: %s, until %s", ErrClaimed, r.Claim.By, r.Claim.Until.Format(time.RFC3339))
 		}
-		return errors.Join(t.unclaim(r, "unclaimed by "+n.Name), t.write(r))
+		return errors.Join(t.unclaim(r, "unclaimed by "+n.Name), t.Write(r))
 	})
 }
 
 // lapse ends a claim whose time has passed.
-func (q *Queue) lapse(ctx context.Context, d due) error {
+func (q *Queue) lapse(ctx context.Context, d record.Due) error {
 	return q.transact(ctx, func(t *transition) error {
-		r, err := t.request(d.id)
-		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || r.Claim == nil || !r.Expires.Equal(d.at)) {
-			return t.tx.Delete(d.key)
+		r, err := t.Request(d.Id)
+		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || r.Claim == nil || !r.Expires.Equal(d.At)) {
+			return t.Tx.Delete(d.Key)
 		}
 		if err != nil {
 			return err
 		}
-		return errors.Join(t.unclaim(r, "the claim of "+r.Claim.By+" lapsed"), t.write(r))
+		return errors.Join(t.unclaim(r, "the claim of "+r.Claim.By+" lapsed"), t.Write(r))
 	})
 }
 
 // unclaim gives a claimed request its whole window again. It leaves writing
 // the request to its caller.
-func (t *transition) unclaim(r *storedRequest, note string) error {
-	if err := t.tx.Delete(dueKey(r.Expires, r.ID)); err != nil {
+func (t *transition) unclaim(r *record.StoredRequest, note string) error {
+	if err := t.Tx.Delete(record.DueKey(r.Expires, r.ID)); err != nil {
 		return err
 	}
-	r.Claim, r.Expires = nil, t.now.Add(r.Timeout)
-	if r.due() == dueSilence && r.Told {
-		t.listening = append(t.listening, r.ID)
+	r.Claim, r.Expires = nil, t.Now.Add(r.Timeout)
+	if r.Timer() == record.DueSilence && r.Told {
+		t.q.quiet.listen(t.Change, r.ID)
 	}
-	return errors.Join(t.schedule(r.Expires, r.ID, r.due()), t.record(r, audit.TypeClaim, EventUnclaimed, note))
+	return errors.Join(t.Schedule(r.Expires, r.ID, r.Timer()), t.Record(r, audit.TypeClaim, record.EventUnclaimed, note))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 )
 
@@ -15,7 +16,7 @@ func About(message uint64) json.RawMessage { return fmt.Appendf(nil, `{"message"
 
 // question is the number of the message that the request asks people to answer; 0
 // where it asks something else, or where policy hides what.
-func (r *storedRequest) question() uint64 {
+func question(r *record.StoredRequest) uint64 {
 	g := r.Call.Gate
 	if g == nil || g.Type != sessions.GateQuestion {
 		return 0
@@ -32,14 +33,14 @@ func (r *storedRequest) question() uint64 {
 // leaveAnswer leaves what people say at a gate for the session's next model request,
 // unless the agent asks for the gate's answer before. An agent that names no session
 // makes its model requests in any.
-func (t *transition) leaveAnswer(r *storedRequest) error {
+func (t *transition) leaveAnswer(r *record.StoredRequest) error {
 	if r.Call.Kind != holdgate.KindGate {
 		return nil
 	}
 	o := r.Outcome
 	m := sessions.Message{Agent: r.Agent, Session: r.Session, From: o.By, Gate: r.ID}
 	said := o.Instructions
-	switch seq := r.question(); {
+	switch seq := question(r); {
 	case seq != 0 && o.Decision != holdgate.AnswerTimeout && o.Decision != holdgate.AnswerCancel:
 		m.Type, m.InReplyTo = sessions.MessageAnswer, seq
 		if r.Status != holdgate.StatusSteered {
@@ -72,7 +73,7 @@ func (t *transition) settleQuestion(m *sessions.Message) error {
 		return nil
 	}
 	var ids []string
-	err := eachAsked(t.tx, func(a storedAsked) {
+	err := record.EachAsked(t.Tx, func(a record.StoredAsked) {
 		if a.Agent == m.Agent {
 			ids = append(ids, a.ID)
 		}
@@ -81,15 +82,14 @@ func (t *transition) settleQuestion(m *sessions.Message) error {
 		return err
 	}
 	for _, id := range ids {
-		r, err := t.request(id)
+		r, err := t.Request(id)
 		if err != nil {
 			return err
 		}
-		if r.Status.Final() || r.question() != m.InReplyTo {
+		if r.Status.Final() || question(r) != m.InReplyTo {
 			continue
 		}
-		o := holdgate.Outcome{Decision: holdgate.AnswerCancel, By: m.From, Reason: fmt.Sprintf("answered with message %d", m.Seq)}
-		if err := t.end(r, holdgate.StatusCancelled, o, ""); err != nil {
+		if err := t.Cancel(r, m.From, fmt.Sprintf("answered with message %d", m.Seq)); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
 )
@@ -59,8 +60,8 @@ func askedQuietly(t *testing.T) (*Queue, Request) {
 }
 
 // silenceOf is the timer's entry for the end of the request as it stood.
-func silenceOf(r Request) due {
-	return due{key: dueKey(r.ExpiresAt, r.ID), at: r.ExpiresAt, id: r.ID, what: dueSilence}
+func silenceOf(r Request) record.Due {
+	return record.Due{Key: record.DueKey(r.ExpiresAt, r.ID), At: r.ExpiresAt, Id: r.ID, What: record.DueSilence}
 }
 
 // A clock that is set forward, or a machine that slept, makes a window look

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -25,7 +26,7 @@ func (q *Queue) collect(ctx context.Context) error {
 	for {
 		var old []string
 		err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
-			old, err = collectable(tx, now().Add(-q.c.Retention.Events))
+			old, err = collectable(tx, record.Now().Add(-q.c.Retention.Events))
 			return err
 		})
 		if err != nil {
@@ -54,12 +55,12 @@ func collectable(tx store.Tx, limit time.Time) ([]string, error) {
 	var keys []string
 	oldest := ^uint64(0) // the place of the consumer that is furthest behind
 	idle := make(map[string]uint64)
-	for p, err := range tx.Scan(prefixConsumer, "") {
+	for p, err := range tx.Scan(record.PrefixConsumer, "") {
 		if err != nil {
 			return nil, err
 		}
 		var c storedConsumer
-		if err := decode(p.Key, p.Value, &c); err != nil {
+		if err := record.Decode(p.Key, p.Value, &c); err != nil {
 			return nil, err
 		}
 		if c.At.Before(limit) {
@@ -69,15 +70,15 @@ func collectable(tx store.Tx, limit time.Time) ([]string, error) {
 		}
 	}
 	var last uint64
-	for p, err := range tx.Scan(prefixOutbox, "") {
+	for p, err := range tx.Scan(record.PrefixOutbox, "") {
 		if err != nil {
 			return nil, err
 		}
-		var e storedEvent
-		if err := decode(p.Key, p.Value, &e); err != nil {
+		var e record.StoredEvent
+		if err := record.Decode(p.Key, p.Value, &e); err != nil {
 			return nil, err
 		}
-		seq, err := store.ParseSeq(strings.TrimPrefix(p.Key, prefixOutbox))
+		seq, err := store.ParseSeq(strings.TrimPrefix(p.Key, record.PrefixOutbox))
 		if err != nil {
 			return nil, err
 		}

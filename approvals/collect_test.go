@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/badger"
 )
@@ -43,19 +44,19 @@ func TestWhichEventsAreCollected(t *testing.T) {
 			for _, name := range tt.want {
 				var n uint64
 				if _, err := fmt.Sscanf(name, "consumer %d", &n); err == nil {
-					want = append(want, prefixConsumer+name)
+					want = append(want, record.PrefixConsumer+name)
 				} else if _, err := fmt.Sscan(name, &n); err == nil {
-					want = append(want, prefixOutbox+store.Seq(n))
+					want = append(want, record.PrefixOutbox+store.Seq(n))
 				}
 			}
 			err = st.Update(t.Context(), func(tx store.Tx) error {
 				for i, age := range tt.ages {
-					if err := write(tx, prefixOutbox+store.Seq(uint64(i+1)), storedEvent{header: current(), Time: now().Add(-age)}); err != nil {
+					if err := record.Write(tx, record.PrefixOutbox+store.Seq(uint64(i+1)), record.StoredEvent{Header: record.Current(), Time: record.Now().Add(-age)}); err != nil {
 						return err
 					}
 				}
 				for i, c := range tt.consumers {
-					if err := write(tx, fmt.Sprint(prefixConsumer, "consumer ", i), storedConsumer{current(), c.taken, now().Add(-c.idle)}); err != nil {
+					if err := record.Write(tx, fmt.Sprint(record.PrefixConsumer, "consumer ", i), storedConsumer{record.Current(), c.taken, record.Now().Add(-c.idle)}); err != nil {
 						return err
 					}
 				}
@@ -66,7 +67,7 @@ func TestWhichEventsAreCollected(t *testing.T) {
 			}
 			q := &Queue{c: Config{Store: st}}
 			if err := st.View(t.Context(), func(tx store.Tx) (err error) {
-				got, err = collectable(tx, now().Add(-keepEvents))
+				got, err = collectable(tx, record.Now().Add(-keepEvents))
 				return err
 			}); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -31,8 +32,8 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 			return Request{}, err
 		}
 	}
-	r, err := q.change(ctx, id, func(t *transition, r *storedRequest) error {
-		n, err := t.in.People.Acting(v.By)
+	r, err := q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
+		n, err := t.People.Acting(v.By)
 		if err != nil {
 			return err
 		}
@@ -40,7 +41,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 		if v.Account = ""; n.Name != v.By {
 			v.By, v.Account = n.Name, v.By
 		}
-		v.At = t.now
+		v.At = t.Now
 		if err := t.admits(r, v); err != nil {
 			return err
 		}
@@ -50,7 +51,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 			}
 			v.Arguments = nil
 		}
-		return t.vote(r, storedVote(v))
+		return t.vote(r, record.StoredVote(v))
 	})
 	if err != nil || !v.Stop {
 		return r, err
@@ -67,52 +68,52 @@ func (q *Queue) Cancel(ctx context.Context, id, reason string) (Request, error) 
 	if err := bounded("reason", reason, maxText); err != nil {
 		return Request{}, err
 	}
-	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
-		return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: people.ByHoldgate, Reason: reason}, "")
+	return q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
+		return t.Cancel(r, people.ByHoldgate, reason)
 	})
 }
 
 // change runs fn on a pending request as one transition.
-func (q *Queue) change(ctx context.Context, id string, fn func(*transition, *storedRequest) error) (Request, error) {
-	var r *storedRequest
+func (q *Queue) change(ctx context.Context, id string, fn func(*transition, *record.StoredRequest) error) (Request, error) {
+	var r *record.StoredRequest
 	err := q.transact(ctx, func(t *transition) (err error) {
-		if r, err = t.request(id); err != nil {
+		if r, err = t.Request(id); err != nil {
 			return err
 		}
 		if r.Status.Final() {
-			return &EndedError{Request: r.view(t.in.People)}
+			return &EndedError{Request: r.View(t.People)}
 		}
 		return fn(t, r)
 	})
 	if err != nil {
 		return Request{}, err
 	}
-	return r.view(q.People()), nil
+	return r.View(q.People()), nil
 }
 
 // vote stores the vote and ends the request where that settles it.
-func (t *transition) vote(r *storedRequest, v storedVote) error {
+func (t *transition) vote(r *record.StoredRequest, v record.StoredVote) error {
 	r.Votes = append(r.Votes, v)
 	o := holdgate.Outcome{
 		Decision: v.Decision, By: v.By, At: v.At, Reason: v.Reason, Instructions: v.Instructions, Artifacts: v.Artifacts,
 		Choice: v.Choice, Rollback: v.Rollback, Stop: v.Stop,
 	}
-	e := r.entry(audit.TypeVote)
+	e := r.Entry(audit.TypeVote)
 	e.Outcome, e.Note = &o, "through "+v.Channel
 	if v.Account != "" {
 		e.Note += " as " + v.Account
 	}
-	seq, err := t.log(e)
+	seq, err := t.Append(e)
 	if err != nil {
 		return err
 	}
-	if err := t.tell(EventVoted, r, seq); err != nil {
+	if err := t.Tell(record.EventVoted, r, seq); err != nil {
 		return err
 	}
-	status, by := r.tally(t.in.People, v)
+	status, by := tally(r, t.People, v)
 	if status.Final() {
 		o.By = by
-		if option, ok := r.option(v.Choice); ok && status == holdgate.StatusSteered && o.Instructions == "" {
+		if option, ok := r.Option(v.Choice); ok && status == holdgate.StatusSteered && o.Instructions == "" {
 			o.Instructions = option.Label
 		}
 		note := ""
@@ -129,7 +130,7 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 				return err
 			}
 		}
-		if err := t.end(r, status, o, note); err != nil || !o.Stop {
+		if err := t.End(r, status, o, note); err != nil || !o.Stop {
 			return err
 		}
 		return t.intervene(r.Agent, Intervention{Action: InterventionStop, Reason: holdgate.Visible(o.Reason), By: o.By})
@@ -139,13 +140,13 @@ func (t *transition) vote(r *storedRequest, v storedVote) error {
 			return err
 		}
 	}
-	return t.write(r)
+	return t.Write(r)
 }
 
 // tally says where the request stands after its latest vote, and who brought
 // it there. Approvals count only of those who may give them now.
-func (r *storedRequest) tally(p *people.People, v storedVote) (holdgate.Status, string) {
-	switch effect := r.effect(v); {
+func tally(r *record.StoredRequest, p *people.People, v record.StoredVote) (holdgate.Status, string) {
+	switch effect := r.Effect(v); {
 	case effect == holdgate.EffectSteer:
 		return holdgate.StatusSteered, v.By
 	case effect != holdgate.EffectApprove:
@@ -153,10 +154,10 @@ func (r *storedRequest) tally(p *people.People, v storedVote) (holdgate.Status, 
 	case v.Decision == holdgate.AnswerEdit:
 		return holdgate.StatusApproved, v.By
 	}
-	c := r.circle(p)
+	c := r.Circle(p)
 	var people []string
 	for _, o := range r.Votes {
-		if r.effect(o) != holdgate.EffectApprove || o.Choice != v.Choice {
+		if r.Effect(o) != holdgate.EffectApprove || o.Choice != v.Choice {
 			continue
 		}
 		n, known := p.Find(o.By)
@@ -169,34 +170,4 @@ func (r *storedRequest) tally(p *people.People, v storedVote) (holdgate.Status, 
 		return holdgate.StatusPending, ""
 	}
 	return holdgate.StatusApproved, strings.Join(people, ", ")
-}
-
-// effect is what a vote wants of the call. What is not known denies.
-func (r *storedRequest) effect(v storedVote) string {
-	switch v.Decision {
-	case holdgate.AnswerApprove, holdgate.AnswerEdit:
-		return holdgate.EffectApprove
-	case holdgate.AnswerSteer:
-		return holdgate.EffectSteer
-	case holdgate.AnswerChoose:
-		o, ok := r.option(v.Choice)
-		switch {
-		case !ok:
-			return holdgate.EffectDeny
-		case o.Other:
-			return holdgate.EffectSteer
-		case o.Effect == "":
-			return holdgate.EffectApprove
-		}
-		return o.Effect
-	}
-	return holdgate.EffectDeny
-}
-
-func (r *storedRequest) option(id string) (holdgate.Option, bool) {
-	i := slices.IndexFunc(r.Options, func(o holdgate.Option) bool { return o.ID == id })
-	if i < 0 {
-		return holdgate.Option{}, false
-	}
-	return r.Options[i], true
 }

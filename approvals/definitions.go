@@ -12,8 +12,14 @@ import (
 	"sync/atomic"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
+)
+
+const (
+	prefixTool       = "tool/"
+	prefixToolServer = "tool-server/"
 )
 
 // Bounds of what is learned of tools.
@@ -134,8 +140,8 @@ func (q *Queue) learnRead(ctx context.Context, server string) error {
 		return nil
 	}
 	err := q.transact(ctx, func(t *transition) error {
-		t.unread = map[string]string{server: ""}
-		return t.tx.Delete(t.serverKey(server))
+		t.learned().unread[server] = ""
+		return t.Tx.Delete(t.serverKey(server))
 	})
 	if err != nil {
 		return fmt.Errorf("recording the tools of %s: %w", server, err)
@@ -155,11 +161,11 @@ func (q *Queue) LearnUnread(ctx context.Context, server, namedBy, why string) er
 		return nil
 	}
 	err := q.transact(ctx, func(t *transition) error {
-		if err := write(t.tx, t.serverKey(server), storedServer{header: current(), Server: server, Unread: why}); err != nil {
+		if err := record.Write(t.Tx, t.serverKey(server), storedServer{Header: record.Current(), Server: server, Unread: why}); err != nil {
 			return err
 		}
-		t.unread = map[string]string{server: why}
-		_, err := t.log(audit.Entry{Type: audit.TypeDefinition, Note: "the list of tools of " + server + " could not be read: " + why})
+		t.learned().unread[server] = why
+		_, err := t.Append(audit.Entry{Type: audit.TypeDefinition, Note: "the list of tools of " + server + " could not be read: " + why})
 		return err
 	})
 	if err != nil {
@@ -197,7 +203,7 @@ func (t *transition) learn(server, namedBy string, list []holdgate.Definition, h
 	room, full := k.room(server, namedBy)
 	for i, d := range list {
 		s := new(storedTool)
-		err := read(t.tx, t.toolKey(server, d.Name), s)
+		err := record.Read(t.Tx, t.toolKey(server, d.Name), s)
 		known := err == nil
 		switch {
 		case err != nil && !errors.Is(err, store.ErrNotFound):
@@ -208,14 +214,14 @@ func (t *transition) learn(server, namedBy string, list []holdgate.Definition, h
 			over = append(over, d.Name)
 			continue
 		case !known:
-			s = &storedTool{header: current(), Server: server, Name: d.Name, NamedBy: namedBy, Accepted: []string{hashes[i]}}
+			s = &storedTool{Header: record.Current(), Server: server, Name: d.Name, NamedBy: namedBy, Accepted: []string{hashes[i]}}
 			first = append(first, d.Name)
 			count++
 		}
 		if known && !s.changed() {
 			s.Was = s.Now
 		}
-		s.Now, s.At = storeDefinition(d, hashes[i], room), t.now
+		s.Now, s.At = storeDefinition(d, hashes[i], room), t.Now
 		room -= s.Now.size()
 		if known && s.changed() {
 			changed = append(changed, d.Name)
@@ -233,7 +239,7 @@ func (t *transition) learn(server, namedBy string, list []holdgate.Definition, h
 	if len(first)+len(changed) == 0 {
 		return nil
 	}
-	_, err := t.log(audit.Entry{Type: audit.TypeDefinition, Note: noteLearned(server, first, changed)})
+	_, err := t.Append(audit.Entry{Type: audit.TypeDefinition, Note: noteLearned(server, first, changed)})
 	return err
 }
 
@@ -295,20 +301,21 @@ func noteLearned(server string, first, changed []string) string {
 
 func (t *transition) writeTool(s *storedTool) error {
 	s.Writes++
-	t.tools = append(t.tools, s)
-	return write(t.tx, t.toolKey(s.Server, s.Name), s)
+	l := t.learned()
+	l.tools = append(l.tools, s)
+	return record.Write(t.Tx, t.toolKey(s.Server, s.Name), s)
 }
 
 // accept takes up that people have approved a call after being shown how the
 // definition of its tool has changed: from now on that is what the tool is.
 // Where the server has said something else meanwhile, that is a change still.
-func (t *transition) accept(r *storedRequest) error {
+func (t *transition) accept(r *record.StoredRequest) error {
 	a := r.Accepts
-	if a == nil || !r.answered() {
+	if a == nil || !r.Answered() {
 		return nil
 	}
 	s := new(storedTool)
-	switch err := read(t.tx, t.toolKey(a.Server, a.Tool), s); {
+	switch err := record.Read(t.Tx, t.toolKey(a.Server, a.Tool), s); {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
 	case err != nil:
@@ -324,22 +331,15 @@ func (t *transition) accept(r *storedRequest) error {
 	if err := t.writeTool(s); err != nil {
 		return err
 	}
-	e := r.entry(audit.TypeDefinition)
+	e := r.Entry(audit.TypeDefinition)
 	e.Note = fmt.Sprintf("accepted: the changed definition of %s of %s (%.12s)", holdgate.Visible(a.Tool), holdgate.Visible(a.Server), a.Definition)
-	_, err := t.log(e)
+	_, err := t.Append(e)
 	return err
-}
-
-// storedAccepts names the definition that approving a request accepts.
-type storedAccepts struct {
-	Server     string `json:"server"`
-	Tool       string `json:"tool"`
-	Definition string `json:"definition"`
 }
 
 // accepts is what approving the call accepts; nil where its definition has not
 // changed or cannot be shown.
-func accepts(c holdgate.Call) *storedAccepts {
+func accepts(c holdgate.Call) *record.StoredAccepts {
 	if c.Tool == nil || c.Tool.Learned == nil || c.Result != nil {
 		return nil
 	}
@@ -347,21 +347,32 @@ func accepts(c holdgate.Call) *storedAccepts {
 	if !l.Changed || l.Unread != "" || l.Is == nil {
 		return nil
 	}
-	return &storedAccepts{l.Server, l.Tool, l.Definition}
+	return &record.StoredAccepts{l.Server, l.Tool, l.Definition}
 }
 
-// learn takes what a transition has written into memory.
-func (d *definitions) learn(t *transition) {
-	if len(t.tools) == 0 && len(t.unread) == 0 {
-		return
-	}
+// A learned is what one change has written of tools.
+type learned struct {
+	tools  []*storedTool
+	unread map[string]string // servers whose list could not be read, and why
+}
+
+func (t *transition) learned() *learned {
+	return record.Part(t.Change, t.q.definitions, func() *learned {
+		l := &learned{unread: map[string]string{}}
+		t.Durable(func() { t.q.definitions.learn(l) })
+		return l
+	})
+}
+
+// learn takes what a change has written into memory.
+func (d *definitions) learn(l *learned) {
 	for {
 		old := d.current.Load()
 		now := &Tools{byName: maps.Clone(old.byName), unread: maps.Clone(old.unread), texts: old.texts}
-		for _, s := range t.tools {
+		for _, s := range l.tools {
 			now.put(s)
 		}
-		for server, why := range t.unread {
+		for server, why := range l.unread {
 			if now.unread[server] = why; why == "" {
 				delete(now.unread, server)
 			}
@@ -393,7 +404,7 @@ func (q *Queue) takeUpTools(tx store.Tx) error {
 			return err
 		}
 		s := new(storedTool)
-		if err := decode(p.Key, p.Value, s); err != nil {
+		if err := record.Decode(p.Key, p.Value, s); err != nil {
 			return err
 		}
 		k.put(s)
@@ -403,7 +414,7 @@ func (q *Queue) takeUpTools(tx store.Tx) error {
 			return err
 		}
 		var s storedServer
-		if err := decode(p.Key, p.Value, &s); err != nil {
+		if err := record.Decode(p.Key, p.Value, &s); err != nil {
 			return err
 		}
 		k.unread[s.Server] = s.Unread

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -21,7 +22,7 @@ func (q *Queue) Delegate(ctx context.Context, id, by, to, note string) (Request,
 	if err := bounded("note", note, maxText); err != nil {
 		return Request{}, err
 	}
-	return q.change(ctx, id, func(t *transition, r *storedRequest) error {
+	return q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
 		d, err := t.delegation(r, by, to)
 		if err != nil {
 			return err
@@ -32,18 +33,18 @@ func (q *Queue) Delegate(ctx context.Context, id, by, to, note string) (Request,
 		if note != "" {
 			what += ": " + note
 		}
-		return errors.Join(t.write(r), t.record(r, audit.TypeDelegate, EventDelegated, what))
+		return errors.Join(t.Write(r), t.Record(r, audit.TypeDelegate, record.EventDelegated, what))
 	})
 }
 
 // delegation checks that one person may let another vote.
-func (t *transition) delegation(r *storedRequest, by, to string) (people.Delegation, error) {
-	p := t.in.People
+func (t *transition) delegation(r *record.StoredRequest, by, to string) (people.Delegation, error) {
+	p := t.People
 	from, err := p.Acting(by)
 	if err != nil {
 		return people.Delegation{}, err
 	}
-	c := r.circle(p)
+	c := r.Circle(p)
 	if err := c.Refuses(from); err != nil {
 		return people.Delegation{}, err
 	}
@@ -55,12 +56,12 @@ func (t *transition) delegation(r *storedRequest, by, to string) (people.Delegat
 		return people.Delegation{}, fmt.Errorf("%w: nobody knows who %q is", ErrAnswer, to)
 	case c.RefusesOwn(from) != nil:
 		return people.Delegation{}, fmt.Errorf("%w: what was delegated to you cannot be passed on", people.ErrNotEntitled)
-	case slices.ContainsFunc(r.Votes, func(v storedVote) bool { return v.By == from.Name }):
+	case slices.ContainsFunc(r.Votes, func(v record.StoredVote) bool { return v.By == from.Name }):
 		return people.Delegation{}, fmt.Errorf("%w: you have voted already", ErrAnswer)
 	case c.RefusesOwn(heir) == nil:
 		return people.Delegation{}, fmt.Errorf("%w: %s may vote without a delegation", ErrAnswer, heir.Name)
 	case c.RefusesAnyway(heir) != nil:
 		return people.Delegation{}, fmt.Errorf("%w: %s could not approve it: %w", ErrAnswer, heir.Name, c.RefusesAnyway(heir))
 	}
-	return people.Delegation{By: from.Name, To: heir.Name, At: t.now}, nil
+	return people.Delegation{By: from.Name, To: heir.Name, At: t.Now}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -24,7 +25,7 @@ type Delivery struct {
 
 // storedDelivery is a Delivery at delivery/REQUEST/CHANNEL.
 type storedDelivery struct {
-	header
+	record.Header
 
 	Told  time.Time `json:"told"`
 	Seen  time.Time `json:"seen,omitzero"`
@@ -34,23 +35,23 @@ type storedDelivery struct {
 }
 
 func deliveryKey(request, channel string) string {
-	return prefixDelivery + request + "/" + channel
+	return record.PrefixDelivery + request + "/" + channel
 }
 
 // Deliveries lists the deliveries of a channel.
 func (q *Queue) Deliveries(ctx context.Context, channel string) (all []Delivery, err error) {
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
 		all = nil
-		for p, err := range tx.Scan(prefixDelivery, "") {
+		for p, err := range tx.Scan(record.PrefixDelivery, "") {
 			if err != nil {
 				return err
 			}
-			request, of, _ := strings.Cut(strings.TrimPrefix(p.Key, prefixDelivery), "/")
+			request, of, _ := strings.Cut(strings.TrimPrefix(p.Key, record.PrefixDelivery), "/")
 			if of != channel {
 				continue
 			}
 			var s storedDelivery
-			if err := decode(p.Key, p.Value, &s); err != nil {
+			if err := record.Decode(p.Key, p.Value, &s); err != nil {
 				return err
 			}
 			all = append(all, Delivery{Request: request, Told: s.Told, Seen: s.Seen, Shown: s.Shown, Escalated: s.Escalated})
@@ -68,13 +69,13 @@ func (q *Queue) Deliveries(ctx context.Context, channel string) (all []Delivery,
 // again. A request that is gone has none.
 func (q *Queue) SetDelivery(ctx context.Context, channel string, d Delivery) error {
 	err := q.c.Store.UpdateSoon(ctx, func(tx store.Tx) error {
-		var r storedRequest
-		if err := read(tx, prefixRequest+d.Request, &r); errors.Is(err, store.ErrNotFound) {
+		var r record.StoredRequest
+		if err := record.Read(tx, record.PrefixRequest+d.Request, &r); errors.Is(err, store.ErrNotFound) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		return write(tx, deliveryKey(d.Request, channel), storedDelivery{header: current(), Told: d.Told, Seen: d.Seen, Shown: d.Shown, Escalated: d.Escalated})
+		return record.Write(tx, deliveryKey(d.Request, channel), storedDelivery{Header: record.Current(), Told: d.Told, Seen: d.Seen, Shown: d.Shown, Escalated: d.Escalated})
 	})
 	if err != nil {
 		return fmt.Errorf("noting that channel %s has told of request %s: %w", channel, d.Request, err)
@@ -93,7 +94,7 @@ func (q *Queue) DropDelivery(ctx context.Context, channel, request string) error
 
 // forgetDeliveries drops what is left of a request's deliveries.
 func forgetDeliveries(tx store.Tx, request string) error {
-	for p, err := range tx.Scan(prefixDelivery+request+"/", "") {
+	for p, err := range tx.Scan(record.PrefixDelivery+request+"/", "") {
 		if err != nil {
 			return err
 		}

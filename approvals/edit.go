@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -19,18 +20,6 @@ import (
 func editable(c holdgate.Call, hidden int) bool {
 	return c.Tool != nil && c.Tool.Arguments != nil && hidden == 0 && c.Result == nil
 }
-
-// approved is the digest of the call that the outcome lets go on.
-func (r *storedRequest) approved() holdgate.Digest {
-	if r.Edit != nil {
-		return r.Edit.Digest
-	}
-	return r.Call.Digest
-}
-
-// answered reports whether the outcome alone lets the call go on: see
-// [Request.Answered].
-func (r *storedRequest) answered() bool { return r.Edit == nil || r.Approvers.Quorum <= 1 }
 
 // redactions lists what policy redacts of the request's call with other
 // arguments: all of it where policy cannot say.
@@ -61,7 +50,7 @@ func (q *Queue) redactions(ctx context.Context, id string, args json.RawMessage)
 
 // edit takes the edited arguments of a vote into the request, sealed. They are
 // shown without what is hidden and without what is redacted of the call itself.
-func (t *transition) edit(r *storedRequest, args json.RawMessage, hidden []string) error {
+func (t *transition) edit(r *record.StoredRequest, args json.RawMessage, hidden []string) error {
 	tool := holdgate.Tool{Name: r.Call.Tool, Server: r.Call.Server, Arguments: args}
 	digest, err := t.q.c.Digester.Tool(&tool)
 	if err != nil {
@@ -70,18 +59,18 @@ func (t *transition) edit(r *storedRequest, args json.RawMessage, hidden []strin
 	if digest == r.Call.Digest {
 		return fmt.Errorf("%w: these arguments are those of the call, which needs approving and no edit", ErrAnswer)
 	}
-	x, err := t.exchange(r.Exchange)
+	x, err := t.Exchange(r.Exchange)
 	if err != nil {
 		return err
 	}
-	ref := x.ref(r.ID)
+	ref := x.Ref(r.ID)
 	if ref == nil {
 		return fmt.Errorf("editing request %s: exchange %s does not know it", r.ID, x.ID)
 	}
 	ref.Edited = true
 	shown := Redacted(holdgate.Call{Kind: r.Call.Kind, Tool: &tool}, slices.Concat(r.Redact, hidden))
-	r.Edit = &storedEdit{Digest: digest, Arguments: shown}
-	return t.tx.Set(prefixEdited+r.ID, t.q.seal.sealAt(bytes.Clone(args), placeEdited(r.ID)))
+	r.Edit = &record.StoredEdit{Digest: digest, Arguments: shown}
+	return t.Tx.Set(record.PrefixEdited+r.ID, t.q.book.Seal.SealAt(bytes.Clone(args), record.PlaceEdited(r.ID)))
 }
 
 // Edited returns the arguments that an edit put in place of the call's, as one
@@ -91,18 +80,18 @@ func (x *Exchange) Edited(ctx context.Context, requestID string) (json.RawMessag
 	defer x.mu.Unlock()
 	var args json.RawMessage
 	err := x.q.c.Store.View(ctx, func(tx store.Tx) error {
-		var r storedRequest
-		if err := read(tx, prefixRequest+requestID, &r); err != nil {
+		var r record.StoredRequest
+		if err := record.Read(tx, record.PrefixRequest+requestID, &r); err != nil {
 			return err
 		}
 		if r.Exchange != x.id || r.Edit == nil {
 			return ErrNotFound
 		}
-		sealed, err := tx.Get(prefixEdited + requestID)
+		sealed, err := tx.Get(record.PrefixEdited + requestID)
 		if err != nil {
 			return err
 		}
-		args, err = x.q.seal.openAt(sealed, placeEdited(requestID))
+		args, err = x.q.book.Seal.OpenAt(sealed, record.PlaceEdited(requestID))
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -116,7 +105,7 @@ func (x *Exchange) Edited(ctx context.Context, requestID string) (json.RawMessag
 
 // asked reports whether whoever answered the request was shown every rule that
 // another one asks for.
-func (r *storedRequest) asked(o *storedRequest) bool {
+func askedAll(r *record.StoredRequest, o *record.StoredRequest) bool {
 	rules := []string{o.Rule}
 	for _, f := range o.Also {
 		rules = append(rules, f.Rule)
@@ -129,27 +118,12 @@ func (r *storedRequest) asked(o *storedRequest) bool {
 	return r.Gate == o.Gate
 }
 
-// eraseEdits removes the sealed arguments of an exchange's edits.
-func (t *transition) eraseEdits(x *storedExchange) error {
-	for i := range x.Requests {
-		ref := &x.Requests[i]
-		if !ref.Edited {
-			continue
-		}
-		if err := t.tx.Delete(prefixEdited + ref.ID); err != nil {
-			return err
-		}
-		ref.Edited = false
-	}
-	return nil
-}
-
 // askEdited stores a new request for a call that a person edited.
-func (t *transition) askEdited(x *storedExchange, r *storedRequest, match holdgate.Digest, input keptInput, q Question) error {
-	if x.ref(q.Edited) == nil {
+func (t *transition) askEdited(x *record.StoredExchange, r *record.StoredRequest, match holdgate.Digest, input record.KeptInput, q Question) error {
+	if x.Ref(q.Edited) == nil {
 		return fmt.Errorf("request %s: %w in this exchange", q.Edited, ErrNotFound)
 	}
-	from, err := t.request(q.Edited)
+	from, err := t.Request(q.Edited)
 	if err != nil {
 		return err
 	}
@@ -158,14 +132,14 @@ func (t *transition) askEdited(x *storedExchange, r *storedRequest, match holdga
 	}
 	vote := from.Votes[len(from.Votes)-1]
 	r.EditedFrom = from.ID
-	r.Briefing = storeBriefing(briefEdited(from, vote.By, q))
-	if err := t.ask(x, r, match, input); err != nil {
+	r.Briefing = record.StoreBriefing(briefEdited(from, vote.By, q))
+	if err := t.Ask(x, r, match, input); err != nil {
 		return err
 	}
-	if r.Kind != holdgate.RequestApproval || !from.asked(r) {
+	if r.Kind != holdgate.RequestApproval || !askedAll(from, r) {
 		return nil // the editor has not been asked all of this
 	}
-	v := storedVote{
+	v := record.StoredVote{
 		Decision: holdgate.AnswerApprove, By: vote.By, Channel: vote.Channel, Assurance: vote.Assurance, Account: vote.Account,
 		At: vote.At, Digest: from.Edit.Digest, Reason: "made this of request " + from.ID,
 	}

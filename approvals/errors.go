@@ -1,14 +1,18 @@
 package approvals
 
 import (
+	"github.com/holdgate/holdgate/approvals/record"
+
 	"errors"
 	"fmt"
 	"time"
 )
 
+// ErrNotFound says that there is no such request.
+var ErrNotFound = record.ErrNotFound
+
 // Errors of a decision. Nothing has been decided where one is returned.
 var (
-	ErrNotFound        = errors.New("no such approval request")
 	ErrDigest          = errors.New("the digest is not that of the call which waits: look at it again")
 	ErrSteerEmpty      = errors.New("steering needs instructions")
 	ErrArtifact        = errors.New("not an artifact")

@@ -9,31 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
-)
-
-// EventType says what happened to a request.
-type EventType string
-
-// The events.
-const (
-	EventRequested EventType = "approval.requested"
-	EventVoted     EventType = "approval.voted"
-	EventDecided   EventType = "approval.decided"
-	EventClaimed   EventType = "approval.claimed"   // silence does not end it for now
-	EventUnclaimed EventType = "approval.unclaimed" // its window begins anew
-	EventDelegated EventType = "approval.delegated"
-	EventExtended  EventType = "approval.extended"  // nobody was told in time: silence denies it, and later
-	EventEscalated EventType = "approval.escalated" // more people may approve it, and should be told
-	EventPolicy    EventType = "policy.changed"     // of no request: another policy is in force, or one was refused
-	EventConfig    EventType = "config.changed"     // of no request: people, agents and the like were replaced, or a file of them was refused
-	EventPaused    EventType = "agent.paused"       // of an agent, or of all, as the next two
-	EventResumed   EventType = "agent.resumed"
-	EventStopped   EventType = "agent.stopped"
-	EventSession   EventType = "session.changed" // of an agent's session
-	EventMessage   EventType = "message.sent"    // to an agent, or by it
-	EventFinding   EventType = "finding"         // of an agent: something in the log that somebody should look at
 )
 
 // An Event is an entry of the outbox. Its number is that of the audit entry
@@ -47,51 +24,24 @@ type Event struct {
 	Note    string    `json:"note,omitempty"`   // of events without a request: what has changed
 }
 
-// storedEvent is an event without what its request says anyway.
-type storedEvent struct {
-	header
-
-	Time    time.Time         `json:"time"`
-	Type    EventType         `json:"type"`
-	Request string            `json:"request"`
-	Status  holdgate.Status   `json:"status"`
-	Votes   int               `json:"votes,omitempty"`
-	Outcome *holdgate.Outcome `json:"outcome,omitempty"`
-
-	Claim       *Claim `json:"claim,omitempty"`
-	Delegations int    `json:"delegations,omitempty"`
-	Escalated   int    `json:"escalated,omitempty"`
-
-	Agent string `json:"agent,omitempty"`
-	Note  string `json:"note,omitempty"`
-}
-
 // eventBatch is how many events are read at a time.
 const eventBatch = 64
 
-// tell puts an event about the request into the outbox.
-func (t *transition) tell(typ EventType, r *storedRequest, seq uint64) error {
-	return write(t.tx, prefixOutbox+store.Seq(seq), storedEvent{
-		header: current(), Time: t.now, Type: typ, Request: r.ID, Status: r.Status, Votes: len(r.Votes), Outcome: r.Outcome,
-		Claim: r.Claim, Delegations: len(r.Delegations), Escalated: r.Escalated,
-	})
-}
-
 // event reads an entry of the outbox.
 func (q *Queue) event(tx store.Tx, p store.Pair) (Event, error) {
-	seq, err := store.ParseSeq(strings.TrimPrefix(p.Key, prefixOutbox))
+	seq, err := store.ParseSeq(strings.TrimPrefix(p.Key, record.PrefixOutbox))
 	if err != nil {
 		return Event{}, fmt.Errorf("reading %s: %w", p.Key, err)
 	}
-	var s storedEvent
-	if err := decode(p.Key, p.Value, &s); err != nil {
+	var s record.StoredEvent
+	if err := record.Decode(p.Key, p.Value, &s); err != nil {
 		return Event{}, err
 	}
 	if s.Request == "" {
 		return Event{Seq: seq, Time: s.Time, Type: s.Type, Agent: s.Agent, Note: s.Note}, nil
 	}
-	var r storedRequest
-	if err := read(tx, prefixRequest+s.Request, &r); err != nil {
+	var r record.StoredRequest
+	if err := record.Read(tx, record.PrefixRequest+s.Request, &r); err != nil {
 		return Event{}, err
 	}
 	r.Status, r.Outcome, r.Claim, r.Escalated = s.Status, s.Outcome, s.Claim, s.Escalated
@@ -107,7 +57,7 @@ func (q *Queue) event(tx store.Tx, p store.Pair) (Event, error) {
 func (q *Queue) Events(ctx context.Context, after uint64, fn func(Event) error) error {
 	ctx, stop := q.untilClosed(ctx)
 	defer stop()
-	w := q.c.Store.Watch(ctx, prefixOutbox)
+	w := q.c.Store.Watch(ctx, record.PrefixOutbox)
 	for {
 		for {
 			events, err := q.eventsAfter(ctx, after)
@@ -140,7 +90,7 @@ func (q *Queue) untilClosed(ctx context.Context) (context.Context, func()) {
 func (q *Queue) eventsAfter(ctx context.Context, after uint64) ([]Event, error) {
 	var events []Event
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		for p, err := range tx.Scan(prefixOutbox, prefixOutbox+store.Seq(after+1)) {
+		for p, err := range tx.Scan(record.PrefixOutbox, record.PrefixOutbox+store.Seq(after+1)) {
 			if err != nil {
 				return err
 			}
@@ -162,7 +112,7 @@ func (q *Queue) eventsAfter(ctx context.Context, after uint64) ([]Event, error) 
 
 // storedConsumer is how far a consumer has come.
 type storedConsumer struct {
-	header
+	record.Header
 
 	Taken uint64    `json:"taken"`
 	At    time.Time `json:"at"`
@@ -200,7 +150,7 @@ func (q *Queue) Feed(ctx context.Context, consumer string, fn func(Event) error)
 // with the requests that are pending there.
 func (q *Queue) consumer(ctx context.Context, name string) (c storedConsumer, pending []Event, err error) {
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
-		err := read(tx, prefixConsumer+name, &c)
+		err := record.Read(tx, record.PrefixConsumer+name, &c)
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -208,10 +158,10 @@ func (q *Queue) consumer(ctx context.Context, name string) (c storedConsumer, pe
 			return err
 		}
 		var shown error
-		err = eachPending(tx, func(r *storedRequest) {
+		err = eachPending(tx, func(r *record.StoredRequest) {
 			v, err := q.show(tx, r)
 			shown = errors.Join(shown, err)
-			pending = append(pending, Event{Seq: r.Asked, Time: r.Created, Type: EventRequested, Request: v})
+			pending = append(pending, Event{Seq: r.Asked, Time: r.Created, Type: record.EventRequested, Request: v})
 		})
 		return errors.Join(err, shown)
 	})
@@ -221,11 +171,11 @@ func (q *Queue) consumer(ctx context.Context, name string) (c storedConsumer, pe
 
 // newest is the number of the newest event.
 func newest(tx store.Tx) (seq uint64, err error) {
-	for p, err := range tx.Scan(prefixOutbox, "") {
+	for p, err := range tx.Scan(record.PrefixOutbox, "") {
 		if err != nil {
 			return 0, err
 		}
-		if seq, err = store.ParseSeq(strings.TrimPrefix(p.Key, prefixOutbox)); err != nil {
+		if seq, err = store.ParseSeq(strings.TrimPrefix(p.Key, record.PrefixOutbox)); err != nil {
 			return 0, err
 		}
 	}
@@ -235,6 +185,6 @@ func newest(tx store.Tx) (seq uint64, err error) {
 // taken stores a consumer's place.
 func (q *Queue) taken(ctx context.Context, name string, seq uint64) error {
 	return q.c.Store.UpdateSoon(ctx, func(tx store.Tx) error {
-		return write(tx, prefixConsumer+name, storedConsumer{header: current(), Taken: seq, At: now()})
+		return record.Write(tx, record.PrefixConsumer+name, storedConsumer{Header: record.Current(), Taken: seq, At: record.Now()})
 	})
 }

@@ -8,17 +8,11 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
-// Caller is who makes an exchange, and through which door.
-type Caller struct {
-	Agent   holdgate.Agent
-	Session holdgate.Session
-	Door    string
-}
-
-func (c Caller) key() callerKey { return callerKey{c.Agent.ID, c.Agent.Proven, c.Session.ID, c.Door} }
+func keyOf(c Caller) callerKey { return callerKey{c.Agent.ID, c.Agent.Proven, c.Session.ID, c.Door} }
 
 // errLeft says that a connection acts after it left, which is a mistake of the
 // program's.
@@ -51,7 +45,7 @@ type Exchange struct {
 // called.
 func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Digest, error)) (*Exchange, error) {
 	x := &Exchange{q: q, who: who, makeKey: key}
-	if !q.index.busy(who.key()) {
+	if !q.index.busy(keyOf(who)) {
 		return x, nil
 	}
 	if err := x.named(); err != nil {
@@ -61,7 +55,7 @@ func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Dige
 	if err != nil || joined {
 		return x, err
 	}
-	if q.index.awaitFree(ctx, who.key(), x.key, besideWait) {
+	if q.index.awaitFree(ctx, keyOf(who), x.key, besideWait) {
 		_, err = q.join(ctx, x, "")
 	}
 	return x, err
@@ -91,7 +85,7 @@ const besideWait = 250 * time.Millisecond
 // join makes x take part in an exchange of its key that waits and that is
 // free, and reports whether there was one. Where only is set it is that one.
 func (q *Queue) join(ctx context.Context, x *Exchange, only string) (bool, error) {
-	for _, s := range q.index.candidates(x.who.key(), x.key) {
+	for _, s := range q.index.candidates(keyOf(x.who), x.key) {
 		if only != "" && s.id != only {
 			continue
 		}
@@ -115,12 +109,12 @@ func (q *Queue) join(ctx context.Context, x *Exchange, only string) (bool, error
 
 // joinable reports whether an exchange still waits.
 func (q *Queue) joinable(ctx context.Context, id string) (bool, error) {
-	var x storedExchange
-	err := q.c.Store.View(ctx, func(tx store.Tx) error { return read(tx, prefixExchange+id, &x) })
+	var x record.StoredExchange
+	err := q.c.Store.View(ctx, func(tx store.Tx) error { return record.Read(tx, record.PrefixExchange+id, &x) })
 	if err != nil {
 		return false, err
 	}
-	return x.State == stateHolding || x.State == stateReady && time.Now().Before(x.Due), nil
+	return x.State == record.StateHolding || x.State == record.StateReady && time.Now().Before(x.Due), nil
 }
 
 // named computes the exchange's key, once.
@@ -146,7 +140,7 @@ func (x *Exchange) ID() string {
 
 func (x *Exchange) name() string {
 	if x.id == "" {
-		x.id = newID()
+		x.id = record.NewID()
 	}
 	return x.id
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -45,23 +46,18 @@ func (r Retention) withDefaults() Retention {
 // forgetBatch is how many exchanges are forgotten in one transaction.
 const forgetBatch = 32
 
-// doneKey sorts exchanges that are over by when they ended.
-func doneKey(at time.Time, id string) string {
-	return prefixDone + store.Seq(uint64(at.UnixNano())) + "/" + id
-}
-
 // forget deletes exchanges that have been over for long enough, a few at a
 // time, so that nobody waits for it.
 func (q *Queue) forget(ctx context.Context) error {
 	for ctx.Err() == nil {
-		limit := now().Add(-q.c.Retention.Requests)
+		limit := record.Now().Add(-q.c.Retention.Requests)
 		var keys []string
 		err := q.c.Store.View(ctx, func(tx store.Tx) error {
-			for p, err := range tx.Scan(prefixDone, "") {
+			for p, err := range tx.Scan(record.PrefixDone, "") {
 				if err != nil {
 					return err
 				}
-				if p.Key >= doneKey(limit, "") || len(keys) == forgetBatch {
+				if p.Key >= record.DoneKey(limit, "") || len(keys) == forgetBatch {
 					break
 				}
 				keys = append(keys, p.Key)
@@ -90,16 +86,16 @@ func (q *Queue) forget(ctx context.Context) error {
 // records of use with the exchange that they were in: without it there is
 // nothing left that could be used.
 func forgetDone(tx store.Tx, key string) error {
-	_, id, _ := strings.Cut(strings.TrimPrefix(key, prefixDone), "/")
-	var x storedExchange
-	err := read(tx, prefixExchange+id, &x)
+	_, id, _ := strings.Cut(strings.TrimPrefix(key, record.PrefixDone), "/")
+	var x record.StoredExchange
+	err := record.Read(tx, record.PrefixExchange+id, &x)
 	if errors.Is(err, store.ErrNotFound) {
 		return tx.Delete(key)
 	}
 	if err != nil {
 		return err
 	}
-	if !x.State.final() {
+	if !x.State.Final() {
 		return fmt.Errorf("forgetting exchange %s: it is %s, and not over", id, x.State)
 	}
 	for _, ref := range x.Requests {
@@ -110,22 +106,22 @@ func forgetDone(tx store.Tx, key string) error {
 			return err
 		}
 	}
-	return errors.Join(tx.Delete(prefixExchange+id), tx.Delete(key))
+	return errors.Join(tx.Delete(record.PrefixExchange+id), tx.Delete(key))
 }
 
 func forgetRequest(tx store.Tx, id string) error {
-	var r storedRequest
-	if err := read(tx, prefixRequest+id, &r); err != nil {
+	var r record.StoredRequest
+	if err := record.Read(tx, record.PrefixRequest+id, &r); err != nil {
 		return err
 	}
-	keys := []string{prefixRequest + id, askedKey(&r), pendingKey(&r)}
-	for p, err := range tx.Scan(usedKey(id, ""), "") {
+	keys := []string{record.PrefixRequest + id, record.AskedKey(&r), record.PendingKey(&r)}
+	for p, err := range tx.Scan(record.UsedKey(id, ""), "") {
 		if err != nil {
 			return err
 		}
 		keys = append(keys, p.Key)
 		var u storedUse
-		if err := decode(p.Key, p.Value, &u); err != nil {
+		if err := record.Decode(p.Key, p.Value, &u); err != nil {
 			return err
 		}
 		if u.Pass != "" {

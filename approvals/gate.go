@@ -10,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 )
@@ -18,16 +19,16 @@ import (
 // the caller asked before. It is nil where that is over already. It returns
 // ErrNotFound where the request is not the caller's. Leave must be called.
 func (q *Queue) Rejoin(ctx context.Context, who Caller, request string) (*Exchange, error) {
-	var x storedExchange
+	var x record.StoredExchange
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		var r storedRequest
-		if err := read(tx, prefixRequest+request, &r); err != nil {
+		var r record.StoredRequest
+		if err := record.Read(tx, record.PrefixRequest+request, &r); err != nil {
 			return err
 		}
 		if r.Agent != who.Agent.ID || r.Session != who.Session.ID || r.Door != who.Door {
 			return store.ErrNotFound
 		}
-		return read(tx, prefixExchange+r.Exchange, &x)
+		return record.Read(tx, record.PrefixExchange+r.Exchange, &x)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, ErrNotFound
@@ -35,7 +36,7 @@ func (q *Queue) Rejoin(ctx context.Context, who Caller, request string) (*Exchan
 	if err != nil {
 		return nil, fmt.Errorf("reading the exchange of request %s: %w", request, err)
 	}
-	if x.State.final() {
+	if x.State.Final() {
 		return nil, nil //nolint:nilnil // there is nothing to take part in
 	}
 	return q.Enter(ctx, who, func() (holdgate.Digest, error) { return x.Key, nil })
@@ -45,17 +46,17 @@ func (q *Queue) Rejoin(ctx context.Context, who Caller, request string) (*Exchan
 // the id under which that can be asked for again. passes says whether the session
 // has passed it, where it was let go on.
 func (q *Queue) GateDecided(ctx context.Context, who Caller, gate string, o holdgate.Outcome, passes bool) (sessions.Answered, error) {
-	a := sessions.Answered{Gate: gate, Request: newID(), Outcome: o}
+	a := sessions.Answered{Gate: gate, Request: record.NewID(), Outcome: o}
 	a.Outcome.By = people.ByPolicy
 	err := q.transact(ctx, func(t *transition) error {
 		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
 		if err != nil {
 			return err
 		}
-		a.Outcome.At = t.now
+		a.Outcome.At = t.Now
 		r.Answer(a)
 		if passes && o.Decision == holdgate.AnswerApprove {
-			r.Pass(sessions.Passed{Gate: gate, At: t.now, By: people.ByPolicy, Request: a.Request})
+			r.Pass(sessions.Passed{Gate: gate, At: t.Now, By: people.ByPolicy, Request: a.Request})
 		}
 		return nil
 	})
@@ -91,7 +92,7 @@ func (q *Queue) answeredBefore(ctx context.Context, who Caller, c holdgate.Call)
 
 // holdsBack says which sessions wait for the answer of a request besides its own, and
 // how a person lets them go on; "" where none does.
-func (q *Queue) holdsBack(ctx context.Context, who Caller, r *storedRequest) string {
+func (q *Queue) holdsBack(ctx context.Context, who Caller, r *record.StoredRequest) string {
 	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
 	if err != nil {
 		q.c.Logger.Warn("a briefing does not say which sessions wait", "err", err)
@@ -103,7 +104,7 @@ func (q *Queue) holdsBack(ctx context.Context, who Caller, r *storedRequest) str
 	}
 	asked := r.Call.Kind == holdgate.KindGate && !rec.Alone
 	switch {
-	case asked && r.halts():
+	case asked && halts(r):
 		return "every session of the agent is paused until people answer, not this one alone; the others go on after: " + alone(rec.ID)
 	case asked && r.Gate == sessions.GateConfidence:
 		return "no session of the agent changes anything until people answer, not this one alone; the others do after: " + alone(rec.ID)

@@ -9,8 +9,14 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
+)
+
+const (
+	prefixGrant   = "grant/"
+	prefixGrantOf = "grant-of/"
 )
 
 // ErrNoGrant says that there is no such grant, or none any more.
@@ -19,10 +25,10 @@ var ErrNoGrant = errors.New("no such grant")
 // A Grant is a standing approval: what people answered to one request stands
 // for later calls that it covers, until it expires or is revoked.
 type Grant struct {
-	ID     string    `json:"id"`
-	Covers string    `json:"covers"` // in one line that is safe to show: see [Remember.Words]
-	Scope  Scope     `json:"scope"`
-	Match  MatchKind `json:"match"`
+	ID     string           `json:"id"`
+	Covers string           `json:"covers"` // in one line that is safe to show: see [Remember.Words]
+	Scope  record.Scope     `json:"scope"`
+	Match  record.MatchKind `json:"match"`
 	// Arguments are the JSON pointers that a pattern fixes.
 	Arguments []string `json:"arguments,omitempty"`
 	Agent     AgentRef `json:"agent"`
@@ -47,17 +53,17 @@ type Grant struct {
 // storedGrant is a grant as stored. It holds no argument, but for what its
 // words say.
 type storedGrant struct {
-	header
+	record.Header
 
-	ID          string    `json:"id"`
-	Covers      string    `json:"covers"`
-	Scope       Scope     `json:"scope"`
-	Match       MatchKind `json:"match"`
-	Agent       string    `json:"agent"`
-	Proven      bool      `json:"proven,omitempty"`
-	Confinement string    `json:"confinement,omitempty"`
-	Session     string    `json:"session"`
-	Door        string    `json:"door"`
+	ID          string           `json:"id"`
+	Covers      string           `json:"covers"`
+	Scope       record.Scope     `json:"scope"`
+	Match       record.MatchKind `json:"match"`
+	Agent       string           `json:"agent"`
+	Proven      bool             `json:"proven,omitempty"`
+	Confinement string           `json:"confinement,omitempty"`
+	Session     string           `json:"session"`
+	Door        string           `json:"door"`
 
 	Kind holdgate.Kind `json:"kind"`
 	Rule string        `json:"rule"`
@@ -65,7 +71,7 @@ type storedGrant struct {
 	Gate string        `json:"gate,omitempty"`
 	Risk holdgate.Risk `json:"risk,omitempty"`
 
-	Likeness likeness                   `json:"likeness"`
+	Likeness record.Likeness            `json:"likeness"`
 	Fixed    map[string]holdgate.Digest `json:"fixed,omitempty"` // of a pattern, by pointer
 
 	By      []storedGrantor `json:"by"`
@@ -153,7 +159,7 @@ func grantsOf(agent string) string { return prefixGrantOf + url.PathEscape(agent
 // grant returns a grant, or ErrNoGrant.
 func (t *transition) grant(id string) (*storedGrant, error) {
 	g := new(storedGrant)
-	err := read(t.tx, prefixGrant+id, g)
+	err := record.Read(t.Tx, prefixGrant+id, g)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, ErrNoGrant
 	}
@@ -163,4 +169,4 @@ func (t *transition) grant(id string) (*storedGrant, error) {
 	return g, nil
 }
 
-func (t *transition) writeGrant(g *storedGrant) error { return write(t.tx, prefixGrant+g.ID, g) }
+func (t *transition) writeGrant(g *storedGrant) error { return record.Write(t.Tx, prefixGrant+g.ID, g) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/rego/facts"
 )
 
@@ -103,7 +104,7 @@ func (b *bench) released(c holdgate.Call, d holdgate.Decision) bool {
 func exactly() approvals.Remember { return approvals.Remember{} }
 
 func ofTool() approvals.Remember {
-	return approvals.Remember{Match: approvals.Match{Kind: approvals.MatchTool}}
+	return approvals.Remember{Match: record.Match{Kind: record.MatchTool}}
 }
 
 func fixing(pairs ...string) approvals.Remember {
@@ -111,11 +112,11 @@ func fixing(pairs ...string) approvals.Remember {
 	for i := 0; i < len(pairs); i += 2 {
 		m[pairs[i]] = json.RawMessage(pairs[i+1])
 	}
-	return approvals.Remember{Match: approvals.Match{Kind: approvals.MatchPattern, Arguments: m}}
+	return approvals.Remember{Match: record.Match{Kind: record.MatchPattern, Arguments: m}}
 }
 
 func byAgent(m approvals.Remember) approvals.Remember {
-	m.Scope = approvals.ScopeAgent
+	m.Scope = record.ScopeAgent
 	return m
 }
 
@@ -312,7 +313,7 @@ func TestWhatCannotBeRemembered(t *testing.T) {
 		{"a pattern that leaves an argument of a command open", commit, fixing("/command", `"git commit -m x"`), nil, "fix /timeout too"},
 		{"more time than there may be", write, approvals.Remember{For: 31 * 24 * time.Hour}, nil, "the most is"},
 		{"an unknown scope", write, approvals.Remember{Scope: "world"}, nil, "unknown scope"},
-		{"an unknown match", write, approvals.Remember{Match: approvals.Match{Kind: "prefix"}}, nil, "unknown match"},
+		{"an unknown match", write, approvals.Remember{Match: record.Match{Kind: "prefix"}}, nil, "unknown match"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -337,7 +338,7 @@ func TestWhatCannotBeRemembered(t *testing.T) {
 
 func wantRefused(t *testing.T, err error, says string) {
 	t.Helper()
-	if !errors.Is(err, approvals.ErrRemember) || !strings.Contains(err.Error(), says) {
+	if !errors.Is(err, record.ErrRemember) || !strings.Contains(err.Error(), says) {
 		t.Errorf("got %v, want a refusal that says %q", err, says)
 	}
 }

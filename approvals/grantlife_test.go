@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -311,7 +312,7 @@ func TestWordsSayWhatIsCovered(t *testing.T) {
 		want string
 	}{
 		{exactly(), "always allow: Writes 1 line to ./src/a.go (exactly this call), by claude in session s1, for 8h, where the rule shell.destructive asks"},
-		{approvals.Remember{Scope: approvals.ScopeAgent, Match: ofTool().Match, For: 90 * time.Minute}, "always allow: every call of write_file that reaches no further than this one, by claude in any session, for 1h30m, where the rule shell.destructive asks"},
+		{approvals.Remember{Scope: record.ScopeAgent, Match: ofTool().Match, For: 90 * time.Minute}, "always allow: every call of write_file that reaches no further than this one, by claude in any session, for 1h30m, where the rule shell.destructive asks"},
 		{fixing("/path", `"src/a.go"`), `always allow: write_file (content, path), in ./src with /path = "src/a.go", by claude in session s1, for 8h, where the rule shell.destructive asks`},
 	} {
 		if got := tt.m.Words(r); got != tt.want {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -20,7 +21,7 @@ func (q *Queue) Grants(ctx context.Context, agent string) ([]Grant, error) {
 	}
 	list := []Grant{}
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		at := now()
+		at := record.Now()
 		return eachGrant(tx, prefix, func(g *storedGrant) {
 			if !g.ended(at) {
 				list = append(list, g.view())
@@ -42,18 +43,18 @@ func (q *Queue) Grants(ctx context.Context, agent string) ([]Grant, error) {
 func (q *Queue) Revoke(ctx context.Context, id, by string) (Grant, error) {
 	var g *storedGrant
 	err := q.transact(ctx, func(t *transition) error {
-		n, err := t.in.People.MayAnswer(by)
+		n, err := t.People.MayAnswer(by)
 		if err != nil {
 			return err
 		}
 		if g, err = t.grant(id); err != nil {
 			return err
 		}
-		if g.ended(t.now) {
+		if g.ended(t.Now) {
 			return ErrNoGrant
 		}
 		g.Revoked = cmp.Or(n.Name, by)
-		if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("revoked by %s; uses: %d", g.Revoked, g.Uses))); err != nil {
+		if _, err := t.Append(g.entry(audit.TypeGrant, fmt.Sprintf("revoked by %s; uses: %d", g.Revoked, g.Uses))); err != nil {
 			return err
 		}
 		if err := t.writeGrant(g); err != nil || g.Learned == nil {
@@ -69,23 +70,23 @@ func (q *Queue) Revoke(ctx context.Context, id, by string) (Grant, error) {
 
 // sweepGrant deletes a grant whose time is over. A revoked one is kept until
 // then, so that nothing but the state of the record ends it.
-func (q *Queue) sweepGrant(ctx context.Context, d due) error {
+func (q *Queue) sweepGrant(ctx context.Context, d record.Due) error {
 	return q.transact(ctx, func(t *transition) error {
-		g, err := t.grant(d.id)
+		g, err := t.grant(d.Id)
 		if errors.Is(err, ErrNoGrant) {
-			return t.tx.Delete(d.key)
+			return t.Tx.Delete(d.Key)
 		}
 		if err != nil {
 			return err
 		}
-		if left := g.Expires.Sub(t.now); left > 0 {
-			return errors.Join(t.tx.Delete(d.key), t.schedule(g.Expires, g.ID, dueGrant))
+		if left := g.Expires.Sub(t.Now); left > 0 {
+			return errors.Join(t.Tx.Delete(d.Key), t.Schedule(g.Expires, g.ID, record.DueGrant))
 		}
 		if g.Revoked == "" {
-			if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("expired; uses: %d", g.Uses))); err != nil {
+			if _, err := t.Append(g.entry(audit.TypeGrant, fmt.Sprintf("expired; uses: %d", g.Uses))); err != nil {
 				return err
 			}
 		}
-		return errors.Join(t.tx.Delete(d.key), t.tx.Delete(grantOf(g.Agent, g.ID)), t.tx.Delete(prefixGrant+g.ID))
+		return errors.Join(t.Tx.Delete(d.Key), t.Tx.Delete(grantOf(g.Agent, g.ID)), t.Tx.Delete(prefixGrant+g.ID))
 	})
 }

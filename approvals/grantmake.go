@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -20,7 +21,7 @@ const wayRemember = "remember"
 
 // rememberable says why no answer to the question can stand for later calls,
 // or "".
-func rememberable(h holdgate.HoldSpec, rule string, l *likeness) string {
+func rememberable(h holdgate.HoldSpec, rule string, l *record.Likeness) string {
 	switch {
 	case h.Required:
 		return "a person is required each time"
@@ -41,89 +42,89 @@ func rememberable(h holdgate.HoldSpec, rule string, l *likeness) string {
 }
 
 // hold is the question of a request as its rule asked it.
-func (r *storedRequest) hold() holdgate.HoldSpec {
+func asked(r *record.StoredRequest) holdgate.HoldSpec {
 	return holdgate.HoldSpec{Required: r.Required, Kind: r.Kind, Allow: r.Allow, Approvers: r.Approvers}
 }
 
 // remembers says why the vote's wish to be remembered cannot be met, or nil.
-func (q *Queue) remembers(r *storedRequest, v Vote) error {
+func (q *Queue) remembers(r *record.StoredRequest, v Vote) error {
 	if v.Remember == nil {
 		return nil
 	}
-	m := v.Remember.complete()
+	m := v.Remember.Complete()
 	if v.Decision != holdgate.AnswerApprove {
-		return fmt.Errorf("%w: only an approval of the call as it is can be", ErrRemember)
+		return fmt.Errorf("%w: only an approval of the call as it is can be", record.ErrRemember)
 	}
-	if why := rememberable(r.hold(), r.Rule, r.Likeness); why != "" {
-		return fmt.Errorf("%w: %s", ErrRemember, why)
+	if why := rememberable(asked(r), r.Rule, r.Likeness); why != "" {
+		return fmt.Errorf("%w: %s", record.ErrRemember, why)
 	}
 	switch {
-	case m.Scope != ScopeSession && m.Scope != ScopeAgent:
-		return fmt.Errorf("%w: unknown scope %q: want session or agent", ErrRemember, m.Scope)
-	case m.Scope == ScopeAgent && !r.Proven:
-		return fmt.Errorf("%w for the agent in any session: its name is its own word; remember it for the session", ErrRemember)
-	case m.For < minGrant || m.For > q.c.MaxGrant:
-		return fmt.Errorf("%w for %s: the least is %s, the most is %s", ErrRemember, lasting(m.For), lasting(minGrant), lasting(q.c.MaxGrant))
+	case m.Scope != record.ScopeSession && m.Scope != record.ScopeAgent:
+		return fmt.Errorf("%w: unknown scope %q: want session or agent", record.ErrRemember, m.Scope)
+	case m.Scope == record.ScopeAgent && !r.Proven:
+		return fmt.Errorf("%w for the agent in any session: its name is its own word; remember it for the session", record.ErrRemember)
+	case m.For < record.MinGrant || m.For > q.c.MaxGrant:
+		return fmt.Errorf("%w for %s: the least is %s, the most is %s", record.ErrRemember, record.Lasting(m.For), record.Lasting(record.MinGrant), record.Lasting(q.c.MaxGrant))
 	}
-	return r.matchable(m.Match)
+	return matchable(r, m.Match)
 }
 
 // matchable says why no grant can be made of the request with the match.
-func (r *storedRequest) matchable(m Match) error {
+func matchable(r *record.StoredRequest, m record.Match) error {
 	switch {
-	case m.Kind == MatchExact && r.Likeness.Same != "":
+	case m.Kind == record.MatchExact && r.Likeness.Same != "":
 		return nil
-	case m.Kind == MatchExact:
-		return fmt.Errorf("%w as exactly this call: policy does not see all of it; remember the endpoint", ErrRemember)
-	case m.Kind == MatchEndpoint:
-		return r.anywhere()
-	case m.Kind != MatchTool && m.Kind != MatchPattern:
-		return fmt.Errorf("%w: unknown match %q", ErrRemember, m.Kind)
+	case m.Kind == record.MatchExact:
+		return fmt.Errorf("%w as exactly this call: policy does not see all of it; remember the endpoint", record.ErrRemember)
+	case m.Kind == record.MatchEndpoint:
+		return anywhere(r)
+	case m.Kind != record.MatchTool && m.Kind != record.MatchPattern:
+		return fmt.Errorf("%w: unknown match %q", record.ErrRemember, m.Kind)
 	case !r.Call.IsTool:
-		return fmt.Errorf("%w with another match than exact: it is no tool call", ErrRemember)
+		return fmt.Errorf("%w with another match than exact: it is no tool call", record.ErrRemember)
 	case r.Rule == holdgate.RuleUnnamed:
-		return fmt.Errorf("%w with another match than exact: the rule that asks has no name", ErrRemember)
-	case m.Kind == MatchPattern:
-		return r.fixable(m.Arguments)
+		return fmt.Errorf("%w with another match than exact: the rule that asks has no name", record.ErrRemember)
+	case m.Kind == record.MatchPattern:
+		return fixable(r, m.Arguments)
 	case r.Likeness.Acts:
-		return fmt.Errorf("%w for the whole tool: only calls that read or write files, and do nothing else, can be; remember this very call, or fix its arguments", ErrRemember)
+		return fmt.Errorf("%w for the whole tool: only calls that read or write files, and do nothing else, can be; remember this very call, or fix its arguments", record.ErrRemember)
 	case r.Likeness.Shape == nil:
-		return fmt.Errorf("%w for the whole tool: parts of the call are hidden from you", ErrRemember)
+		return fmt.Errorf("%w for the whole tool: parts of the call are hidden from you", record.ErrRemember)
 	case gravity(r.Risk) >= gravity(holdgate.RiskHigh):
-		return fmt.Errorf("%w for the whole tool: the risk is %s", ErrRemember, r.Risk)
+		return fmt.Errorf("%w for the whole tool: the risk is %s", record.ErrRemember, r.Risk)
 	}
 	return nil
 }
 
 // anywhere says why no grant can be made of the method and address of the request.
-func (r *storedRequest) anywhere() error {
+func anywhere(r *record.StoredRequest) error {
 	switch {
 	case r.Likeness.Endpoint == "":
-		return fmt.Errorf("%w for the endpoint: it is no HTTP request with one meaning to all servers", ErrRemember)
+		return fmt.Errorf("%w for the endpoint: it is no HTTP request with one meaning to all servers", record.ErrRemember)
 	case r.Rule == holdgate.RuleUnnamed:
-		return fmt.Errorf("%w for the endpoint: the rule that asks has no name", ErrRemember)
+		return fmt.Errorf("%w for the endpoint: the rule that asks has no name", record.ErrRemember)
 	case r.Likeness.Shape == nil:
-		return fmt.Errorf("%w for the endpoint: parts of the request are hidden from you", ErrRemember)
+		return fmt.Errorf("%w for the endpoint: parts of the request are hidden from you", record.ErrRemember)
 	case gravity(r.Risk) >= gravity(holdgate.RiskHigh):
-		return fmt.Errorf("%w for the endpoint: the risk is %s", ErrRemember, r.Risk)
+		return fmt.Errorf("%w for the endpoint: the risk is %s", record.ErrRemember, r.Risk)
 	}
 	return nil
 }
 
 // fixable says why a pattern cannot be made of these arguments of the request.
-func (r *storedRequest) fixable(arguments map[string]json.RawMessage) error {
+func fixable(r *record.StoredRequest, arguments map[string]json.RawMessage) error {
 	size := 0
 	for p, v := range arguments {
-		if size += len(p) + len(v); size > maxFixedBytes || len(arguments) > maxPointers {
-			return fmt.Errorf("%w: a pattern has at most %d arguments and %d bytes", ErrRemember, maxPointers, maxFixedBytes)
+		if size += len(p) + len(v); size > record.MaxFixedBytes || len(arguments) > record.MaxPointers {
+			return fmt.Errorf("%w: a pattern has at most %d arguments and %d bytes", record.ErrRemember, record.MaxPointers, record.MaxFixedBytes)
 		}
-		if err := r.shows(p, jsontext.Value(v)); err != nil {
+		if err := shows(r, p, jsontext.Value(v)); err != nil {
 			return err
 		}
 	}
 	switch {
 	case len(arguments) == 0:
-		return fmt.Errorf("%w: a pattern fixes at least one argument", ErrRemember)
+		return fmt.Errorf("%w: a pattern fixes at least one argument", record.ErrRemember)
 	case !r.Likeness.Acts:
 		return nil
 	}
@@ -132,25 +133,25 @@ func (r *storedRequest) fixable(arguments map[string]json.RawMessage) error {
 		p := string(jsontext.Pointer("").AppendToken(k))
 		_, ok := arguments[p]
 		if prose := r.Likeness.Shape != nil && !slices.Contains(r.Likeness.Shape.Keys, k); !ok && !prose {
-			return fmt.Errorf("%w: what a call like this does can hang on any of its arguments; fix %s too", ErrRemember, p)
+			return fmt.Errorf("%w: what a call like this does can hang on any of its arguments; fix %s too", record.ErrRemember, p)
 		}
 	}
 	return nil
 }
 
 // shows says whether the value is what the request shows at the pointer.
-func (r *storedRequest) shows(pointer string, v jsontext.Value) error {
+func shows(r *record.StoredRequest, pointer string, v jsontext.Value) error {
 	have, ok := Argument(r.Call.Arguments, pointer)
 	if !ok {
-		return fmt.Errorf("%w: the call has no argument %s", ErrRemember, pointer)
+		return fmt.Errorf("%w: the call has no argument %s", record.ErrRemember, pointer)
 	}
 	if bytes.Contains(have, []byte(redacted)) {
-		return fmt.Errorf("%w: the argument %s is hidden from you", ErrRemember, pointer)
+		return fmt.Errorf("%w: the argument %s is hidden from you", record.ErrRemember, pointer)
 	}
 	want, errWant := strictCanonical(v)
 	shown, errShown := strictCanonical(have)
 	if errWant != nil || errShown != nil || !bytes.Equal(want, shown) {
-		return fmt.Errorf("%w: the argument %s of this call is something else", ErrRemember, pointer)
+		return fmt.Errorf("%w: the argument %s of this call is something else", record.ErrRemember, pointer)
 	}
 	return nil
 }
@@ -158,8 +159,8 @@ func (r *storedRequest) shows(pointer string, v jsontext.Value) error {
 // remember makes the grant that the voters asked for, if each of those whose
 // approval counted asked for the same, and returns its id. The note says why
 // there is none though somebody asked.
-func (t *transition) remember(r *storedRequest) (id, note string, err error) {
-	var asked []storedVote
+func (t *transition) remember(r *record.StoredRequest) (id, note string, err error) {
+	var asked []record.StoredVote
 	approving := 0
 	for _, v := range r.Votes {
 		if v.Decision == holdgate.AnswerApprove {
@@ -175,10 +176,10 @@ func (t *transition) remember(r *storedRequest) (id, note string, err error) {
 	if len(asked) == 0 {
 		return "", "", nil
 	}
-	m := asked[0].Remember.complete()
+	m := asked[0].Remember.Complete()
 	for _, v := range asked[1:] {
-		o := v.Remember.complete()
-		if o.Scope != m.Scope || !o.Match.equal(m.Match) {
+		o := v.Remember.Complete()
+		if o.Scope != m.Scope || !sameMatch(o.Match, m.Match) {
 			return "", "not remembered: those who approved asked for different things", nil
 		}
 		m.For = min(m.For, o.For)
@@ -198,8 +199,8 @@ func (t *transition) remember(r *storedRequest) (id, note string, err error) {
 
 // rememberOnce makes the grant that policy asked for with the question, where
 // people have approved it.
-func (t *transition) rememberOnce(r *storedRequest) (id, note string, err error) {
-	votes := slices.DeleteFunc(slices.Clone(r.Votes), func(v storedVote) bool { return v.Decision != holdgate.AnswerApprove })
+func (t *transition) rememberOnce(r *record.StoredRequest) (id, note string, err error) {
+	votes := slices.DeleteFunc(slices.Clone(r.Votes), func(v record.StoredVote) bool { return v.Decision != holdgate.AnswerApprove })
 	if len(votes) == 0 {
 		return "", "", nil
 	}
@@ -214,24 +215,24 @@ func (t *transition) rememberOnce(r *storedRequest) (id, note string, err error)
 }
 
 // onceForSession is what an approval stands for where policy asks once.
-var onceForSession = Remember{Scope: ScopeSession, Match: Match{Kind: MatchProvided}, For: DefaultGrant}
+var onceForSession = Remember{Scope: record.ScopeSession, Match: record.Match{Kind: record.MatchProvided}, For: record.DefaultGrant}
 
 // asksOnce notes that policy asks the question once, and tells people.
-func (r *storedRequest) asksOnce(h holdgate.HoldSpec) {
+func asksOnce(r *record.StoredRequest, h holdgate.HoldSpec) {
 	l := r.Likeness
 	if r.Once = h.Once && l != nil && l.Provided != "" && l.Shape != nil && rememberable(h, r.Rule, l) == ""; r.Once {
-		r.Briefing.Why = append(r.Briefing.Why, "approving it answers for this session: for "+lasting(onceForSession.For)+", while no other tools run at the provider")
+		r.Briefing.Why = append(r.Briefing.Why, "approving it answers for this session: for "+record.Lasting(onceForSession.For)+", while no other tools run at the provider")
 	}
 }
 
-func (t *transition) draftGrant(r *storedRequest, m Remember, votes []storedVote) (*storedGrant, error) {
+func (t *transition) draftGrant(r *record.StoredRequest, m Remember, votes []record.StoredVote) (*storedGrant, error) {
 	g := &storedGrant{
-		header: current(), ID: newID(), Covers: m.Words(r.view(t.in.People)), Scope: m.Scope, Match: m.Match.Kind,
+		Header: record.Current(), ID: record.NewID(), Covers: m.Words(r.View(t.People)), Scope: m.Scope, Match: m.Match.Kind,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Gate: r.Gate, Risk: r.Risk,
-		Likeness: *r.Likeness, Request: r.ID, Created: t.now, Expires: t.now.Add(m.For),
+		Likeness: *r.Likeness, Request: r.ID, Created: t.Now, Expires: t.Now.Add(m.For),
 	}
-	if m.Match.Kind != MatchTool {
+	if m.Match.Kind != record.MatchTool {
 		g.Likeness.Shape = nil // only a tool's reach is compared with it
 	}
 	for _, f := range r.Also {
@@ -260,20 +261,20 @@ func (t *transition) made(g *storedGrant) error {
 		note = fmt.Sprintf("%s, %s, until %s", g.Match, g.Scope, g.Expires.Format(time.RFC3339))
 	}
 	e := g.entry(audit.TypeGrant, "made by "+g.by()+": "+note)
-	if _, err := t.log(e); err != nil {
+	if _, err := t.Append(e); err != nil {
 		return err
 	}
-	if err := t.tx.Set(grantOf(g.Agent, g.ID), []byte(g.ID)); err != nil {
+	if err := t.Tx.Set(grantOf(g.Agent, g.ID), []byte(g.ID)); err != nil {
 		return err
 	}
-	if err := t.schedule(g.Expires, g.ID, dueGrant); err != nil {
+	if err := t.Schedule(g.Expires, g.ID, record.DueGrant); err != nil {
 		return err
 	}
 	return t.writeGrant(g)
 }
 
-// equal reports whether two matches cover the same.
-func (m Match) equal(o Match) bool {
+// sameMatch reports whether two matches cover the same.
+func sameMatch(m, o record.Match) bool {
 	return m.Kind == o.Kind && maps.EqualFunc(m.Arguments, o.Arguments, func(a, b json.RawMessage) bool {
 		x, errX := strictCanonical(jsontext.Value(a))
 		y, errY := strictCanonical(jsontext.Value(b))

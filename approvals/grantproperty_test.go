@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // anyCall draws a call from few words, so that calls often agree in parts.
@@ -101,7 +102,7 @@ func TestAGrantReleasesNothingElse(t *testing.T) {
 		if !before.Exact() || !after.Exact() {
 			rt.Fatalf("released though it is not exact: %s after %s", after, before)
 		}
-		if m.Match.Kind == approvals.MatchTool {
+		if m.Match.Kind == record.MatchTool {
 			if !after.Within(before) {
 				rt.Fatalf("%s reaches further than %s", after, before)
 			}
@@ -111,7 +112,7 @@ func TestAGrantReleasesNothingElse(t *testing.T) {
 			rt.Fatalf("%s was released by a grant for %s", after, before)
 		}
 		x, y := arguments(made), arguments(later)
-		if m.Match.Kind != approvals.MatchPattern {
+		if m.Match.Kind != record.MatchPattern {
 			delete(x, "description")
 			delete(y, "description")
 			fixed = slices.Collect(maps.Keys(x))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -18,7 +19,7 @@ type plea struct {
 	call     holdgate.Call
 	decision holdgate.Decision
 	digest   holdgate.Digest
-	like     *likeness
+	like     *record.Likeness
 }
 
 // Granted looks for a grant that answers the decision's question about the
@@ -54,7 +55,7 @@ func (q *Queue) Granted(ctx context.Context, c holdgate.Call, d holdgate.Decisio
 func (q *Queue) grantsFor(ctx context.Context, p *plea) (ids []string, err error) {
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
 		return eachGrant(tx, grantsOf(p.call.Agent.ID), func(g *storedGrant) {
-			if q.covers(g, p, now()) {
+			if q.covers(g, p, record.Now()) {
 				ids = append(ids, g.ID)
 			}
 		})
@@ -69,7 +70,7 @@ func eachGrant(tx store.Tx, prefix string, fn func(*storedGrant)) error {
 			return err
 		}
 		var g storedGrant
-		if err := read(tx, prefixGrant+string(pair.Value), &g); err != nil {
+		if err := record.Read(tx, prefixGrant+string(pair.Value), &g); err != nil {
 			return err
 		}
 		fn(&g)
@@ -87,22 +88,22 @@ func (q *Queue) useGrant(ctx context.Context, id string, p *plea) (used *storedG
 		if errors.Is(err, ErrNoGrant) {
 			return nil
 		}
-		if err != nil || !q.covers(g, p, t.now) {
+		if err != nil || !q.covers(g, p, t.Now) {
 			return err
 		}
 		g.Uses++
-		g.Used = t.now
+		g.Used = t.Now
 		d := p.decision
 		e := g.entry(audit.TypeGranted, "")
 		e.Call = auditCall(p.call, p.digest, d.Redact)
 		e.Door = p.call.Door
 		e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision}
-		e.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: g.answerer(), At: t.now, Grant: g.ID}
+		e.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: g.answerer(), At: t.Now, Grant: g.ID}
 		if g.Learned != nil {
 			e.Note = g.Learned.String()
 		}
-		e.Input, e.Seen = input.arguments, input.seen
-		if _, err := t.log(e); err != nil {
+		e.Input, e.Seen = input.Arguments, input.Seen
+		if _, err := t.Append(e); err != nil {
 			return err
 		}
 		used = g
@@ -114,8 +115,8 @@ func (q *Queue) useGrant(ctx context.Context, id string, p *plea) (used *storedG
 // auditCall is the call as the log names it, without what policy redacts.
 func auditCall(c holdgate.Call, digest holdgate.Digest, redacted []string) *audit.Call {
 	shown, _ := redact(c, redacted)
-	r := storedRequest{Call: storeCall(shown, digest), Agent: c.Agent.ID, Session: c.Session.ID}
-	return r.entry(audit.TypeGranted).Call
+	r := record.StoredRequest{Call: record.StoreCall(shown, digest), Agent: c.Agent.ID, Session: c.Session.ID}
+	return r.Entry(audit.TypeGranted).Call
 }
 
 // covers reports whether the grant answers the question about the call.
@@ -133,16 +134,16 @@ func (g *storedGrant) binds(c holdgate.Call) bool {
 	switch {
 	case !g.Proven:
 		return g.Session == c.Session.ID && g.Door == c.Door
-	case g.Scope == ScopeAgent:
+	case g.Scope == record.ScopeAgent:
 		return true
 	}
-	return g.Scope == ScopeSession && g.Session == c.Session.ID
+	return g.Scope == record.ScopeSession && g.Session == c.Session.ID
 }
 
 // answers reports whether the question is the one that was answered, and the
 // risk no higher.
 func (g *storedGrant) answers(d holdgate.Decision) bool {
-	if (g.Match == MatchTool || g.Match == MatchEndpoint) && gravity(d.Risk) >= gravity(holdgate.RiskHigh) {
+	if (g.Match == record.MatchTool || g.Match == record.MatchEndpoint) && gravity(d.Risk) >= gravity(holdgate.RiskHigh) {
 		return false
 	}
 	return g.Rule == d.Rule && g.Gate == d.Hold.Gate && gravity(d.Risk) <= gravity(g.Risk)
@@ -173,17 +174,17 @@ func (q *Queue) matches(g *storedGrant, p *plea) bool {
 		return false
 	}
 	switch g.Match {
-	case MatchExact:
+	case record.MatchExact:
 		return g.Likeness.Like == p.like.Like && g.Likeness.Same == p.like.Same && p.like.Same != ""
-	case MatchTool:
-		return g.Likeness.Shape != nil && !p.like.Acts && p.like.whole.Within(*g.Likeness.Shape)
-	case MatchEndpoint:
+	case record.MatchTool:
+		return g.Likeness.Shape != nil && !p.like.Acts && p.like.Whole.Within(*g.Likeness.Shape)
+	case record.MatchEndpoint:
 		return g.Likeness.Like == p.like.Like && g.Likeness.Endpoint == p.like.Endpoint && p.like.Endpoint != ""
-	case MatchShape:
+	case record.MatchShape:
 		return g.Likeness.Like == p.like.Like && !p.like.Acts
-	case MatchProvided:
+	case record.MatchProvided:
 		return p.decision.Hold.Once && g.Likeness.Provided == p.like.Provided && p.like.Provided != ""
-	case MatchPattern:
+	case record.MatchPattern:
 		return g.Likeness.Like == p.like.Like && q.fixes(g, p.call)
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // callerKey is what two connections must share for one to take up the other's
@@ -201,15 +202,15 @@ func (ix *index) putOrphan(id string) {
 	ix.orphans = append(ix.orphans, id)
 }
 
-// learn takes in a transition that is durable: it forgets exchanges that are
+// learn takes in a change that is durable: it forgets exchanges that are
 // over and wakes those who wait for a request that ended.
-func (ix *index) learn(t *transition) {
+func (ix *index) learn(c *record.Change) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	for _, id := range t.closed {
+	for _, id := range c.Over {
 		ix.forget(id)
 	}
-	for _, id := range t.ended {
+	for _, id := range c.Ended {
 		for _, w := range ix.waiters[id] {
 			w.wake()
 		}

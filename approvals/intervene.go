@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -67,7 +68,7 @@ func (q *Queue) Intervene(ctx context.Context, agent string, i Intervention) (St
 		return q.redirect(ctx, agent, i)
 	}
 	err := q.transact(ctx, func(t *transition) error {
-		by, err := t.in.People.Operator(i.By)
+		by, err := t.People.Operator(i.By)
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func (q *Queue) redirect(ctx context.Context, agent string, i Intervention) (Sta
 	}
 	m := sessions.Message{Agent: agent, Type: sessions.MessageRedirect, Content: i.Instruction}
 	err := q.transact(ctx, func(t *transition) (err error) {
-		if m.From, err = t.in.People.Operator(i.By); err != nil {
+		if m.From, err = t.People.Operator(i.By); err != nil {
 			return err
 		}
 		return t.message(&m, false)
@@ -115,11 +116,11 @@ func (t *transition) intervene(agent string, i Intervention) error {
 	var event EventType
 	switch i.Action {
 	case InterventionPause:
-		next, event = AgentPaused, EventPaused
+		next, event = AgentPaused, record.EventPaused
 	case InterventionResume:
-		next, event = AgentRunning, EventResumed
+		next, event = AgentRunning, record.EventResumed
 	case InterventionStop:
-		next, event = AgentStopped, EventStopped
+		next, event = AgentStopped, record.EventStopped
 	default:
 		return fmt.Errorf("%w: %q", ErrIntervention, i.Action)
 	}
@@ -134,23 +135,22 @@ func (t *transition) intervene(agent string, i Intervention) error {
 	case a.standing().Stopped() && next == AgentPaused:
 		return ErrStopped
 	}
-	a.State, a.By, a.At, a.Reason = next, i.By, t.now, i.Reason
+	a.State, a.By, a.At, a.Reason = next, i.By, t.Now, i.Reason
 	e := audit.Entry{Type: audit.TypeIntervention, Note: intervened(agent, i)}
 	if agent != Everybody {
 		e.Call = &audit.Call{Agent: agent}
 	}
-	if a.Seq, err = t.log(e); err != nil {
+	if a.Seq, err = t.Append(e); err != nil {
 		return err
 	}
-	t.agents = append(t.agents, a)
-	told := storedEvent{header: current(), Time: t.now, Type: event, Agent: agent, Note: e.Note}
-	if err := write(t.tx, prefixOutbox+store.Seq(a.Seq), told); err != nil {
+	t.Durable(func() { t.q.standings.learn([]storedAgent{a}) })
+	if err := t.Note(event, agent, e.Note, a.Seq); err != nil {
 		return err
 	}
 	if next == AgentRunning {
-		return t.tx.Delete(prefixAgent + agent)
+		return t.Tx.Delete(prefixAgent + agent)
 	}
-	return write(t.tx, prefixAgent+agent, &a)
+	return record.Write(t.Tx, prefixAgent+agent, &a)
 }
 
 // intervened says in words what was done.
@@ -169,7 +169,7 @@ func (q *Queue) sweep(ctx context.Context, agent string) error {
 	ctx = context.WithoutCancel(ctx)
 	var ids []string
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		return eachAsked(tx, func(a storedAsked) {
+		return record.EachAsked(tx, func(a record.StoredAsked) {
 			if agent == Everybody || a.Agent == agent {
 				ids = append(ids, a.ID)
 			}
@@ -196,7 +196,7 @@ func (q *Queue) sweep(ctx context.Context, agent string) error {
 
 // sweepOne cancels one request, unless it has ended or its agent was resumed.
 func (t *transition) sweepOne(id string) error {
-	r, err := t.request(id)
+	r, err := t.Request(id)
 	if errors.Is(err, ErrNotFound) || err == nil && r.Status.Final() {
 		return nil
 	}
@@ -207,5 +207,5 @@ func (t *transition) sweepOne(id string) error {
 	if err != nil || !s.Stopped() {
 		return err
 	}
-	return t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: cmp.Or(s.By, people.ByHoldgate), Reason: "the agent was " + s.String()}, "")
+	return t.Cancel(r, cmp.Or(s.By, people.ByHoldgate), "the agent was "+s.String())
 }

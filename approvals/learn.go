@@ -10,8 +10,13 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
+)
+
+const (
+	prefixLesson = "lesson/"
 )
 
 // A Lesson says what a grant was learned from: no person asked for it, but they
@@ -29,7 +34,7 @@ const byLearning = people.ByPolicy
 // storedLesson counts what people have approved of one agent's calls that are
 // alike, under one rule. There are no more of them than people have answered.
 type storedLesson struct {
-	header
+	record.Header
 
 	Approved []storedLearned `json:"approved"` // the latest last
 	Grant    string          `json:"grant,omitempty"`
@@ -49,7 +54,7 @@ var neverLearned = []string{"exec", "network", "spawn", "message", "delete", "da
 // person is needed each time, where it runs something, reaches the network,
 // deletes, holds what is secret or not known before it runs, or where nobody has
 // proven who asks.
-func teachable(c holdgate.Call, d holdgate.Decision, l *likeness) holdgate.Learn {
+func teachable(c holdgate.Call, d holdgate.Decision, l *record.Likeness) holdgate.Learn {
 	none := holdgate.Learn{}
 	switch {
 	case d.Hold.Learn.Approvals <= 0 || d.Hold.Learn.Days <= 0 || rememberable(d.Hold, d.Rule, l) != "":
@@ -61,7 +66,7 @@ func teachable(c holdgate.Call, d holdgate.Decision, l *likeness) holdgate.Learn
 	case slices.ContainsFunc(d.Also, func(f holdgate.Finding) bool { return gravity(f.Risk) >= gravity(holdgate.RiskHigh) }):
 		return none
 	}
-	s := l.whole
+	s := l.Whole
 	switch {
 	case slices.Contains(neverLearned, s.Category) || !s.Exact():
 		return none
@@ -74,9 +79,9 @@ func teachable(c holdgate.Call, d holdgate.Decision, l *likeness) holdgate.Learn
 }
 
 // teaches notes what may be learned of a new request, and tells people.
-func (r *storedRequest) teaches(c holdgate.Call, d holdgate.Decision) {
+func teaches(r *record.StoredRequest, c holdgate.Call, d holdgate.Decision) {
 	if r.Learn = teachable(c, d, r.Likeness); r.Learn.Approvals > 0 {
-		r.Briefing.Why = append(r.Briefing.Why, fmt.Sprintf("approving it teaches: after %d approvals of calls like it within %s, none denied, policy approves them by itself", r.Learn.Approvals, lasting(time.Duration(r.Learn.Days)*24*time.Hour)))
+		r.Briefing.Why = append(r.Briefing.Why, fmt.Sprintf("approving it teaches: after %d approvals of calls like it within %s, none denied, policy approves them by itself", r.Learn.Approvals, record.Lasting(time.Duration(r.Learn.Days)*24*time.Hour)))
 	}
 }
 
@@ -86,7 +91,7 @@ func lessonsOf(like holdgate.Digest) string { return prefixLesson + string(like)
 // lesson is the key of what is learned of calls like this one. Where a call acts
 // by any of its arguments, only the very same one is like it. What was approved as
 // less grave, or without another finding, says nothing of it.
-func (t *transition) lesson(r *storedRequest) string {
+func (t *transition) lesson(r *record.StoredRequest) string {
 	same := holdgate.Digest("")
 	if r.Likeness.Acts {
 		same = r.Likeness.Same
@@ -102,21 +107,21 @@ func (t *transition) lesson(r *storedRequest) string {
 // as many as policy asks for. It returns the grant's id. What counts was asked
 // after the one before it was answered: a flood that a person approves in one go
 // is one approval.
-func (t *transition) teach(r *storedRequest, v storedVote) (string, error) {
+func (t *transition) teach(r *record.StoredRequest, v record.StoredVote) (string, error) {
 	if r.Learn.Approvals <= 0 || v.Decision != holdgate.AnswerApprove || !byPeople(r) {
 		return "", nil
 	}
 	key := t.lesson(r)
-	l := storedLesson{header: current()}
-	if err := read(t.tx, key, &l); err != nil && !errors.Is(err, store.ErrNotFound) {
+	l := storedLesson{Header: record.Current()}
+	if err := record.Read(t.Tx, key, &l); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", fmt.Errorf("learning from request %s: %w", r.ID, err)
 	}
-	window := t.now.AddDate(0, 0, -r.Learn.Days)
-	l.Approved = slices.DeleteFunc(l.Approved, func(a storedLearned) bool { return a.At.Before(window) || a.At.After(t.now) })
+	window := t.Now.AddDate(0, 0, -r.Learn.Days)
+	l.Approved = slices.DeleteFunc(l.Approved, func(a storedLearned) bool { return a.At.Before(window) || a.At.After(t.Now) })
 	if n := len(l.Approved); n > 0 && !r.Created.After(l.Approved[n-1].At) {
 		return "", nil
 	}
-	a := storedLearned{Request: r.ID, At: t.now}
+	a := storedLearned{Request: r.ID, At: t.Now}
 	for _, v := range r.Votes {
 		if v.Decision == holdgate.AnswerApprove {
 			a.By = append(a.By, storedGrantor{Name: v.By, Channel: v.Channel, Assurance: v.Assurance})
@@ -127,7 +132,7 @@ func (t *transition) teach(r *storedRequest, v storedVote) (string, error) {
 		l.Approved = l.Approved[over:]
 	}
 	if len(l.Approved) < r.Learn.Approvals {
-		return "", write(t.tx, key, l)
+		return "", record.Write(t.Tx, key, l)
 	}
 	if err := t.endLearned(l.Grant, "learned anew"); err != nil {
 		return "", err
@@ -137,13 +142,13 @@ func (t *transition) teach(r *storedRequest, v storedVote) (string, error) {
 		return "", fmt.Errorf("making a grant of what was learned from request %s: %w", r.ID, err)
 	}
 	l.Grant = g.ID
-	return g.ID, write(t.tx, key, l)
+	return g.ID, record.Write(t.Tx, key, l)
 }
 
 // byPeople reports whether people have approved the request themselves, over
 // channels that are sure of who speaks: neither a text that anybody could have
 // written nor --auto teaches anything.
-func byPeople(r *storedRequest) bool {
+func byPeople(r *record.StoredRequest) bool {
 	approving := 0
 	for _, v := range r.Votes {
 		if v.Decision != holdgate.AnswerApprove {
@@ -157,16 +162,16 @@ func byPeople(r *storedRequest) bool {
 	return approving > 0
 }
 
-func (t *transition) draftLearned(r *storedRequest, approved []storedLearned) *storedGrant {
+func (t *transition) draftLearned(r *record.StoredRequest, approved []storedLearned) *storedGrant {
 	l := &Lesson{Approvals: len(approved), Since: approved[0].At}
 	g := &storedGrant{
-		header: current(), ID: newID(), Scope: ScopeAgent, Match: MatchShape, Learned: l,
+		Header: record.Current(), ID: record.NewID(), Scope: record.ScopeAgent, Match: record.MatchShape, Learned: l,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Risk: r.Risk, Likeness: *r.Likeness, Request: r.ID,
-		Created: t.now, Expires: l.Since.AddDate(0, 0, r.Learn.Days),
+		Created: t.Now, Expires: l.Since.AddDate(0, 0, r.Learn.Days),
 	}
 	if g.Likeness.Shape = nil; r.Likeness.Acts {
-		g.Match = MatchExact
+		g.Match = record.MatchExact
 	}
 	for _, f := range r.Also {
 		g.Also = append(g.Also, f.Rule)
@@ -192,18 +197,18 @@ func (t *transition) draftLearned(r *storedRequest, approved []storedLearned) *s
 func (t *transition) unlearn(like holdgate.Digest, by, why string) error {
 	var keys []string
 	var lessons []storedLesson
-	for p, err := range t.tx.Scan(lessonsOf(like), "") {
+	for p, err := range t.Tx.Scan(lessonsOf(like), "") {
 		if err != nil {
 			return err
 		}
 		var l storedLesson
-		if err := decode(p.Key, p.Value, &l); err != nil {
+		if err := record.Decode(p.Key, p.Value, &l); err != nil {
 			return err
 		}
 		keys, lessons = append(keys, p.Key), append(lessons, l)
 	}
 	for i, key := range keys {
-		if err := errors.Join(t.tx.Delete(key), t.endLearned(lessons[i].Grant, cmp.Or(by, people.ByHoldgate)+": "+why)); err != nil {
+		if err := errors.Join(t.Tx.Delete(key), t.endLearned(lessons[i].Grant, cmp.Or(by, people.ByHoldgate)+": "+why)); err != nil {
 			return err
 		}
 	}
@@ -212,7 +217,7 @@ func (t *transition) unlearn(like holdgate.Digest, by, why string) error {
 
 // unlearnEnded forgets what was learned where a person wants otherwise: a denial,
 // a steer and an edit all say that the call was not right as it was.
-func (t *transition) unlearnEnded(r *storedRequest) error {
+func (t *transition) unlearnEnded(r *record.StoredRequest) error {
 	if r.Likeness == nil || r.Outcome == nil {
 		return nil
 	}
@@ -229,7 +234,7 @@ func (t *transition) endLearned(id, why string) error {
 		return nil
 	}
 	g, err := t.grant(id)
-	if errors.Is(err, ErrNoGrant) || err == nil && g.ended(t.now) {
+	if errors.Is(err, ErrNoGrant) || err == nil && g.ended(t.Now) {
 		return nil
 	}
 	if err != nil {
@@ -239,7 +244,7 @@ func (t *transition) endLearned(id, why string) error {
 	if by, _, ok := strings.Cut(why, ": "); ok {
 		g.Revoked = by
 	}
-	if _, err := t.log(g.entry(audit.TypeGrant, fmt.Sprintf("unlearned by %s; uses: %d", why, g.Uses))); err != nil {
+	if _, err := t.Append(g.entry(audit.TypeGrant, fmt.Sprintf("unlearned by %s; uses: %d", why, g.Uses))); err != nil {
 		return err
 	}
 	return t.writeGrant(g)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -61,7 +62,7 @@ func TestWhatPeopleAlwaysApproveIsLearned(t *testing.T) {
 		b := newBench(t)
 		first := page("/srv/www/a.html", "x")
 		g := b.learned()
-		if g.Learned == nil || g.Learned.Approvals != 3 || len(g.Learned.Requests) != 3 || g.Scope != approvals.ScopeAgent || g.Match != approvals.MatchShape || strings.Join(g.By, " ") != "ana ben" {
+		if g.Learned == nil || g.Learned.Approvals != 3 || len(g.Learned.Requests) != 3 || g.Scope != record.ScopeAgent || g.Match != record.MatchShape || strings.Join(g.By, " ") != "ana ben" {
 			t.Errorf("learned %+v: %+v", g, g.Learned)
 		}
 		if want := "learned from 3 approvals: calls like write_file (content, path), in /srv/www, by claude in any session, where the rule files.outside asks"; g.Covers != want {

@@ -11,36 +11,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 )
-
-// A likeness is what a request keeps of its call so that others can be
-// compared with it. Where policy redacts something, it says nothing of the
-// call but digests.
-type likeness struct {
-	Like    holdgate.Digest `json:"like"`           // of the shape
-	Same    holdgate.Digest `json:"same,omitempty"` // of all that an exact match compares; "" where nothing can
-	Dir     string          `json:"dir,omitempty"`  // that it starts in
-	Acts    bool            `json:"acts,omitempty"`
-	Unclear []string        `json:"unclear,omitempty"`
-	// Provided names the tools that run at a model's provider, and the provider.
-	Provided holdgate.Digest `json:"provided,omitempty"`
-	// Endpoint names the method and address of an HTTP request, without its query.
-	Endpoint holdgate.Digest `json:"endpoint,omitempty"`
-	// Shape and Line are set where nothing is redacted.
-	Shape *holdgate.Shape `json:"shape,omitempty"`
-	Line  string          `json:"line,omitempty"`
-
-	whole holdgate.Shape // never stored
-}
 
 // likeness compares the call with others by the decision's facts. It is nil
 // where there are none, and of what a call has brought: no two results are alike.
-func (q *Queue) likeness(c holdgate.Call, d holdgate.Decision) *likeness {
+func (q *Queue) likeness(c holdgate.Call, d holdgate.Decision) *record.Likeness {
 	if d.Facts == nil || c.Result != nil {
 		return nil
 	}
 	s := holdgate.ShapeOf(c, *d.Facts)
-	l := &likeness{Like: q.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, whole: s}
+	l := &record.Likeness{Like: q.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, Whole: s}
 	if shell := d.Facts.Shell; shell != "" {
 		l.Dir += "\n" + shell // no folder has this name
 	}

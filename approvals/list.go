@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -65,7 +66,7 @@ func (q *Queue) Page(ctx context.Context, f Filter) (Page, error) {
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
 		var shown error
 		var err error
-		p.Next, err = l.each(tx, func(r *storedRequest) {
+		p.Next, err = l.each(tx, func(r *record.StoredRequest) {
 			v, err := q.show(tx, r)
 			shown = errors.Join(shown, err)
 			p.Requests = append(p.Requests, v)
@@ -87,13 +88,13 @@ type lookup struct {
 }
 
 func (f Filter) lookup() (lookup, error) {
-	l := lookup{Filter: f, prefix: prefixAsked, look: maxLook}
+	l := lookup{Filter: f, prefix: record.PrefixAsked, look: maxLook}
 	if l.Limit > MaxPage {
 		l.Limit = MaxPage
 	}
 	switch {
 	case f.Status == holdgate.StatusPending:
-		l.prefix = prefixPending
+		l.prefix = record.PrefixPending
 		if l.Limit <= 0 {
 			l.Limit, l.look = math.MaxInt, math.MaxInt
 		}
@@ -111,7 +112,7 @@ func (f Filter) lookup() (lookup, error) {
 
 // each calls fn for the requests of the range, and returns where the next one
 // begins.
-func (l lookup) each(tx store.Tx, fn func(*storedRequest)) (next string, err error) {
+func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest)) (next string, err error) {
 	for p, err := range tx.Scan(l.prefix, l.from) {
 		if err != nil {
 			return "", err
@@ -120,15 +121,15 @@ func (l lookup) each(tx store.Tx, fn func(*storedRequest)) (next string, err err
 			return strings.TrimPrefix(p.Key, l.prefix), nil
 		}
 		l.look--
-		var a storedAsked
-		if err := decode(p.Key, p.Value, &a); err != nil {
+		var a record.StoredAsked
+		if err := record.Decode(p.Key, p.Value, &a); err != nil {
 			return "", err
 		}
 		if !l.selects(a) {
 			continue
 		}
-		var r storedRequest
-		if err := read(tx, prefixRequest+a.ID, &r); err != nil {
+		var r record.StoredRequest
+		if err := record.Read(tx, record.PrefixRequest+a.ID, &r); err != nil {
 			return "", err
 		}
 		fn(&r)
@@ -137,14 +138,14 @@ func (l lookup) each(tx store.Tx, fn func(*storedRequest)) (next string, err err
 	return "", nil
 }
 
-func (f Filter) selects(a storedAsked) bool {
+func (f Filter) selects(a record.StoredAsked) bool {
 	return (f.Status == "" || f.Status == a.Status) &&
 		(f.Agent == "" || f.Agent == a.Agent) &&
 		(f.Session == "" || f.Session == a.Session)
 }
 
 // eachPending calls fn for each pending request, in the order of asking.
-func eachPending(tx store.Tx, fn func(*storedRequest)) error {
+func eachPending(tx store.Tx, fn func(*record.StoredRequest)) error {
 	l, err := Filter{Status: holdgate.StatusPending}.lookup()
 	if err != nil {
 		return err
@@ -153,43 +154,12 @@ func eachPending(tx store.Tx, fn func(*storedRequest)) error {
 	return err
 }
 
-// storedAsked is a request in the indexes of requests: what a list must know
-// of those that it does not show.
-type storedAsked struct {
-	header
-
-	ID      string          `json:"id"`
-	Agent   string          `json:"agent"`
-	Proven  bool            `json:"proven,omitempty"`
-	Session string          `json:"session"`
-	Status  holdgate.Status `json:"status"`
-}
-
-// list puts the request into the indexes as it stands now.
-func (t *transition) list(r *storedRequest) error {
-	a := storedAsked{header: current(), ID: r.ID, Agent: r.Agent, Proven: r.Proven, Session: r.Session, Status: r.Status}
-	if err := write(t.tx, askedKey(r), a); err != nil {
-		return err
-	}
-	if r.Status.Final() {
-		return t.tx.Delete(pendingKey(r))
-	}
-	return write(t.tx, pendingKey(r), a)
-}
-
-// askedKey sorts the newest first, by the number of its first event: clocks may
-// be set, and many calls are asked about at once.
-func askedKey(r *storedRequest) string { return prefixAsked + store.Seq(^r.Asked) }
-
-// pendingKey sorts the oldest first.
-func pendingKey(r *storedRequest) string { return prefixPending + store.Seq(r.Asked) }
-
 // Request returns one request, or ErrNotFound.
 func (q *Queue) Request(ctx context.Context, id string) (Request, error) {
 	var v Request
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		r := new(storedRequest)
-		err := read(tx, prefixRequest+id, r)
+		r := new(record.StoredRequest)
+		err := record.Read(tx, record.PrefixRequest+id, r)
 		if err != nil {
 			return err
 		}
@@ -203,16 +173,16 @@ func (q *Queue) Request(ctx context.Context, id string) (Request, error) {
 }
 
 // show is the request as people see it, with what became of others like it.
-func (q *Queue) show(tx store.Tx, r *storedRequest) (Request, error) {
-	v := r.view(q.People())
+func (q *Queue) show(tx store.Tx, r *record.StoredRequest) (Request, error) {
+	v := r.View(q.People())
 	var err error
 	v.Similar, err = similarTo(tx, r)
 	return v, err
 }
 
-func (q *Queue) request(ctx context.Context, id string) (*storedRequest, error) {
-	r := new(storedRequest)
-	err := q.c.Store.View(ctx, func(tx store.Tx) error { return read(tx, prefixRequest+id, r) })
+func (q *Queue) request(ctx context.Context, id string) (*record.StoredRequest, error) {
+	r := new(record.StoredRequest)
+	err := q.c.Store.View(ctx, func(tx store.Tx) error { return record.Read(tx, record.PrefixRequest+id, r) })
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, ErrNotFound
 	}

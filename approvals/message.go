@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -50,7 +51,7 @@ func (q *Queue) Tell(ctx context.Context, m sessions.Message) (sessions.Message,
 	}
 	by := m.From
 	err := q.transact(ctx, func(t *transition) error {
-		n, err := t.in.People.MayAnswer(by)
+		n, err := t.People.MayAnswer(by)
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (t *transition) message(m *sessions.Message, proven bool) error {
 	if err := sessions.CheckContent(m.Content); err != nil {
 		return err
 	}
-	m.Content, m.At = holdgate.Visible(m.Content), t.now
+	m.Content, m.At = holdgate.Visible(m.Content), t.Now
 	m.Delivered, m.Into, m.To = time.Time{}, "", ""
 	if _, err := t.session(m.Agent, m.Session, proven, true); err != nil {
 		return err
@@ -83,19 +84,18 @@ func (t *transition) message(m *sessions.Message, proven bool) error {
 	}
 	e := audit.Entry{Type: audit.TypeMessage, Note: m.Line(), Call: &audit.Call{Agent: m.Agent, Session: m.Session}}
 	var err error
-	if m.Seq, err = t.log(e); err != nil {
+	if m.Seq, err = t.Append(e); err != nil {
 		return err
 	}
-	if err := sessions.Add(t.tx, *m); err != nil {
+	if err := sessions.Add(t.Tx, *m); err != nil {
 		return err
 	}
 	if m.Gate == "" { // else people are told of the answer itself
-		told := storedEvent{header: current(), Time: t.now, Type: EventMessage, Agent: m.Agent, Note: e.Note}
-		if err := write(t.tx, prefixOutbox+store.Seq(m.Seq), told); err != nil {
+		if err := t.Note(record.EventMessage, m.Agent, e.Note, m.Seq); err != nil {
 			return err
 		}
 	}
-	t.mailed = append(t.mailed, m.Agent)
+	t.Durable(func() { t.q.mail.came(m.Agent) })
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (t *transition) replies(m *sessions.Message) error {
 		return nil
 	}
 	for _, session := range slices.Compact([]string{"", m.Session}) {
-		list, err := sessions.Messages(t.tx, m.Agent, session, m.InReplyTo-1)
+		list, err := sessions.Messages(t.Tx, m.Agent, session, m.InReplyTo-1)
 		if err != nil {
 			return fmt.Errorf("looking up message %d: %w", m.InReplyTo, err)
 		}
@@ -178,7 +178,7 @@ func (q *Queue) Deliver(ctx context.Context, who Caller, list []sessions.Message
 	err := q.transact(ctx, func(t *transition) error {
 		got = nil
 		for _, m := range list {
-			now, err := sessions.Messages(t.tx, m.Agent, m.Session, m.Seq-1)
+			now, err := sessions.Messages(t.Tx, m.Agent, m.Session, m.Seq-1)
 			if err != nil {
 				return err
 			}
@@ -186,12 +186,12 @@ func (q *Queue) Deliver(ctx context.Context, who Caller, list []sessions.Message
 				continue
 			}
 			m = now[0]
-			m.Delivered, m.Into, m.To = t.now, into, who.Session.ID
-			if err := sessions.PutMessage(t.tx, m); err != nil {
+			m.Delivered, m.Into, m.To = t.Now, into, who.Session.ID
+			if err := sessions.PutMessage(t.Tx, m); err != nil {
 				return err
 			}
 			note := fmt.Sprintf("delivered message %d (%s of %s) by %s", m.Seq, m.Type, m.From, into)
-			if _, err := t.log(audit.Entry{Type: audit.TypeMessage, Door: who.Door, Note: holdgate.Visible(note), Call: &audit.Call{Agent: who.Agent.ID, Session: who.Session.ID}}); err != nil {
+			if _, err := t.Append(audit.Entry{Type: audit.TypeMessage, Door: who.Door, Note: holdgate.Visible(note), Call: &audit.Call{Agent: who.Agent.ID, Session: who.Session.ID}}); err != nil {
 				return err
 			}
 			got = append(got, m)
@@ -209,14 +209,14 @@ func (q *Queue) Undeliver(ctx context.Context, who Caller, list []sessions.Messa
 	return q.transact(ctx, func(t *transition) error {
 		for _, m := range list {
 			m.Delivered, m.Into, m.To = time.Time{}, "", ""
-			if err := sessions.PutMessage(t.tx, m); err != nil {
+			if err := sessions.PutMessage(t.Tx, m); err != nil {
 				return err
 			}
 			note := fmt.Sprintf("message %d did not arrive, and waits again", m.Seq)
-			if _, err := t.log(audit.Entry{Type: audit.TypeMessage, Door: who.Door, Note: note, Call: &audit.Call{Agent: who.Agent.ID, Session: who.Session.ID}}); err != nil {
+			if _, err := t.Append(audit.Entry{Type: audit.TypeMessage, Door: who.Door, Note: note, Call: &audit.Call{Agent: who.Agent.ID, Session: who.Session.ID}}); err != nil {
 				return err
 			}
-			t.mailed = append(t.mailed, m.Agent)
+			t.Durable(func() { t.q.mail.came(m.Agent) })
 		}
 		return nil
 	})

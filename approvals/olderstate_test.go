@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -80,7 +81,7 @@ func (b *bench) fillState() (names map[string]string) {
 	b.fillSessions(names)
 	b.must(q.Remember(ctx, caller, "account", [][]byte{[]byte("refused one"), []byte("refused two")}))
 	b.must(q.Find(ctx, caller, &audit.Call{Kind: holdgate.KindHTTPRequest, HTTP: "GET example.com/"}, "it went around"))
-	b.must(q.Announce(ctx, approvals.EventPolicy, audit.Entry{Type: audit.TypePolicy, Note: "another policy"}, nil))
+	b.must(q.Announce(ctx, record.EventPolicy, audit.Entry{Type: audit.TypePolicy, Note: "another policy"}, nil))
 	for i, s := range []approvals.TaskState{approvals.TaskHeld, approvals.TaskAsks, approvals.TaskDone, approvals.TaskTheirs} {
 		id := "task-" + string(s)
 		_, err := q.AddTask(ctx, approvals.Task{ID: id, Owner: "client", State: approvals.TaskHeld, Exchange: "e", Call: []byte("the call"), Expires: time.Now().Add(time.Duration(i+1) * time.Hour)})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -60,8 +61,7 @@ type InForce struct {
 type Queue struct {
 	c      Config
 	own    atomic.Pointer[InForce] // of a queue whose Config has no InForce
-	turn   sync.RWMutex            // held by changes of state, and alone by Replace
-	seal   *sealer
+	book   *record.Book
 	index  *index
 	ledger *ledger
 	disk   store.Disk // nil where the store has none
@@ -95,12 +95,12 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	}
 	c.Retention = c.Retention.withDefaults()
 	if c.MaxGrant <= 0 {
-		c.MaxGrant = DefaultMaxGrant
+		c.MaxGrant = record.DefaultMaxGrant
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	seal, err := newSealer(c.SealKey)
+	seal, err := record.NewSealer(c.SealKey)
 	if err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}
@@ -113,7 +113,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		}
 	}
 	q := &Queue{
-		c: c, seal: seal, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet(),
+		c: c, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet(),
 		standings: newStandings(), sightings: newSightings(), tracks: newTracks(c.Begin), mail: newMail(),
 		definitions: newDefinitions(), loans: newLoans(),
 	}
@@ -121,12 +121,27 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		q.c.InForce = func() InForce { return *q.own.Load() }
 	}
 	q.disk, _ = c.Store.(store.Disk)
+	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People}
+	q.follow()
 	if err := q.takeUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}
 	q.life, q.stop = context.WithCancel(context.WithoutCancel(ctx))
 	q.goroutine.Go(func() { q.keepTime(q.life) })
 	return q, nil
+}
+
+// follow has everything that the queue keeps in memory follow the changes of its book.
+func (q *Queue) follow() {
+	q.ledger.follow(q.book)
+	q.book.Asked = append(q.book.Asked, countAsked, q.onTransition((*transition).sessionAsked))
+	q.book.Ended = append(q.book.Ended, countEnded, q.onTransition((*transition).unlearnEnded), q.onTransition((*transition).sessionEnded))
+	q.book.Durable = append(q.book.Durable, q.index.learn, q.quiet.learn, q.timer.learn)
+}
+
+// onTransition is a hook of the queue's.
+func (q *Queue) onTransition(fn func(*transition, *record.StoredRequest) error) func(*record.Change, *record.StoredRequest) error {
+	return func(c *record.Change, r *record.StoredRequest) error { return fn(&transition{c, q}, r) }
 }
 
 // Close stops the timers and waits for them; whoever waits for a request gets
@@ -147,18 +162,12 @@ func (q *Queue) People() *people.People { return q.c.InForce().People }
 // is asked first, with what is in force; its error leaves all as it is. Replace may
 // not be called in swap or ok.
 func (q *Queue) Replace(ctx context.Context, typ EventType, e audit.Entry, ok func(InForce) error, swap func()) error {
-	q.turn.Lock()
-	defer q.turn.Unlock()
-	if ok != nil {
-		if err := ok(q.c.InForce()); err != nil {
-			return err
+	return q.book.Alone(ctx, func() error {
+		if ok == nil {
+			return nil
 		}
-	}
-	if err := q.update(ctx, announcing(typ, e, nil)); err != nil {
-		return err
-	}
-	swap()
-	return nil
+		return ok(q.c.InForce())
+	}, announcing(typ, e, nil), swap)
 }
 
 // SetPeople replaces who may answer, from now on and for what is pending too: a
@@ -174,33 +183,33 @@ func (q *Queue) SetPeople(ctx context.Context, p *people.People) error {
 // takeUp brings the index to what is stored.
 func (q *Queue) takeUp(ctx context.Context) error {
 	var orphans []string
-	var restart []due
+	var restart []record.Due
 	var stopped []storedAgent
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		for p, err := range tx.Scan(prefixOpen, "") {
+		for p, err := range tx.Scan(record.PrefixOpen, "") {
 			if err != nil {
 				return err
 			}
-			var x storedOpen
-			if err := decode(p.Key, p.Value, &x); err != nil {
+			var x record.StoredOpen
+			if err := record.Decode(p.Key, p.Value, &x); err != nil {
 				return err
 			}
-			id := strings.TrimPrefix(p.Key, prefixOpen)
+			id := strings.TrimPrefix(p.Key, record.PrefixOpen)
 			q.index.add(id, callerKey{x.Agent, x.Proven, x.Session, x.Door}, x.Key)
 			q.ledger.add(charge{accountOf(x.Agent, x.Session, x.Proven), account{bytes: x.Bytes}})
 			if x.Sending {
 				orphans = append(orphans, id)
 			}
 		}
-		for p, err := range tx.Scan(prefixPending, "") {
+		for p, err := range tx.Scan(record.PrefixPending, "") {
 			if err != nil {
 				return err
 			}
-			var a storedAsked
-			if err := decode(p.Key, p.Value, &a); err != nil {
+			var a record.StoredAsked
+			if err := record.Decode(p.Key, p.Value, &a); err != nil {
 				return err
 			}
-			q.ledger.add(charge{a.account(), account{pending: 1}})
+			q.ledger.add(charge{accountOf(a.Agent, a.Session, a.Proven), account{pending: 1}})
 			q.sightings.know(a.Agent)
 		}
 		for _, err := range tx.Scan(prefixRefused, "") {
@@ -242,17 +251,17 @@ func (q *Queue) takeUp(ctx context.Context) error {
 }
 
 // silences are the entries of the timer whose end approves.
-func silences(tx store.Tx) ([]due, error) {
-	var found []due
-	for p, err := range tx.Scan(prefixDue, "") {
+func silences(tx store.Tx) ([]record.Due, error) {
+	var found []record.Due
+	for p, err := range tx.Scan(record.PrefixDue, "") {
 		if err != nil {
 			return nil, err
 		}
-		d, err := parseDue(p)
+		d, err := record.ParseDue(p)
 		if err != nil {
 			return nil, err
 		}
-		if d.what == dueSilence {
+		if d.What == record.DueSilence {
 			found = append(found, d)
 		}
 	}
@@ -262,11 +271,11 @@ func silences(tx store.Tx) ([]due, error) {
 // settleOrphan records that nobody knows what arrived of an exchange.
 func (q *Queue) settleOrphan(ctx context.Context, id, note string) error {
 	err := q.transact(ctx, func(t *transition) error {
-		x, err := t.exchange(id)
-		if err != nil || x.State.final() {
+		x, err := t.Exchange(id)
+		if err != nil || x.State.Final() {
 			return err
 		}
-		return t.orphan(x, note)
+		return t.Orphan(x, note)
 	})
 	if err != nil {
 		return fmt.Errorf("settling exchange %s: %w", id, err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // Limits bound what one agent may have in the queue. 0 is no limit. They bind
@@ -54,6 +56,9 @@ type charge struct {
 // sharers, and all together the limit multiplied by it.
 const sharers = 4
 
+// sharedAccount is that of all callers who assert who they are.
+const sharedAccount = "shared"
+
 // accountOf names the account of a caller. One that asserts who it is has one for
 // each session, beside the one that all such callers share.
 func accountOf(id, session string, proven bool) string {
@@ -63,10 +68,7 @@ func accountOf(id, session string, proven bool) string {
 	return "proven/" + id
 }
 
-const (
-	prefixAsserted = "asserted/"
-	sharedAccount  = "shared"
-)
+const prefixAsserted = "asserted/"
 
 // A ledger keeps the accounts. What a transition takes is charged while it
 // runs, so that those of one batch see each other; what it gives back counts
@@ -130,13 +132,7 @@ func (l *ledger) add(charges ...charge) {
 }
 
 // give returns what was charged.
-func (l *ledger) give(charges []charge) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range charges {
-		l.charge(charge{c.agent, account{-c.pending, -c.bytes}})
-	}
-}
+func (l *ledger) give(c charge) { l.add(charge{c.agent, account{-c.pending, -c.bytes}}) }
 
 // pending is how many requests wait, of all agents.
 func (l *ledger) pending() (n int) {
@@ -153,40 +149,32 @@ func (l *ledger) pending() (n int) {
 // Pending is how many requests wait for people.
 func (q *Queue) Pending() int { return q.ledger.pending() }
 
-// take charges the agent of an exchange; see [ledger].
-func (t *transition) take(agent string, a account) error {
-	c := charge{agent, a}
-	if err := t.q.ledger.take(c); err != nil {
+// charges charges the agent of an exchange; see [ledger].
+func (l *ledger) charges(c *record.Change, agent string, a account) error {
+	what := charge{agent, a}
+	if err := l.take(what); err != nil {
 		return err
 	}
-	t.taken = append(t.taken, c)
+	c.Undone(func() { l.give(what) })
 	return nil
 }
 
-// give returns a charge once the transition is durable.
-func (t *transition) give(agent string, a account) { t.given = append(t.given, charge{agent, a}) }
-
-// undo returns what a run of the transition took that did not come to pass.
-func (t *transition) undo() {
-	if t != nil {
-		t.q.ledger.give(t.taken)
-		t.undoSessions()
-	}
+// gives returns a charge once the change is durable.
+func (l *ledger) gives(c *record.Change, agent string, a account) {
+	c.Durable(func() { l.give(charge{agent, a}) })
 }
 
-// size is what a held call is charged with.
-func (c *storedCall) size() int64 {
-	n := len(c.Arguments) + len(c.ArgumentsRaw)
-	if c.Gate != nil {
-		n += len(c.Gate.Message) + len(c.Gate.Context)
-	}
-	return int64(n)
+// follow has the ledger follow the changes of a book.
+func (l *ledger) follow(b *record.Book) {
+	b.Asking = append(b.Asking, func(c *record.Change, r *record.StoredRequest) error {
+		return l.charges(c, accountOf(r.Agent, r.Session, r.Proven), account{pending: 1, bytes: r.Call.Size()})
+	})
+	b.Ended = append(b.Ended, func(c *record.Change, r *record.StoredRequest) error {
+		l.gives(c, accountOf(r.Agent, r.Session, r.Proven), account{pending: 1})
+		return nil
+	})
+	b.Over = append(b.Over, func(c *record.Change, x *record.StoredExchange) error {
+		l.gives(c, accountOf(x.Agent, x.Session, x.Proven), account{bytes: x.Bytes})
+		return nil
+	})
 }
-
-// account is that of the exchange's agent.
-func (x *storedExchange) account() string { return accountOf(x.Agent, x.Session, x.Proven) }
-
-// account is that of the request's agent.
-func (a *storedAsked) account() string { return accountOf(a.Agent, a.Session, a.Proven) }
-
-func (r *storedRequest) account() string { return accountOf(r.Agent, r.Session, r.Proven) }

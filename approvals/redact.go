@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // redacted stands where policy hides a value.
@@ -34,15 +35,12 @@ func Shown(c holdgate.Call, pointers []string) holdgate.Call {
 	return shown
 }
 
-// A keptInput is what the log keeps of what a decision was made from.
-type keptInput struct{ arguments, seen json.RawMessage }
-
 // kept is what the log keeps of the call; nothing where it keeps no inputs.
-func (q *Queue) kept(c holdgate.Call, d holdgate.Decision) keptInput {
+func (q *Queue) kept(c holdgate.Call, d holdgate.Decision) record.KeptInput {
 	if q.c.NoInputs {
-		return keptInput{}
+		return record.KeptInput{}
 	}
-	return keptInput{Redacted(c, d.Redact), d.Seen}
+	return record.KeptInput{Redacted(c, d.Redact), d.Seen}
 }
 
 // redact returns the call as people and the log may see it, and how many

@@ -9,7 +9,13 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
+)
+
+const (
+	prefixRefused   = "refused/"
+	prefixRefusedAt = "refused-at/"
 )
 
 // Bounds of what is remembered of one caller's refused calls on one account.
@@ -46,12 +52,12 @@ func (q *Queue) Remember(ctx context.Context, who Caller, account holdgate.Diges
 			if len(r) > MaxRefusal || holds(kept, r) {
 				continue
 			}
-			at := now()
+			at := record.Now()
 			if n := len(kept); n > 0 && !at.After(kept[n-1].at) {
 				at = kept[n-1].at.Add(1)
 			}
 			k := refusal{of: of, at: at, record: r}
-			if err := errors.Join(tx.Set(k.key(), q.seal.sealAt(r, k.place())), tx.Set(k.timeKey(), nil)); err != nil {
+			if err := errors.Join(tx.Set(k.key(), q.book.Seal.SealAt(r, k.place())), tx.Set(k.timeKey(), nil)); err != nil {
 				return err
 			}
 			kept = append(kept, k)
@@ -81,7 +87,7 @@ func (q *Queue) Remembered(ctx context.Context, who Caller, account holdgate.Dig
 	}
 	var records [][]byte
 	for _, k := range kept {
-		if now().Sub(k.at) < q.c.Retention.Refused {
+		if record.Now().Sub(k.at) < q.c.Retention.Refused {
 			records = append(records, k.record)
 		}
 	}
@@ -122,7 +128,7 @@ func (q *Queue) openRefused(tx store.Tx, of holdgate.Digest) ([]refusal, error) 
 			return nil, fmt.Errorf("reading %s: %w", p.Key, err)
 		}
 		r := refusal{of: of, at: time.Unix(0, int64(n))}
-		if r.record, err = q.seal.openAt(p.Value, r.place()); err != nil {
+		if r.record, err = q.book.Seal.OpenAt(p.Value, r.place()); err != nil {
 			return nil, fmt.Errorf("opening %s: %w", p.Key, err)
 		}
 		kept = append(kept, r)
@@ -156,7 +162,7 @@ func dropOldest(tx store.Tx, kept []refusal) error {
 // forgetRefused deletes the records whose time is over, a few at a time.
 func (q *Queue) forgetRefused(ctx context.Context) error {
 	const batch = 10 * forgetBatch
-	limit := prefixRefusedAt + seqOf(now().Add(-q.c.Retention.Refused))
+	limit := prefixRefusedAt + seqOf(record.Now().Add(-q.c.Retention.Refused))
 	for n := batch; n == batch && ctx.Err() == nil; {
 		var old []string
 		err := q.c.Store.View(ctx, func(tx store.Tx) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -86,7 +87,7 @@ func (q *Queue) Sessions(ctx context.Context, agent string) ([]Session, error) {
 				return err
 			}
 		}
-		return eachAsked(tx, func(a storedAsked) {
+		return record.EachAsked(tx, func(a record.StoredAsked) {
 			k := sessionKey{a.Agent, a.Session}
 			pending[k]++
 			if found[k] == nil {
@@ -131,7 +132,7 @@ func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
 		Agent: r.Agent, ID: r.ID, Revision: r.Revision, State: SessionRunning,
 		Mode: setting.Mode, Threshold: setting.Threshold, SetBy: r.SetBy, Alone: r.Alone,
 		Passed: append([]sessions.Passed{}, r.Passed...), Needed: q.GatesNeeded(r),
-		Confidence: r.Report, Taint: append([]string{}, r.TaintAmong(q.tracks.bindings.of(r.Agent), now())...), Counts: r.Counts, Pending: pending, Messages: messages,
+		Confidence: r.Report, Taint: append([]string{}, r.TaintAmong(q.tracks.bindings.of(r.Agent), record.Now())...), Counts: r.Counts, Pending: pending, Messages: messages,
 		FirstSeen: r.First, LastSeen: r.Last,
 	}
 	v.Lately = r.Results.Count()
@@ -196,7 +197,7 @@ func (q *Queue) KeepBound(ctx context.Context, who Caller) error {
 		}
 		bound := open(r)
 		for _, g := range bound {
-			r.Need(g, t.now)
+			r.Need(g, t.Now)
 		}
 		if len(bound) == 0 {
 			return nil
@@ -232,7 +233,7 @@ func (q *Queue) ChangeSession(ctx context.Context, agent, id string, c SessionCh
 		return Session{}, err
 	}
 	err = q.transact(ctx, func(t *transition) error {
-		who, err := t.in.People.Operator(by)
+		who, err := t.People.Operator(by)
 		if err != nil {
 			return err
 		}
@@ -245,7 +246,7 @@ func (q *Queue) ChangeSession(ctx context.Context, agent, id string, c SessionCh
 		}
 		var notes []string
 		if c.Setting != nil {
-			if err := r.SetMode(*c.Setting, who, t.now); err != nil {
+			if err := r.SetMode(*c.Setting, who, t.Now); err != nil {
 				return err
 			}
 			notes = append(notes, "mode "+describeSetting(*c.Setting))
@@ -293,12 +294,11 @@ func describeSetting(s sessions.Setting) string {
 // sessionChanged logs a change of a session and tells people of it.
 func (t *transition) sessionChanged(r *sessions.Record, note string) error {
 	e := audit.Entry{Type: audit.TypeSession, Call: &audit.Call{Agent: r.Agent, Session: r.ID}, Note: holdgate.Visible(note)}
-	seq, err := t.log(e)
+	seq, err := t.Append(e)
 	if err != nil {
 		return err
 	}
-	told := storedEvent{header: current(), Time: t.now, Type: EventSession, Agent: r.Agent, Note: "session " + holdgate.Visible(r.ID) + ": " + e.Note}
-	return write(t.tx, prefixOutbox+store.Seq(seq), told)
+	return t.Note(record.EventSession, r.Agent, "session "+holdgate.Visible(r.ID)+": "+e.Note, seq)
 }
 
 // Report stores how sure an agent says it is. need says that the gate
@@ -308,15 +308,15 @@ func (q *Queue) Report(ctx context.Context, who Caller, rep sessions.Report, nee
 		return rep, err
 	}
 	known := q.sightings.knows(who.Agent.ID)
-	rep.ID = newID()
+	rep.ID = record.NewID()
 	err := q.transact(ctx, func(t *transition) error {
-		rep.At = t.now
+		rep.At = t.Now
 		stored := rep
 		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
 		if err != nil {
 			return err
 		}
-		r.Reports(&stored, need, t.now)
+		r.Reports(&stored, need, t.Now)
 		note := fmt.Sprintf("report %s: confidence %.2f", rep.ID, rep.Score)
 		if rep.Task != "" {
 			note += " in task " + rep.Task
@@ -327,7 +327,7 @@ func (q *Queue) Report(ctx context.Context, who Caller, rep sessions.Report, nee
 		if !known {
 			note += " (warning: nothing was seen of this agent before)"
 		}
-		_, err = t.log(audit.Entry{Type: audit.TypeConfidence, Door: who.Door, Note: holdgate.Visible(note), Call: &audit.Call{Agent: who.Agent.ID, Session: who.Session.ID}})
+		_, err = t.Append(audit.Entry{Type: audit.TypeConfidence, Door: who.Door, Note: holdgate.Visible(note), Call: &audit.Call{Agent: who.Agent.ID, Session: who.Session.ID}})
 		return err
 	})
 	if err != nil {
@@ -340,27 +340,27 @@ func (q *Queue) Report(ctx context.Context, who Caller, rep sessions.Report, nee
 }
 
 // sessionAsked changes the session of a request that is asked now.
-func (t *transition) sessionAsked(r *storedRequest) error {
-	s, err := t.session(r.Agent, r.Session, r.Proven, r.halts())
+func (t *transition) sessionAsked(r *record.StoredRequest) error {
+	s, err := t.session(r.Agent, r.Session, r.Proven, halts(r))
 	if err != nil {
 		return err
 	}
 	s.Counts.Asked++
-	if !r.halts() {
+	if !halts(r) {
 		return nil
 	}
-	s.Halt = &sessions.Halt{Request: r.ID, At: t.now, Reason: "it waits for a person to answer request " + r.ID}
+	s.Halt = &sessions.Halt{Request: r.ID, At: t.Now, Reason: "it waits for a person to answer request " + r.ID}
 	return t.sessionChanged(s, "paused: "+s.Halt.Reason)
 }
 
 // halts reports whether the session waits for the request.
-func (r *storedRequest) halts() bool {
+func halts(r *record.StoredRequest) bool {
 	return r.Call.Kind == holdgate.KindGate && r.Gate == sessions.GateDiagnostics
 }
 
 // sessionEnded changes the session of a request that has ended.
-func (t *transition) sessionEnded(r *storedRequest) error {
-	s, err := t.session(r.Agent, r.Session, r.Proven, r.Passes || r.halts())
+func (t *transition) sessionEnded(r *record.StoredRequest) error {
+	s, err := t.session(r.Agent, r.Session, r.Proven, r.Passes || halts(r))
 	if err != nil {
 		return err
 	}
@@ -377,17 +377,17 @@ func (t *transition) sessionEnded(r *storedRequest) error {
 		return nil
 	}
 	s.Answer(sessions.Answered{Gate: r.Gate, Request: r.ID, Outcome: *r.Outcome})
-	again := t.in.Gates.Of(r.Gate).Lasts > 0 // work comes by here again and again
-	if r.Status != holdgate.StatusApproved || !r.answered() || again && r.Call.Kind != holdgate.KindGate {
+	again := t.q.Gates().Of(r.Gate).Lasts > 0 // work comes by here again and again
+	if r.Status != holdgate.StatusApproved || !r.Answered() || again && r.Call.Kind != holdgate.KindGate {
 		return nil
 	}
-	s.Pass(sessions.Passed{Gate: r.Gate, At: t.now, By: r.Outcome.By, Request: r.ID, Silent: r.Outcome.Decision == holdgate.AnswerTimeout})
+	s.Pass(sessions.Passed{Gate: r.Gate, At: t.Now, By: r.Outcome.By, Request: r.ID, Silent: r.Outcome.Decision == holdgate.AnswerTimeout})
 	return t.anew(r)
 }
 
 // answerHalt takes a halted session on from what a person said. Silence leaves
 // it as it is.
-func (t *transition) answerHalt(s *sessions.Record, r *storedRequest) error {
+func (t *transition) answerHalt(s *sessions.Record, r *record.StoredRequest) error {
 	switch r.Status {
 	case holdgate.StatusApproved, holdgate.StatusSteered:
 		s.Halt, s.Report = nil, nil
@@ -401,9 +401,9 @@ func (t *transition) answerHalt(s *sessions.Record, r *storedRequest) error {
 
 // anew takes back the other questions of the session that wait for the same
 // gate: policy decides those calls once more, now that it is passed.
-func (t *transition) anew(passed *storedRequest) error {
+func (t *transition) anew(passed *record.StoredRequest) error {
 	var ids []string
-	err := eachAsked(t.tx, func(a storedAsked) {
+	err := record.EachAsked(t.Tx, func(a record.StoredAsked) {
 		if a.Agent == passed.Agent && a.Session == passed.Session && a.ID != passed.ID {
 			ids = append(ids, a.ID)
 		}
@@ -412,7 +412,7 @@ func (t *transition) anew(passed *storedRequest) error {
 		return err
 	}
 	for _, id := range ids {
-		r, err := t.request(id)
+		r, err := t.Request(id)
 		if err != nil {
 			return err
 		}
@@ -420,8 +420,7 @@ func (t *transition) anew(passed *storedRequest) error {
 			continue
 		}
 		r.Anew = true
-		o := holdgate.Outcome{Decision: holdgate.AnswerCancel, By: people.ByHoldgate, Reason: "the session has passed the gate " + r.Gate + ": the call is decided anew"}
-		if err := t.end(r, holdgate.StatusCancelled, o, ""); err != nil {
+		if err := t.Cancel(r, people.ByHoldgate, "the session has passed the gate "+r.Gate+": the call is decided anew"); err != nil {
 			return err
 		}
 	}
@@ -431,7 +430,7 @@ func (t *transition) anew(passed *storedRequest) error {
 // unhalt lets the sessions of an agent go on, or of all.
 func (t *transition) unhalt(agent, by string) error {
 	var halted []sessionKey
-	err := sessions.Each(t.tx, func(r *sessions.Record) error {
+	err := sessions.Each(t.Tx, func(r *sessions.Record) error {
 		if r.Halt != nil && (agent == Everybody || r.Agent == agent) {
 			halted = append(halted, sessionKey{r.Agent, r.ID})
 		}
@@ -450,12 +449,12 @@ func (t *transition) unhalt(agent, by string) error {
 		if err := t.sessionChanged(s, "goes on: resumed by "+by); err != nil {
 			return err
 		}
-		r, err := t.request(request)
+		r, err := t.Request(request)
 		if errors.Is(err, ErrNotFound) || err == nil && r.Status.Final() {
 			continue
 		}
 		if err == nil {
-			err = t.end(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: by, Reason: "the session was resumed"}, "")
+			err = t.Cancel(r, by, "the session was resumed")
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -71,19 +72,20 @@ func (s *quiet) screen(request string) {
 	}
 }
 
-// learn takes in a transition that is durable.
-func (s *quiet) learn(t *transition) {
-	for _, id := range t.ended {
+// learn takes in a change that is durable.
+func (s *quiet) learn(c *record.Change) {
+	for _, id := range c.Ended {
 		s.forget(id)
 	}
-	for _, id := range t.heard {
-		s.forget(id)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range t.listening {
-		s.since[id] = time.Now()
-	}
+}
+
+// listen has silence count from when the change is durable.
+func (s *quiet) listen(c *record.Change, request string) {
+	c.Durable(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.since[request] = time.Now()
+	})
 }
 
 // over reports whether people could have answered for d, and have not.
@@ -121,18 +123,18 @@ func (q *Queue) Told(ctx context.Context, id string) error {
 		return err
 	}
 	err = q.transact(ctx, func(t *transition) error {
-		r, err := t.request(id)
+		r, err := t.Request(id)
 		if err != nil || r.OnTimeout != holdgate.TimeoutApprove || r.Told || r.Status.Final() {
 			return err
 		}
 		r.Told = true
-		t.listening = append(t.listening, id)
+		t.q.quiet.listen(t.Change, id)
 		if r.Claim != nil {
-			return t.write(r)
+			return t.Write(r)
 		}
-		key := dueKey(r.Expires, r.ID)
-		r.Expires = t.now.Add(r.Timeout)
-		return errors.Join(t.tx.Delete(key), t.write(r), t.schedule(r.Expires, r.ID, dueSilence))
+		key := record.DueKey(r.Expires, r.ID)
+		r.Expires = t.Now.Add(r.Timeout)
+		return errors.Join(t.Tx.Delete(key), t.Write(r), t.Schedule(r.Expires, r.ID, record.DueSilence))
 	})
 	if err != nil {
 		return fmt.Errorf("noting that people were told of request %s: %w", id, err)
@@ -156,48 +158,40 @@ func (q *Queue) Shown(ctx context.Context, id, by string) (Request, error) {
 }
 
 // restartSilence gives a request whose silence approves its whole window again.
-func (q *Queue) restartSilence(ctx context.Context, d due) error {
+func (q *Queue) restartSilence(ctx context.Context, d record.Due) error {
 	err := q.transact(ctx, func(t *transition) error {
-		r, err := t.request(d.id)
-		if err != nil || r.Status.Final() || !r.Expires.Equal(d.at) {
+		r, err := t.Request(d.Id)
+		if err != nil || r.Status.Final() || !r.Expires.Equal(d.At) {
 			return err
 		}
 		if r.Told {
-			t.listening = append(t.listening, r.ID)
+			t.q.quiet.listen(t.Change, r.ID)
 		}
-		r.Expires = t.now.Add(r.Timeout)
-		return errors.Join(t.tx.Delete(d.key), t.write(r), t.schedule(r.Expires, r.ID, dueSilence))
+		r.Expires = t.Now.Add(r.Timeout)
+		return errors.Join(t.Tx.Delete(d.Key), t.Write(r), t.Schedule(r.Expires, r.ID, record.DueSilence))
 	})
 	if err != nil {
-		return fmt.Errorf("restarting the window of request %s: %w", d.id, err)
+		return fmt.Errorf("restarting the window of request %s: %w", d.Id, err)
 	}
 	return nil
 }
 
-// mustBeAnswered makes an ordinary question of a request that a rule would let
-// silence approve: the window of such a rule is short, and silence that denies
-// takes the time of an ordinary hold.
-func (r *storedRequest) mustBeAnswered(why string) {
-	r.OnTimeout, r.Loud = holdgate.TimeoutDeny, why
-	r.Timeout = max(r.Timeout, holdgate.DefaultHoldTimeout)
-}
-
 // unheard ends the window of a request that no channel has told anybody of:
 // from now on silence denies it, once the time of an ordinary hold is over.
-func (t *transition) unheard(r *storedRequest, d due) error {
-	r.mustBeAnswered("silence does not approve: no channel has told anybody")
+func (t *transition) unheard(r *record.StoredRequest, d record.Due) error {
+	r.MustBeAnswered("silence does not approve: no channel has told anybody")
 	r.Expires = r.Created.Add(r.Timeout)
-	if soon := t.now.Add(time.Minute); r.Expires.Before(soon) {
+	if soon := t.Now.Add(time.Minute); r.Expires.Before(soon) {
 		r.Expires = soon
 	}
-	t.heard = append(t.heard, r.ID)
-	return errors.Join(t.tx.Delete(d.key), t.write(r), t.schedule(r.Expires, r.ID, dueRequest),
-		t.record(r, audit.TypeExtended, EventExtended, r.Loud))
+	t.Durable(func() { t.q.quiet.forget(r.ID) })
+	return errors.Join(t.Tx.Delete(d.Key), t.Write(r), t.Schedule(r.Expires, r.ID, record.DueRequest),
+		t.Record(r, audit.TypeExtended, record.EventExtended, r.Loud))
 }
 
 // takeUpSilence brings a request that was stored back to what the process knows.
-func (q *Queue) takeUpSilence(ctx context.Context, d due) error {
-	r, err := q.request(ctx, d.id)
+func (q *Queue) takeUpSilence(ctx context.Context, d record.Due) error {
+	r, err := q.request(ctx, d.Id)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, store.ErrNotFound) {
 		return nil // the timer clears it away
 	}

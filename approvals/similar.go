@@ -7,25 +7,18 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
-// Similar is what became of the calls of one shape ([holdgate.Shape]) that
-// people have answered so far, whichever agent made them.
-type Similar struct {
-	Approved int `json:"approved,omitempty"`
-	Denied   int `json:"denied,omitempty"`
-	Steered  int `json:"steered,omitempty"`
-	// Pending is how many others of the shape wait at the moment.
-	Pending int       `json:"pending,omitempty"`
-	LastAt  time.Time `json:"last_at,omitzero"`
-	LastBy  string    `json:"last_by,omitempty"`
-}
+const (
+	prefixShape = "shape/"
+)
 
 // storedShape is what is counted of a shape. The key is a digest: the shape
 // itself may name what policy redacts.
 type storedShape struct {
-	header
+	record.Header
 
 	Approved int       `json:"approved,omitempty"`
 	Denied   int       `json:"denied,omitempty"`
@@ -41,7 +34,7 @@ func (s storedShape) view() Similar {
 
 // without is what is counted of the others. Who answered last before the
 // request's own answer is not known any more.
-func (s storedShape) without(r *storedRequest) storedShape {
+func (s storedShape) without(r *record.StoredRequest) storedShape {
 	if !r.Status.Final() {
 		s.Pending = max(s.Pending-1, 0)
 		return s
@@ -57,7 +50,7 @@ func (s storedShape) without(r *storedRequest) storedShape {
 
 // counter is the count that the request's outcome belongs to; nil where no
 // person said it.
-func (s *storedShape) counter(r *storedRequest) *int {
+func (s *storedShape) counter(r *record.StoredRequest) *int {
 	switch r.Outcome.Decision {
 	case holdgate.AnswerTimeout, holdgate.AnswerCancel:
 		return nil
@@ -88,7 +81,7 @@ func (q *Queue) Similar(ctx context.Context, s holdgate.Shape) (Similar, error) 
 
 // similarTo is what became of other requests like this one; nil where there
 // are none.
-func similarTo(tx store.Tx, r *storedRequest) (*Similar, error) {
+func similarTo(tx store.Tx, r *record.StoredRequest) (*Similar, error) {
 	if r.Likeness == nil {
 		return nil, nil //nolint:nilnil // nothing is known of the call
 	}
@@ -105,34 +98,34 @@ func similarTo(tx store.Tx, r *storedRequest) (*Similar, error) {
 
 // counted reads the counts of a shape; they are zero where there are none.
 func counted(tx store.Tx, like holdgate.Digest) (s storedShape, err error) {
-	err = read(tx, prefixShape+string(like), &s)
+	err = record.Read(tx, prefixShape+string(like), &s)
 	if errors.Is(err, store.ErrNotFound) {
-		return storedShape{header: current()}, nil
+		return storedShape{Header: record.Current()}, nil
 	}
 	return s, err
 }
 
 // count changes the counts of the request's shape.
-func (t *transition) count(r *storedRequest, change func(*storedShape)) error {
+func count(c *record.Change, r *record.StoredRequest, change func(*storedShape)) error {
 	if r.Likeness == nil {
 		return nil
 	}
-	s, err := counted(t.tx, r.Likeness.Like)
+	s, err := counted(c.Tx, r.Likeness.Like)
 	if err != nil {
 		return fmt.Errorf("counting request %s: %w", r.ID, err)
 	}
 	change(&s)
-	return write(t.tx, prefixShape+string(r.Likeness.Like), s)
+	return record.Write(c.Tx, prefixShape+string(r.Likeness.Like), s)
 }
 
 // countAsked counts a new request.
-func (t *transition) countAsked(r *storedRequest) error {
-	return t.count(r, func(s *storedShape) { s.Pending++ })
+func countAsked(c *record.Change, r *record.StoredRequest) error {
+	return count(c, r, func(s *storedShape) { s.Pending++ })
 }
 
 // countEnded counts a request's outcome; only what people said counts.
-func (t *transition) countEnded(r *storedRequest) error {
-	return t.count(r, func(s *storedShape) {
+func countEnded(c *record.Change, r *record.StoredRequest) error {
+	return count(c, r, func(s *storedShape) {
 		s.Pending = max(s.Pending-1, 0)
 		if n := s.counter(r); n != nil {
 			*n++

@@ -9,8 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
+)
+
+const (
+	prefixAgent = "agent/"
 )
 
 // AgentState says whether what an agent does goes on.
@@ -83,7 +88,7 @@ func (e *HaltError) Error() string { return "the agent is " + e.Standing.String(
 // storedAgent is what people have made of an agent. Where there is no record it
 // runs.
 type storedAgent struct {
-	header
+	record.Header
 
 	ID     string     `json:"id"` // Everybody's is empty
 	State  AgentState `json:"state"`
@@ -103,9 +108,9 @@ func (a storedAgent) standing() Standing {
 // agent reads an agent's record.
 func (t *transition) agent(id string) (storedAgent, error) {
 	var a storedAgent
-	err := read(t.tx, prefixAgent+id, &a)
+	err := record.Read(t.Tx, prefixAgent+id, &a)
 	if errors.Is(err, store.ErrNotFound) {
-		return storedAgent{header: current(), ID: id, State: AgentRunning}, nil
+		return storedAgent{Header: record.Current(), ID: id, State: AgentRunning}, nil
 	}
 	return a, err
 }
@@ -130,7 +135,7 @@ func (t *transition) standingOf(agent, session string) (Standing, error) {
 		return s, err
 	}
 	s = t.q.standings.now.Load().withOthers(s, agent, session)
-	r, err := sessions.Load(t.tx, agent, session)
+	r, err := sessions.Load(t.Tx, agent, session)
 	if errors.Is(err, store.ErrNotFound) {
 		return s, nil
 	}
@@ -346,7 +351,7 @@ func (q *Queue) takeUpAgents(tx store.Tx) (stopped []storedAgent, err error) {
 			return nil, err
 		}
 		var a storedAgent
-		if err := decode(p.Key, p.Value, &a); err != nil {
+		if err := record.Decode(p.Key, p.Value, &a); err != nil {
 			return nil, err
 		}
 		if a.ID != strings.TrimPrefix(p.Key, prefixAgent) {

@@ -37,7 +37,7 @@ func (q *Queue) Taint(ctx context.Context, who Caller, words []string, by string
 		}
 		before := len(r.Taint)
 		for _, w := range words {
-			r.Touch(w, t.now)
+			r.Touch(w, t.Now)
 		}
 		if len(r.Taint) == before {
 			return nil

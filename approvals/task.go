@@ -8,7 +8,15 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
+)
+
+const (
+	prefixTask     = "task/"
+	prefixTaskPart = "task-part/"
+	prefixTaskOf   = "task-of/"
+	prefixTaskEnd  = "task-end/"
 )
 
 // A Task is a call that was held, and handed over to its client: the client asks
@@ -57,7 +65,7 @@ const maxTasks = 100
 
 // storedTask is a task as stored, without what is sealed.
 type storedTask struct {
-	header
+	record.Header
 
 	ID       string          `json:"id"`
 	Owner    holdgate.Digest `json:"owner"`
@@ -108,7 +116,7 @@ func (q *Queue) AddTask(ctx context.Context, t Task) (Task, error) {
 				return ErrTooManyTasks
 			}
 		}
-		t.Created = now()
+		t.Created = record.Now()
 		t.Updated = t.Created
 		return errors.Join(q.writeTask(tx, &t), tx.Set(taskOfKey(t.Owner, t.ID), nil), tx.Set(taskEndKey(t.Expires, t.ID), nil))
 	})
@@ -124,7 +132,7 @@ func (q *Queue) writeTask(tx store.Tx, t *Task) error {
 		if plain == nil {
 			continue
 		}
-		if err := tx.Set(taskPartKey(t.ID, part), q.seal.sealAt(plain, placeTask(t.ID, part))); err != nil {
+		if err := tx.Set(taskPartKey(t.ID, part), q.book.Seal.SealAt(plain, placeTask(t.ID, part))); err != nil {
 			return err
 		}
 	}
@@ -133,7 +141,7 @@ func (q *Queue) writeTask(tx store.Tx, t *Task) error {
 			return err
 		}
 	}
-	return write(tx, prefixTask+t.ID, storedTask{header: current(), ID: t.ID, Owner: t.Owner, State: t.State, Exchange: t.Exchange,
+	return record.Write(tx, prefixTask+t.ID, storedTask{Header: record.Current(), ID: t.ID, Owner: t.Owner, State: t.State, Exchange: t.Exchange,
 		Theirs: t.Theirs, Round: t.Round, Created: t.Created, Updated: t.Updated, Expires: t.Expires})
 }
 
@@ -143,14 +151,14 @@ func (q *Queue) writeTask(tx store.Tx, t *Task) error {
 func (q *Queue) ChangeTask(ctx context.Context, id string, fn func(*Task) error) (t Task, err error) {
 	err = q.c.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		var s storedTask
-		if err := read(tx, prefixTask+id, &s); err != nil {
+		if err := record.Read(tx, prefixTask+id, &s); err != nil {
 			return err
 		}
 		t = s.task()
 		if err := fn(&t); err != nil {
 			return err
 		}
-		t.Updated = now()
+		t.Updated = record.Now()
 		if !t.Expires.Equal(s.Expires) {
 			if err := errors.Join(tx.Delete(taskEndKey(s.Expires, id)), tx.Set(taskEndKey(t.Expires, id), nil)); err != nil {
 				return err
@@ -173,7 +181,7 @@ func (q *Queue) ChangeTask(ctx context.Context, id string, fn func(*Task) error)
 func (q *Queue) Task(ctx context.Context, owner holdgate.Digest, id string) (t Task, err error) {
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
 		var s storedTask
-		if err := read(tx, prefixTask+id, &s); err != nil {
+		if err := record.Read(tx, prefixTask+id, &s); err != nil {
 			return err
 		}
 		t = s.task()
@@ -186,7 +194,7 @@ func (q *Queue) Task(ctx context.Context, owner holdgate.Digest, id string) (t T
 		return q.openTask(tx, &t, partAnswer, &t.Answer)
 	})
 	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && (t.Owner != owner || !now().Before(t.Expires)):
+	case errors.Is(err, store.ErrNotFound), err == nil && (t.Owner != owner || !record.Now().Before(t.Expires)):
 		return Task{}, ErrNoTask
 	case err != nil:
 		return Task{}, fmt.Errorf("reading task %s: %w", id, err)
@@ -201,7 +209,7 @@ func (q *Queue) openTask(tx store.Tx, t *Task, part string, into *[]byte) error 
 		return nil
 	}
 	if err == nil {
-		*into, err = q.seal.openAt(sealed, placeTask(t.ID, part))
+		*into, err = q.book.Seal.OpenAt(sealed, placeTask(t.ID, part))
 	}
 	return err
 }
@@ -216,10 +224,10 @@ func (q *Queue) TasksOf(ctx context.Context, owner holdgate.Digest) (all []Task,
 				return err
 			}
 			var s storedTask
-			if err := read(tx, prefixTask+strings.TrimPrefix(p.Key, prefix), &s); err != nil {
+			if err := record.Read(tx, prefixTask+strings.TrimPrefix(p.Key, prefix), &s); err != nil {
 				return err
 			}
-			if now().Before(s.Expires) {
+			if record.Now().Before(s.Expires) {
 				all = append(all, s.task())
 			}
 		}
@@ -241,11 +249,11 @@ func (q *Queue) AllTasks(ctx context.Context) (all []Task, err error) {
 				return err
 			}
 			var s storedTask
-			if err := decode(p.Key, p.Value, &s); err != nil {
+			if err := record.Decode(p.Key, p.Value, &s); err != nil {
 				return err
 			}
 			t := s.task()
-			if !now().Before(t.Expires) {
+			if !record.Now().Before(t.Expires) {
 				continue
 			}
 			if err := q.openTask(tx, &t, partCall, &t.Call); err != nil {
@@ -271,7 +279,7 @@ func (q *Queue) forgetTasks(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				if p.Key >= taskEndKey(now(), "") || len(ids) == forgetBatch {
+				if p.Key >= taskEndKey(record.Now(), "") || len(ids) == forgetBatch {
 					break
 				}
 				_, id, _ := strings.Cut(strings.TrimPrefix(p.Key, prefixTaskEnd), "/")
@@ -294,7 +302,7 @@ func (q *Queue) forgetTasks(ctx context.Context) error {
 
 func forgetTask(tx store.Tx, id string) error {
 	var s storedTask
-	err := read(tx, prefixTask+id, &s)
+	err := record.Read(tx, prefixTask+id, &s)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

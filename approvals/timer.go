@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -35,6 +36,13 @@ type timer struct {
 }
 
 func newTimer() *timer { return &timer{wake: make(chan struct{}, 1)} }
+
+// learn takes in a change that is durable.
+func (t *timer) learn(c *record.Change) {
+	if !c.Next.IsZero() {
+		t.sooner(c.Next)
+	}
+}
 
 // sooner says that something is due at a time.
 func (t *timer) sooner(at time.Time) {
@@ -123,22 +131,22 @@ func (q *Queue) doDue(ctx context.Context) (time.Time, error) {
 }
 
 // dues returns what is due, and when the next entry will be.
-func (q *Queue) dues(ctx context.Context) ([]due, time.Time, error) {
-	var dues []due
+func (q *Queue) dues(ctx context.Context) ([]record.Due, time.Time, error) {
+	var dues []record.Due
 	now := time.Now()
 	next := now.Add(maxSleep)
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		for p, err := range tx.Scan(prefixDue, "") {
+		for p, err := range tx.Scan(record.PrefixDue, "") {
 			if err != nil {
 				return err
 			}
-			d, err := parseDue(p)
+			d, err := record.ParseDue(p)
 			if err != nil {
 				return err
 			}
-			if d.at.After(now) {
-				if d.at.Before(next) {
-					next = d.at
+			if d.At.After(now) {
+				if d.At.Before(next) {
+					next = d.At
 				}
 				return nil
 			}
@@ -154,42 +162,42 @@ func (q *Queue) dues(ctx context.Context) ([]due, time.Time, error) {
 	return dues, next, nil
 }
 
-func (q *Queue) fire(ctx context.Context, d due) error {
+func (q *Queue) fire(ctx context.Context, d record.Due) error {
 	var err error
-	switch d.what {
-	case dueRequest, dueSilence:
+	switch d.What {
+	case record.DueRequest, record.DueSilence:
 		err = q.expire(ctx, d)
-	case dueClaim:
+	case record.DueClaim:
 		err = q.lapse(ctx, d)
-	case dueEscalate:
+	case record.DueEscalate:
 		err = q.escalate(ctx, d)
-	case dueExchange:
+	case record.DueExchange:
 		err = q.giveUp(ctx, d)
-	case dueGrant:
+	case record.DueGrant:
 		err = q.sweepGrant(ctx, d)
 	default:
 		err = errors.New("nobody knows what that is")
 	}
 	if err != nil {
-		return fmt.Errorf("doing what was due at %s for %s %s: %w", d.at.Format(time.RFC3339), d.what, d.id, err)
+		return fmt.Errorf("doing what was due at %s for %s %s: %w", d.At.Format(time.RFC3339), d.What, d.Id, err)
 	}
 	return nil
 }
 
 // expire ends a request that nobody answered in time.
-func (q *Queue) expire(ctx context.Context, d due) error {
+func (q *Queue) expire(ctx context.Context, d record.Due) error {
 	again := false
 	err := q.transact(ctx, func(t *transition) error {
-		r, err := t.request(d.id)
-		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || !r.Expires.Equal(d.at)) {
-			return t.tx.Delete(d.key)
+		r, err := t.Request(d.Id)
+		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || !r.Expires.Equal(d.At)) {
+			return t.Tx.Delete(d.Key)
 		}
 		if err != nil {
 			return err
 		}
 		o := holdgate.Outcome{Decision: holdgate.AnswerTimeout, By: people.ByPolicy}
 		if r.OnTimeout != holdgate.TimeoutApprove {
-			return t.end(r, holdgate.StatusExpired, o, r.Loud)
+			return t.End(r, holdgate.StatusExpired, o, r.Loud)
 		}
 		if !r.Told {
 			return t.unheard(r, d)
@@ -202,7 +210,7 @@ func (q *Queue) expire(ctx context.Context, d due) error {
 		if again = !s.Running() || !q.quiet.over(r.ID, r.Timeout); again {
 			return nil
 		}
-		return t.end(r, holdgate.StatusApproved, o, "")
+		return t.End(r, holdgate.StatusApproved, o, "")
 	})
 	if err != nil || !again {
 		return err
@@ -212,23 +220,23 @@ func (q *Queue) expire(ctx context.Context, d due) error {
 
 // giveUp ends an exchange whose outcome nobody came back for. One in which a
 // connection takes part gets its time again.
-func (q *Queue) giveUp(ctx context.Context, d due) error {
-	mine := q.index.shut(d.id)
+func (q *Queue) giveUp(ctx context.Context, d record.Due) error {
+	mine := q.index.shut(d.Id)
 	err := q.transact(ctx, func(t *transition) error {
-		x, err := t.exchange(d.id)
-		if errors.Is(err, store.ErrNotFound) || err == nil && (x.State != stateReady || !x.Due.Equal(d.at)) {
-			return t.tx.Delete(d.key)
+		x, err := t.Exchange(d.Id)
+		if errors.Is(err, store.ErrNotFound) || err == nil && (x.State != record.StateReady || !x.Due.Equal(d.At)) {
+			return t.Tx.Delete(d.Key)
 		}
 		if err != nil {
 			return err
 		}
 		if !mine {
-			return t.enter(x, stateReady)
+			return t.Enter(x, record.StateReady)
 		}
-		return t.conclude(x, stateSpent, "the same call did not come again in time")
+		return t.Conclude(x, record.StateSpent, "the same call did not come again in time")
 	})
 	if mine {
-		q.index.reopen(d.id)
+		q.index.reopen(d.Id)
 	}
 	return err
 }

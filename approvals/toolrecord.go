@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // storedTool is a tool as stored.
 type storedTool struct {
-	header
+	record.Header
 
 	Server   string           `json:"server"`
 	Name     string           `json:"name"`
@@ -34,7 +35,7 @@ type storedDefinition struct {
 
 // storedServer is kept of a server whose last list could not be read.
 type storedServer struct {
-	header
+	record.Header
 
 	Server string `json:"server"`
 	Unread string `json:"unread"`

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 )
@@ -286,7 +287,7 @@ func (q *Queue) Track(ctx context.Context, agent, id string) (*Track, error) {
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		r, err = sessions.New(agent, id, now()), nil
+		r, err = sessions.New(agent, id, record.Now()), nil
 	}
 	if err != nil {
 		return nil, err
@@ -315,7 +316,7 @@ func (q *Queue) catchUp(ctx context.Context, agent, id string) error {
 // sessionOf is a session's record, to be changed in this transition by a person: it
 // stays that of a proven agent, or of one that is not.
 func (t *transition) sessionOf(agent, id string) (*sessions.Record, error) {
-	r, err := sessions.Load(t.tx, agent, id)
+	r, err := sessions.Load(t.Tx, agent, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
@@ -326,25 +327,38 @@ func (t *transition) sessionOf(agent, id string) (*sessions.Record, error) {
 // whether its agent is. Where the agent has named too many sessions and must is
 // false, the change is dropped.
 func (t *transition) session(agent, id string, proven, must bool) (*sessions.Record, error) {
-	k := sessionKey{agent, id}
-	if s, ok := t.sessions[k]; ok {
+	k, all := sessionKey{agent, id}, t.sessions()
+	if s, ok := all.of[k]; ok {
 		s.must = s.must || must
 		return s.record, nil
 	}
-	r, err := sessions.Load(t.tx, agent, id)
+	r, err := sessions.Load(t.Tx, agent, id)
 	if errors.Is(err, store.ErrNotFound) {
-		r, err = sessions.New(agent, id, t.now), nil
+		r, err = sessions.New(agent, id, t.Now), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	r = r.For(proven)
 	r.Proven = proven
-	if t.sessions == nil {
-		t.sessions = make(map[sessionKey]*changedSession)
-	}
-	t.sessions[k] = &changedSession{record: r, must: must}
+	all.of[k] = &changedSession{record: r, must: must}
 	return r, nil
+}
+
+// changedSessions are those that one change changes.
+type changedSessions struct {
+	of        map[sessionKey]*changedSession
+	forgotten []sessionKey // that made room for others
+}
+
+func (t *transition) sessions() *changedSessions {
+	return record.Part(t.Change, t.q.tracks, func() *changedSessions {
+		all := &changedSessions{of: make(map[sessionKey]*changedSession)}
+		t.Last(func() error { return t.saveSessions(all) })
+		t.Durable(func() { t.learnSessions(all) })
+		t.Undone(all.undo)
+		return all
+	})
 }
 
 // A changedSession is one that a transition changes.
@@ -357,17 +371,17 @@ type changedSession struct {
 }
 
 // saveSessions writes what has changed of sessions.
-func (t *transition) saveSessions() error {
-	for k, s := range t.sessions {
+func (t *transition) saveSessions(all *changedSessions) error {
+	for k, s := range all.of {
 		if s.track = t.q.tracks.find(k); s.track != nil {
 			s.taken = s.track.take()
 		}
 		s.record.Counts = s.record.Counts.Plus(s.taken.counts)
 		s.record.Results = s.record.Results.Plus(s.taken.results)
-		s.record.Last = t.now
-		err := sessions.Save(t.tx, s.record)
+		s.record.Last = t.Now
+		err := sessions.Save(t.Tx, s.record)
 		if errors.Is(err, sessions.ErrTooMany) {
-			err = t.saveInRoom(s.record)
+			err = t.saveInRoom(all, s.record)
 		}
 		if errors.Is(err, sessions.ErrTooMany) && !s.must {
 			continue
@@ -381,23 +395,23 @@ func (t *transition) saveSessions() error {
 }
 
 // saveInRoom writes a new session once those that are over have made room.
-func (t *transition) saveInRoom(r *sessions.Record) error {
-	gone, err := sessions.MakeRoom(t.tx, r.Agent, t.now)
+func (t *transition) saveInRoom(all *changedSessions, r *sessions.Record) error {
+	gone, err := sessions.MakeRoom(t.Tx, r.Agent, t.Now)
 	if err != nil {
 		return err
 	}
 	for _, id := range gone {
-		t.forgotten = append(t.forgotten, sessionKey{r.Agent, id})
+		all.forgotten = append(all.forgotten, sessionKey{r.Agent, id})
 	}
-	return sessions.Save(t.tx, r)
+	return sessions.Save(t.Tx, r)
 }
 
 // learnSessions takes what has become durable into memory.
-func (t *transition) learnSessions() {
-	for _, k := range t.forgotten {
+func (t *transition) learnSessions(all *changedSessions) {
+	for _, k := range all.forgotten {
 		t.q.tracks.forget(k)
 	}
-	for _, s := range t.sessions {
+	for _, s := range all.of {
 		if s.saved {
 			t.q.tracks.learn(s.record)
 			t.q.tracks.bindings.learn(s.record)
@@ -406,9 +420,9 @@ func (t *transition) learnSessions() {
 	}
 }
 
-// undoSessions gives back what a transition took that did not become durable.
-func (t *transition) undoSessions() {
-	for _, s := range t.sessions {
+// undo gives back what a transition took that did not become durable.
+func (all *changedSessions) undo() {
+	for _, s := range all.of {
 		if s.track != nil {
 			s.track.giveBack(s.taken)
 		}
@@ -427,7 +441,7 @@ func (q *Queue) takeUpSessions(tx store.Tx) error {
 // forgetSessions deletes records of sessions that nothing was heard of for as
 // long as requests are kept.
 func (q *Queue) forgetSessions(ctx context.Context) error {
-	limit := now().Add(-q.c.Retention.Requests)
+	limit := record.Now().Add(-q.c.Retention.Requests)
 	var old []sessionKey
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
 		return sessions.Each(tx, func(r *sessions.Record) error {

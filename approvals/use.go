@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -26,7 +27,7 @@ type Use struct {
 // storedUse is the record of a use. It goes with its exchange alone, once that
 // has long been over.
 type storedUse struct {
-	header
+	record.Header
 
 	Exchange string          `json:"exchange"`
 	Digest   holdgate.Digest `json:"digest"`
@@ -75,10 +76,10 @@ func (x *Exchange) Use(ctx context.Context, uses []Use) error {
 				return err
 			}
 		}
-		if ex.pending() {
+		if ex.Pending() {
 			return nil
 		}
-		return t.enter(ex, stateDelivering)
+		return t.Enter(ex, record.StateDelivering)
 	})
 	if err != nil {
 		return fmt.Errorf("using approvals of exchange %s: %w", x.id, err)
@@ -91,39 +92,39 @@ func (x *Exchange) Use(ctx context.Context, uses []Use) error {
 	return nil
 }
 
-func (t *transition) use(x *storedExchange, u Use) error {
-	ref := x.ref(u.RequestID)
+func (t *transition) use(x *record.StoredExchange, u Use) error {
+	ref := x.Ref(u.RequestID)
 	if ref == nil {
 		return fmt.Errorf("request %s: %w in this exchange", u.RequestID, ErrNotApproved)
 	}
-	r, err := t.request(u.RequestID)
+	r, err := t.Request(u.RequestID)
 	if err != nil {
 		return err
 	}
-	key := usedKey(r.ID, x.Door)
-	switch _, err := t.tx.Get(key); {
+	key := record.UsedKey(r.ID, x.Door)
+	switch _, err := t.Tx.Get(key); {
 	case err == nil:
 		return fmt.Errorf("request %s: %w", r.ID, ErrUsed)
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	case r.Status != holdgate.StatusApproved:
 		return fmt.Errorf("request %s is %s: %w", r.ID, r.Status, ErrNotApproved)
-	case !r.answered():
+	case !r.Answered():
 		return fmt.Errorf("request %s was edited, and the others of its quorum have not seen that: %w", r.ID, ErrNotApproved)
-	case u.Digest == "" || u.Digest != r.approved():
+	case u.Digest == "" || u.Digest != r.Approved():
 		return fmt.Errorf("request %s: %w", r.ID, ErrDigest)
 	}
 	ref.Used = true
-	used := storedUse{header: current(), Exchange: x.ID, Digest: u.Digest, At: t.now}
+	used := storedUse{Header: record.Current(), Exchange: x.ID, Digest: u.Digest, At: t.Now}
 	if err := t.leavePass(r, u, &used); err != nil {
 		return err
 	}
-	if err := write(t.tx, key, used); err != nil {
+	if err := record.Write(t.Tx, key, used); err != nil {
 		return err
 	}
-	e := r.entry(audit.TypeUsed)
+	e := r.Entry(audit.TypeUsed)
 	e.Call.Digest = u.Digest
-	_, err = t.log(e)
+	_, err = t.Append(e)
 	return err
 }
 
@@ -141,14 +142,14 @@ func (x *Exchange) Done(ctx context.Context, delivered bool, note string) error 
 		return nil
 	}
 	err := x.q.transact(ctx, func(t *transition) error {
-		ex, err := t.exchange(x.id)
+		ex, err := t.Exchange(x.id)
 		switch {
-		case err != nil || ex.State.final():
+		case err != nil || ex.State.Final():
 			return err
 		case delivered:
-			return t.conclude(ex, stateSpent, note)
-		case ex.inUse():
-			return t.conclude(ex, stateUnknown, note)
+			return t.Conclude(ex, record.StateSpent, note)
+		case ex.InUse():
+			return t.Conclude(ex, record.StateUnknown, note)
 		}
 		return nil
 	})

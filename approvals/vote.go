@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // Limits of a vote, in bytes.
@@ -20,18 +21,18 @@ const (
 
 // admits reports whether the vote may be counted on this request. Its voter is
 // known.
-func (t *transition) admits(r *storedRequest, v Vote) error {
-	n, err := t.in.People.MayAnswer(v.By)
+func (t *transition) admits(r *record.StoredRequest, v Vote) error {
+	n, err := t.People.MayAnswer(v.By)
 	if err != nil {
 		return err
 	}
-	approving := r.effect(storedVote(v)) == holdgate.EffectApprove
+	approving := r.Effect(record.StoredVote(v)) == holdgate.EffectApprove
 	if approving {
-		if err := r.circle(t.in.People).Entitles(n, v.Channel, v.Assurance); err != nil {
+		if err := r.Circle(t.People).Entitles(n, v.Channel, v.Assurance); err != nil {
 			return err
 		}
 	}
-	if err := r.takes(v); err != nil {
+	if err := takes(r, v); err != nil {
 		return err
 	}
 	if err := t.q.remembers(r, v); err != nil {
@@ -40,22 +41,22 @@ func (t *transition) admits(r *storedRequest, v Vote) error {
 	switch {
 	case v.Stop && !n.Has(people.RoleOperate):
 		return fmt.Errorf("%w: stopping the agent takes the role %s", people.ErrNotEntitled, people.RoleOperate)
-	case approving && v.Decision != holdgate.AnswerEdit && r.approvedBy(t.in.People, n):
+	case approving && v.Decision != holdgate.AnswerEdit && approvedBy(r, t.People, n):
 		return ErrVoted
 	}
 	return nil
 }
 
 // approvedBy reports whether the person has voted for the call already.
-func (r *storedRequest) approvedBy(p *people.People, n people.Person) bool {
-	return slices.ContainsFunc(r.Votes, func(o storedVote) bool {
-		return r.effect(o) == holdgate.EffectApprove && p.Same(o.By, n.Name)
+func approvedBy(r *record.StoredRequest, p *people.People, n people.Person) bool {
+	return slices.ContainsFunc(r.Votes, func(o record.StoredVote) bool {
+		return r.Effect(o) == holdgate.EffectApprove && p.Same(o.By, n.Name)
 	})
 }
 
 // takes reports whether the request can be answered in this way, whoever
 // votes.
-func (r *storedRequest) takes(v Vote) error {
+func takes(r *record.StoredRequest, v Vote) error {
 	switch v.Decision {
 	case holdgate.AnswerDeny:
 		return nil
@@ -73,7 +74,7 @@ func (r *storedRequest) takes(v Vote) error {
 			return fmt.Errorf("%w: its arguments cannot be edited", ErrAnswer)
 		}
 	case holdgate.AnswerChoose:
-		o, ok := r.option(v.Choice)
+		o, ok := r.Option(v.Choice)
 		if !ok {
 			return fmt.Errorf("%w: it has no option %q", ErrAnswer, v.Choice)
 		}

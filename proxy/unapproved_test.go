@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -249,7 +250,7 @@ decision := {"action": "hold", "rule": "test.unapproved", "reason": "it says so"
 	}
 	told := errors.New("told")
 	err = g.queue.Events(t.Context(), 0, func(e approvals.Event) error {
-		if e.Type == approvals.EventFinding && strings.Contains(e.Note, "waits for people") {
+		if e.Type == record.EventFinding && strings.Contains(e.Note, "waits for people") {
 			return told
 		}
 		return nil

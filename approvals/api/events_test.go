@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -61,11 +62,11 @@ func TestEventsComeAsTheyHappenAndResume(t *testing.T) {
 		t.Errorf("content type is %q", got)
 	}
 	id, e := next()
-	if e.Type != approvals.EventRequested || e.Request.ID != first.ID {
+	if e.Type != record.EventRequested || e.Request.ID != first.ID {
 		t.Fatalf("first event is %+v", e)
 	}
 	d.ask("POST", "/v1/approvals/"+first.ID+"/decision", `{"decision":"deny"}`)
-	for e.Type != approvals.EventDecided {
+	for e.Type != record.EventDecided {
 		_, e = next()
 	}
 	if e.Request.Status != holdgate.StatusDenied {
@@ -73,8 +74,8 @@ func TestEventsComeAsTheyHappenAndResume(t *testing.T) {
 	}
 
 	again, _ := d.follow(id)
-	for e = (approvals.Event{}); e.Type != approvals.EventDecided; {
-		if _, e = again(); e.Type == approvals.EventRequested {
+	for e = (approvals.Event{}); e.Type != record.EventDecided; {
+		if _, e = again(); e.Type == record.EventRequested {
 			t.Errorf("event %d came again after Last-Event-ID %s", e.Seq, id)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -84,7 +85,7 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrArtifact, http.StatusBadRequest, "artifact", "Not an artifact"},
 		{approvals.ErrSteerNotAllowed, http.StatusConflict, ProblemSteerForbidden, "Steering is not allowed"},
 		{approvals.ErrVoted, http.StatusConflict, ProblemVoted, "Voted already"},
-		{approvals.ErrRemember, http.StatusUnprocessableEntity, "remember", "Cannot be remembered"},
+		{record.ErrRemember, http.StatusUnprocessableEntity, "remember", "Cannot be remembered"},
 		{approvals.ErrNoGrant, http.StatusNotFound, ProblemNotFound, "Not found"},
 		{approvals.ErrNoAgent, http.StatusNotFound, ProblemNoAgent, "No such agent"},
 		{approvals.ErrStopped, http.StatusConflict, ProblemStopped, "Stopped"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -105,7 +106,7 @@ func (s *Server) session(v *visit) error {
 		return err
 	}
 	for _, g := range all {
-		if g.Scope == approvals.ScopeAgent || g.Session.ID == id {
+		if g.Scope == record.ScopeAgent || g.Session.ID == id {
 			sv.Grants = append(sv.Grants, g)
 		}
 	}

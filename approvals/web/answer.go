@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // answer sends the visitor's answer to a request.
@@ -114,7 +115,7 @@ func releases(r approvals.Request, choice string) bool {
 
 // remember reads what is to stand for calls to come, nil where nothing is.
 func remember(r approvals.Request, f url.Values) (*approvals.Remember, error) {
-	kind := approvals.MatchKind(f.Get("remember"))
+	kind := record.MatchKind(f.Get("remember"))
 	if kind == "" {
 		return nil, nil //nolint:nilnil // nothing is asked
 	}
@@ -122,8 +123,8 @@ func remember(r approvals.Request, f url.Values) (*approvals.Remember, error) {
 	if err != nil || lasts <= 0 {
 		return nil, wrong("Not remembered", "Say for how long it is to be remembered.")
 	}
-	m := &approvals.Remember{Scope: approvals.Scope(f.Get("scope")), For: lasts, Match: approvals.Match{Kind: kind}}
-	if kind != approvals.MatchPattern {
+	m := &approvals.Remember{Scope: record.Scope(f.Get("scope")), For: lasts, Match: record.Match{Kind: kind}}
+	if kind != record.MatchPattern {
 		return m, nil
 	}
 	m.Match.Arguments = make(map[string]json.RawMessage)

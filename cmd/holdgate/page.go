@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
@@ -108,9 +109,9 @@ func printAnswers(w io.Writer, r approvals.Request, whole bool, more string) err
 		lines = append(lines, "edit "+r.ID+digest)
 	}
 	if whole && slices.Contains(r.Allow, "remember") {
-		what := approvals.MatchExact
+		what := record.MatchExact
 		if r.Call.Kind == holdgate.KindHTTPRequest {
-			what = approvals.MatchEndpoint
+			what = record.MatchEndpoint
 		}
 		lines = append(lines, fmt.Sprintf("approve %s%s --remember %s --for 8h", r.ID, digest, what))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
@@ -30,7 +31,7 @@ func rememberFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "remember", Value: &texts{}, Usage: "always allow `WHAT` from now on: exact (this very call), tool (any call of the tool that reaches no further), endpoint (any HTTP request of this method, host and path), " +
 			"/ARGUMENT or /ARGUMENT=VALUE (calls of this shape with that argument the same; repeatable)"},
-		&cli.StringFlag{Name: "scope", Value: string(approvals.ScopeSession), Usage: "`SCOPE` of what is remembered: session, or agent (in any session; a proven agent only)"},
+		&cli.StringFlag{Name: "scope", Value: string(record.ScopeSession), Usage: "`SCOPE` of what is remembered: session, or agent (in any session; a proven agent only)"},
 		&cli.StringFlag{Name: "for", Value: "8h", Usage: "`TIME` for which it is remembered: 30m, 8h, 7d"},
 	}
 }
@@ -59,16 +60,16 @@ func remembering(c *cli.Context, r approvals.Request) (*approvals.Remember, erro
 	if err != nil {
 		return nil, usage("--for: %v", err)
 	}
-	m := &approvals.Remember{Scope: approvals.Scope(c.String("scope")), For: time.Duration(lasts)}
-	if m.Scope != approvals.ScopeSession && m.Scope != approvals.ScopeAgent {
+	m := &approvals.Remember{Scope: record.Scope(c.String("scope")), For: time.Duration(lasts)}
+	if m.Scope != record.ScopeSession && m.Scope != record.ScopeAgent {
 		return nil, usage("--scope is session or agent, not %q", m.Scope)
 	}
 	if m.For <= 0 {
 		return nil, usage("--for must be more than 0")
 	}
 	for _, w := range *words {
-		switch k := approvals.MatchKind(w); {
-		case (k == approvals.MatchExact || k == approvals.MatchTool || k == approvals.MatchEndpoint) && len(*words) == 1:
+		switch k := record.MatchKind(w); {
+		case (k == record.MatchExact || k == record.MatchTool || k == record.MatchEndpoint) && len(*words) == 1:
 			m.Match.Kind = k
 		case strings.HasPrefix(w, "/"):
 			if err := fix(&m.Match, r, w); err != nil {
@@ -83,7 +84,7 @@ func remembering(c *cli.Context, r approvals.Request) (*approvals.Remember, erro
 
 // fix adds an argument to a pattern: "/POINTER" as the request shows it, or
 // "/POINTER=VALUE", text as it is and anything else as JSON.
-func fix(m *approvals.Match, r approvals.Request, word string) error {
+func fix(m *record.Match, r approvals.Request, word string) error {
 	pointer, value, set := strings.Cut(word, "=")
 	if r.Call.Tool == nil {
 		return usage("--remember %s: request %s is no tool call", pointer, r.ID)
@@ -98,7 +99,7 @@ func fix(m *approvals.Match, r approvals.Request, word string) error {
 			return usage("--remember %s: %v", pointer, err)
 		}
 	}
-	if m.Kind = approvals.MatchPattern; m.Arguments == nil {
+	if m.Kind = record.MatchPattern; m.Arguments == nil {
 		m.Arguments = make(map[string]json.RawMessage)
 	}
 	m.Arguments[pointer] = json.RawMessage(shown)

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/plugins/sdk"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -146,7 +146,7 @@ func TestNewsAreTold(t *testing.T) {
 	c.Command = append(c.Command, "remembers")
 	b.run(c)
 	b.next("notify") // from its first place in the queue, so that what comes next is after it
-	err := b.queue.Announce(t.Context(), approvals.EventPolicy, audit.Entry{Type: audit.TypePolicy, Note: "revision 2\u202e is in force"}, nil)
+	err := b.queue.Announce(t.Context(), record.EventPolicy, audit.Entry{Type: audit.TypePolicy, Note: "revision 2\u202e is in force"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

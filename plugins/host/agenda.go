@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // An agenda is what one channel has to tell people of: every pending request
@@ -78,7 +79,7 @@ func (a *agenda) note(r approvals.Request, event approvals.EventType) {
 	case it == nil && r.Status.Final():
 		return
 	case it == nil:
-		it = &item{event: approvals.EventRequested}
+		it = &item{event: record.EventRequested}
 		a.items[r.ID] = it
 	case it.told.IsZero() && r.Status.Final() && !it.tried:
 		delete(a.items, r.ID)
@@ -108,7 +109,7 @@ func (c *channel) fill(ctx context.Context, forgets bool) error {
 		if err != nil {
 			return fmt.Errorf("reading request %s: %w", d.Request, err)
 		}
-		it := &item{request: r, told: d.Told, seen: d.Seen, shown: d.Shown, circle: d.Escalated, event: approvals.EventRequested}
+		it := &item{request: r, told: d.Told, seen: d.Seen, shown: d.Shown, circle: d.Escalated, event: record.EventRequested}
 		if forgets && !r.Status.Final() {
 			it.told = time.Time{}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // idle is a channel that does not run: what is on its agenda is told by nobody.
@@ -62,12 +63,12 @@ func TestAChangeBesideAnEscalationIsToldWithIt(t *testing.T) {
 	r := b.ask("rm -rf build", func(d *holdgate.Decision) {
 		d.Hold.Approvers = holdgate.Approvers{Users: []string{"Ada"}, Escalate: []holdgate.Escalation{{After: time.Hour, Users: []string{"Ben"}}}}
 	})
-	c.agenda.note(r, approvals.EventRequested)
+	c.agenda.note(r, record.EventRequested)
 	if got := b.tells(c, r.ID); !got.asks() || !slices.Equal(got.to, []string{"ada"}) {
 		t.Fatalf("asked are %v", got.to)
 	}
 	r.Escalated, r.Votes = 1, []approvals.Vote{{Decision: holdgate.AnswerApprove, By: "Ada"}}
-	c.agenda.note(r, approvals.EventEscalated)
+	c.agenda.note(r, record.EventEscalated)
 	c.c.Quiet = &Quiet{}
 	if got, _ := c.next(time.Now()); got != nil {
 		t.Errorf("in quiet hours it tells %s", got.key())
@@ -89,7 +90,7 @@ func TestWhatAProcessMayHaveToldOutlastsIt(t *testing.T) {
 	c := b.idle()
 	tried, unheard := b.ask("rm -rf build"), b.ask("rm -rf other")
 	for _, r := range []approvals.Request{tried, unheard} {
-		c.agenda.note(r, approvals.EventRequested)
+		c.agenda.note(r, record.EventRequested)
 	}
 	c.agenda.trying(tried.ID)
 	b.denied(unheard.ID)
@@ -111,7 +112,7 @@ func TestWhatPeopleKnowIsKept(t *testing.T) {
 	b := newBench(t)
 	c := b.idle()
 	r := b.ask("rm -rf build")
-	c.agenda.note(r, approvals.EventRequested)
+	c.agenda.note(r, record.EventRequested)
 	b.tells(c, r.ID)
 	looked := time.Now()
 	if err := c.opened(t.Context(), r.ID, looked); err != nil {

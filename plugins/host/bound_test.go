@@ -9,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -100,7 +101,7 @@ func TestWhatHasEndedMeanwhileIsNotAsked(t *testing.T) {
 	}
 	c := h.channels[0] // it does not run
 	asked := b.ask("rm -rf build")
-	c.agenda.note(asked, approvals.EventRequested)
+	c.agenda.note(asked, record.EventRequested)
 	task, _ := c.next(asked.CreatedAt)
 	if task == nil {
 		t.Fatal("there is nothing to tell")

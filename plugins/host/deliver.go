@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -131,9 +132,9 @@ func (c *channel) tell(ctx context.Context, p *process, t *task) error {
 	if !t.asks() {
 		switch {
 		case t.request.Status.Final():
-			e.Type = approvals.EventDecided
-		case e.Type == approvals.EventClaimed && t.request.Claim == nil:
-			e.Type = approvals.EventUnclaimed
+			e.Type = record.EventDecided
+		case e.Type == record.EventClaimed && t.request.Claim == nil:
+			e.Type = record.EventUnclaimed
 		}
 		n := c.notice(e, p.info)
 		if !t.request.Status.Final() {
@@ -142,9 +143,9 @@ func (c *channel) tell(ctx context.Context, p *process, t *task) error {
 		}
 		return p.remote.Update(ctx, n)
 	}
-	e.Type = approvals.EventRequested
+	e.Type = record.EventRequested
 	if t.request.Escalated > 0 || t.late {
-		e.Type = approvals.EventEscalated
+		e.Type = record.EventEscalated
 	}
 	n := c.notice(e, p.info)
 	n.To = t.to

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -16,13 +17,13 @@ const newsLast = time.Hour
 // titles are the first lines of the news that channels bring, by the events
 // that they are of.
 var titles = map[approvals.EventType]string{
-	approvals.EventPolicy:  "The policy has changed",
-	approvals.EventConfig:  "The configuration has changed",
-	approvals.EventPaused:  "Agents are paused",
-	approvals.EventResumed: "Agents go on",
-	approvals.EventStopped: "Agents are stopped",
-	approvals.EventSession: "The rules of a session have changed",
-	approvals.EventFinding: "Something to look at",
+	record.EventPolicy:  "The policy has changed",
+	record.EventConfig:  "The configuration has changed",
+	record.EventPaused:  "Agents are paused",
+	record.EventResumed: "Agents go on",
+	record.EventStopped: "Agents are stopped",
+	record.EventSession: "The rules of a session have changed",
+	record.EventFinding: "Something to look at",
 }
 
 // news is an event without a request as a channel is told of it.

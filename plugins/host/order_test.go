@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
@@ -36,7 +37,7 @@ func TestWhatIsToldNext(t *testing.T) {
 		ch := h.channels[0] // it does not run
 		for i, risk := range c.risks {
 			at := now.Add(time.Duration(i-10) * time.Minute)
-			ch.agenda.note(approvals.Request{ID: string(rune('0' + i)), Status: holdgate.StatusPending, Risk: risk, CreatedAt: at}, approvals.EventRequested)
+			ch.agenda.note(approvals.Request{ID: string(rune('0' + i)), Status: holdgate.StatusPending, Risk: risk, CreatedAt: at}, record.EventRequested)
 		}
 		task, _ := ch.next(now)
 		if got := task; (got == nil) != (c.want == "") || got != nil && got.request.ID != c.want {

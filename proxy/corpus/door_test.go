@@ -22,6 +22,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/rego"
@@ -161,7 +162,7 @@ decision := {"action": %q, "rule": "test.calls", "reason": json.marshal(input.to
 // answerAll gives every request that is held the same answer, until ctx ends.
 func (s *sidecar) answerAll(ctx context.Context, a holdgate.Answer) error {
 	return s.queue.Events(ctx, 0, func(e approvals.Event) error {
-		if e.Type != approvals.EventRequested {
+		if e.Type != record.EventRequested {
 			return nil
 		}
 		_, err := s.queue.Decide(ctx, e.Request.ID, approvals.Vote{Decision: a, By: "ann", Channel: "cli", Digest: e.Request.Call.Digest})

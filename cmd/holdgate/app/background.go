@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
@@ -60,7 +61,7 @@ func checkAuto(c config.Config, o Options) error {
 // answerAll answers every request as it comes.
 func (a *App) answerAll(ctx context.Context) error {
 	return a.queue.Feed(ctx, "auto", func(e approvals.Event) error {
-		if e.Type != approvals.EventRequested {
+		if e.Type != record.EventRequested {
 			return nil
 		}
 		v := approvals.Vote{Decision: a.o.Auto, By: "auto", Channel: "auto", Assurance: "local", At: time.Now(), Digest: e.Request.Call.Digest, Reason: "answered by --auto"}

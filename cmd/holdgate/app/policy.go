@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
@@ -76,7 +76,7 @@ func (a *App) policyLoaded(ctx context.Context, l rego.Load) {
 	if l.Err == nil && l.Change.Empty() {
 		_, err = a.audit.Write(ctx, e, true)
 	} else {
-		err = a.queue.Announce(ctx, approvals.EventPolicy, e, nil)
+		err = a.queue.Announce(ctx, record.EventPolicy, e, nil)
 	}
 	if err != nil {
 		a.log.Error("writing the audit log", "err", err)

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/rego/revisions"
 	"github.com/holdgate/holdgate/store"
@@ -124,7 +124,7 @@ func (p policies) replace(ctx context.Context, pushed *rego.Pushed, by string, k
 	l, err := p.a.engine.Replace(ctx, pushed, func(l rego.Load) error {
 		e := policyEntry(l)
 		e.Note = by + " changed the policy: " + e.Note
-		keepErr = p.a.queue.Announce(ctx, approvals.EventPolicy, e, func(tx store.Tx) error { return keep(tx, l) })
+		keepErr = p.a.queue.Announce(ctx, record.EventPolicy, e, func(tx store.Tx) error { return keep(tx, l) })
 		return keepErr
 	})
 	if err == nil || keepErr != nil {

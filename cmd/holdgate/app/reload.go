@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/rego/watch"
 	"github.com/holdgate/holdgate/store/audit"
@@ -137,7 +138,7 @@ func (c *configs) refuse(ctx context.Context, err error) {
 func (c *configs) announce(ctx context.Context, note string) {
 	c.a.log.Warn(note, "file", c.w.Path)
 	e := audit.Entry{Type: audit.TypeConfig, Note: note}
-	if err := c.a.queue.Announce(context.WithoutCancel(ctx), approvals.EventConfig, e, nil); err != nil {
+	if err := c.a.queue.Announce(context.WithoutCancel(ctx), record.EventConfig, e, nil); err != nil {
 		c.a.log.Error("writing the audit log", "err", err)
 	}
 }
@@ -158,7 +159,7 @@ func (c *configs) swap(ctx context.Context, next *inForce, by string, change con
 		return nil
 	}
 	e := audit.Entry{Type: audit.TypeConfig, Note: note}
-	err := c.a.queue.Replace(context.WithoutCancel(ctx), approvals.EventConfig, e, entitled, func() { c.put(next) })
+	err := c.a.queue.Replace(context.WithoutCancel(ctx), record.EventConfig, e, entitled, func() { c.put(next) })
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package approvals
+package record
 
 import "crypto/rand"
 
@@ -8,7 +8,7 @@ const idLetters = "23456789bcdfghjkmnpqrstvwxyz"
 
 // newID returns an id that people can read and type, with 86 random bits:
 // "k7f2m9-xqbtr4-c3vwz8".
-func newID() string {
+func NewID() string {
 	const groups, size = 3, 6
 	id := make([]byte, 0, groups*size+groups-1)
 	var random [32]byte

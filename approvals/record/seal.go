@@ -1,4 +1,4 @@
-package approvals
+package record
 
 import (
 	"crypto/aes"
@@ -12,7 +12,7 @@ import (
 // exchange.
 type sealer struct{ aead cipher.AEAD }
 
-func newSealer(key []byte) (*sealer, error) {
+func NewSealer(key []byte) (*sealer, error) {
 	if len(key) != 32 {
 		return nil, fmt.Errorf("the seal key has %d bytes, want 32", len(key))
 	}
@@ -32,22 +32,22 @@ func place(exchange string, n, of int) []byte {
 }
 
 // placeEdited is the place of what a request was edited to.
-func placeEdited(request string) []byte { return fmt.Appendf(nil, "holdgate edited v1/%s", request) }
+func PlaceEdited(request string) []byte { return fmt.Appendf(nil, "holdgate edited v1/%s", request) }
 
-func (s *sealer) seal(plain []byte, exchange string, n, of int) []byte {
-	return s.sealAt(plain, place(exchange, n, of))
+func (s *sealer) Seal(plain []byte, exchange string, n, of int) []byte {
+	return s.SealAt(plain, place(exchange, n, of))
 }
 
-func (s *sealer) sealAt(plain, place []byte) []byte { return s.aead.Seal(nil, nil, plain, place) }
+func (s *sealer) SealAt(plain, place []byte) []byte { return s.aead.Seal(nil, nil, plain, place) }
 
-func (s *sealer) open(sealed []byte, exchange string, n, of int) ([]byte, error) {
-	plain, err := s.openAt(sealed, place(exchange, n, of))
+func (s *sealer) Open(sealed []byte, exchange string, n, of int) ([]byte, error) {
+	plain, err := s.OpenAt(sealed, place(exchange, n, of))
 	if err != nil {
 		return nil, fmt.Errorf("opening chunk %d of %d: %w", n, of, err)
 	}
 	return plain, nil
 }
 
-func (s *sealer) openAt(sealed, place []byte) ([]byte, error) {
+func (s *sealer) OpenAt(sealed, place []byte) ([]byte, error) {
 	return s.aead.Open(nil, nil, sealed, place)
 }

@@ -1,4 +1,4 @@
-package approvals
+package record
 
 import (
 	"encoding/json"
@@ -21,9 +21,9 @@ const (
 	// DefaultMaxGrant is how long a grant may last where no setting says.
 	DefaultMaxGrant = 30 * 24 * time.Hour
 
-	minGrant      = time.Second
-	maxPointers   = 32
-	maxFixedBytes = 16 << 10 // pointers and values together
+	MinGrant      = time.Second
+	MaxPointers   = 32
+	MaxFixedBytes = 16 << 10 // pointers and values together
 )
 
 // ErrRemember says that an approval cannot be remembered as the voter asked.
@@ -125,7 +125,7 @@ type rememberJSON struct {
 
 // MarshalJSON implements [json.Marshaler].
 func (m Remember) MarshalJSON() ([]byte, error) {
-	m = m.complete()
+	m = m.Complete()
 	return json.Marshal(rememberJSON{m.Scope, &m.Match, m.For.String()})
 }
 
@@ -146,12 +146,12 @@ func (m *Remember) UnmarshalJSON(b []byte) error {
 		}
 		r.For = d
 	}
-	*m = r.complete()
+	*m = r.Complete()
 	return nil
 }
 
 // complete fills in what was left out.
-func (m Remember) complete() Remember {
+func (m Remember) Complete() Remember {
 	if m.Scope == "" {
 		m.Scope = ScopeSession
 	}
@@ -167,7 +167,7 @@ func (m Remember) complete() Remember {
 // Words says what a grant made of the request would cover, in one line that is
 // safe to show. It is what a person must see before it is made.
 func (m Remember) Words(r Request) string {
-	m = m.complete()
+	m = m.Complete()
 	var b strings.Builder
 	b.WriteString("always allow: ")
 	switch m.Match.Kind {
@@ -195,14 +195,14 @@ func (m Remember) Words(r Request) string {
 	} else {
 		b.WriteString(", by " + holdgate.Visible(r.Agent.ID) + " in session " + holdgate.Visible(r.Session.ID))
 	}
-	b.WriteString(", for " + lasting(m.For))
+	b.WriteString(", for " + Lasting(m.For))
 	b.WriteString(", where the rule " + holdgate.Visible(r.Rule) + " asks")
 	return b.String()
 }
 
 // lasting writes a duration in days where it is some, and without the units
 // that are zero.
-func lasting(d time.Duration) string {
+func Lasting(d time.Duration) string {
 	if days := d / (24 * time.Hour); days > 0 && d%(24*time.Hour) == 0 {
 		return fmt.Sprintf("%dd", days)
 	}

@@ -1,10 +1,11 @@
-package approvals
+package record
 
 import (
 	"encoding/json"
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/people"
 )
 
@@ -24,7 +25,7 @@ type Request struct {
 	Session   Ref                  `json:"session"`
 	Door      string               `json:"door"`
 	Call      CallView             `json:"call"`
-	Briefing  Briefing             `json:"briefing"`
+	Briefing  briefing.Briefing    `json:"briefing"`
 	Options   []holdgate.Option    `json:"options,omitempty"`
 	Allow     []string             `json:"allow,omitempty"`
 	Required  bool                 `json:"required,omitempty"`
@@ -163,4 +164,23 @@ type Vote struct {
 	Stop      bool            `json:"stop,omitempty"`     // with deny
 	// Remember asks that the approval also stands for calls to come.
 	Remember *Remember `json:"remember,omitempty"`
+}
+
+// Similar is what became of the calls of one shape ([holdgate.Shape]) that
+// people have answered so far, whichever agent made them.
+type Similar struct {
+	Approved int `json:"approved,omitempty"`
+	Denied   int `json:"denied,omitempty"`
+	Steered  int `json:"steered,omitempty"`
+	// Pending is how many others of the shape wait at the moment.
+	Pending int       `json:"pending,omitempty"`
+	LastAt  time.Time `json:"last_at,omitzero"`
+	LastBy  string    `json:"last_by,omitempty"`
+}
+
+// Caller is who makes an exchange, and through which door.
+type Caller struct {
+	Agent   holdgate.Agent
+	Session holdgate.Session
+	Door    string
 }

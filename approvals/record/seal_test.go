@@ -1,4 +1,4 @@
-package approvals
+package record
 
 import (
 	"bytes"
@@ -7,18 +7,18 @@ import (
 )
 
 func TestASealedChunkOpensInItsPlaceOnly(t *testing.T) {
-	s, err := newSealer(bytes.Repeat([]byte{1}, 32))
+	s, err := NewSealer(bytes.Repeat([]byte{1}, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealed := s.seal([]byte("answer"), "x1", 2, 3)
+	sealed := s.Seal([]byte("answer"), "x1", 2, 3)
 	if bytes.Contains(sealed, []byte("answer")) {
 		t.Error("the chunk is readable")
 	}
-	if got, err := s.open(sealed, "x1", 2, 3); err != nil || string(got) != "answer" {
+	if got, err := s.Open(sealed, "x1", 2, 3); err != nil || string(got) != "answer" {
 		t.Errorf("in its place: %q, %v", got, err)
 	}
-	if bytes.Equal(sealed, s.seal([]byte("answer"), "x1", 2, 3)) {
+	if bytes.Equal(sealed, s.Seal([]byte("answer"), "x1", 2, 3)) {
 		t.Error("the same chunk is sealed the same way twice")
 	}
 	for _, p := range []struct {
@@ -29,11 +29,11 @@ func TestASealedChunkOpensInItsPlaceOnly(t *testing.T) {
 		{"as another chunk", "x1", 1, 3},
 		{"of an answer cut short", "x1", 2, 2},
 	} {
-		if _, err := s.open(sealed, p.exchange, p.n, p.of); err == nil {
+		if _, err := s.Open(sealed, p.exchange, p.n, p.of); err == nil {
 			t.Errorf("it opens %s", p.name)
 		}
 	}
-	if _, err := newSealer(make([]byte, 16)); err == nil {
+	if _, err := NewSealer(make([]byte, 16)); err == nil {
 		t.Error("a short key is taken")
 	}
 }
@@ -42,7 +42,7 @@ func TestIDsCanBeReadAndTyped(t *testing.T) {
 	form := regexp.MustCompile(`^[2-9b-df-hjkmnp-tv-z]{6}(-[2-9b-df-hjkmnp-tv-z]{6}){2}$`)
 	seen := make(map[string]bool)
 	for range 1000 {
-		id := newID()
+		id := NewID()
 		if !form.MatchString(id) {
 			t.Fatalf("id %q", id)
 		}

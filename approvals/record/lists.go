@@ -1,0 +1,81 @@
+package record
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/store"
+)
+
+// storedAsked is a request in the indexes of requests: what a list must know
+// of those that it does not show.
+type StoredAsked struct {
+	Header
+
+	ID      string          `json:"id"`
+	Agent   string          `json:"agent"`
+	Proven  bool            `json:"proven,omitempty"`
+	Session string          `json:"session"`
+	Status  holdgate.Status `json:"status"`
+}
+
+// list puts the request into the indexes as it stands now.
+func (c *Change) list(r *StoredRequest) error {
+	a := StoredAsked{Header: Current(), ID: r.ID, Agent: r.Agent, Proven: r.Proven, Session: r.Session, Status: r.Status}
+	if err := Write(c.Tx, AskedKey(r), a); err != nil {
+		return err
+	}
+	if r.Status.Final() {
+		return c.Tx.Delete(PendingKey(r))
+	}
+	return Write(c.Tx, PendingKey(r), a)
+}
+
+// askedKey sorts the newest first, by the number of its first event: clocks may
+// be set, and many calls are asked about at once.
+func AskedKey(r *StoredRequest) string { return PrefixAsked + store.Seq(^r.Asked) }
+
+// pendingKey sorts the oldest first.
+func PendingKey(r *StoredRequest) string { return PrefixPending + store.Seq(r.Asked) }
+
+// eachAsked calls fn for each pending request's entry in the index, in the
+// order of asking.
+func EachAsked(tx store.Tx, fn func(StoredAsked)) error {
+	for p, err := range tx.Scan(PrefixPending, "") {
+		if err != nil {
+			return err
+		}
+		var a StoredAsked
+		if err := Decode(p.Key, p.Value, &a); err != nil {
+			return err
+		}
+		fn(a)
+	}
+	return nil
+}
+
+// size is what a held call is charged with.
+func (c *storedCall) Size() int64 {
+	n := len(c.Arguments) + len(c.ArgumentsRaw)
+	if c.Gate != nil {
+		n += len(c.Gate.Message) + len(c.Gate.Context)
+	}
+	return int64(n)
+}
+
+// doneKey sorts exchanges that are over by when they ended.
+func DoneKey(at time.Time, id string) string {
+	return PrefixDone + store.Seq(uint64(at.UnixNano())) + "/" + id
+}
+
+// mustBeAnswered makes an ordinary question of a request that a rule would let
+// silence approve: the window of such a rule is short, and silence that denies
+// takes the time of an ordinary hold.
+func (r *StoredRequest) MustBeAnswered(why string) {
+	r.OnTimeout, r.Loud = holdgate.TimeoutDeny, why
+	r.Timeout = max(r.Timeout, holdgate.DefaultHoldTimeout)
+}
+
+// A keptInput is what the log keeps of what a decision was made from.
+type KeptInput struct{ Arguments, Seen json.RawMessage }
