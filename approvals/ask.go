@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/approvals/tools"
 )
 
 // Digest is what an outcome on the call is bound to. For a tool call it is the
@@ -216,7 +217,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Revision: d.Revision,
 		Passes: h.Passes || c.Kind == holdgate.KindGate,
-		Owner:  x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also, Accepts: accepts(c),
+		Owner:  x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also, Accepts: tools.Accepts(c),
 	}
 	if r.Likeness = x.q.likeness(c, d); rememberable(h, d.Rule, r.Likeness) == "" {
 		r.Allow = append(r.Allow, wayRemember)

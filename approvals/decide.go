@@ -126,7 +126,7 @@ func (t *transition) vote(r *record.StoredRequest, v record.StoredVote) error {
 					return err
 				}
 			}
-			if err := t.accept(r); err != nil {
+			if err := t.q.Tools.Accept(t.Change, r); err != nil {
 				return err
 			}
 		}

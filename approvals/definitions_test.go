@@ -13,7 +13,7 @@ import (
 
 func (b *bench) learn(server string, defs ...holdgate.Definition) {
 	b.t.Helper()
-	if err := b.queue.Learn(b.t.Context(), server, "", defs); err != nil {
+	if err := b.queue.Tools.Learn(b.t.Context(), server, "", defs); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -21,7 +21,7 @@ func (b *bench) learn(server string, defs ...holdgate.Definition) {
 // tools says in one line what is known of each tool.
 func (b *bench) tools() []string {
 	var lines []string
-	for _, k := range b.queue.Tools().All() {
+	for _, k := range b.queue.Tools.Known().All() {
 		l := k.Server + "/" + k.Name + ": " + k.Description + string(k.Schema)
 		if k.Changed {
 			l += ", changed"
@@ -56,25 +56,25 @@ func TestWhatIsLearnedOfToolsIsDurable(t *testing.T) {
 		b.learn("s", says("x", "one"), says("y", "why"))
 		b.learn("r", says("x", "one"))
 		check(`r/x: one{"b":1, "a":2}`, `s/x: one{"b":1, "a":2}`, `s/y: why{"b":1, "a":2}`)
-		before := b.queue.Tools()
+		before := b.queue.Tools.Known()
 		b.learn("s", holdgate.Definition{Name: "x", Description: "one", Schema: []byte(`{"a":2,"b":1}`)})
-		if b.queue.Tools() != before {
+		if b.queue.Tools.Known() != before {
 			t.Error("the same in other blanks and another order counts as something else")
 		}
 		b.learn("s", says("x", "two"))
 		check(`r/x: one{"b":1, "a":2}`, `s/x: two{"b":1, "a":2}, changed from one`, `s/y: why{"b":1, "a":2}`)
 		b.learn("s", says("x", "three"))
 		check(`r/x: one{"b":1, "a":2}`, `s/x: three{"b":1, "a":2}, changed from one`, `s/y: why{"b":1, "a":2}`)
-		if err := b.queue.LearnUnread(t.Context(), "s", "", "it is no list"); err != nil {
+		if err := b.queue.Tools.LearnUnread(t.Context(), "s", "", "it is no list"); err != nil {
 			t.Fatal(err)
 		}
 		b.reopen()
-		if got := b.queue.Tools().Unread("s"); got != "it is no list" {
+		if got := b.queue.Tools.Known().Unread("s"); got != "it is no list" {
 			t.Errorf("the list is unread because %q", got)
 		}
 		b.learn("s", says("x", "one"))
 		check(`r/x: one{"b":1, "a":2}`, `s/x: one{"b":1, "a":2}`, `s/y: why{"b":1, "a":2}`)
-		if got := b.queue.Tools().Unread("s"); got != "" {
+		if got := b.queue.Tools.Known().Unread("s"); got != "" {
 			t.Errorf("the list is unread because %q", got)
 		}
 	})
@@ -87,7 +87,7 @@ func TestWhatIsLearnedOfToolsIsBounded(t *testing.T) {
 		b.learn("s", long)
 		long.Description += "y"
 		b.learn("s", long)
-		if k := b.queue.Tools().All()[0]; !k.Changed || !k.Cut || k.Was == nil || len(k.Description) > 4<<10 || k.Schema != nil {
+		if k := b.queue.Tools.Known().All()[0]; !k.Changed || !k.Cut || k.Was == nil || len(k.Description) > 4<<10 || k.Schema != nil {
 			t.Errorf("of a long definition: changed %v, cut %v, %d bytes", k.Changed, k.Cut, len(k.Description))
 		}
 		big := make([]holdgate.Definition, 60)
@@ -99,7 +99,7 @@ func TestWhatIsLearnedOfToolsIsBounded(t *testing.T) {
 			big[i].Description += "y"
 		}
 		b.learn("s", big...)
-		if n := len(b.queue.Tools().All()); n != 61 {
+		if n := len(b.queue.Tools.Known().All()); n != 61 {
 			t.Errorf("%d tools are known, want 61", n)
 		}
 		var many []holdgate.Definition
@@ -107,7 +107,7 @@ func TestWhatIsLearnedOfToolsIsBounded(t *testing.T) {
 			many = append(many, says(fmt.Sprint("t", i), ""))
 		}
 		b.learn("many", many...)
-		if n := len(b.queue.Tools().All()); n != 1061 {
+		if n := len(b.queue.Tools.Known().All()); n != 1061 {
 			t.Errorf("%d tools are known, want 1061", n)
 		}
 	})
@@ -119,7 +119,7 @@ func TestToolsAreLearnedFromManySides(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for j := range 5 {
-				if err := b.queue.Learn(t.Context(), "s", "", []holdgate.Definition{says("x", fmt.Sprint(i, j))}); err != nil {
+				if err := b.queue.Tools.Learn(t.Context(), "s", "", []holdgate.Definition{says("x", fmt.Sprint(i, j))}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -139,7 +139,7 @@ func TestServersThatAgentsNameTakeNoRoomFromOthers(t *testing.T) {
 		b := newBench(t)
 		learn := func(server, by string) (known bool) {
 			t.Helper()
-			if err := b.queue.Learn(t.Context(), server, by, []holdgate.Definition{says("x", "one")}); err != nil {
+			if err := b.queue.Tools.Learn(t.Context(), server, by, []holdgate.Definition{says("x", "one")}); err != nil {
 				t.Fatal(err)
 			}
 			return slices.ContainsFunc(b.tools(), func(line string) bool { return strings.HasPrefix(line, server+"/x:") })
@@ -168,7 +168,7 @@ func TestServersThatAgentsNameTakeNoRoomFromOthers(t *testing.T) {
 		if n := len(b.tools()); n != 256+1 {
 			t.Errorf("%d tools are known, want 257", n)
 		}
-		if err := b.queue.LearnUnread(t.Context(), "late", "late", "it is no list"); err != nil || b.queue.Tools().Unread("late") != "" {
+		if err := b.queue.Tools.LearnUnread(t.Context(), "late", "late", "it is no list"); err != nil || b.queue.Tools.Known().Unread("late") != "" {
 			t.Errorf("something was kept of a server for which there is no room (%v)", err)
 		}
 	})

@@ -118,16 +118,9 @@
 // that wait for the same gate are taken back, to be decided anew. A request under
 // the gate "diagnostics" halts its session until people have answered.
 //
-// # Tools
-//
-// What MCP servers say of their tools is learned from the lists that pass by
-// ([Queue.Learn]). The first definition of a tool counts as accepted. Another
-// one is a change until a person approves a call after a briefing that shows
-// the difference: the outcome's own transaction accepts it, and nothing else
-// does, neither silence nor a grant. As long as a tool is changed no grant
-// answers for its calls, and none can be made of them.
-//
 // # What is stored
+//
+// Besides what the rooms of the queue keep (packages refusals, sessions, tasks, tools):
 //
 //	exchange/ID          agent, session, door, key, state, its requests
 //	exchange-body/ID/N   the upstream answer, sealed, in chunks
@@ -141,16 +134,8 @@
 //	grant/ID             a standing approval, until its time is over
 //	grant-of/AGENT/ID    the grants of an agent
 //	shape/DIGEST         what became of requests of one shape
-//	refused/CALLER/TIME  calls that were refused, sealed, for the caller's next requests to the same account
-//	refused-at/TIME/...  the same by time
-//	task/ID              a held call that its client asks about from time to time
-//	task-part/ID/PART    what it takes to make it, and what came of it, sealed
-//	task-of/OWNER/ID     the tasks of one client
-//	task-end/TIME/ID     when they are forgotten
 //	due/TIME/ID          what the timer does next
 //	pass/CALL/REQUEST    a use that covers the same call at its MCP server's door
-//	tool/DIGEST          what an MCP server says of a tool, and what of that was accepted
-//	tool-server/DIGEST   a server whose last list of tools could not be read
 //	agent/ID             who is paused or stopped; without an id, everybody
 //	outbox/SEQ           events, numbered like their audit entries
 //	consumer/NAME        how far a channel has come

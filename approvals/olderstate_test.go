@@ -21,6 +21,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tasks"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -79,15 +80,15 @@ func (b *bench) fillState() (names map[string]string) {
 	b.fillGrants(names)
 	b.fillRequests(names)
 	b.fillSessions(names)
-	b.must(q.Remember(ctx, caller, "account", [][]byte{[]byte("refused one"), []byte("refused two")}))
+	b.must(q.Refusals.Keep(ctx, caller, "account", [][]byte{[]byte("refused one"), []byte("refused two")}))
 	b.must(q.Find(ctx, caller, &audit.Call{Kind: holdgate.KindHTTPRequest, HTTP: "GET example.com/"}, "it went around"))
 	b.must(q.Announce(ctx, record.EventPolicy, audit.Entry{Type: audit.TypePolicy, Note: "another policy"}, nil))
-	for i, s := range []approvals.TaskState{approvals.TaskHeld, approvals.TaskAsks, approvals.TaskDone, approvals.TaskTheirs} {
+	for i, s := range []tasks.State{tasks.Held, tasks.Asks, tasks.Done, tasks.Theirs} {
 		id := "task-" + string(s)
-		_, err := q.AddTask(ctx, approvals.Task{ID: id, Owner: "client", State: approvals.TaskHeld, Exchange: "e", Call: []byte("the call"), Expires: time.Now().Add(time.Duration(i+1) * time.Hour)})
+		_, err := q.Tasks.Add(ctx, tasks.Task{ID: id, Owner: "client", State: tasks.Held, Exchange: "e", Call: []byte("the call"), Expires: time.Now().Add(time.Duration(i+1) * time.Hour)})
 		b.must(err)
-		_, err = q.ChangeTask(ctx, id, func(t *approvals.Task) error {
-			if t.State = s; s != approvals.TaskHeld {
+		_, err = q.Tasks.Change(ctx, id, func(t *tasks.Task) error {
+			if t.State = s; s != tasks.Held {
 				t.Answer, t.Theirs, t.Round = []byte("the answer of "+id), "theirs", i
 			}
 			return nil
@@ -119,10 +120,10 @@ func (b *bench) fillState() (names map[string]string) {
 func (b *bench) fillGrants(names map[string]string) {
 	b.t.Helper()
 	ctx, q := b.t.Context(), b.queue
-	b.must(q.Learn(ctx, "files", "", []holdgate.Definition{says("read", "one"), says("write", "why")}))
-	b.must(q.Learn(ctx, "files", "", []holdgate.Definition{says("read", "one"), says("write", "something else")}))
-	b.must(q.Learn(ctx, "named", "claude", []holdgate.Definition{says("x", "an agent's word")}))
-	b.must(q.LearnUnread(ctx, "named", "claude", "it is no JSON"))
+	b.must(q.Tools.Learn(ctx, "files", "", []holdgate.Definition{says("read", "one"), says("write", "why")}))
+	b.must(q.Tools.Learn(ctx, "files", "", []holdgate.Definition{says("read", "one"), says("write", "something else")}))
+	b.must(q.Tools.Learn(ctx, "named", "claude", []holdgate.Definition{says("x", "an agent's word")}))
+	b.must(q.Tools.LearnUnread(ctx, "named", "claude", "it is no JSON"))
 	names["learned"] = b.learned().ID
 	c := page("/srv/other/a.html", "x")
 	b.approved(c, taught(c), "ben") // the first lesson of another
@@ -282,14 +283,14 @@ func (b *bench) shownState() map[string]json.RawMessage {
 		put("messages of "+s.Agent+"/"+s.ID, m, err)
 	}
 	put("tools", b.tools(), nil)
-	put("unread", q.Tools().Unread("named"), nil)
-	tasks, err := q.AllTasks(ctx)
+	put("unread", q.Tools.Known().Unread("named"), nil)
+	tasks, err := q.Tasks.All(ctx)
 	put("tasks", tasks, err)
 	for _, t := range tasks {
-		one, err := q.Task(ctx, "client", t.ID)
+		one, err := q.Tasks.Get(ctx, "client", t.ID)
 		put("task "+t.ID, one, err)
 	}
-	refused, err := q.Remembered(ctx, caller, "account")
+	refused, err := q.Refusals.Of(ctx, caller, "account")
 	put("refused", refused, err)
 	told, err := q.Deliveries(ctx, "webhook")
 	put("deliveries", told, err)

@@ -13,7 +13,10 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/approvals/refusals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tasks"
+	"github.com/holdgate/holdgate/approvals/tools"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -59,6 +62,11 @@ type InForce struct {
 // A Queue holds calls until people have decided. It is safe for concurrent
 // use. There must be one Queue for a store.
 type Queue struct {
+	// Rooms of the queue, each with what it keeps.
+	Tasks    *tasks.Keeper
+	Refusals *refusals.Keeper
+	Tools    *tools.Keeper
+
 	c      Config
 	own    atomic.Pointer[InForce] // of a queue whose Config has no InForce
 	book   *record.Book
@@ -69,14 +77,11 @@ type Queue struct {
 	timer  *timer
 	quiet  *quiet
 
-	refused atomic.Bool // there may be something that Remember has kept
-
-	standings   *standings
-	sightings   *sightings
-	tracks      *tracks
-	mail        *mail
-	definitions *definitions
-	loans       *loans
+	standings *standings
+	sightings *sightings
+	tracks    *tracks
+	mail      *mail
+	loans     *loans
 
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
@@ -115,13 +120,14 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q := &Queue{
 		c: c, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet(),
 		standings: newStandings(), sightings: newSightings(), tracks: newTracks(c.Begin), mail: newMail(),
-		definitions: newDefinitions(), loans: newLoans(),
+		loans: newLoans(),
 	}
 	if q.own.Store(&InForce{c.People, c.Gates}); c.InForce == nil {
 		q.c.InForce = func() InForce { return *q.own.Load() }
 	}
 	q.disk, _ = c.Store.(store.Disk)
 	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People}
+	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.room), refusals.New(q.book, c.Retention.Refused, q.room), tools.New(q.book, c.Logger)
 	q.follow()
 	if err := q.takeUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
@@ -212,18 +218,11 @@ func (q *Queue) takeUp(ctx context.Context) error {
 			q.ledger.add(charge{accountOf(a.Agent, a.Session, a.Proven), account{pending: 1}})
 			q.sightings.know(a.Agent)
 		}
-		for _, err := range tx.Scan(prefixRefused, "") {
-			if err != nil {
-				return err
-			}
-			q.refused.Store(true)
-			break
-		}
 		var err error
 		if stopped, err = q.takeUpAgents(tx); err != nil {
 			return err
 		}
-		if err := errors.Join(q.takeUpSessions(tx), q.takeUpMail(tx), q.takeUpTools(tx)); err != nil {
+		if err := errors.Join(q.takeUpSessions(tx), q.takeUpMail(tx), q.Tools.TakeUp(tx), q.Refusals.TakeUp(tx)); err != nil {
 			return err
 		}
 		restart, err = silences(tx)

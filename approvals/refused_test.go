@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/refusals"
 )
 
 func refusedBy(agent, session, door string, proven bool) approvals.Caller {
@@ -26,7 +27,7 @@ func (b *bench) remember(who approvals.Caller, records ...string) {
 	for _, r := range records {
 		all = append(all, []byte(r))
 	}
-	if err := b.queue.Remember(b.t.Context(), who, account, all); err != nil {
+	if err := b.queue.Refusals.Keep(b.t.Context(), who, account, all); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -38,7 +39,7 @@ func (b *bench) remembered(who approvals.Caller) []string {
 
 func (b *bench) rememberedOn(account holdgate.Digest, who approvals.Caller) []string {
 	b.t.Helper()
-	records, err := b.queue.Remembered(b.t.Context(), who, account)
+	records, err := b.queue.Refusals.Of(b.t.Context(), who, account)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -81,20 +82,20 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		many, large := refusedBy("a", "many", "d", true), refusedBy("a", "large", "d", true)
-		for i := range approvals.MaxRefused + 3 {
+		for i := range refusals.MaxRecords + 3 {
 			b.remember(many, fmt.Sprint("r", i))
 		}
-		if got := b.remembered(many); len(got) != approvals.MaxRefused || got[0] != "r3" {
+		if got := b.remembered(many); len(got) != refusals.MaxRecords || got[0] != "r3" {
 			t.Errorf("%d records are kept, the first is %q", len(got), got[0])
 		}
-		b.remember(large, strings.Repeat("x", approvals.MaxRefusal+1))
+		b.remember(large, strings.Repeat("x", refusals.MaxRefusal+1))
 		if got := b.remembered(large); len(got) != 0 {
 			t.Error("a record over the bound is kept")
 		}
-		for i := range approvals.MaxRefusedBytes/approvals.MaxRefusal + 1 {
-			b.remember(large, strings.Repeat(fmt.Sprint(i), approvals.MaxRefusal)[:approvals.MaxRefusal])
+		for i := range refusals.MaxBytes/refusals.MaxRefusal + 1 {
+			b.remember(large, strings.Repeat(fmt.Sprint(i), refusals.MaxRefusal)[:refusals.MaxRefusal])
 		}
-		if got := b.remembered(large); len(got) != approvals.MaxRefusedBytes/approvals.MaxRefusal || got[0][0] != '1' {
+		if got := b.remembered(large); len(got) != refusals.MaxBytes/refusals.MaxRefusal || got[0][0] != '1' {
 			t.Errorf("%d large records are kept", len(got))
 		}
 	})

@@ -262,7 +262,7 @@ func TestNamesOnTheModelsSideStandForOneTool(t *testing.T) {
 		for _, n := range names {
 			defs = append(defs, holdgate.Definition{Name: n})
 		}
-		must(t, g.queue.Learn(t.Context(), server, "", defs))
+		must(t, g.queue.Tools.Learn(t.Context(), server, "", defs))
 	}
 	learn("files", "read", "list-all", "search")
 	learn("my notes", "add.note", "search")

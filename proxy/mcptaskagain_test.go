@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/tasks"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/store"
@@ -150,8 +151,8 @@ func TestATaskThatWasBeingSentIsNotSentAgain(t *testing.T) {
 	up := &taskServer{plain: true}
 	g, c := newTaskGate(t, up)
 	task := c.start("gated")
-	_, err := g.queue.ChangeTask(t.Context(), task.TaskID, func(rec *approvals.Task) error {
-		rec.State = approvals.TaskSending
+	_, err := g.queue.Tasks.Change(t.Context(), task.TaskID, func(rec *tasks.Task) error {
+		rec.State = tasks.Sending
 		return nil
 	})
 	must(t, err)

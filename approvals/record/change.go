@@ -22,7 +22,7 @@ type Book struct {
 	Store    store.Store
 	Log      *audit.Log
 	Digester *holdgate.Digester
-	Seal     *sealer
+	Seal     *Sealer
 	Redeem   time.Duration // how long an outcome waits for its call to come again
 	NoInputs bool          // the audit log keeps no arguments
 	// People says who may answer; it is asked once for each change. What it answers

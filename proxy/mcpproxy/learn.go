@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/tools"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/route"
 )
@@ -14,7 +15,7 @@ import (
 // A toolIndex is what is known of the tools of MCP servers, as calls look it
 // up. It never changes, but for schemas that are compiled on first use.
 type toolIndex struct {
-	of       *approvals.Tools
+	of       *tools.Tools
 	byName   map[serverTool]*knownTool
 	servers  map[string][]string   // that have a tool of a name
 	spelling map[string]*knownTool // by the names that agents give to tools; nil where one stands for several
@@ -24,7 +25,7 @@ type serverTool struct{ server, tool string }
 
 // A knownTool is a tool in the index.
 type knownTool struct {
-	approvals.KnownTool
+	tools.Tool
 
 	hints  map[string]bool
 	schema func() *mcp.Schema // nil where it cannot be used
@@ -41,7 +42,7 @@ func NewCatalog(q *approvals.Queue) *catalog { return &catalog{queue: q} }
 
 // index is what is known now.
 func (c *catalog) index() *toolIndex {
-	now := c.queue.Tools()
+	now := c.queue.Tools.Known()
 	if x := c.known.Load(); x != nil && x.of == now {
 		return x
 	}
@@ -59,10 +60,10 @@ func (c *catalog) Learned(t *holdgate.Tool) *holdgate.Learned {
 	return nil
 }
 
-func newToolIndex(of *approvals.Tools) *toolIndex {
+func newToolIndex(of *tools.Tools) *toolIndex {
 	x := &toolIndex{of: of, byName: map[serverTool]*knownTool{}, servers: map[string][]string{}, spelling: map[string]*knownTool{}}
 	for _, t := range of.All() {
-		k := &knownTool{KnownTool: t, hints: mcp.Hints(t.Annotations)}
+		k := &knownTool{Tool: t, hints: mcp.Hints(t.Annotations)}
 		k.schema = sync.OnceValue(func() *mcp.Schema {
 			schema, err := mcp.CompileSchema(k.Schema)
 			if err != nil {
@@ -132,9 +133,9 @@ func (p *Proxy) learn(ctx context.Context, server, namedBy string, message []byt
 		return nil
 	case err != nil:
 		p.c.Logger.Warn("what an MCP server says of its tools could not be read", "server", server, "err", err)
-		return p.c.Queue.LearnUnread(context.WithoutCancel(ctx), server, namedBy, err.Error())
+		return p.c.Queue.Tools.LearnUnread(context.WithoutCancel(ctx), server, namedBy, err.Error())
 	}
-	return p.c.Queue.Learn(context.WithoutCancel(ctx), server, namedBy, defs)
+	return p.c.Queue.Tools.Learn(context.WithoutCancel(ctx), server, namedBy, defs)
 }
 
 // takeTools is [Proxy.learn] for what came from this exchange's server. Only

@@ -10,7 +10,7 @@ import (
 	"regexp"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/tasks"
 	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
@@ -87,7 +87,7 @@ func (l listener) Refused(what, rule, message string) {
 
 // Made implements [Proxy].
 func (l listener) Made(ctx context.Context, task string, id []byte) ([]byte, bool) {
-	rec, err := l.m.p.c.Queue.Task(ctx, l.m.taskOwner(), task)
+	rec, err := l.m.p.c.Queue.Tasks.Get(ctx, l.m.taskOwner(), task)
 	if err != nil {
 		return nil, false
 	}
@@ -107,7 +107,7 @@ func (m *exchange) checkLine(message []byte) error {
 // an earlier sidecar or with this one.
 func (m *exchange) takeUpTasks(ctx context.Context, ss *stdio.Session) {
 	p, owner := m.p, m.taskOwner()
-	own, err := p.c.Queue.TasksOf(ctx, owner)
+	own, err := p.c.Queue.Tasks.Of(ctx, owner)
 	if err == nil && len(own) > 0 {
 		for _, rec := range own {
 			if live := p.tasks.find(rec.ID); live != nil {
@@ -118,14 +118,14 @@ func (m *exchange) takeUpTasks(ctx context.Context, ss *stdio.Session) {
 				}
 			}
 		}
-		own, err = p.c.Queue.AllTasks(ctx) // with their calls
+		own, err = p.c.Queue.Tasks.All(ctx) // with their calls
 	}
 	if err != nil {
 		p.c.Logger.Error("the tasks of an MCP client cannot be read: it is told of none", "server", m.Target.Name, "err", err)
 		return
 	}
 	for _, rec := range own {
-		if rec.Owner != owner || rec.State != approvals.TaskHeld {
+		if rec.Owner != owner || rec.State != tasks.Held {
 			continue
 		}
 		if err := p.takeUpTask(rec, ss); err != nil {

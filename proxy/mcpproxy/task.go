@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/tasks"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
@@ -172,8 +172,8 @@ func (m *exchange) handOver(qs []*gate.Evaluation) bool {
 	for _, q := range qs {
 		until = latest(until, q.Request().ExpiresAt.Add(minTaskTTL))
 	}
-	rec, err := m.p.c.Queue.AddTask(m.p.c.Life, approvals.Task{
-		ID: newTaskID(), Owner: m.taskOwner(), State: approvals.TaskHeld, Exchange: m.x.Held().ID(), Call: call, Expires: until,
+	rec, err := m.p.c.Queue.Tasks.Add(m.p.c.Life, tasks.Task{
+		ID: newTaskID(), Owner: m.taskOwner(), State: tasks.Held, Exchange: m.x.Held().ID(), Call: call, Expires: until,
 	})
 	if err != nil {
 		m.p.c.Logger.Warn("a held call could not become a task, and is held in line", "server", m.Target.Name, "err", err)
@@ -199,7 +199,7 @@ func (m *said) taskTTL() time.Duration {
 }
 
 // newTask takes up a task: its call goes on without a connection to its client.
-func (p *Proxy) newTask(rec approvals.Task, form mcp.TaskForm, e *steps.Exchange, msgs []mcp.Message) *heldTask {
+func (p *Proxy) newTask(rec tasks.Task, form mcp.TaskForm, e *steps.Exchange, msgs []mcp.Message) *heldTask {
 	t := &heldTask{p: p, id: rec.ID, form: form, exchange: rec.Exchange, out: newTaskWriter(p.c.Body), ended: make(chan struct{}), leave: func() {}}
 	wait := &clientWait{}
 	wait.ctx, wait.cancel = context.WithDeadline(p.c.Life, rec.Expires)
@@ -234,11 +234,11 @@ func (t *heldTask) run(call func() error) {
 // sending says, durably, that the call goes on. It does not where the client has
 // cancelled the task.
 func (t *heldTask) sending() error {
-	_, err := t.p.c.Queue.ChangeTask(t.p.c.Life, t.id, func(rec *approvals.Task) error {
-		if rec.State != approvals.TaskHeld {
+	_, err := t.p.c.Queue.Tasks.Change(t.p.c.Life, t.id, func(rec *tasks.Task) error {
+		if rec.State != tasks.Held {
 			return errors.New("the task was cancelled")
 		}
-		rec.State = approvals.TaskSending
+		rec.State = tasks.Sending
 		return nil
 	})
 	return err
@@ -250,7 +250,7 @@ func (t *heldTask) holds(exchange string) {
 		return
 	}
 	t.exchange = exchange
-	_, err := t.p.c.Queue.ChangeTask(t.p.c.Life, t.id, func(rec *approvals.Task) error {
+	_, err := t.p.c.Queue.Tasks.Change(t.p.c.Life, t.id, func(rec *tasks.Task) error {
 		rec.Exchange = exchange
 		return nil
 	})
@@ -269,18 +269,18 @@ func (t *heldTask) keep() {
 	t.out.answer, t.kept = nil, true
 	theirs, ttl, made := mcp.MadeTask(answer)
 	cancelled := false
-	rec, err := t.p.c.Queue.ChangeTask(t.p.c.Life, t.id, func(rec *approvals.Task) error {
-		cancelled = rec.State == approvals.TaskCancelled
+	rec, err := t.p.c.Queue.Tasks.Change(t.p.c.Life, t.id, func(rec *tasks.Task) error {
+		cancelled = rec.State == tasks.Cancelled
 		switch {
 		case cancelled:
 		case t.form == mcp.Task26 && mcp.WantsInput(answer):
-			rec.State, rec.Answer = approvals.TaskAsks, answer
+			rec.State, rec.Answer = tasks.Asks, answer
 			rec.Round++
 		case made:
-			rec.State, rec.Theirs = approvals.TaskTheirs, theirs
+			rec.State, rec.Theirs = tasks.Theirs, theirs
 			rec.Expires = latest(rec.Expires, rec.Created.Add(min(max(ttl, minTaskTTL), maxTaskTTL)))
 		default:
-			rec.State, rec.Answer = approvals.TaskDone, answer
+			rec.State, rec.Answer = tasks.Done, answer
 		}
 		return nil
 	})
@@ -295,7 +295,7 @@ func (t *heldTask) keep() {
 }
 
 // rename remembers the two names of a task that the server has made its own.
-func (all *heldTasks) rename(rec approvals.Task) {
+func (all *heldTasks) rename(rec tasks.Task) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.theirs == nil {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/tasks"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/proxy/route"
@@ -16,7 +16,7 @@ import (
 // TakeUpTasks goes on with the tasks that an earlier process left. Until it
 // returns nobody else can take up what they hold.
 func (p *Proxy) TakeUpTasks() {
-	all, err := p.c.Queue.AllTasks(p.c.Life)
+	all, err := p.c.Queue.Tasks.All(p.c.Life)
 	if err != nil {
 		p.c.Logger.Error("the tasks of MCP clients cannot be read: their clients are told of none", "err", err)
 		return
@@ -24,11 +24,11 @@ func (p *Proxy) TakeUpTasks() {
 	for _, rec := range all {
 		var err error
 		switch rec.State {
-		case approvals.TaskTheirs:
+		case tasks.Theirs:
 			p.tasks.rename(rec)
-		case approvals.TaskSending:
+		case tasks.Sending:
 			err = p.endTask(rec, "The sidecar ended while this call was under way, and nobody knows whether it was run. It is not sent again.")
-		case approvals.TaskHeld:
+		case tasks.Held:
 			err = p.takeUpTask(rec, nil)
 		}
 		if err != nil {
@@ -38,12 +38,12 @@ func (p *Proxy) TakeUpTasks() {
 }
 
 // endTask ends a task without an answer of the server's.
-func (p *Proxy) endTask(rec approvals.Task, why string) error {
-	_, err := p.c.Queue.ChangeTask(p.c.Life, rec.ID, func(rec *approvals.Task) error {
+func (p *Proxy) endTask(rec tasks.Task, why string) error {
+	_, err := p.c.Queue.Tasks.Change(p.c.Life, rec.ID, func(rec *tasks.Task) error {
 		if !rec.State.Open() {
-			return approvals.ErrTaskOver
+			return tasks.ErrOver
 		}
-		rec.State, rec.Answer = approvals.TaskDone, mcp.ToolRefusal([]byte("null"), wire.Mark+why)
+		rec.State, rec.Answer = tasks.Done, mcp.ToolRefusal([]byte("null"), wire.Mark+why)
 		return nil
 	})
 	return err
@@ -52,7 +52,7 @@ func (p *Proxy) endTask(rec approvals.Task, why string) error {
 // takeUpTask takes the call of a task through the steps again: what people were
 // asked about it is found, and not asked anew. The task of a server on standard
 // streams needs a stream, which is the client's to begin: without one it waits.
-func (p *Proxy) takeUpTask(rec approvals.Task, ss *stdio.Session) error {
+func (p *Proxy) takeUpTask(rec tasks.Task, ss *stdio.Session) error {
 	var c taskCall
 	if err := json.Unmarshal(rec.Call, &c); err != nil {
 		return fmt.Errorf("reading its call: %w", err)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/tasks"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -27,8 +27,8 @@ func (m *exchange) aboutTask() bool {
 	if id == "" {
 		return false
 	}
-	rec, err := m.p.c.Queue.Task(m.p.c.Life, m.taskOwner(), id)
-	if errors.Is(err, approvals.ErrNoTask) {
+	rec, err := m.p.c.Queue.Tasks.Get(m.p.c.Life, m.taskOwner(), id)
+	if errors.Is(err, tasks.ErrNone) {
 		return false
 	}
 	if err == nil && msg.Method == "tasks/result" && rec.State.Open() {
@@ -41,7 +41,7 @@ func (m *exchange) aboutTask() bool {
 	switch {
 	case err != nil:
 		answer = mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"The task cannot be looked up: "+err.Error())
-	case rec.State == approvals.TaskTheirs:
+	case rec.State == tasks.Theirs:
 		return false
 	default:
 		answer = m.p.taskAnswer(msg, rec, stdio.SessionOf(m.Target.Transport))
@@ -51,7 +51,7 @@ func (m *exchange) aboutTask() bool {
 }
 
 // taskAnswer answers a message about a task. ss is the stream that the task is of, or nil.
-func (p *Proxy) taskAnswer(msg mcp.Message, rec approvals.Task, ss *stdio.Session) []byte {
+func (p *Proxy) taskAnswer(msg mcp.Message, rec tasks.Task, ss *stdio.Session) []byte {
 	shown := p.shownTask(rec, msg.TaskRevision())
 	switch msg.Method {
 	case "tasks/get":
@@ -73,9 +73,9 @@ func (p *Proxy) taskAnswer(msg mcp.Message, rec approvals.Task, ss *stdio.Sessio
 // updateTask makes the call of a task again with what its server wanted to know. It
 // is judged as any call is, and so are the client's answers. A client that does not
 // say all that is wanted has said nothing.
-func (p *Proxy) updateTask(msg mcp.Message, rec approvals.Task, ss *stdio.Session) error {
+func (p *Proxy) updateTask(msg mcp.Message, rec tasks.Task, ss *stdio.Session) error {
 	inputs, ok := msg.Inputs(rec.Answer, rec.Round)
-	if rec.State != approvals.TaskAsks || !ok {
+	if rec.State != tasks.Asks || !ok {
 		return nil
 	}
 	var c taskCall
@@ -88,14 +88,14 @@ func (p *Proxy) updateTask(msg mcp.Message, rec approvals.Task, ss *stdio.Sessio
 		return err
 	}
 	round := rec.Round
-	rec, err = p.c.Queue.ChangeTask(p.c.Life, rec.ID, func(rec *approvals.Task) error {
-		if rec.State != approvals.TaskAsks || rec.Round != round {
-			return approvals.ErrTaskOver // another update was first
+	rec, err = p.c.Queue.Tasks.Change(p.c.Life, rec.ID, func(rec *tasks.Task) error {
+		if rec.State != tasks.Asks || rec.Round != round {
+			return tasks.ErrOver // another update was first
 		}
-		rec.State, rec.Call, rec.Exchange = approvals.TaskHeld, call, ""
+		rec.State, rec.Call, rec.Exchange = tasks.Held, call, ""
 		return nil
 	})
-	if errors.Is(err, approvals.ErrTaskOver) {
+	if errors.Is(err, tasks.ErrOver) {
 		return nil
 	}
 	if err == nil {
@@ -108,7 +108,7 @@ func (p *Proxy) updateTask(msg mcp.Message, rec approvals.Task, ss *stdio.Sessio
 // task of Holdgate's is judged when the call is made again.
 func (m *exchange) answers(msg mcp.Message) []mcp.Message {
 	if msg.Method == "tasks/update" && !m.batch {
-		if _, err := m.p.c.Queue.Task(m.p.c.Life, m.taskOwner(), msg.TaskID()); err == nil {
+		if _, err := m.p.c.Queue.Tasks.Get(m.p.c.Life, m.taskOwner(), msg.TaskID()); err == nil {
 			return nil
 		}
 	}
@@ -117,7 +117,7 @@ func (m *exchange) answers(msg mcp.Message) []mcp.Message {
 
 // awaitTask keeps the client in line until nothing more comes of the task here.
 // gone says that the client has left, or has been answered otherwise.
-func (m *exchange) awaitTask(rec approvals.Task) (_ approvals.Task, gone bool, err error) {
+func (m *exchange) awaitTask(rec tasks.Task) (_ tasks.Task, gone bool, err error) {
 	if live := m.p.tasks.find(rec.ID); live != nil && !m.waitFor(func(ctx context.Context) (string, error) {
 		m.asks.Store(live.m.asks.Load())
 		select {
@@ -129,30 +129,30 @@ func (m *exchange) awaitTask(rec approvals.Task) (_ approvals.Task, gone bool, e
 	}) {
 		return rec, true, nil
 	}
-	rec, err = m.p.c.Queue.Task(m.p.c.Life, m.taskOwner(), rec.ID)
+	rec, err = m.p.c.Queue.Tasks.Get(m.p.c.Life, m.taskOwner(), rec.ID)
 	return rec, false, err
 }
 
 // cancelTask withdraws the client from a task. What people were asked stays, and
 // the same call again finds it. A call that was sent goes on, and nobody hears of
 // it any more.
-func (p *Proxy) cancelTask(msg mcp.Message, rec approvals.Task) []byte {
-	rec, err := p.c.Queue.ChangeTask(p.c.Life, rec.ID, func(rec *approvals.Task) error {
+func (p *Proxy) cancelTask(msg mcp.Message, rec tasks.Task) []byte {
+	rec, err := p.c.Queue.Tasks.Change(p.c.Life, rec.ID, func(rec *tasks.Task) error {
 		if !rec.State.Open() {
-			return approvals.ErrTaskOver
+			return tasks.ErrOver
 		}
 		text := wire.Mark + "This call was cancelled before it was run."
-		if rec.State == approvals.TaskSending {
+		if rec.State == tasks.Sending {
 			text = wire.Mark + "This call was cancelled after it had been sent to the server."
 		}
-		rec.State, rec.Answer = approvals.TaskCancelled, mcp.ToolRefusal(msg.ID, text)
+		rec.State, rec.Answer = tasks.Cancelled, mcp.ToolRefusal(msg.ID, text)
 		return nil
 	})
 	form := msg.TaskRevision()
 	switch {
-	case errors.Is(err, approvals.ErrTaskOver) && form == mcp.Task26:
+	case errors.Is(err, tasks.ErrOver) && form == mcp.Task26:
 		return mcp.Acknowledged(msg.ID)
-	case errors.Is(err, approvals.ErrTaskOver):
+	case errors.Is(err, tasks.ErrOver):
 		return mcp.Error(msg.ID, mcp.CodeInvalidParams, "The task cannot be cancelled: it is over")
 	case err != nil:
 		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"The task cannot be cancelled: "+err.Error())
@@ -166,27 +166,27 @@ func (p *Proxy) cancelTask(msg mcp.Message, rec approvals.Task) []byte {
 }
 
 // shownTask is a task as its client is told of it.
-func (p *Proxy) shownTask(rec approvals.Task, form mcp.TaskForm) mcp.Task {
+func (p *Proxy) shownTask(rec tasks.Task, form mcp.TaskForm) mcp.Task {
 	t := mcp.Task{ID: rec.ID, Form: form, Status: mcp.TaskWorking, Created: rec.Created, Updated: rec.Updated,
 		TTL: rec.Expires.Sub(rec.Created), Poll: taskPoll, Answer: rec.Answer}
 	switch rec.State {
-	case approvals.TaskHeld:
+	case tasks.Held:
 		t.Message = "waiting for people"
 		if live := p.tasks.find(rec.ID); live != nil {
 			if asks := live.m.asks.Load(); asks != nil {
 				t.Message = *asks
 			}
 		}
-	case approvals.TaskSending:
+	case tasks.Sending:
 		t.Message = "the server works on it"
-	case approvals.TaskAsks:
+	case tasks.Asks:
 		t.Status, t.Round = mcp.TaskWants, rec.Round
-	case approvals.TaskDone:
+	case tasks.Done:
 		t.Status = mcp.TaskCompleted
 		if wire.Find(rec.Answer, "error") != nil {
 			t.Status = mcp.TaskFailed
 		}
-	case approvals.TaskCancelled:
+	case tasks.Cancelled:
 		t.Status, t.Message = mcp.TaskCancelled, "the client has cancelled it"
 	}
 	return t
@@ -198,13 +198,13 @@ func (m *exchange) refuse(responses [][]byte) error {
 	if m.taskForm() != mcp.Task25 || len(responses) != 1 {
 		return m.reply(responses)
 	}
-	rec, err := m.p.c.Queue.AddTask(m.p.c.Life, approvals.Task{ID: newTaskID(), Owner: m.taskOwner(), State: approvals.TaskDone,
+	rec, err := m.p.c.Queue.Tasks.Add(m.p.c.Life, tasks.Task{ID: newTaskID(), Owner: m.taskOwner(), State: tasks.Done,
 		Answer: responses[0], Expires: time.Now().Add(m.taskTTL())})
 	if err != nil {
 		m.p.c.Logger.Warn("a refusal could not be kept as a task", "server", m.Target.Name, "err", err)
 		return m.reply(responses)
 	}
-	rec.State = approvals.TaskHeld // a task begins as one that is worked on
+	rec.State = tasks.Held // a task begins as one that is worked on
 	made := m.p.shownTask(rec, mcp.Task25)
 	made.Message = ""
 	return m.reply([][]byte{made.Made(m.msgs[0].ID)})
@@ -244,17 +244,17 @@ func (m *relay) tasksToClient(ctx context.Context, message []byte) []byte {
 	if !lists {
 		return message
 	}
-	all, err := m.p.c.Queue.TasksOf(ctx, m.taskOwner())
+	all, err := m.p.c.Queue.Tasks.Of(ctx, m.taskOwner())
 	if err != nil {
 		m.p.c.Logger.Error("tasks cannot be listed", "err", err)
 	}
-	slices.SortFunc(all, func(a, b approvals.Task) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b tasks.Task) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
 	var shown []mcp.Task
 	for _, rec := range all {
-		if rec.State == approvals.TaskTheirs { // the server has listed it
+		if rec.State == tasks.Theirs { // the server has listed it
 			continue
 		}
-		if rec, err := m.p.c.Queue.Task(ctx, rec.Owner, rec.ID); err == nil {
+		if rec, err := m.p.c.Queue.Tasks.Get(ctx, rec.Owner, rec.ID); err == nil {
 			shown = append(shown, m.p.shownTask(rec, mcp.Task25))
 		}
 	}

@@ -65,7 +65,7 @@ func (a *answer) write(records []refusedRecord) {
 	}
 	from := a.From()
 	from.InConversation(records[0].Conversation) // an answer that is fetched may show it only now
-	if err := a.f.c.Queue.Remember(a.f.c.Life, from.Caller, a.Account(), all); err != nil {
+	if err := a.f.c.Queue.Refusals.Keep(a.f.c.Life, from.Caller, a.Account(), all); err != nil {
 		a.f.c.Logger.Error("remembering refused calls", "err", err)
 	}
 }
@@ -102,7 +102,7 @@ func (e *exchange) rehydrate(ctx context.Context) {
 // refused returns what was refused in the session on this account, in the
 // format spoken.
 func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
-	records, err := e.f.c.Queue.Remembered(ctx, e.Target.Caller, e.Account())
+	records, err := e.f.c.Queue.Refusals.Of(ctx, e.Target.Caller, e.Account())
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package approvals
+package tasks
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const (
 type Task struct {
 	ID       string
 	Owner    holdgate.Digest // names who may ask for it: nobody else learns that it is there
-	State    TaskState
+	State    State
 	Exchange string // the one that holds the call; empty where nothing was held
 	Call     []byte // what it takes to make the call; sealed, and erased once the call was made
 	Answer   []byte // what the client gets; sealed
@@ -37,28 +37,31 @@ type Task struct {
 }
 
 // A TaskState is how far a task is.
-type TaskState string
+type State string
 
 // The states of a task. Where the process dies while a task is being sent,
 // nobody knows whether its call was made.
 const (
-	TaskHeld      TaskState = "held"
-	TaskSending   TaskState = "sending"
-	TaskAsks      TaskState = "asks"   // the server wants to know more of the client; Answer says what
-	TaskTheirs    TaskState = "theirs" // it is the server's own by now
-	TaskDone      TaskState = "done"
-	TaskCancelled TaskState = "cancelled"
+	Held      State = "held"
+	Sending   State = "sending"
+	Asks      State = "asks"   // the server wants to know more of the client; Answer says what
+	Theirs    State = "theirs" // it is the server's own by now
+	Done      State = "done"
+	Cancelled State = "cancelled"
 )
 
 // Open reports whether something is still to come of the task here.
-func (s TaskState) Open() bool { return s == TaskHeld || s == TaskSending || s == TaskAsks }
+func (s State) Open() bool { return s == Held || s == Sending || s == Asks }
 
 // Errors about tasks.
 var (
-	ErrNoTask       = errors.New("no such task")
-	ErrTaskOver     = errors.New("the task is over")
-	ErrTooManyTasks = errors.New("its client has too many tasks")
+	ErrNone    = errors.New("no such task")
+	ErrOver    = errors.New("the task is over")
+	ErrTooMany = errors.New("its client has too many tasks")
 )
+
+// forgetAtOnce is how many tasks are forgotten in one transaction.
+const forgetAtOnce = 32
 
 // maxTasks is how many tasks one owner may have.
 const maxTasks = 100
@@ -69,7 +72,7 @@ type storedTask struct {
 
 	ID       string          `json:"id"`
 	Owner    holdgate.Digest `json:"owner"`
-	State    TaskState       `json:"state"`
+	State    State           `json:"state"`
 	Exchange string          `json:"exchange,omitempty"`
 	Theirs   string          `json:"theirs,omitempty"`
 	Round    int             `json:"round,omitempty"`
@@ -100,25 +103,38 @@ func taskEndKey(at time.Time, id string) string {
 	return prefixTaskEnd + store.Seq(uint64(at.UnixNano())) + "/" + id
 }
 
-// AddTask stores a new task. Its times of making and change are now. It returns
-// ErrTooManyTasks, or an error that wraps [ErrDiskFull], where there is no room.
-func (q *Queue) AddTask(ctx context.Context, t Task) (Task, error) {
-	if err := q.room(int64(len(t.Call) + len(t.Answer))); err != nil {
+// Tasks are those of a store. It is safe for concurrent use, and keeps nothing in
+// memory.
+type Keeper struct {
+	store store.Store
+	seal  *record.Sealer
+	room  func(bytes int64) error // says why so much cannot be stored; see [NewTasks]
+}
+
+// NewTasks are the tasks of a book. room is asked before something new is stored.
+func New(b *record.Book, room func(bytes int64) error) *Keeper {
+	return &Keeper{b.Store, b.Seal, room}
+}
+
+// Add stores a new task. Its times of making and change are now. It returns
+// ErrTooMany, or what [NewTasks] was given says, where there is no room.
+func (k *Keeper) Add(ctx context.Context, t Task) (Task, error) {
+	if err := k.room(int64(len(t.Call) + len(t.Answer))); err != nil {
 		return Task{}, err
 	}
-	err := q.c.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+	err := k.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		n := 0
 		for _, err := range tx.Scan(taskOfKey(t.Owner, ""), "") {
 			if err != nil {
 				return err
 			}
 			if n++; n >= maxTasks {
-				return ErrTooManyTasks
+				return ErrTooMany
 			}
 		}
 		t.Created = record.Now()
 		t.Updated = t.Created
-		return errors.Join(q.writeTask(tx, &t), tx.Set(taskOfKey(t.Owner, t.ID), nil), tx.Set(taskEndKey(t.Expires, t.ID), nil))
+		return errors.Join(k.write(tx, &t), tx.Set(taskOfKey(t.Owner, t.ID), nil), tx.Set(taskEndKey(t.Expires, t.ID), nil))
 	})
 	if err != nil {
 		return Task{}, fmt.Errorf("storing a task: %w", err)
@@ -126,13 +142,13 @@ func (q *Queue) AddTask(ctx context.Context, t Task) (Task, error) {
 	return t, nil
 }
 
-// writeTask writes a task with those sealed parts that it has.
-func (q *Queue) writeTask(tx store.Tx, t *Task) error {
+// write writes a task with those sealed parts that it has.
+func (k *Keeper) write(tx store.Tx, t *Task) error {
 	for part, plain := range map[string][]byte{partCall: t.Call, partAnswer: t.Answer} {
 		if plain == nil {
 			continue
 		}
-		if err := tx.Set(taskPartKey(t.ID, part), q.book.Seal.SealAt(plain, placeTask(t.ID, part))); err != nil {
+		if err := tx.Set(taskPartKey(t.ID, part), k.seal.SealAt(plain, placeTask(t.ID, part))); err != nil {
 			return err
 		}
 	}
@@ -145,11 +161,11 @@ func (q *Queue) writeTask(tx store.Tx, t *Task) error {
 		Theirs: t.Theirs, Round: t.Round, Created: t.Created, Updated: t.Updated, Expires: t.Expires})
 }
 
-// ChangeTask changes a task in one transaction, durable on return. fn sees it
+// Change changes a task in one transaction, durable on return. fn sees it
 // without its sealed parts; those that it sets are written. It may be called more
 // than once. An error of fn's changes nothing.
-func (q *Queue) ChangeTask(ctx context.Context, id string, fn func(*Task) error) (t Task, err error) {
-	err = q.c.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+func (k *Keeper) Change(ctx context.Context, id string, fn func(*Task) error) (t Task, err error) {
+	err = k.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		var s storedTask
 		if err := record.Read(tx, prefixTask+id, &s); err != nil {
 			return err
@@ -164,10 +180,10 @@ func (q *Queue) ChangeTask(ctx context.Context, id string, fn func(*Task) error)
 				return err
 			}
 		}
-		return q.writeTask(tx, &t)
+		return k.write(tx, &t)
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		err = ErrNoTask
+		err = ErrNone
 	}
 	if err != nil {
 		return Task{}, fmt.Errorf("changing task %s: %w", id, err)
@@ -175,48 +191,48 @@ func (q *Queue) ChangeTask(ctx context.Context, id string, fn func(*Task) error)
 	return t, nil
 }
 
-// Task returns an owner's task, with its answer where there is one, and with its
+// Get returns an owner's task, with its answer where there is one, and with its
 // call where the server wants to know more. It returns
 // ErrNoTask for one of another owner's, and for one whose time is over.
-func (q *Queue) Task(ctx context.Context, owner holdgate.Digest, id string) (t Task, err error) {
-	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+func (k *Keeper) Get(ctx context.Context, owner holdgate.Digest, id string) (t Task, err error) {
+	err = k.store.View(ctx, func(tx store.Tx) error {
 		var s storedTask
 		if err := record.Read(tx, prefixTask+id, &s); err != nil {
 			return err
 		}
 		t = s.task()
 		switch {
-		case t.State == TaskAsks:
-			return errors.Join(q.openTask(tx, &t, partAnswer, &t.Answer), q.openTask(tx, &t, partCall, &t.Call))
+		case t.State == Asks:
+			return errors.Join(k.open(tx, &t, partAnswer, &t.Answer), k.open(tx, &t, partCall, &t.Call))
 		case t.State.Open():
 			return nil
 		}
-		return q.openTask(tx, &t, partAnswer, &t.Answer)
+		return k.open(tx, &t, partAnswer, &t.Answer)
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && (t.Owner != owner || !record.Now().Before(t.Expires)):
-		return Task{}, ErrNoTask
+		return Task{}, ErrNone
 	case err != nil:
 		return Task{}, fmt.Errorf("reading task %s: %w", id, err)
 	}
 	return t, nil
 }
 
-// openTask reads a sealed part, where there is one.
-func (q *Queue) openTask(tx store.Tx, t *Task, part string, into *[]byte) error {
+// open reads a sealed part, where there is one.
+func (k *Keeper) open(tx store.Tx, t *Task, part string, into *[]byte) error {
 	sealed, err := tx.Get(taskPartKey(t.ID, part))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
-		*into, err = q.book.Seal.OpenAt(sealed, placeTask(t.ID, part))
+		*into, err = k.seal.OpenAt(sealed, placeTask(t.ID, part))
 	}
 	return err
 }
 
-// TasksOf returns an owner's tasks without their sealed parts, in no order.
-func (q *Queue) TasksOf(ctx context.Context, owner holdgate.Digest) (all []Task, err error) {
-	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+// Of returns an owner's tasks without their sealed parts, in no order.
+func (k *Keeper) Of(ctx context.Context, owner holdgate.Digest) (all []Task, err error) {
+	err = k.store.View(ctx, func(tx store.Tx) error {
 		all = nil
 		prefix := taskOfKey(owner, "")
 		for p, err := range tx.Scan(prefix, "") {
@@ -239,10 +255,10 @@ func (q *Queue) TasksOf(ctx context.Context, owner holdgate.Digest) (all []Task,
 	return all, nil
 }
 
-// AllTasks returns every task whose time is not over, those that are open with
+// All returns every task whose time is not over, those that are open with
 // what it takes to make their calls.
-func (q *Queue) AllTasks(ctx context.Context) (all []Task, err error) {
-	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+func (k *Keeper) All(ctx context.Context) (all []Task, err error) {
+	err = k.store.View(ctx, func(tx store.Tx) error {
 		all = nil
 		for p, err := range tx.Scan(prefixTask, "") {
 			if err != nil {
@@ -256,7 +272,7 @@ func (q *Queue) AllTasks(ctx context.Context) (all []Task, err error) {
 			if !record.Now().Before(t.Expires) {
 				continue
 			}
-			if err := q.openTask(tx, &t, partCall, &t.Call); err != nil {
+			if err := k.open(tx, &t, partCall, &t.Call); err != nil {
 				return err
 			}
 			all = append(all, t)
@@ -269,17 +285,17 @@ func (q *Queue) AllTasks(ctx context.Context) (all []Task, err error) {
 	return all, nil
 }
 
-// forgetTasks deletes tasks whose time is over.
-func (q *Queue) forgetTasks(ctx context.Context) error {
+// Forget deletes tasks whose time is over.
+func (k *Keeper) Forget(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var ids []string
-		err := q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		err := k.store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
 			ids = nil
 			for p, err := range tx.Scan(prefixTaskEnd, "") {
 				if err != nil {
 					return err
 				}
-				if p.Key >= taskEndKey(record.Now(), "") || len(ids) == forgetBatch {
+				if p.Key >= taskEndKey(record.Now(), "") || len(ids) == forgetAtOnce {
 					break
 				}
 				_, id, _ := strings.Cut(strings.TrimPrefix(p.Key, prefixTaskEnd), "/")
@@ -293,7 +309,7 @@ func (q *Queue) forgetTasks(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("forgetting tasks whose time is over: %w", err)
 		}
-		if len(ids) < forgetBatch {
+		if len(ids) < forgetAtOnce {
 			return nil
 		}
 	}

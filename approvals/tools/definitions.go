@@ -1,10 +1,11 @@
-package approvals
+package tools
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ const (
 )
 
 // A KnownTool is what is known of a tool of an MCP server's.
-type KnownTool struct {
+type Tool struct {
 	Server string
 	holdgate.Definition
 	Hash string // of what the server said last
@@ -58,11 +59,11 @@ type Tools struct {
 type toolName struct{ server, tool string }
 
 // All returns the tools in the order of their servers and names.
-func (t *Tools) All() []KnownTool {
+func (t *Tools) All() []Tool {
 	names := slices.SortedFunc(maps.Keys(t.byName), func(a, b toolName) int {
 		return cmp.Or(strings.Compare(a.server, b.server), strings.Compare(a.tool, b.tool))
 	})
-	all := make([]KnownTool, len(names))
+	all := make([]Tool, len(names))
 	for i, n := range names {
 		all[i] = t.byName[n].view()
 	}
@@ -72,22 +73,28 @@ func (t *Tools) All() []KnownTool {
 // Unread says why the server's last list of tools could not be read, or "".
 func (t *Tools) Unread(server string) string { return t.unread[server] }
 
-// definitions is what the queue keeps in memory of tools: the store has the
-// same.
-type definitions struct {
+// A Keeper keeps what is known of tools. What it has in memory the store has too. It
+// is safe for concurrent use.
+type Keeper struct {
+	b      *record.Book
+	logger *slog.Logger
+
 	learning sync.Mutex // one list after the other
 	current  atomic.Pointer[Tools]
 }
 
-func newDefinitions() *definitions {
-	d := &definitions{}
-	d.current.Store(&Tools{byName: map[toolName]*storedTool{}, unread: map[string]string{}})
-	return d
+// NewKeeper keeps the tools of a book, once [Keeper.TakeUp] has read them.
+func New(b *record.Book, logger *slog.Logger) *Keeper {
+	k := &Keeper{b: b, logger: logger}
+	k.current.Store(noTools())
+	return k
 }
 
-// Tools returns what is known of tools now. It is the same pointer until
+func noTools() *Tools { return &Tools{byName: map[toolName]*storedTool{}, unread: map[string]string{}} }
+
+// Known returns what is known of tools now. It is the same pointer until
 // something of it changes.
-func (q *Queue) Tools() *Tools { return q.definitions.current.Load() }
+func (k *Keeper) Known() *Tools { return k.current.Load() }
 
 // Learn takes up what a server says of its tools, in a list or a part of one.
 // What was not known before counts as accepted; what is said otherwise than
@@ -98,7 +105,7 @@ func (q *Queue) Tools() *Tools { return q.definitions.current.Load() }
 // where the configuration has the name. Agents can invent names: there is room
 // for so many of each agent and of all together, and none of it is what the
 // configured servers have. Of a server for which there is none nothing is known.
-func (q *Queue) Learn(ctx context.Context, server, namedBy string, list []holdgate.Definition) error {
+func (k *Keeper) Learn(ctx context.Context, server, namedBy string, list []holdgate.Definition) error {
 	hashes := make([]string, len(list))
 	for i, d := range list {
 		var err error
@@ -106,20 +113,20 @@ func (q *Queue) Learn(ctx context.Context, server, namedBy string, list []holdga
 			return fmt.Errorf("learning the tools of %s: %w", server, err)
 		}
 	}
-	if q.knows(server, list, hashes) {
+	if k.knows(server, list, hashes) {
 		return nil
 	}
-	q.definitions.learning.Lock()
-	defer q.definitions.learning.Unlock()
+	k.learning.Lock()
+	defer k.learning.Unlock()
 	for len(list) > 0 {
 		n := learnable(list)
-		err := q.transact(ctx, func(t *transition) error { return t.learn(server, namedBy, list[:n], hashes) })
+		err := k.b.Change(ctx, func(c *record.Change) error { return k.learnIn(c, server, namedBy, list[:n], hashes) })
 		if err != nil {
 			return fmt.Errorf("learning the tools of %s: %w", server, err)
 		}
 		list, hashes = list[n:], hashes[n:]
 	}
-	return q.learnRead(ctx, server)
+	return k.learnRead(ctx, server)
 }
 
 // learnable is how many definitions of a list go into one transaction.
@@ -135,13 +142,13 @@ func learnable(list []holdgate.Definition) int {
 }
 
 // learnRead takes up that a server's list could be read again.
-func (q *Queue) learnRead(ctx context.Context, server string) error {
-	if q.Tools().Unread(server) == "" {
+func (k *Keeper) learnRead(ctx context.Context, server string) error {
+	if k.Known().Unread(server) == "" {
 		return nil
 	}
-	err := q.transact(ctx, func(t *transition) error {
-		t.learned().unread[server] = ""
-		return t.Tx.Delete(t.serverKey(server))
+	err := k.b.Change(ctx, func(c *record.Change) error {
+		k.learned(c).unread[server] = ""
+		return c.Tx.Delete(k.serverKey(server))
 	})
 	if err != nil {
 		return fmt.Errorf("recording the tools of %s: %w", server, err)
@@ -150,22 +157,22 @@ func (q *Queue) learnRead(ctx context.Context, server string) error {
 }
 
 // LearnUnread takes up that a server's list of tools could not be read. Until
-// one can be, all its tools count as changed. namedBy is as for [Queue.Learn]:
+// one can be, all its tools count as changed. namedBy is as for [Keeper.Learn]:
 // of a server that an agent has named, and of whose tools none is known,
 // nothing is kept.
-func (q *Queue) LearnUnread(ctx context.Context, server, namedBy, why string) error {
+func (k *Keeper) LearnUnread(ctx context.Context, server, namedBy, why string) error {
 	why = holdgate.Visible(why[:min(len(why), maxToolName)])
-	q.definitions.learning.Lock()
-	defer q.definitions.learning.Unlock()
-	if k := q.Tools(); k.Unread(server) == why || namedBy != "" && k.count(server) == 0 {
+	k.learning.Lock()
+	defer k.learning.Unlock()
+	if t := k.Known(); t.Unread(server) == why || namedBy != "" && t.count(server) == 0 {
 		return nil
 	}
-	err := q.transact(ctx, func(t *transition) error {
-		if err := record.Write(t.Tx, t.serverKey(server), storedServer{Header: record.Current(), Server: server, Unread: why}); err != nil {
+	err := k.b.Change(ctx, func(c *record.Change) error {
+		if err := record.Write(c.Tx, k.serverKey(server), storedServer{Header: record.Current(), Server: server, Unread: why}); err != nil {
 			return err
 		}
-		t.learned().unread[server] = why
-		_, err := t.Append(audit.Entry{Type: audit.TypeDefinition, Note: "the list of tools of " + server + " could not be read: " + why})
+		k.learned(c).unread[server] = why
+		_, err := c.Append(audit.Entry{Type: audit.TypeDefinition, Note: "the list of tools of " + server + " could not be read: " + why})
 		return err
 	})
 	if err != nil {
@@ -175,71 +182,71 @@ func (q *Queue) LearnUnread(ctx context.Context, server, namedBy, why string) er
 }
 
 // knows reports whether a list says nothing new.
-func (q *Queue) knows(server string, list []holdgate.Definition, hashes []string) bool {
-	k := q.Tools()
-	if k.unread[server] != "" {
+func (k *Keeper) knows(server string, list []holdgate.Definition, hashes []string) bool {
+	t := k.Known()
+	if t.unread[server] != "" {
 		return false
 	}
 	for i, d := range list {
-		if s := k.byName[toolName{server, d.Name}]; s == nil || s.Now.Hash != hashes[i] {
+		if s := t.byName[toolName{server, d.Name}]; s == nil || s.Now.Hash != hashes[i] {
 			return false
 		}
 	}
 	return true
 }
 
-func (t *transition) toolKey(server, name string) string {
-	return prefixTool + string(t.q.c.Digester.Fields("tool", server, name))
+func (k *Keeper) toolKey(server, name string) string {
+	return prefixTool + string(k.b.Digester.Fields("tool", server, name))
 }
 
-func (t *transition) serverKey(server string) string {
-	return prefixToolServer + string(t.q.c.Digester.Fields("tool server", server))
+func (k *Keeper) serverKey(server string) string {
+	return prefixToolServer + string(k.b.Digester.Fields("tool server", server))
 }
 
-func (t *transition) learn(server, namedBy string, list []holdgate.Definition, hashes []string) error {
-	k := t.q.Tools()
+func (k *Keeper) learnIn(c *record.Change, server, namedBy string, list []holdgate.Definition, hashes []string) error {
+	known := k.Known()
 	var first, changed, over []string
-	count := k.count(server)
-	room, full := k.room(server, namedBy)
+	count := known.count(server)
+	room, full := known.room(server, namedBy)
 	for i, d := range list {
 		s := new(storedTool)
-		err := record.Read(t.Tx, t.toolKey(server, d.Name), s)
-		known := err == nil
+		err := record.Read(c.Tx, k.toolKey(server, d.Name), s)
+		old := err == nil
 		switch {
 		case err != nil && !errors.Is(err, store.ErrNotFound):
 			return err
-		case known && s.Now.Hash == hashes[i]:
+		case old && s.Now.Hash == hashes[i]:
 			continue
-		case !known && (full || count >= maxServerTools || len(d.Name) > maxToolName):
+		case !old && (full || count >= maxServerTools || len(d.Name) > maxToolName):
 			over = append(over, d.Name)
 			continue
-		case !known:
+		case !old:
 			s = &storedTool{Header: record.Current(), Server: server, Name: d.Name, NamedBy: namedBy, Accepted: []string{hashes[i]}}
 			first = append(first, d.Name)
 			count++
 		}
-		if known && !s.changed() {
+		if old && !s.changed() {
 			s.Was = s.Now
 		}
-		s.Now, s.At = storeDefinition(d, hashes[i], room), t.Now
+		s.Now, s.At = storeDefinition(d, hashes[i], room), c.Now
 		room -= s.Now.size()
-		if known && s.changed() {
+		if old && s.changed() {
 			changed = append(changed, d.Name)
 		}
 		if !s.changed() {
 			s.Was = storedDefinition{}
 		}
-		if err := t.writeTool(s); err != nil {
+		if err := k.write(c, s); err != nil {
 			return err
 		}
 	}
 	if len(over) > 0 {
-		t.q.c.Logger.Warn("an MCP server lists more tools than are kept: nothing is known of the others", "server", server, "tools", len(over), "kept", count)
+		k.logger.Warn("an MCP server lists more tools than are kept: nothing is known of the others", "server", server, "tools", len(over), "kept", count)
 	}
 	if len(first)+len(changed) == 0 {
 		return nil
 	}
-	_, err := t.Append(audit.Entry{Type: audit.TypeDefinition, Note: noteLearned(server, first, changed)})
+	_, err := c.Append(audit.Entry{Type: audit.TypeDefinition, Note: noteLearned(server, first, changed)})
 	return err
 }
 
@@ -253,7 +260,7 @@ func (k *Tools) count(server string) (n int) {
 }
 
 // room is how many bytes of definitions may still be kept of a server, and
-// whether there is no room for one more server; see [Queue.Learn].
+// whether there is no room for one more server; see [Keeper.Learn].
 func (k *Tools) room(server, namedBy string) (bytes int, full bool) {
 	bytes = maxAllTexts - k.texts
 	if namedBy == "" {
@@ -299,23 +306,23 @@ func noteLearned(server string, first, changed []string) string {
 	return "tools of " + holdgate.Visible(server) + " " + strings.Join(parts, "; ")
 }
 
-func (t *transition) writeTool(s *storedTool) error {
+func (k *Keeper) write(c *record.Change, s *storedTool) error {
 	s.Writes++
-	l := t.learned()
+	l := k.learned(c)
 	l.tools = append(l.tools, s)
-	return record.Write(t.Tx, t.toolKey(s.Server, s.Name), s)
+	return record.Write(c.Tx, k.toolKey(s.Server, s.Name), s)
 }
 
-// accept takes up that people have approved a call after being shown how the
+// Accept takes up that people have approved a call after being shown how the
 // definition of its tool has changed: from now on that is what the tool is.
 // Where the server has said something else meanwhile, that is a change still.
-func (t *transition) accept(r *record.StoredRequest) error {
+func (k *Keeper) Accept(c *record.Change, r *record.StoredRequest) error {
 	a := r.Accepts
 	if a == nil || !r.Answered() {
 		return nil
 	}
 	s := new(storedTool)
-	switch err := record.Read(t.Tx, t.toolKey(a.Server, a.Tool), s); {
+	switch err := record.Read(c.Tx, k.toolKey(a.Server, a.Tool), s); {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
 	case err != nil:
@@ -328,18 +335,18 @@ func (t *transition) accept(r *record.StoredRequest) error {
 	if !s.changed() {
 		s.Was = storedDefinition{}
 	}
-	if err := t.writeTool(s); err != nil {
+	if err := k.write(c, s); err != nil {
 		return err
 	}
 	e := r.Entry(audit.TypeDefinition)
 	e.Note = fmt.Sprintf("accepted: the changed definition of %s of %s (%.12s)", holdgate.Visible(a.Tool), holdgate.Visible(a.Server), a.Definition)
-	_, err := t.Append(e)
+	_, err := c.Append(e)
 	return err
 }
 
 // accepts is what approving the call accepts; nil where its definition has not
 // changed or cannot be shown.
-func accepts(c holdgate.Call) *record.StoredAccepts {
+func Accepts(c holdgate.Call) *record.StoredAccepts {
 	if c.Tool == nil || c.Tool.Learned == nil || c.Result != nil {
 		return nil
 	}
@@ -356,18 +363,18 @@ type learned struct {
 	unread map[string]string // servers whose list could not be read, and why
 }
 
-func (t *transition) learned() *learned {
-	return record.Part(t.Change, t.q.definitions, func() *learned {
+func (k *Keeper) learned(c *record.Change) *learned {
+	return record.Part(c, k, func() *learned {
 		l := &learned{unread: map[string]string{}}
-		t.Durable(func() { t.q.definitions.learn(l) })
+		c.Durable(func() { k.learn(l) })
 		return l
 	})
 }
 
 // learn takes what a change has written into memory.
-func (d *definitions) learn(l *learned) {
+func (k *Keeper) learn(l *learned) {
 	for {
-		old := d.current.Load()
+		old := k.current.Load()
 		now := &Tools{byName: maps.Clone(old.byName), unread: maps.Clone(old.unread), texts: old.texts}
 		for _, s := range l.tools {
 			now.put(s)
@@ -377,7 +384,7 @@ func (d *definitions) learn(l *learned) {
 				delete(now.unread, server)
 			}
 		}
-		if d.current.CompareAndSwap(old, now) {
+		if k.current.CompareAndSwap(old, now) {
 			return
 		}
 	}
@@ -396,9 +403,9 @@ func (k *Tools) put(s *storedTool) {
 	k.byName[n] = s
 }
 
-// takeUpTools reads what is stored of tools.
-func (q *Queue) takeUpTools(tx store.Tx) error {
-	k := &Tools{byName: map[toolName]*storedTool{}, unread: map[string]string{}}
+// TakeUp reads what is stored of tools.
+func (k *Keeper) TakeUp(tx store.Tx) error {
+	t := noTools()
 	for p, err := range tx.Scan(prefixTool, "") {
 		if err != nil {
 			return err
@@ -407,7 +414,7 @@ func (q *Queue) takeUpTools(tx store.Tx) error {
 		if err := record.Decode(p.Key, p.Value, s); err != nil {
 			return err
 		}
-		k.put(s)
+		t.put(s)
 	}
 	for p, err := range tx.Scan(prefixToolServer, "") {
 		if err != nil {
@@ -417,8 +424,8 @@ func (q *Queue) takeUpTools(tx store.Tx) error {
 		if err := record.Decode(p.Key, p.Value, &s); err != nil {
 			return err
 		}
-		k.unread[s.Server] = s.Unread
+		t.unread[s.Server] = s.Unread
 	}
-	q.definitions.current.Store(k)
+	k.current.Store(t)
 	return nil
 }

@@ -1,4 +1,4 @@
-package approvals
+package refusals
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -21,30 +22,54 @@ const (
 // Bounds of what is remembered of one caller's refused calls on one account.
 // What is over them is not an error: the oldest is forgotten.
 const (
-	MaxRefused      = 200       // records
-	MaxRefusedBytes = 4 << 20   // of all records
-	MaxRefusal      = 512 << 10 // bytes of one record; a longer one is not kept
-	KeepRefused     = 7 * 24 * time.Hour
+	MaxRecords  = 200       // records
+	MaxBytes    = 4 << 20   // of all records
+	MaxRefusal  = 512 << 10 // bytes of one record; a longer one is not kept
+	KeepRefused = 7 * 24 * time.Hour
 )
 
-// Remember keeps records of calls that were refused, for the caller's later
-// requests ([Queue.Remembered]) to the same account: what names the upstream
+// Refusals are the calls of a store that were refused. It is safe for concurrent use.
+// In memory there is nothing but whether there is one.
+type Keeper struct {
+	b    *record.Book
+	keep time.Duration
+	room func(bytes int64) error
+	any  atomic.Bool // there may be one
+}
+
+// NewRefusals are those of a book, each for so long. room says why so many bytes
+// cannot be stored.
+func New(b *record.Book, keep time.Duration, room func(bytes int64) error) *Keeper {
+	return &Keeper{b: b, keep: keep, room: room}
+}
+
+// TakeUp looks whether there is one.
+func (k *Keeper) TakeUp(tx store.Tx) error {
+	for _, err := range tx.Scan(prefixRefused, "") {
+		k.any.Store(err == nil)
+		return err
+	}
+	return nil
+}
+
+// Keep keeps records of calls that were refused, for the caller's later
+// requests ([Refusals.Of]) to the same account: what names the upstream
 // and on whose account it is asked, for a caller's name is its own word and a
 // record has what one upstream alone has seen. What is in a record is the
 // caller's business; it is sealed on the disk. A record that is there already
 // is not kept twice.
 // The records survive the death of this process.
-func (q *Queue) Remember(ctx context.Context, who Caller, account holdgate.Digest, records [][]byte) error {
+func (k *Keeper) Keep(ctx context.Context, who record.Caller, account holdgate.Digest, records [][]byte) error {
 	size := int64(0)
 	for _, r := range records {
 		size += int64(len(r))
 	}
-	if err := q.room(size); err != nil {
+	if err := k.room(size); err != nil {
 		return err
 	}
-	of := q.refusedOf(who, account)
-	err := q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
-		kept, err := q.openRefused(tx, of)
+	of := k.of(who, account)
+	err := k.b.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		kept, err := k.open(tx, of)
 		if err != nil {
 			return err
 		}
@@ -56,47 +81,47 @@ func (q *Queue) Remember(ctx context.Context, who Caller, account holdgate.Diges
 			if n := len(kept); n > 0 && !at.After(kept[n-1].at) {
 				at = kept[n-1].at.Add(1)
 			}
-			k := refusal{of: of, at: at, record: r}
-			if err := errors.Join(tx.Set(k.key(), q.book.Seal.SealAt(r, k.place())), tx.Set(k.timeKey(), nil)); err != nil {
+			one := refusal{of: of, at: at, record: r}
+			if err := errors.Join(tx.Set(one.key(), k.b.Seal.SealAt(r, one.place())), tx.Set(one.timeKey(), nil)); err != nil {
 				return err
 			}
-			kept = append(kept, k)
+			kept = append(kept, one)
 		}
 		return dropOldest(tx, kept)
 	})
 	if err != nil {
 		return fmt.Errorf("remembering refused calls: %w", err)
 	}
-	q.refused.Store(true)
+	k.any.Store(true)
 	return nil
 }
 
-// Remembered returns the records that [Queue.Remember] has kept of the caller
+// Of returns the records that [Refusals.Keep] has kept of the caller
 // on the account, oldest first.
-func (q *Queue) Remembered(ctx context.Context, who Caller, account holdgate.Digest) ([][]byte, error) {
-	if !q.refused.Load() {
+func (k *Keeper) Of(ctx context.Context, who record.Caller, account holdgate.Digest) ([][]byte, error) {
+	if !k.any.Load() {
 		return nil, nil
 	}
 	var kept []refusal
-	err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
-		kept, err = q.openRefused(tx, q.refusedOf(who, account))
+	err := k.b.Store.View(ctx, func(tx store.Tx) (err error) {
+		kept, err = k.open(tx, k.of(who, account))
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading refused calls: %w", err)
 	}
 	var records [][]byte
-	for _, k := range kept {
-		if record.Now().Sub(k.at) < q.c.Retention.Refused {
-			records = append(records, k.record)
+	for _, one := range kept {
+		if record.Now().Sub(one.at) < k.keep {
+			records = append(records, one.record)
 		}
 	}
 	return records, nil
 }
 
-// refusedOf names a caller on an account in keys.
-func (q *Queue) refusedOf(who Caller, account holdgate.Digest) holdgate.Digest {
-	return q.c.Digester.Fields("refused", who.Agent.ID, fmt.Sprint(who.Agent.Proven), who.Session.ID, who.Door, string(account))
+// of names a caller on an account in keys.
+func (k *Keeper) of(who record.Caller, account holdgate.Digest) holdgate.Digest {
+	return k.b.Digester.Fields("refused", who.Agent.ID, fmt.Sprint(who.Agent.Proven), who.Session.ID, who.Door, string(account))
 }
 
 // A refusal is a record with its place.
@@ -116,7 +141,7 @@ func (r refusal) place() []byte { return []byte("holdgate refused v1/" + r.key()
 
 func seqOf(at time.Time) string { return store.Seq(uint64(at.UnixNano())) }
 
-func (q *Queue) openRefused(tx store.Tx, of holdgate.Digest) ([]refusal, error) {
+func (k *Keeper) open(tx store.Tx, of holdgate.Digest) ([]refusal, error) {
 	var kept []refusal
 	prefix := prefixRefused + string(of) + "/"
 	for p, err := range tx.Scan(prefix, "") {
@@ -128,7 +153,7 @@ func (q *Queue) openRefused(tx store.Tx, of holdgate.Digest) ([]refusal, error) 
 			return nil, fmt.Errorf("reading %s: %w", p.Key, err)
 		}
 		r := refusal{of: of, at: time.Unix(0, int64(n))}
-		if r.record, err = q.book.Seal.OpenAt(p.Value, r.place()); err != nil {
+		if r.record, err = k.b.Seal.OpenAt(p.Value, r.place()); err != nil {
 			return nil, fmt.Errorf("opening %s: %w", p.Key, err)
 		}
 		kept = append(kept, r)
@@ -150,7 +175,7 @@ func dropOldest(tx store.Tx, kept []refusal) error {
 	for _, k := range kept {
 		size += len(k.record)
 	}
-	for ; len(kept) > MaxRefused || size > MaxRefusedBytes; kept = kept[1:] {
+	for ; len(kept) > MaxRecords || size > MaxBytes; kept = kept[1:] {
 		if err := errors.Join(tx.Delete(kept[0].key()), tx.Delete(kept[0].timeKey())); err != nil {
 			return err
 		}
@@ -159,13 +184,13 @@ func dropOldest(tx store.Tx, kept []refusal) error {
 	return nil
 }
 
-// forgetRefused deletes the records whose time is over, a few at a time.
-func (q *Queue) forgetRefused(ctx context.Context) error {
-	const batch = 10 * forgetBatch
-	limit := prefixRefusedAt + seqOf(record.Now().Add(-q.c.Retention.Refused))
+// Forget deletes the records whose time is over, a few at a time.
+func (k *Keeper) Forget(ctx context.Context) error {
+	const batch = 320
+	limit := prefixRefusedAt + seqOf(record.Now().Add(-k.keep))
 	for n := batch; n == batch && ctx.Err() == nil; {
 		var old []string
-		err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		err := k.b.Store.View(ctx, func(tx store.Tx) error {
 			for p, err := range tx.Scan(prefixRefusedAt, "") {
 				if err != nil {
 					return err
@@ -180,7 +205,7 @@ func (q *Queue) forgetRefused(ctx context.Context) error {
 		if n = len(old); err != nil || n == 0 {
 			return err
 		}
-		err = q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		err = k.b.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
 			for _, key := range old {
 				seq, of, _ := strings.Cut(strings.TrimPrefix(key, prefixRefusedAt), "/")
 				if err := errors.Join(tx.Delete(prefixRefused+of+"/"+seq), tx.Delete(key)); err != nil {

@@ -1,4 +1,4 @@
-package approvals
+package tools
 
 import (
 	"slices"
@@ -43,8 +43,8 @@ type storedServer struct {
 
 func (s *storedTool) changed() bool { return !slices.Contains(s.Accepted, s.Now.Hash) }
 
-func (s *storedTool) view() KnownTool {
-	k := KnownTool{Server: s.Server, Definition: s.Now.view(s.Name), Hash: s.Now.Hash, Changed: s.changed(), Cut: s.Now.Cut || s.Was.Cut}
+func (s *storedTool) view() Tool {
+	k := Tool{Server: s.Server, Definition: s.Now.view(s.Name), Hash: s.Now.Hash, Changed: s.changed(), Cut: s.Now.Cut || s.Was.Cut}
 	if k.Changed && s.Was.Hash != "" {
 		was := s.Was.view(s.Name)
 		k.Was = &was
