@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/holdgate/holdgate/approvals/redact"
+
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/tools"
 )
@@ -38,7 +41,7 @@ func (x *Exchange) digest(c holdgate.Call) (holdgate.Digest, error) {
 		fields = append(fields, c.Model.Provider, c.Model.Name)
 	case c.MCP != nil:
 		fields = append(fields, c.MCP.Server, c.MCP.Method, c.MCP.Name, string(c.MCP.Params))
-		fields = append(fields, wayOf(c.MCP)...)
+		fields = append(fields, grants.WayOf(c.MCP)...)
 	case c.Gate != nil:
 		gate, err := json.Marshal(record.StoreGate(c.Gate))
 		if err != nil {
@@ -84,8 +87,8 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	}
 	draft := x.draft(c, d, digest)
 	if q.Edited == "" { // else a person made it, not the agent
-		teaches(&draft, c, d)
-		asksOnce(&draft, d.Hold)
+		grants.Teaches(&draft, c, d)
+		grants.AsksOnce(&draft, d.Hold)
 	}
 	if waits := x.q.holdsBack(ctx, x.who, &draft); waits != "" {
 		draft.Briefing.Why = append(draft.Briefing.Why, waits)
@@ -97,7 +100,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	}
 	room := x.q.room(draft.Call.Size())
 	match := x.match(q, digest)
-	input := x.q.kept(c, d)
+	input := x.q.book.Kept(c, d)
 	var r record.StoredRequest
 	err = x.q.transact(ctx, func(t *transition) error {
 		ex, err := x.open(t)
@@ -206,7 +209,7 @@ func circleFields(roles, users []string) []string {
 
 // draft is a new request but for its times.
 func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) record.StoredRequest {
-	shown, hidden := redact(c, d.Redact)
+	shown, hidden := redact.Call(c, d.Redact)
 	h := d.Hold
 	r := record.StoredRequest{
 		Header: record.Current(), ID: record.NewID(), Exchange: x.name(), Status: holdgate.StatusPending,
@@ -217,10 +220,10 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Revision: d.Revision,
 		Passes: h.Passes || c.Kind == holdgate.KindGate,
-		Owner:  x.who.Agent.Labels[LabelOwner], Redact: d.Redact, Also: d.Also, Accepts: tools.Accepts(c),
+		Owner:  x.who.Agent.Labels[record.LabelOwner], Redact: d.Redact, Also: d.Also, Accepts: tools.Accepts(c),
 	}
-	if r.Likeness = x.q.likeness(c, d); rememberable(h, d.Rule, r.Likeness) == "" {
-		r.Allow = append(r.Allow, wayRemember)
+	if r.Likeness = x.q.Grants.Likeness(c, d); grants.Rememberable(h, d.Rule, r.Likeness) == "" {
+		r.Allow = append(r.Allow, grants.WayRemember)
 	}
 	r.Approvers.Escalate = slices.SortedStableFunc(slices.Values(h.Approvers.Escalate), func(a, b holdgate.Escalation) int { return cmp.Compare(a.After, b.After) })
 	if r.Kind == "" {
@@ -271,9 +274,6 @@ func (x *Exchange) Settle(ctx context.Context, keep []string) error {
 	return nil
 }
 
-// LabelOwner is the label of an agent that names the person it works for.
-const LabelOwner = "owner"
-
 // answerable is what of a rule's ways to answer there is: a request offers
 // nothing that would be refused.
 func answerable(h holdgate.HoldSpec, editable bool) []string {
@@ -288,13 +288,18 @@ const (
 	wayEdit  = "edit"
 )
 
-// wayOf tells apart what differs in nothing but the way it goes.
-func wayOf(m *holdgate.MCP) []string {
-	switch {
-	case m.FromServer:
-		return []string{"from the server"}
-	case m.Answer:
-		return []string{"answer"}
+// resultDigest is what an outcome on a result is bound to: the call and every
+// byte that it has brought.
+func (x *Exchange) resultDigest(c holdgate.Call) (holdgate.Digest, error) {
+	made := c
+	made.Result = nil
+	call, err := x.digest(made)
+	if err != nil {
+		return "", err
 	}
-	return nil
+	kind := "result"
+	if c.Result.IsError {
+		kind = "error"
+	}
+	return x.q.c.Digester.Fields("call.result", string(call), kind, string(c.Result.Body)), nil
 }

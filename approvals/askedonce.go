@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -178,7 +179,7 @@ func (q *Queue) passes(tx store.Tx, a holdgate.Agent, twin Twin, risk holdgate.R
 		if err := record.Read(tx, record.PrefixRequest+pass.Request, r); err != nil {
 			return nil, err
 		}
-		if !pass.live(record.Now()) || pass.Definition != twin.Definition || gravity(risk) > gravity(r.Risk) {
+		if !pass.live(record.Now()) || pass.Definition != twin.Definition || grants.Gravity(risk) > grants.Gravity(r.Risk) {
 			refused[of] = true
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/approvals/redact"
 )
 
 // A Briefing says in words what a person needs in order to decide: see
@@ -14,14 +15,14 @@ type Briefing = briefing.Briefing
 // Values that the decision redacts are replaced and counted, and so is what is
 // cut.
 func Brief(c holdgate.Call, d holdgate.Decision) Briefing {
-	shown, hidden := redact(c, d.Redact)
+	shown, hidden := redact.Call(c, d.Redact)
 	return briefing.Make(shown, hidden, d)
 }
 
 // briefEdited is a briefing that begins with what the editor changed.
 func briefEdited(from *record.StoredRequest, editor string, q Question) Briefing {
 	before := holdgate.Call{Kind: from.Call.Kind, Tool: &holdgate.Tool{Name: from.Call.Tool, Server: from.Call.Server, Arguments: from.Call.Arguments}}
-	before, _ = redact(before, q.Decision.Redact)
-	after, hidden := redact(q.Call, q.Decision.Redact)
+	before, _ = redact.Call(before, q.Decision.Redact)
+	after, hidden := redact.Call(q.Call, q.Decision.Redact)
 	return briefing.Edited(before, after, editor, hidden, q.Decision)
 }

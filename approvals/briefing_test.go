@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/holdgate/holdgate/approvals/redact"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
@@ -93,12 +95,12 @@ func TestRedacted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := string(approvals.Redacted(tool("x", args), tt.pointers)); got != tt.want {
+			if got := string(redact.Arguments(tool("x", args), tt.pointers)); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
 	}
-	if got := approvals.Redacted(tool("x", `{"a":1,"a":2}`), []string{"/tool/arguments/a"}); string(got) != `"[redacted]"` {
+	if got := redact.Arguments(tool("x", `{"a":1,"a":2}`), []string{"/tool/arguments/a"}); string(got) != `"[redacted]"` {
 		t.Errorf("ambiguous arguments: %s", got)
 	}
 }
@@ -143,7 +145,7 @@ func FuzzBrief(f *testing.F) {
 				}
 			}
 		}
-		if out := approvals.Redacted(c, []string{pointer}); json.Valid([]byte(args)) && !json.Valid(out) {
+		if out := redact.Arguments(c, []string{pointer}); json.Valid([]byte(args)) && !json.Valid(out) {
 			t.Errorf("redacting %q from %q gives %q", pointer, args, out)
 		}
 	})

@@ -57,7 +57,7 @@ func (q *Queue) Unclaim(ctx context.Context, id, by string) (Request, error) {
 // lapse ends a claim whose time has passed.
 func (q *Queue) lapse(ctx context.Context, d record.Due) error {
 	return q.transact(ctx, func(t *transition) error {
-		r, err := t.Request(d.Id)
+		r, err := t.Request(d.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || r.Claim == nil || !r.Expires.Equal(d.At)) {
 			return t.Tx.Delete(d.Key)
 		}

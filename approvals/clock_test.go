@@ -61,7 +61,7 @@ func askedQuietly(t *testing.T) (*Queue, Request) {
 
 // silenceOf is the timer's entry for the end of the request as it stood.
 func silenceOf(r Request) record.Due {
-	return record.Due{Key: record.DueKey(r.ExpiresAt, r.ID), At: r.ExpiresAt, Id: r.ID, What: record.DueSilence}
+	return record.Due{Key: record.DueKey(r.ExpiresAt, r.ID), At: r.ExpiresAt, ID: r.ID, What: record.DueSilence}
 }
 
 // A clock that is set forward, or a machine that slept, makes a window look

@@ -118,11 +118,11 @@ func (t *transition) vote(r *record.StoredRequest, v record.StoredVote) error {
 		}
 		note := ""
 		if status == holdgate.StatusApproved {
-			if o.Grant, note, err = t.remember(r); err != nil {
+			if o.Grant, note, err = t.q.Grants.Make(t.Change, r); err != nil {
 				return err
 			}
 			if o.Grant == "" {
-				if o.Grant, err = t.teach(r, v); err != nil {
+				if o.Grant, err = t.q.Grants.Teach(t.Change, r, v); err != nil {
 					return err
 				}
 			}

@@ -59,36 +59,6 @@
 // ([Queue.Told]), and only while one reaches them ([Queue.Reaches]); the time in
 // which the sidecar was down, suspended, or its clock was set does not count.
 //
-// # Grants
-//
-// An approval can be remembered ([Remember]): a grant then answers the same
-// question about later calls ([Queue.Granted]). It is used only where all of
-// this holds at that moment:
-//
-//   - it has neither expired nor been revoked;
-//   - the agent is the same, proven as far as it was then and confined as it was
-//     then; the session too, unless it was made for the agent, which only a proven
-//     one can have; of an agent that is not proven the door too;
-//   - policy asks under the same rule and gate, at no higher risk, does not
-//     require a person, and lets it be remembered;
-//   - those who made it could by themselves approve the call now, as people,
-//     roles, quorum and assurance stand;
-//   - the call has an exact shape ([holdgate.Shape]) in the same folder, and it
-//     is the very call, or one of the shape with the arguments that were fixed, or
-//     one of the tool that reaches no further.
-//
-// So nothing that hangs on run time, runs files that nobody was shown, or could
-// not be read is ever covered; and calls that do anything but read or write
-// files ([holdgate.Shape.Acts]) only with all their arguments the same. Of a
-// shape and of fixed arguments a grant keeps digests, but for a tool's reach.
-//
-// A use is one transaction, the count with its audit entry, before the call goes
-// on; so is a revocation, and whichever comes second sees the first. What a
-// grant has answered is decided by policy again, as any answer is.
-//
-// What becomes of the requests of one shape is counted ([Similar]), in the
-// transactions of their outcomes.
-//
 // # Asked once
 //
 // A call of an MCP server's tool comes by twice: in the model's answer, and at
@@ -120,7 +90,8 @@
 //
 // # What is stored
 //
-// Besides what the rooms of the queue keep (packages refusals, sessions, tasks, tools):
+// Besides what the rooms of the queue keep (packages grants, refusals, sessions,
+// tasks, tools):
 //
 //	exchange/ID          agent, session, door, key, state, its requests
 //	exchange-body/ID/N   the upstream answer, sealed, in chunks
@@ -131,9 +102,6 @@
 //	used/REQUEST/DOOR    an approval was used
 //	open/ID              exchanges that are not final
 //	done/TIME/ID         exchanges that are, by when they ended
-//	grant/ID             a standing approval, until its time is over
-//	grant-of/AGENT/ID    the grants of an agent
-//	shape/DIGEST         what became of requests of one shape
 //	due/TIME/ID          what the timer does next
 //	pass/CALL/REQUEST    a use that covers the same call at its MCP server's door
 //	agent/ID             who is paused or stopped; without an id, everybody

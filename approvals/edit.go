@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/redact"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
@@ -38,7 +40,7 @@ func (q *Queue) redactions(ctx context.Context, id string, args json.RawMessage)
 		Tool:    &holdgate.Tool{Name: r.Call.Tool, Server: r.Call.Server, Arguments: args},
 	}
 	if r.Owner != "" {
-		c.Agent.Labels = map[string]string{LabelOwner: r.Owner}
+		c.Agent.Labels = map[string]string{record.LabelOwner: r.Owner}
 	}
 	pointers, err := q.c.Redactions(ctx, c)
 	if err != nil {
@@ -68,7 +70,7 @@ func (t *transition) edit(r *record.StoredRequest, args json.RawMessage, hidden 
 		return fmt.Errorf("editing request %s: exchange %s does not know it", r.ID, x.ID)
 	}
 	ref.Edited = true
-	shown := Redacted(holdgate.Call{Kind: r.Call.Kind, Tool: &tool}, slices.Concat(r.Redact, hidden))
+	shown := redact.Arguments(holdgate.Call{Kind: r.Call.Kind, Tool: &tool}, slices.Concat(r.Redact, hidden))
 	r.Edit = &record.StoredEdit{Digest: digest, Arguments: shown}
 	return t.Tx.Set(record.PrefixEdited+r.ID, t.q.book.Seal.SealAt(bytes.Clone(args), record.PlaceEdited(r.ID)))
 }

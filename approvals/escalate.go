@@ -16,7 +16,7 @@ func (q *Queue) escalate(ctx context.Context, d record.Due) error {
 		if err := t.Tx.Delete(d.Key); err != nil {
 			return err
 		}
-		r, err := t.Request(d.Id)
+		r, err := t.Request(d.ID)
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}

@@ -78,7 +78,7 @@ func (b *bench) granted(c holdgate.Call, d holdgate.Decision, m approvals.Rememb
 
 func (b *bench) grant(id string) approvals.Grant {
 	b.t.Helper()
-	list, err := b.queue.Grants(b.t.Context(), "")
+	list, err := b.queue.Grants.List(b.t.Context(), "")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func (b *bench) grant(id string) approvals.Grant {
 // released reports whether a grant answers for the call.
 func (b *bench) released(c holdgate.Call, d holdgate.Decision) bool {
 	b.t.Helper()
-	_, ok, err := b.queue.Granted(b.t.Context(), c, d, "digest")
+	_, ok, err := b.queue.Grants.Granted(b.t.Context(), c, d, "digest")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestWhatCannotBeRemembered(t *testing.T) {
 				t.Errorf("the request is %s: nothing may have happened", got.Status)
 			}
 			b.decide(r, approve(r, "ana"))
-			if list, err := b.queue.Grants(t.Context(), ""); err != nil || len(list) != 0 {
+			if list, err := b.queue.Grants.List(t.Context(), ""); err != nil || len(list) != 0 {
 				t.Errorf("there are grants: %+v, %v", list, err)
 			}
 		})

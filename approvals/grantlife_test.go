@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
@@ -116,18 +117,18 @@ func TestARevokedGrantIsUsedNoMore(t *testing.T) {
 	b := newBench(t)
 	d := seen(written, dir)
 	g := b.granted(written, d, exactly())
-	got, err := b.queue.Revoke(t.Context(), g.ID, "eve")
+	got, err := b.queue.Grants.Revoke(t.Context(), g.ID, "eve")
 	if err != nil || got.RevokedBy != "eve" {
 		t.Fatalf("revoking: %+v, %v", got, err)
 	}
 	if b.released(written, d) {
 		t.Error("it was used after it was revoked")
 	}
-	if list, err := b.queue.Grants(t.Context(), ""); err != nil || len(list) != 0 {
+	if list, err := b.queue.Grants.List(t.Context(), ""); err != nil || len(list) != 0 {
 		t.Errorf("it is still listed: %+v, %v", list, err)
 	}
 	for _, id := range []string{g.ID, "none"} {
-		if _, err := b.queue.Revoke(t.Context(), id, "eve"); !errors.Is(err, approvals.ErrNoGrant) {
+		if _, err := b.queue.Grants.Revoke(t.Context(), id, "eve"); !errors.Is(err, grants.ErrNoGrant) {
 			t.Errorf("revoking %s: %v", id, err)
 		}
 	}
@@ -155,7 +156,7 @@ func TestRevokingRacesWithUsing(t *testing.T) {
 		for range cap(used) {
 			wg.Go(func() {
 				<-start
-				_, ok, err := b.queue.Granted(t.Context(), written, d, "digest")
+				_, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest")
 				if err != nil {
 					t.Error(err)
 				}
@@ -164,12 +165,12 @@ func TestRevokingRacesWithUsing(t *testing.T) {
 		}
 		wg.Go(func() {
 			<-start
-			got, err := b.queue.Revoke(t.Context(), g.ID, "ana")
+			got, err := b.queue.Grants.Revoke(t.Context(), g.ID, "ana")
 			if err != nil {
 				t.Error(err)
 			}
 			revoked <- got.Uses
-			if _, ok, err := b.queue.Granted(t.Context(), written, d, "digest"); ok || err != nil {
+			if _, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest"); ok || err != nil {
 				t.Errorf("used after Revoke returned: %v, %v", ok, err)
 			}
 		})
@@ -276,10 +277,10 @@ func TestAGrantStandsAsLongAsItsMakersMayApprove(t *testing.T) {
 			t.Errorf("it was used though who made it %s", name)
 		}
 	}
-	if _, err := b.queue.Revoke(t.Context(), g.ID, "nobody"); !errors.Is(err, people.ErrNotEntitled) {
+	if _, err := b.queue.Grants.Revoke(t.Context(), g.ID, "nobody"); !errors.Is(err, people.ErrNotEntitled) {
 		t.Errorf("a stranger revoked it: %v", err)
 	}
-	if _, err := b.queue.Revoke(t.Context(), g.ID, "ben"); err != nil {
+	if _, err := b.queue.Grants.Revoke(t.Context(), g.ID, "ben"); err != nil {
 		t.Errorf("revoking: %v", err)
 	}
 }
@@ -342,7 +343,7 @@ func TestAGrantSettlesWhatWasAnsweredWithIt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := seen(written, dir, beside(tt.now...))
-			g, ok, err := b.queue.Granted(t.Context(), written, d, "digest")
+			g, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest")
 			if err != nil || !ok {
 				t.Fatalf("released: %v, %v", ok, err)
 			}

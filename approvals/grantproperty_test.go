@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 )
 
@@ -83,7 +83,7 @@ func TestAGrantReleasesNothingElse(t *testing.T) {
 			}
 			m = fixing()
 			for _, k := range fixed {
-				v, _ := approvals.Argument(made.Tool.Arguments, "/"+k)
+				v, _ := grants.Argument(made.Tool.Arguments, "/"+k)
 				m.Match.Arguments["/"+k] = json.RawMessage(v)
 			}
 		}

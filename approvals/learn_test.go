@@ -225,7 +225,7 @@ func TestANoUnlearns(t *testing.T) {
 			b.decide(r, edit(r, "eve", `{"path":"/srv/www/new.html","content":"better"}`))
 		},
 		"revoking it": func(b *bench, g approvals.Grant) {
-			if _, err := b.queue.Revoke(b.t.Context(), g.ID, "eve"); err != nil {
+			if _, err := b.queue.Grants.Revoke(b.t.Context(), g.ID, "eve"); err != nil {
 				b.t.Fatal(err)
 			}
 		},
@@ -238,7 +238,7 @@ func TestANoUnlearns(t *testing.T) {
 				if b.released(web, taught(web)) {
 					t.Fatal("it is still released")
 				}
-				if list, err := b.queue.Grants(t.Context(), ""); err != nil || len(list) != 0 {
+				if list, err := b.queue.Grants.List(t.Context(), ""); err != nil || len(list) != 0 {
 					t.Errorf("still listed: %+v, %v", list, err)
 				}
 				b.reopen()

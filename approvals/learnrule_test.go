@@ -71,7 +71,7 @@ func TestWhatWasLearnedFollowsPolicy(t *testing.T) {
 			if g.Learned.Approvals != 2 || len(g.Learned.Requests) != 2 {
 				t.Errorf("the last was learned from %+v", g.Learned)
 			}
-			if list, err := b.queue.Grants(t.Context(), ""); err != nil || len(list) != 1 || list[0].ID != g.ID {
+			if list, err := b.queue.Grants.List(t.Context(), ""); err != nil || len(list) != 1 || list[0].ID != g.ID {
 				t.Errorf("what it was learned from before holds still: %+v, %v", list, err)
 			}
 			b.close()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
@@ -176,7 +177,7 @@ func (q *Queue) Request(ctx context.Context, id string) (Request, error) {
 func (q *Queue) show(tx store.Tx, r *record.StoredRequest) (Request, error) {
 	v := r.View(q.People())
 	var err error
-	v.Similar, err = similarTo(tx, r)
+	v.Similar, err = grants.SimilarTo(tx, r)
 	return v, err
 }
 

@@ -51,7 +51,7 @@ type storedPair struct {
 var olderCaller = map[string]approvals.Caller{
 	"other": {Agent: holdgate.Agent{ID: "claude", Proven: true, Confinement: "strong"}, Session: holdgate.Session{ID: "s2"}, Door: "anthropic"},
 	"loose": {Agent: holdgate.Agent{ID: "loose"}, Session: holdgate.Session{ID: "default"}, Door: "openai"},
-	"owned": {Agent: holdgate.Agent{ID: "owned", Proven: true, Labels: map[string]string{approvals.LabelOwner: "ana"}}, Session: holdgate.Session{ID: "s4"}, Door: "anthropic"},
+	"owned": {Agent: holdgate.Agent{ID: "owned", Proven: true, Labels: map[string]string{record.LabelOwner: "ana"}}, Session: holdgate.Session{ID: "s4"}, Door: "anthropic"},
 }
 
 // olderAnswer is the sealed answer that is redeemed.
@@ -139,7 +139,7 @@ func (b *bench) fillGrants(names map[string]string) {
 	r := b.asks(c, seen(c, dir, once))
 	names["once"] = b.decide(r, approve(r, "ana")).Outcome.Grant
 	c = call("mail", args{"to": "a@example.com"})
-	revoked, err := q.Revoke(ctx, b.granted(c, seen(c, dir), exactly()).ID, "ben")
+	revoked, err := q.Grants.Revoke(ctx, b.granted(c, seen(c, dir), exactly()).ID, "ben")
 	b.must(err)
 	names["revoked"] = revoked.ID
 }
@@ -272,7 +272,7 @@ func (b *bench) shownState() map[string]json.RawMessage {
 	put("requests", list, err)
 	list, err = q.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
 	put("pending", list, err)
-	grants, err := q.Grants(ctx, "")
+	grants, err := q.Grants.List(ctx, "")
 	put("grants", grants, err)
 	agents, err := q.Agents(ctx)
 	put("agents", agents, err)

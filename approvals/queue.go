@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/refusals"
@@ -63,6 +64,7 @@ type InForce struct {
 // use. There must be one Queue for a store.
 type Queue struct {
 	// Rooms of the queue, each with what it keeps.
+	Grants   *grants.Keeper
 	Tasks    *tasks.Keeper
 	Refusals *refusals.Keeper
 	Tools    *tools.Keeper
@@ -128,6 +130,8 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q.disk, _ = c.Store.(store.Disk)
 	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People}
 	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.room), refusals.New(q.book, c.Retention.Refused, q.room), tools.New(q.book, c.Logger)
+	q.ledger.follow(q.book)
+	q.Grants = grants.New(q.book, c.MaxGrant)
 	q.follow()
 	if err := q.takeUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
@@ -139,9 +143,8 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 
 // follow has everything that the queue keeps in memory follow the changes of its book.
 func (q *Queue) follow() {
-	q.ledger.follow(q.book)
-	q.book.Asked = append(q.book.Asked, countAsked, q.onTransition((*transition).sessionAsked))
-	q.book.Ended = append(q.book.Ended, countEnded, q.onTransition((*transition).unlearnEnded), q.onTransition((*transition).sessionEnded))
+	q.book.Asked = append(q.book.Asked, q.onTransition((*transition).sessionAsked))
+	q.book.Ended = append(q.book.Ended, q.onTransition((*transition).sessionEnded))
 	q.book.Durable = append(q.book.Durable, q.index.learn, q.quiet.learn, q.timer.learn)
 }
 

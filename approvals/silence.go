@@ -160,7 +160,7 @@ func (q *Queue) Shown(ctx context.Context, id, by string) (Request, error) {
 // restartSilence gives a request whose silence approves its whole window again.
 func (q *Queue) restartSilence(ctx context.Context, d record.Due) error {
 	err := q.transact(ctx, func(t *transition) error {
-		r, err := t.Request(d.Id)
+		r, err := t.Request(d.ID)
 		if err != nil || r.Status.Final() || !r.Expires.Equal(d.At) {
 			return err
 		}
@@ -171,7 +171,7 @@ func (q *Queue) restartSilence(ctx context.Context, d record.Due) error {
 		return errors.Join(t.Tx.Delete(d.Key), t.Write(r), t.Schedule(r.Expires, r.ID, record.DueSilence))
 	})
 	if err != nil {
-		return fmt.Errorf("restarting the window of request %s: %w", d.Id, err)
+		return fmt.Errorf("restarting the window of request %s: %w", d.ID, err)
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (t *transition) unheard(r *record.StoredRequest, d record.Due) error {
 
 // takeUpSilence brings a request that was stored back to what the process knows.
 func (q *Queue) takeUpSilence(ctx context.Context, d record.Due) error {
-	r, err := q.request(ctx, d.Id)
+	r, err := q.request(ctx, d.ID)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, store.ErrNotFound) {
 		return nil // the timer clears it away
 	}

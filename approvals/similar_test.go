@@ -66,7 +66,7 @@ func TestWhatBecameOfSimilarCalls(t *testing.T) {
 	}
 	c := call("write_file", args{"path": "src/z.go", "content": ""})
 	d := seen(c, dir)
-	got, err := b.queue.Similar(t.Context(), holdgate.ShapeOf(c, *d.Facts))
+	got, err := b.queue.Grants.Similar(t.Context(), holdgate.ShapeOf(c, *d.Facts))
 	if err != nil || got.Approved != 1 || got.Pending != 1 || time.Since(got.LastAt) < 0 {
 		t.Errorf("by its shape: %+v, %v", got, err)
 	}

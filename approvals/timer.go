@@ -174,12 +174,12 @@ func (q *Queue) fire(ctx context.Context, d record.Due) error {
 	case record.DueExchange:
 		err = q.giveUp(ctx, d)
 	case record.DueGrant:
-		err = q.sweepGrant(ctx, d)
+		err = q.Grants.Sweep(ctx, d)
 	default:
 		err = errors.New("nobody knows what that is")
 	}
 	if err != nil {
-		return fmt.Errorf("doing what was due at %s for %s %s: %w", d.At.Format(time.RFC3339), d.What, d.Id, err)
+		return fmt.Errorf("doing what was due at %s for %s %s: %w", d.At.Format(time.RFC3339), d.What, d.ID, err)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (q *Queue) fire(ctx context.Context, d record.Due) error {
 func (q *Queue) expire(ctx context.Context, d record.Due) error {
 	again := false
 	err := q.transact(ctx, func(t *transition) error {
-		r, err := t.Request(d.Id)
+		r, err := t.Request(d.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || !r.Expires.Equal(d.At)) {
 			return t.Tx.Delete(d.Key)
 		}
@@ -221,9 +221,9 @@ func (q *Queue) expire(ctx context.Context, d record.Due) error {
 // giveUp ends an exchange whose outcome nobody came back for. One in which a
 // connection takes part gets its time again.
 func (q *Queue) giveUp(ctx context.Context, d record.Due) error {
-	mine := q.index.shut(d.Id)
+	mine := q.index.shut(d.ID)
 	err := q.transact(ctx, func(t *transition) error {
-		x, err := t.Exchange(d.Id)
+		x, err := t.Exchange(d.ID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && (x.State != record.StateReady || !x.Due.Equal(d.At)) {
 			return t.Tx.Delete(d.Key)
 		}
@@ -236,7 +236,7 @@ func (q *Queue) giveUp(ctx context.Context, d record.Due) error {
 		return t.Conclude(x, record.StateSpent, "the same call did not come again in time")
 	})
 	if mine {
-		q.index.reopen(d.Id)
+		q.index.reopen(d.ID)
 	}
 	return err
 }

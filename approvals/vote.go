@@ -35,7 +35,7 @@ func (t *transition) admits(r *record.StoredRequest, v Vote) error {
 	if err := takes(r, v); err != nil {
 		return err
 	}
-	if err := t.q.remembers(r, v); err != nil {
+	if err := t.q.Grants.Remembers(r, v); err != nil {
 		return err
 	}
 	switch {

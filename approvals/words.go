@@ -1,6 +1,9 @@
 package approvals
 
-import "github.com/holdgate/holdgate/approvals/record"
+import (
+	"github.com/holdgate/holdgate/approvals/grants"
+	"github.com/holdgate/holdgate/approvals/record"
+)
 
 // What requests are made of, as people see them: see package record.
 type (
@@ -28,6 +31,8 @@ type (
 	AgentRef = record.AgentRef
 	// Ref names something by its id.
 	Ref = record.Ref
+	// A Grant is a standing approval.
+	Grant = grants.Grant
 	// EventType says what happened to a request.
 	EventType = record.EventType
 )

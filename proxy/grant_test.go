@@ -102,9 +102,9 @@ func TestAGrantAnswersInAPersonsPlace(t *testing.T) {
 	t.Run("it is asked about again once the grant is revoked", func(t *testing.T) {
 		g, send := sent(t, "echo gated")
 		first(g, send)
-		list, err := g.queue.Grants(t.Context(), "")
+		list, err := g.queue.Grants.List(t.Context(), "")
 		must(t, err)
-		_, err = g.queue.Revoke(t.Context(), list[0].ID, "ann")
+		_, err = g.queue.Grants.Revoke(t.Context(), list[0].ID, "ann")
 		must(t, err)
 		got := make(chan string, 1)
 		go func() { got <- send() }()

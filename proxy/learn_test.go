@@ -53,11 +53,11 @@ func TestAfterEnoughApprovalsPolicyApproves(t *testing.T) {
 			t.Errorf("%s went on: %s", path, body)
 		}
 	}
-	list, err := g.queue.Grants(t.Context(), "builder")
+	list, err := g.queue.Grants.List(t.Context(), "builder")
 	if err != nil || len(list) != 1 || list[0].Uses != 1 || list[0].Learned == nil {
 		t.Errorf("listed: %+v, %v", list, err)
 	}
-	_, err = g.queue.Revoke(t.Context(), list[0].ID, "ann")
+	_, err = g.queue.Grants.Revoke(t.Context(), list[0].ID, "ann")
 	must(t, err)
 	got := asks("toolu_g", "/srv/www/g.html")
 	g.decide(g.pending(1)[0], holdgate.AnswerDeny, "no")

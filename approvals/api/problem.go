@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -86,7 +87,7 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrSteerNotAllowed, http.StatusConflict, ProblemSteerForbidden, "Steering is not allowed"},
 		{approvals.ErrVoted, http.StatusConflict, ProblemVoted, "Voted already"},
 		{record.ErrRemember, http.StatusUnprocessableEntity, "remember", "Cannot be remembered"},
-		{approvals.ErrNoGrant, http.StatusNotFound, ProblemNotFound, "Not found"},
+		{grants.ErrNoGrant, http.StatusNotFound, ProblemNotFound, "Not found"},
 		{approvals.ErrNoAgent, http.StatusNotFound, ProblemNoAgent, "No such agent"},
 		{approvals.ErrStopped, http.StatusConflict, ProblemStopped, "Stopped"},
 		{ErrNoPlugin, http.StatusNotFound, "no-plugin", "No such channel"},

@@ -33,7 +33,7 @@ func escalateKey(at time.Time, id string) string { return DueKey(at, id) + "/" +
 type Due struct {
 	Key  string
 	At   time.Time
-	Id   string
+	ID   string
 	What string
 }
 
@@ -44,7 +44,7 @@ func ParseDue(p store.Pair) (Due, error) {
 		return Due{}, fmt.Errorf("reading %s: not a time and an id", p.Key)
 	}
 	id, _, _ = strings.Cut(id, "/")
-	return Due{Key: p.Key, At: time.Unix(0, int64(n)), Id: id, What: string(p.Value)}, nil
+	return Due{Key: p.Key, At: time.Unix(0, int64(n)), ID: id, What: string(p.Value)}, nil
 }
 
 // due is the kind of the request's entry in the timer.

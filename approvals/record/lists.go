@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/redact"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/store"
 )
@@ -79,3 +81,15 @@ func (r *StoredRequest) MustBeAnswered(why string) {
 
 // A keptInput is what the log keeps of what a decision was made from.
 type KeptInput struct{ Arguments, Seen json.RawMessage }
+
+// Kept is what the log keeps of the call that was decided about; nothing where it
+// keeps no inputs.
+func (b *Book) Kept(c holdgate.Call, d holdgate.Decision) KeptInput {
+	if b.NoInputs {
+		return KeptInput{}
+	}
+	return KeptInput{redact.Arguments(c, d.Redact), d.Seen}
+}
+
+// LabelOwner is the label of an agent that names the person it works for.
+const LabelOwner = "owner"

@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 )
 
@@ -131,7 +132,7 @@ func remember(r approvals.Request, f url.Values) (*approvals.Remember, error) {
 	for _, pointer := range f["fix"] {
 		value, ok := jsontext.Value(nil), false
 		if r.Call.Tool != nil {
-			value, ok = approvals.Argument(r.Call.Tool.Arguments, pointer)
+			value, ok = grants.Argument(r.Call.Tool.Arguments, pointer)
 		}
 		if !ok {
 			return nil, wrong("Not remembered", "The call has no argument "+pointer+".")

@@ -429,7 +429,7 @@ func TestOtherPages(t *testing.T) {
 			t.Errorf("GET %s: %d\n%s", path, status, text)
 		}
 	}
-	grants, err := h.queue.Grants(t.Context(), "builder")
+	grants, err := h.queue.Grants.List(t.Context(), "builder")
 	must(t, err)
 	if status, _, _ := b.do(http.MethodPost, "/grants/"+grants[0].ID+"/revoke", url.Values{}); status != http.StatusSeeOther {
 		t.Errorf("revoking: %d", status)

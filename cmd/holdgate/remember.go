@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
@@ -89,7 +90,7 @@ func fix(m *record.Match, r approvals.Request, word string) error {
 	if r.Call.Tool == nil {
 		return usage("--remember %s: request %s is no tool call", pointer, r.ID)
 	}
-	shown, ok := approvals.Argument(r.Call.Tool.Arguments, pointer)
+	shown, ok := grants.Argument(r.Call.Tool.Arguments, pointer)
 	if !ok {
 		return usage("--remember %s: the call has no such argument", pointer)
 	}

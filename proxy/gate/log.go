@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/holdgate/holdgate/approvals/redact"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/rego"
@@ -30,7 +32,7 @@ func (x *Exchange) logDecision(ctx context.Context, e *Evaluation, d holdgate.De
 	entry.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision, Would: d.Would}
 	entry.Note = e.Remark
 	if r := e.Call.Result; r != nil && d.Action == holdgate.Allow {
-		if _, hidden, _ := approvals.WithoutRedacted(r, d.Redact); hidden > 0 {
+		if _, hidden, _ := redact.Result(r, d.Redact); hidden > 0 {
 			entry.Note += fmt.Sprintf(", without %d values that policy redacts", hidden)
 		}
 	}
@@ -69,7 +71,8 @@ func shown(c holdgate.Call, d holdgate.Decision) holdgate.Call {
 	if c.HTTP == nil || len(d.Redact) == 0 {
 		return c
 	}
-	return approvals.Shown(c, d.Redact)
+	shown, _ := redact.Call(c, d.Redact)
+	return shown
 }
 
 // AuditCall is a call as the log names it, without credentials.
@@ -99,7 +102,7 @@ func loggedInput(e *Evaluation, d holdgate.Decision) json.RawMessage {
 	case len(d.Redact) == 0 && e.Call.Result == nil && e.canonical != nil:
 		return e.canonical // as the log will have it
 	}
-	return approvals.Redacted(e.Call, d.Redact)
+	return redact.Arguments(e.Call, d.Redact)
 }
 
 // Refused writes down what never reached policy; of an agent that is over a limit

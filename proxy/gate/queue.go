@@ -85,6 +85,11 @@ func (d door) Enter(ctx context.Context, who approvals.Caller, key Key) (Held, e
 	return x, nil
 }
 
+// Granted implements [Queue].
+func (d door) Granted(ctx context.Context, c holdgate.Call, dec holdgate.Decision, digest holdgate.Digest) (approvals.Grant, bool, error) {
+	return d.Grants.Granted(ctx, c, dec, digest)
+}
+
 // Track implements [Queue].
 func (d door) Track(ctx context.Context, agent, session string) (Session, error) {
 	s, err := d.Queue.Track(ctx, agent, session)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/redact"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -157,7 +159,7 @@ func (m *relay) judgeResult(ctx context.Context, x *gate.Exchange, sent sentCall
 	if note := q.Verdict().Note; note != "" {
 		m.note(sent.msg, note)
 	}
-	body, hidden, ok := approvals.WithoutRedacted(q.Call.Result, q.Redacts())
+	body, hidden, ok := redact.Result(q.Call.Result, q.Redacts())
 	switch {
 	case !ok:
 		return sent.msg.Refusal(wire.Mark + gate.Undone(q.Call) + ": policy redacts all of it."), nil

@@ -1,4 +1,4 @@
-package approvals
+package redact
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// WithoutRedacted returns a result's body without what the JSON pointers (into
+// Result returns a result's body without what the JSON pointers (into
 // the policy's input) name: a value below /result/body becomes the string
 // "[redacted]", and for /result/secrets each credential that was found does, in
 // the text that it is in. All other bytes stay. hidden counts what was replaced;
 // ok is false where a pointer names the result as a whole, or a part of it that
 // cannot be taken out, so that nothing of it may go on.
-func WithoutRedacted(r *holdgate.Result, pointers []string) (body []byte, hidden int, ok bool) {
+func Result(r *holdgate.Result, pointers []string) (body []byte, hidden int, ok bool) {
 	m := newMask(slices.DeleteFunc(slices.Clone(pointers), func(p string) bool { return !aboutResult(p) }))
 	if m.covers("result", "body") || m.covers("result", "text") {
 		return nil, 0, false
@@ -40,7 +40,7 @@ func (m *mask) shownResult(r *holdgate.Result) *holdgate.Result {
 		body, hidden, ok = m.result(r, true)
 	}
 	if !ok {
-		body = []byte(`"` + redacted + `"`)
+		body = []byte(`"` + Hidden + `"`)
 	}
 	m.hidden += hidden
 	shown.Body, shown.Text = body, ""
@@ -103,11 +103,11 @@ func (w *maskWalk) text(path []string, name bool) (string, error) {
 	last := 0
 	for _, f := range found {
 		if f.Encoded {
-			out.WriteString(base64.StdEncoding.EncodeToString([]byte(redacted)))
+			out.WriteString(base64.StdEncoding.EncodeToString([]byte(Hidden)))
 			last = len(s)
 			break
 		}
-		out.WriteString(s[last:f.Start] + redacted)
+		out.WriteString(s[last:f.Start] + Hidden)
 		last = f.End
 	}
 	out.WriteString(s[last:])
@@ -132,19 +132,3 @@ func pointerTo(path []string) string {
 }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-// resultDigest is what an outcome on a result is bound to: the call and every
-// byte that it has brought.
-func (x *Exchange) resultDigest(c holdgate.Call) (holdgate.Digest, error) {
-	made := c
-	made.Result = nil
-	call, err := x.digest(made)
-	if err != nil {
-		return "", err
-	}
-	kind := "result"
-	if c.Result.IsError {
-		kind = "error"
-	}
-	return x.q.c.Digester.Fields("call.result", string(call), kind, string(c.Result.Body)), nil
-}

@@ -1,4 +1,4 @@
-package approvals
+package grants
 
 import (
 	"cmp"
@@ -57,13 +57,13 @@ var neverLearned = []string{"exec", "network", "spawn", "message", "delete", "da
 func teachable(c holdgate.Call, d holdgate.Decision, l *record.Likeness) holdgate.Learn {
 	none := holdgate.Learn{}
 	switch {
-	case d.Hold.Learn.Approvals <= 0 || d.Hold.Learn.Days <= 0 || rememberable(d.Hold, d.Rule, l) != "":
+	case d.Hold.Learn.Approvals <= 0 || d.Hold.Learn.Days <= 0 || Rememberable(d.Hold, d.Rule, l) != "":
 		return none
 	case !c.Agent.Proven || c.Kind != holdgate.KindToolCall || c.Tool == nil || d.Hold.Gate != "" || d.Rule == holdgate.RuleUnnamed:
 		return none
-	case gravity(d.Risk) >= gravity(holdgate.RiskHigh) || len(d.Redact) > 0:
+	case Gravity(d.Risk) >= Gravity(holdgate.RiskHigh) || len(d.Redact) > 0:
 		return none
-	case slices.ContainsFunc(d.Also, func(f holdgate.Finding) bool { return gravity(f.Risk) >= gravity(holdgate.RiskHigh) }):
+	case slices.ContainsFunc(d.Also, func(f holdgate.Finding) bool { return Gravity(f.Risk) >= Gravity(holdgate.RiskHigh) }):
 		return none
 	}
 	s := l.Whole
@@ -79,7 +79,7 @@ func teachable(c holdgate.Call, d holdgate.Decision, l *record.Likeness) holdgat
 }
 
 // teaches notes what may be learned of a new request, and tells people.
-func teaches(r *record.StoredRequest, c holdgate.Call, d holdgate.Decision) {
+func Teaches(r *record.StoredRequest, c holdgate.Call, d holdgate.Decision) {
 	if r.Learn = teachable(c, d, r.Likeness); r.Learn.Approvals > 0 {
 		r.Briefing.Why = append(r.Briefing.Why, fmt.Sprintf("approving it teaches: after %d approvals of calls like it within %s, none denied, policy approves them by itself", r.Learn.Approvals, record.Lasting(time.Duration(r.Learn.Days)*24*time.Hour)))
 	}
@@ -91,7 +91,7 @@ func lessonsOf(like holdgate.Digest) string { return prefixLesson + string(like)
 // lesson is the key of what is learned of calls like this one. Where a call acts
 // by any of its arguments, only the very same one is like it. What was approved as
 // less grave, or without another finding, says nothing of it.
-func (t *transition) lesson(r *record.StoredRequest) string {
+func (k *Keeper) lesson(c *record.Change, r *record.StoredRequest) string {
 	same := holdgate.Digest("")
 	if r.Likeness.Acts {
 		same = r.Likeness.Same
@@ -100,28 +100,28 @@ func (t *transition) lesson(r *record.StoredRequest) string {
 	for _, f := range r.Also {
 		fields = append(fields, f.Rule)
 	}
-	return lessonsOf(r.Likeness.Like) + string(t.q.c.Digester.Fields("lesson", fields...))
+	return lessonsOf(r.Likeness.Like) + string(k.b.Digester.Fields("lesson", fields...))
 }
 
-// teach counts an approval by people, and makes a grant where it is the last of
+// Teach counts an approval by people, and makes a grant where it is the last of
 // as many as policy asks for. It returns the grant's id. What counts was asked
 // after the one before it was answered: a flood that a person approves in one go
 // is one approval.
-func (t *transition) teach(r *record.StoredRequest, v record.StoredVote) (string, error) {
+func (k *Keeper) Teach(c *record.Change, r *record.StoredRequest, v record.StoredVote) (string, error) {
 	if r.Learn.Approvals <= 0 || v.Decision != holdgate.AnswerApprove || !byPeople(r) {
 		return "", nil
 	}
-	key := t.lesson(r)
+	key := k.lesson(c, r)
 	l := storedLesson{Header: record.Current()}
-	if err := record.Read(t.Tx, key, &l); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := record.Read(c.Tx, key, &l); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", fmt.Errorf("learning from request %s: %w", r.ID, err)
 	}
-	window := t.Now.AddDate(0, 0, -r.Learn.Days)
-	l.Approved = slices.DeleteFunc(l.Approved, func(a storedLearned) bool { return a.At.Before(window) || a.At.After(t.Now) })
+	window := c.Now.AddDate(0, 0, -r.Learn.Days)
+	l.Approved = slices.DeleteFunc(l.Approved, func(a storedLearned) bool { return a.At.Before(window) || a.At.After(c.Now) })
 	if n := len(l.Approved); n > 0 && !r.Created.After(l.Approved[n-1].At) {
 		return "", nil
 	}
-	a := storedLearned{Request: r.ID, At: t.Now}
+	a := storedLearned{Request: r.ID, At: c.Now}
 	for _, v := range r.Votes {
 		if v.Decision == holdgate.AnswerApprove {
 			a.By = append(a.By, storedGrantor{Name: v.By, Channel: v.Channel, Assurance: v.Assurance})
@@ -132,17 +132,17 @@ func (t *transition) teach(r *record.StoredRequest, v record.StoredVote) (string
 		l.Approved = l.Approved[over:]
 	}
 	if len(l.Approved) < r.Learn.Approvals {
-		return "", record.Write(t.Tx, key, l)
+		return "", record.Write(c.Tx, key, l)
 	}
-	if err := t.endLearned(l.Grant, "learned anew"); err != nil {
+	if err := k.endLearned(c, l.Grant, "learned anew"); err != nil {
 		return "", err
 	}
-	g := t.draftLearned(r, l.Approved)
-	if err := t.made(g); err != nil {
+	g := k.draftLearned(c, r, l.Approved)
+	if err := k.made(c, g); err != nil {
 		return "", fmt.Errorf("making a grant of what was learned from request %s: %w", r.ID, err)
 	}
 	l.Grant = g.ID
-	return g.ID, record.Write(t.Tx, key, l)
+	return g.ID, record.Write(c.Tx, key, l)
 }
 
 // byPeople reports whether people have approved the request themselves, over
@@ -162,13 +162,13 @@ func byPeople(r *record.StoredRequest) bool {
 	return approving > 0
 }
 
-func (t *transition) draftLearned(r *record.StoredRequest, approved []storedLearned) *storedGrant {
+func (k *Keeper) draftLearned(c *record.Change, r *record.StoredRequest, approved []storedLearned) *storedGrant {
 	l := &Lesson{Approvals: len(approved), Since: approved[0].At}
 	g := &storedGrant{
 		Header: record.Current(), ID: record.NewID(), Scope: record.ScopeAgent, Match: record.MatchShape, Learned: l,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Risk: r.Risk, Likeness: *r.Likeness, Request: r.ID,
-		Created: t.Now, Expires: l.Since.AddDate(0, 0, r.Learn.Days),
+		Created: c.Now, Expires: l.Since.AddDate(0, 0, r.Learn.Days),
 	}
 	if g.Likeness.Shape = nil; r.Likeness.Acts {
 		g.Match = record.MatchExact
@@ -194,10 +194,10 @@ func (t *transition) draftLearned(r *record.StoredRequest, approved []storedLear
 
 // unlearn forgets what was learned of calls of a shape, whoever made them, and
 // ends the grants that came of it.
-func (t *transition) unlearn(like holdgate.Digest, by, why string) error {
+func (k *Keeper) unlearn(c *record.Change, like holdgate.Digest, by, why string) error {
 	var keys []string
 	var lessons []storedLesson
-	for p, err := range t.Tx.Scan(lessonsOf(like), "") {
+	for p, err := range c.Tx.Scan(lessonsOf(like), "") {
 		if err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (t *transition) unlearn(like holdgate.Digest, by, why string) error {
 		keys, lessons = append(keys, p.Key), append(lessons, l)
 	}
 	for i, key := range keys {
-		if err := errors.Join(t.Tx.Delete(key), t.endLearned(lessons[i].Grant, cmp.Or(by, people.ByHoldgate)+": "+why)); err != nil {
+		if err := errors.Join(c.Tx.Delete(key), k.endLearned(c, lessons[i].Grant, cmp.Or(by, people.ByHoldgate)+": "+why)); err != nil {
 			return err
 		}
 	}
@@ -217,24 +217,24 @@ func (t *transition) unlearn(like holdgate.Digest, by, why string) error {
 
 // unlearnEnded forgets what was learned where a person wants otherwise: a denial,
 // a steer and an edit all say that the call was not right as it was.
-func (t *transition) unlearnEnded(r *record.StoredRequest) error {
+func (k *Keeper) unlearnEnded(c *record.Change, r *record.StoredRequest) error {
 	if r.Likeness == nil || r.Outcome == nil {
 		return nil
 	}
 	switch {
 	case r.Status == holdgate.StatusDenied, r.Status == holdgate.StatusSteered, r.Outcome.Decision == holdgate.AnswerEdit:
-		return t.unlearn(r.Likeness.Like, r.Outcome.By, "request "+r.ID+" ended otherwise ("+string(r.Outcome.Decision)+")")
+		return k.unlearn(c, r.Likeness.Like, r.Outcome.By, "request "+r.ID+" ended otherwise ("+string(r.Outcome.Decision)+")")
 	}
 	return nil
 }
 
 // endLearned revokes a learned grant that has not ended by itself.
-func (t *transition) endLearned(id, why string) error {
+func (k *Keeper) endLearned(c *record.Change, id, why string) error {
 	if id == "" {
 		return nil
 	}
-	g, err := t.grant(id)
-	if errors.Is(err, ErrNoGrant) || err == nil && g.ended(t.Now) {
+	g, err := k.find(c, id)
+	if errors.Is(err, ErrNoGrant) || err == nil && g.ended(c.Now) {
 		return nil
 	}
 	if err != nil {
@@ -244,10 +244,10 @@ func (t *transition) endLearned(id, why string) error {
 	if by, _, ok := strings.Cut(why, ": "); ok {
 		g.Revoked = by
 	}
-	if _, err := t.Append(g.entry(audit.TypeGrant, fmt.Sprintf("unlearned by %s; uses: %d", why, g.Uses))); err != nil {
+	if _, err := c.Append(g.entry(audit.TypeGrant, fmt.Sprintf("unlearned by %s; uses: %d", why, g.Uses))); err != nil {
 		return err
 	}
-	return t.writeGrant(g)
+	return k.write(c, g)
 }
 
 // taught reports whether what was learned is still as much as policy asks for,

@@ -1,4 +1,4 @@
-package approvals
+package grants
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/holdgate/holdgate/approvals/redact"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
@@ -27,20 +29,20 @@ type plea struct {
 // reports false where no grant does. On an error nothing may be released.
 //
 // A grant that was revoked or has expired before this began is never used.
-func (q *Queue) Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) (Grant, bool, error) {
+func (k *Keeper) Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) (Grant, bool, error) {
 	if d.Action != holdgate.Hold || d.Facts == nil {
 		return Grant{}, false, nil
 	}
-	p := &plea{call: c, decision: d, digest: digest, like: q.likeness(c, d)}
-	if rememberable(d.Hold, d.Rule, p.like) != "" {
+	p := &plea{call: c, decision: d, digest: digest, like: k.Likeness(c, d)}
+	if Rememberable(d.Hold, d.Rule, p.like) != "" {
 		return Grant{}, false, nil
 	}
-	ids, err := q.grantsFor(ctx, p)
+	ids, err := k.grantsFor(ctx, p)
 	if err != nil {
 		return Grant{}, false, fmt.Errorf("looking for a grant: %w", err)
 	}
 	for _, id := range ids {
-		g, err := q.useGrant(ctx, id, p)
+		g, err := k.use(ctx, id, p)
 		switch {
 		case err != nil:
 			return Grant{}, false, fmt.Errorf("using grant %s: %w", id, err)
@@ -52,10 +54,10 @@ func (q *Queue) Granted(ctx context.Context, c holdgate.Call, d holdgate.Decisio
 }
 
 // grantsFor finds the grants that cover the call at the moment.
-func (q *Queue) grantsFor(ctx context.Context, p *plea) (ids []string, err error) {
-	err = q.c.Store.View(ctx, func(tx store.Tx) error {
+func (k *Keeper) grantsFor(ctx context.Context, p *plea) (ids []string, err error) {
+	err = k.b.Store.View(ctx, func(tx store.Tx) error {
 		return eachGrant(tx, grantsOf(p.call.Agent.ID), func(g *storedGrant) {
-			if q.covers(g, p, record.Now()) {
+			if k.covers(g, p, record.Now()) {
 				ids = append(ids, g.ID)
 			}
 		})
@@ -78,50 +80,50 @@ func eachGrant(tx store.Tx, prefix string, fn func(*storedGrant)) error {
 	return nil
 }
 
-// useGrant counts a use, if the grant still covers the call. It returns nil
+// use counts a use, if the grant still covers the call. It returns nil
 // where it does not.
-func (q *Queue) useGrant(ctx context.Context, id string, p *plea) (used *storedGrant, err error) {
-	input := q.kept(p.call, p.decision)
-	err = q.transact(ctx, func(t *transition) error {
+func (k *Keeper) use(ctx context.Context, id string, p *plea) (used *storedGrant, err error) {
+	input := k.b.Kept(p.call, p.decision)
+	err = k.b.Change(ctx, func(c *record.Change) error {
 		used = nil
-		g, err := t.grant(id)
+		g, err := k.find(c, id)
 		if errors.Is(err, ErrNoGrant) {
 			return nil
 		}
-		if err != nil || !q.covers(g, p, t.Now) {
+		if err != nil || !k.covers(g, p, c.Now) {
 			return err
 		}
 		g.Uses++
-		g.Used = t.Now
+		g.Used = c.Now
 		d := p.decision
 		e := g.entry(audit.TypeGranted, "")
 		e.Call = auditCall(p.call, p.digest, d.Redact)
 		e.Door = p.call.Door
 		e.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision}
-		e.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: g.answerer(), At: t.Now, Grant: g.ID}
+		e.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: g.answerer(), At: c.Now, Grant: g.ID}
 		if g.Learned != nil {
 			e.Note = g.Learned.String()
 		}
 		e.Input, e.Seen = input.Arguments, input.Seen
-		if _, err := t.Append(e); err != nil {
+		if _, err := c.Append(e); err != nil {
 			return err
 		}
 		used = g
-		return t.writeGrant(g)
+		return k.write(c, g)
 	})
 	return used, err
 }
 
 // auditCall is the call as the log names it, without what policy redacts.
 func auditCall(c holdgate.Call, digest holdgate.Digest, redacted []string) *audit.Call {
-	shown, _ := redact(c, redacted)
+	shown, _ := redact.Call(c, redacted)
 	r := record.StoredRequest{Call: record.StoreCall(shown, digest), Agent: c.Agent.ID, Session: c.Session.ID}
 	return r.Entry(audit.TypeGranted).Call
 }
 
 // covers reports whether the grant answers the question about the call.
-func (q *Queue) covers(g *storedGrant, p *plea, now time.Time) bool {
-	return !g.ended(now) && g.binds(p.call) && g.answers(p.decision) && (g.Learned == nil || g.taught(p, now)) && q.vouched(g, p) && q.matches(g, p)
+func (k *Keeper) covers(g *storedGrant, p *plea, now time.Time) bool {
+	return !g.ended(now) && g.binds(p.call) && g.answers(p.decision) && (g.Learned == nil || g.taught(p, now)) && k.vouched(g, p) && k.matches(g, p)
 }
 
 // binds reports whether the grant is for who makes the call. What is only
@@ -143,18 +145,18 @@ func (g *storedGrant) binds(c holdgate.Call) bool {
 // answers reports whether the question is the one that was answered, and the
 // risk no higher.
 func (g *storedGrant) answers(d holdgate.Decision) bool {
-	if (g.Match == record.MatchTool || g.Match == record.MatchEndpoint) && gravity(d.Risk) >= gravity(holdgate.RiskHigh) {
+	if (g.Match == record.MatchTool || g.Match == record.MatchEndpoint) && Gravity(d.Risk) >= Gravity(holdgate.RiskHigh) {
 		return false
 	}
-	return g.Rule == d.Rule && g.Gate == d.Hold.Gate && gravity(d.Risk) <= gravity(g.Risk)
+	return g.Rule == d.Rule && g.Gate == d.Hold.Gate && Gravity(d.Risk) <= Gravity(g.Risk)
 }
 
 // vouched reports whether those who made the grant may approve this call by
 // themselves, as people and rule stand now.
-func (q *Queue) vouched(g *storedGrant, p *plea) bool {
-	all := q.People()
+func (k *Keeper) vouched(g *storedGrant, p *plea) bool {
+	all := k.b.People()
 	a := p.decision.Hold.Approvers
-	c := people.Circle{People: all, Approvers: a, Owner: p.call.Agent.Labels[LabelOwner]}
+	c := people.Circle{People: all, Approvers: a, Owner: p.call.Agent.Labels[record.LabelOwner]}
 	var names []string
 	for _, by := range g.By {
 		n, known := all.Find(by.Name)
@@ -169,7 +171,7 @@ func (q *Queue) vouched(g *storedGrant, p *plea) bool {
 }
 
 // matches reports whether the call is one of those that the grant is for.
-func (q *Queue) matches(g *storedGrant, p *plea) bool {
+func (k *Keeper) matches(g *storedGrant, p *plea) bool {
 	if g.Likeness.Dir != p.like.Dir {
 		return false
 	}
@@ -185,13 +187,13 @@ func (q *Queue) matches(g *storedGrant, p *plea) bool {
 	case record.MatchProvided:
 		return p.decision.Hold.Once && g.Likeness.Provided == p.like.Provided && p.like.Provided != ""
 	case record.MatchPattern:
-		return g.Likeness.Like == p.like.Like && q.fixes(g, p.call)
+		return g.Likeness.Like == p.like.Like && k.fixes(g, p.call)
 	}
 	return false
 }
 
 // fixes reports whether the call has the values that a pattern fixes.
-func (q *Queue) fixes(g *storedGrant, c holdgate.Call) bool {
+func (k *Keeper) fixes(g *storedGrant, c holdgate.Call) bool {
 	if c.Tool == nil || len(g.Fixed) == 0 {
 		return false
 	}
@@ -200,7 +202,7 @@ func (q *Queue) fixes(g *storedGrant, c holdgate.Call) bool {
 		if !ok {
 			return false
 		}
-		if got, ok := q.fixed(pointer, v); !ok || got != want {
+		if got, ok := k.fixed(pointer, v); !ok || got != want {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package approvals
+package grants
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdgate/holdgate/approvals/redact"
+
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,25 +16,25 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 )
 
-// likeness compares the call with others by the decision's facts. It is nil
+// Likeness compares the call with others by the decision's facts. It is nil
 // where there are none, and of what a call has brought: no two results are alike.
-func (q *Queue) likeness(c holdgate.Call, d holdgate.Decision) *record.Likeness {
+func (k *Keeper) Likeness(c holdgate.Call, d holdgate.Decision) *record.Likeness {
 	if d.Facts == nil || c.Result != nil {
 		return nil
 	}
 	s := holdgate.ShapeOf(c, *d.Facts)
-	l := &record.Likeness{Like: q.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, Whole: s}
+	l := &record.Likeness{Like: k.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, Whole: s}
 	if shell := d.Facts.Shell; shell != "" {
 		l.Dir += "\n" + shell // no folder has this name
 	}
 	if c.Tool != nil && c.Tool.Learned != nil && c.Tool.Learned.Changed {
 		l.Unclear = append(slices.Clip(l.Unclear), "its server says something else of the tool than before")
 	}
-	if same, ok := q.same(c, s); ok {
+	if same, ok := k.same(c, s); ok {
 		l.Same = same
 	}
-	l.Provided, l.Endpoint = q.provided(c.Model), q.endpoint(c.HTTP)
-	if _, hidden := redact(c, d.Redact); hidden == 0 {
+	l.Provided, l.Endpoint = k.provided(c.Model), k.endpoint(c.HTTP)
+	if _, hidden := redact.Call(c, d.Redact); hidden == 0 {
 		l.Line = s.String()
 		l.Shape = &s
 	}
@@ -40,14 +42,14 @@ func (q *Queue) likeness(c holdgate.Call, d holdgate.Decision) *record.Likeness 
 }
 
 // like names a shape.
-func (q *Queue) like(s holdgate.Shape) holdgate.Digest {
-	return q.c.Digester.Fields("grant.like", s.Key())
+func (k *Keeper) like(s holdgate.Shape) holdgate.Digest {
+	return k.b.Digester.Fields("grant.like", s.Key())
 }
 
 // same names everything in a call that policy sees and that acts. There is no
 // such name for a call of which policy sees a part only.
-func (q *Queue) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool) {
-	d := q.c.Digester
+func (k *Keeper) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool) {
+	d := k.b.Digester
 	switch {
 	case c.Tool != nil:
 		args, ok := topLevel(c.Tool.Arguments)
@@ -80,14 +82,14 @@ func (q *Queue) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool) 
 				return "", false
 			}
 		}
-		return d.Fields("grant.mcp", append([]string{c.MCP.Server, c.MCP.Method, c.MCP.Name, string(params)}, wayOf(c.MCP)...)...), true
+		return d.Fields("grant.mcp", append([]string{c.MCP.Server, c.MCP.Method, c.MCP.Name, string(params)}, WayOf(c.MCP)...)...), true
 	}
 	return "", false
 }
 
 // provided names the set of tools that a request lets the model's provider run;
 // "" where there is none.
-func (q *Queue) provided(m *holdgate.Model) holdgate.Digest {
+func (k *Keeper) provided(m *holdgate.Model) holdgate.Digest {
 	if m == nil || len(m.ServerTools) == 0 {
 		return ""
 	}
@@ -99,16 +101,16 @@ func (q *Queue) provided(m *holdgate.Model) holdgate.Digest {
 	for _, t := range slices.Compact(tools) {
 		fields = append(fields, t.Type, t.Name, t.URL)
 	}
-	return q.c.Digester.Fields("grant.provided", fields...)
+	return k.b.Digester.Fields("grant.provided", fields...)
 }
 
 // endpoint names where an HTTP request goes, and how; "" where two servers could take
 // that for something else, or where nobody sees what goes there afterwards.
-func (q *Queue) endpoint(h *holdgate.HTTP) holdgate.Digest {
+func (k *Keeper) endpoint(h *holdgate.HTTP) holdgate.Digest {
 	if h == nil || h.MethodOverride != "" || len(h.Unresolved) > 0 || h.Upgrade != "" || h.LooksLike != "" {
 		return ""
 	}
-	return q.c.Digester.Fields("grant.endpoint", h.Method, h.Scheme, h.Host, h.Path, h.Action, h.Operation)
+	return k.b.Digester.Fields("grant.endpoint", h.Method, h.Scheme, h.Host, h.Path, h.Action, h.Operation)
 }
 
 // topLevel reads the members of a strict JSON object.
@@ -130,12 +132,12 @@ func strictCanonical(v jsontext.Value) ([]byte, error) {
 }
 
 // fixed names the value at a pointer into arguments.
-func (q *Queue) fixed(pointer string, v jsontext.Value) (holdgate.Digest, bool) {
+func (k *Keeper) fixed(pointer string, v jsontext.Value) (holdgate.Digest, bool) {
 	canon, err := strictCanonical(v)
 	if err != nil {
 		return "", false
 	}
-	return q.c.Digester.Fields("grant.fixed", pointer, string(canon)), true
+	return k.b.Digester.Fields("grant.fixed", pointer, string(canon)), true
 }
 
 // Argument finds the value that a JSON pointer (RFC 6901) names in a call's
@@ -170,4 +172,15 @@ func Argument(arguments []byte, pointer string) (jsontext.Value, bool) {
 		}
 	}
 	return v, true
+}
+
+// WayOf tells apart what differs in nothing but the way it goes.
+func WayOf(m *holdgate.MCP) []string {
+	switch {
+	case m.FromServer:
+		return []string{"from the server"}
+	case m.Answer:
+		return []string{"answer"}
+	}
+	return nil
 }

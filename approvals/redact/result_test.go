@@ -1,4 +1,4 @@
-package approvals
+package redact
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-func TestWithoutRedacted(t *testing.T) {
+func TestAResultWithoutWhatIsRedacted(t *testing.T) {
 	const body = `{ "content":[{"type":"text","text":"a\u0020SECRET b SECRET"}], "SECRET~/":1.50, "blob":"U0VDUkVU","left":[true] }`
 	found := []holdgate.FoundSecret{
 		{Pointer: "/content/0/text", Start: 2, End: 8}, {Pointer: "/content/0/text", Start: 11, End: 17},
@@ -31,7 +31,7 @@ func TestWithoutRedacted(t *testing.T) {
 		"the body":     {[]string{"/result/body"}, "", 0},
 		"no pointer":   {[]string{"secrets"}, "", 0},
 	} {
-		got, hidden, ok := WithoutRedacted(&holdgate.Result{Body: []byte(body), Secrets: found}, c.pointers)
+		got, hidden, ok := Result(&holdgate.Result{Body: []byte(body), Secrets: found}, c.pointers)
 		if diff := cmp.Diff(c.want, string(got)); diff != "" || hidden != c.hidden || ok != (c.want != "") {
 			t.Errorf("%s: hidden %d, ok %v\n%s", name, hidden, ok, diff)
 		}
@@ -43,12 +43,12 @@ func TestWithoutRedacted(t *testing.T) {
 func TestAResultAsPeopleSeeIt(t *testing.T) {
 	r := &holdgate.Result{Body: []byte(`{"t":"SECRET x"}`), Text: "SECRET x\n", Secrets: []holdgate.FoundSecret{{Pointer: "/t", End: 6}}}
 	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "t", Arguments: []byte("{}")}, Result: r}
-	shown, hidden := redact(c, nil)
+	shown, hidden := Call(c, nil)
 	if string(shown.Result.Body) != `{"t":"[redacted] x"}` || shown.Result.Text != "" || hidden != 1 {
 		t.Errorf("shown %s %q, hidden %d", shown.Result.Body, shown.Result.Text, hidden)
 	}
 	r.Unread = true
-	if shown, _ = redact(c, nil); string(shown.Result.Body) != `"[redacted]"` {
+	if shown, _ = Call(c, nil); string(shown.Result.Body) != `"[redacted]"` {
 		t.Errorf("unread: shown %s", shown.Result.Body)
 	}
 	if string(r.Body) != `{"t":"SECRET x"}` {

@@ -1,4 +1,4 @@
-package approvals
+package grants
 
 import (
 	"context"
@@ -28,8 +28,8 @@ type storedShape struct {
 	By       string    `json:"by,omitempty"`
 }
 
-func (s storedShape) view() Similar {
-	return Similar{Approved: s.Approved, Denied: s.Denied, Steered: s.Steered, Pending: s.Pending, LastAt: s.At, LastBy: s.By}
+func (s storedShape) view() record.Similar {
+	return record.Similar{Approved: s.Approved, Denied: s.Denied, Steered: s.Steered, Pending: s.Pending, LastAt: s.At, LastBy: s.By}
 }
 
 // without is what is counted of the others. Who answered last before the
@@ -67,21 +67,21 @@ func (s *storedShape) counter(r *record.StoredRequest) *int {
 }
 
 // Similar returns what became of calls of the shape.
-func (q *Queue) Similar(ctx context.Context, s holdgate.Shape) (Similar, error) {
+func (k *Keeper) Similar(ctx context.Context, s holdgate.Shape) (record.Similar, error) {
 	var found storedShape
-	err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
-		found, err = counted(tx, q.like(s))
+	err := k.b.Store.View(ctx, func(tx store.Tx) (err error) {
+		found, err = counted(tx, k.like(s))
 		return err
 	})
 	if err != nil {
-		return Similar{}, fmt.Errorf("reading what became of %s: %w", s, err)
+		return record.Similar{}, fmt.Errorf("reading what became of %s: %w", s, err)
 	}
 	return found.view(), nil
 }
 
 // similarTo is what became of other requests like this one; nil where there
 // are none.
-func similarTo(tx store.Tx, r *record.StoredRequest) (*Similar, error) {
+func SimilarTo(tx store.Tx, r *record.StoredRequest) (*record.Similar, error) {
 	if r.Likeness == nil {
 		return nil, nil //nolint:nilnil // nothing is known of the call
 	}
@@ -90,7 +90,7 @@ func similarTo(tx store.Tx, r *record.StoredRequest) (*Similar, error) {
 		return nil, fmt.Errorf("reading what became of requests like %s: %w", r.ID, err)
 	}
 	v := s.without(r).view()
-	if v == (Similar{}) {
+	if v == (record.Similar{}) {
 		return nil, nil //nolint:nilnil // it is the first of its shape
 	}
 	return &v, nil

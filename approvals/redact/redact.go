@@ -1,4 +1,6 @@
-package approvals
+// Package redact takes out of a call, and out of what it has brought, what people, the
+// log or the agent may not see.
+package redact
 
 import (
 	"bytes"
@@ -10,42 +12,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals/record"
 )
 
-// redacted stands where policy hides a value.
-const redacted = "[redacted]"
+// Hidden stands where policy hides a value.
+const Hidden = "[redacted]"
 
-// Redacted returns the arguments of a tool call without the values that the
+// Arguments returns the arguments of a tool call without the values that the
 // JSON pointers (RFC 6901, into the policy's input) name: each is replaced by
 // the string "[redacted]", everything else keeps its bytes. It is nil where
 // there are no arguments. A pointer that cannot be read hides everything.
-func Redacted(c holdgate.Call, pointers []string) json.RawMessage {
-	shown, _ := redact(c, pointers)
+func Arguments(c holdgate.Call, pointers []string) json.RawMessage {
+	shown, _ := Call(c, pointers)
 	if shown.Tool == nil {
 		return nil
 	}
 	return shown.Tool.Arguments
 }
 
-// Shown returns a call without the values that the JSON pointers name, as people
-// and the log may see it: see [Redacted].
-func Shown(c holdgate.Call, pointers []string) holdgate.Call {
-	shown, _ := redact(c, pointers)
-	return shown
-}
-
-// kept is what the log keeps of the call; nothing where it keeps no inputs.
-func (q *Queue) kept(c holdgate.Call, d holdgate.Decision) record.KeptInput {
-	if q.c.NoInputs {
-		return record.KeptInput{}
-	}
-	return record.KeptInput{Redacted(c, d.Redact), d.Seen}
-}
-
-// redact returns the call as people and the log may see it, and how many
+// Call returns the call as people and the log may see it, and how many
 // values are hidden in it.
-func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {
+func Call(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 	if len(pointers) == 0 && c.Result == nil {
 		return c, 0
 	}
@@ -56,7 +42,7 @@ func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 		m.text(&t.Server, "tool", "server")
 		t.Arguments = m.arguments(t.Arguments)
 		if t.ArgumentsRaw != "" && (m.covers("tool", "arguments_raw") || m.reaches("tool", "arguments")) {
-			t.ArgumentsRaw = redacted
+			t.ArgumentsRaw = Hidden
 			m.hidden++
 		}
 		c.Tool = &t
@@ -66,11 +52,11 @@ func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 		m.text(&o.Name, "model", "name")
 		m.text(&o.Provider, "model", "provider")
 		if len(o.Tools) > 0 && m.reaches("model", "tools") {
-			o.Tools = []string{redacted}
+			o.Tools = []string{Hidden}
 			m.hidden++
 		}
 		if len(o.ServerTools) > 0 && m.reaches("model", "server_tools") {
-			o.ServerTools = []holdgate.ServerTool{{Type: redacted}}
+			o.ServerTools = []holdgate.ServerTool{{Type: Hidden}}
 			m.hidden++
 		}
 		c.Model = &o
@@ -97,7 +83,7 @@ func redact(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 			m.hidden++
 		}
 		if len(g.Artifacts) > 0 && m.reaches("gate", "artifacts") {
-			g.Artifacts = []string{redacted}
+			g.Artifacts = []string{Hidden}
 			m.hidden++
 		}
 		c.Gate = &g
@@ -149,7 +135,7 @@ func (m *mask) reaches(path ...string) bool {
 
 func (m *mask) text(s *string, path ...string) {
 	if *s != "" && m.covers(path...) {
-		*s = redacted
+		*s = Hidden
 		m.hidden++
 	}
 }
@@ -163,7 +149,7 @@ func (m *mask) arguments(raw json.RawMessage) json.RawMessage {
 	w := maskWalk{mask: m, raw: raw, dec: jsontext.NewDecoder(bytes.NewReader(raw)), before: m.hidden}
 	if err := w.value(path); err != nil {
 		m.hidden = w.before + 1
-		return json.RawMessage(strconv.Quote(redacted))
+		return json.RawMessage(strconv.Quote(Hidden))
 	}
 	return append(w.out, raw[w.copied:]...)
 }
@@ -188,7 +174,7 @@ func (w *maskWalk) value(path []string) error {
 		}
 		end := int(w.dec.InputOffset())
 		w.out = append(w.out, w.raw[w.copied:end-len(v)]...)
-		w.out = strconv.AppendQuote(w.out, redacted)
+		w.out = strconv.AppendQuote(w.out, Hidden)
 		w.copied = end
 		w.mask.hidden++
 		return nil

@@ -1,4 +1,4 @@
-package approvals
+package grants
 
 import (
 	"errors"
@@ -22,6 +22,21 @@ const (
 // ErrNoGrant says that there is no such grant, or none any more.
 var ErrNoGrant = errors.New("no such grant")
 
+// A Keeper keeps the grants of a store, and what is counted and learned of calls that
+// are alike. It keeps nothing in memory.
+type Keeper struct {
+	b   *record.Book
+	max time.Duration // how long a grant may last
+}
+
+// NewKeeper keeps the grants of a book, and follows its requests.
+func New(b *record.Book, max time.Duration) *Keeper {
+	k := &Keeper{b, max}
+	b.Asked = append(b.Asked, countAsked)
+	b.Ended = append(b.Ended, countEnded, k.unlearnEnded)
+	return k
+}
+
 // A Grant is a standing approval: what people answered to one request stands
 // for later calls that it covers, until it expires or is revoked.
 type Grant struct {
@@ -30,13 +45,13 @@ type Grant struct {
 	Scope  record.Scope     `json:"scope"`
 	Match  record.MatchKind `json:"match"`
 	// Arguments are the JSON pointers that a pattern fixes.
-	Arguments []string `json:"arguments,omitempty"`
-	Agent     AgentRef `json:"agent"`
-	Session   Ref      `json:"session"`        // that it was made in; it covers no other with ScopeSession
-	Door      string   `json:"door,omitempty"` // the only one that it is for, where the agent is not proven
-	Rule      string   `json:"rule"`           // the question that it answers
-	Also      []string `json:"also,omitempty"` // rules that the same answer was for
-	Gate      string   `json:"gate,omitempty"`
+	Arguments []string        `json:"arguments,omitempty"`
+	Agent     record.AgentRef `json:"agent"`
+	Session   record.Ref      `json:"session"`        // that it was made in; it covers no other with ScopeSession
+	Door      string          `json:"door,omitempty"` // the only one that it is for, where the agent is not proven
+	Rule      string          `json:"rule"`           // the question that it answers
+	Also      []string        `json:"also,omitempty"` // rules that the same answer was for
+	Gate      string          `json:"gate,omitempty"`
 	// Risk is the highest that it covers.
 	Risk      holdgate.Risk `json:"risk,omitempty"`
 	By        []string      `json:"by"`      // who made it
@@ -97,7 +112,7 @@ type storedGrantor struct {
 func (g *storedGrant) view() Grant {
 	v := Grant{
 		ID: g.ID, Covers: g.Covers, Scope: g.Scope, Match: g.Match,
-		Agent: AgentRef{ID: g.Agent, Proven: g.Proven, Confinement: g.Confinement}, Session: Ref{ID: g.Session},
+		Agent: record.AgentRef{ID: g.Agent, Proven: g.Proven, Confinement: g.Confinement}, Session: record.Ref{ID: g.Session},
 		Rule: g.Rule, Also: g.Also, Gate: g.Gate, Risk: g.Risk, Request: g.Request,
 		CreatedAt: g.Created, ExpiresAt: g.Expires, Uses: g.Uses, LastUsed: g.Used, RevokedBy: g.Revoked, Learned: g.Learned,
 	}
@@ -156,10 +171,10 @@ func grantOf(agent, id string) string { return grantsOf(agent) + id }
 
 func grantsOf(agent string) string { return prefixGrantOf + url.PathEscape(agent) + "/" }
 
-// grant returns a grant, or ErrNoGrant.
-func (t *transition) grant(id string) (*storedGrant, error) {
+// find returns a grant, or ErrNoGrant.
+func (k *Keeper) find(c *record.Change, id string) (*storedGrant, error) {
 	g := new(storedGrant)
-	err := record.Read(t.Tx, prefixGrant+id, g)
+	err := record.Read(c.Tx, prefixGrant+id, g)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, ErrNoGrant
 	}
@@ -169,4 +184,6 @@ func (t *transition) grant(id string) (*storedGrant, error) {
 	return g, nil
 }
 
-func (t *transition) writeGrant(g *storedGrant) error { return record.Write(t.Tx, prefixGrant+g.ID, g) }
+func (k *Keeper) write(c *record.Change, g *storedGrant) error {
+	return record.Write(c.Tx, prefixGrant+g.ID, g)
+}

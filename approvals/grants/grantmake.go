@@ -1,4 +1,4 @@
-package approvals
+package grants
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/redact"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
@@ -17,11 +19,11 @@ import (
 )
 
 // wayRemember is the way of answering that makes a grant.
-const wayRemember = "remember"
+const WayRemember = "remember"
 
 // rememberable says why no answer to the question can stand for later calls,
 // or "".
-func rememberable(h holdgate.HoldSpec, rule string, l *record.Likeness) string {
+func Rememberable(h holdgate.HoldSpec, rule string, l *record.Likeness) string {
 	switch {
 	case h.Required:
 		return "a person is required each time"
@@ -35,7 +37,7 @@ func rememberable(h holdgate.HoldSpec, rule string, l *record.Likeness) string {
 		return l.Unclear[0]
 	case l.Same == "" && l.Endpoint == "":
 		return "policy does not see all of it"
-	case !h.Allows(wayRemember):
+	case !h.Allows(WayRemember):
 		return "the rule does not let it be remembered"
 	}
 	return ""
@@ -46,8 +48,8 @@ func asked(r *record.StoredRequest) holdgate.HoldSpec {
 	return holdgate.HoldSpec{Required: r.Required, Kind: r.Kind, Allow: r.Allow, Approvers: r.Approvers}
 }
 
-// remembers says why the vote's wish to be remembered cannot be met, or nil.
-func (q *Queue) remembers(r *record.StoredRequest, v Vote) error {
+// Remembers says why the vote's wish to be remembered cannot be met, or nil.
+func (k *Keeper) Remembers(r *record.StoredRequest, v record.Vote) error {
 	if v.Remember == nil {
 		return nil
 	}
@@ -55,7 +57,7 @@ func (q *Queue) remembers(r *record.StoredRequest, v Vote) error {
 	if v.Decision != holdgate.AnswerApprove {
 		return fmt.Errorf("%w: only an approval of the call as it is can be", record.ErrRemember)
 	}
-	if why := rememberable(asked(r), r.Rule, r.Likeness); why != "" {
+	if why := Rememberable(asked(r), r.Rule, r.Likeness); why != "" {
 		return fmt.Errorf("%w: %s", record.ErrRemember, why)
 	}
 	switch {
@@ -63,8 +65,8 @@ func (q *Queue) remembers(r *record.StoredRequest, v Vote) error {
 		return fmt.Errorf("%w: unknown scope %q: want session or agent", record.ErrRemember, m.Scope)
 	case m.Scope == record.ScopeAgent && !r.Proven:
 		return fmt.Errorf("%w for the agent in any session: its name is its own word; remember it for the session", record.ErrRemember)
-	case m.For < record.MinGrant || m.For > q.c.MaxGrant:
-		return fmt.Errorf("%w for %s: the least is %s, the most is %s", record.ErrRemember, record.Lasting(m.For), record.Lasting(record.MinGrant), record.Lasting(q.c.MaxGrant))
+	case m.For < record.MinGrant || m.For > k.max:
+		return fmt.Errorf("%w for %s: the least is %s, the most is %s", record.ErrRemember, record.Lasting(m.For), record.Lasting(record.MinGrant), record.Lasting(k.max))
 	}
 	return matchable(r, m.Match)
 }
@@ -90,7 +92,7 @@ func matchable(r *record.StoredRequest, m record.Match) error {
 		return fmt.Errorf("%w for the whole tool: only calls that read or write files, and do nothing else, can be; remember this very call, or fix its arguments", record.ErrRemember)
 	case r.Likeness.Shape == nil:
 		return fmt.Errorf("%w for the whole tool: parts of the call are hidden from you", record.ErrRemember)
-	case gravity(r.Risk) >= gravity(holdgate.RiskHigh):
+	case Gravity(r.Risk) >= Gravity(holdgate.RiskHigh):
 		return fmt.Errorf("%w for the whole tool: the risk is %s", record.ErrRemember, r.Risk)
 	}
 	return nil
@@ -105,7 +107,7 @@ func anywhere(r *record.StoredRequest) error {
 		return fmt.Errorf("%w for the endpoint: the rule that asks has no name", record.ErrRemember)
 	case r.Likeness.Shape == nil:
 		return fmt.Errorf("%w for the endpoint: parts of the request are hidden from you", record.ErrRemember)
-	case gravity(r.Risk) >= gravity(holdgate.RiskHigh):
+	case Gravity(r.Risk) >= Gravity(holdgate.RiskHigh):
 		return fmt.Errorf("%w for the endpoint: the risk is %s", record.ErrRemember, r.Risk)
 	}
 	return nil
@@ -145,7 +147,7 @@ func shows(r *record.StoredRequest, pointer string, v jsontext.Value) error {
 	if !ok {
 		return fmt.Errorf("%w: the call has no argument %s", record.ErrRemember, pointer)
 	}
-	if bytes.Contains(have, []byte(redacted)) {
+	if bytes.Contains(have, []byte(redact.Hidden)) {
 		return fmt.Errorf("%w: the argument %s is hidden from you", record.ErrRemember, pointer)
 	}
 	want, errWant := strictCanonical(v)
@@ -156,10 +158,10 @@ func shows(r *record.StoredRequest, pointer string, v jsontext.Value) error {
 	return nil
 }
 
-// remember makes the grant that the voters asked for, if each of those whose
+// Make makes the grant that the voters asked for, if each of those whose
 // approval counted asked for the same, and returns its id. The note says why
 // there is none though somebody asked.
-func (t *transition) remember(r *record.StoredRequest) (id, note string, err error) {
+func (k *Keeper) Make(c *record.Change, r *record.StoredRequest) (id, note string, err error) {
 	var asked []record.StoredVote
 	approving := 0
 	for _, v := range r.Votes {
@@ -171,7 +173,7 @@ func (t *transition) remember(r *record.StoredRequest) (id, note string, err err
 		}
 	}
 	if len(asked) == 0 && r.Once {
-		return t.rememberOnce(r)
+		return k.makeOnce(c, r)
 	}
 	if len(asked) == 0 {
 		return "", "", nil
@@ -187,9 +189,9 @@ func (t *transition) remember(r *record.StoredRequest) (id, note string, err err
 	if len(asked) < approving {
 		return "", "not remembered: not all who approved asked for it", nil
 	}
-	g, err := t.draftGrant(r, m, asked)
+	g, err := k.draft(c, r, m, asked)
 	if err == nil {
-		err = t.made(g)
+		err = k.made(c, g)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("making a grant of request %s: %w", r.ID, err)
@@ -197,16 +199,16 @@ func (t *transition) remember(r *record.StoredRequest) (id, note string, err err
 	return g.ID, "", nil
 }
 
-// rememberOnce makes the grant that policy asked for with the question, where
+// makeOnce makes the grant that policy asked for with the question, where
 // people have approved it.
-func (t *transition) rememberOnce(r *record.StoredRequest) (id, note string, err error) {
+func (k *Keeper) makeOnce(c *record.Change, r *record.StoredRequest) (id, note string, err error) {
 	votes := slices.DeleteFunc(slices.Clone(r.Votes), func(v record.StoredVote) bool { return v.Decision != holdgate.AnswerApprove })
 	if len(votes) == 0 {
 		return "", "", nil
 	}
-	g, err := t.draftGrant(r, onceForSession, votes)
+	g, err := k.draft(c, r, onceForSession, votes)
 	if err == nil {
-		err = t.made(g)
+		err = k.made(c, g)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("making a grant of request %s: %w", r.ID, err)
@@ -215,22 +217,22 @@ func (t *transition) rememberOnce(r *record.StoredRequest) (id, note string, err
 }
 
 // onceForSession is what an approval stands for where policy asks once.
-var onceForSession = Remember{Scope: record.ScopeSession, Match: record.Match{Kind: record.MatchProvided}, For: record.DefaultGrant}
+var onceForSession = record.Remember{Scope: record.ScopeSession, Match: record.Match{Kind: record.MatchProvided}, For: record.DefaultGrant}
 
 // asksOnce notes that policy asks the question once, and tells people.
-func asksOnce(r *record.StoredRequest, h holdgate.HoldSpec) {
+func AsksOnce(r *record.StoredRequest, h holdgate.HoldSpec) {
 	l := r.Likeness
-	if r.Once = h.Once && l != nil && l.Provided != "" && l.Shape != nil && rememberable(h, r.Rule, l) == ""; r.Once {
+	if r.Once = h.Once && l != nil && l.Provided != "" && l.Shape != nil && Rememberable(h, r.Rule, l) == ""; r.Once {
 		r.Briefing.Why = append(r.Briefing.Why, "approving it answers for this session: for "+record.Lasting(onceForSession.For)+", while no other tools run at the provider")
 	}
 }
 
-func (t *transition) draftGrant(r *record.StoredRequest, m Remember, votes []record.StoredVote) (*storedGrant, error) {
+func (k *Keeper) draft(c *record.Change, r *record.StoredRequest, m record.Remember, votes []record.StoredVote) (*storedGrant, error) {
 	g := &storedGrant{
-		Header: record.Current(), ID: record.NewID(), Covers: m.Words(r.View(t.People)), Scope: m.Scope, Match: m.Match.Kind,
+		Header: record.Current(), ID: record.NewID(), Covers: m.Words(r.View(c.People)), Scope: m.Scope, Match: m.Match.Kind,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Gate: r.Gate, Risk: r.Risk,
-		Likeness: *r.Likeness, Request: r.ID, Created: t.Now, Expires: t.Now.Add(m.For),
+		Likeness: *r.Likeness, Request: r.ID, Created: c.Now, Expires: c.Now.Add(m.For),
 	}
 	if m.Match.Kind != record.MatchTool {
 		g.Likeness.Shape = nil // only a tool's reach is compared with it
@@ -239,7 +241,7 @@ func (t *transition) draftGrant(r *record.StoredRequest, m Remember, votes []rec
 		g.Also = append(g.Also, f.Rule)
 	}
 	for p, v := range m.Match.Arguments {
-		d, ok := t.q.fixed(p, jsontext.Value(v))
+		d, ok := k.fixed(p, jsontext.Value(v))
 		if !ok {
 			return nil, fmt.Errorf("the value of %s is no JSON", p)
 		}
@@ -255,22 +257,22 @@ func (t *transition) draftGrant(r *record.StoredRequest, m Remember, votes []rec
 }
 
 // made stores a new grant.
-func (t *transition) made(g *storedGrant) error {
+func (k *Keeper) made(c *record.Change, g *storedGrant) error {
 	note := g.Covers
-	if t.q.c.NoInputs {
+	if k.b.NoInputs {
 		note = fmt.Sprintf("%s, %s, until %s", g.Match, g.Scope, g.Expires.Format(time.RFC3339))
 	}
 	e := g.entry(audit.TypeGrant, "made by "+g.by()+": "+note)
-	if _, err := t.Append(e); err != nil {
+	if _, err := c.Append(e); err != nil {
 		return err
 	}
-	if err := t.Tx.Set(grantOf(g.Agent, g.ID), []byte(g.ID)); err != nil {
+	if err := c.Tx.Set(grantOf(g.Agent, g.ID), []byte(g.ID)); err != nil {
 		return err
 	}
-	if err := t.Schedule(g.Expires, g.ID, record.DueGrant); err != nil {
+	if err := c.Schedule(g.Expires, g.ID, record.DueGrant); err != nil {
 		return err
 	}
-	return t.writeGrant(g)
+	return k.write(c, g)
 }
 
 // sameMatch reports whether two matches cover the same.
@@ -283,7 +285,7 @@ func sameMatch(m, o record.Match) bool {
 }
 
 // gravity ranks risks. One that is not known ranks with medium.
-func gravity(r holdgate.Risk) int {
+func Gravity(r holdgate.Risk) int {
 	switch r {
 	case holdgate.RiskLow:
 		return 1
