@@ -28,7 +28,7 @@ var imports = map[string][]string{
 
 	"approvals/briefing": {"."},
 	"approvals/sessions": {".", "store"},
-	"approvals":          {".", "store", "store/audit", "approvals/briefing", "approvals/sessions", "approvals/people", "approvals/record", "approvals/refusals", "approvals/tasks", "approvals/tools", "approvals/grants", "approvals/redact"},
+	"approvals":          {".", "store", "store/audit", "approvals/briefing", "approvals/sessions", "approvals/people", "approvals/record", "approvals/refusals", "approvals/tasks", "approvals/tools", "approvals/grants", "approvals/redact", "approvals/agents"},
 	"approvals/people":   {"."},
 	"approvals/record":   {".", "approvals/briefing", "approvals/people", "store", "store/audit", "approvals/redact"},
 	"approvals/refusals": {".", "approvals/record", "store"},
@@ -36,10 +36,11 @@ var imports = map[string][]string{
 	"approvals/tools":    {".", "approvals/record", "store", "store/audit"},
 	"approvals/grants":   {".", "approvals/people", "approvals/record", "approvals/redact", "store", "store/audit"},
 	"approvals/redact":   {"."},
+	"approvals/agents":   {".", "approvals/people", "approvals/record", "approvals/sessions", "store", "store/audit"},
 	"approvals/stats":    {".", "store/audit"},
-	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit", "approvals/people", "approvals/record", "approvals/grants"},
-	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit", "approvals/record", "approvals/grants"},
-	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit"},
+	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit", "approvals/people", "approvals/record", "approvals/grants", "approvals/agents"},
+	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit", "approvals/record", "approvals/grants", "approvals/agents"},
+	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit", "approvals/agents"},
 
 	"rego/facts/snippet": {},
 	"rego/facts":         {".", "rego/facts/snippet"},
@@ -69,8 +70,8 @@ var imports = map[string][]string{
 	"proxy/upstream":       {".", "proxy/credential", "proxy/http1", "proxy/route", "proxy/wire"},
 	"proxy/mcphost":        {"proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"proxy/mcpproxy/stdio": {".", "proxy/mcp", "proxy/route", "proxy/wire"},
-	"proxy/mcpproxy":       {".", "approvals", "approvals/sessions", "rego", "proxy/caller", "proxy/gate", "proxy/keepalive", "proxy/mcp", "proxy/mcphost", "proxy/mcpproxy/stdio", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire", "approvals/tasks", "approvals/tools", "approvals/redact"},
-	"proxy/gate":           {".", "approvals", "approvals/sessions", "proxy/wire", "rego", "store/audit", "approvals/redact"},
+	"proxy/mcpproxy":       {".", "approvals", "approvals/sessions", "rego", "proxy/caller", "proxy/gate", "proxy/keepalive", "proxy/mcp", "proxy/mcphost", "proxy/mcpproxy/stdio", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire", "approvals/tasks", "approvals/tools", "approvals/redact", "approvals/agents"},
+	"proxy/gate":           {".", "approvals", "approvals/sessions", "proxy/wire", "rego", "store/audit", "approvals/redact", "approvals/agents"},
 	"proxy/steps":          {".", "approvals", "proxy/caller", "proxy/credential", "proxy/gate", "proxy/route", "proxy/upstream", "proxy/wire"},
 	"proxy/intercept":      {".", "proxy/caller", "proxy/gate", "proxy/identity", "proxy/route", "proxy/steps", "proxy/upstream"},
 	"proxy/model":          {".", "approvals", "approvals/sessions", "proxy/gate", "proxy/keepalive", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire"},
@@ -100,7 +101,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/mcpproxy/stdio",
-		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people", "approvals/record", "approvals/grants"},
+		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people", "approvals/record", "approvals/grants", "approvals/agents"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

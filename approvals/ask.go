@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/redact"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/tools"
@@ -70,7 +71,7 @@ type Question struct {
 // demands on approvers; not used, not cancelled), or a new one, durable on
 // return. A request that is there may have ended. Where there is no room for a
 // new one the error wraps a [*QuotaError] or [ErrDiskFull], and where the agent is
-// stopped a [*HaltError].
+// stopped a [*agents.HaltError].
 func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	c, d := q.Call, q.Decision
 	x.mu.Lock()
@@ -117,8 +118,8 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		if room != nil {
 			return room
 		}
-		if s, err := t.standingOf(draft.Agent, draft.Session); err != nil || s.Stopped() {
-			return cmp.Or[error](err, &HaltError{s})
+		if s, err := t.q.Agents.StandingIn(t.Change, draft.Agent, draft.Session); err != nil || s.Stopped() {
+			return cmp.Or[error](err, &agents.HaltError{s})
 		}
 		r = draft
 		if q.Edited == "" {
@@ -136,7 +137,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	if err != nil {
 		return Request{}, fmt.Errorf("asking about a call: %w", err)
 	}
-	x.q.sightings.know(draft.Agent)
+	x.q.Agents.Know(draft.Agent)
 	shown := r.View(x.q.People())
 	if shown.NoApprover != "" && r.ID == draft.ID {
 		x.q.c.Logger.Error("a call is held that nobody can approve", "request", r.ID, "rule", r.Rule, "why", shown.NoApprover)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
@@ -56,7 +57,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 	if err != nil || !v.Stop {
 		return r, err
 	}
-	if err := q.sweep(ctx, r.Agent.ID); err != nil {
+	if err := q.Agents.Sweep(ctx, r.Agent.ID); err != nil {
 		q.c.Logger.Error("an agent was stopped, and requests of it are still shown as pending", "agent", r.Agent.ID, "err", err)
 	}
 	return r, nil
@@ -65,7 +66,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 // Cancel ends a pending request that needs no answer any more. It returns
 // ErrNotFound or *EndedError.
 func (q *Queue) Cancel(ctx context.Context, id, reason string) (Request, error) {
-	if err := bounded("reason", reason, maxText); err != nil {
+	if err := record.Bounded("reason", reason, record.MaxText); err != nil {
 		return Request{}, err
 	}
 	return q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
@@ -133,7 +134,7 @@ func (t *transition) vote(r *record.StoredRequest, v record.StoredVote) error {
 		if err := t.End(r, status, o, note); err != nil || !o.Stop {
 			return err
 		}
-		return t.intervene(r.Agent, Intervention{Action: InterventionStop, Reason: holdgate.Visible(o.Reason), By: o.By})
+		return t.q.Agents.Put(t.Change, r.Agent, agents.Intervention{Action: agents.Stop, Reason: holdgate.Visible(o.Reason), By: o.By})
 	}
 	if r.Claim != nil && r.Claim.By == v.By {
 		if err := t.unclaim(r, v.By+" has voted"); err != nil {

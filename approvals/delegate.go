@@ -19,7 +19,7 @@ import (
 // It returns ErrNotFound, *EndedError, ErrNotEntitled or ErrAnswer, which say
 // more when printed.
 func (q *Queue) Delegate(ctx context.Context, id, by, to, note string) (Request, error) {
-	if err := bounded("note", note, maxText); err != nil {
+	if err := record.Bounded("note", note, record.MaxText); err != nil {
 		return Request{}, err
 	}
 	return q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {

@@ -71,16 +71,6 @@
 // it is unknown, and not used again. What is remembered (a grant) and what
 // silence approved leave no pass.
 //
-// # Interventions
-//
-// People with the role to operate pause, resume and stop an agent, or everybody
-// ([Queue.Intervene]). While an agent is paused its requests are asked and
-// answered, and no approval of it is used. A stop cancels what is pending, and
-// nothing new is asked until the agent is resumed. An agent goes on where
-// neither it nor everybody is paused or stopped. Both are durable, and are looked
-// at in the very transactions that ask and use; whoever releases calls that were
-// never asked about looks at [Queue.Standing] first.
-//
 // # Sessions
 //
 // A session's record ([sessions.Record]) changes in the transactions of what is
@@ -90,7 +80,7 @@
 //
 // # What is stored
 //
-// Besides what the rooms of the queue keep (packages grants, refusals, sessions,
+// Besides what the rooms of the queue keep (packages agents, grants, refusals, sessions,
 // tasks, tools):
 //
 //	exchange/ID          agent, session, door, key, state, its requests
@@ -104,7 +94,6 @@
 //	done/TIME/ID         exchanges that are, by when they ended
 //	due/TIME/ID          what the timer does next
 //	pass/CALL/REQUEST    a use that covers the same call at its MCP server's door
-//	agent/ID             who is paused or stopped; without an id, everybody
 //	outbox/SEQ           events, numbered like their audit entries
 //	consumer/NAME        how far a channel has come
 //	delivery/REQUEST/... what a channel has told people of a request

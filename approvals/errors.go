@@ -17,7 +17,7 @@ var (
 	ErrSteerEmpty      = errors.New("steering needs instructions")
 	ErrArtifact        = errors.New("not an artifact")
 	ErrSteerNotAllowed = errors.New("this request cannot be steered: approve or deny it")
-	ErrAnswer          = errors.New("this request cannot be answered that way")
+	ErrAnswer          = record.ErrAnswer
 	ErrClaimed         = errors.New("somebody has claimed this request")
 	ErrVoted           = fmt.Errorf("%w: you have voted already, and it takes more people", ErrAnswer)
 )

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/sessions"
 )
 
@@ -31,36 +32,36 @@ func (b *bench) vote(r approvals.Request, a holdgate.Answer) {
 
 func TestASessionIsHaltedUntilPeopleAnswer(t *testing.T) {
 	agent, session := caller.Agent.ID, caller.Session.ID
-	standing := func(b *bench) approvals.Standing { s, _ := b.queue.StandingOf(agent, session); return s }
+	standing := func(b *bench) approvals.Standing { s, _ := b.queue.Agents.StandingOf(agent, session); return s }
 	for _, c := range []struct {
 		name   string
 		answer func(*bench, approvals.Request)
-		want   approvals.AgentState
+		want   agents.State
 	}{
-		{"approved", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerApprove) }, approvals.AgentRunning},
-		{"steered", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerSteer) }, approvals.AgentRunning},
-		{"denied", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerDeny) }, approvals.AgentStopped},
-		{"nobody answers", func(*bench, approvals.Request) {}, approvals.AgentPaused},
+		{"approved", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerApprove) }, agents.Running},
+		{"steered", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerSteer) }, agents.Running},
+		{"denied", func(b *bench, r approvals.Request) { b.vote(r, holdgate.AnswerDeny) }, agents.Stopped},
+		{"nobody answers", func(*bench, approvals.Request) {}, agents.Paused},
 		{"the agent is resumed", func(b *bench, _ approvals.Request) {
-			if _, err := b.queue.Intervene(b.t.Context(), agent, approvals.Intervention{Action: approvals.InterventionResume, By: "ana"}); err != nil {
+			if _, err := b.queue.Agents.Intervene(b.t.Context(), agent, agents.Intervention{Action: agents.Resume, By: "ana"}); err != nil {
 				b.t.Fatal(err)
 			}
-		}, approvals.AgentRunning},
+		}, agents.Running},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			r := b.diagnose("g")
-			if s := standing(b); s.State != approvals.AgentPaused || s.Session != session {
+			if s := standing(b); s.State != agents.Paused || s.Session != session {
 				t.Fatalf("asked about: %+v", s)
 			}
 			b.reopen()
-			if s, _ := b.queue.StandingOf(agent, "another"); s.State != approvals.AgentPaused || s.Session != session {
+			if s, _ := b.queue.Agents.StandingOf(agent, "another"); s.State != agents.Paused || s.Session != session {
 				t.Errorf("another session: %+v", s)
 			}
-			if s, _ := b.queue.StandingOf("another", session); !s.Running() {
+			if s, _ := b.queue.Agents.StandingOf("another", session); !s.Running() {
 				t.Errorf("another agent's: %+v", s)
 			}
-			if s := standing(b); s.State != approvals.AgentPaused {
+			if s := standing(b); s.State != agents.Paused {
 				t.Fatalf("after a restart: %+v", s)
 			}
 			c.answer(b, r)
@@ -68,7 +69,7 @@ func TestASessionIsHaltedUntilPeopleAnswer(t *testing.T) {
 				if s := standing(b); s.State != c.want {
 					t.Errorf("%+v, want %s", s, c.want)
 				}
-				if s, _ := b.queue.StandingOf(agent, "another"); s.State != c.want {
+				if s, _ := b.queue.Agents.StandingOf(agent, "another"); s.State != c.want {
 					t.Errorf("another session: %+v, want %s", s, c.want)
 				}
 				b.reopen()
@@ -84,7 +85,7 @@ func TestNoApprovalOfAHaltedSessionIsUsed(t *testing.T) {
 	b.vote(r, holdgate.AnswerApprove)
 	d := b.diagnose("g")
 	uses := []approvals.Use{{RequestID: r.ID, Digest: r.Call.Digest}}
-	if err := x.Use(t.Context(), uses); !errors.As(err, new(*approvals.HaltError)) {
+	if err := x.Use(t.Context(), uses); !errors.As(err, new(*agents.HaltError)) {
 		t.Errorf("halted: %v", err)
 	}
 	b.vote(d, holdgate.AnswerApprove)
@@ -140,7 +141,7 @@ func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
 	if why := strings.Join(d.Briefing.Why, "\n"); !strings.Contains(why, "every session of the agent is paused") || !strings.Contains(why, "--alone") {
 		t.Errorf("people are not told whom it holds: %s", why)
 	}
-	other, _ := b.queue.StandingOf(agent, "another")
+	other, _ := b.queue.Agents.StandingOf(agent, "another")
 	if text := other.String(); !strings.Contains(text, "with session "+caller.Session.ID+" of the agent") {
 		t.Errorf("the other session is %s", text)
 	}
@@ -151,22 +152,22 @@ func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 	}
-	standing := func(want approvals.AgentState) {
+	standing := func(want agents.State) {
 		t.Helper()
 		for range 2 {
-			if s, _ := b.queue.StandingOf(agent, "another"); s.State != want {
+			if s, _ := b.queue.Agents.StandingOf(agent, "another"); s.State != want {
 				t.Errorf("the other session is %s, want %s", s, want)
 			}
-			if s, _ := b.queue.StandingOf(agent, caller.Session.ID); s.State != approvals.AgentPaused {
+			if s, _ := b.queue.Agents.StandingOf(agent, caller.Session.ID); s.State != agents.Paused {
 				t.Errorf("the session itself is %s", s)
 			}
 			b.reopen()
 		}
 	}
 	alone(true)
-	standing(approvals.AgentRunning)
+	standing(agents.Running)
 	alone(false)
-	standing(approvals.AgentPaused)
+	standing(agents.Paused)
 }
 
 // A question that another session's mode raises names that one, and how it ends.
@@ -209,10 +210,10 @@ func TestAModeOfASessionToCome(t *testing.T) {
 	if _, err := b.queue.SetMode(t.Context(), "", "to-come", manual, 0, "ana"); !errors.Is(err, approvals.ErrNoSession) {
 		t.Errorf("of nobody: %v", err)
 	}
-	if _, err := b.queue.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); !errors.Is(err, approvals.ErrNoAgent) {
+	if _, err := b.queue.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); !errors.Is(err, agents.ErrNoAgent) {
 		t.Errorf("of an agent that is not known: %v", err)
 	}
-	b.queue.Expect(holdgate.Agent{ID: "builder", Proven: true}) // one that is configured
+	b.queue.Agents.Expect(holdgate.Agent{ID: "builder", Proven: true}) // one that is configured
 	if s, err := b.queue.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); err != nil || s.Mode != sessions.ModeManual || s.Agent != "builder" {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -229,7 +230,7 @@ func TestAPersonsWordKeepsWhatAProvenSessionHasPassed(t *testing.T) {
 	b := newBench(t)
 	proven := caller
 	proven.Agent.Proven = true
-	b.queue.Seen(proven)
+	b.queue.Agents.Seen(proven)
 	yes := holdgate.Outcome{Decision: holdgate.AnswerApprove}
 	if _, err := b.queue.GateDecided(t.Context(), proven, "intent_approval", yes, true); err != nil {
 		t.Fatal(err)

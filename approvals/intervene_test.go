@@ -9,79 +9,80 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
 // do intervenes in ana's name.
-func (b *bench) do(agent string, a approvals.InterventionAction) approvals.Standing {
+func (b *bench) do(agent string, a agents.Action) approvals.Standing {
 	b.t.Helper()
-	s, err := b.queue.Intervene(b.t.Context(), agent, approvals.Intervention{Action: a, Reason: "why not", By: "ana"})
+	s, err := b.queue.Agents.Intervene(b.t.Context(), agent, agents.Intervention{Action: a, Reason: "why not", By: "ana"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return s
 }
 
-func (b *bench) standing(agent string) approvals.AgentState {
-	s, _ := b.queue.Standing(agent)
+func (b *bench) standing(agent string) agents.State {
+	s, _ := b.queue.Agents.Standing(agent)
 	return s.State
 }
 
 // resume lets the agent of most tests go on.
 func (b *bench) resume(by string) {
 	b.t.Helper()
-	if _, err := b.queue.Intervene(b.t.Context(), caller.Agent.ID, approvals.Intervention{Action: resume, By: by}); err != nil {
+	if _, err := b.queue.Agents.Intervene(b.t.Context(), caller.Agent.ID, agents.Intervention{Action: resume, By: by}); err != nil {
 		b.t.Error(err)
 	}
 }
 
 const (
-	pause  = approvals.InterventionPause
-	resume = approvals.InterventionResume
-	stop   = approvals.InterventionStop
+	pause  = agents.Pause
+	resume = agents.Resume
+	stop   = agents.Stop
 )
 
 func TestInterventionsOutliveARestart(t *testing.T) {
 	b := newBench(t)
-	b.queue.Seen(caller)
+	b.queue.Agents.Seen(caller)
 	b.do("claude", pause)
 	b.reopen()
-	if got := b.standing("claude"); got != approvals.AgentPaused {
+	if got := b.standing("claude"); got != agents.Paused {
 		t.Errorf("after a restart it is %s", got)
 	}
-	list, err := b.queue.Agents(t.Context())
+	list, err := b.queue.Agents.List(t.Context())
 	if err != nil || len(list) != 1 || list[0].By != "ana" || list[0].Reason != "why not" {
 		t.Errorf("agents: %+v, %v", list, err)
 	}
 	b.do("claude", resume)
 	b.reopen()
-	if got := b.standing("claude"); got != approvals.AgentRunning {
+	if got := b.standing("claude"); got != agents.Running {
 		t.Errorf("resumed and started anew it is %s", got)
 	}
 }
 
 func TestAnAgentGoesOnWhereNeitherItNorEverybodyIsHalted(t *testing.T) {
 	b := newBench(t)
-	b.queue.Seen(caller)
+	b.queue.Agents.Seen(caller)
 	for _, step := range []struct {
 		agent        string
-		action       approvals.InterventionAction
-		claude, next approvals.AgentState // next is one that nobody has seen yet
+		action       agents.Action
+		claude, next agents.State // next is one that nobody has seen yet
 	}{
-		{"claude", pause, approvals.AgentPaused, approvals.AgentRunning},
-		{approvals.Everybody, stop, approvals.AgentStopped, approvals.AgentStopped},
-		{"claude", resume, approvals.AgentStopped, approvals.AgentStopped},
-		{"claude", stop, approvals.AgentStopped, approvals.AgentStopped},
-		{approvals.Everybody, resume, approvals.AgentStopped, approvals.AgentRunning},
-		{approvals.Everybody, pause, approvals.AgentStopped, approvals.AgentPaused},
-		{"claude", resume, approvals.AgentPaused, approvals.AgentPaused},
-		{approvals.Everybody, resume, approvals.AgentRunning, approvals.AgentRunning},
+		{"claude", pause, agents.Paused, agents.Running},
+		{agents.Everybody, stop, agents.Stopped, agents.Stopped},
+		{"claude", resume, agents.Stopped, agents.Stopped},
+		{"claude", stop, agents.Stopped, agents.Stopped},
+		{agents.Everybody, resume, agents.Stopped, agents.Running},
+		{agents.Everybody, pause, agents.Stopped, agents.Paused},
+		{"claude", resume, agents.Paused, agents.Paused},
+		{agents.Everybody, resume, agents.Running, agents.Running},
 	} {
-		_, changed := b.queue.Standing("claude")
+		_, changed := b.queue.Agents.Standing("claude")
 		b.do(step.agent, step.action)
 		<-changed
-		if got := []approvals.AgentState{b.standing("claude"), b.standing("next")}; !cmp.Equal(got, []approvals.AgentState{step.claude, step.next}) {
+		if got := []agents.State{b.standing("claude"), b.standing("next")}; !cmp.Equal(got, []agents.State{step.claude, step.next}) {
 			t.Fatalf("after %s %q: %v, want %s and %s", step.action, step.agent, got, step.claude, step.next)
 		}
 	}
@@ -89,7 +90,7 @@ func TestAnAgentGoesOnWhereNeitherItNorEverybodyIsHalted(t *testing.T) {
 
 func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
 	b := newBench(t)
-	b.queue.Seen(caller)
+	b.queue.Agents.Seen(caller)
 	x := b.enter("k")
 	q := approvals.Question{Call: holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"rm"}`)}}, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "r"}}
 	first, err := x.Ask(t.Context(), q)
@@ -97,7 +98,7 @@ func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := 0
-	forget := b.queue.WhenStopped("claude", func() { told++ })
+	forget := b.queue.Agents.WhenStopped("claude", func() { told++ })
 	defer forget()
 	b.do("claude", stop)
 	if told != 1 {
@@ -108,10 +109,10 @@ func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
 		t.Errorf("the held call is %s, %+v, %v", r.Status, r.Outcome, err)
 	}
 	_, err = x.Ask(t.Context(), q)
-	if h, ok := errors.AsType[*approvals.HaltError](err); !ok || !h.Standing.Stopped() {
+	if h, ok := errors.AsType[*agents.HaltError](err); !ok || !h.Standing.Stopped() {
 		t.Errorf("asking for a stopped agent: %v", err)
 	}
-	b.queue.WhenStopped("claude", func() { told++ })
+	b.queue.Agents.WhenStopped("claude", func() { told++ })
 	if told != 2 {
 		t.Error("whoever comes later is not told")
 	}
@@ -119,7 +120,7 @@ func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
 
 func TestNoApprovalIsUsedWhileTheAgentIsHalted(t *testing.T) {
 	b := newBench(t)
-	b.queue.Seen(caller)
+	b.queue.Agents.Seen(caller)
 	x := b.enter("k")
 	q := approvals.Question{Call: holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"rm"}`)}}, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "r"}}
 	r, err := x.Ask(t.Context(), q)
@@ -130,9 +131,9 @@ func TestNoApprovalIsUsedWhileTheAgentIsHalted(t *testing.T) {
 		t.Fatal(err)
 	}
 	use := []approvals.Use{{RequestID: r.ID, Digest: r.Call.Digest}}
-	for _, a := range []approvals.InterventionAction{pause, stop} {
+	for _, a := range []agents.Action{pause, stop} {
 		b.do("claude", a)
-		if _, ok := errors.AsType[*approvals.HaltError](x.Use(t.Context(), use)); !ok {
+		if _, ok := errors.AsType[*agents.HaltError](x.Use(t.Context(), use)); !ok {
 			t.Errorf("after %s the approval was used", a)
 		}
 	}
@@ -152,21 +153,21 @@ func TestInterventionsThatAreRefusedChangeNothing(t *testing.T) {
 	if err := b.queue.SetPeople(t.Context(), persons); err != nil {
 		t.Fatal(err)
 	}
-	b.queue.Seen(caller)
+	b.queue.Agents.Seen(caller)
 	b.do("claude", stop)
 	for _, tt := range []struct {
 		name, agent, by string
-		action          approvals.InterventionAction
+		action          agents.Action
 		want            error
 	}{
 		{"by somebody who only approves", "claude", "carl", resume, people.ErrNotEntitled},
 		{"by nobody", "claude", "", resume, people.ErrNotEntitled},
-		{"of an agent that nobody has seen", "clod", "ana", pause, approvals.ErrNoAgent},
-		{"unknown", "claude", "ana", "tickle", approvals.ErrIntervention},
-		{"a pause of a stopped agent", "claude", "ana", pause, approvals.ErrStopped},
+		{"of an agent that nobody has seen", "clod", "ana", pause, agents.ErrNoAgent},
+		{"unknown", "claude", "ana", "tickle", agents.ErrIntervention},
+		{"a pause of a stopped agent", "claude", "ana", pause, agents.ErrStopped},
 	} {
-		_, err := b.queue.Intervene(t.Context(), tt.agent, approvals.Intervention{Action: tt.action, By: tt.by})
-		if !errors.Is(err, tt.want) || b.standing("claude") != approvals.AgentStopped {
+		_, err := b.queue.Agents.Intervene(t.Context(), tt.agent, agents.Intervention{Action: tt.action, By: tt.by})
+		if !errors.Is(err, tt.want) || b.standing("claude") != agents.Stopped {
 			t.Errorf("%s: %v, and it is %s", tt.name, err, b.standing("claude"))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/store"
@@ -46,8 +47,8 @@ func (q *Queue) Tell(ctx context.Context, m sessions.Message) (sessions.Message,
 	default:
 		return m, &sessions.FieldError{Field: "type", What: "must be guidance, clarification_request or clarification_response"}
 	}
-	if !q.sightings.knows(m.Agent) {
-		return m, fmt.Errorf("%w: %q", ErrNoAgent, m.Agent)
+	if !q.Agents.Knows(m.Agent) {
+		return m, fmt.Errorf("%w: %q", agents.ErrNoAgent, m.Agent)
 	}
 	by := m.From
 	err := q.transact(ctx, func(t *transition) error {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/approvals/tasks"
@@ -108,9 +109,9 @@ func (b *bench) fillState() (names map[string]string) {
 		b.t.Fatal(err)
 	}
 	b.must(q.SetDelivery(ctx, "webhook", approvals.Delivery{Request: names["voted"], Told: time.Now(), Shown: "a form"}))
-	for agent, a := range map[string]approvals.InterventionAction{"nightly": approvals.InterventionPause, "rogue": approvals.InterventionStop} {
-		q.Expect(holdgate.Agent{ID: agent})
-		_, err := q.Intervene(ctx, agent, approvals.Intervention{Action: a, By: "ana", Reason: "until monday"})
+	for agent, a := range map[string]agents.Action{"nightly": agents.Pause, "rogue": agents.Stop} {
+		q.Agents.Expect(holdgate.Agent{ID: agent})
+		_, err := q.Agents.Intervene(ctx, agent, agents.Intervention{Action: a, By: "ana", Reason: "until monday"})
 		b.must(err)
 	}
 	return names
@@ -211,7 +212,7 @@ func (b *bench) fillSessions(names map[string]string) {
 	ctx, q := b.t.Context(), b.queue
 	other, loose := olderCaller["other"], olderCaller["loose"]
 	for _, who := range []approvals.Caller{other, loose} {
-		q.Seen(who)
+		q.Agents.Seen(who)
 	}
 	_, err := q.ChangeSession(ctx, "claude", "s2", approvals.SessionChange{Setting: &sessions.Setting{Mode: sessions.ModeThreshold, Threshold: 0.8}, Alone: ptr(true)}, "ana")
 	b.must(err)
@@ -245,8 +246,8 @@ func (b *bench) fillSessions(names map[string]string) {
 	b.must(err)
 	_, err = q.Tell(ctx, sessions.Message{Agent: "claude", Type: sessions.MessageGuidance, Content: "whoever comes next", From: "ben"})
 	b.must(err)
-	q.Expect(loose.Agent)
-	_, err = q.Intervene(ctx, "loose", approvals.Intervention{Action: approvals.InterventionRedirect, By: "ana", Instruction: "do the other thing"})
+	q.Agents.Expect(loose.Agent)
+	_, err = q.Agents.Intervene(ctx, "loose", agents.Intervention{Action: agents.Redirect, By: "ana", Instruction: "do the other thing"})
 	b.must(err)
 	x := b.of(approvals.Caller{Agent: holdgate.Agent{ID: "halted", Proven: true}, Session: holdgate.Session{ID: "h"}, Door: "mcp"}, "diagnostics")
 	score := 0.1
@@ -274,7 +275,7 @@ func (b *bench) shownState() map[string]json.RawMessage {
 	put("pending", list, err)
 	grants, err := q.Grants.List(ctx, "")
 	put("grants", grants, err)
-	agents, err := q.Agents(ctx)
+	agents, err := q.Agents.List(ctx)
 	put("agents", agents, err)
 	known, err := q.Sessions(ctx, "")
 	put("sessions", known, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
@@ -64,6 +65,7 @@ type InForce struct {
 // use. There must be one Queue for a store.
 type Queue struct {
 	// Rooms of the queue, each with what it keeps.
+	Agents   *agents.Keeper
 	Grants   *grants.Keeper
 	Tasks    *tasks.Keeper
 	Refusals *refusals.Keeper
@@ -79,11 +81,9 @@ type Queue struct {
 	timer  *timer
 	quiet  *quiet
 
-	standings *standings
-	sightings *sightings
-	tracks    *tracks
-	mail      *mail
-	loans     *loans
+	tracks *tracks
+	mail   *mail
+	loans  *loans
 
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
@@ -121,7 +121,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	}
 	q := &Queue{
 		c: c, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet(),
-		standings: newStandings(), sightings: newSightings(), tracks: newTracks(c.Begin), mail: newMail(),
+		tracks: newTracks(c.Begin), mail: newMail(),
 		loans: newLoans(),
 	}
 	if q.own.Store(&InForce{c.People, c.Gates}); c.InForce == nil {
@@ -131,6 +131,13 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People}
 	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.room), refusals.New(q.book, c.Retention.Refused, q.room), tools.New(q.book, c.Logger)
 	q.ledger.follow(q.book)
+	q.Agents = agents.New(q.book, agents.Followers{
+		Resumed: func(c *record.Change, agent, by string) error { return (&transition{c, q}).unhalt(agent, by) },
+		Redirected: func(c *record.Change, agent, by, what string) error {
+			m := sessions.Message{Agent: agent, Type: sessions.MessageRedirect, From: by, Content: what}
+			return (&transition{c, q}).message(&m, false)
+		},
+	})
 	q.Grants = grants.New(q.book, c.MaxGrant)
 	q.follow()
 	if err := q.takeUp(ctx); err != nil {
@@ -193,7 +200,7 @@ func (q *Queue) SetPeople(ctx context.Context, p *people.People) error {
 func (q *Queue) takeUp(ctx context.Context) error {
 	var orphans []string
 	var restart []record.Due
-	var stopped []storedAgent
+	var stopped []string
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
 		for p, err := range tx.Scan(record.PrefixOpen, "") {
 			if err != nil {
@@ -219,10 +226,10 @@ func (q *Queue) takeUp(ctx context.Context) error {
 				return err
 			}
 			q.ledger.add(charge{accountOf(a.Agent, a.Session, a.Proven), account{pending: 1}})
-			q.sightings.know(a.Agent)
+			q.Agents.Know(a.Agent)
 		}
 		var err error
-		if stopped, err = q.takeUpAgents(tx); err != nil {
+		if stopped, err = q.Agents.TakeUp(tx); err != nil {
 			return err
 		}
 		if err := errors.Join(q.takeUpSessions(tx), q.takeUpMail(tx), q.Tools.TakeUp(tx), q.Refusals.TakeUp(tx)); err != nil {
@@ -245,7 +252,7 @@ func (q *Queue) takeUp(ctx context.Context) error {
 		}
 	}
 	for _, a := range stopped { // where the process died before all was cancelled
-		if err := q.sweep(ctx, a.ID); err != nil {
+		if err := q.Agents.Sweep(ctx, a); err != nil {
 			return err
 		}
 	}

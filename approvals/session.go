@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -142,7 +143,7 @@ func (q *Queue) viewSession(r *sessions.Record, pending, messages int) Session {
 	if t := q.tracks.find(sessionKey{r.Agent, r.ID}); t != nil {
 		v.Counts, v.Lately = t.Counts(), t.Results().Count()
 	}
-	s, _ := q.StandingOf(r.Agent, r.ID)
+	s, _ := q.Agents.StandingOf(r.Agent, r.ID)
 	switch {
 	case s.Stopped():
 		v.State, v.Why = SessionStopped, s.String()
@@ -225,8 +226,8 @@ func (q *Queue) ChangeSession(ctx context.Context, agent, id string, c SessionCh
 	switch {
 	case errors.Is(err, ErrNoSession) && agent == "":
 		return Session{}, fmt.Errorf("%w; of one to come, say which agent's it is", err)
-	case errors.Is(err, ErrNoSession) && !q.sightings.knows(agent):
-		return Session{}, fmt.Errorf("%w: %q", ErrNoAgent, agent)
+	case errors.Is(err, ErrNoSession) && !q.Agents.Knows(agent):
+		return Session{}, fmt.Errorf("%w: %q", agents.ErrNoAgent, agent)
 	case errors.Is(err, ErrNoSession):
 		s.Agent = agent
 	case err != nil:
@@ -307,7 +308,7 @@ func (q *Queue) Report(ctx context.Context, who Caller, rep sessions.Report, nee
 	if err := rep.Check(); err != nil {
 		return rep, err
 	}
-	known := q.sightings.knows(who.Agent.ID)
+	known := q.Agents.Knows(who.Agent.ID)
 	rep.ID = record.NewID()
 	err := q.transact(ctx, func(t *transition) error {
 		rep.At = t.Now
@@ -431,7 +432,7 @@ func (t *transition) anew(passed *record.StoredRequest) error {
 func (t *transition) unhalt(agent, by string) error {
 	var halted []sessionKey
 	err := sessions.Each(t.Tx, func(r *sessions.Record) error {
-		if r.Halt != nil && (agent == Everybody || r.Agent == agent) {
+		if r.Halt != nil && (agent == agents.Everybody || r.Agent == agent) {
 			halted = append(halted, sessionKey{r.Agent, r.ID})
 		}
 		return nil

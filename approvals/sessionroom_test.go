@@ -34,7 +34,7 @@ func TestSessionsThatAreOverMakeRoom(t *testing.T) {
 		if _, err := b.queue.Report(t.Context(), in("s0001"), sessions.Report{Score: 0.4}, true); err != nil {
 			t.Fatal(err)
 		}
-		b.queue.Seen(in("s0002"))
+		b.queue.Agents.Seen(in("s0002"))
 		if _, err := b.queue.Tell(t.Context(), sessions.Message{Type: sessions.MessageGuidance, From: "ana", Agent: caller.Agent.ID, Session: "s0002", Content: "mind the tests"}); err != nil {
 			t.Fatal(err)
 		}

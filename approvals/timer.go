@@ -202,7 +202,7 @@ func (q *Queue) expire(ctx context.Context, d record.Due) error {
 		if !r.Told {
 			return t.unheard(r, d)
 		}
-		s, err := t.standingOf(r.Agent, r.Session)
+		s, err := t.q.Agents.StandingIn(t.Change, r.Agent, r.Session)
 		if err != nil {
 			return err
 		}

@@ -415,7 +415,7 @@ func (t *transition) learnSessions(all *changedSessions) {
 		if s.saved {
 			t.q.tracks.learn(s.record)
 			t.q.tracks.bindings.learn(s.record)
-			t.q.standings.halt(s.record)
+			t.q.Agents.Halted(s.record)
 		}
 	}
 }
@@ -432,7 +432,7 @@ func (all *changedSessions) undo() {
 // takeUpSessions reads which sessions are halted, and which bind others.
 func (q *Queue) takeUpSessions(tx store.Tx) error {
 	return sessions.Each(tx, func(r *sessions.Record) error {
-		q.standings.halt(r)
+		q.Agents.Halted(r)
 		q.tracks.bindings.learn(r)
 		return nil
 	})

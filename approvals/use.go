@@ -63,7 +63,7 @@ func (x *Exchange) Use(ctx context.Context, uses []Use) error {
 		if err != nil {
 			return err
 		}
-		if err := t.runs(ex.Agent, ex.Session); err != nil {
+		if err := t.q.Agents.Runs(t.Change, ex.Agent, ex.Session); err != nil {
 			return err
 		}
 		for _, u := range uses {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/people"
@@ -14,7 +13,6 @@ import (
 
 // Limits of a vote, in bytes.
 const (
-	maxText      = 8 << 10 // reason and instructions, each
 	maxArtifacts = 100     // how many
 	maxArtifact  = 4 << 10 // each
 )
@@ -119,14 +117,14 @@ func checked(v Vote) (Vote, error) {
 		name, text string
 		limit      int
 	}{
-		{"reason", v.Reason, maxText},
-		{"instructions", v.Instructions, maxText},
+		{"reason", v.Reason, record.MaxText},
+		{"instructions", v.Instructions, record.MaxText},
 		{"voter", v.By, people.MaxName},
 		{"channel", v.Channel, people.MaxName},
 		{"choice", v.Choice, people.MaxName},
 		{"digest", string(v.Digest), people.MaxName},
 	} {
-		if err := bounded(f.name, f.text, f.limit); err != nil {
+		if err := record.Bounded(f.name, f.text, f.limit); err != nil {
 			return v, err
 		}
 	}
@@ -146,15 +144,5 @@ func checkArtifact(a string) error {
 	if slices.Contains(strings.FieldsFunc(a, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
 		return fmt.Errorf("%w: %q climbs out of its folder with ..", ErrArtifact, holdgate.Visible(a))
 	}
-	return bounded("artifact", a, maxArtifact)
-}
-
-func bounded(name, s string, limit int) error {
-	if len(s) > limit {
-		return fmt.Errorf("%w: the %s has %d bytes, at most %d", ErrAnswer, name, len(s), limit)
-	}
-	if !utf8.ValidString(s) {
-		return fmt.Errorf("%w: the %s is not UTF-8", ErrAnswer, name)
-	}
-	return nil
+	return record.Bounded("artifact", a, maxArtifact)
 }

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 )
@@ -33,6 +34,8 @@ type (
 	Ref = record.Ref
 	// A Grant is a standing approval.
 	Grant = grants.Grant
+	// A Standing says whether an agent may go on, and who said so.
+	Standing = agents.Standing
 	// EventType says what happened to a request.
 	EventType = record.EventType
 )

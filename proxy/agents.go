@@ -40,7 +40,7 @@ func (a agents) Ask(ctx context.Context, who approvals.Caller, in agentapi.Ask) 
 			return agentapi.Gate{}, &sessions.FieldError{Field: "context", What: "cannot be read by all alike: " + err.Error()}
 		}
 	}
-	a.s.c.Queue.Seen(who)
+	a.s.c.Queue.Agents.Seen(who)
 	return a.open(ctx, who, g, nil)
 }
 
@@ -244,7 +244,7 @@ func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Re
 	c := a.s.c.Confidence
 	if !c.Enabled || !c.AutoEscalate {
 		rep, err = a.s.c.Queue.Report(ctx, who, rep, false)
-		a.s.c.Queue.Seen(who)
+		a.s.c.Queue.Agents.Seen(who)
 		return agentapi.Reported{ID: rep.ID}, err
 	}
 	g := &holdgate.Gate{Type: sessions.GateConfidence, Score: &rep.Score, Context: taskContext(in.Task)}
@@ -254,7 +254,7 @@ func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Re
 	if rep, err = a.s.c.Queue.Report(ctx, who, rep, asks && d.Hold.Gate != sessions.GateDiagnostics); err != nil {
 		return agentapi.Reported{}, err
 	}
-	a.s.c.Queue.Seen(who)
+	a.s.c.Queue.Agents.Seen(who)
 	if !asks {
 		return agentapi.Reported{ID: rep.ID}, nil
 	}
@@ -295,7 +295,7 @@ func (a agents) Session(ctx context.Context, who approvals.Caller) (agentapi.Ses
 	if r.Report != nil {
 		v.Score = &r.Report.Score
 	}
-	standing, _ := q.StandingOf(who.Agent.ID, who.Session.ID)
+	standing, _ := q.Agents.StandingOf(who.Agent.ID, who.Session.ID)
 	switch {
 	case standing.Stopped():
 		v.Status, v.Why = approvals.SessionStopped, holdgate.OneLine(standing.String(), gate.MaxWords)
@@ -322,7 +322,7 @@ func (a agents) Tighten(ctx context.Context, who approvals.Caller, m agentapi.Mo
 // Messages implements [agentapi.Service].
 func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64, wait time.Duration) ([]sessions.Message, error) {
 	q := a.s.c.Queue
-	q.Seen(who)
+	q.Agents.Seen(who)
 	waiting, end := a.patience(ctx, wait)
 	defer end()
 	for {
@@ -349,7 +349,7 @@ func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64
 // Say implements [agentapi.Service]. People are asked for what the agent asks, as for
 // anything that waits for them.
 func (a agents) Say(ctx context.Context, who approvals.Caller, n agentapi.Note) (sessions.Message, error) {
-	a.s.c.Queue.Seen(who)
+	a.s.c.Queue.Agents.Seen(who)
 	m, err := a.s.c.Queue.Say(ctx, who, sessions.Message{Type: n.Type, Content: n.Content, InReplyTo: n.InReplyTo})
 	if err != nil || m.Type != sessions.MessageQuestion {
 		return m, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
@@ -299,7 +300,7 @@ func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
 	another := g.inSession("s2", askPlain)
 	d := g.pending(1)[0]
 	for _, session := range []string{"s1", "s2"} {
-		if s, _ := g.queue.StandingOf(holdgate.AgentDefault, session); s.State != approvals.AgentPaused {
+		if s, _ := g.queue.Agents.StandingOf(holdgate.AgentDefault, session); s.State != agents.Paused {
 			t.Errorf("session %s is %s", session, s)
 		}
 	}

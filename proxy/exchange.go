@@ -87,7 +87,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *route.Target) 
 		s.refuseUnsupported(w, r, *t, t.Why)
 		return nil
 	}
-	s.c.Queue.Seen(t.Caller)
+	s.c.Queue.Agents.Seen(t.Caller)
 	e := &request{Exchange: s.steps.Begin(w, r, *t), s: s}
 	if unseen {
 		e.found(t.Why)
@@ -113,7 +113,7 @@ func (e *request) model() error {
 	}
 	if from := e.From(); from.InConversation(asked.Conversation) {
 		e.Target.Caller = from.Caller
-		e.s.c.Queue.Seen(e.Target.Caller)
+		e.s.c.Queue.Agents.Seen(e.Target.Caller)
 	}
 	return e.s.models.Serve(model.Request{Exchange: e.Exchange, Asked: asked})
 }

@@ -13,13 +13,14 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-func (g *sidecar) intervene(agent string, a approvals.InterventionAction) {
+func (g *sidecar) intervene(agent string, a agents.Action) {
 	g.t.Helper()
 	g.t.Logf("%s %q", a, agent)
-	_, err := g.queue.Intervene(g.t.Context(), agent, approvals.Intervention{Action: a, Reason: "too fast", By: "ann"})
+	_, err := g.queue.Agents.Intervene(g.t.Context(), agent, agents.Intervention{Action: a, Reason: "too fast", By: "ann"})
 	must(g.t, err)
 }
 
@@ -37,7 +38,7 @@ func TestAStoppedAgentIsRefusedInTheFormatSpokenUntilItIsResumed(t *testing.T) {
 		{"mcp", "/mcp/files", toolCall("1", "x"), 200, `"isError":true`},
 		{"plain HTTP", "/up/test/v1/files", `{}`, 403, `"detail"`},
 	}
-	g.intervene(approvals.Everybody, approvals.InterventionStop)
+	g.intervene(agents.Everybody, agents.Stop)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			resp := g.post(t.Context(), tt.path, tt.body)
@@ -55,7 +56,7 @@ func TestAStoppedAgentIsRefusedInTheFormatSpokenUntilItIsResumed(t *testing.T) {
 			t.Errorf("refused by %s", e.Decision.Rule)
 		}
 	}
-	g.intervene(approvals.Everybody, approvals.InterventionResume)
+	g.intervene(agents.Everybody, agents.Resume)
 	if resp := g.post(t.Context(), messages, askPlain); resp.StatusCode != 200 {
 		t.Errorf("resumed, and yet: %d %s", resp.StatusCode, readAll(t, resp.Body))
 	}
@@ -65,11 +66,11 @@ func TestAStoppedAgentIsRefusedInTheFormatSpokenUntilItIsResumed(t *testing.T) {
 func TestAPausedAgentsRequestsWaitInLine(t *testing.T) {
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
-	g.intervene(approvals.Everybody, approvals.InterventionPause)
+	g.intervene(agents.Everybody, agents.Pause)
 	answered := make(chan int, 1)
 	go func() { answered <- g.post(t.Context(), messages, askPlain).StatusCode }()
 	for {
-		list, err := g.queue.Agents(t.Context())
+		list, err := g.queue.Agents.List(t.Context())
 		must(t, err)
 		if !list[0].LastSeen.IsZero() {
 			break
@@ -78,7 +79,7 @@ func TestAPausedAgentsRequestsWaitInLine(t *testing.T) {
 	if n := len(seen.all()); n != 0 {
 		t.Fatal("a paused agent's request went on")
 	}
-	g.intervene(approvals.Everybody, approvals.InterventionResume)
+	g.intervene(agents.Everybody, agents.Resume)
 	if status := <-answered; status != 200 || len(seen.all()) != 1 {
 		t.Errorf("status %d, %d requests went on", status, len(seen.all()))
 	}
@@ -88,7 +89,7 @@ func TestAPausedAgentIsToldToAskAgainBeforeItsClientGivesUp(t *testing.T) {
 	var seen counter
 	up := newUpstream(t, plainly(&seen, 200, `{}`))
 	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"files": up + "/mcp"}, withBudget(10*time.Millisecond), withMCPBudget(10*time.Millisecond))
-	g.intervene(approvals.Everybody, approvals.InterventionPause)
+	g.intervene(agents.Everybody, agents.Pause)
 	resp := g.post(t.Context(), messages, askPlain)
 	if body := readAll(t, resp.Body); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "paused by ann") {
 		t.Errorf("got %d %s", resp.StatusCode, body)
@@ -130,7 +131,7 @@ func TestWhenPauseComesAStreamFlowsAsFarAsItsFirstCall(t *testing.T) {
 	g := newGate(t, pausing(next, begin+text, rest...), withIdle(10*time.Millisecond))
 	r := bufio.NewReader(g.post(t.Context(), messages, askStream).Body)
 	got := until(t, r, `"before"`)
-	g.intervene(holdgate.AgentDefault, approvals.InterventionPause)
+	g.intervene(holdgate.AgentDefault, agents.Pause)
 	close(next)
 	for range 3 { // signs of life: the stream stays well-formed while it waits
 		got += until(t, r, `"text":""}}`)
@@ -138,7 +139,7 @@ func TestWhenPauseComesAStreamFlowsAsFarAsItsFirstCall(t *testing.T) {
 	if strings.Contains(got, "toolu_1") {
 		t.Fatalf("a call was released while its agent is paused:\n%s", got)
 	}
-	g.intervene(holdgate.AgentDefault, approvals.InterventionResume)
+	g.intervene(holdgate.AgentDefault, agents.Resume)
 	got += readAll(t, r)
 	got = without(without(got, emptyDelta("0")), sse("ping", `{"type":"ping"}`))
 	if want := begin + text + strings.Join(rest, ""); got != want {
@@ -151,7 +152,7 @@ func TestAStopEndsAFlowingStreamAndCancelsWhatItHolds(t *testing.T) {
 		g := newGate(t, pausing(nil, msgStart()+msgText("0", "before")))
 		r := bufio.NewReader(g.post(t.Context(), messages, askStream).Body)
 		until(t, r, `"before"`)
-		g.intervene(holdgate.AgentDefault, approvals.InterventionStop)
+		g.intervene(holdgate.AgentDefault, agents.Stop)
 		rest, err := io.ReadAll(r)
 		if err != nil || !strings.Contains(string(rest), "event: error") || !strings.Contains(string(rest), "stopped by ann") {
 			t.Errorf("the stream ends so: %v %s", err, rest)
@@ -161,7 +162,7 @@ func TestAStopEndsAFlowingStreamAndCancelsWhatItHolds(t *testing.T) {
 		g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", "gated"), msgTool("1", "toolu_2", "ls"), msgEnd("tool_use")))
 		resp := g.post(t.Context(), messages, askStream)
 		id := g.pending(1)[0].ID
-		g.intervene(holdgate.AgentDefault, approvals.InterventionStop)
+		g.intervene(holdgate.AgentDefault, agents.Stop)
 		body := readAll(t, resp.Body)
 		if strings.Contains(body, "toolu_") || !strings.Contains(body, "stopped by ann") || !strings.Contains(body, "message_stop") {
 			t.Errorf("got:\n%s", body)
@@ -177,7 +178,7 @@ func TestAStopEndsAFlowingStreamAndCancelsWhatItHolds(t *testing.T) {
 		resp := g.post(t.Context(), "/up/test/v1/files", `{}`)
 		r := bufio.NewReader(resp.Body)
 		until(t, r, "data: 1")
-		g.intervene(holdgate.AgentDefault, approvals.InterventionStop)
+		g.intervene(holdgate.AgentDefault, agents.Stop)
 		if _, err := io.ReadAll(r); err == nil {
 			t.Error("the download ends as if it were whole")
 		}
@@ -198,12 +199,12 @@ func TestAnApprovalOfAPausedAgentsCallReleasesItOnlyAfterwards(t *testing.T) {
 				answer <- string(b)
 			}()
 			req := g.pending(1)[0]
-			g.intervene(holdgate.AgentDefault, approvals.InterventionPause)
+			g.intervene(holdgate.AgentDefault, agents.Pause)
 			g.decide(req, holdgate.AnswerApprove, "")
 			if used := g.entries(audit.TypeUsed); len(used) > 0 {
 				t.Fatal("an approval was used while the agent is paused")
 			}
-			g.intervene(holdgate.AgentDefault, approvals.InterventionResume)
+			g.intervene(holdgate.AgentDefault, agents.Resume)
 			if got := <-answer; !strings.Contains(got, "toolu_1") {
 				t.Errorf("got:\n%s", got)
 			}

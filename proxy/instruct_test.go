@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -25,7 +26,7 @@ func TestARedirectIsInTheNextModelRequest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var seen counter
 			g := newGate(t, plainly(&seen, 500, `{}`))
-			_, err := g.queue.Intervene(t.Context(), holdgate.AgentDefault, approvals.Intervention{Action: approvals.InterventionRedirect, Instruction: "write tests\u202e\x1b[2J first", By: "ann"})
+			_, err := g.queue.Agents.Intervene(t.Context(), holdgate.AgentDefault, agents.Intervention{Action: agents.Redirect, Instruction: "write tests\u202e\x1b[2J first", By: "ann"})
 			must(t, err)
 			for range 2 { // the upstream refuses the first: what was said waits again
 				g.post(t.Context(), tt.path, tt.body)

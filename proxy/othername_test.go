@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/caller"
@@ -124,7 +124,7 @@ func TestAProvenAgentTakesModeAndPauseAlong(t *testing.T) {
 	}
 	d := g.pending(1)[0]
 	waiting := g.showing(annsToken, asUser("user_a_session_9"), "X-Session-Id", "s9")
-	if s, _ := g.queue.StandingOf("ann", "s9"); s.State != approvals.AgentPaused {
+	if s, _ := g.queue.Agents.StandingOf("ann", "s9"); s.State != agents.Paused {
 		t.Errorf("under another name it is %s", s)
 	}
 	if body := <-g.showing(bobsToken, asUser("user_a_session_1"), "X-Session-Id", "s1"); !strings.Contains(body, goesOn) {

@@ -195,9 +195,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	s.strange, _ = lru.New[place, struct{}](maxStrange) // it fails for a size of 0 alone
-	c.Queue.Expect(s.steps.Callers.Unnamed("").Agent)
+	c.Queue.Agents.Expect(s.steps.Callers.Unnamed("").Agent)
 	for _, a := range s.steps.Callers.Known() {
-		c.Queue.Expect(a)
+		c.Queue.Agents.Expect(a)
 	}
 	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, agentapi.Door) }, c.Logger)
 	s.models = model.New(s.modelConfig())

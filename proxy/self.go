@@ -46,8 +46,8 @@ func (a agents) Would(ctx context.Context, who approvals.Caller, p agentapi.Plan
 	if err := wire.Strict(t.Arguments); err != nil {
 		return agentapi.Would{}, &sessions.FieldError{Field: "arguments", What: "cannot be read by all alike: " + err.Error()}
 	}
-	a.s.c.Queue.Seen(who)
-	if standing, _ := a.s.c.Queue.StandingOf(who.Agent.ID, who.Session.ID); standing.Stopped() {
+	a.s.c.Queue.Agents.Seen(who)
+	if standing, _ := a.s.c.Queue.Agents.StandingOf(who.Agent.ID, who.Session.ID); standing.Stopped() {
 		return agentapi.Would{Action: holdgate.Deny.String(), Rule: holdgate.RuleStopped, Reason: holdgate.OneLine(standing.String(), gate.MaxWords)}, nil
 	}
 	if over := a.s.steps.Gate.Admit(who.Agent); over != nil {

@@ -2,35 +2,36 @@ package api
 
 import (
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 )
 
 // Intervention is the body of POST /v1/agents/{id}/interventions, and of POST
 // /v1/interventions, which is for all agents.
 type Intervention struct {
-	Action approvals.InterventionAction `json:"action"`           // pause, resume, stop or redirect
-	Reason string                       `json:"reason,omitempty"` // for people and for the agent
+	Action agents.Action `json:"action"`           // pause, resume, stop or redirect
+	Reason string        `json:"reason,omitempty"` // for people and for the agent
 	// Instruction is what redirect is about.
 	Instruction string `json:"instruction,omitempty"`
 }
 
 // listAgents serves GET /v1/agents.
-func (s *Server) listAgents(r *request) ([]approvals.Agent, error) {
+func (s *Server) listAgents(r *request) ([]agents.Agent, error) {
 	if _, err := query(r); err != nil {
 		return nil, err
 	}
-	return s.c.Queue.Agents(r.Context())
+	return s.c.Queue.Agents.List(r.Context())
 }
 
 // agentStanding serves GET /v1/agents/{id}/standing, of an agent that was never
 // seen too.
 func (s *Server) agentStanding(r *request) (approvals.Standing, error) {
-	st, _ := s.c.Queue.Standing(r.PathValue("id"))
+	st, _ := s.c.Queue.Agents.Standing(r.PathValue("id"))
 	return st, nil
 }
 
 // everybody serves GET /v1/interventions.
 func (s *Server) everybody(*request) (approvals.Standing, error) {
-	st, _ := s.c.Queue.Standing(approvals.Everybody)
+	st, _ := s.c.Queue.Agents.Standing(agents.Everybody)
 	return st, nil
 }
 
@@ -41,14 +42,14 @@ func (s *Server) intervene(r *request, in Intervention) (approvals.Standing, err
 
 // interveneAll serves POST /v1/interventions.
 func (s *Server) interveneAll(r *request, in Intervention) (approvals.Standing, error) {
-	return s.interveneWith(r, approvals.Everybody, in)
+	return s.interveneWith(r, agents.Everybody, in)
 }
 
 func (s *Server) interveneWith(r *request, agent string, in Intervention) (approvals.Standing, error) {
 	if in.Action == "" {
 		return approvals.Standing{}, malformed("action is missing: pause, resume, stop or redirect")
 	}
-	st, err := s.c.Queue.Intervene(r.Context(), agent, approvals.Intervention{Action: in.Action, Reason: in.Reason, Instruction: in.Instruction, By: r.by})
+	st, err := s.c.Queue.Agents.Intervene(r.Context(), agent, agents.Intervention{Action: in.Action, Reason: in.Reason, Instruction: in.Instruction, By: r.by})
 	if err == nil {
 		s.c.Logger.InfoContext(r.Context(), "a person intervened", "agent", agent, "action", in.Action, "by", r.by)
 	}

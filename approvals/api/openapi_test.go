@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -78,7 +79,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		"Entry": audit.Entry{}, "AuditCall": audit.Call{}, "AuditTool": audit.Tool{}, "AuditDecision": audit.Decision{}, "Head": Head{}, "SignedHead": SignedHead{}, "Inclusion": audit.Inclusion{}, "Consistency": audit.Consistency{},
 		"Status": Status{}, "Listener": Listener{}, "Policy": Policy{}, "Challenge": Challenge{}, "Proven": Proven{}, "Run": Run{}, "Problem": Problem{},
 		"Plugin": Plugin{}, "ConfigState": ConfigState{}, "ConfigWaiting": ConfigWaiting{}, "ConfigAccepted": ConfigAccepted{}, "PolicyState": PolicyState{}, "PolicyRule": PolicyRule{}, "PolicyRevision": PolicyRevision{}, "PolicyPush": PolicyPush{}, "PolicyPushed": PolicyPushed{},
-		"KnownAgent": approvals.Agent{}, "Standing": approvals.Standing{}, "Intervention": Intervention{},
+		"KnownAgent": agents.Agent{}, "Standing": approvals.Standing{}, "Intervention": Intervention{},
 		"Gate": approvals.GateView{}, "RunSession": approvals.Session{}, "SessionMode": SessionMode{}, "Note": Note{}, "PassedGate": sessions.Passed{}, "Report": sessions.Report{},
 		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "ToolsEnded": sessions.Ended{}, "Message": sessions.Message{},
 		"Stats": stats.Stats{}, "StatsGroup": stats.Group{}, "StatsVoter": stats.Voter{}, "Took": stats.Took{},

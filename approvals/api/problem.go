@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
@@ -88,10 +89,10 @@ func asProblem(err error) (p *Problem, known bool) {
 		{approvals.ErrVoted, http.StatusConflict, ProblemVoted, "Voted already"},
 		{record.ErrRemember, http.StatusUnprocessableEntity, "remember", "Cannot be remembered"},
 		{grants.ErrNoGrant, http.StatusNotFound, ProblemNotFound, "Not found"},
-		{approvals.ErrNoAgent, http.StatusNotFound, ProblemNoAgent, "No such agent"},
-		{approvals.ErrStopped, http.StatusConflict, ProblemStopped, "Stopped"},
+		{agents.ErrNoAgent, http.StatusNotFound, ProblemNoAgent, "No such agent"},
+		{agents.ErrStopped, http.StatusConflict, ProblemStopped, "Stopped"},
 		{ErrNoPlugin, http.StatusNotFound, "no-plugin", "No such channel"},
-		{approvals.ErrIntervention, http.StatusUnprocessableEntity, "intervention", "No such intervention"},
+		{agents.ErrIntervention, http.StatusUnprocessableEntity, "intervention", "No such intervention"},
 		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
 		{approvals.ErrNoSession, http.StatusNotFound, ProblemNoSession, "No such session"},
 		{approvals.ErrAmbiguous, http.StatusConflict, "ambiguous", "Several agents have it"},

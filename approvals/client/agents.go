@@ -6,29 +6,30 @@ import (
 	"net/url"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 )
 
 // Agents returns the agents that the sidecar knows.
-func (c *Client) Agents(ctx context.Context) ([]approvals.Agent, error) {
-	return get[[]approvals.Agent](ctx, c, "/v1/agents", nil)
+func (c *Client) Agents(ctx context.Context) ([]agents.Agent, error) {
+	return get[[]agents.Agent](ctx, c, "/v1/agents", nil)
 }
 
 // Standing returns whether an agent may go on, one that was never seen too, or
-// [approvals.Everybody].
+// [agents.Everybody].
 func (c *Client) Standing(ctx context.Context, agent string) (approvals.Standing, error) {
 	path := "/v1/interventions"
-	if agent != approvals.Everybody {
+	if agent != agents.Everybody {
 		path = agentPath(agent) + "/standing"
 	}
 	return get[approvals.Standing](ctx, c, path, nil)
 }
 
-// Intervene pauses, resumes or stops an agent, or [approvals.Everybody]. What it
+// Intervene pauses, resumes or stops an agent, or [agents.Everybody]. What it
 // returned is in force.
 func (c *Client) Intervene(ctx context.Context, agent string, i api.Intervention) (approvals.Standing, error) {
 	path := "/v1/interventions"
-	if agent != approvals.Everybody {
+	if agent != agents.Everybody {
 		path = agentPath(agent) + "/interventions"
 	}
 	return send[approvals.Standing](ctx, c, http.MethodPost, path, i)

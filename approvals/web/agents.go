@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -22,7 +23,7 @@ type agentList struct {
 }
 
 type agentRow struct {
-	approvals.Agent
+	agents.Agent
 
 	Own []approvals.Session
 }
@@ -38,7 +39,7 @@ func (s *Server) agents(v *visit) error {
 		return err
 	}
 	var l agentList
-	if l.Everybody, err = v.api.Standing(v.Context(), approvals.Everybody); err != nil {
+	if l.Everybody, err = v.api.Standing(v.Context(), agents.Everybody); err != nil {
 		return err
 	}
 	for _, a := range list {
@@ -61,10 +62,10 @@ func (s *Server) intervene(v *visit) error {
 	f := v.PostForm
 	agent := f.Get("agent")
 	if f.Has("everybody") {
-		agent = approvals.Everybody
+		agent = agents.Everybody
 	}
-	in := api.Intervention{Action: approvals.InterventionAction(f.Get("action")), Reason: f.Get("text")}
-	if in.Action == approvals.InterventionRedirect {
+	in := api.Intervention{Action: agents.Action(f.Get("action")), Reason: f.Get("text")}
+	if in.Action == agents.Redirect {
 		in.Instruction, in.Reason = in.Reason, ""
 	}
 	if _, err := v.api.Intervene(v.Context(), agent, in); err != nil {

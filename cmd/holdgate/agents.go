@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 )
@@ -47,7 +48,7 @@ func (e *env) listAgents(c *cli.Context) error {
 	if c.Bool("json") {
 		return printJSON(e.stdout, list)
 	}
-	all, err := sc.Standing(c.Context, approvals.Everybody)
+	all, err := sc.Standing(c.Context, agents.Everybody)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (e *env) listAgents(c *cli.Context) error {
 }
 
 // printAgents prints what is known of each agent.
-func printAgents(w io.Writer, list []approvals.Agent, now time.Time) error {
+func printAgents(w io.Writer, list []agents.Agent, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "AGENT\tIDENTITY\tSEEN\tPENDING\tSESSIONS\tSTATE")
 	for _, a := range list {
@@ -82,16 +83,16 @@ func printAgents(w io.Writer, list []approvals.Agent, now time.Time) error {
 // interventionCommands are those that halt agents and let them go on.
 func interventionCommands(e *env) []*cli.Command {
 	return []*cli.Command{
-		e.interventionCommand(approvals.InterventionPause, "release nothing more of an agent until it is resumed",
+		e.interventionCommand(agents.Pause, "release nothing more of an agent until it is resumed",
 			"Requests of the agent wait in line; an answer that flows goes on as far as its\nfirst call. What is held stays held, and can be answered meanwhile."),
-		e.interventionCommand(approvals.InterventionResume, "let an agent that was paused or stopped go on",
+		e.interventionCommand(agents.Resume, "let an agent that was paused or stopped go on",
 			"--all ends what --all began: an agent that was named stays as it is."),
-		e.interventionCommand(approvals.InterventionStop, "refuse everything of an agent until it is resumed",
+		e.interventionCommand(agents.Stop, "refuse everything of an agent until it is resumed",
 			"Answers that flow end, held calls are cancelled, and an agent that holdgate run\nstarted is ended: SIGTERM, and SIGKILL where it is there 5 seconds later."),
 	}
 }
 
-func (e *env) interventionCommand(a approvals.InterventionAction, short, long string) *cli.Command {
+func (e *env) interventionCommand(a agents.Action, short, long string) *cli.Command {
 	return &cli.Command{
 		Name: string(a), Usage: short, ArgsUsage: "AGENT...",
 		Description: long + "\nIt takes the role operate. holdgate agents lists the agents.",
@@ -109,18 +110,18 @@ type intervened struct {
 	approvals.Standing
 }
 
-func (e *env) intervene(c *cli.Context, a approvals.InterventionAction) error {
-	agents := c.Args().Slice()
-	if c.Bool("all") == (len(agents) > 0) {
+func (e *env) intervene(c *cli.Context, a agents.Action) error {
+	allAgents := c.Args().Slice()
+	if c.Bool("all") == (len(allAgents) > 0) {
 		return usage("%s takes the names of agents, or --all", a)
 	}
-	for _, id := range agents {
+	for _, id := range allAgents {
 		if strings.TrimSpace(id) == "" {
 			return usage("an agent's name is not empty: for all agents there is --all")
 		}
 	}
 	if c.Bool("all") {
-		agents = []string{approvals.Everybody}
+		allAgents = []string{agents.Everybody}
 	}
 	sc, err := e.sidecar(c)
 	if err != nil {
@@ -129,7 +130,7 @@ func (e *env) intervene(c *cli.Context, a approvals.InterventionAction) error {
 	defer sc.Close()
 	done := []intervened{}
 	var nothing error
-	for _, id := range agents {
+	for _, id := range allAgents {
 		before, err := sc.Standing(c.Context, id)
 		if err != nil {
 			return haltedLater(err)
@@ -138,7 +139,7 @@ func (e *env) intervene(c *cli.Context, a approvals.InterventionAction) error {
 		if err != nil {
 			return err
 		}
-		if a == approvals.InterventionResume && nothing == nil {
+		if a == agents.Resume && nothing == nil {
 			nothing = nothingResumed(id, before, s, again(c))
 		}
 		done = append(done, intervened{id, s})
@@ -173,11 +174,11 @@ func haltedLater(err error) error {
 func nothingResumed(id string, before, after approvals.Standing, more string) error {
 	x := &exitError{code: exitNothing}
 	switch {
-	case before.Running() && id == approvals.Everybody:
+	case before.Running() && id == agents.Everybody:
 		x.text, x.hint = "all agents were not paused or stopped: nothing was resumed", "holdgate agents says which of them is, by its name"
 	case before.Running():
 		x.text, x.hint = id+" was not paused or stopped: nothing was resumed", "holdgate agents says who is"
-	case id != approvals.Everybody && before.Everybody && after.Everybody:
+	case id != agents.Everybody && before.Everybody && after.Everybody:
 		x.text, x.hint = id+" was not paused or stopped by its name, all agents are: nothing was resumed", "holdgate resume --all"+more
 	default:
 		return nil
@@ -188,11 +189,11 @@ func nothingResumed(id string, before, after approvals.Standing, more string) er
 // printIntervened says in one line where an agent stands now.
 func printIntervened(w io.Writer, id string, s approvals.Standing) error {
 	who := id
-	if id == approvals.Everybody {
+	if id == agents.Everybody {
 		who = "all agents"
 	}
 	line := fmt.Sprintf("%s: %s", who, s)
-	if id != approvals.Everybody && s.Everybody {
+	if id != agents.Everybody && s.Everybody {
 		line += " (all agents are)"
 	}
 	_, err := fmt.Fprintln(w, holdgate.Visible(line))

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/sessions"
 )
@@ -31,7 +31,7 @@ func redirectCommand(e *env) *cli.Command {
 			}
 			defer sc.Close()
 			agent := c.Args().First()
-			s, err := sc.Intervene(c.Context, agent, api.Intervention{Action: approvals.InterventionRedirect, Instruction: text})
+			s, err := sc.Intervene(c.Context, agent, api.Intervention{Action: agents.Redirect, Instruction: text})
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/people"
@@ -194,7 +195,7 @@ func holdCmd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	r, err := ts.Value(sidecarKey{}).(*sidecar).hold(args[0])
 	if neg {
-		if _, halted := errors.AsType[*approvals.HaltError](err); !halted {
+		if _, halted := errors.AsType[*agents.HaltError](err); !halted {
 			ts.Fatalf("the call was not refused for what people have done to the agent: %v", err)
 		}
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/rego"
 )
@@ -214,10 +215,10 @@ func TestTheGateFailsClosed(t *testing.T) {
 }
 
 func TestAPausedAgentWaitsAndAStoppedOneIsRefused(t *testing.T) {
-	for then, released := range map[approvals.AgentState]bool{approvals.AgentRunning: true, approvals.AgentStopped: false} {
+	for then, released := range map[agents.State]bool{agents.Running: true, agents.Stopped: false} {
 		t.Run("paused, then "+string(then), func(t *testing.T) {
 			s := newSetup(t, allow)
-			s.q.stands(approvals.AgentPaused)
+			s.q.stands(agents.Paused)
 			x, e := s.begin()
 			begun, passed := make(chan struct{}), make(chan error, 1)
 			go func() {
@@ -239,7 +240,7 @@ func TestAPausedAgentWaitsAndAStoppedOneIsRefused(t *testing.T) {
 		passed := make(chan error, 1)
 		go func() { passed <- x.Pass(t.Context(), e, inLine) }()
 		s.asked()
-		s.q.stands(approvals.AgentStopped)
+		s.q.stands(agents.Stopped)
 		s.q.approves("one")
 		if err := <-passed; err != nil || e.Released() || len(s.q.used) > 0 || !strings.Contains(e.Verdict().Notice, "this agent was stopped by ann") {
 			t.Errorf("%v, %+v", err, e.Verdict())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 )
 
 // Standing is whether people let the exchange's agent go on.
@@ -82,7 +83,7 @@ func (x *Exchange) MustWait(ctx context.Context, e *Evaluation) bool {
 // Halted finds out whether the queue refused because of what people have done to
 // the agent.
 func Halted(err error) (approvals.Standing, bool) {
-	if h, ok := errors.AsType[*approvals.HaltError](err); ok {
+	if h, ok := errors.AsType[*agents.HaltError](err); ok {
 		return h.Standing, true
 	}
 	return approvals.Standing{}, false

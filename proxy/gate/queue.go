@@ -90,6 +90,16 @@ func (d door) Granted(ctx context.Context, c holdgate.Call, dec holdgate.Decisio
 	return d.Grants.Granted(ctx, c, dec, digest)
 }
 
+// StandingOf implements [Queue].
+func (d door) StandingOf(agent, session string) (approvals.Standing, <-chan struct{}) {
+	return d.Agents.StandingOf(agent, session)
+}
+
+// WhenStopped implements [Queue].
+func (d door) WhenStopped(agent string, fn func()) (forget func()) {
+	return d.Agents.WhenStopped(agent, fn)
+}
+
 // Track implements [Queue].
 func (d door) Track(ctx context.Context, agent, session string) (Session, error) {
 	s, err := d.Queue.Track(ctx, agent, session)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/rego"
@@ -75,7 +76,7 @@ type queue struct {
 }
 
 func newQueue() *queue {
-	return &queue{standing: approvals.Standing{State: approvals.AgentRunning}, changed: make(chan struct{}),
+	return &queue{standing: approvals.Standing{State: agents.Running}, changed: make(chan struct{}),
 		asked: make(chan approvals.Question, 16), requests: map[string]approvals.Request{}, ended: map[string]chan struct{}{}}
 }
 
@@ -104,7 +105,7 @@ func (q *queue) StandingOf(string, string) (approvals.Standing, <-chan struct{})
 }
 
 // stands has people let the agent go on, or not.
-func (q *queue) stands(state approvals.AgentState) {
+func (q *queue) stands(state agents.State) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.standing = approvals.Standing{State: state, By: "ann"}

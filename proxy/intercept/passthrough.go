@@ -87,7 +87,7 @@ func (i *Interceptor) passOn(w http.ResponseWriter, r *http.Request, door, hostp
 	defer i.c.Running.Done()
 	t := tlsTarget(door, hostport)
 	t.Caller = i.c.Callers.Of(r, t.Door)
-	i.c.Queue.Seen(t.Caller)
+	i.c.Queue.Agents.Seen(t.Caller)
 	e := i.c.Begin(w, r, t)
 	e.Remark = unseenBytes
 	q := &gate.Evaluation{Call: e.Complete(e.AsHTTP()), Remark: e.Remark}

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/mcp"
@@ -283,7 +283,7 @@ func (m *exchange) admit(ctx context.Context) (waiting string, err error) {
 	}
 	if s.Stopped() {
 		m.Report(holdgate.RuleStopped, s.String())
-		return "", &approvals.HaltError{Standing: s}
+		return "", &agents.HaltError{Standing: s}
 	}
 	return "", nil
 }

@@ -165,7 +165,7 @@ func (c *configs) swap(ctx context.Context, next *inForce, by string, change con
 	}
 	c.a.log.Warn(note, "file", c.w.Path)
 	for _, agent := range next.agents.Agents() {
-		c.a.queue.Expect(agent)
+		c.a.queue.Agents.Expect(agent)
 	}
 	if c.a.host != nil {
 		c.a.host.Look()

@@ -79,7 +79,7 @@ func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error
 		_ = handover.Send(conn, handover.Served{Error: err.Error()})
 		return fmt.Errorf("taking its listeners: %w", err)
 	}
-	r.a.queue.Expect(agent)
+	r.a.queue.Agents.Expect(agent)
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	defer doors.Close()

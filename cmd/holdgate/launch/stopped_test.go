@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 )
 
@@ -35,7 +35,7 @@ func TestAStoppedAgentIsEnded(t *testing.T) {
 			if _, err := lines.ReadString('\n'); err != nil { // it is there
 				t.Fatal(err)
 			}
-			if _, err := r.client().Intervene(t.Context(), "testagent", api.Intervention{Action: approvals.InterventionStop, Reason: "enough"}); err != nil {
+			if _, err := r.client().Intervene(t.Context(), "testagent", api.Intervention{Action: agents.Stop, Reason: "enough"}); err != nil {
 				t.Fatal(err)
 			}
 			rest, err := io.ReadAll(lines)

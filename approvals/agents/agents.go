@@ -1,4 +1,4 @@
-package approvals
+package agents
 
 import (
 	"cmp"
@@ -13,6 +13,33 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
+
+// A Keeper keeps who is paused or stopped, and what was seen of agents. What it has in
+// memory of the first is a view of the store; the second it has alone. It is safe for
+// concurrent use.
+type Keeper struct {
+	b         *record.Book
+	follow    Followers
+	standings *standings
+	sightings *sightings
+}
+
+// Followers are what others do of an intervention, in its transaction.
+type Followers struct {
+	Resumed    func(c *record.Change, agent, by string) error       // one agent, or [Everybody]
+	Redirected func(c *record.Change, agent, by, what string) error // an instruction is left for its next model request
+}
+
+// NewKeeper keeps the agents of a book, once [Keeper.TakeUp] has read them.
+func New(b *record.Book, f Followers) *Keeper {
+	return &Keeper{b, f, newStandings(), &sightings{agents: make(map[string]*Agent)}}
+}
+
+// Know remembers that there is such an agent.
+func (k *Keeper) Know(id string) { k.sightings.know(id) }
+
+// Knows reports whether there is such an agent.
+func (k *Keeper) Knows(id string) bool { return k.sightings.knows(id) }
 
 // An Agent is one that was seen since the sidecar started, or that something
 // stored is about.
@@ -40,8 +67,6 @@ type sightings struct {
 	mu     sync.Mutex
 	agents map[string]*Agent
 }
-
-func newSightings() *sightings { return &sightings{agents: make(map[string]*Agent)} }
 
 // know remembers that there is such an agent.
 func (s *sightings) know(id string) {
@@ -71,7 +96,7 @@ func (s *sightings) of(id string) *Agent {
 }
 
 // see takes note of a request.
-func (s *sightings) see(c Caller, at time.Time) {
+func (s *sightings) see(c record.Caller, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.of(c.Agent.ID)
@@ -105,8 +130,8 @@ func (s *sightings) all() []Agent {
 }
 
 // Expect makes an agent known before it makes its first request.
-func (q *Queue) Expect(a holdgate.Agent) {
-	s := q.sightings
+func (k *Keeper) Expect(a holdgate.Agent) {
+	s := k.sightings
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.of(a.ID)
@@ -115,24 +140,24 @@ func (q *Queue) Expect(a holdgate.Agent) {
 	}
 }
 
-// Seen takes note that an agent makes a request, for [Queue.Agents].
-func (q *Queue) Seen(c Caller) { q.sightings.see(c, record.Now()) }
+// Seen takes note that an agent makes a request, for [Keeper.List].
+func (k *Keeper) Seen(c record.Caller) { k.sightings.see(c, record.Now()) }
 
-// Agents returns the agents that are known, by id.
-func (q *Queue) Agents(ctx context.Context) ([]Agent, error) {
+// List returns the agents that are known, by id.
+func (k *Keeper) List(ctx context.Context) ([]Agent, error) {
 	pending := map[string]int{}
-	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+	err := k.b.Store.View(ctx, func(tx store.Tx) error {
 		return record.EachAsked(tx, func(a record.StoredAsked) { pending[a.Agent]++ })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing agents: %w", err)
 	}
 	for id := range pending {
-		q.sightings.know(id)
+		k.sightings.know(id)
 	}
-	list := q.sightings.all()
+	list := k.sightings.all()
 	for i := range list {
-		list[i].Standing, _ = q.Standing(list[i].ID)
+		list[i].Standing, _ = k.Standing(list[i].ID)
 		list[i].Pending = pending[list[i].ID]
 	}
 	return list, nil

@@ -1,4 +1,4 @@
-package approvals
+package agents
 
 import (
 	"errors"
@@ -19,21 +19,21 @@ const (
 )
 
 // AgentState says whether what an agent does goes on.
-type AgentState string
+type State string
 
 // The states of an agent. What is no known word counts as stopped.
 const (
-	AgentRunning AgentState = "running"
-	AgentPaused  AgentState = "paused"  // nothing more is released until it is resumed
-	AgentStopped AgentState = "stopped" // everything is refused until it is resumed
+	Running State = "running"
+	Paused  State = "paused"  // nothing more is released until it is resumed
+	Stopped State = "stopped" // everything is refused until it is resumed
 )
 
 // rank orders states by how little they let through.
-func (s AgentState) rank() int {
+func (s State) rank() int {
 	switch s {
-	case AgentRunning:
+	case Running:
 		return 0
-	case AgentPaused:
+	case Paused:
 		return 1
 	}
 	return 2
@@ -46,10 +46,10 @@ const Everybody = ""
 // A Standing says whether an agent may go on, and who said so. The zero value
 // is not running.
 type Standing struct {
-	State  AgentState `json:"state"`
-	By     string     `json:"by,omitempty"` // the person who paused or stopped it
-	At     time.Time  `json:"at,omitzero"`
-	Reason string     `json:"reason,omitempty"`
+	State  State     `json:"state"`
+	By     string    `json:"by,omitempty"` // the person who paused or stopped it
+	At     time.Time `json:"at,omitzero"`
+	Reason string    `json:"reason,omitempty"`
 	// Everybody says that all agents were paused or stopped, not this one by
 	// name.
 	Everybody bool `json:"everybody,omitempty"`
@@ -59,19 +59,19 @@ type Standing struct {
 }
 
 // Running reports whether calls go on.
-func (s Standing) Running() bool { return s.State == AgentRunning }
+func (s Standing) Running() bool { return s.State == Running }
 
 // Stopped reports whether everything is refused.
-func (s Standing) Stopped() bool { return s.State.rank() > AgentPaused.rank() }
+func (s Standing) Stopped() bool { return s.State.rank() > Paused.rank() }
 
 // String says it in words, such as "stopped by ana: it went too far".
 func (s Standing) String() string {
 	if s.Running() {
-		return string(AgentRunning)
+		return string(Running)
 	}
-	text := string(AgentPaused)
+	text := string(Paused)
 	if s.Stopped() {
-		text = string(AgentStopped)
+		text = string(Stopped)
 	}
 	if s.By != "" {
 		text += " by " + s.By
@@ -90,52 +90,52 @@ func (e *HaltError) Error() string { return "the agent is " + e.Standing.String(
 type storedAgent struct {
 	record.Header
 
-	ID     string     `json:"id"` // Everybody's is empty
-	State  AgentState `json:"state"`
-	By     string     `json:"by,omitempty"`
-	At     time.Time  `json:"at,omitzero"`
-	Reason string     `json:"reason,omitempty"`
-	Seq    uint64     `json:"seq"` // of the audit entry that records it
+	ID     string    `json:"id"` // Everybody's is empty
+	State  State     `json:"state"`
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Reason string    `json:"reason,omitempty"`
+	Seq    uint64    `json:"seq"` // of the audit entry that records it
 }
 
 func (a storedAgent) standing() Standing {
-	if a.State == AgentRunning {
-		return Standing{State: AgentRunning}
+	if a.State == Running {
+		return Standing{State: Running}
 	}
 	return Standing{State: a.State, By: a.By, At: a.At, Reason: a.Reason, Everybody: a.ID == Everybody}
 }
 
-// agent reads an agent's record.
-func (t *transition) agent(id string) (storedAgent, error) {
+// read reads an agent's record.
+func (k *Keeper) read(c *record.Change, id string) (storedAgent, error) {
 	var a storedAgent
-	err := record.Read(t.Tx, prefixAgent+id, &a)
+	err := record.Read(c.Tx, prefixAgent+id, &a)
 	if errors.Is(err, store.ErrNotFound) {
-		return storedAgent{Header: record.Current(), ID: id, State: AgentRunning}, nil
+		return storedAgent{Header: record.Current(), ID: id, State: Running}, nil
 	}
 	return a, err
 }
 
 // standing is whether the agent may go on, as stored.
-func (t *transition) standing(id string) (Standing, error) {
-	own, err := t.agent(id)
+func (k *Keeper) standing(c *record.Change, id string) (Standing, error) {
+	own, err := k.read(c, id)
 	if err != nil {
 		return Standing{}, err
 	}
-	all, err := t.agent(Everybody)
+	all, err := k.read(c, Everybody)
 	if err != nil {
 		return Standing{}, err
 	}
 	return stricter(own, all), nil
 }
 
-// standingOf is whether a session of the agent may go on, as stored.
-func (t *transition) standingOf(agent, session string) (Standing, error) {
-	s, err := t.standing(agent)
+// StandingIn is whether a session of the agent may go on, as stored.
+func (k *Keeper) StandingIn(c *record.Change, agent, session string) (Standing, error) {
+	s, err := k.standing(c, agent)
 	if err != nil || s.Stopped() {
 		return s, err
 	}
-	s = t.q.standings.now.Load().withOthers(s, agent, session)
-	r, err := sessions.Load(t.Tx, agent, session)
+	s = k.standings.now.Load().withOthers(s, agent, session)
+	r, err := sessions.Load(c.Tx, agent, session)
 	if errors.Is(err, store.ErrNotFound) {
 		return s, nil
 	}
@@ -152,16 +152,16 @@ func halted(s Standing, session string, h *sessions.Halt) Standing {
 	case h == nil, s.Stopped(), !s.Running() && !h.Stopped:
 		return s
 	}
-	state := AgentPaused
+	state := Paused
 	if h.Stopped {
-		state = AgentStopped
+		state = Stopped
 	}
 	return Standing{State: state, At: h.At, Reason: h.Reason, Session: session}
 }
 
-// runs returns a [*HaltError] unless the agent may go on.
-func (t *transition) runs(id, session string) error {
-	s, err := t.standingOf(id, session)
+// Runs returns a [*HaltError] unless the agent may go on.
+func (k *Keeper) Runs(c *record.Change, id, session string) error {
+	s, err := k.StandingIn(c, id, session)
 	if err == nil && !s.Running() {
 		err = &HaltError{s}
 	}
@@ -187,10 +187,12 @@ type standings struct {
 // A snapshot is never changed; another takes its place.
 type snapshot struct {
 	agents  map[string]storedAgent
-	halts   map[sessionKey]haltOf
+	halts   map[sessionOf]haltOf
 	quiet   bool          // all run
 	changed chan struct{} // closed when another takes its place
 }
+
+type sessionOf struct{ agent, id string }
 
 // A haltOf is a session that must wait, as of a revision of its record. One that
 // need not has no halt.
@@ -214,13 +216,13 @@ func newStandings() *standings {
 
 func (s *snapshot) of(agent string) Standing {
 	if s.quiet {
-		return Standing{State: AgentRunning}
+		return Standing{State: Running}
 	}
 	find := func(id string) storedAgent {
 		if a, ok := s.agents[id]; ok {
 			return a
 		}
-		return storedAgent{ID: id, State: AgentRunning}
+		return storedAgent{ID: id, State: Running}
 	}
 	return stricter(find(agent), find(Everybody))
 }
@@ -262,16 +264,18 @@ func (s *standings) learn(records []storedAgent) {
 func (s *snapshot) settle() {
 	s.quiet = true
 	for _, r := range s.agents {
-		s.quiet = s.quiet && r.State == AgentRunning
+		s.quiet = s.quiet && r.State == Running
 	}
 	for _, h := range s.halts {
 		s.quiet = s.quiet && h.halt == nil
 	}
 }
 
-// halt takes in a session's record that is durable. The newest counts.
+// Halted takes in a session's record that is durable. The newest counts.
+func (k *Keeper) Halted(r *sessions.Record) { k.standings.halt(r) }
+
 func (s *standings) halt(r *sessions.Record) {
-	k := sessionKey{r.Agent, r.ID}
+	k := sessionOf{r.Agent, r.ID}
 	s.mu.Lock()
 	old := s.now.Load()
 	had := old.halts[k]
@@ -281,7 +285,7 @@ func (s *standings) halt(r *sessions.Record) {
 	}
 	next := &snapshot{agents: old.agents, halts: maps.Clone(old.halts), changed: make(chan struct{})}
 	if next.halts == nil {
-		next.halts = make(map[sessionKey]haltOf)
+		next.halts = make(map[sessionOf]haltOf)
 	}
 	next.halts[k] = haltOf{r.Revision, r.Halt, r.Alone}
 	next.settle()
@@ -290,13 +294,13 @@ func (s *standings) halt(r *sessions.Record) {
 	close(old.changed)
 }
 
-// StandingOf is [Queue.Standing] of one session of the agent.
-func (q *Queue) StandingOf(agent, session string) (Standing, <-chan struct{}) {
-	s := q.standings.now.Load()
+// StandingOf is [Keeper.Standing] of one session of the agent.
+func (k *Keeper) StandingOf(agent, session string) (Standing, <-chan struct{}) {
+	s := k.standings.now.Load()
 	if s.quiet {
-		return Standing{State: AgentRunning}, s.changed
+		return Standing{State: Running}, s.changed
 	}
-	own := halted(s.of(agent), session, s.halts[sessionKey{agent, session}].halt)
+	own := halted(s.of(agent), session, s.halts[sessionOf{agent, session}].halt)
 	return s.withOthers(own, agent, session), s.changed
 }
 
@@ -304,10 +308,10 @@ func (q *Queue) StandingOf(agent, session string) (Standing, <-chan struct{}) {
 // of the agent's others: a session's name is its client's word, so that all of
 // them wait for what one of them must, unless a person lets that stand alone.
 func (s *snapshot) withOthers(st Standing, agent, session string) Standing {
-	for k, h := range s.halts {
-		if k.agent == agent && k.id != session && !h.alone {
-			if st = halted(st, k.id, h.halt); st.Session == k.id {
-				st.Reason = "with session " + k.id + " of the agent, of which " + h.halt.Reason
+	for of, h := range s.halts {
+		if of.agent == agent && of.id != session && !h.alone {
+			if st = halted(st, of.id, h.halt); st.Session == of.id {
+				st.Reason = "with session " + of.id + " of the agent, of which " + h.halt.Reason
 			}
 		}
 	}
@@ -316,17 +320,17 @@ func (s *snapshot) withOthers(st Standing, agent, session string) Standing {
 
 // Standing returns whether the agent may go on, and a channel that is closed
 // once that may have changed. While nobody is paused it costs next to nothing.
-func (q *Queue) Standing(agent string) (Standing, <-chan struct{}) {
-	s := q.standings.now.Load()
+func (k *Keeper) Standing(agent string) (Standing, <-chan struct{}) {
+	s := k.standings.now.Load()
 	return s.of(agent), s.changed
 }
 
 // WhenStopped calls fn once, as soon as the agent is stopped, which may be at
 // once. fn must be quick. The function returned gives it up; fn may run while
 // that returns.
-func (q *Queue) WhenStopped(agent string, fn func()) (forget func()) {
+func (k *Keeper) WhenStopped(agent string, fn func()) (forget func()) {
 	w := &watcher{agent: agent, fn: fn}
-	s := q.standings
+	s := k.standings
 	s.mu.Lock()
 	stopped := s.now.Load().of(agent).Stopped()
 	if !stopped {
@@ -343,8 +347,8 @@ func (q *Queue) WhenStopped(agent string, fn func()) (forget func()) {
 	}
 }
 
-// takeUpAgents reads who was paused or stopped, and returns who was stopped.
-func (q *Queue) takeUpAgents(tx store.Tx) (stopped []storedAgent, err error) {
+// TakeUp reads who was paused or stopped, and returns who was stopped.
+func (k *Keeper) TakeUp(tx store.Tx) (stopped []string, err error) {
 	var all []storedAgent
 	for p, err := range tx.Scan(prefixAgent, "") {
 		if err != nil {
@@ -359,12 +363,12 @@ func (q *Queue) takeUpAgents(tx store.Tx) (stopped []storedAgent, err error) {
 		}
 		all = append(all, a)
 		if a.standing().Stopped() {
-			stopped = append(stopped, a)
+			stopped = append(stopped, a.ID)
 		}
 		if a.ID != Everybody {
-			q.sightings.know(a.ID)
+			k.sightings.know(a.ID)
 		}
 	}
-	q.standings.learn(all)
+	k.standings.learn(all)
 	return stopped, nil
 }
