@@ -91,10 +91,10 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		grants.Teaches(&draft, c, d)
 		grants.AsksOnce(&draft, d.Hold)
 	}
-	if waits := x.q.holdsBack(ctx, x.who, &draft); waits != "" {
+	if waits := x.q.Sessions.HoldsBack(ctx, x.who, &draft); waits != "" {
 		draft.Briefing.Why = append(draft.Briefing.Why, waits)
 	}
-	earlier := slices.Concat(x.q.answeredBefore(ctx, x.who, c), x.q.endedOf(ctx, x.who, c), x.q.taintOf(ctx, x.who), x.q.earlier(ctx, x.who))
+	earlier := slices.Concat(x.q.Sessions.AnsweredBefore(ctx, x.who, c), x.q.Sessions.EndedOf(ctx, x.who, c), x.q.Sessions.TaintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
 	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.Agent.ID) {
 		draft.MustBeAnswered("silence does not approve: another call of the agent waits for it")
@@ -119,7 +119,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 			return room
 		}
 		if s, err := t.q.Agents.StandingIn(t.Change, draft.Agent, draft.Session); err != nil || s.Stopped() {
-			return cmp.Or[error](err, &agents.HaltError{s})
+			return cmp.Or[error](err, &agents.HaltError{Standing: s})
 		}
 		r = draft
 		if q.Edited == "" {

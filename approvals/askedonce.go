@@ -55,8 +55,8 @@ func (p *storedPass) live(now time.Time) bool {
 // passPrefix begins the keys of what covers a call of an agent's. The agent is
 // in it with all that is proven of it; what the two ends call their sessions
 // is each one's own, and not compared.
-func (q *Queue) passPrefix(a holdgate.Agent, twin holdgate.Digest) string {
-	return prefixPass + string(q.c.Digester.Fields("pass", a.ID, fmt.Sprint(a.Proven), a.Confinement, string(twin))) + "/"
+func passPrefix(d *holdgate.Digester, a holdgate.Agent, twin holdgate.Digest) string {
+	return prefixPass + string(d.Fields("pass", a.ID, fmt.Sprint(a.Proven), a.Confinement, string(twin))) + "/"
 }
 
 // leavePass records that a use covers a twin, where a person has approved.
@@ -66,7 +66,7 @@ func (t *transition) leavePass(r *record.StoredRequest, u Use, used *storedUse) 
 		return nil
 	}
 	a := holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement}
-	used.Pass = t.q.passPrefix(a, u.Twin.Digest) + r.ID
+	used.Pass = passPrefix(t.q.c.Digester, a, u.Twin.Digest) + r.ID
 	return record.Write(t.Tx, used.Pass, storedPass{
 		Header: record.Current(), Request: r.ID, Exchange: r.Exchange, Position: r.Call.Position, CallID: r.Call.ID,
 		Definition: u.Twin.Definition, At: t.Now,
@@ -166,7 +166,7 @@ func (q *Queue) passes(tx store.Tx, a holdgate.Agent, twin Twin, risk holdgate.R
 	}
 	found := map[call]*group{}
 	refused := map[call]bool{}
-	for p, err := range tx.Scan(q.passPrefix(a, twin.Digest), "") {
+	for p, err := range tx.Scan(passPrefix(q.c.Digester, a, twin.Digest), "") {
 		if err != nil {
 			return nil, err
 		}
@@ -233,7 +233,7 @@ func (t *transition) useBorrowed(x *record.StoredExchange, a holdgate.Agent, u U
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
-	at := t.q.passPrefix(a, u.Twin.Digest) + r.ID
+	at := passPrefix(t.q.c.Digester, a, u.Twin.Digest) + r.ID
 	var pass storedPass
 	err = record.Read(t.Tx, at, &pass)
 	switch {

@@ -17,14 +17,14 @@ func TestTaintLastsAsLongAsItsSessionGoesOn(t *testing.T) {
 		b := newBench(t)
 		in := func(id string) []string {
 			t.Helper()
-			s, err := b.queue.Track(t.Context(), "ann", id)
+			s, err := b.queue.Sessions.Track(t.Context(), "ann", id)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return s.Taint()
 		}
 		who := approvals.Caller{Agent: holdgate.Agent{ID: "ann", Proven: true}, Session: holdgate.Session{ID: "s1"}}
-		if err := b.queue.Taint(t.Context(), who, []string{"private"}, "a test"); err != nil {
+		if err := b.queue.Sessions.Taint(t.Context(), who, []string{"private"}, "a test"); err != nil {
 			t.Fatal(err)
 		}
 		for range 5 {

@@ -43,7 +43,7 @@ func TestWhoSeesAnEndKnowsWhatItChangedOfTheSession(t *testing.T) {
 	r := b.ask(x, bash(0, "touch a"), hold(gate))
 	track := func() *sessions.Record {
 		t.Helper()
-		s, err := b.queue.Track(t.Context(), caller.Agent.ID, caller.Session.ID)
+		s, err := b.queue.Sessions.Track(t.Context(), caller.Agent.ID, caller.Session.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

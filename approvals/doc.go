@@ -71,17 +71,10 @@
 // it is unknown, and not used again. What is remembered (a grant) and what
 // silence approved leave no pass.
 //
-// # Sessions
-//
-// A session's record ([sessions.Record]) changes in the transactions of what is
-// asked and answered in it. A gate that people let it pass is passed: the calls of it
-// that wait for the same gate are taken back, to be decided anew. A request under
-// the gate "diagnostics" halts its session until people have answered.
-//
 // # What is stored
 //
-// Besides what the rooms of the queue keep (packages agents, grants, refusals, sessions,
-// tasks, tools):
+// Besides what the rooms of the queue keep (packages agents, grants, refusals, tasks,
+// tools, tracks):
 //
 //	exchange/ID          agent, session, door, key, state, its requests
 //	exchange-body/ID/N   the upstream answer, sealed, in chunks

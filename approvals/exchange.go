@@ -156,7 +156,7 @@ func (x *Exchange) Wait(ctx context.Context, id string) (Request, error) {
 	if err != nil {
 		return r, err
 	}
-	return r, x.q.catchUp(ctx, r.Agent.ID, r.Session.ID)
+	return r, x.q.Sessions.CatchUp(ctx, r.Agent.ID, r.Session.ID)
 }
 
 // Await is Wait without the request. A person may take hours: nothing of the
@@ -242,4 +242,31 @@ func (x *Exchange) Leave() {
 	if x.inUse {
 		x.q.timer.poke()
 	}
+}
+
+// Rejoin takes part, for one live connection, in the exchange of a request that
+// the caller asked before. It is nil where that is over already. It returns
+// ErrNotFound where the request is not the caller's. Leave must be called.
+func (q *Queue) Rejoin(ctx context.Context, who Caller, request string) (*Exchange, error) {
+	var x record.StoredExchange
+	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+		var r record.StoredRequest
+		if err := record.Read(tx, record.PrefixRequest+request, &r); err != nil {
+			return err
+		}
+		if r.Agent != who.Agent.ID || r.Session != who.Session.ID || r.Door != who.Door {
+			return store.ErrNotFound
+		}
+		return record.Read(tx, record.PrefixExchange+r.Exchange, &x)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the exchange of request %s: %w", request, err)
+	}
+	if x.State.Final() {
+		return nil, nil //nolint:nilnil // there is nothing to take part in
+	}
+	return q.Enter(ctx, who, func() (holdgate.Digest, error) { return x.Key, nil })
 }

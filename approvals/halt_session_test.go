@@ -9,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tracks"
 )
 
 // diagnose asks about a session that does not trust its work.
@@ -96,22 +97,22 @@ func TestNoApprovalOfAHaltedSessionIsUsed(t *testing.T) {
 
 func TestAReportIsKeptWithTheSessionAndInTheLog(t *testing.T) {
 	b := newBench(t)
-	rep, err := b.queue.Report(t.Context(), caller, sessions.Report{Score: 0.6, Source: "agent", Task: "t1", Reasons: []string{"unclear"}}, true)
+	rep, err := b.queue.Sessions.Report(t.Context(), caller, sessions.Report{Score: 0.6, Source: "agent", Task: "t1", Reasons: []string{"unclear"}}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.reopen()
-	s, err := b.queue.Session(t.Context(), "", caller.Session.ID)
+	s, err := b.queue.Sessions.One(t.Context(), "", caller.Session.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.Confidence == nil || s.Confidence.ID != rep.ID || s.Confidence.Score != 0.6 || len(s.Needed) != 1 || s.Counts.Reports != 1 {
 		t.Errorf("the session: %+v", s)
 	}
-	if _, err := b.queue.Report(t.Context(), caller, sessions.Report{Score: 0.95, Source: "agent"}, false); err != nil {
+	if _, err := b.queue.Sessions.Report(t.Context(), caller, sessions.Report{Score: 0.95, Source: "agent"}, false); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = b.queue.Session(t.Context(), "", caller.Session.ID); err != nil || len(s.Needed) != 0 {
+	if s, err = b.queue.Sessions.One(t.Context(), "", caller.Session.ID); err != nil || len(s.Needed) != 0 {
 		t.Errorf("a report above the line: %+v, %v", s, err)
 	}
 }
@@ -119,15 +120,15 @@ func TestAReportIsKeptWithTheSessionAndInTheLog(t *testing.T) {
 func TestSetModeSeesWhatThePersonSaw(t *testing.T) {
 	b := newBench(t)
 	b.ask(b.enter("x"), bash(0, "rm a"), hold())
-	s, err := b.queue.SetMode(t.Context(), "", caller.Session.ID, sessions.Setting{Mode: sessions.ModeManual}, 0, "ana")
+	s, err := b.queue.Sessions.SetMode(t.Context(), "", caller.Session.ID, sessions.Setting{Mode: sessions.ModeManual}, 0, "ana")
 	if err != nil {
 		t.Fatal(err)
 	}
 	auto := sessions.Setting{Mode: sessions.ModeAuto}
-	if _, err := b.queue.SetMode(t.Context(), "", s.ID, auto, s.Revision-1, "ana"); !errors.Is(err, approvals.ErrRevision) {
+	if _, err := b.queue.Sessions.SetMode(t.Context(), "", s.ID, auto, s.Revision-1, "ana"); !errors.Is(err, tracks.ErrRevision) {
 		t.Errorf("an older revision: %v", err)
 	}
-	if _, err := b.queue.SetMode(t.Context(), "", s.ID, auto, s.Revision, "ana"); err != nil {
+	if _, err := b.queue.Sessions.SetMode(t.Context(), "", s.ID, auto, s.Revision, "ana"); err != nil {
 		t.Errorf("the revision that was seen: %v", err)
 	}
 }
@@ -147,8 +148,8 @@ func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
 	}
 	alone := func(yes bool) {
 		t.Helper()
-		s, err := b.queue.ChangeSession(t.Context(), "", caller.Session.ID, approvals.SessionChange{Alone: &yes}, "ana")
-		if err != nil || s.Alone != yes || s.State != approvals.SessionPaused {
+		s, err := b.queue.Sessions.Change(t.Context(), "", caller.Session.ID, tracks.SessionChange{Alone: &yes}, "ana")
+		if err != nil || s.Alone != yes || s.State != tracks.SessionPaused {
 			t.Fatalf("%+v, %v", s, err)
 		}
 	}
@@ -174,9 +175,9 @@ func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
 func TestAQuestionNamesTheSessionWhoseModeItHas(t *testing.T) {
 	b := newBench(t)
 	agent, manual := caller.Agent.ID, sessions.Setting{Mode: sessions.ModeManual}
-	set := func(c approvals.SessionChange) {
+	set := func(c tracks.SessionChange) {
 		t.Helper()
-		if _, err := b.queue.ChangeSession(t.Context(), agent, "first", c, "ana"); err != nil {
+		if _, err := b.queue.Sessions.Change(t.Context(), agent, "first", c, "ana"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,19 +188,19 @@ func TestAQuestionNamesTheSessionWhoseModeItHas(t *testing.T) {
 	if text := why("before"); strings.Contains(text, "first") {
 		t.Errorf("people are told of a session that is not there: %s", text)
 	}
-	set(approvals.SessionChange{Setting: &manual})
+	set(tracks.SessionChange{Setting: &manual})
 	if text := why("a"); !strings.Contains(text, "its session is in mode manual with session first of the agent") || !strings.Contains(text, "holdgate sessions set first --agent "+agent+" --alone") {
 		t.Errorf("people are not told by which session: %s", text)
 	}
-	if s, err := b.queue.Session(t.Context(), agent, caller.Session.ID); err != nil || s.Mode != sessions.ModeManual || s.ModeWith != "first" || s.SetBy != "ana" {
+	if s, err := b.queue.Sessions.One(t.Context(), agent, caller.Session.ID); err != nil || s.Mode != sessions.ModeManual || s.ModeWith != "first" || s.SetBy != "ana" {
 		t.Errorf("the session is %+v, %v", s, err)
 	}
 	yes := true
-	set(approvals.SessionChange{Alone: &yes})
+	set(tracks.SessionChange{Alone: &yes})
 	if text := why("b"); strings.Contains(text, "first") {
 		t.Errorf("people are told of a session that stands alone: %s", text)
 	}
-	if s, err := b.queue.Session(t.Context(), agent, caller.Session.ID); err != nil || s.Mode != sessions.ModeAuto || s.ModeWith != "" {
+	if s, err := b.queue.Sessions.One(t.Context(), agent, caller.Session.ID); err != nil || s.Mode != sessions.ModeAuto || s.ModeWith != "" {
 		t.Errorf("the session is %+v, %v", s, err)
 	}
 }
@@ -207,18 +208,18 @@ func TestAQuestionNamesTheSessionWhoseModeItHas(t *testing.T) {
 func TestAModeOfASessionToCome(t *testing.T) {
 	b := newBench(t)
 	manual := sessions.Setting{Mode: sessions.ModeManual}
-	if _, err := b.queue.SetMode(t.Context(), "", "to-come", manual, 0, "ana"); !errors.Is(err, approvals.ErrNoSession) {
+	if _, err := b.queue.Sessions.SetMode(t.Context(), "", "to-come", manual, 0, "ana"); !errors.Is(err, tracks.ErrNoSession) {
 		t.Errorf("of nobody: %v", err)
 	}
-	if _, err := b.queue.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); !errors.Is(err, agents.ErrNoAgent) {
+	if _, err := b.queue.Sessions.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); !errors.Is(err, agents.ErrNoAgent) {
 		t.Errorf("of an agent that is not known: %v", err)
 	}
 	b.queue.Agents.Expect(holdgate.Agent{ID: "builder", Proven: true}) // one that is configured
-	if s, err := b.queue.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); err != nil || s.Mode != sessions.ModeManual || s.Agent != "builder" {
+	if s, err := b.queue.Sessions.SetMode(t.Context(), "builder", "to-come", manual, 0, "ana"); err != nil || s.Mode != sessions.ModeManual || s.Agent != "builder" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	b.reopen()
-	track, err := b.queue.Track(t.Context(), "builder", "to-come")
+	track, err := b.queue.Sessions.Track(t.Context(), "builder", "to-come")
 	if err != nil || track.Setting().Mode != sessions.ModeManual {
 		t.Errorf("its first request is in mode %s, %v", track.Setting().Mode, err)
 	}
@@ -232,16 +233,16 @@ func TestAPersonsWordKeepsWhatAProvenSessionHasPassed(t *testing.T) {
 	proven.Agent.Proven = true
 	b.queue.Agents.Seen(proven)
 	yes := holdgate.Outcome{Decision: holdgate.AnswerApprove}
-	if _, err := b.queue.GateDecided(t.Context(), proven, "intent_approval", yes, true); err != nil {
+	if _, err := b.queue.Sessions.GateDecided(t.Context(), proven, "intent_approval", yes, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.queue.SetMode(t.Context(), "", proven.Session.ID, sessions.Setting{Mode: sessions.ModeManual}, 0, "ana"); err != nil {
+	if _, err := b.queue.Sessions.SetMode(t.Context(), "", proven.Session.ID, sessions.Setting{Mode: sessions.ModeManual}, 0, "ana"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.queue.Tell(t.Context(), sessions.Message{Agent: proven.Agent.ID, Session: proven.Session.ID, Type: sessions.MessageGuidance, Content: "mind the edges", From: "ana"}); err != nil {
+	if _, err := b.queue.Sessions.Tell(t.Context(), sessions.Message{Agent: proven.Agent.ID, Session: proven.Session.ID, Type: sessions.MessageGuidance, Content: "mind the edges", From: "ana"}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.queue.Track(t.Context(), proven.Agent.ID, proven.Session.ID)
+	s, err := b.queue.Sessions.Track(t.Context(), proven.Agent.ID, proven.Session.ID)
 	if err != nil || !s.Record().For(true).HasPassed("intent_approval") {
 		t.Errorf("what it has passed: %+v, %v", s.Record(), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
@@ -188,4 +189,11 @@ func (q *Queue) request(ctx context.Context, id string) (*record.StoredRequest, 
 		return nil, ErrNotFound
 	}
 	return r, err
+}
+
+// PendingOf lists the caller's own requests that are pending, in the order of
+// asking.
+func (q *Queue) PendingOf(ctx context.Context, who Caller) ([]Request, error) {
+	list, err := q.List(ctx, Filter{Status: holdgate.StatusPending, Agent: who.Agent.ID, Session: who.Session.ID})
+	return slices.Clip(list), err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/approvals/tasks"
+	"github.com/holdgate/holdgate/approvals/tracks"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -214,14 +215,14 @@ func (b *bench) fillSessions(names map[string]string) {
 	for _, who := range []approvals.Caller{other, loose} {
 		q.Agents.Seen(who)
 	}
-	_, err := q.ChangeSession(ctx, "claude", "s2", approvals.SessionChange{Setting: &sessions.Setting{Mode: sessions.ModeThreshold, Threshold: 0.8}, Alone: ptr(true)}, "ana")
+	_, err := q.Sessions.Change(ctx, "claude", "s2", tracks.SessionChange{Setting: &sessions.Setting{Mode: sessions.ModeThreshold, Threshold: 0.8}, Alone: ptr(true)}, "ana")
 	b.must(err)
-	b.must(q.Tighten(ctx, loose, sessions.Setting{Mode: sessions.ModeManual}))
-	_, err = q.Report(ctx, other, sessions.Report{Score: 0.4, Task: "t1", Source: sessions.SourceAgent, Reasons: []string{"no tests"}, Verification: &sessions.Verification{Tier: 1, Checks: []sessions.Check{{Name: "go vet"}}}, Retries: &sessions.Retries{Count: 1, Max: 3}}, true)
+	b.must(q.Sessions.Tighten(ctx, loose, sessions.Setting{Mode: sessions.ModeManual}))
+	_, err = q.Sessions.Report(ctx, other, sessions.Report{Score: 0.4, Task: "t1", Source: sessions.SourceAgent, Reasons: []string{"no tests"}, Verification: &sessions.Verification{Tier: 1, Checks: []sessions.Check{{Name: "go vet"}}}, Retries: &sessions.Retries{Count: 1, Max: 3}}, true)
 	b.must(err)
-	b.must(q.Taint(ctx, other, []string{"untrusted", "private"}, "a page"))
-	b.must(q.Left(ctx, other, "/w/sub"))
-	a, err := q.GateDecided(ctx, other, "before_review", holdgate.Outcome{Decision: holdgate.AnswerApprove}, true)
+	b.must(q.Sessions.Taint(ctx, other, []string{"untrusted", "private"}, "a page"))
+	b.must(q.Sessions.Left(ctx, other, "/w/sub"))
+	a, err := q.Sessions.GateDecided(ctx, other, "before_review", holdgate.Outcome{Decision: holdgate.AnswerApprove}, true)
 	b.must(err)
 	names["gate"] = a.Request
 	pass := func(g *holdgate.Gate, v holdgate.Answer) approvals.Request {
@@ -235,16 +236,16 @@ func (b *bench) fillSessions(names map[string]string) {
 	}
 	pass(&holdgate.Gate{Type: "before_commit", Message: "may I?", Context: json.RawMessage(`{"n":1}`), Artifacts: []string{"plan.md"}}, holdgate.AnswerApprove)
 	pass(&holdgate.Gate{Type: "design_review", Message: "is it good?"}, holdgate.AnswerSteer)
-	asked, err := q.Say(ctx, other, sessions.Message{Type: sessions.MessageQuestion, Content: "which database?"})
+	asked, err := q.Sessions.Say(ctx, other, sessions.Message{Type: sessions.MessageQuestion, Content: "which database?"})
 	b.must(err)
-	names["question"] = pass(&holdgate.Gate{Type: sessions.GateQuestion, Message: "which database?", Context: approvals.About(asked.Seq)}, "").ID
-	_, err = q.Tell(ctx, sessions.Message{Agent: "claude", Session: "s2", Type: sessions.MessageGuidance, Content: "mind the lexer", From: "ana"})
+	names["question"] = pass(&holdgate.Gate{Type: sessions.GateQuestion, Message: "which database?", Context: tracks.About(asked.Seq)}, "").ID
+	_, err = q.Sessions.Tell(ctx, sessions.Message{Agent: "claude", Session: "s2", Type: sessions.MessageGuidance, Content: "mind the lexer", From: "ana"})
 	b.must(err)
-	told, err := q.Waiting(ctx, other)
+	told, err := q.Sessions.Waiting(ctx, other)
 	b.must(err)
-	_, err = q.Deliver(ctx, other, told, "request")
+	_, err = q.Sessions.Deliver(ctx, other, told, "request")
 	b.must(err)
-	_, err = q.Tell(ctx, sessions.Message{Agent: "claude", Type: sessions.MessageGuidance, Content: "whoever comes next", From: "ben"})
+	_, err = q.Sessions.Tell(ctx, sessions.Message{Agent: "claude", Type: sessions.MessageGuidance, Content: "whoever comes next", From: "ben"})
 	b.must(err)
 	q.Agents.Expect(loose.Agent)
 	_, err = q.Agents.Intervene(ctx, "loose", agents.Intervention{Action: agents.Redirect, By: "ana", Instruction: "do the other thing"})
@@ -277,10 +278,10 @@ func (b *bench) shownState() map[string]json.RawMessage {
 	put("grants", grants, err)
 	agents, err := q.Agents.List(ctx)
 	put("agents", agents, err)
-	known, err := q.Sessions(ctx, "")
+	known, err := q.Sessions.List(ctx, "")
 	put("sessions", known, err)
 	for _, s := range known {
-		m, err := q.Messages(ctx, s.Agent, s.ID, 0)
+		m, err := q.Sessions.Messages(ctx, s.Agent, s.ID, 0)
 		put("messages of "+s.Agent+"/"+s.ID, m, err)
 	}
 	put("tools", b.tools(), nil)

@@ -19,6 +19,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/approvals/tasks"
 	"github.com/holdgate/holdgate/approvals/tools"
+	"github.com/holdgate/holdgate/approvals/tracks"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -67,6 +68,7 @@ type Queue struct {
 	// Rooms of the queue, each with what it keeps.
 	Agents   *agents.Keeper
 	Grants   *grants.Keeper
+	Sessions *tracks.Keeper
 	Tasks    *tasks.Keeper
 	Refusals *refusals.Keeper
 	Tools    *tools.Keeper
@@ -81,9 +83,7 @@ type Queue struct {
 	timer  *timer
 	quiet  *quiet
 
-	tracks *tracks
-	mail   *mail
-	loans  *loans
+	loans *loans
 
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
@@ -121,7 +121,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	}
 	q := &Queue{
 		c: c, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet(),
-		tracks: newTracks(c.Begin), mail: newMail(),
+
 		loans: newLoans(),
 	}
 	if q.own.Store(&InForce{c.People, c.Gates}); c.InForce == nil {
@@ -132,32 +132,26 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.room), refusals.New(q.book, c.Retention.Refused, q.room), tools.New(q.book, c.Logger)
 	q.ledger.follow(q.book)
 	q.Agents = agents.New(q.book, agents.Followers{
-		Resumed: func(c *record.Change, agent, by string) error { return (&transition{c, q}).unhalt(agent, by) },
+		Resumed: func(c *record.Change, agent, by string) error { return q.Sessions.Resume(c, agent, by) },
 		Redirected: func(c *record.Change, agent, by, what string) error {
-			m := sessions.Message{Agent: agent, Type: sessions.MessageRedirect, From: by, Content: what}
-			return (&transition{c, q}).message(&m, false)
+			return q.Sessions.Redirect(c, agent, by, what)
 		},
 	})
 	q.Grants = grants.New(q.book, c.MaxGrant)
-	q.follow()
+	q.Sessions = tracks.New(q.book, tracks.Config{
+		Begin: c.Begin, Keep: c.Retention.Requests, Logger: c.Logger, Gates: q.Gates, Knows: q.Agents.Knows, Halted: q.Agents.Halted,
+		Goes: func(agent, session string) agents.Standing {
+			s, _ := q.Agents.StandingOf(agent, session)
+			return s
+		},
+	})
+	q.book.Durable = append(q.book.Durable, q.index.learn, q.quiet.learn, q.timer.learn)
 	if err := q.takeUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}
 	q.life, q.stop = context.WithCancel(context.WithoutCancel(ctx))
 	q.goroutine.Go(func() { q.keepTime(q.life) })
 	return q, nil
-}
-
-// follow has everything that the queue keeps in memory follow the changes of its book.
-func (q *Queue) follow() {
-	q.book.Asked = append(q.book.Asked, q.onTransition((*transition).sessionAsked))
-	q.book.Ended = append(q.book.Ended, q.onTransition((*transition).sessionEnded))
-	q.book.Durable = append(q.book.Durable, q.index.learn, q.quiet.learn, q.timer.learn)
-}
-
-// onTransition is a hook of the queue's.
-func (q *Queue) onTransition(fn func(*transition, *record.StoredRequest) error) func(*record.Change, *record.StoredRequest) error {
-	return func(c *record.Change, r *record.StoredRequest) error { return fn(&transition{c, q}, r) }
 }
 
 // Close stops the timers and waits for them; whoever waits for a request gets
@@ -170,6 +164,9 @@ func (q *Queue) Close() error {
 
 // People returns who may answer.
 func (q *Queue) People() *people.People { return q.c.InForce().People }
+
+// Gates are the types of gate.
+func (q *Queue) Gates() sessions.Gates { return q.c.InForce().Gates }
 
 // Replace writes the audit entry, tells of it with an event of the type (of none
 // where that is empty), and has swap replace what [Config.InForce] answers. No change of state is under way
@@ -232,7 +229,7 @@ func (q *Queue) takeUp(ctx context.Context) error {
 		if stopped, err = q.Agents.TakeUp(tx); err != nil {
 			return err
 		}
-		if err := errors.Join(q.takeUpSessions(tx), q.takeUpMail(tx), q.Tools.TakeUp(tx), q.Refusals.TakeUp(tx)); err != nil {
+		if err := errors.Join(q.Sessions.TakeUp(tx), q.Tools.TakeUp(tx), q.Refusals.TakeUp(tx)); err != nil {
 			return err
 		}
 		restart, err = silences(tx)

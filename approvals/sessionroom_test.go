@@ -22,20 +22,22 @@ func TestSessionsThatAreOverMakeRoom(t *testing.T) {
 			c.Session = holdgate.Session{ID: id}
 			return c
 		}
-		begin := func(id string) error { return b.queue.Taint(t.Context(), in(id), []string{"untrusted"}, "a test") }
+		begin := func(id string) error {
+			return b.queue.Sessions.Taint(t.Context(), in(id), []string{"untrusted"}, "a test")
+		}
 		for i := range sessions.MaxStored {
 			if err := begin(fmt.Sprintf("s%04d", i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := b.queue.SetMode(t.Context(), caller.Agent.ID, "s0000", sessions.Setting{Mode: sessions.ModeManual}, 0, "ana"); err != nil {
+		if _, err := b.queue.Sessions.SetMode(t.Context(), caller.Agent.ID, "s0000", sessions.Setting{Mode: sessions.ModeManual}, 0, "ana"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.queue.Report(t.Context(), in("s0001"), sessions.Report{Score: 0.4}, true); err != nil {
+		if _, err := b.queue.Sessions.Report(t.Context(), in("s0001"), sessions.Report{Score: 0.4}, true); err != nil {
 			t.Fatal(err)
 		}
 		b.queue.Agents.Seen(in("s0002"))
-		if _, err := b.queue.Tell(t.Context(), sessions.Message{Type: sessions.MessageGuidance, From: "ana", Agent: caller.Agent.ID, Session: "s0002", Content: "mind the tests"}); err != nil {
+		if _, err := b.queue.Sessions.Tell(t.Context(), sessions.Message{Type: sessions.MessageGuidance, From: "ana", Agent: caller.Agent.ID, Session: "s0002", Content: "mind the tests"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := begin("one more"); !errors.Is(err, sessions.ErrTooMany) {
@@ -48,7 +50,7 @@ func TestSessionsThatAreOverMakeRoom(t *testing.T) {
 			}
 		}
 		kept := func() map[string]sessions.Mode {
-			list, err := b.queue.Sessions(t.Context(), caller.Agent.ID)
+			list, err := b.queue.Sessions.List(t.Context(), caller.Agent.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -89,7 +89,7 @@ func (q *Queue) keepTime(ctx context.Context) {
 		next, err := q.doDue(ctx)
 		if err == nil && time.Since(collected) >= collectEvery {
 			collected = time.Now()
-			err = errors.Join(q.collect(ctx), q.forget(ctx), q.Refusals.Forget(ctx), q.forgetSessions(ctx), q.Tasks.Forget(ctx))
+			err = errors.Join(q.collect(ctx), q.forget(ctx), q.Refusals.Forget(ctx), q.Sessions.Forget(ctx), q.Tasks.Forget(ctx))
 		}
 		if err != nil {
 			if ctx.Err() != nil {

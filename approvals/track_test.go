@@ -12,7 +12,7 @@ import (
 // 64 different ones.
 func TestRepeatedCalls(t *testing.T) {
 	b := newBench(t)
-	s, err := b.queue.Track(t.Context(), caller.Agent.ID, caller.Session.ID)
+	s, err := b.queue.Sessions.Track(t.Context(), caller.Agent.ID, caller.Session.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/approvals/tracks"
 )
 
 // What requests are made of, as people see them: see package record.
@@ -36,6 +37,8 @@ type (
 	Grant = grants.Grant
 	// A Standing says whether an agent may go on, and who said so.
 	Standing = agents.Standing
+	// A Session is one as people see it.
+	Session = tracks.Session
 	// EventType says what happened to a request.
 	EventType = record.EventType
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tracks"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -80,7 +81,7 @@ func (a agents) pass(ctx context.Context, x *gate.Exchange, q *gate.Evaluation) 
 	}
 	x.Done(ctx, true, "told to the agent")
 	g := gateOf(q.Request())
-	if err := a.s.c.Queue.ToldGate(ctx, x.From().Caller, g.ID); err != nil {
+	if err := a.s.c.Queue.Sessions.ToldGate(ctx, x.From().Caller, g.ID); err != nil {
 		return agentapi.Gate{}, err
 	}
 	if !q.Released() && g.Status == holdgate.StatusApproved { // policy says otherwise now
@@ -118,7 +119,7 @@ func (a agents) decided(ctx context.Context, x *gate.Exchange, q *gate.Evaluatio
 	}
 	// What comes by later may meet a condition that what the agent named did not.
 	passes := a.s.c.Queue.Gates().Of(q.Call.Gate.Type).When == nil && q.Call.Gate.Type != sessions.GateQuestion
-	kept, err := a.s.c.Queue.GateDecided(ctx, x.From().Caller, q.Call.Gate.Type, o, passes)
+	kept, err := a.s.c.Queue.Sessions.GateDecided(ctx, x.From().Caller, q.Call.Gate.Type, o, passes)
 	if err != nil {
 		return agentapi.Gate{}, err
 	}
@@ -182,12 +183,12 @@ func (a agents) shown(ctx context.Context, who approvals.Caller, id string) (age
 	if err != nil || req.Call.Kind != holdgate.KindGate {
 		return agentapi.Gate{}, errors.Join(err, approvals.ErrNotFound)
 	}
-	return gateOf(req), a.s.c.Queue.ToldGate(ctx, who, id)
+	return gateOf(req), a.s.c.Queue.Sessions.ToldGate(ctx, who, id)
 }
 
 // kept finds a gate that policy decided by itself.
 func (a agents) kept(ctx context.Context, who approvals.Caller, id string) (agentapi.Gate, bool, error) {
-	s, err := a.s.c.Queue.Track(ctx, who.Agent.ID, who.Session.ID)
+	s, err := a.s.c.Queue.Sessions.Track(ctx, who.Agent.ID, who.Session.ID)
 	if err != nil {
 		return agentapi.Gate{}, false, err
 	}
@@ -243,7 +244,7 @@ func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Re
 	}
 	c := a.s.c.Confidence
 	if !c.Enabled || !c.AutoEscalate {
-		rep, err = a.s.c.Queue.Report(ctx, who, rep, false)
+		rep, err = a.s.c.Queue.Sessions.Report(ctx, who, rep, false)
 		a.s.c.Queue.Agents.Seen(who)
 		return agentapi.Reported{ID: rep.ID}, err
 	}
@@ -251,7 +252,7 @@ func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Re
 	from := a.from(ctx, who)
 	d := a.s.steps.Gate.Evaluate(ctx, from, &gate.Evaluation{Call: from.Call(holdgate.Call{Kind: holdgate.KindGate, Gate: g}), Report: &rep})
 	asks := d.Action != holdgate.Allow
-	if rep, err = a.s.c.Queue.Report(ctx, who, rep, asks && d.Hold.Gate != sessions.GateDiagnostics); err != nil {
+	if rep, err = a.s.c.Queue.Sessions.Report(ctx, who, rep, asks && d.Hold.Gate != sessions.GateDiagnostics); err != nil {
 		return agentapi.Reported{}, err
 	}
 	a.s.c.Queue.Agents.Seen(who)
@@ -275,7 +276,7 @@ func taskContext(task string) []byte {
 // Session implements [agentapi.Service].
 func (a agents) Session(ctx context.Context, who approvals.Caller) (agentapi.Session, error) {
 	q := a.s.c.Queue
-	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+	s, err := q.Sessions.Track(ctx, who.Agent.ID, who.Session.ID)
 	if err != nil {
 		return agentapi.Session{}, err
 	}
@@ -283,14 +284,14 @@ func (a agents) Session(ctx context.Context, who approvals.Caller) (agentapi.Ses
 	if err != nil {
 		return agentapi.Session{}, err
 	}
-	mail, err := q.Waiting(ctx, who)
+	mail, err := q.Sessions.Waiting(ctx, who)
 	if err != nil {
 		return agentapi.Session{}, err
 	}
 	r, set := s.Record().For(who.Agent.Proven), s.Setting()
 	v := agentapi.Session{
-		Agent: who.Agent.ID, ID: who.Session.ID, Status: approvals.SessionRunning, Mode: set.Mode, Threshold: set.Threshold,
-		Pending: pending, Passed: append([]string{}, q.Gates().Passed(r, time.Now())...), Needed: q.GatesNeeded(r), Messages: len(mail),
+		Agent: who.Agent.ID, ID: who.Session.ID, Status: tracks.SessionRunning, Mode: set.Mode, Threshold: set.Threshold,
+		Pending: pending, Passed: append([]string{}, q.Gates().Passed(r, time.Now())...), Needed: q.Sessions.GatesNeeded(r), Messages: len(mail),
 	}
 	if r.Report != nil {
 		v.Score = &r.Report.Score
@@ -298,11 +299,11 @@ func (a agents) Session(ctx context.Context, who approvals.Caller) (agentapi.Ses
 	standing, _ := q.Agents.StandingOf(who.Agent.ID, who.Session.ID)
 	switch {
 	case standing.Stopped():
-		v.Status, v.Why = approvals.SessionStopped, holdgate.OneLine(standing.String(), gate.MaxWords)
+		v.Status, v.Why = tracks.SessionStopped, holdgate.OneLine(standing.String(), gate.MaxWords)
 	case !standing.Running():
-		v.Status, v.Why = approvals.SessionPaused, holdgate.OneLine(standing.String(), gate.MaxWords)
+		v.Status, v.Why = tracks.SessionPaused, holdgate.OneLine(standing.String(), gate.MaxWords)
 	case len(pending) > 0:
-		v.Status = approvals.SessionWaiting
+		v.Status = tracks.SessionWaiting
 	}
 	return v, nil
 }
@@ -313,7 +314,7 @@ func (a agents) Tighten(ctx context.Context, who approvals.Caller, m agentapi.Mo
 	if err != nil {
 		return agentapi.Session{}, err
 	}
-	if err := a.s.c.Queue.Tighten(ctx, who, sessions.Setting{Mode: m.Mode, Threshold: line}); err != nil {
+	if err := a.s.c.Queue.Sessions.Tighten(ctx, who, sessions.Setting{Mode: m.Mode, Threshold: line}); err != nil {
 		return agentapi.Session{}, err
 	}
 	return a.Session(ctx, who)
@@ -326,14 +327,14 @@ func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64
 	waiting, end := a.patience(ctx, wait)
 	defer end()
 	for {
-		more := q.Mail()
-		list, err := q.Messages(ctx, who.Agent.ID, who.Session.ID, after)
+		more := q.Sessions.Mail()
+		list, err := q.Sessions.Messages(ctx, who.Agent.ID, who.Session.ID, after)
 		if err != nil {
 			return nil, err
 		}
 		if len(list) > 0 {
 			fresh := slices.DeleteFunc(slices.Clone(list), func(m sessions.Message) bool { return !m.Waits() })
-			if _, err := q.Deliver(ctx, who, fresh, "api"); err != nil {
+			if _, err := q.Sessions.Deliver(ctx, who, fresh, "api"); err != nil {
 				return nil, err
 			}
 			return list, nil
@@ -350,11 +351,11 @@ func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64
 // anything that waits for them.
 func (a agents) Say(ctx context.Context, who approvals.Caller, n agentapi.Note) (sessions.Message, error) {
 	a.s.c.Queue.Agents.Seen(who)
-	m, err := a.s.c.Queue.Say(ctx, who, sessions.Message{Type: n.Type, Content: n.Content, InReplyTo: n.InReplyTo})
+	m, err := a.s.c.Queue.Sessions.Say(ctx, who, sessions.Message{Type: n.Type, Content: n.Content, InReplyTo: n.InReplyTo})
 	if err != nil || m.Type != sessions.MessageQuestion {
 		return m, err
 	}
-	g := &holdgate.Gate{Type: sessions.GateQuestion, Message: m.Content, Context: approvals.About(m.Seq)}
+	g := &holdgate.Gate{Type: sessions.GateQuestion, Message: m.Content, Context: tracks.About(m.Seq)}
 	opened, err := a.open(ctx, who, g, nil)
 	switch {
 	case err != nil: // the question stands in the session's messages

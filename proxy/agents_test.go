@@ -16,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tracks"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/store/audit"
@@ -83,7 +84,7 @@ func TestGatesAreAnsweredInEachWay(t *testing.T) {
 			if r.ID != asked.ID || r.Gate != "before_commit" || r.Call.Kind != holdgate.KindGate || !strings.Contains(strings.Join(r.Briefing.Details, "\n"), "+b") {
 				t.Errorf("people see %+v", r)
 			}
-			if _, body := g.ask("GET", "/v1/session", ""); read[agentapi.Session](t, body).Status != approvals.SessionWaiting {
+			if _, body := g.ask("GET", "/v1/session", ""); read[agentapi.Session](t, body).Status != tracks.SessionWaiting {
 				t.Errorf("the session: %s", body)
 			}
 			got := make(chan string, 1)
@@ -110,7 +111,7 @@ func TestGatesAreAnsweredInEachWay(t *testing.T) {
 	if n := len(g.entries(audit.TypeUsed)); n != 1 {
 		t.Errorf("%d approvals were used, want 1", n)
 	}
-	s, err := g.queue.Session(t.Context(), "", "s1")
+	s, err := g.queue.Sessions.One(t.Context(), "", "s1")
 	must(t, err)
 	if len(s.Passed) != 1 || s.Passed[0].Gate != "before_commit" || s.Counts.Steered != 1 || s.Counts.Denied != 1 {
 		t.Errorf("the session: %+v", s)
@@ -293,7 +294,7 @@ func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
 	if !r.Escalated {
 		t.Fatalf("%s", text)
 	}
-	if _, text := g.ask("GET", "/v1/session", ""); read[agentapi.Session](t, text).Status != approvals.SessionPaused {
+	if _, text := g.ask("GET", "/v1/session", ""); read[agentapi.Session](t, text).Status != tracks.SessionPaused {
 		t.Errorf("the session: %s", text)
 	}
 	answered := g.inSession("s1", askPlain)

@@ -92,7 +92,7 @@ func TestWhatPeopleSayIsDeliveredOnce(t *testing.T) {
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
 	<-g.inSession("s1", askPlain)
-	_, err := g.queue.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "mind the edge cases", From: "ann"})
+	_, err := g.queue.Sessions.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "mind the edge cases", From: "ann"})
 	must(t, err)
 	tools := strings.Replace(askPlain, `"max_tokens"`, `"tools":[{"name":"Bash","input_schema":{}}],"max_tokens"`, 1)
 	for _, body := range []string{tools, tools} {
@@ -108,7 +108,7 @@ func TestWhatPeopleSayIsDeliveredOnce(t *testing.T) {
 	if with != 1 {
 		t.Errorf("%d requests had it, want 1", with)
 	}
-	list, err := g.queue.Messages(t.Context(), holdgate.AgentDefault, "s1", 0)
+	list, err := g.queue.Sessions.Messages(t.Context(), holdgate.AgentDefault, "s1", 0)
 	must(t, err)
 	if len(list) != 1 || list[0].Into != "request" || list[0].Waits() {
 		t.Errorf("messages: %+v", list)
@@ -122,7 +122,7 @@ func TestARequestThatHasNoPlaceForItIsLeftAlone(t *testing.T) {
 	g := newGate(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
 	tools := strings.Replace(askPlain, `"max_tokens"`, `"tools":[{"name":"Bash","input_schema":{}}],"max_tokens"`, 1)
 	<-g.inSession("s1", tools)
-	_, err := g.queue.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "be brief", From: "ann"})
+	_, err := g.queue.Sessions.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "be brief", From: "ann"})
 	must(t, err)
 	prefill := strings.Replace(tools, `"content":"go"}`, `"content":"go"},{"role":"assistant","content":"I will"}`, 1)
 	<-g.inSession("s1", prefill)

@@ -107,7 +107,7 @@ func TestAProvenAgentTakesModeAndPauseAlong(t *testing.T) {
 	if body := <-g.showing(annsToken, asUser("user_a_session_1"), "X-Session-Id", "s1"); !strings.Contains(body, goesOn) {
 		t.Fatalf("before: %s", body)
 	}
-	_, err := g.queue.SetMode(t.Context(), "ann", "s1", sessions.Setting{Mode: sessions.ModeManual}, 0, "ann")
+	_, err := g.queue.Sessions.SetMode(t.Context(), "ann", "s1", sessions.Setting{Mode: sessions.ModeManual}, 0, "ann")
 	must(t, err)
 	for _, headers := range [][]string{{"X-Session-Id", "s2"}, {"Thread-Id", "s3"}, {}} {
 		answered := g.showing(annsToken, asUser(fmt.Sprint("user_a_session_", n)), headers...)

@@ -153,7 +153,7 @@ func TestAgentsAskWhereTheyStandOverMCP(t *testing.T) {
 	if text, _ := c.use(t.Context(), "check_messages", nil); text != "There are no messages." {
 		t.Errorf("got %s", text)
 	}
-	_, err := g.queue.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "slow down", From: "ann"})
+	_, err := g.queue.Sessions.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "slow down", From: "ann"})
 	must(t, err)
 	if text, _ := c.use(t.Context(), "check_messages", nil); !strings.Contains(text, "slow down") {
 		t.Errorf("got %s", text)

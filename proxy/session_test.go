@@ -56,7 +56,7 @@ func TestAManualSessionIsAskedAboutEachCall(t *testing.T) {
 	if body := <-g.inSession("s1", askPlain); !strings.Contains(body, `"tool_use"`) {
 		t.Fatalf("in mode auto: %s", body)
 	}
-	_, err := g.queue.SetMode(t.Context(), "", "s1", sessions.Setting{Mode: sessions.ModeManual}, 0, "ann")
+	_, err := g.queue.Sessions.SetMode(t.Context(), "", "s1", sessions.Setting{Mode: sessions.ModeManual}, 0, "ann")
 	must(t, err)
 	answered := g.inSession("s1", askPlain)
 	r := g.pending(1)[0]
@@ -74,7 +74,7 @@ func TestASessionInModeConfidenceThreshold(t *testing.T) {
 	var seen counter
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy(), func(c *proxy.Config) { c.Confidence.Enabled = true })
 	<-g.inSession("s1", askPlain)
-	_, err := g.queue.SetMode(t.Context(), "", "s1", sessions.Setting{Mode: sessions.ModeThreshold, Threshold: 0.7}, 0, "ann")
+	_, err := g.queue.Sessions.SetMode(t.Context(), "", "s1", sessions.Setting{Mode: sessions.ModeThreshold, Threshold: 0.7}, 0, "ann")
 	must(t, err)
 	answered := g.inSession("s1", askPlain)
 	r := g.pending(1)[0]
@@ -85,7 +85,7 @@ func TestASessionInModeConfidenceThreshold(t *testing.T) {
 	<-answered
 	who := approvals.Caller{Agent: holdgate.Agent{ID: holdgate.AgentDefault}, Session: holdgate.Session{ID: "s1"}}
 	for _, score := range []float64{0.7, 0.69} {
-		_, err = g.queue.Report(t.Context(), who, sessions.Report{Score: score, Source: sessions.SourceAgent}, false)
+		_, err = g.queue.Sessions.Report(t.Context(), who, sessions.Report{Score: score, Source: sessions.SourceAgent}, false)
 		must(t, err)
 		answered = g.inSession("s1", askPlain)
 		if score == 0.7 {
@@ -124,7 +124,7 @@ func TestAGateIsPassedOnceForTheSession(t *testing.T) {
 	if body := <-g.inSession("work-1", strings.Replace(askPlain, "go", "more", 1)); !strings.Contains(body, `"tool_use"`) {
 		t.Errorf("later: %s", body)
 	}
-	s, err := g.queue.Session(t.Context(), "", "work-1")
+	s, err := g.queue.Sessions.One(t.Context(), "", "work-1")
 	must(t, err)
 	if len(s.Passed) != 1 || s.Passed[0].Gate != sessions.GateIntent || s.Passed[0].By != "ann" || len(s.Needed) != 0 {
 		t.Errorf("the session: %+v", s)
@@ -201,11 +201,11 @@ func TestTrafficAtAGateIsAskedAboutAsTheConfigurationSays(t *testing.T) {
 func TestAnotherNameOfASessionLeavesNothingBehind(t *testing.T) {
 	who := approvals.Caller{Agent: holdgate.Agent{ID: holdgate.AgentDefault}, Session: holdgate.Session{ID: "s1"}}
 	mode := func(g *sidecar, session string, m sessions.Mode) {
-		_, err := g.queue.SetMode(g.t.Context(), "", session, sessions.Setting{Mode: m}, 0, "ann")
+		_, err := g.queue.Sessions.SetMode(g.t.Context(), "", session, sessions.Setting{Mode: m}, 0, "ann")
 		must(g.t, err)
 	}
 	report := func(g *sidecar, score float64, need bool) {
-		_, err := g.queue.Report(g.t.Context(), who, sessions.Report{Score: score, Source: sessions.SourceAgent}, need)
+		_, err := g.queue.Sessions.Report(g.t.Context(), who, sessions.Report{Score: score, Source: sessions.SourceAgent}, need)
 		must(g.t, err)
 	}
 	for _, c := range []struct {
@@ -253,14 +253,14 @@ func TestAPersonCanFreeOneSession(t *testing.T) {
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy())
 	<-g.inSession("s1", askPlain)
 	<-g.inSession("s2", askPlain)
-	_, err := g.queue.SetMode(t.Context(), "", "s1", sessions.Setting{Mode: sessions.ModeManual}, 0, "ann")
+	_, err := g.queue.Sessions.SetMode(t.Context(), "", "s1", sessions.Setting{Mode: sessions.ModeManual}, 0, "ann")
 	must(t, err)
-	s, err := g.queue.Session(t.Context(), "", "s2")
+	s, err := g.queue.Sessions.One(t.Context(), "", "s2")
 	must(t, err)
 	if s.Mode != sessions.ModeManual {
 		t.Errorf("before: %+v", s)
 	}
-	_, err = g.queue.SetMode(t.Context(), "", "s2", sessions.Setting{Mode: sessions.ModeAuto}, 0, "ann")
+	_, err = g.queue.Sessions.SetMode(t.Context(), "", "s2", sessions.Setting{Mode: sessions.ModeAuto}, 0, "ann")
 	must(t, err)
 	if body := <-g.inSession("s2", strings.Replace(askPlain, "go", "on", 1)); !strings.Contains(body, `"tool_use"`) {
 		t.Errorf("freed: %s", body)

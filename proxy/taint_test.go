@@ -49,7 +49,7 @@ func TestWhatStrangersWroteAndMailDoNotLeaveTogether(t *testing.T) {
 			t.Fatalf("a page: %s", body)
 		}
 	}
-	s, err := g.queue.Session(t.Context(), "", "s1")
+	s, err := g.queue.Sessions.One(t.Context(), "", "s1")
 	must(t, err)
 	if !slices.Equal(s.Taint, []string{"untrusted"}) {
 		t.Errorf("after a page: %v", s.Taint)
@@ -87,7 +87,7 @@ func TestResultsInARequestTaint(t *testing.T) {
 	if r.Rule != "session.taint" {
 		t.Errorf("held by %s", r.Rule)
 	}
-	s, err := g.queue.Session(t.Context(), "", "s1")
+	s, err := g.queue.Sessions.One(t.Context(), "", "s1")
 	must(t, err)
 	if !slices.Equal(s.Taint, []string{"private", "untrusted"}) {
 		t.Errorf("the session: %v", s.Taint)

@@ -48,7 +48,7 @@ func endings() []struct {
 
 func (g *sidecar) ended(session string) (all sessions.Counts, lately sessions.Ended) {
 	g.t.Helper()
-	s, err := g.queue.Session(g.t.Context(), "", session)
+	s, err := g.queue.Sessions.One(g.t.Context(), "", session)
 	must(g.t, err)
 	return s.Counts, s.Lately
 }

@@ -38,7 +38,7 @@ type Intervention struct {
 
 // Errors of an intervention. Nothing has happened where one is returned.
 var (
-	ErrNoAgent      = errors.New("no such agent")
+	ErrNoAgent      = record.ErrNoAgent
 	ErrIntervention = errors.New("no such intervention")
 	ErrStopped      = errors.New("the agent is stopped: only resuming changes that")
 )

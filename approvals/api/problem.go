@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tracks"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -94,9 +95,9 @@ func asProblem(err error) (p *Problem, known bool) {
 		{ErrNoPlugin, http.StatusNotFound, "no-plugin", "No such channel"},
 		{agents.ErrIntervention, http.StatusUnprocessableEntity, "intervention", "No such intervention"},
 		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
-		{approvals.ErrNoSession, http.StatusNotFound, ProblemNoSession, "No such session"},
-		{approvals.ErrAmbiguous, http.StatusConflict, "ambiguous", "Several agents have it"},
-		{approvals.ErrRevision, http.StatusConflict, "revision", "Changed meanwhile"},
+		{tracks.ErrNoSession, http.StatusNotFound, ProblemNoSession, "No such session"},
+		{tracks.ErrAmbiguous, http.StatusConflict, "ambiguous", "Several agents have it"},
+		{tracks.ErrRevision, http.StatusConflict, "revision", "Changed meanwhile"},
 		{sessions.ErrSetting, http.StatusUnprocessableEntity, "mode", "No such mode"},
 		{sessions.ErrFull, http.StatusConflict, "full", "Too many messages wait"},
 		{sessions.ErrTooMany, http.StatusConflict, "full", "Too many sessions"},

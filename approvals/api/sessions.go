@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tracks"
 )
 
 // SessionMode is the body of PUT /v1/sessions/{id}: a mode, Alone or both.
@@ -32,7 +33,7 @@ func (s *Server) listSessions(r *request) ([]approvals.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.c.Queue.Sessions(r.Context(), q.Get("agent"))
+	return s.c.Queue.Sessions.List(r.Context(), q.Get("agent"))
 }
 
 // showSession serves GET /v1/sessions/{id}.
@@ -41,7 +42,7 @@ func (s *Server) showSession(r *request) (approvals.Session, error) {
 	if err != nil {
 		return approvals.Session{}, err
 	}
-	return s.c.Queue.Session(r.Context(), q.Get("agent"), r.PathValue("id"))
+	return s.c.Queue.Sessions.One(r.Context(), q.Get("agent"), r.PathValue("id"))
 }
 
 // setMode serves PUT /v1/sessions/{id}. With agent, the session may be one to come.
@@ -50,7 +51,7 @@ func (s *Server) setMode(r *request, in SessionMode) (approvals.Session, error) 
 	if err != nil {
 		return approvals.Session{}, err
 	}
-	change := approvals.SessionChange{Alone: in.Alone, Seen: in.Revision}
+	change := tracks.SessionChange{Alone: in.Alone, Seen: in.Revision}
 	if in.Mode != "" || in.Threshold != 0 || in.Alone == nil {
 		set := sessions.Setting{Mode: in.Mode}
 		if set.Threshold, err = sessions.Fraction("confidence_threshold", in.Threshold); err != nil {
@@ -58,7 +59,7 @@ func (s *Server) setMode(r *request, in SessionMode) (approvals.Session, error) 
 		}
 		change.Setting = &set
 	}
-	v, err := s.c.Queue.ChangeSession(r.Context(), q.Get("agent"), r.PathValue("id"), change, r.by)
+	v, err := s.c.Queue.Sessions.Change(r.Context(), q.Get("agent"), r.PathValue("id"), change, r.by)
 	if err == nil {
 		s.c.Logger.InfoContext(r.Context(), "a person changed a session", "agent", v.Agent, "session", v.ID, "mode", v.Mode, "alone", v.Alone, "by", r.by)
 	}
@@ -71,7 +72,7 @@ func (s *Server) sessionMessages(r *request) ([]sessions.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.c.Queue.Messages(r.Context(), v.Agent, v.ID, 0)
+	return s.c.Queue.Sessions.Messages(r.Context(), v.Agent, v.ID, 0)
 }
 
 // tellSession serves POST /v1/sessions/{id}/messages.
@@ -96,7 +97,7 @@ func (s *Server) tell(r *request, agent, session string, in Note) (sessions.Mess
 	if in.Type == sessions.MessageRedirect {
 		return sessions.Message{}, &sessions.FieldError{Field: "type", What: "redirect is an intervention: POST /v1/agents/{id}/interventions"}
 	}
-	return s.c.Queue.Tell(r.Context(), sessions.Message{Agent: agent, Session: session, Type: in.Type, Content: in.Content, InReplyTo: in.InReplyTo, From: r.by})
+	return s.c.Queue.Sessions.Tell(r.Context(), sessions.Message{Agent: agent, Session: session, Type: in.Type, Content: in.Content, InReplyTo: in.InReplyTo, From: r.by})
 }
 
 // fieldProblem tells which field of a body is wrong.

@@ -30,6 +30,9 @@ const (
 // refused rather than guessed at.
 const recordVersion = 1
 
+// ErrNoAgent says that nothing is known of an agent.
+var ErrNoAgent = errors.New("no such agent")
+
 // ErrNotFound says that there is no such request.
 var ErrNotFound = errors.New("no such approval request")
 

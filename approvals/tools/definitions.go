@@ -354,7 +354,7 @@ func Accepts(c holdgate.Call) *record.StoredAccepts {
 	if !l.Changed || l.Unread != "" || l.Is == nil {
 		return nil
 	}
-	return &record.StoredAccepts{l.Server, l.Tool, l.Definition}
+	return &record.StoredAccepts{Server: l.Server, Tool: l.Tool, Definition: l.Definition}
 }
 
 // A learned is what one change has written of tools.

@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tracks"
 )
 
 // Door is the agents' API as a way in: calls of it are made at this door.
@@ -95,17 +96,17 @@ type Reported struct {
 
 // Session is the caller's own session.
 type Session struct {
-	Agent     string                 `json:"agent"`
-	ID        string                 `json:"id"`
-	Status    approvals.SessionState `json:"status"` // "running", "waiting_approval", "paused" or "stopped"
-	Why       string                 `json:"why,omitempty"`
-	Mode      sessions.Mode          `json:"mode"`
-	Threshold float64                `json:"confidence_threshold,omitempty"`
-	Pending   []Pending              `json:"pending"`
-	Passed    []string               `json:"gates_passed"`
-	Needed    []string               `json:"gates_needed"`
-	Score     *float64               `json:"confidence,omitempty"` // of the last report
-	Messages  int                    `json:"messages"`             // that wait to be fetched
+	Agent     string              `json:"agent"`
+	ID        string              `json:"id"`
+	Status    tracks.SessionState `json:"status"` // "running", "waiting_approval", "paused" or "stopped"
+	Why       string              `json:"why,omitempty"`
+	Mode      sessions.Mode       `json:"mode"`
+	Threshold float64             `json:"confidence_threshold,omitempty"`
+	Pending   []Pending           `json:"pending"`
+	Passed    []string            `json:"gates_passed"`
+	Needed    []string            `json:"gates_needed"`
+	Score     *float64            `json:"confidence,omitempty"` // of the last report
+	Messages  int                 `json:"messages"`             // that wait to be fetched
 }
 
 // Pending is what waits for people.

@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tracks"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -58,7 +59,7 @@ type Held interface {
 	Leave()
 }
 
-// A Session is what is known of an agent's run; see [approvals.Track].
+// A Session is what is known of an agent's run; see [tracks.Track].
 type Session interface {
 	Record() *sessions.Record
 	Setting() sessions.Setting
@@ -72,9 +73,12 @@ type Session interface {
 }
 
 // QueueOf is the door of a queue.
-func QueueOf(q *approvals.Queue) Queue { return door{q} }
+func QueueOf(q *approvals.Queue) Queue { return door{q, q.Sessions} }
 
-type door struct{ *approvals.Queue }
+type door struct {
+	*approvals.Queue
+	*tracks.Keeper
+}
 
 // Enter implements [Queue].
 func (d door) Enter(ctx context.Context, who approvals.Caller, key Key) (Held, error) {
@@ -102,7 +106,7 @@ func (d door) WhenStopped(agent string, fn func()) (forget func()) {
 
 // Track implements [Queue].
 func (d door) Track(ctx context.Context, agent, session string) (Session, error) {
-	s, err := d.Queue.Track(ctx, agent, session)
+	s, err := d.Keeper.Track(ctx, agent, session)
 	if err != nil {
 		return nil, err
 	}

@@ -20,10 +20,10 @@ func (e *exchange) instruct(ctx context.Context) (undo func()) {
 	undo = func() {}
 	codec, ok := e.Target.Codec.(route.Instructor)
 	q := e.f.c.Queue
-	if !ok || len(e.Body) == 0 || signed(e.R.Header) || !q.HasMail(e.Target.Caller.Agent.ID) {
+	if !ok || len(e.Body) == 0 || signed(e.R.Header) || !q.Sessions.HasMail(e.Target.Caller.Agent.ID) {
 		return undo
 	}
-	list, err := q.Waiting(ctx, e.Target.Caller)
+	list, err := q.Sessions.Waiting(ctx, e.Target.Caller)
 	if err != nil || len(list) == 0 {
 		if err != nil {
 			e.f.c.Logger.Error("reading messages for an agent", "err", err)
@@ -37,14 +37,14 @@ func (e *exchange) instruct(ctx context.Context) (undo func()) {
 	if _, ok := codec.Instruct(body, ""); !ok {
 		return undo
 	}
-	if list, err = q.Deliver(ctx, e.Target.Caller, list, "request"); err != nil || len(list) == 0 {
+	if list, err = q.Sessions.Deliver(ctx, e.Target.Caller, list, "request"); err != nil || len(list) == 0 {
 		if err != nil {
 			e.f.c.Logger.Error("delivering messages to an agent", "err", err)
 		}
 		return undo
 	}
 	undo = func() {
-		if err := q.Undeliver(context.WithoutCancel(ctx), e.Target.Caller, list); err != nil {
+		if err := q.Sessions.Undeliver(context.WithoutCancel(ctx), e.Target.Caller, list); err != nil {
 			e.f.c.Logger.Error("taking messages back that did not reach the model", "err", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package approvals
+package tracks
 
 import (
 	"encoding/json"
@@ -33,7 +33,7 @@ func question(r *record.StoredRequest) uint64 {
 // leaveAnswer leaves what people say at a gate for the session's next model request,
 // unless the agent asks for the gate's answer before. An agent that names no session
 // makes its model requests in any.
-func (t *transition) leaveAnswer(r *record.StoredRequest) error {
+func (p *Keeper) leaveAnswer(c *record.Change, r *record.StoredRequest) error {
 	if r.Call.Kind != holdgate.KindGate {
 		return nil
 	}
@@ -60,20 +60,20 @@ func (t *transition) leaveAnswer(r *record.StoredRequest) error {
 	if about := strings.Join(o.Artifacts, ", "); about != "" {
 		m.Content += " (about " + holdgate.Bounded(about, sessions.MaxContent/4) + ")"
 	}
-	if t.replies(&m) != nil { // the question is forgotten already
+	if p.replies(c, &m) != nil { // the question is forgotten already
 		m.InReplyTo = 0
 	}
-	return t.message(&m, r.Proven)
+	return p.message(c, &m, r.Proven)
 }
 
 // settleQuestion takes back the request about a question that a person has answered
 // with a message.
-func (t *transition) settleQuestion(m *sessions.Message) error {
+func (p *Keeper) settleQuestion(c *record.Change, m *sessions.Message) error {
 	if m.InReplyTo == 0 {
 		return nil
 	}
 	var ids []string
-	err := record.EachAsked(t.Tx, func(a record.StoredAsked) {
+	err := record.EachAsked(c.Tx, func(a record.StoredAsked) {
 		if a.Agent == m.Agent {
 			ids = append(ids, a.ID)
 		}
@@ -82,14 +82,14 @@ func (t *transition) settleQuestion(m *sessions.Message) error {
 		return err
 	}
 	for _, id := range ids {
-		r, err := t.Request(id)
+		r, err := c.Request(id)
 		if err != nil {
 			return err
 		}
 		if r.Status.Final() || question(r) != m.InReplyTo {
 			continue
 		}
-		if err := t.Cancel(r, m.From, fmt.Sprintf("answered with message %d", m.Seq)); err != nil {
+		if err := c.Cancel(r, m.From, fmt.Sprintf("answered with message %d", m.Seq)); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package approvals
+package tracks
 
 import (
 	"cmp"
@@ -209,7 +209,7 @@ func (s *Track) giveBack(u unsaved) {
 }
 
 // tracks are the sessions in memory.
-type tracks struct {
+type allTracks struct {
 	begin    sessions.Setting
 	bindings *bindings // of all sessions that are stored
 
@@ -217,11 +217,11 @@ type tracks struct {
 	open map[sessionKey]*Track
 }
 
-func newTracks(begin sessions.Setting) *tracks {
-	return &tracks{begin: begin, bindings: newBindings(), open: make(map[sessionKey]*Track)}
+func newTracks(begin sessions.Setting) *allTracks {
+	return &allTracks{begin: begin, bindings: newBindings(), open: make(map[sessionKey]*Track)}
 }
 
-func (ts *tracks) find(k sessionKey) *Track {
+func (ts *allTracks) find(k sessionKey) *Track {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	s := ts.open[k]
@@ -232,7 +232,7 @@ func (ts *tracks) find(k sessionKey) *Track {
 }
 
 // learn takes in a record that is durable, unless a newer one is here.
-func (ts *tracks) learn(r *sessions.Record) *Track {
+func (ts *allTracks) learn(r *sessions.Record) *Track {
 	k := sessionKey{r.Agent, r.ID}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -254,14 +254,14 @@ func (ts *tracks) learn(r *sessions.Record) *Track {
 }
 
 // drop forgets the sessions that were used least lately.
-func (ts *tracks) drop() {
+func (ts *allTracks) drop() {
 	all := slices.SortedFunc(maps.Keys(ts.open), func(a, b sessionKey) int { return ts.open[a].used.Compare(ts.open[b].used) })
 	for _, k := range all[:len(all)/8] {
 		delete(ts.open, k)
 	}
 }
 
-func (ts *tracks) forget(k sessionKey) {
+func (ts *allTracks) forget(k sessionKey) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	delete(ts.open, k)
@@ -269,20 +269,20 @@ func (ts *tracks) forget(k sessionKey) {
 }
 
 // all are the records in memory.
-func (ts *tracks) all() []*Track {
+func (ts *allTracks) all() []*Track {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return slices.Collect(maps.Values(ts.open))
 }
 
 // Track returns what is known of a session. It reads the store where the
-// session was not heard of since the sidecar started.
-func (q *Queue) Track(ctx context.Context, agent, id string) (*Track, error) {
-	if s := q.tracks.find(sessionKey{agent, id}); s != nil {
+// record was not heard of since the sidecar started.
+func (p *Keeper) Track(ctx context.Context, agent, id string) (*Track, error) {
+	if s := p.tracks.find(sessionKey{agent, id}); s != nil {
 		return s, nil
 	}
 	var r *sessions.Record
-	err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
+	err := p.b.Store.View(ctx, func(tx store.Tx) (err error) {
 		r, err = sessions.Load(tx, agent, id)
 		return err
 	})
@@ -292,14 +292,14 @@ func (q *Queue) Track(ctx context.Context, agent, id string) (*Track, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.tracks.learn(r), nil
+	return p.tracks.learn(r), nil
 }
 
-// catchUp takes in what is stored of a session. Whoever reads the store may see a
+// CatchUp takes in what is stored of a session. Whoever reads the store may see a
 // transition before the one that made it has taken it into memory.
-func (q *Queue) catchUp(ctx context.Context, agent, id string) error {
+func (p *Keeper) CatchUp(ctx context.Context, agent, id string) error {
 	var r *sessions.Record
-	err := q.c.Store.View(ctx, func(tx store.Tx) (err error) {
+	err := p.b.Store.View(ctx, func(tx store.Tx) (err error) {
 		r, err = sessions.Load(tx, agent, id)
 		return err
 	})
@@ -309,32 +309,32 @@ func (q *Queue) catchUp(ctx context.Context, agent, id string) error {
 	if err != nil {
 		return err
 	}
-	q.tracks.learn(r)
+	p.tracks.learn(r)
 	return nil
 }
 
-// sessionOf is a session's record, to be changed in this transition by a person: it
+// of is a session's record, to be changed in this transition by a person: it
 // stays that of a proven agent, or of one that is not.
-func (t *transition) sessionOf(agent, id string) (*sessions.Record, error) {
-	r, err := sessions.Load(t.Tx, agent, id)
+func (p *Keeper) of(c *record.Change, agent, id string) (*sessions.Record, error) {
+	r, err := sessions.Load(c.Tx, agent, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	return t.session(agent, id, err == nil && r.Proven, true)
+	return p.record(c, agent, id, err == nil && r.Proven, true)
 }
 
-// session is a session's record, to be changed in this transition. proven says
+// record is a session's record, to be changed in this transition. proven says
 // whether its agent is. Where the agent has named too many sessions and must is
 // false, the change is dropped.
-func (t *transition) session(agent, id string, proven, must bool) (*sessions.Record, error) {
-	k, all := sessionKey{agent, id}, t.sessions()
+func (p *Keeper) record(c *record.Change, agent, id string, proven, must bool) (*sessions.Record, error) {
+	k, all := sessionKey{agent, id}, p.changed(c)
 	if s, ok := all.of[k]; ok {
 		s.must = s.must || must
 		return s.record, nil
 	}
-	r, err := sessions.Load(t.Tx, agent, id)
+	r, err := sessions.Load(c.Tx, agent, id)
 	if errors.Is(err, store.ErrNotFound) {
-		r, err = sessions.New(agent, id, t.Now), nil
+		r, err = sessions.New(agent, id, c.Now), nil
 	}
 	if err != nil {
 		return nil, err
@@ -351,12 +351,12 @@ type changedSessions struct {
 	forgotten []sessionKey // that made room for others
 }
 
-func (t *transition) sessions() *changedSessions {
-	return record.Part(t.Change, t.q.tracks, func() *changedSessions {
+func (p *Keeper) changed(c *record.Change) *changedSessions {
+	return record.Part(c, p, func() *changedSessions {
 		all := &changedSessions{of: make(map[sessionKey]*changedSession)}
-		t.Last(func() error { return t.saveSessions(all) })
-		t.Durable(func() { t.learnSessions(all) })
-		t.Undone(all.undo)
+		c.Last(func() error { return p.save(c, all) })
+		c.Durable(func() { p.learn(c, all) })
+		c.Undone(all.undo)
 		return all
 	})
 }
@@ -370,18 +370,18 @@ type changedSession struct {
 	saved  bool
 }
 
-// saveSessions writes what has changed of sessions.
-func (t *transition) saveSessions(all *changedSessions) error {
+// save writes what has changed of sessions.
+func (p *Keeper) save(c *record.Change, all *changedSessions) error {
 	for k, s := range all.of {
-		if s.track = t.q.tracks.find(k); s.track != nil {
+		if s.track = p.tracks.find(k); s.track != nil {
 			s.taken = s.track.take()
 		}
 		s.record.Counts = s.record.Counts.Plus(s.taken.counts)
 		s.record.Results = s.record.Results.Plus(s.taken.results)
-		s.record.Last = t.Now
-		err := sessions.Save(t.Tx, s.record)
+		s.record.Last = c.Now
+		err := sessions.Save(c.Tx, s.record)
 		if errors.Is(err, sessions.ErrTooMany) {
-			err = t.saveInRoom(all, s.record)
+			err = p.saveInRoom(c, all, s.record)
 		}
 		if errors.Is(err, sessions.ErrTooMany) && !s.must {
 			continue
@@ -395,27 +395,27 @@ func (t *transition) saveSessions(all *changedSessions) error {
 }
 
 // saveInRoom writes a new session once those that are over have made room.
-func (t *transition) saveInRoom(all *changedSessions, r *sessions.Record) error {
-	gone, err := sessions.MakeRoom(t.Tx, r.Agent, t.Now)
+func (p *Keeper) saveInRoom(c *record.Change, all *changedSessions, r *sessions.Record) error {
+	gone, err := sessions.MakeRoom(c.Tx, r.Agent, c.Now)
 	if err != nil {
 		return err
 	}
 	for _, id := range gone {
 		all.forgotten = append(all.forgotten, sessionKey{r.Agent, id})
 	}
-	return sessions.Save(t.Tx, r)
+	return sessions.Save(c.Tx, r)
 }
 
-// learnSessions takes what has become durable into memory.
-func (t *transition) learnSessions(all *changedSessions) {
+// learn takes what has become durable into memory.
+func (p *Keeper) learn(c *record.Change, all *changedSessions) {
 	for _, k := range all.forgotten {
-		t.q.tracks.forget(k)
+		p.tracks.forget(k)
 	}
 	for _, s := range all.of {
 		if s.saved {
-			t.q.tracks.learn(s.record)
-			t.q.tracks.bindings.learn(s.record)
-			t.q.Agents.Halted(s.record)
+			p.tracks.learn(s.record)
+			p.tracks.bindings.learn(s.record)
+			p.c.Halted(s.record)
 		}
 	}
 }
@@ -429,21 +429,24 @@ func (all *changedSessions) undo() {
 	}
 }
 
-// takeUpSessions reads which sessions are halted, and which bind others.
-func (q *Queue) takeUpSessions(tx store.Tx) error {
+// TakeUp reads which sessions are halted, and which bind others.
+func (p *Keeper) TakeUp(tx store.Tx) error {
+	if err := p.takeUpMail(tx); err != nil {
+		return err
+	}
 	return sessions.Each(tx, func(r *sessions.Record) error {
-		q.Agents.Halted(r)
-		q.tracks.bindings.learn(r)
+		p.c.Halted(r)
+		p.tracks.bindings.learn(r)
 		return nil
 	})
 }
 
-// forgetSessions deletes records of sessions that nothing was heard of for as
+// Forget deletes records of sessions that nothing was heard of for as
 // long as requests are kept.
-func (q *Queue) forgetSessions(ctx context.Context) error {
-	limit := record.Now().Add(-q.c.Retention.Requests)
+func (p *Keeper) Forget(ctx context.Context) error {
+	limit := record.Now().Add(-p.c.Keep)
 	var old []sessionKey
-	err := q.c.Store.View(ctx, func(tx store.Tx) error {
+	err := p.b.Store.View(ctx, func(tx store.Tx) error {
 		return sessions.Each(tx, func(r *sessions.Record) error {
 			if r.Last.Before(limit) && r.Halt == nil {
 				old = append(old, sessionKey{r.Agent, r.ID})
@@ -451,11 +454,11 @@ func (q *Queue) forgetSessions(ctx context.Context) error {
 			return nil
 		})
 	})
-	for batch := range slices.Chunk(old, forgetBatch) {
+	for batch := range slices.Chunk(old, forgetAtOnce) {
 		if err != nil {
 			break
 		}
-		err = q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		err = p.b.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
 			for _, k := range batch {
 				if err := sessions.Forget(tx, k.agent, k.id); err != nil {
 					return err
@@ -464,7 +467,7 @@ func (q *Queue) forgetSessions(ctx context.Context) error {
 			return nil
 		})
 		for _, k := range batch {
-			q.tracks.forget(k)
+			p.tracks.forget(k)
 		}
 	}
 	if err != nil {

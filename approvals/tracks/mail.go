@@ -1,4 +1,4 @@
-package approvals
+package tracks
 
 import (
 	"sync"
@@ -31,15 +31,15 @@ func (m *mail) came(agents ...string) {
 }
 
 // Mail returns a channel that is closed when there may be more messages.
-func (q *Queue) Mail() <-chan struct{} {
-	q.mail.mu.Lock()
-	defer q.mail.mu.Unlock()
-	return q.mail.changed
+func (p *Keeper) Mail() <-chan struct{} {
+	p.mail.mu.Lock()
+	defer p.mail.mu.Unlock()
+	return p.mail.changed
 }
 
 // takeUpMail finds out which agents have messages.
-func (q *Queue) takeUpMail(tx store.Tx) error {
+func (p *Keeper) takeUpMail(tx store.Tx) error {
 	agents, err := sessions.Addressees(tx)
-	q.mail.came(agents...)
+	p.mail.came(agents...)
 	return err
 }

@@ -1,4 +1,4 @@
-package approvals
+package tracks
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // taintAgain is how long what a session is in touch with is known well enough:
@@ -17,11 +18,11 @@ const taintAgain = 5 * time.Minute
 
 // Taint takes note of what the caller's session is in touch with from now on, and
 // by what: on return it is durable, so that what brings it may be released.
-func (q *Queue) Taint(ctx context.Context, who Caller, words []string, by string) error {
+func (p *Keeper) Taint(ctx context.Context, who record.Caller, words []string, by string) error {
 	if len(words) == 0 {
 		return nil
 	}
-	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+	s, err := p.Track(ctx, who.Agent.ID, who.Session.ID)
 	if err != nil {
 		return fmt.Errorf("reading the session: %w", err)
 	}
@@ -30,19 +31,19 @@ func (q *Queue) Taint(ctx context.Context, who Caller, words []string, by string
 	if !slices.ContainsFunc(words, isNew) && time.Since(had.TaintedAt) < taintAgain {
 		return nil
 	}
-	err = q.transact(ctx, func(t *transition) error {
-		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
+	err = p.b.Change(ctx, func(c *record.Change) error {
+		r, err := p.record(c, who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
 		if err != nil {
 			return err
 		}
 		before := len(r.Taint)
 		for _, w := range words {
-			r.Touch(w, t.Now)
+			r.Touch(w, c.Now)
 		}
 		if len(r.Taint) == before {
 			return nil
 		}
-		return t.sessionChanged(r, "in touch with "+strings.Join(r.Taint[before:], ", ")+" by "+by)
+		return p.tell(c, r, "in touch with "+strings.Join(r.Taint[before:], ", ")+" by "+by)
 	})
 	if err != nil {
 		return fmt.Errorf("recording what the session is in touch with: %w", err)
@@ -52,16 +53,16 @@ func (q *Queue) Taint(ctx context.Context, who Caller, words []string, by string
 
 // Left takes note of where a call leaves the agent's shell: see [holdgate.Facts].
 // A grant is for calls from where the shell stood when it was made.
-func (q *Queue) Left(ctx context.Context, who Caller, at string) error {
-	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+func (p *Keeper) Left(ctx context.Context, who record.Caller, at string) error {
+	s, err := p.Track(ctx, who.Agent.ID, who.Session.ID)
 	if err != nil {
 		return fmt.Errorf("reading the session: %w", err)
 	}
 	if s.Record().Shell == at {
 		return nil
 	}
-	err = q.transact(ctx, func(t *transition) error {
-		r, err := t.session(who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
+	err = p.b.Change(ctx, func(c *record.Change) error {
+		r, err := p.record(c, who.Agent.ID, who.Session.ID, who.Agent.Proven, true)
 		if err == nil {
 			r.Shell = at
 		}
@@ -73,9 +74,9 @@ func (q *Queue) Left(ctx context.Context, who Caller, at string) error {
 	return nil
 }
 
-// taintOf shows what the session has been in touch with.
-func (q *Queue) taintOf(ctx context.Context, who Caller) []briefing.Section {
-	s, err := q.Track(ctx, who.Agent.ID, who.Session.ID)
+// TaintOf shows what the session has been in touch with.
+func (p *Keeper) TaintOf(ctx context.Context, who record.Caller) []briefing.Section {
+	s, err := p.Track(ctx, who.Agent.ID, who.Session.ID)
 	if err != nil || len(s.Taint()) == 0 {
 		return nil
 	}
