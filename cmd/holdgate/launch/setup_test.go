@@ -23,6 +23,9 @@ import (
 	"github.com/holdgate/holdgate/approvals/client"
 )
 
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
 // binary is the program under test. TestMain builds it.
 var binary string
 
