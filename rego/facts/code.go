@@ -74,8 +74,8 @@ const standardModules = "json.tool py_compile compileall tabnanny ast tokenize d
 func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	words := in.words[1:]
 	if len(words) > 0 && contains(ip.verbs, words[0].text) {
-		if words[0].text == "eval" && len(words) > 1 {
-			s.code(words[1], c)
+		if words[0].text == "eval" {
+			s.denoEval(words[1:], c)
 			return
 		}
 		if contains("task install add create x", words[0].text) {
@@ -147,6 +147,24 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		}
 		if s.stdin.kind == "pipe" && !slices.Contains(c.Via, "pipe") {
 			c.Via = append(c.Via, "pipe")
+		}
+	}
+}
+
+// plainEvalOptions are options of "deno eval" that change neither the program's
+// language nor what it loads.
+const plainEvalOptions = "-p --print -q --quiet --unstable --ext=js --ext=ts --no-check --check --no-lock -A --allow-all"
+
+// denoEval notes the program of "deno eval".
+func (s *shell) denoEval(words []field, c *Command) {
+	for _, w := range words {
+		switch {
+		case contains(plainEvalOptions, w.text):
+		case strings.HasPrefix(w.text, "-"):
+			c.Unresolved = append(c.Unresolved, shorten(w.text))
+		default:
+			s.code(w, c)
+			return
 		}
 	}
 }
@@ -242,8 +260,13 @@ func (s *shell) runsInCode(text, program string) {
 var awkRuns = regexp.MustCompile(`system\s*\(\s*"((?:[^"\\\n]|\\.)*)"|\|&?\s*(?:getline\s*)?"((?:[^"\\\n]|\\.)*)"|"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline`)
 var awkWrites = regexp.MustCompile(`>>?\s*"((?:[^"\\\n]|\\.)*)"`)
 
-// awk notes a program in AWK: unresolved only where it runs or writes.
+// awk notes a program in AWK. One with words of the shell in it is unresolved
+// only where it runs or writes.
 func (s *shell) awk(f field, c *Command) {
+	if f.known() {
+		s.code(f, c)
+		return
+	}
 	acts := strings.Contains(f.text, "system") || strings.Contains(f.text, "|") && strings.Contains(f.text, `"`) && awkRuns.MatchString(f.text)
 	for _, m := range awkRuns.FindAllStringSubmatch(f.text, 50) {
 		s.runsInCode(m[1]+m[2]+m[3], c.Program)

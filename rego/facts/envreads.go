@@ -65,6 +65,11 @@ func (s *shell) environmentReads(name string, in invocation) {
 			s.puts(field{text: "package.json"}, text)
 		}
 		shows = s.namesCredential(jqEnvironment, args)
+		for i, w := range args[:max(0, len(args)-2)] {
+			if contains("--rawfile --slurpfile --argfile", w.text) { // a name, and a file
+				s.touch(args[i+2], accessRead)
+			}
+		}
 		for _, w := range args {
 			for _, m := range yqLoads.FindAllStringSubmatch(w.text, -1) {
 				s.touch(field{text: m[1]}, accessRead)

@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -8,21 +10,39 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/snippet"
 )
 
-// languageOf is the language of an interpreter whose programs are read, or "".
-// The name may end in a version.
-func languageOf(program string) string {
-	switch name := strings.TrimRight(strings.ToLower(program), "0123456789."); name {
-	case "python", "pypy":
-		return "python"
+// languageOf is the language of an interpreter whose programs are read, as
+// [snippet.Read] calls it, or "". The name may end in a version.
+func languageOf(c *Command) string {
+	name := strings.TrimRight(strings.ToLower(c.Program), "0123456789.")
+	switch name {
+	case "pypy":
+		name = "python"
+	case "nodejs":
+		name = "node"
+	case "gawk", "mawk", "nawk", "original-awk":
+		name = "awk"
 	}
-	return ""
+	if !snippet.Known(name) || contains("node bun", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], changesReading) {
+		return ""
+	}
+	return name
+}
+
+// plainScriptOptions are options of Node.js and Bun that change neither what a
+// program means nor what is loaded before it.
+const plainScriptOptions = "- -- -e -p -pe -i --eval --print --input-type=module --input-type=commonjs --no-warnings --trace-warnings --trace-uncaught --trace-deprecation --no-deprecation --enable-source-maps --stack-trace-limit"
+
+func changesReading(word string) bool {
+	option, _, _ := strings.Cut(word, "=")
+	return strings.HasPrefix(word, "-") && !contains(plainScriptOptions, word) &&
+		!contains("--eval --print --max-old-space-size --stack-trace-limit", option)
 }
 
 // reads notes what a program that is handed to an interpreter does. It reports
 // false where not all of it can be seen, or where it deletes: what it touches is
 // noted all the same.
 func (s *shell) reads(code field, c *Command) bool {
-	language := languageOf(c.Program)
+	language := languageOf(c)
 	if language == "" || !code.known() || s.quiet {
 		return false
 	}
@@ -53,10 +73,24 @@ func (s *shell) reads(code field, c *Command) bool {
 		s.started(line, c.Program)
 	}
 	for _, module := range e.Project {
-		file, _, _ := strings.Cut(module, ".")
-		c.Unbound = append(c.Unbound, strings.ReplaceAll(module, ".", "/")+".py", file+"/__init__.py")
+		c.Unbound = append(c.Unbound, modulesOf(language, module)...)
 	}
 	return seen
+}
+
+// modulesOf are the files that a module of the project may be.
+func modulesOf(language, module string) []string {
+	if language == "python" {
+		file, _, _ := strings.Cut(module, ".")
+		return []string{strings.ReplaceAll(module, ".", "/") + ".py", file + "/__init__.py"}
+	}
+	files := []string{module}
+	if path.Ext(module) == "" || strings.HasPrefix(module, "node_modules/") {
+		for _, end := range []string{".js", ".json", ".cjs", ".mjs", ".ts", "/index.js", "/package.json"} {
+			files = append(files, module+end)
+		}
+	}
+	return files
 }
 
 // started walks a line that a program hands to a shell, whole as it stands.

@@ -70,7 +70,7 @@ func (s *shell) projectRuns(c Command) []run {
 var moduleOfGo = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/|@`)
 
 func (s *shell) projectRun(text string, c Command) (run, bool) {
-	r := run{text: text, below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run"}
+	r := run{text: text, below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run" || strings.HasPrefix(text, "node_modules/")}
 	_, interprets := findInterpreter(c.Program)
 	at := slices.Index(c.Argv, text)
 	r.first = at == 0 || at > 0 && (interprets || contains("sh bash dash zsh ksh fish source .", c.Program))

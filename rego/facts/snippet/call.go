@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A call is one of a function of the tables.
@@ -42,7 +43,8 @@ func (c call) arg(at int, key string) (v value, given bool) {
 func (w *walker) call(e *expr) (out value) {
 	c := call{at: e, keys: e.keys[1:]}
 	f := value{}
-	if callee := e.kids[0]; callee.op == opAttr {
+	switch callee := e.kids[0]; {
+	case callee.op == opAttr:
 		c.recv = w.eval(callee.kids[0])
 		f = w.attribute(c.recv, callee.text)
 		if slices.Contains(mutators, callee.text) {
@@ -50,7 +52,10 @@ func (w *walker) call(e *expr) (out value) {
 				o.changed = true
 			}
 		}
-	} else {
+	case callee.op == opItem && w.table.script:
+		c.recv = w.eval(callee.kids[0])
+		f = w.item(callee)
+	default:
 		f = w.eval(callee)
 	}
 	c.args = w.all(e.kids[1:])
@@ -71,9 +76,9 @@ func (w *walker) call(e *expr) (out value) {
 		case kindProject:
 			out.add(kinds(kindProject))
 			for _, a := range c.args {
-				w.escape(a, kinds(kindUnseen))
+				w.escape(a, kinds(kindProject))
 			}
-		case kindPart:
+		case kindPart, kindNumber:
 		default:
 			w.unseen("a call of what is not known")
 			out.add(kinds(kindUnseen))
@@ -82,7 +87,7 @@ func (w *walker) call(e *expr) (out value) {
 			}
 		}
 	}
-	if f.none() && !slices.ContainsFunc(c.args, value.none) && !c.recv.none() {
+	if f.none() && (w.table.script || !slices.ContainsFunc(c.args, value.none) && !c.recv.none()) {
 		w.unseen("a call of what is not known")
 	}
 	return out
@@ -94,7 +99,6 @@ var mutators = strings.Fields("pop popleft popitem remove reverse sort clear rot
 // invoke calls a function or a class of the program.
 func (w *walker) invoke(f *function, c call) value {
 	f.called = true
-	params := f.def.keys
 	if f.def.op == opClass {
 		made := w.instance(f)
 		if init := f.own["__init__"]; init != nil {
@@ -107,14 +111,36 @@ func (w *walker) invoke(f *function, c call) value {
 		}
 		return made
 	}
-	args, keys := c.args, c.keys
-	if f.method != nil {
-		args, keys = append([]value{join(c.recv, w.instance(f.method))}, args...), append([]string{""}, keys...)
+	bound := call{recv: c.recv, keys: append([]string{""}, c.keys...)}
+	switch {
+	case w.hasThis(f):
+		bound.args = append([]value{w.this(f, c)}, c.args...)
+		w.pass(f, bound)
+	case f.method != nil && !w.table.script:
+		bound.args = append([]value{join(c.recv, w.instance(f.method))}, c.args...)
+		w.pass(f, bound)
+		if f.loose || len(c.recv.objs) == 0 || len(c.recv.fns) > 0 {
+			w.pass(f, c)
+		}
+	default:
+		w.pass(f, c)
 	}
-	n := 0
+	return f.result
+}
+
+// pass gives a function its arguments.
+func (w *walker) pass(f *function, c call) {
+	params, args, keys := f.def.keys, c.args, c.keys
+	n, spread := 0, false
 	for i, a := range args {
 		switch k := keys[i]; {
+		case spread && k == "": // behind those whose number is not known
+			for _, p := range params {
+				w.grow(w.vars[strings.TrimLeft(p, "*")], a)
+			}
+			w.spread(params, f.def, a)
 		case k == "*" || k == "**":
+			spread = spread || k == "*"
 			for _, p := range params {
 				w.grow(w.vars[strings.TrimLeft(p, "*")], w.elements(a, false))
 			}
@@ -128,7 +154,6 @@ func (w *walker) invoke(f *function, c call) value {
 			w.spread(params, f.def, a)
 		}
 	}
-	return f.result
 }
 
 // spread adds an argument to the parameters with a star.
@@ -169,6 +194,11 @@ func (w *walker) escape(v value, with value) {
 				w.unseen("%s, handed on", s.name)
 			}
 		}
+		for _, k := range v.kinds {
+			if w.table.script && strings.HasPrefix(k, kindModule) {
+				w.unseen("the %s, handed on", k)
+			}
+		}
 		for _, f := range v.fns {
 			w.handed(f, with)
 		}
@@ -197,6 +227,10 @@ func (w *walker) handed(f *function, with value) value {
 		return w.instance(f)
 	}
 	for i, p := range f.def.keys {
+		if i == 0 && w.hasThis(f) {
+			w.grow(w.vars[p], w.this(f, call{}))
+			continue
+		}
 		if f.method != nil && i == 0 {
 			w.grow(w.vars[strings.TrimLeft(p, "*")], w.instance(f.method))
 		}
@@ -224,6 +258,9 @@ func (w *walker) apply(c call) value {
 	for _, a := range c.args {
 		w.escape(a, anything())
 	}
+	if w.table.script {
+		w.options(c)
+	}
 	w.fills = w.fills || slices.Contains(fillers, c.spec.name[strings.LastIndexByte(c.spec.name, '.')+1:])
 	for i, k := range c.keys {
 		w.fills = w.fills || k == "file" && c.args[i].is("file")
@@ -248,6 +285,9 @@ func (w *walker) touch(what string, v value, by string) {
 		return
 	}
 	list := map[string]*[]Place{"read": &w.effects.Reads, "write": &w.effects.Writes, "delete": &w.effects.Deletes}[what]
+	if list == nil { // see options
+		return
+	}
 	for _, o := range v.objs {
 		if o.class != nil {
 			w.unseen("%s: an object of the program's own", by)
@@ -263,6 +303,9 @@ func (w *walker) touch(what string, v value, by string) {
 	t.objs = nil
 	if t.none() && len(v.objs) > 0 {
 		return
+	}
+	if len(t.places) == 0 && len(t.kinds) == 1 && t.is(kindNumber) {
+		return // a file that is open
 	}
 	t = t.text()
 	if t.none() || t.is(kindAny) {
@@ -361,7 +404,7 @@ func (w *walker) flow(c call) (out value) {
 func mapText(v value, f func(string) string) (out value) {
 	t := v.text()
 	for _, p := range t.places {
-		if p.Below {
+		if p.Below || strings.ContainsFunc(p.Path, func(r rune) bool { return r > unicode.MaxASCII }) {
 			return anything()
 		}
 		out.add(places(Place{Path: f(p.Path)}))
@@ -376,7 +419,7 @@ func baseOf(v value) (out value) {
 			out.add(kinds(kindPart))
 			continue
 		}
-		if b := path.Base(p.Path); b == ".." {
+		if b := path.Base(p.Path); b == ".." || strings.HasSuffix(p.Path, "/") {
 			out.add(anything())
 		} else {
 			out.add(places(Place{Path: b}))

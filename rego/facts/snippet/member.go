@@ -11,6 +11,9 @@ var harmlessDunders = strings.Fields("__name__ __doc__ __version__ __file__ __le
 
 // attribute is what a value has under a name.
 func (w *walker) attribute(v value, name string) (out value) {
+	if w.table.script {
+		return w.property(v, name)
+	}
 	if strings.HasPrefix(name, "__") && (name != "__init__" || v.is("super") == false) {
 		if slices.Contains(harmlessDunders, name) {
 			return anything()
@@ -144,12 +147,7 @@ func (w *walker) defineClass(e *expr) value {
 	if c.own == nil {
 		c.own = make(map[string]*function)
 		for _, k := range e.kids[len(e.keys):] {
-			k.walk(func(m *expr) {
-				if f := w.fns[m]; m.op == opFunc && f.method == nil {
-					f.method = c
-					c.own[m.text] = f
-				}
-			})
+			w.methods(c, k, false)
 		}
 	}
 	for _, f := range c.own {
@@ -168,6 +166,23 @@ func (w *walker) defineClass(e *expr) value {
 		w.grow(w.vars[e.text], v)
 	}
 	return v
+}
+
+// methods finds the functions of a class: what they hold are none. One that is
+// decorated, or has no name, may or may not get the object that it is asked of.
+func (w *walker) methods(c *function, e *expr, loose bool) {
+	switch f := w.fns[e]; e.op {
+	case opClass:
+	case opFunc:
+		if f.method == nil {
+			f.method, f.loose = c, loose || e.text == ""
+			c.own[e.text] = f
+		}
+	default:
+		for _, k := range e.kids {
+			w.methods(c, k, loose || e.op != opBlock)
+		}
+	}
 }
 
 // plainDunders are methods which the language calls by itself, and whose
@@ -208,6 +223,9 @@ func (w *walker) imports(e *expr) (out value) {
 
 // module is one by its name: of the table, or else of the project.
 func (w *walker) module(name string) value {
+	if w.table.script {
+		return w.required(name)
+	}
 	if w.table.modules[name] != nil {
 		return kinds(kindModule + name)
 	}

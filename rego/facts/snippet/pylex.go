@@ -47,7 +47,12 @@ func asSyntaxError(recovered any) error {
 	panic(recovered)
 }
 
-func (e syntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.what) }
+func (e syntaxError) Error() string {
+	if e.line == 0 {
+		return e.what
+	}
+	return fmt.Sprintf("line %d: %s", e.line, e.what)
+}
 
 // pythonOps are the operators, the longest first.
 var pythonOps = strings.Fields("**= //= >>= <<= ... -> := == != <= >= += -= *= /= %= &= |= ^= @= ** // << >> ( ) [ ] { } , : . ; @ = + - * / % & | ^ ~ < >")

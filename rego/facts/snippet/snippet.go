@@ -57,9 +57,9 @@ const (
 	maxLines = 10_000
 )
 
-// Read tells what a program does. The language is "python" or "javascript"; of
-// others nothing is known. Work is bounded, and a program that takes more is an
-// error, as one that cannot be read is.
+// Read tells what a program does. Of languages that [Known] does not name
+// nothing is known. Work is bounded, and a program that takes more is an error,
+// as one that cannot be read is.
 func Read(language, code string) (Effects, error) {
 	if len(code) > maxBytes || strings.Count(code, "\n") > maxLines {
 		return Effects{}, fmt.Errorf("a program of more than %d bytes or %d lines", maxBytes, maxLines)
@@ -70,10 +70,25 @@ func Read(language, code string) (Effects, error) {
 		if err != nil {
 			return Effects{}, err
 		}
-		return walkProgram(program, pythonTable())
+		return newWalker(pythonTable()).program(program)
+	case "awk":
+		return readAwk(code)
+	case "sed":
+		return readSed(code)
+	case "node", "bun", "deno":
+		program, err := parseScript(code, language != "node")
+		if err != nil {
+			return Effects{}, err
+		}
+		w := newWalker(scriptTable())
+		w.remote = language != "node"
+		return w.program(program)
 	}
 	return Effects{}, fmt.Errorf("the language %q is not read", language)
 }
 
-// Known reports whether programs in a language are read.
-func Known(language string) bool { return slices.Contains([]string{"python"}, language) }
+// Known reports whether programs in a language are read. JavaScript goes by the
+// program that runs it.
+func Known(language string) bool {
+	return slices.Contains([]string{"python", "node", "bun", "deno", "awk", "sed"}, language)
+}

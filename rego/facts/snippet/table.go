@@ -12,6 +12,8 @@ import (
 type table struct {
 	modules map[string]map[string]*spec // members of modules; "" has the names that need no import
 	types   map[string]map[string]*spec // attributes and methods of types
+	number  string                      // the kind of a number
+	script  bool                        // of JavaScript: an attribute and an element are one
 }
 
 // A spec is what is known of one name.
@@ -33,7 +35,17 @@ type effect struct {
 //go:embed tables/python.txt
 var pythonTableText string
 
-var pythonTable = sync.OnceValue(func() *table { return readTable(pythonTableText) })
+//go:embed tables/javascript.txt
+var scriptTableText string
+
+var (
+	pythonTable = sync.OnceValue(func() *table { return readTable(pythonTableText) })
+	scriptTable = sync.OnceValue(func() *table {
+		t := readTable(scriptTableText)
+		t.number, t.script = kindNumber, true
+		return t
+	})
+)
 
 // readTable reads a table: "[module]" or "<type>" and below it names, by blanks.
 // A name is harmless, and a call of it yields data. NAME=EFFECT,...->RESULT says
@@ -41,7 +53,7 @@ var pythonTable = sync.OnceValue(func() *table { return readTable(pythonTableTex
 // (read:0/file) or the receiver (read:self). "&name" is a value that is no
 // function. "#" begins a comment.
 func readTable(text string) *table {
-	t := &table{modules: make(map[string]map[string]*spec), types: make(map[string]map[string]*spec)}
+	t := &table{number: kindPart, modules: make(map[string]map[string]*spec), types: make(map[string]map[string]*spec)}
 	var section map[string]*spec
 	title := ""
 	for line := range strings.Lines(text) {
@@ -53,7 +65,8 @@ func readTable(text string) *table {
 				group = t.types
 			}
 			head, rest, _ := strings.Cut(line[1:], string(line[0]+2))
-			section, title, line = make(map[string]*spec), head, rest
+			section, line = make(map[string]*spec), rest
+			title, _, _ = strings.Cut(head, " ")
 			for h := range strings.FieldsSeq(head + strings.Repeat(" _", max(0, 1-len(head)))) {
 				group[strings.TrimPrefix(h, "_")] = section
 			}

@@ -19,6 +19,7 @@ type value struct {
 const (
 	kindAny     = "any"     // data whose text is not known
 	kindPart    = "part"    // a number, or a relative path that does not climb: what is joined behind a folder stays below it
+	kindNumber  = "number"  // a number for sure, where a language tells it from a text
 	kindModule  = "module " // and the name of a module
 	kindProject = "project" // code of the project's own, or what it made
 	kindUnseen  = "unseen"  // anything at all
@@ -31,6 +32,7 @@ type object struct {
 	tuple     []value // by position, unless it was changed
 	changed   bool
 	dict      bool      // iterating over it yields its keys alone
+	open      bool      // it has more under names that are not known
 	class     *function // what it is an instance of
 	attrs     map[string]*value
 }
@@ -42,6 +44,7 @@ type function struct {
 	result value
 	called bool
 	method *function            // the class that it belongs to
+	loose  bool                 // a method that may be called as a plain function
 	own    map[string]*function // a class's functions
 }
 
@@ -95,14 +98,17 @@ func join(values ...value) (out value) {
 func (v value) text() value {
 	out := value{places: v.places}
 	for _, k := range v.kinds {
-		if k == kindAny || k == kindPart {
-			out.kinds = append(out.kinds, k)
+		switch k {
+		case kindAny, kindPart:
+			out.add(kinds(k))
+		case kindNumber:
+			out.add(kinds(kindPart))
+		case "path": // says what may be done with the places
+		default:
+			out.add(anything())
 		}
 	}
-	if out.none() && !v.none() {
-		return anything()
-	}
-	if len(v.objs)+len(v.fns)+len(v.specs) > 0 {
+	if len(v.objs)+len(v.fns)+len(v.specs) > 0 || out.none() && !v.none() {
 		out.add(anything())
 	}
 	return out
@@ -126,6 +132,9 @@ func below(v value, pattern string) value {
 // joined are paths made of a folder and what lies in it.
 func joined(dir, rest value) (out value) {
 	dir, rest = dir.text(), rest.text()
+	if dir.none() || rest.none() {
+		return value{} // not worked out yet
+	}
 	if rest.is(kindAny) || dir.is(kindAny) && len(rest.places)+len(rest.kinds) > 0 {
 		return anything()
 	}
@@ -137,6 +146,8 @@ func joined(dir, rest value) (out value) {
 		case path.IsAbs(r.Path) || strings.HasPrefix(r.Path, "~"):
 			out.add(places(r))
 			continue
+		case (r.Path == "." || strings.HasPrefix(r.Path, "./")) && !onlyHere(dir):
+			return anything() // it may be the folder at hand, from the root
 		case dir.is(kindPart):
 			out.add(below(places(Place{Path: "."}), ""))
 			if climbs(r.Path) {
@@ -159,6 +170,11 @@ func joined(dir, rest value) (out value) {
 	return out
 }
 
+// onlyHere reports whether a folder is the one at hand.
+func onlyHere(dir value) bool {
+	return len(dir.kinds) == 0 && !slices.ContainsFunc(dir.places, func(p Place) bool { return p.Path != "." || p.Below })
+}
+
 // climbs reports whether a relative path may lead out of the folder that it
 // starts in.
 func climbs(p string) bool { return slices.Contains(strings.Split(p, "/"), "..") }
@@ -175,6 +191,9 @@ func parents(v value) (out value) {
 			p.Path = path.Join(p.Path, "..")
 			out.add(places(Place{Path: p.Path, Below: true, Up: true}))
 			continue
+		}
+		if climbs(p.Path) || strings.HasSuffix(p.Path, "/") { // languages differ
+			return anything()
 		}
 		out.add(places(Place{Path: path.Join(p.Path, "..")}))
 	}
