@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,7 +68,7 @@ func turnFormats() []turnFormat {
 	wrapped := func(parts string) string { return `{"response":` + geminiAnswer(parts) + `,"traceId":"t1"}` }
 	keptNowhere := formats[2]
 	keptNowhere.request = func(turns string) string { return unkept(formats[2].request(turns)) }
-	return append(framedTurnFormats(), []turnFormat{{
+	return slices.Concat(framedTurnFormats(), laterTurnFormats(), []turnFormat{{
 		toolFormat: codeAssist, paths: [2]string{":generateContent", ":streamGenerateContent?alt=sse"}, typ: route.TypeEvents,
 		text: func(text string) string { return wrapped(fmt.Sprintf(`{"text":%q}`, text)) },
 		with: func(id, command string) string {
@@ -108,7 +109,45 @@ func turnFormats() []turnFormat {
 		with: func(id, command string) string {
 			return geminiAnswer(`{"text":"Look."},` + formats[3].call(id, command))
 		},
-	}}...)
+	}})
+}
+
+// laterTurnFormats are those of Cohere and of Mistral's conversations.
+func laterTurnFormats() []turnFormat {
+	streamed := func(request string) string { return strings.Replace(request, "{", `{"stream":true,`, 1) }
+	const tools = `"tools":[{"type":"function","function":{"name":"Bash"}}]`
+	arguments := func(command string) string { return fmt.Sprintf("%q", fmt.Sprintf(`{"command":%q}`, command)) }
+	cohere := func(rest, reason string) string {
+		return `{"id":"c1","message":{"role":"assistant",` + rest + `},"finish_reason":"` + reason + `","usage":{"tokens":{"input_tokens":10,"output_tokens":7}}}`
+	}
+	conversation := func(entries string) string {
+		return `{"object":"conversation.response","conversation_id":"conv_1","outputs":[` + entries + `],"usage":{"prompt_tokens":10,"completion_tokens":7,"total_tokens":17}}`
+	}
+	said := func(id, text string) string {
+		return fmt.Sprintf(`{"object":"entry","type":"message.output","id":"msg_%s","role":"assistant","content":%q}`, id, text)
+	}
+	return []turnFormat{{
+		toolFormat: toolFormat{name: "cohere", path: "/up/test/v2/chat", request: func(string) string {
+			return `{"model":"m",` + tools + `,"messages":[{"role":"user","content":"go"}]}`
+		}},
+		stream: streamed, typ: route.TypeEvents,
+		text: func(text string) string {
+			return cohere(fmt.Sprintf(`"content":[{"type":"text","text":%q}]`, text), "COMPLETE")
+		},
+		with: func(id, command string) string {
+			return cohere(fmt.Sprintf(`"tool_plan":"Look.","tool_calls":[{"id":%q,"type":"function","function":{"name":"Bash","arguments":%s}}],"content":[{"type":"text","text":"Look."}]`,
+				id, arguments(command)), "TOOL_CALL")
+		},
+	}, {
+		toolFormat: toolFormat{name: "mistral", path: "/up/test/v1/conversations", request: func(string) string {
+			return `{"model":"m","store":false,` + tools + `,"inputs":"go"}`
+		}},
+		stream: streamed, typ: route.TypeEvents,
+		text: func(text string) string { return conversation(said("last", text)) },
+		with: func(id, command string) string {
+			return conversation(said(id, "Look.") + fmt.Sprintf(`,{"object":"entry","type":"function.call","id":"fc_%s","tool_call_id":%q,"name":"Bash","arguments":%s}`, id, id, arguments(command)))
+		},
+	}}
 }
 
 // framedTurnFormats are those whose streams are no server-sent events.
@@ -202,7 +241,7 @@ func (f turnFormat) codec(g *sidecar) route.Codec {
 
 // asksForTool reports whether an answer has a call.
 func asksForTool(answer string) bool {
-	return strings.Contains(answer, `"function_call"`) || strings.Contains(answer, `"toolUse"`) || strings.Contains(answer, `"tool_use"`) || strings.Contains(answer, `"tool_calls"`) || strings.Contains(answer, `"functionCall"`)
+	return strings.Contains(answer, `"function_call"`) || strings.Contains(answer, `"toolUse"`) || strings.Contains(answer, `"tool_use"`) || strings.Contains(answer, `"tool_calls"`) || strings.Contains(answer, `"functionCall"`) || strings.Contains(answer, `"function.call"`)
 }
 
 // ordered fails the test where the words do not stand in a text in this order.

@@ -125,6 +125,11 @@ func (e *request) asked() (model.Asked, *route.Refusal) {
 		return e.fetched()
 	}
 	document, rerr := e.Read()
+	if rerr != nil && !route.HasBody(e.R) { // some APIs take such a request where others ask a model
+		if _, err := e.Target.Codec.Request(e.Target.URL.Path, noMembers); errors.Is(err, wire.ErrUnsupported) {
+			rerr.Err = err
+		}
+	}
 	if rerr != nil {
 		return model.Asked{}, rerr
 	}
@@ -134,6 +139,9 @@ func (e *request) asked() (model.Asked, *route.Refusal) {
 	}
 	return asked, nil
 }
+
+// noMembers are those of a request without a body.
+func noMembers(func(wire.Member, error) bool) {}
 
 // fetched reads a request for a stored answer, which has no body.
 func (e *request) fetched() (model.Asked, *route.Refusal) {

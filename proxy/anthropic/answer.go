@@ -134,7 +134,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 func rewrittenBlock(block []byte, v holdgate.Verdict) []byte {
 	switch {
 	case !v.Release:
-		return plainText(notice(v))
+		return plainText(wire.Word(v))
 	case v.Arguments == nil && v.Note == "":
 		return nil
 	case v.Arguments != nil:
@@ -180,12 +180,4 @@ func settled(p wire.Part, v holdgate.Verdict) holdgate.Verdict {
 			" was not run: its arguments were edited, and a call of this kind has no place for others."}
 	}
 	return v
-}
-
-// notice returns the text that takes a refused call's place.
-func notice(v holdgate.Verdict) string {
-	if v.Notice == "" {
-		return "[holdgate] This call was not run." // an empty text would make clients ask again
-	}
-	return v.Notice
 }

@@ -69,7 +69,7 @@ func (w *writer) flow(b []byte, m mark) []byte {
 func (w *writer) call(b []byte, m mark, v holdgate.Verdict) []byte {
 	if !v.Release {
 		w.refused++
-		return textBlock(m.index+w.shift, notice(v))
+		return textBlock(m.index+w.shift, wire.Word(v))
 	}
 	w.released++
 	if v.Arguments != nil {

@@ -93,7 +93,7 @@ func (s *start) take(index int, v holdgate.Verdict) {
 	raw := s.blocks[index].raw
 	switch {
 	case !v.Release:
-		s.texts = append(s.texts, notice(v))
+		s.texts = append(s.texts, wire.Word(v))
 		return
 	case v.Arguments != nil:
 		s.edited = true

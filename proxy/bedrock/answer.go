@@ -152,7 +152,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 func rewritten(block []byte, v holdgate.Verdict) []byte {
 	switch {
 	case !v.Release:
-		return plainText(notice(v))
+		return plainText(wire.Word(v))
 	case v.Arguments == nil && v.Note == "":
 		return nil
 	case v.Arguments != nil:

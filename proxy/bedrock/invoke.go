@@ -23,6 +23,7 @@ type Inner interface {
 	Continue(body, answer []byte, refused []wire.Refused) ([]byte, bool)
 	Join(first, next []byte) ([]byte, error)
 	Joiner() wire.Joiner
+	Example() wire.Example
 }
 
 // Invoke is the codec of InvokeModel and InvokeModelWithResponseStream for
@@ -39,6 +40,10 @@ type Invoke struct {
 
 // Name returns "bedrock_invoke".
 func (*Invoke) Name() string { return "bedrock_invoke" }
+
+// PathBound says that the path of a request names the model, and whether the answer is
+// to be a stream.
+func (*Invoke) PathBound() {}
 
 // Match reports whether a request invokes a model that could ask for calls, in
 // any spelling that [wire.Posts] knows.

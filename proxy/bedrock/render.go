@@ -50,7 +50,7 @@ func (w *writer) call(t callTag, raw []byte, v holdgate.Verdict) []byte {
 	if !v.Release {
 		w.refused++
 		w.next = max(w.next, t.call.index+w.shift+1)
-		return textBlock(nil, t.call.index+w.shift, notice(v))
+		return textBlock(nil, t.call.index+w.shift, wire.Word(v))
 	}
 	w.released++
 	if v.Arguments == nil && v.Note == "" && w.shift == 0 {
@@ -110,14 +110,6 @@ func appendDelta(dst []byte, index int, delta string) []byte {
 
 func appendEvent(dst []byte, typ string, index int, more string) []byte {
 	return wire.AppendMessage(dst, "event", typ, fmt.Appendf(nil, `{"contentBlockIndex":%d%s}`, index, more))
-}
-
-// notice returns the text that takes a refused call's place.
-func notice(v holdgate.Verdict) string {
-	if v.Notice == "" {
-		return wire.Mark + "This call was not run." // without any text clients ask again
-	}
-	return v.Notice
 }
 
 // withoutCall returns the stop reason of an answer in which no call is left.

@@ -97,7 +97,7 @@ func unnamed(docs ...string) []event {
 
 func seeds() []seed {
 	all := append(openaiSeeds(), anthropicSeeds()...)
-	return append(append(append(all, geminiSeeds()...), otherSeeds()...), mcpAnswers()...)
+	return slices.Concat(all, geminiSeeds(), otherSeeds(), laterSeeds(), mcpAnswers())
 }
 
 func openaiSeeds() []seed {
@@ -241,5 +241,51 @@ func otherSeeds() []seed {
 		{name: "converse", clients: []string{"converse"}, path: "/model/m/converse", ask: askConverse, typ: "application/json", frame: framePlain,
 			events: unnamed(`{"metrics":{"latencyMs":1},"output":{"message":{"role":"assistant","content":[{"text":"hello"},` + use("t1", "Bash") + `,` + use("t2", "Read") + `]}},"stopReason":"tool_use","usage":{"inputTokens":1,"outputTokens":1,"totalTokens":2}}`)},
 		{name: "converse, streamed", clients: []string{"converse"}, path: "/model/m/converse-stream", ask: askConverse, typ: eventStreamType, stream: true, frame: frameMessages, events: converse},
+	}
+}
+
+// laterSeeds are those of Cohere and of Mistral's conversations.
+func laterSeeds() []seed {
+	const askCohere, askMistral = `{"model":"m","messages":[{"role":"user","content":"go"}]`, `{"model":"m","inputs":"go"`
+	function := func(id, name string) string {
+		return `{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"` + args + `"}}`
+	}
+	message := func(typ, index, members string) string {
+		return `{"type":"` + typ + `",` + index + `"delta":{"message":{` + members + `}}}`
+	}
+	call := func(index, id, name string) []string {
+		return []string{
+			message("tool-call-start", `"index":`+index+`,`, `"tool_calls":`+strings.Replace(function(id, name), args, "", 1)),
+			message("tool-call-delta", `"index":`+index+`,`, `"tool_calls":{"function":{"arguments":"`+args+`"}}`),
+			`{"type":"tool-call-end","index":` + index + `}`,
+		}
+	}
+	const usage = `"usage":{"tokens":{"input_tokens":1,"output_tokens":1}}`
+	cohere := []string{
+		message("message-start", `"id":"x",`, `"role":"assistant","content":[],"tool_plan":"","tool_calls":[],"citations":[]`), message("tool-plan-delta", "", `"tool_plan":"hello"`),
+		message("content-start", `"index":0,`, `"content":{"type":"text","text":""}`), message("content-delta", `"index":0,`, `"content":{"text":"hello"}`), `{"type":"content-end","index":0}`,
+	}
+	cohere = slices.Concat(cohere, call("0", "c1", "Bash"), call("1", "c2", "Read"), []string{`{"type":"message-end","delta":{"finish_reason":"TOOL_CALL",` + usage + `}}`})
+
+	entry := func(typ, rest string) string {
+		return `{"object":"entry","type":"` + typ + `","created_at":"2026-01-01T00:00:00Z",` + rest + `}`
+	}
+	piece := func(index, id, name, args string) string {
+		return `{"type":"function.call.delta","created_at":"2026-01-01T00:00:00Z","output_index":` + index + `,"id":"` + id + `","model":"m","name":"` + name + `","tool_call_id":"call_` + id + `","arguments":"` + args + `"}`
+	}
+	const used = `"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}`
+	said := `"id":"msg","role":"assistant","content":"hello"`
+	return []seed{
+		{name: "cohere", clients: []string{"cohere"}, path: "/v2/chat", ask: askCohere + `}`, typ: "application/json", frame: framePlain,
+			events: unnamed(`{"id":"x","message":{"role":"assistant","tool_plan":"hello","content":[{"type":"text","text":"hello"}],"tool_calls":[` + function("c1", "Bash") + `,` + function("c2", "Read") + `]},"finish_reason":"TOOL_CALL",` + usage + `}`)},
+		{name: "cohere, streamed", clients: []string{"cohere"}, path: "/v2/chat", ask: askCohere + `,"stream":true}`, typ: "text/event-stream", stream: true, frame: frameSSE, events: typed(cohere...)},
+		{name: "conversation", clients: []string{"conversation"}, path: "/v1/conversations", ask: askMistral + `}`, typ: "application/json", frame: framePlain,
+			events: unnamed(`{"object":"conversation.response","conversation_id":"conv","outputs":[` + entry("message.output", said) + `,` +
+				entry("function.call", `"id":"f1","tool_call_id":"c1","name":"Bash","arguments":"`+args+`"`) + `,` + entry("function.call", `"id":"f2","tool_call_id":"c2","name":"Read","arguments":{"command":"rm -rf x"}`) + `],` + used + `}`)},
+		{name: "conversation, streamed", clients: []string{"conversation"}, path: "/v1/conversations", ask: askMistral + `,"stream":true}`, typ: "text/event-stream", stream: true, frame: frameSSE,
+			events: typed(`{"type":"conversation.response.started","created_at":"2026-01-01T00:00:00Z","conversation_id":"conv"}`,
+				`{"type":"message.output.delta","output_index":0,"content_index":0,`+said+`}`,
+				piece("1", "f1", "Bash", args[:10]), piece("1", "f1", "Bash", args[10:]), piece("2", "f2", "Read", args),
+				`{"type":"conversation.response.done",`+used+`}`)},
 	}
 }

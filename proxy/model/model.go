@@ -98,7 +98,7 @@ func Parse(c route.Codec, path string, document *wire.Document) (Asked, error) {
 	}
 	asked := Asked{JSON: document, Call: holdgate.Call{Kind: holdgate.KindModelRequest, Model: m}, Stream: m.Stream}
 	if c, ok := c.(route.Converser); ok {
-		asked.Conversation = c.Conversation(document)
+		asked.Conversation = c.Conversation(path, document)
 	}
 	return asked, nil
 }

@@ -125,6 +125,7 @@ func (e *exchange) refused(ctx context.Context) ([]wire.Refused, error) {
 		if answered[conversedOf(out[i])] {
 			out[i].Conversation = ""
 		}
+		out[i].Owed = e.Conversation != "" && out[i].Conversation == e.Conversation
 	}
 	return out, nil
 }

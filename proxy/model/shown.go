@@ -26,6 +26,7 @@ func (e *exchange) match() {
 		e.f.c.Logger.Debug("reading the results in a request", "err", err)
 		return
 	}
+	h.Begun = h.Begun || e.Conversation != ""
 	if len(m.Tools) == 0 && len(h.Results) == 0 {
 		return // made on the side: it says nothing of when the session began
 	}

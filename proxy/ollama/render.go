@@ -58,7 +58,7 @@ func (w *writer) reply(r *reply, data []byte) (out []byte, changed bool) {
 	before := w.refused
 	text, left := "", make([][]byte, len(r.calls))
 	for i, c := range r.calls {
-		if word := c.word(); word != "" {
+		if word := wire.Word(c.verdict); word != "" {
 			text += w.apart(word)
 		}
 		if !c.verdict.Release {
@@ -88,17 +88,6 @@ func asTheyCame(calls []*call, left [][]byte) bool {
 		}
 	}
 	return true
-}
-
-// word returns what the call's verdict says to the agent: a notice or a note.
-func (c *call) word() string {
-	switch {
-	case c.verdict.Release:
-		return c.verdict.Note
-	case c.verdict.Notice == "":
-		return wire.Mark + "This call was not run." // without any text clients ask again
-	}
-	return c.verdict.Notice
 }
 
 // written returns a call as it is to be sent, with its number lower by the

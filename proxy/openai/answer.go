@@ -95,7 +95,7 @@ func (a *answer) rewrite(n int) *rewrite {
 	r := &rewrite{untouched: !st.changed, finish: ch.finish, keep: make(map[int][]byte)}
 	left := 0
 	for i, k := range st.calls {
-		if word := k.word(); word != "" {
+		if word := wire.Word(k.verdict); word != "" {
 			if ch.content || r.notice != "" {
 				r.notice += wire.Apart
 			}

@@ -241,17 +241,6 @@ func (c *call) changed() bool {
 	return !c.verdict.Release || c.verdict.Arguments != nil || c.verdict.Note != ""
 }
 
-// word returns what the verdict adds to the content: a notice or a note.
-func (c *call) word() string {
-	switch {
-	case c.verdict.Release:
-		return c.verdict.Note
-	case c.verdict.Notice == "":
-		return "[holdgate] This call was not run." // without any text clients ask again
-	}
-	return c.verdict.Notice
-}
-
 // edited returns the JSON value of the arguments that a person put in place of
 // the call's own: text, or an object where the provider wrote one.
 func (c *call) edited() []byte {

@@ -1,6 +1,6 @@
 // Package openai reads and rewrites the Chat Completions format of OpenAI,
 // which most other providers speak too: POST to a path that ends in
-// /chat/completions.
+// /chat/completions, or in Mistral's /v1/agents/completions.
 //
 // # Calls
 //
@@ -55,10 +55,10 @@ type Codec struct{}
 // Name returns "openai".
 func (*Codec) Name() string { return "openai" }
 
-// Match reports whether a request is for Chat Completions, in any spelling that
-// [wire.Posts] knows.
+// Match reports whether a request is for Chat Completions, or for one of Mistral's
+// agents in the same form, in any spelling that [wire.Posts] knows.
 func (*Codec) Match(method, path string) bool {
-	return wire.Posts(method, path, "/chat/completions")
+	return wire.Posts(method, path, "/chat/completions") || wire.Posts(method, path, "/v1/agents/completions")
 }
 
 // Error returns an error body as OpenAI writes it, of a type that fits the

@@ -157,7 +157,7 @@ func (s *stream) rewrite(ch *choice, begun []*call) *rewrite {
 		if k.choice != st {
 			continue
 		}
-		if word := k.word(); word != "" {
+		if word := wire.Word(k.verdict); word != "" {
 			if k.after || ch.content || st.gap {
 				r.notice += wire.Apart
 			}

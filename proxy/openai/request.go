@@ -40,6 +40,11 @@ func requestMember(m *holdgate.Model, mem wire.Member) (err error) {
 		if v := string(mem.Value); v != "null" && v != "false" && v != "[]" {
 			m.ServerTools = append(m.ServerTools, holdgate.ServerTool{Type: name})
 		}
+	case "agent_id": // Mistral, whose agents have tools of their own
+		var id string
+		if id, err = wire.TextOrNull(mem.Value); id != "" {
+			m.ServerTools = append(m.ServerTools, holdgate.ServerTool{Type: "agent", Name: id})
+		}
 	case "plugins": // OpenRouter
 		err = wire.EachElement(mem.Value, func(p []byte) error {
 			id, err := wire.TextOrNull(wire.Find(p, "id"))
@@ -48,7 +53,7 @@ func requestMember(m *holdgate.Model, mem wire.Member) (err error) {
 		})
 	default:
 		return wire.KnownName(mem, "messages", "model", "stream", "tools", "tool_choice", "functions", "function_call",
-			"web_search_options", "search_parameters", "enable_search", "mcp_servers", "plugins")
+			"web_search_options", "search_parameters", "enable_search", "mcp_servers", "plugins", "agent_id")
 	}
 	if err != nil {
 		return fmt.Errorf("member %q: %w", mem.Name, err)

@@ -6,7 +6,7 @@ import (
 
 // Conversation is the id of the stored conversation that a request goes on with,
 // or "". It is a text, or an object with the id.
-func (c *Codec) Conversation(request *wire.Document) string {
+func (c *Codec) Conversation(_ string, request *wire.Document) string {
 	return idOf(request.Find("conversation"))
 }
 

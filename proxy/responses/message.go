@@ -26,8 +26,8 @@ func settled(it *item, v holdgate.Verdict) verdict {
 	case v.Release && v.Arguments != nil && it.fixed:
 		v = holdgate.Verdict{Notice: "[holdgate] The call to " + it.toolName() +
 			" was not run: its arguments were edited, and a call of this kind has no place for others."}
-	case !v.Release && v.Notice == "":
-		v.Notice = "[holdgate] This call was not run."
+	case !v.Release:
+		v.Notice = wire.Word(v)
 	}
 	return verdict{Verdict: v, given: true}
 }

@@ -37,6 +37,10 @@ type Codec interface {
 	// Error returns a body of type application/json that the format's clients
 	// show to their users. The status says which kind of error.
 	Error(status int, message string) []byte
+
+	// Example returns an exchange in the format, of which tests and `holdgate bench`
+	// make their traffic.
+	Example() wire.Example
 }
 
 // A Framer is a [Codec] whose answers are also streamed in a framing other than
@@ -55,6 +59,12 @@ type Framer interface {
 // is spoken, a path may not.
 type PathTeller interface {
 	PathTells(path string) bool
+}
+
+// PathBound is a [Codec] of a format whose requests cannot be read without their paths,
+// so that the configuration cannot say where else the format is spoken.
+type PathBound interface {
+	PathBound()
 }
 
 // A HostMatcher is a [Codec] whose format is also spoken at paths that could be
@@ -82,8 +92,8 @@ type Instructor interface {
 // A Converser is a [Codec] of an API that keeps conversations, which requests
 // name.
 type Converser interface {
-	// Conversation is the one that a request names, or "".
-	Conversation(request *wire.Document) string
+	// Conversation is the one that a request names, in its body or its path, or "".
+	Conversation(path string, request *wire.Document) string
 
 	// Took reports whether a plain answer shows that the provider has added to
 	// the conversation what the request said, or is going to. The stream of such

@@ -3,15 +3,17 @@ package route
 import (
 	"github.com/holdgate/holdgate/proxy/anthropic"
 	"github.com/holdgate/holdgate/proxy/bedrock"
+	"github.com/holdgate/holdgate/proxy/cohere"
 	"github.com/holdgate/holdgate/proxy/gemini"
+	"github.com/holdgate/holdgate/proxy/mistral"
 	"github.com/holdgate/holdgate/proxy/ollama"
 	"github.com/holdgate/holdgate/proxy/openai"
 	"github.com/holdgate/holdgate/proxy/responses"
 )
 
-// Codecs is every model format that Holdgate reads, in the order in which they
-// are asked whether a request is theirs. A call of an answer has at most so many
-// bytes.
+// Codecs is the table of model formats: every one that Holdgate reads, in the order
+// in which they are asked whether a request is theirs. A call of an answer has at most
+// so many bytes. docs/formats.md says how to add one.
 func Codecs(callLimit int) []Codec {
 	messages := &anthropic.Codec{CallLimit: callLimit}
 	return []Codec{
@@ -22,5 +24,17 @@ func Codecs(callLimit int) []Codec {
 		&ollama.Codec{},
 		&bedrock.Converse{CallLimit: callLimit},
 		&bedrock.Invoke{Anthropic: messages},
+		&cohere.Codec{CallLimit: callLimit},
+		&mistral.Codec{CallLimit: callLimit},
 	}
+}
+
+// FormatNames are the formats that the configuration can name.
+func FormatNames() (names []string) {
+	for _, c := range Codecs(0) {
+		if _, bound := c.(PathBound); !bound {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }

@@ -11,7 +11,7 @@ import (
 type Format struct {
 	Host string // with or without port; without one it stands for every port
 	Path string // the beginning of paths, by whole segments; empty: every path
-	Name string // of the codec: openai, anthropic, responses, gemini, ollama or bedrock
+	Name string // of the codec: one of [FormatNames]
 }
 
 // Covers reports whether the format is spoken at the target.

@@ -35,6 +35,8 @@ type Refused struct {
 	// Conversation is that in which the provider keeps the call, and waits for
 	// its result; "" where it keeps none, or has the result.
 	Conversation string `json:"conversation,omitempty"`
+	// Owed says of a request that it goes on with that conversation.
+	Owed bool `json:"-"`
 }
 
 // Refusals finds the notices of refused calls in the texts of one request.

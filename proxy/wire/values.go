@@ -32,6 +32,19 @@ func TextOrNull(value []byte) (string, error) {
 	return Text(value)
 }
 
+// Inside returns a JSON string without its quotes, with the escapes in it; nothing where
+// the member is absent or null. Pieces of a text can be joined so: a piece may end inside
+// a pair of escapes.
+func Inside(value []byte) ([]byte, error) {
+	if IsNull(value) {
+		return nil, nil
+	}
+	if value[0] != '"' {
+		return nil, fmt.Errorf("a string was expected, not %s", KindOf(value))
+	}
+	return value[1 : len(value)-1 : len(value)-1], nil
+}
+
 // BoolOrNull returns what true or false says; absent and null say false. Every
 // other value is an error.
 func BoolOrNull(value []byte) (bool, error) {

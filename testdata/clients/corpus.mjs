@@ -20,6 +20,7 @@ import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from "
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { CohereClientV2 } from "cohere-ai";
 import Groq from "groq-sdk";
 import { Ollama } from "ollama";
 import OpenAI from "openai";
@@ -37,6 +38,7 @@ const groq = new Groq({ baseURL: "http://groq", ...setup });
 const anthropic = new Anthropic({ baseURL: "http://anthropic", ...setup });
 const gemini = new GoogleGenAI({ apiKey: "test", httpOptions: { baseUrl: "http://gemini" } });
 const mistral = new Mistral({ serverURL: "http://mistral", apiKey: "test", httpClient: new HTTPClient({ fetcher: fetch }) });
+const cohere = new CohereClientV2({ token: "test", environment: "http://cohere", maxRetries: 0 });
 const ollama = new Ollama({ host: "http://ollama", fetch });
 const bedrock = new BedrockRuntimeClient({
   region: "us-east-1",
@@ -206,6 +208,49 @@ const clients = {
     if (answer.stream) for await (const { data } of await mistral.chat.stream(chat)) for (const c of data.choices) add(c.delta, c.finishReason);
     else for (const c of (await mistral.chat.complete(chat)).choices) add(c.message, c.finishReason);
     return turn(deltas);
+  },
+  cohere: async () => {
+    if (!answer.stream) {
+      const r = await cohere.chat(chat);
+      return {
+        text: (r.message?.content ?? []).map((b) => b.text ?? "").join(""),
+        calls: (r.message?.toolCalls ?? []).map((c) => ({ name: c.function?.name, args: c.function?.arguments })),
+        finish: r.finishReason,
+      };
+    }
+    let text = "";
+    let finish;
+    const calls = [];
+    for await (const e of await cohere.chatStream(chat)) {
+      const said = e.delta?.message;
+      const call = said?.toolCalls;
+      text += said?.content?.text ?? "";
+      finish = e.delta?.finishReason ?? finish;
+      if (e.type === "tool-call-start") calls.push({ name: call?.function?.name, args: call?.function?.arguments ?? "" });
+      else if (call && calls.length) calls.at(-1).args += call.function?.arguments ?? "";
+    }
+    return { text, calls, finish };
+  },
+  conversation: async () => {
+    const ask = { model: "m", inputs: "go" };
+    const texts = [];
+    const calls = new Map();
+    const add = (id, e) => {
+      const call = calls.get(id) ?? { name: e.name, args: "" };
+      call.args = typeof e.arguments === "object" ? JSON.stringify(e.arguments) : call.args + e.arguments;
+      calls.set(id, call);
+    };
+    if (answer.stream) {
+      for await (const { data } of await mistral.beta.conversations.startStream(ask)) {
+        if (data.type === "function.call.delta") add(data.toolCallId, data);
+        if (data.type === "message.output.delta") texts.push(typeof data.content === "string" ? data.content : (data.content.text ?? ""));
+      }
+    } else
+      for (const [n, e] of (await mistral.beta.conversations.start(ask)).outputs.entries()) {
+        if (e.type === "function.call") add(n, e);
+        if (e.type === "message.output") texts.push(typeof e.content === "string" ? e.content : e.content.map((c) => c.text ?? "").join(""));
+      }
+    return { text: texts.join(""), calls: [...calls.values()], finish: null };
   },
   gemini: async () => {
     const ask = { model: "m", contents: "go" };

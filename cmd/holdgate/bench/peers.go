@@ -223,19 +223,19 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.RawQuery == "held" {
-		w.Header().Set("Content-Type", sse)
+		w.Header().Set("Content-Type", f.StreamType)
 		_, _ = io.WriteString(w, u.held)
 		return
 	}
 	if r.URL.RawQuery == "" {
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(f.plain)))
-		_, _ = io.WriteString(w, f.plain)
+		w.Header().Set("Content-Length", strconv.Itoa(len(f.Plain)))
+		_, _ = io.WriteString(w, f.Plain)
 		return
 	}
-	w.Header().Set("Content-Type", f.streamType)
+	w.Header().Set("Content-Type", f.StreamType)
 	rc := http.NewResponseController(w)
-	for _, e := range f.events {
+	for _, e := range f.Events {
 		if _, err := io.WriteString(w, e); err != nil {
 			return
 		}

@@ -109,7 +109,7 @@ func (c *child) Close() error {
 
 // serveLines answers each line with the result of a tool.
 func serveLines(stdin io.Reader, stdout io.Writer) error {
-	answer := []byte(mcpFormat().plain + "\n")
+	answer := []byte(mcpFormat().Plain + "\n")
 	in := bufio.NewReaderSize(stdin, 64<<10)
 	for {
 		if _, err := in.ReadSlice('\n'); err != nil {

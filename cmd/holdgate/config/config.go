@@ -109,7 +109,7 @@ const (
 // Upstream is a model provider, or a server that speaks like one.
 type Upstream struct {
 	URL string `yaml:"url"`
-	// Format is what is spoken there where no path tells: one of [FormatNames].
+	// Format is what is spoken there where no path tells: one of [route.FormatNames].
 	Format string `yaml:"format"`
 }
 
@@ -118,12 +118,7 @@ type Upstream struct {
 type Format struct {
 	Host   string `yaml:"host"`   // HOST or HOST:PORT
 	Path   string `yaml:"path"`   // the beginning of paths; empty: every path
-	Format string `yaml:"format"` // one of [FormatNames]
-}
-
-// FormatNames are the model formats that can be named.
-func FormatNames() []string {
-	return []string{"openai", "anthropic", "responses", "gemini", "ollama", "bedrock"}
+	Format string `yaml:"format"` // one of [route.FormatNames]
 }
 
 // MCP is an MCP server: one that is reached over HTTP, or one that Holdgate

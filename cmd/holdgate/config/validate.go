@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/plugins"
+	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // faults collects what is wrong.
@@ -46,7 +47,7 @@ func (c Config) Validate() error {
 		f.name(key, name)
 		f.url(key+".url", c.Upstreams[name].URL)
 		if format := c.Upstreams[name].Format; format != "" {
-			f.oneOf(key+".format", format, FormatNames()...)
+			f.oneOf(key+".format", format, route.FormatNames()...)
 		}
 	}
 	for i, format := range c.Formats {
@@ -245,7 +246,7 @@ func (f *faults) format(key string, format Format) {
 	if format.Path != "" && !strings.HasPrefix(format.Path, "/") {
 		f.add("%s.path: %q does not begin with /", key, format.Path)
 	}
-	f.oneOf(key+".format", format.Format, FormatNames()...)
+	f.oneOf(key+".format", format.Format, route.FormatNames()...)
 }
 
 var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)

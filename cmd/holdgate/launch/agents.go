@@ -104,7 +104,7 @@ func find(program string) Agent {
 	}
 	return Agent{Program: name, baseURL: []baseURL{anthropicURL, openaiURL},
 		Led:    "HTTPS_PROXY, if it heeds that, which was not tried; strongly confined, by the kernel whatever it heeds. With --base-url ANTHROPIC_BASE_URL and OPENAI_BASE_URL",
-		Seen:   []string{calls("Anthropic Messages, OpenAI Responses and Chat Completions, Gemini, Bedrock, Ollama")},
+		Seen:   []string{calls("Anthropic Messages, OpenAI Responses and Chat Completions, Gemini, Bedrock, Ollama, Cohere, Mistral")},
 		Unseen: []string{"models whose API Holdgate cannot read: at known providers such requests are refused"},
 		Do:     []string{"try it: `holdgate run -- " + name + "`, and look for its calls in `holdgate audit query`"}}
 }

@@ -5,7 +5,9 @@ package wiretest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"testing"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -85,4 +87,121 @@ func (p *pieces) Read(b []byte) (int, error) {
 	n := copy(b, p.rest[:min(p.size, len(p.rest))])
 	p.rest = p.rest[n:]
 	return n, nil
+}
+
+// Property checks what every stream promises, however it is cut into pieces: what is
+// released keeps its bytes, and what comes out under any verdicts has, read again, exactly
+// the calls that were released.
+func Property(t *testing.T, begin func() wire.Stream, in string, size int) {
+	t.Helper()
+	whole, _, wholeErr := Run(begin(), in, len(in)+1, nil)
+	calls, out, err := Run(begin(), in, size, nil)
+	if (err == nil) != (wholeErr == nil) {
+		t.Fatalf("the cut makes a difference: %v, %v", err, wholeErr)
+	}
+	if err != nil {
+		return
+	}
+	if out != in {
+		t.Errorf("what was released was changed: %q", out)
+	}
+	if got, want := named(calls), named(whole); got != want {
+		t.Errorf("the cut makes a difference: %s, %s", got, want)
+	}
+	for _, refuse := range []func(n int) bool{func(int) bool { return true }, func(n int) bool { return n%2 == 1 }} {
+		s, sent := begin(), ""
+		var released []*holdgate.Call
+		parts, err := s.Push([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest, err := s.End()
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for _, p := range append(parts, rest...) {
+			v := Release()
+			if p.Call != nil && !p.Observed {
+				asked++
+				if refuse(asked) {
+					v = Refuse("no")
+				}
+			}
+			if p.Call != nil && v.Release {
+				released = append(released, p.Call)
+			}
+			sent += string(s.Render(p, v))
+		}
+		left, _, err := Run(begin(), sent, len(sent)+1, nil)
+		if err != nil {
+			t.Fatalf("what was sent cannot be read: %v\n%q", err, sent)
+		}
+		if got, want := named(left), named(released); got != want {
+			t.Errorf("left are %s, released were %s\n%q", got, want, sent)
+		}
+	}
+}
+
+// named lists calls.
+func named(calls []*holdgate.Call) (list string) {
+	for _, c := range calls {
+		list += fmt.Sprintf("%q %q %s%q; ", c.ID, c.Tool.Name, c.Tool.Arguments, c.Tool.ArgumentsRaw)
+	}
+	return list
+}
+
+// A Plain is a codec's half for whole answers.
+type Plain interface {
+	Answer(body []byte) (wire.Answer, error)
+	Stream() wire.Stream
+	Expand(plain []byte) ([]byte, error)
+	Collect(stream []byte) ([]byte, error)
+}
+
+// AnswerProperty checks what every codec promises of whole answers: what is released
+// keeps its bytes; none that is refused is left; and the stream that says the same, and
+// the answer that says the same as that, have the same calls.
+func AnswerProperty(t *testing.T, c Plain, body []byte) {
+	t.Helper()
+	if wire.Strict(body) != nil {
+		return
+	}
+	a, err := c.Answer(body)
+	if err != nil {
+		return
+	}
+	var calls, ran []*holdgate.Call
+	var released []holdgate.Verdict
+	for _, p := range a.Calls() {
+		calls, released = append(calls, p.Call), append(released, Release())
+		if p.Observed {
+			ran = append(ran, p.Call)
+		}
+	}
+	if got := a.Render(released); string(got) != string(body) {
+		t.Errorf("what was released was changed: %s", got)
+	}
+	expanded, err := c.Expand(body)
+	if err == nil {
+		found, _, err := Run(c.Stream(), string(expanded), len(expanded)+1, nil)
+		if err != nil || named(found) != named(calls) {
+			t.Errorf("expanded are %s, not %s, error %v\n%s", named(found), named(calls), err, expanded)
+		}
+	}
+	sent := a.Render(nil)
+	if err := wire.Strict(sent); err != nil {
+		t.Fatalf("%v in %s", err, sent)
+	}
+	left, err := c.Answer(sent)
+	if err != nil {
+		t.Fatalf("what was sent cannot be read: %v\n%s", err, sent)
+	}
+	var found []*holdgate.Call
+	for _, p := range left.Calls() {
+		found = append(found, p.Call)
+	}
+	if named(found) != named(ran) {
+		t.Errorf("left are %s in %s", named(found), sent)
+	}
 }
