@@ -349,7 +349,7 @@ func TestVariants(t *testing.T) {
 	}
 	for _, s := range seeds() {
 		for _, name := range s.clients {
-			if read[s.name+", "+name] < counts[s.name]/10 {
+			if counts[s.name] >= 100 && read[s.name+", "+name] < counts[s.name]/10 { // fewer do not tell
 				t.Errorf("of %d variants of %s, %s reads no more than %d calls: it does not read what it should", counts[s.name], s.name, name, read[s.name+", "+name])
 			}
 		}
