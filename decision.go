@@ -142,6 +142,10 @@ type HoldSpec struct {
 	// Once says that an approval by people also answers the same question in the
 	// session's later model requests. It means nothing of another kind of call.
 	Once bool
+	// Tool says that the question is about the tool itself, and not about the call:
+	// an approval may also be remembered for calls of it with other arguments, as
+	// long as its server says the same of it.
+	Tool bool
 	// Learn lets approvals of people answer later calls like theirs; the zero
 	// value does not.
 	Learn Learn

@@ -51,6 +51,14 @@ type Learned struct {
 	// are both, where they are known.
 	Changed bool
 	Was, Is *Definition
+	// Configured says that the configuration has the server, which has said itself
+	// what the tool is, and that the call names them both.
+	Configured bool
+	// Remote says that calls of the server leave this machine.
+	Remote bool
+	// Reads says that the tool only reads by all that its server says of it, and
+	// that the call has no argument besides. Nobody has proven it.
+	Reads bool
 	// Unread says why the server's last list could not be read, where it could
 	// not: then nobody knows what it says of its tools, and all count as changed.
 	Unread string

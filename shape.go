@@ -99,7 +99,13 @@ func (s Shape) Within(o Shape) bool {
 	if s.Recursive && !o.Recursive || s.Force && !o.Force || !slices.Equal(s.Commands, o.Commands) {
 		return false
 	}
-	return s.Exact() && o.Exact() && among(s.Keys, o.Keys) && among(s.Hosts, o.Hosts) && among(s.SQL, o.SQL) && among(s.Secrets, o.Secrets) &&
+	return among(s.Keys, o.Keys) && s.Reaches(o)
+}
+
+// Reaches reports whether a call of shape s reaches no further than one of shape
+// o, whichever tools they are and whatever their arguments are called.
+func (s Shape) Reaches(o Shape) bool {
+	return s.Exact() && o.Exact() && among(s.Hosts, o.Hosts) && among(s.SQL, o.SQL) && among(s.Secrets, o.Secrets) &&
 		!slices.ContainsFunc(s.Places, func(p Place) bool { return !slices.ContainsFunc(o.Places, p.within) })
 }
 

@@ -225,6 +225,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 	}
 	if r.Likeness = x.q.Grants.Likeness(c, d); grants.Rememberable(h, d.Rule, r.Likeness) == "" {
 		r.Allow = append(r.Allow, grants.WayRemember)
+		r.AboutTool = grants.AboutTool(&r)
 	}
 	r.Approvers.Escalate = slices.SortedStableFunc(slices.Values(h.Approvers.Escalate), func(a, b holdgate.Escalation) int { return cmp.Compare(a.After, b.After) })
 	if r.Kind == "" {

@@ -37,6 +37,36 @@ tool_decisions contains d if {
 }
 
 # METADATA
+# title: Whether a tool of a configured server only reads, by all that is known of it
+# description: |
+#   By its name, description, parameters and hints, as the server itself has given
+#   them, unchanged, and by what the call would touch. data.settings.mcp.readers says
+#   whether that is enough. What an agent says of its own tools is not among it.
+# custom:
+#   risk: high
+plain_reader if {
+	input.tool.reads == true
+	input.tool.configured == true
+	input.tool.definition_changed == false
+	data.settings.mcp.readers == "auto"
+	tool_setting == "balanced"
+	count(more_than_looks) == 0
+}
+
+more_than_looks contains "it runs something" if input.facts.commands
+
+more_than_looks contains "it speaks SQL" if input.facts.sql
+
+more_than_looks contains "it holds a secret" if input.facts.secrets
+
+more_than_looks contains "it reaches the network" if count(reached) > 0
+
+more_than_looks contains "it writes or deletes" if {
+	some p in input.facts.paths
+	p.access != "read"
+}
+
+# METADATA
 # title: Whether a server that the settings trust says that the tool only reads
 # description: |
 #   The word of any other server loosens nothing. The server is the one that the

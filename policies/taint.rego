@@ -48,6 +48,16 @@ sent contains tool_title if {
 	count(server_words) > 0
 }
 
+# A server that is not on this machine gets what it is asked.
+sent contains tool_title if input.tool.remote == true
+
+# One that is may pass it on, unless it says that it does not: so has the protocol.
+sent contains tool_title if {
+	not known_category
+	plain_reader
+	not input.tool.annotations.openWorldHint == false
+}
+
 sent contains about if {
 	input.tool.category == "exec"
 	more_than_plain
@@ -90,6 +100,11 @@ taints contains "untrusted" if {
 }
 
 taints contains "untrusted" if input.tool.annotations.openWorldHint == true
+
+taints contains "untrusted" if {
+	input.tool.remote == true
+	plain_reader
+}
 
 taints contains "untrusted" if {
 	input.kind == "model_request"

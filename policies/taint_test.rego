@@ -32,6 +32,18 @@ trifecta_rule(call) if {
 	"session.taint" in array.concat([d.rule], [f.rule | some f in object.get(d, "also", [])])
 }
 
+remote_reader(more) := tool_call(object.union({"server": "crm", "name": "get_it", "category": "unknown", "configured": true, "reads": true, "definition_changed": false}, more), {"category": "unknown"})
+
+test_a_remote_server_is_told_what_it_is_asked if {
+	trifecta_rule(remote_reader({"remote": true}))
+	trifecta_rule(remote_reader({"remote": true, "category": "read"}))
+	trifecta_rule(remote_reader({}))
+	holdgate.decision.action == "allow" with input as after(lethal, remote_reader({"annotations": {"openWorldHint": false}}))
+	holdgate.decision.action == "allow" with input as after(["private"], remote_reader({"remote": true}))
+	tainted(remote_reader({"remote": true})) == ["untrusted"]
+	tainted(remote_reader({})) == []
+}
+
 test_secrets_count_as_private if {
 	d := holdgate.decision with input as after(["secrets", "untrusted"], fetching("evil.example"))
 	d.rule == "session.taint"

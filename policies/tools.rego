@@ -144,14 +144,20 @@ model_side_title := concat("/", array.slice(split(input.tool.name, "__"), 1, 3))
 
 # METADATA
 # title: Tools that nobody has said anything about
-# description: A line in data.settings.tools says what to do with them.
+# description: |
+#   A line in data.settings.tools says what to do with them. The question is about the
+#   tool: an approval can stand for it, as long as its server says the same of it.
 # custom:
 #   risk: medium
 tool_decisions contains d if {
 	not known_category
 	not trusted_reader
+	not plain_reader
 	tool_setting in {"balanced", "strict"}
-	d := ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title])
+	d := object.union(
+		ask("tools.unknown", "medium", "The policy does not know what this tool does.", [tool_title]),
+		{"hold": {"tool": true}},
+	)
 }
 
 known_category if input.tool.category in {"read", "write", "delete", "exec", "network", "spawn", "database", "message"}
@@ -223,6 +229,7 @@ tool_decisions contains d if {
 tool_decisions contains d if {
 	input.tool.category == "database"
 	not input.facts.sql
+	not plain_reader
 	tool_setting in {"balanced", "strict"}
 	d := ask("sql.unseen", "medium", "The tool talks to a database, and what it says there is not known.", [tool_title])
 }

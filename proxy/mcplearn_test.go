@@ -234,11 +234,11 @@ func TestPolicyIsToldWhatServersSayOfTheirTools(t *testing.T) {
 	g.lists(t)
 	g.post(t.Context(), "/mcp/notes", listTools)
 	tests := []struct{ name, call, want string }{
-		{"arguments that fit", named("send", `{"to":"ann","n":1.0}`), `{"annotations":{"destructiveHint":true,"readOnlyHint":false},"definition_changed":false,"name":"send","schema":"fits","server":"files","stands_for":"files/send"}`},
-		{"arguments that do not", named("send", `{"n":"secret","more":"secret"}`), `{"annotations":{"destructiveHint":true,"readOnlyHint":false},"definition_changed":false,"misfits":["/n: type",": additionalProperties",": required"],"name":"send","schema":"misfits","server":"files","stands_for":"files/send"}`},
-		{"a name that shadows", named("search", `{}`), `{"definition_changed":false,"name":"search","server":"files","shadows":["notes"],"stands_for":"files/search"}`},
-		{"a schema that lies elsewhere", named("far", `{}`), `{"definition_changed":false,"name":"far","schema":"unchecked","server":"files","stands_for":"files/far"}`},
-		{"a schema that refers to itself", named("loop", `{}`), `{"definition_changed":false,"name":"loop","schema":"unchecked","server":"files","stands_for":"files/loop"}`},
+		{"arguments that fit", named("send", `{"to":"ann","n":1.0}`), `{"annotations":{"destructiveHint":true,"readOnlyHint":false},"configured":true,"definition_changed":false,"name":"send","schema":"fits","server":"files","stands_for":"files/send"}`},
+		{"arguments that do not", named("send", `{"n":"secret","more":"secret"}`), `{"annotations":{"destructiveHint":true,"readOnlyHint":false},"configured":true,"definition_changed":false,"misfits":["/n: type",": additionalProperties",": required"],"name":"send","schema":"misfits","server":"files","stands_for":"files/send"}`},
+		{"a name that shadows", named("search", `{}`), `{"configured":true,"definition_changed":false,"name":"search","server":"files","shadows":["notes"],"stands_for":"files/search"}`},
+		{"a schema that lies elsewhere", named("far", `{}`), `{"configured":true,"definition_changed":false,"name":"far","schema":"unchecked","server":"files","stands_for":"files/far"}`},
+		{"a schema that refers to itself", named("loop", `{}`), `{"configured":true,"definition_changed":false,"name":"loop","schema":"unchecked","server":"files","stands_for":"files/loop"}`},
 		{"a tool that was never listed", named("other", `{}`), `{"name":"other","server":"files"}`},
 	}
 	for _, tt := range tests {
@@ -273,7 +273,7 @@ func TestNamesOnTheModelsSideStandForOneTool(t *testing.T) {
 		"mcp__my_notes__add_note": "my notes/add.note", "add.note": "my notes/add.note", "mcp__files__search": "files/search",
 		"search": "", "a_b_c": "", "mcp__a__b_c": "a/b_c", "mcp__other__read": "", "Read": "", "mcp__files__": "",
 	} {
-		known := mcpproxy.NewCatalog(g.queue)
+		known := mcpproxy.NewCatalog(g.queue, nil)
 		got := ""
 		if l := known.Learned(&holdgate.Tool{Name: name, Arguments: []byte("{}")}); l != nil {
 			got = l.Server + "/" + l.Tool

@@ -226,7 +226,7 @@ func newSteps(ctx context.Context, c Config) (s *steps.Steps, endWaits, endLife 
 // gateConfig is what the gate needs of the configuration.
 func gateConfig(c Config, out *upstream.Network) gate.Config {
 	return gate.Config{
-		Policy: c.Engine, Queue: gate.QueueOf(c.Queue), Catalog: mcpproxy.NewCatalog(c.Queue), Log: c.Log, Digester: c.Digester, Logger: c.Logger,
+		Policy: c.Engine, Queue: gate.QueueOf(c.Queue), Catalog: mcpproxy.NewCatalog(c.Queue, c.MCP), Log: c.Log, Digester: c.Digester, Logger: c.Logger,
 		Home: c.Home, Private: c.Private, Deciders: out.Approvers,
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
 		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},

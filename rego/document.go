@@ -40,8 +40,10 @@ func holdDocument(h holdgate.HoldSpec) map[string]any {
 	if len(h.Show) > 0 {
 		doc["show"] = h.Show
 	}
-	if h.Passes {
-		doc["passes"] = true
+	for name, is := range map[string]bool{"passes": h.Passes, "once": h.Once, "tool": h.Tool} {
+		if is {
+			doc[name] = true
+		}
 	}
 	if h.Learn.Approvals > 0 {
 		doc["learn"] = h.Learn

@@ -45,6 +45,13 @@ func (f *fields) text(name, s string) { f.put(name, term(s)) }
 
 func (f *fields) flag(name string, b bool) { f.put(name, ast.InternedTerm(b)) }
 
+// optionalFlag leaves out what is false.
+func (f *fields) optionalFlag(name string, b bool) {
+	if b {
+		f.flag(name, b)
+	}
+}
+
 // optional leaves out what is empty.
 func (f *fields) optional(name, s string) {
 	if s != "" {

@@ -53,6 +53,8 @@ func readHold(v ast.Value, h *holdgate.HoldSpec) error {
 			h.Passes, err = boolean(v)
 		case "once":
 			h.Once, err = boolean(v)
+		case "tool":
+			h.Tool, err = boolean(v)
 		case "learn":
 			h.Learn, err = readLearn(v)
 		default:
@@ -67,7 +69,7 @@ func readHold(v ast.Value, h *holdgate.HoldSpec) error {
 		return errors.New("decision.hold is a choice without options")
 	case h.Required && h.OnTimeout == holdgate.TimeoutApprove:
 		return errors.New("decision.hold is required, so silence cannot approve it")
-	case h.Required && (h.Learn.Approvals > 0 || h.Once):
+	case h.Required && (h.Learn.Approvals > 0 || h.Once || h.Tool):
 		return errors.New("decision.hold is required, so no approval stands for another")
 	}
 	return nil

@@ -181,6 +181,9 @@ func (p *policy) toolObject(a holdgate.Agent, t *holdgate.Tool, category string)
 // learnedFields adds what the tool's server says of it.
 func learnedFields(o *fields, l *holdgate.Learned) {
 	o.flag("definition_changed", l.Changed)
+	o.optionalFlag("configured", l.Configured)
+	o.optionalFlag("remote", l.Remote)
+	o.optionalFlag("reads", l.Reads)
 	if len(l.Hints) > 0 {
 		hints := newFields(len(l.Hints))
 		for name, says := range l.Hints {

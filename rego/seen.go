@@ -133,13 +133,16 @@ type seenHTTP struct {
 }
 
 type seenLearned struct {
-	Changed bool            `json:"changed,omitempty"`
-	Hints   map[string]bool `json:"hints,omitempty"`
-	Misfits []string        `json:"misfits,omitempty"`
-	Schema  holdgate.Fit    `json:"schema,omitempty"`
-	Server  string          `json:"server"`
-	Shadows []string        `json:"shadows,omitempty"`
-	Tool    string          `json:"tool"`
+	Changed    bool            `json:"changed,omitempty"`
+	Configured bool            `json:"configured,omitempty"`
+	Hints      map[string]bool `json:"hints,omitempty"`
+	Misfits    []string        `json:"misfits,omitempty"`
+	Reads      bool            `json:"reads,omitempty"`
+	Remote     bool            `json:"remote,omitempty"`
+	Schema     holdgate.Fit    `json:"schema,omitempty"`
+	Server     string          `json:"server"`
+	Shadows    []string        `json:"shadows,omitempty"`
+	Tool       string          `json:"tool"`
 }
 
 type seenModel struct {
@@ -226,7 +229,7 @@ func (s *seenCall) json() json.RawMessage {
 func (s *seenCall) call(c holdgate.Call, p *policy) {
 	if c.Tool != nil && c.Tool.Learned != nil {
 		l := c.Tool.Learned
-		s.Learned = &seenLearned{l.Changed, l.Hints, l.Misfits, l.Schema, l.Server, l.Shadows, l.Tool}
+		s.Learned = &seenLearned{l.Changed, l.Configured, l.Hints, l.Misfits, l.Reads, l.Remote, l.Schema, l.Server, l.Shadows, l.Tool}
 	}
 	if m := c.Model; m != nil {
 		s.Model = &seenModel{Provider: m.Provider, Stream: m.Stream}
@@ -291,7 +294,8 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 	c.Agent.Proven, c.Agent.Confinement, c.Agent.Labels = s.Agent.Proven, s.Agent.Confinement, s.Agent.Labels
 	if l := s.Learned; l != nil && c.Tool != nil {
 		t := *c.Tool
-		t.Learned = &holdgate.Learned{Changed: l.Changed, Hints: l.Hints, Misfits: l.Misfits, Schema: l.Schema, Server: l.Server, Shadows: l.Shadows, Tool: l.Tool}
+		t.Learned = &holdgate.Learned{Changed: l.Changed, Configured: l.Configured, Hints: l.Hints, Misfits: l.Misfits, Reads: l.Reads, Remote: l.Remote,
+			Schema: l.Schema, Server: l.Server, Shadows: l.Shadows, Tool: l.Tool}
 		c.Tool = &t
 	}
 	if m := s.Model; m != nil && c.Model != nil {

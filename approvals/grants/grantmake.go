@@ -88,8 +88,8 @@ func matchable(r *record.StoredRequest, m record.Match) error {
 		return fmt.Errorf("%w with another match than exact: the rule that asks has no name", record.ErrRemember)
 	case m.Kind == record.MatchPattern:
 		return fixable(r, m.Arguments)
-	case r.Likeness.Acts:
-		return fmt.Errorf("%w for the whole tool: only calls that read or write files, and do nothing else, can be; remember this very call, or fix its arguments", record.ErrRemember)
+	case r.Likeness.Acts && r.Likeness.Pinned == "":
+		return fmt.Errorf("%w for the whole tool: only calls that read or write files, and do nothing else, can be, and questions about a tool whose server has said what it is; remember this very call, or fix its arguments", record.ErrRemember)
 	case r.Likeness.Shape == nil:
 		return fmt.Errorf("%w for the whole tool: parts of the call are hidden from you", record.ErrRemember)
 	case Gravity(r.Risk) >= Gravity(holdgate.RiskHigh):
@@ -237,8 +237,10 @@ func (k *Keeper) draft(c *record.Change, r *record.StoredRequest, m record.Remem
 	if m.Match.Kind != record.MatchTool {
 		g.Likeness.Shape = nil // only a tool's reach is compared with it
 	}
-	for _, f := range r.Also {
-		g.Also = append(g.Also, f.Rule)
+	if !g.forTool() { // else what the others ask of a call is asked of each
+		for _, f := range r.Also {
+			g.Also = append(g.Also, f.Rule)
+		}
 	}
 	for p, v := range m.Match.Arguments {
 		d, ok := k.fixed(p, jsontext.Value(v))

@@ -172,7 +172,10 @@ func (k *Keeper) vouched(g *storedGrant, p *plea) bool {
 
 // matches reports whether the call is one of those that the grant is for.
 func (k *Keeper) matches(g *storedGrant, p *plea) bool {
-	if g.Likeness.Dir != p.like.Dir {
+	switch {
+	case g.forTool():
+		return g.Likeness.Shape != nil && g.pins(p)
+	case g.Likeness.Dir != p.like.Dir:
 		return false
 	}
 	switch g.Match {

@@ -33,6 +33,7 @@ func (k *Keeper) Likeness(c holdgate.Call, d holdgate.Decision) *record.Likeness
 	if same, ok := k.same(c, s); ok {
 		l.Same = same
 	}
+	l.Pinned = k.pinned(c, d, s)
 	l.Provided, l.Endpoint = k.provided(c.Model), k.endpoint(c.HTTP)
 	if _, hidden := redact.Call(c, d.Redact); hidden == 0 {
 		l.Line = s.String()

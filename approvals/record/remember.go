@@ -50,8 +50,11 @@ const (
 	// the same.
 	MatchPattern MatchKind = "pattern"
 	// MatchTool covers calls of the same tool that reach no further: see
-	// [holdgate.Shape.Within]. It is only for those that read or write files and
-	// do nothing else: see [holdgate.Shape.Acts].
+	// [holdgate.Shape.Within]. It is for those that read or write files and do
+	// nothing else: see [holdgate.Shape.Acts]. Where the question is about the tool
+	// itself ([holdgate.HoldSpec.Tool]), it covers calls with any arguments that
+	// reach no further ([holdgate.Shape.Reaches]), as long as the tool's server says
+	// the same of it.
 	MatchTool MatchKind = "tool"
 	// MatchEndpoint covers HTTP requests of the same method to the same scheme, host
 	// and path, whatever their query and body are.
@@ -179,6 +182,9 @@ func (m Remember) Words(r Request) string {
 			name = strings.TrimPrefix(r.Call.Tool.Server+"/"+r.Call.Tool.Name, "/")
 		}
 		b.WriteString("every call of " + holdgate.Visible(name) + " that reaches no further than this one")
+		if r.AboutTool {
+			b.WriteString(", whatever its arguments, as long as its server says the same of it")
+		}
 	case MatchEndpoint:
 		b.WriteString("every " + holdgate.Visible(r.Call.HTTP) + ", whatever its query and body")
 	case MatchProvided:

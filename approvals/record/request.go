@@ -59,6 +59,9 @@ type Request struct {
 	// Similar is what became of calls of the same shape; nil where there were
 	// none.
 	Similar *Similar `json:"similar,omitempty"`
+	// AboutTool says that the question is about the tool itself, so that an approval
+	// can be remembered for it (MatchTool), with any arguments.
+	AboutTool bool `json:"about_tool,omitempty"`
 	// Revision names the policy that asked.
 	Revision string `json:"revision,omitempty"`
 }

@@ -154,9 +154,10 @@ type StoredRequest struct {
 	Likeness    *Likeness              `json:"likeness,omitempty"`
 	Passes      bool                   `json:"passes,omitempty"` // an approval lets the session pass the gate
 	Anew        bool                   `json:"anew,omitempty"`
-	Once        bool                   `json:"once,omitempty"`    // its approval answers for the session's later model requests
-	Learn       holdgate.Learn         `json:"learn,omitzero"`    // what its approval may come to stand for
-	Accepts     *StoredAccepts         `json:"accepts,omitempty"` // the changed definition that its briefing shows
+	AboutTool   bool                   `json:"about_tool,omitempty"` // see [Request.AboutTool]
+	Once        bool                   `json:"once,omitempty"`       // its approval answers for the session's later model requests
+	Learn       holdgate.Learn         `json:"learn,omitzero"`       // what its approval may come to stand for
+	Accepts     *StoredAccepts         `json:"accepts,omitempty"`    // the changed definition that its briefing shows
 }
 
 // storedEdit is what a person made of a call, without what policy redacts. The
@@ -260,6 +261,9 @@ type Likeness struct {
 	Provided holdgate.Digest `json:"provided,omitempty"`
 	// Endpoint names the method and address of an HTTP request, without its query.
 	Endpoint holdgate.Digest `json:"endpoint,omitempty"`
+	// Pinned names the tool and what its server says of it, where the question is
+	// about the tool itself.
+	Pinned holdgate.Digest `json:"pinned,omitempty"`
 	// Shape and Line are set where nothing is redacted.
 	Shape *holdgate.Shape `json:"shape,omitempty"`
 	Line  string          `json:"line,omitempty"`

@@ -53,6 +53,7 @@ func (r *StoredRequest) View(p *people.People) Request {
 	}
 	if r.Likeness != nil {
 		v.Shape = r.Likeness.Line
+		v.AboutTool = r.AboutTool
 	}
 	if r.Status.Final() {
 		return v

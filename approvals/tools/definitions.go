@@ -40,6 +40,9 @@ const (
 // A KnownTool is what is known of a tool of an MCP server's.
 type Tool struct {
 	Server string
+	// NamedBy is the agent whose word the server's name is; empty where the
+	// configuration had it when this was said.
+	NamedBy string
 	holdgate.Definition
 	Hash string // of what the server said last
 	// Changed says that this is not what the server said first, and that nobody
@@ -113,7 +116,7 @@ func (k *Keeper) Learn(ctx context.Context, server, namedBy string, list []holdg
 			return fmt.Errorf("learning the tools of %s: %w", server, err)
 		}
 	}
-	if k.knows(server, list, hashes) {
+	if k.knows(server, namedBy, list, hashes) {
 		return nil
 	}
 	k.learning.Lock()
@@ -182,13 +185,13 @@ func (k *Keeper) LearnUnread(ctx context.Context, server, namedBy, why string) e
 }
 
 // knows reports whether a list says nothing new.
-func (k *Keeper) knows(server string, list []holdgate.Definition, hashes []string) bool {
+func (k *Keeper) knows(server, namedBy string, list []holdgate.Definition, hashes []string) bool {
 	t := k.Known()
 	if t.unread[server] != "" {
 		return false
 	}
 	for i, d := range list {
-		if s := t.byName[toolName{server, d.Name}]; s == nil || s.Now.Hash != hashes[i] {
+		if s := t.byName[toolName{server, d.Name}]; s == nil || s.Now.Hash != hashes[i] || namedBy == "" && s.NamedBy != "" {
 			return false
 		}
 	}
@@ -215,19 +218,23 @@ func (k *Keeper) learnIn(c *record.Change, server, namedBy string, list []holdga
 		switch {
 		case err != nil && !errors.Is(err, store.ErrNotFound):
 			return err
+		case old && namedBy == "" && s.NamedBy != "": // now the configuration has a server of the name
+			s.Now, s.Was, s.Accepted = storedDefinition{}, storedDefinition{}, []string{hashes[i]}
+			first, old = append(first, d.Name), false
 		case old && s.Now.Hash == hashes[i]:
 			continue
 		case !old && (full || count >= maxServerTools || len(d.Name) > maxToolName):
 			over = append(over, d.Name)
 			continue
 		case !old:
-			s = &storedTool{Header: record.Current(), Server: server, Name: d.Name, NamedBy: namedBy, Accepted: []string{hashes[i]}}
+			s = &storedTool{Header: record.Current(), Server: server, Name: d.Name, Accepted: []string{hashes[i]}}
 			first = append(first, d.Name)
 			count++
 		}
 		if old && !s.changed() {
 			s.Was = s.Now
 		}
+		s.NamedBy = namedBy
 		s.Now, s.At = storeDefinition(d, hashes[i], room), c.Now
 		room -= s.Now.size()
 		if old && s.changed() {

@@ -15,7 +15,7 @@ type storedTool struct {
 
 	Server   string           `json:"server"`
 	Name     string           `json:"name"`
-	NamedBy  string           `json:"named_by,omitempty"` // the agent whose word the server's name is
+	NamedBy  string           `json:"named_by,omitempty"` // the agent whose word the server's name was, when Now was said
 	Now      storedDefinition `json:"now"`
 	Was      storedDefinition `json:"was,omitzero"` // where Now is another one and not accepted
 	Accepted []string         `json:"accepted"`     // hashes, the latest last
@@ -44,7 +44,7 @@ type storedServer struct {
 func (s *storedTool) changed() bool { return !slices.Contains(s.Accepted, s.Now.Hash) }
 
 func (s *storedTool) view() Tool {
-	k := Tool{Server: s.Server, Definition: s.Now.view(s.Name), Hash: s.Now.Hash, Changed: s.changed(), Cut: s.Now.Cut || s.Was.Cut}
+	k := Tool{Server: s.Server, NamedBy: s.NamedBy, Definition: s.Now.view(s.Name), Hash: s.Now.Hash, Changed: s.changed(), Cut: s.Now.Cut || s.Was.Cut}
 	if k.Changed && s.Was.Hash != "" {
 		was := s.Was.view(s.Name)
 		k.Was = &was

@@ -110,8 +110,11 @@ func printAnswers(w io.Writer, r approvals.Request, whole bool, more string) err
 	}
 	if whole && slices.Contains(r.Allow, "remember") {
 		what := record.MatchExact
-		if r.Call.Kind == holdgate.KindHTTPRequest {
+		switch {
+		case r.Call.Kind == holdgate.KindHTTPRequest:
 			what = record.MatchEndpoint
+		case r.AboutTool:
+			what = record.MatchTool
 		}
 		lines = append(lines, fmt.Sprintf("approve %s%s --remember %s --for 8h", r.ID, digest, what))
 	}

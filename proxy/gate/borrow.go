@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/rego/facts"
 )
 
 // twin is the call as it will come by at the door of the MCP server whose tool
@@ -16,11 +17,14 @@ func (x *Exchange) twin(c holdgate.Call) *approvals.Twin {
 	if c.Tool == nil || c.Tool.Arguments == nil {
 		return nil
 	}
-	l := c.Tool.Learned
+	l, arguments := c.Tool.Learned, c.Tool.Arguments
 	if l == nil || l.Changed {
 		return nil
 	}
-	digest, err := x.g.c.Digester.Tool(&holdgate.Tool{Server: l.Server, Name: l.Tool, Arguments: c.Tool.Arguments})
+	if inner, ok := facts.Wrapped(c.Tool); ok {
+		arguments = inner.Arguments
+	}
+	digest, err := x.g.c.Digester.Tool(&holdgate.Tool{Server: l.Server, Name: l.Tool, Arguments: arguments})
 	if err != nil {
 		return nil
 	}

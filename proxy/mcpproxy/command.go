@@ -18,6 +18,9 @@ type Command struct {
 	Processes int      // at most, at a time
 }
 
+// schemeStdio is that of the addresses of servers that run here.
+const schemeStdio = "stdio"
+
 // WithCommands are the MCP servers by their URLs, those that run here under URLs
 // that lead nowhere else.
 func WithCommands(servers map[string]*url.URL, commands map[string]Command) map[string]*url.URL {
@@ -26,7 +29,7 @@ func WithCommands(servers map[string]*url.URL, commands map[string]Command) map[
 		all = map[string]*url.URL{}
 	}
 	for name := range commands {
-		all[name] = &url.URL{Scheme: "stdio", Host: name, Path: "/"}
+		all[name] = &url.URL{Scheme: schemeStdio, Host: name, Path: "/"}
 	}
 	return all
 }

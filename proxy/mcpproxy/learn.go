@@ -2,6 +2,8 @@ package mcpproxy
 
 import (
 	"context"
+	"net/netip"
+	"net/url"
 	"sync"
 	"sync/atomic"
 
@@ -10,14 +12,16 @@ import (
 	"github.com/holdgate/holdgate/approvals/tools"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/rego/facts"
 )
 
 // A toolIndex is what is known of the tools of MCP servers, as calls look it
 // up. It never changes, but for schemas that are compiled on first use.
 type toolIndex struct {
 	of       *tools.Tools
+	servers  map[string]*url.URL // of the configuration
 	byName   map[serverTool]*knownTool
-	servers  map[string][]string   // that have a tool of a name
+	having   map[string][]string   // the servers that have a tool of a name
 	spelling map[string]*knownTool // by the names that agents give to tools; nil where one stands for several
 }
 
@@ -29,16 +33,21 @@ type knownTool struct {
 
 	hints  map[string]bool
 	schema func() *mcp.Schema // nil where it cannot be used
+	reads  func() bool        // by what its server says of it
 }
 
 // A catalog is what MCP servers have said of their tools.
 type catalog struct {
-	queue *approvals.Queue
-	known atomic.Pointer[toolIndex]
+	queue   *approvals.Queue
+	servers map[string]*url.URL
+	known   atomic.Pointer[toolIndex]
 }
 
-// NewCatalog returns what is known of tools in the queue.
-func NewCatalog(q *approvals.Queue) *catalog { return &catalog{queue: q} }
+// NewCatalog returns what is known of tools in the queue. The servers are those of
+// the configuration, by name, those that run here included.
+func NewCatalog(q *approvals.Queue, servers map[string]*url.URL) *catalog {
+	return &catalog{queue: q, servers: servers}
+}
 
 // index is what is known now.
 func (c *catalog) index() *toolIndex {
@@ -46,22 +55,25 @@ func (c *catalog) index() *toolIndex {
 	if x := c.known.Load(); x != nil && x.of == now {
 		return x
 	}
-	x := newToolIndex(now)
+	x := newToolIndex(now, c.servers)
 	c.known.Store(x)
 	return x
 }
 
 // Learned implements [gate.Catalog].
 func (c *catalog) Learned(t *holdgate.Tool) *holdgate.Learned {
+	if inner, ok := facts.Wrapped(t); ok {
+		t = inner
+	}
 	x := c.index()
 	if k := x.find(t); k != nil {
-		return k.learned(x, t.Arguments)
+		return k.learned(x, t)
 	}
 	return nil
 }
 
-func newToolIndex(of *tools.Tools) *toolIndex {
-	x := &toolIndex{of: of, byName: map[serverTool]*knownTool{}, servers: map[string][]string{}, spelling: map[string]*knownTool{}}
+func newToolIndex(of *tools.Tools, servers map[string]*url.URL) *toolIndex {
+	x := &toolIndex{of: of, servers: servers, byName: map[serverTool]*knownTool{}, having: map[string][]string{}, spelling: map[string]*knownTool{}}
 	for _, t := range of.All() {
 		k := &knownTool{Tool: t, hints: mcp.Hints(t.Annotations)}
 		k.schema = sync.OnceValue(func() *mcp.Schema {
@@ -71,8 +83,9 @@ func newToolIndex(of *tools.Tools) *toolIndex {
 			}
 			return schema
 		})
+		k.reads = sync.OnceValue(func() bool { return !k.Cut && mcp.Reads(k.Definition) })
 		x.byName[serverTool{t.Server, t.Name}] = k
-		x.servers[t.Name] = append(x.servers[t.Name], t.Server)
+		x.having[t.Name] = append(x.having[t.Name], t.Server)
 		for _, name := range mcp.Spellings(t.Server, t.Name) {
 			if other, taken := x.spelling[name]; taken && other != k {
 				x.spelling[name] = nil
@@ -93,8 +106,8 @@ func (x *toolIndex) find(t *holdgate.Tool) *knownTool {
 	return x.spelling[t.Name]
 }
 
-// learned is what is known of the tool for a call with these arguments.
-func (k *knownTool) learned(x *toolIndex, arguments []byte) *holdgate.Learned {
+// learned is what is known of the tool for a call of it.
+func (k *knownTool) learned(x *toolIndex, t *holdgate.Tool) *holdgate.Learned {
 	l := &holdgate.Learned{
 		Server: k.Server, Tool: k.Name, Definition: k.Hash, Hints: k.hints,
 		Changed: k.Changed, Unread: x.of.Unread(k.Server),
@@ -104,19 +117,30 @@ func (k *knownTool) learned(x *toolIndex, arguments []byte) *holdgate.Learned {
 	} else if !k.Cut {
 		l.Was, l.Is = k.Was, &k.Definition
 	}
-	for _, server := range x.servers[k.Name] {
+	for _, server := range x.having[k.Name] {
 		if server != k.Server {
 			l.Shadows = append(l.Shadows, server)
 		}
 	}
 	switch {
 	case k.Schema == nil && !k.Cut:
-	case k.Schema == nil, arguments == nil, k.schema() == nil:
+	case k.Schema == nil, t.Arguments == nil, k.schema() == nil:
 		l.Schema = holdgate.FitUnchecked
 	default:
-		l.Schema, l.Misfits = k.schema().Check(arguments)
+		l.Schema, l.Misfits = k.schema().Check(t.Arguments)
+	}
+	if at, ok := x.servers[k.Server]; ok {
+		// A plain name may be that of a tool of the agent's own.
+		l.Configured, l.Remote = k.NamedBy == "" && (t.Server != "" || t.Name != k.Name), leaves(at)
+		l.Reads = l.Schema == holdgate.FitWhole && k.reads() && mcp.Declares(k.Definition, t.Arguments)
 	}
 	return l
+}
+
+// leaves reports whether what goes to a server leaves this machine.
+func leaves(to *url.URL) bool {
+	ip, err := netip.ParseAddr(to.Hostname())
+	return to.Scheme != schemeStdio && to.Hostname() != "localhost" && (err != nil || !ip.IsLoopback())
 }
 
 // learn takes up what a server says of its tools in a message that is about to

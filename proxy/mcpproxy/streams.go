@@ -50,7 +50,7 @@ func (p *Proxy) ServeStdio(w http.ResponseWriter, r *http.Request, name string) 
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends the reading
 	t := route.Target{Door: route.DoorStdio, Name: name, MCP: true, Named: true, Caller: p.c.Callers.In(ctx, route.DoorStdio),
-		URL:     &url.URL{Scheme: "stdio", Host: name, Path: "/" + r.URL.Query().Get(stdio.CommandParam)},
+		URL:     &url.URL{Scheme: schemeStdio, Host: name, Path: "/" + r.URL.Query().Get(stdio.CommandParam)},
 		Process: cmp.Or(r.URL.Query().Get(stdio.ProcessParam), rand.Text())} // an older `holdgate mcp` has none
 	ss := stdio.NewSession(ctx, conn, t, stdio.Config{Limit: p.c.Body, Ending: p.c.Waits, Logger: p.c.Logger})
 	listening, at := ss.Listening()
