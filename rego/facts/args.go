@@ -26,6 +26,9 @@ func (x *extraction) arguments(kind toolKind, args map[string]any) {
 			dir = x.cleanDir(s)
 		}
 	}
+	if words, ok := awsWords(kind, args); ok {
+		newShell(x, dir).run(invocation{words: words})
+	}
 	kind.moved = x.moved(kind, args, dir)
 	x.edited(kind, args, dir)
 	x.object(kind, args, dir, 0)

@@ -233,7 +233,7 @@ func (x *extraction) tool(t *holdgate.Tool) {
 		x.at = &place{in: x.at, key: "arguments", text: true}
 		t = inner
 	}
-	kind, known := lookup(t.Name)
+	kind, known := lookup(t)
 	x.fresh = startsAnew(t.Name)
 	if said, ok := x.said(t); ok {
 		kind.category, known = said, true

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/holdgate/holdgate"
 )
 
 // role is what a tool does with one of its arguments.
@@ -25,10 +27,11 @@ const (
 	roleURL     role = "url"
 	roleURLs    role = "urls" // prose that may name addresses
 	roleSQL     role = "sql"
-	roleQuery   role = "query" // SQL if it reads like SQL
-	roleVerb    role = "verb"  // what the tool is to do, as a word
-	roleAct     role = "act"   // what to do at a screen, as a word or an object
-	roleText    role = "text"  // content and prose: nothing in it acts
+	roleQuery   role = "query"   // SQL if it reads like SQL
+	roleVerb    role = "verb"    // what the tool is to do, as a word
+	roleAct     role = "act"     // what to do at a screen, as a word or an object
+	roleText    role = "text"    // content and prose: nothing in it acts
+	roleService role = "service" // a part of a command of the AWS command line; see awsWords
 )
 
 // A toolKind is what is known of a tool by its name.
@@ -47,31 +50,35 @@ type toolKind struct {
 // The names come from Claude Code, Codex, Gemini CLI, Qwen Code, opencode,
 // Cline, Crush, Goose, Cursor, Copilot, Anthropic's and OpenAI's own tool
 // types, the reference MCP servers (filesystem, fetch, postgres, sqlite, github,
-// slack) and their like; and from Windsurf, Kiro, Zed, Amp and OpenHands.
+// slack) and their like; and from Windsurf, Kiro, Zed, Amp, OpenHands and Augment.
 const toolTable = `
-exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runcommands runterminalcmd runinterminal exec startprocess shellcommand shelltool automationscript createandruntask powershell : command=command dirpath=dir directory=dir
+exec     -     bash shell localshell containerexec execcommand runshellcommand executecommand runcommand runcommands runterminalcmd runinterminal exec startprocess shellcommand shelltool automationscript createandruntask powershell launchprocess : command=command dirpath=dir directory=dir
 exec     -     terminal : command=command cd=dir dirpath=dir directory=dir
 exec     -     shellexec : command=command execdir=dir
 exec     -     executebash executepwsh controlbashprocess controlpwshprocess : command=command path=dir
-exec     -     writestdin sendinput writetoprocess interactwithprocess writebash : chars=typed input=typed data=typed text=typed
+exec     -     writestdin sendinput writetoprocess interactwithprocess writebash writeprocess shellwritetoprocess : chars=typed input=typed inputtext=typed data=typed text=typed
 exec     -     jsrepl jseval notebookruncell runnotebookcell executenotebookcell : code=text
 exec     -     codeexecution executecode runcode runpython python javascripttool javascript executeipythoncell runcell repl : code=text
 exec     -     computer computeruse computerusepreview : action=act actions=act text=typed keys=typed
 exec     -     bashcodeexecution : command=command
+exec     -     useaws : servicename=service operationname=service parameters=service region=service profilename=service label=text
 read     -     bashoutput readbackgroundoutput listprocesses readprocessoutput taskoutput joboutput getterminaloutput getcommandoutput readterminal terminallastcommand waitagent closeagent lspdiagnostics lsprestart readbash listbash getprocessoutput commandstatus terminalselection gettaskoutput
 exec     -     killshell killbash killprocess forceterminate taskstop jobkill killterminal stopprocess stopbash
 read     read  read readfile readmanyfiles readtextfile readmediafile readmultiplefiles viewimage view notebookread getfileinfo openfile cat readfiles readimage getfileoutline readlints readdiagnostics geterrors lspreferences readmcpresource readmcpresourcetool accessmcpresource fsread viewfile viewfileoutline viewcodeitem viewcontentchunk viewlinerange readcode diagnostics getdiagnostics getchangedfiles readnotebookcelloutput getnotebooksummary : include=pattern
 read     read  ls list listdirectory listdir listfiles directorytree listdirectorywithsizes listalloweddirectories listcodedefinitionnames listmcpresources listmcpresourcestool listmcpresourcetemplates
 read     read  glob findfiles searchfiles filesearch globfilesearch findbyname findpath : pattern=pattern glob=pattern query=text
 read     deep  grep ripgrep search searchfilecontent codebasesearch grepsearch searchcode listcodeusages grepfiles searchcodebase semanticsearch : pattern=text query=text include=pattern glob=pattern regex=text
+read     deep  searchforpattern : namepath=text pattern=text
+read     read  findsymbol findreferencingsymbols getsymbolsoverview : namepath=text namepathpattern=text pattern=text
 write    write write writefile writetofile createfile savefile newfile appendfile createdirectory mkdir makedirectory
 write    write fswrite fsappend : command=text
-write    write edit editfile multiedit replace strreplace strreplaceeditor notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace editor smartedit replacestringinfile multireplacestringinfile editnotebook editnotebookfile insertedit patchfile searchreplace replacefilecontent multireplacefilecontent reapply undoedit editcode : content=text
-write    write strreplacebasededittool texteditor texteditorcodeexecution memory : command=verb
+write    write edit editfile multiedit replace strreplace notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace editor smartedit replacestringinfile multireplacestringinfile editnotebook editnotebookfile insertedit patchfile searchreplace replacefilecontent multireplacefilecontent reapply undoedit editcode : content=text
+write    write replacesymbolbody insertaftersymbol insertbeforesymbol : namepath=text
+write    write strreplaceeditor fileeditor strreplacebasededittool texteditor texteditorcodeexecution memory : command=verb
 write    write applypatch patch : input=patch patch=patch patchtext=patch type=verb
 write    write movefile renamefile move rename movepath : source=move src=move from=move oldpath=move path=move sourcepath=move destinationpath=write destination=write dst=write to=write newpath=write
 write    write copyfile copy copypath : source=read src=read from=read path=read sourcepath=read destinationpath=write destination=write dst=write to=write
-delete   delete deletefile removefile delete remove deletedirectory removedirectory rmdir unlink trash deletepath
+delete   delete deletefile removefile removefiles delete remove deletedirectory removedirectory rmdir unlink trash deletepath
 network  -     webfetch fetch fetchurl httprequest browsernavigate navigate openurl browse download urlfetch curl fetchwebcontent fetchwebpage agenticfetch webscrape opensimplebrowser viewwebsite readurlcontent readwebpage fetchwebpages : prompt=urls query=text
 network  -     websearch googlewebsearch searchweb bravewebsearch duckduckgosearch exasearch codesearch sourcegraph : query=text
 network  -     browseraction browserclick browsertype browserevaluate puppeteernavigate : query=text
@@ -79,7 +86,7 @@ spawn    -     task agent subagent spawnagent spawnagents newtask delegate codeb
 database read  query sql executesql runsql readquery writequery executequery runquery sqlquery dbquery mysqlquery pgquery postgresquery pgexecute sqlitequery applymigration executestatement createtable : query=sql sql=sql statement=sql q=sql
 database read  listtables describetable getschema listschemas listdatabases describeschema : query=text
 message  -     sendmessage sendemail sendmail postmessage slackpostmessage slackreplytothread conversationsaddmessage replytothread notify addissuecomment createissuecomment : query=text
-read     -     todowrite todoread updateplan writetodos savememory askuserquestion askfollowupquestion attemptcompletion exitplanmode enterplanmode plan toolsearch skill requestuserinput think sequentialthinking askuser todos managetodolist taskcreate taskupdate tasklist taskget focuschain question planmoderespond loadskill useskill activateskill getinternaldocs clihelp completetask askquestion reportintent fetchrules tasktracker thinking : query=text command=text
+read     -     todowrite todoread updateplan writetodos savememory askuserquestion askfollowupquestion attemptcompletion exitplanmode enterplanmode plan toolsearch skill requestuserinput think sequentialthinking askuser todos managetodolist taskcreate taskupdate tasklist taskget focuschain question planmoderespond loadskill useskill activateskill getinternaldocs clihelp completetask askquestion reportintent fetchrules tasktracker thinking : query=text command=text planpath=read
 `
 
 // keyTable says what an argument is by its key alone, for tools that are not
@@ -98,13 +105,24 @@ patch   : patch
 text    : content contents newstring oldstring newstr oldstr filetext text prompt description todos body message diff explanation justification
 `
 
-// tables are the two above, parsed once.
+// tables are the tables of tools and of keys, parsed once.
 var tables = sync.OnceValue(func() (t struct {
-	tools map[string]toolKind
-	keys  map[string]role
+	tools, own map[string]toolKind
+	keys       map[string]role
 }) {
-	t.tools, t.keys = make(map[string]toolKind), make(map[string]role)
-	for line := range strings.Lines(strings.TrimSpace(toolTable)) {
+	t.tools, t.own, t.keys = readTools(toolTable), readTools(ownTable), make(map[string]role)
+	for line := range strings.Lines(strings.TrimSpace(keyTable)) {
+		r, keys, _ := strings.Cut(line, ":")
+		for _, k := range strings.Fields(keys) {
+			t.keys[k] = role(strings.TrimSpace(r))
+		}
+	}
+	return t
+})
+
+func readTools(table string) map[string]toolKind {
+	tools := make(map[string]toolKind)
+	for line := range strings.Lines(strings.TrimSpace(table)) {
 		names, args, _ := strings.Cut(line, ":")
 		f := strings.Fields(names)
 		kind := toolKind{category: f[0], access: f[1], deep: f[1] == "deep", args: make(map[string]role)}
@@ -116,17 +134,11 @@ var tables = sync.OnceValue(func() (t struct {
 			kind.args[key] = role(r)
 		}
 		for _, name := range f[2:] {
-			t.tools[name] = kind
+			tools[name] = kind
 		}
 	}
-	for line := range strings.Lines(strings.TrimSpace(keyTable)) {
-		r, keys, _ := strings.Cut(line, ":")
-		for _, k := range strings.Fields(keys) {
-			t.keys[k] = role(strings.TrimSpace(r))
-		}
-	}
-	return t
-})
+	return tools
+}
 
 // normal makes read_file, readFile, ReadFile and read-file one name.
 func normal(s string) string {
@@ -140,8 +152,12 @@ func normal(s string) string {
 
 // lookup finds a tool by its name. Names that agents build from an MCP
 // server's (mcp__server__tool, server__tool, server.tool, server/tool) are
-// looked up by the tool's part.
-func lookup(name string) (toolKind, bool) {
+// looked up by the tool's part, and never as an agent's own ([ownTable]).
+func lookup(t *holdgate.Tool) (toolKind, bool) {
+	name := t.Name
+	if kind, ok := tables().own[normal(name)]; ok && t.Server == "" && t.Learned == nil {
+		return kind, true
+	}
 	if i := strings.LastIndex(name, "__"); i >= 0 {
 		name = name[i+2:]
 	}

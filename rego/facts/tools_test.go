@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate"
 )
 
 var toolTests = []struct{ tool, arguments, category, want string }{
@@ -92,7 +94,8 @@ var toolTests = []struct{ tool, arguments, category, want string }{
 	{"read_mcp_resource", `{"server":"fs","uri":"file:///etc/shadow"}`, "read", "- r ^/etc/shadow secret\n@ file:///etc/shadow "},
 	{"fetch_webpage", `{"urls":["https://a.example/","https://b.example/x"],"query":"y"}`, "network", "@ https://a.example/ a.example\n@ https://b.example/x b.example"},
 	{"multi_replace_string_in_file", `{"replacements":[{"filePath":"a","oldString":"x","newString":"y"},{"filePath":"/etc/x"}]}`, "write", "- w /w/a\n- w ^/etc/x system"},
-	{"job_kill", `{"shell_id":"1"}`, "exec", ""},
+	{"job_kill", `{"shell_id":"1"}`, "read", ""},
+	{"kill_process", `{"pid":1}`, "exec", ""},
 	{"StrReplace", `{"path":"a","old_string":"x","new_string":"y"}`, "write", "- w /w/a"},
 	{"Delete", `{"path":"a"}`, "delete", "- d /w/a"},
 	{"executeBash", `{"command":"rm a","path":"sub"}`, "exec", "rm a\n- d /w/sub/a"},
@@ -108,6 +111,33 @@ var toolTests = []struct{ tool, arguments, category, want string }{
 	{"copy_path", `{"source_path":"/etc/x","destination_path":"b"}`, "write", "- w /w/b\n- r ^/etc/x system"},
 	{"delete_path", `{"path":"a"}`, "delete", "- d /w/a"},
 	{"read_url_content", `{"Url":"https://a.example/"}`, "network", "@ https://a.example/ a.example"},
+	{"str_replace_editor", `{"command":"view","path":"/w/.env"}`, "read", "- r /w/.env secret"},
+	{"str_replace_editor", `{"command":"create","path":"/etc/x","file_text":"rm -rf /"}`, "write", "- w ^/etc/x system"},
+	{"str-replace-editor", `{"command":"str_replace","path":"a","old_str_1":"x","new_str_1":"y"}`, "write", "- w /w/a"},
+	{"file_editor", `{"command":"undo_edit","path":"a"}`, "write", "- w /w/a"},
+	{"launch-process", `{"command":"rm a","cwd":"sub","wait":true}`, "exec", "rm a\n- d /w/sub/a"},
+	{"write-process", `{"terminal_id":1,"input_text":"rm a\n"}`, "exec", "stdin: rm a ?stdin\n- d ^a"},
+	{"remove-files", `{"file_paths":["a"]}`, "delete", "- d /w/a"},
+	{"find_symbol", `{"name_path":"Cart/add","relative_path":"src"}`, "read", "- r /w/src"},
+	{"replace_symbol_body", `{"name_path":"Cart","relative_path":"src/a.ts","body":"x"}`, "write", "- w /w/src/a.ts"},
+	{"use_aws", `{"service_name":"ec2","operation_name":"terminate-instances","parameters":{"InstanceIds":["i-1"],"--force":"","dry_run":"x"},"region":"eu-west-1","profile_name":"prod","label":"rm a"}`, "exec",
+		`aws ec2 terminate-instances --force --instance-ids "[\"i-1\"]" --dry-run x --region eu-west-1 --profile prod`},
+	{"aws", `{"service_name":"s3","operation_name":"ls"}`, "exec", "aws s3 ls"},
+	{"aws", `{}`, "exec", ""},
+	{"finish", `{"message":"done"}`, "read", ""},
+	{"mcp__orders__finish", `{"message":"done"}`, "unknown", ""},
+	{"orders.finish", `{"message":"done"}`, "unknown", ""},
+	{"create", `{"path":"/etc/x","file_text":"y"}`, "write", "- w ^/etc/x system"},
+	{"file_write", `{"file":"/etc/x","content":"y"}`, "write", "- w ^/etc/x system"},
+	{"file_read", `{"file":".env"}`, "read", "- r /w/.env secret"},
+	{"view_files", `{"files":["a",".env"]}`, "read", "- r /w/a\n- r /w/.env secret"},
+	{"json_edit_tool", `{"operation":"set","file_path":"a.json","json_path":"$.a","value":1}`, "write", "- w /w/a.json"},
+	{"smartRelocate", `{"sourcePath":"a.ts","destinationPath":"/tmp/b.ts"}`, "write", "- w ^/tmp/b.ts\n- d /w/a.ts"},
+	{"taskStatus", `{"taskFilePath":"tasks.md","task":"1"}`, "read", "- w /w/tasks.md"},
+	{"exit_plan_mode", `{"plan_path":"a.md"}`, "read", "- r /w/a.md"},
+	{"oracle", `{"task":"rm a","context":"rm b","files":["src/a.ts"]}`, "spawn", "- r /w/src/a.ts"},
+	{"run_slash_command", `{"command":"rm a"}`, "spawn", ""},
+	{"browser_preview", `{"Url":"http://localhost:3000"}`, "network", "@ http://localhost:3000 localhost"},
 	{"execute_ipython_cell", `{"code":"x()"}`, "exec", ""},
 	{"use_mcp_tool", `{"server_name":"db","tool_name":"query","arguments":"{\"sql\":\"drop table x\"}"}`, "database", "= drop table x"},
 	{"use_mcp_tool", `{"server_name":"db","tool_name":"query","arguments":{"sql":"drop table x"}}`, "database", "= drop table x"},
@@ -131,6 +161,22 @@ func TestTools(t *testing.T) {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A name of an agent's own tool, where it is a server's, says nothing.
+func TestAnAgentsOwnToolIsNoServers(t *testing.T) {
+	for name, edit := range map[string]func(*holdgate.Tool){
+		"at its server's door":                                func(t *holdgate.Tool) { t.Server = "orders" },
+		"where a server that is known has a tool of the name": func(t *holdgate.Tool) { t.Learned = &holdgate.Learned{Server: "orders", Tool: "finish"} },
+	} {
+		c := toolCall("finish", `{"message":"done"}`)
+		tool := *c.Tool
+		edit(&tool)
+		c.Tool = &tool
+		if f := Extract(context.Background(), c, patient); f.Category != "unknown" {
+			t.Errorf("%s it is %s", name, f.Category)
+		}
 	}
 }
 
