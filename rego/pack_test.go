@@ -35,7 +35,7 @@ func TestPackOnShellCommands(t *testing.T) {
 		{"a plain sed passes", "sed -n '1,40p' main.go", holdgate.Allow, "default"},
 		{"a sed that can run commands is held", "sed '1e id' main.go", holdgate.Hold, "shell.unresolved"},
 		{"awk that prints passes", "awk '{print $1}' list.txt", holdgate.Allow, "default"},
-		{"awk that runs something is held", `awk 'BEGIN{system("id")}'`, holdgate.Hold, "shell.unresolved"},
+		{"awk that runs what it reads is held", `awk '{system($0)}' a.txt`, holdgate.Hold, "shell.unresolved"},
 		{"throwing output away passes", "go vet ./... > /dev/null 2>&1", holdgate.Allow, "default"},
 
 		{"deleting a file is held", "rm notes.txt", holdgate.Hold, "files.delete"},
