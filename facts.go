@@ -17,14 +17,17 @@ type Facts struct {
 	Shell string `json:"-"`
 	// Leaves names where this call leaves a shell that lives on; empty where that is
 	// where it was. It is to be compared, and may be no path.
-	Leaves      string      `json:"-"`
-	Commands    []Command   `json:"commands,omitempty"`
-	Paths       []Path      `json:"paths,omitempty"`
-	SQL         []Statement `json:"sql,omitempty"`
-	URLs        []URL       `json:"urls,omitempty"`
-	Secrets     []Secret    `json:"secrets,omitempty"`
-	Impact      Impact      `json:"impact"`
-	ParseErrors []string    `json:"parse_errors,omitempty"`
+	Leaves   string      `json:"-"`
+	Commands []Command   `json:"commands,omitempty"`
+	Paths    []Path      `json:"paths,omitempty"`
+	SQL      []Statement `json:"sql,omitempty"`
+	URLs     []URL       `json:"urls,omitempty"`
+	Secrets  []Secret    `json:"secrets,omitempty"`
+	Impact   Impact      `json:"impact"`
+	// Effects are what the call does by all of the above, the worst first. They
+	// are made where somebody reads them: a policy that does, or people.
+	Effects     []Effect `json:"effects,omitempty"`
+	ParseErrors []string `json:"parse_errors,omitempty"`
 	// SuspiciousText says which kinds of deceiving characters the arguments
 	// hold: "bidi", "blank", "carriage_return", "control", "invalid",
 	// "mixed_script" (in a host), "tag", "unusual_space",
@@ -62,6 +65,12 @@ type Command struct {
 	// PATH and LD_PRELOAD, counts without an export too: it may have been
 	// exported all along.
 	Env []Variable `json:"env,omitempty"`
+	// Dir is the folder that it starts in, As the user as whom it runs where that
+	// is another, and On the machine where that is another; each is empty where it
+	// is not known. Effects say them.
+	Dir string `json:"-"`
+	As  string `json:"-"`
+	On  string `json:"-"`
 }
 
 // A Variable is one variable of a command's environment.
@@ -104,6 +113,8 @@ type Statement struct {
 	// Rows is how many rows it changes at most, where the statement itself says
 	// so (LIMIT, TOP, or rows that it lists); 0 where that is not known.
 	Rows int `json:"rows,omitempty"`
+	// Sets is what an UPDATE sets, as it is written.
+	Sets string `json:"-"`
 }
 
 // A URL is an address in the arguments.

@@ -33,7 +33,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 		}
 	}
 	f, err := p.facts(ctx, in)
-	if repeatable && err == nil && !p.readsArguments {
+	if repeatable && err == nil && !p.readsArguments && !p.readsEffects {
 		if d, ok := p.repeats.findLike(in, &f); ok {
 			return d
 		}
@@ -59,6 +59,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 		p.repeats.keep(in, f, d)
 	}
 	if d.Action == holdgate.Hold {
+		f.Effects = p.shown(in.Call, f)
 		d.Facts = &f
 	}
 	if logs {

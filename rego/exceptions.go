@@ -76,7 +76,7 @@ func (p *policy) except(ctx context.Context, exceptions []Exception) (*policy, e
 	}
 	return &policy{
 		loaded: p.loaded, query: query, results: p.results, state: p.state, data: data, own: p.own, rules: p.rules, askers: p.askers,
-		readsArguments: p.readsArguments, readsParams: p.readsParams, readsBody: p.readsBody, readsHistory: p.readsHistory, readsUsage: p.readsUsage, readsRepeats: p.readsRepeats, readsClock: p.readsClock,
+		readsArguments: p.readsArguments, readsEffects: p.readsEffects, readsParams: p.readsParams, readsBody: p.readsBody, readsHistory: p.readsHistory, readsUsage: p.readsUsage, readsRepeats: p.readsRepeats, readsClock: p.readsClock,
 		reads: p.reads, compiler: p.compiler, store: store, services: p.services, tables: p.tables, settings: readToolSettings(data),
 	}, nil
 }

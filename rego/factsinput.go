@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
 )
 
@@ -14,7 +15,7 @@ import (
 // way through JSON, and of each command what the tables say of it and how much of
 // it was seen.
 func factsObject(f facts.Facts, tables commandTables) ast.Object {
-	o := newFields(9)
+	o := newFields(10)
 	o.text("category", f.Category)
 	o.put("impact", impactTerm(f.Impact))
 	putList(&o, "commands", f.Commands, func(c facts.Command) fields { return commandObject(c, tables) })
@@ -22,6 +23,7 @@ func factsObject(f facts.Facts, tables commandTables) ast.Object {
 	putList(&o, "sql", f.SQL, statementObject)
 	putList(&o, "urls", f.URLs, urlObject)
 	putList(&o, "secrets", f.Secrets, secretObject)
+	putList(&o, "effects", f.Effects, effectObject)
 	o.optionalList("parse_errors", f.ParseErrors)
 	o.optionalList("suspicious_text", f.SuspiciousText)
 	return ast.NewObject(o...)
@@ -132,6 +134,19 @@ func statementObject(s facts.Statement) fields {
 	}
 	o.optional("object", s.Object)
 	o.optionalList("tables", s.Tables)
+	return o
+}
+
+func effectObject(e holdgate.Effect) fields {
+	o := newFields(8)
+	o.text("kind", string(e.Kind))
+	o.text("what", e.What)
+	o.optional("where", e.Where)
+	o.text("undoable", string(e.Undoable))
+	o.optional("because", e.Because)
+	o.optional("as", e.As)
+	o.optional("on", e.On)
+	o.text("says", e.Says)
 	return o
 }
 

@@ -31,6 +31,9 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 	if at.now.IsZero() {
 		at.now = time.Now()
 	}
+	if p.readsEffects {
+		f.Effects = p.effects(c, f)
+	}
 	o := object{
 		"kind":    string(c.Kind),
 		"agent":   agentObject(c.Agent),

@@ -37,6 +37,7 @@ type policy struct {
 	readsUsage     bool            // some rule can see input.usage, the pack's own where there is a budget
 	readsRepeats   bool            // some rule can see input.session.repeats, the pack's own where there is a bound
 	readsClock     bool            // some rule asks for time.now_ns
+	readsEffects   bool            // some rule can see input.facts.effects
 	reads          map[string]bool // parts that the audit log may lack: see readsParts
 	compiler       *ast.Compiler
 	store          storage.Store
@@ -104,6 +105,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		askers:         listAskers(pr.modules),
 		query:          query,
 		readsArguments: reads(compiler.Modules, "tool", "arguments"),
+		readsEffects:   reads(compiler.Modules, "facts", "effects"),
 		readsParams:    reads(compiler.Modules, "mcp", "params"),
 		readsBody:      reads(compiler.Modules, "result", "body"),
 		readsHistory:   reads(compiler.Modules, "history"),

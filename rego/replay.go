@@ -47,6 +47,7 @@ func (e *Engine) again(ctx context.Context, p *policy, past Past) (holdgate.Deci
 		d.Would, d.Action, d.Hold, d.Also = &would, holdgate.Allow, holdgate.HoldSpec{Gate: d.Hold.Gate}, nil
 	}
 	d.Revision = p.loaded.Revision
+	r.facts.Effects = p.shown(past.Call, r.facts)
 	d.Facts = &r.facts
 	return d, r, nil
 }

@@ -43,8 +43,13 @@ import (
 // A Briefing says in words what a person needs in order to decide. Every
 // string in it is one line and safe to show.
 type Briefing struct {
-	Summary string   `json:"summary"`
-	Why     []string `json:"why,omitempty"` // why policy asks, the rule first
+	Summary string `json:"summary"`
+	// Undo says whether what the call does can be taken back, such as "cannot be
+	// undone"; empty where the facts do not tell what it does.
+	Undo string `json:"undo,omitempty"`
+	// Effects are what the call does, the worst first; see [holdgate.Effect].
+	Effects []holdgate.Effect `json:"effects,omitempty"`
+	Why     []string          `json:"why,omitempty"` // why policy asks, the rule first
 	// Sections show the call, in the order in which a person should read it.
 	Sections []Section `json:"sections,omitempty"`
 	// Details are the lines of Sections, for surfaces that know no sections;
@@ -151,6 +156,7 @@ func newBriefer(redacted int, d holdgate.Decision) *briefer {
 		b.facts = d.Facts
 	}
 	b.why(d)
+	b.effects()
 	return b
 }
 
@@ -167,7 +173,11 @@ func (b *briefer) call(c holdgate.Call) *briefer {
 	case c.MCP != nil:
 		b.summary(joined(c.MCP.Server, c.MCP.Method, c.MCP.Name))
 	case c.HTTP != nil:
-		b.summary(c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path)
+		if b.facts != nil && len(b.facts.Effects) > 0 {
+			b.summary(worst(b.facts.Effects))
+		} else {
+			b.summary(c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path)
+		}
 		b.request(c.HTTP)
 	case c.Gate != nil:
 		b.gate(c.Gate)

@@ -35,29 +35,17 @@ func briefRaw(t *testing.T, name, raw string) briefing.Briefing {
 	return briefing.Make(c, 0, holdgate.Decision{Action: holdgate.Hold, Rule: "r", Reason: "because", Facts: &f})
 }
 
-func TestTheSummarySaysWhatHappens(t *testing.T) {
+// Where there are no effects the summary says what there is.
+func TestASummaryWithoutEffects(t *testing.T) {
 	for _, c := range []struct {
 		tool string
 		args args
 		want string
 	}{
-		{"Bash", args{"command": "rm -rf build", "description": "tidy up"}, "Deletes ./build and everything in it (rm -rf build)"},
-		{"Bash", args{"command": "rm a b"}, "Deletes ./a, ./b (rm a b)"},
-		{"Bash", args{"command": "rm -r /etc/nginx"}, "Deletes /etc/nginx and everything in it (rm -r /etc/nginx)"},
-		{"Bash", args{"command": "rm -rf $X"}, "Deletes $X and everything in it (rm -rf $X)"},
-		{"Bash", args{"command": "git add . && git commit -m 'all is well' && git push --force"}, "Runs 3 commands: git add, git commit, git push --force"},
-		{"Bash", args{"command": "make && rm -rf dist"}, "Deletes ./dist and everything in it, runs 2 commands: make, rm -rf"},
-		{"Bash", args{"command": "sudo systemctl stop nginx"}, "Runs systemctl stop nginx as another user"},
 		{"Bash", args{"command": "echo 'a b'"}, "Runs echo 'a b'"},
+		{"Bash", args{"command": "make && rm -rf dist"}, "Runs 2 commands: make, rm -rf"},
+		{"Bash", args{"command": "sudo systemctl stop nginx"}, "Runs systemctl stop nginx as another user"},
 		{"Write", args{"file_path": "/srv/app/src/a.go", "content": strings.Repeat("x\n", 12)}, "Writes 12 lines to ./src/a.go"},
-		{"Write", args{"file_path": "/etc/passwd", "content": "x\n"}, "Writes 1 line to /etc/passwd"},
-		{"Edit", args{"file_path": "src/a.go", "old_string": "a\nb\n", "new_string": "a\nc\nd\n"}, "Changes ./src/a.go (1 line goes, 2 come)"},
-		{"MultiEdit", args{"file_path": "a.go", "edits": []args{{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}}}, "Changes ./a.go (2 lines go, 1 come)"},
-		{"apply_patch", args{"input": "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+y\n*** Add File: b.go\n+z\n*** End Patch"}, "Changes 2 files (1 lines go, 2 come): ./a.go, ./b.go"},
-		{"delete_file", args{"path": "a.go"}, "Deletes ./a.go"},
-		{"Read", args{"file_path": "/etc/shadow"}, "Reads /etc/shadow"},
-		{"query", args{"sql": "drop table users"}, "Drops table users"},
-		{"query", args{"sql": "delete from users; update orders set a=1 where id=3"}, "Runs 2 SQL statements: deletes all rows of users; changes rows of orders"},
 		{"WebFetch", args{"url": "https://example.com/x"}, "WebFetch https://example.com/x"},
 		{"create_issue", args{"title": "t", "body": "b"}, "create_issue (body, title)"},
 	} {

@@ -2,7 +2,6 @@ package briefing
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
@@ -21,11 +20,7 @@ const (
 
 // summary sets the summary: one line of bounded length.
 func (b *briefer) summary(s string) {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ ")
-	if head, _ := cut(s, maxSummary, maxSummary-1, 0); head != s {
-		s = head + "…"
-	}
-	b.b.Summary = holdgate.Visible(s)
+	b.b.Summary = oneLine(s)
 }
 
 // section adds a section, unless it is empty. What is too long is cut and

@@ -14,25 +14,19 @@ var (
 	targetKeys  = []string{"file_path", "path", "filename", "notebook_path", "uri", "url", "query", "sql"}
 )
 
-// summarise says in a line what the call does: from the facts where they are
-// complete, else in the call's own text. Half of the facts may be the harmless
+// summarise says in a line what the call does: from its effects where the facts
+// are complete, else in the call's own text. Half of the facts may be the harmless
 // half.
 func (b *briefer) summarise(t *holdgate.Tool, args []member, edits []edit) string {
 	f := b.facts
 	switch {
 	case f == nil, len(f.ParseErrors) > 0:
-	case len(f.Commands) > 0:
-		return b.runs(f)
-	case len(f.SQL) > 0:
-		return statements(f.SQL)
-	case len(edits) > 0:
+	case len(edits) > 0 && len(f.Commands) == 0:
 		return b.changed(edits)
-	case f.Category == "delete" && len(b.touched("delete")) > 0:
-		return "Deletes " + listing(b.touched("delete"))
-	case f.Category == "write" && len(b.touched("write")) > 0:
-		return "Writes " + listing(b.touched("write"))
-	case f.Category == "read" && len(b.touched("read")) > 0:
-		return "Reads " + listing(b.touched("read"))
+	case len(f.Effects) > 0:
+		return worst(f.Effects)
+	case len(f.Commands) > 0:
+		return "Runs " + b.programs(f.Commands)
 	}
 	return plainly(t, args)
 }
@@ -71,23 +65,6 @@ func plainly(t *holdgate.Tool, args []member) string {
 		return name
 	}
 	return name + " (" + strings.Join(names, ", ") + ")"
-}
-
-// runs says what a command line does: what it deletes, else what it runs.
-func (b *briefer) runs(f *holdgate.Facts) string {
-	run := b.programs(f.Commands)
-	gone := b.touched("delete")
-	if len(gone) == 0 {
-		return "Runs " + run
-	}
-	s := "Deletes " + listing(gone)
-	if f.Impact.Recursive {
-		s += map[bool]string{true: " and everything in it", false: " and everything in them"}[len(gone) == 1]
-	}
-	if len(f.Commands) > 1 {
-		return s + ", runs " + run
-	}
-	return s + " (" + line(f.Commands[0]) + ")"
 }
 
 // programs names what runs: a single command whole, several by program,
@@ -152,6 +129,7 @@ func (b *briefer) changed(edits []edit) string {
 	if len(paths) == 0 {
 		where = "a file"
 	}
+	where += b.belonging()
 	gone, come := 0, 0
 	for _, e := range edits {
 		g, c := e.counts()
@@ -161,52 +139,27 @@ func (b *briefer) changed(edits []edit) string {
 	case len(edits) == 1 && edits[0].whole:
 		return fmt.Sprintf("Writes %s to %s", counted(come, "line"), where)
 	case len(paths) > 1:
-		return fmt.Sprintf("Changes %d files (%d lines go, %d come): %s", len(paths), gone, come, where)
+		return fmt.Sprintf("Changes %d files (%s, %d come): %s", len(paths), verb(gone, "line goes", "lines go"), come, where)
 	}
 	return fmt.Sprintf("Changes %s (%s, %d come)", where, verb(gone, "line goes", "lines go"), come)
 }
 
-// statements says what SQL does.
-func statements(list []holdgate.Statement) string {
-	if len(list) == 1 {
-		s := statement(list[0])
-		return strings.ToUpper(s[:1]) + s[1:]
+// belonging says what the files that are written are besides.
+func (b *briefer) belonging() string {
+	for _, p := range b.facts.Paths {
+		switch {
+		case p.Access != "write":
+		case p.Class == "persistence":
+			return ", which runs later by itself"
+		case p.Class == "secret":
+			return ", which holds secrets"
+		case p.Class == "system":
+			return ", which belongs to the system"
+		case !p.Inside && b.facts.Dir != "":
+			return ", outside of the session's folder"
+		}
 	}
-	var parts []string
-	for _, s := range list {
-		parts = append(parts, statement(s))
-	}
-	return fmt.Sprintf("Runs %d SQL statements: %s", len(list), strings.Join(parts, "; "))
-}
-
-func statement(s holdgate.Statement) string {
-	tables := strings.Join(s.Tables, ", ")
-	if tables == "" {
-		tables = "?"
-	}
-	object := s.Object
-	if object == "" {
-		object = "table"
-	}
-	switch s.Verb {
-	case "drop":
-		return "drops " + object + " " + tables
-	case "create", "alter":
-		return s.Verb + "s " + object + " " + tables
-	case "truncate":
-		return "empties table " + tables
-	case "delete":
-		return "deletes " + map[bool]string{true: "rows", false: "all rows"}[s.Where] + " of " + tables
-	case "update":
-		return "changes " + map[bool]string{true: "rows", false: "all rows"}[s.Where] + " of " + tables
-	case "insert":
-		return "adds rows to " + tables
-	case "select":
-		return "reads from " + tables
-	case "":
-		return "runs SQL on " + tables
-	}
-	return joined("runs SQL:", s.Verb, s.Object, strings.Join(s.Tables, ", "))
+	return ""
 }
 
 // sql lists the statements.

@@ -209,6 +209,8 @@ func StoreGate(g *holdgate.Gate) storedGate {
 // give.
 type storedBriefing struct {
 	Summary  string             `json:"summary"`
+	Undo     string             `json:"undo,omitempty"`
+	Effects  []holdgate.Effect  `json:"effects,omitempty"`
 	Why      []string           `json:"why,omitempty"`
 	Sections []briefing.Section `json:"sections,omitempty"`
 	Details  []string           `json:"details,omitempty"` // of records that have no sections
@@ -218,11 +220,11 @@ type storedBriefing struct {
 }
 
 func StoreBriefing(b briefing.Briefing) storedBriefing {
-	return storedBriefing{Summary: b.Summary, Why: b.Why, Sections: b.Sections, Hidden: b.Hidden, Counts: b.Counts, Whole: b.Whole}
+	return storedBriefing{Summary: b.Summary, Undo: b.Undo, Effects: b.Effects, Why: b.Why, Sections: b.Sections, Hidden: b.Hidden, Counts: b.Counts, Whole: b.Whole}
 }
 
 func (s storedBriefing) view() briefing.Briefing {
-	b := briefing.Briefing{Summary: s.Summary, Why: s.Why, Sections: s.Sections, Details: s.Details, Hidden: s.Hidden, Counts: s.Counts, Whole: s.Whole}
+	b := briefing.Briefing{Summary: s.Summary, Undo: s.Undo, Effects: s.Effects, Why: s.Why, Sections: s.Sections, Details: s.Details, Hidden: s.Hidden, Counts: s.Counts, Whole: s.Whole}
 	if len(s.Sections) > 0 {
 		b.Details = briefing.Flatten(s.Sections)
 	}

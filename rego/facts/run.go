@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type invocation struct {
 	roots   []string // what {} stands for: the folders that find starts in
 	narrow  bool     // what {} stands for is told by its name too
 	plain   bool     // functions and aliases do not apply
+	as      string   // the user as whom it runs, where that is another
 }
 
 func (in invocation) under(via string) invocation {
@@ -152,6 +154,11 @@ func (s *shell) emit(in invocation) {
 		Via:     slices.Concat(s.via, in.via),
 		Stdin:   s.stdin.kind,
 		Unbound: in.unbound,
+		As:      cmp.Or(in.as, s.as),
+		On:      s.on,
+	}
+	if len(s.dirs) == 1 {
+		c.Dir = s.dirs[0]
 	}
 	env := s.overlaid(s.env, in.assigns...)
 	c.Env = variables(env)

@@ -39,6 +39,7 @@ type shell struct {
 	opened      []string // what redirections open that depends on run time
 	stdin       stream
 	remote      bool                // on another machine
+	as, on      string              // the user and the machine, where they are others: see Command
 	env         []field             // NAME=value that it hands to every command
 	exportsAll  bool                // whatever is assigned is handed on
 	locals      map[string]variable // what the function at hand made local, as it was before

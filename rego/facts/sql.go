@@ -95,6 +95,7 @@ func (x *extraction) read(r *sqlReader) {
 	r.names()
 	r.st.Where = r.where()
 	r.st.Rows = r.rows()
+	r.st.Sets = r.sets()
 	r.reach()
 	r.calls()
 	r.makes()
@@ -293,6 +294,34 @@ func (r *sqlReader) where() bool {
 		}
 	}
 	return false
+}
+
+// sets is what an UPDATE sets, in its own words.
+func (r *sqlReader) sets() string {
+	if r.st.Verb != "update" {
+		return ""
+	}
+	isSet := func(t sqlToken) bool { return t.is("set") && t.depth == r.level }
+	from := slices.IndexFunc(r.tokens, isSet) + 1
+	if from == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, t := range r.tokens[from:] {
+		if t.depth == r.level && t.is("where from returning order limit") || b.Len() > 200 {
+			break
+		}
+		glued := t.punct(",") || t.punct(".") || t.punct("(") || t.punct(")") || strings.HasSuffix(b.String(), ".") || strings.HasSuffix(b.String(), "(")
+		if b.Len() > 0 && !glued {
+			b.WriteByte(' ')
+		}
+		if t.kind == sqlString {
+			b.WriteString("'" + t.text + "'")
+		} else {
+			b.WriteString(t.text)
+		}
+	}
+	return b.String()
 }
 
 // column reports whether the word at i of a condition can be a column, and one

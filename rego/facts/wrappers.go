@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -95,6 +96,7 @@ var wrapperTable = sync.OnceValue(func() map[string]wrapper {
 // is none.
 func (s *shell) unwrap(w wrapper, name string, in invocation) bool {
 	i, opts := s.commandAt(w, in.words)
+	in.as = cmp.Or(user(name, opts), in.as)
 	if w.solo != "" && w.solo != "*" && opts.has(w.solo, "") {
 		return false
 	}
@@ -122,6 +124,7 @@ func (s *shell) unwrap(w wrapper, name string, in invocation) bool {
 	if w.remote {
 		sub = s.sub()
 		sub.remote, sub.dirs = true, nil
+		in.as = sub.elsewhere(name, opts)
 	}
 	if dir := opts.values("DC", "chdir"); (name == "env" || name == "sudo") && len(dir) > 0 {
 		sub = s.sub()
@@ -193,8 +196,45 @@ func (s *shell) remoteInput(name string, in invocation) bool {
 	}
 	sub := s.sub(append(in.via, name)...)
 	sub.remote, sub.dirs = true, nil
+	_, opts := s.commandAt(wrapperTable()[name], in.words)
+	sub.as = sub.elsewhere(name, opts)
 	sub.script(s.stdin.text)
 	return true
+}
+
+// user is the one as whom a wrapper runs its command, where it is one that
+// changes that.
+func user(name string, o options) string {
+	switch name {
+	case "sudo", "doas", "pkexec", "runuser", "su":
+	default:
+		return ""
+	}
+	if named := o.values("u", "user"); len(named) > 0 {
+		return named[len(named)-1].text
+	}
+	for _, f := range o.operands {
+		if name == "su" && f.text != "-" {
+			return f.text
+		}
+	}
+	return "root"
+}
+
+// elsewhere notes the machine that a wrapper leads to, and returns the user there
+// where it names one.
+func (s *shell) elsewhere(name string, o options) (as string) {
+	s.as, s.on = "", ""
+	if name != "ssh" && name != "mosh" || len(o.operands) == 0 {
+		return ""
+	}
+	user, host, named := strings.Cut(o.operands[0].text, "@")
+	if !named {
+		s.on = user
+		return ""
+	}
+	s.on = host
+	return user
 }
 
 // commandAt finds the word at which the wrapped command begins, and the
@@ -290,6 +330,7 @@ func dynamics(fs []field) []string {
 // codeText walks shell text that a command hands to a shell of its own.
 func (s *shell) codeText(code field, in invocation) {
 	sub := s.sub(in.via...)
+	sub.as = cmp.Or(in.as, s.as)
 	sub.inherit(in.assigns)
 	sub.made(code.text, dynamics([]field{code}))
 }

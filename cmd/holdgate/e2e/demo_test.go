@@ -14,9 +14,9 @@ func TestDemoDoesWhatWasDecidedAndSaysSo(t *testing.T) {
 		decide string
 		ends   []string // the last lines
 	}{
-		{"approve", []string{"Approved by you: Deletes ./data and everything in it (rm -rf data)", "The folder is gone."}},
-		{"deny", []string{"Denied by you: Deletes ./data and everything in it (rm -rf data)", "The file data/measurements.csv is still there."}},
-		{"steer", []string{"Steered by you: Deletes ./data and everything in it (rm -rf data)", "The file is still there: archive/data/measurements.csv"}},
+		{"approve", []string{"Approved by you: Deletes ./data and everything in it", "The folder is gone."}},
+		{"deny", []string{"Denied by you: Deletes ./data and everything in it", "The file data/measurements.csv is still there."}},
+		{"steer", []string{"Steered by you: Deletes ./data and everything in it", "The file is still there: archive/data/measurements.csv"}},
 	} {
 		t.Run(c.decide, func(t *testing.T) {
 			t.Parallel()

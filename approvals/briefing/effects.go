@@ -1,0 +1,79 @@
+package briefing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+)
+
+// maxEffects is how many effects are listed.
+const maxEffects = 20
+
+// effects takes over what the call does, and says whether that can be undone.
+func (b *briefer) effects() {
+	if b.facts == nil {
+		return
+	}
+	for _, e := range b.facts.Effects[:min(len(b.facts.Effects), maxEffects)] {
+		e.Where, e.As, e.On, e.Says = oneLine(e.Where), oneLine(e.As), oneLine(e.On), oneLine(e.Says)
+		b.b.Effects = append(b.b.Effects, e)
+	}
+	if len(b.facts.ParseErrors) == 0 {
+		b.b.Undo = undo(b.facts.Effects)
+	}
+}
+
+// oneLine is a text of bounded length that is safe to show.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ ")
+	if head, _ := cut(s, maxSummary, maxSummary-1, 0); head != s {
+		s = head + "…"
+	}
+	return holdgate.Visible(s)
+}
+
+// worst is what the first of the effects says, and how many there are besides
+// that leave something behind.
+func worst(effects []holdgate.Effect) string {
+	more := 0
+	for _, e := range effects[1:] {
+		if !e.Plain() {
+			more++
+		}
+	}
+	if more == 0 {
+		return effects[0].Says
+	}
+	return fmt.Sprintf("%s, and %d more", effects[0].Says, more)
+}
+
+// undo says whether effects can be taken back: what cannot is never hidden behind
+// what can.
+func undo(effects []holdgate.Effect) string {
+	is := func(u holdgate.Undoable) func(holdgate.Effect) bool {
+		return func(e holdgate.Effect) bool { return e.Undoable == u }
+	}
+	if slices.ContainsFunc(effects, is(holdgate.UndoableNo)) {
+		return "cannot be undone"
+	}
+	if i := slices.IndexFunc(effects, is(holdgate.UndoableUnknown)); i >= 0 {
+		switch effects[i].Because {
+		case "git":
+			return "can be undone where git keeps the files"
+		case "code", "scripts":
+			return "may not be undone: what it runs could do anything"
+		case "remote":
+			return "may not be undone: it happens elsewhere"
+		}
+		return "may not be undone"
+	}
+	switch {
+	case len(effects) == 0:
+		return ""
+	case !slices.ContainsFunc(effects, func(e holdgate.Effect) bool { return !e.Plain() }):
+		return "changes nothing"
+	}
+	return "can be undone"
+}

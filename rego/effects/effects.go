@@ -1,0 +1,125 @@
+// Package effects says what a call does to the world: what it reads, writes,
+// deletes, runs, sends, fetches and changes, to what, as whom, and whether that
+// can be taken back.
+//
+// Effects are made from the facts of a call and from what the policy's tables say
+// of its commands (data.settings.commands and grammars): a class, such as
+// "deploy", says what sort of thing happens (commands.go, git.go, network.go), and
+// the subcommand, in the program's own word, what it is called (words.go). There
+// is no second list of programs here. Files come from the paths of the facts
+// (paths.go), databases from their statements (sql.go), everything else from the
+// call itself (calls.go).
+//
+// Nothing here judges, and nothing here is what a call says of itself. In doubt
+// there is one effect more.
+package effects
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+)
+
+// Known is what the policy's tables say of a command.
+type Known struct {
+	Class      string            // empty where the tables do not know it
+	Subcommand []string          // the words that lead to the class
+	Operands   []string          // the words behind those that are no options
+	Target     map[string]string // such as its context and its namespace
+}
+
+// Of lists the effects of a call, the worst first. Known is asked once for each
+// command of the facts.
+func Of(c holdgate.Call, f holdgate.Facts, known func(holdgate.Command) Known) []holdgate.Effect {
+	w := &work{facts: f}
+	for _, cmd := range f.Commands {
+		w.commands = append(w.commands, command{cmd, known(cmd)})
+	}
+	for i := range w.commands {
+		w.command(w.commands[i])
+	}
+	w.paths()
+	w.statements()
+	w.call(c)
+	slices.SortStableFunc(w.found, func(a, b weighed) int { return cmp.Compare(b.weight, a.weight) })
+	effects := make([]holdgate.Effect, 0, len(w.found))
+	for _, e := range w.found {
+		if !slices.Contains(effects, e.Effect) {
+			effects = append(effects, e.Effect)
+		}
+	}
+	return effects
+}
+
+// work is the work on one call.
+type work struct {
+	facts    holdgate.Facts
+	commands []command
+	found    []weighed
+	told     []string // paths of which another effect says more
+}
+
+type command struct {
+	holdgate.Command
+	Known
+}
+
+// weighed is an effect and how much people should want to hear of it first. The
+// weights are the package's own matter: only their order is seen.
+type weighed struct {
+	holdgate.Effect
+	weight int
+}
+
+// Weights, for the order of effects.
+const (
+	weighsMost    = 100 // a disk, the call's own judge
+	weighsLost    = 85  // what is gone for good, or seen by all
+	weighsOutside = 70  // what others see or use
+	weighsGrave   = 60  // what is hard to take back
+	weighsSome    = 45
+	weighsLittle  = 30
+	weighsLeast   = 8
+	asRoot        = 6 // more for each effect as somebody else
+)
+
+// add adds an effect of a command. Notes end its sentence.
+func (w *work) add(c command, weight int, e holdgate.Effect, notes ...string) {
+	e.As, e.On = c.As, c.On
+	if e.As == "" && c.privileged() {
+		e.As = "another user"
+	}
+	if e.As != "" {
+		weight += asRoot
+		e.Says += " as " + e.As
+	}
+	if e.On != "" {
+		e.Says += " on " + quoted(e.On)
+	}
+	e.Says = strings.Join(append([]string{e.Says}, slices.DeleteFunc(notes, func(n string) bool { return n == "" })...), ", ")
+	w.found = append(w.found, weighed{e, weight})
+}
+
+func (c command) privileged() bool {
+	return slices.ContainsFunc(c.Via, func(via string) bool {
+		return slices.Contains([]string{"sudo", "su", "doas", "pkexec", "runuser"}, via)
+	})
+}
+
+// has reports whether one of the command's words is one of those.
+func (c command) has(words ...string) bool {
+	return slices.ContainsFunc(c.Argv, func(w string) bool {
+		name, _, _ := strings.Cut(w, "=")
+		return slices.Contains(words, w) || slices.Contains(words, name)
+	})
+}
+
+// verb is the last word of the subcommand, in which most programs say what to do.
+func (c command) verb() string {
+	if len(c.Subcommand) == 0 {
+		return ""
+	}
+	return c.Subcommand[len(c.Subcommand)-1]
+}

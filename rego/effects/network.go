@@ -1,0 +1,207 @@
+package effects
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+)
+
+// addresses are the addresses that a command names, without their scheme and
+// their query.
+func (w *work) addresses(c command) (where []string) {
+	for _, u := range w.facts.URLs {
+		bare := trimmed(u)
+		named := slices.ContainsFunc(c.Argv, func(word string) bool {
+			return strings.Contains(word, bare) || u.Scheme == "ssh" && u.Host != "" && strings.Contains(strings.ToLower(word), u.Host)
+		})
+		if named && !slices.Contains(where, bare) {
+			where = append(where, bare)
+		}
+	}
+	return where
+}
+
+func trimmed(u holdgate.URL) string {
+	_, rest, ok := strings.Cut(u.URL, "://")
+	if !ok {
+		rest = u.URL
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	rest, _, _ = strings.Cut(rest, "#")
+	if _, host, ok := strings.Cut(rest, "@"); ok && !strings.Contains(host, "@") && strings.HasPrefix(rest, "***") {
+		rest = host
+	}
+	return strings.TrimSuffix(rest, "/")
+}
+
+// fetches is the command of the call that brings what another one runs: one that
+// names the file, or else, where the other reads a pipe or a substitution, the one
+// that reaches the network.
+func (w *work) fetches(c command) (from command, where string) {
+	piped := slices.Contains(c.Unresolved, "stdin") || slices.ContainsFunc(c.Unresolved, func(u string) bool { return strings.ContainsAny(u, "(`") })
+	for _, other := range w.commands {
+		at := w.addresses(other)
+		if other.Class != "network" && other.Class != "install" && other.Class != "remote" || len(at) == 0 {
+			continue
+		}
+		if piped && (c.Class == "script" || c.Class == "" || len(c.Argv) <= 2) && strings.ContainsAny(strings.Join(other.Via, " ")+"|", "|$<") && other.Program != c.Program {
+			return other, at[0]
+		}
+		for _, file := range c.Unbound {
+			for _, a := range at {
+				if path.Base(a) == path.Base(file) || slices.ContainsFunc(other.Argv[1:], func(word string) bool { return path.Clean(word) == path.Clean(file) }) {
+					return other, a
+				}
+			}
+		}
+	}
+	return command{}, ""
+}
+
+// brought adds the running of what the same call downloads.
+func (w *work) brought(c command) bool {
+	if len(c.Unresolved) == 0 && len(c.Unbound) == 0 {
+		return false
+	}
+	_, where := w.fetches(c)
+	if where == "" {
+		return false
+	}
+	e := holdgate.Effect{Kind: holdgate.EffectRun, What: "download", Where: where, Undoable: holdgate.UndoableUnknown, Because: "code", Says: "Downloads " + quoted(where) + " and runs it"}
+	w.add(c, weighsLost+7, e)
+	return true
+}
+
+// isRun reports whether what a command downloads is run by another one.
+func (w *work) isRun(c command) bool {
+	return slices.ContainsFunc(w.commands, func(other command) bool {
+		if len(other.Unresolved) == 0 && len(other.Unbound) == 0 {
+			return false
+		}
+		from, where := w.fetches(other)
+		return where != "" && slices.Equal(from.Argv, c.Argv)
+	})
+}
+
+// sends are options by which programs of the network send what stands behind them.
+var sends = regexp.MustCompile(`^(-[a-zA-Z]*[dFT]|--(data|form|json|upload|post|body)[a-z-]*)(=.*)?$|^-[dFT].+`)
+
+// method finds the method of a request in its words.
+func method(argv []string) string {
+	for i, word := range argv {
+		if (word == "-X" || word == "--request" || word == "--method") && i+1 < len(argv) {
+			return strings.ToUpper(argv[i+1])
+		}
+		if m, ok := strings.CutPrefix(word, "--request="); ok {
+			return strings.ToUpper(m)
+		}
+		if m, ok := strings.CutPrefix(word, "--method="); ok {
+			return strings.ToUpper(m)
+		}
+		if strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.HasSuffix(word, "X") && i+1 < len(argv) {
+			return strings.ToUpper(argv[i+1])
+		}
+		if m := strings.TrimPrefix(word, "-X"); m != word && m != "" && m == strings.ToUpper(m) {
+			return m
+		}
+		if i > 0 && i < 3 && slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, word) {
+			return word
+		}
+	}
+	return ""
+}
+
+// network adds what a command fetches, or sends.
+func (w *work) network(c command) {
+	if w.isRun(c) {
+		return
+	}
+	at := w.addresses(c)
+	where := listing(at)
+	if where == "" {
+		where = "the network"
+	}
+	e := holdgate.Effect{What: "host", Where: strings.Join(at, ", "), Undoable: holdgate.UndoableNo, Because: "sent"}
+	m := method(c.Argv)
+	files := w.sent(c)
+	switch {
+	case m == "DELETE":
+		e.Kind, e.Says = holdgate.EffectDelete, "Deletes "+where+" ("+c.Program+")"
+		w.add(c, weighsOutside+5, e)
+	case len(files) > 0:
+		e.Kind, e.What, e.Says = holdgate.EffectSend, "file", "Sends "+listing(files)+" to "+where
+		weight := weighsOutside - 2
+		if w.secret() {
+			e.Says, weight = e.Says+", and it holds secrets", weighsLost+4
+		}
+		w.told = append(w.told, files...)
+		w.add(c, weight, e)
+	case m != "" && m != "GET" && m != "HEAD" && m != "OPTIONS", slices.ContainsFunc(c.Argv, sends.MatchString) && !c.has("-G", "--get"):
+		e.Kind, e.Says = holdgate.EffectSend, "Sends data to "+where+" ("+spaced(c.Program, m)+")"
+		weight := weighsSome + 7
+		if w.secret() {
+			e.Says, weight = e.Says+", beside secrets that the call reads", weighsLost+3
+		}
+		w.add(c, weight, e)
+	case c.piped() && w.secret():
+		e.Kind, e.Says = holdgate.EffectSend, "Hands secrets to "+where+" ("+c.Program+")"
+		w.add(c, weighsLost+3, e)
+	default:
+		verb, _ := phrase(c.Subcommand)
+		e.Kind, e.Undoable, e.Because = holdgate.EffectFetch, holdgate.UndoableYes, "fetched"
+		switch {
+		case isVerb(verb) && len(c.Operands) > 0:
+			e = w.acts(c, "")
+			e.Because = "remote"
+			w.add(c, weighsSome+1, e)
+			return
+		case verb == "" && len(at) == 0, c.Program == "ssh", slices.Contains([]string{"nc", "ncat", "netcat", "socat", "telnet"}, c.Program):
+			e.Undoable, e.Because = holdgate.UndoableUnknown, "network"
+			e.Says = "Reaches " + where + ": " + line(c.Argv)
+		case verb == "" && len(at) > 0:
+			e.Says = "Fetches " + where
+		default:
+			e.Says = "Reaches the network: " + line(c.Argv)
+			e.Undoable, e.Because = holdgate.UndoableUnknown, "network"
+		}
+		w.add(c, weighsLittle+4, e)
+	}
+}
+
+func (c command) piped() bool { return c.Stdin == "pipe" }
+
+// secret reports whether the call reads what holds secrets, or names one.
+func (w *work) secret() bool {
+	return len(w.facts.Secrets) > 0 || slices.ContainsFunc(w.commands, func(c command) bool { return c.Class == "secret" }) || slices.ContainsFunc(w.facts.Paths, func(p holdgate.Path) bool { return p.Access == "read" && p.Class == "secret" })
+}
+
+// sent are the files that a command sends: behind an @, or copied to a machine.
+func (w *work) sent(c command) (files []string) {
+	for _, p := range w.facts.Paths {
+		if p.Access != "read" {
+			continue
+		}
+		for i, word := range c.Argv {
+			_, behind, at := strings.Cut(word, "@")
+			upload := i > 0 && slices.Contains([]string{"-T", "--upload-file", "--post-file", "--body-file"}, c.Argv[i-1])
+			if at && (behind == p.Path || strings.HasPrefix(behind, p.Path+";")) || word == p.Path && (upload || c.outward()) || strings.HasSuffix(word, "-file="+p.Path) {
+				if n := w.place(p); !slices.Contains(files, n) {
+					files = append(files, n)
+				}
+			}
+		}
+	}
+	return files
+}
+
+// outward reports whether the last word of a copy names another machine.
+func (c command) outward() bool {
+	if len(c.Argv) < 3 {
+		return false
+	}
+	host, _, remote := strings.Cut(c.Argv[len(c.Argv)-1], ":")
+	return remote && host != "" && !strings.ContainsAny(host, "/=")
+}
