@@ -65,9 +65,9 @@ type Command struct {
 	// PATH and LD_PRELOAD, counts without an export too: it may have been
 	// exported all along.
 	Env []Variable `json:"env,omitempty"`
-	// Dir is the folder that it starts in, As the user as whom it runs where that
-	// is another, and On the machine where that is another; each is empty where it
-	// is not known. Effects say them.
+	// Dir is the folder that it starts in, As the user as whom it runs and On the
+	// machine, each where it is another than the call's own and is known. Effects
+	// say them.
 	Dir string `json:"-"`
 	As  string `json:"-"`
 	On  string `json:"-"`

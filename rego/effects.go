@@ -3,6 +3,7 @@ package rego
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/effects"
@@ -18,8 +19,25 @@ func (p *policy) effects(c holdgate.Call, f facts.Facts) []holdgate.Effect {
 		named.Operation = p.operation(h)
 		c.HTTP = &named
 	}
-	return effects.Of(c, f, p.tables.known)
+	tables := p.tables
+	if len(tables.classes) == 0 {
+		tables = packTables()
+	}
+	return effects.Of(c, f, tables.known)
 }
+
+// packTables are the shipped pack's, for the effects of a policy that has none.
+var packTables = sync.OnceValue(func() commandTables {
+	pack, err := readPack()
+	if err != nil {
+		return commandTables{}
+	}
+	data, err := readData(pack.data)
+	if err != nil {
+		return commandTables{}
+	}
+	return readCommandTables(data)
+})
 
 // shown are the effects for people. A fault in there costs a sentence, never a
 // decision that was made: the list is then empty.

@@ -352,7 +352,7 @@ func (w *work) folder(c command) string {
 	if dir != "" {
 		return " in " + quoted(dotted(dir))
 	}
-	if c.Dir == "" || c.Dir == w.facts.Dir || c.Dir == "." {
+	if c.Dir == "" {
 		return ""
 	}
 	if rel, ok := w.within(c.Dir); ok {

@@ -44,7 +44,7 @@ func Of(c holdgate.Call, f holdgate.Facts, known func(holdgate.Command) Known) [
 	w.statements()
 	w.call(c)
 	slices.SortStableFunc(w.found, func(a, b weighed) int { return cmp.Compare(b.weight, a.weight) })
-	effects := make([]holdgate.Effect, 0, len(w.found))
+	var effects []holdgate.Effect
 	for _, e := range w.found {
 		if !slices.Contains(effects, e.Effect) {
 			effects = append(effects, e.Effect)

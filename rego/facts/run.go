@@ -157,7 +157,7 @@ func (s *shell) emit(in invocation) {
 		As:      cmp.Or(in.as, s.as),
 		On:      s.on,
 	}
-	if len(s.dirs) == 1 {
+	if len(s.dirs) == 1 && s.dirs[0] != s.x.start() {
 		c.Dir = s.dirs[0]
 	}
 	env := s.overlaid(s.env, in.assigns...)
