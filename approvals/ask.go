@@ -64,6 +64,9 @@ type Question struct {
 	// briefing then begins with what was changed, and where that request was
 	// for the same rules and gate, its editor's vote counts already.
 	Edited string
+	// Task is what the agent's user asked it for, where that is known, without
+	// credentials.
+	Task string
 }
 
 // Ask returns the exchange's request for the call under the decision's rule
@@ -87,6 +90,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
+	draft.Briefing.Place = placeOf(d, q.Task)
 	if q.Edited == "" { // else a person made it, not the agent
 		grants.Teaches(&draft, c, d)
 		grants.AsksOnce(&draft, d.Hold)

@@ -134,7 +134,9 @@ func (t *transition) askEdited(x *record.StoredExchange, r *record.StoredRequest
 	}
 	vote := from.Votes[len(from.Votes)-1]
 	r.EditedFrom = from.ID
+	at := r.Briefing.Place
 	r.Briefing = record.StoreBriefing(briefEdited(from, vote.By, q))
+	r.Briefing.Place = at
 	if err := t.Ask(x, r, match, input); err != nil {
 		return err
 	}

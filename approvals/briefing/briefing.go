@@ -50,6 +50,7 @@ type Briefing struct {
 	// Effects are what the call does, the worst first; see [holdgate.Effect].
 	Effects []holdgate.Effect `json:"effects,omitempty"`
 	Why     []string          `json:"why,omitempty"` // why policy asks, the rule first
+	Place   Place             `json:"place,omitzero"`
 	// Sections show the call, in the order in which a person should read it.
 	Sections []Section `json:"sections,omitempty"`
 	// Details are the lines of Sections, for surfaces that know no sections;
@@ -62,6 +63,17 @@ type Briefing struct {
 	// read, and that no character in it pretends to be something else. What
 	// policy redacts is not missed.
 	Whole bool `json:"whole"`
+}
+
+// A Place says where a call happens, and for what. Each is empty where it is not
+// known.
+type Place struct {
+	Folder string `json:"folder,omitempty"`
+	Branch string `json:"branch,omitempty"` // that is checked out there
+	Host   string `json:"host,omitempty"`
+	// Task is what the agent's user has asked it for, in their own words: the
+	// beginning of the last message that they wrote, in quotes.
+	Task string `json:"task,omitempty"`
 }
 
 // Counts say how much of a call a reader cannot know.

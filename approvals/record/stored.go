@@ -212,6 +212,7 @@ type storedBriefing struct {
 	Undo     string             `json:"undo,omitempty"`
 	Effects  []holdgate.Effect  `json:"effects,omitempty"`
 	Why      []string           `json:"why,omitempty"`
+	Place    briefing.Place     `json:"place,omitzero"`
 	Sections []briefing.Section `json:"sections,omitempty"`
 	Details  []string           `json:"details,omitempty"` // of records that have no sections
 	Hidden   int                `json:"hidden,omitempty"`
@@ -220,11 +221,11 @@ type storedBriefing struct {
 }
 
 func StoreBriefing(b briefing.Briefing) storedBriefing {
-	return storedBriefing{Summary: b.Summary, Undo: b.Undo, Effects: b.Effects, Why: b.Why, Sections: b.Sections, Hidden: b.Hidden, Counts: b.Counts, Whole: b.Whole}
+	return storedBriefing{Summary: b.Summary, Undo: b.Undo, Effects: b.Effects, Place: b.Place, Why: b.Why, Sections: b.Sections, Hidden: b.Hidden, Counts: b.Counts, Whole: b.Whole}
 }
 
 func (s storedBriefing) view() briefing.Briefing {
-	b := briefing.Briefing{Summary: s.Summary, Undo: s.Undo, Effects: s.Effects, Why: s.Why, Sections: s.Sections, Details: s.Details, Hidden: s.Hidden, Counts: s.Counts, Whole: s.Whole}
+	b := briefing.Briefing{Summary: s.Summary, Undo: s.Undo, Effects: s.Effects, Place: s.Place, Why: s.Why, Sections: s.Sections, Details: s.Details, Hidden: s.Hidden, Counts: s.Counts, Whole: s.Whole}
 	if len(s.Sections) > 0 {
 		b.Details = briefing.Flatten(s.Sections)
 	}

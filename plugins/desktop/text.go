@@ -117,6 +117,8 @@ func (p *paper) field(name, text string) {
 
 // head is what comes before the call.
 func (p *paper) head(n sdk.Notice) {
+	p.field("", n.Summary)
+	p.field("", n.Undo)
 	agent := n.Agent.ID + " (its own word)"
 	if n.Agent.Proven {
 		agent = n.Agent.ID + " (proven)"
@@ -175,7 +177,6 @@ func (p *paper) call(n sdk.Notice) {
 
 // rest is what is shown where there is room.
 func (p *paper) rest(n sdk.Notice) {
-	p.field("", n.Summary)
 	for _, w := range n.Why {
 		p.field("why: ", w)
 	}

@@ -71,7 +71,7 @@ func TestAQuestionIsAMailForEach(t *testing.T) {
 	}
 	ids := make(map[string]bool)
 	for to, m := range mails {
-		if got := m.head.Get("Subject"); got != "[Holdgate] medium risk: approval asked (session 5e551015)" {
+		if got := m.head.Get("Subject"); got != "[Holdgate] medium risk: Deletes ./build and everything in it (claude)" {
 			t.Errorf("subject %q", got)
 		}
 		if m.head.Get("Auto-Submitted") != "auto-generated" || m.head.Get("From") != "<holdgate@example.com>" || m.head.Get("To") != "<"+to+">" {

@@ -2,6 +2,7 @@ package email
 
 import (
 	"fmt"
+	"mime"
 	"strings"
 	"testing"
 	"unicode"
@@ -63,8 +64,8 @@ func (b *bench) hostile(t *testing.T, n sdk.Notice) {
 	if m.to != ann || m.head.Get("Bcc") != "" || len(m.head.Values("Subject")) != 1 || len(m.head.Values("To")) != 1 {
 		t.Errorf("%q: the mail to %s has the head %.600s", n.Summary, m.to, m.raw)
 	}
-	if got := m.head.Get("Subject"); got != "[Holdgate] unknown risk: approval asked" {
-		t.Errorf("%q: subject %q", n.Summary, got)
+	if got, err := new(mime.WordDecoder).DecodeHeader(m.head.Get("Subject")); err != nil || !strings.HasPrefix(got, "[Holdgate] unknown risk") || len([]rune(got)) > 180 || strings.ContainsFunc(got, unicode.IsControl) {
+		t.Errorf("%q: subject %q, %v", n.Summary, got, err)
 	}
 	if strings.ContainsFunc(strings.NewReplacer("\n", "", "\r", "").Replace(m.text), unicode.IsControl) {
 		t.Errorf("%q: the text has a control character", n.Summary)

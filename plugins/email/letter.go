@@ -24,7 +24,7 @@ const above = "--- Please write above this line to answer by reply ---"
 // A letter is a mail before it is one.
 type letter struct {
 	to      string
-	subject string // never with a text that an agent has written
+	subject string
 	id      string // what stands before the @ in the Message-ID
 	parent  string // the same of the mail that it follows, if any
 	thread  string
@@ -97,31 +97,51 @@ var looks = map[page.Style]template.CSS{
 }
 
 var asHTML = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
-<html><head><meta charset="utf-8"></head><body>
+<html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"></head><body style="font-family:sans-serif;line-height:1.4">
 {{with .Above}}<p style="color:#666666">{{.}}</p>
-{{end}}<pre style="font-family:monospace;white-space:pre;overflow-x:auto">{{range .Lines}}{{.Label}}{{with .Look}}<span style="{{.}}">{{end}}{{.Text}}{{if .Look}}</span>{{end}}
+{{end}}{{range .Parts}}{{if .Code}}<pre style="font-family:monospace;white-space:pre-wrap;overflow-wrap:anywhere;border-left:3px solid #bbbbbb;margin:.3em 0;padding:.2em 0 .2em .8em">{{range .Lines}}{{with .Look}}<span style="{{.}}">{{end}}{{.Text}}{{if .Look}}</span>{{end}}
 {{end}}</pre>
-{{range .After}}<p>{{.Text}}</p>
+{{else if .Said}}<blockquote style="color:#666666;border-left:3px dotted #bbbbbb;margin:.3em 0;padding:.2em 0 .2em .8em">{{range .Lines}}<div>{{.Text}}</div>{{end}}</blockquote>
+{{else}}{{range .Lines}}<div style="margin:.15em 0;overflow-wrap:anywhere">{{with .Label}}<span style="color:#666666">{{.}}</span> {{end}}{{with .Look}}<span style="{{.}}">{{end}}{{.Text}}{{if .Look}}</span>{{end}}&nbsp;</div>
+{{end}}{{end}}{{end}}{{range .After}}<p>{{.Text}}</p>
 {{end}}{{with .Link}}<p><a href="{{.}}">Open the request</a></p>
 {{end}}</body></html>
 `))
+
+// A htmlPart is lines of a page that look alike: prose, the call, or what the
+// agent says.
+type htmlPart struct {
+	Code, Said bool
+	Lines      []htmlLine
+}
 
 type htmlLine struct {
 	Label, Text string
 	Look        template.CSS
 }
 
+// parted puts lines that look alike together.
+func parted(lines []page.Line) (parts []htmlPart) {
+	for _, l := range lines {
+		line := htmlLine{Label: strings.TrimSpace(l.Label), Text: l.Text, Look: looks[l.Style]}
+		last := len(parts) - 1
+		if last < 0 || parts[last].Code != l.Code() || parts[last].Said != l.Said() {
+			parts = append(parts, htmlPart{Code: l.Code(), Said: l.Said()})
+			last++
+		}
+		parts[last].Lines = append(parts[last].Lines, line)
+	}
+	return parts
+}
+
 func (l letter) html() (string, error) {
 	data := struct {
 		Above, Link string
-		Lines       []htmlLine
+		Parts       []htmlPart
 		After       []page.Line
-	}{Link: l.link, After: l.after}
+	}{Parts: parted(l.lines), Link: l.link, After: l.after}
 	if l.replyTo != nil {
 		data.Above = above
-	}
-	for _, line := range page.Wrap(l.lines, width) {
-		data.Lines = append(data.Lines, htmlLine{Label: line.Label, Text: line.Text, Look: looks[line.Style]})
 	}
 	var b strings.Builder
 	if err := asHTML.Execute(&b, data); err != nil {
@@ -133,7 +153,7 @@ func (l letter) html() (string, error) {
 // question is the mail that asks one person.
 func (c *Channel) question(n sdk.Notice, address string, now time.Time) letter {
 	l := letter{
-		to: address, subject: "[Holdgate] " + risk(n) + ": approval asked" + inSession(n), thread: c.thread(n.Thread, address),
+		to: address, subject: subject(n), thread: c.thread(n.Thread, address),
 		id: "r." + c.keys.token(forReply, n.ID, n.Digest, address), lines: page.Of(n, now),
 	}
 	when := ""
@@ -190,6 +210,19 @@ func risk(n sdk.Notice) string {
 	return "unknown risk"
 }
 
+// subject says how risky what is, and who asks. What the call says in it is one
+// line of bounded length; the mail's head is encoded by whoever writes it.
+func subject(n sdk.Notice) string {
+	s := "[Holdgate] " + risk(n)
+	if n.Summary != "" {
+		s += ": " + brief(n.Summary, 100)
+	}
+	if n.Agent.ID != "" {
+		s += " (" + brief(n.Agent.ID, 30) + ")"
+	}
+	return s
+}
+
 // inSession names the session by the start of its thread, where that is what
 // Holdgate makes.
 func inSession(n sdk.Notice) string {
@@ -197,6 +230,15 @@ func inSession(n sdk.Notice) string {
 		return ""
 	}
 	return " (session " + n.Thread[:8] + ")"
+}
+
+// brief is a text of at most so many characters, on one line.
+func brief(s string, most int) string {
+	s = strings.ReplaceAll(strings.Join(strings.Fields(inert(s)), " "), "=?", "= ?") // no text is encoded but by us
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
 }
 
 // newsLetter is the mail that brings news.

@@ -48,7 +48,7 @@ func Notice(r approvals.Request) sdk.Notice {
 		Agent:   sdk.Agent{ID: text(r.Agent.ID), Proven: r.Agent.Proven, Confinement: text(r.Agent.Confinement)},
 		Session: text(r.Session.ID), Door: text(r.Door), Call: callOf(r.Call),
 		// A briefing is safe to show already.
-		Summary: r.Briefing.Summary, Why: r.Briefing.Why, Details: r.Briefing.Details,
+		Summary: r.Briefing.Summary, Undo: r.Briefing.Undo, Place: places(r), Why: r.Briefing.Why, Details: r.Briefing.Details,
 		Hidden: r.Briefing.Hidden, Counts: sdk.Counts(r.Briefing.Counts), Whole: r.Briefing.Whole,
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, OnTimeout: r.OnTimeout,
 		Quorum: max(r.Approvers.Quorum, 1), Votes: approving(r), Approved: approvers(r),
@@ -77,6 +77,24 @@ func Notice(r approvals.Request) sdk.Notice {
 		}
 	}
 	return n
+}
+
+// places says where the call happens, and for whom.
+func places(r approvals.Request) (facts []sdk.Fact) {
+	p := r.Briefing.Place
+	where := p.Folder
+	if where != "" && p.Branch != "" {
+		where += ", branch " + p.Branch
+	}
+	if where != "" && p.Host != "" {
+		where += ", on " + p.Host
+	}
+	for _, f := range []sdk.Fact{{Name: "where", Text: where}, {Name: "for", Text: text(r.Owner)}, {Name: "task", Text: p.Task}} {
+		if f.Text != "" {
+			facts = append(facts, f)
+		}
+	}
+	return facts
 }
 
 // approving counts the votes for the call.

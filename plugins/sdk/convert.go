@@ -35,6 +35,10 @@ func noticeToProto(n Notice) *channelv1.Notice {
 	if c := n.Counts; c != (Counts{}) {
 		p.Counts = &channelv1.Counts{Unresolved: int64(c.Unresolved), Unbound: int64(c.Unbound), Redacted: int64(c.Redacted), Cut: int64(c.Cut), Commands: int64(c.Commands)}
 	}
+	p.Undo = n.Undo
+	for _, f := range n.Place {
+		p.Place = append(p.Place, &channelv1.Fact{Name: f.Name, Text: f.Text})
+	}
 	for _, s := range n.Sections {
 		p.Sections = append(p.Sections, &channelv1.Section{Title: s.Title, Kind: s.Kind, Lines: s.Lines})
 	}
@@ -76,6 +80,10 @@ func noticeFromProto(p *channelv1.Notice) Notice {
 	}
 	c := p.GetCounts()
 	n.Counts = Counts{Unresolved: int(c.GetUnresolved()), Unbound: int(c.GetUnbound()), Redacted: int(c.GetRedacted()), Cut: int(c.GetCut()), Commands: int(c.GetCommands())}
+	n.Undo = p.GetUndo()
+	for _, f := range p.GetPlace() {
+		n.Place = append(n.Place, Fact{Name: f.GetName(), Text: f.GetText()})
+	}
 	for _, s := range p.GetSections() {
 		n.Sections = append(n.Sections, Section{Title: s.GetTitle(), Kind: s.GetKind(), Lines: s.GetLines()})
 	}

@@ -65,6 +65,8 @@ type Notice struct {
 	Door     string
 	Call     Call
 	Summary  string   // one line, made from the call and never by the agent
+	Undo     string   // whether what it does can be taken back, in words
+	Place    []Fact   // where it happens and for whom
 	Why      []string // why policy asks, the rule first
 	Sections []Section
 	Details  []string // the lines of Sections, for channels that show no sections
@@ -137,6 +139,9 @@ type Call struct {
 	Arguments []string // as indented JSON, line by line
 	Cut       int      // how many characters of the arguments are left out
 }
+
+// A Fact is one thing that is known of a request, by a name such as "folder".
+type Fact struct{ Name, Text string }
 
 // Section is one part of a call, as it is to be shown.
 type Section struct {

@@ -20,6 +20,7 @@ import (
 const (
 	maxHeader  = 150
 	maxBlock   = 2900 // of one preformatted block; Slack takes 3000
+	maxFlow    = 36   // blocks of a page that flows; Slack takes 50 in a message
 	maxLabel   = 75   // of a button
 	maxConfirm = 300
 	maxValue   = 2000 // of a button
@@ -53,14 +54,20 @@ func (c *Channel) content(n sdk.Notice, to []string, room int) content {
 	}
 	title := title(n)
 	blocks := []slack.Block{slack.NewHeaderBlock(plain(title, maxHeader)), slack.NewContextBlock("", times(n))}
-	for _, p := range parts {
-		blocks = append(blocks, preformatted(p))
+	laid, names := flowing(page.Of(n, now))
+	if whole && len(laid)+len(names) <= maxFlow {
+		blocks = append(blocks, laid...)
+	} else {
+		names = nil
+		for _, p := range parts {
+			blocks = append(blocks, preformatted(p))
+		}
 	}
 	if !n.Ended() {
 		blocks = append(blocks, mention(to))
 		blocks = append(blocks, buttons(n)...)
 	}
-	return content{text: title + ": " + n.Summary, blocks: blocks}
+	return content{text: title + ": " + n.Summary, blocks: append(blocks, names...)}
 }
 
 // closed is the notice without the answers that need the whole call.

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -271,8 +272,8 @@ func TestWhatDoesNotFitIsNotApproved(t *testing.T) {
 	d.undecided()
 }
 
-// Nothing in a text becomes markup, a link, a mention or a command: all of it
-// is in one block, and only Holdgate's own words are outside.
+// Nothing in a text becomes markup, a link, a mention or a command: what could be
+// one is code.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -285,21 +286,33 @@ func TestHostileTexts(t *testing.T) {
 		d.notify(n)
 		m := d.shows("UNKNOWN RISK")
 		code := utf16.Encode([]rune(m.Text))
-		if len(m.Entities) != 2 || m.Entities[0].Type != "bold" || m.Entities[1].Type != "pre" || !m.Preview.Disabled {
+		if len(m.Entities) < 3 || m.Entities[0].Type != "bold" || m.Entities[0].Offset != 0 || !m.Preview.Disabled {
 			t.Fatalf("%d: entities %+v", i, m.Entities)
 		}
-		head, block := m.Entities[0], m.Entities[1]
-		if head.Offset != 0 || block.Offset != head.Length+1 || block.Offset+block.Length != len(code) {
-			t.Errorf("%d: something is outside: %+v of %d", i, m.Entities, len(code))
-		}
-		if own := string(utf16.Decode(code[:head.Length])); !strings.HasPrefix(own, "UNKNOWN RISK. Without an answer it is denied at ") || strings.Contains(own, s) {
+		if own := string(utf16.Decode(code[:m.Entities[0].Length])); !strings.HasPrefix(own, "UNKNOWN RISK. Without an answer it is denied at ") || strings.Contains(own, s) {
 			t.Errorf("%d: the head is %q", i, own)
+		}
+		for _, e := range m.Entities[1:] {
+			if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(code) {
+				t.Fatalf("%d: %+v of %d", i, e, len(code))
+			}
+			if e.Type == "code" || e.Type == "pre" {
+				for at := e.Offset; at < e.Offset+e.Length; at++ {
+					code[at] = 'x'
+				}
+			}
+		}
+		if found := linkable.FindString(string(utf16.Decode(code[m.Entities[0].Length:]))); found != "" {
+			t.Errorf("%d: outside of code is %q", i, found)
 		}
 		if strings.ContainsFunc(m.Text, func(r rune) bool { return inert(string(r)) != string(r) }) {
 			t.Errorf("%d: not safe to show: %q", i, m.Text)
 		}
 	}
 }
+
+// linkable is what Telegram could make something of by itself.
+var linkable = regexp.MustCompile(`\S*([@#$/]|[.。．]\S|[0-9]{5})\S*`)
 
 func hostile() (texts []string) {
 	for _, r := range []rune{

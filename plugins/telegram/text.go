@@ -11,22 +11,23 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
-// What Telegram shows at most: of a message and of an alert, in UTF-16 code
-// units, and of a line on a phone, in cells.
+// What Telegram shows at most, of a message and of an alert, in UTF-16 code
+// units.
 const (
 	maxMessage = 4096
 	maxAlert   = 180 // Telegram's 200 less what characters beyond the BMP may count
-	phone      = 36
-	maxLabel   = 40 // of a button, in characters
+	maxLabel   = 40  // of a button, in characters
 )
 
-// A text is a message as Telegram takes it: a line of Holdgate's own, in bold,
-// and a block in which Telegram looks for no links, mentions and commands.
-// There is no markup in it that could be closed from within.
+// A text is a message as Telegram takes it: a line of Holdgate's own, in bold, and
+// then a block, or a page that flows. In blocks, and in the words of a page that
+// are code, Telegram looks for no links, mentions and commands. There is no markup
+// in it that could be closed from within.
 type text struct {
 	head  string
 	block string
-	whole bool // nothing of the block is missing
+	page  *flow // in place of the block
+	whole bool  // nothing is missing
 }
 
 // units is the length as Telegram counts it.
@@ -40,6 +41,13 @@ func units(s string) (n int) {
 // message is the text as it goes to Telegram.
 func (t text) message(chat int64) sendMessage {
 	m := sendMessage{Chat: chat, Text: t.head, Entities: []entity{{Type: "bold", Length: units(t.head)}}, Preview: preview{Disabled: true}}
+	if t.page != nil {
+		m.Text += "\n" + t.page.text.String()
+		for _, e := range t.page.entities {
+			e.Offset += units(t.head) + 1
+			m.Entities = append(m.Entities, e)
+		}
+	}
 	if t.block != "" {
 		m.Text += "\n" + t.block
 		m.Entities = append(m.Entities, entity{Type: "pre", Offset: units(t.head) + 1, Length: units(t.block)})
@@ -56,8 +64,13 @@ func say(head, block string) text {
 
 // ask is the text of a request.
 func ask(n sdk.Notice, now time.Time) text {
-	block := page.Text(page.Of(n, now), phone, false)
-	t := say(headline(n), block)
+	head, lines := headline(n), page.Of(n, now)
+	p := flowing(lines)
+	if units(head)+1+p.at <= maxMessage {
+		return text{head: inert(head), page: p, whole: true}
+	}
+	block := page.Text(lines, 0, false)
+	t := say(head, block)
 	if !t.whole && !n.Ended() {
 		t = say(headline(n)+"\nThe call is too long for Telegram: approve it elsewhere, after holdgate show "+n.ID+" --full", block)
 	}

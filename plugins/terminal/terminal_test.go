@@ -209,8 +209,8 @@ func TestTheScreenSaysFirstWhatNoAgentWrote(t *testing.T) {
 	n.ExpiresAt = time.Now().Add(30*time.Minute + 30*time.Second)
 	n.Sections[0].Lines = []string{"\x1b[2J\x07forged\u202e"}
 	d.notify(n)
-	d.expect("risk       high", "claude (asserted: its own word) UNCONFINED", "door       anthropic", "server     files", "tool       Bash",
-		"then it is APPROVED by itself", "0123456789ab", "3 values", n.Summary, "shell.destructive: It deletes files.", "\uFFFD[2J\uFFFDforged\uFFFD", prompt)
+	d.expect(n.Summary, "risk       high", "then it is APPROVED by itself", "\uFFFD[2J\uFFFDforged\uFFFD", "shell.destructive: It deletes files.",
+		"claude (asserted: its own word) UNCONFINED", "3 values", "door       anthropic", "server     files", "tool       Bash", "0123456789ab", prompt)
 	if strings.ContainsAny(d.screen(), "\x1b\x07\u202e") {
 		t.Error("the screen got a control character")
 	}
@@ -239,7 +239,7 @@ func TestColour(t *testing.T) {
 			if err := ch.screen.flush(); err != nil {
 				t.Fatal(err)
 			}
-			p.expect("digest", "rm -rf build")
+			p.expect("rm -rf build", "digest")
 			if got := strings.Contains(p.screen(), "\x1b["); got != c.want {
 				t.Errorf("colour = %v, want %v", got, c.want)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/rego"
 )
 
 // From is where the calls of an exchange come from.
@@ -14,7 +15,8 @@ type From struct {
 
 	Dir        string // the folder that the agent works in, where it is known
 	At         Place
-	Credential string // the name of what is put into requests on their way out
+	Task       func() string // what the agent's user has asked it for; nil where nobody knows
+	Credential string        // the name of what is put into requests on their way out
 }
 
 // Call completes a call with who makes it, where and when.
@@ -25,6 +27,14 @@ func (f From) Call(c holdgate.Call) holdgate.Call {
 	}
 	c.Time = time.Now()
 	return c
+}
+
+// task is what the agent's user has asked it for, without credentials.
+func (f From) task() string {
+	if f.Task == nil {
+		return ""
+	}
+	return rego.Conceal(f.Task())
 }
 
 // A Place is where a call was seen. One tool call comes by twice, and what people

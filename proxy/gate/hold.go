@@ -54,7 +54,7 @@ func (x *Exchange) ask(ctx context.Context, e *Evaluation, d holdgate.Decision) 
 	if e.Fixed {
 		d.Hold.Allow = slices.DeleteFunc(slices.Clone(d.Hold.Allow), func(way string) bool { return way == "edit" })
 	}
-	req, err := x.held.Ask(ctx, approvals.Question{Call: e.Call, Decision: d, Edited: e.edited})
+	req, err := x.held.Ask(ctx, approvals.Question{Call: e.Call, Decision: d, Edited: e.edited, Task: x.from.task()})
 	if over := limitOf(err); over != nil {
 		return x.overLimit(ctx, e, over)
 	}

@@ -69,7 +69,7 @@ func (e *Exchange) From() gate.From {
 	case e.Target.MCP:
 		f.At = gate.AtServer
 	case e.Target.Codec != nil:
-		f.At = gate.InAnswer
+		f.At, f.Task = gate.InAnswer, func() string { return wire.LastUser(e.Body) }
 	}
 	return f
 }

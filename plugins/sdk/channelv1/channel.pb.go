@@ -486,6 +486,8 @@ type Notice struct {
 	Editable      string                 `protobuf:"bytes,41,opt,name=editable,proto3" json:"editable,omitempty"` // where edit may be answered: the arguments as JSON, hidden characters escaped
 	Waiting       int64                  `protobuf:"varint,42,opt,name=waiting,proto3" json:"waiting,omitempty"`  // how many other requests wait that this channel tells of later
 	Voters        []string               `protobuf:"bytes,43,rep,name=voters,proto3" json:"voters,omitempty"`     // the channel's users who may approve it, of the people in Holdgate's configuration
+	Undo          string                 `protobuf:"bytes,44,opt,name=undo,proto3" json:"undo,omitempty"`         // whether what the call does can be taken back, in words
+	Place         []*Fact                `protobuf:"bytes,45,rep,name=place,proto3" json:"place,omitempty"`       // where it happens and for whom, in the order in which to show it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -821,6 +823,73 @@ func (x *Notice) GetVoters() []string {
 	return nil
 }
 
+func (x *Notice) GetUndo() string {
+	if x != nil {
+		return x.Undo
+	}
+	return ""
+}
+
+func (x *Notice) GetPlace() []*Fact {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
+// Fact is one thing that is known, by a name such as "folder".
+type Fact struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fact) Reset() {
+	*x = Fact{}
+	mi := &file_channel_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fact) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fact) ProtoMessage() {}
+
+func (x *Fact) ProtoReflect() protoreflect.Message {
+	mi := &file_channel_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fact.ProtoReflect.Descriptor instead.
+func (*Fact) Descriptor() ([]byte, []int) {
+	return file_channel_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Fact) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Fact) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 type Vote struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Decision      string                 `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
@@ -834,7 +903,7 @@ type Vote struct {
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_channel_proto_msgTypes[9]
+	mi := &file_channel_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +915,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[9]
+	mi := &file_channel_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +928,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{9}
+	return file_channel_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Vote) GetDecision() string {
@@ -909,7 +978,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_channel_proto_msgTypes[10]
+	mi := &file_channel_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -921,7 +990,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[10]
+	mi := &file_channel_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -934,7 +1003,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{10}
+	return file_channel_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Claim) GetBy() string {
@@ -962,7 +1031,7 @@ type Section struct {
 
 func (x *Section) Reset() {
 	*x = Section{}
-	mi := &file_channel_proto_msgTypes[11]
+	mi := &file_channel_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +1043,7 @@ func (x *Section) String() string {
 func (*Section) ProtoMessage() {}
 
 func (x *Section) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[11]
+	mi := &file_channel_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +1056,7 @@ func (x *Section) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Section.ProtoReflect.Descriptor instead.
 func (*Section) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{11}
+	return file_channel_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Section) GetTitle() string {
@@ -1025,7 +1094,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_channel_proto_msgTypes[12]
+	mi := &file_channel_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1106,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[12]
+	mi := &file_channel_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1119,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{12}
+	return file_channel_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Counts) GetUnresolved() int64 {
@@ -1099,7 +1168,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_channel_proto_msgTypes[13]
+	mi := &file_channel_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1180,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[13]
+	mi := &file_channel_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,7 +1193,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{13}
+	return file_channel_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Agent) GetId() string {
@@ -1163,7 +1232,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_channel_proto_msgTypes[14]
+	mi := &file_channel_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1175,7 +1244,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[14]
+	mi := &file_channel_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1188,7 +1257,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{14}
+	return file_channel_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Call) GetKind() string {
@@ -1238,7 +1307,7 @@ type Option struct {
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_channel_proto_msgTypes[15]
+	mi := &file_channel_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1319,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[15]
+	mi := &file_channel_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1332,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{15}
+	return file_channel_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Option) GetId() string {
@@ -1308,7 +1377,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_channel_proto_msgTypes[16]
+	mi := &file_channel_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1320,7 +1389,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[16]
+	mi := &file_channel_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1333,7 +1402,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{16}
+	return file_channel_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Outcome) GetDecision() string {
@@ -1398,7 +1467,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_channel_proto_msgTypes[17]
+	mi := &file_channel_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1410,7 +1479,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[17]
+	mi := &file_channel_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1423,7 +1492,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{17}
+	return file_channel_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Answer) GetId() string {
@@ -1510,7 +1579,7 @@ type AnswersRequest struct {
 
 func (x *AnswersRequest) Reset() {
 	*x = AnswersRequest{}
-	mi := &file_channel_proto_msgTypes[18]
+	mi := &file_channel_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1591,7 @@ func (x *AnswersRequest) String() string {
 func (*AnswersRequest) ProtoMessage() {}
 
 func (x *AnswersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[18]
+	mi := &file_channel_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1604,7 @@ func (x *AnswersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswersRequest.ProtoReflect.Descriptor instead.
 func (*AnswersRequest) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{18}
+	return file_channel_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AnswersRequest) GetNumber() uint64 {
@@ -1570,7 +1639,7 @@ type AnswersResponse struct {
 
 func (x *AnswersResponse) Reset() {
 	*x = AnswersResponse{}
-	mi := &file_channel_proto_msgTypes[19]
+	mi := &file_channel_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1582,7 +1651,7 @@ func (x *AnswersResponse) String() string {
 func (*AnswersResponse) ProtoMessage() {}
 
 func (x *AnswersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[19]
+	mi := &file_channel_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1595,7 +1664,7 @@ func (x *AnswersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswersResponse.ProtoReflect.Descriptor instead.
 func (*AnswersResponse) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{19}
+	return file_channel_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AnswersResponse) GetNumber() uint64 {
@@ -1620,7 +1689,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_channel_proto_msgTypes[20]
+	mi := &file_channel_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1632,7 +1701,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[20]
+	mi := &file_channel_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1645,7 +1714,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{20}
+	return file_channel_proto_rawDescGZIP(), []int{21}
 }
 
 type HealthResponse struct {
@@ -1656,7 +1725,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_channel_proto_msgTypes[21]
+	mi := &file_channel_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1737,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[21]
+	mi := &file_channel_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1750,7 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{21}
+	return file_channel_proto_rawDescGZIP(), []int{22}
 }
 
 type TellRequest struct {
@@ -1693,7 +1762,7 @@ type TellRequest struct {
 
 func (x *TellRequest) Reset() {
 	*x = TellRequest{}
-	mi := &file_channel_proto_msgTypes[22]
+	mi := &file_channel_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1774,7 @@ func (x *TellRequest) String() string {
 func (*TellRequest) ProtoMessage() {}
 
 func (x *TellRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[22]
+	mi := &file_channel_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1787,7 @@ func (x *TellRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TellRequest.ProtoReflect.Descriptor instead.
 func (*TellRequest) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{22}
+	return file_channel_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TellRequest) GetNews() *News {
@@ -1736,7 +1805,7 @@ type TellResponse struct {
 
 func (x *TellResponse) Reset() {
 	*x = TellResponse{}
-	mi := &file_channel_proto_msgTypes[23]
+	mi := &file_channel_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +1817,7 @@ func (x *TellResponse) String() string {
 func (*TellResponse) ProtoMessage() {}
 
 func (x *TellResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[23]
+	mi := &file_channel_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +1830,7 @@ func (x *TellResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TellResponse.ProtoReflect.Descriptor instead.
 func (*TellResponse) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{23}
+	return file_channel_proto_rawDescGZIP(), []int{24}
 }
 
 // News is something that people should know and need not answer. Every text in
@@ -1781,7 +1850,7 @@ type News struct {
 
 func (x *News) Reset() {
 	*x = News{}
-	mi := &file_channel_proto_msgTypes[24]
+	mi := &file_channel_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +1862,7 @@ func (x *News) String() string {
 func (*News) ProtoMessage() {}
 
 func (x *News) ProtoReflect() protoreflect.Message {
-	mi := &file_channel_proto_msgTypes[24]
+	mi := &file_channel_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +1875,7 @@ func (x *News) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use News.ProtoReflect.Descriptor instead.
 func (*News) Descriptor() ([]byte, []int) {
-	return file_channel_proto_rawDescGZIP(), []int{24}
+	return file_channel_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *News) GetId() string {
@@ -1877,7 +1946,7 @@ const file_channel_proto_rawDesc = "" +
 	"\x0eNotifyResponse\"D\n" +
 	"\rUpdateRequest\x123\n" +
 	"\x06notice\x18\x01 \x01(\v2\x1b.holdgate.channel.v1.NoticeR\x06notice\"\x10\n" +
-	"\x0eUpdateResponse\"\xa5\n" +
+	"\x0eUpdateResponse\"\xea\n" +
 	"\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -1926,7 +1995,12 @@ const file_channel_proto_rawDesc = "" +
 	"\x02to\x18( \x03(\tR\x02to\x12\x1a\n" +
 	"\beditable\x18) \x01(\tR\beditable\x12\x18\n" +
 	"\awaiting\x18* \x01(\x03R\awaiting\x12\x16\n" +
-	"\x06voters\x18+ \x03(\tR\x06voters\"\x90\x01\n" +
+	"\x06voters\x18+ \x03(\tR\x06voters\x12\x12\n" +
+	"\x04undo\x18, \x01(\tR\x04undo\x12/\n" +
+	"\x05place\x18- \x03(\v2\x19.holdgate.channel.v1.FactR\x05place\".\n" +
+	"\x04Fact\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x90\x01\n" +
 	"\x04Vote\x12\x1a\n" +
 	"\bdecision\x18\x01 \x01(\tR\bdecision\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12\x18\n" +
@@ -2029,7 +2103,7 @@ func file_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_channel_proto_goTypes = []any{
 	(Assurance)(0),                // 0: holdgate.channel.v1.Assurance
 	(*InfoRequest)(nil),           // 1: holdgate.channel.v1.InfoRequest
@@ -2041,64 +2115,66 @@ var file_channel_proto_goTypes = []any{
 	(*UpdateRequest)(nil),         // 7: holdgate.channel.v1.UpdateRequest
 	(*UpdateResponse)(nil),        // 8: holdgate.channel.v1.UpdateResponse
 	(*Notice)(nil),                // 9: holdgate.channel.v1.Notice
-	(*Vote)(nil),                  // 10: holdgate.channel.v1.Vote
-	(*Claim)(nil),                 // 11: holdgate.channel.v1.Claim
-	(*Section)(nil),               // 12: holdgate.channel.v1.Section
-	(*Counts)(nil),                // 13: holdgate.channel.v1.Counts
-	(*Agent)(nil),                 // 14: holdgate.channel.v1.Agent
-	(*Call)(nil),                  // 15: holdgate.channel.v1.Call
-	(*Option)(nil),                // 16: holdgate.channel.v1.Option
-	(*Outcome)(nil),               // 17: holdgate.channel.v1.Outcome
-	(*Answer)(nil),                // 18: holdgate.channel.v1.Answer
-	(*AnswersRequest)(nil),        // 19: holdgate.channel.v1.AnswersRequest
-	(*AnswersResponse)(nil),       // 20: holdgate.channel.v1.AnswersResponse
-	(*HealthRequest)(nil),         // 21: holdgate.channel.v1.HealthRequest
-	(*HealthResponse)(nil),        // 22: holdgate.channel.v1.HealthResponse
-	(*TellRequest)(nil),           // 23: holdgate.channel.v1.TellRequest
-	(*TellResponse)(nil),          // 24: holdgate.channel.v1.TellResponse
-	(*News)(nil),                  // 25: holdgate.channel.v1.News
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
+	(*Fact)(nil),                  // 10: holdgate.channel.v1.Fact
+	(*Vote)(nil),                  // 11: holdgate.channel.v1.Vote
+	(*Claim)(nil),                 // 12: holdgate.channel.v1.Claim
+	(*Section)(nil),               // 13: holdgate.channel.v1.Section
+	(*Counts)(nil),                // 14: holdgate.channel.v1.Counts
+	(*Agent)(nil),                 // 15: holdgate.channel.v1.Agent
+	(*Call)(nil),                  // 16: holdgate.channel.v1.Call
+	(*Option)(nil),                // 17: holdgate.channel.v1.Option
+	(*Outcome)(nil),               // 18: holdgate.channel.v1.Outcome
+	(*Answer)(nil),                // 19: holdgate.channel.v1.Answer
+	(*AnswersRequest)(nil),        // 20: holdgate.channel.v1.AnswersRequest
+	(*AnswersResponse)(nil),       // 21: holdgate.channel.v1.AnswersResponse
+	(*HealthRequest)(nil),         // 22: holdgate.channel.v1.HealthRequest
+	(*HealthResponse)(nil),        // 23: holdgate.channel.v1.HealthResponse
+	(*TellRequest)(nil),           // 24: holdgate.channel.v1.TellRequest
+	(*TellResponse)(nil),          // 25: holdgate.channel.v1.TellResponse
+	(*News)(nil),                  // 26: holdgate.channel.v1.News
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
 }
 var file_channel_proto_depIdxs = []int32{
 	0,  // 0: holdgate.channel.v1.InfoResponse.assurance:type_name -> holdgate.channel.v1.Assurance
 	9,  // 1: holdgate.channel.v1.NotifyRequest.notice:type_name -> holdgate.channel.v1.Notice
 	9,  // 2: holdgate.channel.v1.UpdateRequest.notice:type_name -> holdgate.channel.v1.Notice
-	14, // 3: holdgate.channel.v1.Notice.agent:type_name -> holdgate.channel.v1.Agent
-	15, // 4: holdgate.channel.v1.Notice.call:type_name -> holdgate.channel.v1.Call
-	16, // 5: holdgate.channel.v1.Notice.options:type_name -> holdgate.channel.v1.Option
-	26, // 6: holdgate.channel.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
-	26, // 7: holdgate.channel.v1.Notice.expires_at:type_name -> google.protobuf.Timestamp
-	17, // 8: holdgate.channel.v1.Notice.outcome:type_name -> holdgate.channel.v1.Outcome
-	12, // 9: holdgate.channel.v1.Notice.sections:type_name -> holdgate.channel.v1.Section
-	13, // 10: holdgate.channel.v1.Notice.counts:type_name -> holdgate.channel.v1.Counts
-	10, // 11: holdgate.channel.v1.Notice.cast:type_name -> holdgate.channel.v1.Vote
-	11, // 12: holdgate.channel.v1.Notice.claim:type_name -> holdgate.channel.v1.Claim
-	26, // 13: holdgate.channel.v1.Vote.at:type_name -> google.protobuf.Timestamp
-	26, // 14: holdgate.channel.v1.Claim.until:type_name -> google.protobuf.Timestamp
-	26, // 15: holdgate.channel.v1.Outcome.at:type_name -> google.protobuf.Timestamp
-	0,  // 16: holdgate.channel.v1.Answer.assurance:type_name -> holdgate.channel.v1.Assurance
-	18, // 17: holdgate.channel.v1.AnswersResponse.answer:type_name -> holdgate.channel.v1.Answer
-	25, // 18: holdgate.channel.v1.TellRequest.news:type_name -> holdgate.channel.v1.News
-	26, // 19: holdgate.channel.v1.News.at:type_name -> google.protobuf.Timestamp
-	1,  // 20: holdgate.channel.v1.Channel.Info:input_type -> holdgate.channel.v1.InfoRequest
-	3,  // 21: holdgate.channel.v1.Channel.Configure:input_type -> holdgate.channel.v1.ConfigureRequest
-	5,  // 22: holdgate.channel.v1.Channel.Notify:input_type -> holdgate.channel.v1.NotifyRequest
-	7,  // 23: holdgate.channel.v1.Channel.Update:input_type -> holdgate.channel.v1.UpdateRequest
-	19, // 24: holdgate.channel.v1.Channel.Answers:input_type -> holdgate.channel.v1.AnswersRequest
-	21, // 25: holdgate.channel.v1.Channel.Health:input_type -> holdgate.channel.v1.HealthRequest
-	23, // 26: holdgate.channel.v1.Channel.Tell:input_type -> holdgate.channel.v1.TellRequest
-	2,  // 27: holdgate.channel.v1.Channel.Info:output_type -> holdgate.channel.v1.InfoResponse
-	4,  // 28: holdgate.channel.v1.Channel.Configure:output_type -> holdgate.channel.v1.ConfigureResponse
-	6,  // 29: holdgate.channel.v1.Channel.Notify:output_type -> holdgate.channel.v1.NotifyResponse
-	8,  // 30: holdgate.channel.v1.Channel.Update:output_type -> holdgate.channel.v1.UpdateResponse
-	20, // 31: holdgate.channel.v1.Channel.Answers:output_type -> holdgate.channel.v1.AnswersResponse
-	22, // 32: holdgate.channel.v1.Channel.Health:output_type -> holdgate.channel.v1.HealthResponse
-	24, // 33: holdgate.channel.v1.Channel.Tell:output_type -> holdgate.channel.v1.TellResponse
-	27, // [27:34] is the sub-list for method output_type
-	20, // [20:27] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	15, // 3: holdgate.channel.v1.Notice.agent:type_name -> holdgate.channel.v1.Agent
+	16, // 4: holdgate.channel.v1.Notice.call:type_name -> holdgate.channel.v1.Call
+	17, // 5: holdgate.channel.v1.Notice.options:type_name -> holdgate.channel.v1.Option
+	27, // 6: holdgate.channel.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
+	27, // 7: holdgate.channel.v1.Notice.expires_at:type_name -> google.protobuf.Timestamp
+	18, // 8: holdgate.channel.v1.Notice.outcome:type_name -> holdgate.channel.v1.Outcome
+	13, // 9: holdgate.channel.v1.Notice.sections:type_name -> holdgate.channel.v1.Section
+	14, // 10: holdgate.channel.v1.Notice.counts:type_name -> holdgate.channel.v1.Counts
+	11, // 11: holdgate.channel.v1.Notice.cast:type_name -> holdgate.channel.v1.Vote
+	12, // 12: holdgate.channel.v1.Notice.claim:type_name -> holdgate.channel.v1.Claim
+	10, // 13: holdgate.channel.v1.Notice.place:type_name -> holdgate.channel.v1.Fact
+	27, // 14: holdgate.channel.v1.Vote.at:type_name -> google.protobuf.Timestamp
+	27, // 15: holdgate.channel.v1.Claim.until:type_name -> google.protobuf.Timestamp
+	27, // 16: holdgate.channel.v1.Outcome.at:type_name -> google.protobuf.Timestamp
+	0,  // 17: holdgate.channel.v1.Answer.assurance:type_name -> holdgate.channel.v1.Assurance
+	19, // 18: holdgate.channel.v1.AnswersResponse.answer:type_name -> holdgate.channel.v1.Answer
+	26, // 19: holdgate.channel.v1.TellRequest.news:type_name -> holdgate.channel.v1.News
+	27, // 20: holdgate.channel.v1.News.at:type_name -> google.protobuf.Timestamp
+	1,  // 21: holdgate.channel.v1.Channel.Info:input_type -> holdgate.channel.v1.InfoRequest
+	3,  // 22: holdgate.channel.v1.Channel.Configure:input_type -> holdgate.channel.v1.ConfigureRequest
+	5,  // 23: holdgate.channel.v1.Channel.Notify:input_type -> holdgate.channel.v1.NotifyRequest
+	7,  // 24: holdgate.channel.v1.Channel.Update:input_type -> holdgate.channel.v1.UpdateRequest
+	20, // 25: holdgate.channel.v1.Channel.Answers:input_type -> holdgate.channel.v1.AnswersRequest
+	22, // 26: holdgate.channel.v1.Channel.Health:input_type -> holdgate.channel.v1.HealthRequest
+	24, // 27: holdgate.channel.v1.Channel.Tell:input_type -> holdgate.channel.v1.TellRequest
+	2,  // 28: holdgate.channel.v1.Channel.Info:output_type -> holdgate.channel.v1.InfoResponse
+	4,  // 29: holdgate.channel.v1.Channel.Configure:output_type -> holdgate.channel.v1.ConfigureResponse
+	6,  // 30: holdgate.channel.v1.Channel.Notify:output_type -> holdgate.channel.v1.NotifyResponse
+	8,  // 31: holdgate.channel.v1.Channel.Update:output_type -> holdgate.channel.v1.UpdateResponse
+	21, // 32: holdgate.channel.v1.Channel.Answers:output_type -> holdgate.channel.v1.AnswersResponse
+	23, // 33: holdgate.channel.v1.Channel.Health:output_type -> holdgate.channel.v1.HealthResponse
+	25, // 34: holdgate.channel.v1.Channel.Tell:output_type -> holdgate.channel.v1.TellResponse
+	28, // [28:35] is the sub-list for method output_type
+	21, // [21:28] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_channel_proto_init() }
@@ -2112,7 +2188,7 @@ func file_channel_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_channel_proto_rawDesc), len(file_channel_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

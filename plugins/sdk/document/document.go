@@ -29,6 +29,8 @@ type Notice struct {
 	Door      string    `json:"door"`
 	Call      Call      `json:"call"`
 	Summary   string    `json:"summary"`
+	Undo      string    `json:"undo,omitempty"`
+	Place     []Fact    `json:"place,omitempty"`
 	Why       []string  `json:"why,omitempty"`
 	Sections  []Section `json:"sections,omitempty"`
 	Details   []string  `json:"details,omitempty"`
@@ -73,6 +75,12 @@ type Call struct {
 	Server    string   `json:"server,omitempty"`
 	Arguments []string `json:"arguments,omitempty"` // lines of indented JSON
 	Cut       int      `json:"cut,omitempty"`
+}
+
+// Fact is [sdk.Fact].
+type Fact struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // Section is [sdk.Section].
@@ -130,12 +138,15 @@ func Of(n sdk.Notice) Notice {
 		ID: n.ID, Nonce: n.Nonce, Digest: n.Digest, Status: n.Status, Kind: n.Kind, Risk: n.Risk, Gate: n.Gate,
 		Rule: n.Rule, Reason: n.Reason, Message: n.Message,
 		Agent: Agent(n.Agent), Session: n.Session, Door: n.Door, Call: Call(n.Call),
-		Summary: n.Summary, Why: n.Why, Details: n.Details, Hidden: n.Hidden, Counts: Counts(n.Counts), Whole: n.Whole,
+		Summary: n.Summary, Undo: n.Undo, Why: n.Why, Details: n.Details, Hidden: n.Hidden, Counts: Counts(n.Counts), Whole: n.Whole,
 		Answers: []string{}, Closed: n.Closed, Approved: n.Approved, People: n.People, Warnings: n.Warnings, Similar: n.Similar, Edited: n.Edited,
 		CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt, OnTimeout: n.OnTimeout, Quorum: n.Quorum, Votes: n.Votes,
 	}
 	if len(n.Answers) > 0 {
 		d.Answers = n.Answers
+	}
+	for _, f := range n.Place {
+		d.Place = append(d.Place, Fact(f))
 	}
 	for _, s := range n.Sections {
 		d.Sections = append(d.Sections, Section(s))

@@ -4,11 +4,11 @@
 //
 // # Order
 //
-// First stands what no agent has written: risk, who asks and how sure that is,
-// the door, the tool, the time left and what silence does, the digest, what is
-// missing from the page, and what else a person must know before they answer.
-// Then come the summary, why policy asks, the exact call, and last, in a block
-// of its own, what the agent says.
+// First stands what happens, how risky that is, whether it can be undone, and
+// how long there is; then the exact call; why policy asks, once; where it happens,
+// who asks and for whom; what the session did before; and what the page does not
+// show. What the agent says comes in a block of its own behind all of that, and
+// the names that other commands take come last.
 //
 // # What the page cannot be made to say
 //
@@ -65,13 +65,19 @@ const newline = "⟨U+000A⟩"
 func Of(n sdk.Notice, now time.Time) []Line {
 	p := &drawing{}
 	p.head(n, now)
-	p.more(n)
-	p.blank()
-	p.field("what", n.Summary, Strong)
-	p.why(n)
 	p.call(n)
 	p.options(n)
-	p.message(n)
+	p.blank()
+	p.why(n)
+	p.asker(n)
+	p.before(n)
+	if missing := Missing(n); missing != "" {
+		p.blank()
+		p.field("NOT SHOWN", missing, Alarm)
+	}
+	p.said(n)
+	p.blank()
+	p.names(n)
 	return p.lines
 }
 
@@ -90,8 +96,9 @@ func (p *drawing) field(name, text string, s Style) {
 	}
 }
 
-// head is what comes before anything that the agent controls.
+// head is what a person reads first.
 func (p *drawing) head(n sdk.Notice, now time.Time) {
+	p.field("what", n.Summary, Strong)
 	risk, style := n.Risk, Alarm
 	switch risk {
 	case "":
@@ -99,31 +106,22 @@ func (p *drawing) head(n sdk.Notice, now time.Time) {
 	case sdk.RiskLow, sdk.RiskMedium:
 		style = Strong
 	}
+	if n.Undo != "" {
+		risk += ", " + n.Undo
+	}
 	p.field("risk", risk, style)
-	agent, style := n.Agent.ID+" (asserted: its own word)", Plain
-	if n.Agent.Proven {
-		agent = n.Agent.ID + " (proven)"
-	}
-	switch n.Agent.Confinement {
-	case "":
-	case "unconfined":
-		agent, style = agent+" UNCONFINED", Alarm
-	default:
-		agent += ", " + n.Agent.Confinement + " confinement"
-	}
-	p.field("agent", agent, style)
-	p.field("door", n.Door, Plain)
-	what := "tool"
-	if n.Call.Kind != "tool_call" && n.Call.Target != "" && n.Call.Kind != "" {
-		what = map[string]string{"model_request": "model", "mcp_request": "mcp", "http_request": "http"}[n.Call.Kind]
-	}
-	p.field("server", n.Call.Server, Plain)
-	p.field(what, n.Call.Target, Plain)
-	if !n.Ended() {
+	if n.Ended() {
+		p.field("status", status(n), Strong)
+	} else {
 		p.left(n, now)
 	}
-	p.field("digest", short(n.Digest), Plain)
-	p.field("NOT SHOWN", Missing(n), Alarm)
+	if n.Quorum > 1 {
+		progress := fmt.Sprintf("%d of %d", n.Votes, n.Quorum)
+		if len(n.Approved) > 0 {
+			progress += ": " + strings.Join(n.Approved, ", ")
+		}
+		p.field("approved", progress, Plain)
+	}
 	for _, w := range n.Warnings {
 		p.field("WARNING", w, Alarm)
 	}
@@ -143,24 +141,47 @@ func (p *drawing) left(n sdk.Notice, now time.Time) {
 	p.field("time left", left+", then "+silence, style)
 }
 
-// more is what else is known of the request.
-func (p *drawing) more(n sdk.Notice) {
-	p.field("request", n.ID, Plain)
-	p.field("status", status(n), Plain)
-	p.field("session", n.Session, Plain)
-	p.field("gate", n.Gate, Plain)
-	p.field("edited", n.Edited, Strong)
-	if n.Quorum > 1 {
-		progress := fmt.Sprintf("%d of %d", n.Votes, n.Quorum)
-		if len(n.Approved) > 0 {
-			progress += ": " + strings.Join(n.Approved, ", ")
-		}
-		p.field("approved", progress, Plain)
+// asker says where the call happens, who makes it and for whom, and what else is
+// known of both.
+func (p *drawing) asker(n sdk.Notice) {
+	agent, style := n.Agent.ID+" (asserted: its own word)", Plain
+	if n.Agent.Proven {
+		agent = n.Agent.ID + " (proven)"
 	}
+	switch n.Agent.Confinement {
+	case "":
+	case "unconfined":
+		agent, style = agent+" UNCONFINED", Alarm
+	default:
+		agent += ", " + n.Agent.Confinement + " confinement"
+	}
+	p.field("agent", agent, style)
+	for _, f := range n.Place {
+		p.field(f.Name, f.Text, Plain)
+	}
+	p.field("edited", n.Edited, Strong)
 	for _, l := range n.People {
 		p.field("people", l, Plain)
 	}
 	p.field("similar", n.Similar, Plain)
+}
+
+// names are what other commands take, and policy's words for the rest.
+func (p *drawing) names(n sdk.Notice) {
+	p.field("request", n.ID, Faint)
+	if !n.Ended() {
+		p.field("status", n.Status, Faint)
+	}
+	p.field("session", n.Session, Faint)
+	p.field("door", n.Door, Faint)
+	p.field("gate", n.Gate, Faint)
+	what := "tool"
+	if n.Call.Kind != "tool_call" && n.Call.Target != "" && n.Call.Kind != "" {
+		what = map[string]string{"model_request": "model", "mcp_request": "mcp", "http_request": "http"}[n.Call.Kind]
+	}
+	p.field("server", n.Call.Server, Faint)
+	p.field(what, n.Call.Target, Faint)
+	p.field("digest", short(n.Digest), Faint)
 }
 
 func status(n sdk.Notice) string {
@@ -180,6 +201,9 @@ func status(n sdk.Notice) string {
 	return s
 }
 
+// why says why policy asks. The request's message is policy's, or the operator's
+// who has configured a gate, and never the agent's; what of it the reasons say
+// already is left out.
 func (p *drawing) why(n sdk.Notice) {
 	why := n.Why
 	if len(why) == 0 && n.Rule != "" {
@@ -192,22 +216,40 @@ func (p *drawing) why(n sdk.Notice) {
 		}
 		p.add(fmt.Sprintf("%-*s", labelCols, name), w, Plain)
 	}
+	message := strings.TrimSpace(strings.TrimPrefix(n.Message, n.Reason))
+	if message == "" {
+		return
+	}
+	for i, l := range strings.Split(message, newline) {
+		name := "asked"
+		if i > 0 {
+			name = ""
+		}
+		p.add(fmt.Sprintf("%-*s", labelCols, name), l, Plain)
+	}
 }
 
-// call shows the sections, the agent's own words last.
+// call shows the call itself.
 func (p *drawing) call(n sdk.Notice) {
 	if len(n.Sections) == 0 && len(n.Details) > 0 {
 		p.section("call", callMark, sdk.Section{Lines: n.Details})
 	}
-	var said []sdk.Section
 	for _, s := range n.Sections {
-		if s.Kind == sdk.KindSaid {
-			said = append(said, s)
-			continue
+		if s.Kind != sdk.KindSaid && s.Kind != kindBefore {
+			p.section(s.Title, callMark, s)
 		}
-		p.section(s.Title, callMark, s)
 	}
-	p.said(said)
+}
+
+// kindBefore is the kind of the sections that say what the session did before.
+const kindBefore = "before"
+
+func (p *drawing) before(n sdk.Notice) {
+	for _, s := range n.Sections {
+		if s.Kind == kindBefore {
+			p.section(s.Title, callMark, s)
+		}
+	}
 }
 
 func (p *drawing) section(title, mark string, s sdk.Section) {
@@ -223,13 +265,17 @@ func (p *drawing) section(title, mark string, s sdk.Section) {
 }
 
 // said shows what an agent says of itself, under the names that it has for it.
-func (p *drawing) said(sections []sdk.Section) {
-	if len(sections) == 0 {
-		return
-	}
-	p.blank()
-	p.add("", "-- the agent says: its word, not checked --", Faint)
-	for _, s := range sections {
+func (p *drawing) said(n sdk.Notice) {
+	began := false
+	for _, s := range n.Sections {
+		if s.Kind != sdk.KindSaid {
+			continue
+		}
+		if !began {
+			began = true
+			p.blank()
+			p.add("", "-- the agent says: its word, not checked --", Faint)
+		}
 		below := ""
 		if s.Title != "" && s.Title != sdk.TitleSaid {
 			p.add(agentMark, s.Title+":", Faint)
@@ -239,14 +285,8 @@ func (p *drawing) said(sections []sdk.Section) {
 			p.add(agentMark, below+l, Faint)
 		}
 	}
-	p.add("", "-- end of what the agent says --", Faint)
-}
-
-// message shows the request's message. It is policy's, or the operator's who has
-// configured a gate, and never the agent's.
-func (p *drawing) message(n sdk.Notice) {
-	if n.Message != "" && n.Message != n.Reason {
-		p.section("policy says", callMark, sdk.Section{Lines: strings.Split(n.Message, newline)})
+	if began {
+		p.add("", "-- end of what the agent says --", Faint)
 	}
 }
 
@@ -344,8 +384,16 @@ func Text(lines []Line, width int, colour bool) string {
 	return b.String()
 }
 
+// Code reports whether the line is of the call itself, as it was written. Every
+// other line is prose.
+func (l Line) Code() bool { return l.Label == callMark }
+
+// Said reports whether the line is the agent's own word.
+func (l Line) Said() bool { return l.Label == agentMark }
+
 // Wrap breaks lines that are wider than a screen. What goes on below keeps the
-// mark of its line, or the space of its label, and never begins at the edge.
+// mark of its line, or the space of its label, and never begins at the edge. Prose
+// is broken between words, where it has any.
 func Wrap(lines []Line, width int) (wrapped []Line) {
 	for _, l := range lines {
 		if width <= 0 || cells(l.Label)+cells(l.Text) <= width {
@@ -357,7 +405,7 @@ func Wrap(lines []Line, width int) (wrapped []Line) {
 			below = strings.Repeat(" ", max(cells(l.Label), 2))
 		}
 		label := l.Label
-		for part := range chunks(l.Text, max(width-cells(below), 2)) {
+		for part := range chunks(l.Text, max(width-cells(below), 2), !l.Code()) {
 			wrapped = append(wrapped, Line{Label: label, Text: part, Style: l.Style})
 			label = below
 		}

@@ -123,7 +123,7 @@ func TestWhatMustBeTyped(t *testing.T) {
 }
 
 // ours are the beginnings of lines that no text of a call can have.
-var ours = regexp.MustCompile(`^(risk       medium|agent      claude|door       anthropic|tool       Bash|time left  |digest     0123456789ab|request    r1|status     pending|session    s1|gate       shell|what       |what$|why        |why$|-- |  |$)`)
+var ours = regexp.MustCompile(`^(risk       medium|agent      claude|door       anthropic|tool       Bash|time left  |digest     0123456789ab|request    r1|status     pending|session    s1|gate       shell|what       |what$|why        |why$|asked      |-- |  |$)`)
 
 // FuzzPage puts one text into every place that an agent's words can reach.
 func FuzzPage(f *testing.F) {

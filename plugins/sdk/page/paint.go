@@ -56,17 +56,24 @@ func cell(r rune) int {
 }
 
 // chunks are the parts of a text that fit into so many cells, at least 2.
-func chunks(s string, room int) iter.Seq[string] {
+func chunks(s string, room int, words bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		start, n := 0, 0
+		start, n, blank := 0, 0, 0 // blank is where the last word of the line begins
 		for i, r := range s {
 			if n+cell(r) > room {
-				if !yield(s[start:i]) {
+				end := i
+				if words && blank > start {
+					end = blank
+				}
+				if !yield(s[start:end]) {
 					return
 				}
-				start, n = i, 0
+				start, n, blank = end, cells(s[end:i]), 0
 			}
 			n += cell(r)
+			if r == ' ' {
+				blank = i + 1
+			}
 		}
 		yield(s[start:])
 	}
