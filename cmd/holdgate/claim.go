@@ -75,6 +75,8 @@ func (e *env) change(c *cli.Context, id string, print func(io.Writer, approvals.
 			return err
 		}
 		id = r.ID
+	} else if r, err := byPrefix(c.Context, sc, id); err == nil {
+		id = r.ID // neither decides anything
 	}
 	r, err := do(c.Context, sc, id)
 	if err != nil {

@@ -93,14 +93,16 @@ func steerCommand(e *env) *cli.Command {
 		Name:      "steer",
 		Usage:     "refuse a held call and tell the agent what to do instead",
 		ArgsUsage: "[ID] INSTRUCTIONS",
-		Description: "One argument is taken as the instructions for the only pending request. With\n" +
-			"more, the first is the ID. Where nothing is pending, one argument is left as\n" +
-			"guidance: it goes into the agent's next model request. Without arguments it asks\n" +
-			"for the instructions on a terminal.",
+		Description: "One argument is taken as the instructions for the only pending request; on a\n" +
+			"terminal you are asked whether it is for that. With more, the first is the ID.\n" +
+			"With --guidance or --agent, and where nothing is pending, it decides nothing: it\n" +
+			"goes into the agent's next model request. Without arguments it asks for the\n" +
+			"instructions on a terminal.",
 		Flags: []cli.Flag{
 			reasonFlag(), jsonFlag(),
 			&cli.StringSliceFlag{Name: "artifact", Usage: "a file or other thing that the instructions are about; repeatable"},
-			&cli.StringFlag{Name: "agent", Usage: "where nothing is pending: guidance for this `AGENT`; may be left out where there is one"},
+			&cli.BoolFlag{Name: "guidance", Usage: "leave it for the agent's next model request, whatever waits"},
+			&cli.StringFlag{Name: "agent", Usage: "the same, for this `AGENT`; may be left out where there is one"},
 		},
 		Action: func(c *cli.Context) error {
 			d := api.Decision{Decision: holdgate.AnswerSteer, Reason: c.String("reason"), Artifacts: c.StringSlice("artifact")}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -87,7 +88,7 @@ func nothingPending() error {
 // printTable prints one row a line: see [approvals.Request.Row].
 func (e *env) printTable(list []approvals.Request, now time.Time) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tAGE\tLEFT\tRISK\tAGENT\tSUMMARY")
+	fmt.Fprintln(w, "ID\tAGE\tLEFT\tRISK\tAGENT\tSESSION\tSUMMARY")
 	listed := map[string]bool{}
 	for _, r := range list {
 		row, more := r.Row(), ""
@@ -97,10 +98,26 @@ func (e *env) printTable(list []approvals.Request, now time.Time) error {
 		if n := len(r.SameRow(list)) - 1; n > 0 {
 			listed[row], more = true, fmt.Sprintf(" (and %d more of this row)", n)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, short(now.Sub(r.CreatedAt)), short(r.ExpiresAt.Sub(now)),
-			known(string(r.Risk)), holdgate.Visible(r.Agent.ID), r.Briefing.Summary+more)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, short(now.Sub(r.CreatedAt)), short(r.ExpiresAt.Sub(now)),
+			known(string(r.Risk)), holdgate.Visible(r.Agent.ID), begins(r.Session.ID, 14), r.Briefing.Summary+asked(r)+more)
 	}
 	return w.Flush()
+}
+
+// asked is the beginning of what an agent asks at a gate, marked as its word.
+func asked(r approvals.Request) string {
+	if g := r.Call.Gate; g != nil && g.Message != "" {
+		return "; the agent asks: “" + begins(g.Message, 60) + "”"
+	}
+	return ""
+}
+
+// begins is the beginning of a text, on one line and safe to show.
+func begins(s string, most int) string {
+	if r := []rune(strings.Join(strings.Fields(s), " ")); len(r) > most {
+		return holdgate.Visible(string(r[:most-1])) + "…"
+	}
+	return holdgate.Visible(strings.Join(strings.Fields(s), " "))
 }
 
 // known is s, or a word for what is not known.

@@ -17,14 +17,18 @@ import (
 	"github.com/holdgate/holdgate/approvals/sessions"
 )
 
-// steer steers the request that is named, or the only one that waits; where none
-// does, it leaves the instructions as guidance.
+// steer steers the request that is named, or the only one that waits and that the
+// person means; else it leaves the instructions as guidance.
 func (e *env) steer(c *cli.Context, d api.Decision) error {
 	words, id := c.Args().Slice(), ""
 	if len(words) > 1 {
 		id, words = words[0], words[1:]
 	}
 	d.Instructions = strings.Join(words, " ")
+	guidance := c.Bool("guidance") || c.String("agent") != ""
+	if guidance && id != "" {
+		return usage("guidance is for no request: leave the ID out, and put the words into one argument")
+	}
 	if strings.TrimSpace(d.Instructions) != "" && id != "" {
 		return e.refuse(c, id, d)
 	}
@@ -36,14 +40,37 @@ func (e *env) steer(c *cli.Context, d api.Decision) error {
 	if strings.TrimSpace(d.Instructions) == "" {
 		return e.steerByHand(c, sc, d, len(words))
 	}
+	if guidance {
+		return e.guide(c, sc, d, "")
+	}
 	waits, err := pending(c.Context, sc, approvals.Filter{})
 	if err != nil {
 		return err
 	}
-	if len(waits) > 0 {
+	if len(waits) == 0 {
+		return e.guide(c, sc, d, "nothing is pending: ")
+	}
+	tty, ok := e.terminal()
+	if !ok || len(waits) > 1 {
 		return e.refuse(c, "", d)
 	}
-	return e.guide(c, sc, d)
+	return e.steerOrGuide(c, sc, d, tty, waits[0])
+}
+
+// steerOrGuide asks what words are for that name no request, where one waits.
+func (e *env) steerOrGuide(c *cli.Context, sc *client.Client, d api.Decision, tty *os.File, r approvals.Request) error {
+	fmt.Fprintf(e.stderr, "%s waits: %s\nIs this for it? Type steer to refuse the call with these words, or guidance to leave them for the agent's next model request and the call waiting: ", r.ID, r.Briefing.Summary)
+	word, err := readLine(c.Context, tty)
+	if err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	switch strings.TrimSpace(word) {
+	case "steer":
+		return e.refuse(c, r.ID, d)
+	case "guidance":
+		return e.guide(c, sc, d, "")
+	}
+	return &exitError{code: exitNothing, text: "nothing was decided, and nothing left for the agent"}
 }
 
 // steerByHand asks for instructions on a terminal, one after the other, and sends
@@ -70,7 +97,7 @@ func (e *env) steerByHand(c *cli.Context, sc *client.Client, d api.Decision, wor
 		case len(waits) > 0:
 			err = e.refuse(c, waits[0].ID, d)
 		default:
-			err = e.guide(c, sc, d)
+			err = e.guide(c, sc, d, "nothing is pending: ")
 		}
 		if err != nil {
 			return err
@@ -96,8 +123,9 @@ func (e *env) instructions(ctx context.Context, tty *os.File, waits []approvals.
 	return strings.TrimSpace(line), nil
 }
 
-// guide leaves guidance for an agent, the only one where none is named.
-func (e *env) guide(c *cli.Context, sc *client.Client, d api.Decision) error {
+// guide leaves guidance for an agent, the only one where none is named. It says
+// why first.
+func (e *env) guide(c *cli.Context, sc *client.Client, d api.Decision, why string) error {
 	agent := c.String("agent")
 	if agent == "" {
 		list, err := sc.Agents(c.Context)
@@ -106,9 +134,9 @@ func (e *env) guide(c *cli.Context, sc *client.Client, d api.Decision) error {
 		}
 		switch {
 		case len(list) == 0:
-			return &exitError{code: exitNothing, text: "nothing is pending, and no agent was seen yet", hint: "start one with: holdgate run -- COMMAND"}
+			return &exitError{code: exitNothing, text: strings.Replace(why, ":", ", and", 1) + "no agent was seen yet", hint: "start one with: holdgate run -- COMMAND"}
 		case len(list) > 1:
-			return &exitError{code: exitNothing, text: fmt.Sprintf("nothing is pending, and %d agents were seen", len(list)), hint: "name one with --agent; holdgate agents lists them"}
+			return &exitError{code: exitNothing, text: fmt.Sprintf("%s%d agents were seen", strings.Replace(why, ":", ", and", 1), len(list)), hint: "name one with --agent; holdgate agents lists them"}
 		}
 		agent = list[0].ID
 	}
@@ -123,6 +151,6 @@ func (e *env) guide(c *cli.Context, sc *client.Client, d api.Decision) error {
 	if c.Bool("json") {
 		return printJSON(e.stdout, m)
 	}
-	_, err = fmt.Fprintf(e.stdout, "nothing is pending: message %d waits for the next model request of %s\n", m.Seq, holdgate.Visible(agent))
+	_, err = fmt.Fprintf(e.stdout, "%smessage %d waits for the next model request of %s\n", why, m.Seq, holdgate.Visible(agent))
 	return err
 }
