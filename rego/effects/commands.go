@@ -100,7 +100,7 @@ func (w *work) moves(c command) {
 		}
 		at = append(at, w.place(w.facts.Paths[i]))
 	}
-	w.told = append(w.told, c.Operands...)
+	w.tells(c, c.Operands...)
 	w.add(c, weighsLittle, holdgate.Effect{Kind: holdgate.EffectWrite, What: "file", Where: strings.Join(at, ", "), Undoable: holdgate.UndoableYes, Because: "moved", Says: "Moves " + quoted(at[0]) + " to " + quoted(at[1])})
 }
 
@@ -112,7 +112,8 @@ func (w *work) deletes(c command) {
 			return
 		}
 		if p.Access == "write" && slices.Contains(c.Argv, p.Path) {
-			emptied, w.told = append(emptied, w.place(p)), append(w.told, p.Path)
+			emptied = append(emptied, w.place(p))
+			w.tells(c, p.Path)
 		}
 	}
 	if len(emptied) > 0 {
@@ -126,7 +127,7 @@ func (w *work) disk(c command) {
 	e := holdgate.Effect{Kind: holdgate.EffectWrite, What: "disk", Undoable: holdgate.UndoableNo, Because: "overwritten", Says: "Overwrites a disk or a file system: " + line(c.Argv)}
 	for _, word := range c.Argv[min(1, len(c.Argv)):] {
 		target := strings.TrimPrefix(word, "of=")
-		w.told = append(w.told, target)
+		w.tells(c, target)
 		if strings.HasPrefix(target, "/dev/") {
 			e.Where, e.Says = target, "Overwrites "+quoted(target)+", with all that is on it ("+c.Program+")"
 		}
@@ -151,7 +152,7 @@ func (w *work) machine(c command) {
 			e.Says = "Changes rights: " + line(c.Argv)
 			break
 		}
-		w.told = append(w.told, names[1:]...)
+		w.tells(c, names[1:]...)
 		e.Where = strings.Join(names[1:], ", ")
 		e.Says = "Changes the rights of " + listing(names[1:]) + " to " + quoted(names[0])
 		if strings.HasPrefix(c.Program, "ch") && strings.HasSuffix(c.Program, "own") {
@@ -365,7 +366,7 @@ func (w *work) folder(c command) string {
 func (w *work) database(c command) {
 	if len(w.facts.SQL) > 0 {
 		if !slices.ContainsFunc(w.facts.SQL, func(s holdgate.Statement) bool { e, _ := statement(s); return !e.Plain() }) {
-			w.told = append(w.told, c.Argv...)
+			w.tells(c, c.Argv...)
 		}
 		return
 	}

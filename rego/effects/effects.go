@@ -34,11 +34,15 @@ type Known struct {
 // command of the facts.
 func Of(c holdgate.Call, f holdgate.Facts, known func(holdgate.Command) Known) []holdgate.Effect {
 	w := &work{facts: f}
-	for _, cmd := range f.Commands {
-		w.commands = append(w.commands, command{cmd, known(cmd)})
+	for i, cmd := range f.Commands {
+		w.commands = append(w.commands, command{cmd, known(cmd), i, nil})
+		w.commands[i].at = w.addresses(w.commands[i])
 	}
-	for i := range w.commands {
-		w.command(w.commands[i])
+	for _, c := range w.commands {
+		w.from = append(w.from, w.fetches(c))
+	}
+	for _, c := range w.commands {
+		w.command(c)
 	}
 	w.paths()
 	w.statements()
@@ -58,12 +62,43 @@ type work struct {
 	facts    holdgate.Facts
 	commands []command
 	found    []weighed
-	told     []string // paths of which another effect says more
+	from     []source // by command, what of the call brings what it runs
+	told     []telling
 }
 
 type command struct {
 	holdgate.Command
 	Known
+	index int
+	at    []string // the addresses that it names
+}
+
+// A telling says that the effect of a command tells what happens to a path.
+type telling struct {
+	path string
+	by   int
+}
+
+// tells notes paths of which the effect of a command says all there is.
+func (w *work) tells(c command, paths ...string) {
+	for _, p := range paths {
+		w.told = append(w.told, telling{p, c.index})
+	}
+}
+
+// isTold reports whether the effect of a command says what happens to a path, and
+// no other command could be what touches it.
+func (w *work) isTold(p string) bool {
+	return len(w.told) <= maxTold && slices.ContainsFunc(w.told, func(t telling) bool {
+		return t.path == p && !slices.ContainsFunc(w.commands, func(c command) bool {
+			return c.index != t.by && (!slices.Contains([]string{"pass", "assign", "remote"}, c.Class) || len(c.Unresolved) > 0 || c.names(p))
+		})
+	})
+}
+
+// names reports whether a word of the command has the path in it.
+func (c command) names(p string) bool {
+	return slices.ContainsFunc(c.Argv, func(word string) bool { return strings.Contains(word, p) })
 }
 
 // weighed is an effect and how much people should want to hear of it first. The
@@ -72,6 +107,10 @@ type weighed struct {
 	holdgate.Effect
 	weight int
 }
+
+// maxTold bounds the work of finding out who tells of which path. Beyond it every
+// path has an effect of its own.
+const maxTold = 200
 
 // Weights, for the order of effects.
 const (

@@ -16,7 +16,7 @@ func (w *work) git(c command) {
 	e := holdgate.Effect{Kind: holdgate.EffectDelete, What: "history", Where: strings.Join(c.Operands, ", "), Undoable: holdgate.UndoableNo, Because: "uncommitted"}
 	by := " (" + line(c.Argv) + ")"
 	weight := weighsGrave + 3
-	w.told = append(append(w.told, "."), c.Operands...)
+	w.tells(c, append(slices.Clone(c.Operands), ".")...)
 	switch sub := strings.Join(c.Subcommand, " "); sub {
 	case "reset", "checkout", "switch", "restore":
 		e.What, e.Says = "changes", "Throws away changes that are not committed"+by

@@ -37,53 +37,53 @@ func trimmed(u holdgate.URL) string {
 	return strings.TrimSuffix(rest, "/")
 }
 
-// fetches is the command of the call that brings what another one runs: one that
-// names the file, or else, where the other reads a pipe or a substitution, the one
-// that reaches the network.
-func (w *work) fetches(c command) (from command, where string) {
-	piped := slices.Contains(c.Unresolved, "stdin") || slices.ContainsFunc(c.Unresolved, func(u string) bool { return strings.ContainsAny(u, "(`") })
+// A source is the command of a call that brings what another one runs, and from
+// where; the zero source is none.
+type source struct {
+	command int
+	where   string
+}
+
+// fetches finds what brings what a command runs: the command that names the file,
+// or else, where it reads a pipe or a substitution, the one that reaches the
+// network.
+func (w *work) fetches(c command) source {
+	if len(c.Unresolved) == 0 && len(c.Unbound) == 0 {
+		return source{}
+	}
+	runs := slices.Contains([]string{"", "script", "pass", "build", "project"}, c.Class)
+	reads := runs && slices.ContainsFunc(c.Unresolved, func(u string) bool { return u == "stdin" || strings.ContainsAny(u, "(`") })
 	for _, other := range w.commands {
-		at := w.addresses(other)
-		if other.Class != "network" && other.Class != "install" && other.Class != "remote" || len(at) == 0 {
+		if other.Class != "network" && other.Class != "install" && other.Class != "remote" || len(other.at) == 0 || other.index == c.index {
 			continue
 		}
-		if piped && (c.Class == "script" || c.Class == "" || len(c.Argv) <= 2) && strings.ContainsAny(strings.Join(other.Via, " ")+"|", "|$<") && other.Program != c.Program {
-			return other, at[0]
+		if reads {
+			return source{other.index, other.at[0]}
 		}
 		for _, file := range c.Unbound {
-			for _, a := range at {
+			for _, a := range other.at {
 				if path.Base(a) == path.Base(file) || slices.ContainsFunc(other.Argv[1:], func(word string) bool { return path.Clean(word) == path.Clean(file) }) {
-					return other, a
+					return source{other.index, a}
 				}
 			}
 		}
 	}
-	return command{}, ""
+	return source{}
 }
 
 // brought adds the running of what the same call downloads.
 func (w *work) brought(c command) bool {
-	if len(c.Unresolved) == 0 && len(c.Unbound) == 0 {
-		return false
-	}
-	_, where := w.fetches(c)
+	where := w.from[c.index].where
 	if where == "" {
 		return false
 	}
-	e := holdgate.Effect{Kind: holdgate.EffectRun, What: "download", Where: where, Undoable: holdgate.UndoableUnknown, Because: "code", Says: "Downloads " + quoted(where) + " and runs it"}
-	w.add(c, weighsLost+7, e)
+	w.add(c, weighsLost+7, holdgate.Effect{Kind: holdgate.EffectRun, What: "download", Where: where, Undoable: holdgate.UndoableUnknown, Because: "code", Says: "Downloads " + quoted(where) + " and runs it"})
 	return true
 }
 
 // isRun reports whether what a command downloads is run by another one.
 func (w *work) isRun(c command) bool {
-	return slices.ContainsFunc(w.commands, func(other command) bool {
-		if len(other.Unresolved) == 0 && len(other.Unbound) == 0 {
-			return false
-		}
-		from, where := w.fetches(other)
-		return where != "" && slices.Equal(from.Argv, c.Argv)
-	})
+	return slices.ContainsFunc(w.from, func(s source) bool { return s.where != "" && s.command == c.index })
 }
 
 // sends are options by which programs of the network send what stands behind them.
@@ -116,11 +116,7 @@ func method(argv []string) string {
 
 // network adds what a command fetches, or sends.
 func (w *work) network(c command) {
-	if w.isRun(c) {
-		return
-	}
-	at := w.addresses(c)
-	where := listing(at)
+	at, where := c.at, listing(c.at)
 	if where == "" {
 		where = "the network"
 	}
@@ -137,7 +133,7 @@ func (w *work) network(c command) {
 		if w.secret() {
 			e.Says, weight = e.Says+", and it holds secrets", weighsLost+4
 		}
-		w.told = append(w.told, files...)
+		w.tells(c, files...)
 		w.add(c, weight, e)
 	case m != "" && m != "GET" && m != "HEAD" && m != "OPTIONS", slices.ContainsFunc(c.Argv, sends.MatchString) && !c.has("-G", "--get"):
 		e.Kind, e.Says = holdgate.EffectSend, "Sends data to "+where+" ("+spaced(c.Program, m)+")"
@@ -149,6 +145,7 @@ func (w *work) network(c command) {
 	case c.piped() && w.secret():
 		e.Kind, e.Says = holdgate.EffectSend, "Hands secrets to "+where+" ("+c.Program+")"
 		w.add(c, weighsLost+3, e)
+	case w.isRun(c):
 	default:
 		verb, _ := phrase(c.Subcommand)
 		e.Kind, e.Undoable, e.Because = holdgate.EffectFetch, holdgate.UndoableYes, "fetched"

@@ -18,7 +18,7 @@ func (w *work) paths() {
 	var kinds []kind
 	named := make(map[kind][]holdgate.Path)
 	for _, p := range w.facts.Paths {
-		if slices.Contains(w.told, p.Path) || strings.HasPrefix(p.Clean, "/dev/") && p.Class != "" && p.Access != "delete" && slices.Contains(streams, p.Clean) {
+		if w.isTold(p.Path) || strings.HasPrefix(p.Clean, "/dev/") && p.Class != "" && p.Access != "delete" && slices.Contains(streams, p.Clean) {
 			continue
 		}
 		by := w.by(p)
@@ -58,9 +58,10 @@ var belongs = map[string]string{
 // files is what is done to files of one kind, and what there is to know of them.
 func (w *work) files(access string, list []holdgate.Path) (e holdgate.Effect, weight int, note string) {
 	var names []string
+	seen := make(map[string]bool)
 	for _, p := range list {
-		if n := w.place(p); !slices.Contains(names, n) {
-			names = append(names, n)
+		if n := w.place(p); !seen[n] {
+			seen[n], names = true, append(names, n)
 		}
 	}
 	e = holdgate.Effect{What: "file", Where: strings.Join(names, ", "), Undoable: holdgate.UndoableUnknown, Because: "git"}
