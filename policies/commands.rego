@@ -102,6 +102,8 @@ bound("build", c) := "unbound" if {
 	runs_elsewhere(c)
 } else := "network" if {
 	aims_elsewhere(c)
+} else := "network" if {
+	leads_elsewhere(c)
 } else := "pass"
 
 bound("project", c) := "unbound" if {
@@ -152,7 +154,7 @@ leads_elsewhere(c) if {
 	some i, word in c.argv
 	i > 0
 	regex.match(`^([A-Za-z][\w+.-]*://|ext::|[^/\s]+@[^/\s]+:)|=[A-Za-z][\w+.-]*://`, word)
-	not near(word)
+	not near(regex.replace(word, `^[^/]*=([A-Za-z])`, "$1"))
 	not its_own(c.program, word)
 }
 

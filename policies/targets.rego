@@ -35,7 +35,7 @@ aimed contains concat(" ", array.concat(variables_of(c), c.argv)) if {
 	some c in input.facts.commands
 	not c.program in assigning
 	some v in c.env
-	regex.match(`(?i)(PROFILE|CONTEXT|WORKSPACE|PROJECT|SUBSCRIPTION|ACCOUNT|CLUSTER|STACK)(_NAME|_ID)?$`, v.name)
+	regex.match(`(?i)(PROFILE|CONTEXT|WORKSPACE|PROJECT|SUBSCRIPTION|ACCOUNT|CLUSTER|STACK|SERVICE)(_NAME|_ID)?$`, v.name)
 	regex.match(stage_names, lower(v.value))
 }
 
@@ -47,7 +47,7 @@ variables_of(c) := [concat("=", [v.name, v.value]) | some v in object.get(c, "en
 
 about_data(c) if {
 	some word in c.argv
-	regex.match(`(?i)(^|[^a-z])(db|databases?|data-?migrations?|migrat(e|ions?)|seeds?|schema|ecto|prisma|sequelize|knex|typeorm|alembic|flyway|liquibase|goose|dbmate|artisan|doctrine|console|runner|backfill|fixtures?|reset|drop|truncate|purge)([^a-z]|$)`, word)
+	regex.match(`(?i)flyway|liquibase|migrat(e|ion)|(^|[^a-z])(db|databases?|data-?migrations?|migrat(e|ions?)|seeds?|schema|ecto|prisma|sequelize|knex|typeorm|alembic|flyway|liquibase|goose|dbmate|artisan|doctrine|console|runner|backfill|fixtures?|reset|drop|truncate|purge)([^a-z]|$)`, word)
 	not regex.match(`(?i)migrat(e|ions?)[:-](status|list|info|plan)|showmigrations|(^|[^a-z])generate([^a-z]|$)`, concat(" ", c.argv))
 }
 
@@ -114,6 +114,19 @@ near_host(host) if startswith(host, "$")
 
 # What is a path, as of a socket, is no host.
 near_host(host) if startswith(host, ".")
+
+# METADATA
+# title: Commands that run on another machine
+# description: What only looks there reaches a host all the same.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.facts.commands
+	more_than_plain
+	away := {concat(" ", c.argv) | some c in input.facts.commands; some via in c.via; via in {"ssh", "mosh", "sshpass"}}
+	count(away) > 0
+	d := ask("network.command", "medium", "The command runs on another machine.", sort(away))
+}
 
 # METADATA
 # title: Commands with an option that names a host

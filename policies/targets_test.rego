@@ -75,3 +75,13 @@ test_options_that_name_a_host_are_asked_about if {
 	holdgate.decision.action == "allow" with input as with_target(["gh", "pr", "list"], "remote", {"repository": "github.com/x/y"})
 	holdgate.decision.action == "allow" with input as with_target(["gh", "pr", "list"], "remote", {"repository": "x/y"})
 }
+
+test_what_runs_on_another_machine_is_asked_about if {
+	away := json.patch(shell([["uptime"]]), [{"op": "add", "path": "/facts/commands/0/via", "value": ["ssh"]}])
+	holdgate.decision.rule == "network.command" with input as away
+}
+
+test_builds_that_name_an_address_are_asked_about if {
+	holdgate.decision.rule == "network.command" with input as with_target(["npx", "cypress", "run", "baseUrl=https://shop.example.com"], "build", {})
+	holdgate.decision.action == "allow" with input as with_target(["npx", "cypress", "run", "baseUrl=http://localhost:3000"], "build", {})
+}

@@ -348,6 +348,9 @@ func (t commandTables) target(c facts.Command) map[string]string {
 	}
 	var found map[string]string
 	set := func(part, value string) {
+		if part == "stage" && !strings.Contains(strings.ToLower(value), "prod") && !strings.Contains(strings.ToLower(value), "live") {
+			return // no other stage is worth a look
+		}
 		if found == nil {
 			found = make(map[string]string)
 		}

@@ -119,6 +119,7 @@ var tabulated = []struct{ command, class, subcommand, target string }{
 	{"other", "", "", ""},
 	{"tool --server db.example --env=prod x", "build", "", "host=db.example stage=prod"},
 	{"STAGE=prod tool x", "build", "", "stage=prod"},
+	{"STAGE=test tool x", "build", "", ""},
 	{"tool STAGE=prod", "build", "", "stage=prod"},
 	{"ctl --context prod delete x", "deploy", "delete", "context=prod"},
 	{"exec --help", "script", "", ""},

@@ -102,8 +102,8 @@ func seen(c facts.Command, target map[string]string) string {
 	switch {
 	case len(c.Via) > 0 || len(c.Unresolved) > 0:
 		return ""
-	case target["host"] != "" || target["machine"] != "" || target["stage"] != "": // it may act elsewhere
-		return ""
+	case target["host"] != "" || target["machine"] != "" || target["stage"] != "", slices.ContainsFunc(c.Argv, func(w string) bool { return strings.Contains(w, "://") }):
+		return "" // it may act elsewhere
 	case len(c.Unbound) > len(c.Project):
 		return "but_files"
 	case len(c.Unbound) > 0:

@@ -168,7 +168,7 @@ func loads(program string, a field) []string {
 
 // pointer is the name of a variable that leads to settings, or to where a program
 // keeps the code that it runs.
-var pointer = regexp.MustCompile(`(?i)_HOME$|_CONFIG$|CONFIG_(FILE|DIR|PATH)$|(USER|GLOBAL)CONFIG$|GEMFILE$|_?RC_?FILE$|_PRELOAD$|_TOOLCHAIN$|PLUGINS?_(DIR|PATH)$|INIT_SCRIPT$`)
+var pointer = regexp.MustCompile(`(?i)_HOME$|_CONFIG$|CONFIG_(FILE|DIR|PATH)$|(USER|GLOBAL)CONFIG$|GEMFILE$|_?RC_?FILE$|_PRELOAD$|_TOOLCHAIN$|PLUGINS?_(DIR|PATH)$|INIT_SCRIPT$|SERVICEFILE$`)
 
 func harmless(name, value string) bool {
 	for word := range strings.FieldsSeq(value) {
