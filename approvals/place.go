@@ -16,8 +16,12 @@ import (
 const maxTask = 200
 
 // placeOf says where a call happens and for what, safe to show. The folder is known
-// only of agents on this machine.
+// only of agents on this machine. Where policy redacts parts of the call the task is
+// left out, for the user may have named them.
 func placeOf(d holdgate.Decision, task string) briefing.Place {
+	if len(d.Redact) > 0 {
+		task = ""
+	}
 	p := briefing.Place{Task: quotedTask(task)}
 	if d.Facts == nil || d.Facts.Dir == "" {
 		return p

@@ -146,7 +146,7 @@ func (a agent) ask(ctx context.Context, msgs []message) ([]block, error) {
 	return a.read(resp.Body)
 }
 
-// read accumulates the answer's blocks, printing each text once it is whole.
+// read accumulates the answer's blocks, printing text as it comes.
 func (a agent) read(r io.Reader) ([]block, error) {
 	var blocks []block
 	br := bufio.NewReader(r)
@@ -186,15 +186,18 @@ func (a agent) apply(blocks []block, e event) []block {
 	case "content_block_start":
 		if e.Block.Type == "tool_use" {
 			e.Block.Input = nil
+		} else {
+			fmt.Fprint(a.out, "model  > ")
 		}
 		return append(blocks, e.Block)
 	case "content_block_delta":
 		b := &blocks[len(blocks)-1]
 		b.Text += e.Delta.Text
 		b.Input = append(b.Input, e.Delta.PartialJSON...)
+		fmt.Fprint(a.out, e.Delta.Text)
 	case "content_block_stop":
-		if b := blocks[len(blocks)-1]; b.Type == "text" {
-			fmt.Fprintf(a.out, "model  > %s\n", b.Text) // whole: somebody may be asked on the same terminal meanwhile
+		if blocks[len(blocks)-1].Type == "text" {
+			fmt.Fprintln(a.out)
 		}
 	}
 	return blocks

@@ -30,11 +30,11 @@ func TestAScriptPassesGates(t *testing.T) {
 			t.Fatalf("%s: asked: %v", c.name, asked)
 		}
 		seen := holdgate(t, person, "show", id).stdout
-		said, policy, _ := strings.Cut(seen, "-- end of what the agent says --")
-		if !strings.Contains(said, "  > diff:\n  >   -old\n  >   +new\n") || !strings.Contains(said, "before_commit") {
+		policy, said, _ := strings.Cut(seen, "-- the agent says: its word, not checked --")
+		if !strings.Contains(said, "  > diff:\n  >   -old\n  >   +new\n") || !strings.Contains(policy, "before_commit") {
 			t.Errorf("%s: people see %s", c.name, seen)
 		}
-		if strings.Contains(said, "Commit this?") || !strings.Contains(policy, "  policy says\n  | Commit this?\n") {
+		if strings.Contains(said, "Commit this?") || !strings.Contains(policy, "\nasked      Commit this?\n") {
 			t.Errorf("%s: the gate's own message is not policy's: %s", c.name, seen)
 		}
 		if c.answer[1] = id; c.answer[0] == "approve" {
