@@ -73,22 +73,33 @@ func readSecretKey(path string) ([]byte, error) {
 	return raw, nil
 }
 
-// openSecret reads a file of 32 random bytes in hex, or makes it.
+// openSecret reads a file of 32 random bytes in hex, or makes it. Sidecars that
+// start together on one folder read the same: a file is linked to its name when
+// it is whole, and the name is given once.
 func openSecret(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return readSecret(path)
-	case err != nil:
+	secret, err := readSecret(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return secret, err
+	}
+	if err := makeSecret(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("making %s: %w", path, err)
 	}
+	return readSecret(path)
+}
+
+func makeSecret(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails: see its documentation
 	_, err = f.WriteString(hex.EncodeToString(b) + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", fmt.Errorf("making %s: %w", path, err)
+		return err
 	}
-	return hex.EncodeToString(b), nil
+	return os.Link(f.Name(), path)
 }
 
 func readSecret(path string) (string, error) {
