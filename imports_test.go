@@ -96,7 +96,8 @@ var imports = map[string][]string{
 	"cmd/holdgate/launch":   {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
 	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config", "proxy/route", "proxy/wire"},
-	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/mcpproxy/stdio",
+	"cmd/holdgate":          {"cmd/holdgate/cli"},
+	"cmd/holdgate/cli": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/mcpproxy/stdio",
 		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people", "approvals/record", "approvals/grants", "approvals/agents"},
 }
 
