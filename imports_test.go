@@ -43,6 +43,8 @@ var imports = map[string][]string{
 	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit", "approvals/record", "approvals/grants", "approvals/agents"},
 	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit", "approvals/agents"},
 
+	"approvals/tui": {".", "approvals", "approvals/api", "approvals/client", "approvals/record", "plugins/host", "plugins/sdk/page"},
+
 	"rego/facts/snippet": {},
 	"rego/facts":         {".", "rego/facts/snippet"},
 	"rego/watch":         {},
@@ -98,7 +100,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config", "proxy/route", "proxy/wire"},
 	"cmd/holdgate":          {"cmd/holdgate/cli"},
 	"cmd/holdgate/cli": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/mcpproxy/stdio",
-		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people", "approvals/record", "approvals/grants", "approvals/agents"},
+		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people", "approvals/record", "approvals/grants", "approvals/agents", "approvals/tui"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

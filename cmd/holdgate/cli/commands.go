@@ -27,6 +27,7 @@ func commands(e *env) []*cli.Command {
 		pendingCommand(e),
 		showCommand(e),
 		openCommand(e),
+		watchCommand(e),
 		approveCommand(e),
 		denyCommand(e),
 		steerCommand(e),
