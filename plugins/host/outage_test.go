@@ -57,7 +57,7 @@ func (p *place) take(into *[]string, what string) error {
 // minutes are those of a bubble, the queue and the wire are real.
 func TestAPlaceIsDownForTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
+		st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler), badger.WithoutCompaction())
 		if err != nil {
 			t.Fatal(err)
 		}

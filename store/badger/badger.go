@@ -115,14 +115,24 @@ var (
 	_ store.Disk  = (*db)(nil)
 )
 
+// An Option changes how [Open] opens a store.
+type Option func(badgerdb.Options) badgerdb.Options
+
+// WithoutCompaction keeps Badger from merging its tables. It is for a small
+// store in a test that lets hours pass on a clock of its own: the compactors
+// look for work twenty times a second, on that clock too.
+func WithoutCompaction() Option {
+	return func(o badgerdb.Options) badgerdb.Options { return o.WithNumCompactors(0) }
+}
+
 // Open opens the store in dir, creating the folder where there is none. A
 // folder that another process still uses after half a second is an error that wraps
 // [ErrInUse].
-func Open(dir string, logger *slog.Logger) (store.Store, error) {
-	return open(dir, logger)
+func Open(dir string, logger *slog.Logger, options ...Option) (store.Store, error) {
+	return open(dir, logger, options...)
 }
 
-func open(dir string, logger *slog.Logger) (*db, error) {
+func open(dir string, logger *slog.Logger, options ...Option) (*db, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the store's folder: %w", err)
 	}
@@ -130,6 +140,9 @@ func open(dir string, logger *slog.Logger) (*db, error) {
 		return nil, fmt.Errorf("creating the store's folder: %w", err)
 	}
 	o := settings(dir, logger)
+	for _, option := range options {
+		o = option(o)
+	}
 	if err := whileUnused(dir, func() error { return errors.Join(removeEmpty(dir), verifyTables(dir, o)) }); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
