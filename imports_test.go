@@ -91,7 +91,8 @@ var imports = map[string][]string{
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "approvals/people", "approvals/record"},
 
 	"cmd/holdgate/config":   {".", "approvals/sessions", "plugins", "proxy/route"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people", "approvals/record"},
+	"cmd/holdgate/metrics":  {".", "store/audit"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/metrics", "plugins/host", "proxy", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people", "approvals/record"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
 	"cmd/holdgate/handover": {},

@@ -57,7 +57,7 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links,
+// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links, Metrics,
 // Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
@@ -71,11 +71,12 @@ type Config struct {
 	// Status tells how the sidecar is. It is called for each request of
 	// /v1/status and /healthz, concurrently, and must be quick.
 	Status  func(context.Context) Status
-	Policy  Policies // where nil, nothing is at /v1/policy
-	Configs Configs  // where nil, nothing is at /v1/config
-	Plugins Plugins  // the channels; where nil there are none
-	Runs    Runs     // agents that other processes start; where nil none are taken up
-	Links   Links    // the page; where nil nothing is at /v1/links
+	Policy  Policies     // where nil, nothing is at /v1/policy
+	Configs Configs      // where nil, nothing is at /v1/config
+	Plugins Plugins      // the channels; where nil there are none
+	Runs    Runs         // agents that other processes start; where nil none are taken up
+	Links   Links        // the page; where nil nothing is at /v1/links
+	Metrics http.Handler // where nil nothing is at /metrics
 	// Signer signs the audit log's checkpoints and proofs; where nil there are
 	// none. KeyApart says that the agent is kept from its key.
 	Signer   *audit.Signer
@@ -201,6 +202,7 @@ func (s *Server) routes() []route {
 		{"GET /v1/stats", false, answer(s, s.stats)},
 		{"GET /v1/status", false, answer(s, s.status)},
 		{"POST /v1/prove", true, answerBody(s, s.prove)},
+		{"GET /metrics", false, stream(s, s.metrics)},
 		{"GET /healthz", true, stream(s, s.healthz)},
 	}
 }
