@@ -149,6 +149,9 @@ func alias(s *shell, in invocation) bool {
 			s.x.fail("shell: an alias that may stand anywhere: %s", w.text)
 		}
 		if name, text, ok := strings.Cut(w.text, "="); ok {
+			if before, had := s.aliases[name]; had && before != text && s.conditional > 0 {
+				s.x.fail("shell: an alias that may have been replaced: %s", name)
+			}
 			s.aliases[name] = text
 			if _, err := s.parse(text); err != nil || strings.ContainsAny(text, "#") || strings.Contains(text, "<<") {
 				s.x.fail("shell: an alias that is no command by itself: %s", name)
@@ -159,6 +162,9 @@ func alias(s *shell, in invocation) bool {
 }
 
 func trap(s *shell, in invocation) bool {
+	if len(in.words) > 2 && len(in.words[1].text) > 1 && in.words[1].text[0] == '-' && strings.Trim(in.words[1].text, "-lpP") != "" {
+		s.x.fail("shell: a trap whose command begins like an option: %s", in.words[1].text)
+	}
 	o := parseOptions(in.words[1:], "", "")
 	if len(o.operands) > 1 && o.operands[0].text != "-" && o.operands[0].text != "" {
 		t := o.operands[0]
@@ -277,6 +283,9 @@ func setParams(s *shell, in invocation) bool {
 		if t := w.text; t == "keyword" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "k") || t == "braceexpand" ||
 			len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "B") {
 			s.x.fail("shell: set %s changes how commands are read", t)
+		}
+		if t := w.text; len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "A") {
+			s.x.fail("shell: set %s sets an array in zsh", t)
 		}
 		if name {
 			continue

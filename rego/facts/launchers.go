@@ -58,6 +58,9 @@ func (s *shell) inGroups(in invocation, words []field, size string) {
 		s.run(in)
 		return
 	}
+	if len(words) == 0 {
+		s.run(in) // without input it runs once
+	}
 	for group := range slices.Chunk(words, n) {
 		one := in
 		one.words = slices.Concat(in.words, group)
@@ -77,10 +80,16 @@ func (s *shell) inputWords(o options) ([]field, bool) {
 		return nil, false
 	}
 	var words []field
-	for w := range strings.FieldsSeq(s.stdin.text) {
+	for _, w := range blankFields(s.stdin.text) {
 		words = append(words, field{text: w})
 	}
 	return words, true
+}
+
+// blankFields are the words of a text between blanks, tabs and ends of lines: no
+// other space ends one.
+func blankFields(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' })
 }
 
 // find walks folders and may delete, or run a command on, what it meets.

@@ -242,7 +242,7 @@ func (s *shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
 	case q.splits && !s.zsh:
 		s.splitValues(b, []string{text})
 	case q.splits: // zsh splits what a command prints, at blanks
-		b.whole(strings.Fields(text))
+		b.whole(blankFields(text))
 	default:
 		b.add(text)
 	}
