@@ -97,11 +97,12 @@ var imports = map[string][]string{
 	"cmd/holdgate/confine":  {},
 	"cmd/holdgate/handover": {},
 	"cmd/holdgate/launch":   {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
+	"cmd/holdgate/run":      {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/handover", "cmd/holdgate/launch", "store/badger"},
 	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config", "proxy/route", "proxy/wire"},
 	"cmd/holdgate":          {"cmd/holdgate/cli"},
-	"cmd/holdgate/cli": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "proxy/mcpproxy/stdio",
-		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people", "approvals/record", "approvals/grants", "approvals/agents", "approvals/tui"},
+	"cmd/holdgate/cli": {".", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/run",
+		"approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/grants", "approvals/people", "approvals/record", "approvals/sessions", "approvals/stats", "approvals/tui", "plugins", "plugins/host", "plugins/sdk/page", "proxy/agentapi", "proxy/identity", "proxy/mcpproxy/stdio", "proxy/mcpserver", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

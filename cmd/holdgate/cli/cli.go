@@ -19,11 +19,11 @@ import (
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
+	return execute(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 }
 
-// run runs the command line and returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// execute runs the command line and returns the exit code.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
 	app := &cli.App{
 		Name:           "holdgate",
@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		HideVersion:    true, // there is a command
 		Writer:         stdout,
 		ErrWriter:      stderr,
-		ExitErrHandler: func(*cli.Context, error) {}, // run alone maps errors to exit codes
+		ExitErrHandler: func(*cli.Context, error) {}, // execute alone maps errors to exit codes
 		OnUsageError:   usageFault,
 		Action:         group,
 		// A text may hold commas; what can be repeated is.

@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/cmd/holdgate/run"
 )
 
 // An env is what a command may touch of the process.
@@ -20,6 +21,9 @@ type env struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 }
+
+// host is this process as the home of a sidecar.
+func (e *env) host() run.Host { return run.Host{Version: version(), Getenv: e.getenv} }
 
 // commands is the table of all commands.
 func commands(e *env) []*cli.Command {
@@ -165,6 +169,15 @@ func shellWord(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// commandLine is a command of holdgate as a person can type it.
+func commandLine(words []string) string {
+	line := "holdgate"
+	for _, w := range words {
+		line += " " + shellWord(w)
+	}
+	return line
 }
 
 // globals are the global flags that say where settings come from. An empty

@@ -40,7 +40,7 @@ func onTerminal(t *testing.T, args []string, ahead, answer string) (int, string)
 	defer cancel()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, slices.Concat(alone, args), tty, w, w)
+		code <- execute(ctx, slices.Concat(alone, args), tty, w, w)
 		w.Close()
 	}()
 	var printed strings.Builder

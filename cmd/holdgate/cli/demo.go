@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/demo"
+	"github.com/holdgate/holdgate/cmd/holdgate/run"
 )
 
 func demoCommand(e *env) *cli.Command {
@@ -42,7 +43,7 @@ func (e *env) demo(c *cli.Context) error {
 		return usage("--decide %q: want approve, deny or steer", o.Decide)
 	}
 	var err error
-	if o.App.PluginArgs, err = pluginArgs(); err != nil {
+	if o.App.PluginArgs, err = run.PluginArgs(); err != nil {
 		return err
 	}
 	return demo.Run(c.Context, o)

@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
+	"github.com/holdgate/holdgate/cmd/holdgate/run"
 )
 
 // doctorCommand says what this machine can do.
@@ -57,7 +58,7 @@ func (e *env) examine(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return usage("doctor takes one agent at most, got %q too", c.Args().Get(1))
 	}
-	self, err := confinedArgs()
+	self, err := run.ConfinedArgs()
 	if err != nil {
 		return err
 	}

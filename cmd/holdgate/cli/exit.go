@@ -14,6 +14,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/run"
 )
 
 // Exit codes. Scripts rely on them.
@@ -80,6 +81,10 @@ func explain(err error) *exitError {
 	x := &exitError{code: exitFailed, text: err.Error()}
 	if e, ok := errors.AsType[*client.NoSidecarError](err); ok {
 		x.hint = fmt.Sprintf("start one with: holdgate serve --state-dir %s (or name another state folder with --state-dir)", filepath.Dir(e.Looked))
+		return x
+	}
+	if e, ok := errors.AsType[*run.RefusedError](err); ok {
+		x.code, x.hint = exitUsage, e.Hint
 		return x
 	}
 	if _, ok := errors.AsType[*client.UnprovenError](err); ok {

@@ -8,24 +8,21 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/client"
-	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 	"github.com/holdgate/holdgate/cmd/holdgate/relay"
+	"github.com/holdgate/holdgate/cmd/holdgate/run"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
-	"github.com/holdgate/holdgate/store/badger"
 )
 
 func mcpCommand(e *env) *cli.Command {
@@ -119,61 +116,10 @@ func (e *env) sidecarFor(ctx context.Context, c *cli.Context) (address func(cont
 		if err != nil {
 			return "", err
 		}
-		return agentsDoor(st)
+		return run.AgentsDoor(st)
 	}
-	stop, err = e.findOrStart(ctx, c, s)
+	stop, err = e.host().FindOrStart(ctx, s, c.Bool("trust-writable-policy"))
 	return address, stop, err
-}
-
-// startTogether is how long a sidecar is waited for that another `holdgate mcp`
-// is starting: clients start their servers all at once.
-const startTogether = 10 * time.Second
-
-// findOrStart makes sure that a sidecar serves the state folder.
-func (e *env) findOrStart(ctx context.Context, c *cli.Context, s config.Config) (stop func() error, err error) {
-	o, err := e.optionsHere(c, holdgate.Agent{})
-	if err != nil {
-		return nil, err
-	}
-	if o.Proxies, err = e.proxies(s); err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	for {
-		running, err := serving(ctx, s.StateDir)
-		if err != nil {
-			return nil, err
-		}
-		if running {
-			return func() error { return nil }, nil
-		}
-		log, closeLog, err := mcpLog(s.StateDir)
-		if err != nil {
-			return nil, err
-		}
-		o.Logger = log
-		_, end, err := e.startHere(ctx, s, o)
-		if err == nil {
-			return func() error { return errors.Join(end(), closeLog()) }, nil
-		}
-		if err = errors.Join(err, closeLog()); time.Since(began) > startTogether || !errors.Is(err, badger.ErrInUse) {
-			return nil, err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-// mcpLog is where a sidecar logs that runs in `holdgate mcp`: standard error is
-// the server's.
-func mcpLog(stateDir string) (*slog.Logger, func() error, error) {
-	if err := os.MkdirAll(stateDir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("making the state folder: %w", err)
-	}
-	file, err := os.OpenFile(filepath.Join(stateDir, "mcp.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening the log: %w", err)
-	}
-	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelWarn})), file.Close, nil
 }
 
 // commandDigest tells servers of one name apart.

@@ -99,9 +99,13 @@ func codeOf(text string, markdown bool) (all []string) {
 // eachString calls fn with every text that the commands hold.
 func eachString(t *testing.T, fn func(at, text string)) {
 	t.Helper()
-	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var paths []string
+	for _, pattern := range []string{"*.go", "../run/*.go", "../launch/*.go"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, found...)
 	}
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {

@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
+	"github.com/holdgate/holdgate/cmd/holdgate/run"
 	"github.com/holdgate/holdgate/plugins"
 	"github.com/holdgate/holdgate/plugins/host"
 )
@@ -108,7 +109,7 @@ func (e *env) checkPlugins(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	args, err := pluginArgs()
+	args, err := run.PluginArgs()
 	if err != nil {
 		return err
 	}

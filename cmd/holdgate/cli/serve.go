@@ -7,15 +7,14 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/net/http/httpproxy"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/cmd/holdgate/run"
 )
 
 func serveCommand(e *env) *cli.Command {
@@ -64,43 +63,34 @@ func (e *env) serve(c *cli.Context) error {
 		return err
 	}
 	o := app.Options{Version: version(), Logger: e.logger(c.String("log"))}
-	if o.PluginArgs, err = pluginArgs(); err != nil {
+	if o.PluginArgs, err = run.PluginArgs(); err != nil {
 		return err
 	}
 	if o.Auto, err = autoAnswer(c.String("auto")); err != nil {
 		return err
 	}
-	if o.Proxies, err = e.proxies(s); err != nil {
+	if o.Proxies, err = e.host().Proxies(s); err != nil {
 		return err
 	}
 	o.Home = e.getenv("HOME")
 	hangups, done := hangUps()
 	defer done()
-	o.Watched = e.watched(s, globals(c), func() (config.Config, error) { return e.serveSettings(c) })
-	o.Watched.Now = hangups
-	tuneGC(e.getenv)
-	hardenProcess()
+	o.Watched = app.Watched{
+		Path: e.watchedFile(s, globals(c)), First: s, Now: hangups,
+		Read: func() (config.Config, error) { return e.serveSettings(c) },
+	}
+	e.host().Prepare()
 	return e.runApp(c.Context, s, o)
 }
 
-// proxies is what the environment says of proxies on the way to upstreams, where
-// the configuration does not name them itself.
-func (e *env) proxies(s config.Config) (*httpproxy.Config, error) {
-	if p := s.UpstreamProxy; !p.Environment || p.HTTP != "" || p.HTTPS != "" {
-		return nil, nil
+// watchedFile is the configuration's file, or where one would be looked for:
+// empty where the command line says that there is none, or no place is known.
+func (e *env) watchedFile(s config.Config, f config.Flags) string {
+	path := s.File
+	if path == "" && !f.NoFile {
+		path = config.Place(e.getenv)
 	}
-	return app.ProxyEnvironment(e.getenv)
-}
-
-// watched says how the configuration is read again that was read into s. Where the
-// command line says that there is no file, or no place is known, nothing is.
-func (e *env) watched(s config.Config, f config.Flags, read func() (config.Config, error)) app.Watched {
-	w := app.Watched{Path: s.File, Read: read, First: s}
-	if w.Path == "" && !f.NoFile {
-		w.Path = config.Place(e.getenv)
-	}
-	w.Path = absolute(w.Path)
-	return w
+	return absolute(path)
 }
 
 // hangUps are the SIGHUPs that this process gets from now on until done is called.
@@ -150,24 +140,4 @@ func (e *env) logger(level string) *slog.Logger {
 	l := slog.LevelDebug
 	_ = l.UnmarshalText([]byte(level))
 	return slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: l}))
-}
-
-// gcPercent trades memory for time: the live heap is a few MB, so that the
-// default would collect every hundred requests.
-const gcPercent = 400
-
-func tuneGC(getenv func(string) string) {
-	if getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-}
-
-// pluginArgs is the command line that starts a channel which is built in, but
-// for the channel's name.
-func pluginArgs() ([]string, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
-	}
-	return []string{exe, "plugin", "serve"}, nil
 }

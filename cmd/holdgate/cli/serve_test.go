@@ -30,7 +30,7 @@ func command(t *testing.T, args ...string) (int, string) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	code := run(ctx, slices.Concat(alone, args), strings.NewReader(""), &out, &out)
+	code := execute(ctx, slices.Concat(alone, args), strings.NewReader(""), &out, &out)
 	return code, out.String()
 }
 
@@ -42,7 +42,7 @@ func served(t *testing.T, args ...string) (stop func() int) {
 	out, w := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, slices.Concat(alone, []string{"serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0"}, args),
+		code <- execute(ctx, slices.Concat(alone, []string{"serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0"}, args),
 			strings.NewReader(""), w, os.Stderr)
 		w.Close()
 	}()

@@ -69,7 +69,7 @@ func conversing(t *testing.T, args []string, question string, lines ...string) (
 	defer cancel()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"holdgate"}, args...), tty, w, w)
+		code <- execute(ctx, append([]string{"holdgate"}, args...), tty, w, w)
 		w.Close()
 	}()
 	var printed strings.Builder

@@ -52,7 +52,7 @@ func watch(t *testing.T, dir, term string) *watching {
 		over()
 	}()
 	go func() {
-		w.code <- run(ctx, []string{"holdgate", "watch", "--state-dir", dir}, tty, tty, tty)
+		w.code <- execute(ctx, []string{"holdgate", "watch", "--state-dir", dir}, tty, tty, tty)
 		tty.Close()
 	}()
 	t.Cleanup(func() { cancel(); keys.Close() })

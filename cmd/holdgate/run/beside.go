@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"context"
@@ -24,14 +24,14 @@ type beside struct {
 }
 
 // runBeside runs the agent behind the sidecar that serves the state folder.
-func (r *agentRun) runBeside(ctx context.Context) (code int, err error) {
-	sc, err := client.New(client.Options{StateDir: r.s.StateDir, Channel: "cli"})
+func (r *agent) runBeside(ctx, until context.Context) (code int, err error) {
+	sc, err := client.New(client.Options{StateDir: r.Config.StateDir, Channel: "cli"})
 	if err != nil {
 		return 0, err
 	}
 	defer sc.Close()
 	b := &beside{}
-	if b.conn, err = sc.Run(ctx, api.Run{Program: r.program, Confinement: r.kind, Dir: r.o.Dir, Writable: r.o.Writable}); err != nil {
+	if b.conn, err = sc.Run(ctx, api.Run{Program: r.Program, Confinement: r.Confinement, Dir: r.o.Dir, Writable: r.o.Writable}); err != nil {
 		return 0, err
 	}
 	defer b.conn.Close()
@@ -42,16 +42,16 @@ func (r *agentRun) runBeside(ctx context.Context) (code int, err error) {
 	if err := r.handOver(); err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(r.stderr, "note: the sidecar that runs already is used; the agent counts there as %s\n", b.terms.Agent)
+	fmt.Fprintf(r.Stderr, "note: the sidecar that runs already is used; the agent counts there as %s\n", b.terms.Agent)
 	var watching sync.WaitGroup
 	var over atomic.Bool
 	watching.Go(func() {
 		var byte1 [1]byte
 		if _, err := b.conn.Read(byte1[:]); err != nil && !over.Load() {
-			fmt.Fprintf(r.stderr, "holdgate: the sidecar that %s used has ended: nothing that it asks goes on any longer; end it and start it anew\n", b.terms.Agent)
+			fmt.Fprintf(r.Stderr, "holdgate: the sidecar that %s used has ended: nothing that it asks goes on any longer; end it and start it anew\n", b.terms.Agent)
 		}
 	})
-	code, err = r.behind(ctx)
+	code, err = r.behind(ctx, until)
 	over.Store(true)
 	_ = b.conn.Close()
 	watching.Wait()
@@ -59,7 +59,7 @@ func (r *agentRun) runBeside(ctx context.Context) (code int, err error) {
 }
 
 // handOver confines the agent and hands its listeners to the sidecar.
-func (r *agentRun) handOver() error {
+func (r *agent) handOver() error {
 	doors, err := r.doors()
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func (r *agentRun) handOver() error {
 
 // doors are the listeners that the agent reaches and nobody else does; one that
 // shares the network has a port of its own.
-func (r *agentRun) doors() (handover.Opened, error) {
-	if r.kind == confine.Strong {
+func (r *agent) doors() (handover.Opened, error) {
+	if r.Confinement == confine.Strong {
 		r.beside.door = netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), confine.PortAgents).String()
 		if err := r.confine(0); err != nil {
 			return handover.Opened{}, err

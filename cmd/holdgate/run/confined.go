@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"errors"
@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
@@ -22,37 +21,9 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 )
 
-// confinedCommand is the process inside a confinement. People have no use for it.
-func confinedCommand(*env) *cli.Command {
-	return &cli.Command{
-		Name: confine.Command, Hidden: true,
-		Action: func(c *cli.Context) error {
-			code, err := confine.Init(c.Args().Slice())
-			if err != nil {
-				return &exitError{code: exitFailed, text: err.Error()}
-			}
-			return &exitError{code: code}
-		},
-	}
-}
-
-// confinementOf is how the command line wants the agent confined.
-func confinementOf(c *cli.Context) (string, error) {
-	kind := c.String("confine")
-	switch {
-	case c.Bool("unconfined") && c.IsSet("confine"):
-		return "", usage("--confine and --unconfined contradict each other")
-	case c.Bool("unconfined"):
-		return confine.Unconfined, nil
-	case kind != confine.Strong && kind != confine.Weak:
-		return "", usage("--confine takes strong or weak, got %q", kind)
-	}
-	return kind, nil
-}
-
 // confine starts the sandbox. door is the port of the agents' door, for one
 // without a network of its own.
-func (r *agentRun) confine(door uint16) error {
+func (r *agent) confine(door uint16) error {
 	spec, err := r.spec(door)
 	if err != nil {
 		return err
@@ -65,8 +36,8 @@ func (r *agentRun) confine(door uint16) error {
 }
 
 // confineWeak starts a sandbox that shares the sidecar's network.
-func (r *agentRun) confineWeak(agents string) error {
-	if r.kind != confine.Weak {
+func (r *agent) confineWeak(agents string) error {
+	if r.Confinement != confine.Weak {
 		return nil
 	}
 	ap, err := netip.ParseAddrPort(agents)
@@ -76,63 +47,63 @@ func (r *agentRun) confineWeak(agents string) error {
 	if err := r.confine(ap.Port()); err != nil {
 		return err
 	}
-	fmt.Fprintln(r.stderr, "warning: the confinement is WEAK: docs/run.md says what it leaves open")
+	fmt.Fprintln(r.Stderr, "warning: the confinement is WEAK: docs/run.md says what it leaves open")
 	return nil
 }
 
 // closeBox ends what still runs inside.
-func (r *agentRun) closeBox() {
+func (r *agent) closeBox() {
 	if r.box != nil {
 		r.removed(r.box.Close())
 	}
 }
 
 // cannotConfine says what is missing and what can be done. Nothing has run.
-func (r *agentRun) cannotConfine(missing *confine.MissingError) error {
-	x := &exitError{code: exitUsage, text: fmt.Sprintf("the agent cannot be confined (%s), and was not started: %v", r.kind, missing)}
+func (r *agent) cannotConfine(missing *confine.MissingError) error {
+	x := &RefusedError{Text: fmt.Sprintf("the agent cannot be confined (%s), and was not started: %v", r.Confinement, missing)}
 	var do []string
 	if missing.Hint != "" {
 		do = append(do, missing.Hint)
 	}
-	if r.kind == confine.Strong {
+	if r.Confinement == confine.Strong {
 		do = append(do, "--confine weak, which leaves more open")
 	}
-	x.hint = strings.Join(append(do, "--unconfined, with which it can go around Holdgate"), "; or ")
+	x.Hint = strings.Join(append(do, "--unconfined, with which it can go around Holdgate"), "; or ")
 	return x
 }
 
 // spec says what the agent may reach.
-func (r *agentRun) spec(door uint16) (confine.Spec, error) {
-	if err := os.MkdirAll(r.s.StateDir, 0o700); err != nil {
+func (r *agent) spec(door uint16) (confine.Spec, error) {
+	if err := os.MkdirAll(r.Config.StateDir, 0o700); err != nil {
 		return confine.Spec{}, fmt.Errorf("making the state folder: %w", err)
 	}
 	temp := filepath.Join(r.trust.Dir, "tmp")
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		return confine.Spec{}, fmt.Errorf("making a folder for temporary files: %w", err)
 	}
-	args, err := confinedArgs()
+	args, err := ConfinedArgs()
 	if err != nil {
 		return confine.Spec{}, err
 	}
-	writes, err := launch.Writes(r.program, r.getenv("HOME"))
+	writes, err := launch.Writes(r.Program, r.Host.Getenv("HOME"))
 	if err != nil {
 		return confine.Spec{}, fmt.Errorf("making what the agent keeps of its own: %w", err)
 	}
 	s := confine.Spec{
-		Kind: r.kind, Self: args, Dir: r.o.Dir, Temp: temp, Door: door, Loopback: loopbackPorts(r.s),
-		Terminal: term.IsTerminal(int(r.f.in.Fd())) && term.IsTerminal(int(r.f.out.Fd())),
-		Mask:     append([]string{r.s.StateDir}, app.Masked(r.s)...),
-		ReadOnly: app.Trusted(r.s, r.o),
-		Keep:     append([]string{r.trust.Dir}, programFolder(r.program)...),
+		Kind: r.Confinement, Self: args, Dir: r.o.Dir, Temp: temp, Door: door, Loopback: loopbackPorts(r.Config),
+		Terminal: term.IsTerminal(int(r.Stdin.Fd())) && term.IsTerminal(int(r.Stdout.Fd())),
+		Mask:     append([]string{r.Config.StateDir}, app.Masked(r.Config)...),
+		ReadOnly: app.Trusted(r.Config, r.o),
+		Keep:     append([]string{r.trust.Dir}, programFolder(r.Program)...),
 	}
-	for _, path := range append(writes, r.c.StringSlice("write")...) {
+	for _, path := range append(writes, r.Write...) {
 		real, err := realPath(path)
 		if err != nil {
 			return confine.Spec{}, fmt.Errorf("--write: %w", err)
 		}
 		s.Write = append(s.Write, real)
 	}
-	if token := r.door(r.c, r.s.StateDir).TokenFile; token != "" {
+	if token := r.Door.TokenFile; token != "" {
 		s.Mask = append(s.Mask, token)
 	}
 	if r.beside != nil {
@@ -157,8 +128,8 @@ func (r *agentRun) spec(door uint16) (confine.Spec, error) {
 // configPlace is the folder where later commands look for a configuration,
 // where the agent works above it: it must not write one there. The folder is
 // made, for what is not there cannot be guarded.
-func (r *agentRun) configPlace(s confine.Spec) (guarded []string, err error) {
-	dir := config.Folder(r.getenv)
+func (r *agent) configPlace(s confine.Spec) (guarded []string, err error) {
+	dir := config.Folder(r.Host.Getenv)
 	if dir == "" {
 		return nil, nil
 	}
@@ -243,8 +214,8 @@ func loopbackPorts(s config.Config) (ports []uint16) {
 	return ports
 }
 
-// confinedArgs start the process inside.
-func confinedArgs() ([]string, error) {
+// ConfinedArgs start the process inside.
+func ConfinedArgs() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
@@ -253,24 +224,24 @@ func confinedArgs() ([]string, error) {
 }
 
 // held are the values of variables that the sidecar has and the agent must not.
-func (r *agentRun) held() (values []string) {
-	for _, c := range r.s.Credentials {
+func (r *agent) held() (values []string) {
+	for _, c := range r.Config.Credentials {
 		if c.Env != "" {
-			values = append(values, strings.TrimSpace(r.getenv(c.Env)))
+			values = append(values, strings.TrimSpace(r.Host.Getenv(c.Env)))
 		}
 	}
 	return values
 }
 
 // way is how the agent is led to the sidecar.
-func (r *agentRun) way(agents string) launch.Way {
-	w := launch.Way{Agents: agents, CA: r.trust.CA, Bundle: r.trust.Bundle, JavaStore: r.trust.JavaStore, BaseURL: r.c.Bool("base-url")}
-	for _, name := range slices.Sorted(maps.Keys(r.s.Credentials)) {
-		if c := r.s.Credentials[name].WithDefaults(); c.Env != "" {
+func (r *agent) way(agents string) launch.Way {
+	w := launch.Way{Agents: agents, CA: r.trust.CA, Bundle: r.trust.Bundle, JavaStore: r.trust.JavaStore, BaseURL: r.BaseURL}
+	for _, name := range slices.Sorted(maps.Keys(r.Config.Credentials)) {
+		if c := r.Config.Credentials[name].WithDefaults(); c.Env != "" {
 			w.Placeholders = append(w.Placeholders, c.Env+"="+c.Placeholder)
 		}
 	}
-	switch r.kind {
+	switch r.Confinement {
 	case confine.Strong:
 		w.NoProxy, w.Temp = "localhost,127.0.0.1,::1", "/tmp" // its own servers, which nobody else reaches
 	case confine.Weak:
