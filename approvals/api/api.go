@@ -92,7 +92,8 @@ type Status struct {
 	Listeners []Listener `json:"listeners"`
 	Policy    Policy     `json:"policy"`
 	Pending   int        `json:"pending"`
-	Agent     string     `json:"agent"` // as whom every call counts
+	Agent     string     `json:"agent"`         // as whom every call counts
+	You       string     `json:"you,omitempty"` // as whom the caller answers
 }
 
 // Healthy is the health of a sidecar that works.
@@ -171,6 +172,7 @@ func (s *Server) routes() []route {
 		{"POST /v1/approvals/{id}/claim", false, answerBody(s, s.claim)},
 		{"DELETE /v1/approvals/{id}/claim", false, answer(s, s.unclaim)},
 		{"PUT /v1/approvals/{id}/shown", false, answer(s, s.onScreen)},
+		{"POST /v1/approvals/{id}/defer", false, answerBody(s, s.putOff)},
 		{"POST /v1/approvals/{id}/delegate", false, answerBody(s, s.delegate)},
 		{"POST /v1/decisions", false, answerBody(s, s.decideGroup)},
 		{"GET /v1/audit", false, answerPage(s, s.queryAudit)},

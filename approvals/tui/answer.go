@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -29,6 +30,10 @@ func (m *model) answerKey(k string) tea.Cmd {
 			return nil
 		}
 		m.prompt = &prompt{label: "steer: what to do instead: ", kind: promptSteer}
+	case "c":
+		return m.claim()
+	case "z":
+		m.prompt = &prompt{label: "put off for (Enter for 10m): ", kind: promptDefer}
 	default:
 		if len(k) == 1 && k[0] >= '1' && k[0] <= '9' {
 			m.choose(int(k[0] - '1'))
@@ -77,6 +82,60 @@ func (m *model) choose(i int) {
 		}
 	}
 	m.prompt = p
+}
+
+// claim says that the person looks at the open request, or no longer does.
+func (m *model) claim() tea.Cmd {
+	client, ctx, r := m.api, m.ctx, m.ask.r
+	fn := client.Claim
+	if r.Claim != nil && r.Claim.By == m.inbox.you {
+		fn = client.Unclaim
+	}
+	return func() tea.Msg {
+		now, err := fn(ctx, r.ID)
+		return openedMsg{r.ID, now, err}
+	}
+}
+
+// defaultOff is how long a request is put off where nothing else is said.
+const defaultOff = 10 * time.Minute
+
+// putOff puts the open request off, and goes back to what else waits.
+func (m *model) putOff(typed string) tea.Cmd {
+	lasts := defaultOff
+	if typed != "" {
+		var err error
+		if lasts, err = time.ParseDuration(typed); err != nil {
+			m.note = "not put off: " + quoted(typed) + " is no length of time such as 10m or 2h"
+			return nil
+		}
+	}
+	client, ctx, id := m.api, m.ctx, m.ask.r.ID
+	m.prompt = nil
+	return func() tea.Msg {
+		r, err := client.Defer(ctx, id, lasts)
+		return deferredMsg{id, r, err}
+	}
+}
+
+// A deferredMsg is what became of putting a request off.
+type deferredMsg struct {
+	id  string
+	r   approvals.Request
+	err error
+}
+
+// deferred takes what became of it.
+func (m *model) deferred(msg deferredMsg) {
+	if msg.err != nil {
+		m.note = "not put off: " + holdgate.Visible(msg.err.Error())
+		return
+	}
+	m.inbox.update(msg.r, m.now())
+	if m.ask != nil && m.ask.r.ID == msg.id {
+		m.ask = nil
+	}
+	m.note = "put off: " + msg.r.Briefing.Summary
 }
 
 // A decidedMsg is what became of an answer.

@@ -3,8 +3,10 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -189,4 +191,53 @@ func TestASidecarThatComesBackIsFollowedAgain(t *testing.T) {
 	d.until("it is reached again", func() bool { return d.m.lost == "" })
 	s.hold("Edit", edit)
 	d.until("what came since is seen", func() bool { return len(d.m.inbox.list) == 2 })
+}
+
+func TestClaimAndPutOff(t *testing.T) {
+	s := newSidecar(t)
+	r := s.hold("Bash", `{"command":"rm -rf ./src"}`)
+	d := sit(t, s)
+	d.slowly("enter", "c")
+	d.shows("is looking at it")
+	d.slowly("c")
+	d.hides("is looking at it")
+	d.slowly("z")
+	d.write("soon")
+	d.slowly("enter")
+	d.shows(`not put off: "soon" is no length of time`)
+	d.press("ctrl+u")
+	d.write("20m")
+	d.slowly("enter")
+	d.shows("0 waiting, 1 put off by you")
+	d.golden("inbox-put-off")
+	if got := d.status(r); got != holdgate.StatusPending {
+		t.Errorf("what was put off is %s", got)
+	}
+	d.pass(21 * time.Minute)
+	d.update(beatMsg{})
+	d.shows("1 waiting")
+	d.shows("Deletes ./src")
+}
+
+func TestWhatIsNewRings(t *testing.T) {
+	s := newSidecar(t)
+	s.hold("Bash", `{"command":"rm -rf ./src"}`)
+	d := sit(t, s)
+	if len(d.raw) > 0 {
+		t.Errorf("what waited before rang: %q", d.raw)
+	}
+	s.hold("Bash", `{"command":"rm -rf ./lib"}`)
+	d.until("it comes up", func() bool { return len(d.m.inbox.list) == 2 })
+	s.hold("Bash", `{"command":"rm -rf ./bin"}`)
+	d.until("it comes up", func() bool { return len(d.m.inbox.list) == 3 })
+	if diff := cmp.Diff([]any{"\a\x1b]9;Holdgate: 2 waiting\a"}, d.raw); diff != "" {
+		t.Errorf("rings (-want +got):\n%s", diff)
+	}
+	d.pass(ringEvery)
+	d.m.silent = true
+	s.hold("Bash", `{"command":"rm -rf ./obj"}`)
+	d.until("it comes up", func() bool { return len(d.m.inbox.list) == 4 })
+	if len(d.raw) != 1 {
+		t.Errorf("a silent inbox rang: %q", d.raw)
+	}
 }

@@ -105,7 +105,7 @@ func state(r approvals.Request) string {
 	if r.Claim != nil {
 		by = r.Claim.By
 	}
-	return fmt.Sprint(r.Status, len(r.Votes), r.Call.Digest, r.Escalated, len(r.Delegations), by, r.NoApprover)
+	return fmt.Sprint(r.Status, len(r.Votes), r.Call.Digest, r.Escalated, len(r.Delegations), by, r.NoApprover, r.OnTimeout)
 }
 
 // layOut shows the request from its top: of a page that was laid out differently

@@ -17,7 +17,8 @@ const maxInbox = 500
 // A listMsg is everything that waits, as it was when the sidecar was reached.
 type listMsg struct {
 	list []approvals.Request
-	more bool // there are others besides
+	more bool   // there are others besides
+	you  string // as whom the person answers
 }
 
 // An eventMsg is what has happened since.
@@ -54,6 +55,11 @@ func followOnce(ctx context.Context, api *client.Client, send func(tea.Msg)) err
 	if err != nil {
 		return err
 	}
+	st, err := api.Status(ctx)
+	if err != nil {
+		return err
+	}
+	list.you = st.You
 	send(list)
 	return api.Events(ctx, head.Seq, func(e approvals.Event) error {
 		send(eventMsg{e})

@@ -19,7 +19,7 @@ import (
 
 // ours are the beginnings of lines that the screen makes. No text of an agent, of a
 // client or of another person begins a line.
-var ours = regexp.MustCompile(`^(HOLDGATE|-+$|[> ] (critical|high|medium|low|unknown) |           |what       |risk       |time left  |approved   |approve    |WARNING    |why        |asked      |agent      |where      |for        |task       |people     |edited     |similar    |NOT SHOWN  |request    |status     |session    |door       |gate       |server     |tool       |digest     |-- (the agent says|end of what)|  |$|a moment|not |nothing |your answer|This request|to approve, type|deny: why|steer: what|y approve|n deny|j k move|space on|f whole|q back|Not connected|denied: |approved: )`)
+var ours = regexp.MustCompile(`^(HOLDGATE|-+$|[> ] (critical|high|medium|low|unknown) |           |what       |risk       |time left  |approved   |approve    |WARNING    |why        |asked      |agent      |where      |for        |task       |people     |edited     |similar    |NOT SHOWN  |request    |status     |session    |door       |gate       |server     |tool       |digest     |-- (the agent says|end of what)|  |$|a moment|not |nothing |your answer|This request|to approve, type|deny: why|steer: what|y approve|n deny|j k move|Enter sends|space on|f whole|q back|Not connected|denied: |approved: )`)
 
 // hostile is a request in which one text stands wherever an agent, a client or
 // another person has a word.

@@ -18,6 +18,8 @@ import (
 type inbox struct {
 	list    []approvals.Request
 	more    bool // not all that waits is in the list
+	you     string
+	off     int // requests that the person has put off
 	loading bool
 	filter  string
 	items   []item // what is shown of the list
@@ -39,7 +41,7 @@ type item struct {
 
 // take replaces all that waits.
 func (b *inbox) take(msg listMsg, now time.Time) {
-	b.list, b.more, b.loading, b.ended = msg.list, msg.more, false, nil
+	b.list, b.more, b.you, b.loading, b.ended = msg.list, msg.more, msg.you, false, nil
 	b.arrange(now)
 }
 
@@ -72,7 +74,12 @@ func (b *inbox) update(r approvals.Request, now time.Time) {
 // it stands now; where it has gone, its neighbour takes no answer at once.
 func (b *inbox) arrange(now time.Time) {
 	var rows [][]approvals.Request
+	b.off = 0
 	for _, r := range b.list {
+		if r.PutOff(b.you, now) {
+			b.off++
+			continue
+		}
 		if !selects(b.filter, r) {
 			continue
 		}
@@ -143,10 +150,10 @@ func (b *inbox) move(by int) {
 
 // title is that of the terminal's window.
 func (b *inbox) title() string {
-	if len(b.list) == 0 {
+	if len(b.list) == b.off {
 		return "Waiting - Holdgate"
 	}
-	return fmt.Sprintf("(%d) Waiting - Holdgate", len(b.list))
+	return fmt.Sprintf("(%d) Waiting - Holdgate", len(b.list)-b.off)
 }
 
 // inboxKey takes a key that is for the inbox.
@@ -194,9 +201,12 @@ func (b *inbox) head() string {
 	case len(b.list) == 0:
 		return "Nothing waits"
 	}
-	s := fmt.Sprintf("%d waiting", len(b.list))
+	s := fmt.Sprintf("%d waiting", len(b.list)-b.off)
 	if b.more {
-		s = fmt.Sprintf("%d waiting, the oldest of more", len(b.list))
+		s += ", the oldest of more"
+	}
+	if b.off > 0 {
+		s += fmt.Sprintf(", %d put off by you", b.off)
 	}
 	if b.filter != "" {
 		n := 0
@@ -213,7 +223,7 @@ func (b *inbox) head() string {
 // lines are what the inbox shows, and which of them is the chosen one's first.
 func (m *model) inboxLines() (lines []string, at int) {
 	if len(m.inbox.items) == 0 {
-		if m.inbox.loading || m.inbox.filter != "" {
+		if m.inbox.loading || m.inbox.filter != "" || m.inbox.off > 0 {
 			return nil, 0
 		}
 		return m.paragraph("What an agent wants to do, and policy holds, comes up here by itself."), 0
@@ -253,6 +263,13 @@ func (m *model) itemLines(i item) []string {
 
 // below stands before the lines of an item that go on.
 const below = "           "
+
+// later has what was put off come back when its time has passed.
+func (b *inbox) later(now time.Time) {
+	if b.off > 0 {
+		b.arrange(now)
+	}
+}
 
 // timeLeft says how long a request waits, and what silence does then.
 func (m *model) timeLeft(r approvals.Request) style {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // quiet is how long what an answer would decide must have stood unchanged.
@@ -36,6 +38,8 @@ type model struct {
 	note          string // about the last answer; safe to show
 	lost          string // why the sidecar is not reached; safe to show
 	beat          time.Time
+	rang          time.Time
+	silent        bool // nothing rings
 	after         func(time.Duration, tea.Msg) tea.Cmd
 }
 
@@ -90,6 +94,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case beatMsg:
 		m.beat = m.now()
 		m.countDown()
+		m.inbox.later(m.beat)
 		return tea.Batch(m.after(beatEvery, beatMsg{}), m.keepShown())
 	case listMsg:
 		m.lost = ""
@@ -101,6 +106,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.lost = holdgate.Visible(msg.err.Error())
 	case openedMsg:
 		m.opened(msg)
+	case deferredMsg:
+		m.deferred(msg)
 	case decidedMsg:
 		m.decided(msg)
 	case tea.PasteMsg:
@@ -109,6 +116,20 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	}
 	return nil
+}
+
+// ringEvery is the least time between two rings.
+const ringEvery = 3 * time.Second
+
+// ring rings the terminal's bell where something new waits, and asks for a note on
+// the desktop where the terminal knows how (OSC 9). No word of an agent is in it.
+func (m *model) ring(e approvals.Event) tea.Cmd {
+	now := m.now()
+	if m.silent || e.Type != record.EventRequested || e.Request.Status.Final() || now.Sub(m.rang) < ringEvery {
+		return nil
+	}
+	m.rang = now
+	return tea.Raw(fmt.Sprintf("\a\x1b]9;Holdgate: %d waiting\a", len(m.inbox.list)-m.inbox.off))
 }
 
 // disturb has every answer wait until the screen has stood again.
@@ -125,6 +146,11 @@ func (m *model) happened(e approvals.Event) tea.Cmd {
 		return nil
 	}
 	m.inbox.update(e.Request, m.now())
+	return tea.Batch(m.ring(e), m.changedElsewhere(e))
+}
+
+// changedElsewhere looks anew where an event is of the open request.
+func (m *model) changedElsewhere(e approvals.Event) tea.Cmd {
 	if m.ask != nil && m.ask.r.ID == e.Request.ID && !m.ask.sending {
 		return m.look() // as it is now, not as it was then
 	}

@@ -32,6 +32,7 @@ const (
 	promptDeny
 	promptSteer
 	promptChoose
+	promptDefer
 )
 
 // releases reports whether the line lets the call go on.
@@ -41,7 +42,7 @@ func (p *prompt) releases() bool {
 		return true
 	case promptChoose:
 		return !p.option.Other && (p.option.Effect == "" || p.option.Effect == holdgate.EffectApprove)
-	case promptFilter, promptDeny, promptSteer:
+	case promptFilter, promptDeny, promptSteer, promptDefer:
 	}
 	return false
 }
@@ -88,9 +89,10 @@ func cutFirst(s string) (first rune, rest string, ok bool) {
 // promptKey takes a key while a line is typed.
 func (m *model) promptKey(k, text string) tea.Cmd {
 	p := m.prompt
+	m.note = ""
 	switch k {
 	case "esc":
-		m.prompt, m.note = nil, ""
+		m.prompt = nil
 	case "enter":
 		return m.promptEnter()
 	case "backspace":
@@ -140,6 +142,8 @@ func (m *model) promptEnter() tea.Cmd {
 			d.Instructions = line
 		}
 		return m.send(d)
+	case promptDefer:
+		return m.putOff(line)
 	case promptFilter:
 	}
 	return nil

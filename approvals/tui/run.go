@@ -17,6 +17,7 @@ type Options struct {
 	Input  *os.File // a terminal, as is Output
 	Output *os.File
 	Colour bool
+	Silent bool // no bell
 	Plain  bool // the terminal knows no escape sequences: requests are asked line by line
 	// Flush throws away what was typed and not read yet. Plain prompts need it.
 	Flush func() error
@@ -37,6 +38,7 @@ func Run(ctx context.Context, o Options) error {
 		return (&plain{o: o, now: time.Now}).run(ctx)
 	}
 	m := newModel(ctx, o.API, time.Now, o.Colour)
+	m.silent = o.Silent
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(o.Output), tea.WithoutSignalHandler())
 	done := make(chan struct{})
 	go func() {

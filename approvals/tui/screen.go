@@ -41,6 +41,12 @@ func (m *model) screen() string {
 		lines, at := m.inboxLines()
 		head, body, keys = m.inbox.head(), around(lines, at, m.room()), "j k move  Enter opens  / find  ? keys  q quit"
 	}
+	last := style{keys, sgrFaint}
+	if m.prompt != nil {
+		if last.text = "Enter sends, Esc goes back"; m.note != "" {
+			last = style{m.note, sgrWarn}
+		}
+	}
 	rule := strings.Repeat("-", m.width)
 	out := []string{m.headLine(head)}
 	for i := range m.room() {
@@ -50,7 +56,7 @@ func (m *model) screen() string {
 			out = append(out, "")
 		}
 	}
-	return strings.Join(append(out, m.clip(rule, sgrFaint), m.talk(), m.clip(keys, sgrFaint)), "\n")
+	return strings.Join(append(out, m.clip(rule, sgrFaint), m.talk(), m.clip(last.text, last.sgr)), "\n")
 }
 
 // headLine is the first line.
@@ -200,6 +206,8 @@ func (m *model) helpLines() []string {
 		{"n d", "deny, with a reason for the agent"},
 		{"s", "steer: tell the agent what to do instead"},
 		{"1 to 9", "choose an option, where a request has some"},
+		{"c", "claim: say that you look at it, or no longer; silence waits"},
+		{"z", "put off: it is not shown to you for a time; nothing is decided"},
 		{"f", "show the whole call, where the page leaves some of it out"},
 		{"/", "show only what has a text; Esc shows all again"},
 		{"q Esc", "go back; q in the inbox leaves, Ctrl-C leaves everywhere"},

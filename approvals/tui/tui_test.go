@@ -26,6 +26,7 @@ type desk struct {
 	m     *model
 	clock time.Time
 	msgs  chan tea.Msg
+	raw   []any // what was written past the screen
 }
 
 // sit opens the inbox of the sidecar on a terminal of 80x24, as Run does.
@@ -71,6 +72,8 @@ func (d *desk) runCmd(cmd tea.Cmd) {
 	}
 	switch msg := cmd().(type) {
 	case nil, tea.QuitMsg:
+	case tea.RawMsg:
+		d.raw = append(d.raw, msg.Msg)
 	case tea.BatchMsg:
 		for _, c := range msg {
 			d.runCmd(c)

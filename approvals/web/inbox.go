@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -22,6 +23,7 @@ type inbox struct {
 	Filter     filter
 	Agents     []string // to choose from
 	Rules      []string
+	Off        int                // requests that the visitor has put off
 	Done       *approvals.Request // that was just answered
 }
 
@@ -69,6 +71,10 @@ func (s *Server) inbox(v *visit) error {
 	}
 	for _, r := range p.Requests {
 		in.Agents, in.Rules = append(in.Agents, r.Agent.ID), append(in.Rules, r.Rule)
+		if r.PutOff(v.signin.credential.Person, time.Now()) && !q.Has("off") {
+			in.Off++
+			continue
+		}
 		if !in.Filter.selects(r) {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
 // claimCommand says that a person is looking at a request.
@@ -35,6 +37,44 @@ func claimCommand(e *env) *cli.Command {
 			})
 		},
 	}
+}
+
+// deferCommand puts a request off.
+func deferCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "defer",
+		Usage:     "put a request off: you are not shown it until then",
+		ArgsUsage: "[ID]",
+		Description: "Nothing is decided: others see it as before, and silence and escalations come when\n" +
+			"they would have come. Claim it to stop them. Silence that would have approved the\n" +
+			"call denies it from then on. --for 0s shows it to you again.",
+		Flags: []cli.Flag{jsonFlag(), &cli.StringFlag{Name: "for", Value: "10m", Usage: "the `TIME`: 10m, 2h; 24h at most"}},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return usage("defer takes one ID, got %q too", c.Args().Get(1))
+			}
+			lasts, err := config.ParseDuration(c.String("for"))
+			if err != nil {
+				return usage("--for: %v", err)
+			}
+			return e.change(c, c.Args().First(), printDeferral, func(ctx context.Context, sc *client.Client, id string) (approvals.Request, error) {
+				return sc.Defer(ctx, id, time.Duration(lasts))
+			})
+		},
+	}
+}
+
+// printDeferral says who has put a request off, and what silence does.
+func printDeferral(w io.Writer, r approvals.Request) (err error) {
+	off := "not put off"
+	for i, d := range r.Deferrals {
+		if i == 0 {
+			off = "put off"
+		}
+		off += fmt.Sprintf(" by %s until %s,", holdgate.Visible(d.By), d.Until.Local().Format(time.DateTime))
+	}
+	_, err = fmt.Fprintf(w, "%s: %s; %s is left, then %s\n", r.ID, strings.TrimSuffix(off, ","), short(time.Until(r.ExpiresAt)), silence(r))
+	return err
 }
 
 // delegateCommand lets another person vote.

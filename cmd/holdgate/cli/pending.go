@@ -24,6 +24,7 @@ func pendingCommand(e *env) *cli.Command {
 			jsonFlag(),
 			&cli.StringFlag{Name: "agent", Usage: "only those of this agent"},
 			&cli.StringFlag{Name: "session", Usage: "only those of this session"},
+			&cli.BoolFlag{Name: "all", Usage: "those too that you have put off (holdgate defer)"},
 			&cli.BoolFlag{Name: "group", Usage: "put those together that ask about calls of one shape"},
 		},
 		Action: func(c *cli.Context) error {
@@ -39,6 +40,12 @@ func pendingCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
+			var off []approvals.Request
+			if !c.Bool("all") && slices.ContainsFunc(list, func(r approvals.Request) bool { return len(r.Deferrals) > 0 }) {
+				if list, off, err = shownNow(c.Context, sc, list); err != nil {
+					return err
+				}
+			}
 			config, err := waitingConfig(c, sc)
 			if err != nil {
 				return err
@@ -51,6 +58,9 @@ func pendingCommand(e *env) *cli.Command {
 			case len(list) > 0:
 				err = e.printTable(list, time.Now())
 			}
+			if err == nil && len(off) > 0 && !c.Bool("json") {
+				_, err = fmt.Fprintf(e.stdout, "%d more put off by you: holdgate pending --all\n", len(off))
+			}
 			if config != nil && err == nil {
 				out := e.stdout
 				if c.Bool("json") {
@@ -58,12 +68,29 @@ func pendingCommand(e *env) *cli.Command {
 				}
 				err = printWaiting(out, *config, again(c))
 			}
-			if err != nil || len(list) > 0 || config != nil && !c.Bool("json") {
+			if err != nil || len(list) > 0 || (config != nil || len(off) > 0) && !c.Bool("json") {
 				return err
 			}
 			return nothingPending()
 		},
 	}
+}
+
+// shownNow tells apart what waits and what of it the person has put off.
+func shownNow(ctx context.Context, sc *client.Client, list []approvals.Request) (shown, off []approvals.Request, err error) {
+	st, err := sc.Status(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, now := []approvals.Request{}, time.Now()
+	for _, r := range list {
+		if r.PutOff(st.You, now) {
+			off = append(off, r)
+		} else {
+			shown = append(shown, r)
+		}
+	}
+	return shown, off, nil
 }
 
 // pending returns what waits, oldest first, and never nil.

@@ -109,7 +109,13 @@ func (s *sidecar) start() (err error) {
 		Credentials: func() []api.Credential {
 			return []api.Credential{{Person: "ada", Token: api.HashToken(token)}, {Person: "bob", Token: api.HashToken(bob)}, {Person: "olga", Token: api.HashToken(olga)}}
 		},
-		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
+		Status: func(ctx context.Context) api.Status {
+			list, err := s.queue.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
+			if err != nil {
+				return api.Status{Version: "test", Health: err.Error()}
+			}
+			return api.Status{Version: "test", Health: api.Healthy, Pending: len(list)}
+		},
 	}); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ func watchCommand(e *env) *cli.Command {
 		Description: "Keys are those of the page: j and k move, Enter opens, y or a approves, n or d\n" +
 			"denies, s steers, ? lists them all. On a terminal without escape sequences\n" +
 			"(TERM=dumb) each request is printed and asked about line by line.",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "silent", Usage: "do not ring the terminal's bell when something new waits"}},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usage("watch takes no arguments, got %q", c.Args().First())
@@ -33,7 +34,8 @@ func watchCommand(e *env) *cli.Command {
 			defer sc.Close()
 			_, colour := e.look(out)
 			return tui.Run(c.Context, tui.Options{
-				API: sc, Input: tty, Output: out, Colour: colour, Plain: e.getenv("TERM") == "dumb" || e.getenv("TERM") == "",
+				Silent: c.Bool("silent"),
+				API:    sc, Input: tty, Output: out, Colour: colour, Plain: e.getenv("TERM") == "dumb" || e.getenv("TERM") == "",
 				Flush: func() error { return flushInput(tty) },
 			})
 		},
