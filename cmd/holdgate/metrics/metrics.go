@@ -78,6 +78,8 @@ func New(n Names, s Sources) *Metrics {
 	m.told = m.counters("holdgate_channel_deliveries_total", "Notices given to channels.", "channel", "result")
 	m.upstream = m.histograms("holdgate_upstream_seconds", "From a request to the head of its upstream's answer.", network, "upstream")
 	m.answers = m.counters("holdgate_upstream_requests_total", "Requests sent to upstreams, by the class of the answer.", "upstream", "result")
+	m.policyLoads.WithLabelValues(result(nil)) // an increase of what is not there yet is none
+	m.policyLoads.WithLabelValues("error")
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdgate_build_info", Help: "1, with the version of Holdgate.", ConstLabels: prometheus.Labels{"version": text(n.Version)}})
 	build.Set(1)
 	m.registry.MustRegister(build, m.newest, collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
