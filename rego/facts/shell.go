@@ -394,8 +394,9 @@ func (s *shell) forClause(c *syntax.ForClause) {
 	}
 	items := s.fields(it.Items)
 	known := it.InPos.IsValid() && len(items) <= maxRounds && !c.Select
-	from := originAtom
+	from, within := originAtom, len(items) > 0
 	for _, f := range items {
+		within = within && f.within
 		known = known && f.known()
 		s.plainly(f)
 		switch {
@@ -409,7 +410,7 @@ func (s *shell) forClause(c *syntax.ForClause) {
 		if !it.InPos.IsValid() || c.Select {
 			from = originAny
 		}
-		s.vars[it.Name.Value] = variable{origin: from}
+		s.vars[it.Name.Value] = variable{origin: from, within: within}
 		s.twice(func() { s.list(c.Do) })
 		return
 	}

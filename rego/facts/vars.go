@@ -19,10 +19,11 @@ type variable struct {
 	odd      bool // declared with an attribute that changes what is assigned
 	integer  bool // whatever is assigned is evaluated as arithmetic
 	keyed    bool // an array whose subscripts are text
+	within   bool // each value is one that field.within may stand for
 }
 
 func (v variable) same(w variable) bool {
-	return v.known == w.known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && slices.Equal(v.values, w.values)
+	return v.known == w.known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && slices.Equal(v.values, w.values)
 }
 
 // atLeast is where a variable comes from that may hold another value besides.
@@ -169,8 +170,10 @@ func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 	values, ok := s.paramValues(p)
 	if !ok {
 		s.nested(p)
+		first := b.text.Len() == 0 && len(b.cur.dynamic) == 0
 		b.dynamic(s.written(p), s.paramOrigin(p), q)
 		b.cur.runs = b.cur.runs || runs
+		b.cur.within = first && s.namesFile(p)
 		return
 	}
 	defer func() { b.cur.runs = b.cur.runs || runs }()
