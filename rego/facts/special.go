@@ -12,8 +12,6 @@ func specialOf(name string) func(*shell, invocation, *Command) {
 		return gitCommand
 	case "go":
 		return goCommand
-	case "docker", "podman", "nerdctl", "docker-compose":
-		return containerCommand
 	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc":
 		return compilerCommand
 	case "zip":
@@ -82,7 +80,7 @@ func tarCommand(s *shell, in invocation, c *Command) {
 			s.run(invocation{words: []field{{text: "ssh"}, {text: host, dynamic: a.dynamic}}, via: []string{"tar"}, plain: true})
 		}
 	}
-	dirs := append(o.values("C", "directory"), o.values("", "one-top-level")...)
+	dirs := o.values("C", "directory")
 	from, to := accessRead, accessWrite
 	extract := o.has("x", "extract") || o.has("", "get")
 	switch {

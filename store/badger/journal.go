@@ -189,12 +189,7 @@ func (d *db) syncLog() {
 	if d.stopped != nil {
 		return
 	}
-	began, idle := time.Now(), d.log.Synced()
-	err := d.log.Sync()
-	if d.onSync != nil && !idle {
-		d.onSync(time.Since(began), err)
-	}
-	if err != nil {
+	if err := d.log.Sync(); err != nil {
 		d.stopped = d.fail(err)
 		return
 	}
