@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
@@ -19,10 +20,10 @@ import (
 // serveOuter is the agents' door: paths of its own, absolute-form requests,
 // and CONNECT.
 func (s *Server) serveOuter(w http.ResponseWriter, r *http.Request) {
-	if r = s.identified(w, r); r == nil {
-		return
-	}
+	w, r, done := s.identified(w, r)
+	defer done()
 	switch {
+	case r == nil:
 	case r.Method == http.MethodConnect:
 		s.serveConnect(w, r)
 	case r.URL.IsAbs():
@@ -37,12 +38,34 @@ func (s *Server) serveOuter(w http.ResponseWriter, r *http.Request) {
 }
 
 // identified finds out who makes a request, and takes out of it what proves it.
-// It returns nil where the request has been refused.
-func (s *Server) identified(w http.ResponseWriter, r *http.Request) *http.Request {
+// It returns no request where that has been refused. done is called when the request
+// has been served: one whose credential was taken back meanwhile has no answer that
+// looks whole.
+func (s *Server) identified(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request, func()) {
 	r, err := s.steps.Callers.Identify(r, func() bool { return s.isOwnPath(r) })
-	if err == nil {
-		return r
+	if err != nil {
+		s.unknown(w, r, err)
+		return w, nil, func() {}
 	}
+	out, r, done := s.steps.Callers.Open(w, r)
+	if out == nil {
+		return w, r, done
+	}
+	return out, r, func() {
+		revoked := caller.Revoked(r.Context())
+		done()
+		switch {
+		case !revoked:
+		case out.Began():
+			panic(http.ErrAbortHandler)
+		default:
+			s.unknown(w, r, caller.ErrRevoked)
+		}
+	}
+}
+
+// unknown refuses a request whose credential is not known.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusUnauthorized
 	if r.Method == http.MethodConnect || r.URL.IsAbs() {
 		status = http.StatusProxyAuthRequired
@@ -51,8 +74,11 @@ func (s *Server) identified(w http.ResponseWriter, r *http.Request) *http.Reques
 		w.Header().Set("Www-Authenticate", `Bearer realm="holdgate"`)
 	}
 	s.refuseHTTP(w, r, status, holdgate.RuleIdentity, err.Error())
-	return nil
 }
+
+// Recheck ends the requests whose credential is known no longer, and returns how many
+// those were, by the agent's name. It is for who replaces what [Config.Agents] answers.
+func (s *Server) Recheck() map[string]int { return s.steps.Callers.Recheck() }
 
 // isOwnPath reports whether the path of a request is one of the door's own.
 func (s *Server) isOwnPath(r *http.Request) bool {
@@ -101,7 +127,9 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 // serveInner serves what is inside a CONNECT tunnel or a redirected connection.
 // The request must be for the host that it leads to.
 func (s *Server) serveInner(w http.ResponseWriter, r *http.Request) {
-	if r = s.identified(w, r); r == nil {
+	w, r, done := s.identified(w, r)
+	defer done()
+	if r == nil {
 		return
 	}
 	t := intercept.TunnelOf(r.Context())

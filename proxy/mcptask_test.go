@@ -91,6 +91,7 @@ func (s *taskServer) answer(method, name, task string, wanted bool) string {
 type taskClient struct {
 	g       *sidecar
 	session string
+	token   string // of its agent; empty: none
 	n       int
 }
 
@@ -138,7 +139,11 @@ func (c *taskClient) ask(method, params string) taskAnswer {
 	c.g.t.Helper()
 	c.n++
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.n, method, params)
-	text := readAll(c.g.t, c.g.call(c.g.t.Context(), body, http.Header{"Mcp-Session-Id": {c.session}, "Mcp-Protocol-Version": {"2025-11-25"}}).Body)
+	h := http.Header{"Mcp-Session-Id": {c.session}, "Mcp-Protocol-Version": {"2025-11-25"}}
+	if c.token != "" {
+		h.Set("Holdgate-Token", c.token)
+	}
+	text := readAll(c.g.t, c.g.call(c.g.t.Context(), body, h).Body)
 	if _, data, ok := strings.Cut(text, "data: "); ok {
 		text, _, _ = strings.Cut(data, "\n")
 	}

@@ -117,6 +117,7 @@ type Server struct {
 	idempotency *idempotency
 	decoy       TokenHash     // proves to callers whom nobody knows
 	failures    *rate.Limiter // of authentication
+	open        open
 	closed      chan struct{}
 	closing     sync.Once
 }
@@ -239,6 +240,7 @@ func (s *Server) guarded(rt route) http.Handler {
 				s.fail(w, r, err)
 				return
 			}
+			defer s.enter(req)()
 		}
 		rt.handler(w, req)
 	})

@@ -74,12 +74,12 @@ func (s *Server) pump(r *request, out *eventWriter, events <-chan approvals.Even
 		var err error
 		select {
 		case e := <-events:
-			if s.stillKnown(r) != nil {
+			if s.revoked(r) {
 				return nil
 			}
 			err = out.event(e)
 		case <-tick.C:
-			if s.stillKnown(r) != nil {
+			if s.revoked(r) {
 				return nil
 			}
 			err = out.comment("")

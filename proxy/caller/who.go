@@ -45,9 +45,13 @@ type Who struct {
 	// known by one then.
 	shown []identity.Shown
 	book  *identity.Book
+	// accounts are the service accounts whose tokens the credentials are; empty
+	// where one is no such token.
+	accounts []string
 }
 
-// A Finder finds out who makes a request. It is not changed once it is in use.
+// A Finder finds out who makes a request, and knows the requests that are open. Its
+// fields are not changed once it is in use.
 type Finder struct {
 	// Agents says who is known by a credential, and is asked for each request; nil:
 	// nobody.
@@ -56,6 +60,8 @@ type Finder struct {
 	// shows nothing is made by [holdgate.AgentDefault].
 	Agent holdgate.Agent
 	Dir   string // the folder that agents work in whose own is not known
+
+	open open
 }
 
 type whoKey struct{}
@@ -105,10 +111,11 @@ func (f *Finder) book() *identity.Book {
 func (f *Finder) find(r *http.Request, shown []identity.Shown) (Who, error) {
 	found := Who{shown: shown, book: f.book()}
 	for i, c := range shown {
-		a, err := found.book.Find(r.Context(), c)
+		a, account, err := found.book.Find(r.Context(), c)
 		if err != nil {
 			return Who{}, err
 		}
+		found.accounts = append(found.accounts, account)
 		if i > 0 && a.ID != found.Agent.ID {
 			return Who{}, fmt.Errorf("the request has credentials of two agents, %s and %s: send one", found.Agent.ID, a.ID)
 		}

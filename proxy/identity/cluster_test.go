@@ -168,7 +168,7 @@ func TestServiceAccountsAreProvenByTheCluster(t *testing.T) {
 			{"no signature", forged[0] + "." + forged[1] + ".", "", ""},
 			{"nonsense", "a.b.c", "", ""},
 		} {
-			a, err := book.Find(t.Context(), Shown{Token: tt.token})
+			a, _, err := book.Find(t.Context(), Shown{Token: tt.token})
 			if a.ID != tt.want || (err == nil) != (tt.want != "") || a.Proven != (tt.want != "") {
 				t.Errorf("%s, %s: got %+v, %v", name, tt.name, a, err)
 			}

@@ -129,26 +129,62 @@ func (a Agent) proven() holdgate.Agent {
 	return holdgate.Agent{ID: a.ID, Proven: true, Labels: a.Labels}
 }
 
-// Find is whose credential it is. Its errors are for the agent's user.
-func (b *Book) Find(ctx context.Context, c Shown) (holdgate.Agent, error) {
+// Find is whose credential it is, and the service account whose token it is, where it
+// is one. Its errors are for the agent's user.
+func (b *Book) Find(ctx context.Context, c Shown) (agent holdgate.Agent, account string, err error) {
 	if b.None() {
-		return holdgate.Agent{}, errors.New("the request has a credential for Holdgate, which knows no agent by one: name the agent under agents in the configuration, or leave the credential out")
+		return holdgate.Agent{}, "", errors.New("the request has a credential for Holdgate, which knows no agent by one: name the agent under agents in the configuration, or leave the credential out")
 	}
-	a, err := b.owner(ctx, c.Token)
+	a, account, err := b.owner(ctx, c.Token)
 	if err != nil {
-		return holdgate.Agent{}, err
+		return holdgate.Agent{}, "", err
 	}
 	if c.User != "" && c.User != a.ID {
-		return holdgate.Agent{}, errors.New("the credential is of another agent than the user name says: the user name is the agent's name in the configuration")
+		return holdgate.Agent{}, "", errors.New("the credential is of another agent than the user name says: the user name is the agent's name in the configuration")
 	}
-	if a.UID != nil && (!c.Peer.Known || c.Peer.UID != *a.UID) {
-		return holdgate.Agent{}, fmt.Errorf("the token of %s counts over the agents' unix socket alone, from the user that the configuration names", a.ID)
+	if !a.takes(c.Peer) {
+		return holdgate.Agent{}, "", fmt.Errorf("the token of %s counts over the agents' unix socket alone, from the user that the configuration names", a.ID)
 	}
-	return a.proven(), nil
+	return a.proven(), account, nil
 }
 
-// owner is the agent whose token it is. All hashes are compared, whichever fits.
-func (b *Book) owner(ctx context.Context, token string) (Agent, error) {
+// takes reports whether the agent's tokens count from the process.
+func (a Agent) takes(p Peer) bool { return a.UID == nil || p.Known && p.UID == *a.UID }
+
+// Still reports whether a credential that was found to be the agent's, and a token of
+// the service account where one is named, would be found so now. It asks no cluster.
+func (b *Book) Still(id string, c Shown, account string) bool {
+	if b.None() {
+		return false
+	}
+	a, found := b.byHash(c.Token)
+	if !found && account != "" {
+		a, found = b.byAccount(account)
+	}
+	return found && a.ID == id && (c.User == "" || c.User == id) && a.takes(c.Peer)
+}
+
+// owner is the agent whose token it is, and the service account that it is of.
+func (b *Book) owner(ctx context.Context, token string) (Agent, string, error) {
+	if a, found := b.byHash(token); found {
+		return a, "", nil
+	}
+	if b.cluster == nil || strings.Count(token, ".") != 2 {
+		return Agent{}, "", errors.New("the credential is of no agent that the configuration knows: `holdgate agents add NAME` makes a token")
+	}
+	account, err := b.cluster.ServiceAccount(ctx, token)
+	if err != nil {
+		return Agent{}, "", fmt.Errorf("the service account's token is not taken: %w", err)
+	}
+	a, found := b.byAccount(account)
+	if !found {
+		return Agent{}, "", fmt.Errorf("the service account %s is no agent's: name it under agents in the configuration", account)
+	}
+	return a, account, nil
+}
+
+// byHash is the agent that has this token. All hashes are compared, whichever fits.
+func (b *Book) byHash(token string) (Agent, bool) {
 	hash, found := Hash(token), -1
 	for i, a := range b.agents {
 		for _, h := range a.Tokens {
@@ -157,21 +193,18 @@ func (b *Book) owner(ctx context.Context, token string) (Agent, error) {
 			}
 		}
 	}
-	if found >= 0 {
-		return b.agents[found], nil
+	if found < 0 {
+		return Agent{}, false
 	}
-	if b.cluster == nil || strings.Count(token, ".") != 2 {
-		return Agent{}, errors.New("the credential is of no agent that the configuration knows: `holdgate agents add NAME` makes a token")
-	}
-	account, err := b.cluster.ServiceAccount(ctx, token)
-	if err != nil {
-		return Agent{}, fmt.Errorf("the service account's token is not taken: %w", err)
-	}
+	return b.agents[found], true
+}
+
+func (b *Book) byAccount(account string) (Agent, bool) {
 	i := slices.IndexFunc(b.agents, func(a Agent) bool { return slices.Contains(a.ServiceAccounts, account) })
 	if i < 0 {
-		return Agent{}, fmt.Errorf("the service account %s is no agent's: name it under agents in the configuration", account)
+		return Agent{}, false
 	}
-	return b.agents[i], nil
+	return b.agents[i], true
 }
 
 // PeerOf is the process at the other end of a unix socket.

@@ -37,7 +37,7 @@ func (k *kept) Bare() net.Conn {
 }
 
 // Outlive implements [model.Connections].
-func (i *Interceptor) Outlive(r *http.Request) (ctx context.Context, giveBack func(c net.Conn, ahead []byte)) {
+func (i *Interceptor) Outlive(r *http.Request) (ctx context.Context, done func(), giveBack func(c net.Conn, ahead []byte)) {
 	ctx, to := context.Background(), i.returned // the server's own context ends when its handler returns
 	if tun := TunnelOf(r.Context()); tun != nil {
 		ctx, to = context.WithValue(ctx, tunnelKey{}, tun), i.tunnels.handed
@@ -45,8 +45,9 @@ func (i *Interceptor) Outlive(r *http.Request) (ctx context.Context, giveBack fu
 	if by, ok := caller.In(r.Context()); ok {
 		ctx = caller.With(ctx, by)
 	}
+	ctx, done = i.c.Callers.Keep(ctx)
 	who := caller.OfConnection(r.Context())
-	return ctx, func(c net.Conn, ahead []byte) { to.hand(&kept{Conn: c, ahead: ahead, who: who}) }
+	return ctx, done, func(c net.Conn, ahead []byte) { to.hand(&kept{Conn: c, ahead: ahead, who: who}) }
 }
 
 // OuterContext keeps what is known of a connection for its requests.

@@ -45,6 +45,7 @@ func (p *Proxy) ServeStdio(w http.ResponseWriter, r *http.Request, name string) 
 		return nil
 	}
 	ctx, cancel := context.WithCancel(p.c.Waits)
+	defer context.AfterFunc(r.Context(), cancel)() // when the agent's credential is taken back
 	if by, ok := caller.In(r.Context()); ok {
 		ctx = caller.With(ctx, by)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/tasks"
+	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
@@ -201,8 +202,9 @@ func (m *said) taskTTL() time.Duration {
 // newTask takes up a task: its call goes on without a connection to its client.
 func (p *Proxy) newTask(rec tasks.Task, form mcp.TaskForm, e *steps.Exchange, msgs []mcp.Message) *heldTask {
 	t := &heldTask{p: p, id: rec.ID, form: form, exchange: rec.Exchange, out: newTaskWriter(p.c.Body), ended: make(chan struct{}), leave: func() {}}
-	wait := &clientWait{}
-	wait.ctx, wait.cancel = context.WithDeadline(p.c.Life, rec.Expires)
+	kept, done := p.c.Callers.Keep(caller.Carry(p.c.Life, e.R.Context()))
+	kept, cancel := context.WithDeadline(kept, rec.Expires)
+	wait := &clientWait{ctx: kept, cancel: func() { cancel(); done() }}
 	if ss := stdio.SessionOf(e.Target.Transport); ss != nil {
 		c := ss.TaskCall(rec.ID, e.Body, msgs, wait.cancel)
 		e.Target.Transport, t.leave = c, c.Leave
@@ -221,7 +223,12 @@ func (t *heldTask) run(call func() error) {
 	defer t.m.x.Leave()
 	defer t.m.recovered()
 	defer t.m.closeOut()
-	if call() != nil {
+	err := call()
+	if caller.Revoked(t.m.wait.ctx) {
+		t.revoked()
+		return
+	}
+	if err != nil {
 		return // what there is of an answer is not the whole
 	}
 	if t.m.wait.isSent() && !t.kept && t.out.answer == nil {
@@ -242,6 +249,21 @@ func (t *heldTask) sending() error {
 		return nil
 	})
 	return err
+}
+
+// revoked says, durably, that the call is not run, since its agent's credential was
+// taken back.
+func (t *heldTask) revoked() {
+	_, err := t.p.c.Queue.Tasks.Change(t.p.c.Life, t.id, func(rec *tasks.Task) error {
+		if rec.State != tasks.Held {
+			return tasks.ErrOver
+		}
+		rec.State, rec.Answer = tasks.Cancelled, mcp.ToolRefusal(t.m.msgs[0].ID, wire.Mark+"This call was not run: the agent's credential was taken back.")
+		return nil
+	})
+	if err != nil && !errors.Is(err, tasks.ErrOver) {
+		t.p.c.Logger.Error("after a restart a task will be taken up whose agent's credential was taken back", "task", t.id, "err", err)
+	}
 }
 
 // holds says, durably, which exchange holds the call.

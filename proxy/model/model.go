@@ -71,9 +71,10 @@ func (f *Flow) Close() { f.parked.close() }
 // Connections are those by which clients ask.
 type Connections interface {
 	// Outlive returns what is left of a request's connection once its handler has
-	// returned: a context that knows whose it is, and how to give it back for the
+	// returned: a context that knows whose it is and ends when its agent's credential
+	// is taken back or done is called, and how to give the connection back for the
 	// client's next request, of which a part may have been read.
-	Outlive(r *http.Request) (ctx context.Context, giveBack func(c net.Conn, ahead []byte))
+	Outlive(r *http.Request) (ctx context.Context, done func(), giveBack func(c net.Conn, ahead []byte))
 }
 
 // A Request is an exchange whose request has been read and parsed.

@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,7 +31,7 @@ type parked struct {
 	last     bool                           // the client wants it closed after this answer
 	ahead    []byte                         // what was read of the client's next request
 	next     [1]byte                        // where it is read to
-	gone     context.CancelFunc             // says that the client is
+	gone     func()                         // says that the client is
 
 	ready  sync.Mutex // until it is parked
 	forget func()     // has the queue not wake it any longer
@@ -59,8 +60,7 @@ func (a *answer) park() (bool, error) {
 	if len(ids) == 0 || a.out == nil || a.round > 0 || a.f.c.Waits.Err() != nil || a.R.ProtoMajor != 1 || a.R.ProtoMinor != 1 {
 		return false, nil
 	}
-	ctx, giveBack := a.f.c.Connections.Outlive(a.R)
-	ctx, gone := context.WithCancel(ctx)
+	ctx, gone, giveBack := a.f.c.Connections.Outlive(a.R)
 	p := &parked{f: a.f, a: a, giveBack: giveBack, last: a.R.Close, gone: gone, over: make(chan struct{})}
 	p.ready.Lock()
 	defer p.ready.Unlock()
@@ -87,6 +87,11 @@ func (a *answer) park() (bool, error) {
 			_ = p.conn.Close()
 		}
 	}()
+	context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), context.Canceled) { // not by gone: the credential was taken back
+			_ = p.conn.Close() // what is read from it next is its end
+		}
+	})
 	a.out.OnFail(p.leftBehind)
 	p.forget = a.x.Held().AfterEnd(ctx, ids, p.wake)
 	return true, nil

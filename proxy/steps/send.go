@@ -24,19 +24,20 @@ func (e *Exchange) Send(ctx context.Context, body []byte) (*http.Response, error
 }
 
 // Underway is the time in which the upstream may be heard: until the client leaves,
-// Holdgate ends, or people stop the agent.
+// Holdgate ends, people stop the agent, or its credential is taken back.
 func (e *Exchange) Underway() (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(e.R.Context())
 	forget := e.UntilEnded(cancel)
 	return ctx, func() { forget(); cancel() }
 }
 
-// UntilEnded ends what is under way when the server shuts down or people stop the
-// agent. Call what it returns when there is nothing left to end.
+// UntilEnded ends what is under way when the server shuts down, people stop the agent,
+// or its credential is taken back. Call what it returns when there is nothing left to end.
 func (e *Exchange) UntilEnded(end func()) (forget func()) {
 	stop := context.AfterFunc(e.Steps.Life, end)
+	revoked := context.AfterFunc(e.R.Context(), end)
 	started := e.Steps.Gate.WhenStopped(e.Target.Caller, end)
-	return func() { started(); stop() }
+	return func() { started(); revoked(); stop() }
 }
 
 // WithCredential finds out what will be put in, for policy and the log, and

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -171,7 +173,21 @@ func (c *configs) swap(ctx context.Context, next *inForce, by string, change con
 		c.a.host.Look()
 	}
 	c.a.warnUnanswerable()
+	c.endOpen(ctx)
 	return nil
+}
+
+// endOpen ends what is open by a credential that is known no longer: event streams,
+// requests, WebSockets, and waits for people.
+func (c *configs) endOpen(ctx context.Context) {
+	for _, ended := range []struct {
+		what string
+		by   map[string]int
+	}{{"the person", c.a.api.Recheck()}, {"the agent", c.a.proxy.Recheck()}} {
+		for _, name := range slices.Sorted(maps.Keys(ended.by)) {
+			c.announce(ctx, fmt.Sprintf("open requests of %s %s were ended, whose credential was taken back: %d", ended.what, name, ended.by[name]))
+		}
+	}
 }
 
 // put puts a value in force.
