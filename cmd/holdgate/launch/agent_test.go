@@ -62,7 +62,7 @@ func agent(args []string) int {
 		}
 		fmt.Printf("left %d\n", left.Process.Pid)
 	case "signals": // says which one it gets
-		got := make(chan os.Signal, 1)
+		got := make(chan os.Signal, 16) // none is lost behind a change of size
 		signal.Notify(got, syscall.SIGTERM, syscall.SIGINT, syscall.SIGWINCH)
 		fmt.Println("size " + size())
 		for s := range got {

@@ -61,26 +61,46 @@ func TestARunWhoseAgentStandsEndsOnASignal(t *testing.T) {
 	}
 }
 
-// hold holds a process as a debugger does, until it ends.
+// hold holds a process as a debugger does, until it ends. No thread of it runs when
+// hold returns: one that did could hear of a signal, and make threads that nobody holds.
 func hold(pid int) error {
 	held := make(chan error)
 	go func() {
 		runtime.LockOSThread() // the kernel knows the debugger by its thread
-		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 		var tids []int
-		for _, task := range tasks {
-			tid, _ := strconv.Atoi(filepath.Base(task))
-			if unix.PtraceAttach(tid) == nil { // else the thread has ended
-				_, werr := unix.Wait4(tid, nil, unix.WALL, nil)
-				tids, err = append(tids, tid), errors.Join(err, werr)
+		err := errNoThread
+		for fresh := true; fresh; {
+			fresh = false
+			tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+			for _, task := range tasks {
+				tid, _ := strconv.Atoi(filepath.Base(task))
+				if slices.Contains(tids, tid) || unix.PtraceAttach(tid) != nil { // else the thread has ended
+					continue
+				}
+				if s := await(tid); s.Stopped() {
+					tids, fresh, err = append(tids, tid), true, nil
+				}
 			}
 		}
 		held <- err
 		for _, tid := range slices.Backward(tids) { // a debugger hears of the end before the parent does
-			_, _ = unix.Wait4(tid, nil, unix.WALL, nil)
+			for await(tid).Stopped() {
+			}
 		}
 	}()
 	return <-held
+}
+
+var errNoThread = errors.New("no thread of the process can be held")
+
+// await is what a thread that is held does next: the zero value where it is gone.
+func await(tid int) (s unix.WaitStatus) {
+	for {
+		s = 0
+		if _, err := unix.Wait4(tid, &s, unix.WALL, nil); !errors.Is(err, unix.EINTR) {
+			return s
+		}
+	}
 }
 
 // agentOf finds the test's agent below a run.
