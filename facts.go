@@ -100,6 +100,9 @@ type Path struct {
 	Inside bool `json:"inside"`
 	// Self says that it is Holdgate's own: what lies there decides calls.
 	Self bool `json:"self,omitempty"`
+	// Fresh says that the call deletes it and has made it itself, for temporary
+	// use: by mktemp, or by writing to a file in /tmp.
+	Fresh bool `json:"fresh,omitempty"`
 }
 
 // A Statement is one SQL statement.
@@ -115,6 +118,8 @@ type Statement struct {
 	Rows int `json:"rows,omitempty"`
 	// Sets is what an UPDATE sets, as it is written.
 	Sets string `json:"-"`
+	// Scratch says that the database is one in memory, or a file in /tmp.
+	Scratch bool `json:"scratch,omitempty"`
 }
 
 // A URL is an address in the arguments.

@@ -43,6 +43,8 @@ var imports = map[string][]string{
 	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit", "approvals/record", "approvals/grants", "approvals/agents"},
 	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit", "approvals/agents"},
 
+	"approvals/tui": {".", "approvals", "approvals/api", "approvals/client", "approvals/record", "plugins/host", "plugins/sdk/page"},
+
 	"rego/facts/snippet": {},
 	"rego/facts":         {".", "rego/facts/snippet"},
 	"rego/watch":         {},
@@ -89,16 +91,18 @@ var imports = map[string][]string{
 	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "approvals/people", "approvals/record"},
 
 	"cmd/holdgate/config":   {".", "approvals/sessions", "plugins", "proxy/route"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "plugins/host", "proxy", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people", "approvals/record"},
+	"cmd/holdgate/metrics":  {".", "store/audit"},
+	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/metrics", "plugins/host", "proxy", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people", "approvals/record"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
-	"cmd/holdgate/undo":     {},
 	"cmd/holdgate/handover": {},
 	"cmd/holdgate/launch":   {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
+	"cmd/holdgate/run":      {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/handover", "cmd/holdgate/launch", "store/badger"},
 	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config", "proxy/route", "proxy/wire"},
-	"cmd/holdgate": {".", "approvals", "approvals/sessions", "approvals/stats", "proxy/agentapi", "proxy/identity", "proxy/mcpserver", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/undo", "proxy/mcpproxy/stdio",
-		"plugins", "plugins/host", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger", "approvals/people", "approvals/record", "approvals/grants", "approvals/agents"},
+	"cmd/holdgate":          {"cmd/holdgate/cli"},
+	"cmd/holdgate/cli": {".", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/run",
+		"approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/grants", "approvals/people", "approvals/record", "approvals/sessions", "approvals/stats", "approvals/tui", "plugins", "plugins/host", "plugins/sdk/page", "proxy/agentapi", "proxy/identity", "proxy/mcpproxy/stdio", "proxy/mcpserver", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

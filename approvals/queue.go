@@ -53,6 +53,17 @@ type Config struct {
 	// gate, in place of People and Gates: once for each change of state. What it
 	// answers is replaced within [Queue.Replace] alone.
 	InForce func() InForce
+	// OnEnded, where it is set, is told of each request that has ended, once that is
+	// durable. It is called by several goroutines and must be quick.
+	OnEnded func(Ended)
+}
+
+// Ended is how a request has ended.
+type Ended struct {
+	Took     time.Duration // since it was asked
+	Status   holdgate.Status
+	Decision holdgate.Answer
+	Channel  string // through which the last vote came; empty: it ended without one
 }
 
 // InForce is what a queue goes by and what can be replaced while it works: a value
@@ -131,6 +142,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People}
 	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.room), refusals.New(q.book, c.Retention.Refused, q.room), tools.New(q.book, c.Logger)
 	q.ledger.follow(q.book)
+	q.tellEnded()
 	q.Agents = agents.New(q.book, agents.Followers{
 		Resumed: func(c *record.Change, agent, by string) error { return q.Sessions.Resume(c, agent, by) },
 		Redirected: func(c *record.Change, agent, by, what string) error {
@@ -152,6 +164,26 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q.life, q.stop = context.WithCancel(context.WithoutCancel(ctx))
 	q.goroutine.Go(func() { q.keepTime(q.life) })
 	return q, nil
+}
+
+// tellEnded tells of requests that have ended.
+func (q *Queue) tellEnded() {
+	tell := q.c.OnEnded
+	if tell == nil {
+		return
+	}
+	q.book.Ended = append(q.book.Ended, func(c *record.Change, r *record.StoredRequest) error {
+		e := Ended{Took: c.Now.Sub(r.Created), Status: r.Status, Decision: r.Outcome.Decision}
+		switch e.Decision {
+		case holdgate.AnswerTimeout, holdgate.AnswerCancel:
+		default:
+			if n := len(r.Votes); n > 0 {
+				e.Channel = r.Votes[n-1].Channel
+			}
+		}
+		c.Durable(func() { tell(e) })
+		return nil
+	})
 }
 
 // Close stops the timers and waits for them; whoever waits for a request gets

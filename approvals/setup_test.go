@@ -44,7 +44,7 @@ func newBench(t *testing.T, wrap ...func(store.Store) store.Store) *bench {
 func (b *bench) open() {
 	b.t.Helper()
 	ctx := context.Background()
-	st, err := badger.Open(b.dir, slog.New(slog.DiscardHandler))
+	st, err := badger.Open(b.dir, slog.New(slog.DiscardHandler), badger.WithoutCompaction())
 	if err != nil {
 		b.t.Fatal(err)
 	}

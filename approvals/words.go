@@ -17,6 +17,8 @@ type (
 	Remember = record.Remember
 	// A Claim says that somebody is looking at a request.
 	Claim = record.Claim
+	// A Deferral says that somebody does not want to be shown a request now.
+	Deferral = record.Deferral
 	// CallView is the call of a request.
 	CallView = record.CallView
 	// ToolView is a tool call as a request shows it.

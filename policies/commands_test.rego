@@ -24,7 +24,7 @@ test_classes_ask_under_their_rule if {
 		"shell.disk": ["mkfs.ext4", "/dev/sda"],
 		"shell.system": ["chmod", "777", "x"],
 		"shell.privilege": ["su", "root"],
-		"shell.script": ["perl", "-e", "1"],
+		"shell.script": ["osascript", "-e", "1"],
 		"shell.unknown": ["frobnicate"],
 		"persistence": ["crontab", "-e"],
 		"secrets": ["printenv"],

@@ -81,6 +81,8 @@ path_kind(p) := "self" if {
 	not writable(p)
 } else := "production" if {
 	regex.match(production_names, lower(p.clean))
+} else := "pass" if {
+	p.fresh
 } else := "delete" if {
 	p.access == "delete"
 } else := "pass" if {

@@ -86,3 +86,9 @@ test_what_is_holdgates_own_is_refused_wherever_it_lies if {
 		holdgate.decision.rule == "self_approval" with input as touching({"clean": "/srv/x/db", "access": access, "inside": true, "self": true})
 	}
 }
+
+test_what_the_call_has_made_for_itself_may_be_deleted if {
+	made := {"clean": "/tmp/tmp.XXXXXXXXXX", "access": "delete"}
+	holdgate.decision.action == "allow" with input as touching(object.union(made, {"fresh": true}))
+	holdgate.decision.rule == "files.delete" with input as touching(made)
+}

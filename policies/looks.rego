@@ -128,7 +128,7 @@ reroutes(c) if {
 # custom:
 #   risk: medium
 near(address) if {
-	parts := regex.find_all_string_submatch_n(`^(?:https?://)?\[?([A-Za-z0-9.-]+|[0-9a-fA-F:]*::[0-9a-fA-F:]*)\]?(?::[1-9][0-9]{0,4})?(?:/[^\s\\]*)?$`, address, 1)
+	parts := regex.find_all_string_submatch_n(`^(?:https?://)?\[?([A-Za-z0-9.-]+|[0-9a-fA-F:]*::[0-9a-fA-F:]*)\]?(?::(?:[1-9][0-9]{0,4}|\$\{?[A-Z_]*PORT\}?))?(?:/[^\s\\]*)?$`, address, 1)
 	lower(parts[0][1]) in data.settings.network.hosts
 }
 

@@ -16,6 +16,7 @@ decisions contains d if {
 #   risk: low
 statements_by_kind[kind] contains statement_text(s) if {
 	some s in input.facts.sql
+	not s.scratch
 	kind := statement_kind(object.get(data.settings.sql, s.verb, "change"), s.where)
 	kind != "pass"
 }

@@ -33,3 +33,9 @@ test_a_database_tool_without_sql_asks if {
 	call := tool_call({"name": "query", "category": "database"}, {"category": "database", "impact": {}})
 	holdgate.decision.rule == "sql.unseen" with input as call
 }
+
+test_databases_for_temporary_use_may_be_changed if {
+	every verb in ["create", "insert", "drop"] {
+		holdgate.decision.action == "allow" with input as sql({"verb": verb, "where": false, "scratch": true})
+	}
+}

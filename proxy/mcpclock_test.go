@@ -56,7 +56,7 @@ func (c *clocked) RoundTrip(r *http.Request) (*http.Response, error) {
 // newClocked is called within a bubble, with an engine from outside.
 func newClocked(t *testing.T, dir string, e *rego.Engine) *clocked {
 	t.Helper()
-	st, err := badger.Open(filepath.Join(dir, "db"), slog.New(slog.DiscardHandler))
+	st, err := badger.Open(filepath.Join(dir, "db"), slog.New(slog.DiscardHandler), badger.WithoutCompaction())
 	must(t, err)
 	key := bytes.Repeat([]byte{7}, 32)
 	log, err := audit.Open(t.Context(), st, key)

@@ -122,6 +122,12 @@ type Config struct {
 	// door; nil: as netfilter has it.
 	Original func(net.Conn) (netip.AddrPort, error)
 	Logger   *slog.Logger
+
+	// OnRefused and OnAnswered, where they are set, are told of each request that never
+	// reached policy ([gate.Config]) and of each that went to an upstream
+	// ([steps.Steps]).
+	OnRefused  func(rule string)
+	OnAnswered func(steps.Answered)
 }
 
 // Confidence says what becomes of agents' reports. The zero value stores them, and
@@ -215,7 +221,7 @@ func newSteps(ctx context.Context, c Config) (s *steps.Steps, endWaits, endLife 
 	s = &steps.Steps{
 		Callers: caller.Finder{Agents: c.Agents, Agent: c.Agent, Dir: c.Dir},
 		Out:     upstream.New(c.Network),
-		Queue:   c.Queue, Digester: c.Digester, Operation: c.Engine.Operation, Logger: c.Logger, Body: c.Limits.Body, Budget: c.Limits.Budget,
+		Queue:   c.Queue, Digester: c.Digester, Operation: c.Engine.Operation, Logger: c.Logger, Body: c.Limits.Body, Budget: c.Limits.Budget, OnAnswered: c.OnAnswered,
 	}
 	s.Life, endLife = context.WithCancel(ctx)
 	s.Waits, endWaits = context.WithCancel(s.Life)
@@ -230,7 +236,7 @@ func gateConfig(c Config, out *upstream.Network) gate.Config {
 		Home: c.Home, Private: c.Private, Deciders: out.Approvers,
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
 		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
-		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs,
+		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs, OnRefused: c.OnRefused,
 	}
 }
 

@@ -40,6 +40,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	}
 	var input ast.Value
 	at := clock{looked: new(true)} // until input is built
+	began := time.Now()
 	d := e.decide(ctx, p, p.asked(in.Call), in.Answers, func() (_ ast.Value, _ time.Time, ierr error) {
 		if err != nil {
 			return nil, time.Time{}, err
@@ -47,6 +48,9 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 		input, at, ierr = p.input(in, f)
 		return input, at.now, ierr
 	})
+	if e.o.OnEvaluated != nil {
+		e.o.OnEvaluated(time.Since(began), d.Rule == holdgate.RulePolicyError)
+	}
 	p.hide(ctx, in, f, err, &d)
 	d.Leaves = f.Leaves
 	if in.Call.Result != nil && e.o.Observe { // what only observes changes nothing

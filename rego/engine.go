@@ -75,6 +75,10 @@ type Options struct {
 	// OnLoad, where set, is told of every load by Open and Run. It is never called twice at the
 	// same time.
 	OnLoad func(Load)
+	// OnEvaluated, where set, is told of each decision for which rules were evaluated
+	// anew: how long that took, and whether it failed. It is called by several
+	// goroutines and must be quick.
+	OnEvaluated func(took time.Duration, failed bool)
 }
 
 // A Load is a new policy, or one that was refused.

@@ -113,12 +113,15 @@ func seen(c facts.Command, target map[string]string) string {
 }
 
 func pathObject(p facts.Path) fields {
-	o := newFields(6)
+	o := newFields(7)
 	o.text("path", p.Path)
 	o.text("clean", p.Clean)
 	o.text("access", p.Access)
 	o.flag("inside", p.Inside)
 	o.optional("class", p.Class)
+	if p.Fresh {
+		o.flag("fresh", true)
+	}
 	if p.Self {
 		o.flag("self", true)
 	}
@@ -126,9 +129,12 @@ func pathObject(p facts.Path) fields {
 }
 
 func statementObject(s facts.Statement) fields {
-	o := newFields(5)
+	o := newFields(6)
 	o.text("verb", s.Verb)
 	o.flag("where", s.Where)
+	if s.Scratch {
+		o.flag("scratch", true)
+	}
 	if s.Rows > 0 {
 		o.put("rows", ast.InternedTerm(s.Rows))
 	}

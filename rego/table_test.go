@@ -135,11 +135,14 @@ func destroys(t *testing.T, text string) bool {
 	in.Call = bashCall(text)
 	f := patientFacts(t, in)
 	for _, p := range f.Paths {
-		if p.Access == "delete" {
+		if p.Access == "delete" && !p.Fresh {
 			return true
 		}
 	}
 	for _, s := range f.SQL {
+		if s.Scratch {
+			continue
+		}
 		if s.Verb == "drop" || s.Verb == "truncate" || s.Verb == "delete" && !s.Where {
 			return true
 		}

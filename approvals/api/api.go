@@ -57,7 +57,7 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links,
+// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links, Metrics,
 // Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
@@ -71,11 +71,12 @@ type Config struct {
 	// Status tells how the sidecar is. It is called for each request of
 	// /v1/status and /healthz, concurrently, and must be quick.
 	Status  func(context.Context) Status
-	Policy  Policies // where nil, nothing is at /v1/policy
-	Configs Configs  // where nil, nothing is at /v1/config
-	Plugins Plugins  // the channels; where nil there are none
-	Runs    Runs     // agents that other processes start; where nil none are taken up
-	Links   Links    // the page; where nil nothing is at /v1/links
+	Policy  Policies     // where nil, nothing is at /v1/policy
+	Configs Configs      // where nil, nothing is at /v1/config
+	Plugins Plugins      // the channels; where nil there are none
+	Runs    Runs         // agents that other processes start; where nil none are taken up
+	Links   Links        // the page; where nil nothing is at /v1/links
+	Metrics http.Handler // where nil nothing is at /metrics
 	// Signer signs the audit log's checkpoints and proofs; where nil there are
 	// none. KeyApart says that the agent is kept from its key.
 	Signer   *audit.Signer
@@ -91,7 +92,8 @@ type Status struct {
 	Listeners []Listener `json:"listeners"`
 	Policy    Policy     `json:"policy"`
 	Pending   int        `json:"pending"`
-	Agent     string     `json:"agent"` // as whom every call counts
+	Agent     string     `json:"agent"`         // as whom every call counts
+	You       string     `json:"you,omitempty"` // as whom the caller answers
 }
 
 // Healthy is the health of a sidecar that works.
@@ -171,6 +173,7 @@ func (s *Server) routes() []route {
 		{"POST /v1/approvals/{id}/claim", false, answerBody(s, s.claim)},
 		{"DELETE /v1/approvals/{id}/claim", false, answer(s, s.unclaim)},
 		{"PUT /v1/approvals/{id}/shown", false, answer(s, s.onScreen)},
+		{"POST /v1/approvals/{id}/defer", false, answerBody(s, s.putOff)},
 		{"POST /v1/approvals/{id}/delegate", false, answerBody(s, s.delegate)},
 		{"POST /v1/decisions", false, answerBody(s, s.decideGroup)},
 		{"GET /v1/audit", false, answerPage(s, s.queryAudit)},
@@ -202,6 +205,7 @@ func (s *Server) routes() []route {
 		{"GET /v1/stats", false, answer(s, s.stats)},
 		{"GET /v1/status", false, answer(s, s.status)},
 		{"POST /v1/prove", true, answerBody(s, s.prove)},
+		{"GET /metrics", false, stream(s, s.metrics)},
 		{"GET /healthz", true, stream(s, s.healthz)},
 	}
 }

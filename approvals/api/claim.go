@@ -1,11 +1,20 @@
 package api
 
-import "github.com/holdgate/holdgate/approvals"
+import (
+	"time"
+
+	"github.com/holdgate/holdgate/approvals"
+)
 
 // Delegation is the body of POST /v1/approvals/{id}/delegate.
 type Delegation struct {
 	To   string `json:"to"`             // the person who may vote in the caller's place
 	Note string `json:"note,omitempty"` // for them
+}
+
+// Deferral is the body of POST /v1/approvals/{id}/defer.
+type Deferral struct {
+	For string `json:"for"` // how long, such as "10m"; "0s": no longer
 }
 
 // Nothing is a body that says nothing; it may be left out.
@@ -24,6 +33,15 @@ func (s *Server) unclaim(r *request) (approvals.Request, error) {
 // onScreen serves PUT /v1/approvals/{id}/shown.
 func (s *Server) onScreen(r *request) (approvals.Request, error) {
 	return s.c.Queue.Shown(r.Context(), r.PathValue("id"), r.by)
+}
+
+// putOff serves POST /v1/approvals/{id}/defer.
+func (s *Server) putOff(r *request, in Deferral) (approvals.Request, error) {
+	lasts, err := time.ParseDuration(in.For)
+	if err != nil {
+		return approvals.Request{}, malformed("for is %q: want a length of time such as 10m", in.For)
+	}
+	return s.c.Queue.Defer(r.Context(), r.PathValue("id"), r.by, lasts)
 }
 
 // delegate serves POST /v1/approvals/{id}/delegate.

@@ -17,7 +17,9 @@ func (s *Server) openAPI(w http.ResponseWriter, r *request) error {
 
 // status serves GET /v1/status.
 func (s *Server) status(r *request) (Status, error) {
-	return s.c.Status(r.Context()), nil
+	st := s.c.Status(r.Context())
+	st.You = r.by
+	return st, nil
 }
 
 // healthz serves GET /healthz, for probes without a token: it says whether the

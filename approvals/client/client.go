@@ -238,11 +238,19 @@ func (c *Client) Status(ctx context.Context) (api.Status, error) {
 // do sends a request and returns its answer if it is 200; another answer is a
 // [*api.Problem].
 func (c *Client) do(ctx context.Context, method, path string, q url.Values, body []byte) (*http.Response, error) {
-	target := c.base + path
 	if len(q) > 0 {
-		target += "?" + q.Encode()
+		path += "?" + q.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	req, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	return c.answer(req)
+}
+
+// request makes a request with what each of them has.
+func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", path, err)
 	}
@@ -255,6 +263,11 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, body
 	if c.channel != "" {
 		req.Header.Set(api.ChannelHeader, c.channel)
 	}
+	return req, nil
+}
+
+// answer sends a request and returns what is answered, if that is 200.
+func (c *Client) answer(req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.dialError(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -48,6 +49,11 @@ func (c *Client) Shown(ctx context.Context, id string) (approvals.Request, error
 		return approvals.Request{}, err
 	}
 	return read[approvals.Request](resp)
+}
+
+// Defer puts a request off for the client's person; 0 shows it again.
+func (c *Client) Defer(ctx context.Context, id string, lasts time.Duration) (approvals.Request, error) {
+	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/defer", api.Deferral{For: lasts.String()})
 }
 
 // Delegate lets somebody else vote on a request in the person's place.

@@ -59,6 +59,7 @@ type Change struct {
 	last      []func() error
 	durable   []func()
 	undone    []func()
+	entries   []audit.Entry // that were appended
 }
 
 // Change runs fn as one change of state. The caller's context can keep it from
@@ -111,6 +112,7 @@ func (b *Book) change(ctx context.Context, fn func(*Change) error) error {
 		c.undo()
 		return err
 	}
+	b.Log.Wrote(c.entries...)
 	for _, learn := range c.durable {
 		learn()
 	}
@@ -431,5 +433,6 @@ func (c *Change) Append(e audit.Entry) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("writing the audit log: %w", err)
 	}
+	c.entries = append(c.entries, e)
 	return e.Seq, nil
 }

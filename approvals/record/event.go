@@ -19,6 +19,7 @@ const (
 	EventClaimed   EventType = "approval.claimed"   // silence does not end it for now
 	EventUnclaimed EventType = "approval.unclaimed" // its window begins anew
 	EventDelegated EventType = "approval.delegated"
+	EventDeferred  EventType = "approval.deferred"  // for one person: it goes on for all others
 	EventExtended  EventType = "approval.extended"  // nobody was told in time: silence denies it, and later
 	EventEscalated EventType = "approval.escalated" // more people may approve it, and should be told
 	EventPolicy    EventType = "policy.changed"     // of no request: another policy is in force, or one was refused

@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -46,6 +47,9 @@ type Request struct {
 	NoApprover  string              `json:"no_approver,omitempty"`
 	Claim       *Claim              `json:"claim,omitempty"`
 	Delegations []people.Delegation `json:"delegations,omitempty"`
+	// Deferrals say who has put it off, and until when: screens of theirs do not show
+	// it before. Those that are over may be left.
+	Deferrals []Deferral `json:"deferrals,omitempty"`
 	// Escalated counts the escalations of Approvers that have come.
 	Escalated int `json:"escalated,omitempty"`
 	// EditedFrom is the request whose answer gave the call its arguments.
@@ -88,6 +92,17 @@ type Claim struct {
 	By    string    `json:"by"`
 	At    time.Time `json:"at"`
 	Until time.Time `json:"until"`
+}
+
+// A Deferral says that somebody does not want to be shown a request before Until.
+type Deferral struct {
+	By    string    `json:"by"`
+	Until time.Time `json:"until"`
+}
+
+// PutOff reports whether a person has put the request off for longer than now.
+func (r Request) PutOff(by string, now time.Time) bool {
+	return slices.ContainsFunc(r.Deferrals, func(d Deferral) bool { return d.By == by && d.Until.After(now) })
 }
 
 // Ref names something by its id.

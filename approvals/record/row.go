@@ -1,6 +1,8 @@
 package record
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,4 +36,26 @@ func (r Request) SameRow(list []Request) []Request {
 		}
 	}
 	return same
+}
+
+// Alike reports whether a screen that groups what waits shows both requests as one
+// row: those of one agent and session, by one rule and gate, of one risk and shape.
+// What is hidden in a request keeps it alone. Each is still decided by itself.
+func (r Request) Alike(o Request) bool {
+	return r.Shape != "" && o.Shape == r.Shape && o.Agent == r.Agent && o.Session == r.Session && o.Rule == r.Rule && o.Gate == r.Gate && o.Risk == r.Risk
+}
+
+// ByUrgency compares requests by risk, the highest first, then by the time that is
+// left.
+func ByUrgency(a, b Request) int {
+	return cmp.Or(severity(b.Risk)-severity(a.Risk), a.ExpiresAt.Compare(b.ExpiresAt))
+}
+
+// severity ranks risks. What is not known counts as the highest.
+func severity(r holdgate.Risk) int {
+	i := slices.Index([]holdgate.Risk{holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh, holdgate.RiskCritical}, r)
+	if i < 0 {
+		return 4
+	}
+	return i
 }

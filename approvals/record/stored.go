@@ -146,6 +146,7 @@ type StoredRequest struct {
 	Owner       string                 `json:"owner,omitempty"`
 	Claim       *Claim                 `json:"claim,omitempty"`
 	Delegations []people.Delegation    `json:"delegations,omitempty"`
+	Deferrals   []Deferral             `json:"deferrals,omitempty"`
 	Escalated   int                    `json:"escalated,omitempty"` // how many of Approvers.Escalate have come
 	Also        []holdgate.Finding     `json:"also,omitempty"`
 	Redact      []string               `json:"redact,omitempty"` // what of the input nobody is shown

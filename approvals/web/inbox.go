@@ -1,15 +1,16 @@
 package web
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // maxInbox is how many requests the inbox looks at, the oldest first.
@@ -22,6 +23,7 @@ type inbox struct {
 	Filter     filter
 	Agents     []string // to choose from
 	Rules      []string
+	Off        int                // requests that the visitor has put off
 	Done       *approvals.Request // that was just answered
 }
 
@@ -69,6 +71,10 @@ func (s *Server) inbox(v *visit) error {
 	}
 	for _, r := range p.Requests {
 		in.Agents, in.Rules = append(in.Agents, r.Agent.ID), append(in.Rules, r.Rule)
+		if r.PutOff(v.signin.credential.Person, time.Now()) && !q.Has("off") {
+			in.Off++
+			continue
+		}
 		if !in.Filter.selects(r) {
 			continue
 		}
@@ -94,12 +100,9 @@ func (f filter) selects(r approvals.Request) bool {
 		(f.Text == "" || strings.Contains(strings.ToLower(r.Briefing.Summary+"\n"+strings.Join(r.Briefing.Details, "\n")), strings.ToLower(f.Text)))
 }
 
-// into adds a request to the row of those that are alike: of one agent and session, by
-// one rule and gate, of one shape. What is hidden in it keeps it alone.
+// into adds a request to the row of those that are alike.
 func into(rows []row, r approvals.Request) []row {
-	i := slices.IndexFunc(rows, func(o row) bool {
-		return r.Shape != "" && o.Shape == r.Shape && o.Agent == r.Agent && o.Session == r.Session && o.Rule == r.Rule && o.Gate == r.Gate && o.Risk == r.Risk
-	})
+	i := slices.IndexFunc(rows, func(o row) bool { return r.Alike(o.Request) })
 	if i < 0 {
 		return append(rows, row{Request: r, Alike: []approvals.Request{r}})
 	}
@@ -109,18 +112,7 @@ func into(rows []row, r approvals.Request) []row {
 
 // byUrgency sorts by risk, the highest first, then by the time that is left.
 func byUrgency(rows []row) {
-	slices.SortStableFunc(rows, func(a, b row) int {
-		return cmp.Or(severity(b.Risk)-severity(a.Risk), a.ExpiresAt.Compare(b.ExpiresAt))
-	})
-}
-
-// severity ranks risks. What is not known counts as the highest.
-func severity(r holdgate.Risk) int {
-	i := slices.Index([]holdgate.Risk{holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh, holdgate.RiskCritical}, r)
-	if i < 0 {
-		return 4
-	}
-	return i
+	slices.SortStableFunc(rows, func(a, b row) int { return record.ByUrgency(a.Request, b.Request) })
 }
 
 // mayApprove reports whether the visitor is one of those who may approve a request.

@@ -1,50 +1,11 @@
 // Holdgate sits beside an AI agent, asks policy about each of its model
 // requests and tool calls, and holds the gated ones until a person decides.
-//
-// This package is the command line and no more: each command is a file that
-// reads its arguments, calls the package that does the work, and prints. Exit
-// codes are in exit.go. What agents or clients wrote is printed through
-// [holdgate.Visible] alone.
 package main
 
 import (
-	"context"
-	"io"
 	"os"
-	"os/signal"
-	"syscall"
-	_ "time/tzdata" // routes and quiet hours name zones, and containers have none
 
-	"github.com/urfave/cli/v2"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-// run runs the command line and returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
-	app := &cli.App{
-		Name:           "holdgate",
-		Usage:          "hold an agent's risky calls until a person decides",
-		Flags:          globalFlags(),
-		Commands:       commands(e),
-		Version:        version(),
-		HideVersion:    true, // there is a command
-		Writer:         stdout,
-		ErrWriter:      stderr,
-		ExitErrHandler: func(*cli.Context, error) {}, // run alone maps errors to exit codes
-		OnUsageError:   usageFault,
-		Action:         group,
-		// A text may hold commas; what can be repeated is.
-		DisableSliceFlagSeparator: true,
-	}
-	if len(args) == 2 && args[1] == "--version" { // as every other program has it
-		args = []string{args[0], "version"}
-	}
-	return e.report(app.RunContext(ctx, interspersed(app, args)))
-}
+func main() { os.Exit(cli.Main()) }

@@ -84,6 +84,9 @@ func (c *channel) try(ctx context.Context, p *process, t *task) (failed bool, er
 	c.agenda.trying(id)
 	c.telling = key
 	err = c.tell(ctx, p, t)
+	if ctx.Err() == nil {
+		c.onTold(err)
+	}
 	own, ok := ownError(err)
 	if err != nil && !ok {
 		return false, broken("telling of request "+id, err)

@@ -83,6 +83,10 @@ type Config struct {
 	// routes may be replaced (see [Host.CheckRoutes]); nil: there are none.
 	Routes func() []Route
 	Logger *slog.Logger
+	// OnTold, where it is set, is told each time when a channel was told of
+	// something, and of its error where it failed. It is called by several goroutines
+	// and must be quick.
+	OnTold func(channel string, err error)
 }
 
 // A Channel says how one channel is run.
@@ -155,6 +159,9 @@ func New(c Config) (*Host, error) {
 		seen[ch.Name] = true
 		one := newChannel(ch, c.Queue, n, c.Logger)
 		one.looked = looked
+		if c.OnTold != nil {
+			one.onTold = func(err error) { c.OnTold(ch.Name, err) }
+		}
 		one.routes = func() routes { return routes{all: c.Routes(), people: c.Queue.People} }
 		one.notify = func(n sdk.News) { h.tellBut(ch.Name, n) }
 		h.channels = append(h.channels, one)

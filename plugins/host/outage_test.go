@@ -57,7 +57,7 @@ func (p *place) take(into *[]string, what string) error {
 // minutes are those of a bubble, the queue and the wire are real.
 func TestAPlaceIsDownForTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
+		st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler), badger.WithoutCompaction())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,9 @@ func TestAPlaceIsDownForTenMinutes(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		h, err := New(Config{Queue: b.queue, Key: key, Channels: []Channel{{Name: "place", Command: []string{"/bin/true"}}}, Logger: slog.New(slog.DiscardHandler)})
+		told := map[string]int{} // by the one goroutine that tells
+		h, err := New(Config{Queue: b.queue, Key: key, Channels: []Channel{{Name: "place", Command: []string{"/bin/true"}}}, Logger: slog.New(slog.DiscardHandler),
+			OnTold: func(channel string, err error) { told[fmt.Sprintf("%s failed: %v", channel, err != nil)]++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,6 +126,9 @@ func TestAPlaceIsDownForTenMinutes(t *testing.T) {
 		cancel()
 		if err := g.Wait(); !errors.Is(err, context.Canceled) {
 			t.Errorf("it ended by %v", err)
+		}
+		if told["place failed: false"] < len(want) || told["place failed: true"] < 9 || len(told) != 2 {
+			t.Errorf("the host says that it told %v", told)
 		}
 	})
 }

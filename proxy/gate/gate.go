@@ -63,6 +63,10 @@ type Config struct {
 	Limits     Limits
 	SyncAllows bool // plain allows are synced before they take effect, too
 	NoInputs   bool // the audit log keeps no arguments
+
+	// OnRefused, where it is set, is told of each request that never reached policy, by
+	// the rule. It is called by several goroutines and must be quick.
+	OnRefused func(rule string)
 }
 
 // Confidence says what becomes of agents' reports of how sure they are.

@@ -108,6 +108,9 @@ func loggedInput(e *Evaluation, d holdgate.Decision) json.RawMessage {
 // Refused writes down what never reached policy; of an agent that is over a limit
 // only once a minute.
 func (g *Gate) Refused(ctx context.Context, who approvals.Caller, what, rule, message string) {
+	if g.c.OnRefused != nil {
+		g.c.OnRefused(rule)
+	}
 	message, ok := g.quotas.mayLog(who.Agent, rule, message)
 	if !ok {
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -79,8 +80,47 @@ func (e *Exchange) credential() *credential.Credential {
 	return e.Steps.Out.Credential(e.Target.URL, e.Target.Caller.Agent)
 }
 
+// Answered is how an upstream took to a request.
+type Answered struct {
+	Upstream string        // the name that the configuration has for it, as "anthropic" or "mcp/files"; empty: it has none
+	Took     time.Duration // until the head of its answer
+	Status   int           // of the answer; 0: there was none
+}
+
+// watched tells of the answers to what it sends.
+type watched struct {
+	next     http.RoundTripper
+	upstream string
+	tell     func(Answered)
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	a := Answered{Upstream: w.upstream}
+	began := time.Now()
+	resp, err := w.next.RoundTrip(r)
+	if a.Took = time.Since(began); err == nil {
+		a.Status = resp.StatusCode
+	}
+	if err == nil || r.Context().Err() == nil { // who gave up is no fault of the upstream's
+		w.tell(a)
+	}
+	return resp, err
+}
+
 // Transport is how the exchange's request goes on its way.
 func (e *Exchange) Transport() http.RoundTripper {
+	if e.Steps.OnAnswered == nil {
+		return e.transport()
+	}
+	w := watched{next: e.transport(), upstream: e.Target.Name, tell: e.Steps.OnAnswered}
+	if e.Target.MCP && w.upstream != "" {
+		w.upstream = "mcp/" + w.upstream
+	}
+	return w
+}
+
+func (e *Exchange) transport() http.RoundTripper {
 	if e.Target.Transport != nil {
 		return e.Target.Transport
 	}

@@ -55,6 +55,10 @@ type Steps struct {
 	Body        int64           // bytes of a request, decoded
 	Budget      time.Duration   // how long a client without headers waits that is not in the table
 	Life, Waits context.Context // nothing is read after the one, and nobody waited for after the other
+
+	// OnAnswered, where it is set, is told of each request that was sent on. It is
+	// called by several goroutines and must be quick.
+	OnAnswered func(Answered)
 }
 
 // Begin begins an exchange of a caller that is known.

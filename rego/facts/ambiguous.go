@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -44,7 +46,9 @@ func (s *shell) ambiguous(text string, file *syntax.File, comments []syntax.Comm
 		}
 		switch n := n.(type) {
 		case *syntax.Stmt:
-			err = descriptors(text, n)
+			if err = descriptors(text, n); err == nil && n.Background && strings.HasPrefix(text[n.Semicolon.Offset():], "&!") {
+				err = errors.New("an &!, which is one operator to zsh")
+			}
 		case *syntax.CmdSubst:
 			err = s.substitutionEnd(text, n)
 		case *syntax.Redirect:
@@ -147,10 +151,20 @@ func zshOnly(c *syntax.CallExpr) error {
 		return errors.New("an assignment before time, which is a reserved word to zsh")
 	case word == "repeat" || word == "foreach" || word == "-":
 		return fmt.Errorf("a command that only zsh knows: %s", word)
+	case assignsToZsh(first.Value):
+		return fmt.Errorf("an assignment to a name that only zsh knows: %s", first.Value)
 	case strings.HasPrefix(first.Value, "{") && !bracesOnly(c.Args[0]):
 		return fmt.Errorf("a command that begins with a brace: %s", first.Value)
 	}
 	return nil
+}
+
+// assignsToZsh reports whether a word begins with NAME= where the name has letters
+// that no other shell allows in one.
+func assignsToZsh(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	odd := func(r rune) bool { return r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+	return ok && strings.ContainsFunc(name, odd)
 }
 
 // bracesOnly reports whether a word is a brace expansion to zsh too. The library
@@ -196,6 +210,9 @@ func (s *shell) substitutionEnd(text string, c *syntax.CmdSubst) error {
 	if c.Backquotes && strings.Contains(inside, "\\\n") && (strings.Contains(inside, "#") || strings.Contains(inside, "<<")) {
 		return errors.New("a continued line in backquotes")
 	}
+	if c.Backquotes && bareBackquote(inside[1:len(inside)-1]) {
+		return errors.New("a backquote in quotes in backquotes: it ends them")
+	}
 	var err error
 	syntax.Walk(c, func(n syntax.Node) bool {
 		s.x.tick()
@@ -209,6 +226,20 @@ func (s *shell) substitutionEnd(text string, c *syntax.CmdSubst) error {
 		return err == nil
 	})
 	return err
+}
+
+// bareBackquote reports whether a text holds a backquote without a backslash
+// before it.
+func bareBackquote(text string) bool {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '`':
+			return true
+		}
+	}
+	return false
 }
 
 // heredocEnd reports a here-document that shells may end elsewhere: it ends

@@ -56,7 +56,9 @@ func followerOf(name string) follower {
 		return fd
 	case "parallel":
 		return parallel
-	case "docker", "podman", "nerdctl", "kubectl", "oc":
+	case "hyperfine":
+		return benchmark
+	case "docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc":
 		return container
 	case "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "bundle", "conda", "mamba", "mise", "npm", "pnpm", "yarn", "npx", "bunx", "pnpx", "uvx", "pipx", "bun", "pixi":
 		return runner
@@ -149,6 +151,9 @@ func alias(s *shell, in invocation) bool {
 			s.x.fail("shell: an alias that may stand anywhere: %s", w.text)
 		}
 		if name, text, ok := strings.Cut(w.text, "="); ok {
+			if before, had := s.aliases[name]; had && before != text && s.conditional > 0 {
+				s.x.fail("shell: an alias that may have been replaced: %s", name)
+			}
 			s.aliases[name] = text
 			if _, err := s.parse(text); err != nil || strings.ContainsAny(text, "#") || strings.Contains(text, "<<") {
 				s.x.fail("shell: an alias that is no command by itself: %s", name)
@@ -159,9 +164,13 @@ func alias(s *shell, in invocation) bool {
 }
 
 func trap(s *shell, in invocation) bool {
+	if len(in.words) > 2 && len(in.words[1].text) > 1 && in.words[1].text[0] == '-' && strings.Trim(in.words[1].text, "-lpP") != "" {
+		s.x.fail("shell: a trap whose command begins like an option: %s", in.words[1].text)
+	}
 	o := parseOptions(in.words[1:], "", "")
 	if len(o.operands) > 1 && o.operands[0].text != "-" && o.operands[0].text != "" {
 		t := o.operands[0]
+		s.x.beside = true
 		s.traps = append(slices.Clip(s.traps), t)
 		s.springs(t)
 	}
@@ -172,6 +181,9 @@ func trap(s *shell, in invocation) bool {
 func (s *shell) springs(t field) {
 	sub := s.sub("trap")
 	sub.traps = nil
+	if !t.known() && t.origin >= originAtom && !t.runs { // numbers, which are read again as the variables that they are of
+		t.dynamic = nil
+	}
 	sub.made(t.text, t.dynamic)
 }
 
@@ -207,6 +219,12 @@ func (s *shell) hangsOn(text, name string, depth int) bool {
 // forgetNames is for commands whose words name variables that they set.
 func forgetNames(s *shell, in invocation) bool {
 	name := in.name()
+	names := 0
+	for _, w := range in.words[1:] {
+		if !strings.HasPrefix(w.text, "-") && w.text != "" {
+			names++
+		}
+	}
 	for _, w := range in.words[1:] {
 		v, _, _ := strings.Cut(w.text, "=")
 		if w.text == "-f" && name == "unset" {
@@ -220,7 +238,10 @@ func forgetNames(s *shell, in invocation) bool {
 			s.unexport(v)
 		}
 		if name == "read" && !strings.HasPrefix(v, "-") {
-			s.set(v, variable{origin: min(s.stdin.origin, originNames)})
+			s.set(v, variable{origin: min(s.stdin.origin, originNames), within: s.stdin.within && names == 1})
+		}
+		if contains("mapfile readarray", name) && names == 1 && !strings.HasPrefix(v, "-") {
+			s.set(v, variable{origin: min(s.stdin.origin, originNames), within: s.stdin.within})
 		}
 	}
 	return false
@@ -277,6 +298,9 @@ func setParams(s *shell, in invocation) bool {
 		if t := w.text; t == "keyword" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "k") || t == "braceexpand" ||
 			len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "B") {
 			s.x.fail("shell: set %s changes how commands are read", t)
+		}
+		if t := w.text; len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "A") {
+			s.x.fail("shell: set %s sets an array in zsh", t)
 		}
 		if name {
 			continue
@@ -338,6 +362,14 @@ func shellProgram(s *shell, in invocation) bool {
 		}
 		return true
 	case file != nil && file.text != "-" && file.text != "/dev/stdin":
+		if text, ok := s.content(*file); ok && len(in.unbound) == 0 {
+			sub := s.sub(append(in.via, name)...)
+			sub.inherit(in.assigns)
+			sub.stdin, sub.params, sub.paramsKnown = s.stdin, texts(args), known(args)
+			s.touch(*file, accessRead)
+			sub.source(text)
+			return true
+		}
 		in.unbound = append(in.unbound, file.text)
 		s.touch(*file, accessRead)
 		s.emit(in)

@@ -28,7 +28,7 @@ id_rsa id_dsa id_ecdsa id_ed25519 id_rsa.* id_ed25519.* id_ecdsa_sk id_ed25519_s
 .cargo/credentials .cargo/credentials.toml .gem/credentials .terraform.d/credentials.tfrc.json .terraformrc *.tfvars *.tfstate
 credentials credentials.json client_secret*.json service-account*.json service_account*.json secrets.yaml secrets.yml secrets.json secrets.toml secret.yaml secret.json
 .config/chromium/ .config/google-chrome/ .config/bravesoftware/ .config/microsoft-edge/ .mozilla/ .thunderbird/ google/chrome/
-.config/hub .config/containers/auth.json .config/git/credentials .config/doctl/ .config/heroku/ .config/netlify/ .config/stripe/ .config/hcloud/ .config/scw/ .config/linode-cli .config/ngrok/ .config/filezilla/ .config/sops/ .config/pypoetry/auth.toml
+*firebase-adminsdk*.json .subversion/auth/ .config/hub .config/containers/auth.json .config/git/credentials .config/doctl/ .config/heroku/ .config/netlify/ .config/stripe/ .config/hcloud/ .config/scw/ .config/linode-cli .config/ngrok/ .config/filezilla/ .config/sops/ .config/pypoetry/auth.toml
 .fly/ .railway/ .pulumi/credentials.json .gradle/gradle.properties .m2/settings.xml .m2/settings-security.xml .nuget/nuget.config .composer/auth.json .huggingface/ .cache/huggingface/token .kaggle/ .databrickscfg .snowsql/ .dbt/profiles.yml
 .mylogin.cnf .pg_service.conf .s3cfg .boto .mc/ .oci/ .cf/ .bluemix/ .cloudflared/ .wrangler/config/ .sentryclirc .circleci/cli.yml .fetchmailrc .msmtprc .node_repl_history .rediscli_history .sqlite_history *.agekey
 .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json .qwen/oauth_creds.json opencode/auth.json
@@ -47,6 +47,7 @@ const publicRules = `
 // persistenceRules are files that run later by themselves, or tell a later
 // run of an agent what to do.
 const persistenceRules = `
+azure-pipelines.yml azure-pipelines.yaml .buildkite/ .drone.yml .travis.yml .appveyor.yml appveyor.yml bitbucket-pipelines.yml .woodpecker.yml .woodpecker/ .semaphore/ .pryrc
 .git/config .git/config.worktree .git/hooks/ .git/info/attributes .gitconfig .config/git/ .gitattributes .husky/ .githooks/ lefthook.yml .pre-commit-config.yaml
 .envrc .npmrc .yarnrc .yarnrc.yml pip.conf .pydistutils.cfg sitecustomize.py usercustomize.py *.pth .pythonrc .irbrc .cargo/config .cargo/config.toml
 .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .oh-my-zsh/ .kshrc .mkshrc .cshrc .tcshrc .login .inputrc .config/fish/

@@ -84,6 +84,11 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		}
 		words = words[1:]
 	}
+	if strings.HasPrefix(in.name(), "perl") && len(words) > 0 && !contains("-v -V --version -c -wc", words[0].text) {
+		if _, plain := perlOptions(texts(in.words)); !plain {
+			c.Unresolved = append(c.Unresolved, "options of "+in.name())
+		}
+	}
 	words, module := cutModule(words, ip)
 	o := parseOptions(words, ip.code+ip.valued+ip.file, ip.long+" "+ip.loads)
 	code := o.values(ip.code, "")
@@ -127,9 +132,14 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		s.moduleArguments(module, in, c)
 		s.strays(in)
 	case len(code) > 0 || contains("vim vi nvim emacs", in.name()):
-		for _, f := range operands {
-			s.touch(f, accessRead)
+		access := accessRead
+		if strings.HasPrefix(in.name(), "perl") && perlInPlace(c.Argv) {
+			access = perlEdits(join(code, "\n"), c.Argv)
 		}
+		for _, f := range operands {
+			s.touch(f, access)
+		}
+	case len(operands) > 0 && operands[0].text != "-" && s.readsFile(operands[0], c):
 	case len(operands) > 0 && operands[0].text != "-":
 		c.Unbound = append(c.Unbound, operands[0].text)
 		s.touch(operands[0], accessRead)

@@ -9,7 +9,9 @@ import (
 // goCommand is go, whose options take one dash or two. Some write files, and
 // some name programs that it runs.
 func goCommand(s *shell, in invocation, c *Command) {
-	c.Unbound = append(c.Unbound, runsFiles("go", in.words[1:])...)
+	if !s.goShown(in, c) {
+		c.Unbound = append(c.Unbound, runsFiles("go", in.words[1:])...)
+	}
 	s.goArguments(in, c)
 	s.dashed(in, c, map[string]string{
 		"o": "write", "coverprofile": "write", "cpuprofile": "write", "memprofile": "write", "blockprofile": "write",
@@ -17,6 +19,18 @@ func goCommand(s *shell, in invocation, c *Command) {
 		"exec": "run", "toolexec": "run", "vettool": "load", "overlay": "load", "modfile": "load", "C": "load",
 	})
 	s.mentions(in)
+}
+
+// goShown reports whether go runs one file that the line has written, and all that
+// it does could be seen.
+func (s *shell) goShown(in invocation, c *Command) bool {
+	if len(in.words) < 3 || in.words[1].text != "run" || !strings.HasSuffix(in.words[2].text, ".go") {
+		return false
+	}
+	if len(in.words) > 3 && strings.HasSuffix(in.words[3].text, ".go") {
+		return false
+	}
+	return s.readsFile(in.words[2], c)
 }
 
 // goArguments notes modules that a workspace takes in, and follows Holdgate's own

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -75,12 +76,44 @@ func (s *shell) indifferent(in invocation, i int) bool {
 		return true
 	case contains(checkers, name) || contains("npx bunx", name) && i > 1 && contains(checkers, textAt(in, 1)) || contains("php node ruby", name) && i > 1 && contains("-l -c --check -wc", textAt(in, 1)):
 		return w.origin == originNames
-	case w.within && name == "sed":
+	case w.within && (name == "sed" || name == "git" && i > 1 && contains("mv add diff log show blame", in.words[1].text)):
 		return true
+	case name == "date":
+		return !w.bare && contains("-d --date -r", in.words[i-1].text)
+	case contains("rg ag", name) && !w.bare && firstOperand(in.words, i), contains("rg ag", name) && w.stdin && w.origin >= originNames:
+		return true
+	case looksAt(name, in.words, i):
+		return true
+	case name == "curl":
+		return toLoopback(in.words, i)
+	case name == "go" && i > 1 && contains("test vet build list", in.words[1].text):
+		return w.origin >= originNames && strings.HasPrefix(w.text, "./") && !strings.Contains(w.text, "..$")
+	case contains("psql mysql mongosh redis-cli", name):
+		return s.ownAddress(w)
 	case contains("git rg ag sort", name):
 		return w.origin == originNames && afterDashes(in.words, i)
 	}
 	return false
+}
+
+// addressVariable is the whole of a word that holds the address of a database.
+var addressVariable = regexp.MustCompile(`^\$\{?(\w+_(?:URL|URI|DSN))\}?$`)
+
+// ownAddress reports whether a word is the address of the project's database, as the
+// environment has it and the line leaves it.
+func (s *shell) ownAddress(w field) bool {
+	m := addressVariable.FindStringSubmatch(w.text)
+	if m == nil || s.wild || w.bare && w.runs {
+		return false
+	}
+	_, set := s.vars[m[1]]
+	return !set
+}
+
+// firstOperand reports whether all words before the one at i are options of a
+// search, so that it is what is looked for.
+func firstOperand(words []field, i int) bool {
+	return !slices.ContainsFunc(words[1:i], func(f field) bool { return !strings.HasPrefix(f.text, "-") || contains("-e -f -g -t --pre", f.text) })
 }
 
 // textAt is the text of the word at i, or nothing.

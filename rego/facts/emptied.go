@@ -200,6 +200,11 @@ func (s *shell) emptied(p program, files []field, target, links bool) content {
 		}
 		return contentText
 	case useRead:
+	case useSecondWrite:
+		if len(files) == 0 {
+			return contentText
+		}
+		sources = files[:1]
 	default:
 		return contentText
 	}

@@ -93,25 +93,31 @@ func (x *extraction) gate(g *holdgate.Gate) {
 
 // extraction is the work on one call.
 type extraction struct {
-	ctx      context.Context
-	opts     Options
-	deadline time.Time
-	steps    int
-	facts    Facts
-	written  []string        // cleaned paths whose content the call decides
-	runs     [][]run         // by command, the files of the project that it runs
-	made     []string        // paths that the call makes out of the project alone
-	fixed    bool            // the command at hand decides on no content: it makes folders, or formats
-	left     bool            // the call was in a folder outside of the session's
-	scatters bool            // the call writes files that it does not name
-	fetches  fetch           // what code the call brings from elsewhere
-	places   bool            // the call puts what was fetched, or another branch, into the project's files
-	changed  []string        // parts of paths, known at run time only, that the command at hand writes or deletes
-	seen     map[string]bool // keys of the facts that were added, so that each is said once
-	at       *place          // of the argument that is being read
-	held     []string        // texts that secrets were found in
-	fresh    bool            // each call of the tool has a shell of its own
-	gone     bool            // a command has gone from wherever the shell stood to a folder that it names whole
+	ctx       context.Context
+	opts      Options
+	deadline  time.Time
+	steps     int
+	facts     Facts
+	writes    map[string]int  // how often each path is written or deleted, so far
+	temporary map[string]bool // files for temporary use that the line has written
+	modes     bool            // the command at hand changes no content: it makes folders and rights
+	linked    bool            // the call makes a second name of a file, or writes to files by a pattern
+	beside    bool            // something runs beside the line, or holds a file open
+	relied    map[string]int  // files that were read as scripts, as often as they had been written
+	written   []string        // cleaned paths whose content the call decides
+	runs      [][]run         // by command, the files of the project that it runs
+	made      []string        // paths that the call makes out of the project alone
+	fixed     bool            // the command at hand decides on no content: it makes folders, or formats
+	left      bool            // the call was in a folder outside of the session's
+	scatters  bool            // the call writes files that it does not name
+	fetches   fetch           // what code the call brings from elsewhere
+	places    bool            // the call puts what was fetched, or another branch, into the project's files
+	changed   []string        // parts of paths, known at run time only, that the command at hand writes or deletes
+	seen      map[string]bool // keys of the facts that were added, so that each is said once
+	at        *place          // of the argument that is being read
+	held      []string        // texts that secrets were found in
+	fresh     bool            // each call of the tool has a shell of its own
+	gone      bool            // a command has gone from wherever the shell stood to a folder that it names whole
 
 	// unlikeDash says that a text assigns what dash would not.
 	unlikeDash bool
@@ -125,7 +131,7 @@ func newExtraction(ctx context.Context, o Options) *extraction {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secretRuleTable() // what is made once is nobody's time
-	return &extraction{ctx: ctx, opts: o, deadline: time.Now().Add(o.Deadline), facts: Facts{Dir: o.Dir}}
+	return &extraction{ctx: ctx, opts: o, deadline: time.Now().Add(o.Deadline), facts: Facts{Dir: o.Dir}, writes: make(map[string]int), relied: make(map[string]int), temporary: make(map[string]bool)}
 }
 
 // overBudget ends an extraction from any depth; guard turns it into a parse
@@ -220,6 +226,7 @@ func (x *extraction) once(kind string, parts ...string) bool {
 
 func (x *extraction) finish() Facts {
 	x.touched()
+	x.keptWord()
 	x.ownRuns()
 	slices.Sort(x.facts.SuspiciousText)
 	return x.facts

@@ -6,10 +6,6 @@ import (
 	"strings"
 )
 
-// gitCode are the configuration keys whose value git runs. Aliases run too
-// where they start with "!".
-const gitCode = "core.pager core.editor core.sshcommand core.fsmonitor core.askpass core.gitproxy diff.external sequence.editor gpg.program gpg.ssh.program credential.helper pager.log pager.diff pager.show pager.status interactive.difffilter ssh.variant web.browser init.templatedir"
-
 // gitCommand is git. It changes files, history and what runs later, by
 // subcommand and by option.
 func gitCommand(s *shell, in invocation, c *Command) {
@@ -42,62 +38,6 @@ func gitCommand(s *shell, in invocation, c *Command) {
 		return
 	}
 	g.gitVerb(in, words[i].text, words[i+1:], c)
-}
-
-// gitHarmless begin the configuration keys that run nothing, and lead git to no
-// other place.
-const gitHarmless = "user. pull. push.default push.autosetupremote color. advice. rebase. rerere. merge.conflictstyle fetch.prune commit.verbose core.autocrlf core.eol core.filemode core.ignorecase core.longpaths core.quotepath core.whitespace core.abbrev init.defaultbranch diff.algorithm diff.renames diff.colormoved diff.context log. status. column. grep. i18n. format.pretty submodule.recurse gc.auto commit.gpgsign tag.gpgsign"
-
-func harmlessGitKey(key string) bool {
-	key = strings.ToLower(key)
-	for beginning := range strings.FieldsSeq(gitHarmless) {
-		if key == beginning || strings.HasSuffix(beginning, ".") && strings.HasPrefix(key, beginning) {
-			return true
-		}
-	}
-	return false
-}
-
-// gitOption is a setting for one run of git. What is neither known to be harmless
-// nor to run something can't be seen.
-func (s *shell) gitOption(f field, c *Command) {
-	key, _, _ := strings.Cut(f.text, "=")
-	if !harmlessGitKey(key) && !s.gitConfig(f, c) {
-		c.Unresolved = append(c.Unresolved, "-c "+key)
-	}
-}
-
-// gitConfig follows what a setting would run, and reports whether it is one that
-// could run something.
-func (s *shell) gitConfig(f field, c *Command) bool {
-	key, value, ok := strings.Cut(f.text, "=")
-	if !ok {
-		return false
-	}
-	key = strings.ToLower(key)
-	via := invocation{via: []string{"git -c " + key}}
-	run := field{text: value, dynamic: f.dynamic}
-	switch {
-	case strings.HasPrefix(key, "alias."):
-		if code, ok := strings.CutPrefix(value, "!"); ok {
-			s.codeText(field{text: code, dynamic: f.dynamic}, via)
-			return true
-		}
-		s.codeText(field{text: "git " + value, dynamic: f.dynamic}, via)
-	case key == "core.hookspath" || key == "include.path" || key == "core.attributesfile":
-		c.Unbound = append(c.Unbound, value)
-	case contains(gitCode, key), strings.HasPrefix(key, "filter."), strings.HasPrefix(key, "difftool."), strings.HasPrefix(key, "mergetool."),
-		strings.HasPrefix(key, "merge.") && strings.HasSuffix(key, ".driver"), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".command"), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".textconv"),
-		strings.HasPrefix(key, "credential.") && strings.HasSuffix(key, ".helper"), strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, "pack"), strings.HasPrefix(key, "pager."):
-		run.text = strings.TrimPrefix(run.text, "!")
-		if contains("true false auto never always", run.text) || run.text == "" {
-			return true
-		}
-		s.codeText(run, via)
-	default:
-		return false
-	}
-	return true
 }
 
 // gitVerb reads a subcommand. The shell is the one that git runs in, after -C.
@@ -160,6 +100,10 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 	case "filter-branch", "filter-repo", "bisect", "rebase", "submodule-foreach":
 		s.gitRuns(verb, words, c)
 	case "apply", "am":
+		if o := parseOptions(words, "pC", "directory exclude include"); verb == "apply" && !o.has("", "apply") && (o.has("", "check") || o.has("", "stat") || o.has("", "numstat") || o.has("", "summary")) {
+			s.useAll(in, o.operands, accessRead)
+			break
+		}
 		c.Unbound = append(c.Unbound, texts(parseOptions(words, "pC", "directory exclude include").operands)...)
 		s.use(in, here, accessWrite)
 	case "worktree":

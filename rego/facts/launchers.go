@@ -58,6 +58,9 @@ func (s *shell) inGroups(in invocation, words []field, size string) {
 		s.run(in)
 		return
 	}
+	if len(words) == 0 {
+		s.run(in) // without input it runs once
+	}
 	for group := range slices.Chunk(words, n) {
 		one := in
 		one.words = slices.Concat(in.words, group)
@@ -77,10 +80,16 @@ func (s *shell) inputWords(o options) ([]field, bool) {
 		return nil, false
 	}
 	var words []field
-	for w := range strings.FieldsSeq(s.stdin.text) {
+	for _, w := range blankFields(s.stdin.text) {
 		words = append(words, field{text: w})
 	}
 	return words, true
+}
+
+// blankFields are the words of a text between blanks, tabs and ends of lines: no
+// other space ends one.
+func blankFields(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' })
 }
 
 // find walks folders and may delete, or run a command on, what it meets.
@@ -154,7 +163,7 @@ func fd(s *shell, in invocation) bool {
 		case "-x", "-X", "--exec", "--exec-batch":
 			next := in.under("fd " + w.text)
 			next.plain = true
-			next.words = append(slices.Clone(in.words[i+1:]), field{stdin: true})
+			next.words = append(slices.Clone(in.words[i+1:]), field{stdin: true, origin: originNames})
 			in.words = in.words[:i]
 			s.emit(in)
 			s.run(next)
@@ -200,6 +209,26 @@ func parallel(s *shell, in invocation) bool {
 	return true
 }
 
+// benchmark is hyperfine: each of its operands is a line that a shell runs.
+func benchmark(s *shell, in invocation) bool {
+	o := parseOptions(in.words[1:], "wmMrspcSuLPDn", "warmup min-runs max-runs runs setup prepare conclude cleanup shell time-unit style export-asciidoc export-csv export-json export-markdown export-orgmode output input command-name parameter-list parameter-scan parameter-step-size")
+	s.emit(in)
+	for _, long := range []string{"export-asciidoc", "export-csv", "export-json", "export-markdown", "export-orgmode"} {
+		s.useAll(in, o.values("", long), accessWrite)
+	}
+	for _, f := range o.values("S", "shell") {
+		s.codeText(f, in.under("hyperfine"))
+	}
+	lines := o.operands
+	for _, long := range []string{"setup", "prepare", "conclude", "cleanup"} {
+		lines = append(lines, o.values(long[:1], long)...)
+	}
+	for _, f := range lines {
+		s.codeText(f, in.under("hyperfine"))
+	}
+	return true
+}
+
 // plainValues reports whether all values are known, and few.
 func plainValues(values []field) bool {
 	for _, v := range values {
@@ -219,7 +248,7 @@ func container(s *shell, in invocation) bool {
 	if verb < 0 {
 		return true
 	}
-	w := wrapper{skip: 1, valued: "vpewunhlmac", long: "volume publish env workdir user name network entrypoint mount memory cpus hostname label env-file platform pull restart add-host device cap-add cap-drop security-opt gpus shm-size tmpfs ulimit ip link dns expose log-driver log-opt pid ipc detach-keys container namespace context image"}
+	w := wrapper{skip: 1, valued: "vpewunhlmac", long: "volume publish env workdir user name network entrypoint mount memory cpus hostname label env-file platform pull restart add-host device cap-add cap-drop security-opt gpus shm-size tmpfs ulimit ip link dns expose log-driver log-opt pid ipc detach-keys container namespace context image index env-from-file"}
 	i, o := s.commandAt(w, words[verb:])
 	rest := words[verb:][i:]
 	for _, v := range append(o.values("v", "volume"), o.values("", "mount")...) {

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ const (
 // atomVariables hold numbers that the shell itself keeps.
 const atomVariables = "# ? $ RANDOM SRANDOM SECONDS LINENO UID EUID PPID BASHPID SHLVL EPOCHSECONDS"
 
+var portNumber = regexp.MustCompile(`^[0-9]{1,5}$`)
+
 // paramOrigin is where the value of a parameter comes from that is not known.
 func (s *shell) paramOrigin(p *syntax.ParamExp) origin {
 	if p.Param == nil || p.Excl || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Names != 0 {
@@ -44,6 +47,9 @@ func (s *shell) paramOrigin(p *syntax.ParamExp) origin {
 		o = originAtom
 	}
 	if p.Exp != nil && !contains("# ## % %%", p.Exp.Op.String()) || p.Repl != nil {
+		if !assigned && p.Repl == nil && contains(":- -", p.Exp.Op.String()) && strings.HasSuffix(p.Param.Value, "PORT") && p.Exp.Word != nil && portNumber.MatchString(p.Exp.Word.Lit()) {
+			return originAtom // a port, as the environment has it or by default
+		}
 		return originAny
 	}
 	if p.Exp != nil || p.Slice != nil {
@@ -77,6 +83,25 @@ func (s *shell) substituted(c *syntax.CmdSubst) (text string, known bool, o orig
 	return "", false, q.stmtOrigin(c.Stmts[0])
 }
 
+// filesWithin reports whether a command substitution lists only files inside of the
+// session's folder.
+func (s *shell) filesWithin(c *syntax.CmdSubst) bool {
+	return len(c.Stmts) == 1 && !s.remote && s.quietly().listsWithin(c.Stmts[0])
+}
+
+// namesFile reports whether a parameter stands for one of the files that a listing
+// of the session's folder has printed, or for its name without the end.
+func (s *shell) namesFile(p *syntax.ParamExp) bool {
+	if p.Param == nil || p.Excl || p.Length || p.Slice != nil || p.Repl != nil || !s.vars[p.Param.Value].within {
+		return false
+	}
+	if p.Exp == nil {
+		return true
+	}
+	end := p.Exp.Word.Lit()
+	return contains("% %%", p.Exp.Op.String()) && len(end) > 1 && end[0] == '.' && !strings.ContainsAny(end, "/*?[")
+}
+
 // quietly is a shell that expands words and lists nothing: what they hold is
 // listed where they run.
 func (s *shell) quietly() *shell {
@@ -106,6 +131,9 @@ func (s *shell) stmtOrigin(st *syntax.Stmt) origin {
 func (s *shell) binaryOrigin(c *syntax.BinaryCmd) origin {
 	switch c.Op {
 	case syntax.Pipe:
+		if s.numbersLines(c) {
+			return originAtom
+		}
 		right := s.sub()
 		right.stdin = stream{kind: "pipe", origin: s.stmtOrigin(c.X)}
 		return right.stmtOrigin(c.Y)
@@ -121,6 +149,41 @@ func (s *shell) binaryOrigin(c *syntax.BinaryCmd) origin {
 		}
 	}
 	return originAny
+}
+
+// numbersLines reports whether a pipe ends in the numbers of lines that grep has
+// found in one file: grep -n x f | head -1 | cut -d: -f1.
+func (s *shell) numbersLines(c *syntax.BinaryCmd) bool {
+	var calls [][]field
+	for st := (&syntax.Stmt{Cmd: c}); st != nil; {
+		pipe, ok := st.Cmd.(*syntax.BinaryCmd)
+		last := st
+		if ok {
+			last = pipe.Y
+		}
+		call, simple := last.Cmd.(*syntax.CallExpr)
+		if !simple || !silences(last.Redirs) || ok && pipe.Op != syntax.Pipe || len(calls) > 4 {
+			return false
+		}
+		words := s.fields(call.Args)
+		if len(words) == 0 || s.overridden(words[0].text) {
+			return false
+		}
+		calls = append(calls, words)
+		st = nil
+		if ok {
+			st = pipe.X
+		}
+	}
+	cut, grep := calls[0], calls[len(calls)-1]
+	for _, words := range calls[1 : len(calls)-1] {
+		if !contains("head tail sort", words[0].text) {
+			return false
+		}
+	}
+	o := parseOptions(grep[1:], "efABCm", "regexp file max-count")
+	numbered := grep[0].text == "grep" && o.has("n", "line-number") && !o.has("rRHo", "recursive") && !o.has("", "with-filename") && len(o.operands) <= 2
+	return numbered && cut[0].text == "cut" && (join(cut[1:], " ") == "-d: -f1" || join(cut[1:], " ") == "-f1 -d:" || join(cut[1:], " ") == "-d : -f 1")
 }
 
 // silences reports whether redirections do no more than throw messages away,
@@ -159,6 +222,23 @@ func (s *shell) printedBy(words []field, in origin) origin {
 		return s.printedBy(args, in)
 	}
 	switch {
+	case contains("echo printf", name) && len(args) > 0 && !strings.HasPrefix(args[0].text, "-"):
+		if len(args) == 1 && args[0].origin == originOwn && len(args[0].dynamic) == 1 && args[0].text == args[0].dynamic[0] {
+			return originOwn
+		}
+		o := originNames
+		for i, w := range args {
+			if name == "printf" && i == 0 && contains(`%s %s\n`, w.text) {
+				continue
+			}
+			if w.known() || strings.Trim(w.text, "${}") != strings.Trim(w.dynamic[0], "${}") {
+				return originAny
+			}
+			o = min(o, w.origin)
+		}
+		return o
+	case name == "cat" && len(args) == 1:
+		return s.contentOrigin(args[0])
 	case name == "jobs" && len(args) == 1 && contains("-p -pr -rp", args[0].text):
 		return originOwn
 	case contains("nproc whoami id uname arch seq", name):
@@ -314,6 +394,10 @@ func gitOrigin(args []field) origin {
 	case "log", "show":
 		if contains("%H %h %T %ct %at %cs", format) {
 			return originAtom
+		}
+	case "for-each-ref":
+		if contains("%(refname:short) %(refname) %(objectname) %(objectname:short)", format) {
+			return originValue
 		}
 	case "ls-files", "ls-tree":
 		return originNames

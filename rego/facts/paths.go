@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -23,6 +24,7 @@ type pathRef struct {
 	access  string
 	dirs    []string // folders that it may be relative to, as in shell; empty where not known
 	dynamic bool     // part of it is known at run time only
+	fresh   bool     // the call itself has made it, for temporary use
 	remote  bool     // on another machine, or in a container
 	reach   reach
 }
@@ -76,6 +78,9 @@ func (x *extraction) path(r pathRef) {
 }
 
 func (x *extraction) addPath(r pathRef, clean string, inside bool) {
+	if r.access != accessRead && !x.modes {
+		x.writes[fileKey(clean)]++
+	}
 	if r.access == accessWrite && !x.fixed {
 		x.written = append(x.written, clean)
 	}
@@ -86,8 +91,8 @@ func (x *extraction) addPath(r pathRef, clean string, inside bool) {
 	if class == "" && classify(lookalike(clean), r.access) != "" {
 		x.suspiciousKind("mixed_script")
 	}
-	p := Path{Path: cmp.Or(r.written, r.text), Clean: clean, Access: r.access, Class: class, Inside: inside, Self: x.ownPath(clean, r.access)}
-	if x.once("path", p.Path, p.Clean, p.Access, p.Class) {
+	p := Path{Path: cmp.Or(r.written, r.text), Clean: clean, Access: r.access, Class: class, Inside: inside, Self: x.ownPath(clean, r.access), Fresh: r.fresh}
+	if x.once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh)) {
 		if len(x.facts.Paths) >= maxPaths {
 			panic(overBudget{"too many paths"})
 		}

@@ -48,6 +48,13 @@ func (s *shell) reads(code field, c *Command) bool {
 	}
 	s.x.work(1 + len(code.text)/16)
 	e, err := snippet.Read(language, code.text)
+	if language == "perl" {
+		modules, plain := perlOptions(c.Argv)
+		if !plain {
+			return false
+		}
+		e, err = snippet.ReadPerl(code.text, modules)
+	}
 	if err != nil {
 		return false
 	}
@@ -76,6 +83,31 @@ func (s *shell) reads(code field, c *Command) bool {
 		c.Unbound = append(c.Unbound, modulesOf(language, module)...)
 	}
 	return seen
+}
+
+// readsFile notes what a program does whose file the line has written, and reports
+// whether all of it could be seen.
+func (s *shell) readsFile(f field, c *Command) bool {
+	text, ok := s.content(f)
+	if !ok || languageOf(c) == "" {
+		return false
+	}
+	before := *c
+	if !s.reads(field{text: text}, c) {
+		*c = before
+		return false
+	}
+	if language := languageOf(c); language != "python" { // Node looks for modules where the file lies
+		for i, u := range c.Unbound {
+			if !path.IsAbs(u) && path.IsAbs(f.text) && i >= len(before.Unbound) {
+				c.Unbound[i] = path.Join(path.Dir(f.text), u)
+			}
+		}
+	}
+	s.touch(f, accessRead)
+	// It runs, and has been shown: as good as a file of the project.
+	c.Unbound, c.Project = append(c.Unbound, f.text), append(c.Project, f.text)
+	return true
 }
 
 // modulesOf are the files that a module of the project may be.

@@ -403,7 +403,7 @@ var runnerFiles = map[string]string{
 	"just": "justfile", "task": "Taskfile.yml", "rake": "Rakefile", "tox": "tox.ini", "nox": "noxfile.py", "mvn": "pom.xml", "mvnw": "pom.xml",
 	"gradle": "build.gradle", "gradlew": "build.gradle", "ant": "build.xml", "bazel": "BUILD", "ninja": "build.ninja", "cmake": "CMakeLists.txt",
 	"pytest": "tests", "jest": "package.json", "vitest": "package.json", "terraform": "*.tf", "vagrant": "Vagrantfile", "ansible-playbook": "playbook",
-	"docker-compose": "docker-compose.yml", "pre-commit": ".pre-commit-config.yaml", "composer": "composer.json", "mix": "mix.exs",
+	"pre-commit": ".pre-commit-config.yaml", "composer": "composer.json", "mix": "mix.exs",
 	"turbo": "package.json", "nx": "package.json", "grunt": "Gruntfile.js", "gulp": "gulpfile.js",
 }
 

@@ -144,14 +144,14 @@ func (x *extraction) ownRuns() {
 			if r.away && !x.makes(r.clean) || r.first && x.fetches != fetchNone && x.places {
 				continue
 			}
-			if !slices.ContainsFunc(r.clean, func(p string) bool { return x.writes(p, r.below) }) {
+			if !slices.ContainsFunc(r.clean, func(p string) bool { return x.overwrites(p, r.below) }) {
 				x.facts.Commands[i].Project = append(x.facts.Commands[i].Project, r.text)
 			}
 		}
 	}
 }
 
-func (x *extraction) writes(p string, below bool) bool {
+func (x *extraction) overwrites(p string, below bool) bool {
 	return slices.ContainsFunc(x.written, func(w string) bool {
 		return w == p || w == "." || strings.HasPrefix(p, w+"/") || below && strings.HasPrefix(w, p+"/")
 	})

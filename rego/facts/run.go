@@ -73,6 +73,11 @@ func (s *shell) run(in invocation) {
 	if !in.plain && s.byName(name, in) {
 		return
 	}
+	if next, ok := s.scriptOf(in); ok {
+		s.run(next)
+		return
+	}
+	s.x.linked = s.x.linked || contains("ln link mount", name)
 	if w, ok := wrapperTable()[name]; ok && s.unwrap(w, name, in) {
 		return
 	}
@@ -178,11 +183,11 @@ func (s *shell) emit(in invocation) {
 	if !in.plain && len(in.words) > 0 && slices.Contains(s.calling, in.words[0].text) {
 		c.Unresolved = append(c.Unresolved, in.words[0].text+" calls itself")
 	}
-	outer, fixed := s.x.changed, s.x.fixed
-	s.x.changed, s.x.fixed = nil, writesNoContent(in.name())
+	outer, fixed, modes := s.x.changed, s.x.fixed, s.x.modes
+	s.x.changed, s.x.fixed, s.x.modes = nil, writesNoContent(in.name()), contains("mkdir touch chmod", in.name())
 	effects(s, in, &c)
 	c.Unresolved = append(c.Unresolved, s.x.changed...)
-	s.x.changed, s.x.fixed = outer, fixed
+	s.x.changed, s.x.fixed, s.x.modes = outer, fixed, modes
 	c.Unresolved, c.Unbound = unique(c.Unresolved), unique(c.Unbound)
 	if len(c.Via) == 0 {
 		c.Via = nil
@@ -209,115 +214,12 @@ func unique(list []string) []string {
 	return out
 }
 
-// redirect opens what a statement's redirections name.
-func (s *shell) redirect(st *syntax.Stmt) {
-	outs := s.opensFiles(st.Redirs)
-	if n := len(st.Redirs); n > 0 && st.Redirs[n-1].Op == syntax.AppOut {
-		text := s.output(&syntax.Stmt{Cmd: st.Cmd, Redirs: st.Redirs[:n-1]}).text
-		s.puts(s.quietly().one(st.Redirs[n-1].Word, quoting{}), text)
-	}
-	for _, out := range outs {
-		c := contentReport // messages
-		if n := out.redirect.N; n == nil || n.Value == "1" {
-			c = s.printed(st)
-		}
-		s.touch(out.file, s.replaces(out.file, c))
-	}
-}
-
-// A replacement is a redirection that replaces what a file holds.
-type replacement struct {
-	redirect *syntax.Redirect
-	file     field
-}
-
-// opensFiles opens what redirections name, but for the files whose content they
-// replace: those it returns.
-func (s *shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
-	inputs := 0
-	for _, r := range list {
-		if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc || r.Op == syntax.RdrIn {
-			if inputs++; inputs > 1 { // zsh reads all of them, the others the last
-				defer func() { s.stdin = stream{kind: s.stdin.kind} }()
-			}
-		}
-		switch r.Op {
-		case syntax.Hdoc, syntax.DashHdoc:
-			body := s.one(r.Hdoc, quoting{heredoc: true, raw: quotedDelimiter(r.Word)})
-			text := body.text
-			if r.Op == syntax.DashHdoc {
-				text = untab(text)
-			}
-			s.opens(body)
-			s.stdin = stream{kind: "heredoc", text: text, known: body.known()}
-			continue
-		case syntax.WordHdoc:
-			f := s.one(r.Word, quoting{})
-			s.opens(f)
-			s.stdin = stream{kind: "heredoc", text: f.text + "\n", known: f.known()}
-			continue
-		case syntax.DplIn, syntax.DplOut:
-			if f := s.one(r.Word, quoting{}); r.Op == syntax.DplOut && !isDescriptor(f.text) {
-				replaced = append(replaced, replacement{r, f})
-			}
-			continue
-		}
-		f := s.one(r.Word, quoting{})
-		s.opens(f)
-		if !f.known() && !s.here(f).known() && f.origin != originAtom && (r.Op != syntax.RdrIn || f.origin == originAny) {
-			s.opened = slices.Concat(s.opened, f.dynamic)
-		}
-		switch r.Op {
-		case syntax.RdrIn:
-			s.touch(f, accessRead)
-			s.stdin = stream{kind: "file", file: f.text, origin: s.processOrigin(r.Word)}
-		case syntax.RdrInOut:
-			s.touch(f, accessRead)
-			s.touch(f, accessWrite)
-		case syntax.AppOut, syntax.AppAll, syntax.AppClob, syntax.AppAllClob:
-			s.touch(f, accessWrite)
-		default:
-			replaced = append(replaced, replacement{r, f})
-		}
-	}
-	return replaced
-}
-
-// opens notes what a redirection's word may run besides.
-func (s *shell) opens(f field) {
-	if f.runs {
-		s.opened = slices.Concat(s.opened, f.dynamic)
-	}
-}
-
-func untab(s string) string {
-	var sb strings.Builder
-	for line := range strings.Lines(s) {
-		sb.WriteString(strings.TrimLeft(line, "\t"))
-	}
-	return sb.String()
-}
-
-func isDescriptor(s string) bool {
-	return s == "-" || strings.Trim(s, "0123456789-") == ""
-}
-
-// quotedDelimiter reports whether a here-document's delimiter is quoted, so
-// that its body is taken as it stands.
-func quotedDelimiter(w *syntax.Word) bool {
-	for _, p := range w.Parts {
-		if l, ok := p.(*syntax.Lit); !ok || strings.Contains(l.Value, `\`) {
-			return true
-		}
-	}
-	return false
-}
-
 // touch adds a path that a word names.
 func (s *shell) touch(f field, access string) {
-	if f.stdin || s.quiet {
+	if f.stdin || s.quiet || f.within && access == accessWrite {
 		return
 	}
+	s.x.linked = s.x.linked || f.glob && access != accessRead
 	written := f.text
 	f = s.here(f)
 	text, known := atoms(f)
@@ -325,7 +227,7 @@ func (s *shell) touch(f field, access string) {
 		s.x.changed = append(s.x.changed, f.dynamic...)
 	}
 	made := slices.ContainsFunc(s.taint, func(t string) bool { return t != "" && strings.Contains(f.text, t) })
-	s.x.path(pathRef{text: text, written: written, access: access, dirs: s.dirs, dynamic: made || !known, remote: s.remote, reach: s.reach})
+	s.x.path(pathRef{text: text, written: written, access: access, dirs: s.dirs, dynamic: made || !known, remote: s.remote, reach: s.reach, fresh: access == accessDelete && !made && s.ownTemporary(f)})
 }
 
 // output is what a statement would write, where that can be told: an echo, a

@@ -240,7 +240,14 @@ func (s *shell) command(cmd syntax.Command) {
 	case *syntax.TestDecl:
 		s.sub().stmt(c.Body)
 	case nil:
-	default: // arithmetic, tests, let: nothing runs but what is nested, or evaluated
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		s.x.unlikeDash = true
+		if s.dash { // subshells, or a program that is not there: nothing is assigned
+			s.sub().nested(c)
+			return
+		}
+		s.evaluated(c)
+	default: // tests: nothing runs but what is nested, or evaluated
 		s.evaluated(c)
 	}
 }
@@ -294,6 +301,9 @@ func (s *shell) mergeShell(o *shell) {
 func (s *shell) coproc(c *syntax.CoprocClause) {
 	sub := s.sub("coproc")
 	call, simple := c.Stmt.Cmd.(*syntax.CallExpr)
+	if c.Stmt.Cmd == nil { // redirections alone
+		call, simple = &syntax.CallExpr{}, true
+	}
 	if _, list := c.Stmt.Cmd.(*syntax.BinaryCmd); list && c.Name != nil {
 		s.x.fail("shell: a list behind coproc NAME")
 	}
@@ -384,8 +394,9 @@ func (s *shell) forClause(c *syntax.ForClause) {
 	}
 	items := s.fields(it.Items)
 	known := it.InPos.IsValid() && len(items) <= maxRounds && !c.Select
-	from := originAtom
+	from, within := originAtom, len(items) > 0
 	for _, f := range items {
+		within = within && f.within
 		known = known && f.known()
 		s.plainly(f)
 		switch {
@@ -399,7 +410,7 @@ func (s *shell) forClause(c *syntax.ForClause) {
 		if !it.InPos.IsValid() || c.Select {
 			from = originAny
 		}
-		s.vars[it.Name.Value] = variable{origin: from}
+		s.vars[it.Name.Value] = variable{origin: from, within: within}
 		s.twice(func() { s.list(c.Do) })
 		return
 	}

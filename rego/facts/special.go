@@ -12,6 +12,8 @@ func specialOf(name string) func(*shell, invocation, *Command) {
 		return gitCommand
 	case "go":
 		return goCommand
+	case "docker", "podman", "nerdctl", "docker-compose":
+		return containerCommand
 	case "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc":
 		return compilerCommand
 	case "zip":
@@ -80,7 +82,7 @@ func tarCommand(s *shell, in invocation, c *Command) {
 			s.run(invocation{words: []field{{text: "ssh"}, {text: host, dynamic: a.dynamic}}, via: []string{"tar"}, plain: true})
 		}
 	}
-	dirs := o.values("C", "directory")
+	dirs := append(o.values("C", "directory"), o.values("", "one-top-level")...)
 	from, to := accessRead, accessWrite
 	extract := o.has("x", "extract") || o.has("", "get")
 	switch {

@@ -55,6 +55,9 @@ type sqlReader struct {
 	level  int             // depth of the statement's own words
 }
 
+// readPragmas are the settings of SQLite that only show something.
+const readPragmas = "table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list foreign_key_check database_list integrity_check quick_check compile_options function_list collation_list page_count freelist_count schema_version"
+
 // statement reads one statement and those inside of its WITH.
 func (x *extraction) statement(tokens []sqlToken) {
 	x.tick()
@@ -85,6 +88,9 @@ func (x *extraction) read(r *sqlReader) {
 		return
 	}
 	r.st.Verb = first.text
+	if first.is("pragma") && len(r.tokens) > 1 && r.tokens[1].is(readPragmas) && !slices.ContainsFunc(r.tokens, func(t sqlToken) bool { return t.punct("=") }) {
+		r.st.Verb = "show"
+	}
 	if opensBlock(r.tokens) {
 		x.fail("sql: block of statements")
 	}

@@ -52,8 +52,19 @@ func sqlShell(s *shell, in invocation, c *Command) {
 	if name == "psql" && len(given) == 0 && o.has("l", "list") {
 		s.x.sql("show meta")
 	}
+	if contains("sqlite3 sqlite duckdb", name) {
+		if name == "duckdb" {
+			given = append(given, o.values("cs", "")...)
+		}
+		defer s.scratchDatabase(in, len(s.x.facts.SQL))
+	}
 	s.sqlGiven(given, c)
 	for _, f := range append(o.values("f", "file"), o.values("i", "")...) {
+		if text, ok := s.content(f); ok && name == "psql" {
+			s.sqlText(text, c)
+			s.touch(f, accessRead)
+			continue
+		}
 		if name == "psql" || name == "sqlcmd" {
 			c.Unbound = append(c.Unbound, f.text)
 			s.touch(f, accessRead)
@@ -137,14 +148,48 @@ func (s *shell) sqlInput(given []field, o options, c *Command) {
 		if !s.stdin.known {
 			s.x.fail("sql: part of it depends on run time")
 		}
-		var plain strings.Builder
-		for line := range strings.Lines(s.stdin.text) {
-			if t := strings.TrimSpace(line); strings.HasPrefix(t, `\`) || strings.HasPrefix(t, ".") {
-				s.sqlMeta(t, c)
-				continue
-			}
-			plain.WriteString(line)
+		s.sqlText(s.stdin.text, c)
+	}
+}
+
+// sqlText reads statements, and commands of the SQL shell among them.
+func (s *shell) sqlText(text string, c *Command) {
+	var plain strings.Builder
+	for line := range strings.Lines(text) {
+		if t := strings.TrimSpace(line); strings.HasPrefix(t, `\`) || strings.HasPrefix(t, ".") {
+			s.sqlMeta(t, c)
+			continue
 		}
-		s.x.sql(plain.String())
+		plain.WriteString(line)
+	}
+	s.x.sql(plain.String())
+}
+
+// scratchStatements work in one database alone.
+const scratchStatements = "select insert update delete replace create drop alter begin commit end rollback savepoint release show pragma vacuum reindex analyze values"
+
+// scratchDatabase marks the statements from one on that work in a database which
+// lies in memory, or in a folder for temporary files.
+func (s *shell) scratchDatabase(in invocation, from int) {
+	var operands []field
+	for _, w := range in.words[1:] {
+		if !strings.HasPrefix(w.text, "-") {
+			operands = append(operands, w)
+		}
+	}
+	if len(operands) == 0 || len(operands) > 2 {
+		return
+	}
+	if _, temporary := s.tempFile(operands[0]); !temporary && operands[0].text != ":memory:" {
+		return
+	}
+	added := s.x.facts.SQL[min(from, len(s.x.facts.SQL)):]
+	for _, st := range added {
+		if !contains(scratchStatements, st.Verb) {
+			return
+		}
+	}
+	for i := range added {
+		added[i].Scratch = true
 	}
 }

@@ -19,10 +19,11 @@ type variable struct {
 	odd      bool // declared with an attribute that changes what is assigned
 	integer  bool // whatever is assigned is evaluated as arithmetic
 	keyed    bool // an array whose subscripts are text
+	within   bool // each value is one that field.within may stand for
 }
 
 func (v variable) same(w variable) bool {
-	return v.known == w.known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && slices.Equal(v.values, w.values)
+	return v.known == w.known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && slices.Equal(v.values, w.values)
 }
 
 // atLeast is where a variable comes from that may hold another value besides.
@@ -169,8 +170,10 @@ func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 	values, ok := s.paramValues(p)
 	if !ok {
 		s.nested(p)
+		first := b.text.Len() == 0 && len(b.cur.dynamic) == 0
 		b.dynamic(s.written(p), s.paramOrigin(p), q)
 		b.cur.runs = b.cur.runs || runs
+		b.cur.within = first && s.namesFile(p)
 		return
 	}
 	defer func() { b.cur.runs = b.cur.runs || runs }()
@@ -188,6 +191,8 @@ func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 		}
 	case q.splits && s.zsh:
 		b.whole(values)
+	case q.splits && s.splitsAnywhere():
+		b.dynamic(s.written(p), originAny, q)
 	case q.splits:
 		if slices.ContainsFunc(values, func(v string) bool { return strings.ContainsAny(v, " \t\n*?[") }) || s.vars["IFS"].known {
 			s.differ(b, p, differsInSplits, q)
@@ -196,6 +201,12 @@ func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 	default:
 		b.add(strings.Join(values, " "))
 	}
+}
+
+// splitsAnywhere reports whether IFS may be anything.
+func (s *shell) splitsAnywhere() bool {
+	v, assigned := s.vars["IFS"]
+	return assigned && !v.known
 }
 
 // splitValues adds unquoted values: split at IFS, and open to patterns.
@@ -435,84 +446,4 @@ func (s *shell) trimmed(values []string, e *syntax.Expansion) ([]string, bool) {
 		return cut(strings.Index(v, off[1:]), 1, false)
 	}
 	return nil, false
-}
-
-// declare is export, declare, local, readonly and typeset.
-func (s *shell) declare(c *syntax.DeclClause) {
-	if name := c.Variant.Value; name == "declare" || name == "typeset" || name == "nameref" {
-		s.x.unlikeDash = true
-		if s.dash { // a program that is not there
-			for _, a := range c.Args {
-				s.nested(a)
-			}
-			return
-		}
-	}
-	words := []field{{text: c.Variant.Value}}
-	readonly, odd, flags := c.Variant.Value == "readonly", false, ""
-	if c.Variant.Value == "nameref" {
-		s.reference()
-	}
-	for _, a := range c.Args {
-		if a.Naked && a.Name == nil {
-			f := s.one(a.Value, quoting{})
-			readonly = readonly || strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "r")
-			if strings.HasPrefix(f.text, "-") {
-				flags += f.text
-			}
-			odd = odd || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "inluc") || !f.known()
-			words = append(words, f)
-			if strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "n") || !f.known() {
-				s.reference()
-			}
-			continue
-		}
-		if a.Name != nil && strings.Contains(flags, "A") {
-			v := s.vars[a.Name.Value]
-			v.keyed = true
-			s.vars[a.Name.Value] = v
-		}
-		if before, ok := s.vars[nameOf(a)]; s.locals != nil && contains("local declare typeset", c.Variant.Value) {
-			if _, again := s.locals[nameOf(a)]; !again {
-				before.odd = before.odd && ok
-				s.locals[nameOf(a)] = before
-			}
-		}
-		words = append(words, s.assign(a))
-		if a.Name == nil {
-			continue
-		}
-		if c.Variant.Value == "local" && len(s.calling) == 0 { // an error in some shells
-			s.forget(a.Name.Value)
-			continue
-		}
-		v := s.vars[a.Name.Value]
-		if odd {
-			v = variable{odd: true, keyed: v.keyed, integer: v.integer || strings.Contains(flags, "i")}
-			if v.integer && !a.Naked {
-				v.origin = originAtom
-			}
-		}
-		v.readonly = v.readonly || readonly
-		if odd || readonly || !a.Naked {
-			s.vars[a.Name.Value] = v
-		}
-	}
-	in := invocation{words: words}
-	s.environment(&in)
-	s.emit(in)
-}
-
-func nameOf(a *syntax.Assign) string {
-	if a.Name == nil {
-		return ""
-	}
-	return a.Name.Value
-}
-
-// reference notes that a variable became another's name: from here on, an
-// assignment to one may change the other.
-func (s *shell) reference() {
-	s.forgetAll()
-	s.refs = true
 }

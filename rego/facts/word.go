@@ -163,10 +163,21 @@ func (b *wordBuilder) end() {
 	b.x.tick()
 	if b.started {
 		b.cur.text = b.text.String()
+		b.cur.within = b.cur.within && b.cur.endsName()
 		b.out = append(b.out, b.cur)
 	}
 	b.text.Reset()
 	b.cur, b.started = field{}, false
+}
+
+// endsName reports whether a word that begins with the name of a file is that name,
+// or the name with another end.
+func (f field) endsName() bool {
+	if len(f.dynamic) != 1 {
+		return false
+	}
+	end := strings.TrimPrefix(f.text, f.dynamic[0])
+	return end == "" || end[0] == '.' && strings.Trim(strings.ToLower(end), ".abcdefghijklmnopqrstuvwxyz0123456789") == "" && !strings.Contains(end, "..")
 }
 
 // split expands one word into fields, split where unquoted expansions say so.
@@ -238,11 +249,13 @@ func (s *shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
 	text, known, o := s.substituted(c)
 	switch {
 	case !known:
+		first := b.text.Len() == 0 && len(b.cur.dynamic) == 0
 		b.dynamic(s.written(c), o, q)
+		b.cur.within = first && s.filesWithin(c)
 	case q.splits && !s.zsh:
 		s.splitValues(b, []string{text})
 	case q.splits: // zsh splits what a command prints, at blanks
-		b.whole(strings.Fields(text))
+		b.whole(blankFields(text))
 	default:
 		b.add(text)
 	}

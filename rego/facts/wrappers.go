@@ -81,7 +81,7 @@ var wrapperTable = sync.OnceValue(func() map[string]wrapper {
 		"sshpass":      {valued: "pfdP"},
 		"mosh":         {skip: 1, joined: true, remote: true},
 		"proxychains4": {valued: "f"},
-		"valgrind":     {},
+		"valgrind":     {long: "log-file xml-file callgrind-out-file massif-out-file cachegrind-out-file"},
 		"bear":         {valued: "o", long: "output config"},
 		"scan-build":   {valued: "o"},
 		"ccache":       {},
@@ -116,6 +116,9 @@ func (s *shell) unwrap(w wrapper, name string, in invocation) bool {
 			s.codeText(field{text: text, dynamic: split[0].dynamic}, in.under(name))
 			return true
 		}
+	}
+	if name == "exec" && len(in.words) == 1 {
+		return true // it redirects, and runs nothing
 	}
 	if i >= len(in.words) || w.solo == "*" {
 		return w.skip > 0 && s.remoteInput(name, in)
@@ -164,6 +167,12 @@ func (s *shell) wrapperOptions(name string, o options) {
 	case "script":
 		for _, f := range o.operands[:min(1, len(o.operands))] {
 			s.touch(f, accessWrite)
+		}
+	case "valgrind":
+		for _, long := range []string{"log-file", "xml-file", "callgrind-out-file", "massif-out-file", "cachegrind-out-file"} {
+			for _, f := range o.values("", long) {
+				s.touch(f, accessWrite)
+			}
 		}
 	case "strace", "ltrace", "time", "gtime":
 		for _, f := range o.values("o", "output") {

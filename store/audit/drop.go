@@ -46,6 +46,7 @@ func (l *Log) dropSome(ctx context.Context, keep Keep) (n uint64, err error) {
 	if err != nil || upTo == 0 {
 		return 0, err
 	}
+	var stored Entry
 	err = l.st.Update(ctx, func(tx store.Tx) error {
 		from, err := droppedUpTo(tx)
 		if err != nil {
@@ -68,9 +69,12 @@ func (l *Log) dropSome(ctx context.Context, keep Keep) (n uint64, err error) {
 		if err := tx.Set(keyDropped, []byte(store.Seq(to))); err != nil {
 			return err
 		}
-		_, err = l.Append(tx, Entry{Type: TypeRetention, Dropped: to, Note: fmt.Sprintf("what the entries up to %d say was dropped, %s; their hashes are kept", to, keep.why())})
+		stored, err = l.Append(tx, Entry{Type: TypeRetention, Dropped: to, Note: fmt.Sprintf("what the entries up to %d say was dropped, %s; their hashes are kept", to, keep.why())})
 		return err
 	})
+	if err == nil && n > 0 {
+		l.Wrote(stored)
+	}
 	return n, err
 }
 

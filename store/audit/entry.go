@@ -18,6 +18,7 @@ const (
 	TypeExtended Type = "extended" // nobody was told of a request in time, so that silence denies it
 	TypeClaim    Type = "claim"    // somebody looks at a request, or no more
 	TypeDelegate Type = "delegate" // somebody lets another person vote in their place
+	TypeDefer    Type = "defer"    // somebody puts a request off for themselves, or no more
 	TypeEscalate Type = "escalate" // more people may approve a request
 	TypeGrant    Type = "grant"    // a grant was made, revoked, or has expired
 	TypeGranted  Type = "granted"  // a grant answered a question: its call may go on from here
@@ -42,7 +43,7 @@ const (
 // Types returns all types of entry.
 func Types() []Type {
 	return []Type{
-		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeEscalate, TypeGrant, TypeGranted,
+		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeDefer, TypeEscalate, TypeGrant, TypeGranted,
 		TypePeople, TypeUsed, TypeResult, TypeObserved, TypeRefused, TypePolicy, TypeConfig, TypeStart, TypeIntervention,
 		TypeSession, TypeConfidence, TypeMessage, TypeRetention, TypeDefinition, TypeFinding,
 	}

@@ -61,6 +61,8 @@ type Log struct {
 
 	edgeMu sync.Mutex
 	edge   edge
+
+	follow func(Entry)
 }
 
 // Open takes up the log in st. key (32 bytes) authenticates its head. A log
@@ -135,6 +137,22 @@ func (l *Log) checkEnd(tx store.Tx) error {
 		return &Fault{Seq: head.Seq, What: "not the entry that the head names"}
 	}
 	return nil
+}
+
+// Follow has fn told of each entry once it is written, however it was: by
+// [Log.Write], [Log.Drop], or by whoever appends and says so ([Log.Wrote]). fn is
+// called by several goroutines, must be quick, and is set before the log is used.
+func (l *Log) Follow(fn func(Entry)) { l.follow = fn }
+
+// Wrote tells whoever follows the log of entries that [Log.Append] returned, now that
+// their transactions have come to pass.
+func (l *Log) Wrote(entries ...Entry) {
+	if l.follow == nil {
+		return
+	}
+	for _, e := range entries {
+		l.follow(e)
+	}
 }
 
 // Append adds an entry within tx, so that it stands or falls with the state
@@ -213,6 +231,7 @@ func (l *Log) Write(ctx context.Context, e Entry, durable bool) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	l.Wrote(stored)
 	return stored, nil
 }
 

@@ -249,3 +249,24 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	})
 }
+
+// Whoever follows the log hears of what is in it, once, and of nothing that is not.
+func TestWhoFollowsHearsOfWhatWasWritten(t *testing.T) {
+	st := openStore(t, t.TempDir())
+	l := openLog(t, st)
+	var heard []uint64
+	l.Follow(func(e audit.Entry) { heard = append(heard, e.Seq) })
+	write(t, l, 2)
+	undone := errors.New("undone")
+	err := st.Update(t.Context(), func(tx store.Tx) error {
+		_, err := l.Append(tx, entry(9))
+		return errors.Join(err, undone)
+	})
+	if !errors.Is(err, undone) {
+		t.Fatal(err)
+	}
+	write(t, l, 1)
+	if diff := cmp.Diff([]uint64{1, 2, 3}, heard); diff != "" {
+		t.Errorf("heard of (-want +got):\n%s", diff)
+	}
+}

@@ -108,6 +108,8 @@ type db struct {
 
 	closing  sync.Once
 	closeErr error
+
+	onSync func(took time.Duration, err error) // the keeper's; nil: nobody asks
 }
 
 var (
@@ -115,25 +117,50 @@ var (
 	_ store.Disk  = (*db)(nil)
 )
 
+// An Option changes how [Open] opens a store.
+type Option func(*opening)
+
+// opening is how a store is opened.
+type opening struct {
+	badgerdb.Options
+
+	onSync func(took time.Duration, err error)
+}
+
+// WithoutCompaction keeps Badger from merging its tables. It is for a small
+// store in a test that lets hours pass on a clock of its own: the compactors
+// look for work twenty times a second, on that clock too.
+func WithoutCompaction() Option {
+	return func(o *opening) { o.Options = o.WithNumCompactors(0) }
+}
+
+// OnSync has fn told of each sync of the log, by one goroutine that waits for it.
+func OnSync(fn func(took time.Duration, err error)) Option {
+	return func(o *opening) { o.onSync = fn }
+}
+
 // Open opens the store in dir, creating the folder where there is none. A
 // folder that another process still uses after half a second is an error that wraps
 // [ErrInUse].
-func Open(dir string, logger *slog.Logger) (store.Store, error) {
-	return open(dir, logger)
+func Open(dir string, logger *slog.Logger, options ...Option) (store.Store, error) {
+	return open(dir, logger, options...)
 }
 
-func open(dir string, logger *slog.Logger) (*db, error) {
+func open(dir string, logger *slog.Logger, options ...Option) (*db, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the store's folder: %w", err)
 	}
 	if err := wal.SyncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
 		return nil, fmt.Errorf("creating the store's folder: %w", err)
 	}
-	o := settings(dir, logger)
-	if err := whileUnused(dir, func() error { return errors.Join(removeEmpty(dir), verifyTables(dir, o)) }); err != nil {
+	o := opening{Options: settings(dir, logger)}
+	for _, option := range options {
+		option(&o)
+	}
+	if err := whileUnused(dir, func() error { return errors.Join(removeEmpty(dir), verifyTables(dir, o.Options)) }); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	b, err := openLocked(o)
+	b, err := openLocked(o.Options)
 	if err != nil {
 		return nil, openError(dir, err)
 	}
@@ -144,6 +171,7 @@ func open(dir string, logger *slog.Logger) (*db, error) {
 		journal: newJournal(),
 		tidying: make(chan struct{}, 1),
 		done:    make(chan struct{}),
+		onSync:  o.onSync,
 	}
 	d.queue.wake = make(chan struct{}, 1)
 	if err := d.start(dir); err != nil {

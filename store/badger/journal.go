@@ -189,7 +189,12 @@ func (d *db) syncLog() {
 	if d.stopped != nil {
 		return
 	}
-	if err := d.log.Sync(); err != nil {
+	began, idle := time.Now(), d.log.Synced()
+	err := d.log.Sync()
+	if d.onSync != nil && !idle {
+		d.onSync(time.Since(began), err)
+	}
+	if err != nil {
 		d.stopped = d.fail(err)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,5 +116,32 @@ func TestDamageToTheLastWriteIsKnownFromTheMark(t *testing.T) {
 	}
 	if _, err := Open(left, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrDamaged) {
 		t.Errorf("got %v, want ErrDamaged", err)
+	}
+}
+
+// Each sync is told of that had something to do, and no other.
+func TestSyncsAreToldOf(t *testing.T) {
+	var syncs atomic.Int64
+	st, err := Open(t.TempDir(), slog.New(slog.DiscardHandler), OnSync(func(took time.Duration, err error) {
+		if syncs.Add(1); took <= 0 || err != nil {
+			t.Errorf("a sync took %v: %v", took, err)
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := st.Update(t.Context(), set("durable", nil)); err != nil {
+			t.Fatal(err)
+		}
+		if n := syncs.Load(); n != int64(i+1) {
+			t.Errorf("after %d updates, %d syncs", i+1, n)
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := syncs.Load(); n != 3 {
+		t.Errorf("%d syncs in the end", n)
 	}
 }

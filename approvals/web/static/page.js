@@ -101,7 +101,7 @@
     if (!$("[data-live]")) return;
     const es = new EventSource("/live");
     let lost = false;
-    for (const type of ["message", "approval.requested", "approval.voted", "approval.decided", "approval.claimed", "approval.unclaimed", "approval.delegated",
+    for (const type of ["message", "approval.requested", "approval.voted", "approval.decided", "approval.claimed", "approval.unclaimed", "approval.delegated", "approval.deferred",
       "approval.extended", "approval.escalated", "config.changed", "agent.paused", "agent.resumed", "agent.stopped", "session.changed", "message.sent", "finding"]) es.addEventListener(type, soon);
     es.onopen = () => { if (lost) { lost = false; tell(""); soon(); } };
     es.onerror = () => { lost = true; tell("Not connected: what you see may be old."); };

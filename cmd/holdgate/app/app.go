@@ -26,6 +26,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/cmd/holdgate/metrics"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/credential"
@@ -34,6 +35,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -97,6 +99,7 @@ type App struct {
 	host     *host.Host // nil where no channel is configured
 	runs     *runs
 	configs  *configs
+	metrics  *metrics.Metrics
 
 	listeners []api.Listener
 	cleanup   []cleanup
@@ -117,7 +120,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{c: c, o: o, log: o.Logger, started: time.Now(), failed: make(chan error, 1)}
-	a.runs, a.configs = newRuns(a), newConfigs(a, o.Watched)
+	a.runs, a.configs, a.metrics = newRuns(a), newConfigs(a, o.Watched), a.newMetrics()
 	if err := errors.Join(checkAuto(c, o), checkWritable(c, o, o.Writable)); err != nil {
 		return nil, err
 	}
@@ -161,7 +164,7 @@ func (a *App) onStop(name string, fn func(context.Context) error) {
 
 // openStore opens the database, the audit log in it, and the queue.
 func (a *App) openStore(ctx context.Context, s *state) error {
-	st, err := badger.Open(filepath.Join(a.c.StateDir, "db"), a.log)
+	st, err := badger.Open(filepath.Join(a.c.StateDir, "db"), a.log, badger.OnSync(a.metrics.Synced))
 	if err != nil {
 		return err
 	}
@@ -170,6 +173,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	if a.audit, err = audit.Open(ctx, st, s.key(purposeAudit)); err != nil {
 		return fmt.Errorf("opening the audit log: %w", err)
 	}
+	a.audit.Follow(a.metrics.Entry)
 	if _, err := a.audit.Write(ctx, audit.Entry{Type: audit.TypeStart, Note: "holdgate " + a.o.Version}, true); err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}
@@ -188,6 +192,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Redactions: a.redactions, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
+		OnEnded: func(e approvals.Ended) { a.metrics.Ended(e.Took, e.Status, e.Decision, e.Channel) },
 	})
 	if err != nil {
 		return fmt.Errorf("opening the queue: %w", err)
@@ -235,6 +240,8 @@ func (a *App) buildProxy(ctx context.Context) error {
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait),
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
 	}
+	pc.OnRefused = a.metrics.Refused
+	pc.OnAnswered = func(s steps.Answered) { a.metrics.Answered(s.Upstream, s.Took, s.Status) }
 	pc.Agents = func() *identity.Book { return a.current.Load().agents }
 	pc.Network.Credentials = func() []*credential.Credential { return a.current.Load().credentials }
 	line, err := a.c.Confidence.Line()
@@ -280,7 +287,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
 		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
-		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a},
+		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, Metrics: a.metrics.Handler(a.log),
 	})
 	if err != nil {
 		return err
@@ -345,11 +352,11 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	redirected, err := a.listenTransparent()
 	if err != nil {
-		err = fmt.Errorf("listening for redirected connections: %w", err)
-		if own != nil {
-			err = errors.Join(err, own.Close())
-		}
-		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close())
+		return errors.Join(fmt.Errorf("listening for redirected connections: %w", err), agents.Close(), approvers.Close(), sock.Close(), closeAll(own))
+	}
+	scrapers, err := a.listenMetrics()
+	if err != nil {
+		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close(), closeAll(own), closeAll(redirected...))
 	}
 	background := a.startBackground(ctx)
 	a.onStop("background work", func(context.Context) error { background(); a.work.Wait(); return nil })
@@ -367,6 +374,7 @@ func (a *App) Start(ctx context.Context) error {
 		a.goServe("agents' socket", func() error { return a.proxy.Serve(own) })
 	}
 	a.serveTransparent(redirected)
+	a.serveMetrics(scrapers)
 	a.serveInside(ctx)
 	a.goServe("approvers' door", func() error { return a.approver.Serve(approvers) })
 	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })

@@ -52,7 +52,8 @@ func (a *App) openPolicy(ctx context.Context) error {
 		}
 	}
 	o.Logger, o.KeepSeen = a.log, !o.NoInputs
-	o.OnLoad = func(l rego.Load) { a.policyLoaded(ctx, l) }
+	o.OnLoad = func(l rego.Load) { a.metrics.Loaded(l.Err); a.policyLoaded(ctx, l) }
+	o.OnEvaluated = a.metrics.Evaluated
 	if a.engine, err = rego.Open(ctx, o); err == nil {
 		a.onStop("policy", func(ctx context.Context) error { a.engine.Close(ctx); return nil })
 		a.warnUnanswerable()

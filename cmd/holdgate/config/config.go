@@ -70,6 +70,11 @@ type Listen struct {
 	// Transparent is where connections are taken that netfilter redirects, of a
 	// loopback address or localhost, which stands for both; empty: nowhere.
 	Transparent string `yaml:"transparent"`
+	// Metrics is where scrapers read metrics without a token; empty: nowhere. Only
+	// those of MetricsFrom may, networks as 10.0.0.0/8, and this host; the address is a
+	// loopback one where there are none.
+	Metrics     string   `yaml:"metrics"`
+	MetricsFrom []string `yaml:"metrics_from"`
 }
 
 // Policy says which rules decide.

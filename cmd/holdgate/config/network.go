@@ -70,6 +70,35 @@ func (f *faults) network(c Config) {
 	if c.Listen.Transparent != "" {
 		f.transparent(c.Listen)
 	}
+	f.metrics(c.Listen)
+}
+
+// metrics checks where scrapers read metrics, and who may.
+func (f *faults) metrics(l Listen) {
+	for i, from := range l.MetricsFrom {
+		if p, err := netip.ParsePrefix(from); err != nil || p != p.Masked() {
+			f.add("listen.metrics_from[%d]: %q is no network, as 10.0.0.0/8", i, from)
+		} else if p.Bits() == 0 {
+			f.add("listen.metrics_from[%d]: %s is everybody: name the network of your scrapers", i, from)
+		}
+	}
+	if l.Metrics == "" {
+		if len(l.MetricsFrom) > 0 {
+			f.add("listen.metrics_from: there is no listen.metrics that it could be for")
+		}
+		return
+	}
+	f.address("listen.metrics", l.Metrics)
+	if !strings.HasSuffix(l.Metrics, ":0") && (l.Metrics == l.Agents || l.Metrics == l.Approvers) {
+		f.add("listen.metrics: %s is another door's address: metrics have one of their own", l.Metrics)
+	}
+	host, _, err := net.SplitHostPort(l.Metrics)
+	if err != nil {
+		return
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsLoopback() && len(l.MetricsFrom) == 0 {
+		f.add("listen.metrics: %s can be reached from elsewhere, and needs no token: name the networks of your scrapers under listen.metrics_from, or take a loopback address", l.Metrics)
+	}
 }
 
 // hostFault says what is wrong with HOST, HOST:PORT or *.DOMAIN, or "".

@@ -31,6 +31,14 @@ pass_through: [{host: "*.pinned.example"}, {host: "llm.example:8443", calls_unse
 	}
 }
 
+func TestWhereMetricsAreReadIsRead(t *testing.T) {
+	for _, text := range []string{`listen: {metrics: "127.0.0.1:7302"}`, `listen: {metrics: "localhost:0"}`, `listen: {metrics: "0.0.0.0:7302", metrics_from: [10.0.0.0/8, "fd00::/8"]}`} {
+		if c, err := load(t, text, config.Flags{}); err != nil || c.Listen.Metrics == "" {
+			t.Errorf("%s: %q, %v", text, c.Listen.Metrics, err)
+		}
+	}
+}
+
 func TestFaultsOfHowUpstreamsAreReached(t *testing.T) {
 	for text, want := range map[string]string{
 		`upstream_proxy: {http: "ftp://p.example"}`:              "upstream_proxy.http: want http://HOST:PORT",
@@ -44,6 +52,15 @@ func TestFaultsOfHowUpstreamsAreReached(t *testing.T) {
 		`listen: {transparent: "0.0.0.0:15001"}`:                 "is no loopback address",
 		`listen: {transparent: "localhost:7300"}`:                "is the port of listen.agents",
 		`listen: {transparent: "15001"}`:                         "is not HOST:PORT",
+
+		`listen: {metrics: "0.0.0.0:7302"}`:                                       "listen.metrics: 0.0.0.0:7302 can be reached from elsewhere",
+		`listen: {metrics: "10.0.0.1:7302"}`:                                      "name the networks of your scrapers",
+		`listen: {metrics: "0.0.0.0:7302", metrics_from: [0.0.0.0/0]}`:            "listen.metrics_from[0]: 0.0.0.0/0 is everybody",
+		`listen: {metrics: "0.0.0.0:7302", metrics_from: [10.1.2.3/8]}`:           "is no network, as 10.0.0.0/8",
+		`listen: {metrics: "0.0.0.0:7302", metrics_from: [10.0.0.0/8, internal]}`: "listen.metrics_from[1]",
+		`listen: {metrics_from: [10.0.0.0/8]}`:                                    "there is no listen.metrics",
+		`listen: {metrics: "127.0.0.1:7301"}`:                                     "is another door's address",
+		`listen: {metrics: "7302"}`:                                               "is not HOST:PORT",
 	} {
 		_, err := load(t, text, config.Flags{})
 		if err == nil || !strings.Contains(err.Error(), want) {

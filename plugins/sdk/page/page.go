@@ -20,6 +20,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -47,6 +48,7 @@ type Line struct {
 	Label string // of fixed width; what does not fit goes on below it
 	Text  string
 	Style Style // of the text
+	SQL   bool  // it is SQL: where there is colour it has that of the language
 }
 
 // Marks that stand before every line of a call, and of what an agent says.
@@ -84,7 +86,7 @@ func Of(n sdk.Notice, now time.Time) []Line {
 type drawing struct{ lines []Line }
 
 func (p *drawing) add(label, text string, s Style) {
-	p.lines = append(p.lines, Line{Label: label, Text: inert(text), Style: s})
+	p.lines = append(p.lines, Line{Label: label, Text: Inert(text), Style: s})
 }
 
 func (p *drawing) blank() { p.add("", "", Plain) }
@@ -261,6 +263,7 @@ func (p *drawing) section(title, mark string, s sdk.Section) {
 			style = map[byte]Style{'+': Added, '-': Removed}[l[0]]
 		}
 		p.add(mark, l, style)
+		p.lines[len(p.lines)-1].SQL = s.Kind == "sql"
 	}
 }
 
@@ -340,8 +343,8 @@ func Missing(n sdk.Notice) string {
 }
 
 // Word is what a person must type in full to approve: nothing special where
-// the risk is low or medium and all is shown, the target's name as well where
-// the risk is critical.
+// the risk is low or medium and all is shown; where it is critical the name of what
+// the request is about as well: its target, else its gate, else itself.
 func Word(n sdk.Notice) string {
 	switch n.Risk {
 	case sdk.RiskLow, sdk.RiskMedium:
@@ -349,9 +352,7 @@ func Word(n sdk.Notice) string {
 			return ""
 		}
 	case sdk.RiskCritical:
-		if n.Call.Target != "" {
-			return "approve " + inert(n.Call.Target)
-		}
+		return "approve " + Inert(cmp.Or(n.Call.Target, n.Gate, n.ID))
 	}
 	return "approve"
 }
@@ -359,9 +360,9 @@ func Word(n sdk.Notice) string {
 // short is the form of a digest that people compare by eye.
 func short(digest string) string { return digest[:min(len(digest), 12)] }
 
-// inert replaces what a terminal would obey. Holdgate has written it out
+// Inert replaces what a terminal would obey. Holdgate has written it out
 // already; nothing here rests on that.
-func inert(s string) string {
+func Inert(s string) string {
 	if !strings.ContainsFunc(s, obeyed) {
 		return s
 	}
@@ -396,17 +397,17 @@ func (l Line) Said() bool { return l.Label == agentMark }
 // is broken between words, where it has any.
 func Wrap(lines []Line, width int) (wrapped []Line) {
 	for _, l := range lines {
-		if width <= 0 || cells(l.Label)+cells(l.Text) <= width {
+		if width <= 0 || Cells(l.Label)+Cells(l.Text) <= width {
 			wrapped = append(wrapped, l)
 			continue
 		}
 		below := l.Label
 		if below != callMark && below != agentMark {
-			below = strings.Repeat(" ", max(cells(l.Label), 2))
+			below = strings.Repeat(" ", max(Cells(l.Label), 2))
 		}
 		label := l.Label
-		for part := range chunks(l.Text, max(width-cells(below), 2), !l.Code()) {
-			wrapped = append(wrapped, Line{Label: label, Text: part, Style: l.Style})
+		for part := range chunks(l.Text, max(width-Cells(below), 2), !l.Code()) {
+			wrapped = append(wrapped, Line{Label: label, Text: part, Style: l.Style, SQL: l.SQL})
 			label = below
 		}
 	}

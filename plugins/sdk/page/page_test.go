@@ -113,6 +113,8 @@ func TestWhatMustBeTyped(t *testing.T) {
 		{"nor where something is hidden", request(func(n *sdk.Notice) { n.Hidden = 1 }), "approve"},
 		{"nor where not all is shown", request(func(n *sdk.Notice) { n.Whole = false }), "approve"},
 		{"a critical one names its target", request(func(n *sdk.Notice) { n.Risk = sdk.RiskCritical }), "approve Bash"},
+		{"or its gate", request(func(n *sdk.Notice) { n.Risk, n.Call.Target, n.Gate = sdk.RiskCritical, "", "deploy" }), "approve deploy"},
+		{"or itself", request(func(n *sdk.Notice) { n.Risk, n.Call.Target, n.Gate = sdk.RiskCritical, "", "" }), "approve r1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := page.Word(c.n); got != c.want {
@@ -159,4 +161,27 @@ func FuzzPage(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestSQLHasColour(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"DELETE FROM a", "\x1b[1;31mDELETE\x1b[0m \x1b[1;36mFROM\x1b[0m a"},
+		{"update a set b = 'drop it'", "\x1b[1;31mupdate\x1b[0m a \x1b[1;36mset\x1b[0m b = \x1b[32m'drop it'\x1b[0m"},
+		{"x.selected, 'é", "x.selected, \x1b[32m'é\x1b[0m"},
+		{"'", "\x1b[32m'\x1b[0m"},
+	} {
+		l := page.Line{Label: "  | ", Text: c.line, SQL: true}
+		if got := l.String(true); got != "  | "+c.want {
+			t.Errorf("%q is %q, want %q", c.line, got, c.want)
+		}
+		if got := l.String(false); got != "  | "+c.line {
+			t.Errorf("%q without colour is %q", c.line, got)
+		}
+	}
+	n := request(func(n *sdk.Notice) {
+		n.Sections = []sdk.Section{{Title: "statements", Kind: "sql", Lines: []string{"DROP TABLE a"}}}
+	})
+	if got := page.Text(page.Of(n, now), 80, true); !strings.Contains(got, "\x1b[1;31mDROP\x1b[0m") {
+		t.Errorf("a statement has no colour:\n%s", got)
+	}
 }

@@ -32,16 +32,19 @@ func (l Line) String(colour bool) string {
 	if l.Text == "" {
 		return strings.TrimRight(l.Label, " ")
 	}
+	if colour && l.SQL {
+		return l.Label + colourSQL(l.Text)
+	}
 	if s := l.Style.sequence(); colour && s != "" {
 		return l.Label + s + l.Text + sgrOff
 	}
 	return l.Label + l.Text
 }
 
-// cells is how much room a text takes. What is no ASCII counts twice:
+// Cells is how much room a text takes. What is no ASCII counts twice:
 // terminals do not agree on its width, and a line that is too long would begin
 // anew where a field does.
-func cells(s string) (n int) {
+func Cells(s string) (n int) {
 	for _, r := range s {
 		n += cell(r)
 	}
@@ -68,7 +71,7 @@ func chunks(s string, room int, words bool) iter.Seq[string] {
 				if !yield(s[start:end]) {
 					return
 				}
-				start, n, blank = end, cells(s[end:i]), 0
+				start, n, blank = end, Cells(s[end:i]), 0
 			}
 			n += cell(r)
 			if r == ' ' {

@@ -79,6 +79,9 @@ func accounts(shell, script string, c facts.Command, argv []string) bool {
 	case len(c.Argv) == 0 || !word(shell, script, path.Base(c.Argv[0]), argv[0]):
 		return false
 	}
+	if len(argv) == 1 && slices.Contains(c.Via, "time") && slices.Contains(c.Via, "xargs") {
+		return true // where time is no reserved word it fails, and xargs is given nothing
+	}
 	return unknown || words(shell, script, c.Argv[1:], argv[1:])
 }
 
@@ -97,8 +100,15 @@ func words(shell, script string, fact, argv []string) bool {
 			return true
 		}
 	}
-	switch {
-	case maybe(shell, script, "zsh") && strings.Contains(script, "$"):
+	if maybe(shell, script, "dash") && strings.Contains(script, "{$") { // no braces: their text is that of the first and the last word
+		plain := func(words []string) []string {
+			return strings.FieldsFunc(strings.Join(words, " "), func(r rune) bool { return strings.ContainsRune(" {,}", r) })
+		}
+		if match(shell, script, plain(fact), plain(argv)) {
+			return true
+		}
+	}
+	if maybe(shell, script, "zsh") && strings.Contains(script, "$") {
 		split := func(r rune) bool {
 			return unicode.IsSpace(r) || strings.ContainsRune(":,", r) && strings.Contains(script, "IFS")
 		}
@@ -108,6 +118,9 @@ func words(shell, script string, fact, argv []string) bool {
 }
 
 func match(shell, script string, fact, argv []string) bool {
+	if maybe(shell, script, "dash") && len(argv) > 0 && descriptor.MatchString(argv[0]) {
+		return match(shell, script, fact, argv[1:]) || len(fact) > 0 && fact[0] == argv[0] && match(shell, script, fact[1:], argv[1:])
+	}
 	if maybe(shell, script, "dash") && len(argv) > 0 && braces.MatchString(argv[0]) {
 		for n := range len(fact) + 1 {
 			if match(shell, script, fact[n:], argv[1:]) {
@@ -127,7 +140,7 @@ func match(shell, script string, fact, argv []string) bool {
 	if len(argv) > 0 && word(shell, script, fact[0], argv[0]) && match(shell, script, fact[1:], argv[1:]) {
 		return true
 	}
-	if !strings.ContainsAny(fact[0], "*?[") {
+	if !strings.ContainsAny(fact[0], "*?[") && !extended.MatchString(fact[0]) {
 		return false
 	}
 	for n := 0; n <= len(argv); n++ { // the names that a pattern stands for, if there are any
@@ -136,6 +149,9 @@ func match(shell, script string, fact, argv []string) bool {
 		}
 		if n == len(argv) {
 			break
+		}
+		if extended.MatchString(fact[0]) {
+			continue
 		}
 		if ok, err := path.Match(strings.ReplaceAll(fact[0], "[!", "[^"), argv[n]); err == nil && !ok {
 			break
@@ -146,7 +162,7 @@ func match(shell, script string, fact, argv []string) bool {
 
 // numbers are the parts of a fact's words that facts leave as they are written,
 // because all that they can be is a number, or nothing.
-var numbers = regexp.MustCompile("(?s)\\$\\(\\(.*\\)\\)|\\$\\[[^]]*\\]|\\$\\{?#?([a-zA-Z_]\\w*|[#?$!])(\\[[0-9@*]*\\])?\\}?")
+var numbers = regexp.MustCompile("(?s)\\$\\(\\(.*\\)\\)|\\$\\[[^]]*\\]|\\$\\{#?([a-zA-Z_]\\w*|[#?$!])(\\[[0-9@*]*\\])?\\}|\\$([a-zA-Z_]\\w*|[#?$!])")
 
 // pipes are the words that begin with what becomes the name of a pipe. An empty
 // one is nothing in bash.
@@ -162,6 +178,8 @@ func piped(fact, arg string) bool {
 func word(shell, script, fact, arg string) bool {
 	switch {
 	case fact == arg, fact == "~" && arg == "/w", piped(fact, arg):
+		return true
+	case shell == "bash" && strings.Contains(fact, "=~") && strings.Replace(fact, "=~", "=/w", 1) == arg:
 		return true
 	case strings.HasPrefix(fact, "~/") && arg == "/w"+fact[1:]:
 		return true
@@ -182,6 +200,12 @@ func word(shell, script, fact, arg string) bool {
 	ok, err := regexp.MatchString(pattern+regexp.QuoteMeta(fact[rest:])+"$", arg)
 	return ok && err == nil
 }
+
+// extended patterns are none of path.Match's, and no pattern at all to dash.
+var extended = regexp.MustCompile(`[*?+@!]\(`)
+
+// descriptor is where bash keeps the number of a file that it opens; to dash it is a word.
+var descriptor = regexp.MustCompile(`^\{\w+\}$`)
 
 // sequences make more words than facts write down.
 var sequences = regexp.MustCompile(`^\{-?[0-9]+\.\.-?[0-9]+(\.\.-?[0-9]+)?\}$`)

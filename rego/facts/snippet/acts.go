@@ -45,6 +45,9 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 	case "argv":
 		w.argv(c, arg(0, "args"))
 		return anything(), true
+	case "request":
+		w.request(c, arg(0, "url"))
+		return kinds("response"), true
 	case "rmtree":
 		w.touch("delete", arg(0, "path"), c.spec.name)
 		w.effects.Trees = true
@@ -137,6 +140,37 @@ func (w *walker) shell(line value, by string) {
 		} else if w.last {
 			w.effects.Shell, _ = union(w.effects.Shell, []string{p.Path}, false)
 		}
+	}
+}
+
+// requestOptions are arguments of a request that lead nowhere else.
+var requestOptions = strings.Fields("url timeout params headers json data")
+
+// request notes a request as curl would make it: it is judged as that command is.
+func (w *walker) request(c call, url value) {
+	for i, k := range c.keys {
+		if k != "" && !slices.Contains(requestOptions, k) || k == "" && i > 1 {
+			w.unseen("%s with %s", c.spec.name, k)
+		}
+	}
+	t := url.text()
+	if len(t.kinds) > 0 || t.none() || len(url.objs) > 0 {
+		w.unseen("%s: an address that is not known", c.spec.name)
+	}
+	_, verb, _ := strings.Cut(c.spec.name, ".")
+	for _, p := range t.places {
+		words := []string{"curl", "-s"}
+		if verb = verb[strings.LastIndex(verb, ".")+1:]; slices.Contains([]string{"post", "put", "patch", "head", "options"}, verb) {
+			words = append(words, "-X", strings.ToUpper(verb))
+		}
+		if len(c.args) > 1 {
+			words = append(words, "-d", "x")
+		}
+		if p.Below || p.Path == "" || strings.HasPrefix(p.Path, "-") {
+			w.unseen("%s: an address that is not known", c.spec.name)
+			continue
+		}
+		w.command(c, append(words, p.Path))
 	}
 }
 

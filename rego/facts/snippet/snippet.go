@@ -75,6 +75,10 @@ func Read(language, code string) (Effects, error) {
 		return readAwk(code)
 	case "sed":
 		return readSed(code)
+	case "go":
+		return readGo(code)
+	case "perl":
+		return readPerl(code, nil)
 	case "node", "bun", "deno":
 		program, err := parseScript(code, language != "node")
 		if err != nil {
@@ -87,8 +91,12 @@ func Read(language, code string) (Effects, error) {
 	return Effects{}, fmt.Errorf("the language %q is not read", language)
 }
 
+// ReadPerl tells what a program of Perl does that is started with modules of its own,
+// as by -MList::Util=sum.
+func ReadPerl(code string, modules []string) (Effects, error) { return readPerl(code, modules) }
+
 // Known reports whether programs in a language are read. JavaScript goes by the
 // program that runs it.
 func Known(language string) bool {
-	return slices.Contains([]string{"python", "node", "bun", "deno", "awk", "sed"}, language)
+	return slices.Contains([]string{"python", "node", "bun", "deno", "awk", "sed", "go", "perl"}, language)
 }

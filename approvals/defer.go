@@ -1,0 +1,66 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// MaxDefer is how long a request can be put off at once.
+const MaxDefer = 24 * time.Hour
+
+// Defer puts a request off for one person: their screens do not show it until the
+// time has passed, or at once again where it is 0. It decides nothing. Others see
+// the request as before, and its window and its escalations go on; a claim stops
+// them. Where silence would have approved, it denies from now on, for somebody has
+// spoken.
+//
+// It returns ErrNotFound, *EndedError, ErrNotEntitled or ErrAnswer.
+func (q *Queue) Defer(ctx context.Context, id, by string, lasts time.Duration) (Request, error) {
+	if lasts < 0 || lasts > MaxDefer {
+		return Request{}, fmt.Errorf("%w: a request is put off for up to %s", ErrAnswer, record.Lasting(MaxDefer))
+	}
+	return q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
+		n, err := t.People.MayAnswer(by)
+		if err != nil {
+			return err
+		}
+		r.Deferrals = slices.DeleteFunc(r.Deferrals, func(d Deferral) bool { return d.By == n.Name || !d.Until.After(t.Now) })
+		note := n.Name + " is shown it again"
+		if lasts > 0 {
+			until := t.Now.Add(lasts)
+			r.Deferrals = append(r.Deferrals, Deferral{By: n.Name, Until: until})
+			note = fmt.Sprintf("put off by %s until %s", n.Name, until.Format(time.RFC3339))
+			if err := t.notSilent(r, n.Name); err != nil {
+				return err
+			}
+		}
+		return errors.Join(t.Write(r), t.Record(r, audit.TypeDefer, record.EventDeferred, note))
+	})
+}
+
+// notSilent has silence deny a request that it would have approved, once the time of
+// an ordinary hold is over. It leaves writing the request to its caller.
+func (t *transition) notSilent(r *record.StoredRequest, by string) error {
+	if r.OnTimeout != holdgate.TimeoutApprove {
+		return nil
+	}
+	if err := t.Tx.Delete(record.DueKey(r.Expires, r.ID)); err != nil {
+		return err
+	}
+	r.MustBeAnswered("silence does not approve: " + by + " has put it off")
+	if r.Claim == nil {
+		r.Expires = r.Created.Add(r.Timeout)
+		if soon := t.Now.Add(time.Minute); r.Expires.Before(soon) {
+			r.Expires = soon
+		}
+	}
+	t.Durable(func() { t.q.quiet.forget(r.ID) })
+	return t.Schedule(r.Expires, r.ID, r.Timer())
+}

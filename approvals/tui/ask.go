@@ -1,0 +1,285 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/plugins/host"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
+)
+
+// An ask is a request that is open.
+type ask struct {
+	r       approvals.Request
+	full    bool // the call's arguments stand below the page, whole
+	lines   []page.Line
+	room    int // how many lines are shown at once
+	top     int // the first of them
+	seen    int // how many were shown so far
+	since   time.Time
+	sending bool // an answer is on its way
+}
+
+// An openedMsg is a request as it is now.
+type openedMsg struct {
+	id  string
+	r   approvals.Request
+	err error
+}
+
+// openRequest shows a request.
+func (m *model) openRequest(r approvals.Request) tea.Cmd {
+	m.ask = &ask{r: r}
+	m.layOut()
+	return m.look()
+}
+
+// look asks how the open request is now. A screen that shows one counts as having
+// told a person.
+func (m *model) look() tea.Cmd {
+	if m.ask == nil || m.api == nil {
+		return nil
+	}
+	api, ctx, id, pending := m.api, m.ctx, m.ask.r.ID, !m.ask.r.Status.Final()
+	return func() tea.Msg {
+		if pending {
+			if r, err := api.Shown(ctx, id); err == nil {
+				return openedMsg{id, r, nil}
+			}
+		}
+		r, err := api.Request(ctx, id) // to look, nobody needs a right to answer
+		return openedMsg{id, r, err}
+	}
+}
+
+// keepShown says again that the open request is on the screen, where silence
+// approves it: silence counts only while people could have spoken.
+func (m *model) keepShown() tea.Cmd {
+	if m.ask == nil || m.ask.sending || m.ask.r.Status.Final() || m.ask.r.Claim != nil || m.ask.r.OnTimeout != holdgate.TimeoutApprove.String() {
+		return nil
+	}
+	return m.look()
+}
+
+// opened takes the open request as it is now.
+func (m *model) opened(msg openedMsg) {
+	switch {
+	case m.ask == nil || m.ask.r.ID != msg.id || m.ask.sending:
+	case msg.err != nil:
+		m.note = "not looked at anew: " + holdgate.Visible(msg.err.Error())
+	default:
+		m.inbox.update(msg.r, m.now())
+		m.renew(msg.r)
+	}
+}
+
+// renew shows a request as it is now, from its top where it is not what was shown.
+// What was being typed to approve it is dropped.
+func (m *model) renew(r approvals.Request) {
+	a := m.ask
+	same := state(r) == state(a.r)
+	a.r = r
+	if same {
+		return
+	}
+	m.layOut()
+	if m.prompt != nil && m.prompt.kind != promptFilter {
+		if m.prompt.releases() || r.Status.Final() {
+			m.prompt = nil
+		}
+		m.note = "This request has changed: look at it again."
+	}
+}
+
+// state is what of a request makes another page, and another question, where it
+// changes.
+func state(r approvals.Request) string {
+	by := ""
+	if r.Claim != nil {
+		by = r.Claim.By
+	}
+	return fmt.Sprint(r.Status, len(r.Votes), r.Call.Digest, r.Escalated, len(r.Delegations), by, r.NoApprover, r.OnTimeout)
+}
+
+// layOut shows the request from its top: of a page that was laid out differently
+// nobody knows what was seen.
+func (a *ask) layOut(width, room int, now time.Time) {
+	a.lines, a.room = a.draw(width, now), room
+	a.top, a.seen, a.since = 0, 0, now
+	a.scroll(0, now)
+}
+
+// draw is the page as it is now.
+func (a *ask) draw(width int, now time.Time) []page.Line {
+	lines := page.Of(host.Notice(a.r), now)
+	if a.full {
+		lines = append(lines, page.Line{}, page.Line{Label: "  ", Text: "the arguments, whole", Style: page.Faint})
+		for _, l := range wholeArguments(a.r) {
+			lines = append(lines, page.Line{Label: "  | ", Text: l})
+		}
+	}
+	return page.Wrap(lines, width-1)
+}
+
+// countDown draws the page again. Only what counts down changes by itself: where that
+// makes another number of lines, the page is shown from its top.
+func (m *model) countDown() {
+	if m.ask == nil {
+		return
+	}
+	drawn := m.ask.draw(m.width, m.now())
+	if len(drawn) != len(m.ask.lines) {
+		m.layOut()
+		return
+	}
+	m.ask.lines = drawn
+}
+
+// scroll moves on the page. Seeing it counts.
+func (a *ask) scroll(by int, now time.Time) {
+	top := min(max(a.top+by, 0), max(len(a.lines)-a.room, 0))
+	if top != a.top {
+		a.top, a.since = top, now
+	}
+	a.seen = max(a.seen, min(a.top+a.room, len(a.lines)))
+}
+
+// whole reports whether all of the page was shown.
+func (a *ask) whole() bool { return a.seen >= len(a.lines) }
+
+// word is what must be typed in full to approve; empty where a key will do.
+func (a *ask) word() string { return page.Word(host.Notice(a.r)) }
+
+// closed says why the request is not approved on this screen, or nothing.
+func (a *ask) closed() string {
+	switch {
+	case a.r.NoApprover != "":
+		return holdgate.Visible(a.r.NoApprover)
+	case !a.r.Briefing.Whole && a.r.Call.Tool == nil:
+		return "the call cannot be shown whole"
+	case !a.r.Briefing.Whole && !a.full:
+		return "this screen does not show the whole call; f shows it"
+	case !a.whole():
+		return "not all of the call was shown yet; space shows the rest"
+	}
+	return ""
+}
+
+// wholeArguments are the call's arguments, nothing cut, one line each.
+func wholeArguments(r approvals.Request) []string {
+	t := r.Call.Tool
+	if t == nil {
+		return nil
+	}
+	text := t.ArgumentsRaw
+	if t.Arguments != nil {
+		v := jsontext.Value(t.Arguments).Clone()
+		if err := v.Indent(jsontext.WithIndent("  ")); err == nil {
+			text = string(v)
+		}
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = holdgate.Visible(l)
+	}
+	return lines
+}
+
+// askKey takes a key that is for the open request.
+func (m *model) askKey(k string) tea.Cmd {
+	a, now := m.ask, m.now()
+	m.note = ""
+	switch k {
+	case "esc", "q":
+		m.ask = nil
+		return nil
+	case "j", "down":
+		a.scroll(1, now)
+		return nil
+	case "k", "up":
+		a.scroll(-1, now)
+		return nil
+	case "space", "enter", "pgdown":
+		a.scroll(max(a.room-1, 1), now)
+		return nil
+	case "b", "pgup":
+		a.scroll(-max(a.room-1, 1), now)
+		return nil
+	case "f":
+		a.full = !a.full && a.r.Call.Tool != nil
+		m.layOut()
+		return nil
+	}
+	if a.r.Status.Final() || a.sending || now.Sub(a.since) < quiet {
+		return nil
+	}
+	return m.answerKey(k)
+}
+
+// askHead says where the person is, and what else waits.
+func (m *model) askHead() string {
+	s := "Waiting > request"
+	others := len(m.inbox.list)
+	if indexOf(m.inbox.list, m.ask.r.ID) >= 0 {
+		others--
+	}
+	if others > 0 {
+		s += fmt.Sprintf(" (%d more wait)", others)
+	}
+	if c := m.ask.r.Claim; c != nil {
+		s += ", " + holdgate.Visible(c.By) + " is looking at it"
+	}
+	return s
+}
+
+// askLines are the lines of the page that are shown.
+func (m *model) askLines() (lines []string) {
+	a := m.ask
+	for _, l := range a.lines[a.top:min(a.top+a.room, len(a.lines))] {
+		lines = append(lines, l.String(m.colour))
+	}
+	return lines
+}
+
+// askKeys says what the keys do. Those that let the call go on are not named
+// where they do nothing.
+func (m *model) askKeys() string {
+	a := m.ask
+	var keys []string
+	switch {
+	case a.r.Status.Final():
+	case a.sending:
+		return "..."
+	case m.now().Sub(a.since) < quiet:
+		return "a moment ..."
+	case a.closed() != "":
+	case a.r.Kind == holdgate.RequestChoice:
+		keys = append(keys, fmt.Sprintf("1-%d choose", min(len(a.r.Options), 9)))
+	default:
+		keys = append(keys, "y approve")
+	}
+	if !a.r.Status.Final() {
+		keys = append(keys, "n deny")
+		if a.allows("steer") {
+			keys = append(keys, "s steer")
+		}
+		if !a.r.Briefing.Whole && !a.full && a.r.Call.Tool != nil {
+			keys = append(keys, "f whole call")
+		}
+	}
+	if len(a.lines) > a.room {
+		on := "space on"
+		if !a.r.Status.Final() && !a.whole() && (a.r.Briefing.Whole || a.full) && a.r.NoApprover == "" {
+			on = "space on, then y approves"
+		}
+		keys = append(keys, fmt.Sprintf("%s (%d-%d of %d)", on, a.top+1, min(a.top+a.room, len(a.lines)), len(a.lines)))
+	}
+	return strings.Join(append(keys, "q back", "? keys"), "  ")
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/bench"
+)
+
+func benchCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "bench",
+		Usage: "measure on this machine what Holdgate costs",
+		Description: "Runs the same requests straight to an upstream, through goproxy (its transport tuned) and\n" +
+			"through Holdgate with its shipped settings and policy, all on loopback, in turns.",
+		Flags: []cli.Flag{
+			jsonFlag(),
+			&cli.IntFlag{Name: "rounds", Usage: "count `N` rounds", Value: 5},
+			&cli.DurationFlag{Name: "time", Usage: "load each target for `DURATION` a round", Value: bench.DefaultDuration},
+			&cli.StringFlag{Name: "only", Usage: "only scenarios whose name contains `TEXT`, such as \"4 KB, 16\"; a number in it is whole"},
+			&cli.IntFlag{Name: "held", Usage: "measure `N` calls that are held at once instead, and the memory that they take (Linux)"},
+			&cli.IntFlag{Name: "startup", Usage: "measure instead what run adds to a command's start, each way `N` times"},
+			&cli.StringFlag{Name: "peer", Hidden: true},
+		},
+		Action: func(c *cli.Context) error { return e.bench(c) },
+	}
+}
+
+func (e *env) bench(c *cli.Context) error {
+	if role := c.String("peer"); role != "" {
+		return bench.Peer(c.Context, role, e.stdin, e.stdout)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	if n := c.Int("startup"); n > 0 {
+		results, err := bench.RunStartup(c.Context, exe, n)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return printJSON(e.stdout, results)
+		}
+		return bench.ReportStartup(e.stdout, results)
+	}
+	if n := c.Int("held"); n > 0 {
+		h, err := bench.RunHeld(c.Context, exe, n, e.stderr)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return printJSON(e.stdout, h)
+		}
+		return bench.ReportHeld(e.stdout, h)
+	}
+	results, err := bench.Run(c.Context, bench.Options{
+		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: e.stderr, Executable: exe,
+	})
+	if err != nil && len(results) == 0 {
+		return err
+	}
+	if c.Bool("json") {
+		return errors.Join(err, printJSON(e.stdout, results))
+	}
+	return errors.Join(err, bench.Report(e.stdout, results))
+}

@@ -1,0 +1,47 @@
+// Package cli is the command line and no more: each command is a file that
+// reads its arguments, calls the package that does the work, and prints. Exit
+// codes are in exit.go. What agents or clients wrote is printed through
+// [holdgate.Visible] alone.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // routes and quiet hours name zones, and containers have none
+
+	"github.com/urfave/cli/v2"
+)
+
+// Main runs the command line of this process and returns the exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return execute(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// execute runs the command line and returns the exit code.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	app := &cli.App{
+		Name:           "holdgate",
+		Usage:          "hold an agent's risky calls until a person decides",
+		Flags:          globalFlags(),
+		Commands:       commands(e),
+		Version:        version(),
+		HideVersion:    true, // there is a command
+		Writer:         stdout,
+		ErrWriter:      stderr,
+		ExitErrHandler: func(*cli.Context, error) {}, // execute alone maps errors to exit codes
+		OnUsageError:   usageFault,
+		Action:         group,
+		// A text may hold commas; what can be repeated is.
+		DisableSliceFlagSeparator: true,
+	}
+	if len(args) == 2 && args[1] == "--version" { // as every other program has it
+		args = []string{args[0], "version"}
+	}
+	return e.report(app.RunContext(ctx, interspersed(app, args)))
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
+)
+
+// configCommand is about the configuration that a running sidecar goes by.
+func configCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:        "config",
+		Usage:       "say which configuration the sidecar goes by, and what waits to be accepted",
+		Flags:       []cli.Flag{jsonFlag()},
+		Subcommands: []*cli.Command{configAcceptCommand(e)},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usage("config takes no arguments, got %q", c.Args().First())
+			}
+			sc, err := e.sidecar(c)
+			if err != nil {
+				return err
+			}
+			defer sc.Close()
+			s, err := sc.Config(c.Context)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return printJSON(e.stdout, s)
+			}
+			return printConfig(e.stdout, s, again(c))
+		},
+	}
+}
+
+func configAcceptCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "accept",
+		Usage:     "put the configuration's file in force that waits",
+		ArgsUsage: "DIGEST",
+		Description: "A file that gives somebody more than before waits until a person of the role admin\n" +
+			"accepts it. DIGEST is that of the file, as holdgate config and sha256sum print it:\n" +
+			"what is accepted is what was looked at.",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			digest := strings.ToLower(c.Args().First())
+			if c.NArg() != 1 || len(digest) != 64 {
+				return usage("config accept needs the digest of the file that waits: holdgate config prints it")
+			}
+			sc, err := e.sidecar(c)
+			if err != nil {
+				return err
+			}
+			defer sc.Close()
+			s, err := sc.AcceptConfig(c.Context, digest)
+			if p, ok := errors.AsType[*api.Problem](err); ok && p.Word() == api.ProblemNotEntitled {
+				x := explain(err)
+				x.hint = "nothing was changed; --token-file acts as somebody else"
+				return x
+			}
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return printJSON(e.stdout, s)
+			}
+			_, err = fmt.Fprintf(e.stdout, "in force: %s\n", digest)
+			return err
+		},
+	}
+}
+
+// printConfig prints what is in force and what is not. more is what a suggested
+// command needs to find the same sidecar.
+func printConfig(w io.Writer, s api.ConfigState, more string) error {
+	file := s.File
+	if file == "" {
+		file = "no file"
+	}
+	text := "in force: " + file
+	if s.Digest != "" {
+		text += ", " + s.Digest
+	}
+	if _, err := fmt.Fprintln(w, holdgate.Visible(text)); err != nil {
+		return err
+	}
+	if s.Fault != "" {
+		if _, err := fmt.Fprintf(w, "the file as it is now is not taken: %s\n", lines(s.Fault)); err != nil {
+			return err
+		}
+	}
+	if len(s.NeedsRestart) > 0 {
+		if _, err := fmt.Fprintln(w, "changed, and takes a restart: "+holdgate.Visible(strings.Join(s.NeedsRestart, ", "))); err != nil {
+			return err
+		}
+	}
+	return printWaiting(w, s, more)
+}
+
+// lines is a text of several lines, each of which is shown safely.
+func lines(text string) string {
+	all := strings.Split(text, "\n")
+	for i, l := range all {
+		all[i] = holdgate.Visible(l)
+	}
+	return strings.Join(all, "\n  ")
+}
+
+// printWaiting prints the file that waits for being accepted, if any.
+func printWaiting(w io.Writer, s api.ConfigState, more string) error {
+	if s.Waiting == nil {
+		return nil
+	}
+	text := fmt.Sprintf("THE CONFIGURATION WAITS, since %s, for a person of the role admin:\n", short(time.Since(s.Waiting.Since)))
+	for _, l := range s.Waiting.Loosens {
+		text += "  it loosens: " + holdgate.Visible(l) + "\n"
+	}
+	for _, l := range s.Waiting.Changes {
+		text += "  " + holdgate.Visible(l) + "\n"
+	}
+	_, err := fmt.Fprintf(w, "%sput it in force: holdgate config accept %s%s\n", text, holdgate.Visible(s.Waiting.Digest), more)
+	return err
+}
+
+// waitingConfig is the configuration's state where a file waits; nil where none
+// does, or the sidecar does not watch it.
+func waitingConfig(c *cli.Context, sc *client.Client) (*api.ConfigState, error) {
+	s, err := sc.Config(c.Context)
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil || s.Waiting == nil {
+		return nil, err
+	}
+	return &s, nil
+}

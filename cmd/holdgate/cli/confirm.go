@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+)
+
+// errNoTerminal says that there is nobody to ask.
+var errNoTerminal = errors.New("there is no terminal to ask on")
+
+// terminal is the terminal that a person types on, if there is one.
+func (e *env) terminal() (*os.File, bool) {
+	tty, ok := e.stdin.(*os.File)
+	return tty, ok && term.IsTerminal(int(tty.Fd()))
+}
+
+// confirm asks on the terminal whether to send d. A call of critical risk wants
+// a word that names its target instead of a yes.
+func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
+	word := "yes"
+	if r.Risk == holdgate.RiskCritical {
+		word = target(r)
+	}
+	yes, err := e.ask(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
+	if err == nil && !yes {
+		err = &exitError{code: exitFailed, text: "nothing was decided; " + r.ID + " stays pending"}
+	}
+	return err
+}
+
+// target is the word that names what a request is about: its tool, else its
+// gate, else itself.
+func target(r approvals.Request) string {
+	if r.Call.Tool != nil {
+		return holdgate.Visible(r.Call.Tool.Name)
+	}
+	return cmp.Or(holdgate.Visible(r.Gate), r.ID)
+}
+
+// ask asks a question on the terminal, and reports whether the word was typed.
+// What was typed before the question was shown is thrown away. Without a
+// terminal it returns errNoTerminal.
+func (e *env) ask(ctx context.Context, w io.Writer, question, word string) (bool, error) {
+	tty, ok := e.terminal()
+	if !ok {
+		return false, errNoTerminal
+	}
+	if err := flushInput(tty); err != nil {
+		return false, fmt.Errorf("clearing the terminal's input: %w", err)
+	}
+	fmt.Fprint(w, question)
+	line, err := readLine(ctx, tty)
+	if err != nil {
+		return false, err
+	}
+	return strings.TrimSpace(line) == word, nil
+}
+
+// readLine reads a line. A terminal cannot be read with a deadline, so the
+// read is left to itself when ctx ends: the process ends then too.
+func readLine(ctx context.Context, tty *os.File) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(tty).ReadString('\n')
+		read <- answer{line, err}
+	}()
+	select {
+	case a := <-read:
+		if a.err != nil && a.line == "" {
+			return "", fmt.Errorf("reading your answer: %w", a.err)
+		}
+		return a.line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}

@@ -1,0 +1,17 @@
+//go:build darwin || freebsd || netbsd || openbsd
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// readQueue is FREAD of <sys/fcntl.h>: the input side of TIOCFLUSH.
+const readQueue = 1
+
+// flushInput throws away what was typed and not yet read.
+func flushInput(tty *os.File) error {
+	return unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, readQueue)
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
+)
+
+// grantsCommand lists and ends standing approvals.
+func grantsCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "grants",
+		Usage: "list and revoke standing approvals: those made with approve --remember",
+		Subcommands: []*cli.Command{
+			{
+				Name:   "list",
+				Usage:  "list the grants that cover something now",
+				Flags:  []cli.Flag{jsonFlag(), &cli.StringFlag{Name: "agent", Usage: "only those of this agent"}},
+				Action: e.listGrants,
+			},
+			{
+				Name:        "revoke",
+				Usage:       "end grants",
+				ArgsUsage:   "ID...",
+				Description: "A grant is used no more once this has returned. Calls that it let go on before\nmay still be on their way.",
+				Flags:       []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "all", Usage: "end all of them"}},
+				Action:      e.revokeGrants,
+			},
+		},
+	}
+}
+
+func (e *env) listGrants(c *cli.Context) error {
+	if c.Args().Present() {
+		return usage("grants list takes no arguments, got %q", c.Args().First())
+	}
+	sc, err := e.sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	list, err := sc.Grants(c.Context, c.String("agent"))
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		err = printJSON(e.stdout, list)
+	} else if len(list) > 0 {
+		err = printGrants(e.stdout, list, time.Now())
+	}
+	if err != nil || len(list) > 0 {
+		return err
+	}
+	return noGrants()
+}
+
+// noGrants is the answer where there are none.
+func noGrants() error {
+	return &exitError{code: exitNothing, text: "there are no grants", hint: "holdgate approve ID --remember makes one"}
+}
+
+// printGrants prints what each grant covers, and what it has done.
+func printGrants(w io.Writer, list []approvals.Grant, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tLEFT\tUSES\tLAST USED\tBY\tCOVERS")
+	for _, g := range list {
+		last := "never"
+		if !g.LastUsed.IsZero() {
+			last = short(now.Sub(g.LastUsed)) + " ago"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", g.ID, short(g.ExpiresAt.Sub(now)), g.Uses, last, names(g.By), g.Covers)
+	}
+	return t.Flush()
+}
+
+// names lists people.
+func names(list []string) string {
+	s := ""
+	for i, n := range list {
+		if i > 0 {
+			s += ", "
+		}
+		s += holdgate.Visible(n)
+	}
+	return s
+}
+
+func (e *env) revokeGrants(c *cli.Context) error {
+	ids := c.Args().Slice()
+	if c.Bool("all") == (len(ids) > 0) {
+		return usage("grants revoke takes IDs, or --all")
+	}
+	sc, err := e.sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	if c.Bool("all") {
+		list, err := sc.Grants(c.Context, "")
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return noGrants()
+		}
+		for _, g := range list {
+			ids = append(ids, g.ID)
+		}
+	}
+	revoked := []approvals.Grant{}
+	for _, id := range ids {
+		g, err := revoke(c, sc, id)
+		if err != nil {
+			return err
+		}
+		if g != nil {
+			revoked = append(revoked, *g)
+		}
+	}
+	if c.Bool("json") {
+		return printJSON(e.stdout, revoked)
+	}
+	for _, g := range revoked {
+		if _, err := fmt.Fprintf(e.stdout, "%s: revoked; uses: %d\n", g.ID, g.Uses); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revoke ends one grant. With --all, one that has ended meanwhile is none.
+func revoke(c *cli.Context, sc *client.Client, id string) (*approvals.Grant, error) {
+	g, err := sc.Revoke(c.Context, id)
+	if err == nil {
+		return &g, nil
+	}
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusNotFound {
+		if c.Bool("all") {
+			return nil, nil //nolint:nilnil // it has gone by itself
+		}
+		return nil, &exitError{code: exitNothing, text: p.Detail + ": " + id, hint: "holdgate grants list shows those that there are"}
+	}
+	return nil, err
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/rego"
+)
+
+// What init writes besides the pack.
+var (
+	//go:embed starter/holdgate.yaml
+	starterConfig []byte
+	//go:embed starter/rules/deploys.rego
+	starterRule []byte
+	//go:embed starter/rules/deploys_test.rego
+	starterTest []byte
+	//go:embed starter/rules/settings.yaml
+	starterSettings []byte
+)
+
+// packFolder is where init puts the shipped pack.
+const packFolder = "shipped-policies"
+
+func initCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "init",
+		Usage:     "write a configuration, a folder for rules of your own, and the shipped policy to read",
+		ArgsUsage: "[FOLDER]",
+		Description: "Writes holdgate.yaml, rules/ (a rule and its test) and " + packFolder + "/ into FOLDER, by default\n" +
+			"~/.config/holdgate, where every command finds them. Keep it where no agent can write. Files that are\n" +
+			"there already stay as they are.",
+		Flags:  []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error { return e.initFolder(c) },
+	}
+}
+
+func (e *env) initFolder(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return usage("one FOLDER is enough, got %q too", c.Args().Get(1))
+	}
+	dir := c.Args().First()
+	if dir == "" {
+		if dir = config.Folder(e.getenv); dir == "" {
+			return usage("neither HOME nor XDG_CONFIG_HOME is set: name a FOLDER")
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("finding the folder: %w", err)
+	}
+	w := starter{dir: dir}
+	for name, body := range map[string][]byte{
+		"holdgate.yaml": starterConfig, "rules/deploys.rego": starterRule, "rules/deploys_test.rego": starterTest, "rules/settings.yaml": starterSettings,
+	} {
+		w.write(name, body)
+	}
+	w.writePack()
+	if w.err != nil {
+		return fmt.Errorf("writing the folder: %w", w.err)
+	}
+	if c.Bool("json") {
+		return printJSON(e.stdout, map[string]any{"folder": dir, "written": len(w.written), "kept": w.kept})
+	}
+	if len(w.kept) > 0 {
+		fmt.Fprintf(e.stdout, "kept     %d files that were there as they are; --json names them\n", len(w.kept))
+	}
+	fmt.Fprintf(e.stdout, "wrote    %d files to %s\n\n", len(w.written), holdgate.Visible(dir))
+	named := ""
+	if dir == config.Folder(e.getenv) {
+		fmt.Fprint(e.stdout, "Every command finds holdgate.yaml there, unless --config or "+config.EnvConfig+" names another.\n\n")
+	} else {
+		named = " --config " + holdgate.Visible(filepath.Join(dir, "holdgate.yaml"))
+	}
+	stock := "opa test " + holdgate.Visible(filepath.Join(dir, "rules")) + " " + holdgate.Visible(filepath.Join(dir, packFolder))
+	_, err = fmt.Fprintf(e.stdout, "check    holdgate policy check%s\ntest     holdgate policy test%[1]s\n         %s\nrun      holdgate serve%[1]s\n", named, stock)
+	return err
+}
+
+// A starter writes files that are not there yet, until the first error.
+type starter struct {
+	dir     string
+	written []string
+	kept    []string
+	err     error
+}
+
+func (w *starter) write(name string, body []byte) {
+	if w.err != nil {
+		return
+	}
+	path := filepath.Join(w.dir, filepath.FromSlash(name))
+	if w.err = os.MkdirAll(filepath.Dir(path), 0o700); w.err != nil {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		w.kept = append(w.kept, path)
+		return
+	}
+	if err != nil {
+		w.err = err
+		return
+	}
+	_, err = f.Write(body)
+	w.err = errors.Join(err, f.Close())
+	w.written = append(w.written, path)
+}
+
+// writePack writes the shipped pack.
+func (w *starter) writePack() {
+	pack := rego.Pack()
+	err := fs.WalkDir(pack, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(pack, name)
+		if err != nil {
+			return err
+		}
+		w.write(packFolder+"/"+name, body)
+		return w.err
+	})
+	w.err = errors.Join(w.err, err)
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/confine"
+)
+
+// A socket's path has a limit, for which the user's own folder may be too deep.
+func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+
+// The test binary is holdgate itself.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"holdgate": func() { os.Exit(Main()) }})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			// A socket's path has a limit that a test's own folder can exceed.
+			dir, err := os.MkdirTemp("", "hg")
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { os.RemoveAll(dir) })
+			e.Setenv("STATE", dir)
+			e.Setenv("HOLDGATE_STATE_DIR", dir)
+			e.Setenv("USER", "ada")
+			e.Values[sidecarKey{}] = &sidecar{dir: dir}
+			return nil
+		},
+		Condition: confinable,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"expect": expectCmd, "sidecar": sidecarCmd, "hold": holdCmd,
+		},
+	})
+}
+
+// confinable is the conditions strong and weak: whether this machine confines so.
+func confinable(kind string) (bool, error) {
+	if kind != confine.Strong && kind != confine.Weak {
+		return false, fmt.Errorf("there is no condition %q", kind)
+	}
+	holdgate, err := exec.LookPath("holdgate")
+	if err != nil {
+		return false, err
+	}
+	err = confine.Check(kind, []string{holdgate, confine.Command})
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "SKIPPED, NOT TESTED: %s confinement: %v\n", kind, err)
+	}
+	return err == nil, nil
+}
+
+// expectCmd runs holdgate and checks its exit code:
+//
+//	expect CODE ARGS...
+func expectCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: expect CODE ARGS...")
+	}
+	err := ts.Exec("holdgate", args[1:]...)
+	got := 0
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = e.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("running holdgate: %v", err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}

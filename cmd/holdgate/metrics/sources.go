@@ -1,0 +1,88 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Sources are asked at each scrape. What answers false or an error is left out of it.
+type Sources struct {
+	Pending  func() (count int, oldest time.Time, ok bool) // approval requests; oldest is zero where there are none
+	Policy   func() (revision string, broken bool)
+	Store    func() (size, free int64, err error)
+	Head     func() (seq uint64, err error) // of the audit log
+	Channels func() []Channel
+}
+
+// A Channel is how a channel does.
+type Channel struct {
+	Name     string
+	Up       bool
+	Restarts int
+	Waiting  int // requests that it is still to tell of
+}
+
+// collector makes metrics of sources.
+type collector struct{ s Sources }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("holdgate_"+name, help, labels, nil)
+}
+
+var (
+	pendingDesc  = describe("requests_pending", "Approval requests that wait for people.")
+	oldestDesc   = describe("request_oldest_seconds", "How long the oldest pending approval request has waited; 0 where there is none.")
+	revisionDesc = describe("policy_info", "1, with the revision of the policy in force.", "revision")
+	brokenDesc   = describe("policy_broken", "1 where the policy that was pushed does not load, so that nothing is let through.")
+	sizeDesc     = describe("store_bytes", "What the store's files take.")
+	freeDesc     = describe("store_free_bytes", "What can still be written before the store refuses updates.")
+	headDesc     = describe("audit_head", "The number of the audit log's newest entry.")
+	upDesc       = describe("channel_up", "1 where the channel runs and reaches people.", "channel")
+	restartsDesc = describe("channel_restarts_total", "How often the channel's process was started again.", "channel")
+	waitingDesc  = describe("channel_waiting", "Requests that the channel is still to tell of.", "channel")
+)
+
+// Describe implements [prometheus.Collector].
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{pendingDesc, oldestDesc, revisionDesc, brokenDesc, sizeDesc, freeDesc, headDesc, upDesc, restartsDesc, waitingDesc} {
+		ch <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	if n, oldest, ok := c.s.Pending(); ok {
+		age := 0.0
+		if !oldest.IsZero() {
+			age = max(time.Since(oldest).Seconds(), 0)
+		}
+		gauge(pendingDesc, float64(n))
+		gauge(oldestDesc, age)
+	}
+	revision, broken := c.s.Policy()
+	gauge(revisionDesc, 1, text(revision))
+	gauge(brokenDesc, number(broken))
+	if size, free, err := c.s.Store(); err == nil {
+		gauge(sizeDesc, float64(size))
+		gauge(freeDesc, float64(free))
+	}
+	if head, err := c.s.Head(); err == nil {
+		gauge(headDesc, float64(head))
+	}
+	for _, one := range c.s.Channels() {
+		gauge(upDesc, number(one.Up), one.Name)
+		gauge(waitingDesc, float64(one.Waiting), one.Name)
+		ch <- prometheus.MustNewConstMetric(restartsDesc, prometheus.CounterValue, float64(one.Restarts), one.Name)
+	}
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

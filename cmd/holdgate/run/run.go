@@ -1,0 +1,247 @@
+// Package run runs an agent behind Holdgate: it finds the sidecar of a state
+// folder or starts one in this process, confines the agent, and has
+// [launch.Run] start it in the person's terminal.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/app"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/cmd/holdgate/confine"
+	"github.com/holdgate/holdgate/cmd/holdgate/launch"
+)
+
+// Options say which agent runs, and how.
+type Options struct {
+	Host        Host
+	Program     string   // the agent's, as the path that it was found at
+	Args        []string // without the program
+	Confinement string   // confine.Strong, confine.Weak or confine.Unconfined
+	Config      config.Config
+	Read        func() (config.Config, error) // reads the configuration again
+	Watched     string                        // the configuration's file, or where one would be looked for
+	Write       []string                      // paths that the agent may write, besides the working folder
+	BaseURL     bool                          // set the variables of the providers' addresses too
+	Trust       bool                          // take rules and configuration that the agent could write
+	Door        client.Options                // the approvers' door, and as whom to come
+	Alone       []string                      // flags that were given and that a sidecar which runs already does not heed
+
+	Stdin, Stdout, Stderr *os.File // an agent gets them as they are
+
+	// Command is a command line of holdgate that finds the same sidecar.
+	Command func(words ...string) string
+}
+
+// A RefusedError says why an agent was not started, and what can be done.
+type RefusedError struct{ Text, Hint string }
+
+func (e *RefusedError) Error() string { return e.Text }
+
+// An agent is one that runs, and what there is around it.
+type agent struct {
+	Options
+	trust  *launch.Trust
+	o      app.Options
+	box    *confine.Sandbox // nil where it is unconfined
+	own    *app.App         // the sidecar, where this process is it
+	beside *beside          // the way to it, where it is another's
+}
+
+// Agent runs an agent behind a sidecar until it ends, and returns its exit code.
+// Once until is done, the sidecar of this process waits for no agent of another.
+func Agent(ctx, until context.Context, o Options) (code int, err error) {
+	if o.Confinement == confine.Unconfined {
+		fmt.Fprintln(o.Stderr, "warning: the agent runs UNCONFINED: it can reach the network and the approvers' door around Holdgate")
+	}
+	if note := launch.Note(o.Program); note != "" {
+		fmt.Fprintln(o.Stderr, "note: "+note)
+	}
+	r := &agent{Options: o}
+	return r.run(ctx, until)
+}
+
+// run makes what the agent needs around it, the confinement of a network of its
+// own first: a sidecar's process cannot start one.
+func (r *agent) run(ctx, until context.Context) (code int, err error) {
+	if r.trust, err = launch.NewTrust(); err != nil {
+		return 0, err
+	}
+	defer func() { r.removed(r.trust.Remove()) }()
+	if r.o, err = r.sidecarOptions(); err != nil {
+		return 0, err
+	}
+	if r.o.Proxies, err = r.Host.Proxies(r.Config); err != nil {
+		return 0, err
+	}
+	running, err := Serving(ctx, r.Config.StateDir)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.mayUse(running); err != nil {
+		return 0, err
+	}
+	defer r.closeBox()
+	if running {
+		return r.runBeside(ctx, until)
+	}
+	if r.Confinement == confine.Strong {
+		if err := r.confine(0); err != nil {
+			return 0, err
+		}
+		r.o.Inside = &app.Inside{Agents: r.box.Agents, Redirected: r.box.Redirected, Names: r.box.Names}
+	}
+	stop, err := r.startSidecar(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if name := app.AgentID(r.Program); name != r.o.Agent.ID {
+		fmt.Fprintf(r.Stderr, "note: the name %s is another agent's, which proves itself by what it shows (agents in the configuration); this one counts as %s\n", name, r.o.Agent.ID)
+	}
+	code, err = r.behind(ctx, until)
+	r.linger(until)
+	return code, err
+}
+
+// linger keeps the sidecar for the agents of other processes that use it, until
+// the last of them has ended or this process gets a signal.
+func (r *agent) linger(until context.Context) {
+	r.own.AwaitRuns(until, func(agents []string) {
+		fmt.Fprintf(r.Stderr, "note: %s still uses the sidecar of this process, which goes on until then; Ctrl-C ends it, and nothing that %[1]s asks goes on any longer\n", holdgate.Visible(strings.Join(agents, ", ")))
+	})
+}
+
+// removed says that temporary files could not be removed; the agent may have
+// made it so.
+func (r *agent) removed(err error) {
+	if err != nil {
+		fmt.Fprintf(r.Stderr, "warning: removing the agent's temporary files: %s\n", holdgate.Visible(err.Error()))
+	}
+}
+
+// behind runs the agent behind the sidecar that serves the state folder.
+func (r *agent) behind(ctx, until context.Context) (code int, err error) {
+	s := r.Config
+	door, err := client.New(r.Door)
+	if err != nil {
+		return 0, err
+	}
+	defer door.Close()
+	st, err := door.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	agents, err := AgentsDoor(st)
+	if r.beside != nil {
+		agents, st.Agent, err = r.beside.door, r.beside.terms.Agent, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := r.trust.Write(filepath.Join(s.StateDir, "ca.pem"), r.Host.Getenv); err != nil {
+		return 0, err
+	}
+	if r.beside == nil {
+		if err := r.confineWeak(agents); err != nil {
+			return 0, err
+		}
+	}
+	token, err := os.ReadFile(filepath.Join(s.StateDir, client.TokenName))
+	if err != nil {
+		return 0, fmt.Errorf("reading the token: %w", err)
+	}
+	err = launch.AwaitResumed(until, door, st.Agent, func(by approvals.Standing) {
+		fmt.Fprintf(r.Stderr, "note: %s\n", r.startsOnceResumed(st.Agent, by))
+	})
+	if err != nil {
+		return 0, err
+	}
+	kind := r.Host.Getenv("TERM")
+	return launch.Run(ctx, launch.Options{
+		Program: r.Program, Args: launch.Arguments(r.Program, r.Args), Within: r.box,
+		Env:   launch.Environment(os.Environ(), r.Program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
+		Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr, Plain: kind == "" || kind == "dumb",
+		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.Host.Getenv("NO_COLOR") == "",
+		Elsewhere: func(id string) string {
+			return r.Command("approve", id)
+		},
+	})
+}
+
+// startsOnceResumed says why an agent does not start, and what lets it.
+func (r *agent) startsOnceResumed(id string, by approvals.Standing) string {
+	who, whom := id+" was", id
+	if by.Everybody {
+		who, whom = "all agents were", "--all"
+	}
+	return holdgate.Visible(fmt.Sprintf("%s %s; it starts once you let it go on, in another terminal: %s", who, by, r.Command("resume", whom)))
+}
+
+// mayUse refuses what a sidecar that runs already cannot do.
+func (r *agent) mayUse(running bool) error {
+	if !running {
+		return nil
+	}
+	if len(r.Alone) > 0 {
+		return &RefusedError{
+			Text: fmt.Sprintf("a sidecar runs on %s already, so that --%s has no effect", r.Config.StateDir, r.Alone[0]),
+			Hint: "leave the flag out, stop that sidecar, or name another folder with --state-dir",
+		}
+	}
+	return nil
+}
+
+// sidecarOptions are those of a sidecar for this agent.
+func (r *agent) sidecarOptions() (app.Options, error) {
+	who := holdgate.Agent{ID: app.RunID(r.Config, r.Program), Confinement: r.Confinement, Proven: r.Confinement == confine.Strong} // nobody else reaches its door then
+	o, err := r.Host.Options(who, r.Trust, r.Write...)
+	o.Watched = app.Watched{Path: r.Watched, Read: r.Read, First: r.Config}
+	return o, err
+}
+
+// startSidecar starts a sidecar for this agent.
+func (r *agent) startSidecar(ctx context.Context) (stop func() error, err error) {
+	log, closeLog, err := runLog(r.Config.StateDir, r.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	r.o.Logger = log
+	own, end, err := r.Host.Start(ctx, r.Config, r.o)
+	if err != nil {
+		return nil, errors.Join(err, closeLog())
+	}
+	r.own = own
+	return func() error { return errors.Join(end(), closeLog()) }, nil
+}
+
+// runLog is where a sidecar logs that shares the person's terminal with an
+// agent: in a file of the state folder, begun anew each time. Without such a
+// terminal it is stderr.
+func runLog(stateDir string, stderr *os.File) (*slog.Logger, func() error, error) {
+	var w io.Writer = stderr
+	done := func() error { return nil }
+	if term.IsTerminal(int(stderr.Fd())) {
+		if err := os.MkdirAll(stateDir, 0o700); err != nil {
+			return nil, nil, fmt.Errorf("making the state folder: %w", err)
+		}
+		file, err := os.OpenFile(filepath.Join(stateDir, "run.log"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, nil, fmt.Errorf("opening the log: %w", err)
+		}
+		w, done = file, file.Close
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn})), done, nil
+}

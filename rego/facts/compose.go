@@ -1,0 +1,106 @@
+package facts
+
+import "strings"
+
+// composeFiles say what services Compose starts, by any of these names.
+const composeFiles = "compose.yaml compose.yml docker-compose.yaml docker-compose.yml compose.override.yaml compose.override.yml docker-compose.override.yaml docker-compose.override.yml"
+
+// containerCommand is docker and its kin. Compose starts what its file says, as a
+// build does; inspect shows the environment of a container.
+func containerCommand(s *shell, in invocation, c *Command) {
+	s.mentions(in)
+	words := in.words[1:]
+	if in.name() == "docker-compose" {
+		s.composeCommand(words, c)
+		return
+	}
+	context := ""
+	for i, w := range words {
+		switch {
+		case strings.HasPrefix(w.text, "-"):
+			if name, value, glued := strings.Cut(w.text, "="); glued && name == "--context" {
+				context = value
+			}
+			if contains("-c --context", w.text) && i+1 < len(words) {
+				context = words[i+1].text
+			}
+		case contains("compose exec", w.text) && context != "" && context != "default":
+			c.Unresolved = append(c.Unresolved, "--context "+context) // the services of another machine
+			return
+		case w.text == "compose":
+			s.composeCommand(words[i+1:], c)
+			return
+		case w.text == "inspect" && (i == 0 || words[i-1].text == "container" || strings.HasPrefix(words[0].text, "-")):
+			if inspectsEnvironment(words[i+1:]) && !s.quiet {
+				s.x.path(pathRef{text: ownEnvironment, access: accessRead, remote: true})
+			}
+			return
+		case w.text == "exec" || w.text == "run" || w.text == "image" || w.text == "volume" || w.text == "network":
+			return
+		}
+	}
+}
+
+// composeCommand notes the files that Compose reads: they may start anything, with
+// any folder of this machine.
+func (s *shell) composeCommand(words []field, c *Command) {
+	var files []string
+	verb := ""
+	for i := 0; i < len(words) && verb == ""; i++ {
+		name, value, glued := strings.Cut(words[i].text, "=")
+		switch {
+		case !strings.HasPrefix(name, "-"):
+			verb = name
+			continue
+		case glued, !contains("-f --file -p --project-name --profile --project-directory --env-file --ansi --progress --parallel", name):
+		case i+1 < len(words):
+			i++
+			value = words[i].text
+		}
+		switch name {
+		case "-f", "--file", "--env-file":
+			files = append(files, value)
+		case "--project-directory":
+			files = append(files, strings.TrimSuffix(value, "/")+"/compose.yaml")
+		}
+	}
+	if !contains("up create run start restart build watch", verb) {
+		return
+	}
+	if len(files) == 0 {
+		files = strings.Fields(composeFiles)
+	}
+	c.Unbound = append(c.Unbound, files...)
+}
+
+// inspectsEnvironment reports whether inspect shows more than what its format
+// names: what a container is called, and how it fares.
+func inspectsEnvironment(words []field) bool {
+	o := parseOptions(words, "f", "format type")
+	formats := o.values("f", "format")
+	if t := o.values("", "type"); len(t) > 0 && t[0].text != "container" {
+		return false
+	}
+	for _, f := range formats {
+		if !f.known() || !strings.Contains(f.text, "{{") || strings.Contains(f.text, "Config") && !plainConfig(f.text) || strings.Contains(f.text, "Env") ||
+			strings.Contains(strings.ReplaceAll(f.text, " ", ""), "json.}}") || strings.Contains(f.text, "{{.}}") || strings.Contains(f.text, "$") {
+			return true
+		}
+	}
+	return len(formats) == 0
+}
+
+// plainConfig reports whether each part of the configuration that a format names is
+// one that holds no credentials.
+func plainConfig(format string) bool {
+	for _, part := range strings.Split(format, "Config")[1:] {
+		plain := false
+		for _, name := range []string{".Image", ".Labels", ".Hostname", ".WorkingDir", ".User", ".ExposedPorts", ".Healthcheck", ".Memory", ".PortBindings", ".RestartPolicy", ".NetworkMode", ".Binds"} {
+			plain = plain || strings.HasPrefix(part, name)
+		}
+		if !plain {
+			return false
+		}
+	}
+	return true
+}

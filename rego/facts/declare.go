@@ -1,0 +1,87 @@
+package facts
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// declare is export, declare, local, readonly and typeset.
+func (s *shell) declare(c *syntax.DeclClause) {
+	if name := c.Variant.Value; name == "declare" || name == "typeset" || name == "nameref" {
+		s.x.unlikeDash = true
+		if s.dash { // a program that is not there
+			for _, a := range c.Args {
+				s.nested(a)
+			}
+			return
+		}
+	}
+	words := []field{{text: c.Variant.Value}}
+	readonly, odd, flags := c.Variant.Value == "readonly", false, ""
+	if c.Variant.Value == "nameref" {
+		s.reference()
+	}
+	for _, a := range c.Args {
+		if a.Naked && a.Name == nil {
+			f := s.one(a.Value, quoting{})
+			readonly = readonly || strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "r")
+			if strings.HasPrefix(f.text, "-") {
+				flags += f.text
+			}
+			odd = odd || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "inluc") || !f.known()
+			words = append(words, f)
+			if strings.HasPrefix(f.text, "-") && strings.Contains(f.text, "n") || !f.known() {
+				s.reference()
+			}
+			continue
+		}
+		if a.Name != nil && strings.Contains(flags, "A") {
+			v := s.vars[a.Name.Value]
+			v.keyed = true
+			s.vars[a.Name.Value] = v
+		}
+		if before, ok := s.vars[nameOf(a)]; s.locals != nil && contains("local declare typeset", c.Variant.Value) {
+			if _, again := s.locals[nameOf(a)]; !again {
+				before.odd = before.odd && ok
+				s.locals[nameOf(a)] = before
+			}
+		}
+		words = append(words, s.assign(a))
+		if a.Name == nil {
+			continue
+		}
+		if c.Variant.Value == "local" && len(s.calling) == 0 { // an error in some shells
+			s.forget(a.Name.Value)
+			continue
+		}
+		v := s.vars[a.Name.Value]
+		if odd {
+			v = variable{odd: true, keyed: v.keyed, integer: v.integer || strings.Contains(flags, "i")}
+			if v.integer && !a.Naked {
+				v.origin = originAtom
+			}
+		}
+		v.readonly = v.readonly || readonly
+		if odd || readonly || !a.Naked {
+			s.vars[a.Name.Value] = v
+		}
+	}
+	in := invocation{words: words}
+	s.environment(&in)
+	s.emit(in)
+}
+
+func nameOf(a *syntax.Assign) string {
+	if a.Name == nil {
+		return ""
+	}
+	return a.Name.Value
+}
+
+// reference notes that a variable became another's name: from here on, an
+// assignment to one may change the other.
+func (s *shell) reference() {
+	s.forgetAll()
+	s.refs = true
+}

@@ -1,0 +1,150 @@
+package facts
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What a call writes is a part of the call. A file whose whole content the line
+// shows can be read where it is run later, and a file for temporary use that the
+// line has made takes nothing with it where it is deleted.
+//
+// What a file holds is kept as a variable of the shell, under a name that no
+// variable can have: then what branches and loops leave is known as it is of
+// variables. Any other write to the file makes it unknown, wherever it stands.
+
+// fileVariable is the name under which the content of a file is kept.
+func fileVariable(clean string) string { return "\x00" + clean }
+
+// fileAt is where a file lies that a word names.
+func (s *shell) fileAt(f field) (string, bool) {
+	if !f.known() || f.glob || f.stdin || s.remote || f.text == "" || len(s.dirs) != 1 && !path.IsAbs(f.text) {
+		return "", false
+	}
+	text, known := s.x.expandTilde(f.text, false)
+	if strings.ContainsFunc(text, func(r rune) bool { return r > 0x7e }) {
+		return "", false
+	}
+	if path.IsAbs(text) {
+		return fileKey(path.Clean(text)), known
+	}
+	return fileKey(joinDir(s.dirs[0], text)), known
+}
+
+// poured notes that a statement has replaced the content of a file by what it
+// prints.
+func (s *shell) poured(st *syntax.Stmt, out replacement) {
+	if text, ok := s.tempFile(out.file); ok && !s.quiet {
+		s.x.temporary[text] = true
+	}
+	at, ok := s.fileAt(out.file)
+	if n := out.redirect.N; !ok || s.quiet || n != nil && n.Value != "1" {
+		return
+	}
+	plain := *st
+	plain.Redirs = nil
+	for _, r := range st.Redirs {
+		if r != out.redirect {
+			plain.Redirs = append(plain.Redirs, r)
+		}
+	}
+	printed := s.output(&plain)
+	if !printed.known {
+		s.vars[fileVariable(at)] = variable{values: []string{"", strconv.Itoa(s.x.version(at))}, origin: s.quietly().stmtOrigin(&plain)}
+		return
+	}
+	s.vars[fileVariable(at)] = variable{values: []string{printed.text, strconv.Itoa(s.x.version(at))}, array: true, known: true}
+}
+
+// content is what a file holds, where the line itself has shown all of it and
+// nothing since may have changed it.
+func (s *shell) content(f field) (string, bool) {
+	at, ok := s.fileAt(f)
+	v := s.vars[fileVariable(at)]
+	if !ok || s.wild || s.x.scatters || s.x.places || s.x.linked || !v.known || v.values[1] != strconv.Itoa(s.x.version(at)) {
+		return "", false
+	}
+	s.x.relied[at] = s.x.version(at)
+	return v.values[0], true
+}
+
+// contentOrigin is where the content of a file comes from that the line has written.
+func (s *shell) contentOrigin(f field) origin {
+	at, ok := s.fileAt(f)
+	v := s.vars[fileVariable(at)]
+	if !ok || s.wild || s.x.scatters || s.x.linked || s.x.beside && s.x.writes[at] != 1 || v.known || len(v.values) < 2 || v.values[1] != strconv.Itoa(s.x.version(at)) {
+		return originAny
+	}
+	return v.origin
+}
+
+// version counts what was written to a file, or to a folder above it.
+func (x *extraction) version(at string) int {
+	n := x.writes[at]
+	for at != "/" && at != "." && at != "~" && at != "" {
+		at = path.Dir(at)
+		n += x.writes[at]
+	}
+	return n
+}
+
+// keptWord says that files which were read as scripts are what they were: where
+// something runs beside the line, or holds a file open, it may write at any time,
+// so that one write is all that may be.
+func (x *extraction) keptWord() {
+	for at, version := range x.relied {
+		if x.beside && (x.writes[at] != 1 || x.version(at) != version) {
+			x.fail("shell: %s is written more than once, and run", at)
+		}
+	}
+}
+
+// fileKey is a path as it is compared: some file systems take letters of either
+// case for one, and have /tmp under two names.
+func fileKey(clean string) string {
+	return strings.ToLower(strings.TrimPrefix(clean, "/private"))
+}
+
+// tempFile is the path of a file in a folder for temporary files. Numbers and the
+// like in its name stand as "*".
+func (s *shell) tempFile(f field) (string, bool) {
+	text, known := atoms(f)
+	if !known || f.stdin || s.remote || f.glob || strings.Contains(text, "..") || !strings.HasPrefix(text, "/tmp/") || strings.HasSuffix(text, "/") {
+		return "", false
+	}
+	return path.Clean(text), true
+}
+
+// mktempName begins what mktemp prints, where that is not told otherwise: a file or
+// a folder that was not there before.
+const mktempName = "/tmp/tmp.XXXXXXXXXX"
+
+// ownTemporary reports whether what is deleted was made by the line itself: what
+// mktemp has made, and single files that it has written.
+func (s *shell) ownTemporary(f field) bool {
+	at, ok := s.tempFile(f)
+	return ok && (at == mktempName || strings.HasPrefix(at, mktempName+"/") || s.x.temporary[at])
+}
+
+// scriptOf is a command that runs a file of which the line has shown the content,
+// with the interpreter that the file names before it.
+func (s *shell) scriptOf(in invocation) (invocation, bool) {
+	w := in.words[0]
+	if !strings.Contains(w.text, "/") {
+		return in, false
+	}
+	text, ok := s.content(w)
+	line, _, _ := strings.Cut(text, "\n")
+	program, ok2 := strings.CutPrefix(strings.TrimSpace(line), "#!")
+	words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(program), "/usr/bin/env "))
+	if !ok || !ok2 || len(words) != 1 || !contains("bash sh dash zsh python python3 node", path.Base(words[0])) {
+		return in, false
+	}
+	next := in
+	next.words = append([]field{{text: path.Base(words[0])}}, in.words...)
+	next.plain = true
+	return next, true
+}

@@ -1,0 +1,78 @@
+package facts
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestFilesThatTheLineWrites holds that a file which the line has shown is read where
+// it runs, and that any doubt about what it holds leaves it a file nobody was shown.
+func TestFilesThatTheLineWrites(t *testing.T) {
+	const good, evil = "cat > /tmp/a.py <<'E'\nprint(1)\nE\n", "cat > /tmp/a.py <<'E'\nimport os; os.remove('x')\nE\n"
+	for _, test := range []struct {
+		text string
+		seen bool
+	}{
+		{good + "python3 /tmp/a.py", true},
+		{good + "chmod +x /tmp/a.py\npython3 /tmp/a.py", true},
+		{"cat > /tmp/a.sh <<'E'\n#!/bin/bash\nls\nE\nchmod +x /tmp/a.sh; /tmp/a.sh", true},
+		{"cat > /tmp/a.go <<'E'\npackage main\nfunc main() { println(1) }\nE\ngo run /tmp/a.go", true},
+		{evil + good + "python3 /tmp/a.py", true},
+		{evil + "python3 /tmp/a.py", false},
+		{"cat > /tmp/a.go <<'E'\npackage main\nimport \"os\"\nfunc main() { os.Remove(\"x\") }\nE\ngo run /tmp/a.go", false},
+		{"false && " + good + "python3 /tmp/a.py", false},
+		{"if x; then\n" + good + "fi\npython3 /tmp/a.py", false},
+		{good + "cp b.py /tmp/a.py\npython3 /tmp/a.py", false},
+		{good + "cp a.py /tmp/\npython3 /tmp/a.py", false},
+		{good + "echo 'import os' >> /tmp/a.py\npython3 /tmp/a.py", false},
+		{good + "sed -i s/1/2/ /tmp/*.py\npython3 /tmp/a.py", false},
+		{good + "cat x > /private/tmp/A.py\npython3 /tmp/a.py", false},
+		{"ln -s /tmp/a.py /tmp/b.py\n" + good + "cat x > /tmp/b.py\npython3 /tmp/a.py", false},
+		{good + "tar xf x.tar -C /tmp\npython3 /tmp/a.py", false},
+		{"(sleep 1; cat x > /tmp/a.py) &\n" + good + "sleep 2\npython3 /tmp/a.py", false},
+		{good + "(sleep 1; python3 /tmp/a.py) &\n" + evil, false},
+		{"trap 'cat x > /tmp/a.py' DEBUG\n" + good + "python3 /tmp/a.py", false},
+		{"exec 3> /tmp/a.py\n" + good + "echo x >&3\npython3 /tmp/a.py", false},
+		{"cat > /tmp/a.py <<E\n$X\nE\npython3 /tmp/a.py", false},
+		{good + "cd \"$X\"\npython3 a.py", false},
+	} {
+		f := bashFacts(t, test.text)
+		seen := len(f.ParseErrors) == 0 && !slices.ContainsFunc(f.Commands, func(c Command) bool {
+			return len(c.Unresolved) > 0 || slices.ContainsFunc(c.Unbound, func(u string) bool { return !slices.Contains(c.Project, u) })
+		})
+		if seen != test.seen {
+			t.Errorf("%s\n seen %t, want %t: %+v %v", test.text, seen, test.seen, f.Commands, f.ParseErrors)
+		}
+	}
+}
+
+// TestWhatTheLineMakesAndDeletes holds which deletions take nothing with them.
+func TestWhatTheLineMakesAndDeletes(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		fresh bool
+	}{
+		{`t=$(mktemp -d); trap 'rm -rf "$t"' EXIT`, true},
+		{`t=$(mktemp); rm "$t"`, true},
+		{`echo x > /tmp/a; rm /tmp/a`, true},
+		{`rm /tmp/a`, false},
+		{`rm -rf /tmp/a; echo x > /tmp/a`, false},
+		{`touch /tmp/a; rm -rf /tmp/a`, false},
+		{`mkdir -p /tmp/a; rm -rf /tmp/a`, false},
+		{`cp -r x /tmp/a; rm -rf /tmp/a`, false},
+		{`echo x > /tmp/a; rm -rf /tmp/*`, false},
+		{`echo x > /tmp/a/b; rm -rf /tmp/a`, false},
+		{`echo x > a; rm a`, false},
+		{`TMPDIR=/home/u; t=$(mktemp -d); rm -rf "$t"`, false},
+		{`t=$(mktemp -d -p /home/u); rm -rf "$t"`, false},
+		{`t=$(mktemp -d); rm -rf "$t/../x"`, false},
+	} {
+		fresh := true
+		for _, p := range bashFacts(t, test.text).Paths {
+			fresh = fresh && (p.Access != "delete" || p.Fresh)
+		}
+		if known := len(bashFacts(t, test.text).Paths) > 0; fresh != test.fresh && known {
+			t.Errorf("%s\n fresh %t, want %t", test.text, fresh, test.fresh)
+		}
+	}
+}
