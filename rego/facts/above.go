@@ -14,7 +14,7 @@ import (
 func (x *extraction) above(clean string, r pathRef, inside bool) bool {
 	clean = strings.TrimSuffix(clean, "/.")
 	switch {
-	case r.reach == reachOne || r.remote || r.dynamic:
+	case r.reach == reachOne || r.reach == reachName || r.remote || r.dynamic:
 		return false
 	case r.reach == reachOrigin:
 		return true
@@ -112,6 +112,18 @@ func readReach(p program, o options, patterns []field) reach {
 		return reachBeneath
 	}
 	return reachOne
+}
+
+// shows reports whether a command prints no more of a file than its name, size and
+// times, to nobody but the agent: a name that another command reads may be opened.
+func (s *shell) shows(name string) bool {
+	switch name {
+	case "test", "[":
+		return true
+	case "ls", "stat":
+		return !s.consumed && !strings.Contains(s.src, "exec")
+	}
+	return false
 }
 
 // lookalikes are letters that are drawn as others: those of the second word

@@ -37,6 +37,7 @@ const (
 	reachBeneath              // for all that lies beneath it
 	reachOrigin               // for where packages come from
 	reachHunt                 // for the credentials that are looked for in it
+	reachName                 // for its name, size and times, and not for what it holds
 )
 
 func dirsOf(dir string) []string {
@@ -85,6 +86,9 @@ func (x *extraction) addPath(r pathRef, clean string, inside bool) {
 		x.written = append(x.written, clean)
 	}
 	class := classify(clean, r.access)
+	if r.reach == reachName && class == classSecret {
+		class = ""
+	}
 	if x.above(clean, r, inside) {
 		class = map[bool]string{true: classSecret, false: classPersistence}[r.access == accessRead]
 	}

@@ -146,6 +146,10 @@ func effects(s *shell, in invocation, c *Command) {
 	if q, exact := programs()[name]; exact {
 		p, ok = q, true
 	}
+	if s.shows(name) {
+		defer func(r reach) { s.reach = r }(s.reach)
+		s.reach = reachName
+	}
 	if ok {
 		s.apply(p, in)
 	} else if name != "echo" && name != "printf" {

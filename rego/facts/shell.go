@@ -50,6 +50,7 @@ type shell struct {
 	dash        bool        // what dash does not know assigns nothing
 	zsh         bool        // words are expanded as zsh does
 	differs     *difference // where readings of the words at hand differ; nil where one is followed
+	consumed    bool        // what it prints is read by something else than the agent
 	reach       reach       // of the paths that the command at hand touches
 }
 
@@ -90,6 +91,7 @@ func (s *shell) sub(via ...string) *shell {
 	c.vars, c.funcs, c.aliases = maps.Clone(s.vars), maps.Clone(s.funcs), maps.Clone(s.aliases)
 	c.via = slices.Concat(s.via, via)
 	c.failed = nil
+	c.consumed = s.consumed || len(via) > 0 && strings.HasSuffix(via[len(via)-1], "()") || slices.Contains(via, "coproc")
 	return &c
 }
 
@@ -190,7 +192,11 @@ func (s *shell) stmt(st *syntax.Stmt) {
 		s.depth--
 		return
 	}
-	defer func(in stream, opened []string) { s.depth--; s.stdin, s.opened = in, opened }(s.stdin, s.opened)
+	defer func(in stream, opened []string, consumed bool) {
+		s.depth--
+		s.stdin, s.opened, s.consumed = in, opened, consumed
+	}(s.stdin, s.opened, s.consumed)
+	s.consumed = s.consumed || !printsAll(st.Redirs)
 	s.redirect(st)
 	if st.Background || st.Coprocess {
 		alone := *st
@@ -271,6 +277,7 @@ func (s *shell) binary(c *syntax.BinaryCmd) {
 		s.or(c)
 	default: // pipes
 		left := s.sub()
+		left.consumed = true
 		out := left.output(c.X)
 		out.origin = left.quietly().stmtOrigin(c.X)
 		out.within = left.quietly().listsWithin(c.X)
