@@ -11,6 +11,7 @@ import (
 )
 
 func TestAnnouncementIsAnEventAndAnEntryOrNeither(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	entry := audit.Entry{Type: audit.TypePolicy, Note: "policy in force: other"}
 	before, err := b.log.Head(t.Context())

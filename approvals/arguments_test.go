@@ -11,6 +11,7 @@ import (
 )
 
 func TestStrictObject(t *testing.T) {
+	t.Parallel()
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}` }
 	for name, c := range map[string]struct {
 		args string

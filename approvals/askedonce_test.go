@@ -72,6 +72,7 @@ func useTwin(x *approvals.Exchange, t *testing.T, ids ...string) error {
 }
 
 func TestAPassIsForOneAgentCallAndDefinition(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		r := b.lend("a", bash(0, "x"), b.byAna, hold())
@@ -102,6 +103,7 @@ func TestAPassIsForOneAgentCallAndDefinition(t *testing.T) {
 }
 
 func TestAPassIsUsedOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		r := b.lend("a", bash(0, "x"), b.byAna, hold())
@@ -146,6 +148,7 @@ func TestAPassIsUsedOnce(t *testing.T) {
 // A process that dies between "used" and "sent" leaves an unknown result, and
 // nothing that could be used again.
 func TestAPassThatWasInUseIsUnknownAfterACrash(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		r := b.lend("a", bash(0, "x"), b.byAna, hold())
@@ -172,6 +175,7 @@ func TestAPassThatWasInUseIsUnknownAfterACrash(t *testing.T) {
 }
 
 func TestAPassEndsAfterTenMinutes(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		r := b.lend("a", bash(0, "x"), b.byAna, hold())
@@ -194,6 +198,7 @@ func TestAPassEndsAfterTenMinutes(t *testing.T) {
 
 // An id of the agent's picks among several, and no more.
 func TestAnIDPicksAmongSeveralPasses(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		var ids []string
@@ -224,6 +229,7 @@ func TestAnIDPicksAmongSeveralPasses(t *testing.T) {
 
 // What people have not said themselves covers nothing.
 func TestSilenceLeavesNoPass(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		d := hold(func(d *holdgate.Decision) {
@@ -246,6 +252,7 @@ func TestSilenceLeavesNoPass(t *testing.T) {
 
 // Both exchanges are forgotten in their own time, and nothing is left of a pass.
 func TestPassesAreForgottenWithTheirRequests(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.edit = func(c *approvals.Config) { c.Retention.Requests = time.Hour }

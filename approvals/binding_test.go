@@ -13,6 +13,7 @@ import (
 // An attack: an agent that has read what it should not send out waits until its
 // other sessions count as clean.
 func TestTaintLastsAsLongAsItsSessionGoesOn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		in := func(id string) []string {

@@ -21,6 +21,7 @@ func tool(name, args string) holdgate.Call {
 }
 
 func TestBrief(t *testing.T) {
+	t.Parallel()
 	lines := func(n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -77,6 +78,7 @@ func TestBrief(t *testing.T) {
 }
 
 func TestRedacted(t *testing.T) {
+	t.Parallel()
 	const args = `{ "a": {"b/c": [1, {"t~k": "secret"}]},  "n": 1.50 }`
 	tests := []struct {
 		name     string
@@ -107,6 +109,7 @@ func TestRedacted(t *testing.T) {
 
 // What policy redacts is in no request, no event, no log, and not on disk.
 func TestARedactedValueIsNowhere(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()

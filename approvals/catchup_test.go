@@ -32,6 +32,7 @@ func (s *lateStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 // whoever decided it goes on. Policy must not be asked about it with what was
 // known of the session before.
 func TestWhoSeesAnEndKnowsWhatItChangedOfTheSession(t *testing.T) {
+	t.Parallel()
 	late := &lateStore{committed: make(chan struct{}), say: make(chan struct{})}
 	b := newBench(t, func(s store.Store) store.Store {
 		late.Store = s

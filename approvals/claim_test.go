@@ -15,6 +15,7 @@ import (
 )
 
 func TestAClaimStopsTheCountdown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -49,6 +50,7 @@ func TestAClaimStopsTheCountdown(t *testing.T) {
 }
 
 func TestUnclaimingBeginsTheWindowAnew(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -77,6 +79,7 @@ func TestUnclaimingBeginsTheWindowAnew(t *testing.T) {
 }
 
 func TestAClaimOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -106,6 +109,7 @@ func TestAClaimOutlivesARestart(t *testing.T) {
 }
 
 func TestWhoMayClaim(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(staff(t))
 	x := b.enter("k")
@@ -138,6 +142,7 @@ func TestWhoMayClaim(t *testing.T) {
 }
 
 func TestAVoteEndsItsVotersClaim(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()

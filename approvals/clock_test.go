@@ -67,6 +67,7 @@ func silenceOf(r Request) record.Due {
 // A clock that is set forward, or a machine that slept, makes a window look
 // over although nobody had the time to answer.
 func TestAClockThatJumpsIsNoSilence(t *testing.T) {
+	t.Parallel()
 	q, r := askedQuietly(t)
 	// To the clock the hour is over; not one second has passed.
 	if err := q.expire(t.Context(), silenceOf(r)); err != nil {
@@ -83,6 +84,7 @@ func TestAClockThatJumpsIsNoSilence(t *testing.T) {
 
 // A claim that comes while a window is about to begin anew stays a claim.
 func TestAWindowBeginsAnewOnlyWhereItStillIsTheSame(t *testing.T) {
+	t.Parallel()
 	q, r := askedQuietly(t)
 	claimed, err := q.Claim(t.Context(), r.ID, "ana")
 	if err != nil {

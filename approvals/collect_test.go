@@ -14,6 +14,7 @@ import (
 )
 
 func TestWhichEventsAreCollected(t *testing.T) {
+	t.Parallel()
 	day := 24 * time.Hour
 	type consumer struct {
 		taken uint64

@@ -82,6 +82,7 @@ func (b *bench) life() (a acknowledged, err error) {
 // Cut off at every transaction, the queue still knows all it acknowledged, and
 // uses nothing twice.
 func TestACrashAtEveryTransaction(t *testing.T) {
+	t.Parallel()
 	for n := int64(0); ; n++ {
 		var cut *cutting
 		b := newBench(t, func(s store.Store) store.Store {

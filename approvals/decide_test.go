@@ -35,6 +35,7 @@ func steer(by, instructions string) approvals.Vote {
 }
 
 func TestDecide(t *testing.T) {
+	t.Parallel()
 	with := func(v approvals.Vote, edit func(*approvals.Vote)) approvals.Vote { edit(&v); return v }
 	tests := []struct {
 		name   string
@@ -144,6 +145,7 @@ func votes(v func(approvals.Request) approvals.Vote) func(approvals.Request) []a
 }
 
 func TestDecideSaysHowARequestHasEnded(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -164,6 +166,7 @@ func TestDecideSaysHowARequestHasEnded(t *testing.T) {
 
 // A hundred people and programs act on one request at once.
 func TestOneOutcomeAndOneUseWhateverTheInterleaving(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	r := b.ask(x, bash(0, "make"), hold())

@@ -42,6 +42,7 @@ func says(name, description string) holdgate.Definition {
 }
 
 func TestWhatIsLearnedOfToolsIsDurable(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		check := func(want ...string) {
@@ -81,6 +82,7 @@ func TestWhatIsLearnedOfToolsIsDurable(t *testing.T) {
 }
 
 func TestWhatIsLearnedOfToolsIsBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		long := says("long", strings.Repeat("x", 70<<10))
@@ -114,6 +116,7 @@ func TestWhatIsLearnedOfToolsIsBounded(t *testing.T) {
 }
 
 func TestToolsAreLearnedFromManySides(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -135,6 +138,7 @@ func TestToolsAreLearnedFromManySides(t *testing.T) {
 
 // Agents can invent names of servers: what they fill is their own share.
 func TestServersThatAgentsNameTakeNoRoomFromOthers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		learn := func(server, by string) (known bool) {

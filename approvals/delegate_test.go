@@ -11,6 +11,7 @@ import (
 )
 
 func TestDelegation(t *testing.T) {
+	t.Parallel()
 	security := approvers(holdgate.Approvers{Roles: []string{"security"}})
 	tests := []struct {
 		name     string
@@ -63,6 +64,7 @@ func TestDelegation(t *testing.T) {
 }
 
 func TestADelegationIsNoSecondVote(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(staff(t))
 	x := b.enter("k")
@@ -90,6 +92,7 @@ func TestADelegationIsNoSecondVote(t *testing.T) {
 }
 
 func TestWhoHasVotedDelegatesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(staff(t))
 	x := b.enter("k")
@@ -102,6 +105,7 @@ func TestWhoHasVotedDelegatesNothing(t *testing.T) {
 }
 
 func TestWhereNobodyIsConfiguredThereIsNobodyToDelegateTo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(people.Alone("root"))
 	x := b.enter("k")

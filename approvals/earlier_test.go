@@ -38,6 +38,7 @@ func before(r approvals.Request) []string {
 }
 
 func TestABriefingNamesTheGatesBefore(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -51,6 +52,7 @@ func TestABriefingNamesTheGatesBefore(t *testing.T) {
 }
 
 func TestABriefingShowsWhatCameBefore(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -82,6 +84,7 @@ func TestABriefingShowsWhatCameBefore(t *testing.T) {
 }
 
 func TestWhatIsRedactedDoesNotComeBackAsWhatCameBefore(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()

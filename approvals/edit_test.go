@@ -38,6 +38,7 @@ func (b *bench) editedTo(x *approvals.Exchange, c holdgate.Call, args json.RawMe
 }
 
 func TestAnEditLetsTheEditedCallGoOnAndNoOther(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	c := bash(0, "rm -rf /")
@@ -90,6 +91,7 @@ func TestAnEditLetsTheEditedCallGoOnAndNoOther(t *testing.T) {
 // What policy redacts of an edit is on disk only sealed, and not at all once
 // the exchange is over.
 func TestAnEditKeepsNoSecret(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -130,6 +132,7 @@ func TestAnEditKeepsNoSecret(t *testing.T) {
 // What policy redacts of the edited call alone is hidden too, and everything
 // where policy cannot say.
 func TestAnEditBringsNoSecret(t *testing.T) {
+	t.Parallel()
 	const secret = "ghp_hunter2hunter2"
 	tests := []struct {
 		name, args, want string
@@ -183,6 +186,7 @@ func TestAnEditBringsNoSecret(t *testing.T) {
 }
 
 func TestWhatCannotBeEdited(t *testing.T) {
+	t.Parallel()
 	raw := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", ArgumentsRaw: "[1]"}}
 	model := holdgate.Call{Kind: holdgate.KindModelRequest, Model: &holdgate.Model{Name: "m"}}
 	tests := []struct {
@@ -221,6 +225,7 @@ func TestWhatCannotBeEdited(t *testing.T) {
 }
 
 func TestAnEditNeedsWhatAnApprovalNeeds(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(staff(t))
 	x := b.enter("k")
@@ -263,6 +268,7 @@ func (b *bench) askEdited(x *approvals.Exchange, c holdgate.Call, d holdgate.Dec
 // Under a quorum the others have seen another call: the edit releases nothing
 // by itself, and the edited call is a question in which the editor has voted.
 func TestAnEditUnderAQuorumIsAskedAbout(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	c, d := bash(0, "rm -rf /"), hold(editing, quorum(2))
@@ -307,6 +313,7 @@ func TestAnEditUnderAQuorumIsAskedAbout(t *testing.T) {
 
 // Two people may change a call to and fro: each time it is a new question.
 func TestAnEditBackIsANewQuestion(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -324,6 +331,7 @@ func TestAnEditBackIsANewQuestion(t *testing.T) {
 }
 
 func TestWhenTheEditorsVoteCounts(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		first  holdgate.Decision
@@ -360,6 +368,7 @@ func TestWhenTheEditorsVoteCounts(t *testing.T) {
 }
 
 func TestACallIsOfAnEditOnlyIfItIs(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -391,6 +400,7 @@ func TestACallIsOfAnEditOnlyIfItIs(t *testing.T) {
 }
 
 func TestWhatComesWithAnAnswer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()

@@ -28,6 +28,7 @@ func escalating(d *holdgate.Decision) {
 }
 
 func TestTimeWidensTheCircle(t *testing.T) {
+	t.Parallel()
 	for _, restart := range []bool{false, true} {
 		name := map[bool]string{false: "while the sidecar runs", true: "across restarts"}[restart]
 		t.Run(name, func(t *testing.T) {
@@ -76,6 +77,7 @@ func TestTimeWidensTheCircle(t *testing.T) {
 }
 
 func TestWhatHasEndedDoesNotEscalate(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.setPeople(staff(t))
@@ -102,6 +104,7 @@ func TestWhatHasEndedDoesNotEscalate(t *testing.T) {
 }
 
 func TestAnEscalationIsTold(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.setPeople(staff(t))

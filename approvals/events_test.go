@@ -54,6 +54,7 @@ func (b *bench) events(n int) []string {
 }
 
 func TestEventsComeInOrderAsThingsStoodThen(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -90,6 +91,7 @@ func TestEventsComeInOrderAsThingsStoodThen(t *testing.T) {
 }
 
 func TestFeedBeginsWithWhatIsPendingAndGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	over := b.ask(x, bash(0, "over"), hold())
@@ -115,6 +117,7 @@ func TestFeedBeginsWithWhatIsPendingAndGoesOnAfterARestart(t *testing.T) {
 }
 
 func TestAnEventIsTakenOnceItsFunctionReturned(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	r := b.ask(x, bash(0, "a"), hold())

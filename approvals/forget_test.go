@@ -26,6 +26,7 @@ func (b *bench) kept() map[string]int {
 }
 
 func TestOnlyTheLogIsLeftOfWhatHasLongBeenOver(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newLimited(t, func(c *approvals.Config) {
 			c.Redeem = time.Minute
@@ -77,6 +78,7 @@ func TestOnlyTheLogIsLeftOfWhatHasLongBeenOver(t *testing.T) {
 
 // An approval that was used is not usable again because its record went.
 func TestWhatIsForgottenCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newLimited(t, func(c *approvals.Config) { c.Retention.Requests = time.Hour })
 		x := b.enter("k")

@@ -124,6 +124,7 @@ const dir = "/w"
 
 // What a grant covers, and what comes close and is not covered.
 func TestGrantsCoverWhatWasAnsweredAndNoMore(t *testing.T) {
+	t.Parallel()
 	commit := call("Bash", args{"command": "git commit -m x", "description": "Commit"})
 	write := call("write_file", args{"path": "src/a.go", "content": "one"})
 	mail := call("send_email", args{"to": "ann@a.example", "body": "hi"})
@@ -264,6 +265,7 @@ func TestGrantsCoverWhatWasAnsweredAndNoMore(t *testing.T) {
 }
 
 func TestWhatCannotBeRemembered(t *testing.T) {
+	t.Parallel()
 	write := call("write_file", args{"path": "src/a.go", "content": "one"})
 	commit := call("Bash", args{"command": "git commit -m x", "timeout": 5})
 	mail := call("send_email", args{"to": "ann@a.example", "body": "hi"})

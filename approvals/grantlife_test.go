@@ -20,6 +20,7 @@ import (
 var written = call("write_file", args{"path": "src/a.go", "content": "one"})
 
 func TestAGrantExpires(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		m    approvals.Remember
@@ -88,6 +89,7 @@ func (b *bench) notes(grant string) []string {
 }
 
 func TestEachUseOfAGrantIsCountedAndLogged(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	d := seen(written, dir)
 	g := b.granted(written, d, exactly())
@@ -114,6 +116,7 @@ func TestEachUseOfAGrantIsCountedAndLogged(t *testing.T) {
 }
 
 func TestARevokedGrantIsUsedNoMore(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	d := seen(written, dir)
 	g := b.granted(written, d, exactly())
@@ -141,6 +144,7 @@ func TestARevokedGrantIsUsedNoMore(t *testing.T) {
 // A use either counts before the revocation or does not happen: once Revoke
 // has returned, no use begins or ends well.
 func TestRevokingRacesWithUsing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	d := seen(written, dir)
 	rounds := 20
@@ -190,6 +194,7 @@ func TestRevokingRacesWithUsing(t *testing.T) {
 }
 
 func TestAGrantOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	d := seen(written, dir)
 	g := b.granted(written, d, ofTool())
@@ -204,6 +209,7 @@ func TestAGrantOutlivesARestart(t *testing.T) {
 }
 
 func TestAGrantOfSeveralPeople(t *testing.T) {
+	t.Parallel()
 	two := func(d *holdgate.Decision) { d.Hold.Approvers.Quorum = 2 }
 	tests := []struct {
 		name    string
@@ -252,6 +258,7 @@ func TestAGrantOfSeveralPeople(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 func TestAGrantStandsAsLongAsItsMakersMayApprove(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	if err := b.queue.SetPeople(t.Context(), team(t)); err != nil {
 		t.Fatal(err)
@@ -286,6 +293,7 @@ func TestAGrantStandsAsLongAsItsMakersMayApprove(t *testing.T) {
 }
 
 func TestWhatIsHiddenIsInNoGrant(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	c := call("login", args{"user": "u", "path": "/home/ann/secret-hunter2/x", "host": "https://hunter2.example"})
 	hide := func(d *holdgate.Decision) { d.Redact = []string{"/tool/arguments/path", "/tool/arguments/host"} }
@@ -306,6 +314,7 @@ func TestWhatIsHiddenIsInNoGrant(t *testing.T) {
 }
 
 func TestWordsSayWhatIsCovered(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.asks(written, seen(written, dir))
 	for _, tt := range []struct {
@@ -323,6 +332,7 @@ func TestWordsSayWhatIsCovered(t *testing.T) {
 }
 
 func TestAGrantSettlesWhatWasAnsweredWithIt(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	beside := func(rules ...string) func(*holdgate.Decision) {
 		return func(d *holdgate.Decision) {

@@ -22,6 +22,7 @@ func once(d *holdgate.Decision) { d.Hold.Once = true }
 
 // What policy asks once about is asked once per session and set of tools.
 func TestAQuestionThatIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	search, files := holdgate.ServerTool{Type: "web_search"}, holdgate.ServerTool{Type: "file_search"}
 	hosted := func(url string) holdgate.ServerTool { return holdgate.ServerTool{Type: "mcp", Name: "x", URL: url} }
 	asked := searching(40, search, hosted("https://a.example"))

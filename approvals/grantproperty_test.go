@@ -54,6 +54,7 @@ func arguments(c holdgate.Call) args {
 // and the fixed arguments of what was approved, or reaches no further than it
 // where the grant is for the tool.
 func TestAGrantReleasesNothingElse(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	n, released, granted := 0, 0, 0 // n keeps the agents of all rounds apart
 	rapid.Check(t, func(rt *rapid.T) {

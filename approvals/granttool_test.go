@@ -24,6 +24,7 @@ func told(arguments args, edits ...func(*holdgate.Learned)) holdgate.Call {
 func aboutTool(d *holdgate.Decision) { d.Hold.Tool = true }
 
 func TestAGrantForAToolItself(t *testing.T) {
+	t.Parallel()
 	first := told(args{"level": 1})
 	with := func(edit func(*holdgate.Learned)) holdgate.Call { return told(args{"note": "x"}, edit) }
 	inAnswer := told(args{"level": 2})
@@ -76,6 +77,7 @@ func TestAGrantForAToolItself(t *testing.T) {
 
 // What else was asked at the same time is asked of each call.
 func TestAGrantForAToolItselfSettlesNothingElse(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	c := told(args{"level": 1})
 	also := func(d *holdgate.Decision) {
@@ -88,6 +90,7 @@ func TestAGrantForAToolItselfSettlesNothingElse(t *testing.T) {
 }
 
 func TestWhichToolsCannotBeRemembered(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		call holdgate.Call

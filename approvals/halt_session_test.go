@@ -32,6 +32,7 @@ func (b *bench) vote(r approvals.Request, a holdgate.Answer) {
 }
 
 func TestASessionIsHaltedUntilPeopleAnswer(t *testing.T) {
+	t.Parallel()
 	agent, session := caller.Agent.ID, caller.Session.ID
 	standing := func(b *bench) approvals.Standing { s, _ := b.queue.Agents.StandingOf(agent, session); return s }
 	for _, c := range []struct {
@@ -80,6 +81,7 @@ func TestASessionIsHaltedUntilPeopleAnswer(t *testing.T) {
 }
 
 func TestNoApprovalOfAHaltedSessionIsUsed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("x")
 	r := b.ask(x, bash(0, "rm a"), hold())
@@ -96,6 +98,7 @@ func TestNoApprovalOfAHaltedSessionIsUsed(t *testing.T) {
 }
 
 func TestAReportIsKeptWithTheSessionAndInTheLog(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	rep, err := b.queue.Sessions.Report(t.Context(), caller, sessions.Report{Score: 0.6, Source: "agent", Task: "t1", Reasons: []string{"unclear"}}, true)
 	if err != nil {
@@ -118,6 +121,7 @@ func TestAReportIsKeptWithTheSessionAndInTheLog(t *testing.T) {
 }
 
 func TestSetModeSeesWhatThePersonSaw(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.ask(b.enter("x"), bash(0, "rm a"), hold())
 	s, err := b.queue.Sessions.SetMode(t.Context(), "", caller.Session.ID, sessions.Setting{Mode: sessions.ModeManual}, 0, "ana")
@@ -136,6 +140,7 @@ func TestSetModeSeesWhatThePersonSaw(t *testing.T) {
 // What holds one session of an agent back holds its others, says so, and holds them no
 // longer once a person lets it stand alone.
 func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	agent := caller.Agent.ID
 	d := b.diagnose("g")
@@ -173,6 +178,7 @@ func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
 
 // A question that another session's mode raises names that one, and how it ends.
 func TestAQuestionNamesTheSessionWhoseModeItHas(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	agent, manual := caller.Agent.ID, sessions.Setting{Mode: sessions.ModeManual}
 	set := func(c tracks.SessionChange) {
@@ -206,6 +212,7 @@ func TestAQuestionNamesTheSessionWhoseModeItHas(t *testing.T) {
 }
 
 func TestAModeOfASessionToCome(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	manual := sessions.Setting{Mode: sessions.ModeManual}
 	if _, err := b.queue.Sessions.SetMode(t.Context(), "", "to-come", manual, 0, "ana"); !errors.Is(err, tracks.ErrNoSession) {
@@ -228,6 +235,7 @@ func TestAModeOfASessionToCome(t *testing.T) {
 // What a person does to a session of a proven agent takes nothing away that it has
 // earned as one.
 func TestAPersonsWordKeepsWhatAProvenSessionHasPassed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	proven := caller
 	proven.Agent.Proven = true

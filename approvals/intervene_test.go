@@ -44,6 +44,7 @@ const (
 )
 
 func TestInterventionsOutliveARestart(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.queue.Agents.Seen(caller)
 	b.do("claude", pause)
@@ -63,6 +64,7 @@ func TestInterventionsOutliveARestart(t *testing.T) {
 }
 
 func TestAnAgentGoesOnWhereNeitherItNorEverybodyIsHalted(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.queue.Agents.Seen(caller)
 	for _, step := range []struct {
@@ -89,6 +91,7 @@ func TestAnAgentGoesOnWhereNeitherItNorEverybodyIsHalted(t *testing.T) {
 }
 
 func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.queue.Agents.Seen(caller)
 	x := b.enter("k")
@@ -119,6 +122,7 @@ func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
 }
 
 func TestNoApprovalIsUsedWhileTheAgentIsHalted(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.queue.Agents.Seen(caller)
 	x := b.enter("k")
@@ -144,6 +148,7 @@ func TestNoApprovalIsUsedWhileTheAgentIsHalted(t *testing.T) {
 }
 
 func TestInterventionsThatAreRefusedChangeNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	persons, err := people.New("", []people.Person{
 		{Name: "ana", Roles: []string{people.RoleOperate}}, {Name: "carl", Roles: []string{people.RoleApprove}}})

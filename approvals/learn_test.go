@@ -58,6 +58,7 @@ func (b *bench) learned() approvals.Grant {
 }
 
 func TestWhatPeopleAlwaysApproveIsLearned(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		first := page("/srv/www/a.html", "x")
@@ -94,6 +95,7 @@ func TestWhatPeopleAlwaysApproveIsLearned(t *testing.T) {
 // What is never learned, however often people approve it: each is the call that
 // is learned but for one thing.
 func TestWhatIsNeverLearned(t *testing.T) {
+	t.Parallel()
 	web := page("/srv/www/a.html", "x")
 	asserted := from(approvals.Caller{Agent: holdgate.Agent{ID: "claude"}, Session: caller.Session, Door: caller.Door}, web)
 	by := func(change func(*approvals.Vote)) []func(*approvals.Vote) { return []func(*approvals.Vote){change} }
@@ -154,6 +156,7 @@ func TestWhatIsNeverLearned(t *testing.T) {
 
 // What comes close to what was learned, and is asked about.
 func TestWhatWasLearnedCoversNothingElse(t *testing.T) {
+	t.Parallel()
 	web := page("/srv/www/new.html", "y")
 	other := func(change func(*approvals.Caller)) holdgate.Call {
 		who := caller
@@ -206,6 +209,7 @@ func TestWhatWasLearnedCoversNothingElse(t *testing.T) {
 // A person who wants otherwise, once, ends what was learned, and counting begins
 // anew.
 func TestANoUnlearns(t *testing.T) {
+	t.Parallel()
 	web := page("/srv/www/new.html", "y")
 	for name, end := range map[string]func(b *bench, g approvals.Grant){
 		"a denial": func(b *bench, _ approvals.Grant) {
@@ -263,6 +267,7 @@ func TestANoUnlearns(t *testing.T) {
 
 // Neither a flood nor a long time makes few approvals into many.
 func TestApprovalsThatCountOnce(t *testing.T) {
+	t.Parallel()
 	web := page("/srv/www/new.html", "y")
 	t.Run("a flood that is approved in one go", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -372,6 +377,7 @@ func TestApprovalsThatCountOnce(t *testing.T) {
 
 // Where a call can do anything by its arguments, only the very same is like it.
 func TestOfAToolThatActsOnlyTheSameCallIsLearned(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		note, other := call("add_note", args{"text": "stand-up at nine"}), call("add_note", args{"text": "delete everything"})

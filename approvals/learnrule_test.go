@@ -12,6 +12,7 @@ import (
 // What people approved as less grave, or without another finding beside it, teaches
 // nothing of what is graver.
 func TestApprovalsOfWhatIsHarmlessTeachNothingElse(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		web := page("/srv/www/a.html", "x")
@@ -36,6 +37,7 @@ func TestApprovalsOfWhatIsHarmlessTeachNothingElse(t *testing.T) {
 
 // What policy asks for is held against what was learned whenever that is used.
 func TestWhatWasLearnedFollowsPolicy(t *testing.T) {
+	t.Parallel()
 	web := page("/srv/www/a.html", "x")
 	learn := func(approvals, days int) holdgate.Decision {
 		return taught(web, func(d *holdgate.Decision) { d.Hold.Learn = holdgate.Learn{Approvals: approvals, Days: days} })

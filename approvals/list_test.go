@@ -32,6 +32,7 @@ func (b *bench) pages(f approvals.Filter) (ids []string, pages int) {
 }
 
 func TestListsArePagedInTheOrderOfAsking(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	var asked, pending, denied []string
 	for i := range 25 {
@@ -73,6 +74,7 @@ func TestListsArePagedInTheOrderOfAsking(t *testing.T) {
 // What is asked and what ends while somebody turns the pages is neither shown
 // twice nor hides another.
 func TestACursorKeepsItsPlaceWhileRequestsComeAndGo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	var asked []approvals.Request
 	for i := range 6 {
@@ -95,6 +97,7 @@ func TestACursorKeepsItsPlaceWhileRequestsComeAndGo(t *testing.T) {
 }
 
 func TestACursorOfNoListIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, cursor := range []string{"x", "../used/", "000000000000000g"} {
 		if _, err := b.queue.Page(t.Context(), approvals.Filter{Cursor: cursor}); !errors.Is(err, approvals.ErrCursor) {

@@ -223,6 +223,7 @@ func (m *model) Check(t *rapid.T) {
 const modelChecks = "12"
 
 func TestTheQueueAgreesWithItsModel(t *testing.T) {
+	t.Parallel()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		if err := f.Value.Set(modelChecks); err != nil {
 			t.Fatal(err)

@@ -332,6 +332,7 @@ func (s *state) restore(t *testing.T) *bench {
 }
 
 func TestWriteAState(t *testing.T) {
+	t.Parallel()
 	path := os.Getenv(writeStateVariable)
 	if path == "" {
 		t.Skip("writes a fixture where " + writeStateVariable + " is set")
@@ -365,6 +366,7 @@ func writtenState(t *testing.T) (s state) {
 // TestAnOlderStateOpens: what an earlier version wrote is shown as that showed it,
 // and can be gone on with.
 func TestAnOlderStateOpens(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/state-*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no state was written by an earlier version: %v", err)
@@ -475,6 +477,7 @@ func (b *bench) goesOn(names map[string]string) {
 // TestWhatIsStoredHasTheFormsOfBefore: no record has another key, or another field,
 // than in the latest state that was written.
 func TestWhatIsStoredHasTheFormsOfBefore(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/state-*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no state was written by an earlier version: %v", err)

@@ -33,6 +33,7 @@ func approvers(a holdgate.Approvers) func(*holdgate.Decision) {
 }
 
 func TestWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
 	all, security := holdgate.Approvers{}, holdgate.Approvers{Roles: []string{"security"}}
 	stop := deny("ops")
 	stop.Stop = true
@@ -107,6 +108,7 @@ func just(v approvals.Vote) func(approvals.Request) approvals.Vote {
 }
 
 func TestAQuorumIsOfPeopleAndNotOfChannels(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(staff(t))
 	x := b.enter("k")
@@ -129,6 +131,7 @@ func TestAQuorumIsOfPeopleAndNotOfChannels(t *testing.T) {
 
 // Somebody who has lost the right since they voted does not count.
 func TestAVoteCountsAsLongAsItsVoterMayGiveIt(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(staff(t))
 	x := b.enter("k")
@@ -155,6 +158,7 @@ func TestAVoteCountsAsLongAsItsVoterMayGiveIt(t *testing.T) {
 }
 
 func TestWhereNobodyIsConfiguredThereIsOnePerson(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(people.Alone("root"))
 	x := b.enter("k")
@@ -179,6 +183,7 @@ func TestWhereNobodyIsConfiguredThereIsOnePerson(t *testing.T) {
 // What nobody can approve is still there to be seen and denied, and silence
 // does not approve it.
 func TestARequestThatNobodyCanApproveSaysSo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.setPeople(staff(t))
 	x := b.enter("k")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestBranch(t *testing.T) {
+	t.Parallel()
 	write := func(t *testing.T, file, text string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -54,6 +55,7 @@ func TestBranch(t *testing.T) {
 }
 
 func TestTaskIsOneShortLine(t *testing.T) {
+	t.Parallel()
 	if got, want := quotedTask("mend\n the \u202etest"), "“mend the ⟨U+202E⟩test”"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

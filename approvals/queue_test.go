@@ -15,6 +15,7 @@ import (
 )
 
 func TestAnApprovedCallIsUsedOnceAndSpent(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	r := b.ask(x, bash(0, "rm -rf build"), hold())
@@ -63,6 +64,7 @@ func TestAnApprovedCallIsUsedOnceAndSpent(t *testing.T) {
 }
 
 func TestUsesAreAllOrNone(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -81,6 +83,7 @@ func TestUsesAreAllOrNone(t *testing.T) {
 }
 
 func TestARetryJoinsWhatWaits(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	r := b.ask(x, bash(0, "make"), hold())
@@ -153,6 +156,7 @@ func (b *bench) count(prefix string) (n int) {
 }
 
 func TestANewAnswerIsAskedAnewWhereItDiffers(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		call holdgate.Call
@@ -186,6 +190,7 @@ func TestANewAnswerIsAskedAnewWhereItDiffers(t *testing.T) {
 }
 
 func TestSettleCancelsWhatIsNotAskedAnyMore(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	gone, stays := b.ask(x, bash(0, "one"), hold()), b.ask(x, bash(1, "two"), hold())
@@ -207,6 +212,7 @@ func TestSettleCancelsWhatIsNotAskedAnyMore(t *testing.T) {
 }
 
 func TestWhatWasBeingSentInACrashIsUnknown(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	r := b.ask(x, bash(0, "deploy"), hold())
@@ -236,6 +242,7 @@ func TestWhatWasBeingSentInACrashIsUnknown(t *testing.T) {
 }
 
 func TestADetachedReaderHandsTheAnswerOver(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	b.ask(x, bash(0, "make"), hold())
@@ -263,6 +270,7 @@ func TestADetachedReaderHandsTheAnswerOver(t *testing.T) {
 }
 
 func TestEnterWithoutOpenExchangesNeedsNoKey(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x, err := b.queue.Enter(t.Context(), caller, func() (holdgate.Digest, error) { t.Error("asked for the key"); return "", nil })
 	if err != nil {
@@ -274,6 +282,7 @@ func TestEnterWithoutOpenExchangesNeedsNoKey(t *testing.T) {
 // A client that asks again at once may be here before its first connection is
 // seen to have gone.
 func TestARetryWaitsAMomentForTheConnectionBeforeIt(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	r := b.ask(x, bash(0, "make"), hold())

@@ -49,6 +49,7 @@ func wantQuota(t *testing.T, err error, limit string) {
 }
 
 func TestAnAgentHasOnlySoManyRequestsPending(t *testing.T) {
+	t.Parallel()
 	b := newLimited(t, func(c *approvals.Config) { c.Limits.Pending = 3 })
 	other := caller
 	other.Agent.ID = "codex"
@@ -89,6 +90,7 @@ func TestAnAgentHasOnlySoManyRequestsPending(t *testing.T) {
 }
 
 func TestCallersOfWhomNothingIsProvenShareOneAccount(t *testing.T) {
+	t.Parallel()
 	b := newLimited(t, func(c *approvals.Config) { c.Limits.Pending = 2 })
 	for i := range 3 {
 		who := caller
@@ -110,6 +112,7 @@ func TestCallersOfWhomNothingIsProvenShareOneAccount(t *testing.T) {
 // A session that has all of the shared account waiting leaves others a share, of
 // its own agent too. Many sessions together end at a bound.
 func TestOneSessionDoesNotStarveAnother(t *testing.T) {
+	t.Parallel()
 	const limit = 8
 	b := newLimited(t, func(c *approvals.Config) { c.Limits.Pending = limit })
 	calls := 0
@@ -148,6 +151,7 @@ func TestOneSessionDoesNotStarveAnother(t *testing.T) {
 // Calls asked about at the same moment share a batch of the store, and see
 // each other there.
 func TestTheLimitHoldsForCallsOfTheSameMoment(t *testing.T) {
+	t.Parallel()
 	const limit, calls = 5, 40
 	b := newLimited(t, func(c *approvals.Config) { c.Limits.Pending = limit })
 	var wg sync.WaitGroup
@@ -169,6 +173,7 @@ func TestTheLimitHoldsForCallsOfTheSameMoment(t *testing.T) {
 }
 
 func TestAnAgentHasOnlySoManyBytesHeld(t *testing.T) {
+	t.Parallel()
 	b := newLimited(t, func(c *approvals.Config) { c.Limits.HeldBytes = 1 << 20 })
 	x, r, err := b.asked(caller, "k1", bash(0, strings.Repeat("x", 300<<10)))
 	if err != nil {
@@ -223,6 +228,7 @@ func (d *smallDisk) set(n int64) {
 }
 
 func TestTheReserveOfTheDiskIsForPeople(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, testReserve)
 }
 

@@ -51,6 +51,7 @@ func (b *bench) rememberedOn(account holdgate.Digest, who approvals.Caller) []st
 }
 
 func TestRefusedCallsAreRememberedForTheirCallerOnly(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		who := refusedBy("a", "s", "d", true)
@@ -79,6 +80,7 @@ func TestRefusedCallsAreRememberedForTheirCallerOnly(t *testing.T) {
 }
 
 func TestWhatIsRememberedIsBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		many, large := refusedBy("a", "many", "d", true), refusedBy("a", "large", "d", true)
@@ -102,6 +104,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 }
 
 func TestRefusedCallsAreForgotten(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const keep = 6 * time.Hour
 		b := newLimited(t, func(c *approvals.Config) { c.Retention.Refused = keep })

@@ -16,6 +16,7 @@ import (
 // A vote that is cast while people are replaced is checked against those in force at
 // its decision: in the log it stands before the entry about them, or it is refused.
 func TestAVoteDuringAReplacementIsBeforeItOrRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	all := team(t)
 	without, err := people.New("root", all.All()[:2]) // eve goes
@@ -68,6 +69,7 @@ func TestAVoteDuringAReplacementIsBeforeItOrRefused(t *testing.T) {
 }
 
 func TestAReplacementThatIsNotLetChangesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	no := errors.New("no")
 	e := audit.Entry{Type: audit.TypeConfig, Note: "never"}

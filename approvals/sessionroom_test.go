@@ -15,6 +15,7 @@ import (
 // An agent that has named as many sessions as are kept names others once those are
 // over. What people have set, and what has still a gate to pass, stays.
 func TestSessionsThatAreOverMakeRoom(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		in := func(id string) approvals.Caller {

@@ -24,6 +24,7 @@ func (b *bench) quietly(x *approvals.Exchange, position int) approvals.Request {
 }
 
 func TestSilenceOfPeopleWhoWereNotToldIsNone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -50,6 +51,7 @@ func TestSilenceOfPeopleWhoWereNotToldIsNone(t *testing.T) {
 }
 
 func TestTheWindowBeginsWhenPeopleAreTold(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -75,6 +77,7 @@ func TestTheWindowBeginsWhenPeopleAreTold(t *testing.T) {
 }
 
 func TestTheWindowDoesNotEndWhileNoChannelReachesPeople(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -102,6 +105,7 @@ func TestTheWindowDoesNotEndWhileNoChannelReachesPeople(t *testing.T) {
 // A person's own screen that shows a request is as good as a channel, as long as it
 // says so every few seconds.
 func TestAScreenThatShowsARequestIsAChannel(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.queue.Reaches("stage", false)
@@ -141,6 +145,7 @@ func TestAScreenThatShowsARequestIsAChannel(t *testing.T) {
 }
 
 func TestAnAgentHasOneCallThatSilenceMayApprove(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		elsewhere := caller
@@ -175,6 +180,7 @@ func TestAnAgentHasOneCallThatSilenceMayApprove(t *testing.T) {
 // Whoever is asked whether a session may go on at all has not been silent about its
 // other calls.
 func TestSilenceApprovesNothingOfASessionThatIsHalted(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -199,6 +205,7 @@ func TestSilenceApprovesNothingOfASessionThatIsHalted(t *testing.T) {
 // The window of silence is short. Where silence denies, people have the time of any
 // other question, also after a claim.
 func TestWhereSilenceMayNotApproveTheWindowIsAnOrdinaryOne(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		unconfined := caller
@@ -227,6 +234,7 @@ func TestWhereSilenceMayNotApproveTheWindowIsAnOrdinaryOne(t *testing.T) {
 
 // Once silence does not approve any more, people have a minute at least.
 func TestALongWindowOfWhichNobodyWasTold(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -251,6 +259,7 @@ func TestALongWindowOfWhichNobodyWasTold(t *testing.T) {
 
 // Whoever has claimed a request is not silent, whenever people are told of it.
 func TestSilenceApprovesNothingThatSomebodyHasClaimed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")

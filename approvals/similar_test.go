@@ -12,6 +12,7 @@ import (
 )
 
 func TestWhatBecameOfSimilarCalls(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	write := func(path string) approvals.Request {
 		c := call("write_file", args{"path": path, "content": path})

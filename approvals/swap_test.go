@@ -16,6 +16,7 @@ import (
 // another one takes its place, and a second person edits what the first one
 // approves. In full it takes 10,000 rounds.
 func TestAnApprovalNeverReachesWhatWasNotShown(t *testing.T) {
+	t.Parallel()
 	rounds := 10_000
 	if testing.Short() {
 		rounds = 200

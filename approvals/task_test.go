@@ -13,6 +13,7 @@ import (
 )
 
 func TestTasksAreKeptSealedAndForgottenInTime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		q := b.queue
@@ -66,6 +67,7 @@ func TestTasksAreKeptSealedAndForgottenInTime(t *testing.T) {
 }
 
 func TestOneClientHasOnlySoManyTasks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newBench(t).queue
 		for n := range 101 {

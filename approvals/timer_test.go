@@ -19,6 +19,7 @@ func silence(d time.Duration) func(*holdgate.Decision) {
 }
 
 func TestWhatSilenceDoes(t *testing.T) {
+	t.Parallel()
 	unconfined, unknown := caller, caller
 	unknown.Agent.Confinement = ""
 	unconfined.Agent.Confinement = "unconfined"
@@ -81,6 +82,7 @@ func TestWhatSilenceDoes(t *testing.T) {
 }
 
 func TestSilenceWhileTheSidecarWasDown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -128,6 +130,7 @@ func TestSilenceWhileTheSidecarWasDown(t *testing.T) {
 }
 
 func TestAnOutcomeWaitsForItsCallAnHour(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -159,6 +162,7 @@ func TestAnOutcomeWaitsForItsCallAnHour(t *testing.T) {
 }
 
 func TestASenderThatLeavesWithoutAWordIsUnknown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
@@ -183,6 +187,7 @@ func TestASenderThatLeavesWithoutAWordIsUnknown(t *testing.T) {
 }
 
 func TestWaitEndsWithItsContextAndWithTheQueue(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	x := b.enter("k")
 	defer x.Leave()
@@ -223,6 +228,7 @@ func (s *refusingStore) Update(ctx context.Context, fn func(store.Tx) error) err
 
 // What is due is done once the store takes it, a second later.
 func TestWhatIsDueIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		full := &refusingStore{}
 		b := newBench(t, func(s store.Store) store.Store {

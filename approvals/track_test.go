@@ -11,6 +11,7 @@ import (
 // A session's repeated calls are those of the last five minutes, and of the last
 // 64 different ones.
 func TestRepeatedCalls(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s, err := b.queue.Sessions.Track(t.Context(), caller.Agent.ID, caller.Session.ID)
 	if err != nil {

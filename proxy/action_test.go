@@ -15,6 +15,7 @@ import (
 // stand-in of AWS: where the operation is in a header, the query or a form,
 // policy sees it, and the body goes on as it came.
 func TestOperationsAreNamedByWhatTheRequestSays(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	up := newUpstream(t, plainly(&seen, 200, `{}`))
 	port := up[strings.LastIndex(up, ":"):]

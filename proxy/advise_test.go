@@ -22,6 +22,7 @@ func advised(t *testing.T, configured map[string]sessions.Gate) *sidecar {
 
 // Seeds 002 and 003: an advisory gate is told to people and logged, and holds nothing.
 func TestAnAdvisoryGateIsToldAndHoldsNothing(t *testing.T) {
+	t.Parallel()
 	yes := true
 	t.Run("where the agent asks", func(t *testing.T) {
 		g := advised(t, map[string]sessions.Gate{"my_check": {Level: sessions.Advisory}})

@@ -34,6 +34,7 @@ decision := {"action": "deny", "rule": "again.deny", "reason": "it may not go on
 `
 
 func TestAnApprovedCallIsDecidedAgain(t *testing.T) {
+	t.Parallel()
 	ask := func(t *testing.T, command string) (*sidecar, <-chan string) {
 		var seen counter
 		g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use")), withPolicy(t, againPolicy))
@@ -79,6 +80,7 @@ func (s *syncing) Update(ctx context.Context, fn func(store.Tx) error) error {
 }
 
 func TestPromise8ADenialIsSyncedBeforeItTakesEffect(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	up := newUpstream(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "forbidden"), msgEnd("tool_use")))
 	disk := &syncing{}

@@ -60,6 +60,7 @@ func agentsGate(t *testing.T) *sidecar {
 }
 
 func TestGatesAreAnsweredInEachWay(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	for _, tt := range []struct {
 		answer holdgate.Answer
@@ -120,6 +121,7 @@ func TestGatesAreAnsweredInEachWay(t *testing.T) {
 }
 
 func TestAChoiceAtAGate(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	_, body := g.ask("POST", "/v1/gates", `{"type":"which_database","kind":"choice","options":["postgres",{"id":"none","label":"Neither","effect":"deny"}]}`)
 	asked := read[agentapi.Gate](t, body)
@@ -137,6 +139,7 @@ func TestAChoiceAtAGate(t *testing.T) {
 }
 
 func TestTheOptionOtherIsATextOfThePersonsOwn(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	_, body := g.ask("POST", "/v1/gates", `{"type":"which_database","kind":"choice","options":["postgres","Other...",{"id":"own","label":"other…"},"Another..."]}`)
 	asked := read[agentapi.Gate](t, body)
@@ -158,6 +161,7 @@ func TestTheOptionOtherIsATextOfThePersonsOwn(t *testing.T) {
 }
 
 func TestAGateThatIsOffPassesAtOnce(t *testing.T) {
+	t.Parallel()
 	no := false
 	g := newGateWith(t, withGates(map[string]sessions.Gate{"before_verify": {Enabled: &no}}), nil, nil, withShippedPolicy())
 	status, body := g.ask("POST", "/v1/gates", `{"type":"before_verify"}`)
@@ -171,6 +175,7 @@ func TestAGateThatIsOffPassesAtOnce(t *testing.T) {
 }
 
 func TestOneAgentsSessionsDoNotSeeEachOther(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	_, body := g.ask("POST", "/v1/gates", `{"type":"before_commit"}`)
 	id := read[agentapi.Gate](t, body).ID
@@ -188,6 +193,7 @@ func TestOneAgentsSessionsDoNotSeeEachOther(t *testing.T) {
 }
 
 func TestTheAgentsAPIRefusesWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	for _, tt := range []struct {
 		name, method, path, body string
@@ -229,6 +235,7 @@ func TestTheAgentsAPIRefusesWhatIsWrong(t *testing.T) {
 }
 
 func TestAnAgentTightensItsModeAndNeverLoosensIt(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	if status, body := g.ask("PUT", "/v1/session", `{"mode":"manual"}`); status != 200 || read[agentapi.Session](t, body).Mode != sessions.ModeManual {
 		t.Fatalf("tighter: %d %s", status, body)
@@ -239,6 +246,7 @@ func TestAnAgentTightensItsModeAndNeverLoosensIt(t *testing.T) {
 }
 
 func TestAReportBelowTheLineOpensAGateAndChangesWaitForIt(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	report := func(body string) agentapi.Reported {
 		t.Helper()
@@ -274,6 +282,7 @@ func TestAReportBelowTheLineOpensAGateAndChangesWaitForIt(t *testing.T) {
 }
 
 func TestThePageOfAReportShowsWhatCountsAndWhatItRestsOn(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	g.ask("POST", "/v1/confidence", `{"score":85,"verification":{"tier":2,"checks":[{"name":"tests","passed":true},{"name":"lint","passed":false}],"confidence":0.7},"retries":{"count":2,"max":4}}`)
 	page := g.pending(1)[0].Briefing
@@ -288,6 +297,7 @@ func TestThePageOfAReportShowsWhatCountsAndWhatItRestsOn(t *testing.T) {
 }
 
 func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	_, text := g.ask("POST", "/v1/confidence", `{"score":0.1,"reasons":["nothing works"]}`)
 	r := read[agentapi.Reported](t, text)
@@ -328,6 +338,7 @@ func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
 }
 
 func TestReportsAreSwitchable(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]proxy.Confidence{"off": {Threshold: 0.9, AutoEscalate: true}, "not escalated": {Enabled: true, Threshold: 0.9}} {
 		g := newGateTo(t, nil, nil, withShippedPolicy(), func(to *proxy.Config) { to.Confidence = c })
 		status, text := g.ask("POST", "/v1/confidence", `{"score":0.3}`)
@@ -342,6 +353,7 @@ func TestReportsAreSwitchable(t *testing.T) {
 
 // A client that ends its wait is no error of the sidecar's.
 func TestAClientThatEndsAGatesWaitIsNoError(t *testing.T) {
+	t.Parallel()
 	out, in := io.Pipe()
 	t.Cleanup(func() { in.Close() })
 	g := newGateTo(t, nil, nil, withShippedPolicy(), func(c *proxy.Config) {

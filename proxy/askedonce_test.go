@@ -86,6 +86,7 @@ func (g *onceGate) passes(server, call string) bool {
 const removeGated = `{"path":"gated", "deep":{"b":1,"a":2.50}}`
 
 func TestAnApprovalInAModelsAnswerPassesTheServersDoorOnce(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"mcp__files__remove", "remove", "files_remove"} {
 		g := newOnceGate(t)
 		r := g.approved("toolu_1", name, removeGated, nil)
@@ -120,6 +121,7 @@ func TestAnApprovalInAModelsAnswerPassesTheServersDoorOnce(t *testing.T) {
 }
 
 func TestWhatIsNotTheVeryCallIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	rename := func(name string) func(*onceGate) {
 		return func(g *onceGate) {
 			g.files.says(toolNamed("remove", name))
@@ -180,6 +182,7 @@ decision := {"action": "hold", "rule": "test.hold", "reason": "gated", "risk": "
 `
 
 func TestPolicyDecidesAgainAtTheServersDoor(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, path, door string
 		passes           bool

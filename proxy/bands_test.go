@@ -32,6 +32,7 @@ func (g *sidecar) run(confinement string) {
 // Requirement 000: a report of the middle band is shown to people, and goes on by
 // itself unless they step in, with the calls that wait for it. Nothing is asked twice.
 func TestAReportOfTheMiddleBandGoesOnByItself(t *testing.T) {
+	t.Parallel()
 	f := endings()[0]
 	for _, c := range []struct {
 		name, confinement string

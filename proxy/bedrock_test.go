@@ -86,6 +86,7 @@ func messagesOf(t *testing.T, r io.Reader) func() wire.Message {
 // TestBedrockAnswerIsPickedUpUnderAnotherSignature has the client of a held
 // call leave and ask again: signatures differ from request to request.
 func TestBedrockAnswerIsPickedUpUnderAnotherSignature(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	answer := converseCall("gated")
 	g := newGate(t, framer(&seen, http.StatusOK, answer...), withIdle(20*time.Millisecond))
@@ -127,6 +128,7 @@ func TestBedrockAnswerIsPickedUpUnderAnotherSignature(t *testing.T) {
 // TestBedrockNoticesStayWhereRequestsAreSigned has a notice in the next
 // request, signed and with a key of the API's own.
 func TestBedrockNoticesStayWhereRequestsAreSigned(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, framer(&seen, http.StatusOK, converseCall("forbidden")...))
 	ask := func(post func(body string) *http.Response) {
@@ -158,6 +160,7 @@ func TestBedrockNoticesStayWhereRequestsAreSigned(t *testing.T) {
 // TestBedrockStreamWithAnErrorStatusIsRefused has an event stream under a
 // status under which nobody should look for calls.
 func TestBedrockStreamWithAnErrorStatusIsRefused(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, framer(&seen, http.StatusBadRequest, converseCall("ls")...))
 	resp := g.post(t.Context(), converseStream, converseBody)
@@ -168,6 +171,7 @@ func TestBedrockStreamWithAnErrorStatusIsRefused(t *testing.T) {
 
 // TestBedrockModelsThatNobodyReads invokes models of other families.
 func TestBedrockModelsThatNobodyReads(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, path, body string
 		allow            bool
@@ -197,6 +201,7 @@ func TestBedrockModelsThatNobodyReads(t *testing.T) {
 // TestBedrockInvokedOverHTTP2 denies a call of Claude's to a client that speaks
 // HTTP/2 without TLS, as AWS's SDK for JavaScript does.
 func TestBedrockInvokedOverHTTP2(t *testing.T) {
+	t.Parallel()
 	chunk := func(event string) string {
 		return awsEvent("chunk", `{"bytes":"`+base64.StdEncoding.EncodeToString([]byte(event))+`","p":"abc"}`)
 	}
@@ -235,6 +240,7 @@ func TestBedrockInvokedOverHTTP2(t *testing.T) {
 
 // TestTunnelsAreHTTP1 asks for a tunnel over HTTP/2.
 func TestTunnelsAreHTTP1(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, plainly(&counter{}, 200, `{}`))
 	p := new(http.Protocols)
 	p.SetUnencryptedHTTP2(true)

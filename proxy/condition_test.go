@@ -13,6 +13,7 @@ import (
 // Requirements 001 and 003: gates are asked about under a condition, by an agent
 // that knows of gates and by one that does not.
 func TestAGateUnderACondition(t *testing.T) {
+	t.Parallel()
 	yes := true
 	p := withGates(map[string]sessions.Gate{
 		"before_implement": {Enabled: &yes, When: &sessions.When{Paths: []string{"auth/**"}, Tools: []string{"Bash"}}},
@@ -77,6 +78,7 @@ func TestAGateUnderACondition(t *testing.T) {
 // An attack: the agent asks at the gate for something that its condition does not
 // name, which nobody is asked about, and then comes by with what it does name.
 func TestAGateWhoseConditionWasNotMetIsNotPassed(t *testing.T) {
+	t.Parallel()
 	yes := true
 	p := withGates(map[string]sessions.Gate{
 		"before_commit":    {Enabled: &yes, When: &sessions.When{Paths: []string{"src/**"}}},

@@ -90,6 +90,7 @@ func (g *sidecar) trusting(sni string) *tls.Config {
 }
 
 func TestInterceptedTrafficIsGated(t *testing.T) {
+	t.Parallel()
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(proto, func(t *testing.T) {
 			var seen counter
@@ -116,6 +117,7 @@ func TestInterceptedTrafficIsGated(t *testing.T) {
 }
 
 func TestTheInsideOfATunnelIsForItsOwnHost(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`))
 	host := g.s.Config().Upstreams["test"].Host
@@ -153,6 +155,7 @@ func TestTheInsideOfATunnelIsForItsOwnHost(t *testing.T) {
 
 // Some clients do not wait for the answer to CONNECT.
 func TestWhatComesTogetherWithConnectIsRead(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`))
 	host := g.s.Config().Upstreams["test"].Host
@@ -173,6 +176,7 @@ func TestWhatComesTogetherWithConnectIsRead(t *testing.T) {
 }
 
 func TestATunnelWhoseTLSNamesAnotherHostIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, http.NotFoundHandler())
 	c, _ := g.tunnel("a.example:443")
 	conf := g.trusting("b.example")
@@ -191,6 +195,7 @@ func TestATunnelWhoseTLSNamesAnotherHostIsRefused(t *testing.T) {
 // A client that leaves a held call inside CONNECT is noticed, so that the same
 // call again attaches to what is held.
 func TestAClientThatLeavesATunnelIsNoticed(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g, up := newTLSGate(t, streamer(&seen, msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")))
 	ctx, leave := context.WithCancel(t.Context())
@@ -221,6 +226,7 @@ func TestAClientThatLeavesATunnelIsNoticed(t *testing.T) {
 }
 
 func TestLeavesAreOfTheOwnCAAndSignedOnce(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, http.NotFoundHandler())
 	var serials []string
 	for range 3 {
@@ -258,6 +264,7 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 }
 
 func TestAPanicCostsOneRequest(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g, up := newTLSGateWith(t, parts{handler: func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -284,6 +291,7 @@ func TestAPanicCostsOneRequest(t *testing.T) {
 }
 
 func TestUpstreamConnectionsAreReused(t *testing.T) {
+	t.Parallel()
 	var opened atomic.Int64
 	up := httptest.NewUnstartedServer(plainly(&counter{}, 200, `{}`))
 	up.Config.ConnState = func(_ net.Conn, st http.ConnState) {

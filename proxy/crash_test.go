@@ -140,6 +140,7 @@ func (g *sidecar) eventually(typ audit.Type, n int) []audit.Entry {
 
 // Promise 1 and 3: the use is on disk before the first byte of its call goes.
 func TestPromise1AUseIsRecordedBeforeTheFirstByte(t *testing.T) {
+	t.Parallel()
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
 			var g *sidecar
@@ -189,6 +190,7 @@ func TestPromise1AUseIsRecordedBeforeTheFirstByte(t *testing.T) {
 }
 
 func TestNothingGoesOnWhereAUseCannotBeRecorded(t *testing.T) {
+	t.Parallel()
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
 			var seen counter
@@ -229,6 +231,7 @@ func TestNothingGoesOnWhereAUseCannotBeRecorded(t *testing.T) {
 
 // What cannot be written down is not held but refused in its place.
 func TestACallThatCannotBeHeldIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
 			var seen counter
@@ -247,6 +250,7 @@ func TestACallThatCannotBeHeldIsRefused(t *testing.T) {
 // Promise 3: where nobody can say what arrived, the result is unknown, and the
 // same request asks anew.
 func TestPromise3AWriteThatFailsLeavesTheResultUnknown(t *testing.T) {
+	t.Parallel()
 	failures := map[string]func() error{
 		"fails":  func() error { return errors.New("the cable was cut") },
 		"panics": func() error { panic("a mistake of ours") },

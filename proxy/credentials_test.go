@@ -72,6 +72,7 @@ func (g *sidecar) as(token, url string, header ...string) (int, string) {
 }
 
 func TestAHeldCredentialIsPutInForWhoIsProven(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
@@ -131,6 +132,7 @@ func TestAHeldCredentialIsPutInForWhoIsProven(t *testing.T) {
 
 // A credential that names no agents is for all that have proven who they are.
 func TestAHeldCredentialForAllIsForTheProven(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
@@ -150,6 +152,7 @@ func TestAHeldCredentialForAllIsForTheProven(t *testing.T) {
 // TRACE has a server send back what it was sent (RFC 9110 section 9.3.8), and
 // TRACK is what some call it.
 func TestAHeldCredentialIsNotSentBack(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
@@ -170,6 +173,7 @@ func TestAHeldCredentialIsNotSentBack(t *testing.T) {
 // A placeholder reaches no upstream: where the credential is not put in, the
 // request is refused.
 func TestAPlaceholderDoesNotLeave(t *testing.T) {
+	t.Parallel()
 	at, elsewhere := &asker{}, &asker{}
 	server, other := httptest.NewServer(at), httptest.NewServer(elsewhere)
 	t.Cleanup(server.Close)
@@ -205,6 +209,7 @@ func TestAPlaceholderDoesNotLeave(t *testing.T) {
 
 // TestAHeldCredentialGoesNowhereElse follows a redirect, and asks other ports.
 func TestAHeldCredentialGoesNowhereElse(t *testing.T) {
+	t.Parallel()
 	elsewhere := &asker{}
 	other := httptest.NewServer(elsewhere)
 	t.Cleanup(other.Close)
@@ -233,6 +238,7 @@ func TestAHeldCredentialGoesNowhereElse(t *testing.T) {
 }
 
 func TestPolicyKnowsThatACredentialWillBeUsed(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
@@ -264,6 +270,7 @@ func TestPolicyKnowsThatACredentialWillBeUsed(t *testing.T) {
 }
 
 func TestACredentialThatCannotBeHad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	open, empty := filepath.Join(dir, "open"), filepath.Join(dir, "empty")
 	must(t, os.WriteFile(open, []byte(realKey), 0o600))
@@ -302,6 +309,7 @@ func TestACredentialThatCannotBeHad(t *testing.T) {
 }
 
 func TestACommandsCredentialIsAskedForOnce(t *testing.T) {
+	t.Parallel()
 	count := filepath.Join(t.TempDir(), "count")
 	up := &asker{}
 	server := httptest.NewServer(up)

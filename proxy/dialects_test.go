@@ -7,6 +7,7 @@ import (
 )
 
 func TestAnthropicsModelsOnVertexAreGated(t *testing.T) {
+	t.Parallel()
 	const road = "/up/test/v1/projects/p/locations/l/publishers/anthropic/models/claude-x@1:rawPredict"
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, strings.Replace(messageWithCall, `"x"`, `"forbidden"`, 1)))

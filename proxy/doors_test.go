@@ -46,6 +46,7 @@ func (g *sidecar) refusals() []string {
 }
 
 func TestAWebPageCannotUseTheOwnPaths(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`))
 	tests := []struct {
@@ -87,6 +88,7 @@ func TestAWebPageCannotUseTheOwnPaths(t *testing.T) {
 }
 
 func TestAbsoluteFormToTheOwnAddress(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`))
 	other := httptest.NewServer(http.NotFoundHandler())
@@ -119,6 +121,7 @@ func TestAbsoluteFormToTheOwnAddress(t *testing.T) {
 }
 
 func TestAddressesThatTheConfigurationDoesNotNameAreRefused(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`))
 	unnamed := httptest.NewServer(plainly(&seen, 200, `{}`))
@@ -177,6 +180,7 @@ func TestAddressesThatTheConfigurationDoesNotNameAreRefused(t *testing.T) {
 }
 
 func TestUpJoinsPathsOnly(t *testing.T) {
+	t.Parallel()
 	var paths counter
 	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		paths.mu.Lock()
@@ -222,6 +226,7 @@ func TestUpJoinsPathsOnly(t *testing.T) {
 // Servers differ in what they make of a path; what one of them may take for a
 // model's is a model's.
 func TestNoSpellingOfAPathEscapesTheCodec(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"forbidden\"}"}}]}}]}`))
 	up := g.s.Config().Upstreams["test"].String()

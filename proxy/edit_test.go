@@ -69,6 +69,7 @@ const (
 )
 
 func TestPromise5WhatAPersonEditedIsWhatIsSent(t *testing.T) {
+	t.Parallel()
 	const other = `{"command": "ls \"x\"", "n":1.50}`
 	const inText = `{\"command\": \"ls \\\"x\\\"\", \"n\":1.50}` // as it stands in a JSON string
 	chat := `{"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":null,` + chatCall + `},"finish_reason":"tool_calls"}]}`
@@ -145,6 +146,7 @@ answered(rule) if {
 func bash(command string) string { return `{"command":"` + command + `"}` }
 
 func TestAnEditedCallIsDecidedAgain(t *testing.T) {
+	t.Parallel()
 	begin := func(t *testing.T, command string) (*sidecar, <-chan string) {
 		g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use")), withPolicy(t, editPolicy))
 		g.peopled()
@@ -245,6 +247,7 @@ grave if contains(command, "grave")
 `
 
 func TestOneAnswerIsForAllTheRulesThatWereShown(t *testing.T) {
+	t.Parallel()
 	begin := func(t *testing.T) (*sidecar, approvals.Request, <-chan string) {
 		g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")), withPolicy(t, alsoPolicy))
 		g.peopled()
@@ -285,6 +288,7 @@ func TestOneAnswerIsForAllTheRulesThatWereShown(t *testing.T) {
 // The client that asked has gone when people answer; the same request again
 // gets what they made of it, and nobody is asked again.
 func TestARetryGetsWhatWasMadeOfItsCall(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated grave"), msgEnd("tool_use")), withPolicy(t, editPolicy))
 	g.peopled()
@@ -321,6 +325,7 @@ func TestARetryGetsWhatWasMadeOfItsCall(t *testing.T) {
 }
 
 func TestEditedRefusedAndAllowedCallsOfOneAnswer(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_a", "gated one"), msgTool("1", "toolu_b", "ls"), msgTool("2", "toolu_c", "gated two"), msgTool("3", "toolu_d", "gated three"), msgEnd("tool_use")))
 	got := g.asking(messages, askStream)
 	for _, r := range g.pending(3) {
@@ -351,6 +356,7 @@ func TestEditedRefusedAndAllowedCallsOfOneAnswer(t *testing.T) {
 }
 
 func TestWhatPeopleSayReachesTheAgent(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		vote approvals.Vote

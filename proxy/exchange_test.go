@@ -14,6 +14,7 @@ import (
 )
 
 func TestWhatPolicyAllowsPassesByteForByte(t *testing.T) {
+	t.Parallel()
 	stream := msgStart() + ": a comment\n\n" + msgText("0", "hello") + msgTool("1", "toolu_1", "ls -la") + sse("ping", `{"type": "ping"}`) + msgEnd("tool_use")
 	const plain = "{ \"id\":\"msg_1\", \"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Bash\",\"input\":{ \"command\" : \"ls\" }}],\"stop_reason\":\"tool_use\",\"usage\":{\"input_tokens\":1,\"output_tokens\":1.0}}\n"
 	var seen counter
@@ -42,6 +43,7 @@ func TestWhatPolicyAllowsPassesByteForByte(t *testing.T) {
 }
 
 func TestPromise1NoByteOfAHeldCallGoesOnBeforeItIsApproved(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	call := msgTool("1", "toolu_1", "gated thing")
 	whole := msgStart() + msgText("0", "before") + call + msgText("2", "after") + msgEnd("tool_use")
@@ -81,6 +83,7 @@ func emptyDelta(i string) string {
 func without(s, what string) string { return strings.ReplaceAll(s, what, "") }
 
 func TestARefusalTakesTheCallsPlace(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		command string
@@ -124,6 +127,7 @@ func TestARefusalTakesTheCallsPlace(t *testing.T) {
 }
 
 func TestEveryCallOfAnAnswerIsDecidedByItself(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_a", "gated one"), msgTool("1", "toolu_b", "ls"), msgTool("2", "toolu_c", "gated two"), msgTool("3", "toolu_d", "forbidden"), msgEnd("tool_use")))
 	got := make(chan string, 1)
@@ -150,6 +154,7 @@ func TestEveryCallOfAnAnswerIsDecidedByItself(t *testing.T) {
 // A client that gives up and asks again gets the very answer that was held:
 // the model is asked once, and so is the person.
 func TestARetryPicksUpWhatIsHeld(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, retry string }{
 		{"the same request", askStream},
 		{"the same request with its keys in another order", `{"stream":true,"messages":[{"content":"go","role":"user"}],"max_tokens":9,"model":"m"}`},
@@ -186,6 +191,7 @@ func TestARetryPicksUpWhatIsHeld(t *testing.T) {
 }
 
 func TestAnOutcomeWaitsForItsCall(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")), withIdle(10*time.Millisecond))
 	ctx, leave := context.WithCancel(t.Context())
@@ -212,6 +218,7 @@ func TestAnOutcomeWaitsForItsCall(t *testing.T) {
 }
 
 func TestAHeldModelRequestIsNotSentBeforeItIsApproved(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`))
 	ask := `{"model":"gated-model","max_tokens":9,"messages":[{"role":"user","content":"go"}]}`

@@ -81,6 +81,7 @@ func (p *h2Peer) asks(id uint32, end bool, fields ...string) string {
 // that fall back to HTTP/1.1, and where one is asked for all the same nothing of
 // it goes on: the stream is reset, and the connection serves the next request.
 func TestAWebSocketOverHTTP2IsNotOffered(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g, up := newTLSGate(t, plainly(&seen, 200, `{}`))
 	host := parseURL(t, up).Host

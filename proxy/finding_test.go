@@ -31,6 +31,7 @@ func unnamed(t *testing.T, h http.Handler, opts ...gateOption) (*sidecar, *http.
 }
 
 func TestARequestThatLooksLikeAModelsIsAFinding(t *testing.T) {
+	t.Parallel()
 	const asks = `{"model":"m","messages":[]}`
 	form := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	tests := []struct {
@@ -80,6 +81,7 @@ func TestARequestThatLooksLikeAModelsIsAFinding(t *testing.T) {
 
 // The answer that shows it has gone when it is found: from then on policy knows.
 func TestAnAnswerThatHoldsCallsIsAFinding(t *testing.T) {
+	t.Parallel()
 	const calls = `{"choices":[{"message":{"tool_calls":[{"id":"a"}]}}]}`
 	tests := []struct {
 		name, typ, coding string
@@ -124,6 +126,7 @@ func TestAnAnswerThatHoldsCallsIsAFinding(t *testing.T) {
 }
 
 func TestPolicyIsToldOfModelAPIsThatTheConfigurationLetsThrough(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, path, body string
 		strange                  bool
@@ -146,6 +149,7 @@ func TestPolicyIsToldOfModelAPIsThatTheConfigurationLetsThrough(t *testing.T) {
 }
 
 func TestTheShippedPolicyAsksAboutWhatLooksLikeAModelAPI(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g, client, up := unnamed(t, plainly(&seen, 200, `{}`), withShippedPolicy(), withIdle(1), func(c *proxy.Config) { c.Limits.Budget = 1 })
 	for _, host := range []string{up, strings.Replace(up, "127.0.0.1", "127.1.2.3", 1)} { // the settings know the first

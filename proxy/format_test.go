@@ -15,6 +15,7 @@ import (
 )
 
 func TestCallsAreGatedWhereTheConfigurationNamesTheFormat(t *testing.T) {
+	t.Parallel()
 	answer := strings.Replace(messageWithCall, `"x"`, `"forbidden"`, 1)
 	var seen counter
 	g, client, up := unnamed(t, plainly(&seen, 200, answer), func(c *proxy.Config) {
@@ -34,6 +35,7 @@ func TestCallsAreGatedWhereTheConfigurationNamesTheFormat(t *testing.T) {
 // Where only the configuration names the format, no path says whether a stream is
 // wanted: the answer's type does, also for a client that asks again.
 func TestFormatsWhosePathTellsAreGatedWithoutIt(t *testing.T) {
+	t.Parallel()
 	gemini := func(parts string) string {
 		return `{"candidates":[{"content":{"role":"model","parts":[` + parts + `]},"finishReason":"STOP","index":0}]}`
 	}

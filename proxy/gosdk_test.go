@@ -49,6 +49,7 @@ func goServer() *gosdk.Server {
 // The official Go client, in every revision that it speaks and on both roads,
 // sees what it would see straight, and waits for people where it must.
 func TestTheOfficialGoClientOnEveryRevision(t *testing.T) {
+	t.Parallel()
 	for _, revision := range []string{"2024-11-05 over SSE", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		for _, road := range []string{"door", "forward proxy", "a command"} {
 			t.Run(revision+", "+road, func(t *testing.T) {

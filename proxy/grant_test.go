@@ -49,6 +49,7 @@ func (g *sidecar) remember(m approvals.Remember) {
 }
 
 func TestAGrantAnswersInAPersonsPlace(t *testing.T) {
+	t.Parallel()
 	sent := func(t *testing.T, command string) (*sidecar, func() string) {
 		var seen counter
 		up := streamer(&seen, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use"))

@@ -25,6 +25,7 @@ func (g *sidecar) intervene(agent string, a agents.Action) {
 }
 
 func TestAStoppedAgentIsRefusedInTheFormatSpokenUntilItIsResumed(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	up := newUpstream(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
 	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"files": up + "/mcp"})
@@ -64,6 +65,7 @@ func TestAStoppedAgentIsRefusedInTheFormatSpokenUntilItIsResumed(t *testing.T) {
 }
 
 func TestAPausedAgentsRequestsWaitInLine(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
 	g.intervene(agents.Everybody, agents.Pause)
@@ -86,6 +88,7 @@ func TestAPausedAgentsRequestsWaitInLine(t *testing.T) {
 }
 
 func TestAPausedAgentIsToldToAskAgainBeforeItsClientGivesUp(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	up := newUpstream(t, plainly(&seen, 200, `{}`))
 	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"files": up + "/mcp"}, withBudget(10*time.Millisecond), withMCPBudget(10*time.Millisecond))
@@ -125,6 +128,7 @@ func pausing(next <-chan struct{}, before string, after ...string) http.Handler 
 }
 
 func TestWhenPauseComesAStreamFlowsAsFarAsItsFirstCall(t *testing.T) {
+	t.Parallel()
 	begin, text := msgStart(), msgText("0", "before")
 	rest := []string{msgTool("1", "toolu_1", "ls"), msgTool("2", "toolu_2", "pwd"), msgEnd("tool_use")}
 	next := make(chan struct{})
@@ -148,6 +152,7 @@ func TestWhenPauseComesAStreamFlowsAsFarAsItsFirstCall(t *testing.T) {
 }
 
 func TestAStopEndsAFlowingStreamAndCancelsWhatItHolds(t *testing.T) {
+	t.Parallel()
 	t.Run("in its text", func(t *testing.T) {
 		g := newGate(t, pausing(nil, msgStart()+msgText("0", "before")))
 		r := bufio.NewReader(g.post(t.Context(), messages, askStream).Body)
@@ -186,6 +191,7 @@ func TestAStopEndsAFlowingStreamAndCancelsWhatItHolds(t *testing.T) {
 }
 
 func TestAnApprovalOfAPausedAgentsCallReleasesItOnlyAfterwards(t *testing.T) {
+	t.Parallel()
 	for _, plain := range []bool{false, true} {
 		t.Run(fmt.Sprintf("plain %v", plain), func(t *testing.T) {
 			upstream, ask := streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")), askStream
@@ -217,6 +223,7 @@ func TestAnApprovalOfAPausedAgentsCallReleasesItOnlyAfterwards(t *testing.T) {
 }
 
 func TestADenialWithStopStopsTheAgent(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, streamer(&counter{}, msgStart(), msgTool("0", "toolu_1", "gated"), msgTool("1", "toolu_2", "gated too"), msgEnd("tool_use")))
 	resp := g.post(t.Context(), messages, askStream)
 	req := g.pending(2)[0]

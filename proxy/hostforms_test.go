@@ -16,6 +16,7 @@ import (
 // A label that is empty is no label (RFC 1035, section 2.3.1), and some programs
 // take it away.
 func TestAHostWithAnEmptyLabelIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newGateTo(t, nil, nil, withPolicy(t, `package holdgate
 decision := {"action": "allow", "rule": "all", "reason": "all"}
 `), func(c *proxy.Config) {
@@ -43,6 +44,7 @@ decision := {"action": "allow", "rule": "all", "reason": "all"}
 // An authority may end in a colon and no port (RFC 3986, section 3.2.3), and a
 // port may begin with zeros: it is the same host still.
 func TestAHostIsTheSameHoweverItsPortIsWritten(t *testing.T) {
+	t.Parallel()
 	g := newGateTo(t, nil, map[string]string{"files": "http://mcp.invalid/mcp"}, withPolicy(t, `package holdgate
 decision := {"action": "deny", "rule": "mcp", "reason": "mcp"} if input.kind == "mcp_request"
 decision := {"action": "deny", "rule": "host", "reason": "host"} if input.http.host == "evil.invalid"

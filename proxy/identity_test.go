@@ -101,6 +101,7 @@ func credentialPlaces(base, up string) map[string]func() (*http.Request, *http.C
 }
 
 func TestACredentialProvesWhoAsks(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t), withPolicy(t, provenPolicy))
 	for name, make := range credentialPlaces(g.url, g.s.Config().Upstreams["test"].String()) {
@@ -135,6 +136,7 @@ func TestACredentialProvesWhoAsks(t *testing.T) {
 }
 
 func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, `"deny"`, `"allow"`, 1)))
 	strange := "hgt_" + strings.Repeat("c3", 32)
@@ -186,6 +188,7 @@ func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 // A token in a place where none is looked for is the agent's slip, which must not
 // give it away.
 func TestATokenInAnotherPlaceGoesNowhere(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, `"deny"`, `"allow"`, 1)))
 	at, u := g.url+"/up/test/x", g.s.Config().Upstreams["test"].String()
@@ -227,6 +230,7 @@ func TestATokenInAnotherPlaceGoesNowhere(t *testing.T) {
 
 // TestAPathOfAnothersIsLeftAlone is about /as/... of upstreams, which is no token.
 func TestAPathOfAnothersIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	g, secure := newTLSGate(t, up, annAndBob(t), withPolicy(t, provenPolicy))
 	roots := x509.NewCertPool()
@@ -252,6 +256,7 @@ func TestAPathOfAnothersIsLeftAlone(t *testing.T) {
 }
 
 func TestATunnelIsItsAgents(t *testing.T) {
+	t.Parallel()
 	seen := &asker{}
 	g, up := newTLSGate(t, seen, annAndBob(t), withPolicy(t, provenPolicy))
 	roots := x509.NewCertPool()
@@ -276,6 +281,7 @@ func TestATunnelIsItsAgents(t *testing.T) {
 
 // A tunnel that is open when its agent's token is taken back carries nothing more.
 func TestATunnelEndsWithItsAgentsToken(t *testing.T) {
+	t.Parallel()
 	ann := identity.Agent{ID: "ann", Tokens: [][32]byte{identity.Hash(annsToken)}}
 	with, err := identity.New([]identity.Agent{ann}, nil)
 	must(t, err)
@@ -320,6 +326,7 @@ func TestATunnelEndsWithItsAgentsToken(t *testing.T) {
 // TestWhatPeopleApprovedIsOfWhoProvedIt has one agent's approval be of no use to
 // another that asks the same, and to one that proves nothing.
 func TestWhatPeopleApprovedIsOfWhoProvedIt(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t))
 	ask := func(ctx context.Context, token string) (int, error) {
@@ -367,6 +374,7 @@ func TestWhatPeopleApprovedIsOfWhoProvedIt(t *testing.T) {
 
 // TestATokenOfAUserCountsFromThatUserAlone is about agents on a unix socket.
 func TestATokenOfAUserCountsFromThatUserAlone(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	me, other := uint32(os.Getuid()), uint32(os.Getuid()+1)
 	g := newGate(t, up, withPolicy(t, provenPolicy), withAgents(t,
@@ -411,6 +419,7 @@ func TestATokenOfAUserCountsFromThatUserAlone(t *testing.T) {
 
 // TestAListenerIsOneAgents has two runs use one server, each by a listener.
 func TestAListenerIsOneAgents(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, "if input.agent.proven",
 		"if {\n\tinput.agent.proven\n\tinput.agent.confinement == \"strong\"\n\tinput.session.cwd == concat(\"/\", [\"/work\", input.agent.id])\n}", 1)))
@@ -451,6 +460,7 @@ func TestAListenerIsOneAgents(t *testing.T) {
 // TestASessionIsTheClientsOwn has clients name their session in each way that
 // they do; one that names none is in the session default.
 func TestASessionIsTheClientsOwn(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, plainly(&counter{}, http.StatusOK, `{"id":"resp_1","object":"response","status":"completed","output":[]}`), annAndBob(t))
 	for _, tt := range []struct{ name, header, body, want string }{
 		{"Claude Code", "X-Claude-Code-Session-Id", `{"model":"m","input":"a"}`, "s1"},
@@ -485,6 +495,7 @@ func TestASessionIsTheClientsOwn(t *testing.T) {
 // TestANameAloneTakesNothingUp has an agent that proves its name not take up what
 // was approved for one that only says it, and the other way round.
 func TestANameAloneTakesNothingUp(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	g := newGate(t, up)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -31,6 +31,7 @@ func withBodyLimit(n int64) gateOption { return func(c *proxy.Config) { c.Limits
 // Promise 4: what cannot be understood, or could be understood in two ways, is
 // refused whatever policy says, in the format spoken, and is in the log.
 func TestRequestsThatAreNotUnderstoodAreRefused(t *testing.T) {
+	t.Parallel()
 	doors := []struct{ name, path, valid, shape string }{
 		{"anthropic", messages, askPlain, `"type":"error"`},
 		{"openai", "/up/test/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"go"}]}`, `"code":"holdgate"`},
@@ -110,6 +111,7 @@ func text(change func(valid string) string) func(*testing.T, string) io.Reader {
 }
 
 func TestWhatIsSentIsWhatWasJudged(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	var header http.Header
 	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,6 +143,7 @@ const emptyMessage = `{"id":"msg_1","type":"message","role":"assistant","content
 // A policy that cannot answer refuses: conflicting rules are an error of the
 // evaluation.
 func TestAPolicyThatErrsRefuses(t *testing.T) {
+	t.Parallel()
 	const conflict = `package holdgate
 
 import rego.v1
@@ -178,6 +181,7 @@ decision := {"action": "deny", "rule": n} if {
 }
 
 func TestNothingGoesOnWhileTheStoreIsClosed(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	up := newUpstream(t, plainly(&seen, 200, emptyMessage))
 	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"files": up})

@@ -16,6 +16,7 @@ import (
 // A redirected agent has the instruction in its next model request, in each
 // format, once, and nothing else of the request is changed.
 func TestARedirectIsInTheNextModelRequest(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, path, body, end string }{
 		{"anthropic", messages, `{"model":"m","max_tokens":9, "messages":[{"role":"user","content":"go"}]}`, `"}]}]}`},
 		{"openai", "/up/test/v1/chat/completions", `{"model":"m","messages":[ {"role":"user","content":"go"}] }`, `"}] }`},
@@ -45,6 +46,7 @@ func TestARedirectIsInTheNextModelRequest(t *testing.T) {
 // What people ask for at a gate that a report has opened is in the next model request
 // of the session, once, unless the agent has asked for the answer before.
 func TestASteerAtAGateIsInTheNextModelRequest(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, session, report string
 		polls                 bool
@@ -89,6 +91,7 @@ func TestASteerAtAGateIsInTheNextModelRequest(t *testing.T) {
 }
 
 func TestWhatPeopleSayIsDeliveredOnce(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
 	<-g.inSession("s1", askPlain)
@@ -118,6 +121,7 @@ func TestWhatPeopleSayIsDeliveredOnce(t *testing.T) {
 // What is signed over its body, and what ends with the model's own words, goes on
 // as it came; so does what clients ask beside the conversation.
 func TestARequestThatHasNoPlaceForItIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}`))
 	tools := strings.Replace(askPlain, `"max_tokens"`, `"tools":[{"name":"Bash","input_schema":{}}],"max_tokens"`, 1)

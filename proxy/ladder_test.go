@@ -24,6 +24,7 @@ const gatedPlain = `{"id":"msg_1","type":"message","role":"assistant","content":
 
 // Clients count their patience to the headers, so these wait for nothing.
 func TestHeadersOfAStreamGoOutBeforeItsFirstByte(t *testing.T) {
+	t.Parallel()
 	begin := make(chan struct{})
 	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -40,6 +41,7 @@ func TestHeadersOfAStreamGoOutBeforeItsFirstByte(t *testing.T) {
 
 // The signs of life are those that the format's clients were seen to count.
 func TestSignsOfLifeAreTheFormatsOwn(t *testing.T) {
+	t.Parallel()
 	const chunk = `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":`
 	chat := []string{
 		chunk + `{"role":"assistant","content":"before"},"finish_reason":null}]}` + "\n\n",
@@ -74,6 +76,7 @@ func TestSignsOfLifeAreTheFormatsOwn(t *testing.T) {
 }
 
 func TestAPlainAnswerIsPickedUpByTheRetry(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, gatedPlain), withBudget(100*time.Millisecond))
 	resp := g.post(t.Context(), messages, askPlain)
@@ -114,6 +117,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestANoticeSaysWhoIsAsked(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, streamer(&counter{}, msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")), withNotice())
 	r := bufio.NewReader(g.post(t.Context(), messages, askStream).Body)
 	req := g.pending(1)[0]
@@ -127,6 +131,7 @@ func TestANoticeSaysWhoIsAsked(t *testing.T) {
 // Two agents in one session may ask the same at once: each gets an answer of
 // its own.
 func TestTheSameRequestBesideALiveOneIsItsOwn(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, streamer(&seen, msgStart(), msgText("0", "before"), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")))
 	got := make(chan string, 2)
@@ -156,6 +161,7 @@ func TestTheSameRequestBesideALiveOneIsItsOwn(t *testing.T) {
 // A client that leaves before the upstream has answered whole loses nothing:
 // the answer is read to its end for the one that comes back.
 func TestAnAnswerIsReadToItsEndForTheRetry(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	more, left := make(chan struct{}), make(chan struct{}, 2)
 	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -198,6 +204,7 @@ func TestAnAnswerIsReadToItsEndForTheRetry(t *testing.T) {
 // An answer that was kept is delivered once, also where policy no longer holds
 // anything in it.
 func TestAKeptAnswerIsDeliveredOnce(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, gatedPlain), withBudget(50*time.Millisecond))
 	if resp := g.post(t.Context(), messages, askPlain); resp.StatusCode != 503 {

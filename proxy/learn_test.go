@@ -16,6 +16,7 @@ import (
 // Seed 001 (learning from past approvals): after as many approvals as the settings
 // say, the shipped pack lets a call like them go on by itself; a denial ends that.
 func TestAfterEnoughApprovalsPolicyApproves(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "settings.yaml")
 	must(t, os.WriteFile(path, []byte("settings: {learned: {approvals: 2, days: 30}}\n"), 0o600))
 	e, err := rego.Open(t.Context(), rego.Options{Path: filepath.Dir(path), Timeout: patience, KeepSeen: true})

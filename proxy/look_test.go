@@ -34,6 +34,7 @@ func (g *sidecar) send(client *http.Client, method, url, body string, header htt
 var typeJSON = http.Header{"Content-Type": {"application/json"}}
 
 func TestAConfiguredMCPServerIsGatedThroughTheForwardProxy(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"/mcp", "/mcp/", "//mcp", "/MCP", "/mcp;x=1", "/mcp%20", "/mcp.json", "/mcp/sub?x=1", "/x/../mcp"} {
 		for _, inTunnel := range []bool{false, true} {
 			name := path + ", absolute form"
@@ -69,6 +70,7 @@ decision := {"action": "deny", "rule": "test.remove"} if {
 }
 
 func TestMCPOnAHostThatNobodyNamedIsGated(t *testing.T) {
+	t.Parallel()
 	call, batch := toolCall("1", "forbidden"), "["+toolCall("1", "x")+","+toolCall("2", "forbidden")+"]"
 	events := http.Header{"Accept": {"application/json, text/event-stream"}}
 	tests := []struct {
@@ -124,6 +126,7 @@ func TestMCPOnAHostThatNobodyNamedIsGated(t *testing.T) {
 }
 
 func TestAHeldCallToAHostThatNobodyNamedIsSentOnAsItCame(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	up := newUpstream(t, plainly(&seen, 200, toolResult))
 	g := newGateTo(t, nil, map[string]string{"other": up + "/other"})
@@ -150,6 +153,7 @@ func TestAHeldCallToAHostThatNobodyNamedIsSentOnAsItCame(t *testing.T) {
 }
 
 func TestBodiesTooLargeToLookIntoPassOnlyElsewhere(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	up := newUpstream(t, plainly(&seen, 200, `{}`))
 	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"other": up + "/other"}, func(c *proxy.Config) { c.Limits.Body = 4096 })
@@ -167,6 +171,7 @@ func TestBodiesTooLargeToLookIntoPassOnlyElsewhere(t *testing.T) {
 }
 
 func TestAModelRequestThatNobodyReadsIsRefused(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, path, body string
 		header                   http.Header
@@ -232,6 +237,7 @@ func TestAModelRequestThatNobodyReadsIsRefused(t *testing.T) {
 }
 
 func TestAModelFormatIsReadHoweverItsRoadIsSpelled(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ method, path string }{
 		{"POST", "/v1/messages;x"}, {"POST", "/v1/messages%20"}, {"POST", "/v1/messages.json"}, {"post", "/v1/messages"}, {"POST", "/v1;a/MESSAGES/"},
 	} {
@@ -246,6 +252,7 @@ func TestAModelFormatIsReadHoweverItsRoadIsSpelled(t *testing.T) {
 }
 
 func TestMethodsThatMCPDoesNotHaveAreRefused(t *testing.T) {
+	t.Parallel()
 	for method, want := range map[string]string{"PUT": "405", "PATCH": "405", "QUERY": "405", "post": "test.deny", "Post": "test.deny"} {
 		g, seen := newMCPGate(t, answerJSON(200, toolResult))
 		status, body := g.send(g.client, method, g.url+"/mcp/files", toolCall("1", "forbidden"), typeJSON)
@@ -256,6 +263,7 @@ func TestMethodsThatMCPDoesNotHaveAreRefused(t *testing.T) {
 }
 
 func TestAnAnswerIsNotPickedUpByAnotherAccount(t *testing.T) {
+	t.Parallel()
 	for _, name := range upstream.CredentialHeaders {
 		t.Run(name, func(t *testing.T) {
 			var seen counter

@@ -31,6 +31,7 @@ func inside(t *testing.T, c net.Conn, br *bufio.Reader, request string) (int, st
 // Clients that ask their proxy for the door's own address get the door, by
 // whichever of its names; nothing else of Holdgate's is to be had so.
 func TestAConnectToTheDoorItselfIsServedByIt(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`))
 	approvers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -76,6 +77,7 @@ func TestAConnectToTheDoorItselfIsServedByIt(t *testing.T) {
 }
 
 func TestAConnectToTheDoorItselfSpeaksNoTLS(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, http.NotFoundHandler())
 	if status := tunnelled(dialled(t, g.addr), g.addr, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", &tls.Config{InsecureSkipVerify: true}); status != 0 {
 		t.Errorf("status %d", status)
@@ -93,6 +95,7 @@ func dialled(t *testing.T, addr string) net.Conn {
 
 // Who proves itself with CONNECT has done so for what is inside.
 func TestAConnectToTheDoorItselfIsWhose(t *testing.T) {
+	t.Parallel()
 	up := &asker{}
 	g := newGate(t, up, annAndBob(t), withPolicy(t, provenPolicy))
 	c := dialled(t, g.addr)
@@ -117,6 +120,7 @@ func TestAConnectToTheDoorItselfIsWhose(t *testing.T) {
 // A held answer takes the connection from its server and gives it back: it is
 // what it was then.
 func TestAConnectToTheDoorItselfWaitsForPeople(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")))
 	c, resp := g.tunnel(g.addr)

@@ -12,6 +12,7 @@ import (
 // One client loses patience after ten minutes, begins a session anew, and sends
 // the very message again.
 func TestACallThatAClientSendsAgainInANewSessionIsTheSame(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		again string
@@ -58,6 +59,7 @@ func TestACallThatAClientSendsAgainInANewSessionIsTheSame(t *testing.T) {
 // Beside a connection that is alive the same message is a request of its own:
 // two agents that do the same work count their messages alike.
 func TestTheSameMessageOfAnotherSessionIsItsOwn(t *testing.T) {
+	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, toolResult))
 	got := make(chan string, 2)
 	for n, session := range []string{"one", "two"} {

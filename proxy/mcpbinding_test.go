@@ -10,6 +10,7 @@ import (
 )
 
 func TestParametersInAnotherCaseReachNoServer(t *testing.T) {
+	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, toolResult))
 	resp := g.call(t.Context(), `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"URI":"file:///etc/shadow"}}`, nil)
 	if text := readAll(t, resp.Body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, `in another case`) {
@@ -24,6 +25,7 @@ func TestParametersInAnotherCaseReachNoServer(t *testing.T) {
 // A person's approval is for the call with all that the client sends along, but
 // for what says which sending it is.
 func TestAnApprovalIsForWhatElseIsSent(t *testing.T) {
+	t.Parallel()
 	call := func(meta, more string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":{"path":"gated"},"_meta":{` + meta + `}` + more + `}}`
 	}

@@ -36,6 +36,7 @@ const initializeGo = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"p
 // A server that runs here is gated as any other, and reached by nothing but its
 // door.
 func TestACommandIsGated(t *testing.T) {
+	t.Parallel()
 	g := newGateTo(t, nil, nil, withCommand("files", "go sdk"))
 	resp := g.call(t.Context(), initializeGo, nil)
 	session := resp.Header.Get("Mcp-Session-Id")

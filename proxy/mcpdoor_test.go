@@ -70,6 +70,7 @@ func (g *sidecar) call(ctx context.Context, body string, header http.Header) *ht
 }
 
 func TestMCPThatPolicyAllowsPassesByteForByte(t *testing.T) {
+	t.Parallel()
 	events := "id: 7\ndata: \n\n" + "event: message\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\r\n\r\n" + "data: " + toolResult + "\n\n"
 	tests := []struct {
 		name, body  string
@@ -102,6 +103,7 @@ func TestMCPThatPolicyAllowsPassesByteForByte(t *testing.T) {
 }
 
 func TestMCPRequestsOfOtherMethodsPass(t *testing.T) {
+	t.Parallel()
 	g, _ := newMCPGate(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			w.WriteHeader(204)
@@ -131,6 +133,7 @@ func TestMCPRequestsOfOtherMethodsPass(t *testing.T) {
 }
 
 func TestAHeldToolCallIsKeptInLineAndThenAnswered(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		answer http.HandlerFunc
@@ -173,6 +176,7 @@ func TestAHeldToolCallIsKeptInLineAndThenAnswered(t *testing.T) {
 }
 
 func TestARefusedToolCallIsAResultThatTheModelCanRead(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, what string
 		answer     holdgate.Answer
@@ -215,6 +219,7 @@ func TestARefusedToolCallIsAResultThatTheModelCanRead(t *testing.T) {
 }
 
 func TestAToolCallThatWaitsTooLongIsPickedUpByTheSameCall(t *testing.T) {
+	t.Parallel()
 	for _, accept := range []string{"application/json, text/event-stream", "application/json"} {
 		t.Run(accept, func(t *testing.T) {
 			g, seen := newMCPGate(t, answerJSON(200, toolResult), withMCPBudget(60*time.Millisecond))
@@ -241,6 +246,7 @@ func TestAToolCallThatWaitsTooLongIsPickedUpByTheSameCall(t *testing.T) {
 }
 
 func TestABatchIsSentOnWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, "["+toolResult+`,{"jsonrpc":"2.0","id":2,"result":{}}]`))
 	batch := func(what string) string {
 		return "[" + toolCall("1", what) + `,{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]`
@@ -261,6 +267,7 @@ func TestABatchIsSentOnWholeOrNotAtAll(t *testing.T) {
 }
 
 func TestMCPThatIsAmbiguousIsRefused(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, body string
 		header     http.Header
@@ -297,6 +304,7 @@ func TestMCPThatIsAmbiguousIsRefused(t *testing.T) {
 }
 
 func TestPolicySeesEveryMethodOfMCP(t *testing.T) {
+	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, toolResult), withPolicy(t, `package holdgate
 
 import rego.v1
@@ -320,6 +328,7 @@ decision := {"action": "deny", "rule": "test.resource"} if {
 
 // A sign of life that fell between the halves of an event would end it early.
 func TestSignsOfLifeBreakNoEventOfTheServer(t *testing.T) {
+	t.Parallel()
 	second := make(chan struct{})
 	g, _ := newMCPGate(t, func(w http.ResponseWriter, r *http.Request) {
 		answerEvents("event: message\ndata: {\"jsonrpc\":\"2.0\",\n")(w, r)
@@ -335,6 +344,7 @@ func TestSignsOfLifeBreakNoEventOfTheServer(t *testing.T) {
 }
 
 func TestAClientThatLeavesAToolCallIsNoticed(t *testing.T) {
+	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, toolResult))
 	ctx, leave := context.WithCancel(t.Context())
 	g.call(ctx, toolCall("1", "gated"), nil)

@@ -17,6 +17,7 @@ func (g *sidecar) calling(body string, header http.Header) <-chan string {
 }
 
 func TestAnEditedToolCallReachesTheServer(t *testing.T) {
+	t.Parallel()
 	const note = `"_meta":{"io.github.holdgate/approval":{"message":"[holdgate] The approver (ann) approved the call to remove with other arguments than you gave: what runs, and its result, are of the edited call."}}`
 	result := strings.Replace(toolResult, "}] }", "}] ,"+note+"}", 1)
 	tests := []struct {
@@ -60,6 +61,7 @@ func TestAnEditedToolCallReachesTheServer(t *testing.T) {
 }
 
 func TestAnEditThatHeadersCannotMirrorIsNotSent(t *testing.T) {
+	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, toolResult))
 	body := strings.Replace(toolCall("1", "gated"), `"path":"gated"`, `"path":"gated","to":"gated"`, 1)
 	got := g.calling(body, http.Header{"Mcp-Param-Path": {"gated"}})
@@ -73,6 +75,7 @@ func TestAnEditThatHeadersCannotMirrorIsNotSent(t *testing.T) {
 }
 
 func TestEditedRefusedAndNotedCallsOfABatch(t *testing.T) {
+	t.Parallel()
 	const results = `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]`
 	for _, refused := range []bool{false, true} {
 		g, seen := newMCPGate(t, answerJSON(200, results))
@@ -104,6 +107,7 @@ func TestEditedRefusedAndNotedCallsOfABatch(t *testing.T) {
 }
 
 func TestANoteIsNoReasonToLoseAnAnswer(t *testing.T) {
+	t.Parallel()
 	g, _ := newMCPGate(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"id":1,"result":{}}`)

@@ -35,6 +35,7 @@ func withSettings(t *testing.T, settings string, rules ...string) gateOption {
 var opened sync.Map // of the text of settings and rules
 
 func TestToolsThatSettingsRefuseCanBeHidden(t *testing.T) {
+	t.Parallel()
 	const hide = "  mcp: {hide_denied: true}\n"
 	for name, c := range map[string]struct{ settings, gone string }{
 		"not set":               {"  tools: {files/rm: deny}\n", ""},
@@ -67,6 +68,7 @@ func TestToolsThatSettingsRefuseCanBeHidden(t *testing.T) {
 }
 
 func TestAHiddenToolIsStillRefused(t *testing.T) {
+	t.Parallel()
 	g, s := newToolGate(t, withSettings(t, "  tools: {files/rm: deny}\n  mcp: {hide_denied: true}\n"))
 	s.says(toolNamed("ls", "lists"), toolNamed("rm", "removes"))
 	g.lists(t)

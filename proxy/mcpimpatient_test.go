@@ -16,6 +16,7 @@ import (
 // does not know (MCP_TOOL_TIMEOUT, 10 s), and call again: the person is asked once,
 // and the call is run once, in whichever way they give up.
 func TestAClientThatGivesUpEarlyIsAskedAboutOnce(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"it says so and leaves", "it says so", "it leaves"} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()

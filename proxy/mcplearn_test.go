@@ -82,6 +82,7 @@ func named(tool, arguments string) string {
 }
 
 func TestAQuestionAboutAnUnknownToolShowsItsDefinition(t *testing.T) {
+	t.Parallel()
 	g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(patience))
 	s.says(toolNamed("frob", "Turns it.\\nTwice.", `"inputSchema":{"type":"object"}`))
 	g.lists(t)
@@ -103,6 +104,7 @@ func TestAQuestionAboutAnUnknownToolShowsItsDefinition(t *testing.T) {
 }
 
 func TestAChangedDefinitionIsHeldUntilAPersonAcceptsIt(t *testing.T) {
+	t.Parallel()
 	for _, typ := range []string{"", route.TypeEvents} {
 		g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(patience))
 		s.typ = typ
@@ -154,6 +156,7 @@ func TestAChangedDefinitionIsHeldUntilAPersonAcceptsIt(t *testing.T) {
 
 // What is approved is the definition that the person was shown.
 func TestADefinitionThatChangesAgainWhileItIsHeldIsAskedAboutAgain(t *testing.T) {
+	t.Parallel()
 	g, s := newToolGate(t, withShippedPolicy(), withMCPBudget(patience))
 	for _, says := range []string{"one", "two"} {
 		s.says(toolNamed("think", says))
@@ -182,6 +185,7 @@ func TestADefinitionThatChangesAgainWhileItIsHeldIsAskedAboutAgain(t *testing.T)
 }
 
 func TestListsThatTwoReadersCouldReadDifferentlyMakeAllToolsChanged(t *testing.T) {
+	t.Parallel()
 	lists := map[string]string{
 		"a key twice":            `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"think","description":"one","description":"evil"}]}}`,
 		"a key in another case":  `{"jsonrpc":"2.0","id":1,"result":{"Tools":[{"name":"think","description":"evil"}]}}`,
@@ -219,6 +223,7 @@ decision := {"action": "deny", "rule": "test.told", "reason": json.marshal(objec
 `
 
 func TestPolicyIsToldWhatServersSayOfTheirTools(t *testing.T) {
+	t.Parallel()
 	const schema = `"inputSchema":{"type":"object","properties":{"to":{"type":"string","pattern":"^a"},"n":{"$ref":"#/$defs/n"}},"required":["to"],"additionalProperties":false,"$defs":{"n":{"type":"integer"}}}`
 	tools := []string{
 		toolNamed("send", "Sends.", schema, `"annotations":{"destructiveHint":true,"readOnlyHint":false,"title":"Send"}`),
@@ -255,6 +260,7 @@ func TestPolicyIsToldWhatServersSayOfTheirTools(t *testing.T) {
 
 // A model's answer has names of the client's own for the tools of servers.
 func TestNamesOnTheModelsSideStandForOneTool(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, http.NotFoundHandler())
 	learn := func(server string, names ...string) {
 		t.Helper()

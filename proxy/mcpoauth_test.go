@@ -11,6 +11,7 @@ import (
 )
 
 func TestMetadataOfServersAreServedForTheDoor(t *testing.T) {
+	t.Parallel()
 	var up string
 	where := ""    // of the metadata, as the challenge names it
 	resource := "" // what they are for
@@ -76,6 +77,7 @@ func TestMetadataOfServersAreServedForTheDoor(t *testing.T) {
 }
 
 func TestAServerOfTheFirstRevisionWithOAuthNamesItself(t *testing.T) {
+	t.Parallel()
 	up := newUpstream(t, http.NotFoundHandler())
 	g := newGateTo(t, nil, map[string]string{"old": up + "/mcp"})
 	for _, path := range []string{"/mcp/old", "/mcp/other"} {

@@ -41,6 +41,7 @@ func pageOn(t *testing.T, r *bufio.Reader) (p askedPage) {
 // Whatever the client says to a page, a person decides: what the gated side answers
 // is neither looked at nor sent on.
 func TestAPageIsShownAndItsAnswerDecidesNothing(t *testing.T) {
+	t.Parallel()
 	for _, says := range []string{`"result":{"action":"accept"}`, `"result":{"action":"accept","content":{"decision":"approve"}}`, `"result":{"action":"decline"}`, `"result":{"action":"cancel"}`, `"error":{"code":-32601,"message":"no"}`} {
 		for _, approved := range []bool{true, false} {
 			t.Run(says, func(t *testing.T) {
@@ -105,6 +106,7 @@ func TestOnlyItsOwnClientAnswersAPage(t *testing.T) {
 // Of one request a client is asked to show the page once, and one that cannot, or
 // where none is set, never.
 func TestAPageIsShownOnceAndToThoseWhoCan(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, hello string
 		page        bool
@@ -143,6 +145,7 @@ func TestAPageIsShownOnceAndToThoseWhoCan(t *testing.T) {
 // In revision 2026-07-28 the call is answered with the page, and made again: then
 // the client waits, whatever it says of the page, of which the server sees nothing.
 func TestAPageOfRevision26(t *testing.T) {
+	t.Parallel()
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"url":{}}}}`
 	call := func(id, more string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"remove","arguments":{"path":"gated"},` + more + meta + `}}`

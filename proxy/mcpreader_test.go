@@ -106,6 +106,7 @@ func (r *readerGate) heldBy(rule, what string, got <-chan string) {
 }
 
 func TestAToolThatOnlyReadsPassesWhereItsServerHasSaidSo(t *testing.T) {
+	t.Parallel()
 	r := newReaderGate(t)
 	r.heldBy("tools.unknown", "at the server, before it has listed the tool", r.atServer("get_wiki_page", "{}"))
 	r.heldBy("tools.unknown", "in an answer, where only the agent has said what it is", r.inAnswer("mcp__files__get_wiki_page", "{}"))
@@ -127,6 +128,7 @@ func TestAToolThatOnlyReadsPassesWhereItsServerHasSaidSo(t *testing.T) {
 }
 
 func TestToolsThatOnlyReadCanBeAskedAbout(t *testing.T) {
+	t.Parallel()
 	for rule, settings := range map[string]string{"tools.unknown": "  mcp: {readers: ask}\n", "profile.strict": "  profile: strict\n", "tools.setting": "  tools: {'files/*': ask}\n"} {
 		r := newReaderGate(t, withSettings(t, settings))
 		r.server.says(getPage())
@@ -138,6 +140,7 @@ func TestToolsThatOnlyReadCanBeAskedAbout(t *testing.T) {
 // What an agent names on standard streams is no server of the configuration, also
 // where it is called as one that comes to be there later.
 func TestAServerThatAnAgentNamesIsNoConfiguredOne(t *testing.T) {
+	t.Parallel()
 	r := newReaderGate(t)
 	schema := []byte(`{"type":"object","properties":{}}`)
 	list := []holdgate.Definition{{Name: "get_wiki_page", Description: "Gets a page of the wiki.", Schema: schema}}
@@ -152,6 +155,7 @@ func TestAServerThatAnAgentNamesIsNoConfiguredOne(t *testing.T) {
 }
 
 func TestARemoteServerIsToldWhatItIsAsked(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, host, hints, rule string
 	}{
@@ -190,6 +194,7 @@ func TestARemoteServerIsToldWhatItIsAsked(t *testing.T) {
 var always = approvals.Remember{Match: record.Match{Kind: record.MatchTool}, Scope: record.ScopeAgent}
 
 func TestAToolIsAskedAboutOnce(t *testing.T) {
+	t.Parallel()
 	r := newReaderGate(t)
 	r.server.says(frob("Turns it."))
 	r.lists(t)
@@ -224,6 +229,7 @@ func TestAToolIsAskedAboutOnce(t *testing.T) {
 
 // What was approved of the tool answers no question about what a call touches.
 func TestAnApprovalOfAToolIsNoneOfWhatItTouches(t *testing.T) {
+	t.Parallel()
 	r := newReaderGate(t)
 	r.server.says(toolNamed("frob", "Turns it.", `"inputSchema":{"type":"object","properties":{"note":{"type":"string"},"file":{"type":"string"}}}`))
 	r.lists(t)
@@ -237,6 +243,7 @@ func TestAnApprovalOfAToolIsNoneOfWhatItTouches(t *testing.T) {
 }
 
 func TestWhatIsKnownOfAToolOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	before := newReaderGate(t)
 	before.server.says(getPage(), frob("Turns it."))
 	before.lists(t)
@@ -261,6 +268,7 @@ func TestWhatIsKnownOfAToolOutlivesARestart(t *testing.T) {
 
 // A server made with the official Go SDK, whose schemas that writes.
 func TestAToolOfTheOfficialSDKThatOnlyReads(t *testing.T) {
+	t.Parallel()
 	s := gosdk.NewServer(&gosdk.Implementation{Name: "go", Version: "1"}, nil)
 	type page struct {
 		Title string `json:"title"`

@@ -28,6 +28,7 @@ decision := {"action": "hold", "rule": "test.hold"} if {
 // Fetch and others pass over a byte order mark, and readers of a stream of
 // values find the second one.
 func TestADocumentThatIsOneToSomeReadersOnlyIsRefused(t *testing.T) {
+	t.Parallel()
 	const asks = `{"jsonrpc":"2.0","id":1,"result":{"resultType":"incomplete","inputRequests":{"a":{"method":"sampling/createMessage","params":{}}}}}`
 	for _, doc := range []string{
 		"\xef\xbb\xbf" + asks,
@@ -48,6 +49,7 @@ func TestADocumentThatIsOneToSomeReadersOnlyIsRefused(t *testing.T) {
 
 // Some readers of events end a line wherever Unicode has one end.
 func TestADocumentMakesOneEventForEveryReader(t *testing.T) {
+	t.Parallel()
 	const ends = "\u2028\u2028data: {\"method\":\"sampling/createMessage\"}\u0085\u0085"
 	doc := strings.Replace(toolResult, "done", strings.ReplaceAll(ends, `"`, `\"`), 1)
 	g, _ := newMCPGate(t, answerJSON(200, doc))
@@ -62,6 +64,7 @@ func TestADocumentMakesOneEventForEveryReader(t *testing.T) {
 
 // A server that drops the connection has perhaps run the call.
 func TestACallIsNotSentAgainByItself(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	var seen counter

@@ -26,6 +26,7 @@ const (
 func onlyKey(text string) string { return strings.ReplaceAll(secretResult, secretKey, text) }
 
 func TestSecretsInResultsAreRedacted(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer       http.HandlerFunc
 		accept, want string
@@ -52,6 +53,7 @@ func TestSecretsInResultsAreRedacted(t *testing.T) {
 }
 
 func TestResultsPassByteForByteWhereNobodyLooks(t *testing.T) {
+	t.Parallel()
 	twice := `{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2},"x":` + `"` + secretKey + `"}`
 	for name, settings := range map[string]string{"nobody looks": "", "nothing is found": "  results: {secrets: deny, ask_over: 5000}\n"} {
 		answer := secretResult
@@ -70,6 +72,7 @@ func TestResultsPassByteForByteWhereNobodyLooks(t *testing.T) {
 }
 
 func TestResultsAreRefused(t *testing.T) {
+	t.Parallel()
 	const rules = `package holdgate.custom.team
 
 results contains {"action": "deny", "rule": "team.notes", "reason": "not for agents"} if contains(input.result.text, "the key is")
@@ -107,6 +110,7 @@ results contains {"action": "allow", "rule": "team.all", "redact": ["/result"]} 
 }
 
 func TestAResultIsHeldUntilAPersonLetsItPass(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer holdgate.Answer
 		want   string
@@ -154,6 +158,7 @@ func TestAResultIsHeldUntilAPersonLetsItPass(t *testing.T) {
 
 // The call has been made: the same call again gets the result of that.
 func TestAHeldResultIsPickedUpWithoutASecondCall(t *testing.T) {
+	t.Parallel()
 	for name, accept := range map[string]string{"events": "", "JSON": "application/json"} {
 		t.Run(name, func(t *testing.T) {
 			g, seen := newMCPGate(t, answerJSON(200, secretResult), withSettings(t, "  results: {ask_over: 10, secrets: redact}\n"), withMCPBudget(300*time.Millisecond))
@@ -190,6 +195,7 @@ func TestAHeldResultIsPickedUpWithoutASecondCall(t *testing.T) {
 }
 
 func TestAResultWhoseClientLeftIsPickedUp(t *testing.T) {
+	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, secretResult), withSettings(t, "  results: {secrets: ask}\n  approvers: {high: {assurance: text}}\n"), withMCPBudget(patience))
 	ctx, leave := context.WithCancel(t.Context())
 	go func() {
@@ -213,6 +219,7 @@ func TestAResultWhoseClientLeftIsPickedUp(t *testing.T) {
 }
 
 func TestResultsInABatchAreNotHeld(t *testing.T) {
+	t.Parallel()
 	g, _ := newMCPGate(t, answerJSON(200, "["+strings.Replace(secretResult, `"id":1`, `"id":2`, 1)+`,{"jsonrpc":"2.0","id":1,"result":{"content":[]}}]`),
 		withSettings(t, "  results: {ask_over: 100}\n"))
 	got := <-g.calling("["+callThink+","+strings.Replace(callThink, `"id":1`, `"id":2`, 1)+"]", nil)
@@ -223,6 +230,7 @@ func TestResultsInABatchAreNotHeld(t *testing.T) {
 }
 
 func TestResultsOfTheOlderTransportAreJudged(t *testing.T) {
+	t.Parallel()
 	const rules = `package holdgate.custom.team
 
 results contains {"action": "deny", "rule": "team.path", "reason": "p"} if input.tool.arguments.path == "secret"
@@ -252,6 +260,7 @@ results contains {"action": "hold", "rule": "team.ask"} if input.tool.arguments.
 }
 
 func TestResultsOverStandardStreamsAreJudged(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t, withSettings(t, "  results: {secrets: redact}\n"))
 	p.from(stdio.Client, callThink)
 	p.expect(p.server, callThink)

@@ -96,6 +96,7 @@ func (g *sidecar) message(c *http.Client, url, body string) (int, string) {
 }
 
 func TestTheOlderTransportIsGatedOnBothRoads(t *testing.T) {
+	t.Parallel()
 	for _, road := range []string{"door", "forward proxy"} {
 		t.Run(road, func(t *testing.T) {
 			g, o, up := newOldGate(t, withIdle(15*time.Millisecond))
@@ -140,6 +141,7 @@ func TestTheOlderTransportIsGatedOnBothRoads(t *testing.T) {
 }
 
 func TestAnOldClientThatWaitsTooLongIsToldOnItsStream(t *testing.T) {
+	t.Parallel()
 	g, o, _ := newOldGate(t, withMCPBudget(50*time.Millisecond))
 	stream, endpoint := g.stream(t.Context(), g.client, g.url+"/mcp/old")
 	g.message(g.client, endpoint, toolCall("1", "gated"))
@@ -154,6 +156,7 @@ func TestAnOldClientThatWaitsTooLongIsToldOnItsStream(t *testing.T) {
 }
 
 func TestEndpointsLeadNowhereElse(t *testing.T) {
+	t.Parallel()
 	for _, names := range []string{"http://127.0.0.1:1/messages", "//elsewhere.example/messages", "http://[::1"} {
 		g, o, _ := newOldGate(t)
 		o.names = func(string) string { return names }
@@ -208,6 +211,7 @@ decision := {"action": %q, "rule": "test.sampling"} if {
 }
 
 func TestWhatServersAskIsJudged(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, ask string
 		told      bool // the server gets an error for it
@@ -258,6 +262,7 @@ func TestWhatServersAskIsJudged(t *testing.T) {
 }
 
 func TestAnswersToServersAreJudged(t *testing.T) {
+	t.Parallel()
 	up := &counter{}
 	g := newGateTo(t, nil, map[string]string{"files": newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(up.saw(r), `"tools/call"`) {
@@ -294,6 +299,7 @@ decision := {"action": "deny", "rule": "test.roots"} if {
 }
 
 func TestAServersStreamThatIsAmbiguousEndsThere(t *testing.T) {
+	t.Parallel()
 	for _, event := range []string{
 		`data: {"jsonrpc":"2.0","id":7,"method":"roots/list","method":"sampling/createMessage"}`,
 		`data: {"jsonrpc":"2.0","id":7,"Method":"sampling/createMessage"}`,
@@ -313,6 +319,7 @@ func TestAServersStreamThatIsAmbiguousEndsThere(t *testing.T) {
 
 // In revision 2026-07-28 answers go along with the call that wants them.
 func TestAnswersInACallAreJudged(t *testing.T) {
+	t.Parallel()
 	g, seen := newMCPGate(t, answerJSON(200, strings.Replace(wantsIn, "sampling/createMessage", "roots/list", 1)), withPolicy(t, `package holdgate
 
 import rego.v1
@@ -338,6 +345,7 @@ decision := {"action": "deny", "rule": "test.roots"} if {
 
 // Some servers compress whatever was asked for.
 func TestACompressedAnswerOfAnMCPServerIsReadWhole(t *testing.T) {
+	t.Parallel()
 	long := strings.Replace(toolResult, "done", strings.Repeat("done ", 1000), 1)
 	for _, form := range []string{long, "data: " + long + "\n\n"} {
 		g, _ := newMCPGate(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -123,6 +123,7 @@ func (p *pipe) nothing(lines <-chan string) {
 const ping = `{"jsonrpc":"2.0","id":"p","method":"ping"}`
 
 func TestStdioPassesByteForByte(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t)
 	for _, line := range []string{
 		`{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}},"jsonrpc":"2.0","id":0}`,
@@ -155,6 +156,7 @@ func TestStdioPassesByteForByte(t *testing.T) {
 }
 
 func TestStdioBatches(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t)
 	batch := "[" + toolCall("1", "x") + `, {"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]`
 	answers := []string{`{"jsonrpc":"2.0","id":2,"result":{}}`, toolResult}
@@ -176,6 +178,7 @@ func TestStdioBatches(t *testing.T) {
 }
 
 func TestAHeldStdioCallIsOvertakenAndThenRun(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t, withIdle(15*time.Millisecond))
 	p.from(stdio.Client, toolCall("1", "gated"))
 	p.from(stdio.Client, ping) // is not kept from the server meanwhile
@@ -210,6 +213,7 @@ func TestAHeldStdioCallIsOvertakenAndThenRun(t *testing.T) {
 }
 
 func TestARefusedStdioCallIsAResult(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		what   string
 		answer holdgate.Answer
@@ -236,6 +240,7 @@ func TestARefusedStdioCallIsAResult(t *testing.T) {
 }
 
 func TestAnEditedStdioCallReachesTheServerInOneLine(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t)
 	p.from(stdio.Client, toolCall("1", "gated"))
 	p.g.edit(p.g.pending(1)[0], "ann", "{\"path\":\"b\",\r\n \"n\":1.50}", "")
@@ -247,6 +252,7 @@ func TestAnEditedStdioCallReachesTheServerInOneLine(t *testing.T) {
 }
 
 func TestACancelledStdioCallIsWithdrawnAndCanBePickedUp(t *testing.T) {
+	t.Parallel()
 	const cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
 	p := newPipe(t)
 	call := p.from(stdio.Client, toolCall("1", "gated"))
@@ -271,6 +277,7 @@ func TestACancelledStdioCallIsWithdrawnAndCanBePickedUp(t *testing.T) {
 }
 
 func TestAStdioCallThatWaitsTooLongIsPickedUpByTheSameCall(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t, withMCPBudget(60*time.Millisecond))
 	p.from(stdio.Client, toolCall("1", "gated"))
 	req := p.g.pending(1)[0]
@@ -284,6 +291,7 @@ func TestAStdioCallThatWaitsTooLongIsPickedUpByTheSameCall(t *testing.T) {
 }
 
 func TestClientsAreKeptWaitingAsLongAsTheyWere(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		client, call string
 		waits        bool
@@ -305,6 +313,7 @@ func TestClientsAreKeptWaitingAsLongAsTheyWere(t *testing.T) {
 }
 
 func TestStdioThatIsAmbiguousIsRefused(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t)
 	for n, tt := range []struct{ line, want string }{
 		{`{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call"}`, `"id":1,"error":{"code":-32700`},
@@ -341,6 +350,7 @@ func TestStdioThatIsAmbiguousIsRefused(t *testing.T) {
 // Servers and clients in Python, Java and .NET end a line at a CR by itself. To
 // them a message could have another one in it.
 func TestACarriageReturnWithinALineIsRefused(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t, withPolicy(t, asksPolicy))
 	inner := toolCall("9", "forbidden")
 	for _, line := range []string{
@@ -381,6 +391,7 @@ func TestACarriageReturnWithinALineIsRefused(t *testing.T) {
 }
 
 func TestWhatAStdioServerSaysOfItsToolsIsLearned(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t, withPolicy(t, `package holdgate
 
 import rego.v1
@@ -409,6 +420,7 @@ decision := {"action": "deny", "rule": "test.changed"} if input.tool.definition_
 // An answer that is too long to be looked at is refused in the requests' place:
 // nobody waits for it for ever.
 func TestALostAnswerOfAStdioServerIsSaidToWhoWaitsForIt(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		kind stdio.Kind
 		line string
@@ -456,6 +468,7 @@ decision := {"action": "deny", "rule": "test.sampling"} if {
 `
 
 func TestWhatAStdioServerAsksIsJudged(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t, withPolicy(t, asksPolicy))
 	p.from(stdio.Server, `{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{}}`)
 	if line := next(p, p.server); !strings.Contains(line, `"id":5,"error"`) || !strings.Contains(line, "test.sampling") {
@@ -483,6 +496,7 @@ func TestWhatAStdioServerAsksIsJudged(t *testing.T) {
 
 // A sidecar that ends says nothing of what waits, and the next one takes it up.
 func TestTheNextSidecarTakesUpWhatIsNotOver(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t)
 	p.from(stdio.Client, ping)
 	p.expect(p.server, ping)
@@ -507,6 +521,7 @@ func TestTheNextSidecarTakesUpWhatIsNotOver(t *testing.T) {
 }
 
 func TestAStdioStreamEndsWithItsParties(t *testing.T) {
+	t.Parallel()
 	p := newPipe(t)
 	held := p.from(stdio.Client, toolCall("1", "gated"))
 	p.from(stdio.Client, ping)
@@ -536,6 +551,7 @@ func TestAStdioStreamEndsWithItsParties(t *testing.T) {
 }
 
 func TestTheStdioDoorIsForHoldgateAlone(t *testing.T) {
+	t.Parallel()
 	g, _ := newMCPGate(t, answerJSON(200, toolResult))
 	for _, tt := range []struct {
 		path   string

@@ -75,6 +75,7 @@ func (p *pipe) until(task, status string) {
 const ran = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"done"}]}}`
 
 func TestAHeldCallOverStdioIsATask(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, text string
 		answer     holdgate.Answer

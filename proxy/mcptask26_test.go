@@ -142,6 +142,7 @@ func newGate26(t *testing.T, s *server26, offer bool) *sidecar {
 }
 
 func TestAHeldCallIsATaskOfRevision26(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name         string
 		tasks, offer bool
@@ -179,6 +180,7 @@ func TestAHeldCallIsATaskOfRevision26(t *testing.T) {
 // request has a name of its own, the call is judged anew, and a sidecar may end
 // between.
 func TestAServerAsksTheClientOfATask(t *testing.T) {
+	t.Parallel()
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarted: ", restart), func(t *testing.T) {
 			t.Parallel()

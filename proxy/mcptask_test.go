@@ -198,6 +198,7 @@ func (s *taskServer) calls() (n int) {
 }
 
 func TestAHeldCallIsATask(t *testing.T) {
+	t.Parallel()
 	for _, plain := range []bool{true, false} {
 		for _, tt := range []struct {
 			name, text string

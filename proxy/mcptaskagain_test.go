@@ -53,6 +53,7 @@ func (g *sidecar) restarted() *sidecar {
 }
 
 func TestATaskOutlivesTheSidecar(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"before people decide", "after they have, before it is run"} {
 		t.Run(when, func(t *testing.T) {
 			t.Parallel()
@@ -232,6 +233,7 @@ func TestACancelledTaskIsWithdrawn(t *testing.T) {
 // Of two tasks with the very same call each has an approval of its own, also after
 // a restart.
 func TestAnApprovalIsOfOneTask(t *testing.T) {
+	t.Parallel()
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarted: ", restart), func(t *testing.T) {
 			t.Parallel()
@@ -292,6 +294,7 @@ func TestCallsThatAreNotHeldAsTasks(t *testing.T) {
 // A server that says it has no tasks is not made to look as if it had: the call
 // waits in line, as the protocol asks of who has none.
 func TestWithoutTasksAtTheServerACallIsHeldInLine(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, hello string
 		opts        []gateOption

@@ -34,6 +34,7 @@ func (g *sidecar) unwaited() {
 }
 
 func TestACancelledCallIsWithdrawnAndCanBePickedUp(t *testing.T) {
+	t.Parallel()
 	for _, accept := range []string{"application/json, text/event-stream", "application/json"} {
 		t.Run(accept, func(t *testing.T) {
 			g, seen := newMCPGate(t, func(w http.ResponseWriter, r *http.Request) {
@@ -81,6 +82,7 @@ func TestACancelledCallIsWithdrawnAndCanBePickedUp(t *testing.T) {
 }
 
 func TestACallOfTheOlderTransportIsWithdrawn(t *testing.T) {
+	t.Parallel()
 	g, o, _ := newOldGate(t, withIdle(15*time.Millisecond))
 	stream, endpoint := g.stream(t.Context(), g.client, g.url+"/mcp/old")
 	g.message(g.client, endpoint, toolCall("3", "gated"))
@@ -102,6 +104,7 @@ func TestACallOfTheOlderTransportIsWithdrawn(t *testing.T) {
 
 // A client is known by what it calls itself, in each way in which it says so.
 func TestHTTPClientsAreKeptWaitingAsLongAsTheyWere(t *testing.T) {
+	t.Parallel()
 	const modern = `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"claude-code","version":"1"},`
 	hello := func(name string) string {
 		return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"` + name + `"}}}`
@@ -144,6 +147,7 @@ func TestHTTPClientsAreKeptWaitingAsLongAsTheyWere(t *testing.T) {
 }
 
 func TestProgressSaysWhoIsAsked(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ approvers, says string }{
 		{`{}`, `waits for a person to decide`},
 		{`{"quorum": 2}`, `waits for 2 people to decide`},

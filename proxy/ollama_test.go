@@ -38,6 +38,7 @@ const (
 // TestOllamaIsAskedAsAStreamUnlessItSaysOtherwise holds a call in a stream of
 // lines, and has the client come back for the plain form.
 func TestOllamaIsAskedAsAStreamUnlessItSaysOtherwise(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, liner(&seen, ollamaText, ollamaCall("gated"), ollamaLast), withIdle(20*time.Millisecond))
 	ask := func(stream string) string {
@@ -68,6 +69,7 @@ func TestOllamaIsAskedAsAStreamUnlessItSaysOtherwise(t *testing.T) {
 
 // TestOllamaPlainAnswersComeBackAsLines is the other way round.
 func TestOllamaPlainAnswersComeBackAsLines(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, strings.Replace(ollamaCall("gated"), `"done":false`, "\n"+`"done":true`, 1)))
 	first := make(chan struct{})
@@ -98,6 +100,7 @@ func TestOllamaPlainAnswersComeBackAsLines(t *testing.T) {
 
 // TestOllamaRefusedCallsArePutBack sends the notice back in the next request.
 func TestOllamaRefusedCallsArePutBack(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, liner(&seen, ollamaCall("forbidden"), ollamaLast))
 	got := readAll(t, g.post(t.Context(), ollamaPath, `{"model":"m","messages":[],"tools":[{"function":{"name":"Bash"}}]}`).Body)

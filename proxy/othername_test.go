@@ -49,6 +49,7 @@ const goesOn = `"tool_use"`
 // An attack: an agent whose session must pass a gate first calls it something else,
 // in each way that a request can.
 func TestAProvenAgentIsBoundUnderAnyNameOfItsSession(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	p := withGates(map[string]sessions.Gate{sessions.GateIntent: {Sessions: []string{"work-*"}}})
 	g := newGateWith(t, p, map[string]string{"test": newUpstream(t, calling(&seen, "cp a b"))}, nil, withShippedPolicy(), annAndBob(t))
@@ -96,6 +97,7 @@ func TestAProvenAgentIsBoundUnderAnyNameOfItsSession(t *testing.T) {
 // An attack: the same, in the body and for what people have said of one session.
 // A user's id that names another session changes nothing.
 func TestAProvenAgentTakesModeAndPauseAlong(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy(), annAndBob(t), func(c *proxy.Config) {
 		c.Confidence = proxy.Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
@@ -144,6 +146,7 @@ func TestAProvenAgentTakesModeAndPauseAlong(t *testing.T) {
 
 // An attack: an agent that may do something so often does it in many sessions.
 func TestAProvenAgentsCallsAreCountedUnderAnyName(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, annAndBob(t), withPolicy(t, `package holdgate
 

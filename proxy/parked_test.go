@@ -25,7 +25,8 @@ import (
 )
 
 // parked waits until so many answers wait on connections that were taken from
-// their server, with nothing left of what read them.
+// their server, with nothing left of what read them. It looks at all goroutines:
+// tests that call it do not run beside others.
 func (g *sidecar) parked(n int) {
 	g.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -91,6 +92,7 @@ func (c *rawClient) answer() *http.Response {
 // given back: signs of life come, the answer has its end, and the connection
 // serves the next request, which may have been sent at any time.
 func TestAParkedConnectionIsTheClientsConnection(t *testing.T) {
+	t.Parallel()
 	call := msgTool("0", "toolu_1", "gated thing")
 	for _, where := range []string{"door", "tunnel"} {
 		for _, second := range []string{"before", "while it waits", "after"} {
@@ -199,6 +201,7 @@ func TestAShutdownBreaksParkedAnswersOff(t *testing.T) {
 }
 
 func TestAParkedConnectionIsClosedWhereTheClientWantsThat(t *testing.T) {
+	t.Parallel()
 	call := msgTool("0", "toolu_1", "gated thing")
 	g := newGate(t, streamer(&counter{}, msgStart(), call, msgEnd("tool_use")))
 	c := g.raw(t, "")

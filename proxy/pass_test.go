@@ -19,6 +19,7 @@ import (
 )
 
 func TestAnswersWithoutABodyPass(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Content-Type"] = nil
 		w.Header().Set("Etag", `"1"`)
@@ -70,6 +71,7 @@ func TestAnswersWithoutABodyPass(t *testing.T) {
 }
 
 func TestTrailersPass(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Trailer", "Grpc-Status")
@@ -92,6 +94,7 @@ func TestTrailersPass(t *testing.T) {
 }
 
 func TestStreamsOfAnyFormatFlow(t *testing.T) {
+	t.Parallel()
 	for _, contentType := range []string{"application/x-ndjson", "text/event-stream", "application/octet-stream", ""} {
 		t.Run(contentType, func(t *testing.T) {
 			more := make(chan struct{})
@@ -117,6 +120,7 @@ func TestStreamsOfAnyFormatFlow(t *testing.T) {
 
 // Both sides may speak at once, as gRPC does.
 func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
+	t.Parallel()
 	g, up := newTLSGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
 		_ = rc.Flush()
@@ -156,6 +160,7 @@ func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
 }
 
 func TestAnUpstreamThatAnswersBeforeItHasReadTheRequest(t *testing.T) {
+	t.Parallel()
 	const answer = "too much"
 	sizes := []int{1, 64 << 10, 1 << 20, 4 << 20}
 	for _, size := range sizes {
@@ -187,6 +192,7 @@ func TestAnUpstreamThatAnswersBeforeItHasReadTheRequest(t *testing.T) {
 
 // What 16 clients send at once comes back whole, to the one that sent it.
 func TestPlainForwardingNeitherCutsNorMixes(t *testing.T) {
+	t.Parallel()
 	requests := 30_000
 	if testing.Short() {
 		requests = 2_000
@@ -204,6 +210,7 @@ func TestPlainForwardingNeitherCutsNorMixes(t *testing.T) {
 
 // Model requests are read whole, judged and logged; the same must hold.
 func TestGatedForwardingNeitherCutsNorMixes(t *testing.T) {
+	t.Parallel()
 	requests := 10_000
 	if testing.Short() {
 		requests = 500
@@ -284,6 +291,7 @@ func echoed(client *http.Client, url, typ string, body []byte) error {
 }
 
 func TestAHeldPlainRequestIsNotSentBeforeItIsApproved(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond))
 	resp := g.post(t.Context(), "/up/test/gated", "body")

@@ -32,6 +32,7 @@ func (g *sidecar) limited(rule string) []audit.Entry {
 
 // One call too many is refused in its place; the others wait and are released.
 func TestACallOverThePendingLimitIsRefusedInItsPlace(t *testing.T) {
+	t.Parallel()
 	const calls, limit = 6, 2
 	var seen counter
 	events := msgStart()
@@ -65,6 +66,7 @@ func TestACallOverThePendingLimitIsRefusedInItsPlace(t *testing.T) {
 // The calls of an answer for which there is no room are withdrawn and refused,
 // and the rest of the answer is delivered.
 func TestAnAnswerTooLargeToHoldIsDeliveredWithoutItsCalls(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	long := strings.Repeat("word ", 4000)
 	for _, format := range []string{"streamed", "plain"} {
@@ -88,6 +90,7 @@ func TestAnAnswerTooLargeToHoldIsDeliveredWithoutItsCalls(t *testing.T) {
 
 // A flood of decisions is slowed down, then refused, and does not fill the log.
 func TestAFloodOfDecisionsIsRefusedAndLoggedOnce(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`), func(c *proxy.Config) { c.Limits.Decisions = 5 })
 	const asked = 60
@@ -122,6 +125,7 @@ func TestAFloodOfDecisionsIsRefusedAndLoggedOnce(t *testing.T) {
 
 // What an agent asks for that never reaches policy fills the log just as well.
 func TestAnAgentHasOnlySoMuchOfTheLog(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `{}`), func(c *proxy.Config) { c.Limits.LogBytes = 20 << 10 })
 	for i := range 200 {
@@ -152,6 +156,7 @@ type nearlyFull struct {
 func (d nearlyFull) Free() (int64, error) { return d.free.Load(), nil }
 
 func TestNothingPassesWhereTheDiskIsNearlyFullAndPeopleStillDecide(t *testing.T) {
+	t.Parallel()
 	const reserve = 1 << 20
 	var seen counter
 	var free atomic.Int64

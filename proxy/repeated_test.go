@@ -63,6 +63,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestWhatAnUpstreamRepeatsOfACredentialIsWrittenOver(t *testing.T) {
+	t.Parallel()
 	up := httptest.NewServer(http.HandlerFunc(echo))
 	t.Cleanup(up.Close)
 	stars := strings.Repeat("*", len(realKey))
@@ -91,6 +92,7 @@ func TestWhatAnUpstreamRepeatsOfACredentialIsWrittenOver(t *testing.T) {
 
 // An answer that is no HTTP is quoted in what is said of it.
 func TestWhatABrokenAnswerRepeatsOfACredentialIsNotQuoted(t *testing.T) {
+	t.Parallel()
 	up := httptest.NewServer(http.HandlerFunc(echo))
 	t.Cleanup(up.Close)
 	g := newGateTo(t, map[string]string{"test": up.URL}, nil, annAndBob(t), withKey(up.URL, credential.Spec{}))
@@ -125,6 +127,7 @@ func askWhole(t *testing.T, g *sidecar, road, url string) (head, body string) {
 // A stream without the credential comes when it is sent: an event that ends as
 // the credential begins is the one thing that waits.
 func TestAStreamWithoutTheCredentialIsNotKeptBack(t *testing.T) {
+	t.Parallel()
 	next := make(chan struct{})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -157,6 +160,7 @@ func TestAStreamWithoutTheCredentialIsNotKeptBack(t *testing.T) {
 
 // A model that is told the key, by a provider that repeats it, does not hand it on.
 func TestACredentialInAModelsAnswerIsWrittenOver(t *testing.T) {
+	t.Parallel()
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, e := range []string{msgStart(), msgText("0", "you sent "+r.Header.Get("X-Api-Key")), msgTool("1", "toolu_1", "gated"), msgEnd("tool_use")} {
@@ -187,6 +191,7 @@ func TestACredentialInAModelsAnswerIsWrittenOver(t *testing.T) {
 
 // What a server says over a WebSocket is searched as well.
 func TestACredentialThatAWebSocketRepeatsIsWrittenOver(t *testing.T) {
+	t.Parallel()
 	up := httptest.NewServer(websocket.Handler(func(c *websocket.Conn) {
 		_ = websocket.Message.Send(c, "hello "+c.Request().Header.Get("X-Api-Key")+" "+c.Request().Header.Get("Sec-Websocket-Extensions"))
 		var words string

@@ -75,6 +75,7 @@ func (g *sidecar) take(method, path, body string) *http.Response {
 }
 
 func TestResponsesAreGatedOnEveryRoad(t *testing.T) {
+	t.Parallel()
 	for _, road := range roads {
 		t.Run(road.name, func(t *testing.T) {
 			var seen counter
@@ -96,6 +97,7 @@ func TestResponsesAreGatedOnEveryRoad(t *testing.T) {
 // An event whose type is escaped in its field as in its data is read by clients as
 // its data says: arguments that nobody has judged must not come with it.
 func TestArgumentsUnderAnEscapedTypeAreRefused(t *testing.T) {
+	t.Parallel()
 	const escaped = `response.function_call_arguments.\u0064elta`
 	events := revents("ls")
 	events[2] = sse(escaped, `{"type":"`+escaped+`","sequence_number":2,"item_id":"fc_1","output_index":0,"delta":"{\"command\":\"forbidden\"}"}`)
@@ -106,6 +108,7 @@ func TestArgumentsUnderAnEscapedTypeAreRefused(t *testing.T) {
 }
 
 func TestAHeldResponseWaits(t *testing.T) {
+	t.Parallel()
 	for _, road := range roads {
 		t.Run(road.name, func(t *testing.T) {
 			var seen counter
@@ -127,6 +130,7 @@ func TestAHeldResponseWaits(t *testing.T) {
 }
 
 func TestAResponseThatIsHeldKeepsItsClient(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, respond(&seen, "gated"), withIdle(20*time.Millisecond), withNotice())
 	r := bufio.NewReader(g.take("POST", responsesPath, streamed).Body)
@@ -142,6 +146,7 @@ func TestAResponseThatIsHeldKeepsItsClient(t *testing.T) {
 
 // The other form of an answer that an earlier connection had asked for.
 func TestAHeldResponseIsPickedUpInTheOtherForm(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, respond(&seen, "gated"), func(c *proxy.Config) { c.Limits.Budget = time.Millisecond })
 	if resp := g.take("POST", responsesPath, askResponse); resp.StatusCode != http.StatusServiceUnavailable {
@@ -158,6 +163,7 @@ func TestAHeldResponseIsPickedUpInTheOtherForm(t *testing.T) {
 }
 
 func TestResponsesInTheBackground(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -179,6 +185,7 @@ func TestResponsesInTheBackground(t *testing.T) {
 
 // What is called responses on a host that serves no models is none of ours.
 func TestOtherThingsThatAreCalledResponses(t *testing.T) {
+	t.Parallel()
 	const form = `{"answers":["yes"]}`
 	up := newUpstream(t, plainly(&counter{}, 200, form))
 	g := newGateTo(t, nil, map[string]string{"named": up + "/mcp"}) // a host that is named may be on the loopback

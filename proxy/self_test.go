@@ -84,6 +84,7 @@ func (c *selfClient) asked(tool string, arguments map[string]any) <-chan string 
 }
 
 func TestAgentsComeToPeopleOverMCP(t *testing.T) {
+	t.Parallel()
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			g := agentsGate(t)
@@ -133,6 +134,7 @@ func TestAgentsComeToPeopleOverMCP(t *testing.T) {
 }
 
 func TestAgentsAskWhereTheyStandOverMCP(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	c := g.self(t, "an agent", "s1", "2025-11-25")
 	for _, tt := range []struct{ arguments, says string }{
@@ -174,6 +176,7 @@ func TestAgentsAskWhereTheyStandOverMCP(t *testing.T) {
 }
 
 func TestTheAgentsOwnQuestionClimbsTheLadder(t *testing.T) {
+	t.Parallel()
 	summary := map[string]any{"summary": "Deploy"}
 	t.Run("an unknown client is told to call again, and picks it up", func(t *testing.T) {
 		g := newGateTo(t, nil, nil, withShippedPolicy(), withMCPBudget(50*time.Millisecond), withIdle(10*time.Millisecond))
@@ -220,6 +223,7 @@ func TestTheAgentsOwnQuestionClimbsTheLadder(t *testing.T) {
 }
 
 func TestHoldgatesOwnServerIsNotForWebPages(t *testing.T) {
+	t.Parallel()
 	g := newGateTo(t, nil, nil)
 	if status, _ := g.ask(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Origin", "https://evil.example"); status != http.StatusForbidden {
 		t.Errorf("status %d", status)
@@ -229,6 +233,7 @@ func TestHoldgatesOwnServerIsNotForWebPages(t *testing.T) {
 // Who calls is found out by Holdgate, which tells its own server in a header: what
 // a client says there is nothing.
 func TestAClientDoesNotSayWhoCalls(t *testing.T) {
+	t.Parallel()
 	g := agentsGate(t)
 	client := gosdk.NewClient(&gosdk.Implementation{Name: "an agent", Version: "1"}, nil)
 	lie := headers{g.client.Transport, http.Header{"Holdgate-Caller": {`{"id":"ann","ID":"ann","proven":true,"Proven":true}`}}}

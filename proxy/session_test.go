@@ -51,6 +51,7 @@ func withGates(configured map[string]sessions.Gate) parts {
 }
 
 func TestAManualSessionIsAskedAboutEachCall(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy())
 	if body := <-g.inSession("s1", askPlain); !strings.Contains(body, `"tool_use"`) {
@@ -71,6 +72,7 @@ func TestAManualSessionIsAskedAboutEachCall(t *testing.T) {
 }
 
 func TestASessionInModeConfidenceThreshold(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy(), func(c *proxy.Config) { c.Confidence.Enabled = true })
 	<-g.inSession("s1", askPlain)
@@ -102,6 +104,7 @@ func TestASessionInModeConfidenceThreshold(t *testing.T) {
 // The session's first changes wait for one gate: who lets one of them pass it
 // lets all, and each is decided anew.
 func TestAGateIsPassedOnceForTheSession(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	p := withGates(map[string]sessions.Gate{sessions.GateIntent: {Sessions: []string{"work-*"}}})
 	g := newGateWith(t, p, map[string]string{"test": newUpstream(t, calling(&seen, "cp a b"))}, nil, withShippedPolicy())
@@ -134,6 +137,7 @@ func TestAGateIsPassedOnceForTheSession(t *testing.T) {
 
 // Who lets one commit go on has not seen the next.
 func TestACommitIsAtItsGateEachTime(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	yes := true
 	p := withGates(map[string]sessions.Gate{"before_commit": {Enabled: &yes}})
@@ -154,6 +158,7 @@ func TestACommitIsAtItsGateEachTime(t *testing.T) {
 // What the configuration says of a gate holds whether the agent asks for it or its
 // traffic is at it.
 func TestTrafficAtAGateIsAskedAboutAsTheConfigurationSays(t *testing.T) {
+	t.Parallel()
 	yes, no := true, false
 	for _, c := range []struct {
 		name string
@@ -199,6 +204,7 @@ func TestTrafficAtAGateIsAskedAboutAsTheConfigurationSays(t *testing.T) {
 // An attack: an agent that is watched more closely begins a session of another
 // name, or goes on in one that it began before.
 func TestAnotherNameOfASessionLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	who := approvals.Caller{Agent: holdgate.Agent{ID: holdgate.AgentDefault}, Session: holdgate.Session{ID: "s1"}}
 	mode := func(g *sidecar, session string, m sessions.Mode) {
 		_, err := g.queue.Sessions.SetMode(g.t.Context(), "", session, sessions.Setting{Mode: m}, 0, "ann")
@@ -249,6 +255,7 @@ func TestAnotherNameOfASessionLeavesNothingBehind(t *testing.T) {
 
 // A person's later word on one session is for that session.
 func TestAPersonCanFreeOneSession(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "ls"))}, nil, withShippedPolicy())
 	<-g.inSession("s1", askPlain)

@@ -68,6 +68,7 @@ func say2(t *testing.T, c net.Conn, list fields, body string) int {
 // itself and inside a tunnel, before an upstream that speaks HTTP/1.1: what is
 // made of fields that are lines there.
 func TestHTTP2SaysNothingThatHTTP1WouldReadDifferently(t *testing.T) {
+	t.Parallel()
 	doors := smugglers(t)
 	base, inside := doors[1], doors[2]
 	ways := []struct {

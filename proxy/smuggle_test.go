@@ -322,6 +322,7 @@ var attacks = []attack{
 // a door makes of it, the upstream gets requests that can be read in one way
 // only, each of which policy has allowed, and none besides.
 func TestWhatPolicySawIsWhatTheUpstreamGets(t *testing.T) {
+	t.Parallel()
 	for _, door := range smugglers(t) {
 		for _, tt := range attacks {
 			t.Run(door.name+"/"+tt.name, func(t *testing.T) {
@@ -373,6 +374,7 @@ func TestWhatPolicySawIsWhatTheUpstreamGets(t *testing.T) {
 // TestAnApprovalIsForTheHeadersToo: a header says as much of what a request does
 // as its body.
 func TestAnApprovalIsForTheHeadersToo(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond))
 	send := func(headers ...string) int {
@@ -412,6 +414,7 @@ func insisting(ask func() int) (status int) {
 }
 
 func TestWhatAServerCouldTakeForAnotherRequest(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, target, header, value string
 		override                            string

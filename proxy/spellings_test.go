@@ -129,6 +129,7 @@ var metadataSpellings = []string{
 // each name that some resolver or library takes for one: a server of this host
 // that nobody named, the approvers' door, and the metadata of clouds.
 func TestNoSpellingOfAnAddressLeadsInside(t *testing.T) {
+	t.Parallel()
 	var reached atomic.Int64
 	secret := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(secret.Close)
@@ -200,6 +201,7 @@ func (g *sidecar) inTunnel(host, request string, conf *tls.Config) int {
 // TestANameThatIsReboundLeadsNowhereElse: a name has a public address when it is
 // looked at, and one of this host when it is dialled.
 func TestANameThatIsReboundLeadsNowhereElse(t *testing.T) {
+	t.Parallel()
 	var reached atomic.Int64
 	approvers := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(approvers.Close)

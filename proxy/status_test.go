@@ -26,6 +26,7 @@ const (
 )
 
 func TestAnErrorOfTheUpstreamPassesOnlyWithoutCalls(t *testing.T) {
+	t.Parallel()
 	jsonType, events := []string{"application/json"}, []string{"text/event-stream"}
 	stream := msgStart() + msgTool("0", "toolu_1", "x") + msgEnd("tool_use")
 	tests := []struct {
@@ -92,6 +93,7 @@ func TestAnErrorOfTheUpstreamPassesOnlyWithoutCalls(t *testing.T) {
 }
 
 func TestARedirectOfAPlainRequestPasses(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, answering(307, nil, ""))
 	g.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if resp := g.post(t.Context(), "/up/test/files", "x"); resp.StatusCode != 307 || resp.Header.Get("Location") == "" {
@@ -100,6 +102,7 @@ func TestARedirectOfAPlainRequestPasses(t *testing.T) {
 }
 
 func TestAnMCPServerLeadsNobodyAroundTheGate(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		answer http.HandlerFunc
@@ -135,6 +138,7 @@ func TestAnMCPServerLeadsNobodyAroundTheGate(t *testing.T) {
 }
 
 func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		types  []string

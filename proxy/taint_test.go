@@ -32,6 +32,7 @@ func asking(calls ...[2]string) http.Handler {
 // An agent that knows nothing of Holdgate reads a page and a mail, and then sends
 // something out. Each step by itself passes.
 func TestWhatStrangersWroteAndMailDoNotLeaveTogether(t *testing.T) {
+	t.Parallel()
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, asking(
 		[2]string{"WebFetch", `{"url":"https://docs.example/a"}`},
 		[2]string{"WebFetch", `{"url":"https://docs.example/b"}`},
@@ -78,6 +79,7 @@ func TestWhatStrangersWroteAndMailDoNotLeaveTogether(t *testing.T) {
 
 // A conversation that began elsewhere shows what was read there.
 func TestResultsInARequestTaint(t *testing.T) {
+	t.Parallel()
 	g := newGateTo(t, map[string]string{"test": newUpstream(t, asking([2]string{"WebFetch", `{"url":"https://docs.example/a"}`}))}, nil, withShippedPolicy())
 	body := `{"model":"m","max_tokens":9,"tools":[{"name":"WebFetch","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"go"},` +
 		`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_x","name":"mcp__gmail__read_mail","input":{"id":"1"}}]},` +

@@ -8,6 +8,7 @@ import (
 
 // People read what the agent's user asked it for, in their own words.
 func TestAQuestionSaysWhatTheUserAskedFor(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_a", "gated one"), msgEnd("tool_use")))
 	got := make(chan string, 1)

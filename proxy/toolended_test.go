@@ -56,6 +56,7 @@ func (g *sidecar) ended(session string) (all sessions.Counts, lately sessions.En
 // Requirement 000: the scorer knows how the tools ended, as Holdgate saw it in the
 // requests that follow. What an agent makes up counts for nothing.
 func TestHowToolsEndedIsSeenInTheNextRequest(t *testing.T) {
+	t.Parallel()
 	for _, f := range endings() {
 		t.Run(f.name, func(t *testing.T) {
 			var upstream atomic.Value
@@ -89,6 +90,7 @@ func TestHowToolsEndedIsSeenInTheNextRequest(t *testing.T) {
 }
 
 func TestHowToolsOfMCPServersEndedIsSeen(t *testing.T) {
+	t.Parallel()
 	answers := []struct {
 		name, body string
 		want       sessions.Ended
@@ -114,6 +116,7 @@ func TestHowToolsOfMCPServersEndedIsSeen(t *testing.T) {
 // An agent that is sure of itself while its tools fail is not believed: people are
 // asked, and shown what Holdgate saw.
 func TestToolsThatFailWeighAgainstWhatTheAgentSays(t *testing.T) {
+	t.Parallel()
 	f := endings()[0]
 	var upstream atomic.Value
 	g := newGate(t, saying(&upstream), withShippedPolicy(), func(c *proxy.Config) {

@@ -87,6 +87,7 @@ func says(t *testing.T, addr, text string, conf *tls.Config) int {
 }
 
 func TestWhereARedirectedConnectionLeads(t *testing.T) {
+	t.Parallel()
 	const get = "GET /x HTTP/1.1\r\nHost: %s\r\n\r\n"
 	insecure := func(sni string) *tls.Config { return &tls.Config{ServerName: sni, InsecureSkipVerify: true} }
 	tests := []struct {
@@ -145,6 +146,7 @@ func TestWhereARedirectedConnectionLeads(t *testing.T) {
 
 // A connection that does not name such a host itself is looked into.
 func TestAHostIsPassedOnByItsNameInTLSAlone(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, http.NotFoundHandler(), withPolicy(t, denyAll), func(c *proxy.Config) { c.PassThrough = []intercept.PassThrough{{Host: "a.api.example"}} })
 	names := &intercept.Names{}
 	dst := synthetic(t, names, "a.api.example") + ":443"
@@ -157,6 +159,7 @@ func TestAHostIsPassedOnByItsNameInTLSAlone(t *testing.T) {
 }
 
 func TestAConnectionMadeToTheTransparentDoorIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, http.NotFoundHandler())
 	if status := says(t, g.redirect("", nil), "GET / HTTP/1.1\r\nHost: x\r\n\r\n", nil); status != 0 {
 		t.Errorf("status %d", status)
@@ -169,6 +172,7 @@ func TestAConnectionMadeToTheTransparentDoorIsRefused(t *testing.T) {
 // What is redirected is gated as what comes through the proxy is: a call that
 // policy holds waits for a person.
 func TestRedirectedTrafficIsGated(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	g, up := newTLSGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "gated"), msgEnd("tool_use")))
 	host := strings.TrimPrefix(up, "https://")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestModelAPIsThatNobodyReadsAreRefused(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, path string
 		header             http.Header

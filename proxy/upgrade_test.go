@@ -96,6 +96,7 @@ func says2(t *testing.T, c *websocket.Conn, words string) {
 }
 
 func TestAWebSocketThatPolicyAllowsPasses(t *testing.T) {
+	t.Parallel()
 	for name, secure := range map[string]bool{"plain": false, "over TLS": true} {
 		t.Run(name, func(t *testing.T) {
 			g, up := sockets(t, secure)
@@ -113,6 +114,7 @@ func TestAWebSocketThatPolicyAllowsPasses(t *testing.T) {
 }
 
 func TestAWebSocketThatPolicyRefusesIsNotOpened(t *testing.T) {
+	t.Parallel()
 	g, up := sockets(t, false)
 	if c, err := g.socket(up, "/forbidden"); err == nil {
 		c.Close()
@@ -124,6 +126,7 @@ func TestAWebSocketThatPolicyRefusesIsNotOpened(t *testing.T) {
 }
 
 func TestAHeldWebSocketOpensOnceItIsApproved(t *testing.T) {
+	t.Parallel()
 	g, up := sockets(t, true)
 	opened := make(chan error, 1)
 	go func() {
@@ -149,6 +152,7 @@ func TestAHeldWebSocketOpensOnceItIsApproved(t *testing.T) {
 
 // What people stop ends, and so does what outlives the server.
 func TestAWebSocketEndsWithItsAgent(t *testing.T) {
+	t.Parallel()
 	g, up := sockets(t, false)
 	c, err := g.socket(up, "/echo")
 	must(t, err)
@@ -163,6 +167,7 @@ func TestAWebSocketEndsWithItsAgent(t *testing.T) {
 
 // Another protocol could be HTTP again, whose requests nobody would see.
 func TestOtherUpgradesGoOnAsPlainHTTP(t *testing.T) {
+	t.Parallel()
 	var seen counter
 	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen.mu.Lock()
@@ -199,6 +204,7 @@ func TestOtherUpgradesGoOnAsPlainHTTP(t *testing.T) {
 // TestAnUpstreamThatChangesTheProtocolUnasked would have the client's next
 // request read as something else.
 func TestAnUpstreamThatChangesTheProtocolUnasked(t *testing.T) {
+	t.Parallel()
 	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {

@@ -21,6 +21,7 @@ const plainCall = `{"id":"msg_1","type":"message","role":"assistant","content":[
 // An upstream's answer that is not understood, or that two readers could take
 // differently, releases no call.
 func TestAnswersThatAreNotUnderstoodReleaseNothing(t *testing.T) {
+	t.Parallel()
 	call := msgTool("0", "toolu_1", "ls")
 	doubled := strings.Replace(call, `"type":"tool_use"`, `"type":"text","type":"tool_use"`, 1)
 	tests := []struct {
@@ -64,6 +65,7 @@ func TestAnswersThatAreNotUnderstoodReleaseNothing(t *testing.T) {
 
 // What an answer is called does not decide how it is read.
 func TestAnswersAreReadAsWhatTheyAre(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, ask, contentType, body string }{
 		{"JSON to a client that asked for a stream", askStream, "application/json", plainCall},
 		{"JSON that is called text", askPlain, "text/plain", plainCall},
@@ -94,6 +96,7 @@ func TestAnswersAreReadAsWhatTheyAre(t *testing.T) {
 }
 
 func TestAnAnswerThatBreaksOffIsNotTakenForWhole(t *testing.T) {
+	t.Parallel()
 	whole := msgStart() + msgText("0", "before") + msgTool("1", "toolu_1", "ls") + msgEnd("tool_use")
 	for _, cut := range []int{len(msgStart()) + 10, strings.Index(whole, "toolu_1"), len(whole) - 30} {
 		t.Run(fmt.Sprintf("stream at byte %d", cut), func(t *testing.T) {
@@ -133,6 +136,7 @@ func TestAnAnswerThatBreaksOffIsNotTakenForWhole(t *testing.T) {
 }
 
 func TestCompressedAnswersAreDecoded(t *testing.T) {
+	t.Parallel()
 	codings := map[string]func(io.Writer) io.WriteCloser{
 		"br": func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
 		"deflate": func(w io.Writer) io.WriteCloser {
@@ -186,6 +190,7 @@ func TestCompressedAnswersAreDecoded(t *testing.T) {
 }
 
 func TestErrorsOfTheUpstreamPassAsTheyAre(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{400, 401, 403, 404, 413, 429, 500, 503, 529} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			body := `{ "type":"error","error":{"type":"x","message":"m"} }`
@@ -210,6 +215,7 @@ func TestErrorsOfTheUpstreamPassAsTheyAre(t *testing.T) {
 }
 
 func TestAnUpstreamThatCannotBeReached(t *testing.T) {
+	t.Parallel()
 	up := newUpstream(t, http.NotFoundHandler())
 	g := newGateTo(t, map[string]string{"test": "http://127.0.0.1:1"}, map[string]string{"files": "http://127.0.0.1:1", "up": up})
 	for _, tt := range []struct{ path, body, want string }{
@@ -225,6 +231,7 @@ func TestAnUpstreamThatCannotBeReached(t *testing.T) {
 }
 
 func TestWhatAProviderRanItselfIsObserved(t *testing.T) {
+	t.Parallel()
 	stream := msgStart() + strings.ReplaceAll(msgTool("0", "srv_1", "forbidden"), `"type":"tool_use"`, `"type":"server_tool_use"`) + msgEnd("end_turn")
 	g := newGate(t, streamer(&counter{}, stream))
 	if got := readAll(t, g.post(t.Context(), messages, askStream).Body); got != stream {
