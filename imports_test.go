@@ -43,7 +43,7 @@ var imports = map[string][]string{
 	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit", "approvals/record", "approvals/grants", "approvals/agents"},
 	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit", "approvals/agents"},
 
-	"approvals/tui": {".", "approvals", "approvals/api", "approvals/client", "approvals/record", "plugins/host", "plugins/sdk/page"},
+	"approvals/tui": {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/record", "store/audit", "plugins/host", "plugins/sdk/page"},
 
 	"rego/facts/snippet": {},
 	"rego/facts":         {".", "rego/facts/snippet"},

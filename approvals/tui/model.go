@@ -34,6 +34,9 @@ type model struct {
 	inbox         inbox
 	ask           *ask    // the request that is open; nil: none
 	prompt        *prompt // what is being typed; nil: nothing
+	place         place
+	agents        agentList
+	history       history
 	help          bool
 	note          string // about the last answer; safe to show
 	lost          string // why the sidecar is not reached; safe to show
@@ -46,6 +49,30 @@ type model struct {
 func newModel(ctx context.Context, api *client.Client, now func() time.Time, colour bool) *model {
 	after := func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) }
 	return &model{ctx: ctx, api: api, now: now, colour: colour, width: 80, height: 24, beat: now(), after: after, inbox: inbox{loading: true}}
+}
+
+// place is what the screen is about where no request is open.
+type place int
+
+const (
+	placeInbox place = iota
+	placeAgents
+	placeHistory
+	places // how many there are
+)
+
+// visit shows another place.
+func (m *model) visit(p place) tea.Cmd {
+	m.note = ""
+	switch p {
+	case placeAgents:
+		return m.openAgents()
+	case placeHistory:
+		return m.openHistory("")
+	case placeInbox, places:
+	}
+	m.place = placeInbox
+	return nil
 }
 
 // A beatMsg comes each second, for what counts down.
@@ -95,7 +122,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.beat = m.now()
 		m.countDown()
 		m.inbox.later(m.beat)
-		return tea.Batch(m.after(beatEvery, beatMsg{}), m.keepShown())
+		return tea.Batch(m.after(beatEvery, beatMsg{}), m.keepShown(), m.keepAgents())
 	case listMsg:
 		m.lost = ""
 		m.inbox.take(msg, m.now())
@@ -110,6 +137,12 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.deferred(msg)
 	case decidedMsg:
 		m.decided(msg)
+	case agentsMsg:
+		m.readAgents(msg)
+	case intervenedMsg:
+		return m.intervened(msg)
+	case historyMsg:
+		m.readHistory(msg)
 	case tea.PasteMsg:
 		m.pasted(msg.Content)
 	case tea.KeyPressMsg:
@@ -174,9 +207,26 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case m.ask != nil:
 		return m.askKey(k)
 	default:
-		return m.inboxKey(k)
+		return m.placeKey(k)
 	}
 	return nil
+}
+
+// placeKey takes a key where no request is open.
+func (m *model) placeKey(k string) tea.Cmd {
+	switch {
+	case k == "tab":
+		return m.visit((m.place + 1) % places)
+	case k == "shift+tab":
+		return m.visit((m.place + places - 1) % places)
+	case m.place == placeInbox:
+		return m.inboxKey(k)
+	case k == "q", k == "esc":
+		return m.visit(placeInbox)
+	case m.place == placeAgents:
+		return m.agentsKey(k)
+	}
+	return m.historyKey(k)
 }
 
 func (m *model) pasted(text string) {

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
@@ -21,6 +22,8 @@ type prompt struct {
 	text   []rune
 	word   string          // what must be typed in full; empty: anything
 	option holdgate.Option // of promptChoose
+	agent  string          // of promptIntervene, as is action
+	action agents.Action
 }
 
 // promptKind is what the line is for.
@@ -33,6 +36,8 @@ const (
 	promptSteer
 	promptChoose
 	promptDefer
+	promptHistory
+	promptIntervene
 )
 
 // releases reports whether the line lets the call go on.
@@ -42,7 +47,7 @@ func (p *prompt) releases() bool {
 		return true
 	case promptChoose:
 		return !p.option.Other && (p.option.Effect == "" || p.option.Effect == holdgate.EffectApprove)
-	case promptFilter, promptDeny, promptSteer, promptDefer:
+	case promptFilter, promptDeny, promptSteer, promptDefer, promptHistory, promptIntervene:
 	}
 	return false
 }
@@ -113,10 +118,18 @@ func (m *model) promptKey(k, text string) tea.Cmd {
 // promptEnter takes the line that was typed.
 func (m *model) promptEnter() tea.Cmd {
 	p, line := m.prompt, strings.TrimSpace(string(m.prompt.text))
-	if p.kind == promptFilter {
+	switch p.kind {
+	case promptFilter:
 		m.prompt, m.inbox.filter = nil, line
 		m.inbox.arrange(m.now())
 		return nil
+	case promptHistory:
+		m.prompt = nil
+		return m.openHistory(line)
+	case promptIntervene:
+		m.prompt = nil
+		return m.intervene(p, line)
+	case promptApprove, promptDeny, promptSteer, promptChoose, promptDefer:
 	}
 	if m.ask == nil || m.ask.sending || m.now().Sub(m.ask.since) < quiet {
 		return nil
@@ -144,7 +157,7 @@ func (m *model) promptEnter() tea.Cmd {
 		return m.send(d)
 	case promptDefer:
 		return m.putOff(line)
-	case promptFilter:
+	case promptFilter, promptHistory, promptIntervene:
 	}
 	return nil
 }

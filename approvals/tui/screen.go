@@ -37,9 +37,14 @@ func (m *model) screen() string {
 		head, body, keys = "Keys", m.helpLines(), "any key goes back"
 	case m.ask != nil:
 		head, body, keys = m.askHead(), m.askLines(), m.askKeys()
+	case m.place == placeAgents:
+		lines, at := m.agentLines()
+		head, body, keys = m.agentsHead(), around(lines, at, m.room()), "p pause  r resume  x stop  i redirect  Tab history  q back"
+	case m.place == placeHistory:
+		head, body, keys = m.historyHead(), m.historyLines(), "j k space b scroll  / find  r anew  Tab waiting  q back"
 	default:
 		lines, at := m.inboxLines()
-		head, body, keys = m.inbox.head(), around(lines, at, m.room()), "j k move  Enter opens  / find  ? keys  q quit"
+		head, body, keys = m.inbox.head(), around(lines, at, m.room()), "j k move  Enter opens  / find  Tab agents  ? keys  q quit"
 	}
 	last := style{keys, sgrFaint}
 	if m.prompt != nil {
@@ -210,6 +215,8 @@ func (m *model) helpLines() []string {
 		{"z", "put off: it is not shown to you for a time; nothing is decided"},
 		{"f", "show the whole call, where the page leaves some of it out"},
 		{"/", "show only what has a text; Esc shows all again"},
+		{"Tab", "what waits, agents, history"},
+		{"p r x i", "at agents: pause, resume, stop, redirect the chosen one"},
 		{"q Esc", "go back; q in the inbox leaves, Ctrl-C leaves everywhere"},
 		{"", ""},
 		{"", "Answers are taken once a request has stood unchanged for"},

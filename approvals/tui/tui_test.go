@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,8 @@ func keyOf(k string) tea.KeyPressMsg {
 		return tea.KeyPressMsg{Code: ' ', Text: " "}
 	case "backspace":
 		return tea.KeyPressMsg{Code: tea.KeyBackspace}
+	case "tab":
+		return tea.KeyPressMsg{Code: tea.KeyTab}
 	case "ctrl+u":
 		return tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl}
 	}
@@ -168,6 +171,8 @@ func (d *desk) status(r approvals.Request) holdgate.Status {
 	return now.Status
 }
 
+var clockTimes = regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`)
+
 // golden compares the screen with a file. What is made by chance is replaced.
 func (d *desk) golden(name string) {
 	d.t.Helper()
@@ -182,6 +187,7 @@ func (d *desk) golden(name string) {
 	host, err := os.Hostname()
 	d.s.check(err)
 	got = strings.ReplaceAll(got, ", on "+host, ", on HOST")
+	got = clockTimes.ReplaceAllString(got, "HH:MM:SS")
 	lines := strings.Split(got, "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " ")

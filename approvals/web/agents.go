@@ -99,7 +99,7 @@ func (s *Server) session(v *visit) error {
 	if sv.Pending, err = v.api.List(v.Context(), approvals.Filter{Status: "pending", Agent: found.Agent, Session: id, Limit: maxInbox}); err != nil {
 		return err
 	}
-	if sv.Lately, err = s.newest(v, audit.Query{Agent: found.Agent, Session: id}, latest); err != nil {
+	if sv.Lately, err = v.api.Newest(v.Context(), audit.Query{Agent: found.Agent, Session: id}, 0, latest); err != nil {
 		return err
 	}
 	all, err := v.api.Grants(v.Context(), found.Agent)

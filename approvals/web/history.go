@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -41,7 +40,7 @@ func (s *Server) history(v *visit) error {
 		h.Head.Seq = n - 1
 	}
 	var err error
-	if h.Entries, err = s.upTo(v, h.Query, h.Head.Seq, pageEntries); err != nil {
+	if h.Entries, err = v.api.Newest(v.Context(), h.Query, h.Head.Seq, pageEntries); err != nil {
 		return err
 	}
 	if h.Head, err = v.api.AuditHead(v.Context()); err != nil {
@@ -53,42 +52,6 @@ func (s *Server) history(v *visit) error {
 		}
 	}
 	return s.show(v, http.StatusOK, "history", "History", h)
-}
-
-// newest are the latest entries that a query selects, the newest first.
-func (s *Server) newest(v *visit, q audit.Query, n int) ([]audit.Entry, error) {
-	return s.upTo(v, q, 0, n)
-}
-
-// upTo are the latest entries up to a number, the newest first; 0 is the log's end. The
-// log is read forwards, so that windows before the end are tried, each four times the
-// one before.
-func (s *Server) upTo(v *visit, q audit.Query, last uint64, n int) ([]audit.Entry, error) {
-	if last == 0 {
-		head, err := v.api.AuditHead(v.Context())
-		if err != nil {
-			return nil, err
-		}
-		last = head.Seq
-	}
-	for window := uint64(max(n*4, 1000)); ; window *= 4 {
-		q.From = 1
-		if window < last {
-			q.From = last - window + 1
-		}
-		list, err := v.api.Audit(v.Context(), q)
-		if err != nil {
-			return nil, err
-		}
-		if i := slices.IndexFunc(list, func(e audit.Entry) bool { return e.Seq > last }); i >= 0 {
-			list = list[:i]
-		}
-		if len(list) >= n || q.From == 1 || window > 1<<20 {
-			list = list[max(len(list)-n, 0):]
-			slices.Reverse(list)
-			return list, nil
-		}
-	}
 }
 
 // proof is a file that proves an entry: it, its place in the tree, and what is signed.
