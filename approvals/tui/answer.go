@@ -30,6 +30,8 @@ func (m *model) answerKey(k string) tea.Cmd {
 			return nil
 		}
 		m.prompt = &prompt{label: "steer: what to do instead: ", kind: promptSteer}
+	case "A":
+		m.openAlways()
 	case "c":
 		return m.claim()
 	case "z":
@@ -149,7 +151,7 @@ type decidedMsg struct {
 func (m *model) send(d api.Decision) tea.Cmd {
 	a := m.ask
 	d.Digest = a.r.Call.Digest
-	a.sending, m.prompt, m.note = true, nil, ""
+	a.sending, m.prompt, m.always, m.note = true, nil, nil, ""
 	client, ctx, id := m.api, m.ctx, a.r.ID
 	return func() tea.Msg {
 		r, err := client.Decide(ctx, id, d)

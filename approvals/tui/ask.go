@@ -90,6 +90,7 @@ func (m *model) renew(r approvals.Request) {
 		return
 	}
 	m.layOut()
+	m.always = nil
 	if m.prompt != nil && m.prompt.kind != promptFilter {
 		if m.prompt.releases() || r.Status.Final() {
 			m.prompt = nil
@@ -269,6 +270,9 @@ func (m *model) askKeys() string {
 		keys = append(keys, "n deny")
 		if a.allows("steer") {
 			keys = append(keys, "s steer")
+		}
+		if a.allows("remember") && a.closed() == "" && a.r.Kind != holdgate.RequestChoice {
+			keys = append(keys, "A always")
 		}
 		if !a.r.Briefing.Whole && !a.full && a.r.Call.Tool != nil {
 			keys = append(keys, "f whole call")

@@ -33,6 +33,7 @@ type model struct {
 	width, height int
 	inbox         inbox
 	ask           *ask    // the request that is open; nil: none
+	always        *always // a standing approval that is being made of it; nil: none
 	prompt        *prompt // what is being typed; nil: nothing
 	place         place
 	agents        agentList
@@ -204,6 +205,8 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.promptKey(k, msg.Key().Text)
 	case k == "?":
 		m.help = true
+	case m.always != nil:
+		return m.alwaysKey(k)
 	case m.ask != nil:
 		return m.askKey(k)
 	default:

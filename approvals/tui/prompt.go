@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/plugins/sdk/page"
@@ -22,8 +23,10 @@ type prompt struct {
 	text   []rune
 	word   string          // what must be typed in full; empty: anything
 	option holdgate.Option // of promptChoose
-	agent  string          // of promptIntervene, as is action
-	action agents.Action
+	// remember is what stands from now on, of promptApprove; nil: nothing.
+	remember *approvals.Remember
+	agent    string // of promptIntervene, as is action
+	action   agents.Action
 }
 
 // promptKind is what the line is for.
@@ -140,7 +143,7 @@ func (m *model) promptEnter() tea.Cmd {
 	}
 	switch p.kind {
 	case promptApprove:
-		return m.send(api.Decision{Decision: holdgate.AnswerApprove})
+		return m.send(api.Decision{Decision: holdgate.AnswerApprove, Remember: p.remember})
 	case promptDeny:
 		return m.send(api.Decision{Decision: holdgate.AnswerDeny, Reason: line})
 	case promptSteer:

@@ -35,6 +35,8 @@ func (m *model) screen() string {
 	switch {
 	case m.help:
 		head, body, keys = "Keys", m.helpLines(), "any key goes back"
+	case m.always != nil:
+		head, body, keys = m.askHead(), m.alwaysLines(), m.alwaysKeys()
 	case m.ask != nil:
 		head, body, keys = m.askHead(), m.askLines(), m.askKeys()
 	case m.place == placeAgents:
@@ -208,6 +210,7 @@ func (m *model) helpLines() []string {
 		{"Enter", "open a request, or a row of requests that are alike"},
 		{"space b", "a screen on, a screen back"},
 		{"y a", "approve; what is of high risk wants a typed word"},
+		{"A", "approve, and always from now on: shows what that covers first"},
 		{"n d", "deny, with a reason for the agent"},
 		{"s", "steer: tell the agent what to do instead"},
 		{"1 to 9", "choose an option, where a request has some"},
