@@ -30,6 +30,8 @@ func (m *model) answerKey(k string) tea.Cmd {
 			return nil
 		}
 		m.prompt = &prompt{label: "steer: what to do instead: ", kind: promptSteer}
+	case "e":
+		return m.openEditor()
 	case "A":
 		m.openAlways()
 	case "c":
@@ -151,7 +153,7 @@ type decidedMsg struct {
 func (m *model) send(d api.Decision) tea.Cmd {
 	a := m.ask
 	d.Digest = a.r.Call.Digest
-	a.sending, m.prompt, m.always, m.note = true, nil, nil, ""
+	a.sending, m.prompt, m.always, m.edit, m.note = true, nil, nil, nil, ""
 	client, ctx, id := m.api, m.ctx, a.r.ID
 	return func() tea.Msg {
 		r, err := client.Decide(ctx, id, d)

@@ -17,13 +17,10 @@ import (
 
 // An ask is a request that is open.
 type ask struct {
+	pager
+
 	r       approvals.Request
 	full    bool // the call's arguments stand below the page, whole
-	lines   []page.Line
-	room    int // how many lines are shown at once
-	top     int // the first of them
-	seen    int // how many were shown so far
-	since   time.Time
 	sending bool // an answer is on its way
 }
 
@@ -90,7 +87,7 @@ func (m *model) renew(r approvals.Request) {
 		return
 	}
 	m.layOut()
-	m.always = nil
+	m.always, m.edit = nil, nil
 	if m.prompt != nil && m.prompt.kind != promptFilter {
 		if m.prompt.releases() || r.Status.Final() {
 			m.prompt = nil
@@ -109,13 +106,8 @@ func state(r approvals.Request) string {
 	return fmt.Sprint(r.Status, len(r.Votes), r.Call.Digest, r.Escalated, len(r.Delegations), by, r.NoApprover, r.OnTimeout)
 }
 
-// layOut shows the request from its top: of a page that was laid out differently
-// nobody knows what was seen.
-func (a *ask) layOut(width, room int, now time.Time) {
-	a.lines, a.room = a.draw(width, now), room
-	a.top, a.seen, a.since = 0, 0, now
-	a.scroll(0, now)
-}
+// layOut shows the request from its top.
+func (a *ask) layOut(width, room int, now time.Time) { a.begin(a.draw(width, now), room, now) }
 
 // draw is the page as it is now.
 func (a *ask) draw(width int, now time.Time) []page.Line {
@@ -142,18 +134,6 @@ func (m *model) countDown() {
 	}
 	m.ask.lines = drawn
 }
-
-// scroll moves on the page. Seeing it counts.
-func (a *ask) scroll(by int, now time.Time) {
-	top := min(max(a.top+by, 0), max(len(a.lines)-a.room, 0))
-	if top != a.top {
-		a.top, a.since = top, now
-	}
-	a.seen = max(a.seen, min(a.top+a.room, len(a.lines)))
-}
-
-// whole reports whether all of the page was shown.
-func (a *ask) whole() bool { return a.seen >= len(a.lines) }
 
 // word is what must be typed in full to approve; empty where a key will do.
 func (a *ask) word() string { return page.Word(host.Notice(a.r)) }
@@ -197,21 +177,12 @@ func wholeArguments(r approvals.Request) []string {
 func (m *model) askKey(k string) tea.Cmd {
 	a, now := m.ask, m.now()
 	m.note = ""
+	if a.scrollKey(k, now) {
+		return nil
+	}
 	switch k {
 	case "esc", "q":
 		m.ask = nil
-		return nil
-	case "j", "down":
-		a.scroll(1, now)
-		return nil
-	case "k", "up":
-		a.scroll(-1, now)
-		return nil
-	case "space", "enter", "pgdown":
-		a.scroll(max(a.room-1, 1), now)
-		return nil
-	case "b", "pgup":
-		a.scroll(-max(a.room-1, 1), now)
 		return nil
 	case "f":
 		a.full = !a.full && a.r.Call.Tool != nil
@@ -240,15 +211,6 @@ func (m *model) askHead() string {
 	return s
 }
 
-// askLines are the lines of the page that are shown.
-func (m *model) askLines() (lines []string) {
-	a := m.ask
-	for _, l := range a.lines[a.top:min(a.top+a.room, len(a.lines))] {
-		lines = append(lines, l.String(m.colour))
-	}
-	return lines
-}
-
 // askKeys says what the keys do. Those that let the call go on are not named
 // where they do nothing.
 func (m *model) askKeys() string {
@@ -271,6 +233,9 @@ func (m *model) askKeys() string {
 		if a.allows("steer") {
 			keys = append(keys, "s steer")
 		}
+		if a.allows("edit") && a.closed() == "" {
+			keys = append(keys, "e edit")
+		}
 		if a.allows("remember") && a.closed() == "" && a.r.Kind != holdgate.RequestChoice {
 			keys = append(keys, "A always")
 		}
@@ -278,12 +243,12 @@ func (m *model) askKeys() string {
 			keys = append(keys, "f whole call")
 		}
 	}
-	if len(a.lines) > a.room {
-		on := "space on"
-		if !a.r.Status.Final() && !a.whole() && (a.r.Briefing.Whole || a.full) && a.r.NoApprover == "" {
-			on = "space on, then y approves"
-		}
-		keys = append(keys, fmt.Sprintf("%s (%d-%d of %d)", on, a.top+1, min(a.top+a.room, len(a.lines)), len(a.lines)))
+	then := ""
+	if !a.r.Status.Final() && (a.r.Briefing.Whole || a.full) && a.r.NoApprover == "" {
+		then = "y approves"
+	}
+	if on := a.position(then); on != "" {
+		keys = append(keys, strings.TrimSpace(on))
 	}
 	return strings.Join(append(keys, "q back", "? keys"), "  ")
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // quiet is how long what an answer would decide must have stood unchanged.
@@ -32,9 +34,10 @@ type model struct {
 
 	width, height int
 	inbox         inbox
-	ask           *ask    // the request that is open; nil: none
-	always        *always // a standing approval that is being made of it; nil: none
-	prompt        *prompt // what is being typed; nil: nothing
+	ask           *ask     // the request that is open; nil: none
+	always        *always  // a standing approval that is being made of it; nil: none
+	edit          *editing // other arguments for it; nil: none
+	prompt        *prompt  // what is being typed; nil: nothing
 	place         place
 	agents        agentList
 	history       history
@@ -43,13 +46,15 @@ type model struct {
 	lost          string // why the sidecar is not reached; safe to show
 	beat          time.Time
 	rang          time.Time
+	editor        string // the person's, as a command line
+	runs          func(*exec.Cmd, tea.ExecCallback) tea.Cmd
 	silent        bool // nothing rings
 	after         func(time.Duration, tea.Msg) tea.Cmd
 }
 
 func newModel(ctx context.Context, api *client.Client, now func() time.Time, colour bool) *model {
 	after := func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) }
-	return &model{ctx: ctx, api: api, now: now, colour: colour, width: 80, height: 24, beat: now(), after: after, inbox: inbox{loading: true}}
+	return &model{ctx: ctx, api: api, now: now, colour: colour, width: 80, height: 24, beat: now(), after: after, editor: "vi", runs: tea.ExecProcess, inbox: inbox{loading: true}}
 }
 
 // place is what the screen is about where no request is open.
@@ -104,10 +109,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // stands is since when the open request has stood unchanged.
 func (m *model) stands() time.Time {
-	if m.ask == nil {
-		return time.Time{}
+	switch {
+	case m.edit != nil:
+		return m.edit.since
+	case m.ask != nil:
+		return m.ask.since
 	}
-	return m.ask.since
+	return time.Time{}
 }
 
 func (m *model) update(msg tea.Msg) tea.Cmd {
@@ -136,6 +144,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.opened(msg)
 	case deferredMsg:
 		m.deferred(msg)
+	case editedMsg:
+		m.edited(msg)
 	case decidedMsg:
 		m.decided(msg)
 	case agentsMsg:
@@ -172,6 +182,9 @@ func (m *model) disturb(now time.Time) {
 	if m.ask != nil {
 		m.ask.since = now
 	}
+	if m.edit != nil {
+		m.edit.since = now
+	}
 }
 
 // happened takes an event of the sidecar.
@@ -205,6 +218,8 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.promptKey(k, msg.Key().Text)
 	case k == "?":
 		m.help = true
+	case m.edit != nil:
+		return m.editKey(k)
 	case m.always != nil:
 		return m.alwaysKey(k)
 	case m.ask != nil:
@@ -242,6 +257,9 @@ func (m *model) pasted(text string) {
 func (m *model) layOut() {
 	if m.ask != nil {
 		m.ask.layOut(m.width, m.room(), m.now())
+		if m.edit != nil {
+			m.edit.begin(page.Wrap(m.edit.change, m.width-1), m.room(), m.now())
+		}
 	}
 }
 

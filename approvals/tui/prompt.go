@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -25,8 +26,10 @@ type prompt struct {
 	option holdgate.Option // of promptChoose
 	// remember is what stands from now on, of promptApprove; nil: nothing.
 	remember *approvals.Remember
-	agent    string // of promptIntervene, as is action
-	action   agents.Action
+	// arguments are those of an edit, of promptApprove; empty: the call's own.
+	arguments jsontext.Value
+	agent     string // of promptIntervene, as is action
+	action    agents.Action
 }
 
 // promptKind is what the line is for.
@@ -143,6 +146,9 @@ func (m *model) promptEnter() tea.Cmd {
 	}
 	switch p.kind {
 	case promptApprove:
+		if len(p.arguments) > 0 {
+			return m.send(api.Decision{Decision: holdgate.AnswerEdit, Arguments: []byte(p.arguments)})
+		}
 		return m.send(api.Decision{Decision: holdgate.AnswerApprove, Remember: p.remember})
 	case promptDeny:
 		return m.send(api.Decision{Decision: holdgate.AnswerDeny, Reason: line})

@@ -17,8 +17,9 @@ type Options struct {
 	Input  *os.File // a terminal, as is Output
 	Output *os.File
 	Colour bool
-	Silent bool // no bell
-	Plain  bool // the terminal knows no escape sequences: requests are asked line by line
+	Editor string // the person's, as a command line: "vi", "code --wait"
+	Silent bool   // no bell
+	Plain  bool   // the terminal knows no escape sequences: requests are asked line by line
 	// Flush throws away what was typed and not read yet. Plain prompts need it.
 	Flush func() error
 }
@@ -39,6 +40,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	m := newModel(ctx, o.API, time.Now, o.Colour)
 	m.silent = o.Silent
+	if o.Editor != "" {
+		m.editor = o.Editor
+	}
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(o.Output), tea.WithoutSignalHandler())
 	done := make(chan struct{})
 	go func() {

@@ -35,10 +35,12 @@ func (m *model) screen() string {
 	switch {
 	case m.help:
 		head, body, keys = "Keys", m.helpLines(), "any key goes back"
+	case m.edit != nil:
+		head, body, keys = m.askHead(), m.edit.shown(m.colour), m.editKeys()
 	case m.always != nil:
 		head, body, keys = m.askHead(), m.alwaysLines(), m.alwaysKeys()
 	case m.ask != nil:
-		head, body, keys = m.askHead(), m.askLines(), m.askKeys()
+		head, body, keys = m.askHead(), m.ask.shown(m.colour), m.askKeys()
 	case m.place == placeAgents:
 		lines, at := m.agentLines()
 		head, body, keys = m.agentsHead(), around(lines, at, m.room()), "p pause  r resume  x stop  i redirect  Tab history  q back"
@@ -211,6 +213,7 @@ func (m *model) helpLines() []string {
 		{"space b", "a screen on, a screen back"},
 		{"y a", "approve; what is of high risk wants a typed word"},
 		{"A", "approve, and always from now on: shows what that covers first"},
+		{"e", "edit the arguments in $EDITOR; shows the change before it goes"},
 		{"n d", "deny, with a reason for the agent"},
 		{"s", "steer: tell the agent what to do instead"},
 		{"1 to 9", "choose an option, where a request has some"},

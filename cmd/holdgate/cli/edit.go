@@ -192,5 +192,5 @@ func pretty(raw []byte) ([]byte, error) {
 	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
 		return nil, fmt.Errorf("reading the call's arguments: %w", err)
 	}
-	return append(escapeJSON(v), '\n'), nil
+	return append(holdgate.VisibleJSON(v), '\n'), nil
 }

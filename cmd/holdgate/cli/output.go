@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,28 +27,8 @@ func printJSON(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
-	_, err := w.Write(escapeJSON(buf.Bytes()))
+	_, err := w.Write(holdgate.VisibleJSON(buf.Bytes()))
 	return err
-}
-
-// escapeJSON writes the characters of a JSON text that are not plainly visible
-// as \u escapes. Outside of strings JSON has none of them but line feeds.
-func escapeJSON(text []byte) []byte {
-	out := make([]byte, 0, len(text))
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		switch {
-		case r < utf8.RuneSelf && r != 0x7f, holdgate.Visible(string(r)) == string(r):
-			out = append(out, text[:n]...)
-		case r > 0xffff:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-		text = text[n:]
-	}
-	return out
 }
 
 // short writes a duration as people read it: its two largest units, rounded

@@ -34,8 +34,8 @@ func watchCommand(e *env) *cli.Command {
 			defer sc.Close()
 			_, colour := e.look(out)
 			return tui.Run(c.Context, tui.Options{
-				Silent: c.Bool("silent"),
-				API:    sc, Input: tty, Output: out, Colour: colour, Plain: e.getenv("TERM") == "dumb" || e.getenv("TERM") == "",
+				Silent: c.Bool("silent"), Editor: e.editor(),
+				API: sc, Input: tty, Output: out, Colour: colour, Plain: e.getenv("TERM") == "dumb" || e.getenv("TERM") == "",
 				Flush: func() error { return flushInput(tty) },
 			})
 		},
