@@ -24,7 +24,7 @@ func agentsCommand(e *env) *cli.Command {
 		Usage: "list the agents that were seen, and add those that have a token",
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "list the agents that were seen, and whether they may go on", Flags: []cli.Flag{jsonFlag()},
+				Name: "list", UsageText: "holdgate agents list", Usage: "list the agents that were seen, and whether they may go on", Flags: []cli.Flag{jsonFlag()},
 				Action: e.listAgents,
 			},
 			agentsAddCommand(e),
@@ -94,7 +94,7 @@ func interventionCommands(e *env) []*cli.Command {
 
 func (e *env) interventionCommand(a agents.Action, short, long string) *cli.Command {
 	return &cli.Command{
-		Name: string(a), Usage: short, ArgsUsage: "AGENT...",
+		Name: string(a), UsageText: "holdgate " + string(a) + " claude", Usage: short, ArgsUsage: "AGENT...",
 		Description: long + "\nIt takes the role operate. holdgate agents lists the agents.",
 		Flags: []cli.Flag{
 			reasonFlag("message", "m"), jsonFlag(),

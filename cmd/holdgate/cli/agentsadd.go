@@ -21,7 +21,8 @@ type newAgent struct {
 func agentsAddCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "add",
-		Usage:     "make a token for an agent, and the configuration that knows it by it",
+		UsageText: "holdgate agents add builder",
+		Usage:     "make a token for an agent, and its configuration",
 		ArgsUsage: "NAME",
 		Description: "The token is printed this once and kept nowhere; the configuration holds its\n" +
 			"SHA-256. Without --write nothing is changed. A running sidecar reads the file when\n" +

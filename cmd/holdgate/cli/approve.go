@@ -19,6 +19,7 @@ import (
 func approveCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "approve",
+		UsageText: "holdgate approve f33xjt-my5d7g-tshyjw\nholdgate approve f33xjt-my5d7g-tshyjw --remember exact --for 8h",
 		Usage:     "let a held call go on, or several",
 		ArgsUsage: "[ID...]",
 		Description: "Shows each request and asks on the terminal, once for several. Critical risk asks\n" +

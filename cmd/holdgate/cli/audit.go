@@ -30,8 +30,9 @@ func auditCommand(e *env) *cli.Command {
 
 func auditQueryCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "query",
-		Usage: "list entries, oldest first",
+		Name:      "query",
+		UsageText: "holdgate audit query --agent claude --since 1d --type outcome",
+		Usage:     "list entries, oldest first",
 		Flags: append(selecting(), jsonFlag(),
 			&cli.Uint64Flag{Name: "from", Usage: "begin at this entry's `NUMBER`"},
 			&cli.IntFlag{Name: "limit", Usage: "list at most `N`, up to 1000", Value: 100},

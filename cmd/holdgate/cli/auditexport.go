@@ -17,8 +17,9 @@ import (
 
 func auditExportCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "export",
-		Usage: "print the whole log, one JSON object a line; or entries of it as CSV or as OPA's decision logs",
+		Name:      "export",
+		UsageText: "holdgate audit export > audit.jsonl",
+		Usage:     "print the whole log, one JSON object a line; or entries of it as CSV or as OPA's decision logs",
 		Flags: append(selecting(),
 			&cli.StringFlag{Name: "format", Usage: "`jsonl, csv or opa`; what jsonl prints whole is what audit verify reads", Value: "jsonl"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --format jsonl"}),

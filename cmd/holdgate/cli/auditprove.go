@@ -21,9 +21,10 @@ func (e *env) withLog(c *cli.Context, fn func(auditLog) error) error {
 
 func auditHeadCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "head",
-		Usage: "print the log's signed checkpoint, to be kept elsewhere",
-		Flags: []cli.Flag{jsonFlag(), &cli.Uint64Flag{Name: "size", Usage: "of the first `N` entries (default: all)"}},
+		Name:      "head",
+		UsageText: "holdgate audit head > checkpoint.txt",
+		Usage:     "print the log's signed checkpoint, to be kept elsewhere",
+		Flags:     []cli.Flag{jsonFlag(), &cli.Uint64Flag{Name: "size", Usage: "of the first `N` entries (default: all)"}},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usage("audit head takes no arguments, got %q", c.Args().First())
@@ -57,8 +58,9 @@ func (e *env) tellIntegrity(h api.SignedHead) error {
 
 func auditKeyCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "key",
-		Usage: "print the public key of the checkpoints",
+		Name:      "key",
+		UsageText: "holdgate audit key",
+		Usage:     "print the public key of the checkpoints",
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usage("audit key takes no arguments, got %q", c.Args().First())
@@ -78,6 +80,7 @@ func auditKeyCommand(e *env) *cli.Command {
 func auditProveCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "prove",
+		UsageText: "holdgate audit prove 17",
 		Usage:     "prove that an entry is in the log, or that the log only grew",
 		ArgsUsage: "[SEQ]",
 		Description: "With SEQ, the proof that this entry is in the log of the checkpoint that comes with it. With --from, that the\n" +

@@ -16,6 +16,7 @@ import (
 func auditVerifyCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
+		UsageText: "holdgate audit verify --head checkpoint.txt",
 		Usage:     "find the first entry that was changed, taken out, swapped or cut off",
 		ArgsUsage: "[EXPORT.jsonl]",
 		Description: "Without a file the log itself is verified. Give a head that was noted elsewhere, or checkpoints:\n" +

@@ -12,8 +12,9 @@ import (
 
 func benchCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "bench",
-		Usage: "measure on this machine what Holdgate costs",
+		Name:      "bench",
+		UsageText: "holdgate bench --only \"4 KB, 16\"",
+		Usage:     "measure on this machine what Holdgate costs",
 		Description: "Runs the same requests straight to an upstream, through goproxy (its transport tuned) and\n" +
 			"through Holdgate with its shipped settings and policy, all on loopback, in turns.",
 		Flags: []cli.Flag{

@@ -20,7 +20,8 @@ import (
 func claimCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "claim",
-		Usage:     "say that you are looking at a request: silence does not end it meanwhile",
+		UsageText: "holdgate claim f33xjt-my5d7g-tshyjw",
+		Usage:     "claim a request: others see it, and it does not time out meanwhile",
 		ArgsUsage: "[ID]",
 		Description: "A claim lasts until you answer, at most half an hour. After that the request's\n" +
 			"window begins anew.",
@@ -43,6 +44,7 @@ func claimCommand(e *env) *cli.Command {
 func deferCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "defer",
+		UsageText: "holdgate defer f33xjt --for 2h",
 		Usage:     "put a request off: you are not shown it until then",
 		ArgsUsage: "[ID]",
 		Description: "Nothing is decided: others see it as before, and silence and escalations come when\n" +
@@ -81,6 +83,7 @@ func printDeferral(w io.Writer, r approvals.Request) (err error) {
 func delegateCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "delegate",
+		UsageText: "holdgate delegate f33xjt-my5d7g-tshyjw --to bob",
 		Usage:     "let somebody else vote on a request in your place",
 		ArgsUsage: "[ID]",
 		Flags: []cli.Flag{

@@ -22,6 +22,9 @@ func Main() int {
 	return execute(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 }
 
+// Every help is written by this one function.
+func init() { cli.HelpPrinter = printHelp }
+
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}

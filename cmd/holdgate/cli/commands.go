@@ -27,44 +27,18 @@ func (e *env) host() run.Host { return run.Host{Version: version(), Getenv: e.ge
 
 // commands is the table of all commands.
 func commands(e *env) []*cli.Command {
-	return finished(slices.Concat([]*cli.Command{
-		pendingCommand(e),
-		showCommand(e),
-		openCommand(e),
-		watchCommand(e),
-		approveCommand(e),
-		denyCommand(e),
-		steerCommand(e),
-		chooseCommand(e),
-		editCommand(e),
-		claimCommand(e),
-		delegateCommand(e),
-		deferCommand(e),
-		grantsCommand(e),
-		agentsCommand(e),
-		sessionsCommand(e),
-		gateCommand(e),
-		redirectCommand(e),
-		messagesCommand(e),
-	}, interventionCommands(e), []*cli.Command{
-		auditCommand(e),
-		policyCommand(e),
-		statsCommand(e),
-		statusCommand(e),
-		initCommand(e),
-		serveCommand(e),
-		runCommand(e),
-		confinedCommand(e),
-		mcpCommand(e),
-		netfilterCommand(e),
-		doctorCommand(e),
-		demoCommand(e),
-		pluginCommand(e),
-		benchCommand(e),
-		peopleCommand(e),
-		configCommand(e),
-		versionCommand(e),
-	}))
+	return finished(slices.Concat(
+		in(groupStart, runCommand(e), serveCommand(e), demoCommand(e), doctorCommand(e)),
+		in(groupAnswer, watchCommand(e), pendingCommand(e), showCommand(e), openCommand(e), approveCommand(e), denyCommand(e),
+			steerCommand(e), chooseCommand(e), editCommand(e), claimCommand(e), delegateCommand(e),
+			deferCommand(e), grantsCommand(e)),
+		in(groupAgents, agentsCommand(e), sessionsCommand(e), messagesCommand(e), redirectCommand(e)),
+		in(groupAgents, interventionCommands(e)...),
+		in(groupRules, policyCommand(e), auditCommand(e), statsCommand(e), statusCommand(e)),
+		in(groupSetup, initCommand(e), configCommand(e), peopleCommand(e), pluginCommand(e), netfilterCommand(e)),
+		in(groupScripts, mcpCommand(e), gateCommand(e)),
+		in(groupOthers, benchCommand(e), versionCommand(e), confinedCommand(e)),
+	))
 }
 
 // globalFlags are understood before a command and after it.
@@ -127,8 +101,27 @@ func usageFault(c *cli.Context, err error, _ bool) error {
 	text := strings.NewReplacer("flag provided but not defined: -", "unknown flag --",
 		"flag needs an argument: -", "flag needs an argument: --", " for flag -", " for flag --").Replace(err.Error())
 	x := usage("%s: %s", name, text)
+	if flag, unknown := strings.CutPrefix(text, "unknown flag --"); unknown {
+		if near := holdgate.Closest(flag, flagNames(c)); near != "" {
+			x.text += fmt.Sprintf(": did you mean --%s?", near)
+		}
+	}
 	x.hint = name + " --help says what it takes"
 	return x
+}
+
+// flagNames are the names of the flags that are shown of a command.
+func flagNames(c *cli.Context) (names []string) {
+	flags := globalFlags()
+	if c.Command != nil {
+		flags = append(flags, c.Command.Flags...)
+	}
+	for _, f := range flags {
+		if v, ok := f.(cli.VisibleFlag); !ok || v.IsVisible() {
+			names = append(names, f.Names()[0])
+		}
+	}
+	return names
 }
 
 // flagValue is a global flag's value, wherever on the command line it stands:

@@ -19,7 +19,8 @@ import (
 func configCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:        "config",
-		Usage:       "say which configuration the sidecar goes by, and what waits to be accepted",
+		UsageText:   "holdgate config",
+		Usage:       "say which configuration is in force, and what waits for acceptance",
 		Flags:       []cli.Flag{jsonFlag()},
 		Subcommands: []*cli.Command{configAcceptCommand(e)},
 		Action: func(c *cli.Context) error {
@@ -46,6 +47,7 @@ func configCommand(e *env) *cli.Command {
 func configAcceptCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "accept",
+		UsageText: "holdgate config accept $(sha256sum ~/.config/holdgate/holdgate.yaml | cut -c-64)",
 		Usage:     "put the configuration's file in force that waits",
 		ArgsUsage: "DIGEST",
 		Description: "A file that gives somebody more than before waits until a person of the role admin\n" +

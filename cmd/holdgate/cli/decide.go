@@ -30,6 +30,7 @@ func messageFlag() cli.Flag {
 func chooseCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "choose",
+		UsageText: "holdgate choose f33xjt-my5d7g-tshyjw staging",
 		Usage:     "answer a request that offers options",
 		ArgsUsage: "[ID] OPTION",
 		Description: "OPTION is an option's id. With --other it may be left out: the text is the\n" +
@@ -64,6 +65,7 @@ func chooseCommand(e *env) *cli.Command {
 func denyCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "deny",
+		UsageText: "holdgate deny f33xjt-my5d7g-tshyjw --reason \"the data is still needed\"",
 		Aliases:   []string{"reject"},
 		Usage:     "refuse a held call",
 		ArgsUsage: "[ID]",
@@ -91,6 +93,7 @@ func denyCommand(e *env) *cli.Command {
 func steerCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "steer",
+		UsageText: "holdgate steer f33xjt-my5d7g-tshyjw \"use git clean\"",
 		Usage:     "refuse a held call and tell the agent what to do instead",
 		ArgsUsage: "[ID] INSTRUCTIONS",
 		Description: "One argument is taken as the instructions for the only pending request; on a\n" +

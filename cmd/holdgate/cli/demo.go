@@ -16,8 +16,9 @@ import (
 
 func demoCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "demo",
-		Usage: "see a call held and decide it: no key, no network",
+		Name:      "demo",
+		UsageText: "holdgate demo --decide deny",
+		Usage:     "see a call held and decide it: no key, no network",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "decide", Usage: "answer by itself: `approve, deny or steer`"},
 		},

@@ -18,7 +18,8 @@ import (
 func doctorCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "say how agents can be confined on this machine, which holes stay open, and what is seen of AGENT",
+		UsageText: "holdgate doctor claude",
+		Usage:     "check this machine's sandbox, and what Holdgate sees of an agent",
 		ArgsUsage: "[AGENT]",
 		Description: "It confines a process that does nothing, in each of the ways that run knows.\n" +
 			"For an agent (" + strings.Join(launch.Known(), ", ") + ", or any other program) it\n" +

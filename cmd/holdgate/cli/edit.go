@@ -24,6 +24,7 @@ const maxArguments = 1 << 20
 func editCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "edit",
+		UsageText: "holdgate edit f33xjt-my5d7g-tshyjw --set \"command=rm -rf build/tmp\"",
 		Usage:     "let a held call go on with other arguments",
 		ArgsUsage: "[ID]",
 		Description: "Opens $VISUAL or $EDITOR on the call's arguments, shows what you changed, and\n" +

@@ -28,13 +28,14 @@ const envSession = "HOLDGATE_SESSION"
 func gateCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "gate",
-		Usage:     "ask to pass a gate, from an agent's script, and wait for the answer",
+		UsageText: "holdgate gate before_deploy --message \"Version 2.1 to production\"",
+		Usage:     "ask people to pass a gate, from a script, and wait for the answer",
 		ArgsUsage: "TYPE",
 		Description: "TYPE is a gate such as before_commit, or a name of your own. It asks at the agents'\n" +
 			"door and needs no token. The exit code is 0 where the answer is yes, 3 where it is\n" +
 			"no or nobody answered in time, 5 where people want something else, which is printed.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "what people are asked"},
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "the `TEXT` that people are asked"},
 			&cli.StringSliceFlag{Name: "context", Usage: "what people should see, as `NAME=TEXT`, or NAME=@FILE (@- is stdin): plan, diff, tests, review; repeatable"},
 			&cli.StringSliceFlag{Name: "option", Usage: "an answer to choose, as `ID` or ID=LABEL; repeatable"},
 			&cli.StringSliceFlag{Name: "artifact", Usage: "a file or other thing that it is about; repeatable"},

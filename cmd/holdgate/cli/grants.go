@@ -20,16 +20,18 @@ import (
 func grantsCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "grants",
-		Usage: "list and revoke standing approvals: those made with approve --remember",
+		Usage: "list and revoke standing approvals (approve --remember)",
 		Subcommands: []*cli.Command{
 			{
-				Name:   "list",
-				Usage:  "list the grants that cover something now",
-				Flags:  []cli.Flag{jsonFlag(), &cli.StringFlag{Name: "agent", Usage: "only those of this agent"}},
-				Action: e.listGrants,
+				Name:      "list",
+				UsageText: "holdgate grants list --agent claude",
+				Usage:     "list the grants that cover something now",
+				Flags:     []cli.Flag{jsonFlag(), &cli.StringFlag{Name: "agent", Usage: "only those of this agent"}},
+				Action:    e.listGrants,
 			},
 			{
 				Name:        "revoke",
+				UsageText:   "holdgate grants revoke 7kq2vd",
 				Usage:       "end grants",
 				ArgsUsage:   "ID...",
 				Description: "A grant is used no more once this has returned. Calls that it let go on before\nmay still be on their way.",

@@ -33,7 +33,8 @@ const packFolder = "shipped-policies"
 func initCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "init",
-		Usage:     "write a configuration, a folder for rules of your own, and the shipped policy to read",
+		UsageText: "holdgate init",
+		Usage:     "write a configuration, rules of your own, and the shipped policy",
 		ArgsUsage: "[FOLDER]",
 		Description: "Writes holdgate.yaml, rules/ (a rule and its test) and " + packFolder + "/ into FOLDER, by default\n" +
 			"~/.config/holdgate, where every command finds them. Keep it where no agent can write. Files that are\n" +

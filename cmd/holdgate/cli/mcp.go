@@ -28,7 +28,8 @@ import (
 func mcpCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "mcp",
-		Usage:     "stand before a stdio MCP server",
+		UsageText: "holdgate mcp -- npx @modelcontextprotocol/server-filesystem .",
+		Usage:     "wrap a stdio MCP server, so that its tool calls are judged",
 		ArgsUsage: "-- CMD ARGS | --self",
 		Description: "An MCP client starts this in the place of CMD. What passes between the two is\n" +
 			"decided by the sidecar of the state folder; where none runs, one runs here for\n" +

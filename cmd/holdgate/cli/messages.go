@@ -16,7 +16,7 @@ import (
 // redirectCommand tells an agent to do something else.
 func redirectCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "redirect", Usage: "tell an agent to leave what it does, and do something else", ArgsUsage: "AGENT INSTRUCTION",
+		Name: "redirect", UsageText: "holdgate redirect claude \"mend the tests first\"", Usage: "tell an agent to leave what it does, and do something else", ArgsUsage: "AGENT INSTRUCTION",
 		Description: "The instruction goes into the agent's next model request, marked as a person's.\n" +
 			"What is held stays held. It takes the role operate.",
 		Flags: []cli.Flag{jsonFlag()},
@@ -47,7 +47,7 @@ func redirectCommand(e *env) *cli.Command {
 // messagesCommand shows what people and a session have said, and says more.
 func messagesCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "messages", Usage: "show the messages between people and a session, or leave one", ArgsUsage: "[list|send] SESSION [TEXT]",
+		Name: "messages", UsageText: "holdgate messages release-42\nholdgate messages send release-42 \"mind the tests\"", Usage: "show the messages between people and a session, or leave one", ArgsUsage: "[list|send] SESSION [TEXT]",
 		Description: "TEXT goes into the session's next model request, marked as a person's, unless the\n" +
 			"agent fetches it before.",
 		Flags: []cli.Flag{

@@ -22,8 +22,9 @@ const defaultTransparent = 15001
 
 func netfilterCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "netfilter",
-		Usage: "print the nftables rules that lead a host's or pod's connections to Holdgate",
+		Name:      "netfilter",
+		UsageText: "holdgate netfilter --uid 900 | nft -f -",
+		Usage:     "print nftables rules that lead all connections to Holdgate",
 		Description: "Every TCP connection that is made here comes out at listen.transparent, but for\n" +
 			"Holdgate's own, loopback, DNS to the servers named, and exceptions; UDP and the rest\n" +
 			"lead nowhere. Holdgate needs a user of its own (--uid): whoever runs as that user is\n" +

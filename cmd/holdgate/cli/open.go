@@ -19,6 +19,7 @@ import (
 func openCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "open",
+		UsageText: "holdgate open",
 		Usage:     "open the page in a browser, signed in as you",
 		ArgsUsage: "[ID]",
 		Description: "The link works once, within a minute. With an ID the page shows that request.\n" +

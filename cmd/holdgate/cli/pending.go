@@ -18,8 +18,9 @@ import (
 // pendingCommand lists what waits.
 func pendingCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "pending",
-		Usage: "list the calls that wait for a person",
+		Name:      "pending",
+		UsageText: "holdgate pending --agent claude",
+		Usage:     "list the calls that wait for a person",
 		Flags: []cli.Flag{
 			jsonFlag(),
 			&cli.StringFlag{Name: "agent", Usage: "only those of this agent"},

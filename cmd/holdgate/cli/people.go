@@ -36,9 +36,10 @@ type personLine struct {
 
 func peopleListCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "list",
-		Usage: "list the people of the configuration, and the holder of the state folder's token",
-		Flags: []cli.Flag{jsonFlag()},
+		Name:      "list",
+		UsageText: "holdgate people list",
+		Usage:     "list the people of the configuration, and the holder of the state folder's token",
+		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usage("people list takes no arguments, got %q", c.Args().First())
@@ -91,6 +92,7 @@ func personLines(s config.Config) []personLine {
 func peopleAddCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "add",
+		UsageText: "holdgate people add bob --role deploy",
 		Usage:     "make a token for a person, and the configuration that knows them by it",
 		ArgsUsage: "NAME",
 		Description: "The token is printed this once and kept nowhere; the configuration holds its\n" +

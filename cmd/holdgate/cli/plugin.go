@@ -21,16 +21,18 @@ import (
 func pluginCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "plugin",
-		Usage: "channels to people",
+		Usage: "list and check the channels to people",
 		Subcommands: []*cli.Command{
 			{
-				Name:   "list",
-				Usage:  "list the channels of the running sidecar, and how they do",
-				Flags:  []cli.Flag{jsonFlag()},
-				Action: e.listPlugins,
+				Name:      "list",
+				UsageText: "holdgate plugin list",
+				Usage:     "list the channels of the running sidecar, and how they do",
+				Flags:     []cli.Flag{jsonFlag()},
+				Action:    e.listPlugins,
 			},
 			{
 				Name:        "check",
+				UsageText:   "holdgate plugin check slack",
 				Usage:       "start a channel, hand it its configuration, and ask whether it reaches people",
 				ArgsUsage:   "[NAME]",
 				Description: "Checks every channel of the configuration where none is named. It needs no sidecar,\nand tells nobody of anything.",
@@ -38,12 +40,14 @@ func pluginCommand(e *env) *cli.Command {
 			},
 			{
 				Name:      "send",
+				UsageText: "holdgate plugin send slack",
 				Usage:     "show people a test message in a channel of the running sidecar",
 				ArgsUsage: "NAME",
 				Action:    e.sendPlugin,
 			},
 			{
 				Name:        "serve",
+				Hidden:      true, // the sidecar calls it
 				Usage:       "serve a channel that is built in; the sidecar starts it",
 				ArgsUsage:   "NAME",
 				Description: "Built in: " + strings.Join(plugins.Names(), ", ") + ".",

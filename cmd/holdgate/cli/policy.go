@@ -69,6 +69,7 @@ func (e *env) policyOptions(c *cli.Context, args ...string) (rego.Options, error
 func policyCheckCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "check",
+		UsageText: "holdgate policy check rules/",
 		Usage:     "load a policy as serve does, and say what it is or why it does not load",
 		ArgsUsage: "[PATH]",
 		Flags:     []cli.Flag{policyFlag(), jsonFlag()},
@@ -114,6 +115,7 @@ func policyCheckCommand(e *env) *cli.Command {
 func policyTestCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "test",
+		UsageText: "holdgate policy test rules/ --coverage",
 		Usage:     "run a policy's tests (*_test.rego) over what serve would load",
 		ArgsUsage: "[PATH]",
 		Flags: []cli.Flag{
@@ -155,6 +157,7 @@ func policyTestCommand(e *env) *cli.Command {
 func policyEvalCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "eval",
+		UsageText: "holdgate policy eval call.json",
 		Usage:     "ask a policy about an input and print its decision",
 		ArgsUsage: "[INPUT.json]",
 		Description: "The input is read from the file, or from standard input. It is what policies see, or\n" +

@@ -21,6 +21,7 @@ import (
 func policyExplainCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
+		UsageText: "holdgate policy explain f33xjt",
 		Usage:     "say which rules decided a past call, and what they saw of it",
 		ArgsUsage: "ID",
 		Description: "ID is a request, or the number of an entry of the audit log. The call is judged\n" +

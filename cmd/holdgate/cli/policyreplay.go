@@ -19,8 +19,9 @@ import (
 
 func policyReplayCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "replay",
-		Usage: "judge past calls by the policy on disk, and say what would change",
+		Name:      "replay",
+		UsageText: "holdgate policy replay --policy rules/ --since 7d",
+		Usage:     "judge past calls by the policy on disk, and say what would change",
 		Description: "Calls that can't be judged exactly, for the log does not have all of them, are\n" +
 			"unknown. Works with and without a running sidecar.",
 		Flags: []cli.Flag{
@@ -92,8 +93,9 @@ func writeReplay(w io.Writer, r learn.Replay) error {
 
 func policySuggestCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "suggest",
-		Usage: "name the exceptions that would have spared people the most questions",
+		Name:      "suggest",
+		UsageText: "holdgate policy suggest --since 30d",
+		Usage:     "name the exceptions that would have spared people the most questions",
 		Description: "Prints settings to look at and to add to a file of your own beside your rules. None\n" +
 			"of them would have let pass any call of the whole log that was denied, steered, edited\n" +
 			"or left to time out, and none is for programs, the network, secrets, gates, what is\n" +

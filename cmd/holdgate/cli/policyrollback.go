@@ -12,6 +12,7 @@ import (
 func policyRollBackCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "rollback",
+		UsageText: "holdgate policy rollback",
 		Usage:     "put an earlier policy of those that were pushed in force again",
 		ArgsUsage: "[ID]",
 		Description: "Without an ID it is the one that was in use before; 0 is the shipped policy alone.\n" +

@@ -16,6 +16,7 @@ import (
 func policyScoreCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "score",
+		UsageText: "holdgate policy score calls.jsonl",
 		Usage:     "measure a policy on labelled calls: what it misses, and what it asks about",
 		ArgsUsage: "FILE.jsonl...",
 		Description: "Each line of a FILE is a call and what is wanted of it:\n" +

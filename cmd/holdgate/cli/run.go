@@ -17,6 +17,7 @@ import (
 func runCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
+		UsageText: "holdgate run -- claude",
 		Usage:     "run an agent behind Holdgate, and be asked in the same terminal",
 		ArgsUsage: "-- CMD ARGS",
 		Description: "Uses the sidecar of the state folder, or starts one for as long as CMD runs.\n" +

@@ -19,8 +19,9 @@ import (
 
 func serveCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "serve",
-		Usage: "run the sidecar",
+		Name:      "serve",
+		UsageText: "holdgate serve --mcp issues=http://127.0.0.1:9000/mcp",
+		Usage:     "run the sidecar",
 		Description: "Prints one line of JSON for each listener when it is ready, and ends on SIGTERM.\n" +
 			"What is held when it ends is there again when it starts. SIGHUP has the\n" +
 			"configuration read again at once, and does not end it.",

@@ -24,15 +24,15 @@ func sessionsCommand(e *env) *cli.Command {
 		Usage: "list the sessions of agents, or set what is asked about in one",
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "list the sessions that are known", Flags: []cli.Flag{agent, jsonFlag()},
+				Name: "list", UsageText: "holdgate sessions list --agent claude", Usage: "list the sessions that are known", Flags: []cli.Flag{agent, jsonFlag()},
 				Action: e.listSessions,
 			},
 			{
-				Name: "show", Usage: "show all that is known of one session", ArgsUsage: "ID", Flags: []cli.Flag{agent, jsonFlag()},
+				Name: "show", UsageText: "holdgate sessions show release-42", Usage: "show all that is known of one session", ArgsUsage: "ID", Flags: []cli.Flag{agent, jsonFlag()},
 				Action: e.showSession,
 			},
 			{
-				Name: "set", Usage: "set a session's mode, or let it stand alone", ArgsUsage: "ID",
+				Name: "set", UsageText: "holdgate sessions set release-42 --mode manual", Usage: "set a session's mode, or let it stand alone", ArgsUsage: "ID",
 				Description: "Mode auto asks what rules ask, confidence_threshold besides about each call of a\n" +
 					"tool below the threshold, and manual about every one. It takes the role operate.\n" +
 					"With --agent the session may be one to come.\n\n" +

@@ -20,6 +20,7 @@ import (
 func showCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "show",
+		UsageText: "holdgate show f33xjt",
 		Usage:     "show one request: the call, who makes it, and what silence does",
 		ArgsUsage: "[ID]",
 		Description: "ID may be the beginning of an id, where no other request begins with it.\n" +

@@ -17,8 +17,9 @@ import (
 // statsCommand counts questions to people and how they ended.
 func statsCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "stats",
-		Usage: "count questions to people: how they ended, how long people took, which rules ask most",
+		Name:      "stats",
+		UsageText: "holdgate stats --since 7d",
+		Usage:     "count questions to people: how they ended, and what asks most",
 		Description: "By rule, tool, agent and approver. Works with and without a running sidecar.\n" +
 			"holdgate policy suggest names what people could be spared.",
 		Flags: []cli.Flag{

@@ -19,8 +19,9 @@ const promptFor = 500 * time.Millisecond
 // statusCommand says how the sidecar is.
 func statusCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "status",
-		Usage: "say whether a sidecar runs, and how much waits",
+		Name:      "status",
+		UsageText: "holdgate status --short",
+		Usage:     "say whether a sidecar runs, and how much waits",
 		Description: "--short is for prompts and status lines: one line, such as \"2 waiting\", within half a\n" +
 			"second. It prints nothing where no sidecar runs, and exits 0.",
 		Flags: []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "short", Usage: "one line, for prompts"}},

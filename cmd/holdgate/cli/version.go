@@ -19,9 +19,10 @@ func version() string {
 // versionCommand prints the version.
 func versionCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "version",
-		Usage: "print the version",
-		Flags: []cli.Flag{jsonFlag()},
+		Name:      "version",
+		UsageText: "holdgate version",
+		Usage:     "print the version",
+		Flags:     []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.Bool("json") {
 				return printJSON(e.stdout, map[string]string{"version": version()})

@@ -12,8 +12,9 @@ import (
 // watchCommand shows the inbox in the terminal.
 func watchCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "watch",
-		Usage: "see what waits and decide it, in the terminal",
+		Name:      "watch",
+		UsageText: "holdgate watch",
+		Usage:     "see what waits and decide it, in the terminal",
 		Description: "Keys are those of the page: j and k move, Enter opens, y or a approves, n or d\n" +
 			"denies, s steers, ? lists them all. On a terminal without escape sequences\n" +
 			"(TERM=dumb) each request is printed and asked about line by line.",
