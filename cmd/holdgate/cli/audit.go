@@ -53,7 +53,10 @@ func auditQueryCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			entries, err := l.Query(c.Context, q)
+			var entries []audit.Entry
+			if q.RequestID, err = loggedRequest(c, l, q.RequestID); err == nil {
+				entries, err = l.Query(c.Context, q)
+			}
 			if err := errors.Join(err, l.Close()); err != nil {
 				return err
 			}

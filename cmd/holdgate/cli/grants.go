@@ -34,7 +34,7 @@ func grantsCommand(e *env) *cli.Command {
 				UsageText:   "holdgate grants revoke 7kq2vd",
 				Usage:       "end grants",
 				ArgsUsage:   "ID...",
-				Description: "A grant is used no more once this has returned. Calls that it let go on before\nmay still be on their way.",
+				Description: "ID may be the beginning of an id, where no other grant begins with it. A grant is\nused no more once this has returned. Calls that it let go on before\nmay still be on their way.",
 				Flags:       []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "all", Usage: "end all of them"}},
 				Action:      e.revokeGrants,
 			},
@@ -107,16 +107,23 @@ func (e *env) revokeGrants(c *cli.Context) error {
 		return err
 	}
 	defer sc.Close()
-	if c.Bool("all") {
-		list, err := sc.Grants(c.Context, "")
-		if err != nil {
+	list, err := sc.Grants(c.Context, "")
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, g := range list {
+		known = append(known, g.ID)
+	}
+	switch {
+	case c.Bool("all") && len(list) == 0:
+		return noGrants()
+	case c.Bool("all"):
+		ids = known
+	}
+	for i, id := range ids {
+		if ids[i], err = beginning(id, known); err != nil {
 			return err
-		}
-		if len(list) == 0 {
-			return noGrants()
-		}
-		for _, g := range list {
-			ids = append(ids, g.ID)
 		}
 	}
 	revoked := []approvals.Grant{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: confinable,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"expect": expectCmd, "sidecar": sidecarCmd, "hold": holdCmd,
+			"expect": expectCmd, "capture": captureCmd, "sidecar": sidecarCmd, "hold": holdCmd,
 		},
 	})
 }
@@ -77,4 +78,19 @@ func expectCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
 	}
+}
+
+// captureCmd sets a variable to what the last command printed in the brackets of
+// a regular expression:
+//
+//	capture NAME REGEXP
+func captureCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME REGEXP")
+	}
+	m := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(m) < 2 {
+		ts.Fatalf("nothing that was printed matches %s", args[1])
+	}
+	ts.Setenv(args[0], m[1])
 }

@@ -22,7 +22,7 @@ func openCommand(e *env) *cli.Command {
 		UsageText: "holdgate open",
 		Usage:     "open the page in a browser, signed in as you",
 		ArgsUsage: "[ID]",
-		Description: "The link works once, within a minute. With an ID the page shows that request.\n" +
+		Description: "The link works once, within a minute. With an ID, or its beginning, the page shows that request.\n" +
 			"--print writes the link and opens nothing: use it over ssh, with -L 7301:127.0.0.1:7301.",
 		Flags: []cli.Flag{
 			jsonFlag(),
@@ -43,7 +43,7 @@ func (e *env) open(c *cli.Context) error {
 	defer sc.Close()
 	var to api.LinkTo
 	if id := c.Args().First(); id != "" {
-		r, err := open(c.Context, sc, id)
+		r, err := byPrefix(c.Context, sc, id)
 		if err != nil {
 			return err
 		}

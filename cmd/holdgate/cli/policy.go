@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,6 +28,7 @@ func policyCommand(e *env) *cli.Command {
 		Subcommands: []*cli.Command{
 			policyCheckCommand(e),
 			policyTestCommand(e),
+			policyTryCommand(e),
 			policyEvalCommand(e),
 			policyExplainCommand(e),
 			policyReplayCommand(e),
@@ -122,7 +124,7 @@ func policyTestCommand(e *env) *cli.Command {
 			policyFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "run", Usage: "only tests whose name matches this `REGEXP`"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "list the tests that pass too"},
-			&cli.BoolFlag{Name: "coverage", Usage: "print which lines the tests reach, as opa test does, instead of the results"},
+			&cli.BoolFlag{Name: "coverage", Usage: "print which lines the tests reach instead of the results; with --json as opa test does"},
 		},
 		Action: func(c *cli.Context) error {
 			o, err := e.policyOptions(c, c.Args().Slice()...)
@@ -137,7 +139,7 @@ func policyTestCommand(e *env) *cli.Command {
 			case c.Bool("json"):
 				err = printJSON(e.stdout, r)
 			case c.Bool("coverage") && r.Failed == 0:
-				err = printJSON(e.stdout, r.Coverage)
+				err = writeCoverage(e.stdout, r.Coverage)
 			default:
 				err = r.Write(e.stdout, c.Bool("verbose"))
 			}
@@ -163,7 +165,7 @@ func policyEvalCommand(e *env) *cli.Command {
 		Description: "The input is read from the file, or from standard input. It is what policies see, or\n" +
 			"just a call: {\"kind\": \"tool_call\", \"tool\": {\"name\": \"Bash\", \"arguments\": {...}}}; facts,\n" +
 			"category, mode and time are worked out. Exits 0 for allow and hold, 3 for deny.",
-		Flags: []cli.Flag{policyFlag(), jsonFlag(), &cli.StringFlag{Name: "input", Usage: "read the input from `FILE`; - is standard input"}},
+		Flags: []cli.Flag{policyFlag(), jsonFlag(), failFlag(), &cli.StringFlag{Name: "input", Usage: "read the input from `FILE`; - is standard input"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return usage("policy eval takes one input, got %q too", c.Args().Get(1))
@@ -188,7 +190,7 @@ func policyEvalCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return e.printDecision(d, c.Bool("json"))
+			return e.printDecision(c, d)
 		},
 	}
 }
@@ -214,16 +216,26 @@ func (e *env) readInput(path string) ([]byte, error) {
 	return b, nil
 }
 
+// failFlag has a script stop at what would not pass.
+func failFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "fail", Usage: "exit 3 for hold too, so that only allow is 0"}
+}
+
 // printDecision prints a decision, and makes a denial an exit code.
-func (e *env) printDecision(d holdgate.Decision, asJSON bool) error {
+func (e *env) printDecision(c *cli.Context, d holdgate.Decision) error {
 	var err error
-	if asJSON {
+	if c.Bool("json") {
 		err = printJSON(e.stdout, rego.Document(d))
 	} else {
 		_, err = fmt.Fprintf(e.stdout, "%s  %s  %s\n", d.Action, dash(d.Rule), holdgate.Visible(d.Reason))
 	}
-	if err == nil && d.Action == holdgate.Deny {
+	return errors.Join(err, refused(c, d))
+}
+
+// refused is the exit code of a decision by which a call does not pass.
+func refused(c *cli.Context, d holdgate.Decision) error {
+	if d.Action == holdgate.Deny || d.Action == holdgate.Hold && c.Bool("fail") {
 		return &exitError{code: exitDenied}
 	}
-	return err
+	return nil
 }

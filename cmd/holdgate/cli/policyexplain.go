@@ -24,7 +24,7 @@ func policyExplainCommand(e *env) *cli.Command {
 		UsageText: "holdgate policy explain f33xjt",
 		Usage:     "say which rules decided a past call, and what they saw of it",
 		ArgsUsage: "ID",
-		Description: "ID is a request, or the number of an entry of the audit log. The call is judged\n" +
+		Description: "ID is a request or its beginning, or the number of an entry of the audit log. The call is judged\n" +
 			"again by the policy on disk: where that is another one than then, or the log does\n" +
 			"not have all of the call, it says so. Works with and without a running sidecar.",
 		Flags: []cli.Flag{policyFlag(), jsonFlag(), &cli.BoolFlag{Name: "trace", Usage: "print each step of the evaluation too"}},
@@ -87,10 +87,13 @@ func (e *env) explained(c *cli.Context, id string) (*explained, error) {
 }
 
 // find looks the call up, by the id of its request or its entry's number.
-func (x *explained) find(c *cli.Context, l auditLog, id string) error {
+func (x *explained) find(c *cli.Context, l auditLog, id string) (err error) {
 	q := audit.Query{RequestID: id}
 	if n, err := strconv.ParseUint(id, 10, 64); err == nil {
 		q = audit.Query{From: n, Limit: 1}
+	}
+	if q.RequestID, err = loggedRequest(c, l, q.RequestID); err != nil {
+		return err
 	}
 	found := false
 	entries, err := l.Query(c.Context, q)

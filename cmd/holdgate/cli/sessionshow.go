@@ -22,7 +22,11 @@ func (e *env) showSession(c *cli.Context) error {
 		return err
 	}
 	defer sc.Close()
-	s, err := sc.Session(c.Context, c.String("agent"), c.Args().First())
+	id, err := sessionNamed(c, sc, c.Args().First())
+	if err != nil {
+		return err
+	}
+	s, err := sc.Session(c.Context, c.String("agent"), id)
 	if err != nil {
 		return err
 	}
