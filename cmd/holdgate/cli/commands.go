@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,9 +36,9 @@ func commands(e *env) []*cli.Command {
 		in(groupAgents, agentsCommand(e), sessionsCommand(e), messagesCommand(e), redirectCommand(e)),
 		in(groupAgents, interventionCommands(e)...),
 		in(groupRules, policyCommand(e), auditCommand(e), statsCommand(e), statusCommand(e)),
-		in(groupSetup, initCommand(e), configCommand(e), peopleCommand(e), pluginCommand(e), netfilterCommand(e)),
+		in(groupSetup, initCommand(e), configCommand(e), peopleCommand(e), pluginCommand(e), netfilterCommand(e), completionCommand(e)),
 		in(groupScripts, mcpCommand(e), gateCommand(e)),
-		in(groupOthers, benchCommand(e), versionCommand(e), confinedCommand(e)),
+		in(groupOthers, benchCommand(e), versionCommand(e), confinedCommand(e), completeCommand(e)),
 	))
 }
 
@@ -187,9 +188,19 @@ func globals(c *cli.Context) config.Flags {
 func (e *env) settings(c *cli.Context) (config.Config, error) {
 	s, err := config.Load(globals(c), e.getenv)
 	if err != nil {
-		return config.Config{}, fmt.Errorf("configuration: %w", err)
+		return config.Config{}, configFault(err)
 	}
 	return s, nil
+}
+
+var fileAndLine = regexp.MustCompile(`^\S+:[0-9]+: `)
+
+// configFault leads with the file and the line of what is wrong, where it has one.
+func configFault(err error) error {
+	if fileAndLine.MatchString(err.Error()) {
+		return err
+	}
+	return fmt.Errorf("configuration: %w", err)
 }
 
 // sidecar returns a client for the sidecar of the state folder. Close it.

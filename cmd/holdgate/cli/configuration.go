@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
 // configCommand is about the configuration that a running sidecar goes by.
@@ -22,7 +23,7 @@ func configCommand(e *env) *cli.Command {
 		UsageText:   "holdgate config",
 		Usage:       "say which configuration is in force, and what waits for acceptance",
 		Flags:       []cli.Flag{jsonFlag()},
-		Subcommands: []*cli.Command{configAcceptCommand(e)},
+		Subcommands: []*cli.Command{configAcceptCommand(e), configSchemaCommand(e)},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usage("config takes no arguments, got %q", c.Args().First())
@@ -40,6 +41,23 @@ func configCommand(e *env) *cli.Command {
 				return printJSON(e.stdout, s)
 			}
 			return printConfig(e.stdout, s, again(c))
+		},
+	}
+}
+
+func configSchemaCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "schema",
+		UsageText: "holdgate config schema > holdgate.schema.json",
+		Usage:     "print the JSON schema of holdgate.yaml, for editors",
+		Description: "Editors that speak YAML's language server take it by a first line in holdgate.yaml:\n" +
+			"# yaml-language-server: $schema=holdgate.schema.json",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "the same: a schema is always JSON"}},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usage("config schema takes no arguments, got %q", c.Args().First())
+			}
+			return printJSON(e.stdout, config.Schema())
 		},
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -50,7 +49,7 @@ func (e *env) serveSettings(c *cli.Context) (config.Config, error) {
 	f.Upstreams, f.MCP = c.StringSlice("upstream"), c.StringSlice("mcp")
 	s, err := config.Load(f, e.getenv)
 	if err != nil {
-		return config.Config{}, fmt.Errorf("configuration: %w", err)
+		return config.Config{}, configFault(err)
 	}
 	return s, nil
 }
