@@ -100,8 +100,8 @@ type Path struct {
 	Inside bool `json:"inside"`
 	// Self says that it is Holdgate's own: what lies there decides calls.
 	Self bool `json:"self,omitempty"`
-	// Fresh says that the call deletes it and has made it itself, for temporary
-	// use: by mktemp, or by writing to a file in /tmp.
+	// Fresh says that the call deletes it, and that it was for temporary use: made
+	// by mktemp, written by the call itself, or a single file in /tmp.
 	Fresh bool `json:"fresh,omitempty"`
 }
 

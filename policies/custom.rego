@@ -87,6 +87,7 @@ shipped_ids := {
 	"model.server_tools",
 	"model.unapproved",
 	"network.command",
+	"network.inner",
 	"network.tool",
 	"packages.install",
 	"persistence",

@@ -53,7 +53,7 @@ only_looks(c) if {
 	not regex.match(`xargs|parallel|exec|ssh|docker|podman|kubectl`, concat(" ", object.get(c, "via", [])))
 	count([word | some word in c.argv; startswith(word, "-")]) < 2
 	every word in array.slice(c.argv, 1, count(c.argv)) {
-		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?|\$\(jobs -[pr]+\))$`, word)
+		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?|\$\(jobs -[pr]+\)|\$\(cat /tmp/[\w.-]+\))$`, word)
 		not regex.match(`PPID`, word)
 	}
 }
@@ -128,7 +128,7 @@ reroutes(c) if {
 # custom:
 #   risk: medium
 near(address) if {
-	parts := regex.find_all_string_submatch_n(`^(?:https?://)?\[?([A-Za-z0-9.-]+|[0-9a-fA-F:]*::[0-9a-fA-F:]*)\]?(?::(?:[1-9][0-9]{0,4}|\$\{?[A-Z_]*PORT\}?))?(?:/[^\s\\]*)?$`, address, 1)
+	parts := regex.find_all_string_submatch_n(`^(?:https?://)?\[?([A-Za-z0-9.-]+|[0-9a-fA-F:]*::[0-9a-fA-F:]*)\]?(?::[1-9][0-9]{0,4})?(?:/[^\s\\]*)?$`, address, 1)
 	lower(parts[0][1]) in data.settings.network.hosts
 }
 

@@ -35,3 +35,36 @@ decisions contains d if {
 outward if input.tool.category in {"network", "message", "unknown", "spawn"}
 
 outward if input.facts.urls[0]
+
+# METADATA
+# title: Addresses at which machines keep credentials, or run what they are told
+# description: |
+#   Of tools that fetch: the metadata of clouds, ports of data.settings.network.ports, schemes that
+#   say what they like to any service, and files outside of the session's folder. Commands are judged by their own words.
+# custom:
+#   risk: high
+decisions contains d if {
+	input.facts.urls
+	not input.facts.commands
+	inner := [u.url | some u in input.facts.urls; leads_in(u)]
+	count(inner) > 0
+	d := ask("network.inner", "high", "The call reaches an address at which a machine gives out credentials, or a service that runs what it is told.", sort(inner))
+}
+
+leads_in(u) if regex.match(metadata_hosts, trim_suffix(lower(u.host), "."))
+
+leads_in(u) if u.scheme in {"gopher", "dict", "ldap", "tftp", "jar", "netdoc", "view-source"}
+
+leads_in(u) if {
+	u.scheme == "file"
+	not in_folder(u)
+}
+
+in_folder(u) if startswith(u.url, concat("", ["file://", input.session.cwd, "/"]))
+
+leads_in(u) if {
+	some port in ports_of([u.url])
+	data.settings.network.ports[port] == "ask"
+}
+
+metadata_hosts := `^\[?(169\.254\.[0-9.]+|fd00:ec2::254|fe80:.*|(.*:)?(169\.254\.[0-9.]+|a9fe:.*)|0x[aA]9[fF][eE][0-9a-fA-F]{4}|28519954[0-9]{2}|28520[0-9]{5}|100\.100\.100\.200|168\.63\.129\.16|192\.0\.0\.192|metadata(\.google\.internal|\.goog)?|instance-data(\.ec2\.internal)?)\]?$`

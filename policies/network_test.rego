@@ -31,3 +31,25 @@ test_credentials_beside_an_address_ask if {
 	facts := {"secrets": [{"kind": "private_key", "pointer": "/x"}], "urls": [{"url": "https://example.com/", "host": "example.com"}], "impact": {}}
 	holdgate.decision.rule == "secrets.sent" with input as tool_call({"name": "x", "category": "exec"}, facts)
 }
+
+test_addresses_that_lead_into_machines_ask if {
+	every u in [
+		{"url": "http://169.254.169.254/latest", "scheme": "http", "host": "169.254.169.254"},
+		{"url": "http://[fd00:ec2::254]/", "scheme": "http", "host": "fd00:ec2::254"},
+		{"url": "http://metadata.google.internal./x", "scheme": "http", "host": "metadata.google.internal."},
+		{"url": "gopher://x", "scheme": "gopher", "host": "x"},
+		{"url": "file:///etc/passwd", "scheme": "file", "host": ""},
+		{"url": "http://localhost:2375/containers/json", "scheme": "http", "host": "localhost"},
+	] {
+		holdgate.decision.rule == "network.inner" with input as reaching(u)
+	}
+	every u in [
+		{"url": "https://example.com/", "scheme": "https", "host": "example.com"},
+		{"url": "http://localhost:3000/", "scheme": "http", "host": "localhost"},
+		{"url": "file:///home/dev/shop/dist/index.html", "scheme": "file", "host": ""},
+	] {
+		holdgate.decision.action == "allow" with input as reaching(u)
+	}
+}
+
+reaching(u) := json.patch(tool_call({"name": "WebFetch", "category": "network"}, {"urls": [u], "impact": {}}), [{"op": "add", "path": "/session/cwd", "value": "/home/dev/shop"}])

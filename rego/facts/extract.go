@@ -101,6 +101,7 @@ type extraction struct {
 	writes    map[string]int  // how often each path is written or deleted, so far
 	temporary map[string]bool // files for temporary use that the line has written
 	modes     bool            // the command at hand changes no content: it makes folders and rights
+	single    bool            // the command at hand deletes single files
 	linked    bool            // the call makes a second name of a file, or writes to files by a pattern
 	beside    bool            // something runs beside the line, or holds a file open
 	relied    map[string]int  // files that were read as scripts, as often as they had been written

@@ -2,6 +2,8 @@ package facts
 
 import (
 	"path"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -122,11 +124,28 @@ func (s *shell) tempFile(f field) (string, bool) {
 // a folder that was not there before.
 const mktempName = "/tmp/tmp.XXXXXXXXXX"
 
-// ownTemporary reports whether what is deleted was made by the line itself: what
-// mktemp has made, and single files that it has written.
+// ownTemporary reports whether what is deleted was for temporary use: what mktemp has
+// made, single files that the line has written, and a single file in /tmp by its name,
+// but for one that the line has put there otherwise.
 func (s *shell) ownTemporary(f field) bool {
 	at, ok := s.tempFile(f)
-	return ok && (at == mktempName || strings.HasPrefix(at, mktempName+"/") || s.x.temporary[at])
+	switch {
+	case !ok:
+		return false
+	case at == mktempName, strings.HasPrefix(at, mktempName+"/"), s.x.temporary[at]:
+		return true
+	}
+	return s.x.single && f.known() && s.x.version(fileKey(at)) == 0 && scratchFile.MatchString(at)
+}
+
+// scratchFile is a file for temporary use, by its name: no socket, and nothing hidden.
+var scratchFile = regexp.MustCompile(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(txt|json|jsonl|log|py|js|mjs|ts|go|sh|sql|db|csv|tsv|md|html|xml|ya?ml|out|tmp|png|patch|diff|bak|rb|c|java|rs|toml|conf|zip|tgz|gz)$`)
+
+// deletesSingly reports whether a command deletes no folders.
+func (in invocation) deletesSingly() bool {
+	return contains("rm unlink", in.name()) && len(in.roots) == 0 && !slices.ContainsFunc(in.words[1:], func(f field) bool {
+		return !f.known() || f.glob || strings.HasPrefix(f.text, "--") && f.text != "--force" && f.text != "--" || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "rRd")
+	})
 }
 
 // scriptOf is a command that runs a file of which the line has shown the content,

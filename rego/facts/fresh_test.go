@@ -56,6 +56,13 @@ func TestWhatTheLineMakesAndDeletes(t *testing.T) {
 		{`t=$(mktemp); rm "$t"`, true},
 		{`echo x > /tmp/a; rm /tmp/a`, true},
 		{`rm /tmp/a`, false},
+		{`rm -f /tmp/a.json /tmp/x/b.py`, true},
+		{`rm -rf /tmp/a.json`, false},
+		{`rm /tmp/*.json`, false},
+		{`mv src/a.go /tmp/a.go && rm /tmp/a.go`, false},
+		{`rm /tmp/x.sock`, false},
+		{`rm /tmp/.x/a.log`, false},
+		{`find /tmp -exec rm {} +`, false},
 		{`rm -rf /tmp/a; echo x > /tmp/a`, false},
 		{`touch /tmp/a; rm -rf /tmp/a`, false},
 		{`mkdir -p /tmp/a; rm -rf /tmp/a`, false},
@@ -73,6 +80,27 @@ func TestWhatTheLineMakesAndDeletes(t *testing.T) {
 		}
 		if known := len(bashFacts(t, test.text).Paths) > 0; fresh != test.fresh && known {
 			t.Errorf("%s\n fresh %t, want %t", test.text, fresh, test.fresh)
+		}
+	}
+}
+
+// TestNumbersThatCommandsPrint holds what may be reckoned with: what prints numbers
+// alone, and nothing that could hold a subscript.
+func TestNumbersThatCommandsPrint(t *testing.T) {
+	for _, test := range []struct {
+		command string
+		number  bool
+	}{
+		{`stat -c %s f`, true}, {`stat -c %n f`, false}, {`stat -c "%s %n" f`, false},
+		{`curl -s -o /dev/null -w '%{http_code}' localhost:3000`, true}, {`curl -s -w '%{http_code}' localhost:3000`, false}, {`curl -s -o /dev/null -w '%{url}' localhost:3000`, false},
+		{`awk '{s+=$1} END {print s}' f`, true}, {`awk '{s=$1} END {print s}' f`, false}, {`awk '{s+=$1} END {print t}' f`, false}, {`awk -F, '{n++} END{print n}' f`, true},
+		{`wc -l < f | tr -d ' '`, true}, {`cat f | tr -d ' '`, false}, {`du -s . | cut -f1`, true}, {`du -sh . | cut -f1`, false}, {`du -s . | cut -f2`, false},
+		{`grep -n x f | head -1 | cut -d: -f1`, true}, {`grep -rn x . | cut -d: -f1`, false}, {`grep -n x f | cut -d: -f2`, false}, {`grep x f | cut -d: -f1`, false},
+		{`shuf -i 1-9 -n 1`, true}, {`shuf -e a b`, false},
+	} {
+		f := bashFacts(t, "n=$("+test.command+"); echo $((n + 1))")
+		if number := len(f.ParseErrors) == 0 && !slices.ContainsFunc(f.Commands, func(c Command) bool { return len(c.Unresolved) > 0 }); number != test.number {
+			t.Errorf("%s: a number %t, want %t: %v", test.command, number, test.number, f.ParseErrors)
 		}
 	}
 }

@@ -182,6 +182,9 @@ func (s *shell) numbersLines(c *syntax.BinaryCmd) bool {
 		}
 	}
 	o := parseOptions(grep[1:], "efABCm", "regexp file max-count")
+	if f := join(cut[1:], " "); grep[0].text == "du" && len(calls) == 2 && cut[0].text == "cut" && (f == "-f1" || f == "-f 1") {
+		return !slices.ContainsFunc(grep[1:], func(w field) bool { return strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "h0") })
+	}
 	numbered := grep[0].text == "grep" && o.has("n", "line-number") && !o.has("rRHo", "recursive") && !o.has("", "with-filename") && len(o.operands) <= 2
 	return numbered && cut[0].text == "cut" && (join(cut[1:], " ") == "-d: -f1" || join(cut[1:], " ") == "-f1 -d:" || join(cut[1:], " ") == "-d : -f 1")
 }
@@ -237,6 +240,8 @@ func (s *shell) printedBy(words []field, in origin) origin {
 			o = min(o, w.origin)
 		}
 		return o
+	case printsNumbers(name, args):
+		return originAtom
 	case name == "cat" && len(args) == 1:
 		return s.contentOrigin(args[0])
 	case name == "jobs" && len(args) == 1 && contains("-p -pr -rp", args[0].text):
@@ -327,6 +332,9 @@ func filterOrigin(name string, args []field, o options, in origin) origin {
 			if strings.Trim(w.text, "\\nrt ,\"'") != "" {
 				return originAny
 			}
+		}
+		if in >= originAtom && len(o.operands) == 1 && o.has("d", "delete") {
+			return in
 		}
 		return min(in, originNames)
 	case "awk":

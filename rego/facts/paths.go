@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -40,6 +41,9 @@ const (
 	reachName                 // for its name, size and times, and not for what it holds
 )
 
+// drive begins a path of Windows, which lies in no folder of another system.
+var drive = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\)`)
+
 func dirsOf(dir string) []string {
 	if dir == "" {
 		return nil
@@ -61,7 +65,7 @@ func (x *extraction) path(r pathRef) {
 	text := strings.TrimPrefix(r.text, "file://")
 	text, known := x.expandTilde(text, r.remote)
 	switch {
-	case r.dynamic || !known:
+	case r.dynamic || !known, drive.MatchString(text) && !drive.MatchString(x.opts.Dir):
 		x.addPath(r, text, false)
 	case path.IsAbs(text):
 		clean := path.Clean(text)

@@ -21,11 +21,24 @@ func languageOf(c *Command) string {
 		name = "node"
 	case "gawk", "mawk", "nawk", "original-awk":
 		name = "awk"
+	case "luajit":
+		name = "lua"
+	}
+	if contains("ruby php lua", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], func(w string) bool {
+		return strings.HasPrefix(w, "-") && !contains(plainWordOptions[name], w)
+	}) {
+		return ""
 	}
 	if !snippet.Known(name) || contains("node bun", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], changesReading) {
 		return ""
 	}
 	return name
+}
+
+// plainWordOptions are options of other interpreters that load nothing but what
+// only computes.
+var plainWordOptions = map[string]string{
+	"ruby": "- -e -w -rjson -ryaml -rcsv -rset -rtime -rdate -rdigest -rbase64 -rbigdecimal -rpp", "php": "- -r", "lua": "- -e",
 }
 
 // plainScriptOptions are options of Node.js and Bun that change neither what a

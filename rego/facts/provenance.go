@@ -37,9 +37,16 @@ func (s *shell) puts(f field, text string) {
 	}
 }
 
+var (
+	// runsAlone is a script of package.json that runs when packages are installed.
+	runsAlone = regexp.MustCompile(`"(pre|post)install"\s*:`)
+	// wholeProvenance are files of which nothing else is expected that says where packages come from.
+	wholeProvenance = regexp.MustCompile(`(?i)requirements.*\.(txt|in)$|^constraints\.txt$|^(gradle|maven)-wrapper\.properties$`)
+)
+
 // edited notes the file whose text an editing tool replaces.
 func (x *extraction) edited(kind toolKind, args map[string]any, dir string) {
-	var file, before, after string
+	var file, before, after, whole string
 	for k, v := range args {
 		text, _ := v.(string)
 		switch n := normal(k); {
@@ -47,11 +54,15 @@ func (x *extraction) edited(kind toolKind, args map[string]any, dir string) {
 			before = text
 		case n == "newstring" || n == "newstr" || n == "newtext":
 			after = text
+		case contains("content contents filetext filecontent newcontent codeedit", n):
+			whole = text
 		case kind.role(k) == rolePath:
 			file = text
 		}
 	}
-	if file != "" && after != before && changesProvenance(file, after) {
+	steers := after != before && changesProvenance(file, after) || strings.ToLower(path.Base(file)) != "package.json" && changesProvenance(file, whole) && wholeProvenance.MatchString(path.Base(file)) ||
+		strings.ToLower(path.Base(file)) == "package.json" && runsAlone.MatchString(whole)
+	if file != "" && steers {
 		x.path(pathRef{text: file, access: accessWrite, dirs: dirsOf(dir), reach: reachOrigin})
 	}
 }

@@ -185,6 +185,7 @@ func (s *shell) emit(in invocation) {
 	}
 	outer, fixed, modes := s.x.changed, s.x.fixed, s.x.modes
 	s.x.changed, s.x.fixed, s.x.modes = nil, writesNoContent(in.name()), contains("mkdir touch chmod", in.name())
+	s.x.single = in.deletesSingly()
 	effects(s, in, &c)
 	c.Unresolved = append(c.Unresolved, s.x.changed...)
 	s.x.changed, s.x.fixed, s.x.modes = outer, fixed, modes

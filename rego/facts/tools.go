@@ -66,8 +66,8 @@ read     -     bashoutput readbackgroundoutput listprocesses readprocessoutput t
 exec     -     killshell killbash killprocess forceterminate taskstop jobkill killterminal stopprocess stopbash
 read     read  read readfile readmanyfiles readtextfile readmediafile readmultiplefiles viewimage view notebookread getfileinfo openfile cat readfiles readimage getfileoutline readlints readdiagnostics geterrors lspreferences readmcpresource readmcpresourcetool accessmcpresource fsread viewfile viewfileoutline viewcodeitem viewcontentchunk viewlinerange readcode diagnostics getdiagnostics getchangedfiles readnotebookcelloutput getnotebooksummary : include=pattern
 read     read  ls list listdirectory listdir listfiles directorytree listdirectorywithsizes listalloweddirectories listcodedefinitionnames listmcpresources listmcpresourcestool listmcpresourcetemplates
-read     read  glob findfiles searchfiles filesearch globfilesearch findbyname findpath : pattern=pattern glob=pattern query=text
-read     deep  grep ripgrep search searchfilecontent codebasesearch grepsearch searchcode listcodeusages grepfiles searchcodebase semanticsearch : pattern=text query=text include=pattern glob=pattern regex=text
+read     read  glob findfiles filesearch globfilesearch findbyname findpath : pattern=pattern glob=pattern query=text
+read     deep  grep ripgrep search searchfiles searchfilecontent codebasesearch grepsearch searchcode listcodeusages grepfiles searchcodebase semanticsearch : pattern=text query=text include=pattern glob=pattern regex=text
 read     deep  searchforpattern : namepath=text pattern=text
 read     read  findsymbol findreferencingsymbols getsymbolsoverview : namepath=text namepathpattern=text pattern=text
 write    write write writefile writetofile createfile savefile newfile appendfile createdirectory mkdir makedirectory

@@ -47,6 +47,9 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 		return anything(), true
 	case "request":
 		w.request(c, arg(0, "url"))
+		if w.table.script {
+			return anything(), true
+		}
 		return kinds("response"), true
 	case "rmtree":
 		w.touch("delete", arg(0, "path"), c.spec.name)
@@ -157,11 +160,11 @@ func (w *walker) request(c call, url value) {
 	if len(t.kinds) > 0 || t.none() || len(url.objs) > 0 {
 		w.unseen("%s: an address that is not known", c.spec.name)
 	}
-	_, verb, _ := strings.Cut(c.spec.name, ".")
+	verb := w.methodOf(c)
 	for _, p := range t.places {
 		words := []string{"curl", "-s"}
-		if verb = verb[strings.LastIndex(verb, ".")+1:]; slices.Contains([]string{"post", "put", "patch", "head", "options"}, verb) {
-			words = append(words, "-X", strings.ToUpper(verb))
+		if verb != "" {
+			words = append(words, "-X", verb)
 		}
 		if len(c.args) > 1 {
 			words = append(words, "-d", "x")
@@ -172,6 +175,29 @@ func (w *walker) request(c call, url value) {
 		}
 		w.command(c, append(words, p.Path))
 	}
+}
+
+// methodOf is the method of a request: by the function's name, or as options say.
+func (w *walker) methodOf(c call) string {
+	last := c.spec.name[strings.LastIndex(c.spec.name, ".")+1:]
+	if slices.Contains([]string{"post", "put", "patch", "head", "options"}, last) {
+		return strings.ToUpper(last)
+	}
+	method := ""
+	if options, given := c.arg(1, ""); given && w.table.script {
+		for _, o := range options.objs {
+			m := o.attrs["method"]
+			if m == nil {
+				continue
+			}
+			if t := m.text(); len(t.kinds) > 0 || len(t.places) != 1 || method != "" && method != t.places[0].Path {
+				w.unseen("%s with a method that is not known", c.spec.name)
+			} else {
+				method = strings.ToUpper(t.places[0].Path)
+			}
+		}
+	}
+	return method
 }
 
 // plainOptions are arguments of subprocess.run and its like that change

@@ -249,6 +249,7 @@ var harmlessOptions = map[string][]string{
 	"read":  strings.Fields("encoding withFileTypes recursive bigint throwIfNoEntry highWaterMark start end persistent interval"),
 	"write": strings.Fields("encoding recursive flag flags flush mode force errorOnExist preserveTimestamps filter start autoClose"),
 	"run":   strings.Fields("encoding stdio timeout maxBuffer windowsHide"),
+	"fetch": strings.Fields("method headers body"),
 	"none":  {},
 }
 

@@ -79,6 +79,12 @@ func Read(language, code string) (Effects, error) {
 		return readGo(code)
 	case "perl":
 		return readPerl(code, nil)
+	case "ruby":
+		return readRuby(code)
+	case "php":
+		return readPHP(code)
+	case "lua":
+		return readLua(code)
 	case "node", "bun", "deno":
 		program, err := parseScript(code, language != "node")
 		if err != nil {
@@ -98,5 +104,5 @@ func ReadPerl(code string, modules []string) (Effects, error) { return readPerl(
 // Known reports whether programs in a language are read. JavaScript goes by the
 // program that runs it.
 func Known(language string) bool {
-	return slices.Contains([]string{"python", "node", "bun", "deno", "awk", "sed", "go", "perl"}, language)
+	return slices.Contains([]string{"python", "node", "bun", "deno", "awk", "sed", "go", "perl", "ruby", "php", "lua"}, language)
 }

@@ -1,0 +1,55 @@
+package facts
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// numericFormat is a format of stat that prints numbers alone.
+	numericFormat = regexp.MustCompile(`^(%[sYXZWiahbBugd]\s?)+$`)
+	// numericReport is what curl prints behind a body that is thrown away.
+	numericReport = regexp.MustCompile(`^(%\{(http_code|response_code|size_download|size_upload|time_total|num_redirects|time_connect|time_starttransfer|http_connect|exitcode)\}(\\n)?)$`)
+	// summingProgram is a program of awk that prints a sum or a count.
+	summingProgram = regexp.MustCompile(`^\s*((NR\s*>\s*1|/[\w .,:|-]+/)\s*)?\{\s*(\w+)\s*(\+=\s*\$[0-9]+|\+\+)\s*;?\s*\}\s*END\s*\{\s*print(\s+|\()(\w+)(\s*[+]\s*0)?(\s*/\s*(NR|[0-9]+))?\)?\s*;?\s*\}\s*$`)
+)
+
+// printsNumbers reports whether a command prints numbers alone, whatever it reads.
+func printsNumbers(name string, args []field) bool {
+	for _, w := range args {
+		if !w.known() && name != "stat" {
+			return false
+		}
+	}
+	switch name {
+	case "stat":
+		o := parseOptions(args, "cf", "format printf")
+		formats := append(o.values("c", "format"), o.values("f", "")...)
+		return len(formats) == 1 && formats[0].known() && numericFormat.MatchString(formats[0].text)
+	case "curl":
+		o := parseOptions(args, "owmHXdbcuT", "output write-out max-time connect-timeout header request data retry retry-delay user-agent")
+		out, report := append(o.values("o", "output"), o.values("", "")...), o.values("w", "write-out")
+		return len(out) == 1 && out[0].text == "/dev/null" && len(report) == 1 && numericReport.MatchString(report[0].text) && !o.has("vi", "include") && !o.has("I", "head")
+	case "awk":
+		if len(args) == 0 {
+			return false
+		}
+		program := args[0]
+		for i, w := range args {
+			if strings.HasPrefix(w.text, "-F") {
+				if w.text == "-F" && i+2 < len(args) {
+					program = args[i+2]
+				} else if len(args) > i+1 {
+					program = args[i+1]
+				}
+				break
+			}
+		}
+		m := summingProgram.FindStringSubmatch(program.text)
+		return m != nil && m[3] == m[6]
+	case "shuf":
+		return len(args) > 1 && args[0].text == "-i" && !slices.ContainsFunc(args, func(f field) bool { return f.text == "-e" })
+	}
+	return false
+}

@@ -1,0 +1,137 @@
+package snippet
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var rubyRules = wordRules{
+	comment:  regexp.MustCompile(`^#`),
+	variable: regexp.MustCompile(`^(@@?|\$)[A-Za-z_]\w*`),
+	name:     regexp.MustCompile(`^[A-Za-z_]\w*[?!]?`),
+	refused:  regexp.MustCompile("^(`|%[^ =0-9]|<<[~\\-A-Z\"'`]|\\?[A-Za-z]|\\\\|\\$[^A-Za-z])"),
+	raw:      true,
+}
+
+const (
+	rubyWords = "puts p print pp printf require if elsif else unless end do then while until case when in and or not nil true false return next break yield begin rescue ensure def lambda proc self loop ENDS each each_with_index each_with_object each_slice each_cons each_pair each_line each_char each_key each_value map flat_map collect select filter filter_map reject find detect find_index inject reduce sum min max min_by max_by minmax sort sort_by sort! uniq uniq! group_by partition tally zip count size length first last take drop take_while drop_while " +
+		"any? all? none? one? include? member? key? has_key? value? start_with? end_with? empty? nil? zero? positive? negative? even? odd? is_a? kind_of? respond_to? between? match? match keys values to_a to_h to_s to_i to_f to_sym to_r to_c to_json inspect join split strip lstrip rstrip chomp chop upcase downcase capitalize swapcase reverse gsub sub gsub! sub! tr delete squeeze scan index rindex slice center ljust rjust format sprintf lines chars bytes ord chr hex oct succ next pred times upto downto step round floor ceil truncate abs divmod fdiv pow digits gcd lcm rand " +
+		"merge merge! update dig fetch values_at compact compact! flatten transpose rotate sample shuffle combination permutation product cycle push pop shift unshift append prepend concat insert delete_at delete_if keep_if reject! select! map! clear fill invert rassoc assoc transform_values transform_keys sum to_set add subset? superset? union intersection difference new now today at strftime year month day hour min sec iso8601 parse generate pretty_generate load safe_load dump headers row rows freeze dup clone frozen? then tap itself object_id hash class with_index lazy force encode force_encoding unpack unpack1 pack hexdigest digest sqrt sin cos log exp gets readlines read foreach exist? file? directory? basename extname dirname join glob symbolize_names col_sep headers true"
+	rubyClasses = "JSON YAML CSV Set Time Date DateTime Integer Float String Array Hash Math Rational Complex Struct Comparable RUBY_VERSION RUBY_PLATFORM STDIN Digest SHA256 SHA1 MD5 Base64 BigDecimal Random File Dir"
+	rubyLibs    = "json yaml csv set time date digest base64 bigdecimal securerandom pp"
+)
+
+// readRuby tells what a program of Ruby does. Libraries are those that -r names.
+func readRuby(code string) (Effects, error) {
+	if strings.Contains(code, "__END__") || strings.Contains(code, "=begin") {
+		return Effects{}, fmt.Errorf("what is not read")
+	}
+	r := &wordReader{code: code}
+	if err := r.lex(rubyRules); err != nil {
+		return Effects{}, err
+	}
+	own := r.rubyOwn()
+	for _, text := range r.texts {
+		if err := rubyText(text, own); err != nil {
+			return Effects{}, err
+		}
+	}
+	return r.effects, r.rubyNames(own)
+}
+
+// rubyText reads the code in a text.
+func rubyText(text string, own map[string]bool) error {
+	for i := strings.Index(text, "#{"); i >= 0; i = strings.Index(text, "#{") {
+		end := strings.IndexByte(text[i:], '}')
+		inner := ""
+		if end > 2 {
+			inner = text[i+2 : i+end]
+		}
+		if end < 0 || strings.ContainsAny(inner, "{\"\\'#") {
+			return fmt.Errorf("code in a text")
+		}
+		in := &wordReader{code: inner}
+		if err := in.lex(rubyRules); err != nil {
+			return err
+		}
+		if err := in.rubyNames(own); err != nil || len(in.effects.Reads)+len(in.effects.Writes) > 0 {
+			return fmt.Errorf("code in a text")
+		}
+		text = text[i+end+1:]
+	}
+	return nil
+}
+
+// rubyOwn are the names that a program gives: its variables, and the parameters of
+// its blocks.
+func (r *wordReader) rubyOwn() map[string]bool {
+	own := make(map[string]bool)
+	bars := false
+	for i, t := range r.tokens {
+		next, before := r.tok(i+1), r.tok(i-1)
+		switch {
+		case t.kind == '|':
+			bars = !bars && (before.kind == '{' || before.text == "do")
+		case t.kind != 'n' || before.kind == '.' || before.kind == ':':
+		case bars, next.kind == '=' && r.tok(i+2).kind != '=' && r.tok(i+2).kind != '~':
+			own[t.text] = true
+		case (next.kind == '+' || next.kind == '-' || next.kind == '|') && r.tok(i+2).kind == '=':
+			own[t.text] = true
+		}
+	}
+	return own
+}
+
+func (r *wordReader) rubyNames(own map[string]bool) error {
+	folds := false
+	for i, t := range r.tokens {
+		next, before := r.tok(i+1), r.tok(i-1)
+		switch {
+		case t.kind == 'v' && !among("$stdin $stdout $stderr", t.text) && t.text[0] == '$':
+			return fmt.Errorf("the variable %s", t.text)
+		case t.kind == '/' && !rubyDivides(before):
+			return fmt.Errorf("a pattern, which is not read")
+		case t.kind == '&' && next.kind == ':' && !among(rubyWords, r.tok(i+2).text):
+			return fmt.Errorf("a method by its name")
+		case t.kind == '&' && (next.kind == 'n' || next.kind == 'v') && !next.gap && (before.kind == '(' || before.kind == ','):
+			return fmt.Errorf("a block by its name")
+		case t.kind == ':' && folds && (next.kind == 's' || next.kind == 'n' && before.kind != ':' && !among(rubyWords, next.text)) && (before.kind == '(' || before.kind == ','):
+			return fmt.Errorf("a method by its name")
+		case t.kind == '.' && next.kind == '(', t.kind == '<' && next.kind == '<' && !r.tok(i+2).gap && r.tok(i+2).kind == 'n':
+			return fmt.Errorf("a call of what a value holds")
+		case t.kind != 'n':
+		case among("inject reduce", t.text):
+			folds = true
+		case next.kind == ':' && r.tok(i+2).kind != ':', before.kind == ':' && r.tok(i-2).kind != ':': // a key, a symbol
+			if before.kind == ':' && (r.tok(i-2).kind == '(' && among("inject reduce send method public_send", r.tok(i-3).text) || r.tok(i-2).kind == '?') {
+				return fmt.Errorf("a method by its name")
+			}
+		case t.text == "require":
+			if next.kind != 's' || !among(rubyLibs, next.text) {
+				return fmt.Errorf("a library that is not known")
+			}
+		case among("read readlines foreach load_file", t.text) && before.kind == '.' && among("File CSV YAML JSON", r.tok(i-2).text):
+			if next.kind != '(' {
+				return fmt.Errorf("a file that is not known")
+			}
+			if err := r.file(i+2, false); err != nil {
+				return err
+			}
+		case t.text == "load" && !(before.kind == '.' && among("YAML JSON", r.tok(i-2).text)), among("read readlines foreach glob new", t.text) && before.kind == '.' && among("File Dir", r.tok(i-2).text) && t.text != "glob":
+			return fmt.Errorf("the name %s", t.text)
+		case among("File Dir", t.text) && !(next.kind == '.' && among("read readlines foreach exist? file? directory? basename extname dirname join glob", r.tok(i+2).text)) && !(t.text == "Dir" && next.kind == '[' && r.tok(i+2).kind == 's'):
+			return fmt.Errorf("the name %s", t.text)
+		case !own[t.text] && !among(rubyWords, t.text) && !among(rubyClasses, t.text):
+			return fmt.Errorf("the name %s", t.text)
+		case own[t.text] && before.kind == '.' && !among(rubyWords, t.text):
+			return fmt.Errorf("the method %s", t.text)
+		}
+	}
+	return nil
+}
+
+// rubyDivides reports whether a slash behind a token divides.
+func rubyDivides(before wordToken) bool {
+	return before.kind == '0' || before.kind == ')' || before.kind == ']' || before.kind == 'v'
+}
