@@ -27,7 +27,7 @@ type session struct {
 }
 
 // runAsking runs cmd on a pty, and asks on the person's terminal.
-func runAsking(ctx context.Context, o Options, cmd *exec.Cmd) error {
+func runAsking(ctx context.Context, o Options, cmd *exec.Cmd, signals Signals) error {
 	size, err := pty.GetsizeFull(o.Stdout)
 	if err != nil {
 		return fmt.Errorf("reading the terminal's size: %w", err)
@@ -47,7 +47,7 @@ func runAsking(ctx context.Context, o Options, cmd *exec.Cmd) error {
 		o: o, cmd: cmd, pty: master, screen: newScreen(o.Stdout, o.Plain),
 		keyboard: &keyboard{tty: o.Stdin, agent: master}, resized: make(chan struct{}, 1),
 	}
-	return s.run(ctx)
+	return s.run(ctx, signals)
 }
 
 // drainFor is how long output is still waited for once the agent has ended:
@@ -56,7 +56,7 @@ const drainFor = 100 * time.Millisecond
 
 // run starts what copies and asks, waits for the agent, and ends the rest in
 // the order in which the parts depend on each other.
-func (s *session) run(ctx context.Context) error {
+func (s *session) run(ctx context.Context, signals Signals) error {
 	stop, stopper, err := os.Pipe()
 	if err != nil {
 		giveUp(s.cmd)
@@ -67,7 +67,7 @@ func (s *session) run(ctx context.Context) error {
 	var asking, copying, typing sync.WaitGroup
 	asking.Go(func() { s.askAll(ctx) })
 	pass := func(sig syscall.Signal) { s.pass(ctx, sig) }
-	asking.Go(func() { EachSignal(ctx, pass) })
+	asking.Go(func() { signals.Each(ctx, pass) })
 	asking.Go(func() { endWhenStopped(ctx, s.o, pass) })
 	copying.Go(s.copyOutput)
 	typing.Go(func() {

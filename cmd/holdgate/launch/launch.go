@@ -90,7 +90,9 @@ func Run(ctx context.Context, o Options) (int, error) {
 	if term.IsTerminal(int(o.Stdin.Fd())) && term.IsTerminal(int(o.Stdout.Fd())) {
 		run = runAsking
 	}
-	err := run(ctx, o, cmd)
+	signals := GetSignals()
+	defer signals.Stop()
+	err := run(ctx, o, cmd, signals)
 	tellStopped(ctx, o)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return ExitCode(exit.ProcessState), nil

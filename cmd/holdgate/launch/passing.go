@@ -18,7 +18,7 @@ import (
 
 // runPassing runs cmd on the streams as they are, and tells on stderr what
 // waits for an answer.
-func runPassing(ctx context.Context, o Options, cmd *exec.Cmd) error {
+func runPassing(ctx context.Context, o Options, cmd *exec.Cmd, signals Signals) error {
 	if err := startPassing(o, cmd); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func runPassing(ctx context.Context, o Options, cmd *exec.Cmd) error {
 	// has a session of its own.
 	typed := o.Within == nil && (term.IsTerminal(int(o.Stdin.Fd())) || term.IsTerminal(int(o.Stderr.Fd())))
 	work.Go(func() {
-		EachSignal(ctx, func(s syscall.Signal) {
+		signals.Each(ctx, func(s syscall.Signal) {
 			if !typed || (s != syscall.SIGINT && s != syscall.SIGQUIT) {
 				confine.PassOn(ctx, cmd.Process, s)
 			}

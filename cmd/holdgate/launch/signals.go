@@ -7,12 +7,23 @@ import (
 	"syscall"
 )
 
-// EachSignal calls fn for each signal that is meant for the agent, or that
-// tells of the terminal's size, until ctx ends.
-func EachSignal(ctx context.Context, fn func(syscall.Signal)) {
-	got := make(chan os.Signal, 8)
+// Signals are those that are meant for the agent, or that tell of the terminal's size,
+// from now on. A signal that came while nobody had asked for it would be lost, so it is
+// asked for before the agent is started.
+type Signals chan os.Signal
+
+// GetSignals begins to get them, until Stop is called.
+func GetSignals() Signals {
+	got := make(Signals, 16)
 	signal.Notify(got, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH)
-	defer signal.Stop(got)
+	return got
+}
+
+// Stop ends it.
+func (got Signals) Stop() { signal.Stop(got) }
+
+// Each calls fn for each signal, until ctx ends.
+func (got Signals) Each(ctx context.Context, fn func(syscall.Signal)) {
 	for {
 		select {
 		case s := <-got:

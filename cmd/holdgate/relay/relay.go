@@ -70,13 +70,15 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, err
 	}
 	defer conn.Close()
+	signals := launch.GetSignals()
+	defer signals.Stop()
 	s, err := start(o)
 	if err != nil {
 		return 0, err
 	}
 	l := newLink(o, s.stdin, s.out)
 	var work sync.WaitGroup
-	work.Go(func() { launch.EachSignal(ctx, s.signal) })
+	work.Go(func() { signals.Each(ctx, s.signal) })
 	work.Go(func() { l.lines(stdio.Server, s.out, stdio.ServerEnd) })
 	go l.lines(stdio.Client, o.Stdin, stdio.ClientEnd)
 	l.serve(ctx, conn)
