@@ -41,7 +41,8 @@ var imports = map[string][]string{
 	"approvals/stats":    {".", "store/audit"},
 	"approvals/api":      {".", "approvals", "approvals/sessions", "approvals/stats", "store", "store/audit", "approvals/people", "approvals/record", "approvals/grants", "approvals/agents", "approvals/tracks"},
 	"approvals/web":      {".", "approvals", "approvals/api", "approvals/briefing", "approvals/client", "approvals/people", "approvals/sessions", "approvals/stats", "store/audit", "approvals/record", "approvals/grants", "approvals/agents"},
-	"approvals/client":   {".", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit", "approvals/agents"},
+	"approvals/socket":   {},
+	"approvals/client":   {".", "approvals/socket", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit", "approvals/agents"},
 
 	"approvals/tui": {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/record", "store/audit", "plugins/host", "plugins/sdk/page"},
 
@@ -92,7 +93,7 @@ var imports = map[string][]string{
 
 	"cmd/holdgate/config":   {".", "approvals/sessions", "plugins", "proxy/route"},
 	"cmd/holdgate/metrics":  {".", "store/audit"},
-	"cmd/holdgate/app":      {".", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/metrics", "plugins/host", "proxy", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people", "approvals/record"},
+	"cmd/holdgate/app":      {".", "approvals/socket", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/metrics", "plugins/host", "proxy", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people", "approvals/record"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
 	"cmd/holdgate/handover": {},

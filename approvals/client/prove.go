@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/socket"
 )
 
 const (
@@ -29,8 +30,7 @@ const (
 func dialProven(ctx context.Context, network, addr, host string, token api.TokenHash) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, proveTimeout)
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, addr)
+	conn, err := dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +48,13 @@ func dialProven(ctx context.Context, network, addr, host string, token api.Token
 		return nil, fmt.Errorf("taking up the connection: %w", err)
 	}
 	return conn, nil
+}
+
+func dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if network == "unix" {
+		return socket.Dial(ctx, addr)
+	}
+	return new(net.Dialer).DialContext(ctx, network, addr)
 }
 
 // challenge asks for the proof on conn and checks it. The connection is at the

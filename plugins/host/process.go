@@ -79,6 +79,7 @@ func start(ctx context.Context, c Channel, d deadlines, log *slog.Logger) (_ *pr
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
 		StartTimeout:     d.start,
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: socketFolder(os.TempDir())},
 		Logger:           bridge(log),
 		GRPCDialOptions:  dialOptions(),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
@@ -119,6 +120,16 @@ func start(ctx context.Context, c Channel, d deadlines, log *slog.Logger) (_ *pr
 		return nil, fmt.Errorf("configuring it: %w", shown(err))
 	}
 	return p, nil
+}
+
+// socketFolder is where the private folder of a channel's socket is made: in the
+// folder for temporary files, unless the socket's path were too long there.
+func socketFolder(temp string) string {
+	const most = 103 - len("/plugin-dir0123456789/plugin0123456789") // of what macOS takes, the least
+	if len(temp) > most {
+		return "/tmp"
+	}
+	return temp
 }
 
 // end ends the process, gracefully if it can, and returns when it is gone.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/socket"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/proxy/identity"
@@ -52,6 +53,9 @@ func (a *App) listenOwnSocket() (net.Listener, error) {
 	}
 	if mode := dir.Mode(); mode.Perm()&0o022 != 0 && mode&os.ModeSticky == 0 {
 		return nil, fmt.Errorf("listen.agents_socket: others may write in %s (mode %04o), and could put a socket of theirs in its place, to which agents would show their tokens: chmod go-w %[1]s, or name another folder", filepath.Dir(path), mode.Perm())
+	}
+	if len(path) > socket.Max { // agents connect by any program
+		return nil, fmt.Errorf("listen.agents_socket: %w", &socket.TooLongError{Path: path})
 	}
 	ln, err := listenUnix(path)
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/socket"
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/metrics"
@@ -431,7 +432,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("removing the old socket: %w", err)
 	}
-	ln, err := net.Listen("unix", path)
+	ln, err := socket.Listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("listening for approvers: %w", err)
 	}
