@@ -1,15 +1,15 @@
 // Package api is the approvers' door: the HTTP API through which people, and
 // the programs that act for them, see what is held and decide it.
 //
-// A [Server] is an [http.Handler] for /v1/... and /healthz. Every request
+// A [Server] is an [http.Handler] for /v1/..., /healthz and /readyz. Every request
 // passes the same gate before its endpoint sees it, in this order:
 //
 //  1. It must come from no web page of another site: Host is one of the
 //     listener's own names, Origin and Sec-Fetch-Site are not foreign. A page
 //     in the approver's browser can send requests to loopback; these checks,
 //     with the token and the JSON content type, leave it nothing to do.
-//  2. It carries the token of a person (RFC 6750). Only /healthz and /v1/prove
-//     need none.
+//  2. It carries the token of a person (RFC 6750). Only /healthz, /readyz and
+//     /v1/prove need none.
 //  3. Its body is at most [MaxBody] bytes of strict JSON: no duplicate or
 //     unknown members.
 //
@@ -69,7 +69,7 @@ type Config struct {
 	// [CheckCredentials]).
 	Credentials func() []Credential
 	// Status tells how the sidecar is. It is called for each request of
-	// /v1/status and /healthz, concurrently, and must be quick.
+	// /v1/status and /readyz, concurrently, and must be quick.
 	Status  func(context.Context) Status
 	Policy  Policies     // where nil, nothing is at /v1/policy
 	Configs Configs      // where nil, nothing is at /v1/config
@@ -207,6 +207,7 @@ func (s *Server) routes() []route {
 		{"POST /v1/prove", true, answerBody(s, s.prove)},
 		{"GET /metrics", false, stream(s, s.metrics)},
 		{"GET /healthz", true, stream(s, s.healthz)},
+		{"GET /readyz", true, stream(s, s.readyz)},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ const (
 
 // A door is the API over a real queue on disk, on a real port.
 type door struct {
+	health   atomic.Pointer[string] // what is wrong; nil: nothing
 	t        *testing.T
 	store    store.Store
 	digester *holdgate.Digester
@@ -99,7 +101,13 @@ func (d *door) serveAnew() {
 			api.Credential{Person: "bob", Token: api.HashToken(tokenOfBob)},
 			api.Credential{Person: "olga", Token: api.HashToken(tokenOfOlga)},
 		),
-		Status: func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} },
+		Status: func(context.Context) api.Status {
+			st := api.Status{Version: "test", Health: api.Healthy}
+			if wrong := d.health.Load(); wrong != nil {
+				st.Health = *wrong
+			}
+			return st
+		},
 	})
 	if err != nil {
 		d.t.Fatal(err)

@@ -85,6 +85,28 @@ func TestTheTokenIsAskedForEverywhereButTwice(t *testing.T) {
 	if status, body := d.ask("GET", "/healthz", "", "Authorization", ""); status != 200 || strings.TrimSpace(body) != `{"health":"ok"}` {
 		t.Errorf("/healthz: %d %s", status, body)
 	}
+	if status, body := d.ask("GET", "/readyz", "", "Authorization", ""); status != 200 || strings.TrimSpace(body) != `{"ready":true}` {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+}
+
+// A probe learns that the sidecar is not ready and why, but no details; it is alive all
+// the while, and starting it anew would mend nothing.
+func TestReadyzSaysWhyNothingIsDecided(t *testing.T) {
+	d := newDoor(t)
+	wrong := "the policy that was pushed does not load, and no call is let through: /srv/secret/rule.rego:3"
+	d.health.Store(&wrong)
+	if status, body := d.ask("GET", "/readyz", "", "Authorization", ""); status != 503 || !strings.Contains(body, "the policy that was pushed does not load") || strings.Contains(body, "secret") {
+		t.Errorf("a broken policy: %d %s", status, body)
+	}
+	if status, _ := d.ask("GET", "/healthz", "", "Authorization", ""); status != 200 {
+		t.Errorf("/healthz: %d", status)
+	}
+	d.health.Store(nil)
+	d.api.Close()
+	if status, body := d.ask("GET", "/readyz", "", "Authorization", ""); status != 503 || !strings.Contains(body, "about to end") {
+		t.Errorf("while it ends: %d %s", status, body)
+	}
 }
 
 func TestGuessingIsSlowedDownAndLocksNobodyOut(t *testing.T) {
