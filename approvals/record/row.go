@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/briefing"
 )
 
 // Row names the row in which a screen shows a request: HTTP requests of one session
@@ -43,6 +44,19 @@ func (r Request) SameRow(list []Request) []Request {
 // What is hidden in a request keeps it alone. Each is still decided by itself.
 func (r Request) Alike(o Request) bool {
 	return r.Shape != "" && o.Shape == r.Shape && o.Agent == r.Agent && o.Session == r.Session && o.Rule == r.Rule && o.Gate == r.Gate && o.Risk == r.Risk
+}
+
+// Mentions reports whether a text stands in what a screen shows of the request's own
+// call, in capitals or not. What the session did before does not count: it would find
+// every later request as well.
+func (r Request) Mentions(text string) bool {
+	parts := []string{r.Briefing.Summary, r.Agent.ID, r.Session.ID, r.Rule, string(r.Risk)}
+	for _, s := range r.Briefing.Sections {
+		if s.Kind != briefing.KindBefore {
+			parts = append(parts, s.Lines...)
+		}
+	}
+	return strings.Contains(strings.ToLower(strings.Join(parts, "\n")), strings.ToLower(text))
 }
 
 // ByUrgency compares requests by risk, the highest first, then by the time that is

@@ -80,7 +80,7 @@ func (b *inbox) arrange(now time.Time) {
 			b.off++
 			continue
 		}
-		if !selects(b.filter, r) {
+		if !r.Mentions(b.filter) {
 			continue
 		}
 		if i := slices.IndexFunc(rows, func(row []approvals.Request) bool { return r.Alike(row[0]) }); i >= 0 {
@@ -121,12 +121,6 @@ func (b *inbox) arrange(now time.Time) {
 // rowKey names a row of requests that are alike.
 func rowKey(r approvals.Request) string {
 	return strings.Join([]string{"row", r.Agent.ID, fmt.Sprint(r.Agent.Proven), r.Agent.Confinement, r.Session.ID, r.Rule, r.Gate, string(r.Risk), r.Shape}, "\x00")
-}
-
-// selects reports whether a filter lets a request be shown.
-func selects(filter string, r approvals.Request) bool {
-	text := strings.Join(append([]string{r.Briefing.Summary, r.Agent.ID, r.Session.ID, r.Rule, string(r.Risk)}, r.Briefing.Details...), "\n")
-	return filter == "" || strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 
 // index is where the chosen item stands, -1 where none is chosen.

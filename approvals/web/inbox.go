@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -97,7 +96,7 @@ func (s *Server) inbox(v *visit) error {
 func (f filter) selects(r approvals.Request) bool {
 	return (f.Agent == "" || f.Agent == r.Agent.ID) && (f.Session == "" || f.Session == r.Session.ID) &&
 		(f.Risk == "" || f.Risk == string(r.Risk)) && (f.Rule == "" || f.Rule == r.Rule) &&
-		(f.Text == "" || strings.Contains(strings.ToLower(r.Briefing.Summary+"\n"+strings.Join(r.Briefing.Details, "\n")), strings.ToLower(f.Text)))
+		r.Mentions(f.Text)
 }
 
 // into adds a request to the row of those that are alike.
