@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,6 +45,9 @@ func auditVerifyCommand(e *env) *cli.Command {
 			if err != nil {
 				if _, ok := errors.AsType[*audit.Fault](err); ok {
 					return &exitError{code: exitFailed, text: err.Error(), hint: fmt.Sprintf("entries in order before it: %d; keep the file as it is", report.Entries)}
+				}
+				if errors.Is(err, context.Canceled) {
+					return &exitError{code: exitFailed, text: fmt.Sprintf("interrupted: %d entries were in order, and what follows was not read", report.Entries)}
 				}
 				return err
 			}
@@ -132,7 +136,9 @@ func (e *env) verify(c *cli.Context, o audit.VerifyOptions) (audit.Report, error
 			return audit.Report{}, fmt.Errorf("reading the export: %w", err)
 		}
 		defer f.Close()
-		return audit.Verify(f, o)
+		p := e.progress("entries read")
+		defer p.end()
+		return audit.Verify(watchedReader{c.Context, f, p}, o)
 	}
 	l, err := e.openLog(c)
 	if err != nil {

@@ -152,7 +152,8 @@ func explainProblem(p *api.Problem) *exitError {
 	case api.ProblemStopped:
 		x.hint = "nothing was changed; holdgate resume lets it go on"
 	case "unauthorized":
-		x.hint = "the sidecar does not know this token; is it its state folder? holdgate config says whether the file that names the person waits to be accepted"
+		x.text = "your token is not known"
+		x.hint = "is it the sidecar of your state folder? holdgate config says whether the file that names the person waits to be accepted"
 	}
 	if p.Status == http.StatusUnprocessableEntity && x.hint == "" {
 		x.hint = "nothing was decided"

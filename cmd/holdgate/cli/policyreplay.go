@@ -72,7 +72,14 @@ func (e *env) withLearning(c *cli.Context, q audit.Query, fn func(*rego.Engine, 
 	}
 	defer engine.Close(c.Context)
 	return e.withLog(c, func(l auditLog) error {
-		return fn(engine, func(_ context.Context, take func(audit.Entry) error) error { return each(c, l, q, take) }, own)
+		p := e.progress("entries read")
+		defer p.end()
+		return fn(engine, func(_ context.Context, take func(audit.Entry) error) error {
+			return each(c, l, q, func(n audit.Entry) error {
+				p.add(1)
+				return take(n)
+			})
+		}, own)
 	})
 }
 
