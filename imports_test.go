@@ -96,13 +96,14 @@ var imports = map[string][]string{
 	"cmd/holdgate/app":      {".", "approvals/socket", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/metrics", "plugins/host", "proxy", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/revisions", "rego/watch", "store", "store/audit", "store/badger", "proxy/route", "approvals/people", "approvals/record"},
 	"cmd/holdgate/demo":     {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":  {},
+	"cmd/holdgate/undo":     {"."},
 	"cmd/holdgate/handover": {},
 	"cmd/holdgate/launch":   {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
-	"cmd/holdgate/run":      {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/handover", "cmd/holdgate/launch", "store/badger"},
+	"cmd/holdgate/run":      {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/undo", "store/badger"},
 	"cmd/holdgate/relay":    {"cmd/holdgate/launch", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":    {".", "cmd/holdgate/app", "cmd/holdgate/config", "proxy/route", "proxy/wire"},
 	"cmd/holdgate":          {"cmd/holdgate/cli"},
-	"cmd/holdgate/cli": {".", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/run",
+	"cmd/holdgate/cli": {".", "cmd/holdgate/app", "cmd/holdgate/bench", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/run", "cmd/holdgate/undo",
 		"approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/grants", "approvals/people", "approvals/record", "approvals/sessions", "approvals/stats", "approvals/tui", "plugins", "plugins/host", "plugins/sdk/page", "proxy/agentapi", "proxy/identity", "proxy/mcpproxy/stdio", "proxy/mcpserver", "rego", "rego/learn", "rego/score", "store", "store/audit", "store/badger"},
 }
 

@@ -33,7 +33,7 @@ func commands(e *env) []*cli.Command {
 		in(groupAnswer, watchCommand(e), pendingCommand(e), showCommand(e), openCommand(e), approveCommand(e), denyCommand(e),
 			steerCommand(e), chooseCommand(e), editCommand(e), claimCommand(e), delegateCommand(e),
 			deferCommand(e), grantsCommand(e)),
-		in(groupAgents, agentsCommand(e), sessionsCommand(e), messagesCommand(e), redirectCommand(e)),
+		in(groupAgents, agentsCommand(e), sessionsCommand(e), messagesCommand(e), redirectCommand(e), diffCommand(e), undoCommand(e)),
 		in(groupAgents, interventionCommands(e)...),
 		in(groupRules, policyCommand(e), auditCommand(e), statsCommand(e), statusCommand(e)),
 		in(groupSetup, initCommand(e), configCommand(e), peopleCommand(e), pluginCommand(e), netfilterCommand(e), completionCommand(e)),

@@ -29,6 +29,7 @@ func runCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "confine", Usage: "how CMD is confined: `strong`, or weak, which leaves more open", Value: confine.Strong},
 			&cli.BoolFlag{Name: "unconfined", Usage: "run CMD without any confinement"},
 			&cli.StringSliceFlag{Name: "write", Usage: "let CMD write at `PATH`, besides the working folder; may be repeated"},
+			&cli.BoolFlag{Name: "undo", Usage: "keep what CMD changes in the working folder, so that holdgate undo can take it back"},
 			&cli.BoolFlag{Name: "base-url", Usage: "set the variables for the providers' addresses too (ANTHROPIC_BASE_URL, OPENAI_BASE_URL)"},
 			&cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE, FOLDER or BUNDLE`"},
 			&cli.BoolFlag{Name: "trust-writable-policy", Usage: "take rules, configuration and plugins that lie in CMD's working folder"},
@@ -53,6 +54,9 @@ func (e *env) runAgent(c *cli.Context) error {
 	kind, err := confinementOf(c)
 	if err != nil {
 		return err
+	}
+	if c.Bool("undo") && kind != confine.Strong {
+		return usage("--undo needs the strong confinement: without it the agent could change files unseen")
 	}
 	program, err := exec.LookPath(c.Args().First())
 	if err != nil {
@@ -81,7 +85,7 @@ func (e *env) runAgent(c *cli.Context) error {
 	}
 	code, err := run.Agent(context.WithoutCancel(c.Context), c.Context, run.Options{ // signals are the agent's; its end is ours
 		Host: e.host(), Program: program, Args: c.Args().Tail(), Confinement: kind, Config: s, Read: read, Watched: e.watchedFile(s, globals(c)),
-		Write: c.StringSlice("write"), BaseURL: c.Bool("base-url"), Trust: c.Bool("trust-writable-policy"), Door: e.door(c, s.StateDir), Alone: alone,
+		Write: c.StringSlice("write"), BaseURL: c.Bool("base-url"), Trust: c.Bool("trust-writable-policy"), Undo: c.Bool("undo"), Door: e.door(c, s.StateDir), Alone: alone,
 		Stdin: f.in, Stdout: f.out, Stderr: f.err,
 		Command: func(words ...string) string { return commandLine(append(words, "--state-dir", absolute(s.StateDir))) },
 	})

@@ -71,6 +71,9 @@ type Spec struct {
 	// Door is the port of the sidecar's door for agents. Weak only: in a network
 	// of its own the agent finds it at [PortAgents].
 	Door uint16
+	// Undo makes Dir read-only, and has calls that would change files answered by
+	// whoever serves [Sandbox.Calls]. Strong only.
+	Undo bool
 	// Terminal gives the agent a terminal of its own instead of the standard
 	// streams of this process.
 	Terminal bool

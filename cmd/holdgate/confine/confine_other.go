@@ -14,6 +14,7 @@ type Sandbox struct {
 	Agents     net.Listener
 	Redirected []net.Listener
 	Names      []net.PacketConn
+	Calls      *os.File
 }
 
 var errNone = errors.New("Holdgate confines on Linux only")

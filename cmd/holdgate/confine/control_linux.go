@@ -18,6 +18,7 @@ const (
 	partNetwork    = "netfilter in a namespace"
 	partLandlock   = "Landlock"
 	partSeccomp    = "seccomp filters"
+	partNotify     = "system calls that are answered outside"
 )
 
 // What the files that a confined process sends are.

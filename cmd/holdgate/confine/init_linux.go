@@ -80,6 +80,18 @@ func setUp(control *os.File) error {
 	if err := confineThread(s, terminal); err != nil {
 		return err
 	}
+	if s.Undo {
+		calls, err := listenCalls()
+		if err == nil {
+			err = errors.Join(send(control, report{Files: []string{fileCalls}}, calls), calls.Close())
+		}
+		if err == nil {
+			err = told.Decode(&goOn)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	argv := append(slices.Clone(s.Self), stageRun, strconv.Itoa(terminal))
 	return fmt.Errorf("starting the confined stage: %w", syscall.Exec("/proc/self/exe", argv, []string{}))
 }

@@ -51,7 +51,37 @@ func setUpMounts(s Spec) error {
 			return err
 		}
 	}
+	if err := setUpUndo(s); err != nil {
+		return err
+	}
 	return setUpResolver()
+}
+
+// setUpUndo makes the folder that the agent works in read-only, wherever it is
+// seen, and keeps it in its place.
+func setUpUndo(s Spec) error {
+	if !s.Undo {
+		return nil
+	}
+	if within(tmpDir, s.Dir) || within("/proc", s.Dir) || within("/dev", s.Dir) {
+		return fmt.Errorf("%s holds what the agent has of its own, so that nothing in it can be undone: work in another folder, or leave --undo out", s.Dir)
+	}
+	if err := unix.Chdir("/"); err != nil { // what was entered before is no read-only mount
+		return err
+	}
+	dirs, err := aliases([]string{s.Dir})
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if err := pin(dir, s.Write); err != nil {
+			return err
+		}
+		if err := bindReadOnly(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pin keeps what leads to a path from being moved away by somebody who may write

@@ -161,14 +161,9 @@ func filterCalls(kind string) error {
 }
 
 func install(list []check) error {
-	raw, err := assemble(list)
+	prog, err := program(list)
 	if err == nil {
-		filter := make([]unix.SockFilter, len(raw))
-		for i, r := range raw {
-			filter[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
-		}
-		prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-		if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
+		if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(prog))); errno != 0 {
 			err = errno
 		}
 	}
@@ -176,4 +171,17 @@ func install(list []check) error {
 		return &MissingError{Part: partSeccomp, Err: fmt.Errorf("filtering system calls: %w", err), Hint: "the kernel needs CONFIG_SECCOMP_FILTER"}
 	}
 	return nil
+}
+
+// program is what the kernel takes of checks.
+func program(list []check) (*unix.SockFprog, error) {
+	raw, err := assemble(list)
+	if err != nil {
+		return nil, err
+	}
+	filter := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		filter[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	return &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}, nil
 }

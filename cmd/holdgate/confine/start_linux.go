@@ -21,6 +21,9 @@ type Sandbox struct {
 	Agents     net.Listener
 	Redirected []net.Listener
 	Names      []net.PacketConn
+	// Calls is where the kernel tells of calls that change files, with
+	// [Spec.Undo]. Whoever serves it closes it.
+	Calls *os.File
 
 	cmd      *exec.Cmd
 	control  *net.UnixConn
@@ -112,6 +115,11 @@ func (b *Sandbox) handshake(s Spec) error {
 	if _, err := b.control.Write([]byte("true\n")); err != nil {
 		return fmt.Errorf("confining: %w", err)
 	}
+	if s.Undo {
+		if err := b.takeCalls(); err != nil {
+			return err
+		}
+	}
 	done, _, err := receive(b.control)
 	if err != nil {
 		return fmt.Errorf("confining: %w", err)
@@ -120,6 +128,25 @@ func (b *Sandbox) handshake(s Spec) error {
 		return err
 	}
 	return b.control.SetDeadline(time.Time{})
+}
+
+// takeCalls takes the listener that the process made once it was confined.
+func (b *Sandbox) takeCalls() error {
+	r, files, err := receive(b.control)
+	if err == nil {
+		err = r.failure()
+	}
+	if err == nil && (len(files) != 1 || len(r.Files) != 1 || r.Files[0] != fileCalls) {
+		err = errors.New("the confined process did not send its calls")
+	}
+	if err != nil {
+		return fmt.Errorf("confining: %w", err)
+	}
+	b.Calls = files[0]
+	if _, err := b.control.Write([]byte("true\n")); err != nil {
+		return fmt.Errorf("confining: %w", err)
+	}
+	return nil
 }
 
 // take makes listeners of the files that came.
@@ -194,8 +221,10 @@ func (b *Sandbox) Close() error {
 	for _, pc := range b.Names {
 		_ = pc.Close()
 	}
-	if b.terminal != nil {
-		_ = b.terminal.Close()
+	for _, f := range []*os.File{b.terminal, b.Calls} {
+		if f != nil {
+			_ = f.Close()
+		}
 	}
 	return nil
 }

@@ -28,11 +28,18 @@ func (r *agent) confine(door uint16) error {
 	if err != nil {
 		return err
 	}
+	if err := r.beginUndo(spec.Dir); err != nil {
+		return err
+	}
+	spec.Undo = r.undo != nil
 	r.box, err = confine.Start(spec)
 	if missing, ok := errors.AsType[*confine.MissingError](err); ok {
 		return r.cannotConfine(missing)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.serveUndo(spec)
 }
 
 // confineWeak starts a sandbox that shares the sidecar's network.

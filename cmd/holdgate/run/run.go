@@ -36,6 +36,7 @@ type Options struct {
 	Write       []string                      // paths that the agent may write, besides the working folder
 	BaseURL     bool                          // set the variables of the providers' addresses too
 	Trust       bool                          // take rules and configuration that the agent could write
+	Undo        bool                          // keep what the agent changes in the working folder
 	Door        client.Options                // the approvers' door, and as whom to come
 	Alone       []string                      // flags that were given and that a sidecar which runs already does not heed
 
@@ -56,6 +57,7 @@ type agent struct {
 	trust  *launch.Trust
 	o      app.Options
 	box    *confine.Sandbox // nil where it is unconfined
+	undo   *undoing         // nil without Undo
 	own    *app.App         // the sidecar, where this process is it
 	beside *beside          // the way to it, where it is another's
 }
@@ -93,7 +95,10 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 	if err := r.mayUse(running); err != nil {
 		return 0, err
 	}
-	defer r.closeBox()
+	defer func() {
+		r.closeBox()
+		err = errors.Join(err, r.endUndo())
+	}()
 	if running {
 		return r.runBeside(ctx, until)
 	}

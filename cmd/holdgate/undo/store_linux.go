@@ -1,0 +1,290 @@
+package undo
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The files of an entry.
+const (
+	fileEntry   = "entry.json"
+	fileJournal = "journal"
+	fileObjects = "objects"
+	fileEnded   = "ended"  // its modification time is when the run did
+	fileUndone  = "undone" // there where all was taken back
+)
+
+// A Store is a folder with the entries of runs.
+type Store struct {
+	dir   string
+	limit int64
+}
+
+// Open opens the store in a folder, which is made where it is missing. An entry
+// keeps no more than limit bytes; 0 is no limit.
+func Open(dir string, limit int64) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of what can be undone: %w", err)
+	}
+	return &Store{dir: dir, limit: limit}, nil
+}
+
+// A Run is an entry that changes are being added to.
+type Run struct {
+	Entry
+	dir  string
+	lock *os.File
+	tree *tree
+}
+
+// Begin begins the entry of an agent that works in a folder.
+func (s *Store) Begin(root, agent string) (*Run, error) {
+	return s.begin(Entry{Root: root, Agent: agent})
+}
+
+func (s *Store) begin(e Entry) (_ *Run, err error) {
+	e.Began = time.Now().UTC()
+	e.ID = e.Began.Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
+	r := &Run{Entry: e, dir: filepath.Join(s.dir, e.ID)}
+	if err := os.MkdirAll(filepath.Join(r.dir, fileObjects), 0o700); err != nil {
+		return nil, fmt.Errorf("making a place for what can be undone: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(r.dir))
+		}
+	}()
+	if r.lock, err = lock(r.dir); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(e)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(r.dir, fileEntry), b, 0o600)
+	}
+	if err == nil {
+		r.tree, err = openTree(e.Root, r.dir, s.limit)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.lock.Close())
+	}
+	return r, nil
+}
+
+// lock takes an entry for this process: it stays taken until the file is closed.
+func lock(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = ErrRunning
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// openTree opens a folder whose changes go to an entry.
+func openTree(root, entry string, limit int64) (*tree, error) {
+	t := &tree{root: -1, objects: -1, limit: limit, made: map[identity]bool{}, saved: map[identity]bool{}, timed: map[identity]bool{}}
+	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+	var err error
+	if t.root, err = unix.Open(root, flags|unix.O_NOFOLLOW, 0); err == nil {
+		t.objects, err = unix.Open(filepath.Join(entry, fileObjects), flags, 0)
+	}
+	if err == nil {
+		err = sameMount(t.root, t.objects, root, entry)
+	}
+	if err == nil {
+		t.journal, _, err = openJournal(filepath.Join(entry, fileJournal))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("keeping what changes in %s: %w", root, err), t.close())
+	}
+	return t, nil
+}
+
+func (t *tree) close() (err error) {
+	for _, fd := range []int{t.root, t.objects} {
+		if fd >= 0 {
+			err = errors.Join(err, unix.Close(fd))
+		}
+	}
+	if t.journal != nil {
+		err = errors.Join(err, t.journal.f.Close())
+	}
+	return err
+}
+
+// sameMount makes sure that files can be moved between two folders.
+func sameMount(a, b int, nameA, nameB string) error {
+	var sa, sb unix.Statx_t
+	for fd, st := range map[int]*unix.Statx_t{a: &sa, b: &sb} {
+		if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID|unix.STATX_INO, st); err != nil {
+			return err
+		}
+	}
+	if sa.Mnt_id != sb.Mnt_id || sa.Dev_major != sb.Dev_major || sa.Dev_minor != sb.Dev_minor {
+		return fmt.Errorf("%s lies on another file system or mount than %s, so that files cannot be moved there: name a state folder on that of the working folder with --state-dir", nameB, nameA)
+	}
+	return nil
+}
+
+// Changed reports whether anything was changed. It is for when no broker serves
+// the run any longer.
+func (r *Run) Changed() bool { return r.tree.journal.last > 0 }
+
+// End says that nothing is added any more. An entry without a change goes.
+func (r *Run) End() error {
+	if r.tree.journal.last == 0 {
+		return errors.Join(r.tree.close(), os.RemoveAll(r.dir), r.lock.Close())
+	}
+	return errors.Join(markEnded(r.dir), r.tree.close(), r.lock.Close())
+}
+
+// markEnded keeps the time by the file system's own clock. That has ticks of
+// some milliseconds: the mark is later than all that was changed before it.
+func markEnded(dir string) error {
+	mark := filepath.Join(dir, fileEnded)
+	if _, err := os.Lstat(mark); err == nil {
+		return nil
+	}
+	f, err := os.OpenFile(mark+".new", os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("noting the end of the run: %w", err)
+	}
+	defer f.Close()
+	for first := int64(0); ; {
+		now := []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, f.Name(), now, 0); err != nil {
+			return fmt.Errorf("noting the end of the run: %w", err)
+		}
+		st, err := stat(int(f.Fd()), "")
+		if err != nil {
+			return err
+		}
+		if first == 0 {
+			first = st.was.Mtime
+		}
+		if st.was.Mtime > first {
+			return os.Rename(mark+".new", mark)
+		}
+		time.Sleep(time.Millisecond / 4)
+	}
+}
+
+// endedAt is when the run ended: where it was killed, now.
+func endedAt(dir string) (int64, error) {
+	if err := markEnded(dir); err != nil {
+		return 0, err
+	}
+	st, err := stat(unix.AT_FDCWD, filepath.Join(dir, fileEnded))
+	return st.was.Mtime, err
+}
+
+// Entries lists what is kept, the latest first.
+func (s *Store) Entries() ([]Entry, error) {
+	dirs, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []Entry
+	for _, d := range dirs {
+		e, err := s.read(d.Name())
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it was being made, or is going
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b Entry) int {
+		return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(b.ID, a.ID))
+	})
+	return list, nil
+}
+
+// read reads an entry.
+func (s *Store) read(id string) (e Entry, err error) {
+	if id == "" || filepath.Base(id) != id {
+		return e, fmt.Errorf("%q is no name of a run", id)
+	}
+	dir := filepath.Join(s.dir, id)
+	b, err := os.ReadFile(filepath.Join(dir, fileEntry))
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(b, &e); err != nil {
+		return e, fmt.Errorf("reading %s: %w", filepath.Join(dir, fileEntry), err)
+	}
+	held, err := lock(dir)
+	if errors.Is(err, ErrRunning) {
+		e.Running, err = true, nil
+	} else if err == nil {
+		err = errors.Join(markEnded(dir), held.Close()) // where it was killed it has no mark
+	}
+	_, serr := os.Stat(filepath.Join(dir, fileUndone))
+	e.Undone = serr == nil
+	e.Bytes = kept(filepath.Join(dir, fileObjects))
+	return e, err
+}
+
+// kept is what the files of a folder take up.
+func kept(dir string) (bytes int64) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	for _, e := range list {
+		if st, err := stat(unix.AT_FDCWD, filepath.Join(dir, e.Name())); err == nil {
+			bytes += st.blocks
+		}
+	}
+	return bytes
+}
+
+// Expire removes entries of runs that have ended: those that began before a time,
+// and of the rest the oldest while all together keep more than so many bytes. 0
+// is no limit.
+func (s *Store) Expire(before time.Time, bytes int64) error {
+	list, err := s.Entries()
+	if err != nil {
+		return err
+	}
+	total := int64(0)
+	for _, e := range list { // the latest first
+		total += e.Bytes
+		if e.Running || !e.Began.Before(before) && (bytes <= 0 || total <= bytes) {
+			continue
+		}
+		total -= e.Bytes
+		err = errors.Join(err, s.remove(e.ID))
+	}
+	return err
+}
+
+// remove removes an entry that no process uses.
+func (s *Store) remove(id string) error {
+	dir := filepath.Join(s.dir, id)
+	held, err := lock(dir)
+	if errors.Is(err, ErrRunning) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(dir), held.Close())
+}
