@@ -22,8 +22,8 @@ type requirement struct {
 // interventions and policies, 002 reports, gates and steering, 003 commands, gates
 // and messages, 004 choices and handlers.
 var requirements = []requirement{
-	{"000", "bands of confidence: go on, show, stop, abort", []string{"rego:TestPackOnConfidenceAndModes", "policies/confidence_test.rego"}},
-	{"000", "the weighted scorer", []string{"policies/score_test.rego"}},
+	{"000", "bands of confidence: go on, show, stop, abort", []string{"rego:TestPackOnConfidenceAndModes", "policies/confidence/confidence_test.rego"}},
+	{"000", "the weighted scorer", []string{"policies/score/score_test.rego"}},
 	{"000", "tools that succeeded, as Holdgate saw it, for the scorer", []string{"proxy:TestHowToolsEndedIsSeenInTheNextRequest", "proxy:TestHowToolsOfMCPServersEndedIsSeen", "proxy:TestToolsThatFailWeighAgainstWhatTheAgentSays", "cmd/holdgate/cli/testdata/sessions.txt"}},
 	{"000", "always-gated operations", []string{"rego:TestPackLetsNothingDestructiveThrough"}},
 	{"000", "an approval request says all that a person needs", []string{"approvals/api:TestListsAreFilteredAndNeverNull", "approvals/briefing:TestSectionsShowTheCall", "cmd/holdgate/cli/testdata/show.txt"}},
@@ -42,7 +42,7 @@ var requirements = []requirement{
 	{"001", "a request is approved, denied or times out", []string{"proxy:TestGatesAreAnsweredInEachWay", "approvals:TestWhatSilenceDoes"}},
 	{"001", "grant and deny with a message or a reason", []string{"cmd/holdgate/cli/testdata/approve.txt", "cmd/holdgate/cli/testdata/deny.txt"}},
 	{"001", "pause, resume, stop, redirect, at any time", []string{"cmd/holdgate/cli/testdata/interventions.txt", "cmd/holdgate/e2e:TestAgentsGoThroughASession", "proxy:TestAPausedAgentsRequestsWaitInLine", "proxy:TestAStopEndsAFlowingStreamAndCancelsWhatItHolds"}},
-	{"001", "policies always, never, conditional", []string{"rego:TestPackOnTools", "policies/tools_test.rego"}},
+	{"001", "policies always, never, conditional", []string{"rego:TestPackOnTools", "policies/tools/tools_test.rego"}},
 	{"001", "the default policy asks about what destroys and lets ordinary work through", []string{"rego:TestPackLetsOrdinaryCommandsThrough", "rego:TestPackLetsNothingDestructiveThrough"}},
 	{"001", "many requests at once", []string{"approvals:TestOneOutcomeAndOneUseWhateverTheInterleaving", "cmd/holdgate/launch:TestSeveralRequestsAreAskedOneAfterTheOther"}},
 	{"001", "message formats over channels", []string{"plugins/webhook:TestAnEventIsSignedAndSaysEverything"}},
@@ -53,8 +53,8 @@ var requirements = []requirement{
 
 	{"002", "confidence reports with a threshold and escalation, each switchable", []string{"proxy:TestAReportBelowTheLineOpensAGateAndChangesWaitForIt", "proxy:TestReportsAreSwitchable"}},
 	{"002", "a report of no trust at all pauses", []string{"proxy:TestAReportOfNoTrustAtAllPausesTheSession"}},
-	{"002", "gate 0 before coding", []string{"cmd/holdgate/e2e:TestAScriptPassesGates", "cmd/holdgate/e2e:TestAScriptGoesThroughASession", "cmd/holdgate/e2e:TestAgentsGoThroughASession", "policies/gates_test.rego"}},
-	{"002", "mandatory, conditional and advisory gates", []string{"proxy:TestAnAdvisoryGateIsToldAndHoldsNothing", "policies/gates_test.rego"}},
+	{"002", "gate 0 before coding", []string{"cmd/holdgate/e2e:TestAScriptPassesGates", "cmd/holdgate/e2e:TestAScriptGoesThroughASession", "cmd/holdgate/e2e:TestAgentsGoThroughASession", "policies/gates/gates_test.rego"}},
+	{"002", "mandatory, conditional and advisory gates", []string{"proxy:TestAnAdvisoryGateIsToldAndHoldsNothing", "policies/gates/gates_test.rego"}},
 	{"002", "steer on every gate, with instructions and artifacts", []string{"proxy:TestGatesAreAnsweredInEachWay", "cmd/holdgate/cli/testdata/steer.txt"}},
 	{"002", "constraint exception: expand, reduce, abort", []string{"proxy:TestAChoiceAtAGate"}},
 	{"002", "a briefing made on the server", []string{"approvals/briefing:TestTheSummarySaysWhatHappens"}},
@@ -67,7 +67,7 @@ var requirements = []requirement{
 	{"003", "gates with their settings", []string{"approvals/sessions:TestWhatAConfigurationSaysOfGates", "cmd/holdgate/e2e:TestAScriptPassesGates"}},
 	{"003", "a gate that is off passes", []string{"proxy:TestAGateThatIsOffPassesAtOnce"}},
 	{"003", "run --interactive", []string{"cmd/holdgate/e2e:TestRunInteractiveStopsAtItsGates"}},
-	{"003", "conditional gates", []string{"proxy:TestAGateUnderACondition", "policies/conditions_test.rego", "cmd/holdgate/config:TestAGatesConditionIsRead"}},
+	{"003", "conditional gates", []string{"proxy:TestAGateUnderACondition", "policies/gates/conditions_test.rego", "cmd/holdgate/config:TestAGatesConditionIsRead"}},
 	{"003", "two-way clarification", []string{"cmd/holdgate/e2e:TestClarificationGoesBothWays"}},
 	{"003", "messages both ways", []string{"cmd/holdgate/cli/testdata/messages.txt", "proxy:TestWhatPeopleSayIsDeliveredOnce"}},
 	{"003", "helpful answers where nothing is pending or no agent was seen", []string{"cmd/holdgate/cli/testdata/pending.txt", "cmd/holdgate/cli/testdata/steer.txt"}},
@@ -76,7 +76,7 @@ var requirements = []requirement{
 
 	{"004", "approval and choice, with a text of one's own", []string{"cmd/holdgate/cli/testdata/choose.txt", "approvals/api:TestAChoiceIsAnsweredWithOneOfItsOptions"}},
 	{"004", "several in sequence, branching on the answer", []string{"rego:TestPackAsksOneQuestionAfterTheOther"}},
-	{"004", "null means skip: a question that a condition leaves out is not asked", []string{"rego:TestPackOnConfidenceAndModes", "policies/gates_test.rego"}},
+	{"004", "null means skip: a question that a condition leaves out is not asked", []string{"rego:TestPackOnConfidenceAndModes", "policies/gates/gates_test.rego"}},
 	{"004", "refine loops: a gate asked again shows what was said before", []string{"proxy:TestGatesAreAnsweredInEachWay"}},
 	{"004", "events when a person is asked and has answered", []string{"approvals/api:TestEventsComeAsTheyHappenAndResume"}},
 	{"004", "a handler for tests, which answers everything by itself", []string{"cmd/holdgate/e2e:TestServeAnswersEverythingByItself", "cmd/holdgate/e2e:TestServeRefusesWhatItDoesNotUnderstand"}},

@@ -11,7 +11,7 @@ import (
 
 // commandTables are data.settings.commands and data.settings.grammars, read once
 // for each policy: looking words up in them is most of what a shell call costs
-// in Rego. The pack's command_tables.rego says the same, for inputs that come
+// in Rego. The pack's commands/tables.rego says the same, for inputs that come
 // without classes; a test holds the two together.
 type commandTables struct {
 	classes  map[string]commandClass

@@ -160,7 +160,7 @@ func TestCommandsAreLookedUpInTheTables(t *testing.T) {
 	}
 }
 
-// TestThePackLooksUpAsTheEngineDoes holds command_tables.rego to what is done
+// TestThePackLooksUpAsTheEngineDoes holds commands/tables.rego to what is done
 // here, for the small tables and for the pack's own.
 func TestThePackLooksUpAsTheEngineDoes(t *testing.T) {
 	var all []facts.Command

@@ -11,8 +11,8 @@ import (
 // says nothing where data.settings.model.budget is empty, and the one of
 // input.session.repeats nothing where data.settings.repeats is 0.
 const (
-	budgetModule  = packName + "/model.rego"
-	repeatsModule = packName + "/gates.rego"
+	budgetModule  = packName + "/model/model.rego"
+	repeatsModule = packName + "/gates/gates.rego"
 )
 
 // relevant leaves out what grows with each call and no rule reads, so that the

@@ -288,6 +288,6 @@ type Confidence struct {
 	Source  string
 	Reasons []string
 	Tools   *Ended // how the session's latest tools ended; nil where none was seen
-	// Work is what the scorer needs to know, as far as it is known: see score.rego.
+	// Work is what the scorer needs to know, as far as it is known: see policies/score.
 	Work map[string]any
 }

@@ -68,7 +68,7 @@ func TestSchemaFindsATypoInThePack(t *testing.T) {
 	}
 	modules := map[string]*ast.Module{}
 	eachRego(t, func(name string, body []byte) {
-		if name == "commands.rego" {
+		if name == "commands/commands.rego" {
 			planted := bytes.Replace(body, []byte("input.facts.commands"), []byte("input.facts.comands"), 1)
 			if bytes.Equal(planted, body) {
 				t.Fatal("there was nothing to mistype")
@@ -87,7 +87,7 @@ func TestEveryRuleThatDecidesSaysWhatItIs(t *testing.T) {
 		if strings.HasSuffix(name, "_test.rego") {
 			return
 		}
-		if _, err := fs.Stat(policies.FS, strings.TrimSuffix(name, ".rego")+"_test.rego"); err != nil && name != "command_classes.rego" && name != "questions.rego" {
+		if _, err := fs.Stat(policies.FS, strings.TrimSuffix(name, ".rego")+"_test.rego"); err != nil && name != "commands/classes.rego" && name != "decision/questions.rego" {
 			t.Errorf("%s has no test beside it", name)
 		}
 	})
@@ -119,7 +119,7 @@ func TestTheIDsOfShippedRulesAreKnown(t *testing.T) {
 	}
 	slices.Sort(listed)
 	if diff := cmp.Diff(want, listed); diff != "" || err != nil {
-		t.Errorf("shipped_ids in policies/custom.rego (-rules +list), %v:\n%s", err, diff)
+		t.Errorf("shipped_ids in policies/custom/custom.rego (-rules +list), %v:\n%s", err, diff)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestReadmeListsEveryRule(t *testing.T) {
 
 func eachRego(t *testing.T, fn func(name string, body []byte)) {
 	t.Helper()
-	names, err := fs.Glob(policies.FS, "*.rego")
+	names, err := fs.Glob(policies.FS, "*/*.rego")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no rules: %v", err)
 	}

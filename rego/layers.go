@@ -16,7 +16,7 @@ const (
 	ruleResult    = "result"    // one decision on a result
 	ruleResults   = "results"   // a set of them
 	rootCustom    = "custom"
-	customModule  = packName + "/custom.rego" // asks packages of the user
+	customModule  = packName + "/custom/custom.rego" // asks packages of the user
 )
 
 // parse reads modules as Rego v1, with their annotations.

@@ -10,7 +10,7 @@ import (
 
 // toolSettings are data.settings.tools, agents, categories, tool_categories and
 // profile, read
-// once for each policy. The pack's tools.rego says the same, for inputs that come
+// once for each policy. The pack's tools/tools.rego says the same, for inputs that come
 // without a setting; a test holds the two together.
 type toolSettings struct {
 	tools      map[string]string

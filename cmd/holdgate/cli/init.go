@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -69,7 +71,10 @@ func (e *env) initFolder(c *cli.Context) error {
 		return fmt.Errorf("writing the folder: %w", w.err)
 	}
 	if c.Bool("json") {
-		return printJSON(e.stdout, map[string]any{"folder": dir, "written": len(w.written), "kept": w.kept})
+		return printJSON(e.stdout, map[string]any{"folder": dir, "written": len(w.written), "kept": w.kept, "pack_differs": w.packDiffers})
+	}
+	if w.packDiffers {
+		fmt.Fprintf(e.stdout, "kept     %s, though it is not this version's pack: remove it and run this again\n", holdgate.Visible(filepath.Join(dir, packFolder)))
 	}
 	if len(w.kept) > 0 {
 		fmt.Fprintf(e.stdout, "kept     %d files that were there as they are; --json names them\n", len(w.kept))
@@ -92,19 +97,21 @@ type starter struct {
 	written []string
 	kept    []string
 	err     error
+
+	packDiffers bool // the folder of the pack holds another version's
 }
 
 func (w *starter) write(name string, body []byte) {
 	if w.err != nil {
 		return
 	}
-	path := filepath.Join(w.dir, filepath.FromSlash(name))
-	if w.err = os.MkdirAll(filepath.Dir(path), 0o700); w.err != nil {
+	file := filepath.Join(w.dir, filepath.FromSlash(name))
+	if w.err = os.MkdirAll(filepath.Dir(file), 0o700); w.err != nil {
 		return
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		w.kept = append(w.kept, path)
+		w.kept = append(w.kept, file)
 		return
 	}
 	if err != nil {
@@ -113,12 +120,16 @@ func (w *starter) write(name string, body []byte) {
 	}
 	_, err = f.Write(body)
 	w.err = errors.Join(err, f.Close())
-	w.written = append(w.written, path)
+	w.written = append(w.written, file)
 }
 
-// writePack writes the shipped pack.
+// writePack writes the shipped pack. It adds nothing to another version's: two
+// versions in one folder are no policy.
 func (w *starter) writePack() {
 	pack := rego.Pack()
+	if w.packDiffers = differs(os.DirFS(filepath.Join(w.dir, packFolder)), pack); w.packDiffers {
+		return
+	}
 	err := fs.WalkDir(pack, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -131,4 +142,21 @@ func (w *starter) writePack() {
 		return w.err
 	})
 	w.err = errors.Join(w.err, err)
+}
+
+// differs reports whether there has a rule or a setting that pack does not have as it is.
+func differs(there, pack fs.FS) bool {
+	found := false
+	_ = fs.WalkDir(there, ".", func(name string, entry fs.DirEntry, err error) error {
+		if ext := path.Ext(name); err != nil || entry.IsDir() || ext != ".rego" && ext != ".yaml" {
+			return nil
+		}
+		body, _ := fs.ReadFile(there, name)
+		own, err := fs.ReadFile(pack, name)
+		if found = err != nil || !bytes.Equal(body, own); found {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
 }

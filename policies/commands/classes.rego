@@ -44,7 +44,7 @@ command_decision("privilege", about) := ask("shell.privilege", "high", "The comm
 
 # METADATA
 # title: Deleting files with a command
-# description: Where facts tell which files, the rule of files.rego asks the question.
+# description: Where facts tell which files, the rule of files/files.rego asks the question.
 # custom:
 #   risk: medium
 command_decision("delete", about) := ask("files.delete", "medium", "The command deletes files.", about) if not deletes_paths
@@ -107,7 +107,7 @@ command_decision("deploy", about) := ask("production.deploy", "high", "The comma
 
 # METADATA
 # title: Database clients
-# description: What statements they carry is judged in sql.rego; without one the client reads them from elsewhere.
+# description: What statements they carry is judged in sql/sql.rego; without one the client reads them from elsewhere.
 # custom:
 #   risk: medium
 command_decision("database", about) := ask("sql.unseen", "medium", "The command talks to a database, and what it says there is not in the call.", about) if not input.facts.sql

@@ -232,5 +232,5 @@ sends(_, words) if {
 
 curl_plain := `^(-[sSfivIN]+|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|compressed))$`
 
-# -o writes a file, which files.rego judges.
+# -o writes a file, which files/files.rego judges.
 curl_valued := `^(-[sSfivIN]*[omwHAXd]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|json))$`

@@ -45,7 +45,7 @@ known_kind if input.kind in {"tool_call", "model_request", "http_request", "mcp_
 
 # METADATA
 # title: The verdict, with the other rules that ask, so that one answer settles all of them
-# description: And with what approvals may come to answer, as habits.rego says.
+# description: And with what approvals may come to answer, as habits/habits.rego says.
 # custom:
 #   risk: low
 asked := object.union_n([verdict, beside, learning]) if {
@@ -96,7 +96,7 @@ standing contains d if {
 
 # METADATA
 # title: Whether a question is for graver calls than this
-# description: A gate with a condition may be, as conditions.rego says.
+# description: A gate with a condition may be, as gates/conditions.rego says.
 # custom:
 #   risk: high
 tame(d) if {

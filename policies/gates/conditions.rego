@@ -135,7 +135,7 @@ takes_along if {
 
 # METADATA
 # title: A question at a gate whose condition names a risk
-# description: It stands where another rule says something as grave of the call, as decision.rego sees to.
+# description: It stands where another rule says something as grave of the call, as decision/decision.rego sees to.
 # custom:
 #   risk: high
 at_risk(d, gate) := object.union(d, {"least_risk": least}) if {
