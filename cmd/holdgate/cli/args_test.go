@@ -6,10 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 func TestFlagsMayFollowArguments(t *testing.T) {
-	app := &cli.App{Flags: globalFlags(), Commands: commands(&env{})}
+	app := &cli.App{Flags: globalFlags(), Commands: commands(&env{&command.Env{}})}
 	tests := []struct{ name, in, want string }{
 		{"nothing", "holdgate", "holdgate"},
 		{"a command alone", "holdgate pending", "holdgate pending --"},

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/bench"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 func benchCommand(e *env) *cli.Command {
@@ -18,7 +19,7 @@ func benchCommand(e *env) *cli.Command {
 		Description: "Runs the same requests straight to an upstream, through goproxy (its transport tuned) and\n" +
 			"through Holdgate with its shipped settings and policy, all on loopback, in turns.",
 		Flags: []cli.Flag{
-			jsonFlag(),
+			command.JSONFlag(),
 			&cli.IntFlag{Name: "rounds", Usage: "count `N` rounds", Value: 5},
 			&cli.DurationFlag{Name: "time", Usage: "load each target for `DURATION` a round", Value: bench.DefaultDuration},
 			&cli.StringFlag{Name: "only", Usage: "only scenarios whose name contains `TEXT`, such as \"4 KB, 16\"; a number in it is whole"},
@@ -32,7 +33,7 @@ func benchCommand(e *env) *cli.Command {
 
 func (e *env) bench(c *cli.Context) error {
 	if role := c.String("peer"); role != "" {
-		return bench.Peer(c.Context, role, e.stdin, e.stdout)
+		return bench.Peer(c.Context, role, e.Stdin, e.Stdout)
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -44,28 +45,28 @@ func (e *env) bench(c *cli.Context) error {
 			return err
 		}
 		if c.Bool("json") {
-			return printJSON(e.stdout, results)
+			return command.PrintJSON(e.Stdout, results)
 		}
-		return bench.ReportStartup(e.stdout, results)
+		return bench.ReportStartup(e.Stdout, results)
 	}
 	if n := c.Int("held"); n > 0 {
-		h, err := bench.RunHeld(c.Context, exe, n, e.stderr)
+		h, err := bench.RunHeld(c.Context, exe, n, e.Stderr)
 		if err != nil {
 			return err
 		}
 		if c.Bool("json") {
-			return printJSON(e.stdout, h)
+			return command.PrintJSON(e.Stdout, h)
 		}
-		return bench.ReportHeld(e.stdout, h)
+		return bench.ReportHeld(e.Stdout, h)
 	}
 	results, err := bench.Run(c.Context, bench.Options{
-		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: e.stderr, Executable: exe,
+		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: e.Stderr, Executable: exe,
 	})
 	if err != nil && len(results) == 0 {
 		return err
 	}
 	if c.Bool("json") {
-		return errors.Join(err, printJSON(e.stdout, results))
+		return errors.Join(err, command.PrintJSON(e.Stdout, results))
 	}
-	return errors.Join(err, bench.Report(e.stdout, results))
+	return errors.Join(err, bench.Report(e.Stdout, results))
 }

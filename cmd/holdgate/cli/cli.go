@@ -1,7 +1,7 @@
-// Package cli is the command line and no more: each command is a file that
-// reads its arguments, calls the package that does the work, and prints. Exit
-// codes are in exit.go. What agents or clients wrote is printed through
-// [holdgate.Visible] alone.
+// Package cli is the command line and no more: the table of the commands, their
+// help and their completion. Each command is a file of a package below, which reads
+// its arguments, calls the package that does the work, and prints. What they share
+// is in command; exit codes are in command/exit.go.
 package cli
 
 import (
@@ -13,6 +13,8 @@ import (
 	_ "time/tzdata" // routes and quiet hours name zones, and containers have none
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 // Main runs the command line of this process and returns the exit code.
@@ -27,13 +29,13 @@ func init() { cli.HelpPrinter = printHelp }
 
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	e := &env{&command.Env{Stdin: stdin, Stdout: stdout, Stderr: stderr, Getenv: os.Getenv}}
 	app := &cli.App{
 		Name:           "holdgate",
 		Usage:          "hold an agent's risky calls until a person decides",
 		Flags:          globalFlags(),
 		Commands:       commands(e),
-		Version:        version(),
+		Version:        command.Version(),
 		HideVersion:    true, // there is a command
 		Writer:         stdout,
 		ErrWriter:      stderr,
@@ -46,5 +48,5 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if len(args) == 2 && args[1] == "--version" { // as every other program has it
 		args = []string{args[0], "version"}
 	}
-	return e.report(app.RunContext(ctx, interspersed(app, args)))
+	return e.Report(app.RunContext(ctx, interspersed(app, args)))
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/decide"
 )
 
 // completeName is the command that the shells' scripts ask.
@@ -49,9 +51,9 @@ func completionCommand(e *env) *cli.Command {
 		Action: func(c *cli.Context) error {
 			script, ok := completionScripts[c.Args().First()]
 			if !ok || c.NArg() != 1 {
-				return usage("completion takes the name of a shell: bash, zsh or fish")
+				return command.Usage("completion takes the name of a shell: bash, zsh or fish")
 			}
-			_, err := fmt.Fprint(e.stdout, script)
+			_, err := fmt.Fprint(e.Stdout, script)
 			return err
 		},
 	}
@@ -69,7 +71,7 @@ func completeCommand(e *env) *cli.Command {
 			last := words[len(words)-1]
 			for _, word := range e.completions(c, words[:len(words)-1], last) {
 				if strings.HasPrefix(word, last) && holdgate.Visible(word) == word {
-					if _, err := fmt.Fprintln(e.stdout, word); err != nil {
+					if _, err := fmt.Fprintln(e.Stdout, word); err != nil {
 						return err
 					}
 				}
@@ -134,7 +136,7 @@ const completionPatience = time.Second
 // named are the names of what is asked for: requests, grants, sessions or agents.
 // Where no sidecar answers there are none.
 func (e *env) named(c *cli.Context, what string) (list []string) {
-	sc, err := e.sidecar(c)
+	sc, err := e.Sidecar(c)
 	if err != nil {
 		return nil
 	}
@@ -149,7 +151,7 @@ func (e *env) named(c *cli.Context, what string) (list []string) {
 func namesOf(ctx context.Context, sc *client.Client, what string) (list []string) {
 	switch what {
 	case "ID":
-		requests, _ := pending(ctx, sc, approvals.Filter{})
+		requests, _ := decide.Pending(ctx, sc, approvals.Filter{})
 		for _, r := range requests {
 			list = append(list, r.ID)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 // onTerminal runs holdgate on a terminal, types ahead before the question is
@@ -68,13 +69,13 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 		code          int
 		status        holdgate.Status
 	}{
-		{"yes", "delete", "", "yes\n", exitDone, holdgate.StatusApproved},
-		{"no", "delete", "", "no\n", exitFailed, holdgate.StatusPending},
-		{"nothing", "delete", "", "\n", exitFailed, holdgate.StatusPending},
-		{"a key that was meant for something else", "delete", "", "y\n", exitFailed, holdgate.StatusPending},
-		{"what was typed before the question is no answer", "delete", "yes\nyes\n", "\n", exitFailed, holdgate.StatusPending},
-		{"yes is not enough where the risk is critical", "critical", "", "yes\n", exitFailed, holdgate.StatusPending},
-		{"the tool's name is", "critical", "", "Bash\n", exitDone, holdgate.StatusApproved},
+		{"yes", "delete", "", "yes\n", command.ExitDone, holdgate.StatusApproved},
+		{"no", "delete", "", "no\n", command.ExitFailed, holdgate.StatusPending},
+		{"nothing", "delete", "", "\n", command.ExitFailed, holdgate.StatusPending},
+		{"a key that was meant for something else", "delete", "", "y\n", command.ExitFailed, holdgate.StatusPending},
+		{"what was typed before the question is no answer", "delete", "yes\nyes\n", "\n", command.ExitFailed, holdgate.StatusPending},
+		{"yes is not enough where the risk is critical", "critical", "", "yes\n", command.ExitFailed, holdgate.StatusPending},
+		{"the tool's name is", "critical", "", "Bash\n", command.ExitDone, holdgate.StatusApproved},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,23 +113,23 @@ func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 		code          int
 		status        holdgate.Status
 	}{
-		{"yes", approve, "delete", "", "yes\n", "yes", exitDone, holdgate.StatusApproved},
-		{"no", approve, "delete", "", "no\n", "yes", exitFailed, holdgate.StatusPending},
-		{"nothing", approve, "delete", "", "\n", "yes", exitFailed, holdgate.StatusPending},
-		{"what was typed before is no answer", approve, "delete", "yes\n", "\n", "yes", exitFailed, holdgate.StatusPending},
-		{"the digest does not answer", slices.Concat(approve, digest), "delete", "", "\n", "yes", exitFailed, holdgate.StatusPending},
-		{"digest and --yes do", slices.Concat(approve, yes), "delete", "", "", "", exitDone, holdgate.StatusApproved},
-		{"--yes alone does not", append(approve, "--yes"), "delete", "", "", "", exitUsage, holdgate.StatusPending},
-		{"yes names no target of critical risk", approve, "critical", "", "yes\n", "Bash", exitFailed, holdgate.StatusPending},
-		{"nothing does neither", approve, "critical", "", "\n", "Bash", exitFailed, holdgate.StatusPending},
-		{"a word that was typed before", approve, "critical", "Bash\n", "\n", "Bash", exitFailed, holdgate.StatusPending},
-		{"the tool's name does", approve, "critical", "", "Bash\n", "Bash", exitDone, holdgate.StatusApproved},
-		{"no flag stands for the name", slices.Concat(approve, yes), "critical", "", "\n", "Bash", exitFailed, holdgate.StatusPending},
-		{"an option that lets it go on", choose, "choice", "", "\n", "yes", exitFailed, holdgate.StatusPending},
-		{"and is confirmed", choose, "choice", "", "yes\n", "yes", exitDone, holdgate.StatusApproved},
-		{"an option that does not", []string{"choose", "ID", "nowhere"}, "choice", "", "", "", exitDone, holdgate.StatusDenied},
-		{"an edit", edit, "delete", "", "\n", "yes", exitFailed, holdgate.StatusPending},
-		{"an edit that was seen", slices.Concat(edit, yes), "delete", "", "", "", exitDone, holdgate.StatusApproved},
+		{"yes", approve, "delete", "", "yes\n", "yes", command.ExitDone, holdgate.StatusApproved},
+		{"no", approve, "delete", "", "no\n", "yes", command.ExitFailed, holdgate.StatusPending},
+		{"nothing", approve, "delete", "", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
+		{"what was typed before is no answer", approve, "delete", "yes\n", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
+		{"the digest does not answer", slices.Concat(approve, digest), "delete", "", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
+		{"digest and --yes do", slices.Concat(approve, yes), "delete", "", "", "", command.ExitDone, holdgate.StatusApproved},
+		{"--yes alone does not", append(approve, "--yes"), "delete", "", "", "", command.ExitUsage, holdgate.StatusPending},
+		{"yes names no target of critical risk", approve, "critical", "", "yes\n", "Bash", command.ExitFailed, holdgate.StatusPending},
+		{"nothing does neither", approve, "critical", "", "\n", "Bash", command.ExitFailed, holdgate.StatusPending},
+		{"a word that was typed before", approve, "critical", "Bash\n", "\n", "Bash", command.ExitFailed, holdgate.StatusPending},
+		{"the tool's name does", approve, "critical", "", "Bash\n", "Bash", command.ExitDone, holdgate.StatusApproved},
+		{"no flag stands for the name", slices.Concat(approve, yes), "critical", "", "\n", "Bash", command.ExitFailed, holdgate.StatusPending},
+		{"an option that lets it go on", choose, "choice", "", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
+		{"and is confirmed", choose, "choice", "", "yes\n", "yes", command.ExitDone, holdgate.StatusApproved},
+		{"an option that does not", []string{"choose", "ID", "nowhere"}, "choice", "", "", "", command.ExitDone, holdgate.StatusDenied},
+		{"an edit", edit, "delete", "", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
+		{"an edit that was seen", slices.Concat(edit, yes), "delete", "", "", "", command.ExitDone, holdgate.StatusApproved},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -219,12 +220,12 @@ func TestEditInAnEditor(t *testing.T) {
 		status       holdgate.Status
 		want, unseen string // in what is printed
 	}{
-		{"a change that is confirmed", `sed -i s,build,build/tmp, "$1"`, "yes\n", exitDone, holdgate.StatusApproved, "+ /command: rm -rf build/tmp", ""},
-		{"a change that is not", `sed -i s,build,build/tmp, "$1"`, "no\n", exitFailed, holdgate.StatusPending, "stays pending", ""},
-		{"no change", `true`, "yes\n", exitFailed, holdgate.StatusPending, "nothing was changed", "edit this call?"},
-		{"an editor that fails", `exit 3`, "yes\n", exitFailed, holdgate.StatusPending, "the editor (", "edit this call?"},
-		{"what is no JSON, and given up", `echo '{' >"$1"`, "no\n", exitFailed, holdgate.StatusPending, "not usable", "edit this call?"},
-		{"a change that others could read", `test "$(stat -c %a "$1")$(stat -c %a "$(dirname "$1")")" = 600700 && sed -i s,build,b, "$1"`, "yes\n", exitDone, holdgate.StatusApproved, "", ""},
+		{"a change that is confirmed", `sed -i s,build,build/tmp, "$1"`, "yes\n", command.ExitDone, holdgate.StatusApproved, "+ /command: rm -rf build/tmp", ""},
+		{"a change that is not", `sed -i s,build,build/tmp, "$1"`, "no\n", command.ExitFailed, holdgate.StatusPending, "stays pending", ""},
+		{"no change", `true`, "yes\n", command.ExitFailed, holdgate.StatusPending, "nothing was changed", "edit this call?"},
+		{"an editor that fails", `exit 3`, "yes\n", command.ExitFailed, holdgate.StatusPending, "the editor (", "edit this call?"},
+		{"what is no JSON, and given up", `echo '{' >"$1"`, "no\n", command.ExitFailed, holdgate.StatusPending, "not usable", "edit this call?"},
+		{"a change that others could read", `test "$(stat -c %a "$1")$(stat -c %a "$(dirname "$1")")" = 600700 && sed -i s,build,b, "$1"`, "yes\n", command.ExitDone, holdgate.StatusApproved, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -263,7 +264,7 @@ func TestAnInterruptedQuestionDecidesNothing(t *testing.T) {
 	defer tty.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if line, err := readLine(ctx, tty); err == nil {
+	if line, err := command.ReadLine(ctx, tty); err == nil {
 		t.Errorf("read %q from a terminal that nobody typed on", line)
 	}
 	keys.Close() // ends the read that was left to itself

@@ -32,7 +32,7 @@ const (
 var groups = []string{groupStart, groupAnswer, groupAgents, groupRules, groupSetup, groupScripts, groupOthers}
 
 // in puts commands into a group.
-func in(name string, list ...*cli.Command) []*cli.Command {
+func in(name string, list []*cli.Command) []*cli.Command {
 	for _, c := range list {
 		c.Category = name
 	}

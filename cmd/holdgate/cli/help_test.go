@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 func TestHelpFitsATerminalAndHasExamples(t *testing.T) {
-	app := &cli.App{Name: "holdgate", Usage: "a usage", Flags: globalFlags(), Commands: commands(&env{})}
+	app := &cli.App{Name: "holdgate", Usage: "a usage", Flags: globalFlags(), Commands: commands(&env{&command.Env{}})}
 	fits(t, "holdgate", app)
 	for _, c := range app.Commands {
 		if !c.Hidden && len(c.Usage) > helpWidth-14 {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 // ours is a command as a text names it: "holdgate NAME NAME".
@@ -36,10 +38,10 @@ func unknownCommand(text string, all []*cli.Command, whole bool) string {
 // What the documents show as code, and what the program says, are commands that
 // there are.
 func TestEveryCommandThatIsNamedIsOne(t *testing.T) {
-	all := commands(&env{})
+	all := commands(&env{&command.Env{}})
 	root := filepath.Join("..", "..", "..")
 	var docs []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "policies/*.md", "deploy/*", "cmd/holdgate/cli/starter/*", "cmd/holdgate/cli/starter/rules/*"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "policies/*.md", "deploy/*", "cmd/holdgate/cli/setup/starter/*", "cmd/holdgate/cli/setup/starter/rules/*"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -18,14 +18,15 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 // alone is how holdgate begins that runs in the test's own process: whoever runs
 // the test may have a configuration.
 var alone = []string{"holdgate", "--config", ""}
 
-// command runs holdgate and returns the exit code and what it printed.
-func command(t *testing.T, args ...string) (int, string) {
+// ran runs holdgate and returns the exit code and what it printed.
+func ran(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -88,21 +89,21 @@ func TestCommandsFindWhatServeServes(t *testing.T) {
 	dir := stateFolder(t)
 	stop := served(t, "--state-dir", dir)
 
-	if got, text := command(t, "pending", "--state-dir", dir); got != exitNothing {
+	if got, text := ran(t, "pending", "--state-dir", dir); got != command.ExitNothing {
 		t.Errorf("pending: exit code %d\n%s", got, text)
 	}
-	got, online := command(t, "audit", "verify", "--state-dir", dir)
-	if got != exitDone || !strings.Contains(online, "entries in order") {
+	got, online := ran(t, "audit", "verify", "--state-dir", dir)
+	if got != command.ExitDone || !strings.Contains(online, "entries in order") {
 		t.Errorf("audit verify: exit code %d\n%s", got, online)
 	}
-	if got := stop(); got != exitDone {
+	if got := stop(); got != command.ExitDone {
 		t.Errorf("serve: exit code %d", got)
 	}
-	got, text := command(t, "audit", "verify", "--state-dir", dir)
-	if got != exitDone || text != online {
+	got, text := ran(t, "audit", "verify", "--state-dir", dir)
+	if got != command.ExitDone || text != online {
 		t.Errorf("audit verify without the sidecar: exit code %d\n%s\nwith it:\n%s", got, text, online)
 	}
-	if got, text := command(t, "pending", "--state-dir", dir); got != exitFailed || !strings.Contains(text, "hint: start one with") {
+	if got, text := ran(t, "pending", "--state-dir", dir); got != command.ExitFailed || !strings.Contains(text, "hint: start one with") {
 		t.Errorf("pending without a sidecar: exit code %d\n%s", got, text)
 	}
 }
@@ -115,9 +116,9 @@ func TestServeKnowsThePeopleOfItsConfiguration(t *testing.T) {
 	if err := os.WriteFile(file, []byte("approver: ada\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, text := command(t, "people", "add", "bob", "--role", "approve", "--write", "--json", "--config", file, "--state-dir", dir)
+	code, text := ran(t, "people", "add", "bob", "--role", "approve", "--write", "--json", "--config", file, "--state-dir", dir)
 	var bob struct{ Token string }
-	if err := json.Unmarshal([]byte(text), &bob); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(text), &bob); err != nil || code != command.ExitDone {
 		t.Fatalf("adding bob: exit code %d, %v\n%s", code, err, text)
 	}
 	if err := os.WriteFile(token, []byte(bob.Token+"\n"), 0o600); err != nil {
@@ -125,13 +126,13 @@ func TestServeKnowsThePeopleOfItsConfiguration(t *testing.T) {
 	}
 	stop := served(t, "--config", file, "--state-dir", dir)
 	for name, args := range map[string][]string{"the local approver": nil, "bob": {"--token-file", token}} {
-		if got, text := command(t, append([]string{"pending", "--state-dir", dir}, args...)...); got != exitNothing {
+		if got, text := ran(t, append([]string{"pending", "--state-dir", dir}, args...)...); got != command.ExitNothing {
 			t.Errorf("%s: exit code %d\n%s", name, got, text)
 		}
 	}
 	stop()
 	served(t, "--state-dir", dir)
-	if got, text := command(t, "pending", "--state-dir", dir, "--token-file", token); got != exitFailed || !strings.Contains(text, "did not prove") {
+	if got, text := ran(t, "pending", "--state-dir", dir, "--token-file", token); got != command.ExitFailed || !strings.Contains(text, "did not prove") {
 		t.Errorf("bob, whom nobody knows any more: exit code %d\n%s", got, text)
 	}
 }
@@ -142,7 +143,7 @@ func TestServeRefusesPeopleThatItAnswersFor(t *testing.T) {
 	if err := os.WriteFile(file, []byte("approver: ada\npeople: {ada: {roles: [approve]}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, text := command(t, "serve", "--auto", "approve", "--config", file, "--state-dir", dir); got != exitFailed || !strings.Contains(text, "none of the people") {
+	if got, text := ran(t, "serve", "--auto", "approve", "--config", file, "--state-dir", dir); got != command.ExitFailed || !strings.Contains(text, "none of the people") {
 		t.Errorf("exit code %d\n%s", got, text)
 	}
 }
@@ -154,8 +155,8 @@ func TestATakenAddressComesWithAHint(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	code, out := command(t, "serve", "--agents", taken.Addr().String(), "--approvers", "127.0.0.1:0")
-	if code != exitFailed || !strings.Contains(out, "address already in use") || !strings.Contains(out, "hint: does another sidecar run") {
+	code, out := ran(t, "serve", "--agents", taken.Addr().String(), "--approvers", "127.0.0.1:0")
+	if code != command.ExitFailed || !strings.Contains(out, "address already in use") || !strings.Contains(out, "hint: does another sidecar run") {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
 }
@@ -177,8 +178,8 @@ func TestServeTellsHowItsChannelsDo(t *testing.T) {
 	served(t, "--config", file, "--state-dir", dir)
 	var list []api.Plugin
 	for deadline := time.Now().Add(3 * time.Minute); ; {
-		code, text := command(t, "plugin", "list", "--json", "--state-dir", dir)
-		if err := json.Unmarshal([]byte(text), &list); err != nil || code != exitDone || len(list) != 1 {
+		code, text := ran(t, "plugin", "list", "--json", "--state-dir", dir)
+		if err := json.Unmarshal([]byte(text), &list); err != nil || code != command.ExitDone || len(list) != 1 {
 			t.Fatalf("exit code %d, %v\n%s", code, err, text)
 		}
 		if list[0].State == "running" {
@@ -191,13 +192,13 @@ func TestServeTellsHowItsChannelsDo(t *testing.T) {
 	if p := list[0]; p.Name != "bell" || p.Assurance != "interactive" || p.Quiet.IsZero() {
 		t.Errorf("the channel is %+v", p)
 	}
-	if code, text := command(t, "plugin", "list", "--state-dir", dir); code != exitDone || !strings.Contains(text, "quiet until") {
+	if code, text := ran(t, "plugin", "list", "--state-dir", dir); code != command.ExitDone || !strings.Contains(text, "quiet until") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
-	if code, text := command(t, "plugin", "send", "bell", "--state-dir", dir); code != exitDone || !strings.Contains(text, "bell has shown a test message") {
+	if code, text := ran(t, "plugin", "send", "bell", "--state-dir", dir); code != command.ExitDone || !strings.Contains(text, "bell has shown a test message") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
-	if code, text := command(t, "plugin", "send", "nope", "--state-dir", dir); code != exitFailed || !strings.Contains(text, "configured: nope; there are bell") {
+	if code, text := ran(t, "plugin", "send", "nope", "--state-dir", dir); code != command.ExitFailed || !strings.Contains(text, "configured: nope; there are bell") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 	if text, err := os.ReadFile(heard); err != nil || !strings.Contains(string(text), "A test of this channel") {

@@ -12,6 +12,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 // Seed 003: steer alone is interactive. Each line goes where it belongs at the time:
@@ -25,13 +26,13 @@ func TestSteerAloneIsInteractive(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, printed := conversing(t, []string{"steer", "--state-dir", s.dir}, "What is the agent to do (an empty line ends this)? ", "use git clean\n", "mind the tests\n", end)
-			if code != exitDone || !strings.Contains(printed, r.ID+" waits: ") || !strings.Contains(printed, r.ID+": steered") || !strings.Contains(printed, "nothing is pending: message ") {
+			if code != command.ExitDone || !strings.Contains(printed, r.ID+" waits: ") || !strings.Contains(printed, r.ID+": steered") || !strings.Contains(printed, "nothing is pending: message ") {
 				t.Errorf("exit code %d; printed:\n%s", code, printed)
 			}
 			if r, err = s.queue.Request(t.Context(), r.ID); err != nil || r.Status != holdgate.StatusSteered || r.Outcome.Instructions != "use git clean" {
 				t.Errorf("the call is %s, %v", r.Status, err)
 			}
-			if code, printed := conversing(t, []string{"messages", "delete", "--agent", "builder", "--state-dir", s.dir}, "never", ""); code != exitDone || !strings.Contains(printed, "guidance of ada: mind the tests") {
+			if code, printed := conversing(t, []string{"messages", "delete", "--agent", "builder", "--state-dir", s.dir}, "never", ""); code != command.ExitDone || !strings.Contains(printed, "guidance of ada: mind the tests") {
 				t.Errorf("the agent's messages: %d\n%s", code, printed)
 			}
 		})
@@ -42,7 +43,7 @@ func TestSteerAloneIsInteractive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if code, printed := conversing(t, []string{"steer", "--state-dir", s.dir}, "ends this)? ", "\n"); code != exitUsage {
+		if code, printed := conversing(t, []string{"steer", "--state-dir", s.dir}, "ends this)? ", "\n"); code != command.ExitUsage {
 			t.Errorf("exit code %d; printed:\n%s", code, printed)
 		}
 		if r, err = s.queue.Request(t.Context(), r.ID); err != nil || r.Status != holdgate.StatusPending {

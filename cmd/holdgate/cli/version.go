@@ -2,19 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
-)
 
-// version is the module's version as the build recorded it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
-}
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+)
 
 // versionCommand prints the version.
 func versionCommand(e *env) *cli.Command {
@@ -22,12 +14,12 @@ func versionCommand(e *env) *cli.Command {
 		Name:      "version",
 		UsageText: "holdgate version",
 		Usage:     "print the version",
-		Flags:     []cli.Flag{jsonFlag()},
+		Flags:     []cli.Flag{command.JSONFlag()},
 		Action: func(c *cli.Context) error {
 			if c.Bool("json") {
-				return printJSON(e.stdout, map[string]string{"version": version()})
+				return command.PrintJSON(e.Stdout, map[string]string{"version": command.Version()})
 			}
-			_, err := fmt.Fprintf(e.stdout, "holdgate %s\n", version())
+			_, err := fmt.Fprintf(e.Stdout, "holdgate %s\n", command.Version())
 			return err
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
 // A watching is holdgate watch on a terminal.
@@ -111,7 +112,7 @@ func TestWatchDecidesOnATerminal(t *testing.T) {
 	}
 	w.types("q")
 	w.shows("\x1b[?1049l") // the screen is given back
-	if code := <-w.code; code != exitDone {
+	if code := <-w.code; code != command.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -132,7 +133,7 @@ func TestWatchAsksLineByLineOnADumbTerminal(t *testing.T) {
 		t.Errorf("escape sequences on a dumb terminal: %q", all)
 	}
 	w.types("q\n")
-	if code := <-w.code; code != exitDone {
+	if code := <-w.code; code != command.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -141,7 +142,7 @@ func TestWatchSaysWhereNoSidecarIs(t *testing.T) {
 	w := watch(t, t.TempDir(), "xterm")
 	w.shows("error: no sidecar at ")
 	w.shows("hint: start one with: holdgate serve")
-	if code := <-w.code; code != exitFailed {
+	if code := <-w.code; code != command.ExitFailed {
 		t.Errorf("exit code %d", code)
 	}
 }

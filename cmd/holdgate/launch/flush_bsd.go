@@ -11,7 +11,7 @@ import (
 // readQueue is FREAD of <sys/fcntl.h>: the input side of TIOCFLUSH.
 const readQueue = 1
 
-// flushInput throws away what was typed and not yet read.
-func flushInput(tty *os.File) error {
+// FlushInput throws away what was typed and not yet read.
+func FlushInput(tty *os.File) error {
 	return unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, readQueue)
 }

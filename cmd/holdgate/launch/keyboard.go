@@ -41,7 +41,7 @@ func (k *keyboard) divert(ctx context.Context) <-chan stroke {
 	defer k.mu.Unlock()
 	k.to, k.ctx = to, ctx
 	_ = k.agent.SetWriteDeadline(time.Now()) // what is being written there waits no longer
-	_ = flushInput(k.tty)                    // what it leaves comes too early, and is passed over
+	_ = FlushInput(k.tty)                    // what it leaves comes too early, and is passed over
 	return to
 }
 

@@ -1,0 +1,77 @@
+package agents
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+)
+
+// agentsCommand lists who asks.
+func agentsCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "agents",
+		Usage: "list the agents that were seen, and add those that have a token",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", UsageText: "holdgate agents list", Usage: "list the agents that were seen, and whether they may go on", Flags: []cli.Flag{command.JSONFlag()},
+				Action: e.listAgents,
+			},
+			agentsAddCommand(e),
+		},
+	}
+}
+
+func (e *env) listAgents(c *cli.Context) error {
+	if c.Args().Present() {
+		return command.Usage("agents list takes no arguments, got %q", c.Args().First())
+	}
+	sc, err := e.Sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	list, err := sc.Agents(c.Context)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return command.PrintJSON(e.Stdout, list)
+	}
+	all, err := sc.Standing(c.Context, agents.Everybody)
+	if err != nil {
+		return err
+	}
+	if !all.Running() {
+		if _, err := fmt.Fprintf(e.Stdout, "all agents are %s\n", holdgate.Visible(all.String())); err != nil {
+			return err
+		}
+	}
+	return printAgents(e.Stdout, list, time.Now())
+}
+
+// printAgents prints what is known of each agent.
+func printAgents(w io.Writer, list []agents.Agent, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "AGENT\tIDENTITY\tSEEN\tPENDING\tSESSIONS\tSTATE")
+	for _, a := range list {
+		identity, seen := "asserted", "not yet"
+		if a.Proven {
+			identity = "proven"
+		}
+		if a.Confinement != "" {
+			identity += ", " + a.Confinement
+		}
+		if !a.LastSeen.IsZero() {
+			seen = command.Short(now.Sub(a.LastSeen)) + " ago"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(a.Standing.String()))
+	}
+	return t.Flush()
+}

@@ -1,0 +1,244 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/cmd/holdgate/undo"
+)
+
+// diffCommand says what a run has changed.
+func diffCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "diff", UsageText: "holdgate diff", Usage: "show what a run with --undo changed", ArgsUsage: "[RUN]",
+		Description: "Without a RUN it is the last one in this folder. holdgate undo --list lists them.",
+		Flags:       []cli.Flag{command.JSONFlag()},
+		Action:      e.showChanges,
+	}
+}
+
+// undoCommand takes back what a run has changed.
+func undoCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "undo", UsageText: "holdgate undo\nholdgate undo --list", Usage: "take back what a run with --undo changed", ArgsUsage: "[RUN]",
+		Description: "Shows what will be taken back, and asks. Without a RUN it is the last one in this folder.\n" +
+			"What was changed after the run stays as it is, and is listed. An undo is a run of its own:\n" +
+			"holdgate undo with its name brings back what it took away.",
+		Flags: []cli.Flag{
+			command.JSONFlag(),
+			&cli.BoolFlag{Name: "list", Usage: "list the runs that are kept"},
+			&cli.BoolFlag{Name: "yes", Usage: "do not ask"},
+		},
+		Action: e.undoRun,
+	}
+}
+
+// undoStore is the store of the state folder.
+func (e *env) undoStore(c *cli.Context) (*undo.Store, error) {
+	s, err := e.Settings(c)
+	if err != nil {
+		return nil, err
+	}
+	dir := undo.Folder(s.StateDir)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, noRuns()
+	}
+	return undo.Open(dir, 0)
+}
+
+func noRuns() *command.Exit {
+	return &command.Exit{Code: command.ExitNothing, Text: "no run is kept", Hint: "holdgate run --undo -- CMD keeps what CMD changes"}
+}
+
+// chosenRun is the run that is named, or the last one in this folder.
+func (e *env) chosenRun(c *cli.Context, s *undo.Store) (undo.Entry, error) {
+	if c.NArg() > 1 {
+		return undo.Entry{}, command.Usage("%s takes one run, got %d arguments", c.Command.Name, c.NArg())
+	}
+	list, err := s.Entries()
+	if err != nil {
+		return undo.Entry{}, err
+	}
+	if id := c.Args().First(); id != "" {
+		i := slices.IndexFunc(list, func(e undo.Entry) bool { return e.ID == id })
+		if i < 0 {
+			return undo.Entry{}, &command.Exit{Code: command.ExitNothing, Text: fmt.Sprintf("no run %s is kept", id), Hint: "holdgate undo --list lists those that are"}
+		}
+		return list[i], nil
+	}
+	here, err := filepath.EvalSymlinks(command.Absolute("."))
+	if err != nil {
+		return undo.Entry{}, err
+	}
+	for _, entry := range list {
+		if entry.Root == here && !entry.Undone && entry.Undoes == "" {
+			return entry, nil
+		}
+	}
+	return undo.Entry{}, &command.Exit{Code: command.ExitNothing, Text: fmt.Sprintf("no run in %s is kept that was not taken back", here), Hint: "holdgate undo --list lists the runs in other folders, and those that took others back"}
+}
+
+func (e *env) showChanges(c *cli.Context) error {
+	s, err := e.undoStore(c)
+	if err != nil {
+		return err
+	}
+	entry, err := e.chosenRun(c, s)
+	if err != nil {
+		return err
+	}
+	list, err := s.Plan(entry.ID)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return command.PrintJSON(e.Stdout, struct {
+			Run     undo.Entry    `json:"run"`
+			Changes []undo.Change `json:"changes"`
+		}{entry, list})
+	}
+	return printChanges(e.Stdout, entry, list)
+}
+
+func printChanges(w io.Writer, entry undo.Entry, list []undo.Change) error {
+	fmt.Fprintf(w, "run %s of %s changed %s in %s\n", entry.ID, holdgate.Visible(entry.Agent), undo.Summary(list), holdgate.Visible(entry.Root))
+	for _, c := range list {
+		if _, err := fmt.Fprintf(w, "  %s\n", c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *env) undoRun(c *cli.Context) error {
+	s, err := e.undoStore(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("list") {
+		return e.listRuns(c, s)
+	}
+	entry, err := e.chosenRun(c, s)
+	if err != nil {
+		return err
+	}
+	switch {
+	case entry.Running:
+		return &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("run %s still goes on", entry.ID), Hint: "end the agent first: holdgate stop " + command.ShellWord(entry.Agent)}
+	case entry.Undone:
+		return &command.Exit{Code: command.ExitNothing, Text: fmt.Sprintf("run %s was taken back already", entry.ID), Hint: "holdgate undo --list lists the run that did it, which can be taken back itself"}
+	}
+	list, err := s.Plan(entry.ID)
+	if err != nil {
+		return err
+	}
+	out := e.Stdout
+	if c.Bool("json") {
+		out = e.Stderr
+	}
+	if err := printChanges(out, entry, list); err != nil {
+		return err
+	}
+	if err := e.tellOthers(out, s, entry); err != nil {
+		return err
+	}
+	if !c.Bool("yes") {
+		yes, err := e.Ask(c.Context, out, "take all of this back? Type yes to do it: ", "yes")
+		if errors.Is(err, command.ErrNoTerminal) {
+			return command.Usage("there is no terminal to ask on: say --yes to take it back")
+		}
+		if err == nil && !yes {
+			err = &command.Exit{Code: command.ExitFailed, Text: "nothing was taken back"}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return e.takeBack(c, s, entry)
+}
+
+// tellOthers says which runs changed the same folder since.
+func (e *env) tellOthers(w io.Writer, s *undo.Store, entry undo.Entry) error {
+	list, err := s.Entries()
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		if o.ID == entry.ID || o.Undone || o.Undoes != "" || !o.Running && !o.Began.After(entry.Began) {
+			continue
+		}
+		if inFolder(o.Root, entry.Root) || inFolder(entry.Root, o.Root) {
+			state := "worked in this folder too"
+			if o.Running {
+				state = "works in this folder"
+			}
+			fmt.Fprintf(w, "note: run %s of %s %s: what it changed after this run had ended stays as it is\n", o.ID, holdgate.Visible(o.Agent), state)
+		}
+	}
+	return nil
+}
+
+// inFolder reports whether path is dir or lies in it.
+func inFolder(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func (e *env) takeBack(c *cli.Context, s *undo.Store, entry undo.Entry) error {
+	r, err := s.Undo(entry.ID)
+	if err != nil {
+		return fmt.Errorf("%w; what was taken back until then can be brought back: holdgate undo --list", err)
+	}
+	if c.Bool("json") {
+		if err := command.PrintJSON(e.Stdout, r); err != nil {
+			return err
+		}
+	}
+	for _, x := range r.Conflicts {
+		fmt.Fprintf(e.Stderr, "stays as it is: %s: %s\n", holdgate.Visible(x.Path), x.Why)
+	}
+	if !c.Bool("json") {
+		fmt.Fprintf(e.Stdout, "taken back; to have the run's changes again: holdgate undo %s%s\n", r.ID, command.Again(c))
+	}
+	if len(r.Conflicts) > 0 {
+		return &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("%d paths stay as they are; what was there before the run is kept", len(r.Conflicts)), Hint: "move them away and say the same again to bring back what was there: holdgate undo " + entry.ID + command.Again(c)}
+	}
+	return nil
+}
+
+func (e *env) listRuns(c *cli.Context, s *undo.Store) error {
+	list, err := s.Entries()
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return command.PrintJSON(e.Stdout, list)
+	}
+	if len(list) == 0 {
+		return noRuns()
+	}
+	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tAGENT\tSTATE\tKEPT\tFOLDER")
+	for _, o := range list {
+		state := "ended"
+		switch {
+		case o.Running:
+			state = "running"
+		case o.Undone:
+			state = "taken back"
+		case o.Undoes != "":
+			state = "took back " + o.Undoes
+		}
+		fmt.Fprintln(t, visibleCells(fmt.Sprintf("%s\t%s\t%s\t%.1f MiB\t%s", o.ID, o.Agent, state, float64(o.Bytes)/(1<<20), o.Root)))
+	}
+	return t.Flush()
+}

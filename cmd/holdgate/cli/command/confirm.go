@@ -1,0 +1,93 @@
+package command
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/cmd/holdgate/launch"
+)
+
+// ErrNoTerminal says that there is nobody to ask.
+var ErrNoTerminal = errors.New("there is no terminal to ask on")
+
+// Terminal is the terminal that a person types on, if there is one.
+func (e *Env) Terminal() (*os.File, bool) {
+	tty, ok := e.Stdin.(*os.File)
+	return tty, ok && term.IsTerminal(int(tty.Fd()))
+}
+
+// Confirm asks on the terminal whether to send d. A call of critical risk wants
+// a word that names its target instead of a yes.
+func (e *Env) Confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
+	word := "yes"
+	if r.Risk == holdgate.RiskCritical {
+		word = target(r)
+	}
+	yes, err := e.Ask(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
+	if err == nil && !yes {
+		err = &Exit{Code: ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
+	}
+	return err
+}
+
+// target is the word that names what a request is about: its tool, else its
+// gate, else itself.
+func target(r approvals.Request) string {
+	if r.Call.Tool != nil {
+		return holdgate.Visible(r.Call.Tool.Name)
+	}
+	return cmp.Or(holdgate.Visible(r.Gate), r.ID)
+}
+
+// Ask asks a question on the terminal, and reports whether the word was typed.
+// What was typed before the question was shown is thrown away. Without a
+// terminal it returns ErrNoTerminal.
+func (e *Env) Ask(ctx context.Context, w io.Writer, question, word string) (bool, error) {
+	tty, ok := e.Terminal()
+	if !ok {
+		return false, ErrNoTerminal
+	}
+	if err := launch.FlushInput(tty); err != nil {
+		return false, fmt.Errorf("clearing the terminal's input: %w", err)
+	}
+	fmt.Fprint(w, question)
+	line, err := ReadLine(ctx, tty)
+	if err != nil {
+		return false, err
+	}
+	return strings.TrimSpace(line) == word, nil
+}
+
+// ReadLine reads a line. A terminal cannot be read with a deadline, so the
+// read is left to itself when ctx ends: the process ends then too.
+func ReadLine(ctx context.Context, tty *os.File) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(tty).ReadString('\n')
+		read <- answer{line, err}
+	}()
+	select {
+	case a := <-read:
+		if a.err != nil && a.line == "" {
+			return "", fmt.Errorf("reading your answer: %w", a.err)
+		}
+		return a.line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}

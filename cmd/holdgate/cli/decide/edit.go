@@ -1,0 +1,194 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+)
+
+// editCommand lets a held call go on with other arguments.
+func editCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "edit",
+		UsageText: "holdgate edit f33xjt-my5d7g-tshyjw --set \"command=rm -rf build/tmp\"",
+		Usage:     "let a held call go on with other arguments",
+		ArgsUsage: "[ID]",
+		Description: "Opens $VISUAL or $EDITOR on the call's arguments, shows what you changed, and\n" +
+			"asks. --arguments and --set change them without an editor. Policy decides about\n" +
+			"the edited call again. Without a terminal, give the ID and --digest.",
+		Flags: []cli.Flag{
+			messageFlag(), digestFlag(), yesFlag(), command.JSONFlag(),
+			&cli.StringFlag{Name: "arguments", Usage: "take the whole arguments from a `FILE`, - for stdin"},
+			&cli.StringSliceFlag{Name: "set", Usage: "set one argument: `PATH=TEXT`, or PATH:=JSON; PATH is that of an argument, a name, a.b.0, or a JSON pointer; repeatable"},
+		},
+		Action: func(c *cli.Context) error { return e.edit(c) },
+	}
+}
+
+func (e *env) edit(c *cli.Context) error {
+	if err := e.checkEdit(c); err != nil {
+		return err
+	}
+	sc, err := e.Sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	r, err := open(c.Context, sc, c.Args().First())
+	if err != nil {
+		return err
+	}
+	if r.Call.Tool == nil || r.Call.Tool.Arguments == nil || r.Briefing.Counts.Redacted > 0 {
+		return &command.Exit{Code: command.ExitFailed, Text: "request " + r.ID + " has no arguments that can be edited: they are no JSON object, or not all of them are shown",
+			Hint: "nothing was decided; approve, deny or steer it"}
+	}
+	d := api.Decision{Decision: holdgate.AnswerEdit, Reason: c.String("reason")}
+	ask, err := e.asks(c, c.Args().First(), r, d)
+	if err != nil {
+		return err
+	}
+	if err := checkDigests(c, r); err != nil {
+		return err
+	}
+	d.Digest = r.Call.Digest
+	shown := e.Stdout
+	if c.Bool("json") {
+		shown = e.Stderr
+	}
+	if err := e.printWhole(shown, r, time.Now()); err != nil {
+		return fmt.Errorf("showing the request: %w", err)
+	}
+	edited, err := e.edited(c, shown, r)
+	if err != nil {
+		return err
+	}
+	d.Arguments = []byte(edited)
+	if err := errors.Join(printDiff(shown, "your edit", r.Call.Tool.Arguments, d.Arguments), line(shown)); err != nil {
+		return fmt.Errorf("showing the change: %w", err)
+	}
+	if ask {
+		if err := e.Confirm(c.Context, shown, r, d); err != nil {
+			return err
+		}
+	}
+	return e.send(c, sc, r.ID, d)
+}
+
+// checkEdit refuses command lines that could not be carried through.
+func (e *env) checkEdit(c *cli.Context) error {
+	_, terminal := e.Terminal()
+	byEditor := !c.IsSet("arguments") && !c.IsSet("set")
+	switch {
+	case c.NArg() > 1:
+		return command.Usage("edit takes one ID, got %q too", c.Args().Get(1))
+	case c.IsSet("arguments") && c.IsSet("set"):
+		return command.Usage("edit takes --arguments or --set, not both")
+	case !terminal && (!c.Args().Present() || !c.IsSet("digest") || byEditor):
+		return command.Usage("without a terminal to ask on, edit needs the ID, --digest, and --arguments or --set")
+	}
+	return checkYes(c)
+}
+
+// edited returns the new arguments, as the command line says.
+func (e *env) edited(c *cli.Context, w io.Writer, r approvals.Request) (jsontext.Value, error) {
+	args := jsontext.Value(r.Call.Tool.Arguments).Clone()
+	switch {
+	case c.IsSet("arguments"):
+		raw, err := e.readArguments(c.String("arguments"))
+		if err != nil {
+			return nil, err
+		}
+		return changed(r, raw)
+	case c.IsSet("set"):
+		for _, s := range c.StringSlice("set") {
+			var err error
+			if args, err = setArgument(args, s); err != nil {
+				return nil, err
+			}
+		}
+		return changed(r, args)
+	}
+	return e.editInEditor(c.Context, w, r)
+}
+
+func (e *env) readArguments(path string) ([]byte, error) {
+	in := e.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading the arguments: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	return command.ReadBounded(in)
+}
+
+// changed returns what raw holds without blanks, if it is one JSON object other
+// than the call's own arguments.
+func changed(r approvals.Request, raw []byte) (jsontext.Value, error) {
+	v := jsontext.Value(raw).Clone()
+	if err := v.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil {
+		return nil, &badArguments{err}
+	}
+	if v.Kind() != '{' {
+		return nil, &badArguments{errors.New("they must be one JSON object")}
+	}
+	before := jsontext.Value(r.Call.Tool.Arguments).Clone()
+	if err := before.Compact(); err == nil && string(before) == string(v) {
+		return nil, &command.Exit{Code: command.ExitFailed, Text: "nothing was changed; " + r.ID + " stays pending", Hint: "to let it go on as it is: holdgate approve " + r.ID}
+	}
+	return v, nil
+}
+
+// badArguments says why a text is no arguments.
+type badArguments struct{ err error }
+
+func (b *badArguments) Error() string { return "the arguments are not usable: " + plainJSON(b.err) }
+
+// editInEditor lets the person edit the arguments as a file, until they are a
+// JSON object or the person gives up.
+func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request) (jsontext.Value, error) {
+	text, err := pretty(r.Call.Tool.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if text, err = e.EditText(ctx, text); err != nil {
+			return nil, err
+		}
+		v, err := changed(r, text)
+		bad, ok := errors.AsType[*badArguments](err)
+		if !ok {
+			return v, err
+		}
+		again, err := e.Ask(ctx, w, "\n"+holdgate.Visible(bad.Error())+". Type yes to edit them again, anything else to leave it pending: ", "yes")
+		if err != nil {
+			return nil, err
+		}
+		if !again {
+			return nil, &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
+		}
+	}
+}
+
+// pretty is JSON for a person to edit: indented, and with what a screen would
+// hide written as \u escapes.
+func pretty(raw []byte) ([]byte, error) {
+	v := jsontext.Value(raw).Clone()
+	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
+		return nil, fmt.Errorf("reading the call's arguments: %w", err)
+	}
+	return append(holdgate.VisibleJSON(v), '\n'), nil
+}

@@ -1,0 +1,150 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+)
+
+// pendingCommand lists what waits.
+func pendingCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "pending",
+		UsageText: "holdgate pending --agent claude",
+		Usage:     "list the calls that wait for a person",
+		Flags: []cli.Flag{
+			command.JSONFlag(),
+			&cli.StringFlag{Name: "agent", Usage: "only those of this agent"},
+			&cli.StringFlag{Name: "session", Usage: "only those of this session"},
+			&cli.BoolFlag{Name: "all", Usage: "those too that you have put off (holdgate defer)"},
+			&cli.BoolFlag{Name: "group", Usage: "put those together that ask about calls of one shape"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return command.Usage("pending takes no arguments, got %q", c.Args().First())
+			}
+			sc, err := e.Sidecar(c)
+			if err != nil {
+				return err
+			}
+			defer sc.Close()
+			list, err := Pending(c.Context, sc, approvals.Filter{Agent: c.String("agent"), Session: c.String("session")})
+			if err != nil {
+				return err
+			}
+			var off []approvals.Request
+			if !c.Bool("all") && slices.ContainsFunc(list, func(r approvals.Request) bool { return len(r.Deferrals) > 0 }) {
+				if list, off, err = shownNow(c.Context, sc, list); err != nil {
+					return err
+				}
+			}
+			config, err := command.WaitingConfig(c, sc)
+			if err != nil {
+				return err
+			}
+			switch {
+			case c.Bool("group"):
+				err = e.printGroups(groupsOf(list), c.Bool("json"))
+			case c.Bool("json"):
+				err = command.PrintJSON(e.Stdout, list)
+			case len(list) > 0:
+				err = e.printTable(list, time.Now())
+			}
+			if err == nil && len(off) > 0 && !c.Bool("json") {
+				_, err = fmt.Fprintf(e.Stdout, "%d more put off by you: holdgate pending --all\n", len(off))
+			}
+			if config != nil && err == nil {
+				out := e.Stdout
+				if c.Bool("json") {
+					out = e.Stderr // a list of requests is what is read there
+				}
+				err = command.PrintWaiting(out, *config, command.Again(c))
+			}
+			if err != nil || len(list) > 0 || (config != nil || len(off) > 0) && !c.Bool("json") {
+				return err
+			}
+			return nothingPending()
+		},
+	}
+}
+
+// shownNow tells apart what waits and what of it the person has put off.
+func shownNow(ctx context.Context, sc *client.Client, list []approvals.Request) (shown, off []approvals.Request, err error) {
+	st, err := sc.Status(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, now := []approvals.Request{}, time.Now()
+	for _, r := range list {
+		if r.PutOff(st.You, now) {
+			off = append(off, r)
+		} else {
+			shown = append(shown, r)
+		}
+	}
+	return shown, off, nil
+}
+
+// Pending returns what waits, oldest first, and never nil.
+func Pending(ctx context.Context, sc *client.Client, f approvals.Filter) ([]approvals.Request, error) {
+	f.Status = holdgate.StatusPending
+	list, err := sc.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b approvals.Request) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	if list == nil {
+		list = []approvals.Request{}
+	}
+	return list, nil
+}
+
+// nothingPending is the answer where nothing waits.
+func nothingPending() error {
+	return &command.Exit{Code: command.ExitNothing, Text: "nothing is pending", Hint: "calls that policy holds appear here; holdgate audit query shows what was decided"}
+}
+
+// printTable prints one row a line: see [approvals.Request.Row].
+func (e *env) printTable(list []approvals.Request, now time.Time) error {
+	w := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tAGE\tLEFT\tRISK\tAGENT\tSESSION\tSUMMARY")
+	listed := map[string]bool{}
+	for _, r := range list {
+		row, more := r.Row(), ""
+		if listed[row] {
+			continue // it is in the row of an earlier one
+		}
+		if n := len(r.SameRow(list)) - 1; n > 0 {
+			listed[row], more = true, fmt.Sprintf(" (and %d more of this row)", n)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, command.Short(now.Sub(r.CreatedAt)), command.Short(r.ExpiresAt.Sub(now)),
+			command.Known(string(r.Risk)), holdgate.Visible(r.Agent.ID), begins(r.Session.ID, 14), r.Briefing.Summary+asked(r)+more)
+	}
+	return w.Flush()
+}
+
+// asked is the beginning of what an agent asks at a gate, marked as its word.
+func asked(r approvals.Request) string {
+	if g := r.Call.Gate; g != nil && g.Message != "" {
+		return "; the agent asks: “" + begins(g.Message, 60) + "”"
+	}
+	return ""
+}
+
+// begins is the beginning of a text, on one line and safe to show.
+func begins(s string, most int) string {
+	if r := []rune(strings.Join(strings.Fields(s), " ")); len(r) > most {
+		return holdgate.Visible(string(r[:most-1])) + "…"
+	}
+	return holdgate.Visible(strings.Join(strings.Fields(s), " "))
+}

@@ -1,0 +1,112 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+)
+
+// digestFlag names what somebody has seen.
+func digestFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "digest", Usage: "decide only if this is the `DIGEST` of the call that you saw, or the first 12 characters or more of it; " +
+		"needed where there is no terminal to ask on"}
+}
+
+// yesFlag leaves the question out for those who have named what they saw.
+func yesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Usage: "do not ask on the terminal; needs the ID and --digest"}
+}
+
+// checkYes refuses --yes of calls that nobody says to have seen.
+func checkYes(c *cli.Context) error {
+	if c.Bool("yes") && (!c.Args().Present() || !c.IsSet("digest")) {
+		return command.Usage("--yes needs the ID and --digest: it does not say which call you have seen")
+	}
+	return nil
+}
+
+// letsGoOn reports whether d lets a call go on. An option that the request does
+// not have is for the sidecar to refuse.
+func letsGoOn(r approvals.Request, d api.Decision) bool {
+	if d.Decision != holdgate.AnswerChoose {
+		return true
+	}
+	i := slices.IndexFunc(r.Options, func(o holdgate.Option) bool { return o.ID == d.Choice })
+	return i >= 0 && !r.Options[i].Other && (r.Options[i].Effect == "" || r.Options[i].Effect == holdgate.EffectApprove)
+}
+
+// asks reports whether a person is asked on the terminal before d is sent.
+// Without a terminal a call goes on only for somebody who names its ID and its
+// digest.
+func (e *env) asks(c *cli.Context, id string, r approvals.Request, d api.Decision) (bool, error) {
+	_, terminal := e.Terminal()
+	releases := letsGoOn(r, d)
+	switch {
+	case terminal:
+		return id == "" || releases && (!c.Bool("yes") || r.Risk == holdgate.RiskCritical), nil
+	case id == "":
+		return false, unseen(fmt.Sprintf("%s needs the ID", d.Decision), string(d.Decision), r)
+	case releases && !c.IsSet("digest"):
+		return false, unseen(fmt.Sprintf("%s needs the digest of what was seen", d.Decision), string(d.Decision), r)
+	}
+	return false, nil
+}
+
+// unseen is the error of a command that would let requests go on without a
+// terminal to ask on.
+func unseen(needs, name string, list ...approvals.Request) *command.Exit {
+	x := command.Usage("without a terminal to ask on, %s", needs)
+	x.Hint = "holdgate show ID prints the call and its digest; then: holdgate " + name
+	for _, r := range list {
+		x.Hint += " " + r.ID
+	}
+	x.Hint += strings.Repeat(" --digest DIGEST", len(list))
+	return x
+}
+
+// checkDigests refuses to decide calls other than those that somebody says to
+// have seen: each digest that is given is of a request in the list, and each
+// request has one of them. Where none is given, what is shown now is what counts.
+func checkDigests(c *cli.Context, list ...approvals.Request) error {
+	given := c.StringSlice("digest")
+	if !c.IsSet("digest") {
+		return nil
+	}
+	if len(given) > len(list) {
+		return command.Usage("%d digests are given for %d calls", len(given), len(list))
+	}
+	for _, seen := range given {
+		if least := len(list[0].Call.Digest.Short()); len(seen) < least {
+			return command.Usage("--digest %q is too short: give %d characters or more", seen, least)
+		}
+		if !slices.ContainsFunc(list, func(r approvals.Request) bool { return strings.HasPrefix(string(r.Call.Digest), seen) }) {
+			return notSeen(list[0].ID, fmt.Sprintf("%s is not the digest of %s: it is not the call that you saw", seen, ids(list)))
+		}
+	}
+	for _, r := range list {
+		if !slices.ContainsFunc(given, func(seen string) bool { return strings.HasPrefix(string(r.Call.Digest), seen) }) {
+			return notSeen(r.ID, "no --digest is that of "+r.ID+": it is not a call that you saw")
+		}
+	}
+	return nil
+}
+
+func notSeen(id, text string) *command.Exit {
+	return &command.Exit{Code: command.ExitFailed, Text: text, Hint: "nothing was decided; look again with: holdgate show " + id}
+}
+
+// ids names requests.
+func ids(list []approvals.Request) string {
+	names := make([]string, len(list))
+	for i, r := range list {
+		names[i] = r.ID
+	}
+	return strings.Join(names, " or ")
+}

@@ -1,0 +1,105 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+)
+
+// promptFor is how long a shell's prompt waits for the sidecar.
+const promptFor = 500 * time.Millisecond
+
+// statusCommand says how the sidecar is.
+func statusCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "status",
+		UsageText: "holdgate status --short",
+		Usage:     "say whether a sidecar runs, and how much waits",
+		Description: "--short is for prompts and status lines: one line, such as \"2 waiting\", within half a\n" +
+			"second. It prints nothing where no sidecar runs, and exits 0.",
+		Flags: []cli.Flag{command.JSONFlag(), &cli.BoolFlag{Name: "short", Usage: "one line, for prompts"}},
+		Action: func(c *cli.Context) error {
+			switch {
+			case c.Args().Present():
+				return command.Usage("status takes no arguments, got %q", c.Args().First())
+			case c.Bool("short") && c.Bool("json"):
+				return command.Usage("status takes --short or --json, not both")
+			case c.Bool("short"):
+				return e.shortStatus(c)
+			}
+			sc, err := e.Sidecar(c)
+			if err != nil {
+				return err
+			}
+			defer sc.Close()
+			st, err := sc.Status(c.Context)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return command.PrintJSON(e.Stdout, st)
+			}
+			return e.printStatus(st, time.Now())
+		},
+	}
+}
+
+// shortStatus prints one line, or nothing where nobody is there to say it.
+func (e *env) shortStatus(c *cli.Context) error {
+	ctx, cancel := context.WithTimeout(c.Context, promptFor)
+	defer cancel()
+	sc, err := e.Sidecar(c)
+	if err == nil {
+		defer sc.Close()
+		var st api.Status
+		if st, err = sc.Status(ctx); err == nil {
+			line := fmt.Sprintf("%d waiting", st.Pending)
+			if st.Health != api.Healthy {
+				line += ", " + holdgate.Visible(st.Health)
+			}
+			_, err = fmt.Fprintln(e.Stdout, line)
+			return err
+		}
+	}
+	if _, none := errors.AsType[*client.NoSidecarError](err); none {
+		return nil
+	}
+	word := "no access" // the sidecar's answer is another than wanted, or there is no token to ask with
+	if ctx.Err() != nil {
+		word = "no answer"
+	}
+	_, err = fmt.Fprintln(e.Stdout, "holdgate: "+word)
+	return err
+}
+
+func (e *env) printStatus(st api.Status, now time.Time) error {
+	field := func(name, format string, args ...any) string {
+		return fmt.Sprintf("%-10s ", name) + holdgate.Visible(fmt.Sprintf(format, args...)) + "\n"
+	}
+	text := field("health", "%s", st.Health) + field("waiting", "%d", st.Pending)
+	if !st.StartedAt.IsZero() {
+		text += field("started", "%s ago", command.Short(now.Sub(st.StartedAt)))
+	}
+	text += field("version", "%s", st.Version)
+	policy := "the shipped pack"
+	if st.Policy.Path != "" {
+		policy = st.Policy.Path
+	}
+	text += field("policy", "%s, %s", policy, command.Known(st.Policy.Mode))
+	for _, l := range st.Listeners {
+		text += field("listens", "%s for %s", l.Addr, l.Name)
+	}
+	if st.You != "" {
+		text += field("you", "%s", st.You)
+	}
+	_, err := fmt.Fprint(e.Stdout, text)
+	return err
+}
