@@ -1,6 +1,7 @@
 package snippet
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -77,7 +78,49 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 			w.unseen("modules from elsewhere")
 		}
 		return value{}, true
+	case "named":
+		// A function that it calls may stand there by its name.
+		for i, a := range c.args {
+			if w.namesAct(a) {
+				w.unseen("%s of a name", c.spec.name)
+			}
+			if len(a.fns) > 0 {
+				w.escape(value{fns: a.fns}, join(kinds("frame"), anything()))
+				c.args[i].fns = nil
+			}
+			w.escape(c.args[i], kinds("frame"))
+		}
+		return kinds("frame"), true
+	case "npload": // a pickle runs code
+		if _, pickled := c.arg(2, "allow_pickle"); pickled || len(c.args) > 2 {
+			w.unseen("%s of a pickle", c.spec.name)
+		}
+		w.touch("read", arg(0, "file"), c.spec.name)
+		return kinds("frame"), true
+	case "setenv":
+		name, to := arg(0, "key").text(), arg(1, "value").text()
+		if len(name.places) != 1 || len(name.kinds)+len(to.kinds) > 0 || len(to.places) != 1 || !modeVariable.MatchString(name.places[0].Path) || strings.Contains(strings.ToLower(to.places[0].Path), "prod") {
+			w.unseen("a variable of the environment that is set")
+		}
+		return anything(), true
+	case "poolrun":
+		if fns := arg(0, "fn"); len(fns.fns) > 0 && len(fns.specs) == 0 {
+			out := value{}
+			for _, f := range fns.fns {
+				inner := call{at: c.at, args: c.args[1:], keys: c.keys[1:]}
+				w.pass(f, inner)
+				f.called = true
+				out.add(f.result)
+			}
+			return w.container(c.at, value{}, out), true
+		}
+		return value{}, false
 	case "sqlite":
+		if v := arg(0, "database"); len(c.args) == 1 {
+			if t := v.text(); len(t.kinds) == 0 && len(t.places) == 1 && !t.places[0].Below && databaseFile.MatchString(t.places[0].Path) {
+				return join(places(t.places[0]), kinds("db")), true
+			}
+		}
 		for _, p := range arg(0, "database").text().places {
 			if rest, ok := strings.CutPrefix(p.Path, "file:"); ok {
 				file, options, _ := strings.Cut(rest, "?")
@@ -90,6 +133,9 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 				return kinds("rodb"), true
 			}
 		}
+	case "sqlrun":
+		w.statement(c, arg(0, "sql"))
+		return c.recv, true
 	case "archive":
 		mode, given := c.arg(1, "mode")
 		file := arg(0, "file")
@@ -116,6 +162,46 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 		return kinds("archive"), true
 	}
 	return value{}, false
+}
+
+// modeVariable is a variable that says in which of its ways a program runs.
+var modeVariable = regexp.MustCompile(`^(DJANGO_SETTINGS_MODULE|TZ|LANG|LC_ALL|MPLBACKEND|PYTHONHASHSEED|LOG_LEVEL|[A-Z]+_ENV|ENV|CI|NO_COLOR|COLUMNS)$`)
+
+// databaseFile is the path of a file, as the program sqlite3 would take it too.
+var databaseFile = regexp.MustCompile(`^[\w./][\w./ -]*$`)
+
+// namesAct reports whether a value may be the name of a method that does more than
+// compute.
+func (w *walker) namesAct(v value) bool {
+	for _, p := range v.places {
+		if strings.HasPrefix(p.Path, "to_") || strings.HasPrefix(p.Path, "_") || strings.Contains(p.Path, ":") || slices.Contains([]string{"eval", "query", "pipe", "exec", "dump", "tofile", "save"}, p.Path) {
+			return true
+		}
+	}
+	for _, o := range v.objs {
+		if o.class == nil && slices.ContainsFunc(append(slices.Clone(o.tuple), o.elem), w.namesAct) {
+			return true
+		}
+	}
+	return v.is(kindUnseen)
+}
+
+// statement notes a statement that is run in a database of SQLite: it is judged as
+// the program sqlite3 with that statement is.
+func (w *walker) statement(c call, sql value) {
+	t := sql.text()
+	if len(t.kinds) > 0 || t.none() || len(sql.objs) > 0 || c.spec.name == "db.executemany" {
+		w.unseen("%s: a statement that is not known", c.spec.name)
+	}
+	for _, file := range c.recv.places {
+		for _, p := range t.places {
+			if p.Below || strings.HasPrefix(strings.TrimSpace(p.Path), ".") || strings.HasPrefix(p.Path, "-") {
+				w.unseen("%s: a statement that is not known", c.spec.name)
+				continue
+			}
+			w.command(c, []string{"sqlite3", file.Path, p.Path})
+		}
+	}
 }
 
 // move notes that a file gets another name: its folder loses it only where the

@@ -80,6 +80,11 @@ func (w *walker) call(e *expr) (out value) {
 			}
 		case kindPart, kindNumber:
 		default:
+			if s := w.table.types[k]["()"]; s != nil {
+				c.spec = s
+				out.add(w.apply(c))
+				continue
+			}
 			w.unseen("a call of what is not known")
 			out.add(kinds(kindUnseen))
 			for _, a := range c.args {
@@ -190,7 +195,7 @@ func (w *walker) escape(v value, with value) {
 	visit = func(v value) {
 		w.shown(v)
 		for _, s := range v.specs {
-			if len(s.effects) > 0 || s.special != "" {
+			if !s.harmless() {
 				w.unseen("%s, handed on", s.name)
 			}
 		}
@@ -288,12 +293,9 @@ func (w *walker) touch(what string, v value, by string) {
 	if list == nil { // see options
 		return
 	}
-	for _, o := range v.objs {
-		if o.class != nil {
-			w.unseen("%s: an object of the program's own", by)
-		} else {
-			w.touch(what, w.elements(value{objs: []*object{o}}, true), by) // a list of files
-		}
+	v, own := w.unpacked(v) // a list of files, or of lists of them
+	if own {
+		w.unseen("%s: an object of the program's own", by)
 	}
 	t := v
 	t.kinds = slices.DeleteFunc(slices.Clone(v.kinds), func(k string) bool { return k == "file" }) // it was opened elsewhere
@@ -320,6 +322,30 @@ func (w *walker) touch(what string, v value, by string) {
 		}
 		*list, _ = union(*list, []Place{p}, false)
 	}
+}
+
+// unpacked is what a value and the containers in it hold, and reports whether an
+// object of a class of the program's is among that.
+func (w *walker) unpacked(v value) (out value, own bool) {
+	seen := make(map[*object]bool)
+	for todo := []value{v}; len(todo) > 0; {
+		next := todo[0]
+		todo = todo[1:]
+		for _, o := range next.objs {
+			if o.class != nil {
+				own = true
+			} else if !seen[o] {
+				seen[o] = true
+				todo = append(todo, w.elements(value{objs: []*object{o}}, true))
+			}
+		}
+		next.objs = nil
+		out.add(next)
+	}
+	if len(v.objs) > 0 {
+		out.objs = v.objs
+	}
+	return out, own
 }
 
 // hostPath are addresses where a file is expected.
@@ -373,7 +399,7 @@ func (w *walker) flow(c call) (out value) {
 	for i, a := range c.args {
 		w.shown(a)
 		for _, s := range a.specs {
-			if len(s.effects) > 0 || s.special != "" && s.special != "flow" {
+			if !s.harmless() {
 				w.unseen("%s, handed on", s.name)
 			} else if c.keys[i] != "key" {
 				out.add(w.result(s, call{spec: s, at: c.at, recv: w.elements(join(c.args...), true)}))
@@ -398,6 +424,49 @@ func (w *walker) flow(c call) (out value) {
 	}
 	made := w.container(c.at, w.elements(rest, true), elems, rest, out)
 	return join(out, elems, made, rest)
+}
+
+// harmlessSpecials are special functions that neither touch anything nor change what
+// they are called on, so that they may be handed to code which is not read.
+var harmlessSpecials = strings.Fields("flow gather each enumerate zip decorator defaultdict groupby lower upper title strip path join joinpath home base dirname relative suffix sibling splitext")
+
+func (s *spec) harmless() bool {
+	return len(s.effects) == 0 && (s.special == "" || slices.Contains(harmlessSpecials, s.special))
+}
+
+// gather is a container of what an iterable yields, as list, sorted, filter and map
+// make them.
+func (w *walker) gather(c call) value {
+	name := c.spec.name[strings.LastIndexByte(c.spec.name, '.')+1:]
+	takesFunction := name == "map" || name == "filter"
+	var from, made value
+	called := value{}
+	for i, a := range c.args {
+		w.shown(a)
+		switch {
+		case i == 0 && takesFunction, c.keys[i] == "key":
+			called.add(value{fns: a.fns, specs: a.specs})
+			continue
+		case c.keys[i] == "reverse":
+			continue
+		case c.keys[i] == "*" || c.keys[i] == "**":
+			a = w.elements(a, false)
+		}
+		from.add(a)
+	}
+	elems := w.elements(from, true)
+	for _, f := range called.fns {
+		made.add(w.handed(f, elems))
+	}
+	for _, s := range called.specs {
+		made.add(w.apply(call{at: c.at.kids[0], spec: s, recv: elems, args: []value{elems}, keys: []string{""}}))
+	}
+	if name != "map" {
+		made = elems
+	} else if len(called.fns)+len(called.specs) == 0 && len(c.args) > 0 {
+		w.unseen("a call of what is not known")
+	}
+	return w.container(c.at, value{}, made)
 }
 
 // lower and the like keep what is known of a text.

@@ -104,6 +104,11 @@ func (w *walker) requires(names value) (out value) {
 		return kinds(kindUnseen)
 	}
 	for _, p := range t.places {
+		if p.Below && strings.HasSuffix(p.Pattern, ".json") {
+			w.touch("read", places(p), "require")
+			out.add(anything())
+			continue
+		}
 		if p.Below {
 			w.unseen("a module whose name is computed")
 		}

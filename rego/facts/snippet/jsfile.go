@@ -50,6 +50,17 @@ func (w *walker) scriptFile(c call, arg func(int, string) value) (value, bool) {
 			w.callback(c, last, value{}, list)
 		}
 		return list, true
+	case "glob": // the files that a pattern names
+		for _, o := range arg(1, "").objs {
+			for name := range o.attrs {
+				if name != "exclude" && name != "nodir" && name != "ignore" {
+					w.unseen("%s with %s", c.spec.name, name)
+				}
+			}
+		}
+		list := w.container(c.at, value{}, globbed(places(Place{Path: "."}), arg(0, "")))
+		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, value{}, list)
+		return list, true
 	case "rm":
 		w.touch("delete", arg(0, ""), c.spec.name)
 		w.effects.Trees = w.effects.Trees || len(c.args) > 1

@@ -46,13 +46,16 @@ func (w *walker) attribute(v value, name string) (out value) {
 			known = w.inSection(w.table.types["data"], name, v, new(value)) || !acts(name)
 		case strings.HasPrefix(k, kindModule):
 			// A module lists what it has: the rest is not known.
-			if module := k[len(kindModule):]; !w.inSection(w.table.modules[module], name, v, &out) && !w.submodule(module, name, &out) {
+			if module := k[len(kindModule):]; !w.submodule(module, name, &out) && !w.inSection(w.table.modules[module], name, v, &out) {
 				w.unseen("%s.%s", module, name)
 			}
 			known = true
 		default:
 			known = w.inSection(w.table.types[k], name, v, &out) || known
 		}
+	}
+	if !known && v.plainData() && !acts(name) && !slices.Contains(starReach, name) {
+		return value{specs: []*spec{w.table.types["datum"]["*"]}} // texts and numbers can do no more than compute
 	}
 	if !known && !v.none() {
 		w.unseen(".%s", name)
@@ -62,17 +65,21 @@ func (w *walker) attribute(v value, name string) (out value) {
 }
 
 func (w *walker) submodule(module, name string, out *value) bool {
-	if w.table.modules[module+"."+name] == nil {
+	if w.table.modules[module+"."+name] == nil || w.table.modules[module][name] != nil {
 		return false
 	}
 	out.add(kinds(kindModule + module + "." + name))
 	return true
 }
 
+// starReach are names by which a library that computes would lead out of itself.
+var starReach = strings.Fields("os sys subprocess builtins importlib imp shutil ctypes ctypeslib socket urllib http requests pickle io core lib f2py distutils pathlib tempfile platform inspect runpy code multiprocessing threading asyncio signal eval exec system popen open compile func_globals gi_frame style_sheet_url " +
+	"_os _sys __globals__ mod module modules loads warnings site webbrowser")
+
 // inSection adds what a module or a type has under a name.
 func (w *walker) inSection(section map[string]*spec, name string, recv value, out *value) bool {
 	s := section[name]
-	if s == nil {
+	if s == nil && !slices.Contains(starReach, name) {
 		s = section["*"] // all that it has is alike
 	}
 	if s == nil {

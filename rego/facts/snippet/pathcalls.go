@@ -155,7 +155,7 @@ func globbed(dirs, patterns value) (out value) {
 				folder = "/"
 			}
 			fixed := p.Path
-			if at := strings.IndexAny(fixed, "*?["); at >= 0 {
+			if at := strings.IndexAny(fixed, "*?[{"); at >= 0 {
 				fixed = fixed[:at]
 			}
 			if at := strings.LastIndexByte(fixed, '/'); at >= 0 {

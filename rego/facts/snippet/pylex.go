@@ -271,6 +271,17 @@ func (l *pythonLexer) str(prefix string) {
 		quote = triple
 	}
 	begin := l.at + len(quote)
+	if strings.Contains(prefix, "f") {
+		end, ok := skipFormatted(l.src, begin, quote)
+		if !ok {
+			l.fail("an f-string that does not end, or is not read")
+		}
+		text := l.src[begin : end-len(quote)]
+		l.tokens = append(l.tokens, token{kind: tokString, text: text, pre: prefix, line: first})
+		l.line += strings.Count(text, "\n")
+		l.at = end
+		return
+	}
 	for i := begin; i < len(l.src); i++ {
 		switch {
 		case l.src[i] == '\\' && i+1 < len(l.src):

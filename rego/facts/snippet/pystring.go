@@ -34,9 +34,7 @@ func (p *pythonParser) strings() *expr {
 	return &expr{op: opJoin, kids: parts}
 }
 
-// formatted reads an f-string. Python before 3.12 ends it at the first quote
-// of its kind, later ones may not: only what both read alike comes through, for
-// the braces must be balanced up to that quote.
+// formatted reads an f-string, as Python has it from 3.12 on: see skipFormatted.
 func (p *pythonParser) formatted(t token) (parts []*expr) {
 	s := t.text
 	fail := func(what string) { panic(syntaxError{t.line, what + " in an f-string"}) }
@@ -75,28 +73,109 @@ func (p *pythonParser) formatted(t token) (parts []*expr) {
 
 // replacementEnd is where the brace that was opened before s is closed.
 func (p *pythonParser) replacementEnd(s string, fail func(string)) int {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '{':
-			depth++
-		case '}':
-			if depth == 0 {
-				return i
+	end, ok := skipReplacement(s, 0, "")
+	if !ok {
+		fail("a brace that is not closed, a backslash or a comment")
+	}
+	return end - 1
+}
+
+// skipFormatted is where an f-string ends whose quotes were opened before i, as
+// Python has it from 3.12 on. Where an earlier one ends it sooner, a brace is left
+// open there, and the program does not run at all.
+func skipFormatted(s string, i int, quote string) (end int, ok bool) {
+	for i < len(s) {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s) && s[i+1] != '{' && s[i+1] != '}':
+			i += 2
+		case strings.HasPrefix(s[i:], quote):
+			return i + len(quote), true
+		case c == '\n' && len(quote) == 1:
+			return 0, false
+		case strings.HasPrefix(s[i:], "{{"):
+			i += 2
+		case c == '{':
+			if i, ok = skipReplacement(s, i+1, quote); !ok {
+				return 0, false
 			}
-			depth--
-		case '"', '\'':
-			n := strings.IndexByte(s[i+1:], s[i])
-			if n < 0 {
-				fail("a string that does not end")
-			}
-			i += n + 1
-		case '\\', '#':
-			fail("a backslash or a comment")
+		default:
+			i++
 		}
 	}
-	fail("a brace that is not closed")
-	return 0
+	return 0, false
+}
+
+// skipReplacement is what follows the brace that was opened before i.
+func skipReplacement(s string, i int, quote string) (end int, ok bool) {
+	depth := 0
+	for i < len(s) {
+		switch c := s[i]; {
+		case c == '(' || c == '[' || c == '{':
+			depth++
+			i++
+		case c == '}' && depth == 0:
+			return i + 1, true
+		case c == ')' || c == ']' || c == '}':
+			depth--
+			i++
+		case c == '"' || c == '\'':
+			if i, ok = skipText(s, i); !ok {
+				return 0, false
+			}
+		case c == '\\' || c == '#' || c == '\n' && quote != "" && len(quote) == 1:
+			return 0, false
+		case c == ':' && depth == 0:
+			return skipFormat(s, i+1, quote)
+		default:
+			i++
+		}
+	}
+	return 0, false
+}
+
+// skipFormat is what follows the brace that ends a format.
+func skipFormat(s string, i int, quote string) (end int, ok bool) {
+	for i < len(s) {
+		switch c := s[i]; {
+		case c == '}':
+			return i + 1, true
+		case c == '{':
+			if i, ok = skipReplacement(s, i+1, quote); !ok {
+				return 0, false
+			}
+		case c == '\\' || c == '\n' || quote != "" && strings.HasPrefix(s[i:], quote):
+			return 0, false
+		default:
+			i++
+		}
+	}
+	return 0, false
+}
+
+// skipText is what follows the text in quotes at i.
+func skipText(s string, i int) (end int, ok bool) {
+	begin := i
+	for begin > 0 && strings.IndexByte("rRbBuUfFtT", s[begin-1]) >= 0 {
+		begin--
+	}
+	quote := s[i : i+1]
+	if triple := strings.Repeat(quote, 3); strings.HasPrefix(s[i:], triple) {
+		quote = triple
+	}
+	if strings.ContainsAny(s[begin:i], "fFtT") {
+		return skipFormatted(s, i+len(quote), quote)
+	}
+	for i += len(quote); i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case strings.HasPrefix(s[i:], quote):
+			return i + len(quote), true
+		case s[i] == '\n' && len(quote) == 1:
+			return 0, false
+		}
+	}
+	return 0, false
 }
 
 // replacement reads what stands in the braces of an f-string: an expression,
@@ -111,7 +190,11 @@ func (p *pythonParser) replacement(s string, t token, fail func(string)) *expr {
 		case c == ')' || c == ']' || c == '}':
 			depth--
 		case c == '"' || c == '\'':
-			i += strings.IndexByte(s[i+1:], c) + 1
+			next, ok := skipText(s, i)
+			if !ok {
+				fail("a string that does not end")
+			}
+			i = next - 1
 		case depth > 0:
 		case c == ':' || c == '!' && !strings.HasPrefix(s[i:], "!="):
 			end = i

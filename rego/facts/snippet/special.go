@@ -18,6 +18,8 @@ func (w *walker) special(c call) (value, bool) {
 	case "append", "insert", "extend":
 		w.fill(c)
 		return value{}, true
+	case "gather":
+		return w.gather(c), true
 	case "get":
 		out := join(c.args...)
 		if len(c.recv.objs) > 0 && len(c.args) > 0 {

@@ -59,6 +59,12 @@ func (v value) none() bool {
 	return len(v.kinds)+len(v.places)+len(v.objs)+len(v.fns)+len(v.specs) == 0
 }
 
+// plainData reports whether a value is text or a number, whichever that is.
+func (v value) plainData() bool {
+	return len(v.objs)+len(v.fns)+len(v.specs) == 0 && len(v.kinds) > 0 &&
+		!slices.ContainsFunc(v.kinds, func(k string) bool { return k != kindAny && k != kindPart })
+}
+
 // add grows a value by another, and reports whether that changed it.
 func (v *value) add(o value) (grew bool) {
 	v.kinds, grew = union(v.kinds, o.kinds, grew)
@@ -254,10 +260,14 @@ func behind(texts []string, part value, rest []value) (out value) {
 	for _, t := range texts {
 		for _, p := range part.places {
 			switch {
-			case t != "" || p.Up:
+			case t != "" && !(t == "./" && !path.IsAbs(p.Path) && !strings.HasPrefix(p.Path, "~")) || p.Up:
 				return anything()
 			case p.Below:
-				out.add(places(Place{Path: p.Path, Below: true}))
+				below := Place{Path: p.Path, Below: true}
+				if len(rest) == 0 {
+					below.Pattern = p.Pattern
+				}
+				out.add(places(below))
 			case len(rest) == 0:
 				out.add(places(p))
 			default:
