@@ -232,7 +232,13 @@ func holds(g grammar, argv, rest []string, changing string) bool {
 	if len(changing) == 2 && changing[0] == '-' {
 		words = rest
 	}
-	return slices.ContainsFunc(words, func(word string) bool { return names(g, word, changing) })
+	for i, word := range words {
+		value := i > 0 && changing[0] == '-' && words[i-1] != "" && words[i-1][0] == '-' && g[words[i-1]].valued
+		if !value && names(g, word, changing) {
+			return true
+		}
+	}
+	return false
 }
 
 // says reports whether a word of the table that makes a command harmless, such as

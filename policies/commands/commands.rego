@@ -67,6 +67,8 @@ command_class(c) := "self" if {
 	privileged(c)
 } else := bound("pass", c) if {
 	only_looks(c)
+} else := "remote" if {
+	only_asks(c)
 } else := bound(class_of(c), c)
 
 # METADATA
@@ -113,6 +115,9 @@ bound("project", c) := "unbound" if {
 } else := "pass"
 
 bound("remote", c) := "unbound" if {
+	runs_elsewhere(c)
+} else := "unbound" if {
+	asks_of_scripts
 	c.unbound[0]
 } else := "network" if {
 	leads_elsewhere(c)

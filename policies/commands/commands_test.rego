@@ -109,6 +109,7 @@ test_scripts_of_the_project_ask_where_the_settings_say_so if {
 	every argv in [["python", "x"], ["ls"]] {
 		holdgate.decision.rule == "shell.unbound" with input as running(argv, ["x"]) with data.settings.project_scripts as "ask"
 	}
+	holdgate.decision.rule == "shell.unbound" with input as running(["composer", "audit"], ["x"]) with data.settings.project_scripts as "ask"
 	holdgate.decision.action == "allow" with input as running(["make", "test"], ["x"]) with data.settings.project_scripts as "ask"
 }
 

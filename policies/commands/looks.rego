@@ -18,7 +18,7 @@ only_looks(c) if {
 		near(address)
 	}
 	every i, word in words {
-		fits_curl(words, i, word)
+		fits_curl(c, words, i, word)
 	}
 	not administers(c.program, words)
 }
@@ -53,13 +53,63 @@ only_looks(c) if {
 	not regex.match(`xargs|parallel|exec|ssh|docker|podman|kubectl`, concat(" ", object.get(c, "via", [])))
 	count([word | some word in c.argv; startswith(word, "-")]) < 2
 	every word in array.slice(c.argv, 1, count(c.argv)) {
-		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?|\$\(jobs -[pr]+\)|\$\(cat /tmp/[\w.-]+\))$`, word)
+		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?|\$\(jobs -[pr]+\)|\$\(cat (/tmp/[\w.-]+|([\w-]+/)*[\w-]+\.pid)\))$`, word)
 		not regex.match(`PPID`, word)
 	}
 }
 
+# METADATA
+# title: Questions to name servers, about names that carry nothing else
+# description: |
+#   A name of short words in small letters. Digits, capitals and long words are how
+#   data leaves by a name server.
+# custom:
+#   risk: medium
+only_asks(c) if {
+	c.program in {"dig", "nslookup", "host"}
+	words := array.slice(c.argv, 1, count(c.argv))
+	names := [word | some word in words; regex.match(plain_name, word)]
+	count(names) == 1
+	not regex.match(`secret|token|passw|key|cred|exfil|evil|leak|attack|collect|beacon|oast|interact|burp|drop`, names[0])
+	every word in [word | some word in words; word != names[0]] {
+		regex.match(`^(\+(short|noall|answer|nocomments|nostats|time=[0-9]+|tries=[0-9]+|trace)|-t|-4|-6|(?i)a|aaaa|cname|mx|ns|soa|srv|caa|txt|in)$`, word)
+	}
+}
+
+plain_name := `^([a-z][a-z-]{0,15}\.){1,3}[a-z]{2,12}\.?$`
+
+# METADATA
+# title: Questions to the API of a forge
+# description: By GET, or a query of GraphQL that changes nothing.
+# custom:
+#   risk: medium
+only_asks(c) if {
+	c.program in {"gh", "glab"}
+	c.argv[1] == "api"
+	words := array.slice(c.argv, 2, count(c.argv))
+	count([word | some word in words; regex.match(`^(--hostname|--input|--cache)|^(-[fF]|--field|--raw-field)?=?[\w.-]*=@`, word)]) == 0
+	reads_forge(words)
+}
+
+reads_forge(words) if {
+	not "graphql" in words
+	methods := [words[i + 1] | some i, word in words; word in {"-X", "--method"}]
+	count(methods) == 1
+	upper(methods[0]) == "GET"
+	count([word | some word in words; regex.match(`^(-X.|--method=)`, word)]) == 0
+}
+
+reads_forge(words) if {
+	"graphql" in words
+	count([word | some word in words; regex.match(`^(-X|--method)`, word)]) == 0
+	queries := [word | some word in words; regex.match(`^query=`, word)]
+	count(queries) == 1
+	regex.match(`^query=\s*(query\b|\{)`, queries[0])
+	not regex.match(`(?i)\b(mutation|subscription)\b`, queries[0])
+}
+
 local_clients := {
-	"wget", "http", "https", "xh", "xhs", "grpcurl", "websocat", "wscat", "nc", "ncat", "netcat", "hey", "oha", "wrk", "ab", "k6", "ping", "ping6", "dig", "nslookup", "host", "lighthouse", "xdg-open", "open", "telnet",
+	"wget", "http", "https", "xh", "xhs", "grpcurl", "websocat", "wscat", "nc", "ncat", "netcat", "hey", "oha", "wrk", "ab", "k6", "ping", "ping6", "dig", "nslookup", "host", "lighthouse", "autocannon", "pa11y", "xdg-open", "open", "telnet",
 }
 
 local(word) if near(word)
@@ -85,6 +135,11 @@ stays(program, _, _, word) if {
 stays(program, _, _, word) if {
 	program in {"http", "https", "xh", "xhs"}
 	regex.match(`^(GET|HEAD|OPTIONS|POST|PUT|PATCH|[A-Za-z_][\w.-]*(==|:=|=)[^@].*)$`, word)
+}
+
+stays(program, _, _, word) if {
+	program in {"lighthouse", "autocannon", "pa11y"}
+	regex.match(`^[A-Za-z0-9/][\w./,-]*$`, word)
 }
 
 stays("grpcurl", _, _, word) if regex.match(`^(list|describe|[a-z][\w.]*\.[A-Z]\w*(/\w+)?)$`, word)
@@ -141,29 +196,59 @@ curl_value(words, i) if {
 	regex.match(curl_valued, words[i - 1])
 }
 
-fits_curl(_, _, word) if regex.match(curl_plain, word)
+curl_value(words, i) if {
+	i > 0
+	words[i - 1] == "--unix-socket"
+	regex.match(`^/tmp/[\w-]+\.sock$`, words[i])
+	not regex.match(`docker|podman|ssh|agent|holdgate`, words[i])
+}
 
-fits_curl(words, i, word) if {
+fits_curl(_, _, _, word) if regex.match(curl_plain, word)
+
+fits_curl(_, words, i, word) if {
 	regex.match(curl_valued, word)
 	curl_value(words, i + 1)
 }
 
-fits_curl(words, i, word) if {
+fits_curl(c, words, i, "@-") if {
+	c.stdin == "heredoc"
+	regex.match(`^(-[a-zA-Z]*d|--(data|data-raw|data-binary|json))$`, words[i - 1])
+}
+
+# A dash prints, and "-D -" is not the name of a file.
+fits_curl(_, words, i, "-") if regex.match(`^(-[a-zA-Z]*[Do]|--(dump-header|output))$`, words[i - 1])
+
+fits_curl(_, words, i, word) if {
+	regex.match(`^(-[sSfivINkLG]*[Do]|--(dump-header|output))$`, word)
+	words[i + 1] == "-"
+}
+
+fits_curl(_, words, i, "--unix-socket") if curl_value(words, i + 1)
+
+fits_curl(_, words, i, word) if {
 	not curl_option(word)
 	not curl_value(words, i)
 }
 
 # A value with @ at its head is read from a file, and %output names one that is written.
-fits_curl(words, i, word) if {
+fits_curl(_, words, i, word) if {
 	curl_value(words, i)
 	not regex.match(`(?i)^@|=@|%output`, word)
 	not regex.match(`^(-[a-zA-Z]*X|--request)$`, words[i - 1])
 }
 
-fits_curl(words, i, word) if {
+fits_curl(_, words, i, word) if {
 	curl_value(words, i)
 	regex.match(`^(-[a-zA-Z]*X|--request)$`, words[i - 1])
 	word in {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH"}
+}
+
+# One thing, by its name: a path that ends in a digit, or in capital letters, is no list.
+fits_curl(_, words, i, "DELETE") if {
+	regex.match(`^(-[a-zA-Z]*X|--request)$`, words[i - 1])
+	some address in words
+	near(address)
+	regex.match(`^[^?]*:?[^?]*/[A-Za-z_-]+/[\w.-]*([0-9]|[A-Z][A-Z-]*)$`, address)
 }
 
 # METADATA
@@ -187,6 +272,12 @@ administers(program, words) if {
 administers(_, words) if {
 	some word in words
 	contains(word, data.settings.network.approvers)
+}
+
+# What kubectl proxy puts at its port is the whole cluster.
+administers(_, words) if {
+	some word in words
+	regex.match(`:8001/(api(/v1)?/?$|api/v1/(namespaces|nodes|pods|secrets|services|configmaps|events|persistent|serviceaccounts|endpoints)|apis(/|$)|openapi/v[23])`, word)
 }
 
 administers(program, words) if {
@@ -230,7 +321,7 @@ sends(_, words) if {
 	not word_at(words, i + 1) in {"GET", "HEAD"}
 }
 
-curl_plain := `^(-[sSfivIN]+|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|compressed))$`
+curl_plain := `^(-[sSfivINkLG]+|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|retry-all-errors|compressed|location|insecure|get|http1.1|http2|ipv4|ipv6))$`
 
 # -o writes a file, which files/files.rego judges.
-curl_valued := `^(-[sSfivIN]*[omwHAXd]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|json))$`
+curl_valued := `^(-[sSfivINkLG]*[omwHAXdbcuD]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|data-binary|data-urlencode|json|cookie|cookie-jar|user|dump-header))$`

@@ -11,6 +11,10 @@ test_reading_from_this_machine_passes if {
 		["curl", "--max-time", "3", "--silent", "https://LOCALHOST/"],
 		["curl", "-s", "-X", "POST", "localhost:8080/api/coupon", "-H", "Content-Type: application/json", "-d", "{\"code\":\"ten\"}"],
 		["curl", "-d", "a=b", "localhost:3000/x"],
+		["curl", "-sSL", "-D", "-", "-o", "/dev/null", "--compressed", "localhost:3000/x"],
+		["curl", "-s", "-b", "/tmp/jar", "-c", "/tmp/jar", "localhost:3000/x", "-o", "-"],
+		["curl", "-X", "DELETE", "localhost:3000/api/items/42"],
+		["curl", "-s", "--unix-socket", "/tmp/shop.sock", "http://localhost/x"],
 	] {
 		holdgate.decision.action == "allow" with input as shell([argv])
 	}
@@ -21,15 +25,56 @@ test_all_else_that_curl_can_do_asks if {
 		[], ["-s"], ["https://example.com"], ["localhost", "example.com"], ["http://localhost@example.com/"],
 		["http://localhost:80@example.com/"], ["http://localhost#@example.com/"], ["http://localhost\\@example.com/"],
 		["localhost.example.com"], ["localhost:07301"], ["localhost:{7301,80}"], ["file:///etc/passwd"],
-		["-sX", "DELETE", "localhost"], ["-d", "@x", "localhost"], ["--data", "a=@x", "localhost"], ["--data-binary", "x", "localhost"],
+		["-sX", "DELETE", "localhost"], ["-d", "@x", "localhost"], ["--data", "a=@x", "localhost"], ["--data-binary", "@x", "localhost"], ["-d", "@-", "localhost"],
 		["-X", "POST", "localhost:2375/containers/create"], ["-d", "x", "http://127.0.0.1:8001/api"], ["-X", "PUT", "localhost:2379/v2/keys/x"],
-		["-T", "x", "localhost"], ["-F", "a=@x", "localhost"], ["-K", "x", "localhost"], ["-x", "proxy", "localhost"], ["-L", "localhost"],
+		["-T", "x", "localhost"], ["-F", "a=@x", "localhost"], ["-K", "x", "localhost"], ["-x", "proxy", "localhost"], ["--unix-socket", "/tmp/docker.sock", "http://x/info"], ["-X", "DELETE", "localhost/api/users"], ["-D", "x", "example.com"],
 		["--connect-to", "::example.com:80", "localhost"], ["--resolve", "localhost:80:1.2.3.4", "localhost"],
 		["--unix-socket", "/x", "localhost"], ["-XPOST", "localhost"], ["-H", "@x", "localhost"], ["-w", "%output{x}", "localhost"],
 		["-H", "-o", "example.com", "localhost"], ["localhost", "-o"],
 	] {
 		holdgate.decision.rule == "network.command" with input as shell([array.concat(["curl"], words)])
 	}
+}
+
+test_data_may_stand_in_the_call if {
+	told := [{"op": "add", "path": "/facts/commands/0/stdin", "value": "heredoc"}]
+	holdgate.decision.action == "allow" with input as json.patch(shell([["curl", "-s", "localhost:3000/x", "--data-binary", "@-"]]), told)
+}
+
+test_names_that_carry_nothing_else_are_looked_up if {
+	every line in ["dig +short shop.example.com", "host -t mx shop.example.com", "nslookup shop.example.com"] {
+		holdgate.decision.action == "allow" with input as shell([split(line, " ")])
+	}
+	every line in ["dig c2vjcmv0x1.shop.example", "dig @192.0.2.1 shop.example.com", "dig a.b.c.d.example.com", "host secret.shop.example", "dig shop.example.com shop.example.org"] {
+		holdgate.decision.rule == "network.command" with input as shell([split(line, " ")])
+	}
+}
+
+test_questions_to_the_api_of_a_forge_pass if {
+	every argv in [
+		["gh", "api", "-X", "GET", "search/issues", "-f", "q=is:pr"],
+		["gh", "api", "graphql", "-F", "n=1", "-f", "query=query($n: Int!) { viewer { login } }"],
+		["gh", "api", "graphql", "-f", "query={ viewer { login } }"],
+	] {
+		holdgate.decision.action == "allow" with input as shell([argv])
+	}
+	every argv in [
+		["gh", "api", "-X", "DELETE", "repos/a/b"],
+		["gh", "api", "-X", "GET", "-X", "POST", "repos/a/b", "-f", "a=b"],
+		["gh", "api", "-XPOST", "-X", "GET", "repos/a/b"],
+		["gh", "api", "graphql", "-f", "query=mutation { x }"],
+		["gh", "api", "graphql", "-f", "query=query a { x } mutation b { y }"],
+		["gh", "api", "graphql", "-F", "query=@x"],
+		["gh", "api", "graphql", "-X", "GET", "-f", "query={ x }"],
+		["gh", "api", "-X", "GET", "x", "-f", "a=@x"],
+	] {
+		holdgate.decision.rule == "network.command" with input as shell([argv])
+	}
+}
+
+test_clients_that_measure_write_a_report if {
+	holdgate.decision.action == "allow" with input as shell([["lighthouse", "http://localhost:3000", "--output", "json"]])
+	holdgate.decision.rule == "network.command" with input as shell([["lighthouse", "https://example.com", "--output", "json"]])
 }
 
 test_a_proxy_may_lie_elsewhere if {

@@ -197,15 +197,25 @@ holds_word(_, argv, _, changing) if {
 holds_word(path, argv, _, changing) if {
 	changing != ""
 	not regex.match(`^-[^-]$`, changing)
-	some word in argv
+	some i, word in argv
+	not option_value(path, argv, i, changing)
 	names_word(path, word, changing)
 }
 
 # A short option before the subcommand is the program's own.
 holds_word(path, _, rest, changing) if {
 	regex.match(`^-[^-]$`, changing)
-	some word in rest
+	some i, word in rest
+	not option_value(path, rest, i, changing)
 	names_word(path, word, changing)
+}
+
+# What an option takes is no option.
+option_value(path, words, i, changing) if {
+	startswith(changing, "-")
+	i > 0
+	startswith(words[i - 1], "-")
+	data.settings.grammars[path][words[i - 1]] != false
 }
 
 # METADATA

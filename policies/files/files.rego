@@ -81,6 +81,7 @@ path_kind(p) := "self" if {
 	not writable(p)
 } else := "production" if {
 	regex.match(production_names, lower(p.clean))
+	not startswith(p.clean, "/tmp/")
 } else := "pass" if {
 	p.fresh
 } else := "delete" if {

@@ -315,7 +315,7 @@ func setParams(s *shell, in invocation) bool {
 		if w.text == "--" || w.text == "-" {
 			rest = rest[1:]
 		}
-		s.params, s.paramsKnown = nil, true
+		s.params, s.args, s.paramsKnown = nil, nil, true
 		for _, p := range rest {
 			s.params = append(s.params, p.text)
 			s.paramsKnown = s.paramsKnown && p.known() && s.conditional == 0
@@ -326,7 +326,7 @@ func setParams(s *shell, in invocation) bool {
 }
 
 func shiftParams(s *shell, _ invocation) bool {
-	s.params, s.paramsKnown = nil, false
+	s.params, s.args, s.paramsKnown = nil, nil, false
 	return false
 }
 
@@ -346,7 +346,7 @@ func shellProgram(s *shell, in invocation) bool {
 		sub.inherit(in.assigns)
 		sub.stdin = s.stdin
 		if len(args) > 0 {
-			sub.params, sub.paramsKnown = nil, true
+			sub.params, sub.args, sub.paramsKnown = nil, nil, true
 			for _, a := range args[1:] {
 				sub.params = append(sub.params, a.text)
 				sub.paramsKnown = sub.paramsKnown && a.known()
@@ -365,7 +365,7 @@ func shellProgram(s *shell, in invocation) bool {
 		if text, ok := s.content(*file); ok && len(in.unbound) == 0 {
 			sub := s.sub(append(in.via, name)...)
 			sub.inherit(in.assigns)
-			sub.stdin, sub.params, sub.paramsKnown = s.stdin, texts(args), known(args)
+			sub.stdin, sub.params, sub.args, sub.paramsKnown = s.stdin, texts(args), nil, known(args)
 			s.touch(*file, accessRead)
 			sub.source(text)
 			return true

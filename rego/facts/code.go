@@ -69,6 +69,10 @@ func findInterpreter(name string) (interpreter, bool) {
 // code.
 const standardModules = "json.tool py_compile compileall tabnanny ast tokenize dis calendar platform sysconfig"
 
+// toolModules are modules that are programs of their own: no project has others of
+// their names.
+const toolModules = "pip http.server"
+
 // interpret notes the code that an interpreter is given and the files that it
 // would run.
 func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
@@ -128,7 +132,9 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 			s.touch(f, accessRead)
 		}
 	case module != "":
-		c.Unbound = append(c.Unbound, module)
+		if !contains(toolModules, module) {
+			c.Unbound = append(c.Unbound, module)
+		}
 		s.moduleArguments(module, in, c)
 		s.strays(in)
 	case len(code) > 0 || contains("vim vi nvim emacs", in.name()):

@@ -13,7 +13,10 @@ import (
 
 const (
 	// textPrograms print their words, or compare them.
-	textPrograms = "echo printf true false : exit return test [ sleep wait seq expr"
+	textPrograms = "echo printf true false : exit return test [ sleep wait seq expr dirname basename"
+	// lookingPrograms say that something is there, or what lies there, and show none of
+	// its content.
+	lookingPrograms = "ls stat realpath readlink which type"
 	// readers have no option that runs, writes or deletes. Theirs are the
 	// files that they read.
 	readers = "cat tac head tail wc nl cut paste join comm diff cmp ls stat file du df grep egrep fgrep zgrep rev fold fmt column " +
@@ -59,7 +62,9 @@ func (s *shell) indifferent(in invocation, i int) bool {
 	w, name := in.words[i], in.name()
 	switch {
 	case name == "kill":
-		return w.origin == originOwn || w.origin == originAtom && in.words[1].text == "-0"
+		return w.origin == originOwn || w.origin == originAtom && in.words[1].text == "-0" || s.ownProcess(w)
+	case contains(lookingPrograms, name), name == "command" && contains("-v -V", in.words[1].text) && i > 1:
+		return true
 	case contains(textPrograms, name):
 		return !slices.ContainsFunc(in.words, func(f field) bool { return f.text == "-v" })
 	case contains("export declare local readonly typeset", name):
@@ -74,6 +79,10 @@ func (s *shell) indifferent(in invocation, i int) bool {
 		return w.origin == originNames || !w.bare && readerText(name, in.words, i)
 	case name == "git" && !w.bare && gitText(in.words, i):
 		return true
+	case w.origin >= originNames && s.testsFile(in, i), w.origin < originNames && namesPart(in, i):
+		return true
+	case contains("gzip zcat xz bzip2 zstd brotli pigz", name):
+		return w.origin >= originNames && slices.ContainsFunc(in.words[1:], func(f field) bool { return f.known() && packsToOutput.MatchString(f.text) })
 	case contains(checkers, name) || contains("npx bunx", name) && i > 1 && contains(checkers, textAt(in, 1)) || contains("php node ruby", name) && i > 1 && contains("-l -c --check -wc", textAt(in, 1)):
 		return w.origin == originNames
 	case w.within && (name == "sed" || name == "git" && i > 1 && contains("mv add diff log show blame", in.words[1].text)):
@@ -90,11 +99,66 @@ func (s *shell) indifferent(in invocation, i int) bool {
 		return w.origin >= originNames && strings.HasPrefix(w.text, "./") && !strings.Contains(w.text, "..$")
 	case contains("psql mysql mongosh redis-cli", name):
 		return s.ownAddress(w)
+	case name == "git" && !w.bare && i > 1 && contains(gitLooks, in.words[1].text) && afterDashes(in.words, i):
+		return true
 	case contains("git rg ag sort", name):
 		return w.origin == originNames && afterDashes(in.words, i)
 	}
 	return false
 }
+
+// packsToOutput are options with which a packer writes no file.
+var packsToOutput = regexp.MustCompile(`^(-[0-9a-z]*c[0-9a-z]*|--stdout|--to-stdout)$`)
+
+// pidFile is a file in which the number of a process stands.
+var pidFile = regexp.MustCompile(`^(\$\(cat |\$\(< ?|` + "`" + `cat )["']?(/tmp/[\w.-]+|(?:[\w-]+/)*[\w-]+\.pid)["']?[)` + "`" + `]$`)
+
+// ownProcess reports whether a word is the number of a process that the line itself has
+// started: the line, or a server that it was told to, has put it into a file.
+func (s *shell) ownProcess(w field) bool {
+	if len(w.dynamic) != 1 || w.text != w.dynamic[0] {
+		return false
+	}
+	m := pidFile.FindStringSubmatch(w.text)
+	if m == nil {
+		return false
+	}
+	return s.x.temporary[m[2]] || slices.ContainsFunc(s.x.facts.Commands, func(c Command) bool {
+		return c.Program != "kill" && c.Program != "cat" && slices.ContainsFunc(c.Argv[1:], func(a string) bool { return a == m[2] || strings.HasSuffix(a, "="+m[2]) })
+	})
+}
+
+// testVerbs are subcommands of tools that run the project's tests, or look at its code.
+const testVerbs = "test tests t lint check vet analyze build compile typecheck format fmt bench doc nextest clippy"
+
+// testsFile reports whether the word at i names a file or a folder to a tool that runs
+// the project's tests, or looks at its code: its files may run all the same.
+func (s *shell) testsFile(in invocation, i int) bool {
+	words := in.words[1:i]
+	if len(words) > 1 && contains("python python3 npx bunx pnpm yarn bundle poetry uv hatch pdm dotnet mix rails bin/rails", in.name()) && contains("-m exec run", words[0].text) {
+		words = words[1:]
+		return len(words) > 0 && words[0].known() && (contains(checkers, words[0].text) || contains(testVerbs+" unittest mypy pytest tox", words[0].text))
+	}
+	if _, tool := tools[in.name()]; !tool && !contains("flutter dart go cargo swift mix gradle mvn bun deno dotnet zig stack cabal elixir", in.name()) {
+		return false
+	}
+	return slices.ContainsFunc(words, func(f field) bool { return f.known() && contains(testVerbs, f.text) })
+}
+
+// partOptions are options of builds whose value names a part of the project, or picks
+// some of its tests.
+const partOptions = "--filter -F --workspace -w --package -p --scope --tests --testNamePattern -t --grep -g -k --features --bin --example --test --target"
+
+// namesPart reports whether the word at i is the value of such an option, by itself.
+func namesPart(in invocation, i int) bool {
+	w, before := in.words[i], in.words[i-1].text
+	return !w.bare && !w.stdin && i > 1 && contains(partOptions, before) &&
+		contains("npm pnpm yarn bun turbo nx lerna cargo go swift pytest jest vitest mocha playwright mix", in.name())
+}
+
+// gitLooks are subcommands of git that only look. Behind "--" no word of theirs is an
+// option.
+const gitLooks = "grep log blame show diff ls-tree ls-files rev-list shortlog diff-tree whatchanged annotate cat-file"
 
 // addressVariable is the whole of a word that holds the address of a database.
 var addressVariable = regexp.MustCompile(`^\$\{?(\w+_(?:URL|URI|DSN))\}?$`)
@@ -169,7 +233,7 @@ func gitText(words []field, i int) bool {
 		return true
 	}
 	switch {
-	case contains(text, before):
+	case contains(text, before), contains("blame annotate", verb) && before == "-L":
 		return true
 	case contains("log show diff rev-list", verb):
 		return before == "-S" || before == "-G" || strings.HasPrefix(self, "-S") || strings.HasPrefix(self, "-G")

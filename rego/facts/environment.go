@@ -23,7 +23,7 @@ const (
 // every day, and load and run nothing. One that ends in a dash or an equals
 // sign is the beginning of a word.
 var harmlessOptions = map[string]string{
-	"NODE_OPTIONS":   "--max- --no-warnings --trace- --enable-source-maps --unhandled-rejections --dns-result-order",
+	"NODE_OPTIONS":   "--max- --no-warnings --trace- --enable-source-maps --unhandled-rejections --dns-result-order --experimental-vm-modules --experimental-strip-types --experimental-test- --experimental-json --experimental-fetch --openssl-legacy-provider --stack-size",
 	"GOFLAGS":        "-mod=mod -mod=vendor -mod=readonly -v -x -race -count= -p= -tags= -trimpath -buildvcs= -short",
 	"RUSTFLAGS":      "-D -W -A -C -Dwarnings target-cpu= opt-level= debuginfo= warnings",
 	"PYTEST_ADDOPTS": "-q -v -vv -x -s -l -ra --tb= --color= --maxfail= --durations= --no-header",

@@ -132,7 +132,7 @@ func (s *shell) ownTemporary(f field) bool {
 	switch {
 	case !ok:
 		return false
-	case at == mktempName, strings.HasPrefix(at, mktempName+"/"), s.x.temporary[at]:
+	case at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.x.temporary[at]:
 		return true
 	}
 	return s.x.single && f.known() && s.x.version(fileKey(at)) == 0 && scratchFile.MatchString(at)

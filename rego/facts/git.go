@@ -110,8 +110,12 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		if !slices.ContainsFunc(words, func(w field) bool { return sibling.MatchString(w.text) }) {
 			s.strays(in)
 		}
-		if len(words) > 1 && words[0].text == "remove" {
-			s.useAll(in, parseOptions(words[1:], "", "").operands, accessDelete)
+		if o := parseOptions(words, "", ""); len(words) > 1 && words[0].text == "remove" && o.has("f", "force") {
+			for _, f := range o.operands[1:] { // without force what git does not keep stays
+				if !s.madeTree(f) {
+					s.use(in, f, accessDelete)
+				}
+			}
 		}
 	case "update-ref", "gc", "reflog", "prune":
 		impact.Force = impact.Force || verb != "gc"

@@ -17,7 +17,8 @@ var lookers = map[string]string{
 	"docker": "logs top port stats diff history compose-logs compose-ps compose-top compose-images compose-port container-logs", "podman": "logs top port stats diff history", "docker-compose": "logs ps top images port",
 	"npm": "view info ls explain why outdated", "pnpm": "why list ls view", "yarn": "why info", "pip": "show", "pip3": "show", "cargo": "tree", "go": "doc", "brew": "info deps", "apt": "show", "apt-cache": "show policy", "dpkg": "-s -L", "gem": "info list", "composer": "show why",
 	"systemctl": "status is-active is-enabled show", "journalctl": "*", "ps": "*", "pgrep": "*", "lsof": "*", "nproc": "*",
-	"gcloud": "projects-describe projects-list", "heroku": "ps logs", "fly": "status logs", "flyctl": "status logs",
+	"redis-cli": "type ttl pttl exists strlen llen scard zcard hlen get hget hgetall hkeys lrange smembers zrange object memory TYPE TTL PTTL EXISTS STRLEN LLEN SCARD ZCARD HLEN GET HGET HGETALL LRANGE SMEMBERS ZRANGE",
+	"gcloud":    "projects-describe projects-list", "heroku": "ps logs", "fly": "status logs", "flyctl": "status logs",
 }
 
 const (

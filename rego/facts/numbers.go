@@ -11,6 +11,8 @@ var (
 	numericFormat = regexp.MustCompile(`^(%[sYXZWiahbBugd]\s?)+$`)
 	// numericReport is what curl prints behind a body that is thrown away.
 	numericReport = regexp.MustCompile(`^(%\{(http_code|response_code|size_download|size_upload|time_total|num_redirects|time_connect|time_starttransfer|http_connect|exitcode)\}(\\n)?)$`)
+	// countingFilter is a filter of jq that ends in a count.
+	countingFilter = regexp.MustCompile(`^([^,"]*\|)?\s*length\s*$`)
 	// summingProgram is a program of awk that prints a sum or a count.
 	summingProgram = regexp.MustCompile(`^\s*((NR\s*>\s*1|/[\w .,:|-]+/)\s*)?\{\s*(\w+)\s*(\+=\s*\$[0-9]+|\+\+)\s*;?\s*\}\s*END\s*\{\s*print(\s+|\()(\w+)(\s*[+]\s*0)?(\s*/\s*(NR|[0-9]+))?\)?\s*;?\s*\}\s*$`)
 )
@@ -48,6 +50,8 @@ func printsNumbers(name string, args []field) bool {
 		}
 		m := summingProgram.FindStringSubmatch(program.text)
 		return m != nil && m[3] == m[6]
+	case "jq", "gojq":
+		return slices.ContainsFunc(args, func(f field) bool { return countingFilter.MatchString(f.text) }) && !slices.ContainsFunc(args, func(f field) bool { return contains("-n --null-input -f --from-file --arg --args --jsonargs", f.text) })
 	case "shuf":
 		return len(args) > 1 && args[0].text == "-i" && !slices.ContainsFunc(args, func(f field) bool { return f.text == "-e" })
 	}

@@ -397,7 +397,10 @@ func gitOrigin(args []field) origin {
 		if o.has("", "show-current") {
 			return originValue
 		}
-	case "describe", "symbolic-ref":
+	case "describe", "symbolic-ref", "tag":
+		if format != "" && args[0].text == "tag" {
+			return originAny
+		}
 		return originValue
 	case "log", "show":
 		if contains("%H %h %T %ct %at %cs", format) {

@@ -347,6 +347,9 @@ func (s *shell) mentions(in invocation) {
 			t = v
 		}
 		t = strings.TrimPrefix(t, "@")
+		if in.name() == "find" && leftOut(in.words, i+1) {
+			continue
+		}
 		if t == "" || strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") || strings.Contains(t, "://") {
 			continue
 		}
@@ -356,6 +359,14 @@ func (s *shell) mentions(in invocation) {
 			s.touch(field{text: t, dynamic: w.dynamic}, access)
 		}
 	}
+}
+
+// leftOut reports whether the word at i of find is a pattern of what it leaves out.
+func leftOut(words []field, i int) bool {
+	if !contains("-path -name -ipath -iname -wholename", words[i-1].text) {
+		return false
+	}
+	return i > 1 && contains("-not !", words[i-2].text) || i+1 < len(words) && words[i+1].text == "-prune"
 }
 
 // runsFiles are the files, or targets, that build tools and task runners run.

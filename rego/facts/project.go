@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -169,7 +170,7 @@ func joinAny(dir, p string) string {
 // it compiles, the folder it builds in, another working tree. It is empty for others.
 func madeOf(c Command) string {
 	option := map[string]string{"go": "-o", "cmake": "-B", "gcc": "-o", "g++": "-o", "cc": "-o", "c++": "-o", "clang": "-o", "clang++": "-o", "rustc": "-o"}[c.Program]
-	tree := c.Program == "git" && len(c.Argv) > 3 && c.Argv[1] == "worktree" && c.Argv[2] == "add"
+	tree := addsTree(c)
 	if option == "" && !tree || len(c.Unresolved) > 0 {
 		return ""
 	}
@@ -180,6 +181,8 @@ func madeOf(c Command) string {
 		case w == option && i+1 < len(c.Argv):
 			i++
 			made = c.Argv[i]
+		case tree && contains("-b -B --reason", w):
+			i++
 		case strings.HasPrefix(w, "-"):
 		case tree && i > 2:
 			return w
@@ -188,6 +191,22 @@ func madeOf(c Command) string {
 		}
 	}
 	return made
+}
+
+func addsTree(c Command) bool {
+	return c.Program == "git" && len(c.Argv) > 3 && c.Argv[1] == "worktree" && c.Argv[2] == "add"
+}
+
+// madeTree reports whether a word names a working tree that the line has added.
+func (s *shell) madeTree(f field) bool {
+	if !f.known() || s.remote || len(s.dirs) == 0 {
+		return false
+	}
+	at := joinAny(s.dirs[0], f.text)
+	return slices.ContainsFunc(s.x.facts.Commands, func(c Command) bool {
+		made := madeOf(c)
+		return addsTree(c) && made != "" && joinAny(cmp.Or(c.Dir, s.x.start()), made) == at
+	})
 }
 
 // sources are the names of what programs are made of.
@@ -200,6 +219,6 @@ func (x *extraction) makes(at []string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(at, func(p string) bool {
-		return !slices.ContainsFunc(x.made, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") })
+		return !x.project(p, false) && !slices.ContainsFunc(x.made, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") })
 	})
 }

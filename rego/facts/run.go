@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -133,9 +134,14 @@ func (s *shell) byName(name string, in invocation) bool {
 func (s *shell) call(name string, f function, args []field, known bool) {
 	defer func(c []string) { s.calling = c }(s.calling)
 	s.calling = slices.Concat(s.calling, []string{name})
-	defer func(src string, params []string, pk bool) { s.src, s.params, s.paramsKnown = src, params, pk }(s.src, s.params, s.paramsKnown)
+	defer func(src string, params []string, words []field, pk bool) {
+		s.src, s.params, s.args, s.paramsKnown = src, params, words, pk
+	}(s.src, s.params, s.args, s.paramsKnown)
 	s.src = f.src
-	s.params, s.paramsKnown = nil, known
+	s.params, s.args, s.paramsKnown = nil, nil, known
+	if known && !slices.ContainsFunc(args, func(a field) bool { return a.stdin || a.array }) {
+		s.args = args
+	}
 	for _, a := range args {
 		s.params = append(s.params, a.text)
 		s.paramsKnown = s.paramsKnown && a.known()
@@ -313,13 +319,35 @@ func pathPart(name string, args []field) stream {
 }
 
 // temporary is what mktemp prints: its template, where nothing says that it is
-// another.
+// another. All that it makes in /tmp goes by one name here.
 func (s *shell) temporary(args []field) stream {
-	if _, moved := s.vars["TMPDIR"]; moved || s.wild || len(args) > 1 || len(args) == 1 && args[0].text != "-d" {
+	if _, moved := s.vars["TMPDIR"]; moved || s.wild {
 		return stream{kind: "pipe"}
 	}
-	return stream{kind: "pipe", text: "/tmp/tmp.XXXXXXXXXX\n", known: true}
+	end := ""
+	for i, a := range args {
+		before := ""
+		if i > 0 {
+			before = args[i-1].text
+		}
+		suffix, ends := strings.CutPrefix(a.text, "--suffix=")
+		switch {
+		case before == "-p" && a.text == "/tmp", before == "-t" && mktempTemplate.MatchString("/tmp/"+a.text), contains("-d -q -u -t -p --directory --quiet --tmpdir --tmpdir=/tmp", a.text):
+		case ends && mktempEnd.MatchString(suffix):
+			end = suffix
+		case mktempTemplate.MatchString(a.text):
+			end = mktempTemplate.FindStringSubmatch(a.text)[2]
+		default:
+			return stream{kind: "pipe"}
+		}
+	}
+	return stream{kind: "pipe", text: mktempName + end + "\n", known: true}
 }
+
+var (
+	mktempTemplate = regexp.MustCompile(`^/tmp/([\w-][\w.-]*)?XXX+(\.\w+)?$`)
+	mktempEnd      = regexp.MustCompile(`^\.\w+$`)
+)
 
 func echo(args []field) stream {
 	escapes := false

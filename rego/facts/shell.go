@@ -23,6 +23,7 @@ type shell struct {
 	aliases map[string]string
 	traps   []field  // the texts of trap
 	params  []string // $1 and on
+	args    []field  // the same as words, where not all of them are known
 	// paramsKnown says that params are all there are; else they come from
 	// outside.
 	paramsKnown bool

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -178,7 +179,7 @@ func curlCommand(s *shell, in invocation, c *Command) {
 	for _, f := range append(o.operands, o.values("", "url")...) {
 		s.x.url(f.text)
 	}
-	for _, f := range append(o.values("o", "output"), o.values("cD", "cookie-jar")...) {
+	for _, f := range slices.Concat(o.values("o", "output"), o.values("cD", "cookie-jar"), o.values("", "dump-header")) {
 		s.use(in, f, accessWrite)
 	}
 	if o.has("OJ", "remote-name") {

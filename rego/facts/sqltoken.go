@@ -83,6 +83,11 @@ func (l *sqlLexer) next() {
 		l.add(sqlNumber, rest[:n])
 		l.pos += n
 	case c == '\\':
+		if strings.HasPrefix(rest, `\G`) && (len(rest) == 2 || !wordByte(rest[2])) || strings.HasPrefix(rest, `\g`) && len(strings.TrimSpace(rest)) == 2 { // ends a statement, and says how its rows are shown
+			l.add(sqlPunct, ";")
+			l.pos += 2
+			return
+		}
 		l.note("backslash command")
 		l.pos++
 	default:

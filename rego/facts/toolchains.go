@@ -76,6 +76,8 @@ func toolCommand(s *shell, t tool, in invocation, c *Command) {
 		switch {
 		case rewrites && !checks:
 			s.use(in, f, accessWrite)
+		case contains("npx bunx pnpx", in.name()) || contains("pnpm npm yarn", in.name()) && slices.ContainsFunc(w, func(f field) bool { return f.text == "exec" }): // a command of its own
+		case !t.tests && plainResult.MatchString(f.text):
 		case (t.tests || t.inPlace == "" && throughTemp.MatchString(f.text)) && leadsOut(f.text):
 			file, _, _ := strings.Cut(f.text, "::")
 			c.Unbound = append(c.Unbound, file)
@@ -85,6 +87,9 @@ func toolCommand(s *shell, t tool, in invocation, c *Command) {
 
 // throughTemp is what lies in a folder for temporary files, and is no plain text.
 var throughTemp = regexp.MustCompile(`^(/private)?(/var)?/tmp(/|$)`)
+
+// plainResult is a file that no program runs, by its name: what tools read and make.
+var plainResult = regexp.MustCompile(`(?i)\.(png|jpe?g|webp|gif|svg|pdf|html?|json|jsonl|csv|tsv|txt|log|md|xml|ipynb|mp4|webm|parquet)$`)
 
 // option is an option's name, as the table has it, and its value where that is
 // part of the word.

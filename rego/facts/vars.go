@@ -16,14 +16,15 @@ type variable struct {
 	known    bool
 	origin   origin // where it comes from, if it is not known
 	readonly bool
-	odd      bool // declared with an attribute that changes what is assigned
-	integer  bool // whatever is assigned is evaluated as arithmetic
-	keyed    bool // an array whose subscripts are text
-	within   bool // each value is one that field.within may stand for
+	odd      bool  // declared with an attribute that changes what is assigned
+	integer  bool  // whatever is assigned is evaluated as arithmetic
+	keyed    bool  // an array whose subscripts are text
+	within   bool  // each value is one that field.within may stand for
+	shape    field // the word that was assigned, where parts of it are not known
 }
 
 func (v variable) same(w variable) bool {
-	return v.known == w.known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && slices.Equal(v.values, w.values)
+	return v.known == w.known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && slices.Equal(v.values, w.values) && v.shape.text == w.shape.text && slices.Equal(v.shape.dynamic, w.shape.dynamic)
 }
 
 // atLeast is where a variable comes from that may hold another value besides.
@@ -73,7 +74,7 @@ func (s *shell) forget(name string) {
 // forgetAll is for what may change any variable.
 func (s *shell) forgetAll() {
 	clear(s.vars)
-	s.wild = true
+	s.wild, s.args = true, nil
 }
 
 // assigned is where the value of a variable comes from that is assigned a word.
@@ -124,7 +125,7 @@ func (s *shell) assign(a *syntax.Assign) field {
 	}
 	switch {
 	case !f.known() && !a.Append:
-		s.set(name, variable{origin: f.assigned()})
+		s.set(name, variable{origin: f.assigned(), shape: f.shape()})
 	case !f.known(), a.Append && (!had || !old.known || old.array):
 		s.forget(name)
 	case a.Append:
@@ -170,6 +171,10 @@ func (s *shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 	values, ok := s.paramValues(p)
 	if !ok {
 		s.nested(p)
+		if s.shaped(b, p, q) {
+			b.cur.runs = b.cur.runs || runs
+			return
+		}
 		first := b.text.Len() == 0 && len(b.cur.dynamic) == 0
 		b.dynamic(s.written(p), s.paramOrigin(p), q)
 		b.cur.runs = b.cur.runs || runs
@@ -278,6 +283,9 @@ func (s *shell) lookup(name string, index syntax.ArithmExpr) ([]string, bool) {
 	case name == "@" || name == "*":
 		return s.params, s.paramsKnown
 	case err == nil && n > 0:
+		if f, ok := s.argument(n); ok && f.known() && !f.glob {
+			return []string{f.text}, true
+		}
 		if n <= len(s.params) {
 			return s.params[n-1 : n], s.paramsKnown
 		}

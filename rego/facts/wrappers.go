@@ -373,7 +373,7 @@ func (s *shell) inherit(assigns []field) {
 	delete(s.vars, "IFS")
 	clear(s.funcs)
 	clear(s.aliases)
-	s.params, s.paramsKnown = nil, false
+	s.params, s.args, s.paramsKnown = nil, nil, false
 	s.env = s.overlaid(s.env, assigns...)
 	for _, a := range assigns {
 		name, value, _ := strings.Cut(a.text, "=")

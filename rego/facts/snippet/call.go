@@ -293,17 +293,20 @@ func (w *walker) touch(what string, v value, by string) {
 	if list == nil { // see options
 		return
 	}
-	v, own := w.unpacked(v) // a list of files, or of lists of them
+	pieces, own := w.unpacked(v) // a list of files, or of lists of them
 	if own {
 		w.unseen("%s: an object of the program's own", by)
 	}
+	for _, v := range pieces {
+		w.touchPiece(list, v, by)
+	}
+}
+
+// touchPiece is touch for what is no container.
+func (w *walker) touchPiece(list *[]Place, v value, by string) {
 	t := v
 	t.kinds = slices.DeleteFunc(slices.Clone(v.kinds), func(k string) bool { return k == "file" }) // it was opened elsewhere
 	if t.none() && v.is("file") {
-		return
-	}
-	t.objs = nil
-	if t.none() && len(v.objs) > 0 {
 		return
 	}
 	if len(t.places) == 0 && len(t.kinds) == 1 && t.is(kindNumber) {
@@ -324,9 +327,9 @@ func (w *walker) touch(what string, v value, by string) {
 	}
 }
 
-// unpacked is what a value and the containers in it hold, and reports whether an
-// object of a class of the program's is among that.
-func (w *walker) unpacked(v value) (out value, own bool) {
+// unpacked are a value and what the containers in it hold, none of them a container
+// itself. It reports whether an object of a class of the program's is among that.
+func (w *walker) unpacked(v value) (pieces []value, own bool) {
 	seen := make(map[*object]bool)
 	for todo := []value{v}; len(todo) > 0; {
 		next := todo[0]
@@ -339,13 +342,13 @@ func (w *walker) unpacked(v value) (out value, own bool) {
 				todo = append(todo, w.elements(value{objs: []*object{o}}, true))
 			}
 		}
+		contained := len(next.objs) > 0
 		next.objs = nil
-		out.add(next)
+		if !contained || !next.none() {
+			pieces = append(pieces, next)
+		}
 	}
-	if len(v.objs) > 0 {
-		out.objs = v.objs
-	}
-	return out, own
+	return pieces, own
 }
 
 // hostPath are addresses where a file is expected.
