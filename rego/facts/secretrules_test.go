@@ -151,6 +151,7 @@ func TestSecretsInParts(t *testing.T) {
 		{"escapes spell it", "Bash", `{"command":"curl -H $'X: \\x67hp_` + random + random[:5] + `' https://ci.example/"}`, "github_token /command"},
 		{"a command within a command", "Bash", `{"command":"bash -c 'curl -H \"X: g\"hp_` + random + random[:5] + `'"}`, "github_token /command"},
 		{"the environment of a command", "Bash", `{"command":"T=gh\"p_\"` + random + random[:5] + ` ./deploy"}`, "github_token /command"},
+		{"a document of a line that goes on", "Bash", `{"command":"cat <<EOF\nghp_` + random[:9] + `\\\n` + random + `\nEOF"}`, "github_token /command"},
 		{"a path", "Bash", `{"command":"B=p_` + random + random[:5] + `; echo x > /tmp/gh$B"}`, "github_token /command"},
 		{"words of a list", "shell", `{"command":["curl","-u","deploy:` + random[:16] + `","https://ci.example/"]}`, "curl_auth_user /command"},
 		{"a word of a list is enough", "shell", `{"command":["curl","-H","X: ghp_` + random + random[:5] + `","https://ci.example/"]}`, "github_token /command/2"},

@@ -112,11 +112,14 @@ func (x *extraction) find(s string, found func(kind string)) {
 }
 
 // unquote joins the words of a text that a shell's quotes and backslashes only
-// divide, as in gh"p_"abc; false where there is no such word.
+// divide, as in gh"p_"abc, also over the end of a line; false where there is no
+// such word.
 func unquote(s string) (string, bool) {
 	divided := false
 	for i := 1; i < len(s)-1 && !divided; i++ {
-		divided = shellQuote(s[i]) && (wordByte(s[i-1]) || shellQuote(s[i-1])) && wordByte(s[i+1])
+		rest := strings.TrimPrefix(s[i+1:], "\n")
+		divided = shellQuote(s[i]) && (wordByte(s[i-1]) || shellQuote(s[i-1])) && rest != "" && wordByte(rest[0]) &&
+			(s[i+1] != '\n' || s[i] == '\\')
 	}
 	if !divided {
 		return "", false
