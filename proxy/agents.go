@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/rego"
 )
 
 // agents does what agents ask of Holdgate themselves.
@@ -40,6 +41,9 @@ func (a agents) Ask(ctx context.Context, who approvals.Caller, in agentapi.Ask) 
 		if err := wire.Strict(g.Context); err != nil {
 			return agentapi.Gate{}, &sessions.FieldError{Field: "context", What: "cannot be read by all alike: " + err.Error()}
 		}
+	}
+	if err := namelessOptions(g.Options); err != nil {
+		return agentapi.Gate{}, err
 	}
 	a.s.c.Queue.Agents.Seen(who)
 	return a.open(ctx, who, g, nil)
@@ -235,12 +239,16 @@ func gateText(g agentapi.Gate) string {
 // Report implements [agentapi.Service].
 func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Report) (agentapi.Reported, error) {
 	rep, err := in.Stored()
+	if err == nil {
+		err = nameless("task_id", in.Task)
+	}
 	if err != nil {
 		return agentapi.Reported{}, err
 	}
+	rep = concealed(rep)
 	if in.Agent != "" && in.Agent != who.Agent.ID {
 		a.s.c.Logger.Warn("a report of confidence is by an agent of another name", "agent", who.Agent.ID, "name", in.Agent)
-		rep.Reasons = append(slices.Clone(rep.Reasons), "(it calls itself "+in.Agent+", which nobody knows)")
+		rep.Reasons = append(rep.Reasons, "(it calls itself "+in.Agent+", which nobody knows)")
 	}
 	c := a.s.c.Confidence
 	if !c.Enabled || !c.AutoEscalate {
@@ -351,7 +359,7 @@ func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64
 // anything that waits for them.
 func (a agents) Say(ctx context.Context, who approvals.Caller, n agentapi.Note) (sessions.Message, error) {
 	a.s.c.Queue.Agents.Seen(who)
-	m, err := a.s.c.Queue.Sessions.Say(ctx, who, sessions.Message{Type: n.Type, Content: n.Content, InReplyTo: n.InReplyTo})
+	m, err := a.s.c.Queue.Sessions.Say(ctx, who, sessions.Message{Type: n.Type, Content: rego.Conceal(n.Content), InReplyTo: n.InReplyTo})
 	if err != nil || m.Type != sessions.MessageQuestion {
 		return m, err
 	}

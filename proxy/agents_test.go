@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/tracks"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -206,6 +208,8 @@ func TestTheAgentsAPIRefusesWhatIsWrong(t *testing.T) {
 		{"Holdgate's own gate", "POST", "/v1/gates", `{"type":"diagnostics"}`, nil, 400, "type"},
 		{"an unknown member", "POST", "/v1/gates", `{"type":"a","colour":"red"}`, nil, 400, "colour"},
 		{"a member of the wrong type", "POST", "/v1/gates", `{"type":"a","message":7}`, nil, 400, "message"},
+		{"an option with a token", "POST", "/v1/gates", `{"type":"a","options":["x",{"id":"y","label":"use ` + aToken + `"}]}`, nil, 400, "options[1].label"},
+		{"a task with a token", "POST", "/v1/confidence", `{"task_id":"` + aToken + `","score":0.1}`, nil, 400, "task_id"},
 		{"a choice without options", "POST", "/v1/gates", `{"type":"a","kind":"choice"}`, nil, 400, "options"},
 		{"options alike", "POST", "/v1/gates", `{"type":"a","options":["x","x"]}`, nil, 400, "options[1].id"},
 		{"a context that is no object", "POST", "/v1/gates", `{"type":"a","context":[1]}`, nil, 400, "context"},
@@ -231,6 +235,42 @@ func TestTheAgentsAPIRefusesWhatIsWrong(t *testing.T) {
 	}
 	if list := g.pending(0); len(list) != 0 {
 		t.Errorf("%d requests are pending", len(list))
+	}
+}
+
+// aToken looks like a credential of GitHub's.
+const aToken = "ghp_" + "q7Zr2Kx9Wm4Tn8Vb3Lp6Hs1Dj5Gf0Ycq7Zr2"
+
+func TestNoWordOfAnAgentsShowsACredential(t *testing.T) {
+	t.Parallel()
+	g := agentsGate(t)
+	for _, tt := range []struct{ name, path, body string }{
+		{"a report", "/v1/confidence", `{"score":0.1,"reasons":["` + aToken + ` is refused"],"verification":{"tier":1,"checks":[{"name":"push ` + aToken + `","passed":false}]}}`},
+		{"a question", "/v1/messages", `{"type":"clarification_request","content":"Is this right?\n` + aToken + `"}`},
+		{"a gate", "/v1/gates", `{"type":"plan","message":"with ` + aToken + `","context":{"task":"` + aToken + `"},"artifacts":["` + aToken + `"]}`},
+	} {
+		if status, body := g.ask("POST", tt.path, tt.body, "X-Session-Id", "s1"); status != 201 || strings.Contains(body, aToken) {
+			t.Errorf("%s: %d %s", tt.name, status, body)
+		}
+	}
+	shown := fmt.Sprintf("%+v", g.pending(3))
+	kept := ""
+	must(t, g.store.View(t.Context(), func(tx store.Tx) error {
+		for p, err := range tx.Scan("", "") {
+			if err != nil {
+				return err
+			}
+			kept += p.Key + string(p.Value)
+		}
+		return nil
+	}))
+	for where, text := range map[string]string{"people are shown": shown, "the store": kept} {
+		if at := strings.Index(text, aToken); at >= 0 {
+			t.Errorf("%s: %s", where, text[max(0, at-200):at])
+		}
+	}
+	if !strings.Contains(shown, "[Is this right? [redacted]]") || !strings.Contains(shown, "push [redacted]") {
+		t.Errorf("people do not see the rest: %s", shown)
 	}
 }
 
