@@ -66,7 +66,7 @@ func TestASteerAtAGateIsInTheNextModelRequest(t *testing.T) {
 			g.ask("POST", "/v1/confidence", tt.report, "X-Session-Id", tt.session)
 			asked := g.pending(1)[0]
 			_, err := g.queue.Decide(t.Context(), asked.ID, approvals.Vote{
-				Decision: holdgate.AnswerSteer, Instructions: "write the tests first", Artifacts: []string{"parser_test.go"},
+				Decision: holdgate.AnswerSteer, Instructions: "- write the tests\n- with ⟨edges⟩", Artifacts: []string{"parser_test.go"},
 				By: "ann", Channel: "cli", Digest: asked.Call.Digest,
 			})
 			must(t, err)
@@ -78,7 +78,7 @@ func TestASteerAtAGateIsInTheNextModelRequest(t *testing.T) {
 			}
 			with := 0
 			for _, sent := range seen.all() {
-				if strings.Contains(sent, "write the tests first (about parser_test.go)") {
+				if strings.Contains(sent, `do this instead: - write the tests\n- with ⟨edges⟩ (about parser_test.go)`) {
 					with++
 				}
 			}

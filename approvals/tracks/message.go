@@ -80,8 +80,10 @@ func (p *Keeper) message(c *record.Change, m *sessions.Message, proven bool) err
 	if err := sessions.CheckContent(m.Content); err != nil {
 		return err
 	}
-	m.Content, m.At = holdgate.Visible(m.Content), c.Now
-	m.Delivered, m.Into, m.To = time.Time{}, "", ""
+	if m.FromPerson() { // into a model's conversation: the agent's own words are shown to people alone
+		m.Content = holdgate.Bounded(m.Content, sessions.MaxContent)
+	}
+	m.At, m.Delivered, m.Into, m.To = c.Now, time.Time{}, "", ""
 	if _, err := p.record(c, m.Agent, m.Session, proven, true); err != nil {
 		return err
 	}
