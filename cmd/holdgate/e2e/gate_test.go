@@ -21,7 +21,7 @@ func TestAScriptPassesGates(t *testing.T) {
 	}{
 		{"approved", []string{"approve", "ID", "--feedback", "well done"}, 0, "well done"},
 		{"denied", []string{"reject", "ID", "--reason", "too early"}, 3, "too early"},
-		{"steered", []string{"steer", "ID", "add tests first"}, 5, "add tests first"},
+		{"steered", []string{"steer", "ID", "add tests:\n- of lines\n\n- of \u202etricks"}, 5, "add tests:\n- of lines\n\n- of tricks\n"},
 	} {
 		gate := []string{"gate", "before_commit", "--message", c.name, "--context", "diff=@" + file, "--artifact", "a.go"}
 		asked := holdgate(t, door, append(gate, "--wait=false")...)
