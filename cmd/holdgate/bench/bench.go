@@ -144,7 +144,7 @@ func matching(text string) []Scenario {
 }
 
 // Run measures everything. It starts its processes and stops them again. With an
-// error it returns what was measured before.
+// error it returns what was measured before, of the scenario at hand too.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	o.Rounds = cmp.Or(o.Rounds, 5)
 	o.Duration = cmp.Or(o.Duration, DefaultDuration)
@@ -162,48 +162,58 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 	}
 	var results []Result
 	for i, s := range list {
-		r, err := p.measure(ctx, s, o)
+		r, rounds, err := p.measure(ctx, s, o)
+		results = append(results, r...)
 		switch {
 		case ctx.Err() != nil:
-			return results, fmt.Errorf("interrupted: %d of %d scenarios were measured", i, len(list))
+			return results, fmt.Errorf("interrupted: %d of %d scenarios were measured, and of %q %d of %d rounds", i, len(list), s.Name, rounds, o.Rounds)
 		case err != nil:
 			return results, fmt.Errorf("measuring %s: %w", s.Name, err)
 		}
-		results = append(results, r...)
 	}
 	return results, nil
 }
 
-// measure runs one scenario: rounds of all targets in turn, after one round
-// that does not count.
-func (p *processes) measure(ctx context.Context, s Scenario, o Options) ([]Result, error) {
+// measure runs one scenario: rounds of all targets in turn, after one round that does
+// not count. It says how many rounds the results are of; an interrupt ends it between
+// two of them, or within one that is left out.
+func (p *processes) measure(ctx context.Context, s Scenario, o Options) (results []Result, done int, err error) {
 	targets := p.targets(s)
-	rounds := make([][]run, 0, o.Rounds)
-	for i := range o.Rounds + 1 {
-		d := o.Duration
-		if i == 0 {
-			d = min(d, 300*time.Millisecond)
+	if _, err := loadEach(ctx, targets, s.Clients, min(o.Duration, 300*time.Millisecond)); err != nil {
+		return nil, 0, err
+	}
+	var rounds [][]run
+	for range o.Rounds {
+		var round []run
+		if round, err = loadEach(ctx, targets, s.Clients, o.Duration); err != nil {
+			break
 		}
-		round := make([]run, len(targets))
-		for j, t := range targets {
-			r, err := t.load(ctx, s.Clients, d)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.name, err)
-			}
-			// goproxy itself sometimes cuts a fast answer short.
-			if j > 0 && t.name != bare && r.size != round[0].size {
-				return nil, fmt.Errorf("%s: answers of %d bytes, and of %d straight: something was refused or lost", t.name, r.size, round[0].size)
-			}
-			round[j] = r
-		}
-		if i > 0 {
-			rounds = append(rounds, round)
+		rounds = append(rounds, round)
+		if o.Progress != nil {
+			fmt.Fprintf(o.Progress, "%s: round %d of %d\n", s.Name, len(rounds), o.Rounds)
 		}
 	}
-	if o.Progress != nil {
-		fmt.Fprintf(o.Progress, "measured %s\n", s.Name)
+	if len(rounds) == 0 || err != nil && ctx.Err() == nil {
+		return nil, 0, err
 	}
-	return summarize(s, targets, rounds), nil
+	return summarize(s, targets, rounds), len(rounds), err
+}
+
+// loadEach is one round.
+func loadEach(ctx context.Context, targets []target, clients int, d time.Duration) ([]run, error) {
+	round := make([]run, len(targets))
+	for j, t := range targets {
+		r, err := t.load(ctx, clients, d)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.name, err)
+		}
+		// goproxy itself sometimes cuts a fast answer short.
+		if j > 0 && t.name != bare && r.size != round[0].size {
+			return nil, fmt.Errorf("%s: answers of %d bytes, and of %d straight: something was refused or lost", t.name, r.size, round[0].size)
+		}
+		round[j] = r
+	}
+	return round, nil
 }
 
 func summarize(s Scenario, targets []target, rounds [][]run) []Result {
