@@ -34,7 +34,7 @@ func (s *shell) ambiguous(text string, file *syntax.File, comments []syntax.Comm
 	var err error
 	var raw *syntax.Word // a here-document in which nothing is expanded
 	syntax.Walk(file, func(n syntax.Node) bool {
-		s.x.tick()
+		s.x.Tick()
 		if w, ok := n.(*syntax.Word); err != nil || ok && w == raw {
 			return false
 		}
@@ -215,7 +215,7 @@ func (s *shell) substitutionEnd(text string, c *syntax.CmdSubst) error {
 	}
 	var err error
 	syntax.Walk(c, func(n syntax.Node) bool {
-		s.x.tick()
+		s.x.Tick()
 		r, ok := n.(*syntax.Redirect)
 		if ok && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc) {
 			after := text[r.Word.End().Offset():c.End().Offset()]
@@ -261,7 +261,7 @@ func (s *shell) heredocEnd(text string, r *syntax.Redirect) error {
 	size := int(r.Hdoc.End().Offset() - r.Hdoc.Pos().Offset())
 	joined := ""
 	for at := 0; at < len(body); {
-		s.x.tick()
+		s.x.Tick()
 		line, _, _ := strings.Cut(body[at:], "\n")
 		bare := line
 		if r.Op == syntax.DashHdoc {
@@ -292,7 +292,7 @@ func (s *shell) heredocEnd(text string, r *syntax.Redirect) error {
 // joins: some shells join them in quotes too.
 func (s *shell) joinedWithin(text string, body *syntax.Word) (err error) {
 	syntax.Walk(body, func(n syntax.Node) bool {
-		s.x.tick()
+		s.x.Tick()
 		c, ok := n.(*syntax.CmdSubst)
 		if ok && strings.Contains(text[c.Pos().Offset():c.End().Offset()], "\\\n") {
 			err = errors.New("a continued line in a substitution in a here-document")

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/sql"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // maxArgumentDepth is how deep objects inside of arguments are read.
@@ -86,7 +89,7 @@ func looksOnly(kind toolKind, args map[string]any) bool {
 			if o, ok := e.(map[string]any); ok {
 				e = o["type"]
 			}
-			if name, ok := e.(string); !ok || !contains(lookActions, name) {
+			if name, ok := e.(string); !ok || !wordlist.Has(lookActions, name) {
 				return false
 			}
 			looks = true
@@ -127,7 +130,7 @@ func (x *extraction) object(kind toolKind, args map[string]any, dir string, dept
 	defer func(at *place) { x.at = at }(x.at)
 	whole := x.at
 	for _, k := range sortedKeys(args) {
-		x.tick()
+		x.Tick()
 		x.at = &place{in: whole, key: k}
 		r := kind.role(k)
 		if r == roleCommand {
@@ -150,7 +153,7 @@ func (x *extraction) object(kind toolKind, args map[string]any, dir string, dept
 }
 
 func (x *extraction) value(kind toolKind, r role, v any, dir string, depth int) {
-	x.tick()
+	x.Tick()
 	switch v := v.(type) {
 	case string:
 		x.argument(kind, r, v, dir)
@@ -195,7 +198,7 @@ func (x *extraction) argument(kind toolKind, r role, s, dir string) {
 	case roleSQL:
 		x.sql(s)
 	case roleQuery:
-		if looksLikeSQL(s) {
+		if sql.LooksLike(s) {
 			x.sql(s)
 		}
 	case roleTyped:
@@ -261,7 +264,7 @@ func (x *extraction) lines(kind toolKind, list []any, args map[string]any, dir s
 	defer func(at *place) { x.at = at }(x.at)
 	whole := x.at
 	for i, e := range list {
-		x.tick()
+		x.Tick()
 		x.at = &place{in: whole, index: i, listed: true}
 		switch e := e.(type) {
 		case string, []any:
@@ -313,7 +316,7 @@ func (x *extraction) typed(s, dir string) {
 
 // scan reads every string of the arguments for what text alone shows.
 func (x *extraction) scan(at *place, v any) {
-	x.tick()
+	x.Tick()
 	switch v := v.(type) {
 	case string:
 		x.text(at, v)
@@ -401,4 +404,28 @@ var patchOps = []struct{ prefix, access string }{
 	{"*** Delete File:", accessDelete},
 	{"*** Move to:", accessWrite},
 	{"+++ b/", accessWrite},
+}
+
+// sql reads SQL text and adds its statements.
+func (x *extraction) sql(s string) {
+	var found sql.Reading
+	defer func() { // what was found stands, also where the work is given up
+		for _, p := range found.Problems {
+			x.fail("sql: %s", p)
+		}
+		for _, st := range found.Statements {
+			key := []string{st.Verb, st.Object, strconv.FormatBool(st.Where), strconv.Itoa(st.Rows)}
+			if x.once("sql", append(key, st.Tables...)...) {
+				x.facts.SQL = append(x.facts.SQL, st)
+			}
+		}
+		for _, f := range found.Files {
+			if strings.Contains(f.Name, "://") {
+				x.url(f.Name)
+				continue
+			}
+			x.path(pathRef{text: f.Name, access: f.Access, dirs: dirsOf(x.start())})
+		}
+	}()
+	sql.Parse(s, x.Budget, &found)
 }

@@ -3,6 +3,8 @@ package facts
 import (
 	"fmt"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // Keys that stand beside a command and change what it does, as normal makes
@@ -22,7 +24,7 @@ func (x *extraction) shellBeside(kind toolKind, args map[string]any, dir string)
 		n := normal(k)
 		text, isText := args[k].(string)
 		switch {
-		case contains(environmentKeys, n):
+		case wordlist.Has(environmentKeys, n):
 			for _, a := range assignments(args[k]) {
 				sh.runsValue(a, nil)
 				sh.export(a)
@@ -30,9 +32,9 @@ func (x *extraction) shellBeside(kind toolKind, args map[string]any, dir string)
 				sh.set(name, variable{values: []string{value}, known: true})
 			}
 		case !isText || strings.TrimSpace(text) == "":
-		case contains(inputKeys, n) && kind.role(k) == roleNone:
+		case wordlist.Has(inputKeys, n) && kind.role(k) == roleNone:
 			sh.stdin = stream{kind: "heredoc", text: text, known: true}
-		case contains(codeKeys, n) && kind.role(k) != roleCommand:
+		case wordlist.Has(codeKeys, n) && kind.role(k) != roleCommand:
 			newShell(x, dir).emit(invocation{via: []string{k}, words: []field{{text: text, dynamic: []string{shorten(text)}}}})
 		}
 	}

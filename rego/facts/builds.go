@@ -1,6 +1,10 @@
 package facts
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
 
 // makeCommand is make: what its words set may be what the rules run.
 func makeCommand(s *shell, in invocation, c *Command) {
@@ -18,7 +22,7 @@ func makeCommand(s *shell, in invocation, c *Command) {
 		case "MAKEFLAGS", "GNUMAKEFLAGS", ".SHELLFLAGS", "MFLAGS":
 			c.Unresolved = append(c.Unresolved, shorten(w.text))
 		}
-		if contains(codeVariables, name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "-") {
+		if wordlist.Has(codeVariables, name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "-") {
 			s.codeText(field{text: value, dynamic: w.dynamic}, invocation{via: []string{"make " + name}})
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // A follower reads a program whose arguments decide what else runs. It
@@ -207,7 +209,7 @@ func (s *shell) hangsOn(text, name string, depth int) bool {
 		return true
 	}
 	for called, f := range s.funcs {
-		s.x.tick()
+		s.x.Tick()
 		from, to := int(f.body.Pos().Offset()), int(f.body.End().Offset())
 		if strings.Contains(text, called) && to <= len(f.src) && s.hangsOn(f.src[from:to], name, depth+1) {
 			return true
@@ -240,7 +242,7 @@ func forgetNames(s *shell, in invocation) bool {
 		if name == "read" && !strings.HasPrefix(v, "-") {
 			s.set(v, variable{origin: min(s.stdin.origin, originNames), within: s.stdin.within && names == 1})
 		}
-		if contains("mapfile readarray", name) && names == 1 && !strings.HasPrefix(v, "-") {
+		if wordlist.Has("mapfile readarray", name) && names == 1 && !strings.HasPrefix(v, "-") {
 			s.set(v, variable{origin: min(s.stdin.origin, originNames), within: s.stdin.within})
 		}
 	}
@@ -355,7 +357,7 @@ func shellProgram(s *shell, in invocation) bool {
 		sub.made(code.text, code.dynamic)
 		starts := func(a field) bool {
 			name, _, _ := strings.Cut(a.text, "=")
-			return contains(fileVariables, name) && len(loads(in.name(), a)) > 0
+			return wordlist.Has(fileVariables, name) && len(loads(in.name(), a)) > 0
 		}
 		if len(in.unbound) > 0 || slices.ContainsFunc(s.overlaid(s.env, in.assigns...), starts) {
 			s.emit(in)

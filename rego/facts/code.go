@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // An interpreter runs code of another language, which is not read here but
@@ -77,18 +79,18 @@ const toolModules = "pip http.server"
 // would run.
 func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	words := in.words[1:]
-	if len(words) > 0 && contains(ip.verbs, words[0].text) {
+	if len(words) > 0 && wordlist.Has(ip.verbs, words[0].text) {
 		if words[0].text == "eval" {
 			s.denoEval(words[1:], c)
 			return
 		}
-		if contains("task install add create x", words[0].text) {
+		if wordlist.Has("task install add create x", words[0].text) {
 			c.Unbound = append(c.Unbound, "package.json")
 			return
 		}
 		words = words[1:]
 	}
-	if strings.HasPrefix(in.name(), "perl") && len(words) > 0 && !contains("-v -V --version -c -wc", words[0].text) {
+	if strings.HasPrefix(in.name(), "perl") && len(words) > 0 && !wordlist.Has("-v -V --version -c -wc", words[0].text) {
 		if _, plain := perlOptions(texts(in.words)); !plain {
 			c.Unresolved = append(c.Unresolved, "options of "+in.name())
 		}
@@ -126,18 +128,18 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		s.code(f, c)
 	}
 	switch {
-	case contains(standardModules, module):
-	case contains("node nodejs", in.name()) && o.has("c", "check"):
+	case wordlist.Has(standardModules, module):
+	case wordlist.Has("node nodejs", in.name()) && o.has("c", "check"):
 		for _, f := range operands {
 			s.touch(f, accessRead)
 		}
 	case module != "":
-		if !contains(toolModules, module) {
+		if !wordlist.Has(toolModules, module) {
 			c.Unbound = append(c.Unbound, module)
 		}
 		s.moduleArguments(module, in, c)
 		s.strays(in)
-	case len(code) > 0 || contains("vim vi nvim emacs", in.name()):
+	case len(code) > 0 || wordlist.Has("vim vi nvim emacs", in.name()):
 		access := accessRead
 		if strings.HasPrefix(in.name(), "perl") && perlInPlace(c.Argv) {
 			access = perlEdits(join(code, "\n"), c.Argv)
@@ -175,7 +177,7 @@ const plainEvalOptions = "-p --print -q --quiet --unstable --ext=js --ext=ts --n
 func (s *shell) denoEval(words []field, c *Command) {
 	for _, w := range words {
 		switch {
-		case contains(plainEvalOptions, w.text):
+		case wordlist.Has(plainEvalOptions, w.text):
 		case strings.HasPrefix(w.text, "-"):
 			c.Unresolved = append(c.Unresolved, shorten(w.text))
 		default:
@@ -229,7 +231,7 @@ func (s *shell) code(f field, c *Command) bool {
 	}
 	c.Unresolved = append(c.Unresolved, shorten(text))
 	for _, m := range codeDeletes.FindAllStringSubmatch(text, 50) {
-		s.x.tick()
+		s.x.Tick()
 		if strings.HasPrefix(m[0], "Path") && m[2] == "" {
 			continue
 		}
@@ -240,7 +242,7 @@ func (s *shell) code(f field, c *Command) bool {
 	}
 	for _, re := range []*regexp.Regexp{codeRuns, codeBang, codeTicks} {
 		for _, m := range re.FindAllStringSubmatch(text, 50) {
-			s.x.tick()
+			s.x.Tick()
 			run := m[1]
 			if re == codeRuns {
 				run = unquoteCode(run)
@@ -249,7 +251,7 @@ func (s *shell) code(f field, c *Command) bool {
 		}
 	}
 	for _, m := range codeStrings.FindAllStringSubmatch(text, 200) {
-		s.x.tick()
+		s.x.Tick()
 		str := m[1] + m[2]
 		if class := classify(str, accessRead); (class == classSecret || class == classPersistence) && !strings.ContainsAny(str, " \n") {
 			s.touch(field{text: str}, accessRead)

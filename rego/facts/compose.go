@@ -1,6 +1,10 @@
 package facts
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
 
 // composeFiles say what services Compose starts, by any of these names.
 const composeFiles = "compose.yaml compose.yml docker-compose.yaml docker-compose.yml compose.override.yaml compose.override.yml docker-compose.override.yaml docker-compose.override.yml"
@@ -21,10 +25,10 @@ func containerCommand(s *shell, in invocation, c *Command) {
 			if name, value, glued := strings.Cut(w.text, "="); glued && name == "--context" {
 				context = value
 			}
-			if contains("-c --context", w.text) && i+1 < len(words) {
+			if wordlist.Has("-c --context", w.text) && i+1 < len(words) {
 				context = words[i+1].text
 			}
-		case contains("compose exec", w.text) && context != "" && context != "default":
+		case wordlist.Has("compose exec", w.text) && context != "" && context != "default":
 			c.Unresolved = append(c.Unresolved, "--context "+context) // the services of another machine
 			return
 		case w.text == "compose":
@@ -52,7 +56,7 @@ func (s *shell) composeCommand(words []field, c *Command) {
 		case !strings.HasPrefix(name, "-"):
 			verb = name
 			continue
-		case glued, !contains("-f --file -p --project-name --profile --project-directory --env-file --ansi --progress --parallel", name):
+		case glued, !wordlist.Has("-f --file -p --project-name --profile --project-directory --env-file --ansi --progress --parallel", name):
 		case i+1 < len(words):
 			i++
 			value = words[i].text
@@ -64,7 +68,7 @@ func (s *shell) composeCommand(words []field, c *Command) {
 			files = append(files, strings.TrimSuffix(value, "/")+"/compose.yaml")
 		}
 	}
-	if !contains("up create run start restart build watch", verb) {
+	if !wordlist.Has("up create run start restart build watch", verb) {
 		return
 	}
 	if len(files) == 0 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // readByDash reports a text in which dash, which knows less than bash, sees
@@ -20,7 +22,7 @@ func (s *shell) readByDash(text string, file *syntax.File) error {
 	var changes []change
 	arithmetic := false
 	syntax.Walk(file, func(n syntax.Node) bool {
-		s.x.tick()
+		s.x.Tick()
 		switch n := n.(type) {
 		case *syntax.SglQuoted:
 			if n.Dollar {
@@ -53,7 +55,7 @@ func (s *shell) readByDash(text string, file *syntax.File) error {
 		done = c.at
 	}
 	written := sb.String() + text[done:]
-	s.x.work(len(text) / 256)
+	s.x.Work(len(text) / 256)
 	known, variables := s.plainCommands(file.Stmts), variablesOf(file)
 	for command := range s.plainCommands(s.beforeMistake(written)) {
 		word, _, _ := strings.Cut(command, "\x00")
@@ -73,7 +75,7 @@ func (s *shell) plainCommands(stmts []*syntax.Stmt) map[string]bool {
 	commands := make(map[string]bool)
 	for _, st := range stmts {
 		syntax.Walk(st, func(n syntax.Node) bool {
-			s.x.tick()
+			s.x.Tick()
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
 				var sb strings.Builder
 				for _, w := range c.Args {
@@ -129,7 +131,7 @@ func onlyNumber(name string, variables map[string]bool) bool {
 	}
 	_, program := programs()[name]
 	_, wrapper := wrapperTable()[name]
-	known := program || wrapper || followerOf(name) != nil || specialOf(name) != nil || contains(powerPrograms, name)
+	known := program || wrapper || followerOf(name) != nil || specialOf(name) != nil || wordlist.Has(powerPrograms, name)
 	return !known && (len(name) == 1 || variables[name])
 }
 
@@ -149,7 +151,7 @@ func variablesOf(file *syntax.File) map[string]bool {
 				names[n.Param.Value] = true
 			}
 		case *syntax.CallExpr:
-			if len(n.Args) > 0 && contains("read mapfile readarray getopts", n.Args[0].Lit()) {
+			if len(n.Args) > 0 && wordlist.Has("read mapfile readarray getopts", n.Args[0].Lit()) {
 				for _, w := range n.Args[1:] {
 					names[w.Lit()] = true
 				}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // declare is export, declare, local, readonly and typeset.
@@ -41,7 +43,7 @@ func (s *shell) declare(c *syntax.DeclClause) {
 			v.keyed = true
 			s.vars[a.Name.Value] = v
 		}
-		if before, ok := s.vars[nameOf(a)]; s.locals != nil && contains("local declare typeset", c.Variant.Value) {
+		if before, ok := s.vars[nameOf(a)]; s.locals != nil && wordlist.Has("local declare typeset", c.Variant.Value) {
 			if _, again := s.locals[nameOf(a)]; !again {
 				before.odd = before.odd && ok
 				s.locals[nameOf(a)] = before

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // What a command does depends on a word of run time where the word could be
@@ -63,11 +65,11 @@ func (s *shell) indifferent(in invocation, i int) bool {
 	switch {
 	case name == "kill":
 		return w.origin == originOwn || w.origin == originAtom && in.words[1].text == "-0" || s.ownProcess(w)
-	case contains(lookingPrograms, name), name == "command" && contains("-v -V", in.words[1].text) && i > 1:
+	case wordlist.Has(lookingPrograms, name), name == "command" && wordlist.Has("-v -V", in.words[1].text) && i > 1:
 		return true
-	case contains(textPrograms, name):
+	case wordlist.Has(textPrograms, name):
 		return !slices.ContainsFunc(in.words, func(f field) bool { return f.text == "-v" })
-	case contains("export declare local readonly typeset", name):
+	case wordlist.Has("export declare local readonly typeset", name):
 		return isAssignment(w) && (!steers(w) || len(pathDynamics(w)) == 0)
 	case s.here(w).known():
 		return true
@@ -75,33 +77,33 @@ func (s *shell) indifferent(in invocation, i int) bool {
 		return true
 	case name == "cd" || name == "pushd":
 		return w.origin >= originValue && !strings.Contains(w.text, "..")
-	case contains(readers, name):
+	case wordlist.Has(readers, name):
 		return w.origin == originNames || !w.bare && readerText(name, in.words, i)
 	case name == "git" && !w.bare && gitText(in.words, i):
 		return true
 	case w.origin >= originNames && s.testsFile(in, i), w.origin < originNames && namesPart(in, i):
 		return true
-	case contains("gzip zcat xz bzip2 zstd brotli pigz", name):
+	case wordlist.Has("gzip zcat xz bzip2 zstd brotli pigz", name):
 		return w.origin >= originNames && slices.ContainsFunc(in.words[1:], func(f field) bool { return f.known() && packsToOutput.MatchString(f.text) })
-	case contains(checkers, name) || contains("npx bunx", name) && i > 1 && contains(checkers, textAt(in, 1)) || contains("php node ruby", name) && i > 1 && contains("-l -c --check -wc", textAt(in, 1)):
+	case wordlist.Has(checkers, name) || wordlist.Has("npx bunx", name) && i > 1 && wordlist.Has(checkers, textAt(in, 1)) || wordlist.Has("php node ruby", name) && i > 1 && wordlist.Has("-l -c --check -wc", textAt(in, 1)):
 		return w.origin == originNames
-	case w.within && (name == "sed" || name == "git" && i > 1 && contains("mv add diff log show blame", in.words[1].text)):
+	case w.within && (name == "sed" || name == "git" && i > 1 && wordlist.Has("mv add diff log show blame", in.words[1].text)):
 		return true
 	case name == "date":
-		return !w.bare && contains("-d --date -r", in.words[i-1].text)
-	case contains("rg ag", name) && !w.bare && firstOperand(in.words, i), contains("rg ag", name) && w.stdin && w.origin >= originNames:
+		return !w.bare && wordlist.Has("-d --date -r", in.words[i-1].text)
+	case wordlist.Has("rg ag", name) && !w.bare && firstOperand(in.words, i), wordlist.Has("rg ag", name) && w.stdin && w.origin >= originNames:
 		return true
 	case looksAt(name, in.words, i):
 		return true
 	case name == "curl":
 		return toLoopback(in.words, i)
-	case name == "go" && i > 1 && contains("test vet build list", in.words[1].text):
+	case name == "go" && i > 1 && wordlist.Has("test vet build list", in.words[1].text):
 		return w.origin >= originNames && strings.HasPrefix(w.text, "./") && !strings.Contains(w.text, "..$")
-	case contains("psql mysql mongosh redis-cli", name):
+	case wordlist.Has("psql mysql mongosh redis-cli", name):
 		return s.ownAddress(w)
-	case name == "git" && !w.bare && i > 1 && contains(gitLooks, in.words[1].text) && afterDashes(in.words, i):
+	case name == "git" && !w.bare && i > 1 && wordlist.Has(gitLooks, in.words[1].text) && afterDashes(in.words, i):
 		return true
-	case contains("git rg ag sort", name):
+	case wordlist.Has("git rg ag sort", name):
 		return w.origin == originNames && afterDashes(in.words, i)
 	}
 	return false
@@ -135,14 +137,14 @@ const testVerbs = "test tests t lint check vet analyze build compile typecheck f
 // the project's tests, or looks at its code: its files may run all the same.
 func (s *shell) testsFile(in invocation, i int) bool {
 	words := in.words[1:i]
-	if len(words) > 1 && contains("python python3 npx bunx pnpm yarn bundle poetry uv hatch pdm dotnet mix rails bin/rails", in.name()) && contains("-m exec run", words[0].text) {
+	if len(words) > 1 && wordlist.Has("python python3 npx bunx pnpm yarn bundle poetry uv hatch pdm dotnet mix rails bin/rails", in.name()) && wordlist.Has("-m exec run", words[0].text) {
 		words = words[1:]
-		return len(words) > 0 && words[0].known() && (contains(checkers, words[0].text) || contains(testVerbs+" unittest mypy pytest tox", words[0].text))
+		return len(words) > 0 && words[0].known() && (wordlist.Has(checkers, words[0].text) || wordlist.Has(testVerbs+" unittest mypy pytest tox", words[0].text))
 	}
-	if _, tool := tools[in.name()]; !tool && !contains("flutter dart go cargo swift mix gradle mvn bun deno dotnet zig stack cabal elixir", in.name()) {
+	if _, tool := tools[in.name()]; !tool && !wordlist.Has("flutter dart go cargo swift mix gradle mvn bun deno dotnet zig stack cabal elixir", in.name()) {
 		return false
 	}
-	return slices.ContainsFunc(words, func(f field) bool { return f.known() && contains(testVerbs, f.text) })
+	return slices.ContainsFunc(words, func(f field) bool { return f.known() && wordlist.Has(testVerbs, f.text) })
 }
 
 // partOptions are options of builds whose value names a part of the project, or picks
@@ -152,8 +154,8 @@ const partOptions = "--filter -F --workspace -w --package -p --scope --tests --t
 // namesPart reports whether the word at i is the value of such an option, by itself.
 func namesPart(in invocation, i int) bool {
 	w, before := in.words[i], in.words[i-1].text
-	return !w.bare && !w.stdin && i > 1 && contains(partOptions, before) &&
-		contains("npm pnpm yarn bun turbo nx lerna cargo go swift pytest jest vitest mocha playwright mix", in.name())
+	return !w.bare && !w.stdin && i > 1 && wordlist.Has(partOptions, before) &&
+		wordlist.Has("npm pnpm yarn bun turbo nx lerna cargo go swift pytest jest vitest mocha playwright mix", in.name())
 }
 
 // gitLooks are subcommands of git that only look. Behind "--" no word of theirs is an
@@ -177,7 +179,9 @@ func (s *shell) ownAddress(w field) bool {
 // firstOperand reports whether all words before the one at i are options of a
 // search, so that it is what is looked for.
 func firstOperand(words []field, i int) bool {
-	return !slices.ContainsFunc(words[1:i], func(f field) bool { return !strings.HasPrefix(f.text, "-") || contains("-e -f -g -t --pre", f.text) })
+	return !slices.ContainsFunc(words[1:i], func(f field) bool {
+		return !strings.HasPrefix(f.text, "-") || wordlist.Has("-e -f -g -t --pre", f.text)
+	})
 }
 
 // textAt is the text of the word at i, or nothing.
@@ -200,13 +204,13 @@ func afterDashes(words []field, i int) bool {
 // the value of an option, or the pattern that grep looks for.
 func readerText(name string, words []field, i int) bool {
 	before := words[i-1].text
-	if contains("-n -c -d -f -s -w -m -A -B -C -e --include --exclude --exclude-dir --color --lines", before) {
+	if wordlist.Has("-n -c -d -f -s -w -m -A -B -C -e --include --exclude --exclude-dir --color --lines", before) {
 		return before != "-f" || name == "cut"
 	}
 	if strings.HasPrefix(words[i].text, "--include=") || strings.HasPrefix(words[i].text, "--exclude") {
 		return true
 	}
-	if !contains(patternReaders, name) {
+	if !wordlist.Has(patternReaders, name) {
 		return false
 	}
 	for _, w := range words[1:i] {
@@ -229,15 +233,15 @@ func gitText(words []field, i int) bool {
 	}
 	const text = "--message --author --date --trailer --grep --since --until --after --before --format --pretty"
 	verb, before, self := words[j].text, words[i-1].text, words[i].text
-	if key, _, ok := strings.Cut(self, "="); ok && contains(text, key) {
+	if key, _, ok := strings.Cut(self, "="); ok && wordlist.Has(text, key) {
 		return true
 	}
 	switch {
-	case contains(text, before), contains("blame annotate", verb) && before == "-L":
+	case wordlist.Has(text, before), wordlist.Has("blame annotate", verb) && before == "-L":
 		return true
-	case contains("log show diff rev-list", verb):
+	case wordlist.Has("log show diff rev-list", verb):
 		return before == "-S" || before == "-G" || strings.HasPrefix(self, "-S") || strings.HasPrefix(self, "-G")
-	case contains("commit tag merge stash notes", verb):
+	case wordlist.Has("commit tag merge stash notes", verb):
 		return len(before) > 1 && before[0] == '-' && before[1] != '-' && strings.HasSuffix(before, "m") || strings.HasPrefix(self, "-m") || strings.HasPrefix(self, "-am")
 	}
 	return false
@@ -246,7 +250,7 @@ func gitText(words []field, i int) bool {
 // steers reports whether an assignment changes what commands run.
 func steers(a field) bool {
 	name, _, _ := strings.Cut(a.text, "=")
-	return name == "PATH" || name == "IFS" || contains(codeVariables, name) || contains(linkVariables, name) || contains(fileVariables, name) || contains(optionVariables, name)
+	return name == "PATH" || name == "IFS" || wordlist.Has(codeVariables, name) || wordlist.Has(linkVariables, name) || wordlist.Has(fileVariables, name) || wordlist.Has(optionVariables, name)
 }
 
 // pathDynamics are the parts of an assignment that depend on run time. What

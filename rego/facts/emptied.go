@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // content is what a command leaves in a file that its output replaces.
@@ -47,7 +49,7 @@ const (
 
 // printed is what a statement prints, as far as its program tells.
 func (s *shell) printed(st *syntax.Stmt) content {
-	s.x.tick()
+	s.x.Tick()
 	switch c := st.Cmd.(type) {
 	case nil:
 		return contentNothing
@@ -87,15 +89,15 @@ func (s *shell) printedByCall(c *syntax.CallExpr) content {
 	}
 	args := words[1:]
 	switch {
-	case contains(silentPrograms, name):
+	case wordlist.Has(silentPrograms, name):
 		return contentNothing
 	case name == "echo" || name == "printf":
 		if text := strings.Trim(join(args, ""), "neE-"); text == "" && len(args) > 0 && known(args) {
 			return contentNothing
 		}
-	case contains(reportPrograms, name):
+	case wordlist.Has(reportPrograms, name):
 		return contentReport
-	case contains(readers, name) || contains("cat sort uniq awk gawk sed grep tr base64 gzip gunzip zcat iconv", name):
+	case wordlist.Has(readers, name) || wordlist.Has("cat sort uniq awk gawk sed grep tr base64 gzip gunzip zcat iconv", name):
 		return s.copied(name, args)
 	}
 	return contentText
@@ -115,20 +117,20 @@ func known(fs []field) bool {
 func (s *shell) copied(name string, args []field) content {
 	o := parseOptions(args, programs()[name].valued, programs()[name].long)
 	files := o.operands
-	if contains("awk gawk sed grep tr "+patternReaders, name) && len(files) > 0 && !o.has("ef", "") {
+	if wordlist.Has("awk gawk sed grep tr "+patternReaders, name) && len(files) > 0 && !o.has("ef", "") {
 		files = files[1:]
 	}
-	if n := o.values("nc", ""); contains("head tail", name) && len(n) > 0 && n[0].text == "0" {
+	if n := o.values("nc", ""); wordlist.Has("head tail", name) && len(n) > 0 && n[0].text == "0" {
 		return contentNothing
 	}
 	if len(files) == 0 {
-		if s.stdin.nothing() && !(name == "head" && contains(endlessDevices, s.stdin.file)) {
+		if s.stdin.nothing() && !(name == "head" && wordlist.Has(endlessDevices, s.stdin.file)) {
 			return contentNothing
 		}
 		return contentText
 	}
 	for _, f := range files {
-		if !f.known() || !contains(emptyDevices, f.text) || name == "head" && f.text != "/dev/null" {
+		if !f.known() || !wordlist.Has(emptyDevices, f.text) || name == "head" && f.text != "/dev/null" {
 			return contentText
 		}
 	}
@@ -137,7 +139,7 @@ func (s *shell) copied(name string, args []field) content {
 
 // nothing reports whether there is nothing to be read.
 func (st stream) nothing() bool {
-	return contains(emptyDevices, st.file) || st.kind != "" && st.known && st.text == ""
+	return wordlist.Has(emptyDevices, st.file) || st.kind != "" && st.known && st.text == ""
 }
 
 // replaces is how a file is touched whose content is replaced: it is deleted
@@ -163,14 +165,14 @@ func (s *shell) scratch(f field) bool {
 	if i := strings.IndexAny(stem, "-_0123456789"); i > 0 {
 		first = stem[:i]
 	}
-	if contains(markers, base) || contains(scratchEnds, path.Ext(base)) || contains(scratchNames, first) && !isSource(text) {
+	if wordlist.Has(markers, base) || wordlist.Has(scratchEnds, path.Ext(base)) || wordlist.Has(scratchNames, first) && !isSource(text) {
 		return true
 	}
 	if path.IsAbs(text) {
 		return strings.HasPrefix(path.Clean(text), "/tmp/") || strings.HasPrefix(path.Clean(text), "/var/tmp/") || strings.HasPrefix(path.Clean(text), "/dev/")
 	}
 	for segment := range strings.SplitSeq(path.Dir(path.Clean(text)), "/") {
-		if contains(scratchFolders, segment) {
+		if wordlist.Has(scratchFolders, segment) {
 			return true
 		}
 	}
@@ -181,7 +183,7 @@ func (s *shell) scratch(f field) bool {
 func isSource(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	stem, _, _ := strings.Cut(base, ".")
-	return contains(sourceEnds, path.Ext(base)) || contains(sourceNames, stem)
+	return wordlist.Has(sourceEnds, path.Ext(base)) || wordlist.Has(sourceNames, stem)
 }
 
 // emptied is what a program leaves in the files that it writes by itself:
@@ -211,7 +213,7 @@ func (s *shell) emptied(p program, files []field, target, links bool) content {
 	switch {
 	case len(sources) == 0:
 		return contentText
-	case !slices.ContainsFunc(sources, func(f field) bool { return !contains(emptyDevices, f.text) }):
+	case !slices.ContainsFunc(sources, func(f field) bool { return !wordlist.Has(emptyDevices, f.text) }):
 		return contentNothing
 	case links && len(files) == 2 && path.Base(files[0].text) != path.Base(files[1].text):
 		return contentReport

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // Environment variables that change what a command runs.
@@ -38,7 +40,7 @@ func (s *shell) environment(in *invocation) {
 		s.runsValue(a, in.via)
 	}
 	name := in.words[0].text
-	if !contains("export declare typeset", name) {
+	if !wordlist.Has("export declare typeset", name) {
 		return
 	}
 	flags := ""
@@ -104,7 +106,7 @@ func (s *shell) unexport(name string) {
 func (s *shell) overlaid(list []field, more ...field) []field {
 	out := slices.Clone(list)
 	for _, a := range more {
-		s.x.work(len(out) / 8)
+		s.x.Work(len(out) / 8)
 		name, value, ok := strings.Cut(a.text, "=")
 		if !ok {
 			continue
@@ -132,7 +134,7 @@ func variables(env []field) []Variable {
 // runsValue follows the shell text that a variable holds for other programs.
 func (s *shell) runsValue(a field, via []string) {
 	name, value, ok := strings.Cut(a.text, "=")
-	if ok && value != "" && (contains(codeVariables, name) || cargoRuns(name)) {
+	if ok && value != "" && (wordlist.Has(codeVariables, name) || cargoRuns(name)) {
 		s.sub(append(slices.Clip(via), name)...).made(value, a.dynamic)
 	}
 }
@@ -141,24 +143,24 @@ func (s *shell) runsValue(a field, via []string) {
 // CARGO_TARGET_<triple>_RUNNER does.
 func cargoRuns(name string) bool {
 	last := name[strings.LastIndex(name, "_")+1:]
-	return strings.HasPrefix(name, "CARGO_") && contains("RUNNER LINKER RUSTC WRAPPER RUSTDOC", last)
+	return strings.HasPrefix(name, "CARGO_") && wordlist.Has("RUNNER LINKER RUSTC WRAPPER RUSTDOC", last)
 }
 
 // loads are the files that a program runs besides, because a variable of its
 // environment says so.
 func loads(program string, a field) []string {
 	name, value, ok := strings.Cut(a.text, "=")
-	plain := contains(textPrograms, program) || contains(readers, program) || contains("cd export", program)
+	plain := wordlist.Has(textPrograms, program) || wordlist.Has(readers, program) || wordlist.Has("cd export", program)
 	switch {
 	case !ok || value == "":
 	case name == "PATH":
 		return ahead(value)
-	case contains(linkVariables, name):
+	case wordlist.Has(linkVariables, name):
 		return []string{value}
 	case plain: // it reads no variable that some program reads
-	case contains(fileVariables, name):
+	case wordlist.Has(fileVariables, name):
 		return []string{value}
-	case contains(optionVariables, name) && !harmless(name, value):
+	case wordlist.Has(optionVariables, name) && !harmless(name, value):
 		return []string{a.text}
 	case pointer.MatchString(name) && leadsOut(value) && !systemProgram(value):
 		return []string{value}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // ownEnvironment is where a process finds its environment: reading that shows
@@ -53,7 +55,7 @@ func (s *shell) environmentReads(name string, in invocation) {
 			}
 		}
 	case "compgen":
-		shows = slices.ContainsFunc(args, func(f field) bool { return contains("-v -e variable export", f.text) })
+		shows = slices.ContainsFunc(args, func(f field) bool { return wordlist.Has("-v -e variable export", f.text) })
 	case "ps":
 		shows = showsEnvironment(args)
 	case "make", "gmake":
@@ -66,7 +68,7 @@ func (s *shell) environmentReads(name string, in invocation) {
 		}
 		shows = s.namesCredential(jqEnvironment, args)
 		for i, w := range args[:max(0, len(args)-2)] {
-			if contains("--rawfile --slurpfile --argfile", w.text) { // a name, and a file
+			if wordlist.Has("--rawfile --slurpfile --argfile", w.text) { // a name, and a file
 				s.touch(args[i+2], accessRead)
 			}
 		}
@@ -107,7 +109,7 @@ func showsEnvironment(args []field) bool {
 func (s *shell) namesCredential(environment *regexp.Regexp, args []field) bool {
 	for _, w := range args {
 		for _, m := range environment.FindAllStringSubmatch(w.text, -1) {
-			s.x.tick()
+			s.x.Tick()
 			name := strings.Trim(strings.Join(m[1:], ""), `.[]"() `)
 			if name != ":" && (name == "" || credentialName.MatchString(name)) {
 				return true

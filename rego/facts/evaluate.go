@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // The shell evaluates some text a second time, quoted or not: as arithmetic,
@@ -27,7 +29,7 @@ func (s *shell) evaluates(n syntax.Node) bool {
 		if n == nil || found {
 			return false
 		}
-		s.x.tick()
+		s.x.Tick()
 		switch n := n.(type) {
 		case *syntax.CmdSubst, *syntax.ProcSubst:
 			return false
@@ -44,7 +46,7 @@ func (s *shell) evaluates(n syntax.Node) bool {
 			found = s.expansionRuns(n)
 			return false
 		case *syntax.BinaryTest:
-			found = contains("-eq -ne -lt -le -gt -ge", n.Op.String()) && (s.operandRuns(n.X) || s.operandRuns(n.Y))
+			found = wordlist.Has("-eq -ne -lt -le -gt -ge", n.Op.String()) && (s.operandRuns(n.X) || s.operandRuns(n.Y))
 		case *syntax.UnaryTest:
 			w, ok := n.X.(*syntax.Word)
 			found = ok && (n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar) && s.nameRuns(s.silently(w))
@@ -64,7 +66,7 @@ func (s *shell) silently(w *syntax.Word) field {
 // computes reports whether an expression may run a command, and notes what it
 // assigns: a number, whatever stood there.
 func (s *shell) computes(e syntax.ArithmExpr) bool {
-	s.x.tick()
+	s.x.Tick()
 	switch e := e.(type) {
 	case nil:
 		return false
@@ -107,13 +109,13 @@ func (s *shell) textRuns(text string, depth int) bool {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
 		return r != '_' && r != '#' && r != '@' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) {
-		s.x.tick()
+		s.x.Tick()
 		if !isVariable(word) {
 			continue // a number, in whatever base
 		}
 		v, assigned := s.vars[word]
 		switch {
-		case !assigned && contains(atomVariables, word):
+		case !assigned && wordlist.Has(atomVariables, word):
 		case !assigned, !v.known && v.origin < originAtom:
 			return true
 		case slices.ContainsFunc(v.values, func(t string) bool { return s.textRuns(t, depth+1) }):
@@ -162,7 +164,7 @@ func (s *shell) expansionRuns(p *syntax.ParamExp) bool {
 func (s *shell) indirectRuns(name string, index syntax.ArithmExpr) bool {
 	values, known := s.lookup(name, index)
 	if !known {
-		return s.vars[name].origin < originAtom && !contains(atomVariables, name)
+		return s.vars[name].origin < originAtom && !wordlist.Has(atomVariables, name)
 	}
 	return slices.ContainsFunc(values, func(t string) bool { return s.nameRuns(field{text: t}) })
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/budget"
 )
 
 // Limits that hold where [Options] name none.
@@ -15,20 +16,10 @@ const (
 	DefaultDeadline = 2 * time.Second
 	DefaultMaxBytes = 256 << 10
 
-	// maxShellBytes bounds one shell text. The parser recurses, at worst with
-	// several KiB of stack for each byte, and a goroutine's stack that
-	// overflows cannot be recovered from.
-	maxShellBytes = 64 << 10
 	// maxOpenings bounds how many substitutions, subshells and subscripts one
 	// shell text opens, closed or not: each may nest in the one before, and the
 	// parser's time grows faster than its depth.
-	maxOpenings = 4096
-	// maxSteps bounds the work on one call, so that the same call has the same
-	// facts on a busy machine as on an idle one. The deadline is for what steps
-	// do not count. It is far from what any call takes: a call that looks
-	// unreadable because other programs had the processor asks people for
-	// nothing.
-	maxSteps      = 20_000
+	maxOpenings   = 4096
 	maxCommands   = 500 // simple commands in one call
 	maxDepth      = 64  // nesting of commands, functions and wrappers
 	maxErrorBytes = 200 // of one parse error
@@ -93,10 +84,8 @@ func (x *extraction) gate(g *holdgate.Gate) {
 
 // extraction is the work on one call.
 type extraction struct {
-	ctx       context.Context
+	*budget.Budget
 	opts      Options
-	deadline  time.Time
-	steps     int
 	facts     Facts
 	writes    map[string]int  // how often each path is written or deleted, so far
 	temporary map[string]bool // files for temporary use that the line has written
@@ -132,46 +121,7 @@ func newExtraction(ctx context.Context, o Options) *extraction {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secretRuleTable() // what is made once is nobody's time
-	return &extraction{ctx: ctx, opts: o, deadline: time.Now().Add(o.Deadline), facts: Facts{Dir: o.Dir}, writes: make(map[string]int), relied: make(map[string]int), temporary: make(map[string]bool)}
-}
-
-// overBudget ends an extraction from any depth; guard turns it into a parse
-// error.
-type overBudget struct{ what string }
-
-// tick counts a step of work and gives up after too many, or once the time is
-// over.
-func (x *extraction) tick() {
-	if x.steps++; x.steps > maxSteps {
-		panic(overBudget{"too much work"})
-	}
-	if x.steps%32 == 0 && x.late() {
-		panic(overBudget{"out of time"})
-	}
-}
-
-// work counts n steps at once.
-func (x *extraction) work(n int) {
-	x.steps += n
-	if x.late() {
-		panic(overBudget{"out of time"})
-	}
-	x.tick()
-}
-
-// grown counts the work on a text of so many bytes to which more are added:
-// values that hold themselves twice would soon fill the memory.
-func (x *extraction) grown(bytes, more int) {
-	if bytes+more > maxShellBytes {
-		panic(overBudget{"a word is too long"})
-	}
-	if more > 1024 {
-		x.work(more / 256)
-	}
-}
-
-func (x *extraction) late() bool {
-	return x.ctx.Err() != nil || time.Now().After(x.deadline)
+	return &extraction{Budget: budget.New(ctx, o.Deadline), opts: o, facts: Facts{Dir: o.Dir}, writes: make(map[string]int), relied: make(map[string]int), temporary: make(map[string]bool)}
 }
 
 // internalError begins the parse error that stands for a fault in here.
@@ -192,8 +142,8 @@ func (x *extraction) guard(f func()) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case overBudget:
-			x.fail(spent+": %s", r.what)
+		case budget.Spent:
+			x.fail(spent+": %s", r.What)
 		default:
 			x.fail(internalError+": %v", r)
 		}
@@ -253,7 +203,7 @@ func (x *extraction) tool(t *holdgate.Tool) {
 		x.facts.Category = kind.category
 	}
 	if len(t.Arguments)+len(t.ArgumentsRaw) > x.opts.MaxBytes {
-		panic(overBudget{fmt.Sprintf("arguments of %d bytes", len(t.Arguments)+len(t.ArgumentsRaw))})
+		x.GiveUp(fmt.Sprintf("arguments of %d bytes", len(t.Arguments)+len(t.ArgumentsRaw)))
 	}
 	if t.Arguments == nil {
 		x.fail("arguments are no JSON object")

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/budget"
 )
 
 func TestArgumentsThatAreNoObjectAreAParseError(t *testing.T) {
@@ -65,7 +66,7 @@ func TestPathsWhereTheFolderIsNotKnown(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	var lines []string
 	for _, unit := range []string{"(", "$(", "{ ", "if ", "! ", "((", "$((", "${a:-", "\"$(", "<(", "while ", "a[", "f() ", "[[ (", "{a,", "((-", "case x in x) ", "x|", "x&&", "x;", "eval ", "sudo ", "rm a;", "time ", "xargs ", "`", "<<E "} {
-		lines = append(lines, strings.Repeat(unit, maxShellBytes/len(unit)), strings.Repeat(unit, 300))
+		lines = append(lines, strings.Repeat(unit, budget.MaxText/len(unit)), strings.Repeat(unit, 300))
 	}
 	lines = append(lines,
 		strings.Repeat("for i in 1 2 3 4 5 6 7 8; do ", 20)+"rm a"+strings.Repeat("; done", 20),
@@ -79,8 +80,8 @@ func TestBudgets(t *testing.T) {
 		strings.Repeat("A=1 ", 8000)+"ls",
 		strings.Repeat("npx ", 8000)+"rm a",
 		"rm "+strings.Repeat("$((", 3000)+"1"+strings.Repeat("))", 3000),
-		strings.Repeat("x # \\\n", maxShellBytes/6),
-		strings.Repeat("# \\\n", maxShellBytes/4),
+		strings.Repeat("x # \\\n", budget.MaxText/6),
+		strings.Repeat("# \\\n", budget.MaxText/4),
 		strings.Repeat("$(", 2000)+strings.Repeat("ls; ", 2000)+strings.Repeat(")", 2000),
 		strings.Repeat("`", 1)+strings.Repeat("ls # \\\n", 7000)+"`",
 		"x='"+strings.Repeat("#\n", 25000)+"'\n"+strings.Repeat("eval \"$x\"\n", 800),

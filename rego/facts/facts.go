@@ -25,14 +25,7 @@
 // own (secrets.go) and by a maintained set of rules (secretrules.go). Paths are
 // cleaned and classed by name alone: nothing here touches a disk or a network.
 //
-// SQL has a reader of its own, on tokens (sqltoken.go, sqlsplit.go, sql.go,
-// sqlnames.go, sqlreach.go), and not one database's parser. A call seldom says
-// which database it is for, and the same text is other statements to another:
-// what PostgreSQL's own grammar takes for a harmless string ends early for
-// SQL Server, and SQL Server wants no semicolon between statements. So the
-// reader takes the reading that shows more, and says where readings differ.
-// (Parsers were tried: TiDB's, for MySQL alone, adds 16 MB to the program;
-// PostgreSQL's as WebAssembly adds 13 MB and takes seconds and 300 MB to start.)
+// SQL is read by package sql.
 //
 // The input comes from whoever wants to deceive. Time, sizes and nesting are
 // bounded, and a fault in here is a parse error, never a crash.

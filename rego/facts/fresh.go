@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // What a call writes is a part of the call. A file whose whole content the line
@@ -143,7 +145,7 @@ var scratchFile = regexp.MustCompile(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(t
 
 // deletesSingly reports whether a command deletes no folders.
 func (in invocation) deletesSingly() bool {
-	return contains("rm unlink", in.name()) && len(in.roots) == 0 && !slices.ContainsFunc(in.words[1:], func(f field) bool {
+	return wordlist.Has("rm unlink", in.name()) && len(in.roots) == 0 && !slices.ContainsFunc(in.words[1:], func(f field) bool {
 		return !f.known() || f.glob || strings.HasPrefix(f.text, "--") && f.text != "--force" && f.text != "--" || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "rRd")
 	})
 }
@@ -159,7 +161,7 @@ func (s *shell) scriptOf(in invocation) (invocation, bool) {
 	line, _, _ := strings.Cut(text, "\n")
 	program, ok2 := strings.CutPrefix(strings.TrimSpace(line), "#!")
 	words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(program), "/usr/bin/env "))
-	if !ok || !ok2 || len(words) != 1 || !contains("bash sh dash zsh python python3 node", path.Base(words[0])) {
+	if !ok || !ok2 || len(words) != 1 || !wordlist.Has("bash sh dash zsh python python3 node", path.Base(words[0])) {
 		return in, false
 	}
 	next := in

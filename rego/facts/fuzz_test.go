@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/budget"
 )
 
 // hang is when a test gives up on a call: no budget depends on it.
@@ -30,10 +31,10 @@ func bounded(t *testing.T, c holdgate.Call) Facts {
 		t.Errorf("%d MiB were allocated, want at most %d", made, maxMadeMiB)
 	}
 	// The last step may count the words of one command at once.
-	if limit := maxSteps + maxShellBytes; x.steps > limit {
-		t.Errorf("%d steps, want at most %d", x.steps, limit)
+	if limit := budget.MaxSteps + budget.MaxText; x.Steps() > limit {
+		t.Errorf("%d steps, want at most %d", x.Steps(), limit)
 	}
-	if x.late() {
+	if x.Late() {
 		t.Errorf("the call took longer than %v", hang)
 	}
 	return x.finish()
@@ -53,25 +54,6 @@ func FuzzShell(f *testing.F) {
 			t.Skip()
 		}
 		check(t, toolCall("Bash", string(args)))
-	})
-}
-
-// FuzzSQL holds the same for SQL.
-func FuzzSQL(f *testing.F) {
-	for _, tt := range sqlTests {
-		f.Add(tt.sql)
-	}
-	for _, cases := range casesIn(f, sqlFiles) {
-		for _, tt := range cases {
-			f.Add(tt.line)
-		}
-	}
-	f.Fuzz(func(t *testing.T, sql string) {
-		args, err := json.Marshal(map[string]string{"sql": sql})
-		if err != nil {
-			t.Skip()
-		}
-		check(t, toolCall("execute_sql", string(args)))
 	})
 }
 

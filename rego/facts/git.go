@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // gitCommand is git. It changes files, history and what runs later, by
@@ -45,7 +47,7 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 	here := field{text: "."}
 	impact := &s.x.facts.Impact
 	s.gitBrings(verb, words)
-	if contains("merge pull rebase cherry-pick revert", verb) {
+	if wordlist.Has("merge pull rebase cherry-pick revert", verb) {
 		s.gitStrategy(verb, words, c)
 	}
 	s.gitOtherFiles(in, verb, words)
@@ -243,7 +245,7 @@ func (s *shell) gitSetting(words []field, c *Command) {
 	if o.has("l", "list") || o.has("", "get") || o.has("", "get-all") || o.has("", "get-regexp") || o.has("e", "edit") || len(o.operands) < 2 {
 		return
 	}
-	if contains("get list", o.operands[0].text) {
+	if wordlist.Has("get list", o.operands[0].text) {
 		return
 	}
 	kv := o.operands
@@ -277,7 +279,7 @@ func (s *shell) gitTransfer(in invocation, verb string, words []field, c *Comman
 	s.gitPrograms(o)
 	for i, f := range o.operands {
 		s.gitRemote(f)
-		if i == 0 && contains("clone fetch pull ls-remote", verb) && s.leadsAway(f) {
+		if i == 0 && wordlist.Has("clone fetch pull ls-remote", verb) && s.leadsAway(f) {
 			c.Unbound = append(c.Unbound, f.text)
 		}
 		if verb == "clone" && i == 1 {
@@ -307,14 +309,14 @@ func (s *shell) gitBrings(verb string, words []field) {
 		if brings = fetchOwn; slices.ContainsFunc(from, foreignRef) || verb != "remote" && len(from) > 0 && from[0].text != "origin" {
 			brings = fetchForeign
 		}
-	case contains("clone lfs svn p4 subtree", verb), verb == "submodule" && contains("update add", textOf(from, 0)), verb == "remote" && textOf(from, 0) == "add":
+	case wordlist.Has("clone lfs svn p4 subtree", verb), verb == "submodule" && wordlist.Has("update add", textOf(from, 0)), verb == "remote" && textOf(from, 0) == "add":
 		brings = fetchForeign
 	case slices.ContainsFunc(words, func(w field) bool { return strings.Contains(w.text, "FETCH_HEAD") }):
 		brings = fetchForeign
 	}
 	s.x.fetches = max(s.x.fetches, brings)
 	s.x.places = s.x.places || brings == fetchForeign && verb != "fetch" && verb != "remote" ||
-		contains("pull checkout switch merge rebase reset restore cherry-pick revert read-tree checkout-index worktree am apply", verb)
+		wordlist.Has("pull checkout switch merge rebase reset restore cherry-pick revert read-tree checkout-index worktree am apply", verb)
 }
 
 // foreignRef reports whether a ref can be anybody's: a pull request, or one that
@@ -328,11 +330,11 @@ func foreignRef(f field) bool {
 func (s *shell) gitStrategy(verb string, words []field, c *Command) {
 	o := parseOptions(words, "sXmx", "strategy strategy-option onto exec message")
 	list := o.cutShort("strategy")
-	if !contains("cherry-pick revert", verb) {
+	if !wordlist.Has("cherry-pick revert", verb) {
 		list = append(list, o.values("s", "")...)
 	}
 	for _, f := range list {
-		if !contains("ort recursive resolve octopus ours subtree", f.text) {
+		if !wordlist.Has("ort recursive resolve octopus ours subtree", f.text) {
 			c.Unresolved = append(c.Unresolved, "git merge-"+f.text)
 		}
 	}

@@ -2,6 +2,8 @@ package facts
 
 import (
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // gitCode are the configuration keys whose value git runs. Aliases run too
@@ -50,11 +52,11 @@ func (s *shell) gitConfig(f field, c *Command) bool {
 		s.codeText(field{text: "git " + value, dynamic: f.dynamic}, via)
 	case key == "core.hookspath" || key == "include.path" || key == "core.attributesfile":
 		c.Unbound = append(c.Unbound, value)
-	case contains(gitCode, key), strings.HasPrefix(key, "filter."), strings.HasPrefix(key, "difftool."), strings.HasPrefix(key, "mergetool."),
+	case wordlist.Has(gitCode, key), strings.HasPrefix(key, "filter."), strings.HasPrefix(key, "difftool."), strings.HasPrefix(key, "mergetool."),
 		strings.HasPrefix(key, "merge.") && strings.HasSuffix(key, ".driver"), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".command"), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".textconv"),
 		strings.HasPrefix(key, "credential.") && strings.HasSuffix(key, ".helper"), strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, "pack"), strings.HasPrefix(key, "pager."):
 		run.text = strings.TrimPrefix(run.text, "!")
-		if contains("true false auto never always", run.text) || run.text == "" {
+		if wordlist.Has("true false auto never always", run.text) || run.text == "" {
 			return true
 		}
 		if program, _, _ := strings.Cut(run.text, " "); strings.Contains(program, "/") && !systemProgram(program) {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // Keys that name a sum of money and its currency, as normal makes them.
@@ -25,7 +27,7 @@ func (x *extraction) touched() {
 	rows := 0
 	for _, st := range x.facts.SQL {
 		switch {
-		case contains("select explain show describe desc use begin start commit rollback savepoint release values table", st.Verb):
+		case wordlist.Has("select explain show describe desc use begin start commit rollback savepoint release values table", st.Verb):
 		case st.Rows == 0:
 			return
 		default:
@@ -38,10 +40,10 @@ func (x *extraction) touched() {
 // money notes the largest sum that arguments name beside a currency. A number
 // without one is no money.
 func (x *extraction) money(args map[string]any) {
-	x.tick()
+	x.Tick()
 	currency := ""
 	for k, v := range args {
-		if s, ok := v.(string); ok && isCurrency(s) && contains(currencyKeys, normal(k)) {
+		if s, ok := v.(string); ok && isCurrency(s) && wordlist.Has(currencyKeys, normal(k)) {
 			currency = strings.ToUpper(s)
 		}
 	}
@@ -56,7 +58,7 @@ func (x *extraction) money(args map[string]any) {
 				}
 			}
 		}
-		if currency == "" || !contains(amountKeys, normal(k)) {
+		if currency == "" || !wordlist.Has(amountKeys, normal(k)) {
 			continue
 		}
 		if n, ok := sum(v); ok && n > x.facts.Impact.Amount {

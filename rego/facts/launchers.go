@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // xargs runs a command with words that it reads.
@@ -70,7 +72,7 @@ func (s *shell) inGroups(in invocation, words []field, size string) {
 
 // replaceAll writes a value in the place of every old.
 func (s *shell) replaceAll(text, old, value string) string {
-	s.x.grown(len(text), strings.Count(text, old)*len(value))
+	s.x.Grown(len(text), strings.Count(text, old)*len(value))
 	return strings.ReplaceAll(text, old, value)
 }
 
@@ -151,7 +153,7 @@ func (s *shell) findExec(in invocation, words []field, i int, roots []field) int
 	for _, r := range roots {
 		next.roots = append(next.roots, r.text)
 	}
-	next.narrow = slices.ContainsFunc(words[:i], func(f field) bool { return contains("-name -iname -path -ipath -wholename -regex -iregex", f.text) })
+	next.narrow = slices.ContainsFunc(words[:i], func(f field) bool { return wordlist.Has("-name -iname -path -ipath -wholename -regex -iregex", f.text) })
 	s.run(next)
 	return i
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // Some agents keep one shell for all calls, and a cd of one call is where the next
@@ -23,7 +25,7 @@ func startsAnew(tool string) bool {
 	if i := strings.LastIndexAny(tool, "./:"); i >= 0 {
 		tool = tool[i+1:]
 	}
-	return contains(freshTools, normal(tool))
+	return wordlist.Has(freshTools, normal(tool))
 }
 
 // hangs notes that a command starts where earlier calls left the shell. One that

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // lookers are subcommands that show what a word names, and do no more whatever the
@@ -50,13 +52,13 @@ func looksAt(name string, words []field, i int) bool {
 	if name == "aws" {
 		return second.known() && awsLooks.MatchString(second.text)
 	}
-	if contains(verbs, first.text) {
+	if wordlist.Has(verbs, first.text) {
 		return slices.ContainsFunc(words[1:i], func(f field) bool { return f.text == first.text }) || strings.HasPrefix(words[i-1].text, "-")
 	}
 	if strings.HasPrefix(name, "kubectl") && first.text == "get" {
 		return len(operands) > 1 && second.known() && !strings.Contains(strings.ToLower(second.text), "secret") && !strings.Contains(second.text, "/") && second.text != words[i].text
 	}
-	return second.known() && contains(verbs, first.text+"-"+second.text)
+	return second.known() && wordlist.Has(verbs, first.text+"-"+second.text)
 }
 
 // loopbackAddress begins an address of this machine: what follows the slash is

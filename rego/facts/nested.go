@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // nested walks the commands that a node substitutes, and forgets the
@@ -13,7 +15,7 @@ func (s *shell) nested(n syntax.Node) {
 		return
 	}
 	syntax.Walk(n, func(n syntax.Node) bool {
-		s.x.tick()
+		s.x.Tick()
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			s.apart(s.sub("$()"), n.Stmts)
@@ -26,7 +28,7 @@ func (s *shell) nested(n syntax.Node) {
 			s.apart(in, n.Stmts)
 			return false
 		case *syntax.BinaryArithm:
-			if strings.HasSuffix(n.Op.String(), "=") && !contains("== != <= >=", n.Op.String()) {
+			if strings.HasSuffix(n.Op.String(), "=") && !wordlist.Has("== != <= >=", n.Op.String()) {
 				s.reckon(n.X)
 			}
 		case *syntax.UnaryArithm:

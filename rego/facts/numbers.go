@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 var (
@@ -51,7 +53,9 @@ func printsNumbers(name string, args []field) bool {
 		m := summingProgram.FindStringSubmatch(program.text)
 		return m != nil && m[3] == m[6]
 	case "jq", "gojq":
-		return slices.ContainsFunc(args, func(f field) bool { return countingFilter.MatchString(f.text) }) && !slices.ContainsFunc(args, func(f field) bool { return contains("-n --null-input -f --from-file --arg --args --jsonargs", f.text) })
+		return slices.ContainsFunc(args, func(f field) bool { return countingFilter.MatchString(f.text) }) && !slices.ContainsFunc(args, func(f field) bool {
+			return wordlist.Has("-n --null-input -f --from-file --arg --args --jsonargs", f.text)
+		})
 	case "shuf":
 		return len(args) > 1 && args[0].text == "-i" && !slices.ContainsFunc(args, func(f field) bool { return f.text == "-e" })
 	}

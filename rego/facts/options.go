@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // options are a command's words, taken apart as getopt_long does: options may
@@ -31,7 +33,7 @@ func parseOptions(words []field, valued, valuedLong string) options {
 		case strings.HasPrefix(t, "--"):
 			name, value, has := strings.Cut(t[2:], "=")
 			v := field{text: value, dynamic: w.dynamic}
-			if !has && contains(valuedLong, name) && i+1 < len(words) {
+			if !has && wordlist.Has(valuedLong, name) && i+1 < len(words) {
 				i++
 				v = words[i]
 			}
@@ -106,14 +108,4 @@ func (o options) cutShort(long string) []field {
 		}
 	}
 	return out
-}
-
-// contains reports whether a blank-separated list holds the word.
-func contains(list, word string) bool {
-	for w := range strings.FieldsSeq(list) {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // An origin says what is known of text that a line makes at run time: by the
@@ -43,11 +45,11 @@ func (s *shell) paramOrigin(p *syntax.ParamExp) origin {
 	case p.Param.Value == "!":
 		o = originOwn
 	case s.wild:
-	case contains(atomVariables, p.Param.Value):
+	case wordlist.Has(atomVariables, p.Param.Value):
 		o = originAtom
 	}
-	if p.Exp != nil && !contains("# ## % %%", p.Exp.Op.String()) || p.Repl != nil {
-		if !assigned && p.Repl == nil && contains(":- -", p.Exp.Op.String()) && strings.HasSuffix(p.Param.Value, "PORT") && p.Exp.Word != nil && portNumber.MatchString(p.Exp.Word.Lit()) {
+	if p.Exp != nil && !wordlist.Has("# ## % %%", p.Exp.Op.String()) || p.Repl != nil {
+		if !assigned && p.Repl == nil && wordlist.Has(":- -", p.Exp.Op.String()) && strings.HasSuffix(p.Param.Value, "PORT") && p.Exp.Word != nil && portNumber.MatchString(p.Exp.Word.Lit()) {
 			return originAtom // a port, as the environment has it or by default
 		}
 		return originAny
@@ -99,7 +101,7 @@ func (s *shell) namesFile(p *syntax.ParamExp) bool {
 		return true
 	}
 	end := p.Exp.Word.Lit()
-	return contains("% %%", p.Exp.Op.String()) && len(end) > 1 && end[0] == '.' && !strings.ContainsAny(end, "/*?[")
+	return wordlist.Has("% %%", p.Exp.Op.String()) && len(end) > 1 && end[0] == '.' && !strings.ContainsAny(end, "/*?[")
 }
 
 // quietly is a shell that expands words and lists nothing: what they hold is
@@ -113,7 +115,7 @@ func (s *shell) quietly() *shell {
 // stmtOrigin is where the output of a statement comes from. The shell is a
 // quiet one.
 func (s *shell) stmtOrigin(st *syntax.Stmt) origin {
-	s.x.tick()
+	s.x.Tick()
 	if st.Background || st.Negated || !silences(st.Redirs) {
 		return originAny
 	}
@@ -177,7 +179,7 @@ func (s *shell) numbersLines(c *syntax.BinaryCmd) bool {
 	}
 	cut, grep := calls[0], calls[len(calls)-1]
 	for _, words := range calls[1 : len(calls)-1] {
-		if !contains("head tail sort", words[0].text) {
+		if !wordlist.Has("head tail sort", words[0].text) {
 			return false
 		}
 	}
@@ -225,13 +227,13 @@ func (s *shell) printedBy(words []field, in origin) origin {
 		return s.printedBy(args, in)
 	}
 	switch {
-	case contains("echo printf", name) && len(args) > 0 && !strings.HasPrefix(args[0].text, "-"):
+	case wordlist.Has("echo printf", name) && len(args) > 0 && !strings.HasPrefix(args[0].text, "-"):
 		if len(args) == 1 && args[0].origin == originOwn && len(args[0].dynamic) == 1 && args[0].text == args[0].dynamic[0] {
 			return originOwn
 		}
 		o := originNames
 		for i, w := range args {
-			if name == "printf" && i == 0 && contains(`%s %s\n`, w.text) {
+			if name == "printf" && i == 0 && wordlist.Has(`%s %s\n`, w.text) {
 				continue
 			}
 			if w.known() || strings.Trim(w.text, "${}") != strings.Trim(w.dynamic[0], "${}") {
@@ -244,13 +246,13 @@ func (s *shell) printedBy(words []field, in origin) origin {
 		return originAtom
 	case name == "cat" && len(args) == 1:
 		return s.contentOrigin(args[0])
-	case name == "jobs" && len(args) == 1 && contains("-p -pr -rp", args[0].text):
+	case name == "jobs" && len(args) == 1 && wordlist.Has("-p -pr -rp", args[0].text):
 		return originOwn
-	case contains("nproc whoami id uname arch seq", name):
+	case wordlist.Has("nproc whoami id uname arch seq", name):
 		return originAtom
-	case contains("pwd which mktemp", name):
+	case wordlist.Has("pwd which mktemp", name):
 		return originValue
-	case contains("ls basename dirname readlink realpath", name):
+	case wordlist.Has("ls basename dirname readlink realpath", name):
 		return originNames
 	}
 	o := parseOptions(args, "", "")
@@ -267,7 +269,7 @@ func (s *shell) printedBy(words []field, in origin) origin {
 		}
 	case "find", "fd":
 		if !slices.ContainsFunc(args, func(w field) bool {
-			return contains("-printf -exec -execdir -ok -okdir -delete -x -X --exec --exec-batch", w.text)
+			return wordlist.Has("-printf -exec -execdir -ok -okdir -delete -x -X --exec --exec-batch", w.text)
 		}) {
 			return originNames
 		}
@@ -293,7 +295,7 @@ func aimsAtSecrets(word string) bool {
 func excluded(name string, args []field, i int) bool {
 	switch name {
 	case "find":
-		return i > 1 && contains("-path -name -ipath -iname", args[i-1].text) && contains("-not !", args[i-2].text)
+		return i > 1 && wordlist.Has("-path -name -ipath -iname", args[i-1].text) && wordlist.Has("-not !", args[i-2].text)
 	case "grep", "egrep", "rg":
 		return parseOptions(args, "e", "").has("v", "invert-match")
 	}
@@ -403,11 +405,11 @@ func gitOrigin(args []field) origin {
 		}
 		return originValue
 	case "log", "show":
-		if contains("%H %h %T %ct %at %cs", format) {
+		if wordlist.Has("%H %h %T %ct %at %cs", format) {
 			return originAtom
 		}
 	case "for-each-ref":
-		if contains("%(refname:short) %(refname) %(objectname) %(objectname:short)", format) {
+		if wordlist.Has("%(refname:short) %(refname) %(objectname) %(objectname:short)", format) {
 			return originValue
 		}
 	case "ls-files", "ls-tree":

@@ -7,21 +7,23 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/budget"
 )
 
 // parse reads a text as bash reads it. What comes before a mistake is returned
 // with it: a shell runs it too. Text that shells, or the parser and a shell,
 // may read in more than one way is a mistake.
 func (s *shell) parse(text string) ([]*syntax.Stmt, error) {
-	if len(text) > maxShellBytes {
-		panic(overBudget{"shell text is too long"})
+	if len(text) > budget.MaxText {
+		s.x.GiveUp("shell text is too long")
 	}
 	if openings(text) > maxOpenings {
-		panic(overBudget{"shell text opens too much"})
+		s.x.GiveUp("shell text opens too much")
 	}
 	given := text
 	for range maxParses {
-		s.x.work(len(text) / 256)
+		s.x.Work(len(text) / 256)
 		file, err := s.parseFile(text)
 		if err != nil {
 			return s.beforeMistake(text), err
@@ -64,7 +66,7 @@ type deadlineReader struct {
 var errOutOfTime = errors.New("out of time")
 
 func (d deadlineReader) Read(p []byte) (int, error) {
-	if d.x.late() {
+	if d.x.Late() {
 		return 0, errOutOfTime
 	}
 	return d.r.Read(p[:min(len(p), 512)])
@@ -74,7 +76,7 @@ func (s *shell) parseFile(text string) (*syntax.File, error) {
 	p := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 	file, err := p.Parse(deadlineReader{s.x, strings.NewReader(text)}, "")
 	if errors.Is(err, errOutOfTime) {
-		panic(overBudget{"out of time"})
+		s.x.GiveUp("out of time")
 	}
 	return file, err
 }

@@ -102,7 +102,7 @@ func (x *extraction) addPath(r pathRef, clean string, inside bool) {
 	p := Path{Path: cmp.Or(r.written, r.text), Clean: clean, Access: r.access, Class: class, Inside: inside, Self: x.ownPath(clean, r.access), Fresh: r.fresh}
 	if x.once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh)) {
 		if len(x.facts.Paths) >= maxPaths {
-			panic(overBudget{"too many paths"})
+			x.GiveUp("too many paths")
 		}
 		x.facts.Paths = append(x.facts.Paths, p)
 		x.joined(r.text)

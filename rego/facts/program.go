@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/holdgate/holdgate/rego/facts/snippet"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // languageOf is the language of an interpreter whose programs are read, as
@@ -24,12 +25,12 @@ func languageOf(c *Command) string {
 	case "luajit":
 		name = "lua"
 	}
-	if contains("ruby php lua", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], func(w string) bool {
-		return strings.HasPrefix(w, "-") && !contains(plainWordOptions[name], w)
+	if wordlist.Has("ruby php lua", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], func(w string) bool {
+		return strings.HasPrefix(w, "-") && !wordlist.Has(plainWordOptions[name], w)
 	}) {
 		return ""
 	}
-	if !snippet.Known(name) || contains("node bun", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], changesReading) {
+	if !snippet.Known(name) || wordlist.Has("node bun", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], changesReading) {
 		return ""
 	}
 	return name
@@ -47,8 +48,8 @@ const plainScriptOptions = "- -- -e -p -pe -i --eval --print --input-type=module
 
 func changesReading(word string) bool {
 	option, _, _ := strings.Cut(word, "=")
-	return strings.HasPrefix(word, "-") && !contains(plainScriptOptions, word) &&
-		!contains("--eval --print --max-old-space-size --stack-trace-limit", option)
+	return strings.HasPrefix(word, "-") && !wordlist.Has(plainScriptOptions, word) &&
+		!wordlist.Has("--eval --print --max-old-space-size --stack-trace-limit", option)
 }
 
 // reads notes what a program that is handed to an interpreter does. It reports
@@ -59,7 +60,7 @@ func (s *shell) reads(code field, c *Command) bool {
 	if language == "" || !code.known() || s.quiet {
 		return false
 	}
-	s.x.work(1 + len(code.text)/16)
+	s.x.Work(1 + len(code.text)/16)
 	e, err := snippet.Read(language, code.text)
 	if language == "perl" {
 		modules, plain := perlOptions(c.Argv)
@@ -148,7 +149,7 @@ func (s *shell) started(line, program string) {
 // place notes that a program touches a file, or the files below a folder. It
 // reports false where those may be anything.
 func (s *shell) place(p snippet.Place, access string) bool {
-	s.x.tick()
+	s.x.Tick()
 	f := field{text: p.String()}
 	s.touch(f, access)
 	if !p.Below {

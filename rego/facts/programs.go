@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // How a program touches the files that its operands name.
@@ -316,7 +318,7 @@ func (s *shell) use(in invocation, f field, access string) {
 		return
 	}
 	host, file, ok := strings.Cut(f.text, ":")
-	if ok && file != "" && (remoteHost(host) || contains("scp rsync tar gtar", in.name()) && host != "" && !strings.ContainsAny(host, "/~$*")) {
+	if ok && file != "" && (remoteHost(host) || wordlist.Has("scp rsync tar gtar", in.name()) && host != "" && !strings.ContainsAny(host, "/~$*")) {
 		s.x.host("ssh", host)
 		return
 	}
@@ -337,10 +339,10 @@ const outputs = "-o -O -out --out --output --output-file --output-dir --outfile 
 func (s *shell) mentions(in invocation) {
 	s.strays(in)
 	for i, w := range in.words[1:] {
-		s.x.tick()
+		s.x.Tick()
 		t := w.text
 		access := accessRead
-		if name, _, ok := strings.Cut(t, "="); contains(outputs, in.words[i].text) || ok && contains(outputs, name) {
+		if name, _, ok := strings.Cut(t, "="); wordlist.Has(outputs, in.words[i].text) || ok && wordlist.Has(outputs, name) {
 			access = accessWrite
 		}
 		if _, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(t, "-") {
@@ -363,10 +365,10 @@ func (s *shell) mentions(in invocation) {
 
 // leftOut reports whether the word at i of find is a pattern of what it leaves out.
 func leftOut(words []field, i int) bool {
-	if !contains("-path -name -ipath -iname -wholename", words[i-1].text) {
+	if !wordlist.Has("-path -name -ipath -iname -wholename", words[i-1].text) {
 		return false
 	}
-	return i > 1 && contains("-not !", words[i-2].text) || i+1 < len(words) && words[i+1].text == "-prune"
+	return i > 1 && wordlist.Has("-not !", words[i-2].text) || i+1 < len(words) && words[i+1].text == "-prune"
 }
 
 // runsFiles are the files, or targets, that build tools and task runners run.
@@ -383,19 +385,19 @@ func runsFiles(name string, words []field) []string {
 		}
 		return []string{"Makefile"}
 	case "npm", "yarn", "pnpm":
-		if name == "yarn" && first == "" || !contains("view info config list ls outdated search whoami help version docs why audit ping root bin prefix", first) && first != "" {
+		if name == "yarn" && first == "" || !wordlist.Has("view info config list ls outdated search whoami help version docs why audit ping root bin prefix", first) && first != "" {
 			return []string{"package.json"}
 		}
 	case "cargo":
-		if contains("build b run r test t check c bench install clippy doc nextest", first) {
+		if wordlist.Has("build b run r test t check c bench install clippy doc nextest", first) {
 			return []string{"Cargo.toml"}
 		}
 	case "go":
-		if contains("run test generate tool", first) {
+		if wordlist.Has("run test generate tool", first) {
 			return goTargets(words, first)
 		}
 	case "pip", "uv", "poetry":
-		if contains("install sync", first) {
+		if wordlist.Has("install sync", first) {
 			return []string{name + " " + first}
 		}
 	case "java":
@@ -403,11 +405,11 @@ func runsFiles(name string, words []field) []string {
 			return []string{first}
 		}
 	case "swift", "dotnet":
-		if contains("run test build", first) {
+		if wordlist.Has("run test build", first) {
 			return []string{map[string]string{"swift": "Package.swift", "dotnet": "*.csproj"}[name]}
 		}
 	}
-	if file, ok := runnerFiles[name]; ok && (name != "terraform" || contains("apply console destroy get graph import init plan providers refresh test validate", first)) {
+	if file, ok := runnerFiles[name]; ok && (name != "terraform" || wordlist.Has("apply console destroy get graph import init plan providers refresh test validate", first)) {
 		return []string{file}
 	}
 	return nil

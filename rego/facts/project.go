@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // A run is a file of the project that a command runs, as Unbound has it.
@@ -22,7 +24,7 @@ type run struct {
 // the project.
 func writesNoContent(name string) bool {
 	_, tool := tools[name]
-	return tool || contains("mkdir touch chmod chown chgrp setfacl go cargo make cmake gcc g++ cc c++ clang clang++", name)
+	return tool || wordlist.Has("mkdir touch chmod chown chgrp setfacl go cargo make cmake gcc g++ cc c++ clang clang++", name)
 }
 
 // scatters are programs that write files which the call does not name.
@@ -57,7 +59,7 @@ func (s *shell) projectRuns(c Command) []run {
 	if p := madeOf(c); p != "" && len(s.dirs) > 0 && !s.remote {
 		s.x.made = append(s.x.made, joinAny(s.dirs[0], p))
 	}
-	s.x.scatters = s.x.scatters || contains(scatters, strings.ToLower(c.Program)) || bringsFiles(c)
+	s.x.scatters = s.x.scatters || wordlist.Has(scatters, strings.ToLower(c.Program)) || bringsFiles(c)
 	var out []run
 	for _, u := range c.Unbound {
 		if r, ok := s.projectRun(u, c); ok {
@@ -74,7 +76,7 @@ func (s *shell) projectRun(text string, c Command) (run, bool) {
 	r := run{text: text, below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run" || strings.HasPrefix(text, "node_modules/")}
 	_, interprets := findInterpreter(c.Program)
 	at := slices.Index(c.Argv, text)
-	r.first = at == 0 || at > 0 && (interprets || contains("sh bash dash zsh ksh fish source .", c.Program))
+	r.first = at == 0 || at > 0 && (interprets || wordlist.Has("sh bash dash zsh ksh fish source .", c.Program))
 	f := s.here(field{text: text, dynamic: hereParts(text)})
 	p, known := s.x.expandTilde(f.text, s.remote)
 	switch {
@@ -181,7 +183,7 @@ func madeOf(c Command) string {
 		case w == option && i+1 < len(c.Argv):
 			i++
 			made = c.Argv[i]
-		case tree && contains("-b -B --reason", w):
+		case tree && wordlist.Has("-b -B --reason", w):
 			i++
 		case strings.HasPrefix(w, "-"):
 		case tree && i > 2:

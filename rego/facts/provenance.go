@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // provenance says, by the name of a file, what text in it tells where packages
@@ -54,7 +56,7 @@ func (x *extraction) edited(kind toolKind, args map[string]any, dir string) {
 			before = text
 		case n == "newstring" || n == "newstr" || n == "newtext":
 			after = text
-		case contains("content contents filetext filecontent newcontent codeedit", n):
+		case wordlist.Has("content contents filetext filecontent newcontent codeedit", n):
 			whole = text
 		case kind.role(k) == rolePath:
 			file = text

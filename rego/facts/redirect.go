@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // redirect opens what a statement's redirections name.
 func (s *shell) redirect(st *syntax.Stmt) {
 	call, simple := st.Cmd.(*syntax.CallExpr)
 	s.x.beside = s.x.beside || st.Background || st.Coprocess || simple && len(st.Redirs) > 0 && len(call.Args) > 0 && call.Args[0].Lit() == "exec" ||
-		slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool { return r.N != nil && !contains("0 1 2", r.N.Value) })
+		slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool { return r.N != nil && !wordlist.Has("0 1 2", r.N.Value) })
 	outs := s.opensFiles(st.Redirs)
 	if n := len(st.Redirs); n > 0 && st.Redirs[n-1].Op == syntax.AppOut {
 		text := s.output(&syntax.Stmt{Cmd: st.Cmd, Redirs: st.Redirs[:n-1]}).text

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // An invocation is a simple command that is about to run.
@@ -58,7 +60,7 @@ func (s *shell) simple(c *syntax.CallExpr) {
 // run takes off what wraps a command, follows what it would run, and lists
 // what is left.
 func (s *shell) run(in invocation) {
-	s.x.tick()
+	s.x.Tick()
 	if len(in.words) == 0 {
 		return
 	}
@@ -78,7 +80,7 @@ func (s *shell) run(in invocation) {
 		s.run(next)
 		return
 	}
-	s.x.linked = s.x.linked || contains("ln link mount", name)
+	s.x.linked = s.x.linked || wordlist.Has("ln link mount", name)
 	if w, ok := wrapperTable()[name]; ok && s.unwrap(w, name, in) {
 		return
 	}
@@ -157,9 +159,9 @@ func (s *shell) call(name string, f function, args []field, known bool) {
 // emit lists a command with everything that it touches.
 func (s *shell) emit(in invocation) {
 	if len(s.x.facts.Commands) >= maxCommands {
-		panic(overBudget{"too many commands"})
+		s.x.GiveUp("too many commands")
 	}
-	s.x.work(len(in.words) / 4)
+	s.x.Work(len(in.words) / 4)
 	c := Command{
 		Program: in.program(),
 		Via:     slices.Concat(s.via, in.via),
@@ -190,12 +192,12 @@ func (s *shell) emit(in invocation) {
 		c.Unresolved = append(c.Unresolved, in.words[0].text+" calls itself")
 	}
 	outer, fixed, modes := s.x.changed, s.x.fixed, s.x.modes
-	s.x.changed, s.x.fixed, s.x.modes = nil, writesNoContent(in.name()), contains("mkdir touch chmod", in.name())
+	s.x.changed, s.x.fixed, s.x.modes = nil, writesNoContent(in.name()), wordlist.Has("mkdir touch chmod", in.name())
 	s.x.single = in.deletesSingly()
 	effects(s, in, &c)
 	c.Unresolved = append(c.Unresolved, s.x.changed...)
 	s.x.changed, s.x.fixed, s.x.modes = outer, fixed, modes
-	c.Unresolved, c.Unbound = unique(c.Unresolved), unique(c.Unbound)
+	c.Unresolved, c.Unbound = wordlist.Unique(c.Unresolved), wordlist.Unique(c.Unbound)
 	if len(c.Via) == 0 {
 		c.Via = nil
 	}
@@ -209,16 +211,6 @@ func (s *shell) emit(in invocation) {
 		s.x.facts.Commands = append(s.x.facts.Commands, c)
 		s.x.runs = append(s.x.runs, s.projectRuns(c))
 	}
-}
-
-func unique(list []string) []string {
-	var out []string
-	for _, s := range list {
-		if s != "" && !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // touch adds a path that a word names.
@@ -332,7 +324,7 @@ func (s *shell) temporary(args []field) stream {
 		}
 		suffix, ends := strings.CutPrefix(a.text, "--suffix=")
 		switch {
-		case before == "-p" && a.text == "/tmp", before == "-t" && mktempTemplate.MatchString("/tmp/"+a.text), contains("-d -q -u -t -p --directory --quiet --tmpdir --tmpdir=/tmp", a.text):
+		case before == "-p" && a.text == "/tmp", before == "-t" && mktempTemplate.MatchString("/tmp/"+a.text), wordlist.Has("-d -q -u -t -p --directory --quiet --tmpdir --tmpdir=/tmp", a.text):
 		case ends && mktempEnd.MatchString(suffix):
 			end = suffix
 		case mktempTemplate.MatchString(a.text):

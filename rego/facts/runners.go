@@ -1,6 +1,10 @@
 package facts
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
 
 // A runnerKind is a package manager or version manager that runs a command in
 // an environment of its own.
@@ -38,7 +42,7 @@ var runners = map[string]runnerKind{
 // that is known by that name.
 func runner(s *shell, in invocation) bool {
 	kind := runners[in.name()]
-	s.x.work(len(in.words) / 4)
+	s.x.Work(len(in.words) / 4)
 	for _, f := range parseOptions(in.words[1:], "", "script-shell").values("", "script-shell") {
 		s.codeText(f, in.under(in.name()+" --script-shell"))
 	}
@@ -47,11 +51,11 @@ func runner(s *shell, in invocation) bool {
 		for verb = 1; verb < len(in.words) && strings.HasPrefix(in.words[verb].text, "-"); verb++ {
 			if name, long := strings.CutPrefix(in.words[verb].text, "--"); !long {
 				verb += clusterWords(in.words[verb].text, kind.valued)
-			} else if contains(kind.long, name) {
+			} else if wordlist.Has(kind.long, name) {
 				verb++
 			}
 		}
-		if verb >= len(in.words) || !contains(kind.verbs, in.words[verb].text) {
+		if verb >= len(in.words) || !wordlist.Has(kind.verbs, in.words[verb].text) {
 			return s.runsByName(in, verb)
 		}
 	}
@@ -65,7 +69,7 @@ func runner(s *shell, in invocation) bool {
 		s.codeText(f, next)
 	}
 	if i < len(words) {
-		if verb == 0 || contains("exec x dlx", in.words[verb].text) && in.name() != "bundle" {
+		if verb == 0 || wordlist.Has("exec x dlx", in.words[verb].text) && in.name() != "bundle" {
 			in.unbound = append(in.unbound, words[i].text) // a package
 		}
 		if strings.HasSuffix(words[i].text, ".py") && in.name() == "uv" {
@@ -99,7 +103,7 @@ func (s *shell) runsByName(in invocation, verb int) bool {
 	_, wraps := wrapperTable()[name]
 	_, interprets := findInterpreter(name)
 	_, touches := programs()[name]
-	if contains("install link unlink", name) || !tool && !wraps && !interprets && !touches && followerOf(name) == nil && specialOf(name) == nil {
+	if wordlist.Has("install link unlink", name) || !tool && !wraps && !interprets && !touches && followerOf(name) == nil && specialOf(name) == nil {
 		return false
 	}
 	s.emit(in)

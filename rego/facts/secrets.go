@@ -107,7 +107,7 @@ func (x *extraction) find(s string, found func(kind string)) {
 		x.secretShapes(s, shapes, note)
 	}
 	if ruled && len(s) >= shortToken {
-		table.find(s, x.work, func(r *secretRule) { note(r.Kind) })
+		table.find(s, x.Work, func(r *secretRule) { note(r.Kind) })
 	}
 }
 
@@ -139,7 +139,7 @@ func (x *extraction) secret(kind string, at *place) {
 
 func (x *extraction) secretShapes(s string, hinted hints, found func(kind string)) {
 	for n, shape := range &secretShapes {
-		x.tick()
+		x.Tick()
 		if hinted&(1<<n) == 0 {
 			continue
 		}
@@ -148,7 +148,7 @@ func (x *extraction) secretShapes(s string, hinted hints, found func(kind string
 			if i < 0 {
 				break
 			}
-			x.tick()
+			x.Tick()
 			rest = rest[i:]
 			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) {
 				found(shape.kind)

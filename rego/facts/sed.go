@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/snippet"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // sedCommand is sed, which writes in place with -i and has commands that run
@@ -49,7 +50,7 @@ func sedCommand(s *shell, in invocation, c *Command) {
 // sedRead notes what a script of sed does. It reports false where it cannot be
 // read, and it is unresolved then.
 func (s *shell) sedRead(script string, reads content, c *Command) bool {
-	s.x.work(1 + len(script)/16)
+	s.x.Work(1 + len(script)/16)
 	e, err := snippet.Read("sed", script)
 	if err != nil || len(e.Unseen)+len(e.Shell) > 0 { // it runs its command for each line
 		c.Unresolved = append(c.Unresolved, shorten(script))
@@ -69,12 +70,12 @@ func (s *shell) sedRead(script string, reads content, c *Command) bool {
 
 // deletesAll reports whether a script of sed deletes every line.
 func deletesAll(f field) bool {
-	return contains("d $!d;$d 1,$d 0,$d //d /./,$d /^/d /$/d /.*/d", strings.ReplaceAll(strings.TrimRight(f.text, "; \n"), " ", ""))
+	return wordlist.Has("d $!d;$d 1,$d 0,$d //d /./,$d /^/d /$/d /.*/d", strings.ReplaceAll(strings.TrimRight(f.text, "; \n"), " ", ""))
 }
 
 // sedReads is what sed has to write elsewhere: nothing where it reads nothing.
 func (s *shell) sedReads(files []field) content {
-	if len(files) == 0 && s.stdin.nothing() || len(files) > 0 && !slices.ContainsFunc(files, func(f field) bool { return !contains(emptyDevices, f.text) }) {
+	if len(files) == 0 && s.stdin.nothing() || len(files) > 0 && !slices.ContainsFunc(files, func(f field) bool { return !wordlist.Has(emptyDevices, f.text) }) {
 		return contentNothing
 	}
 	return contentText

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // Own is what belongs to Holdgate itself on this host: calls that reach it
@@ -106,7 +108,7 @@ func (x *extraction) ownPath(clean, access string) bool {
 		folder = path.Clean(folder)
 		name, inside := strings.CutPrefix(clean, folder+"/")
 		switch {
-		case access == accessRead && inside && contains(publicFiles, name):
+		case access == accessRead && inside && wordlist.Has(publicFiles, name):
 		case clean == folder || inside:
 			return true
 		case access == accessDelete && strings.HasPrefix(folder, strings.TrimSuffix(clean, "/")+"/"):

@@ -98,7 +98,7 @@ func (s *shell) sub(via ...string) *shell {
 
 // source walks a text as if it stood at this place.
 func (s *shell) source(text string) {
-	s.x.tick()
+	s.x.Tick()
 	if s.depth++; s.depth > maxDepth {
 		s.x.fail("shell: nested deeper than %d", maxDepth)
 		s.depth--
@@ -187,7 +187,7 @@ func (s *shell) branch(f func()) {
 }
 
 func (s *shell) stmt(st *syntax.Stmt) {
-	s.x.tick()
+	s.x.Tick()
 	if s.depth++; s.depth > 4*maxDepth {
 		s.x.fail("shell: nested deeper than %d", 4*maxDepth)
 		s.depth--

@@ -15,7 +15,7 @@ type shellCase struct{ line, want string }
 
 const (
 	shellFiles = "testdata/*.txt"
-	sqlFiles   = "testdata/sql/*.txt"
+	sqlFiles   = "sql/testdata/*.txt"
 )
 
 func shellCases(t testing.TB) map[string][]shellCase { return casesIn(t, shellFiles) }
@@ -111,6 +111,28 @@ func TestShellLines(t *testing.T) {
 		}
 	}
 	if n < 300 {
+		t.Errorf("%d cases were read, want all of some 400", n)
+	}
+}
+
+// TestStatements holds what statements of PostgreSQL, MySQL, SQLite, SQL
+// Server and others are read as, half of them written to hide something.
+func TestStatements(t *testing.T) {
+	if *update {
+		updateCases(t, sqlFiles, sqlFacts)
+	}
+	n := 0
+	for file, cases := range casesIn(t, sqlFiles) {
+		for _, tt := range cases {
+			n++
+			t.Run(filepath.Base(file)+"/"+tt.line, func(t *testing.T) {
+				if diff := cmp.Diff(tt.want, render(sqlFacts(t, tt.line))); diff != "" {
+					t.Errorf("facts of %q (-want +got):\n%s", tt.line, diff)
+				}
+			})
+		}
+	}
+	if n < 390 {
 		t.Errorf("%d cases were read, want all of some 400", n)
 	}
 }

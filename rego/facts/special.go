@@ -3,6 +3,8 @@ package facts
 import (
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // specialOf finds the reader of a command whose arguments have a grammar of
@@ -333,7 +335,7 @@ func unzipCommand(s *shell, in invocation, _ *Command) {
 // people keep their work, what lies there is lost to what replaces it.
 func (s *shell) unpacked(dir field, replaces bool) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(dir.text, "./"), "/")
-	if replaces && contains("src lib app apps internal pkg packages cmd web server client api docs scripts config data migrations db charts infra k8s test tests", first) {
+	if replaces && wordlist.Has("src lib app apps internal pkg packages cmd web server client api docs scripts config data migrations db charts infra k8s test tests", first) {
 		return accessDelete
 	}
 	return accessWrite

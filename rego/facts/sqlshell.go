@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // sqlShell is psql, mysql, sqlite3 and their like: statements come in options,
@@ -52,7 +54,7 @@ func sqlShell(s *shell, in invocation, c *Command) {
 	if name == "psql" && len(given) == 0 && o.has("l", "list") {
 		s.x.sql("show meta")
 	}
-	if contains("sqlite3 sqlite duckdb", name) {
+	if wordlist.Has("sqlite3 sqlite duckdb", name) {
 		if name == "duckdb" {
 			given = append(given, o.values("cs", "")...)
 		}
@@ -185,7 +187,7 @@ func (s *shell) scratchDatabase(in invocation, from int) {
 	}
 	added := s.x.facts.SQL[min(from, len(s.x.facts.SQL)):]
 	for _, st := range added {
-		if !contains(scratchStatements, st.Verb) {
+		if !wordlist.Has(scratchStatements, st.Verb) {
 			return
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // onlyLook are programs, and commands of shells, of whose words none is written:
@@ -28,7 +30,7 @@ var (
 // name. What the system keeps is only read without the rights of another user.
 func (s *shell) strays(in invocation) {
 	name := in.name()
-	if contains(onlyLook, name) || s.remote || contains(containers, name) && !contains("build buildx image bake", textAt(in, 1)) {
+	if wordlist.Has(onlyLook, name) || s.remote || wordlist.Has(containers, name) && !wordlist.Has("build buildx image bake", textAt(in, 1)) {
 		return
 	}
 	if _, tool := tools[name]; tool && len(s.dirs) > 1 {
@@ -39,7 +41,7 @@ func (s *shell) strays(in invocation) {
 		s.moveTo(field{text: textAt(in, 2)})
 	}
 	for i, w := range in.words[1:] {
-		if w.text == "/" && contains(folderOptions, in.words[i].text) {
+		if w.text == "/" && wordlist.Has(folderOptions, in.words[i].text) {
 			s.touch(w, accessWrite)
 		}
 		if strings.ContainsAny(w.text, "/~") && !strings.ContainsAny(w.text, "\n") && !strings.Contains(w.text, "://") || strings.HasPrefix(w.text, "..") {
@@ -62,7 +64,7 @@ func (s *shell) likeliest() *shell {
 // stray is strays for one word: the path that it is, that is glued to it, or those
 // that it lists.
 func (s *shell) stray(w field, text string) {
-	s.x.tick()
+	s.x.Tick()
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "@"), "file:")
 	if m := gluedPath.FindStringSubmatch(text); m != nil {
 		text = m[1]

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // A tool is a compiler, bundler, formatter, linter, test runner or task runner:
@@ -31,7 +33,7 @@ func toolCommand(s *shell, t tool, in invocation, c *Command) {
 	rewrites, checks, empties := t.inPlace == "*", false, false
 	var operands, out []field
 	for i := 0; i < len(w); i++ {
-		s.x.tick()
+		s.x.Tick()
 		text := w[i].text
 		if t.properties && strings.HasPrefix(text, "-D") {
 			if _, value, _ := strings.Cut(text, "="); leadsOut(value) {
@@ -39,14 +41,14 @@ func toolCommand(s *shell, t tool, in invocation, c *Command) {
 			}
 		}
 		if len(text) < 2 || text[0] != '-' {
-			rewrites = rewrites || len(operands) == 0 && contains(t.inPlace, text)
-			if !contains(t.verbs, text) || len(operands) > 0 {
+			rewrites = rewrites || len(operands) == 0 && wordlist.Has(t.inPlace, text)
+			if !wordlist.Has(t.verbs, text) || len(operands) > 0 {
 				operands = append(operands, w[i])
 			}
 			continue
 		}
 		name, value, joined := t.option(text)
-		rewrites, checks, empties = rewrites || contains(t.inPlace, name), checks || contains(t.checks, name) || contains(t.checks, text), empties || contains(t.empties, name)
+		rewrites, checks, empties = rewrites || wordlist.Has(t.inPlace, name), checks || wordlist.Has(t.checks, name) || wordlist.Has(t.checks, text), empties || wordlist.Has(t.empties, name)
 		kind := t.kind(name)
 		if kind == "" {
 			continue
@@ -67,7 +69,7 @@ func toolCommand(s *shell, t tool, in invocation, c *Command) {
 	}
 	for _, f := range out {
 		access := accessWrite
-		if empties && !contains("build dist out public site _site www", path.Base(f.text)) {
+		if empties && !wordlist.Has("build dist out public site _site www", path.Base(f.text)) {
 			access = accessDelete
 		}
 		s.use(in, f, access)
@@ -76,7 +78,7 @@ func toolCommand(s *shell, t tool, in invocation, c *Command) {
 		switch {
 		case rewrites && !checks:
 			s.use(in, f, accessWrite)
-		case contains("npx bunx pnpx", in.name()) || contains("pnpm npm yarn", in.name()) && slices.ContainsFunc(w, func(f field) bool { return f.text == "exec" }): // a command of its own
+		case wordlist.Has("npx bunx pnpx", in.name()) || wordlist.Has("pnpm npm yarn", in.name()) && slices.ContainsFunc(w, func(f field) bool { return f.text == "exec" }): // a command of its own
 		case !t.tests && plainResult.MatchString(f.text):
 		case (t.tests || t.inPlace == "" && throughTemp.MatchString(f.text)) && leadsOut(f.text):
 			file, _, _ := strings.Cut(f.text, "::")
@@ -108,13 +110,13 @@ func (t tool) option(text string) (name, value string, joined bool) {
 
 func (t tool) kind(option string) string {
 	switch {
-	case contains(t.loads, option):
+	case wordlist.Has(t.loads, option):
 		return "loads"
-	case contains(t.writes, option):
+	case wordlist.Has(t.writes, option):
 		return "writes"
-	case contains(t.runs, option):
+	case wordlist.Has(t.runs, option):
 		return "runs"
-	case contains(t.valued, option):
+	case wordlist.Has(t.valued, option):
 		return "valued"
 	}
 	return ""
@@ -183,16 +185,16 @@ func debuggerCommand(s *shell, in invocation, c *Command) {
 	for i := 0; i < len(words); i++ {
 		name, value, joined := strings.Cut(words[i].text, "=")
 		f := field{text: value, dynamic: words[i].dynamic}
-		if !joined && i+1 < len(words) && (contains(commands, name) || contains(scripts, name)) {
+		if !joined && i+1 < len(words) && (wordlist.Has(commands, name) || wordlist.Has(scripts, name)) {
 			i++
 			f = words[i]
 		}
 		verb, _, _ := strings.Cut(strings.TrimSpace(f.text), " ")
 		switch {
 		case name == "--" || name == "--args":
-		case contains(scripts, name):
+		case wordlist.Has(scripts, name):
 			c.Unbound = append(c.Unbound, f.text)
-		case contains(commands, name) && !onlyLooks(verb, f.text):
+		case wordlist.Has(commands, name) && !onlyLooks(verb, f.text):
 			c.Unresolved = append(c.Unresolved, shorten(f.text))
 			s.runsInCode(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(f.text, "shell"), "!")), c.Program)
 		case !strings.HasPrefix(words[i].text, "-") && strings.Contains(words[i].text, "/"):
@@ -206,7 +208,7 @@ func debuggerCommand(s *shell, in invocation, c *Command) {
 // shows something, and calls and pipes nothing.
 func onlyLooks(verb, text string) bool {
 	verb, _, _ = strings.Cut(verb, "/")
-	return contains(debuggerLooks, verb) && !strings.ContainsAny(text, "|(!`;\n=") && !strings.Contains(text, "command")
+	return wordlist.Has(debuggerLooks, verb) && !strings.ContainsAny(text, "|(!`;\n=") && !strings.Contains(text, "command")
 }
 
 // moduleArguments reads what follows python -m as the tool of that name does, and

@@ -15,7 +15,7 @@ var urlInText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]{1,15}://[^\s"'<>` + "
 // urlsIn adds every address in the text.
 func (x *extraction) urlsIn(s string) {
 	for _, u := range urlInText.FindAllString(s, maxURLs) {
-		x.tick()
+		x.Tick()
 		x.url(strings.TrimRight(u, ".,"))
 	}
 }

@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // listsWithin reports whether all that a statement lists are files inside of
 // the session's folder, of no class of their own: editing them is an edit like
 // another. The shell is a quiet one.
 func (s *shell) listsWithin(st *syntax.Stmt) bool {
-	s.x.tick()
+	s.x.Tick()
 	if st.Background || st.Negated || !silences(st.Redirs) || s.remote {
 		return false
 	}
@@ -28,7 +30,7 @@ func (s *shell) listsWithin(st *syntax.Stmt) bool {
 			return false
 		}
 		words := s.fields(call.Args)
-		return len(words) > 0 && contains("sort uniq head tail grep", words[0].text) && !s.overridden(words[0].text)
+		return len(words) > 0 && wordlist.Has("sort uniq head tail grep", words[0].text) && !s.overridden(words[0].text)
 	}
 	return false
 }
@@ -41,7 +43,7 @@ func (s *shell) namesWithin(words []field) bool {
 		i := slices.IndexFunc(args, func(f field) bool { return strings.HasPrefix(f.text, "-") })
 		return i > 0 && s.findsWithin(args[:i], args)
 	case "git":
-		if len(args) == 0 || !contains("ls-files grep", args[0].text) {
+		if len(args) == 0 || !wordlist.Has("ls-files grep", args[0].text) {
 			return false
 		}
 		o := parseOptions(args[1:], "efABCmO", "")
@@ -53,7 +55,7 @@ func (s *shell) namesWithin(words []field) bool {
 		return lists && !o.has("O", "") && s.plainRoots(files, true)
 	}
 	p, ok := programs()[name]
-	if !ok || !contains("grep egrep fgrep rg ag", name) {
+	if !ok || !wordlist.Has("grep egrep fgrep rg ag", name) {
 		return false
 	}
 	o := parseOptions(args, p.valued, p.long)
@@ -65,7 +67,7 @@ func (s *shell) namesWithin(words []field) bool {
 		return false
 	}
 	narrowed := o.values(p.globs, "include")
-	skipsHidden := contains("rg ag", name)
+	skipsHidden := wordlist.Has("rg ag", name)
 	if len(files) == 0 && (skipsHidden || len(narrowed) > 0) {
 		files = []field{{text: "."}}
 	}
@@ -78,9 +80,9 @@ func (s *shell) findsWithin(roots, words []field) bool {
 	named := false
 	for i, w := range words {
 		switch {
-		case contains("-o -or , -L -follow -exec -execdir -ok -okdir -delete", w.text):
+		case wordlist.Has("-o -or , -L -follow -exec -execdir -ok -okdir -delete", w.text):
 			return false
-		case contains("-name -iname", w.text) && i+1 < len(words) && (i == 0 || words[i-1].text != "!" && words[i-1].text != "-not"):
+		case wordlist.Has("-name -iname", w.text) && i+1 < len(words) && (i == 0 || words[i-1].text != "!" && words[i-1].text != "-not"):
 			pattern := words[i+1]
 			if !pattern.known() || classify(pattern.text, accessWrite) != "" || strings.Trim(pattern.text, "*?.") == "" {
 				return false
@@ -98,7 +100,7 @@ func (s *shell) plainRoots(roots []field, whole bool) bool {
 	for _, r := range roots {
 		text := strings.TrimSuffix(r.text, "/")
 		if !s.stays(r) || strings.HasPrefix(text, "-") || classify(text, accessWrite) != "" || ancestors().persistence.covers(text, true) ||
-			!whole && contains(". ./ *", text) {
+			!whole && wordlist.Has(". ./ *", text) {
 			return false
 		}
 	}

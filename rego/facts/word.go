@@ -36,7 +36,7 @@ func (f field) known() bool { return len(f.dynamic) == 0 && !f.stdin }
 func (s *shell) fields(words []*syntax.Word) []field {
 	var out []field
 	for _, w := range words {
-		s.x.tick()
+		s.x.Tick()
 		// Function bodies and loops are walked again, so the tree stays as it is.
 		split := &syntax.Word{Parts: slices.Clone(w.Parts)}
 		if openBraces(w) > maxNestedBraces {
@@ -145,7 +145,7 @@ type wordBuilder struct {
 }
 
 func (b *wordBuilder) add(text string) {
-	b.x.grown(b.text.Len(), len(text))
+	b.x.Grown(b.text.Len(), len(text))
 	b.text.WriteString(text)
 	b.started = true
 }
@@ -160,7 +160,7 @@ func (b *wordBuilder) dynamic(text string, o origin, q quoting) {
 }
 
 func (b *wordBuilder) end() {
-	b.x.tick()
+	b.x.Tick()
 	if b.started {
 		b.cur.text = b.text.String()
 		b.cur.within = b.cur.within && b.cur.endsName()
@@ -212,7 +212,7 @@ type quoting struct {
 }
 
 func (s *shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
-	s.x.tick()
+	s.x.Tick()
 	switch p := p.(type) {
 	case *syntax.Lit:
 		s.literal(b, p.Value, q)

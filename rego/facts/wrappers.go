@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // A wrapper is a program that runs the command in its own arguments.
@@ -101,7 +103,7 @@ func (s *shell) unwrap(w wrapper, name string, in invocation) bool {
 		return false
 	}
 	s.wrapperOptions(name, opts)
-	if i < len(in.words) && in.words[i].text == "-" && contains("exec command builtin noglob nocorrect", name) {
+	if i < len(in.words) && in.words[i].text == "-" && wordlist.Has("exec command builtin noglob nocorrect", name) {
 		s.x.fail("shell: a command that only zsh knows: %s -", name)
 	}
 	if w.code {
@@ -273,7 +275,7 @@ func (s *shell) commandAt(w wrapper, words []field) (int, options) {
 		n := 1
 		switch {
 		case strings.HasPrefix(t, "--"):
-			if contains(w.long, t[2:]) || w.code && t == "--command" {
+			if wordlist.Has(w.long, t[2:]) || w.code && t == "--command" {
 				n = 2
 			}
 		default:

@@ -1,46 +1,48 @@
-package facts
+package sql
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
-// sqlKind says what a token of SQL is.
-type sqlKind uint8
+// kind says what a token of SQL is.
+type kind uint8
 
 const (
-	sqlWord   sqlKind = iota // a keyword or a plain identifier, in lower case
-	sqlQuoted                // an identifier in quotes
-	sqlString                // a string
-	sqlNumber
-	sqlPunct // one character
+	word   kind = iota // a keyword or a plain identifier, in lower case
+	quoted             // an identifier in quotes
+	str                // a string
+	numeral
+	mark // one character
 )
 
-type sqlToken struct {
-	kind  sqlKind
+type token struct {
+	kind  kind
 	text  string
 	depth int // of parentheses around it
 }
 
-func (t sqlToken) is(words string) bool { return t.kind == sqlWord && contains(words, t.text) }
+func (t token) is(words string) bool { return t.kind == word && wordlist.Has(words, t.text) }
 
-func (t sqlToken) punct(c string) bool { return t.kind == sqlPunct && t.text == c }
+func (t token) punct(c string) bool { return t.kind == mark && t.text == c }
 
-// A sqlLexer takes SQL apart, in the forms that PostgreSQL, MySQL, SQLite and
+// A lexer takes SQL apart, in the forms that PostgreSQL, MySQL, SQLite and
 // SQL Server share. Where they would read a text differently, it takes the
 // reading that shows more statements, and says so in odd.
-type sqlLexer struct {
+type lexer struct {
 	src    string
 	pos    int
 	depth  int
-	tokens []sqlToken
+	tokens []token
 	odd    []string
 	tick   func()
 }
 
-func lexSQL(src string, tick func()) ([]sqlToken, []string) {
-	l := &sqlLexer{src: src, tick: tick}
+func lex(src string, tick func()) ([]token, []string) {
+	l := &lexer{src: src, tick: tick}
 	for l.pos < len(l.src) {
 		l.tick()
 		l.next()
@@ -51,15 +53,15 @@ func lexSQL(src string, tick func()) ([]sqlToken, []string) {
 	return l.tokens, l.odd
 }
 
-func (l *sqlLexer) note(s string) { l.odd = append(l.odd, s) }
+func (l *lexer) note(s string) { l.odd = append(l.odd, s) }
 
-func (l *sqlLexer) add(kind sqlKind, text string) {
-	l.tokens = append(l.tokens, sqlToken{kind, text, l.depth})
+func (l *lexer) add(kind kind, text string) {
+	l.tokens = append(l.tokens, token{kind, text, l.depth})
 }
 
-func (l *sqlLexer) rest() string { return l.src[l.pos:] }
+func (l *lexer) rest() string { return l.src[l.pos:] }
 
-func (l *sqlLexer) next() {
+func (l *lexer) next() {
 	rest := l.rest()
 	c := rest[0]
 	switch {
@@ -80,11 +82,11 @@ func (l *sqlLexer) next() {
 		for n < len(rest) && (wordByte(rest[n]) || rest[n] == '.' || rest[n] == '_') {
 			n++
 		}
-		l.add(sqlNumber, rest[:n])
+		l.add(numeral, rest[:n])
 		l.pos += n
 	case c == '\\':
 		if strings.HasPrefix(rest, `\G`) && (len(rest) == 2 || !wordByte(rest[2])) || strings.HasPrefix(rest, `\g`) && len(strings.TrimSpace(rest)) == 2 { // ends a statement, and says how its rows are shown
-			l.add(sqlPunct, ";")
+			l.add(mark, ";")
 			l.pos += 2
 			return
 		}
@@ -95,7 +97,7 @@ func (l *sqlLexer) next() {
 	}
 }
 
-func (l *sqlLexer) wordOrPunct(rest string) {
+func (l *lexer) wordOrPunct(rest string) {
 	n := 0
 	for n < len(rest) {
 		r, size := utf8.DecodeRuneInString(rest[n:])
@@ -105,14 +107,14 @@ func (l *sqlLexer) wordOrPunct(rest string) {
 		n += size
 	}
 	if n > 0 {
-		l.add(sqlWord, strings.ToLower(rest[:n]))
+		l.add(word, strings.ToLower(rest[:n]))
 		l.pos += n
 		return
 	}
 	_, size := utf8.DecodeRuneInString(rest)
 	switch text := rest[:size]; text {
 	case "(":
-		l.add(sqlPunct, text)
+		l.add(mark, text)
 		l.depth++
 	case ")":
 		l.depth--
@@ -120,23 +122,23 @@ func (l *sqlLexer) wordOrPunct(rest string) {
 			l.depth = 0
 			l.note("parentheses do not match")
 		}
-		l.add(sqlPunct, text)
+		l.add(mark, text)
 	case "#":
 		l.note("# is a comment to some databases only")
-		l.add(sqlPunct, text)
+		l.add(mark, text)
 	default:
 		if r, _ := utf8.DecodeRuneInString(text); unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
 			l.note("unusual blank")
 			break
 		}
-		l.add(sqlPunct, text)
+		l.add(mark, text)
 	}
 	l.pos += size
 }
 
 // lineComment skips to the end of the line. MySQL wants a blank after the
 // dashes; where there is none and a statement could hide, that is odd.
-func (l *sqlLexer) lineComment() {
+func (l *lexer) lineComment() {
 	line, _, _ := strings.Cut(l.rest(), "\n")
 	if len(line) > 2 && line[2] != ' ' && line[2] != '\t' && line[2] != '\r' && strings.Contains(line, ";") {
 		l.note("-- without a blank is a comment to some databases only")
@@ -146,7 +148,7 @@ func (l *sqlLexer) lineComment() {
 
 // blockComment skips a comment. MySQL runs what stands in /*! */, so that is
 // read as text; PostgreSQL nests comments, the others do not.
-func (l *sqlLexer) blockComment() {
+func (l *lexer) blockComment() {
 	rest := l.rest()
 	if strings.HasPrefix(rest, "/*!") || strings.HasPrefix(rest, "/*M!") {
 		l.note("comment that some databases run")
@@ -155,7 +157,7 @@ func (l *sqlLexer) blockComment() {
 			n++
 		}
 		if end := strings.Index(rest, "*/"); end >= n {
-			inner, odd := lexSQL(rest[n:end], l.tick)
+			inner, odd := lex(rest[n:end], l.tick)
 			l.tokens, l.odd = append(l.tokens, inner...), append(l.odd, odd...)
 			l.pos += end + 2
 			return
@@ -176,9 +178,9 @@ func (l *sqlLexer) blockComment() {
 }
 
 // escapes reports whether the string at hand is PostgreSQL's E'...'.
-func (l *sqlLexer) escapes() bool {
+func (l *lexer) escapes() bool {
 	n := len(l.tokens)
-	if n == 0 || l.pos == 0 || l.tokens[n-1].kind != sqlWord || !wordByte(l.src[l.pos-1]) {
+	if n == 0 || l.pos == 0 || l.tokens[n-1].kind != word || !wordByte(l.src[l.pos-1]) {
 		return false
 	}
 	t := l.tokens[n-1].text
@@ -192,7 +194,7 @@ func (l *sqlLexer) escapes() bool {
 // str reads a string. A backslash before a quote ends the string to some
 // databases and not to others: that is odd, unless it says which it is and no
 // statement could hide behind it from those that know no such strings.
-func (l *sqlLexer) str(escapes bool) {
+func (l *lexer) str(escapes bool) {
 	rest := l.rest()
 	for i := 1; i < len(rest); i++ {
 		switch rest[i] {
@@ -210,17 +212,17 @@ func (l *sqlLexer) str(escapes bool) {
 				i++
 				continue
 			}
-			l.add(sqlString, rest[1:i])
+			l.add(str, rest[1:i])
 			l.pos += i + 1
 			return
 		}
 	}
 	l.note("string without an end")
-	l.add(sqlString, rest[1:])
+	l.add(str, rest[1:])
 	l.pos = len(l.src)
 }
 
-func (l *sqlLexer) quoted(q byte) {
+func (l *lexer) quoted(q byte) {
 	rest := l.rest()
 	for i := 1; i < len(rest); i++ {
 		if rest[i] == '\\' && i+1 < len(rest) && rest[i+1] == q {
@@ -233,7 +235,7 @@ func (l *sqlLexer) quoted(q byte) {
 			i++
 			continue
 		}
-		l.add(sqlQuoted, rest[1:i])
+		l.add(quoted, rest[1:i])
 		l.pos += i + 1
 		return
 	}
@@ -242,10 +244,10 @@ func (l *sqlLexer) quoted(q byte) {
 }
 
 // bracketed reads SQL Server's [name]. After a name a bracket is a subscript.
-func (l *sqlLexer) bracketed() bool {
+func (l *lexer) bracketed() bool {
 	if n := len(l.tokens); n > 0 {
 		t := l.tokens[n-1]
-		if t.kind == sqlQuoted || t.punct(")") || t.punct("]") || t.kind == sqlWord && !t.is(sqlBeforeName) {
+		if t.kind == quoted || t.punct(")") || t.punct("]") || t.kind == word && !t.is(beforeName) {
 			return false
 		}
 	}
@@ -253,17 +255,17 @@ func (l *sqlLexer) bracketed() bool {
 	if end < 0 || strings.ContainsAny(l.rest()[1:end], "[',;\n(") {
 		return false
 	}
-	l.add(sqlQuoted, l.rest()[1:end])
+	l.add(quoted, l.rest()[1:end])
 	l.pos += end + 1
 	return true
 }
 
-// sqlBeforeName are words that a name follows.
-const sqlBeforeName = "from join into update table delete select where exists view index database schema on set and or by truncate drop only"
+// beforeName are words that a name follows.
+const beforeName = "from join into update table delete select where exists view index database schema on set and or by truncate drop only"
 
 // dollarQuoted reads PostgreSQL's $tag$...$tag$. MySQL knows no such thing,
 // so text with a statement's end in it is odd.
-func (l *sqlLexer) dollarQuoted() bool {
+func (l *lexer) dollarQuoted() bool {
 	rest := l.rest()
 	n := 1
 	for n < len(rest) && (wordByte(rest[n]) || rest[n] == '_') {
@@ -283,7 +285,11 @@ func (l *sqlLexer) dollarQuoted() bool {
 	if strings.Contains(body, ";") {
 		l.note("statements inside of dollar-quoted text")
 	}
-	l.add(sqlString, body)
+	l.add(str, body)
 	l.pos += 2*len(tag) + end
 	return true
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

@@ -1,43 +1,72 @@
-package facts
+// Package sql reads the statements of SQL text, on tokens, and not by one database's
+// parser. A call seldom says which database it is for, and the same text is other
+// statements to another: what PostgreSQL takes for a harmless string ends early for
+// SQL Server, and SQL Server wants no semicolon between statements. So the reader
+// takes the reading that shows more, and says where readings differ. (Parsers were
+// tried: TiDB's, for MySQL alone, adds 16 MB to the program; PostgreSQL's as
+// WebAssembly adds 13 MB and takes seconds and 300 MB to start.)
+package sql
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/budget"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 const (
-	// sqlVerbs begin a statement.
-	sqlVerbs = "select insert update delete merge replace upsert create drop alter truncate rename grant revoke comment with explain analyze analyse vacuum reindex cluster refresh copy call do execute exec prepare deallocate declare fetch close move begin start commit end rollback abort savepoint release set reset show describe desc use lock unlock values table pragma attach detach optimize repair check kill flush load import export backup restore listen notify unlisten checkpoint discard security reassign shutdown handler purge change install uninstall go print if while bulk dbcc waitfor deny put get list remove undrop unload"
-	// sqlModifiers stand between create, drop or alter and the kind of object.
-	sqlModifiers = "or replace temp temporary unlogged global local unique fulltext spatial materialized external recursive if not exists concurrently foreign algorithm definer transient dynamic online offline virtual trusted procedural default clustered nonclustered constraint secure undo undefined merge"
-	// sqlDynamic run text that is not read here.
-	sqlDynamic = "do execute exec prepare call if while declare"
+	// verbs begin a statement.
+	verbs = "select insert update delete merge replace upsert create drop alter truncate rename grant revoke comment with explain analyze analyse vacuum reindex cluster refresh copy call do execute exec prepare deallocate declare fetch close move begin start commit end rollback abort savepoint release set reset show describe desc use lock unlock values table pragma attach detach optimize repair check kill flush load import export backup restore listen notify unlisten checkpoint discard security reassign shutdown handler purge change install uninstall go print if while bulk dbcc waitfor deny put get list remove undrop unload"
+	// modifiers stand between create, drop or alter and the kind of object.
+	modifiers = "or replace temp temporary unlogged global local unique fulltext spatial materialized external recursive if not exists concurrently foreign algorithm definer transient dynamic online offline virtual trusted procedural default clustered nonclustered constraint secure undo undefined merge"
+	// dynamic run text that is not read here.
+	dynamic = "do execute exec prepare call if while declare"
 )
 
-// looksLikeSQL reports whether a text that may be SQL begins as SQL does.
-func looksLikeSQL(s string) bool {
-	tokens, _ := lexSQL(s[:min(len(s), 400)], func() {})
+// LooksLike reports whether a text that may be SQL begins as SQL does.
+func LooksLike(s string) bool {
+	tokens, _ := lex(s[:min(len(s), 400)], func() {})
 	for _, t := range tokens {
 		if t.punct("(") {
 			continue
 		}
-		return t.is(sqlVerbs) && len(tokens) > 1
+		return t.is(verbs) && len(tokens) > 1
 	}
 	return false
 }
 
-// sql reads SQL text and adds its statements.
-func (x *extraction) sql(s string) {
-	tokens, odd := lexSQL(s, x.tick)
+// A Reading is what SQL text says. Strings stand in it as they were found.
+type Reading struct {
+	Statements []holdgate.Statement
+	Files      []File   // that statements name: paths, or addresses with "://"
+	Problems   []string // what could not be read, and where databases differ
+}
+
+// A File is what a statement reads or writes outside of its database.
+type File struct{ Name, Access string }
+
+// How a statement touches a file.
+const (
+	Read  = "read"
+	Write = "write"
+)
+
+// Parse reads SQL text and adds what it says to found, also where the budget
+// ends it.
+func Parse(s string, work *budget.Budget, found *Reading) {
+	x := &script{work, found}
+	tokens, odd := lex(s, x.Tick)
 	for _, o := range odd {
-		x.fail("sql: %s", o)
+		x.fail("%s", o)
 	}
 	start := 0
 	for i, t := range tokens {
 		if t.punct(";") {
 			if t.depth > 0 {
-				x.fail("sql: statement ends inside of parentheses")
+				x.fail("statement ends inside of parentheses")
 			}
 			x.statements(tokens[start:i])
 			start = i + 1
@@ -46,11 +75,23 @@ func (x *extraction) sql(s string) {
 	x.statements(tokens[start:])
 }
 
-// A sqlReader reads one statement.
-type sqlReader struct {
-	x      *extraction
-	tokens []sqlToken
-	st     Statement
+// A script is the reading of one text.
+type script struct {
+	*budget.Budget
+	found *Reading
+}
+
+func (x *script) fail(format string, args ...any) {
+	if p := fmt.Sprintf(format, args...); !slices.Contains(x.found.Problems, p) {
+		x.found.Problems = append(x.found.Problems, p)
+	}
+}
+
+// A reader reads one statement.
+type reader struct {
+	x      *script
+	tokens []token
+	st     holdgate.Statement
 	hidden map[string]bool // names of common table expressions
 	level  int             // depth of the statement's own words
 }
@@ -59,18 +100,18 @@ type sqlReader struct {
 const readPragmas = "table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list foreign_key_check database_list integrity_check quick_check compile_options function_list collation_list page_count freelist_count schema_version"
 
 // statement reads one statement and those inside of its WITH.
-func (x *extraction) statement(tokens []sqlToken) {
-	x.tick()
+func (x *script) statement(tokens []token) {
+	x.Tick()
 	for len(tokens) > 0 && tokens[0].punct("(") {
 		tokens = tokens[1:]
 	}
 	if len(tokens) == 0 {
 		return
 	}
-	x.read(&sqlReader{x: x, tokens: tokens, hidden: make(map[string]bool), level: tokens[0].depth})
+	x.read(&reader{x: x, tokens: tokens, hidden: make(map[string]bool), level: tokens[0].depth})
 }
 
-func (x *extraction) read(r *sqlReader) {
+func (x *script) read(r *reader) {
 	first := r.tokens[0]
 	switch {
 	case first.is("explain") || first.is("describe desc") && len(r.tokens) > 1 && r.tokens[1].is("analyze select insert update delete with"):
@@ -78,24 +119,24 @@ func (x *extraction) read(r *sqlReader) {
 		return
 	case first.is("with"):
 		if !r.with() {
-			x.fail("sql: WITH that cannot be read")
+			x.fail("WITH that cannot be read")
 			return
 		}
 		first = r.tokens[0]
 	}
-	if first.kind != sqlWord || !contains(sqlVerbs, first.text) {
-		x.fail("sql: unknown statement %q", first.text)
+	if first.kind != word || !wordlist.Has(verbs, first.text) {
+		x.fail("unknown statement %q", first.text)
 		return
 	}
 	r.st.Verb = first.text
-	if first.is("pragma") && len(r.tokens) > 1 && r.tokens[1].is(readPragmas) && !slices.ContainsFunc(r.tokens, func(t sqlToken) bool { return t.punct("=") }) {
+	if first.is("pragma") && len(r.tokens) > 1 && r.tokens[1].is(readPragmas) && !slices.ContainsFunc(r.tokens, func(t token) bool { return t.punct("=") }) {
 		r.st.Verb = "show"
 	}
 	if opensBlock(r.tokens) {
-		x.fail("sql: block of statements")
+		x.fail("block of statements")
 	}
-	if contains(sqlDynamic, first.text) {
-		x.fail("sql: %s runs what is not read here", first.text)
+	if wordlist.Has(dynamic, first.text) {
+		x.fail("%s runs what is not read here", first.text)
 	}
 	r.object()
 	r.names()
@@ -108,15 +149,10 @@ func (x *extraction) read(r *sqlReader) {
 	r.add()
 }
 
-func (r *sqlReader) add() {
-	key := []string{r.st.Verb, r.st.Object, map[bool]string{true: "where"}[r.st.Where], strconv.Itoa(r.st.Rows)}
-	if r.x.once("sql", append(key, r.st.Tables...)...) {
-		r.x.facts.SQL = append(r.x.facts.SQL, r.st)
-	}
-}
+func (r *reader) add() { r.x.found.Statements = append(r.x.found.Statements, r.st) }
 
 // explain reads EXPLAIN, which runs its statement only with ANALYZE.
-func (r *sqlReader) explain() {
+func (r *reader) explain() {
 	runs := r.tokens[0].is("analyze")
 	rest := r.tokens[1:]
 	for len(rest) > 0 {
@@ -126,12 +162,12 @@ func (r *sqlReader) explain() {
 			runs = true
 		case t.is("verbose extended format json tree traditional query plan partitions costs buffers timing summary settings wal ast syntax pipeline estimate"), t.punct("="):
 		case t.punct("("):
-			end := slices.IndexFunc(rest, func(e sqlToken) bool { return e.punct(")") && e.depth == t.depth })
+			end := slices.IndexFunc(rest, func(e token) bool { return e.punct(")") && e.depth == t.depth })
 			if end < 0 {
-				r.x.fail("sql: EXPLAIN that cannot be read")
+				r.x.fail("EXPLAIN that cannot be read")
 				return
 			}
-			if slices.ContainsFunc(rest[:end], func(e sqlToken) bool { return e.is("select insert update delete with") }) {
+			if slices.ContainsFunc(rest[:end], func(e token) bool { return e.is("select insert update delete with") }) {
 				rest = rest[1:]
 				continue
 			}
@@ -151,9 +187,9 @@ func (r *sqlReader) explain() {
 	r.add()
 }
 
-func (r *sqlReader) explained(rest []sqlToken, runs bool) {
+func (r *reader) explained(rest []token, runs bool) {
 	if runs {
-		r.x.read(&sqlReader{x: r.x, tokens: rest, hidden: r.hidden, level: rest[0].depth})
+		r.x.read(&reader{x: r.x, tokens: rest, hidden: r.hidden, level: rest[0].depth})
 		return
 	}
 	r.tokens, r.level = rest, rest[0].depth
@@ -164,13 +200,13 @@ func (r *sqlReader) explained(rest []sqlToken, runs bool) {
 
 // with reads the common table expressions before a statement. Those that
 // change data are statements of their own.
-func (r *sqlReader) with() bool {
+func (r *reader) with() bool {
 	i := 1
 	if i < len(r.tokens) && r.tokens[i].is("recursive") {
 		i++
 	}
 	for i < len(r.tokens) {
-		if k := r.tokens[i].kind; k != sqlWord && k != sqlQuoted {
+		if k := r.tokens[i].kind; k != word && k != quoted {
 			return false
 		}
 		r.hidden[strings.ToLower(r.tokens[i].text)] = true
@@ -196,7 +232,7 @@ func (r *sqlReader) with() bool {
 		}
 		break
 	}
-	for i < len(r.tokens) && !r.tokens[i].is(sqlVerbs) { // SEARCH and CYCLE clauses
+	for i < len(r.tokens) && !r.tokens[i].is(verbs) { // SEARCH and CYCLE clauses
 		if i++; i >= len(r.tokens) {
 			return false
 		}
@@ -210,11 +246,11 @@ func (r *sqlReader) with() bool {
 }
 
 // expression reads the statement inside of one common table expression.
-func (r *sqlReader) expression(tokens []sqlToken) {
+func (r *reader) expression(tokens []token) {
 	if len(tokens) == 0 {
 		return
 	}
-	in := &sqlReader{x: r.x, tokens: tokens, hidden: r.hidden, level: tokens[0].depth}
+	in := &reader{x: r.x, tokens: tokens, hidden: r.hidden, level: tokens[0].depth}
 	if tokens[0].is("insert update delete merge with") {
 		r.x.read(in)
 		return
@@ -227,10 +263,10 @@ func (r *sqlReader) expression(tokens []sqlToken) {
 }
 
 // closing is the index of the parenthesis that closes the one at i.
-func (r *sqlReader) closing(i int) int {
+func (r *reader) closing(i int) int {
 	for j := i + 1; j < len(r.tokens); j++ {
 		if j%16 == 0 {
-			r.x.tick()
+			r.x.Tick()
 		}
 		if r.tokens[j].punct(")") && r.tokens[j].depth == r.tokens[i].depth {
 			return j
@@ -240,15 +276,15 @@ func (r *sqlReader) closing(i int) int {
 }
 
 // object is the kind of thing that create, drop and alter act on.
-func (r *sqlReader) object() {
-	if !contains("create drop alter truncate rename comment undrop attach detach optimize refresh", r.st.Verb) {
+func (r *reader) object() {
+	if !wordlist.Has("create drop alter truncate rename comment undrop attach detach optimize refresh", r.st.Verb) {
 		return
 	}
 	for _, t := range r.tokens[1:] {
-		if t.kind != sqlWord {
+		if t.kind != word {
 			break
 		}
-		if contains(sqlModifiers, t.text) || t.text == "on" && r.st.Verb == "comment" {
+		if wordlist.Has(modifiers, t.text) || t.text == "on" && r.st.Verb == "comment" {
 			continue
 		}
 		r.st.Object = t.text
@@ -261,7 +297,7 @@ func (r *sqlReader) object() {
 
 // makes is for SELECT INTO, which makes a table: but for the files and
 // variables that MySQL selects into.
-func (r *sqlReader) makes() {
+func (r *reader) makes() {
 	for i, t := range r.tokens {
 		next := r.at(i + 1)
 		if r.st.Verb == "select" && t.is("into") && t.depth == r.level && !next.is("outfile dumpfile") && !next.punct("@") && !strings.HasPrefix(next.text, "@") {
@@ -272,7 +308,7 @@ func (r *sqlReader) makes() {
 
 // where reports whether the statement has a WHERE of its own that leaves
 // something out: that names a column, on both sides of each OR.
-func (r *sqlReader) where() bool {
+func (r *reader) where() bool {
 	for i, t := range r.tokens {
 		if !t.is("where") || t.depth != r.level {
 			continue
@@ -280,7 +316,7 @@ func (r *sqlReader) where() bool {
 		named := false
 		for j := i + 1; j < len(r.tokens); j++ {
 			if j%16 == 0 {
-				r.x.tick()
+				r.x.Tick()
 			}
 			c := r.tokens[j]
 			if c.depth == r.level && c.is("returning order limit group having window union") {
@@ -303,11 +339,11 @@ func (r *sqlReader) where() bool {
 }
 
 // sets is what an UPDATE sets, in its own words.
-func (r *sqlReader) sets() string {
+func (r *reader) sets() string {
 	if r.st.Verb != "update" {
 		return ""
 	}
-	isSet := func(t sqlToken) bool { return t.is("set") && t.depth == r.level }
+	isSet := func(t token) bool { return t.is("set") && t.depth == r.level }
 	from := slices.IndexFunc(r.tokens, isSet) + 1
 	if from == 0 {
 		return ""
@@ -321,7 +357,7 @@ func (r *sqlReader) sets() string {
 		if b.Len() > 0 && !glued {
 			b.WriteByte(' ')
 		}
-		if t.kind == sqlString {
+		if t.kind == str {
 			b.WriteString("'" + t.text + "'")
 		} else {
 			b.WriteString(t.text)
@@ -332,11 +368,11 @@ func (r *sqlReader) sets() string {
 
 // column reports whether the word at i of a condition can be a column, and one
 // that is not compared with itself.
-func (r *sqlReader) column(i int) bool {
+func (r *reader) column(i int) bool {
 	t := r.tokens[i]
 	if r.at(i+1).punct("=") && r.at(i+2).text == t.text || r.at(i-1).punct("=") && r.at(i-2).text == t.text {
 		return false
 	}
-	return t.kind == sqlQuoted || t.kind == sqlWord && !r.at(i+1).punct("(") &&
+	return t.kind == quoted || t.kind == word && !r.at(i+1).punct("(") &&
 		!t.is("true false null unknown and xor or not is in between like ilike rlike regexp glob exists select distinct from all any some case when then else end interval current_date current_time current_timestamp")
 }

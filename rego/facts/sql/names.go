@@ -1,18 +1,20 @@
-package facts
+package sql
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // names collects the tables that a statement names: after FROM, JOIN, INTO,
 // UPDATE and the like, in its subqueries too.
-func (r *sqlReader) names() {
+func (r *reader) names() {
 	query := make([]bool, 0, 8)   // by depth: whether a query stands in these parentheses
 	sources := make(map[int]bool) // by depth: whether a list of tables goes on
 	base := r.level
 	for i := 0; i < len(r.tokens); i++ {
-		r.x.tick()
+		r.x.Tick()
 		t := r.tokens[i]
 		if t.punct("(") {
 			d := t.depth + 1 - base
@@ -26,7 +28,7 @@ func (r *sqlReader) names() {
 			i = r.list(i + 1)
 			continue
 		}
-		if t.kind != sqlWord {
+		if t.kind != word {
 			continue
 		}
 		if t.is("select where set group order having limit union returning values") {
@@ -39,22 +41,22 @@ func (r *sqlReader) names() {
 			i = r.list(i + 1)
 		}
 	}
-	r.st.Tables = unique(r.st.Tables)
+	r.st.Tables = wordlist.Unique(r.st.Tables)
 }
 
 // precedes reports whether the word at i is followed by the names of tables.
-func (r *sqlReader) precedes(i int, inQuery bool) bool {
+func (r *reader) precedes(i int, inQuery bool) bool {
 	t := r.tokens[i]
-	before := sqlToken{}
+	before := token{}
 	if i > 0 {
 		before = r.tokens[i-1]
 	}
 	switch t.text {
 	case "from", "using":
-		if t.text == "using" && !contains("delete merge", r.st.Verb) {
+		if t.text == "using" && !wordlist.Has("delete merge", r.st.Verb) {
 			return false
 		}
-		return inQuery && !before.is("distinct") && !contains("revoke grant show copy fetch prepare execute", r.st.Verb)
+		return inQuery && !before.is("distinct") && !wordlist.Has("revoke grant show copy fetch prepare execute", r.st.Verb)
 	case "join", "straight_join":
 		return true
 	case "into":
@@ -64,16 +66,16 @@ func (r *sqlReader) precedes(i int, inQuery bool) bool {
 	case "overwrite":
 		return r.st.Verb == "insert"
 	case "table":
-		return contains("create drop alter truncate lock rename comment undrop attach detach optimize repair check analyze table", r.st.Verb) || i == 0
+		return wordlist.Has("create drop alter truncate lock rename comment undrop attach detach optimize repair check analyze table", r.st.Verb) || i == 0
 	case "view":
-		return contains("create drop alter refresh", r.st.Verb) && !before.is("as")
+		return wordlist.Has("create drop alter refresh", r.st.Verb) && !before.is("as")
 	case "truncate":
 		return i == 0 && i+1 < len(r.tokens) && !r.tokens[1].is("table")
 	case "copy", "replace", "insert", "merge", "delete":
 		// INTO and FROM may be left out.
 		return i == 0 && i+1 < len(r.tokens) && !r.tokens[1].punct("(") && !r.tokens[1].is("into from low_priority delayed high_priority ignore quick or overwrite top")
 	case "on":
-		return contains("grant revoke", r.st.Verb) && t.depth == r.level || contains("create drop alter", r.st.Verb) && contains("index trigger policy rule", r.st.Object)
+		return wordlist.Has("grant revoke", r.st.Verb) && t.depth == r.level || wordlist.Has("create drop alter", r.st.Verb) && wordlist.Has("index trigger policy rule", r.st.Object)
 	case "references":
 		return false
 	}
@@ -82,7 +84,7 @@ func (r *sqlReader) precedes(i int, inQuery bool) bool {
 
 // list reads names, comma-separated, from i on, and returns the index of the
 // last token that belongs to them.
-func (r *sqlReader) list(i int) int {
+func (r *reader) list(i int) int {
 	for {
 		for i < len(r.tokens) && r.tokens[i].is("only if not exists table lateral ignore low_priority concurrently overwrite or top") {
 			switch {
@@ -111,11 +113,11 @@ func (r *sqlReader) list(i int) int {
 }
 
 // name reads one dotted name. A call of a function is no name.
-func (r *sqlReader) name(i int) (string, int) {
+func (r *reader) name(i int) (string, int) {
 	start, parts := i, []string(nil)
 	for i < len(r.tokens) {
 		t := r.tokens[i]
-		if t.kind != sqlWord && t.kind != sqlQuoted || t.is("select values set where lateral unnest outfile dumpfile") {
+		if t.kind != word && t.kind != quoted || t.is("select values set where lateral unnest outfile dumpfile") {
 			break
 		}
 		parts = append(parts, t.text)
@@ -129,7 +131,7 @@ func (r *sqlReader) name(i int) (string, int) {
 	if len(parts) == 0 {
 		return "", start
 	}
-	insert := contains("insert replace create copy", r.st.Verb)
+	insert := wordlist.Has("insert replace create copy", r.st.Verb)
 	if i < len(r.tokens) && r.tokens[i].punct("(") && !insert {
 		return "", start
 	}
@@ -137,14 +139,14 @@ func (r *sqlReader) name(i int) (string, int) {
 }
 
 // skipAlias steps over "AS alias" and over PostgreSQL's star.
-func (r *sqlReader) skipAlias(i int) int {
+func (r *reader) skipAlias(i int) int {
 	if i < len(r.tokens) && r.tokens[i].punct("*") {
 		i++
 	}
 	if i < len(r.tokens) && r.tokens[i].is("as") && i+2 < len(r.tokens) && r.tokens[i+2].punct(",") {
 		return i + 2
 	}
-	if i+1 < len(r.tokens) && slices.Contains([]sqlKind{sqlWord, sqlQuoted}, r.tokens[i].kind) && r.tokens[i+1].punct(",") && !r.tokens[i].is("set values select where") {
+	if i+1 < len(r.tokens) && slices.Contains([]kind{word, quoted}, r.tokens[i].kind) && r.tokens[i+1].punct(",") && !r.tokens[i].is("set values select where") {
 		return i + 1
 	}
 	return i

@@ -1,16 +1,19 @@
-package facts
+package sql
 
 import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 const (
-	// sqlPure are functions that only compute, or tell of the database: of
+	// pure are functions that only compute, or tell of the database: of
 	// PostgreSQL, MySQL, SQLite, DuckDB, SQL Server and their like. A function that
 	// is none of them may change what it likes.
-	sqlPure = "count sum avg min max total group_concat string_agg array_agg json_agg jsonb_agg listagg median mode stddev stddev_pop stddev_samp variance var_pop var_samp corr covar_pop covar_samp " +
+	pure = "count sum avg min max total group_concat string_agg array_agg json_agg jsonb_agg listagg median mode stddev stddev_pop stddev_samp variance var_pop var_samp corr covar_pop covar_samp " +
 		"regr_slope regr_intercept regr_r2 every bool_and bool_or any_value arg_min arg_max argmin argmax min_by max_by first last first_value last_value nth_value row_number rank dense_rank percent_rank " +
 		"cume_dist ntile lag lead grouping grouping_id approx_count_distinct quantile quantile_cont histogram uniq uniqexact countif sumif avgif " +
 		"coalesce nullif ifnull nvl nvl2 iif if greatest least isnull decode choose cast convert try_cast safe_cast typeof pg_typeof num_nulls num_nonnulls " +
@@ -25,61 +28,59 @@ const (
 		"pg_sleep version database schema user current_user session_user system_user current_schema current_schemas current_database current_catalog current_setting current_query connection_id found_rows row_count last_insert_id last_insert_rowid changes total_changes lastval currval sqlite_version sqlite_source_id sqlite_compileoption_used object_id object_name db_name db_id schema_name type_name col_name serverproperty databasepropertyex " +
 		"obj_description col_description shobj_description format_type pg_size_pretty pg_size_bytes pg_relation_size pg_total_relation_size pg_table_size pg_indexes_size pg_database_size pg_tablespace_size pg_column_size pg_relation_filepath pg_is_in_recovery pg_postmaster_start_time pg_conf_load_time pg_backend_pid pg_blocking_pids pg_current_wal_lsn pg_last_wal_replay_lsn pg_last_wal_receive_lsn pg_last_xact_replay_timestamp pg_wal_lsn_diff txid_current txid_current_if_assigned pg_lock_status pg_index_column_has_property pg_encoding_to_char pg_describe_object pg_identify_object pg_timezone_names pg_table_is_visible pg_type_is_visible pg_function_is_visible to_regclass to_regproc to_regtype to_regrole inet_server_addr inet_server_port inet_client_addr " +
 		"setweight to_tsvector to_tsquery plainto_tsquery phraseto_tsquery websearch_to_tsquery tsvector_to_array numnode querytree match against bm25 highlight snippet point line box circle polygon lower_inf upper_inf isempty lower_inc upper_inc int4range int8range numrange tsrange tstzrange daterange crosstab dbstat text int integer bigint smallint float double real boolean blob"
-	// sqlPurePrefixes begin the names of families of such functions.
-	sqlPurePrefixes = "json_ jsonb_ array_ list_ map_ struct_ regexp_ regexp date_ time_ bit_ pg_get_ pg_stat_get_ has_ percentile_ approx_ st_ ts_ str_ string_ pragma_ iso_ quantile h3_ grouping_ xmlconcat xmlforest"
-	// sqlTypes and sqlSyntax stand before parentheses and call nothing.
-	sqlTypes  = "varchar nvarchar char nchar character varying numeric decimal dec bit varbit timestamp time datetime2 datetimeoffset interval float binary varbinary vector"
-	sqlSyntax = "in values and or not exists over filter any all some as using on from join by group within ordinality with select where having when then else case between like ilike similar to is distinct union intersect except limit offset fetch interval returning lateral set partition order within rollup cube sets grouping tablesample bernoulli window recursive materialized key into escape array row table only default check primary foreign references index unique end except columns"
+	// purePrefixes begin the names of families of such functions.
+	purePrefixes = "json_ jsonb_ array_ list_ map_ struct_ regexp_ regexp date_ time_ bit_ pg_get_ pg_stat_get_ has_ percentile_ approx_ st_ ts_ str_ string_ pragma_ iso_ quantile h3_ grouping_ xmlconcat xmlforest"
+	// typeNames and grammar stand before parentheses and call nothing.
+	typeNames = "varchar nvarchar char nchar character varying numeric decimal dec bit varbit timestamp time datetime2 datetimeoffset interval float binary varbinary vector"
+	grammar   = "in values and or not exists over filter any all some as using on from join by group within ordinality with select where having when then else case between like ilike similar to is distinct union intersect except limit offset fetch interval returning lateral set partition order within rollup cube sets grouping tablesample bernoulli window recursive materialized key into escape array row table only default check primary foreign references index unique end except columns"
 )
 
 // calls adds a statement for each function that a question calls and that is
 // not known to leave everything as it is.
-func (r *sqlReader) calls() {
-	if !contains("select with values table explain show", r.st.Verb) {
+func (r *reader) calls() {
+	if !wordlist.Has("select with values table explain show", r.st.Verb) {
 		return
 	}
 	for i, t := range r.tokens {
 		if i%16 == 0 {
-			r.x.tick()
+			r.x.Tick()
 		}
-		if t.kind != sqlWord && t.kind != sqlQuoted || !r.at(i+1).punct("(") {
+		if t.kind != word && t.kind != quoted || !r.at(i+1).punct("(") {
 			continue
 		}
 		name := strings.ToLower(t.text)
-		if t.kind == sqlWord && contains(sqlSyntax, name) || r.hidden[name] || r.named(i) {
+		if t.kind == word && wordlist.Has(grammar, name) || r.hidden[name] || r.named(i) {
 			continue
 		}
-		if r.pure(i, name) || contains(sqlReaders, name) || r.reaches(i) {
+		if r.pure(i, name) || wordlist.Has(readers, name) || r.reaches(i) {
 			continue
 		}
-		if r.x.once("sql", "call", name) {
-			r.x.facts.SQL = append(r.x.facts.SQL, Statement{Verb: "call", Object: "function", Tables: []string{name}})
-		}
+		r.x.found.Statements = append(r.x.found.Statements, holdgate.Statement{Verb: "call", Object: "function", Tables: []string{name}})
 	}
 }
 
 // named reports whether the word at i names a table or its alias, with its
 // columns behind it.
-func (r *sqlReader) named(i int) bool {
+func (r *reader) named(i int) bool {
 	before := r.at(i - 1)
 	return i > 0 && (before.punct(")") || before.is("as ordinality into tablesample"))
 }
 
 // pure reports whether the function at i only computes. One of a schema of its
 // own is not known, whatever its name.
-func (r *sqlReader) pure(i int, name string) bool {
+func (r *reader) pure(i int, name string) bool {
 	if r.at(i-1).punct(".") && i > 1 && !r.at(i-2).is("pg_catalog information_schema") {
 		return false
 	}
-	if sqlPureSet()[name] {
+	if pureSet()[name] {
 		return true
 	}
-	return slices.ContainsFunc(strings.Fields(sqlPurePrefixes), func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return slices.ContainsFunc(strings.Fields(purePrefixes), func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-var sqlPureSet = sync.OnceValue(func() map[string]bool {
+var pureSet = sync.OnceValue(func() map[string]bool {
 	set := make(map[string]bool)
-	for name := range strings.FieldsSeq(sqlPure + " " + sqlTypes) {
+	for name := range strings.FieldsSeq(pure + " " + typeNames) {
 		set[name] = true
 	}
 	return set

@@ -1,12 +1,16 @@
-package facts
+package sql
 
 import (
-	"encoding/json"
-	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/budget"
 )
 
 var sqlTests = []struct{ name, sql, want, odd string }{
@@ -62,44 +66,80 @@ var sqlTests = []struct{ name, sql, want, odd string }{
 	{"unmatched parentheses are odd", `select (1; drop table x`, "select; drop table x", "statement ends inside of parentheses"},
 }
 
-func TestSQL(t *testing.T) {
+func TestStatements(t *testing.T) {
 	for _, tt := range sqlTests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := sqlFacts(t, tt.sql)
+			found, _ := read(t, tt.sql)
 			var got []string
-			for _, st := range f.SQL {
-				got = append(got, renderStatement(st))
+			for _, st := range found.Statements {
+				got = append(got, written(st))
 			}
 			if diff := cmp.Diff(tt.want, strings.Join(got, "; ")); diff != "" {
 				t.Errorf("statements of %q (-want +got):\n%s", tt.sql, diff)
 			}
-			if odd := strings.Join(f.ParseErrors, "\n"); !strings.Contains(odd, tt.odd) || tt.odd == "" && odd != "" {
-				t.Errorf("parse errors of %q: %q, want %q", tt.sql, odd, tt.odd)
+			if odd := strings.Join(found.Problems, "\n"); !strings.Contains(odd, tt.odd) || tt.odd == "" && odd != "" {
+				t.Errorf("problems of %q: %q, want %q", tt.sql, odd, tt.odd)
 			}
 		})
 	}
 }
 
-// TestStatements holds what statements of PostgreSQL, MySQL, SQLite, SQL
-// Server and others are read as, half of them written to hide something.
-func TestStatements(t *testing.T) {
-	if *update {
-		updateCases(t, sqlFiles, sqlFacts)
-	}
-	n := 0
-	for file, cases := range casesIn(t, sqlFiles) {
-		for _, tt := range cases {
-			n++
-			t.Run(filepath.Base(file)+"/"+tt.line, func(t *testing.T) {
-				if diff := cmp.Diff(tt.want, render(sqlFacts(t, tt.line))); diff != "" {
-					t.Errorf("facts of %q (-want +got):\n%s", tt.line, diff)
-				}
-			})
+func TestFiles(t *testing.T) {
+	for sql, want := range map[string][]File{
+		"copy t to '/tmp/a.csv'":                        {{"/tmp/a.csv", Write}},
+		"copy t from '/tmp/a.csv'":                      {{"/tmp/a.csv", Read}},
+		"select * from read_csv(['a.csv', 's3://b/c'])": {{"a.csv", Read}, {"s3://b/c", Read}},
+		"select 1 into outfile '/tmp/x'":                {{"/tmp/x", Write}},
+		"attach 'b.db'":                                 {{"b.db", Write}},
+		"select 'a.csv' from t":                         nil,
+	} {
+		if found, _ := read(t, sql); !slices.Equal(found.Files, want) {
+			t.Errorf("files of %q: %v, want %v", sql, found.Files, want)
 		}
 	}
-	if n < 390 {
-		t.Errorf("%d cases were read, want all of some 400", n)
+}
+
+// read reads SQL, and says whether the work on it was given up.
+func read(t testing.TB, sql string) (found Reading, spent bool) {
+	t.Helper()
+	work := budget.New(t.Context(), time.Minute)
+	defer func() {
+		if p := recover(); p != nil {
+			if _, spent = p.(budget.Spent); !spent {
+				panic(p)
+			}
+		}
+		if work.Late() || work.Steps() > budget.MaxSteps+budget.MaxText {
+			t.Errorf("%d steps were taken", work.Steps())
+		}
+	}()
+	Parse(sql, work, &found)
+	return found, false
+}
+
+func written(st holdgate.Statement) string {
+	parts := []string{st.Verb}
+	if st.Object != "" {
+		parts = append(parts, st.Object)
 	}
+	if len(st.Tables) > 0 {
+		parts = append(parts, strings.Join(st.Tables, ","))
+	}
+	if st.Where {
+		parts = append(parts, "where")
+	}
+	if st.Rows > 0 {
+		parts = append(parts, strconv.Itoa(st.Rows)+" rows")
+	}
+	return strings.Join(parts, " ")
+}
+
+// FuzzParse holds that no text panics or takes more work than its budget.
+func FuzzParse(f *testing.F) {
+	for _, tt := range sqlTests {
+		f.Add(tt.sql)
+	}
+	f.Fuzz(func(t *testing.T, sql string) { read(t, sql) })
 }
 
 // TestSQLThatGoesOnAndOn holds that what a reader would go over again and again
@@ -107,14 +147,9 @@ func TestStatements(t *testing.T) {
 func TestSQLThatGoesOnAndOn(t *testing.T) {
 	for _, unit := range []string{"where 1 ", "from 'a' ", "select 1 from 'a' ", "with a as (select 1) drop ", ") drop ", "select drop ", "select (", "from top ( ", "read_csv('a', ", "with a as (", "values (1), ", "explain ", "or 1 ", "/* ", "$a$ ", "a.", "begin ", "select 1 delete from t where a or 1 "} {
 		for _, start := range []string{"", "select * ", "with a as (select 1) "} {
-			for _, n := range []int{2000, DefaultMaxBytes / len(unit) / 2} {
-				args, err := json.Marshal(map[string]string{"sql": start + strings.Repeat(unit, n)})
-				if err != nil {
-					t.Fatal(err)
-				}
-				f := bounded(t, toolCall("execute_sql", string(args)))
-				if n > 2000 && len(f.ParseErrors) == 0 {
-					t.Errorf("%q and on with %q: no parse error", start, unit)
+			for _, n := range []int{2000, (128 << 10) / len(unit)} {
+				if found, spent := read(t, start+strings.Repeat(unit, n)); n > 2000 && !spent && len(found.Problems) == 0 {
+					t.Errorf("%q and on with %q: nothing is said", start, unit)
 				}
 			}
 		}
