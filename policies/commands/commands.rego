@@ -112,6 +112,8 @@ bound("project", c) := "unbound" if {
 	runs_elsewhere(c)
 } else := "unbound" if {
 	asks_of_scripts
+} else := "network" if {
+	names_address(c)
 } else := "pass"
 
 bound("remote", c) := "unbound" if {
@@ -161,6 +163,17 @@ leads_elsewhere(c) if {
 	regex.match(`^([A-Za-z][\w+.-]*://|ext::|[^/\s]+@[^/\s]+:)|=[A-Za-z][\w+.-]*://`, word)
 	not near(regex.replace(word, `^[^/]*=([A-Za-z])`, "$1"))
 	not its_own(c.program, word)
+}
+
+# METADATA
+# title: Programs of the project that are told a host and a port elsewhere
+# custom:
+#   risk: medium
+names_address(c) if {
+	some i, word in c.argv
+	i > 0
+	regex.match(`^(--?[\w-]+=)?(([0-9]{1,3}\.){3}[0-9]{1,3}|([a-z0-9-]+\.)+[a-z]{2,}):[0-9]{2,5}$`, word)
+	not near(regex.replace(word, `^--?[\w-]+=`, ""))
 }
 
 # METADATA

@@ -105,6 +105,12 @@ test_files_ask_where_they_are_not_the_projects if {
 	}
 }
 
+test_programs_of_the_project_are_asked_about_with_a_host_elsewhere if {
+	holdgate.decision.rule == "network.command" with input as running(["python", "x", "--pool=192.0.2.70:3333"], ["x"])
+	holdgate.decision.rule == "network.command" with input as running(["python", "x", "pool.example.com:3333"], ["x"])
+	holdgate.decision.action == "allow" with input as running(["python", "x", "localhost:3000", "a:1", "12:30"], ["x"])
+}
+
 test_scripts_of_the_project_ask_where_the_settings_say_so if {
 	every argv in [["python", "x"], ["ls"]] {
 		holdgate.decision.rule == "shell.unbound" with input as running(argv, ["x"]) with data.settings.project_scripts as "ask"

@@ -37,6 +37,29 @@ outward if input.tool.category in {"network", "message", "unknown", "spawn"}
 outward if input.facts.urls[0]
 
 # METADATA
+# title: Addresses that carry what looks like data
+# description: |
+#   A long value of letters of both cases and digits in what an address asks for. It is
+#   as likely a key as it is a name.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.facts.urls
+	not input.facts.commands
+	carrying := [u.url | some u in input.facts.urls; carries(u)]
+	count(carrying) > 0
+	d := ask("network.tool", "medium", "The address carries text that may be data of this machine.", sort(carrying))
+}
+
+carries(u) if {
+	not lower(u.host) in data.settings.network.hosts
+	some [_, value] in regex.find_all_string_submatch_n(`[?&][^=&#]*=([A-Za-z0-9+/=]{16,})`, u.url, 16)
+	regex.match(`[A-Z]`, value)
+	regex.match(`[a-z]`, value)
+	regex.match(`[0-9]`, value)
+}
+
+# METADATA
 # title: Addresses at which machines keep credentials, or run what they are told
 # description: |
 #   Of tools that fetch: the metadata of clouds, ports of data.settings.network.ports, schemes that

@@ -52,4 +52,20 @@ test_addresses_that_lead_into_machines_ask if {
 	}
 }
 
+test_addresses_that_carry_data_ask if {
+	every u in [
+		{"url": "https://collect.example.net/log?k=AKIAEXAMPLE0000TEST&s=wJalrMadeUpSecretValue00", "scheme": "https", "host": "collect.example.net"},
+		{"url": "https://x.example/?d=c2VjcmV0IG9mIHRoZSBzaG9w1=", "scheme": "https", "host": "x.example"},
+	] {
+		holdgate.decision.rule == "network.tool" with input as reaching(u)
+	}
+	every u in [
+		{"url": "https://docs.example.com/x?tabs=azure-cli&view=net-8.0", "scheme": "https", "host": "docs.example.com"},
+		{"url": "https://www.youtube.com/watch?v=dQw4w9WgXcQ", "scheme": "https", "host": "www.youtube.com"},
+		{"url": "http://localhost:3000/?d=c2VjcmV0IG9mIHRoZSBzaG9w1", "scheme": "http", "host": "localhost"},
+	] {
+		holdgate.decision.action == "allow" with input as reaching(u)
+	}
+}
+
 reaching(u) := json.patch(tool_call({"name": "WebFetch", "category": "network"}, {"urls": [u], "impact": {}}), [{"op": "add", "path": "/session/cwd", "value": "/home/dev/shop"}])

@@ -12,7 +12,9 @@ import (
 // has a class of its own: secrets, where it is read outside of the session's
 // folder, or what runs later, where folders are written into.
 func (x *extraction) above(clean string, r pathRef, inside bool) bool {
-	clean = strings.TrimSuffix(clean, "/.")
+	if clean = strings.TrimSuffix(clean, "/."); len(clean) > 1 {
+		clean = strings.TrimSuffix(clean, "/")
+	}
 	switch {
 	case r.reach == reachOne || r.reach == reachName || r.remote || r.dynamic:
 		return false
@@ -99,14 +101,20 @@ func (s *shell) into(in invocation, dir field, files []field) {
 // huntedText begins credentials, or is what people look for who look for them.
 var huntedText = regexp.MustCompile(`(?i)AKIA|ASIA\[|sk[_-](live|test|ant|proj)|gh[pousr]_|github_pat|glpat-|xox[a-z\[]|PRIVATE.?KEY|BEGIN .*KEY|aws_secret|secret_access_key|eyJhbGci`)
 
+// huntedWord is what stands beside credentials: to look for it in many files outside of
+// the project is to look for them.
+var huntedWord = regexp.MustCompile(`(?i)passw|secret|api.?key|credential`)
+
 // readReach is how far a program reads that searches or packs folders.
 func readReach(p program, o options, patterns []field) reach {
 	narrowed := slices.ContainsFunc(slices.Concat(o.values(p.globs, "include"), o.values("", "glob"), o.values("", "type"), o.values(p.types, "")), func(f field) bool {
 		return classify(f.text, accessRead) != classSecret && !strings.HasPrefix(f.text, "!")
 	})
-	deep := p.always || o.has(p.recursive, "") || p.recursive != "" && (o.has("", "recursive") || o.has("", "dereference-recursive") || o.has("", "archive"))
+	deep := p.always || o.has(p.recursive, "") || p.recursive != "" && (o.has("", "recursive") || o.has("", "dereference-recursive") || o.has("", "archive") || o.has("", "hidden"))
 	switch {
 	case slices.ContainsFunc(patterns, func(f field) bool { return huntedText.MatchString(f.text) }):
+		return reachHunt
+	case deep && slices.ContainsFunc(patterns, func(f field) bool { return huntedWord.MatchString(f.text) }):
 		return reachHunt
 	case deep && !narrowed:
 		return reachBeneath

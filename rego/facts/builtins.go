@@ -218,6 +218,16 @@ func (s *shell) hangsOn(text, name string, depth int) bool {
 	return false
 }
 
+// firstName is the variable that read sets to the first word of a line.
+func firstName(in invocation) string {
+	for _, w := range in.words[1:] {
+		if !strings.HasPrefix(w.text, "-") {
+			return w.text
+		}
+	}
+	return ""
+}
+
 // forgetNames is for commands whose words name variables that they set.
 func forgetNames(s *shell, in invocation) bool {
 	name := in.name()
@@ -238,6 +248,10 @@ func forgetNames(s *shell, in invocation) bool {
 		s.forget(v)
 		if name == "unset" && s.conditional == 0 {
 			s.unexport(v)
+		}
+		if name == "read" && names > 1 && v == firstName(in) && s.stdin.first > originAny && len(in.assigns) == 0 {
+			s.set(v, variable{origin: s.stdin.first})
+			continue
 		}
 		if name == "read" && !strings.HasPrefix(v, "-") {
 			s.set(v, variable{origin: min(s.stdin.origin, originNames), within: s.stdin.within && names == 1})
@@ -327,8 +341,23 @@ func setParams(s *shell, in invocation) bool {
 	return false
 }
 
-func shiftParams(s *shell, _ invocation) bool {
-	s.params, s.args, s.paramsKnown = nil, nil, false
+// shiftParams takes arguments off the front: of a function's that are known, where the
+// shift is certain to run.
+func shiftParams(s *shell, in invocation) bool {
+	n := 1
+	if len(in.words) == 2 && len(in.words[1].text) == 1 && in.words[1].known() {
+		n = int(in.words[1].text[0] - '0')
+	}
+	certain := len(s.calling) > 0 && s.conditional == s.entered && len(in.words) <= 2 && n >= 0 && n <= 9 && n <= len(s.args) &&
+		!slices.ContainsFunc(s.args[:n], func(f field) bool { return f.bare })
+	if !certain {
+		s.params, s.args, s.paramsKnown = nil, nil, false
+		return false
+	}
+	s.args = s.args[n:]
+	if s.paramsKnown {
+		s.params = s.params[n:]
+	}
 	return false
 }
 

@@ -77,14 +77,14 @@ func (s *shell) dashed(in invocation, c *Command, options map[string]string) {
 			continue
 		}
 		name, value, joined := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(w.text, "-"), "-"), "=")
-		f := field{text: value, dynamic: w.dynamic}
+		f := field{text: value, dynamic: w.dynamic, origin: w.origin}
 		does := options[name]
 		if does != "" && !joined && i+1 < len(words) {
 			i++
 			f = words[i]
 		}
 		if does == "" && c.Program != "go" && options[name[:min(1, len(name))]] == "write" { // -oFILE
-			does, f = "write", field{text: w.text[2:], dynamic: w.dynamic}
+			does, f = "write", field{text: w.text[2:], dynamic: w.dynamic, origin: w.origin}
 		}
 		switch does {
 		case "write":

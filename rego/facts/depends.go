@@ -139,7 +139,7 @@ func (s *shell) testsFile(in invocation, i int) bool {
 	words := in.words[1:i]
 	if len(words) > 1 && wordlist.Has("python python3 npx bunx pnpm yarn bundle poetry uv hatch pdm dotnet mix rails bin/rails", in.name()) && wordlist.Has("-m exec run", words[0].text) {
 		words = words[1:]
-		return len(words) > 0 && words[0].known() && (wordlist.Has(checkers, words[0].text) || wordlist.Has(testVerbs+" unittest mypy pytest tox", words[0].text))
+		return len(words) > 0 && words[0].known() && (wordlist.Has(checkers, words[0].text) || wordlist.Has(testVerbs+" unittest tox nox pyflakes pycodestyle pydocstyle py_compile json.tool coverage doctest bandit vulture radon", words[0].text))
 	}
 	if _, tool := tools[in.name()]; !tool && !wordlist.Has("flutter dart go cargo swift mix gradle mvn bun deno dotnet zig stack cabal elixir", in.name()) {
 		return false

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -41,7 +42,7 @@ func (s *shell) fileAt(f field) (string, bool) {
 // poured notes that a statement has replaced the content of a file by what it
 // prints.
 func (s *shell) poured(st *syntax.Stmt, out replacement) {
-	if text, ok := s.tempFile(out.file); ok && !s.quiet {
+	if text, ok := s.tempFile(out.file); ok && !s.quiet && !out.file.glob {
 		s.x.temporary[text] = true
 	}
 	at, ok := s.fileAt(out.file)
@@ -116,7 +117,7 @@ func fileKey(clean string) string {
 // like in its name stand as "*".
 func (s *shell) tempFile(f field) (string, bool) {
 	text, known := atoms(f)
-	if !known || f.stdin || s.remote || f.glob || strings.Contains(text, "..") || !strings.HasPrefix(text, "/tmp/") || strings.HasSuffix(text, "/") {
+	if !known || f.stdin || s.remote || strings.Contains(text, "..") || !strings.HasPrefix(text, "/tmp/") || strings.HasSuffix(text, "/") {
 		return "", false
 	}
 	return path.Clean(text), true
@@ -134,8 +135,15 @@ func (s *shell) ownTemporary(f field) bool {
 	switch {
 	case !ok:
 		return false
-	case at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.x.temporary[at]:
+	case f.glob && !(s.x.single && f.known()):
+		return false
+	case !f.glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.x.temporary[at]:
 		return true
+	}
+	if s.x.single && f.known() && f.glob {
+		return scratchPattern.MatchString(at) && slices.ContainsFunc(slices.Collect(maps.Keys(s.x.temporary)), func(made string) bool {
+			return globMatch(at, made) || globMatch(at, strings.ReplaceAll(made, "*", "x"))
+		})
 	}
 	return s.x.single && f.known() && s.x.version(fileKey(at)) == 0 && scratchFile.MatchString(at)
 }
@@ -143,10 +151,13 @@ func (s *shell) ownTemporary(f field) bool {
 // scratchFile is a file for temporary use, by its name: no socket, and nothing hidden.
 var scratchFile = regexp.MustCompile(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(txt|json|jsonl|log|py|js|mjs|ts|go|sh|sql|db|csv|tsv|md|html|xml|ya?ml|out|tmp|png|patch|diff|bak|rb|c|java|rs|toml|conf|zip|tgz|gz)$`)
 
+// scratchPattern are several such files, by the beginning of their names.
+var scratchPattern = regexp.MustCompile(`^/tmp/([\w-]+/)?[\w-]{3,}[\w.*-]*\.(txt|json|jsonl|log|out|tmp|csv|tsv|xml|html|md|png)$`)
+
 // deletesSingly reports whether a command deletes no folders.
 func (in invocation) deletesSingly() bool {
 	return wordlist.Has("rm unlink", in.name()) && len(in.roots) == 0 && !slices.ContainsFunc(in.words[1:], func(f field) bool {
-		return !f.known() || f.glob || strings.HasPrefix(f.text, "--") && f.text != "--force" && f.text != "--" || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "rRd")
+		return !f.known() || strings.HasPrefix(f.text, "--") && f.text != "--force" && f.text != "--" || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "rRd")
 	})
 }
 

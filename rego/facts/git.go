@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -232,11 +233,24 @@ func (s *shell) gitCheckout(in invocation, verb string, words []field) {
 				files = append(files, w)
 			}
 		}
+		if verb == "checkout" && !o.has("bBt", "orphan") && !slices.ContainsFunc(words, func(w field) bool { return w.text == "--" }) {
+			s.gitCheckoutFiles(in, o.operands)
+		}
 	}
 	if verb == "restore" && o.has("S", "staged") && !o.has("W", "worktree") {
 		return
 	}
 	s.useAll(in, files, accessWrite)
+}
+
+// gitCheckoutFiles are the files that a checkout without "--" puts back: all words behind
+// the first, and the first where it can be no branch.
+func (s *shell) gitCheckoutFiles(in invocation, operands []field) {
+	for i, f := range operands {
+		if i > 0 || strings.Contains(f.text, "/") && wordlist.Has(sourceEnds+" .json .yaml .yml .md .txt .lock .xml", path.Ext(f.text)) {
+			s.use(in, f, accessDelete)
+		}
+	}
 }
 
 // gitSetting is git config where it writes: some settings run later.

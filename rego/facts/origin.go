@@ -302,6 +302,40 @@ func excluded(name string, args []field, i int) bool {
 	return false
 }
 
+// leadingHash is a format of git whose lines begin with a hash or a time.
+var leadingHash = regexp.MustCompile(`^(format:|tformat:)?%(H|h|ct|at|cs|as)[ \t,|:]`)
+
+// firstOrigin is where the first word of each line comes from that a statement prints.
+// The shell is a quiet one.
+func (s *shell) firstOrigin(st *syntax.Stmt) origin {
+	if st.Background || st.Negated || !silences(st.Redirs) {
+		return originAny
+	}
+	switch c := st.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		if call, ok := c.Y.Cmd.(*syntax.CallExpr); ok && c.Op == syntax.Pipe && silences(c.Y.Redirs) {
+			words := s.fields(call.Args)
+			if len(words) > 0 && wordlist.Has("sort head tail uniq grep", words[0].text) && !s.overridden(words[0].text) && !slices.ContainsFunc(words[1:], func(f field) bool {
+				return !f.known() || strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "oc")
+			}) {
+				return s.firstOrigin(c.X)
+			}
+		}
+	case *syntax.CallExpr:
+		words := s.fields(c.Args)
+		if len(words) < 3 || words[0].text != "git" || s.overridden("git") || !wordlist.Has("log show rev-list", words[1].text) || !known(words) {
+			return originAny
+		}
+		for _, w := range words[2:] {
+			option, format, _ := strings.Cut(w.text, "=")
+			if wordlist.Has("--format --pretty", option) && leadingHash.MatchString(format) && !strings.ContainsAny(format, "\n\x00") && !strings.Contains(format, "%n") {
+				return originAtom
+			}
+		}
+	}
+	return originAny
+}
+
 // overridden reports whether the line itself has given the name another
 // meaning.
 func (s *shell) overridden(name string) bool {

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +64,7 @@ var programs = sync.OnceValue(func() map[string]program {
 		"scp":        {use: useCopy, valued: "cFiJloPSDX", recursive: "r"},
 		"touch":      {use: useWrite, valued: "drt", long: "date reference time"},
 		"tee":        {use: useOutput},
+		"sponge":     {use: useOutput},
 		"mkdir":      {use: useWrite, valued: "m", long: "mode"},
 		"mkfifo":     {use: useWrite, valued: "m"},
 		"truncate":   {use: useWrite, valued: "rs", long: "reference size"},
@@ -208,6 +210,9 @@ func (s *shell) apply(p program, in invocation) options {
 		if n := len(files); n > 1 && len(target) == 0 {
 			s.into(in, files[n-1], files[:n-1])
 		}
+	}
+	if n := len(files); (p.use == useCopy || p.use == useMove) && n == 2 && len(target) == 0 && dataStore.MatchString(files[1].text) && leadsOut(files[0].text) && !leadsOut(files[1].text) {
+		s.use(in, files[1], accessDelete) // what was in it is in no history
 	}
 	if p.use == useMove && s.keeps(target, files) {
 		p.use = useWrite
@@ -362,6 +367,9 @@ func (s *shell) mentions(in invocation) {
 		}
 	}
 }
+
+// dataStore is a file in which data is kept, by its name.
+var dataStore = regexp.MustCompile(`(?i)\.(sqlite3?|db3?|mdb|rdb|realm|duckdb|kdbx)$`)
 
 // leftOut reports whether the word at i of find is a pattern of what it leaves out.
 func leftOut(words []field, i int) bool {

@@ -79,6 +79,9 @@ func (s *shell) projectRun(text string, c Command) (run, bool) {
 	r.first = at == 0 || at > 0 && (interprets || wordlist.Has("sh bash dash zsh ksh fish source .", c.Program))
 	f := s.here(field{text: text, dynamic: hereParts(text)})
 	p, known := s.x.expandTilde(f.text, s.remote)
+	if dir, base := path.Split(p); known && !path.IsAbs(p) && dir != "" && !leadsOut(p) && !strings.ContainsAny(dir, "*?[{") && plainPattern.MatchString(base) {
+		p, r.below = path.Clean(dir), true // each of the files that the pattern names
+	}
 	switch {
 	case !known, p == "", p[0] == '-', strings.ContainsAny(strings.TrimPrefix(p, "*."), "$`*?[{=|&;<> \n"), strings.Contains(p, "://"):
 		return r, false
@@ -109,6 +112,9 @@ func (s *shell) projectRun(text string, c Command) (run, bool) {
 	}
 	return r, true
 }
+
+// plainPattern is a pattern of files by the ends of their names.
+var plainPattern = regexp.MustCompile(`^[\w-]*\*[\w-]*\.\w+$`)
 
 // schemed is a package of a registry, as in npm:chalk.
 var schemed = regexp.MustCompile(`^[a-z]+:`)

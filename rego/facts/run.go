@@ -139,6 +139,8 @@ func (s *shell) call(name string, f function, args []field, known bool) {
 	defer func(src string, params []string, words []field, pk bool) {
 		s.src, s.params, s.args, s.paramsKnown = src, params, words, pk
 	}(s.src, s.params, s.args, s.paramsKnown)
+	defer func(n int) { s.entered = n }(s.entered)
+	s.entered = s.conditional
 	s.src = f.src
 	s.params, s.args, s.paramsKnown = nil, nil, known
 	if known && !slices.ContainsFunc(args, func(a field) bool { return a.stdin || a.array }) {

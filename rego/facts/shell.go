@@ -47,6 +47,7 @@ type shell struct {
 	calling     []string            // functions whose bodies surround the text at hand
 	depth       int
 	conditional int         // how many branches surround the text at hand
+	entered     int         // how many surround the call of the function at hand
 	quiet       bool        // words are expanded, and nothing is listed
 	dash        bool        // what dash does not know assigns nothing
 	zsh         bool        // words are expanded as zsh does
@@ -63,6 +64,7 @@ type stream struct {
 	file   string
 	origin origin // where the text comes from, if it is not known
 	within bool   // it lists files that field.within may stand for
+	first  origin // where the first word of each line comes from
 }
 
 // A state is what a part of a list may change.
@@ -282,6 +284,7 @@ func (s *shell) binary(c *syntax.BinaryCmd) {
 		out := left.output(c.X)
 		out.origin = left.quietly().stmtOrigin(c.X)
 		out.within = left.quietly().listsWithin(c.X)
+		out.first = left.quietly().firstOrigin(c.X)
 		s.apart(left, []*syntax.Stmt{c.X})
 		right := s.sub()
 		right.stdin = out
