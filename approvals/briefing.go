@@ -5,6 +5,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/redact"
+	"github.com/holdgate/holdgate/approvals/tracks"
 )
 
 // A Briefing says in words what a person needs in order to decide: see
@@ -16,6 +17,7 @@ type Briefing = briefing.Briefing
 // cut.
 func Brief(c holdgate.Call, d holdgate.Decision) Briefing {
 	shown, hidden := redact.Call(c, d.Redact)
+	shown.Gate = tracks.Shown(shown.Gate)
 	return briefing.Make(shown, hidden, d)
 }
 

@@ -1,6 +1,7 @@
 package tracks
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,20 +15,34 @@ import (
 // message with the number.
 func About(message uint64) json.RawMessage { return fmt.Appendf(nil, `{"message":%d}`, message) }
 
-// question is the number of the message that the request asks people to answer; 0
-// where it asks something else, or where policy hides what.
-func question(r *record.StoredRequest) uint64 {
-	g := r.Call.Gate
-	if g == nil || g.Type != sessions.GateQuestion {
-		return 0
+// Shown is a gate as people see it: what [About] says is no word of the agent's.
+func Shown(g *holdgate.Gate) *holdgate.Gate {
+	if g == nil || g.Type != sessions.GateQuestion || !bytes.Equal(g.Context, About(asked(g.Context))) {
+		return g
 	}
+	shown := *g
+	shown.Context = nil
+	return &shown
+}
+
+// asked is the number of a message in what [About] says; 0 in anything else.
+func asked(context json.RawMessage) uint64 {
 	var about struct {
 		Message uint64 `json:"message"`
 	}
-	if json.Unmarshal(g.Context, &about) != nil {
+	if json.Unmarshal(context, &about) != nil {
 		return 0
 	}
 	return about.Message
+}
+
+// question is the number of the message that the request asks people to answer; 0
+// where it asks something else, or where policy hides what.
+func question(r *record.StoredRequest) uint64 {
+	if g := r.Call.Gate; g != nil && g.Type == sessions.GateQuestion {
+		return asked(g.Context)
+	}
+	return 0
 }
 
 // leaveAnswer leaves what people say at a gate for the session's next model request,

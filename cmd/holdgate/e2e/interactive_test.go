@@ -116,7 +116,7 @@ func TestClarificationGoesBothWays(t *testing.T) {
 	if list := s.must("pending"); !strings.Contains(list, asked.Gate) {
 		t.Errorf("pending: %s", list)
 	}
-	if page := s.must("show", asked.Gate); !strings.Contains(page, "  >   Keep the old format?\n") || !strings.Contains(page, "holdgate steer "+asked.Gate) {
+	if page := s.must("show", asked.Gate); !strings.Contains(page, "  >   Keep the old format?\n-- end of") || !strings.Contains(page, "holdgate steer "+asked.Gate) {
 		t.Errorf("people see %s", page)
 	}
 	if shown := s.must("messages", "work-1"); !strings.Contains(shown, number(asked.Seq)) || !strings.Contains(shown, "Keep the old format?") {
