@@ -27,6 +27,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 	if err != nil {
 		return Request{}, err
 	}
+	v.Reason, v.Instructions = q.book.Words(v.Reason), q.book.Words(v.Instructions)
 	var hidden []string
 	if v.Decision == holdgate.AnswerEdit {
 		if hidden, err = q.redactions(ctx, id, v.Arguments); err != nil {

@@ -46,6 +46,9 @@ type Config struct {
 	// redacted of that; where it fails everything of the edit is hidden. Nil
 	// redacts nothing more.
 	Redactions func(context.Context, holdgate.Call) ([]string, error)
+	// Conceal takes credentials out of a text: out of what people write before it is
+	// kept, and told to anybody. Nil takes nothing out.
+	Conceal func(string) string
 	// Begin is the mode that sessions begin in; auto where it is empty.
 	Begin sessions.Setting
 	Gates sessions.Gates // the types of gate; nil: those that need no configuration
@@ -139,7 +142,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		q.c.InForce = func() InForce { return *q.own.Load() }
 	}
 	q.disk, _ = c.Store.(store.Disk)
-	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People}
+	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People, Conceal: c.Conceal}
 	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.room), refusals.New(q.book, c.Retention.Refused, q.room), tools.New(q.book, c.Logger)
 	q.ledger.follow(q.book)
 	q.tellEnded()

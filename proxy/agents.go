@@ -15,7 +15,6 @@ import (
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/wire"
-	"github.com/holdgate/holdgate/rego"
 )
 
 // agents does what agents ask of Holdgate themselves.
@@ -359,7 +358,7 @@ func (a agents) Messages(ctx context.Context, who approvals.Caller, after uint64
 // anything that waits for them.
 func (a agents) Say(ctx context.Context, who approvals.Caller, n agentapi.Note) (sessions.Message, error) {
 	a.s.c.Queue.Agents.Seen(who)
-	m, err := a.s.c.Queue.Sessions.Say(ctx, who, sessions.Message{Type: n.Type, Content: rego.Conceal(n.Content), InReplyTo: n.InReplyTo})
+	m, err := a.s.c.Queue.Sessions.Say(ctx, who, sessions.Message{Type: n.Type, Content: n.Content, InReplyTo: n.InReplyTo})
 	if err != nil || m.Type != sessions.MessageQuestion {
 		return m, err
 	}

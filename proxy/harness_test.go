@@ -159,7 +159,7 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 	must(t, err)
 	digester, err := holdgate.NewDigester(key)
 	must(t, err)
-	qc := approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour}
+	qc := approvals.Config{Conceal: rego.Conceal, Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour}
 	if p.queue != nil {
 		p.queue(&qc)
 	}

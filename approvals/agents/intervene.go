@@ -59,7 +59,7 @@ func (k *Keeper) Intervene(ctx context.Context, agent string, i Intervention) (S
 	if err := record.Bounded("reason", i.Reason, record.MaxText); err != nil {
 		return Standing{}, err
 	}
-	i.Reason = holdgate.Visible(i.Reason)
+	i.Reason = holdgate.Visible(k.b.Words(i.Reason))
 	if agent != Everybody && !k.sightings.knows(agent) {
 		return Standing{}, fmt.Errorf("%w: %q", ErrNoAgent, agent)
 	}

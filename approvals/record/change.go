@@ -28,9 +28,20 @@ type Book struct {
 	// People says who may answer; it is asked once for each change. What it answers
 	// is replaced within [Book.Alone] alone.
 	People func() *people.People
+	// Conceal, where it is set, takes credentials out of a text: see [Book.Words].
+	Conceal func(string) string
 	Hooks
 
 	turn sync.RWMutex // held by changes, and alone by Alone
+}
+
+// Words are what somebody has written, as it is kept: what people say goes to
+// channels, into the log and to the agent, and what agents say to people.
+func (b *Book) Words(text string) string {
+	if b.Conceal == nil {
+		return text
+	}
+	return b.Conceal(text)
 }
 
 // Hooks are what the rooms do in changes of requests, in the order in which they

@@ -80,6 +80,7 @@ func (p *Keeper) message(c *record.Change, m *sessions.Message, proven bool) err
 	if err := sessions.CheckContent(m.Content); err != nil {
 		return err
 	}
+	m.Content = p.b.Words(m.Content)
 	if m.FromPerson() { // into a model's conversation: the agent's own words are shown to people alone
 		m.Content = holdgate.Bounded(m.Content, sessions.MaxContent)
 	}

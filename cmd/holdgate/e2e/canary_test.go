@@ -31,6 +31,9 @@ var canaries = map[string]string{
 	"a token that quotes divide":             "ghp_canaryDivided00000000000000000000000",
 	"a token where policy fails":             "ghp_canaryFailing00000000000000000000000",
 	"a token that an edit brings in":         "ghp_canaryEdited000000000000000000000000",
+	"a token in a person's reason":           "ghp_canaryReason000000000000000000000000",
+	"a token in a person's instructions":     "ghp_canarySteered00000000000000000000000",
+	"a token in a person's message":          "ghp_canaryMessage00000000000000000000000",
 	"the webhook's secret":                   "canaryWebhook0000000000000000000000000005",
 }
 
@@ -126,6 +129,19 @@ func TestPromise9(t *testing.T) {
 		}
 	})
 	s.leaksNothing("after an edited call was sent", told)
+
+	for person, says := range map[string][]string{
+		"a token in a person's reason":       {"deny", "ID", "--reason", "not with TOKEN"},
+		"a token in a person's instructions": {"steer", "ID", "take TOKEN"},
+	} {
+		answer, says[1] = turnWithKey(t, s, "rm -rf "+says[0]), s.held("rm -rf "+says[0]).ID
+		s.must(append(says[:len(says)-1], strings.Replace(says[len(says)-1], "TOKEN", canaries[person], 1))...)
+		if got := <-answer; !strings.Contains(got, " [redacted]") {
+			t.Errorf("with %s, the agent got %s", person, got)
+		}
+	}
+	s.must("redirect", "default", "use "+canaries["a token in a person's message"])
+	s.leaksNothing("after people have written", told)
 	if code := s.stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
