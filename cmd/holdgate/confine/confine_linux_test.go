@@ -416,7 +416,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		kind   string
 		number int
 		errno  unix.Errno
-		part   string
+		part   string // and what the kernel's error means
 	}{
 		{"Landlock", Strong, unix.SYS_LANDLOCK_CREATE_RULESET, unix.ENOSYS, partLandlock},
 		{"Landlock that does not bind", Strong, unix.SYS_LANDLOCK_RESTRICT_SELF, unix.EPERM, partLandlock},
@@ -424,7 +424,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		{"mounts", Strong, unix.SYS_MOUNT, unix.EPERM, partMounts},
 		{"read-only mounts", Strong, unix.SYS_MOUNT_SETATTR, unix.ENOSYS, partMounts},
 		{"netlink", Strong, unix.SYS_SENDMSG, unix.EPERM, ""},
-		{"namespaces", Strong, unix.SYS_CLONE, unix.EPERM, partNamespaces},
+		{"namespaces", Strong, unix.SYS_CLONE, unix.EPERM, partNamespaces + " cannot be had here: the system does not let you have any"},
+		{"namespaces, turned off", Strong, unix.SYS_CLONE, unix.ENOSPC, partNamespaces + " cannot be had here: the system lets you have none, or no more of them"},
 		{"Landlock, weak", Weak, unix.SYS_LANDLOCK_CREATE_RULESET, unix.ENOSYS, partLandlock},
 		{"seccomp, weak", Weak, unix.SYS_SECCOMP, unix.EINVAL, partSeccomp},
 	}
