@@ -29,7 +29,7 @@ func TestTheSchemaTakesWhatIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	starter, err := os.ReadFile("../cli/starter/holdgate.yaml")
+	starter, err := os.ReadFile("../cli/setup/starter/holdgate.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
