@@ -113,6 +113,9 @@ search_folder(folder, _) if {
 	not below_session(folder)
 }
 
+# What the project has installed: to write there is asked about.
+search_folder(folder, _) if regex.match(`^((\$PWD|\$\{PWD\}|\$\(pwd\)|\.|(/[\w.-]+)+)/)?(node_modules/\.bin|\.?venv/bin|vendor/bin)/?$`, folder)
+
 below_session(folder) if {
 	cwd := input.session.cwd
 	startswith(concat("", [folder, "/"]), concat("", [trim_suffix(cwd, "/"), "/"]))

@@ -50,6 +50,13 @@ test_a_path_keeps_what_was_there_and_adds_nothing_of_the_agent if {
 	}
 }
 
+test_what_the_project_has_installed_may_be_searched if {
+	every value in ["$PWD/node_modules/.bin:$PATH", "/w/.venv/bin:$PATH", "./vendor/bin:$PATH"] {
+		holdgate.decision.action == "allow" with input as under("PATH", value, true)
+	}
+	holdgate.decision.rule == "shell.environment" with input as under("PATH", "./bin:$PATH", true)
+}
+
 test_absolute_folders_ask_where_the_folder_is_unknown if {
 	call := json.remove(under("PYTHONPATH", "/x", false), ["/session/cwd"])
 	holdgate.decision.rule == "shell.environment" with input as call

@@ -254,7 +254,11 @@ func forgetNames(s *shell, in invocation) bool {
 			continue
 		}
 		if name == "read" && !strings.HasPrefix(v, "-") {
-			s.set(v, variable{origin: min(s.stdin.origin, originNames), within: s.stdin.within && names == 1})
+			from := min(s.stdin.origin, originNames)
+			if s.stdin.origin == originAtom {
+				from = originAtom
+			}
+			s.set(v, variable{origin: from, within: s.stdin.within && names == 1})
 		}
 		if wordlist.Has("mapfile readarray", name) && names == 1 && !strings.HasPrefix(v, "-") {
 			s.set(v, variable{origin: min(s.stdin.origin, originNames), within: s.stdin.within})

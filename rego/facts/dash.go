@@ -20,7 +20,7 @@ func (s *shell) readByDash(text string, file *syntax.File) error {
 		write string
 	}
 	var changes []change
-	arithmetic := false
+	arithmetic, tests := false, false
 	syntax.Walk(file, func(n syntax.Node) bool {
 		s.x.Tick()
 		switch n := n.(type) {
@@ -36,6 +36,7 @@ func (s *shell) readByDash(text string, file *syntax.File) error {
 			arithmetic = true
 			changes = append(changes, change{int(n.Left.Offset()) + 1, " "})
 		case *syntax.TestClause:
+			tests = true
 			changes = append(changes, change{int(n.Left.Offset()), `\`})
 		case *syntax.ArithmExp:
 			if n.Bracket {
@@ -59,7 +60,7 @@ func (s *shell) readByDash(text string, file *syntax.File) error {
 	known, variables := s.plainCommands(file.Stmts), variablesOf(file)
 	for command := range s.plainCommands(s.beforeMistake(written)) {
 		word, _, _ := strings.Cut(command, "\x00")
-		if known[command] || word == "" || word == "[[" || strings.IndexByte("$-", word[0]) >= 0 || arithmetic && onlyNumber(word, variables) {
+		if known[command] || word == "" || word == "[[" || word[0] == '-' || word[0] == '$' && (arithmetic || tests || word != "$") || arithmetic && onlyNumber(word, variables) {
 			continue
 		}
 		return fmt.Errorf("another shell reads a command here: %s", word)

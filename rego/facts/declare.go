@@ -40,6 +40,9 @@ func (s *shell) declare(c *syntax.DeclClause) {
 		}
 		if a.Name != nil && strings.Contains(flags, "A") {
 			v := s.vars[a.Name.Value]
+			if !v.keyed && a.Naked && !v.known && s.conditional == 0 {
+				v.origin = originAtom // there is nothing in it
+			}
 			v.keyed = true
 			s.vars[a.Name.Value] = v
 		}

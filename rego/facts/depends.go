@@ -26,7 +26,8 @@ const (
 	// checkers are linters, formatters and test runners. What they could do to a
 	// file by a name that reads as an option, the project's own code can do too.
 	checkers = "eslint prettier biome oxlint stylelint tsc black isort ruff flake8 mypy pylint pyright pytest gofmt goimports gofumpt golangci-lint rustfmt clang-format clang-tidy cppcheck " +
-		"rubocop standardrb rspec phpcs php-cs-fixer phpstan phpunit ktlint google-java-format swiftformat swiftlint hlint ormolu jest vitest yamllint markdownlint hadolint codespell shfmt"
+		"rubocop standardrb rspec phpcs php-cs-fixer phpstan phpunit ktlint google-java-format swiftformat swiftlint hlint ormolu jest vitest yamllint markdownlint hadolint codespell shfmt " +
+		"identify exiftool ffprobe mediainfo pdfinfo xmllint jsonlint bat batcat pyflakes luacheck selene ktlint detekt clj-kondo actionlint sqlfluff protolint optipng typos vale bats"
 	// patternReaders are the readers whose first operand is text.
 	patternReaders = "grep egrep fgrep zgrep tr"
 )
@@ -87,7 +88,7 @@ func (s *shell) indifferent(in invocation, i int) bool {
 		return w.origin >= originNames && slices.ContainsFunc(in.words[1:], func(f field) bool { return f.known() && packsToOutput.MatchString(f.text) })
 	case wordlist.Has(checkers, name) || wordlist.Has("npx bunx", name) && i > 1 && wordlist.Has(checkers, textAt(in, 1)) || wordlist.Has("php node ruby", name) && i > 1 && wordlist.Has("-l -c --check -wc", textAt(in, 1)):
 		return w.origin == originNames
-	case w.within && (name == "sed" || name == "git" && i > 1 && wordlist.Has("mv add diff log show blame", in.words[1].text)):
+	case w.within && (name == "sed" || name == "mv" && !slices.ContainsFunc(in.words[1:], func(f field) bool { return !f.within && !strings.HasPrefix(f.text, "-") }) || name == "git" && i > 1 && wordlist.Has("mv add diff log show blame", in.words[1].text)):
 		return true
 	case name == "date":
 		return !w.bare && wordlist.Has("-d --date -r", in.words[i-1].text)

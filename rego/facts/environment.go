@@ -21,6 +21,13 @@ const (
 	optionVariables = "NODE_OPTIONS PERL5OPT RUBYOPT PYTHONWARNINGS BASH_FUNC GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_CONFIG_VALUE_0 MAKEFLAGS TAR_OPTIONS GREP_OPTIONS GOFLAGS RUSTFLAGS PYTEST_ADDOPTS GNUMAKEFLAGS ZIPOPT MAVEN_OPTS GRADLE_OPTS npm_config_script_shell npm_config_node_options"
 )
 
+// javaOptions are options of a virtual machine that say how much memory it takes, and
+// how it speaks.
+const javaOptions = "-XX:+UseG1GC -XX:+UseParallelGC -XX:+UseZGC -Dorg.gradle.daemon= -Dfile.encoding= -Duser.timezone= -Duser.language= -Djava.awt.headless= -Dorg.slf4j.simpleLogger.defaultLogLevel="
+
+// memoryOption is the size of a virtual machine's memory.
+var memoryOption = regexp.MustCompile(`^-(Xm[xs]|Xss|XX:MaxMetaspaceSize=|XX:MaxRAMPercentage=)[0-9.]+[kKmMgG]?$`)
+
 // harmlessOptions are the words that stand in the variables that hold options
 // every day, and load and run nothing. One that ends in a dash or an equals
 // sign is the beginning of a word.
@@ -30,6 +37,9 @@ var harmlessOptions = map[string]string{
 	"RUSTFLAGS":      "-D -W -A -C -Dwarnings target-cpu= opt-level= debuginfo= warnings",
 	"PYTEST_ADDOPTS": "-q -v -vv -x -s -l -ra --tb= --color= --maxfail= --durations= --no-header",
 	"MAKEFLAGS":      "-j -s -k --no-print-directory --silent",
+	"RUBYOPT":        "-W0 -W1 -W2 -w --yjit",
+	"MAVEN_OPTS":     javaOptions,
+	"GRADLE_OPTS":    javaOptions,
 	"PYTHONWARNINGS": "ignore default error always",
 }
 
@@ -158,6 +168,9 @@ func loads(program string, a field) []string {
 	case wordlist.Has(linkVariables, name):
 		return []string{value}
 	case plain: // it reads no variable that some program reads
+	case wordlist.Has("JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS", name) && harmless("MAVEN_OPTS", value), name == "XDG_CACHE_HOME":
+	case wordlist.Has("PYTHONPATH PERL5LIB RUBYLIB NODE_PATH CLASSPATH", name):
+		return strings.FieldsFunc(value, func(r rune) bool { return r == ':' })
 	case wordlist.Has(fileVariables, name):
 		return []string{value}
 	case wordlist.Has(optionVariables, name) && !harmless(name, value):
@@ -174,7 +187,7 @@ var pointer = regexp.MustCompile(`(?i)_HOME$|_CONFIG$|CONFIG_(FILE|DIR|PATH)$|(U
 
 func harmless(name, value string) bool {
 	for word := range strings.FieldsSeq(value) {
-		known := false
+		known := name != "RUBYOPT" && memoryOption.MatchString(word)
 		for start := range strings.FieldsSeq(harmlessOptions[name]) {
 			open := strings.HasSuffix(start, "-") || strings.HasSuffix(start, "=")
 			known = known || word == start || open && strings.HasPrefix(word, start) || start == "-j" && strings.TrimRight(word, "0123456789") == start
@@ -194,12 +207,16 @@ func ahead(value string) []string {
 		if dir == "$PATH" || dir == "${PATH}" {
 			return dirs
 		}
-		if !systemProgram(dir + "/x") {
+		if !systemProgram(dir+"/x") && !toolFolder.MatchString(dir) {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
 }
+
+// toolFolder is where the person's own tools lie, or those that the project has
+// installed: to write there is asked about.
+var toolFolder = regexp.MustCompile(`^(~|\$HOME|\$\{HOME\})/(\.(cargo|local|bun|deno|pyenv|rbenv|volta|nvm|asdf|npm-global|dotnet|pub-cache|mix)(/[\w.-]+)*|go)/(bin|shims)/?$|^((\$PWD|\$\{PWD\}|\$\(pwd\)|\.|(/[\w.-]+)+)/)?(node_modules/\.bin|\.?venv/bin|vendor/bin)/?$`)
 
 // systemProgram reports whether a program lies where the system keeps its
 // own.

@@ -88,6 +88,7 @@ type extraction struct {
 	opts      Options
 	facts     Facts
 	writes    map[string]int  // how often each path is written or deleted, so far
+	copies    map[string]bool // copies that the line puts beside files, by where they lie
 	temporary map[string]bool // files for temporary use that the line has written
 	modes     bool            // the command at hand changes no content: it makes folders and rights
 	single    bool            // the command at hand deletes single files

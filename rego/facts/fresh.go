@@ -131,6 +131,9 @@ const mktempName = "/tmp/tmp.XXXXXXXXXX"
 // made, single files that the line has written, and a single file in /tmp by its name,
 // but for one that the line has put there otherwise.
 func (s *shell) ownTemporary(f field) bool {
+	if at, ok := s.fileAt(f); ok && s.x.single && s.x.copies[at] {
+		return true
+	}
 	at, ok := s.tempFile(f)
 	switch {
 	case !ok:
@@ -147,6 +150,22 @@ func (s *shell) ownTemporary(f field) bool {
 	}
 	return s.x.single && f.known() && s.x.version(fileKey(at)) == 0 && scratchFile.MatchString(at)
 }
+
+// besides notes a copy that is put beside a file, under its name with another end.
+func (s *shell) besides(file, end string) {
+	if !copyEnd.MatchString(end) {
+		return
+	}
+	if at, ok := s.fileAt(field{text: file + end}); ok && !s.quiet {
+		if s.x.copies == nil {
+			s.x.copies = make(map[string]bool)
+		}
+		s.x.copies[at] = true
+	}
+}
+
+// copyEnd is what copies for a while end in.
+var copyEnd = regexp.MustCompile(`^(\.(bak|orig|old|tmp|save|backup|before|prev)|~)$`)
 
 // scratchFile is a file for temporary use, by its name: no socket, and nothing hidden.
 var scratchFile = regexp.MustCompile(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(txt|json|jsonl|log|py|js|mjs|ts|go|sh|sql|db|csv|tsv|md|html|xml|ya?ml|out|tmp|png|patch|diff|bak|rb|c|java|rs|toml|conf|zip|tgz|gz)$`)

@@ -13,6 +13,8 @@ var (
 	numericFormat = regexp.MustCompile(`^(%[sYXZWiahbBugd]\s?)+$`)
 	// numericReport is what curl prints behind a body that is thrown away.
 	numericReport = regexp.MustCompile(`^(%\{(http_code|response_code|size_download|size_upload|time_total|num_redirects|time_connect|time_starttransfer|http_connect|exitcode)\}(\\n)?)$`)
+	// countingProgram is a program of awk that prints how many lines there are.
+	countingProgram = regexp.MustCompile(`^\s*END\s*\{\s*print\s+NR\s*;?\s*\}\s*$`)
 	// countingFilter is a filter of jq that ends in a count.
 	countingFilter = regexp.MustCompile(`^([^,"]*\|)?\s*length\s*$`)
 	// summingProgram is a program of awk that prints a sum or a count.
@@ -49,6 +51,9 @@ func printsNumbers(name string, args []field) bool {
 				}
 				break
 			}
+		}
+		if countingProgram.MatchString(program.text) {
+			return true
 		}
 		m := summingProgram.FindStringSubmatch(program.text)
 		return m != nil && m[3] == m[6]

@@ -52,6 +52,9 @@ func (s *shell) paramOrigin(p *syntax.ParamExp) origin {
 		if !assigned && p.Repl == nil && wordlist.Has(":- -", p.Exp.Op.String()) && strings.HasSuffix(p.Param.Value, "PORT") && p.Exp.Word != nil && portNumber.MatchString(p.Exp.Word.Lit()) {
 			return originAtom // a port, as the environment has it or by default
 		}
+		if p.Repl == nil && assigned && !v.known && v.origin == originAtom && wordlist.Has(":- -", p.Exp.Op.String()) && p.Exp.Word != nil && portNumber.MatchString(p.Exp.Word.Lit()) {
+			return originAtom
+		}
 		return originAny
 	}
 	if p.Exp != nil || p.Slice != nil {
@@ -184,7 +187,12 @@ func (s *shell) numbersLines(c *syntax.BinaryCmd) bool {
 		}
 	}
 	o := parseOptions(grep[1:], "efABCm", "regexp file max-count")
-	if f := join(cut[1:], " "); grep[0].text == "du" && len(calls) == 2 && cut[0].text == "cut" && (f == "-f1" || f == "-f 1") {
+	first := cut[0].text == "cut" && (join(cut[1:], " ") == "-f1" || join(cut[1:], " ") == "-f 1") ||
+		cut[0].text == "awk" && len(cut) == 2 && strings.ReplaceAll(cut[1].text, " ", "") == "{print$1}"
+	if len(calls) == 2 && first && grep[0].text == "wc" && cut[0].text == "awk" {
+		return true
+	}
+	if grep[0].text == "du" && len(calls) == 2 && first {
 		return !slices.ContainsFunc(grep[1:], func(w field) bool { return strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "h0") })
 	}
 	numbered := grep[0].text == "grep" && o.has("n", "line-number") && !o.has("rRHo", "recursive") && !o.has("", "with-filename") && len(o.operands) <= 2
@@ -353,7 +361,7 @@ func filterOrigin(name string, args []field, o options, in origin) origin {
 		}
 		return originNames
 	case "grep", "egrep", "rg":
-		if o.has("c", "count") && len(o.operands) < 2 {
+		if o.has("c", "count") && (len(o.operands) < 2 || len(o.operands) == 2 && name != "rg" && !o.has("rRHef", "recursive") && !o.has("", "with-filename") && !o.operands[1].glob) {
 			return originAtom
 		}
 		if o.has("lL", "files-with-matches") || name == "rg" && o.has("", "files") {

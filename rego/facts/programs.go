@@ -211,8 +211,16 @@ func (s *shell) apply(p program, in invocation) options {
 			s.into(in, files[n-1], files[:n-1])
 		}
 	}
+	if len(files) == 2 && (p.use == useCopy || p.use == useMove) && files[0].known() && files[1].known() {
+		if end, ok := strings.CutPrefix(files[1].text, files[0].text); ok {
+			s.besides(files[0].text, end)
+		}
+	}
 	if n := len(files); (p.use == useCopy || p.use == useMove) && n == 2 && len(target) == 0 && dataStore.MatchString(files[1].text) && leadsOut(files[0].text) && !leadsOut(files[1].text) {
 		s.use(in, files[1], accessDelete) // what was in it is in no history
+	}
+	if p.use == useMove && len(files) == 2 && files[0].within && files[1].within {
+		return o // the same file by a name with another end
 	}
 	if p.use == useMove && s.keeps(target, files) {
 		p.use = useWrite

@@ -27,6 +27,13 @@ func sedCommand(s *shell, in invocation, c *Command) {
 			access = accessDelete
 		}
 	}
+	for _, w := range in.words[1:] {
+		if end, ok := strings.CutPrefix(w.text, "-i"); ok && end != "" {
+			for _, f := range files {
+				s.besides(f.text, end)
+			}
+		}
+	}
 	for _, f := range files {
 		if f.within && access == accessWrite {
 			f = field{text: "*", glob: true}

@@ -181,7 +181,7 @@ func descriptors(text string, st *syntax.Stmt) error {
 			return errors.New("a &> that shells read differently")
 		}
 	}
-	if !ok || len(call.Args) == 0 || len(call.Args) == 1 && call.Args[0].Lit() == "exec" {
+	if !ok && st.Cmd != nil || ok && len(call.Args) == 0 || ok && len(call.Args) == 1 && call.Args[0].Lit() == "exec" {
 		return nil
 	}
 	for _, r := range st.Redirs {

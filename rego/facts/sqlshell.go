@@ -58,7 +58,11 @@ func sqlShell(s *shell, in invocation, c *Command) {
 		if name == "duckdb" {
 			given = append(given, o.values("cs", "")...)
 		}
-		defer s.scratchDatabase(in, len(s.x.facts.SQL))
+		if from := len(s.x.facts.SQL); name == "duckdb" && len(o.operands) == 0 {
+			defer s.markScratch(from)
+		} else {
+			defer s.scratchDatabase(in, from)
+		}
 	}
 	s.sqlGiven(given, c)
 	for _, f := range append(o.values("f", "file"), o.values("i", "")...) {
@@ -185,6 +189,11 @@ func (s *shell) scratchDatabase(in invocation, from int) {
 	if _, temporary := s.tempFile(operands[0]); !temporary && operands[0].text != ":memory:" {
 		return
 	}
+	s.markScratch(from)
+}
+
+// markScratch marks the statements from one on, where they work in one database alone.
+func (s *shell) markScratch(from int) {
 	added := s.x.facts.SQL[min(from, len(s.x.facts.SQL)):]
 	for _, st := range added {
 		if !wordlist.Has(scratchStatements, st.Verb) {

@@ -102,8 +102,14 @@ func (s *shell) assign(a *syntax.Assign) field {
 		} else {
 			s.evaluatedArithmetic(a.Index)
 		}
-		s.plainly(s.one(a.Value, quoting{}))
+		f := s.plainly(s.one(a.Value, quoting{}))
+		old := s.vars[name]
 		s.forget(name)
+		if number := f.known() && f.text != "" && strings.Trim(f.text, "0123456789") == ""; old.keyed && !old.known && old.origin == originAtom && !s.refs && !a.Append && (number || f.origin == originAtom && !f.known()) {
+			v := s.vars[name]
+			v.origin = originAtom
+			s.vars[name] = v
+		}
 		return field{text: s.written(a), dynamic: []string{s.written(a)}}
 	}
 	if a.Array != nil {

@@ -19,7 +19,7 @@ import (
 
 const (
 	// verbs begin a statement.
-	verbs = "select insert update delete merge replace upsert create drop alter truncate rename grant revoke comment with explain analyze analyse vacuum reindex cluster refresh copy call do execute exec prepare deallocate declare fetch close move begin start commit end rollback abort savepoint release set reset show describe desc use lock unlock values table pragma attach detach optimize repair check kill flush load import export backup restore listen notify unlisten checkpoint discard security reassign shutdown handler purge change install uninstall go print if while bulk dbcc waitfor deny put get list remove undrop unload"
+	verbs = "select insert update delete merge replace upsert create drop alter truncate rename grant revoke comment with explain analyze analyse vacuum reindex cluster refresh copy call do execute exec prepare deallocate declare fetch close move begin start commit end rollback abort savepoint release set reset show describe desc summarize use lock unlock values table pragma attach detach optimize repair check kill flush load import export backup restore listen notify unlisten checkpoint discard security reassign shutdown handler purge change install uninstall go print if while bulk dbcc waitfor deny put get list remove undrop unload"
 	// modifiers stand between create, drop or alter and the kind of object.
 	modifiers = "or replace temp temporary unlogged global local unique fulltext spatial materialized external recursive if not exists concurrently foreign algorithm definer transient dynamic online offline virtual trusted procedural default clustered nonclustered constraint secure undo undefined merge"
 	// dynamic run text that is not read here.
@@ -62,6 +62,8 @@ func Parse(s string, work *budget.Budget, found *Reading) {
 	for _, o := range odd {
 		x.fail("%s", o)
 	}
+	before := len(found.Statements)
+	defer func() { takenBack(found.Statements[min(before, len(found.Statements)):]) }()
 	start := 0
 	for i, t := range tokens {
 		if t.punct(";") {
@@ -132,6 +134,9 @@ func (x *script) read(r *reader) {
 	if first.is("pragma") && len(r.tokens) > 1 && r.tokens[1].is(readPragmas) && !slices.ContainsFunc(r.tokens, func(t token) bool { return t.punct("=") }) {
 		r.st.Verb = "show"
 	}
+	if r.onlyHere() {
+		r.st.Verb = "show"
+	}
 	if opensBlock(r.tokens) {
 		x.fail("block of statements")
 	}
@@ -146,7 +151,27 @@ func (x *script) read(r *reader) {
 	r.reach()
 	r.calls()
 	r.makes()
+	if len(r.tokens) > 2 && first.is("create") && r.tokens[1].is("temp temporary") && r.tokens[2].is("table") {
+		r.st.Scratch = true // it ends with the session
+	}
 	r.add()
+}
+
+// takenBack marks the rows that statements change of which the last takes all back that
+// was done since the first.
+func takenBack(list []holdgate.Statement) {
+	if len(list) < 3 || !wordlist.Has("begin start", list[0].Verb) || list[len(list)-1].Verb != "rollback" {
+		return
+	}
+	inner := list[1 : len(list)-1]
+	if slices.ContainsFunc(inner, func(st holdgate.Statement) bool {
+		return !wordlist.Has("select show values insert update delete", st.Verb)
+	}) {
+		return
+	}
+	for i := range inner {
+		inner[i].Scratch = true
+	}
 }
 
 func (r *reader) add() { r.x.found.Statements = append(r.x.found.Statements, r.st) }
@@ -375,4 +400,32 @@ func (r *reader) column(i int) bool {
 	}
 	return t.kind == quoted || t.kind == word && !r.at(i+1).punct("(") &&
 		!t.is("true false null unknown and xor or not is in between like ilike rlike regexp glob exists select distinct from all any some case when then else end interval current_date current_time current_timestamp")
+}
+
+// sessionSettings are what SET may set without a change to what anybody else sees.
+const sessionSettings = "statement_timeout lock_timeout search_path timezone time client_min_messages work_mem random_page_cost extra_float_digits datestyle intervalstyle names max_parallel_workers_per_gather jit transaction idle_in_transaction_session_timeout effective_cache_size sql_safe_updates max_execution_time"
+
+// actingPragmas do something without a value.
+const actingPragmas = "optimize wal_checkpoint incremental_vacuum shrink_memory"
+
+// onlyHere reports whether a statement changes nothing but the session that it runs in,
+// or what the database knows of its own tables: a time limit, a pragma that is asked,
+// ANALYZE.
+func (r *reader) onlyHere() bool {
+	first := r.tokens[0]
+	switch {
+	case first.is("set"):
+		at := 1
+		if len(r.tokens) > 1 && r.tokens[1].is("session local") {
+			at = 2
+		}
+		return len(r.tokens) > at && (r.tokens[at].is(sessionSettings) || r.tokens[at].kind == word && strings.HasPrefix(r.tokens[at].text, "enable_"))
+	case first.is("analyze analyse"):
+		return !slices.ContainsFunc(r.tokens[1:], func(t token) bool { return t.is("select insert update delete with") })
+	case first.is("pragma"):
+		return len(r.tokens) == 2 && !r.tokens[1].is(actingPragmas)
+	case first.is("summarize"):
+		return true
+	}
+	return false
 }
