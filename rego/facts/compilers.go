@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // goCommand is go, whose options take one dash or two. Some write files, and
@@ -33,6 +35,41 @@ func (s *shell) goShown(in invocation, c *Command) bool {
 	return s.readsFile(in.words[2], c)
 }
 
+// sourceLanguages are the languages of what is compiled, by the end of a file's name.
+var sourceLanguages = map[string]string{".c": "c", ".cc": "c", ".cpp": "c", ".cxx": "c", ".rs": "rust", ".java": "java", ".zig": "zig"}
+
+// compiles reads the sources that a compiler gets and that the line has written:
+// where all that they do could be seen, what is made of them has been shown.
+func (s *shell) compiles(in invocation) {
+	for _, w := range in.words[1:] {
+		language := sourceLanguages[path.Ext(w.text)]
+		if language == "" || strings.HasPrefix(w.text, "-") {
+			continue
+		}
+		at, _ := s.fileAt(w)
+		var c Command // headers that it takes in are the project's, as those of any build
+		if text, ok := s.content(w); ok && s.readsAs(language, field{text: text}, &c) {
+			s.x.shown[at] = s.x.version(at)
+		} else {
+			delete(s.x.shown, at)
+		}
+	}
+}
+
+// sourceShown reports whether a program compiles and runs one file that the line has
+// written, and all that it does could be seen.
+func (s *shell) sourceShown(in invocation, c *Command) bool {
+	words := in.words[1:]
+	switch {
+	case in.name() == "zig" && len(words) == 2 && wordlist.Has("run test", words[0].text) && strings.HasSuffix(words[1].text, ".zig"):
+		words = words[1:]
+	case in.name() == "java" && len(words) > 0 && strings.HasSuffix(words[0].text, ".java"):
+	default:
+		return false
+	}
+	return s.readsFile(words[0], c)
+}
+
 // goArguments notes modules that a workspace takes in, and follows Holdgate's own
 // program where go runs it from its source.
 func (s *shell) goArguments(in invocation, c *Command) {
@@ -52,6 +89,7 @@ func (s *shell) goArguments(in invocation, c *Command) {
 
 // compilerCommand is a C compiler, by the manuals of GCC and Clang.
 func compilerCommand(s *shell, in invocation, c *Command) {
+	s.compiles(in)
 	s.dashed(in, c, map[string]string{
 		"o": "write", "MF": "write", "dumpdir": "write",
 		"wrapper": "run", "fplugin": "load", "specs": "load", "B": "load", "fpass-plugin": "load", "plugin": "load", "load": "load", "config": "load",

@@ -24,8 +24,10 @@ func languageOf(c *Command) string {
 		name = "awk"
 	case "luajit":
 		name = "lua"
+	case "rscript":
+		name = "r"
 	}
-	if wordlist.Has("ruby php lua", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], func(w string) bool {
+	if wordlist.Has("ruby php lua r", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], func(w string) bool {
 		return strings.HasPrefix(w, "-") && !wordlist.Has(plainWordOptions[name], w)
 	}) {
 		return ""
@@ -40,6 +42,7 @@ func languageOf(c *Command) string {
 // only computes.
 var plainWordOptions = map[string]string{
 	"ruby": "- -e -w -rjson -ryaml -rcsv -rset -rtime -rdate -rdigest -rbase64 -rbigdecimal -rpp", "php": "- -r", "lua": "- -e",
+	"r": "- -e --vanilla --no-save --no-restore --no-environ --no-init-file --no-site-file --quiet --slave",
 }
 
 // plainScriptOptions are options of Node.js and Bun that change neither what a
@@ -55,8 +58,9 @@ func changesReading(word string) bool {
 // reads notes what a program that is handed to an interpreter does. It reports
 // false where not all of it can be seen, or where it deletes: what it touches is
 // noted all the same.
-func (s *shell) reads(code field, c *Command) bool {
-	language := languageOf(c)
+func (s *shell) reads(code field, c *Command) bool { return s.readsAs(languageOf(c), code, c) }
+
+func (s *shell) readsAs(language string, code field, c *Command) bool {
 	if language == "" || !code.known() || s.quiet {
 		return false
 	}

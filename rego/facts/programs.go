@@ -140,6 +140,9 @@ func effects(s *shell, in invocation, c *Command) {
 	if strings.HasPrefix(name, "mkfs.") {
 		name = "mkfs"
 	}
+	if wordlist.Has("java zig", name) && s.sourceShown(in, c) {
+		return
+	}
 	if t, ok := tools[name]; ok {
 		toolCommand(s, t, in, c)
 		s.mentions(in)

@@ -24,7 +24,7 @@ type run struct {
 // the project.
 func writesNoContent(name string) bool {
 	_, tool := tools[name]
-	return tool || wordlist.Has("mkdir touch chmod chown chgrp setfacl go cargo make cmake gcc g++ cc c++ clang clang++", name)
+	return tool || wordlist.Has("mkdir touch chmod chown chgrp setfacl go cargo make cmake gcc g++ cc c++ clang clang++ rustc", name)
 }
 
 // scatters are programs that write files which the call does not name.
@@ -56,7 +56,7 @@ func bringsFiles(c Command) bool {
 // folder: candidates for [Command.Project], which ownRuns decides on once all
 // that the call writes is known.
 func (s *shell) projectRuns(c Command) []run {
-	if p := madeOf(c); p != "" && len(s.dirs) > 0 && !s.remote {
+	if p := s.madeOf(c); p != "" && len(s.dirs) > 0 && !s.remote {
 		s.x.made = append(s.x.made, joinAny(s.dirs[0], p))
 	}
 	s.x.scatters = s.x.scatters || wordlist.Has(scatters, strings.ToLower(c.Program)) || bringsFiles(c)
@@ -176,13 +176,16 @@ func joinAny(dir, p string) string {
 
 // madeOf is the file or folder that a command makes out of the project alone: what
 // it compiles, the folder it builds in, another working tree. It is empty for others.
-func madeOf(c Command) string {
+func (s *shell) madeOf(c Command) string {
 	option := map[string]string{"go": "-o", "cmake": "-B", "gcc": "-o", "g++": "-o", "cc": "-o", "c++": "-o", "clang": "-o", "clang++": "-o", "rustc": "-o"}[c.Program]
 	tree := addsTree(c)
 	if option == "" && !tree || len(c.Unresolved) > 0 {
 		return ""
 	}
 	made := ""
+	if wordlist.Has("gcc g++ cc c++ clang clang++", c.Program) && !slices.Contains(c.Argv, "-c") {
+		made = "a.out"
+	}
 	for i := 1; i < len(c.Argv); i++ {
 		w := c.Argv[i]
 		switch {
@@ -194,6 +197,7 @@ func madeOf(c Command) string {
 		case strings.HasPrefix(w, "-"):
 		case tree && i > 2:
 			return w
+		case s.shown(w):
 		case leadsOut(w) || moduleOfGo.MatchString(w):
 			return ""
 		}
@@ -212,9 +216,22 @@ func (s *shell) madeTree(f field) bool {
 	}
 	at := joinAny(s.dirs[0], f.text)
 	return slices.ContainsFunc(s.x.facts.Commands, func(c Command) bool {
-		made := madeOf(c)
+		made := s.madeOf(c)
 		return addsTree(c) && made != "" && joinAny(cmp.Or(c.Dir, s.x.start()), made) == at
 	})
+}
+
+// shown reports whether a compiler's operand is a source that the line has written,
+// and that was read.
+func (s *shell) shown(word string) bool {
+	at, ok := s.fileAt(field{text: word})
+	return ok && s.x.wasShown(at)
+}
+
+// wasShown reports whether a source was read when it was compiled, and is the same.
+func (x *extraction) wasShown(at string) bool {
+	version, ok := x.shown[fileKey(at)]
+	return ok && version == x.version(fileKey(at))
 }
 
 // sources are the names of what programs are made of.
@@ -223,7 +240,7 @@ var sources = regexp.MustCompile(`(?i)\.(go|c|cc|cpp|cxx|h|hpp|rs|zig|s|asm|java
 // makes reports whether the call makes a file of the project, and writes none of
 // its sources.
 func (x *extraction) makes(at []string) bool {
-	if slices.ContainsFunc(x.written, sources.MatchString) {
+	if slices.ContainsFunc(x.written, func(w string) bool { return sources.MatchString(w) && !x.wasShown(w) }) {
 		return false
 	}
 	return !slices.ContainsFunc(at, func(p string) bool {

@@ -241,10 +241,12 @@ func (s *shell) moduleArguments(module string, in invocation, c *Command) {
 
 // rustcCommand is rustc, whose linker is a program.
 func rustcCommand(s *shell, in invocation, c *Command) {
+	s.compiles(in)
 	for _, w := range in.words[1:] {
 		if _, linker, ok := strings.Cut(w.text, "linker="); ok {
 			c.Unbound = append(c.Unbound, loadedFiles(linker)...)
 		}
 	}
 	toolCommand(s, tool{writes: "-o --out-dir", tests: true, valued: "-C --codegen -L --extern --crate-type --edition --emit --target -A -W -D"}, in, c)
+	c.Unbound = slices.DeleteFunc(c.Unbound, s.shown)
 }

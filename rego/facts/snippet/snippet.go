@@ -85,6 +85,16 @@ func Read(language, code string) (Effects, error) {
 		return readPHP(code)
 	case "lua":
 		return readLua(code)
+	case "c":
+		return readC(code)
+	case "java":
+		return readJava(code)
+	case "rust":
+		return readRust(code)
+	case "zig":
+		return readZig(code)
+	case "r":
+		return readR(code)
 	case "node", "bun", "deno":
 		program, err := parseScript(code, language != "node")
 		if err != nil {
@@ -104,5 +114,5 @@ func ReadPerl(code string, modules []string) (Effects, error) { return readPerl(
 // Known reports whether programs in a language are read. JavaScript goes by the
 // program that runs it.
 func Known(language string) bool {
-	return slices.Contains([]string{"python", "node", "bun", "deno", "awk", "sed", "go", "perl", "ruby", "php", "lua"}, language)
+	return slices.Contains([]string{"python", "node", "bun", "deno", "awk", "sed", "go", "perl", "ruby", "php", "lua", "c", "java", "rust", "zig", "r"}, language)
 }

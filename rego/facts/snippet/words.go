@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A wordReader goes through a small program of Lua, PHP or Ruby token by token. It
+// A wordReader goes through a small program of Lua, PHP, Ruby, C, Java and others token by token. It
 // knows texts, comments, names and marks, and no grammar: each name must be one
 // that its language's list allows, and what could be read as two things is an error.
 type wordReader struct {
@@ -20,7 +20,7 @@ type wordReader struct {
 
 // A wordToken is a name, a variable, a text without its quotes, a number, or a mark.
 type wordToken struct {
-	kind byte // 'n' name, 'v' variable, 's' text, '0' number, or the mark itself
+	kind byte // 'n' name, 'v' variable, 's' text, 'c' letter in quotes, '0' number, or the mark itself
 	text string
 	gap  bool // white space stands before it
 }
@@ -32,7 +32,9 @@ type wordRules struct {
 	name     *regexp.Regexp
 	refused  *regexp.Regexp // what is not read, where a token begins
 	holds    func(text string) error
-	raw      bool // texts in single quotes hold nothing
+	raw      bool           // texts in single quotes hold nothing
+	blocks   bool           // comments stand between /* and */, and in none other
+	letter   *regexp.Regexp // one letter in single quotes
 }
 
 var wordNumber = regexp.MustCompile(`^(0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)`)
@@ -53,6 +55,13 @@ func (r *wordReader) lex(rules wordRules) error {
 			gap = true
 		case c < ' ' || c > '~':
 			return fmt.Errorf("a character that is not read")
+		case rules.blocks && strings.HasPrefix(rest, "/*"):
+			end := strings.Index(rest[2:], "*/")
+			if end < 0 || strings.Contains(rest[2:2+end], "/*") {
+				return fmt.Errorf("a comment that is not closed")
+			}
+			r.at += end + 4
+			gap = true
 		case rules.comment.MatchString(rest):
 			end := strings.IndexByte(rest, '\n')
 			if end < 0 {
@@ -61,6 +70,9 @@ func (r *wordReader) lex(rules wordRules) error {
 			r.at += end
 		case rules.refused.MatchString(rest):
 			return fmt.Errorf("%.2q is not read", rest[:min(2, len(rest))])
+		case rules.letter != nil && rules.letter.MatchString(rest):
+			l := rules.letter.FindString(rest)
+			add('c', l, len(l))
 		case c == '"' || c == '\'':
 			text, n, err := quotedWord(rest)
 			if err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWords holds what is found in programs of Lua, PHP and Ruby. An error is a
-// program that is not read, and asked about.
+// TestWords holds what is found in programs that are read by their names. An error is
+// a program that is not read, and asked about.
 func TestWords(t *testing.T) {
 	for _, test := range []struct{ language, code, want string }{
 		{"lua", `for i = 1, 3 do print(i * i) end`, "prints"},
@@ -37,6 +37,34 @@ func TestWords(t *testing.T) {
 		{"ruby", `puts ENV["TOKEN"]`, "ERROR"}, {"ruby", `eval "x"`, "ERROR"}, {"ruby", `load "/tmp/x.rb"`, "ERROR"}, {"ruby", `require "./x"`, "ERROR"}, {"ruby", `require "net/http"`, "ERROR"},
 		{"ruby", `x = 4; x / 2; system("id") #/`, "ERROR"}, {"ruby", `puts <<~E` + "\nx\nE\n", "ERROR"}, {"ruby", `puts $0`, "ERROR"}, {"ruby", `File.read(x)`, "ERROR"}, {"ruby", `method(:system).call("id")`, "ERROR"},
 		{"ruby", "puts 1\n__END__\nx", "ERROR"}, {"ruby", `FileUtils.rm_rf("x")`, "ERROR"}, {"ruby", `Object.const_get("File")`, "ERROR"}, {"ruby", `l = ->(x) { x }; l.("id")`, "ERROR"},
+
+		{"java", "import java.math.*;\nimport java.util.List;\nimport static java.util.stream.Collectors.*;\npublic class A { public static void main(String[] a) { for (String s : List.of(\"2.675\")) System.out.printf(\"%s%n\", new BigDecimal(s).setScale(2, RoundingMode.HALF_UP)); } }", "prints"},
+		{"java", `class A { record P(int x) {} public static void main(String[] a) { long t = System.nanoTime(); char c = '"'; /* x */ System.out.println(a.getClass().getName() + t + c); } }`, "prints"},
+		{"java", `class A { public static void main(String[] a) throws Exception { Runtime.getRuntime().exec("id"); } }`, "ERROR"}, {"java", `class A { static { new ProcessBuilder("id").start(); } }`, "ERROR"}, {"java", `import java.io.*; class A {}`, "ERROR"}, {"java", `import java.nio.file.Files; class A {}`, "ERROR"},
+		{"java", `class A { void f() { java.nio.file.Files.delete(null); } }`, "ERROR"}, {"java", `class A { void f() { Class.forName("x"); } }`, "ERROR"}, {"java", `class A { void f() { getClass().getMethod("f").invoke(null); } }`, "ERROR"}, {"java", `class A { int \u0052untime; }`, "ERROR"}, {"java", `import java.util.*; class A { Formatter f = new Formatter("x"); }`, "ERROR"},
+		{"java", `class A { String s = System.getenv("TOKEN"); }`, "ERROR"}, {"java", `import java.net.http.HttpClient; class A {}`, "ERROR"}, {"java", `import static java.lang.Runtime.*; class A {}`, "ERROR"}, {"java", `class A { static native void f(); }`, "ERROR"}, {"java", `import java.util.logging.*; class A {}`, "ERROR"},
+
+		{"rust", "use std::collections::HashMap;\nfn main() { let mut m: HashMap<&'static str, u32> = HashMap::new(); m.insert(\"a\", 1); for (k, v) in &m { println!(\"{k}: {v:?}\"); } let c = '\\''; assert_eq!(c.len_utf8(), 1); std::process::exit(0) }", "prints"},
+		{"rust", "#[derive(Debug, Clone)] struct P { x: i32 }\n#[cfg(test)] mod t { #[test] fn a() { assert!(true); } }\nfn main() { println!(\"{:?}\", std::env::args().count()); }", "prints"},
+		{"rust", `fn main() { std::fs::remove_dir_all("x").unwrap(); }`, "ERROR"}, {"rust", `use std::process::Command; fn main() {}`, "ERROR"}, {"rust", `use std::{fs as f}; fn main() {}`, "ERROR"}, {"rust", `fn main() { unsafe { } }`, "ERROR"}, {"rust", `fn main() { std::env::var("TOKEN"); }`, "ERROR"}, {"rust", `const X: &str = include_str!("/etc/shadow"); fn main() {}`, "ERROR"},
+		{"rust", `#![feature(x)] fn main() {}`, "ERROR"}, {"rust", `#[path = "/tmp/x.rs"] mod x; fn main() {}`, "ERROR"}, {"rust", `mod x; fn main() {}`, "ERROR"}, {"rust", `extern "C" { fn system(x: *const u8); } fn main() {}`, "ERROR"}, {"rust", `use std::net::TcpStream; fn main() {}`, "ERROR"}, {"rust", `fn main() { let r = r#"x"#; }`, "ERROR"},
+
+		{"zig", "const std = @import(\"std\");\ntest \"wraps\" { var x: u8 = 250; x +%= 10; try std.testing.expectEqual(@as(u8, 4), x); }", "prints"}, {"zig", `pub fn main() void { @import("std").debug.print("{d}\n", .{42}); }`, "prints"},
+		{"zig", `const std = @import("std"); pub fn main() !void { try std.fs.cwd().deleteTree("x"); }`, "ERROR"}, {"zig", `const c = @cImport(@cInclude("stdlib.h"));`, "ERROR"}, {"zig", `const x = @embedFile("/etc/shadow");`, "ERROR"}, {"zig", `const x = @import("x.zig");`, "ERROR"}, {"zig", `const std = @import("std"); const p = std.process.Child;`, "ERROR"}, {"zig", `const std = @import("std"); const f = @field(std, "f" ++ "s");`, "ERROR"}, {"zig", `extern fn system(x: [*]u8) void;`, "ERROR"},
+
+		{"r", "d <- read.csv(\"data/b.csv\")\nd$hour <- as.integer(substr(d$ts, 12, 13))\nprint(aggregate(basket ~ hour, data = d, FUN = median))\nm <- lm(basket ~ factor(store), data = d)\ncat(round(summary(m)$r.squared, 3), \"\\n\")", "ERROR"},
+		{"r", "d <- read.csv(\"data/b.csv\")\nprint(aggregate(basket ~ hour, d, median))\nm <- lm(basket ~ factor(store), data = d)\nprint(round(summary(m)$r.squared, 3))", "reads data/b.csv"},
+		{"r", `f <- function(x) x * 2; print(sapply(1:3, f)); print(Map(\(a) a + 1, 1:2))`, "prints"},
+		{"r", `system("id")`, "ERROR"}, {"r", `unlink("x", recursive = TRUE)`, "ERROR"}, {"r", `sapply("id", "system")`, "ERROR"}, {"r", `sapply("id", paste0("sys", "tem"))`, "ERROR"}, {"r", `f <- paste0("sys", "tem"); sapply("id", f)`, "ERROR"}, {"r", `f <- list(paste0("sys", "tem")); sapply("id", f[[1]])`, "ERROR"}, {"r", `do.call("system", list("id"))`, "ERROR"},
+		{"r", `base::system("id")`, "ERROR"}, {"r", `eval(parse(text = "x"))`, "ERROR"}, {"r", `library(x)`, "ERROR"}, {"r", `"system"("id")`, "ERROR"}, {"r", `f <- system; f("id")`, "ERROR"}, {"r", `get("system")("id")`, "ERROR"}, {"r", `writeLines("x", "y")`, "ERROR"}, {"r", "`system`(\"id\")", "ERROR"}, {"r", `print(Sys.getenv("TOKEN"))`, "ERROR"}, {"r", `read.csv(pipe("id"))`, "ERROR"}, {"r", `read.csv("https://a/b")`, "ERROR"},
+
+		{"c", "#include <stdio.h>\n#include <assert.h>\n#define N 3 // three\nstatic int twice(int x) { return x * 2; }\nint main(void) { char c = '\\''; for (int i = 0; i < N; i++) assert(twice(i) == i + i); printf(\"%d %c\\n\", twice(N), c); return 0; }", "prints"},
+		{"c", "#include \"ring_buffer.h\"\nint main(void) { ring_buffer_t rb; uint8_t mem[8]; ring_buffer_init(&rb, mem, sizeof mem); return 0; }", "project ring_buffer.h"},
+		{"c", "#include <iostream>\n#include <vector>\n#include <algorithm>\ntemplate <typename T> T top(std::vector<T> v) { std::sort(v.begin(), v.end()); return v.back(); }\nint main() { std::cout << top(std::vector<int>{1, 3, 2}) << std::endl; }", "prints"},
+		{"c", "#include <stdlib.h>\nint main(void) { return system(\"id\"); }", "ERROR"}, {"c", "#include <unistd.h>\nint main(void) { unlink(\"x\"); }", "ERROR"}, {"c", `int main(void) { unlink("x"); }`, "ERROR"}, {"c", `int nftw(); int main(void) { nftw("x"); }`, "ERROR"}, {"c", "#include <stdlib.h>\n#define F system\nint main(void) { F(\"id\"); }", "ERROR"},
+		{"c", "#define C(a, b) a ## b\nint main(void) { C(sys, tem)(\"id\"); }", "ERROR"}, {"c", "int main(void) { sys\\\ntem(\"id\"); }", "ERROR"}, {"c", "#include </etc/shadow>\nint main(void) {}", "ERROR"}, {"c", "#include \"/etc/shadow\"\nint main(void) {}", "ERROR"}, {"c", "#include \"../../x.h\"\nint main(void) {}", "ERROR"}, {"c", `int main(void) { __asm__("syscall"); }`, "ERROR"},
+		{"c", "%:include <unistd.h>\nint main(void) {}", "ERROR"}, {"c", "#include <fstream>\nint main() {}", "ERROR"}, {"c", "#include <iostream>\nint main() { std::ofstream f(\"x\"); }", "ERROR"}, {"c", `int main(void) { int (*f)(const char *) = system; return (*f)("id"); }`, "ERROR"}, {"c", `extern "C" int nftw(const char *); int main() { return nftw("x"); }`, "ERROR"}, {"c", "#include <stdio.h>\nint main(void) { fopen(\"x\", \"w\"); }", "ERROR"},
+		{"c", "??=include <unistd.h>\nint main(void) {}", "ERROR"}, {"c", "/**/#include <unistd.h>\nint main(void) {}", "ERROR"}, {"c", "#/**/include <unistd.h>\nint main(void) {}", "ERROR"}, {"c", "#if 1 /*\n*/\n#endif\nint main(void) { return 0; }", "prints"}, {"c", "# pragma GCC poison x\nint main(void) {}", "ERROR"}, {"c", "#include <stdlib.h>\nint main(void) { puts(getenv(\"TOKEN\")); }", "ERROR"},
 	} {
 		if got := describe(Read(test.language, test.code)); got != test.want && !(test.want == "ERROR" && strings.HasPrefix(got, "not read")) {
 			t.Errorf("%s %s\n got %s\nwant %s", test.language, test.code, got, test.want)
