@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -33,7 +34,7 @@ func readToken(path string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", &TokenError{Path: path, Detail: "is not a regular file"}
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" { // there it says nothing
 		return "", &TokenError{Path: path, Detail: fmt.Sprintf("others may read or write it (mode %04o)", mode)}
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxToken))

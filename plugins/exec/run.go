@@ -69,7 +69,7 @@ func (c *Channel) begin(n sdk.Notice) (*run, error) {
 	r.cmd = exec.Command(c.conf.Command[0], c.conf.Command[1:]...)
 	r.cmd.Env, r.cmd.Stdin, r.cmd.Stderr = c.env, theirs, &r.said
 	r.cmd.WaitDelay = time.Second
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(r.cmd)
 	out, err := r.cmd.StdoutPipe()
 	if err == nil {
 		err = r.cmd.Start()
@@ -196,7 +196,7 @@ func (r *run) closeIn() {
 
 // kill signals the command's process group.
 func (r *run) kill(s syscall.Signal) {
-	_ = syscall.Kill(-r.cmd.Process.Pid, s) // it may have ended
+	_ = signalGroup(r.cmd.Process, s) // it may have ended
 }
 
 // bounded keeps the beginning of what is written.

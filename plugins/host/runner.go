@@ -46,7 +46,7 @@ var _ runner.Runner = (*child)(nil)
 func newChild(cmd *exec.Cmd, dir string, log func(io.Reader)) *child {
 	// A session of its own keeps it from Holdgate's terminal, and makes a
 	// group that can be ended as a whole.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	apart(cmd)
 	return &child{cmd: cmd, dir: dir, log: log, done: make(chan struct{})}
 }
 
@@ -99,7 +99,7 @@ func (c *child) started() bool {
 // output. Whoever waits for it waits for done.
 func (c *child) reap() {
 	err := c.cmd.Wait()
-	_ = syscall.Kill(-c.pid, syscall.SIGKILL) // mostly there is nobody
+	_ = killGroup(c.pid) // mostly there is nobody
 	until := time.Now().Add(drain)
 	_ = c.stdout.SetReadDeadline(until)
 	_ = c.stderr.SetReadDeadline(until)
@@ -135,7 +135,7 @@ func (c *child) Kill(context.Context) error {
 	if c.pid == 0 || c.ended() {
 		return nil
 	}
-	if err := syscall.Kill(-c.pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := killGroup(c.pid); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("ending the process: %w", err)
 	}
 	return nil

@@ -36,7 +36,7 @@ func openTTY(path string, agents []string) (_ *tty, tightened string, err error)
 	case !filepath.IsAbs(path):
 		return nil, "", fmt.Errorf("tty %s is not an absolute path", path)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY|syscall.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {
 		return nil, "", fmt.Errorf("opening the terminal: %w", err)
 	}
@@ -68,12 +68,12 @@ func (t *tty) tighten(agents []string) (was string, err error) {
 	if err != nil {
 		return "", err
 	}
-	own, ok := info.Sys().(*syscall.Stat_t)
+	uid, own, ok := identity(info)
 	if !ok {
 		return "", errors.New("its owner is not known")
 	}
-	if uid := os.Geteuid(); own.Uid != uint32(uid) {
-		return "", fmt.Errorf("it belongs to user %d, and this is %d", own.Uid, uid)
+	if me := os.Geteuid(); uid != uint32(me) {
+		return "", fmt.Errorf("it belongs to user %d, and this is %d", uid, me)
 	}
 	for _, a := range agents {
 		other, err := os.Stat(a)
@@ -83,7 +83,7 @@ func (t *tty) tighten(agents []string) (was string, err error) {
 		if err != nil {
 			return "", fmt.Errorf("comparing it with an agent's terminal: %w", err)
 		}
-		if s, ok := other.Sys().(*syscall.Stat_t); !ok || s.Rdev == own.Rdev {
+		if _, device, ok := identity(other); !ok || device == own {
 			return "", fmt.Errorf("%s is an agent's terminal: an agent could answer there", a)
 		}
 	}

@@ -175,8 +175,8 @@ func (c *Credential) ask(ctx context.Context) (string, error) {
 	var out, errs bounded
 	cmd := exec.CommandContext(ctx, c.Command[0], c.Command[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &errs, time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	ownGroup(cmd)
+	cmd.Cancel = func() error { return signalGroup(cmd.Process, syscall.SIGKILL) }
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:

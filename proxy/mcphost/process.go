@@ -67,7 +67,7 @@ func startProcess(o Options, taking func(line []byte)) (*process, error) {
 		cmd.Env = []string{} // nil would be our own
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = ends[0], ends[3], ends[5]
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(cmd)
 	err = cmd.Start()
 	closeAll([]*os.File{ends[0], ends[3], ends[5]})
 	if err != nil {
@@ -186,7 +186,7 @@ func howItEnded(err error) string {
 }
 
 // signal signals the process's whole group, which has its number.
-func (p *process) signal(sig syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, sig) }
+func (p *process) signal(sig syscall.Signal) { _ = signalGroup(p.cmd.Process, sig) }
 
 func (p *process) readLines() {
 	lines := stdio.NewLines(p.out, p.o.Message)

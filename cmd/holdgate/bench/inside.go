@@ -91,20 +91,16 @@ func (in *inside) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if _, err := io.WriteString(in.conn, addr+"\n"); err != nil {
 		return nil, err
 	}
-	said, rights := make([]byte, 1), make([]byte, syscall.CmsgSpace(4))
+	said, rights := make([]byte, 1), make([]byte, rightsSpace)
 	n, rn, _, _, err := in.conn.ReadMsgUnix(said, rights)
 	if err != nil || n == 0 {
 		return nil, errors.Join(err, errors.New("it could not connect from inside"))
 	}
-	messages, err := syscall.ParseSocketControlMessage(rights[:rn])
-	if err != nil || len(messages) != 1 {
+	fd, err := descriptor(rights[:rn])
+	if err != nil {
 		return nil, errors.Join(err, errors.New("no connection came from inside"))
 	}
-	fds, err := syscall.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 1 {
-		return nil, errors.Join(err, errors.New("no connection came from inside"))
-	}
-	f := os.NewFile(uintptr(fds[0]), "connection")
+	f := os.NewFile(uintptr(fd), "connection")
 	c, err := net.FileConn(f)
 	return c, errors.Join(err, f.Close())
 }
@@ -153,6 +149,6 @@ func sendDialled(ctx context.Context, out *net.UnixConn, addr string) error {
 		return err
 	}
 	defer f.Close()
-	_, _, err = out.WriteMsgUnix([]byte{1}, syscall.UnixRights(int(f.Fd())), nil)
+	_, _, err = out.WriteMsgUnix([]byte{1}, rights(f), nil)
 	return err
 }

@@ -119,7 +119,7 @@ func start(ctx context.Context, exe string, env []string, args ...string) (*proc
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at a terminal is for this process alone
+	ownGroup(cmd) // an interrupt at a terminal is for this process alone
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	in, err := cmd.StdinPipe()

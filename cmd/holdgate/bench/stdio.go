@@ -65,26 +65,6 @@ func (c *children) dial(args []string) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// streams are two ends of one stream, one of them for a process to inherit.
-func streams() (ours net.Conn, theirs *os.File, err error) {
-	syscall.ForkLock.RLock()
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err == nil {
-		syscall.CloseOnExec(fds[0])
-		syscall.CloseOnExec(fds[1])
-	}
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		return nil, nil, err
-	}
-	mine, theirs := os.NewFile(uintptr(fds[0]), "client"), os.NewFile(uintptr(fds[1]), "server")
-	ours, err = net.FileConn(mine)
-	if err := errors.Join(err, mine.Close()); err != nil {
-		return nil, nil, errors.Join(err, theirs.Close())
-	}
-	return ours, theirs, nil
-}
-
 // A child is a process as a connection to it. Closing it ends the process.
 type child struct {
 	net.Conn

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ type env struct{ *command.Env }
 
 // commands is the table of all commands.
 func commands(e *env) []*cli.Command {
-	return finished(slices.Concat(
+	return finished(elsewhere(runtime.GOOS, slices.Concat(
 		in(groupStart, start.Commands(e.Env)),
 		in(groupAnswer, decide.Commands(e.Env)),
 		in(groupAgents, agents.Commands(e.Env)),
@@ -31,7 +32,7 @@ func commands(e *env) []*cli.Command {
 		in(groupSetup, append(setup.Commands(e.Env), completionCommand(e))),
 		in(groupScripts, start.Scripts(e.Env)),
 		in(groupOthers, []*cli.Command{benchCommand(e), versionCommand(e), start.Confined(e.Env), completeCommand(e)}),
-	))
+	)))
 }
 
 // globalFlags are understood before a command and after it.

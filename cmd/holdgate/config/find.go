@@ -80,10 +80,10 @@ func checkOwn(f *os.File) error {
 		name string
 		info fs.FileInfo
 	}{{f.Name(), info}, {filepath.Dir(f.Name()), dir}} {
-		if mode := at.info.Mode().Perm(); mode&0o022 != 0 {
+		if mode := at.info.Mode().Perm(); mode&othersWrite != 0 {
 			return fmt.Errorf("others may write %s (mode %04o): look at what it says, then chmod go-w %[1]s", at.name, mode)
 		}
-		if s, ok := at.info.Sys().(*syscall.Stat_t); !ok || s.Uid != 0 && int64(s.Uid) != int64(os.Geteuid()) {
+		if !trustedOwner(at.info) {
 			return fmt.Errorf("%s belongs to another user", at.name)
 		}
 	}

@@ -45,7 +45,7 @@ func endHalted(ctx context.Context, p *os.Process) {
 			_ = p.Kill()
 			return
 		}
-		_ = p.Signal(syscall.SIGCONT) // a debugger keeps it all the same
+		_ = goOn(p) // a debugger keeps it all the same
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"syscall"
 )
 
 // Terms are what a run gets told.
@@ -62,11 +61,7 @@ func Send(c *net.UnixConn, message any, files ...*os.File) error {
 	text = append(text, '\n')
 	var rights []byte
 	if len(files) > 0 {
-		fds := make([]int, len(files))
-		for i, f := range files {
-			fds[i] = int(f.Fd())
-		}
-		rights = syscall.UnixRights(fds...)
+		rights = rightsOf(files)
 	}
 	n, _, err := c.WriteMsgUnix(text, rights, nil)
 	if err == nil && n < len(text) {
@@ -85,7 +80,7 @@ func Receive(c *net.UnixConn, message any) (files []*os.File, err error) {
 		}
 	}()
 	var text []byte
-	buf, oob := make([]byte, 32<<10), make([]byte, syscall.CmsgSpace(maxFiles*4))
+	buf, oob := make([]byte, 32<<10), make([]byte, controlSpace)
 	for !bytes.HasSuffix(text, []byte("\n")) {
 		n, oobn, flags, _, err := c.ReadMsgUnix(buf, oob)
 		more, rerr := received(oob[:oobn])
@@ -95,7 +90,7 @@ func Receive(c *net.UnixConn, message any) (files []*os.File, err error) {
 			return files, errors.Join(err, rerr)
 		case n == 0:
 			return files, io.ErrUnexpectedEOF
-		case flags&syscall.MSG_CTRUNC != 0:
+		case flags&truncated != 0:
 			return files, errors.New("more files came than a run has")
 		}
 		if text = append(text, buf[:n]...); len(text) > maxMessage {
@@ -103,28 +98,6 @@ func Receive(c *net.UnixConn, message any) (files []*os.File, err error) {
 		}
 	}
 	return files, json.Unmarshal(text, message)
-}
-
-// received are the files of a control message.
-func received(oob []byte) (files []*os.File, err error) {
-	if len(oob) == 0 {
-		return nil, nil
-	}
-	messages, err := syscall.ParseSocketControlMessage(oob)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range messages {
-		fds, err := syscall.ParseUnixRights(&m)
-		if err != nil {
-			return files, err
-		}
-		for _, fd := range fds {
-			syscall.CloseOnExec(fd)
-			files = append(files, os.NewFile(uintptr(fd), "handed over"))
-		}
-	}
-	return files, nil
 }
 
 func closeAll(files []*os.File) {

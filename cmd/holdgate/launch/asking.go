@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/creack/pty"
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
@@ -102,7 +101,7 @@ func (s *session) copyOutput() {
 
 // pass passes a signal on to the agent.
 func (s *session) pass(ctx context.Context, sig syscall.Signal) {
-	if sig != syscall.SIGWINCH {
+	if sig != resizedSignal {
 		confine.PassOn(ctx, s.cmd.Process, sig)
 		return
 	}
@@ -130,6 +129,6 @@ func (s *session) resize(less uint16) {
 func (s *session) repaint() {
 	s.resize(0)
 	if group, err := foreground(s.pty); err == nil && group > 1 {
-		_ = unix.Kill(-group, unix.SIGWINCH) // they may have ended
+		_ = signalGroup(group, resizedSignal) // they may have ended
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A keyboard reads the person's terminal. What is typed goes to the agent, or
@@ -53,9 +52,9 @@ func (k *keyboard) run(stop *os.File) error {
 		if err != nil || !typed {
 			return err
 		}
-		n, err := unix.Read(int(k.tty.Fd()), buf)
+		n, err := readTerminal(k.tty, buf)
 		switch {
-		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+		case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.EAGAIN):
 			continue
 		case err != nil:
 			return fmt.Errorf("reading the terminal: %w", err)
@@ -84,27 +83,5 @@ func (k *keyboard) pass(s stroke) {
 	select {
 	case to <- s:
 	case <-ctx.Done(): // it was typed for the question, which has closed
-	}
-}
-
-// waitReadable waits until the terminal has something to read, or stop has. A
-// read of a terminal cannot be interrupted; waiting for one can.
-func waitReadable(tty, stop *os.File) (bool, error) {
-	t, s := int(tty.Fd()), int(stop.Fd())
-	if max(t, s) >= unix.FD_SETSIZE {
-		return false, errors.New("waiting for the terminal: too many open files")
-	}
-	for {
-		var set unix.FdSet
-		set.Set(t)
-		set.Set(s)
-		_, err := unix.Select(max(t, s)+1, &set, nil, nil, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("waiting for the terminal: %w", err)
-		}
-		return !set.IsSet(s), nil
 	}
 }

@@ -15,7 +15,7 @@ type Signals chan os.Signal
 // GetSignals begins to get them, until Stop is called.
 func GetSignals() Signals {
 	got := make(Signals, 16)
-	signal.Notify(got, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH)
+	signal.Notify(got, forwarded...)
 	return got
 }
 

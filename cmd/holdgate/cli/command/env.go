@@ -28,6 +28,9 @@ type Env struct {
 // EnvTokenFile names the file of a person's token.
 const EnvTokenFile = "HOLDGATE_TOKEN_FILE"
 
+// EnvURL leads to a sidecar's approvers' port instead of the socket in the state folder.
+const EnvURL = "HOLDGATE_URL"
+
 // flagValue is a global flag's value, wherever on the command line it stands:
 // the one nearest to the command's arguments wins.
 func flagValue(c *cli.Context, name string) string {
@@ -117,7 +120,7 @@ func (e *Env) Sidecar(c *cli.Context) (*client.Client, error) {
 
 // Door says where the sidecar of a state folder is, and as whom to come.
 func (e *Env) Door(c *cli.Context, stateDir string) client.Options {
-	o := client.Options{StateDir: stateDir, TokenFile: flagValue(c, "token-file"), Channel: "cli"}
+	o := client.Options{StateDir: stateDir, TokenFile: flagValue(c, "token-file"), URL: e.Getenv(EnvURL), Channel: "cli"}
 	if o.TokenFile == "" {
 		o.TokenFile = e.Getenv(EnvTokenFile)
 	}

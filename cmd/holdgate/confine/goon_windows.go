@@ -1,0 +1,5 @@
+package confine
+
+import "os"
+
+func goOn(*os.Process) error { return nil }

@@ -1,0 +1,45 @@
+//go:build !windows
+
+package handover
+
+import (
+	"os"
+	"syscall"
+)
+
+// truncated is set where a control message did not fit.
+const truncated = syscall.MSG_CTRUNC
+
+// controlSpace is what a control message with as many files as there may be takes.
+var controlSpace = syscall.CmsgSpace(maxFiles * 4)
+
+// rightsOf is the control message that takes files along.
+func rightsOf(files []*os.File) []byte {
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd())
+	}
+	return syscall.UnixRights(fds...)
+}
+
+// received are the files of a control message.
+func received(oob []byte) (files []*os.File, err error) {
+	if len(oob) == 0 {
+		return nil, nil
+	}
+	messages, err := syscall.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		fds, err := syscall.ParseUnixRights(&m)
+		if err != nil {
+			return files, err
+		}
+		for _, fd := range fds {
+			syscall.CloseOnExec(fd)
+			files = append(files, os.NewFile(uintptr(fd), "handed over"))
+		}
+	}
+	return files, nil
+}
