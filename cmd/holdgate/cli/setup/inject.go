@@ -1,0 +1,337 @@
+package setup
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+)
+
+// maxManifests bounds what inject reads.
+const maxManifests = 64 << 20
+
+// sidecarUID is the user that Holdgate runs as in pods.
+const sidecarUID = 7300
+
+func injectCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "inject",
+		UsageText: "holdgate inject --dns 10.96.0.10 --image registry.example/holdgate:1 < deployment.yaml | kubectl apply -f -",
+		Usage:     "put Holdgate into Kubernetes manifests",
+		Description: "Reads manifests from standard input and prints them with a Holdgate in each pod\n" +
+			"of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod: an init\n" +
+			"container that leads all TCP to Holdgate, Holdgate as a native sidecar (Kubernetes\n" +
+			"1.29), and its CA for every container. A ConfigMap for them comes first. All other\n" +
+			"documents are printed as they are. Printed manifests may be injected again.\n" +
+			"A pod that could go around Holdgate is refused: host network, privileged\n" +
+			"containers, capabilities that change rules or users, Holdgate's own user.",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "dns", Usage: "the cluster's DNS server at `ADDRESS`; may be repeated (kubectl -n kube-system get service)"},
+			&cli.StringFlag{Name: "image", Usage: "Holdgate's `IMAGE`", Value: "registry.example/holdgate:1"},
+			&cli.StringFlag{Name: "netfilter-image", Usage: "an `IMAGE` with the program nft", Value: "registry.example/nftables:1"},
+			&cli.StringFlag{Name: "claim", Usage: "keep the state in the PersistentVolumeClaim `NAME`; default: an emptyDir, which goes with the pod"},
+			&cli.StringFlag{Name: "config-map", Usage: "use the ConfigMap `NAME` with holdgate.yaml and rules.nft, and print none"},
+		},
+		Action: e.inject,
+	}
+}
+
+func (e *env) inject(c *cli.Context) error {
+	if c.Args().Present() {
+		return command.Usage("inject reads standard input and takes no arguments, got %q", c.Args().First())
+	}
+	if len(c.StringSlice("dns")) == 0 {
+		return command.Usage("--dns must name the cluster's DNS server: `kubectl -n kube-system get service` shows it as kube-dns")
+	}
+	dns, err := nameServers(c.StringSlice("dns"))
+	if err != nil {
+		return err
+	}
+	in, err := newInjection(dns, c.String("config-map"), c.String("claim"), c.String("image"), c.String("netfilter-image"))
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(e.Stdin, maxManifests+1))
+	if err != nil {
+		return fmt.Errorf("reading manifests: %w", err)
+	}
+	if len(text) > maxManifests {
+		return fmt.Errorf("reading manifests: they are over %d bytes", maxManifests)
+	}
+	out, err := in.stream(text)
+	for _, said := range in.said {
+		fmt.Fprintln(e.Stderr, "holdgate inject: "+holdgate.Visible(said))
+	}
+	if err != nil {
+		return err
+	}
+	if in.pods == 0 {
+		fmt.Fprintln(e.Stderr, "holdgate inject: no pod was found, and nothing changed")
+	}
+	_, err = e.Stdout.Write(out)
+	return err
+}
+
+// An injection is what is put into manifests. It takes it from the manifest that `netfilter --kubernetes` prints, so
+// that there is one description of such a pod.
+type injection struct {
+	configMap, pod *yaml.Node
+	ownMap         bool     // the ConfigMap is printed too
+	pods           int      // that were found
+	spaces         []string // namespaces of pods; "" where a manifest names none
+	said           []string // for people
+}
+
+func newInjection(dns []netip.Addr, configMap, claim, image, netfilter string) (*injection, error) {
+	docs := yaml.NewDecoder(bytes.NewReader([]byte(redirection{uid: sidecarUID, port: defaultTransparent, dns: dns}.manifest())))
+	var m, p yaml.Node
+	if err := errors.Join(docs.Decode(&m), docs.Decode(&p)); err != nil {
+		return nil, fmt.Errorf("reading the pod's manifest: %w", err)
+	}
+	in := &injection{configMap: m.Content[0], pod: p.Content[0], ownMap: configMap == ""}
+	for _, n := range []*yaml.Node{in.configMap, in.pod} {
+		plain(n)
+		uncommented(n)
+	}
+	set(child(in.configMap, "metadata"), "labels", mapping("app.kubernetes.io/managed-by", "holdgate-inject"))
+	spec := child(in.pod, "spec")
+	for _, v := range child(spec, "volumes").Content {
+		switch {
+		case value(v, "name") == "state":
+			set(v, "name", scalar("holdgate-state"))
+			if claim != "" {
+				drop(v, "emptyDir")
+				set(v, "persistentVolumeClaim", mapping("claimName", claim))
+			}
+		case configMap != "":
+			set(child(v, "configMap"), "name", scalar(configMap))
+		}
+	}
+	for _, c := range containers(spec) {
+		switch value(c, "name") {
+		case "holdgate":
+			set(c, "image", scalar(image))
+		case "netfilter":
+			set(c, "name", scalar("holdgate-netfilter"))
+			set(c, "image", scalar(netfilter))
+		}
+		for _, mount := range items(child(c, "volumeMounts")) {
+			if value(mount, "name") == "state" {
+				set(mount, "name", scalar("holdgate-state"))
+			}
+		}
+	}
+	return in, nil
+}
+
+// stream injects into each document of a stream, and keeps the others byte for byte.
+func (in *injection) stream(text []byte) ([]byte, error) {
+	var out bytes.Buffer
+	for i, doc := range documents(text) {
+		var n yaml.Node
+		read := yaml.NewDecoder(bytes.NewReader(doc))
+		if err := read.Decode(&n); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("document %d: %w", i+1, err)
+		}
+		if err := read.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("document %d: more follows in it: begin each document with a line of its own, ---", i+1)
+		}
+		changed, err := false, error(nil)
+		if len(n.Content) == 1 {
+			if isOwnMap(n.Content[0]) {
+				continue // it is printed anew, or another is used
+			}
+			changed, err = in.object(n.Content[0])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", i+1, err)
+		}
+		if out.Len() > 0 || i > 0 {
+			out.WriteString("---\n")
+		}
+		if !changed {
+			out.Write(doc)
+			continue
+		}
+		if err := encode(&out, &n); err != nil {
+			return nil, err
+		}
+	}
+	if !in.ownMap || in.pods == 0 {
+		return out.Bytes(), nil
+	}
+	var all bytes.Buffer
+	for _, space := range in.spaces {
+		m := clone(in.configMap)
+		if space != "" {
+			set(child(m, "metadata"), "namespace", scalar(space))
+		}
+		if err := encode(&all, m); err != nil {
+			return nil, err
+		}
+		all.WriteString("---\n")
+	}
+	all.Write(bytes.TrimPrefix(out.Bytes(), []byte("---\n")))
+	return all.Bytes(), nil
+}
+
+func isOwnMap(n *yaml.Node) bool {
+	return value(n, "kind") == "ConfigMap" && value(child(n, "metadata", "labels"), "app.kubernetes.io/managed-by") == "holdgate-inject"
+}
+
+// podAt is where an object of a kind has its pod's specification.
+var podAt = map[string][]string{
+	"v1/Pod": {"spec"}, "apps/v1/Deployment": {"spec", "template", "spec"}, "apps/v1/StatefulSet": {"spec", "template", "spec"},
+	"apps/v1/DaemonSet": {"spec", "template", "spec"}, "apps/v1/ReplicaSet": {"spec", "template", "spec"},
+	"batch/v1/Job": {"spec", "template", "spec"}, "batch/v1/CronJob": {"spec", "jobTemplate", "spec", "template", "spec"},
+}
+
+// object injects into an object, or into each of a list.
+func (in *injection) object(n *yaml.Node) (changed bool, err error) {
+	kind := value(n, "apiVersion") + "/" + value(n, "kind")
+	if kind == "v1/List" {
+		for _, item := range items(child(n, "items")) {
+			one, err := in.object(item)
+			if changed = changed || one; err != nil {
+				return changed, err
+			}
+		}
+		return changed, nil
+	}
+	at, ok := podAt[kind]
+	if !ok {
+		return false, nil
+	}
+	name := fmt.Sprintf("%s %s", value(n, "kind"), cmp.Or(value(child(n, "metadata"), "name"), "without a name"))
+	spec := child(n, at...)
+	if spec == nil || len(items(child(spec, "containers"))) == 0 {
+		return false, fmt.Errorf("%s has no containers at %v", holdgate.Visible(name), at)
+	}
+	if aliased(spec) {
+		return false, fmt.Errorf("%s uses YAML aliases in its pod: expand them first", holdgate.Visible(name))
+	}
+	plain(spec)
+	in.remove(spec)
+	if err := escapes(spec); err != nil {
+		return false, fmt.Errorf("%s %w", holdgate.Visible(name), err)
+	}
+	in.put(name, spec)
+	in.pods++
+	if space := value(child(n, "metadata"), "namespace"); !slices.Contains(in.spaces, space) {
+		in.spaces = append(in.spaces, space)
+	}
+	return true, nil
+}
+
+// remove takes out what an earlier injection put in, so that flags of today count.
+func (in *injection) remove(spec *yaml.Node) {
+	own := child(in.pod, "spec")
+	for _, list := range []string{"volumes", "initContainers"} {
+		theirs := child(spec, list)
+		if theirs == nil {
+			continue
+		}
+		theirs.Content = slices.DeleteFunc(theirs.Content, func(n *yaml.Node) bool {
+			return named(child(own, list), value(n, "name")) != nil
+		})
+	}
+}
+
+// put puts Holdgate into a pod.
+func (in *injection) put(name string, spec *yaml.Node) {
+	own := child(in.pod, "spec")
+	for _, list := range []string{"volumes", "initContainers"} {
+		theirs := sequence(spec, list)
+		added := clone(child(own, list)).Content
+		if list == "initContainers" { // before those of the pod, whose connections are led too
+			theirs.Content = append(added, theirs.Content...)
+			continue
+		}
+		theirs.Content = append(theirs.Content, added...)
+	}
+	security := child(spec, "securityContext")
+	if security == nil {
+		security = mapping()
+		set(spec, "securityContext", security)
+	}
+	if child(security, "fsGroup") == nil {
+		set(security, "fsGroup", number(sidecarUID))
+	}
+	agent := items(child(own, "containers"))[0]
+	for _, c := range containers(spec) {
+		if named(child(own, "initContainers"), value(c, "name")) != nil {
+			continue
+		}
+		for _, list := range []struct{ name, key string }{{"env", "name"}, {"volumeMounts", "mountPath"}} {
+			theirs := sequence(c, list.name)
+			for _, add := range items(child(agent, list.name)) {
+				key := value(add, list.key)
+				at := slices.IndexFunc(theirs.Content, func(n *yaml.Node) bool { return value(n, list.key) == key })
+				switch {
+				case at < 0:
+					theirs.Content = append(theirs.Content, clone(add))
+				case list.name == "env" && value(theirs.Content[at], "value") != value(add, "value"):
+					in.said = append(in.said, fmt.Sprintf("%s: container %s sets %s itself, which stays: it must trust %s too", name, value(c, "name"), key, value(add, "value")))
+				}
+			}
+		}
+		confine(c)
+	}
+}
+
+// confine takes from a container what could change the rules or its user.
+func confine(c *yaml.Node) {
+	security := child(c, "securityContext")
+	if security == nil {
+		security = mapping()
+		set(c, "securityContext", security)
+	}
+	set(security, "allowPrivilegeEscalation", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "false"})
+	capabilities := child(security, "capabilities")
+	if capabilities == nil {
+		capabilities = mapping()
+		set(security, "capabilities", capabilities)
+	}
+	set(capabilities, "drop", &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{scalar("ALL")}})
+}
+
+// harmless are capabilities that help nobody around the rules.
+var harmless = []string{"NET_BIND_SERVICE", "CHOWN", "KILL"}
+
+// escapes says how a pod could go around Holdgate.
+func escapes(spec *yaml.Node) error {
+	for _, key := range []string{"hostNetwork", "hostPID", "shareProcessNamespace"} {
+		if value(spec, key) == "true" {
+			return fmt.Errorf("has %s: its processes could go around Holdgate", key)
+		}
+	}
+	uid := strconv.Itoa(sidecarUID)
+	if value(child(spec, "securityContext"), "runAsUser") == uid {
+		return fmt.Errorf("runs as user %s, which is Holdgate's own", uid)
+	}
+	for _, c := range containers(spec) {
+		security := child(c, "securityContext")
+		switch {
+		case value(security, "privileged") == "true":
+			return fmt.Errorf("has a privileged container, %s, which could go around Holdgate", holdgate.Visible(value(c, "name")))
+		case value(security, "runAsUser") == uid:
+			return fmt.Errorf("has a container %s that runs as user %s, which is Holdgate's own", holdgate.Visible(value(c, "name")), uid)
+		}
+		for _, added := range items(child(security, "capabilities", "add")) {
+			if !slices.Contains(harmless, added.Value) {
+				return fmt.Errorf("gives its container %s the capability %s, with which it could go around Holdgate", holdgate.Visible(value(c, "name")), holdgate.Visible(added.Value))
+			}
+		}
+	}
+	return nil
+}
