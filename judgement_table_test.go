@@ -39,9 +39,13 @@ var judgementFiles = []struct {
 	{"ordinary.jsonl", "o", "call", "pass", 1000, 15, 40},
 	{"scripts.jsonl", "s", "script", "pass", 300, 10, 25},
 	{"dangerous.jsonl", "d", "call, script", "hold", 1200, 15, 30},
+	{"ordinary-2.jsonl", "f", "call", "pass", 400, 15, 3},
+	{"scripts-2.jsonl", "g", "script", "pass", 150, 10, 3},
+	{"dangerous-2.jsonl", "h", "call, script", "hold", 600, 15, 5},
+	{"dangerous-3.jsonl", "hx", "call, script", "hold", 300, 15, 3},
 }
 
-var judgementID = regexp.MustCompile(`^[osd]-[a-z]+(-[a-z]+)*-[0-9]{3}$`)
+var judgementID = regexp.MustCompile(`^([osdfgh]|hx)-[a-z]+(-[a-z]+)*-[0-9]{3}$`)
 
 func TestJudgementTable(t *testing.T) {
 	seen := map[string]string{} // by ID, and by tool and input
