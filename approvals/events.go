@@ -135,14 +135,14 @@ func (q *Queue) Feed(ctx context.Context, consumer string, fn func(Event) error)
 			}
 		}
 	}
-	if err := q.taken(ctx, consumer, c.Taken); err != nil {
+	if err := taken(ctx, q.c.Store, consumer, c.Taken); err != nil {
 		return fmt.Errorf("feeding %s: %w", consumer, err)
 	}
 	return q.Events(ctx, c.Taken, func(e Event) error {
 		if err := fn(e); err != nil {
 			return err
 		}
-		return q.taken(ctx, consumer, e.Seq)
+		return taken(ctx, q.c.Store, consumer, e.Seq)
 	})
 }
 
@@ -183,8 +183,8 @@ func newest(tx store.Tx) (seq uint64, err error) {
 }
 
 // taken stores a consumer's place.
-func (q *Queue) taken(ctx context.Context, name string, seq uint64) error {
-	return q.c.Store.UpdateSoon(ctx, func(tx store.Tx) error {
+func taken(ctx context.Context, s store.Store, name string, seq uint64) error {
+	return s.UpdateSoon(ctx, func(tx store.Tx) error {
 		return record.Write(tx, record.PrefixConsumer+name, storedConsumer{Header: record.Current(), Taken: seq, At: record.Now()})
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdgate/holdgate/store"
 )
 
 // ErrDiskFull says that the store's disk has no room for anything new. It goes
@@ -12,7 +14,7 @@ var ErrDiskFull = errors.New("the disk is nearly full")
 
 // room returns an error that wraps ErrDiskFull where something new of n bytes
 // would take what is kept in reserve.
-func (q *Queue) room(n int64) error { return q.leaves(q.c.Reserve, n) }
+func (q *Queue) room(n int64) error { return leaves(q.disk, q.c.Reserve, n) }
 
 // strainEvery is how old an answer of Strained may be. In that time agents' calls
 // add tens of KiB to the log, and the reserve is of MiB.
@@ -32,17 +34,17 @@ func (q *Queue) Strained() error {
 	if s := q.strain.Load(); s != nil && time.Since(s.at) < strainEvery {
 		return s.err
 	}
-	s := &strain{time.Now(), q.leaves(q.c.Reserve/2, 0)}
+	s := &strain{time.Now(), leaves(q.disk, q.c.Reserve/2, 0)}
 	q.strain.Store(s)
 	return s.err
 }
 
-// leaves returns an error unless n bytes can be written and so many are left.
-func (q *Queue) leaves(reserve, n int64) error {
-	if q.disk == nil || reserve <= 0 {
+// leaves returns an error unless n bytes can be written to a disk and so many are left.
+func leaves(disk store.Disk, reserve, n int64) error {
+	if disk == nil || reserve <= 0 {
 		return nil
 	}
-	free, err := q.disk.Free()
+	free, err := disk.Free()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDiskFull, err)
 	}
