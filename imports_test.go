@@ -4,7 +4,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,6 +167,54 @@ func TestTheTableHasNoCycles(t *testing.T) {
 		visit(pkg, nil)
 	}
 }
+
+// A package that the map does not name is found by nobody, and a name in it that is
+// not in the code misleads.
+func TestTheMapIsOfTheCode(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); len(cells) > 1 {
+			last := ""
+			for _, m := range quoted.FindAllStringSubmatch(cells[1], -1) {
+				if rest, below := strings.CutPrefix(m[1], "/"); below {
+					m[1] = path.Join(path.Dir(last), rest)
+				}
+				last = m[1]
+				named[last] = true
+			}
+		}
+	}
+	var source strings.Builder
+	for pkg, files := range packages(t) {
+		if !named[pkg] && pkg != "." {
+			t.Errorf("docs/architecture.md has no line for package %s", pkg)
+		}
+		for file := range files {
+			code, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source.Write(code)
+		}
+	}
+	for _, m := range method.FindAllStringSubmatch(string(text), -1) {
+		if m[2] == "go" { // a file
+			continue
+		}
+		if ok, _ := regexp.MatchString(`(?m)^func \(\w* ?\*?`+m[1]+`\) `+m[2]+`\(`, source.String()); !ok {
+			t.Errorf("docs/architecture.md tells of %s.%s, which is not in the code", m[1], m[2])
+		}
+	}
+}
+
+var (
+	quoted = regexp.MustCompile("`([^`]+)`")
+	method = regexp.MustCompile("`(?:[a-z0-9]+\\.)?([A-Z][A-Za-z]*|request|answer)\\.([A-Za-z]+)`")
+)
 
 func TestTheTopLevelIsWhatTheDesignNames(t *testing.T) {
 	want := []string{"approvals", "cmd", "deploy", "docs", "plugins", "policies", "proxy", "rego", "store", "testdata"}
