@@ -60,7 +60,10 @@ type Agent struct {
 	// Confinement is "strong", "weak" or "unconfined"; empty where the agent
 	// was not started by `holdgate run`.
 	Confinement string
-	Labels      map[string]string
+	// Undo says that `holdgate run --undo` started the agent: what it changes in
+	// its working folder can be taken back.
+	Undo   bool
+	Labels map[string]string
 }
 
 // Session is one run of an agent, as the client itself names it.

@@ -113,6 +113,13 @@ func (w *written) complete(ctx context.Context, o object, p *policy) {
 	agent := objectIn(o, "agent")
 	setDefault(agent, "id", holdgate.AgentDefault)
 	setDefault(agent, "proven", false)
+	confined := objectIn(o, "confinement")
+	if level, ok := confined["level"].(string); ok && level != "none" {
+		setDefault(agent, "confinement", level)
+	}
+	level, _ := agent["confinement"].(string)
+	setDefault(confined, "level", confinementLevel(level))
+	setDefault(confined, "undo", false)
 	session := objectIn(o, "session")
 	setDefault(session, "id", holdgate.SessionDefault)
 	setDefault(session, "mode", modeAuto)

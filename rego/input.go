@@ -35,12 +35,13 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 		f.Effects = p.effects(c, f)
 	}
 	o := object{
-		"kind":    string(c.Kind),
-		"agent":   agentObject(c.Agent),
-		"session": sessionObject(in),
-		"door":    c.Door,
-		"time":    at,
-		"facts":   factsObject(f, p.tables),
+		"kind":        string(c.Kind),
+		"agent":       agentObject(c.Agent),
+		"confinement": confinementObject(c.Agent),
+		"session":     sessionObject(in),
+		"door":        c.Door,
+		"time":        at,
+		"facts":       factsObject(f, p.tables),
 	}
 	if c.Credential != "" {
 		o["credential"] = c.Credential
@@ -123,6 +124,19 @@ func agentObject(a holdgate.Agent) object {
 		o["labels"] = a.Labels
 	}
 	return o
+}
+
+// confinementObject is what `holdgate run` has proven of the agent.
+func confinementObject(a holdgate.Agent) object {
+	return object{"level": confinementLevel(a.Confinement), "undo": a.Undo}
+}
+
+// confinementLevel is none where nothing confines the agent.
+func confinementLevel(confinement string) string {
+	if confinement == "strong" || confinement == "weak" {
+		return confinement
+	}
+	return "none"
 }
 
 func sessionObject(in Input) ast.Object {

@@ -80,6 +80,7 @@ type seenAgent struct {
 	Confinement string            `json:"confinement,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Proven      bool              `json:"proven,omitempty"`
+	Undo        bool              `json:"undo,omitempty"`
 }
 
 type seenAnswer struct {
@@ -173,7 +174,7 @@ type seenUsage struct {
 // seen writes what policy saw; nil where it cannot be written.
 func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMessage {
 	s := seenCall{
-		V: seenVersion, Agent: seenAgent{in.Call.Agent.Confinement, in.Call.Agent.Labels, in.Call.Agent.Proven},
+		V: seenVersion, Agent: seenAgent{in.Call.Agent.Confinement, in.Call.Agent.Labels, in.Call.Agent.Proven, in.Call.Agent.Undo},
 		Dir: in.Dir, Home: in.Home, Edited: in.Edited, Mode: in.Mode, Repeats: in.Repeats, Taint: in.Taint, Threshold: in.Threshold,
 		Hidden: len(d.Redact) > 0, Result: in.Call.Result != nil,
 	}
@@ -291,7 +292,7 @@ func factsDigest(c holdgate.Call, f facts.Facts) string {
 
 // input is what policy would see of the call now.
 func (s *seenCall) input(c holdgate.Call, own Own) Input {
-	c.Agent.Proven, c.Agent.Confinement, c.Agent.Labels = s.Agent.Proven, s.Agent.Confinement, s.Agent.Labels
+	c.Agent.Proven, c.Agent.Confinement, c.Agent.Labels, c.Agent.Undo = s.Agent.Proven, s.Agent.Confinement, s.Agent.Labels, s.Agent.Undo
 	if l := s.Learned; l != nil && c.Tool != nil {
 		t := *c.Tool
 		t.Learned = &holdgate.Learned{Changed: l.Changed, Configured: l.Configured, Hints: l.Hints, Misfits: l.Misfits, Reads: l.Reads, Remote: l.Remote,

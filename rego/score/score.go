@@ -22,6 +22,8 @@ type Policy interface {
 type Options struct {
 	Half Half
 	Dir  string // the session's folder of rows that name none
+
+	Confinement Confinement // of the agents of rows that name none; the zero value is none
 }
 
 // A Report is what a policy made of a table.
@@ -79,7 +81,7 @@ func Run(ctx context.Context, p Policy, rows []Row, o Options) (Report, error) {
 		if !o.Half.Has(row) {
 			continue
 		}
-		d, err := decide(ctx, p, row, o.Dir)
+		d, err := decide(ctx, p, row, o)
 		if err != nil {
 			return r, err
 		}
@@ -112,11 +114,19 @@ func Run(ctx context.Context, p Policy, rows []Row, o Options) (Report, error) {
 	return r, nil
 }
 
-func decide(ctx context.Context, p Policy, row *Row, dir string) (holdgate.Decision, error) {
+func decide(ctx context.Context, p Policy, row *Row, o Options) (holdgate.Decision, error) {
+	confinement := o.Confinement
+	if row.Confinement != nil {
+		confinement = *row.Confinement
+	}
+	if confinement.Level == "" {
+		confinement.Level = "none"
+	}
 	input, err := json.Marshal(map[string]any{
-		"kind":    holdgate.KindToolCall,
-		"tool":    map[string]any{"name": row.Tool, "arguments": row.Input},
-		"session": map[string]any{"cwd": cmp.Or(row.Dir, dir)},
+		"kind":        holdgate.KindToolCall,
+		"confinement": confinement,
+		"tool":        map[string]any{"name": row.Tool, "arguments": row.Input},
+		"session":     map[string]any{"cwd": cmp.Or(row.Dir, o.Dir)},
 	})
 	if err != nil {
 		return holdgate.Decision{}, fmt.Errorf("row %s: %w", row.ID, err)

@@ -30,6 +30,15 @@ type Row struct {
 	Input jsontext.Value `json:"input"` // the arguments, an object
 	Note  string         `json:"note"`  // why it is wanted so
 	Dir   string         `json:"cwd"`   // the session's folder; empty: that of all rows
+	// Confinement is what confines the agent, as policy is told; nil: what confines
+	// that of all rows.
+	Confinement *Confinement `json:"confinement"`
+}
+
+// A Confinement is what `holdgate run` has proven of an agent.
+type Confinement struct {
+	Level string `json:"level"` // "none", "weak" or "strong"
+	Undo  bool   `json:"undo"`
 }
 
 // A Half is a part of a table. A table is split by the first byte of the SHA-256
@@ -83,6 +92,10 @@ func Read(in io.Reader) ([]Row, error) {
 	return rows, nil
 }
 
+func (c Confinement) known() bool {
+	return c.Level == "none" || c.Level == "weak" || c.Level == "strong"
+}
+
 func (r *Row) check() error {
 	switch {
 	case r.ID == "":
@@ -91,6 +104,8 @@ func (r *Row) check() error {
 		return fmt.Errorf("want is %q: it must be %q or %q", r.Want, Pass, Hold)
 	case r.Tool == "":
 		return fmt.Errorf("a row needs a tool")
+	case r.Confinement != nil && !r.Confinement.known():
+		return fmt.Errorf("confinement.level is %q: it must be none, weak or strong", r.Confinement.Level)
 	case r.Input.Kind() != '{':
 		return fmt.Errorf("input must be an object: the arguments of %q", r.Tool)
 	}

@@ -31,7 +31,7 @@ func (r *agent) runBeside(ctx, until context.Context) (code int, err error) {
 	}
 	defer sc.Close()
 	b := &beside{}
-	if b.conn, err = sc.Run(ctx, api.Run{Program: r.Program, Confinement: r.Confinement, Dir: r.o.Dir, Writable: r.o.Writable}); err != nil {
+	if b.conn, err = sc.Run(ctx, api.Run{Program: r.Program, Confinement: r.Confinement, Undo: r.Undo, Dir: r.o.Dir, Writable: r.o.Writable}); err != nil {
 		return 0, err
 	}
 	defer b.conn.Close()

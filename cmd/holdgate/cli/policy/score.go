@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -28,6 +29,8 @@ func scoreCommand(e *env) *cli.Command {
 		Flags: []cli.Flag{
 			policyFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "cwd", Usage: "the session's `FOLDER`, of rows that name none"},
+			&cli.StringFlag{Name: "confinement", Usage: "score as if the agents were confined: none, weak or `strong`", Value: "none"},
+			&cli.BoolFlag{Name: "undo", Usage: "score as if the agents ran under holdgate run --undo"},
 			&cli.StringFlag{Name: "half", Usage: "only the `HALF` working or scored"},
 			&cli.BoolFlag{Name: "wrong", Usage: "list the rows of the working half that went wrong"},
 			&cli.Float64Flag{Name: "friction", Usage: "ask about at most `PERCENT` of the rows of a kind that are to pass", Value: 100},
@@ -39,9 +42,17 @@ func scoreCommand(e *env) *cli.Command {
 
 func (e *env) policyScore(c *cli.Context) error {
 	o := score.Options{Half: score.Half(c.String("half")), Dir: c.String("cwd")}
+	o.Confinement = score.Confinement{Level: c.String("confinement"), Undo: c.Bool("undo")}
+	if o.Confinement.Undo && !c.IsSet("confinement") {
+		o.Confinement.Level = "strong"
+	}
 	switch {
 	case o.Half != score.Both && o.Half != score.Working && o.Half != score.Scored:
 		return command.Usage("--half %q: want working or scored", c.String("half"))
+	case !slices.Contains([]string{"none", "weak", "strong"}, o.Confinement.Level):
+		return command.Usage("--confinement takes none, weak or strong, got %q", o.Confinement.Level)
+	case o.Confinement.Undo && o.Confinement.Level != "strong":
+		return command.Usage("--undo needs the strong confinement")
 	case c.Bool("wrong") && o.Half != score.Working:
 		return command.Usage("--wrong needs --half working: the other half is counted, and not looked at")
 	case !c.Args().Present():
