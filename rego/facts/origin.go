@@ -225,6 +225,9 @@ func (s *shell) printedBy(words []field, in origin) origin {
 			return originAny
 		}
 	}
+	for name == "xargs" && len(args) > 1 && args[0].known() && xargsPlain.MatchString(args[0].text) {
+		args = args[1:]
+	}
 	if name == "command" || name == "xargs" {
 		if len(args) == 0 || strings.HasPrefix(args[0].text, "-") && args[0].text != "-v" {
 			return originAny
@@ -343,6 +346,9 @@ func (s *shell) firstOrigin(st *syntax.Stmt) origin {
 	}
 	return originAny
 }
+
+// xargsPlain are options of xargs that say how many words each command gets.
+var xargsPlain = regexp.MustCompile(`^(-r|-0|-r0|-0r|-n[0-9]+|-L[0-9]+|-rn[0-9]+|--no-run-if-empty|--null)$`)
 
 // overridden reports whether the line itself has given the name another
 // meaning.

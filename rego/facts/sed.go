@@ -18,6 +18,11 @@ func sedCommand(s *shell, in invocation, c *Command) {
 		scripts, files = files[:1], files[1:]
 	}
 	for _, f := range o.values("f", "file") {
+		if text, ok := s.content(f); ok { // the line has written it
+			scripts = append(scripts, field{text: text})
+			s.touch(f, accessRead)
+			continue
+		}
 		c.Unbound = append(c.Unbound, f.text)
 	}
 	access := accessRead
