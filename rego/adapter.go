@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
 // Adapter names a shape in which policies for other programs say what they
@@ -138,10 +140,10 @@ func (a adapter) module() (source, bool, error) {
 	switch {
 	case !queryForm.MatchString(query):
 		return source{}, false, fmt.Errorf("the adapter %s needs the rule to ask as a query, such as data.agent.call.decision, and %q is none", a.kind, a.query)
-	case strings.HasPrefix(query, rootHoldgate+"."):
+	case strings.HasPrefix(query, ruleset.Root+"."):
 		return source{}, false, fmt.Errorf("the query %q asks Holdgate's own rules: it must name those of the adapted policy", a.query)
 	}
-	return source{name: adapterName, dir: []string{rootHoldgate, rootCustom, "adapted"}, body: []byte("package " + adapterPackage + "\n" + fmt.Sprintf(body, query))}, true, nil
+	return source{name: adapterName, dir: []string{ruleset.Root, ruleset.RootCustom, "adapted"}, body: []byte("package " + adapterPackage + "\n" + fmt.Sprintf(body, query))}, true, nil
 }
 
 // over returns the sources with what asks them.

@@ -6,6 +6,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/ruleset"
+	"github.com/holdgate/holdgate/rego/verdict"
 )
 
 // An Asker is a rule that says who may approve what it holds.
@@ -33,8 +35,8 @@ func listAskers(modules map[string]*ast.Module) []Asker {
 				if t == nil || !t.IsGround() {
 					return false
 				}
-				a := Asker{IDs: ruleIDs(r), Location: r.Location.String()}
-				if readApprovers(t.Value, &a.Approvers) == nil {
+				a := Asker{IDs: ruleset.RuleIDs(r), Location: r.Location.String()}
+				if verdict.ReadApprovers(t.Value, &a.Approvers) == nil {
 					list = append(list, a)
 				}
 				return false

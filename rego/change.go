@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
 // A Change is what a new policy has that the one before had not. Nobody can
@@ -191,9 +193,9 @@ type moduleRule struct {
 func ownModules(parsed map[string]*ast.Module) map[string]module {
 	all := make(map[string]module, len(parsed))
 	for name, m := range parsed {
-		own := module{pkg: packageName(m)}
+		own := module{pkg: ruleset.PackageName(m)}
 		for _, r := range m.Rules {
-			own.rules = append(own.rules, moduleRule{ruleName(r), r.String(), ruleIDs(r)})
+			own.rules = append(own.rules, moduleRule{ruleset.RuleName(r), r.String(), ruleset.RuleIDs(r)})
 		}
 		all[name] = own
 	}
@@ -253,7 +255,7 @@ func onlyAdds(pkg string, r moduleRule, before []moduleRule, whole bool) bool {
 	switch {
 	case contains(before, r.text):
 		return true
-	case !whole && isCustom(pkg) && (r.name == ruleDecision || r.name == ruleDecisions):
+	case !whole && ruleset.IsCustom(pkg) && (r.name == ruleset.RuleDecision || r.name == ruleset.RuleDecisions):
 		return true
 	}
 	return !slices.ContainsFunc(before, func(b moduleRule) bool { return b.name == r.name })

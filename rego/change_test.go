@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
 const (
@@ -71,23 +73,23 @@ func pushed(t *testing.T, files map[string]string) *policy {
 
 func TestRulesOfThePackAreListed(t *testing.T) {
 	rules := open(t, Options{}).Rules()
-	byID := map[string]Rule{}
+	byID := map[string]ruleset.Rule{}
 	for _, r := range rules {
 		for _, id := range r.IDs {
 			byID[id] = r
 		}
 	}
-	for id, want := range map[string]Rule{
+	for id, want := range map[string]ruleset.Rule{
 		"files.delete":  {Package: "holdgate", Risk: "medium"},
 		"tools.setting": {Package: "holdgate", Risk: "medium"},
 		"kind.unknown":  {Package: "holdgate", Risk: "high"},
 	} {
 		got, ok := byID[id]
-		if !ok || got.Title == "" || !strings.HasPrefix(got.Location, packName+"/") {
+		if !ok || got.Title == "" || !strings.HasPrefix(got.Location, ruleset.PackName+"/") {
 			t.Errorf("%s: got %+v", id, got)
 			continue
 		}
-		if diff := cmp.Diff(want, Rule{Package: got.Package, Risk: got.Risk}); diff != "" {
+		if diff := cmp.Diff(want, ruleset.Rule{Package: got.Package, Risk: got.Risk}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", id, diff)
 		}
 	}

@@ -148,9 +148,9 @@ func TestCommandsAreLookedUpInTheTables(t *testing.T) {
 	p := loaded(t, write(t, tables))
 	for _, tt := range tabulated {
 		c := commandOf(tt.command)
-		class, subcommand := p.tables.of(c)
+		class, subcommand := p.tables.Class(c)
 		var target []string
-		for k, v := range p.tables.target(c) {
+		for k, v := range p.tables.Target(c) {
 			target = append(target, k+"="+v)
 		}
 		slices.Sort(target)
@@ -188,7 +188,7 @@ func samelyLookedUp(t *testing.T, p *policy, all []facts.Command) {
 		for i, word := range c.Argv {
 			argv[i] = word
 		}
-		class, _ := p.tables.of(c)
+		class, _ := p.tables.Class(c)
 		if class == "" {
 			class = "unknown"
 		}

@@ -5,14 +5,16 @@ import (
 	"maps"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
 // The pack's only modules that read what counts calls. The one of input.usage
 // says nothing where data.settings.model.budget is empty, and the one of
 // input.session.repeats nothing where data.settings.repeats is 0.
 const (
-	budgetModule  = packName + "/model/model.rego"
-	repeatsModule = packName + "/gates/gates.rego"
+	budgetModule  = ruleset.PackName + "/model/model.rego"
+	repeatsModule = ruleset.PackName + "/gates/gates.rego"
 )
 
 // relevant leaves out what grows with each call and no rule reads, so that the
@@ -34,17 +36,17 @@ func readsUsage(modules map[string]*ast.Module, data object) bool {
 	settings, _ := data[rootSettings].(object)
 	model, _ := settings["model"].(object)
 	if budget, ok := model["budget"].(object); !ok || len(budget) > 0 {
-		return reads(modules, "usage")
+		return ruleset.Reads(modules, "usage")
 	}
-	return reads(except(modules, budgetModule), "usage")
+	return ruleset.Reads(except(modules, budgetModule), "usage")
 }
 
 func readsRepeats(modules map[string]*ast.Module, data object) bool {
 	settings, _ := data[rootSettings].(object)
 	if n, ok := settings["repeats"].(json.Number); !ok || n != "0" {
-		return reads(modules, "session", "repeats")
+		return ruleset.Reads(modules, "session", "repeats")
 	}
-	return reads(except(modules, repeatsModule), "session", "repeats")
+	return ruleset.Reads(except(modules, repeatsModule), "session", "repeats")
 }
 
 // readsClock reports whether any rule asks for the time other than as

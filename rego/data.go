@@ -11,11 +11,11 @@ import (
 	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/holdgate/holdgate/policies"
+	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
 // The documents below data that mean something to Holdgate.
 const (
-	rootHoldgate = "holdgate"
 	rootSettings = "settings"
 )
 
@@ -39,9 +39,9 @@ func readData(files []source) (object, error) {
 		if !ok {
 			return nil, fmt.Errorf("reading data %s: want an object (such as settings: {...}) at the top", f.name)
 		}
-		if _, ok := o[rootHoldgate]; ok {
+		if _, ok := o[ruleset.Root]; ok {
 			return nil, fmt.Errorf("reading data %s: data under %q would hide rules: keep settings under %q, and anything else under a name of its own",
-				f.name, rootHoldgate, rootSettings)
+				f.name, ruleset.Root, rootSettings)
 		}
 		if at, ok := join(data, o); !ok {
 			return nil, fmt.Errorf("reading data %s: another file gives data.%s as well", f.name, at)

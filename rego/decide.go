@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/verdict"
 )
 
 // Decide asks the policy in force. It always answers: what goes wrong is a
@@ -141,7 +142,7 @@ func (e *Engine) failure(err error) holdgate.Decision {
 	}
 	if e.o.OnError == holdgate.Hold {
 		d.Action = holdgate.Hold
-		d.Hold = defaultHold()
+		d.Hold = verdict.DefaultHold()
 	}
 	return d
 }
@@ -191,7 +192,7 @@ func (p *policy) decide(ctx context.Context, timeout time.Duration, query *opare
 	if err != nil {
 		return d, false, err
 	}
-	if d, observe, err = readDecision(value); err != nil {
+	if d, observe, err = verdict.Read(value); err != nil {
 		err = p.blamed(value, err)
 	}
 	return d, observe, err
@@ -207,7 +208,7 @@ func (p *policy) blamed(decision ast.Value, err error) error {
 	if t == nil {
 		return err
 	}
-	id, err2 := text(t.Value)
+	id, err2 := verdict.Text(t.Value)
 	if err2 != nil {
 		return err
 	}

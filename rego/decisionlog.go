@@ -16,6 +16,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/server"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/verdict"
 )
 
 // addLogs starts decision logs where the configuration has them. Masking by
@@ -58,7 +59,7 @@ func (e *Engine) logDecision(ctx context.Context, input ast.Value, d holdgate.De
 	for name, revision := range e.remote.revisions() {
 		event.Bundles[name] = server.BundleInfo{Revision: revision}
 	}
-	var result any = Document(d)
+	var result any = verdict.Document(d)
 	event.Results = &result
 	if input != nil && !e.o.NoInputs {
 		shown, left, err := logged(input, d)

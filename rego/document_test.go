@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/verdict"
 )
 
 // What a decision is written as must be read as the same decision.
@@ -23,7 +24,7 @@ func TestDocumentIsReadAsTheSameDecision(t *testing.T) {
 	} {
 		e := open(t, Options{Path: write(t, map[string]string{"p.rego": whole(rules)})})
 		want := e.Decide(t.Context(), Input{Call: bashCall("ls")})
-		doc := Document(want)
+		doc := verdict.Document(want)
 		if doc["revision"] != want.Revision {
 			t.Errorf("the document does not say which revision decided: %v", doc)
 		}
@@ -32,7 +33,7 @@ func TestDocumentIsReadAsTheSameDecision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := readDecision(ast.MustParseTerm(string(raw)).Value)
+		got, _, err := verdict.Read(ast.MustParseTerm(string(raw)).Value)
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}

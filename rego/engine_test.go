@@ -13,6 +13,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/verdict"
 )
 
 // whole is a policy that replaces the pack, with the given rules.
@@ -75,7 +76,7 @@ func TestDecisionIsReadAsItIsWritten(t *testing.T) {
 func TestHoldWithoutDetailHasDefaults(t *testing.T) {
 	e := open(t, Options{Path: write(t, map[string]string{"p.rego": whole(`decision := {"action": "hold"}`)})})
 	got := e.Decide(t.Context(), Input{Call: bashCall("ls")})
-	if diff := cmp.Diff(defaultHold(), got.Hold); diff != "" {
+	if diff := cmp.Diff(verdict.DefaultHold(), got.Hold); diff != "" {
 		t.Errorf("hold (-want +got):\n%s", diff)
 	}
 	if got.Rule == "" || got.Reason == "" {

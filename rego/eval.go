@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/schema"
 )
 
 // written is what Eval itself reads of input.
@@ -95,15 +96,15 @@ func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, err
 // checkInput makes sure that input has only what policies can see: a word that they
 // do not know would leave the call without what it says.
 func checkInput(o object) error {
-	s, err := inputShape()
+	s, err := schema.Input()
 	if err != nil {
 		return err
 	}
-	f := fitting{partly: true}
-	f.check(o, s, nil)
-	list := make([]error, len(f.found))
-	for i, m := range f.found {
-		list[i] = fmt.Errorf("%s: %s", m.where("input"), m.text)
+	f := schema.Fitting{Partly: true}
+	f.Check(o, s, nil)
+	list := make([]error, len(f.Found))
+	for i, m := range f.Found {
+		list[i] = fmt.Errorf("%s: %s", m.Where("input"), m.Text)
 	}
 	return errors.Join(list...)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/holdgate/holdgate/rego/settings"
 )
 
 // An Exception lifts a rule of the shipped pack, or of those over it, as
@@ -58,17 +60,17 @@ func (e *Engine) With(ctx context.Context, exceptions []Exception) (*Engine, err
 // except is the policy with further exceptions. Rules do not change by data, so
 // nothing is compiled anew.
 func (p *policy) except(ctx context.Context, exceptions []Exception) (*policy, error) {
-	data, settings := maps.Clone(p.data), object{}
+	data, own := maps.Clone(p.data), object{}
 	if s, ok := p.data[rootSettings].(object); ok {
-		settings = maps.Clone(s)
+		own = maps.Clone(s)
 	}
-	data[rootSettings] = settings
-	list, _ := settings["exceptions"].([]any)
+	data[rootSettings] = own
+	list, _ := own["exceptions"].([]any)
 	list = slices.Clone(list)
 	for _, x := range exceptions {
 		list = append(list, x.object())
 	}
-	settings["exceptions"] = list
+	own["exceptions"] = list
 	store := inmem.NewFromObjectWithOpts(data, inmem.OptReturnASTValuesOnRead(true))
 	query, err := prepare(ctx, p.compiler, store, entry)
 	if err != nil {
@@ -77,6 +79,6 @@ func (p *policy) except(ctx context.Context, exceptions []Exception) (*policy, e
 	return &policy{
 		loaded: p.loaded, query: query, results: p.results, state: p.state, data: data, own: p.own, rules: p.rules, askers: p.askers,
 		readsArguments: p.readsArguments, readsEffects: p.readsEffects, readsParams: p.readsParams, readsBody: p.readsBody, readsHistory: p.readsHistory, readsUsage: p.readsUsage, readsRepeats: p.readsRepeats, readsClock: p.readsClock,
-		reads: p.reads, compiler: p.compiler, store: store, services: p.services, tables: p.tables, settings: readToolSettings(data),
+		reads: p.reads, compiler: p.compiler, store: store, services: p.services, tables: p.tables, settings: settings.ReadTools(data),
 	}, nil
 }

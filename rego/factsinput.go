@@ -9,12 +9,13 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/settings"
 )
 
 // factsObject is input.facts: what the JSON of facts.Facts says, without the
 // way through JSON, and of each command what the tables say of it and how much of
 // it was seen.
-func factsObject(f facts.Facts, tables commandTables) ast.Object {
+func factsObject(f facts.Facts, tables settings.Commands) ast.Object {
 	o := newFields(10)
 	o.text("category", f.Category)
 	o.put("impact", impactTerm(f.Impact))
@@ -57,7 +58,7 @@ func newImpact(i facts.Impact) *ast.Term {
 	return ast.ObjectTerm(o...)
 }
 
-func commandObject(c facts.Command, tables commandTables) fields {
+func commandObject(c facts.Command, tables settings.Commands) fields {
 	o := newFields(11)
 	o.text("program", c.Program)
 	o.list("argv", c.Argv)
@@ -67,9 +68,9 @@ func commandObject(c facts.Command, tables commandTables) fields {
 	o.optionalList("project", c.Project)
 	o.optional("stdin", c.Stdin)
 	putList(&o, "env", c.Env, variableObject)
-	target := tables.target(c)
+	target := tables.Target(c)
 	o.optional("seen", seen(c, target))
-	class, subcommand := tables.of(c)
+	class, subcommand := tables.Class(c)
 	o.optional("class", class)
 	o.optional("subcommand", strings.Join(subcommand, " "))
 	o.optionalMap("target", target)

@@ -19,6 +19,9 @@ import (
 
 	"github.com/holdgate/holdgate/policies"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/ruleset"
+	"github.com/holdgate/holdgate/rego/settings"
+	"github.com/holdgate/holdgate/rego/verdict"
 )
 
 // The tests of this file hold the shipped pack's files to their own rules.
@@ -106,15 +109,15 @@ func TestTheIDsOfShippedRulesAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, r := range listRules(pr.modules) {
+	for _, r := range ruleset.ListRules(pr.modules) {
 		want = append(want, r.IDs...)
 	}
 	slices.Sort(want)
 	want = slices.Compact(want)
 	var listed []string
-	for _, r := range pr.modules[customModule].Rules {
-		if ruleName(r) == "shipped_ids" {
-			listed, err = texts(r.Head.Value.Value)
+	for _, r := range pr.modules[ruleset.CustomModule].Rules {
+		if ruleset.RuleName(r) == "shipped_ids" {
+			listed, err = verdict.Texts(r.Head.Value.Value)
 		}
 	}
 	slices.Sort(listed)
@@ -200,7 +203,7 @@ func TestFactsInInputAreTheFactsAsJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inInput, err := ast.JSON(factsObject(f, commandTables{}))
+		inInput, err := ast.JSON(factsObject(f, settings.Commands{}))
 		if err != nil {
 			t.Fatal(err)
 		}

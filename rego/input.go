@@ -172,7 +172,7 @@ func (p *policy) toolObject(a holdgate.Agent, t *holdgate.Tool, category string)
 	o.text("category", category)
 	o.optional("server", t.Server)
 	if p.settings != nil {
-		o.text("setting", p.settings.of(a, t, category))
+		o.text("setting", p.settings.Of(a, t, category))
 	}
 	if t.Learned != nil {
 		learnedFields(&o, t.Learned)

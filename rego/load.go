@@ -11,6 +11,9 @@ import (
 	oparego "github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/holdgate/holdgate/rego/ruleset"
+	"github.com/holdgate/holdgate/rego/settings"
 )
 
 // entry is what is asked of every policy, and resultEntry what is asked besides
@@ -28,7 +31,7 @@ type policy struct {
 	state          string                     // the revision of the user's sources alone
 	data           object
 	own            map[string]module // the user's own, to compare with
-	rules          []Rule
+	rules          []ruleset.Rule
 	askers         []Asker
 	readsArguments bool            // some rule can see input.tool.arguments
 	readsParams    bool            // some rule can see input.mcp.params
@@ -43,9 +46,9 @@ type policy struct {
 	store          storage.Store
 	firedMu        sync.Mutex
 	firedQuery     *oparego.PreparedEvalQuery // see firing; nil until it is asked for
-	services       []service                  // HTTP APIs whose requests have names
-	tables         commandTables
-	settings       *toolSettings // nil where the policy has none
+	services       settings.Services          // HTTP APIs whose requests have names
+	tables         settings.Commands
+	settings       *settings.Tools // nil where the policy has none
 	repeats        repeats
 }
 
@@ -73,7 +76,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	withoutCustom(pr.modules)
+	ruleset.WithoutCustom(pr.modules)
 	compiler, err := newCompiler()
 	if err != nil {
 		return nil, err
@@ -86,7 +89,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 	defer store.Abort(ctx, txn)
 	compiler.WithPathConflictsCheck(storage.NonEmpty(ctx, store, txn))
 	if compiler.Compile(pr.modules); compiler.Failed() {
-		return nil, fmt.Errorf("compiling policy: %w", explain(compiler))
+		return nil, fmt.Errorf("compiling policy: %w", ruleset.Explain(compiler))
 	}
 	query, err := prepare(ctx, compiler, store, entry)
 	if err != nil {
@@ -101,19 +104,19 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		loaded:         pr.loaded,
 		data:           pr.data,
 		own:            ownModules(pr.own),
-		rules:          listRules(pr.modules),
+		rules:          ruleset.ListRules(pr.modules),
 		askers:         listAskers(pr.modules),
 		query:          query,
-		readsArguments: reads(compiler.Modules, "tool", "arguments"),
-		readsEffects:   reads(compiler.Modules, "facts", "effects"),
-		readsParams:    reads(compiler.Modules, "mcp", "params"),
-		readsBody:      reads(compiler.Modules, "result", "body"),
-		readsHistory:   reads(compiler.Modules, "history"),
+		readsArguments: ruleset.Reads(compiler.Modules, "tool", "arguments"),
+		readsEffects:   ruleset.Reads(compiler.Modules, "facts", "effects"),
+		readsParams:    ruleset.Reads(compiler.Modules, "mcp", "params"),
+		readsBody:      ruleset.Reads(compiler.Modules, "result", "body"),
+		readsHistory:   ruleset.Reads(compiler.Modules, "history"),
 		readsUsage:     readsUsage(compiler.Modules, pr.data),
 		readsRepeats:   readsRepeats(compiler.Modules, pr.data),
 		readsClock:     readsClock(compiler.Modules),
-		tables:         readCommandTables(pr.data),
-		settings:       readToolSettings(pr.data),
+		tables:         settings.ReadCommands(pr.data),
+		settings:       settings.ReadTools(pr.data),
 	}
 	p.compiler, p.store, p.reads = compiler, store, p.readsParts(compiler.Modules)
 	if looksAtResults(pr.modules, pr.loaded, pr.data) {
@@ -162,11 +165,11 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 		return nil, err
 	}
 	loaded := Loaded{Revision: own.revision(), Name: own.label, Path: s.from(), Whole: true, Modules: len(modules)}
-	if isWhole(modules) {
+	if ruleset.IsWhole(modules) {
 		if s.adapter.kind != AdapterNone {
 			return nil, fmt.Errorf("reading policy: it defines %s itself, so that the adapter %s has nothing to do", entry, s.adapter.kind)
 		}
-		if err := checkLiterals(modules, true); err != nil {
+		if err := ruleset.CheckLiterals(modules, true); err != nil {
 			return nil, err
 		}
 		return &program{loaded: loaded, modules: modules, own: maps.Clone(modules), tests: tests, data: data}, nil
@@ -174,13 +177,13 @@ func assemble(ctx context.Context, s spec, own *sources) (*program, error) {
 	if s.adapter.kind != AdapterNone && !s.adapter.asked(modules) {
 		return nil, fmt.Errorf("reading policy: it has no rule %s for the adapter %s to ask", s.adapter.query, s.adapter.kind)
 	}
-	if err := checkLayer(modules); err != nil {
+	if err := ruleset.CheckLayer(modules); err != nil {
 		return nil, err
 	}
-	if err := checkLiterals(modules, false); err != nil {
+	if err := ruleset.CheckLiterals(modules, false); err != nil {
 		return nil, err
 	}
-	if err := checkIDs(modules, pack.modules); err != nil {
+	if err := ruleset.CheckIDs(modules, pack.modules); err != nil {
 		return nil, err
 	}
 	if err := checkMisplaced(own.data, modules); err != nil {
@@ -205,7 +208,7 @@ func newCompiler() (*ast.Compiler, error) {
 		return nil, err
 	}
 	return ast.NewCompiler().
-		WithCapabilities(capabilities()).
+		WithCapabilities(ruleset.Capabilities()).
 		WithSchemas(pack.schemas).
 		WithUseTypeCheckAnnotations(true), nil
 }

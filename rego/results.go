@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
 // ruleDefault is the rule of a decision where the policy says nothing.
@@ -18,12 +19,12 @@ const ruleDefault = "default"
 // bring: its rules say something of results, or the pack's settings do.
 func looksAtResults(modules map[string]*ast.Module, l Loaded, data object) bool {
 	for _, m := range modules {
-		pkg := packageName(m)
-		if !isCustom(pkg) && (!l.Whole || pkg != rootHoldgate) {
+		pkg := ruleset.PackageName(m)
+		if !ruleset.IsCustom(pkg) && (!l.Whole || pkg != ruleset.Root) {
 			continue
 		}
 		for _, r := range m.Rules {
-			if name := ruleName(r); name == ruleResult || name == ruleResults && !l.Whole {
+			if name := ruleset.RuleName(r); name == ruleset.RuleResult || name == ruleset.RuleResults && !l.Whole {
 				return true
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
 // Parts of input that the log may lack: what may be secret, and what a policy
@@ -32,7 +33,7 @@ const (
 func (p *policy) readsParts(modules map[string]*ast.Module) map[string]bool {
 	found := map[string]bool{partHistory: p.readsHistory, partUsage: p.readsUsage, partRepeats: p.readsRepeats}
 	for _, part := range []string{partTools, partServerTools, partParams, partQuery} {
-		found[part] = reads(modules, strings.Split(part, ".")...)
+		found[part] = ruleset.Reads(modules, strings.Split(part, ".")...)
 	}
 	return found
 }
@@ -261,7 +262,7 @@ func (s *seenCall) call(c holdgate.Call, p *policy) {
 	}
 }
 
-// operation is what the request was called.
+// Operation is what the request was called.
 func (s *seenCall) operation() string {
 	if s.HTTP == nil {
 		return ""

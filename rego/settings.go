@@ -12,20 +12,21 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/schema"
 )
 
 // checkSettings holds data.settings against the pack's schema, so that a slip in it
 // is an error and not a rule that says nothing. The files are those of the user.
 func checkSettings(files []source, settings any) error {
-	s, err := settingsShape()
+	s, err := schema.Settings()
 	if err != nil {
 		return err
 	}
-	f := fitting{}
-	f.check(settings, s, nil)
-	list := make([]error, len(f.found))
-	for i, m := range f.found {
-		list[i] = fmt.Errorf("%s%s: %s", placeOf(files, append([]string{rootSettings}, m.at...), m.key), m.where(rootSettings), m.text)
+	f := schema.Fitting{}
+	f.Check(settings, s, nil)
+	list := make([]error, len(f.Found))
+	for i, m := range f.Found {
+		list[i] = fmt.Errorf("%s%s: %s", placeOf(files, append([]string{rootSettings}, m.At...), m.Key), m.Where(rootSettings), m.Text)
 	}
 	return errors.Join(list...)
 }
@@ -33,7 +34,7 @@ func checkSettings(files []source, settings any) error {
 // checkMisplaced finds settings that do not stand below settings, where nobody would
 // look at them. A rule of the user's may look there for something of its own.
 func checkMisplaced(files []source, modules map[string]*ast.Module) error {
-	s, err := settingsShape()
+	s, err := schema.Settings()
 	if err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/open-policy-agent/opa/v1/ast"
+
 	"github.com/holdgate/holdgate/policies"
+	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
 // PackLocation begins the location of each rule of the shipped pack.
-const PackLocation = packName + "/"
-
-// packName stands before the names of the pack's files in errors.
-const packName = "(pack)"
+const PackLocation = ruleset.PackName + "/"
 
 // maxSourceBytes bounds one file of a policy.
 const maxSourceBytes = 16 << 20
@@ -91,7 +91,7 @@ func readPack() (*sources, error) {
 		if err != nil {
 			return err
 		}
-		s.add(path.Join(packName, p), folders(path.Dir(p)), body)
+		s.add(path.Join(ruleset.PackName, p), folders(path.Dir(p)), body)
 		return nil
 	})
 	if err != nil {
@@ -190,4 +190,23 @@ func folders(dir string) []string {
 		return nil
 	}
 	return slices.Clip(strings.Split(dir, "/"))
+}
+
+// parse reads modules as Rego v1, with their annotations.
+func parse(files []source) (map[string]*ast.Module, error) {
+	modules := make(map[string]*ast.Module, len(files))
+	for _, f := range files {
+		m, err := ast.ParseModuleWithOpts(f.name, string(f.body), ast.ParserOptions{
+			RegoVersion:       ast.RegoV1,
+			ProcessAnnotation: true,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("reading policy: %w", ruleset.Unreadable(err))
+		}
+		if m == nil {
+			return nil, fmt.Errorf("reading policy: %s is empty", f.name)
+		}
+		modules[f.name] = m
+	}
+	return modules, nil
 }

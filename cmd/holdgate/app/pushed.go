@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/rego/revisions"
+	"github.com/holdgate/holdgate/rego/verdict"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -143,7 +144,7 @@ func (p policies) Eval(ctx context.Context, input []byte) (json.RawMessage, erro
 	if err != nil {
 		return nil, &api.PolicyRefusedError{Text: err.Error()}
 	}
-	doc, err := json.Marshal(rego.Document(d))
+	doc, err := json.Marshal(verdict.Document(d))
 	if err != nil {
 		return nil, fmt.Errorf("writing the decision: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/rego/verdict"
 )
 
 func evalCommand(e *env) *cli.Command {
@@ -60,7 +61,7 @@ func failFlag() cli.Flag {
 func (e *env) printDecision(c *cli.Context, d holdgate.Decision) error {
 	var err error
 	if c.Bool("json") {
-		err = command.PrintJSON(e.Stdout, rego.Document(d))
+		err = command.PrintJSON(e.Stdout, verdict.Document(d))
 	} else {
 		_, err = fmt.Fprintf(e.Stdout, "%s  %s  %s\n", d.Action, command.Dash(d.Rule), holdgate.Visible(d.Reason))
 	}

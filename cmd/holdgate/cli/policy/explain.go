@@ -16,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/rego/learn"
+	"github.com/holdgate/holdgate/rego/verdict"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -82,7 +83,7 @@ func (e *env) explained(c *cli.Context, id string) (*explained, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.Judged, x.decision, x.Now = true, why.Decision, rego.Document(why.Decision)
+	x.Judged, x.decision, x.Now = true, why.Decision, verdict.Document(why.Decision)
 	x.Fired, x.Input, x.Trace = why.Fired, why.Input, why.Trace
 	return x, nil
 }

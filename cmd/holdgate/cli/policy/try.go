@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/rego/verdict"
 )
 
 // tryCommand asks a policy about a call that a person makes up.
@@ -85,7 +86,7 @@ func (e *env) tryPolicy(c *cli.Context) error {
 	own := app.Own(s)
 	d := engine.Decide(c.Context, rego.Input{Call: call, Dir: dir, Own: own})
 	if c.Bool("json") {
-		return errors.Join(command.PrintJSON(e.Stdout, rego.Document(d)), refused(c, d))
+		return errors.Join(command.PrintJSON(e.Stdout, verdict.Document(d)), refused(c, d))
 	}
 	x := explained{decision: d}
 	if why, err := engine.Explain(c.Context, rego.Past{Call: call, Seen: d.Seen, Own: own}, false); err == nil {

@@ -1,4 +1,4 @@
-package rego
+package ruleset
 
 import (
 	"errors"
@@ -10,38 +10,23 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-)
 
-// fieldsOf are the fields of the object at a path such as decision.hold, or of each
-// in a list there.
-func fieldsOf(path string) []string {
-	s, err := decisionShape()
-	if err != nil {
-		return nil // who reads the policy has been told
-	}
-	for _, name := range strings.Split(path, ".")[1:] {
-		if s = s.Properties[name]; s == nil {
-			return nil
-		}
-		if s.Items != nil {
-			s = s.Items
-		}
-	}
-	return slices.Sorted(maps.Keys(s.Properties))
-}
+	"github.com/holdgate/holdgate/rego/schema"
+	"github.com/holdgate/holdgate/rego/verdict"
+)
 
 // packFields are fields that rules may add to decisions for the pack, which
 // takes them off again.
-var packFields = map[string]*shape{
-	"about":      {Type: shapeTypes{"array"}, Items: &shape{}},
-	"least_risk": {Type: shapeTypes{"string"}, Enum: []string{"low", "medium", "high", "critical"}},
+var packFields = map[string]*schema.Shape{
+	"about":      {Type: schema.Types{"array"}, Items: &schema.Shape{}},
+	"least_risk": {Type: schema.Types{"string"}, Enum: []string{"low", "medium", "high", "critical"}},
 }
 
-// checkLiterals holds what rules write out of decisions against the decision's
+// CheckLiterals holds what rules write out of decisions against the decision's
 // schema: a slip is an error when the policy loads, not when a call comes. What
 // rules compute is read when they are evaluated.
-func checkLiterals(modules map[string]*ast.Module, whole bool) error {
-	root, err := decisionShape()
+func CheckLiterals(modules map[string]*ast.Module, whole bool) error {
+	root, err := schema.Decision()
 	if err != nil {
 		return err
 	}
@@ -53,8 +38,8 @@ func checkLiterals(modules map[string]*ast.Module, whole bool) error {
 	}
 	l := literals{modules: modules, root: root, seen: map[string]bool{}}
 	for _, file := range slices.Sorted(maps.Keys(modules)) {
-		pkg := packageName(modules[file])
-		if file == adapterName || !isCustom(pkg) && (!whole || pkg != rootHoldgate) {
+		pkg := PackageName(modules[file])
+		if strings.HasPrefix(file, "(adapter)/") || !IsCustom(pkg) && (!whole || pkg != Root) {
 			continue
 		}
 		for _, r := range modules[file].Rules {
@@ -70,15 +55,15 @@ func checkLiterals(modules map[string]*ast.Module, whole bool) error {
 // literals looks for decisions that are written out.
 type literals struct {
 	modules map[string]*ast.Module
-	root    *shape
+	root    *schema.Shape
 	seen    map[string]bool // names that were looked at, with their targets
 	found   []error
 }
 
 // rule looks at a rule that the entry point asks.
 func (l *literals) rule(r *ast.Rule) {
-	switch ruleName(r) {
-	case ruleDecision, ruleResult:
+	switch RuleName(r) {
+	case RuleDecision, RuleResult:
 		s, path := l.root, "decision"
 		for _, t := range r.Head.Ref()[1:] { // decision.hold.gate := ...
 			name, ok := t.Value.(ast.String)
@@ -95,16 +80,16 @@ func (l *literals) rule(r *ast.Rule) {
 				l.value(r, r.Head.Value, target{s, path, len(r.Head.Ref()) > 1})
 			}
 		}
-	case ruleDecisions, ruleResults:
+	case RuleDecisions, RuleResults:
 		if r.Head.Key != nil {
 			l.value(r, r.Head.Key, target{l.root, "decision", false})
 		}
 	}
 }
 
-// A target is what a term is to be.
+// A Target is what a term is to be.
 type target struct {
-	shape *shape
+	shape *schema.Shape
 	path  string
 	part  bool // other terms may add fields to it
 }
@@ -225,11 +210,11 @@ func (l *literals) follow(r *ast.Rule, to ast.Ref, as target, look func(*ast.Rul
 		return
 	}
 	for _, m := range l.modules {
-		if packageName(m) != pkg {
+		if PackageName(m) != pkg {
 			continue
 		}
 		for _, r := range m.Rules {
-			if ruleName(r) == name && len(r.Head.Ref()) == 1 {
+			if RuleName(r) == name && len(r.Head.Ref()) == 1 {
 				look(r)
 			}
 		}
@@ -251,7 +236,7 @@ func referred(r *ast.Rule, to ast.Ref) (pkg, name string) {
 	if !ok {
 		return "", ""
 	}
-	path := strings.Split(packageName(r.Module), ".")
+	path := strings.Split(PackageName(r.Module), ".")
 	rest := to[1:]
 	switch imported := importNamed(r.Module, head); {
 	case head == "data":
@@ -334,26 +319,26 @@ func (l *literals) object(at *ast.Term, o ast.Object, as target, inside func(*as
 }
 
 // field is the shape of an object's field; nil where it has none of the name.
-func (l *literals) field(s *shape, path, name string, at *ast.Term) *shape {
+func (l *literals) field(s *schema.Shape, path, name string, at *ast.Term) *schema.Shape {
 	if s == nil || s.Properties == nil {
 		return nil
 	}
 	if f, ok := s.Properties[name]; ok {
 		return f
 	}
-	l.fault(at, "%s has no field %q: %s", path, name, didYouMean(name, slices.Sorted(maps.Keys(s.Properties))))
+	l.fault(at, "%s has no field %q: %s", path, name, schema.DidYouMean(name, slices.Sorted(maps.Keys(s.Properties))))
 	return nil
 }
 
 func (l *literals) word(t *ast.Term, s string, as target) {
 	if known := as.shape.Enum; known != nil && !slices.Contains(known, s) {
-		l.fault(t, "%s cannot be %q: %s", as.path, s, didYouMean(s, known))
+		l.fault(t, "%s cannot be %q: %s", as.path, s, schema.DidYouMean(s, known))
 	}
 	if p := as.shape.Pattern; p != "" && !regexp.MustCompile(p).MatchString(s) {
 		l.fault(t, "%s cannot be %q: %s", as.path, s, as.shape.About)
 	}
-	if as.path == "decision.rule" && strings.HasPrefix(s, reservedPrefix) {
-		l.fault(t, "%s cannot be %q: %s is Holdgate's own", as.path, s, reservedPrefix)
+	if as.path == "decision.rule" && strings.HasPrefix(s, verdict.ReservedPrefix) {
+		l.fault(t, "%s cannot be %q: %s is Holdgate's own", as.path, s, verdict.ReservedPrefix)
 	}
 }
 
@@ -366,7 +351,7 @@ func (l *literals) whole(t *ast.Term, o ast.Object) {
 			fields.Insert(k, v)
 		}
 	})
-	if _, _, err := readDecision(fields); err != nil {
+	if _, _, err := verdict.Read(fields); err != nil {
 		l.fault(t, "%v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package rego
+package ruleset
 
 import (
 	"errors"
@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdgate/holdgate/rego/schema"
 )
 
-// unreadable says where a module cannot be parsed: a place and the line there,
+// Unreadable says where a module cannot be parsed: a place and the line there,
 // for each fault.
-func unreadable(err error) error {
+func Unreadable(err error) error {
 	errs, ok := errors.AsType[ast.Errors](err)
 	if !ok {
 		return err
@@ -32,8 +34,8 @@ func unreadable(err error) error {
 	return errors.Join(list...)
 }
 
-// explain says what the compiler found, a fault on a line, in the words of the source.
-func explain(c *ast.Compiler) error {
+// Explain says what the compiler found, a fault on a line, in the words of the source.
+func Explain(c *ast.Compiler) error {
 	forbidden := forbiddenBuiltins()
 	list := make([]error, len(c.Errors))
 	for i, e := range c.Errors {
@@ -56,7 +58,7 @@ func hints(e *ast.Error) string {
 		for i, v := range d.OneOf {
 			known[i] = strings.Trim(v.String(), `"`)
 		}
-		return ": " + didYouMean(strings.Trim(d.Ref[d.Pos].String(), `"`), known)
+		return ": " + schema.DidYouMean(strings.Trim(d.Ref[d.Pos].String(), `"`), known)
 	}
 	if e.Details == nil {
 		return ""

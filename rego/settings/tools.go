@@ -1,4 +1,4 @@
-package rego
+package settings
 
 import (
 	"slices"
@@ -8,37 +8,37 @@ import (
 	"github.com/holdgate/holdgate/rego/facts"
 )
 
-// toolSettings are data.settings.tools, agents, categories, tool_categories and
+// Tools are data.settings.tools, agents, categories, tool_categories and
 // profile, read
 // once for each policy. The pack's tools/tools.rego says the same, for inputs that come
 // without a setting; a test holds the two together.
-type toolSettings struct {
+type Tools struct {
 	tools      map[string]string
 	agents     map[string]map[string]string
 	categories map[string]string
 	kinds      map[string]string // what tools do, by name
 	profile    string
-	hides      bool // tools that are refused are left out of servers' lists
+	Hides      bool // tools that are refused are left out of servers' lists
 }
 
-// toolCategories are data.settings.tool_categories: what tools do, where their
-// names do not tell.
-func (p *policy) toolCategories() map[string]string {
-	if p.settings == nil {
+// Categories are data.settings.tool_categories: what tools do, where their names do
+// not tell.
+func (s *Tools) Categories() map[string]string {
+	if s == nil {
 		return nil
 	}
-	return p.settings.kinds
+	return s.kinds
 }
 
-// readToolSettings reads the tables out of a policy's data, or returns nil
+// ReadTools reads the tables out of a policy's data, or returns nil
 // where it has none. What has another form is left out: the schema of settings
 // refuses it, and a policy that replaces the pack may keep there what it likes.
-func readToolSettings(data object) *toolSettings {
-	settings, ok := data[rootSettings].(object)
+func ReadTools(data object) *Tools {
+	settings, ok := data["settings"].(object)
 	if !ok {
 		return nil
 	}
-	s := &toolSettings{
+	s := &Tools{
 		tools:      readTexts(settings["tools"]),
 		categories: readTexts(settings["categories"]),
 		kinds:      readTexts(settings["tool_categories"]),
@@ -47,7 +47,7 @@ func readToolSettings(data object) *toolSettings {
 	s.profile, _ = settings["profile"].(string)
 	mcp, _ := settings["mcp"].(object)
 	hides, _ := mcp["hide_denied"].(bool)
-	s.hides = hides && !lifts(settings["exceptions"], ruleToolSetting)
+	s.Hides = hides && !lifts(settings["exceptions"], ruleToolSetting)
 	agents, _ := settings["agents"].(object)
 	for id, v := range agents {
 		agent, _ := v.(object)
@@ -79,10 +79,10 @@ func readTexts(v any) map[string]string {
 	return texts
 }
 
-// of is what the settings say of a tool: an agent's own settings first, then
+// Class is what the settings say of a tool: an agent's own settings first, then
 // the tool's by its most specific name, its category's, those of all tools, and at
 // last the profile.
-func (s *toolSettings) of(a holdgate.Agent, t *holdgate.Tool, category string) string {
+func (s *Tools) Of(a holdgate.Agent, t *holdgate.Tool, category string) string {
 	if setting, ok := s.named(a, t); ok {
 		return setting
 	}
@@ -96,7 +96,7 @@ func (s *toolSettings) of(a holdgate.Agent, t *holdgate.Tool, category string) s
 }
 
 // named is what the settings say of a tool by its name alone.
-func (s *toolSettings) named(a holdgate.Agent, t *holdgate.Tool) (string, bool) {
+func (s *Tools) named(a holdgate.Agent, t *holdgate.Tool) (string, bool) {
 	titles, names := []string{toolTitle(t)}, toolNames(t)
 	if inner, ok := facts.Wrapped(t); ok {
 		titles, names = []string{toolTitle(inner), toolTitle(t)}, append(toolNames(inner), names...)
@@ -111,28 +111,10 @@ func (s *toolSettings) named(a holdgate.Agent, t *holdgate.Tool) (string, bool) 
 	return lookUp(s.tools, names...)
 }
 
-// HidesTools reports whether the policy in force wants tools left out of the
-// lists of MCP servers at all (data.settings.mcp.hide_denied).
-func (e *Engine) HidesTools() bool { return e.hiding() != nil }
-
-// hiding are the settings by which tools are hidden, or nil.
-func (e *Engine) hiding() *toolSettings {
-	p := e.current.Load()
-	if p.settings == nil || !p.settings.hides || p.loaded.Whole || e.o.Observe {
-		return nil
-	}
-	return p.settings
-}
-
-// Hides reports whether a tool of an MCP server is to be left out of the lists
-// that the agent sees: the settings refuse it by its name, so that no call of it
-// could pass, whatever its arguments. What is refused by what a tool does, or by
-// rules, is not known before there is a call.
-func (e *Engine) Hides(a holdgate.Agent, server, tool string) bool {
-	s := e.hiding()
-	if s == nil {
-		return false
-	}
+// Refuses reports whether a tool of a server is refused by its name, so that no
+// call of it could pass, whatever its arguments. What is refused by what a tool
+// does, or by rules, is not known before there is a call.
+func (s *Tools) Refuses(a holdgate.Agent, server, tool string) bool {
 	setting, ok := s.named(a, &holdgate.Tool{Server: server, Name: tool})
 	if !ok && len(s.categories) == 0 {
 		setting = s.tools["*"]

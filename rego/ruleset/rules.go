@@ -1,4 +1,4 @@
-package rego
+package ruleset
 
 import (
 	"cmp"
@@ -21,12 +21,8 @@ type Rule struct {
 	Location    string   `json:"location"`       // file:line
 }
 
-// Rules lists the rules of the policy in force that name an id or carry
-// METADATA, by file and line.
-func (e *Engine) Rules() []Rule { return slices.Clone(e.current.Load().rules) }
-
-// listRules lists the rules of modules.
-func listRules(modules map[string]*ast.Module) []Rule {
+// ListRules lists the rules of modules.
+func ListRules(modules map[string]*ast.Module) []Rule {
 	type placed struct {
 		Rule
 		file string
@@ -35,7 +31,7 @@ func listRules(modules map[string]*ast.Module) []Rule {
 	var list []placed
 	for file, m := range modules {
 		for _, r := range m.Rules {
-			rule := Rule{IDs: ruleIDs(r), Package: packageName(m), Name: ruleName(r)}
+			rule := Rule{IDs: RuleIDs(r), Package: PackageName(m), Name: RuleName(r)}
 			for _, a := range r.Annotations {
 				rule.Title = cmp.Or(rule.Title, a.Title)
 				rule.Description = cmp.Or(rule.Description, a.Description)
@@ -61,9 +57,9 @@ func listRules(modules map[string]*ast.Module) []Rule {
 // idArgument says which argument of the pack's functions is a rule's id.
 var idArgument = map[string]int{"ask": 0, "refuse": 0, "by_setting": 1}
 
-// ruleIDs are the ids that a rule names: under "rule" in an object, or as an
+// RuleIDs are the ids that a rule names: under "rule" in an object, or as an
 // argument of the pack's functions.
-func ruleIDs(r *ast.Rule) []string {
+func RuleIDs(r *ast.Rule) []string {
 	var ids []string
 	add := func(t *ast.Term) {
 		if s, ok := t.Value.(ast.String); ok && !slices.Contains(ids, string(s)) {

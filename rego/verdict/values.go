@@ -1,4 +1,4 @@
-package rego
+package verdict
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/holdgate/holdgate/rego/schema"
 )
 
 var errUnknownField = errors.New("no such field")
@@ -26,7 +28,7 @@ func eachField(v ast.Value, what string, fn func(name string, v ast.Value) error
 		}
 		switch err := fn(string(name), v.Value); {
 		case errors.Is(err, errUnknownField):
-			return fmt.Errorf("%s has no field %q: %s", what, string(name), didYouMean(string(name), fieldsOf(what)))
+			return fmt.Errorf("%s has no field %q: %s", what, string(name), schema.DidYouMean(string(name), schema.FieldsOf(what)))
 		case err != nil && strings.HasPrefix(err.Error(), what+"."+string(name)):
 			return err // it names the field within
 		case err != nil:
@@ -47,17 +49,17 @@ func eachItem(v ast.Value, fn func(ast.Value) error) error {
 	return fmt.Errorf("is of type %s: want a list", ast.ValueName(v))
 }
 
-func text(v ast.Value) (string, error) {
+func Text(v ast.Value) (string, error) {
 	if s, ok := v.(ast.String); ok {
 		return string(s), nil
 	}
 	return "", fmt.Errorf("is of type %s: want a string", ast.ValueName(v))
 }
 
-func texts(v ast.Value) ([]string, error) {
+func Texts(v ast.Value) ([]string, error) {
 	var list []string
 	err := eachItem(v, func(v ast.Value) error {
-		s, err := text(v)
+		s, err := Text(v)
 		list = append(list, s)
 		return err
 	})
@@ -82,13 +84,13 @@ func count(v ast.Value) (int, error) {
 }
 
 func oneOf[T ~string](v ast.Value, known ...T) (T, error) {
-	s, err := text(v)
+	s, err := Text(v)
 	if err == nil && !slices.Contains(known, T(s)) {
 		words := make([]string, len(known))
 		for i, k := range known {
 			words[i] = string(k)
 		}
-		err = fmt.Errorf("%q is not known: %s", s, didYouMean(s, words))
+		err = fmt.Errorf("%q is not known: %s", s, schema.DidYouMean(s, words))
 	}
 	return T(s), err
 }

@@ -1,4 +1,4 @@
-package rego
+package verdict
 
 import "github.com/holdgate/holdgate"
 

@@ -1,4 +1,6 @@
-package rego
+// Package settings looks up what data.settings says of commands, tools and HTTP
+// requests, in tables that are read once for each policy.
+package settings
 
 import (
 	"path"
@@ -6,14 +8,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/effects"
 	"github.com/holdgate/holdgate/rego/facts"
 )
 
-// commandTables are data.settings.commands and data.settings.grammars, read once
+type object = map[string]any
+
+// Commands are data.settings.commands and data.settings.grammars, read once
 // for each policy: looking words up in them is most of what a shell call costs
 // in Rego. The pack's commands/tables.rego says the same, for inputs that come
 // without classes; a test holds the two together.
-type commandTables struct {
+type Commands struct {
 	classes  map[string]commandClass
 	grammars map[string]grammar // by program, or by program and subcommand
 }
@@ -34,13 +39,13 @@ type option struct {
 	target string // which part of its target the command takes from it, such as "namespace"
 }
 
-// readCommandTables reads the tables out of a policy's data. What has another
+// ReadCommands reads the tables out of a policy's data. What has another
 // form is left out: the schema of settings refuses it, and a policy that
 // replaces the pack may keep there what it likes.
-func readCommandTables(data object) commandTables {
-	settings, _ := data[rootSettings].(object)
+func ReadCommands(data object) Commands {
+	settings, _ := data["settings"].(object)
 	classes, _ := settings["commands"].(object)
-	t := commandTables{classes: readClass(classes).below, grammars: make(map[string]grammar)}
+	t := Commands{classes: readClass(classes).below, grammars: make(map[string]grammar)}
 	grammars, _ := settings["grammars"].(object)
 	for path, rows := range grammars {
 		rows, _ := rows.(object)
@@ -82,7 +87,7 @@ func readClass(v any) commandClass {
 var versioned = regexp.MustCompile(`^(python|pip|pydoc|ruby|node|php|lua|perl|go|gcc|g\+\+|clang|clang\+\+|clang-format|clang-tidy)-?[0-9][0-9.]*$`)
 
 // program is the name that the table has of a program.
-func (t commandTables) program(name string) (string, commandClass, bool) {
+func (t Commands) program(name string) (string, commandClass, bool) {
 	c, ok := t.classes[name]
 	if !ok {
 		if m := versioned.FindStringSubmatch(name); m != nil {
@@ -93,9 +98,9 @@ func (t commandTables) program(name string) (string, commandClass, bool) {
 	return name, c, ok
 }
 
-// of is the class of a command, or empty where the table does not know it, and
+// Class is the class of a command, or empty where the table does not know it, and
 // the words that lead there: its subcommand.
-func (t commandTables) of(cmd facts.Command) (class string, subcommand []string) {
+func (t Commands) Class(cmd facts.Command) (class string, subcommand []string) {
 	argv := cmd.Argv
 	at, c, ok := t.program(cmd.Program)
 	if !ok && len(argv) > 0 && slices.Contains(cmd.Project, argv[0]) {
@@ -343,10 +348,10 @@ var (
 // meaning in most.
 const anyProgram = "*"
 
-// target is what a command is about, by the options of its program and by its
+// Target is what a command is about, by the options of its program and by its
 // environment: such as its context and its namespace. An option counts before a
 // variable, and the last of several.
-func (t commandTables) target(c facts.Command) map[string]string {
+func (t Commands) Target(c facts.Command) map[string]string {
 	name, _, _ := t.program(c.Program)
 	g, any := t.grammars[name], t.grammars[anyProgram]
 	if len(g) == 0 && len(any) == 0 {
@@ -394,4 +399,42 @@ func (t commandTables) target(c facts.Command) map[string]string {
 		}
 	}
 	return found
+}
+
+// Empty reports whether there are no tables.
+func (t Commands) Empty() bool { return len(t.classes) == 0 }
+
+// Known is what the tables say of a command.
+func (t Commands) Known(c facts.Command) effects.Known {
+	class, subcommand := t.Class(c)
+	return effects.Known{Class: class, Subcommand: subcommand, Operands: t.operands(c, subcommand), Target: t.Target(c)}
+}
+
+// valuedAnywhere are options that take a value in most programs that have them.
+var valuedAnywhere = strings.Fields("-m --message -f --file --filename -n --namespace --context --title --body --notes --registry --index-url --extra-index-url -i -c --config --region --profile --project --zone -o --output -r --requirement -t --tag --token --format --jq --json -u --user --password --var --var-file --set --values --version --timeout --repo -R --branch --base --head --target --env --environment --scope -w --workspace --filter --prefix --dir --cwd --app --confirm")
+
+// operands are the words of a command behind its subcommand that are no options
+// and no values of options. Where the tables do not know an option, what follows
+// it counts.
+func (t Commands) operands(c facts.Command, subcommand []string) (words []string) {
+	rest := c.Argv[min(1, len(c.Argv)):]
+	for _, sub := range subcommand {
+		rest = rest[slices.Index(rest, sub)+1:]
+	}
+	name, _, _ := t.program(c.Program)
+	own, sub := t.grammars[name], t.grammars[strings.Join(append([]string{name}, subcommand...), " ")]
+	for i := 0; i < len(rest); i++ {
+		word := rest[i]
+		switch {
+		case word == "--":
+			return append(words, rest[i+1:]...)
+		case len(word) < 2 || word[0] != '-':
+			words = append(words, word)
+		case strings.Contains(word, "="):
+		case word == "-f" && (i+1 == len(rest) || !strings.ContainsAny(rest[i+1], "./")): // --force
+		case own[word].valued, sub[word].valued, slices.Contains(valuedAnywhere, word):
+			i++
+		}
+	}
+	return words
 }

@@ -1,4 +1,4 @@
-package rego
+package settings
 
 import (
 	"cmp"
@@ -33,21 +33,24 @@ type httpRoad struct {
 // different requests.
 const unresolvedOperation = "unresolved"
 
-// readServices reads data.settings.operations. What has another form is an
+// Services are HTTP APIs.
+type Services []service
+
+// ReadServices reads data.settings.operations. What has another form is an
 // error: rules rely on the names.
-func readServices(data object) ([]service, error) {
-	settings, _ := data[rootSettings].(object)
+func ReadServices(data object) (Services, error) {
+	settings, _ := data["settings"].(object)
 	table, _ := settings["operations"].(object)
-	var services []service
+	var list Services
 	for key, v := range table {
 		s, err := readService(v)
 		if err != nil {
 			return nil, fmt.Errorf("reading data.settings.operations.%s: %w", key, err)
 		}
-		services = append(services, s)
+		list = append(list, s)
 	}
-	slices.SortFunc(services, func(a, b service) int { return cmp.Compare(a.name, b.name) })
-	return services, nil
+	slices.SortFunc(list, func(a, b service) int { return cmp.Compare(a.name, b.name) })
+	return list, nil
 }
 
 func readService(v any) (s service, err error) {
@@ -111,15 +114,11 @@ func segments(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// Operation names what an HTTP request asks its service to do, as
-// "github.repos.delete"; "" where the service or the request is in no table. A
-// request that the service could take for another one ends in ".unresolved".
-func (e *Engine) Operation(h *holdgate.HTTP) string {
-	return e.current.Load().operation(h)
-}
-
-func (p *policy) operation(h *holdgate.HTTP) string {
-	for _, s := range p.services {
+// Operation names what a request asks its service to do; "" where the service
+// or the request is in no table. A request that the service could take for
+// another one ends in ".unresolved".
+func (list Services) Operation(h *holdgate.HTTP) string {
+	for _, s := range list {
 		captured, ok := s.serves(h.Host)
 		if !ok {
 			continue
@@ -157,7 +156,7 @@ func (s *service) serves(host string) (captured map[string]string, ok bool) {
 	return nil, false
 }
 
-// operation names a request without the service's own name.
+// Operation names a request without the service's own name.
 func (s *service) operation(h *holdgate.HTTP) string {
 	twofold := len(h.Unresolved) > 0 || h.MethodOverride != ""
 	if s.actions {
@@ -255,18 +254,4 @@ func inLower(parts []string) []string {
 		low[i] = strings.ToLower(p)
 	}
 	return low
-}
-
-// servicesOf are the services of a policy's data, or those of the shipped pack
-// where it has none.
-func servicesOf(data object) ([]service, error) {
-	services, err := readServices(data)
-	if err != nil || len(services) > 0 {
-		return services, err
-	}
-	pack, err := shipped()
-	if err != nil {
-		return nil, err
-	}
-	return readServices(pack.data)
 }

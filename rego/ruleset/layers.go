@@ -1,4 +1,6 @@
-package rego
+// Package ruleset reads the parsed modules of a policy: which rules they have, what
+// these are called, and what is wrong with them before anything is evaluated.
+package ruleset
 
 import (
 	"fmt"
@@ -11,41 +13,24 @@ import (
 
 // The names by which the pack's entry gathers what rules say.
 const (
-	ruleDecision  = "decision"  // one decision
-	ruleDecisions = "decisions" // a set of them
-	ruleResult    = "result"    // one decision on a result
-	ruleResults   = "results"   // a set of them
-	rootCustom    = "custom"
-	customModule  = packName + "/custom/custom.rego" // asks packages of the user
+	Root          = "holdgate"
+	RuleDecision  = "decision"  // one decision
+	RuleDecisions = "decisions" // a set of them
+	RuleResult    = "result"    // one decision on a result
+	RuleResults   = "results"   // a set of them
+	RootCustom    = "custom"
+	PackName      = "(pack)"                         // stands before the names of the pack's files
+	CustomModule  = PackName + "/custom/custom.rego" // asks packages of the user
 )
 
-// parse reads modules as Rego v1, with their annotations.
-func parse(files []source) (map[string]*ast.Module, error) {
-	modules := make(map[string]*ast.Module, len(files))
-	for _, f := range files {
-		m, err := ast.ParseModuleWithOpts(f.name, string(f.body), ast.ParserOptions{
-			RegoVersion:       ast.RegoV1,
-			ProcessAnnotation: true,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("reading policy: %w", unreadable(err))
-		}
-		if m == nil {
-			return nil, fmt.Errorf("reading policy: %s is empty", f.name)
-		}
-		modules[f.name] = m
-	}
-	return modules, nil
-}
-
-// isWhole reports whether modules define data.holdgate.decision.
-func isWhole(modules map[string]*ast.Module) bool {
+// IsWhole reports whether modules define data.holdgate.decision.
+func IsWhole(modules map[string]*ast.Module) bool {
 	for _, m := range modules {
-		if packageName(m) != rootHoldgate {
+		if PackageName(m) != Root {
 			continue
 		}
 		for _, r := range m.Rules {
-			if ruleName(r) == ruleDecision {
+			if RuleName(r) == RuleDecision {
 				return true
 			}
 		}
@@ -53,14 +38,14 @@ func isWhole(modules map[string]*ast.Module) bool {
 	return false
 }
 
-// checkLayer makes sure that what lies over the pack has an effect: a rule
+// CheckLayer makes sure that what lies over the pack has an effect: a rule
 // that nobody asks would be missed only when it is needed.
-func checkLayer(modules map[string]*ast.Module) error {
+func CheckLayer(modules map[string]*ast.Module) error {
 	contributes := false
 	for name, m := range modules {
-		pkg := packageName(m)
-		custom := isCustom(pkg)
-		if !custom && (pkg == rootHoldgate || strings.HasPrefix(pkg, rootHoldgate+".")) {
+		pkg := PackageName(m)
+		custom := IsCustom(pkg)
+		if !custom && (pkg == Root || strings.HasPrefix(pkg, Root+".")) {
 			return fmt.Errorf("reading policy %s: package %s is the shipped pack's own: put rules under package holdgate.custom.NAME, or define data.holdgate.decision to replace the pack", name, pkg)
 		}
 		if !custom {
@@ -80,14 +65,14 @@ func checkLayer(modules map[string]*ast.Module) error {
 	return nil
 }
 
-// checkIDs keeps an id to one package. An exception from a rule, an answer or a grant
+// CheckIDs keeps an id to one package. An exception from a rule, an answer or a grant
 // goes by its id, and would count for another rule of that id too, whoever it asks.
 // Ids that are computed are for the pack to see (custom.rego).
-func checkIDs(modules, pack map[string]*ast.Module) error {
+func CheckIDs(modules, pack map[string]*ast.Module) error {
 	shipped := map[string]string{}
 	for file, m := range pack {
 		for _, r := range m.Rules {
-			for _, id := range ruleIDs(r) {
+			for _, id := range RuleIDs(r) {
 				shipped[id] = file
 			}
 		}
@@ -98,9 +83,9 @@ func checkIDs(modules, pack map[string]*ast.Module) error {
 	}
 	owners := map[string]owner{}
 	for _, file := range slices.Sorted(maps.Keys(modules)) {
-		pkg := packageName(modules[file])
+		pkg := PackageName(modules[file])
 		for _, r := range modules[file].Rules {
-			for _, id := range ruleIDs(r) {
+			for _, id := range RuleIDs(r) {
 				if file, taken := shipped[id]; taken {
 					return fmt.Errorf("reading policy: %s: the id %q is that of a rule of the shipped pack (%s), whose exceptions and answers would count for this rule too: give it another, such as %q", r.Location, id, file, "own."+id)
 				}
@@ -117,27 +102,27 @@ func checkIDs(modules, pack map[string]*ast.Module) error {
 	return nil
 }
 
-// withoutCustom leaves out the module by which the pack asks packages of the
+// WithoutCustom leaves out the module by which the pack asks packages of the
 // user, where there is none of them.
-func withoutCustom(modules map[string]*ast.Module) {
+func WithoutCustom(modules map[string]*ast.Module) {
 	for _, m := range modules {
-		if isCustom(packageName(m)) {
+		if IsCustom(PackageName(m)) {
 			return
 		}
 	}
-	delete(modules, customModule)
+	delete(modules, CustomModule)
 }
 
-// isCustom reports whether a package is one that the pack asks.
-func isCustom(pkg string) bool {
-	return pkg == rootHoldgate+"."+rootCustom || strings.HasPrefix(pkg, rootHoldgate+"."+rootCustom+".")
+// IsCustom reports whether a package is one that the pack asks.
+func IsCustom(pkg string) bool {
+	return pkg == Root+"."+RootCustom || strings.HasPrefix(pkg, Root+"."+RootCustom+".")
 }
 
 // checkContribution reports whether the pack's entry asks the rule.
 func checkContribution(pkg string, r *ast.Rule) (bool, error) {
-	name := ruleName(r)
-	one := name == ruleDecision || name == ruleResult
-	set := name == ruleDecisions || name == ruleResults
+	name := RuleName(r)
+	one := name == RuleDecision || name == RuleResult
+	set := name == RuleDecisions || name == RuleResults
 	if !one && !set {
 		return false, nil
 	}
@@ -157,8 +142,8 @@ func checkContribution(pkg string, r *ast.Rule) (bool, error) {
 	return true, nil
 }
 
-// packageName is a module's package without data, with dots.
-func packageName(m *ast.Module) string {
+// PackageName is a module's package without data, with dots.
+func PackageName(m *ast.Module) string {
 	parts := make([]string, 0, len(m.Package.Path))
 	for _, t := range m.Package.Path[1:] {
 		s, _ := t.Value.(ast.String)
@@ -167,7 +152,7 @@ func packageName(m *ast.Module) string {
 	return strings.Join(parts, ".")
 }
 
-func ruleName(r *ast.Rule) string {
+func RuleName(r *ast.Rule) string {
 	if v, ok := r.Head.Ref()[0].Value.(ast.Var); ok {
 		return string(v)
 	}

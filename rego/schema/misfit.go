@@ -1,4 +1,4 @@
-package rego
+package schema
 
 import (
 	"encoding/json"
@@ -12,34 +12,36 @@ import (
 	"unicode/utf8"
 )
 
-// A misfit is a place in a document that is not as its shape says.
-type misfit struct {
-	at   []string // the keys that lead there, and the indexes as [0]
-	key  bool     // the key itself is wrong, and not its value
-	text string
+type object = map[string]any
+
+// A Misfit is a place in a document that is not as its shape says.
+type Misfit struct {
+	At   []string // the keys that lead there, and the indexes as [0]
+	Key  bool     // the key itself is wrong, and not its value
+	Text string
 }
 
-// where is the place as people write it, below a root.
-func (m misfit) where(root string) string {
-	at := m.at
-	if m.key {
+// Where is the place as people write it, below a root.
+func (m Misfit) Where(root string) string {
+	at := m.At
+	if m.Key {
 		at = at[:len(at)-1]
 	}
 	return strings.ReplaceAll(strings.Join(append([]string{root}, at...), "."), ".[", "[")
 }
 
-// A fitting holds a document against a shape.
-type fitting struct {
-	partly bool // what is required may be missing
-	found  []misfit
+// A Fitting holds a document against a shape.
+type Fitting struct {
+	Partly bool // what is required may be missing
+	Found  []Misfit
 }
 
-func (f *fitting) fault(at []string, format string, args ...any) {
-	f.found = append(f.found, misfit{at: slices.Clone(at), text: fmt.Sprintf(format, args...)})
+func (f *Fitting) fault(at []string, format string, args ...any) {
+	f.Found = append(f.Found, Misfit{At: slices.Clone(at), Text: fmt.Sprintf(format, args...)})
 }
 
-// check finds what does not fit.
-func (f *fitting) check(v any, s *shape, at []string) {
+// Check finds what does not fit.
+func (f *Fitting) Check(v any, s *Shape, at []string) {
 	if len(s.AnyOf) > 0 {
 		s = f.choose(v, s, at)
 	}
@@ -59,7 +61,7 @@ func (f *fitting) check(v any, s *shape, at []string) {
 		}
 		for i, item := range v {
 			if s.Items != nil {
-				f.check(item, s.Items, append(at, fmt.Sprintf("[%d]", i)))
+				f.Check(item, s.Items, append(at, fmt.Sprintf("[%d]", i)))
 			}
 		}
 	case string:
@@ -74,11 +76,11 @@ func (f *fitting) check(v any, s *shape, at []string) {
 
 // choose is the alternative that the value was meant for: the one that it fits, or
 // else of its type. Nil: it has no fault, or it was noted.
-func (f *fitting) choose(v any, s *shape, at []string) *shape {
-	var meant *shape
+func (f *Fitting) choose(v any, s *Shape, at []string) *Shape {
+	var meant *Shape
 	for _, one := range s.AnyOf {
-		try := fitting{partly: f.partly}
-		if try.check(v, one, at); len(try.found) == 0 {
+		try := Fitting{Partly: f.Partly}
+		if try.Check(v, one, at); len(try.Found) == 0 {
 			return nil
 		}
 		if slices.ContainsFunc(one.kinds(), func(kind string) bool { return isKind(v, kind) }) && meant == nil {
@@ -95,27 +97,27 @@ func (f *fitting) choose(v any, s *shape, at []string) *shape {
 	return meant
 }
 
-func (f *fitting) object(o object, s *shape, at []string) {
+func (f *Fitting) object(o object, s *Shape, at []string) {
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		inside := append(at, key)
 		switch known, ok := s.Properties[key]; {
 		case ok:
-			f.check(o[key], known, inside)
+			f.Check(o[key], known, inside)
 		case s.Others.none:
-			text := fmt.Sprintf("unknown key %q: %s", key, didYouMean(key, slices.Sorted(maps.Keys(s.Properties))))
-			f.found = append(f.found, misfit{at: slices.Clone(inside), key: true, text: text})
+			text := fmt.Sprintf("unknown key %q: %s", key, DidYouMean(key, slices.Sorted(maps.Keys(s.Properties))))
+			f.Found = append(f.Found, Misfit{At: slices.Clone(inside), Key: true, Text: text})
 		case s.Others.like != nil:
-			f.check(o[key], s.Others.like, inside)
+			f.Check(o[key], s.Others.like, inside)
 		}
 	}
 	for _, key := range s.Required {
-		if _, ok := o[key]; !ok && !f.partly {
+		if _, ok := o[key]; !ok && !f.Partly {
 			f.fault(at, "%s is missing", key)
 		}
 	}
 }
 
-func (f *fitting) word(s string, as *shape, at []string) {
+func (f *Fitting) word(s string, as *Shape, at []string) {
 	if as.Enum != nil && !slices.Contains(as.Enum, s) {
 		f.fault(at, "%q is none of %s%s", s, strings.Join(as.Enum, ", "), guess(s, as.Enum))
 	}
@@ -139,13 +141,13 @@ func (f *fitting) word(s string, as *shape, at []string) {
 
 // guess names the word that was probably meant.
 func guess(word string, known []string) string {
-	if hint := didYouMean(word, known); strings.HasPrefix(hint, "did") {
+	if hint := DidYouMean(word, known); strings.HasPrefix(hint, "did") {
 		return ": " + hint
 	}
 	return ""
 }
 
-func bounds(s *shape) string {
+func bounds(s *Shape) string {
 	switch {
 	case s.Minimum != nil && s.Maximum != nil:
 		return fmt.Sprintf("want %v to %v", *s.Minimum, *s.Maximum)

@@ -1,4 +1,6 @@
-package rego
+// Package schema says how input, decisions and settings are shaped, by the pack's
+// JSON schemas, and what of a value does not fit.
+package schema
 
 import (
 	"bytes"
@@ -12,26 +14,26 @@ import (
 	"github.com/holdgate/holdgate/policies"
 )
 
-// A shape is what a JSON Schema of the pack's says of one value. It has the words
+// A Shape is what a JSON Schema of the pack's says of one value. It has the words
 // that those schemas use; another one there is an error.
-type shape struct {
+type Shape struct {
 	Schema  string            `json:"$schema"`
 	Title   string            `json:"title"`
 	About   string            `json:"description"`
 	Ref     string            `json:"$ref"` // taken away by resolve
 	Default json.RawMessage   `json:"default"`
-	Defined map[string]*shape `json:"definitions"`
+	Defined map[string]*Shape `json:"definitions"`
 
-	Type       shapeTypes        `json:"type"`
-	AnyOf      []*shape          `json:"anyOf"`
+	Type       Types             `json:"type"`
+	AnyOf      []*Shape          `json:"anyOf"`
 	Enum       []string          `json:"enum"`
 	Pattern    string            `json:"pattern"`
 	Format     string            `json:"format"` // regex or date-time
 	MinLength  int               `json:"minLength"`
-	Properties map[string]*shape `json:"properties"`
+	Properties map[string]*Shape `json:"properties"`
 	Others     others            `json:"additionalProperties"`
 	Required   []string          `json:"required"`
-	Items      *shape            `json:"items"`
+	Items      *Shape            `json:"items"`
 	MinItems   int               `json:"minItems"`
 	MaxItems   int               `json:"maxItems"`
 	Minimum    *float64          `json:"minimum"`
@@ -41,7 +43,7 @@ type shape struct {
 // others says which keys an object may have besides those that are named.
 type others struct {
 	none bool
-	like *shape // nil: anything
+	like *Shape // nil: anything
 }
 
 func (o *others) UnmarshalJSON(raw []byte) error {
@@ -50,17 +52,17 @@ func (o *others) UnmarshalJSON(raw []byte) error {
 		o.none = !any
 		return nil
 	}
-	o.like = &shape{}
+	o.like = &Shape{}
 	return decodeShape(raw, o.like)
 }
 
-// shapeTypes is one type or a list of them.
-type shapeTypes []string
+// Types is one type or a list of them.
+type Types []string
 
 // typeWords are the types of JSON Schema as they are called in errors.
 var typeWords = map[string]string{"string": "a string", "boolean": "true or false", "number": "a number", "integer": "a whole number", "array": "a list", "object": "an object"}
 
-func (t shapeTypes) String() string {
+func (t Types) String() string {
 	said := make([]string, len(t))
 	for i, kind := range t {
 		said[i] = typeWords[kind]
@@ -68,10 +70,10 @@ func (t shapeTypes) String() string {
 	return strings.Join(said, " or ")
 }
 
-func (t *shapeTypes) UnmarshalJSON(raw []byte) error {
+func (t *Types) UnmarshalJSON(raw []byte) error {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
-		*t = shapeTypes{one}
+		*t = Types{one}
 		return nil
 	}
 	var list []string
@@ -82,13 +84,13 @@ func (t *shapeTypes) UnmarshalJSON(raw []byte) error {
 
 // The schemas of the pack.
 var (
-	decisionShape = sync.OnceValues(func() (*shape, error) { return readShape("decision") })
-	inputShape    = sync.OnceValues(func() (*shape, error) { return readShape("input") })
-	settingsShape = sync.OnceValues(func() (*shape, error) { return readShape("settings") })
+	Decision = sync.OnceValues(func() (*Shape, error) { return readShape("decision") })
+	Input    = sync.OnceValues(func() (*Shape, error) { return readShape("input") })
+	Settings = sync.OnceValues(func() (*Shape, error) { return readShape("settings") })
 )
 
-func readShape(name string) (*shape, error) {
-	s := &shape{}
+func readShape(name string) (*Shape, error) {
+	s := &Shape{}
 	raw, err := policies.FS.ReadFile("schemas/" + name + "/" + name + ".json")
 	if err == nil {
 		err = decodeShape(raw, s)
@@ -102,7 +104,7 @@ func readShape(name string) (*shape, error) {
 	return s, nil
 }
 
-func decodeShape(raw []byte, into *shape) error {
+func decodeShape(raw []byte, into *Shape) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	return d.Decode(into)
@@ -110,7 +112,7 @@ func decodeShape(raw []byte, into *shape) error {
 
 // resolve puts what is defined in the places of references to it. A definition is
 // resolved once, so that one may stand in itself.
-func (s *shape) resolve(defined map[string]*shape) error {
+func (s *Shape) resolve(defined map[string]*Shape) error {
 	if s == nil {
 		return nil
 	}
@@ -124,7 +126,7 @@ func (s *shape) resolve(defined map[string]*shape) error {
 		}
 		*s = *d
 	}
-	parts := slices.Concat(slices.Collect(maps.Values(s.Properties)), s.AnyOf, []*shape{s.Others.like, s.Items}, slices.Collect(maps.Values(s.Defined)))
+	parts := slices.Concat(slices.Collect(maps.Values(s.Properties)), s.AnyOf, []*Shape{s.Others.like, s.Items}, slices.Collect(maps.Values(s.Defined)))
 	for _, part := range parts {
 		if err := part.resolve(defined); err != nil {
 			return err
@@ -134,11 +136,29 @@ func (s *shape) resolve(defined map[string]*shape) error {
 }
 
 // kinds are the types that a value of the shape may have; none: every type.
-func (s *shape) kinds() (all shapeTypes) {
+func (s *Shape) kinds() (all Types) {
 	all = slices.Clone(s.Type)
 	for _, one := range s.AnyOf {
 		all = append(all, one.kinds()...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// FieldsOf are the fields of the object at a path such as decision.hold, or of each
+// in a list there.
+func FieldsOf(path string) []string {
+	s, err := Decision()
+	if err != nil {
+		return nil // who reads the policy has been told
+	}
+	for _, name := range strings.Split(path, ".")[1:] {
+		if s = s.Properties[name]; s == nil {
+			return nil
+		}
+		if s.Items != nil {
+			s = s.Items
+		}
+	}
+	return slices.Sorted(maps.Keys(s.Properties))
 }

@@ -1,4 +1,5 @@
-package rego
+// Package verdict reads the decisions that policies give, and writes them as JSON.
+package verdict
 
 import (
 	"errors"
@@ -10,14 +11,14 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// reservedPrefix begins the rules that Holdgate itself gives.
-const reservedPrefix = "holdgate."
+// ReservedPrefix begins the rules that Holdgate itself gives.
+const ReservedPrefix = "holdgate."
 
-// readDecision reads the value of data.holdgate.decision, and whether its rule
+// Read reads the value of data.holdgate.decision, and whether its rule
 // only observes. A field or value that the contract does not know is an error:
 // what a policy meant by it cannot be guessed.
-func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
-	d.Hold = defaultHold()
+func Read(v ast.Value) (d holdgate.Decision, observe bool, err error) {
+	d.Hold = DefaultHold()
 	acted := false
 	err = eachField(v, "decision", func(name string, v ast.Value) (err error) {
 		switch name {
@@ -28,11 +29,11 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 				d.Action, err = holdgate.ParseAction(s)
 			}
 		case "rule":
-			if d.Rule, err = text(v); err == nil && strings.HasPrefix(d.Rule, reservedPrefix) {
-				err = fmt.Errorf("%q begins with %q, which is Holdgate's own", d.Rule, reservedPrefix)
+			if d.Rule, err = Text(v); err == nil && strings.HasPrefix(d.Rule, ReservedPrefix) {
+				err = fmt.Errorf("%q begins with %q, which is Holdgate's own", d.Rule, ReservedPrefix)
 			}
 		case "reason":
-			d.Reason, err = text(v)
+			d.Reason, err = Text(v)
 		case "risk":
 			d.Risk, err = oneOf(v, holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh, holdgate.RiskCritical)
 		case "hold":
@@ -40,7 +41,7 @@ func readDecision(v ast.Value) (d holdgate.Decision, observe bool, err error) {
 		case "redact":
 			d.Redact, err = pointers(v)
 		case "taint":
-			d.Taint, err = texts(v)
+			d.Taint, err = Texts(v)
 		case "also":
 			d.Also, err = readFindings(v)
 		case "observe":
@@ -76,9 +77,9 @@ func readFindings(v ast.Value) ([]holdgate.Finding, error) {
 		err := eachField(v, "decision.also", func(name string, v ast.Value) (err error) {
 			switch name {
 			case "rule":
-				f.Rule, err = text(v)
+				f.Rule, err = Text(v)
 			case "reason":
-				f.Reason, err = text(v)
+				f.Reason, err = Text(v)
 			case "risk":
 				f.Risk, err = oneOf(v, holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh, holdgate.RiskCritical)
 			default:
@@ -97,7 +98,7 @@ func readFindings(v ast.Value) ([]holdgate.Finding, error) {
 
 // pointers reads a list of JSON pointers (RFC 6901) below the input's root.
 func pointers(v ast.Value) ([]string, error) {
-	list, err := texts(v)
+	list, err := Texts(v)
 	for _, p := range list {
 		if !strings.HasPrefix(p, "/") {
 			return nil, fmt.Errorf("%q is no JSON pointer: it must begin with /", p)

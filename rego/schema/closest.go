@@ -1,4 +1,4 @@
-package rego
+package schema
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ var meant = map[string]string{
 	"severity": "risk", "message": "reason", "id": "rule", "name": "rule", "severe": "critical", "info": "low", "warning": "medium",
 }
 
-// didYouMean ends an error about a word that is not known: it names the known
+// DidYouMean ends an error about a word that is not known: it names the known
 // one that was probably meant, or else all of them.
-func didYouMean(word string, known []string) string {
+func DidYouMean(word string, known []string) string {
 	best := holdgate.Closest(word, known)
 	if other := meant[strings.ToLower(word)]; best == "" && slices.Contains(known, other) {
 		best = other

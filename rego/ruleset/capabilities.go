@@ -1,4 +1,4 @@
-package rego
+package ruleset
 
 import (
 	"slices"
@@ -29,9 +29,9 @@ func forbiddenBuiltins() map[string]bool {
 	return forbidden
 }
 
-// capabilities are what the compiler lets a policy use: stock OPA of this
+// Capabilities are what the compiler lets a policy use: stock OPA of this
 // version, less the forbidden built-ins and any schema from the network.
-func capabilities() *ast.Capabilities {
+func Capabilities() *ast.Capabilities {
 	forbidden := forbiddenBuiltins()
 	c := ast.CapabilitiesForThisVersion()
 	c.Builtins = slices.DeleteFunc(slices.Clone(c.Builtins), func(b *ast.Builtin) bool { return forbidden[b.Name] })
@@ -45,9 +45,9 @@ func undefinedFunction(e *ast.Error) (string, bool) {
 	return strings.CutPrefix(e.Message, "undefined function ")
 }
 
-// reads reports whether any rule can see a path below input: by its name, or
+// Reads reports whether any rule can see a path below input: by its name, or
 // through a part of input that holds it.
-func reads(modules map[string]*ast.Module, path ...string) bool {
+func Reads(modules map[string]*ast.Module, path ...string) bool {
 	found := false
 	for _, m := range modules {
 		ast.WalkRefs(m, func(r ast.Ref) bool {

@@ -1,4 +1,4 @@
-package rego
+package verdict
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// defaultHold is a hold without detail.
-func defaultHold() holdgate.HoldSpec {
+// DefaultHold is a hold without detail.
+func DefaultHold() holdgate.HoldSpec {
 	return holdgate.HoldSpec{
 		Kind:    holdgate.RequestApproval,
 		Timeout: holdgate.DefaultHoldTimeout,
@@ -27,11 +27,11 @@ func readHold(v ast.Value, h *holdgate.HoldSpec) error {
 	err := eachField(v, "decision.hold", func(name string, v ast.Value) (err error) {
 		switch name {
 		case "gate":
-			h.Gate, err = text(v)
+			h.Gate, err = Text(v)
 		case "kind":
 			h.Kind, err = oneOf(v, holdgate.RequestApproval, holdgate.RequestChoice)
 		case "message":
-			h.Message, err = text(v)
+			h.Message, err = Text(v)
 		case "options":
 			h.Options, err = readOptions(v)
 		case "timeout":
@@ -44,11 +44,11 @@ func readHold(v ast.Value, h *holdgate.HoldSpec) error {
 		case "required":
 			h.Required, err = boolean(v)
 		case "approvers":
-			err = readApprovers(v, &h.Approvers)
+			err = ReadApprovers(v, &h.Approvers)
 		case "allow":
 			h.Allow, err = ways(v)
 		case "show":
-			h.Show, err = texts(v)
+			h.Show, err = Texts(v)
 		case "passes":
 			h.Passes, err = boolean(v)
 		case "once":
@@ -99,13 +99,13 @@ func readLearn(v ast.Value) (l holdgate.Learn, err error) {
 	return l, err
 }
 
-func readApprovers(v ast.Value, a *holdgate.Approvers) error {
+func ReadApprovers(v ast.Value, a *holdgate.Approvers) error {
 	return eachField(v, "decision.hold.approvers", func(name string, v ast.Value) (err error) {
 		switch name {
 		case "roles":
-			a.Roles, err = texts(v)
+			a.Roles, err = Texts(v)
 		case "users":
-			a.Users, err = texts(v)
+			a.Users, err = Texts(v)
 		case "quorum":
 			a.Quorum, err = count(v)
 		case "assurance":
@@ -131,9 +131,9 @@ func readEscalations(v ast.Value) ([]holdgate.Escalation, error) {
 			case "after":
 				e.After, err = duration(v)
 			case "roles":
-				e.Roles, err = texts(v)
+				e.Roles, err = Texts(v)
 			case "users":
-				e.Users, err = texts(v)
+				e.Users, err = Texts(v)
 			default:
 				err = errUnknownField
 			}
@@ -162,9 +162,9 @@ func readOptions(v ast.Value) ([]holdgate.Option, error) {
 		err := eachField(v, "decision.hold.options", func(name string, v ast.Value) (err error) {
 			switch name {
 			case "id":
-				o.ID, err = text(v)
+				o.ID, err = Text(v)
 			case "label":
-				o.Label, err = text(v)
+				o.Label, err = Text(v)
 			case "effect":
 				o.Effect, err = oneOf(v, holdgate.EffectApprove, holdgate.EffectDeny, holdgate.EffectSteer)
 			case "other":
