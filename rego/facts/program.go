@@ -32,7 +32,7 @@ func languageOf(c *Command) string {
 	}) {
 		return ""
 	}
-	if !snippet.Known(name) || wordlist.Has("node bun", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], changesReading) {
+	if !snippet.Known(name) || wordlist.Has("node bun tsx ts-node", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], changesReading) {
 		return ""
 	}
 	return name

@@ -95,13 +95,17 @@ func Read(language, code string) (Effects, error) {
 		return readZig(code)
 	case "r":
 		return readR(code)
-	case "node", "bun", "deno":
-		program, err := parseScript(code, language != "node")
+	case "node", "bun", "deno", "tsx", "ts-node":
+		parse := parseTyped
+		if language == "node" {
+			parse = func(code string) (*expr, error) { return parseScript(code, false) }
+		}
+		program, err := parse(code)
 		if err != nil {
 			return Effects{}, err
 		}
 		w := newWalker(scriptTable())
-		w.remote = language != "node"
+		w.remote = language == "bun" || language == "deno"
 		return w.program(program)
 	}
 	return Effects{}, fmt.Errorf("the language %q is not read", language)
@@ -114,5 +118,5 @@ func ReadPerl(code string, modules []string) (Effects, error) { return readPerl(
 // Known reports whether programs in a language are read. JavaScript goes by the
 // program that runs it.
 func Known(language string) bool {
-	return slices.Contains([]string{"python", "node", "bun", "deno", "awk", "sed", "go", "perl", "ruby", "php", "lua", "c", "java", "rust", "zig", "r"}, language)
+	return slices.Contains([]string{"python", "node", "bun", "deno", "tsx", "ts-node", "awk", "sed", "go", "perl", "ruby", "php", "lua", "c", "java", "rust", "zig", "r"}, language)
 }
