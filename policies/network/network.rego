@@ -37,22 +37,6 @@ outward if input.tool.category in {"network", "message", "unknown", "spawn"}
 outward if input.facts.urls[0]
 
 # METADATA
-# title: Tools that run a command on another machine
-# description: By an argument that names one beside the command. What it would do here says little of there.
-# custom:
-#   risk: medium
-decisions contains d if {
-	input.facts.commands
-	some name in elsewhere_arguments
-	machine := input.tool.arguments[name]
-	is_string(machine)
-	not lower(machine) in data.settings.network.hosts
-	d := ask("network.tool", "medium", "The tool runs a command on another machine.", [machine])
-}
-
-elsewhere_arguments := {"host", "hostname", "instance", "instance_id", "instanceId", "machine", "pod", "podName", "pod_name"}
-
-# METADATA
 # title: Addresses that carry what looks like data
 # description: |
 #   A long value of letters of both cases and digits in what an address asks for. It is

@@ -68,10 +68,4 @@ test_addresses_that_carry_data_ask if {
 	}
 }
 
-test_commands_on_another_machine_ask if {
-	facts := {"commands": [{"program": "ls", "argv": ["ls"], "class": "pass", "seen": "whole"}], "impact": {}}
-	holdgate.decision.rule == "network.tool" with input as tool_call({"name": "mcp__ssh__exec", "category": "exec", "arguments": {"host": "web-1", "command": "ls"}}, facts)
-	holdgate.decision.action == "allow" with input as tool_call({"name": "Bash", "category": "exec", "arguments": {"host": "localhost", "command": "ls"}}, facts)
-}
-
 reaching(u) := json.patch(tool_call({"name": "WebFetch", "category": "network"}, {"urls": [u], "impact": {}}), [{"op": "add", "path": "/session/cwd", "value": "/home/dev/shop"}])
