@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/holdgate/holdgate/rego/facts/snippet"
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -152,7 +153,7 @@ func (s *shell) started(line, program string) {
 
 // place notes that a program touches a file, or the files below a folder. It
 // reports false where those may be anything.
-func (s *shell) place(p snippet.Place, access string) bool {
+func (s *shell) place(p outcome.Place, access string) bool {
 	s.x.Tick()
 	f := field{text: p.String()}
 	s.touch(f, access)

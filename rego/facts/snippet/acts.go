@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // plainVariables are those of the environment that hold no secret.
@@ -125,7 +127,7 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 			if rest, ok := strings.CutPrefix(p.Path, "file:"); ok {
 				file, options, _ := strings.Cut(rest, "?")
 				if _, uri := c.arg(9, "uri"); uri && options == "mode=ro" && !strings.Contains(file, "%") {
-					w.touch("read", places(Place{Path: file}), c.spec.name)
+					w.touch("read", places(outcome.Place{Path: file}), c.spec.name)
 					return kinds("rodb"), true
 				}
 			}
@@ -146,7 +148,7 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 			w.unseen("%s of a file object", c.spec.name)
 		}
 		if !given {
-			mode = places(Place{Path: "r"})
+			mode = places(outcome.Place{Path: "r"})
 		}
 		t := mode.text()
 		if len(t.kinds) > 0 || t.none() {

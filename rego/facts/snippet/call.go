@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // A call is one of a function of the tables.
@@ -270,7 +272,7 @@ func (w *walker) apply(c call) value {
 	for i, k := range c.keys {
 		w.fills = w.fills || k == "file" && c.args[i].is("file")
 	}
-	if len(c.spec.effects) == 1 && c.spec.effects[0].what == "write" && len(c.args) == 1 && slices.Equal(c.args[0].places, []Place{{}}) {
+	if len(c.spec.effects) == 1 && c.spec.effects[0].what == "write" && len(c.args) == 1 && slices.Equal(c.args[0].places, []outcome.Place{{}}) {
 		w.unseen("%s empties a file", c.spec.name)
 	}
 	for _, e := range c.spec.effects {
@@ -289,7 +291,7 @@ func (w *walker) touch(what string, v value, by string) {
 	if !w.last {
 		return
 	}
-	list := map[string]*[]Place{"read": &w.effects.Reads, "write": &w.effects.Writes, "delete": &w.effects.Deletes}[what]
+	list := map[string]*[]outcome.Place{"read": &w.effects.Reads, "write": &w.effects.Writes, "delete": &w.effects.Deletes}[what]
 	if list == nil { // see options
 		return
 	}
@@ -303,7 +305,7 @@ func (w *walker) touch(what string, v value, by string) {
 }
 
 // touchPiece is touch for what is no container.
-func (w *walker) touchPiece(list *[]Place, v value, by string) {
+func (w *walker) touchPiece(list *[]outcome.Place, v value, by string) {
 	t := v
 	t.kinds = slices.DeleteFunc(slices.Clone(v.kinds), func(k string) bool { return k == "file" }) // it was opened elsewhere
 	if t.none() && v.is("file") {
@@ -317,13 +319,13 @@ func (w *walker) touchPiece(list *[]Place, v value, by string) {
 		w.unseen("%s: a path that is not known", by)
 	}
 	if t.is(kindPart) {
-		t.add(places(Place{Path: ".", Below: true}))
+		t.add(places(outcome.Place{Path: ".", Below: true}))
 	}
 	for _, p := range t.places {
 		if strings.Contains(p.Path, "\x00") || hostPath.MatchString(p.Path) {
 			w.unseen("%s: %s", by, p.Path)
 		}
-		*list, _ = union(*list, []Place{p}, false)
+		*list, _ = union(*list, []outcome.Place{p}, false)
 	}
 }
 
@@ -367,15 +369,15 @@ func (w *walker) result(s *spec, c call) value {
 	case "text":
 		return c.recv.text()
 	case "dir":
-		return kinds("path").with(places(Place{Path: "."}))
+		return kinds("path").with(places(outcome.Place{Path: "."}))
 	case "none":
 		return value{}
 	case "below":
 		return w.container(c.at, value{}, join(below(c.recv, ""), kinds("path")))
 	case "dirtext":
-		return places(Place{Path: "."})
+		return places(outcome.Place{Path: "."})
 	case "tmp":
-		return places(Place{Path: "/tmp", Below: true})
+		return places(outcome.Place{Path: "/tmp", Below: true})
 	case "parent":
 		return join(parents(c.recv), kinds("path"))
 	case "list":
@@ -479,7 +481,7 @@ func mapText(v value, f func(string) string) (out value) {
 		if p.Below || strings.ContainsFunc(p.Path, func(r rune) bool { return r > unicode.MaxASCII }) {
 			return anything()
 		}
-		out.add(places(Place{Path: f(p.Path)}))
+		out.add(places(outcome.Place{Path: f(p.Path)}))
 	}
 	out.kinds = t.kinds
 	return out
@@ -494,7 +496,7 @@ func baseOf(v value) (out value) {
 		if b := path.Base(p.Path); b == ".." || strings.HasSuffix(p.Path, "/") {
 			out.add(anything())
 		} else {
-			out.add(places(Place{Path: b}))
+			out.add(places(outcome.Place{Path: b}))
 		}
 	}
 	for _, k := range v.text().kinds {

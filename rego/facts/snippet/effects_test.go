@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // TestPrograms reads the files in testdata: programs after a line "---", each
@@ -42,12 +44,12 @@ func TestPrograms(t *testing.T) {
 }
 
 // describe writes effects as one line.
-func describe(e Effects, err error) string {
+func describe(e outcome.Effects, err error) string {
 	if err != nil {
 		return "not read: " + err.Error()
 	}
 	var parts []string
-	add := func(what string, list []Place) {
+	add := func(what string, list []outcome.Place) {
 		for _, p := range list {
 			parts = append(parts, what+" "+p.String())
 		}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // scriptSpecial is what functions of JavaScript do that no row of a table can
@@ -266,7 +268,7 @@ func (w *walker) options(c call) {
 		if v, given := c.arg(e.at, e.key); is && given && strings.HasPrefix(e.what, "opts-") {
 			w.optionsOf(c, v, allowed)
 		}
-		if v, _ := c.arg(e.at, e.key); e.what == "content" && slices.Equal(v.places, []Place{{}}) {
+		if v, _ := c.arg(e.at, e.key); e.what == "content" && slices.Equal(v.places, []outcome.Place{{}}) {
 			w.unseen("%s empties a file", c.spec.name)
 		}
 	}

@@ -3,6 +3,8 @@ package snippet
 import (
 	"path"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // scriptFile are the functions of JavaScript that make paths, open files and
@@ -23,7 +25,7 @@ func (w *walker) scriptFile(c call, arg func(int, string) value) (value, bool) {
 		}
 		return v, true
 	case "pathResolve":
-		v := places(Place{Path: "."})
+		v := places(outcome.Place{Path: "."})
 		for i, a := range c.args {
 			if c.keys[i] != "" {
 				return anything(), true
@@ -58,7 +60,7 @@ func (w *walker) scriptFile(c call, arg func(int, string) value) (value, bool) {
 				}
 			}
 		}
-		list := w.container(c.at, value{}, globbed(places(Place{Path: "."}), arg(0, "")))
+		list := w.container(c.at, value{}, globbed(places(outcome.Place{Path: "."}), arg(0, "")))
 		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, value{}, list)
 		return list, true
 	case "rm":

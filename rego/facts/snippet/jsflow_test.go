@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // flows are ways in which a value gets from one variable into another: N is a
@@ -135,7 +137,7 @@ func TestFlowsAreFollowed(t *testing.T) {
 		}
 		seen++
 		for _, w := range got.Written {
-			if failed < 15 && !slices.ContainsFunc(e.Writes, func(p Place) bool { return coveredBy(w, p) }) {
+			if failed < 15 && !slices.ContainsFunc(e.Writes, func(p outcome.Place) bool { return coveredBy(w, p) }) {
 				failed++
 				t.Errorf("it writes %q and %s is found in\n%s", w, describe(e, nil), program)
 			}
@@ -147,7 +149,7 @@ func TestFlowsAreFollowed(t *testing.T) {
 	}
 }
 
-func coveredBy(file string, p Place) bool {
+func coveredBy(file string, p outcome.Place) bool {
 	wd, _ := os.Getwd()
 	file = strings.TrimPrefix(path.Clean(file), wd+"/")
 	if !p.Below {

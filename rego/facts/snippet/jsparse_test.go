@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // dumpNode prints, for each program that it reads as a JSON text a line, what
@@ -162,7 +164,7 @@ func TestScriptsAreReadAsNodeDoes(t *testing.T) {
 			return filepath.SkipAll
 		}
 		raw, err := os.ReadFile(path)
-		if err == nil && len(raw) < maxBytes {
+		if err == nil && len(raw) < outcome.MaxBytes {
 			names, programs = append(names, path), append(programs, string(raw))
 		}
 		return err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // TestOddSpellings runs the programs in testdata/odd/node.txt, which try to make a
@@ -44,7 +46,7 @@ func TestOddSpellings(t *testing.T) {
 		e, err := Read("node", program)
 		starts := slices.ContainsFunc(e.Shell, func(l string) bool { return strings.Contains(l, "done") }) ||
 			slices.ContainsFunc(e.Commands, func(words []string) bool { return slices.Contains(words, "done") })
-		if err == nil && len(e.Unseen) == 0 && !starts && !slices.ContainsFunc(e.Writes, func(p Place) bool { return coveredBy("done", p) }) {
+		if err == nil && len(e.Unseen) == 0 && !starts && !slices.ContainsFunc(e.Writes, func(p outcome.Place) bool { return coveredBy("done", p) }) {
 			t.Errorf("it makes a file, and %s is found in\n%s", describe(e, err), program)
 		}
 	}

@@ -3,6 +3,8 @@ package snippet
 import (
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // reflective are properties that lead from any value to the language's own
@@ -75,7 +77,7 @@ func (w *walker) ofKind(k, name string, v value, out *value) {
 		out.add(kinds(kindProject))
 		known = !acts(name)
 	case k == "environ":
-		out.add(w.variableOf(places(Place{Path: name})))
+		out.add(w.variableOf(places(outcome.Place{Path: name})))
 	case isModule && name == "default" && w.table.modules["builtin"][module] != nil:
 		out.add(kinds(k))
 	case isModule:
@@ -267,7 +269,7 @@ func (w *walker) required(name string) value {
 	case modules["builtin"][name] != nil && modules[name] != nil:
 		return kinds(kindModule + name)
 	case strings.HasSuffix(name, ".json") && relative:
-		w.touch("read", places(Place{Path: name}), "require")
+		w.touch("read", places(outcome.Place{Path: name}), "require")
 		return anything()
 	case modules["builtin"][first] != nil, modules["!"][first] != nil, w.remote && !relative,
 		strings.ContainsAny(name, ":\\%?#\x00"), strings.Trim(name, "./") == "":

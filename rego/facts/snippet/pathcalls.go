@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // pathSpecial are the functions that make and take paths.
@@ -30,7 +32,7 @@ func (w *walker) pathSpecial(c call, arg func(int, string) value) (value, bool) 
 			v = joined(v, a)
 		}
 		if len(c.args) == 0 && c.spec.special == "path" {
-			v = places(Place{Path: "."})
+			v = places(outcome.Place{Path: "."})
 		}
 		v = v.text()
 		if c.spec.special != "join" {
@@ -47,20 +49,20 @@ func (w *walker) folderSpecial(c call, arg func(int, string) value) (value, bool
 	isPath := kinds("path")
 	switch c.spec.special {
 	case "home":
-		return join(places(Place{Path: "~"}), isPath), true
+		return join(places(outcome.Place{Path: "~"}), isPath), true
 	case "glob":
 		return w.container(c.at, value{}, join(globbed(c.recv, arg(0, "pattern")), isPath)), true
 	case "globbed":
 		if _, root := c.arg(9, "root_dir"); root {
 			return anything(), true
 		}
-		return w.container(c.at, value{}, globbed(places(Place{Path: "."}), arg(0, "pathname"))), true
+		return w.container(c.at, value{}, globbed(places(outcome.Place{Path: "."}), arg(0, "pathname"))), true
 	case "listdir":
 		return w.container(c.at, value{}, kinds(kindPart)), true
 	case "scandir":
 		in := arg(0, "path")
 		if len(c.args) == 0 {
-			in = places(Place{Path: "."})
+			in = places(outcome.Place{Path: "."})
 		}
 		return w.container(c.at, value{}, join(below(in.text(), ""), isPath)), true
 	case "walk":
@@ -70,7 +72,7 @@ func (w *walker) folderSpecial(c call, arg func(int, string) value) (value, bool
 		}
 		root := value{}
 		for _, p := range top.text().places {
-			root.add(places(Place{Path: p.Path, Below: true, Up: true}))
+			root.add(places(outcome.Place{Path: p.Path, Below: true, Up: true}))
 		}
 		if root.none() {
 			root = anything()
@@ -123,13 +125,13 @@ func (e *expr) kids0(of *expr) *expr {
 func (w *walker) sibling(v value, pattern string) (out value) {
 	for _, p := range v.text().places {
 		if p.Below {
-			out.add(places(Place{Path: p.Path, Below: true}))
+			out.add(places(outcome.Place{Path: p.Path, Below: true}))
 			if p.Up {
 				out.add(anything())
 			}
 			continue
 		}
-		out.add(places(Place{Path: path.Join(p.Path, ".."), Below: true, Pattern: strings.TrimSuffix(path.Base(p.Path), path.Ext(p.Path)) + "*"}))
+		out.add(places(outcome.Place{Path: path.Join(p.Path, ".."), Below: true, Pattern: strings.TrimSuffix(path.Base(p.Path), path.Ext(p.Path)) + "*"}))
 	}
 	if t := v.text(); t.is(kindPart) {
 		out.add(kinds(kindPart))
@@ -161,7 +163,7 @@ func globbed(dirs, patterns value) (out value) {
 			if at := strings.LastIndexByte(fixed, '/'); at >= 0 {
 				folder = path.Join(folder, fixed[:at])
 			}
-			out.add(places(Place{Path: folder, Below: true, Pattern: path.Base(p.Path)}))
+			out.add(places(outcome.Place{Path: folder, Below: true, Pattern: path.Base(p.Path)}))
 		}
 	}
 	if t := dirs.text(); len(t.kinds) > 0 {

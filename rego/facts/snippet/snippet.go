@@ -19,82 +19,52 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/named"
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
-// Effects are what a program may do.
-type Effects struct {
-	Reads, Writes, Deletes []Place
-	Trees                  bool       // folders are deleted with what is in them
-	Shell                  []string   // lines that it hands to a shell
-	Commands               [][]string // programs that it starts, with their arguments
-	Project                []string   // modules of the project that it loads, as in "shop.money"
-	Unseen                 []string   // what cannot be seen, in words
-}
-
-// A Place is a file, or what lies below a folder.
-type Place struct {
-	Path    string
-	Below   bool   // files below Path, at any depth
-	Up      bool   // Path itself is meant, too
-	Pattern string // of the names of those files; empty where any name is meant
-}
-
-// String writes a place as a shell would: a folder's files are a pattern.
-func (p Place) String() string {
-	if !p.Below {
-		return p.Path
-	}
-	pattern := p.Pattern
-	if pattern == "" {
-		pattern = "*"
-	}
-	return strings.TrimSuffix(p.Path, "/") + "/" + pattern
-}
-
-// maxBytes and maxLines bound a program that is read.
-const (
-	maxBytes = 64 << 10
-	maxLines = 10_000
-)
+// maxLines bounds a program that is read.
+const maxLines = 10_000
 
 // Read tells what a program does. Of languages that [Known] does not name
 // nothing is known. Work is bounded, and a program that takes more is an error,
 // as one that cannot be read is.
-func Read(language, code string) (Effects, error) {
-	if len(code) > maxBytes || strings.Count(code, "\n") > maxLines {
-		return Effects{}, fmt.Errorf("a program of more than %d bytes or %d lines", maxBytes, maxLines)
+func Read(language, code string) (outcome.Effects, error) {
+	if len(code) > outcome.MaxBytes || strings.Count(code, "\n") > maxLines {
+		return outcome.Effects{}, fmt.Errorf("a program of more than %d bytes or %d lines", outcome.MaxBytes, maxLines)
 	}
 	switch language {
 	case "python":
 		program, err := parsePython(code)
 		if err != nil {
-			return Effects{}, err
+			return outcome.Effects{}, err
 		}
 		return newWalker(pythonTable()).program(program)
 	case "awk":
-		return readAwk(code)
+		return named.Awk(code)
 	case "sed":
-		return readSed(code)
+		return named.Sed(code)
 	case "go":
-		return readGo(code)
+		return named.Go(code)
 	case "perl":
-		return readPerl(code, nil)
+		return named.Perl(code, nil)
 	case "ruby":
-		return readRuby(code)
+		return named.Ruby(code)
 	case "php":
-		return readPHP(code)
+		return named.PHP(code)
 	case "lua":
-		return readLua(code)
+		return named.Lua(code)
 	case "c":
-		return readC(code)
+		return named.C(code)
 	case "java":
-		return readJava(code)
+		return named.Java(code)
 	case "rust":
-		return readRust(code)
+		return named.Rust(code)
 	case "zig":
-		return readZig(code)
+		return named.Zig(code)
 	case "r":
-		return readR(code)
+		return named.R(code)
 	case "node", "bun", "deno", "tsx", "ts-node":
 		parse := parseTyped
 		if language == "node" {
@@ -102,18 +72,20 @@ func Read(language, code string) (Effects, error) {
 		}
 		program, err := parse(code)
 		if err != nil {
-			return Effects{}, err
+			return outcome.Effects{}, err
 		}
 		w := newWalker(scriptTable())
 		w.remote = language == "bun" || language == "deno"
 		return w.program(program)
 	}
-	return Effects{}, fmt.Errorf("the language %q is not read", language)
+	return outcome.Effects{}, fmt.Errorf("the language %q is not read", language)
 }
 
 // ReadPerl tells what a program of Perl does that is started with modules of its own,
 // as by -MList::Util=sum.
-func ReadPerl(code string, modules []string) (Effects, error) { return readPerl(code, modules) }
+func ReadPerl(code string, modules []string) (outcome.Effects, error) {
+	return named.Perl(code, modules)
+}
 
 // Known reports whether programs in a language are read. JavaScript goes by the
 // program that runs it.

@@ -1,11 +1,10 @@
 package snippet
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"sync"
-
-	_ "embed"
 )
 
 // A table says what the modules, functions and types of a language do.

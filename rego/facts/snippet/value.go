@@ -4,12 +4,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // A value is all that a variable may hold. It errs towards more.
 type value struct {
-	kinds  []string // what it is: see the constants, and the types of the tables
-	places []Place  // the texts and paths that it may be, where they are known
+	kinds  []string        // what it is: see the constants, and the types of the tables
+	places []outcome.Place // the texts and paths that it may be, where they are known
 	objs   []*object
 	fns    []*function
 	specs  []*spec // functions and types of the tables
@@ -51,10 +53,10 @@ type function struct {
 // maxPlaces bounds the texts that a value may be, before it may be any.
 const maxPlaces = 64
 
-func kinds(k ...string) value    { return value{kinds: k} }
-func places(p ...Place) value    { return value{places: p} }
-func anything() value            { return kinds(kindAny) }
-func (v value) is(k string) bool { return slices.Contains(v.kinds, k) }
+func kinds(k ...string) value         { return value{kinds: k} }
+func places(p ...outcome.Place) value { return value{places: p} }
+func anything() value                 { return kinds(kindAny) }
+func (v value) is(k string) bool      { return slices.Contains(v.kinds, k) }
 func (v value) none() bool {
 	return len(v.kinds)+len(v.places)+len(v.objs)+len(v.fns)+len(v.specs) == 0
 }
@@ -124,10 +126,10 @@ func (v value) text() value {
 func below(v value, pattern string) value {
 	out := value{}
 	for _, p := range v.places {
-		out.places, _ = union(out.places, []Place{{Path: p.Path, Below: true, Pattern: pattern}}, false)
+		out.places, _ = union(out.places, []outcome.Place{{Path: p.Path, Below: true, Pattern: pattern}}, false)
 	}
 	if v.is(kindPart) {
-		out.add(places(Place{Path: ".", Below: true, Pattern: pattern}))
+		out.add(places(outcome.Place{Path: ".", Below: true, Pattern: pattern}))
 	}
 	if v.none() || v.is(kindAny) || v.is(kindUnseen) || v.is(kindProject) {
 		out.add(anything())
@@ -155,7 +157,7 @@ func joined(dir, rest value) (out value) {
 		case (r.Path == "." || strings.HasPrefix(r.Path, "./")) && !onlyHere(dir):
 			return anything() // it may be the folder at hand, from the root
 		case dir.is(kindPart):
-			out.add(below(places(Place{Path: "."}), ""))
+			out.add(below(places(outcome.Place{Path: "."}), ""))
 			if climbs(r.Path) {
 				return anything()
 			}
@@ -163,13 +165,13 @@ func joined(dir, rest value) (out value) {
 		for _, d := range dir.places {
 			switch p := path.Join(d.Path, r.Path); {
 			case !d.Below && !r.Below:
-				out.add(places(Place{Path: p}))
+				out.add(places(outcome.Place{Path: p}))
 			case !d.Below:
-				out.add(places(Place{Path: p, Below: true, Pattern: r.Pattern}))
+				out.add(places(outcome.Place{Path: p, Below: true, Pattern: r.Pattern}))
 			case climbs(r.Path):
 				return anything()
 			default:
-				out.add(places(Place{Path: d.Path, Below: true, Pattern: path.Base(r.Path)}))
+				out.add(places(outcome.Place{Path: d.Path, Below: true, Pattern: path.Base(r.Path)}))
 			}
 		}
 	}
@@ -178,7 +180,7 @@ func joined(dir, rest value) (out value) {
 
 // onlyHere reports whether a folder is the one at hand.
 func onlyHere(dir value) bool {
-	return len(dir.kinds) == 0 && !slices.ContainsFunc(dir.places, func(p Place) bool { return p.Path != "." || p.Below })
+	return len(dir.kinds) == 0 && !slices.ContainsFunc(dir.places, func(p outcome.Place) bool { return p.Path != "." || p.Below })
 }
 
 // climbs reports whether a relative path may lead out of the folder that it
@@ -191,20 +193,20 @@ func parents(v value) (out value) {
 		if p.Below {
 			// The parent of what lies right below a folder is the folder.
 			if !p.Up {
-				out.add(places(Place{Path: p.Path, Below: true, Up: true}))
+				out.add(places(outcome.Place{Path: p.Path, Below: true, Up: true}))
 				continue
 			}
 			p.Path = path.Join(p.Path, "..")
-			out.add(places(Place{Path: p.Path, Below: true, Up: true}))
+			out.add(places(outcome.Place{Path: p.Path, Below: true, Up: true}))
 			continue
 		}
 		if climbs(p.Path) || strings.HasSuffix(p.Path, "/") { // languages differ
 			return anything()
 		}
-		out.add(places(Place{Path: path.Join(p.Path, "..")}))
+		out.add(places(outcome.Place{Path: path.Join(p.Path, "..")}))
 	}
 	if v.is(kindPart) {
-		out.add(places(Place{Path: ".", Below: true, Up: true}))
+		out.add(places(outcome.Place{Path: ".", Below: true, Up: true}))
 	}
 	if v.is(kindAny) || v.none() {
 		out.add(anything())
@@ -220,7 +222,7 @@ func concat(values []value) value {
 		if v.is(kindAny) {
 			return anything()
 		}
-		if len(v.kinds) > 0 || slices.ContainsFunc(v.places, func(p Place) bool { return p.Below }) {
+		if len(v.kinds) > 0 || slices.ContainsFunc(v.places, func(p outcome.Place) bool { return p.Below }) {
 			return behind(texts, v, values[i+1:])
 		}
 		var longer []string
@@ -236,7 +238,7 @@ func concat(values []value) value {
 	}
 	out := value{}
 	for _, t := range texts {
-		out.add(places(Place{Path: t}))
+		out.add(places(outcome.Place{Path: t}))
 	}
 	return out
 }
@@ -263,7 +265,7 @@ func behind(texts []string, part value, rest []value) (out value) {
 			case t != "" && !(t == "./" && !path.IsAbs(p.Path) && !strings.HasPrefix(p.Path, "~")) || p.Up:
 				return anything()
 			case p.Below:
-				below := Place{Path: p.Path, Below: true}
+				below := outcome.Place{Path: p.Path, Below: true}
 				if len(rest) == 0 {
 					below.Pattern = p.Pattern
 				}
@@ -286,7 +288,7 @@ func behind(texts []string, part value, rest []value) (out value) {
 				out.add(kinds(kindPart))
 				continue
 			}
-			out.add(below(places(Place{Path: dir}), ""))
+			out.add(below(places(outcome.Place{Path: dir}), ""))
 		}
 	}
 	return out

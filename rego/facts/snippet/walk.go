@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // A walker works out what a program's variables may hold: it walks the whole
@@ -22,7 +24,7 @@ type walker struct {
 	fills   bool // something is written to a file
 	steps   int
 	round   int
-	effects Effects
+	effects outcome.Effects
 	remote  bool // a module by its bare name is fetched from elsewhere
 }
 
@@ -38,19 +40,19 @@ func newWalker(t *table) *walker {
 	return &walker{table: t, vars: make(map[string]*value), objs: make(map[*expr]*object), fns: make(map[*expr]*function)}
 }
 
-func (w *walker) program(program *expr) (effects Effects, err error) {
+func (w *walker) program(program *expr) (effects outcome.Effects, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if r != errTooMuch {
 				panic(r)
 			}
-			effects, err = Effects{}, errTooMuch
+			effects, err = outcome.Effects{}, errTooMuch
 		}
 	}()
 	program.walk(w.declare)
 	for ; ; w.round++ {
 		if w.round == maxRounds {
-			return Effects{}, errTooMuch
+			return outcome.Effects{}, errTooMuch
 		}
 		w.grew = false
 		w.eval(program)
@@ -198,7 +200,7 @@ func (w *walker) eval(e *expr) (v value) {
 		}
 		return anything()
 	case opText:
-		return places(Place{Path: e.text})
+		return places(outcome.Place{Path: e.text})
 	case opNumber:
 		w.all(e.kids)
 		return kinds(w.table.number)

@@ -1,4 +1,4 @@
-package snippet
+package named
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // goPure are packages of Go's standard library that compute, and touch no file,
@@ -26,10 +28,10 @@ var goSome = map[string]string{
 // goWalks are names of pure packages that go through folders.
 const goWalks = "Walk WalkDir Glob EvalSymlinks NewFile"
 
-// readGo tells what a Go program of one file does: nothing but print, where it
+// Go tells what a Go program of one file does: nothing but print, where it
 // takes all from packages that compute. A file that it reads is named in it.
-func readGo(code string) (Effects, error) {
-	var e Effects
+func Go(code string) (outcome.Effects, error) {
+	var e outcome.Effects
 	if strings.Contains(code, "//go:") || strings.Contains(code, "//line ") || strings.Contains(code, "/*line ") || strings.Contains(code, "//export") || strings.Contains(code, "+build") {
 		return e, fmt.Errorf("a directive of the compiler")
 	}
@@ -50,29 +52,29 @@ func readGo(code string) (Effects, error) {
 		}
 		names[short] = name
 	}
-	ast.Inspect(file, func(n ast.Node) bool { return e.goNode(n, names) })
+	ast.Inspect(file, func(n ast.Node) bool { return goNode(&e, n, names) })
 	return e, nil
 }
 
 // goNode judges one node, and reports whether those below are to be judged.
-func (e *Effects) goNode(n ast.Node, names map[string]string) bool {
+func goNode(e *outcome.Effects, n ast.Node, names map[string]string) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
 		if n.Body == nil {
 			e.Unseen = append(e.Unseen, n.Name.Name+" has no body")
 		}
 	case *ast.CallExpr:
-		if sel, ok := n.Fun.(*ast.SelectorExpr); ok && e.goReads(n, sel, names) {
+		if sel, ok := n.Fun.(*ast.SelectorExpr); ok && goReads(e, n, sel, names) {
 			return false
 		}
 	case *ast.SelectorExpr:
-		e.goName(n, names)
+		goName(e, n, names)
 	}
 	return true
 }
 
 // goName judges what is taken from a package.
-func (e *Effects) goName(n *ast.SelectorExpr, names map[string]string) {
+func goName(e *outcome.Effects, n *ast.SelectorExpr, names map[string]string) {
 	x, ok := n.X.(*ast.Ident)
 	if !ok {
 		return
@@ -88,14 +90,14 @@ func (e *Effects) goName(n *ast.SelectorExpr, names map[string]string) {
 }
 
 // goReads notes a file that a call reads by its name, and reports whether it does.
-func (e *Effects) goReads(call *ast.CallExpr, sel *ast.SelectorExpr, names map[string]string) bool {
+func goReads(e *outcome.Effects, call *ast.CallExpr, sel *ast.SelectorExpr, names map[string]string) bool {
 	x, ok := sel.X.(*ast.Ident)
 	if !ok || names[x.Name] != "os" || sel.Sel.Name != "ReadFile" && sel.Sel.Name != "Open" {
 		return false
 	}
 	text, ok := firstLiteral(call)
 	if ok {
-		e.Reads = append(e.Reads, Place{Path: text})
+		e.Reads = append(e.Reads, outcome.Place{Path: text})
 	}
 	return ok
 }

@@ -1,10 +1,12 @@
-package snippet
+package named
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // A program in Perl is read word by word: each name in it that is no variable, no
@@ -33,7 +35,7 @@ const perlMethods = "new decode encode pretty canonical utf8 allow_nonref VERSIO
 type perlReader struct {
 	code    string
 	at      int
-	effects Effects
+	effects outcome.Effects
 	known   map[string]bool
 	subs    map[string]bool // of these, what the program or a module defines
 	last    string          // the token before: "" at the beginning, "var", "text", a name, or a character
@@ -41,10 +43,10 @@ type perlReader struct {
 	depth   int
 }
 
-// readPerl tells what a program of Perl does. Modules are those that -M names.
-func readPerl(code string, modules []string) (Effects, error) {
-	if len(code) > maxBytes {
-		return Effects{}, fmt.Errorf("a program of more than %d bytes", maxBytes)
+// Perl tells what a program of Perl does. Modules are those that -M names.
+func Perl(code string, modules []string) (outcome.Effects, error) {
+	if len(code) > outcome.MaxBytes {
+		return outcome.Effects{}, fmt.Errorf("a program of more than %d bytes", outcome.MaxBytes)
 	}
 	r := &perlReader{code: code, known: make(map[string]bool), subs: make(map[string]bool)}
 	for w := range strings.FieldsSeq(perlWords) {
@@ -52,14 +54,14 @@ func readPerl(code string, modules []string) (Effects, error) {
 	}
 	for _, m := range modules {
 		if err := r.module(strings.NewReplacer("=", " ", ",", " ").Replace(m)); err != nil {
-			return Effects{}, err
+			return outcome.Effects{}, err
 		}
 	}
 	for _, m := range perlSub.FindAllStringSubmatch(code, -1) {
 		r.known[m[1]], r.subs[m[1]] = true, true
 	}
 	if err := r.read(); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	return r.effects, nil
 }
@@ -284,9 +286,9 @@ func (r *perlReader) open(rest string) error {
 		return fmt.Errorf("a file in a mode that is not known")
 	}
 	if how[1] == "<" {
-		r.effects.Reads = append(r.effects.Reads, Place{Path: file})
+		r.effects.Reads = append(r.effects.Reads, outcome.Place{Path: file})
 	} else {
-		r.effects.Writes = append(r.effects.Writes, Place{Path: file})
+		r.effects.Writes = append(r.effects.Writes, outcome.Place{Path: file})
 	}
 	r.at += len(m[0]) - len(m[5])
 	if strings.Contains(m[0], "(") {

@@ -1,9 +1,11 @@
-package snippet
+package named
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 var phpRules = wordRules{
@@ -32,35 +34,35 @@ const (
 		"is_array is_string is_int is_numeric is_null is_bool is_float intval floatval strval boolval settype gettype get_debug_type date time mktime strtotime microtime hrtime checkdate date_default_timezone_set md5 sha1 hash crc32 base64_encode base64_decode bin2hex hex2bin urlencode urldecode rawurlencode http_build_query parse_url parse_str ord chr dechex hexdec bindec decbin preg_match preg_match_all preg_split preg_quote preg_replace mb_strlen mb_substr mb_strtoupper mb_strtolower iconv basename dirname pathinfo phpversion php_sapi_name memory_get_usage memory_get_peak_usage version_compare array_key_exists array_is_list str_word_count similar_text levenshtein usleep sleep is_file file_exists is_dir filesize filemtime str_getcsv"
 )
 
-// readPHP tells what a program of PHP does.
-func readPHP(code string) (Effects, error) {
+// PHP tells what a program of PHP does.
+func PHP(code string) (outcome.Effects, error) {
 	r := &wordReader{code: strings.TrimPrefix(strings.TrimSpace(code), "<?php")}
 	if err := r.lex(phpRules); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	for i, t := range r.tokens {
 		next := r.tok(i + 1)
 		switch {
 		case t.kind == 'v' && (among("$_ENV $_SERVER $GLOBALS $this", t.text) || next.kind == '('):
-			return Effects{}, fmt.Errorf("the variable %s", t.text)
+			return outcome.Effects{}, fmt.Errorf("the variable %s", t.text)
 		case next.kind == '(' && (t.kind == ')' || t.kind == ']' || t.kind == 's' || t.kind == '}'):
-			return Effects{}, fmt.Errorf("a call of what a value holds")
+			return outcome.Effects{}, fmt.Errorf("a call of what a value holds")
 		case t.kind == ':' && next.kind == ':', t.kind == '-' && next.kind == '>' && r.tok(i+2).kind != 'n', t.kind == '-' && next.kind == '>' && r.tok(i+3).kind == '(':
-			return Effects{}, fmt.Errorf("a method")
+			return outcome.Effects{}, fmt.Errorf("a method")
 		case t.kind != 'n', r.tok(i-1).kind == '>' && r.tok(i-2).kind == '-':
 		case among("file_get_contents file parse_ini_file", strings.ToLower(t.text)) && next.kind == '(':
 			if err := r.phpFile(i+2, false); err != nil {
-				return Effects{}, err
+				return outcome.Effects{}, err
 			}
 		case strings.EqualFold(t.text, "file_put_contents") && next.kind == '(':
 			if err := r.phpFile(i+2, true); err != nil {
-				return Effects{}, err
+				return outcome.Effects{}, err
 			}
 		case next.kind == '(' && among(phpCalls, strings.ToLower(t.text)):
 		case next.kind == '(' && !among("if elseif foreach for while switch match function fn array list isset empty unset exit die echo print return and or", strings.ToLower(t.text)):
-			return Effects{}, fmt.Errorf("the function %s", t.text)
+			return outcome.Effects{}, fmt.Errorf("the function %s", t.text)
 		case !among(phpWords, t.text) && !among(strings.ToLower(phpWords), strings.ToLower(t.text)):
-			return Effects{}, fmt.Errorf("the name %s", t.text)
+			return outcome.Effects{}, fmt.Errorf("the name %s", t.text)
 		}
 	}
 	return r.effects, nil
@@ -93,7 +95,7 @@ func (r *wordReader) phpFile(i int, write bool) error {
 	if name == "" || strings.ContainsAny(name, "\\{}$|") || strings.Contains(name, "://") || r.inFunction(i) {
 		return fmt.Errorf("a file that is not known")
 	}
-	place := Place{Path: name}
+	place := outcome.Place{Path: name}
 	if write {
 		r.effects.Writes = append(r.effects.Writes, place)
 	} else {

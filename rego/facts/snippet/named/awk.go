@@ -1,10 +1,12 @@
-package snippet
+package named
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // An awkToken is a token of AWK: its kind is one of the letters below, or the
@@ -131,14 +133,14 @@ func awkQuoted(s string) (int, error) {
 // print > file, getline < file, pipes, and system().
 type awkReader struct {
 	tokens  []awkToken
-	effects Effects
+	effects outcome.Effects
 }
 
-// readAwk tells what a program in AWK does.
-func readAwk(program string) (Effects, error) {
+// Awk tells what a program in AWK does.
+func Awk(program string) (outcome.Effects, error) {
 	tokens, err := lexAwk(program)
 	if err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	r := &awkReader{tokens: tokens}
 	prints, depth := false, 0
@@ -161,7 +163,7 @@ func readAwk(program string) (Effects, error) {
 			r.pipe(i)
 		case (t.kind == ">" || t.kind == ">>") && prints && depth == 0:
 			if file, ok := r.alone(i + 1); ok {
-				r.effects.Writes = append(r.effects.Writes, Place{Path: file})
+				r.effects.Writes = append(r.effects.Writes, outcome.Place{Path: file})
 			} else {
 				r.unseen("a file whose name is not known")
 			}
@@ -211,7 +213,7 @@ func (r *awkReader) name(i int) {
 		}
 		if r.at(to).kind == "<" {
 			if file, ok := r.alone(to + 1); ok {
-				r.effects.Reads = append(r.effects.Reads, Place{Path: file})
+				r.effects.Reads = append(r.effects.Reads, outcome.Place{Path: file})
 			} else {
 				r.unseen("a file whose name is not known")
 			}

@@ -1,8 +1,10 @@
-package snippet
+package named
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // A sedReader reads a script of sed: its commands, and nothing that they do but
@@ -10,11 +12,11 @@ import (
 // an error.
 type sedReader struct {
 	rest    string
-	effects Effects
+	effects outcome.Effects
 }
 
-// readSed tells what a script of sed does.
-func readSed(script string) (Effects, error) {
+// Sed tells what a script of sed does.
+func Sed(script string) (outcome.Effects, error) {
 	r := &sedReader{rest: script}
 	for {
 		r.rest = strings.TrimLeft(r.rest, " \t\n;}")
@@ -22,7 +24,7 @@ func readSed(script string) (Effects, error) {
 			return r.effects, nil
 		}
 		if err := r.command(); err != nil {
-			return Effects{}, err
+			return outcome.Effects{}, err
 		}
 	}
 }
@@ -60,10 +62,10 @@ func (r *sedReader) command() error {
 		r.inserted()
 		return nil
 	case c == 'r' || c == 'R':
-		r.effects.Reads = append(r.effects.Reads, Place{Path: r.line()})
+		r.effects.Reads = append(r.effects.Reads, outcome.Place{Path: r.line()})
 		return nil
 	case c == 'w' || c == 'W':
-		r.effects.Writes = append(r.effects.Writes, Place{Path: r.line()})
+		r.effects.Writes = append(r.effects.Writes, outcome.Place{Path: r.line()})
 		return nil
 	case c == 'e':
 		if line := r.line(); line != "" {
@@ -177,7 +179,7 @@ func (r *sedReader) substitute() error {
 		switch {
 		case flag == 'w':
 			r.rest = r.rest[1:]
-			r.effects.Writes = append(r.effects.Writes, Place{Path: r.line()})
+			r.effects.Writes = append(r.effects.Writes, outcome.Place{Path: r.line()})
 			return nil
 		case flag == 'e':
 			r.unseen("lines that are run")

@@ -1,10 +1,12 @@
-package snippet
+package named
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // Languages in which a program reaches out of itself only by the names of what it
@@ -28,17 +30,17 @@ const javaReach = "Runtime ProcessBuilder Process ProcessHandle ProcessImpl Clas
 	"Formatter ServiceLoader ResourceBundle Properties Scanner Unsafe MethodHandles VarHandle load loadLibrary getenv setProperty setProperties setOut setErr setIn native " +
 	"File Files Path Paths FileSystem FileSystems FileReader FileWriter FileInputStream FileOutputStream RandomAccessFile PrintStream PrintWriter URL URI URLConnection Socket ServerSocket HttpClient HttpURLConnection InetAddress DriverManager ScriptEngine ScriptEngineManager Desktop ObjectInputStream"
 
-// readJava tells what a Java program of one file does: nothing but print, where it
+// Java tells what a Java program of one file does: nothing but print, where it
 // takes all from packages that compute.
-func readJava(code string) (Effects, error) {
+func Java(code string) (outcome.Effects, error) {
 	r := &wordReader{code: code}
 	if err := r.lex(javaRules); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	for i := 0; i < len(r.tokens); i++ {
 		switch t := r.tok(i); {
 		case t.kind == '@' && !among("Override FunctionalInterface SafeVarargs SuppressWarnings Deprecated", r.tok(i+1).text):
-			return Effects{}, fmt.Errorf("the annotation %s", r.tok(i+1).text)
+			return outcome.Effects{}, fmt.Errorf("the annotation %s", r.tok(i+1).text)
 		case t.kind != 'n' || r.tok(i-1).kind == '.' && !among(javaReach, t.text):
 		case t.text == "import":
 			name, n := r.dotted(i + 1)
@@ -47,11 +49,11 @@ func readJava(code string) (Effects, error) {
 				pkg = cutLast(pkg) // a static member, or a class in a class
 			}
 			if !among(javaPure, pkg) || slices.ContainsFunc(strings.Split(name, "."), func(part string) bool { return among(javaReach, part) }) {
-				return Effects{}, fmt.Errorf("import %s", name)
+				return outcome.Effects{}, fmt.Errorf("import %s", name)
 			}
 			i += n
 		case among(javaReach, t.text), among("java javax jdk sun com org", t.text) && r.tok(i+1).kind == '.', t.text == "package":
-			return Effects{}, fmt.Errorf("the name %s", t.text)
+			return outcome.Effects{}, fmt.Errorf("the name %s", t.text)
 		}
 	}
 	return r.effects, nil
@@ -86,22 +88,22 @@ var rustRules = wordRules{
 const rustReach = "fs process net os env ffi unix linux windows wasi path_ext unsafe extern asm global_asm naked_asm include include_str include_bytes option_env link link_section no_mangle export_name proc_macro libc nix Command OpenOptions File TcpStream UdpSocket " +
 	"from_raw_parts transmute crate_type macro_use intrinsics core_intrinsics feature sys_common sys alloc_api thread_local_internals"
 
-// readRust tells what a Rust program of one file does.
-func readRust(code string) (Effects, error) {
+// Rust tells what a Rust program of one file does.
+func Rust(code string) (outcome.Effects, error) {
 	r := &wordReader{code: code}
 	if err := r.lex(rustRules); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	for i, t := range r.tokens {
 		switch next, before := r.tok(i+1), r.tok(i-1); {
 		case t.kind == '#' && next.kind == '!':
-			return Effects{}, fmt.Errorf("an attribute of the crate")
+			return outcome.Effects{}, fmt.Errorf("an attribute of the crate")
 		case t.kind == '#' && next.kind == '[' && !among("derive test cfg allow inline must_use should_panic ignore repr default", r.tok(i+2).text):
-			return Effects{}, fmt.Errorf("the attribute %s", r.tok(i+2).text)
+			return outcome.Effects{}, fmt.Errorf("the attribute %s", r.tok(i+2).text)
 		case t.kind != 'n':
 		case t.text == "env" && r.path(i, "args"), t.text == "process" && r.path(i, "exit"):
 		case among(rustReach, t.text), t.text == "mod" && r.tok(i+2).kind == ';', t.text == "path" && before.kind == '[':
-			return Effects{}, fmt.Errorf("the name %s", t.text)
+			return outcome.Effects{}, fmt.Errorf("the name %s", t.text)
 		case t.text == "use" && !among("std core alloc super self crate", next.text):
 			r.effects.Unseen = append(r.effects.Unseen, "use "+next.text)
 		}
@@ -127,22 +129,22 @@ const zigReach = "fs process posix os net http c Build linux windows wasi uefi p
 
 const zigBuiltins = "as intCast floatCast truncate bitCast ptrCast_ intFromFloat floatFromInt intFromEnum enumFromInt intFromBool boolFromInt sizeOf alignOf typeInfo typeName TypeOf tagName min max mod rem divFloor divExact divTrunc addWithOverflow subWithOverflow mulWithOverflow shlWithOverflow popCount clz ctz abs sqrt sin cos exp log floor ceil round splat reduce Vector memcpy memset panic compileError setEvalBranchQuota bitSizeOf errorName byteSwap bitReverse hasField hasDecl unreachable"
 
-// readZig tells what a Zig program of one file does.
-func readZig(code string) (Effects, error) {
+// Zig tells what a Zig program of one file does.
+func Zig(code string) (outcome.Effects, error) {
 	r := &wordReader{code: code}
 	if err := r.lex(zigRules); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	for i, t := range r.tokens {
 		switch name := r.tok(i + 1).text; {
 		case t.kind == '@' && name == "import":
 			if file := r.tok(i + 3); file.kind != 's' || !among("std builtin", file.text) {
-				return Effects{}, fmt.Errorf("a file that it takes in")
+				return outcome.Effects{}, fmt.Errorf("a file that it takes in")
 			}
 		case t.kind == '@' && !among(zigBuiltins, name):
-			return Effects{}, fmt.Errorf("@%s", name)
+			return outcome.Effects{}, fmt.Errorf("@%s", name)
 		case t.kind == 'n' && among(zigReach, t.text):
-			return Effects{}, fmt.Errorf("the name %s", t.text)
+			return outcome.Effects{}, fmt.Errorf("the name %s", t.text)
 		}
 	}
 	return r.effects, nil
@@ -167,15 +169,15 @@ const rWords = "if for while repeat function return next break in else TRUE FALS
 // apply takes a function by its name.
 const rReach = "system system2 shell shell.exec unlink file.remove file.rename file.copy file.create file.append dir.create file.symlink file.link Sys.setenv Sys.getenv Sys.chmod Sys.unsetenv eval evalq parse expression source sys.source sink get get0 mget assign do.call match.fun match.arg library require loadNamespace requireNamespace attachNamespace dyn.load .Call .C .External .Internal .Primitive download.file url socketConnection pipe file gzfile fifo writeLines write write.csv write.table cat_ dput dump save saveRDS save.image load readRDS unserialize serialize install.packages environment globalenv as.environment baseenv new.env local body formals as.function Rprof readline readLines readRenviron setwd options pdf png svg jpeg browseURL"
 
-// readR tells what a program of R does.
-func readR(code string) (Effects, error) {
+// R tells what a program of R does.
+func R(code string) (outcome.Effects, error) {
 	r := &wordReader{code: code}
 	if err := r.lex(rRules); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	for i, t := range r.tokens {
 		if err := r.rToken(i, t); err != nil {
-			return Effects{}, err
+			return outcome.Effects{}, err
 		}
 	}
 	return r.effects, nil

@@ -1,9 +1,11 @@
-package snippet
+package named
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 var cRules = wordRules{
@@ -34,14 +36,14 @@ const (
 // cDirectives are lines for the preprocessor that take nothing in.
 const cDirectives = "if ifdef ifndef else elif endif undef error line_"
 
-// readC tells what a program of C or C++ does that is one file. Headers of the
+// C tells what a program of C or C++ does that is one file. Headers of the
 // project's own are modules of it: what it has under a header's name is called freely.
-func readC(code string) (Effects, error) {
+func C(code string) (outcome.Effects, error) {
 	if strings.Contains(code, "\\\n") || strings.Contains(code, "#include_next") {
-		return Effects{}, fmt.Errorf("a line that goes on")
+		return outcome.Effects{}, fmt.Errorf("a line that goes on")
 	}
 	var lines, stems []string
-	var e Effects
+	var e outcome.Effects
 	macros := make(map[string]bool)
 	code = cComments.ReplaceAllStringFunc(code, func(text string) string {
 		if text[0] == '/' {
@@ -77,7 +79,7 @@ func readC(code string) (Effects, error) {
 	}
 	r := &wordReader{code: strings.Join(lines, ""), effects: e}
 	if err := r.lex(cRules); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	return r.effects, r.cNames(macros, stems)
 }

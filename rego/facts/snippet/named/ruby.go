@@ -1,9 +1,11 @@
-package snippet
+package named
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 var rubyRules = wordRules{
@@ -22,19 +24,19 @@ const (
 	rubyLibs    = "json yaml csv set time date digest base64 bigdecimal securerandom pp"
 )
 
-// readRuby tells what a program of Ruby does. Libraries are those that -r names.
-func readRuby(code string) (Effects, error) {
+// Ruby tells what a program of Ruby does. Libraries are those that -r names.
+func Ruby(code string) (outcome.Effects, error) {
 	if strings.Contains(code, "__END__") || strings.Contains(code, "=begin") {
-		return Effects{}, fmt.Errorf("what is not read")
+		return outcome.Effects{}, fmt.Errorf("what is not read")
 	}
 	r := &wordReader{code: code}
 	if err := r.lex(rubyRules); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	own := r.rubyOwn()
 	for _, text := range r.texts {
 		if err := rubyText(text, own); err != nil {
-			return Effects{}, err
+			return outcome.Effects{}, err
 		}
 	}
 	return r.effects, r.rubyNames(own)

@@ -1,10 +1,14 @@
-package snippet
+// Package named reads the languages whose programs are judged by the names in them,
+// token by token: awk, sed, Perl, Ruby, PHP, Lua, C, Java, Rust, Zig, R and Go.
+package named
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // A wordReader goes through a small program of Lua, PHP, Ruby, C, Java and others token by token. It
@@ -14,7 +18,7 @@ type wordReader struct {
 	code    string
 	at      int
 	tokens  []wordToken
-	effects Effects
+	effects outcome.Effects
 	texts   []string // those in double quotes
 }
 
@@ -131,9 +135,9 @@ func (r *wordReader) file(i int, write bool) error {
 		return fmt.Errorf("a file that is not known")
 	}
 	if write {
-		r.effects.Writes = append(r.effects.Writes, Place{Path: t.text})
+		r.effects.Writes = append(r.effects.Writes, outcome.Place{Path: t.text})
 	} else {
-		r.effects.Reads = append(r.effects.Reads, Place{Path: t.text})
+		r.effects.Reads = append(r.effects.Reads, outcome.Place{Path: t.text})
 	}
 	return nil
 }
@@ -150,24 +154,24 @@ var luaRules = wordRules{
 // others: what is not defined is nil.
 const luaReach = "load loadstring loadfile dofile require debug package _G _ENV getfenv setfenv newproxy module jit ffi arg rawget rawset"
 
-// readLua tells what a program of Lua does.
-func readLua(code string) (Effects, error) {
+// Lua tells what a program of Lua does.
+func Lua(code string) (outcome.Effects, error) {
 	r := &wordReader{code: code}
 	if err := r.lex(luaRules); err != nil {
-		return Effects{}, err
+		return outcome.Effects{}, err
 	}
 	for i, t := range r.tokens {
 		switch {
 		case t.kind != 'n':
 		case among(luaReach, t.text):
-			return Effects{}, fmt.Errorf("the name %s", t.text)
+			return outcome.Effects{}, fmt.Errorf("the name %s", t.text)
 		case t.text == "os":
 			if r.tok(i+1).kind != '.' || !among("time date clock difftime exit", r.tok(i+2).text) {
-				return Effects{}, fmt.Errorf("the name os")
+				return outcome.Effects{}, fmt.Errorf("the name os")
 			}
 		case t.text == "io":
 			if err := r.luaFile(i); err != nil {
-				return Effects{}, err
+				return outcome.Effects{}, err
 			}
 		}
 	}

@@ -1,0 +1,38 @@
+// Package outcome is what a small program does: the files that it touches and the
+// commands that it runs.
+package outcome
+
+import "strings"
+
+// MaxBytes bounds a program that is read.
+const MaxBytes = 64 << 10
+
+// Effects are what a program may do.
+type Effects struct {
+	Reads, Writes, Deletes []Place
+	Trees                  bool       // folders are deleted with what is in them
+	Shell                  []string   // lines that it hands to a shell
+	Commands               [][]string // programs that it starts, with their arguments
+	Project                []string   // modules of the project that it loads, as in "shop.money"
+	Unseen                 []string   // what cannot be seen, in words
+}
+
+// A Place is a file, or what lies below a folder.
+type Place struct {
+	Path    string
+	Below   bool   // files below Path, at any depth
+	Up      bool   // Path itself is meant, too
+	Pattern string // of the names of those files; empty where any name is meant
+}
+
+// String writes a place as a shell would: a folder's files are a pattern.
+func (p Place) String() string {
+	if !p.Below {
+		return p.Path
+	}
+	pattern := p.Pattern
+	if pattern == "" {
+		pattern = "*"
+	}
+	return strings.TrimSuffix(p.Path, "/") + "/" + pattern
+}
