@@ -116,8 +116,12 @@ type Statement struct {
 	// Rows is how many rows it changes at most, where the statement itself says
 	// so (LIMIT, TOP, or rows that it lists); 0 where that is not known.
 	Rows int `json:"rows,omitempty"`
-	// Sets is what an UPDATE sets, as it is written.
+	// Sets is what an UPDATE sets, Only the condition of its WHERE, and Text how the
+	// statement goes on after its verb: in its own words, and cut where that is
+	// long. They are for people. Text has no literals.
 	Sets string `json:"-"`
+	Only string `json:"-"`
+	Text string `json:"-"`
 	// Scratch says that the database is one in memory, or a file in /tmp.
 	Scratch bool `json:"scratch,omitempty"`
 }

@@ -51,12 +51,12 @@ func TestBrief(t *testing.T) {
 			[]string{"text: " + strings.Repeat("a", 354) + " ⟨147 characters not shown⟩ " + strings.Repeat("a", 99) + "z"}, 147},
 		{"a long text is cut in the middle", tool("say", `{"text":"`+lines(200)+`"}`), nil, "say (text)", nil, 10*42 + 42},
 		{"a model request names the model", holdgate.Call{Kind: holdgate.KindModelRequest, Model: &holdgate.Model{Provider: "anthropic", Name: "m", ServerTools: []holdgate.ServerTool{{Type: "web_search", Name: "search"}}}},
-			nil, "model request to m at anthropic", []string{"runs at the provider: web_search search"}, 0},
+			nil, "Lets m at anthropic run search by itself, unseen", []string{"runs at the provider: web_search search"}, 0},
 		{"tools of a model request can be redacted", holdgate.Call{Kind: holdgate.KindModelRequest, Model: &holdgate.Model{Provider: "p", Name: "m", Tools: []string{"a"}, ServerTools: []holdgate.ServerTool{{Type: "mcp", URL: "https://u"}}}},
-			[]string{"/model/tools/0", "/model/server_tools/0/url"}, "model request to m at p", []string{"runs at the provider: [redacted]", "tools offered: [redacted]"}, 2},
+			[]string{"/model/tools/0", "/model/server_tools/0/url"}, "Lets m at p run [redacted] by itself, unseen", []string{"runs at the provider: [redacted]", "tools offered: [redacted]"}, 2},
 		{"an HTTP request names its target", holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "POST", Host: "h", Path: "/p", Query: "t=1"}},
 			[]string{"/http/query"}, "POST h/p", []string{"query: [redacted]"}, 1},
-		{"an MCP request names server and method", holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "files", Method: "resources/read", Name: "file:///x"}}, nil, "files resources/read file:///x", nil, 0},
+		{"an MCP request names server and method", holdgate.Call{Kind: holdgate.KindMCPRequest, MCP: &holdgate.MCP{Server: "files", Method: "resources/read", Name: "file:///x"}}, nil, "Reads the resource file:///x of the server files", nil, 0},
 		{"a gate is its kind", holdgate.Call{Kind: holdgate.KindGate}, nil, "gate", nil, 0},
 	}
 	for _, tt := range tests {

@@ -183,7 +183,7 @@ func (b *briefer) call(c holdgate.Call) *briefer {
 	case c.Model != nil:
 		b.model(c.Model)
 	case c.MCP != nil:
-		b.summary(joined(c.MCP.Server, c.MCP.Method, c.MCP.Name))
+		b.summary(asksServer(c.MCP))
 	case c.HTTP != nil:
 		if b.facts != nil && len(b.facts.Effects) > 0 {
 			b.summary(worst(b.facts.Effects))
@@ -223,7 +223,7 @@ func (b *briefer) request(h *holdgate.HTTP) {
 }
 
 func (b *briefer) model(m *holdgate.Model) {
-	b.summary("model request to " + m.Name + " at " + m.Provider)
+	b.summary(asksModel(m))
 	var lines []string
 	for _, s := range m.ServerTools {
 		lines = append(lines, "runs at the provider: "+joined(s.Type, s.Name, s.URL))

@@ -64,6 +64,8 @@ func undo(effects []holdgate.Effect) string {
 			return "can be undone where git keeps the files"
 		case "code", "scripts":
 			return "may not be undone: what it runs could do anything"
+		case "tool":
+			return "may not be undone: only its name tells what it does"
 		case "remote":
 			return "may not be undone: it happens elsewhere"
 		}

@@ -21,7 +21,7 @@ func (b *briefer) summarise(t *holdgate.Tool, args []member, edits []edit) strin
 	f := b.facts
 	switch {
 	case f == nil, len(f.ParseErrors) > 0:
-	case len(edits) > 0 && len(f.Commands) == 0:
+	case len(edits) > 0 && len(f.Commands) == 0 && (len(f.Effects) == 0 || f.Effects[0].What != "tool"):
 		return b.changed(edits)
 	case len(f.Effects) > 0:
 		return worst(f.Effects)
@@ -29,6 +29,60 @@ func (b *briefer) summarise(t *holdgate.Tool, args []member, edits []edit) strin
 		return "Runs " + b.programs(f.Commands)
 	}
 	return plainly(t, args)
+}
+
+// asksModel says what a model request does: the worst is what the provider runs by
+// itself, for nobody is asked about that.
+func asksModel(m *holdgate.Model) string {
+	of := joined(m.Name, "at", m.Provider)
+	if m.Name == "" {
+		of = "a model at " + m.Provider
+	}
+	var runs []string
+	for _, t := range m.ServerTools {
+		name := t.Name
+		if name == "" {
+			name = t.Type
+		}
+		if t.URL != "" {
+			name = joined(name, "of", t.URL)
+		}
+		if !slices.Contains(runs, name) {
+			runs = append(runs, name)
+		}
+	}
+	if len(runs) > 0 {
+		return "Lets " + of + " run " + listing(runs) + " by itself, unseen"
+	}
+	if n := len(m.Tools); n > 0 {
+		return "Asks " + of + ", which is offered " + counted(n, "tool")
+	}
+	return "Asks " + of
+}
+
+// methods says what requests of MCP do that are no tool calls.
+var methods = map[string]string{
+	"resources/read": "Reads the resource", "resources/subscribe": "Follows the resource", "resources/unsubscribe": "Follows no longer the resource",
+	"prompts/get": "Fetches the prompt", "completion/complete": "Asks for completions of", "tasks/cancel": "Cancels the task", "tasks/get": "Looks at the task", "tasks/result": "Fetches the result of the task",
+	"logging/setLevel": "Sets how much is logged",
+}
+
+// asksServer says what a request of MCP does.
+func asksServer(m *holdgate.MCP) string {
+	asks := map[string]string{
+		"sampling/createMessage": "has the agent's model answer what it asks",
+		"elicitation/create":     "asks the agent's user for an answer",
+		"roots/list":             "asks which folders the agent works in",
+	}[m.Method]
+	switch {
+	case m.FromServer && asks != "":
+		return joined("The server", m.Server, asks)
+	case m.Answer && asks != "":
+		return joined("Answers the server", m.Server+",", "which", asks)
+	case methods[m.Method] != "":
+		return joined(methods[m.Method], m.Name, "of the server", m.Server)
+	}
+	return joined(m.Server, m.Method, m.Name)
 }
 
 // Line names a tool call in one line of at most [maxLineOf] characters. The

@@ -1,10 +1,7 @@
 package effects
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,9 +14,30 @@ func (w *work) call(c holdgate.Call) {
 	switch {
 	case c.HTTP != nil:
 		w.found = append(w.found, request(c.HTTP))
-	case c.Tool != nil && len(w.found) == 0 && len(w.commands) == 0:
+	case c.Tool == nil || len(w.commands) > 0:
+	case len(w.found) == 0 || len(w.facts.SQL) == 0 && w.elsewhere(c.Tool):
 		w.found = append(w.found, w.tool(c.Tool))
 	}
+}
+
+// elsewhere reports whether the paths of a tool's call lie in a service and not on
+// this machine: it names the place there. What is said of them as files is then
+// taken back.
+func (w *work) elsewhere(t *holdgate.Tool) bool {
+	if server, _ := served(t); server == "" {
+		return false
+	}
+	repo := text(t.Arguments, "repo", "repository", "repository_id", "project_id", "project", "bucket")
+	if repo == "" || strings.HasPrefix(repo, "/") || strings.HasPrefix(repo, ".") || text(t.Arguments, "owner", "branch", "ref", "org", "project_id", "bucket") == "" {
+		return false
+	}
+	if slices.ContainsFunc(w.facts.Paths, func(p holdgate.Path) bool { return path.IsAbs(p.Path) }) {
+		return false
+	}
+	if !slices.ContainsFunc(w.facts.Paths, func(p holdgate.Path) bool { return p.Class != "" }) {
+		w.found = nil
+	}
+	return true
 }
 
 func request(h *holdgate.HTTP) weighed {
@@ -28,6 +46,9 @@ func request(h *holdgate.HTTP) weighed {
 	by := ""
 	if h.Operation != "" {
 		by = " (" + h.Operation + ")"
+	}
+	if acted, weight, ok := operation(h, e); ok {
+		return weighed{with(acted, acted.Says+by), weight}
 	}
 	weight := weighsSome + 7
 	switch {
@@ -48,91 +69,27 @@ func request(h *holdgate.HTTP) weighed {
 	return weighed{e, weight}
 }
 
-// tool is a call that its name and its arguments have to tell.
-func (w *work) tool(t *holdgate.Tool) weighed {
-	name := t.Name
-	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "tool", Where: joinedName(t), Undoable: holdgate.UndoableUnknown, Because: "tool"}
-	server := t.Server
-	if parts := strings.SplitN(name, "__", 3); server == "" && len(parts) == 3 && parts[0] == "mcp" {
-		server, name = parts[1], parts[2]
+// operation is a request of which the tables know what it does: that says more than
+// its method, which asks for many things.
+func operation(h *holdgate.HTTP, e holdgate.Effect) (holdgate.Effect, int, bool) {
+	named := strings.Split(h.Operation, ".")
+	if h.Upgrade != "" || h.Method == "GET" || h.Method == "HEAD" || len(named) < 2 {
+		return e, 0, false
 	}
-	says := "Calls " + quoted(name)
-	if server != "" {
-		says += " of " + quoted(server)
+	own := words(named[len(named)-1])
+	verb := verbIn(own)
+	if verb < 0 || looking[own[verb]] {
+		return e, 0, false
 	}
-	weight := weighsSome
-	switch w.facts.Category {
-	case "read":
-		e.Kind, e.Undoable, e.Because = holdgate.EffectRead, holdgate.UndoableYes, ""
-		weight = weighsLeast
-	case "network":
-		e.Kind, e.Undoable, e.Because = holdgate.EffectFetch, holdgate.UndoableYes, "fetched"
-		if at := w.hosts(); len(at) > 0 {
-			says = "Fetches " + listing(at) + " (" + name + ")"
-			e.Where = strings.Join(at, ", ")
-			return weighed{with(e, says), weighsLittle}
-		}
-	case "message":
-		e.Kind, e.Undoable, e.Because = holdgate.EffectSend, holdgate.UndoableNo, "sent"
-		weight = weighsSome + 8
-	case "spawn":
-		e.Kind, e.What, e.Because = holdgate.EffectRun, "agent", "code"
-		says = "Starts another agent (" + name + ")"
-	case "exec":
-		e.Kind, e.What, e.Because = holdgate.EffectRun, "code", "code"
+	nouns := slices.Concat(words(strings.Join(named[1:len(named)-1], " ")), own[:verb], own[verb+1:])
+	e.Kind, e.Undoable, e.Because = holdgate.EffectChange, holdgate.UndoableUnknown, "remote"
+	e.Says = spaced(append([]string{does(toolVerb(own[verb]))}, nouns...)...) + " at " + quoted(h.Host+h.Path)
+	weight := weighsOutside
+	switch {
+	case destroys(own[verb]):
+		e.Kind, e.Undoable, weight = holdgate.EffectDelete, holdgate.UndoableNo, weighsOutside+5
+	case sending[own[verb]]:
+		e.Kind, e.Undoable, e.Because, weight = holdgate.EffectSend, holdgate.UndoableNo, "sent", weighsSome+7
 	}
-	if w.facts.Impact.Currency != "" {
-		weight, e.Undoable, e.Because = weighsOutside+4, holdgate.UndoableNo, "money"
-	}
-	if about := scalars(t.Arguments); len(about) > 0 && w.facts.Category != "spawn" {
-		says += " (" + short(strings.Join(about, ", "), 120) + ")"
-	}
-	return weighed{with(e, says), weight}
-}
-
-func with(e holdgate.Effect, says string) holdgate.Effect {
-	e.Says = says
-	return e
-}
-
-func joinedName(t *holdgate.Tool) string {
-	if t.Server == "" {
-		return t.Name
-	}
-	return t.Server + "/" + t.Name
-}
-
-func (w *work) hosts() (at []string) {
-	for _, u := range w.facts.URLs {
-		if s := trimmed(u); s != "" && !slices.Contains(at, s) {
-			at = append(at, s)
-		}
-	}
-	return at
-}
-
-// scalars are the arguments that are short words and numbers, by name, the
-// shortest first: they name what a call is about.
-func scalars(raw json.RawMessage) (list []string) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var args map[string]any
-	if dec.Decode(&args) != nil {
-		return nil
-	}
-	var texts []string
-	for _, k := range slices.Sorted(maps.Keys(args)) {
-		switch v := args[k].(type) {
-		case string:
-			s := quoted(k) + ": " + quoted(short(v, 40))
-			if len(v) > 40 || strings.ContainsAny(v, "\n") {
-				texts = append(texts, s)
-			} else {
-				list = append(list, s)
-			}
-		case json.Number, bool:
-			list = append(list, fmt.Sprintf("%s: %v", quoted(k), v))
-		}
-	}
-	return append(list, texts...)
+	return e, weight, true
 }

@@ -1,7 +1,6 @@
 package effects
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,15 +10,23 @@ import (
 // command adds what one command does, besides what its files say. What a class
 // means is told by what the pack asks about it.
 func (w *work) command(c command) {
-	if w.brought(c) || w.unknown(c) {
+	if w.brought(c) || w.listed(c) || w.unknown(c) || w.enters(c) {
 		return
 	}
 	switch c.Class {
 	case "pass", "assign":
 		w.moves(c)
+		w.commits(c)
 	case "build", "project":
+		if a := c.act(); a.verb == "bring up" || a.verb == "take down" {
+			w.add(c, weighsLittle+2, w.acts(c, ""))
+			return
+		}
 		w.add(c, weighsLeast, runs("program", c, "Runs what the project itself defines: "+line(c.Argv)))
 	case "remote":
+		if w.commits(c) {
+			return
+		}
 		w.add(c, weighsLeast-1, holdgate.Effect{Kind: holdgate.EffectRead, What: "resource", Where: c.where(), Undoable: holdgate.UndoableYes, Says: "Looks with " + line(c.Argv)})
 	case "delete":
 		w.deletes(c)
@@ -30,15 +37,18 @@ func (w *work) command(c command) {
 	case "privilege":
 		w.add(c, weighsGrave+4, runs("shell", c, "Opens a shell as another user: "+line(c.Argv)))
 	case "persist":
-		w.add(c, weighsGrave+6, holdgate.Effect{Kind: holdgate.EffectChange, What: "settings", Where: c.Program, Undoable: holdgate.UndoableYes, Because: "settings", Says: "Changes what runs later by itself: " + line(c.Argv)})
+		w.settles(c)
 	case "secret":
-		w.add(c, weighsGrave-1, holdgate.Effect{Kind: holdgate.EffectRead, What: "credentials", Where: c.Program, Undoable: holdgate.UndoableNo, Because: "seen", Says: "Shows or uses credentials: " + line(c.Argv)})
+		w.credentials(c)
 	case "install":
 		w.installs(c)
 	case "publish":
-		e := w.acts(c, "where others see it")
+		e, weight := w.acts(c, "where others see it"), weighsOutside+2
+		if c.verb() == "publish" || c.verb() == "push" {
+			weight++
+		}
 		e.Kind, e.What, e.Undoable, e.Because = holdgate.EffectSend, "package", holdgate.UndoableNo, "published"
-		w.add(c, weighsOutside+2, e)
+		w.add(c, weight, e)
 	case "deploy":
 		w.deploys(c)
 	case "database":
@@ -50,14 +60,109 @@ func (w *work) command(c command) {
 	case "self":
 		w.add(c, weighsMost, runs("program", c, "Decides held calls itself: "+line(c.Argv)))
 	case "script":
+		if c.On != "" && len(c.Argv) == 1 {
+			w.add(c, weighsSome+1, runs("shell", c, "Opens a shell ("+c.Program+")"))
+			return
+		}
 		w.add(c, weighsSome+1, runs("code", c, "Runs code that the policy does not read: "+line(c.Argv)))
 	default:
 		if c.Program == "npx" || c.Program == "bunx" || c.Program == "pnpx" || c.Program == "uvx" {
 			w.installs(c)
 			return
 		}
-		w.add(c, weighsSome-2, runs("program", c, "Runs "+line(c.Argv)+", which the policy does not know"))
+		w.stranger(c)
 	}
+}
+
+// stranger adds a program, or a subcommand, that the tables do not have. What it
+// says of itself is told, and that this is all there is.
+func (w *work) stranger(c command) {
+	const unheard = ", which the policy does not know"
+	a := c.act()
+	if own := words(c.Program); a.verb == "" && len(own) > 1 && isVerb(own[len(own)-1]) { // pg_restore
+		a.verb = long(own[len(own)-1])
+	}
+	switch object := a.object(c); {
+	case a.verb == "" || object == "" || looking[a.verb] || strings.ContainsAny(c.Argv[0], "/"):
+		w.add(c, weighsSome-2, runs("program", c, "Runs "+line(c.Argv)+unheard))
+	case destroys(a.verb):
+		e := runs("program", c, does(a.verb)+" "+object+a.by(c, true)+unheard)
+		e.Kind, e.Undoable, e.Because = holdgate.EffectDelete, holdgate.UndoableNo, "remote"
+		w.add(c, weighsOutside+3, e)
+	default:
+		w.add(c, weighsSome, runs("program", c, does(a.verb)+" "+object+a.by(c, true)+unheard))
+	}
+}
+
+// settles adds what later runs obey, or what runs later by itself.
+func (w *work) settles(c command) {
+	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "settings", Where: c.Program, Undoable: holdgate.UndoableYes, Because: "settings"}
+	a := c.act()
+	object := a.object(c)
+	e.Says = "Changes what runs later by itself: " + line(c.Argv)
+	switch {
+	case slices.Contains([]string{"git", "npm", "yarn", "pnpm", "pip"}, c.Program):
+		e.Says = "Changes what later runs of " + c.Program + " do: " + line(c.Argv)
+	case object != "" && slices.Contains([]string{"enable", "load", "bootstrap", "start", "install", "add", "register", "submit"}, a.verb):
+		e.Says = does(a.verb) + " " + object + a.by(c, true) + ", which runs by itself from now on"
+	case destroys(a.verb) && object != "":
+		e.Says = does(a.verb) + " " + object + a.by(c, true) + ", which ran by itself"
+	}
+	w.add(c, weighsGrave+6, e)
+}
+
+// credentials adds what is done to credentials.
+func (w *work) credentials(c command) {
+	e := holdgate.Effect{Kind: holdgate.EffectRead, What: "credentials", Where: c.Program, Undoable: holdgate.UndoableNo, Because: "seen", Says: "Shows or uses credentials: " + line(c.Argv)}
+	a := c.act()
+	switch {
+	case destroys(a.verb):
+		e.Kind, e.Because, e.Says = holdgate.EffectDelete, "remote", "Deletes credentials: "+line(c.Argv)
+	case slices.Contains([]string{"set", "put", "create", "add", "write", "update", "patch", "import", "generate", "rotate", "save"}, a.verb):
+		e.Kind, e.Because, e.Says = holdgate.EffectChange, "settings", "Changes credentials: "+line(c.Argv)
+	case a.verb != "":
+		e.Says = "Shows credentials: " + line(c.Argv)
+	}
+	w.add(c, weighsGrave-1, e)
+}
+
+// enters reports whether a command only runs another one of the call in a
+// container or on a machine, so that the other one says what happens.
+func (w *work) enters(c command) bool {
+	if c.Stdin == "pipe" && len(c.Unresolved) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(w.commands, func(in command) bool {
+		return in.outer == c.index+1 && in.Class != "pass" && in.Class != "assign" && in.Class != "remote"
+	})
+}
+
+// listed adds what a command does to all that another one lists for it.
+func (w *work) listed(c command) bool {
+	if !slices.Contains(c.Via, "xargs") || !slices.Contains(c.Unresolved, "stdin") || c.Program == "" || len(c.Unbound) > 0 {
+		return false
+	}
+	lists := "what is known only when it runs"
+	for _, before := range w.commands[:c.index] {
+		if !slices.Contains(before.Via, "xargs") {
+			lists = "what " + line(before.Argv) + " lists"
+		}
+	}
+	if c.Stdin == "file" || len(lists) > 120 {
+		lists = "what a file lists"
+	}
+	e := holdgate.Effect{Kind: holdgate.EffectDelete, What: "file", Undoable: holdgate.UndoableUnknown, Because: "git"}
+	switch {
+	case c.Program == "kill" || c.Program == "pkill":
+		e.What, e.Undoable, e.Because, e.Says = "process", holdgate.UndoableNo, "process", "Ends the processes: "+lists
+		w.add(c, weighsGrave-5, e)
+	case slices.Contains([]string{"rm", "unlink", "shred", "rmdir"}, c.Program) && len(c.Operands) == 0:
+		e.Undoable, e.Because, e.Says = holdgate.UndoableNo, "outside", "Deletes "+lists
+		w.add(c, weighsGrave+1, e)
+	default:
+		return false
+	}
+	return true
 }
 
 // runs is an effect of which nobody knows what it leaves behind.
@@ -87,25 +192,66 @@ func (w *work) unknown(c command) bool {
 	return true
 }
 
-// moves adds what mv does to files of the project.
+// moves adds what becomes of files of the project: moved, copied, linked, made
+// executable.
 func (w *work) moves(c command) {
-	if c.Program != "mv" || len(c.Operands) != 2 {
+	if !slices.Contains([]string{"mv", "cp", "ln", "chmod"}, c.Program) {
 		return
 	}
-	var at []string
-	for _, word := range c.Operands {
-		i := slices.IndexFunc(w.facts.Paths, func(p holdgate.Path) bool { return p.Path == word })
-		if i < 0 || w.facts.Paths[i].Class != "" || !w.facts.Paths[i].Inside {
-			return
-		}
-		at = append(at, w.place(w.facts.Paths[i]))
+	names := slices.DeleteFunc(slices.Clone(c.Argv[1:]), func(word string) bool { return strings.HasPrefix(word, "-") })
+	if len(names) != 2 {
+		return
 	}
-	w.tells(c, c.Operands...)
-	w.add(c, weighsLittle, holdgate.Effect{Kind: holdgate.EffectWrite, What: "file", Where: strings.Join(at, ", "), Undoable: holdgate.UndoableYes, Because: "moved", Says: "Moves " + quoted(at[0]) + " to " + quoted(at[1])})
+	if c.Program == "chmod" {
+		if at, ok := w.ours(names[1]); ok {
+			w.tells(c, names[1])
+			w.add(c, weighsLittle, holdgate.Effect{Kind: holdgate.EffectWrite, What: "rights", Where: at, Undoable: holdgate.UndoableYes, Because: "rights", Says: "Changes the rights of " + quoted(at) + " to " + quoted(names[0])})
+		}
+		return
+	}
+	to, ok := w.ours(names[1])
+	if !ok {
+		return
+	}
+	e := holdgate.Effect{Kind: holdgate.EffectWrite, What: "file", Where: to, Undoable: holdgate.UndoableUnknown, Because: "git"}
+	from, ok := w.ours(names[0])
+	switch {
+	case c.Program == "ln":
+		e.Says = "Makes " + quoted(to) + " a link to " + quoted(names[0])
+	case !ok:
+		return
+	case c.Program == "mv":
+		e.Where, e.Undoable, e.Because, e.Says = from+", "+to, holdgate.UndoableYes, "moved", "Moves "+quoted(from)+" to "+quoted(to)
+		w.tells(c, names[0])
+	default:
+		e.Says = "Copies " + quoted(from) + " to " + quoted(to)
+		w.tells(c, names[0])
+	}
+	w.tells(c, names[1])
+	w.add(c, weighsLittle, e)
+}
+
+// ours is where a word of a command lies, if that is an ordinary file of the
+// project.
+func (w *work) ours(word string) (string, bool) {
+	i := slices.IndexFunc(w.facts.Paths, func(p holdgate.Path) bool { return p.Path == word })
+	if i < 0 || w.facts.Paths[i].Class != "" || !w.facts.Paths[i].Inside {
+		return "", false
+	}
+	return w.place(w.facts.Paths[i]), true
 }
 
 // deletes adds a deletion whose files no path tells.
 func (w *work) deletes(c command) {
+	if len(c.Subcommand) > 0 {
+		e := w.acts(c, "")
+		e.Kind, e.Undoable, e.Because = holdgate.EffectDelete, holdgate.UndoableNo, "outside"
+		if c.has("-v", "--volumes") {
+			e.Says += ", with its volumes"
+		}
+		w.add(c, weighsGrave+2, e)
+		return
+	}
 	var emptied []string
 	for _, p := range w.facts.Paths {
 		if p.Access == "delete" {
@@ -125,6 +271,9 @@ func (w *work) deletes(c command) {
 
 func (w *work) disk(c command) {
 	e := holdgate.Effect{Kind: holdgate.EffectWrite, What: "disk", Undoable: holdgate.UndoableNo, Because: "overwritten", Says: "Overwrites a disk or a file system: " + line(c.Argv)}
+	if a := c.act(); a.verb != "" && len(a.operands) > 0 {
+		e.Says = does(a.verb) + " " + a.object(c) + ", with all that is on it (" + c.Program + ")"
+	}
 	for _, word := range c.Argv[min(1, len(c.Argv)):] {
 		target := strings.TrimPrefix(word, "of=")
 		w.tells(c, target)
@@ -140,50 +289,12 @@ func (w *work) disk(c command) {
 	w.add(c, weighsMost, e)
 }
 
-// machine adds what a command does to the machine that it runs on.
-func (w *work) machine(c command) {
-	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "machine", Where: c.Program, Undoable: holdgate.UndoableUnknown, Because: "machine"}
-	rest := c.Argv[min(1, len(c.Argv)):]
-	names := slices.DeleteFunc(slices.Clone(rest), func(word string) bool { return strings.HasPrefix(word, "-") })
-	switch c.Program {
-	case "chmod", "chown", "chgrp", "setfacl", "chattr":
-		e.What, e.Undoable, e.Because = "rights", holdgate.UndoableYes, "rights"
-		if len(names) < 2 {
-			e.Says = "Changes rights: " + line(c.Argv)
-			break
-		}
-		w.tells(c, names[1:]...)
-		e.Where = strings.Join(names[1:], ", ")
-		e.Says = "Changes the rights of " + listing(names[1:]) + " to " + quoted(names[0])
-		if strings.HasPrefix(c.Program, "ch") && strings.HasSuffix(c.Program, "own") {
-			e.Says = "Gives " + listing(names[1:]) + " to the user " + quoted(names[0])
-		}
-		if c.has("-R", "--recursive") {
-			e.Says += ", and all below"
-		}
-	case "kill", "pkill", "killall", "xkill":
-		e.What, e.Undoable, e.Because = "process", holdgate.UndoableNo, "process"
-		e.Says = "Ends the process " + listing(names) + " (" + c.Program + ")"
-	default:
-		if v := c.verb(); v == "run" || v == "exec" || v == "create" {
-			e.Says = "Runs in a container: " + line(c.Argv)
-			w.add(c, weighsGrave+1, e)
-			return
-		}
-		if len(c.Subcommand) > 0 {
-			act := w.acts(c, "")
-			act.Because = e.Because
-			e = act
-			break
-		}
-		e.Says = "Changes the machine: " + line(c.Argv)
-	}
-	w.add(c, weighsGrave-5, e)
-}
-
 // installs adds packages that come and go.
 func (w *work) installs(c command) {
-	verb, _ := phrase(c.Subcommand)
+	verb := c.verb()
+	if v, _, _ := phrase(c.Subcommand); v != "" && !strings.Contains(verb, "dlx") {
+		verb = v
+	}
 	packages := make([]string, len(c.Operands))
 	for i, p := range c.Operands {
 		packages[i] = versioned(p)
@@ -203,8 +314,15 @@ func (w *work) installs(c command) {
 		e.Says = "Fetches " + name + " and runs it: " + line(c.Argv)
 		w.add(c, weighsSome+8, e)
 		return
+	case len(c.Subcommand) == 0 && slices.Contains(c.Operands, "install"), verb != "" && slices.Contains([]string{"fix", "run"}, verb):
+		e.Says = "Installs what comes of " + line(c.Argv)
 	case slices.Contains([]string{"pull", "download", "fetch", "clone"}, verb):
 		e.Kind, e.Says, e.Undoable, e.Because = holdgate.EffectFetch, "Downloads "+what+by, holdgate.UndoableYes, "files"
+	case destroys(verb) && len(packages) == 0 && len(c.Subcommand) > 1:
+		e = w.acts(c, "")
+		e.Kind, e.Undoable, e.Because = holdgate.EffectDelete, holdgate.UndoableUnknown, "package"
+		w.add(c, weighsSome, e)
+		return
 	case destroys(verb) || verb == "unlink":
 		e.Kind, e.Says, e.Undoable, e.Because = holdgate.EffectDelete, "Uninstalls "+what, holdgate.UndoableYes, "package"
 		w.add(c, weighsLittle+6, e)
@@ -240,148 +358,21 @@ var unasked = []string{"-auto-approve", "--auto-approve", "-y", "--yes", "--assu
 
 func (w *work) deploys(c command) {
 	e := w.acts(c, "")
-	verb, _ := phrase(c.Subcommand)
+	a := c.act()
 	weight := weighsOutside
 	e.Because = "remote"
-	if verb == "run" {
+	if a.verb == "run" {
 		e.Says += ", which changes what others use"
 	}
-	if destroys(verb) {
-		e.Kind, e.Undoable, weight = holdgate.EffectDelete, holdgate.UndoableNo, weighsLost+1
+	if e.Kind == holdgate.EffectDelete {
+		e.Undoable, weight = holdgate.UndoableNo, weighsLost+1
+	} else if a.verb == "sync" && c.has("--delete", "-d", "--delete-destination") {
+		e.Kind, e.Undoable, weight = holdgate.EffectDelete, holdgate.UndoableNo, weighsLost
+		e.Says += ", and deletes there what is not here"
 	}
 	if c.has(unasked...) {
 		e.Says += ", without asking again"
 		weight += 2
 	}
 	w.add(c, weight, e)
-}
-
-// acts says what a program is told to do in its own words: "Deletes pod web-1
-// (kubectl, namespace pay)".
-func (w *work) acts(c command, more string) holdgate.Effect {
-	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "resource", Where: c.where(), Undoable: holdgate.UndoableUnknown}
-	verb, nouns := phrase(c.Subcommand)
-	if !isVerb(verb) {
-		e.Says = "Changes what others use: " + line(c.Argv) + w.folder(c)
-		if more != "" {
-			e.Says = "Publishes for others to see: " + line(c.Argv)
-		}
-		return e
-	}
-	var by []string
-	object := c.object(nouns)
-	if object == "" {
-		object = "what " + spaced(c.Program, nouns) + " describes"
-	} else {
-		by = append(by, c.Program)
-	}
-	for _, part := range slices.Sorted(maps.Keys(c.Target)) {
-		if part != "folder" && part != "config" {
-			by = append(by, part+" "+quoted(c.Target[part]))
-		}
-	}
-	e.Says = does(verb) + " " + object + w.folder(c)
-	if verb == "apply" {
-		e.Says += " to the real thing"
-	}
-	if len(by) > 0 {
-		e.Says += " (" + strings.Join(by, ", ") + ")"
-	}
-	if more != "" {
-		e.Says += ", " + more
-	}
-	return e
-}
-
-// object is what a command is told to do something to: its words, else what its
-// options name, else what its subcommand does; empty where none of them says it.
-func (c command) object(nouns string) string {
-	if len(c.Operands) == 0 {
-		values := c.values()
-		if len(values) == 0 && strings.Contains(c.verb(), "-") {
-			return nouns
-		}
-		if len(values) == 0 {
-			return ""
-		}
-		return spaced(nouns, some(values))
-	}
-	if slices.ContainsFunc(c.Operands, func(o string) bool { return strings.HasPrefix(o, nouns+"://") }) {
-		nouns = ""
-	}
-	return spaced(nouns, line(c.Operands))
-}
-
-// values are what the options of a command name, where it has no other words.
-func (c command) values() (values []string) {
-	for i, word := range c.Argv {
-		name, value, glued := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if slices.Contains([]string{"-f", "--file", "--filename", "-k", "--kustomize"}, word) && i+1 < len(c.Argv) {
-			values = append(values, quoted(c.Argv[i+1]))
-			continue
-		}
-		if !strings.HasPrefix(word, "--") || slices.Contains(unasked, word) {
-			continue
-		}
-		if !glued && i+1 < len(c.Argv) && !strings.HasPrefix(c.Argv[i+1], "-") {
-			value = c.Argv[i+1]
-		}
-		for _, of := range c.Target {
-			if of == value {
-				value = ""
-			}
-		}
-		if value != "" {
-			values = append(values, strings.ReplaceAll(name, "-", " ")+" "+quoted(value))
-		}
-	}
-	return values
-}
-
-// where is what a command of a cluster, an account or a forge is about.
-func (c command) where() string {
-	parts := slices.Clone(c.Operands)
-	for _, part := range slices.Sorted(maps.Keys(c.Target)) {
-		parts = append(parts, part+"="+c.Target[part])
-	}
-	return strings.Join(parts, " ")
-}
-
-// folder says in which folder a command runs, where the call has gone to one.
-func (w *work) folder(c command) string {
-	dir := c.Target["folder"]
-	if dir != "" {
-		return " in " + quoted(dotted(dir))
-	}
-	if c.Dir == "" {
-		return ""
-	}
-	if rel, ok := w.within(c.Dir); ok {
-		return " in " + quoted(rel)
-	}
-	return " in " + quoted(dotted(c.Dir))
-}
-
-// database adds a client whose statements are not read.
-func (w *work) database(c command) {
-	if len(w.facts.SQL) > 0 {
-		if !slices.ContainsFunc(w.facts.SQL, func(s holdgate.Statement) bool { e, _ := statement(s); return !e.Plain() }) {
-			w.tells(c, c.Argv...)
-		}
-		return
-	}
-	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "database", Where: c.database(), Undoable: holdgate.UndoableUnknown, Because: "database"}
-	verb, _ := phrase(c.Subcommand)
-	switch {
-	case destroys(verb):
-		e.Kind, e.Undoable = holdgate.EffectDelete, holdgate.UndoableNo
-		e.Says = "Empties or resets a database: " + line(c.Argv)
-		w.add(c, weighsLost, e)
-	case verb != "":
-		e.Says = "Changes a database: " + line(c.Argv)
-		w.add(c, weighsGrave, e)
-	default:
-		e.Says = "Talks to a database, and what it says there is not in the call: " + line(c.Argv)
-		w.add(c, weighsSome, e)
-	}
 }

@@ -35,8 +35,9 @@ type Known struct {
 func Of(c holdgate.Call, f holdgate.Facts, known func(holdgate.Command) Known) []holdgate.Effect {
 	w := &work{facts: f}
 	for i, cmd := range f.Commands {
-		w.commands = append(w.commands, command{cmd, known(cmd), i, nil})
+		w.commands = append(w.commands, command{Command: cmd, Known: known(cmd), index: i})
 		w.commands[i].at = w.addresses(w.commands[i])
+		w.inside(&w.commands[i])
 	}
 	for _, c := range w.commands {
 		w.from = append(w.from, w.fetches(c))
@@ -71,6 +72,27 @@ type command struct {
 	Known
 	index int
 	at    []string // the addresses that it names
+	outer int      // the index of the command in whose container it runs, and one more
+}
+
+// inside finds the container in which a command runs, as "kubectl exec web-1"
+// names it: what it does happens there.
+func (w *work) inside(c *command) {
+	if len(c.Via) == 0 || c.On != "" {
+		return
+	}
+	program, sub, ok := strings.Cut(c.Via[len(c.Via)-1], " ")
+	if !ok || !strings.HasSuffix(sub, "exec") || !slices.Contains([]string{"kubectl", "oc", "docker", "podman", "nerdctl", "docker-compose"}, program) {
+		return
+	}
+	for i := c.index - 1; i >= 0; i-- {
+		if out := w.commands[i]; out.Program == program {
+			for _, word := range out.act().operands {
+				c.On, c.outer = word, i+1
+				return
+			}
+		}
+	}
 }
 
 // A telling says that the effect of a command tells what happens to a path.
@@ -130,12 +152,18 @@ func (w *work) add(c command, weight int, e holdgate.Effect, notes ...string) {
 	if e.As == "" && c.privileged() {
 		e.As = "another user"
 	}
+	where := ""
 	if e.As != "" {
 		weight += asRoot
-		e.Says += " as " + e.As
+		where = " as " + e.As
 	}
 	if e.On != "" {
-		e.Says += " on " + quoted(e.On)
+		where += " on " + quoted(e.On)
+	}
+	if i := strings.LastIndex(e.Says, " ("); i > 0 && strings.HasSuffix(e.Says, ")") {
+		e.Says = e.Says[:i] + where + e.Says[i:]
+	} else {
+		e.Says += where
 	}
 	e.Says = strings.Join(append([]string{e.Says}, slices.DeleteFunc(notes, func(n string) bool { return n == "" })...), ", ")
 	w.found = append(w.found, weighed{e, weight})

@@ -42,25 +42,35 @@ func (w *work) git(c command) {
 
 // pushes adds a push: of which branches, to where.
 func (w *work) pushes(c command) {
-	remote, refs := "", c.Operands
-	if len(refs) > 0 {
-		remote, refs = refs[0], refs[1:]
-	}
+	remote, refs := c.refs()
 	forced := c.Class == "git_force"
 	deleted := c.has("--delete", "-d")
-	var names []string
+	var names, gone []string
 	for _, ref := range refs {
 		from, to, both := strings.Cut(strings.TrimPrefix(ref, "+"), ":")
 		forced = forced || strings.HasPrefix(ref, "+") || both && from == ""
-		deleted = deleted || both && from == ""
+		if both && from == "" {
+			gone = append(gone, strings.TrimPrefix(to, "refs/heads/"))
+		}
 		if both {
 			from = to
 		}
+		if from == "HEAD" {
+			from = "the current branch"
+		}
 		names = append(names, strings.TrimPrefix(from, "refs/heads/"))
+	}
+	if len(gone) > 0 {
+		deleted, names = true, gone
 	}
 	e := holdgate.Effect{Kind: holdgate.EffectSend, What: "branch", Undoable: holdgate.UndoableUnknown, Because: "remote"}
 	if len(names) == 0 {
-		names = []string{map[bool]string{true: "all branches", false: "the current branch"}[c.has("--all", "--mirror")]}
+		switch names = []string{"the current branch"}; {
+		case c.has("--all", "--mirror"):
+			names[0] = "all branches"
+		case c.has("--tags"):
+			names[0] = "all tags"
+		}
 		e.Where = remote
 	} else {
 		e.Where = remote + "/" + strings.Join(names, ", "+remote+"/")
@@ -70,7 +80,7 @@ func (w *work) pushes(c command) {
 		at = quoted(remote)
 	}
 	branches := listing(names)
-	if len(names) == 1 && (names[0] == "the current branch" || names[0] == "all branches") {
+	if len(names) == 1 && (slices.Contains([]string{"the current branch", "all branches", "all tags"}, names[0])) {
 		branches = names[0]
 	}
 	switch {
@@ -102,4 +112,116 @@ func (w *work) pushes(c command) {
 		}
 		w.add(c, weighsSome+4, e)
 	}
+}
+
+// refs are the remote that a push names, and what it pushes there. Options of push
+// that take a value have it glued, but for two.
+func (c command) refs() (remote string, refs []string) {
+	at := slices.Index(c.Argv, "push")
+	if at < 0 {
+		refs = c.Operands
+	} else {
+		for i := at + 1; i < len(c.Argv); i++ {
+			switch word := c.Argv[i]; {
+			case word == "-o" || word == "--push-option" || word == "--repo" || word == "--receive-pack":
+				i++
+			case !strings.HasPrefix(word, "-"):
+				refs = append(refs, word)
+			}
+		}
+	}
+	if len(refs) == 0 {
+		return "", nil
+	}
+	return refs[0], refs[1:]
+}
+
+// commits adds what git does to the project's own history, which it keeps. It
+// reports false where it adds nothing.
+func (w *work) commits(c command) bool {
+	if from := w.patches(c); from != "" {
+		w.add(c, weighsLittle, holdgate.Effect{Kind: holdgate.EffectWrite, What: "file", Where: from, Undoable: holdgate.UndoableUnknown, Because: "git", Says: "Changes files as " + from + " says (patch)"})
+		return true
+	}
+	if c.Program != "git" || len(c.Subcommand) == 0 && len(c.Operands) == 0 {
+		return false
+	}
+	sub := c.Argv[min(1, len(c.Argv)-1)]
+	if len(c.Subcommand) > 0 {
+		sub = c.Subcommand[0]
+	}
+	names := slices.DeleteFunc(slices.Clone(c.Operands), func(o string) bool { return o == sub || strings.HasPrefix(o, "-") })
+	which := listing(names)
+	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "history", Where: strings.Join(names, ", "), Undoable: holdgate.UndoableYes, Because: "reflog"}
+	weight := weighsLittle
+	switch sub {
+	case "commit":
+		e.Says = "Commits what is staged"
+		if c.has("-a", "-am", "--all") || slices.ContainsFunc(c.Argv, func(word string) bool { return shortWith(word, 'a') }) {
+			e.Says = "Commits all changes of files that git keeps"
+		}
+		if c.has("--amend") {
+			e.Says, weight = "Replaces the last commit", weighsLittle+4
+		}
+		if m := c.message(); m != "" {
+			e.Says += ": " + quoted(short(m, 70))
+		}
+	case "rebase":
+		e.Says, weight = spaced("Rewrites the commits of this branch", map[bool]string{true: "onto " + which}[which != ""])+" ("+line(c.Argv)+")", weighsLittle+4
+	case "merge":
+		e.Says = "Merges " + which + " into the current branch"
+	case "cherry-pick":
+		e.Says = "Copies the commits " + which + " onto the current branch"
+	case "revert":
+		e.Says = "Commits the reverse of " + which
+	case "pull":
+		e.What, e.Says = "changes", spaced("Fetches", map[bool]string{true: "from " + which}[which != ""])+" and merges it into the current branch"
+		if c.has("--rebase", "-r") {
+			e.Says = strings.Replace(e.Says, "merges it into", "rebases", 1)
+		}
+	case "stash":
+		e.What, e.Says = "changes", "Sets the changes aside that are not committed"
+	case "reset":
+		e.Says = "Moves the current branch to " + which + ", and keeps the files as they are"
+	case "am", "apply":
+		e.What, e.Undoable, e.Because, e.Says = "file", holdgate.UndoableUnknown, "git", "Changes files as "+which+" says ("+line(c.Argv)+")"
+	default:
+		return false
+	}
+	if which == "" && strings.Contains(e.Says, "  ") {
+		e.Says = "Runs " + line(c.Argv)
+	}
+	w.add(c, weight, e)
+	return true
+}
+
+// patches is the file by which patch changes others.
+func (w *work) patches(c command) string {
+	if c.Program != "patch" || c.has("--dry-run") {
+		return ""
+	}
+	for _, p := range w.facts.Paths {
+		if p.Access == "read" {
+			return quoted(w.place(p))
+		}
+	}
+	return "what it reads"
+}
+
+// shortWith reports whether a word is a group of short options with one of them.
+func shortWith(word string, option rune) bool {
+	return len(word) > 1 && word[0] == '-' && word[1] != '-' && !strings.ContainsRune(word, '=') && strings.ContainsRune(word[1:], option)
+}
+
+// message is the message that a commit is given in its words.
+func (c command) message() string {
+	for i, word := range c.Argv {
+		if m, ok := strings.CutPrefix(word, "--message="); ok {
+			return m
+		}
+		if (word == "--message" || shortWith(word, 'm') && strings.HasSuffix(word, "m")) && i+1 < len(c.Argv) {
+			return c.Argv[i+1]
+		}
+	}
+	return ""
 }

@@ -118,11 +118,16 @@ func method(argv []string) string {
 func (w *work) network(c command) {
 	at, where := c.at, listing(c.at)
 	if where == "" {
-		where = "the network"
+		where = c.somewhere()
 	}
 	e := holdgate.Effect{What: "host", Where: strings.Join(at, ", "), Undoable: holdgate.UndoableNo, Because: "sent"}
 	m := method(c.Argv)
 	files := w.sent(c)
+	if says := mutation(c.Argv); says != "" {
+		e.Kind, e.Undoable, e.Because, e.Says = holdgate.EffectChange, holdgate.UndoableUnknown, "remote", says+" at "+where
+		w.add(c, weighsOutside+1, e)
+		return
+	}
 	switch {
 	case m == "DELETE":
 		e.Kind, e.Says = holdgate.EffectDelete, "Deletes "+where+" ("+c.Program+")"
@@ -135,6 +140,16 @@ func (w *work) network(c command) {
 		}
 		w.tells(c, files...)
 		w.add(c, weight, e)
+	case m == "PUT" || m == "PATCH":
+		e.Kind, e.Undoable, e.Because, e.Says = holdgate.EffectChange, holdgate.UndoableUnknown, "remote", "Changes "+where+" ("+c.Program+" "+m+")"
+		weight := weighsOutside
+		if w.secret() {
+			e.Undoable, e.Because, e.Says, weight = holdgate.UndoableNo, "sent", e.Says+", beside secrets that the call reads", weighsLost+3
+		}
+		w.add(c, weight, e)
+	case strings.Contains(c.Program, "mail") && len(c.mailed()) > 0:
+		e.Kind, e.Says = holdgate.EffectSend, "Sends mail to "+listing(c.mailed())
+		w.add(c, weighsSome+8, e)
 	case m != "" && m != "GET" && m != "HEAD" && m != "OPTIONS", slices.ContainsFunc(c.Argv, sends.MatchString) && !c.has("-G", "--get"):
 		e.Kind, e.Says = holdgate.EffectSend, "Sends data to "+where+" ("+spaced(c.Program, m)+")"
 		weight := weighsSome + 7
@@ -147,25 +162,108 @@ func (w *work) network(c command) {
 		w.add(c, weighsLost+3, e)
 	case w.isRun(c):
 	default:
-		verb, _ := phrase(c.Subcommand)
-		e.Kind, e.Undoable, e.Because = holdgate.EffectFetch, holdgate.UndoableYes, "fetched"
-		switch {
-		case isVerb(verb) && len(c.Operands) > 0:
-			e = w.acts(c, "")
-			e.Because = "remote"
-			w.add(c, weighsSome+1, e)
-			return
-		case verb == "" && len(at) == 0, c.Program == "ssh", slices.Contains([]string{"nc", "ncat", "netcat", "socat", "telnet"}, c.Program):
-			e.Undoable, e.Because = holdgate.UndoableUnknown, "network"
-			e.Says = "Reaches " + where + ": " + line(c.Argv)
-		case verb == "" && len(at) > 0:
-			e.Says = "Fetches " + where
-		default:
-			e.Says = "Reaches the network: " + line(c.Argv)
-			e.Undoable, e.Because = holdgate.UndoableUnknown, "network"
-		}
-		w.add(c, weighsLittle+4, e)
+		w.reaches(c, where, e)
 	}
+}
+
+var graphQL = regexp.MustCompile(`\bmutation\b[^{]*\{\s*(?:\w+\s*:\s*)?([A-Za-z]\w*)`)
+
+// mutation says what a GraphQL mutation in the words of a command asks for.
+func mutation(argv []string) string {
+	for _, word := range argv {
+		if m := graphQL.FindStringSubmatch(word); m != nil {
+			_, says := toolPhrase("", m[1], nil)
+			return says
+		}
+	}
+	return ""
+}
+
+// reaches adds what a command fetches, or which connection it opens.
+func (w *work) reaches(c command, where string, e holdgate.Effect) {
+	a := c.act()
+	e.Kind, e.Undoable, e.Because = holdgate.EffectFetch, holdgate.UndoableYes, "fetched"
+	tunnel := slices.ContainsFunc(c.Argv, func(word string) bool {
+		return len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.ContainsAny(word[1:2], "RLDw")
+	})
+	switch {
+	case c.Program == "ssh" && tunnel:
+		e.Undoable, e.Because = holdgate.UndoableUnknown, "network"
+		e.Says = "Opens a tunnel through " + where + ": " + line(c.Argv)
+	case len(c.at) > 0 && fetching[c.Program]:
+		e.Says = "Fetches " + where
+		if file := w.saved(c); file != "" {
+			e.Kind, e.Undoable, e.Because, e.Says = holdgate.EffectWrite, holdgate.UndoableUnknown, "git", "Downloads "+where+" to "+quoted(file)
+		}
+	case a.verb != "" && !looking[a.verb]:
+		e = w.acts(c, "")
+		e.Because = "remote"
+		if e.Kind == holdgate.EffectDelete {
+			e.Undoable = holdgate.UndoableNo
+			w.add(c, weighsOutside+5, e)
+			return
+		}
+		w.add(c, weighsSome+1, e)
+		return
+	case len(c.at) > 0 && c.web() && a.verb == "":
+		e.Says = "Fetches " + where
+	default:
+		e.Undoable, e.Because = holdgate.UndoableUnknown, "network"
+		e.Says = "Reaches " + where + ": " + line(c.Argv)
+	}
+	w.add(c, weighsLittle+4, e)
+}
+
+// fetching are programs that fetch what they are told the address of.
+var fetching = wordSet("curl wget aria2c http https httpie xh fetch scp")
+
+// web reports whether the command names an address of the web.
+func (c command) web() bool {
+	return slices.ContainsFunc(c.Argv, func(word string) bool { return strings.Contains(word, "://") })
+}
+
+// saved is the one file into which the call writes what it downloads, where that
+// is an ordinary file of the project.
+func (w *work) saved(c command) string {
+	var written []holdgate.Path
+	for _, p := range w.facts.Paths {
+		if p.Access != "read" {
+			written = append(written, p)
+		}
+	}
+	others := slices.ContainsFunc(w.commands, func(o command) bool {
+		return o.index != c.index && !slices.Contains([]string{"pass", "assign"}, o.Class)
+	})
+	if len(written) != 1 || written[0].Access != "write" || written[0].Class != "" || !written[0].Inside || others {
+		return ""
+	}
+	w.tells(c, written[0].Path)
+	return w.place(written[0])
+}
+
+// somewhere is where a command of the network goes that names no address of the
+// usual form.
+func (c command) somewhere() string {
+	for _, o := range c.Operands {
+		if strings.Contains(o, ".") && strings.Contains(o, "/") || strings.Count(o, "/") > 1 {
+			return quoted(strings.TrimSuffix(o, "/"))
+		}
+	}
+	switch c.Program {
+	case "gh":
+		return "GitHub"
+	case "glab":
+		return "GitLab"
+	}
+	return "the network"
+}
+
+// mailed are the addresses of mail that a command names.
+func (c command) mailed() []string {
+	return slices.DeleteFunc(slices.Clone(c.Argv[1:]), func(word string) bool {
+		name, host, ok := strings.Cut(word, "@")
+		return !ok || name == "" || !strings.Contains(host, ".")
+	})
 }
 
 func (c command) piped() bool { return c.Stdin == "pipe" }

@@ -45,6 +45,13 @@ func (w *work) by(p holdgate.Path) (by command) {
 			return c
 		}
 	}
+	if !p.Inside && !path.IsAbs(p.Path) && !strings.HasPrefix(p.Path, "~") { // of a shell on another machine
+		for _, c := range w.commands {
+			if c.On != "" {
+				return c
+			}
+		}
+	}
 	return by
 }
 
@@ -106,11 +113,12 @@ func (w *work) deleted(e *holdgate.Effect, names []string, list []holdgate.Path)
 		e.What, weight = "folder", weighsGrave+2
 		e.Says += map[bool]string{true: " and everything in it", false: " and everything in them"}[len(names) == 1]
 	}
+	if found := w.search(); found != "" && len(names) == 1 && !w.removes(list[0]) {
+		e.Says = "Deletes files in " + names[0] + " and below" + found
+	}
 	if len(names) == 1 && names[0] == "." {
 		e.Says = "Deletes the session's folder and everything in it"
-		if !slices.ContainsFunc(w.commands, func(c command) bool {
-			return strings.HasPrefix(c.Program, "rm") && slices.Contains(c.Argv, list[0].Path)
-		}) {
+		if !w.removes(list[0]) {
 			e.Says = "Deletes files in the session's folder and below" + w.search()
 		}
 	}
@@ -122,6 +130,13 @@ func (w *work) deleted(e *holdgate.Effect, names []string, list []holdgate.Path)
 		weight = weighsLittle
 	}
 	return weight
+}
+
+// removes reports whether a command names what it removes.
+func (w *work) removes(p holdgate.Path) bool {
+	return slices.ContainsFunc(w.commands, func(c command) bool {
+		return strings.HasPrefix(c.Program, "rm") && slices.Contains(c.Argv, p.Path)
+	})
 }
 
 // search is the command that finds what is deleted.

@@ -58,42 +58,102 @@ func statement(s holdgate.Statement) (holdgate.Effect, int) {
 	no := func(kind holdgate.EffectKind, what, says string, weight int) (holdgate.Effect, int) {
 		return holdgate.Effect{Kind: kind, What: what, Where: strings.Join(s.Tables, ", "), Undoable: holdgate.UndoableNo, Because: "database", Says: says}, weight
 	}
+	name := tables
+	if unnamed {
+		name = quoted(named(s))
+	}
 	switch s.Verb {
 	case "drop":
-		if unnamed {
-			return no(holdgate.EffectDelete, object, "Drops a "+object, weighsLost+2)
-		}
-		return no(holdgate.EffectDelete, object, "Drops the "+object+" "+tables, weighsLost+2)
+		return no(holdgate.EffectDelete, object, "Drops the "+object+" "+name, weighsLost+2)
 	case "truncate":
-		return no(holdgate.EffectDelete, "rows", "Empties the table "+tables, weighsLost+1)
+		return no(holdgate.EffectDelete, "rows", "Empties the "+map[bool]string{true: "table ", false: "tables "}[len(s.Tables) < 2]+tables, weighsLost+1)
 	case "delete":
-		return no(holdgate.EffectDelete, "rows", "Deletes "+rows(s)+" of "+tables, byRows(s, weighsLost))
+		return no(holdgate.EffectDelete, "rows", "Deletes "+rows(s)+" of "+tables+only(s), byRows(s, weighsLost))
 	case "update":
 		says := "Changes " + rows(s) + " of " + tables
 		if s.Sets != "" {
 			says = "Sets " + short(s.Sets, 80) + " on " + rows(s) + " of " + tables
 		}
-		return no(holdgate.EffectChange, "rows", says, byRows(s, weighsLost-1))
+		return no(holdgate.EffectChange, "rows", says+only(s), byRows(s, weighsLost-1))
 	case "alter":
-		return no(holdgate.EffectChange, object, "Changes how the "+object+" "+tables+" is made", weighsGrave+1)
-	case "grant", "revoke":
-		return no(holdgate.EffectChange, "rights", does(s.Verb)+" rights on "+tables, weighsGrave+3)
-	case "insert", "merge", "replace", "upsert", "copy", "load", "import":
-		e, weight := no(holdgate.EffectWrite, "rows", "Adds rows to "+tables, weighsSome-5)
-		if s.Rows > 0 {
-			e.Says = "Adds " + counted(s.Rows, "row") + " to " + tables
+		how := after(s)
+		if column, ok := strings.CutPrefix(how, "drop column "); ok && object == "table" {
+			return no(holdgate.EffectDelete, "column", "Drops the column "+quoted(firstOf(column))+" of the table "+tables, weighsLost+1)
 		}
-		e.Undoable = holdgate.UndoableUnknown
-		return e, weight
+		if how != "" {
+			how = ": " + short(how, 80)
+		}
+		return no(holdgate.EffectChange, object, "Changes the "+object+" "+name+how, weighsGrave+1)
+	case "grant", "revoke":
+		return no(holdgate.EffectChange, "rights", does(s.Verb)+" "+short(s.Text, 100), weighsGrave+3)
+	case "copy", "unload":
+		if strings.Contains(" "+s.Text+" ", " to ") {
+			return no(holdgate.EffectSend, "rows", "Copies "+tables+" out of the database", weighsSome+4)
+		}
+		fallthrough
+	case "insert", "merge", "replace", "upsert", "load", "import":
+		return added(s, tables, no)
 	case "create":
-		e, weight := no(holdgate.EffectWrite, object, "Creates the "+object+" "+tables, weighsSome-6)
+		e, weight := no(holdgate.EffectWrite, object, "Creates the "+object+" "+name, weighsSome-6)
 		e.Undoable = holdgate.UndoableYes
 		return e, weight
 	case "select", "explain", "show", "describe", "desc", "values", "table", "with", "pragma":
 		return holdgate.Effect{Kind: holdgate.EffectRead, What: "rows", Where: strings.Join(s.Tables, ", "), Undoable: holdgate.UndoableYes, Says: "Reads from " + tables}, weighsLeast
 	}
 	return holdgate.Effect{Kind: holdgate.EffectChange, What: "database", Where: strings.Join(s.Tables, ", "), Undoable: holdgate.UndoableUnknown, Because: "database",
-		Says: "Runs SQL: " + strings.ToUpper(spaced(s.Verb, s.Object)) + " " + tables}, weighsSome + 5
+		Says: "Runs SQL: " + strings.ToUpper(s.Verb) + " " + short(s.Text, 80)}, weighsSome + 5
+}
+
+// added is a statement that adds rows to its first table, from the others.
+func added(s holdgate.Statement, tables string, no func(holdgate.EffectKind, string, string, int) (holdgate.Effect, int)) (holdgate.Effect, int) {
+	from := ""
+	if len(s.Tables) > 1 {
+		tables, from = quoted(s.Tables[0]), " from "+listing(s.Tables[1:])
+	}
+	e, weight := no(holdgate.EffectWrite, "rows", "Adds rows to "+tables+from, weighsSome-5)
+	switch {
+	case s.Verb == "merge":
+		e.Says, weight = "Adds and changes rows of "+tables+from, weighsGrave
+	case s.Rows > 0:
+		e.Says = "Adds " + counted(s.Rows, "row") + " to " + tables
+	}
+	e.Undoable = holdgate.UndoableUnknown
+	return e, weight
+}
+
+// named is what a statement is about that is no table: a database, a user, an index.
+func named(s holdgate.Statement) string {
+	for w := range strings.FieldsSeq(s.Text) {
+		if w == s.Object || slices.Contains(strings.Fields("if not exists or replace concurrently temp temporary unique unlogged"), w) {
+			continue
+		}
+		w, _, _ = strings.Cut(w, "(")
+		return strings.Trim(w, ",;")
+	}
+	return "that is not named"
+}
+
+// after is what a statement says behind the name of its table.
+func after(s holdgate.Statement) string {
+	if len(s.Tables) == 0 {
+		return ""
+	}
+	_, rest, _ := strings.Cut(" "+s.Text+" ", " "+s.Tables[0]+" ")
+	return strings.TrimSpace(rest)
+}
+
+func firstOf(text string) string {
+	text = strings.TrimPrefix(text, "if exists ")
+	word, _, _ := strings.Cut(text, " ")
+	return strings.Trim(word, ",")
+}
+
+// only says which rows are changed.
+func only(s holdgate.Statement) string {
+	if s.Only == "" {
+		return ""
+	}
+	return " where " + short(s.Only, 80)
 }
 
 // rows says which rows a statement is about.
@@ -102,7 +162,7 @@ func rows(s holdgate.Statement) string {
 	case s.Rows > 0:
 		return "at most " + counted(s.Rows, "row")
 	case s.Where:
-		return "some rows"
+		return map[bool]string{true: "some rows", false: "rows"}[s.Only == ""]
 	}
 	return "every row"
 }

@@ -148,6 +148,8 @@ func (x *script) read(r *reader) {
 	r.st.Where = r.where()
 	r.st.Rows = r.rows()
 	r.st.Sets = r.sets()
+	r.st.Only = r.only()
+	r.st.Text = spell(r.tokens[1:], true)
 	r.reach()
 	r.calls()
 	r.makes()
@@ -373,18 +375,47 @@ func (r *reader) sets() string {
 	if from == 0 {
 		return ""
 	}
+	end := from
+	for end < len(r.tokens) && !(r.tokens[end].depth == r.level && r.tokens[end].is("where from returning order limit")) {
+		end++
+	}
+	return spell(r.tokens[from:end], false)
+}
+
+// only is the condition of a statement that changes rows.
+func (r *reader) only() string {
+	if !r.st.Where || !wordlist.Has("update delete", r.st.Verb) {
+		return ""
+	}
+	from := slices.IndexFunc(r.tokens, func(t token) bool { return t.is("where") && t.depth == r.level }) + 1
+	end := from
+	for end < len(r.tokens) && !(r.tokens[end].depth == r.level && r.tokens[end].is("returning order limit")) {
+		end++
+	}
+	return spell(r.tokens[from:end], false)
+}
+
+// spell writes tokens as people do, up to some 200 characters; hushed leaves what
+// texts say out.
+func spell(tokens []token, hushed bool) string {
 	var b strings.Builder
-	for _, t := range r.tokens[from:] {
-		if t.depth == r.level && t.is("where from returning order limit") || b.Len() > 200 {
+	for _, t := range tokens {
+		if b.Len() > 200 {
 			break
 		}
 		glued := t.punct(",") || t.punct(".") || t.punct("(") || t.punct(")") || strings.HasSuffix(b.String(), ".") || strings.HasSuffix(b.String(), "(")
+		if operator := strings.TrimRight(b.String(), "<>=!|"); operator != b.String() && t.kind == mark && strings.ContainsAny(t.text, "<>=!|") {
+			glued = true
+		}
 		if b.Len() > 0 && !glued {
 			b.WriteByte(' ')
 		}
-		if t.kind == str {
+		switch {
+		case t.kind == str && hushed:
+			b.WriteString("'…'")
+		case t.kind == str:
 			b.WriteString("'" + t.text + "'")
-		} else {
+		default:
 			b.WriteString(t.text)
 		}
 	}
