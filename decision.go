@@ -177,12 +177,23 @@ type Approvers struct {
 	// Assurance is the least assurance of the channel: "text", "interactive",
 	// "local" or "strong".
 	Assurance string `json:"assurance,omitempty"`
+	// Passkey demands that each approval is signed with a passkey. It implies the
+	// assurance "strong".
+	Passkey bool `json:"passkey,omitempty"`
 	// FourEyes says that whoever the agent works for does not count among those
 	// who approve.
 	FourEyes bool `json:"four_eyes,omitempty"`
 	// Escalate widens the circle as time passes without an outcome, in order of
 	// After.
 	Escalate []Escalation `json:"escalate,omitempty"`
+}
+
+// Demands is the least assurance of an approval.
+func (a Approvers) Demands() string {
+	if a.Passkey {
+		return "strong"
+	}
+	return a.Assurance
 }
 
 // An Escalation adds approvers to a request that has been pending for a time.

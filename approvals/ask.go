@@ -198,7 +198,7 @@ func (x *Exchange) match(q Question, digest holdgate.Digest) holdgate.Digest {
 		fields = append(fields, c.Tool.Server, c.Tool.Name)
 	}
 	a := d.Hold.Approvers
-	fields = append(fields, strconv.Itoa(a.Quorum), a.Assurance, strconv.FormatBool(a.FourEyes), q.Edited)
+	fields = append(fields, strconv.Itoa(a.Quorum), a.Demands(), strconv.FormatBool(a.FourEyes), q.Edited)
 	fields = append(fields, circleFields(a.Roles, a.Users)...)
 	for _, e := range a.Escalate {
 		fields = append(append(fields, e.After.String()), circleFields(e.Roles, e.Users)...)

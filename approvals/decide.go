@@ -44,6 +44,9 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 			v.By, v.Account = n.Name, v.By
 		}
 		v.At = t.Now
+		if err := t.signed(r, n, &v); err != nil {
+			return err
+		}
 		if err := t.admits(r, v); err != nil {
 			return err
 		}
@@ -96,15 +99,13 @@ func (q *Queue) change(ctx context.Context, id string, fn func(*transition, *rec
 // vote stores the vote and ends the request where that settles it.
 func (t *transition) vote(r *record.StoredRequest, v record.StoredVote) error {
 	r.Votes = append(r.Votes, v)
-	o := holdgate.Outcome{
-		Decision: v.Decision, By: v.By, At: v.At, Reason: v.Reason, Instructions: v.Instructions, Artifacts: v.Artifacts,
-		Choice: v.Choice, Rollback: v.Rollback, Stop: v.Stop,
-	}
+	o := answered(Vote(v))
 	e := r.Entry(audit.TypeVote)
 	e.Outcome, e.Note = &o, "through "+v.Channel
 	if v.Account != "" {
 		e.Note += " as " + v.Account
 	}
+	e.Signed = v.Signed
 	seq, err := t.Append(e)
 	if err != nil {
 		return err
@@ -143,6 +144,14 @@ func (t *transition) vote(r *record.StoredRequest, v record.StoredVote) error {
 		}
 	}
 	return t.Write(r)
+}
+
+// answered is a vote as the log has it.
+func answered(v Vote) holdgate.Outcome {
+	return holdgate.Outcome{
+		Decision: v.Decision, By: v.By, At: v.At, Reason: v.Reason, Instructions: v.Instructions, Artifacts: v.Artifacts,
+		Choice: v.Choice, Rollback: v.Rollback, Stop: v.Stop,
+	}
 }
 
 // tally says where the request stands after its latest vote, and who brought

@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
+	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/refusals"
@@ -56,6 +57,8 @@ type Config struct {
 	// gate, in place of People and Gates: once for each change of state. What it
 	// answers is replaced within [Queue.Replace] alone.
 	InForce func() InForce
+	// Site says where people sign with passkeys; nil: nowhere.
+	Site func() passkeys.Site
 	// OnEnded, where it is set, is told of each request that has ended, once that is
 	// durable. It is called by several goroutines and must be quick.
 	OnEnded func(Ended)
@@ -86,6 +89,7 @@ type Queue struct {
 	Tasks    *tasks.Keeper
 	Refusals *refusals.Keeper
 	Tools    *tools.Keeper
+	Passkeys *passkeys.Keeper
 
 	c      Config
 	own    atomic.Pointer[InForce] // of a queue whose Config has no InForce
@@ -153,6 +157,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		},
 	})
 	q.Grants = grants.New(q.book, c.MaxGrant)
+	q.Passkeys = passkeys.New(q.book, c.Site)
 	q.Sessions = tracks.New(q.book, tracks.Config{
 		Begin: c.Begin, Keep: c.Retention.Requests, Logger: c.Logger, Gates: q.Gates, Knows: q.Agents.Knows, Halted: q.Agents.Halted,
 		Goes: func(agent, session string) agents.Standing {

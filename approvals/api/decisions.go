@@ -1,14 +1,17 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/passkeys"
 )
 
 // Decision is the body of POST /v1/approvals/{id}/decision.
@@ -28,6 +31,9 @@ type Decision struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Rollback  bool            `json:"rollback,omitempty"` // with deny: undo what was done for this task
 	Stop      bool            `json:"stop,omitempty"`     // with deny: end the agent
+	// Signature is what the person signed with a passkey, as their browser gives it: a
+	// PublicKeyCredential in JSON. See package approvals/passkeys for what is signed.
+	Signature json.RawMessage `json:"signature,omitempty"`
 	// Remember makes a standing approval of an approve.
 	Remember *approvals.Remember `json:"remember,omitempty"`
 }
@@ -130,11 +136,43 @@ func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
 	default:
 		return approvals.Vote{}, malformed("unknown %s %q: cli or api", ChannelHeader, channel)
 	}
-	return approvals.Vote{
+	v := approvals.Vote{
 		Decision: in.Decision, By: r.by, Channel: channel, Assurance: assuranceLocal, Digest: in.Digest,
 		Reason: in.Reason, Instructions: in.Instructions, Artifacts: in.Artifacts, Choice: in.Choice,
 		Arguments: in.Arguments, Rollback: in.Rollback, Stop: in.Stop, Remember: in.Remember,
-	}, nil
+	}
+	if len(in.Signature) > 0 {
+		signed, err := passkeys.ParseAssertion(in.Signature)
+		if err != nil {
+			return approvals.Vote{}, err
+		}
+		v.Signed = &signed
+	}
+	return v, nil
+}
+
+// ToSign says what the person of a credential has to sign for an answer to be signed.
+func (s *Server) ToSign(ctx context.Context, c Credential, id string, in Decision) (approvals.ToSign, error) {
+	r := &request{Request: (&http.Request{Header: http.Header{ChannelHeader: {channelPage}}}).WithContext(context.WithValue(ctx, signedIn{}, c)), by: c.Person}
+	v, err := s.vote(r, in)
+	if err != nil {
+		return approvals.ToSign{}, err
+	}
+	t, err := s.c.Queue.ToSign(ctx, id, v)
+	if p, known := asProblem(err); err != nil && known {
+		return t, p
+	}
+	return t, err
+}
+
+// CredentialOf is a credential of the person's, for whom a passkey signs in.
+func (s *Server) CredentialOf(person string) (Credential, bool) {
+	list := s.c.Credentials()
+	i := slices.IndexFunc(list, func(c Credential) bool { return c.Person == person })
+	if i < 0 {
+		return Credential{}, false
+	}
+	return list[i], true
 }
 
 // malformed is a problem with the form of a request.

@@ -9,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
+	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -102,6 +103,8 @@ func asProblem(err error) (p *Problem, known bool) {
 		{sessions.ErrFull, http.StatusConflict, "full", "Too many messages wait"},
 		{sessions.ErrTooMany, http.StatusConflict, "full", "Too many sessions"},
 		{approvals.ErrCursor, http.StatusBadRequest, "cursor", "Not a cursor"},
+		{passkeys.ErrSignature, http.StatusForbidden, "signature", "The signature does not count"},
+		{passkeys.ErrNoKey, http.StatusNotFound, "no-passkey", "No such passkey"},
 		{people.ErrNotEntitled, http.StatusForbidden, ProblemNotEntitled, "Not entitled"},
 		{approvals.ErrClaimed, http.StatusConflict, ProblemClaimed, "Claimed by somebody else"},
 		{audit.ErrNoSuchEntry, http.StatusNotFound, "no-entry", "No such entry"},

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,10 +48,16 @@ func (c Circle) Entitles(n Person, channel, sure string) error {
 	if err := c.Refuses(n); err != nil {
 		return err
 	}
-	if a := c.Approvers.Assurance; Assurance(a) > Vouched(sure) {
+	a := c.Approvers.Demands()
+	switch {
+	case Assurance(a) <= Vouched(sure):
+		return nil
+	case a == "strong":
+		return fmt.Errorf("%w: approving it takes a signature with your passkey, and an answer through %s has none; "+
+			"answer on the page, which holdgate open shows", ErrNotEntitled, cmp.Or(channel, "this channel"))
+	default:
 		return fmt.Errorf("%w: approving it needs an assurance (%s) that %s does not have", ErrNotEntitled, a, channel)
 	}
-	return nil
 }
 
 // assurance ranks how sure a channel is of who speaks. What is not known ranks
@@ -158,7 +165,7 @@ func (c Circle) names(users []string, n Person) bool {
 
 // check says why nobody can approve, or too few can, or nil.
 func (c Circle) Check() error {
-	if Assurance(c.Approvers.Assurance) > Assurance("strong") {
+	if Assurance(c.Approvers.Demands()) > Assurance("strong") {
 		return fmt.Errorf("no channel is known to have the assurance %q", c.Approvers.Assurance)
 	}
 	var able []string

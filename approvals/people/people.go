@@ -41,6 +41,8 @@ type Person struct {
 	// Accounts are the names under which channels know the person, each as
 	// "channel:user".
 	Accounts []string
+	// Passkeys are the fingerprints of keys that count because the configuration names them.
+	Passkeys []string
 }
 
 // Has reports whether the person has the role, by itself or through another.
@@ -107,7 +109,7 @@ func (p *People) add(n Person) error {
 		}
 		p.accounts[a] = n.Name
 	}
-	p.persons = append(p.persons, Person{n.Name, slices.Clone(n.Roles), slices.Clone(n.Accounts)})
+	p.persons = append(p.persons, Person{n.Name, slices.Clone(n.Roles), slices.Clone(n.Accounts), slices.Clone(n.Passkeys)})
 	return nil
 }
 

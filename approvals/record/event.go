@@ -29,6 +29,7 @@ const (
 	EventStopped   EventType = "agent.stopped"
 	EventSession   EventType = "session.changed" // of an agent's session
 	EventMessage   EventType = "message.sent"    // to an agent, or by it
+	EventPasskey   EventType = "passkey.changed" // of no request: a person's passkey was registered, admitted or removed
 	EventFinding   EventType = "finding"         // of an agent: something in the log that somebody should look at
 )
 

@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/store/audit"
 )
 
 // A Request is a held call as people see it: on every surface, in every
@@ -180,6 +181,8 @@ type Vote struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Rollback  bool            `json:"rollback,omitempty"` // with deny
 	Stop      bool            `json:"stop,omitempty"`     // with deny
+	// Signed is what the voter signed with a passkey. It makes the assurance strong.
+	Signed *audit.Signature `json:"-"`
 	// Remember asks that the approval also stands for calls to come.
 	Remember *Remember `json:"remember,omitempty"`
 }

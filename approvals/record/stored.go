@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/store/audit"
 )
 
 type exchangeState string
@@ -235,21 +236,22 @@ func (s storedBriefing) view() briefing.Briefing {
 
 // storedVote is a [Vote] as stored.
 type StoredVote struct {
-	Decision     holdgate.Answer `json:"decision"`
-	By           string          `json:"by"`
-	Channel      string          `json:"channel,omitempty"`
-	Assurance    string          `json:"assurance,omitempty"`
-	At           time.Time       `json:"at"`
-	Digest       holdgate.Digest `json:"digest,omitempty"`
-	Reason       string          `json:"reason,omitempty"`
-	Instructions string          `json:"instructions,omitempty"`
-	Artifacts    []string        `json:"artifacts,omitempty"`
-	Choice       string          `json:"choice,omitempty"`
-	Account      string          `json:"account,omitempty"`
-	Arguments    json.RawMessage `json:"arguments,omitempty"`
-	Rollback     bool            `json:"rollback,omitempty"`
-	Stop         bool            `json:"stop,omitempty"`
-	Remember     *Remember       `json:"remember,omitempty"`
+	Decision     holdgate.Answer  `json:"decision"`
+	By           string           `json:"by"`
+	Channel      string           `json:"channel,omitempty"`
+	Assurance    string           `json:"assurance,omitempty"`
+	At           time.Time        `json:"at"`
+	Digest       holdgate.Digest  `json:"digest,omitempty"`
+	Reason       string           `json:"reason,omitempty"`
+	Instructions string           `json:"instructions,omitempty"`
+	Artifacts    []string         `json:"artifacts,omitempty"`
+	Choice       string           `json:"choice,omitempty"`
+	Account      string           `json:"account,omitempty"`
+	Arguments    json.RawMessage  `json:"arguments,omitempty"`
+	Rollback     bool             `json:"rollback,omitempty"`
+	Stop         bool             `json:"stop,omitempty"`
+	Signed       *audit.Signature `json:"-"` // it stands in the log
+	Remember     *Remember        `json:"remember,omitempty"`
 }
 
 // A likeness is what a request keeps of its call so that others can be

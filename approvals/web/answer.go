@@ -58,7 +58,26 @@ func (s *Server) decision(v *visit) (approvals.Request, api.Decision, error) {
 		return r, api.Decision{}, err
 	}
 	f := v.PostForm
-	d := api.Decision{Decision: holdgate.Answer(f.Get("decision")), Digest: holdgate.Digest(f.Get("digest"))}
+	r, d, err := s.written(r, f)
+	if err != nil {
+		return r, d, err
+	}
+	if d.Signature != nil && !jsontext.Value(d.Signature).IsValid() {
+		return r, d, wrong("Not signed", "The signature cannot be read.")
+	}
+	switch d.Decision {
+	case holdgate.AnswerDeny, holdgate.AnswerSteer:
+		return r, d, nil
+	}
+	return r, d, released(r, d, f)
+}
+
+// written is the answer that a form writes.
+func (s *Server) written(r approvals.Request, f url.Values) (_ approvals.Request, d api.Decision, err error) {
+	d = api.Decision{Decision: holdgate.Answer(f.Get("decision")), Digest: holdgate.Digest(f.Get("digest"))}
+	if signed := f.Get("signature"); signed != "" {
+		d.Signature = json.RawMessage(signed)
+	}
 	text := strings.TrimSpace(strings.ReplaceAll(f.Get("text"), "\r\n", "\n"))
 	switch d.Decision {
 	case holdgate.AnswerDeny:
@@ -83,10 +102,7 @@ func (s *Server) decision(v *visit) (approvals.Request, api.Decision, error) {
 	default:
 		return r, d, wrong("No answer", "Choose one of the buttons.")
 	}
-	if err != nil {
-		return r, d, err
-	}
-	return r, d, released(r, d, f)
+	return r, d, err
 }
 
 // released refuses to let a call go on that the screen did not show whole, or whose

@@ -133,6 +133,11 @@ type peopleView struct {
 	List    []people.Person
 	Alone   bool
 	Signins []signinRow
+
+	Keys     []keyRow
+	Counting bool // one of them counts
+	Passkeys bool
+	Me       string
 }
 
 type signinRow struct {
@@ -144,7 +149,11 @@ type signinRow struct {
 // people shows who may answer, and the visitor's own sign-ins.
 func (s *Server) people(v *visit) error {
 	p := s.c.People()
-	pv := peopleView{Alone: p.Alone()}
+	pv := peopleView{Alone: p.Alone(), Passkeys: s.c.Passkeys != nil, Me: v.signin.credential.Person}
+	var err error
+	if pv.Keys, pv.Counting, err = s.keys(v); err != nil {
+		return err
+	}
 	if !pv.Alone {
 		pv.List = p.All()
 	}

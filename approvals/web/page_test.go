@@ -19,6 +19,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/store/audit"
@@ -35,6 +36,7 @@ type house struct {
 	http    *httptest.Server
 	known   atomic.Pointer[[]api.Credential]
 	digests int
+	log     *audit.Log
 }
 
 func newHouse(t *testing.T) *house {
@@ -55,9 +57,11 @@ func newHouse(t *testing.T) *house {
 		{Name: "olga", Roles: []string{people.RoleOperate}},
 	})
 	must(t, err)
-	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: persons, Redeem: time.Hour})
+	h := &house{t: t, log: log}
+	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: persons, Redeem: time.Hour,
+		Site: func() passkeys.Site { return h.page.Site() }})
 	must(t, err)
-	h := &house{t: t, queue: q}
+	h.queue = q
 	h.known.Store(&[]api.Credential{{Person: "ada", Token: api.HashToken("ada")}, {Person: "bob", Token: api.HashToken("bob")}, {Person: "olga", Token: api.HashToken("olga")}})
 	door, err := api.New(api.Config{Queue: q, Log: log, Store: st, Digester: digester, Signer: signer, Credentials: func() []api.Credential { return *h.known.Load() },
 		Status: func(context.Context) api.Status {
@@ -65,7 +69,7 @@ func newHouse(t *testing.T) *house {
 		}})
 	must(t, err)
 	h.http = httptest.NewUnstartedServer(nil)
-	h.page, err = web.New(web.Config{API: door, People: q.People, Name: name, Address: func() string { return h.http.Listener.Addr().String() },
+	h.page, err = web.New(web.Config{API: door, People: q.People, Passkeys: q.Passkeys, Name: name, Address: func() string { return h.http.Listener.Addr().String() },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	must(t, err)
 	h.http.Config.Handler = h.page

@@ -86,13 +86,25 @@ func (s *signins) redeem(code, browser string) (value, path string, ok bool) {
 		return "", "", false
 	}
 	delete(s.links, hash)
+	return s.begin(l.credential, browser), l.path, true
+}
+
+// enter signs a person in, and returns the cookie's value.
+func (s *signins) enter(c api.Credential, browser string) (value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweep()
+	return s.begin(c, browser)
+}
+
+func (s *signins) begin(c api.Credential, browser string) (value string) {
 	if len(s.in) >= maxSignins {
 		s.dropOldest()
 	}
 	value, key := secret()
 	now := s.now()
-	s.in[key] = signin{id: base64.RawURLEncoding.EncodeToString(key[:9]), credential: l.credential, since: now, used: now, browser: browser}
-	return value, l.path, true
+	s.in[key] = signin{id: base64.RawURLEncoding.EncodeToString(key[:9]), credential: c, since: now, used: now, browser: browser}
+	return value
 }
 
 // sweep forgets what has run out.
@@ -195,11 +207,14 @@ func (s *Server) showOpen(w http.ResponseWriter, r *http.Request) {
 
 // A door is what a person sees who is not signed in.
 type door struct {
-	Failed bool
-	Back   string // where they wanted to go
+	Passkeys bool // one can sign in with a passkey
+	Failed   bool
+	Refused  string
+	Back     string // where they wanted to go
 }
 
 func (s *Server) showDoor(w http.ResponseWriter, r *http.Request, status int, d door) {
+	d.Passkeys = s.c.Passkeys != nil
 	sc := screen{Title: "Sign in", Path: "/open", Now: time.Now(), Data: d, Script: s.assetPath("page.js"), Style: s.assetPath("style.css")}
 	if err := s.write(w, status, "open", sc); err != nil {
 		s.c.Logger.ErrorContext(r.Context(), "serving the page", "error", err)
@@ -225,8 +240,12 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 		s.showDoor(w, r, http.StatusForbidden, door{Failed: true})
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	setCookie(w, value)
 	http.Redirect(w, r, path, http.StatusSeeOther)
+}
+
+func setCookie(w http.ResponseWriter, value string) {
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 }
 
 // out ends the visitor's sign-in.

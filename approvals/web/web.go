@@ -48,6 +48,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
 )
 
@@ -58,12 +59,14 @@ var files embed.FS
 // writes them.
 const MaxForm = 3 * api.MaxBody
 
-// Config is what a page needs. All fields but Logger must be set.
+// Config is what a page needs. All fields but Passkeys and Logger must be set.
 type Config struct {
 	// API is asked for everything, as the person who has signed in.
 	API *api.Server
 	// People says who may approve what.
 	People func() *people.People
+	// Passkeys are what people sign with; nil: there are none.
+	Passkeys *passkeys.Keeper
 	// Name is the first label of the page's host: see [Name].
 	Name string
 	// Address is where the approvers' port listens, once it does.
@@ -86,6 +89,7 @@ type Server struct {
 	pages   map[string]*template.Template
 	assets  map[string]asset // by path
 	signins signins
+	asked   challenges
 }
 
 // An asset is a file that browsers keep, for its path changes with its content.
@@ -102,7 +106,7 @@ func New(c Config) (*Server, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{c: c, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(), signins: newSignins(time.Now)}
+	s := &Server{c: c, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(), signins: newSignins(time.Now), asked: newChallenges(time.Now)}
 	if err := errors.Join(s.readAssets(), s.readPages()); err != nil {
 		return nil, err
 	}
@@ -111,6 +115,8 @@ func New(c Config) (*Server, error) {
 	}
 	s.mux.HandleFunc("GET /open", s.showOpen)
 	s.mux.HandleFunc("POST /open", s.open)
+	s.mux.HandleFunc("POST /open/sign", s.toOpen)
+	s.mux.HandleFunc("POST /open/passkey", s.openByPasskey)
 	s.mux.HandleFunc("GET /static/", s.serveAsset)
 	return s, nil
 }
@@ -138,6 +144,12 @@ func (s *Server) routes() map[string]func(*visit) error {
 		"GET /statistics":                 s.statistics,
 		"GET /people":                     s.people,
 		"POST /people/signins/{id}/close": s.closeSignin,
+		"POST /requests/{id}/sign":        s.toSign,
+		"POST /passkeys/new":              s.newPasskey,
+		"POST /passkeys":                  s.registerPasskey,
+		"POST /passkeys/sign":             s.toAdmit,
+		"POST /passkeys/admit":            s.admitPasskey,
+		"POST /passkeys/remove":           s.removePasskey,
 		"GET /live":                       s.live,
 		"POST /out":                       s.out,
 	}

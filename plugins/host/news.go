@@ -19,6 +19,7 @@ const newsLast = time.Hour
 var titles = map[approvals.EventType]string{
 	record.EventPolicy:  "The policy has changed",
 	record.EventConfig:  "The configuration has changed",
+	record.EventPasskey: "A passkey has changed",
 	record.EventPaused:  "Agents are paused",
 	record.EventResumed: "Agents go on",
 	record.EventStopped: "Agents are stopped",

@@ -116,10 +116,12 @@ func closed(r approvals.Request, a sdk.Assurance, cut bool) string {
 	default:
 		return "calls of critical risk are approved through no channel" + elsewhere
 	}
-	demand := slices.Index([]string{"", sdk.Text.String(), sdk.Interactive.String(), sdk.Local.String()}, r.Approvers.Assurance)
+	demand := slices.Index([]string{"", sdk.Text.String(), sdk.Interactive.String(), sdk.Local.String()}, r.Approvers.Demands())
 	switch {
 	case a != sdk.Interactive && a != sdk.Local:
 		return "this channel cannot prove who speaks: it may deny and steer" + elsewhere
+	case r.Approvers.Demands() == "strong":
+		return "approving it takes a signature with a passkey (assurance strong), which this channel does not have; answer on the page: holdgate open " + r.ID
 	case demand < 0 || demand > int(a):
 		return fmt.Sprintf("approving it needs an assurance (%s) that this channel does not have", text(r.Approvers.Assurance)) + elsewhere
 	case r.NoApprover != "":

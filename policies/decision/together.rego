@@ -31,4 +31,8 @@ settled(d) if {
 
 hold_part(d, part) := object.get(d, array.flatten(["hold", part]), null)
 
-assurance(d) := {"text": 0, "interactive": 1, "local": 2, "strong": 3}[object.get(d, ["hold", "approvers", "assurance"], "text")]
+assurance(d) := {"text": 0, "interactive": 1, "local": 2, "strong": 3}[demanded(object.get(d, ["hold", "approvers"], {}))]
+
+demanded(approvers) := "strong" if approvers.passkey
+
+else := object.get(approvers, "assurance", "text")

@@ -40,6 +40,7 @@ test_what_needs_other_people_or_ways_is_asked_by_itself if {
 	beside({"hold": {"message": "Well?", "timeout": "5m", "on_timeout": "approve"}}) == ["mine"]
 	beside({"hold": {"approvers": {"assurance": "interactive"}}}) == ["mine"]
 	beside({"hold": {"approvers": {"assurance": "strong"}}}) == []
+	beside({"hold": {"approvers": {"passkey": true}}}) == []
 	beside({"hold": {"approvers": {"roles": ["security"]}}}) == []
 	beside({"hold": {"approvers": {"quorum": 2}}}) == []
 	beside({"hold": {"gate": "before_commit"}}) == []

@@ -114,7 +114,7 @@ func (x *Exchange) confirmed(ctx context.Context, e *Evaluation, allow holdgate.
 // covers reports whether an approval by the approvers that were demanded is one
 // by those that are.
 func covers(were, are holdgate.Approvers) bool {
-	return max(are.Quorum, 1) <= max(were.Quorum, 1) && were.Assurance == are.Assurance && (were.FourEyes || !are.FourEyes) &&
+	return max(are.Quorum, 1) <= max(were.Quorum, 1) && were.Demands() == are.Demands() && (were.FourEyes || !are.FourEyes) &&
 		sameSet(were.Roles, are.Roles) && sameSet(were.Users, are.Users) &&
 		slices.EqualFunc(byTime(were.Escalate), byTime(are.Escalate), func(a, b holdgate.Escalation) bool {
 			return a.After == b.After && sameSet(a.Roles, b.Roles) && sameSet(a.Users, b.Users)

@@ -64,6 +64,9 @@ func approversDocument(a holdgate.Approvers) map[string]any {
 	if a.Assurance != "" {
 		doc["assurance"] = a.Assurance
 	}
+	if a.Passkey {
+		doc["passkey"] = true
+	}
 	if a.FourEyes {
 		doc["four_eyes"] = true
 	}

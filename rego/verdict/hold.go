@@ -110,6 +110,8 @@ func ReadApprovers(v ast.Value, a *holdgate.Approvers) error {
 			a.Quorum, err = count(v)
 		case "assurance":
 			a.Assurance, err = oneOf(v, "text", "interactive", "local", "strong")
+		case "passkey":
+			a.Passkey, err = boolean(v)
 		case "four_eyes":
 			a.FourEyes, err = boolean(v)
 		case "escalate":

@@ -37,6 +37,7 @@ const (
 	TypeMessage      Type = "message"    // between people and an agent, or its delivery
 	TypeRetention    Type = "retention"  // what the oldest entries say was dropped; their hashes are kept
 	TypeDefinition   Type = "definition" // what an MCP server says of its tools: seen first, changed, or accepted by a person
+	TypePasskey      Type = "passkey"    // a person's passkey was registered, admitted or removed
 	TypeFinding      Type = "finding"    // an agent's own request shows that it did something without being let, or traffic looks like that of a model API that is not read
 )
 
@@ -45,7 +46,7 @@ func Types() []Type {
 	return []Type{
 		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeDefer, TypeEscalate, TypeGrant, TypeGranted,
 		TypePeople, TypeUsed, TypeResult, TypeObserved, TypeRefused, TypePolicy, TypeConfig, TypeStart, TypeIntervention,
-		TypeSession, TypeConfidence, TypeMessage, TypeRetention, TypeDefinition, TypeFinding,
+		TypeSession, TypeConfidence, TypeMessage, TypeRetention, TypeDefinition, TypePasskey, TypeFinding,
 	}
 }
 
@@ -78,11 +79,34 @@ type Entry struct {
 	// and reads it. It must be strict JSON.
 	Seen json.RawMessage `json:"seen,omitempty"`
 	Seq  uint64          `json:"seq"` // from 1, without gaps
+	// Signed is the voter's signature with a passkey, or the passkey that it is about.
+	Signed *Signature `json:"signed,omitempty"`
 	// Status is what the request has become by its outcome: silence can approve it
 	// or let it expire. Entries of before November 2026 have none.
 	Status holdgate.Status `json:"status,omitempty"`
 	Time   time.Time       `json:"time"`
 	Type   Type            `json:"type"`
+}
+
+// A Signature is what a person signed with a passkey, and all that is needed to verify
+// it: see package approvals/passkeys. Digests are in hex.
+type Signature struct {
+	// Admitted says why the key counts: "configuration", or the fingerprint of the key
+	// that admitted it.
+	Admitted          string          `json:"admitted,omitempty"`
+	Answer            string          `json:"answer,omitempty"` // digest of what was answered
+	AuthenticatorData []byte          `json:"authenticator_data,omitempty"`
+	Call              holdgate.Digest `json:"call,omitempty"` // that was answered
+	ClientData        []byte          `json:"client_data,omitempty"`
+	Credential        []byte          `json:"credential,omitempty"` // the key's id, as the authenticator calls it
+	Edited            holdgate.Digest `json:"edited,omitempty"`     // of the call that an edit makes
+	Key               string          `json:"key,omitempty"`        // the fingerprint of PublicKey
+	Origin            string          `json:"origin,omitempty"`
+	PublicKey         []byte          `json:"public_key,omitempty"` // COSE
+	Remember          string          `json:"remember,omitempty"`   // what the approval is to stand for besides, in JSON
+	Request           string          `json:"request,omitempty"`    // that was answered, or the key that was admitted
+	RP                string          `json:"rp_id,omitempty"`
+	Signature         []byte          `json:"signature,omitempty"`
 }
 
 // Call is a call as the log names it.

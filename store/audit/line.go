@@ -58,6 +58,12 @@ func appendEntry(b []byte, e *Entry) ([]byte, error) {
 		b = append(append(append(b, `"seen":`...), e.Seen...), ',')
 	}
 	b = append(strconv.AppendUint(append(b, `"seq":`...), e.Seq, 10), ',')
+	if e.Signed != nil {
+		if b, err = appendAny(append(b, `"signed":`...), e.Signed); err != nil {
+			return nil, err
+		}
+		b = append(b, ',')
+	}
 	if b, err = appendTexts(b, text{"status", string(e.Status)}); err != nil {
 		return nil, err
 	}

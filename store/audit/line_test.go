@@ -38,6 +38,9 @@ func draw(t *rapid.T, v reflect.Value, label string) {
 	case *json.RawMessage:
 		*x = json.RawMessage(rapid.SampledFrom([]string{"", `{"a":"<é>","b":[1.50,null]}`, `"x"`}).Draw(t, label))
 		return
+	case *[]byte:
+		*x = rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, label)
+		return
 	case *holdgate.Action:
 		*x = rapid.SampledFrom([]holdgate.Action{holdgate.Deny, holdgate.Hold, holdgate.Allow}).Draw(t, label)
 		return

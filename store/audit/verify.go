@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,9 @@ type VerifyOptions struct {
 	// Checkpoints, as of [OpenCheckpoints], must be of this log: it must begin
 	// with the entries of each.
 	Checkpoints []Checkpoint
+	// Signed, where it is set, is asked about each entry that has a signature, in their
+	// order. Its error is what is wrong with the entry.
+	Signed func(Entry) error
 }
 
 // A Report says how far a log is in order.
@@ -158,14 +162,15 @@ type chain struct {
 	tree    frontier
 	noted   []Checkpoint // those that are still to come, the smallest first
 	proven  uint64       // entries of the last one that was right
-	dropped uint64       // up to where the log itself says that entries were dropped
-	tile    []tlog.Hash  // hashes behind the last whole tile
+	signed  func(Entry) error
+	dropped uint64      // up to where the log itself says that entries were dropped
+	tile    []tlog.Hash // hashes behind the last whole tile
 }
 
 func newChain(o VerifyOptions) *chain {
 	noted := slices.Clone(o.Checkpoints)
 	slices.SortStableFunc(noted, func(a, b Checkpoint) int { return cmp.Compare(a.Size, b.Size) })
-	return &chain{want: o.Head, noted: noted}
+	return &chain{want: o.Head, noted: noted, signed: o.Signed}
 }
 
 // told is the report so far.
@@ -210,6 +215,9 @@ func (c *chain) next(line []byte) *Fault {
 	}
 	last := c.report.Last
 	e, what := parseLine(line)
+	if wrong := c.signature(line); wrong != "" {
+		return &Fault{Seq: last.Seq + 1, What: wrong} // it says more than the hash
+	}
 	if what != "" {
 		return &Fault{Seq: last.Seq + 1, What: what}
 	}
@@ -225,6 +233,21 @@ func (c *chain) next(line []byte) *Fault {
 	}
 	c.dropped = max(c.dropped, e.dropped)
 	return c.take(Head{e.seq, e.hash})
+}
+
+// signature says what is wrong with an entry's signature, or nothing.
+func (c *chain) signature(line []byte) string {
+	if c.signed == nil || !bytes.Contains(line, []byte(`"signed":`)) {
+		return ""
+	}
+	var e Entry
+	if err := json.Unmarshal(line, &e); err != nil || e.Signed == nil {
+		return ""
+	}
+	if err := c.signed(e); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // skip takes entries of which there are only hashes: the first ones.

@@ -7,6 +7,47 @@
   const $ = (q, of = document) => of.querySelector(q);
   const all = (q, of = document) => [...of.querySelectorAll(q)];
 
+  // ask sends a form's fields and takes JSON back.
+  async function ask(path, form, submitter) {
+    const r = await fetch(path, { method: "POST", body: new URLSearchParams(new FormData(form, submitter)), headers: { Accept: "application/json" } });
+    const text = await r.text();
+    let body;
+    try { body = JSON.parse(text); } catch { body = { detail: text }; }
+    if (!r.ok) throw new Error(body.detail || "The sidecar refused it.");
+    return body;
+  }
+  function hide(form, name, value) {
+    const i = $(`input[type=hidden][name=${name}]`, form) || form.appendChild(document.createElement("input"));
+    i.type = "hidden"; i.name = name; i.value = value;
+  }
+  async function signed(path, form, submitter) {
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(await ask(path, form, submitter));
+    return JSON.stringify((await navigator.credentials.get({ publicKey })).toJSON());
+  }
+  // Passkeys: an answer that must be signed, a key that is made or admitted, a sign-in.
+  async function passkey(form, submitter) {
+    try {
+      if (form.dataset.passkey === "new") {
+        const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(await ask("/passkeys/new", form));
+        hide(form, "passkey", JSON.stringify((await navigator.credentials.create({ publicKey })).toJSON()));
+      } else {
+        const path = form.dataset.sign || (form.dataset.passkey === "open" ? "/open/sign" : "/passkeys/sign");
+        hide(form, "signature", await signed(path, form, submitter));
+      }
+      if (submitter && submitter.name) hide(form, submitter.name, submitter.value);
+      form.submit();
+    } catch (e) {
+      $("#notice").textContent = "Not signed: " + e.message;
+    }
+  }
+  addEventListener("submit", (e) => {
+    const form = e.target, s = e.submitter;
+    if (e.defaultPrevented) return;
+    if (!form.dataset.passkey && !(form.dataset.sign && s && ["approve", "choose", "edit"].includes(s.value))) return;
+    e.preventDefault();
+    passkey(form, s);
+  });
+
   // A link's code stands in the fragment: it is sent once, and then gone from here.
   const door = $("#open");
   if (door) {
@@ -102,7 +143,7 @@
     const es = new EventSource("/live");
     let lost = false;
     for (const type of ["message", "approval.requested", "approval.voted", "approval.decided", "approval.claimed", "approval.unclaimed", "approval.delegated", "approval.deferred",
-      "approval.extended", "approval.escalated", "config.changed", "agent.paused", "agent.resumed", "agent.stopped", "session.changed", "message.sent", "finding"]) es.addEventListener(type, soon);
+      "approval.extended", "approval.escalated", "config.changed", "passkey.changed", "agent.paused", "agent.resumed", "agent.stopped", "session.changed", "message.sent", "finding"]) es.addEventListener(type, soon);
     es.onopen = () => { if (lost) { lost = false; tell(""); soon(); } };
     es.onerror = () => { lost = true; tell("Not connected: what you see may be old."); };
     addEventListener("pagehide", () => es.close());
@@ -146,7 +187,7 @@
       tell("Write what the agent is to do instead.");
       e.target.elements.text.focus();
     }
-  });
+  }, true); // before the form is signed
   addEventListener("pageshow", () => { changed = false; arm(); });
   tick();
   setInterval(tick, 1000);

@@ -24,6 +24,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/socket"
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
@@ -193,6 +194,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Redactions: a.redactions, Conceal: rego.Conceal, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
+		Site:    a.site,
 		OnEnded: func(e approvals.Ended) { a.metrics.Ended(e.Took, e.Status, e.Decision, e.Channel) },
 	})
 	if err != nil {
@@ -293,13 +295,21 @@ func (a *App) buildAPI(s *state) (err error) {
 	if err != nil {
 		return err
 	}
-	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Name: web.Name(s.key(purposePage)), Address: a.approversAddr, Logger: a.log})
+	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Passkeys: a.queue.Passkeys, Name: web.Name(s.key(purposePage)), Address: a.approversAddr, Logger: a.log})
 	if err != nil {
 		return err
 	}
 	a.approver = &http.Server{Handler: a.page, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	a.approver.RegisterOnShutdown(a.api.Close)
 	return nil
+}
+
+// site is where people sign with passkeys.
+func (a *App) site() passkeys.Site {
+	if a.page == nil {
+		return passkeys.Site{}
+	}
+	return a.page.Site()
 }
 
 // links makes links to the page, which is made after the API.

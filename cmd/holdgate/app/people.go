@@ -26,6 +26,9 @@ func People(c config.Config) (*people.People, error) {
 		for _, channel := range slices.Sorted(maps.Keys(p.Channels)) {
 			person.Accounts = append(person.Accounts, channel+":"+p.Channels[channel])
 		}
+		for _, k := range p.Passkeys {
+			person.Passkeys = append(person.Passkeys, string(k))
+		}
 		list = append(list, person)
 	}
 	if _, named := c.People[config.PersonName(c.Approver)]; !named {

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/holdgate/holdgate/approvals/passkeys"
 )
 
 // People are those who may answer, by name.
@@ -24,6 +26,17 @@ type Person struct {
 	TokenSHA256 TokenHash `yaml:"token_sha256"`
 	// Channels name the person's user on a channel, by the channel's name.
 	Channels map[string]string `yaml:"channels"`
+	// Passkeys are the fingerprints of the person's keys that count from the first on: see
+	// package approvals/passkeys.
+	Passkeys []Passkey `yaml:"passkeys"`
+}
+
+// A Passkey is the fingerprint of a person's key.
+type Passkey string
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (p *Passkey) UnmarshalYAML(n *yaml.Node) error {
+	return scalar(n, p, func(s string) (Passkey, error) { return Passkey(s), passkeys.CheckFingerprint(s) })
 }
 
 // reservedNames are who ends a request where no person does.

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -42,7 +46,12 @@ func verifyCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
+			var signatures passkeys.Checker
+			o.Signed = signatures.Entry
 			report, err := e.verify(c, o)
+			if err == nil && len(signatures.Unknown) > 0 && report.Dropped == 0 {
+				err = &audit.Fault{Seq: signatures.Unknown[0], What: "the key is changed: the log does not say before that it was registered and admitted"}
+			}
 			if err != nil {
 				if _, ok := errors.AsType[*audit.Fault](err); ok {
 					return &command.Exit{Code: command.ExitFailed, Text: err.Error(), Hint: fmt.Sprintf("entries in order before it: %d; keep the file as it is", report.Entries)}
@@ -52,18 +61,24 @@ func verifyCommand(e *env) *cli.Command {
 				}
 				return err
 			}
-			return e.printReport(c, report)
+			return e.printReport(c, report, signatures)
 		},
 	}
 }
 
-func (e *env) printReport(c *cli.Context, r audit.Report) error {
+func (e *env) printReport(c *cli.Context, r audit.Report, s passkeys.Checker) error {
 	if c.Bool("json") {
-		return command.PrintJSON(e.Stdout, map[string]any{"entries": r.Entries, "head": r.Last.String(), "root": r.Root, "dropped": r.Dropped})
+		return command.PrintJSON(e.Stdout, map[string]any{"entries": r.Entries, "head": r.Last.String(), "root": r.Root, "dropped": r.Dropped, "signed_votes": s.Votes, "keys": s.Keys})
 	}
 	_, err := fmt.Fprintf(e.Stdout, "%d entries in order; head %s\n", r.Entries, r.Last)
 	if err == nil && r.Dropped > 0 {
 		_, err = fmt.Fprintf(e.Stdout, "what the first %d say was dropped by retention: their hashes are in order\n", r.Dropped)
+	}
+	if err == nil && s.Votes > 0 {
+		_, err = fmt.Fprintf(e.Stdout, "%d signed votes, all of them right, by these passkeys:\n", s.Votes)
+		for _, key := range slices.Sorted(maps.Keys(s.Keys)) {
+			_, err = fmt.Fprintf(e.Stdout, "  %s  %s\n", key, holdgate.Visible(s.Keys[key]))
+		}
 	}
 	return err
 }
