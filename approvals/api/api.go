@@ -58,7 +58,7 @@ import (
 const MaxBody = 320 << 10
 
 // Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links, Metrics,
-// Signer, KeyApart and Logger must be set.
+// Level, Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
@@ -71,12 +71,13 @@ type Config struct {
 	// Status tells how the sidecar is. It is called for each request of
 	// /v1/status and /readyz, concurrently, and must be quick.
 	Status  func(context.Context) Status
-	Policy  Policies     // where nil, nothing is at /v1/policy
-	Configs Configs      // where nil, nothing is at /v1/config
-	Plugins Plugins      // the channels; where nil there are none
-	Runs    Runs         // agents that other processes start; where nil none are taken up
-	Links   Links        // the page; where nil nothing is at /v1/links
-	Metrics http.Handler // where nil nothing is at /metrics
+	Policy  Policies       // where nil, nothing is at /v1/policy
+	Configs Configs        // where nil, nothing is at /v1/config
+	Plugins Plugins        // the channels; where nil there are none
+	Runs    Runs           // agents that other processes start; where nil none are taken up
+	Links   Links          // the page; where nil nothing is at /v1/links
+	Metrics http.Handler   // where nil nothing is at /metrics
+	Level   *slog.LevelVar // of the log; where nil nothing is at /v1/log
 	// Signer signs the audit log's checkpoints and proofs; where nil there are
 	// none. KeyApart says that the agent is kept from its key.
 	Signer   *audit.Signer
@@ -184,6 +185,8 @@ func (s *Server) routes() []route {
 		{"GET /v1/audit/export", false, stream(s, s.exportAudit)},
 		{"GET /v1/config", false, answer(s, s.config)},
 		{"POST /v1/config/accept", false, answerBody(s, s.acceptConfig)},
+		{"GET /v1/log", false, answer(s, s.logLevel)},
+		{"PUT /v1/log", false, answerBody(s, s.setLogLevel)},
 		{"GET /v1/events", false, stream(s, s.events)},
 		{"GET /v1/grants", false, answer(s, s.listGrants)},
 		{"DELETE /v1/grants/{id}", false, answer(s, s.revokeGrant)},

@@ -115,7 +115,10 @@ func (s *Server) policy(r *request) (PolicyState, error) {
 
 // pushPolicy serves PUT /v1/policy.
 func (s *Server) pushPolicy(r *request, in PolicyPush) (PolicyPushed, error) {
-	if err := s.admin(r); err != nil {
+	if s.c.Policy == nil {
+		return PolicyPushed{}, noPolicy()
+	}
+	if err := s.admin(r, "changing the policy"); err != nil {
 		return PolicyPushed{}, err
 	}
 	p, err := s.c.Policy.Push(r.Context(), r.by, in)
@@ -124,7 +127,10 @@ func (s *Server) pushPolicy(r *request, in PolicyPush) (PolicyPushed, error) {
 
 // rollBackPolicy serves POST /v1/policy/rollback.
 func (s *Server) rollBackPolicy(r *request, in PolicyRollback) (PolicyPushed, error) {
-	if err := s.admin(r); err != nil {
+	if s.c.Policy == nil {
+		return PolicyPushed{}, noPolicy()
+	}
+	if err := s.admin(r, "changing the policy"); err != nil {
 		return PolicyPushed{}, err
 	}
 	p, err := s.c.Policy.RollBack(r.Context(), r.by, in.ID)
@@ -161,15 +167,12 @@ func noPolicy() error {
 	return problem(http.StatusNotFound, ProblemNotFound, "Not found", "this sidecar does not serve its policy")
 }
 
-// admin refuses whoever may not change the policy.
-func (s *Server) admin(r *request) error {
-	if s.c.Policy == nil {
-		return noPolicy()
-	}
+// admin refuses whoever has not the role admin, and says for what it is needed.
+func (s *Server) admin(r *request, what string) error {
 	if p, ok := s.c.Queue.People().Find(r.by); ok && p.Has(people.RoleAdmin) {
 		return nil
 	}
-	return problem(http.StatusForbidden, "not-entitled", "Not entitled", "changing the policy needs the role "+people.RoleAdmin)
+	return problem(http.StatusForbidden, "not-entitled", "Not entitled", what+" needs the role "+people.RoleAdmin)
 }
 
 // policyProblem is the problem document for an error of Policies.

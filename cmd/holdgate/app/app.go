@@ -48,6 +48,7 @@ import (
 type Options struct {
 	Version string
 	Logger  *slog.Logger
+	Level   *slog.LevelVar // of Logger, where people may change it; nil: they may not
 	// Auto, where set, answers every request by itself: for tests of other
 	// people's agents. It is refused on a listener that others can reach.
 	Auto holdgate.Answer
@@ -290,7 +291,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
 		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
-		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, Metrics: a.metrics.Handler(a.log),
+		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, Metrics: a.metrics.Handler(a.log), Level: a.o.Level,
 	})
 	if err != nil {
 		return err

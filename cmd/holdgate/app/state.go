@@ -43,6 +43,9 @@ func openState(dir string) (*state, error) {
 	if info.Mode().Perm()&0o022 != 0 {
 		return nil, fmt.Errorf("the state folder %s has mode %04o: others may write to it; set it to 0700", dir, info.Mode().Perm())
 	}
+	if err := openFormat(filepath.Join(dir, formatFile)); err != nil {
+		return nil, err
+	}
 	token, err := openSecret(filepath.Join(dir, tokenFile))
 	if err != nil {
 		return nil, err

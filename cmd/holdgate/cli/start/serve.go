@@ -38,6 +38,7 @@ func serveFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "mcp", Usage: "an MCP server, as `NAME=URL`; may be repeated"},
 		&cli.StringFlag{Name: "auto", Usage: "answer every request by itself, for tests: `approve, deny or first-option`"},
 		&cli.StringFlag{Name: "log", Usage: "log at `LEVEL`: debug, info, warn or error", Value: "warn"},
+		&cli.StringFlag{Name: "log-format", Usage: "log as `FORMAT`: text or json", Value: "text"},
 	}
 }
 
@@ -62,7 +63,15 @@ func (e *env) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := app.Options{Version: command.Version(), Logger: e.Logger(c.String("log"))}
+	o := app.Options{Version: command.Version(), Level: command.Level(c.String("log"))}
+	switch c.String("log-format") {
+	case "text":
+		o.Logger = e.TextLogger(o.Level)
+	case "json":
+		o.Logger = e.JSONLogger(o.Level)
+	default:
+		return command.Usage("--log-format %q: want text or json", c.String("log-format"))
+	}
 	if o.PluginArgs, err = run.PluginArgs(); err != nil {
 		return err
 	}
