@@ -37,31 +37,25 @@ func (s *shell) goShown(in invocation, c *Command) bool {
 }
 
 // sourceLanguages are the languages of what is compiled, by the end of a file's name.
-var sourceLanguages = map[string]string{".c": "c", ".cc": "c", ".cpp": "c", ".cxx": "c", ".rs": "rust", ".java": "java", ".zig": "zig"}
+var sourceLanguages = map[string]string{".rs": "rust", ".java": "java", ".zig": "zig"}
 
-// plainCompile are options that change neither what a source says nor what is linked to
-// it: all others may make another program of it (-D, -include, -x, --extern, @file).
-var plainCompile = map[bool]*regexp.Regexp{
-	false: regexp.MustCompile(`^-(std=[\w+:]+|O[0-3sgz]?|g[0-3]?|ggdb3?|pthread|pedantic|pedantic-errors|c|pipe|v|W[a-z][\w=+-]*|fsanitize=[a-z,-]+|fno-omit-frame-pointer|fno-exceptions|fno-rtti|march=native|lm|lpthread|lstdc\+\+|I(\w[\w./-]*|\.)|DN?DEBUG(=\d)?|D[A-Z_]+=\d+)$`),
-	true:  regexp.MustCompile(`^(-O|-g|--test|--edition=20\d\d|-C(opt-level|debuginfo)=\w|-A\w+|-Copt-level=\d)$`),
-}
+// plainCompile are options of rustc that change neither what a source says nor what is
+// linked to it: all others may make another program of it (--extern, -C link-arg).
+var plainCompile = regexp.MustCompile(`^(-O|-g|--test|--edition=20\d\d|-C(opt-level|debuginfo)=\w|-A\w+)$`)
 
 // plainly reports whether a compiler gets nothing but sources and such options.
-func plainly(words []field, rust bool) bool {
+func plainly(words []field) bool {
 	for i := 0; i < len(words); i++ {
-		w := words[i].text
-		next := ""
+		w, next := words[i].text, ""
 		if i+1 < len(words) {
 			next = words[i+1].text
 		}
 		switch {
 		case !words[i].known(), w == "", w[0] == '@':
 			return false
-		case w == "-o":
+		case w == "-o", w == "--edition" && len(next) == 4, w == "-C" && plainCompile.MatchString("-C"+next):
 			i++
-		case w == "-I" && !rust && !leadsOut(next), rust && w == "--edition" && len(next) == 4, rust && w == "-C" && plainCompile[true].MatchString("-C"+next):
-			i++
-		case w[0] == '-' && (!plainCompile[rust].MatchString(w) || strings.Contains(w, "..")):
+		case w[0] == '-' && !plainCompile.MatchString(w):
 			return false
 		}
 	}
@@ -70,15 +64,15 @@ func plainly(words []field, rust bool) bool {
 
 // compiles reads the sources that a compiler gets and that the line has written:
 // where all that they do could be seen, what is made of them has been shown.
-func (s *shell) compiles(in invocation, rust bool) {
-	plain := plainly(in.words[1:], rust)
+func (s *shell) compiles(in invocation) {
+	plain := plainly(in.words[1:])
 	for _, w := range in.words[1:] {
 		language := sourceLanguages[path.Ext(w.text)]
 		if language == "" || strings.HasPrefix(w.text, "-") {
 			continue
 		}
 		at, _ := s.fileAt(w)
-		var c Command // headers that it takes in are the project's, as those of any build
+		var c Command
 		if text, ok := s.content(w); plain && ok && s.readsAs(language, field{text: text}, &c) {
 			s.x.shown[at] = s.x.version(at)
 		} else {
@@ -120,7 +114,6 @@ func (s *shell) goArguments(in invocation, c *Command) {
 
 // compilerCommand is a C compiler, by the manuals of GCC and Clang.
 func compilerCommand(s *shell, in invocation, c *Command) {
-	s.compiles(in, false)
 	s.dashed(in, c, map[string]string{
 		"o": "write", "MF": "write", "dumpdir": "write",
 		"wrapper": "run", "fplugin": "load", "specs": "load", "B": "load", "fpass-plugin": "load", "plugin": "load", "load": "load", "config": "load",

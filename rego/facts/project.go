@@ -183,9 +183,6 @@ func (s *shell) madeOf(c Command) string {
 		return ""
 	}
 	made := ""
-	if wordlist.Has("gcc g++ cc c++ clang clang++", c.Program) && !slices.Contains(c.Argv, "-c") {
-		made = "a.out"
-	}
 	for i := 1; i < len(c.Argv); i++ {
 		w := c.Argv[i]
 		switch {

@@ -241,7 +241,7 @@ func (s *shell) moduleArguments(module string, in invocation, c *Command) {
 
 // rustcCommand is rustc, whose linker is a program.
 func rustcCommand(s *shell, in invocation, c *Command) {
-	s.compiles(in, true)
+	s.compiles(in)
 	for _, w := range in.words[1:] {
 		if _, linker, ok := strings.Cut(w.text, "linker="); ok {
 			c.Unbound = append(c.Unbound, loadedFiles(linker)...)

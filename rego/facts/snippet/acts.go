@@ -128,11 +128,11 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 				file, options, _ := strings.Cut(rest, "?")
 				if _, uri := c.arg(9, "uri"); uri && options == "mode=ro" && !strings.Contains(file, "%") {
 					w.touch("read", places(outcome.Place{Path: file}), c.spec.name)
-					return kinds("rodb"), true
+					return join(places(outcome.Place{Path: file}), kinds("db")), true
 				}
 			}
 			if p.Path == ":memory:" {
-				return kinds("rodb"), true
+				return join(places(p), kinds("db")), true
 			}
 		}
 	case "sqlrun":
@@ -192,7 +192,7 @@ func (w *walker) namesAct(v value) bool {
 // the program sqlite3 with that statement is.
 func (w *walker) statement(c call, sql value) {
 	t := sql.text()
-	if len(t.kinds) > 0 || t.none() || len(sql.objs) > 0 || c.spec.name == "db.executemany" {
+	if len(c.recv.places) == 0 || len(t.kinds) > 0 || t.none() || len(sql.objs) > 0 || c.spec.name == "db.executemany" {
 		w.unseen("%s: a statement that is not known", c.spec.name)
 	}
 	for _, file := range c.recv.places {

@@ -202,7 +202,7 @@ func (w *walker) escape(v value, with value) {
 			}
 		}
 		for _, k := range v.kinds {
-			if w.table.script && strings.HasPrefix(k, kindModule) {
+			if strings.HasPrefix(k, kindModule) {
 				w.unseen("the %s, handed on", k)
 			}
 		}

@@ -76,10 +76,27 @@ func (w *walker) submodule(module, name string, out *value) bool {
 var starReach = strings.Fields("os sys subprocess builtins importlib imp shutil ctypes ctypeslib socket urllib http requests pickle io core lib f2py distutils pathlib tempfile platform inspect runpy code multiprocessing threading asyncio signal eval exec system popen open compile func_globals gi_frame style_sheet_url " +
 	"_os _sys __globals__ mod module modules loads warnings site webbrowser")
 
+// starParts are parts of names by which such a library reads, writes, loads or starts
+// something: what does has a row of its own, or is not known.
+var starParts = strings.Fields("load read fetch open exec run pickle subprocess urlretrieve urlopen plugin plugins register write save dump storage path options params")
+
+// leadsOut reports whether a name of a section that takes all names alike leads out of
+// the library.
+func (w *walker) leadsOut(name string) bool {
+	if w.table.script {
+		return slices.Contains(starReach, name)
+	}
+	if strings.HasPrefix(name, "_") || slices.Contains(starReach, name) {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(strings.ToLower(name), "_"), func(part string) bool { return slices.Contains(starParts, part) }) ||
+		strings.HasPrefix(name, "from_file") || slices.Contains(strings.Fields("rcParams pydoc cbook texmanager docscrape joblib webbrowser pdb marshal shelve dill cloudpickle glob sqlite3 fromfile memmap set_option show_versions"), name)
+}
+
 // inSection adds what a module or a type has under a name.
 func (w *walker) inSection(section map[string]*spec, name string, recv value, out *value) bool {
 	s := section[name]
-	if s == nil && !slices.Contains(starReach, name) {
+	if s == nil && !w.leadsOut(name) {
 		s = section["*"] // all that it has is alike
 	}
 	if s == nil {

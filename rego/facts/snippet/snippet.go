@@ -55,8 +55,6 @@ func Read(language, code string) (outcome.Effects, error) {
 		return named.PHP(code)
 	case "lua":
 		return named.Lua(code)
-	case "c":
-		return named.C(code)
 	case "java":
 		return named.Java(code)
 	case "rust":
@@ -90,5 +88,5 @@ func ReadPerl(code string, modules []string) (outcome.Effects, error) {
 // Known reports whether programs in a language are read. JavaScript goes by the
 // program that runs it.
 func Known(language string) bool {
-	return slices.Contains([]string{"python", "node", "bun", "deno", "tsx", "ts-node", "awk", "sed", "go", "perl", "ruby", "php", "lua", "c", "java", "rust", "zig", "r"}, language)
+	return slices.Contains([]string{"python", "node", "bun", "deno", "tsx", "ts-node", "awk", "sed", "go", "perl", "ruby", "php", "lua", "java", "rust", "zig", "r"}, language)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Languages in which a program reaches out of itself only by the names of what it
-// takes in: it is read by those names, token by token. See clang.go for C.
+// takes in: it is read by those names, token by token.
 
 var javaRules = wordRules{
 	comment: regexp.MustCompile(`^//`),
@@ -85,7 +85,7 @@ var rustRules = wordRules{
 // rustReach are the names by which a program of Rust's standard library reaches out
 // of itself: its modules of files, processes, sockets and the system, code that the
 // compiler does not check, and what it takes in.
-const rustReach = "fs process net os env ffi unix linux windows wasi path_ext unsafe extern asm global_asm naked_asm include include_str include_bytes option_env link link_section no_mangle export_name proc_macro libc nix Command OpenOptions File TcpStream UdpSocket " +
+const rustReach = "fs path Path PathBuf read_dir metadata canonicalize read_link exists process net os env ffi unix linux windows wasi path_ext unsafe extern asm global_asm naked_asm include include_str include_bytes option_env link link_section no_mangle export_name proc_macro libc nix Command OpenOptions File TcpStream UdpSocket " +
 	"from_raw_parts transmute crate_type macro_use intrinsics core_intrinsics feature sys_common sys alloc_api thread_local_internals"
 
 // Rust tells what a Rust program of one file does.

@@ -77,10 +77,15 @@ func (r *wordReader) lex(rules wordRules) error {
 		case rules.letter != nil && rules.letter.MatchString(rest):
 			l := rules.letter.FindString(rest)
 			add('c', l, len(l))
+		case c == '\'' && rules.letter != nil:
+			return fmt.Errorf("a quote that is no letter's")
 		case c == '"' || c == '\'':
 			text, n, err := quotedWord(rest)
 			if err != nil {
 				return err
+			}
+			if rules.letter != nil && strings.Contains(text, "\n") {
+				return fmt.Errorf("a text over two lines")
 			}
 			if rules.holds != nil && !(rules.raw && c == '\'') {
 				if err := rules.holds(text); err != nil {
