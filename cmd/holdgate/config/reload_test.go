@@ -53,6 +53,7 @@ func TestWhatLoosensAConfigurationIsTold(t *testing.T) {
 		{"two people change their tokens' names", twoPeople, strings.Replace(twoPeople, "bob:", "cyd:", 1), "a token of their own is that of cyd; before: of bob"},
 		{"the folder's token is somebody else's", twoPeople, "approver: bob\npeople: {bob: {roles: [approve, admin], token_sha256: " + hashB + "}}\n", "the state folder's token is that of bob; before: of ada"},
 		{"the approver is no longer named", twoPeople, "approver: ada\npeople: {bob: {roles: [approve], token_sha256: " + hashB + "}}\n", "operate too"},
+		{"a passkey comes", twoPeople, strings.Replace(twoPeople, "token_sha256", "passkeys: [\"SHA256:"+strings.Repeat("A", 43)+"\"], token_sha256", 1), "bob, known by a passkey, gets the role approve"},
 		{"a user of a channel comes", channels + twoPeople, channels + strings.Replace(twoPeople, "token_sha256", "channels: {bell: b}, token_sha256", 1), "known by a user of bell"},
 		{"routes come", channels, told, "routes are changed"},
 		{"routes go", told, channels, "no routes any more"},

@@ -51,6 +51,9 @@ type power struct {
 // Where nobody is named, whoever a channel lets in is the one person.
 const anyUser = "channel"
 
+// passkeyPower begins what a passkey is known by.
+const passkeyPower = "passkey "
+
 // powers are those of the configuration.
 func (c Config) powers() powers {
 	all := powers{}
@@ -72,6 +75,9 @@ func (c Config) powers() powers {
 		if p.TokenSHA256 != (TokenHash{}) {
 			all["token "+p.TokenSHA256.Hex()] = power{string(name), list, "a token of their own"}
 		}
+		for _, key := range p.Passkeys {
+			all[passkeyPower+string(key)] = power{string(name), list, "a passkey"}
+		}
 		for channel, user := range p.Channels {
 			all["channel "+channel+":"+user] = power{string(name), list, "a user of " + channel}
 		}
@@ -80,8 +86,15 @@ func (c Config) powers() powers {
 	return all
 }
 
+// admin reports whether somebody has that role. A passkey signs in with a token of its
+// person's, and is no way in by itself.
 func (p powers) admin() bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(p)), func(o power) bool { return slices.Contains(o.roles, "admin") })
+	for by, o := range p {
+		if slices.Contains(o.roles, "admin") && !strings.HasPrefix(by, passkeyPower) {
+			return true
+		}
+	}
+	return false
 }
 
 // looser says what a power is more than before.
