@@ -96,6 +96,7 @@ type extraction struct {
 	beside    bool            // something runs beside the line, or holds a file open
 	relied    map[string]int  // files that were read as scripts, as often as they had been written
 	shown     map[string]int  // sources that were read when they were compiled, likewise
+	unread    map[string]bool // what was compiled of files that the line has written and nobody has read
 	written   []string        // cleaned paths whose content the call decides
 	runs      [][]run         // by command, the files of the project that it runs
 	made      []string        // paths that the call makes out of the project alone
@@ -123,7 +124,7 @@ func newExtraction(ctx context.Context, o Options) *extraction {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secretRuleTable() // what is made once is nobody's time
-	return &extraction{Budget: budget.New(ctx, o.Deadline), opts: o, facts: Facts{Dir: o.Dir}, writes: make(map[string]int), relied: make(map[string]int), shown: make(map[string]int), temporary: make(map[string]bool)}
+	return &extraction{Budget: budget.New(ctx, o.Deadline), opts: o, facts: Facts{Dir: o.Dir}, writes: make(map[string]int), relied: make(map[string]int), shown: make(map[string]int), unread: make(map[string]bool), temporary: make(map[string]bool)}
 }
 
 // internalError begins the parse error that stands for a fault in here.

@@ -59,6 +59,7 @@ func (s *shell) projectRuns(c Command) []run {
 	if p := s.madeOf(c); p != "" && len(s.dirs) > 0 && !s.remote {
 		s.x.made = append(s.x.made, joinAny(s.dirs[0], p))
 	}
+	s.compilesWritten(c)
 	s.x.scatters = s.x.scatters || wordlist.Has(scatters, strings.ToLower(c.Program)) || bringsFiles(c)
 	var out []run
 	for _, u := range c.Unbound {
@@ -67,6 +68,32 @@ func (s *shell) projectRuns(c Command) []run {
 		}
 	}
 	return out
+}
+
+// compilesWritten notes what a compiler makes of files that the line has written and that
+// were not read: running it runs what nobody has judged, in the project too.
+func (s *shell) compilesWritten(c Command) {
+	if !wordlist.Has("gcc g++ cc c++ clang clang++ tcc rustc", c.Program) || len(s.dirs) == 0 || s.remote {
+		return
+	}
+	made, written := "a.out", false
+	for i := 1; i < len(c.Argv); i++ {
+		switch w := c.Argv[i]; {
+		case w == "-o" && i+1 < len(c.Argv):
+			i++
+			made = c.Argv[i]
+		case strings.HasPrefix(w, "-o"):
+			made = w[2:]
+		case !strings.HasPrefix(w, "-"):
+			written = written || !s.shown(w) && s.x.overwrites(joinAny(s.dirs[0], w), false)
+			if c.Program == "rustc" && made == "a.out" {
+				made = strings.TrimSuffix(path.Base(w), ".rs")
+			}
+		}
+	}
+	if written {
+		s.x.unread[joinAny(s.dirs[0], made)] = true
+	}
 }
 
 // moduleOfGo is an import path that begins with a host.
@@ -150,6 +177,9 @@ func (x *extraction) ownRuns() {
 	}
 	for i, runs := range x.runs[:min(len(x.runs), len(x.facts.Commands))] {
 		for _, r := range runs {
+			if slices.ContainsFunc(r.clean, func(p string) bool { return x.unread[p] }) {
+				continue
+			}
 			if r.away && !x.makes(r.clean) || r.first && x.fetches != fetchNone && x.places {
 				continue
 			}

@@ -49,6 +49,8 @@ func TestWords(t *testing.T) {
 		{"rust", `fn main() { std::fs::remove_dir_all("x").unwrap(); }`, "ERROR"}, {"rust", `use std::process::Command; fn main() {}`, "ERROR"}, {"rust", `use std::{fs as f}; fn main() {}`, "ERROR"}, {"rust", `fn main() { unsafe { } }`, "ERROR"}, {"rust", `fn main() { std::env::var("TOKEN"); }`, "ERROR"}, {"rust", `const X: &str = include_str!("/etc/shadow"); fn main() {}`, "ERROR"},
 		{"rust", `#![feature(x)] fn main() {}`, "ERROR"}, {"rust", `#[path = "/tmp/x.rs"] mod x; fn main() {}`, "ERROR"}, {"rust", `mod x; fn main() {}`, "ERROR"}, {"rust", `extern "C" { fn system(x: *const u8); } fn main() {}`, "ERROR"}, {"rust", `use std::net::TcpStream; fn main() {}`, "ERROR"}, {"rust", `fn main() { let r = r#"x"#; }`, "ERROR"},
 
+		{"java", "class A { String s = \"\\u0022; Runtime.getRuntime().exec(x); //\"; }", "ERROR"}, {"java", "class A { // \\u000a static { x(); }\n}", "ERROR"},
+		{"rust", "fn main() { let a = cr#\"x\"y\"#; std::fs::remove_file(\"a\"); //\"\n}", "ERROR"}, {"r", `sapply("id", "\x73ystem")`, "ERROR"}, {"r", `sapply("id", "\163ystem")`, "ERROR"},
 		{"rust", `fn main() { let x = 'ab; std::fs::remove_file("x"); let y = 'c; }`, "ERROR"}, {"java", "class A { int x = '; } // '", "ERROR"}, {"rust", `fn main() { std::path::Path::new("/root").read_dir(); }`, "ERROR"},
 
 		{"zig", "const std = @import(\"std\");\ntest \"wraps\" { var x: u8 = 250; x +%= 10; try std.testing.expectEqual(@as(u8, 4), x); }", "prints"}, {"zig", `pub fn main() void { @import("std").debug.print("{d}\n", .{42}); }`, "prints"},

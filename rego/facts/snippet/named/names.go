@@ -33,6 +33,9 @@ const javaReach = "Runtime ProcessBuilder Process ProcessHandle ProcessImpl Clas
 // Java tells what a Java program of one file does: nothing but print, where it
 // takes all from packages that compute.
 func Java(code string) (outcome.Effects, error) {
+	if strings.Contains(code, `\u`) { // Java reads it before texts and comments, which it may end (JLS 3.3)
+		return outcome.Effects{}, fmt.Errorf("a letter by its number")
+	}
 	r := &wordReader{code: code}
 	if err := r.lex(javaRules); err != nil {
 		return outcome.Effects{}, err
@@ -77,7 +80,7 @@ func cutLast(name string) string { return name[:max(strings.LastIndexByte(name, 
 var rustRules = wordRules{
 	comment: regexp.MustCompile(`^//`),
 	name:    regexp.MustCompile(`^[A-Za-z_]\w*`),
-	refused: regexp.MustCompile(`^([br]+#*"|\\)`),
+	refused: regexp.MustCompile(`^([bcr]+#*"|\\)`),
 	letter:  regexp.MustCompile(`^('(\\.|\\x[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]+\}|[^\\'])'|'[a-z_]\w*)`),
 	blocks:  true,
 }
@@ -183,11 +186,16 @@ func R(code string) (outcome.Effects, error) {
 	return r.effects, nil
 }
 
+// rSpelled is a letter of a text by its number: the text may be the name of a function.
+var rSpelled = regexp.MustCompile(`\\[xuU0-7]`)
+
 // rToken judges one token of R. What is called is a function of the list, or one
 // that the program defines.
 func (r *wordReader) rToken(i int, t wordToken) error {
 	next := r.tok(i + 1)
 	switch {
+	case t.kind == 's' && rSpelled.MatchString(t.text):
+		return fmt.Errorf("a letter by its number")
 	case t.kind == ':' && next.kind == ':', t.kind == 's' && (among(rReach, t.text) || next.kind == '('), t.kind == '@':
 		return fmt.Errorf("a name of another package")
 	case t.kind == ')' && next.kind == '(' && !next.gap, t.kind == ']' && next.kind == '(':
