@@ -1,6 +1,7 @@
 package snippet
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -174,8 +175,8 @@ func (w *walker) defineClass(e *expr) value {
 			w.methods(c, k, false)
 		}
 	}
-	for _, f := range c.own {
-		w.ownDunder(f.def.text)
+	for _, name := range slices.Sorted(maps.Keys(c.own)) {
+		w.ownDunder(c.own[name].def.text)
 	}
 	for _, base := range w.all(e.kids[:len(e.keys)]) {
 		if len(base.kinds)+len(base.places)+len(base.objs) > 0 {
