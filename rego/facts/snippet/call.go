@@ -1,6 +1,7 @@
 package snippet
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -219,8 +220,8 @@ func (w *walker) escape(v value, with value) {
 			for _, t := range o.tuple {
 				visit(t)
 			}
-			for _, a := range o.attrs {
-				visit(*a)
+			for _, name := range slices.Sorted(maps.Keys(o.attrs)) {
+				visit(*o.attrs[name])
 			}
 		}
 	}

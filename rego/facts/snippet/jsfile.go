@@ -1,7 +1,9 @@
 package snippet
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
@@ -54,7 +56,7 @@ func (w *walker) scriptFile(c call, arg func(int, string) value) (value, bool) {
 		return list, true
 	case "glob": // the files that a pattern names
 		for _, o := range arg(1, "").objs {
-			for name := range o.attrs {
+			for _, name := range slices.Sorted(maps.Keys(o.attrs)) {
 				if name != "exclude" && name != "nodir" && name != "ignore" {
 					w.unseen("%s with %s", c.spec.name, name)
 				}
