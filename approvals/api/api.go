@@ -57,7 +57,7 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links, Metrics,
+// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links, OwnHost, Metrics,
 // Level, Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
@@ -78,6 +78,9 @@ type Config struct {
 	Links   Links          // the page; where nil nothing is at /v1/links
 	Metrics http.Handler   // where nil nothing is at /metrics
 	Level   *slog.LevelVar // of the log; where nil nothing is at /v1/log
+	// OwnHost reports whether a Host names this listener besides loopback's names and
+	// the address that was reached: those of its certificate. Where nil there are none.
+	OwnHost func(host string) bool
 	// Signer signs the audit log's checkpoints and proofs; where nil there are
 	// none. KeyApart says that the agent is kept from its key.
 	Signer   *audit.Signer
@@ -104,6 +107,7 @@ const Healthy = "ok"
 type Listener struct {
 	Name string `json:"listening"` // "agents" or "approvers"
 	Addr string `json:"addr"`      // "127.0.0.1:7300", or the path of a unix socket
+	TLS  bool   `json:"tls,omitempty"`
 }
 
 // Policy says which policy is in force.
@@ -218,7 +222,7 @@ func (s *Server) routes() []route {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if err := checkSite(r); err != nil {
+	if err := checkSite(r, s.c.OwnHost); err != nil {
 		s.fail(w, r, err)
 		return
 	}

@@ -11,8 +11,8 @@ import (
 // checkSite refuses what a web page of another site could have sent: a Host
 // that is not the listener's (DNS rebinding), a foreign Origin, a
 // Sec-Fetch-Site other than same-origin or none. A unix socket takes any Host:
-// no browser reaches it.
-func checkSite(r *http.Request) error {
+// no browser reaches it. own says which further hosts are the listener's.
+func checkSite(r *http.Request, own func(string) bool) error {
 	foreign := func(detail string) error {
 		return problem(http.StatusForbidden, "foreign-site", "Refused", detail)
 	}
@@ -20,7 +20,7 @@ func checkSite(r *http.Request) error {
 	if !ok {
 		return foreign("the listener's own address is not known")
 	}
-	if addr.Network() != "unix" && !ownHost(r.Host, addr) {
+	if addr.Network() != "unix" && !ownHost(r.Host, addr) && (own == nil || !own(r.Host)) {
 		return foreign("Host is not the address of this listener")
 	}
 	switch r.Header.Get("Sec-Fetch-Site") {

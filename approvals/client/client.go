@@ -35,6 +35,7 @@ import (
 const (
 	SocketName = "holdgate.sock"
 	TokenName  = "approver.token"
+	caName     = "ca.pem"
 )
 
 // Options say where the sidecar is.
@@ -45,7 +46,9 @@ type Options struct {
 	// TokenFile, where set, holds the token to be used instead: that of a
 	// person whom the sidecar's configuration names.
 	TokenFile string
-	// URL, where set, is used instead of the socket: "http://127.0.0.1:7301".
+	// URL, where set, is used instead of the socket: "http://127.0.0.1:7301". Over
+	// https:// the certificate proves the listener, of a CA that the system or the
+	// state folder (ca.pem) has.
 	URL string
 	// Channel is what votes name as theirs: "cli" or "api" (the default).
 	Channel string
@@ -72,14 +75,14 @@ func New(o Options) (*Client, error) {
 	c.looked = addr
 	if o.URL != "" {
 		u, err := url.Parse(o.URL)
-		if err != nil || u.Scheme != "http" || u.Host == "" || (u.Path != "" && u.Path != "/") || u.User != nil || u.RawQuery != "" {
-			return nil, fmt.Errorf("sidecar address %q: want http://HOST:PORT", o.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || (u.Path != "" && u.Path != "/") || u.User != nil || u.RawQuery != "" {
+			return nil, fmt.Errorf("sidecar address %q: want http://HOST:PORT or https://HOST:PORT", o.URL)
 		}
 		network, addr = "tcp", u.Host
 		if u.Port() == "" {
-			addr = net.JoinHostPort(u.Hostname(), "80")
+			addr = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 		}
-		c.base, c.looked = "http://"+u.Host, o.URL
+		c.base, c.looked = u.Scheme+"://"+u.Host, o.URL
 	}
 	file := o.TokenFile
 	if file == "" {
@@ -98,6 +101,9 @@ func New(o Options) (*Client, error) {
 	hash := api.HashToken(c.token)
 	c.http = &http.Client{
 		Transport: &http.Transport{
+			DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return dialTLS(ctx, addr, filepath.Join(o.StateDir, caName))
+			},
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return dialProven(ctx, network, addr, strings.TrimPrefix(c.base, "http://"), hash)
 			},

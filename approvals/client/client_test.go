@@ -457,7 +457,7 @@ func isTokenError(err error) bool {
 
 func TestAddressesThatAreNoSidecars(t *testing.T) {
 	dir := stateDir(t)
-	for _, u := range []string{"127.0.0.1:7301", "https://127.0.0.1:7301", "http://", "http://user@127.0.0.1:7301", "http://127.0.0.1:7301/path", "http://127.0.0.1:7301?x=1", "unix:///x"} {
+	for _, u := range []string{"127.0.0.1:7301", "ftp://127.0.0.1:7301", "http://", "http://user@127.0.0.1:7301", "http://127.0.0.1:7301/path", "http://127.0.0.1:7301?x=1", "unix:///x"} {
 		if _, err := client.New(client.Options{StateDir: dir, URL: u}); err == nil {
 			t.Errorf("%s: no error", u)
 		}

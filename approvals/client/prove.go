@@ -6,11 +6,15 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -48,6 +52,24 @@ func dialProven(ctx context.Context, network, addr, host string, token api.Token
 		return nil, fmt.Errorf("taking up the connection: %w", err)
 	}
 	return conn, nil
+}
+
+// dialTLS connects to a listener that its certificate proves.
+func dialTLS(ctx context.Context, addr, caFile string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, proveTimeout)
+	defer cancel()
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if own, err := os.ReadFile(caFile); err == nil {
+		roots.AppendCertsFromPEM(own)
+	}
+	conn, err := (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}).DialContext(ctx, "tcp", addr)
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return nil, &UnprovenError{Addr: addr, Err: err}
+	}
+	return conn, err
 }
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {

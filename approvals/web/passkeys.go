@@ -63,7 +63,7 @@ func (c *challenges) take(person string, challenge []byte) bool {
 
 // Site is where people sign with passkeys, for [passkeys.New].
 func (s *Server) Site() passkeys.Site {
-	return passkeys.Site{RP: s.c.Name + ".localhost", Origin: s.origin()}
+	return passkeys.Site{RP: s.host(), Origin: s.origin()}
 }
 
 // said is the challenge that a browser's answer names.
@@ -238,7 +238,7 @@ func (s *Server) openByPasskey(w http.ResponseWriter, r *http.Request) {
 		s.showDoor(w, r, http.StatusForbidden, door{Refused: "The passkey is not known here, or not admitted."})
 		return
 	}
-	setCookie(w, s.signins.enter(c, r.UserAgent()))
+	http.SetCookie(w, s.cookie(s.signins.enter(c, r.UserAgent())))
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ import (
 )
 
 const (
-	cookieName = "holdgate"
+	cookieName = "holdgate" // with "__Host-" before it under TLS
 	linkLasts  = time.Minute
 	idleLasts  = 12 * time.Hour
 	maxSignins = 100 // and as many links that wait
@@ -135,7 +134,11 @@ func (s *signins) dropOldest() {
 
 // of finds who is signed in where a request comes from.
 func (s *signins) of(r *http.Request) (signin, bool) {
-	c, err := r.Cookie(cookieName)
+	name := cookieName
+	if r.TLS != nil {
+		name = "__Host-" + name
+	}
+	c, err := r.Cookie(name)
 	if err != nil {
 		return signin{}, false
 	}
@@ -179,12 +182,8 @@ func (s *signins) list(person string) (list []signin) {
 
 // Link implements [api.Links].
 func (s *Server) Link(c api.Credential, path string) (api.Link, error) {
-	at, err := netip.ParseAddrPort(s.c.Address())
-	if err != nil {
+	if s.c.Address() == "" {
 		return api.Link{}, fmt.Errorf("%w: the approvers' port is not open yet", api.ErrNoPage)
-	}
-	if !at.Addr().IsLoopback() && !at.Addr().IsUnspecified() {
-		return api.Link{}, fmt.Errorf("%w: the approvers' port is at %s, and the page is on this machine alone; listen on 127.0.0.1", api.ErrNoPage, at.Addr())
 	}
 	if u, err := url.Parse(path); path != "" && (err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//")) {
 		return api.Link{}, &api.Problem{Type: api.ProblemPrefix + "malformed", Title: "Malformed request", Status: http.StatusBadRequest, Detail: "path must be one of the page: /requests/ID"}
@@ -196,7 +195,13 @@ func (s *Server) Link(c api.Credential, path string) (api.Link, error) {
 // origin is where the page is.
 func (s *Server) origin() string {
 	_, port, _ := net.SplitHostPort(s.c.Address())
-	return "http://" + s.c.Name + ".localhost:" + port
+	switch {
+	case len(s.c.TLS) == 0:
+		return "http://" + net.JoinHostPort(s.host(), port)
+	case port == "443":
+		return "https://" + s.host()
+	}
+	return "https://" + net.JoinHostPort(s.host(), port)
 }
 
 // showOpen serves the page to which links lead. The script on it sends the code; a
@@ -240,18 +245,26 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 		s.showDoor(w, r, http.StatusForbidden, door{Failed: true})
 		return
 	}
-	setCookie(w, value)
+	http.SetCookie(w, s.cookie(value))
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-func setCookie(w http.ResponseWriter, value string) {
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+// cookie is what signs a browser in. Under TLS it goes nowhere else, and no other host
+// can have set it.
+func (s *Server) cookie(value string) *http.Cookie {
+	c := &http.Cookie{Name: cookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if len(s.c.TLS) > 0 {
+		c.Name, c.Secure = "__Host-"+c.Name, true
+	}
+	return c
 }
 
 // out ends the visitor's sign-in.
 func (s *Server) out(v *visit) error {
 	s.signins.end(v.signin.id)
-	http.SetCookie(v.w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	gone := s.cookie("")
+	gone.MaxAge = -1
+	http.SetCookie(v.w, gone)
 	http.Redirect(v.w, v.Request, "/open", http.StatusSeeOther)
 	return nil
 }

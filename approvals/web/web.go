@@ -10,6 +10,9 @@
 // NAME.localhost does not. The API at the same port takes tokens and no cookie, and
 // the page takes its cookie and no token, so that neither serves the other's visitors.
 //
+// Where the port speaks TLS ([Config.TLS]), it can be reached from elsewhere. The page
+// then has the host of the certificate, and cookies that are sent over TLS alone.
+//
 // # Signing in
 //
 // A person with a token asks the API for a [api.Link]. It works once, within a minute,
@@ -43,6 +46,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +73,9 @@ type Config struct {
 	Passkeys *passkeys.Keeper
 	// Name is the first label of the page's host: see [Name].
 	Name string
+	// TLS are the hosts of the page where the approvers' port speaks TLS, the first one
+	// in links; none: it speaks plain HTTP, and the page is at Name below localhost.
+	TLS []string
 	// Address is where the approvers' port listens, once it does.
 	Address func() string
 	Logger  *slog.Logger
@@ -190,7 +197,24 @@ func (s *Server) own(r *http.Request) bool {
 	if err != nil {
 		host = r.Host
 	}
-	return strings.EqualFold(host, s.c.Name+".localhost")
+	if len(s.c.TLS) == 0 {
+		return strings.EqualFold(host, s.host())
+	}
+	return !ofAPI(r.URL.Path) && slices.ContainsFunc(s.c.TLS, func(n string) bool { return strings.EqualFold(host, n) })
+}
+
+// host is the page's, as it stands in links.
+func (s *Server) host() string {
+	if len(s.c.TLS) > 0 {
+		return s.c.TLS[0]
+	}
+	return s.c.Name + ".localhost"
+}
+
+// ofAPI reports whether a path is of the API, which has the page's host where that is
+// a real one.
+func ofAPI(path string) bool {
+	return strings.HasPrefix(path, "/v1/") || path == "/healthz" || path == "/readyz" || path == "/metrics"
 }
 
 // lead tells a browser at another name of the port how to come to the page.

@@ -85,9 +85,9 @@ func makeCA(certFile, keyFile string) error {
 	return os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600)
 }
 
-// signLeaf makes the certificate of one host: with a key of its own, of no use to
-// anybody a day later.
-func signLeaf(ca *tls.Certificate, host string, now time.Time) (*tls.Certificate, error) {
+// SignLeaf makes the certificate of a host, or of several names and addresses of one:
+// with a key of its own, of no use to anybody a day later.
+func SignLeaf(ca *tls.Certificate, now time.Time, hosts ...string) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -107,10 +107,12 @@ func signLeaf(ca *tls.Certificate, host string, now time.Time) (*tls.Certificate
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
 	}
-	if ip := net.ParseIP(host); ip != nil {
-		tmpl.IPAddresses = []net.IP{ip}
-	} else {
-		tmpl.DNSNames = []string{host}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			tmpl.IPAddresses = append(tmpl.IPAddresses, ip)
+		} else {
+			tmpl.DNSNames = append(tmpl.DNSNames, host)
+		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, ca.Leaf, &key.PublicKey, ca.PrivateKey)
 	if err != nil {

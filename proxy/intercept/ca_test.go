@@ -54,7 +54,7 @@ func TestALeafIsShortLivedAndOfOneHost(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.Leaf)
 	for _, host := range []string{"a.example", strings.Repeat("long.", 40) + "example", "192.0.2.7", "2001:db8::1"} {
-		c, err := signLeaf(ca, host, now)
+		c, err := SignLeaf(ca, now, host)
 		must(t, err)
 		if life := c.Leaf.NotAfter.Sub(now); life > 24*time.Hour || life < leafLife {
 			t.Errorf("%s: the leaf ends after %s: want less than a day, and more than it is kept", host, life)
@@ -70,7 +70,7 @@ func TestALeafIsShortLivedAndOfOneHost(t *testing.T) {
 		}
 	}
 	late := ca.Leaf.NotAfter.Add(-time.Hour)
-	if c, err := signLeaf(ca, "a.example", late); err != nil || c.Leaf.NotAfter.After(ca.Leaf.NotAfter) {
+	if c, err := SignLeaf(ca, late, "a.example"); err != nil || c.Leaf.NotAfter.After(ca.Leaf.NotAfter) {
 		t.Errorf("the leaf outlives its CA (%v)", err)
 	}
 }

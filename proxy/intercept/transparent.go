@@ -198,7 +198,7 @@ func serverName(hello *tls.ClientHelloInfo, name string) (string, error) {
 
 // leafConfig is how to speak TLS in a host's name.
 func (i *Interceptor) leafConfig(host string) (*tls.Config, error) {
-	cert, err := i.leaves.Fetch(route.LowerHost(host), func() (*tls.Certificate, error) { return signLeaf(i.c.CA, route.LowerHost(host), time.Now()) })
+	cert, err := i.leaves.Fetch(route.LowerHost(host), func() (*tls.Certificate, error) { return SignLeaf(i.c.CA, time.Now(), route.LowerHost(host)) })
 	if err != nil {
 		return nil, fmt.Errorf("signing a certificate for %s: %w", host, err)
 	}

@@ -99,7 +99,8 @@ type App struct {
 	api      *api.Server
 	page     *web.Server
 	approver *http.Server
-	host     *host.Host // nil where no channel is configured
+	tls      *certificate // of the approvers' port; nil: it speaks plain HTTP
+	host     *host.Host   // nil where no channel is configured
 	runs     *runs
 	configs  *configs
 	metrics  *metrics.Metrics
@@ -233,6 +234,9 @@ func (a *App) buildProxy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.setTLS(ca); err != nil {
+		return err
+	}
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]mcpproxy.Command{},
@@ -291,12 +295,12 @@ func (a *App) buildAPI(s *state) (err error) {
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
 		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
-		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, Metrics: a.metrics.Handler(a.log), Level: a.o.Level,
+		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, OwnHost: a.ownHost, Metrics: a.metrics.Handler(a.log), Level: a.o.Level,
 	})
 	if err != nil {
 		return err
 	}
-	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Passkeys: a.queue.Passkeys, Name: web.Name(s.key(purposePage)), Address: a.approversAddr, Logger: a.log})
+	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Passkeys: a.queue.Passkeys, Name: web.Name(s.key(purposePage)), TLS: a.tlsNames(), Address: a.approversAddr, Logger: a.log})
 	if err != nil {
 		return err
 	}
@@ -377,7 +381,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.proxy.Own(approvers.Addr())
 	a.listeners = []api.Listener{
 		{Name: "agents", Addr: agents.Addr().String()},
-		{Name: "approvers", Addr: approvers.Addr().String()},
+		{Name: "approvers", Addr: approvers.Addr().String(), TLS: a.tls != nil},
 		{Name: "approvers", Addr: sock.Addr().String()},
 	}
 	a.goServe("agents' door", func() error { return a.proxy.Serve(agents) })
@@ -388,7 +392,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.serveTransparent(redirected)
 	a.serveMetrics(scrapers)
 	a.serveInside(ctx)
-	a.goServe("approvers' door", func() error { return a.approver.Serve(approvers) })
+	a.goServe("approvers' door", func() error { return a.serveApprovers(approvers) })
 	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })
 	return nil
 }

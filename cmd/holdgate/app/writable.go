@@ -33,6 +33,7 @@ func trustedPaths(c config.Config, o Options) []trusted {
 		{"policy.path", p.Path}, {"policy.opa_config", p.OPAConfig}, {"policy.bundle.key", p.Bundle.Key},
 		{"the configuration", c.File}, {"the program", o.Program},
 		{"upstream_proxy.credentials_file", c.UpstreamProxy.CredentialsFile},
+		{"listen.approvers_tls.cert", c.Listen.ApproversTLS.Cert}, {"listen.approvers_tls.key", c.Listen.ApproversTLS.Key},
 		{"kubernetes.ca_file", c.Kubernetes.CAFile}, {"kubernetes.token_file", c.Kubernetes.TokenFile},
 	}
 	if !strings.Contains(c.Kubernetes.Keys, "://") {
@@ -68,7 +69,7 @@ func Masked(c config.Config) []string {
 			files = append(files, k.File)
 		}
 	}
-	for _, file := range []string{c.Kubernetes.TokenFile, c.UpstreamProxy.CredentialsFile} {
+	for _, file := range []string{c.Kubernetes.TokenFile, c.UpstreamProxy.CredentialsFile, c.Listen.ApproversTLS.Key} {
 		if file != "" {
 			files = append(files, file)
 		}

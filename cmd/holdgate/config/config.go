@@ -65,6 +65,9 @@ type Config struct {
 type Listen struct {
 	Agents    string `yaml:"agents"`
 	Approvers string `yaml:"approvers"`
+	// ApproversTLS is what the approvers' port shows; nothing: it speaks plain HTTP,
+	// and must be of a loopback address.
+	ApproversTLS ApproversTLS `yaml:"approvers_tls"`
 	// AgentsSocket is a unix socket that is the agents' door too; empty: none.
 	AgentsSocket string `yaml:"agents_socket"`
 	// Transparent is where connections are taken that netfilter redirects, of a
@@ -76,6 +79,21 @@ type Listen struct {
 	Metrics     string   `yaml:"metrics"`
 	MetricsFrom []string `yaml:"metrics_from"`
 }
+
+// ApproversTLS is a certificate in files, or one of the sidecar's own CA.
+type ApproversTLS struct {
+	// Cert and Key are files in PEM, read again when they change. Absolute.
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+	// OwnCA has the CA of the state folder sign a certificate.
+	OwnCA bool `yaml:"own_ca"`
+	// Names are hosts and addresses under which browsers come; links have the first.
+	// With files they are those of the certificate where none are named.
+	Names []string `yaml:"names"`
+}
+
+// On reports whether the approvers' port speaks TLS.
+func (t ApproversTLS) On() bool { return t.OwnCA || t.Cert != "" || t.Key != "" }
 
 // Policy says which rules decide.
 type Policy struct {

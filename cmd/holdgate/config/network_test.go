@@ -53,6 +53,13 @@ func TestFaultsOfHowUpstreamsAreReached(t *testing.T) {
 		`listen: {transparent: "localhost:7300"}`:                "is the port of listen.agents",
 		`listen: {transparent: "15001"}`:                         "is not HOST:PORT",
 
+		`listen: {approvers: "0.0.0.0:7301"}`:                                                           "listen.approvers: 0.0.0.0:7301 can be reached from elsewhere",
+		`listen: {approvers: "[::]:7301", approvers_tls: {own_ca: true}}`:                               "listen.approvers_tls.names: name the hosts",
+		`listen: {approvers: "0.0.0.0:7301", approvers_tls: {cert: c.pem}}`:                             "listen.approvers_tls: cert and key belong together",
+		`listen: {approvers_tls: {own_ca: true, cert: c.pem, key: k.pem}}`:                              "own_ca makes the certificate",
+		`listen: {approvers_tls: {names: [a.example]}}`:                                                 "there is no certificate",
+		`listen: {approvers: "0.0.0.0:7301", approvers_tls: {own_ca: true, names: ["a.example:7301"]}}`: "listen.approvers_tls.names[0]",
+
 		`listen: {metrics: "0.0.0.0:7302"}`:                                       "listen.metrics: 0.0.0.0:7302 can be reached from elsewhere",
 		`listen: {metrics: "10.0.0.1:7302"}`:                                      "name the networks of your scrapers",
 		`listen: {metrics: "0.0.0.0:7302", metrics_from: [0.0.0.0/0]}`:            "listen.metrics_from[0]: 0.0.0.0/0 is everybody",

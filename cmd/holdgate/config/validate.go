@@ -31,6 +31,7 @@ func (c Config) Validate() error {
 	var f faults
 	f.address("listen.agents", c.Listen.Agents)
 	f.address("listen.approvers", c.Listen.Approvers)
+	f.approversTLS(c.Listen)
 	if c.Listen.Agents == c.Listen.Approvers && !strings.HasSuffix(c.Listen.Agents, ":0") {
 		f.add("listen: agents and approvers have the same address %s: an agent must not reach the approvers' door", c.Listen.Agents)
 	}
