@@ -14,7 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 	"github.com/holdgate/holdgate/rego/verdict"
 )
 
@@ -132,7 +132,7 @@ func (e *Engine) decide(ctx context.Context, p *policy, query *oparego.PreparedE
 // failure is the decision where policy gives none.
 func (e *Engine) failure(err error) holdgate.Decision {
 	err = unquoted(err)
-	said := facts.Conceal(err.Error(), nil)
+	said := secrets.Conceal(err.Error(), nil)
 	e.o.Logger.Error("policy gave no decision", "err", said)
 	d := holdgate.Decision{
 		Action: holdgate.Deny,

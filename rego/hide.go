@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 )
 
 // hide adds to a decision what is redacted whatever policy says, and takes
@@ -30,18 +31,18 @@ func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d
 	if len(f.Secrets) > 0 {
 		values = facts.Values(ctx, in.Call, p.place(in))
 	}
-	d.Reason = facts.Conceal(d.Reason, values)
-	d.Hold.Message = facts.Conceal(d.Hold.Message, values)
+	d.Reason = secrets.Conceal(d.Reason, values)
+	d.Hold.Message = secrets.Conceal(d.Hold.Message, values)
 	for i := range d.Hold.Options {
-		d.Hold.Options[i].Label = facts.Conceal(d.Hold.Options[i].Label, values)
+		d.Hold.Options[i].Label = secrets.Conceal(d.Hold.Options[i].Label, values)
 	}
 	for i := range d.Also {
-		d.Also[i].Reason = facts.Conceal(d.Also[i].Reason, values)
+		d.Also[i].Reason = secrets.Conceal(d.Also[i].Reason, values)
 	}
 }
 
 // Conceal returns a text without what looks like a credential in it.
-func Conceal(text string) string { return facts.Conceal(text, nil) }
+func Conceal(text string) string { return secrets.Conceal(text, nil) }
 
 // credentials points at those in what an agent wrote.
 func credentials(ctx context.Context, c holdgate.Call, f facts.Facts) []string {
@@ -56,7 +57,7 @@ func credentials(ctx context.Context, c holdgate.Call, f facts.Facts) []string {
 	if c.Tool == nil || c.Tool.Arguments == nil {
 		return wholeContent(c)
 	}
-	rest := facts.ReadResult(ctx, c.Tool.Arguments, false) // with larger bounds
+	rest := secrets.ReadResult(ctx, c.Tool.Arguments, false) // with larger bounds
 	if rest.Unread {
 		return wholeContent(c)
 	}

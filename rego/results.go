@@ -8,7 +8,7 @@ import (
 	oparego "github.com/open-policy-agent/opa/v1/rego"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
@@ -41,7 +41,7 @@ func (e *Engine) JudgesResults() bool { return e.current.Load().results != nil }
 // ReadResult reads what an MCP server has answered, for [Input].Call: the body of
 // a result, or of an error, which must be strict JSON.
 func ReadResult(ctx context.Context, body []byte, isError bool) *holdgate.Result {
-	return facts.ReadResult(ctx, body, isError)
+	return secrets.ReadResult(ctx, body, isError)
 }
 
 // asked is the query for a call.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 	"github.com/holdgate/holdgate/rego/ruleset"
 )
 
@@ -211,7 +212,7 @@ func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMess
 func concealed(words []string) []string {
 	kept := make([]string, len(words))
 	for i, w := range words {
-		kept[i] = facts.Conceal(w, nil)
+		kept[i] = secrets.Conceal(w, nil)
 	}
 	return kept
 }

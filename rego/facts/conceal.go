@@ -6,52 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 )
-
-// concealed stands where a credential was.
-const concealed = "[redacted]"
 
 // shortestValue is how long a credential is at least that is looked for by its value.
 const shortestValue = 6
-
-// Conceal returns a text that may quote a call without the credentials in it.
-// The values are those of the call, of [Values]; what looks like a credential
-// by itself is concealed too.
-func Conceal(text string, values []string) string {
-	for _, v := range values {
-		text = strings.ReplaceAll(text, v, concealed)
-	}
-	spans, ok := credentials(text)
-	if !ok {
-		return concealed
-	}
-	var b strings.Builder
-	done := 0
-	for _, s := range spans {
-		b.WriteString(text[done:s.Start] + concealed)
-		done = s.End
-	}
-	b.WriteString(text[done:])
-	text = b.String()
-	if joined, divided := unquote(text); divided {
-		if spans, ok := credentials(joined); !ok || len(spans) > 0 {
-			return concealed
-		}
-	}
-	return text
-}
-
-// credentials are those in one text; false where it could not be searched.
-func credentials(text string) ([]holdgate.FoundSecret, bool) {
-	r := &resultReader{ctx: context.Background(), until: time.Now().Add(resultDeadline)}
-	if err := r.guarded(func() error { r.find(holdgate.FoundSecret{}, text); return nil }); err != nil || r.Unread {
-		return nil, false
-	}
-	return r.Secrets, true
-}
 
 // Values are the credentials in a call, and the texts that hold them, the
 // longest first, for [Conceal]. It works the facts out again.
@@ -60,7 +21,7 @@ func Values(ctx context.Context, c holdgate.Call, o Options) []string {
 	x.call(c)
 	values := slices.Clone(x.held)
 	for _, text := range x.held {
-		spans, _ := credentials(text)
+		spans, _ := secrets.Spans(text)
 		for _, s := range spans {
 			values = append(values, text[s.Start:s.End])
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/budget"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 )
 
 // Limits that hold where [Options] name none.
@@ -123,7 +124,7 @@ func newExtraction(ctx context.Context, o Options) *extraction {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
-	secretRuleTable() // what is made once is nobody's time
+	secrets.Prepare() // what is made once is nobody's time
 	return &extraction{Budget: budget.New(ctx, o.Deadline), opts: o, facts: Facts{Dir: o.Dir}, writes: make(map[string]int), relied: make(map[string]int), shown: make(map[string]int), unread: make(map[string]bool), temporary: make(map[string]bool)}
 }
 

@@ -21,8 +21,8 @@
 // (evaluate.go, names.go). What it hangs on that is not known is said
 // (depends.go), and so is its environment (environment.go). Small programs in
 // other languages are read by the package snippet (program.go); what it does not
-// understand is unresolved, but for what is obvious in it (code.go). Credentials are found by shapes of our
-// own (secrets.go) and by a maintained set of rules (secretrules.go). Paths are
+// understand is unresolved, but for what is obvious in it (code.go). Credentials are found
+// by the package secrets. Paths are
 // cleaned and classed by name alone: nothing here touches a disk or a network.
 //
 // SQL is read by package sql.

@@ -2,60 +2,18 @@ package facts
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 )
-
-// A secretShape is what one kind of credential looks like. The hint is looked
-// for first, as a plain string; the pattern is tried only where it stands, so
-// that long texts cost next to nothing.
-type secretShape struct {
-	kind    string
-	hint    string
-	pattern *regexp.Regexp // anchored at the hint
-}
-
-var secretShapes = [...]secretShape{
-	{"aws_access_key", "AKIA", regexp.MustCompile(`^AKIA[0-9A-Z]{16}\b`)},
-	{"aws_access_key", "ASIA", regexp.MustCompile(`^ASIA[0-9A-Z]{16}\b`)},
-	{"github_token", "ghp_", regexp.MustCompile(`^ghp_[0-9A-Za-z]{36}`)},
-	{"github_token", "gho_", regexp.MustCompile(`^gho_[0-9A-Za-z]{36}`)},
-	{"github_token", "ghu_", regexp.MustCompile(`^ghu_[0-9A-Za-z]{36}`)},
-	{"github_token", "ghs_", regexp.MustCompile(`^ghs_[0-9A-Za-z]{36}`)},
-	{"github_token", "github_pat_", regexp.MustCompile(`^github_pat_[0-9A-Za-z_]{40,}`)},
-	{"gitlab_token", "glpat-", regexp.MustCompile(`^glpat-[0-9A-Za-z_-]{20,}`)},
-	{"anthropic_key", "sk-ant-", regexp.MustCompile(`^sk-ant-[0-9A-Za-z_-]{20,}`)},
-	{"openai_key", "sk-proj-", regexp.MustCompile(`^sk-proj-[0-9A-Za-z_-]{20,}`)},
-	{"openai_key", "sk-", regexp.MustCompile(`^sk-[0-9A-Za-z]{32,}\b`)},
-	{"slack_token", "xox", regexp.MustCompile(`^xox[abeprs]-[0-9A-Za-z-]{10,}`)},
-	{"slack_webhook", "hooks.slack.com/services/", regexp.MustCompile(`^hooks\.slack\.com/services/T[0-9A-Z]+/B[0-9A-Z]+/[0-9A-Za-z]+`)},
-	{"stripe_key", "sk_live_", regexp.MustCompile(`^sk_live_[0-9A-Za-z]{16,}`)},
-	{"stripe_key", "rk_live_", regexp.MustCompile(`^rk_live_[0-9A-Za-z]{16,}`)},
-	{"google_api_key", "AIza", regexp.MustCompile(`^AIza[0-9A-Za-z_-]{35}`)},
-	{"npm_token", "npm_", regexp.MustCompile(`^npm_[0-9A-Za-z]{36}`)},
-	{"pypi_token", "pypi-AgE", regexp.MustCompile(`^pypi-AgE[0-9A-Za-z_-]{50,}`)},
-	{"huggingface_token", "hf_", regexp.MustCompile(`^hf_[0-9A-Za-z]{30,}`)},
-	{"sendgrid_key", "SG.", regexp.MustCompile(`^SG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}`)},
-	{"private_key", "-----BEGIN ", regexp.MustCompile(`^-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----`)},
-	{"jwt", "eyJ", regexp.MustCompile(`^eyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}`)},
-	{"url_password", "://", regexp.MustCompile(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@[^\s/@]`)},
-	{"bearer_token", "Bearer ", regexp.MustCompile(`^Bearer [0-9A-Za-z_.~+/=-]{20,}`)},
-	{"bearer_token", "bearer ", regexp.MustCompile(`^bearer [0-9A-Za-z_.~+/=-]{20,}`)},
-}
-
-// hints are the shapes whose hints stand in a text, in whatever case: a bit for
-// each of secretShapes.
-type hints uint64
-
-const _ = uint(64 - len(secretShapes)) // so many bits
 
 // secrets notes the kinds of credential in a text, never their values. One
 // of each kind is enough for each place.
 func (x *extraction) secrets(at *place, s string) {
 	note := func(kind string) { x.secret(kind, at) }
 	x.find(s, note)
-	if joined, ok := unquote(s); ok {
+	if joined, ok := secrets.Unquote(s); ok {
 		x.find(joined, note)
 	}
 }
@@ -91,83 +49,18 @@ func (x *extraction) joined(s string) {
 	})
 }
 
-// find calls found with each kind of credential in a text. The shapes above are
-// looked for first, for they allow for placeholders as little as possible; then
-// what the maintained rules know.
+// find calls found with each kind of credential in a text, and keeps the text.
 func (x *extraction) find(s string, found func(kind string)) {
-	table := secretRuleTable()
-	shapes, ruled := table.hints(s)
-	note := func(kind string) {
+	secrets.Find(s, x.Budget, func(kind string) {
 		if !slices.Contains(x.held, s) {
 			x.held = append(x.held, s)
 		}
 		found(kind)
-	}
-	if shapes != 0 {
-		x.secretShapes(s, shapes, note)
-	}
-	if ruled && len(s) >= shortToken {
-		table.find(s, x.Work, func(r *secretRule) { note(r.Kind) })
-	}
+	})
 }
-
-// unquote joins the words of a text that a shell's quotes and backslashes only
-// divide, as in gh"p_"abc, also over the end of a line; false where there is no
-// such word.
-func unquote(s string) (string, bool) {
-	divided := false
-	for i := 1; i < len(s)-1 && !divided; i++ {
-		rest := strings.TrimPrefix(s[i+1:], "\n")
-		divided = shellQuote(s[i]) && (wordByte(s[i-1]) || shellQuote(s[i-1])) && rest != "" && wordByte(rest[0]) &&
-			(s[i+1] != '\n' || s[i] == '\\')
-	}
-	if !divided {
-		return "", false
-	}
-	return shellQuotes.Replace(s), true
-}
-
-var shellQuotes = strings.NewReplacer("\\\n", "", `'`, "", `"`, "", `\`, "")
-
-func shellQuote(c byte) bool { return c == '\'' || c == '"' || c == '\\' }
 
 func (x *extraction) secret(kind string, at *place) {
 	if pointer := at.pointer(); x.once("secret", kind, pointer) {
 		x.facts.Secrets = append(x.facts.Secrets, Secret{Kind: kind, Pointer: pointer})
 	}
-}
-
-func (x *extraction) secretShapes(s string, hinted hints, found func(kind string)) {
-	for n, shape := range &secretShapes {
-		x.Tick()
-		if hinted&(1<<n) == 0 {
-			continue
-		}
-		for rest := s; ; {
-			i := strings.Index(rest, shape.hint)
-			if i < 0 {
-				break
-			}
-			x.Tick()
-			rest = rest[i:]
-			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) {
-				found(shape.kind)
-				break
-			}
-			rest = rest[len(shape.hint):]
-		}
-	}
-}
-
-// partOfWord reports whether the hint at i only continues a longer word, as
-// "sk-" does in "task-".
-func partOfWord(s string, i int, hint string) bool {
-	if i == 0 || !wordByte(hint[0]) {
-		return false
-	}
-	return wordByte(s[i-1])
-}
-
-func wordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

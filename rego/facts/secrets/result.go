@@ -1,4 +1,4 @@
-package facts
+package secrets
 
 import (
 	"cmp"
@@ -148,7 +148,7 @@ func (r *resultReader) find(at holdgate.FoundSecret, s string) {
 		kind       string
 	}
 	var spans []span
-	for _, shape := range secretShapes {
+	for _, shape := range shapes {
 		r.work(1 + len(s)/1024)
 		for i := 0; ; {
 			n := strings.Index(s[i:], shape.hint)
@@ -171,7 +171,7 @@ func (r *resultReader) find(at holdgate.FoundSecret, s string) {
 		}
 	}
 	if len(s) >= shortToken {
-		secretRuleTable().each(s, r.work, func(rule *secretRule, start, end int) { spans = append(spans, span{start, end, rule.Kind}) })
+		table().each(s, r.work, func(rule *rule, start, end int) { spans = append(spans, span{start, end, rule.Kind}) })
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
 	for _, sp := range spans {

@@ -1,4 +1,4 @@
-package facts
+package secrets
 
 // A keywordFinder finds many keywords in one pass over a text, without regard
 // to the case of ASCII letters (Aho and Corasick, "Efficient string matching",

@@ -1,4 +1,4 @@
-package facts
+package secrets
 
 import (
 	_ "embed"
@@ -14,14 +14,14 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// secretRulesJSON is a maintained set of rules, as data: see its "source" and
+// rulesJSON is a maintained set of rules, as data: see its "source" and
 // "license". Left out are the rule that takes any long word beside "key" or
 // "token" for a secret, which ordinary code is full of, and those that go by
 // the name of a file. A newer set takes its place as it is: the fields are
 // those of the source, but for kind, which is what [Secret] calls it.
 //
-//go:embed secretrules.json
-var secretRulesJSON []byte
+//go:embed rules.json
+var rulesJSON []byte
 
 const (
 	// Before and behind a keyword this much text is matched against its rules:
@@ -41,8 +41,8 @@ const (
 	shortToken   = 12
 )
 
-// A secretRule finds one kind of credential near one of its keywords.
-type secretRule struct {
+// A rule finds one kind of credential near one of its keywords.
+type rule struct {
 	ID       string   `json:"id"`
 	Kind     string   `json:"kind"`
 	Keywords []string `json:"keywords"` // in lower case
@@ -55,9 +55,9 @@ type secretRule struct {
 	allowed func() []*regexp.Regexp
 }
 
-// secretRuleSet is the rules with what finds their keywords.
-type secretRuleSet struct {
-	rules     []secretRule
+// ruleSet is the rules with what finds their keywords.
+type ruleSet struct {
+	rules     []rule
 	allowed   func() []*regexp.Regexp
 	stopWords []string
 	keywords  []string
@@ -65,24 +65,27 @@ type secretRuleSet struct {
 	finder    *keywordFinder // of the keywords, and of the hints of secretShapes behind them
 }
 
-var secretRuleTable = sync.OnceValue(func() *secretRuleSet {
-	set, err := readSecretRules(secretRulesJSON)
+var table = sync.OnceValue(func() *ruleSet {
+	set, err := readRules(rulesJSON)
 	if err != nil {
 		panic(err) // becomes a parse error; a test reads the same bytes
 	}
 	return set
 })
 
-func readSecretRules(data []byte) (*secretRuleSet, error) {
+// Prepare reads the rules, which the first text would otherwise wait for.
+func Prepare() { table() }
+
+func readRules(data []byte) (*ruleSet, error) {
 	var doc struct {
-		Allow     []string     `json:"allow"`
-		StopWords []string     `json:"stopwords"`
-		Rules     []secretRule `json:"rules"`
+		Allow     []string `json:"allow"`
+		StopWords []string `json:"stopwords"`
+		Rules     []rule   `json:"rules"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, fmt.Errorf("reading rules for secrets: %w", err)
 	}
-	set := &secretRuleSet{rules: doc.Rules, stopWords: doc.StopWords, allowed: compiled(doc.Allow)}
+	set := &ruleSet{rules: doc.Rules, stopWords: doc.StopWords, allowed: compiled(doc.Allow)}
 	index := make(map[string]int)
 	for i := range set.rules {
 		r := &set.rules[i]
@@ -98,7 +101,7 @@ func readSecretRules(data []byte) (*secretRuleSet, error) {
 		}
 	}
 	all := slices.Clone(set.keywords)
-	for _, shape := range secretShapes {
+	for _, shape := range shapes {
 		all = append(all, strings.ToLower(shape.hint))
 	}
 	set.finder = newKeywordFinder(all)
@@ -107,7 +110,7 @@ func readSecretRules(data []byte) (*secretRuleSet, error) {
 
 // hints looks once over a text, as nearly every one holds nothing: for the hints
 // of shapes, and whether any rule has to look at some of it.
-func (set *secretRuleSet) hints(s string) (shapes hints, ruled bool) {
+func (set *ruleSet) hints(s string) (shapes hints, ruled bool) {
 	set.finder.each(s, func(keyword, end int) {
 		if n := keyword - len(set.keywords); n >= 0 {
 			shapes |= 1 << n
@@ -119,7 +122,7 @@ func (set *secretRuleSet) hints(s string) (shapes hints, ruled bool) {
 }
 
 // counts reports whether a keyword says something where rest comes behind it.
-func (set *secretRuleSet) counts(keyword int, rest string) bool {
+func (set *ruleSet) counts(keyword int, rest string) bool {
 	return len(set.keywords[keyword]) >= shortKeyword || tokenFollows(rest)
 }
 
@@ -133,14 +136,14 @@ func compiled(patterns []string) func() []*regexp.Regexp {
 	})
 }
 
-// A secretWindow is a part of the text that a rule has yet to look at.
-type secretWindow struct {
+// A window is a part of the text that a rule has yet to look at.
+type window struct {
 	lo, hi int // hi is 0 where there is none
 }
 
 // find calls found for each rule that finds its secret in the text, once, and
 // work with the steps that it takes.
-func (set *secretRuleSet) find(s string, work func(int), found func(*secretRule)) {
+func (set *ruleSet) find(s string, work func(int), found func(*rule)) {
 	done := make(map[int]bool)
 	set.windows(s, func(i, lo, hi int) {
 		if done[i] {
@@ -156,7 +159,7 @@ func (set *secretRuleSet) find(s string, work func(int), found func(*secretRule)
 
 // each calls found for each secret in the text, some of them more than once,
 // and work with the steps that it takes.
-func (set *secretRuleSet) each(s string, work func(int), found func(r *secretRule, start, end int)) {
+func (set *ruleSet) each(s string, work func(int), found func(r *rule, start, end int)) {
 	set.windows(s, func(i, lo, hi int) {
 		work(1 + (hi-lo)/bytesPerStep)
 		for start, end := range set.secretsIn(&set.rules[i], s[lo:hi]) {
@@ -166,8 +169,8 @@ func (set *secretRuleSet) each(s string, work func(int), found func(r *secretRul
 }
 
 // windows calls look for each part of the text that a rule has to look at.
-func (set *secretRuleSet) windows(s string, look func(rule, lo, hi int)) {
-	windows := make(map[int]*secretWindow)
+func (set *ruleSet) windows(s string, look func(rule, lo, hi int)) {
+	windows := make(map[int]*window)
 	set.finder.each(s, func(keyword, end int) {
 		if keyword >= len(set.keywords) || !set.counts(keyword, s[end:]) {
 			return
@@ -177,7 +180,7 @@ func (set *secretRuleSet) windows(s string, look func(rule, lo, hi int)) {
 		for _, i := range set.of[keyword] {
 			w := windows[i]
 			if w == nil {
-				w = &secretWindow{lo: lo}
+				w = &window{lo: lo}
 				windows[i] = w
 			}
 			if lo > w.hi || hi-w.lo > maxWindow {
@@ -198,7 +201,7 @@ func (set *secretRuleSet) windows(s string, look func(rule, lo, hi int)) {
 
 // matches reports whether the text holds the rule's secret, and one that is
 // no placeholder.
-func (set *secretRuleSet) matches(r *secretRule, text string) bool {
+func (set *ruleSet) matches(r *rule, text string) bool {
 	for range set.secretsIn(r, text) {
 		return true
 	}
@@ -207,7 +210,7 @@ func (set *secretRuleSet) matches(r *secretRule, text string) bool {
 
 // secretsIn are the places of the rule's secrets in the text, without
 // placeholders.
-func (set *secretRuleSet) secretsIn(r *secretRule, text string) iter.Seq2[int, int] {
+func (set *ruleSet) secretsIn(r *rule, text string) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		for _, m := range r.pattern().FindAllStringSubmatchIndex(text, -1) {
 			start, end := m[0], m[1]
@@ -227,7 +230,7 @@ func (set *secretRuleSet) secretsIn(r *secretRule, text string) iter.Seq2[int, i
 	}
 }
 
-func (set *secretRuleSet) placeholder(r *secretRule, secret string) bool {
+func (set *ruleSet) placeholder(r *rule, secret string) bool {
 	for _, list := range [][]*regexp.Regexp{set.allowed(), r.allowed()} {
 		for _, p := range list {
 			if p.MatchString(secret) {

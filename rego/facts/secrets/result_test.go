@@ -1,4 +1,4 @@
-package facts
+package secrets
 
 import (
 	"encoding/base64"
