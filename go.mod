@@ -164,6 +164,7 @@ require (
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
 	oras.land/oras-go/v2 v2.6.2 // indirect
+	rsc.io/qr v0.2.0 // indirect
 )
 
 tool github.com/open-policy-agent/opa

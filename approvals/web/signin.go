@@ -52,17 +52,17 @@ func newSignins(now func() time.Time) signins {
 	return signins{now: now, links: make(map[[32]byte]link), in: make(map[[32]byte]signin)}
 }
 
-// secret is 256 random bits as they are given away, and their hash.
-func secret() (text string, hash [32]byte) {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails: see its documentation
-	text = base64.RawURLEncoding.EncodeToString(b[:])
+// secret is some random bytes as they are given away, and their hash.
+func secret(n int) (text string, hash [32]byte) {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: see its documentation
+	text = base64.RawURLEncoding.EncodeToString(b)
 	return text, sha256.Sum256([]byte(text))
 }
 
 // offer makes the code of a link.
 func (s *signins) offer(c api.Credential, path string) (code string, until time.Time) {
-	code, hash := secret()
+	code, hash := secret(16) // a link fits a line of a terminal
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sweep()
@@ -100,7 +100,7 @@ func (s *signins) begin(c api.Credential, browser string) (value string) {
 	if len(s.in) >= maxSignins {
 		s.dropOldest()
 	}
-	value, key := secret()
+	value, key := secret(32)
 	now := s.now()
 	s.in[key] = signin{id: base64.RawURLEncoding.EncodeToString(key[:9]), credential: c, since: now, used: now, browser: browser}
 	return value

@@ -73,7 +73,7 @@ func (s *session) ask(ctx context.Context, r approvals.Request, more int) time.T
 		s.screen.release()
 		s.repaint()
 	}()
-	d := &dialogue{s: s, q: question{r: r, waiting: more}}
+	d := &dialogue{s: s, q: question{r: r, waiting: more, pages: s.o.Page != nil}}
 	d.layOut()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -140,6 +140,9 @@ func (d *dialogue) typed(ctx context.Context, k stroke) (again time.Time, over b
 		switch {
 		case answered && a.later:
 			return time.Now().Add(laterFor), true
+		case answered && a.page:
+			d.q.note = d.s.o.Page(ctx, d.q.r.ID)
+			d.show()
 		case answered:
 			return d.send(ctx, a.decision)
 		case shown == d.q.at && step != d.q.step: // the rest of what was typed belongs to the next step

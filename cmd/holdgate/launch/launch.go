@@ -63,7 +63,10 @@ type Options struct {
 	Door   Door
 	Agent  string // as whom the sidecar counts the agent
 	Colour bool   // of questions, which rest on it for nothing
-	// Elsewhere is the command that answers a request from another terminal.
+	// Page, where it is set, shows a request in the person's browser, and says in a line
+	// what became of that.
+	Page func(ctx context.Context, id string) string
+	// Elsewhere says how a request is answered from another terminal.
 	Elsewhere func(id string) string
 }
 

@@ -40,7 +40,7 @@ func TestWithoutATerminalTheStreamsAreTheAgentsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := r.pending(1)[0]
-	if want := "holdgate: testagent (UNCONFINED) waits for you: Deletes ./data and everything in it; answer with: holdgate approve " + p.ID + " --state-dir " + r.dir + "\n"; told != want {
+	if want := "holdgate: testagent (UNCONFINED) waits for you: Deletes ./data and everything in it; answer with: holdgate approve " + p.ID + " --state-dir " + r.dir + ", or on the page: holdgate open " + p.ID + " --state-dir " + r.dir + "\n"; told != want {
 		t.Errorf("stderr says %q, want %q", told, want)
 	}
 	if _, err := r.client().Decide(t.Context(), p.ID, api.Decision{Decision: holdgate.AnswerApprove, Digest: p.Call.Digest}); err != nil {

@@ -19,7 +19,8 @@ type question struct {
 	r       approvals.Request
 	page    []page.Line // of the request
 	colour  bool
-	waiting int // how many more wait behind it
+	waiting int  // how many more wait behind it
+	pages   bool // it can be shown in a browser
 
 	screens [][]page.Line // of the page
 	at      int           // the screen that is shown
@@ -43,6 +44,7 @@ const (
 type answer struct {
 	decision api.Decision
 	later    bool // nothing is decided
+	page     bool // the person wants to see it in a browser
 }
 
 // Lines that a question takes besides those of the page, and the smallest
@@ -132,6 +134,9 @@ func (q *question) prompt() string {
 	if q.steers() {
 		words = append(words, "[s]teer")
 	}
+	if q.pages {
+		words = append(words, "[p]age")
+	}
 	return strings.Join(append(words, "[l]ater"), "  ") + ", then Enter: "
 }
 
@@ -165,6 +170,11 @@ func (q *question) take(line string) (answer, bool) {
 		q.at = min(q.at+1, len(q.screens)-1)
 	case "b", "back":
 		q.at = max(q.at-1, 0)
+	case "p", "page":
+		if q.pages {
+			return answer{page: true}, true
+		}
+		q.note = "there is no page to show it on"
 	case "l", "later":
 		return answer{later: true}, true
 	case "d", "deny":

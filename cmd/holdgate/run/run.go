@@ -181,7 +181,10 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 		Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr, Plain: kind == "" || kind == "dumb",
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.Host.Getenv("NO_COLOR") == "",
 		Elsewhere: func(id string) string {
-			return r.Command("approve", id)
+			return r.Command("approve", id) + ", or on the page: " + r.Command("open", id)
+		},
+		Page: func(ctx context.Context, id string) string {
+			return launch.ShowPage(ctx, door, s.StateDir, r.Host.Getenv, id)
 		},
 	})
 }

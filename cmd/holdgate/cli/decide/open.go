@@ -1,19 +1,19 @@
 package decide
 
 import (
+	"errors"
 	"fmt"
-	"html"
 	"io"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+	"rsc.io/qr"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 )
 
 // openCommand leads a browser to the page.
@@ -24,10 +24,12 @@ func openCommand(e *env) *cli.Command {
 		Usage:     "open the page in a browser, signed in as you",
 		ArgsUsage: "[ID]",
 		Description: "The link works once, within a minute. With an ID, or its beginning, the page shows that request.\n" +
-			"--print writes the link and opens nothing: use it over ssh, with -L 7301:127.0.0.1:7301.",
+			"--print writes the link and opens nothing: use it over ssh, with -L 7301:127.0.0.1:7301.\n" +
+			"--qr shows it as a QR code for the camera of a phone, which needs listen.approvers_tls.",
 		Flags: []cli.Flag{
 			command.JSONFlag(),
 			&cli.BoolFlag{Name: "print", Usage: "print the link alone, and open nothing"},
+			&cli.BoolFlag{Name: "qr", Usage: "show the link as a QR code, for a phone"},
 		},
 		Action: func(c *cli.Context) error { return e.open(c) },
 	}
@@ -48,7 +50,7 @@ func (e *env) open(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		to.Path = "/requests/" + url.PathEscape(r.ID)
+		to.Path = launch.PageOf(r.ID)
 	}
 	l, err := sc.Link(c.Context, to)
 	if err != nil {
@@ -60,24 +62,19 @@ func (e *env) open(c *cli.Context) error {
 	case c.Bool("print"):
 		_, err := fmt.Fprintln(e.Stdout, l.URL)
 		return err
-	}
-	opener := e.opener()
-	if opener == nil {
-		return e.printLink(e.Stdout, l, "There is no browser to open here.")
+	case c.Bool("qr"):
+		return e.showCode(l)
 	}
 	s, err := e.Settings(c)
 	if err != nil {
 		return err
 	}
-	file, err := writeLink(s.StateDir, l)
-	if err != nil {
-		return err
+	switch err := launch.Browse(s.StateDir, e.Getenv, l); {
+	case errors.Is(err, launch.ErrNoBrowser):
+		return e.printLink(e.Stdout, l, "There is no browser to open here.")
+	case err != nil:
+		return e.printLink(e.Stdout, l, "The browser did not open: "+holdgate.Visible(err.Error())+".")
 	}
-	cmd := exec.Command(opener[0], append(opener[1:], file)...)
-	if err := cmd.Start(); err != nil {
-		return e.printLink(e.Stdout, l, "The browser did not start: "+err.Error()+".")
-	}
-	go func() { _ = cmd.Wait() }()
 	_, err = fmt.Fprintln(e.Stdout, "The page opens in your browser. If it does not: holdgate open --print")
 	return err
 }
@@ -87,37 +84,33 @@ func (e *env) printLink(w io.Writer, l api.Link, why string) error {
 	return err
 }
 
-// writeLink writes a file that leads to the link: what stands in the arguments of a
-// browser can be read by others on the machine, and this file cannot.
-func writeLink(dir string, l api.Link) (string, error) {
-	path := filepath.Join(dir, "open.html")
-	page := `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=` + html.EscapeString(l.URL) +
-		`"><title>Holdgate</title><a href="` + html.EscapeString(l.URL) + `">To the page</a>`
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return "", fmt.Errorf("writing the link: %w", err)
+// showCode prints a link as a QR code.
+func (e *env) showCode(l api.Link) error {
+	if u, err := url.Parse(l.URL); err != nil || u.Scheme != "https" || strings.HasSuffix(u.Hostname(), ".localhost") {
+		return &command.Exit{
+			Code: command.ExitFailed, Text: "a phone cannot reach the page: it is on this machine alone",
+			Hint: `set listen.approvers: "0.0.0.0:7301" and listen.approvers_tls (docs/page.md), then restart the sidecar`,
+		}
 	}
-	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-		return "", fmt.Errorf("writing the link: %w", err)
+	code, err := qr.Encode(l.URL, qr.M)
+	if err != nil {
+		return fmt.Errorf("making the QR code: %w", err)
 	}
-	return path, nil
+	_, err = fmt.Fprintf(e.Stdout, "%s\nIt works once, within a minute.\n", halfBlocks(code))
+	return err
 }
 
-// opener is the command that opens a file in a browser, nil where there is none.
-func (e *env) opener() []string {
-	if b := e.Getenv("BROWSER"); b != "" {
-		return []string{b}
+// halfBlocks draws a QR code with its margin, two rows of it a line: dark on light,
+// whatever the terminal's colours are.
+func halfBlocks(code *qr.Code) string {
+	const margin = 4
+	var b strings.Builder
+	for y := -margin; y < code.Size+margin; y += 2 {
+		b.WriteString("\x1b[30;107m")
+		for x := -margin; x < code.Size+margin; x++ {
+			b.WriteString(map[[2]bool]string{{false, false}: " ", {true, false}: "▀", {false, true}: "▄", {true, true}: "█"}[[2]bool{code.Black(x, y), code.Black(x, y+1)}])
+		}
+		b.WriteString("\x1b[0m\n")
 	}
-	switch runtime.GOOS {
-	case "darwin":
-		return []string{"open"}
-	case "windows":
-		return []string{"rundll32", "url.dll,FileProtocolHandler"}
-	}
-	if e.Getenv("DISPLAY") == "" && e.Getenv("WAYLAND_DISPLAY") == "" {
-		return nil
-	}
-	if path, err := exec.LookPath("xdg-open"); err == nil {
-		return []string{path}
-	}
-	return nil
+	return b.String()
 }
