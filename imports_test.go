@@ -24,7 +24,8 @@ var imports = map[string][]string{
 	"policies": {},
 
 	"store":           {},
-	"store/badger":    {"store", "store/wal"},
+	"store/badger":    {"store", "store/serial", "store/wal"},
+	"store/serial":    {"store"},
 	"store/wal":       {},
 	"store/storetest": {"store"},
 	"store/audit":     {".", "store"},

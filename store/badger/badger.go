@@ -66,6 +66,7 @@ import (
 	"github.com/dgraph-io/badger/v4/options"
 
 	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/serial"
 	"github.com/holdgate/holdgate/store/wal"
 )
 
@@ -90,8 +91,8 @@ type db struct {
 	badger *badgerdb.DB
 	logger *slog.Logger
 
-	queue    queue
-	watchers watchers
+	queue    *serial.Queue
+	watchers serial.Watchers
 	snaps    snapshots
 	large    map[string]ref // the keys whose values are in pieces; the writer's
 
@@ -171,9 +172,9 @@ func open(dir string, logger *slog.Logger, options ...Option) (*db, error) {
 		journal: newJournal(),
 		tidying: make(chan struct{}, 1),
 		done:    make(chan struct{}),
+		queue:   serial.NewQueue(),
 		onSync:  o.onSync,
 	}
-	d.queue.wake = make(chan struct{}, 1)
 	if err := d.start(dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", dir, err), b.Close())
 	}
@@ -238,12 +239,12 @@ func (d *db) View(ctx context.Context, fn func(store.Tx) error) error {
 	defer d.snaps.leave(version)
 	r := newReader(d.badger, version)
 	defer r.close()
-	return fn(viewTx{r})
+	return fn(serial.View{Reader: r})
 }
 
 // Watch implements [store.Store].
 func (d *db) Watch(ctx context.Context, prefix string) store.Watcher {
-	return d.watchers.add(ctx, prefix)
+	return d.watchers.Add(ctx, prefix)
 }
 
 // Close implements [store.Store]. Updates that wait are run and answered;
@@ -251,10 +252,10 @@ func (d *db) Watch(ctx context.Context, prefix string) store.Watcher {
 // must not be called from one.
 func (d *db) Close() error {
 	d.closing.Do(func() {
-		d.queue.close()
+		d.queue.Close()
 		d.workers.Wait()
 		d.snaps.close()
-		d.watchers.close()
+		d.watchers.Close()
 		d.closeErr = d.closeFiles()
 	})
 	return d.closeErr

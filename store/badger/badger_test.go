@@ -190,9 +190,7 @@ func TestPiecesThatAreDeletedCount(t *testing.T) {
 			})
 		}
 		for n := 0; n < 4; runtime.Gosched() {
-			d.queue.mu.Lock()
-			n = len(d.queue.waiting)
-			d.queue.mu.Unlock()
+			n = d.queue.Len()
 		}
 		return nil
 	})

@@ -24,17 +24,17 @@ func (d *db) commit(b *batch) error {
 			delete(d.large, key)
 		}
 		switch {
-		case c.deleted:
+		case c.Deleted:
 			entries = append(entries, tombstone(pairKey(key)))
-		case len(c.value) > maxInline:
-			f, err := d.writeAhead(key, c.value)
+		case len(c.Value) > maxInline:
+			f, err := d.writeAhead(key, c.Value)
 			if err != nil {
 				return err
 			}
 			d.large[key] = f
 			entries = append(entries, badgerdb.NewEntry(pairKey(key), f.encode()).WithMeta(metaPieces))
 		default:
-			entries = append(entries, badgerdb.NewEntry(pairKey(key), c.value))
+			entries = append(entries, badgerdb.NewEntry(pairKey(key), c.Value))
 		}
 	}
 	return d.commitEntries(entries, b)

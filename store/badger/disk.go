@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdgate/holdgate/store/serial"
 	"github.com/holdgate/holdgate/store/wal"
 )
 
@@ -38,10 +39,10 @@ type freeRoom struct {
 // room returns an error that wraps [ErrDiskFull] where the disk has too little
 // room for a batch. The disk is looked at again after checkEvery bytes, while
 // it is nearly full, and before a new memtable may begin.
-func (m *memtables) room(changes map[string]change) error {
+func (m *memtables) room(changes map[string]serial.Change) error {
 	n := 0
 	for key, c := range changes {
-		n += 2*arenaNode + len(key) + len(c.value)
+		n += 2*arenaNode + len(key) + len(c.Value)
 	}
 	r := &m.free
 	r.since += n

@@ -2,9 +2,12 @@ package badger
 
 import (
 	"cmp"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdgate/holdgate/store/serial"
 )
 
 // maxWaiting is how many bytes may wait for the log before the writer waits for
@@ -52,7 +55,7 @@ func (j *journal) add(i *item) {
 	}
 	j.waiting = append(j.waiting, i)
 	j.size += len(i.record)
-	signal(j.wake)
+	serial.Signal(j.wake)
 }
 
 // awaitTaken returns once nothing waits.
@@ -78,7 +81,7 @@ func (j *journal) close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
-	signal(j.wake)
+	serial.Signal(j.wake)
 }
 
 // flush returns once everything that was handed over is synced.
@@ -172,11 +175,11 @@ func (d *db) answer(i *item) {
 	if i.batch != nil {
 		if err == nil && len(i.batch.changes) > 0 {
 			d.snaps.publish(i.version)
-			d.watchers.notify(i.batch.changes)
-			signal(d.tidying)
+			d.watchers.Notify(maps.Keys(i.batch.changes))
+			serial.Signal(d.tidying)
 		}
 		for _, r := range i.batch.served {
-			r.answer(cmp.Or(err, r.err))
+			r.Answer(cmp.Or(err, r.Err))
 		}
 	}
 	if i.done != nil {

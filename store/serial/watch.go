@@ -1,16 +1,17 @@
-package badger
+package serial
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"sync"
 
 	"github.com/holdgate/holdgate/store"
 )
 
-// watchers are those who want to hear of changed keys. The zero value is
+// Watchers are those who want to hear of changed keys. The zero value is
 // ready.
-type watchers struct {
+type Watchers struct {
 	mu     sync.Mutex
 	all    map[*watcher]struct{}
 	closed bool
@@ -29,7 +30,8 @@ type watcher struct {
 	keys map[string]struct{}
 }
 
-func (w *watchers) add(ctx context.Context, prefix string) *watcher {
+// Add implements Watch of [store.Store].
+func (w *Watchers) Add(ctx context.Context, prefix string) store.Watcher {
 	one := &watcher{
 		ctx:    ctx,
 		prefix: prefix,
@@ -50,9 +52,9 @@ func (w *watchers) add(ctx context.Context, prefix string) *watcher {
 	return one
 }
 
-// notify hands committed changes to whom they concern, and forgets watchers
-// whose context has ended.
-func (w *watchers) notify(changes map[string]change) {
+// Notify hands the keys of committed changes to whom they concern, and forgets
+// watchers whose context has ended.
+func (w *Watchers) Notify(keys iter.Seq[string]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for one := range w.all {
@@ -60,11 +62,12 @@ func (w *watchers) notify(changes map[string]change) {
 			delete(w.all, one)
 			continue
 		}
-		one.add(changes)
+		one.add(keys)
 	}
 }
 
-func (w *watchers) close() {
+// Close ends all watches with [store.ErrClosed].
+func (w *Watchers) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
@@ -74,16 +77,16 @@ func (w *watchers) close() {
 	w.all = nil
 }
 
-func (w *watcher) add(changes map[string]change) {
+func (w *watcher) add(keys iter.Seq[string]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for key := range changes {
+	for key := range keys {
 		if strings.HasPrefix(key, w.prefix) {
 			w.keys[key] = struct{}{}
 		}
 	}
 	if len(w.keys) > 0 {
-		signal(w.wake)
+		Signal(w.wake)
 	}
 }
 
@@ -124,12 +127,4 @@ func (w *watcher) take() []string {
 	}
 	clear(w.keys)
 	return keys
-}
-
-// signal leaves one element in c, a channel of capacity 1.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
