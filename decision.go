@@ -183,7 +183,7 @@ type Approvers struct {
 	// FourEyes says that whoever the agent works for does not count among those
 	// who approve.
 	FourEyes bool `json:"four_eyes,omitempty"`
-	// Escalate widens the circle as time passes without an outcome, in order of
+	// Escalate lets more people approve as time passes without an outcome, in order of
 	// After.
 	Escalate []Escalation `json:"escalate,omitempty"`
 }

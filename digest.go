@@ -54,7 +54,7 @@ func (d *Digester) ToolCanonical(t *Tool) (digest Digest, canonical []byte, err 
 	if err != nil {
 		return "", nil, fmt.Errorf("digesting arguments of %s: %w", t.Name, err)
 	}
-	b := make([]byte, 0, 5*fieldRoom+len("tool_call")+len(t.Server)+len(t.Name)+len("json"))
+	b := make([]byte, 0, 5*fieldPrefix+len("tool_call")+len(t.Server)+len(t.Name)+len("json"))
 	for _, f := range []string{"tool_call", t.Server, t.Name, "json"} {
 		b = appendField(b, f)
 	}
@@ -64,9 +64,9 @@ func (d *Digester) ToolCanonical(t *Tool) (digest Digest, canonical []byte, err 
 // Fields returns the digest of a list of fields under a purpose of its own,
 // for what is no tool call: a request's key, a model request, an HTTP request.
 func (d *Digester) Fields(purpose string, fields ...string) Digest {
-	size := fieldRoom + len(purpose)
+	size := fieldPrefix + len(purpose)
 	for _, f := range fields {
-		size += fieldRoom + len(f)
+		size += fieldPrefix + len(f)
 	}
 	b := appendField(make([]byte, 0, size), purpose)
 	for _, f := range fields {
@@ -86,8 +86,8 @@ func (d *Digester) sum(fields, rest []byte) Digest {
 	return Digest(hex.EncodeToString(mac.Sum(room[:0])))
 }
 
-// fieldRoom is enough for what stands before most fields.
-const fieldRoom = 8
+// fieldPrefix is enough for what stands before most fields.
+const fieldPrefix = 8
 
 // appendField appends a length and the field, so that no two lists of fields
 // run together into the same bytes.

@@ -102,7 +102,7 @@ func (x *Exchange) Keep(ctx context.Context, a Answer) error {
 	case x.slot == nil:
 		return errors.New("keeping an answer: nothing of its exchange is held")
 	}
-	if err := x.q.room(int64(len(a.Body))); err != nil {
+	if err := x.q.checkSpace(int64(len(a.Body))); err != nil {
 		return err
 	}
 	if err := x.keep(ctx, a); err != nil {

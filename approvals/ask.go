@@ -72,7 +72,7 @@ type Question struct {
 // Ask returns the exchange's request for the call under the decision's rule
 // and gate: one that is there (same position, tool, digest, edit, rule, gate and
 // demands on approvers; not used, not cancelled), or a new one, durable on
-// return. A request that is there may have ended. Where there is no room for a
+// return. A request that is there may have ended. Where there is no space for a
 // new one the error wraps a [*QuotaError] or [ErrDiskFull], and where the agent is
 // stopped a [*agents.HaltError].
 func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
@@ -100,10 +100,10 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	}
 	earlier := slices.Concat(x.q.Sessions.AnsweredBefore(ctx, x.who, c), x.q.Sessions.EndedOf(ctx, x.who, c), x.q.Sessions.TaintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
-	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.quiet.reserve(draft.ID, x.who.Agent.ID) {
+	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.silence.reserve(draft.ID, x.who.Agent.ID) {
 		draft.MustBeAnswered("silence does not approve: another call of the agent waits for it")
 	}
-	room := x.q.room(draft.Call.Size())
+	full := x.q.checkSpace(draft.Call.Size())
 	match := x.match(q, digest)
 	input := x.q.book.Kept(c, d)
 	var r record.StoredRequest
@@ -119,11 +119,11 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 			}
 			return err
 		}
-		if room != nil {
-			return room
+		if full != nil {
+			return full
 		}
-		if s, err := t.q.Agents.StandingIn(t.Change, draft.Agent, draft.Session); err != nil || s.Stopped() {
-			return cmp.Or[error](err, &agents.HaltError{Standing: s})
+		if s, err := t.q.Agents.StatusIn(t.Change, draft.Agent, draft.Session); err != nil || s.Stopped() {
+			return cmp.Or[error](err, &agents.HaltError{Status: s})
 		}
 		r = draft
 		if q.Edited == "" {
@@ -136,7 +136,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		return t.Write(&r)
 	})
 	if err != nil || r.ID != draft.ID {
-		x.q.quiet.forget(draft.ID)
+		x.q.silence.forget(draft.ID)
 	}
 	if err != nil {
 		return Request{}, fmt.Errorf("asking about a call: %w", err)
@@ -199,15 +199,15 @@ func (x *Exchange) match(q Question, digest holdgate.Digest) holdgate.Digest {
 	}
 	a := d.Hold.Approvers
 	fields = append(fields, strconv.Itoa(a.Quorum), a.Demands(), strconv.FormatBool(a.FourEyes), q.Edited)
-	fields = append(fields, circleFields(a.Roles, a.Users)...)
+	fields = append(fields, approverFields(a.Roles, a.Users)...)
 	for _, e := range a.Escalate {
-		fields = append(append(fields, e.After.String()), circleFields(e.Roles, e.Users)...)
+		fields = append(append(fields, e.After.String()), approverFields(e.Roles, e.Users)...)
 	}
 	return x.q.c.Digester.Fields("approvals.match", fields...)
 }
 
-// circleFields names a circle for a digest, in whatever order it is written.
-func circleFields(roles, users []string) []string {
+// approverFields names approvers for a digest, in whatever order it is written.
+func approverFields(roles, users []string) []string {
 	m := append([]string{"roles"}, slices.Sorted(slices.Values(roles))...)
 	return append(append(m, "users"), slices.Sorted(slices.Values(users))...)
 }
@@ -227,7 +227,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Passes: h.Passes || c.Kind == holdgate.KindGate,
 		Owner:  x.who.Agent.Labels[record.LabelOwner], Redact: d.Redact, Also: d.Also, Accepts: tools.Accepts(c),
 	}
-	if r.Likeness = x.q.Grants.Likeness(c, d); grants.Rememberable(h, d.Rule, r.Likeness) == "" {
+	if r.Similarity = x.q.Grants.Similarity(c, d); grants.Rememberable(h, d.Rule, r.Similarity) == "" {
 		r.Allow = append(r.Allow, grants.WayRemember)
 		r.AboutTool = grants.AboutTool(&r)
 	}
@@ -238,8 +238,8 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 	if r.Timeout <= 0 {
 		r.Timeout = holdgate.DefaultHoldTimeout
 	}
-	why := loudly(x.who.Agent, d)
-	if why == "" && h.OnTimeout == holdgate.TimeoutApprove && r.Circle(x.q.People()).Check() != nil {
+	why := whySilenceDenies(x.who.Agent, d)
+	if why == "" && h.OnTimeout == holdgate.TimeoutApprove && r.Eligibility(x.q.People()).Check() != nil {
 		why = "silence does not approve: nobody else could"
 	}
 	if why != "" {

@@ -73,17 +73,17 @@ func (t *transition) leavePass(r *record.StoredRequest, u Use, used *storedUse) 
 	})
 }
 
-// loans are the passes that exchanges are about to use, so that two calls at the
+// reservations are the passes that exchanges are about to use, so that two calls at the
 // same time do not both rest on one.
-type loans struct {
+type reservations struct {
 	mu sync.Mutex
 	to map[string]*Exchange // by request
 }
 
-func newLoans() *loans { return &loans{to: make(map[string]*Exchange)} }
+func newReservations() *reservations { return &reservations{to: make(map[string]*Exchange)} }
 
-// take reserves all of the requests, or none.
-func (l *loans) take(x *Exchange, requests []string) bool {
+// reserve reserves all of the requests, or none.
+func (l *reservations) reserve(x *Exchange, requests []string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if slices.ContainsFunc(requests, func(id string) bool { _, taken := l.to[id]; return taken }) {
@@ -95,7 +95,7 @@ func (l *loans) take(x *Exchange, requests []string) bool {
 	return true
 }
 
-func (l *loans) giveBack(x *Exchange, requests []string) {
+func (l *reservations) release(x *Exchange, requests []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range requests {
@@ -133,7 +133,7 @@ func (x *Exchange) Borrow(ctx context.Context, twin Twin, risk holdgate.Risk, hi
 		for _, r := range group {
 			ids = append(ids, r.ID)
 		}
-		if x.q.loans.take(x, ids) {
+		if x.q.reserved.reserve(x, ids) {
 			x.borrowed = append(x.borrowed, ids...)
 			return group, nil
 		}
@@ -149,7 +149,7 @@ func (x *Exchange) GiveBack() {
 }
 
 func (x *Exchange) giveBack() {
-	x.q.loans.giveBack(x, x.borrowed)
+	x.q.reserved.release(x, x.borrowed)
 	x.borrowed = nil
 }
 

@@ -165,7 +165,7 @@ func tally(r *record.StoredRequest, p *people.People, v record.StoredVote) (hold
 	case v.Decision == holdgate.AnswerEdit:
 		return holdgate.StatusApproved, v.By
 	}
-	c := r.Circle(p)
+	c := r.Eligibility(p)
 	var people []string
 	for _, o := range r.Votes {
 		if r.Effect(o) != holdgate.EffectApprove || o.Choice != v.Choice {

@@ -61,6 +61,6 @@ func (t *transition) notSilent(r *record.StoredRequest, by string) error {
 			r.Expires = soon
 		}
 	}
-	t.Durable(func() { t.q.quiet.forget(r.ID) })
+	t.Durable(func() { t.q.silence.forget(r.ID) })
 	return t.Schedule(r.Expires, r.ID, r.Timer())
 }

@@ -44,7 +44,7 @@ func (t *transition) delegation(r *record.StoredRequest, by, to string) (people.
 	if err != nil {
 		return people.Delegation{}, err
 	}
-	c := r.Circle(p)
+	c := r.Eligibility(p)
 	if err := c.Refuses(from); err != nil {
 		return people.Delegation{}, err
 	}

@@ -26,7 +26,7 @@ func TestDelegation(t *testing.T) {
 		{"the delegate votes", hold(security), "bob", "ada", nil, "", "ada", nil, true},
 		{"under the name of an account too", hold(security), "slack:U2", "slack:U1", nil, "", "ada", nil, true},
 		{"whoever delegated does not", hold(security), "bob", "ada", nil, "", "bob", people.ErrNotEntitled, false},
-		{"the rest of the circle does", hold(security), "bob", "ada", nil, "", "cyd", nil, true},
+		{"the others who may approve do", hold(security), "bob", "ada", nil, "", "cyd", nil, true},
 		{"who may not approve delegates nothing", hold(security), "ada", "cyd", people.ErrNotEntitled, "the role security", "ada", people.ErrNotEntitled, false},
 		{"a delegate must be known", hold(security), "bob", "eve", approvals.ErrAnswer, `"eve"`, "", nil, false},
 		{"a delegate must be one who may approve", hold(security), "bob", "ops", approvals.ErrAnswer, "role approve", "ops", people.ErrNotEntitled, false},

@@ -6,7 +6,7 @@
 // An exchange is one request of an agent and its answer. Each call in it that
 // policy holds has an approval request of its own. People vote on a request;
 // the outcome ends it. A person answers under one name, whatever the channel;
-// the circle of a request is who of them may approve it: by role or by name,
+// the people who may approve a request are named by role or by name,
 // joined by others as time passes (escalation), by whoever one of them lets
 // vote in their place (delegation), and without the person whom the agent works
 // for where it takes four eyes. Whoever looks at a request may claim it. A
@@ -47,7 +47,7 @@
 //
 // Only people with the role to approve ever approve, choose or edit; whoever may
 // operate may say no. A vote counts as long as its voter may give it. A demand
-// that cannot be checked, and a circle in which nobody is, are not met: the
+// that cannot be checked, and one that nobody meets, are not met: the
 // request says so, and can only be denied, steered or run out.
 //
 // A claim keeps silence from ending a request, for half an hour at most; then

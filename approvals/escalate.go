@@ -9,7 +9,7 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// escalate widens the circle of a request that is still pending. A claim does
+// escalate lets more people approve a request that is still pending. A claim does
 // not keep it from that.
 func (q *Queue) escalate(ctx context.Context, d record.Due) error {
 	return q.transact(ctx, func(t *transition) error {
@@ -28,7 +28,7 @@ func (q *Queue) escalate(ctx context.Context, d record.Due) error {
 		}
 		e := r.Approvers.Escalate[r.Escalated]
 		r.Escalated++
-		note := "asked as well after " + e.After.String() + ": " + people.DescribeCircle(e.Roles, e.Users)
+		note := "asked as well after " + e.After.String() + ": " + people.DescribeApprovers(e.Roles, e.Users)
 		return errors.Join(t.ScheduleEscalation(r), t.Write(r), t.Record(r, audit.TypeEscalate, record.EventEscalated, note))
 	})
 }

@@ -27,7 +27,7 @@ func escalating(d *holdgate.Decision) {
 	}}
 }
 
-func TestTimeWidensTheCircle(t *testing.T) {
+func TestTimeLetsMorePeopleApprove(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
 		name := map[bool]string{false: "while the sidecar runs", true: "across restarts"}[restart]

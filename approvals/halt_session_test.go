@@ -34,7 +34,7 @@ func (b *bench) vote(r approvals.Request, a holdgate.Answer) {
 func TestASessionIsHaltedUntilPeopleAnswer(t *testing.T) {
 	t.Parallel()
 	agent, session := caller.Agent.ID, caller.Session.ID
-	standing := func(b *bench) approvals.Standing { s, _ := b.queue.Agents.StandingOf(agent, session); return s }
+	state := func(b *bench) approvals.AgentStatus { s, _ := b.queue.Agents.StatusOf(agent, session); return s }
 	for _, c := range []struct {
 		name   string
 		answer func(*bench, approvals.Request)
@@ -53,25 +53,25 @@ func TestASessionIsHaltedUntilPeopleAnswer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			r := b.diagnose("g")
-			if s := standing(b); s.State != agents.Paused || s.Session != session {
+			if s := state(b); s.State != agents.Paused || s.Session != session {
 				t.Fatalf("asked about: %+v", s)
 			}
 			b.reopen()
-			if s, _ := b.queue.Agents.StandingOf(agent, "another"); s.State != agents.Paused || s.Session != session {
+			if s, _ := b.queue.Agents.StatusOf(agent, "another"); s.State != agents.Paused || s.Session != session {
 				t.Errorf("another session: %+v", s)
 			}
-			if s, _ := b.queue.Agents.StandingOf("another", session); !s.Running() {
+			if s, _ := b.queue.Agents.StatusOf("another", session); !s.Running() {
 				t.Errorf("another agent's: %+v", s)
 			}
-			if s := standing(b); s.State != agents.Paused {
+			if s := state(b); s.State != agents.Paused {
 				t.Fatalf("after a restart: %+v", s)
 			}
 			c.answer(b, r)
 			for range 2 {
-				if s := standing(b); s.State != c.want {
+				if s := state(b); s.State != c.want {
 					t.Errorf("%+v, want %s", s, c.want)
 				}
-				if s, _ := b.queue.Agents.StandingOf(agent, "another"); s.State != c.want {
+				if s, _ := b.queue.Agents.StatusOf(agent, "another"); s.State != c.want {
 					t.Errorf("another session: %+v, want %s", s, c.want)
 				}
 				b.reopen()
@@ -147,7 +147,7 @@ func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
 	if why := strings.Join(d.Briefing.Why, "\n"); !strings.Contains(why, "every session of the agent is paused") || !strings.Contains(why, "--alone") {
 		t.Errorf("people are not told whom it holds: %s", why)
 	}
-	other, _ := b.queue.Agents.StandingOf(agent, "another")
+	other, _ := b.queue.Agents.StatusOf(agent, "another")
 	if text := other.String(); !strings.Contains(text, "with session "+caller.Session.ID+" of the agent") {
 		t.Errorf("the other session is %s", text)
 	}
@@ -158,22 +158,22 @@ func TestASessionThatStandsAloneHoldsNoOther(t *testing.T) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 	}
-	standing := func(want agents.State) {
+	state := func(want agents.State) {
 		t.Helper()
 		for range 2 {
-			if s, _ := b.queue.Agents.StandingOf(agent, "another"); s.State != want {
+			if s, _ := b.queue.Agents.StatusOf(agent, "another"); s.State != want {
 				t.Errorf("the other session is %s, want %s", s, want)
 			}
-			if s, _ := b.queue.Agents.StandingOf(agent, caller.Session.ID); s.State != agents.Paused {
+			if s, _ := b.queue.Agents.StatusOf(agent, caller.Session.ID); s.State != agents.Paused {
 				t.Errorf("the session itself is %s", s)
 			}
 			b.reopen()
 		}
 	}
 	alone(true)
-	standing(agents.Running)
+	state(agents.Running)
 	alone(false)
-	standing(agents.Paused)
+	state(agents.Paused)
 }
 
 // A question that another session's mode raises names that one, and how it ends.

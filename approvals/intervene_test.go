@@ -15,7 +15,7 @@ import (
 )
 
 // do intervenes in ana's name.
-func (b *bench) do(agent string, a agents.Action) approvals.Standing {
+func (b *bench) do(agent string, a agents.Action) approvals.AgentStatus {
 	b.t.Helper()
 	s, err := b.queue.Agents.Intervene(b.t.Context(), agent, agents.Intervention{Action: a, Reason: "why not", By: "ana"})
 	if err != nil {
@@ -24,8 +24,8 @@ func (b *bench) do(agent string, a agents.Action) approvals.Standing {
 	return s
 }
 
-func (b *bench) standing(agent string) agents.State {
-	s, _ := b.queue.Agents.Standing(agent)
+func (b *bench) state(agent string) agents.State {
+	s, _ := b.queue.Agents.Status(agent)
 	return s.State
 }
 
@@ -49,7 +49,7 @@ func TestInterventionsOutliveARestart(t *testing.T) {
 	b.queue.Agents.Seen(caller)
 	b.do("claude", pause)
 	b.reopen()
-	if got := b.standing("claude"); got != agents.Paused {
+	if got := b.state("claude"); got != agents.Paused {
 		t.Errorf("after a restart it is %s", got)
 	}
 	list, err := b.queue.Agents.List(t.Context())
@@ -58,7 +58,7 @@ func TestInterventionsOutliveARestart(t *testing.T) {
 	}
 	b.do("claude", resume)
 	b.reopen()
-	if got := b.standing("claude"); got != agents.Running {
+	if got := b.state("claude"); got != agents.Running {
 		t.Errorf("resumed and started anew it is %s", got)
 	}
 }
@@ -81,10 +81,10 @@ func TestAnAgentGoesOnWhereNeitherItNorEverybodyIsHalted(t *testing.T) {
 		{"claude", resume, agents.Paused, agents.Paused},
 		{agents.Everybody, resume, agents.Running, agents.Running},
 	} {
-		_, changed := b.queue.Agents.Standing("claude")
+		_, changed := b.queue.Agents.Status("claude")
 		b.do(step.agent, step.action)
 		<-changed
-		if got := []agents.State{b.standing("claude"), b.standing("next")}; !cmp.Equal(got, []agents.State{step.claude, step.next}) {
+		if got := []agents.State{b.state("claude"), b.state("next")}; !cmp.Equal(got, []agents.State{step.claude, step.next}) {
 			t.Fatalf("after %s %q: %v, want %s and %s", step.action, step.agent, got, step.claude, step.next)
 		}
 	}
@@ -112,7 +112,7 @@ func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
 		t.Errorf("the held call is %s, %+v, %v", r.Status, r.Outcome, err)
 	}
 	_, err = x.Ask(t.Context(), q)
-	if h, ok := errors.AsType[*agents.HaltError](err); !ok || !h.Standing.Stopped() {
+	if h, ok := errors.AsType[*agents.HaltError](err); !ok || !h.Status.Stopped() {
 		t.Errorf("asking for a stopped agent: %v", err)
 	}
 	b.queue.Agents.WhenStopped("claude", func() { told++ })
@@ -172,8 +172,8 @@ func TestInterventionsThatAreRefusedChangeNothing(t *testing.T) {
 		{"a pause of a stopped agent", "claude", "ana", pause, agents.ErrStopped},
 	} {
 		_, err := b.queue.Agents.Intervene(t.Context(), tt.agent, agents.Intervention{Action: tt.action, By: tt.by})
-		if !errors.Is(err, tt.want) || b.standing("claude") != agents.Stopped {
-			t.Errorf("%s: %v, and it is %s", tt.name, err, b.standing("claude"))
+		if !errors.Is(err, tt.want) || b.state("claude") != agents.Stopped {
+			t.Errorf("%s: %v, and it is %s", tt.name, err, b.state("claude"))
 		}
 	}
 	log, err := b.log.Query(t.Context(), audit.Query{Type: audit.TypeIntervention})

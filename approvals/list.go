@@ -22,9 +22,9 @@ const (
 	// names no limit, and MaxPage is the most that any page has.
 	DefaultPage = 200
 	MaxPage     = 1000
-	// maxLook bounds how many entries of the index one page looks at, however
+	// maxScanned bounds how many entries of the index one page looks at, however
 	// few of them the filter selects.
-	maxLook = 20_000
+	maxScanned = 20_000
 )
 
 // Filter selects requests. Zero fields select all.
@@ -86,11 +86,11 @@ type lookup struct {
 	Filter
 
 	prefix, from string
-	look         int
+	scans        int
 }
 
 func (f Filter) lookup() (lookup, error) {
-	l := lookup{Filter: f, prefix: record.PrefixAsked, look: maxLook}
+	l := lookup{Filter: f, prefix: record.PrefixAsked, scans: maxScanned}
 	if l.Limit > MaxPage {
 		l.Limit = MaxPage
 	}
@@ -98,7 +98,7 @@ func (f Filter) lookup() (lookup, error) {
 	case f.Status == holdgate.StatusPending:
 		l.prefix = record.PrefixPending
 		if l.Limit <= 0 {
-			l.Limit, l.look = math.MaxInt, math.MaxInt
+			l.Limit, l.scans = math.MaxInt, math.MaxInt
 		}
 	case l.Limit <= 0:
 		l.Limit = DefaultPage
@@ -119,10 +119,10 @@ func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest)) (next string, 
 		if err != nil {
 			return "", err
 		}
-		if l.Limit == 0 || l.look == 0 {
+		if l.Limit == 0 || l.scans == 0 {
 			return strings.TrimPrefix(p.Key, l.prefix), nil
 		}
-		l.look--
+		l.scans--
 		var a record.StoredAsked
 		if err := record.Decode(p.Key, p.Value, &a); err != nil {
 			return "", err

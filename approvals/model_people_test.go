@@ -18,7 +18,7 @@ import (
 // and of when silence ends it.
 type modelPeople struct {
 	quorum    int
-	circle    []string // nil is everybody
+	eligible  []string // nil is everybody
 	voted     []string
 	votes     int // counted and not
 	delegated map[string]string
@@ -48,7 +48,7 @@ func modelRule(key string) holdgate.Decision {
 func newModelPeople(key string) modelPeople {
 	p := modelPeople{quorum: 1, delegated: make(map[string]string), expires: time.Now().Add(modelTimeout)}
 	if key == "k2" {
-		p.quorum, p.circle, p.escalates = 2, []string{"ana", "ben"}, time.Now().Add(modelEscalate)
+		p.quorum, p.eligible, p.escalates = 2, []string{"ana", "ben"}, time.Now().Add(modelEscalate)
 	}
 	return p
 }
@@ -57,7 +57,7 @@ func (p *modelPeople) may(who string) bool {
 	if p.delegated[who] != "" {
 		return false
 	}
-	if p.circle == nil || slices.Contains(p.circle, who) {
+	if p.eligible == nil || slices.Contains(p.eligible, who) {
 		return true
 	}
 	for _, to := range p.delegated {
@@ -91,7 +91,7 @@ func (p *modelPeople) pass() bool {
 	}
 	over := p.claimed == "" && !p.expires.After(now)
 	if !p.escalates.IsZero() && !p.escalates.After(now) && (!over || p.escalates.Before(p.expires)) {
-		p.circle, p.escalates = append(p.circle, "eve"), time.Time{}
+		p.eligible, p.escalates = append(p.eligible, "eve"), time.Time{}
 	}
 	return over
 }
@@ -269,13 +269,13 @@ func (m *model) Unclaim(t *rapid.T) {
 func (m *model) Delegate(t *rapid.T) {
 	r, who := m.request(t), m.person(t)
 	_, err := m.b.queue.Delegate(m.b.t.Context(), r.shown.ID, who, "eve", "")
-	own := r.people.circle == nil || slices.Contains(r.people.circle, who)
+	own := r.people.eligible == nil || slices.Contains(r.people.eligible, who)
 	switch {
 	case r.status != holdgate.StatusPending:
 		m.ended(t, r, "", err)
 	case !r.people.may(who) || !own:
 		m.refused(t, err, people.ErrNotEntitled)
-	case r.people.circle == nil || slices.Contains(r.people.circle, "eve") || slices.Contains(r.people.voted, who):
+	case r.people.eligible == nil || slices.Contains(r.people.eligible, "eve") || slices.Contains(r.people.voted, who):
 		m.refused(t, err, approvals.ErrAnswer)
 	case err != nil:
 		t.Fatal(err)

@@ -455,7 +455,7 @@ func (b *bench) goesOn(names map[string]string) {
 		t.Errorf("what was used is asked as %s (%s)", again.ID, again.Status)
 	}
 	x.Leave()
-	if s := b.standing("rogue") + b.standing("nightly") + b.standing("halted"); s != "stoppedpausedrunning" {
+	if s := b.state("rogue") + b.state("nightly") + b.state("halted"); s != "stoppedpausedrunning" {
 		t.Errorf("agents are %s", s)
 	}
 	b.vote(b.request(names["halting"]), holdgate.AnswerApprove)

@@ -91,17 +91,17 @@ type Queue struct {
 	Tools    *tools.Keeper
 	Passkeys *passkeys.Keeper
 
-	c      Config
-	own    atomic.Pointer[InForce] // of a queue whose Config has no InForce
-	book   *record.Book
-	index  *index
-	ledger *ledger
-	disk   store.Disk // nil where the store has none
-	strain atomic.Pointer[strain]
-	timer  *timer
-	quiet  *quiet
+	c       Config
+	own     atomic.Pointer[InForce] // of a queue whose Config has no InForce
+	book    *record.Book
+	index   *index
+	ledger  *ledger
+	disk    store.Disk // nil where the store has none
+	strain  atomic.Pointer[strain]
+	timer   *timer
+	silence *silenceTracker
 
-	loans *loans
+	reserved *reservations
 
 	life      context.Context // ends with Close
 	stop      context.CancelFunc
@@ -138,16 +138,16 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		}
 	}
 	q := &Queue{
-		c: c, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), quiet: newQuiet(),
+		c: c, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), silence: newSilenceTracker(),
 
-		loans: newLoans(),
+		reserved: newReservations(),
 	}
 	if q.own.Store(&InForce{c.People, c.Gates}); c.InForce == nil {
 		q.c.InForce = func() InForce { return *q.own.Load() }
 	}
 	q.disk, _ = c.Store.(store.Disk)
 	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People, Conceal: c.Conceal}
-	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.room), refusals.New(q.book, c.Retention.Refused, q.room), tools.New(q.book, c.Logger)
+	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.checkSpace), refusals.New(q.book, c.Retention.Refused, q.checkSpace), tools.New(q.book, c.Logger)
 	q.ledger.follow(q.book)
 	q.tellEnded()
 	q.Agents = agents.New(q.book, agents.Followers{
@@ -160,12 +160,12 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q.Passkeys = passkeys.New(q.book, c.Site)
 	q.Sessions = tracks.New(q.book, tracks.Config{
 		Begin: c.Begin, Keep: c.Retention.Requests, Logger: c.Logger, Gates: q.Gates, Knows: q.Agents.Knows, Halted: q.Agents.Halted,
-		Goes: func(agent, session string) agents.Standing {
-			s, _ := q.Agents.StandingOf(agent, session)
+		Goes: func(agent, session string) agents.Status {
+			s, _ := q.Agents.StatusOf(agent, session)
 			return s
 		},
 	})
-	q.book.Durable = append(q.book.Durable, q.index.learn, q.quiet.learn, q.timer.learn)
+	q.book.Durable = append(q.book.Durable, q.index.learn, q.silence.learn, q.timer.learn)
 	if err := q.takeUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}

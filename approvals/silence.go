@@ -13,10 +13,10 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// A quiet is what the queue knows of requests that silence may approve. Silence
+// A silenceTracker is what the queue knows of requests that silence may approve. Silence
 // means something only where people could have spoken: a channel has told them,
 // channels reach them still, and this process ran all the time.
-type quiet struct {
+type silenceTracker struct {
 	mu       sync.Mutex
 	channels map[string]bool      // that reach people
 	since    map[string]time.Time // by request: since when silence counts, on the monotonic clock
@@ -27,8 +27,8 @@ type quiet struct {
 // screenFor is how long a screen counts as showing a request after it has said so.
 const screenFor = 5 * time.Second
 
-func newQuiet() *quiet {
-	return &quiet{
+func newSilenceTracker() *silenceTracker {
+	return &silenceTracker{
 		channels: make(map[string]bool), since: make(map[string]time.Time),
 		asking: make(map[string]string), screens: make(map[string]time.Time),
 	}
@@ -38,7 +38,7 @@ func newQuiet() *quiet {
 // refuses where the agent has one already: a row of calls, each harmless by
 // itself, must not go by unseen. Its sessions do not count, for it names them
 // itself.
-func (s *quiet) reserve(request, agent string) bool {
+func (s *silenceTracker) reserve(request, agent string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, o := range s.asking {
@@ -51,7 +51,7 @@ func (s *quiet) reserve(request, agent string) bool {
 }
 
 // forget drops a request that has ended, or was never made.
-func (s *quiet) forget(request string) {
+func (s *silenceTracker) forget(request string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.asking, request)
@@ -61,7 +61,7 @@ func (s *quiet) forget(request string) {
 
 // screen takes note that a person's screen shows a request now. Where no channel
 // reaches people and none did until now, the window is a whole one again.
-func (s *quiet) screen(request string) {
+func (s *silenceTracker) screen(request string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, waits := s.since[request]; waits && len(s.channels) == 0 && time.Since(s.screens[request]) > screenFor {
@@ -73,14 +73,14 @@ func (s *quiet) screen(request string) {
 }
 
 // learn takes in a change that is durable.
-func (s *quiet) learn(c *record.Change) {
+func (s *silenceTracker) learn(c *record.Change) {
 	for _, id := range c.Ended {
 		s.forget(id)
 	}
 }
 
 // listen has silence count from when the change is durable.
-func (s *quiet) listen(c *record.Change, request string) {
+func (s *silenceTracker) listen(c *record.Change, request string) {
 	c.Durable(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *quiet) listen(c *record.Change, request string) {
 }
 
 // over reports whether people could have answered for d, and have not.
-func (s *quiet) over(request string, d time.Duration) bool {
+func (s *silenceTracker) over(request string, d time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since, ok := s.since[request]
@@ -100,17 +100,17 @@ func (s *quiet) over(request string, d time.Duration) bool {
 // Reaches notes whether a channel reaches people now. While none does, silence
 // approves nothing, and once one does again every window is a whole one.
 func (q *Queue) Reaches(channel string, people bool) {
-	q.quiet.mu.Lock()
-	defer q.quiet.mu.Unlock()
+	q.silence.mu.Lock()
+	defer q.silence.mu.Unlock()
 	if people {
-		if len(q.quiet.channels) == 0 {
-			for id := range q.quiet.since {
-				q.quiet.since[id] = time.Now()
+		if len(q.silence.channels) == 0 {
+			for id := range q.silence.since {
+				q.silence.since[id] = time.Now()
 			}
 		}
-		q.quiet.channels[channel] = true
+		q.silence.channels[channel] = true
 	} else {
-		delete(q.quiet.channels, channel)
+		delete(q.silence.channels, channel)
 	}
 }
 
@@ -128,7 +128,7 @@ func (q *Queue) Told(ctx context.Context, id string) error {
 			return err
 		}
 		r.Told = true
-		t.q.quiet.listen(t.Change, id)
+		t.q.silence.listen(t.Change, id)
 		if r.Claim != nil {
 			return t.Write(r)
 		}
@@ -150,7 +150,7 @@ func (q *Queue) Shown(ctx context.Context, id, by string) (Request, error) {
 	if _, err := q.People().MayAnswer(by); err != nil {
 		return Request{}, err
 	}
-	q.quiet.screen(id)
+	q.silence.screen(id)
 	if err := q.Told(ctx, id); err != nil {
 		return Request{}, err
 	}
@@ -165,7 +165,7 @@ func (q *Queue) restartSilence(ctx context.Context, d record.Due) error {
 			return err
 		}
 		if r.Told {
-			t.q.quiet.listen(t.Change, r.ID)
+			t.q.silence.listen(t.Change, r.ID)
 		}
 		r.Expires = t.Now.Add(r.Timeout)
 		return errors.Join(t.Tx.Delete(d.Key), t.Write(r), t.Schedule(r.Expires, r.ID, record.DueSilence))
@@ -184,9 +184,9 @@ func (t *transition) unheard(r *record.StoredRequest, d record.Due) error {
 	if soon := t.Now.Add(time.Minute); r.Expires.Before(soon) {
 		r.Expires = soon
 	}
-	t.Durable(func() { t.q.quiet.forget(r.ID) })
+	t.Durable(func() { t.q.silence.forget(r.ID) })
 	return errors.Join(t.Tx.Delete(d.Key), t.Write(r), t.Schedule(r.Expires, r.ID, record.DueRequest),
-		t.Record(r, audit.TypeExtended, record.EventExtended, r.Loud))
+		t.Record(r, audit.TypeExtended, record.EventExtended, r.SilenceDenied))
 }
 
 // takeUpSilence brings a request that was stored back to what the process knows.
@@ -198,6 +198,6 @@ func (q *Queue) takeUpSilence(ctx context.Context, d record.Due) error {
 	if err != nil {
 		return err
 	}
-	q.quiet.reserve(r.ID, r.Agent)
+	q.silence.reserve(r.ID, r.Agent)
 	return q.restartSilence(ctx, d)
 }

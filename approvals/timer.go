@@ -197,17 +197,17 @@ func (q *Queue) expire(ctx context.Context, d record.Due) error {
 		}
 		o := holdgate.Outcome{Decision: holdgate.AnswerTimeout, By: people.ByPolicy}
 		if r.OnTimeout != holdgate.TimeoutApprove {
-			return t.End(r, holdgate.StatusExpired, o, r.Loud)
+			return t.End(r, holdgate.StatusExpired, o, r.SilenceDenied)
 		}
 		if !r.Told {
 			return t.unheard(r, d)
 		}
-		s, err := t.q.Agents.StandingIn(t.Change, r.Agent, r.Session)
+		s, err := t.q.Agents.StatusIn(t.Change, r.Agent, r.Session)
 		if err != nil {
 			return err
 		}
 		// Whoever has paused the agent has not been silent.
-		if again = !s.Running() || !q.quiet.over(r.ID, r.Timeout); again {
+		if again = !s.Running() || !q.silence.over(r.ID, r.Timeout); again {
 			return nil
 		}
 		return t.End(r, holdgate.StatusApproved, o, "")
@@ -241,9 +241,9 @@ func (q *Queue) giveUp(ctx context.Context, d record.Due) error {
 	return err
 }
 
-// loudly says why silence denies a request whose rule would let it approve, or
+// whySilenceDenies says why silence denies a request whose rule would let it approve, or
 // "" where silence may.
-func loudly(a holdgate.Agent, d holdgate.Decision) string {
+func whySilenceDenies(a holdgate.Agent, d holdgate.Decision) string {
 	switch {
 	case d.Hold.OnTimeout != holdgate.TimeoutApprove:
 		return ""

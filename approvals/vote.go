@@ -26,7 +26,7 @@ func (t *transition) admits(r *record.StoredRequest, v Vote) error {
 	}
 	approving := r.Effect(record.StoredVote(v)) == holdgate.EffectApprove
 	if approving {
-		if err := r.Circle(t.People).Entitles(n, v.Channel, v.Assurance); err != nil {
+		if err := r.Eligibility(t.People).Entitles(n, v.Channel, v.Assurance); err != nil {
 			return err
 		}
 	}

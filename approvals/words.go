@@ -37,8 +37,8 @@ type (
 	Ref = record.Ref
 	// A Grant is a standing approval.
 	Grant = grants.Grant
-	// A Standing says whether an agent may go on, and who said so.
-	Standing = agents.Standing
+	// An AgentStatus says whether an agent may go on, and who said so.
+	AgentStatus = agents.Status
 	// A Session is one as people see it.
 	Session = tracks.Session
 	// EventType says what happened to a request.

@@ -303,12 +303,12 @@ func (a agents) Session(ctx context.Context, who approvals.Caller) (agentapi.Ses
 	if r.Report != nil {
 		v.Score = &r.Report.Score
 	}
-	standing, _ := q.Agents.StandingOf(who.Agent.ID, who.Session.ID)
+	status, _ := q.Agents.StatusOf(who.Agent.ID, who.Session.ID)
 	switch {
-	case standing.Stopped():
-		v.Status, v.Why = tracks.SessionStopped, holdgate.OneLine(standing.String(), gate.MaxWords)
-	case !standing.Running():
-		v.Status, v.Why = tracks.SessionPaused, holdgate.OneLine(standing.String(), gate.MaxWords)
+	case status.Stopped():
+		v.Status, v.Why = tracks.SessionStopped, holdgate.OneLine(status.String(), gate.MaxWords)
+	case !status.Running():
+		v.Status, v.Why = tracks.SessionPaused, holdgate.OneLine(status.String(), gate.MaxWords)
 	case len(pending) > 0:
 		v.Status = tracks.SessionWaiting
 	}

@@ -351,7 +351,7 @@ func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
 	another := g.inSession("s2", askPlain)
 	d := g.pending(1)[0]
 	for _, session := range []string{"s1", "s2"} {
-		if s, _ := g.queue.Agents.StandingOf(holdgate.AgentDefault, session); s.State != agents.Paused {
+		if s, _ := g.queue.Agents.StatusOf(holdgate.AgentDefault, session); s.State != agents.Paused {
 			t.Errorf("session %s is %s", session, s)
 		}
 	}

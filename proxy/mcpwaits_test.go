@@ -24,7 +24,7 @@ func inSession(id string) http.Header { return http.Header{"Mcp-Session-Id": {id
 func (g *sidecar) unwaited() {
 	g.t.Helper()
 	for begin := time.Now(); ; runtime.Gosched() {
-		if g.s.MCP().Quiet() {
+		if g.s.MCP().Idle() {
 			return
 		}
 		if time.Since(begin) > patience {

@@ -126,7 +126,7 @@ func TestAProvenAgentTakesModeAndPauseAlong(t *testing.T) {
 	}
 	d := g.pending(1)[0]
 	waiting := g.showing(annsToken, asUser("user_a_session_9"), "X-Session-Id", "s9")
-	if s, _ := g.queue.Agents.StandingOf("ann", "s9"); s.State != agents.Paused {
+	if s, _ := g.queue.Agents.StatusOf("ann", "s9"); s.State != agents.Paused {
 		t.Errorf("under another name it is %s", s)
 	}
 	if body := <-g.showing(bobsToken, asUser("user_a_session_1"), "X-Session-Id", "s1"); !strings.Contains(body, goesOn) {

@@ -83,7 +83,7 @@ func (e *request) outgoing() (*http.Request, *route.Refusal) {
 
 // send sends the request on, until ctx ends.
 func (e *request) send(ctx context.Context, req *http.Request) (*http.Response, error) {
-	if e.looksInto() {
+	if e.inspectsAnswer() {
 		wholeFile(req.Header)
 	}
 	if wantsTrailers(e.R.Header) {
@@ -95,8 +95,8 @@ func (e *request) send(ctx context.Context, req *http.Request) (*http.Response, 
 	return e.Transport().RoundTrip(req.WithContext(ctx))
 }
 
-// looksInto reports whether the answer is a file that may have calls in it.
-func (e *request) looksInto() bool { return e.Target.File && !e.s.c.AllowUnsupported }
+// inspectsAnswer reports whether the answer is a file that may have calls in it.
+func (e *request) inspectsAnswer() bool { return e.Target.File && !e.s.c.AllowUnsupported }
 
 // result streams the answer back as it comes.
 func (e *request) result(resp *http.Response) error {
@@ -106,7 +106,7 @@ func (e *request) result(resp *http.Response) error {
 		}
 		return nil
 	}
-	if e.looksInto() && resp.StatusCode/100 <= 3 {
+	if e.inspectsAnswer() && resp.StatusCode/100 <= 3 {
 		return e.passFile(resp)
 	}
 	h := wire.EndToEnd(resp.Header)

@@ -47,8 +47,8 @@ func (a agents) Would(ctx context.Context, who approvals.Caller, p agentapi.Plan
 		return agentapi.Would{}, &sessions.FieldError{Field: "arguments", What: "cannot be read by all alike: " + err.Error()}
 	}
 	a.s.c.Queue.Agents.Seen(who)
-	if standing, _ := a.s.c.Queue.Agents.StandingOf(who.Agent.ID, who.Session.ID); standing.Stopped() {
-		return agentapi.Would{Action: holdgate.Deny.String(), Rule: holdgate.RuleStopped, Reason: holdgate.OneLine(standing.String(), gate.MaxWords)}, nil
+	if status, _ := a.s.c.Queue.Agents.StatusOf(who.Agent.ID, who.Session.ID); status.Stopped() {
+		return agentapi.Would{Action: holdgate.Deny.String(), Rule: holdgate.RuleStopped, Reason: holdgate.OneLine(status.String(), gate.MaxWords)}, nil
 	}
 	if over := a.s.steps.Gate.Admit(who.Agent); over != nil {
 		return agentapi.Would{}, &agentapi.Problem{Type: "urn:holdgate:problem:quota", Title: "Too much at a time", Status: http.StatusTooManyRequests, Detail: over.Error()}

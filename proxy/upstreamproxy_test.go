@@ -258,7 +258,7 @@ func TestHoldgateIsNoProxyOfItsOwn(t *testing.T) {
 
 // A connection to a host that is passed on is the client's own TLS with the
 // server: policy is asked, and the log says that nobody looked.
-func TestAHostIsPassedOnUntouched(t *testing.T) {
+func TestAPassThroughHostIsNotRead(t *testing.T) {
 	t.Parallel()
 	addr, roots := exampleServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pinned") }))
 	m := newMiddleman(t, addr)

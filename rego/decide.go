@@ -40,7 +40,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 		}
 	}
 	var input ast.Value
-	at := clock{looked: new(true)} // until input is built
+	at := clock{read: new(true)} // until input is built
 	began := time.Now()
 	d := e.decide(ctx, p, p.asked(in.Call), in.Answers, func() (_ ast.Value, _ time.Time, ierr error) {
 		if err != nil {
@@ -60,7 +60,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	if e.o.KeepSeen {
 		d.Seen = p.seen(in, f, d)
 	}
-	if repeatable && !*at.looked {
+	if repeatable && !*at.read {
 		p.repeats.keep(in, f, d)
 	}
 	if d.Action == holdgate.Hold {

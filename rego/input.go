@@ -27,7 +27,7 @@ type object = map[string]any
 // where the policy can see them.
 func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 	c := in.Call
-	at := clock{now: c.Time, looked: new(bool)}
+	at := clock{now: c.Time, read: new(bool)}
 	if at.now.IsZero() {
 		at.now = time.Now()
 	}

@@ -42,7 +42,7 @@ func (j *Judge) Again(ctx context.Context, past Past) (holdgate.Decision, error)
 		return d, nil
 	}
 	d, r, err := j.engine.again(ctx, j.policy, past)
-	if err != nil || j.policy.readsClock || *r.clock.looked {
+	if err != nil || j.policy.readsClock || *r.clock.read {
 		return d, err
 	}
 	j.mu.Lock()

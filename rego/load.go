@@ -119,7 +119,7 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 		settings:       settings.ReadTools(pr.data),
 	}
 	p.compiler, p.store, p.reads = compiler, store, p.readsParts(compiler.Modules)
-	if looksAtResults(pr.modules, pr.loaded, pr.data) {
+	if readsResults(pr.modules, pr.loaded, pr.data) {
 		results, err := prepare(ctx, compiler, store, resultEntry)
 		if err != nil {
 			return nil, fmt.Errorf("preparing policy for results: %w", err)

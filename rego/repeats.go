@@ -160,13 +160,13 @@ func clonedTool(t *holdgate.Tool) *holdgate.Tool {
 // A clock is input.time. It knows whether the policy has looked at it: OPA
 // converts a part of input when a rule reads it, or all of input is read.
 type clock struct {
-	now    time.Time
-	looked *bool
+	now  time.Time
+	read *bool
 }
 
 // MarshalJSON implements [encoding/json.Marshaler], which is how OPA converts
 // what is none of its own types.
 func (c clock) MarshalJSON() ([]byte, error) {
-	*c.looked = true
+	*c.read = true
 	return c.now.UTC().AppendFormat(nil, `"`+time.RFC3339Nano+`"`), nil
 }

@@ -143,7 +143,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 
 func TestClockIsWrittenAsOthersWriteIt(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 8900, time.FixedZone("x", 3600))
-	b, err := json.Marshal(clock{now: now, looked: new(bool)})
+	b, err := json.Marshal(clock{now: now, read: new(bool)})
 	want, _ := json.Marshal(now.UTC())
 	if err != nil || string(b) != string(want) {
 		t.Errorf("got %s (%v), want %s", b, err, want)

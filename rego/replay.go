@@ -29,7 +29,7 @@ func (e *Engine) Again(ctx context.Context, past Past) (holdgate.Decision, error
 	return d, err
 }
 
-func (e *Engine) again(ctx context.Context, p *policy, past Past) (holdgate.Decision, *remade, error) {
+func (e *Engine) again(ctx context.Context, p *policy, past Past) (holdgate.Decision, *rebuiltCall, error) {
 	r, err := p.remake(ctx, past)
 	if err != nil {
 		return holdgate.Decision{}, nil, err
@@ -52,15 +52,15 @@ func (e *Engine) again(ctx context.Context, p *policy, past Past) (holdgate.Deci
 	return d, r, nil
 }
 
-// remade is a past call as policy would see it now.
-type remade struct {
+// rebuiltCall is a past call as policy would see it now.
+type rebuiltCall struct {
 	in    Input
 	facts facts.Facts
 	input ast.Value
 	clock clock // of input
 }
 
-func (p *policy) remake(ctx context.Context, past Past) (*remade, error) {
+func (p *policy) remake(ctx context.Context, past Past) (*rebuiltCall, error) {
 	in, f, err := p.rebuilt(past, func(in Input) facts.Facts {
 		f, err := p.facts(ctx, in)
 		if err != nil {
@@ -76,7 +76,7 @@ func (p *policy) remake(ctx context.Context, past Past) (*remade, error) {
 	if err != nil {
 		return nil, &UnjudgedError{"its arguments cannot be read"}
 	}
-	return &remade{in, f, input, at}, nil
+	return &rebuiltCall{in, f, input, at}, nil
 }
 
 // An Explanation says why the policy in force decides a past call as it does.
@@ -136,7 +136,7 @@ func (e *Engine) Explain(ctx context.Context, past Past, trace bool) (Explanatio
 const firedQuery = `all := data.holdgate.decisions; standing := data.holdgate.standing; answered := {d | some d in all; data.holdgate.answered(d)}`
 
 // fired lists what the rules of the pack, and those over it, say.
-func (p *policy) fired(ctx context.Context, r *remade, now time.Time) ([]Fired, error) {
+func (p *policy) fired(ctx context.Context, r *rebuiltCall, now time.Time) ([]Fired, error) {
 	if p.loaded.Whole {
 		return nil, nil
 	}
@@ -213,7 +213,7 @@ func (p *policy) firedRule(t *ast.Term) (Fired, error) {
 
 // trace is the policy's own way to its decision, as `opa eval --explain=full`
 // shows it.
-func (p *policy) trace(ctx context.Context, r *remade, now time.Time) (string, error) {
+func (p *policy) trace(ctx context.Context, r *rebuiltCall, now time.Time) (string, error) {
 	tracer := topdown.NewBufferTracer()
 	if _, err := ask(ctx, p.query, r, now, oparego.EvalQueryTracer(tracer)); err != nil {
 		return "", fmt.Errorf("tracing a call: %w", err)
@@ -239,7 +239,7 @@ func (p *policy) firing(ctx context.Context) (oparego.PreparedEvalQuery, error) 
 }
 
 // ask evaluates a query that nobody waits for.
-func ask(ctx context.Context, prepared oparego.PreparedEvalQuery, r *remade, now time.Time, o ...oparego.EvalOption) (oparego.ResultSet, error) {
+func ask(ctx context.Context, prepared oparego.PreparedEvalQuery, r *rebuiltCall, now time.Time, o ...oparego.EvalOption) (oparego.ResultSet, error) {
 	ctx, cancel := context.WithTimeout(ctx, againTimeout)
 	defer cancel()
 	return prepared.Eval(ctx, append(o, oparego.EvalParsedInput(r.input), oparego.EvalTime(now), oparego.EvalGenerateJSON(asValue))...)

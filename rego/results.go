@@ -15,9 +15,9 @@ import (
 // ruleDefault is the rule of a decision where the policy says nothing.
 const ruleDefault = "default"
 
-// looksAtResults reports whether a policy wants to see what calls of MCP servers
+// readsResults reports whether a policy wants to see what calls of MCP servers
 // bring: its rules say something of results, or the pack's settings do.
-func looksAtResults(modules map[string]*ast.Module, l Loaded, data object) bool {
+func readsResults(modules map[string]*ast.Module, l Loaded, data object) bool {
 	for _, m := range modules {
 		pkg := ruleset.PackageName(m)
 		if !ruleset.IsCustom(pkg) && (!l.Whole || pkg != ruleset.Root) {

@@ -18,10 +18,10 @@ import (
 // memory of the first is a view of the store; the second it has alone. It is safe for
 // concurrent use.
 type Keeper struct {
-	b         *record.Book
-	follow    Followers
-	standings *standings
-	sightings *sightings
+	b        *record.Book
+	follow   Followers
+	statuses *statuses
+	activity *activity
 }
 
 // Followers are what others do of an intervention, in its transaction.
@@ -32,14 +32,14 @@ type Followers struct {
 
 // NewKeeper keeps the agents of a book, once [Keeper.TakeUp] has read them.
 func New(b *record.Book, f Followers) *Keeper {
-	return &Keeper{b, f, newStandings(), &sightings{agents: make(map[string]*Agent)}}
+	return &Keeper{b, f, newStatuses(), &activity{agents: make(map[string]*Agent)}}
 }
 
 // Know remembers that there is such an agent.
-func (k *Keeper) Know(id string) { k.sightings.know(id) }
+func (k *Keeper) Know(id string) { k.activity.know(id) }
 
 // Knows reports whether there is such an agent.
-func (k *Keeper) Knows(id string) bool { return k.sightings.knows(id) }
+func (k *Keeper) Knows(id string) bool { return k.activity.knows(id) }
 
 // An Agent is one that was seen since the sidecar started, or that something
 // stored is about.
@@ -47,7 +47,7 @@ type Agent struct {
 	ID          string `json:"id"`
 	Proven      bool   `json:"proven"` // whenever it was seen
 	Confinement string `json:"confinement,omitempty"`
-	Standing
+	Status
 	LastSeen time.Time `json:"last_seen,omitzero"` // absent: not since the sidecar started
 	Doors    []string  `json:"doors"`
 	Sessions []string  `json:"sessions"` // the latest last, at most 16
@@ -61,28 +61,28 @@ const (
 	maxDoors    = 16
 )
 
-// sightings are what was seen of agents, in memory. It is safe for concurrent
+// activity are what was seen of agents, in memory. It is safe for concurrent
 // use.
-type sightings struct {
+type activity struct {
 	mu     sync.Mutex
 	agents map[string]*Agent
 }
 
 // know remembers that there is such an agent.
-func (s *sightings) know(id string) {
+func (s *activity) know(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(id)
 }
 
-func (s *sightings) knows(id string) bool {
+func (s *activity) knows(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.agents[id] != nil
 }
 
 // of returns what is remembered of an agent. The caller holds the lock.
-func (s *sightings) of(id string) *Agent {
+func (s *activity) of(id string) *Agent {
 	if a := s.agents[id]; a != nil {
 		return a
 	}
@@ -96,7 +96,7 @@ func (s *sightings) of(id string) *Agent {
 }
 
 // see takes note of a request.
-func (s *sightings) see(c record.Caller, at time.Time) {
+func (s *activity) see(c record.Caller, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.of(c.Agent.ID)
@@ -116,7 +116,7 @@ func appendLatest(list []string, s string, most int) []string {
 }
 
 // all returns a copy of what is remembered, by id.
-func (s *sightings) all() []Agent {
+func (s *activity) all() []Agent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := make([]Agent, 0, len(s.agents))
@@ -131,7 +131,7 @@ func (s *sightings) all() []Agent {
 
 // Expect makes an agent known before it makes its first request.
 func (k *Keeper) Expect(a holdgate.Agent) {
-	s := k.sightings
+	s := k.activity
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.of(a.ID)
@@ -141,7 +141,7 @@ func (k *Keeper) Expect(a holdgate.Agent) {
 }
 
 // Seen takes note that an agent makes a request, for [Keeper.List].
-func (k *Keeper) Seen(c record.Caller) { k.sightings.see(c, record.Now()) }
+func (k *Keeper) Seen(c record.Caller) { k.activity.see(c, record.Now()) }
 
 // List returns the agents that are known, by id.
 func (k *Keeper) List(ctx context.Context) ([]Agent, error) {
@@ -153,11 +153,11 @@ func (k *Keeper) List(ctx context.Context) ([]Agent, error) {
 		return nil, fmt.Errorf("listing agents: %w", err)
 	}
 	for id := range pending {
-		k.sightings.know(id)
+		k.activity.know(id)
 	}
-	list := k.sightings.all()
+	list := k.activity.all()
 	for i := range list {
-		list[i].Standing, _ = k.Standing(list[i].ID)
+		list[i].Status, _ = k.Status(list[i].ID)
 		list[i].Pending = pending[list[i].ID]
 	}
 	return list, nil

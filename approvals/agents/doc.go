@@ -6,7 +6,7 @@
 // nothing new is asked until the agent is resumed. An agent goes on where
 // neither it nor everybody is paused or stopped. Both are durable, and are looked
 // at in the very transactions that ask and use; whoever releases calls that were
-// never asked about looks at [Keeper.Standing] first.
+// never asked about looks at [Keeper.Status] first.
 //
 // # What is stored
 //

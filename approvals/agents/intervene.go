@@ -55,13 +55,13 @@ const sweepBatch = 50
 // It returns ErrNoAgent, ErrIntervention, ErrStopped or ErrNotEntitled where
 // nothing has happened. An error after a stop means that it is in force, and
 // that requests may still be shown as pending: stop once more.
-func (k *Keeper) Intervene(ctx context.Context, agent string, i Intervention) (Standing, error) {
+func (k *Keeper) Intervene(ctx context.Context, agent string, i Intervention) (Status, error) {
 	if err := record.Bounded("reason", i.Reason, record.MaxText); err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
 	i.Reason = holdgate.Visible(k.b.Words(i.Reason))
-	if agent != Everybody && !k.sightings.knows(agent) {
-		return Standing{}, fmt.Errorf("%w: %q", ErrNoAgent, agent)
+	if agent != Everybody && !k.activity.knows(agent) {
+		return Status{}, fmt.Errorf("%w: %q", ErrNoAgent, agent)
 	}
 	if i.Action == Redirect {
 		return k.redirect(ctx, agent, i)
@@ -76,9 +76,9 @@ func (k *Keeper) Intervene(ctx context.Context, agent string, i Intervention) (S
 		return k.Put(c, agent, i)
 	})
 	if err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
-	s, _ := k.Standing(agent)
+	s, _ := k.Status(agent)
 	if i.Action == Stop {
 		err = k.Sweep(ctx, agent)
 	}
@@ -87,9 +87,9 @@ func (k *Keeper) Intervene(ctx context.Context, agent string, i Intervention) (S
 
 // redirect leaves an instruction for whichever session of the agent makes the next
 // model request.
-func (k *Keeper) redirect(ctx context.Context, agent string, i Intervention) (Standing, error) {
+func (k *Keeper) redirect(ctx context.Context, agent string, i Intervention) (Status, error) {
 	if agent == Everybody {
-		return Standing{}, fmt.Errorf("%w: one agent is redirected, not all", ErrIntervention)
+		return Status{}, fmt.Errorf("%w: one agent is redirected, not all", ErrIntervention)
 	}
 	err := k.b.Change(ctx, func(c *record.Change) error {
 		by, err := c.People.Operator(i.By)
@@ -99,9 +99,9 @@ func (k *Keeper) redirect(ctx context.Context, agent string, i Intervention) (St
 		return k.follow.Redirected(c, agent, by, i.Instruction)
 	})
 	if err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
-	s, _ := k.Standing(agent)
+	s, _ := k.Status(agent)
 	return s, nil
 }
 
@@ -131,7 +131,7 @@ func (k *Keeper) Put(c *record.Change, agent string, i Intervention) error {
 	switch {
 	case a.State == next:
 		return nil
-	case a.standing().Stopped() && next == Paused:
+	case a.status().Stopped() && next == Paused:
 		return ErrStopped
 	}
 	a.State, a.By, a.At, a.Reason = next, i.By, c.Now, i.Reason
@@ -142,7 +142,7 @@ func (k *Keeper) Put(c *record.Change, agent string, i Intervention) error {
 	if a.Seq, err = c.Append(e); err != nil {
 		return err
 	}
-	c.Durable(func() { k.standings.learn([]storedAgent{a}) })
+	c.Durable(func() { k.statuses.learn([]storedAgent{a}) })
 	if err := c.Note(event, agent, e.Note, a.Seq); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (k *Keeper) sweepOne(c *record.Change, id string) error {
 	if err != nil {
 		return err
 	}
-	s, err := k.standing(c, r.Agent)
+	s, err := k.status(c, r.Agent)
 	if err != nil || !s.Stopped() {
 		return err
 	}

@@ -22,32 +22,32 @@ func (s *Server) listAgents(r *request) ([]agents.Agent, error) {
 	return s.c.Queue.Agents.List(r.Context())
 }
 
-// agentStanding serves GET /v1/agents/{id}/standing, of an agent that was never
+// agentStatus serves GET /v1/agents/{id}/standing, of an agent that was never
 // seen too.
-func (s *Server) agentStanding(r *request) (approvals.Standing, error) {
-	st, _ := s.c.Queue.Agents.Standing(r.PathValue("id"))
+func (s *Server) agentStatus(r *request) (approvals.AgentStatus, error) {
+	st, _ := s.c.Queue.Agents.Status(r.PathValue("id"))
 	return st, nil
 }
 
 // everybody serves GET /v1/interventions.
-func (s *Server) everybody(*request) (approvals.Standing, error) {
-	st, _ := s.c.Queue.Agents.Standing(agents.Everybody)
+func (s *Server) everybody(*request) (approvals.AgentStatus, error) {
+	st, _ := s.c.Queue.Agents.Status(agents.Everybody)
 	return st, nil
 }
 
 // intervene serves POST /v1/agents/{id}/interventions.
-func (s *Server) intervene(r *request, in Intervention) (approvals.Standing, error) {
+func (s *Server) intervene(r *request, in Intervention) (approvals.AgentStatus, error) {
 	return s.interveneWith(r, r.PathValue("id"), in)
 }
 
 // interveneAll serves POST /v1/interventions.
-func (s *Server) interveneAll(r *request, in Intervention) (approvals.Standing, error) {
+func (s *Server) interveneAll(r *request, in Intervention) (approvals.AgentStatus, error) {
 	return s.interveneWith(r, agents.Everybody, in)
 }
 
-func (s *Server) interveneWith(r *request, agent string, in Intervention) (approvals.Standing, error) {
+func (s *Server) interveneWith(r *request, agent string, in Intervention) (approvals.AgentStatus, error) {
 	if in.Action == "" {
-		return approvals.Standing{}, malformed("action is missing: pause, resume, stop or redirect")
+		return approvals.AgentStatus{}, malformed("action is missing: pause, resume, stop or redirect")
 	}
 	st, err := s.c.Queue.Agents.Intervene(r.Context(), agent, agents.Intervention{Action: in.Action, Reason: in.Reason, Instruction: in.Instruction, By: r.by})
 	if err == nil {

@@ -168,7 +168,7 @@ type route struct {
 func (s *Server) routes() []route {
 	return []route{
 		{"GET /v1/agents", false, answer(s, s.listAgents)},
-		{"GET /v1/agents/{id}/standing", false, answer(s, s.agentStanding)},
+		{"GET /v1/agents/{id}/standing", false, answer(s, s.agentStatus)},
 		{"POST /v1/agents/{id}/interventions", false, answerBody(s, s.intervene)},
 		{"GET /v1/interventions", false, answer(s, s.everybody)},
 		{"POST /v1/interventions", false, answerBody(s, s.interveneAll)},

@@ -79,7 +79,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		"Entry": audit.Entry{}, "AuditCall": audit.Call{}, "AuditTool": audit.Tool{}, "AuditDecision": audit.Decision{}, "Head": Head{}, "SignedHead": SignedHead{}, "Inclusion": audit.Inclusion{}, "Consistency": audit.Consistency{},
 		"Status": Status{}, "Listener": Listener{}, "Policy": Policy{}, "Challenge": Challenge{}, "Proven": Proven{}, "Run": Run{}, "Problem": Problem{},
 		"Plugin": Plugin{}, "ConfigState": ConfigState{}, "ConfigWaiting": ConfigWaiting{}, "ConfigAccepted": ConfigAccepted{}, "LogLevel": LogLevel{}, "PolicyState": PolicyState{}, "PolicyRule": PolicyRule{}, "PolicyRevision": PolicyRevision{}, "PolicyPush": PolicyPush{}, "PolicyPushed": PolicyPushed{},
-		"KnownAgent": agents.Agent{}, "Standing": approvals.Standing{}, "Intervention": Intervention{},
+		"KnownAgent": agents.Agent{}, "Standing": approvals.AgentStatus{}, "Intervention": Intervention{},
 		"Gate": approvals.GateView{}, "RunSession": approvals.Session{}, "SessionMode": SessionMode{}, "Note": Note{}, "PassedGate": sessions.Passed{}, "Report": sessions.Report{},
 		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "ToolsEnded": sessions.Ended{}, "Message": sessions.Message{},
 		"Stats": stats.Stats{}, "StatsGroup": stats.Group{}, "StatsVoter": stats.Voter{}, "Took": stats.Took{},

@@ -15,24 +15,24 @@ func (c *Client) Agents(ctx context.Context) ([]agents.Agent, error) {
 	return get[[]agents.Agent](ctx, c, "/v1/agents", nil)
 }
 
-// Standing returns whether an agent may go on, one that was never seen too, or
+// AgentStatus returns whether an agent may go on, one that was never seen too, or
 // [agents.Everybody].
-func (c *Client) Standing(ctx context.Context, agent string) (approvals.Standing, error) {
+func (c *Client) AgentStatus(ctx context.Context, agent string) (approvals.AgentStatus, error) {
 	path := "/v1/interventions"
 	if agent != agents.Everybody {
 		path = agentPath(agent) + "/standing"
 	}
-	return get[approvals.Standing](ctx, c, path, nil)
+	return get[approvals.AgentStatus](ctx, c, path, nil)
 }
 
 // Intervene pauses, resumes or stops an agent, or [agents.Everybody]. What it
 // returned is in force.
-func (c *Client) Intervene(ctx context.Context, agent string, i api.Intervention) (approvals.Standing, error) {
+func (c *Client) Intervene(ctx context.Context, agent string, i api.Intervention) (approvals.AgentStatus, error) {
 	path := "/v1/interventions"
 	if agent != agents.Everybody {
 		path = agentPath(agent) + "/interventions"
 	}
-	return send[approvals.Standing](ctx, c, http.MethodPost, path, i)
+	return send[approvals.AgentStatus](ctx, c, http.MethodPost, path, i)
 }
 
 func agentPath(id string) string { return "/v1/agents/" + url.PathEscape(id) }

@@ -60,7 +60,7 @@ const maxAnswer = 256 << 20
 // A Client is safe for concurrent use.
 type Client struct {
 	base    string
-	looked  string // where the sidecar is looked for
+	tried   string // where the sidecar is looked for
 	token   string
 	channel string
 	http    *http.Client
@@ -72,7 +72,7 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	c := &Client{base: "http://holdgate", channel: o.Channel}
 	network, addr := "unix", filepath.Join(o.StateDir, SocketName)
-	c.looked = addr
+	c.tried = addr
 	if o.URL != "" {
 		u, err := url.Parse(o.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || (u.Path != "" && u.Path != "/") || u.User != nil || u.RawQuery != "" {
@@ -82,7 +82,7 @@ func New(o Options) (*Client, error) {
 		if u.Port() == "" {
 			addr = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 		}
-		c.base, c.looked = u.Scheme+"://"+u.Host, o.URL
+		c.base, c.tried = u.Scheme+"://"+u.Host, o.URL
 	}
 	file := o.TokenFile
 	if file == "" {
@@ -96,7 +96,7 @@ func New(o Options) (*Client, error) {
 		case o.TokenFile != "":
 			return nil, &TokenError{Path: file, Detail: "does not exist"}
 		}
-		return nil, &NoSidecarError{Looked: c.looked, Err: err}
+		return nil, &NoSidecarError{Tried: c.tried, Err: err}
 	}
 	hash := api.HashToken(c.token)
 	c.http = &http.Client{

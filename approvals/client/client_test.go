@@ -381,7 +381,7 @@ func TestWithoutASidecarTheErrorSaysWhereItLooked(t *testing.T) {
 	dir := stateDir(t)
 	want := filepath.Join(dir, client.SocketName)
 	_, err := open(t, client.Options{StateDir: dir}).Status(t.Context())
-	if e, ok := errors.AsType[*client.NoSidecarError](err); !ok || e.Looked != want {
+	if e, ok := errors.AsType[*client.NoSidecarError](err); !ok || e.Tried != want {
 		t.Errorf("no socket: %v, want one that names %s", err, want)
 	}
 	ln := listen(t, "unix", want)

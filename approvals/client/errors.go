@@ -13,12 +13,12 @@ var (
 
 // NoSidecarError says that nothing listens where a sidecar was looked for.
 type NoSidecarError struct {
-	Looked string // a socket's path or a URL
-	Err    error
+	Tried string // a socket's path or a URL
+	Err   error
 }
 
 func (e *NoSidecarError) Error() string {
-	return fmt.Sprintf("no sidecar at %s: %v", e.Looked, e.Err)
+	return fmt.Sprintf("no sidecar at %s: %v", e.Tried, e.Err)
 }
 
 func (e *NoSidecarError) Unwrap() error { return e.Err }
@@ -50,7 +50,7 @@ func (c *Client) dialError(err error) error {
 		return e
 	}
 	if isAbsent(err) {
-		return &NoSidecarError{Looked: c.looked, Err: cause(err)}
+		return &NoSidecarError{Tried: c.tried, Err: cause(err)}
 	}
-	return fmt.Errorf("asking the sidecar at %s: %w", c.looked, err)
+	return fmt.Errorf("asking the sidecar at %s: %w", c.tried, err)
 }

@@ -22,7 +22,7 @@ func (c *Client) Run(ctx context.Context, in api.Run) (*net.UnixConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dialProven(ctx, "unix", c.looked, "holdgate", api.HashToken(c.token))
+	conn, err := dialProven(ctx, "unix", c.tried, "holdgate", api.HashToken(c.token))
 	if err != nil {
 		return nil, c.dialError(err)
 	}

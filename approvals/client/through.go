@@ -11,7 +11,7 @@ import (
 // asks ([api.Server.As]), so that no token is sent. Answers are taken whole, so that
 // it is not for streams. Channel is as in [Options].
 func Through(h http.Handler, channel string) *Client {
-	return &Client{base: "http://holdgate", looked: "this process", channel: channel, http: &http.Client{Transport: inProcess{h}}}
+	return &Client{base: "http://holdgate", tried: "this process", channel: channel, http: &http.Client{Transport: inProcess{h}}}
 }
 
 // inProcess carries requests to a handler.

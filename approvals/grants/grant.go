@@ -86,8 +86,8 @@ type storedGrant struct {
 	Gate string        `json:"gate,omitempty"`
 	Risk holdgate.Risk `json:"risk,omitempty"`
 
-	Likeness record.Likeness            `json:"likeness"`
-	Fixed    map[string]holdgate.Digest `json:"fixed,omitempty"` // of a pattern, by pointer
+	Similarity record.Similarity          `json:"likeness"`
+	Fixed      map[string]holdgate.Digest `json:"fixed,omitempty"` // of a pattern, by pointer
 
 	By      []storedGrantor `json:"by"`
 	Request string          `json:"request"`

@@ -60,7 +60,7 @@ func (k *Keeper) Revoke(ctx context.Context, id, by string) (Grant, error) {
 		if err := k.write(c, g); err != nil || g.Learned == nil {
 			return err
 		}
-		return k.unlearn(c, g.Likeness.Like, g.Revoked, "grant "+g.ID+" was revoked")
+		return k.unlearn(c, g.Similarity.Like, g.Revoked, "grant "+g.ID+" was revoked")
 	})
 	if err != nil {
 		return Grant{}, err

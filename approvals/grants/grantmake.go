@@ -23,7 +23,7 @@ const WayRemember = "remember"
 
 // rememberable says why no answer to the question can stand for later calls,
 // or "".
-func Rememberable(h holdgate.HoldSpec, rule string, l *record.Likeness) string {
+func Rememberable(h holdgate.HoldSpec, rule string, l *record.Similarity) string {
 	switch {
 	case h.Required:
 		return "a person is required each time"
@@ -57,7 +57,7 @@ func (k *Keeper) Remembers(r *record.StoredRequest, v record.Vote) error {
 	if v.Decision != holdgate.AnswerApprove {
 		return fmt.Errorf("%w: only an approval of the call as it is can be", record.ErrRemember)
 	}
-	if why := Rememberable(asked(r), r.Rule, r.Likeness); why != "" {
+	if why := Rememberable(asked(r), r.Rule, r.Similarity); why != "" {
 		return fmt.Errorf("%w: %s", record.ErrRemember, why)
 	}
 	switch {
@@ -74,7 +74,7 @@ func (k *Keeper) Remembers(r *record.StoredRequest, v record.Vote) error {
 // matchable says why no grant can be made of the request with the match.
 func matchable(r *record.StoredRequest, m record.Match) error {
 	switch {
-	case m.Kind == record.MatchExact && r.Likeness.Same != "":
+	case m.Kind == record.MatchExact && r.Similarity.Same != "":
 		return nil
 	case m.Kind == record.MatchExact:
 		return fmt.Errorf("%w as exactly this call: policy does not see all of it; remember the endpoint", record.ErrRemember)
@@ -88,9 +88,9 @@ func matchable(r *record.StoredRequest, m record.Match) error {
 		return fmt.Errorf("%w with another match than exact: the rule that asks has no name", record.ErrRemember)
 	case m.Kind == record.MatchPattern:
 		return fixable(r, m.Arguments)
-	case r.Likeness.Acts && r.Likeness.Pinned == "":
+	case r.Similarity.Acts && r.Similarity.Pinned == "":
 		return fmt.Errorf("%w for the whole tool: only calls that read or write files, and do nothing else, can be, and questions about a tool whose server has said what it is; remember this very call, or fix its arguments", record.ErrRemember)
-	case r.Likeness.Shape == nil:
+	case r.Similarity.Shape == nil:
 		return fmt.Errorf("%w for the whole tool: parts of the call are hidden from you", record.ErrRemember)
 	case Gravity(r.Risk) >= Gravity(holdgate.RiskHigh):
 		return fmt.Errorf("%w for the whole tool: the risk is %s", record.ErrRemember, r.Risk)
@@ -101,11 +101,11 @@ func matchable(r *record.StoredRequest, m record.Match) error {
 // anywhere says why no grant can be made of the method and address of the request.
 func anywhere(r *record.StoredRequest) error {
 	switch {
-	case r.Likeness.Endpoint == "":
+	case r.Similarity.Endpoint == "":
 		return fmt.Errorf("%w for the endpoint: it is no HTTP request with one meaning to all servers", record.ErrRemember)
 	case r.Rule == holdgate.RuleUnnamed:
 		return fmt.Errorf("%w for the endpoint: the rule that asks has no name", record.ErrRemember)
-	case r.Likeness.Shape == nil:
+	case r.Similarity.Shape == nil:
 		return fmt.Errorf("%w for the endpoint: parts of the request are hidden from you", record.ErrRemember)
 	case Gravity(r.Risk) >= Gravity(holdgate.RiskHigh):
 		return fmt.Errorf("%w for the endpoint: the risk is %s", record.ErrRemember, r.Risk)
@@ -127,14 +127,14 @@ func fixable(r *record.StoredRequest, arguments map[string]json.RawMessage) erro
 	switch {
 	case len(arguments) == 0:
 		return fmt.Errorf("%w: a pattern fixes at least one argument", record.ErrRemember)
-	case !r.Likeness.Acts:
+	case !r.Similarity.Acts:
 		return nil
 	}
 	all, _ := topLevel(r.Call.Arguments)
 	for _, k := range slices.Sorted(maps.Keys(all)) {
 		p := string(jsontext.Pointer("").AppendToken(k))
 		_, ok := arguments[p]
-		if prose := r.Likeness.Shape != nil && !slices.Contains(r.Likeness.Shape.Keys, k); !ok && !prose {
+		if prose := r.Similarity.Shape != nil && !slices.Contains(r.Similarity.Shape.Keys, k); !ok && !prose {
 			return fmt.Errorf("%w: what a call like this does can hang on any of its arguments; fix %s too", record.ErrRemember, p)
 		}
 	}
@@ -191,7 +191,7 @@ func (k *Keeper) Make(c *record.Change, r *record.StoredRequest) (id, note strin
 	}
 	g, err := k.draft(c, r, m, asked)
 	if err == nil {
-		err = k.made(c, g)
+		err = k.store(c, g)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("making a grant of request %s: %w", r.ID, err)
@@ -208,7 +208,7 @@ func (k *Keeper) makeOnce(c *record.Change, r *record.StoredRequest) (id, note s
 	}
 	g, err := k.draft(c, r, onceForSession, votes)
 	if err == nil {
-		err = k.made(c, g)
+		err = k.store(c, g)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("making a grant of request %s: %w", r.ID, err)
@@ -221,7 +221,7 @@ var onceForSession = record.Remember{Scope: record.ScopeSession, Match: record.M
 
 // asksOnce notes that policy asks the question once, and tells people.
 func AsksOnce(r *record.StoredRequest, h holdgate.HoldSpec) {
-	l := r.Likeness
+	l := r.Similarity
 	if r.Once = h.Once && l != nil && l.Provided != "" && l.Shape != nil && Rememberable(h, r.Rule, l) == ""; r.Once {
 		r.Briefing.Why = append(r.Briefing.Why, "approving it answers for this session: for "+record.Lasting(onceForSession.For)+", while no other tools run at the provider")
 	}
@@ -232,10 +232,10 @@ func (k *Keeper) draft(c *record.Change, r *record.StoredRequest, m record.Remem
 		Header: record.Current(), ID: record.NewID(), Covers: m.Words(r.View(c.People)), Scope: m.Scope, Match: m.Match.Kind,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Gate: r.Gate, Risk: r.Risk,
-		Likeness: *r.Likeness, Request: r.ID, Created: c.Now, Expires: c.Now.Add(m.For),
+		Similarity: *r.Similarity, Request: r.ID, Created: c.Now, Expires: c.Now.Add(m.For),
 	}
 	if m.Match.Kind != record.MatchTool {
-		g.Likeness.Shape = nil // only a tool's reach is compared with it
+		g.Similarity.Shape = nil // only a tool's reach is compared with it
 	}
 	if !g.forTool() { // else what the others ask of a call is asked of each
 		for _, f := range r.Also {
@@ -258,8 +258,8 @@ func (k *Keeper) draft(c *record.Change, r *record.StoredRequest, m record.Remem
 	return g, nil
 }
 
-// made stores a new grant.
-func (k *Keeper) made(c *record.Change, g *storedGrant) error {
+// store stores a new grant.
+func (k *Keeper) store(c *record.Change, g *storedGrant) error {
 	note := g.Covers
 	if k.b.NoInputs {
 		note = fmt.Sprintf("%s, %s, until %s", g.Match, g.Scope, g.Expires.Format(time.RFC3339))

@@ -24,20 +24,20 @@ func (k *Keeper) pinned(c holdgate.Call, d holdgate.Decision, s holdgate.Shape) 
 // AboutTool reports whether an approval of the request can be remembered for the
 // tool itself.
 func AboutTool(r *record.StoredRequest) bool {
-	return r.Likeness != nil && r.Likeness.Pinned != "" && matchable(r, record.Match{Kind: record.MatchTool}) == nil
+	return r.Similarity != nil && r.Similarity.Pinned != "" && matchable(r, record.Match{Kind: record.MatchTool}) == nil
 }
 
 // forTool reports whether the grant is for a tool itself.
-func (g *storedGrant) forTool() bool { return g.Match == record.MatchTool && g.Likeness.Pinned != "" }
+func (g *storedGrant) forTool() bool { return g.Match == record.MatchTool && g.Similarity.Pinned != "" }
 
 // pins reports whether a grant for a tool itself covers the call: its server says
 // the same of the tool, the arguments are such as it says, and the call reaches no
 // further than the one that was shown.
 func (g *storedGrant) pins(p *plea) bool {
-	if g.Likeness.Pinned != p.like.Pinned || !p.like.Whole.Reaches(*g.Likeness.Shape) {
+	if g.Similarity.Pinned != p.like.Pinned || !p.like.Whole.Reaches(*g.Similarity.Shape) {
 		return false
 	}
-	if len(p.like.Whole.Places) > 0 && g.Likeness.Dir != p.like.Dir {
+	if len(p.like.Whole.Places) > 0 && g.Similarity.Dir != p.like.Dir {
 		return false
 	}
 	switch p.call.Tool.Learned.Schema {
@@ -46,5 +46,5 @@ func (g *storedGrant) pins(p *plea) bool {
 	case holdgate.FitNot:
 		return false
 	}
-	return p.like.Whole.Within(*g.Likeness.Shape) // nobody knows which arguments the tool takes
+	return p.like.Whole.Within(*g.Similarity.Shape) // nobody knows which arguments the tool takes
 }

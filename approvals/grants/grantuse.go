@@ -21,7 +21,7 @@ type plea struct {
 	call     holdgate.Call
 	decision holdgate.Decision
 	digest   holdgate.Digest
-	like     *record.Likeness
+	like     *record.Similarity
 }
 
 // Granted looks for a grant that answers the decision's question about the
@@ -33,7 +33,7 @@ func (k *Keeper) Granted(ctx context.Context, c holdgate.Call, d holdgate.Decisi
 	if d.Action != holdgate.Hold || d.Facts == nil {
 		return Grant{}, false, nil
 	}
-	p := &plea{call: c, decision: d, digest: digest, like: k.Likeness(c, d)}
+	p := &plea{call: c, decision: d, digest: digest, like: k.Similarity(c, d)}
 	if Rememberable(d.Hold, d.Rule, p.like) != "" {
 		return Grant{}, false, nil
 	}
@@ -156,7 +156,7 @@ func (g *storedGrant) answers(d holdgate.Decision) bool {
 func (k *Keeper) vouched(g *storedGrant, p *plea) bool {
 	all := k.b.People()
 	a := p.decision.Hold.Approvers
-	c := people.Circle{People: all, Approvers: a, Owner: p.call.Agent.Labels[record.LabelOwner]}
+	c := people.Eligibility{People: all, Approvers: a, Owner: p.call.Agent.Labels[record.LabelOwner]}
 	var names []string
 	for _, by := range g.By {
 		n, known := all.Find(by.Name)
@@ -174,23 +174,23 @@ func (k *Keeper) vouched(g *storedGrant, p *plea) bool {
 func (k *Keeper) matches(g *storedGrant, p *plea) bool {
 	switch {
 	case g.forTool():
-		return g.Likeness.Shape != nil && g.pins(p)
-	case g.Likeness.Dir != p.like.Dir:
+		return g.Similarity.Shape != nil && g.pins(p)
+	case g.Similarity.Dir != p.like.Dir:
 		return false
 	}
 	switch g.Match {
 	case record.MatchExact:
-		return g.Likeness.Like == p.like.Like && g.Likeness.Same == p.like.Same && p.like.Same != ""
+		return g.Similarity.Like == p.like.Like && g.Similarity.Same == p.like.Same && p.like.Same != ""
 	case record.MatchTool:
-		return g.Likeness.Shape != nil && !p.like.Acts && p.like.Whole.Within(*g.Likeness.Shape)
+		return g.Similarity.Shape != nil && !p.like.Acts && p.like.Whole.Within(*g.Similarity.Shape)
 	case record.MatchEndpoint:
-		return g.Likeness.Like == p.like.Like && g.Likeness.Endpoint == p.like.Endpoint && p.like.Endpoint != ""
+		return g.Similarity.Like == p.like.Like && g.Similarity.Endpoint == p.like.Endpoint && p.like.Endpoint != ""
 	case record.MatchShape:
-		return g.Likeness.Like == p.like.Like && !p.like.Acts
+		return g.Similarity.Like == p.like.Like && !p.like.Acts
 	case record.MatchProvided:
-		return p.decision.Hold.Once && g.Likeness.Provided == p.like.Provided && p.like.Provided != ""
+		return p.decision.Hold.Once && g.Similarity.Provided == p.like.Provided && p.like.Provided != ""
 	case record.MatchPattern:
-		return g.Likeness.Like == p.like.Like && k.fixes(g, p.call)
+		return g.Similarity.Like == p.like.Like && k.fixes(g, p.call)
 	}
 	return false
 }

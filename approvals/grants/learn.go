@@ -54,7 +54,7 @@ var neverLearned = []string{"exec", "network", "spawn", "message", "delete", "da
 // person is needed each time, where it runs something, reaches the network,
 // deletes, holds what is secret or not known before it runs, or where nobody has
 // proven who asks.
-func teachable(c holdgate.Call, d holdgate.Decision, l *record.Likeness) holdgate.Learn {
+func teachable(c holdgate.Call, d holdgate.Decision, l *record.Similarity) holdgate.Learn {
 	none := holdgate.Learn{}
 	switch {
 	case d.Hold.Learn.Approvals <= 0 || d.Hold.Learn.Days <= 0 || Rememberable(d.Hold, d.Rule, l) != "":
@@ -80,7 +80,7 @@ func teachable(c holdgate.Call, d holdgate.Decision, l *record.Likeness) holdgat
 
 // teaches notes what may be learned of a new request, and tells people.
 func Teaches(r *record.StoredRequest, c holdgate.Call, d holdgate.Decision) {
-	if r.Learn = teachable(c, d, r.Likeness); r.Learn.Approvals > 0 {
+	if r.Learn = teachable(c, d, r.Similarity); r.Learn.Approvals > 0 {
 		r.Briefing.Why = append(r.Briefing.Why, fmt.Sprintf("approving it teaches: after %d approvals of calls like it within %s, none denied, policy approves them by itself", r.Learn.Approvals, record.Lasting(time.Duration(r.Learn.Days)*24*time.Hour)))
 	}
 }
@@ -93,14 +93,14 @@ func lessonsOf(like holdgate.Digest) string { return prefixLesson + string(like)
 // less grave, or without another finding, says nothing of it.
 func (k *Keeper) lesson(c *record.Change, r *record.StoredRequest) string {
 	same := holdgate.Digest("")
-	if r.Likeness.Acts {
-		same = r.Likeness.Same
+	if r.Similarity.Acts {
+		same = r.Similarity.Same
 	}
-	fields := []string{r.Agent, r.Confinement, r.Rule, r.Likeness.Dir, string(same), string(r.Risk)}
+	fields := []string{r.Agent, r.Confinement, r.Rule, r.Similarity.Dir, string(same), string(r.Risk)}
 	for _, f := range r.Also {
 		fields = append(fields, f.Rule)
 	}
-	return lessonsOf(r.Likeness.Like) + string(k.b.Digester.Fields("lesson", fields...))
+	return lessonsOf(r.Similarity.Like) + string(k.b.Digester.Fields("lesson", fields...))
 }
 
 // Teach counts an approval by people, and makes a grant where it is the last of
@@ -138,7 +138,7 @@ func (k *Keeper) Teach(c *record.Change, r *record.StoredRequest, v record.Store
 		return "", err
 	}
 	g := k.draftLearned(c, r, l.Approved)
-	if err := k.made(c, g); err != nil {
+	if err := k.store(c, g); err != nil {
 		return "", fmt.Errorf("making a grant of what was learned from request %s: %w", r.ID, err)
 	}
 	l.Grant = g.ID
@@ -167,10 +167,10 @@ func (k *Keeper) draftLearned(c *record.Change, r *record.StoredRequest, approve
 	g := &storedGrant{
 		Header: record.Current(), ID: record.NewID(), Scope: record.ScopeAgent, Match: record.MatchShape, Learned: l,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
-		Kind: r.Call.Kind, Rule: r.Rule, Risk: r.Risk, Likeness: *r.Likeness, Request: r.ID,
+		Kind: r.Call.Kind, Rule: r.Rule, Risk: r.Risk, Similarity: *r.Similarity, Request: r.ID,
 		Created: c.Now, Expires: l.Since.AddDate(0, 0, r.Learn.Days),
 	}
-	if g.Likeness.Shape = nil; r.Likeness.Acts {
+	if g.Similarity.Shape = nil; r.Similarity.Acts {
 		g.Match = record.MatchExact
 	}
 	for _, f := range r.Also {
@@ -184,8 +184,8 @@ func (k *Keeper) draftLearned(c *record.Change, r *record.StoredRequest, approve
 			}
 		}
 	}
-	what := "calls like " + r.Likeness.Line
-	if r.Likeness.Acts {
+	what := "calls like " + r.Similarity.Line
+	if r.Similarity.Acts {
 		what = r.Briefing.Summary + " (exactly this call)"
 	}
 	g.Covers = holdgate.Visible(fmt.Sprintf("learned from %d approvals: %s, by %s in any session, where the rule %s asks", l.Approvals, what, r.Agent, r.Rule))
@@ -218,12 +218,12 @@ func (k *Keeper) unlearn(c *record.Change, like holdgate.Digest, by, why string)
 // unlearnEnded forgets what was learned where a person wants otherwise: a denial,
 // a steer and an edit all say that the call was not right as it was.
 func (k *Keeper) unlearnEnded(c *record.Change, r *record.StoredRequest) error {
-	if r.Likeness == nil || r.Outcome == nil {
+	if r.Similarity == nil || r.Outcome == nil {
 		return nil
 	}
 	switch {
 	case r.Status == holdgate.StatusDenied, r.Status == holdgate.StatusSteered, r.Outcome.Decision == holdgate.AnswerEdit:
-		return k.unlearn(c, r.Likeness.Like, r.Outcome.By, "request "+r.ID+" ended otherwise ("+string(r.Outcome.Decision)+")")
+		return k.unlearn(c, r.Similarity.Like, r.Outcome.By, "request "+r.ID+" ended otherwise ("+string(r.Outcome.Decision)+")")
 	}
 	return nil
 }

@@ -82,10 +82,10 @@ func (k *Keeper) Similar(ctx context.Context, s holdgate.Shape) (record.Similar,
 // similarTo is what became of other requests like this one; nil where there
 // are none.
 func SimilarTo(tx store.Tx, r *record.StoredRequest) (*record.Similar, error) {
-	if r.Likeness == nil {
+	if r.Similarity == nil {
 		return nil, nil //nolint:nilnil // nothing is known of the call
 	}
-	s, err := counted(tx, r.Likeness.Like)
+	s, err := counted(tx, r.Similarity.Like)
 	if err != nil {
 		return nil, fmt.Errorf("reading what became of requests like %s: %w", r.ID, err)
 	}
@@ -107,15 +107,15 @@ func counted(tx store.Tx, like holdgate.Digest) (s storedShape, err error) {
 
 // count changes the counts of the request's shape.
 func count(c *record.Change, r *record.StoredRequest, change func(*storedShape)) error {
-	if r.Likeness == nil {
+	if r.Similarity == nil {
 		return nil
 	}
-	s, err := counted(c.Tx, r.Likeness.Like)
+	s, err := counted(c.Tx, r.Similarity.Like)
 	if err != nil {
 		return fmt.Errorf("counting request %s: %w", r.ID, err)
 	}
 	change(&s)
-	return record.Write(c.Tx, prefixShape+string(r.Likeness.Like), s)
+	return record.Write(c.Tx, prefixShape+string(r.Similarity.Like), s)
 }
 
 // countAsked counts a new request.

@@ -163,7 +163,7 @@ func (p *People) Same(a, b string) bool { return p.alone || a == b }
 // nil where somebody can. owner is whom the agent works for, "" for the owner
 // of agents without a label.
 func (p *People) Check(a holdgate.Approvers, owner string) error {
-	return Circle{People: p, Approvers: a, Owner: owner, Widened: len(a.Escalate)}.Check()
+	return Eligibility{People: p, Approvers: a, Owner: owner, Widened: len(a.Escalate)}.Check()
 }
 
 // acting finds who acts.

@@ -281,8 +281,8 @@ func (c *Change) Ask(x *StoredExchange, r *StoredRequest, match holdgate.Digest,
 	r.Created, r.Expires = c.Now, c.Now.Add(r.Timeout)
 	e := r.Entry(audit.TypeDecision)
 	e.Decision = &audit.Decision{Action: holdgate.Hold, Rule: r.Rule, Reason: r.Reason, Risk: r.Risk, Revision: r.Revision}
-	e.Input, e.Seen, e.Note = input.Arguments, input.Seen, r.Loud
-	if e.Note == "" && r.Circle(c.People).Check() != nil {
+	e.Input, e.Seen, e.Note = input.Arguments, input.Seen, r.SilenceDenied
+	if e.Note == "" && r.Eligibility(c.People).Check() != nil {
 		e.Note = "nobody can approve it"
 	}
 	seq, err := c.Append(e)

@@ -20,7 +20,7 @@ const (
 	DueRequest  = "request"  // ends, and denies
 	DueSilence  = "silence"  // a request too; it approves
 	DueClaim    = "claim"    // on a request lapses; it stays pending
-	DueEscalate = "escalate" // a request's circle widens
+	DueEscalate = "escalate" // more people may approve a request
 	DueExchange = "exchange" // is given up
 	DueGrant    = "grant"    // expires
 )
@@ -58,7 +58,7 @@ func (r *StoredRequest) Timer() string {
 	return DueRequest
 }
 
-// escalates says when the circle of a request widens next.
+// escalates says when more people may approve a request.
 func (r *StoredRequest) Escalates() (time.Time, bool) {
 	if r.Escalated >= len(r.Approvers.Escalate) {
 		return time.Time{}, false

@@ -75,7 +75,7 @@ func DoneKey(at time.Time, id string) string {
 // silence approve: the window of such a rule is short, and silence that denies
 // takes the time of an ordinary hold.
 func (r *StoredRequest) MustBeAnswered(why string) {
-	r.OnTimeout, r.Loud = holdgate.TimeoutDeny, why
+	r.OnTimeout, r.SilenceDenied = holdgate.TimeoutDeny, why
 	r.Timeout = max(r.Timeout, holdgate.DefaultHoldTimeout)
 }
 

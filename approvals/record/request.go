@@ -84,7 +84,7 @@ func (r Request) Answered() bool {
 // Able are those of the people who may approve the pending request as it is. There
 // are none where nobody is configured.
 func (r Request) Able(p *people.People) []people.Person {
-	return people.Circle{People: p, Approvers: r.Approvers, Owner: r.Owner, Widened: r.Escalated, Delegations: r.Delegations}.Able()
+	return people.Eligibility{People: p, Approvers: r.Approvers, Owner: r.Owner, Widened: r.Escalated, Delegations: r.Delegations}.Able()
 }
 
 // A Claim says that somebody is looking at a request: silence does not end it

@@ -114,52 +114,52 @@ func (x *StoredExchange) InUse() bool {
 type StoredRequest struct {
 	Header
 
-	ID          string                 `json:"id"`
-	Exchange    string                 `json:"exchange"`
-	Status      holdgate.Status        `json:"status"`
-	Kind        holdgate.RequestKind   `json:"kind"`
-	Gate        string                 `json:"gate,omitempty"`
-	Risk        holdgate.Risk          `json:"risk,omitempty"`
-	Rule        string                 `json:"rule"`
-	Reason      string                 `json:"reason,omitempty"`
-	Message     string                 `json:"message,omitempty"`
-	Agent       string                 `json:"agent"`
-	Proven      bool                   `json:"proven,omitempty"`
-	Confinement string                 `json:"confinement,omitempty"`
-	Session     string                 `json:"session"`
-	Door        string                 `json:"door"`
-	Call        storedCall             `json:"call"`
-	Briefing    storedBriefing         `json:"briefing"`
-	Options     []holdgate.Option      `json:"options,omitempty"`
-	Allow       []string               `json:"allow,omitempty"`
-	Required    bool                   `json:"required,omitempty"`
-	Approvers   holdgate.Approvers     `json:"approvers,omitzero"`
-	Created     time.Time              `json:"created"`
-	Expires     time.Time              `json:"expires"`
-	Timeout     time.Duration          `json:"timeout"` // nanoseconds
-	OnTimeout   holdgate.TimeoutAction `json:"on_timeout"`
-	Loud        string                 `json:"loud,omitempty"` // why silence denies, against the rule
-	Told        bool                   `json:"told,omitempty"` // a channel has shown it to people
-	Votes       []StoredVote           `json:"votes,omitempty"`
-	Outcome     *holdgate.Outcome      `json:"outcome,omitempty"`
-	Revision    string                 `json:"revision,omitempty"`
-	Asked       uint64                 `json:"asked"` // the number of its first event
-	Owner       string                 `json:"owner,omitempty"`
-	Claim       *Claim                 `json:"claim,omitempty"`
-	Delegations []people.Delegation    `json:"delegations,omitempty"`
-	Deferrals   []Deferral             `json:"deferrals,omitempty"`
-	Escalated   int                    `json:"escalated,omitempty"` // how many of Approvers.Escalate have come
-	Also        []holdgate.Finding     `json:"also,omitempty"`
-	Redact      []string               `json:"redact,omitempty"` // what of the input nobody is shown
-	EditedFrom  string                 `json:"edited_from,omitempty"`
-	Edit        *StoredEdit            `json:"edit,omitempty"` // where the outcome is an edit
-	Likeness    *Likeness              `json:"likeness,omitempty"`
-	Passes      bool                   `json:"passes,omitempty"` // an approval lets the session pass the gate
-	Anew        bool                   `json:"anew,omitempty"`
-	AboutTool   bool                   `json:"about_tool,omitempty"` // see [Request.AboutTool]
-	Once        bool                   `json:"once,omitempty"`       // its approval answers for the session's later model requests
-	Learn       holdgate.Learn         `json:"learn,omitzero"`       // what its approval may come to stand for
-	Accepts     *StoredAccepts         `json:"accepts,omitempty"`    // the changed definition that its briefing shows
+	ID            string                 `json:"id"`
+	Exchange      string                 `json:"exchange"`
+	Status        holdgate.Status        `json:"status"`
+	Kind          holdgate.RequestKind   `json:"kind"`
+	Gate          string                 `json:"gate,omitempty"`
+	Risk          holdgate.Risk          `json:"risk,omitempty"`
+	Rule          string                 `json:"rule"`
+	Reason        string                 `json:"reason,omitempty"`
+	Message       string                 `json:"message,omitempty"`
+	Agent         string                 `json:"agent"`
+	Proven        bool                   `json:"proven,omitempty"`
+	Confinement   string                 `json:"confinement,omitempty"`
+	Session       string                 `json:"session"`
+	Door          string                 `json:"door"`
+	Call          storedCall             `json:"call"`
+	Briefing      storedBriefing         `json:"briefing"`
+	Options       []holdgate.Option      `json:"options,omitempty"`
+	Allow         []string               `json:"allow,omitempty"`
+	Required      bool                   `json:"required,omitempty"`
+	Approvers     holdgate.Approvers     `json:"approvers,omitzero"`
+	Created       time.Time              `json:"created"`
+	Expires       time.Time              `json:"expires"`
+	Timeout       time.Duration          `json:"timeout"` // nanoseconds
+	OnTimeout     holdgate.TimeoutAction `json:"on_timeout"`
+	SilenceDenied string                 `json:"loud,omitempty"` // why silence denies, against the rule
+	Told          bool                   `json:"told,omitempty"` // a channel has shown it to people
+	Votes         []StoredVote           `json:"votes,omitempty"`
+	Outcome       *holdgate.Outcome      `json:"outcome,omitempty"`
+	Revision      string                 `json:"revision,omitempty"`
+	Asked         uint64                 `json:"asked"` // the number of its first event
+	Owner         string                 `json:"owner,omitempty"`
+	Claim         *Claim                 `json:"claim,omitempty"`
+	Delegations   []people.Delegation    `json:"delegations,omitempty"`
+	Deferrals     []Deferral             `json:"deferrals,omitempty"`
+	Escalated     int                    `json:"escalated,omitempty"` // how many of Approvers.Escalate have come
+	Also          []holdgate.Finding     `json:"also,omitempty"`
+	Redact        []string               `json:"redact,omitempty"` // what of the input nobody is shown
+	EditedFrom    string                 `json:"edited_from,omitempty"`
+	Edit          *StoredEdit            `json:"edit,omitempty"` // where the outcome is an edit
+	Similarity    *Similarity            `json:"likeness,omitempty"`
+	Passes        bool                   `json:"passes,omitempty"` // an approval lets the session pass the gate
+	Anew          bool                   `json:"anew,omitempty"`
+	AboutTool     bool                   `json:"about_tool,omitempty"` // see [Request.AboutTool]
+	Once          bool                   `json:"once,omitempty"`       // its approval answers for the session's later model requests
+	Learn         holdgate.Learn         `json:"learn,omitzero"`       // what its approval may come to stand for
+	Accepts       *StoredAccepts         `json:"accepts,omitempty"`    // the changed definition that its briefing shows
 }
 
 // storedEdit is what a person made of a call, without what policy redacts. The
@@ -254,10 +254,10 @@ type StoredVote struct {
 	Remember     *Remember        `json:"remember,omitempty"`
 }
 
-// A likeness is what a request keeps of its call so that others can be
+// A Similarity is what a request keeps of its call so that others can be
 // compared with it. Where policy redacts something, it says nothing of the
 // call but digests.
-type Likeness struct {
+type Similarity struct {
 	Like    holdgate.Digest `json:"like"`           // of the shape
 	Same    holdgate.Digest `json:"same,omitempty"` // of all that an exact match compares; "" where nothing can
 	Dir     string          `json:"dir,omitempty"`  // that it starts in

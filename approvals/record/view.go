@@ -9,12 +9,12 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// circle is who of the people may approve the request.
-func (r *StoredRequest) Circle(p *people.People) people.Circle {
-	return people.Circle{People: p, Approvers: r.Approvers, Owner: r.Owner, Widened: r.Escalated, Delegations: r.Delegations}
+// Eligibility is who of the people may approve the request.
+func (r *StoredRequest) Eligibility(p *people.People) people.Eligibility {
+	return people.Eligibility{People: p, Approvers: r.Approvers, Owner: r.Owner, Widened: r.Escalated, Delegations: r.Delegations}
 }
 
-// entry begins an audit entry about the request.
+// Entry begins an audit entry about the request.
 func (r *StoredRequest) Entry(typ audit.Type) audit.Entry {
 	c := &audit.Call{
 		ID: r.Call.ID, Kind: r.Call.Kind, Model: r.Call.Model, MCP: r.Call.MCP, HTTP: r.Call.HTTP,
@@ -48,11 +48,11 @@ func (r *StoredRequest) View(p *people.People) Request {
 	if r.Edit != nil && r.Outcome != nil {
 		r.showEdit(&v)
 	}
-	if r.Loud != "" {
-		v.Briefing.Why = append(slices.Clip(v.Briefing.Why), r.Loud)
+	if r.SilenceDenied != "" {
+		v.Briefing.Why = append(slices.Clip(v.Briefing.Why), r.SilenceDenied)
 	}
-	if r.Likeness != nil {
-		v.Shape = r.Likeness.Line
+	if r.Similarity != nil {
+		v.Shape = r.Similarity.Line
 		v.AboutTool = r.AboutTool
 	}
 	if r.Status.Final() {
@@ -61,7 +61,7 @@ func (r *StoredRequest) View(p *people.People) Request {
 	if r.Claim != nil {
 		v.ExpiresAt = r.Claim.Until.Add(r.Timeout)
 	}
-	if err := r.Circle(p).Check(); err != nil {
+	if err := r.Eligibility(p).Check(); err != nil {
 		v.NoApprover = "nobody can approve this: " + err.Error()
 	}
 	return v

@@ -28,19 +28,19 @@ const (
 	KeepRefused = 7 * 24 * time.Hour
 )
 
-// Refusals are the calls of a store that were refused. It is safe for concurrent use.
+// A Keeper has the calls of a store that were refused. It is safe for concurrent use.
 // In memory there is nothing but whether there is one.
 type Keeper struct {
-	b    *record.Book
-	keep time.Duration
-	room func(bytes int64) error
-	any  atomic.Bool // there may be one
+	b          *record.Book
+	keep       time.Duration
+	checkSpace func(bytes int64) error
+	any        atomic.Bool // there may be one
 }
 
-// NewRefusals are those of a book, each for so long. room says why so many bytes
+// New returns those of a book, each kept for so long. checkSpace says why so many bytes
 // cannot be stored.
-func New(b *record.Book, keep time.Duration, room func(bytes int64) error) *Keeper {
-	return &Keeper{b: b, keep: keep, room: room}
+func New(b *record.Book, keep time.Duration, checkSpace func(bytes int64) error) *Keeper {
+	return &Keeper{b: b, keep: keep, checkSpace: checkSpace}
 }
 
 // TakeUp looks whether there is one.
@@ -64,7 +64,7 @@ func (k *Keeper) Keep(ctx context.Context, who record.Caller, account holdgate.D
 	for _, r := range records {
 		size += int64(len(r))
 	}
-	if err := k.room(size); err != nil {
+	if err := k.checkSpace(size); err != nil {
 		return err
 	}
 	of := k.of(who, account)

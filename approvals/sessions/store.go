@@ -25,8 +25,8 @@ const MaxStored = 1000
 // holds: see [Record.Over]. Where there are too many, room for that many is made at
 // a time.
 const (
-	silentFor = time.Hour
-	roomFor   = 50
+	silentFor     = time.Hour
+	evictedAtOnce = 50
 )
 
 // ErrTooMany says that an agent has named as many sessions as it may.
@@ -88,9 +88,9 @@ func (r *Record) Over(now time.Time) bool {
 	return now.Sub(r.Last) > silentFor && now.Sub(r.TaintedAt) > taintLasts && r.Halt == nil && len(r.Needed) == 0 && r.Set.Mode == ""
 }
 
-// MakeRoom forgets sessions of an agent that are over and have no message waiting,
+// EvictOver forgets sessions of an agent that are over and have no message waiting,
 // those that have been silent for longest first. It returns their names.
-func MakeRoom(tx store.Tx, agent string, now time.Time) (forgotten []string, err error) {
+func EvictOver(tx store.Tx, agent string, now time.Time) (forgotten []string, err error) {
 	var over []*Record
 	for p, err := range tx.Scan(prefixSession+agentKey(agent), "") {
 		if err != nil {
@@ -106,7 +106,7 @@ func MakeRoom(tx store.Tx, agent string, now time.Time) (forgotten []string, err
 	}
 	slices.SortFunc(over, func(a, b *Record) int { return a.Last.Compare(b.Last) })
 	for _, r := range over {
-		if len(forgotten) == roomFor {
+		if len(forgotten) == evictedAtOnce {
 			break
 		}
 		waits, err := anyWaits(tx, agent, r.ID)

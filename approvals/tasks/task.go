@@ -103,23 +103,23 @@ func taskEndKey(at time.Time, id string) string {
 	return prefixTaskEnd + store.Seq(uint64(at.UnixNano())) + "/" + id
 }
 
-// Tasks are those of a store. It is safe for concurrent use, and keeps nothing in
+// A Keeper has the tasks of a store. It is safe for concurrent use, and keeps nothing in
 // memory.
 type Keeper struct {
-	store store.Store
-	seal  *record.Sealer
-	room  func(bytes int64) error // says why so much cannot be stored; see [NewTasks]
+	store      store.Store
+	seal       *record.Sealer
+	checkSpace func(bytes int64) error // says why so much cannot be stored; see [New]
 }
 
-// NewTasks are the tasks of a book. room is asked before something new is stored.
-func New(b *record.Book, room func(bytes int64) error) *Keeper {
-	return &Keeper{b.Store, b.Seal, room}
+// New returns the tasks of a book. checkSpace is asked before something new is stored.
+func New(b *record.Book, checkSpace func(bytes int64) error) *Keeper {
+	return &Keeper{b.Store, b.Seal, checkSpace}
 }
 
 // Add stores a new task. Its times of making and change are now. It returns
-// ErrTooMany, or what [NewTasks] was given says, where there is no room.
+// ErrTooMany, or what the check that [New] was given says, where there is no space.
 func (k *Keeper) Add(ctx context.Context, t Task) (Task, error) {
-	if err := k.room(int64(len(t.Call) + len(t.Answer))); err != nil {
+	if err := k.checkSpace(int64(len(t.Call) + len(t.Answer))); err != nil {
 		return Task{}, err
 	}
 	err := k.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {

@@ -210,7 +210,7 @@ func (k *Keeper) learnIn(c *record.Change, server, namedBy string, list []holdga
 	known := k.Known()
 	var first, changed, over []string
 	count := known.count(server)
-	room, full := known.room(server, namedBy)
+	room, full := known.budget(server, namedBy)
 	for i, d := range list {
 		s := new(storedTool)
 		err := record.Read(c.Tx, k.toolKey(server, d.Name), s)
@@ -266,9 +266,9 @@ func (k *Tools) count(server string) (n int) {
 	return n
 }
 
-// room is how many bytes of definitions may still be kept of a server, and
+// budget is how many bytes of definitions may still be kept of a server, and
 // whether there is no room for one more server; see [Keeper.Learn].
-func (k *Tools) room(server, namedBy string) (bytes int, full bool) {
+func (k *Tools) budget(server, namedBy string) (bytes int, full bool) {
 	bytes = maxAllTexts - k.texts
 	if namedBy == "" {
 		return bytes, false

@@ -79,7 +79,7 @@ func (p *Keeper) save(c *record.Change, all *changedSessions) error {
 		s.record.Last = c.Now
 		err := sessions.Save(c.Tx, s.record)
 		if errors.Is(err, sessions.ErrTooMany) {
-			err = p.saveInRoom(c, all, s.record)
+			err = p.saveEvicting(c, all, s.record)
 		}
 		if errors.Is(err, sessions.ErrTooMany) && !s.must {
 			continue
@@ -92,9 +92,9 @@ func (p *Keeper) save(c *record.Change, all *changedSessions) error {
 	return nil
 }
 
-// saveInRoom writes a new session once those that are over have made room.
-func (p *Keeper) saveInRoom(c *record.Change, all *changedSessions, r *sessions.Record) error {
-	gone, err := sessions.MakeRoom(c.Tx, r.Agent, c.Now)
+// saveEvicting writes a new session once those that are over have made room.
+func (p *Keeper) saveEvicting(c *record.Change, all *changedSessions, r *sessions.Record) error {
+	gone, err := sessions.EvictOver(c.Tx, r.Agent, c.Now)
 	if err != nil {
 		return err
 	}

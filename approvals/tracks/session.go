@@ -20,10 +20,10 @@ type Config struct {
 	Begin  sessions.Setting // the mode that sessions begin in
 	Keep   time.Duration    // how long a session that nothing was heard of is kept
 	Logger *slog.Logger
-	Gates  func() sessions.Gates                       // the types of gate that are in force
-	Knows  func(agent string) bool                     // there is such an agent
-	Goes   func(agent, session string) agents.Standing // whether the session goes on
-	Halted func(*sessions.Record)                      // is told of each record that is durable
+	Gates  func() sessions.Gates                     // the types of gate that are in force
+	Knows  func(agent string) bool                   // there is such an agent
+	Goes   func(agent, session string) agents.Status // whether the session goes on
+	Halted func(*sessions.Record)                    // is told of each record that is durable
 }
 
 // A Keeper keeps the sessions of a book, and their messages. What it has in memory of

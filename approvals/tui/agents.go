@@ -22,7 +22,7 @@ const (
 
 // agentList is what agents do now.
 type agentList struct {
-	all    approvals.Standing // of all agents at once
+	all    approvals.AgentStatus // of all agents at once
 	list   []agents.Agent
 	latest map[string]audit.Entry // of each agent
 	at     string                 // the agent that is chosen
@@ -50,7 +50,7 @@ func (m *model) askAgents() tea.Cmd {
 		var err1, err2, err3 error
 		var entries []audit.Entry
 		l.list, err1 = client.Agents(ctx)
-		l.all, err2 = client.Standing(ctx, agents.Everybody)
+		l.all, err2 = client.AgentStatus(ctx, agents.Everybody)
 		entries, err3 = client.Newest(ctx, audit.Query{Type: audit.TypeDecision}, 0, liveEntries)
 		for _, e := range entries {
 			if e.Call == nil {
@@ -121,7 +121,7 @@ func (m *model) intervening(a agents.Action, ask string) {
 // An intervenedMsg is what became of an intervention.
 type intervenedMsg struct {
 	agent string
-	s     approvals.Standing
+	s     approvals.AgentStatus
 	err   error
 }
 
@@ -181,8 +181,8 @@ func (m *model) agentLines() (lines []string, at int) {
 		if a.Confinement != "" {
 			who += ", " + holdgate.Visible(a.Confinement)
 		}
-		state := style{text: holdgate.Visible(a.Standing.String())}
-		if !a.Standing.Running() {
+		state := style{text: holdgate.Visible(a.Status.String())}
+		if !a.Status.Running() {
 			state.sgr = sgrAlarm
 		}
 		last := "nothing yet"

@@ -86,7 +86,7 @@ func (m *model) alwaysKey(k string) tea.Cmd {
 // approveAlways approves, and has what is shown stand from now on.
 func (m *model) approveAlways() tea.Cmd {
 	a := m.ask
-	if a.r.Status.Final() || a.sending || m.now().Sub(a.since) < quiet {
+	if a.r.Status.Final() || a.sending || m.now().Sub(a.since) < minShown {
 		return nil
 	}
 	keep := m.always.remember()
@@ -116,7 +116,7 @@ func (m *model) alwaysLines() (lines []string) {
 
 // alwaysKeys says what the keys do.
 func (m *model) alwaysKeys() string {
-	if m.now().Sub(m.ask.since) < quiet {
+	if m.now().Sub(m.ask.since) < minShown {
 		return "a moment ..."
 	}
 	return strings.Join([]string{"w o t change it", "Enter approves", "Esc goes back"}, "  ")

@@ -95,7 +95,7 @@ func TestKeysWaitForAScreenThatStands(t *testing.T) {
 	d := sit(t, s)
 	d.update(tea.WindowSizeMsg{Width: 80, Height: 60})
 	d.press("enter", "y")
-	d.pass(quiet - 1)
+	d.pass(minShown - 1)
 	d.press("y")
 	if got := d.status(r); got != holdgate.StatusPending {
 		t.Fatalf("a key that came too early decided: %s", got)
@@ -111,7 +111,7 @@ func TestKeysWaitForAScreenThatStands(t *testing.T) {
 	if got := d.status(r); got != holdgate.StatusPending {
 		t.Fatalf("a key that was typed while the program stood decided: %s", got)
 	}
-	d.pass(quiet)
+	d.pass(minShown)
 	d.press("y")
 	if got := d.status(r); got != holdgate.StatusApproved {
 		t.Errorf("a key on a screen that stood did not decide: %s", got)

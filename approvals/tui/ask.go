@@ -35,12 +35,12 @@ type openedMsg struct {
 func (m *model) openRequest(r approvals.Request) tea.Cmd {
 	m.ask = &ask{r: r}
 	m.layOut()
-	return m.look()
+	return m.refresh()
 }
 
-// look asks how the open request is now. A screen that shows one counts as having
+// refresh asks how the open request is now. A screen that shows one counts as having
 // told a person.
-func (m *model) look() tea.Cmd {
+func (m *model) refresh() tea.Cmd {
 	if m.ask == nil || m.api == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (m *model) keepShown() tea.Cmd {
 	if m.ask == nil || m.ask.sending || m.ask.r.Status.Final() || m.ask.r.Claim != nil || m.ask.r.OnTimeout != holdgate.TimeoutApprove.String() {
 		return nil
 	}
-	return m.look()
+	return m.refresh()
 }
 
 // opened takes the open request as it is now.
@@ -189,7 +189,7 @@ func (m *model) askKey(k string) tea.Cmd {
 		m.layOut()
 		return nil
 	}
-	if a.r.Status.Final() || a.sending || now.Sub(a.since) < quiet {
+	if a.r.Status.Final() || a.sending || now.Sub(a.since) < minShown {
 		return nil
 	}
 	return m.answerKey(k)
@@ -220,7 +220,7 @@ func (m *model) askKeys() string {
 	case a.r.Status.Final():
 	case a.sending:
 		return "..."
-	case m.now().Sub(a.since) < quiet:
+	case m.now().Sub(a.since) < minShown:
 		return "a moment ..."
 	case a.closed() != "":
 	case a.r.Kind == holdgate.RequestChoice:

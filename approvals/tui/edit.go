@@ -173,7 +173,7 @@ func (m *model) editKey(k string) tea.Cmd {
 	case k == "esc", k == "q":
 		m.edit, a.since = nil, m.now()
 	case e.scrollKey(k, m.now()):
-	case k != "y" && k != "a", a.r.Status.Final(), a.sending, m.now().Sub(e.since) < quiet:
+	case k != "y" && k != "a", a.r.Status.Final(), a.sending, m.now().Sub(e.since) < minShown:
 	case !e.whole():
 		m.note = "not sent: not all of the change was shown yet; space shows the rest"
 	case a.word() != "":
@@ -185,7 +185,7 @@ func (m *model) editKey(k string) tea.Cmd {
 }
 
 func (m *model) editKeys() string {
-	if m.now().Sub(m.edit.since) < quiet {
+	if m.now().Sub(m.edit.since) < minShown {
 		return "a moment ..."
 	}
 	return "y let it go on like this" + m.edit.position("y sends it") + "  Esc goes back"

@@ -51,7 +51,7 @@ func (m *model) readHistory(msg historyMsg) {
 }
 
 func (m *model) historyKey(k string) tea.Cmd {
-	h, most := &m.history, max(len(m.history.entries)-m.room(), 0)
+	h, most := &m.history, max(len(m.history.entries)-m.bodyHeight(), 0)
 	m.note = ""
 	switch k {
 	case "j", "down":
@@ -59,9 +59,9 @@ func (m *model) historyKey(k string) tea.Cmd {
 	case "k", "up":
 		h.top = max(h.top-1, 0)
 	case "space", "pgdown":
-		h.top = min(h.top+m.room(), most)
+		h.top = min(h.top+m.bodyHeight(), most)
 	case "b", "pgup":
-		h.top = max(h.top-m.room(), 0)
+		h.top = max(h.top-m.bodyHeight(), 0)
 	case "/":
 		m.prompt = &prompt{label: "show only what has: ", kind: promptHistory, text: []rune(h.text)}
 	case "r":
@@ -83,7 +83,7 @@ func (m *model) historyHead() string {
 
 func (m *model) historyLines() (lines []string) {
 	h := m.history
-	for _, e := range h.entries[min(h.top, len(h.entries)):min(h.top+m.room(), len(h.entries))] {
+	for _, e := range h.entries[min(h.top, len(h.entries)):min(h.top+m.bodyHeight(), len(h.entries))] {
 		lines = append(lines, m.clip("  "+e.Time.Local().Format("15:04:05")+"  "+entryText(e), entrySGR(e)))
 	}
 	return lines

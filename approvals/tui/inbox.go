@@ -162,9 +162,9 @@ func (m *model) inboxKey(k string) tea.Cmd {
 	case "k", "up":
 		b.move(-1)
 	case "space", "pgdown":
-		b.move(max(m.room()/2, 1))
+		b.move(max(m.bodyHeight()/2, 1))
 	case "b", "pgup":
-		b.move(-max(m.room()/2, 1))
+		b.move(-max(m.bodyHeight()/2, 1))
 	case "/":
 		m.prompt = &prompt{label: "show only what has: ", kind: promptFilter, text: []rune(b.filter)}
 	case "esc":
@@ -173,7 +173,7 @@ func (m *model) inboxKey(k string) tea.Cmd {
 	case "enter":
 		i := b.chosen()
 		switch {
-		case i == nil || m.now().Sub(b.since) < quiet:
+		case i == nil || m.now().Sub(b.since) < minShown:
 		case i.alike > 0:
 			if b.open == nil {
 				b.open = map[string]bool{}

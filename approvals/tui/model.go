@@ -16,8 +16,8 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
-// quiet is how long what an answer would decide must have stood unchanged.
-const quiet = 700 * time.Millisecond
+// minShown is how long what an answer would decide must have stood unchanged.
+const minShown = 700 * time.Millisecond
 
 // The smallest terminal on which something is decided.
 const (
@@ -102,7 +102,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := m.stands()
 	cmd := m.update(msg)
 	if since := m.stands(); since != before {
-		return m, tea.Batch(cmd, m.after(quiet, armedMsg{}))
+		return m, tea.Batch(cmd, m.after(minShown, armedMsg{}))
 	}
 	return m, cmd
 }
@@ -135,7 +135,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case listMsg:
 		m.lost = ""
 		m.inbox.take(msg, m.now())
-		return m.look()
+		return m.refresh()
 	case eventMsg:
 		return m.happened(msg.Event)
 	case lostMsg:
@@ -199,7 +199,7 @@ func (m *model) happened(e approvals.Event) tea.Cmd {
 // changedElsewhere looks anew where an event is of the open request.
 func (m *model) changedElsewhere(e approvals.Event) tea.Cmd {
 	if m.ask != nil && m.ask.r.ID == e.Request.ID && !m.ask.sending {
-		return m.look() // as it is now, not as it was then
+		return m.refresh() // as it is now, not as it was then
 	}
 	return nil
 }
@@ -256,15 +256,15 @@ func (m *model) pasted(text string) {
 // layOut fits what is open into the terminal.
 func (m *model) layOut() {
 	if m.ask != nil {
-		m.ask.layOut(m.width, m.room(), m.now())
+		m.ask.layOut(m.width, m.bodyHeight(), m.now())
 		if m.edit != nil {
-			m.edit.begin(page.Wrap(m.edit.change, m.width-1), m.room(), m.now())
+			m.edit.begin(page.Wrap(m.edit.change, m.width-1), m.bodyHeight(), m.now())
 		}
 	}
 }
 
-// room is how many lines of a request are shown at once.
-func (m *model) room() int { return max(m.height-frameLines, 1) }
+// bodyHeight is how many lines of a request are shown at once.
+func (m *model) bodyHeight() int { return max(m.height-frameLines, 1) }
 
 // View implements [tea.Model].
 func (m *model) View() tea.View {

@@ -9,27 +9,27 @@ import (
 
 // A pager shows lines screen by screen, and knows how far they were shown.
 type pager struct {
-	lines []page.Line
-	room  int // how many are shown at once
-	top   int // the first of them
-	seen  int // how many were shown so far
-	since time.Time
+	lines  []page.Line
+	height int // how many are shown at once
+	top    int // the first of them
+	seen   int // how many were shown so far
+	since  time.Time
 }
 
 // begin shows lines from their top: of what was laid out differently nobody knows
 // what was seen.
 func (p *pager) begin(lines []page.Line, room int, now time.Time) {
-	*p = pager{lines: lines, room: room, since: now}
+	*p = pager{lines: lines, height: room, since: now}
 	p.scroll(0, now)
 }
 
 // scroll moves on. Seeing lines counts.
 func (p *pager) scroll(by int, now time.Time) {
-	top := min(max(p.top+by, 0), max(len(p.lines)-p.room, 0))
+	top := min(max(p.top+by, 0), max(len(p.lines)-p.height, 0))
 	if top != p.top {
 		p.top, p.since = top, now
 	}
-	p.seen = max(p.seen, min(p.top+p.room, len(p.lines)))
+	p.seen = max(p.seen, min(p.top+p.height, len(p.lines)))
 }
 
 // scrollKey takes a key that scrolls, and reports whether it is one.
@@ -41,9 +41,9 @@ func (p *pager) scrollKey(k string, now time.Time) bool {
 	case "k", "up":
 		by = -1
 	case "space", "enter", "pgdown":
-		by = max(p.room-1, 1)
+		by = max(p.height-1, 1)
 	case "b", "pgup":
-		by = -max(p.room-1, 1)
+		by = -max(p.height-1, 1)
 	default:
 		return false
 	}
@@ -57,19 +57,19 @@ func (p *pager) whole() bool { return p.seen >= len(p.lines) }
 // position says how to read on, and what comes of it, where there is more than a
 // screen.
 func (p *pager) position(then string) string {
-	if len(p.lines) <= p.room {
+	if len(p.lines) <= p.height {
 		return ""
 	}
 	on := "  space on"
 	if !p.whole() && then != "" {
 		on += ", then " + then
 	}
-	return fmt.Sprintf("%s (%d-%d of %d)", on, p.top+1, min(p.top+p.room, len(p.lines)), len(p.lines))
+	return fmt.Sprintf("%s (%d-%d of %d)", on, p.top+1, min(p.top+p.height, len(p.lines)), len(p.lines))
 }
 
 // shown are the lines that are shown.
 func (p *pager) shown(colour bool) (lines []string) {
-	for _, l := range p.lines[p.top:min(p.top+p.room, len(p.lines))] {
+	for _, l := range p.lines[p.top:min(p.top+p.height, len(p.lines))] {
 		lines = append(lines, l.String(colour))
 	}
 	return lines

@@ -14,27 +14,27 @@ func TestAgentsAreHaltedAndRedirected(t *testing.T) {
 	d := sit(t, s)
 	d.press("tab")
 	d.golden("agents")
-	standing := func() agents.State {
+	state := func() agents.State {
 		t.Helper()
-		got, err := d.api.Standing(t.Context(), "claude")
+		got, err := d.api.AgentStatus(t.Context(), "claude")
 		s.check(err)
 		return got.State
 	}
 	d.press("p")
 	d.golden("agents-pause")
 	d.press("esc")
-	if got := standing(); got != agents.Running {
+	if got := state(); got != agents.Running {
 		t.Errorf("Esc left it %s", got)
 	}
 	d.press("p")
 	d.write("lunch")
 	d.press("enter")
 	d.shows("paused by ")
-	if got := standing(); got != agents.Paused {
+	if got := state(); got != agents.Paused {
 		t.Errorf("p left it %s", got)
 	}
 	d.press("r", "enter")
-	if got := standing(); got != agents.Running {
+	if got := state(); got != agents.Running {
 		t.Errorf("r left it %s", got)
 	}
 	d.press("i", "enter")
@@ -47,7 +47,7 @@ func TestAgentsAreHaltedAndRedirected(t *testing.T) {
 		t.Errorf("after i the agent has %+v", messages)
 	}
 	d.press("x", "enter")
-	if got := standing(); got == agents.Running {
+	if got := state(); got == agents.Running {
 		t.Errorf("x left it %s", got)
 	}
 	d.until("what it held is cancelled", func() bool { return len(d.m.inbox.list) == 0 })

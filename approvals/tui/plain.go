@@ -50,7 +50,7 @@ func (p *plain) run(ctx context.Context) error {
 	go func() { ended <- p.read(ctx, lines) }()
 	p.say("Waiting. What policy holds is asked about here. q and Enter leaves.")
 	for {
-		p.look()
+		p.showNext()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -63,7 +63,7 @@ func (p *plain) run(ctx context.Context) error {
 			case t.line == "q" || t.line == "quit":
 				return nil
 			case p.asked.ID == "":
-			case t.at.Sub(p.since) < quiet:
+			case t.at.Sub(p.since) < minShown:
 				p.say("nothing was decided: that was typed before the request could be read")
 				p.ask(ask{r: p.asked, full: true})
 			default:
@@ -73,9 +73,9 @@ func (p *plain) run(ctx context.Context) error {
 	}
 }
 
-// look asks about the next request where none is asked about, and anew about one
+// showNext asks about the next request where none is asked about, and anew about one
 // that has changed.
-func (p *plain) look() {
+func (p *plain) showNext() {
 	if p.asked.ID != "" {
 		switch i := indexOf(p.list, p.asked.ID); {
 		case i < 0:

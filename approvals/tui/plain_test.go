@@ -64,7 +64,7 @@ func TestPlain(t *testing.T) {
 	until("typed before the request could be read")
 	until(asked)
 	mu.Lock()
-	clock = clock.Add(quiet)
+	clock = clock.Add(minShown)
 	mu.Unlock()
 	say("y")
 	until(`to approve this call type "approve" in full`)

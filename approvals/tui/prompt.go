@@ -137,7 +137,7 @@ func (m *model) promptEnter() tea.Cmd {
 		return m.intervene(p, line)
 	case promptApprove, promptDeny, promptSteer, promptChoose, promptDefer:
 	}
-	if m.ask == nil || m.ask.sending || m.now().Sub(m.ask.since) < quiet {
+	if m.ask == nil || m.ask.sending || m.now().Sub(m.ask.since) < minShown {
 		return nil
 	}
 	if p.word != "" && line != p.word {

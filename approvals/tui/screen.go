@@ -43,12 +43,12 @@ func (m *model) screen() string {
 		head, body, keys = m.askHead(), m.ask.shown(m.colour), m.askKeys()
 	case m.place == placeAgents:
 		lines, at := m.agentLines()
-		head, body, keys = m.agentsHead(), around(lines, at, m.room()), "p pause  r resume  x stop  i redirect  Tab history  q back"
+		head, body, keys = m.agentsHead(), around(lines, at, m.bodyHeight()), "p pause  r resume  x stop  i redirect  Tab history  q back"
 	case m.place == placeHistory:
 		head, body, keys = m.historyHead(), m.historyLines(), "j k space b scroll  / find  r anew  Tab waiting  q back"
 	default:
 		lines, at := m.inboxLines()
-		head, body, keys = m.inbox.head(), around(lines, at, m.room()), "j k move  Enter opens  / find  Tab agents  ? keys  q quit"
+		head, body, keys = m.inbox.head(), around(lines, at, m.bodyHeight()), "j k move  Enter opens  / find  Tab agents  ? keys  q quit"
 	}
 	last := style{keys, sgrFaint}
 	if m.prompt != nil {
@@ -58,7 +58,7 @@ func (m *model) screen() string {
 	}
 	rule := strings.Repeat("-", m.width)
 	out := []string{m.headLine(head)}
-	for i := range m.room() {
+	for i := range m.bodyHeight() {
 		if i < len(body) {
 			out = append(out, body[i])
 		} else {

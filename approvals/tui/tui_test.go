@@ -55,7 +55,7 @@ func sit(t *testing.T, s *sidecar) *desk {
 		d.clock = d.m.inbox.list[n-1].CreatedAt.Add(5 * time.Second)
 		d.m.beat = d.clock
 	}
-	d.pass(quiet)
+	d.pass(minShown)
 	return d
 }
 
@@ -117,7 +117,7 @@ func (d *desk) press(keys ...string) {
 func (d *desk) slowly(keys ...string) {
 	d.t.Helper()
 	for _, k := range keys {
-		d.pass(quiet)
+		d.pass(minShown)
 		d.update(keyOf(k))
 	}
 }
@@ -178,7 +178,7 @@ var clockTimes = regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`)
 // golden compares the screen with a file. What is made by chance is replaced.
 func (d *desk) golden(name string) {
 	d.t.Helper()
-	d.pass(quiet)
+	d.pass(minShown)
 	got := d.m.screen() + "\n"
 	for i, r := range d.m.inbox.list {
 		got = strings.ReplaceAll(got, r.ID, fmt.Sprintf("%0*d", len(r.ID), i+1))

@@ -18,7 +18,7 @@ const latest = 40
 
 // An agentList is all agents with their sessions.
 type agentList struct {
-	Everybody approvals.Standing
+	Everybody approvals.AgentStatus
 	Agents    []agentRow
 }
 
@@ -39,7 +39,7 @@ func (s *Server) agents(v *visit) error {
 		return err
 	}
 	var l agentList
-	if l.Everybody, err = v.api.Standing(v.Context(), agents.Everybody); err != nil {
+	if l.Everybody, err = v.api.AgentStatus(v.Context(), agents.Everybody); err != nil {
 		return err
 	}
 	for _, a := range list {

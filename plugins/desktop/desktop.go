@@ -79,13 +79,13 @@ const (
 	never    = "never"
 )
 
-// quiet is how long a button is shown before it counts.
-const quiet = 700 * time.Millisecond
+// minShown is how long a button is shown before it counts.
+const minShown = 700 * time.Millisecond
 
 // A Channel asks on one desktop.
 type Channel struct {
 	log             *slog.Logger
-	quiet           time.Duration
+	minShown        time.Duration
 	pause, maxPause time.Duration // between tries to reach the desktop
 
 	conf   Config
@@ -126,7 +126,7 @@ type prompt struct {
 // New returns a channel that has to be configured.
 func New(log *slog.Logger) *Channel {
 	c := &Channel{
-		log: log, quiet: quiet, pause: 500 * time.Millisecond, maxPause: 15 * time.Second, turn: make(chan struct{}, 1),
+		log: log, minShown: minShown, pause: 500 * time.Millisecond, maxPause: 15 * time.Second, turn: make(chan struct{}, 1),
 		open: make(map[string]*question), buttons: make(map[string]button), prompts: make(map[uint32]prompt),
 	}
 	c.turn <- struct{}{}

@@ -271,7 +271,7 @@ func TestAStrangersSignalsAreIgnored(t *testing.T) {
 func TestAButtonThatHasJustAppearedDoesNotCount(t *testing.T) {
 	t.Parallel()
 	r := sit(t, nil)
-	r.channel.quiet = time.Hour
+	r.channel.minShown = time.Hour
 	r.tell(asking("r1"))
 	r.press(r.shows("r1"), "Approve")
 	again := r.shows(saidSoon)

@@ -53,7 +53,7 @@ func sit(t *testing.T, can []string, edit ...func(*Config)) *rig {
 func (r *rig) start(edit ...func(*Config)) {
 	r.t.Helper()
 	c := New(slog.New(slog.DiscardHandler))
-	c.quiet, c.pause, c.maxPause = 0, 5*time.Millisecond, 50*time.Millisecond
+	c.minShown, c.pause, c.maxPause = 0, 5*time.Millisecond, 50*time.Millisecond
 	if err := c.Configure(r.t.Context(), config(r.bus, edit...)); err != nil {
 		r.t.Fatal(err)
 	}

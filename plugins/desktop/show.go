@@ -159,7 +159,7 @@ func (c *Channel) show(ctx context.Context, s *server, q *question, note string,
 // put puts a message of a question on the screen. It needs the turn.
 func (c *Channel) put(ctx context.Context, s *server, q *question, m message, asking bool) error {
 	c.mu.Lock()
-	q.ready = time.Now().Add(c.quiet) // not before it has appeared
+	q.ready = time.Now().Add(c.minShown) // not before it has appeared
 	c.mu.Unlock()
 	id, err := c.send(ctx, s, m)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *Channel) put(ctx context.Context, s *server, q *question, m message, as
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	q.id, q.asking, q.away, q.ready = id, asking, false, time.Now().Add(c.quiet)
+	q.id, q.asking, q.away, q.ready = id, asking, false, time.Now().Add(c.minShown)
 	return nil
 }
 

@@ -21,8 +21,8 @@ import (
 // How the mailbox is read.
 const (
 	imapDial    = 20 * time.Second
-	imapPerLook = time.Minute
-	firstLook   = 24 * time.Hour // how old replies are taken where the mailbox was never read
+	imapPerPoll = time.Minute
+	firstWindow = 24 * time.Hour // how old replies are taken where the mailbox was never read
 	maxReplies  = 50             // to one request that are remembered, and answered
 )
 
@@ -61,8 +61,8 @@ func (c *Channel) connected(ctx context.Context, answer sdk.Answerer) error {
 		}
 	}
 	for {
-		late := time.AfterFunc(imapPerLook, func() { _ = client.Close() })
-		err := c.look(ctx, client, answer)
+		late := time.AfterFunc(imapPerPoll, func() { _ = client.Close() })
+		err := c.readNew(ctx, client, answer)
 		late.Stop()
 		if err != nil {
 			return fmt.Errorf("reading at %s: %w", c.conf.imap.addr(), err)
@@ -103,8 +103,8 @@ func (c *Channel) dial(ctx context.Context) (*imapclient.Client, error) {
 	return client, nil
 }
 
-// look takes the replies that have come.
-func (c *Channel) look(ctx context.Context, client *imapclient.Client, answer sdk.Answerer) error {
+// readNew takes the replies that have come.
+func (c *Channel) readNew(ctx context.Context, client *imapclient.Client, answer sdk.Answerer) error {
 	box, err := client.Select(c.conf.imap.mailbox, &imap.SelectOptions{ReadOnly: true}).Wait()
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", c.conf.imap.mailbox, err)
@@ -138,7 +138,7 @@ func (c *Channel) look(ctx context.Context, client *imapclient.Client, answer sd
 func (c *Channel) since(validity uint32) (from uint32, criteria *imap.SearchCriteria) {
 	s := c.store.known()
 	if s.Next == 0 || s.Validity != validity {
-		return 0, &imap.SearchCriteria{Since: c.clock().Add(-firstLook)}
+		return 0, &imap.SearchCriteria{Since: c.clock().Add(-firstWindow)}
 	}
 	return s.Next, &imap.SearchCriteria{UID: []imap.UIDSet{{imap.UIDRange{Start: imap.UID(s.Next), Stop: 0}}}}
 }

@@ -88,7 +88,7 @@ func (l letter) text() string {
 
 // The look of a mail's lines. A mail cannot have a style sheet that every
 // reader honours.
-var looks = map[page.Style]template.CSS{
+var lineStyles = map[page.Style]template.CSS{
 	page.Strong:  "font-weight:bold",
 	page.Alarm:   "font-weight:bold;color:#b00020",
 	page.Added:   "color:#0a6b2d",
@@ -123,7 +123,7 @@ type htmlLine struct {
 // parted puts lines that look alike together.
 func parted(lines []page.Line) (parts []htmlPart) {
 	for _, l := range lines {
-		line := htmlLine{Label: strings.TrimSpace(l.Label), Text: l.Text, Look: looks[l.Style]}
+		line := htmlLine{Label: strings.TrimSpace(l.Label), Text: l.Text, Look: lineStyles[l.Style]}
 		last := len(parts) - 1
 		if last < 0 || parts[last].Code != l.Code() || parts[last].Said != l.Said() {
 			parts = append(parts, htmlPart{Code: l.Code(), Said: l.Said()})

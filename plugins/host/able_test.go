@@ -110,7 +110,7 @@ func TestSomebodyClaimsInAChannel(t *testing.T) {
 			t.Errorf("%s: %s %q, want %q", v.Lie, v.Status, v.Err, want)
 		}
 	}
-	if h.channels[0].looked.at(r.ID).IsZero() {
+	if h.channels[0].lastOpened.at(r.ID).IsZero() {
 		t.Error("nobody knows that it was opened")
 	}
 	for u := b.next("update").Notice; u.Event != sdk.Unclaimed; u = b.next("update").Notice {

@@ -30,14 +30,14 @@ type agenda struct {
 
 // An item is one request on an agenda.
 type item struct {
-	request approvals.Request // as it was last read
-	told    time.Time         // zero: not yet
-	tried   bool              // somebody may know of it, though the channel has not said so
-	seen    time.Time
-	shown   string              // the form of the request that people know
-	circle  int                 // how many escalations it had when they were told
-	row     []shownWith         // what they are shown with it
-	event   approvals.EventType // the last one
+	request   approvals.Request // as it was last read
+	told      time.Time         // zero: not yet
+	tried     bool              // somebody may know of it, though the channel has not said so
+	seen      time.Time
+	shown     string              // the form of the request that people know
+	escalated int                 // how many escalations it had when they were told
+	row       []shownWith         // what they are shown with it
+	event     approvals.EventType // the last one
 }
 
 func newAgenda() *agenda {
@@ -63,7 +63,7 @@ func form(r approvals.Request) string {
 // asks reports whether the question is still to be put: to anybody, or to those
 // whom an escalation has added.
 func (i *item) asks() bool {
-	return !i.request.Status.Final() && (i.told.IsZero() || i.circle < i.request.Escalated)
+	return !i.request.Status.Final() && (i.told.IsZero() || i.escalated < i.request.Escalated)
 }
 
 // owes reports whether people must be told of a change to what they know.
@@ -109,11 +109,11 @@ func (c *channel) fill(ctx context.Context, forgets bool) error {
 		if err != nil {
 			return fmt.Errorf("reading request %s: %w", d.Request, err)
 		}
-		it := &item{request: r, told: d.Told, seen: d.Seen, shown: d.Shown, circle: d.Escalated, event: record.EventRequested}
+		it := &item{request: r, told: d.Told, seen: d.Seen, shown: d.Shown, escalated: d.Escalated, event: record.EventRequested}
 		if forgets && !r.Status.Final() {
 			it.told = time.Time{}
 		}
-		c.looked.note(r.ID, d.Seen)
+		c.lastOpened.note(r.ID, d.Seen)
 		items[r.ID] = it
 	}
 	c.agenda.mu.Lock()
@@ -124,11 +124,11 @@ func (c *channel) fill(ctx context.Context, forgets bool) error {
 	}
 	c.agenda.items = items
 	c.agenda.mu.Unlock()
-	return c.lookOver(ctx)
+	return c.reconcile(ctx)
 }
 
-// lookOver reads what is pending, and what has become of what was.
-func (c *channel) lookOver(ctx context.Context) error {
+// reconcile reads what is pending, and what has become of what was.
+func (c *channel) reconcile(ctx context.Context) error {
 	pending, err := c.queue.List(ctx, approvals.Filter{Status: holdgate.StatusPending})
 	if err != nil {
 		return fmt.Errorf("reading what is pending: %w", err)
@@ -196,7 +196,7 @@ func (c *channel) next(now time.Time) (_ *task, wait time.Duration) {
 		case it.owes() && !it.asks():
 			return &task{item: *it}, 0
 		case it.asks():
-			at, to, late, ok := routes.plan(it.request, c.c.Name, c.looked.at(it.request.ID))
+			at, to, late, ok := routes.plan(it.request, c.c.Name, c.lastOpened.at(it.request.ID))
 			if !ok {
 				continue
 			}
@@ -275,7 +275,7 @@ func (c *channel) done(ctx context.Context, t *task, now time.Time) {
 		c.agenda.mu.Unlock()
 		return
 	}
-	it.shown, it.circle = form(t.request), t.request.Escalated
+	it.shown, it.escalated = form(t.request), t.request.Escalated
 	if it.told.IsZero() {
 		it.told = now
 	}
@@ -287,7 +287,7 @@ func (c *channel) done(ctx context.Context, t *task, now time.Time) {
 	c.agenda.mu.Unlock()
 	var err error
 	if final {
-		c.looked.forget(id)
+		c.lastOpened.forget(id)
 		err = c.queue.DropDelivery(ctx, c.c.Name, id)
 	} else {
 		err = c.queue.SetDelivery(ctx, c.c.Name, d)
@@ -298,12 +298,12 @@ func (c *channel) done(ctx context.Context, t *task, now time.Time) {
 }
 
 func (i *item) delivery() approvals.Delivery {
-	return approvals.Delivery{Request: i.request.ID, Told: i.told, Seen: i.seen, Shown: i.shown, Escalated: i.circle}
+	return approvals.Delivery{Request: i.request.ID, Told: i.told, Seen: i.seen, Shown: i.shown, Escalated: i.escalated}
 }
 
 // opened notes that somebody has opened a request.
 func (c *channel) opened(ctx context.Context, id string, now time.Time) error {
-	c.looked.note(id, now)
+	c.lastOpened.note(id, now)
 	c.agenda.mu.Lock()
 	it := c.agenda.items[id]
 	if it == nil || it.told.IsZero() {
@@ -316,13 +316,13 @@ func (c *channel) opened(ctx context.Context, id string, now time.Time) error {
 	return c.queue.SetDelivery(ctx, c.c.Name, d)
 }
 
-// looks is when somebody has last opened each request, in any channel.
-type looks struct {
+// lastOpened is when somebody has last opened each request, in any channel.
+type lastOpened struct {
 	mu sync.Mutex
 	m  map[string]time.Time
 }
 
-func (l *looks) note(id string, at time.Time) {
+func (l *lastOpened) note(id string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if at.After(l.m[id]) {
@@ -330,13 +330,13 @@ func (l *looks) note(id string, at time.Time) {
 	}
 }
 
-func (l *looks) at(id string) time.Time {
+func (l *lastOpened) at(id string) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.m[id]
 }
 
-func (l *looks) forget(id string) {
+func (l *lastOpened) forget(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.m, id)

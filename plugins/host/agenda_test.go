@@ -123,14 +123,14 @@ func TestWhatPeopleKnowIsKept(t *testing.T) {
 	if err := next.fill(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	if got := next.looked.at(r.ID); !got.Equal(looked) {
+	if got := next.lastOpened.at(r.ID); !got.Equal(looked) {
 		t.Errorf("after a restart it was looked at %v, want %v", got, looked)
 	}
 	if got, _ := next.next(time.Now()); got != nil {
 		t.Errorf("after a restart it tells %s", got.key())
 	}
 	b.denied(r.ID)
-	if err := next.lookOver(t.Context()); err != nil {
+	if err := next.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.tells(next, r.ID); got.asks() {
@@ -139,7 +139,7 @@ func TestWhatPeopleKnowIsKept(t *testing.T) {
 	if left, err := b.queue.Deliveries(t.Context(), "puppet"); err != nil || len(left) > 0 {
 		t.Errorf("left is %+v, %v", left, err)
 	}
-	if got := next.looked.at(r.ID); !got.IsZero() {
+	if got := next.lastOpened.at(r.ID); !got.IsZero() {
 		t.Errorf("that it was looked at is still known: %v", got)
 	}
 }

@@ -29,13 +29,13 @@ type channel struct {
 	d      deadlines
 	answer *rate.Limiter
 
-	routes func() routes // in force
-	agenda *agenda
-	looked *looks // shared by all channels
-	rate   *rate.Limiter
-	news   chan sdk.News
-	notify func(n sdk.News) // brings news to the other channels
-	onTold func(err error)
+	routes     func() routes // in force
+	agenda     *agenda
+	lastOpened *lastOpened // shared by all channels
+	rate       *rate.Limiter
+	news       chan sdk.News
+	notify     func(n sdk.News) // brings news to the other channels
+	onTold     func(err error)
 
 	// telling names what the process is told of, and broke says on what
 	// processes broke down, and how often. Only tellAll uses them, and once when
@@ -155,7 +155,7 @@ func (c *channel) watch(ctx context.Context, p *process) error {
 		if err := c.health(ctx, p); err != nil {
 			return err
 		}
-		if err := c.lookOver(ctx); err != nil {
+		if err := c.reconcile(ctx); err != nil {
 			return err
 		}
 	}

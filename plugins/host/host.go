@@ -148,7 +148,7 @@ func New(c Config) (*Host, error) {
 		c.Routes = func() []Route { return nil }
 	}
 	h := &Host{}
-	looked := &looks{m: make(map[string]time.Time)}
+	looked := &lastOpened{m: make(map[string]time.Time)}
 	seen := make(map[string]bool)
 	var errs []error
 	for _, ch := range c.Channels {
@@ -158,7 +158,7 @@ func New(c Config) (*Host, error) {
 		}
 		seen[ch.Name] = true
 		one := newChannel(ch, c.Queue, n, c.Logger)
-		one.looked = looked
+		one.lastOpened = looked
 		if c.OnTold != nil {
 			one.onTold = func(err error) { c.OnTold(ch.Name, err) }
 		}
@@ -179,9 +179,9 @@ func (h *Host) CheckRoutes(list []Route) error {
 	return routes{all: list}.validate(channels)
 }
 
-// Look has every channel look at once whom it is to tell of what, for routes or
+// Reconcile has every channel look at once whom it is to tell of what, for routes or
 // people have been replaced.
-func (h *Host) Look() {
+func (h *Host) Reconcile() {
 	for _, c := range h.channels {
 		c.agenda.signal()
 	}

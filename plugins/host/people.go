@@ -25,7 +25,7 @@ func persons(r approvals.Request) (lines []string) {
 	if r.Status != holdgate.StatusPending {
 		return nil
 	}
-	if who := circle(r); who != "" {
+	if who := approverNames(r); who != "" {
 		lines = append(lines, "for "+who)
 	}
 	if r.Escalated > 0 {
@@ -50,9 +50,9 @@ func persons(r approvals.Request) (lines []string) {
 	return lines
 }
 
-// circle names those who may approve a request by now, where not everybody may
+// approverNames names those who may approve a request by now, where not everybody may
 // who approves at all.
-func circle(r approvals.Request) string {
+func approverNames(r approvals.Request) string {
 	roles, users := slices.Clone(r.Approvers.Roles), slices.Clone(r.Approvers.Users)
 	if len(roles) == 0 && len(users) == 0 {
 		return ""

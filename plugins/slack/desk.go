@@ -26,7 +26,7 @@ const (
 type desk struct {
 	c      *Channel
 	answer sdk.Answerer
-	room   chan struct{}
+	slots  chan struct{}
 	work   sync.WaitGroup
 }
 
@@ -34,12 +34,12 @@ type desk struct {
 // much to do.
 func (d *desk) do(ctx context.Context, f func()) {
 	select {
-	case d.room <- struct{}{}:
+	case d.slots <- struct{}{}:
 	case <-ctx.Done():
 		return
 	}
 	d.work.Go(func() {
-		defer func() { <-d.room }()
+		defer func() { <-d.slots }()
 		f()
 	})
 }

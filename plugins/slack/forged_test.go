@@ -180,13 +180,13 @@ func FuzzArguments(f *testing.F) {
 func FuzzFit(f *testing.F) {
 	f.Add("a\nb", 9000)
 	f.Add(strings.Repeat("line\n", 5000), 2500)
-	f.Fuzz(func(t *testing.T, text string, room int) {
-		if room < 1000 || room > 20_000 {
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		if limit < 1000 || limit > 20_000 {
 			return
 		}
 		n := asking("r1")
 		n.Sections[0].Lines = strings.Split(text, "\n")
-		parts, whole := fit(groups(n, time.Now()), room)
+		parts, whole := fit(groups(n, time.Now()), limit)
 		size := 0
 		for _, p := range parts {
 			if len(p) > 3000 {
@@ -194,8 +194,8 @@ func FuzzFit(f *testing.F) {
 			}
 			size += len(p)
 		}
-		if size > room+500 {
-			t.Errorf("%d bytes of %d (whole %v)", size, room, whole)
+		if size > limit+500 {
+			t.Errorf("%d bytes of %d (whole %v)", size, limit, whole)
 		}
 	})
 }

@@ -45,12 +45,12 @@ func (c content) options() []slack.MsgOption {
 
 // content is the message of a request, with at most so many bytes of it. Where
 // that cuts it, it offers no answer that lets the call go.
-func (c *Channel) content(n sdk.Notice, to []string, room int) content {
+func (c *Channel) content(n sdk.Notice, to []string, limit int) content {
 	now := time.Now()
-	parts, whole := fit(groups(n, now), room)
+	parts, whole := fit(groups(n, now), limit)
 	if !whole {
 		n = closed(n)
-		parts, _ = fit(groups(n, now), room)
+		parts, _ = fit(groups(n, now), limit)
 	}
 	title := title(n)
 	blocks := []slack.Block{slack.NewHeaderBlock(plain(title, maxHeader)), slack.NewContextBlock("", times(n))}
@@ -141,15 +141,15 @@ func groups(n sdk.Notice, now time.Time) (all [][]string) {
 }
 
 // fit is the text of groups in parts that fit into one block each, and no more
-// bytes in all than room. Where there are more, the middle of what comes after
+// bytes in all than limit. Where there are more, the middle of what comes after
 // the first group is left out and counted, and it is not whole.
-func fit(groups [][]string, room int) (parts []string, whole bool) {
+func fit(groups [][]string, limit int) (parts []string, whole bool) {
 	size := 0
 	for _, g := range groups {
 		size += len(strings.Join(g, "\n")) + 1
 	}
-	if size > room {
-		groups = cut(groups, room)
+	if size > limit {
+		groups = cut(groups, limit)
 	}
 	for _, g := range groups {
 		var b strings.Builder
@@ -165,22 +165,22 @@ func fit(groups [][]string, room int) (parts []string, whole bool) {
 		}
 		parts = append(parts, b.String())
 	}
-	return parts, size <= room
+	return parts, size <= limit
 }
 
 // cut keeps the head and the tail of what people see of a request.
-func cut(groups [][]string, room int) [][]string {
+func cut(groups [][]string, limit int) [][]string {
 	first := groups[0]
-	if head, rest := split(first, room/2); len(rest) > 0 {
+	if head, rest := split(first, limit/2); len(rest) > 0 {
 		first = append(head, hidden(rest))
 	}
 	for _, l := range first {
-		room -= len(l) + 1
+		limit -= len(l) + 1
 	}
 	lines := slices.Concat(groups[1:]...)
-	head, rest := split(lines, room*2/3)
+	head, rest := split(lines, limit*2/3)
 	slices.Reverse(rest)
-	tail, middle := split(rest, room/3)
+	tail, middle := split(rest, limit/3)
 	slices.Reverse(tail)
 	if len(middle) > 0 {
 		head = append(head, hidden(middle))
@@ -189,9 +189,9 @@ func cut(groups [][]string, room int) [][]string {
 }
 
 // split returns the lines that fit into so many bytes, and the others.
-func split(lines []string, room int) (head, rest []string) {
+func split(lines []string, limit int) (head, rest []string) {
 	for i, l := range lines {
-		if room -= len(l) + 1; room < 0 {
+		if limit -= len(l) + 1; limit < 0 {
 			return slices.Clone(lines[:i]), slices.Clone(lines[i:])
 		}
 	}
@@ -247,7 +247,7 @@ func sessionContent(n sdk.Notice) content {
 }
 
 // newsContent is the message with news.
-func (c *Channel) newsContent(n sdk.News, room int) content {
+func (c *Channel) newsContent(n sdk.News, limit int) content {
 	title := cmp.Or(n.Title, "News of Holdgate")
 	blocks := []slack.Block{slack.NewHeaderBlock(plain(title, maxHeader))}
 	var lines []string
@@ -259,7 +259,7 @@ func (c *Channel) newsContent(n sdk.News, room int) content {
 		lines[i] = clip(l, maxBlock)
 	}
 	if len(lines) > 0 {
-		parts, _ := fit([][]string{lines}, room)
+		parts, _ := fit([][]string{lines}, limit)
 		for _, p := range parts {
 			blocks = append(blocks, preformatted(p))
 		}

@@ -23,9 +23,9 @@ const (
 
 // How far back messages are looked for.
 const (
-	lookBack = 7 * 24 * time.Hour
-	maxPages = 20
-	perPage  = 200
+	searchBack = 7 * 24 * time.Hour
+	maxPages   = 20
+	perPage    = 200
 )
 
 // maxThreads is how many threads are known at a time. They are looked for again
@@ -95,7 +95,7 @@ func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
 		}
 	}
 	to := c.callees(n)
-	ts, err := c.put(ctx, kindRequest, n.ID+n.Nonce, map[string]any{"id": n.ID, "to": to}, t.ts, func(room int) content { return c.content(n, to, room) })
+	ts, err := c.put(ctx, kindRequest, n.ID+n.Nonce, map[string]any{"id": n.ID, "to": to}, t.ts, func(limit int) content { return c.content(n, to, limit) })
 	if err != nil {
 		if unsure(err) {
 			t.recalled = false
@@ -144,7 +144,7 @@ func (c *Channel) Tell(ctx context.Context, n sdk.News) error {
 	if c.posts.news[n.ID] {
 		return nil
 	}
-	_, err = c.put(ctx, kindNews, n.ID, map[string]any{"id": n.ID}, "", func(room int) content { return c.newsContent(n, room) })
+	_, err = c.put(ctx, kindNews, n.ID, map[string]any{"id": n.ID}, "", func(limit int) content { return c.newsContent(n, limit) })
 	if err != nil {
 		c.posts.recalled = c.posts.recalled && !unsure(err)
 		return err
@@ -164,9 +164,9 @@ func (c *Channel) head(ctx context.Context, n sdk.Notice) (string, error) {
 
 // put posts a message, and a shorter one where Slack says that it is too long.
 // The name is the same whenever the same is posted again.
-func (c *Channel) put(ctx context.Context, kind, name string, payload map[string]any, under string, content func(room int) content) (ts string, err error) {
-	for _, room := range rooms {
-		body := content(room)
+func (c *Channel) put(ctx context.Context, kind, name string, payload map[string]any, under string, content func(limit int) content) (ts string, err error) {
+	for _, limit := range textLimits {
+		body := content(limit)
 		err = c.call(ctx, "chat.postMessage", func(ctx context.Context) error {
 			options := append(body.options(), slack.MsgOptionMetadata(slack.SlackMetadata{EventType: kind, EventPayload: payload}),
 				slack.UnsafeMsgOptionEndpoint(c.conf.APIURL+"chat.postMessage", func(v url.Values) { v.Set("client_msg_id", messageID(kind, name)) }))
@@ -200,8 +200,8 @@ func (c *Channel) refresh(ctx context.Context, n sdk.Notice, t *thread, m *messa
 			m.to = to
 		}
 	}
-	for _, room := range rooms {
-		body := c.content(n, to, room)
+	for _, limit := range textLimits {
+		body := c.content(n, to, limit)
 		err = c.call(ctx, "chat.update", func(ctx context.Context) error {
 			options := append(body.options(), slack.MsgOptionMetadata(slack.SlackMetadata{EventType: kindRequest, EventPayload: map[string]any{"id": n.ID, "to": to}}))
 			_, _, _, err := c.api.UpdateMessageContext(ctx, c.conf.Channel, m.ts, options...)
@@ -214,9 +214,9 @@ func (c *Channel) refresh(ctx context.Context, n sdk.Notice, t *thread, m *messa
 	return err
 }
 
-// rooms are how many bytes of a request are shown, at first and where Slack
+// textLimits are how many bytes of a request are shown, at first and where Slack
 // finds that too long.
-var rooms = []int{9000, 2500}
+var textLimits = []int{9000, 2500}
 
 func tooLong(err error) bool {
 	return said(err, "msg_too_long", "msg_blocks_too_long", "invalid_blocks")

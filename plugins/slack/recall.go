@@ -56,7 +56,7 @@ func (c *Channel) recallChannel(ctx context.Context) error {
 			return err
 		}
 	}
-	oldest := fmt.Sprintf("%d.000000", time.Now().Add(-lookBack).Unix())
+	oldest := fmt.Sprintf("%d.000000", time.Now().Add(-searchBack).Unix())
 	return c.pages(ctx, "conversations.history", func(ctx context.Context, cursor string) ([]slack.Message, string, error) {
 		r, err := c.api.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{
 			ChannelID: c.conf.Channel, Cursor: cursor, Limit: perPage, Oldest: oldest, IncludeAllMetadata: true,

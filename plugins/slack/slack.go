@@ -149,7 +149,7 @@ func (c *Channel) Answers(ctx context.Context, answer sdk.Answerer) error {
 	if c.api == nil {
 		return errors.New("not configured")
 	}
-	d := &desk{c: c, answer: answer, room: make(chan struct{}, atOnce)}
+	d := &desk{c: c, answer: answer, slots: make(chan struct{}, atOnce)}
 	defer d.work.Wait()
 	if c.listener != nil {
 		return c.serve(ctx, d)

@@ -378,7 +378,7 @@ func start(t *testing.T, g *telegram, stateFile string) *desk {
 	t.Helper()
 	d := &desk{telegram: g, channel: New(slog.New(slog.DiscardHandler)), answers: make(chan sdk.Answer, 50)}
 	d.says = func(sdk.Answer) (string, error) { return "approved", nil }
-	d.channel.quiet, d.channel.pause = 0, time.Millisecond
+	d.channel.minShown, d.channel.pause = 0, time.Millisecond
 	if err := d.channel.Configure(t.Context(), []byte(config(t, g, stateFile))); err != nil {
 		t.Fatal(err)
 	}

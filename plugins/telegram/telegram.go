@@ -64,14 +64,14 @@ type Config struct {
 	API string `json:"api"`
 }
 
-// quiet is how long a button is shown before it counts.
-const quiet = 700 * time.Millisecond
+// minShown is how long a button is shown before it counts.
+const minShown = 700 * time.Millisecond
 
 // A Channel asks with one bot.
 type Channel struct {
-	log   *slog.Logger
-	quiet time.Duration
-	pause time.Duration // before the first second try to read updates
+	log      *slog.Logger
+	minShown time.Duration
+	pause    time.Duration // before the first second try to read updates
 
 	api   api
 	macs  [sha256.Size]byte // the key of the buttons
@@ -112,7 +112,7 @@ type post struct {
 // New returns a channel that has to be configured.
 func New(log *slog.Logger) *Channel {
 	return &Channel{
-		log: log, quiet: quiet, pause: time.Second, state: newState(""),
+		log: log, minShown: minShown, pause: time.Second, state: newState(""),
 		open: make(map[string]*question), buttons: make(map[string]button), prompts: make(map[post]prompt),
 		api: api{client: &http.Client{
 			Transport:     &http.Transport{TLSHandshakeTimeout: 5 * time.Second, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute},

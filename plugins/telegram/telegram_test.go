@@ -232,7 +232,7 @@ func TestWhatIsGraveIsAskedTwice(t *testing.T) {
 func TestAButtonThatHasJustAppearedDoesNotCount(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	d.channel.quiet = time.Hour
+	d.channel.minShown = time.Hour
 	d.notify(asked(func(n *sdk.Notice) { n.Risk = sdk.RiskHigh }))
 	d.press(ada, d.shows("HIGH RISK"), "Approve…")
 	d.press(ada, d.shows("Approve this call?"), "Yes")

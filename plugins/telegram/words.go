@@ -177,7 +177,7 @@ func (c *Channel) again(ctx context.Context, under post, n sdk.Notice, a sdk.Ans
 	if !t.whole {
 		return c.reply(ctx, under, "This is too long for Telegram. Nothing was decided: see holdgate show "+n.ID+" --full")
 	}
-	b := button{request: n.ID, chat: under.Chat, user: user, pair: rand.Text(), answer: a, ready: time.Now().Add(c.quiet)}
+	b := button{request: n.ID, chat: under.Chat, user: user, pair: rand.Text(), answer: a, ready: time.Now().Add(c.minShown)}
 	no, yes := b, b
 	no.do, yes.do = doCancel, doConfirm
 	m := t.message(under.Chat)

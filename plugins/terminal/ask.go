@@ -11,8 +11,8 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
-// quiet is how long people get to see a question before they can answer.
-const quiet = 700 * time.Millisecond
+// minShown is how long people get to see a question before they can answer.
+const minShown = 700 * time.Millisecond
 
 // ask puts a question on the screen until it has been answered, put off or
 // settled elsewhere, which is when ctx ends.
@@ -73,7 +73,7 @@ func (c *Channel) present(ctx context.Context, n sdk.Notice, waiting int) error 
 	if err := c.screen.flush(); err != nil {
 		return err
 	}
-	t := time.NewTimer(c.quiet)
+	t := time.NewTimer(c.minShown)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -166,7 +166,7 @@ func openQuiet(t *testing.T, quiet time.Duration) *desk {
 	if err := d.channel.Configure(t.Context(), config(d.person)); err != nil {
 		t.Fatal(err)
 	}
-	d.channel.quiet = quiet
+	d.channel.minShown = quiet
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- d.channel.Answers(ctx, d.take) }()

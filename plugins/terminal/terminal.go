@@ -53,10 +53,10 @@ type Channel struct {
 	log    *slog.Logger
 	getenv func(string) string
 
-	quiet  time.Duration // how long a question is shown before anything typed counts
-	user   string
-	tty    *tty
-	screen *screen
+	minShown time.Duration // how long a question is shown before anything typed counts
+	user     string
+	tty      *tty
+	screen   *screen
 
 	mu   sync.Mutex
 	open []*question   // in the order in which they came
@@ -71,7 +71,7 @@ var _ sdk.Channel = (*Channel)(nil)
 
 // New returns a channel that has to be configured.
 func New(log *slog.Logger, getenv func(string) string) *Channel {
-	return &Channel{log: log, getenv: getenv, quiet: quiet, more: make(chan struct{}, 1), voted: make(map[string]sdk.Notice)}
+	return &Channel{log: log, getenv: getenv, minShown: minShown, more: make(chan struct{}, 1), voted: make(map[string]sdk.Notice)}
 }
 
 // A question is a request that waits for this person.

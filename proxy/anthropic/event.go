@@ -40,7 +40,7 @@ type event struct {
 // field does not contradict it.
 func decode(ev wire.Event) (event, error) {
 	e := event{index: none}
-	if isQuiet(ev) {
+	if isNoOp(ev) {
 		return e, nil
 	}
 	if c, ok := common(ev.Data); ok {
@@ -133,10 +133,10 @@ func common(data []byte) (event, bool) {
 	return event{}, false
 }
 
-// isQuiet is [wire.IsQuiet] for events of no type, or of one that says as much: so
+// isNoOp is [wire.IsQuiet] for events of no type, or of one that says as much: so
 // OpenRouter ends its streams.
-func isQuiet(e wire.Event) bool {
-	return wire.IsQuiet(e) && (e.Data == nil || e.Type == "" || e.Type == "data")
+func isNoOp(e wire.Event) bool {
+	return wire.IsNoOp(e) && (e.Data == nil || e.Type == "" || e.Type == "data")
 }
 
 // word returns what a string says, without allocating where it is a common

@@ -21,12 +21,12 @@ type reader struct {
 	joined []byte
 	kept   []byte // the bytes of the call that is open
 
-	parts  []wire.Part
-	pushed int    // bytes that came last
-	run    []byte // what flows, and is not yet a part
-	text   int    // see mark
-	tail   int    // none where no tail begins in run
-	loud   bool   // something in run is not quiet
+	parts   []wire.Part
+	pushed  int    // bytes that came last
+	run     []byte // what flows, and is not yet a part
+	text    int    // see mark
+	tail    int    // none where no tail begins in run
+	visible bool   // something in run is not quiet
 }
 
 // keeps reports whether a call is open.
@@ -47,7 +47,7 @@ func (r *reader) take(ev wire.Event) error {
 		return err
 	}
 	if e.typ == "" || e.typ == ping {
-		return r.quiet(ev.Raw)
+		return r.noOp(ev.Raw)
 	}
 	if err := r.order(ev, e); err != nil {
 		return err
@@ -160,8 +160,8 @@ func (r *reader) stop(raw []byte, e event) error {
 	return nil
 }
 
-// quiet takes an event that says nothing, wherever it comes.
-func (r *reader) quiet(raw []byte) error {
+// noOp takes an event that says nothing, wherever it comes.
+func (r *reader) noOp(raw []byte) error {
 	if r.keeps() {
 		return r.keep(raw)
 	}
@@ -172,7 +172,7 @@ func (r *reader) quiet(raw []byte) error {
 // flows takes an event that is sent at once.
 func (r *reader) flows(raw []byte) {
 	r.append(raw)
-	r.text, r.tail, r.loud = none, none, true
+	r.text, r.tail, r.visible = none, none, true
 	if r.open && r.filled {
 		r.text = r.blocks - 1
 	}
@@ -199,7 +199,7 @@ func (r *reader) flush() {
 	if len(r.run) == 0 {
 		return
 	}
-	m := mark{role: roleFlow, blocks: r.blocks, text: r.text, tail: r.tail, quiet: !r.loud}
+	m := mark{role: roleFlow, blocks: r.blocks, text: r.text, tail: r.tail, noOp: !r.visible}
 	if m.tail == none {
 		m.tail = len(r.run)
 	}
@@ -207,5 +207,5 @@ func (r *reader) flush() {
 	if r.tail != none {
 		r.text = none
 	}
-	r.run, r.tail, r.loud = nil, none, false
+	r.run, r.tail, r.visible = nil, none, false
 }

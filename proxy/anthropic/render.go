@@ -31,7 +31,7 @@ func (s *Stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 	if !ok {
 		return nil // it is no part of this stream
 	}
-	if m.quiet && len(w.deferred) > 0 && len(w.deferred)+len(p.Bytes) <= mostDeferred {
+	if m.noOp && len(w.deferred) > 0 && len(w.deferred)+len(p.Bytes) <= mostDeferred {
 		w.deferred = append(w.deferred, p.Bytes...)
 		return nil
 	}
@@ -175,7 +175,7 @@ func rewritten(b []byte, edit func(data []byte) []byte) []byte {
 		if err != nil || !ok {
 			return out // it has been read before, so there is no error
 		}
-		if isQuiet(ev) {
+		if isNoOp(ev) {
 			out = append(out, ev.Raw...)
 			continue
 		}

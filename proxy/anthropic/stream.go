@@ -68,7 +68,7 @@ type mark struct {
 	// Of a part that flows: the text block that is open behind it, or would
 	// be without the bytes from tail on; none where there is no such block or
 	// where it has no text.
-	text  int
-	tail  int
-	quiet bool // it says nothing to clients
+	text int
+	tail int
+	noOp bool // it says nothing to clients
 }

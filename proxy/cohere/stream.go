@@ -146,7 +146,7 @@ func (s *stream) complete(parts []wire.Part) ([]wire.Part, error) {
 // readEvent reads an event. One that nobody knows says nothing of a call.
 func readEvent(ev wire.Event) (event, error) {
 	e := event{Event: ev, index: -1}
-	if err := plainLines(ev.Raw); err != nil || wire.IsQuiet(ev) {
+	if err := plainLines(ev.Raw); err != nil || wire.IsNoOp(ev) {
 		return e, err
 	}
 	if err := wire.StrictEvent(ev.Data); err != nil {

@@ -17,7 +17,7 @@ const maxRounds = 8
 // log before this returns. An error means that nothing could be written: the call
 // must be refused.
 func (x *Exchange) Decide(ctx context.Context, e *Evaluation) error {
-	if s := x.Standing(); s.Stopped() {
+	if s := x.AgentStatus(); s.Stopped() {
 		return x.halt(ctx, e, s)
 	}
 	if e.Call.Result != nil { // whose digest is another than that of the call

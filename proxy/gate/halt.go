@@ -10,19 +10,19 @@ import (
 	"github.com/holdgate/holdgate/approvals/agents"
 )
 
-// Standing is whether people let the exchange's agent go on.
-func (x *Exchange) Standing() approvals.Standing { return x.g.Standing(x.from.Caller) }
+// AgentStatus is whether people let the exchange's agent go on.
+func (x *Exchange) AgentStatus() approvals.AgentStatus { return x.g.AgentStatus(x.from.Caller) }
 
-// Standing is whether people let a caller go on.
-func (g *Gate) Standing(who approvals.Caller) approvals.Standing {
-	s, _ := g.c.Queue.StandingOf(who.Agent.ID, who.Session.ID)
+// AgentStatus is whether people let a caller go on.
+func (g *Gate) AgentStatus(who approvals.Caller) approvals.AgentStatus {
+	s, _ := g.c.Queue.StatusOf(who.Agent.ID, who.Session.ID)
 	return s
 }
 
 // Unpaused waits until a caller is not paused: it runs then, or is stopped.
-func (g *Gate) Unpaused(ctx context.Context, who approvals.Caller) (approvals.Standing, error) {
+func (g *Gate) Unpaused(ctx context.Context, who approvals.Caller) (approvals.AgentStatus, error) {
 	for {
-		s, changed := g.c.Queue.StandingOf(who.Agent.ID, who.Session.ID)
+		s, changed := g.c.Queue.StatusOf(who.Agent.ID, who.Session.ID)
 		if s.Running() || s.Stopped() {
 			return s, nil
 		}
@@ -58,7 +58,7 @@ func (x *Exchange) clear(ctx context.Context, all []*Evaluation) error {
 }
 
 // halt refuses a call of an agent that is stopped.
-func (x *Exchange) halt(ctx context.Context, e *Evaluation, s approvals.Standing) error {
+func (x *Exchange) halt(ctx context.Context, e *Evaluation, s approvals.AgentStatus) error {
 	entry, err := x.logDecision(ctx, e, holdgate.Decision{Rule: holdgate.RuleStopped, Reason: "the agent is " + s.String()})
 	e.Refuse(NoticeStopped(fmt.Sprintf("%s (log entry %d)", Undone(e.Call), entry), s))
 	return err
@@ -67,7 +67,7 @@ func (x *Exchange) halt(ctx context.Context, e *Evaluation, s approvals.Standing
 // MustWait reports whether a call that may go on must wait, because its agent is
 // paused. One whose agent was stopped meanwhile is refused instead.
 func (x *Exchange) MustWait(ctx context.Context, e *Evaluation) bool {
-	s := x.Standing()
+	s := x.AgentStatus()
 	if s.Running() || !e.Released() {
 		return false
 	}
@@ -82,9 +82,9 @@ func (x *Exchange) MustWait(ctx context.Context, e *Evaluation) bool {
 
 // Halted finds out whether the queue refused because of what people have done to
 // the agent.
-func Halted(err error) (approvals.Standing, bool) {
+func Halted(err error) (approvals.AgentStatus, bool) {
 	if h, ok := errors.AsType[*agents.HaltError](err); ok {
-		return h.Standing, true
+		return h.Status, true
 	}
-	return approvals.Standing{}, false
+	return approvals.AgentStatus{}, false
 }

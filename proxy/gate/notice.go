@@ -129,12 +129,12 @@ func NoticeWaiting(e *Evaluation) string {
 }
 
 // NoticeStopped stands in the place of what a stopped agent asked for.
-func NoticeStopped(what string, s approvals.Standing) string {
+func NoticeStopped(what string, s approvals.AgentStatus) string {
 	return wire.Mark + what + ": this agent was " + holdgate.OneLine(s.String(), MaxWords) + ". Nothing that it asks for is done until a person resumes it. Stop, and tell the user."
 }
 
 // PausedText says what keeps a paused agent waiting.
-func PausedText(s approvals.Standing) string {
+func PausedText(s approvals.AgentStatus) string {
 	return "this agent is " + holdgate.OneLine(s.String(), 500)
 }
 

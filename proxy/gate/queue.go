@@ -19,7 +19,7 @@ type Queue interface {
 	Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) (approvals.Grant, bool, error)
 	Strained() error
 
-	StandingOf(agent, session string) (approvals.Standing, <-chan struct{})
+	StatusOf(agent, session string) (approvals.AgentStatus, <-chan struct{})
 	WhenStopped(agent string, fn func()) (forget func())
 
 	Track(ctx context.Context, agent, session string) (Session, error)
@@ -94,9 +94,9 @@ func (d door) Granted(ctx context.Context, c holdgate.Call, dec holdgate.Decisio
 	return d.Grants.Granted(ctx, c, dec, digest)
 }
 
-// StandingOf implements [Queue].
-func (d door) StandingOf(agent, session string) (approvals.Standing, <-chan struct{}) {
-	return d.Agents.StandingOf(agent, session)
+// StatusOf implements [Queue].
+func (d door) StatusOf(agent, session string) (approvals.AgentStatus, <-chan struct{}) {
+	return d.Agents.StatusOf(agent, session)
 }
 
 // WhenStopped implements [Queue].

@@ -65,7 +65,7 @@ type queue struct {
 	edited  json.RawMessage
 
 	mu       sync.Mutex
-	standing approvals.Standing
+	status   approvals.AgentStatus
 	changed  chan struct{}
 	asked    chan approvals.Question
 	requests map[string]approvals.Request
@@ -76,7 +76,7 @@ type queue struct {
 }
 
 func newQueue() *queue {
-	return &queue{standing: approvals.Standing{State: agents.Running}, changed: make(chan struct{}),
+	return &queue{status: approvals.AgentStatus{State: agents.Running}, changed: make(chan struct{}),
 		asked: make(chan approvals.Question, 16), requests: map[string]approvals.Request{}, ended: map[string]chan struct{}{}}
 }
 
@@ -98,17 +98,17 @@ func (q *queue) Granted(context.Context, holdgate.Call, holdgate.Decision, holdg
 
 func (*queue) Strained() error { return nil }
 
-func (q *queue) StandingOf(string, string) (approvals.Standing, <-chan struct{}) {
+func (q *queue) StatusOf(string, string) (approvals.AgentStatus, <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.standing, q.changed
+	return q.status, q.changed
 }
 
 // stands has people let the agent go on, or not.
 func (q *queue) stands(state agents.State) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.standing = approvals.Standing{State: state, By: "ann"}
+	q.status = approvals.AgentStatus{State: state, By: "ann"}
 	close(q.changed)
 	q.changed = make(chan struct{})
 }

@@ -100,7 +100,7 @@ func (x *Exchange) WaitsFor(all []*Evaluation) string {
 	if len(Open(all)) > 0 {
 		return "it waits for a person to decide " + Requests(all)
 	}
-	return PausedText(x.Standing())
+	return PausedText(x.AgentStatus())
 }
 
 // Use claims every approval that the released calls rest on, in one transaction,

@@ -22,7 +22,7 @@ type framing interface {
 	// of our own.
 	same(f frame) []byte
 	other(f frame, data []byte) []byte
-	made(data []byte) []byte
+	frameOf(data []byte) []byte
 }
 
 // blanks are what JSON lets stand around a value (RFC 8259, section 2).
@@ -43,7 +43,7 @@ func (s *events) Next() (frame, bool, error) {
 
 func (*events) same(f frame) []byte               { return f.raw }
 func (*events) other(_ frame, data []byte) []byte { return wire.AppendEvent(nil, "", data) }
-func (*events) made(data []byte) []byte           { return wire.AppendEvent(nil, "", data) }
+func (*events) frameOf(data []byte) []byte        { return wire.AppendEvent(nil, "", data) }
 
 // array frames a stream that is one JSON array.
 type array struct {
@@ -80,7 +80,7 @@ func (s *array) other(f frame, data []byte) []byte {
 	return s.same(f)
 }
 
-func (s *array) made(data []byte) []byte {
+func (s *array) frameOf(data []byte) []byte {
 	sep := byte(',')
 	if !s.begun {
 		s.begun, sep = true, '['

@@ -53,7 +53,7 @@ func (s *stream) Idle() []byte {
 	if !s.w.seen {
 		return nil
 	}
-	return s.w.framing.made(s.w.text(""))
+	return s.w.framing.frameOf(s.w.text(""))
 }
 
 // Notice returns a response that shows the agent's user a text, as the model's.
@@ -61,12 +61,12 @@ func (s *stream) Notice(text string) []byte {
 	if s.w.candidate(0).text {
 		text = wire.Apart + text
 	}
-	return s.w.framing.made(s.w.text(text))
+	return s.w.framing.frameOf(s.w.text(text))
 }
 
 // Fail implements [wire.Stream].
 func (s *stream) Fail(message string) []byte {
-	out := s.w.framing.made((&Codec{}).Error(500, message))
+	out := s.w.framing.frameOf((&Codec{}).Error(500, message))
 	if _, ok := s.w.framing.(*array); ok {
 		out = append(out, ']')
 	}

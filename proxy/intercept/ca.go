@@ -133,10 +133,10 @@ type leaves struct {
 }
 
 type leaf struct {
-	once sync.Once
-	cert *tls.Certificate
-	err  error
-	made time.Time
+	once   sync.Once
+	cert   *tls.Certificate
+	err    error
+	signed time.Time
 }
 
 const (
@@ -154,11 +154,11 @@ func (l *leaves) Fetch(host string, gen func() (*tls.Certificate, error)) (*tls.
 		l.byID = map[string]*leaf{}
 	}
 	e := l.byID[host]
-	if e == nil || time.Since(e.made) > leafLife {
+	if e == nil || time.Since(e.signed) > leafLife {
 		if len(l.byID) >= maxLeaves {
 			clear(l.byID)
 		}
-		e = &leaf{made: time.Now()}
+		e = &leaf{signed: time.Now()}
 		l.byID[host] = e
 	}
 	l.mu.Unlock()

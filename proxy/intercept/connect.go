@@ -59,7 +59,7 @@ func (i *Interceptor) connectProxy() *goproxy.ProxyHttpServer {
 	p := goproxy.NewProxyHttpServer()
 	p.Tr = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errNoDial }}
 	p.ConnectDial = nil
-	p.Logger = quietLogger{}
+	p.Logger = discardLogger{}
 	p.OnRequest().HandleConnectFunc(func(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: func(r *http.Request, c net.Conn, _ *goproxy.ProxyCtx) {
 			i.openTunnel(r.Context(), c, host)
@@ -71,9 +71,9 @@ func (i *Interceptor) connectProxy() *goproxy.ProxyHttpServer {
 // errNoDial says that goproxy is here to take CONNECT, and to dial nothing.
 var errNoDial = errors.New("nothing is dialled here")
 
-type quietLogger struct{}
+type discardLogger struct{}
 
-func (quietLogger) Printf(string, ...any) {}
+func (discardLogger) Printf(string, ...any) {}
 
 // tlsHandshake is how TLS begins: ContentType handshake (RFC 8446 section 5.1).
 const tlsHandshake = 0x16

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// burstRoom is how many bytes may have been read and not yet sent.
-const burstRoom = 64 << 10
+// burstSize is how many bytes may have been read and not yet sent.
+const burstSize = 64 << 10
 
 // A Memory is what one streamed answer is read into. It is used again for
 // another, unless something of the answer is kept.
@@ -41,12 +41,12 @@ func (m *Memory) Give() {
 // upstream that sends an event at a time, in a TLS record each, would otherwise
 // cost a write for each.
 type Burst struct {
-	mu         sync.Mutex
-	more, room sync.Cond
-	mem        *Memory // come is what was read and not yet taken
-	err        error   // what ended the reading
-	over       bool    // nobody takes what comes
-	done       sync.WaitGroup
+	mu            sync.Mutex
+	more, notFull sync.Cond
+	mem           *Memory // come is what was read and not yet taken
+	err           error   // what ended the reading
+	over          bool    // nobody takes what comes
+	done          sync.WaitGroup
 }
 
 // ReadBurst begins to read src. The caller ends it with stop, and may use the
@@ -54,7 +54,7 @@ type Burst struct {
 func ReadBurst(src io.Reader, mem *Memory) *Burst {
 	b := &Burst{mem: mem}
 	mem.come, mem.taken = mem.come[:0], mem.taken[:0]
-	b.more.L, b.room.L = &b.mu, &b.mu
+	b.more.L, b.notFull.L = &b.mu, &b.mu
 	b.done.Go(func() { b.read(src) })
 	return b
 }
@@ -64,8 +64,8 @@ func (b *Burst) read(src io.Reader) {
 	for {
 		n, err := readSafely(src, buf)
 		b.mu.Lock()
-		for len(b.mem.come) > burstRoom && !b.over {
-			b.room.Wait()
+		for len(b.mem.come) > burstSize && !b.over {
+			b.notFull.Wait()
 		}
 		b.mem.come, b.err = append(b.mem.come, buf[:n]...), err
 		b.more.Signal()
@@ -90,7 +90,7 @@ func (b *Burst) Next() ([]byte, error) {
 		return nil, b.err
 	}
 	m.come, m.taken = m.taken[:0], m.come
-	b.room.Signal()
+	b.notFull.Signal()
 	return m.taken, nil
 }
 
@@ -100,7 +100,7 @@ func (b *Burst) Stop(cut func()) {
 	b.mu.Lock()
 	b.over = true
 	ended := b.err != nil
-	b.room.Signal()
+	b.notFull.Signal()
 	b.mu.Unlock()
 	if !ended {
 		cut()

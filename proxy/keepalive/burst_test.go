@@ -15,7 +15,7 @@ func TestABurstIsTakenAsItCame(t *testing.T) {
 		"all at once":                 strings.NewReader(want),
 		"a byte at a time":            iotest.OneByteReader(strings.NewReader(want)),
 		"the end with the last":       iotest.DataErrReader(strings.NewReader(want)),
-		"more than there is room for": io.MultiReader(strings.NewReader(want[:burstRoom]), strings.NewReader(want[burstRoom:])),
+		"more than there is room for": io.MultiReader(strings.NewReader(want[:burstSize]), strings.NewReader(want[burstSize:])),
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := ReadBurst(src, NewMemory())
@@ -64,7 +64,7 @@ func TestABurstReadsNoFurtherAheadThanItHasRoom(t *testing.T) {
 		src := readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })
 		b := ReadBurst(src, NewMemory())
 		synctest.Wait()
-		if most := burstRoom + 3*(16<<10); read > most {
+		if most := burstSize + 3*(16<<10); read > most {
 			t.Errorf("%d bytes were read, and nobody took one", read)
 		}
 		before := read

@@ -88,7 +88,7 @@ func Reads(d holdgate.Definition) bool {
 		return false
 	}
 	verb, first, ok := readsByName(words(d.Name))
-	return ok && readsByText(d.Description, first) && onlyLooks(schema, verb == "query", 0)
+	return ok && readsByText(d.Description, first) && onlyReads(schema, verb == "query", 0)
 }
 
 // Declares reports whether the definition has each of the arguments as a
@@ -151,33 +151,33 @@ func readsByText(text string, verbFirst bool) bool {
 	return true
 }
 
-// onlyLooks reports whether a schema has no parameter that is free to make a tool
+// onlyReads reports whether a schema has no parameter that is free to make a tool
 // act, and takes none that it does not name.
-func onlyLooks(schema any, queries bool, depth int) bool {
+func onlyReads(schema any, queries bool, depth int) bool {
 	if depth > maxReadDepth {
 		return false
 	}
 	switch s := schema.(type) {
 	case []any:
-		return !slices.ContainsFunc(s, func(e any) bool { return !onlyLooks(e, queries, depth+1) })
+		return !slices.ContainsFunc(s, func(e any) bool { return !onlyReads(e, queries, depth+1) })
 	case map[string]any:
 		if open(s) {
 			return false
 		}
 		parameters, _ := s["properties"].(map[string]any)
 		for name, p := range parameters {
-			if acts(name, p, queries) || !onlyLooks(p, queries, depth+1) {
+			if acts(name, p, queries) || !onlyReads(p, queries, depth+1) {
 				return false
 			}
 		}
 		for _, key := range []string{"$defs", "definitions"} {
 			parts, _ := s[key].(map[string]any)
-			if !onlyLooks(slices.Collect(maps.Values(parts)), queries, depth+1) {
+			if !onlyReads(slices.Collect(maps.Values(parts)), queries, depth+1) {
 				return false
 			}
 		}
 		for _, key := range []string{"items", "prefixItems", "anyOf", "oneOf", "allOf", "if", "then", "else", "not", "contains"} {
-			if !onlyLooks(s[key], queries, depth+1) {
+			if !onlyReads(s[key], queries, depth+1) {
 				return false
 			}
 		}

@@ -132,8 +132,8 @@ func (t Task) members() []byte {
 	return b
 }
 
-// Made answers the call itself: it has become a task.
-func (t Task) Made(id []byte) []byte {
+// CreatedAnswer answers the call itself: it has become a task.
+func (t Task) CreatedAnswer(id []byte) []byte {
 	if t.Form == Task26 {
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"task",%s}}`, id, t.members())
 	}
@@ -213,9 +213,9 @@ func WithTasks(message []byte, more []Task) []byte {
 	return setMember(message, "result", setMember(result, "tasks", append(list, ']')))
 }
 
-// MadeTask returns the name of the task that a server has made of a call, and how
+// CreatedTask returns the name of the task that a server has made of a call, and how
 // long it keeps it; 0 is without end. ok is false where the answer is none.
-func MadeTask(message []byte) (id string, ttl time.Duration, ok bool) {
+func CreatedTask(message []byte) (id string, ttl time.Duration, ok bool) {
 	result := wire.Find(message, "result")
 	task, member := wire.Find(result, "task"), "ttl"
 	if kind, err := wire.Text(wire.Find(result, "resultType")); err == nil && kind == "task" {

@@ -92,9 +92,9 @@ func TestATaskInBothRevisions(t *testing.T) {
 	const shown = `"taskId":"x","status":"completed","createdAt":"2026-01-02T03:04:05.006Z","lastUpdatedAt":"2026-01-02T03:04:05.006Z",`
 	task.Form = mcp.Task25
 	for got, want := range map[string]string{
-		string(task.Made([]byte("1"))):   `{"jsonrpc":"2.0","id":1,"result":{"task":{` + shown + `"ttl":3600000,"pollInterval":1000}}}`,
-		string(task.Got([]byte(`"a"`))):  `{"jsonrpc":"2.0","id":"a","result":{` + shown + `"ttl":3600000,"pollInterval":1000}}`,
-		string(task.Result([]byte("2"))): `{"jsonrpc":"2.0","id":2,"result":{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"x"}}}}`,
+		string(task.CreatedAnswer([]byte("1"))): `{"jsonrpc":"2.0","id":1,"result":{"task":{` + shown + `"ttl":3600000,"pollInterval":1000}}}`,
+		string(task.Got([]byte(`"a"`))):         `{"jsonrpc":"2.0","id":"a","result":{` + shown + `"ttl":3600000,"pollInterval":1000}}`,
+		string(task.Result([]byte("2"))):        `{"jsonrpc":"2.0","id":2,"result":{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"x"}}}}`,
 	} {
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -102,9 +102,9 @@ func TestATaskInBothRevisions(t *testing.T) {
 	}
 	task.Form = mcp.Task26
 	for got, want := range map[string]string{
-		string(task.Made([]byte("1"))):      `{"jsonrpc":"2.0","id":1,"result":{"resultType":"task",` + shown + `"ttlMs":3600000,"pollIntervalMs":1000}}`,
-		string(task.Got([]byte("1"))):       `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete",` + shown + `"ttlMs":3600000,"pollIntervalMs":1000,"result":{"content":[]}}}`,
-		string(task.Cancelled([]byte("1"))): `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`,
+		string(task.CreatedAnswer([]byte("1"))): `{"jsonrpc":"2.0","id":1,"result":{"resultType":"task",` + shown + `"ttlMs":3600000,"pollIntervalMs":1000}}`,
+		string(task.Got([]byte("1"))):           `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete",` + shown + `"ttlMs":3600000,"pollIntervalMs":1000,"result":{"content":[]}}}`,
+		string(task.Cancelled([]byte("1"))):     `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`,
 	} {
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -163,7 +163,7 @@ func (s *Server) lease() (*session, error) {
 // something is left on it.
 func (s *Server) giveBack(ss *session) {
 	s.mu.Lock()
-	keep := ss.alive() && ss.isQuiet() && s.ctx.Err() == nil
+	keep := ss.alive() && ss.isIdle() && s.ctx.Err() == nil
 	if keep {
 		ss.used = time.Now()
 		s.spare = append(s.spare, ss)
@@ -266,7 +266,7 @@ func (s *Server) endIdle(before time.Time) {
 	s.mu.Lock()
 	var old []*session
 	for _, ss := range s.sessions {
-		if ss.used.Before(before) && ss.isQuiet() {
+		if ss.used.Before(before) && ss.isIdle() {
 			old = append(old, ss)
 		}
 	}

@@ -45,8 +45,8 @@ func (ss *session) alive() bool {
 	return !ss.gone && !ss.p.ending()
 }
 
-// isQuiet reports whether nothing is under way.
-func (ss *session) isQuiet() bool {
+// isIdle reports whether nothing is under way.
+func (ss *session) isIdle() bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	return len(ss.waiting) == 0 && ss.listener == nil

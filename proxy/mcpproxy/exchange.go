@@ -164,7 +164,7 @@ func (m *exchange) run() error {
 	}
 	defer m.closeOut()
 	defer m.beginWait()()
-	if !m.Standing().Running() && !m.waitFor(m.admit) {
+	if !m.AgentStatus().Running() && !m.waitFor(m.admit) {
 		return nil
 	}
 	if m.pickUp() {
@@ -189,7 +189,7 @@ func (m *exchange) run() error {
 // held waits for the messages that are held, if any are, and sends the body on or
 // answers in its place.
 func (m *exchange) held(qs []*gate.Evaluation, held bool) error {
-	waits := held || !m.Standing().Running()
+	waits := held || !m.AgentStatus().Running()
 	if waits && !m.waitFor(func(ctx context.Context) (string, error) {
 		m.tell(qs)
 		m.showPages(qs)
@@ -283,7 +283,7 @@ func (m *exchange) admit(ctx context.Context) (waiting string, err error) {
 	}
 	if s.Stopped() {
 		m.Report(holdgate.RuleStopped, s.String())
-		return "", &agents.HaltError{Standing: s}
+		return "", &agents.HaltError{Status: s}
 	}
 	return "", nil
 }

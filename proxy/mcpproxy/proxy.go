@@ -92,8 +92,8 @@ func remembering[K comparable, V any](n int) *lru.Cache[K, V] {
 // Wait waits until no server on standard streams is served any longer.
 func (p *Proxy) Wait() { p.pipes.Wait() }
 
-// Quiet reports whether no client waits for a call that came over HTTP.
-func (p *Proxy) Quiet() bool { return p.waiting.none() }
+// Idle reports whether no client waits for a call that came over HTTP.
+func (p *Proxy) Idle() bool { return p.waiting.none() }
 
 // Close ends what runs here, once nobody is served any longer.
 func (p *Proxy) Close() {

@@ -86,13 +86,13 @@ func (l listener) Refused(what, rule, message string) {
 	l.m.p.c.Refused(route.Target{Door: route.DoorStdio}, what, rule, message)
 }
 
-// Made implements [Proxy].
-func (l listener) Made(ctx context.Context, task string, id []byte) ([]byte, bool) {
+// TaskCreated implements [Proxy].
+func (l listener) TaskCreated(ctx context.Context, task string, id []byte) ([]byte, bool) {
 	rec, err := l.m.p.c.Queue.Tasks.Get(ctx, l.m.taskOwner(), task)
 	if err != nil {
 		return nil, false
 	}
-	return l.m.p.shownTask(rec, mcp.Task25).Made(id), true
+	return l.m.p.shownTask(rec, mcp.Task25).CreatedAnswer(id), true
 }
 
 // checkLine refuses what would be several lines to some reader, where messages

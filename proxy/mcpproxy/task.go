@@ -188,7 +188,7 @@ func (m *exchange) handOver(qs []*gate.Evaluation) bool {
 	t.m.asks.Store(m.asks.Load())
 	m.handed = true
 	m.p.c.Running.Go(func() { t.run(func() error { return t.m.held(qs, true) }) })
-	_ = m.reply([][]byte{m.p.shownTask(rec, form).Made(m.msgs[0].ID)}) // a client that has gone has lost its task, not the request
+	_ = m.reply([][]byte{m.p.shownTask(rec, form).CreatedAnswer(m.msgs[0].ID)}) // a client that has gone has lost its task, not the request
 	return true
 }
 
@@ -289,7 +289,7 @@ func (t *heldTask) keep() {
 		return
 	}
 	t.out.answer, t.kept = nil, true
-	theirs, ttl, made := mcp.MadeTask(answer)
+	theirs, ttl, made := mcp.CreatedTask(answer)
 	cancelled := false
 	rec, err := t.p.c.Queue.Tasks.Change(t.p.c.Life, t.id, func(rec *tasks.Task) error {
 		cancelled = rec.State == tasks.Cancelled

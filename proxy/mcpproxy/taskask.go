@@ -207,7 +207,7 @@ func (m *exchange) refuse(responses [][]byte) error {
 	rec.State = tasks.Held // a task begins as one that is worked on
 	made := m.p.shownTask(rec, mcp.Task25)
 	made.Message = ""
-	return m.reply([][]byte{made.Made(m.msgs[0].ID)})
+	return m.reply([][]byte{made.CreatedAnswer(m.msgs[0].ID)})
 }
 
 // tasksToServer exchanges the names of tasks in what goes on to the server.

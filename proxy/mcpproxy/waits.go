@@ -221,7 +221,7 @@ func (m *exchange) tell(qs []*gate.Evaluation) {
 			open = append(open, q)
 		}
 	}
-	text := gate.PausedText(m.Standing())
+	text := gate.PausedText(m.AgentStatus())
 	switch {
 	case len(open) == 1:
 		text = "request " + open[0].Request().ID + " waits for " + whoIsAsked(open[0].Request()) + " to decide"

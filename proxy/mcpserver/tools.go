@@ -131,8 +131,8 @@ func (s *Server) reportConfidence(ctx context.Context, req *mcp.CallToolRequest,
 	return s.wait(ctx, req, who, g)
 }
 
-// standing is the result of get_context.
-type standing struct {
+// contextOut is the result of get_context.
+type contextOut struct {
 	agentapi.Session
 
 	Would *agentapi.Would `json:"would,omitempty"`
@@ -143,7 +143,7 @@ func (s *Server) getContext(ctx context.Context, _ *mcp.CallToolRequest, who app
 	if err != nil {
 		return nil, nil, told(err)
 	}
-	out := standing{Session: session}
+	out := contextOut{Session: session}
 	if in.Tool == "" {
 		return nil, out, nil
 	}

@@ -183,7 +183,7 @@ func (s *stream) flow(parts []wire.Part, e event) ([]wire.Part, error) {
 // readEvent reads an event.
 func readEvent(ev wire.Event) (e event, err error) {
 	e.Event = ev
-	if wire.IsQuiet(ev) {
+	if wire.IsNoOp(ev) {
 		return e, nil
 	}
 	data := bytes.Trim(ev.Data, " \t\n")

@@ -354,7 +354,7 @@ func (a *answer) readPlain(src io.Reader) bool {
 
 // deliverPlain takes an answer that is one JSON document to the client.
 func (a *answer) deliverPlain() error {
-	if (a.stored() || !a.Standing().Running()) && !a.await() {
+	if (a.stored() || !a.AgentStatus().Running()) && !a.await() {
 		return nil
 	}
 	if err := a.x.Use(a.R.Context(), a.calls()...); err != nil {

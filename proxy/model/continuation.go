@@ -222,7 +222,7 @@ func (a *answer) again(body []byte, document *wire.Document) error {
 // nextRequest returns the request that goes on from the answer; false where the
 // answer is to end.
 func (a *answer) nextRequest() ([]byte, *wire.Document, bool) {
-	if a.round >= a.f.c.Rounds || a.basis == nil || a.came == nil || a.Standing().Stopped() {
+	if a.round >= a.f.c.Rounds || a.basis == nil || a.came == nil || a.AgentStatus().Stopped() {
 		return nil, nil, false
 	}
 	var refused []wire.Refused

@@ -86,7 +86,7 @@ func (a *answer) get() (left bool, err error) {
 
 // orStopped is why an answer broke off, where that is not Holdgate's own doing.
 func (e *exchange) orStopped(err error) error {
-	if s := e.Standing(); s.Stopped() {
+	if s := e.AgentStatus(); s.Stopped() {
 		return fmt.Errorf("%w (%s)", errStopped, holdgate.OneLine(s.String(), gate.MaxWords))
 	}
 	return err

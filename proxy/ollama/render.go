@@ -25,8 +25,8 @@ func (w *writer) line(l line) []byte {
 	return wire.AppendLine(nil, data)
 }
 
-// made returns a line of our own that adds text.
-func (w *writer) made(text string) []byte {
+// textLine returns a line of our own that adds text.
+func (w *writer) textLine(text string) []byte {
 	b := []byte{'{'}
 	if !wire.IsNull(w.latest.model) {
 		b = append(append(append(b, `"model":`...), w.latest.model...), ',')

@@ -99,7 +99,7 @@ func (s *stream) Idle() []byte {
 	if s.w.latest == nil || s.w.latest.done {
 		return nil
 	}
-	return s.w.made("")
+	return s.w.textLine("")
 }
 
 // Notice returns a line that shows the agent's user a text, as the model's;
@@ -108,7 +108,7 @@ func (s *stream) Notice(text string) []byte {
 	if s.w.latest == nil || s.w.latest.done {
 		return nil
 	}
-	return s.w.made(s.w.apart(text))
+	return s.w.textLine(s.w.apart(text))
 }
 
 // Fail implements [wire.Stream].

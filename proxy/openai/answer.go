@@ -92,7 +92,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 // rewrite says what becomes of one choice.
 func (a *answer) rewrite(n int) *rewrite {
 	st, ch := a.states[n], &a.choices[n]
-	r := &rewrite{untouched: !st.changed, finish: ch.finish, keep: make(map[int][]byte)}
+	r := &rewrite{unchanged: !st.changed, finish: ch.finish, keep: make(map[int][]byte)}
 	left := 0
 	for i, k := range st.calls {
 		if word := wire.Word(k.verdict); word != "" {

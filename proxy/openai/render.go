@@ -149,8 +149,8 @@ func (s *stream) renderChunk(c *chunk) []byte {
 // rewrite says what becomes of a choice of a chunk in which calls begin.
 func (s *stream) rewrite(ch *choice, begun []*call) *rewrite {
 	st := s.choice(ch.index)
-	r := &rewrite{finish: ch.finish, untouched: !st.rewrites(ch)}
-	if r.untouched {
+	r := &rewrite{finish: ch.finish, unchanged: !st.rewrites(ch)}
+	if r.unchanged {
 		return r
 	}
 	for _, k := range begun {
@@ -183,7 +183,7 @@ func (s *stream) rewrite(ch *choice, begun []*call) *rewrite {
 // A rewrite is what becomes of one choice with a call in it that is refused,
 // edited or noted, in a stream or in a whole answer.
 type rewrite struct {
-	untouched bool
+	unchanged bool
 	notice    string // notices and notes, to be added to the content
 	finish    string // the finish_reason, or empty to leave it
 
@@ -201,7 +201,7 @@ type rewrite struct {
 
 // choice rewrites an element of choices, whose message is named body.
 func (r *rewrite) choice(object []byte, body string) []byte {
-	if r.untouched {
+	if r.unchanged {
 		r.says = true
 		return object
 	}

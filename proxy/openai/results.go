@@ -25,10 +25,10 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 		case "assistant":
 			h.Begun = true
 			if f := wire.Find(message.Value, "function_call"); !wire.IsNull(f) {
-				c := madeCall(f)
+				c := pastCall(f)
 				legacy[c.Tool] = c
 			}
-			if err := madeCalls(calls, wire.Find(message.Value, "tool_calls")); err != nil {
+			if err := pastCalls(calls, wire.Find(message.Value, "tool_calls")); err != nil {
 				return h, err
 			}
 		case "tool":
@@ -46,8 +46,8 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 	return h, nil
 }
 
-// madeCalls notes the calls of an assistant's message.
-func madeCalls(calls map[string]wire.Result, list []byte) error {
+// pastCalls notes the calls of an assistant's message.
+func pastCalls(calls map[string]wire.Result, list []byte) error {
 	if wire.IsNull(list) {
 		return nil
 	}
@@ -59,15 +59,15 @@ func madeCalls(calls map[string]wire.Result, list []byte) error {
 		if of == nil {
 			of = wire.Find(e.Value, "custom")
 		}
-		c := madeCall(of)
+		c := pastCall(of)
 		c.ID = wire.TextIn(e.Value, "id")
 		calls[c.ID] = c
 	}
 	return nil
 }
 
-// madeCall reads the name and the arguments of a call in a history.
-func madeCall(function []byte) (c wire.Result) {
+// pastCall reads the name and the arguments of a call in a history.
+func pastCall(function []byte) (c wire.Result) {
 	c.Tool = wire.TextIn(function, "name")
 	text, err := wire.Text(wire.Find(function, "arguments"))
 	if err == nil && wire.Strict([]byte(text)) == nil && wire.KindOf([]byte(text)) == "an object" {

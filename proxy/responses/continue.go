@@ -121,7 +121,7 @@ type joiner struct {
 // without a gap, and one end. All from the end on is the ending.
 func (j *joiner) Join(e wire.Event, answer int) ([]byte, bool) {
 	typ := ""
-	if !wire.IsQuiet(e) {
+	if !wire.IsNoOp(e) {
 		typ = wire.TextIn(e.Data, "type")
 	}
 	switch typ {
@@ -189,7 +189,7 @@ func (j *joiner) Begin(ending []wire.Event) []byte {
 // End implements [wire.Joiner].
 func (j *joiner) End(ending []wire.Event, answer int) (out []byte) {
 	for _, e := range ending {
-		if wire.IsQuiet(e) {
+		if wire.IsNoOp(e) {
 			out = append(out, e.Raw...)
 			continue
 		}

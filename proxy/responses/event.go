@@ -64,7 +64,7 @@ type event struct {
 // field does not contradict it.
 func decode(ev wire.Event) (*event, error) {
 	e := &event{wire: ev, number: none, index: none}
-	if wire.IsQuiet(ev) {
+	if wire.IsNoOp(ev) {
 		return e, nil
 	}
 	if err := wire.StrictEvent(ev.Data); err != nil {

@@ -34,7 +34,7 @@ func (*Codec) History(request *wire.Document) (wire.History, error) {
 			h.Results = append(h.Results, r)
 		default:
 			h.Begun = true
-			if c, ok := madeCall(e.Value); ok {
+			if c, ok := pastCall(e.Value); ok {
 				calls[c.ID] = c
 			}
 		}
@@ -61,8 +61,8 @@ func told(object []byte) (typ, id, role string) {
 	return typ, id, role
 }
 
-// madeCall reads a call in a history; false for an item that is none.
-func madeCall(object []byte) (wire.Result, bool) {
+// pastCall reads a call in a history; false for an item that is none.
+func pastCall(object []byte) (wire.Result, bool) {
 	it, err := readItem(object)
 	if err != nil || it.kind != kindCall || it.callID == "" {
 		return wire.Result{}, false

@@ -148,7 +148,7 @@ func (s *acmeStream) End() ([]wire.Part, error) {
 // take reads one event. A call comes whole in one, so that nothing has to wait.
 func (s *acmeStream) take(parts []wire.Part, e wire.Event) ([]wire.Part, error) {
 	part := wire.Part{Bytes: e.Raw, Tag: e}
-	if !wire.IsQuiet(e) {
+	if !wire.IsNoOp(e) {
 		err := wire.StrictEvent(e.Data)
 		if err == nil {
 			part.Call, err = readSaying(e.Data)

@@ -73,7 +73,7 @@ func (e *Exchange) Failed(err error) {
 	if e.R.Context().Err() != nil {
 		return
 	}
-	if s := e.Standing(); s.Stopped() {
+	if s := e.AgentStatus(); s.Stopped() {
 		e.Reject(e.refusedStatus(), holdgate.RuleStopped, gate.NoticeStopped("The answer to this request was cut off", s))
 		return
 	}

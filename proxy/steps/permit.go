@@ -15,15 +15,17 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// Standing is whether people let the agent go on.
-func (e *Exchange) Standing() approvals.Standing { return e.Steps.Gate.Standing(e.Target.Caller) }
+// AgentStatus is whether people let the agent go on.
+func (e *Exchange) AgentStatus() approvals.AgentStatus {
+	return e.Steps.Gate.AgentStatus(e.Target.Caller)
+}
 
 // Admit is the step before policy: it reports whether the agent may go on at
 // all. The request of a paused agent waits in line, and shortly before its
 // client would give up gets a status that makes it ask again. Where admit
 // reports false the client has been answered, or has gone.
 func (e *Exchange) Admit() bool {
-	if e.Standing().Running() {
+	if e.AgentStatus().Running() {
 		return true
 	}
 	ctx, done := e.Patience()

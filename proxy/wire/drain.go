@@ -31,9 +31,9 @@ func Drain[Frame any](s Scanner[Frame], failed *error, what string, take func([]
 	return parts, *failed
 }
 
-// IsQuiet reports whether an event says nothing to any client: comments, blank
+// IsNoOp reports whether an event says nothing to any client: comments, blank
 // lines, empty data, and the [DONE] that some gateways add.
-func IsQuiet(e Event) bool {
+func IsNoOp(e Event) bool {
 	if e.Data == nil {
 		return true
 	}

@@ -114,8 +114,8 @@ var flags = wordSet("all auto-approve cascade color confirm debug delete detach 
 	"ignore-daemonsets interactive json keep-history latest linked local no-cache offline overwrite preview prod production prune public private privileged purge " +
 	"quiet recurse recursive remote rm save save-dev skip-final-snapshot squash tags tty unmanaged upgrade verbose volumes wait watch web yes assume-yes no-input delete-branch allow-unauthenticated cleanup")
 
-// quietly are options that say nothing of what happens.
-var quietly = wordSet("cli-input-json cidr-blocks color format help jq json log-level max-items no-color output page-size query timeout verbosity file filename kustomize")
+// withoutEffect are options that say nothing of what happens.
+var withoutEffect = wordSet("cli-input-json cidr-blocks color format help jq json log-level max-items no-color output page-size query timeout verbosity file filename kustomize")
 
 // options are the long options of a command that have a value.
 func (c command) options() (list []option) {
@@ -128,7 +128,7 @@ func (c command) options() (list []option) {
 			list = append(list, option{name: word, value: c.Argv[i+1]})
 			continue
 		}
-		if !strings.HasPrefix(word, "--") || slices.Contains(unasked, word) || flags[name] || strings.HasPrefix(name, "no-") || strings.HasPrefix(name, "skip-") || quietly[name] {
+		if !strings.HasPrefix(word, "--") || slices.Contains(unasked, word) || flags[name] || strings.HasPrefix(name, "no-") || strings.HasPrefix(name, "skip-") || withoutEffect[name] {
 			continue
 		}
 		if !glued && i+1 < len(c.Argv) && !strings.HasPrefix(c.Argv[i+1], "-") {

@@ -78,7 +78,7 @@ func operation(h *holdgate.HTTP, e holdgate.Effect) (holdgate.Effect, int, bool)
 	}
 	own := words(named[len(named)-1])
 	verb := verbIn(own)
-	if verb < 0 || looking[own[verb]] {
+	if verb < 0 || readVerbs[own[verb]] {
 		return e, 0, false
 	}
 	nouns := slices.Concat(words(strings.Join(named[1:len(named)-1], " ")), own[:verb], own[verb+1:])

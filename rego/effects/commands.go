@@ -83,7 +83,7 @@ func (w *work) stranger(c command) {
 		a.verb = long(own[len(own)-1])
 	}
 	switch object := a.object(c); {
-	case a.verb == "" || object == "" || looking[a.verb] || strings.ContainsAny(c.Argv[0], "/"):
+	case a.verb == "" || object == "" || readVerbs[a.verb] || strings.ContainsAny(c.Argv[0], "/"):
 		w.add(c, weighsSome-2, runs("program", c, "Runs "+line(c.Argv)+unheard))
 	case destroys(a.verb):
 		e := runs("program", c, does(a.verb)+" "+object+a.by(c, true)+unheard)

@@ -35,7 +35,7 @@ func (w *work) database(c command) {
 		w.add(c, weighsLost, e)
 	case strings.Contains(c.Program, "dump"):
 		w.add(c, weighsSome-1, holdgate.Effect{Kind: holdgate.EffectRead, What: "database", Where: c.database(), Undoable: holdgate.UndoableYes, Says: "Copies out what is in a database" + by})
-	case a.verb != "" && looking[a.verb]:
+	case a.verb != "" && readVerbs[a.verb]:
 		w.add(c, weighsLeast, holdgate.Effect{Kind: holdgate.EffectRead, What: "database", Where: c.database(), Undoable: holdgate.UndoableYes, Says: "Reads from a database" + by})
 	case len(c.Subcommand) > 0:
 		e.Says = "Changes a database: " + line(c.Argv)
@@ -116,7 +116,7 @@ func (w *work) documents(c command, e holdgate.Effect) bool {
 			said(weighsLost+2, holdgate.EffectDelete, holdgate.UndoableNo, "Drops the collection "+quoted(all))
 		case destroys(own[0]):
 			said(weighsLost, holdgate.EffectDelete, holdgate.UndoableNo, does(own[0])+" "+which+" of "+quoted(all))
-		case isVerb(own[0]) && !looking[own[0]]:
+		case isVerb(own[0]) && !readVerbs[own[0]]:
 			said(weighsGrave, holdgate.EffectChange, holdgate.UndoableNo, does(own[0])+" "+which+" in "+quoted(all))
 		default:
 			said(weighsLeast, holdgate.EffectRead, holdgate.UndoableYes, "Reads from "+quoted(all))

@@ -195,7 +195,7 @@ func (w *work) reaches(c command, where string, e holdgate.Effect) {
 		if file := w.saved(c); file != "" {
 			e.Kind, e.Undoable, e.Because, e.Says = holdgate.EffectWrite, holdgate.UndoableUnknown, "git", "Downloads "+where+" to "+quoted(file)
 		}
-	case a.verb != "" && !looking[a.verb]:
+	case a.verb != "" && !readVerbs[a.verb]:
 		e = w.acts(c, "")
 		e.Because = "remote"
 		if e.Kind == holdgate.EffectDelete {

@@ -20,7 +20,7 @@ func (w *work) tool(t *holdgate.Tool) weighed {
 	verb, says := toolPhrase(server, name, t.Arguments)
 	weight := weighsSome
 	switch category := w.facts.Category; {
-	case category == "network" && (verb == "" || looking[verb] || verb == "open" || verb == "navigate"):
+	case category == "network" && (verb == "" || readVerbs[verb] || verb == "open" || verb == "navigate"):
 		e.Kind, e.Undoable, e.Because = holdgate.EffectFetch, holdgate.UndoableYes, "fetched"
 		if at := w.hosts(); len(at) > 0 {
 			e.Where = strings.Join(at, ", ")
@@ -35,7 +35,7 @@ func (w *work) tool(t *holdgate.Tool) weighed {
 	case destroys(verb):
 		e.Kind, e.Undoable, e.Because = holdgate.EffectDelete, holdgate.UndoableNo, "remote"
 		weight = weighsGrave + 2
-	case category == "read" && (verb == "" || looking[verb] || reading[verb]):
+	case category == "read" && (verb == "" || readVerbs[verb] || reading[verb]):
 		e.Kind, e.Undoable, e.Because = holdgate.EffectRead, holdgate.UndoableYes, ""
 		weight = weighsLeast
 	case category == "exec":

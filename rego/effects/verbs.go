@@ -29,8 +29,8 @@ var verbs = wordSet(`accept acknowledge activate add adopt allow amend analyze a
 var rarely = wordSet("build bulk charge check comment draft email export label link list lock message monitor order plan post preview query release report request run " +
 	"search snapshot stage star tag test top track trade type use view vote update")
 
-// looking are verbs that change nothing.
-var looking = wordSet("analyze check describe fetch find get inspect list preview query read retrieve search show tail top verify view wait")
+// readVerbs are verbs that change nothing.
+var readVerbs = wordSet("analyze check describe fetch find get inspect list preview query read retrieve search show tail top verify view wait")
 
 func wordSet(words string) map[string]bool {
 	set := make(map[string]bool)

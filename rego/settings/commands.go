@@ -206,14 +206,14 @@ func (c commandClass) follow(word string, project bool) (commandClass, bool) {
 func (c commandClass) with(g grammar, argv, rest []string) string {
 	found := ""
 	for changing, class := range c.words {
-		if quiet(class) {
+		if asksNothing(class) {
 			if !says(g, argv, changing) {
 				continue
 			}
 		} else if !holds(g, argv, rest, changing) {
 			continue
 		}
-		if found == "" || quiet(found) && !quiet(class) || quiet(found) == quiet(class) && class > found {
+		if found == "" || asksNothing(found) && !asksNothing(class) || asksNothing(found) == asksNothing(class) && class > found {
 			found = class
 		}
 	}
@@ -275,8 +275,8 @@ func takesNext(g grammar, word string) bool {
 	return strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && (!known || o.valued)
 }
 
-// quiet reports whether a class by itself asks nothing.
-func quiet(class string) bool {
+// asksNothing reports whether a class by itself asks nothing.
+func asksNothing(class string) bool {
 	return slices.Contains([]string{classPass, "build", "project", "remote", "assign"}, class)
 }
 
@@ -335,13 +335,13 @@ func namesTask(word, part string) bool {
 		}
 	}
 	parts := parting.Split(strings.ToLower(path.Base(word)), -1)
-	return slices.Contains(parts, part) && !slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(lookingParts, p) })
+	return slices.Contains(parts, part) && !slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(readingParts, p) })
 }
 
 var (
 	document     = regexp.MustCompile(`\.(md|json|txt|ya?ml|csv|html|lock|toml|log|png)$`)
 	parting      = regexp.MustCompile(`[^a-z0-9]+`)
-	lookingParts = []string{"build", "check", "docs", "dry", "lint", "list", "notes", "plan", "preview", "spec", "status", "test", "tests", "validate"}
+	readingParts = []string{"build", "check", "docs", "dry", "lint", "list", "notes", "plan", "preview", "spec", "status", "test", "tests", "validate"}
 )
 
 // anyProgram stands in the grammars for every program: options that have the same

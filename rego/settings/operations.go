@@ -14,15 +14,15 @@ import (
 // A service is an HTTP API whose requests have names, as data.settings.operations
 // lists it.
 type service struct {
-	name    string     // "github"; {x} stands for a label of the host
-	hosts   [][]string // patterns, by label; a port is the last part of the last one
-	actions bool       // requests name their operation themselves
-	roads   []httpRoad // the most specific first
+	name      string         // "github"; {x} stands for a label of the host
+	hosts     [][]string     // patterns, by label; a port is the last part of the last one
+	actions   bool           // requests name their operation themselves
+	endpoints []httpEndpoint // the most specific first
 }
 
 // A httpRoad is a method and a pattern of paths, and how what it matches is
 // called.
-type httpRoad struct {
+type httpEndpoint struct {
 	method string
 	parts  []string // literal, "{}" or "{name}" for one segment, "**" for the rest
 	query  string   // a parameter that must be there; empty: none must
@@ -74,18 +74,18 @@ func readService(v any) (s service, err error) {
 			return s, fmt.Errorf("%q: want METHOD /PATH", key)
 		}
 		path, query, _ := strings.Cut(target, "?")
-		s.roads = append(s.roads, httpRoad{method: method, parts: segments(path), query: query, name: name})
+		s.endpoints = append(s.endpoints, httpEndpoint{method: method, parts: segments(path), query: query, name: name})
 	}
-	if s.name == "" || len(s.hosts) == 0 || len(s.roads) == 0 && !s.actions {
+	if s.name == "" || len(s.hosts) == 0 || len(s.endpoints) == 0 && !s.actions {
 		return s, fmt.Errorf("want a name, hosts, and requests or actions")
 	}
-	slices.SortFunc(s.roads, moreSpecific)
+	slices.SortFunc(s.endpoints, moreSpecific)
 	return s, nil
 }
 
 // moreSpecific orders roads so that the first one that matches is the nearest:
 // what is written out goes before what stands for anything.
-func moreSpecific(a, b httpRoad) int {
+func moreSpecific(a, b httpEndpoint) int {
 	for i := range min(len(a.parts), len(b.parts)) {
 		if c := cmp.Compare(openness(a.parts[i]), openness(b.parts[i])); c != 0 {
 			return c
@@ -175,7 +175,7 @@ func (s *service) operation(h *holdgate.HTTP) string {
 		return unresolvedOperation
 	}
 	near := false // some road would take it, were its letters large or small otherwise
-	for _, r := range s.roads {
+	for _, r := range s.endpoints {
 		if r.method != method || r.query != "" && !query.Has(r.query) {
 			continue
 		}

@@ -29,17 +29,17 @@ func (d *db) Free() (int64, error) {
 	return max(free-reserve, 0), nil
 }
 
-// freeRoom watches how much of a disk is free. It is the writer's.
-type freeRoom struct {
+// diskSpace watches how much of a disk is free. It is the writer's.
+type diskSpace struct {
 	dir   string
 	known int64 // bytes that were free at the last look, less those written since
 	since int   // bytes written since
 }
 
-// room returns an error that wraps [ErrDiskFull] where the disk has too little
+// checkSpace returns an error that wraps [ErrDiskFull] where the disk has too little
 // room for a batch. The disk is looked at again after checkEvery bytes, while
 // it is nearly full, and before a new memtable may begin.
-func (m *memtables) room(changes map[string]serial.Change) error {
+func (m *memtables) checkSpace(changes map[string]serial.Change) error {
 	n := 0
 	for key, c := range changes {
 		n += 2*arenaNode + len(key) + len(c.Value)

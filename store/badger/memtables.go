@@ -30,7 +30,7 @@ type memtables struct {
 	// recovery.
 	synced   bool
 	unsynced int
-	free     freeRoom // of the disk
+	free     diskSpace // of the disk
 
 	mu   sync.Mutex
 	full []fullMemtable // oldest first
@@ -49,7 +49,7 @@ type fullMemtable struct {
 // newMemtables finds the newest file. The database must just have been opened:
 // it then has an empty memtable.
 func newMemtables(dir string) (*memtables, error) {
-	m := &memtables{dir: dir, free: freeRoom{dir: dir}}
+	m := &memtables{dir: dir, free: diskSpace{dir: dir}}
 	fids, err := m.files()
 	if err != nil {
 		return nil, err

@@ -136,7 +136,7 @@ func (d *db) commitBatch(b *batch) error {
 		d.journal.add(&item{batch: b})
 		return nil
 	}
-	if err := d.mem.room(b.changes); err != nil {
+	if err := d.mem.checkSpace(b.changes); err != nil {
 		return err
 	}
 	if err := d.commit(b); err != nil {

@@ -33,7 +33,7 @@ func (a *App) newMetrics() *metrics.Metrics {
 	for name := range a.c.Plugins {
 		n.Channels = append(n.Channels, name)
 	}
-	return metrics.New(n, metrics.Sources{Pending: a.oldest, Policy: a.policyNow, Store: a.room, Head: a.head, Channels: a.channelsNow})
+	return metrics.New(n, metrics.Sources{Pending: a.oldest, Policy: a.policyNow, Store: a.storeSize, Head: a.head, Channels: a.channelsNow})
 }
 
 // scrapeTime bounds what one scrape may ask of the store.
@@ -58,8 +58,8 @@ func (a *App) policyNow() (revision string, broken bool) {
 	return l.Revision, l.Broken != ""
 }
 
-// room is what the store's files take, and what is free for it.
-func (a *App) room() (size, free int64, err error) {
+// storeSize is what the store's files take, and what is free for it.
+func (a *App) storeSize() (size, free int64, err error) {
 	err = filepath.WalkDir(filepath.Join(a.c.StateDir, "db"), func(_ string, d fs.DirEntry, err error) error {
 		var info fs.FileInfo
 		if err == nil && d.Type().IsRegular() {

@@ -170,7 +170,7 @@ func (c *configs) swap(ctx context.Context, next *inForce, by string, change con
 		c.a.queue.Agents.Expect(agent)
 	}
 	if c.a.host != nil {
-		c.a.host.Look()
+		c.a.host.Reconcile()
 	}
 	c.a.warnUnanswerable()
 	c.endOpen(ctx)

@@ -13,8 +13,8 @@ import (
 // A process that was told to end, and was seen to stand at each of so many looks,
 // hears nothing: it was stopped, or a debugger holds it.
 const (
-	haltedLooks = 20
-	haltedEvery = 250 * time.Millisecond
+	haltedChecks = 20
+	haltedEvery  = 250 * time.Millisecond
 )
 
 // PassOn passes a signal on to a process. One that is told to end and was stopped
@@ -31,7 +31,7 @@ func endHalted(ctx context.Context, p *os.Process) {
 	tick := time.NewTicker(haltedEvery)
 	defer tick.Stop()
 	stood := 0
-	for range 2 * haltedLooks {
+	for range 2 * haltedChecks {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -41,7 +41,7 @@ func endHalted(ctx context.Context, p *os.Process) {
 			stood = 0
 			continue
 		}
-		if stood++; stood == haltedLooks {
+		if stood++; stood == haltedChecks {
 			_ = p.Kill()
 			return
 		}

@@ -57,7 +57,7 @@ func setUp(control *os.File) error {
 	// Capabilities and seccomp filters are a thread's own, and this thread's are
 	// those of the next stage.
 	runtime.LockOSThread()
-	m := &made{}
+	m := &passedFiles{}
 	if s.Kind == Strong {
 		if err := setUpNamespaces(m, s); err != nil {
 			return err

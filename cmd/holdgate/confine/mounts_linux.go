@@ -276,7 +276,7 @@ func setUpDev() error {
 }
 
 // openTerminal makes the agent's terminal: its other side goes out.
-func openTerminal(m *made) (fd int, err error) {
+func openTerminal(m *passedFiles) (fd int, err error) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return noTerminal, err

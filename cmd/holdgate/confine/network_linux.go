@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// made are the files that go out, and what they are.
-type made struct {
+// passedFiles are the files that go out, and what they are.
+type passedFiles struct {
 	files []*os.File
 	names []string
 }
 
-func (m *made) add(name string, f *os.File) {
+func (m *passedFiles) add(name string, f *os.File) {
 	m.files, m.names = append(m.files, f), append(m.names, name)
 }
 
 // setUpNamespaces makes the inside of the namespaces that this process is in.
-func setUpNamespaces(m *made, s Spec) error {
+func setUpNamespaces(m *passedFiles, s Spec) error {
 	if err := setUpNetwork(m, s.Loopback); err != nil {
 		return &MissingError{Part: partNetwork, Err: err, Hint: "the kernel needs nf_tables with NAT (modules nft_nat, nft_redir, nft_chain_nat)"}
 	}
@@ -37,7 +37,7 @@ func setUpNamespaces(m *made, s Spec) error {
 }
 
 // setUpNetwork makes every address a local one, and redirects what is sent.
-func setUpNetwork(m *made, loopback []uint16) error {
+func setUpNetwork(m *passedFiles, loopback []uint16) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return fmt.Errorf("finding the loopback device: %w", err)
@@ -68,7 +68,7 @@ func hasIPv6() bool {
 }
 
 // listen opens what the sidecar serves.
-func listen(m *made, v6 bool) error {
+func listen(m *passedFiles, v6 bool) error {
 	hosts := []string{"127.0.0.1"}
 	if v6 {
 		hosts = append(hosts, "::1")
@@ -93,7 +93,7 @@ func listen(m *made, v6 bool) error {
 	return nil
 }
 
-func listenTCP(m *made, name, host string, port int) error {
+func listenTCP(m *passedFiles, name, host string, port int) error {
 	lc := &net.ListenConfig{}
 	lc.SetMultipathTCP(false)
 	ln, err := lc.Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(port)))

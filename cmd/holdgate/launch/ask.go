@@ -89,7 +89,7 @@ func (s *session) ask(ctx context.Context, r approvals.Request, more int) time.T
 		case k := <-keys:
 			again, over = d.typed(ctx, k)
 		case <-tick.C:
-			over = d.look(ctx)
+			over = d.refresh(ctx)
 		}
 		if over {
 			return again
@@ -127,7 +127,7 @@ func (d *dialogue) show() {
 // and when it may be asked again.
 func (d *dialogue) typed(ctx context.Context, k stroke) (again time.Time, over bool) {
 	rest := k.text
-	for len(rest) > 0 && k.at.Sub(d.since) >= quiet {
+	for len(rest) > 0 && k.at.Sub(d.since) >= minShown {
 		var show, line string
 		var done bool
 		show, line, done, rest = d.ed.feed(rest)
@@ -176,8 +176,8 @@ func (d *dialogue) send(ctx context.Context, decision api.Decision) (again time.
 	return time.Time{}, false
 }
 
-// look sees whether the request has ended elsewhere, or has changed.
-func (d *dialogue) look(ctx context.Context) (over bool) {
+// refresh sees whether the request has ended elsewhere, or has changed.
+func (d *dialogue) refresh(ctx context.Context) (over bool) {
 	see := d.s.o.Door.Request
 	if d.q.byItself() {
 		see = d.s.o.Door.Shown

@@ -42,7 +42,7 @@ func TestAQuestionThatSilenceApprovesCountsDown(t *testing.T) {
 		}
 		out.Reset()
 		door.r.ExpiresAt = door.r.ExpiresAt.Add(-2 * time.Second)
-		if over := d.look(t.Context()); over || door.shown != 1 {
+		if over := d.refresh(t.Context()); over || door.shown != 1 {
 			t.Errorf("over: %v, shown %d times", over, door.shown)
 		}
 		if want := "\x1b7\x1b[H\x1b[2KHOLDGATE ASKS - APPROVED by itself in 7s\x1b8"; out.String() != want {
@@ -50,8 +50,8 @@ func TestAQuestionThatSilenceApprovesCountsDown(t *testing.T) {
 		}
 		out.Reset()
 		door.r.OnTimeout = "deny" // nobody else could approve it any more
-		d.look(t.Context())
-		d.look(t.Context())
+		d.refresh(t.Context())
+		d.refresh(t.Context())
 		if strings.Contains(out.String(), "APPROVED by itself in") || door.shown != 2 {
 			t.Errorf("an ordinary question: %q, shown %d times", out.String(), door.shown)
 		}

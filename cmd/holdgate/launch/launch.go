@@ -75,7 +75,7 @@ type Door interface {
 	List(context.Context, approvals.Filter) ([]approvals.Request, error)
 	Request(ctx context.Context, id string) (approvals.Request, error)
 	Shown(ctx context.Context, id string) (approvals.Request, error)
-	Standing(ctx context.Context, agent string) (approvals.Standing, error)
+	AgentStatus(ctx context.Context, agent string) (approvals.AgentStatus, error)
 	Decide(ctx context.Context, id string, d api.Decision) (approvals.Request, error)
 }
 

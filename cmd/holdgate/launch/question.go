@@ -265,6 +265,6 @@ func (q *question) changed(now approvals.Request) bool {
 // quoted is what a person typed, so that it can be shown.
 func quoted(s string) string { return `"` + holdgate.Visible(s) + `"` }
 
-// quiet is how long after each change of what a question shows nothing is
+// minShown is how long after each change of what a question shows nothing is
 // taken that is typed.
-const quiet = 700 * time.Millisecond
+const minShown = 700 * time.Millisecond

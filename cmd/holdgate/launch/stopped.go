@@ -20,7 +20,7 @@ func endWhenStopped(ctx context.Context, o Options, signal func(syscall.Signal))
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		s, err := o.Door.Standing(ctx, o.Agent)
+		s, err := o.Door.AgentStatus(ctx, o.Agent)
 		if err == nil && s.Stopped() {
 			break
 		}
@@ -43,7 +43,7 @@ func endWhenStopped(ctx context.Context, o Options, signal func(syscall.Signal))
 // tellStopped says on stderr that people have stopped the agent, where they
 // have.
 func tellStopped(ctx context.Context, o Options) {
-	s, err := o.Door.Standing(ctx, o.Agent)
+	s, err := o.Door.AgentStatus(ctx, o.Agent)
 	if err == nil && s.Stopped() {
 		fmt.Fprintf(o.Stderr, "holdgate: %s was %s\n", holdgate.Visible(o.Agent), holdgate.Visible(s.String()))
 	}
@@ -51,12 +51,12 @@ func tellStopped(ctx context.Context, o Options) {
 
 // AwaitResumed waits while people have stopped the agent, and tells what it waits
 // for, each time that changes.
-func AwaitResumed(ctx context.Context, d Door, agent string, tell func(approvals.Standing)) error {
+func AwaitResumed(ctx context.Context, d Door, agent string, tell func(approvals.AgentStatus)) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	var told approvals.Standing
+	var told approvals.AgentStatus
 	for {
-		s, err := d.Standing(ctx, agent)
+		s, err := d.AgentStatus(ctx, agent)
 		if err != nil || !s.Stopped() {
 			return err
 		}

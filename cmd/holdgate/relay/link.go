@@ -26,7 +26,7 @@ type link struct {
 	sending sync.Mutex
 
 	mu       sync.Mutex
-	room     *sync.Cond // there may be room for another line
+	notFull  *sync.Cond // there may be room for another line
 	seq      uint64
 	open     map[uint64]*line // that are not over, by number
 	held     int              // bytes of these
@@ -46,7 +46,7 @@ const maxHeld = 4 * stdio.MaxLine
 
 func newLink(o Options, stdin, out *os.File) *link {
 	l := &link{o: o, open: map[uint64]*line{}}
-	l.room = sync.NewCond(&l.mu)
+	l.notFull = sync.NewCond(&l.mu)
 	l.toServer = newOutbox(stdin, func() {}) // the server's own matter
 	l.toClient = newOutbox(o.Stdout, func() {
 		_ = out.Close() // as if the client had closed the server's output
@@ -83,7 +83,7 @@ func (l *link) up(f stdio.Frame) {
 	defer l.sending.Unlock()
 	l.mu.Lock()
 	for l.held+len(f.Line) > maxHeld && l.held > 0 {
-		l.room.Wait()
+		l.notFull.Wait()
 	}
 	l.seq++
 	f.Seq = l.seq
@@ -104,7 +104,7 @@ func (l *link) over(seq uint64) {
 	if at := l.open[seq]; at != nil {
 		l.held -= len(at.frame.Line)
 		delete(l.open, seq)
-		l.room.Broadcast()
+		l.notFull.Broadcast()
 	}
 }
 

@@ -168,7 +168,7 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the token: %w", err)
 	}
-	err = launch.AwaitResumed(until, door, st.Agent, func(by approvals.Standing) {
+	err = launch.AwaitResumed(until, door, st.Agent, func(by approvals.AgentStatus) {
 		fmt.Fprintf(r.Stderr, "note: %s\n", r.startsOnceResumed(st.Agent, by))
 	})
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 }
 
 // startsOnceResumed says why an agent does not start, and what lets it.
-func (r *agent) startsOnceResumed(id string, by approvals.Standing) string {
+func (r *agent) startsOnceResumed(id string, by approvals.AgentStatus) string {
 	who, whom := id+" was", id
 	if by.Everybody {
 		who, whom = "all agents were", "--all"

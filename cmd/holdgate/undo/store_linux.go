@@ -98,7 +98,7 @@ func lock(dir string) (*os.File, error) {
 
 // openTree opens a folder whose changes go to an entry.
 func openTree(root, entry string, limit int64) (*tree, error) {
-	t := &tree{root: -1, objects: -1, limit: limit, made: map[identity]bool{}, saved: map[identity]bool{}, timed: map[identity]bool{}}
+	t := &tree{root: -1, objects: -1, limit: limit, created: map[identity]bool{}, saved: map[identity]bool{}, timed: map[identity]bool{}}
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 	var err error
 	if t.root, err = unix.Open(root, flags|unix.O_NOFOLLOW, 0); err == nil {

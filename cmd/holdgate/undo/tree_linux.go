@@ -17,9 +17,9 @@ type tree struct {
 	objects int // what the entry keeps: files named by the number of their record
 	journal *journal
 
-	made  map[identity]bool // what the run made, and nobody needs back
-	saved map[identity]bool // whose content is kept
-	timed map[identity]bool // whose times are
+	created map[identity]bool // what the run made, and nobody needs back
+	saved   map[identity]bool // whose content is kept
+	timed   map[identity]bool // whose times are
 
 	used, limit int64 // bytes kept; 0: no limit
 }
@@ -101,7 +101,7 @@ func (t *tree) intend(p place, r record) (int64, error) {
 // times keeps the times of a place's folder.
 func (t *tree) times(p place) error {
 	st, err := stat(p.dir, "")
-	if err != nil || t.made[st.id] || t.timed[st.id] {
+	if err != nil || t.created[st.id] || t.timed[st.id] {
 		return err
 	}
 	if _, err := t.journal.add(record{Op: opMeta, Path: []byte(path.Dir(p.rel)), ID: st.id, Kind: st.kind(), Was: &st.was}); err != nil {
@@ -135,7 +135,7 @@ func (t *tree) create(p place, r record, do func() error) error {
 		return nil // another has moved it already
 	}
 	if !r.Link {
-		t.made[st.id] = true
+		t.created[st.id] = true
 	}
 	_, _ = t.journal.add(record{Op: opDid, Of: n, ID: st.id}) // a create without one counts as made
 	return nil
@@ -188,17 +188,17 @@ func (t *tree) unlink(p place) error {
 	if st.folder() {
 		return unix.EISDIR
 	}
-	if t.made[st.id] {
+	if t.created[st.id] {
 		n, err := t.intend(p, record{Op: opDrop, ID: st.id, Kind: st.kind()})
 		if err == nil {
 			err = t.refused(n, unix.Unlinkat(p.dir, p.name, 0))
 		}
 		if err == nil && st.nlink == 1 {
-			delete(t.made, st.id)
+			delete(t.created, st.id)
 		}
 		return err
 	}
-	if err := t.room(st); err != nil {
+	if err := t.charge(st); err != nil {
 		return err
 	}
 	n, err := t.intend(p, record{Op: opUnlink, ID: st.id, Kind: st.kind(), Kept: true})
@@ -208,8 +208,8 @@ func (t *tree) unlink(p place) error {
 	return t.refused(n, unix.Renameat2(p.dir, p.name, t.objects, object(n), unix.RENAME_NOREPLACE))
 }
 
-// room counts what is to be kept.
-func (t *tree) room(st status) error {
+// charge counts what is to be kept against the limit.
+func (t *tree) charge(st status) error {
 	if t.limit > 0 && t.used+st.blocks > t.limit {
 		return ErrFull
 	}
@@ -226,7 +226,7 @@ func (t *tree) rmdir(p place) error {
 		return unix.ENOTDIR
 	}
 	r := record{Op: opRmdir, ID: st.id, Kind: unix.S_IFDIR, Was: &st.was}
-	if t.made[st.id] {
+	if t.created[st.id] {
 		r = record{Op: opDrop, ID: st.id, Kind: unix.S_IFDIR}
 	}
 	n, err := t.intend(p, r)
@@ -234,7 +234,7 @@ func (t *tree) rmdir(p place) error {
 		err = t.refused(n, unix.Unlinkat(p.dir, p.name, unix.AT_REMOVEDIR))
 	}
 	if err == nil {
-		delete(t.made, st.id)
+		delete(t.created, st.id)
 	}
 	return err
 }
@@ -267,11 +267,11 @@ func (t *tree) rename(from, to place, flags uint) error {
 	r := record{Op: opRename, To: []byte(to.rel), ID: st.id, Over: over.id, Kind: st.kind(), Swap: flags&unix.RENAME_EXCHANGE != 0}
 	gone := exists && !r.Swap
 	switch {
-	case gone && !t.made[over.id] && over.folder():
+	case gone && !t.created[over.id] && over.folder():
 		r.Was = &over.was
-	case gone && !t.made[over.id]:
+	case gone && !t.created[over.id]:
 		r.Kept = true
-		if err := t.room(over); err != nil {
+		if err := t.charge(over); err != nil {
 			return err
 		}
 	}
@@ -295,7 +295,7 @@ func (t *tree) rename(from, to place, flags uint) error {
 		return err
 	}
 	if gone && (over.nlink == 1 || over.folder()) {
-		delete(t.made, over.id)
+		delete(t.created, over.id)
 	}
 	return nil
 }

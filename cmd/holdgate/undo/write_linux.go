@@ -8,11 +8,11 @@ import (
 
 // meta keeps mode and times of a place that are to change.
 func (t *tree) meta(p place, st status) error {
-	if t.made[st.id] && !st.folder() { // what a folder holds may need its mode to be removed
+	if t.created[st.id] && !st.folder() { // what a folder holds may need its mode to be removed
 		return nil
 	}
 	t.timed[st.id] = true
-	_, err := t.journal.add(record{Op: opMeta, Path: []byte(p.rel), ID: st.id, Kind: st.kind(), Was: &st.was, Only: !t.made[st.id]})
+	_, err := t.journal.add(record{Op: opMeta, Path: []byte(p.rel), ID: st.id, Kind: st.kind(), Was: &st.was, Only: !t.created[st.id]})
 	return err
 }
 
@@ -72,7 +72,7 @@ func (t *tree) open(p place, flags int, mode uint32) (int, error) {
 		fd, err := unix.Openat(p.dir, p.name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, mode)
 		if err == nil {
 			if st, serr := stat(fd, ""); serr == nil {
-				t.made[st.id] = true
+				t.created[st.id] = true
 			}
 		}
 		return fd, err
@@ -149,10 +149,10 @@ func (t *tree) empty(p place, fd, flags int) error {
 // save keeps the file that fd has open, where that was not done already.
 func (t *tree) save(p place, fd int) error {
 	st, err := stat(fd, "")
-	if err != nil || t.made[st.id] || t.saved[st.id] {
+	if err != nil || t.created[st.id] || t.saved[st.id] {
 		return err
 	}
-	if err := t.room(st); err != nil {
+	if err := t.charge(st); err != nil {
 		return err
 	}
 	name := object(t.journal.last + 1)

@@ -58,9 +58,9 @@ type Proxy interface {
 	FromServer(ctx context.Context, message []byte) ([]byte, error)
 	// Refused writes to the log what never reached policy.
 	Refused(what, rule, message string)
-	// Made is the answer, with an id, to a call that has become a task; false where
+	// TaskCreated is the answer, with an id, to a call that has become a task; false where
 	// that is not known.
-	Made(ctx context.Context, task string, id []byte) ([]byte, bool)
+	TaskCreated(ctx context.Context, task string, id []byte) ([]byte, bool)
 }
 
 // NewSession returns the session of a stream, for as long as ctx lasts. t is where

@@ -34,7 +34,7 @@ func (c *Call) sameTask() bool {
 	if at == nil || at.task == "" || !bytes.Equal(bytes.TrimSpace(at.line), bytes.TrimSpace(c.line)) {
 		return false
 	}
-	made, ok := c.ss.proxy.Made(c.ss.ctx, at.task, c.msgs[0].ID)
+	made, ok := c.ss.proxy.TaskCreated(c.ss.ctx, at.task, c.msgs[0].ID)
 	if !ok {
 		return false
 	}

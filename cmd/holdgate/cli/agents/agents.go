@@ -44,7 +44,7 @@ func (e *env) listAgents(c *cli.Context) error {
 	if c.Bool("json") {
 		return command.PrintJSON(e.Stdout, list)
 	}
-	all, err := sc.Standing(c.Context, agents.Everybody)
+	all, err := sc.AgentStatus(c.Context, agents.Everybody)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func printAgents(w io.Writer, list []agents.Agent, now time.Time) error {
 		if !a.LastSeen.IsZero() {
 			seen = command.Short(now.Sub(a.LastSeen)) + " ago"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(a.Standing.String()))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(a.Status.String()))
 	}
 	return t.Flush()
 }

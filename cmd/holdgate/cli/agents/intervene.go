@@ -43,7 +43,7 @@ func (e *env) interventionCommand(a agents.Action, short, long string) *cli.Comm
 // An intervened is what `pause --json` and its like print for each agent.
 type intervened struct {
 	Agent string `json:"agent"` // empty: all
-	approvals.Standing
+	approvals.AgentStatus
 }
 
 func (e *env) intervene(c *cli.Context, a agents.Action) error {
@@ -67,7 +67,7 @@ func (e *env) intervene(c *cli.Context, a agents.Action) error {
 	done := []intervened{}
 	var nothing error
 	for _, id := range allAgents {
-		before, err := sc.Standing(c.Context, id)
+		before, err := sc.AgentStatus(c.Context, id)
 		if err != nil {
 			return haltedLater(err)
 		}
@@ -107,7 +107,7 @@ func haltedLater(err error) error {
 // nothingResumed is the error of a resume that changed nothing, and nil where it
 // did: an agent that goes on had not been halted, or only resuming all of them lets
 // it go on.
-func nothingResumed(id string, before, after approvals.Standing, more string) error {
+func nothingResumed(id string, before, after approvals.AgentStatus, more string) error {
 	x := &command.Exit{Code: command.ExitNothing}
 	switch {
 	case before.Running() && id == agents.Everybody:
@@ -123,7 +123,7 @@ func nothingResumed(id string, before, after approvals.Standing, more string) er
 }
 
 // printIntervened says in one line where an agent stands now.
-func printIntervened(w io.Writer, id string, s approvals.Standing) error {
+func printIntervened(w io.Writer, id string, s approvals.AgentStatus) error {
 	who := id
 	if id == agents.Everybody {
 		who = "all agents"

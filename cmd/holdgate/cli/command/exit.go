@@ -80,7 +80,7 @@ func Explain(err error) *Exit {
 	}
 	x := &Exit{Code: ExitFailed, Text: err.Error()}
 	if e, ok := errors.AsType[*client.NoSidecarError](err); ok {
-		x.Hint = fmt.Sprintf("start one with: holdgate serve --state-dir %s (or name another state folder with --state-dir)", filepath.Dir(e.Looked))
+		x.Hint = fmt.Sprintf("start one with: holdgate serve --state-dir %s (or name another state folder with --state-dir)", filepath.Dir(e.Tried))
 		return x
 	}
 	if e, ok := errors.AsType[*run.RefusedError](err); ok {

@@ -22,7 +22,7 @@ import (
 // shows it, and its votes.
 func (e *env) printPage(w io.Writer, r approvals.Request, now time.Time) error {
 	var b strings.Builder
-	width, colour := e.look(w)
+	width, colour := e.terminal(w)
 	b.WriteString(page.Text(page.Of(host.Notice(r), now), width, colour))
 	if o := r.Outcome; o != nil && o.Decision == holdgate.AnswerEdit && r.Call.Tool != nil {
 		if err := printDiff(&b, "edited", r.Call.Tool.Arguments, o.Arguments); err != nil {
@@ -72,10 +72,10 @@ func printFull(w io.Writer, r approvals.Request) error {
 	return err
 }
 
-// look returns how wide a line of w is, 0 where nobody knows, and whether it
+// terminal returns how wide a line of w is, 0 where nobody knows, and whether it
 // has colour: only on a terminal that is not a dumb one, and never where
 // NO_COLOR is set.
-func (e *env) look(w io.Writer) (width int, colour bool) {
+func (e *env) terminal(w io.Writer) (width int, colour bool) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0, false

@@ -11,9 +11,9 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
-// A circle is who may approve one request: what policy demands, seen with the
+// Eligibility is who may approve one request: what policy demands, seen with the
 // people that there are. A demand that cannot be checked is not met.
-type Circle struct {
+type Eligibility struct {
 	People      *People
 	Approvers   holdgate.Approvers
 	Owner       string // whom the agent works for, as it is labelled
@@ -29,8 +29,8 @@ type Delegation struct {
 	At   time.Time `json:"at"`
 }
 
-// able are those who may approve. There are none where nobody is configured.
-func (c Circle) Able() (able []Person) {
+// Able returns those who may approve. There are none where nobody is configured.
+func (c Eligibility) Able() (able []Person) {
 	if c.People.alone {
 		return nil
 	}
@@ -42,9 +42,9 @@ func (c Circle) Able() (able []Person) {
 	return able
 }
 
-// entitles says why the person may not approve through a channel that is so sure
+// Entitles says why the person may not approve through a channel that is so sure
 // of who speaks, or nil.
-func (c Circle) Entitles(n Person, channel, sure string) error {
+func (c Eligibility) Entitles(n Person, channel, sure string) error {
 	if err := c.Refuses(n); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func Vouched(name string) int {
 }
 
 // refuses says why the person may not approve, or nil.
-func (c Circle) Refuses(n Person) error {
+func (c Eligibility) Refuses(n Person) error {
 	for _, d := range c.Delegations {
 		if c.People.Same(d.By, n.Name) {
 			return fmt.Errorf("%w: you have left it to %s", ErrNotEntitled, d.To)
@@ -99,7 +99,7 @@ func (c Circle) Refuses(n Person) error {
 }
 
 // refusesOwn is refuses without what others have delegated.
-func (c Circle) RefusesOwn(n Person) error {
+func (c Eligibility) RefusesOwn(n Person) error {
 	if err := c.RefusesAnyway(n); err != nil {
 		return err
 	}
@@ -110,11 +110,11 @@ func (c Circle) RefusesOwn(n Person) error {
 	if slices.ContainsFunc(roles, n.Has) || c.names(users, n) {
 		return nil
 	}
-	return fmt.Errorf("%w: it is for %s", ErrNotEntitled, DescribeCircle(roles, users))
+	return fmt.Errorf("%w: it is for %s", ErrNotEntitled, DescribeApprovers(roles, users))
 }
 
 // refusesAnyway says what neither a role nor a delegation makes good.
-func (c Circle) RefusesAnyway(n Person) error {
+func (c Eligibility) RefusesAnyway(n Person) error {
 	if !n.Has(RoleApprove) {
 		return fmt.Errorf("%w: approving takes the role %s, which %s does not have", ErrNotEntitled, RoleApprove, n.Name)
 	}
@@ -129,7 +129,7 @@ func (c Circle) RefusesAnyway(n Person) error {
 }
 
 // worksFor is the person whom the agent works for.
-func (c Circle) worksFor() (Person, error) {
+func (c Eligibility) worksFor() (Person, error) {
 	name := c.Owner
 	if name == "" {
 		name = c.People.owner
@@ -143,7 +143,7 @@ func (c Circle) worksFor() (Person, error) {
 
 // members are the roles and the users that may approve by now; none means
 // everybody.
-func (c Circle) members() (roles, users []string) {
+func (c Eligibility) members() (roles, users []string) {
 	roles, users = c.Approvers.Roles, c.Approvers.Users
 	if len(roles) == 0 && len(users) == 0 {
 		return nil, nil
@@ -157,14 +157,14 @@ func (c Circle) members() (roles, users []string) {
 
 // names reports whether one of the names is the person's; a rule may use an
 // account.
-func (c Circle) names(users []string, n Person) bool {
+func (c Eligibility) names(users []string, n Person) bool {
 	return slices.ContainsFunc(users, func(u string) bool {
 		return u == n.Name || !c.People.alone && slices.Contains(n.Accounts, u)
 	})
 }
 
 // check says why nobody can approve, or too few can, or nil.
-func (c Circle) Check() error {
+func (c Eligibility) Check() error {
 	if Assurance(c.Approvers.Demands()) > Assurance("strong") {
 		return fmt.Errorf("no channel is known to have the assurance %q", c.Approvers.Assurance)
 	}
@@ -183,7 +183,7 @@ func (c Circle) Check() error {
 		who = "one person"
 	}
 	if roles, users := c.members(); len(roles) > 0 || len(users) > 0 {
-		who += " of " + DescribeCircle(roles, users)
+		who += " of " + DescribeApprovers(roles, users)
 	}
 	if c.Approvers.FourEyes {
 		owner, err := c.worksFor()
@@ -203,7 +203,7 @@ func (c Circle) Check() error {
 
 // candidates are those who could be counted. Where nobody is configured the
 // one person may also answer under a channel's name that a rule asks for.
-func (c Circle) candidates() []Person {
+func (c Eligibility) candidates() []Person {
 	if !c.People.alone {
 		return c.People.persons
 	}
@@ -217,7 +217,7 @@ func (c Circle) candidates() []Person {
 	return []Person{n}
 }
 
-func DescribeCircle(roles, users []string) string {
+func DescribeApprovers(roles, users []string) string {
 	var parts []string
 	if len(roles) > 0 {
 		parts = append(parts, "the role "+strings.Join(roles, " or "))

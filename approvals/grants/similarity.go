@@ -16,14 +16,14 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 )
 
-// Likeness compares the call with others by the decision's facts. It is nil
+// Similarity compares the call with others by the decision's facts. It is nil
 // where there are none, and of what a call has brought: no two results are alike.
-func (k *Keeper) Likeness(c holdgate.Call, d holdgate.Decision) *record.Likeness {
+func (k *Keeper) Similarity(c holdgate.Call, d holdgate.Decision) *record.Similarity {
 	if d.Facts == nil || c.Result != nil {
 		return nil
 	}
 	s := holdgate.ShapeOf(c, *d.Facts)
-	l := &record.Likeness{Like: k.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, Whole: s}
+	l := &record.Similarity{Like: k.like(s), Dir: d.Facts.Dir, Acts: s.Acts(), Unclear: s.Unclear, Whole: s}
 	if shell := d.Facts.Shell; shell != "" {
 		l.Dir += "\n" + shell // no folder has this name
 	}

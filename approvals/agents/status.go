@@ -18,7 +18,7 @@ const (
 	prefixAgent = "agent/"
 )
 
-// AgentState says whether what an agent does goes on.
+// A State says whether what an agent does goes on.
 type State string
 
 // The states of an agent. What is no known word counts as stopped.
@@ -43,9 +43,9 @@ func (s State) rank() int {
 // come included. No agent has it.
 const Everybody = ""
 
-// A Standing says whether an agent may go on, and who said so. The zero value
+// A Status says whether an agent may go on, and who said so. The zero value
 // is not running.
-type Standing struct {
+type Status struct {
 	State  State     `json:"state"`
 	By     string    `json:"by,omitempty"` // the person who paused or stopped it
 	At     time.Time `json:"at,omitzero"`
@@ -59,13 +59,13 @@ type Standing struct {
 }
 
 // Running reports whether calls go on.
-func (s Standing) Running() bool { return s.State == Running }
+func (s Status) Running() bool { return s.State == Running }
 
 // Stopped reports whether everything is refused.
-func (s Standing) Stopped() bool { return s.State.rank() > Paused.rank() }
+func (s Status) Stopped() bool { return s.State.rank() > Paused.rank() }
 
 // String says it in words, such as "stopped by ana: it went too far".
-func (s Standing) String() string {
+func (s Status) String() string {
 	if s.Running() {
 		return string(Running)
 	}
@@ -81,9 +81,9 @@ func (s Standing) String() string {
 
 // A HaltError says that nothing may be asked or used, for people have paused or
 // stopped the agent.
-type HaltError struct{ Standing Standing }
+type HaltError struct{ Status Status }
 
-func (e *HaltError) Error() string { return "the agent is " + e.Standing.String() }
+func (e *HaltError) Error() string { return "the agent is " + e.Status.String() }
 
 // storedAgent is what people have made of an agent. Where there is no record it
 // runs.
@@ -98,11 +98,11 @@ type storedAgent struct {
 	Seq    uint64    `json:"seq"` // of the audit entry that records it
 }
 
-func (a storedAgent) standing() Standing {
+func (a storedAgent) status() Status {
 	if a.State == Running {
-		return Standing{State: Running}
+		return Status{State: Running}
 	}
-	return Standing{State: a.State, By: a.By, At: a.At, Reason: a.Reason, Everybody: a.ID == Everybody}
+	return Status{State: a.State, By: a.By, At: a.At, Reason: a.Reason, Everybody: a.ID == Everybody}
 }
 
 // read reads an agent's record.
@@ -115,39 +115,39 @@ func (k *Keeper) read(c *record.Change, id string) (storedAgent, error) {
 	return a, err
 }
 
-// standing is whether the agent may go on, as stored.
-func (k *Keeper) standing(c *record.Change, id string) (Standing, error) {
+// status is whether the agent may go on, as stored.
+func (k *Keeper) status(c *record.Change, id string) (Status, error) {
 	own, err := k.read(c, id)
 	if err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
 	all, err := k.read(c, Everybody)
 	if err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
 	return stricter(own, all), nil
 }
 
-// StandingIn is whether a session of the agent may go on, as stored.
-func (k *Keeper) StandingIn(c *record.Change, agent, session string) (Standing, error) {
-	s, err := k.standing(c, agent)
+// StatusIn is whether a session of the agent may go on, as stored.
+func (k *Keeper) StatusIn(c *record.Change, agent, session string) (Status, error) {
+	s, err := k.status(c, agent)
 	if err != nil || s.Stopped() {
 		return s, err
 	}
-	s = k.standings.now.Load().withOthers(s, agent, session)
+	s = k.statuses.now.Load().withOthers(s, agent, session)
 	r, err := sessions.Load(c.Tx, agent, session)
 	if errors.Is(err, store.ErrNotFound) {
 		return s, nil
 	}
 	if err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
 	return halted(s, r.ID, r.Halt), nil
 }
 
 // halted is the stricter of what is known of an agent already and the halt of a
 // session.
-func halted(s Standing, session string, h *sessions.Halt) Standing {
+func halted(s Status, session string, h *sessions.Halt) Status {
 	switch {
 	case h == nil, s.Stopped(), !s.Running() && !h.Stopped:
 		return s
@@ -156,28 +156,28 @@ func halted(s Standing, session string, h *sessions.Halt) Standing {
 	if h.Stopped {
 		state = Stopped
 	}
-	return Standing{State: state, At: h.At, Reason: h.Reason, Session: session}
+	return Status{State: state, At: h.At, Reason: h.Reason, Session: session}
 }
 
 // Runs returns a [*HaltError] unless the agent may go on.
 func (k *Keeper) Runs(c *record.Change, id, session string) error {
-	s, err := k.StandingIn(c, id, session)
+	s, err := k.StatusIn(c, id, session)
 	if err == nil && !s.Running() {
 		err = &HaltError{s}
 	}
 	return err
 }
 
-func stricter(own, all storedAgent) Standing {
+func stricter(own, all storedAgent) Status {
 	if all.State.rank() > own.State.rank() {
-		return all.standing()
+		return all.status()
 	}
-	return own.standing()
+	return own.status()
 }
 
-// standings are the records in memory, so that looking costs nothing while
+// statuses are the records in memory, so that looking costs nothing while
 // nobody is paused. It is safe for concurrent use.
-type standings struct {
+type statuses struct {
 	now atomic.Pointer[snapshot]
 
 	mu       sync.Mutex
@@ -188,7 +188,7 @@ type standings struct {
 type snapshot struct {
 	agents  map[string]storedAgent
 	halts   map[sessionOf]haltOf
-	quiet   bool          // all run
+	allRun  bool          // all run
 	changed chan struct{} // closed when another takes its place
 }
 
@@ -208,15 +208,15 @@ type watcher struct {
 	fn    func()
 }
 
-func newStandings() *standings {
-	s := &standings{watchers: make(map[*watcher]struct{})}
-	s.now.Store(&snapshot{quiet: true, changed: make(chan struct{})})
+func newStatuses() *statuses {
+	s := &statuses{watchers: make(map[*watcher]struct{})}
+	s.now.Store(&snapshot{allRun: true, changed: make(chan struct{})})
 	return s
 }
 
-func (s *snapshot) of(agent string) Standing {
-	if s.quiet {
-		return Standing{State: Running}
+func (s *snapshot) of(agent string) Status {
+	if s.allRun {
+		return Status{State: Running}
 	}
 	find := func(id string) storedAgent {
 		if a, ok := s.agents[id]; ok {
@@ -229,7 +229,7 @@ func (s *snapshot) of(agent string) Standing {
 
 // learn takes in records that are durable. Transitions may come here in another
 // order than they were committed in, so that the newest record counts.
-func (s *standings) learn(records []storedAgent) {
+func (s *statuses) learn(records []storedAgent) {
 	if len(records) == 0 {
 		return
 	}
@@ -262,19 +262,19 @@ func (s *standings) learn(records []storedAgent) {
 
 // settle finds out whether all run.
 func (s *snapshot) settle() {
-	s.quiet = true
+	s.allRun = true
 	for _, r := range s.agents {
-		s.quiet = s.quiet && r.State == Running
+		s.allRun = s.allRun && r.State == Running
 	}
 	for _, h := range s.halts {
-		s.quiet = s.quiet && h.halt == nil
+		s.allRun = s.allRun && h.halt == nil
 	}
 }
 
 // Halted takes in a session's record that is durable. The newest counts.
-func (k *Keeper) Halted(r *sessions.Record) { k.standings.halt(r) }
+func (k *Keeper) Halted(r *sessions.Record) { k.statuses.halt(r) }
 
-func (s *standings) halt(r *sessions.Record) {
+func (s *statuses) halt(r *sessions.Record) {
 	k := sessionOf{r.Agent, r.ID}
 	s.mu.Lock()
 	old := s.now.Load()
@@ -294,11 +294,11 @@ func (s *standings) halt(r *sessions.Record) {
 	close(old.changed)
 }
 
-// StandingOf is [Keeper.Standing] of one session of the agent.
-func (k *Keeper) StandingOf(agent, session string) (Standing, <-chan struct{}) {
-	s := k.standings.now.Load()
-	if s.quiet {
-		return Standing{State: Running}, s.changed
+// StatusOf is [Keeper.Status] of one session of the agent.
+func (k *Keeper) StatusOf(agent, session string) (Status, <-chan struct{}) {
+	s := k.statuses.now.Load()
+	if s.allRun {
+		return Status{State: Running}, s.changed
 	}
 	own := halted(s.of(agent), session, s.halts[sessionOf{agent, session}].halt)
 	return s.withOthers(own, agent, session), s.changed
@@ -307,7 +307,7 @@ func (k *Keeper) StandingOf(agent, session string) (Standing, <-chan struct{}) {
 // withOthers is the stricter of what is known of a session already and the halts
 // of the agent's others: a session's name is its client's word, so that all of
 // them wait for what one of them must, unless a person lets that stand alone.
-func (s *snapshot) withOthers(st Standing, agent, session string) Standing {
+func (s *snapshot) withOthers(st Status, agent, session string) Status {
 	for of, h := range s.halts {
 		if of.agent == agent && of.id != session && !h.alone {
 			if st = halted(st, of.id, h.halt); st.Session == of.id {
@@ -318,10 +318,10 @@ func (s *snapshot) withOthers(st Standing, agent, session string) Standing {
 	return st
 }
 
-// Standing returns whether the agent may go on, and a channel that is closed
+// Status returns whether the agent may go on, and a channel that is closed
 // once that may have changed. While nobody is paused it costs next to nothing.
-func (k *Keeper) Standing(agent string) (Standing, <-chan struct{}) {
-	s := k.standings.now.Load()
+func (k *Keeper) Status(agent string) (Status, <-chan struct{}) {
+	s := k.statuses.now.Load()
 	return s.of(agent), s.changed
 }
 
@@ -330,7 +330,7 @@ func (k *Keeper) Standing(agent string) (Standing, <-chan struct{}) {
 // that returns.
 func (k *Keeper) WhenStopped(agent string, fn func()) (forget func()) {
 	w := &watcher{agent: agent, fn: fn}
-	s := k.standings
+	s := k.statuses
 	s.mu.Lock()
 	stopped := s.now.Load().of(agent).Stopped()
 	if !stopped {
@@ -362,13 +362,13 @@ func (k *Keeper) TakeUp(tx store.Tx) (stopped []string, err error) {
 			return nil, fmt.Errorf("reading %s: it is the record of %q", p.Key, a.ID)
 		}
 		all = append(all, a)
-		if a.standing().Stopped() {
+		if a.status().Stopped() {
 			stopped = append(stopped, a.ID)
 		}
 		if a.ID != Everybody {
-			k.sightings.know(a.ID)
+			k.activity.know(a.ID)
 		}
 	}
-	k.standings.learn(all)
+	k.statuses.learn(all)
 	return stopped, nil
 }

@@ -12,9 +12,9 @@ import (
 // by itself once there is room.
 var ErrDiskFull = errors.New("the disk is nearly full")
 
-// room returns an error that wraps ErrDiskFull where something new of n bytes
+// checkSpace returns an error that wraps ErrDiskFull where something new of n bytes
 // would take what is kept in reserve.
-func (q *Queue) room(n int64) error { return leaves(q.disk, q.c.Reserve, n) }
+func (q *Queue) checkSpace(n int64) error { return leaves(q.disk, q.c.Reserve, n) }
 
 // strainEvery is how old an answer of Strained may be. In that time agents' calls
 // add tens of KiB to the log, and the reserve is of MiB.
