@@ -43,34 +43,10 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// describe writes effects as one line.
+// describe writes what is found in a program as one line.
 func describe(e outcome.Effects, err error) string {
 	if err != nil {
 		return "not read: " + err.Error()
 	}
-	var parts []string
-	add := func(what string, list []outcome.Place) {
-		for _, p := range list {
-			parts = append(parts, what+" "+p.String())
-		}
-	}
-	add("reads", e.Reads)
-	add("writes", e.Writes)
-	add("deletes", e.Deletes)
-	for _, l := range e.Shell {
-		parts = append(parts, "shell "+l)
-	}
-	for _, c := range e.Commands {
-		parts = append(parts, "runs "+strings.Join(c, " "))
-	}
-	for _, m := range e.Project {
-		parts = append(parts, "project "+m)
-	}
-	for _, u := range e.Unseen {
-		parts = append(parts, "UNSEEN "+u)
-	}
-	if len(parts) == 0 {
-		return "prints"
-	}
-	return strings.Join(parts, "; ")
+	return e.String()
 }

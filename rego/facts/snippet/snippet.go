@@ -40,7 +40,7 @@ func Read(language, code string) (outcome.Effects, error) {
 		if err != nil {
 			return outcome.Effects{}, err
 		}
-		return newWalker(pythonTable()).program(program)
+		return followPython(program)
 	case "awk":
 		return named.Awk(code)
 	case "sed":
@@ -72,9 +72,7 @@ func Read(language, code string) (outcome.Effects, error) {
 		if err != nil {
 			return outcome.Effects{}, err
 		}
-		w := newWalker(scriptTable())
-		w.remote = language == "bun" || language == "deno"
-		return w.program(program)
+		return followScript(program, language == "bun" || language == "deno")
 	}
 	return outcome.Effects{}, fmt.Errorf("the language %q is not read", language)
 }

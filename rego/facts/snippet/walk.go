@@ -36,6 +36,19 @@ const (
 
 var errTooMuch = errors.New("the program takes too much work to read")
 
+// followPython tells what a program of Python does.
+func followPython(program *expr) (outcome.Effects, error) {
+	return newWalker(pythonTable()).program(program)
+}
+
+// followScript tells what a program of JavaScript does. Where bare is true a module by
+// its bare name is fetched from elsewhere.
+func followScript(program *expr, bare bool) (outcome.Effects, error) {
+	w := newWalker(scriptTable())
+	w.remote = bare
+	return w.program(program)
+}
+
 func newWalker(t *table) *walker {
 	return &walker{table: t, vars: make(map[string]*value), objs: make(map[*expr]*object), fns: make(map[*expr]*function)}
 }

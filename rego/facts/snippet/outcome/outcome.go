@@ -17,6 +17,35 @@ type Effects struct {
 	Unseen                 []string   // what cannot be seen, in words
 }
 
+// String writes effects as one line, as in "reads data.csv; runs git log".
+func (e Effects) String() string {
+	var parts []string
+	add := func(what string, list []Place) {
+		for _, p := range list {
+			parts = append(parts, what+" "+p.String())
+		}
+	}
+	add("reads", e.Reads)
+	add("writes", e.Writes)
+	add("deletes", e.Deletes)
+	for _, l := range e.Shell {
+		parts = append(parts, "shell "+l)
+	}
+	for _, c := range e.Commands {
+		parts = append(parts, "runs "+strings.Join(c, " "))
+	}
+	for _, m := range e.Project {
+		parts = append(parts, "project "+m)
+	}
+	for _, u := range e.Unseen {
+		parts = append(parts, "UNSEEN "+u)
+	}
+	if len(parts) == 0 {
+		return "prints"
+	}
+	return strings.Join(parts, "; ")
+}
+
 // A Place is a file, or what lies below a folder.
 type Place struct {
 	Path    string
