@@ -29,7 +29,7 @@ func TestPrograms(t *testing.T) {
 				continue
 			}
 			code, want, _ := strings.Cut(strings.TrimSuffix(program, "\n"), "\n=> ")
-			got := describe(Read(language, code))
+			got := outcome.Describe(Read(language, code))
 			if got != want && os.Getenv("HOLDGATE_UPDATE") == "" {
 				t.Errorf("%s:\n%s\n got %s\nwant %s", file, code, got, want)
 			}
@@ -41,12 +41,4 @@ func TestPrograms(t *testing.T) {
 			}
 		}
 	}
-}
-
-// describe writes what is found in a program as one line.
-func describe(e outcome.Effects, err error) string {
-	if err != nil {
-		return "not read: " + err.Error()
-	}
-	return e.String()
 }

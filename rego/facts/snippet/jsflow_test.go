@@ -139,7 +139,7 @@ func TestFlowsAreFollowed(t *testing.T) {
 		for _, w := range got.Written {
 			if failed < 15 && !slices.ContainsFunc(e.Writes, func(p outcome.Place) bool { return coveredBy(w, p) }) {
 				failed++
-				t.Errorf("it writes %q and %s is found in\n%s", w, describe(e, nil), program)
+				t.Errorf("it writes %q and %s is found in\n%s", w, outcome.Describe(e, nil), program)
 			}
 		}
 	}

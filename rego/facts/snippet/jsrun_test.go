@@ -47,7 +47,7 @@ func TestOddSpellings(t *testing.T) {
 		starts := slices.ContainsFunc(e.Shell, func(l string) bool { return strings.Contains(l, "done") }) ||
 			slices.ContainsFunc(e.Commands, func(words []string) bool { return slices.Contains(words, "done") })
 		if err == nil && len(e.Unseen) == 0 && !starts && !slices.ContainsFunc(e.Writes, func(p outcome.Place) bool { return coveredBy("done", p) }) {
-			t.Errorf("it makes a file, and %s is found in\n%s", describe(e, err), program)
+			t.Errorf("it makes a file, and %s is found in\n%s", outcome.Describe(e, err), program)
 		}
 	}
 	if did < len(programs)*3/4 {

@@ -3,16 +3,9 @@
 // write and delete, and which commands they run. It tells a program that reads
 // files, prints and computes from one that does what cannot be seen.
 //
-// A program is parsed by a strict reader of its language into expressions
-// (expr.go), and what its variables may hold is worked out for the program as a
-// whole (value.go, walk.go): no order of statements is kept, every branch runs,
-// and a function that is handed on is called with whatever it may get. What
-// modules, functions and methods do stands in tables (tables/*.txt). All that no
-// table names is said to be unseen (Effects.Unseen), and so is a file whose path
-// is not known: the tables allow, and nothing is refused by name.
-//
-// Modules are taken to be what the language's own distribution has under their
-// names, for a project that shadows one runs its own code, as its tests do.
+// Python and JavaScript are parsed (python, javascript) into one kind of tree, and what
+// their variables may hold is followed (flow). awk and sed (filter), Perl (perl) and other
+// languages (named) are read word by word.
 package snippet
 
 import (
@@ -20,8 +13,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/snippet/filter"
+	"github.com/holdgate/holdgate/rego/facts/snippet/flow"
+	"github.com/holdgate/holdgate/rego/facts/snippet/javascript"
 	"github.com/holdgate/holdgate/rego/facts/snippet/named"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
+	"github.com/holdgate/holdgate/rego/facts/snippet/perl"
+	"github.com/holdgate/holdgate/rego/facts/snippet/python"
+	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
 
 // maxLines bounds a program that is read.
@@ -36,19 +35,19 @@ func Read(language, code string) (outcome.Effects, error) {
 	}
 	switch language {
 	case "python":
-		program, err := parsePython(code)
+		program, err := python.Parse(code)
 		if err != nil {
 			return outcome.Effects{}, err
 		}
-		return followPython(program)
+		return flow.Python(program)
 	case "awk":
-		return named.Awk(code)
+		return filter.Awk(code)
 	case "sed":
-		return named.Sed(code)
+		return filter.Sed(code)
 	case "go":
 		return named.Go(code)
 	case "perl":
-		return named.Perl(code, nil)
+		return perl.Read(code, nil)
 	case "ruby":
 		return named.Ruby(code)
 	case "php":
@@ -64,15 +63,15 @@ func Read(language, code string) (outcome.Effects, error) {
 	case "r":
 		return named.R(code)
 	case "node", "bun", "deno", "tsx", "ts-node":
-		parse := parseTyped
+		parse := javascript.ParseTyped
 		if language == "node" {
-			parse = func(code string) (*expr, error) { return parseScript(code, false) }
+			parse = func(code string) (*tree.Expr, error) { return javascript.Parse(code, false) }
 		}
 		program, err := parse(code)
 		if err != nil {
 			return outcome.Effects{}, err
 		}
-		return followScript(program, language == "bun" || language == "deno")
+		return flow.Script(program, language == "bun" || language == "deno")
 	}
 	return outcome.Effects{}, fmt.Errorf("the language %q is not read", language)
 }
@@ -80,7 +79,7 @@ func Read(language, code string) (outcome.Effects, error) {
 // ReadPerl tells what a program of Perl does that is started with modules of its own,
 // as by -MList::Util=sum.
 func ReadPerl(code string, modules []string) (outcome.Effects, error) {
-	return named.Perl(code, modules)
+	return perl.Read(code, modules)
 }
 
 // Known reports whether programs in a language are read. JavaScript goes by the

@@ -3,6 +3,8 @@ package snippet
 import (
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // TestTypeScript holds that programs with types are read as what is left without them.
@@ -19,7 +21,7 @@ func TestTypeScript(t *testing.T) {
 		{"node", "const x: number = 1;", "not read"},
 		{"tsx", "const x: = ;", "not read"},
 	} {
-		if got := describe(Read(test.language, test.code)); got != test.want && !(len(test.want) > 5 && strings.Contains(got, test.want)) {
+		if got := outcome.Describe(Read(test.language, test.code)); got != test.want && !(len(test.want) > 5 && strings.Contains(got, test.want)) {
 			t.Errorf("%s %q\n got %s\nwant %s", test.language, test.code, got, test.want)
 		}
 	}

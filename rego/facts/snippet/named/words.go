@@ -1,5 +1,5 @@
 // Package named reads the languages whose programs are judged by the names in them,
-// token by token: awk, sed, Perl, Ruby, PHP, Lua, C, Java, Rust, Zig, R and Go.
+// token by token: Ruby, PHP, Lua, Java, Rust, Zig, R and Go.
 package named
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
-// A wordReader goes through a small program of Lua, PHP, Ruby, C, Java and others token by token. It
+// A wordReader goes through a small program of Lua, PHP, Ruby, Java and others token by token. It
 // knows texts, comments, names and marks, and no grammar: each name must be one
 // that its language's list allows, and what could be read as two things is an error.
 type wordReader struct {

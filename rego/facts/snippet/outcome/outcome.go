@@ -17,8 +17,12 @@ type Effects struct {
 	Unseen                 []string   // what cannot be seen, in words
 }
 
-// String writes effects as one line, as in "reads data.csv; runs git log".
-func (e Effects) String() string {
+// Describe writes what was found in a program as one line, as in "reads data.csv; runs git
+// log". It takes what a reader answers.
+func Describe(e Effects, err error) string {
+	if err != nil {
+		return "not read: " + err.Error()
+	}
 	var parts []string
 	add := func(what string, list []Place) {
 		for _, p := range list {

@@ -1,0 +1,283 @@
+package flow
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// plainVariables are those of the environment that hold no secret.
+var plainVariables = strings.Fields("HOME PATH USER LOGNAME PWD SHELL LANG LC_ALL TERM TZ CI NODE_ENV VIRTUAL_ENV EDITOR TMPDIR PORT DEBUG PYTHONPATH COLUMNS LINES HOSTNAME GOPATH GOOS GOARCH")
+
+// variableOf is what a variable of the environment holds.
+func (w *walker) variableOf(name value) value {
+	t := name.text()
+	if len(t.kinds) > 0 || t.none() {
+		w.unseen("variables of the environment")
+	}
+	for _, p := range t.places {
+		if p.Below || !slices.Contains(plainVariables, p.Path) {
+			w.unseen("the environment's %s", p.Path)
+		}
+	}
+	return anything()
+}
+
+// shown notes that the environment as a whole is made text of, or handed on.
+func (w *walker) shown(v value) {
+	if v.is("environ") {
+		w.unseen("all variables of the environment")
+	}
+}
+
+// actSpecial are the functions that start programs and reach further.
+func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
+	switch c.spec.special {
+	case "shell":
+		w.shell(arg(0, "cmd"), c.spec.name)
+		for i, k := range c.keys {
+			if i > 0 && !slices.Contains(plainOptions, k) {
+				w.unseen("%s with %s", c.spec.name, k)
+			}
+		}
+		return anything(), true
+	case "argv":
+		w.argv(c, arg(0, "args"))
+		return anything(), true
+	case "request":
+		w.request(c, arg(0, "url"))
+		if w.table.script {
+			return anything(), true
+		}
+		return kinds("response"), true
+	case "rmtree":
+		w.touch("delete", arg(0, "path"), c.spec.name)
+		w.effects.Trees = true
+		return value{}, true
+	case "move":
+		w.move(arg(0, "src"), arg(1, "dst"), c.spec.name)
+		return arg(1, "dst").text(), true
+	}
+	if v, ok := w.calledSpecial(c, arg); ok {
+		return v, true
+	}
+	if v, ok := w.environSpecial(c, arg); ok {
+		return v, true
+	}
+	return w.storeSpecial(c, arg)
+}
+
+// calledSpecial are the functions that call what they are handed.
+func (w *walker) calledSpecial(c call, arg func(int, string) value) (value, bool) {
+	switch c.spec.special {
+	case "timed":
+		// A text would be a program of its own.
+		for _, a := range c.args {
+			if len(a.places) > 0 || a.is(kindAny) {
+				w.unseen("%s of a text", c.spec.name)
+			}
+			w.escape(a, value{})
+		}
+		return kinds(kindPart), true
+	case "named":
+		// A function that it calls may stand there by its name.
+		for i, a := range c.args {
+			if w.namesAct(a) {
+				w.unseen("%s of a name", c.spec.name)
+			}
+			if len(a.fns) > 0 {
+				w.escape(value{fns: a.fns}, join(kinds("frame"), anything()))
+				c.args[i].fns = nil
+			}
+			w.escape(c.args[i], kinds("frame"))
+		}
+		return kinds("frame"), true
+	case "poolrun":
+		fns := arg(0, "fn")
+		if len(fns.fns) == 0 || len(fns.specs) > 0 {
+			return value{}, false
+		}
+		out := value{}
+		for _, f := range fns.fns {
+			w.pass(f, call{at: c.at, args: c.args[1:], keys: c.keys[1:]})
+			f.called = true
+			out.add(f.result)
+		}
+		return w.container(c.at, value{}, out), true
+	}
+	return value{}, false
+}
+
+// environSpecial are the functions that read and change what programs find around them.
+func (w *walker) environSpecial(c call, arg func(int, string) value) (value, bool) {
+	switch c.spec.special {
+	case "getenv":
+		return w.variableOf(arg(0, "key")), true
+	case "setenv":
+		name, to := arg(0, "key").text(), arg(1, "value").text()
+		if len(name.places) != 1 || len(name.kinds)+len(to.kinds) > 0 || len(to.places) != 1 || !modeVariable.MatchString(name.places[0].Path) || strings.Contains(strings.ToLower(to.places[0].Path), "prod") {
+			w.unseen("a variable of the environment that is set")
+		}
+		return anything(), true
+	case "syspath":
+		from := arg(len(c.args)-1, "").text()
+		for _, p := range from.places {
+			if p.Path != "." && p.Path != "" && (strings.HasPrefix(p.Path, "/") || strings.HasPrefix(p.Path, "~") || climbs(p.Path)) {
+				w.unseen("modules from %s", p.Path)
+			}
+		}
+		if len(from.kinds) > 0 {
+			w.unseen("modules from elsewhere")
+		}
+		return value{}, true
+	}
+	return value{}, false
+}
+
+// modeVariable is a variable that says in which of its ways a program runs.
+var modeVariable = regexp.MustCompile(`^(DJANGO_SETTINGS_MODULE|TZ|LANG|LC_ALL|MPLBACKEND|PYTHONHASHSEED|LOG_LEVEL|[A-Z]+_ENV|ENV|CI|NO_COLOR|COLUMNS)$`)
+
+// namesAct reports whether a value may be the name of a method that does more than
+// compute.
+func (w *walker) namesAct(v value) bool {
+	for _, p := range v.places {
+		if strings.HasPrefix(p.Path, "to_") || strings.HasPrefix(p.Path, "_") || strings.Contains(p.Path, ":") || slices.Contains([]string{"eval", "query", "pipe", "exec", "dump", "tofile", "save"}, p.Path) {
+			return true
+		}
+	}
+	for _, o := range v.objs {
+		if o.class == nil && slices.ContainsFunc(append(slices.Clone(o.tuple), o.elem), w.namesAct) {
+			return true
+		}
+	}
+	return v.is(kindUnseen)
+}
+
+// move notes that a file gets another name: its folder loses it only where the
+// new one may lie elsewhere.
+func (w *walker) move(from, to value, by string) {
+	what := "write"
+	for _, p := range to.text().places {
+		if strings.HasPrefix(p.Path, "/") || strings.HasPrefix(p.Path, "~") || climbs(p.Path) {
+			what = "delete"
+		}
+	}
+	w.touch(what, from, by)
+	w.touch("write", to, by)
+}
+
+// shell notes a line that is handed to a shell.
+func (w *walker) shell(line value, by string) {
+	t := line.text()
+	if len(t.kinds) > 0 || t.none() || len(line.objs) > 0 {
+		w.unseen("%s: a command that is not known", by)
+	}
+	for _, p := range t.places {
+		if p.Below {
+			w.unseen("%s: a command that is not known", by)
+		} else if w.last {
+			w.effects.Shell, _ = union(w.effects.Shell, []string{p.Path}, false)
+		}
+	}
+}
+
+// requestOptions are arguments of a request that lead nowhere else.
+var requestOptions = strings.Fields("url timeout params headers json data")
+
+// request notes a request as curl would make it: it is judged as that command is.
+func (w *walker) request(c call, url value) {
+	for i, k := range c.keys {
+		if k != "" && !slices.Contains(requestOptions, k) || k == "" && i > 1 {
+			w.unseen("%s with %s", c.spec.name, k)
+		}
+	}
+	t := url.text()
+	if len(t.kinds) > 0 || t.none() || len(url.objs) > 0 {
+		w.unseen("%s: an address that is not known", c.spec.name)
+	}
+	verb := w.methodOf(c)
+	for _, p := range t.places {
+		words := []string{"curl", "-s"}
+		if verb != "" {
+			words = append(words, "-X", verb)
+		}
+		if len(c.args) > 1 {
+			words = append(words, "-d", "x")
+		}
+		if p.Below || p.Path == "" || strings.HasPrefix(p.Path, "-") {
+			w.unseen("%s: an address that is not known", c.spec.name)
+			continue
+		}
+		w.command(c, append(words, p.Path))
+	}
+}
+
+// methodOf is the method of a request: by the function's name, or as options say.
+func (w *walker) methodOf(c call) string {
+	last := c.spec.name[strings.LastIndex(c.spec.name, ".")+1:]
+	if slices.Contains([]string{"post", "put", "patch", "head", "options"}, last) {
+		return strings.ToUpper(last)
+	}
+	method := ""
+	if options, given := c.arg(1, ""); given && w.table.script {
+		for _, o := range options.objs {
+			m := o.attrs["method"]
+			if m == nil {
+				continue
+			}
+			if t := m.text(); len(t.kinds) > 0 || len(t.places) != 1 || method != "" && method != t.places[0].Path {
+				w.unseen("%s with a method that is not known", c.spec.name)
+			} else {
+				method = strings.ToUpper(t.places[0].Path)
+			}
+		}
+	}
+	return method
+}
+
+// plainOptions are arguments of subprocess.run and its like that change
+// neither the program nor where it runs.
+var plainOptions = strings.Fields("args cmd text capture_output check stdout stderr timeout encoding errors universal_newlines shell input")
+
+// argv notes a program that is started with its arguments.
+func (w *walker) argv(c call, args value) {
+	for i, k := range c.keys {
+		if i > 0 && !slices.Contains(plainOptions, k) {
+			w.unseen("%s with %s", c.spec.name, k)
+		}
+	}
+	if _, shell := c.arg(99, "shell"); shell {
+		if len(args.objs) > 0 {
+			w.unseen("%s: a list for a shell", c.spec.name)
+		}
+		w.shell(args, c.spec.name)
+		return
+	}
+	if t := args.text(); len(t.kinds) > 0 && len(args.objs) == 0 || args.none() {
+		w.unseen("%s: a command that is not known", c.spec.name)
+	}
+	for _, p := range args.places {
+		w.command(c, []string{p.Path})
+	}
+	for _, o := range args.objs {
+		var words []string
+		for _, t := range o.tuple {
+			if len(t.places) != 1 || len(t.text().kinds) > 0 || t.places[0].Below || len(t.objs) > 0 {
+				w.unseen("%s: a command that is not known", c.spec.name)
+				return
+			}
+			words = append(words, t.places[0].Path)
+		}
+		if o.changed || len(words) == 0 || o.class != nil {
+			w.unseen("%s: a command that is not known", c.spec.name)
+			continue
+		}
+		w.command(c, words)
+	}
+}
+
+func (w *walker) command(c call, words []string) {
+	if w.last && !slices.ContainsFunc(w.effects.Commands, func(o []string) bool { return slices.Equal(o, words) }) {
+		w.effects.Commands = append(w.effects.Commands, words)
+	}
+}

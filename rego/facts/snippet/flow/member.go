@@ -1,0 +1,311 @@
+package flow
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
+)
+
+// harmlessDunders are the names with underscores that say something and lead
+// nowhere.
+var harmlessDunders = strings.Fields("__name__ __doc__ __version__ __file__ __len__")
+
+// attribute is what a value has under a name.
+func (w *walker) attribute(v value, name string) (out value) {
+	if w.table.script {
+		return w.property(v, name)
+	}
+	if strings.HasPrefix(name, "__") && (name != "__init__" || v.is("super") == false) {
+		if slices.Contains(harmlessDunders, name) {
+			return anything()
+		}
+		w.unseen(".%s", name)
+		return kinds(kindUnseen)
+	}
+	known := false
+	for _, o := range v.objs {
+		known = w.ofObject(o, name, &out) || known
+	}
+	for _, f := range v.fns {
+		known = w.ofClass(f, name, &out) || known
+	}
+	for _, s := range v.specs {
+		known = w.inSection(w.table.modules[s.name], name, v, &out) || known
+	}
+	if len(v.objs)+len(v.places) > 0 || v.is(kindAny) || v.is(kindPart) {
+		known = w.inSection(w.table.types["data"], name, v, &out) || known
+	}
+	for _, k := range v.kinds {
+		switch {
+		case k == kindAny, k == kindPart:
+		case k == kindUnseen:
+			out.add(kinds(kindUnseen))
+			w.unseen(".%s of what is not known", name)
+			known = true
+		case k == kindProject:
+			out.add(kinds(kindProject))
+			known = w.inSection(w.table.types["data"], name, v, new(value)) || !acts(name)
+		case strings.HasPrefix(k, kindModule):
+			// A module lists what it has: the rest is not known.
+			if module := k[len(kindModule):]; !w.submodule(module, name, &out) && !w.inSection(w.table.modules[module], name, v, &out) {
+				w.unseen("%s.%s", module, name)
+			}
+			known = true
+		default:
+			known = w.inSection(w.table.types[k], name, v, &out) || known
+		}
+	}
+	if !known && v.plainData() && !acts(name) && !slices.Contains(starReach, name) {
+		return value{specs: []*spec{w.table.types["datum"]["*"]}} // texts and numbers can do no more than compute
+	}
+	if !known && !v.none() {
+		w.unseen(".%s", name)
+		return join(out, kinds(kindUnseen))
+	}
+	return out
+}
+
+func (w *walker) submodule(module, name string, out *value) bool {
+	if w.table.modules[module+"."+name] == nil || w.table.modules[module][name] != nil {
+		return false
+	}
+	out.add(kinds(kindModule + module + "." + name))
+	return true
+}
+
+// starReach are names by which a library that computes would lead out of itself.
+var starReach = strings.Fields("os sys subprocess builtins importlib imp shutil ctypes ctypeslib socket urllib http requests pickle io core lib f2py distutils pathlib tempfile platform inspect runpy code multiprocessing threading asyncio signal eval exec system popen open compile func_globals gi_frame style_sheet_url " +
+	"_os _sys __globals__ mod module modules loads warnings site webbrowser")
+
+// starParts are parts of names by which such a library reads, writes, loads or starts
+// something: what does has a row of its own, or is not known.
+var starParts = strings.Fields("load read fetch open exec run pickle subprocess urlretrieve urlopen plugin plugins register write save dump storage path options params")
+
+// leadsOut reports whether a name of a section that takes all names alike leads out of
+// the library.
+func (w *walker) leadsOut(name string) bool {
+	if w.table.script {
+		return slices.Contains(starReach, name)
+	}
+	if strings.HasPrefix(name, "_") || slices.Contains(starReach, name) {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(strings.ToLower(name), "_"), func(part string) bool { return slices.Contains(starParts, part) }) ||
+		strings.HasPrefix(name, "from_file") || slices.Contains(strings.Fields("rcParams pydoc cbook texmanager docscrape joblib webbrowser pdb marshal shelve dill cloudpickle glob sqlite3 fromfile memmap set_option show_versions"), name)
+}
+
+// inSection adds what a module or a type has under a name.
+func (w *walker) inSection(section map[string]*spec, name string, recv value, out *value) bool {
+	s := section[name]
+	if s == nil && !w.leadsOut(name) {
+		s = section["*"] // all that it has is alike
+	}
+	if s == nil {
+		return false
+	}
+	out.add(w.member(s, recv))
+	return true
+}
+
+// member is a name of a table as a value.
+func (w *walker) member(s *spec, recv value) value {
+	if s.call {
+		return value{specs: []*spec{s}}
+	}
+	return w.result(s, call{spec: s, recv: recv})
+}
+
+// ofObject adds what an object of the program's has under a name.
+func (w *walker) ofObject(o *object, name string, out *value) bool {
+	v := o.attrs[name]
+	if v != nil {
+		out.add(*v)
+	}
+	return o.class != nil && w.ofClass(o.class, name, out) || v != nil
+}
+
+// ofClass adds what a class of the program has under a name: its functions,
+// the variables of its body, and what its bases have.
+func (w *walker) ofClass(c *function, name string, out *value) (known bool) {
+	if c.def.Op != tree.OpClass {
+		return false
+	}
+	if f := c.own[name]; f != nil {
+		out.add(value{fns: []*function{f}})
+		return true
+	}
+	if v := w.vars[name]; v != nil {
+		out.add(*v)
+		known = true
+	}
+	for _, base := range c.def.Kids[:len(c.def.Keys)] {
+		b := w.eval(base)
+		for _, f := range b.fns {
+			known = w.ofClass(f, name, out) || known
+		}
+		for _, s := range b.specs {
+			known = w.inSection(w.table.types[s.result], name, b, out) || known
+		}
+	}
+	return known
+}
+
+// define is a function of the program.
+func (w *walker) define(e *tree.Expr) value {
+	f := w.fns[e]
+	before := w.current
+	w.current = f
+	for _, k := range e.Kids {
+		w.eval(k)
+	}
+	w.current = before
+	v := value{fns: []*function{f}}
+	if e.Text != "" {
+		w.grow(w.vars[e.Text], v)
+	}
+	return v
+}
+
+// defineClass is a class of the program.
+func (w *walker) defineClass(e *tree.Expr) value {
+	c := w.fns[e]
+	if c.own == nil {
+		c.own = make(map[string]*function)
+		for _, k := range e.Kids[len(e.Keys):] {
+			w.methods(c, k, false)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.own)) {
+		w.ownDunder(c.own[name].def.Text)
+	}
+	for _, base := range w.all(e.Kids[:len(e.Keys)]) {
+		if len(base.kinds)+len(base.places)+len(base.objs) > 0 {
+			w.unseen("a class of what is not known")
+		}
+	}
+	for _, k := range e.Kids[len(e.Keys):] {
+		w.eval(k)
+	}
+	v := value{fns: []*function{c}}
+	if e.Text != "" {
+		w.grow(w.vars[e.Text], v)
+	}
+	return v
+}
+
+// methods finds the functions of a class: what they hold are none. One that is
+// decorated, or has no name, may or may not get the object that it is asked of.
+func (w *walker) methods(c *function, e *tree.Expr, loose bool) {
+	switch f := w.fns[e]; e.Op {
+	case tree.OpClass:
+	case tree.OpFunc:
+		if f.method == nil {
+			f.method, f.loose = c, loose || e.Text == ""
+			c.own[e.Text] = f
+		}
+	default:
+		for _, k := range e.Kids {
+			w.methods(c, k, loose || e.Op != tree.OpBlock)
+		}
+	}
+}
+
+// plainDunders are methods which the language calls by itself, and whose
+// results are taken for data alone.
+var plainDunders = strings.Fields("__init__ __post_init__ __str__ __repr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __len__ __contains__ __bool__ __int__ __float__")
+
+// ownDunder notes a method that gives syntax a meaning of the program's own.
+func (w *walker) ownDunder(name string) {
+	if strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") && !slices.Contains(plainDunders, name) {
+		w.unseen("a class with a %s of its own", name)
+	}
+}
+
+// instance is an object of a class of the program.
+func (w *walker) instance(c *function) value {
+	o := w.object(c.def)
+	o.class = c
+	return value{objs: []*object{o}}
+}
+
+// imports binds what a module has.
+func (w *walker) imports(e *tree.Expr) (out value) {
+	for _, key := range e.Keys {
+		member, _, _ := strings.Cut(key, " as ")
+		v := w.module(e.Text)
+		switch {
+		case member != "":
+			v = w.attribute(v, member)
+		case !strings.Contains(key, " as ") && strings.Contains(e.Text, "."):
+			// "import a.b" binds a.
+			v = join(w.module(e.Text[:strings.IndexByte(e.Text, '.')]))
+		}
+		w.grow(w.vars[imported(e.Text, key)], v)
+		out.add(v)
+	}
+	return out
+}
+
+// module is one by its name: of the table, or else of the project.
+func (w *walker) module(name string) value {
+	if w.table.script {
+		return w.required(name)
+	}
+	if w.table.modules[name] != nil {
+		return kinds(kindModule + name)
+	}
+	first, _, _ := strings.Cut(name, ".")
+	if w.table.modules[first] != nil || w.table.modules["!"][first] != nil || strings.HasPrefix(first, "_") {
+		w.unseen("the module %s", name)
+		return kinds(kindUnseen)
+	}
+	if w.last && !slices.Contains(w.effects.Project, name) {
+		w.effects.Project = append(w.effects.Project, name)
+	}
+	return kinds(kindProject)
+}
+
+// enter is what "with" binds.
+func (w *walker) enter(v value) (out value) {
+	for _, o := range v.objs {
+		if o.class != nil {
+			w.unseen("a context manager of the program's own")
+		}
+	}
+	for _, k := range v.kinds {
+		if s := w.table.types[k]["with"]; s != nil {
+			out.add(w.result(s, call{spec: s, recv: v}))
+		} else {
+			out.add(kinds(k))
+		}
+	}
+	out.add(value{places: v.places, objs: v.objs})
+	return out
+}
+
+// acts reports whether a name says that something is done that should be
+// looked at: what the project's own code is asked for is not read.
+func acts(name string) bool {
+	for part := range strings.FieldsFuncSeq(strings.ToLower(camel(name)), func(r rune) bool { return r == '_' }) {
+		if slices.Contains(actingVerbs, part) {
+			return true
+		}
+	}
+	return false
+}
+
+var actingVerbs = strings.Fields("delete drop remove destroy purge truncate flush reset wipe send publish deploy pay charge refund exec execute system popen spawn eval command post put patch migrate migration downgrade upgrade kill push upload release cancel revoke rotate rename move write save commit unlink rmtree format grant sql query shell subprocess os sys secret secrets token password credentials env environ settings call clear erase seed import")
+
+// camel puts an underscore before each capital letter.
+func camel(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,153 @@
+package named
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
+)
+
+// readers are the languages that are read word by word, each with a line that starts a
+// program or reaches out in another way.
+var readers = map[string]struct {
+	read    func(string) (outcome.Effects, error)
+	reaches string
+}{
+	"lua":  {Lua, "os.execute('id')"},
+	"php":  {PHP, ";system('id');"},
+	"ruby": {Ruby, "system('id')"},
+	"java": {Java, "class Zz { static { Runtime.getRuntime(); } }"},
+	"rust": {Rust, "fn zz() { std::process::abort(); }"},
+	"zig":  {Zig, "const zz = @embedFile(\"/etc/shadow\");"},
+	"r":    {R, "system('id')"},
+}
+
+// wordRows are programs with what is found in them. An error is a program that is not
+// read, and asked about.
+var wordRows = []struct{ language, code, want string }{
+	{"lua", `for i = 1, 3 do print(i * i) end`, "prints"},
+	{"lua", `print(string.format("%.2f", 19.99 * 3), os.time(), ("x"):rep(3))`, "prints"},
+	{"lua", "local n = 0\nfor line in io.lines(\"data/x.csv\") do n = n + 1 end -- count\nprint(n)", "reads data/x.csv"},
+	{"lua", `local f = io.open("out.txt", "w"); f:write("x")`, "writes out.txt"},
+	{"lua", `os.execute("id")`, "ERROR"}, {"lua", `os["execute"]("id")`, "ERROR"}, {"lua", `local o = os`, "ERROR"}, {"lua", `io.popen("id")`, "ERROR"},
+	{"lua", `_G["os"]["execute"]("id")`, "ERROR"}, {"lua", `load("x")()`, "ERROR"}, {"lua", `require("os")`, "ERROR"}, {"lua", `io.open(f)`, "ERROR"},
+	{"lua", `os.remove("x")`, "ERROR"}, {"lua", `print(os.getenv("TOKEN"))`, "ERROR"}, {"lua", "--[[ x ]] os.execute('id')", "ERROR"}, {"lua", "x = [[\n]]", "ERROR"},
+	{"lua", `debug.getregistry()`, "ERROR"}, {"lua", `io.lines("|id")`, "ERROR"}, {"lua", "print('x", "ERROR"},
+
+	{"php", `echo PHP_VERSION, PHP_EOL;`, "prints"}, {"php", `var_dump(round(1.005, 2));`, "prints"},
+	{"php", `$d = json_decode(file_get_contents("composer.json"), true); foreach ($d["require"] as $k => $v) echo "$k $v\n";`, "reads composer.json"},
+	{"php", `$f = "config/shop.php"; $s = file_get_contents($f); file_put_contents($f, str_replace("a", "b", $s));`, "reads config/shop.php; writes config/shop.php"},
+	{"php", `system("id");`, "ERROR"}, {"php", `System("id");`, "ERROR"}, {"php", "`id`;", "ERROR"}, {"php", `$f = "sys" . "tem"; $f("id");`, "ERROR"}, {"php", `"system"("id");`, "ERROR"},
+	{"php", `$a["f"]("id");`, "ERROR"}, {"php", `$a{"f"} ("id");`, "ERROR"}, {"php", `(fn() => 1)();`, "ERROR"}, {"php", `array_map("system", ["id"]);`, "ERROR"}, {"php", `use function system as count; count("id");`, "ERROR"},
+	{"php", `include "x.php";`, "ERROR"}, {"php", `eval("x");`, "ERROR"}, {"php", `unlink("x");`, "ERROR"}, {"php", `echo getenv("TOKEN");`, "ERROR"}, {"php", `echo $_ENV["TOKEN"];`, "ERROR"},
+	{"php", `echo "$_ENV[TOKEN]";`, "ERROR"}, {"php", `echo "{$x->y()}";`, "ERROR"}, {"php", `echo "${x}";`, "ERROR"}, {"php", `$x->y();`, "ERROR"}, {"php", `X::y();`, "ERROR"}, {"php", `new X;`, "ERROR"},
+	{"php", `file_get_contents("https://a");`, "ERROR"}, {"php", `file_get_contents($x);`, "ERROR"}, {"php", `$f = "a"; $f .= "b"; file_get_contents($f);`, "ERROR"}, {"php", `$f = "a"; $f = $x; file_put_contents($f, 1);`, "ERROR"},
+	{"php", `foreach ($l as $f) file_get_contents($f);`, "ERROR"}, {"php", `\system("id");`, "ERROR"}, {"php", `$$x = 1;`, "ERROR"}, {"php", "echo <<<E\nx\nE;", "ERROR"}, {"php", `mail("a", "b", "c");`, "ERROR"},
+
+	{"ruby", `puts RUBY_VERSION`, "prints"}, {"ruby", `require "json"; d = JSON.parse(File.read("package.json")); d["dependencies"].each { |k, v| puts "#{k} #{v}" }`, "reads package.json"},
+	{"ruby", `puts CSV.read("data/orders.csv", headers: true).map { |r| r["total"].to_f }.sum`, "reads data/orders.csv"},
+	{"ruby", `puts Dir["app/models/*.rb"].map { |f| File.basename(f, ".rb") }.sort`, "prints"}, {"ruby", `puts [1, 2].map(&:to_s).join(",")`, "prints"}, {"ruby", `puts (1..3).inject(:+)`, "prints"},
+	{"ruby", `system "id"`, "ERROR"}, {"ruby", "`id`", "ERROR"}, {"ruby", "puts %x(id)", "ERROR"}, {"ruby", `exec("id")`, "ERROR"}, {"ruby", `puts "#{system('id')}"`, "ERROR"}, {"ruby", `puts "#{exit}"`, "ERROR"},
+	{"ruby", `File.delete("x")`, "ERROR"}, {"ruby", `File.write("x", "y")`, "ERROR"}, {"ruby", `File.open("x", "w")`, "ERROR"}, {"ruby", `open("|id")`, "ERROR"}, {"ruby", `IO.popen("id")`, "ERROR"},
+	{"ruby", `Kernel.send(:system, "id")`, "ERROR"}, {"ruby", `["id"].each(&:system)`, "ERROR"}, {"ruby", `["id"].each(&:"system")`, "ERROR"}, {"ruby", `f = :system; ["id"].each(&f)`, "ERROR"}, {"ruby", `["id"].inject(nil, :system)`, "ERROR"},
+	{"ruby", `puts ENV["TOKEN"]`, "ERROR"}, {"ruby", `eval "x"`, "ERROR"}, {"ruby", `load "/tmp/x.rb"`, "ERROR"}, {"ruby", `require "./x"`, "ERROR"}, {"ruby", `require "net/http"`, "ERROR"},
+	{"ruby", `x = 4; x / 2; system("id") #/`, "ERROR"}, {"ruby", `puts <<~E` + "\nx\nE\n", "ERROR"}, {"ruby", `puts $0`, "ERROR"}, {"ruby", `File.read(x)`, "ERROR"}, {"ruby", `method(:system).call("id")`, "ERROR"},
+	{"ruby", "puts 1\n__END__\nx", "ERROR"}, {"ruby", `FileUtils.rm_rf("x")`, "ERROR"}, {"ruby", `Object.const_get("File")`, "ERROR"}, {"ruby", `l = ->(x) { x }; l.("id")`, "ERROR"},
+
+	{"java", "import java.math.*;\nimport java.util.List;\nimport static java.util.stream.Collectors.*;\npublic class A { public static void main(String[] a) { for (String s : List.of(\"2.675\")) System.out.printf(\"%s%n\", new BigDecimal(s).setScale(2, RoundingMode.HALF_UP)); } }", "prints"},
+	{"java", `class A { record P(int x) {} public static void main(String[] a) { long t = System.nanoTime(); char c = '"'; /* x */ System.out.println(a.getClass().getName() + t + c); } }`, "prints"},
+	{"java", `class A { public static void main(String[] a) throws Exception { Runtime.getRuntime().exec("id"); } }`, "ERROR"}, {"java", `class A { static { new ProcessBuilder("id").start(); } }`, "ERROR"}, {"java", `import java.io.*; class A {}`, "ERROR"}, {"java", `import java.nio.file.Files; class A {}`, "ERROR"},
+	{"java", `class A { void f() { java.nio.file.Files.delete(null); } }`, "ERROR"}, {"java", `class A { void f() { Class.forName("x"); } }`, "ERROR"}, {"java", `class A { void f() { getClass().getMethod("f").invoke(null); } }`, "ERROR"}, {"java", `class A { int \u0052untime; }`, "ERROR"}, {"java", `import java.util.*; class A { Formatter f = new Formatter("x"); }`, "ERROR"},
+	{"java", `class A { String s = System.getenv("TOKEN"); }`, "ERROR"}, {"java", `import java.net.http.HttpClient; class A {}`, "ERROR"}, {"java", `import static java.lang.Runtime.*; class A {}`, "ERROR"}, {"java", `class A { static native void f(); }`, "ERROR"}, {"java", `import java.util.logging.*; class A {}`, "ERROR"},
+
+	{"rust", "use std::collections::HashMap;\nfn main() { let mut m: HashMap<&'static str, u32> = HashMap::new(); m.insert(\"a\", 1); for (k, v) in &m { println!(\"{k}: {v:?}\"); } let c = '\\''; assert_eq!(c.len_utf8(), 1); std::process::exit(0) }", "prints"},
+	{"rust", "#[derive(Debug, Clone)] struct P { x: i32 }\n#[cfg(test)] mod t { #[test] fn a() { assert!(true); } }\nfn main() { println!(\"{:?}\", std::env::args().count()); }", "prints"},
+	{"rust", `fn main() { std::fs::remove_dir_all("x").unwrap(); }`, "ERROR"}, {"rust", `use std::process::Command; fn main() {}`, "ERROR"}, {"rust", `use std::{fs as f}; fn main() {}`, "ERROR"}, {"rust", `fn main() { unsafe { } }`, "ERROR"}, {"rust", `fn main() { std::env::var("TOKEN"); }`, "ERROR"}, {"rust", `const X: &str = include_str!("/etc/shadow"); fn main() {}`, "ERROR"},
+	{"rust", `#![feature(x)] fn main() {}`, "ERROR"}, {"rust", `#[path = "/tmp/x.rs"] mod x; fn main() {}`, "ERROR"}, {"rust", `mod x; fn main() {}`, "ERROR"}, {"rust", `extern "C" { fn system(x: *const u8); } fn main() {}`, "ERROR"}, {"rust", `use std::net::TcpStream; fn main() {}`, "ERROR"}, {"rust", `fn main() { let r = r#"x"#; }`, "ERROR"},
+
+	{"java", "class A { String s = \"\\u0022; Runtime.getRuntime().exec(x); //\"; }", "ERROR"}, {"java", "class A { // \\u000a static { x(); }\n}", "ERROR"},
+	{"rust", "fn main() { let a = cr#\"x\"y\"#; std::fs::remove_file(\"a\"); //\"\n}", "ERROR"}, {"r", `sapply("id", "\x73ystem")`, "ERROR"}, {"r", `sapply("id", "\163ystem")`, "ERROR"},
+	{"rust", `fn main() { let x = 'ab; std::fs::remove_file("x"); let y = 'c; }`, "ERROR"}, {"java", "class A { int x = '; } // '", "ERROR"}, {"rust", `fn main() { std::path::Path::new("/root").read_dir(); }`, "ERROR"},
+
+	{"zig", "const std = @import(\"std\");\ntest \"wraps\" { var x: u8 = 250; x +%= 10; try std.testing.expectEqual(@as(u8, 4), x); }", "prints"}, {"zig", `pub fn main() void { @import("std").debug.print("{d}\n", .{42}); }`, "prints"},
+	{"zig", `const std = @import("std"); pub fn main() !void { try std.fs.cwd().deleteTree("x"); }`, "ERROR"}, {"zig", `const c = @cImport(@cInclude("stdlib.h"));`, "ERROR"}, {"zig", `const x = @embedFile("/etc/shadow");`, "ERROR"}, {"zig", `const x = @import("x.zig");`, "ERROR"}, {"zig", `const std = @import("std"); const p = std.process.Child;`, "ERROR"}, {"zig", `const std = @import("std"); const f = @field(std, "f" ++ "s");`, "ERROR"}, {"zig", `extern fn system(x: [*]u8) void;`, "ERROR"},
+
+	{"r", "d <- read.csv(\"data/b.csv\")\nd$hour <- as.integer(substr(d$ts, 12, 13))\nprint(aggregate(basket ~ hour, data = d, FUN = median))\nm <- lm(basket ~ factor(store), data = d)\ncat(round(summary(m)$r.squared, 3), \"\\n\")", "ERROR"},
+	{"r", "d <- read.csv(\"data/b.csv\")\nprint(aggregate(basket ~ hour, d, median))\nm <- lm(basket ~ factor(store), data = d)\nprint(round(summary(m)$r.squared, 3))", "reads data/b.csv"},
+	{"r", `f <- function(x) x * 2; print(sapply(1:3, f)); print(Map(\(a) a + 1, 1:2))`, "prints"},
+	{"r", `system("id")`, "ERROR"}, {"r", `unlink("x", recursive = TRUE)`, "ERROR"}, {"r", `sapply("id", "system")`, "ERROR"}, {"r", `sapply("id", paste0("sys", "tem"))`, "ERROR"}, {"r", `f <- paste0("sys", "tem"); sapply("id", f)`, "ERROR"}, {"r", `f <- list(paste0("sys", "tem")); sapply("id", f[[1]])`, "ERROR"}, {"r", `do.call("system", list("id"))`, "ERROR"},
+	{"r", `base::system("id")`, "ERROR"}, {"r", `eval(parse(text = "x"))`, "ERROR"}, {"r", `library(x)`, "ERROR"}, {"r", `"system"("id")`, "ERROR"}, {"r", `f <- system; f("id")`, "ERROR"}, {"r", `get("system")("id")`, "ERROR"}, {"r", `writeLines("x", "y")`, "ERROR"}, {"r", "`system`(\"id\")", "ERROR"}, {"r", `print(Sys.getenv("TOKEN"))`, "ERROR"}, {"r", `read.csv(pipe("id"))`, "ERROR"}, {"r", `read.csv("https://a/b")`, "ERROR"},
+}
+
+func TestWords(t *testing.T) {
+	for _, test := range wordRows {
+		if got := outcome.Describe(readers[test.language].read(test.code)); got != test.want && !(test.want == "ERROR" && strings.HasPrefix(got, "not read")) {
+			t.Errorf("%s %s\n got %s\nwant %s", test.language, test.code, got, test.want)
+		}
+	}
+	for language, l := range readers {
+		if _, err := l.read(l.reaches + "\n"); err == nil || !slices.ContainsFunc(wordRows, func(row struct{ language, code, want string }) bool { return row.language == language }) {
+			t.Errorf("%s: %s passes, or the table has no row of it", language, l.reaches)
+		}
+	}
+}
+
+// FuzzWords holds that no program makes a reader fail, and that nothing in it hides what
+// stands behind it.
+func FuzzWords(f *testing.F) {
+	for _, row := range wordRows {
+		f.Add(row.language, row.code)
+	}
+	f.Fuzz(func(t *testing.T, language, code string) {
+		l, ok := readers[language]
+		if !ok {
+			return
+		}
+		if _, err := l.read(code + "\n" + l.reaches + "\n"); err == nil {
+			t.Errorf("%s %q: what stands behind it is not seen", language, code)
+		}
+	})
+}
+
+// FuzzGo holds the same of Go.
+func FuzzGo(f *testing.F) {
+	f.Add(`import "fmt"`, `fmt.Println("x")`)
+	f.Add(`import ("bufio"; "os")`, `b := bufio.NewScanner(os.Stdin); _ = b`)
+	f.Add("", "/* x */ for { } // y")
+	f.Fuzz(func(t *testing.T, imports, body string) {
+		code := "package main\n" + imports + "\nfunc main() {" + body + "\n}\n\nfunc zz() { println(zzos.Getenv(`X`)) }\n"
+		if e, err := Go("package main\nimport zzos \"os\"\n" + code[len("package main\n"):]); err == nil && len(e.Unseen) == 0 {
+			t.Errorf("%q: what it takes from the environment is not seen", code)
+		}
+	})
+}
+
+// TestGo holds what is found in Go programs of one file.
+func TestGo(t *testing.T) {
+	program := func(imports, body string) string {
+		return "package main\n" + imports + "\nfunc main() { " + body + " }\n"
+	}
+	for _, test := range []struct{ code, want string }{
+		{program(`import ("fmt"; "strings")`, `fmt.Println(strings.ToUpper("x"))`), "prints"},
+		{program(`import ("fmt"; "os")`, `fmt.Fprintln(os.Stderr, os.Args)`), "prints"},
+		{program(`import "os"`, `b, _ := os.ReadFile("data/x.csv"); os.Stdout.Write(b)`), "reads data/x.csv"},
+		{program(`import "os"`, `os.Remove("x")`), "UNSEEN os.Remove"},
+		{program(`import "os"`, `f := os.ReadFile; f(".env")`), "UNSEEN os.ReadFile"},
+		{program(`import "os"`, `os.ReadFile(os.Args[1])`), "UNSEEN os.ReadFile"},
+		{program(`import "os"`, `println(os.Getenv("X"))`), "UNSEEN os.Getenv"},
+		{program(`import "os/exec"`, `exec.Command("id").Run()`), `UNSEEN import "os/exec"`},
+		{program(`import o "os"`, `o.Remove("x")`), `UNSEEN import "os"`},
+		{program(`import . "fmt"`, `Println()`), `UNSEEN import "fmt"`},
+		{program(`import "C"`, ``), `UNSEEN import "C"`},
+		{program(`import "unsafe"`, ``), `UNSEEN import "unsafe"`},
+		{program(`import "path/filepath"`, `filepath.Walk("/", nil)`), "UNSEEN filepath.Walk"},
+		{"package main\n\n//go:linkname x syscall.Exec\nfunc x()\nfunc main() {}\n", "ERROR"},
+		{"package main\n\nfunc x()\nfunc main() {}\n", "UNSEEN x has no body"},
+		{"package main\n\nfunc main() {", "ERROR"},
+	} {
+		if got := outcome.Describe(Go(test.code)); got != test.want && !(test.want == "ERROR" && strings.HasPrefix(got, "not read")) {
+			t.Errorf("%s\n got %s\nwant %s", test.code, got, test.want)
+		}
+	}
+}
