@@ -20,10 +20,10 @@ import (
 
 // What the image has. Its one writable folder is a volume, so that the root can be read-only.
 const (
-	uid     = 7300 // holdgate inject puts the sidecar under the same user
-	program = "usr/bin/holdgate"
-	roots   = "etc/ssl/certs/ca-certificates.crt"
-	home    = "var/lib/holdgate"
+	uid    = 7300 // holdgate inject puts the sidecar under the same user
+	binary = "usr/bin/holdgate"
+	roots  = "etc/ssl/certs/ca-certificates.crt"
+	home   = "var/lib/holdgate"
 )
 
 // A build is what differs between images.
@@ -57,11 +57,11 @@ func (b build) image(arch, file string) (v1.Image, error) {
 		OS: "linux", Architecture: arch, Created: v1.Time{Time: b.Created},
 		Config: v1.Config{
 			User:       fmt.Sprintf("%d:%d", uid, uid),
-			Entrypoint: []string{"/" + program},
+			Entrypoint: []string{"/" + binary},
 			Cmd:        []string{"serve"},
 			WorkingDir: "/" + home,
 			Env: []string{
-				"PATH=/" + path.Dir(program), "HOME=/" + home, "TMPDIR=/" + home, "HOLDGATE_STATE_DIR=/" + home + "/state",
+				"PATH=/" + path.Dir(binary), "HOME=/" + home, "TMPDIR=/" + home, "HOLDGATE_STATE_DIR=/" + home + "/state",
 			},
 			Volumes:      map[string]struct{}{"/" + home: {}},
 			ExposedPorts: map[string]struct{}{"7300/tcp": {}, "7301/tcp": {}},
@@ -77,7 +77,7 @@ func (b build) image(arch, file string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, files := range [][]entry{b.base(), {{name: program, mode: 0o755, text: code}}} {
+	for _, files := range [][]entry{b.base(), {{name: binary, mode: 0o755, text: code}}} {
 		layer, err := b.layer(files)
 		if err != nil {
 			return nil, err

@@ -29,6 +29,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/holdgate/holdgate/deploy/program"
 )
 
 func TestMain(m *testing.M) {
@@ -84,28 +86,13 @@ func (c container) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// static returns a program for the image: the one that IMAGE_PROGRAM names, or one that is built.
-func static(t *testing.T) string {
-	t.Helper()
-	if file := os.Getenv("IMAGE_PROGRAM"); file != "" {
-		return file
-	}
-	file := filepath.Join(t.TempDir(), "holdgate")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "./cmd/holdgate")
-	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building holdgate: %v\n%s", err, out)
-	}
-	return file
-}
-
 // pull pushes the image to a registry, and unpacks what comes back.
 func pull(t *testing.T) container {
 	t.Helper()
 	reg := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(reg.Close)
 	at := strings.TrimPrefix(reg.URL, "http://") + "/holdgate:1"
-	if err := run([]string{"--program", runtime.GOARCH + "=" + static(t), "--version", "1.2.3", "--push", at}); err != nil {
+	if err := run([]string{"--program", runtime.GOARCH + "=" + program.Static(t), "--version", "1.2.3", "--push", at}); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := name.ParseReference(at)

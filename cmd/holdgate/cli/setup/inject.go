@@ -267,6 +267,8 @@ func (in *injection) put(name string, spec *yaml.Node) {
 	if child(security, "fsGroup") == nil {
 		set(security, "fsGroup", number(sidecarUID))
 	}
+	// At each start of a pod, files of a volume would else be opened to the group, and Holdgate refuses such keys.
+	set(security, "fsGroupChangePolicy", scalar("OnRootMismatch"))
 	agent := items(child(own, "containers"))[0]
 	for _, c := range containers(spec) {
 		if named(child(own, "initContainers"), value(c, "name")) != nil {

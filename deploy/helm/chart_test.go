@@ -1,0 +1,367 @@
+// Package helm tests the chart, and the manifests that holdgate inject prints, as Helm
+// and Kubernetes read them.
+package helm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	policy "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+
+	"github.com/holdgate/holdgate/deploy/program"
+)
+
+const chart = "holdgate"
+
+// render prints the chart as `helm template` does.
+func render(t *testing.T, values string) (string, error) {
+	t.Helper()
+	c, err := loader.Load(chart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var given map[string]any
+	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
+		t.Fatal(err)
+	}
+	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: "holdgate", Namespace: "agents", Revision: 1, IsInstall: true}, nil)
+	if err != nil {
+		return "", err
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasSuffix(name, ".yaml") {
+			out.WriteString("---\n" + files[name] + "\n")
+		}
+	}
+	return out.String(), nil
+}
+
+// decode reads each object of a stream into the type of its kind. A field that the type has not is an error.
+func decode(t *testing.T, stream string) (objects []any) {
+	t.Helper()
+	for doc := range strings.SplitSeq("\n"+stream, "\n---") {
+		var kind struct{ APIVersion, Kind string }
+		if err := yaml.Unmarshal([]byte(doc), &kind); err != nil {
+			t.Fatalf("%v in\n%s", err, doc)
+		}
+		if kind.Kind == "" {
+			continue
+		}
+		var object any
+		var err error
+		if kind.APIVersion == "monitoring.coreos.com/v1" && kind.Kind == "ServiceMonitor" {
+			object = &monitoring.ServiceMonitor{}
+		} else if object, err = scheme.Scheme.New(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)); err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.UnmarshalStrict([]byte(doc), object); err != nil {
+			t.Errorf("%s: %v in\n%s", kind.Kind, err, doc)
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// one is the object of a type; the last where there are several.
+func one[T any](objects []any) *T {
+	for _, o := range slices.Backward(objects) {
+		if found, ok := o.(*T); ok {
+			return found
+		}
+	}
+	return nil
+}
+
+const everything = `
+image: {repository: registry.example/holdgate, digest: "sha256:` + "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" + `"}
+imagePullSecrets: [{name: pull}]
+config:
+  agents: {builder: {service_accounts: [ci/builder]}}
+  people: {ann: {roles: [approve, admin], token_sha256: "9c5b76dbdfc3888016e98f2004fea6c9af631d0ed3d8f9b60d11205d29bbd688"}}
+rules: {own.rego: "package own\n"}
+env: [{name: ANTHROPIC_API_KEY, valueFrom: {secretKeyRef: {name: keys, key: anthropic}}}]
+envFrom: [{secretRef: {name: more}}]
+tokenReview: {enabled: true}
+tls: {secretName: cert, names: [holdgate.example]}
+persistence: {storageClass: fast, annotations: {a: b}}
+autoscaling: {enabled: true}
+metrics: {serviceMonitor: {enabled: true, labels: {release: prometheus}}}
+networkPolicy:
+  approvers: [{namespaceSelector: {matchLabels: {people: "true"}}}]
+  egress: false
+  egressTo: [{to: [{ipBlock: {cidr: 192.0.2.0/24}}], ports: [{port: 443}]}]
+serviceAccount: {name: gate, annotations: {a: b}}
+podAnnotations: {a: b}
+podLabels: {c: d}
+nodeSelector: {disk: ssd}
+tolerations: [{key: a, operator: Exists}]
+affinity: {nodeAffinity: {}}
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
+priorityClassName: high
+`
+
+// Helm's linter finds nothing, and Kubernetes takes what the chart prints, in which everything that is named is there.
+func TestTheChart(t *testing.T) {
+	for name, values := range map[string]string{
+		"as it is":      "",
+		"everything":    everything,
+		"as little":     "{persistence: {enabled: false}, metrics: {enabled: false}, networkPolicy: {enabled: false}, podDisruptionBudget: {enabled: false}, serviceAccount: {create: false}}",
+		"another name":  "{nameOverride: gate, replicas: 2, tls: {secretName: cert}}",
+		"a name of its": "{fullnameOverride: own}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var given map[string]any
+			if err := yaml.Unmarshal([]byte(values), &given); err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range lint.All(chart, given, "agents", true).Messages {
+				if m.Severity >= support.WarningSev {
+					t.Error(m)
+				}
+			}
+			text, err := render(t, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects := decode(t, text)
+			set := one[apps.StatefulSet](objects)
+			pod := set.Spec.Template
+			for key, value := range set.Spec.Selector.MatchLabels {
+				if pod.Labels[key] != value {
+					t.Errorf("the StatefulSet's selector asks for %s=%s, and its pods have %q", key, value, pod.Labels[key])
+				}
+			}
+			volumes := map[string]bool{}
+			for _, v := range pod.Spec.Volumes {
+				volumes[v.Name] = true
+			}
+			for _, v := range set.Spec.VolumeClaimTemplates {
+				volumes[v.Name] = true
+			}
+			c := pod.Spec.Containers[0]
+			for _, m := range c.VolumeMounts {
+				if !volumes[m.Name] {
+					t.Errorf("there is no volume %s", m.Name)
+				}
+				delete(volumes, m.Name)
+			}
+			if len(volumes) > 0 {
+				t.Errorf("volumes that nothing mounts: %v", volumes)
+			}
+			ports := map[string]bool{}
+			for _, p := range c.Ports {
+				ports[p.Name] = true
+			}
+			for _, probe := range []*core.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+				if !ports[probe.HTTPGet.Port.StrVal] {
+					t.Errorf("a probe asks port %s", probe.HTTPGet.Port.StrVal)
+				}
+			}
+			served := map[string]bool{}
+			for _, o := range objects {
+				switch o := o.(type) {
+				case *core.Service:
+					for _, p := range o.Spec.Ports {
+						served[p.Name] = true
+						if !ports[p.TargetPort.StrVal] {
+							t.Errorf("service %s leads to port %s", o.Name, p.TargetPort.StrVal)
+						}
+					}
+					if !reflect.DeepEqual(o.Spec.Selector, set.Spec.Selector.MatchLabels) {
+						t.Errorf("service %s selects %v", o.Name, o.Spec.Selector)
+					}
+				case *policy.PodDisruptionBudget:
+					if !reflect.DeepEqual(o.Spec.Selector, set.Spec.Selector) {
+						t.Errorf("the budget selects %v", o.Spec.Selector)
+					}
+				case *autoscaling.HorizontalPodAutoscaler:
+					if o.Spec.ScaleTargetRef.Name != set.Name || set.Spec.Replicas != nil {
+						t.Errorf("it scales %v, whose replicas are given as %v", o.Spec.ScaleTargetRef, set.Spec.Replicas)
+					}
+				case *networking.NetworkPolicy:
+					for _, rule := range o.Spec.Ingress {
+						if len(rule.From) == 0 || !ports[rule.Ports[0].Port.StrVal] {
+							t.Errorf("the policy lets %v to %v", rule.From, rule.Ports)
+						}
+					}
+				case *monitoring.ServiceMonitor:
+					if !served[o.Spec.Endpoints[0].Port] {
+						t.Errorf("the monitor asks port %s, which no service has", o.Spec.Endpoints[0].Port)
+					}
+				}
+			}
+			if name == "everything" && (one[autoscaling.HorizontalPodAutoscaler](objects) == nil || one[monitoring.ServiceMonitor](objects) == nil ||
+				one[networking.NetworkPolicy](objects) == nil || one[policy.PodDisruptionBudget](objects) == nil) {
+				t.Error("an object is missing")
+			}
+		})
+	}
+}
+
+// A mistyped value is an error, and so is what the chart sets itself.
+func TestTheChartRefuses(t *testing.T) {
+	for values, want := range map[string]string{
+		"{replica: 2}":                        "replica",
+		"{config: {listen: {agents: '1:1'}}}": "config",
+		"{config: {hub: {database: pg}}}":     "config",
+		"{image: {digest: abc}}":              "digest",
+		"{rules: {'../x': y}}":                "rules",
+	} {
+		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", values, err)
+		}
+	}
+}
+
+const rulesAndPeople = `
+rules:
+  own.rego: |
+    package holdgate.custom.own
+
+    decisions contains {"action": "hold", "rule": "own.ask", "reason": "It is asked about."} if input.tool.name == "deploy"
+config:
+  people: {ann: {roles: [admin], token_sha256: "9c5b76dbdfc3888016e98f2004fea6c9af631d0ed3d8f9b60d11205d29bbd688"}}
+`
+
+// Holdgate starts with the configuration and the rules that the chart gives it, at the ports that the chart names.
+func TestHoldgateTakesTheChartsConfiguration(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: a network of its own takes root")
+	}
+	file := program.Static(t)
+	for name, values := range map[string]string{"as it is": "", "with rules": rulesAndPeople} {
+		t.Run(name, func(t *testing.T) {
+			text, err := render(t, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			var config string
+			rules := filepath.Join(dir, "rules")
+			for _, o := range decode(t, text) {
+				m, ok := o.(*core.ConfigMap)
+				if !ok {
+					continue
+				}
+				for name, text := range m.Data {
+					if name == "holdgate.yaml" {
+						config = text
+						continue
+					}
+					if err := errors.Join(os.MkdirAll(rules, 0o755), os.WriteFile(filepath.Join(rules, name), []byte(text), 0o600)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			path := filepath.Join(dir, "holdgate.yaml")
+			if err := os.WriteFile(path, []byte(strings.ReplaceAll(config, "/etc/holdgate-rules", rules)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			serve := exec.CommandContext(ctx, file, "serve", "--config", path, "--state-dir", filepath.Join(dir, "state"))
+			serve.Env = []string{"TMPDIR=" + dir, "HOME=" + dir}
+			serve.Stderr = os.Stderr
+			serve.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+			out, err := serve.StdoutPipe()
+			if err := errors.Join(err, serve.Start()); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { serve.Process.Signal(syscall.SIGTERM); serve.Wait() }()
+			said := ""
+			for lines := bufio.NewScanner(out); !strings.Contains(said, `"metrics"`) && lines.Scan(); {
+				said += lines.Text() + "\n"
+			}
+			for _, port := range []string{":7300", ":7301", ":7302"} {
+				if !strings.Contains(said, port) {
+					t.Errorf("it does not listen at %s:\n%s", port, said)
+				}
+			}
+			client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, "state", "holdgate.sock"))
+			}}}
+			resp, err := client.Get("http://localhost/readyz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != 200 {
+				t.Errorf("/readyz: %s: %s", resp.Status, body)
+			}
+		})
+	}
+}
+
+// Kubernetes takes what holdgate inject makes of each kind, and the manifest that it is made of.
+func TestKubernetesTakesWhatInjectPrints(t *testing.T) {
+	in, err := os.Open("testdata/workloads.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	inject := exec.CommandContext(t.Context(), program.Static(t), "inject", "--dns", "10.96.0.10", "--image", "registry.example/holdgate:1", "--claim", "state")
+	inject.Stdin, inject.Stderr = in, os.Stderr
+	out, err := inject.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, o := range decode(t, string(out)) {
+		kinds = append(kinds, reflect.TypeOf(o).Elem().Name())
+		spec := podOf(o)
+		if spec == nil {
+			continue
+		}
+		always := core.ContainerRestartPolicyAlways
+		at := slices.IndexFunc(spec.InitContainers, func(c core.Container) bool { return c.Name == "holdgate" })
+		if at < 0 || spec.InitContainers[at].RestartPolicy == nil || *spec.InitContainers[at].RestartPolicy != always || spec.InitContainers[at].StartupProbe == nil {
+			t.Errorf("%T has no native sidecar with a startup probe: %v", o, spec.InitContainers)
+		}
+		// A volume that is used again would else be opened to the group, and Holdgate refuses keys that others may read.
+		if s := spec.SecurityContext; s == nil || s.FSGroupChangePolicy == nil || *s.FSGroupChangePolicy != core.FSGroupChangeOnRootMismatch {
+			t.Errorf("%T: each start of the pod changes the modes of its volume", o)
+		}
+	}
+	slices.Sort(kinds)
+	if want := []string{"ConfigMap", "ConfigMap", "CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "Service", "StatefulSet"}; !slices.Equal(kinds, want) {
+		t.Errorf("got %v, want %v", kinds, want)
+	}
+	manifest, err := os.ReadFile("../kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode(t, string(manifest))
+}
