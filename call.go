@@ -60,10 +60,24 @@ type Agent struct {
 	// Confinement is "strong", "weak" or "unconfined"; empty where the agent
 	// was not started by `holdgate run`.
 	Confinement string
-	// Undo says that `holdgate run --undo` started the agent: what it changes in
-	// its working folder can be taken back.
-	Undo   bool
+	Proofs
 	Labels map[string]string
+}
+
+// Proofs are what `holdgate run` has proven of an agent that it confines
+// strongly. What was not proven is false.
+type Proofs struct {
+	Undo    bool `json:"undo,omitzero"`    // what it changes in its working folder can be taken back
+	Private bool `json:"private,omitzero"` // what it changes elsewhere is gone when it ends
+	Hidden  bool `json:"hidden,omitzero"`  // credentials in its folder, the user's home and the environment are hidden from it
+}
+
+// Of are the proofs that hold under a confinement.
+func (p Proofs) Of(confinement string) Proofs {
+	if confinement != "strong" {
+		return Proofs{}
+	}
+	return p
 }
 
 // Session is one run of an agent, as the client itself names it.

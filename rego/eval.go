@@ -120,7 +120,9 @@ func (w *written) complete(ctx context.Context, o object, p *policy) {
 	}
 	level, _ := agent["confinement"].(string)
 	setDefault(confined, "level", confinementLevel(level))
-	setDefault(confined, "undo", false)
+	for _, proof := range []string{"undo", "private", "hidden"} {
+		setDefault(confined, proof, false)
+	}
 	session := objectIn(o, "session")
 	setDefault(session, "id", holdgate.SessionDefault)
 	setDefault(session, "mode", modeAuto)

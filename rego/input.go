@@ -128,7 +128,7 @@ func agentObject(a holdgate.Agent) object {
 
 // confinementObject is what `holdgate run` has proven of the agent.
 func confinementObject(a holdgate.Agent) object {
-	return object{"level": confinementLevel(a.Confinement), "undo": a.Undo}
+	return object{"level": confinementLevel(a.Confinement), "undo": a.Undo, "private": a.Private, "hidden": a.Hidden}
 }
 
 // confinementLevel is none where nothing confines the agent.

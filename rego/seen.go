@@ -82,7 +82,7 @@ type seenAgent struct {
 	Confinement string            `json:"confinement,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Proven      bool              `json:"proven,omitempty"`
-	Undo        bool              `json:"undo,omitempty"`
+	holdgate.Proofs
 }
 
 type seenAnswer struct {
@@ -176,7 +176,7 @@ type seenUsage struct {
 // seen writes what policy saw; nil where it cannot be written.
 func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMessage {
 	s := seenCall{
-		V: seenVersion, Agent: seenAgent{in.Call.Agent.Confinement, in.Call.Agent.Labels, in.Call.Agent.Proven, in.Call.Agent.Undo},
+		V: seenVersion, Agent: seenAgent{in.Call.Agent.Confinement, in.Call.Agent.Labels, in.Call.Agent.Proven, in.Call.Agent.Proofs},
 		Dir: in.Dir, Home: in.Home, Edited: in.Edited, Mode: in.Mode, Repeats: in.Repeats, Taint: in.Taint, Threshold: in.Threshold,
 		Hidden: len(d.Redact) > 0, Result: in.Call.Result != nil,
 	}
@@ -294,7 +294,7 @@ func factsDigest(c holdgate.Call, f facts.Facts) string {
 
 // input is what policy would see of the call now.
 func (s *seenCall) input(c holdgate.Call, own Own) Input {
-	c.Agent.Proven, c.Agent.Confinement, c.Agent.Labels, c.Agent.Undo = s.Agent.Proven, s.Agent.Confinement, s.Agent.Labels, s.Agent.Undo
+	c.Agent.Proven, c.Agent.Confinement, c.Agent.Labels, c.Agent.Proofs = s.Agent.Proven, s.Agent.Confinement, s.Agent.Labels, s.Agent.Proofs
 	if l := s.Learned; l != nil && c.Tool != nil {
 		t := *c.Tool
 		t.Learned = &holdgate.Learned{Changed: l.Changed, Configured: l.Configured, Hints: l.Hints, Misfits: l.Misfits, Reads: l.Reads, Remote: l.Remote,

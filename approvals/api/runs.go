@@ -18,11 +18,10 @@ const RunProtocol = "holdgate-run/1"
 
 // A Run is an agent that another process starts, and that is to use this sidecar.
 type Run struct {
-	Program     string   `json:"program"`       // its name
-	Confinement string   `json:"confinement"`   // "strong", "weak" or "unconfined"
-	Undo        bool     `json:"undo,omitzero"` // what it changes can be taken back
-	Dir         string   `json:"dir"`           // that it works in
-	Writable    []string `json:"writable"`      // folders that it can write in
+	Program     string   `json:"program"`     // its name
+	Confinement string   `json:"confinement"` // "strong", "weak" or "unconfined"
+	Dir         string   `json:"dir"`         // that it works in
+	Writable    []string `json:"writable"`    // folders that it can write in
 }
 
 // Runs takes up agents that other processes start. Its methods may be called by

@@ -160,6 +160,9 @@ func classify(p, access string) string {
 	return ""
 }
 
+// HoldsCredentials reports whether a path is one of those that hold credentials.
+func HoldsCredentials(path string) bool { return classify(path, accessRead) == classSecret }
+
 func system(p string) bool {
 	if p == "/" || p == "/home" || p == "/users" || p == "/root" || p == "/var" {
 		return true

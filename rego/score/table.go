@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
 )
 
 // What is wanted of a call.
@@ -38,7 +40,7 @@ type Row struct {
 // A Confinement is what `holdgate run` has proven of an agent.
 type Confinement struct {
 	Level string `json:"level"` // "none", "weak" or "strong"
-	Undo  bool   `json:"undo"`
+	holdgate.Proofs
 }
 
 // A Half is a part of a table. A table is split by the first byte of the SHA-256

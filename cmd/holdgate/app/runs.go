@@ -55,7 +55,7 @@ func (r *runs) Take(conn *net.UnixConn, in api.Run) {
 		defer leave()
 		stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
 		defer stop()
-		agent := holdgate.Agent{ID: id, Confinement: in.Confinement, Proven: in.Confinement == "strong", Undo: in.Undo && in.Confinement == "strong"} // nobody else reaches its door then
+		agent := holdgate.Agent{ID: id, Confinement: in.Confinement, Proven: in.Confinement == "strong"} // nobody else reaches its door then
 		if err := r.serve(conn, agent, in.Dir); err != nil && r.ctx.Err() == nil {
 			r.a.log.Warn("an agent that another process started cannot be served", "agent", id, "err", err)
 		}
@@ -74,6 +74,7 @@ func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error
 	if err != nil {
 		return fmt.Errorf("taking its listeners: %w", err)
 	}
+	agent.Proofs = d.Proofs.Of(agent.Confinement)
 	doors, err := handover.Open(d, files)
 	if err != nil {
 		_ = handover.Send(conn, handover.Served{Error: err.Error()})

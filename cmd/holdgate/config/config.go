@@ -43,6 +43,7 @@ type Config struct {
 	Holds     Holds             `yaml:"holds"`
 	Audit     Audit             `yaml:"audit"`
 	Sessions  Sessions          `yaml:"sessions"`
+	Run       Run               `yaml:"run"`
 	// Gates are types of gate by name: what is said here lies over what is known of
 	// the type, and what is not known is a type of its own.
 	Gates      map[string]Gate `yaml:"gates"`

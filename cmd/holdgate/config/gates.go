@@ -18,6 +18,15 @@ type Sessions struct {
 	Threshold float64 `yaml:"confidence_threshold"` // from 0 to 1, or from 0 to 100; 0: the policy's
 }
 
+// Run says what `holdgate run` does without being told so by flags. Paths are
+// absolute, below the home folder with ~/, or below the working folder.
+type Run struct {
+	Undo    bool     `yaml:"undo"`    // --undo
+	Private *bool    `yaml:"private"` // --private; nil: with undo
+	Keep    []string `yaml:"keep"`    // --keep
+	Show    []string `yaml:"show"`    // --show
+}
+
 // Setting is how sessions begin.
 func (s Sessions) Setting() (sessions.Setting, error) {
 	t, err := sessions.Fraction("confidence_threshold", s.Threshold)

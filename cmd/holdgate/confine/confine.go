@@ -63,6 +63,14 @@ type Spec struct {
 	Mask     []string // folders and files that are empty for it
 	Keep     []string // what lies in /tmp and can be read there
 
+	// Private are those of Write whose changes nobody else sees: they go to
+	// Layers, the folder of [Layers]. Strong only. Where the kernel cannot do that
+	// nothing starts, or with MayShare [Sandbox.Shared] says why they are as the
+	// rest of Write.
+	Private  []string
+	Layers   string
+	MayShare bool
+
 	// Temp is an empty folder that serves as the agent's /tmp.
 	Temp string
 	// Loopback are ports of the host's loopback address that stay reachable:

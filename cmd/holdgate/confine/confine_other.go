@@ -15,7 +15,26 @@ type Sandbox struct {
 	Redirected []net.Listener
 	Names      []net.PacketConn
 	Calls      *os.File
+	Shared     string
 }
+
+// Layers are what is private to a confined agent; there are none on this system.
+type Layers struct{}
+
+// OpenLayers says that there is no confinement.
+func OpenLayers(string, []string) (*Layers, error) { return nil, errNone }
+
+// Dir is empty.
+func (*Layers) Dir() string { return "" }
+
+// Keep keeps nothing.
+func (*Layers) Keep(string) (int, error) { return 0, errNone }
+
+// Changed is 0.
+func (*Layers) Changed(string) int { return 0 }
+
+// Remove does nothing.
+func (*Layers) Remove() error { return nil }
 
 var errNone = errors.New("Holdgate confines on Linux only")
 

@@ -19,6 +19,7 @@ const (
 	partLandlock   = "Landlock"
 	partSeccomp    = "seccomp filters"
 	partNotify     = "system calls that are answered outside"
+	partOverlay    = "private layers over caches and settings"
 )
 
 // What the files that a confined process sends are.
@@ -35,6 +36,8 @@ type report struct {
 	Hint  string
 	Error string // empty: all went well
 	Files []string
+
+	Shared string // why what was to be private is not
 }
 
 func (r report) failure() error {

@@ -70,7 +70,7 @@ func setUp(control *os.File) error {
 			return fmt.Errorf("opening a terminal: %w", err)
 		}
 	}
-	if err := send(control, report{Files: m.names}, m.files...); err != nil {
+	if err := send(control, report{Files: m.names, Shared: m.shared}, m.files...); err != nil {
 		return fmt.Errorf("sending the listeners: %w", err)
 	}
 	var goOn bool // two reports at once would be read as one

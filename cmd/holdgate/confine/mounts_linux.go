@@ -18,7 +18,7 @@ const tmpDir = "/tmp"
 // setUpMounts gives the agent its own view of the files. Nothing of it can be
 // undone from inside, not from a further user namespace either: mounts that one
 // was made with are locked.
-func setUpMounts(s Spec) error {
+func setUpMounts(m *passedFiles, s Spec) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making mounts private: %w", err)
 	}
@@ -33,6 +33,9 @@ func setUpMounts(s Spec) error {
 		return err
 	}
 	masks = append(masks, existing("/run/user")...)
+	if m.shared, err = setUpPrivate(s); err != nil {
+		return err
+	}
 	if err := setUpTemp(s); err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ import (
 type passedFiles struct {
 	files []*os.File
 	names []string
+
+	shared string // why what was to be private is not
 }
 
 func (m *passedFiles) add(name string, f *os.File) {
@@ -30,7 +32,10 @@ func setUpNamespaces(m *passedFiles, s Spec) error {
 	if err := setUpNetwork(m, s.Loopback); err != nil {
 		return &MissingError{Part: partNetwork, Err: err, Hint: "the kernel needs nf_tables with NAT (modules nft_nat, nft_redir, nft_chain_nat)"}
 	}
-	if err := setUpMounts(s); err != nil {
+	if err := setUpMounts(m, s); err != nil {
+		if _, ok := errors.AsType[*MissingError](err); ok {
+			return err
+		}
 		return &MissingError{Part: partMounts, Err: err, Hint: "a container must not hide parts of /proc"}
 	}
 	return nil

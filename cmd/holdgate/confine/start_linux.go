@@ -24,6 +24,8 @@ type Sandbox struct {
 	// Calls is where the kernel tells of calls that change files, with
 	// [Spec.Undo]. Whoever serves it closes it.
 	Calls *os.File
+	// Shared says why [Spec.Private] is not private; empty: it is.
+	Shared string
 
 	cmd      *exec.Cmd
 	control  *net.UnixConn
@@ -62,6 +64,9 @@ func Start(s Spec) (_ *Sandbox, err error) {
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
 			AmbientCaps: []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN},
+		}
+		if len(s.Private) > 0 { // overlayfs works as who mounted it, in folders that are closed to their owner
+			b.cmd.SysProcAttr.AmbientCaps = append(b.cmd.SysProcAttr.AmbientCaps, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN)
 		}
 	}
 	err = b.cmd.Start()
@@ -112,6 +117,7 @@ func (b *Sandbox) handshake(s Spec) error {
 	if err := b.take(made, files); err != nil {
 		return err
 	}
+	b.Shared = made.Shared
 	if _, err := b.control.Write([]byte("true\n")); err != nil {
 		return fmt.Errorf("confining: %w", err)
 	}

@@ -20,6 +20,8 @@ import (
 	"io"
 	"net"
 	"os"
+
+	"github.com/holdgate/holdgate"
 )
 
 // Terms are what a run gets told.
@@ -39,6 +41,8 @@ const (
 // Doors are what a run hands over: of each file, what it is.
 type Doors struct {
 	Files []string `json:"files"`
+
+	Proofs holdgate.Proofs `json:"proofs"` // what the agent cannot do to the rest of the machine
 }
 
 // Served is the sidecar's last word.

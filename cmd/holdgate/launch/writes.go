@@ -24,6 +24,15 @@ var own = map[string][]string{
 	"aider":    {".aider/"},
 }
 
+// Caches are the folders below home that hold nothing but what can be fetched or
+// made again.
+func Caches(home string) (paths []string) {
+	for _, name := range caches {
+		paths = append(paths, filepath.Join(home, name))
+	}
+	return paths
+}
+
 // Writes are the places below home that a confined program needs to write. They
 // are made where they are missing, for the agent could not: its home is not its to
 // write.

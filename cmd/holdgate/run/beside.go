@@ -31,7 +31,7 @@ func (r *agent) runBeside(ctx, until context.Context) (code int, err error) {
 	}
 	defer sc.Close()
 	b := &beside{}
-	if b.conn, err = sc.Run(ctx, api.Run{Program: r.Program, Confinement: r.Confinement, Undo: r.Undo, Dir: r.o.Dir, Writable: r.o.Writable}); err != nil {
+	if b.conn, err = sc.Run(ctx, api.Run{Program: r.Program, Confinement: r.Confinement, Dir: r.o.Dir, Writable: r.o.Writable}); err != nil {
 		return 0, err
 	}
 	defer b.conn.Close()
@@ -69,6 +69,7 @@ func (r *agent) handOver() error {
 	if err != nil {
 		return fmt.Errorf("handing the agent's network over: %w", err)
 	}
+	d.Proofs = r.proofs()
 	err = handover.Send(r.beside.conn, d, files...)
 	for _, f := range files {
 		_ = f.Close()

@@ -32,6 +32,9 @@ func (r *agent) confine(door uint16) error {
 		return err
 	}
 	spec.Undo = r.undo != nil
+	if err := r.beginPrivate(&spec); err != nil {
+		return err
+	}
 	r.box, err = confine.Start(spec)
 	if missing, ok := errors.AsType[*confine.MissingError](err); ok {
 		return r.cannotConfine(missing)
@@ -39,7 +42,11 @@ func (r *agent) confine(door uint16) error {
 	if err != nil {
 		return err
 	}
-	return r.serveUndo(spec)
+	if err := r.serveUndo(spec); err != nil {
+		return err
+	}
+	r.tell(spec)
+	return nil
 }
 
 // confineWeak starts a sandbox that shares the sidecar's network.

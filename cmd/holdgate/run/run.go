@@ -36,7 +36,7 @@ type Options struct {
 	Write       []string                      // paths that the agent may write, besides the working folder
 	BaseURL     bool                          // set the variables of the providers' addresses too
 	Trust       bool                          // take rules and configuration that the agent could write
-	Undo        bool                          // keep what the agent changes in the working folder
+	Contained   Contained                     // what becomes of what the agent changes, and what it may read
 	Door        client.Options                // the approvers' door, and as whom to come
 	Alone       []string                      // flags that were given and that a sidecar which runs already does not heed
 
@@ -54,12 +54,13 @@ func (e *RefusedError) Error() string { return e.Text }
 // An agent is one that runs, and what there is around it.
 type agent struct {
 	Options
-	trust  *launch.Trust
-	o      app.Options
-	box    *confine.Sandbox // nil where it is unconfined
-	undo   *undoing         // nil without Undo
-	own    *app.App         // the sidecar, where this process is it
-	beside *beside          // the way to it, where it is another's
+	trust   *launch.Trust
+	o       app.Options
+	box     *confine.Sandbox // nil where it is unconfined
+	undo    *undoing         // nil without Contained.Undo
+	private *private         // nil without Contained.Private
+	own     *app.App         // the sidecar, where this process is it
+	beside  *beside          // the way to it, where it is another's
 }
 
 // Agent runs an agent behind a sidecar until it ends, and returns its exit code.
@@ -97,7 +98,7 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 	}
 	defer func() {
 		r.closeBox()
-		err = errors.Join(err, r.endUndo())
+		err = errors.Join(err, r.endPrivate(), r.endUndo())
 	}()
 	if running {
 		return r.runBeside(ctx, until)
@@ -106,6 +107,7 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 		if err := r.confine(0); err != nil {
 			return 0, err
 		}
+		r.o.Agent.Proofs = r.proofs()
 		r.o.Inside = &app.Inside{Agents: r.box.Agents, Redirected: r.box.Redirected, Names: r.box.Names}
 	}
 	stop, err := r.startSidecar(ctx)
@@ -177,7 +179,7 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 	kind := r.Host.Getenv("TERM")
 	return launch.Run(ctx, launch.Options{
 		Program: r.Program, Args: launch.Arguments(r.Program, r.Args), Within: r.box,
-		Env:   launch.Environment(os.Environ(), r.Program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
+		Env:   launch.Environment(r.environ(), r.Program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
 		Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr, Plain: kind == "" || kind == "dumb",
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.Host.Getenv("NO_COLOR") == "",
 		Elsewhere: func(id string) string {
@@ -214,7 +216,7 @@ func (r *agent) mayUse(running bool) error {
 
 // sidecarOptions are those of a sidecar for this agent.
 func (r *agent) sidecarOptions() (app.Options, error) {
-	who := holdgate.Agent{ID: app.RunID(r.Config, r.Program), Confinement: r.Confinement, Proven: r.Confinement == confine.Strong, Undo: r.Undo} // nobody else reaches its door then
+	who := holdgate.Agent{ID: app.RunID(r.Config, r.Program), Confinement: r.Confinement, Proven: r.Confinement == confine.Strong} // nobody else reaches its door then
 	o, err := r.Host.Options(who, r.Trust, r.Write...)
 	o.Watched = app.Watched{Path: r.Watched, Read: r.Read, First: r.Config}
 	return o, err

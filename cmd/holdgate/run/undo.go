@@ -29,7 +29,7 @@ type undoing struct {
 
 // beginUndo makes a place for what the agent changes, where that is asked for.
 func (r *agent) beginUndo(root string) error {
-	if !r.Undo {
+	if !r.Contained.Undo {
 		return nil
 	}
 	store, err := undo.Open(undo.Folder(r.Config.StateDir), undoRunBytes)
@@ -60,7 +60,6 @@ func (r *agent) serveUndo(spec confine.Spec) (err error) {
 	if r.undo.broker, err = r.undo.run.Serve(r.box.Calls, r.box.Process().Process.Pid, protected); err != nil {
 		return fmt.Errorf("keeping what the agent changes: %w", err)
 	}
-	fmt.Fprintf(r.Stderr, "note: what changes in %s can be undone: %s\n", holdgate.Visible(spec.Dir), r.Command("undo", r.undo.run.ID))
 	return nil
 }
 

@@ -42,7 +42,7 @@ func scoreCommand(e *env) *cli.Command {
 
 func (e *env) policyScore(c *cli.Context) error {
 	o := score.Options{Half: score.Half(c.String("half")), Dir: c.String("cwd")}
-	o.Confinement = score.Confinement{Level: c.String("confinement"), Undo: c.Bool("undo")}
+	o.Confinement = score.Confinement{Level: c.String("confinement"), Proofs: holdgate.Proofs{Undo: c.Bool("undo")}}
 	if o.Confinement.Undo && !c.IsSet("confinement") {
 		o.Confinement.Level = "strong"
 	}

@@ -34,6 +34,9 @@ func runCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "unconfined", Usage: "run CMD without any confinement"},
 			&cli.StringSliceFlag{Name: "write", Usage: "let CMD write at `PATH`, besides the working folder; may be repeated"},
 			&cli.BoolFlag{Name: "undo", Usage: "keep what CMD changes in the working folder, so that holdgate undo can take it back"},
+			&cli.BoolFlag{Name: "private", Usage: "caches and settings that CMD changes are gone when it ends, and credentials are hidden from it; --undo does that too, unless --private=false"},
+			&cli.StringSliceFlag{Name: "keep", Usage: "of what is private, keep what CMD makes and changes at `PATH`; may be repeated"},
+			&cli.StringSliceFlag{Name: "show", Usage: "let CMD read the credentials at `PATH`; may be repeated"},
 			&cli.BoolFlag{Name: "base-url", Usage: "set the variables for the providers' addresses too (ANTHROPIC_BASE_URL, OPENAI_BASE_URL)"},
 			&cli.StringFlag{Name: "policy", Usage: "rules of your own: a `FILE, FOLDER or BUNDLE`"},
 			&cli.BoolFlag{Name: "trust-writable-policy", Usage: "take rules, configuration and plugins that lie in CMD's working folder"},
@@ -59,8 +62,10 @@ func (e *env) runAgent(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("undo") && kind != confine.Strong {
-		return command.Usage("--undo needs the strong confinement: without it the agent could change files unseen")
+	for _, flag := range []string{"undo", "private"} {
+		if c.Bool(flag) && kind != confine.Strong {
+			return command.Usage("--%s needs the strong confinement: without it the agent could change files unseen", flag)
+		}
 	}
 	program, err := exec.LookPath(c.Args().First())
 	if err != nil {
@@ -81,6 +86,7 @@ func (e *env) runAgent(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	contained := containment(c, s, kind)
 	var alone []string
 	for _, flag := range aboutASidecar {
 		if c.IsSet(flag) {
@@ -89,7 +95,7 @@ func (e *env) runAgent(c *cli.Context) error {
 	}
 	code, err := run.Agent(context.WithoutCancel(c.Context), c.Context, run.Options{ // signals are the agent's; its end is ours
 		Host: e.host(), Program: program, Args: c.Args().Tail(), Confinement: kind, Config: s, Read: read, Watched: e.watchedFile(s, command.Globals(c)),
-		Write: c.StringSlice("write"), BaseURL: c.Bool("base-url"), Trust: c.Bool("trust-writable-policy"), Undo: c.Bool("undo"), Door: e.Door(c, s.StateDir), Alone: alone,
+		Write: c.StringSlice("write"), BaseURL: c.Bool("base-url"), Trust: c.Bool("trust-writable-policy"), Contained: contained, Door: e.Door(c, s.StateDir), Alone: alone,
 		Stdin: f.in, Stdout: f.out, Stderr: f.err,
 		Command: func(words ...string) string {
 			return command.CommandLine(append(words, "--state-dir", command.Absolute(s.StateDir)))
@@ -99,6 +105,28 @@ func (e *env) runAgent(c *cli.Context) error {
 		err = &command.Exit{Code: code}
 	}
 	return err
+}
+
+// containment is what the flags and the configuration say of what the agent
+// changes and reads. The configuration asks nothing of another confinement than
+// the strong one.
+func containment(c *cli.Context, s config.Config, kind string) run.Contained {
+	o := run.Contained{Keep: append(c.StringSlice("keep"), s.Run.Keep...), Show: append(c.StringSlice("show"), s.Run.Show...)}
+	if kind != confine.Strong {
+		return o
+	}
+	o.Undo = s.Run.Undo
+	if c.IsSet("undo") {
+		o.Undo = c.Bool("undo")
+	}
+	o.Private = o.Undo
+	if s.Run.Private != nil {
+		o.Private, o.Demanded = *s.Run.Private, *s.Run.Private
+	}
+	if c.IsSet("private") {
+		o.Private, o.Demanded = c.Bool("private"), c.Bool("private")
+	}
+	return o
 }
 
 // beginAs takes over what the command line says of how sessions begin, and at
