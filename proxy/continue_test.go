@@ -112,7 +112,7 @@ func turnFormats() []turnFormat {
 	}})
 }
 
-// laterTurnFormats are those of Cohere and of Mistral's conversations.
+// laterTurnFormats are those of Google's interactions, of Cohere and of Mistral's conversations.
 func laterTurnFormats() []turnFormat {
 	streamed := func(request string) string { return strings.Replace(request, "{", `{"stream":true,`, 1) }
 	const tools = `"tools":[{"type":"function","function":{"name":"Bash"}}]`
@@ -126,7 +126,22 @@ func laterTurnFormats() []turnFormat {
 	said := func(id, text string) string {
 		return fmt.Sprintf(`{"object":"entry","type":"message.output","id":"msg_%s","role":"assistant","content":%q}`, id, text)
 	}
+	interaction := func(steps, status string) string {
+		return `{"id":"v1","object":"interaction","status":"` + status + `","steps":[` + steps + `],"usage":{"total_input_tokens":10,"total_output_tokens":7,"total_tokens":17}}`
+	}
+	modelOutput := func(text string) string {
+		return fmt.Sprintf(`{"type":"model_output","content":[{"type":"text","text":%q}]}`, text)
+	}
 	return []turnFormat{{
+		toolFormat: toolFormat{name: "interactions", path: "/up/test/v1beta/interactions", request: func(string) string {
+			return `{"model":"m","store":false,"tools":[{"type":"function","name":"Bash"}],"input":"go"}`
+		}},
+		stream: streamed, typ: route.TypeEvents,
+		text: func(text string) string { return interaction(modelOutput(text), "completed") },
+		with: func(id, command string) string {
+			return interaction(modelOutput("Look.")+fmt.Sprintf(`,{"type":"function_call","id":%q,"name":"Bash","arguments":{"command":%q}}`, id, command), "requires_action")
+		},
+	}, {
 		toolFormat: toolFormat{name: "cohere", path: "/up/test/v2/chat", request: func(string) string {
 			return `{"model":"m",` + tools + `,"messages":[{"role":"user","content":"go"}]}`
 		}},

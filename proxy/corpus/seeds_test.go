@@ -97,7 +97,7 @@ func unnamed(docs ...string) []event {
 
 func seeds() []seed {
 	all := append(openaiSeeds(), anthropicSeeds()...)
-	return slices.Concat(all, geminiSeeds(), otherSeeds(), laterSeeds(), mcpAnswers())
+	return slices.Concat(all, geminiSeeds(), interactionSeeds(), otherSeeds(), laterSeeds(), mcpAnswers())
 }
 
 func openaiSeeds() []seed {
@@ -203,6 +203,48 @@ func geminiSeeds() []seed {
 		{name: "gemini, streamed", clients: []string{"gemini"}, path: at + "?alt=sse", ask: ask, typ: "text/event-stream", stream: true, frame: frameSSE, events: events},
 		{name: "gemini, in pieces", clients: []string{"gemini"}, path: at + "?alt=sse", ask: ask, typ: "text/event-stream", stream: true, frame: frameSSE, events: partial},
 		{name: "gemini, as a list", clients: []string{"list"}, path: at, ask: ask, typ: "application/json", stream: true, frame: frameArray, events: events},
+	}
+}
+
+// interactionSeeds are those of Google's interactions.
+func interactionSeeds() []seed {
+	const ask, at = `{"model":"m","input":"go"`, "/v1beta/interactions"
+	const said = `{"type":"model_output","content":[{"type":"text","text":"hello"}]}`
+	call := func(id, name, arguments string) string {
+		return `{"type":"function_call","id":"` + id + `","name":"` + name + `","arguments":` + arguments + `,"signature":""}`
+	}
+	interaction := func(status, steps string) string {
+		return `{"id":"v1","object":"interaction","model":"m","status":"` + status + `",` + steps + `"created":"2026-01-01T00:00:00Z","updated":"2026-01-01T00:00:00Z","usage":{"total_tokens":2}}`
+	}
+	of := func(typ, index, members string) string {
+		return `{"index":` + index + members + `,"event_type":"` + typ + `"}`
+	}
+	called := func(index, id, name string) []string {
+		return []string{
+			of("step.start", index, `,"step":`+call(id, name, "{}")), of("step.delta", index, `,"delta":{"arguments":"`+args[:10]+`","type":"arguments_delta"}`),
+			of("step.delta", index, `,"delta":{"arguments":"`+args[10:]+`","type":"arguments_delta"}`), of("step.stop", index, ""),
+		}
+	}
+	const done = `{"command":"rm -rf x"}`
+	docs := func(again string) []event {
+		all := slices.Concat([]string{
+			`{"interaction":{"id":"v1","status":"in_progress","object":"interaction","model":"m"},"event_type":"interaction.created"}`,
+			`{"interaction_id":"v1","status":"in_progress","event_type":"interaction.status_update"}`,
+			of("step.start", "0", `,"step":{"type":"model_output"}`), of("step.delta", "0", `,"delta":{"text":"hello","type":"text"}`), of("step.stop", "0", ""),
+		}, called("1", "c1", "Bash"), called("2", "c2", "Read"), []string{`{"interaction":` + interaction("requires_action", again) + `,"event_type":"interaction.completed"}`})
+		var events []event
+		for _, d := range all {
+			name, _ := wire.Text(wire.Find([]byte(d), "event_type"))
+			events = append(events, event{name, d})
+		}
+		return append(events, event{"done", "[DONE]"})
+	}
+	steps := `"steps":[` + said + `,` + call("c1", "Bash", done) + `,` + call("c2", "Read", done) + `],`
+	clients := []string{"interactions"}
+	return []seed{
+		{name: "interactions", clients: clients, path: at, ask: ask + `}`, typ: "application/json", frame: framePlain, events: unnamed(interaction("requires_action", steps))},
+		{name: "interactions, streamed", clients: clients, path: at, ask: ask + `,"stream":true}`, typ: "text/event-stream", stream: true, frame: frameSSE, events: docs("")},
+		{name: "interactions, streamed and repeated", clients: clients, path: at, ask: ask + `,"stream":true}`, typ: "text/event-stream", stream: true, frame: frameSSE, events: docs(steps)},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/bedrock"
 	"github.com/holdgate/holdgate/proxy/cohere"
 	"github.com/holdgate/holdgate/proxy/gemini"
+	"github.com/holdgate/holdgate/proxy/interactions"
 	"github.com/holdgate/holdgate/proxy/mistral"
 	"github.com/holdgate/holdgate/proxy/ollama"
 	"github.com/holdgate/holdgate/proxy/openai"
@@ -26,6 +27,7 @@ func Codecs(callLimit int) []Codec {
 		&bedrock.Invoke{Anthropic: messages},
 		&cohere.Codec{CallLimit: callLimit},
 		&mistral.Codec{CallLimit: callLimit},
+		&interactions.Codec{CallLimit: callLimit},
 	}
 }
 

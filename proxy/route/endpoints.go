@@ -44,7 +44,7 @@ var endpointTable = slices.Concat(
 		"/converse", "/converse-stream", "/invoke-with-response-stream", "/invoke-with-bidirectional-stream"),
 	// Models asked in other forms, in advance, or by the provider's own agents.
 	rows("POST", false,
-		"/completions", "/v1/complete", "/v1/chat", "/interactions",
+		"/completions", "/v1/complete", "/v1/chat",
 		"/realtime", "/realtime/*", "/realtime/*/*", "/realtime/*/*/*",
 		"/batches", "/batch/jobs", "/batch", "/batch/*", "/batch/*/*",
 		"/runs", "/submit_tool_outputs", "/chatkit/sessions",
@@ -58,7 +58,7 @@ var endpointTable = slices.Concat(
 		"/conversations/*/items", "/conversations/*/items/*", "/conversations/*/history", "/conversations/*/messages",
 		"/responses/*/input_items", "/chat/completions/*", "/chat/completions/*/messages", "/chatkit/threads/*/items",
 		"/runs/*", "/runs/*/cancel", "/runs/*/steps", "/runs/*/steps/*",
-		"/interactions/*", "/interactions/*/cancel", "/sessions/*/events", "/sessions/*/events/stream", "/sessions/*/stream"),
+		"/sessions/*/events", "/sessions/*/events/stream", "/sessions/*/stream"),
 	rows("GET", false,
 		"/chat/completions", "/runs", "/batches", "/batches/*", "/batches/*/results", "/batch/jobs", "/batch/jobs/*",
 		"/chat/deferred-completion/*", "/generation/content"),

@@ -268,6 +268,41 @@ const clients = {
     }
     return { text, calls, finish };
   },
+  interactions: async () => {
+    const ask = { model: "m", input: "go" };
+    const take = (s) => s?.content?.map((c) => c.text ?? "").join("") ?? "";
+    let text = "";
+    let finish;
+    const calls = [];
+    const snapshot = []; // what an event of the whole interaction repeats
+    if (!answer.stream) {
+      const r = await gemini.interactions.create(ask);
+      for (const s of r.steps ?? []) {
+        if (s.type === "function_call") calls.push({ name: s.name, args: s.arguments });
+        if (s.type === "model_output") text += take(s);
+      }
+      return { text, calls, finish: r.status };
+    }
+    const open = new Map();
+    for await (const e of await gemini.interactions.create({ ...ask, stream: true })) {
+      if (e.event_type === "step.start") {
+        text += e.step.type === "model_output" ? take(e.step) : "";
+        if (e.step.type === "function_call") {
+          const call = { name: e.step.name, args: "", start: e.step.arguments };
+          open.set(e.index, call);
+          calls.push(call);
+        }
+      }
+      if (e.event_type === "step.delta") {
+        if (e.delta.type === "text") text += e.delta.text;
+        if (e.delta.type === "arguments_delta") open.get(e.index).args += e.delta.arguments ?? "";
+        if (e.delta.type === "function_call") calls.push({ name: e.delta.name, args: e.delta.arguments });
+      }
+      for (const s of e.interaction?.steps ?? []) if (s.type === "function_call") snapshot.push({ name: s.name, args: s.arguments });
+      finish = e.interaction?.status ?? e.status ?? finish;
+    }
+    return { text, calls: calls.map((c) => ({ name: c.name, args: c.args || JSON.stringify(c.start ?? {}) })), come: snapshot, finish };
+  },
   ollama: async () => {
     let text = "";
     let finish;
