@@ -112,8 +112,8 @@ func (s *sorter) skip(c byte) bool {
 	return false
 }
 
-// take copies the byte, if it is next.
-func (s *sorter) take(c byte) bool {
+// accept copies the byte, if it is next.
+func (s *sorter) accept(c byte) bool {
 	ok := s.skip(c)
 	if ok {
 		s.out = append(s.out, c)
@@ -144,10 +144,10 @@ func (s *sorter) array() bool {
 	if s.depth++; s.depth > maxSorted {
 		return false
 	}
-	s.take('[')
+	s.accept('[')
 	s.blanks()
-	for first := true; !s.take(']'); first = false {
-		if !first && !s.take(',') || !s.value() {
+	for first := true; !s.accept(']'); first = false {
+		if !first && !s.accept(',') || !s.value() {
 			return false
 		}
 		s.blanks()
@@ -161,12 +161,12 @@ func (s *sorter) object() bool {
 		return false
 	}
 	begin := len(s.out)
-	s.take('{')
+	s.accept('{')
 	var room [8]sortedMember
 	members := room[:0]
 	s.blanks()
-	for first := true; !s.take('}'); first = false {
-		if !first && !s.take(',') {
+	for first := true; !s.accept('}'); first = false {
+		if !first && !s.accept(',') {
 			return false
 		}
 		m, ok := s.member()
@@ -188,7 +188,7 @@ func (s *sorter) member() (m sortedMember, ok bool) {
 		return m, false
 	}
 	s.blanks()
-	if !s.take(':') || !s.value() {
+	if !s.accept(':') || !s.value() {
 		return m, false
 	}
 	m.end = len(s.out)

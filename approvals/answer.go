@@ -69,7 +69,7 @@ func (x *Exchange) kept(ctx context.Context) (a Answer, ok bool, err error) {
 			if err != nil {
 				return err
 			}
-			chunk, err := x.q.book.Seal.Open(sealed, x.id, n, ex.Body.Chunks)
+			chunk, err := x.q.book.Seal.Unseal(sealed, x.id, n, ex.Body.Chunks)
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func (x *Exchange) keep(ctx context.Context, a Answer) error {
 		chunks, rest = append(chunks, rest[:n]), rest[n:]
 	}
 	if err := x.q.transact(ctx, func(t *transition) error {
-		ex, err := x.open(t)
+		ex, err := x.ensureRecord(t)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (x *Exchange) keep(ctx context.Context, a Answer) error {
 		}
 	}
 	return x.q.transact(ctx, func(t *transition) error {
-		ex, err := x.open(t)
+		ex, err := x.ensureRecord(t)
 		if err != nil {
 			return err
 		}

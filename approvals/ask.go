@@ -56,7 +56,7 @@ func (x *Exchange) digest(c holdgate.Call) (holdgate.Digest, error) {
 }
 
 // A Question is a call that people must be asked about.
-type Question struct {
+type HeldCall struct {
 	Call     holdgate.Call
 	Decision holdgate.Decision
 	// Edited is the id of the request of this exchange whose outcome, an edit,
@@ -69,13 +69,13 @@ type Question struct {
 	Task string
 }
 
-// Ask returns the exchange's request for the call under the decision's rule
+// RequestApproval returns the exchange's request for the call under the decision's rule
 // and gate: one that is there (same position, tool, digest, edit, rule, gate and
 // demands on approvers; not used, not cancelled), or a new one, durable on
 // return. A request that is there may have ended. Where there is no space for a
 // new one the error wraps a [*QuotaError] or [ErrDiskFull], and where the agent is
 // stopped a [*agents.HaltError].
-func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
+func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, error) {
 	c, d := q.Call, q.Decision
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -108,7 +108,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 	input := x.q.book.Kept(c, d)
 	var r record.StoredRequest
 	err = x.q.transact(ctx, func(t *transition) error {
-		ex, err := x.open(t)
+		ex, err := x.ensureRecord(t)
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (x *Exchange) Ask(ctx context.Context, q Question) (Request, error) {
 		}
 		r = draft
 		if q.Edited == "" {
-			return t.Ask(ex, &r, match, input)
+			return t.AddRequest(ex, &r, match, input)
 		}
 		if err := t.askEdited(ex, &r, match, input, q); err != nil {
 			return err
@@ -161,8 +161,8 @@ func (x *Exchange) stored() {
 	}
 }
 
-// open returns the exchange's record, a new one where nothing was asked yet.
-func (x *Exchange) open(t *transition) (*record.StoredExchange, error) {
+// ensureRecord returns the exchange's record, a new one where nothing was asked yet.
+func (x *Exchange) ensureRecord(t *transition) (*record.StoredExchange, error) {
 	if x.slot == nil {
 		return t.Begin(&record.StoredExchange{
 			ID: x.name(), Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Session: x.who.Session.ID, Door: x.who.Door, Key: x.key,
@@ -191,7 +191,7 @@ func matching(x *record.StoredExchange, match holdgate.Digest) *record.StoredRef
 
 // match names everything that must be the same for a request to stand for a
 // call that came again.
-func (x *Exchange) match(q Question, digest holdgate.Digest) holdgate.Digest {
+func (x *Exchange) match(q HeldCall, digest holdgate.Digest) holdgate.Digest {
 	c, d := q.Call, q.Decision
 	fields := []string{strconv.Itoa(c.Position), string(c.Kind), string(digest), d.Rule, d.Hold.Gate}
 	if c.Tool != nil {
@@ -261,7 +261,7 @@ func (x *Exchange) Settle(ctx context.Context, keep []string) error {
 		return nil
 	}
 	err := x.q.transact(ctx, func(t *transition) error {
-		ex, err := x.open(t)
+		ex, err := x.ensureRecord(t)
 		if err != nil {
 			return err
 		}

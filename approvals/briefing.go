@@ -22,7 +22,7 @@ func Brief(c holdgate.Call, d holdgate.Decision) Briefing {
 }
 
 // briefEdited is a briefing that begins with what the editor changed.
-func briefEdited(from *record.StoredRequest, editor string, q Question) Briefing {
+func briefEdited(from *record.StoredRequest, editor string, q HeldCall) Briefing {
 	before := holdgate.Call{Kind: from.Call.Kind, Tool: &holdgate.Tool{Name: from.Call.Tool, Server: from.Call.Server, Arguments: from.Call.Arguments}}
 	before, _ = redact.Call(before, q.Decision.Redact)
 	after, hidden := redact.Call(q.Call, q.Decision.Redact)

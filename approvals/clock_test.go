@@ -45,7 +45,7 @@ func askedQuietly(t *testing.T) (*Queue, Request) {
 	t.Cleanup(x.Leave)
 	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash"}}
 	d := holdgate.Decision{Action: holdgate.Hold, Hold: holdgate.HoldSpec{Timeout: time.Hour, OnTimeout: holdgate.TimeoutApprove}}
-	r, err := x.Ask(t.Context(), Question{Call: c, Decision: d})
+	r, err := x.RequestApproval(t.Context(), HeldCall{Call: c, Decision: d})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (b *bench) life() (a acknowledged, err error) {
 	}
 	for i := range 2 {
 		c, d := bash(i, fmt.Sprint("step ", i)), hold()
-		r, err := x.Ask(ctx, approvals.Question{Call: c, Decision: d})
+		r, err := x.RequestApproval(ctx, approvals.HeldCall{Call: c, Decision: d})
 		if err != nil {
 			return a, err
 		}

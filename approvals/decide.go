@@ -133,7 +133,7 @@ func (t *transition) vote(r *record.StoredRequest, v record.StoredVote) error {
 				return err
 			}
 		}
-		if err := t.End(r, status, o, note); err != nil || !o.Stop {
+		if err := t.EndRequest(r, status, o, note); err != nil || !o.Stop {
 			return err
 		}
 		return t.q.Agents.Put(t.Change, r.Agent, agents.Intervention{Action: agents.Stop, Reason: holdgate.Visible(o.Reason), By: o.By})

@@ -121,7 +121,7 @@ func askedAll(r *record.StoredRequest, o *record.StoredRequest) bool {
 }
 
 // askEdited stores a new request for a call that a person edited.
-func (t *transition) askEdited(x *record.StoredExchange, r *record.StoredRequest, match holdgate.Digest, input record.KeptInput, q Question) error {
+func (t *transition) askEdited(x *record.StoredExchange, r *record.StoredRequest, match holdgate.Digest, input record.KeptInput, q HeldCall) error {
 	if x.Ref(q.Edited) == nil {
 		return fmt.Errorf("request %s: %w in this exchange", q.Edited, ErrNotFound)
 	}
@@ -137,7 +137,7 @@ func (t *transition) askEdited(x *record.StoredExchange, r *record.StoredRequest
 	at := r.Briefing.Place
 	r.Briefing = record.StoreBriefing(briefEdited(from, vote.By, q))
 	r.Briefing.Place = at
-	if err := t.Ask(x, r, match, input); err != nil {
+	if err := t.AddRequest(x, r, match, input); err != nil {
 		return err
 	}
 	if r.Kind != holdgate.RequestApproval || !askedAll(from, r) {

@@ -258,7 +258,7 @@ func (b *bench) askEdited(x *approvals.Exchange, c holdgate.Call, d holdgate.Dec
 		b.t.Fatal(err)
 	}
 	c, _ = b.editedTo(x, c, args)
-	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: d, Edited: from.ID})
+	r, err := x.RequestApproval(b.t.Context(), approvals.HeldCall{Call: c, Decision: d, Edited: from.ID})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -381,14 +381,14 @@ func TestACallIsOfAnEditOnlyIfItIs(t *testing.T) {
 	b.decide(r, edit(r, "ana", `{"command":"b"}`))
 	b.decide(plain, approve(plain, "ana"))
 	b.decide(elsewhere, edit(elsewhere, "ana", `{"command":"b"}`))
-	for name, q := range map[string]approvals.Question{
+	for name, q := range map[string]approvals.HeldCall{
 		"other arguments":        {Call: bash(0, "c"), Edited: r.ID},
 		"the original":           {Call: c, Edited: r.ID, Decision: hold(func(d *holdgate.Decision) { d.Rule = "x" })},
 		"what was only approved": {Call: bash(1, "b"), Edited: plain.ID},
 		"another exchange":       {Call: bash(0, "b"), Edited: elsewhere.ID},
 		"nothing":                {Call: bash(0, "b"), Edited: "nothing"},
 	} {
-		if got, err := x.Ask(t.Context(), q); err == nil {
+		if got, err := x.RequestApproval(t.Context(), q); err == nil {
 			t.Errorf("%s: asked as %s", name, got.ID)
 		}
 	}

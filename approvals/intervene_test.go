@@ -95,8 +95,8 @@ func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
 	b := newBench(t)
 	b.queue.Agents.Seen(caller)
 	x := b.enter("k")
-	q := approvals.Question{Call: holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"rm"}`)}}, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "r"}}
-	first, err := x.Ask(t.Context(), q)
+	q := approvals.HeldCall{Call: holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"rm"}`)}}, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "r"}}
+	first, err := x.RequestApproval(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestAStopCancelsWhatIsHeldAndLetsNothingNewBeAsked(t *testing.T) {
 	if err != nil || r.Status != holdgate.StatusCancelled || r.Outcome.By != "ana" || !strings.Contains(r.Outcome.Reason, "stopped by ana") {
 		t.Errorf("the held call is %s, %+v, %v", r.Status, r.Outcome, err)
 	}
-	_, err = x.Ask(t.Context(), q)
+	_, err = x.RequestApproval(t.Context(), q)
 	if h, ok := errors.AsType[*agents.HaltError](err); !ok || !h.Status.Stopped() {
 		t.Errorf("asking for a stopped agent: %v", err)
 	}
@@ -126,8 +126,8 @@ func TestNoApprovalIsUsedWhileTheAgentIsHalted(t *testing.T) {
 	b := newBench(t)
 	b.queue.Agents.Seen(caller)
 	x := b.enter("k")
-	q := approvals.Question{Call: holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"rm"}`)}}, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "r"}}
-	r, err := x.Ask(t.Context(), q)
+	q := approvals.HeldCall{Call: holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"rm"}`)}}, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "r"}}
+	r, err := x.RequestApproval(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}

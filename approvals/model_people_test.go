@@ -208,7 +208,7 @@ func (m *model) AskEdited(t *rapid.T) {
 		t.Fatalf("%s was edited to %s, not %s", r.shown.ID, r.edited.Tool.Arguments, args)
 	}
 	known := len(m.order)
-	got, err := c.x.Ask(m.b.t.Context(), approvals.Question{Call: *r.edited, Decision: modelRule(c.key), Edited: r.shown.ID})
+	got, err := c.x.RequestApproval(m.b.t.Context(), approvals.HeldCall{Call: *r.edited, Decision: modelRule(c.key), Edited: r.shown.ID})
 	if err != nil {
 		t.Fatal(err)
 	}

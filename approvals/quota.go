@@ -82,8 +82,8 @@ type ledger struct {
 
 func newLedger(l Limits) *ledger { return &ledger{limits: l, accounts: make(map[string]account)} }
 
-// take charges an account, unless that would exceed a limit.
-func (l *ledger) take(c charge) error {
+// reserve charges an account, unless that would exceed a limit.
+func (l *ledger) reserve(c charge) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.accounts[c.agent].plus(c.account)
@@ -152,7 +152,7 @@ func (q *Queue) Pending() int { return q.ledger.pending() }
 // charges charges the agent of an exchange; see [ledger].
 func (l *ledger) charges(c *record.Change, agent string, a account) error {
 	what := charge{agent, a}
-	if err := l.take(what); err != nil {
+	if err := l.reserve(what); err != nil {
 		return err
 	}
 	c.Undone(func() { l.give(what) })

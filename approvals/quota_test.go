@@ -33,7 +33,7 @@ func (b *bench) asked(who approvals.Caller, k string, c holdgate.Call) (*approva
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: hold()})
+	r, err := x.RequestApproval(b.t.Context(), approvals.HeldCall{Call: c, Decision: hold()})
 	return x, r, err
 }
 

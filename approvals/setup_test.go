@@ -147,7 +147,7 @@ func hold(edit ...func(*holdgate.Decision)) holdgate.Decision {
 // approve it.
 func (b *bench) ask(x *approvals.Exchange, c holdgate.Call, d holdgate.Decision) approvals.Request {
 	b.t.Helper()
-	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: d})
+	r, err := x.RequestApproval(b.t.Context(), approvals.HeldCall{Call: c, Decision: d})
 	if err != nil {
 		b.t.Fatal(err)
 	}

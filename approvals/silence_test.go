@@ -16,7 +16,7 @@ import (
 // telling anybody.
 func (b *bench) quietly(x *approvals.Exchange, position int) approvals.Request {
 	b.t.Helper()
-	r, err := x.Ask(b.t.Context(), approvals.Question{Call: bash(position, "make"), Decision: hold(silence(10 * time.Second))})
+	r, err := x.RequestApproval(b.t.Context(), approvals.HeldCall{Call: bash(position, "make"), Decision: hold(silence(10 * time.Second))})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestALongWindowOfWhichNobodyWasTold(t *testing.T) {
 		b := newBench(t)
 		x := b.enter("k")
 		defer x.Leave()
-		r, err := x.Ask(t.Context(), approvals.Question{Call: bash(0, "make"), Decision: hold(silence(2 * time.Hour))})
+		r, err := x.RequestApproval(t.Context(), approvals.HeldCall{Call: bash(0, "make"), Decision: hold(silence(2 * time.Hour))})
 		if err != nil {
 			t.Fatal(err)
 		}

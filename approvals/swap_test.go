@@ -45,7 +45,7 @@ func (b *bench) swap(key string) error {
 		return err
 	}
 	defer x.Leave()
-	shown, err := x.Ask(ctx, approvals.Question{Call: bash(0, "ls"), Decision: hold(editing)})
+	shown, err := x.RequestApproval(ctx, approvals.HeldCall{Call: bash(0, "ls"), Decision: hold(editing)})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (b *bench) swap(key string) error {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if failed = x.Settle(ctx, nil); failed == nil {
-			swapped, failed = x.Ask(ctx, approvals.Question{Call: bash(0, "rm -rf /"), Decision: hold(editing)})
+			swapped, failed = x.RequestApproval(ctx, approvals.HeldCall{Call: bash(0, "rm -rf /"), Decision: hold(editing)})
 		}
 	})
 	wg.Go(func() { _, approving = b.queue.Decide(ctx, shown.ID, approve(shown, "ana")) })

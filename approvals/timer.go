@@ -197,7 +197,7 @@ func (q *Queue) expire(ctx context.Context, d record.Due) error {
 		}
 		o := holdgate.Outcome{Decision: holdgate.AnswerTimeout, By: people.ByPolicy}
 		if r.OnTimeout != holdgate.TimeoutApprove {
-			return t.End(r, holdgate.StatusExpired, o, r.SilenceDenied)
+			return t.EndRequest(r, holdgate.StatusExpired, o, r.SilenceDenied)
 		}
 		if !r.Told {
 			return t.unheard(r, d)
@@ -210,7 +210,7 @@ func (q *Queue) expire(ctx context.Context, d record.Due) error {
 		if again = !s.Running() || !q.silence.over(r.ID, r.Timeout); again {
 			return nil
 		}
-		return t.End(r, holdgate.StatusApproved, o, "")
+		return t.EndRequest(r, holdgate.StatusApproved, o, "")
 	})
 	if err != nil || !again {
 		return err

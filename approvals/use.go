@@ -56,7 +56,7 @@ func (x *Exchange) Use(ctx context.Context, uses []Use) error {
 		return err
 	}
 	err := x.q.transact(ctx, func(t *transition) error {
-		ex, err := x.open(t)
+		ex, err := x.ensureRecord(t)
 		if errors.Is(err, ErrOver) {
 			return ErrNotApproved
 		}

@@ -30,8 +30,8 @@ func (a agents) from(ctx context.Context, who approvals.Caller) gate.From {
 	return gate.From{Caller: who, Dir: a.s.steps.Callers.DirIn(ctx)}
 }
 
-// Ask implements [agentapi.Service].
-func (a agents) Ask(ctx context.Context, who approvals.Caller, in agentapi.Ask) (agentapi.Gate, error) {
+// PassGate implements [agentapi.Service].
+func (a agents) PassGate(ctx context.Context, who approvals.Caller, in agentapi.GateRequest) (agentapi.Gate, error) {
 	g, err := in.Gate()
 	if err != nil {
 		return agentapi.Gate{}, err
@@ -45,11 +45,11 @@ func (a agents) Ask(ctx context.Context, who approvals.Caller, in agentapi.Ask) 
 		return agentapi.Gate{}, err
 	}
 	a.s.c.Queue.Agents.Seen(who)
-	return a.open(ctx, who, g, nil)
+	return a.decideGate(ctx, who, g, nil)
 }
 
-// open takes a gate through the steps that any call takes.
-func (a agents) open(ctx context.Context, who approvals.Caller, g *holdgate.Gate, report *sessions.Report) (agentapi.Gate, error) {
+// decideGate takes a gate through the steps that any call takes.
+func (a agents) decideGate(ctx context.Context, who approvals.Caller, g *holdgate.Gate, report *sessions.Report) (agentapi.Gate, error) {
 	from := a.from(ctx, who)
 	x, err := a.s.steps.Gate.Enter(ctx, from, func() (holdgate.Digest, error) { return a.gateKey(g) })
 	if err != nil {
@@ -77,7 +77,7 @@ func (a agents) pass(ctx context.Context, x *gate.Exchange, q *gate.Evaluation) 
 	switch {
 	case err != nil:
 		return agentapi.Gate{}, err
-	case q.Open():
+	case q.Undecided():
 		return gateOf(q.Request()), nil
 	case q.Request().ID == "":
 		return a.decided(ctx, x, q)
@@ -266,7 +266,7 @@ func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Re
 	if !asks {
 		return agentapi.Reported{ID: rep.ID}, nil
 	}
-	opened, err := a.open(ctx, who, g, &rep)
+	opened, err := a.decideGate(ctx, who, g, &rep)
 	if err != nil {
 		return agentapi.Reported{}, err
 	}
@@ -363,7 +363,7 @@ func (a agents) Say(ctx context.Context, who approvals.Caller, n agentapi.Note) 
 		return m, err
 	}
 	g := &holdgate.Gate{Type: sessions.GateQuestion, Message: m.Content, Context: tracks.About(m.Seq)}
-	opened, err := a.open(ctx, who, g, nil)
+	opened, err := a.decideGate(ctx, who, g, nil)
 	switch {
 	case err != nil: // the question stands in the session's messages
 		a.s.c.Logger.Warn("people are not asked for an agent's question", "agent", who.Agent.ID, "message", m.Seq, "err", err)

@@ -47,7 +47,7 @@ func (s *Server) identified(w http.ResponseWriter, r *http.Request) (http.Respon
 		s.unknown(w, r, err)
 		return w, nil, func() {}
 	}
-	out, r, done := s.steps.Callers.Open(w, r)
+	out, r, done := s.steps.Callers.Track(w, r)
 	if out == nil {
 		return w, r, done
 	}

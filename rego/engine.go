@@ -119,7 +119,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s, r, err := o.open(ctx)
+	s, r, err := o.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func Check(ctx context.Context, o Options) (Checked, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s, r, err := o.open(ctx)
+	s, r, err := o.resolve(ctx)
 	if err != nil {
 		return Checked{}, err
 	}

@@ -18,7 +18,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return nil
 	}
 	r := reloader{e: e}
-	watch.Files{Path: e.o.Path, What: "the policy", Seen: e.current.Load().state, Read: r.read, Take: r.take, Logger: e.o.Logger}.Run(ctx)
+	watch.Files{Path: e.o.Path, What: "the policy", Seen: e.current.Load().state, Read: r.read, Take: r.load, Logger: e.o.Logger}.Run(ctx)
 	return nil
 }
 
@@ -36,7 +36,7 @@ func (r *reloader) read() string {
 	return r.own.revision()
 }
 
-func (r *reloader) take(ctx context.Context) {
+func (r *reloader) load(ctx context.Context) {
 	r.e.loading.Lock()
 	defer r.e.loading.Unlock()
 	var p *policy
@@ -44,7 +44,7 @@ func (r *reloader) take(ctx context.Context) {
 	if err == nil {
 		p, err = build(ctx, r.e.spec, r.own)
 	}
-	r.e.take(p, err)
+	r.e.install(p, err)
 }
 
 // fetched takes up what bundle servers have sent.
@@ -58,12 +58,12 @@ func (e *Engine) fetched(ctx context.Context, own *sources, err error) {
 	if err == nil {
 		p, err = build(ctx, e.spec, own)
 	}
-	e.take(p, err)
+	e.install(p, err)
 }
 
-// take puts a policy in force, or says why it is refused. The engine's loading
+// install puts a policy in force, or says why it is refused. The engine's loading
 // is held.
-func (e *Engine) take(p *policy, err error) {
+func (e *Engine) install(p *policy, err error) {
 	was := e.current.Load()
 	if err != nil {
 		e.report(Load{Loaded: was.loaded, Err: err})

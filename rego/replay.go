@@ -144,7 +144,7 @@ func (p *policy) fired(ctx context.Context, r *rebuiltCall, now time.Time) ([]Fi
 	if err != nil {
 		return nil, err
 	}
-	results, err := ask(ctx, prepared, r, now)
+	results, err := evaluate(ctx, prepared, r, now)
 	if err != nil || len(results) != 1 {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (p *policy) firedRule(t *ast.Term) (Fired, error) {
 // shows it.
 func (p *policy) trace(ctx context.Context, r *rebuiltCall, now time.Time) (string, error) {
 	tracer := topdown.NewBufferTracer()
-	if _, err := ask(ctx, p.query, r, now, oparego.EvalQueryTracer(tracer)); err != nil {
+	if _, err := evaluate(ctx, p.query, r, now, oparego.EvalQueryTracer(tracer)); err != nil {
 		return "", fmt.Errorf("tracing a call: %w", err)
 	}
 	var b bytes.Buffer
@@ -238,8 +238,8 @@ func (p *policy) firing(ctx context.Context) (oparego.PreparedEvalQuery, error) 
 	return prepared, nil
 }
 
-// ask evaluates a query that nobody waits for.
-func ask(ctx context.Context, prepared oparego.PreparedEvalQuery, r *rebuiltCall, now time.Time, o ...oparego.EvalOption) (oparego.ResultSet, error) {
+// evaluate evaluates a query that nobody waits for.
+func evaluate(ctx context.Context, prepared oparego.PreparedEvalQuery, r *rebuiltCall, now time.Time, o ...oparego.EvalOption) (oparego.ResultSet, error) {
 	ctx, cancel := context.WithTimeout(ctx, againTimeout)
 	defer cancel()
 	return prepared.Eval(ctx, append(o, oparego.EvalParsedInput(r.input), oparego.EvalTime(now), oparego.EvalGenerateJSON(asValue))...)

@@ -25,9 +25,9 @@ func (o Options) spec() spec {
 	return spec{path: o.Path, signing: o.Signing, pushed: o.Pushed, adapter: adapter{kind: o.Adapter, query: o.Query}}
 }
 
-// open is spec with what an OPA configuration names; the remote is nil where
+// resolve is spec with what an OPA configuration names; the remote is nil where
 // there is none, else to be closed. Bundles are fetched.
-func (o Options) open(ctx context.Context) (spec, *remote, error) {
+func (o Options) resolve(ctx context.Context) (spec, *remote, error) {
 	s := o.spec()
 	if o.OPAConfig == "" {
 		return s, nil, nil

@@ -56,7 +56,7 @@ func Test(ctx context.Context, o TestOptions) (*TestReport, error) {
 	if o.Policy.Logger == nil {
 		o.Policy.Logger = slog.New(slog.DiscardHandler)
 	}
-	s, r, err := o.Policy.open(ctx)
+	s, r, err := o.Policy.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}

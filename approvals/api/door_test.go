@@ -144,7 +144,7 @@ func (d *door) holdOf(risk holdgate.Risk, spec holdgate.HoldSpec) approvals.Requ
 		spec.Timeout = time.Hour
 	}
 	decision := holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: risk, Hold: spec}
-	r, err := x.Ask(ctx, approvals.Question{Call: call, Decision: decision})
+	r, err := x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: decision})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (s *Server) once(w http.ResponseWriter, r *request, body []byte, do func() 
 	if !ids.begin(id) {
 		return problem(http.StatusConflict, "in-progress", "In progress", "the request with this key is being worked on: ask again when it is done")
 	}
-	defer ids.end(id)
+	defer ids.finish(id)
 	before, found, err := ids.find(r.Context(), id)
 	switch {
 	case err != nil:
@@ -159,7 +159,7 @@ func (i *idempotency) begin(id holdgate.Digest) bool {
 	return true
 }
 
-func (i *idempotency) end(id holdgate.Digest) {
+func (i *idempotency) finish(id holdgate.Digest) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.running, id)

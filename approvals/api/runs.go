@@ -29,9 +29,9 @@ type Run struct {
 type Runs interface {
 	// Check says why the sidecar cannot be used for a run.
 	Check(Run) error
-	// Take serves the run until one side of the connection, which it owns from
+	// Serve serves the run until one side of the connection, which it owns from
 	// then on, has ended. It returns at once.
-	Take(*net.UnixConn, Run)
+	Serve(*net.UnixConn, Run)
 }
 
 // takeRun hands a connection of the socket's over to whoever starts an agent.
@@ -70,6 +70,6 @@ func (s *Server) takeRun(w http.ResponseWriter, r *request) error {
 	if _, err := io.WriteString(unix, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+RunProtocol+"\r\n\r\n"); err != nil {
 		return errors.Join(err, unix.Close())
 	}
-	s.c.Runs.Take(unix, in)
+	s.c.Runs.Serve(unix, in)
 	return nil
 }

@@ -30,7 +30,7 @@ func (s *Server) stats(r *request) (stats.Stats, error) {
 	}
 	c := stats.NewCounter(since)
 	err = s.c.Log.Each(r.Context(), audit.Query{Since: since, Until: until}, func(e audit.Entry) error {
-		c.Take(e)
+		c.Count(e)
 		return nil
 	})
 	if err != nil {

@@ -91,8 +91,8 @@ func listed(ms []member) (lines []string) {
 	return lines
 }
 
-// take parts the members that have one of the names from the others.
-func take(ms []member, names ...string) (taken, rest []member) {
+// splitMembers parts the members that have one of the names from the others.
+func splitMembers(ms []member, names ...string) (taken, rest []member) {
 	for _, m := range ms {
 		if slices.Contains(names, m.name) {
 			taken = append(taken, m)

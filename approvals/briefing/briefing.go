@@ -262,12 +262,12 @@ func (b *briefer) tool(t *holdgate.Tool) {
 	}
 	edits, rest := editsOf(t.Name, args)
 	b.summary(b.summarise(t, args, edits))
-	commands, rest := take(rest, commandKeys...)
+	commands, rest := splitMembers(rest, commandKeys...)
 	var said []member
 	if len(commands) > 0 {
-		said, rest = take(rest, append(saidKeys, "description")...)
+		said, rest = splitMembers(rest, append(saidKeys, "description")...)
 	} else if len(edits) > 0 {
-		said, rest = take(rest, saidKeys...)
+		said, rest = splitMembers(rest, saidKeys...)
 	}
 	for _, m := range commands {
 		b.section(m.name, KindCommand, m.lines())

@@ -56,14 +56,14 @@ func replacement(args []member) (edit, []member, bool) {
 		return edit{}, args, false
 	}
 	e := edit{lines: diff(args[o].text, args[n].text)}
-	_, rest := take(args, args[o].name, args[n].name)
+	_, rest := splitMembers(args, args[o].name, args[n].name)
 	return e, rest, true
 }
 
 // replacements reads a list of such edits. It is shown as JSON where one of
 // them has more to it than the two texts.
 func replacements(args []member) ([]edit, []member, bool) {
-	list, rest := take(args, "edits")
+	list, rest := splitMembers(args, "edits")
 	if len(list) != 1 {
 		return nil, args, false
 	}
@@ -94,7 +94,7 @@ func patchText(args []member) (lines []string, rest []member, ok bool) {
 		}
 		if fields, isObject := members(m.raw); isObject && m.name == "operation" {
 			if d := text(fields, "diff"); d >= 0 {
-				_, others := take(fields, "diff")
+				_, others := splitMembers(fields, "diff")
 				others = append(slices.Delete(slices.Clone(args), i, i+1), others...)
 				return strings.Split(fields[d].text, "\n"), others, true
 			}
@@ -145,16 +145,16 @@ func diff(before, after string) (lines []string) {
 	}
 	lines = append(lines, signed(" ", before[at:])...)
 	switch {
-	case open(after) && (before == "" || !open(before)):
+	case unterminated(after) && (before == "" || !unterminated(before)):
 		lines = append(lines, `\ the new text does not end its last line`)
-	case open(before) && after != "" && !open(after):
+	case unterminated(before) && after != "" && !unterminated(after):
 		lines = append(lines, `\ the old text did not end its last line`)
 	}
 	return lines
 }
 
-// open reports whether the last line of s goes on.
-func open(s string) bool { return s != "" && !strings.HasSuffix(s, "\n") }
+// unterminated reports whether the last line of s goes on.
+func unterminated(s string) bool { return s != "" && !strings.HasSuffix(s, "\n") }
 
 func signed(sign, s string) (lines []string) {
 	for l := range strings.Lines(s) {

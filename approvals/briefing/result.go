@@ -38,7 +38,7 @@ func resultLines(body []byte) []string {
 	if !ok {
 		return strings.Split(string(body), "\n")
 	}
-	content, rest := take(ms, "content")
+	content, rest := splitMembers(ms, "content")
 	var lines []string
 	for _, m := range content {
 		lines = append(lines, contentLines(m)...)
@@ -52,8 +52,8 @@ func contentLines(m member) (lines []string) {
 		return listed([]member{m})
 	}
 	for i, block := range blocks {
-		text, rest := take(block, "text")
-		kind, others := take(rest, "type")
+		text, rest := splitMembers(block, "text")
+		kind, others := splitMembers(rest, "type")
 		if len(text) == 1 && text[0].isText && len(others) == 0 && len(kind) == 1 && kind[0].text == "text" {
 			lines = append(lines, strings.Split(text[0].text, "\n")...)
 			continue

@@ -200,7 +200,7 @@ func hold(t *testing.T, q *approvals.Queue, session string) approvals.Request {
 		t.Fatal(err)
 	}
 	defer x.Leave()
-	r, err := x.Ask(t.Context(), approvals.Question{Call: holdgate.Call{
+	r, err := x.RequestApproval(t.Context(), approvals.HeldCall{Call: holdgate.Call{
 		Kind: holdgate.KindToolCall, Agent: who.Agent, Session: who.Session, Door: who.Door, Time: time.Now(),
 		Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"rm -rf build"}`)},
 	}, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Hold: holdgate.HoldSpec{Timeout: time.Hour}}})
@@ -274,7 +274,7 @@ func TestARequestWithEverythingIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(x.Leave)
-	asked, err := x.Ask(t.Context(), approvals.Question{
+	asked, err := x.RequestApproval(t.Context(), approvals.HeldCall{
 		Call:     holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"make"}`)}},
 		Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "r", Risk: holdgate.RiskLow, Hold: spec, Facts: &holdgate.Facts{}, Also: []holdgate.Finding{{Rule: "s"}}},
 	})

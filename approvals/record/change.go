@@ -193,7 +193,7 @@ func (c *Change) store(id string, x *StoredExchange) error {
 	if x.State.Final() {
 		return c.Tx.Delete(PrefixOpen + id)
 	}
-	return Write(c.Tx, PrefixOpen+id, x.open())
+	return Write(c.Tx, PrefixOpen+id, x.asOpen())
 }
 
 // Request reads a request, or returns ErrNotFound.
@@ -271,9 +271,9 @@ func (c *Change) eraseEdits(x *StoredExchange) error {
 	return nil
 }
 
-// Ask stores a new request of the exchange, which the log keeps with what was
+// AddRequest stores a new request of the exchange, which the log keeps with what was
 // decided about and seen.
-func (c *Change) Ask(x *StoredExchange, r *StoredRequest, match holdgate.Digest, input KeptInput) error {
+func (c *Change) AddRequest(x *StoredExchange, r *StoredRequest, match holdgate.Digest, input KeptInput) error {
 	if err := follow(c.b.Asking, c, r); err != nil {
 		return err
 	}
@@ -300,9 +300,9 @@ func (c *Change) Ask(x *StoredExchange, r *StoredRequest, match holdgate.Digest,
 	return errors.Join(c.list(r), c.Schedule(r.Expires, r.ID, r.Timer()), c.ScheduleEscalation(r), c.Tell(EventRequested, r, seq))
 }
 
-// End ends a pending request, and takes its exchange on where nothing of it is
+// EndRequest ends a pending request, and takes its exchange on where nothing of it is
 // pending any more. The note goes into the audit log.
-func (c *Change) End(r *StoredRequest, s holdgate.Status, o holdgate.Outcome, note string) error {
+func (c *Change) EndRequest(r *StoredRequest, s holdgate.Status, o holdgate.Outcome, note string) error {
 	o.At = c.Now
 	if err := c.unschedule(r); err != nil {
 		return err
@@ -353,7 +353,7 @@ func (c *Change) logged(r *StoredRequest, o holdgate.Outcome) *holdgate.Outcome 
 // Cancel ends a request, if it is pending still: by says whoever made it so that
 // nobody needs to answer.
 func (c *Change) Cancel(r *StoredRequest, by, reason string) error {
-	return c.End(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: by, Reason: reason}, "")
+	return c.EndRequest(r, holdgate.StatusCancelled, holdgate.Outcome{Decision: holdgate.AnswerCancel, By: by, Reason: reason}, "")
 }
 
 // CancelID is [Change.Cancel] by Holdgate itself.

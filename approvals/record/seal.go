@@ -40,7 +40,7 @@ func (s *Sealer) Seal(plain []byte, exchange string, n, of int) []byte {
 
 func (s *Sealer) SealAt(plain, place []byte) []byte { return s.aead.Seal(nil, nil, plain, place) }
 
-func (s *Sealer) Open(sealed []byte, exchange string, n, of int) ([]byte, error) {
+func (s *Sealer) Unseal(sealed []byte, exchange string, n, of int) ([]byte, error) {
 	plain, err := s.OpenAt(sealed, place(exchange, n, of))
 	if err != nil {
 		return nil, fmt.Errorf("opening chunk %d of %d: %w", n, of, err)

@@ -15,7 +15,7 @@ func TestASealedChunkOpensInItsPlaceOnly(t *testing.T) {
 	if bytes.Contains(sealed, []byte("answer")) {
 		t.Error("the chunk is readable")
 	}
-	if got, err := s.Open(sealed, "x1", 2, 3); err != nil || string(got) != "answer" {
+	if got, err := s.Unseal(sealed, "x1", 2, 3); err != nil || string(got) != "answer" {
 		t.Errorf("in its place: %q, %v", got, err)
 	}
 	if bytes.Equal(sealed, s.Seal([]byte("answer"), "x1", 2, 3)) {
@@ -29,7 +29,7 @@ func TestASealedChunkOpensInItsPlaceOnly(t *testing.T) {
 		{"as another chunk", "x1", 1, 3},
 		{"of an answer cut short", "x1", 2, 2},
 	} {
-		if _, err := s.Open(sealed, p.exchange, p.n, p.of); err == nil {
+		if _, err := s.Unseal(sealed, p.exchange, p.n, p.of); err == nil {
 			t.Errorf("it opens %s", p.name)
 		}
 	}

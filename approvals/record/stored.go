@@ -86,7 +86,7 @@ type StoredOpen struct {
 	Sending bool            `json:"sending,omitempty"` // something was used, and its result is not known
 }
 
-func (x *StoredExchange) open() StoredOpen {
+func (x *StoredExchange) asOpen() StoredOpen {
 	return StoredOpen{
 		Header: Current(), Agent: x.Agent, Proven: x.Proven, Session: x.Session, Door: x.Door, Key: x.Key, Bytes: x.Bytes,
 		Sending: x.State == StateDelivering || x.InUse(),

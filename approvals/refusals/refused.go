@@ -69,7 +69,7 @@ func (k *Keeper) Keep(ctx context.Context, who record.Caller, account holdgate.D
 	}
 	of := k.of(who, account)
 	err := k.b.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
-		kept, err := k.open(tx, of)
+		kept, err := k.unseal(tx, of)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (k *Keeper) Of(ctx context.Context, who record.Caller, account holdgate.Dig
 	}
 	var kept []refusal
 	err := k.b.Store.View(ctx, func(tx store.Tx) (err error) {
-		kept, err = k.open(tx, k.of(who, account))
+		kept, err = k.unseal(tx, k.of(who, account))
 		return err
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func (r refusal) place() []byte { return []byte("holdgate refused v1/" + r.key()
 
 func seqOf(at time.Time) string { return store.Seq(uint64(at.UnixNano())) }
 
-func (k *Keeper) open(tx store.Tx, of holdgate.Digest) ([]refusal, error) {
+func (k *Keeper) unseal(tx store.Tx, of holdgate.Digest) ([]refusal, error) {
 	var kept []refusal
 	prefix := prefixRefused + string(of) + "/"
 	for p, err := range tx.Scan(prefix, "") {

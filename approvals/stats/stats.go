@@ -127,8 +127,8 @@ func NewCounter(since time.Time) *Counter {
 	return &Counter{since: since, rules: names{}, tools: names{}, agents: names{}, voters: map[string]*voterTally{}, open: map[string]asked{}}
 }
 
-// Take counts an entry. Entries come in order.
-func (c *Counter) Take(e audit.Entry) {
+// Count counts an entry. Entries come in order.
+func (c *Counter) Count(e audit.Entry) {
 	if e.Time.Before(c.since) {
 		return
 	}

@@ -27,44 +27,44 @@ func end(typ audit.Type, request string, a holdgate.Answer, by string, at time.D
 
 func TestStatsCountHowQuestionsEnded(t *testing.T) {
 	c := stats.NewCounter(begin)
-	c.Take(decision("before", "files.delete", "Bash", holdgate.Hold, -time.Hour))
-	c.Take(decision("", "default", "Read", holdgate.Allow, 0))
-	c.Take(decision("", "self_approval", "Bash", holdgate.Deny, 0))
+	c.Count(decision("before", "files.delete", "Bash", holdgate.Hold, -time.Hour))
+	c.Count(decision("", "default", "Read", holdgate.Allow, 0))
+	c.Count(decision("", "self_approval", "Bash", holdgate.Deny, 0))
 	for i, a := range []holdgate.Answer{"approve", "approve", "approve", "approve"} {
 		id := fmt.Sprintf("a%d", i)
-		c.Take(decision(id, "files.outside", "Write", holdgate.Hold, 0))
-		c.Take(end(audit.TypeVote, id, a, "ann", 10*time.Second))
-		c.Take(end(audit.TypeOutcome, id, a, "ann", 10*time.Second))
+		c.Count(decision(id, "files.outside", "Write", holdgate.Hold, 0))
+		c.Count(end(audit.TypeVote, id, a, "ann", 10*time.Second))
+		c.Count(end(audit.TypeOutcome, id, a, "ann", 10*time.Second))
 	}
 	for i, a := range []holdgate.Answer{"approve", "deny", "steer", "edit", "timeout", "cancel", ""} {
 		id := fmt.Sprintf("b%d", i)
-		c.Take(decision(id, "files.delete", "Bash", holdgate.Hold, 0))
+		c.Count(decision(id, "files.delete", "Bash", holdgate.Hold, 0))
 		by := "bob"
 		if a == holdgate.AnswerTimeout || a == holdgate.AnswerCancel {
 			by = "holdgate"
 		} else if a != "" {
-			c.Take(end(audit.TypeVote, id, a, by, time.Minute))
+			c.Count(end(audit.TypeVote, id, a, by, time.Minute))
 		}
 		if a != "" {
-			c.Take(end(audit.TypeOutcome, id, a, by, time.Minute))
+			c.Count(end(audit.TypeOutcome, id, a, by, time.Minute))
 		}
 	}
 	expired := decision("late", "files.delete", "Bash", holdgate.Hold, 0)
-	c.Take(expired)
+	c.Count(expired)
 	late := end(audit.TypeOutcome, "late", holdgate.AnswerTimeout, "policy", time.Minute) // silence denied, as the queue writes it
 	late.Status = holdgate.StatusExpired
-	c.Take(late)
+	c.Count(late)
 	released := decision("", "files.delete", "Bash", holdgate.Allow, time.Minute)
 	released.Seen = []byte(`{"answers":[{"by":"bob","decision":"approve","rule":"files.delete"}],"v":1}`)
-	c.Take(released) // counted where it was asked
+	c.Count(released) // counted where it was asked
 	named := decision("", "default", "Read", holdgate.Allow, 0)
 	named.Seen = []byte(`{"task":{"answers":"none"},"v":1}`)
-	c.Take(named)
-	c.Take(decision("s", "confidence.low", "Bash", holdgate.Hold, 0))
+	c.Count(named)
+	c.Count(decision("s", "confidence.low", "Bash", holdgate.Hold, 0))
 	silent := end(audit.TypeOutcome, "s", holdgate.AnswerTimeout, "policy", time.Minute)
 	silent.Status = holdgate.StatusApproved
-	c.Take(silent)
-	c.Take(end(audit.TypeOutcome, "before", holdgate.AnswerApprove, "bob", time.Minute))
+	c.Count(silent)
+	c.Count(end(audit.TypeOutcome, "before", holdgate.AnswerApprove, "bob", time.Minute))
 
 	s := c.Stats()
 	got := s.Counts
@@ -92,7 +92,7 @@ func TestStatsCountHowQuestionsEnded(t *testing.T) {
 func TestStatsStayBounded(t *testing.T) {
 	c := stats.NewCounter(time.Time{})
 	for i := range 3 * stats.MaxNames {
-		c.Take(decision("", "default", fmt.Sprintf("tool%d", i), holdgate.Allow, 0))
+		c.Count(decision("", "default", fmt.Sprintf("tool%d", i), holdgate.Allow, 0))
 	}
 	s := c.Stats()
 	sum := 0
@@ -110,8 +110,8 @@ func TestQuantilesAreRight(t *testing.T) {
 		times := rapid.SliceOfN(rapid.Int64Range(0, 1<<32-1), 1, 200).Draw(rt, "milliseconds")
 		for i, ms := range times {
 			id := fmt.Sprint(i)
-			c.Take(decision(id, "r", "t", holdgate.Hold, 0))
-			c.Take(end(audit.TypeOutcome, id, holdgate.AnswerApprove, "ann", time.Duration(ms)*time.Millisecond))
+			c.Count(decision(id, "r", "t", holdgate.Hold, 0))
+			c.Count(end(audit.TypeOutcome, id, holdgate.AnswerApprove, "ann", time.Duration(ms)*time.Millisecond))
 		}
 		slices.Sort(times)
 		s := c.Stats().Answer

@@ -50,8 +50,8 @@ const (
 	Cancelled State = "cancelled"
 )
 
-// Open reports whether something is still to come of the task here.
-func (s State) Open() bool { return s == Held || s == Sending || s == Asks }
+// Unfinished reports whether something is still to come of the task here.
+func (s State) Unfinished() bool { return s == Held || s == Sending || s == Asks }
 
 // Errors about tasks.
 var (
@@ -152,7 +152,7 @@ func (k *Keeper) write(tx store.Tx, t *Task) error {
 			return err
 		}
 	}
-	if !t.State.Open() {
+	if !t.State.Unfinished() {
 		if err := tx.Delete(taskPartKey(t.ID, partCall)); err != nil {
 			return err
 		}
@@ -203,11 +203,11 @@ func (k *Keeper) Get(ctx context.Context, owner holdgate.Digest, id string) (t T
 		t = s.task()
 		switch {
 		case t.State == Asks:
-			return errors.Join(k.open(tx, &t, partAnswer, &t.Answer), k.open(tx, &t, partCall, &t.Call))
-		case t.State.Open():
+			return errors.Join(k.unseal(tx, &t, partAnswer, &t.Answer), k.unseal(tx, &t, partCall, &t.Call))
+		case t.State.Unfinished():
 			return nil
 		}
-		return k.open(tx, &t, partAnswer, &t.Answer)
+		return k.unseal(tx, &t, partAnswer, &t.Answer)
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && (t.Owner != owner || !record.Now().Before(t.Expires)):
@@ -218,8 +218,8 @@ func (k *Keeper) Get(ctx context.Context, owner holdgate.Digest, id string) (t T
 	return t, nil
 }
 
-// open reads a sealed part, where there is one.
-func (k *Keeper) open(tx store.Tx, t *Task, part string, into *[]byte) error {
+// unseal reads a sealed part, where there is one.
+func (k *Keeper) unseal(tx store.Tx, t *Task, part string, into *[]byte) error {
 	sealed, err := tx.Get(taskPartKey(t.ID, part))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -272,7 +272,7 @@ func (k *Keeper) All(ctx context.Context) (all []Task, err error) {
 			if !record.Now().Before(t.Expires) {
 				continue
 			}
-			if err := k.open(tx, &t, partCall, &t.Call); err != nil {
+			if err := k.unseal(tx, &t, partCall, &t.Call); err != nil {
 				return err
 			}
 			all = append(all, t)

@@ -72,7 +72,7 @@ type changedSession struct {
 func (p *Keeper) save(c *record.Change, all *changedSessions) error {
 	for k, s := range all.of {
 		if s.track = p.tracks.find(k); s.track != nil {
-			s.taken = s.track.take()
+			s.taken = s.track.takeUnsaved()
 		}
 		s.record.Counts = s.record.Counts.Plus(s.taken.counts)
 		s.record.Results = s.record.Results.Plus(s.taken.results)

@@ -184,9 +184,9 @@ func (s *Track) Converses(offersTools bool) bool {
 	return offersTools || !s.tools
 }
 
-// take hands over what is not stored yet, and giveBack takes what could not be
+// takeUnsaved hands over what is not stored yet, and giveBack takes what could not be
 // stored.
-func (s *Track) take() unsaved {
+func (s *Track) takeUnsaved() unsaved {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.unsaved

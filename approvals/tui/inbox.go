@@ -39,8 +39,8 @@ type item struct {
 	member bool
 }
 
-// take replaces all that waits.
-func (b *inbox) take(msg listMsg, now time.Time) {
+// replace replaces all that waits.
+func (b *inbox) replace(msg listMsg, now time.Time) {
 	b.list, b.more, b.you, b.loading, b.ended = msg.list, msg.more, msg.you, false, nil
 	b.arrange(now)
 }

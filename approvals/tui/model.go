@@ -134,7 +134,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(m.after(beatEvery, beatMsg{}), m.keepShown(), m.keepAgents())
 	case listMsg:
 		m.lost = ""
-		m.inbox.take(msg, m.now())
+		m.inbox.replace(msg, m.now())
 		return m.refresh()
 	case eventMsg:
 		return m.happened(msg.Event)

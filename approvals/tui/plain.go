@@ -57,7 +57,7 @@ func (p *plain) run(ctx context.Context) error {
 		case err := <-ended:
 			return err
 		case m := <-msgs:
-			p.take(m)
+			p.receive(m)
 		case t := <-lines:
 			switch {
 			case t.line == "q" || t.line == "quit":
@@ -65,7 +65,7 @@ func (p *plain) run(ctx context.Context) error {
 			case p.asked.ID == "":
 			case t.at.Sub(p.since) < minShown:
 				p.say("nothing was decided: that was typed before the request could be read")
-				p.ask(ask{r: p.asked, full: true})
+				p.printPrompt(ask{r: p.asked, full: true})
 			default:
 				p.answer(ctx, t.line)
 			}
@@ -113,12 +113,12 @@ func (p *plain) read(ctx context.Context, lines chan<- typed) error {
 
 func (p *plain) say(text string) { fmt.Fprintln(p.o.Output, text) }
 
-// take takes what the sidecar tells.
-func (p *plain) take(msg tea.Msg) {
+// receive takes what the sidecar tells.
+func (p *plain) receive(msg tea.Msg) {
 	b := inbox{list: p.list}
 	switch msg := msg.(type) {
 	case listMsg:
-		b.take(msg, p.now())
+		b.replace(msg, p.now())
 	case eventMsg:
 		if msg.Request.ID != "" {
 			b.update(msg.Request, p.now())
@@ -133,7 +133,7 @@ func (p *plain) take(msg tea.Msg) {
 func (p *plain) next() {
 	p.asked = approvals.Request{}
 	b := inbox{}
-	b.take(listMsg{list: p.list}, p.now())
+	b.replace(listMsg{list: p.list}, p.now())
 	for _, i := range b.items {
 		if !p.later[i.ID] {
 			p.show(i.Request)
@@ -148,11 +148,11 @@ func (p *plain) show(r approvals.Request) {
 	a := ask{r: r, full: !r.Briefing.Whole}
 	p.asked = r
 	p.say("\n" + page.Text(a.draw(80, p.now()), 79, false))
-	p.ask(a)
+	p.printPrompt(a)
 }
 
-// ask prints what can be typed.
-func (p *plain) ask(a ask) {
+// printPrompt prints what can be typed.
+func (p *plain) printPrompt(a ask) {
 	words := []string{"d [REASON] deny"}
 	a.layOut(80, 1<<30, p.now())
 	switch w := a.word(); {

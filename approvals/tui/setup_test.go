@@ -157,7 +157,7 @@ func (s *sidecar) hold(tool, arguments string, changes ...change) approvals.Requ
 	for _, c := range changes {
 		c(&d)
 	}
-	r, err := x.Ask(ctx, approvals.Question{Call: call, Decision: d, Task: "free the disk and ship the fix"})
+	r, err := x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: d, Task: "free the disk and ship the fix"})
 	s.check(err)
 	return r
 }

@@ -44,7 +44,7 @@ func (s *Server) refused(v *visit, r approvals.Request, err error) error {
 	if p.Request != nil {
 		r = *p.Request
 	}
-	return s.ask(v, p.Status, r, p)
+	return s.showRequest(v, p.Status, r, p)
 }
 
 // decision reads the form of an answer, and refuses what this screen does not take.

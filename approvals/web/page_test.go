@@ -117,7 +117,7 @@ func (h *house) holdFor(who approvals.Caller, risk holdgate.Risk, arguments stri
 	}
 	call := holdgate.Call{Kind: holdgate.KindToolCall, Agent: who.Agent, Session: who.Session, Door: who.Door, Time: time.Now(),
 		Tool: &holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(arguments)}}
-	r, err := x.Ask(ctx, approvals.Question{Call: call, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: risk, Hold: spec,
+	r, err := x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: risk, Hold: spec,
 		Facts: &holdgate.Facts{}}})
 	must(h.t, err)
 	return r

@@ -52,8 +52,8 @@ func (c *challenges) make(person string) []byte {
 	return b
 }
 
-// take reports whether the person was asked the challenge, which is over then.
-func (c *challenges) take(person string, challenge []byte) bool {
+// redeem reports whether the person was asked the challenge, which is over then.
+func (c *challenges) redeem(person string, challenge []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a, ok := c.all[string(challenge)]
@@ -164,7 +164,7 @@ func (s *Server) newPasskey(v *visit) error {
 func (s *Server) registerPasskey(v *visit) error {
 	response := []byte(v.PostFormValue("passkey"))
 	challenge, name := said(response), v.signin.credential.Person
-	if !s.asked.take(name, challenge) {
+	if !s.asked.redeem(name, challenge) {
 		return errAsked
 	}
 	if _, err := s.c.Passkeys.Register(v.Context(), name, v.PostFormValue("label"), challenge, response); err != nil {
@@ -244,7 +244,7 @@ func (s *Server) openByPasskey(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) holder(ctx context.Context, response []byte) (api.Credential, error) {
 	challenge := said(response)
-	if s.c.Passkeys == nil || !s.asked.take("", challenge) {
+	if s.c.Passkeys == nil || !s.asked.redeem("", challenge) {
 		return api.Credential{}, errAsked
 	}
 	signed, err := passkeys.ParseAssertion(response)

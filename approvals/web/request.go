@@ -17,7 +17,7 @@ import (
 )
 
 // A question is one request as the visitor sees it.
-type question struct {
+type requestPage struct {
 	approvals.Request
 
 	Pending   bool
@@ -52,12 +52,12 @@ func (s *Server) request(v *visit) error {
 			r = shown
 		}
 	}
-	return s.ask(v, http.StatusOK, r, nil)
+	return s.showRequest(v, http.StatusOK, r, nil)
 }
 
-// ask shows a request, and what was wrong with an answer to it.
-func (s *Server) ask(v *visit, status int, r approvals.Request, problem *api.Problem) error {
-	q := question{Request: r, Pending: r.Status == holdgate.StatusPending, Mine: s.mayApprove(v, r), Problem: problem, Form: v.PostForm}
+// showRequest shows a request, and what was wrong with an answer to it.
+func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem *api.Problem) error {
+	q := requestPage{Request: r, Pending: r.Status == holdgate.StatusPending, Mine: s.mayApprove(v, r), Problem: problem, Form: v.PostForm}
 	for _, n := range r.Able(s.c.People()) {
 		q.Names = append(q.Names, n.Name)
 	}

@@ -155,8 +155,8 @@ func (s *signins) of(r *http.Request) (signin, bool) {
 	return in, true
 }
 
-// end ends the sign-in with an id.
-func (s *signins) end(id string) {
+// remove ends the sign-in with an id.
+func (s *signins) remove(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, in := range s.in {
@@ -236,8 +236,8 @@ func (s *Server) notSignedIn(w http.ResponseWriter, r *http.Request) {
 	s.showDoor(w, r, http.StatusUnauthorized, door{Back: "/" + strings.TrimLeft(r.URL.RequestURI(), "/\\")})
 }
 
-// open trades the code of a link for a cookie.
-func (s *Server) open(w http.ResponseWriter, r *http.Request) {
+// redeemLink trades the code of a link for a cookie.
+func (s *Server) redeemLink(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 	value, path, ok := s.signins.redeem(r.PostFormValue("code"), r.UserAgent())
 	if !ok {
@@ -261,7 +261,7 @@ func (s *Server) cookie(value string) *http.Cookie {
 
 // out ends the visitor's sign-in.
 func (s *Server) out(v *visit) error {
-	s.signins.end(v.signin.id)
+	s.signins.remove(v.signin.id)
 	gone := s.cookie("")
 	gone.MaxAge = -1
 	http.SetCookie(v.w, gone)
@@ -273,7 +273,7 @@ func (s *Server) out(v *visit) error {
 func (s *Server) closeSignin(v *visit) error {
 	for _, in := range s.signins.list(v.signin.credential.Person) {
 		if in.id == v.PathValue("id") {
-			s.signins.end(in.id)
+			s.signins.remove(in.id)
 		}
 	}
 	http.Redirect(v.w, v.Request, "/people", http.StatusSeeOther)

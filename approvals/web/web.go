@@ -121,7 +121,7 @@ func New(c Config) (*Server, error) {
 		s.mux.Handle(pattern, s.signed(fn))
 	}
 	s.mux.HandleFunc("GET /open", s.showOpen)
-	s.mux.HandleFunc("POST /open", s.open)
+	s.mux.HandleFunc("POST /open", s.redeemLink)
 	s.mux.HandleFunc("POST /open/sign", s.toOpen)
 	s.mux.HandleFunc("POST /open/passkey", s.openByPasskey)
 	s.mux.HandleFunc("GET /static/", s.serveAsset)
@@ -249,7 +249,7 @@ func (s *Server) signed(fn func(*visit) error) http.Handler {
 		v := &visit{Request: r, w: w, signin: in, api: client.Through(s.c.API.As(in.credential), "page")}
 		err := fn(v)
 		if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusUnauthorized {
-			s.signins.end(in.id)
+			s.signins.remove(in.id)
 			s.notSignedIn(w, r)
 			return
 		}

@@ -203,7 +203,7 @@ func (c *Channel) Health(ctx context.Context) error {
 	if c.socket == "" {
 		return errors.New("not configured")
 	}
-	if err := c.take(ctx); err != nil {
+	if err := c.acquireTurn(ctx); err != nil {
 		return err
 	}
 	defer c.release()
@@ -214,8 +214,8 @@ func (c *Channel) Health(ctx context.Context) error {
 	return c.link.call(ctx, s.name, notificationsPath, notifications+".GetCapabilities").Store(new([]string))
 }
 
-// take takes the turn to talk to the desktop; release gives it back.
-func (c *Channel) take(ctx context.Context) error {
+// acquireTurn takes the turn to talk to the desktop; release gives it back.
+func (c *Channel) acquireTurn(ctx context.Context) error {
 	select {
 	case <-c.turn:
 		return nil

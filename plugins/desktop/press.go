@@ -65,7 +65,7 @@ func (c *Channel) Answers(ctx context.Context, answer sdk.Answerer) error {
 
 // begin reaches the desktop and shows what is not on the screen.
 func (c *Channel) begin(ctx context.Context) (*link, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquireTurn(ctx); err != nil {
 		return nil, err
 	}
 	defer c.release()
@@ -80,7 +80,7 @@ func (c *Channel) begin(ctx context.Context) (*link, error) {
 func (c *Channel) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), perCall)
 	defer cancel()
-	if c.take(ctx) != nil {
+	if c.acquireTurn(ctx) != nil {
 		return
 	}
 	defer c.release()
@@ -228,7 +228,7 @@ func (c *Channel) pressed(ctx context.Context, s *server, id uint32, k string, a
 
 // talk does something with the turn, if the desktop is the one that it was.
 func (c *Channel) talk(ctx context.Context, s *server, do func() error) error {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquireTurn(ctx); err != nil {
 		return err
 	}
 	defer c.release()
@@ -298,7 +298,7 @@ func (c *Channel) decide(ctx context.Context, s *server, q *question, n sdk.Noti
 	}
 	switch {
 	case words != "":
-		return c.ask(ctx, s, q, n, words, a)
+		return c.promptFor(ctx, s, q, n, words, a)
 	case twice(n, a):
 		return c.second(ctx, s, q, n, a)
 	}
@@ -310,8 +310,8 @@ func twice(n sdk.Notice, a sdk.Answer) bool {
 	return (a.Decision == sdk.Approve || a.Decision == sdk.Choose) && page.Word(n) != ""
 }
 
-// ask asks for words, in a notification of its own.
-func (c *Channel) ask(ctx context.Context, s *server, q *question, n sdk.Notice, words string, a sdk.Answer) error {
+// promptFor asks for words, in a notification of its own.
+func (c *Channel) promptFor(ctx context.Context, s *server, q *question, n sdk.Notice, words string, a sdk.Answer) error {
 	return c.talk(ctx, s, func() error {
 		lines, _ := body(n, c.conf.Lines, c.conf.Columns)
 		actions := append([]string{keyReply, "Send"}, c.know(q, n, []button{{request: n.ID, do: doCancel, label: "Go back"}}, true)...)

@@ -92,7 +92,7 @@ func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
 	if n.Ended() {
 		return c.Update(ctx, n)
 	}
-	if err := c.take(ctx); err != nil {
+	if err := c.acquireTurn(ctx); err != nil {
 		return err
 	}
 	defer c.release()
@@ -206,7 +206,7 @@ func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
 	if q == nil {
 		return nil
 	}
-	if err := c.take(ctx); err != nil {
+	if err := c.acquireTurn(ctx); err != nil {
 		return err
 	}
 	defer c.release()
@@ -225,7 +225,7 @@ func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
 		}
 		fallthrough
 	case n.Ended():
-		c.end(n.ID)
+		c.forgetRequest(n.ID)
 		return nil
 	case stays:
 		return nil
@@ -246,8 +246,8 @@ func ending(n sdk.Notice) (lines []string) {
 	return lines
 }
 
-// end forgets a request.
-func (c *Channel) end(id string) {
+// forgetRequest forgets a request.
+func (c *Channel) forgetRequest(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if q := c.open[id]; q != nil {
@@ -262,7 +262,7 @@ func (c *Channel) Tell(ctx context.Context, n sdk.News) error {
 	if c.socket == "" {
 		return errors.New("not configured")
 	}
-	if err := c.take(ctx); err != nil {
+	if err := c.acquireTurn(ctx); err != nil {
 		return err
 	}
 	defer c.release()

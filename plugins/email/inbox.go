@@ -166,11 +166,11 @@ func (c *Channel) fetch(ctx context.Context, client *imapclient.Client, uid imap
 	if len(mails) == 0 {
 		return nil
 	}
-	return c.take(ctx, mails[0].FindBodySection(whole), answer)
+	return c.readMail(ctx, mails[0].FindBodySection(whole), answer)
 }
 
-// take takes one mail. It is an error only where it should be taken again.
-func (c *Channel) take(ctx context.Context, raw []byte, answer sdk.Answerer) error {
+// readMail takes one mail. It is an error only where it should be taken again.
+func (c *Channel) readMail(ctx context.Context, raw []byte, answer sdk.Answerer) error {
 	m, err := readReply(raw)
 	if err != nil {
 		c.log.Info("a mail could not be read", "err", err)

@@ -71,7 +71,7 @@ func (k keys) sealed(name string, plain []byte) []byte {
 	return k.seal.Seal(nonce, nonce, plain, []byte(name))
 }
 
-func (k keys) open(name string, sealed []byte) ([]byte, error) {
+func (k keys) unseal(name string, sealed []byte) ([]byte, error) {
 	n := k.seal.NonceSize()
 	if len(sealed) < n {
 		return nil, errors.New("it is too short")

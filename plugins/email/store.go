@@ -203,7 +203,7 @@ func (s *store) read(name string, into any) error {
 	if err != nil {
 		return fmt.Errorf("reading what was asked: %w", err)
 	}
-	plain, err := s.keys.open(name, sealed)
+	plain, err := s.keys.unseal(name, sealed)
 	if err == nil {
 		err = json.Unmarshal(plain, into)
 	}

@@ -225,7 +225,7 @@ func (c *Channel) stop(id string) {
 	r := c.running[id]
 	c.mu.Unlock()
 	if r != nil {
-		r.end(c.grace)
+		r.terminate(c.grace)
 	}
 }
 
@@ -242,7 +242,7 @@ func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
 	}
 	r.tell(event{Type: "updated", Request: new(document.Of(n))})
 	if n.Ended() {
-		r.end(c.grace)
+		r.terminate(c.grace)
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func (c *Channel) stopAll() {
 	c.mu.Unlock()
 	var ended sync.WaitGroup
 	for _, r := range all {
-		ended.Go(func() { r.end(c.grace) })
+		ended.Go(func() { r.terminate(c.grace) })
 	}
 	ended.Wait()
 }

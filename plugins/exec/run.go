@@ -172,9 +172,9 @@ func (r *run) hand(text []byte) error {
 	return nil
 }
 
-// end ends the command and all that it started, and waits for that: its input
+// terminate ends the command and all that it started, and waits for that: its input
 // ends, and after the grace each it gets SIGTERM and SIGKILL.
-func (r *run) end(grace time.Duration) {
+func (r *run) terminate(grace time.Duration) {
 	r.once.Do(func() { close(r.stopped) })
 	r.closeIn()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

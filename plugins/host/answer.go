@@ -27,7 +27,7 @@ func (c *channel) taker(p *process) sdk.Answerer {
 		}
 		ctx, cancel := context.WithTimeout(ctx, decideDeadline)
 		defer cancel()
-		r, err := c.take(ctx, a, p.info)
+		r, err := c.applyAnswer(ctx, a, p.info)
 		if err != nil {
 			c.log.Warn("an answer does not count", "request", text(a.ID), "decision", text(a.Decision), "by", text(a.By), "err", shown(err))
 		}
@@ -35,8 +35,8 @@ func (c *channel) taker(p *process) sdk.Answerer {
 	}
 }
 
-// take does what an answer says that has shown all that it has to.
-func (c *channel) take(ctx context.Context, a sdk.Answer, i sdk.Info) (approvals.Request, error) {
+// applyAnswer does what an answer says that has shown all that it has to.
+func (c *channel) applyAnswer(ctx context.Context, a sdk.Answer, i sdk.Info) (approvals.Request, error) {
 	digest := holdgate.Digest(a.Digest)
 	if !c.nonces.match(a.Nonce, c.c.Name, a.ID, digest) {
 		return approvals.Request{}, refuse("this channel was never asked about this call")

@@ -24,7 +24,7 @@ func TestAnAnswerToAnotherFormOfTheCallDoesNotCount(t *testing.T) {
 	c, other := h.channels[0], holdgate.Digest(strings.Repeat("0", 64))
 	for _, decision := range []string{sdk.Deny, sdk.Steer, sdk.Approve, sdk.Seen, sdk.Claim} {
 		a := sdk.Answer{ID: r.ID, Nonce: c.nonces.of("puppet", r.ID, other), Digest: string(other), Decision: decision, By: "ada", Instructions: "no"}
-		if _, err := c.take(t.Context(), a, sdk.Info{Assurance: sdk.Local, Claims: true, Sees: true}); err == nil {
+		if _, err := c.applyAnswer(t.Context(), a, sdk.Info{Assurance: sdk.Local, Claims: true, Sees: true}); err == nil {
 			t.Errorf("%s counts", decision)
 		}
 	}

@@ -187,7 +187,7 @@ func testNoChannels(t *testing.T) {
 			ch := Channel{Name: "sh", Command: []string{"/bin/sh", "-c", c.script}}
 			p, err := start(t.Context(), ch, d, slog.New(slog.DiscardHandler))
 			if err == nil {
-				p.end()
+				p.terminate()
 				t.Fatal("it was started")
 			}
 			if !strings.Contains(err.Error(), c.want) {

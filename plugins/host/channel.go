@@ -97,7 +97,7 @@ func (c *channel) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer p.end()
+	defer p.terminate()
 	if err := c.fill(ctx, p.info.Forgets); err != nil {
 		return err
 	}

@@ -245,7 +245,7 @@ func Check(ctx context.Context, c Channel, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("checking channel %s: %w", c.Name, err)
 	}
-	defer p.end()
+	defer p.terminate()
 	ctx, cancel := context.WithTimeout(ctx, d.health)
 	defer cancel()
 	if err := p.remote.Health(ctx); err != nil {

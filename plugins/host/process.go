@@ -98,7 +98,7 @@ func start(ctx context.Context, c Channel, d deadlines, log *slog.Logger) (_ *pr
 	})
 	defer func() {
 		if err != nil {
-			p.end()
+			p.terminate()
 		}
 	}()
 	conn, err := p.client.Client()
@@ -132,8 +132,8 @@ func socketFolder(temp string) string {
 	return temp
 }
 
-// end ends the process, gracefully if it can, and returns when it is gone.
-func (p *process) end() {
+// terminate ends the process, gracefully if it can, and returns when it is gone.
+func (p *process) terminate() {
 	if p.child != nil {
 		watch := time.AfterFunc(p.d.end, func() { _ = p.child.Kill(context.Background()) })
 		defer watch.Stop()

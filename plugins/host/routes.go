@@ -207,12 +207,12 @@ func cutChannel(account, channel string) (user string, ok bool) {
 
 // has reports whether the moment is in the hours.
 func (h *Hours) has(at time.Time) bool {
-	_, in := h.end(at)
+	_, in := h.endsAt(at)
 	return in
 }
 
-// end returns when the hours that the moment is in are over.
-func (h *Hours) end(at time.Time) (end time.Time, in bool) {
+// endsAt returns when the hours that the moment is in are over.
+func (h *Hours) endsAt(at time.Time) (end time.Time, in bool) {
 	zone := h.Zone
 	if zone == nil {
 		zone = time.Local
@@ -245,7 +245,7 @@ func (q *Quiet) until(at time.Time, risk string) time.Time {
 		return at
 	}
 	for range 8 { // quiet hours that follow each other, a week at most
-		end, in := q.end(at)
+		end, in := q.endsAt(at)
 		if !in {
 			break
 		}

@@ -171,7 +171,7 @@ func TestWhoHasNotBeenToldOfARequestCannotDecideIt(t *testing.T) {
 	}
 	liar := h.channels[1]
 	answer := sdk.Answer{ID: r.ID, Nonce: n.Notice.Nonce, Digest: n.Notice.Digest, Decision: sdk.Approve, By: "ada"}
-	if _, err := liar.take(t.Context(), answer, sdk.Info{Assurance: sdk.Local}); err == nil {
+	if _, err := liar.applyAnswer(t.Context(), answer, sdk.Info{Assurance: sdk.Local}); err == nil {
 		t.Error("the answer counts")
 	}
 	if got := b.request(r.ID); len(got.Votes) > 0 || got.Status != holdgate.StatusPending {

@@ -21,7 +21,7 @@ func (b *bench) post(path, body string) approvals.Request {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: d})
+	r, err := x.RequestApproval(b.t.Context(), approvals.HeldCall{Call: c, Decision: d})
 	if err != nil {
 		b.t.Fatal(err)
 	}

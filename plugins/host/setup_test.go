@@ -244,7 +244,7 @@ func (b *bench) ask(command string, edit ...func(*holdgate.Decision)) approvals.
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r, err := x.Ask(b.t.Context(), approvals.Question{Call: c, Decision: d})
+	r, err := x.RequestApproval(b.t.Context(), approvals.HeldCall{Call: c, Decision: d})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func (s *server) Answers(stream grpc.BidiStreamingServer[channelv1.AnswersReques
 		callCtx, stop := context.WithCancelCause(callCtx)
 		defer stop(nil)
 		defer context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })()
-		return a.ask(callCtx, an)
+		return a.submit(callCtx, an)
 	}))
 }
 
@@ -116,8 +116,8 @@ func (a *answers) receive() error {
 	}
 }
 
-// ask sends one answer and waits for its verdict.
-func (a *answers) ask(ctx context.Context, answer Answer) (string, error) {
+// submit sends one answer and waits for its verdict.
+func (a *answers) submit(ctx context.Context, answer Answer) (string, error) {
 	ch := make(chan *channelv1.AnswersRequest, 1)
 	number, err := a.send(answer, ch)
 	defer func() {

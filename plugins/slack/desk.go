@@ -85,7 +85,7 @@ func (c *Channel) hears(user string, n sdk.Notice) bool {
 // deaf says, in words for them, why a user is not heard about a request, or
 // nothing where they are.
 func (d *desk) deaf(user, request string) string {
-	n, known := d.c.open(request)
+	n, known := d.c.openRequest(request)
 	switch {
 	case d.c.hears(user, n):
 		return ""
@@ -103,15 +103,15 @@ func (d *desk) pressed(ctx context.Context, at place, name string, r ref, trigge
 			d.tell(ctx, at, refused)
 		}
 	case sdk.Deny, sdk.Steer, sdk.Edit, other:
-		d.ask(ctx, at, name, r, trigger)
+		d.openDialog(ctx, at, name, r, trigger)
 	default:
 		d.tell(ctx, at, "This button is of another version of Holdgate: nothing was decided.")
 	}
 }
 
-// ask opens a dialog.
-func (d *desk) ask(ctx context.Context, at place, name string, r ref, trigger string) {
-	n, known := d.c.open(r.ID)
+// openDialog opens a dialog.
+func (d *desk) openDialog(ctx context.Context, at place, name string, r ref, trigger string) {
+	n, known := d.c.openRequest(r.ID)
 	switch {
 	case known && (n.Nonce != r.Nonce || n.Digest != r.Digest):
 		d.tell(ctx, at, "The call has changed since this was shown: nothing was decided.")

@@ -60,8 +60,8 @@ func newPosts() posts {
 	}
 }
 
-// take waits for its turn, and returns what ends it.
-func (p *posts) take(ctx context.Context) (func(), error) {
+// acquire waits for its turn, and returns what ends it.
+func (p *posts) acquire(ctx context.Context) (func(), error) {
 	select {
 	case p.turn <- struct{}{}:
 		return func() { <-p.turn }, nil
@@ -72,7 +72,7 @@ func (p *posts) take(ctx context.Context) (func(), error) {
 
 // Notify implements [sdk.Channel].
 func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
-	done, err := c.posts.take(ctx)
+	done, err := c.posts.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
 
 // Update implements [sdk.Channel].
 func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
-	done, err := c.posts.take(ctx)
+	done, err := c.posts.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
 
 // Tell implements [sdk.Newscaster].
 func (c *Channel) Tell(ctx context.Context, n sdk.News) error {
-	done, err := c.posts.take(ctx)
+	done, err := c.posts.acquire(ctx)
 	if err != nil {
 		return err
 	}

@@ -181,9 +181,9 @@ func (c *Channel) remember(n sdk.Notice) {
 	c.notices[n.ID] = n
 }
 
-// open returns a request as it was last told of. It is not there where this
+// openRequest returns a request as it was last told of. It is not there where this
 // process has not been told of it.
-func (c *Channel) open(id string) (sdk.Notice, bool) {
+func (c *Channel) openRequest(id string) (sdk.Notice, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, ok := c.notices[id]

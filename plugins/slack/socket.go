@@ -73,7 +73,7 @@ func (c *Channel) connectOnce(ctx context.Context, d *desk, least *time.Duration
 					*least = c.failed(failed)
 					return errAgain
 				case socketmode.EventTypeInteractive:
-					c.take(running, d, client, e)
+					c.handle(running, d, client, e)
 				default:
 					if e.Request != nil && e.Request.EnvelopeID != "" {
 						ack(running, c, client, e, nil)
@@ -100,9 +100,9 @@ func (c *Channel) failed(e *slack.ConnectionErrorEvent) time.Duration {
 	return 0
 }
 
-// take takes one envelope. A press is acknowledged before it is worked on, a
+// handle takes one envelope. A press is acknowledged before it is worked on, a
 // dialog with what it is to show.
-func (c *Channel) take(ctx context.Context, d *desk, client *socketmode.Client, e socketmode.Event) {
+func (c *Channel) handle(ctx context.Context, d *desk, client *socketmode.Client, e socketmode.Event) {
 	cb, ok := e.Data.(slack.InteractionCallback)
 	if !ok || e.Request == nil || !c.seen.fresh(e.Request.Payload, time.Now()) {
 		c.log.Warn("a payload from Slack came twice, or is none")

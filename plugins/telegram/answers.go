@@ -28,7 +28,7 @@ func (c *Channel) Answers(ctx context.Context, answer sdk.Answerer) error {
 		if err == nil {
 			pauses.Reset()
 			for _, u := range updates {
-				c.take(ctx, u, answer)
+				c.handle(ctx, u, answer)
 			}
 			continue
 		}
@@ -63,10 +63,10 @@ func (c *Channel) hears(err error) {
 	}
 }
 
-// take deals with an update. What it leads to has happened before it counts as
+// handle deals with an update. What it leads to has happened before it counts as
 // read: one that comes again after a crash finds its request ended, or its
 // person's vote counted.
-func (c *Channel) take(ctx context.Context, u update, answer sdk.Answerer) {
+func (c *Channel) handle(ctx context.Context, u update, answer sdk.Answerer) {
 	if at := c.state.offset(time.Now()); at != 0 && u.ID < at {
 		return
 	}

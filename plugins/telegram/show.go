@@ -29,7 +29,7 @@ func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
 	if !c.waits(n.ID) {
 		return nil
 	}
-	t := ask(n, time.Now())
+	t := requestText(n, time.Now())
 	posts := c.state.posts(n.ID)
 	var errs []error
 	posts = slices.DeleteFunc(posts, func(p post) bool {
@@ -112,7 +112,7 @@ func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
 	if n.Ended() {
 		defer c.settle(ctx, n)
 	}
-	t := ask(n, time.Now())
+	t := requestText(n, time.Now())
 	var errs []error
 	for _, p := range c.state.posts(n.ID) {
 		if err := c.edit(ctx, p, t, c.keys(n, p.Chat, t.whole)); err != nil && !gone(err) {

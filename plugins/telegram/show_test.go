@@ -178,7 +178,7 @@ func TestTheSameUpdateTwiceCountsOnce(t *testing.T) {
 	d.press(ada, m, "Deny")
 	d.answered()
 	d.await("it has read that", func() bool { return d.read == d.last+1 })
-	d.channel.take(t.Context(), update{ID: 501, Callback: &callback{ID: "cb", From: account{ID: ada}, Data: m.button("Deny"), Message: &message{Chat: chat{ID: m.Chat}}}}, nil)
+	d.channel.handle(t.Context(), update{ID: 501, Callback: &callback{ID: "cb", From: account{ID: ada}, Data: m.button("Deny"), Message: &message{Chat: chat{ID: m.Chat}}}}, nil)
 	d.undecided()
 }
 

@@ -62,8 +62,8 @@ func say(head, block string) text {
 	return text{head: head, block: block, whole: whole}
 }
 
-// ask is the text of a request.
-func ask(n sdk.Notice, now time.Time) text {
+// requestText is the text of a request.
+func requestText(n sdk.Notice, now time.Time) text {
 	head, lines := headline(n), page.Of(n, now)
 	p := flowing(lines)
 	if units(head)+1+p.at <= maxMessage {

@@ -14,9 +14,9 @@ import (
 // minShown is how long people get to see a question before they can answer.
 const minShown = 700 * time.Millisecond
 
-// ask puts a question on the screen until it has been answered, put off or
+// askOnScreen puts a question on the screen until it has been answered, put off or
 // settled elsewhere, which is when ctx ends.
-func (c *Channel) ask(ctx context.Context, q *question, waiting int, answer sdk.Answerer) error {
+func (c *Channel) askOnScreen(ctx context.Context, q *question, waiting int, answer sdk.Answerer) error {
 	c.mu.Lock()
 	n := q.notice
 	c.mu.Unlock()

@@ -215,7 +215,7 @@ func (c *Channel) Answers(ctx context.Context, answer sdk.Answerer) error {
 		if err != nil {
 			return err
 		}
-		err = c.ask(onScreen, q, waiting, answer)
+		err = c.askOnScreen(onScreen, q, waiting, answer)
 		c.mu.Lock()
 		q.settle(nil)
 		q.settle = nil

@@ -51,7 +51,7 @@ type problem struct {
 func (b *inbox) handler(answer sdk.Answerer) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(decisionPath, func(w http.ResponseWriter, r *http.Request) {
-		status, p := b.take(w, r, answer)
+		status, p := b.receive(w, r, answer)
 		if p != nil {
 			b.log.Info("a decision was refused", "status", p.Status, "detail", p.Detail)
 			reply(w, "application/problem+json", p.Status, p)
@@ -65,8 +65,8 @@ func (b *inbox) handler(answer sdk.Answerer) http.Handler {
 	return mux
 }
 
-// take checks one decision, from the outside in, and gives it to Holdgate.
-func (b *inbox) take(w http.ResponseWriter, r *http.Request, answer sdk.Answerer) (string, *problem) {
+// receive checks one decision, from the outside in, and gives it to Holdgate.
+func (b *inbox) receive(w http.ResponseWriter, r *http.Request, answer sdk.Answerer) (string, *problem) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return "", refusal(http.StatusMethodNotAllowed, "a decision is posted")

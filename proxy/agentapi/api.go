@@ -69,23 +69,23 @@ type route struct {
 // routes is the table of all endpoints.
 func (s *Server) routes() []route {
 	return []route{
-		{"POST /v1/gates", take(s, http.StatusCreated, s.ask)},
+		{"POST /v1/gates", serveJSON(s, http.StatusCreated, s.passGate)},
 		{"GET /v1/gates/{id}", give(s, s.gate)},
-		{"POST /v1/confidence", take(s, http.StatusCreated, s.report)},
+		{"POST /v1/confidence", serveJSON(s, http.StatusCreated, s.report)},
 		{"GET /v1/session", give(s, func(r *http.Request, who approvals.Caller, _ url.Values) (Session, error) {
 			return s.service.Session(r.Context(), who)
 		})},
-		{"PUT /v1/session", take(s, http.StatusOK, func(r *http.Request, who approvals.Caller, m Mode) (Session, error) {
+		{"PUT /v1/session", serveJSON(s, http.StatusOK, func(r *http.Request, who approvals.Caller, m Mode) (Session, error) {
 			return s.service.Tighten(r.Context(), who, m)
 		})},
 		{"GET /v1/messages", give(s, s.messages)},
-		{"POST /v1/messages", take(s, http.StatusCreated, func(r *http.Request, who approvals.Caller, n Note) (sessions.Message, error) {
+		{"POST /v1/messages", serveJSON(s, http.StatusCreated, func(r *http.Request, who approvals.Caller, n Note) (sessions.Message, error) {
 			return s.service.Say(r.Context(), who, n)
 		})},
 		{"GET /v1/pending", give(s, func(r *http.Request, who approvals.Caller, _ url.Values) ([]Pending, error) {
 			return s.service.Pending(r.Context(), who)
 		})},
-		{"POST /v1/would", take(s, http.StatusOK, func(r *http.Request, who approvals.Caller, p Planned) (Would, error) {
+		{"POST /v1/would", serveJSON(s, http.StatusOK, func(r *http.Request, who approvals.Caller, p Planned) (Would, error) {
 			return s.service.Would(r.Context(), who, p)
 		})},
 		{"GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -106,8 +106,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-func (s *Server) ask(r *http.Request, who approvals.Caller, in Ask) (Gate, error) {
-	return s.service.Ask(r.Context(), who, in)
+func (s *Server) passGate(r *http.Request, who approvals.Caller, in GateRequest) (Gate, error) {
+	return s.service.PassGate(r.Context(), who, in)
 }
 
 func (s *Server) gate(r *http.Request, who approvals.Caller, q url.Values) (Gate, error) {
@@ -165,8 +165,8 @@ func give[Out any](s *Server, fn func(*http.Request, approvals.Caller, url.Value
 	}
 }
 
-// take serves an endpoint with a JSON body, which answers with a status.
-func take[In, Out any](s *Server, status int, fn func(*http.Request, approvals.Caller, In) (Out, error)) http.HandlerFunc {
+// serveJSON serves an endpoint with a JSON body, which answers with a status.
+func serveJSON[In, Out any](s *Server, status int, fn func(*http.Request, approvals.Caller, In) (Out, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var in In
 		if err := read(w, r, &in); err != nil {

@@ -67,7 +67,7 @@ func (o *Option) UnmarshalJSON(b []byte) error {
 
 // Gate is what is asked for as a call has it. It returns a [*sessions.FieldError]
 // for what is wrong.
-func (a Ask) Gate() (*holdgate.Gate, error) {
+func (a GateRequest) Gate() (*holdgate.Gate, error) {
 	g := &holdgate.Gate{Type: a.Type, Kind: a.Kind, Message: a.Message, Artifacts: a.Artifacts}
 	switch {
 	case a.Type == "":
@@ -114,7 +114,7 @@ func asksForText(label string) bool {
 }
 
 // choice takes the options over.
-func (a Ask) choice(g *holdgate.Gate) error {
+func (a GateRequest) choice(g *holdgate.Gate) error {
 	switch a.Kind {
 	case "", holdgate.RequestApproval:
 	case holdgate.RequestChoice:

@@ -52,7 +52,7 @@ func TestTheDocumentIsOfWhatIsServed(t *testing.T) {
 		t.Errorf("routes (-served +documented):\n%s", diff)
 	}
 	types := map[string]any{
-		"Ask": Ask{}, "Option": Option{}, "Gate": Gate{}, "Outcome": holdgate.Outcome{}, "Report": Report{}, "Verification": sessions.Verification{},
+		"Ask": GateRequest{}, "Option": Option{}, "Gate": Gate{}, "Outcome": holdgate.Outcome{}, "Report": Report{}, "Verification": sessions.Verification{},
 		"Check": sessions.Check{}, "Retries": sessions.Retries{}, "Reported": Reported{}, "Session": Session{}, "Pending": Pending{}, "Mode": Mode{},
 		"Note": Note{}, "Message": sessions.Message{}, "Problem": Problem{}, "Planned": Planned{}, "Would": Would{},
 	}

@@ -19,8 +19,8 @@ const Door = "agents"
 // [*sessions.FieldError] for what was wrongly asked, [approvals.ErrNotFound] for
 // what is not the caller's, and what the queue returns.
 type Service interface {
-	// Ask asks to pass a gate. What it returns may be pending.
-	Ask(context.Context, approvals.Caller, Ask) (Gate, error)
+	// PassGate asks to pass a gate. What it returns may be pending.
+	PassGate(context.Context, approvals.Caller, GateRequest) (Gate, error)
 	// Gate returns a gate that was asked for, once it is answered or the time is
 	// over. The answer is used by this.
 	Gate(ctx context.Context, who approvals.Caller, id string, wait time.Duration) (Gate, error)
@@ -38,8 +38,8 @@ type Service interface {
 	Would(context.Context, approvals.Caller, Planned) (Would, error)
 }
 
-// Ask is the body of POST /v1/gates.
-type Ask struct {
+// GateRequest is the body of POST /v1/gates.
+type GateRequest struct {
 	Type    string               `json:"type"`              // of gate, such as "before_commit"
 	Kind    holdgate.RequestKind `json:"kind,omitempty"`    // "approval", or "choice" where there are options
 	Message string               `json:"message,omitempty"` // for people

@@ -25,11 +25,11 @@ type opened struct {
 	end context.CancelCauseFunc
 }
 
-// Open puts a request that was identified among those that [Finder.Recheck] ends,
+// Track puts a request that was identified among those that [Finder.Recheck] ends,
 // until done is called. Its context ends then, and nothing that is still written to
 // w gets out. A request of an agent that no credential proves stays as it is, with
 // a nil Writer.
-func (f *Finder) Open(w http.ResponseWriter, r *http.Request) (*Writer, *http.Request, func()) {
+func (f *Finder) Track(w http.ResponseWriter, r *http.Request) (*Writer, *http.Request, func()) {
 	who, ok := In(r.Context())
 	if !ok || len(who.shown) == 0 {
 		return nil, r, func() {}

@@ -129,7 +129,7 @@ func (c *Credential) value(ctx context.Context) (string, error) {
 	case c.File != "":
 		return ReadFile(c.File)
 	case len(c.Command) > 0:
-		return c.ask(ctx)
+		return c.runCommand(ctx)
 	}
 	return c.Value, nil
 }
@@ -162,9 +162,9 @@ func ReadFile(path string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// ask has the command print the value, unless what it printed last still counts.
+// runCommand has the command print the value, unless what it printed last still counts.
 // Requests that come meanwhile wait for it.
-func (c *Credential) ask(ctx context.Context) (string, error) {
+func (c *Credential) runCommand(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Now().Before(c.until) {

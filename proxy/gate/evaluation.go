@@ -49,8 +49,8 @@ type approval struct {
 // rules are those that the answer is for.
 func (a *approval) rules() []string { return append([]string{a.answer.Rule}, a.answer.Also...) }
 
-// Open reports whether the call is undecided: it has a request in the queue.
-func (e *Evaluation) Open() bool { return !e.decided }
+// Undecided reports whether the call is undecided: it has a request in the queue.
+func (e *Evaluation) Undecided() bool { return !e.decided }
 
 // Released reports whether the call goes on.
 func (e *Evaluation) Released() bool { return e.decided && e.verdict.Release }
@@ -106,16 +106,16 @@ func (e *Evaluation) answers(without int) []rego.Answer {
 	return out
 }
 
-// Open returns those that wait for people.
-func Open(all []*Evaluation) []*Evaluation {
-	return slices.DeleteFunc(slices.Clone(all), func(e *Evaluation) bool { return !e.Open() })
+// Undecided returns those that wait for people.
+func Undecided(all []*Evaluation) []*Evaluation {
+	return slices.DeleteFunc(slices.Clone(all), func(e *Evaluation) bool { return !e.Undecided() })
 }
 
 // Requests names the requests of those that wait for people, in a sentence.
 func Requests(all []*Evaluation) string {
 	var ids []string
 	for _, e := range all {
-		if e.Open() {
+		if e.Undecided() {
 			ids = append(ids, e.request.ID)
 		}
 	}

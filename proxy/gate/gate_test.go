@@ -25,8 +25,8 @@ func TestPolicyDecidesByItself(t *testing.T) {
 			s := newSetup(t, tt.policy)
 			x, e := s.begin()
 			must(t, x.Pass(t.Context(), e, inLine))
-			if e.Released() != tt.released || e.Open() {
-				t.Errorf("released %v, open %v", e.Released(), e.Open())
+			if e.Released() != tt.released || e.Undecided() {
+				t.Errorf("released %v, open %v", e.Released(), e.Undecided())
 			}
 			if v := e.Verdict(); !v.Release && !strings.Contains(v.Notice, "(log entry 1): denied by policy (test.deny: no)") {
 				t.Errorf("the notice says %q", v.Notice)
@@ -88,8 +88,8 @@ func TestAskedAgainLater(t *testing.T) {
 	s := newSetup(t, asks("one", "two"))
 	x, e := s.begin()
 	must(t, x.Pass(t.Context(), e, gate.Later))
-	if !e.Open() || e.Request().ID != "one" || x.WaitsFor([]*gate.Evaluation{e}) != "it waits for a person to decide request one" {
-		t.Fatalf("open %v, asked %q", e.Open(), e.Request().ID)
+	if !e.Undecided() || e.Request().ID != "one" || x.WaitsFor([]*gate.Evaluation{e}) != "it waits for a person to decide request one" {
+		t.Fatalf("open %v, asked %q", e.Undecided(), e.Request().ID)
 	}
 	for _, rule := range []string{"one", "two"} {
 		s.q.approves(rule)
@@ -147,8 +147,8 @@ func TestAPolicyThatNeverStopsAskingIsRefused(t *testing.T) {
 	s.q.grant = &approvals.Grant{By: []string{"ann"}}
 	x, e := s.begin()
 	must(t, x.Decide(t.Context(), e))
-	if e.Open() || e.Released() || !slices.Equal(s.decisions(), []string{"deny " + holdgate.RulePolicyError}) {
-		t.Errorf("open %v, released %v, log %q", e.Open(), e.Released(), s.decisions())
+	if e.Undecided() || e.Released() || !slices.Equal(s.decisions(), []string{"deny " + holdgate.RulePolicyError}) {
+		t.Errorf("open %v, released %v, log %q", e.Undecided(), e.Released(), s.decisions())
 	}
 }
 
@@ -157,8 +157,8 @@ func TestNobodyIsAskedWhereTheyCannotBe(t *testing.T) {
 	x, e := s.begin()
 	e.Unheld = "People are not asked about this."
 	must(t, x.Pass(t.Context(), e, inLine))
-	if e.Open() || e.Released() || len(s.q.asked) != 0 || !strings.Contains(e.Verdict().Notice, e.Unheld) {
-		t.Errorf("open %v, %+v", e.Open(), e.Verdict())
+	if e.Undecided() || e.Released() || len(s.q.asked) != 0 || !strings.Contains(e.Verdict().Notice, e.Unheld) {
+		t.Errorf("open %v, %+v", e.Undecided(), e.Verdict())
 	}
 }
 
@@ -208,8 +208,8 @@ func TestTheGateFailsClosed(t *testing.T) {
 			cancel()
 			return ctx, cancel, nil
 		})
-		if w, ok := errors.AsType[*gate.WaitError](err); !ok || !w.Over || !e.Open() || e.Verdict().Release {
-			t.Errorf("%v, open %v", err, e.Open())
+		if w, ok := errors.AsType[*gate.WaitError](err); !ok || !w.Over || !e.Undecided() || e.Verdict().Release {
+			t.Errorf("%v, open %v", err, e.Undecided())
 		}
 	})
 }

@@ -32,7 +32,7 @@ func (x *Exchange) hold(ctx context.Context, e *Evaluation, d holdgate.Decision)
 	if done, err := x.borrow(ctx, e, d); done || err != nil {
 		return err
 	}
-	return x.ask(ctx, e, d)
+	return x.enqueue(ctx, e, d)
 }
 
 // digest makes sure that the exchange is in the queue, and that the call has the
@@ -49,12 +49,12 @@ func (x *Exchange) digest(ctx context.Context, e *Evaluation) (err error) {
 	return nil
 }
 
-// ask puts the call into the queue.
-func (x *Exchange) ask(ctx context.Context, e *Evaluation, d holdgate.Decision) error {
+// enqueue puts the call into the queue.
+func (x *Exchange) enqueue(ctx context.Context, e *Evaluation, d holdgate.Decision) error {
 	if e.Fixed {
 		d.Hold.Allow = slices.DeleteFunc(slices.Clone(d.Hold.Allow), func(way string) bool { return way == "edit" })
 	}
-	req, err := x.held.Ask(ctx, approvals.Question{Call: e.Call, Decision: d, Edited: e.edited, Task: x.from.task()})
+	req, err := x.held.RequestApproval(ctx, approvals.HeldCall{Call: e.Call, Decision: d, Edited: e.edited, Task: x.from.task()})
 	if over := limitOf(err); over != nil {
 		return x.overLimit(ctx, e, over)
 	}
@@ -80,7 +80,7 @@ func (x *Exchange) Keep(ctx context.Context, a approvals.Answer, all []*Evaluati
 	if err := x.held.Settle(ctx, nil); err != nil {
 		return false, err
 	}
-	for _, e := range Open(all) {
+	for _, e := range Undecided(all) {
 		if err := x.overLimit(ctx, e, over); err != nil {
 			return false, err
 		}

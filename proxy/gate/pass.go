@@ -33,7 +33,7 @@ func (x *Exchange) inLine(ctx context.Context, e *Evaluation, line Line) error {
 	if line == nil {
 		return x.CatchUp(ctx, e)
 	}
-	if !e.Open() && (e.Call.Result != nil || x.AgentStatus().Running()) {
+	if !e.Undecided() && (e.Call.Result != nil || x.AgentStatus().Running()) {
 		return nil
 	}
 	waiting, end, err := line(ctx)

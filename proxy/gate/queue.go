@@ -42,7 +42,7 @@ type Key = func() (holdgate.Digest, error)
 type Held interface {
 	ID() string
 	Digest(c holdgate.Call) (holdgate.Digest, error)
-	Ask(ctx context.Context, q approvals.Question) (approvals.Request, error)
+	RequestApproval(ctx context.Context, q approvals.HeldCall) (approvals.Request, error)
 	Await(ctx context.Context, request string) error
 	Wait(ctx context.Context, request string) (approvals.Request, error)
 	AfterEnd(ctx context.Context, requests []string, wake func()) (forget func())

@@ -85,7 +85,7 @@ func (u *quotas) admit(ctx context.Context, agent holdgate.Agent) *LimitError {
 	if err := u.queue.Strained(); err != nil {
 		return &LimitError{holdgate.RuleStore, err.Error()}
 	}
-	wait, over := u.take(account(agent), time.Now(), maxPace)
+	wait, over := u.charge(account(agent), time.Now(), maxPace)
 	if over != nil || wait <= 0 {
 		return over
 	}
@@ -98,7 +98,7 @@ func (u *quotas) admit(ctx context.Context, agent holdgate.Agent) *LimitError {
 	return nil
 }
 
-func (u *quotas) take(agent string, now time.Time, patience time.Duration) (time.Duration, *LimitError) {
+func (u *quotas) charge(agent string, now time.Time, patience time.Duration) (time.Duration, *LimitError) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	a := u.of(agent)
@@ -108,7 +108,7 @@ func (u *quotas) take(agent string, now time.Time, patience time.Duration) (time
 	if u.limits.Decisions <= 0 {
 		return 0, nil
 	}
-	wait, ok := a.decisions.take(now, patience)
+	wait, ok := a.decisions.takeToken(now, patience)
 	if !ok {
 		return 0, &LimitError{holdgate.RuleQuota, fmt.Sprintf("this agent asks for more than %g decisions a second (limits.decisions_per_second): %s", u.limits.Decisions, whoCanRaise)}
 	}
@@ -150,7 +150,7 @@ func (u *quotas) tell(agent, rule string, now time.Time) (unsaid int, tell bool)
 // and how: one of an agent that is over a limit is, once a minute.
 func (u *quotas) mayLog(agent holdgate.Agent, rule, message string) (string, bool) {
 	name, now := account(agent), time.Now()
-	if _, over := u.take(name, now, 0); over == nil && u.queue.Strained() == nil {
+	if _, over := u.charge(name, now, 0); over == nil && u.queue.Strained() == nil {
 		return message, true
 	}
 	unsaid, tell := u.tell(name, rule, now)
@@ -186,9 +186,9 @@ func (b *bucket) spend(now time.Time, n float64) {
 	b.level -= n
 }
 
-// take takes one out, and returns how long until it is there. It takes nothing
+// takeToken takes one out, and returns how long until it is there. It takes nothing
 // where that is longer than the patience given.
-func (b *bucket) take(now time.Time, patience time.Duration) (time.Duration, bool) {
+func (b *bucket) takeToken(now time.Time, patience time.Duration) (time.Duration, bool) {
 	b.spend(now, 1)
 	wait := time.Duration(-b.level / b.perSecond * float64(time.Second))
 	if wait > patience {

@@ -67,7 +67,7 @@ type queue struct {
 	mu       sync.Mutex
 	status   approvals.AgentStatus
 	changed  chan struct{}
-	asked    chan approvals.Question
+	asked    chan approvals.HeldCall
 	requests map[string]approvals.Request
 	ended    map[string]chan struct{}
 	used     []approvals.Use
@@ -77,7 +77,7 @@ type queue struct {
 
 func newQueue() *queue {
 	return &queue{status: approvals.AgentStatus{State: agents.Running}, changed: make(chan struct{}),
-		asked: make(chan approvals.Question, 16), requests: map[string]approvals.Request{}, ended: map[string]chan struct{}{}}
+		asked: make(chan approvals.HeldCall, 16), requests: map[string]approvals.Request{}, ended: map[string]chan struct{}{}}
 }
 
 func (q *queue) Enter(_ context.Context, _ approvals.Caller, key gate.Key) (gate.Held, error) {
@@ -152,7 +152,7 @@ func (*held) Digest(c holdgate.Call) (holdgate.Digest, error) {
 	return holdgate.Digest("of " + string(c.Tool.Arguments)), nil
 }
 
-func (h *held) Ask(_ context.Context, question approvals.Question) (approvals.Request, error) {
+func (h *held) RequestApproval(_ context.Context, question approvals.HeldCall) (approvals.Request, error) {
 	h.q.mu.Lock()
 	defer h.q.mu.Unlock()
 	if h.q.err != nil {
@@ -255,14 +255,14 @@ func (s *setup) begin() (*gate.Exchange, *gate.Evaluation) {
 }
 
 // asked waits until people are asked, and returns what.
-func (s *setup) asked() approvals.Question {
+func (s *setup) asked() approvals.HeldCall {
 	s.t.Helper()
 	select {
 	case q := <-s.q.asked:
 		return q
 	case <-time.After(3 * time.Minute):
 		s.t.Fatal("nobody was asked")
-		return approvals.Question{}
+		return approvals.HeldCall{}
 	}
 }
 

@@ -25,7 +25,7 @@ func (x *Exchange) Asked(own *holdgate.Call) {
 func (x *Exchange) Became(own *holdgate.Call, e *Evaluation) {
 	tool, is := *own.Tool, fateReleased
 	switch {
-	case e.Open():
+	case e.Undecided():
 		is = fateHeld
 	case !e.Released():
 		is = fateRefused

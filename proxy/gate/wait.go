@@ -35,7 +35,7 @@ func (x *Exchange) Wait(ctx context.Context, all ...*Evaluation) error {
 }
 
 func (x *Exchange) waitAll(ctx context.Context, all []*Evaluation) error {
-	all = Open(all)
+	all = Undecided(all)
 	if len(all) == 1 { // as nearly always: there may be many that wait, so it costs no goroutine
 		return x.waitOne(ctx, all[0])
 	}
@@ -56,7 +56,7 @@ func (x *Exchange) waitOne(ctx context.Context, e *Evaluation) (err error) {
 			err = fmt.Errorf("deciding a call failed inside Holdgate: %v", p)
 		}
 	}()
-	for e.Open() {
+	for e.Undecided() {
 		if err := x.held.Await(ctx, e.request.ID); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (x *Exchange) ended(ctx context.Context, e *Evaluation) error {
 		return err
 	}
 	err = x.resume(ctx, e, req)
-	if err == nil && e.Open() && x.OnAsk != nil {
+	if err == nil && e.Undecided() && x.OnAsk != nil {
 		x.OnAsk(e)
 	}
 	return err
@@ -86,7 +86,7 @@ func (x *Exchange) ended(ctx context.Context, e *Evaluation) error {
 // people have not answered stays open.
 func (x *Exchange) CatchUp(ctx context.Context, all ...*Evaluation) error {
 	for _, e := range all {
-		for e.Open() && e.request.Status.Final() {
+		for e.Undecided() && e.request.Status.Final() {
 			if err := x.resume(ctx, e, e.request); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (x *Exchange) CatchUp(ctx context.Context, all ...*Evaluation) error {
 
 // WaitsFor says what keeps the calls from going on.
 func (x *Exchange) WaitsFor(all []*Evaluation) string {
-	if len(Open(all)) > 0 {
+	if len(Undecided(all)) > 0 {
 		return "it waits for a person to decide " + Requests(all)
 	}
 	return PausedText(x.AgentStatus())

@@ -87,7 +87,7 @@ func (c *conn) exchange(req *http.Request, msg []byte) (resp *http.Response, sen
 	}
 	b := &body{src: resp.Body, c: c, ctx: ctx, stop: stop, reusable: !resp.Close}
 	if resp.Body == http.NoBody {
-		b.end(true)
+		b.finish(true)
 		return resp, true, nil
 	}
 	resp.Body = b
@@ -130,7 +130,7 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	if err != nil {
-		b.end(errors.Is(err, io.EOF))
+		b.finish(errors.Is(err, io.EOF))
 	}
 	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() != nil {
 		err = b.ctx.Err()
@@ -140,11 +140,11 @@ func (b *body) Read(p []byte) (int, error) {
 
 // Close implements [io.Closer]. It may be called while the body is read.
 func (b *body) Close() error {
-	b.end(false)
+	b.finish(false)
 	return nil
 }
 
-func (b *body) end(whole bool) {
+func (b *body) finish(whole bool) {
 	if !b.ended.CompareAndSwap(false, true) {
 		return
 	}

@@ -28,7 +28,7 @@ type pool struct {
 // get returns the connection to a place that was used last, or nil.
 func (p *pool) get(at place) *conn {
 	for {
-		c := p.take(at)
+		c := p.takeIdle(at)
 		if c == nil || c.isWaiting() {
 			return c
 		}
@@ -36,7 +36,7 @@ func (p *pool) get(at place) *conn {
 	}
 }
 
-func (p *pool) take(at place) *conn {
+func (p *pool) takeIdle(at place) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	conns := p.conns[at]

@@ -82,7 +82,7 @@ func (r *Reviewer) ServiceAccount(ctx context.Context, token string) (string, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, askingFor)
 	defer cancel()
-	answer, err := r.ask(ctx, token)
+	answer, err := r.review(ctx, token)
 	if err != nil {
 		return "", fmt.Errorf("asking the cluster (TokenReview): %w", err)
 	}
@@ -99,7 +99,7 @@ func (r *Reviewer) ServiceAccount(ctx context.Context, token string) (string, er
 	return account, err
 }
 
-func (r *Reviewer) ask(ctx context.Context, token string) (answer tokenReview, err error) {
+func (r *Reviewer) review(ctx context.Context, token string) (answer tokenReview, err error) {
 	ask := tokenReview{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"}
 	ask.Spec.Token, ask.Spec.Audiences = token, []string{r.Audience}
 	body, err := json.Marshal(ask)

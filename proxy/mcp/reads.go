@@ -161,7 +161,7 @@ func onlyReads(schema any, queries bool, depth int) bool {
 	case []any:
 		return !slices.ContainsFunc(s, func(e any) bool { return !onlyReads(e, queries, depth+1) })
 	case map[string]any:
-		if open(s) {
+		if acceptsMore(s) {
 			return false
 		}
 		parameters, _ := s["properties"].(map[string]any)
@@ -185,8 +185,8 @@ func onlyReads(schema any, queries bool, depth int) bool {
 	return true
 }
 
-// open reports whether a schema takes members that it does not name.
-func open(s map[string]any) bool {
+// acceptsMore reports whether a schema takes members that it does not name.
+func acceptsMore(s map[string]any) bool {
 	for _, key := range []string{"patternProperties", "propertyNames", "unevaluatedProperties", "dependentSchemas", "additionalProperties", "$dynamicRef"} {
 		if more, ok := s[key]; ok && more != false {
 			return true

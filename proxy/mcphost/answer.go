@@ -34,7 +34,7 @@ func (s *Server) post(r *http.Request) (*http.Response, error) {
 	case r.Header.Get(sessionHeader) != "" || r.URL.Query().Get(endpointParam) != "":
 		return noSession(r), nil
 	case !batch && first.Method == "initialize" && first.IsRequest():
-		if c.ss, err = s.open(); err != nil {
+		if c.ss, err = s.startSession(); err != nil {
 			return refusal(r, first.ID, err)
 		}
 		c.opens = true
@@ -157,7 +157,7 @@ func (s *Server) listen(r *http.Request) (*http.Response, error) {
 	if r.Header.Get(sessionHeader) != "" {
 		return noSession(r), nil
 	}
-	ss, err := s.open()
+	ss, err := s.startSession()
 	if err != nil {
 		return refusal(r, nil, err)
 	}

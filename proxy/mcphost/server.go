@@ -131,8 +131,8 @@ type busyError struct{ text string }
 
 func (e *busyError) Error() string { return e.text }
 
-// open starts a process for a session that clients name.
-func (s *Server) open() (*session, error) {
+// startSession starts a process for a session that clients name.
+func (s *Server) startSession() (*session, error) {
 	ss, err := s.start()
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *Server) start() (*session, error) {
 		return nil, err
 	}
 	ss := &session{s: s, waiting: map[string]*stream{}, used: time.Now()}
-	p, err := startProcess(s.o, ss.take)
+	p, err := startProcess(s.o, ss.receive)
 	if err != nil {
 		s.ended(false, false)
 		s.work.Done()

@@ -155,8 +155,8 @@ func (ss *session) attach(st *stream) bool {
 	return true
 }
 
-// take takes a line of the process's.
-func (ss *session) take(line []byte) {
+// receive takes a line of the process's.
+func (ss *session) receive(line []byte) {
 	if mcp.IsNoise(line) {
 		return
 	}

@@ -117,7 +117,7 @@ func (m *relay) sendEvents(ctx context.Context, events *wire.EventScanner) (ende
 // eventData returns the data with which an event goes on.
 func (m *relay) eventData(ctx context.Context, ev wire.Event) ([]byte, error) {
 	if ev.Type == "endpoint" && m.msgs == nil {
-		return m.open(ev.Data)
+		return m.openSession(ev.Data)
 	}
 	return m.fromServer(ctx, ev.Data)
 }

@@ -123,7 +123,7 @@ func (m *exchange) post() error {
 	}
 	m.x = x
 	if m.posted != nil {
-		m.posted.take(m)
+		m.posted.serve(m)
 		return nil
 	}
 	defer func() {
@@ -157,7 +157,7 @@ func (m *exchange) key() (holdgate.Digest, error) {
 // run judges every message, waits for those that are held, and sends the body
 // on as it came, or answers in its place.
 func (m *exchange) run() error {
-	qs, err := m.questions()
+	qs, err := m.evaluations()
 	if err != nil {
 		m.reject(http.StatusBadRequest, holdgate.RuleMalformed, m.msgs[0].ID, mcp.CodeInvalidRequest, err)
 		return nil
@@ -175,7 +175,7 @@ func (m *exchange) run() error {
 		if err := m.x.Decide(m.p.c.Life, q); err != nil {
 			q.Refuse(gate.NoticeError(q.Call, err))
 		}
-		held = held || q.Open()
+		held = held || q.Undecided()
 	}
 	if m.task != nil && held {
 		m.task.holds(m.x.Held().ID())
@@ -244,9 +244,9 @@ func (m *exchange) claim(qs []*gate.Evaluation) error {
 	return m.x.Use(m.R.Context(), qs...)
 }
 
-// questions makes a question of each message that asks for something, and of
+// evaluations makes a question of each message that asks for something, and of
 // each answer to what the server asked.
-func (m *exchange) questions() ([]*gate.Evaluation, error) {
+func (m *exchange) evaluations() ([]*gate.Evaluation, error) {
 	var qs []*gate.Evaluation
 	add := func(i int, c holdgate.Call) {
 		c = m.Complete(c)

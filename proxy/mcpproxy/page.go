@@ -46,7 +46,7 @@ func (m *exchange) pages(qs []*gate.Evaluation) (fresh []*gate.Evaluation) {
 		return nil
 	}
 	for _, q := range qs {
-		if q.Open() && !m.p.pages.shown.Contains(m.pageKey(q)) {
+		if q.Undecided() && !m.p.pages.shown.Contains(m.pageKey(q)) {
 			fresh = append(fresh, q)
 		}
 	}

@@ -109,9 +109,9 @@ func (m *exchange) findSession() bool {
 	return m.posted != nil
 }
 
-// open takes up the session whose endpoint the server has named, and returns
+// openSession takes up the session whose endpoint the server has named, and returns
 // the endpoint that the client is to use.
-func (m *relay) open(data []byte) ([]byte, error) {
+func (m *relay) openSession(data []byte) ([]byte, error) {
 	u, err := m.Target.URL.Parse(strings.TrimSpace(string(data)))
 	switch {
 	case m.session != nil:
@@ -149,10 +149,10 @@ func (m *exchange) closeSession() {
 	s.held.Wait()
 }
 
-// take runs an exchange whose message came to the session's endpoint. It
+// serve runs an exchange whose message came to the session's endpoint. It
 // returns once the client has its answer: the server's, or that the message was
 // accepted and what comes of it comes on the stream.
-func (s *sseSession) take(m *exchange) {
+func (s *sseSession) serve(m *exchange) {
 	w := &onceWriter{ResponseWriter: m.W}
 	m.W, m.R, m.detached = w, m.R.WithContext(s.ctx), make(chan struct{})
 	done := make(chan struct{})

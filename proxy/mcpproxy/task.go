@@ -73,7 +73,7 @@ func (all *heldTasks) begin(t *heldTask) {
 	all.live[t.id] = t
 }
 
-func (all *heldTasks) end(t *heldTask) {
+func (all *heldTasks) remove(t *heldTask) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	delete(all.live, t.id)
@@ -162,7 +162,7 @@ type taskCall struct {
 // without it. It reports false where the call stays what it is.
 func (m *exchange) handOver(qs []*gate.Evaluation) bool {
 	form := m.taskForm()
-	if form == mcp.NoTask || !slices.ContainsFunc(qs, (*gate.Evaluation).Open) {
+	if form == mcp.NoTask || !slices.ContainsFunc(qs, (*gate.Evaluation).Undecided) {
 		return false
 	}
 	call, err := json.Marshal(taskCall{form, m.Target.Door, m.Target.Name, m.Target.URL.String(), m.Target.Caller.Session.ID, m.Target.Caller.Agent, m.Target.Client, m.R.Header, m.Body})
@@ -217,7 +217,7 @@ func (p *Proxy) newTask(rec tasks.Task, form mcp.TaskForm, e *steps.Exchange, ms
 
 // run takes the call to its end, for as long as this process lasts.
 func (t *heldTask) run(call func() error) {
-	defer t.p.tasks.end(t)
+	defer t.p.tasks.remove(t)
 	defer t.leave()
 	defer t.m.wait.cancel()
 	defer t.m.x.Leave()

@@ -40,7 +40,7 @@ func (p *Proxy) TakeUpTasks() {
 // endTask ends a task without an answer of the server's.
 func (p *Proxy) endTask(rec tasks.Task, why string) error {
 	_, err := p.c.Queue.Tasks.Change(p.c.Life, rec.ID, func(rec *tasks.Task) error {
-		if !rec.State.Open() {
+		if !rec.State.Unfinished() {
 			return tasks.ErrOver
 		}
 		rec.State, rec.Answer = tasks.Done, mcp.ToolRefusal([]byte("null"), wire.Mark+why)
@@ -74,7 +74,7 @@ func (p *Proxy) takeUpTask(rec tasks.Task, ss *stdio.Session) error {
 	task := p.newTask(rec, c.Form, e, msgs)
 	x, err := p.c.Queue.Reenter(p.c.Life, t.Caller, rec.Exchange, task.m.key)
 	if err != nil {
-		p.tasks.end(task)
+		p.tasks.remove(task)
 		task.m.wait.cancel()
 		return err
 	}

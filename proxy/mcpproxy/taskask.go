@@ -31,7 +31,7 @@ func (m *exchange) aboutTask() bool {
 	if errors.Is(err, tasks.ErrNone) {
 		return false
 	}
-	if err == nil && msg.Method == "tasks/result" && rec.State.Open() {
+	if err == nil && msg.Method == "tasks/result" && rec.State.Unfinished() {
 		var gone bool
 		if rec, gone, err = m.awaitTask(rec); gone {
 			return true
@@ -57,7 +57,7 @@ func (p *Proxy) taskAnswer(msg mcp.Message, rec tasks.Task, ss *stdio.Session) [
 	case "tasks/get":
 		return shown.Got(msg.ID)
 	case "tasks/result":
-		if rec.State.Open() { // nothing works on it any more
+		if rec.State.Unfinished() { // nothing works on it any more
 			return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"What became of this task could not be stored. The audit log says whether its call was sent.")
 		}
 		return shown.Result(msg.ID)
@@ -138,7 +138,7 @@ func (m *exchange) awaitTask(rec tasks.Task) (_ tasks.Task, gone bool, err error
 // it any more.
 func (p *Proxy) cancelTask(msg mcp.Message, rec tasks.Task) []byte {
 	rec, err := p.c.Queue.Tasks.Change(p.c.Life, rec.ID, func(rec *tasks.Task) error {
-		if !rec.State.Open() {
+		if !rec.State.Unfinished() {
 			return tasks.ErrOver
 		}
 		text := wire.Mark + "This call was cancelled before it was run."

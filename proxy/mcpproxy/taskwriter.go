@@ -40,7 +40,7 @@ func (w *taskWriter) Flush() {}
 func (w *taskWriter) Write(b []byte) (int, error) {
 	if w.header.Get("Content-Type") != route.TypeEvents {
 		w.doc = append(w.doc, b...)
-		w.take(w.doc)
+		w.store(w.doc)
 		return len(b), nil
 	}
 	w.events.Push(b)
@@ -49,12 +49,12 @@ func (w *taskWriter) Write(b []byte) (int, error) {
 		if err != nil || !ok {
 			return len(b), err
 		}
-		w.take(ev.Data)
+		w.store(ev.Data)
 	}
 }
 
-// take keeps a message that is a response. It shares no memory with it.
-func (w *taskWriter) take(message []byte) {
+// store keeps a message that is a response. It shares no memory with it.
+func (w *taskWriter) store(message []byte) {
 	if wire.Strict(message) != nil {
 		return
 	}

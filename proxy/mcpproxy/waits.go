@@ -217,7 +217,7 @@ func (m *exchange) met(session string) {
 func (m *exchange) tell(qs []*gate.Evaluation) {
 	var open []*gate.Evaluation
 	for _, q := range qs {
-		if q.Open() {
+		if q.Undecided() {
 			open = append(open, q)
 		}
 	}

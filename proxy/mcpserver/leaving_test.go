@@ -33,7 +33,7 @@ type people struct {
 	fault error // of waiting, at once
 }
 
-func (p *people) Ask(context.Context, approvals.Caller, agentapi.Ask) (agentapi.Gate, error) {
+func (p *people) PassGate(context.Context, approvals.Caller, agentapi.GateRequest) (agentapi.Gate, error) {
 	return agentapi.Gate{ID: "r-1", Status: holdgate.StatusPending}, nil
 }
 

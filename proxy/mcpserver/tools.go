@@ -83,25 +83,25 @@ func (s *Server) requestApproval(ctx context.Context, req *mcp.CallToolRequest, 
 	if strings.TrimSpace(in.Summary) == "" {
 		return nil, nil, &sessions.FieldError{Field: "summary", What: "is empty: say what you want to do"}
 	}
-	return s.ask(ctx, req, who, agentapi.Ask{Type: gateApproval, Message: in.Summary, Artifacts: in.Artifacts}, in.Context)
+	return s.openGate(ctx, req, who, agentapi.GateRequest{Type: gateApproval, Message: in.Summary, Artifacts: in.Artifacts}, in.Context)
 }
 
 func (s *Server) askHuman(ctx context.Context, req *mcp.CallToolRequest, who approvals.Caller, in questionIn) (*mcp.CallToolResult, any, error) {
 	if strings.TrimSpace(in.Question) == "" {
 		return nil, nil, &sessions.FieldError{Field: "question", What: "is empty"}
 	}
-	a := agentapi.Ask{Type: gateQuestion, Message: in.Question}
+	a := agentapi.GateRequest{Type: gateQuestion, Message: in.Question}
 	for _, o := range in.Options {
 		a.Options = append(a.Options, agentapi.Option{ID: o, Label: o})
 	}
-	return s.ask(ctx, req, who, a, in.Context)
+	return s.openGate(ctx, req, who, a, in.Context)
 }
 
 func (s *Server) passGate(ctx context.Context, req *mcp.CallToolRequest, who approvals.Caller, in gateIn) (*mcp.CallToolResult, any, error) {
-	return s.ask(ctx, req, who, agentapi.Ask{Type: in.Type, Message: in.Message, Artifacts: in.Artifacts}, in.Context)
+	return s.openGate(ctx, req, who, agentapi.GateRequest{Type: in.Type, Message: in.Message, Artifacts: in.Artifacts}, in.Context)
 }
 
-func (s *Server) ask(ctx context.Context, req *mcp.CallToolRequest, who approvals.Caller, a agentapi.Ask, shown map[string]string) (*mcp.CallToolResult, any, error) {
+func (s *Server) openGate(ctx context.Context, req *mcp.CallToolRequest, who approvals.Caller, a agentapi.GateRequest, shown map[string]string) (*mcp.CallToolResult, any, error) {
 	if len(shown) > 0 {
 		b, err := json.Marshal(shown)
 		if err != nil {
@@ -109,7 +109,7 @@ func (s *Server) ask(ctx context.Context, req *mcp.CallToolRequest, who approval
 		}
 		a.Context = b
 	}
-	g, err := s.o.Service.Ask(ctx, who, a)
+	g, err := s.o.Service.PassGate(ctx, who, a)
 	if err != nil {
 		return nil, nil, told(err)
 	}

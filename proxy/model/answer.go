@@ -22,13 +22,13 @@ import (
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
-// ask sends the request upstream, reads its answer, and reports whether
+// fetch sends the request upstream, reads its answer, and reports whether
 // something of it is left to deliver. The upstream answer is cut off when the
 // client goes, unless something in it is held: then it is read to its end, for
 // a provider's stream does not last as long as people may take. Nothing of the
 // upstream is left when ask returns: people may take hours. converses says that the
 // request is of the conversation that people follow.
-func (a *answer) ask(converses bool) (left bool, err error) {
+func (a *answer) fetch(converses bool) (left bool, err error) {
 	ctx, cancel := context.WithCancel(a.f.c.Life)
 	defer cancel()
 	a.cut = cancel
@@ -181,9 +181,9 @@ func (a *answer) deliver() error {
 	return a.deliverPlain()
 }
 
-// end ends the connection's part in the answer, and what a streamed one does by
+// close ends the connection's part in the answer, and what a streamed one does by
 // itself.
-func (a *answer) end() {
+func (a *answer) close() {
 	if a.out != nil {
 		a.out.Close()
 	}
@@ -253,10 +253,10 @@ func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
 		a.f.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
 		q.Refuse(gate.NoticeError(c, err))
 	}
-	if q.Open() {
+	if q.Undecided() {
 		a.x.Became(p.Call, q)
 	}
-	if q.Open() || before {
+	if q.Undecided() || before {
 		return q
 	}
 	a.held.Store(false)

@@ -151,8 +151,8 @@ func (j *continuation) settle() {
 // errAgain says that the client was told to ask again.
 var errAgain = errors.New("the answer goes on once people have decided, and the client was told to ask again")
 
-// end sends what is left of the answer.
-func (j *continuation) end() error {
+// finish sends what is left of the answer.
+func (j *continuation) finish() error {
 	if j.again {
 		if !j.ended {
 			j.ended = true
@@ -199,7 +199,7 @@ func (a *answer) goOn() error {
 			return err
 		}
 	}
-	return j.end()
+	return j.finish()
 }
 
 // again asks the model once more, in an exchange of its own.
@@ -227,7 +227,7 @@ func (a *answer) nextRequest() ([]byte, *wire.Document, bool) {
 	}
 	var refused []wire.Refused
 	for _, it := range a.judged {
-		if it.q.Open() || it.q.Released() {
+		if it.q.Undecided() || it.q.Released() {
 			return nil, nil, false
 		}
 		r, ok := a.joined.codec.Refused(it.part, it.q.Verdict().Notice)

@@ -29,7 +29,7 @@ func (e *exchange) run() error {
 	parked := false
 	defer func() {
 		if !parked {
-			a.end()
+			a.close()
 		}
 	}()
 	left, err := a.get()
@@ -81,7 +81,7 @@ func (a *answer) get() (left bool, err error) {
 	if m := a.Call.Model; m != nil {
 		x.WentOn(m)
 	}
-	return a.ask(converses)
+	return a.fetch(converses)
 }
 
 // orStopped is why an answer broke off, where that is not Holdgate's own doing.

@@ -68,14 +68,14 @@ func (a *answer) park() (bool, error) {
 		gone()
 		return false, nil
 	}
-	if !a.f.parked.take(p) {
+	if !a.f.parked.add(p) {
 		gone()
 		defer p.conn.Close()
 		if err := a.interrupted(); err != nil { // a shutdown
 			return false, err
 		}
-		a.end()
-		_ = p.end() // a client that has gone asks again all the same
+		a.close()
+		_ = p.finish() // a client that has gone asks again all the same
 		return true, nil
 	}
 	a.R = a.R.WithContext(ctx)
@@ -101,7 +101,7 @@ func (a *answer) park() (bool, error) {
 func (a *answer) waitsFor() []string {
 	var ids []string
 	for _, q := range a.calls() {
-		if q.Open() {
+		if q.Undecided() {
 			ids = append(ids, q.Request().ID)
 		}
 	}
@@ -168,7 +168,7 @@ func (p *parked) goOn() {
 	p.ready.Lock()
 	p.forget()
 	p.ready.Unlock()
-	p.whole = p.deliver() && p.end() == nil
+	p.whole = p.deliver() && p.finish() == nil
 	p.gone() // its context is not needed any longer
 	p.a = nil
 	switch {
@@ -197,7 +197,7 @@ func (p *parked) deliver() (ok bool) {
 			p.f.c.Logger.Error("a request failed inside Holdgate and was refused", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()
-	defer p.a.end()
+	defer p.a.close()
 	err := p.a.deliver()
 	if err == nil {
 		err = cutOnly(p.a.goOn()) // what of it is stored has its end recorded
@@ -205,8 +205,8 @@ func (p *parked) deliver() (ok bool) {
 	return err == nil && p.a.R.Context().Err() == nil && p.a.out.Failed() == nil
 }
 
-// end writes the end of the answer.
-func (p *parked) end() error {
+// finish writes the end of the answer.
+func (p *parked) finish() error {
 	_ = p.conn.SetWriteDeadline(time.Now().Add(keepalive.WriteTimeout))
 	_, err := io.WriteString(p.conn, "0\r\n\r\n")
 	_ = p.conn.SetWriteDeadline(time.Time{})
@@ -250,8 +250,8 @@ type parkedSet struct {
 	none chan struct{} // made when a shutdown begins, closed when none is left
 }
 
-// take takes one up. It reports false once a shutdown has begun.
-func (c *parkedSet) take(p *parked) bool {
+// add takes one up. It reports false once a shutdown has begun.
+func (c *parkedSet) add(p *parked) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.none != nil {

@@ -125,7 +125,7 @@ func (a *answer) takeAll(st wire.Stream, out *keepalive.Sender, parts []wire.Par
 		case p.Call != nil:
 			it.q = a.judgePart(p)
 		}
-		waits := it.q != nil && (it.q.Open() || a.x.MustWait(a.f.c.Life, it.q))
+		waits := it.q != nil && (it.q.Undecided() || a.x.MustWait(a.f.c.Life, it.q))
 		if waits && len(a.items) == 0 {
 			// Everything before the first call that waits goes out before it does.
 			a.send(st, out, flowing)
@@ -151,7 +151,7 @@ func (a *answer) send(st wire.Stream, out *keepalive.Sender, items []item) {
 }
 
 func (a *answer) notice(st wire.Stream, out *keepalive.Sender, q *gate.Evaluation) {
-	if n, ok := st.(noticer); ok && a.f.c.Notice && q.Open() {
+	if n, ok := st.(noticer); ok && a.f.c.Notice && q.Undecided() {
 		out.Render(func() []byte { return n.Notice(gate.NoticeWaiting(q)) })
 	}
 }

@@ -79,7 +79,7 @@ func Suggest(ctx context.Context, e *rego.Engine, log Log, o SuggestOptions) (Su
 		o.AtLeast = DefaultAtLeast
 	}
 	g := gathering{o: o, asked: map[string]audit.Entry{}, ended: map[string]holdgate.Outcome{}, refused: map[string]audit.Entry{}}
-	if err := log(ctx, g.take); err != nil {
+	if err := log(ctx, g.add); err != nil {
 		return Suggestions{}, err
 	}
 	s := suggesting{engine: e, o: o, blocked: map[string]bool{}, things: map[string]map[string]bool{}}
@@ -99,7 +99,7 @@ type gathering struct {
 	refused map[string]audit.Entry      // what policy refused, each call once
 }
 
-func (g *gathering) take(n audit.Entry) error {
+func (g *gathering) add(n audit.Entry) error {
 	switch {
 	case n.Type == audit.TypeOutcome && n.Outcome != nil:
 		g.ended[n.RequestID] = *n.Outcome

@@ -85,8 +85,8 @@ func (s sealer) seal(h Head) []byte {
 	return s.mac(append(append(make([]byte, 0, len(head)+1+2*sha256.Size), head...), ':'), head)
 }
 
-// open is the inverse of seal.
-func (s sealer) open(b []byte) (Head, error) {
+// unseal is the inverse of seal.
+func (s sealer) unseal(b []byte) (Head, error) {
 	i := strings.LastIndexByte(string(b), ':')
 	if i < 0 || !hmac.Equal(b[i+1:], s.mac(nil, string(b[:i]))) {
 		return Head{}, &Fault{What: "the head was not written with this log's key"}

@@ -260,5 +260,5 @@ func (l *Log) head(tx store.Tx) (Head, error) {
 	if sealed != nil && bytes.Equal(b, sealed) {
 		return newest, nil
 	}
-	return l.seal.open(b)
+	return l.seal.unseal(b)
 }

@@ -86,7 +86,7 @@ func Verify(r io.Reader, o VerifyOptions) (Report, error) {
 			return c.told(), f
 		}
 	}
-	if f := c.end(); f != nil {
+	if f := c.finish(); f != nil {
 		return c.told(), f
 	}
 	return c.told(), nil
@@ -147,7 +147,7 @@ func (l *Log) Verify(ctx context.Context, o VerifyOptions) (report Report, err e
 		if f := c.endAt(head); f != nil {
 			return f
 		}
-		if f := c.end(); f != nil {
+		if f := c.finish(); f != nil {
 			return f
 		}
 		return c.checkTree(tx)
@@ -232,7 +232,7 @@ func (c *chain) next(line []byte) *Fault {
 		return &Fault{Seq: e.seq, What: "not the entry that the given head names: the log was rewritten"}
 	}
 	c.dropped = max(c.dropped, e.dropped)
-	return c.take(Head{e.seq, e.hash})
+	return c.add(Head{e.seq, e.hash})
 }
 
 // signature says what is wrong with an entry's signature, or nothing.
@@ -262,16 +262,16 @@ func (c *chain) skip(d dropped) *Fault {
 			return &Fault{Seq: seq, What: "not the entry that the given head names: the log was rewritten"}
 		}
 		c.report.Dropped = seq
-		if f := c.take(Head{seq, hash}); f != nil {
+		if f := c.add(Head{seq, hash}); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-// take adds an entry to the tree, and compares it with a checkpoint that ends
+// add adds an entry to the tree, and compares it with a checkpoint that ends
 // with it.
-func (c *chain) take(entry Head) *Fault {
+func (c *chain) add(entry Head) *Fault {
 	hash, err := rawHash(entry.Hash)
 	if err != nil {
 		return &Fault{Seq: entry.Seq, What: err.Error()}
@@ -293,8 +293,8 @@ func (c *chain) take(entry Head) *Fault {
 	return nil
 }
 
-// end returns a fault where the log ends before the head noted elsewhere.
-func (c *chain) end() *Fault {
+// finish returns a fault where the log ends before the head noted elsewhere.
+func (c *chain) finish() *Fault {
 	if last := c.report.Last.Seq; last < c.want.Seq {
 		return &Fault{Seq: last + 1, What: fmt.Sprintf("missing: the log ends here, the given head is at %d", c.want.Seq)}
 	}

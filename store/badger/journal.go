@@ -67,9 +67,9 @@ func (j *journal) awaitTaken() {
 	}
 }
 
-// take returns all that waits, using spare for what is to come, and reports
+// takeAll returns all that waits, using spare for what is to come, and reports
 // whether more can come.
-func (j *journal) take(spare []*item) (items []*item, open bool) {
+func (j *journal) takeAll(spare []*item) (items []*item, open bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	items, j.waiting, j.size = j.waiting, spare[:0], 0
@@ -100,7 +100,7 @@ func (d *db) keep() {
 	defer soon.Stop()
 	var items, spare []*item
 	for open := true; ; {
-		items, open = d.journal.take(spare)
+		items, open = d.journal.takeAll(spare)
 		if len(items) > 0 {
 			wasDirty := d.journal.dirty.Load()
 			d.finish(items)

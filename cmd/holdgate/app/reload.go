@@ -54,7 +54,7 @@ func (c *configs) run(ctx context.Context) error {
 	watch.Files{
 		Path: c.w.Path, What: "the configuration", Seen: seen(c.w.First, nil), Now: c.w.Now, Logger: c.a.log,
 		Read: func() string { read, err = c.w.Read(); return seen(read, err) },
-		Take: func(ctx context.Context) { c.take(ctx, read, err) },
+		Take: func(ctx context.Context) { c.apply(ctx, read, err) },
 	}.Run(ctx)
 	return nil
 }
@@ -67,8 +67,8 @@ func seen(c config.Config, err error) string {
 	return c.Digest
 }
 
-// take takes up the file as it was read.
-func (c *configs) take(ctx context.Context, read config.Config, err error) {
+// apply takes up the file as it was read.
+func (c *configs) apply(ctx context.Context, read config.Config, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state.Fault, c.state.Waiting, c.next = "", nil, nil

@@ -47,8 +47,8 @@ func (r *runs) Check(in api.Run) error {
 	return checkWritable(r.a.current.Load().c, r.a.o, in.Writable)
 }
 
-// Take implements [api.Runs].
-func (r *runs) Take(conn *net.UnixConn, in api.Run) {
+// Serve implements [api.Runs].
+func (r *runs) Serve(conn *net.UnixConn, in api.Run) {
 	r.a.work.Go(func() {
 		defer conn.Close()
 		id, leave := r.enter(in)

@@ -287,7 +287,7 @@ type pendingCall struct {
 }
 
 func (a *approver) pending(ctx context.Context) (list []pendingCall, err error) {
-	return list, a.ask(ctx, http.MethodGet, "/v1/approvals?status=pending", nil, &list)
+	return list, a.call(ctx, http.MethodGet, "/v1/approvals?status=pending", nil, &list)
 }
 
 func (a *approver) approve(ctx context.Context, c pendingCall) error {
@@ -295,10 +295,10 @@ func (a *approver) approve(ctx context.Context, c pendingCall) error {
 	if err != nil {
 		return err
 	}
-	return a.ask(ctx, http.MethodPost, "/v1/approvals/"+c.ID+"/decision", body, nil)
+	return a.call(ctx, http.MethodPost, "/v1/approvals/"+c.ID+"/decision", body, nil)
 }
 
-func (a *approver) ask(ctx context.Context, method, path string, body []byte, into any) error {
+func (a *approver) call(ctx context.Context, method, path string, body []byte, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
 	if err != nil {
 		return err

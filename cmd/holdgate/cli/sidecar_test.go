@@ -242,5 +242,5 @@ func (s *sidecar) hold(name string) (approvals.Request, error) {
 		defer engine.Close(ctx)
 		h.decision = engine.Decide(ctx, rego.Input{Call: call, Dir: "/w"})
 	}
-	return x.Ask(ctx, approvals.Question{Call: call, Decision: h.decision})
+	return x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: h.decision})
 }

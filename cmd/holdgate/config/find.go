@@ -32,10 +32,10 @@ func Place(env func(string) string) string {
 	return ""
 }
 
-// open opens the file that is named or, where none is, the one at its usual
+// openFile opens the file that is named or, where none is, the one at its usual
 // place; nil where there is none. A file that nobody named is read only where
 // nobody but its owner can have written it: it may loosen everything.
-func (f Flags) open(env func(string) string) (*os.File, error) {
+func (f Flags) openFile(env func(string) string) (*os.File, error) {
 	if path := first(f.Config, env(EnvConfig)); path != "" && !f.NoFile {
 		file, err := os.Open(path)
 		if err != nil {

@@ -83,7 +83,7 @@ func defaults(env func(string) string) (Config, error) {
 // readFile reads the file, where there is one, over c. Relative paths in it are
 // relative to it. It returns the file's nodes, nil where there are none.
 func (c *Config) readFile(flags Flags, env func(string) string) (*yaml.Node, error) {
-	f, err := flags.open(env)
+	f, err := flags.openFile(env)
 	if err != nil || f == nil {
 		return nil, err
 	}

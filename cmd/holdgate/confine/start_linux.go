@@ -114,7 +114,7 @@ func (b *Sandbox) handshake(s Spec) error {
 	if err := made.failure(); err != nil {
 		return err
 	}
-	if err := b.take(made, files); err != nil {
+	if err := b.adoptListeners(made, files); err != nil {
 		return err
 	}
 	b.Shared = made.Shared
@@ -155,8 +155,8 @@ func (b *Sandbox) takeCalls() error {
 	return nil
 }
 
-// take makes listeners of the files that came.
-func (b *Sandbox) take(r report, files []*os.File) (err error) {
+// adoptListeners makes listeners of the files that came.
+func (b *Sandbox) adoptListeners(r report, files []*os.File) (err error) {
 	if len(files) != len(r.Files) {
 		err = fmt.Errorf("the confined process sent %d files and named %d", len(files), len(r.Files))
 		files = files[:min(len(files), len(r.Files))]

@@ -66,7 +66,7 @@ func (a agent) run(ctx context.Context, task, followUp string) error {
 	msgs := []message{{Role: "user", Content: []block{{Type: "text", Text: task}}}}
 	fmt.Fprintf(a.out, "user   > %s\n", task)
 	for range maxTurns {
-		blocks, err := a.ask(ctx, msgs)
+		blocks, err := a.send(ctx, msgs)
 		if err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ func (a agent) runTools(ctx context.Context, blocks []block) []block {
 	return results
 }
 
-// ask sends the conversation and reads the streamed answer.
-func (a agent) ask(ctx context.Context, msgs []message) ([]block, error) {
+// send sends the conversation and reads the streamed answer.
+func (a agent) send(ctx context.Context, msgs []message) ([]block, error) {
 	body, err := json.Marshal(messagesRequest{Model: "claude-demo-1", MaxTokens: 1024, Stream: true, Tools: []tool{bash}, Messages: msgs})
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (s *session) askAll(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if r, more, ok := s.next(ctx, notBefore); ok {
-			notBefore[r.ID] = s.ask(ctx, r, more)
+			notBefore[r.ID] = s.present(ctx, r, more)
 			continue
 		}
 		select {
@@ -56,9 +56,9 @@ func (s *session) next(ctx context.Context, notBefore map[string]time.Time) (r a
 	return r, more, ok
 }
 
-// ask asks about one request until it has ended, the person has answered or
+// present asks about one request until it has ended, the person has answered or
 // ctx ends. It returns when it may be asked about again.
-func (s *session) ask(ctx context.Context, r approvals.Request, more int) time.Time {
+func (s *session) present(ctx context.Context, r approvals.Request, more int) time.Time {
 	ctx, cancel := context.WithCancel(ctx)
 	keys := s.keyboard.divert(ctx)
 	alternate := s.screen.hold()
@@ -136,7 +136,7 @@ func (d *dialogue) typed(ctx context.Context, k stroke) (again time.Time, over b
 			continue
 		}
 		shown, step := d.q.at, d.q.step
-		a, answered := d.q.take(line)
+		a, answered := d.q.enter(line)
 		switch {
 		case answered && a.later:
 			return time.Now().Add(laterFor), true

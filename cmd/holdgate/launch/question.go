@@ -148,8 +148,8 @@ func (q *question) steers() bool { return slices.Contains(q.r.Allow, "steer") }
 // word is what must be typed in full to approve; empty where "a" will do.
 func (q *question) word() string { return page.Word(host.Notice(q.r)) }
 
-// take takes a line. It returns an answer, or false where the question goes on.
-func (q *question) take(line string) (answer, bool) {
+// enter takes a line. It returns an answer, or false where the question goes on.
+func (q *question) enter(line string) (answer, bool) {
 	line = strings.TrimSpace(line)
 	q.note = ""
 	switch q.step {

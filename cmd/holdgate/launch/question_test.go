@@ -87,7 +87,7 @@ func TestLinesAreAnswers(t *testing.T) {
 				if got.decision.Decision != "" {
 					t.Fatalf("answered before %q", line)
 				}
-				got, _ = q.take(line)
+				got, _ = q.enter(line)
 				q.text()
 			}
 			if diff := cmp.Diff(c.want, got.decision); diff != "" {
@@ -99,7 +99,7 @@ func TestLinesAreAnswers(t *testing.T) {
 		q := &question{r: request(holdgate.RiskLow)}
 		q.fit(40, 80)
 		q.text()
-		if a, over := q.take("l"); !over || !a.later || a.decision.Decision != "" {
+		if a, over := q.enter("l"); !over || !a.later || a.decision.Decision != "" {
 			t.Errorf("later is %+v, %v", a, over)
 		}
 	})
@@ -114,10 +114,10 @@ func TestWhatWasNotShownIsNotApproved(t *testing.T) {
 	q.fit(20, 80)
 	shown := q.text()
 	for range 2 {
-		if _, over := q.take("a"); over {
+		if _, over := q.enter("a"); over {
 			t.Fatal("approved before all was shown")
 		}
-		q.take("")
+		q.enter("")
 		shown += q.text()
 	}
 	for n := range 30 {
@@ -125,17 +125,17 @@ func TestWhatWasNotShownIsNotApproved(t *testing.T) {
 			t.Errorf("line %d was not shown", n)
 		}
 	}
-	q.take("b") // looking back forgets nothing
+	q.enter("b") // looking back forgets nothing
 	q.text()
 	q.fit(24, 80)
 	if q.text(); q.whole() {
 		t.Error("a page that is laid out anew counts as shown")
 	}
 	for range len(q.screens) {
-		q.take("")
+		q.enter("")
 		q.text()
 	}
-	if a, over := q.take("a"); !over || a.decision.Decision != holdgate.AnswerApprove {
+	if a, over := q.enter("a"); !over || a.decision.Decision != holdgate.AnswerApprove {
 		t.Errorf("not approved after all was shown: %+v", a)
 	}
 }

@@ -50,7 +50,7 @@ func newLink(o Options, stdin, out *os.File) *link {
 	l.toServer = newOutbox(stdin, func() {}) // the server's own matter
 	l.toClient = newOutbox(o.Stdout, func() {
 		_ = out.Close() // as if the client had closed the server's output
-		l.toServer.end()
+		l.toServer.closeWhenWritten()
 	})
 	return l
 }
@@ -168,7 +168,7 @@ func (l *link) down(conn *stdio.Conn) {
 			l.over(f.Seq)
 		case stdio.ClientEnd:
 			l.over(f.Seq)
-			l.toServer.end()
+			l.toServer.closeWhenWritten()
 		case stdio.ServerEnd:
 			l.finished = true
 		}
@@ -236,7 +236,7 @@ func (l *link) refuse(f stdio.Frame) {
 			}
 		}
 	case stdio.ClientEnd:
-		l.toServer.end()
+		l.toServer.closeWhenWritten()
 	default:
 		return
 	}

@@ -46,8 +46,8 @@ func (o *outbox) put(line []byte) {
 	}
 }
 
-// end has the file closed once everything is written.
-func (o *outbox) end() {
+// closeWhenWritten has the file closed once everything is written.
+func (o *outbox) closeWhenWritten() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
@@ -56,7 +56,7 @@ func (o *outbox) end() {
 
 // close is end, and waits for it.
 func (o *outbox) close() {
-	o.end()
+	o.closeWhenWritten()
 	<-o.done
 }
 
@@ -76,7 +76,7 @@ func (o *outbox) run() {
 			return
 		}
 		if _, err := o.file.Write(writing); err != nil {
-			o.end()
+			o.closeWhenWritten()
 			o.failed()
 			return
 		}

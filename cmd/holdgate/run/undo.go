@@ -76,7 +76,7 @@ func (r *agent) endUndo() error {
 		full = u.broker.Full()
 	}
 	changed := u.run.Changed()
-	if err := errors.Join(err, u.run.End()); err != nil {
+	if err := errors.Join(err, u.run.Finish()); err != nil {
 		return fmt.Errorf("keeping what the agent changed: %w", err)
 	}
 	if full {

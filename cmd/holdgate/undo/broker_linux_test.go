@@ -63,7 +63,7 @@ func (s *setting) run(t testing.TB, argv ...string) ended {
 	box, err := confine.Start(s.spec)
 	os.Stdout, os.Stderr = out, errs
 	if missing, ok := errors.AsType[*confine.MissingError](err); ok {
-		must(t, run.End())
+		must(t, run.Finish())
 		t.Skipf("SKIPPED, NOT TESTED: strong confinement with undo: %v", missing)
 	}
 	must(t, err)
@@ -73,7 +73,7 @@ func (s *setting) run(t testing.TB, argv ...string) ended {
 	must(t, box.Begin(confine.Program{Path: path, Args: argv[1:], Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.root, "TMPDIR=/tmp"}, Dir: s.root}))
 	_ = box.Process().Wait() // its code says the same
 	must(t, broker.Close())
-	must(t, run.End())
+	must(t, run.Finish())
 	text, err := os.ReadFile(file.Name())
 	must(t, err)
 	return ended{run.ID, box.Process().ProcessState.ExitCode(), string(text), broker.Full()}

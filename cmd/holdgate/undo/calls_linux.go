@@ -13,7 +13,7 @@ const sysFchmodat2 = 452
 
 // handlers make the calls that a confinement stops, by number.
 var handlers = join(map[uint32]func(*call) result{
-	unix.SYS_OPENAT:  func(c *call) result { return c.open(c.fd(0), 1, c.flags(2), uint32(c.args[3])) },
+	unix.SYS_OPENAT:  func(c *call) result { return c.openFile(c.fd(0), 1, c.flags(2), uint32(c.args[3])) },
 	unix.SYS_OPENAT2: (*call).openat2,
 
 	unix.SYS_MKDIRAT:   func(c *call) result { return c.mkdir(c.fd(0), 1, uint32(c.args[2])) },

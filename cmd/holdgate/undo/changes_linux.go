@@ -107,12 +107,12 @@ func (s *summing) follow(r record) {
 		}
 	case opRename:
 		if r.Swap {
-			other := s.take(to, r.Kind)
-			s.put(to, s.take(path, r.Kind))
+			other := s.extract(to, r.Kind)
+			s.put(to, s.extract(path, r.Kind))
 			s.put(path, other)
 			return
 		}
-		moved := s.take(path, r.Kind)
+		moved := s.extract(path, r.Kind)
 		if r.Kept || r.Was != nil || s.now[to] != nil {
 			s.remove(to)
 		}
@@ -127,8 +127,8 @@ func (s *summing) remove(path string) {
 	delete(s.now, path)
 }
 
-// take takes a path and what lies below it out; the names are what follows it.
-func (s *summing) take(path string, kind uint32) map[string]*node {
+// extract takes a path and what lies below it out; the names are what follows it.
+func (s *summing) extract(path string, kind uint32) map[string]*node {
 	taken := map[string]*node{"": s.at(path)}
 	delete(s.now, path)
 	if kind != unix.S_IFDIR {

@@ -6,9 +6,9 @@ const cwd = unix.AT_FDCWD
 
 // older are the calls that newer processors do not have.
 var older = map[uint32]func(*call) result{
-	unix.SYS_OPEN: func(c *call) result { return c.open(cwd, 0, c.flags(1), uint32(c.args[2])) },
+	unix.SYS_OPEN: func(c *call) result { return c.openFile(cwd, 0, c.flags(1), uint32(c.args[2])) },
 	unix.SYS_CREAT: func(c *call) result {
-		return c.open(cwd, 0, unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC, uint32(c.args[1]))
+		return c.openFile(cwd, 0, unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC, uint32(c.args[1]))
 	},
 
 	unix.SYS_MKDIR:   func(c *call) result { return c.mkdir(cwd, 0, uint32(c.args[1])) },

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open opens a file for the agent.
-func (c *call) open(dirfd int32, arg, flags int, mode uint32) result {
+// openFile opens a file for the agent.
+func (c *call) openFile(dirfd int32, arg, flags int, mode uint32) result {
 	if flags&unix.O_PATH != 0 {
 		return failed(errContinue)
 	}
@@ -28,7 +28,7 @@ func (c *call) open(dirfd int32, arg, flags int, mode uint32) result {
 	} else {
 		mode = 0
 	}
-	fd, err := c.run.tree.open(t.place, flags, mode)
+	fd, err := c.run.tree.openForWriting(t.place, flags, mode)
 	if err != nil {
 		return failed(err)
 	}
@@ -69,7 +69,7 @@ func (c *call) openat2() result {
 		return failed(errContinue)
 	}
 	if how[2] == 0 {
-		return c.open(c.fd(0), 1, int(how[0]), uint32(how[1]))
+		return c.openFile(c.fd(0), 1, int(how[0]), uint32(how[1]))
 	}
 	t, err := c.target(c.fd(0), c.args[1], true)
 	if err != nil {

@@ -40,7 +40,7 @@ func (s *Store) Undo(id string) (_ Report, err error) {
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, run.End()) }()
+	defer func() { err = errors.Join(err, run.Finish()) }()
 	u := &undoing{tree: run.tree, journal: old, ended: ended, touched: map[identity]bool{}, dropped: map[identity]bool{}, begun: map[int64]bool{}, anew: map[identity]identity{}}
 	u.report.ID = run.ID
 	if u.objects, err = unix.Open(filepath.Join(dir, fileObjects), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
@@ -394,7 +394,7 @@ func (u *undoing) written(r record, p place, st status, exists bool) error {
 			return err
 		}
 	}
-	fd, err := u.tree.open(p, unix.O_WRONLY|unix.O_TRUNC, 0)
+	fd, err := u.tree.openForWriting(p, unix.O_WRONLY|unix.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}

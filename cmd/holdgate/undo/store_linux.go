@@ -146,8 +146,8 @@ func sameMount(a, b int, nameA, nameB string) error {
 // the run any longer.
 func (r *Run) Changed() bool { return r.tree.journal.last > 0 }
 
-// End says that nothing is added any more. An entry without a change goes.
-func (r *Run) End() error {
+// Finish says that nothing is added any more. An entry without a change goes.
+func (r *Run) Finish() error {
 	if r.tree.journal.last == 0 {
 		return errors.Join(r.tree.close(), os.RemoveAll(r.dir), r.lock.Close())
 	}

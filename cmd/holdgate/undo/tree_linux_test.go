@@ -83,7 +83,7 @@ func (p *player) other(at place) error {
 // one that was opened before.
 func (p *player) write(at place) error {
 	flags := []int{unix.O_WRONLY, unix.O_RDWR | unix.O_CREAT, unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC, unix.O_WRONLY | unix.O_APPEND}[p.rnd.IntN(4)]
-	fd, err := p.tree.open(at, flags, 0o644)
+	fd, err := p.tree.openForWriting(at, flags, 0o644)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func play(t testing.TB, s *Store, root string, seed uint64, steps int) string {
 	for _, fd := range p.files {
 		must(t, unix.Close(fd))
 	}
-	must(t, run.End())
+	must(t, run.Finish())
 	return run.ID
 }
 

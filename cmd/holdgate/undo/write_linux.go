@@ -51,7 +51,7 @@ func (t *tree) utimes(p place, ts []unix.Timespec) error {
 }
 
 func (t *tree) truncate(p place, size int64) error {
-	fd, err := t.open(p, unix.O_WRONLY, 0)
+	fd, err := t.openForWriting(p, unix.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -65,9 +65,9 @@ var errNative = errors.New("not the content of the folder")
 // kept are the flags of open that an agent may set of a file that is open.
 const settable = unix.O_APPEND | unix.O_NONBLOCK | unix.O_DIRECT | unix.O_NOATIME
 
-// open opens what is to be written or made. Before anything can be written it is
+// openForWriting opens what is to be written or made. Before anything can be written it is
 // kept as it was.
-func (t *tree) open(p place, flags int, mode uint32) (int, error) {
+func (t *tree) openForWriting(p place, flags int, mode uint32) (int, error) {
 	if flags&unix.O_TMPFILE == unix.O_TMPFILE {
 		fd, err := unix.Openat(p.dir, p.name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, mode)
 		if err == nil {

@@ -43,9 +43,9 @@ type Call struct {
 	ended    bool     // it takes no more of them
 }
 
-// ask takes a message through the steps. It returns when what came behind it
+// handle takes a message through the steps. It returns when what came behind it
 // may be looked at.
-func (ss *Session) ask(f Frame, msgs []mcp.Message) {
+func (ss *Session) handle(f Frame, msgs []mcp.Message) {
 	c := ss.newCall(f, msgs)
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(ss.ctx)
@@ -230,7 +230,7 @@ func (c *Call) run(ctx context.Context, t route.Target) {
 	whole := c.ss.proxy.Serve(w, r, &t) == nil
 	c.forget()
 	c.ss.left(c)
-	answers := c.end()
+	answers := c.finish()
 	if !c.ss.ending() {
 		w.finish(whole)
 		c.ss.over(c.seq)
@@ -241,16 +241,16 @@ func (c *Call) run(ctx context.Context, t route.Target) {
 	c.move()
 }
 
-// end takes no more answers. It returns the numbers of the lines that were some.
-func (c *Call) end() []uint64 {
+// finish takes no more answers. It returns the numbers of the lines that were some.
+func (c *Call) finish() []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
 	return c.got
 }
 
-// take takes an answer of the server's; false where none is awaited.
-func (c *Call) take(f Frame) bool {
+// receive takes an answer of the server's; false where none is awaited.
+func (c *Call) receive(f Frame) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.sent || c.ended || len(c.got) == len(c.ids) {

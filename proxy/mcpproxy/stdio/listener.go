@@ -30,9 +30,9 @@ func newListener(ss *Session) *listener {
 	return l
 }
 
-// take takes a message of the server's. What asks for nothing goes on at once,
+// receive takes a message of the server's. What asks for nothing goes on at once,
 // unless something before it waits.
-func (l *listener) take(f Frame, m mcp.ServerMessage) {
+func (l *listener) receive(f Frame, m mcp.ServerMessage) {
 	if len(m.Asks) == 0 && l.waiting.Load() == 0 {
 		l.relay(f)
 		return

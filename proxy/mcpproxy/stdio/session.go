@@ -152,7 +152,7 @@ func (ss *Session) fromClient(f Frame) {
 	}
 	msgs := readable(f.Line)
 	if len(msgs) != 1 || msgs[0].Cancels() == nil {
-		ss.ask(f, msgs)
+		ss.handle(f, msgs)
 		return
 	}
 	// The client wants no answer any more to a request of its own. Where that
@@ -163,7 +163,7 @@ func (ss *Session) fromClient(f Frame) {
 		ss.over(f.Seq)
 		return
 	}
-	ss.ask(f, msgs)
+	ss.handle(f, msgs)
 	if c != nil {
 		c.dismiss()
 	}
@@ -234,7 +234,7 @@ func (ss *Session) fromServerOne(part, whole Frame, m mcp.ServerMessage, batch b
 		f = part
 	}
 	if !m.IsResponse() {
-		ss.listener.take(f, m)
+		ss.listener.receive(f, m)
 		return
 	}
 	if c := ss.find(m.ID); c == nil || !ss.answer(c, f) {
@@ -261,9 +261,9 @@ func (ss *Session) answersBatch(f Frame, msgs []mcp.ServerMessage) bool {
 // it does.
 func (ss *Session) answer(c *Call, f Frame) bool {
 	if !c.resumed {
-		return c.take(f)
+		return c.receive(f)
 	}
-	ss.listener.take(f, mcp.ServerMessage{})
+	ss.listener.receive(f, mcp.ServerMessage{})
 	c.dismiss()
 	return true
 }

@@ -47,7 +47,7 @@ func (c *Call) sameTask() bool {
 func (c *Call) Leave() {
 	c.forget()
 	c.ss.left(c)
-	for _, seq := range c.end() {
+	for _, seq := range c.finish() {
 		c.ss.over(seq)
 	}
 	c.cancel()

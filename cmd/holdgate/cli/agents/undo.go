@@ -152,7 +152,7 @@ func (e *env) undoRun(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("yes") {
-		yes, err := e.Ask(c.Context, out, "take all of this back? Type yes to do it: ", "yes")
+		yes, err := e.ConfirmWord(c.Context, out, "take all of this back? Type yes to do it: ", "yes")
 		if errors.Is(err, command.ErrNoTerminal) {
 			return command.Usage("there is no terminal to ask on: say --yes to take it back")
 		}

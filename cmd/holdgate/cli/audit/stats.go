@@ -37,7 +37,7 @@ func statsCommand(e *env) *cli.Command {
 			counter := stats.NewCounter(q.Since)
 			err = e.WithLog(c, func(l command.Log) error {
 				return command.Each(c, l, q, func(n audit.Entry) error {
-					counter.Take(n)
+					counter.Count(n)
 					return nil
 				})
 			})

@@ -34,7 +34,7 @@ func (e *Env) Confirm(ctx context.Context, w io.Writer, r approvals.Request, d a
 	if r.Risk == holdgate.RiskCritical {
 		word = target(r)
 	}
-	yes, err := e.Ask(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
+	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
 	if err == nil && !yes {
 		err = &Exit{Code: ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
 	}
@@ -50,10 +50,10 @@ func target(r approvals.Request) string {
 	return cmp.Or(holdgate.Visible(r.Gate), r.ID)
 }
 
-// Ask asks a question on the terminal, and reports whether the word was typed.
+// ConfirmWord asks a question on the terminal, and reports whether the word was typed.
 // What was typed before the question was shown is thrown away. Without a
 // terminal it returns ErrNoTerminal.
-func (e *Env) Ask(ctx context.Context, w io.Writer, question, word string) (bool, error) {
+func (e *Env) ConfirmWord(ctx context.Context, w io.Writer, question, word string) (bool, error) {
 	tty, ok := e.Terminal()
 	if !ok {
 		return false, ErrNoTerminal

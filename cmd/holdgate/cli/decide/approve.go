@@ -166,7 +166,7 @@ func named(ctx context.Context, sc *client.Client, ids []string) ([]approvals.Re
 			return nil, command.Usage("%s is named twice", id)
 		}
 		seen[id] = true
-		r, err := open(ctx, sc, id)
+		r, err := requestToDecide(ctx, sc, id)
 		x, ok := errors.AsType[*command.Exit](err)
 		switch {
 		case err == nil:
@@ -204,7 +204,7 @@ func (e *env) confirmGroup(ctx context.Context, w io.Writer, list []approvals.Re
 	if len(list) == 1 {
 		calls = "this call"
 	}
-	yes, err := e.Ask(ctx, w, fmt.Sprintf("approve %s? Type yes to do it, anything else to leave all pending: ", calls), "yes")
+	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("approve %s? Type yes to do it, anything else to leave all pending: ", calls), "yes")
 	if err == nil && !yes {
 		err = &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; all stay pending"}
 	}

@@ -31,7 +31,7 @@ func (e *env) release(c *cli.Context, id string, d api.Decision) error {
 		return err
 	}
 	defer sc.Close()
-	r, err := open(c.Context, sc, id)
+	r, err := requestToDecide(c.Context, sc, id)
 	if err != nil {
 		return err
 	}

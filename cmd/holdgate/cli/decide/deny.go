@@ -62,7 +62,7 @@ func (e *env) refuse(c *cli.Context, id string, d api.Decision) error {
 
 // refuseRow refuses all requests of a row.
 func (e *env) refuseRow(c *cli.Context, sc *client.Client, id string, d api.Decision) error {
-	r, err := open(c.Context, sc, id)
+	r, err := requestToDecide(c.Context, sc, id)
 	if err != nil {
 		return err
 	}

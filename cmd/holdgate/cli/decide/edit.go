@@ -45,7 +45,7 @@ func (e *env) edit(c *cli.Context) error {
 		return err
 	}
 	defer sc.Close()
-	r, err := open(c.Context, sc, c.Args().First())
+	r, err := requestToDecide(c.Context, sc, c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request
 		if !ok {
 			return v, err
 		}
-		again, err := e.Ask(ctx, w, "\n"+holdgate.Visible(bad.Error())+". Type yes to edit them again, anything else to leave it pending: ", "yes")
+		again, err := e.ConfirmWord(ctx, w, "\n"+holdgate.Visible(bad.Error())+". Type yes to edit them again, anything else to leave it pending: ", "yes")
 		if err != nil {
 			return nil, err
 		}

@@ -31,11 +31,11 @@ func openCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "print", Usage: "print the link alone, and open nothing"},
 			&cli.BoolFlag{Name: "qr", Usage: "show the link as a QR code, for a phone"},
 		},
-		Action: func(c *cli.Context) error { return e.open(c) },
+		Action: func(c *cli.Context) error { return e.openPage(c) },
 	}
 }
 
-func (e *env) open(c *cli.Context) error {
+func (e *env) openPage(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return command.Usage("open takes one ID, got %q too", c.Args().Get(1))
 	}

@@ -84,10 +84,10 @@ func onlyPending(ctx context.Context, sc *client.Client) (approvals.Request, err
 	return list[0], nil
 }
 
-// open returns the request that is to be decided: the one with exactly this id,
+// requestToDecide returns the request that is to be decided: the one with exactly this id,
 // or the only one that waits where none is given. One that has ended is an
 // error.
-func open(ctx context.Context, sc *client.Client, id string) (approvals.Request, error) {
+func requestToDecide(ctx context.Context, sc *client.Client, id string) (approvals.Request, error) {
 	if id == "" {
 		return onlyPending(ctx, sc)
 	}

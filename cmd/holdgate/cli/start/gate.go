@@ -105,8 +105,8 @@ func gateCode(s holdgate.Status) int {
 }
 
 // askedGate is what the command line asks for.
-func (e *env) askedGate(c *cli.Context) (agentapi.Ask, error) {
-	ask := agentapi.Ask{Type: c.Args().First(), Message: c.String("message"), Artifacts: c.StringSlice("artifact")}
+func (e *env) askedGate(c *cli.Context) (agentapi.GateRequest, error) {
+	ask := agentapi.GateRequest{Type: c.Args().First(), Message: c.String("message"), Artifacts: c.StringSlice("artifact")}
 	if t := c.Duration("timeout"); t > 0 {
 		d := agentapi.Duration(t)
 		ask.Timeout = &d

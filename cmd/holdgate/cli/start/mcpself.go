@@ -70,7 +70,7 @@ func fetch[T any](ctx context.Context, a remoteAgents, method, path string, in a
 	return out, &agentapi.Problem{Title: "No sidecar", Status: http.StatusBadGateway, Detail: "Holdgate cannot be asked at the moment: " + err.Error()}
 }
 
-func (a remoteAgents) Ask(ctx context.Context, _ approvals.Caller, in agentapi.Ask) (agentapi.Gate, error) {
+func (a remoteAgents) PassGate(ctx context.Context, _ approvals.Caller, in agentapi.GateRequest) (agentapi.Gate, error) {
 	return fetch[agentapi.Gate](ctx, a, http.MethodPost, "/v1/gates", in)
 }
 
