@@ -21,6 +21,10 @@ import (
 var (
 	ErrNotFound = errors.New("key not found")
 	ErrClosed   = errors.New("store is closed")
+	// ErrUnavailable says that the store can't be reached for now. Nothing was
+	// written, but where the error says that nobody knows. It can be again: a
+	// caller that waits may try again.
+	ErrUnavailable = errors.New("the store cannot be reached")
 	// ErrTooLarge says that a function wrote more than one transaction takes:
 	// 2 MiB or 20,000 keys. A value over 256 KiB counts as a few bytes, so
 	// that values of any size can be set; one that is replaced or deleted

@@ -74,10 +74,6 @@ const (
 	// memTableSize is the size of Badger's memtables and decides how much is
 	// replayed after a crash. Badger takes 15 % of it in one transaction.
 	memTableSize = 16 << 20
-	// maxBatch is how many bytes of keys and values go into one transaction.
-	maxBatch = 2 << 20
-	// maxBatchCount is how many changes go into one transaction.
-	maxBatchCount = 20_000
 	// lockWait is how long an open waits for a folder that another has locked,
 	// and lockPoll how often it looks.
 	lockWait = 500 * time.Millisecond

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/holdgate/holdgate/store/serial"
 	"github.com/holdgate/holdgate/store/wal"
 )
 
@@ -87,7 +88,7 @@ func (m *memtables) allocate(fid int) error {
 	if err != nil {
 		return fmt.Errorf("opening a memtable's file: %w", err)
 	}
-	if err := errors.Join(allocate(f, memTableSize+2*maxBatch), f.Close()); err != nil {
+	if err := errors.Join(allocate(f, memTableSize+2*serial.MaxBatch), f.Close()); err != nil {
 		return fmt.Errorf("keeping room for a memtable's file: %w", err)
 	}
 	return nil

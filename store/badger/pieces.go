@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	badgerdb "github.com/dgraph-io/badger/v4"
+	"github.com/holdgate/holdgate/store/serial"
 )
 
 // A value over maxInline is kept in pieces. The pair then holds a ref, marked
@@ -92,7 +93,7 @@ func (d *db) writeAhead(key string, value []byte) (ref, error) {
 	size := len(key)
 	for len(value) > 0 {
 		n := min(len(value), pieceSize)
-		if size+n > maxBatch {
+		if size+n > serial.MaxBatch {
 			if err := d.commitEntries(entries, nil); err != nil {
 				return ref{}, err
 			}

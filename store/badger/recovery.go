@@ -9,6 +9,7 @@ import (
 
 	badgerdb "github.com/dgraph-io/badger/v4"
 
+	"github.com/holdgate/holdgate/store/serial"
 	"github.com/holdgate/holdgate/store/wal"
 )
 
@@ -126,7 +127,7 @@ func (d *db) recommit(txns []loggedTxn) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w (record %d: %w)", t.segment, ErrDamaged, t.version, err)
 		}
-		if i > 0 && (size+len(t.entries) > maxBatch || count+len(entries) > maxBatchCount) {
+		if i > 0 && (size+len(t.entries) > serial.MaxBatch || count+len(entries) > serial.MaxBatchCount) {
 			if err := d.recommitOne(last, txns[i-1].version); err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	badgerdb "github.com/dgraph-io/badger/v4"
 
 	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/serial"
 	"github.com/holdgate/holdgate/store/wal"
 )
 
@@ -97,8 +98,8 @@ func TestTheLogIsReplayedInOrder(t *testing.T) {
 func TestTheLogIsReplayedInTransactionsThatBadgerTakes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	loggedIn(t, dir, pairs("a/", maxBatchCount/2-1), pairs("b/", maxBatchCount), pairs("c/", maxBatchCount))
-	if got, want := len(held(t, openTest(t, dir))), maxBatchCount*5/2-1; got != want {
+	loggedIn(t, dir, pairs("a/", serial.MaxBatchCount/2-1), pairs("b/", serial.MaxBatchCount), pairs("c/", serial.MaxBatchCount))
+	if got, want := len(held(t, openTest(t, dir))), serial.MaxBatchCount*5/2-1; got != want {
 		t.Errorf("the store holds %d pairs, want %d", got, want)
 	}
 }

@@ -75,7 +75,7 @@ func (r reader) Scan(prefix, from string) iter.Seq2[store.Pair, error] {
 	}
 }
 
-// changeSize is what the change counts towards maxBatch.
+// changeSize is what the change counts towards serial.MaxBatch.
 func changeSize(key string, c serial.Change) int {
 	if len(c.Value) > maxInline {
 		return len(key) + refSize

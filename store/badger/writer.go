@@ -112,10 +112,10 @@ func (d *db) runOne(b *batch, base reader, r *serial.Request) bool {
 	}
 	switch {
 	case r.Err != nil:
-	case size > maxBatch || count > maxBatchCount:
+	case size > serial.MaxBatch || count > serial.MaxBatchCount:
 		r.Err = fmt.Errorf("the function wrote %d keys, pieces to remove included, and %d bytes, more than %d and %d: %w",
-			count, size, maxBatchCount, maxBatch, store.ErrTooLarge)
-	case b.size+size > maxBatch || b.count+count > maxBatchCount:
+			count, size, serial.MaxBatchCount, serial.MaxBatch, store.ErrTooLarge)
+	case b.size+size > serial.MaxBatch || b.count+count > serial.MaxBatchCount:
 		return false
 	default:
 		for key, c := range tx.Own {

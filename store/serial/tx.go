@@ -86,6 +86,13 @@ func (t *Tx) Delete(key string) error {
 	return t.put(key, Change{Deleted: true})
 }
 
+// What one function may write: [store.ErrTooLarge].
+const (
+	MaxBatch      = 2 << 20   // bytes of keys and of values up to MaxCounted
+	MaxBatchCount = 20_000    // keys
+	MaxCounted    = 256 << 10 // bytes of the largest value that counts
+)
+
 // MaxKey is the length of the longest key, in bytes.
 const MaxKey = 32 << 10
 

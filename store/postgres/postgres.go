@@ -1,0 +1,270 @@
+// Package postgres keeps a [store.Store] in PostgreSQL, so that several
+// processes share one.
+//
+// # Writing
+//
+// One goroutine of each process, the writer, runs the functions given to Update
+// and UpdateSoon, one after the other, in one serializable transaction (a
+// batch); what they wrote goes to the server at its end. Functions of one
+// process never conflict. Where those of two processes do, the server lets one
+// batch win, and the other runs again, in smaller parts each time. UpdateSoon
+// is Update: the server syncs both.
+//
+// Each batch that wrote leaves a row in holdgate_changes under a random name of
+// its own. Where a connection breaks in the middle of a commit, that row says
+// what became of it: the next connection tries to insert the same name. Where
+// that is refused, the batch was committed; where it is not, the batch can
+// never be committed anymore, and runs again. (The rows' numbers do not do for
+// this: after a crash a sequence gives out again what no committed row has.)
+//
+// # Watching
+//
+// What this process wrote, its watchers hear at once. What others wrote is read
+// from holdgate_changes, once a second and whenever the server notifies.
+// Notifications are a hint: without them everything is heard a little later.
+//
+// # Failing
+//
+// While the server can't be reached, View and Update return an error that wraps
+// [store.ErrUnavailable], and work again once it can. A server that loses
+// acknowledged commits (fsync off) is refused; see [Store.Warnings] for what is
+// only said.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/serial"
+)
+
+const (
+	// connectLimit is how long one try to connect may take.
+	connectLimit = 5 * time.Second
+	// maxViews is how many Views run at a time where the URL does not say
+	// pool_max_conns; more wait.
+	maxViews = 16
+)
+
+// A Config says where the store is.
+type Config struct {
+	// URL is a connection string of libpq, as a URL or as "key=value" pairs.
+	// It may name several hosts, of which the one that takes writes is used,
+	// certificates, and the search_path in which the tables are. It is secret
+	// where it has a password.
+	URL string
+	// Password is asked before each new connection, so that passwords can
+	// change. Nil: the URL's, or that of ~/.pgpass.
+	Password func(context.Context) (string, error)
+	Logger   *slog.Logger
+	// OnCommit is told of each commit, by one goroutine that waits for it.
+	// Nil: nobody asks.
+	OnCommit func(took time.Duration, err error)
+}
+
+// A Store is a [store.Store] in PostgreSQL.
+type Store struct {
+	config Config
+	pool   *pgxpool.Pool // of the Views
+	single *pgx.ConnConfig
+
+	queue    *serial.Queue
+	watchers serial.Watchers
+	changes  changes
+	conn     *pgx.Conn // the writer's; nil: to be made
+	down     bool      // the last batch found no server; the writer's
+
+	end      context.CancelFunc // of follow
+	workers  sync.WaitGroup
+	closing  sync.Once
+	closed   atomic.Bool
+	warnings []string
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects to the server, makes or moves the tables forward, and starts
+// the writer and the one that follows other processes' changes; Close ends
+// both.
+func Open(ctx context.Context, config Config) (*Store, error) {
+	s := &Store{config: config, queue: serial.NewQueue()}
+	pool, err := s.settings()
+	if err != nil {
+		return nil, err
+	}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, pool); err != nil {
+		return nil, fmt.Errorf("opening the store in PostgreSQL: %w", err)
+	}
+	if err := s.prepare(ctx); err != nil {
+		s.pool.Close()
+		return nil, fmt.Errorf("opening the store in PostgreSQL: %w", err)
+	}
+	following, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.end = end
+	s.workers.Go(s.write)
+	s.workers.Go(func() { s.follow(following) })
+	return s, nil
+}
+
+// settings reads the URL. Its errors do not repeat it: it may have a password.
+func (s *Store) settings() (*pgxpool.Config, error) {
+	pool, err := pgxpool.ParseConfig(s.config.URL)
+	if err != nil {
+		return nil, errors.New("store.postgres: the URL is no connection string: want postgres://user@host:port/database?sslmode=verify-full")
+	}
+	if pool.MaxConns < maxViews {
+		pool.MaxConns = maxViews
+	}
+	c := pool.ConnConfig
+	c.ConnectTimeout = connectLimit
+	if c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "holdgate"
+	}
+	pool.BeforeConnect = s.password
+	s.single = c.Copy()
+	return pool, nil
+}
+
+// password fills in the password of a connection that is about to be made.
+func (s *Store) password(ctx context.Context, c *pgx.ConnConfig) error {
+	if s.config.Password == nil {
+		return nil
+	}
+	password, err := s.config.Password(ctx)
+	if err != nil {
+		return fmt.Errorf("store.postgres: no password: %w", err)
+	}
+	c.Password = password
+	return nil
+}
+
+// connect makes a connection that no View uses.
+func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
+	c := s.single.Copy()
+	if err := s.password(ctx, c); err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, c)
+}
+
+// prepare checks the server, and makes the tables ready.
+func (s *Store) prepare(ctx context.Context) error {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer conn.Close(ctx)
+	if s.warnings, err = inspect(ctx, conn); err != nil {
+		return err
+	}
+	if err := migrate(ctx, conn); err != nil {
+		return err
+	}
+	return s.changes.begin(ctx, conn)
+}
+
+// Warnings says, one sentence each, how the server could lose what it
+// acknowledged.
+func (s *Store) Warnings() []string { return s.warnings }
+
+// beginView begins a View's transaction. The server takes its snapshot with the
+// first statement behind BEGIN, not with BEGIN.
+const beginView = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1`
+
+// View implements [store.Store].
+func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginView})
+	if err != nil {
+		switch {
+		case s.closed.Load():
+			return store.ErrClosed
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		return unavailable(err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	r := &reader{ctx: ctx, tx: tx}
+	if err := fn(serial.View{Reader: r}); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// Update implements [store.Store]. It must not be called from within a
+// function of Update or UpdateSoon: it would wait for itself.
+func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.queue.Do(ctx, fn, true)
+}
+
+// UpdateSoon implements [store.Store]; here it is Update.
+func (s *Store) UpdateSoon(ctx context.Context, fn func(store.Tx) error) error {
+	return s.queue.Do(ctx, fn, true)
+}
+
+// Watch implements [store.Store].
+func (s *Store) Watch(ctx context.Context, prefix string) store.Watcher {
+	return s.watchers.Add(ctx, prefix)
+}
+
+// Close implements [store.Store]. Updates that wait are run and answered.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.closed.Store(true)
+		s.queue.Close()
+		s.end()
+		s.workers.Wait()
+		s.watchers.Close()
+		s.pool.Close()
+	})
+	return nil
+}
+
+// unavailable says of an error that the server could not be reached, unless it
+// is the server's own.
+func unavailable(err error) error {
+	if _, ok := errors.AsType[*pgconn.PgError](err); ok && !isShutdown(err) {
+		return fmt.Errorf("PostgreSQL: %w", err)
+	}
+	return fmt.Errorf("%w: PostgreSQL: %w", store.ErrUnavailable, err)
+}
+
+// The server's codes that matter: PostgreSQL, appendix A.
+const (
+	codeSerialization  = "40001"
+	codeDeadlock       = "40P01"
+	codeReadOnly       = "25006" // what was the primary has become a standby
+	codeClassShutdown  = "57P"   // admin_shutdown, crash_shutdown, cannot_connect_now
+	codeClassTooMany   = "53"    // out of disk, memory or connections
+	codeUniqueConflict = "23505"
+)
+
+// isConflict reports whether the server refused a transaction that can be run again.
+func isConflict(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == codeSerialization || e.Code == codeDeadlock)
+}
+
+// isShutdown reports whether the server says that it is going or not ready.
+func isShutdown(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (hasPrefix(e.Code, codeClassShutdown) || hasPrefix(e.Code, codeClassTooMany) || e.Code == codeReadOnly)
+}
+
+func hasPrefix(code, class string) bool { return len(code) >= len(class) && code[:len(class)] == class }
