@@ -2,9 +2,9 @@ package facts
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/sql"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -13,33 +13,33 @@ import (
 const maxArgumentDepth = 32
 
 // arguments reads what a tool is told to do.
-func (x *extraction) arguments(kind toolKind, args map[string]any) {
+func arguments(x *collect.Findings, kind toolKind, args map[string]any) {
 	if kind.access == "-" {
-		kind.access = accessWrite
+		kind.access = collect.AccessWrite
 	}
 	if v, ok := verbOf(kind, args); ok {
-		x.facts.Category, kind.access = v, v
+		x.Facts.Category, kind.access = v, v
 	}
 	if looksOnly(kind, args) {
-		x.facts.Category = accessRead
+		x.Facts.Category = collect.AccessRead
 	}
-	dir := x.start()
+	dir := x.Start()
 	for _, k := range sortedKeys(args) {
 		if s, ok := args[k].(string); ok && kind.role(k) == roleDir && s != "" {
-			dir = x.cleanDir(s)
+			dir = x.CleanDir(s)
 		}
 	}
 	if words, ok := awsWords(kind, args); ok {
 		newShell(x, dir).run(invocation{words: words})
 	}
-	kind.moved = x.moved(kind, args, dir)
-	x.edited(kind, args, dir)
-	x.object(kind, args, dir, 0)
+	kind.moved = moved(x, kind, args, dir)
+	edited(x, kind, args, dir)
+	object(x, kind, args, dir, 0)
 }
 
 // moved is how a tool that moves files touches those that it takes away: they
 // are deleted, unless they stay in the session's folder under another name.
-func (x *extraction) moved(kind toolKind, args map[string]any, dir string) string {
+func moved(x *collect.Findings, kind toolKind, args map[string]any, dir string) string {
 	var target []field
 	for k, v := range args {
 		if s, ok := v.(string); ok && kind.role(k) == roleWrite {
@@ -47,9 +47,9 @@ func (x *extraction) moved(kind toolKind, args map[string]any, dir string) strin
 		}
 	}
 	if newShell(x, dir).keeps(target, nil) {
-		return accessWrite
+		return collect.AccessWrite
 	}
-	return accessDelete
+	return collect.AccessDelete
 }
 
 // verbOf reads what a text editor or patch tool is to do: whether it views,
@@ -61,11 +61,11 @@ func verbOf(kind toolKind, args map[string]any) (string, bool) {
 		}
 		switch s, _ := args[key].(string); s {
 		case "view":
-			return accessRead, true
+			return collect.AccessRead, true
 		case "delete", "delete_file":
-			return accessDelete, true
+			return collect.AccessDelete, true
 		}
-		return accessWrite, true
+		return collect.AccessWrite, true
 	}
 	return "", false
 }
@@ -122,114 +122,114 @@ func roleByName(n string) role {
 	return rolePath
 }
 
-func (x *extraction) object(kind toolKind, args map[string]any, dir string, depth int) {
+func object(x *collect.Findings, kind toolKind, args map[string]any, dir string, depth int) {
 	if depth > maxArgumentDepth {
-		x.fail("arguments nested deeper than %d", maxArgumentDepth)
+		x.Fail("arguments nested deeper than %d", maxArgumentDepth)
 		return
 	}
-	defer func(at *place) { x.at = at }(x.at)
-	whole := x.at
+	defer func(at *collect.Place) { x.At = at }(x.At)
+	whole := x.At
 	for _, k := range sortedKeys(args) {
 		x.Tick()
-		x.at = &place{in: whole, key: k}
+		x.At = &collect.Place{In: whole, Key: k}
 		r := kind.role(k)
 		if r == roleCommand {
-			sh := x.shellBeside(kind, args, dir)
-			x.command(args[k], commandWords(args), sh)
-			x.leaves(sh)
-			if text, ok := args[k].(string); ok && x.unlikeDash {
-				again := x.shellBeside(kind, args, dir)
+			sh := shellBeside(x, kind, args, dir)
+			command(x, args[k], commandWords(args), sh)
+			noteLeft(x, sh)
+			if text, ok := args[k].(string); ok && x.UnlikeDash {
+				again := shellBeside(x, kind, args, dir)
 				again.dash = true
-				x.command(text, commandWords(args), again)
+				command(x, text, commandWords(args), again)
 			}
 			continue
 		}
 		if lines, ok := args[k].([]any); ok && r == roleLines {
-			x.lines(kind, lines, args, dir, depth)
+			readLines(x, kind, lines, args, dir, depth)
 			continue
 		}
-		x.value(kind, r, args[k], dir, depth)
+		value(x, kind, r, args[k], dir, depth)
 	}
 }
 
-func (x *extraction) value(kind toolKind, r role, v any, dir string, depth int) {
+func value(x *collect.Findings, kind toolKind, r role, v any, dir string, depth int) {
 	x.Tick()
 	switch v := v.(type) {
 	case string:
-		x.argument(kind, r, v, dir)
+		argument(x, kind, r, v, dir)
 	case []any:
 		if depth > maxArgumentDepth {
-			x.fail("arguments nested deeper than %d", maxArgumentDepth)
+			x.Fail("arguments nested deeper than %d", maxArgumentDepth)
 			return
 		}
-		defer func(at *place) { x.at = at }(x.at)
-		list := x.at
+		defer func(at *collect.Place) { x.At = at }(x.At)
+		list := x.At
 		for i, e := range v {
-			x.at = &place{in: list, index: i, listed: true}
-			x.value(kind, r, e, dir, depth+1)
+			x.At = &collect.Place{In: list, Index: i, Listed: true}
+			value(x, kind, r, e, dir, depth+1)
 		}
 	case map[string]any:
-		x.object(kind, v, dir, depth+1)
+		object(x, kind, v, dir, depth+1)
 	}
 }
 
 // argument reads one string in its role.
-func (x *extraction) argument(kind toolKind, r role, s, dir string) {
+func argument(x *collect.Findings, kind toolKind, r role, s, dir string) {
 	switch r {
 	case rolePath:
-		x.argumentPath(s, kind.access, dir)
+		argumentPath(x, s, kind.access, dir)
 		if kind.deep {
-			x.path(pathRef{text: s, access: accessRead, dirs: dirsOf(dir), reach: reachBeneath})
+			x.Path(collect.Ref{Text: s, Access: collect.AccessRead, Dirs: collect.DirsOf(dir), Reach: collect.ReachBeneath})
 		}
 	case roleRead, rolePattern:
-		x.argumentPath(s, accessRead, dir)
+		argumentPath(x, s, collect.AccessRead, dir)
 	case roleWrite:
-		x.argumentPath(s, accessWrite, dir)
+		argumentPath(x, s, collect.AccessWrite, dir)
 	case roleDelete:
-		x.argumentPath(s, accessDelete, dir)
+		argumentPath(x, s, collect.AccessDelete, dir)
 	case roleMove:
-		x.argumentPath(s, kind.moved, dir)
+		argumentPath(x, s, kind.moved, dir)
 	case rolePatch:
-		x.patch(s, dirsOf(dir))
+		x.Patch(s, collect.DirsOf(dir))
 	case roleURL:
-		x.url(s)
+		x.URL(s)
 	case roleURLs:
-		x.urlsIn(s)
+		x.URLsIn(s)
 	case roleSQL:
-		x.sql(s)
+		x.SQL(s)
 	case roleQuery:
 		if sql.LooksLike(s) {
-			x.sql(s)
+			x.SQL(s)
 		}
 	case roleTyped:
-		x.typed(s, dir)
+		typed(x, s, dir)
 	case roleLines:
 		newShell(x, dir).source(s)
 	case roleNone:
 		if strings.Contains(s, "://") {
-			x.urlsIn(s)
+			x.URLsIn(s)
 		}
 	}
 }
 
-func (x *extraction) argumentPath(s, access, dir string) {
+func argumentPath(x *collect.Findings, s, access, dir string) {
 	if s == "" {
 		return
 	}
 	if scheme, _, ok := strings.Cut(s, "://"); ok && scheme != "file" {
-		x.url(s)
+		x.URL(s)
 		return
 	}
-	x.path(pathRef{text: s, access: access, dirs: dirsOf(dir)})
+	x.Path(collect.Ref{Text: s, Access: access, Dirs: collect.DirsOf(dir)})
 }
 
 // command reads what is to be run: a shell line, or a list of words. More
 // words may stand in a key of their own, as in {"command": "git", "args": []}.
-func (x *extraction) command(v any, more []field, sh *shell) {
+func command(x *collect.Findings, v any, more []field, sh *shell) {
 	switch v := v.(type) {
 	case string:
 		if more != nil {
-			x.at = x.at.in // the words stand in two arguments
+			x.At = x.At.In // the words stand in two arguments
 			sh.run(invocation{words: append([]field{{text: v}}, more...)})
 			return
 		}
@@ -237,42 +237,42 @@ func (x *extraction) command(v any, more []field, sh *shell) {
 	case []any:
 		words := literals(v)
 		if len(words) != len(v) {
-			x.fail("command list holds more than strings")
+			x.Fail("command list holds more than strings")
 		}
 		if more != nil {
-			x.at = x.at.in
+			x.At = x.At.In
 		}
 		sh.run(invocation{words: append(words, more...)})
 	default:
-		x.fail("command is neither text nor list")
+		x.Fail("command is neither text nor list")
 	}
 }
 
-// lines reads a list of what is to be run one after the other: shell lines, or
+// readLines reads a list of what is to be run one after the other: shell lines, or
 // objects and lists that say what a command alone would. Some tools run every
 // line in a shell of its own and some all in one, so both are followed.
-func (x *extraction) lines(kind toolKind, list []any, args map[string]any, dir string, depth int) {
+func readLines(x *collect.Findings, kind toolKind, list []any, args map[string]any, dir string, depth int) {
 	if all := literals(list); len(all) > 1 && len(all) == len(list) {
 		texts := make([]string, len(all))
 		for i, line := range all {
 			texts[i] = line.text
 		}
-		sh := x.shellBeside(kind, args, dir)
+		sh := shellBeside(x, kind, args, dir)
 		sh.source(strings.Join(texts, "\n"))
-		x.leaves(sh)
+		noteLeft(x, sh)
 	}
-	defer func(at *place) { x.at = at }(x.at)
-	whole := x.at
+	defer func(at *collect.Place) { x.At = at }(x.At)
+	whole := x.At
 	for i, e := range list {
 		x.Tick()
-		x.at = &place{in: whole, index: i, listed: true}
+		x.At = &collect.Place{In: whole, Index: i, Listed: true}
 		switch e := e.(type) {
 		case string, []any:
-			x.command(e, nil, x.shellBeside(kind, args, dir))
+			command(x, e, nil, shellBeside(x, kind, args, dir))
 		case map[string]any:
-			x.object(kind, e, dir, depth+1)
+			object(x, kind, e, dir, depth+1)
 		default:
-			x.fail("commands hold what is neither text nor list nor object")
+			x.Fail("commands hold what is neither text nor list nor object")
 		}
 	}
 }
@@ -295,7 +295,7 @@ func literals(list []any) []field {
 
 // typed reads keys that go to a program which already runs. It may be a
 // shell, so they are read as one; what runs there is not known.
-func (x *extraction) typed(s, dir string) {
+func typed(x *collect.Findings, s, dir string) {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\r':
@@ -315,55 +315,26 @@ func (x *extraction) typed(s, dir string) {
 }
 
 // scan reads every string of the arguments for what text alone shows.
-func (x *extraction) scan(at *place, v any) {
+func scan(x *collect.Findings, at *collect.Place, v any) {
 	x.Tick()
 	switch v := v.(type) {
 	case string:
-		x.text(at, v)
+		x.Text(at, v)
 	case []any:
 		for i, e := range v {
-			x.scan(&place{in: at, index: i, listed: true}, e)
+			scan(x, &collect.Place{In: at, Index: i, Listed: true}, e)
 		}
 	case map[string]any:
 		for _, k := range sortedKeys(v) {
-			x.text(at, k) // hidden with all that it is a name in
+			x.Text(at, k) // hidden with all that it is a name in
 			if k == "__proto__" {
 				// JavaScript that copies the object reads its members as the object's own.
-				x.fail("an argument is named __proto__, whose members some agents take for arguments")
+				x.Fail("an argument is named __proto__, whose members some agents take for arguments")
 			}
-			x.scan(&place{in: at, key: k}, v[k])
+			scan(x, &collect.Place{In: at, Key: k}, v[k])
 		}
 	}
 }
-
-// A place is where in a call something stands: nil is the whole. It is written
-// out as a pointer only where something is found, which is seldom.
-type place struct {
-	in     *place
-	key    string
-	index  int
-	listed bool // index counts, and not key
-	text   bool // what is below stands written out in this one text, which has no pointers of its own
-}
-
-// pointer is the place as a JSON pointer (RFC 6901).
-func (p *place) pointer() string {
-	for q := p; q != nil; q = q.in {
-		if q.text {
-			p = q
-		}
-	}
-	switch {
-	case p == nil:
-		return ""
-	case p.listed:
-		return p.in.pointer() + "/" + strconv.Itoa(p.index)
-	}
-	return p.in.pointer() + "/" + pointerEscape.Replace(p.key)
-}
-
-// pointerEscape writes a key as a token of a JSON pointer.
-var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
 func sortedKeys(m map[string]any) []string {
 	keys := make([]string, 0, len(m))
@@ -372,60 +343,4 @@ func sortedKeys(m map[string]any) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// text looks at one string for credentials and deceiving characters.
-func (x *extraction) text(at *place, s string) {
-	x.suspicious(s)
-	x.secrets(at, s)
-}
-
-// patch reads the paths out of an apply_patch text.
-func (x *extraction) patch(s string, dirs []string) {
-	found := false
-	for line := range strings.Lines(s) {
-		line = strings.TrimSpace(line)
-		for _, op := range patchOps {
-			if name, ok := strings.CutPrefix(line, op.prefix); ok {
-				found = true
-				x.path(pathRef{text: strings.TrimSpace(name), access: op.access, dirs: dirs})
-			}
-		}
-	}
-	if !found && strings.TrimSpace(s) != "" {
-		x.fail("patch names no file")
-	}
-}
-
-// patchOps are the lines of an apply_patch text that name files.
-var patchOps = []struct{ prefix, access string }{
-	{"*** Add File:", accessWrite},
-	{"*** Update File:", accessWrite},
-	{"*** Delete File:", accessDelete},
-	{"*** Move to:", accessWrite},
-	{"+++ b/", accessWrite},
-}
-
-// sql reads SQL text and adds its statements.
-func (x *extraction) sql(s string) {
-	var found sql.Reading
-	defer func() { // what was found stands, also where the work is given up
-		for _, p := range found.Problems {
-			x.fail("sql: %s", p)
-		}
-		for _, st := range found.Statements {
-			key := []string{st.Verb, st.Object, strconv.FormatBool(st.Where), strconv.Itoa(st.Rows)}
-			if x.once("sql", append(key, st.Tables...)...) {
-				x.facts.SQL = append(x.facts.SQL, st)
-			}
-		}
-		for _, f := range found.Files {
-			if strings.Contains(f.Name, "://") {
-				x.url(f.Name)
-				continue
-			}
-			x.path(pathRef{text: f.Name, access: f.Access, dirs: dirsOf(x.start())})
-		}
-	}()
-	sql.Parse(s, x.Budget, &found)
 }

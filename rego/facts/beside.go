@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -18,7 +19,7 @@ const (
 // shellBeside is the shell that a command runs in, with the environment and
 // the standard input that its neighbours give it. Code beside a command may
 // be what runs in its place, so it is listed as what cannot be told.
-func (x *extraction) shellBeside(kind toolKind, args map[string]any, dir string) *shell {
+func shellBeside(x *collect.Findings, kind toolKind, args map[string]any, dir string) *shell {
 	sh := newShell(x, dir)
 	for _, k := range sortedKeys(args) {
 		n := normal(k)

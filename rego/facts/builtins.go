@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -45,7 +46,7 @@ func followerOf(name string) follower {
 		return setParams
 	case "setopt", "unsetopt", "emulate":
 		return func(s *shell, _ invocation) bool {
-			s.x.fail("shell: %s changes how zsh reads commands", name)
+			s.x.Fail("shell: %s changes how zsh reads commands", name)
 			return false
 		}
 	case "shift":
@@ -91,7 +92,7 @@ func eval(s *shell, in invocation) bool {
 func sourceFile(s *shell, in invocation) bool {
 	if len(in.words) > 1 {
 		in.unbound = append(in.unbound, in.words[1].text)
-		s.touch(in.words[1], accessRead)
+		s.touch(in.words[1], collect.AccessRead)
 	}
 	s.emit(in)
 	s.forgetAll()
@@ -123,10 +124,10 @@ func (s *shell) lose() { s.dirs, s.lost = nil, true }
 // moveTo sets the folder.
 func (s *shell) moveTo(f field) {
 	defer func() {
-		s.x.left = s.x.left || slices.ContainsFunc(s.dirs, func(d string) bool { return !s.x.project(path.Join(d, "x"), true) })
+		s.x.Left = s.x.Left || slices.ContainsFunc(s.dirs, func(d string) bool { return !s.x.Project(path.Join(d, "x"), true) })
 	}()
 	f = s.here(f)
-	dir, known := s.x.expandTilde(f.text, s.remote)
+	dir, known := s.x.ExpandTilde(f.text, s.remote)
 	home := dir == "~" || strings.HasPrefix(dir, "~/")
 	if !f.known() || f.glob || !known && (!home || s.remote) || dir == "-" || dir == "" {
 		s.lose()
@@ -134,7 +135,7 @@ func (s *shell) moveTo(f field) {
 	}
 	switch {
 	case !known:
-		s.dirs, s.lost = []string{joinDir("~", strings.TrimPrefix(dir, "~"))}, false
+		s.dirs, s.lost = []string{collect.JoinDir("~", strings.TrimPrefix(dir, "~"))}, false
 		return
 	case path.IsAbs(dir):
 		s.dirs, s.lost = []string{path.Clean(dir)}, false
@@ -142,7 +143,7 @@ func (s *shell) moveTo(f field) {
 	}
 	var to []string
 	for _, d := range s.dirs {
-		to = append(to, joinDir(d, dir))
+		to = append(to, collect.JoinDir(d, dir))
 	}
 	s.dirs = to
 }
@@ -150,15 +151,15 @@ func (s *shell) moveTo(f field) {
 func alias(s *shell, in invocation) bool {
 	for _, w := range in.words[1:] {
 		if len(w.text) > 1 && w.text[0] == '-' && strings.ContainsAny(w.text, "gs") || !w.known() {
-			s.x.fail("shell: an alias that may stand anywhere: %s", w.text)
+			s.x.Fail("shell: an alias that may stand anywhere: %s", w.text)
 		}
 		if name, text, ok := strings.Cut(w.text, "="); ok {
 			if before, had := s.aliases[name]; had && before != text && s.conditional > 0 {
-				s.x.fail("shell: an alias that may have been replaced: %s", name)
+				s.x.Fail("shell: an alias that may have been replaced: %s", name)
 			}
 			s.aliases[name] = text
 			if _, err := s.parse(text); err != nil || strings.ContainsAny(text, "#") || strings.Contains(text, "<<") {
-				s.x.fail("shell: an alias that is no command by itself: %s", name)
+				s.x.Fail("shell: an alias that is no command by itself: %s", name)
 			}
 		}
 	}
@@ -167,12 +168,12 @@ func alias(s *shell, in invocation) bool {
 
 func trap(s *shell, in invocation) bool {
 	if len(in.words) > 2 && len(in.words[1].text) > 1 && in.words[1].text[0] == '-' && strings.Trim(in.words[1].text, "-lpP") != "" {
-		s.x.fail("shell: a trap whose command begins like an option: %s", in.words[1].text)
+		s.x.Fail("shell: a trap whose command begins like an option: %s", in.words[1].text)
 	}
 	o := parseOptions(in.words[1:], "", "")
 	if len(o.operands) > 1 && o.operands[0].text != "-" && o.operands[0].text != "" {
 		t := o.operands[0]
-		s.x.beside = true
+		s.x.Beside = true
 		s.traps = append(slices.Clip(s.traps), t)
 		s.springs(t)
 	}
@@ -317,10 +318,10 @@ func setParams(s *shell, in invocation) bool {
 		}
 		if t := w.text; t == "keyword" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "k") || t == "braceexpand" ||
 			len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "B") {
-			s.x.fail("shell: set %s changes how commands are read", t)
+			s.x.Fail("shell: set %s changes how commands are read", t)
 		}
 		if t := w.text; len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "A") {
-			s.x.fail("shell: set %s sets an array in zsh", t)
+			s.x.Fail("shell: set %s sets an array in zsh", t)
 		}
 		if name {
 			continue
@@ -401,12 +402,12 @@ func shellProgram(s *shell, in invocation) bool {
 			sub := s.sub(append(in.via, name)...)
 			sub.inherit(in.assigns)
 			sub.stdin, sub.params, sub.args, sub.paramsKnown = s.stdin, texts(args), nil, known(args)
-			s.touch(*file, accessRead)
+			s.touch(*file, collect.AccessRead)
 			sub.source(text)
 			return true
 		}
 		in.unbound = append(in.unbound, file.text)
-		s.touch(*file, accessRead)
+		s.touch(*file, collect.AccessRead)
 		s.emit(in)
 		return true
 	}

@@ -35,11 +35,11 @@ func (s *shell) addresses(scheme string, words []field) {
 			if !strings.HasPrefix(rest, "/") {
 				rest = ""
 			}
-			s.x.url(scheme + "://" + orLocal(m[1]) + ":" + m[2] + rest)
+			s.x.URL(scheme + "://" + orLocal(m[1]) + ":" + m[2] + rest)
 		} else if scheme == "http" && onlyPath.MatchString(w.text) {
-			s.x.url(scheme + "://localhost" + w.text[1:])
+			s.x.URL(scheme + "://localhost" + w.text[1:])
 		} else if scheme == "tcp" && i > 0 && onlyPort.MatchString(w.text) && !strings.HasPrefix(words[i-1].text, "-") {
-			s.x.url("tcp://" + strings.Trim(words[i-1].text, "[]") + ":" + w.text)
+			s.x.URL("tcp://" + strings.Trim(words[i-1].text, "[]") + ":" + w.text)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -103,7 +104,7 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	}
 	for _, f := range o.values(ip.file, "") {
 		c.Unbound = append(c.Unbound, f.text)
-		s.touch(f, accessRead)
+		s.touch(f, collect.AccessRead)
 	}
 	for l := range strings.FieldsSeq(ip.loads) {
 		c.Unbound = append(c.Unbound, texts(o.values("", l))...)
@@ -112,14 +113,14 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	if ip.program && s.awkOptions(in.words[1:], c) {
 		operands = slices.Clone(operands)
 		for i := range operands[min(1, len(operands)):] {
-			s.touch(operands[i+1], accessWrite)
+			s.touch(operands[i+1], collect.AccessWrite)
 		}
 	}
 	if ip.program && len(code) == 0 && len(o.values(ip.file, "")) == 0 && len(operands) > 0 {
 		s.awk(operands[0], c)
 		for _, f := range operands[1:] {
 			if !isAssignment(f) {
-				s.touch(f, accessRead)
+				s.touch(f, collect.AccessRead)
 			}
 		}
 		return
@@ -131,7 +132,7 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	case wordlist.Has(standardModules, module):
 	case wordlist.Has("node nodejs", in.name()) && o.has("c", "check"):
 		for _, f := range operands {
-			s.touch(f, accessRead)
+			s.touch(f, collect.AccessRead)
 		}
 	case module != "":
 		if !wordlist.Has(toolModules, module) {
@@ -140,7 +141,7 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 		s.moduleArguments(module, in, c)
 		s.strays(in)
 	case len(code) > 0 || wordlist.Has("vim vi nvim emacs", in.name()):
-		access := accessRead
+		access := collect.AccessRead
 		if strings.HasPrefix(in.name(), "perl") && perlInPlace(c.Argv) {
 			access = perlEdits(join(code, "\n"), c.Argv)
 		}
@@ -150,7 +151,7 @@ func (s *shell) interpret(ip interpreter, in invocation, c *Command) {
 	case len(operands) > 0 && operands[0].text != "-" && s.readsFile(operands[0], c):
 	case len(operands) > 0 && operands[0].text != "-":
 		c.Unbound = append(c.Unbound, operands[0].text)
-		s.touch(operands[0], accessRead)
+		s.touch(operands[0], collect.AccessRead)
 		after := slices.IndexFunc(in.words, func(w field) bool { return w.text == operands[0].text })
 		s.strays(invocation{words: append(in.words[:1:1], in.words[after+1:]...)})
 	case s.stdin.kind == "file":
@@ -235,9 +236,9 @@ func (s *shell) code(f field, c *Command) bool {
 		if strings.HasPrefix(m[0], "Path") && m[2] == "" {
 			continue
 		}
-		s.touch(field{text: unquoteCode(m[1])}, accessDelete)
+		s.touch(field{text: unquoteCode(m[1])}, collect.AccessDelete)
 		if recursive.MatchString(text) {
-			s.x.facts.Impact.Recursive = true
+			s.x.Facts.Impact.Recursive = true
 		}
 	}
 	for _, re := range []*regexp.Regexp{codeRuns, codeBang, codeTicks} {
@@ -253,11 +254,11 @@ func (s *shell) code(f field, c *Command) bool {
 	for _, m := range codeStrings.FindAllStringSubmatch(text, 200) {
 		s.x.Tick()
 		str := m[1] + m[2]
-		if class := classify(str, accessRead); (class == classSecret || class == classPersistence) && !strings.ContainsAny(str, " \n") {
-			s.touch(field{text: str}, accessRead)
+		if class := collect.Classify(str, collect.AccessRead); (class == collect.ClassSecret || class == collect.ClassPersistence) && !strings.ContainsAny(str, " \n") {
+			s.touch(field{text: str}, collect.AccessRead)
 		}
 		if strings.Contains(str, "://") {
-			s.x.urlsIn(str)
+			s.x.URLsIn(str)
 		}
 	}
 	return false
@@ -290,7 +291,7 @@ func (s *shell) awk(f field, c *Command) {
 		s.runsInCode(m[1]+m[2]+m[3], c.Program)
 	}
 	for _, m := range awkWrites.FindAllStringSubmatch(f.text, 50) {
-		s.touch(field{text: m[1]}, accessWrite)
+		s.touch(field{text: m[1]}, collect.AccessWrite)
 	}
 	if acts || strings.Contains(f.text, "@load") || strings.Contains(f.text, "getline") {
 		c.Unresolved = append(c.Unresolved, shorten(f.text))
@@ -310,7 +311,7 @@ func (s *shell) awkOptions(words []field, c *Command) (inPlace bool) {
 	}
 	for _, long := range []string{"profile", "pretty-print", "dump-variables"} {
 		for _, f := range append(o.values(long[:1], long), o.values(map[string]string{"pretty-print": "o"}[long], "")...) {
-			s.touch(f, accessWrite)
+			s.touch(f, collect.AccessWrite)
 		}
 	}
 	return inPlace

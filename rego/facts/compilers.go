@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -74,9 +75,9 @@ func (s *shell) compiles(in invocation) {
 		at, _ := s.fileAt(w)
 		var c Command
 		if text, ok := s.content(w); plain && ok && s.readsAs(language, field{text: text}, &c) {
-			s.x.shown[at] = s.x.version(at)
+			s.x.Shown[at] = s.x.Version(at)
 		} else {
-			delete(s.x.shown, at)
+			delete(s.x.Shown, at)
 		}
 	}
 }
@@ -150,7 +151,7 @@ func (s *shell) dashed(in invocation, c *Command, options map[string]string) {
 		}
 		switch does {
 		case "write":
-			s.use(in, f, accessWrite)
+			s.use(in, f, collect.AccessWrite)
 		case "run":
 			run := f.text
 			if name == "wrapper" {

@@ -3,6 +3,7 @@ package facts
 import (
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -36,7 +37,7 @@ func containerCommand(s *shell, in invocation, c *Command) {
 			return
 		case w.text == "inspect" && (i == 0 || words[i-1].text == "container" || strings.HasPrefix(words[0].text, "-")):
 			if inspectsEnvironment(words[i+1:]) && !s.quiet {
-				s.x.path(pathRef{text: ownEnvironment, access: accessRead, remote: true})
+				s.x.Path(collect.Ref{Text: ownEnvironment, Access: collect.AccessRead, Remote: true})
 			}
 			return
 		case w.text == "exec" || w.text == "run" || w.text == "image" || w.text == "volume" || w.text == "network":

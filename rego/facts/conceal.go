@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/secrets"
 )
 
@@ -17,10 +18,10 @@ const shortestValue = 6
 // Values are the credentials in a call, and the texts that hold them, the
 // longest first, for [Conceal]. It works the facts out again.
 func Values(ctx context.Context, c holdgate.Call, o Options) []string {
-	x := newExtraction(ctx, o)
-	x.call(c)
-	values := slices.Clone(x.held)
-	for _, text := range x.held {
+	x := collect.New(ctx, o)
+	call(x, c)
+	values := slices.Clone(x.Held)
+	for _, text := range x.Held {
 		spans, _ := secrets.Spans(text)
 		for _, s := range spans {
 			values = append(values, text[s.Start:s.End])
@@ -28,7 +29,7 @@ func Values(ctx context.Context, c holdgate.Call, o Options) []string {
 	}
 	if c.Tool != nil {
 		if args, ok := decodeObject(c.Tool.Arguments); ok {
-			for _, s := range x.facts.Secrets {
+			for _, s := range x.Facts.Secrets {
 				values = append(values, textsAt(args, s.Pointer)...)
 			}
 		}

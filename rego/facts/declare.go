@@ -11,7 +11,7 @@ import (
 // declare is export, declare, local, readonly and typeset.
 func (s *shell) declare(c *syntax.DeclClause) {
 	if name := c.Variant.Value; name == "declare" || name == "typeset" || name == "nameref" {
-		s.x.unlikeDash = true
+		s.x.UnlikeDash = true
 		if s.dash { // a program that is not there
 			for _, a := range c.Args {
 				s.nested(a)

@@ -126,7 +126,7 @@ func (s *shell) ownProcess(w field) bool {
 	if m == nil {
 		return false
 	}
-	return s.x.temporary[m[2]] || slices.ContainsFunc(s.x.facts.Commands, func(c Command) bool {
+	return s.x.Temporary[m[2]] || slices.ContainsFunc(s.x.Facts.Commands, func(c Command) bool {
 		return c.Program != "kill" && c.Program != "cat" && slices.ContainsFunc(c.Argv[1:], func(a string) bool { return a == m[2] || strings.HasSuffix(a, "="+m[2]) })
 	})
 }

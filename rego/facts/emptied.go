@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -147,16 +148,16 @@ func (st stream) nothing() bool {
 // that was there but by its name: what runs make anew has names of its own.
 func (s *shell) replaces(f field, c content) string {
 	if c == contentNothing && !s.scratch(f) || c == contentReport && isSource(f.text) {
-		return accessDelete
+		return collect.AccessDelete
 	}
-	return accessWrite
+	return collect.AccessWrite
 }
 
 // scratch reports whether a file is one that runs make anew, or one that is
 // known at run time only.
 func (s *shell) scratch(f field) bool {
 	text := strings.ToLower(f.text)
-	if !f.known() || harmlessDevice(text) {
+	if !f.known() || collect.HarmlessDevice(text) {
 		return true
 	}
 	base := path.Base(text)

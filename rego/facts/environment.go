@@ -1,11 +1,11 @@
 package facts
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -175,7 +175,7 @@ func loads(program string, a field) []string {
 		return []string{value}
 	case wordlist.Has(optionVariables, name) && !harmless(name, value):
 		return []string{a.text}
-	case pointer.MatchString(name) && leadsOut(value) && !systemProgram(value):
+	case pointer.MatchString(name) && leadsOut(value) && !collect.SystemProgram(value):
 		return []string{value}
 	}
 	return nil
@@ -207,25 +207,9 @@ func ahead(value string) []string {
 		if dir == "$PATH" || dir == "${PATH}" {
 			return dirs
 		}
-		if !systemProgram(dir+"/x") && !toolFolder.MatchString(dir) {
+		if !collect.SystemProgram(dir+"/x") && !collect.ToolFolder.MatchString(dir) {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
-}
-
-// toolFolder is where the person's own tools lie, or those that the project has
-// installed: to write there is asked about.
-var toolFolder = regexp.MustCompile(`^(~|\$HOME|\$\{HOME\})/(\.(cargo|local|bun|deno|pyenv|rbenv|volta|nvm|asdf|npm-global|dotnet|pub-cache|mix)(/[\w.-]+)*|go)/(bin|shims)/?$|^((\$PWD|\$\{PWD\}|\$\(pwd\)|\.|(/[\w.-]+)+)/)?(node_modules/\.bin|\.?venv/bin|vendor/bin)/?$`)
-
-// systemProgram reports whether a program lies where the system keeps its
-// own.
-func systemProgram(p string) bool {
-	p = path.Clean(p)
-	for _, dir := range []string{"/bin/", "/sbin/", "/usr/", "/opt/", "/lib/", "/lib64/", "/System/", "/Applications/", "/snap/", "/nix/store/"} {
-		if strings.HasPrefix(p, dir) {
-			return true
-		}
-	}
-	return false
 }

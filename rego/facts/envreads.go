@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -69,19 +70,19 @@ func (s *shell) environmentReads(name string, in invocation) {
 		shows = s.namesCredential(jqEnvironment, args)
 		for i, w := range args[:max(0, len(args)-2)] {
 			if wordlist.Has("--rawfile --slurpfile --argfile", w.text) { // a name, and a file
-				s.touch(args[i+2], accessRead)
+				s.touch(args[i+2], collect.AccessRead)
 			}
 		}
 		for _, w := range args {
 			for _, m := range yqLoads.FindAllStringSubmatch(w.text, -1) {
-				s.touch(field{text: m[1]}, accessRead)
+				s.touch(field{text: m[1]}, collect.AccessRead)
 			}
 		}
 	case "echo", "printf", "print":
 		shows = slices.ContainsFunc(args, s.showsCredential)
 	}
 	if shows && !s.quiet {
-		s.x.path(pathRef{text: ownEnvironment, access: accessRead, remote: s.remote})
+		s.x.Path(collect.Ref{Text: ownEnvironment, Access: collect.AccessRead, Remote: s.remote})
 	}
 }
 

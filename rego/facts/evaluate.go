@@ -218,7 +218,7 @@ func (s *shell) plainly(f field) field {
 }
 
 func (s *shell) unsafe(text string) {
-	s.x.fail("shell: evaluates text that may run a command: %s", text)
+	s.x.Fail("shell: evaluates text that may run a command: %s", text)
 }
 
 // reckon notes that arithmetic has assigned a variable.

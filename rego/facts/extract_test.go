@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/budget"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 func TestArgumentsThatAreNoObjectAreAParseError(t *testing.T) {
@@ -91,7 +92,7 @@ func TestBudgets(t *testing.T) {
 		"set -- rm a\n"+strings.Repeat("set -- \"$@\" \"$@\"\n", 40)+"\"$@\"",
 		"echo "+strings.Repeat("a", 30000)+" | xargs -I{} echo "+strings.Repeat("{}", 15000),
 		"parallel echo "+strings.Repeat("{}", 15000)+" ::: "+strings.Repeat("a", 30000),
-		strings.Repeat("a", DefaultMaxBytes+1),
+		strings.Repeat("a", collect.DefaultMaxBytes+1),
 	)
 	for _, line := range lines {
 		args, err := json.Marshal(map[string]string{"command": line})
@@ -99,7 +100,7 @@ func TestBudgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := bounded(t, toolCall("Bash", string(args)))
-		if len(line) > DefaultMaxBytes && !slices.ContainsFunc(f.ParseErrors, func(e string) bool { return strings.HasPrefix(e, "over budget") }) {
+		if len(line) > collect.DefaultMaxBytes && !slices.ContainsFunc(f.ParseErrors, func(e string) bool { return strings.HasPrefix(e, "over budget") }) {
 			t.Errorf("%.20q: parse errors %q, want over budget", line, f.ParseErrors)
 		}
 		if len(f.Commands) == 0 && len(f.ParseErrors) == 0 {
@@ -110,7 +111,7 @@ func TestBudgets(t *testing.T) {
 
 func TestOpeningsAreCountedBeforeTheyAreParsed(t *testing.T) {
 	for _, unit := range []string{"<(", ">(", "$(", "(", "`", "${a:-", "a["} {
-		for n, want := range map[int]bool{maxOpenings + 1: true, 2: false} {
+		for n, want := range map[int]bool{collect.MaxOpenings + 1: true, 2: false} {
 			args, err := json.Marshal(map[string]string{"command": strings.Repeat(unit, n)})
 			if err != nil {
 				t.Fatal(err)

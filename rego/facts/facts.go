@@ -31,7 +31,10 @@
 // bounded, and a fault in here is a parse error, never a crash.
 package facts
 
-import "github.com/holdgate/holdgate"
+import (
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
+)
 
 // The words of facts are the vocabulary's: policy, briefings and grants speak
 // of them alike.
@@ -45,3 +48,13 @@ type (
 	Secret    = holdgate.Secret
 	Impact    = holdgate.Impact
 )
+
+// What is known about a call's place is what facts are collected by.
+type (
+	Options = collect.Options
+	Own     = collect.Own
+)
+
+// CutShort reports whether facts end before all of the call was read: then
+// credentials may be in it that they do not name.
+func CutShort(f Facts) bool { return collect.CutShort(f) }

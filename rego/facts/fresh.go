@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -29,21 +30,21 @@ func (s *shell) fileAt(f field) (string, bool) {
 	if !f.known() || f.glob || f.stdin || s.remote || f.text == "" || len(s.dirs) != 1 && !path.IsAbs(f.text) {
 		return "", false
 	}
-	text, known := s.x.expandTilde(f.text, false)
+	text, known := s.x.ExpandTilde(f.text, false)
 	if strings.ContainsFunc(text, func(r rune) bool { return r > 0x7e }) {
 		return "", false
 	}
 	if path.IsAbs(text) {
-		return fileKey(path.Clean(text)), known
+		return collect.FileKey(path.Clean(text)), known
 	}
-	return fileKey(joinDir(s.dirs[0], text)), known
+	return collect.FileKey(collect.JoinDir(s.dirs[0], text)), known
 }
 
 // poured notes that a statement has replaced the content of a file by what it
 // prints.
 func (s *shell) poured(st *syntax.Stmt, out replacement) {
 	if text, ok := s.tempFile(out.file); ok && !s.quiet && !out.file.glob {
-		s.x.temporary[text] = true
+		s.x.Temporary[text] = true
 	}
 	at, ok := s.fileAt(out.file)
 	if n := out.redirect.N; !ok || s.quiet || n != nil && n.Value != "1" {
@@ -58,10 +59,10 @@ func (s *shell) poured(st *syntax.Stmt, out replacement) {
 	}
 	printed := s.output(&plain)
 	if !printed.known {
-		s.vars[fileVariable(at)] = variable{values: []string{"", strconv.Itoa(s.x.version(at))}, origin: s.quietly().stmtOrigin(&plain)}
+		s.vars[fileVariable(at)] = variable{values: []string{"", strconv.Itoa(s.x.Version(at))}, origin: s.quietly().stmtOrigin(&plain)}
 		return
 	}
-	s.vars[fileVariable(at)] = variable{values: []string{printed.text, strconv.Itoa(s.x.version(at))}, array: true, known: true}
+	s.vars[fileVariable(at)] = variable{values: []string{printed.text, strconv.Itoa(s.x.Version(at))}, array: true, known: true}
 }
 
 // content is what a file holds, where the line itself has shown all of it and
@@ -69,10 +70,10 @@ func (s *shell) poured(st *syntax.Stmt, out replacement) {
 func (s *shell) content(f field) (string, bool) {
 	at, ok := s.fileAt(f)
 	v := s.vars[fileVariable(at)]
-	if !ok || s.wild || s.x.scatters || s.x.places || s.x.linked || !v.known || v.values[1] != strconv.Itoa(s.x.version(at)) {
+	if !ok || s.wild || s.x.Scatters || s.x.Places || s.x.Linked || !v.known || v.values[1] != strconv.Itoa(s.x.Version(at)) {
 		return "", false
 	}
-	s.x.relied[at] = s.x.version(at)
+	s.x.Relied[at] = s.x.Version(at)
 	return v.values[0], true
 }
 
@@ -80,37 +81,10 @@ func (s *shell) content(f field) (string, bool) {
 func (s *shell) contentOrigin(f field) origin {
 	at, ok := s.fileAt(f)
 	v := s.vars[fileVariable(at)]
-	if !ok || s.wild || s.x.scatters || s.x.linked || s.x.beside && s.x.writes[at] != 1 || v.known || len(v.values) < 2 || v.values[1] != strconv.Itoa(s.x.version(at)) {
+	if !ok || s.wild || s.x.Scatters || s.x.Linked || s.x.Beside && s.x.Writes[at] != 1 || v.known || len(v.values) < 2 || v.values[1] != strconv.Itoa(s.x.Version(at)) {
 		return originAny
 	}
 	return v.origin
-}
-
-// version counts what was written to a file, or to a folder above it.
-func (x *extraction) version(at string) int {
-	n := x.writes[at]
-	for at != "/" && at != "." && at != "~" && at != "" {
-		at = path.Dir(at)
-		n += x.writes[at]
-	}
-	return n
-}
-
-// keptWord says that files which were read as scripts are what they were: where
-// something runs beside the line, or holds a file open, it may write at any time,
-// so that one write is all that may be.
-func (x *extraction) keptWord() {
-	for at, version := range x.relied {
-		if x.beside && (x.writes[at] != 1 || x.version(at) != version) {
-			x.fail("shell: %s is written more than once, and run", at)
-		}
-	}
-}
-
-// fileKey is a path as it is compared: some file systems take letters of either
-// case for one, and have /tmp under two names.
-func fileKey(clean string) string {
-	return strings.ToLower(strings.TrimPrefix(clean, "/private"))
 }
 
 // tempFile is the path of a file in a folder for temporary files. Numbers and the
@@ -131,24 +105,24 @@ const mktempName = "/tmp/tmp.XXXXXXXXXX"
 // made, single files that the line has written, and a single file in /tmp by its name,
 // but for one that the line has put there otherwise.
 func (s *shell) ownTemporary(f field) bool {
-	if at, ok := s.fileAt(f); ok && s.x.single && s.x.copies[at] {
+	if at, ok := s.fileAt(f); ok && s.x.Single && s.x.Copies[at] {
 		return true
 	}
 	at, ok := s.tempFile(f)
 	switch {
 	case !ok:
 		return false
-	case f.glob && !(s.x.single && f.known()):
+	case f.glob && !(s.x.Single && f.known()):
 		return false
-	case !f.glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.x.temporary[at]:
+	case !f.glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.x.Temporary[at]:
 		return true
 	}
-	if s.x.single && f.known() && f.glob {
-		return scratchPattern.MatchString(at) && slices.ContainsFunc(slices.Collect(maps.Keys(s.x.temporary)), func(made string) bool {
-			return globMatch(at, made) || globMatch(at, strings.ReplaceAll(made, "*", "x"))
+	if s.x.Single && f.known() && f.glob {
+		return scratchPattern.MatchString(at) && slices.ContainsFunc(slices.Collect(maps.Keys(s.x.Temporary)), func(made string) bool {
+			return collect.GlobMatch(at, made) || collect.GlobMatch(at, strings.ReplaceAll(made, "*", "x"))
 		})
 	}
-	return s.x.single && f.known() && s.x.version(fileKey(at)) == 0 && scratchFile.MatchString(at)
+	return s.x.Single && f.known() && s.x.Version(collect.FileKey(at)) == 0 && scratchFile.MatchString(at)
 }
 
 // besides notes a copy that is put beside a file, under its name with another end.
@@ -157,10 +131,10 @@ func (s *shell) besides(file, end string) {
 		return
 	}
 	if at, ok := s.fileAt(field{text: file + end}); ok && !s.quiet {
-		if s.x.copies == nil {
-			s.x.copies = make(map[string]bool)
+		if s.x.Copies == nil {
+			s.x.Copies = make(map[string]bool)
 		}
-		s.x.copies[at] = true
+		s.x.Copies[at] = true
 	}
 }
 

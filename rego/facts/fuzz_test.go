@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/budget"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // hang is when a test gives up on a call: no budget depends on it.
@@ -22,10 +23,10 @@ const maxMadeMiB = 128
 // within the budget, whatever time it took.
 func bounded(t *testing.T, c holdgate.Call) Facts {
 	t.Helper()
-	x := newExtraction(context.Background(), Options{Dir: "/w", Home: "/home/u", Deadline: hang})
+	x := collect.New(context.Background(), Options{Dir: "/w", Home: "/home/u", Deadline: hang})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	x.call(c)
+	call(x, c)
 	runtime.ReadMemStats(&after)
 	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > maxMadeMiB {
 		t.Errorf("%d MiB were allocated, want at most %d", made, maxMadeMiB)
@@ -37,7 +38,7 @@ func bounded(t *testing.T, c holdgate.Call) Facts {
 	if x.Late() {
 		t.Errorf("the call took longer than %v", hang)
 	}
-	return x.finish()
+	return x.Finish()
 }
 
 // FuzzShell holds that no shell text panics, hides its failure, or takes
@@ -71,7 +72,7 @@ func check(t *testing.T, c holdgate.Call) {
 	t.Helper()
 	f := bounded(t, c)
 	for _, e := range f.ParseErrors {
-		if len(e) >= len(internalError) && e[:len(internalError)] == internalError {
+		if len(e) >= len(collect.InternalError) && e[:len(collect.InternalError)] == collect.InternalError {
 			t.Errorf("%s", e)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -46,7 +47,7 @@ func gitCommand(s *shell, in invocation, c *Command) {
 // gitVerb reads a subcommand. The shell is the one that git runs in, after -C.
 func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 	here := field{text: "."}
-	impact := &s.x.facts.Impact
+	impact := &s.x.Facts.Impact
 	s.gitBrings(verb, words)
 	if wordlist.Has("merge pull rebase cherry-pick revert", verb) {
 		s.gitStrategy(verb, words, c)
@@ -58,7 +59,7 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		impact.Recursive = impact.Recursive || o.has("r", "")
 		impact.Force = impact.Force || o.has("f", "force")
 		if !o.has("", "cached") {
-			s.useAll(in, o.operands, accessDelete)
+			s.useAll(in, o.operands, collect.AccessDelete)
 		}
 	case "clean":
 		o := parseOptions(words, "e", "exclude")
@@ -70,13 +71,13 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		if len(o.operands) == 0 {
 			o.operands = []field{here}
 		}
-		s.useAll(in, o.operands, accessDelete)
+		s.useAll(in, o.operands, collect.AccessDelete)
 	case "checkout", "restore", "switch":
 		s.gitCheckout(in, verb, words)
 	case "reset":
 		if o := parseOptions(words, "", ""); o.has("", "hard") || o.has("", "merge") {
 			impact.Force = true
-			s.use(in, here, accessWrite)
+			s.use(in, here, collect.AccessWrite)
 		}
 	case "stash":
 		if len(words) > 0 && (words[0].text == "drop" || words[0].text == "clear") {
@@ -104,11 +105,11 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		s.gitRuns(verb, words, c)
 	case "apply", "am":
 		if o := parseOptions(words, "pC", "directory exclude include"); verb == "apply" && !o.has("", "apply") && (o.has("", "check") || o.has("", "stat") || o.has("", "numstat") || o.has("", "summary")) {
-			s.useAll(in, o.operands, accessRead)
+			s.useAll(in, o.operands, collect.AccessRead)
 			break
 		}
 		c.Unbound = append(c.Unbound, texts(parseOptions(words, "pC", "directory exclude include").operands)...)
-		s.use(in, here, accessWrite)
+		s.use(in, here, collect.AccessWrite)
 	case "worktree":
 		if !slices.ContainsFunc(words, func(w field) bool { return sibling.MatchString(w.text) }) {
 			s.strays(in)
@@ -116,7 +117,7 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		if o := parseOptions(words, "", ""); len(words) > 1 && words[0].text == "remove" && o.has("f", "force") {
 			for _, f := range o.operands[1:] { // without force what git does not keep stays
 				if !s.madeTree(f) {
-					s.use(in, f, accessDelete)
+					s.use(in, f, collect.AccessDelete)
 				}
 			}
 		}
@@ -127,7 +128,7 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 	case "init":
 		for _, f := range parseOptions(words, "b", "template separate-git-dir object-format initial-branch").values("", "template") {
 			if f.text != "" {
-				s.touch(field{text: ".git/hooks"}, accessWrite)
+				s.touch(field{text: ".git/hooks"}, collect.AccessWrite)
 			}
 		}
 	case "blame", "annotate", "cat-file":
@@ -138,13 +139,13 @@ func (s *shell) gitVerb(in invocation, verb string, words []field, c *Command) {
 		}
 		o := parseOptions(words, "on", "output output-directory")
 		for _, f := range append(o.values("", "output"), o.values("", "output-directory")...) {
-			s.use(in, f, accessWrite)
+			s.use(in, f, collect.AccessWrite)
 		}
 		if verb == "bundle" && len(o.operands) > 1 && o.operands[0].text == "create" {
-			s.use(in, o.operands[1], accessWrite)
+			s.use(in, o.operands[1], collect.AccessWrite)
 		}
 		if verb == "archive" || verb == "format-patch" {
-			s.useAll(in, o.values("o", ""), accessWrite)
+			s.useAll(in, o.values("o", ""), collect.AccessWrite)
 		}
 	case "grep":
 		s.gitShows(words)
@@ -166,8 +167,8 @@ func (s *shell) gitShows(words []field) {
 		if _, file, ok := strings.Cut(name, ":"); ok {
 			name = file
 		}
-		if !strings.HasPrefix(name, "-") && classify(name, accessRead) == classSecret {
-			s.touch(field{text: name, dynamic: w.dynamic}, accessRead)
+		if !strings.HasPrefix(name, "-") && collect.Classify(name, collect.AccessRead) == collect.ClassSecret {
+			s.touch(field{text: name, dynamic: w.dynamic}, collect.AccessRead)
 		}
 	}
 }
@@ -178,25 +179,25 @@ func (s *shell) gitOtherFiles(in invocation, verb string, words []field) {
 	switch verb {
 	case "commit", "tag", "merge", "notes":
 		o := parseOptions(words, "mFCctu", "message file template author date reuse-message reedit-message")
-		s.useAll(in, append(o.values("F", "file"), o.values("", "template")...), accessRead)
+		s.useAll(in, append(o.values("F", "file"), o.values("", "template")...), collect.AccessRead)
 	case "blame", "annotate":
-		s.useAll(in, parseOptions(words, "LSCM", "contents ignore-revs-file").values("", "contents"), accessRead)
+		s.useAll(in, parseOptions(words, "LSCM", "contents ignore-revs-file").values("", "contents"), collect.AccessRead)
 	case "hash-object":
-		s.useAll(in, parseOptions(words, "t", "path").operands, accessRead)
+		s.useAll(in, parseOptions(words, "t", "path").operands, collect.AccessRead)
 	case "diff":
 		if o := parseOptions(words, "USGO", "output format pretty"); o.has("", "no-index") {
-			s.useAll(in, o.operands, accessRead)
+			s.useAll(in, o.operands, collect.AccessRead)
 		}
 	case "init":
-		s.useAll(in, parseOptions(words, "b", "initial-branch template separate-git-dir object-format").operands, accessWrite)
+		s.useAll(in, parseOptions(words, "b", "initial-branch template separate-git-dir object-format").operands, collect.AccessWrite)
 	case "interpret-trailers":
 		if o := parseOptions(words, "", "trailer where if-exists if-missing"); o.has("", "in-place") {
-			s.useAll(in, o.operands, accessWrite)
+			s.useAll(in, o.operands, collect.AccessWrite)
 		}
 	case "bugreport":
-		s.useAll(in, parseOptions(words, "os", "output-directory suffix").values("o", "output-directory"), accessWrite)
+		s.useAll(in, parseOptions(words, "os", "output-directory suffix").values("o", "output-directory"), collect.AccessWrite)
 	case "shortlog", "stash":
-		s.useAll(in, parseOptions(words, "m", "output message").values("", "output"), accessWrite)
+		s.useAll(in, parseOptions(words, "m", "output message").values("", "output"), collect.AccessWrite)
 	}
 }
 
@@ -218,8 +219,8 @@ func texts(fs []field) []string {
 func (s *shell) gitCheckout(in invocation, verb string, words []field) {
 	o := parseOptions(words, "bBcCsx", "source orphan")
 	if verb != "restore" && o.has("f", "force") || o.has("", "discard-changes") {
-		s.x.facts.Impact.Force = true
-		s.use(in, field{text: "."}, accessWrite)
+		s.x.Facts.Impact.Force = true
+		s.use(in, field{text: "."}, collect.AccessWrite)
 	}
 	files := o.operands
 	if verb != "restore" {
@@ -240,7 +241,7 @@ func (s *shell) gitCheckout(in invocation, verb string, words []field) {
 	if verb == "restore" && o.has("S", "staged") && !o.has("W", "worktree") {
 		return
 	}
-	s.useAll(in, files, accessWrite)
+	s.useAll(in, files, collect.AccessWrite)
 }
 
 // gitCheckoutFiles are the files that a checkout without "--" puts back: all words behind
@@ -248,7 +249,7 @@ func (s *shell) gitCheckout(in invocation, verb string, words []field) {
 func (s *shell) gitCheckoutFiles(in invocation, operands []field) {
 	for i, f := range operands {
 		if i > 0 || strings.Contains(f.text, "/") && wordlist.Has(sourceEnds+" .json .yaml .yml .md .txt .lock .xml", path.Ext(f.text)) {
-			s.use(in, f, accessDelete)
+			s.use(in, f, collect.AccessDelete)
 		}
 	}
 }
@@ -278,7 +279,7 @@ func (s *shell) gitSetting(words []field, c *Command) {
 	case o.has("", "system"):
 		file = field{text: "/etc/gitconfig"}
 	}
-	s.touch(file, accessWrite)
+	s.touch(file, collect.AccessWrite)
 	if len(kv) > 1 {
 		s.gitConfig(field{text: kv[0].text + "=" + kv[1].text, dynamic: kv[1].dynamic}, c)
 	}
@@ -297,7 +298,7 @@ func (s *shell) gitTransfer(in invocation, verb string, words []field, c *Comman
 			c.Unbound = append(c.Unbound, f.text)
 		}
 		if verb == "clone" && i == 1 {
-			s.use(in, f, accessWrite)
+			s.use(in, f, collect.AccessWrite)
 		}
 	}
 	if verb == "submodule" && len(o.operands) > 1 && o.operands[0].text == "foreach" {
@@ -305,31 +306,22 @@ func (s *shell) gitTransfer(in invocation, verb string, words []field, c *Comman
 	}
 }
 
-// A fetch says whose code a call brings.
-type fetch uint8
-
-const (
-	fetchNone    fetch = iota
-	fetchOwn           // that of the branches of the project's own remote
-	fetchForeign       // anybody's
-)
-
 // gitBrings notes what brings code that nobody was shown, and what puts it into
 // the files of the project, where builds and scripts run it.
 func (s *shell) gitBrings(verb string, words []field) {
-	brings, from := fetchNone, parseOptions(words, "jo", "depth jobs server-option").operands
+	brings, from := collect.FetchNone, parseOptions(words, "jo", "depth jobs server-option").operands
 	switch {
 	case verb == "pull", verb == "fetch", verb == "remote" && textOf(from, 0) == "update":
-		if brings = fetchOwn; slices.ContainsFunc(from, foreignRef) || verb != "remote" && len(from) > 0 && from[0].text != "origin" {
-			brings = fetchForeign
+		if brings = collect.FetchOwn; slices.ContainsFunc(from, foreignRef) || verb != "remote" && len(from) > 0 && from[0].text != "origin" {
+			brings = collect.FetchForeign
 		}
 	case wordlist.Has("clone lfs svn p4 subtree", verb), verb == "submodule" && wordlist.Has("update add", textOf(from, 0)), verb == "remote" && textOf(from, 0) == "add":
-		brings = fetchForeign
+		brings = collect.FetchForeign
 	case slices.ContainsFunc(words, func(w field) bool { return strings.Contains(w.text, "FETCH_HEAD") }):
-		brings = fetchForeign
+		brings = collect.FetchForeign
 	}
-	s.x.fetches = max(s.x.fetches, brings)
-	s.x.places = s.x.places || brings == fetchForeign && verb != "fetch" && verb != "remote" ||
+	s.x.Fetches = max(s.x.Fetches, brings)
+	s.x.Places = s.x.Places || brings == collect.FetchForeign && verb != "fetch" && verb != "remote" ||
 		wordlist.Has("pull checkout switch merge rebase reset restore cherry-pick revert read-tree checkout-index worktree am apply", verb)
 }
 
@@ -383,11 +375,11 @@ func (s *shell) gitRemote(f field) {
 		return
 	}
 	if strings.Contains(f.text, "://") {
-		s.x.url(f.text)
+		s.x.URL(f.text)
 		return
 	}
 	if host, rest, ok := strings.Cut(f.text, ":"); ok && remoteHost(host) && rest != "" {
-		s.x.host("ssh", host)
+		s.x.Host("ssh", host)
 	}
 }
 
@@ -395,7 +387,7 @@ func (s *shell) gitRemote(f field) {
 func (s *shell) gitRuns(verb string, words []field, c *Command) {
 	switch verb {
 	case "filter-branch", "filter-repo":
-		s.x.facts.Impact.Force = true
+		s.x.Facts.Impact.Force = true
 		for i, w := range words[:max(len(words)-1, 0)] {
 			if strings.HasSuffix(w.text, "-filter") {
 				s.codeText(words[i+1], invocation{via: []string{"git " + verb}})

@@ -3,6 +3,7 @@ package facts
 import (
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -59,7 +60,7 @@ func (s *shell) gitConfig(f field, c *Command) bool {
 		if wordlist.Has("true false auto never always", run.text) || run.text == "" {
 			return true
 		}
-		if program, _, _ := strings.Cut(run.text, " "); strings.Contains(program, "/") && !systemProgram(program) {
+		if program, _, _ := strings.Cut(run.text, " "); strings.Contains(program, "/") && !collect.SystemProgram(program) {
 			return false // one that only this run of git is to have
 		}
 		s.codeText(run, via)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -14,32 +15,9 @@ const (
 	currencyKeys = "currency currencycode"
 )
 
-// touched is how many paths and rows the call changes.
-func (x *extraction) touched() {
-	paths := make(map[string]bool)
-	for _, p := range x.facts.Paths {
-		if p.Access != accessRead {
-			paths[p.Clean] = true
-			x.facts.Impact.More = x.facts.Impact.More || strings.ContainsAny(p.Clean, "*?[$")
-		}
-	}
-	x.facts.Impact.Paths = len(paths)
-	rows := 0
-	for _, st := range x.facts.SQL {
-		switch {
-		case wordlist.Has("select explain show describe desc use begin start commit rollback savepoint release values table", st.Verb):
-		case st.Rows == 0:
-			return
-		default:
-			rows += st.Rows
-		}
-	}
-	x.facts.Impact.Rows = rows
-}
-
 // money notes the largest sum that arguments name beside a currency. A number
 // without one is no money.
-func (x *extraction) money(args map[string]any) {
+func money(x *collect.Findings, args map[string]any) {
 	x.Tick()
 	currency := ""
 	for k, v := range args {
@@ -49,20 +27,20 @@ func (x *extraction) money(args map[string]any) {
 	}
 	for k, v := range args {
 		if nested, ok := v.(map[string]any); ok {
-			x.money(nested)
+			money(x, nested)
 		}
 		if list, ok := v.([]any); ok {
 			for _, e := range list {
 				if nested, ok := e.(map[string]any); ok {
-					x.money(nested)
+					money(x, nested)
 				}
 			}
 		}
 		if currency == "" || !wordlist.Has(amountKeys, normal(k)) {
 			continue
 		}
-		if n, ok := sum(v); ok && n > x.facts.Impact.Amount {
-			x.facts.Impact.Amount, x.facts.Impact.Currency = n, currency
+		if n, ok := sum(v); ok && n > x.Facts.Impact.Amount {
+			x.Facts.Impact.Amount, x.Facts.Impact.Currency = n, currency
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -111,18 +112,18 @@ func find(s *shell, in invocation) bool {
 	in.roots = nil
 	s.emit(in)
 	for _, r := range roots {
-		s.touch(r, accessRead)
+		s.touch(r, collect.AccessRead)
 	}
 	for ; i < len(words); i++ {
 		switch t := words[i].text; t {
 		case "-delete":
-			s.x.facts.Impact.Recursive = true
+			s.x.Facts.Impact.Recursive = true
 			for _, r := range roots {
-				s.touch(r, accessDelete)
+				s.touch(r, collect.AccessDelete)
 			}
 		case "-fprint", "-fprint0", "-fls", "-fprintf":
 			if i+1 < len(words) {
-				s.touch(words[i+1], accessWrite)
+				s.touch(words[i+1], collect.AccessWrite)
 			}
 		case "-exec", "-execdir", "-ok", "-okdir":
 			i = s.findExec(in, words, i, roots)
@@ -216,7 +217,7 @@ func benchmark(s *shell, in invocation) bool {
 	o := parseOptions(in.words[1:], "wmMrspcSuLPDn", "warmup min-runs max-runs runs setup prepare conclude cleanup shell time-unit style export-asciidoc export-csv export-json export-markdown export-orgmode output input command-name parameter-list parameter-scan parameter-step-size")
 	s.emit(in)
 	for _, long := range []string{"export-asciidoc", "export-csv", "export-json", "export-markdown", "export-orgmode"} {
-		s.useAll(in, o.values("", long), accessWrite)
+		s.useAll(in, o.values("", long), collect.AccessWrite)
 	}
 	for _, f := range o.values("S", "shell") {
 		s.codeText(f, in.under("hyperfine"))
@@ -280,9 +281,9 @@ func (s *shell) mount(v field) {
 			}
 		}
 	}
-	access := accessWrite
+	access := collect.AccessWrite
 	if rest == "ro" || strings.HasSuffix(rest, ":ro") || strings.Contains(v.text, "readonly") {
-		access = accessRead
+		access = collect.AccessRead
 	}
 	if strings.ContainsAny(source, "/~$.") {
 		s.touch(field{text: source, dynamic: v.dynamic}, access)
@@ -291,7 +292,7 @@ func (s *shell) mount(v field) {
 
 // scheduled is at and batch: what they read runs later.
 func scheduled(s *shell, in invocation) bool {
-	s.x.path(pathRef{text: "/var/spool/at/", access: accessWrite})
+	s.x.Path(collect.Ref{Text: "/var/spool/at/", Access: collect.AccessWrite})
 	for _, f := range parseOptions(in.words[1:], "qft", "").values("f", "") {
 		in.unbound = append(in.unbound, f.text)
 	}
@@ -307,16 +308,16 @@ func scheduled(s *shell, in invocation) bool {
 func crontab(s *shell, in invocation) bool {
 	o := parseOptions(in.words[1:], "u", "")
 	if !o.has("l", "") {
-		access := accessWrite
+		access := collect.AccessWrite
 		if o.has("r", "") {
-			access = accessDelete
+			access = collect.AccessDelete
 		}
-		s.x.path(pathRef{text: "/var/spool/cron/crontabs", access: access, remote: s.remote})
+		s.x.Path(collect.Ref{Text: "/var/spool/cron/crontabs", Access: access, Remote: s.remote})
 	}
 	for _, f := range o.operands {
 		if f.text != "-" {
 			in.unbound = append(in.unbound, f.text)
-			s.touch(f, accessRead)
+			s.touch(f, collect.AccessRead)
 		}
 	}
 	if len(o.operands) > 0 && o.operands[0].text == "-" && !s.stdin.known {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -30,34 +31,34 @@ func startsAnew(tool string) bool {
 
 // hangs notes that a command starts where earlier calls left the shell. One that
 // only goes somewhere else from anywhere does not.
-func (x *extraction) hangs(s *shell, in invocation) {
-	if x.fresh || x.opts.Shell == "" || !slices.Equal(s.dirs, dirsOf(x.start())) {
+func hangs(x *collect.Findings, s *shell, in invocation) {
+	if x.Fresh || x.Opts.Shell == "" || !slices.Equal(s.dirs, collect.DirsOf(x.Start())) {
 		return
 	}
 	switch in.name() {
 	case "cd", "chdir", "pushd":
 		if to := in.words[len(in.words)-1]; len(in.words) > 1 && to.known() && path.IsAbs(to.text) {
-			x.gone = true
+			x.Gone = true
 			return
 		}
 	}
-	x.facts.Shell = x.opts.Shell
+	x.Facts.Shell = x.Opts.Shell
 }
 
-// leaves notes where a shell stands after what it ran.
-func (x *extraction) leaves(s *shell) {
-	if x.fresh || slices.Equal(s.dirs, dirsOf(x.start())) && !x.gone {
+// noteLeft notes where a shell stands after what it ran.
+func noteLeft(x *collect.Findings, s *shell) {
+	if x.Fresh || slices.Equal(s.dirs, collect.DirsOf(x.Start())) && !x.Gone {
 		return
 	}
 	at := lostPlace
 	if len(s.dirs) > 0 {
 		at = strings.Join(s.dirs, "\n")
 	}
-	if x.facts.Shell != "" { // it may have gone on from there
-		at += "\nfrom " + x.facts.Shell
+	if x.Facts.Shell != "" { // it may have gone on from there
+		at += "\nfrom " + x.Facts.Shell
 	}
 	if len(at) > maxLeaves {
 		at = lostPlace
 	}
-	x.facts.Leaves = at
+	x.Facts.Leaves = at
 }

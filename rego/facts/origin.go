@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -221,7 +222,7 @@ func (s *shell) printedBy(words []field, in origin) origin {
 		if !w.known() && w.origin == originAny {
 			return originAny
 		}
-		if !excluded(name, args, i) && (classify(w.text, accessRead) == classSecret || aimsAtSecrets(w.text)) {
+		if !excluded(name, args, i) && (collect.Classify(w.text, collect.AccessRead) == collect.ClassSecret || aimsAtSecrets(w.text)) {
 			return originAny
 		}
 	}

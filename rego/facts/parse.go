@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/holdgate/holdgate/rego/facts/budget"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // parse reads a text as bash reads it. What comes before a mistake is returned
@@ -18,7 +19,7 @@ func (s *shell) parse(text string) ([]*syntax.Stmt, error) {
 	if len(text) > budget.MaxText {
 		s.x.GiveUp("shell text is too long")
 	}
-	if openings(text) > maxOpenings {
+	if openings(text) > collect.MaxOpenings {
 		s.x.GiveUp("shell text opens too much")
 	}
 	given := text
@@ -59,7 +60,7 @@ func openings(text string) int {
 
 // deadlineReader stops the parser once the time is over.
 type deadlineReader struct {
-	x *extraction
+	x *collect.Findings
 	r io.Reader
 }
 

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 var (
@@ -48,9 +50,9 @@ func perlEdits(code string, argv []string) string {
 		return len(w) > 1 && w[0] == '-' && perlPlain.MatchString(w) && strings.Contains(w, "p")
 	})
 	if perlEmpties.MatchString(code) || !prints && !strings.Contains(code, "print") && !strings.Contains(code, "say") {
-		return accessDelete
+		return collect.AccessDelete
 	}
-	return accessWrite
+	return collect.AccessWrite
 }
 
 // perlInPlace reports whether Perl writes the files that it reads.

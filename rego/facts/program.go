@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/snippet"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -78,15 +79,15 @@ func (s *shell) readsAs(language string, code field, c *Command) bool {
 		return false
 	}
 	seen := len(e.Unseen)+len(e.Deletes) == 0
-	s.x.facts.Impact.Recursive = s.x.facts.Impact.Recursive || e.Trees
+	s.x.Facts.Impact.Recursive = s.x.Facts.Impact.Recursive || e.Trees
 	for _, p := range e.Reads {
-		seen = s.place(p, accessRead) && seen
+		seen = s.place(p, collect.AccessRead) && seen
 	}
 	for _, p := range e.Writes {
-		seen = s.place(p, accessWrite) && seen
+		seen = s.place(p, collect.AccessWrite) && seen
 	}
 	for _, p := range e.Deletes {
-		seen = s.place(p, accessDelete) && seen
+		seen = s.place(p, collect.AccessDelete) && seen
 	}
 	for _, line := range e.Shell {
 		s.started(line, c.Program)
@@ -123,7 +124,7 @@ func (s *shell) readsFile(f field, c *Command) bool {
 			}
 		}
 	}
-	s.touch(f, accessRead)
+	s.touch(f, collect.AccessRead)
 	// It runs, and has been shown: as good as a file of the project.
 	c.Unbound, c.Project = append(c.Unbound, f.text), append(c.Project, f.text)
 	return true
@@ -160,8 +161,8 @@ func (s *shell) place(p outcome.Place, access string) bool {
 	if !p.Below {
 		return true
 	}
-	if access != accessRead {
-		s.x.facts.Impact.Recursive = true
+	if access != collect.AccessRead {
+		s.x.Facts.Impact.Recursive = true
 		if folder := (field{text: p.Path}); p.Path == "." || !s.stays(folder) && !strings.HasPrefix(p.Path+"/", "/tmp/") {
 			return strings.Trim(p.Pattern, "*") != "" && s.stays(folder)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -121,9 +122,9 @@ func effects(s *shell, in invocation, c *Command) {
 	if scheme := clients[name]; scheme != "" {
 		s.addresses(scheme, in.words[1:])
 	}
-	if w := in.words[0]; strings.Contains(w.text, "/") && w.known() && !systemProgram(w.text) {
+	if w := in.words[0]; strings.Contains(w.text, "/") && w.known() && !collect.SystemProgram(w.text) {
 		c.Unbound = append(c.Unbound, w.text)
-		s.touch(w, accessRead)
+		s.touch(w, collect.AccessRead)
 	}
 	if name == "" {
 		s.mentions(in)
@@ -154,8 +155,8 @@ func effects(s *shell, in invocation, c *Command) {
 		p, ok = q, true
 	}
 	if s.shows(name) {
-		defer func(r reach) { s.reach = r }(s.reach)
-		s.reach = reachName
+		defer func(r collect.Reach) { s.reach = r }(s.reach)
+		s.reach = collect.ReachName
 	}
 	if ok {
 		s.apply(p, in)
@@ -176,7 +177,7 @@ func (s *shell) apply(p program, in invocation) options {
 		p.use = useWrite
 	}
 	if p.use != useRead && p.use != useSkipRead {
-		i := &s.x.facts.Impact
+		i := &s.x.Facts.Impact
 		i.Recursive = i.Recursive || p.always || o.has(p.recursive, "") || p.recursive != "" && o.has("", "recursive")
 		i.Force = i.Force || o.has(p.force, "") || p.force != "" && o.has("", "force")
 	}
@@ -184,11 +185,11 @@ func (s *shell) apply(p program, in invocation) options {
 		p.use = useSkipWrite
 	}
 	for _, f := range o.values(p.reads, "") {
-		s.use(in, f, accessRead)
+		s.use(in, f, collect.AccessRead)
 	}
 	for _, f := range append(o.values(p.globs, ""), append(o.values("", "include"), append(o.values("", "glob"), o.values("", "iglob")...)...)...) {
-		if classify(f.text, accessRead) == classSecret {
-			s.touch(f, accessRead)
+		if collect.Classify(f.text, collect.AccessRead) == collect.ClassSecret {
+			s.touch(f, collect.AccessRead)
 		}
 	}
 	target := append(o.values(p.writes, ""), o.values("", "target-directory")...)
@@ -220,7 +221,7 @@ func (s *shell) apply(p program, in invocation) options {
 		}
 	}
 	if n := len(files); (p.use == useCopy || p.use == useMove) && n == 2 && len(target) == 0 && dataStore.MatchString(files[1].text) && leadsOut(files[0].text) && !leadsOut(files[1].text) {
-		s.use(in, files[1], accessDelete) // what was in it is in no history
+		s.use(in, files[1], collect.AccessDelete) // what was in it is in no history
 	}
 	if p.use == useMove && len(files) == 2 && files[0].within && files[1].within {
 		return o // the same file by a name with another end
@@ -228,18 +229,18 @@ func (s *shell) apply(p program, in invocation) options {
 	if p.use == useMove && s.keeps(target, files) {
 		p.use = useWrite
 	}
-	if reads := readReach(p, o, patterns); reads != reachOne && slices.Contains([]operandUse{useRead, useSkipRead, useCopy, useFirstWrite}, p.use) {
-		defer func(r reach) { s.reach = r }(s.reach)
+	if reads := readReach(p, o, patterns); reads != collect.ReachOne && slices.Contains([]operandUse{useRead, useSkipRead, useCopy, useFirstWrite}, p.use) {
+		defer func(r collect.Reach) { s.reach = r }(s.reach)
 		s.reach = reads
 		if here := (field{text: "."}); (p.use == useSkipRead && len(files) == 1 || p.use == useRead && len(files) == 0) && s.stdin.kind == "" && !s.stays(here) {
-			s.touch(here, accessRead)
+			s.touch(here, collect.AccessRead)
 		}
 	}
 	for i, f := range files {
 		switch access := p.use.of(i, len(files), len(target) > 0); access {
 		case "":
-		case accessWrite:
-			s.reaching(reachOne, func() { s.use(in, f, s.replaces(f, leaves)) })
+		case collect.AccessWrite:
+			s.reaching(collect.ReachOne, func() { s.use(in, f, s.replaces(f, leaves)) })
 		default:
 			s.use(in, f, access)
 		}
@@ -266,14 +267,14 @@ func (s *shell) keeps(target, files []field) bool {
 // whichever folder the shell is in.
 func (s *shell) stays(f field) bool {
 	f = s.here(f)
-	text, known := s.x.expandTilde(f.text, s.remote)
-	if !f.known() || !known || s.remote || len(s.taint) > 0 || harmlessDevice(text) {
+	text, known := s.x.ExpandTilde(f.text, s.remote)
+	if !f.known() || !known || s.remote || len(s.taint) > 0 || collect.HarmlessDevice(text) {
 		return false
 	}
 	if path.IsAbs(text) {
-		return s.x.inside(path.Clean(text))
+		return s.x.Inside(path.Clean(text))
 	}
-	outside := func(dir string) bool { return !s.x.inside(joinDir(dir, text)) }
+	outside := func(dir string) bool { return !s.x.Inside(collect.JoinDir(dir, text)) }
 	return len(s.dirs) > 0 && !slices.ContainsFunc(s.dirs, outside)
 }
 
@@ -282,32 +283,32 @@ func (u operandUse) of(i, n int, target bool) string {
 	last := i == n-1 && n > 1 && !target
 	switch u {
 	case useRead:
-		return accessRead
+		return collect.AccessRead
 	case useWrite, useOutput:
-		return accessWrite
+		return collect.AccessWrite
 	case useDelete:
-		return accessDelete
+		return collect.AccessDelete
 	case useCopy, useMove:
 		switch {
 		case last:
-			return accessWrite
+			return collect.AccessWrite
 		case u == useMove:
-			return accessDelete
+			return collect.AccessDelete
 		}
-		return accessRead
+		return collect.AccessRead
 	case useFirstWrite, useSecondWrite:
 		if i == int(u-useFirstWrite) {
-			return accessWrite
+			return collect.AccessWrite
 		}
-		return accessRead
+		return collect.AccessRead
 	case useSkipWrite, useSkipRead:
 		switch {
 		case i == 0:
 			return ""
 		case u == useSkipWrite:
-			return accessWrite
+			return collect.AccessWrite
 		}
-		return accessRead
+		return collect.AccessRead
 	}
 	return ""
 }
@@ -316,17 +317,17 @@ func (u operandUse) of(i, n int, target bool) string {
 // for what lies under its roots.
 func (s *shell) use(in invocation, f field, access string) {
 	if strings.Contains(f.text, "{}") && len(in.roots) > 0 {
-		to := reachBeneath
+		to := collect.ReachBeneath
 		if in.narrow {
-			to = reachOne
+			to = collect.ReachOne
 		}
 		s.reaching(to, func() {
 			for _, r := range in.roots {
 				s.touch(field{text: r}, access)
 			}
 		})
-		if access != accessRead {
-			s.x.facts.Impact.Recursive = true
+		if access != collect.AccessRead {
+			s.x.Facts.Impact.Recursive = true
 		}
 		return
 	}
@@ -335,7 +336,7 @@ func (s *shell) use(in invocation, f field, access string) {
 	}
 	host, file, ok := strings.Cut(f.text, ":")
 	if ok && file != "" && (remoteHost(host) || wordlist.Has("scp rsync tar gtar", in.name()) && host != "" && !strings.ContainsAny(host, "/~$*")) {
-		s.x.host("ssh", host)
+		s.x.Host("ssh", host)
 		return
 	}
 	s.touch(f, access)
@@ -357,9 +358,9 @@ func (s *shell) mentions(in invocation) {
 	for i, w := range in.words[1:] {
 		s.x.Tick()
 		t := w.text
-		access := accessRead
+		access := collect.AccessRead
 		if name, _, ok := strings.Cut(t, "="); wordlist.Has(outputs, in.words[i].text) || ok && wordlist.Has(outputs, name) {
-			access = accessWrite
+			access = collect.AccessWrite
 		}
 		if _, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(t, "-") {
 			t = v
@@ -371,9 +372,9 @@ func (s *shell) mentions(in invocation) {
 		if t == "" || strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") || strings.Contains(t, "://") {
 			continue
 		}
-		class := classify(t, access)
-		away := access == accessWrite && (strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, "../"))
-		if class == classSecret || class == classPersistence || away {
+		class := collect.Classify(t, access)
+		away := access == collect.AccessWrite && (strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, "../"))
+		if class == collect.ClassSecret || class == collect.ClassPersistence || away {
 			s.touch(field{text: t, dynamic: w.dynamic}, access)
 		}
 	}

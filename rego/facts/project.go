@@ -7,17 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
-
-// A run is a file of the project that a command runs, as Unbound has it.
-type run struct {
-	text  string
-	clean []string // where it may lie
-	below bool     // what lies below it runs too
-	away  bool     // it lies elsewhere, and is the project's where the call builds it
-	first bool     // it is itself the program, or the script of one
-}
 
 // writesNoContent reports whether a program writes nothing that its words decide
 // on: it makes folders and rights, or writes what it builds out of the files of
@@ -55,13 +47,13 @@ func bringsFiles(c Command) bool {
 // projectRuns are the files that a command runs and that lie in the session's
 // folder: candidates for [Command.Project], which ownRuns decides on once all
 // that the call writes is known.
-func (s *shell) projectRuns(c Command) []run {
+func (s *shell) projectRuns(c Command) []collect.Run {
 	if p := s.madeOf(c); p != "" && len(s.dirs) > 0 && !s.remote {
-		s.x.made = append(s.x.made, joinAny(s.dirs[0], p))
+		s.x.Made = append(s.x.Made, collect.JoinAny(s.dirs[0], p))
 	}
 	s.compilesWritten(c)
-	s.x.scatters = s.x.scatters || wordlist.Has(scatters, strings.ToLower(c.Program)) || bringsFiles(c)
-	var out []run
+	s.x.Scatters = s.x.Scatters || wordlist.Has(scatters, strings.ToLower(c.Program)) || bringsFiles(c)
+	var out []collect.Run
 	for _, u := range c.Unbound {
 		if r, ok := s.projectRun(u, c); ok {
 			out = append(out, r)
@@ -85,29 +77,29 @@ func (s *shell) compilesWritten(c Command) {
 		case strings.HasPrefix(w, "-o"):
 			made = w[2:]
 		case !strings.HasPrefix(w, "-"):
-			written = written || !s.shown(w) && s.x.overwrites(joinAny(s.dirs[0], w), false)
+			written = written || !s.shown(w) && s.x.Overwrites(collect.JoinAny(s.dirs[0], w), false)
 			if c.Program == "rustc" && made == "a.out" {
 				made = strings.TrimSuffix(path.Base(w), ".rs")
 			}
 		}
 	}
 	if written {
-		s.x.unread[joinAny(s.dirs[0], made)] = true
+		s.x.Unread[collect.JoinAny(s.dirs[0], made)] = true
 	}
 }
 
 // moduleOfGo is an import path that begins with a host.
 var moduleOfGo = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/|@`)
 
-func (s *shell) projectRun(text string, c Command) (run, bool) {
-	r := run{text: text, below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run" || strings.HasPrefix(text, "node_modules/")}
+func (s *shell) projectRun(text string, c Command) (collect.Run, bool) {
+	r := collect.Run{Text: text, Below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run" || strings.HasPrefix(text, "node_modules/")}
 	_, interprets := findInterpreter(c.Program)
 	at := slices.Index(c.Argv, text)
-	r.first = at == 0 || at > 0 && (interprets || wordlist.Has("sh bash dash zsh ksh fish source .", c.Program))
+	r.First = at == 0 || at > 0 && (interprets || wordlist.Has("sh bash dash zsh ksh fish source .", c.Program))
 	f := s.here(field{text: text, dynamic: hereParts(text)})
-	p, known := s.x.expandTilde(f.text, s.remote)
+	p, known := s.x.ExpandTilde(f.text, s.remote)
 	if dir, base := path.Split(p); known && !path.IsAbs(p) && dir != "" && !leadsOut(p) && !strings.ContainsAny(dir, "*?[{") && plainPattern.MatchString(base) {
-		p, r.below = path.Clean(dir), true // each of the files that the pattern names
+		p, r.Below = path.Clean(dir), true // each of the files that the pattern names
 	}
 	switch {
 	case !known, p == "", p[0] == '-', strings.ContainsAny(strings.TrimPrefix(p, "*."), "$`*?[{=|&;<> \n"), strings.Contains(p, "://"):
@@ -117,10 +109,10 @@ func (s *shell) projectRun(text string, c Command) (run, bool) {
 	case c.Program == "go" && moduleOfGo.MatchString(p):
 		return r, false
 	case path.IsAbs(p):
-		r.clean = []string{path.Clean(p)}
-		r.away = !s.x.project(r.clean[0], false)
+		r.Clean = []string{path.Clean(p)}
+		r.Away = !s.x.Project(r.Clean[0], false)
 		return r, !s.remote
-	case s.remote || s.lost && len(s.dirs) == 0 && !s.x.left:
+	case s.remote || s.lost && len(s.dirs) == 0 && !s.x.Left:
 		return r, !leadsOut(p)
 	}
 	door := !strings.Contains(p, "/") // found by its name in the folder at hand
@@ -129,13 +121,13 @@ func (s *shell) projectRun(text string, c Command) (run, bool) {
 		dirs = dirs[:min(1, len(dirs))] // a build that runs where a cd failed is no way to hide
 	}
 	for _, d := range dirs {
-		clean := joinDir(d, p)
-		r.away = r.away || !s.x.project(clean, door)
-		r.clean = append(r.clean, clean)
+		clean := collect.JoinDir(d, p)
+		r.Away = r.Away || !s.x.Project(clean, door)
+		r.Clean = append(r.Clean, clean)
 	}
 	if len(s.dirs) == 0 {
-		r.clean = []string{path.Clean(p)}
-		return r, s.x.project(r.clean[0], door)
+		r.Clean = []string{path.Clean(p)}
+		return r, s.x.Project(r.Clean[0], door)
 	}
 	return r, true
 }
@@ -154,54 +146,6 @@ func hereParts(text string) []string {
 		}
 	}
 	return nil
-}
-
-// passing are the folders that files pass through, by any part of a path.
-var passing = regexp.MustCompile(`(?i)(^|/)(\.?te?mp|downloads?|\.git)(/|$)`)
-
-// project reports whether a cleaned path lies in the session's folder, and not
-// where files only pass through. Where that folder is not known, a build in an
-// absolute one counts as the project's unless it lies there too.
-func (x *extraction) project(clean string, door bool) bool {
-	if x.inside(clean) {
-		return !passing.MatchString(strings.TrimPrefix(clean, x.start()))
-	}
-	return door && x.opts.Dir == "" && path.IsAbs(clean) && !passing.MatchString(clean) && !systemProgram(clean) && clean != "/"+path.Base(clean)
-}
-
-// ownRuns sets [Command.Project]: of the candidates those that the call does
-// not write, by their own name or with a folder above them.
-func (x *extraction) ownRuns() {
-	if x.scatters || x.fetches == fetchForeign && x.places {
-		return
-	}
-	for i, runs := range x.runs[:min(len(x.runs), len(x.facts.Commands))] {
-		for _, r := range runs {
-			if slices.ContainsFunc(r.clean, func(p string) bool { return x.unread[p] }) {
-				continue
-			}
-			if r.away && !x.makes(r.clean) || r.first && x.fetches != fetchNone && x.places {
-				continue
-			}
-			if !slices.ContainsFunc(r.clean, func(p string) bool { return x.overwrites(p, r.below) }) {
-				x.facts.Commands[i].Project = append(x.facts.Commands[i].Project, r.text)
-			}
-		}
-	}
-}
-
-func (x *extraction) overwrites(p string, below bool) bool {
-	return slices.ContainsFunc(x.written, func(w string) bool {
-		return w == p || w == "." || strings.HasPrefix(p, w+"/") || below && strings.HasPrefix(w, p+"/")
-	})
-}
-
-// joinAny is a path as it is seen from a folder, or itself where it is absolute.
-func joinAny(dir, p string) string {
-	if path.IsAbs(p) {
-		return path.Clean(p)
-	}
-	return joinDir(dir, p)
 }
 
 // madeOf is the file or folder that a command makes out of the project alone: what
@@ -241,10 +185,10 @@ func (s *shell) madeTree(f field) bool {
 	if !f.known() || s.remote || len(s.dirs) == 0 {
 		return false
 	}
-	at := joinAny(s.dirs[0], f.text)
-	return slices.ContainsFunc(s.x.facts.Commands, func(c Command) bool {
+	at := collect.JoinAny(s.dirs[0], f.text)
+	return slices.ContainsFunc(s.x.Facts.Commands, func(c Command) bool {
 		made := s.madeOf(c)
-		return addsTree(c) && made != "" && joinAny(cmp.Or(c.Dir, s.x.start()), made) == at
+		return addsTree(c) && made != "" && collect.JoinAny(cmp.Or(c.Dir, s.x.Start()), made) == at
 	})
 }
 
@@ -252,25 +196,5 @@ func (s *shell) madeTree(f field) bool {
 // and that was read.
 func (s *shell) shown(word string) bool {
 	at, ok := s.fileAt(field{text: word})
-	return ok && s.x.wasShown(at)
-}
-
-// wasShown reports whether a source was read when it was compiled, and is the same.
-func (x *extraction) wasShown(at string) bool {
-	version, ok := x.shown[fileKey(at)]
-	return ok && version == x.version(fileKey(at))
-}
-
-// sources are the names of what programs are made of.
-var sources = regexp.MustCompile(`(?i)\.(go|c|cc|cpp|cxx|h|hpp|rs|zig|s|asm|java|kt|swift|cmake|mk)$|(^|/)(GNU)?Makefile$|(^|/)CMakeLists.txt$`)
-
-// makes reports whether the call makes a file of the project, and writes none of
-// its sources.
-func (x *extraction) makes(at []string) bool {
-	if slices.ContainsFunc(x.written, func(w string) bool { return sources.MatchString(w) && !x.wasShown(w) }) {
-		return false
-	}
-	return !slices.ContainsFunc(at, func(p string) bool {
-		return !x.project(p, false) && !slices.ContainsFunc(x.made, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") })
-	})
+	return ok && s.x.WasShown(at)
 }

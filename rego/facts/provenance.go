@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -35,7 +36,7 @@ func changesProvenance(file, text string) bool {
 // puts touches a file for the text that is put into it.
 func (s *shell) puts(f field, text string) {
 	if changesProvenance(f.text, text) {
-		s.reaching(reachOrigin, func() { s.touch(f, accessWrite) })
+		s.reaching(collect.ReachOrigin, func() { s.touch(f, collect.AccessWrite) })
 	}
 }
 
@@ -47,7 +48,7 @@ var (
 )
 
 // edited notes the file whose text an editing tool replaces.
-func (x *extraction) edited(kind toolKind, args map[string]any, dir string) {
+func edited(x *collect.Findings, kind toolKind, args map[string]any, dir string) {
 	var file, before, after, whole string
 	for k, v := range args {
 		text, _ := v.(string)
@@ -65,6 +66,6 @@ func (x *extraction) edited(kind toolKind, args map[string]any, dir string) {
 	steers := after != before && changesProvenance(file, after) || strings.ToLower(path.Base(file)) != "package.json" && changesProvenance(file, whole) && wholeProvenance.MatchString(path.Base(file)) ||
 		strings.ToLower(path.Base(file)) == "package.json" && runsAlone.MatchString(whole)
 	if file != "" && steers {
-		x.path(pathRef{text: file, access: accessWrite, dirs: dirsOf(dir), reach: reachOrigin})
+		x.Path(collect.Ref{Text: file, Access: collect.AccessWrite, Dirs: collect.DirsOf(dir), Reach: collect.ReachOrigin})
 	}
 }

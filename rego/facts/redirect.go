@@ -6,13 +6,14 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // redirect opens what a statement's redirections name.
 func (s *shell) redirect(st *syntax.Stmt) {
 	call, simple := st.Cmd.(*syntax.CallExpr)
-	s.x.beside = s.x.beside || st.Background || st.Coprocess || simple && len(st.Redirs) > 0 && len(call.Args) > 0 && call.Args[0].Lit() == "exec" ||
+	s.x.Beside = s.x.Beside || st.Background || st.Coprocess || simple && len(st.Redirs) > 0 && len(call.Args) > 0 && call.Args[0].Lit() == "exec" ||
 		slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool { return r.N != nil && !wordlist.Has("0 1 2", r.N.Value) })
 	outs := s.opensFiles(st.Redirs)
 	if n := len(st.Redirs); n > 0 && st.Redirs[n-1].Op == syntax.AppOut {
@@ -73,13 +74,13 @@ func (s *shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 		}
 		switch r.Op {
 		case syntax.RdrIn:
-			s.touch(f, accessRead)
+			s.touch(f, collect.AccessRead)
 			s.stdin = stream{kind: "file", file: f.text, origin: s.processOrigin(r.Word)}
 		case syntax.RdrInOut:
-			s.touch(f, accessRead)
-			s.touch(f, accessWrite)
+			s.touch(f, collect.AccessRead)
+			s.touch(f, collect.AccessWrite)
 		case syntax.AppOut, syntax.AppAll, syntax.AppClob, syntax.AppAllClob:
-			s.touch(f, accessWrite)
+			s.touch(f, collect.AccessWrite)
 		default:
 			replaced = append(replaced, replacement{r, f})
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // patient is for tests that are not about time.
@@ -72,7 +73,7 @@ func renderCommand(c Command) string {
 // renderPath writes a path as a letter for its access, the clean path, and
 // its class; "^" stands before one outside of the session's folder.
 func renderPath(p Path) string {
-	s := map[string]string{accessRead: "r ", accessWrite: "w ", accessDelete: "d "}[p.Access]
+	s := map[string]string{collect.AccessRead: "r ", collect.AccessWrite: "w ", collect.AccessDelete: "d "}[p.Access]
 	if !p.Inside {
 		s += "^"
 	}

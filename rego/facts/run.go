@@ -9,6 +9,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -64,8 +65,8 @@ func (s *shell) run(in invocation) {
 	if len(in.words) == 0 {
 		return
 	}
-	if s.depth++; s.depth > 4*maxDepth {
-		s.x.fail("shell: nested deeper than %d", 4*maxDepth)
+	if s.depth++; s.depth > 4*collect.MaxDepth {
+		s.x.Fail("shell: nested deeper than %d", 4*collect.MaxDepth)
 		s.depth--
 		return
 	}
@@ -80,7 +81,7 @@ func (s *shell) run(in invocation) {
 		s.run(next)
 		return
 	}
-	s.x.linked = s.x.linked || wordlist.Has("ln link mount", name)
+	s.x.Linked = s.x.Linked || wordlist.Has("ln link mount", name)
 	if w, ok := wrapperTable()[name]; ok && s.unwrap(w, name, in) {
 		return
 	}
@@ -160,7 +161,7 @@ func (s *shell) call(name string, f function, args []field, known bool) {
 
 // emit lists a command with everything that it touches.
 func (s *shell) emit(in invocation) {
-	if len(s.x.facts.Commands) >= maxCommands {
+	if len(s.x.Facts.Commands) >= collect.MaxCommands {
 		s.x.GiveUp("too many commands")
 	}
 	s.x.Work(len(in.words) / 4)
@@ -172,7 +173,7 @@ func (s *shell) emit(in invocation) {
 		As:      cmp.Or(in.as, s.as),
 		On:      s.on,
 	}
-	if len(s.dirs) == 1 && s.dirs[0] != s.x.start() {
+	if len(s.dirs) == 1 && s.dirs[0] != s.x.Start() {
 		c.Dir = s.dirs[0]
 	}
 	env := s.overlaid(s.env, in.assigns...)
@@ -186,49 +187,49 @@ func (s *shell) emit(in invocation) {
 		}
 		c.Argv = append(c.Argv, w.text)
 		if strings.Contains(w.text, "://") {
-			s.x.urlsIn(w.text)
+			s.x.URLsIn(w.text)
 		}
 	}
 	c.Unresolved = s.depends(in, c.Program)
 	if !in.plain && len(in.words) > 0 && slices.Contains(s.calling, in.words[0].text) {
 		c.Unresolved = append(c.Unresolved, in.words[0].text+" calls itself")
 	}
-	outer, fixed, modes := s.x.changed, s.x.fixed, s.x.modes
-	s.x.changed, s.x.fixed, s.x.modes = nil, writesNoContent(in.name()), wordlist.Has("mkdir touch chmod", in.name())
-	s.x.single = in.deletesSingly()
+	outer, fixed, modes := s.x.Changed, s.x.Fixed, s.x.Modes
+	s.x.Changed, s.x.Fixed, s.x.Modes = nil, writesNoContent(in.name()), wordlist.Has("mkdir touch chmod", in.name())
+	s.x.Single = in.deletesSingly()
 	effects(s, in, &c)
-	c.Unresolved = append(c.Unresolved, s.x.changed...)
-	s.x.changed, s.x.fixed, s.x.modes = outer, fixed, modes
+	c.Unresolved = append(c.Unresolved, s.x.Changed...)
+	s.x.Changed, s.x.Fixed, s.x.Modes = outer, fixed, modes
 	c.Unresolved, c.Unbound = wordlist.Unique(c.Unresolved), wordlist.Unique(c.Unbound)
 	if len(c.Via) == 0 {
 		c.Via = nil
 	}
-	s.x.hangs(s, in)
-	s.x.joined(join(slices.Concat(env, in.words), " "))
+	hangs(s.x, s, in)
+	s.x.Joined(join(slices.Concat(env, in.words), " "))
 	key := []string{c.Program, c.Stdin, strings.Join(c.Unresolved, "\x01"), strings.Join(c.Unbound, "\x01"), strings.Join(c.Via, "\x01")}
 	for _, a := range env {
 		key = append(key, a.text)
 	}
-	if s.x.once("command", append(key, c.Argv...)...) {
-		s.x.facts.Commands = append(s.x.facts.Commands, c)
-		s.x.runs = append(s.x.runs, s.projectRuns(c))
+	if s.x.Once("command", append(key, c.Argv...)...) {
+		s.x.Facts.Commands = append(s.x.Facts.Commands, c)
+		s.x.Runs = append(s.x.Runs, s.projectRuns(c))
 	}
 }
 
 // touch adds a path that a word names.
 func (s *shell) touch(f field, access string) {
-	if f.stdin || s.quiet || f.within && access == accessWrite {
+	if f.stdin || s.quiet || f.within && access == collect.AccessWrite {
 		return
 	}
-	s.x.linked = s.x.linked || f.glob && access != accessRead
+	s.x.Linked = s.x.Linked || f.glob && access != collect.AccessRead
 	written := f.text
 	f = s.here(f)
 	text, known := atoms(f)
-	if !known && access != accessRead {
-		s.x.changed = append(s.x.changed, f.dynamic...)
+	if !known && access != collect.AccessRead {
+		s.x.Changed = append(s.x.Changed, f.dynamic...)
 	}
 	made := slices.ContainsFunc(s.taint, func(t string) bool { return t != "" && strings.Contains(f.text, t) })
-	s.x.path(pathRef{text: text, written: written, access: access, dirs: s.dirs, dynamic: made || !known, remote: s.remote, reach: s.reach, fresh: access == accessDelete && !made && s.ownTemporary(f)})
+	s.x.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.dirs, Dynamic: made || !known, Remote: s.remote, Reach: s.reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f)})
 }
 
 // output is what a statement would write, where that can be told: an echo, a

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // secretsIn are the kinds of secret in one text.
@@ -135,16 +137,16 @@ func BenchmarkSecrets(b *testing.B) {
 	for _, f := range goFiles(b) {
 		code.WriteString(f.text)
 	}
-	for code.Len() < DefaultMaxBytes {
+	for code.Len() < collect.DefaultMaxBytes {
 		code.WriteString(code.String())
 	}
-	hostile := strings.Repeat("datadog twitter discord okta jira ", DefaultMaxBytes/34)
-	for _, bb := range []struct{ name, text string }{{"code", code.String()[:DefaultMaxBytes]}, {"hostile", hostile}} {
+	hostile := strings.Repeat("datadog twitter discord okta jira ", collect.DefaultMaxBytes/34)
+	for _, bb := range []struct{ name, text string }{{"code", code.String()[:collect.DefaultMaxBytes]}, {"hostile", hostile}} {
 		b.Run(bb.name, func(b *testing.B) {
 			b.SetBytes(int64(len(bb.text)))
 			for b.Loop() {
-				x := newExtraction(context.Background(), patient)
-				x.guard(func() { x.secrets(nil, bb.text) })
+				x := collect.New(context.Background(), patient)
+				x.Guard(func() { x.Secrets(nil, bb.text) })
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/snippet"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -20,16 +21,16 @@ func sedCommand(s *shell, in invocation, c *Command) {
 	for _, f := range o.values("f", "file") {
 		if text, ok := s.content(f); ok { // the line has written it
 			scripts = append(scripts, field{text: text})
-			s.touch(f, accessRead)
+			s.touch(f, collect.AccessRead)
 			continue
 		}
 		c.Unbound = append(c.Unbound, f.text)
 	}
-	access := accessRead
+	access := collect.AccessRead
 	if o.has("iI", "in-place") {
-		access = accessWrite
+		access = collect.AccessWrite
 		if slices.ContainsFunc(scripts, deletesAll) {
-			access = accessDelete
+			access = collect.AccessDelete
 		}
 	}
 	for _, w := range in.words[1:] {
@@ -40,13 +41,13 @@ func sedCommand(s *shell, in invocation, c *Command) {
 		}
 	}
 	for _, f := range files {
-		if f.within && access == accessWrite {
+		if f.within && access == collect.AccessWrite {
 			f = field{text: "*", glob: true}
 		}
 		if f.text != "" {
 			s.use(in, f, access)
 		}
-		if access == accessWrite {
+		if access == collect.AccessWrite {
 			s.puts(f, join(scripts, "\n"))
 		}
 	}
@@ -68,7 +69,7 @@ func (s *shell) sedRead(script string, reads content, c *Command) bool {
 		c.Unresolved = append(c.Unresolved, shorten(script))
 	}
 	for _, p := range e.Reads {
-		s.touch(field{text: p.Path}, accessRead)
+		s.touch(field{text: p.Path}, collect.AccessRead)
 	}
 	for _, p := range e.Writes {
 		out := field{text: p.Path}
@@ -112,7 +113,7 @@ func (s *shell) sedScript(f field, reads content, c *Command) {
 			out := field{text: strings.TrimSpace(cmd[2:])}
 			s.touch(out, s.replaces(out, reads))
 		case strings.HasPrefix(cmd, "r "):
-			s.touch(field{text: strings.TrimSpace(cmd[2:])}, accessRead)
+			s.touch(field{text: strings.TrimSpace(cmd[2:])}, collect.AccessRead)
 		case strings.HasPrefix(cmd, "s") && len(cmd) > 2:
 			s.sedFlags(cmd, f, c)
 		}
@@ -129,6 +130,6 @@ func (s *shell) sedFlags(cmd string, f field, c *Command) {
 		c.Unresolved = append(c.Unresolved, shorten(f.text))
 	}
 	if writes && strings.TrimSpace(file) != "" {
-		s.touch(field{text: strings.TrimSpace(file)}, accessWrite)
+		s.touch(field{text: strings.TrimSpace(file)}, collect.AccessWrite)
 	}
 }

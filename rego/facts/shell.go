@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // A shell reads shell text as the shell would run it, without running it. It
@@ -13,7 +15,7 @@ import (
 // folder. Where the text branches, what the branches disagree on becomes
 // unknown; what runs is listed for all of them.
 type shell struct {
-	x   *extraction
+	x   *collect.Findings
 	src string // the text that is being walked
 
 	vars    map[string]variable
@@ -46,14 +48,14 @@ type shell struct {
 	locals      map[string]variable // what the function at hand made local, as it was before
 	calling     []string            // functions whose bodies surround the text at hand
 	depth       int
-	conditional int         // how many branches surround the text at hand
-	entered     int         // how many surround the call of the function at hand
-	quiet       bool        // words are expanded, and nothing is listed
-	dash        bool        // what dash does not know assigns nothing
-	zsh         bool        // words are expanded as zsh does
-	differs     *difference // where readings of the words at hand differ; nil where one is followed
-	consumed    bool        // what it prints is read by something else than the agent
-	reach       reach       // of the paths that the command at hand touches
+	conditional int           // how many branches surround the text at hand
+	entered     int           // how many surround the call of the function at hand
+	quiet       bool          // words are expanded, and nothing is listed
+	dash        bool          // what dash does not know assigns nothing
+	zsh         bool          // words are expanded as zsh does
+	differs     *difference   // where readings of the words at hand differ; nil where one is followed
+	consumed    bool          // what it prints is read by something else than the agent
+	reach       collect.Reach // of the paths that the command at hand touches
 }
 
 // A stream is what a command's standard input holds.
@@ -81,9 +83,9 @@ type function struct {
 	used  bool
 }
 
-func newShell(x *extraction, dir string) *shell {
+func newShell(x *collect.Findings, dir string) *shell {
 	return &shell{
-		x: x, dirs: dirsOf(dir),
+		x: x, dirs: collect.DirsOf(dir),
 		vars: make(map[string]variable), funcs: make(map[string]function), aliases: make(map[string]string),
 	}
 }
@@ -101,8 +103,8 @@ func (s *shell) sub(via ...string) *shell {
 // source walks a text as if it stood at this place.
 func (s *shell) source(text string) {
 	s.x.Tick()
-	if s.depth++; s.depth > maxDepth {
-		s.x.fail("shell: nested deeper than %d", maxDepth)
+	if s.depth++; s.depth > collect.MaxDepth {
+		s.x.Fail("shell: nested deeper than %d", collect.MaxDepth)
 		s.depth--
 		return
 	}
@@ -110,7 +112,7 @@ func (s *shell) source(text string) {
 	before := maps.Clone(s.funcs)
 	stmts, err := s.parse(text)
 	if err != nil {
-		s.x.fail("shell: %v", err)
+		s.x.Fail("shell: %v", err)
 	}
 	s.src = text
 	s.list(stmts)
@@ -190,8 +192,8 @@ func (s *shell) branch(f func()) {
 
 func (s *shell) stmt(st *syntax.Stmt) {
 	s.x.Tick()
-	if s.depth++; s.depth > 4*maxDepth {
-		s.x.fail("shell: nested deeper than %d", 4*maxDepth)
+	if s.depth++; s.depth > 4*collect.MaxDepth {
+		s.x.Fail("shell: nested deeper than %d", 4*collect.MaxDepth)
 		s.depth--
 		return
 	}
@@ -250,7 +252,7 @@ func (s *shell) command(cmd syntax.Command) {
 		s.sub().stmt(c.Body)
 	case nil:
 	case *syntax.ArithmCmd, *syntax.LetClause:
-		s.x.unlikeDash = true
+		s.x.UnlikeDash = true
 		if s.dash { // subshells, or a program that is not there: nothing is assigned
 			s.sub().nested(c)
 			return
@@ -316,7 +318,7 @@ func (s *shell) coproc(c *syntax.CoprocClause) {
 		call, simple = &syntax.CallExpr{}, true
 	}
 	if _, list := c.Stmt.Cmd.(*syntax.BinaryCmd); list && c.Name != nil {
-		s.x.fail("shell: a list behind coproc NAME")
+		s.x.Fail("shell: a list behind coproc NAME")
 	}
 	if c.Name == nil || !simple {
 		sub.stmt(c.Stmt)
@@ -325,7 +327,7 @@ func (s *shell) coproc(c *syntax.CoprocClause) {
 	named, stmt := *call, *c.Stmt
 	named.Args, stmt.Cmd = append([]*syntax.Word{c.Name}, call.Args...), &named
 	if len(call.Assigns) > 0 {
-		s.x.fail("shell: an assignment behind coproc NAME")
+		s.x.Fail("shell: an assignment behind coproc NAME")
 	}
 	named.Assigns = nil
 	sub.stmt(&stmt)

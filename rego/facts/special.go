@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -68,9 +69,9 @@ func ddCommand(s *shell, in invocation, _ *Command) {
 		f := field{text: value, dynamic: w.dynamic}
 		switch key {
 		case "of":
-			s.use(in, f, accessWrite)
+			s.use(in, f, collect.AccessWrite)
 		case "if":
-			s.use(in, f, accessRead)
+			s.use(in, f, collect.AccessRead)
 		}
 	}
 }
@@ -86,7 +87,7 @@ func tarCommand(s *shell, in invocation, c *Command) {
 		}
 	}
 	dirs := append(o.values("C", "directory"), o.values("", "one-top-level")...)
-	from, to := accessRead, accessWrite
+	from, to := collect.AccessRead, collect.AccessWrite
 	extract := o.has("x", "extract") || o.has("", "get")
 	switch {
 	case extract || o.has("t", "list"):
@@ -111,9 +112,9 @@ func tarCommand(s *shell, in invocation, c *Command) {
 			s.use(in, a, to)
 		}
 		if o.has("", "remove-files") {
-			from = accessDelete
+			from = collect.AccessDelete
 		}
-		s.reaching(reachBeneath, func() { s.useAll(in, o.operands, from) })
+		s.reaching(collect.ReachBeneath, func() { s.useAll(in, o.operands, from) })
 	}
 	for _, opt := range []string{"to-command", "use-compress-program", "rsh-command", "info-script", "new-volume-script"} {
 		for _, f := range o.cutShort(opt) {
@@ -150,18 +151,18 @@ func tarWords(words []field, valued string) []field {
 // rsyncCommand is rsync, which deletes at its target with --delete.
 func rsyncCommand(s *shell, in invocation, _ *Command) {
 	o := s.apply(programs()["rsync"], in)
-	i := &s.x.facts.Impact
+	i := &s.x.Facts.Impact
 	i.Recursive = i.Recursive || o.has("ra", "recursive") || o.has("", "archive")
 	deletes := false
 	for name := range o.long {
 		deletes = deletes || strings.HasPrefix(name, "del")
 	}
 	if n := len(o.operands); deletes && n > 1 {
-		s.use(in, o.operands[n-1], accessDelete)
+		s.use(in, o.operands[n-1], collect.AccessDelete)
 	}
 	if o.has("", "remove-source-files") && len(o.operands) > 1 {
 		for _, f := range o.operands[:len(o.operands)-1] {
-			s.use(in, f, accessDelete)
+			s.use(in, f, collect.AccessDelete)
 		}
 	}
 	for _, f := range o.values("e", "rsh") {
@@ -169,7 +170,7 @@ func rsyncCommand(s *shell, in invocation, _ *Command) {
 	}
 	for _, f := range o.operands {
 		if host, _, ok := strings.Cut(f.text, "::"); ok {
-			s.x.host("rsync", host)
+			s.x.Host("rsync", host)
 		}
 	}
 }
@@ -179,18 +180,18 @@ func curlCommand(s *shell, in invocation, c *Command) {
 	const valued = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
 	o := parseOptions(in.words[1:], valued, "data data-binary data-raw data-urlencode data-ascii json form form-string header output upload-file url user user-agent request config cookie cookie-jar cert key cacert proxy referer max-time connect-timeout retry write-out dump-header resolve connect-to output-dir interface netrc-file range limit-rate unix-socket oauth2-bearer retry-delay retry-max-time aws-sigv4")
 	for _, f := range append(o.operands, o.values("", "url")...) {
-		s.x.url(f.text)
+		s.x.URL(f.text)
 	}
 	for _, f := range slices.Concat(o.values("o", "output"), o.values("cD", "cookie-jar"), o.values("", "dump-header")) {
-		s.use(in, f, accessWrite)
+		s.use(in, f, collect.AccessWrite)
 	}
 	if o.has("OJ", "remote-name") {
 		for _, f := range o.operands {
-			s.use(in, field{text: lastSegment(f.text), dynamic: f.dynamic}, accessWrite)
+			s.use(in, field{text: lastSegment(f.text), dynamic: f.dynamic}, collect.AccessWrite)
 		}
 	}
 	for _, f := range append(o.values("T", "upload-file"), append(o.values("EK", "config"), append(o.values("", "key"), o.values("", "netrc-file")...)...)...) {
-		s.use(in, f, accessRead)
+		s.use(in, f, collect.AccessRead)
 	}
 	for _, f := range o.values("K", "config") {
 		c.Unbound = append(c.Unbound, f.text)
@@ -204,7 +205,7 @@ func curlCommand(s *shell, in invocation, c *Command) {
 		if ok && !strings.Contains(file, "@") && !strings.Contains(file, " ") {
 			file, _, _ = strings.Cut(file, ";")
 			if before, _, _ := strings.Cut(f.text, "@"); before == "" || strings.HasSuffix(before, "=") || !strings.Contains(before, "=") && !strings.Contains(before, " ") {
-				s.use(in, field{text: file, dynamic: f.dynamic}, accessRead)
+				s.use(in, field{text: file, dynamic: f.dynamic}, collect.AccessRead)
 			}
 		}
 	}
@@ -214,24 +215,24 @@ func curlCommand(s *shell, in invocation, c *Command) {
 func wgetCommand(s *shell, in invocation, c *Command) {
 	o := parseOptions(in.words[1:], "OoaiPUtTeBQlADRX", "output-document output-file append-output input-file directory-prefix user-agent header post-data post-file body-file body-data method use-askpass execute user password timeout tries")
 	for _, f := range o.operands {
-		s.x.url(f.text)
+		s.x.URL(f.text)
 	}
 	writes := append(o.values("OoaP", "output-document"), o.values("", "directory-prefix")...)
 	for _, f := range writes {
-		s.use(in, f, accessWrite)
+		s.use(in, f, collect.AccessWrite)
 	}
 	if len(writes) == 0 {
 		for _, f := range o.operands {
-			s.use(in, field{text: lastSegment(f.text), dynamic: f.dynamic}, accessWrite)
+			s.use(in, field{text: lastSegment(f.text), dynamic: f.dynamic}, collect.AccessWrite)
 		}
 	}
 	for _, long := range []string{"post-file", "body-file", "input-file"} {
 		for _, f := range o.values("", long) {
-			s.use(in, f, accessRead)
+			s.use(in, f, collect.AccessRead)
 		}
 	}
 	for _, f := range o.values("i", "") {
-		s.use(in, f, accessRead)
+		s.use(in, f, collect.AccessRead)
 	}
 	for _, f := range o.values("", "use-askpass") {
 		c.Unbound = append(c.Unbound, f.text)
@@ -258,7 +259,7 @@ func connects(s *shell, in invocation, c *Command) {
 			continue
 		default:
 			host, _, _ := strings.Cut(t, ":")
-			s.x.host(c.Program, host)
+			s.x.Host(c.Program, host)
 		}
 	}
 	if strings.Contains(c.Program, "nc") || c.Program == "netcat" {
@@ -280,11 +281,11 @@ func (s *shell) socat(f field) {
 	case strings.HasPrefix(k, "tcp") || strings.HasPrefix(k, "udp") || strings.HasPrefix(k, "openssl") || strings.HasPrefix(k, "ssl"):
 		host, _, _ := strings.Cut(rest, ":")
 		if !strings.Contains(k, "listen") {
-			s.x.host("tcp", host)
+			s.x.Host("tcp", host)
 		}
 	case k == "open" || k == "create" || k == "file" || k == "gopen":
 		name, _, _ := strings.Cut(rest, ",")
-		s.touch(field{text: name, dynamic: f.dynamic}, accessWrite)
+		s.touch(field{text: name, dynamic: f.dynamic}, collect.AccessWrite)
 	}
 }
 
@@ -312,7 +313,7 @@ func zipCommand(s *shell, in invocation, _ *Command) {
 	o := s.apply(programs()["zip"], in)
 	if o.has("m", "move") && len(o.operands) > 1 {
 		for _, f := range o.operands[1:] {
-			s.use(in, f, accessDelete)
+			s.use(in, f, collect.AccessDelete)
 		}
 	}
 }
@@ -336,9 +337,9 @@ func unzipCommand(s *shell, in invocation, _ *Command) {
 func (s *shell) unpacked(dir field, replaces bool) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(dir.text, "./"), "/")
 	if replaces && wordlist.Has("src lib app apps internal pkg packages cmd web server client api docs scripts config data migrations db charts infra k8s test tests", first) {
-		return accessDelete
+		return collect.AccessDelete
 	}
-	return accessWrite
+	return collect.AccessWrite
 }
 
 // installCommand is install, which makes folders with -d.
@@ -354,9 +355,9 @@ func installCommand(s *shell, in invocation, _ *Command) {
 func patchCommand(s *shell, in invocation, c *Command) {
 	switch {
 	case len(in.words) > 1:
-		s.x.patch(in.words[1].text, s.dirs)
+		s.x.Patch(in.words[1].text, s.dirs)
 	case s.stdin.known:
-		s.x.patch(s.stdin.text, s.dirs)
+		s.x.Patch(s.stdin.text, s.dirs)
 	default:
 		c.Unresolved = append(c.Unresolved, "stdin")
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -48,17 +49,17 @@ func sqlShell(s *shell, in invocation, c *Command) {
 	}
 	for _, h := range append(o.values("h", "host"), o.operands...) {
 		if strings.Contains(h.text, "://") {
-			s.x.urlsIn(h.text)
+			s.x.URLsIn(h.text)
 		}
 	}
 	if name == "psql" && len(given) == 0 && o.has("l", "list") {
-		s.x.sql("show meta")
+		s.x.SQL("show meta")
 	}
 	if wordlist.Has("sqlite3 sqlite duckdb", name) {
 		if name == "duckdb" {
 			given = append(given, o.values("cs", "")...)
 		}
-		if from := len(s.x.facts.SQL); name == "duckdb" && len(o.operands) == 0 {
+		if from := len(s.x.Facts.SQL); name == "duckdb" && len(o.operands) == 0 {
 			defer s.markScratch(from)
 		} else {
 			defer s.scratchDatabase(in, from)
@@ -68,12 +69,12 @@ func sqlShell(s *shell, in invocation, c *Command) {
 	for _, f := range append(o.values("f", "file"), o.values("i", "")...) {
 		if text, ok := s.content(f); ok && name == "psql" {
 			s.sqlText(text, c)
-			s.touch(f, accessRead)
+			s.touch(f, collect.AccessRead)
 			continue
 		}
 		if name == "psql" || name == "sqlcmd" {
 			c.Unbound = append(c.Unbound, f.text)
-			s.touch(f, accessRead)
+			s.touch(f, collect.AccessRead)
 		}
 	}
 	s.sqlInput(given, o, c)
@@ -92,7 +93,7 @@ func (s *shell) sqliteOperands(in invocation, o options) []field {
 		return nil
 	}
 	if operands[0].text != ":memory:" {
-		s.touch(operands[0], accessWrite)
+		s.touch(operands[0], collect.AccessWrite)
 	}
 	return operands[1:]
 }
@@ -104,12 +105,12 @@ func (s *shell) sqlGiven(given []field, c *Command) {
 		t := strings.TrimSpace(f.text)
 		switch {
 		case !f.known():
-			s.x.fail("sql: part of it depends on run time")
-			s.x.sql(t)
+			s.x.Fail("sql: part of it depends on run time")
+			s.x.SQL(t)
 		case strings.HasPrefix(t, `\`) || strings.HasPrefix(t, "."):
 			s.sqlMeta(t, c)
 		default:
-			s.x.sql(t)
+			s.x.SQL(t)
 		}
 	}
 }
@@ -123,18 +124,18 @@ func (s *shell) sqlMeta(t string, c *Command) {
 		}
 	}
 	if i := strings.IndexAny(t, "|`"); i >= 0 {
-		s.x.fail("sql: a command of the SQL shell runs a program")
+		s.x.Fail("sql: a command of the SQL shell runs a program")
 	}
 	word, rest, _ := strings.Cut(t, " ")
 	if sqlLooks.MatchString(word) && !strings.ContainsAny(t, "|`") {
-		s.x.sql("show meta")
+		s.x.SQL("show meta")
 		return
 	}
 	switch word {
 	case `\i`, `\ir`, `\include`, ".read":
 		c.Unbound = append(c.Unbound, strings.TrimSpace(rest))
 	case `\o`, `\copy`, ".output", ".once", ".save", ".backup", ".import", ".load", ".restore":
-		s.x.fail("sql: %s touches a file", word)
+		s.x.Fail("sql: %s touches a file", word)
 	}
 }
 
@@ -152,7 +153,7 @@ func (s *shell) sqlInput(given []field, o options, c *Command) {
 		c.Unresolved = append(c.Unresolved, "stdin")
 	default:
 		if !s.stdin.known {
-			s.x.fail("sql: part of it depends on run time")
+			s.x.Fail("sql: part of it depends on run time")
 		}
 		s.sqlText(s.stdin.text, c)
 	}
@@ -168,7 +169,7 @@ func (s *shell) sqlText(text string, c *Command) {
 		}
 		plain.WriteString(line)
 	}
-	s.x.sql(plain.String())
+	s.x.SQL(plain.String())
 }
 
 // scratchStatements work in one database alone.
@@ -194,7 +195,7 @@ func (s *shell) scratchDatabase(in invocation, from int) {
 
 // markScratch marks the statements from one on, where they work in one database alone.
 func (s *shell) markScratch(from int) {
-	added := s.x.facts.SQL[min(from, len(s.x.facts.SQL)):]
+	added := s.x.Facts.SQL[min(from, len(s.x.Facts.SQL)):]
 	for _, st := range added {
 		if !wordlist.Has(scratchStatements, st.Verb) {
 			return

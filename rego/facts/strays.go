@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -42,7 +43,7 @@ func (s *shell) strays(in invocation) {
 	}
 	for i, w := range in.words[1:] {
 		if w.text == "/" && wordlist.Has(folderOptions, in.words[i].text) {
-			s.touch(w, accessWrite)
+			s.touch(w, collect.AccessWrite)
 		}
 		if strings.ContainsAny(w.text, "/~") && !strings.ContainsAny(w.text, "\n") && !strings.Contains(w.text, "://") || strings.HasPrefix(w.text, "..") {
 			s.stray(w, w.text)
@@ -78,7 +79,7 @@ func (s *shell) stray(w field, text string) {
 		text = text[:i]
 	}
 	if s.astray(field{text: text, dynamic: w.dynamic}) {
-		s.touch(field{text: text, dynamic: w.dynamic}, accessWrite)
+		s.touch(field{text: text, dynamic: w.dynamic}, collect.AccessWrite)
 	}
 }
 
@@ -87,11 +88,11 @@ func (s *shell) stray(w field, text string) {
 func (s *shell) astray(f field) bool {
 	clean := path.Clean(f.text)
 	switch {
-	case !leadsOut(f.text) || s.stays(f), strings.HasPrefix(clean, "/tmp/"), clean == "/tmp", strings.HasPrefix(clean, "/var/tmp/"), harmlessDevice(clean):
+	case !leadsOut(f.text) || s.stays(f), strings.HasPrefix(clean, "/tmp/"), clean == "/tmp", strings.HasPrefix(clean, "/var/tmp/"), collect.HarmlessDevice(clean):
 		return false
 	case strings.HasPrefix(clean, "/"):
-		home := s.x.opts.Home
-		return classify(clean, accessWrite) != classSystem && (rootNames.MatchString(clean) || classify(clean, accessWrite) != "" || home != "" && strings.HasPrefix(clean+"/", home+"/"))
+		home := s.x.Opts.Home
+		return collect.Classify(clean, collect.AccessWrite) != collect.ClassSystem && (rootNames.MatchString(clean) || collect.Classify(clean, collect.AccessWrite) != "" || home != "" && strings.HasPrefix(clean+"/", home+"/"))
 	}
 	return true
 }

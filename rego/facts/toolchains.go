@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -68,16 +69,16 @@ func toolCommand(s *shell, t tool, in invocation, c *Command) {
 		}
 	}
 	for _, f := range out {
-		access := accessWrite
+		access := collect.AccessWrite
 		if empties && !wordlist.Has("build dist out public site _site www", path.Base(f.text)) {
-			access = accessDelete
+			access = collect.AccessDelete
 		}
 		s.use(in, f, access)
 	}
 	for _, f := range operands {
 		switch {
 		case rewrites && !checks:
-			s.use(in, f, accessWrite)
+			s.use(in, f, collect.AccessWrite)
 		case wordlist.Has("npx bunx pnpx", in.name()) || wordlist.Has("pnpm npm yarn", in.name()) && slices.ContainsFunc(w, func(f field) bool { return f.text == "exec" }): // a command of its own
 		case !t.tests && plainResult.MatchString(f.text):
 		case (t.tests || t.inPlace == "" && throughTemp.MatchString(f.text)) && leadsOut(f.text):
@@ -128,7 +129,7 @@ func loadedFiles(value string) []string {
 	if strings.Contains(value, "://") {
 		list = []string{value}
 	}
-	return slices.DeleteFunc(list, systemProgram)
+	return slices.DeleteFunc(list, collect.SystemProgram)
 }
 
 // leadsOut reports whether a path is not relative to the folder at hand.
@@ -162,7 +163,7 @@ func protocCommand(s *shell, in invocation, c *Command) {
 		if i := strings.LastIndexByte(value, ':'); i >= 0 {
 			value = value[i+1:]
 		}
-		s.use(in, field{text: value, dynamic: w.dynamic}, accessWrite)
+		s.use(in, field{text: value, dynamic: w.dynamic}, collect.AccessWrite)
 	}
 	for _, w := range in.words[1:] {
 		if plugin, ok := strings.CutPrefix(w.text, "--plugin="); ok {
@@ -199,7 +200,7 @@ func debuggerCommand(s *shell, in invocation, c *Command) {
 			s.runsInCode(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(f.text, "shell"), "!")), c.Program)
 		case !strings.HasPrefix(words[i].text, "-") && strings.Contains(words[i].text, "/"):
 			c.Unbound = append(c.Unbound, words[i].text)
-			s.touch(words[i], accessRead)
+			s.touch(words[i], collect.AccessRead)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // role is what a tool does with one of its arguments.
@@ -127,7 +128,7 @@ func readTools(table string) map[string]toolKind {
 		f := strings.Fields(names)
 		kind := toolKind{category: f[0], access: f[1], deep: f[1] == "deep", args: make(map[string]role)}
 		if kind.deep {
-			kind.access = accessRead
+			kind.access = collect.AccessRead
 		}
 		for _, a := range strings.Fields(args) {
 			key, r, _ := strings.Cut(a, "=")
@@ -179,18 +180,18 @@ func lookup(t *holdgate.Tool) (toolKind, bool) {
 func accessByName(n string) string {
 	for _, verb := range []string{"delete", "remove", "unlink", "destroy", "trash", "purge"} {
 		if strings.Contains(n, verb) {
-			return accessDelete
+			return collect.AccessDelete
 		}
 	}
 	for _, verb := range []string{"write", "edit", "update", "create", "save", "append", "put", "move", "rename", "copy", "set"} {
 		if strings.Contains(n, verb) {
-			return accessWrite
+			return collect.AccessWrite
 		}
 	}
 	for _, verb := range []string{"read", "get", "list", "view", "search", "find", "show", "open", "load", "describe"} {
 		if strings.HasPrefix(n, verb) {
-			return accessRead
+			return collect.AccessRead
 		}
 	}
-	return accessWrite
+	return collect.AccessWrite
 }

@@ -120,7 +120,7 @@ func (s *shell) assign(a *syntax.Assign) field {
 	}
 	f := s.plainly(s.one(a.Value, quoting{}))
 	if a.Append {
-		s.x.unlikeDash = true
+		s.x.UnlikeDash = true
 		if s.dash {
 			return field{text: name + "+=" + f.text, dynamic: f.dynamic}
 		}
@@ -342,8 +342,8 @@ func (s *shell) ambient(name string) ([]string, bool) {
 	case s.wild || s.remote:
 	case name == "IFS":
 		return []string{" \t\n"}, true
-	case name == "HOME" && s.x.opts.Home != "":
-		return []string{s.x.opts.Home}, true
+	case name == "HOME" && s.x.Opts.Home != "":
+		return []string{s.x.Opts.Home}, true
 	case name == "HOME":
 		return []string{"~"}, true
 	case name == "PWD" && len(s.dirs) == 1 && path.IsAbs(s.dirs[0]):

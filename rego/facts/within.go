@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -84,7 +85,7 @@ func (s *shell) findsWithin(roots, words []field) bool {
 			return false
 		case wordlist.Has("-name -iname", w.text) && i+1 < len(words) && (i == 0 || words[i-1].text != "!" && words[i-1].text != "-not"):
 			pattern := words[i+1]
-			if !pattern.known() || classify(pattern.text, accessWrite) != "" || strings.Trim(pattern.text, "*?.") == "" {
+			if !pattern.known() || collect.Classify(pattern.text, collect.AccessWrite) != "" || strings.Trim(pattern.text, "*?.") == "" {
 				return false
 			}
 			named = true
@@ -99,7 +100,7 @@ func (s *shell) findsWithin(roots, words []field) bool {
 func (s *shell) plainRoots(roots []field, whole bool) bool {
 	for _, r := range roots {
 		text := strings.TrimSuffix(r.text, "/")
-		if !s.stays(r) || strings.HasPrefix(text, "-") || classify(text, accessWrite) != "" || ancestors().persistence.covers(text, true) ||
+		if !s.stays(r) || strings.HasPrefix(text, "-") || collect.Classify(text, collect.AccessWrite) != "" || collect.AbovePersistence(text) ||
 			!whole && wordlist.Has(". ./ *", text) {
 			return false
 		}

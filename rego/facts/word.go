@@ -7,6 +7,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 const (
@@ -137,7 +139,7 @@ func (s *shell) written(n syntax.Node) string {
 
 // A wordBuilder puts fields together out of a word's parts.
 type wordBuilder struct {
-	x       *extraction
+	x       *collect.Findings
 	out     []field
 	text    strings.Builder // of cur
 	cur     field

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // Wrapped is the call that an agent's tool for the tools of all MCP servers
@@ -52,8 +53,8 @@ func Wrapped(t *holdgate.Tool) (*holdgate.Tool, bool) {
 
 // unwrap is [Wrapped] for a call whose own arguments are read for the text in
 // them first.
-func (x *extraction) unwrap(t *holdgate.Tool) (*holdgate.Tool, bool) {
-	if len(t.Arguments) > x.opts.MaxBytes {
+func unwrap(x *collect.Findings, t *holdgate.Tool) (*holdgate.Tool, bool) {
+	if len(t.Arguments) > x.Opts.MaxBytes {
 		return nil, false
 	}
 	inner, ok := Wrapped(t)
@@ -61,7 +62,7 @@ func (x *extraction) unwrap(t *holdgate.Tool) (*holdgate.Tool, bool) {
 		return nil, false
 	}
 	if args, ok := decodeObject(t.Arguments); ok {
-		x.scan(x.at, args)
+		scan(x, x.At, args)
 	}
 	return inner, true
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -104,7 +105,7 @@ func (s *shell) unwrap(w wrapper, name string, in invocation) bool {
 	}
 	s.wrapperOptions(name, opts)
 	if i < len(in.words) && in.words[i].text == "-" && wordlist.Has("exec command builtin noglob nocorrect", name) {
-		s.x.fail("shell: a command that only zsh knows: %s -", name)
+		s.x.Fail("shell: a command that only zsh knows: %s -", name)
 	}
 	if w.code {
 		if code := append(opts.values("c", "command"), opts.values("", "session-command")...); len(code) > 0 {
@@ -157,28 +158,28 @@ func (s *shell) wrapperOptions(name string, o options) {
 	switch name {
 	case "ssh", "mosh":
 		if len(o.operands) > 0 {
-			s.x.host("ssh", o.operands[0].text)
+			s.x.Host("ssh", o.operands[0].text)
 		}
 		s.sshOptions(o)
 	case "systemd-run":
-		s.x.path(pathRef{text: "/run/systemd/transient/", access: accessWrite})
+		s.x.Path(collect.Ref{Text: "/run/systemd/transient/", Access: collect.AccessWrite})
 	case "direnv": // what is in the folder's file goes into the command's environment
 		if len(o.operands) > 1 {
-			s.touch(field{text: path.Join(o.operands[1].text, ".envrc"), dynamic: o.operands[1].dynamic}, accessRead)
+			s.touch(field{text: path.Join(o.operands[1].text, ".envrc"), dynamic: o.operands[1].dynamic}, collect.AccessRead)
 		}
 	case "script":
 		for _, f := range o.operands[:min(1, len(o.operands))] {
-			s.touch(f, accessWrite)
+			s.touch(f, collect.AccessWrite)
 		}
 	case "valgrind":
 		for _, long := range []string{"log-file", "xml-file", "callgrind-out-file", "massif-out-file", "cachegrind-out-file"} {
 			for _, f := range o.values("", long) {
-				s.touch(f, accessWrite)
+				s.touch(f, collect.AccessWrite)
 			}
 		}
 	case "strace", "ltrace", "time", "gtime":
 		for _, f := range o.values("o", "output") {
-			s.touch(f, accessWrite)
+			s.touch(f, collect.AccessWrite)
 		}
 	}
 }
@@ -196,7 +197,7 @@ func (s *shell) sshOptions(o options) {
 		}
 	}
 	for _, f := range o.values("iFE", "") {
-		s.touch(f, accessRead)
+		s.touch(f, collect.AccessRead)
 	}
 }
 

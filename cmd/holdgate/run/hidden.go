@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
-	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // credentials are the files and folders to hide from the agent: those of the
@@ -51,7 +51,7 @@ func (r *agent) credentials(s confine.Spec) (hidden []string, shown bool, err er
 			return fs.SkipDir
 		}
 		rel, err := filepath.Rel(s.Dir, path)
-		if err == nil && e.Type().IsRegular() && facts.HoldsCredentials(rel) && holdsCredentials(path, rel) {
+		if err == nil && e.Type().IsRegular() && collect.HoldsCredentials(rel) && holdsCredentials(path, rel) {
 			add(path)
 		}
 		return err

@@ -1,4 +1,4 @@
-package facts
+package collect
 
 import (
 	"slices"
@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// suspicious notes which kinds of deceiving characters the text holds:
+// Suspicious notes which kinds of deceiving characters the text holds:
 // characters that a screen shows as nothing, as a plain blank, or in another
 // order than they are read.
-func (x *extraction) suspicious(s string) {
+func (x *Findings) Suspicious(s string) {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
@@ -19,8 +19,8 @@ func (x *extraction) suspicious(s string) {
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		i += n
-		if kind := deceiving(r); kind != "" && !slices.Contains(x.facts.SuspiciousText, kind) {
-			x.facts.SuspiciousText = append(x.facts.SuspiciousText, kind)
+		if kind := deceiving(r); kind != "" && !slices.Contains(x.Facts.SuspiciousText, kind) {
+			x.Facts.SuspiciousText = append(x.Facts.SuspiciousText, kind)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package facts
+package collect
 
 import (
 	"net/netip"
@@ -24,8 +24,8 @@ const publicFiles = "ca.pem"
 // ownURL reports whether an address is one of Holdgate's own listeners,
 // however its host is spelled. Names that resolve to this host are known only
 // to the resolver: the door that dials looks again.
-func (x *extraction) ownURL(s string) bool {
-	if len(x.opts.Own.Listeners) == 0 {
+func (x *Findings) ownURL(s string) bool {
+	if len(x.Opts.Own.Listeners) == 0 {
 		return false
 	}
 	if !strings.Contains(s, "://") {
@@ -49,7 +49,7 @@ func (x *extraction) ownURL(s string) bool {
 		return false
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	for _, l := range x.opts.Own.Listeners {
+	for _, l := range x.Opts.Own.Listeners {
 		if l.Port() == uint16(n) && reaches(host, l.Addr().Unmap()) {
 			return true
 		}
@@ -103,15 +103,15 @@ func looseIPv4(host string) (netip.Addr, bool) {
 
 // ownPath reports whether a cleaned path lies in one of Holdgate's folders, or
 // around one, where what is written or deleted takes the folder with it.
-func (x *extraction) ownPath(clean, access string) bool {
-	for _, folder := range x.opts.Own.Folders {
+func (x *Findings) ownPath(clean, access string) bool {
+	for _, folder := range x.Opts.Own.Folders {
 		folder = path.Clean(folder)
 		name, inside := strings.CutPrefix(clean, folder+"/")
 		switch {
-		case access == accessRead && inside && wordlist.Has(publicFiles, name):
+		case access == AccessRead && inside && wordlist.Has(publicFiles, name):
 		case clean == folder || inside:
 			return true
-		case access == accessDelete && strings.HasPrefix(folder, strings.TrimSuffix(clean, "/")+"/"):
+		case access == AccessDelete && strings.HasPrefix(folder, strings.TrimSuffix(clean, "/")+"/"):
 			return true
 		}
 	}

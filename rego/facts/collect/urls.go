@@ -1,9 +1,11 @@
-package facts
+package collect
 
 import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/holdgate/holdgate"
 )
 
 // maxURLs bounds how many addresses one call lists.
@@ -12,19 +14,19 @@ const maxURLs = 200
 // urlInText finds addresses inside of words and prose.
 var urlInText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]{1,15}://[^\s"'<>` + "`" + `|;)\\]+`)
 
-// urlsIn adds every address in the text.
-func (x *extraction) urlsIn(s string) {
+// URLsIn adds every address in the text.
+func (x *Findings) URLsIn(s string) {
 	for _, u := range urlInText.FindAllString(s, maxURLs) {
 		x.Tick()
-		x.url(strings.TrimRight(u, ".,"))
+		x.URL(strings.TrimRight(u, ".,"))
 	}
 }
 
-// url adds an address. One without a scheme is read as its user would mean
+// URL adds an address. One without a scheme is read as its user would mean
 // it: https, or a local file.
-func (x *extraction) url(s string) {
+func (x *Findings) URL(s string) {
 	s = strings.TrimSpace(s)
-	if s == "" || len(x.facts.URLs) >= maxURLs {
+	if s == "" || len(x.Facts.URLs) >= maxURLs {
 		return
 	}
 	x.address(s)
@@ -32,7 +34,7 @@ func (x *extraction) url(s string) {
 	if !strings.Contains(s, "://") {
 		switch scheme, _, ok := strings.Cut(s, ":"); {
 		case ok && (scheme == "data" || scheme == "mailto" || scheme == "javascript" || scheme == "about"):
-			x.addURL(URL{URL: redactURL(s), Scheme: scheme})
+			x.addURL(holdgate.URL{URL: redactURL(s), Scheme: scheme})
 			return
 		case strings.HasPrefix(s, "/"), strings.HasPrefix(s, "."):
 			return
@@ -42,33 +44,33 @@ func (x *extraction) url(s string) {
 	u, err := url.Parse(full)
 	if err != nil {
 		host, _, _ := strings.Cut(afterScheme(full), "/")
-		x.addURL(URL{URL: redactURL(s), Scheme: strings.ToLower(schemeOf(full)), Host: hostOnly(host)})
-		x.fail("url that cannot be read")
+		x.addURL(holdgate.URL{URL: redactURL(s), Scheme: strings.ToLower(schemeOf(full)), Host: hostOnly(host)})
+		x.Fail("url that cannot be read")
 		return
 	}
 	if strings.ContainsAny(u.Host, "\\") || strings.Contains(afterScheme(full), "\\") {
-		x.fail("url with a backslash")
+		x.Fail("url with a backslash")
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if mixedScript(host) {
 		x.suspiciousKind("mixed_script")
 	}
-	x.addURL(URL{URL: redactURL(s), Scheme: strings.ToLower(u.Scheme), Host: host})
+	x.addURL(holdgate.URL{URL: redactURL(s), Scheme: strings.ToLower(u.Scheme), Host: host})
 	if u.Scheme == "file" {
-		x.path(pathRef{text: u.Path, access: accessRead})
+		x.Path(Ref{Text: u.Path, Access: AccessRead})
 	}
 }
 
-func (x *extraction) addURL(u URL) {
+func (x *Findings) addURL(u holdgate.URL) {
 	u.Self = x.ownURL(u.URL)
-	if x.once("url", u.URL) {
-		x.facts.URLs = append(x.facts.URLs, u)
+	if x.Once("url", u.URL) {
+		x.Facts.URLs = append(x.Facts.URLs, u)
 	}
 }
 
-func (x *extraction) suspiciousKind(kind string) {
-	if x.once("suspicious", kind) {
-		x.facts.SuspiciousText = append(x.facts.SuspiciousText, kind)
+func (x *Findings) suspiciousKind(kind string) {
+	if x.Once("suspicious", kind) {
+		x.Facts.SuspiciousText = append(x.Facts.SuspiciousText, kind)
 	}
 }
 
@@ -101,10 +103,10 @@ func hostOnly(s string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(s, "[]")), ".")
 }
 
-// host adds a machine that a command talks to without an address: ssh, scp
+// Host adds a machine that a command talks to without an address: ssh, scp
 // and their like.
-func (x *extraction) host(scheme, target string) {
+func (x *Findings) Host(scheme, target string) {
 	if h := hostOnly(target); h != "" {
-		x.addURL(URL{URL: scheme + "://" + h, Scheme: scheme, Host: h})
+		x.addURL(holdgate.URL{URL: scheme + "://" + h, Scheme: scheme, Host: h})
 	}
 }

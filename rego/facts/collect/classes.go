@@ -1,4 +1,4 @@
-package facts
+package collect
 
 import (
 	"path"
@@ -9,9 +9,9 @@ import (
 
 // Classes of paths, for [Path].
 const (
-	classSecret      = "secret"
-	classPersistence = "persistence"
-	classSystem      = "system"
+	ClassSecret      = "secret"
+	ClassPersistence = "persistence"
+	ClassSystem      = "system"
 )
 
 // The rules below are matched against the last segments of a path, without
@@ -103,7 +103,7 @@ func (s ruleSegment) covers(name string) bool {
 	case s.oneStar:
 		return len(name) >= len(s.prefix)+len(s.suffix) && strings.HasPrefix(name, s.prefix) && strings.HasSuffix(name, s.suffix)
 	case s.pattern:
-		return globMatch(s.text, name)
+		return GlobMatch(s.text, name)
 	}
 	return s.text == name
 }
@@ -140,9 +140,9 @@ func parseRules(list string) ruleSet {
 	return set
 }
 
-// classify names the class of a path. What is a secret and runs by itself (a
+// Classify names the class of a path. What is a secret and runs by itself (a
 // .npmrc) is a secret to read and persistence to write.
-func classify(p, access string) string {
+func Classify(p, access string) string {
 	p = strings.ToLower(p)
 	rooted := strings.HasPrefix(p, "/")
 	segments := strings.Split(strings.Trim(p, "/"), "/")
@@ -150,18 +150,18 @@ func classify(p, access string) string {
 	secret := rules.secret.match(segments, rooted, likelySegment) && !rules.public.match(segments, rooted, exactSegment)
 	persistent := rules.persistence.match(segments, rooted, likelySegment)
 	switch {
-	case persistent && (access != accessRead || !secret):
-		return classPersistence
+	case persistent && (access != AccessRead || !secret):
+		return ClassPersistence
 	case secret:
-		return classSecret
+		return ClassSecret
 	case rooted && system("/"+strings.Join(segments, "/")):
-		return classSystem
+		return ClassSystem
 	}
 	return ""
 }
 
 // HoldsCredentials reports whether a path is one of those that hold credentials.
-func HoldsCredentials(path string) bool { return classify(path, accessRead) == classSecret }
+func HoldsCredentials(path string) bool { return Classify(path, AccessRead) == ClassSecret }
 
 func system(p string) bool {
 	if p == "/" || p == "/home" || p == "/users" || p == "/root" || p == "/var" {
@@ -250,7 +250,9 @@ func likelySegment(rule ruleSegment, segment string) bool {
 	return rule.pattern && rule.covers(segment) || couldBe(segment, rule.text)
 }
 
-func globMatch(pattern, name string) bool {
+// GlobMatch reports whether a name is one that the pattern stands for, as
+// [path.Match] has it.
+func GlobMatch(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return err == nil && ok
 }
@@ -272,5 +274,5 @@ func couldBe(segment, rule string) bool {
 	if len(literal) < 2 && !strings.HasPrefix(segment, ".") && !strings.HasPrefix(segment, "[.]") {
 		return false
 	}
-	return globMatch(segment, strings.NewReplacer("*", "x", "?", "x").Replace(rule))
+	return GlobMatch(segment, strings.NewReplacer("*", "x", "?", "x").Replace(rule))
 }

@@ -1,0 +1,126 @@
+package collect
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What a call writes, fetches and builds itself decides whether what it runs is the
+// project's.
+
+// A Fetch says whose code a call brings.
+type Fetch uint8
+
+const (
+	FetchNone    Fetch = iota
+	FetchOwn           // that of the branches of the project's own remote
+	FetchForeign       // anybody's
+)
+
+// Version counts what was written to a file, or to a folder above it.
+func (x *Findings) Version(at string) int {
+	n := x.Writes[at]
+	for at != "/" && at != "." && at != "~" && at != "" {
+		at = path.Dir(at)
+		n += x.Writes[at]
+	}
+	return n
+}
+
+// keptWord says that files which were read as scripts are what they were: where
+// something runs beside the line, or holds a file open, it may write at any time,
+// so that one write is all that may be.
+func (x *Findings) keptWord() {
+	for at, version := range x.Relied {
+		if x.Beside && (x.Writes[at] != 1 || x.Version(at) != version) {
+			x.Fail("shell: %s is written more than once, and run", at)
+		}
+	}
+}
+
+// FileKey is a path as it is compared: some file systems take letters of either
+// case for one, and have /tmp under two names.
+func FileKey(clean string) string {
+	return strings.ToLower(strings.TrimPrefix(clean, "/private"))
+}
+
+// A Run is a file of the project that a command runs, as Unbound has it.
+type Run struct {
+	Text  string
+	Clean []string // where it may lie
+	Below bool     // what lies below it runs too
+	Away  bool     // it lies elsewhere, and is the project's where the call builds it
+	First bool     // it is itself the program, or the script of one
+}
+
+// passing are the folders that files pass through, by any part of a path.
+var passing = regexp.MustCompile(`(?i)(^|/)(\.?te?mp|downloads?|\.git)(/|$)`)
+
+// Project reports whether a cleaned path lies in the session's folder, and not
+// where files only pass through. Where that folder is not known, a build in an
+// absolute one counts as the project's unless it lies there too.
+func (x *Findings) Project(clean string, door bool) bool {
+	if x.Inside(clean) {
+		return !passing.MatchString(strings.TrimPrefix(clean, x.Start()))
+	}
+	return door && x.Opts.Dir == "" && path.IsAbs(clean) && !passing.MatchString(clean) && !SystemProgram(clean) && clean != "/"+path.Base(clean)
+}
+
+// ownRuns sets [Command.Project]: of the candidates those that the call does
+// not write, by their own name or with a folder above them.
+func (x *Findings) ownRuns() {
+	if x.Scatters || x.Fetches == FetchForeign && x.Places {
+		return
+	}
+	for i, runs := range x.Runs[:min(len(x.Runs), len(x.Facts.Commands))] {
+		for _, r := range runs {
+			if slices.ContainsFunc(r.Clean, func(p string) bool { return x.Unread[p] }) {
+				continue
+			}
+			if r.Away && !x.makes(r.Clean) || r.First && x.Fetches != FetchNone && x.Places {
+				continue
+			}
+			if !slices.ContainsFunc(r.Clean, func(p string) bool { return x.Overwrites(p, r.Below) }) {
+				x.Facts.Commands[i].Project = append(x.Facts.Commands[i].Project, r.Text)
+			}
+		}
+	}
+}
+
+// Overwrites reports whether the call decides what a path holds, by its own name or
+// by a folder's above it; or, with below, what lies beneath it.
+func (x *Findings) Overwrites(p string, below bool) bool {
+	return slices.ContainsFunc(x.written, func(w string) bool {
+		return w == p || w == "." || strings.HasPrefix(p, w+"/") || below && strings.HasPrefix(w, p+"/")
+	})
+}
+
+// JoinAny is a path as it is seen from a folder, or itself where it is absolute.
+func JoinAny(dir, p string) string {
+	if path.IsAbs(p) {
+		return path.Clean(p)
+	}
+	return JoinDir(dir, p)
+}
+
+// WasShown reports whether a source was read when it was compiled, and is the same.
+func (x *Findings) WasShown(at string) bool {
+	version, ok := x.Shown[FileKey(at)]
+	return ok && version == x.Version(FileKey(at))
+}
+
+// sources are the names of what programs are made of.
+var sources = regexp.MustCompile(`(?i)\.(go|c|cc|cpp|cxx|h|hpp|rs|zig|s|asm|java|kt|swift|cmake|mk)$|(^|/)(GNU)?Makefile$|(^|/)CMakeLists.txt$`)
+
+// makes reports whether the call makes a file of the project, and writes none of
+// its sources.
+func (x *Findings) makes(at []string) bool {
+	if slices.ContainsFunc(x.written, func(w string) bool { return sources.MatchString(w) && !x.WasShown(w) }) {
+		return false
+	}
+	return !slices.ContainsFunc(at, func(p string) bool {
+		return !x.Project(p, false) && !slices.ContainsFunc(x.Made, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") })
+	})
+}
