@@ -21,7 +21,7 @@ func TestPuttingOffHidesFromOneAndLetsTheWindowRun(t *testing.T) {
 		r := b.ask(x, bash(0, "make"), hold(func(d *holdgate.Decision) { d.Hold.Timeout = time.Minute }))
 		begun := time.Now()
 		time.Sleep(10 * time.Second)
-		got, err := b.queue.Defer(t.Context(), r.ID, "ana", 30*time.Second)
+		got, err := b.queue.Defer(t.Context(), r.ID, "ana", 30*time.Second, false)
 		if err != nil || !got.ExpiresAt.Equal(begun.Add(time.Minute)) || got.Status != holdgate.StatusPending {
 			t.Fatalf("%s until %s: %v", got.Status, got.ExpiresAt, err)
 		}
@@ -32,18 +32,18 @@ func TestPuttingOffHidesFromOneAndLetsTheWindowRun(t *testing.T) {
 		if now := b.request(r.ID); !now.PutOff("ana", time.Now()) {
 			t.Errorf("after a restart it is put off: %+v", now.Deferrals)
 		}
-		if got, err = b.queue.Defer(t.Context(), r.ID, "ana", 0); err != nil || len(got.Deferrals) != 0 {
+		if got, err = b.queue.Defer(t.Context(), r.ID, "ana", 0, false); err != nil || len(got.Deferrals) != 0 {
 			t.Errorf("taken back: %+v, %v", got.Deferrals, err)
 		}
 		for _, wrong := range []time.Duration{-1, approvals.MaxDefer + 1} {
-			if _, err := b.queue.Defer(t.Context(), r.ID, "ana", wrong); !errors.Is(err, approvals.ErrAnswer) {
+			if _, err := b.queue.Defer(t.Context(), r.ID, "ana", wrong, false); !errors.Is(err, approvals.ErrAnswer) {
 				t.Errorf("for %s: %v", wrong, err)
 			}
 		}
-		if _, err := b.queue.Defer(t.Context(), r.ID, "nobody", time.Minute); !errors.Is(err, people.ErrNotEntitled) {
+		if _, err := b.queue.Defer(t.Context(), r.ID, "nobody", time.Minute, false); !errors.Is(err, people.ErrNotEntitled) {
 			t.Errorf("by nobody: %v", err)
 		}
-		if _, err := b.queue.Defer(t.Context(), r.ID, "ana", time.Hour); err != nil {
+		if _, err := b.queue.Defer(t.Context(), r.ID, "ana", time.Hour, false); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -68,7 +68,7 @@ func TestWhatIsPutOffIsNeverApprovedBySilence(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				got, err := b.queue.Defer(t.Context(), r.ID, "ana", time.Minute)
+				got, err := b.queue.Defer(t.Context(), r.ID, "ana", time.Minute, false)
 				if err != nil || got.OnTimeout != holdgate.TimeoutDeny.String() {
 					t.Fatalf("silence would be %s: %v", got.OnTimeout, err)
 				}
@@ -83,4 +83,26 @@ func TestWhatIsPutOffIsNeverApprovedBySilence(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatIsPutOffComesBackWithItsSessionsNextRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		x := b.enter("k")
+		defer x.Leave()
+		r := b.ask(x, bash(0, "make"), hold())
+		for by, next := range map[string]bool{"ana": true, "ben": false} {
+			if _, err := b.queue.Defer(t.Context(), r.ID, by, time.Hour, next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.reopen()
+		x = b.enter("k2")
+		defer x.Leave()
+		b.ask(x, bash(0, "make install"), hold())
+		if now := b.request(r.ID); now.PutOff("ana", time.Now()) || !now.PutOff("ben", time.Now()) {
+			t.Errorf("after the session's next request it is put off: %+v", now.Deferrals)
+		}
+		b.close()
+	})
 }

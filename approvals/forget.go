@@ -114,7 +114,7 @@ func forgetRequest(tx store.Tx, id string) error {
 	if err := record.Read(tx, record.PrefixRequest+id, &r); err != nil {
 		return err
 	}
-	keys := []string{record.PrefixRequest + id, record.AskedKey(&r), record.PendingKey(&r)}
+	keys := []string{record.PrefixRequest + id, record.AskedKey(&r), record.PendingKey(&r), record.PutOffKey(&r)}
 	for p, err := range tx.Scan(record.UsedKey(id, ""), "") {
 		if err != nil {
 			return err

@@ -14,7 +14,8 @@ type Delegation struct {
 
 // Deferral is the body of POST /v1/approvals/{id}/defer.
 type Deferral struct {
-	For string `json:"for"` // how long, such as "10m"; "0s": no longer
+	For  string `json:"for"`                    // how long, such as "10m"; "0s": no longer
+	Next bool   `json:"next_request,omitempty"` // or until its session asks again, if that comes first
 }
 
 // Nothing is a body that says nothing; it may be left out.
@@ -41,7 +42,7 @@ func (s *Server) putOff(r *request, in Deferral) (approvals.Request, error) {
 	if err != nil {
 		return approvals.Request{}, malformed("for is %q: want a length of time such as 10m", in.For)
 	}
-	return s.c.Queue.Defer(r.Context(), r.PathValue("id"), r.by, lasts)
+	return s.c.Queue.Defer(r.Context(), r.PathValue("id"), r.by, lasts, in.Next)
 }
 
 // delegate serves POST /v1/approvals/{id}/delegate.

@@ -19,7 +19,9 @@ const MaxPolicyBody = 1 << 20
 // Policies is what the API asks of whoever keeps the policy. It is safe for
 // concurrent use.
 type Policies interface {
-	State(context.Context) (PolicyState, error)
+	// State is what is in force, the rules without their source; where rule is not
+	// empty, those that give it as their id alone, with their source.
+	State(ctx context.Context, rule string) (PolicyState, error)
 	// Pushable reports whether Push and RollBack can do anything: not where the
 	// policy comes from files or bundles.
 	Pushable() bool
@@ -64,7 +66,8 @@ type PolicyRule struct {
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Risk        string   `json:"risk,omitempty"`
-	Location    string   `json:"location"` // file:line
+	Location    string   `json:"location"`       // file:line
+	Text        string   `json:"text,omitempty"` // its source, where the rule was asked for
 }
 
 // PolicyRevision is a policy that was pushed.
@@ -104,13 +107,14 @@ type PolicyQuestion struct {
 
 // policy serves GET /v1/policy.
 func (s *Server) policy(r *request) (PolicyState, error) {
-	if _, err := query(r); err != nil {
+	q, err := query(r, "rule")
+	if err != nil {
 		return PolicyState{}, err
 	}
 	if s.c.Policy == nil {
 		return PolicyState{}, noPolicy()
 	}
-	return s.c.Policy.State(r.Context())
+	return s.c.Policy.State(r.Context(), q.Get("rule"))
 }
 
 // pushPolicy serves PUT /v1/policy.

@@ -51,9 +51,10 @@ func (c *Client) Shown(ctx context.Context, id string) (approvals.Request, error
 	return read[approvals.Request](resp)
 }
 
-// Defer puts a request off for the client's person; 0 shows it again.
-func (c *Client) Defer(ctx context.Context, id string, lasts time.Duration) (approvals.Request, error) {
-	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/defer", api.Deferral{For: lasts.String()})
+// Defer puts a request off for the client's person, until its session asks again at the
+// latest where next is set; 0 shows it again.
+func (c *Client) Defer(ctx context.Context, id string, lasts time.Duration, next bool) (approvals.Request, error) {
+	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/defer", api.Deferral{For: lasts.String(), Next: next})
 }
 
 // Delegate lets somebody else vote on a request in the person's place.

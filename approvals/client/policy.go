@@ -3,9 +3,18 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/holdgate/holdgate/approvals/api"
 )
+
+// Policy returns what is in force, with all rules; where rule is not empty, those that
+// give it as their id alone, with their source.
+func (c *Client) Policy(ctx context.Context, rule string) (api.PolicyState, error) {
+	q := url.Values{}
+	set(q, "rule", rule)
+	return get[api.PolicyState](ctx, c, "/v1/policy", q)
+}
 
 // RollBackPolicy puts an earlier pushed policy in force: that of the id (0 is the
 // shipped one alone), or with nil the one before.

@@ -91,7 +91,7 @@ func (k *Keeper) Register(ctx context.Context, by, label string, challenge, resp
 	}
 	made := parsed.Response.AttestationObject.AuthData.AttData
 	key := Key{Header: record.Current(), Label: strings.TrimSpace(label), Fingerprint: Fingerprint(made.CredentialPublicKey), Credential: made.CredentialID,
-		PublicKey: made.CredentialPublicKey, RP: at.RP, Origin: at.Origin}
+		PublicKey: made.CredentialPublicKey, RP: at.RP, Origin: at.Origin, Counter: parsed.Response.AttestationObject.AuthData.Counter}
 	err = k.b.Change(ctx, func(c *record.Change) error {
 		n, err := c.People.MayAnswer(by)
 		if err != nil {
@@ -206,6 +206,12 @@ func (k *Keeper) sign(c *record.Change, n people.Person, asked time.Time, st Sta
 	if err := verify(st.Challenge(), at.RP, at.Origin, key.PublicKey, *s); err != nil {
 		return fmt.Errorf("%w: %w", ErrSignature, err)
 	}
+	if err := key.used(*s); err != nil {
+		return err
+	}
+	if err := record.Write(c.Tx, key.key(), key); err != nil {
+		return err
+	}
 	*s = audit.Signature{Admitted: by, Answer: st.Answer, AuthenticatorData: s.AuthenticatorData, Call: st.Call, ClientData: s.ClientData, Credential: s.Credential,
 		Edited: s.Edited, Key: key.Fingerprint, Origin: at.Origin, PublicKey: key.PublicKey, Remember: s.Remember, Request: st.Request, RP: at.RP, Signature: s.Signature}
 	return nil
@@ -237,33 +243,33 @@ func (k *Keeper) counting(tx store.Tx, n people.Person, before time.Time, creden
 // a time.
 func (k *Keeper) Usable(ctx context.Context, n people.Person, asked time.Time) ([]Key, error) {
 	keys, err := k.List(ctx, n.Name)
-	return slices.DeleteFunc(keys, func(key Key) bool {
-		by, since := key.Counts(n)
-		return by == "" || !since.Before(asked)
-	}), err
+	return slices.DeleteFunc(keys, func(key Key) bool { return !key.CountsFor(n, asked) }), err
 }
 
 // Holder says whose key made a signature over a challenge of the caller's, for signing
 // in.
 func (k *Keeper) Holder(ctx context.Context, challenge []byte, s audit.Signature) (name string, err error) {
 	at := k.site()
-	err = k.b.Store.View(ctx, func(tx store.Tx) error {
-		key, err := find(tx, func(o Key) bool { return bytes.Equal(o.Credential, s.Credential) })
+	err = k.b.Change(ctx, func(c *record.Change) error {
+		key, err := find(c.Tx, func(o Key) bool { return bytes.Equal(o.Credential, s.Credential) })
 		if errors.Is(err, ErrNoKey) {
 			return fmt.Errorf("%w: the key is not registered", ErrSignature)
 		}
 		if err != nil {
 			return err
 		}
-		n, known := k.b.People().Find(key.Person)
+		n, known := c.People.Find(key.Person)
 		if by, _ := key.Counts(n); !known || by == "" {
 			return fmt.Errorf("%w: the key is not admitted", ErrSignature)
 		}
 		if err := verify(challenge, at.RP, at.Origin, key.PublicKey, s); err != nil {
 			return fmt.Errorf("%w: %w", ErrSignature, err)
 		}
+		if err := key.used(s); err != nil {
+			return err
+		}
 		name = key.Person
-		return nil
+		return record.Write(c.Tx, key.key(), key)
 	})
 	return name, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
 )
 
@@ -51,6 +52,35 @@ func TestWhichKeysCount(t *testing.T) {
 		})
 		if by == "" && !errors.Is(err, ErrSignature) || by != "" && err != nil {
 			t.Errorf("%s: %v", credential, err)
+		}
+	}
+}
+
+// A counter that goes back, or stands still, says that two authenticators have one key.
+func TestACopyOfAKeyIsNoticed(t *testing.T) {
+	signed := func(counter byte, signature string) audit.Signature {
+		data := make([]byte, counterEnds)
+		data[counterEnds-1] = counter
+		return audit.Signature{AuthenticatorData: data, Signature: []byte(signature)}
+	}
+	for name, tt := range map[string]struct {
+		signatures []audit.Signature
+		refused    bool // the last one
+	}{
+		"goes on":                   {[]audit.Signature{signed(1, "a"), signed(2, "b"), signed(7, "c")}, false},
+		"never counts":              {[]audit.Signature{signed(0, "a"), signed(0, "b")}, false},
+		"the same one again":        {[]audit.Signature{signed(4, "a"), signed(4, "a")}, false},
+		"stands still":              {[]audit.Signature{signed(4, "a"), signed(4, "b")}, true},
+		"goes back":                 {[]audit.Signature{signed(4, "a"), signed(3, "b")}, true},
+		"does not count any longer": {[]audit.Signature{signed(4, "a"), signed(0, "b")}, true},
+		"cut":                       {[]audit.Signature{{AuthenticatorData: make([]byte, counterEnds-1)}}, true},
+	} {
+		var k Key
+		for i, s := range tt.signatures {
+			err := k.used(s)
+			if refused := tt.refused && i == len(tt.signatures)-1; errors.Is(err, ErrSignature) != refused {
+				t.Errorf("%s: signature %d: %v", name, i, err)
+			}
 		}
 	}
 }

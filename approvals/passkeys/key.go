@@ -1,7 +1,10 @@
 package passkeys
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
 )
 
 const prefix = "passkey/"
@@ -37,7 +41,38 @@ type Key struct {
 	Registered  time.Time `json:"registered"`
 	Admitted    time.Time `json:"admitted,omitzero"`     // by another key
 	AdmittedBy  string    `json:"admitted_by,omitempty"` // that key's fingerprint
+	// Counter is how often the authenticator says that it has signed, with Last, the
+	// hash of the newest signature; 0: it does not count.
+	Counter uint32 `json:"counter,omitempty"`
+	Last    []byte `json:"last,omitempty"`
 }
+
+// CountsFor reports whether the key counts for its person, who is n, about a request
+// that was asked at a time.
+func (k Key) CountsFor(n people.Person, asked time.Time) bool {
+	by, since := k.Counts(n)
+	return by != "" && since.Before(asked)
+}
+
+// used takes note of a signature that was verified. A counter that does not go on says
+// that another authenticator has the same key. The newest signature may come again.
+func (k *Key) used(s audit.Signature) error {
+	data := s.AuthenticatorData
+	if len(data) < counterEnds {
+		return fmt.Errorf("%w: its data is cut", ErrSignature)
+	}
+	n, sum := binary.BigEndian.Uint32(data[counterEnds-4:counterEnds]), sha256.Sum256(s.Signature)
+	if (n > 0 || k.Counter > 0) && n <= k.Counter && !bytes.Equal(sum[:], k.Last) {
+		return fmt.Errorf("%w: the authenticator has counted to %d before, and says %d now: somebody may have a copy of the passkey %s; remove it, and register a new one",
+			ErrSignature, k.Counter, n, k.Fingerprint)
+	}
+	k.Counter, k.Last = n, sum[:]
+	return nil
+}
+
+// counterEnds is where the counter ends in an authenticator's data: after the hash of
+// the site and the flags.
+const counterEnds = 37
 
 // Counts says why the key counts for its person, who is n, and since when. Where it does not,
 // by is empty.

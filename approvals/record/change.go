@@ -294,7 +294,7 @@ func (c *Change) AddRequest(x *StoredExchange, r *StoredRequest, match holdgate.
 	if err := c.Enter(x, StateHolding); err != nil {
 		return err
 	}
-	if err := errors.Join(c.Write(r), follow(c.b.Asked, c, r)); err != nil {
+	if err := errors.Join(c.Write(r), follow(c.b.Asked, c, r), c.askedAgain(r)); err != nil {
 		return err
 	}
 	return errors.Join(c.list(r), c.Schedule(r.Expires, r.ID, r.Timer()), c.ScheduleEscalation(r), c.Tell(EventRequested, r, seq))

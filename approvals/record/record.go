@@ -24,6 +24,7 @@ const (
 	PrefixDelivery = "delivery/"
 	PrefixEdited   = "edited/"
 	PrefixDone     = "done/"
+	PrefixPutOff   = "putoff/"
 )
 
 // recordVersion is that of all records here. A record of another version is

@@ -95,10 +95,12 @@ type Claim struct {
 	Until time.Time `json:"until"`
 }
 
-// A Deferral says that somebody does not want to be shown a request before Until.
+// A Deferral says that somebody does not want to be shown a request before Until, or
+// before the request's session asks again where Next is set and that comes first.
 type Deferral struct {
 	By    string    `json:"by"`
 	Until time.Time `json:"until"`
+	Next  bool      `json:"next_request,omitempty"`
 }
 
 // PutOff reports whether a person has put the request off for longer than now.

@@ -37,7 +37,7 @@ func (m *model) answerKey(k string) tea.Cmd {
 	case "c":
 		return m.claim()
 	case "z":
-		m.prompt = &prompt{label: "put off for (Enter for 10m): ", kind: promptDefer}
+		m.prompt = &prompt{label: "put off for (Enter for 10m, or next): ", kind: promptDefer}
 	default:
 		if len(k) == 1 && k[0] >= '1' && k[0] <= '9' {
 			m.choose(int(k[0] - '1'))
@@ -106,18 +106,21 @@ const defaultOff = 10 * time.Minute
 
 // putOff puts the open request off, and goes back to what else waits.
 func (m *model) putOff(typed string) tea.Cmd {
-	lasts := defaultOff
-	if typed != "" {
+	lasts, next := defaultOff, typed == "next"
+	switch {
+	case next:
+		lasts = approvals.MaxDefer
+	case typed != "":
 		var err error
 		if lasts, err = time.ParseDuration(typed); err != nil {
-			m.note = "not put off: " + quoted(typed) + " is no length of time such as 10m or 2h"
+			m.note = "not put off: " + quoted(typed) + " is no length of time such as 10m or 2h, nor next"
 			return nil
 		}
 	}
 	client, ctx, id := m.api, m.ctx, m.ask.r.ID
 	m.prompt = nil
 	return func() tea.Msg {
-		r, err := client.Defer(ctx, id, lasts)
+		r, err := client.Defer(ctx, id, lasts, next)
 		return deferredMsg{id, r, err}
 	}
 }

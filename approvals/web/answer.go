@@ -17,6 +17,9 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 )
 
+// answerAsk is the button that asks the agent something: to the queue it steers.
+const answerAsk holdgate.Answer = "ask"
+
 // answer sends the visitor's answer to a request.
 func (s *Server) answer(v *visit) error {
 	r, d, err := s.decision(v)
@@ -83,6 +86,13 @@ func (s *Server) written(r approvals.Request, f url.Values) (_ approvals.Request
 	case holdgate.AnswerDeny:
 		d.Reason, d.Rollback, d.Stop = text, f.Has("rollback"), f.Has("stop")
 		d.Digest = ""
+		return r, d, nil
+	case answerAsk:
+		if text == "" {
+			return r, d, wrong("Nothing asked", "Write your question into the field for the agent.")
+		}
+		d.Decision, d.Digest = holdgate.AnswerSteer, ""
+		d.Instructions = "A person wants to know before they decide: " + text + "\nAnswer that in your next words. If the call is still needed then, make it again."
 		return r, d, nil
 	case holdgate.AnswerSteer:
 		d.Instructions, d.Artifacts = text, strings.Fields(strings.ReplaceAll(f.Get("artifacts"), ",", " "))
@@ -181,6 +191,41 @@ func (s *Server) claim(v *visit) error {
 	}
 	http.Redirect(v.w, v.Request, "/requests/"+r.ID, http.StatusSeeOther)
 	return nil
+}
+
+// putOff hides a request from the visitor for a time.
+func (s *Server) putOff(v *visit) error {
+	lasts, next := 10*time.Minute, false
+	switch v.PostFormValue("for") {
+	case "none":
+		lasts = 0
+	case "tomorrow":
+		lasts = time.Until(morning(time.Now()))
+	case "next":
+		lasts, next = approvals.MaxDefer, true
+	}
+	r, err := v.api.Defer(v.Context(), v.PathValue("id"), lasts, next)
+	if err != nil {
+		if seen, e := v.api.Request(v.Context(), v.PathValue("id")); e == nil {
+			return s.refused(v, seen, err)
+		}
+		return err
+	}
+	to := "/"
+	if lasts == 0 {
+		to = "/requests/" + r.ID
+	}
+	http.Redirect(v.w, v.Request, to, http.StatusSeeOther)
+	return nil
+}
+
+// morning is the next 8 o'clock: what "until tomorrow" means, after midnight too.
+func morning(now time.Time) time.Time {
+	at := time.Date(now.Year(), now.Month(), now.Day(), 8, 0, 0, 0, now.Location())
+	if !at.After(now) {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at
 }
 
 // delegate lets somebody else vote in the visitor's place.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +22,7 @@ type inbox struct {
 	Shown, All int // requests
 	Filter     filter
 	Agents     []string // to choose from
+	Sessions   []string
 	Rules      []string
 	Off        int                // requests that the visitor has put off
 	Done       *approvals.Request // that was just answered
@@ -36,7 +38,8 @@ func (f filter) Any() bool { return f != filter{} }
 type row struct {
 	approvals.Request
 
-	Alike []approvals.Request // all of the row, the first too
+	Alike  []approvals.Request // all of the row, the first too
+	Nobody string              // why nobody can approve it, or nothing
 }
 
 // Several is the path of the page that shows all of the row, whole.
@@ -68,8 +71,12 @@ func (s *Server) inbox(v *visit) error {
 			in.Done = &r
 		}
 	}
+	signers, err := s.signers(v)
+	if err != nil {
+		return err
+	}
 	for _, r := range p.Requests {
-		in.Agents, in.Rules = append(in.Agents, r.Agent.ID), append(in.Rules, r.Rule)
+		in.Agents, in.Sessions, in.Rules = append(in.Agents, r.Agent.ID), append(in.Sessions, r.Session.ID), append(in.Rules, r.Rule)
 		if r.PutOff(v.signin.credential.Person, time.Now()) && !q.Has("off") {
 			in.Off++
 			continue
@@ -78,13 +85,14 @@ func (s *Server) inbox(v *visit) error {
 			continue
 		}
 		in.Shown++
+		nobody := cmp.Or(r.NoApprover, signers.missing(r))
 		if s.mayApprove(v, r) {
-			in.Mine = into(in.Mine, r)
+			in.Mine = into(in.Mine, r, nobody)
 		} else {
-			in.Rest = into(in.Rest, r)
+			in.Rest = into(in.Rest, r, nobody)
 		}
 	}
-	for _, names := range []*[]string{&in.Agents, &in.Rules} {
+	for _, names := range []*[]string{&in.Agents, &in.Sessions, &in.Rules} {
 		slices.Sort(*names)
 		*names = slices.Compact(*names)
 	}
@@ -100,10 +108,10 @@ func (f filter) selects(r approvals.Request) bool {
 }
 
 // into adds a request to the row of those that are alike.
-func into(rows []row, r approvals.Request) []row {
+func into(rows []row, r approvals.Request, nobody string) []row {
 	i := slices.IndexFunc(rows, func(o row) bool { return r.Alike(o.Request) })
 	if i < 0 {
-		return append(rows, row{Request: r, Alike: []approvals.Request{r}})
+		return append(rows, row{Request: r, Alike: []approvals.Request{r}, Nobody: nobody})
 	}
 	rows[i].Alike = append(rows[i].Alike, r)
 	return rows

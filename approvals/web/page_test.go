@@ -230,6 +230,8 @@ func TestAnswers(t *testing.T) {
 		{"deny", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "deny", "text", "not today"}, 303, holdgate.StatusDenied, ""},
 		{"steer", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "steer", "text", "use a branch", "artifacts", "a.go, b.go"}, 303, holdgate.StatusSteered, ""},
 		{"steer with nothing", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "steer", "text", "  "}, 400, holdgate.StatusPending, "instructions"},
+		{"ask first", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "ask", "text", "is anybody using it?"}, 303, holdgate.StatusSteered, ""},
+		{"ask nothing", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "ask", "text", " "}, 422, holdgate.StatusPending, "your question"},
 		{"nothing", holdgate.RiskHigh, holdgate.HoldSpec{}, nil, 422, holdgate.StatusPending, "one of the buttons"},
 		{"critical without its name", holdgate.RiskCritical, holdgate.HoldSpec{}, []string{"decision", "approve"}, 422, holdgate.StatusPending, "Type Bash"},
 		{"critical with its name", holdgate.RiskCritical, holdgate.HoldSpec{}, []string{"decision", "approve", "typed", "Bash"}, 303, holdgate.StatusApproved, ""},
@@ -445,5 +447,69 @@ func TestOtherPages(t *testing.T) {
 	b.do(http.MethodPost, "/sessions/s1", url.Values{"agent": {"builder"}, "content": {"mind the tests"}})
 	if text := b.get("/sessions/s1?agent=builder"); !strings.Contains(text, "mind the tests") {
 		t.Error("the message is not there")
+	}
+}
+
+// What somebody puts off is hidden from that person alone, and comes back.
+func TestNotNow(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ada, bob := h.signIn("ada"), h.signIn("bob")
+	for _, until := range []string{"10m", "tomorrow", "next"} {
+		r := h.hold(holdgate.RiskMedium, `{"command":"make `+until+`"}`, holdgate.HoldSpec{})
+		put := func(until string) string {
+			t.Helper()
+			status, text, head := ada.do(http.MethodPost, "/requests/"+r.ID+"/defer", url.Values{"for": {until}})
+			if status != http.StatusSeeOther {
+				t.Fatalf("putting off %s: %d\n%s", until, status, excerpt(text))
+			}
+			return head.Get("Location")
+		}
+		seen := func(b *browser) bool { return strings.Contains(b.get("/"), "/requests/"+r.ID) }
+		if to := put(until); to != "/" || seen(ada) || !seen(bob) {
+			t.Errorf("%s: after it ada is at %s, sees it: %v, and bob: %v", until, to, seen(ada), seen(bob))
+		}
+		if text := ada.get("/requests/" + r.ID); !strings.Contains(text, "put off") || !strings.Contains(text, "Show it to me again") {
+			t.Errorf("%s: its own page does not say so", until)
+		}
+		if put("none"); !seen(ada) {
+			t.Errorf("%s: taken back, it is not shown", until)
+		}
+		put(until)
+		h.hold(holdgate.RiskMedium, `{"command":"make more"}`, holdgate.HoldSpec{})
+		if got := seen(ada); got != (until == "next") {
+			t.Errorf("%s: once the session asks again ada sees it: %v", until, got)
+		}
+		if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != holdgate.StatusPending {
+			t.Errorf("%s: it is %s", until, now.Status)
+		}
+	}
+}
+
+// A vote that takes a passkey which nobody has is not waited for in vain.
+func TestWhatNobodyCanSignIsMarked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	r := h.hold(holdgate.RiskHigh, `{"command":"rm -rf build"}`, holdgate.HoldSpec{Approvers: holdgate.Approvers{Passkey: true}})
+	if text := b.get("/requests/" + r.ID); !strings.Contains(text, "nobody who may has one that counts") {
+		t.Error("the request does not say so")
+	}
+	if text := b.get("/"); !strings.Contains(text, "nobody can approve it") {
+		t.Error("the inbox does not say so")
+	}
+}
+
+// A message says nothing twice.
+func TestAMessageSaysWhatTheReasonDoesNot(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	for message, want := range map[string]int{"deletes files": 0, "deletes files It would touch: ./build": 1, "Mind the release": 1} {
+		r := h.hold(holdgate.RiskHigh, `{"command":"ls"}`, holdgate.HoldSpec{Message: message})
+		text := b.get("/requests/" + r.ID)
+		if got := strings.Count(text, "It would touch") + strings.Count(text, "Mind the release"); got != want || strings.Count(text, "deletes files") != 1 {
+			t.Errorf("%q is shown %d times, and the reason %d times", message, got, strings.Count(text, "deletes files"))
+		}
 	}
 }

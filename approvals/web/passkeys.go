@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
@@ -260,6 +261,39 @@ func (s *Server) holder(ctx context.Context, response []byte) (api.Credential, e
 		return c, errors.New(name + " has no token, to which the sign-in would be bound")
 	}
 	return c, nil
+}
+
+// signers are all passkeys, and the people whose they are.
+type signers struct {
+	keys   []passkeys.Key
+	people *people.People
+	none   bool // this sidecar takes no passkeys
+}
+
+func (s *Server) signers(v *visit) (signers, error) {
+	if s.c.Passkeys == nil {
+		return signers{none: true}, nil
+	}
+	keys, err := s.c.Passkeys.List(v.Context(), "")
+	return signers{keys: keys, people: s.c.People()}, err
+}
+
+// missing says that nobody who may approve a request has a passkey that counts for it,
+// where it takes one; else nothing.
+func (s signers) missing(r approvals.Request) string {
+	if r.Status != holdgate.StatusPending || r.Approvers.Demands() != "strong" {
+		return ""
+	}
+	able := r.Able(s.people)
+	if len(able) == 0 && s.people.Alone() {
+		able = s.people.All()
+	}
+	for _, n := range able {
+		if slices.ContainsFunc(s.keys, func(k passkeys.Key) bool { return k.CountsFor(n, r.CreatedAt) }) {
+			return ""
+		}
+	}
+	return "approving it takes a passkey, and nobody who may has one that counts for it"
 }
 
 // A keyRow is one of the visitor's keys.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -21,9 +22,14 @@ type requestPage struct {
 	approvals.Request
 
 	Pending   bool
-	Mine      bool               // the visitor may approve it
-	Names     []string           // who may, by name; none where nobody is configured
-	Approving int                // votes for it so far
+	Mine      bool     // the visitor may approve it
+	Names     []string // who may, by name; none where nobody is configured
+	Approving int      // votes for it so far
+	Quorum    int      // how many of them it takes
+	Still     []string // who may still answer
+	Unsigned  string   // why nobody can sign an approval, or nothing
+	More      string   // what policy says besides the reason
+	Off       *approvals.Deferral
 	Does      []briefing.Section // what it does
 	Said      []briefing.Section // what the agent says
 	Before    []briefing.Section // what the session did
@@ -60,11 +66,24 @@ func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem 
 	q := requestPage{Request: r, Pending: r.Status == holdgate.StatusPending, Mine: s.mayApprove(v, r), Problem: problem, Form: v.PostForm}
 	for _, n := range r.Able(s.c.People()) {
 		q.Names = append(q.Names, n.Name)
+		if !slices.ContainsFunc(r.Votes, func(v approvals.Vote) bool { return v.By == n.Name }) {
+			q.Still = append(q.Still, n.Name)
+		}
 	}
 	for _, o := range r.Votes {
 		if o.Decision == holdgate.AnswerApprove || o.Decision == holdgate.AnswerChoose {
 			q.Approving++
 		}
+	}
+	signers, err := s.signers(v)
+	if err != nil {
+		return err
+	}
+	q.Quorum, q.Unsigned, q.More = max(r.Approvers.Quorum, 1), signers.missing(r), more(r)
+	if i := slices.IndexFunc(r.Deferrals, func(d approvals.Deferral) bool {
+		return d.By == v.signin.credential.Person && d.Until.After(time.Now())
+	}); i >= 0 {
+		q.Off = &r.Deferrals[i]
 	}
 	for _, part := range r.Briefing.Sections {
 		switch part.Kind {
@@ -89,6 +108,22 @@ func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem 
 		q.Next = s.next(v, r.ID)
 	}
 	return s.show(v, status, "request", cmp.Or(r.Briefing.Summary, "Request "+r.ID), q)
+}
+
+// more is what policy's message says that the reason and the summary do not.
+func more(r approvals.Request) string {
+	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(r.Message), strings.TrimSpace(r.Reason)))
+	for _, said := range append(slices.Clone(r.Briefing.Why), r.Briefing.Summary, r.Reason) {
+		if strings.Contains(said, holdgate.Visible(text)) {
+			return ""
+		}
+	}
+	for _, part := range r.Briefing.Sections {
+		if strings.Join(part.Lines, "\n") == strings.Join(visibleLines(text), "\n") {
+			return ""
+		}
+	}
+	return text
 }
 
 // next is another request that the visitor may decide, the most urgent one.

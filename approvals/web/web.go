@@ -138,6 +138,8 @@ func (s *Server) routes() map[string]func(*visit) error {
 		"POST /requests/{id}/edit":        s.checkEdit,
 		"POST /requests/{id}/claim":       s.claim,
 		"POST /requests/{id}/delegate":    s.delegate,
+		"POST /requests/{id}/defer":       s.putOff,
+		"GET /rules":                      s.rule,
 		"GET /several":                    s.several,
 		"POST /several":                   s.answerSeveral,
 		"GET /agents":                     s.agents,

@@ -19,6 +19,7 @@ type Rule struct {
 	Description string   `json:"description,omitempty"`
 	Risk        string   `json:"risk,omitempty"` // custom.risk
 	Location    string   `json:"location"`       // file:line
+	Text        string   `json:"text,omitempty"` // its source
 }
 
 // ListRules lists the rules of modules.
@@ -31,7 +32,7 @@ func ListRules(modules map[string]*ast.Module) []Rule {
 	var list []placed
 	for file, m := range modules {
 		for _, r := range m.Rules {
-			rule := Rule{IDs: RuleIDs(r), Package: PackageName(m), Name: RuleName(r)}
+			rule := Rule{IDs: RuleIDs(r), Package: PackageName(m), Name: RuleName(r), Text: string(r.Location.Text)}
 			for _, a := range r.Annotations {
 				rule.Title = cmp.Or(rule.Title, a.Title)
 				rule.Description = cmp.Or(rule.Description, a.Description)

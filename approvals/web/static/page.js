@@ -171,6 +171,8 @@
     s: () => { const t = $("#text"); if (t && press("steer")) t.focus(); },
     e: () => { const a = $('.side a[href$="/edit"]'); if (a) a.click(); },
     c: () => { const b = $('button[name="claim"]'); if (b) b.click(); },
+    z: () => { const b = $(".off button"); if (b) b.click(); },
+    "/": () => { const d = $(".filters"); if (d) { d.open = true; $("input", d).focus(); } },
     Escape: () => { if ($(".ask")) location.href = "/"; },
   };
   addEventListener("keydown", (e) => {
@@ -182,9 +184,9 @@
   addEventListener("submit", (e) => {
     if (!e.target.matches(".answer, .batch")) return;
     if (!ready()) { e.preventDefault(); return; }
-    if (e.submitter && e.submitter.value === "steer" && !e.target.elements.text.value.trim()) {
+    if (e.submitter && ["steer", "ask"].includes(e.submitter.value) && !e.target.elements.text.value.trim()) {
       e.preventDefault();
-      tell("Write what the agent is to do instead.");
+      tell(e.submitter.value === "ask" ? "Write your question." : "Write what the agent is to do instead.");
       e.target.elements.text.focus();
     }
   }, true); // before the form is signed

@@ -142,6 +142,10 @@ func TestPolicyIsPushedAndRolledBack(t *testing.T) {
 	if line := dataOf(t, events.Body); !strings.Contains(line, "policy.changed") || !strings.Contains(line, "ada changed the policy") || !strings.Contains(line, "team.rego added (team.x)") {
 		t.Errorf("people were told %s", line)
 	}
+	var state api.PolicyState
+	if status, text := s.ask("GET", "/v1/policy?rule=team.x", nil, &state); status != http.StatusOK || len(state.Rules) != 1 || !strings.Contains(state.Rules[0].Text, `input.tool.name == "x"`) {
+		t.Errorf("the rule team.x: %d %s", status, text)
+	}
 	if status, text := s.ask("PUT", "/v1/policy", api.PolicyPush{Name: "no y", Files: denies("y")}, &p); status != http.StatusOK || p.ID != 2 || !p.MayLoosen {
 		t.Fatalf("another push: %d %s", status, text)
 	}
@@ -168,7 +172,7 @@ func TestPolicyIsPushedAndRolledBack(t *testing.T) {
 	if got := s.rule("x"); got != "team.x" {
 		t.Errorf("after the rollback: decided by %s", got)
 	}
-	state := s.state()
+	state = s.state()
 	if len(state.Revisions) != 2 || !state.Revisions[0].InUse || state.Revisions[1].InUse || state.Revisions[0].By != "ada" || state.Name != "no x" {
 		t.Errorf("after the rollback: %+v", state.Revisions)
 	}

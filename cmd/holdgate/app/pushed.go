@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/api"
@@ -47,13 +48,19 @@ type policies struct{ a *App }
 var _ api.Policies = policies{}
 
 // State implements [api.Policies].
-func (p policies) State(ctx context.Context) (api.PolicyState, error) {
+func (p policies) State(ctx context.Context, rule string) (api.PolicyState, error) {
 	l := p.a.engine.Loaded()
 	s := api.PolicyState{
 		Revision: l.Revision, Name: l.Name, Path: l.Path, Whole: l.Whole, Mode: p.a.c.Policy.Mode,
 		Pushable: p.a.engine.Pushable(), Modules: l.Modules, Rules: []api.PolicyRule{}, Revisions: []api.PolicyRevision{},
 	}
 	for _, r := range p.a.engine.Rules() {
+		switch {
+		case rule == "":
+			r.Text = ""
+		case !slices.Contains(r.IDs, rule):
+			continue
+		}
 		s.Rules = append(s.Rules, api.PolicyRule(r))
 	}
 	err := p.a.store.View(ctx, func(tx store.Tx) error {
