@@ -176,7 +176,20 @@ func framedTurnFormats() []turnFormat {
 	converseAnswer := func(blocks, reason string) string {
 		return `{"output":{"message":{"role":"assistant","content":[` + blocks + `]}},"stopReason":"` + reason + `","usage":{"inputTokens":10,"outputTokens":7,"totalTokens":17},"metrics":{"latencyMs":5}}`
 	}
+	cohereAnswer := func(text, calls string) string {
+		return fmt.Sprintf(`{"text":%q,"generation_id":"g"%s,"chat_history":[{"role":"USER","message":"go"},{"role":"CHATBOT","message":%q%s}],"finish_reason":"COMPLETE","meta":{"tokens":{"input_tokens":10,"output_tokens":7}}}`, text, calls, text, calls)
+	}
 	return []turnFormat{{
+		toolFormat: toolFormat{name: "cohere_v1", path: "/up/test/v1/chat", request: func(string) string {
+			return `{"model":"m","stream":false,"tools":[{"name":"Bash"}],"message":"go"}`
+		}},
+		stream: func(request string) string { return strings.Replace(request, `"stream":false`, `"stream":true`, 1) },
+		typ:    "application/stream+json",
+		text:   func(text string) string { return cohereAnswer(text, "") },
+		with: func(_, command string) string {
+			return cohereAnswer("Look.", fmt.Sprintf(`,"tool_calls":[{"name":"Bash","parameters":{"command":%q}}]`, command))
+		},
+	}, {
 		toolFormat: toolFormat{name: "ollama", path: ollamaPath, request: func(string) string {
 			return `{"model":"m","stream":false,"tools":[{"type":"function","function":{"name":"Bash"}}],"messages":[{"role":"user","content":"go"}]}`
 		}},

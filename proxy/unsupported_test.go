@@ -26,7 +26,6 @@ func TestModelAPIsThatNobodyReadsAreRefused(t *testing.T) {
 		{"a conversation of Bedrock over a socket", "POST", "/model/m/invoke-with-bidirectional-stream", nil, true},
 		{"a conversation that goes on", "POST", "/v1/conversations/conv_1", nil, true},
 		{"a conversation that starts anew", "POST", "/v1/conversations/conv_1/restart", nil, true},
-		{"a chat of Cohere's, version 1", "POST", "/v1/chat", nil, true},
 		{"text completions", "POST", "/v1/completions", nil, false},
 		{"a batch of OpenAI's", "POST", "/v1/batches", nil, true},
 		{"a file without calls", "GET", "/v1/files/file-1/content", nil, false},

@@ -2,6 +2,7 @@ package corpus_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -288,7 +289,7 @@ func otherSeeds() []seed {
 
 // laterSeeds are those of Cohere and of Mistral's conversations.
 func laterSeeds() []seed {
-	const askCohere, askMistral = `{"model":"m","messages":[{"role":"user","content":"go"}]`, `{"model":"m","inputs":"go"`
+	const askCohere, askCohere1, askMistral = `{"model":"m","messages":[{"role":"user","content":"go"}]`, `{"model":"m","message":"go"`, `{"model":"m","inputs":"go"`
 	function := func(id, name string) string {
 		return `{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"` + args + `"}}`
 	}
@@ -309,6 +310,19 @@ func laterSeeds() []seed {
 	}
 	cohere = slices.Concat(cohere, call("0", "c1", "Bash"), call("1", "c2", "Read"), []string{`{"type":"message-end","delta":{"finish_reason":"TOOL_CALL",` + usage + `}}`})
 
+	const done = `{"command":"rm -rf x"}`
+	const twice = `"tool_calls":[{"name":"Bash","parameters":` + done + `},{"name":"Read","parameters":` + done + `}]`
+	const first = `{"response_id":"r","text":"hello","generation_id":"g",` + twice + `,"chat_history":[{"role":"USER","message":"go"},{"role":"CHATBOT","message":"hello",` + twice + `}],"finish_reason":"COMPLETE","meta":{"tokens":{"input_tokens":1,"output_tokens":1}}}`
+	line := func(typ, rest string) string {
+		return fmt.Sprintf(`{"is_finished":%t,"event_type":"%s",%s}`, typ == "stream-end", typ, rest)
+	}
+	delta := func(index, rest string) string {
+		return line("tool-calls-chunk", `"tool_call_delta":{"index":`+index+`,`+rest+`}`)
+	}
+	one := unnamed(line("stream-start", `"generation_id":"g"`), line("text-generation", `"text":"hello"`), line("tool-calls-chunk", `"text":"I will."`),
+		delta("0", `"name":"Bash"`), delta("0", `"parameters":"`+args[:10]+`"`), delta("0", `"parameters":"`+args[10:]+`"`), delta("1", `"name":"Read"`), delta("1", `"parameters":"`+args+`"`),
+		line("tool-calls-generation", twice), line("stream-end", `"finish_reason":"COMPLETE","response":`+first))
+
 	entry := func(typ, rest string) string {
 		return `{"object":"entry","type":"` + typ + `","created_at":"2026-01-01T00:00:00Z",` + rest + `}`
 	}
@@ -321,6 +335,8 @@ func laterSeeds() []seed {
 		{name: "cohere", clients: []string{"cohere"}, path: "/v2/chat", ask: askCohere + `}`, typ: "application/json", frame: framePlain,
 			events: unnamed(`{"id":"x","message":{"role":"assistant","tool_plan":"hello","content":[{"type":"text","text":"hello"}],"tool_calls":[` + function("c1", "Bash") + `,` + function("c2", "Read") + `]},"finish_reason":"TOOL_CALL",` + usage + `}`)},
 		{name: "cohere, streamed", clients: []string{"cohere"}, path: "/v2/chat", ask: askCohere + `,"stream":true}`, typ: "text/event-stream", stream: true, frame: frameSSE, events: typed(cohere...)},
+		{name: "cohere v1", clients: []string{"cohere v1"}, path: "/v1/chat", ask: askCohere1 + `}`, typ: "application/json", frame: framePlain, events: unnamed(first)},
+		{name: "cohere v1, streamed", clients: []string{"cohere v1"}, path: "/v1/chat", ask: askCohere1 + `,"stream":true}`, typ: "application/stream+json", stream: true, frame: frameLines, events: one},
 		{name: "conversation", clients: []string{"conversation"}, path: "/v1/conversations", ask: askMistral + `}`, typ: "application/json", frame: framePlain,
 			events: unnamed(`{"object":"conversation.response","conversation_id":"conv","outputs":[` + entry("message.output", said) + `,` +
 				entry("function.call", `"id":"f1","tool_call_id":"c1","name":"Bash","arguments":"`+args+`"`) + `,` + entry("function.call", `"id":"f2","tool_call_id":"c2","name":"Read","arguments":{"command":"rm -rf x"}`) + `],` + used + `}`)},

@@ -4,6 +4,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/anthropic"
 	"github.com/holdgate/holdgate/proxy/bedrock"
 	"github.com/holdgate/holdgate/proxy/cohere"
+	"github.com/holdgate/holdgate/proxy/coherev1"
 	"github.com/holdgate/holdgate/proxy/gemini"
 	"github.com/holdgate/holdgate/proxy/interactions"
 	"github.com/holdgate/holdgate/proxy/mistral"
@@ -26,6 +27,7 @@ func Codecs(callLimit int) []Codec {
 		&bedrock.Converse{CallLimit: callLimit},
 		&bedrock.Invoke{Anthropic: messages},
 		&cohere.Codec{CallLimit: callLimit},
+		&coherev1.Codec{CallLimit: callLimit},
 		&mistral.Codec{CallLimit: callLimit},
 		&interactions.Codec{CallLimit: callLimit},
 	}

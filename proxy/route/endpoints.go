@@ -44,7 +44,7 @@ var endpointTable = slices.Concat(
 		"/converse", "/converse-stream", "/invoke-with-response-stream", "/invoke-with-bidirectional-stream"),
 	// Models asked in other forms, in advance, or by the provider's own agents.
 	rows("POST", false,
-		"/completions", "/v1/complete", "/v1/chat",
+		"/completions", "/v1/complete",
 		"/realtime", "/realtime/*", "/realtime/*/*", "/realtime/*/*/*",
 		"/batches", "/batch/jobs", "/batch", "/batch/*", "/batch/*/*",
 		"/runs", "/submit_tool_outputs", "/chatkit/sessions",

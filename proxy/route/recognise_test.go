@@ -132,7 +132,7 @@ func TestWhatARequestIs(t *testing.T) {
 		{"POST", "https://api.mistral.ai/v1/agents/completions", "openai"},
 		{"GET", "https://api.mistral.ai/v1/batch/jobs/j", "unseen"},
 		{"POST", "https://api.cohere.ai/v2/chat", "cohere"},
-		{"POST", "https://api.cohere.ai/v1/chat", "unseen"},
+		{"POST", "https://api.cohere.ai/v1/chat", "cohere_v1"},
 		{"POST", elsewhere + "/v2/chat", ""},
 		{"POST", "https://openrouter.ai/api/v1/chat/completions", "openai"},
 		{"GET", "https://openrouter.ai/api/v1/generation/content?id=g", "unseen"},

@@ -50,7 +50,7 @@ func NewContinuation(j Joiner) *Continuation {
 // NewLineContinuation returns a Continuation of a format whose answers are lines of JSON: each is
 // an event with data and without a type.
 func NewLineContinuation(j Joiner) *Continuation {
-	return NewContinuationOf(j, func() Frames { return &lineFrames{LineScanner{Limit: continuationLimit}} })
+	return NewContinuationOf(j, func() Frames { return &LineFrames{LineScanner{Limit: continuationLimit}} })
 }
 
 // NewContinuationOf returns a Continuation of a format whose answers frames cuts, each with one of
@@ -59,11 +59,11 @@ func NewContinuationOf(j Joiner, frames func() Frames) *Continuation {
 	return &Continuation{joiner: j, frames: frames, events: frames()}
 }
 
-// lineFrames are lines taken for events.
-type lineFrames struct{ LineScanner }
+// LineFrames are lines of JSON taken for events, which have no type.
+type LineFrames struct{ LineScanner }
 
 // Next implements [Frames].
-func (f *lineFrames) Next() (Event, bool, error) {
+func (f *LineFrames) Next() (Event, bool, error) {
 	l, ok, err := f.LineScanner.Next()
 	return Event{Raw: l.Raw, Data: l.Data}, ok, err
 }

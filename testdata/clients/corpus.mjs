@@ -20,7 +20,7 @@ import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from "
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { CohereClientV2 } from "cohere-ai";
+import { CohereClient, CohereClientV2 } from "cohere-ai";
 import Groq from "groq-sdk";
 import { Ollama } from "ollama";
 import OpenAI from "openai";
@@ -39,6 +39,7 @@ const anthropic = new Anthropic({ baseURL: "http://anthropic", ...setup });
 const gemini = new GoogleGenAI({ apiKey: "test", httpOptions: { baseUrl: "http://gemini" } });
 const mistral = new Mistral({ serverURL: "http://mistral", apiKey: "test", httpClient: new HTTPClient({ fetcher: fetch }) });
 const cohere = new CohereClientV2({ token: "test", environment: "http://cohere", maxRetries: 0 });
+const cohere1 = new CohereClient({ token: "test", environment: "http://cohere", maxRetries: 0 });
 const ollama = new Ollama({ host: "http://ollama", fetch });
 const bedrock = new BedrockRuntimeClient({
   region: "us-east-1",
@@ -230,6 +231,35 @@ const clients = {
       else if (call && calls.length) calls.at(-1).args += call.function?.arguments ?? "";
     }
     return { text, calls, finish };
+  },
+  "cohere v1": async () => {
+    const ask = { model: "m", message: "go" };
+    const called = (list) => (list ?? []).map((c) => ({ name: c.name, args: c.parameters }));
+    const own = (r) => (r?.chatHistory?.at(-1)?.role === "CHATBOT" ? called(r.chatHistory.at(-1).toolCalls) : []);
+    if (!answer.stream) {
+      const r = await cohere1.chat(ask);
+      return { text: r.text, calls: called(r.toolCalls), come: own(r), finish: r.finishReason };
+    }
+    let text = "";
+    let finish;
+    const calls = [];
+    const come = [];
+    const pieces = [];
+    for await (const e of await cohere1.chatStream(ask)) {
+      if (e.eventType === "text-generation") text += e.text;
+      if (e.eventType === "tool-calls-generation") calls.push(...called(e.toolCalls));
+      const delta = e.eventType === "tool-calls-chunk" && e.toolCallDelta;
+      if (delta && (delta.name != null || delta.parameters != null)) {
+        const piece = (pieces[delta.index] ??= { args: "" });
+        piece.name ??= delta.name;
+        piece.args += delta.parameters ?? "";
+      }
+      if (e.eventType === "stream-end") {
+        come.push(...called(e.response?.toolCalls), ...own(e.response));
+        finish = e.finishReason;
+      }
+    }
+    return { text, calls, come: [...come, ...pieces.filter((p) => p)], finish };
   },
   conversation: async () => {
     const ask = { model: "m", inputs: "go" };
