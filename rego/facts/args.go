@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/programs"
+	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/sql"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -30,7 +32,7 @@ func arguments(x *collect.Findings, kind toolKind, args map[string]any) {
 		}
 	}
 	if words, ok := awsWords(kind, args); ok {
-		newShell(x, dir).run(invocation{words: words})
+		shell.New(x, dir, programs.Table()).Run(shell.Invocation{Words: words})
 	}
 	kind.moved = moved(x, kind, args, dir)
 	edited(x, kind, args, dir)
@@ -40,13 +42,13 @@ func arguments(x *collect.Findings, kind toolKind, args map[string]any) {
 // moved is how a tool that moves files touches those that it takes away: they
 // are deleted, unless they stay in the session's folder under another name.
 func moved(x *collect.Findings, kind toolKind, args map[string]any, dir string) string {
-	var target []field
+	var target []shell.Field
 	for k, v := range args {
 		if s, ok := v.(string); ok && kind.role(k) == roleWrite {
-			target = append(target, field{text: s})
+			target = append(target, shell.Field{Text: s})
 		}
 	}
-	if newShell(x, dir).keeps(target, nil) {
+	if programs.Keeps(shell.New(x, dir, programs.Table()), target, nil) {
 		return collect.AccessWrite
 	}
 	return collect.AccessDelete
@@ -139,7 +141,7 @@ func object(x *collect.Findings, kind toolKind, args map[string]any, dir string,
 			noteLeft(x, sh)
 			if text, ok := args[k].(string); ok && x.UnlikeDash {
 				again := shellBeside(x, kind, args, dir)
-				again.dash = true
+				again.Dash = true
 				command(x, text, commandWords(args), again)
 			}
 			continue
@@ -204,7 +206,7 @@ func argument(x *collect.Findings, kind toolKind, r role, s, dir string) {
 	case roleTyped:
 		typed(x, s, dir)
 	case roleLines:
-		newShell(x, dir).source(s)
+		shell.New(x, dir, programs.Table()).Source(s)
 	case roleNone:
 		if strings.Contains(s, "://") {
 			x.URLsIn(s)
@@ -225,15 +227,15 @@ func argumentPath(x *collect.Findings, s, access, dir string) {
 
 // command reads what is to be run: a shell line, or a list of words. More
 // words may stand in a key of their own, as in {"command": "git", "args": []}.
-func command(x *collect.Findings, v any, more []field, sh *shell) {
+func command(x *collect.Findings, v any, more []shell.Field, sh *shell.Shell) {
 	switch v := v.(type) {
 	case string:
 		if more != nil {
 			x.At = x.At.In // the words stand in two arguments
-			sh.run(invocation{words: append([]field{{text: v}}, more...)})
+			sh.Run(shell.Invocation{Words: append([]shell.Field{{Text: v}}, more...)})
 			return
 		}
-		sh.source(v)
+		sh.Source(v)
 	case []any:
 		words := literals(v)
 		if len(words) != len(v) {
@@ -242,7 +244,7 @@ func command(x *collect.Findings, v any, more []field, sh *shell) {
 		if more != nil {
 			x.At = x.At.In
 		}
-		sh.run(invocation{words: append(words, more...)})
+		sh.Run(shell.Invocation{Words: append(words, more...)})
 	default:
 		x.Fail("command is neither text nor list")
 	}
@@ -255,10 +257,10 @@ func readLines(x *collect.Findings, kind toolKind, list []any, args map[string]a
 	if all := literals(list); len(all) > 1 && len(all) == len(list) {
 		texts := make([]string, len(all))
 		for i, line := range all {
-			texts[i] = line.text
+			texts[i] = line.Text
 		}
 		sh := shellBeside(x, kind, args, dir)
-		sh.source(strings.Join(texts, "\n"))
+		sh.Source(strings.Join(texts, "\n"))
 		noteLeft(x, sh)
 	}
 	defer func(at *collect.Place) { x.At = at }(x.At)
@@ -278,16 +280,16 @@ func readLines(x *collect.Findings, kind toolKind, list []any, args map[string]a
 }
 
 // commandWords are the words beside a command in a key named args.
-func commandWords(args map[string]any) []field {
+func commandWords(args map[string]any) []shell.Field {
 	list, _ := args["args"].([]any)
 	return literals(list)
 }
 
-func literals(list []any) []field {
-	var words []field
+func literals(list []any) []shell.Field {
+	var words []shell.Field
 	for _, e := range list {
 		if s, ok := e.(string); ok {
-			words = append(words, field{text: s})
+			words = append(words, shell.Field{Text: s})
 		}
 	}
 	return words
@@ -308,10 +310,10 @@ func typed(x *collect.Findings, s, dir string) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
-	sh := newShell(x, dir)
-	sh.via, sh.taint = []string{"stdin"}, []string{"stdin"}
-	sh.lose()
-	sh.source(s)
+	sh := shell.New(x, dir, programs.Table())
+	sh.Via, sh.Taint = []string{"stdin"}, []string{"stdin"}
+	sh.Lose()
+	sh.Source(s)
 }
 
 // scan reads every string of the arguments for what text alone shows.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/programs"
+	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -19,24 +21,24 @@ const (
 // shellBeside is the shell that a command runs in, with the environment and
 // the standard input that its neighbours give it. Code beside a command may
 // be what runs in its place, so it is listed as what cannot be told.
-func shellBeside(x *collect.Findings, kind toolKind, args map[string]any, dir string) *shell {
-	sh := newShell(x, dir)
+func shellBeside(x *collect.Findings, kind toolKind, args map[string]any, dir string) *shell.Shell {
+	sh := shell.New(x, dir, programs.Table())
 	for _, k := range sortedKeys(args) {
 		n := normal(k)
 		text, isText := args[k].(string)
 		switch {
 		case wordlist.Has(environmentKeys, n):
 			for _, a := range assignments(args[k]) {
-				sh.runsValue(a, nil)
-				sh.export(a)
-				name, value, _ := strings.Cut(a.text, "=")
-				sh.set(name, variable{values: []string{value}, known: true})
+				sh.RunsValue(a, nil)
+				sh.Export(a)
+				name, value, _ := strings.Cut(a.Text, "=")
+				sh.Set(name, shell.Variable{Values: []string{value}, Known: true})
 			}
 		case !isText || strings.TrimSpace(text) == "":
 		case wordlist.Has(inputKeys, n) && kind.role(k) == roleNone:
-			sh.stdin = stream{kind: "heredoc", text: text, known: true}
+			sh.Stdin = shell.Stream{Kind: "heredoc", Text: text, Known: true}
 		case wordlist.Has(codeKeys, n) && kind.role(k) != roleCommand:
-			newShell(x, dir).emit(invocation{via: []string{k}, words: []field{{text: text, dynamic: []string{shorten(text)}}}})
+			shell.New(x, dir, programs.Table()).Emit(shell.Invocation{Via: []string{k}, Words: []shell.Field{{Text: text, Dynamic: []string{programs.Shorten(text)}}}})
 		}
 	}
 	return sh
@@ -44,12 +46,12 @@ func shellBeside(x *collect.Findings, kind toolKind, args map[string]any, dir st
 
 // assignments are the variables of an argument that holds an environment: an
 // object, or a list or lines of NAME=value.
-func assignments(v any) []field {
-	var out []field
+func assignments(v any) []shell.Field {
+	var out []shell.Field
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range sortedKeys(v) {
-			out = append(out, field{text: fmt.Sprintf("%s=%v", k, v[k])})
+			out = append(out, shell.Field{Text: fmt.Sprintf("%s=%v", k, v[k])})
 		}
 	case []any:
 		for _, e := range v {
@@ -60,7 +62,7 @@ func assignments(v any) []field {
 		}
 	case string:
 		for line := range strings.Lines(v) {
-			if f := (field{text: strings.TrimSpace(line)}); isAssignment(f) {
+			if f := (shell.Field{Text: strings.TrimSpace(line)}); shell.IsAssignment(f) {
 				out = append(out, f)
 			}
 		}

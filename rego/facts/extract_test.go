@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/budget"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/grammar"
 )
 
 func TestArgumentsThatAreNoObjectAreAParseError(t *testing.T) {
@@ -111,7 +112,7 @@ func TestBudgets(t *testing.T) {
 
 func TestOpeningsAreCountedBeforeTheyAreParsed(t *testing.T) {
 	for _, unit := range []string{"<(", ">(", "$(", "(", "`", "${a:-", "a["} {
-		for n, want := range map[int]bool{collect.MaxOpenings + 1: true, 2: false} {
+		for n, want := range map[int]bool{grammar.MaxOpenings + 1: true, 2: false} {
 			args, err := json.Marshal(map[string]string{"command": strings.Repeat(unit, n)})
 			if err != nil {
 				t.Fatal(err)

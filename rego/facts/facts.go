@@ -9,23 +9,16 @@
 // lie in two places is listed for both.
 //
 // [Extract] is the only door. A tool's name and the keys of its arguments say
-// what each argument is (tools.go, beside.go). A shell line is parsed as bash
-// (parse.go); what shells read differently is a parse error (ambiguous.go,
-// dash.go). It is walked
-// as the shell would run it (shell.go): words are expanded as far as the line
-// itself tells (word.go, vars.go, origin.go), wrappers are taken off
-// (wrappers.go, builtins.go, launchers.go, runners.go), and what is left is one
-// Command each, whose files the tables of programs know (programs.go,
-// special.go, git.go, builds.go, compilers.go). Arithmetic, subscripts and
-// names of variables, which run commands too, are followed to what they hold
-// (evaluate.go, names.go). What it hangs on that is not known is said
-// (depends.go), and so is its environment (environment.go). Small programs in
-// other languages are read by the package snippet (program.go); what it does not
-// understand is unresolved, but for what is obvious in it (code.go). Credentials are found
-// by the package secrets. Paths are
-// cleaned and classed by name alone: nothing here touches a disk or a network.
+// what each argument is (tools.go, beside.go). Each kind of argument has a reader:
 //
-// SQL is read by package sql.
+//   - package shell walks shell text as a shell would, in the tree that package
+//     grammar reads it into, and is handed package programs, which says what each
+//     program does;
+//   - package snippet reads small programs in other languages, sql SQL, patch the
+//     files of a patch, and secrets finds credentials in any text.
+//
+// What they find goes to package collect, which cleans and classes paths by name
+// alone: nothing here touches a disk or a network.
 //
 // The input comes from whoever wants to deceive. Time, sizes and nesting are
 // bounded, and a fault in here is a parse error, never a crash.

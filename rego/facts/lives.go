@@ -1,11 +1,11 @@
 package facts
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -29,30 +29,14 @@ func startsAnew(tool string) bool {
 	return wordlist.Has(freshTools, normal(tool))
 }
 
-// hangs notes that a command starts where earlier calls left the shell. One that
-// only goes somewhere else from anywhere does not.
-func hangs(x *collect.Findings, s *shell, in invocation) {
-	if x.Fresh || x.Opts.Shell == "" || !slices.Equal(s.dirs, collect.DirsOf(x.Start())) {
-		return
-	}
-	switch in.name() {
-	case "cd", "chdir", "pushd":
-		if to := in.words[len(in.words)-1]; len(in.words) > 1 && to.known() && path.IsAbs(to.text) {
-			x.Gone = true
-			return
-		}
-	}
-	x.Facts.Shell = x.Opts.Shell
-}
-
 // noteLeft notes where a shell stands after what it ran.
-func noteLeft(x *collect.Findings, s *shell) {
-	if x.Fresh || slices.Equal(s.dirs, collect.DirsOf(x.Start())) && !x.Gone {
+func noteLeft(x *collect.Findings, s *shell.Shell) {
+	if x.Fresh || slices.Equal(s.Dirs, collect.DirsOf(x.Start())) && !x.Gone {
 		return
 	}
 	at := lostPlace
-	if len(s.dirs) > 0 {
-		at = strings.Join(s.dirs, "\n")
+	if len(s.Dirs) > 0 {
+		at = strings.Join(s.Dirs, "\n")
 	}
 	if x.Facts.Shell != "" { // it may have gone on from there
 		at += "\nfrom " + x.Facts.Shell

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode"
+
+	"github.com/holdgate/holdgate/rego/facts/shell"
 )
 
 // ownTable has more tools of agents, as [toolTable] does, under names that an MCP
@@ -34,30 +36,30 @@ exec     -     aws : servicename=service operationname=service parameters=servic
 // awsWords are the words of the AWS command line that a tool would run: Kiro and
 // Amazon Q give the service, the operation and the options in arguments of their
 // own.
-func awsWords(kind toolKind, args map[string]any) ([]field, bool) {
+func awsWords(kind toolKind, args map[string]any) ([]shell.Field, bool) {
 	if kind.args["servicename"] != roleService {
 		return nil, false
 	}
-	words := []field{{text: "aws"}}
+	words := []shell.Field{{Text: "aws"}}
 	for _, key := range []string{"service_name", "operation_name"} {
 		s, _ := args[key].(string)
-		words = append(words, field{text: s})
+		words = append(words, shell.Field{Text: s})
 	}
 	options, _ := args["parameters"].(map[string]any)
 	for _, name := range sortedKeys(options) {
-		words = append(words, field{text: "--" + optionSpelling(name)})
+		words = append(words, shell.Field{Text: "--" + optionSpelling(name)})
 		if s, ok := options[name].(string); !ok {
 			text, err := json.Marshal(options[name])
 			if err == nil {
-				words = append(words, field{text: string(text)})
+				words = append(words, shell.Field{Text: string(text)})
 			}
 		} else if s != "" {
-			words = append(words, field{text: s})
+			words = append(words, shell.Field{Text: s})
 		}
 	}
 	for _, o := range [][2]string{{"region", "--region"}, {"profile_name", "--profile"}} {
 		if s, _ := args[o[0]].(string); s != "" {
-			words = append(words, field{text: o[1]}, field{text: s})
+			words = append(words, shell.Field{Text: o[1]}, shell.Field{Text: s})
 		}
 	}
 	return words, true

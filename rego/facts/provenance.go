@@ -6,39 +6,9 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
-
-// provenance says, by the name of a file, what text in it tells where packages
-// come from, or names a script that runs by itself when they are installed.
-var provenance = []struct{ file, text *regexp.Regexp }{
-	{regexp.MustCompile(`^(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lock|poetry\.lock|uv\.lock|pipfile\.lock|cargo\.lock|gemfile\.lock|composer\.lock|go\.sum)$`), regexp.MustCompile(`://|resolved|integrity|registry`)},
-	{regexp.MustCompile(`^(.*requirements.*\.(txt|in)|constraints\.txt|pipfile|pyproject\.toml)$`), regexp.MustCompile(`index-url|--index|--find-links|--trusted-host|git\+|@ ?https?:|tool\.(poetry\.source|uv\.index)`)},
-	{regexp.MustCompile(`^(gradle|maven)-wrapper\.properties$`), regexp.MustCompile(`(?i)url|services\.gradle|repo\.maven|://`)},
-	{regexp.MustCompile(`^(dockerfile.*|.*\.dockerfile|containerfile)$`), regexp.MustCompile(`(?i)FROM\s+[\w.-]+(:\d{4,5})?/[\w.-]+`)},
-	{regexp.MustCompile(`^package\.json$`), regexp.MustCompile(`\b(pre|post)?install\b\\?["']?\s*[:=]|scripts\.(pre|post)?(install|prepare|publish)|\b(pre|post)?prepare\\?["']\s*:|registry`)},
-	{regexp.MustCompile(`^go\.(mod|work)$`), regexp.MustCompile(`replace\b|=>\s*[\w-]+\.[\w.-]+/`)},
-	{regexp.MustCompile(`^gemfile$`), regexp.MustCompile(`source\s*\(?["']http`)},
-}
-
-// changesProvenance reports whether text that is put into a file changes where
-// packages come from, or what runs when they come.
-func changesProvenance(file, text string) bool {
-	base := strings.ToLower(path.Base(file))
-	for _, p := range provenance {
-		if p.file.MatchString(base) && p.text.MatchString(text) {
-			return true
-		}
-	}
-	return false
-}
-
-// puts touches a file for the text that is put into it.
-func (s *shell) puts(f field, text string) {
-	if changesProvenance(f.text, text) {
-		s.reaching(collect.ReachOrigin, func() { s.touch(f, collect.AccessWrite) })
-	}
-}
 
 var (
 	// runsAlone is a script of package.json that runs when packages are installed.
@@ -63,7 +33,7 @@ func edited(x *collect.Findings, kind toolKind, args map[string]any, dir string)
 			file = text
 		}
 	}
-	steers := after != before && changesProvenance(file, after) || strings.ToLower(path.Base(file)) != "package.json" && changesProvenance(file, whole) && wholeProvenance.MatchString(path.Base(file)) ||
+	steers := after != before && shell.ChangesProvenance(file, after) || strings.ToLower(path.Base(file)) != "package.json" && shell.ChangesProvenance(file, whole) && wholeProvenance.MatchString(path.Base(file)) ||
 		strings.ToLower(path.Base(file)) == "package.json" && runsAlone.MatchString(whole)
 	if file != "" && steers {
 		x.Path(collect.Ref{Text: file, Access: collect.AccessWrite, Dirs: collect.DirsOf(dir), Reach: collect.ReachOrigin})

@@ -25,10 +25,6 @@ const (
 	DefaultDeadline = 2 * time.Second
 	DefaultMaxBytes = 256 << 10
 
-	// MaxOpenings bounds how many substitutions, subshells and subscripts one
-	// shell text opens, closed or not: each may nest in the one before, and the
-	// parser's time grows faster than its depth.
-	MaxOpenings   = 4096
 	MaxCommands   = 500 // simple commands in one call
 	MaxDepth      = 64  // nesting of commands, functions and wrappers
 	maxErrorBytes = 200 // of one parse error

@@ -46,6 +46,7 @@ const (
 // drive begins a path of Windows, which lies in no folder of another system.
 var drive = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\)`)
 
+// DirsOf is a folder as the one that paths are seen from; none where it is not known.
 func DirsOf(dir string) []string {
 	if dir == "" {
 		return nil

@@ -1,0 +1,237 @@
+package programs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/operands"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// depends lists what the command depends on of its words.
+func depends(s *shell.Shell, in shell.Invocation, program string) []string {
+	var out []string
+	for i, w := range in.Words {
+		switch {
+		case w.Known() && w.Runs:
+			out = append(out, w.Text)
+		case w.Known():
+		case i > 0 && !w.Runs && indifferent(s, in, i):
+		case w.Stdin:
+			out = append(out, "stdin")
+		default:
+			out = append(out, w.Dynamic...)
+		}
+		if i == 0 && !w.Stdin && (program == "" && w.Known() || w.Glob) {
+			out = append(out, w.Text)
+		}
+	}
+	out = append(out, s.RunningNames(in)...)
+	for _, a := range s.Overlaid(s.Env, in.Assigns...) {
+		if shell.Steers(a) && (program == "" || len(shell.Loads(program, a)) > 0 || slices.Contains(shell.Texts(in.Assigns), a.Text)) {
+			out = append(out, pathDynamics(a)...)
+		}
+	}
+	return slices.Concat(out, s.Opened, s.Taint)
+}
+
+// indifferent reports whether the command does the same whatever the word at
+// i, which depends on run time, turns out to be.
+func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
+	w, name := in.Words[i], in.Name()
+	switch {
+	case name == "kill":
+		return w.Origin == shell.OriginOwn || w.Origin == shell.OriginAtom && in.Words[1].Text == "-0" || ownProcess(s, w)
+	case wordlist.Has(operands.LookingPrograms, name), name == "command" && wordlist.Has("-v -V", in.Words[1].Text) && i > 1:
+		return true
+	case wordlist.Has(operands.TextPrograms, name):
+		return !slices.ContainsFunc(in.Words, func(f shell.Field) bool { return f.Text == "-v" })
+	case wordlist.Has("export declare local readonly typeset", name):
+		return shell.IsAssignment(w) && (!shell.Steers(w) || len(pathDynamics(w)) == 0)
+	case s.Here(w).Known():
+		return true
+	case w.Origin >= shell.OriginValue && name != "cd" && name != "pushd":
+		return true
+	case name == "cd" || name == "pushd":
+		return w.Origin >= shell.OriginValue && !strings.Contains(w.Text, "..")
+	case wordlist.Has(operands.Readers, name):
+		return w.Origin == shell.OriginNames || !w.Bare && readerText(name, in.Words, i)
+	case name == "git" && !w.Bare && gitText(in.Words, i):
+		return true
+	case w.Origin >= shell.OriginNames && testsFile(s, in, i), w.Origin < shell.OriginNames && namesPart(in, i):
+		return true
+	case wordlist.Has("gzip zcat xz bzip2 zstd brotli pigz", name):
+		return w.Origin >= shell.OriginNames && slices.ContainsFunc(in.Words[1:], func(f shell.Field) bool { return f.Known() && packsToOutput.MatchString(f.Text) })
+	case wordlist.Has(operands.Checkers, name) || wordlist.Has("npx bunx", name) && i > 1 && wordlist.Has(operands.Checkers, textAt(in, 1)) || wordlist.Has("php node ruby", name) && i > 1 && wordlist.Has("-l -c --check -wc", textAt(in, 1)):
+		return w.Origin == shell.OriginNames
+	case w.Within && (name == "sed" || name == "mv" && !slices.ContainsFunc(in.Words[1:], func(f shell.Field) bool { return !f.Within && !strings.HasPrefix(f.Text, "-") }) || name == "git" && i > 1 && wordlist.Has("mv add diff log show blame", in.Words[1].Text)):
+		return true
+	case name == "date":
+		return !w.Bare && wordlist.Has("-d --date -r", in.Words[i-1].Text)
+	case wordlist.Has("rg ag", name) && !w.Bare && firstOperand(in.Words, i), wordlist.Has("rg ag", name) && w.Stdin && w.Origin >= shell.OriginNames:
+		return true
+	case looksAt(name, in.Words, i):
+		return true
+	case name == "curl":
+		return toLoopback(in.Words, i)
+	case name == "go" && i > 1 && wordlist.Has("test vet build list", in.Words[1].Text):
+		return w.Origin >= shell.OriginNames && strings.HasPrefix(w.Text, "./") && !strings.Contains(w.Text, "..$")
+	case wordlist.Has("psql mysql mongosh redis-cli", name):
+		return ownAddress(s, w)
+	case name == "git" && !w.Bare && i > 1 && wordlist.Has(gitLooks, in.Words[1].Text) && afterDashes(in.Words, i):
+		return true
+	case wordlist.Has("git rg ag sort", name):
+		return w.Origin == shell.OriginNames && afterDashes(in.Words, i)
+	}
+	return false
+}
+
+// packsToOutput are options with which a packer writes no file.
+var packsToOutput = regexp.MustCompile(`^(-[0-9a-z]*c[0-9a-z]*|--stdout|--to-stdout)$`)
+
+// pidFile is a file in which the number of a process stands.
+var pidFile = regexp.MustCompile(`^(\$\(cat |\$\(< ?|` + "`" + `cat )["']?(/tmp/[\w.-]+|(?:[\w-]+/)*[\w-]+\.pid)["']?[)` + "`" + `]$`)
+
+// ownProcess reports whether a word is the number of a process that the line itself has
+// started: the line, or a server that it was told to, has put it into a file.
+func ownProcess(s *shell.Shell, w shell.Field) bool {
+	if len(w.Dynamic) != 1 || w.Text != w.Dynamic[0] {
+		return false
+	}
+	m := pidFile.FindStringSubmatch(w.Text)
+	if m == nil {
+		return false
+	}
+	return s.Found.Temporary[m[2]] || slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool {
+		return c.Program != "kill" && c.Program != "cat" && slices.ContainsFunc(c.Argv[1:], func(a string) bool { return a == m[2] || strings.HasSuffix(a, "="+m[2]) })
+	})
+}
+
+// testVerbs are subcommands of tools that run the project's tests, or look at its code.
+const testVerbs = "test tests t lint check vet analyze build compile typecheck format fmt bench doc nextest clippy"
+
+// testsFile reports whether the word at i names a file or a folder to a tool that runs
+// the project's tests, or looks at its code: its files may run all the same.
+func testsFile(s *shell.Shell, in shell.Invocation, i int) bool {
+	words := in.Words[1:i]
+	if len(words) > 1 && wordlist.Has("python python3 npx bunx pnpm yarn bundle poetry uv hatch pdm dotnet mix rails bin/rails", in.Name()) && wordlist.Has("-m exec run", words[0].Text) {
+		words = words[1:]
+		return len(words) > 0 && words[0].Known() && (wordlist.Has(operands.Checkers, words[0].Text) || wordlist.Has(testVerbs+" unittest tox nox pyflakes pycodestyle pydocstyle py_compile json.tool coverage doctest bandit vulture radon", words[0].Text))
+	}
+	if _, tool := tools[in.Name()]; !tool && !wordlist.Has("flutter dart go cargo swift mix gradle mvn bun deno dotnet zig stack cabal elixir", in.Name()) {
+		return false
+	}
+	return slices.ContainsFunc(words, func(f shell.Field) bool { return f.Known() && wordlist.Has(testVerbs, f.Text) })
+}
+
+// partOptions are options of builds whose value names a part of the project, or picks
+// some of its tests.
+const partOptions = "--filter -F --workspace -w --package -p --scope --tests --testNamePattern -t --grep -g -k --features --bin --example --test --target"
+
+// namesPart reports whether the word at i is the value of such an option, by itself.
+func namesPart(in shell.Invocation, i int) bool {
+	w, before := in.Words[i], in.Words[i-1].Text
+	return !w.Bare && !w.Stdin && i > 1 && wordlist.Has(partOptions, before) &&
+		wordlist.Has("npm pnpm yarn bun turbo nx lerna cargo go swift pytest jest vitest mocha playwright mix", in.Name())
+}
+
+// gitLooks are subcommands of git that only look. Behind "--" no word of theirs is an
+// option.
+const gitLooks = "grep log blame show diff ls-tree ls-files rev-list shortlog diff-tree whatchanged annotate cat-file"
+
+// addressVariable is the whole of a word that holds the address of a database.
+var addressVariable = regexp.MustCompile(`^\$\{?(\w+_(?:URL|URI|DSN))\}?$`)
+
+// ownAddress reports whether a word is the address of the project's database, as the
+// environment has it and the line leaves it.
+func ownAddress(s *shell.Shell, w shell.Field) bool {
+	m := addressVariable.FindStringSubmatch(w.Text)
+	if m == nil || s.Wild || w.Bare && w.Runs {
+		return false
+	}
+	_, set := s.Vars[m[1]]
+	return !set
+}
+
+// firstOperand reports whether all words before the one at i are options of a
+// search, so that it is what is looked for.
+func firstOperand(words []shell.Field, i int) bool {
+	return !slices.ContainsFunc(words[1:i], func(f shell.Field) bool {
+		return !strings.HasPrefix(f.Text, "-") || wordlist.Has("-e -f -g -t --pre", f.Text)
+	})
+}
+
+// textAt is the text of the word at i, or nothing.
+func textAt(in shell.Invocation, i int) string { return textOf(in.Words, i) }
+
+func textOf(words []shell.Field, i int) string {
+	if i < len(words) {
+		return words[i].Text
+	}
+	return ""
+}
+
+// afterDashes reports whether "--" stands before the word at i: then it is no
+// option.
+func afterDashes(words []shell.Field, i int) bool {
+	return slices.ContainsFunc(words[:i], func(f shell.Field) bool { return f.Text == "--" })
+}
+
+// readerText reports whether the word at i of a reader names no file: it is
+// the value of an option, or the pattern that grep looks for.
+func readerText(name string, words []shell.Field, i int) bool {
+	before := words[i-1].Text
+	if wordlist.Has("-n -c -d -f -s -w -m -A -B -C -e --include --exclude --exclude-dir --color --lines", before) {
+		return before != "-f" || name == "cut"
+	}
+	if strings.HasPrefix(words[i].Text, "--include=") || strings.HasPrefix(words[i].Text, "--exclude") {
+		return true
+	}
+	if !wordlist.Has(operands.PatternReaders, name) {
+		return false
+	}
+	for _, w := range words[1:i] {
+		if !strings.HasPrefix(w.Text, "-") || w.Text == "-e" || w.Text == "-f" {
+			return false
+		}
+	}
+	return true
+}
+
+// gitText reports whether the word at i of a git command is the value of an
+// option that takes text: a message, a name, a date, what log looks for.
+func gitText(words []shell.Field, i int) bool {
+	j := 1
+	for j+2 < len(words) && (words[j].Text == "-C" || words[j].Text == "-c") {
+		j += 2
+	}
+	if j >= i {
+		return false
+	}
+	const text = "--message --author --date --trailer --grep --since --until --after --before --format --pretty"
+	verb, before, self := words[j].Text, words[i-1].Text, words[i].Text
+	if key, _, ok := strings.Cut(self, "="); ok && wordlist.Has(text, key) {
+		return true
+	}
+	switch {
+	case wordlist.Has(text, before), wordlist.Has("blame annotate", verb) && before == "-L":
+		return true
+	case wordlist.Has("log show diff rev-list", verb):
+		return before == "-S" || before == "-G" || strings.HasPrefix(self, "-S") || strings.HasPrefix(self, "-G")
+	case wordlist.Has("commit tag merge stash notes", verb):
+		return len(before) > 1 && before[0] == '-' && before[1] != '-' && strings.HasSuffix(before, "m") || strings.HasPrefix(self, "-m") || strings.HasPrefix(self, "-am")
+	}
+	return false
+}
+
+// pathDynamics are the parts of an assignment that depend on run time. What
+// PATH held before is none: programs were found there all along.
+func pathDynamics(a shell.Field) []string {
+	if !strings.HasPrefix(a.Text, "PATH=") {
+		return a.Dynamic
+	}
+	return slices.DeleteFunc(slices.Clone(a.Dynamic), func(d string) bool { return d == "$PATH" || d == "${PATH}" })
+}

@@ -1,0 +1,136 @@
+package programs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// ownEnvironment is where a process finds its environment: reading that shows
+// every credential in it.
+const ownEnvironment = "/proc/self/environ"
+
+var (
+	// credentialName is the name of a variable that holds a credential.
+	credentialName = regexp.MustCompile(`(?i)(SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?|AUTH)$|^(SECRET|TOKEN)_|_(PAT|KEY|PWD)$`)
+	// shownVariable is a variable whose value, or a part of it, stands in a word.
+	shownVariable = regexp.MustCompile(`^\$(\w+)$|^\$\{!?(\w+)(\}|:?-|:?=|:?\?|:[ \d]|[%#/^,@])`)
+	// jqEnvironment is the environment in a filter of jq, whole or by name.
+	jqEnvironment = regexp.MustCompile(`(?:^|[^.\w"$-])(?:env|\$ENV)\b(\.\w+|\["?\w+"?\]|\(\w+\)|\s*:)?|strenv(\(\w+\))`)
+	// awkEnvironment is the environment in a program of awk.
+	awkEnvironment = regexp.MustCompile(`\bENVIRON\b(\["\w+"\])?`)
+	// yqLoads are the files that a filter of yq reads.
+	yqLoads = regexp.MustCompile(`\bload\w*\(\s*"([^"]+)"`)
+)
+
+// environmentReads notes commands that show the environment, or a credential
+// in it.
+func environmentReads(s *shell.Shell, name string, in shell.Invocation) {
+	args := in.Words[1:]
+	shows := false
+	switch name {
+	case "set":
+		shows = len(args) == 0
+	case "export", "declare", "typeset", "readonly", "local":
+		flags, names := "", []shell.Field(nil)
+		for _, w := range args {
+			if strings.HasPrefix(w.Text, "-") {
+				flags += w.Text
+			} else {
+				names = append(names, w)
+			}
+		}
+		shows = len(names) == 0 && name != "local" && strings.Trim(flags, "-pxg") == "" ||
+			strings.Contains(flags, "p") && slices.ContainsFunc(names, func(f shell.Field) bool { return credentialName.MatchString(f.Text) })
+	case "npm", "pnpm", "yarn":
+		if len(args) > 2 && args[0].Text == "pkg" && args[1].Text == "set" || len(args) > 1 && args[0].Text == "set-script" {
+			s.Puts(shell.Field{Text: "package.json"}, strings.Replace(shell.Join(args, " "), "set-script ", "scripts.", 1))
+		}
+	case "go":
+		for _, w := range args {
+			if _, other, ok := strings.Cut(w.Text, "="); ok && len(args) > 2 && args[0].Text == "mod" && args[1].Text == "edit" {
+				s.Puts(shell.Field{Text: "go.mod"}, "=> "+other[strings.Index(other, "=")+1:])
+			}
+		}
+	case "compgen":
+		shows = slices.ContainsFunc(args, func(f shell.Field) bool { return wordlist.Has("-v -e variable export", f.Text) })
+	case "ps":
+		shows = showsEnvironment(args)
+	case "make", "gmake":
+		shows = shell.ParseOptions(args, "fCIjloW", "file directory makefile include-dir jobs load-average old-file assume-new eval").Has("p", "print-data-base")
+	case "awk", "gawk", "mawk", "nawk":
+		shows = namesCredential(s, awkEnvironment, args)
+	case "jq", "gojq", "jaq", "yq":
+		if text := shell.Join(args, "\n"); strings.Contains(text, "scripts") && slices.ContainsFunc(args, func(f shell.Field) bool { return strings.HasSuffix(f.Text, "package.json") }) {
+			s.Puts(shell.Field{Text: "package.json"}, text)
+		}
+		shows = namesCredential(s, jqEnvironment, args)
+		for i, w := range args[:max(0, len(args)-2)] {
+			if wordlist.Has("--rawfile --slurpfile --argfile", w.Text) { // a name, and a file
+				s.Touch(args[i+2], collect.AccessRead)
+			}
+		}
+		for _, w := range args {
+			for _, m := range yqLoads.FindAllStringSubmatch(w.Text, -1) {
+				s.Touch(shell.Field{Text: m[1]}, collect.AccessRead)
+			}
+		}
+	case "echo", "printf", "print":
+		shows = slices.ContainsFunc(args, func(f shell.Field) bool { return showsCredential(s, f) })
+	}
+	if shows && !s.Quiet {
+		s.Found.Path(collect.Ref{Text: ownEnvironment, Access: collect.AccessRead, Remote: s.Remote})
+	}
+}
+
+// showsEnvironment reports whether ps shows environments: by "e" among the
+// options that stand without a dash, and by -E of BSD.
+func showsEnvironment(args []shell.Field) bool {
+	for i, w := range args {
+		switch {
+		case strings.HasPrefix(w.Text, "--"):
+		case strings.HasPrefix(w.Text, "-"):
+			if strings.Contains(w.Text, "E") {
+				return true
+			}
+		case i > 0 && len(args[i-1].Text) > 1 && strings.HasPrefix(args[i-1].Text, "-") && strings.ContainsAny(args[i-1].Text[len(args[i-1].Text)-1:], "opuUtCGgqskND"):
+		default:
+			flags, _, _ := strings.Cut(w.Text, "o")
+			return strings.Contains(flags, "e") && strings.Trim(flags, "aAcefghHjlmnrsSTuvwXx") == ""
+		}
+	}
+	return false
+}
+
+// namesCredential reports whether a program in the words reads the environment
+// as a whole, or by the name of a credential.
+func namesCredential(s *shell.Shell, environment *regexp.Regexp, args []shell.Field) bool {
+	for _, w := range args {
+		for _, m := range environment.FindAllStringSubmatch(w.Text, -1) {
+			s.Found.Tick()
+			name := strings.Trim(strings.Join(m[1:], ""), `.[]"() `)
+			if name != ":" && (name == "" || credentialName.MatchString(name)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// showsCredential reports whether a word holds the value of a variable that is
+// named as credentials are, and that the text at hand has not set itself.
+func showsCredential(s *shell.Shell, w shell.Field) bool {
+	return slices.ContainsFunc(w.Dynamic, func(d string) bool {
+		m := shownVariable.FindStringSubmatch(d)
+		if m == nil {
+			return false
+		}
+		name := m[1] + m[2]
+		_, set := s.Vars[name]
+		return !set && credentialName.MatchString(name) && strings.ToUpper(name) == name
+	})
+}

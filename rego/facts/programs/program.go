@@ -1,0 +1,189 @@
+package programs
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/snippet"
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// languageOf is the language of an interpreter whose programs are read, as
+// [snippet.Read] calls it, or "". The name may end in a version.
+func languageOf(c *holdgate.Command) string {
+	name := strings.TrimRight(strings.ToLower(c.Program), "0123456789.")
+	switch name {
+	case "pypy":
+		name = "python"
+	case "nodejs":
+		name = "node"
+	case "gawk", "mawk", "nawk", "original-awk":
+		name = "awk"
+	case "luajit":
+		name = "lua"
+	case "rscript":
+		name = "r"
+	}
+	if wordlist.Has("ruby php lua r", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], func(w string) bool {
+		return strings.HasPrefix(w, "-") && !wordlist.Has(plainWordOptions[name], w)
+	}) {
+		return ""
+	}
+	if !snippet.Known(name) || wordlist.Has("node bun tsx ts-node", name) && slices.ContainsFunc(c.Argv[min(1, len(c.Argv)):], changesReading) {
+		return ""
+	}
+	return name
+}
+
+// plainWordOptions are options of other interpreters that load nothing but what
+// only computes.
+var plainWordOptions = map[string]string{
+	"ruby": "- -e -w -rjson -ryaml -rcsv -rset -rtime -rdate -rdigest -rbase64 -rbigdecimal -rpp", "php": "- -r", "lua": "- -e",
+	"r": "- -e --vanilla --no-save --no-restore --no-environ --no-init-file --no-site-file --quiet --slave",
+}
+
+// plainScriptOptions are options of Node.js and Bun that change neither what a
+// program means nor what is loaded before it.
+const plainScriptOptions = "- -- -e -p -pe -i --eval --print --input-type=module --input-type=commonjs --no-warnings --trace-warnings --trace-uncaught --trace-deprecation --no-deprecation --enable-source-maps --stack-trace-limit"
+
+func changesReading(word string) bool {
+	option, _, _ := strings.Cut(word, "=")
+	return strings.HasPrefix(word, "-") && !wordlist.Has(plainScriptOptions, word) &&
+		!wordlist.Has("--eval --print --max-old-space-size --stack-trace-limit", option)
+}
+
+// reads notes what a program that is handed to an interpreter does. It reports
+// false where not all of it can be seen, or where it deletes: what it touches is
+// noted all the same.
+func reads(s *shell.Shell, code shell.Field, c *holdgate.Command) bool {
+	return readsAs(s, languageOf(c), code, c)
+}
+
+func readsAs(s *shell.Shell, language string, code shell.Field, c *holdgate.Command) bool {
+	if language == "" || !code.Known() || s.Quiet {
+		return false
+	}
+	s.Found.Work(1 + len(code.Text)/16)
+	e, err := snippet.Read(language, code.Text)
+	if language == "perl" {
+		modules, plain := perlOptions(c.Argv)
+		if !plain {
+			return false
+		}
+		e, err = snippet.ReadPerl(code.Text, modules)
+	}
+	if err != nil {
+		return false
+	}
+	seen := len(e.Unseen)+len(e.Deletes) == 0
+	s.Found.Facts.Impact.Recursive = s.Found.Facts.Impact.Recursive || e.Trees
+	for _, p := range e.Reads {
+		seen = place(s, p, collect.AccessRead) && seen
+	}
+	for _, p := range e.Writes {
+		seen = place(s, p, collect.AccessWrite) && seen
+	}
+	for _, p := range e.Deletes {
+		seen = place(s, p, collect.AccessDelete) && seen
+	}
+	for _, line := range e.Shell {
+		started(s, line, c.Program)
+	}
+	for _, words := range e.Commands {
+		line, ok := quoteWords(words)
+		if !ok {
+			return false
+		}
+		started(s, line, c.Program)
+	}
+	for _, module := range e.Project {
+		c.Unbound = append(c.Unbound, modulesOf(language, module)...)
+	}
+	return seen
+}
+
+// readsFile notes what a program does whose file the line has written, and reports
+// whether all of it could be seen.
+func readsFile(s *shell.Shell, f shell.Field, c *holdgate.Command) bool {
+	text, ok := s.Content(f)
+	if !ok || languageOf(c) == "" {
+		return false
+	}
+	before := *c
+	if !reads(s, shell.Field{Text: text}, c) {
+		*c = before
+		return false
+	}
+	if language := languageOf(c); language != "python" { // Node looks for modules where the file lies
+		for i, u := range c.Unbound {
+			if !path.IsAbs(u) && path.IsAbs(f.Text) && i >= len(before.Unbound) {
+				c.Unbound[i] = path.Join(path.Dir(f.Text), u)
+			}
+		}
+	}
+	s.Touch(f, collect.AccessRead)
+	// It runs, and has been shown: as good as a file of the project.
+	c.Unbound, c.Project = append(c.Unbound, f.Text), append(c.Project, f.Text)
+	return true
+}
+
+// modulesOf are the files that a module of the project may be.
+func modulesOf(language, module string) []string {
+	if language == "python" {
+		file, _, _ := strings.Cut(module, ".")
+		return []string{strings.ReplaceAll(module, ".", "/") + ".py", file + "/__init__.py"}
+	}
+	files := []string{module}
+	if path.Ext(module) == "" || strings.HasPrefix(module, "node_modules/") {
+		for _, end := range []string{".js", ".json", ".cjs", ".mjs", ".ts", "/index.js", "/package.json"} {
+			files = append(files, module+end)
+		}
+	}
+	return files
+}
+
+// started walks a line that a program hands to a shell, whole as it stands.
+func started(s *shell.Shell, line, program string) {
+	sub := s.Sub(program)
+	sub.Stdin = shell.Stream{}
+	sub.Script(line)
+}
+
+// place notes that a program touches a file, or the files below a folder. It
+// reports false where those may be anything.
+func place(s *shell.Shell, p outcome.Place, access string) bool {
+	s.Found.Tick()
+	f := shell.Field{Text: p.String()}
+	s.Touch(f, access)
+	if !p.Below {
+		return true
+	}
+	if access != collect.AccessRead {
+		s.Found.Facts.Impact.Recursive = true
+		if folder := (shell.Field{Text: p.Path}); p.Path == "." || !s.Stays(folder) && !strings.HasPrefix(p.Path+"/", "/tmp/") {
+			return strings.Trim(p.Pattern, "*") != "" && s.Stays(folder)
+		}
+		return true
+	}
+	return s.Stays(shell.Field{Text: p.Path}) || strings.HasPrefix(p.Path+"/", "/tmp/") || strings.HasPrefix(p.Path, "/usr/")
+}
+
+// quoteWords writes words as a shell line that runs them.
+func quoteWords(words []string) (string, bool) {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		q, err := syntax.Quote(w, syntax.LangBash)
+		if err != nil {
+			return "", false
+		}
+		quoted[i] = q
+	}
+	return strings.Join(quoted, " "), true
+}

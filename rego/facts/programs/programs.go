@@ -1,0 +1,331 @@
+// Package programs says what programs do: what they read, write and delete, what they
+// run, whom they talk to. Most are a row of a table (tooltable.go, or the package
+// operands); those with a grammar of their own have a function (special.go, git.go,
+// compilers.go). What a command hangs on that is known at run time only is said by
+// depends.go, and which of the project's own files it runs by project.go.
+//
+// Small programs in other languages are read by the package snippet (program.go);
+// what it does not understand is unresolved, but for what is obvious in it (code.go).
+//
+// To add a program: a row of a table where it will do. A function gets the shell as
+// it stands, and the words of the command.
+package programs
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/operands"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// Table is what is known of programs.
+var Table = sync.OnceValue(func() *shell.Programs {
+	return &shell.Programs{
+		Starts:  starterOf,
+		Special: func(name string) bool { return specialOf(name) != nil },
+		Effects: effects,
+		Depends: depends,
+		Runs:    projectRuns,
+		Fixed:   writesNoContent,
+	}
+})
+
+// effects adds what a command touches: paths, addresses, statements, and what
+// of it could not be seen.
+func effects(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
+	name := in.Name()
+	environmentReads(s, name, in)
+	if scheme := clients[name]; scheme != "" {
+		addresses(s, scheme, in.Words[1:])
+	}
+	if w := in.Words[0]; strings.Contains(w.Text, "/") && w.Known() && !collect.SystemProgram(w.Text) {
+		c.Unbound = append(c.Unbound, w.Text)
+		s.Touch(w, collect.AccessRead)
+	}
+	if name == "" {
+		mentions(s, in)
+		return
+	}
+	if f := specialOf(name); f != nil {
+		f(s, in, c)
+		return
+	}
+	if ip, ok := findInterpreter(name); ok {
+		interpret(s, ip, in, c)
+		return
+	}
+	if strings.HasPrefix(name, "mkfs.") {
+		name = "mkfs"
+	}
+	if wordlist.Has("java zig", name) && sourceShown(s, in, c) {
+		return
+	}
+	if t, ok := tools[name]; ok {
+		toolCommand(s, t, in, c)
+		mentions(s, in)
+		c.Unbound = append(c.Unbound, runsFiles(name, in.Words[1:])...)
+		return
+	}
+	p, ok := operands.Table()[strings.TrimPrefix(name, "g")]
+	if q, exact := operands.Table()[name]; exact {
+		p, ok = q, true
+	}
+	if shows(s, name) {
+		defer func(r collect.Reach) { s.Reach = r }(s.Reach)
+		s.Reach = collect.ReachName
+	}
+	if ok {
+		apply(s, p, in)
+	} else if name != "echo" && name != "printf" {
+		mentions(s, in)
+	}
+	c.Unbound = append(c.Unbound, runsFiles(name, in.Words[1:])...)
+}
+
+// apply touches a program's operands as its row says.
+func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Options {
+	o := shell.ParseOptions(in.Words[1:], p.Valued, p.Long)
+	files := o.Operands
+	switch {
+	case p.Use == operands.UseSkipRead && (o.Has("e", "regexp") || o.Has("f", "file")):
+		p.Use = operands.UseRead
+	case p.Use == operands.UseSkipWrite && o.Has("", "reference"):
+		p.Use = operands.UseWrite
+	}
+	if p.Use != operands.UseRead && p.Use != operands.UseSkipRead {
+		i := &s.Found.Facts.Impact
+		i.Recursive = i.Recursive || p.Always || o.Has(p.Recursive, "") || p.Recursive != "" && o.Has("", "recursive")
+		i.Force = i.Force || o.Has(p.Force, "") || p.Force != "" && o.Has("", "force")
+	}
+	if p.InPlace != "" && (o.Has(p.InPlace, "inplace") || o.Has("", "in-place")) {
+		p.Use = operands.UseSkipWrite
+	}
+	for _, f := range o.Values(p.Reads, "") {
+		use(s, in, f, collect.AccessRead)
+	}
+	for _, f := range append(o.Values(p.Globs, ""), append(o.Values("", "include"), append(o.Values("", "glob"), o.Values("", "iglob")...)...)...) {
+		if collect.Classify(f.Text, collect.AccessRead) == collect.ClassSecret {
+			s.Touch(f, collect.AccessRead)
+		}
+	}
+	target := append(o.Values(p.Writes, ""), o.Values("", "target-directory")...)
+	if p.Writes != "" {
+		target = append(append(target, o.CutShort("output")...), o.CutShort("directory")...)
+	}
+	for long := range strings.FieldsSeq(p.Runs) {
+		for _, f := range o.CutShort(long) {
+			s.CodeText(f, in.Under(in.Name()+" --"+long))
+		}
+	}
+	leaves := emptied(s, p, files, len(target) > 0, in.Name() == "ln" && o.Has("f", "force"))
+	for _, f := range target {
+		use(s, in, f, s.Replaces(f, leaves))
+		into(s, in, f, files)
+	}
+	patterns := o.Values("e", "regexp")
+	if p.Use == operands.UseSkipRead && len(files) > 0 {
+		patterns = append(patterns, files[0])
+	}
+	if p.Use == operands.UseCopy || p.Use == operands.UseMove {
+		if n := len(files); n > 1 && len(target) == 0 {
+			into(s, in, files[n-1], files[:n-1])
+		}
+	}
+	if len(files) == 2 && (p.Use == operands.UseCopy || p.Use == operands.UseMove) && files[0].Known() && files[1].Known() {
+		if end, ok := strings.CutPrefix(files[1].Text, files[0].Text); ok {
+			s.Besides(files[0].Text, end)
+		}
+	}
+	if n := len(files); (p.Use == operands.UseCopy || p.Use == operands.UseMove) && n == 2 && len(target) == 0 && dataStore.MatchString(files[1].Text) && shell.LeadsOut(files[0].Text) && !shell.LeadsOut(files[1].Text) {
+		use(s, in, files[1], collect.AccessDelete) // what was in it is in no history
+	}
+	if p.Use == operands.UseMove && len(files) == 2 && files[0].Within && files[1].Within {
+		return o // the same file by a name with another end
+	}
+	if p.Use == operands.UseMove && Keeps(s, target, files) {
+		p.Use = operands.UseWrite
+	}
+	if reads := readReach(p, o, patterns); reads != collect.ReachOne && slices.Contains([]operands.Use{operands.UseRead, operands.UseSkipRead, operands.UseCopy, operands.UseFirstWrite}, p.Use) {
+		defer func(r collect.Reach) { s.Reach = r }(s.Reach)
+		s.Reach = reads
+		if here := (shell.Field{Text: "."}); (p.Use == operands.UseSkipRead && len(files) == 1 || p.Use == operands.UseRead && len(files) == 0) && s.Stdin.Kind == "" && !s.Stays(here) {
+			s.Touch(here, collect.AccessRead)
+		}
+	}
+	for i, f := range files {
+		switch access := p.Use.Of(i, len(files), len(target) > 0); access {
+		case "":
+		case collect.AccessWrite:
+			s.Reaching(collect.ReachOne, func() { use(s, in, f, s.Replaces(f, leaves)) })
+		default:
+			use(s, in, f, access)
+		}
+	}
+	return o
+}
+
+// Keeps reports whether what is moved stays where the session can reach it:
+// the target lies in its folder. Moving there is a change of names and no
+// deletion.
+func Keeps(s *shell.Shell, target, files []shell.Field) bool {
+	if len(target) == 0 && len(files) > 1 {
+		target = files[len(files)-1:]
+	}
+	for _, f := range target {
+		if !s.Stays(f) {
+			return false
+		}
+	}
+	return len(target) > 0
+}
+
+// use touches a path that a command names; {} in the command of a find stands
+// for what lies under its roots.
+func use(s *shell.Shell, in shell.Invocation, f shell.Field, access string) {
+	if strings.Contains(f.Text, "{}") && len(in.Roots) > 0 {
+		to := collect.ReachBeneath
+		if in.Narrow {
+			to = collect.ReachOne
+		}
+		s.Reaching(to, func() {
+			for _, r := range in.Roots {
+				s.Touch(shell.Field{Text: r}, access)
+			}
+		})
+		if access != collect.AccessRead {
+			s.Found.Facts.Impact.Recursive = true
+		}
+		return
+	}
+	if strings.Contains(f.Text, "://") && !strings.HasPrefix(f.Text, "file:") {
+		return
+	}
+	host, file, ok := strings.Cut(f.Text, ":")
+	if ok && file != "" && (remoteHost(host) || wordlist.Has("scp rsync tar gtar", in.Name()) && host != "" && !strings.ContainsAny(host, "/~$*")) {
+		s.Found.Host("ssh", host)
+		return
+	}
+	s.Touch(f, access)
+}
+
+// remoteHost reports whether what stands before a colon names a machine, as
+// in scp's host:file.
+func remoteHost(host string) bool {
+	return host != "" && !strings.ContainsAny(host, "/ ~$*") && (strings.Contains(host, "@") || strings.Contains(host, "."))
+}
+
+// outputs are the options that name the file which a program writes, in most.
+const outputs = "-o -O -out --out --output --output-file --output-dir --outfile --outdir"
+
+// mentions adds the sensitive paths among the words of a program that is not
+// known: what it does with them can't be told.
+func mentions(s *shell.Shell, in shell.Invocation) {
+	strays(s, in)
+	for i, w := range in.Words[1:] {
+		s.Found.Tick()
+		t := w.Text
+		access := collect.AccessRead
+		if name, _, ok := strings.Cut(t, "="); wordlist.Has(outputs, in.Words[i].Text) || ok && wordlist.Has(outputs, name) {
+			access = collect.AccessWrite
+		}
+		if _, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(t, "-") {
+			t = v
+		}
+		t = strings.TrimPrefix(t, "@")
+		if in.Name() == "find" && leftOut(in.Words, i+1) {
+			continue
+		}
+		if t == "" || strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") || strings.Contains(t, "://") {
+			continue
+		}
+		class := collect.Classify(t, access)
+		away := access == collect.AccessWrite && (strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, "../"))
+		if class == collect.ClassSecret || class == collect.ClassPersistence || away {
+			s.Touch(shell.Field{Text: t, Dynamic: w.Dynamic}, access)
+		}
+	}
+}
+
+// dataStore is a file in which data is kept, by its name.
+var dataStore = regexp.MustCompile(`(?i)\.(sqlite3?|db3?|mdb|rdb|realm|duckdb|kdbx)$`)
+
+// leftOut reports whether the word at i of find is a pattern of what it leaves out.
+func leftOut(words []shell.Field, i int) bool {
+	if !wordlist.Has("-path -name -ipath -iname -wholename", words[i-1].Text) {
+		return false
+	}
+	return i > 1 && wordlist.Has("-not !", words[i-2].Text) || i+1 < len(words) && words[i+1].Text == "-prune"
+}
+
+// runsFiles are the files, or targets, that build tools and task runners run.
+func runsFiles(name string, words []shell.Field) []string {
+	o := shell.ParseOptions(words, "fCj", "file directory makefile justfile taskfile config")
+	first := ""
+	if len(o.Operands) > 0 {
+		first = o.Operands[0].Text
+	}
+	switch name {
+	case "make", "gmake":
+		if f := append(o.Values("f", "file"), o.Values("", "makefile")...); len(f) > 0 {
+			return []string{f[0].Text}
+		}
+		return []string{"Makefile"}
+	case "npm", "yarn", "pnpm":
+		if name == "yarn" && first == "" || !wordlist.Has("view info config list ls outdated search whoami help version docs why audit ping root bin prefix", first) && first != "" {
+			return []string{"package.json"}
+		}
+	case "cargo":
+		if wordlist.Has("build b run r test t check c bench install clippy doc nextest", first) {
+			return []string{"Cargo.toml"}
+		}
+	case "go":
+		if wordlist.Has("run test generate tool", first) {
+			return goTargets(words, first)
+		}
+	case "pip", "uv", "poetry":
+		if wordlist.Has("install sync", first) {
+			return []string{name + " " + first}
+		}
+	case "java":
+		if first != "" {
+			return []string{first}
+		}
+	case "swift", "dotnet":
+		if wordlist.Has("run test build", first) {
+			return []string{map[string]string{"swift": "Package.swift", "dotnet": "*.csproj"}[name]}
+		}
+	}
+	if file, ok := runnerFiles[name]; ok && (name != "terraform" || wordlist.Has("apply console destroy get graph import init plan providers refresh test validate", first)) {
+		return []string{file}
+	}
+	return nil
+}
+
+// runnerFiles are the files that task runners read.
+var runnerFiles = map[string]string{
+	"just": "justfile", "task": "Taskfile.yml", "rake": "Rakefile", "tox": "tox.ini", "nox": "noxfile.py", "mvn": "pom.xml", "mvnw": "pom.xml",
+	"gradle": "build.gradle", "gradlew": "build.gradle", "ant": "build.xml", "bazel": "BUILD", "ninja": "build.ninja", "cmake": "CMakeLists.txt",
+	"pytest": "tests", "jest": "package.json", "vitest": "package.json", "terraform": "*.tf", "vagrant": "Vagrantfile", "ansible-playbook": "playbook",
+	"pre-commit": ".pre-commit-config.yaml", "composer": "composer.json", "mix": "mix.exs",
+	"turbo": "package.json", "nx": "package.json", "grunt": "Gruntfile.js", "gulp": "gulpfile.js",
+}
+
+func goTargets(words []shell.Field, verb string) []string {
+	var out []string
+	for _, w := range words {
+		if w.Text != verb && w.Known() && !strings.HasPrefix(w.Text, "-") && (strings.ContainsAny(w.Text, "/.") || path.Ext(w.Text) == ".go") {
+			out = append(out, w.Text)
+		}
+	}
+	if len(out) == 0 {
+		return []string{"."}
+	}
+	return out
+}

@@ -1,0 +1,202 @@
+package programs
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// writesNoContent reports whether a program writes nothing that its words decide
+// on: it makes folders and rights, or writes what it builds out of the files of
+// the project.
+func writesNoContent(name string) bool {
+	_, tool := tools[name]
+	return tool || wordlist.Has("mkdir touch chmod chown chgrp setfacl go cargo make cmake gcc g++ cc c++ clang clang++ rustc", name)
+}
+
+// scatters are programs that write files which the call does not name.
+const scatters = "unzip tar bsdtar gtar 7z 7za cpio patch ar jar dpkg-deb rpm2cpio"
+
+// bringers are programs that put files from elsewhere into the folder at hand, by
+// their subcommands.
+var bringers = map[string][]string{
+	"gh": {"pr checkout", "pr co", "repo clone", "repo sync", "repo fork", "run download", "release download", "gist clone", "cs cp", "codespace cp"}, "hub": {"pr checkout", "clone", "sync", "pull", "merge", "am", "apply", "cherry-pick", "checkout"},
+	"glab": {"mr checkout", "repo clone", "ci artifact", "job artifact", "release download"}, "tea": {"pulls checkout", "pr checkout", "clone"}, "svn": {"update", "up", "checkout", "co", "switch", "sw", "merge"},
+	"hg": {"pull", "update", "clone", "import"}, "jj": {"git fetch", "git clone"}, "sl": {"pull", "goto", "clone"}, "dvc": {"pull", "get", "import", "update"}, "git-lfs": {"pull", "checkout"}, "repo": {"sync"}, "west": {"update"}, "fossil": {"update", "pull"},
+}
+
+// bringsFiles reports whether a command is one of them. Options before or among
+// the subcommands do not hide it.
+func bringsFiles(c holdgate.Command) bool {
+	list := bringers[c.Program]
+	if list == nil {
+		return false
+	}
+	text := " " + strings.Join(c.Argv, " ") + " "
+	return slices.ContainsFunc(list, func(verbs string) bool {
+		first, second, two := strings.Cut(verbs, " ")
+		return strings.Contains(text, " "+first+" ") && (!two || strings.Contains(text, " "+second+" "))
+	})
+}
+
+// projectRuns are the files that a command runs and that lie in the session's
+// folder: candidates for [Command.Project], which ownRuns decides on once all
+// that the call writes is known.
+func projectRuns(s *shell.Shell, c holdgate.Command) []collect.Run {
+	if p := madeOf(s, c); p != "" && len(s.Dirs) > 0 && !s.Remote {
+		s.Found.Made = append(s.Found.Made, collect.JoinAny(s.Dirs[0], p))
+	}
+	compilesWritten(s, c)
+	s.Found.Scatters = s.Found.Scatters || wordlist.Has(scatters, strings.ToLower(c.Program)) || bringsFiles(c)
+	var out []collect.Run
+	for _, u := range c.Unbound {
+		if r, ok := projectRun(s, u, c); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// compilesWritten notes what a compiler makes of files that the line has written and that
+// were not read: running it runs what nobody has judged, in the project too.
+func compilesWritten(s *shell.Shell, c holdgate.Command) {
+	if !wordlist.Has("gcc g++ cc c++ clang clang++ tcc rustc", c.Program) || len(s.Dirs) == 0 || s.Remote {
+		return
+	}
+	made, written := "a.out", false
+	for i := 1; i < len(c.Argv); i++ {
+		switch w := c.Argv[i]; {
+		case w == "-o" && i+1 < len(c.Argv):
+			i++
+			made = c.Argv[i]
+		case strings.HasPrefix(w, "-o"):
+			made = w[2:]
+		case !strings.HasPrefix(w, "-"):
+			written = written || !shown(s, w) && s.Found.Overwrites(collect.JoinAny(s.Dirs[0], w), false)
+			if c.Program == "rustc" && made == "a.out" {
+				made = strings.TrimSuffix(path.Base(w), ".rs")
+			}
+		}
+	}
+	if written {
+		s.Found.Unread[collect.JoinAny(s.Dirs[0], made)] = true
+	}
+}
+
+// moduleOfGo is an import path that begins with a host.
+var moduleOfGo = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/|@`)
+
+func projectRun(s *shell.Shell, text string, c holdgate.Command) (collect.Run, bool) {
+	r := collect.Run{Text: text, Below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run" || strings.HasPrefix(text, "node_modules/")}
+	_, interprets := findInterpreter(c.Program)
+	at := slices.Index(c.Argv, text)
+	r.First = at == 0 || at > 0 && (interprets || wordlist.Has("sh bash dash zsh ksh fish source .", c.Program))
+	f := s.Here(shell.Field{Text: text, Dynamic: hereParts(text)})
+	p, known := s.Found.ExpandTilde(f.Text, s.Remote)
+	if dir, base := path.Split(p); known && !path.IsAbs(p) && dir != "" && !shell.LeadsOut(p) && !strings.ContainsAny(dir, "*?[{") && plainPattern.MatchString(base) {
+		p, r.Below = path.Clean(dir), true // each of the files that the pattern names
+	}
+	switch {
+	case !known, p == "", p[0] == '-', strings.ContainsAny(strings.TrimPrefix(p, "*."), "$`*?[{=|&;<> \n"), strings.Contains(p, "://"):
+		return r, false
+	case schemed.MatchString(p):
+		return r, false
+	case c.Program == "go" && moduleOfGo.MatchString(p):
+		return r, false
+	case path.IsAbs(p):
+		r.Clean = []string{path.Clean(p)}
+		r.Away = !s.Found.Project(r.Clean[0], false)
+		return r, !s.Remote
+	case s.Remote || s.Lost && len(s.Dirs) == 0 && !s.Found.Left:
+		return r, !shell.LeadsOut(p)
+	}
+	door := !strings.Contains(p, "/") // found by its name in the folder at hand
+	dirs := s.Dirs
+	if door {
+		dirs = dirs[:min(1, len(dirs))] // a build that runs where a cd failed is no way to hide
+	}
+	for _, d := range dirs {
+		clean := collect.JoinDir(d, p)
+		r.Away = r.Away || !s.Found.Project(clean, door)
+		r.Clean = append(r.Clean, clean)
+	}
+	if len(s.Dirs) == 0 {
+		r.Clean = []string{path.Clean(p)}
+		return r, s.Found.Project(r.Clean[0], door)
+	}
+	return r, true
+}
+
+// plainPattern is a pattern of files by the ends of their names.
+var plainPattern = regexp.MustCompile(`^[\w-]*\*[\w-]*\.\w+$`)
+
+// schemed is a package of a registry, as in npm:chalk.
+var schemed = regexp.MustCompile(`^[a-z]+:`)
+
+// hereParts is the part of a path that stands for the folder at hand.
+func hereParts(text string) []string {
+	for _, part := range []string{"$PWD", "${PWD}", "$(pwd)"} {
+		if strings.HasPrefix(text, part) {
+			return []string{part}
+		}
+	}
+	return nil
+}
+
+// madeOf is the file or folder that a command makes out of the project alone: what
+// it compiles, the folder it builds in, another working tree. It is empty for others.
+func madeOf(s *shell.Shell, c holdgate.Command) string {
+	option := map[string]string{"go": "-o", "cmake": "-B", "gcc": "-o", "g++": "-o", "cc": "-o", "c++": "-o", "clang": "-o", "clang++": "-o", "rustc": "-o"}[c.Program]
+	tree := addsTree(c)
+	if option == "" && !tree || len(c.Unresolved) > 0 {
+		return ""
+	}
+	made := ""
+	for i := 1; i < len(c.Argv); i++ {
+		w := c.Argv[i]
+		switch {
+		case w == option && i+1 < len(c.Argv):
+			i++
+			made = c.Argv[i]
+		case tree && wordlist.Has("-b -B --reason", w):
+			i++
+		case strings.HasPrefix(w, "-"):
+		case tree && i > 2:
+			return w
+		case shown(s, w):
+		case shell.LeadsOut(w) || moduleOfGo.MatchString(w):
+			return ""
+		}
+	}
+	return made
+}
+
+func addsTree(c holdgate.Command) bool {
+	return c.Program == "git" && len(c.Argv) > 3 && c.Argv[1] == "worktree" && c.Argv[2] == "add"
+}
+
+// madeTree reports whether a word names a working tree that the line has added.
+func madeTree(s *shell.Shell, f shell.Field) bool {
+	if !f.Known() || s.Remote || len(s.Dirs) == 0 {
+		return false
+	}
+	at := collect.JoinAny(s.Dirs[0], f.Text)
+	return slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool {
+		made := madeOf(s, c)
+		return addsTree(c) && made != "" && collect.JoinAny(cmp.Or(c.Dir, s.Found.Start()), made) == at
+	})
+}
+
+// shown reports whether a compiler's operand is a source that the line has written,
+// and that was read.
+func shown(s *shell.Shell, word string) bool {
+	at, ok := s.FileAt(shell.Field{Text: word})
+	return ok && s.Found.WasShown(at)
+}

@@ -1,0 +1,137 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/snippet"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// sedCommand is sed, which writes in place with -i and has commands that run
+// (e) and write (w).
+func sedCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
+	o := shell.ParseOptions(in.Words[1:], "efl", "expression file line-length")
+	scripts := o.Values("e", "expression")
+	files := o.Operands
+	if len(scripts) == 0 && len(o.Values("f", "file")) == 0 && len(files) > 0 {
+		scripts, files = files[:1], files[1:]
+	}
+	for _, f := range o.Values("f", "file") {
+		if text, ok := s.Content(f); ok { // the line has written it
+			scripts = append(scripts, shell.Field{Text: text})
+			s.Touch(f, collect.AccessRead)
+			continue
+		}
+		c.Unbound = append(c.Unbound, f.Text)
+	}
+	access := collect.AccessRead
+	if o.Has("iI", "in-place") {
+		access = collect.AccessWrite
+		if slices.ContainsFunc(scripts, deletesAll) {
+			access = collect.AccessDelete
+		}
+	}
+	for _, w := range in.Words[1:] {
+		if end, ok := strings.CutPrefix(w.Text, "-i"); ok && end != "" {
+			for _, f := range files {
+				s.Besides(f.Text, end)
+			}
+		}
+	}
+	for _, f := range files {
+		if f.Within && access == collect.AccessWrite {
+			f = shell.Field{Text: "*", Glob: true}
+		}
+		if f.Text != "" {
+			use(s, in, f, access)
+		}
+		if access == collect.AccessWrite {
+			s.Puts(f, shell.Join(scripts, "\n"))
+		}
+	}
+	reads := sedReads(s, files)
+	if !slices.ContainsFunc(scripts, func(f shell.Field) bool { return !f.Known() }) && sedRead(s, shell.Join(scripts, "\n"), reads, c) {
+		return
+	}
+	for _, f := range scripts {
+		sedScript(s, f, reads, c)
+	}
+}
+
+// sedRead notes what a script of sed does. It reports false where it cannot be
+// read, and it is unresolved then.
+func sedRead(s *shell.Shell, script string, reads shell.Content, c *holdgate.Command) bool {
+	s.Found.Work(1 + len(script)/16)
+	e, err := snippet.Read("sed", script)
+	if err != nil || len(e.Unseen)+len(e.Shell) > 0 { // it runs its command for each line
+		c.Unresolved = append(c.Unresolved, Shorten(script))
+	}
+	for _, p := range e.Reads {
+		s.Touch(shell.Field{Text: p.Path}, collect.AccessRead)
+	}
+	for _, p := range e.Writes {
+		out := shell.Field{Text: p.Path}
+		s.Touch(out, s.Replaces(out, reads))
+	}
+	for _, line := range e.Shell {
+		started(s, line, c.Program)
+	}
+	return err == nil
+}
+
+// deletesAll reports whether a script of sed deletes every line.
+func deletesAll(f shell.Field) bool {
+	return wordlist.Has("d $!d;$d 1,$d 0,$d //d /./,$d /^/d /$/d /.*/d", strings.ReplaceAll(strings.TrimRight(f.Text, "; \n"), " ", ""))
+}
+
+// sedReads is what sed has to write elsewhere: nothing where it reads nothing.
+func sedReads(s *shell.Shell, files []shell.Field) shell.Content {
+	if len(files) == 0 && s.Stdin.Nothing() || len(files) > 0 && !slices.ContainsFunc(files, func(f shell.Field) bool { return !wordlist.Has(shell.EmptyDevices, f.Text) }) {
+		return shell.ContentNothing
+	}
+	return shell.ContentText
+}
+
+// sedScript looks for the commands e and w, and the flags of s that do the
+// same. It errs on the side of seeing them.
+func sedScript(s *shell.Shell, f shell.Field, reads shell.Content, c *holdgate.Command) {
+	for line := range strings.FieldsFuncSeq(f.Text, func(r rune) bool { return r == '\n' || r == ';' || r == '{' || r == '}' }) {
+		line = strings.TrimSpace(line)
+		cmd := strings.TrimLeft(line, "0123456789,$+~!- ")
+		if strings.HasPrefix(cmd, "/") {
+			if _, after, ok := strings.Cut(cmd[1:], "/"); ok {
+				cmd = strings.TrimLeft(after, "I !,")
+			}
+		}
+		switch {
+		case strings.HasPrefix(cmd, "e ") || cmd == "e":
+			c.Unresolved = append(c.Unresolved, Shorten(f.Text))
+			runsInCode(s, strings.TrimSpace(cmd[1:]), c.Program)
+		case strings.HasPrefix(cmd, "w "), strings.HasPrefix(cmd, "W "):
+			out := shell.Field{Text: strings.TrimSpace(cmd[2:])}
+			s.Touch(out, s.Replaces(out, reads))
+		case strings.HasPrefix(cmd, "r "):
+			s.Touch(shell.Field{Text: strings.TrimSpace(cmd[2:])}, collect.AccessRead)
+		case strings.HasPrefix(cmd, "s") && len(cmd) > 2:
+			sedFlags(s, cmd, f, c)
+		}
+	}
+}
+
+func sedFlags(s *shell.Shell, cmd string, f shell.Field, c *holdgate.Command) {
+	i := strings.LastIndexByte(cmd, cmd[1])
+	if i < 2 {
+		return
+	}
+	flags, file, writes := strings.Cut(cmd[i+1:], "w")
+	if strings.Contains(flags, "e") {
+		c.Unresolved = append(c.Unresolved, Shorten(f.Text))
+	}
+	if writes && strings.TrimSpace(file) != "" {
+		s.Touch(shell.Field{Text: strings.TrimSpace(file)}, collect.AccessWrite)
+	}
+}

@@ -1,0 +1,100 @@
+package programs
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/operands"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// onlyLook are programs, and commands of shells, of whose words none is written:
+// a path outside of the session's folder is read by them at most.
+const onlyLook = operands.TextPrograms + " " + operands.Readers + ` [[ cd pushd popd pwd dirs export declare local readonly typeset unset set shift read wait trap alias unalias hash umask ulimit
+	command whereis whatis apropos id groups ps pgrep pidof lsof fuser free uptime vmstat pstree kill jobs fg bg disown find fd fdfind
+	eza exa lsd dust duf tokei cloc scc difft delta hexyl sum b2sum sha224sum namei getfacl lsattr getfattr ldd nm objdump readelf size`
+
+// containers are programs most of whose words name what lies in another place.
+const containers = "docker podman nerdctl kubectl oc"
+
+// A glued value begins behind an equals sign, or behind the letters of an option.
+var (
+	gluedPath = regexp.MustCompile(`^-{1,2}[A-Za-z][\w-]*?((?:/|~|\.\./).*)$`)
+	// rootNames are first parts of absolute paths of files: an address of a page can
+	// look like a path, too.
+	rootNames = regexp.MustCompile(`(?i)^/(home|users|root|mnt|media|srv|var|work|workspaces?|volumes|private|export|scratch|net|nfs|backups?)(/|$)`)
+)
+
+// strays touches the paths outside of the session's folder that stand among the
+// words of a program of whose operands nothing is known: it may write what they
+// name. What the system keeps is only read without the rights of another user.
+func strays(s *shell.Shell, in shell.Invocation) {
+	name := in.Name()
+	if wordlist.Has(onlyLook, name) || s.Remote || wordlist.Has(containers, name) && !wordlist.Has("build buildx image bake", textAt(in, 1)) {
+		return
+	}
+	if _, tool := tools[name]; tool && len(s.Dirs) > 1 {
+		s = likeliest(s)
+	}
+	if name == "wasm-pack" { // its paths start from the crate that it builds
+		s = s.Sub()
+		s.MoveTo(shell.Field{Text: textAt(in, 2)})
+	}
+	for i, w := range in.Words[1:] {
+		if w.Text == "/" && wordlist.Has(folderOptions, in.Words[i].Text) {
+			s.Touch(w, collect.AccessWrite)
+		}
+		if strings.ContainsAny(w.Text, "/~") && !strings.ContainsAny(w.Text, "\n") && !strings.Contains(w.Text, "://") || strings.HasPrefix(w.Text, "..") {
+			stray(s, w, w.Text)
+		}
+	}
+}
+
+// folderOptions come before the folder that a program works in.
+const folderOptions = "-d --directory --dir --root --cwd -C -t -h --prefix"
+
+// likeliest is a shell that is in the folder where nothing failed before: a build
+// that runs elsewhere is no way to hide.
+func likeliest(s *shell.Shell) *shell.Shell {
+	sub := *s
+	sub.Dirs = s.Dirs[:1]
+	return &sub
+}
+
+// stray is strays for one word: the path that it is, that is glued to it, or those
+// that it lists.
+func stray(s *shell.Shell, w shell.Field, text string) {
+	s.Found.Tick()
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "@"), "file:")
+	if m := gluedPath.FindStringSubmatch(text); m != nil {
+		text = m[1]
+	}
+	if _, value, ok := strings.Cut(text, "="); ok {
+		stray(s, w, value)
+		text, _, _ = strings.Cut(text, "=")
+	}
+	if i := strings.IndexAny(text, ",:"); i >= 0 {
+		stray(s, w, text[i+1:])
+		text = text[:i]
+	}
+	if astray(s, shell.Field{Text: text, Dynamic: w.Dynamic}) {
+		s.Touch(shell.Field{Text: text, Dynamic: w.Dynamic}, collect.AccessWrite)
+	}
+}
+
+// astray reports whether a word is a path outside of the session's folder, and of
+// what the system keeps and anybody may read or write.
+func astray(s *shell.Shell, f shell.Field) bool {
+	clean := path.Clean(f.Text)
+	switch {
+	case !shell.LeadsOut(f.Text) || s.Stays(f), strings.HasPrefix(clean, "/tmp/"), clean == "/tmp", strings.HasPrefix(clean, "/var/tmp/"), collect.HarmlessDevice(clean):
+		return false
+	case strings.HasPrefix(clean, "/"):
+		home := s.Found.Opts.Home
+		return collect.Classify(clean, collect.AccessWrite) != collect.ClassSystem && (rootNames.MatchString(clean) || collect.Classify(clean, collect.AccessWrite) != "" || home != "" && strings.HasPrefix(clean+"/", home+"/"))
+	}
+	return true
+}

@@ -1,0 +1,499 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// A Follower reads a program whose arguments decide what else runs. It
+// reports whether it has listed everything, the command itself included.
+type Follower func(s *Shell, in Invocation) bool
+
+// Programs are what is known of programs that are not the shell's own. A shell is
+// handed them, for it reads text and no more.
+type Programs struct {
+	// Starts finds the follower of a program that starts others in ways which
+	// wrapperTable can't describe; nil for all others.
+	Starts func(name string) Follower
+	// Special reports whether a program's arguments have a grammar of their own.
+	Special func(name string) bool
+	// Effects adds what a command touches, and to the command what it runs besides.
+	Effects func(s *Shell, in Invocation, c *holdgate.Command)
+	// Depends is what a command hangs on that is known at run time only.
+	Depends func(s *Shell, in Invocation, program string) []string
+	// Runs are the files of the project that a command runs.
+	Runs func(s *Shell, c holdgate.Command) []collect.Run
+	// Fixed reports whether a command decides on no content of the files that it
+	// writes: it makes folders, or formats.
+	Fixed func(name string) bool
+}
+
+// Follows finds the follower of a program; nil for most. The shell's own commands
+// come first.
+func (s *Shell) Follows(name string) Follower {
+	if f := builtinOf(name); f != nil {
+		return f
+	}
+	return s.programs.Starts(name)
+}
+
+// builtinOf finds the follower of the shell's own commands, and of shells.
+func builtinOf(name string) Follower {
+	switch name {
+	case "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "hush":
+		return shellProgram
+	case "eval":
+		return eval
+	case "source", ".":
+		return sourceFile
+	case "cd", "chdir", "pushd":
+		return changeDir
+	case "popd":
+		return loseDir
+	case "alias":
+		return alias
+	case "trap":
+		return trap
+	case "mapfile", "readarray":
+		return mapFile
+	case "compgen", "complete":
+		return completion
+	case "unset", "read", "getopts", "export", "readonly", "declare", "local", "typeset":
+		return forgetNames
+	case "printf":
+		return printfVariable
+	case "hash", "enable":
+		return hashed
+	case "set":
+		return setParams
+	case "setopt", "unsetopt", "emulate":
+		return func(s *Shell, _ Invocation) bool {
+			s.Found.Fail("shell: %s changes how zsh reads commands", name)
+			return false
+		}
+	case "shift":
+		return shiftParams
+	}
+	return nil
+}
+
+// eval runs its words, joined, in this very shell.
+func eval(s *Shell, in Invocation) bool {
+	words := in.Words[1:]
+	if len(words) > 0 && words[0].Text == "--" {
+		words = words[1:]
+	}
+	dyn := Dynamics(words)
+	defer func(via []string) { s.Via = via }(s.Via)
+	s.Via = slices.Concat(s.Via, in.Via, []string{"eval"})
+	s.made(Join(words, " "), dyn)
+	if len(dyn) > 0 {
+		s.forgetAll()
+	}
+	return true
+}
+
+func sourceFile(s *Shell, in Invocation) bool {
+	if len(in.Words) > 1 {
+		in.Unbound = append(in.Unbound, in.Words[1].Text)
+		s.Touch(in.Words[1], collect.AccessRead)
+	}
+	s.Emit(in)
+	s.forgetAll()
+	return true
+}
+
+// changeDir moves the shell. Where cd fails, it stays where it was.
+func changeDir(s *Shell, in Invocation) bool {
+	s.Emit(in)
+	s.failed = append(s.failed, s.state())
+	o := ParseOptions(in.Words[1:], "", "")
+	switch {
+	case len(o.Operands) > 0:
+		s.MoveTo(o.Operands[0])
+	default:
+		s.MoveTo(Field{Text: "~"})
+	}
+	return true
+}
+
+func loseDir(s *Shell, in Invocation) bool {
+	s.Emit(in)
+	s.Lose()
+	return true
+}
+
+// Lose makes the folder unknown.
+func (s *Shell) Lose() { s.Dirs, s.Lost = nil, true }
+
+// MoveTo sets the folder.
+func (s *Shell) MoveTo(f Field) {
+	defer func() {
+		s.Found.Left = s.Found.Left || slices.ContainsFunc(s.Dirs, func(d string) bool { return !s.Found.Project(path.Join(d, "x"), true) })
+	}()
+	f = s.Here(f)
+	dir, known := s.Found.ExpandTilde(f.Text, s.Remote)
+	home := dir == "~" || strings.HasPrefix(dir, "~/")
+	if !f.Known() || f.Glob || !known && (!home || s.Remote) || dir == "-" || dir == "" {
+		s.Lose()
+		return
+	}
+	switch {
+	case !known:
+		s.Dirs, s.Lost = []string{collect.JoinDir("~", strings.TrimPrefix(dir, "~"))}, false
+		return
+	case path.IsAbs(dir):
+		s.Dirs, s.Lost = []string{path.Clean(dir)}, false
+		return
+	}
+	var to []string
+	for _, d := range s.Dirs {
+		to = append(to, collect.JoinDir(d, dir))
+	}
+	s.Dirs = to
+}
+
+func alias(s *Shell, in Invocation) bool {
+	for _, w := range in.Words[1:] {
+		if len(w.Text) > 1 && w.Text[0] == '-' && strings.ContainsAny(w.Text, "gs") || !w.Known() {
+			s.Found.Fail("shell: an alias that may stand anywhere: %s", w.Text)
+		}
+		if name, text, ok := strings.Cut(w.Text, "="); ok {
+			if before, had := s.aliases[name]; had && before != text && s.conditional > 0 {
+				s.Found.Fail("shell: an alias that may have been replaced: %s", name)
+			}
+			s.aliases[name] = text
+			if _, err := s.Parse(text); err != nil || strings.ContainsAny(text, "#") || strings.Contains(text, "<<") {
+				s.Found.Fail("shell: an alias that is no command by itself: %s", name)
+			}
+		}
+	}
+	return false
+}
+
+func trap(s *Shell, in Invocation) bool {
+	if len(in.Words) > 2 && len(in.Words[1].Text) > 1 && in.Words[1].Text[0] == '-' && strings.Trim(in.Words[1].Text, "-lpP") != "" {
+		s.Found.Fail("shell: a trap whose command begins like an option: %s", in.Words[1].Text)
+	}
+	o := ParseOptions(in.Words[1:], "", "")
+	if len(o.Operands) > 1 && o.Operands[0].Text != "-" && o.Operands[0].Text != "" {
+		t := o.Operands[0]
+		s.Found.Beside = true
+		s.traps = append(slices.Clip(s.traps), t)
+		s.springs(t)
+	}
+	return false
+}
+
+// springs walks a trap's text as it would run now.
+func (s *Shell) springs(t Field) {
+	sub := s.Sub("trap")
+	sub.traps = nil
+	if !t.Known() && t.Origin >= OriginAtom && !t.Runs { // numbers, which are read again as the variables that they are of
+		t.Dynamic = nil
+	}
+	sub.made(t.Text, t.Dynamic)
+}
+
+// trapsChange walks the traps again that a variable changes which has just
+// been assigned.
+func (s *Shell) trapsChange(name string) {
+	if s.Quiet {
+		return
+	}
+	for _, t := range s.traps {
+		if s.hangsOn(t.Text, name, 0) {
+			s.springs(t)
+		}
+	}
+}
+
+// hangsOn reports whether a text, or a function that it may call, holds a
+// name.
+func (s *Shell) hangsOn(text, name string, depth int) bool {
+	if strings.Contains(text, name) || depth > 2 {
+		return true
+	}
+	for called, f := range s.funcs {
+		s.Found.Tick()
+		from, to := int(f.body.Pos().Offset()), int(f.body.End().Offset())
+		if strings.Contains(text, called) && to <= len(f.src) && s.hangsOn(f.src[from:to], name, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstName is the variable that read sets to the first word of a line.
+func firstName(in Invocation) string {
+	for _, w := range in.Words[1:] {
+		if !strings.HasPrefix(w.Text, "-") {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+// forgetNames is for commands whose words name variables that they set.
+func forgetNames(s *Shell, in Invocation) bool {
+	name := in.Name()
+	names := 0
+	for _, w := range in.Words[1:] {
+		if !strings.HasPrefix(w.Text, "-") && w.Text != "" {
+			names++
+		}
+	}
+	for _, w := range in.Words[1:] {
+		v, _, _ := strings.Cut(w.Text, "=")
+		if w.Text == "-f" && name == "unset" {
+			for k, f := range s.funcs {
+				f.maybe = true
+				s.funcs[k] = f
+			}
+		}
+		s.forget(v)
+		if name == "unset" && s.conditional == 0 {
+			s.unexport(v)
+		}
+		if name == "read" && names > 1 && v == firstName(in) && s.Stdin.first > OriginAny && len(in.Assigns) == 0 {
+			s.Set(v, Variable{origin: s.Stdin.first})
+			continue
+		}
+		if name == "read" && !strings.HasPrefix(v, "-") {
+			from := min(s.Stdin.Origin, OriginNames)
+			if s.Stdin.Origin == OriginAtom {
+				from = OriginAtom
+			}
+			s.Set(v, Variable{origin: from, within: s.Stdin.Within && names == 1})
+		}
+		if wordlist.Has("mapfile readarray", name) && names == 1 && !strings.HasPrefix(v, "-") {
+			s.Set(v, Variable{origin: min(s.Stdin.Origin, OriginNames), within: s.Stdin.Within})
+		}
+	}
+	return false
+}
+
+// mapFile is mapfile, whose -C is evaluated as it reads.
+func mapFile(s *Shell, in Invocation) bool {
+	for _, f := range ParseOptions(in.Words[1:], "dnOsuCc", "").Values("C", "") {
+		f.Text += ` "$index" "$line"`
+		s.CodeText(f, in.Under(in.Name()+" -C"))
+	}
+	return forgetNames(s, in)
+}
+
+// completion is compgen and complete: -C and -F run, and -W is expanded.
+func completion(s *Shell, in Invocation) bool {
+	o := ParseOptions(in.Words[1:], "oAGWFCXPS", "")
+	for _, f := range o.Values("CF", "") {
+		s.CodeText(f, in.Under(in.Name()))
+	}
+	for _, f := range o.Values("W", "") {
+		s.CodeText(Field{Text: ": " + f.Text, Dynamic: f.Dynamic}, in.Under(in.Name()+" -W"))
+	}
+	return false
+}
+
+func printfVariable(s *Shell, in Invocation) bool {
+	for _, v := range ParseOptions(in.Words[1:], "v", "").Values("v", "") {
+		s.forget(v.Text)
+	}
+	return false
+}
+
+// hashed is for "hash -p FILE NAME" and "enable -f FILE NAME": from then on,
+// the name runs the file.
+func hashed(s *Shell, in Invocation) bool {
+	o := ParseOptions(in.Words[1:], "pf", "")
+	for _, f := range o.Values("pf", "") {
+		in.Unbound = append(in.Unbound, f.Text)
+	}
+	s.Emit(in)
+	return true
+}
+
+// setParams is "set -- a b", which replaces $1 and on.
+func setParams(s *Shell, in Invocation) bool {
+	named := false // by -o before it
+	for i, w := range in.Words[1:] {
+		name := named
+		named = len(w.Text) > 1 && (w.Text[0] == '-' || w.Text[0] == '+') && w.Text[1] != '-' && strings.HasSuffix(w.Text, "o")
+		if t := w.Text; t == "allexport" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "a") {
+			s.exportsAll = true
+		}
+		if t := w.Text; t == "keyword" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "k") || t == "braceexpand" ||
+			len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "B") {
+			s.Found.Fail("shell: set %s changes how commands are read", t)
+		}
+		if t := w.Text; len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "A") {
+			s.Found.Fail("shell: set %s sets an array in zsh", t)
+		}
+		if name {
+			continue
+		}
+		if (w.Text == "-" || w.Text == "+") && i+2 == len(in.Words) {
+			break // nothing is set
+		}
+		if w.Text != "--" && len(w.Text) > 1 && (w.Text[0] == '-' || w.Text[0] == '+') {
+			continue
+		}
+		rest := in.Words[1+i:]
+		if w.Text == "--" || w.Text == "-" {
+			rest = rest[1:]
+		}
+		s.params, s.args, s.paramsKnown = nil, nil, true
+		for _, p := range rest {
+			s.params = append(s.params, p.Text)
+			s.paramsKnown = s.paramsKnown && p.Known() && s.conditional == 0
+		}
+		break
+	}
+	return false
+}
+
+// shiftParams takes arguments off the front: of a function's that are known, where the
+// shift is certain to run.
+func shiftParams(s *Shell, in Invocation) bool {
+	n := 1
+	if len(in.Words) == 2 && len(in.Words[1].Text) == 1 && in.Words[1].Known() {
+		n = int(in.Words[1].Text[0] - '0')
+	}
+	certain := len(s.calling) > 0 && s.conditional == s.entered && len(in.Words) <= 2 && n >= 0 && n <= 9 && n <= len(s.args) &&
+		!slices.ContainsFunc(s.args[:n], func(f Field) bool { return f.Bare })
+	if !certain {
+		s.params, s.args, s.paramsKnown = nil, nil, false
+		return false
+	}
+	s.args = s.args[n:]
+	if s.paramsKnown {
+		s.params = s.params[n:]
+	}
+	return false
+}
+
+// shellProgram is a shell that is given its text: with -c, in a file, or on
+// standard input.
+func shellProgram(s *Shell, in Invocation) bool {
+	name := in.Name()
+	for _, f := range ParseOptions(in.Words[1:], "", "rcfile init-file").Values("", "rcfile") {
+		in.Unbound = append(in.Unbound, f.Text)
+	}
+	code, file, args := shellArguments(in.Words[1:])
+	switch {
+	case code != nil && code.Stdin, file != nil && file.Stdin:
+		return false
+	case code != nil:
+		sub := s.Sub(append(in.Via, name+" -c")...)
+		sub.inherit(in.Assigns)
+		sub.Stdin = s.Stdin
+		if len(args) > 0 {
+			sub.params, sub.args, sub.paramsKnown = nil, nil, true
+			for _, a := range args[1:] {
+				sub.params = append(sub.params, a.Text)
+				sub.paramsKnown = sub.paramsKnown && a.Known()
+			}
+		}
+		sub.made(code.Text, code.Dynamic)
+		starts := func(a Field) bool {
+			name, _, _ := strings.Cut(a.Text, "=")
+			return wordlist.Has(fileVariables, name) && len(Loads(in.Name(), a)) > 0
+		}
+		if len(in.Unbound) > 0 || slices.ContainsFunc(s.Overlaid(s.Env, in.Assigns...), starts) {
+			s.Emit(in)
+		}
+		return true
+	case file != nil && file.Text != "-" && file.Text != "/dev/stdin":
+		if text, ok := s.Content(*file); ok && len(in.Unbound) == 0 {
+			sub := s.Sub(append(in.Via, name)...)
+			sub.inherit(in.Assigns)
+			sub.Stdin, sub.params, sub.args, sub.paramsKnown = s.Stdin, Texts(args), nil, known(args)
+			s.Touch(*file, collect.AccessRead)
+			sub.Source(text)
+			return true
+		}
+		in.Unbound = append(in.Unbound, file.Text)
+		s.Touch(*file, collect.AccessRead)
+		s.Emit(in)
+		return true
+	}
+	return s.readsInput(name, in)
+}
+
+// readsInput is a shell that runs what it reads.
+func (s *Shell) readsInput(name string, in Invocation) bool {
+	switch s.Stdin.Kind {
+	case "":
+		s.Emit(in)
+		return true
+	case "file":
+		in.Unbound = append(in.Unbound, s.Stdin.File)
+		s.Emit(in)
+		return true
+	}
+	via := append(slices.Clip(in.Via), s.Stdin.Kind)
+	if s.Stdin.Known {
+		sub := s.Sub(append(via, name)...)
+		sub.Stdin = Stream{}
+		sub.Script(s.Stdin.Text)
+		return true
+	}
+	if s.Stdin.Kind == "heredoc" {
+		sub := s.Sub(append(via, name)...)
+		sub.Taint = append(slices.Clip(sub.Taint), "stdin")
+		text := s.Stdin.Text
+		sub.Stdin = Stream{}
+		sub.Script(text)
+	}
+	in.Via = via
+	if s.Stdin.File != "" {
+		in.Unbound = append(in.Unbound, s.Stdin.File)
+	}
+	in.Words = append(slices.Clip(in.Words), Field{Stdin: true})
+	s.Emit(in)
+	return true
+}
+
+// shellArguments takes a shell's words apart: the text of -c, or the script,
+// and what follows.
+func shellArguments(words []Field) (code, file *Field, rest []Field) {
+	wantCode, stdin := false, false
+	for i := 0; i < len(words); i++ {
+		t := words[i].Text
+		if len(t) < 2 || (t[0] != '-' && t[0] != '+') {
+			if wantCode {
+				return &words[i], nil, words[i+1:]
+			}
+			if stdin {
+				return nil, nil, words[i:]
+			}
+			return nil, &words[i], words[i+1:]
+		}
+		switch {
+		case t == "--":
+			if i+1 < len(words) && wantCode {
+				return &words[i+1], nil, words[i+2:]
+			}
+			if i+1 < len(words) && !stdin {
+				return nil, &words[i+1], words[i+2:]
+			}
+			return nil, nil, nil
+		case t == "--rcfile" || t == "--init-file":
+			i++
+		case t == "--command" && i+1 < len(words):
+			return &words[i+1], nil, words[i+2:]
+		case strings.HasPrefix(t, "--"):
+		default:
+			wantCode = wantCode || t[0] == '-' && strings.Contains(t, "c")
+			stdin = stdin || strings.Contains(t, "s")
+			if strings.HasSuffix(t, "o") || strings.HasSuffix(t, "O") {
+				i++
+			}
+		}
+	}
+	return nil, nil, nil
+}

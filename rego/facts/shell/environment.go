@@ -1,0 +1,217 @@
+package shell
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/operands"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// Environment variables that change what a command runs.
+const (
+	// CodeVariables hold shell text that other programs run.
+	CodeVariables = "GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS GIT_PROXY_COMMAND PAGER MANPAGER EDITOR VISUAL SSH_ASKPASS SUDO_ASKPASS BROWSER LESSOPEN LESSCLOSE PROMPT_COMMAND RSYNC_RSH CVS_RSH GIT_SSH PS4 SHELL MAKE CC CXX RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC LD AR AS CPP FC"
+	// linkVariables name files that every program loads.
+	linkVariables = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH"
+	// fileVariables name files that some programs load or run.
+	fileVariables = "BASH_ENV ENV ZDOTDIR PYTHONSTARTUP PYTHONPATH PYTHONHOME PERL5LIB PERL5DB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM KUBECONFIG INPUTRC VIMINIT JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH PYTEST_PLUGINS RIPGREP_CONFIG_PATH GOENV CARGO_HOME"
+	// optionVariables hold options of an interpreter or a build.
+	optionVariables = "NODE_OPTIONS PERL5OPT RUBYOPT PYTHONWARNINGS BASH_FUNC GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_CONFIG_VALUE_0 MAKEFLAGS TAR_OPTIONS GREP_OPTIONS GOFLAGS RUSTFLAGS PYTEST_ADDOPTS GNUMAKEFLAGS ZIPOPT MAVEN_OPTS GRADLE_OPTS npm_config_script_shell npm_config_node_options"
+)
+
+// javaOptions are options of a virtual machine that say how much memory it takes, and
+// how it speaks.
+const javaOptions = "-XX:+UseG1GC -XX:+UseParallelGC -XX:+UseZGC -Dorg.gradle.daemon= -Dfile.encoding= -Duser.timezone= -Duser.language= -Djava.awt.headless= -Dorg.slf4j.simpleLogger.defaultLogLevel="
+
+// memoryOption is the size of a virtual machine's memory.
+var memoryOption = regexp.MustCompile(`^-(Xm[xs]|Xss|XX:MaxMetaspaceSize=|XX:MaxRAMPercentage=)[0-9.]+[kKmMgG]?$`)
+
+// harmlessOptions are the words that stand in the variables that hold options
+// every day, and load and run nothing. One that ends in a dash or an equals
+// sign is the beginning of a word.
+var harmlessOptions = map[string]string{
+	"NODE_OPTIONS":   "--max- --no-warnings --trace- --enable-source-maps --unhandled-rejections --dns-result-order --experimental-vm-modules --experimental-strip-types --experimental-test- --experimental-json --experimental-fetch --openssl-legacy-provider --stack-size",
+	"GOFLAGS":        "-mod=mod -mod=vendor -mod=readonly -v -x -race -count= -p= -tags= -trimpath -buildvcs= -short",
+	"RUSTFLAGS":      "-D -W -A -C -Dwarnings target-cpu= opt-level= debuginfo= warnings",
+	"PYTEST_ADDOPTS": "-q -v -vv -x -s -l -ra --tb= --color= --maxfail= --durations= --no-header",
+	"MAKEFLAGS":      "-j -s -k --no-print-directory --silent",
+	"RUBYOPT":        "-W0 -W1 -W2 -w --yjit",
+	"MAVEN_OPTS":     javaOptions,
+	"GRADLE_OPTS":    javaOptions,
+	"PYTHONWARNINGS": "ignore default error always",
+}
+
+// environment notes what the assignments before a command make it run
+// besides, and keeps what export and its like hand to later commands.
+func (s *Shell) environment(in *Invocation) {
+	for _, a := range in.Assigns {
+		s.RunsValue(a, in.Via)
+	}
+	name := in.Words[0].Text
+	if !wordlist.Has("export declare typeset", name) {
+		return
+	}
+	flags := ""
+	for _, w := range in.Words[1:] {
+		if strings.HasPrefix(w.Text, "-") {
+			flags += w.Text
+			continue
+		}
+		if name != "export" && !strings.Contains(flags, "x") && !Steers(w) {
+			continue
+		}
+		if strings.Contains(flags, "n") && name == "export" {
+			s.unexport(w.Text)
+			continue
+		}
+		s.RunsValue(w, in.Via)
+		s.Export(s.exported(w))
+	}
+}
+
+// exported is a word of export as an assignment: a name alone stands for what
+// the variable holds.
+func (s *Shell) exported(w Field) Field {
+	v, assigned := s.Vars[w.Text]
+	switch {
+	case IsAssignment(w) || !assigned:
+		return w
+	case v.Known && len(v.Values) > 0:
+		return Field{Text: w.Text + "=" + v.Values[0]}
+	}
+	return Field{Text: w.Text + "=$" + w.Text, Dynamic: []string{"$" + w.Text}, Origin: v.origin}
+}
+
+// lasting notes an assignment that holds from here on.
+func (s *Shell) lasting(a Field) {
+	s.RunsValue(a, nil)
+	name, _, _ := strings.Cut(a.Text, "=")
+	if s.exportsAll || Steers(a) || slices.ContainsFunc(s.Env, func(e Field) bool { return strings.HasPrefix(e.Text, name+"=") }) {
+		s.Export(a)
+	}
+}
+
+// Export hands a variable to all later commands. In a branch, its value may
+// be the one or the other.
+func (s *Shell) Export(a Field) {
+	name, _, ok := strings.Cut(a.Text, "=")
+	if !ok || name == "" {
+		return
+	}
+	if s.conditional > 0 && a.Known() && slices.ContainsFunc(s.Env, func(e Field) bool { return strings.HasPrefix(e.Text, name+"=") && e.Text != a.Text }) {
+		a.Dynamic = []string{"$" + name}
+	}
+	s.Env = s.Overlaid(s.Env, a)
+}
+
+func (s *Shell) unexport(name string) {
+	s.Env = slices.DeleteFunc(slices.Clone(s.Env), func(e Field) bool { return strings.HasPrefix(e.Text, name+"=") })
+}
+
+// Overlaid is a list of assignments in which a later one takes the place of
+// an earlier one of the same name, unless it builds on that one
+// (PATH=/x:$PATH). The list itself stays as it is.
+func (s *Shell) Overlaid(list []Field, more ...Field) []Field {
+	out := slices.Clone(list)
+	for _, a := range more {
+		s.Found.Work(len(out) / 8)
+		name, value, ok := strings.Cut(a.Text, "=")
+		if !ok {
+			continue
+		}
+		if strings.Contains(value, "$"+name) || strings.Contains(value, "${"+name) {
+			out = append(out, a)
+			continue
+		}
+		out = slices.DeleteFunc(out, func(e Field) bool { return strings.HasPrefix(e.Text, name+"=") })
+		out = append(out, a)
+	}
+	return out
+}
+
+// variables are the assignments of the environment as facts.
+func variables(env []Field) []holdgate.Variable {
+	var out []holdgate.Variable
+	for _, a := range env {
+		name, value, _ := strings.Cut(a.Text, "=")
+		out = append(out, holdgate.Variable{Name: name, Value: value, Unresolved: !a.Known()})
+	}
+	return out
+}
+
+// RunsValue follows the shell text that a variable holds for other programs.
+func (s *Shell) RunsValue(a Field, via []string) {
+	name, value, ok := strings.Cut(a.Text, "=")
+	if ok && value != "" && (wordlist.Has(CodeVariables, name) || cargoRuns(name)) {
+		s.Sub(append(slices.Clip(via), name)...).made(value, a.Dynamic)
+	}
+}
+
+// cargoRuns reports whether a variable names a program that cargo runs, as
+// CARGO_TARGET_<triple>_RUNNER does.
+func cargoRuns(name string) bool {
+	last := name[strings.LastIndex(name, "_")+1:]
+	return strings.HasPrefix(name, "CARGO_") && wordlist.Has("RUNNER LINKER RUSTC WRAPPER RUSTDOC", last)
+}
+
+// Loads are the files that a program runs besides, because a variable of its
+// environment says so.
+func Loads(program string, a Field) []string {
+	name, value, ok := strings.Cut(a.Text, "=")
+	plain := wordlist.Has(operands.TextPrograms, program) || wordlist.Has(operands.Readers, program) || wordlist.Has("cd export", program)
+	switch {
+	case !ok || value == "":
+	case name == "PATH":
+		return ahead(value)
+	case wordlist.Has(linkVariables, name):
+		return []string{value}
+	case plain: // it reads no variable that some program reads
+	case wordlist.Has("JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS", name) && harmless("MAVEN_OPTS", value), name == "XDG_CACHE_HOME":
+	case wordlist.Has("PYTHONPATH PERL5LIB RUBYLIB NODE_PATH CLASSPATH", name):
+		return strings.FieldsFunc(value, func(r rune) bool { return r == ':' })
+	case wordlist.Has(fileVariables, name):
+		return []string{value}
+	case wordlist.Has(optionVariables, name) && !harmless(name, value):
+		return []string{a.Text}
+	case pointer.MatchString(name) && LeadsOut(value) && !collect.SystemProgram(value):
+		return []string{value}
+	}
+	return nil
+}
+
+// pointer is the name of a variable that leads to settings, or to where a program
+// keeps the code that it runs.
+var pointer = regexp.MustCompile(`(?i)_HOME$|_CONFIG$|CONFIG_(FILE|DIR|PATH)$|(USER|GLOBAL)CONFIG$|GEMFILE$|_?RC_?FILE$|_PRELOAD$|_TOOLCHAIN$|PLUGINS?_(DIR|PATH)$|INIT_SCRIPT$|SERVICEFILE$`)
+
+func harmless(name, value string) bool {
+	for word := range strings.FieldsSeq(value) {
+		known := name != "RUBYOPT" && memoryOption.MatchString(word)
+		for start := range strings.FieldsSeq(harmlessOptions[name]) {
+			open := strings.HasSuffix(start, "-") || strings.HasSuffix(start, "=")
+			known = known || word == start || open && strings.HasPrefix(word, start) || start == "-j" && strings.TrimRight(word, "0123456789") == start
+		}
+		if !known {
+			return false
+		}
+	}
+	return true
+}
+
+// ahead are the folders that a PATH puts before the one that was, but for the
+// system's own.
+func ahead(value string) []string {
+	var dirs []string
+	for dir := range strings.SplitSeq(value, ":") {
+		if dir == "$PATH" || dir == "${PATH}" {
+			return dirs
+		}
+		if !collect.SystemProgram(dir+"/x") && !collect.ToolFolder.MatchString(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,175 @@
+package shell
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// What a call writes is a part of the call. A file whose whole content the line
+// shows can be read where it is run later, and a file for temporary use that the
+// line has made takes nothing with it where it is deleted.
+//
+// What a file holds is kept as a variable of the shell, under a name that no
+// variable can have: then what branches and loops leave is known as it is of
+// variables. Any other write to the file makes it unknown, wherever it stands.
+
+// fileVariable is the name under which the content of a file is kept.
+func fileVariable(clean string) string { return "\x00" + clean }
+
+// FileAt is where a file lies that a word names.
+func (s *Shell) FileAt(f Field) (string, bool) {
+	if !f.Known() || f.Glob || f.Stdin || s.Remote || f.Text == "" || len(s.Dirs) != 1 && !path.IsAbs(f.Text) {
+		return "", false
+	}
+	text, known := s.Found.ExpandTilde(f.Text, false)
+	if strings.ContainsFunc(text, func(r rune) bool { return r > 0x7e }) {
+		return "", false
+	}
+	if path.IsAbs(text) {
+		return collect.FileKey(path.Clean(text)), known
+	}
+	return collect.FileKey(collect.JoinDir(s.Dirs[0], text)), known
+}
+
+// poured notes that a statement has replaced the content of a file by what it
+// prints.
+func (s *Shell) poured(st *syntax.Stmt, out replacement) {
+	if text, ok := s.TempFile(out.file); ok && !s.Quiet && !out.file.Glob {
+		s.Found.Temporary[text] = true
+	}
+	at, ok := s.FileAt(out.file)
+	if n := out.redirect.N; !ok || s.Quiet || n != nil && n.Value != "1" {
+		return
+	}
+	plain := *st
+	plain.Redirs = nil
+	for _, r := range st.Redirs {
+		if r != out.redirect {
+			plain.Redirs = append(plain.Redirs, r)
+		}
+	}
+	printed := s.output(&plain)
+	if !printed.Known {
+		s.Vars[fileVariable(at)] = Variable{Values: []string{"", strconv.Itoa(s.Found.Version(at))}, origin: s.quietly().stmtOrigin(&plain)}
+		return
+	}
+	s.Vars[fileVariable(at)] = Variable{Values: []string{printed.Text, strconv.Itoa(s.Found.Version(at))}, array: true, Known: true}
+}
+
+// Content is what a file holds, where the line itself has shown all of it and
+// nothing since may have changed it.
+func (s *Shell) Content(f Field) (string, bool) {
+	at, ok := s.FileAt(f)
+	v := s.Vars[fileVariable(at)]
+	if !ok || s.Wild || s.Found.Scatters || s.Found.Places || s.Found.Linked || !v.Known || v.Values[1] != strconv.Itoa(s.Found.Version(at)) {
+		return "", false
+	}
+	s.Found.Relied[at] = s.Found.Version(at)
+	return v.Values[0], true
+}
+
+// contentOrigin is where the content of a file comes from that the line has written.
+func (s *Shell) contentOrigin(f Field) origin {
+	at, ok := s.FileAt(f)
+	v := s.Vars[fileVariable(at)]
+	if !ok || s.Wild || s.Found.Scatters || s.Found.Linked || s.Found.Beside && s.Found.Writes[at] != 1 || v.Known || len(v.Values) < 2 || v.Values[1] != strconv.Itoa(s.Found.Version(at)) {
+		return OriginAny
+	}
+	return v.origin
+}
+
+// TempFile is the path of a file in a folder for temporary files. Numbers and the
+// like in its name stand as "*".
+func (s *Shell) TempFile(f Field) (string, bool) {
+	text, known := atoms(f)
+	if !known || f.Stdin || s.Remote || strings.Contains(text, "..") || !strings.HasPrefix(text, "/tmp/") || strings.HasSuffix(text, "/") {
+		return "", false
+	}
+	return path.Clean(text), true
+}
+
+// mktempName begins what mktemp prints, where that is not told otherwise: a file or
+// a folder that was not there before.
+const mktempName = "/tmp/tmp.XXXXXXXXXX"
+
+// ownTemporary reports whether what is deleted was for temporary use: what mktemp has
+// made, single files that the line has written, and a single file in /tmp by its name,
+// but for one that the line has put there otherwise.
+func (s *Shell) ownTemporary(f Field) bool {
+	if at, ok := s.FileAt(f); ok && s.Found.Single && s.Found.Copies[at] {
+		return true
+	}
+	at, ok := s.TempFile(f)
+	switch {
+	case !ok:
+		return false
+	case f.Glob && !(s.Found.Single && f.Known()):
+		return false
+	case !f.Glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.Found.Temporary[at]:
+		return true
+	}
+	if s.Found.Single && f.Known() && f.Glob {
+		return scratchPattern.MatchString(at) && slices.ContainsFunc(slices.Collect(maps.Keys(s.Found.Temporary)), func(made string) bool {
+			return collect.GlobMatch(at, made) || collect.GlobMatch(at, strings.ReplaceAll(made, "*", "x"))
+		})
+	}
+	return s.Found.Single && f.Known() && s.Found.Version(collect.FileKey(at)) == 0 && scratchFile.MatchString(at)
+}
+
+// Besides notes a copy that is put beside a file, under its name with another end.
+func (s *Shell) Besides(file, end string) {
+	if !copyEnd.MatchString(end) {
+		return
+	}
+	if at, ok := s.FileAt(Field{Text: file + end}); ok && !s.Quiet {
+		if s.Found.Copies == nil {
+			s.Found.Copies = make(map[string]bool)
+		}
+		s.Found.Copies[at] = true
+	}
+}
+
+// copyEnd is what copies for a while end in.
+var copyEnd = regexp.MustCompile(`^(\.(bak|orig|old|tmp|save|backup|before|prev)|~)$`)
+
+// scratchFile is a file for temporary use, by its name: no socket, and nothing hidden.
+var scratchFile = regexp.MustCompile(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(txt|json|jsonl|log|py|js|mjs|ts|go|sh|sql|db|csv|tsv|md|html|xml|ya?ml|out|tmp|png|patch|diff|bak|rb|c|java|rs|toml|conf|zip|tgz|gz)$`)
+
+// scratchPattern are several such files, by the beginning of their names.
+var scratchPattern = regexp.MustCompile(`^/tmp/([\w-]+/)?[\w-]{3,}[\w.*-]*\.(txt|json|jsonl|log|out|tmp|csv|tsv|xml|html|md|png)$`)
+
+// deletesSingly reports whether a command deletes no folders.
+func (in Invocation) deletesSingly() bool {
+	return wordlist.Has("rm unlink", in.Name()) && len(in.Roots) == 0 && !slices.ContainsFunc(in.Words[1:], func(f Field) bool {
+		return !f.Known() || strings.HasPrefix(f.Text, "--") && f.Text != "--force" && f.Text != "--" || strings.HasPrefix(f.Text, "-") && strings.ContainsAny(f.Text, "rRd")
+	})
+}
+
+// scriptOf is a command that runs a file of which the line has shown the content,
+// with the interpreter that the file names before it.
+func (s *Shell) scriptOf(in Invocation) (Invocation, bool) {
+	w := in.Words[0]
+	if !strings.Contains(w.Text, "/") {
+		return in, false
+	}
+	text, ok := s.Content(w)
+	line, _, _ := strings.Cut(text, "\n")
+	program, ok2 := strings.CutPrefix(strings.TrimSpace(line), "#!")
+	words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(program), "/usr/bin/env "))
+	if !ok || !ok2 || len(words) != 1 || !wordlist.Has("bash sh dash zsh python python3 node", path.Base(words[0])) {
+		return in, false
+	}
+	next := in
+	next.Words = append([]Field{{Text: path.Base(words[0])}}, in.Words...)
+	next.Plain = true
+	return next, true
+}

@@ -1,0 +1,384 @@
+package shell
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// An Invocation is a simple command that is about to run.
+type Invocation struct {
+	Words   []Field
+	Via     []string // wrappers that were taken off
+	Assigns []Field  // NAME=value before it
+	Unbound []string // files that it would run besides
+	Roots   []string // what {} stands for: the folders that find starts in
+	Narrow  bool     // what {} stands for is told by its name too
+	Plain   bool     // functions and aliases do not apply
+	as      string   // the user as whom it runs, where that is another
+}
+
+// Under is the invocation with one more wrapper taken off.
+func (in Invocation) Under(via string) Invocation {
+	in.Via = slices.Concat(in.Via, []string{via})
+	return in
+}
+
+// simple is a simple command: assignments, words, or both.
+func (s *Shell) simple(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			s.lasting(s.assign(a))
+		}
+		return
+	}
+	words, zsh := s.readings(c.Args)
+	var in Invocation
+	if len(c.Assigns) > 0 {
+		tmp := s.Sub()
+		for _, a := range c.Assigns {
+			in.Assigns = append(in.Assigns, tmp.assign(a))
+		}
+	}
+	in.Words = words
+	if zsh == nil {
+		s.Run(in)
+		return
+	}
+	other := s.Sub()
+	s.Run(in)
+	in.Words = zsh
+	other.Run(in)
+	s.merge(other.state())
+}
+
+// Run takes off what wraps a command, follows what it would run, and lists
+// what is left.
+func (s *Shell) Run(in Invocation) {
+	s.Found.Tick()
+	if len(in.Words) == 0 {
+		return
+	}
+	if s.depth++; s.depth > 4*collect.MaxDepth {
+		s.Found.Fail("shell: nested deeper than %d", 4*collect.MaxDepth)
+		s.depth--
+		return
+	}
+	defer func() { s.depth-- }()
+
+	name := in.Name()
+	s.environment(&in)
+	if !in.Plain && s.byName(name, in) {
+		return
+	}
+	if next, ok := s.scriptOf(in); ok {
+		s.Run(next)
+		return
+	}
+	s.Found.Linked = s.Found.Linked || wordlist.Has("ln link mount", name)
+	if w, ok := WrapperTable()[name]; ok && s.unwrap(w, name, in) {
+		return
+	}
+	if f := s.Follows(name); f != nil && f(s, in) {
+		return
+	}
+	s.Emit(in)
+}
+
+// Name is the base name of what runs, in lower case; "" where that depends on
+// run time.
+func (in Invocation) Name() string { return strings.ToLower(in.program()) }
+
+func (in Invocation) program() string {
+	w := in.Words[0]
+	base := path.Base(w.Text)
+	if !w.Known() || w.Text == "" || strings.HasSuffix(w.Text, "/") ||
+		w.Glob && strings.ContainsAny(base, "*?[") || strings.HasPrefix(w.Text, "=") {
+		return ""
+	}
+	return base
+}
+
+// byName runs what the text itself has defined under this name.
+func (s *Shell) byName(name string, in Invocation) bool {
+	word := in.Words[0].Text
+	if alias, ok := s.aliases[word]; ok {
+		sub := s.Sub(append(in.Via, "alias")...)
+		delete(sub.aliases, word)
+		rest := in.Words[1:]
+		for strings.HasSuffix(alias, " ") && len(rest) > 0 { // the next word may be an alias, too
+			next, ok := s.aliases[rest[0].Text]
+			if !ok {
+				break
+			}
+			alias, rest = alias+next, rest[1:]
+		}
+		sub.Source(alias + " " + quoteAll(rest))
+	}
+	f, ok := s.funcs[word]
+	if !ok || name == "" || slices.Contains(s.calling, word) {
+		return false
+	}
+	f.used = true
+	s.funcs[word] = f
+	defer func(env []Field) { s.Env = env }(s.Env)
+	s.Env = s.Overlaid(s.Env, in.Assigns...)
+	s.call(word, f, in.Words[1:], true)
+	return !f.maybe
+}
+
+// call walks a function's body.
+func (s *Shell) call(name string, f function, args []Field, known bool) {
+	defer func(c []string) { s.calling = c }(s.calling)
+	s.calling = slices.Concat(s.calling, []string{name})
+	defer func(src string, params []string, words []Field, pk bool) {
+		s.Src, s.params, s.args, s.paramsKnown = src, params, words, pk
+	}(s.Src, s.params, s.args, s.paramsKnown)
+	defer func(n int) { s.entered = n }(s.entered)
+	s.entered = s.conditional
+	s.Src = f.src
+	s.params, s.args, s.paramsKnown = nil, nil, known
+	if known && !slices.ContainsFunc(args, func(a Field) bool { return a.Stdin || a.array }) {
+		s.args = args
+	}
+	for _, a := range args {
+		s.params = append(s.params, a.Text)
+		s.paramsKnown = s.paramsKnown && a.Known()
+	}
+	defer func(l map[string]Variable) { s.locals = l }(s.locals)
+	s.locals = make(map[string]Variable)
+	s.within("function", func() { s.stmt(f.body) })
+	for name, v := range s.locals {
+		s.Vars[name] = v
+	}
+}
+
+// Emit lists a command with everything that it touches.
+func (s *Shell) Emit(in Invocation) {
+	if len(s.Found.Facts.Commands) >= collect.MaxCommands {
+		s.Found.GiveUp("too many commands")
+	}
+	s.Found.Work(len(in.Words) / 4)
+	c := holdgate.Command{
+		Program: in.program(),
+		Via:     slices.Concat(s.Via, in.Via),
+		Stdin:   s.Stdin.Kind,
+		Unbound: in.Unbound,
+		As:      cmp.Or(in.as, s.as),
+		On:      s.on,
+	}
+	if len(s.Dirs) == 1 && s.Dirs[0] != s.Found.Start() {
+		c.Dir = s.Dirs[0]
+	}
+	env := s.Overlaid(s.Env, in.Assigns...)
+	c.Env = variables(env)
+	for _, a := range env {
+		c.Unbound = append(slices.Clip(c.Unbound), Loads(c.Program, a)...)
+	}
+	for _, w := range in.Words {
+		if w.Stdin {
+			continue
+		}
+		c.Argv = append(c.Argv, w.Text)
+		if strings.Contains(w.Text, "://") {
+			s.Found.URLsIn(w.Text)
+		}
+	}
+	c.Unresolved = s.programs.Depends(s, in, c.Program)
+	if !in.Plain && len(in.Words) > 0 && slices.Contains(s.calling, in.Words[0].Text) {
+		c.Unresolved = append(c.Unresolved, in.Words[0].Text+" calls itself")
+	}
+	outer, fixed, modes := s.Found.Changed, s.Found.Fixed, s.Found.Modes
+	s.Found.Changed, s.Found.Fixed, s.Found.Modes = nil, s.programs.Fixed(in.Name()), wordlist.Has("mkdir touch chmod", in.Name())
+	s.Found.Single = in.deletesSingly()
+	s.programs.Effects(s, in, &c)
+	c.Unresolved = append(c.Unresolved, s.Found.Changed...)
+	s.Found.Changed, s.Found.Fixed, s.Found.Modes = outer, fixed, modes
+	c.Unresolved, c.Unbound = wordlist.Unique(c.Unresolved), wordlist.Unique(c.Unbound)
+	if len(c.Via) == 0 {
+		c.Via = nil
+	}
+	hangs(s.Found, s, in)
+	s.Found.Joined(Join(slices.Concat(env, in.Words), " "))
+	key := []string{c.Program, c.Stdin, strings.Join(c.Unresolved, "\x01"), strings.Join(c.Unbound, "\x01"), strings.Join(c.Via, "\x01")}
+	for _, a := range env {
+		key = append(key, a.Text)
+	}
+	if s.Found.Once("command", append(key, c.Argv...)...) {
+		s.Found.Facts.Commands = append(s.Found.Facts.Commands, c)
+		s.Found.Runs = append(s.Found.Runs, s.programs.Runs(s, c))
+	}
+}
+
+// Touch adds a path that a word names.
+func (s *Shell) Touch(f Field, access string) {
+	if f.Stdin || s.Quiet || f.Within && access == collect.AccessWrite {
+		return
+	}
+	s.Found.Linked = s.Found.Linked || f.Glob && access != collect.AccessRead
+	written := f.Text
+	f = s.Here(f)
+	text, known := atoms(f)
+	if !known && access != collect.AccessRead {
+		s.Found.Changed = append(s.Found.Changed, f.Dynamic...)
+	}
+	made := slices.ContainsFunc(s.Taint, func(t string) bool { return t != "" && strings.Contains(f.Text, t) })
+	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f)})
+}
+
+// output is what a statement would write, where that can be told: an echo, a
+// printf or a cat of a here-document.
+func (s *Shell) output(st *syntax.Stmt) Stream {
+	unknown := Stream{Kind: "pipe"}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || !printsAll(st.Redirs) {
+		return unknown
+	}
+	quiet := s.quietly()
+	quiet.opensFiles(st.Redirs)
+	words := quiet.fields(call.Args)
+	if len(words) == 0 || s.overridden(words[0].Text) || len(call.Assigns) > 0 {
+		return unknown
+	}
+	for _, w := range words {
+		if !w.Known() || w.Glob {
+			return unknown
+		}
+	}
+	args := words[1:]
+	switch words[0].Text {
+	case ":", "true":
+		return Stream{Kind: "pipe", Known: true}
+	case "cat", "/bin/cat":
+		if quiet.Stdin.Kind == "heredoc" && (len(args) == 0 || len(args) == 1 && args[0].Text == "-") {
+			return Stream{Kind: "pipe", Text: quiet.Stdin.Text, Known: quiet.Stdin.Known}
+		}
+		if len(args) == 1 && !strings.HasPrefix(args[0].Text, "-") {
+			return Stream{Kind: "pipe", File: args[0].Text}
+		}
+	case "echo":
+		return echo(args)
+	case "pwd":
+		if len(args) == 0 && len(s.Dirs) == 1 && path.IsAbs(s.Dirs[0]) {
+			return Stream{Kind: "pipe", Text: s.Dirs[0] + "\n", Known: true}
+		}
+	case "basename", "dirname":
+		return pathPart(words[0].Text, args)
+	case "mktemp":
+		return s.temporary(args)
+	case "printf":
+		if len(args) == 1 && !strings.ContainsAny(args[0].Text, `%`) {
+			return Stream{Kind: "pipe", Text: AnsiC(args[0].Text), Known: true}
+		}
+		if len(args) > 1 && slices.Contains([]string{"%s", `%s\n`, "%s ", `%s\0`, "%b", `%b\n`}, args[0].Text) {
+			sep := AnsiC(args[0].Text[2:])
+			return Stream{Kind: "pipe", Text: Join(args[1:], sep) + sep, Known: !strings.Contains(Join(args[1:], ""), `\`)}
+		}
+	}
+	return unknown
+}
+
+// printsAll reports whether redirections leave standard output as it is, and cannot
+// fail: a command whose file is missing prints nothing.
+func printsAll(list []*syntax.Redirect) bool {
+	for _, r := range list {
+		here := r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc
+		messages := r.N != nil && r.N.Value == "2" && (r.Op == syntax.RdrOut && r.Word.Lit() == "/dev/null" || r.Op == syntax.DplOut)
+		if !here && !messages {
+			return false
+		}
+	}
+	return true
+}
+
+// pathPart is what basename and dirname print of one path.
+func pathPart(name string, args []Field) Stream {
+	unknown := Stream{Kind: "pipe"}
+	switch {
+	case len(args) == 0 || strings.HasPrefix(args[0].Text, "-") || args[0].Text == "":
+		return unknown
+	case name == "dirname" && len(args) == 1:
+		return Stream{Kind: "pipe", Text: path.Dir(strings.TrimRight(args[0].Text, "/")) + "\n", Known: true}
+	case name == "basename" && len(args) == 1:
+		return Stream{Kind: "pipe", Text: path.Base(args[0].Text) + "\n", Known: true}
+	case name == "basename" && len(args) == 2:
+		return Stream{Kind: "pipe", Text: strings.TrimSuffix(path.Base(args[0].Text), args[1].Text) + "\n", Known: true}
+	}
+	return unknown
+}
+
+// temporary is what mktemp prints: its template, where nothing says that it is
+// another. All that it makes in /tmp goes by one name here.
+func (s *Shell) temporary(args []Field) Stream {
+	if _, moved := s.Vars["TMPDIR"]; moved || s.Wild {
+		return Stream{Kind: "pipe"}
+	}
+	end := ""
+	for i, a := range args {
+		before := ""
+		if i > 0 {
+			before = args[i-1].Text
+		}
+		suffix, ends := strings.CutPrefix(a.Text, "--suffix=")
+		switch {
+		case before == "-p" && a.Text == "/tmp", before == "-t" && mktempTemplate.MatchString("/tmp/"+a.Text), wordlist.Has("-d -q -u -t -p --directory --quiet --tmpdir --tmpdir=/tmp", a.Text):
+		case ends && mktempEnd.MatchString(suffix):
+			end = suffix
+		case mktempTemplate.MatchString(a.Text):
+			end = mktempTemplate.FindStringSubmatch(a.Text)[2]
+		default:
+			return Stream{Kind: "pipe"}
+		}
+	}
+	return Stream{Kind: "pipe", Text: mktempName + end + "\n", Known: true}
+}
+
+var (
+	mktempTemplate = regexp.MustCompile(`^/tmp/([\w-][\w.-]*)?XXX+(\.\w+)?$`)
+	mktempEnd      = regexp.MustCompile(`^\.\w+$`)
+)
+
+func echo(args []Field) Stream {
+	escapes := false
+	for len(args) > 0 && len(args[0].Text) > 1 && args[0].Text[0] == '-' && strings.Trim(args[0].Text[1:], "neE") == "" {
+		escapes = escapes || strings.Contains(args[0].Text, "e")
+		args = args[1:]
+	}
+	text := Join(args, " ")
+	if escapes {
+		text = AnsiC(text)
+	}
+	// Some shells read the escapes in any case.
+	return Stream{Kind: "pipe", Text: text + "\n", Known: escapes || !strings.Contains(text, `\`)}
+}
+
+// Join is the texts of words with a separator between them.
+func Join(fs []Field, sep string) string {
+	var texts []string
+	for _, f := range fs {
+		texts = append(texts, f.Text)
+	}
+	return strings.Join(texts, sep)
+}
+
+// quoteAll writes fields as shell words that expand to themselves. Parts that
+// depend on run time stay as they were written.
+func quoteAll(fs []Field) string {
+	var words []string
+	for _, f := range fs {
+		q, err := syntax.Quote(f.Text, syntax.LangBash)
+		if !f.Known() || f.Glob || err != nil {
+			q = f.Text
+		}
+		words = append(words, q)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,463 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A Variable is what a shell variable holds. The zero value is unknown.
+type Variable struct {
+	Values   []string // one, or an array's
+	array    bool
+	Known    bool
+	origin   origin // where it comes from, if it is not known
+	readonly bool
+	odd      bool  // declared with an attribute that changes what is assigned
+	integer  bool  // whatever is assigned is evaluated as arithmetic
+	keyed    bool  // an array whose subscripts are text
+	within   bool  // each value is one that field.within may stand for
+	shape    Field // the word that was assigned, where parts of it are not known
+}
+
+func (v Variable) same(w Variable) bool {
+	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic)
+}
+
+// atLeast is where a variable comes from that may hold another value besides.
+func (v Variable) atLeast() origin {
+	switch {
+	case !v.Known:
+		return v.origin
+	case !v.array && v.Values[0] != "" && strings.Trim(v.Values[0], "0123456789") == "":
+		return OriginAtom
+	}
+	return OriginAny
+}
+
+// Set assigns a variable, as far as it can be assigned.
+func (s *Shell) Set(name string, v Variable) {
+	old := s.Vars[name]
+	switch {
+	case old.readonly:
+		return
+	case old.odd || s.refs:
+		v = Variable{odd: old.odd, integer: old.integer}
+		if v.integer && !s.refs {
+			v.origin = OriginAtom
+		}
+	}
+	v.keyed = old.keyed
+	s.Vars[name] = v
+	if !old.same(v) {
+		s.trapsChange(name)
+	}
+}
+
+// forget makes a variable unknown.
+func (s *Shell) forget(name string) {
+	name, _, _ = strings.Cut(name, "[")
+	old := s.Vars[name]
+	v := Variable{odd: old.odd, integer: old.integer, keyed: old.keyed}
+	if v.integer && !s.refs {
+		v.origin = OriginAtom
+	}
+	s.Vars[name] = v
+	if !old.same(v) {
+		s.trapsChange(name)
+	}
+}
+
+// forgetAll is for what may change any variable.
+func (s *Shell) forgetAll() {
+	clear(s.Vars)
+	s.Wild, s.args = true, nil
+}
+
+// assigned is where the value of a variable comes from that is assigned a word.
+// The number of a process is one only by itself.
+func (f Field) assigned() origin {
+	rest := f.Text
+	for _, d := range f.Dynamic {
+		rest = strings.Replace(rest, d, "", 1)
+	}
+	if f.Origin == OriginOwn && strings.TrimSpace(rest) != "" {
+		return OriginAny
+	}
+	return f.Origin
+}
+
+// assign performs one assignment and returns it as a field "NAME=value".
+func (s *Shell) assign(a *syntax.Assign) Field {
+	if a.Name == nil {
+		return s.one(a.Value, quoting{})
+	}
+	name := a.Name.Value
+	if a.Index != nil {
+		if s.Vars[name].keyed || s.Dash {
+			s.nested(a.Index)
+		} else {
+			s.evaluatedArithmetic(a.Index)
+		}
+		f := s.plainly(s.one(a.Value, quoting{}))
+		old := s.Vars[name]
+		s.forget(name)
+		if number := f.Known() && f.Text != "" && strings.Trim(f.Text, "0123456789") == ""; old.keyed && !old.Known && old.origin == OriginAtom && !s.refs && !a.Append && (number || f.Origin == OriginAtom && !f.Known()) {
+			v := s.Vars[name]
+			v.origin = OriginAtom
+			s.Vars[name] = v
+		}
+		return Field{Text: s.written(a), Dynamic: []string{s.written(a)}}
+	}
+	if a.Array != nil {
+		return s.assignArray(a)
+	}
+	if a.Naked {
+		return Field{Text: name}
+	}
+	f := s.plainly(s.one(a.Value, quoting{}))
+	if a.Append {
+		s.Found.UnlikeDash = true
+		if s.Dash {
+			return Field{Text: name + "+=" + f.Text, Dynamic: f.Dynamic}
+		}
+	}
+	old, had := s.Vars[name]
+	if old.integer && !s.Quiet && s.arithmeticRuns(f) {
+		s.unsafe(s.written(a))
+	}
+	switch {
+	case !f.Known() && !a.Append:
+		s.Set(name, Variable{origin: f.assigned(), shape: f.shape()})
+	case !f.Known(), a.Append && (!had || !old.Known || old.array):
+		s.forget(name)
+	case a.Append:
+		s.Set(name, Variable{Values: []string{old.Values[0] + f.Text}, Known: true})
+	default:
+		s.Set(name, Variable{Values: []string{f.Text}, Known: true})
+	}
+	f.Text = name + "=" + f.Text
+	return f
+}
+
+func (s *Shell) assignArray(a *syntax.Assign) Field {
+	v := Variable{array: true, Known: !a.Append}
+	for _, e := range a.Array.Elems {
+		if e.Index != nil {
+			if s.Vars[a.Name.Value].keyed {
+				s.nested(e.Index)
+			} else {
+				s.evaluatedArithmetic(e.Index)
+			}
+			v.Known = false
+		}
+		if e.Value == nil {
+			continue
+		}
+		for _, f := range s.fields([]*syntax.Word{e.Value}) {
+			s.plainly(f)
+			v.Values = append(v.Values, f.Text)
+			v.Known = v.Known && f.Known()
+		}
+	}
+	if !v.Known {
+		v = Variable{}
+	}
+	s.Set(a.Name.Value, v)
+	text := s.written(a)
+	return Field{Text: text, array: true}
+}
+
+// parameter expands $NAME in all its forms, or says that it can't be known.
+func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
+	runs := !s.Quiet && s.evaluates(p)
+	values, ok := s.paramValues(p)
+	if !ok {
+		s.nested(p)
+		if s.shaped(b, p, q) {
+			b.cur.Runs = b.cur.Runs || runs
+			return
+		}
+		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
+		b.dynamic(s.written(p), s.paramOrigin(p), q)
+		b.cur.Runs = b.cur.Runs || runs
+		b.cur.Within = first && s.namesFile(p)
+		return
+	}
+	defer func() { b.cur.Runs = b.cur.Runs || runs }()
+	if s.arrayDiffers(p) {
+		s.differ(b, p, differs, q)
+	}
+	each := p.Param.Value == "@" || isAll(p.Index, "@")
+	switch {
+	case q.double && each:
+		for i, v := range values {
+			if i > 0 {
+				b.end()
+			}
+			b.add(v)
+		}
+	case q.splits && s.zsh:
+		b.whole(values)
+	case q.splits && s.splitsAnywhere():
+		b.dynamic(s.written(p), OriginAny, q)
+	case q.splits:
+		if slices.ContainsFunc(values, func(v string) bool { return strings.ContainsAny(v, " \t\n*?[") }) || s.Vars["IFS"].Known {
+			s.differ(b, p, differsInSplits, q)
+		}
+		s.splitValues(b, values)
+	default:
+		b.add(strings.Join(values, " "))
+	}
+}
+
+// splitsAnywhere reports whether IFS may be anything.
+func (s *Shell) splitsAnywhere() bool {
+	v, assigned := s.Vars["IFS"]
+	return assigned && !v.Known
+}
+
+// splitValues adds unquoted values: split at IFS, and open to patterns.
+func (s *Shell) splitValues(b *wordBuilder, values []string) {
+	ifs := " \t\n"
+	if v, ok := s.Vars["IFS"]; ok && v.Known && !v.array {
+		ifs = v.Values[0]
+	}
+	for i, v := range values {
+		if i > 0 {
+			b.end()
+		}
+		s.splitAt(b, v, ifs)
+	}
+}
+
+// splitAt splits a value. Blanks between fields count as one; of other
+// characters each ends a field, which may be empty.
+func (s *Shell) splitAt(b *wordBuilder, value, ifs string) {
+	for rest := value; rest != ""; {
+		j := strings.IndexAny(rest, ifs)
+		if ifs == "" || j < 0 {
+			b.add(rest)
+			b.cur.Glob = b.cur.Glob || strings.ContainsAny(rest, "*?[")
+			return
+		}
+		if j > 0 || strings.IndexByte(" \t\n", rest[0]) < 0 {
+			b.add(rest[:j])
+			b.cur.Glob = b.cur.Glob || strings.ContainsAny(rest[:j], "*?[")
+		}
+		b.end()
+		blank := strings.IndexByte(" \t\n", rest[j]) >= 0
+		rest = strings.TrimLeft(rest[j+1:], " \t\n")
+		if blank && rest != "" && j > 0 && strings.IndexByte(ifs, rest[0]) >= 0 {
+			rest = strings.TrimLeft(rest[1:], " \t\n")
+		}
+	}
+}
+
+func isAll(index syntax.ArithmExpr, which ...string) bool {
+	w, ok := index.(*syntax.Word)
+	return ok && slices.Contains(which, w.Lit())
+}
+
+// paramValues is what a parameter expands to, if that is known here.
+func (s *Shell) paramValues(p *syntax.ParamExp) ([]string, bool) {
+	if p.Param == nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Flags != nil ||
+		len(p.Modifiers) > 0 || p.Repl != nil || p.Names != 0 {
+		return nil, false
+	}
+	values, ok := s.lookup(p.Param.Value, p.Index)
+	if !ok {
+		return nil, false
+	}
+	switch {
+	case p.Slice != nil:
+		return slice(values, p.Slice)
+	case p.Exp != nil && s.unsetPositional(p.Param.Value):
+		return s.unsetOperator(values, p.Exp)
+	case p.Exp != nil:
+		return s.operator(values, p.Exp)
+	}
+	return values, true
+}
+
+// lookup finds a parameter's values.
+func (s *Shell) lookup(name string, index syntax.ArithmExpr) ([]string, bool) {
+	switch n, err := strconv.Atoi(name); {
+	case name == "@" || name == "*":
+		return s.params, s.paramsKnown
+	case err == nil && n > 0:
+		if f, ok := s.argument(n); ok && f.Known() && !f.Glob {
+			return []string{f.Text}, true
+		}
+		if n <= len(s.params) {
+			return s.params[n-1 : n], s.paramsKnown
+		}
+		return []string{""}, s.paramsKnown
+	}
+	v, assigned := s.Vars[name]
+	if !assigned {
+		return s.ambient(name)
+	}
+	if !v.Known {
+		return nil, false
+	}
+	switch {
+	case index == nil && v.array && len(v.Values) == 0:
+		return []string{""}, true
+	case index == nil && s.zsh:
+		return v.Values, true
+	case index == nil:
+		return v.Values[:1], true
+	case isAll(index, "@", "*"):
+		return v.Values, true
+	}
+	w, ok := index.(*syntax.Word)
+	if !ok {
+		return nil, false
+	}
+	i, err := strconv.Atoi(w.Lit())
+	if s.zsh && err == nil {
+		if i--; i < 0 || i >= len(v.Values) {
+			return []string{""}, true
+		}
+	}
+	if err == nil && i >= 0 && i < len(v.Values) {
+		return v.Values[i : i+1], true
+	}
+	return nil, false
+}
+
+// arrayDiffers reports whether zsh takes other elements of an array.
+func (s *Shell) arrayDiffers(p *syntax.ParamExp) bool {
+	v := s.Vars[p.Param.Value]
+	return v.array && (p.Index == nil && len(v.Values) != 1 || p.Index != nil && !isAll(p.Index, "@", "*"))
+}
+
+// ambient is what variables hold that the text did not assign.
+func (s *Shell) ambient(name string) ([]string, bool) {
+	switch {
+	case s.Wild || s.Remote:
+	case name == "IFS":
+		return []string{" \t\n"}, true
+	case name == "HOME" && s.Found.Opts.Home != "":
+		return []string{s.Found.Opts.Home}, true
+	case name == "HOME":
+		return []string{"~"}, true
+	case name == "PWD" && len(s.Dirs) == 1 && path.IsAbs(s.Dirs[0]):
+		return s.Dirs, true
+	}
+	return nil, false
+}
+
+// slice is ${x:from:length} with plain numbers.
+func slice(values []string, sl *syntax.Slice) ([]string, bool) {
+	number := func(e syntax.ArithmExpr) (int, bool) {
+		w, ok := e.(*syntax.Word)
+		if !ok {
+			return 0, false
+		}
+		n, err := strconv.Atoi(w.Lit())
+		return n, err == nil && n >= 0
+	}
+	from, ok := number(sl.Offset)
+	if !ok || len(values) != 1 {
+		return nil, false
+	}
+	r := []rune(values[0])
+	r = r[min(from, len(r)):]
+	if sl.Length != nil {
+		n, ok := number(sl.Length)
+		if !ok {
+			return nil, false
+		}
+		r = r[:min(n, len(r))]
+	}
+	return []string{string(r)}, true
+}
+
+// unsetPositional reports whether a parameter is one of $1 and on, or all of
+// them, that is known not to be there.
+func (s *Shell) unsetPositional(name string) bool {
+	n, err := strconv.Atoi(name)
+	return s.paramsKnown && (err == nil && n > len(s.params) || (name == "@" || name == "*") && len(s.params) == 0)
+}
+
+// unsetOperator is ${1-word} and its like where nothing is set.
+func (s *Shell) unsetOperator(values []string, e *syntax.Expansion) ([]string, bool) {
+	switch e.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+		f := s.one(e.Word, quoting{})
+		return []string{f.Text}, f.Known()
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		return []string{""}, true
+	}
+	return nil, false
+}
+
+// operator is ${x:-word} and its like, for an x that is set and known.
+func (s *Shell) operator(values []string, e *syntax.Expansion) ([]string, bool) {
+	empty := strings.Join(values, "") == ""
+	word := func() ([]string, bool) {
+		f := s.one(e.Word, quoting{})
+		return []string{f.Text}, f.Known()
+	}
+	switch e.Op {
+	case syntax.DefaultUnset, syntax.ErrorUnset, syntax.AssignUnset:
+		return values, true
+	case syntax.DefaultUnsetOrNull:
+		if empty {
+			return word()
+		}
+		return values, true
+	case syntax.AssignUnsetOrNull, syntax.ErrorUnsetOrNull:
+		return values, !empty
+	case syntax.AlternateUnset:
+		return word()
+	case syntax.AlternateUnsetOrNull:
+		if empty {
+			return values, true
+		}
+		return word()
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		return s.trimmed(values, e)
+	}
+	return nil, false
+}
+
+// trimmed is ${x%suffix} and ${x#prefix}, where what is taken off is plain
+// text, or all up to a slash or a dot.
+func (s *Shell) trimmed(values []string, e *syntax.Expansion) ([]string, bool) {
+	f := s.one(e.Word, quoting{})
+	if len(values) != 1 || !f.Known() {
+		return nil, false
+	}
+	v, off := values[0], f.Text
+	cut := func(i, n int, before bool) ([]string, bool) {
+		switch {
+		case i < 0:
+			return values, true
+		case before:
+			return []string{v[:i]}, true
+		}
+		return []string{v[i+n:]}, true
+	}
+	suffix := e.Op == syntax.RemSmallSuffix || e.Op == syntax.RemLargeSuffix
+	switch {
+	case !strings.ContainsAny(off, `*?[\\`) && suffix:
+		return []string{strings.TrimSuffix(v, off)}, true
+	case !strings.ContainsAny(off, `*?[\\`):
+		return []string{strings.TrimPrefix(v, off)}, true
+	case e.Op == syntax.RemSmallSuffix && (off == "/*" || off == ".*"):
+		return cut(strings.LastIndex(v, off[:1]), 1, true)
+	case e.Op == syntax.RemLargeSuffix && (off == "/*" || off == ".*"):
+		return cut(strings.Index(v, off[:1]), 1, true)
+	case e.Op == syntax.RemLargePrefix && (off == "*/" || off == "*."):
+		return cut(strings.LastIndex(v, off[1:]), 1, false)
+	case e.Op == syntax.RemSmallPrefix && (off == "*/" || off == "*."):
+		return cut(strings.Index(v, off[1:]), 1, false)
+	}
+	return nil, false
+}

@@ -1,0 +1,110 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/operands"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// listsWithin reports whether all that a statement lists are files inside of
+// the session's folder, of no class of their own: editing them is an edit like
+// another. The shell is a quiet one.
+func (s *Shell) listsWithin(st *syntax.Stmt) bool {
+	s.Found.Tick()
+	if st.Background || st.Negated || !silences(st.Redirs) || s.Remote {
+		return false
+	}
+	switch c := st.Cmd.(type) {
+	case *syntax.CallExpr:
+		words := s.fields(c.Args)
+		return len(words) > 0 && len(c.Assigns) == 0 && words[0].Known() && !s.overridden(words[0].Text) && s.namesWithin(words)
+	case *syntax.BinaryCmd: // a listing through a filter
+		if c.Op != syntax.Pipe || !s.listsWithin(c.X) {
+			return false
+		}
+		call, ok := c.Y.Cmd.(*syntax.CallExpr)
+		if !ok || !silences(c.Y.Redirs) {
+			return false
+		}
+		words := s.fields(call.Args)
+		return len(words) > 0 && wordlist.Has("sort uniq head tail grep", words[0].Text) && !s.overridden(words[0].Text)
+	}
+	return false
+}
+
+// namesWithin is listsWithin for one command.
+func (s *Shell) namesWithin(words []Field) bool {
+	name, args := words[0].Text, words[1:]
+	switch name {
+	case "find":
+		i := slices.IndexFunc(args, func(f Field) bool { return strings.HasPrefix(f.Text, "-") })
+		return i > 0 && s.FindsWithin(args[:i], args)
+	case "git":
+		if len(args) == 0 || !wordlist.Has("ls-files grep", args[0].Text) {
+			return false
+		}
+		o := ParseOptions(args[1:], "efABCmO", "")
+		files := o.Operands
+		if args[0].Text == "grep" && !o.Has("e", "") && len(files) > 0 {
+			files = files[1:]
+		}
+		lists := args[0].Text == "ls-files" || o.Has("l", "files-with-matches") || o.Has("", "name-only")
+		return lists && !o.Has("O", "") && s.plainRoots(files, true)
+	}
+	p, ok := operands.Table()[name]
+	if !ok || !wordlist.Has("grep egrep fgrep rg ag", name) {
+		return false
+	}
+	o := ParseOptions(args, p.Valued, p.Long)
+	files := o.Operands
+	if !o.Has("ef", "regexp") && len(files) > 0 {
+		files = files[1:]
+	}
+	if !o.Has("l", "files-with-matches") || o.Has("uo", "hidden") || o.Has(".", "no-ignore") || o.Has("", "pre") {
+		return false
+	}
+	narrowed := o.Values(p.Globs, "include")
+	skipsHidden := wordlist.Has("rg ag", name)
+	if len(files) == 0 && (skipsHidden || len(narrowed) > 0) {
+		files = []Field{{Text: "."}}
+	}
+	return s.plainRoots(files, skipsHidden || s.plainRoots(narrowed, true))
+}
+
+// FindsWithin reports whether all that find meets are such files: below the
+// roots, by a name that the words demand.
+func (s *Shell) FindsWithin(roots, words []Field) bool {
+	named := false
+	for i, w := range words {
+		switch {
+		case wordlist.Has("-o -or , -L -follow -exec -execdir -ok -okdir -delete", w.Text):
+			return false
+		case wordlist.Has("-name -iname", w.Text) && i+1 < len(words) && (i == 0 || words[i-1].Text != "!" && words[i-1].Text != "-not"):
+			pattern := words[i+1]
+			if !pattern.Known() || collect.Classify(pattern.Text, collect.AccessWrite) != "" || strings.Trim(pattern.Text, "*?.") == "" {
+				return false
+			}
+			named = true
+		}
+	}
+	return named && s.plainRoots(roots, true)
+}
+
+// plainRoots reports whether words name files or folders inside of the
+// session's folder, above nothing that has a class. The folder itself is one
+// only where hidden files are left out.
+func (s *Shell) plainRoots(roots []Field, whole bool) bool {
+	for _, r := range roots {
+		text := strings.TrimSuffix(r.Text, "/")
+		if !s.Stays(r) || strings.HasPrefix(text, "-") || collect.Classify(text, collect.AccessWrite) != "" || collect.AbovePersistence(text) ||
+			!whole && wordlist.Has(". ./ *", text) {
+			return false
+		}
+	}
+	return len(roots) > 0
+}

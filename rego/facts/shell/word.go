@@ -1,0 +1,346 @@
+package shell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/grammar"
+)
+
+// A Field is one word of a command, after expansion and quote removal.
+type Field struct {
+	Text    string
+	Dynamic []string // its parts that are known at run time only, as written
+	Origin  origin   // where these come from: the weakest
+	Bare    bool     // one of them stands unquoted, so that the shell splits it
+	Runs    bool     // the shell may run commands that stand in a value of one of them
+	array   bool     // an assignment of several values, as written
+	Glob    bool     // an unquoted *, ? or [ stands in it
+	Stdin   bool     // stands for words that come from standard input, of the origin
+	Within  bool     // it stands for files inside of the session's folder that are neither secret nor run later
+}
+
+// Known reports whether the text is all that the word holds.
+func (f Field) Known() bool { return len(f.Dynamic) == 0 && !f.Stdin }
+
+// fields expands words as the shell does: braces, parameters, splitting.
+func (s *Shell) fields(words []*syntax.Word) []Field {
+	var out []Field
+	for _, w := range words {
+		s.Found.Tick()
+		// Function bodies and loops are walked again, so the tree stays as it is.
+		split := &syntax.Word{Parts: slices.Clone(w.Parts)}
+		if openBraces(w) > grammar.MaxNestedBraces {
+			out = append(out, s.unexpanded(w))
+			continue
+		}
+		if syntax.SplitBraces(split) {
+			if braceCount(split.Parts) > grammar.MaxBraces {
+				f := s.unexpanded(w)
+				if numbers(split) {
+					f.Origin = OriginAtom
+				}
+				out = append(out, f)
+				continue
+			}
+			for _, b := range expand.Braces(split) {
+				out = append(out, s.split(b)...)
+			}
+			continue
+		}
+		out = append(out, s.split(w)...)
+	}
+	return out
+}
+
+// unexpanded is a word that is too costly to expand: it stays as written.
+func (s *Shell) unexpanded(w *syntax.Word) Field {
+	s.nested(w)
+	text := s.written(w)
+	return Field{Text: text, Dynamic: []string{text}}
+}
+
+// numbers reports whether a word is a sequence of numbers, as {1..1000} is.
+func numbers(w *syntax.Word) bool {
+	b, ok := w.Parts[0].(*syntax.BraceExp)
+	for _, p := range w.Parts[1:] {
+		l, empty := p.(*syntax.Lit)
+		ok = ok && empty && l.Value == ""
+	}
+	return ok && b.Sequence && !slices.ContainsFunc(b.Elems, func(e *syntax.Word) bool {
+		return e.Lit() == "" || strings.Trim(e.Lit(), "0123456789") != ""
+	})
+}
+
+func openBraces(w *syntax.Word) int {
+	n := 0
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(l.Value, "{")
+		}
+	}
+	return n
+}
+
+// braceCount is how many words the braces make, or more than maxBraces.
+func braceCount(parts []syntax.WordPart) int {
+	n := 1
+	for _, p := range parts {
+		b, ok := p.(*syntax.BraceExp)
+		if !ok {
+			continue
+		}
+		m := 0
+		if b.Sequence {
+			m = sequenceCount(b)
+		} else {
+			for _, e := range b.Elems {
+				m += braceCount(e.Parts)
+			}
+		}
+		if n *= m; n > grammar.MaxBraces || m > grammar.MaxBraces {
+			return grammar.MaxBraces + 1
+		}
+	}
+	return n
+}
+
+func sequenceCount(b *syntax.BraceExp) int {
+	from, err1 := strconv.Atoi(b.Elems[0].Lit())
+	to, err2 := strconv.Atoi(b.Elems[1].Lit())
+	if err1 != nil || err2 != nil {
+		return 52 // letters
+	}
+	if d := to - from; d > grammar.MaxBraces || d < -grammar.MaxBraces {
+		return grammar.MaxBraces + 1
+	}
+	return max(to-from, from-to) + 1
+}
+
+// written is a node as it stands in the source.
+func (s *Shell) written(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(s.Src) || from >= to {
+		return "$?"
+	}
+	return s.Src[from:to]
+}
+
+// A wordBuilder puts fields together out of a word's parts.
+type wordBuilder struct {
+	x       *collect.Findings
+	out     []Field
+	text    strings.Builder // of cur
+	cur     Field
+	started bool // cur holds something, if only an empty pair of quotes
+}
+
+func (b *wordBuilder) add(text string) {
+	b.x.Grown(b.text.Len(), len(text))
+	b.text.WriteString(text)
+	b.started = true
+}
+
+func (b *wordBuilder) dynamic(text string, o origin, q quoting) {
+	b.add(text)
+	if len(b.cur.Dynamic) == 0 || o < b.cur.Origin {
+		b.cur.Origin = o
+	}
+	b.cur.Dynamic = append(b.cur.Dynamic, text)
+	b.cur.Bare = b.cur.Bare || q.splits
+}
+
+func (b *wordBuilder) end() {
+	b.x.Tick()
+	if b.started {
+		b.cur.Text = b.text.String()
+		b.cur.Within = b.cur.Within && b.cur.endsName()
+		b.out = append(b.out, b.cur)
+	}
+	b.text.Reset()
+	b.cur, b.started = Field{}, false
+}
+
+// endsName reports whether a word that begins with the name of a file is that name,
+// or the name with another end.
+func (f Field) endsName() bool {
+	if len(f.Dynamic) != 1 {
+		return false
+	}
+	end := strings.TrimPrefix(f.Text, f.Dynamic[0])
+	return end == "" || end[0] == '.' && strings.Trim(strings.ToLower(end), ".abcdefghijklmnopqrstuvwxyz0123456789") == "" && !strings.Contains(end, "..")
+}
+
+// split expands one word into fields, split where unquoted expansions say so.
+func (s *Shell) split(w *syntax.Word) []Field {
+	b := &wordBuilder{x: s.Found}
+	s.parts(b, w.Parts, quoting{splits: true})
+	b.end()
+	return b.out
+}
+
+// one expands a word into one field, as assignments, redirections and
+// here-documents do.
+func (s *Shell) one(w *syntax.Word, q quoting) Field {
+	if w == nil {
+		return Field{}
+	}
+	b := &wordBuilder{x: s.Found}
+	s.parts(b, w.Parts, q)
+	b.end()
+	if len(b.out) == 0 {
+		return Field{}
+	}
+	return b.out[0]
+}
+
+// quoting is how a part of a word is read.
+type quoting struct {
+	double  bool // inside of double quotes
+	heredoc bool // in a here-document's body: backslashes as in double quotes, quotes mean nothing
+	raw     bool // in a here-document whose delimiter was quoted
+	splits  bool // unquoted expansions are split into fields
+}
+
+func (s *Shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
+	s.Found.Tick()
+	switch p := p.(type) {
+	case *syntax.Lit:
+		s.literal(b, p.Value, q)
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			b.add(AnsiC(p.Value))
+		} else {
+			b.add(p.Value)
+		}
+	case *syntax.DblQuoted:
+		b.started = true
+		s.parts(b, p.Parts, quoting{double: true})
+	case *syntax.ParamExp:
+		s.parameter(b, p, q)
+	case *syntax.ExtGlob:
+		b.add(s.written(p))
+		b.cur.Glob = true
+	case *syntax.CmdSubst:
+		s.substitution(b, p, q)
+	case *syntax.ArithmExp:
+		runs := !s.Quiet && s.evaluates(p)
+		s.nested(p)
+		b.dynamic(s.written(p), OriginAtom, q)
+		b.cur.Runs = b.cur.Runs || runs
+	default: // substitutions of processes: what they run is listed
+		s.nested(p)
+		b.dynamic(s.written(p), OriginNames, q)
+	}
+}
+
+// substitution expands $(...) where the line itself tells what it prints.
+func (s *Shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
+	s.nested(c)
+	text, known, o := s.substituted(c)
+	switch {
+	case !known:
+		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
+		b.dynamic(s.written(c), o, q)
+		b.cur.Within = first && s.filesWithin(c)
+	case q.splits && !s.zsh:
+		s.splitValues(b, []string{text})
+	case q.splits: // zsh splits what a command prints, at blanks
+		b.whole(BlankFields(text))
+	default:
+		b.add(text)
+	}
+}
+
+func (s *Shell) literal(b *wordBuilder, v string, q quoting) {
+	switch {
+	case q.raw:
+		b.add(v)
+	case q.double, q.heredoc:
+		b.add(unescapeDouble(v, q.heredoc))
+	default:
+		text, glob := grammar.Unescape(v)
+		b.add(text)
+		b.cur.Glob = b.cur.Glob || glob
+	}
+}
+
+// unescapeDouble takes out the backslashes that mean something in double
+// quotes, or in a here-document, where they do not escape a quote.
+func unescapeDouble(v string, heredoc bool) string {
+	if !strings.Contains(v, `\`) {
+		return v
+	}
+	special := "$`\\\""
+	if heredoc {
+		special = "$`\\"
+	}
+	var sb strings.Builder
+	for i := 0; i < len(v); i++ {
+		if v[i] == '\\' && i+1 < len(v) {
+			if v[i+1] == '\n' {
+				i++
+				continue
+			}
+			if strings.IndexByte(special, v[i+1]) >= 0 {
+				i++
+			}
+		}
+		sb.WriteByte(v[i])
+	}
+	return sb.String()
+}
+
+// AnsiC decodes the escapes of $'...' (bash manual, ANSI-C Quoting).
+func AnsiC(v string) string {
+	var sb strings.Builder
+	for i := 0; i < len(v); i++ {
+		if v[i] != '\\' || i+1 == len(v) {
+			sb.WriteByte(v[i])
+			continue
+		}
+		i++
+		switch c := v[i]; {
+		case c == '\'' || c == '"' || c == '?':
+			sb.WriteByte(c)
+		case c == 'c' && i+1 < len(v):
+			i++
+			sb.WriteByte(v[i] & 0x1f)
+		case c == 'u' || c == 'U' || c == 'x':
+			n := map[byte]int{'u': 4, 'U': 8, 'x': 2}[c]
+			j := i + 1
+			for j < len(v) && j-i <= n && strings.IndexByte("0123456789abcdefABCDEF", v[j]) >= 0 {
+				j++
+			}
+			code, err := strconv.ParseUint(v[i+1:j], 16, 32)
+			switch {
+			case err != nil:
+				sb.WriteString(v[i-1 : j])
+			case c == 'x':
+				sb.WriteByte(byte(code))
+			default:
+				sb.WriteRune(rune(code))
+			}
+			i = j - 1
+		case c >= '0' && c <= '7':
+			j := i
+			for j < len(v) && j-i < 3 && v[j] >= '0' && v[j] <= '7' {
+				j++
+			}
+			code, _ := strconv.ParseUint(v[i:j], 8, 32)
+			sb.WriteByte(byte(code))
+			i = j - 1
+		case strings.IndexByte(`abefnrtv\E`, c) >= 0:
+			sb.WriteByte("\a\b\x1b\f\n\r\t\v\\\x1b"[strings.IndexByte(`abefnrtv\E`, c)])
+		default:
+			sb.WriteByte('\\')
+			sb.WriteByte(c)
+		}
+	}
+	return sb.String()
+}
