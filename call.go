@@ -61,7 +61,10 @@ type Agent struct {
 	// was not started by `holdgate run`.
 	Confinement string
 	Proofs
-	Labels map[string]string
+	// Starter is the person who started the agent with `holdgate run`; empty
+	// where nobody is known to.
+	Starter string
+	Labels  map[string]string
 }
 
 // Proofs are what `holdgate run` has proven of an agent that it confines

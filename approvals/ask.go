@@ -90,7 +90,7 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
-	draft.Briefing.Place = placeOf(d, q.Task)
+	draft.Briefing.Place = placeOf(c, d, q.Task)
 	if q.Edited == "" { // else a person made it, not the agent
 		grants.Teaches(&draft, c, d)
 		grants.AsksOnce(&draft, d.Hold)

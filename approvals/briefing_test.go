@@ -39,7 +39,7 @@ func TestBrief(t *testing.T) {
 	}{
 		{"a command is the summary", tool("Bash", `{"description":"x","command":"rm -rf build"}`), nil, "Bash: rm -rf build", []string{"command: rm -rf build", "the agent says: description: x"}, 0},
 		{"words of a command are joined, and quoted where needed", tool("shell", `{"command":["bash","-lc","rm -rf x"]}`), nil, `shell: bash -lc "rm -rf x"`, nil, 0},
-		{"a path is the summary", tool("write_file", `{"content":"K=1\nL=2","path":"/srv/app/.env"}`), nil, "write_file /srv/app/.env", []string{"all that will be in /srv/app/.env:", "  +K=1", "  +L=2", `  \ the new text does not end its last line`, "path: /srv/app/.env"}, 0},
+		{"a path is the summary", tool("write_file", `{"content":"K=1\nL=2","path":"/srv/app/.env"}`), nil, "write_file /srv/app/.env", []string{"all that will be in /srv/app/.env:", "  +K=1", "  +L=2", `  \ the new text does not end its last line`}, 0},
 		{"anything else is named by its arguments", tool("create_issue", `{"title":"t","labels":["a"]}`), nil, "create_issue (title, labels)", []string{"title: t", "labels:", "  [", `    "a"`, "  ]"}, 0},
 		{"a tool without arguments is its name", tool("refresh", `{}`), nil, "refresh", nil, 0},
 		{"what is no object is said to be none", holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", ArgumentsRaw: "rm"}}, nil, "Bash: the arguments are no JSON object", []string{"rm"}, 0},

@@ -15,14 +15,14 @@ import (
 // maxTask is how many characters of what the user has asked for are shown.
 const maxTask = 200
 
-// placeOf says where a call happens and for what, safe to show. The folder is known
+// placeOf says where a call happens, for whom and for what, safe to show. The folder is known
 // only of agents on this machine. Where policy redacts parts of the call the task is
 // left out, for the user may have named them.
-func placeOf(d holdgate.Decision, task string) briefing.Place {
+func placeOf(c holdgate.Call, d holdgate.Decision, task string) briefing.Place {
 	if len(d.Redact) > 0 {
 		task = ""
 	}
-	p := briefing.Place{Task: quotedTask(task)}
+	p := briefing.Place{Person: holdgate.Visible(c.Agent.Starter), Task: quotedTask(task)}
 	if d.Facts == nil || d.Facts.Dir == "" {
 		return p
 	}

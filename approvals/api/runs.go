@@ -22,6 +22,7 @@ type Run struct {
 	Confinement string   `json:"confinement"` // "strong", "weak" or "unconfined"
 	Dir         string   `json:"dir"`         // that it works in
 	Writable    []string `json:"writable"`    // folders that it can write in
+	By          string   `json:"-"`           // the person who starts it, by their token
 }
 
 // Runs takes up agents that other processes start. Its methods may be called by
@@ -54,6 +55,7 @@ func (s *Server) takeRun(w http.ResponseWriter, r *request) error {
 		w.Header().Set("Connection", "Upgrade")
 		return problem(http.StatusUpgradeRequired, "upgrade", "For holdgate run", "this is for `holdgate run`, over the sidecar's own socket")
 	}
+	in.By = r.by
 	if err := s.c.Runs.Check(in); err != nil {
 		return problem(http.StatusConflict, "run", "The sidecar cannot be used", err.Error())
 	}

@@ -16,7 +16,7 @@
 // what is remarkable in the facts. Sections show the exact call: a command as
 // it was written and the simple commands in it, an edit as a diff, SQL by
 // statement, every other argument by name. Between them the sections hold every
-// argument exactly once. The queue adds what the session did before
+// argument exactly once, an edited file by its title. The queue adds what the session did before
 // ([KindBefore]).
 //
 // # What is missing is counted
@@ -71,6 +71,8 @@ type Place struct {
 	Folder string `json:"folder,omitempty"`
 	Branch string `json:"branch,omitempty"` // that is checked out there
 	Host   string `json:"host,omitempty"`
+	// Person is who started the agent, where `holdgate run` did.
+	Person string `json:"person,omitempty"`
 	// Task is what the agent's user has asked it for, in their own words: the
 	// beginning of the last message that they wrote, in quotes.
 	Task string `json:"task,omitempty"`
@@ -272,9 +274,12 @@ func (b *briefer) tool(t *holdgate.Tool) {
 	for _, m := range commands {
 		b.section(m.name, KindCommand, m.lines())
 	}
-	b.commands()
+	b.commands(commands)
 	for _, e := range edits {
 		b.section(b.titleOf(e), KindDiff, e.lines)
+		rest = slices.DeleteFunc(rest, func(m member) bool { // the title says it
+			return m.isText && m.text == e.path && slices.Contains(pathKeys, m.name)
+		})
 	}
 	b.sql()
 	b.section("arguments", KindArguments, listed(rest))

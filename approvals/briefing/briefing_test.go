@@ -89,11 +89,10 @@ func TestSectionsShowTheCall(t *testing.T) {
 		}},
 		{"an edit is a diff", "Edit", args{"file_path": "/srv/app/a", "old_string": "one\ntwo\nthree", "new_string": "one\n2\nthree", "replace_all": true}, []section{
 			{"change of /srv/app/a", "diff", []string{" one", "-two", "+2", " three"}},
-			{"arguments", "arguments", []string{"file_path: /srv/app/a", "replace_all: true"}},
+			{"arguments", "arguments", []string{"replace_all: true"}},
 		}},
 		{"a path that is not absolute is shown both ways", "Edit", args{"file_path": "../a", "old_string": "x", "new_string": "y"}, []section{
 			{"change of /srv/a (written as ../a)", "diff", []string{"-x", "+y"}},
-			{"arguments", "arguments", []string{"file_path: ../a"}},
 		}},
 		{"SQL is listed by statement", "query", args{"sql": "select 1 from a;\ndelete from b"}, []section{
 			{"statements", "sql", []string{"SELECT a", "DELETE b   [no WHERE: every row]"}},

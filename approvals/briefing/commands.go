@@ -13,15 +13,12 @@ import (
 const maxCommands = 60
 
 // commands lists the simple commands that a command line comes down to, the
-// most dangerous first. A line that is one plain command speaks for itself.
-func (b *briefer) commands() {
-	if b.facts == nil || len(b.facts.Commands) == 0 {
+// most dangerous first. A short line in which all of them stand speaks for itself.
+func (b *briefer) commands(written []member) {
+	if b.facts == nil || len(b.facts.Commands) == 0 || b.plain(written) {
 		return
 	}
 	all := ranked(b.facts.Commands)
-	if len(all) == 1 && note(all[0]) == "" && len(b.facts.ParseErrors) == 0 {
-		return
-	}
 	var lines []string
 	for _, c := range all[:min(len(all), maxCommands)] {
 		lines = append(lines, line(c)+note(c))
@@ -40,6 +37,26 @@ func (b *briefer) commands() {
 	b.section(title, KindCommand, lines)
 }
 
+// plain reports whether a reader sees in the call's own command line which commands
+// run, and what is known of them.
+func (b *briefer) plain(written []member) bool {
+	const short, low, few = 600, 10, 3 // characters, lines, commands
+	if len(written) != 1 || len(b.facts.Commands) > few || len(b.facts.ParseErrors) > 0 {
+		return false
+	}
+	text := written[0].text
+	if len(text) > short || strings.Count(text, "\n") >= low {
+		return false
+	}
+	hidden := func(word string) bool {
+		word = strings.TrimSuffix(word, " code") // "ruby code" stands for the program that ruby is given
+		return word != "stdin" && word != "pipe" && !strings.Contains(text, word)
+	}
+	return !slices.ContainsFunc(b.facts.Commands, func(c holdgate.Command) bool {
+		return len(c.Env) > 0 || slices.ContainsFunc(slices.Concat(c.Argv, c.Via, c.Unresolved), hidden)
+	})
+}
+
 // note says where a simple command stands and what is not known of it.
 func note(c holdgate.Command) string {
 	var notes []string
@@ -47,7 +64,7 @@ func note(c holdgate.Command) string {
 		notes = append(notes, "through "+strings.Join(c.Via, ", "))
 	}
 	if len(c.Unresolved) > 0 {
-		notes = append(notes, "NOT KNOWN before it runs: "+strings.Join(c.Unresolved, ", "))
+		notes = append(notes, "NOT KNOWN before it runs: "+strings.Join(briefs(c.Unresolved), ", "))
 	}
 	if len(c.Unbound) > 0 {
 		notes = append(notes, "runs content that was NOT SHOWN: "+strings.Join(c.Unbound, ", "))
@@ -62,6 +79,14 @@ func note(c holdgate.Command) string {
 		return ""
 	}
 	return "   [" + strings.Join(notes, "; ") + "]"
+}
+
+func briefs(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = brief(w)
+	}
+	return out
 }
 
 // line is a simple command as a shell would take it.

@@ -12,7 +12,11 @@ import (
 // why says what made policy ask: its rules, then what is remarkable in the
 // facts.
 func (b *briefer) why(d holdgate.Decision) {
-	b.because(joined(ruled(d.Rule), d.Reason))
+	reason := d.Reason
+	if m := d.Hold.Message; reason != "" && strings.HasPrefix(m, reason) && !strings.Contains(m, "\n") {
+		reason = m // the same sentence, and what it is about
+	}
+	b.because(joined(ruled(d.Rule), reason))
 	for _, f := range d.Also {
 		b.because("also asked by " + joined(ruled(f.Rule), f.Reason))
 	}
@@ -21,6 +25,7 @@ func (b *briefer) why(d holdgate.Decision) {
 	}
 	f := b.facts
 	if f == nil {
+		b.unknown(b.b.Counts.Unresolved, b.b.Counts.Unbound, "", "")
 		return
 	}
 	b.unknowns(f)
@@ -35,7 +40,7 @@ func (b *briefer) why(d holdgate.Decision) {
 			b.because("no WHERE limits the " + s.Verb + " of " + strings.Join(s.Tables, ", "))
 		}
 	}
-	if hosts := hostsOf(f); len(hosts) > 0 {
+	if hosts := b.hosts(); len(hosts) > 0 {
 		b.because("names " + counted(len(hosts), "host") + ": " + strings.Join(hosts, ", "))
 	}
 	for _, e := range f.ParseErrors {
@@ -60,14 +65,31 @@ func (b *briefer) count(f *holdgate.Facts) {
 func (b *briefer) unknowns(f *holdgate.Facts) {
 	var words, files []string
 	for _, c := range f.Commands {
-		words, files = append(words, c.Unresolved...), append(files, c.Unbound...)
+		for _, w := range c.Unresolved {
+			words = append(words, brief(w))
+		}
+		files = append(files, c.Unbound...)
 	}
-	if len(words) > 0 {
-		b.because(verb(len(words), "word is", "words are") + " not known before it runs: " + listing(words))
+	b.unknown(len(words), len(files), ": "+listing(words), ": "+listing(files))
+}
+
+// unknown says how many words and files are not known, and which.
+func (b *briefer) unknown(words, files int, which, whose string) {
+	if words > 0 {
+		b.because(verb(words, "word is", "words are") + " not known before it runs" + which)
 	}
-	if len(files) > 0 {
-		b.because("runs " + verb(len(files), "file", "files") + " whose content nobody was shown: " + listing(files))
+	if files > 0 {
+		b.because("runs " + verb(files, "file", "files") + " whose content nobody was shown" + whose)
 	}
+}
+
+// brief is a word of a command that names what is not known; of a program, which is
+// shown elsewhere, how long it is.
+func brief(word string) string {
+	if n := strings.Count(strings.TrimRight(word, "\n"), "\n"); n > 0 {
+		return fmt.Sprintf("a program of %d lines", n+1)
+	}
+	return word
 }
 
 // path adds a path that is a reason to look twice.
@@ -135,9 +157,11 @@ func (b *briefer) absolute(path string) string {
 	return path
 }
 
-func hostsOf(f *holdgate.Facts) (hosts []string) {
-	for _, u := range f.URLs {
-		if u.Host != "" && !slices.Contains(hosts, u.Host) {
+// hosts are those that the call names and its worst effect does not.
+func (b *briefer) hosts() (hosts []string) {
+	for _, u := range b.facts.URLs {
+		told := len(b.facts.Effects) > 0 && strings.Contains(b.facts.Effects[0].Says, u.Host)
+		if u.Host != "" && !told && !slices.Contains(hosts, u.Host) {
 			hosts = append(hosts, u.Host)
 		}
 	}

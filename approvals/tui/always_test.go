@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/record"
 )
@@ -12,9 +14,10 @@ func TestAlwaysShowsWhatItCovers(t *testing.T) {
 	s := newSidecar(t)
 	r := s.hold("Edit", edit, risk(holdgate.RiskMedium), func(d *holdgate.Decision) { d.Hold.Allow = []string{"steer", "remember"} })
 	d := sit(t, s)
+	d.update(tea.WindowSizeMsg{Width: 80, Height: 14})
 	d.slowly("enter", "A")
 	d.shows("not all of the call was shown yet")
-	d.read()
+	d.update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	d.slowly("A")
 	d.golden("always")
 	d.slowly("w", "o", "t")

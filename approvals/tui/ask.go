@@ -132,7 +132,7 @@ func (m *model) countDown() {
 		m.layOut()
 		return
 	}
-	m.ask.lines = drawn
+	m.ask.lines, m.ask.need = drawn, page.Needed(drawn)
 }
 
 // word is what must be typed in full to approve; empty where a key will do.

@@ -10,6 +10,7 @@ import (
 // A pager shows lines screen by screen, and knows how far they were shown.
 type pager struct {
 	lines  []page.Line
+	need   int // how many must have been shown
 	height int // how many are shown at once
 	top    int // the first of them
 	seen   int // how many were shown so far
@@ -19,7 +20,7 @@ type pager struct {
 // begin shows lines from their top: of what was laid out differently nobody knows
 // what was seen.
 func (p *pager) begin(lines []page.Line, room int, now time.Time) {
-	*p = pager{lines: lines, height: room, since: now}
+	*p = pager{lines: lines, need: page.Needed(lines), height: room, since: now}
 	p.scroll(0, now)
 }
 
@@ -51,8 +52,8 @@ func (p *pager) scrollKey(k string, now time.Time) bool {
 	return true
 }
 
-// whole reports whether all was shown.
-func (p *pager) whole() bool { return p.seen >= len(p.lines) }
+// whole reports whether all that matters was shown.
+func (p *pager) whole() bool { return p.seen >= p.need }
 
 // position says how to read on, and what comes of it, where there is more than a
 // screen.

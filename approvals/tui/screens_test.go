@@ -72,10 +72,11 @@ func TestOptions(t *testing.T) {
 		d.Hold.Options = []holdgate.Option{{ID: "staging", Label: "Deploy to staging", Effect: "approve"}, {ID: "nowhere", Label: "Do not deploy", Effect: "deny"}, {ID: "else", Label: "Something else", Other: true}}
 	})
 	d := sit(t, s)
+	d.update(tea.WindowSizeMsg{Width: 80, Height: 14})
 	d.slowly("enter")
 	d.slowly("1")
 	d.shows("not chosen: not all of the call was shown yet")
-	d.read()
+	d.update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	d.golden("request-options")
 	d.slowly("y")
 	d.shows("this call needs one of its options")

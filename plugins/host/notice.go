@@ -89,7 +89,11 @@ func places(r approvals.Request) (facts []sdk.Fact) {
 	if where != "" && p.Host != "" {
 		where += ", on " + p.Host
 	}
-	for _, f := range []sdk.Fact{{Name: "where", Text: where}, {Name: "for", Text: text(r.Owner)}, {Name: "task", Text: p.Task}} {
+	whom := text(r.Owner)
+	if whom == "" && p.Person != "" {
+		whom = p.Person + ", who started it"
+	}
+	for _, f := range []sdk.Fact{{Name: "where", Text: where}, {Name: "for", Text: whom}, {Name: "task", Text: p.Task}} {
 		if f.Text != "" {
 			facts = append(facts, f)
 		}

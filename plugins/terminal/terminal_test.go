@@ -209,8 +209,8 @@ func TestTheScreenSaysFirstWhatNoAgentWrote(t *testing.T) {
 	n.ExpiresAt = time.Now().Add(30*time.Minute + 30*time.Second)
 	n.Sections[0].Lines = []string{"\x1b[2J\x07forged\u202e"}
 	d.notify(n)
-	d.expect(n.Summary, "risk       high", "then it is APPROVED by itself", "\uFFFD[2J\uFFFDforged\uFFFD", "shell.destructive: It deletes files.",
-		"claude (asserted: its own word) UNCONFINED", "3 values", "door       anthropic", "server     files", "tool       Bash", "0123456789ab", prompt)
+	d.expect(n.Summary, "risk       high", "claude (asserted: its own word) UNCONFINED", "then it is APPROVED by itself", "\uFFFD[2J\uFFFDforged\uFFFD", "shell.destructive: It deletes files.",
+		"3 values", "door       anthropic", "server     files", "tool       Bash", "0123456789ab", prompt)
 	if strings.ContainsAny(d.screen(), "\x1b\x07\u202e") {
 		t.Error("the screen got a control character")
 	}

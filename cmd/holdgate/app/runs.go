@@ -55,7 +55,7 @@ func (r *runs) Serve(conn *net.UnixConn, in api.Run) {
 		defer leave()
 		stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
 		defer stop()
-		agent := holdgate.Agent{ID: id, Confinement: in.Confinement, Proven: in.Confinement == "strong"} // nobody else reaches its door then
+		agent := holdgate.Agent{ID: id, Confinement: in.Confinement, Proven: in.Confinement == "strong", Starter: in.By} // nobody else reaches its door then
 		if err := r.serve(conn, agent, in.Dir); err != nil && r.ctx.Err() == nil {
 			r.a.log.Warn("an agent that another process started cannot be served", "agent", id, "err", err)
 		}

@@ -23,6 +23,7 @@ type question struct {
 	pages   bool // it can be shown in a browser
 
 	screens [][]page.Line // of the page
+	need    int           // how many of them must be shown before the call is approved
 	at      int           // the screen that is shown
 	seen    int           // how many were shown
 
@@ -50,7 +51,7 @@ type answer struct {
 // Lines that a question takes besides those of the page, and the smallest
 // terminal that it is laid out for.
 const (
-	frameLines = 7
+	frameLines = 4
 	minRows    = frameLines + 4
 	minCols    = 20
 )
@@ -63,9 +64,11 @@ func (q *question) fit(rows, cols int) {
 	if len(q.page) == 0 {
 		q.page = []page.Line{{}}
 	}
-	for s := range slices.Chunk(page.Wrap(q.page, cols-1), rows-frameLines) {
+	lines, room := page.Wrap(q.page, cols-1), rows-frameLines
+	for s := range slices.Chunk(lines, room) {
 		q.screens = append(q.screens, s)
 	}
+	q.need = (page.Needed(lines) + room - 1) / room
 }
 
 // head is the first line of what the terminal shows. Where silence approves, it has
@@ -95,19 +98,27 @@ func (q *question) byItself() bool {
 func (q *question) text() string {
 	q.seen = max(q.seen, q.at+1)
 	var b strings.Builder
-	b.WriteString(q.head(time.Now()) + "\n\n")
+	b.WriteString(q.head(time.Now()) + "\n")
 	for _, l := range q.screens[q.at] {
 		b.WriteString(l.String(q.colour) + "\n")
 	}
-	b.WriteString("\n")
-	if n := len(q.screens); n > 1 {
-		fmt.Fprintf(&b, "screen %d of %d: Enter for the next, b for the one before\n", q.at+1, n)
-	}
-	if q.note != "" {
-		b.WriteString(q.note + "\n")
-	}
-	b.WriteString(q.prompt())
+	b.WriteString(q.talk() + "\n" + q.prompt())
 	return b.String()
+}
+
+// talk is the line between the page and the prompt: what became of the last line that
+// was typed, else how to read on.
+func (q *question) talk() string {
+	n := len(q.screens)
+	switch {
+	case q.note != "":
+		return q.note
+	case n == 1:
+		return ""
+	case q.seen < q.need:
+		return fmt.Sprintf("-- screen %d of %d: Enter shows the next, and approving comes after --", q.at+1, n)
+	}
+	return fmt.Sprintf("-- screen %d of %d: Enter shows more, b the one before --", q.at+1, n)
 }
 
 // prompt says what to type.
@@ -140,8 +151,8 @@ func (q *question) prompt() string {
 	return strings.Join(append(words, "[l]ater"), "  ") + ", then Enter: "
 }
 
-// whole reports whether all of the page was shown.
-func (q *question) whole() bool { return q.seen == len(q.screens) }
+// whole reports whether all of the page was shown that an answer is about.
+func (q *question) whole() bool { return q.seen >= q.need }
 
 func (q *question) steers() bool { return slices.Contains(q.r.Allow, "steer") }
 

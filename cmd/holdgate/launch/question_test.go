@@ -107,7 +107,7 @@ func TestLinesAreAnswers(t *testing.T) {
 
 func TestWhatWasNotShownIsNotApproved(t *testing.T) {
 	var page strings.Builder
-	for n := range 30 {
+	for n := range 45 {
 		fmt.Fprintf(&page, "line %d\n", n)
 	}
 	q := &question{r: request(holdgate.RiskLow), page: lines(page.String())}
@@ -120,7 +120,7 @@ func TestWhatWasNotShownIsNotApproved(t *testing.T) {
 		q.enter("")
 		shown += q.text()
 	}
-	for n := range 30 {
+	for n := range 45 {
 		if !strings.Contains(shown, fmt.Sprintf("line %d\n", n)) {
 			t.Errorf("line %d was not shown", n)
 		}

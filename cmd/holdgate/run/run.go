@@ -216,7 +216,7 @@ func (r *agent) mayUse(running bool) error {
 
 // sidecarOptions are those of a sidecar for this agent.
 func (r *agent) sidecarOptions() (app.Options, error) {
-	who := holdgate.Agent{ID: app.RunID(r.Config, r.Program), Confinement: r.Confinement, Proven: r.Confinement == confine.Strong} // nobody else reaches its door then
+	who := holdgate.Agent{ID: app.RunID(r.Config, r.Program), Confinement: r.Confinement, Proven: r.Confinement == confine.Strong, Starter: r.Config.Approver} // nobody else reaches its door then
 	o, err := r.Host.Options(who, r.Trust, r.Write...)
 	o.Watched = app.Watched{Path: r.Watched, Read: r.Read, First: r.Config}
 	return o, err

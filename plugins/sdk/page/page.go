@@ -4,11 +4,15 @@
 //
 // # Order
 //
-// First stands what happens, how risky that is, whether it can be undone, and
-// how long there is; then the exact call; why policy asks, once; where it happens,
-// who asks and for whom; what the session did before; and what the page does not
+// First stands what happens, how risky that is, whether it can be undone, who wants
+// it, and how long there is; then the exact call; why policy asks, once; where it
+// happens and for whom; what the session did before; and what the page does not
 // show. What the agent says comes in a block of its own behind all of that, and
 // the names that other commands take come last.
+//
+// Nobody needs to have read what the agent says of its call, nor what comes beside
+// the call, to answer: those lines are marked [Line.More], and [Needed] counts the
+// others.
 //
 // # What the page cannot be made to say
 //
@@ -49,6 +53,7 @@ type Line struct {
 	Text  string
 	Style Style // of the text
 	SQL   bool  // it is SQL: where there is colour it has that of the language
+	More  bool  // it is beside the question, which can be answered without it
 }
 
 // Marks that stand before every line of a call, and of what an agent says.
@@ -72,15 +77,34 @@ func Of(n sdk.Notice, now time.Time) []Line {
 	p.blank()
 	p.why(n)
 	p.asker(n)
-	p.before(n)
-	if missing := Missing(n); missing != "" {
+	p.beside(func() { p.before(n) })
+	if missing := missing(n, true); missing != "" {
 		p.blank()
 		p.field("NOT SHOWN", missing, Alarm)
 	}
-	p.said(n)
-	p.blank()
-	p.names(n)
+	if own[n.Call.Kind] {
+		p.beside(func() { p.said(n) })
+	} else { // what the agent says is what is asked
+		p.said(n)
+	}
+	p.beside(func() {
+		p.blank()
+		p.names(n)
+	})
 	return p.lines
+}
+
+// own are the kinds of call that say by themselves what is asked about.
+var own = map[string]bool{"tool_call": true, "model_request": true, "http_request": true, "mcp_request": true}
+
+// Needed is how many of the lines of a page, from its top, a person must have seen
+// to know what they answer.
+func Needed(lines []Line) int {
+	n := len(lines)
+	for n > 0 && (lines[n-1].More || lines[n-1].Text == "") {
+		n--
+	}
+	return n
 }
 
 type drawing struct{ lines []Line }
@@ -90,6 +114,15 @@ func (p *drawing) add(label, text string, s Style) {
 }
 
 func (p *drawing) blank() { p.add("", "", Plain) }
+
+// beside draws what the question can be answered without.
+func (p *drawing) beside(draw func()) {
+	from := len(p.lines)
+	draw()
+	for i := range p.lines[from:] {
+		p.lines[from+i].More = true
+	}
+}
 
 // field adds a named line, unless it is empty.
 func (p *drawing) field(name, text string, s Style) {
@@ -112,6 +145,7 @@ func (p *drawing) head(n sdk.Notice, now time.Time) {
 		risk += ", " + n.Undo
 	}
 	p.field("risk", risk, style)
+	p.agent(n)
 	if n.Ended() {
 		p.field("status", status(n), Strong)
 	} else {
@@ -143,9 +177,8 @@ func (p *drawing) left(n sdk.Notice, now time.Time) {
 	p.field("time left", left+", then "+silence, style)
 }
 
-// asker says where the call happens, who makes it and for whom, and what else is
-// known of both.
-func (p *drawing) asker(n sdk.Notice) {
+// agent says who makes the call.
+func (p *drawing) agent(n sdk.Notice) {
 	agent, style := n.Agent.ID+" (asserted: its own word)", Plain
 	if n.Agent.Proven {
 		agent = n.Agent.ID + " (proven)"
@@ -157,9 +190,23 @@ func (p *drawing) asker(n sdk.Notice) {
 	default:
 		agent += ", " + n.Agent.Confinement + " confinement"
 	}
-	p.field("agent", agent, style)
 	for _, f := range n.Place {
-		p.field(f.Name, f.Text, Plain)
+		if f.Name == placeFor {
+			agent += ", for " + f.Text
+		}
+	}
+	p.field("agent", agent, style)
+}
+
+// placeFor names the fact that says for whom an agent works.
+const placeFor = "for"
+
+// asker says where the call happens and for whom, and what else is known of both.
+func (p *drawing) asker(n sdk.Notice) {
+	for _, f := range n.Place {
+		if f.Name != placeFor {
+			p.field(f.Name, f.Text, Plain)
+		}
 	}
 	p.field("edited", n.Edited, Strong)
 	for _, l := range n.People {
@@ -219,7 +266,7 @@ func (p *drawing) why(n sdk.Notice) {
 		p.add(fmt.Sprintf("%-*s", labelCols, name), w, Plain)
 	}
 	message := strings.TrimSpace(strings.TrimPrefix(n.Message, n.Reason))
-	if message == "" {
+	if message == "" || len(why) > 0 && strings.HasSuffix(why[0], message) {
 		return
 	}
 	for i, l := range strings.Split(message, newline) {
@@ -311,9 +358,16 @@ func (p *drawing) options(n sdk.Notice) {
 	}
 }
 
-// Missing says what of the call a reader of the page does not see, or nothing.
-func Missing(n sdk.Notice) string {
+// Missing says what of the call a reader does not see, or nothing.
+func Missing(n sdk.Notice) string { return missing(n, false) }
+
+// missing says so too. Where the reasons are shown, they name what is known only
+// once the call runs.
+func missing(n sdk.Notice, reasons bool) string {
 	c := n.Counts
+	if reasons && len(n.Why) > 0 {
+		c.Unresolved, c.Unbound = 0, 0
+	}
 	var parts []string
 	for _, m := range []struct {
 		n         int
@@ -407,7 +461,7 @@ func Wrap(lines []Line, width int) (wrapped []Line) {
 		}
 		label := l.Label
 		for part := range chunks(l.Text, max(width-Cells(below), 2), !l.Code()) {
-			wrapped = append(wrapped, Line{Label: label, Text: part, Style: l.Style, SQL: l.SQL})
+			wrapped = append(wrapped, Line{Label: label, Text: part, Style: l.Style, SQL: l.SQL, More: l.More})
 			label = below
 		}
 	}

@@ -101,6 +101,32 @@ func TestColourIsOnlyOnTop(t *testing.T) {
 	}
 }
 
+func TestWhatMustHaveBeenSeen(t *testing.T) {
+	said := sdk.Section{Title: "the agent says", Kind: sdk.KindSaid, Lines: []string{"description: a harmless tidy-up"}}
+	before := sdk.Section{Title: "before it, in this session", Kind: "before", Lines: []string{"allowed: Bash: ls"}}
+	for _, c := range []struct {
+		name, last string // the last line that is needed
+		n          sdk.Notice
+	}{
+		{"of a call, why it is asked", "shell.destructive: It deletes files.", request(func(n *sdk.Notice) { n.Sections = append(n.Sections, before, said) })},
+		{"what is missing, wherever it stands", "3 values hidden by policy", request(func(n *sdk.Notice) { n.Sections, n.Counts.Redacted = append(n.Sections, before, said), 3 })},
+		{"of a gate, the agent's words", "-- end of what the agent says --", request(func(n *sdk.Notice) {
+			n.Call.Kind, n.Sections = "gate", []sdk.Section{said}
+		})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lines := page.Wrap(page.Of(c.n, now), 30)
+			got := ""
+			for _, l := range lines[:page.Needed(lines)] {
+				got += l.Text
+			}
+			if !strings.HasSuffix(got, c.last) {
+				t.Errorf("what is needed ends in %q, want %q", got[max(len(got)-80, 0):], c.last)
+			}
+		})
+	}
+}
+
 func TestWhatMustBeTyped(t *testing.T) {
 	for _, c := range []struct {
 		name string
