@@ -55,6 +55,14 @@ func perlEdits(code string, argv []string) string {
 	return collect.AccessWrite
 }
 
+// perlLoops reports whether Perl runs its program for each line of the files that the
+// arguments name.
+func perlLoops(argv []string) bool {
+	return slices.ContainsFunc(argv[min(1, len(argv)):], func(w string) bool {
+		return len(w) > 1 && w[0] == '-' && perlPlain.MatchString(w) && strings.ContainsAny(w, "np")
+	})
+}
+
 // perlInPlace reports whether Perl writes the files that it reads.
 func perlInPlace(argv []string) bool {
 	for i, w := range argv[min(1, len(argv)):] {

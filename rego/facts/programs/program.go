@@ -77,7 +77,7 @@ func readsAs(s *shell.Shell, language string, code shell.Field, c *holdgate.Comm
 		if !plain {
 			return false
 		}
-		e, err = snippet.ReadPerl(code.Text, modules)
+		e, err = snippet.ReadPerl(code.Text, modules, perlLoops(c.Argv))
 	}
 	if err != nil {
 		return false

@@ -47,7 +47,7 @@ func Read(language, code string) (outcome.Effects, error) {
 	case "go":
 		return named.Go(code)
 	case "perl":
-		return perl.Read(code, nil)
+		return perl.Read(code, nil, false)
 	case "ruby":
 		return named.Ruby(code)
 	case "php":
@@ -77,9 +77,9 @@ func Read(language, code string) (outcome.Effects, error) {
 }
 
 // ReadPerl tells what a program of Perl does that is started with modules of its own,
-// as by -MList::Util=sum.
-func ReadPerl(code string, modules []string) (outcome.Effects, error) {
-	return perl.Read(code, modules)
+// as by -MList::Util=sum, and is run for each line of its files where loops is true.
+func ReadPerl(code string, modules []string, loops bool) (outcome.Effects, error) {
+	return perl.Read(code, modules, loops)
 }
 
 // Known reports whether programs in a language are read. JavaScript goes by the

@@ -1,9 +1,14 @@
 package flow
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 // plainVariables are those of the environment that hold no secret.
@@ -64,6 +69,9 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 	if v, ok := w.environSpecial(c, arg); ok {
 		return v, true
 	}
+	if v, ok := w.looseSpecial(c, arg); ok {
+		return v, true
+	}
 	return w.storeSpecial(c, arg)
 }
 
@@ -82,7 +90,7 @@ func (w *walker) calledSpecial(c call, arg func(int, string) value) (value, bool
 	case "named":
 		// A function that it calls may stand there by its name.
 		for i, a := range c.args {
-			if w.namesAct(a) {
+			if w.namesAct(a) || namesUnknown(c, i) {
 				w.unseen("%s of a name", c.spec.name)
 			}
 			if len(a.fns) > 0 {
@@ -136,22 +144,6 @@ func (w *walker) environSpecial(c call, arg func(int, string) value) (value, boo
 
 // modeVariable is a variable that says in which of its ways a program runs.
 var modeVariable = regexp.MustCompile(`^(DJANGO_SETTINGS_MODULE|TZ|LANG|LC_ALL|MPLBACKEND|PYTHONHASHSEED|LOG_LEVEL|[A-Z]+_ENV|ENV|CI|NO_COLOR|COLUMNS)$`)
-
-// namesAct reports whether a value may be the name of a method that does more than
-// compute.
-func (w *walker) namesAct(v value) bool {
-	for _, p := range v.places {
-		if strings.HasPrefix(p.Path, "to_") || strings.HasPrefix(p.Path, "_") || strings.Contains(p.Path, ":") || slices.Contains([]string{"eval", "query", "pipe", "exec", "dump", "tofile", "save"}, p.Path) {
-			return true
-		}
-	}
-	for _, o := range v.objs {
-		if o.class == nil && slices.ContainsFunc(append(slices.Clone(o.tuple), o.elem), w.namesAct) {
-			return true
-		}
-	}
-	return v.is(kindUnseen)
-}
 
 // move notes that a file gets another name: its folder loses it only where the
 // new one may lie elsewhere.
@@ -253,6 +245,10 @@ func (w *walker) argv(c call, args value) {
 		w.shell(args, c.spec.name)
 		return
 	}
+	if input, given := c.arg(99, "input"); given {
+		w.fed(c, args, input)
+		return
+	}
 	if t := args.text(); len(t.kinds) > 0 && len(args.objs) == 0 || args.none() {
 		w.unseen("%s: a command that is not known", c.spec.name)
 	}
@@ -260,20 +256,63 @@ func (w *walker) argv(c call, args value) {
 		w.command(c, []string{p.Path})
 	}
 	for _, o := range args.objs {
-		var words []string
-		for _, t := range o.tuple {
-			if len(t.places) != 1 || len(t.text().kinds) > 0 || t.places[0].Below || len(t.objs) > 0 {
-				w.unseen("%s: a command that is not known", c.spec.name)
-				return
-			}
-			words = append(words, t.places[0].Path)
-		}
-		if o.changed || len(words) == 0 || o.class != nil {
+		if words, ok := w.words(o); ok {
+			w.command(c, words)
+		} else {
 			w.unseen("%s: a command that is not known", c.spec.name)
-			continue
 		}
-		w.command(c, words)
 	}
+}
+
+// words are those of a list, where all of them are known.
+func (w *walker) words(o *object) (words []string, ok bool) {
+	for _, t := range o.tuple {
+		if len(t.places) != 1 || len(t.text().kinds) > 0 || t.places[0].Below || len(t.objs) > 0 {
+			return nil, false
+		}
+		words = append(words, t.places[0].Path)
+	}
+	return words, !o.changed && len(words) > 0 && o.class == nil
+}
+
+// fed notes a program that is handed a text on its standard input. One that is not known
+// is as what comes from elsewhere.
+func (w *walker) fed(c call, args, input value) {
+	if len(args.objs) != 1 || len(args.places)+len(args.kinds) > 0 {
+		w.unseen("%s: a command that is not known", c.spec.name)
+		return
+	}
+	words, ok := w.words(args.objs[0])
+	if !ok {
+		w.unseen("%s: a command that is not known", c.spec.name)
+		return
+	}
+	line, err := quoted(words)
+	t := input.text()
+	feed := "cat"
+	if len(t.kinds) == 0 && len(t.places) == 1 && !t.places[0].Below && len(input.objs) == 0 {
+		var feedErr error
+		feed, feedErr = quoted([]string{"printf", "%s", t.places[0].Path})
+		err = errors.Join(err, feedErr)
+	}
+	if err != nil {
+		w.unseen("%s: a command that is not known", c.spec.name)
+		return
+	}
+	w.shell(places(outcome.Place{Path: feed + " | " + line}), c.spec.name)
+}
+
+// quoted writes words as a shell line.
+func quoted(words []string) (string, error) {
+	list := make([]string, len(words))
+	for i, word := range words {
+		q, err := syntax.Quote(word, syntax.LangBash)
+		if err != nil {
+			return "", err
+		}
+		list[i] = q
+	}
+	return strings.Join(list, " "), nil
 }
 
 func (w *walker) command(c call, words []string) {

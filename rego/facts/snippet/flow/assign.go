@@ -79,6 +79,9 @@ func (w *walker) put(recv, key, v value) {
 			w.grow(&o.key, key)
 		}
 	}
+	if recv.is("options") {
+		w.option(key)
+	}
 	for _, k := range recv.kinds {
 		if k != kindAny && k != kindPart && w.table.types[k]["[]="] == nil {
 			w.unseen("an assignment to an element of %s", k)

@@ -269,6 +269,8 @@ func (w *walker) apply(c call) value {
 	}
 	if w.table.script {
 		w.options(c)
+	} else if c.spec.loose {
+		w.looseArgs(c)
 	}
 	w.fills = w.fills || slices.Contains(fillers, c.spec.name[strings.LastIndexByte(c.spec.name, '.')+1:])
 	for i, k := range c.keys {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
@@ -81,7 +82,7 @@ var starReach = strings.Fields("os sys subprocess builtins importlib imp shutil 
 
 // starParts are parts of names by which such a library reads, writes, loads or starts
 // something: what does has a row of its own, or is not known.
-var starParts = strings.Fields("load read fetch open exec run pickle subprocess urlretrieve urlopen plugin plugins register write save dump storage path options params")
+var starParts = strings.Fields("load read fetch open exec run pickle print option config home subprocess urlretrieve urlopen plugin plugins register write save dump storage path options params")
 
 // leadsOut reports whether a name of a section that takes all names alike leads out of
 // the library.
@@ -93,14 +94,20 @@ func (w *walker) leadsOut(name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(strings.Split(strings.ToLower(name), "_"), func(part string) bool { return slices.Contains(starParts, part) }) ||
-		strings.HasPrefix(name, "from_file") || slices.Contains(strings.Fields("rcParams pydoc cbook texmanager docscrape joblib webbrowser pdb marshal shelve dill cloudpickle glob sqlite3 fromfile memmap set_option show_versions"), name)
+		strings.HasPrefix(name, "from_file") || slices.Contains(strings.Fields("rcParams pydoc cbook texmanager docscrape joblib webbrowser pdb marshal shelve dill cloudpickle glob sqlite3 fromfile memmap show_versions view_pygraphviz"), name)
 }
 
 // inSection adds what a module or a type has under a name.
 func (w *walker) inSection(section map[string]*spec, name string, recv value, out *value) bool {
 	s := section[name]
-	if s == nil && !w.leadsOut(name) {
+	if s == nil && !w.leadsOut(name) && section["*"] != nil {
 		s = section["*"] // all that it has is alike
+		if isModule := slices.ContainsFunc(recv.kinds, func(k string) bool { return strings.HasPrefix(k, kindModule) }); isModule && s.result == "frame" && unicode.IsLower(rune(name[0])) {
+			out.add(kinds("libname"))
+			return true
+		} else if !isModule && strings.HasPrefix(name, "to_") {
+			return false
+		}
 	}
 	if s == nil {
 		return false

@@ -22,6 +22,7 @@ type spec struct {
 	result  string // what a call of it, or it itself, yields
 	call    bool   // it is called; else it is a value
 	special string // it is a case of its own, see special
+	loose   bool   // of a library that computes, most of whose names no row has
 }
 
 // An effect is what happens to an argument.
@@ -73,6 +74,7 @@ func readTable(text string) *table {
 		for word := range strings.FieldsSeq(line) {
 			name, s := readSpec(title, word)
 			section[name] = s
+			s.loose = section["*"] != nil || name == "()"
 		}
 	}
 	return t

@@ -78,6 +78,10 @@ var wordRows = []struct{ language, code, want string }{
 	{"r", `f <- function(x) x * 2; print(sapply(1:3, f)); print(Map(\(a) a + 1, 1:2))`, "prints"},
 	{"r", `system("id")`, "ERROR"}, {"r", `unlink("x", recursive = TRUE)`, "ERROR"}, {"r", `sapply("id", "system")`, "ERROR"}, {"r", `sapply("id", paste0("sys", "tem"))`, "ERROR"}, {"r", `f <- paste0("sys", "tem"); sapply("id", f)`, "ERROR"}, {"r", `f <- list(paste0("sys", "tem")); sapply("id", f[[1]])`, "ERROR"}, {"r", `do.call("system", list("id"))`, "ERROR"},
 	{"r", `base::system("id")`, "ERROR"}, {"r", `eval(parse(text = "x"))`, "ERROR"}, {"r", `library(x)`, "ERROR"}, {"r", `"system"("id")`, "ERROR"}, {"r", `f <- system; f("id")`, "ERROR"}, {"r", `get("system")("id")`, "ERROR"}, {"r", `writeLines("x", "y")`, "ERROR"}, {"r", "`system`(\"id\")", "ERROR"}, {"r", `print(Sys.getenv("TOKEN"))`, "ERROR"}, {"r", `read.csv(pipe("id"))`, "ERROR"}, {"r", `read.csv("https://a/b")`, "ERROR"},
+	{"ruby", `system = 1; system("id")`, "ERROR"}, {"ruby", `[1].each { |fork| }; fork`, "ERROR"}, {"ruby", `puts(nil ? 1 : system("id"))`, "ERROR"}, {"ruby", `true ? fork : 1`, "ERROR"}, {"ruby", `x = nil; x ? 1 :system("id")`, "ERROR"}, {"ruby", `puts({a: 1, "b" => :c}.map { |k, v| [k, v] }.inject(:+).inspect)`, "prints"}, {"ruby", `x = 3; puts x > 2 ? "a" : "b"`, "prints"}, {"ruby", `IO = IO; IO.read("|id")`, "ERROR"}, {"ruby", `total = 1; total += 2; puts total`, "prints"},
+	{"java", `class A { void f() throws Exception { Thread.currentThread().getContextClassLoader().getResources("").nextElement().toURI().resolve("http://a/x").toURL().openStream(); } }`, "ERROR"},
+	{"rust", `mod r#x; fn main() { x::go() }`, "ERROR"}, {"rust", `mod x { pub fn go() {} } fn main() { x::go() }`, "prints"},
+	{"r", `sapply("x.zip", "unzip")`, "ERROR"}, {"r", `f <- "untar"; Map(f, "x.tar")`, "ERROR"}, {"r", `g <- function() { bzfile <- function(x) x }; close(bzfile("/etc/x", "w"))`, "ERROR"},
 }
 
 func TestWords(t *testing.T) {

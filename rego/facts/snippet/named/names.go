@@ -26,7 +26,7 @@ const javaPure = "java.util java.util.function java.util.stream java.util.regex 
 // javaReach are the names by which a program of these packages and of java.lang
 // reaches further: files, processes, the environment, code by its name.
 const javaReach = "Runtime ProcessBuilder Process ProcessHandle ProcessImpl Class ClassLoader ClassValue Module ModuleLayer Package SecurityManager StackWalker Compiler Shutdown " +
-	"forName getClassLoader getMethod getMethods getDeclaredMethod getDeclaredMethods getDeclaredField getDeclaredFields getField getFields getConstructor getConstructors getDeclaredConstructor getDeclaredConstructors newInstance invoke getModule getResource getResourceAsStream getProtectionDomain " +
+	"forName getClassLoader getContextClassLoader getSystemClassLoader getPlatformClassLoader loadClass findClass getResources resources findResource openStream openConnection toURL toURI getMethod getMethods getDeclaredMethod getDeclaredMethods getDeclaredField getDeclaredFields getField getFields getConstructor getConstructors getDeclaredConstructor getDeclaredConstructors newInstance invoke getModule getResource getResourceAsStream getProtectionDomain " +
 	"Formatter ServiceLoader ResourceBundle Properties Scanner Unsafe MethodHandles VarHandle load loadLibrary getenv setProperty setProperties setOut setErr setIn native " +
 	"File Files Path Paths FileSystem FileSystems FileReader FileWriter FileInputStream FileOutputStream RandomAccessFile PrintStream PrintWriter URL URI URLConnection Socket ServerSocket HttpClient HttpURLConnection InetAddress DriverManager ScriptEngine ScriptEngineManager Desktop ObjectInputStream"
 
@@ -105,7 +105,7 @@ func Rust(code string) (outcome.Effects, error) {
 			return outcome.Effects{}, fmt.Errorf("the attribute %s", r.tok(i+2).text)
 		case t.kind != 'n':
 		case t.text == "env" && r.path(i, "args"), t.text == "process" && r.path(i, "exit"):
-		case among(rustReach, t.text), t.text == "mod" && r.tok(i+2).kind == ';', t.text == "path" && before.kind == '[':
+		case among(rustReach, t.text), t.text == "mod" && r.tok(i+2).kind != '{', t.text == "path" && before.kind == '[':
 			return outcome.Effects{}, fmt.Errorf("the name %s", t.text)
 		case t.text == "use" && !among("std core alloc super self crate", next.text):
 			r.effects.Unseen = append(r.effects.Unseen, "use "+next.text)
@@ -170,7 +170,9 @@ const rWords = "if for while repeat function return next break in else TRUE FALS
 
 // rReach are functions of R that reach further, which no text may name either: an
 // apply takes a function by its name.
-const rReach = "system system2 shell shell.exec unlink file.remove file.rename file.copy file.create file.append dir.create file.symlink file.link Sys.setenv Sys.getenv Sys.chmod Sys.unsetenv eval evalq parse expression source sys.source sink get get0 mget assign do.call match.fun match.arg library require loadNamespace requireNamespace attachNamespace dyn.load .Call .C .External .Internal .Primitive download.file url socketConnection pipe file gzfile fifo writeLines write write.csv write.table cat_ dput dump save saveRDS save.image load readRDS unserialize serialize install.packages environment globalenv as.environment baseenv new.env local body formals as.function Rprof readline readLines readRenviron setwd options pdf png svg jpeg browseURL"
+const rReach = "unzip untar zip tar unz bzfile xzfile file.edit edit vi vim emacs pico xedit xemacs fix page file.show data.entry dataentry View delayedAssign makeActiveBinding lockBinding unlockBinding Sys.umask Sys.setFileTime Sys.setlocale Sys.readlink Sys.glob list.files list.dirs dir file.info file.exists dump.frames recover browser debug trace untrace reg.finalizer addTaskCallback " +
+	"savehistory loadhistory sys.save.image sys.load.image write.dcf read.dcf write.csv2 capture.output postscript svg xfig bitmap tiff bmp cairo_pdf pictex Stangle Sweave remove.packages update.packages download.packages available.packages curlGetHeaders nsl socketAccept serverSocket open rawConnection textConnection scan readBin writeBin readChar writeChar " +
+	"eapply rapply getOption Find Position example demo help vignette help.start url.show bug.report create.post make.socket read.socket write.socket attach detach getNativeSymbolInfo library.dynam .Fortran .Call.graphics .External2 .External.graphics getFromNamespace assignInNamespace getAnywhere getS3method str2lang str2expression deparse_ substitute_ new setMethod setClass slot system system2 shell shell.exec unlink file.remove file.rename file.copy file.create file.append dir.create file.symlink file.link Sys.setenv Sys.getenv Sys.chmod Sys.unsetenv eval evalq parse expression source sys.source sink get get0 mget assign do.call match.fun match.arg library require loadNamespace requireNamespace attachNamespace dyn.load .Call .C .External .Internal .Primitive download.file url socketConnection pipe file gzfile fifo writeLines write write.csv write.table cat_ dput dump save saveRDS save.image load readRDS unserialize serialize install.packages environment globalenv as.environment baseenv new.env local body formals as.function Rprof readline readLines readRenviron setwd options pdf png svg jpeg browseURL"
 
 // R tells what a program of R does.
 func R(code string) (outcome.Effects, error) {

@@ -24,6 +24,13 @@ const (
 	rubyLibs    = "json yaml csv set time date digest base64 bigdecimal securerandom pp"
 )
 
+// rubyReach are methods and constants that every program of Ruby has and that reach out
+// of it. A variable of such a name hides none of them from a call, and none elsewhere.
+const rubyReach = "system exec spawn fork syscall open load require require_relative autoload eval instance_eval instance_exec class_eval class_exec module_eval module_exec binding send __send__ public_send method public_method singleton_method instance_method define_method define_singleton_method " +
+	"const_get const_set remove_const const_missing method_missing instance_variable_get instance_variable_set extend include prepend refine using alias alias_method undef undef_method remove_method trap abort exit! at_exit test select callcc set_trace_func trace_var untrace_var putc display gets readline " +
+	"IO Kernel Process Marshal ObjectSpace Signal GC Thread Fiber Ractor Binding Method UnboundMethod Proc Module Class Object BasicObject Open3 PTY Socket BasicSocket TCPSocket UDPSocket UNIXSocket TCPServer UNIXServer Net URI OpenURI FileUtils Pathname Tempfile Etc Syslog Fiddle DL Win32API Win32 Gem Bundler RubyVM " +
+	"TracePoint Zlib OpenSSL PStore DBM SDBM GDBM FileTest ARGF ARGV ENV Logger ERB Readline Reline IRB DRb WEBrick Timeout Rake Rails ActiveRecord Psych Coverage Monitor Find Shell Expect Data Refinement Warning Errno"
+
 // Ruby tells what a program of Ruby does. Libraries are those that -r names.
 func Ruby(code string) (outcome.Effects, error) {
 	if strings.Contains(code, "__END__") || strings.Contains(code, "=begin") {
@@ -105,7 +112,7 @@ func (r *wordReader) rubyNames(own map[string]bool) error {
 		case t.kind != 'n':
 		case among("inject reduce", t.text):
 			folds = true
-		case next.kind == ':' && r.tok(i+2).kind != ':', before.kind == ':' && r.tok(i-2).kind != ':': // a key, a symbol
+		case r.rubyKey(i), r.rubySymbol(i):
 			if before.kind == ':' && (r.tok(i-2).kind == '(' && among("inject reduce send method public_send", r.tok(i-3).text) || r.tok(i-2).kind == '?') {
 				return fmt.Errorf("a method by its name")
 			}
@@ -124,6 +131,8 @@ func (r *wordReader) rubyNames(own map[string]bool) error {
 			return fmt.Errorf("the name %s", t.text)
 		case among("File Dir", t.text) && !(next.kind == '.' && among("read readlines foreach exist? file? directory? basename extname dirname join glob", r.tok(i+2).text)) && !(t.text == "Dir" && next.kind == '[' && r.tok(i+2).kind == 's'):
 			return fmt.Errorf("the name %s", t.text)
+		case own[t.text] && among(rubyReach, t.text) && !among(rubyWords, t.text):
+			return fmt.Errorf("the name %s", t.text)
 		case !own[t.text] && !among(rubyWords, t.text) && !among(rubyClasses, t.text):
 			return fmt.Errorf("the name %s", t.text)
 		case own[t.text] && before.kind == '.' && !among(rubyWords, t.text):
@@ -131,6 +140,21 @@ func (r *wordReader) rubyNames(own map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// rubyKey reports whether the name at i is a key, as in {a: 1}, and no branch of a ? b : c.
+func (r *wordReader) rubyKey(i int) bool {
+	return r.tok(i+1).kind == ':' && !r.tok(i+1).gap && r.tok(i+2).kind != ':' && strings.IndexByte("({,|n\x00", r.tok(i-1).kind) >= 0
+}
+
+// rubySymbol reports whether the name at i is a symbol, as in f(:a), and no branch of
+// a ? b : c.
+func (r *wordReader) rubySymbol(i int) bool {
+	if r.tok(i-1).kind != ':' || r.tok(i).gap || r.tok(i-2).kind == ':' {
+		return false
+	}
+	before := r.tok(i - 2).kind
+	return strings.IndexByte("([{,=&|!<>+-~\x00", before) >= 0 || before == 'n' && !strings.Contains(r.code, "?")
 }
 
 // rubyDivides reports whether a slash behind a token divides.

@@ -30,6 +30,10 @@ var knownModules = map[string]string{
 	"Time::Local": "timelocal timegm", "Time::HiRes": "time", "Text::Wrap": "wrap", "List::MoreUtils": "uniq any all none natatime",
 }
 
+// builtins are the functions of Perl itself that the words above do not have.
+const builtins = "accept alarm bind bless caller chdir chmod chown chroot connect crypt dbmclose dbmopen dump each endgrent endhostent endnetent endprotoent endpwent endservent eval evalbytes exec exit fc fcntl fileno flock fork format formline getc getgrent getgrgid getgrnam gethostbyaddr gethostbyname gethostent getlogin getnetbyaddr getnetbyname getnetent getpeername getpgrp getppid getpriority getprotobyname getprotobynumber getprotoent getpwent getpwnam getpwuid getservbyname getservbyport getservent getsockname getsockopt glob " +
+	"goto import ioctl kill link listen lock lstat mkdir msgctl msgget msgrcv msgsnd opendir package pipe prototype read readdir readline readlink readpipe recv rename require reset rewinddir rmdir seek seekdir select semctl semget semop send setgrent sethostent setnetent setpgrp setpriority setprotoent setpwent setservent setsockopt shmctl shmget shmread shmwrite shutdown socket socketpair stat study symlink syscall sysopen sysread sysseek system syswrite tell telldir tie tied times truncate umask unlink untie utime vec wait waitpid write"
+
 // knownMethods are what the objects of these modules do.
 const knownMethods = "new decode encode pretty canonical utf8 allow_nonref VERSION Sortkeys Indent Terse Dump"
 
@@ -43,14 +47,17 @@ type reader struct {
 	last    string          // the token before: "" at the beginning, "var", "text", a name, or a character
 	braces  []bool          // of each open brace, whether it is of a subscript
 	depth   int
+	reads   bool // the files that @ARGV names
 }
 
-// Read tells what a program of Perl does. Modules are those that -M names.
-func Read(code string, modules []string) (outcome.Effects, error) {
+// Read tells what a program of Perl does. Modules are those that -M names. Where loops is
+// true it is run for each line of the files that its arguments name, as by -n.
+func Read(code string, modules []string, loops bool) (outcome.Effects, error) {
 	if len(code) > outcome.MaxBytes {
 		return outcome.Effects{}, fmt.Errorf("a program of more than %d bytes", outcome.MaxBytes)
 	}
 	r := &reader{code: code, known: make(map[string]bool), subs: make(map[string]bool)}
+	r.reads = loops || strings.Contains(code, "<>") || strings.Contains(code, "eof")
 	for w := range strings.FieldsSeq(knownWords) {
 		r.known[w] = true
 	}
@@ -60,6 +67,9 @@ func Read(code string, modules []string) (outcome.Effects, error) {
 		}
 	}
 	for _, m := range subForm.FindAllStringSubmatch(code, -1) {
+		if slices.Contains(strings.Fields(builtins), m[1]) { // which is called all the same
+			return outcome.Effects{}, fmt.Errorf("a function of the name %s", m[1])
+		}
 		r.known[m[1]], r.subs[m[1]] = true, true
 	}
 	if err := r.read(); err != nil {
@@ -194,6 +204,9 @@ func (r *reader) variable(m string) error {
 	if slices.Contains([]string{"ENV", "SIG", "INC"}, name) || name == "ARGV" && m[0] != '$' {
 		return fmt.Errorf("the variable %s", m)
 	}
+	if name == "ARGV" && r.reads && strings.HasPrefix(strings.TrimLeft(r.rest()[len(m):], " \t\n"), "[") {
+		return fmt.Errorf("an element of @ARGV, by whose names files are opened and programs are run")
+	}
 	r.at += len(m)
 	r.last = "var"
 	return nil
@@ -219,6 +232,13 @@ func (r *reader) name(name string) error {
 		r.at += len(m[0])
 		r.last = ";"
 		return r.module(m[2] + " " + strings.NewReplacer("qw", " ", "(", " ", ")", " ", "'", " ", "\"", " ", ",", " ", "/", " ").Replace(m[3]))
+	case name == "binmode":
+		if !layerForm.MatchString(rest) {
+			return fmt.Errorf("a layer that is not known")
+		}
+		r.at += len(name)
+		r.last = name
+		return nil
 	case name == "open":
 		return r.open(rest)
 	case name == "glob":
@@ -273,6 +293,9 @@ func (r *reader) module(text string) error {
 	}
 	return nil
 }
+
+// layerForm sets how a file is encoded. Another layer is a module.
+var layerForm = regexp.MustCompile(`^binmode\s*\(?\s*(STDIN|STDOUT|STDERR|\$\w+)\s*(,\s*["']:(utf8|raw|bytes|crlf|encoding\([\w-]+\))["']\s*)?(\)|;|$)`)
 
 var versionForm = regexp.MustCompile(`^v?[0-9.]+$`)
 

@@ -35,13 +35,25 @@ var perlRows = []struct{ code, want string }{
 	{`time / 2; system("id"); # /`, "ERROR"}, {`shift / 2; unlink "x" #/`, "ERROR"}, {`if (1) { } / 2; unlink "x" #/`, "ERROR"},
 	{"print 1;\n=pod\n\n=cut\nsystem('id')", "ERROR"}, {`print "x`, "ERROR"}, {`} system("id"); {`, "ERROR"}, {"rmdir\n=> 1", "ERROR"},
 	{`sub foo { } foo / 2; system("id"); #/`, "ERROR"}, {`print "a" . "b" ? 1 : 2`, "prints"}, {`kill 9, 1`, "ERROR"},
+	{`sub system { } system("id")`, "ERROR"}, {"# sub unlink {\nunlink 'x'", "ERROR"}, {`$ARGV[0] = "id|"; print while <>`, "ERROR"}, {`$_ = "id|" for $ARGV[0]; print <>`, "ERROR"}, {`binmode STDOUT, ":via(Evil)"`, "ERROR"},
+	{`binmode(STDOUT, ":utf8"); printf "%d\n", $ARGV[0] * 2`, "prints"}, {`while (<>) { print "$ARGV:$.: $_" if /x/ }`, "prints"},
 }
 
 func TestPerl(t *testing.T) {
 	for _, test := range perlRows {
-		if got := outcome.Describe(Read(test.code, nil)); got != test.want && !(test.want == "ERROR" && strings.HasPrefix(got, "not read")) {
+		if got := outcome.Describe(Read(test.code, nil, false)); got != test.want && !(test.want == "ERROR" && strings.HasPrefix(got, "not read")) {
 			t.Errorf("%s\n got %s\nwant %s", test.code, got, test.want)
 		}
+	}
+}
+
+// TestLoops holds that what is run for each line of its files changes none of their names.
+func TestLoops(t *testing.T) {
+	if _, err := Read(`$ARGV[0] = "id|"; print`, nil, true); err == nil {
+		t.Error("an element of @ARGV is changed, and files are read by it")
+	}
+	if _, err := Read(`print "$ARGV: $_"`, nil, true); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -52,7 +64,7 @@ func FuzzPerl(f *testing.F) {
 		f.Add(row.code)
 	}
 	f.Fuzz(func(t *testing.T, code string) {
-		if _, err := Read(code+"\n;exec $zz;\n", nil); err == nil {
+		if _, err := Read(code+"\n;exec $zz;\n", nil, false); err == nil {
 			t.Errorf("%q: what is run behind it is not seen", code)
 		}
 	})

@@ -132,7 +132,7 @@ func (r *reader) substitution(name string, open byte) error {
 		if r.depth++; r.depth > 4 {
 			return fmt.Errorf("replacements in replacements")
 		}
-		inner := &reader{code: to, known: r.known, subs: r.subs, depth: r.depth}
+		inner := &reader{code: to, known: r.known, subs: r.subs, depth: r.depth, reads: r.reads}
 		if err := inner.read(); err != nil {
 			return err
 		}
