@@ -23,6 +23,13 @@
 // from holdgate_changes, once a second and whenever the server notifies.
 // Notifications are a hint: without them everything is heard a little later.
 //
+// # Members
+//
+// A process that keeps some of what is stored in memory must be the only one to
+// write: it opens the store under a member's name, and others wait until it has
+// closed it or died. A member that was cut off and has lost the store can't
+// write, whatever its clock says.
+//
 // # Failing
 //
 // While the server can't be reached, View and Update return an error that wraps
@@ -67,6 +74,14 @@ type Config struct {
 	// change. Nil: the URL's, or that of ~/.pgpass.
 	Password func(context.Context) (string, error)
 	Logger   *slog.Logger
+	// Member is the name of a process that must be the only one to write. Open
+	// then waits until no other holds the store; one that dies holds it for 12 s
+	// more. Empty: several write at a time.
+	Member string
+	// OnWaiting is told which member Open waits for.
+	OnWaiting func(holder string)
+	// OnTakenOver is told, once, that another member has taken the store over.
+	OnTakenOver func()
 	// OnCommit is told of each commit, by one goroutine that waits for it.
 	// Nil: nobody asks.
 	OnCommit func(took time.Duration, err error)
@@ -81,10 +96,11 @@ type Store struct {
 	queue    *serial.Queue
 	watchers serial.Watchers
 	changes  changes
-	conn     *pgx.Conn // the writer's; nil: to be made
-	down     bool      // the last batch found no server; the writer's
+	lease    lease
+	gone     atomic.Bool // another member has taken the store over
+	conn     *pgx.Conn   // the writer's; nil: to be made
+	down     bool        // the last batch found no server; the writer's
 
-	end      context.CancelFunc // of follow
 	workers  sync.WaitGroup
 	closing  sync.Once
 	closed   atomic.Bool
@@ -97,7 +113,7 @@ var _ store.Store = (*Store)(nil)
 // the writer and the one that follows other processes' changes; Close ends
 // both.
 func Open(ctx context.Context, config Config) (*Store, error) {
-	s := &Store{config: config, queue: serial.NewQueue()}
+	s := &Store{config: config, queue: serial.NewQueue(), lease: lease{member: config.Member, token: newName()}}
 	pool, err := s.settings()
 	if err != nil {
 		return nil, err
@@ -109,10 +125,15 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		s.pool.Close()
 		return nil, fmt.Errorf("opening the store in PostgreSQL: %w", err)
 	}
-	following, end := context.WithCancel(context.WithoutCancel(ctx))
-	s.end = end
-	s.workers.Go(s.write)
-	s.workers.Go(func() { s.follow(following) })
+	living, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.workers.Go(func() {
+		s.write()
+		end() // what waited is written while the lease lasts
+	})
+	s.workers.Go(func() { s.follow(living) })
+	if config.Member != "" {
+		s.workers.Go(func() { s.renew(living) })
+	}
 	return s, nil
 }
 
@@ -173,6 +194,11 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := migrate(ctx, conn); err != nil {
 		return err
 	}
+	if s.lease.member != "" {
+		if err := s.lease.acquire(ctx, conn, s.config.OnWaiting); err != nil {
+			return err
+		}
+	}
 	return s.changes.begin(ctx, conn)
 }
 
@@ -228,7 +254,6 @@ func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.closed.Store(true)
 		s.queue.Close()
-		s.end()
 		s.workers.Wait()
 		s.watchers.Close()
 		s.pool.Close()

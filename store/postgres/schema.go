@@ -31,6 +31,8 @@ var migrations = []migration{
 		`CREATE TABLE holdgate_changes (
 			id bigint PRIMARY KEY, batch bytea NOT NULL UNIQUE, keys bytea[] NOT NULL,
 			at timestamptz NOT NULL DEFAULT now())`,
+		`CREATE TABLE holdgate_lease (
+			id int PRIMARY KEY, holder bytea NOT NULL, member text NOT NULL, until timestamptz NOT NULL)`,
 	}},
 }
 

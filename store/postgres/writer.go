@@ -138,6 +138,9 @@ func (s *Store) runBatch(list []*serial.Request) (served int, err error) {
 		return 0, unavailable(err)
 	}
 	defer tx.Rollback(ctx)
+	if err := s.held(ctx, tx); err != nil {
+		return 0, err
+	}
 	b := batch{changes: make(map[string]serial.Change)}
 	r := &reader{ctx: ctx, tx: tx}
 	for _, one := range list {

@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// leaseFor is how long a member that says nothing holds the store; another
+	// may then take it over.
+	leaseFor = 12 * time.Second
+	// renewEvery is how often it says so, and how often others look.
+	renewEvery = 3 * time.Second
+)
+
+// ErrTakenOver says that another member holds the store now, for this one did
+// not reach the server for too long. It writes nothing more; it has to be
+// opened anew.
+var ErrTakenOver = errors.New("another member has taken the store over")
+
+// lease is this member's hold on the store. Each batch checks it under a lock on
+// its row, so that nothing is written by who no longer has it; time, of the
+// server alone, says only when another may take it.
+type lease struct {
+	member string
+	token  batchName
+}
+
+// acquire waits until the store is free, and takes it. It tells waiting who has
+// it, whenever that changes.
+func (l *lease) acquire(ctx context.Context, conn *pgx.Conn, waiting func(holder string)) error {
+	if _, err := conn.Exec(ctx, `INSERT INTO holdgate_lease (id, holder, member, until) VALUES (1, '', '', now()) ON CONFLICT DO NOTHING`); err != nil {
+		return err
+	}
+	last := ""
+	for {
+		tag, err := conn.Exec(ctx, `UPDATE holdgate_lease SET holder = $1, member = $2, until = now() + $3::interval
+			WHERE id = 1 AND until <= now()`, l.token[:], l.member, leaseFor)
+		if err != nil || tag.RowsAffected() == 1 {
+			return err
+		}
+		var holder string
+		if err := conn.QueryRow(ctx, `SELECT member FROM holdgate_lease WHERE id = 1`).Scan(&holder); err != nil {
+			return err
+		}
+		if holder != last && waiting != nil {
+			waiting(holder)
+			last = holder
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(renewEvery):
+		}
+	}
+}
+
+// renew keeps the lease until ctx ends, and then lets it go.
+func (s *Store) renew(ctx context.Context) {
+	var conn *pgx.Conn
+	for ctx.Err() == nil {
+		conn = s.renewOnce(ctx, conn)
+		select {
+		case <-ctx.Done():
+		case <-time.After(renewEvery):
+		}
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectLimit)
+	defer cancel()
+	if conn != nil {
+		conn.Exec(ending, `UPDATE holdgate_lease SET until = now() WHERE id = 1 AND holder = $1`, s.lease.token[:])
+		conn.Close(ending)
+	}
+}
+
+// renewOnce renews the lease and returns the connection to be used next, nil
+// where it broke.
+func (s *Store) renewOnce(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
+	limited, cancel := context.WithTimeout(ctx, leaseFor)
+	defer cancel()
+	if conn == nil {
+		var err error
+		if conn, err = s.connect(limited); err != nil {
+			return nil
+		}
+	}
+	tag, err := conn.Exec(limited, `UPDATE holdgate_lease SET until = now() + $2::interval WHERE id = 1 AND holder = $1`,
+		s.lease.token[:], leaseFor)
+	switch {
+	case err != nil:
+		conn.Close(limited)
+		return nil
+	case tag.RowsAffected() == 0:
+		s.takenOver()
+	}
+	return conn
+}
+
+// held checks, within a batch, that this member holds the store, and keeps
+// others from taking it until the batch ends.
+func (s *Store) held(ctx context.Context, tx pgx.Tx) error {
+	if s.lease.member == "" {
+		return nil
+	}
+	var mine bool
+	err := tx.QueryRow(ctx, `SELECT holder = $1 FROM holdgate_lease WHERE id = 1 FOR SHARE`, s.lease.token[:]).Scan(&mine)
+	if err != nil {
+		return unavailable(err)
+	}
+	if !mine {
+		return s.takenOver()
+	}
+	return nil
+}
+
+// takenOver ends all writing, and tells the owner once.
+func (s *Store) takenOver() error {
+	if s.gone.CompareAndSwap(false, true) {
+		s.config.Logger.Error("another member has taken the store over; this one writes nothing more")
+		if s.config.OnTakenOver != nil {
+			s.config.OnTakenOver()
+		}
+	}
+	return fmt.Errorf("writing to the store: %w", ErrTakenOver)
+}

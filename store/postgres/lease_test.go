@@ -1,0 +1,98 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdgate/holdgate/store/postgres"
+	"github.com/holdgate/holdgate/store/postgres/pgtest"
+)
+
+// hold opens the store as a member that must be the only one.
+func hold(t *testing.T, url, name string, c postgres.Config) *postgres.Store {
+	t.Helper()
+	c.URL, c.Member, c.Logger = url, name, slog.New(slog.DiscardHandler)
+	s, err := postgres.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestAStandbyWaitsUntilTheStoreIsFree(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, t.TempDir())
+	first := hold(t, url, "one", postgres.Config{})
+	waits := make(chan string, 1)
+	opened := make(chan *postgres.Store)
+	go func() {
+		opened <- hold(t, url, "two", postgres.Config{OnWaiting: func(holder string) { waits <- holder }})
+	}()
+	if holder := <-waits; holder != "one" {
+		t.Errorf("it waits for %q, want one", holder)
+	}
+	if err := first.Update(t.Context(), put("a", "1")); err != nil {
+		t.Error(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := <-opened
+	if got := number(t, second, "a"); got != 1 {
+		t.Errorf("the next member reads %d, want 1", got)
+	}
+	if err := second.Update(t.Context(), put("a", "2")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAWaitForTheStoreEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, t.TempDir())
+	hold(t, url, "one", postgres.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := postgres.Open(ctx, postgres.Config{URL: url, Member: "two", Logger: slog.New(slog.DiscardHandler), OnWaiting: func(string) { cancel() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A member whose time ran out without its knowing writes nothing, though it
+// began before the other took over.
+func TestWhoHasLostTheStoreWritesNothing(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, t.TempDir())
+	told := make(chan struct{})
+	first := hold(t, url, "one", postgres.Config{OnTakenOver: func() { close(told) }})
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), `UPDATE holdgate_lease SET holder = '', until = now() - interval '1 s'`); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Update(t.Context(), put("a", "1")); !errors.Is(err, postgres.ErrTakenOver) {
+		t.Errorf("got %v, want ErrTakenOver", err)
+	}
+	<-told
+	second := hold(t, url, "two", postgres.Config{})
+	if err := second.Update(t.Context(), put("a", "2")); err != nil {
+		t.Error(err)
+	}
+	if err := first.Update(t.Context(), put("a", "3")); !errors.Is(err, postgres.ErrTakenOver) {
+		t.Errorf("after that: got %v, want ErrTakenOver", err)
+	}
+	if got := number(t, second, "a"); got != 2 {
+		t.Errorf("the value is %d, want the holder's", got)
+	}
+}
