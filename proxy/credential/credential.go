@@ -124,6 +124,9 @@ func usable(v string) error {
 	return nil
 }
 
+// Read returns the value itself, for what Holdgate logs in to on its own account. Its errors do not hold it.
+func (c *Credential) Read(ctx context.Context) (string, error) { return c.value(ctx) }
+
 func (c *Credential) value(ctx context.Context) (string, error) {
 	switch {
 	case c.File != "":

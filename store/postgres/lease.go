@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const (
-	// leaseFor is how long a member that says nothing holds the store; another
-	// may then take it over.
-	leaseFor = 12 * time.Second
-	// renewEvery is how often it says so, and how often others look.
-	renewEvery = 3 * time.Second
-)
+// DefaultLease is how long a member that says nothing holds the store, where its
+// [Config] does not say so; another may then take it over.
+const DefaultLease = 12 * time.Second
+
+// renewals is how often a member says in that time that it is there. Others look
+// as often.
+const renewals = 4
 
 // ErrTakenOver says that another member holds the store now, for this one did
 // not reach the server for too long. It writes nothing more; it has to be
@@ -28,6 +28,7 @@ var ErrTakenOver = errors.New("another member has taken the store over")
 type lease struct {
 	member string
 	token  batchName
+	lasts  time.Duration
 }
 
 // acquire waits until the store is free, and takes it. It tells waiting who has
@@ -39,7 +40,7 @@ func (l *lease) acquire(ctx context.Context, conn *pgx.Conn, waiting func(holder
 	last := ""
 	for {
 		tag, err := conn.Exec(ctx, `UPDATE holdgate_lease SET holder = $1, member = $2, until = now() + $3::interval
-			WHERE id = 1 AND until <= now()`, l.token[:], l.member, leaseFor)
+			WHERE id = 1 AND until <= now()`, l.token[:], l.member, l.lasts)
 		if err != nil || tag.RowsAffected() == 1 {
 			return err
 		}
@@ -54,7 +55,7 @@ func (l *lease) acquire(ctx context.Context, conn *pgx.Conn, waiting func(holder
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(renewEvery):
+		case <-time.After(l.lasts / renewals):
 		}
 	}
 }
@@ -66,7 +67,7 @@ func (s *Store) renew(ctx context.Context) {
 		conn = s.renewOnce(ctx, conn)
 		select {
 		case <-ctx.Done():
-		case <-time.After(renewEvery):
+		case <-time.After(s.lease.lasts / renewals):
 		}
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectLimit)
@@ -80,7 +81,7 @@ func (s *Store) renew(ctx context.Context) {
 // renewOnce renews the lease and returns the connection to be used next, nil
 // where it broke.
 func (s *Store) renewOnce(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
-	limited, cancel := context.WithTimeout(ctx, leaseFor)
+	limited, cancel := context.WithTimeout(ctx, s.lease.lasts)
 	defer cancel()
 	if conn == nil {
 		var err error
@@ -89,7 +90,7 @@ func (s *Store) renewOnce(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 		}
 	}
 	tag, err := conn.Exec(limited, `UPDATE holdgate_lease SET until = now() + $2::interval WHERE id = 1 AND holder = $1`,
-		s.lease.token[:], leaseFor)
+		s.lease.token[:], s.lease.lasts)
 	switch {
 	case err != nil:
 		conn.Close(limited)

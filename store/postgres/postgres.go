@@ -39,6 +39,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,9 +76,10 @@ type Config struct {
 	Password func(context.Context) (string, error)
 	Logger   *slog.Logger
 	// Member is the name of a process that must be the only one to write. Open
-	// then waits until no other holds the store; one that dies holds it for 12 s
-	// more. Empty: several write at a time.
+	// then waits until no other holds the store; one that dies holds it for the
+	// rest of its Lease. Empty: several write at a time.
 	Member string
+	Lease  time.Duration // DefaultLease where it is 0
 	// OnWaiting is told which member Open waits for.
 	OnWaiting func(holder string)
 	// OnTakenOver is told, once, that another member has taken the store over.
@@ -113,7 +115,7 @@ var _ store.Store = (*Store)(nil)
 // the writer and the one that follows other processes' changes; Close ends
 // both.
 func Open(ctx context.Context, config Config) (*Store, error) {
-	s := &Store{config: config, queue: serial.NewQueue(), lease: lease{member: config.Member, token: newName()}}
+	s := &Store{config: config, queue: serial.NewQueue(), lease: lease{member: config.Member, token: newName(), lasts: cmp.Or(config.Lease, DefaultLease)}}
 	pool, err := s.settings()
 	if err != nil {
 		return nil, err

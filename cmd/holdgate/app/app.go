@@ -6,6 +6,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -41,7 +42,6 @@ import (
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
 )
 
 // Options are what an App needs besides its configuration.
@@ -99,8 +99,9 @@ type App struct {
 	api      *api.Server
 	page     *web.Server
 	approver *http.Server
-	tls      *certificate // of the approvers' port; nil: it speaks plain HTTP
-	host     *host.Host   // nil where no channel is configured
+	ca       *tls.Certificate // signs for intercepted hosts
+	tls      *certificate     // of the approvers' port; nil: it speaks plain HTTP
+	host     *host.Host       // nil where no channel is configured
 	runs     *runs
 	configs  *configs
 	metrics  *metrics.Metrics
@@ -147,6 +148,12 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.current.Store(first)
+	if a.ca, err = intercept.OpenCA(c.StateDir); err != nil {
+		return nil, err
+	}
+	if err := a.setTLS(a.ca); err != nil {
+		return nil, err
+	}
 	if err := a.openStore(ctx, a.state); err != nil {
 		return nil, err
 	}
@@ -168,7 +175,7 @@ func (a *App) onStop(name string, fn func(context.Context) error) {
 
 // openStore opens the database, the audit log in it, and the queue.
 func (a *App) openStore(ctx context.Context, s *state) error {
-	st, err := badger.Open(filepath.Join(a.c.StateDir, "db"), a.log, badger.OnSync(a.metrics.Synced))
+	st, err := a.openDatabase(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -229,16 +236,9 @@ func Own(c config.Config) rego.Own {
 	return own
 }
 
-func (a *App) buildProxy(ctx context.Context) error {
-	ca, err := intercept.OpenCA(a.c.StateDir)
-	if err != nil {
-		return err
-	}
-	if err := a.setTLS(ca); err != nil {
-		return err
-	}
+func (a *App) buildProxy(ctx context.Context) (err error) {
 	pc := proxy.Config{
-		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: ca, Logger: a.log,
+		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: a.ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]mcpproxy.Command{},
 		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		Models: model.Options{Notice: a.c.Holds.Notice, NoRehydrate: !a.c.Holds.Rehydrate, Rounds: a.c.Holds.Continues()},
@@ -400,10 +400,7 @@ func (a *App) Start(ctx context.Context) error {
 func (a *App) goServe(name string, serve func() error) {
 	a.work.Go(func() {
 		if err := serve(); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, context.Canceled) {
-			select {
-			case a.failed <- fmt.Errorf("%s: %w", name, err):
-			default:
-			}
+			a.fail(name, err)
 		}
 	})
 }

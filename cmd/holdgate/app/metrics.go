@@ -58,8 +58,14 @@ func (a *App) policyNow() (revision string, broken bool) {
 	return l.Revision, l.Broken != ""
 }
 
+// errNoFiles says that the store is in a server, which has metrics of its own.
+var errNoFiles = errors.New("the store has no files here")
+
 // storeSize is what the store's files take, and what is free for it.
 func (a *App) storeSize() (size, free int64, err error) {
+	if a.c.Store.Postgres.On() {
+		return 0, 0, errNoFiles
+	}
 	err = filepath.WalkDir(filepath.Join(a.c.StateDir, "db"), func(_ string, d fs.DirEntry, err error) error {
 		var info fs.FileInfo
 		if err == nil && d.Type().IsRegular() {

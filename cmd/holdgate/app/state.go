@@ -152,6 +152,7 @@ const (
 	purposeSeal   = "sealed bodies"
 	purposeNonce  = "channel nonces"
 	purposePage   = "the page's name"
+	purposeShared = "the store's members"
 )
 
 // key derives the key for a purpose (RFC 5869), 32 bytes.
@@ -171,6 +172,9 @@ const closeFor = 10 * time.Second
 // closeStore closes the database, and gives up where its folder has gone or its
 // disk does not answer: it would try without end to write what it has in memory.
 func (a *App) closeStore(st store.Store) error {
+	if a.c.Store.Postgres.On() {
+		return st.Close()
+	}
 	dir := filepath.Join(a.c.StateDir, "db")
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("the database's folder has gone while it was open, and its state with it: %w", err)

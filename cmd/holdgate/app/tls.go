@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"slices"
@@ -154,10 +155,13 @@ func (a *App) tlsNames() []string {
 func (a *App) ownHost(host string) bool { return a.tls != nil && a.tls.isFor(host) }
 
 // serveApprovers serves the approvers' port.
-func (a *App) serveApprovers(ln net.Listener) error {
-	if a.tls == nil {
-		return a.approver.Serve(ln)
+func (a *App) serveApprovers(ln net.Listener) error { return a.tls.serve(a.approver, ln) }
+
+// serve serves over TLS; over plain HTTP where there is no certificate.
+func (c *certificate) serve(s *http.Server, ln net.Listener) error {
+	if c == nil {
+		return s.Serve(ln)
 	}
-	a.approver.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: a.tls.get}
-	return a.approver.ServeTLS(ln, "", "")
+	s.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	return s.ServeTLS(ln, "", "")
 }

@@ -27,6 +27,7 @@ type Config struct {
 	// StateDir is the folder of what must be found by name: the token, the
 	// socket, keys, the database. Absolute.
 	StateDir  string              `yaml:"state_dir"`
+	Store     Store               `yaml:"store"`
 	Policy    Policy              `yaml:"policy"`
 	Upstreams map[string]Upstream `yaml:"upstreams"` // by the NAME of /up/NAME
 	MCP       map[string]MCP      `yaml:"mcp"`       // by the NAME of /mcp/NAME

@@ -38,6 +38,7 @@ func (c Config) Validate() error {
 	if c.StateDir == "" {
 		f.add("state_dir: must be set")
 	}
+	f.store(c.Store)
 	f.policy(c.Policy)
 	f.oneOf("holds.on_refusal", c.Holds.OnRefusal, RefusalReply, RefusalContinue)
 	if n := c.Holds.Rounds; n < 1 || n > 20 {

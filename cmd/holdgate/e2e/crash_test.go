@@ -23,7 +23,9 @@ import (
 // upstreams that remember what they said and what they did.
 type crash struct {
 	t        *testing.T
-	dir      string
+	dirs     []string // the state folders of those that take turns
+	starts   int
+	outage   func()     // what happens besides, before each kill; nil: nothing
 	config   string     // with room for all that a test of many rounds asks
 	rnd      *rand.Rand // for the test's own goroutine
 	provider *provider
@@ -42,9 +44,9 @@ type crash struct {
 // roomy lifts the limits of one agent: all agents of the test are one.
 const roomy = "limits: {pending: 100000, held_bytes: 64GiB, decisions_per_second: 100000, log_bytes_per_hour: 64GiB}\n"
 
-func newCrash(t *testing.T, seed uint64) *crash {
+func newCrash(t *testing.T, seed uint64, config string, dirs ...string) *crash {
 	c := &crash{
-		t: t, dir: stateDir(t), config: write(t, "holdgate.yaml", roomy), rnd: rand.New(rand.NewPCG(seed, 0)), provider: newProvider(t), files: newFileServer(t),
+		t: t, dirs: dirs, config: write(t, "holdgate.yaml", roomy+config), rnd: rand.New(rand.NewPCG(seed, 0)), provider: newProvider(t), files: newFileServer(t),
 		acked: make(chan struct{}, 1000),
 		said:  map[string]call{}, seen: map[string]request{}, votes: map[string]string{}, delivered: map[string][]string{}, edited: map[string]bool{},
 	}
@@ -53,10 +55,12 @@ func newCrash(t *testing.T, seed uint64) *crash {
 	return c
 }
 
-// start starts the sidecar, with the same state and on other ports.
+// start starts the next sidecar, with the same state and on other ports.
 func (c *crash) start() {
 	c.t.Helper()
-	c.side.Store(serveIn(c.t, c.dir, nil, "--config", c.config, "--upstream", "anthropic="+c.provider.URL, "--upstream", "openai="+c.provider.URL, "--mcp", "files="+c.files.URL))
+	dir := c.dirs[c.starts%len(c.dirs)]
+	c.starts++
+	c.side.Store(serveIn(c.t, dir, nil, "--config", c.config, "--upstream", "anthropic="+c.provider.URL, "--upstream", "openai="+c.provider.URL, "--mcp", "files="+c.files.URL))
 }
 
 // say makes the model's calls. No two answers are the same: each has ids and
@@ -89,11 +93,15 @@ func TestCrash(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	c := newCrash(t, seed)
+	newCrash(t, seed, "", stateDir(t)).rounds(rounds)
+}
+
+// rounds crashes so often, and then accounts for all that was asked.
+func (c *crash) rounds(rounds int) {
 	for n := range rounds {
 		c.round(n)
-		if t.Failed() {
-			t.Fatalf("round %d of %d; the sidecars logged:\n%.20000s", n, rounds, c.side.Load().log())
+		if c.t.Failed() {
+			c.t.Fatalf("round %d of %d; the sidecars logged:\n%.20000s", n, rounds, c.side.Load().log())
 		}
 	}
 	c.account(rounds)
@@ -112,6 +120,9 @@ func (c *crash) round(n int) {
 	person.Go(func() { c.answerAll(over) })
 
 	c.wait()
+	if c.outage != nil {
+		c.outage()
+	}
 	c.side.Load().kill()
 	c.start()
 	c.remembers()

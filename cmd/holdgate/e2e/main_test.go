@@ -26,6 +26,8 @@ import (
 	"time"
 
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdgate/holdgate/store/postgres/pgtest"
 )
 
 // A socket's path has a limit, for which the user's own folder may be too deep.
@@ -48,7 +50,7 @@ func TestMain(m *testing.M) {
 
 func buildAndRun(m *testing.M) int {
 	if binary != "" {
-		return m.Run()
+		return pgtest.Main(m)
 	}
 	dir, err := os.MkdirTemp("", "holdgate-e2e-")
 	if err != nil {
@@ -63,7 +65,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "building holdgate:", err)
 		return 1
 	}
-	return m.Run()
+	return pgtest.Main(m)
 }
 
 // patience bounds everything that a test waits for. It is long because the

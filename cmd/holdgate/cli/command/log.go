@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -70,6 +71,9 @@ func (e *Env) OpenLog(c *cli.Context) (Log, error) {
 	none, ok := errors.AsType[*client.NoSidecarError](err)
 	if !ok {
 		return nil, err
+	}
+	if s.Store.Postgres.On() {
+		return nil, fmt.Errorf("the log is in PostgreSQL, and is read by way of the sidecar that works on it: %w", none)
 	}
 	if _, err := os.Stat(filepath.Join(s.StateDir, "db")); errors.Is(err, fs.ErrNotExist) {
 		return nil, none

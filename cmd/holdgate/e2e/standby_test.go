@@ -1,0 +1,120 @@
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate/store/postgres/pgtest"
+)
+
+// twins makes the state folders of two sidecars that keep their state in one
+// database, and what their configuration says of it.
+func twins(t *testing.T) (config string, dirs []string) {
+	t.Helper()
+	url := pgtest.URL(t, t.TempDir())
+	secret := []byte(strings.Repeat("5e", 32) + "\n")
+	for range 2 {
+		dir := stateDir(t)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "secret.key"), secret, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, dir)
+	}
+	return fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url), dirs
+}
+
+// Whichever of two sidecars is killed whenever, the other one goes on with what
+// was acknowledged, and nothing arrives twice.
+func TestCrashOnPostgreSQL(t *testing.T) {
+	config, dirs := twins(t)
+	rounds := 6
+	if testing.Short() {
+		rounds = 2
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	newCrash(t, seed, config, dirs...).rounds(rounds)
+}
+
+// The same where the database's server is killed first, and started again.
+func TestCrashWithTheDatabase(t *testing.T) {
+	_, dirs := twins(t)
+	server, err := pgtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	config := fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", pgtest.Address(server.Socket, "postgres"))
+	c := newCrash(t, uint64(time.Now().UnixNano()), config, dirs...)
+	c.outage = func() {
+		if err := errors.Join(server.Kill(), server.Start()); err != nil {
+			t.Fatal(err)
+		}
+		c.wait()
+	}
+	c.rounds(3)
+}
+
+// A sidecar that stands by is alive and not ready, and takes over when the other
+// one ends.
+func TestAStandby(t *testing.T) {
+	config, dirs := twins(t)
+	file := write(t, "holdgate.yaml", config)
+	first := serveIn(t, dirs[0], nil, "--config", file)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	ready := make(chan *sidecar)
+	go func() { ready <- serveIn(t, dirs[1], nil, "--config", file, "--approvers", addr) }()
+	probe := func(path string) (int, string) {
+		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			r, err := http.Get("http://" + addr + path)
+			if err == nil {
+				defer r.Body.Close()
+				body, _ := io.ReadAll(r.Body)
+				return r.StatusCode, string(body)
+			}
+			if time.Now().After(end) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if status, body := probe("/healthz"); status != http.StatusOK || !strings.Contains(body, "standing by") {
+		t.Errorf("/healthz: %d %s", status, body)
+	}
+	if status, body := probe("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "works on the store") {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+	first.stop()
+	second := <-ready
+	if status, body := probe("/readyz"); status != http.StatusOK {
+		t.Errorf("/readyz of the one that works: %d %s", status, body)
+	}
+	second.must("audit", "verify")
+}
+
+// Members with different keys could not open what the others sealed.
+func TestAnotherSecretIsRefused(t *testing.T) {
+	config, dirs := twins(t)
+	file := write(t, "holdgate.yaml", config)
+	serveIn(t, dirs[0], nil, "--config", file).stop()
+	other := stateDir(t)
+	r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", file)
+	if r.code == 0 || !strings.Contains(r.stderr, "made by a member with another secret.key") {
+		t.Errorf("%v", r)
+	}
+}
