@@ -155,16 +155,16 @@ func TestPromise3(t *testing.T) {
 
 	// A model's call comes once for one approval, before a crash and after it.
 	first := d.asks("rm -rf once")
-	r := d.held("rm -rf once")
+	r := first.held()
 	d.answer(r.ID, "approve")
 	first.sees(t, "message_stop")
 	again := d.asks("rm -rf once")
-	second := d.held("rm -rf once")
+	second := again.held()
 	again.nothingOf(t, call{id: "toolu_rm_rf_once", command: "rm -rf once"})
 	d.crash()
 	<-again.ended
 	again = d.asks("rm -rf once")
-	if got := d.held("rm -rf once"); got.ID != second.ID || got.ID == r.ID {
+	if got := again.held(); got.ID != second.ID || got.ID == r.ID {
 		t.Errorf("request %s was used, and %s was asked before the crash; %s after it", r.ID, second.ID, got.ID)
 	}
 	again.nothingOf(t, call{id: "toolu_rm_rf_once", command: "rm -rf once"})
@@ -255,7 +255,7 @@ decision := {"action": "hold", "rule": "mine.ask", "reason": "Who knows."} if "t
 	}
 
 	answer := d.asks("touch that")
-	r := d.held("touch that")
+	r := answer.held()
 	d.crash()
 	<-answer.ended
 	if !d.logs("decision", "hold", "mine.ask") {

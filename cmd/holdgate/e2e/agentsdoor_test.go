@@ -19,7 +19,7 @@ func TestPromise6(t *testing.T) {
 	p := newProvider(t)
 	s := serve(t, nil, "--upstream", "anthropic="+p.URL)
 	answer := s.asks("rm -rf own")
-	r := s.held("rm -rf own")
+	r := answer.held()
 	b, err := os.ReadFile(filepath.Join(s.dir, "approver.token"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,12 +14,14 @@ import (
 // An arriving is a streamed answer as it comes to an agent.
 type arriving struct {
 	lockedBuffer
-	ended chan struct{}
+	s       *sidecar
+	command string
+	ended   chan struct{}
 }
 
 // asks starts a streamed turn in which the model asks for command.
 func (s *sidecar) asks(command string) *arriving {
-	a := &arriving{ended: make(chan struct{})}
+	a := &arriving{s: s, command: command, ended: make(chan struct{})}
 	go func() {
 		defer close(a.ended)
 		resp, err := http.Post(s.base("anthropic")+"/v1/messages", "application/json",
@@ -33,10 +35,35 @@ func (s *sidecar) asks(command string) *arriving {
 	return a
 }
 
+// held waits until a person is asked about the call.
+func (a *arriving) held() request {
+	a.s.t.Helper()
+	return a.s.heldAs("a call with "+a.command, func(r request) bool { return r.mentions(a.command) }, a.ended)
+}
+
 // sees waits until text has come.
 func (a *arriving) sees(t *testing.T, text string) {
 	t.Helper()
-	until(t, "an answer with "+text, func() bool { return strings.Contains(a.String(), text) })
+	until(t, "an answer with "+text, func() bool {
+		over := a.over() // before what has come is looked at
+		if strings.Contains(a.String(), text) {
+			return true
+		}
+		if over {
+			t.Fatalf("the answer ended without %s: %s", text, a.String())
+		}
+		return false
+	})
+}
+
+// over reports whether the answer has ended.
+func (a *arriving) over() bool {
+	select {
+	case <-a.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // arguments are those of the answer's only call.
@@ -79,7 +106,7 @@ func TestPromise1(t *testing.T) {
 	s := serve(t, nil, "--upstream", "anthropic="+p.URL)
 	c := call{id: "toolu_rm_rf_one", command: "rm -rf one"}
 	answer := s.asks(c.command)
-	r := s.held(c.command)
+	r := answer.held()
 	answer.sees(t, promise)
 	answer.nothingOf(t, c)
 	other := strings.Repeat("0", len(r.Call.Digest))
@@ -115,7 +142,7 @@ decisions contains {"action": "deny", "rule": "mine.never", "reason": "Never shr
 }
 `))
 	approved := s.asks("rm -rf approved")
-	r := s.held("rm -rf approved")
+	r := approved.held()
 	s.answer(r.ID, "approve")
 	<-approved.ended
 	if got := approved.arguments(); !sameJSON(r.Call.Tool.Arguments, got) || got != (call{command: "rm -rf approved"}).arguments() {
@@ -125,13 +152,13 @@ decisions contains {"action": "deny", "rule": "mine.never", "reason": "Never shr
 	// An edit into a call that asks too: the editor is asked of what is sent.
 	edited := s.asks("rm -rf edited")
 	const other = `{"command":"git push --force","n":1.50}`
-	first := s.held("rm -rf edited")
+	first := edited.held()
 	s.edit(first, other)
 	until(t, "the edited call", func() bool {
 		for _, r := range s.pending() {
 			s.answer(r.ID, "approve")
 		}
-		return strings.Contains(edited.String(), "message_stop")
+		return edited.over()
 	})
 	if got := edited.arguments(); got != other {
 		t.Errorf("a person wrote %s, and sent was %s", other, got)
@@ -139,7 +166,7 @@ decisions contains {"action": "deny", "rule": "mine.never", "reason": "Never shr
 
 	// An edit into a call that policy denies goes nowhere.
 	denied := s.asks("rm -rf harmless")
-	s.edit(s.held("rm -rf harmless"), `{"command":"shred everything"}`)
+	s.edit(denied.held(), `{"command":"shred everything"}`)
 	<-denied.ended
 	if got := denied.String(); strings.Contains(got, "tool_use") || !strings.Contains(got, "Never shred.") {
 		t.Errorf("an edit into what policy denies came to %s", got)
@@ -274,7 +301,7 @@ func TestPromise7(t *testing.T) {
 	}
 
 	answer := s.asks("rm -rf two")
-	r := s.held("rm -rf two")
+	r := answer.held()
 	answer.sees(t, promise)
 	s.answer(r.ID, "approve")
 	<-answer.ended

@@ -226,14 +226,22 @@ func (s *sidecar) held(text string) request {
 
 // heldAs waits until such a request is pending. It asks the socket, for a process
 // each time would take the processor from the agent that it waits for; what it
-// returns is what the command prints.
-func (s *sidecar) heldAs(what string, such func(request) bool) (found request) {
+// returns is what the command prints. An answer that ends before that let its call
+// through, so that nothing is waited for.
+func (s *sidecar) heldAs(what string, such func(request) bool, unless ...<-chan struct{}) (found request) {
 	s.t.Helper()
 	socket := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(s.dir, "holdgate.sock"))
 	}}}
 	defer socket.CloseIdleConnections()
 	until(s.t, what, func() bool {
+		for _, ended := range unless {
+			select {
+			case <-ended:
+				s.t.Fatalf("the answer ended, and nobody was asked about %s", what)
+			default:
+			}
+		}
 		var list []request
 		resp, err := s.apiBy(socket, "sidecar", http.MethodGet, "/v1/approvals?status=pending", "")
 		if err != nil || json.Unmarshal([]byte(body(s.t, resp)), &list) != nil || !slices.ContainsFunc(list, such) {
