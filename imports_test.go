@@ -51,6 +51,8 @@ var imports = map[string][]string{
 	"approvals/socket":   {},
 	"approvals/client":   {".", "approvals/socket", "approvals", "approvals/api", "approvals/sessions", "approvals/stats", "store/audit", "approvals/agents"},
 
+	"approvals/socket/sockettest": {},
+
 	"approvals/tui": {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/record", "store/audit", "plugins/host", "plugins/sdk/page"},
 
 	"rego/facts/snippet/outcome":    {},

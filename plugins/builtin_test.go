@@ -20,13 +20,11 @@ import (
 	"github.com/emersion/go-smtp"
 	"github.com/godbus/dbus/v5"
 
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/plugins"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 // TestMain makes the test binary a channel, as the holdgate program is.
 func TestMain(m *testing.M) {
@@ -117,10 +115,7 @@ func newDesktop(t *testing.T) string {
 	if _, err := exec.LookPath("dbus-daemon"); err != nil {
 		return ""
 	}
-	dir, err := os.MkdirTemp("", "bus") // the test's own folder can be too deep for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := sockettest.Folder(t)
 	address := "unix:path=" + filepath.Join(dir, "s")
 	cmd := exec.CommandContext(t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--address="+address, "--print-address=1")
 	out, err := cmd.StdoutPipe()

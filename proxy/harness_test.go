@@ -33,9 +33,6 @@ import (
 	"github.com/holdgate/holdgate/store/badger"
 )
 
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
-
 // testPolicy decides by words in the call, so that a test says in the call
 // what becomes of it.
 const testPolicy = `package holdgate

@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/identity"
@@ -380,7 +381,7 @@ func TestATokenOfAUserCountsFromThatUserAlone(t *testing.T) {
 	g := newGate(t, up, withPolicy(t, provenPolicy), withAgents(t,
 		identity.Agent{ID: "ann", Tokens: [][32]byte{identity.Hash(annsToken)}, UID: &me},
 		identity.Agent{ID: "bob", Tokens: [][32]byte{identity.Hash(bobsToken)}, UID: &other}))
-	path := filepath.Join(t.TempDir(), "a.sock")
+	path := filepath.Join(sockettest.Folder(t), "a.sock")
 	ln, err := net.Listen("unix", path)
 	must(t, err)
 	served := make(chan error, 1)

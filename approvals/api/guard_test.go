@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,10 +15,8 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 )
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 // What a page in the approver's browser can send must decide nothing, even if
 // it had come by the token.
@@ -194,7 +191,7 @@ func TestATokenSpeaksForItsOwnPersonOnly(t *testing.T) {
 
 func TestAUnixSocketTakesAnyHostAndStillWantsTheToken(t *testing.T) {
 	d := newDoor(t)
-	path := filepath.Join(t.TempDir(), "s")
+	path := filepath.Join(sockettest.Folder(t), "s")
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)

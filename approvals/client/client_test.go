@@ -24,23 +24,17 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
 )
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 const token = "0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // stateDir makes a state folder with a token in it.
 func stateDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hg") // short: a socket's path has a limit
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := sockettest.Folder(t)
 	if err := os.WriteFile(filepath.Join(dir, client.TokenName), []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

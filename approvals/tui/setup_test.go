@@ -20,6 +20,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -27,9 +28,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the golden files")
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 const token = "0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -47,11 +45,7 @@ type sidecar struct {
 
 func newSidecar(t *testing.T) *sidecar {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := sockettest.Folder(t)
 	if err := os.WriteFile(filepath.Join(dir, client.TokenName), []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

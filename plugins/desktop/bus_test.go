@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 )
 
 // A bus is a private message bus: the real dbus-daemon.
@@ -28,10 +30,7 @@ func newBus(t *testing.T) *bus {
 	if _, err := exec.LookPath("dbus-daemon"); err != nil {
 		t.Skip("SKIPPED: no dbus-daemon is here, so nothing of the desktop is tested (Debian has it in the package dbus-daemon)")
 	}
-	dir, err := os.MkdirTemp("", "bus") // the test's own folder can be too deep for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := sockettest.Folder(t)
 	b := &bus{t: t, socket: filepath.Join(dir, "s"), conf: filepath.Join(dir, "conf")}
 	conf := `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>unix:path=` + b.socket + `</listen>

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,9 +12,6 @@ import (
 
 	"github.com/godbus/dbus/v5"
 )
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 // A note is a notification as people see it.
 type note struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/plugins/sdk"
 	"github.com/holdgate/holdgate/plugins/sdk/sdktest"
 )
@@ -108,7 +109,7 @@ func TestADesktopThatHangsCostsItsTimeAlone(t *testing.T) {
 // A bus that takes connections and says nothing keeps nobody waiting.
 func TestABusThatHangsIsAnErrorInTime(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	ln, err := net.Listen("unix", filepath.Join(sockettest.Folder(t), "s"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,12 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/plugins/sdk"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
 )
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 // TestMain makes the test binary a channel too: see puppet_test.go.
 func TestMain(m *testing.M) {
@@ -91,10 +89,7 @@ func newBench(t *testing.T) *bench {
 
 // listen takes what puppets report.
 func (b *bench) listen() {
-	dir, err := os.MkdirTemp("", "stage") // the test's own folder can be too deep for a socket
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	dir := sockettest.Folder(b.t)
 	b.socket = filepath.Join(dir, "s")
 	ln, err := net.Listen("unix", b.socket)
 	if err != nil {

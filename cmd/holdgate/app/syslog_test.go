@@ -15,13 +15,11 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/store/audit"
 )
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 // rfc5424 is a message of RFC 5424 with our structured data.
 var rfc5424 = regexp.MustCompile(`^<109>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \S+ holdgate \d+ checkpoint \[holdgate@32473 size="(\d+)" root="[^"]+" checkpoint="([^"]+)"\] audit log checkpoint: \d+ entries$`)
@@ -29,11 +27,7 @@ var rfc5424 = regexp.MustCompile(`^<109>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z
 // Checkpoints reach a log server over UDP, TCP and both kinds of unix socket, and
 // a program; what arrives is signed with the log's key.
 func TestCheckpointsGoToLogServersAndWitnesses(t *testing.T) {
-	folder, err := os.MkdirTemp("", "hg") // a socket's path has a limit
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(folder) })
+	folder := sockettest.Folder(t)
 	for name, listen := range map[string]func(t *testing.T) (string, func() string){
 		"udp": func(t *testing.T) (string, func() string) { return datagrams(t, "udp", "127.0.0.1:0") },
 		"a datagram socket": func(t *testing.T) (string, func() string) {

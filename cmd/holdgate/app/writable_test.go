@@ -6,16 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
 func TestTheAgentsSocketLiesWhereNobodyCanReplaceIt(t *testing.T) {
-	dir, err := os.MkdirTemp("", "hg") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := sockettest.Folder(t)
 	for _, tt := range []struct {
 		mode os.FileMode
 		ok   bool

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
@@ -165,10 +166,7 @@ func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 // startSidecar starts a sidecar of its own for a test.
 func startSidecar(t *testing.T) *sidecar {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := sockettest.Folder(t)
 	s := &sidecar{dir: dir}
 	if err := s.start(); err != nil {
 		t.Fatal(err)

@@ -11,11 +11,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 )
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 // The test binary is holdgate itself.
 func TestMain(m *testing.M) {
@@ -26,8 +24,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
-			// A socket's path has a limit that a test's own folder can exceed.
-			dir, err := os.MkdirTemp("", "hg")
+			dir, err := sockettest.Make()
 			if err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
@@ -71,10 +72,7 @@ func served(t *testing.T, args ...string) (stop func() int) {
 // stateFolder is a new one whose name is short enough for a socket's path.
 func stateFolder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := sockettest.Folder(t)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)

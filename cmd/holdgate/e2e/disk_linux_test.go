@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 )
 
 // ownDisk mounts a small disk for a state folder.
 func ownDisk(t *testing.T, size string) (dir string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir = sockettest.Folder(t)
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		_ = os.Remove(dir)
 		t.Skipf("THE DISK IS NOT TESTED: mounting one of its own takes rights that this user does not have: %v", err)

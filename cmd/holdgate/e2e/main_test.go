@@ -30,9 +30,6 @@ import (
 	"github.com/holdgate/holdgate/store/postgres/pgtest"
 )
 
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
-
 // binary is the program under test. TestMain builds it before anything runs.
 var binary = os.Getenv("HOLDGATE_BINARY")
 

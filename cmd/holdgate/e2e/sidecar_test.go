@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 )
 
 // A sidecar is a running `holdgate serve` and its state folder.
@@ -31,11 +33,7 @@ type sidecar struct {
 // it has a limit which the test's own folder can exceed.
 func stateDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := sockettest.Folder(t)
 	return filepath.Join(dir, "s")
 }
 

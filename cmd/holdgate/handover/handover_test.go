@@ -10,10 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
+)
 
 // pair are the two ends of a connection between a run and a sidecar.
 func pair(t *testing.T) (run, sidecar *net.UnixConn) {
@@ -35,9 +34,7 @@ func pair(t *testing.T) (run, sidecar *net.UnixConn) {
 // folder is a folder whose path leaves room for a socket's.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hg")
-	must(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := sockettest.Folder(t)
 	return dir
 }
 

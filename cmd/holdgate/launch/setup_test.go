@@ -21,10 +21,8 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 )
-
-// A socket's path has a limit, for which the user's own folder may be too deep.
-func init() { _ = os.Setenv("TMPDIR", "/tmp") }
 
 // binary is the program under test. TestMain builds it.
 var binary string
@@ -84,11 +82,7 @@ func newRun(t *testing.T, role ...string) *run {
 // newRunWith is newRun of an agent that is confined as the flag says.
 func newRunWith(t *testing.T, confinement string, role ...string) *run {
 	t.Helper()
-	base, err := os.MkdirTemp("", "hg") // a socket's path has a limit that the test's own folder can exceed
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(base) })
+	base := sockettest.Folder(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
