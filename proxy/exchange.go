@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/steps"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -64,6 +65,8 @@ func (e *request) run() error {
 // returned by now: people may take hours, and until then each connection keeps the stack
 // below the wait. Its error is [steps.ErrCut]. A panic costs this request only.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, t *route.Target) (err error) {
+	r, end := trace.Begin(r, s.c.Tracer, w.Header(), t.Door)
+	defer end()
 	s.running.Add(1)
 	defer s.running.Done()
 	defer func() {
@@ -82,6 +85,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, t *route.Target) 
 // answered.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *route.Target) *request {
 	t.Caller = s.steps.Callers.Of(r, t.Door)
+	trace.From(r.Context(), t.Caller.Agent, t.Caller.Session.ID, t.Name, format(t))
 	unseen := !t.MCP && t.Why != ""
 	if unseen && !s.c.AllowUnsupported {
 		s.refuseUnsupported(w, r, *t, t.Why)
@@ -98,6 +102,17 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *route.Target) 
 		return nil
 	}
 	return e
+}
+
+// format is the model format that a request speaks, or "mcp"; empty where it is neither.
+func format(t *route.Target) string {
+	switch {
+	case t.Codec != nil:
+		return t.Codec.Name()
+	case t.MCP:
+		return "mcp"
+	}
+	return ""
 }
 
 // model reads and parses a model request, and hands it to the flow of models.

@@ -50,6 +50,7 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -128,6 +129,8 @@ type Config struct {
 	// ([steps.Steps]).
 	OnRefused  func(rule string)
 	OnAnswered func(steps.Answered)
+	// Tracer makes spans of requests; nil: none are made. See [trace.NewTracer].
+	Tracer oteltrace.Tracer
 }
 
 // Confidence says what becomes of agents' reports. The zero value stores them, and

@@ -12,6 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/metrics"
 	oparego "github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/secrets"
@@ -33,7 +34,9 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 			return d
 		}
 	}
+	_, span := started(ctx, "facts")
 	f, err := p.facts(ctx, in)
+	span.End()
 	if repeatable && err == nil && !p.readsArguments && !p.readsEffects {
 		if d, ok := p.repeats.findLike(in, &f); ok {
 			return d
@@ -50,7 +53,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 		return input, at.now, ierr
 	})
 	if e.o.OnEvaluated != nil {
-		e.o.OnEvaluated(time.Since(began), d.Rule == holdgate.RulePolicyError)
+		e.o.OnEvaluated(ctx, time.Since(began), d.Rule == holdgate.RulePolicyError)
 	}
 	p.hide(ctx, in, f, err, &d)
 	d.Leaves = f.Leaves
@@ -71,6 +74,15 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 		e.logDecision(ctx, input, d)
 	}
 	return d
+}
+
+// started begins a span of the trace that ctx is in; where it is in none, the span does nothing.
+func started(ctx context.Context, name string) (context.Context, trace.Span) {
+	within := trace.SpanFromContext(ctx)
+	if !within.IsRecording() {
+		return ctx, within
+	}
+	return within.TracerProvider().Tracer("github.com/holdgate/holdgate").Start(ctx, name)
 }
 
 // facts is what is found out about a call. A panic is an error.

@@ -76,9 +76,9 @@ type Options struct {
 	// same time.
 	OnLoad func(Load)
 	// OnEvaluated, where set, is told of each decision for which rules were evaluated
-	// anew: how long that took, and whether it failed. It is called by several
-	// goroutines and must be quick.
-	OnEvaluated func(took time.Duration, failed bool)
+	// anew, within the context of [Engine.Decide]: how long that took, and whether it
+	// failed. It is called by several goroutines and must be quick.
+	OnEvaluated func(ctx context.Context, took time.Duration, failed bool)
 }
 
 // A Load is a new policy, or one that was refused.

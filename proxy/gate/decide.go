@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/rego"
 )
 
@@ -73,7 +74,10 @@ func (x *Exchange) evaluate(ctx context.Context, e *Evaluation, answers []rego.A
 	if err := x.inSession(&in, e); err != nil {
 		return unknownSession(err)
 	}
-	return c.Policy.Decide(context.WithoutCancel(ctx), in)
+	ctx, span := trace.Evaluate(context.WithoutCancel(ctx), e.Call, x.from.At != InAnswer || e.Call.Model != nil)
+	d := c.Policy.Decide(ctx, in)
+	span.Decided(d)
+	return d
 }
 
 // informed returns a call with what is known of its tool at the moment.

@@ -16,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/steps"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -172,7 +173,7 @@ func (m *exchange) run() error {
 	}
 	held := false
 	for _, q := range qs {
-		if err := m.x.Decide(m.p.c.Life, q); err != nil {
+		if err := m.x.Decide(trace.Carry(m.p.c.Life, m.R.Context()), q); err != nil {
 			q.Refuse(gate.NoticeError(q.Call, err))
 		}
 		held = held || q.Undecided()

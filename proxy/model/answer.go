@@ -18,6 +18,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/keepalive"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/steps"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -29,7 +30,7 @@ import (
 // upstream is left when ask returns: people may take hours. converses says that the
 // request is of the conversation that people follow.
 func (a *answer) fetch(converses bool) (left bool, err error) {
-	ctx, cancel := context.WithCancel(a.f.c.Life)
+	ctx, cancel := context.WithCancel(trace.Carry(a.f.c.Life, a.R.Context()))
 	defer cancel()
 	a.cut = cancel
 	stop := context.AfterFunc(a.R.Context(), func() {
@@ -249,7 +250,7 @@ func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
 	}
 	before := a.held.Swap(true) // while it is being decided, for the client may leave at any moment
 	a.x.Asked(p.Call)
-	if err := a.x.Decide(a.f.c.Life, q); err != nil {
+	if err := a.x.Decide(trace.Carry(a.f.c.Life, a.R.Context()), q); err != nil {
 		a.f.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
 		q.Refuse(gate.NoticeError(c, err))
 	}

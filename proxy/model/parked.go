@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/proxy/keepalive"
+	"github.com/holdgate/holdgate/proxy/trace"
 )
 
 // A parked answer waits for people on a connection that was taken from its
@@ -32,6 +33,7 @@ type parked struct {
 	ahead    []byte                         // what was read of the client's next request
 	next     [1]byte                        // where it is read to
 	gone     func()                         // says that the client is
+	traced   func()                         // says that the request has ended
 
 	ready  sync.Mutex // until it is parked
 	forget func()     // has the queue not wake it any longer
@@ -61,6 +63,7 @@ func (a *answer) park() (bool, error) {
 		return false, nil
 	}
 	ctx, gone, giveBack := a.f.c.Connections.Outlive(a.R)
+	ctx = trace.Carry(ctx, a.R.Context())
 	p := &parked{f: a.f, a: a, giveBack: giveBack, last: a.R.Close, gone: gone, over: make(chan struct{})}
 	p.ready.Lock()
 	defer p.ready.Unlock()
@@ -78,6 +81,7 @@ func (a *answer) park() (bool, error) {
 		_ = p.finish() // a client that has gone asks again all the same
 		return true, nil
 	}
+	p.traced = trace.Keep(ctx)
 	a.R = a.R.WithContext(ctx)
 	a.R.Body, a.R.TLS = http.NoBody, nil // the server's buffers hang on the body
 	a.f.c.Running.Go(p.keep)
@@ -165,6 +169,7 @@ func (p *parked) keep() {
 
 // goOn takes the answer to its end.
 func (p *parked) goOn() {
+	defer p.traced()
 	p.ready.Lock()
 	p.forget()
 	p.ready.Unlock()

@@ -10,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
@@ -85,6 +86,7 @@ type Answered struct {
 	Upstream string        // the name that the configuration has for it, as "anthropic" or "mcp/files"; empty: it has none
 	Took     time.Duration // until the head of its answer
 	Status   int           // of the answer; 0: there was none
+	Trace    string        // the id of the request's trace; empty where none is recorded
 }
 
 // watched tells of the answers to what it sends.
@@ -96,11 +98,16 @@ type watched struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
-	a := Answered{Upstream: w.upstream}
+	a := Answered{Upstream: w.upstream, Trace: trace.ID(r.Context())}
+	r, answered := trace.Sent(r, w.upstream)
 	began := time.Now()
 	resp, err := w.next.RoundTrip(r)
 	if a.Took = time.Since(began); err == nil {
 		a.Status = resp.StatusCode
+	}
+	answered(a.Status, err)
+	if w.tell == nil {
+		return resp, err
 	}
 	if err == nil || r.Context().Err() == nil { // who gave up is no fault of the upstream's
 		w.tell(a)
@@ -110,9 +117,6 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Transport is how the exchange's request goes on its way.
 func (e *Exchange) Transport() http.RoundTripper {
-	if e.Steps.OnAnswered == nil {
-		return e.transport()
-	}
 	w := watched{next: e.transport(), upstream: e.Target.Name, tell: e.Steps.OnAnswered}
 	if e.Target.MCP && w.upstream != "" {
 		w.upstream = "mcp/" + w.upstream

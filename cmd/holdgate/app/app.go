@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	oteltrace "go.opentelemetry.io/otel/trace"
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/holdgate/holdgate"
@@ -39,6 +40,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/steps"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -48,7 +50,8 @@ import (
 type Options struct {
 	Version string
 	Logger  *slog.Logger
-	Level   *slog.LevelVar // of Logger, where people may change it; nil: they may not
+	Level   *slog.LevelVar      // of Logger, where people may change it; nil: they may not
+	Getenv  func(string) string // tells where traces are sent; nil: none are
 	// Auto, where set, answers every request by itself: for tests of other
 	// people's agents. It is refused on a listener that others can reach.
 	Auto holdgate.Answer
@@ -105,6 +108,7 @@ type App struct {
 	runs     *runs
 	configs  *configs
 	metrics  *metrics.Metrics
+	tracer   oteltrace.Tracer // nil: no traces
 
 	listeners []api.Listener
 	cleanup   []cleanup
@@ -124,7 +128,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{c: c, o: o, log: o.Logger, started: time.Now(), failed: make(chan error, 1)}
+	a := &App{c: c, o: o, log: slog.New(trace.LogHandler(o.Logger.Handler())), started: time.Now(), failed: make(chan error, 1)}
 	a.runs, a.configs, a.metrics = newRuns(a), newConfigs(a, o.Watched), a.newMetrics()
 	if err := errors.Join(checkAuto(c, o), checkWritable(c, o, o.Writable)); err != nil {
 		return nil, err
@@ -137,6 +141,9 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
+	if err := a.openTraces(ctx); err != nil {
+		return nil, err
+	}
 	if a.state, err = openState(c.StateDir); err != nil {
 		return nil, err
 	}
@@ -249,7 +256,8 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
 	}
 	pc.OnRefused = a.metrics.Refused
-	pc.OnAnswered = func(s steps.Answered) { a.metrics.Answered(s.Upstream, s.Took, s.Status) }
+	pc.OnAnswered = func(s steps.Answered) { a.metrics.Answered(s.Upstream, s.Took, s.Status, s.Trace) }
+	pc.Tracer = a.tracer
 	pc.Agents = func() *identity.Book { return a.current.Load().agents }
 	pc.Network.Credentials = func() []*credential.Credential { return a.current.Load().credentials }
 	line, err := a.c.Confidence.Line()

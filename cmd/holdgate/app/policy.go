@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -53,7 +54,9 @@ func (a *App) openPolicy(ctx context.Context) error {
 	}
 	o.Logger, o.KeepSeen = a.log, !o.NoInputs
 	o.OnLoad = func(l rego.Load) { a.metrics.Loaded(l.Err); a.policyLoaded(ctx, l) }
-	o.OnEvaluated = a.metrics.Evaluated
+	o.OnEvaluated = func(ctx context.Context, took time.Duration, failed bool) {
+		a.metrics.Evaluated(took, failed, trace.ID(ctx))
+	}
 	if a.engine, err = rego.Open(ctx, o); err == nil {
 		a.onStop("policy", func(ctx context.Context) error { a.engine.Close(ctx); return nil })
 		a.warnUnanswerable()

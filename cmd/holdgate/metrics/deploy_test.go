@@ -47,7 +47,7 @@ func TestDeployAsksForMetricsThatThereAre(t *testing.T) {
 	m.Refused("holdgate.quota")
 	m.Ended(time.Second, holdgate.StatusApproved, holdgate.AnswerApprove, "slack")
 	m.Told("slack", nil)
-	m.Answered("a", time.Second, 200)
+	m.Answered("a", time.Second, 200, "")
 	got := scrape(t, m)
 	texts := strings.Join(queries(t), "\n")
 	for _, file := range []string{filepath.Join(deploy, "prometheus", "holdgate.rules.yaml"), "../../../docs/operations.md"} {

@@ -88,7 +88,7 @@ func New(n Names, s Sources) *Metrics {
 
 // Handler serves the metrics. What it is asked by whom is for others to check.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, EnableOpenMetrics: true, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError})
 }
 
 // Entry counts an entry of the audit log.
@@ -123,9 +123,10 @@ func (m *Metrics) Ended(took time.Duration, status holdgate.Status, decision hol
 	m.waited.WithLabelValues(s).Observe(took.Seconds())
 }
 
-// Evaluated counts an evaluation of policy.
-func (m *Metrics) Evaluated(took time.Duration, failed bool) {
-	m.evaluation.Observe(took.Seconds())
+// Evaluated counts an evaluation of policy. trace is the id of a trace that was recorded
+// of it, or empty.
+func (m *Metrics) Evaluated(took time.Duration, failed bool, trace string) {
+	observe(m.evaluation, took, trace)
 	if failed {
 		m.policyFails.Inc()
 	}
@@ -147,15 +148,25 @@ func (m *Metrics) Told(channel string, err error) {
 	m.told.WithLabelValues(m.channels.keep(channel), result(err)).Inc()
 }
 
-// Answered counts a request to an upstream; status 0 is no answer.
-func (m *Metrics) Answered(upstream string, took time.Duration, status int) {
+// Answered counts a request to an upstream; status 0 is no answer. trace is as in
+// [Metrics.Evaluated].
+func (m *Metrics) Answered(upstream string, took time.Duration, status int, trace string) {
 	name := m.upstreams.keep(upstream)
 	class := "error"
 	if 100 <= status && status < 600 {
 		class = strconv.Itoa(status/100) + "xx"
 	}
 	m.answers.WithLabelValues(name, class).Inc()
-	m.upstream.WithLabelValues(name).Observe(took.Seconds())
+	observe(m.upstream.WithLabelValues(name), took, trace)
+}
+
+// observe counts a time. Where there is a trace of it, the bucket has it as its exemplar.
+func observe(o prometheus.Observer, took time.Duration, trace string) {
+	if e, ok := o.(prometheus.ExemplarObserver); ok && trace != "" {
+		e.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": trace})
+		return
+	}
+	o.Observe(took.Seconds())
 }
 
 func result(err error) string {

@@ -51,13 +51,13 @@ func TestWhatIsCounted(t *testing.T) {
 	m.Refused("holdgate.malformed")
 	m.Ended(40*time.Second, holdgate.StatusApproved, holdgate.AnswerApprove, "slack")
 	m.Ended(time.Hour, holdgate.StatusExpired, holdgate.AnswerTimeout, "")
-	m.Evaluated(time.Millisecond, true)
+	m.Evaluated(time.Millisecond, true, "")
 	m.Loaded(nil)
 	m.Synced(time.Millisecond, errors.New("disk"))
 	m.Told("slack", errors.New("down"))
-	m.Answered("anthropic", time.Second, 529)
-	m.Answered("anthropic", time.Second, 0)
-	m.Answered("evil.example.com", time.Second, 200)
+	m.Answered("anthropic", time.Second, 529, "")
+	m.Answered("anthropic", time.Second, 0, "")
+	m.Answered("evil.example.com", time.Second, 200, "")
 	got := scrape(t, m)
 	for _, want := range []string{
 		`holdgate_build_info{version="1.2.3"} 1`,
@@ -102,11 +102,11 @@ func TestNoAgentCanMakeSeries(t *testing.T) {
 			m.Refused(word)
 			m.Ended(time.Duration(i), holdgate.Status(word), holdgate.Answer(word), word)
 			m.Told(word, nil)
-			m.Answered(word, time.Second, i)
+			m.Answered(word, time.Second, i, "")
 		}
 	}
 	m.Told("slack", nil)
-	m.Answered("anthropic", time.Second, 200)
+	m.Answered("anthropic", time.Second, 200, "")
 	got := scrape(t, m)
 	values := map[string]map[string]bool{}
 	for _, found := range regexp.MustCompile(`(?:\{|,)([a-z]+)="((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(got, -1) {
@@ -133,7 +133,7 @@ func BenchmarkEntry(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Entry(e)
-		m.Evaluated(time.Millisecond, false)
-		m.Answered("anthropic", time.Second, 200)
+		m.Evaluated(time.Millisecond, false, "")
+		m.Answered("anthropic", time.Second, 200, "")
 	}
 }

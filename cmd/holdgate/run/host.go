@@ -27,7 +27,7 @@ type Host struct {
 // that this process does and can write there, and in the others named. trust
 // takes rules and configuration that lie there.
 func (h Host) Options(who holdgate.Agent, trust bool, writable ...string) (o app.Options, err error) {
-	o = app.Options{Version: h.Version, Home: h.Getenv("HOME"), Agent: who, TrustWritable: trust}
+	o = app.Options{Version: h.Version, Getenv: h.Getenv, Home: h.Getenv("HOME"), Agent: who, TrustWritable: trust}
 	if o.Program, err = os.Executable(); err != nil {
 		return o, fmt.Errorf("finding this program: %w", err)
 	}

@@ -63,7 +63,7 @@ func (e *env) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := app.Options{Version: command.Version(), Level: command.Level(c.String("log"))}
+	o := app.Options{Version: command.Version(), Getenv: e.Getenv, Level: command.Level(c.String("log"))}
 	switch c.String("log-format") {
 	case "text":
 		o.Logger = e.TextLogger(o.Level)
