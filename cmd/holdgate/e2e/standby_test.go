@@ -66,6 +66,39 @@ func TestCrashWithTheDatabase(t *testing.T) {
 	c.rounds(3)
 }
 
+// While the database is away nothing passes, not even what policy allows, for
+// nothing could be written of it. A held call waits on, and is answered once the
+// database is back.
+func TestADatabaseThatIsAway(t *testing.T) {
+	_, dirs := twins(t)
+	server, err := pgtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	file := write(t, "holdgate.yaml", fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", pgtest.Address(server.Socket, "postgres")))
+	p := newProvider(t)
+	s := serveIn(t, dirs[0], nil, "--config", file, "--upstream", "anthropic="+p.URL)
+	waiting := s.asks("rm -rf waits")
+	r := s.held("rm -rf waits")
+	if err := server.Halt(); err != nil {
+		t.Log(err)
+	}
+	for _, command := range []string{"ls allowed", "rm -rf held"} {
+		if got := askTurn(s, command); strings.Contains(got, "tool_use") && strings.Contains(got, command) {
+			t.Errorf("%s passed while the database was away: %s", command, got)
+		}
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "an approval", func() bool { return s.run("approve", r.ID, "--digest", r.Call.Digest).code == 0 })
+	waiting.sees(t, "rm -rf waits")
+	if got := askTurn(s, "ls allowed"); !strings.Contains(got, "ls allowed") {
+		t.Errorf("it does not go on by itself: %s", got)
+	}
+}
+
 // A sidecar that stands by is alive and not ready, and takes over when the other
 // one ends.
 func TestAStandby(t *testing.T) {
