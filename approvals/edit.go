@@ -33,6 +33,16 @@ func (q *Queue) redactions(ctx context.Context, id string, args json.RawMessage)
 	if err != nil {
 		return nil, err
 	}
+	pointers, err := q.c.Redactions(ctx, withArguments(r, args))
+	if err != nil {
+		q.c.Logger.Error("all of an edit is hidden: policy did not say what to redact of it", "request", id, "err", err)
+		return []string{""}, nil
+	}
+	return pointers, nil
+}
+
+// withArguments is the request's call as an edit would make it.
+func withArguments(r *record.StoredRequest, args json.RawMessage) holdgate.Call {
 	c := holdgate.Call{
 		ID: r.Call.ID, Kind: r.Call.Kind, Position: r.Call.Position, Door: r.Door, Time: time.Now(),
 		Agent:   holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement},
@@ -42,12 +52,42 @@ func (q *Queue) redactions(ctx context.Context, id string, args json.RawMessage)
 	if r.Owner != "" {
 		c.Agent.Labels = map[string]string{record.LabelOwner: r.Owner}
 	}
-	pointers, err := q.c.Redactions(ctx, c)
+	return c
+}
+
+// An Answered is what a person would have answered to a request with an edit.
+type Answered struct{ Gate, Rule, By string }
+
+// Judge says what the policy of this moment would say of a pending request's call with
+// other arguments, given that by answers with them. Nothing is decided or logged, and
+// policy is asked again when the edit is sent. It returns ErrNotFound, *EndedError or
+// ErrAnswer, where the call cannot be edited.
+func (q *Queue) Judge(ctx context.Context, id, by string, args json.RawMessage) (holdgate.Decision, error) {
+	r, err := q.request(ctx, id)
 	if err != nil {
-		q.c.Logger.Error("all of an edit is hidden: policy did not say what to redact of it", "request", id, "err", err)
-		return []string{""}, nil
+		return holdgate.Decision{}, err
 	}
-	return pointers, nil
+	switch {
+	case r.Status.Final():
+		return holdgate.Decision{}, &EndedError{Request: r.View(q.People())}
+	case !r.Call.IsTool || q.c.Judge == nil:
+		return holdgate.Decision{}, fmt.Errorf("%w: policy cannot be asked about an edit of it", ErrAnswer)
+	}
+	return q.c.Judge(ctx, withArguments(r, args), Answered{Gate: r.Gate, Rule: r.Rule, By: by}), nil
+}
+
+// Schema is the JSON Schema that an MCP server has given for the arguments of a
+// request's tool; nil where none is known.
+func (q *Queue) Schema(r Request) json.RawMessage {
+	if r.Call.Tool == nil {
+		return nil
+	}
+	for _, t := range q.Tools.Known().All() {
+		if t.Server == r.Call.Tool.Server && t.Name == r.Call.Tool.Name && t.Server != "" {
+			return t.Schema
+		}
+	}
+	return nil
 }
 
 // edit takes the edited arguments of a vote into the request, sealed. They are

@@ -47,6 +47,9 @@ type Config struct {
 	// redacted of that; where it fails everything of the edit is hidden. Nil
 	// redacts nothing more.
 	Redactions func(context.Context, holdgate.Call) ([]string, error)
+	// Judge is what policy says of a call as a person would edit it, before that is sent:
+	// see [Queue.Judge]. Nil: nobody says.
+	Judge func(ctx context.Context, c holdgate.Call, answered Answered) holdgate.Decision
 	// Conceal takes credentials out of a text: out of what people write before it is
 	// kept, and told to anybody. Nil takes nothing out.
 	Conceal func(string) string

@@ -57,6 +57,12 @@ func (c *Client) Defer(ctx context.Context, id string, lasts time.Duration, next
 	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/defer", api.Deferral{For: lasts.String(), Next: next})
 }
 
+// Check asks what policy says of a request's call with these arguments, before they are
+// sent with an edit; with none, for the schema of its tool alone.
+func (c *Client) Check(ctx context.Context, id string, arguments []byte) (api.Checked, error) {
+	return send[api.Checked](ctx, c, http.MethodPost, requestPath(id)+"/check", api.Check{Arguments: arguments})
+}
+
 // Delegate lets somebody else vote on a request in the person's place.
 func (c *Client) Delegate(ctx context.Context, id string, d api.Delegation) (approvals.Request, error) {
 	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/delegate", d)

@@ -59,6 +59,19 @@ func newHouse(t *testing.T) *house {
 	must(t, err)
 	h := &house{t: t, log: log}
 	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: persons, Redeem: time.Hour,
+		Judge: func(_ context.Context, c holdgate.Call, a approvals.Answered) holdgate.Decision {
+			switch args := string(c.Tool.Arguments); {
+			case a.By != "ada":
+				t.Errorf("policy is told that %q edits", a.By)
+			case strings.Contains(args, "rm -rf /\""):
+				return holdgate.Decision{Action: holdgate.Deny, Rule: "files.root", Reason: "deletes everything"}
+			case strings.Contains(args, "git push"):
+				return holdgate.Decision{Action: holdgate.Hold, Rule: "git.push", Reason: "publishes", Risk: holdgate.RiskHigh}
+			case strings.Contains(args, "rm "):
+				return holdgate.Decision{Action: holdgate.Hold, Rule: a.Rule}
+			}
+			return holdgate.Decision{Action: holdgate.Allow}
+		},
 		Site: func() passkeys.Site { return h.page.Site() }})
 	must(t, err)
 	h.queue = q
@@ -373,6 +386,12 @@ func TestAnEditIsShownBeforeItIsSent(t *testing.T) {
 	want := `{"command":"rm -rf build\r\nls","timeout":20,"deep":{"a":[1,2]}}`
 	if status != http.StatusOK || !strings.Contains(text, `value="`+want+`"`) || !strings.Contains(text, "- 10") || !strings.Contains(text, "+ 20") || strings.Contains(text, "- rm") {
 		t.Errorf("edited: %d\n%s", status, text)
+	}
+	for command, says := range map[string]string{"ls": "lets the edited call go on", "rm -rf b": "by the same rule", "git push": "asks again about the edited call, by", "rm -rf /": "refuses the edited call"} {
+		status, text := edit(command, "10", `{"a":[1,2]}`)
+		if sends := strings.Contains(text, `value="edit"`); status != http.StatusOK || !strings.Contains(text, says) || sends == (command == "rm -rf /") {
+			t.Errorf("%s: %d, it can be sent: %v\n%s", command, status, sends, text)
+		}
 	}
 	if status, _, now := b.answer(r, "decision", "edit", "arguments", want, "full", "1"); status != http.StatusSeeOther || string(now.Outcome.Arguments) != want {
 		t.Errorf("sent: %d, it is %s with %s", status, now.Status, now.Outcome.Arguments)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
@@ -68,6 +69,20 @@ func (a *App) openPolicy(ctx context.Context) error {
 // votes before the policy is loaded.
 func (a *App) redactions(ctx context.Context, c holdgate.Call) ([]string, error) {
 	return a.engine.Redact(ctx, rego.Input{Call: c, Edited: true, Dir: a.o.Dir, Home: a.o.Home, Own: rego.Own{Folders: private(a.c.StateDir)}})
+}
+
+// judge says what policy would say of a call as a person would edit it. Of its session
+// policy is told what the sidecar keeps; what the connection alone knows is left out.
+func (a *App) judge(ctx context.Context, c holdgate.Call, answered approvals.Answered) holdgate.Decision {
+	in := rego.Input{
+		Call: c, Edited: true, Dir: a.o.Dir, Home: a.o.Home, Own: Own(a.c),
+		Answers: []rego.Answer{{Gate: answered.Gate, Rule: answered.Rule, Decision: holdgate.AnswerEdit, By: answered.By}},
+	}
+	if s, err := a.queue.Sessions.Track(ctx, c.Agent.ID, c.Session.ID); err == nil {
+		set := s.Setting()
+		in.Mode, in.Threshold, in.Taint, in.Shell = string(set.Mode), set.Threshold, s.Taint(), s.Record().Shell
+	}
+	return a.engine.Decide(ctx, in)
 }
 
 // policyLoaded records what is in force from now on and what differs, or that
