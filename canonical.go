@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Canonical returns JSON with sorted object keys, no blanks, and numbers as
@@ -18,13 +19,23 @@ func Canonical(raw []byte) ([]byte, error) {
 	return rewrite(raw)
 }
 
+// asWritten formats a value as encoding/json writes what it has decoded, and keeps its
+// numbers as they are. It sorts keys as RFC 8785 does, by UTF-16: see [otherOrder].
+var asWritten = jsontext.ReorderRawObjects(true)
+
 // StrictCanonical is [Canonical] for strict JSON: valid UTF-8, and no key twice.
-// It is faster, and gives up (ok is false) at all else, and at what is written
-// in an unusual way.
+// It is faster, and gives up (ok is false) at all else.
 func StrictCanonical(raw []byte) (canon []byte, ok bool) {
-	s := sorter{raw: raw, out: make([]byte, 0, len(raw))}
-	ok = utf8.Valid(raw) && s.whole()
-	return s.out, ok
+	canon, err := jsontext.AppendFormat(make([]byte, 0, len(raw)), raw, asWritten, jsontext.EscapeForJS(true))
+	return canon, err == nil && !otherOrder(canon)
+}
+
+// otherOrder reports whether keys may have another order by UTF-16 than by their
+// bytes, which is how they are stored: where one has a character beyond U+FFFF, and one
+// of the last before that.
+func otherOrder(canon []byte) bool {
+	return bytes.ContainsFunc(canon, func(r rune) bool { return r > 0xffff }) &&
+		bytes.ContainsFunc(canon, func(r rune) bool { return r >= 0xe000 && r <= 0xffff })
 }
 
 // rewrite is Canonical for what is in another form.

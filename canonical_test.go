@@ -2,6 +2,9 @@ package holdgate
 
 import (
 	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,10 +63,10 @@ func FuzzIsCanonical(f *testing.F) {
 // them: digests are stored.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{
-		`{"b":1,"a":[{"d":"x\n","c":2.50}, null ] , "" : {} }`, `{"b":1,"a":2,"b":3}`, `{"b":{"z":1,"y":[ ]},"a":"\u2028"}`, `{"z":"<>&","é":1E5}`,
+		`{"b":1,"a":[{"d":"x\n","c":2.50}, null ] , "" : {} }`, `{"b":1,"a":2,"b":3}`, `{"b":{"z":1,"y":[ ]},"a":"\u2028"}`, `{"z":"<>&","é":1E5}`, `{"\ue000":1,"\ud83d\ude00":2}`, "{\"\uffff\":1,\"\U0001f600\":2}",
 		" [ 1 , { \"b\" : true , \"a\" : -0.0e+1 } ]\n", `{"i":1,"h":2,"g":3,"f":4,"e":5,"d":6,"c":7,"b":8,"a":9}`, `{"b\n":1,"a":2}`, `{} {}`, `{"b":1,"a":"\xff"}`, `5 `,
 		`{"a":1,"a":1}`, `{"a":{"b":1,"b":1}}`, `{"a":01}`, `{"a":1.}`, `{"a":-}`, `{"a":1e}`, `[1,]`, `[,1]`, `{"a"}`, `{"a":}`, `{,}`, `[1 2]`, `nul`, `nulll`, `"\x01"`, "\"\x01\"", "\"\xff\"", `"`, `{"a`, `[`, ``,
-		strings.Repeat("[", maxSorted+1) + strings.Repeat("]", maxSorted+1),
+		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
 	} {
 		f.Add([]byte(s))
 	}
@@ -81,4 +84,42 @@ func FuzzCanonical(f *testing.F) {
 			t.Error("the input was changed")
 		}
 	})
+}
+
+// Whatever stands in the repository as JSON has the canonical form that digests on
+// disk were made of: its keys sorted by their bytes, its numbers as they were written.
+func TestCanonicalOfACorpus(t *testing.T) {
+	values := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		ext := filepath.Ext(path)
+		if err != nil || d.IsDir() || ext != ".json" && ext != ".jsonl" && ext != ".txtar" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		pieces := [][]byte{text}
+		if ext != ".json" {
+			pieces = bytes.Split(text, []byte("\n"))
+		}
+		for _, raw := range pieces {
+			raw = bytes.TrimPrefix(raw, []byte("data: "))
+			if !jsontext.Value(raw).IsValid() {
+				continue
+			}
+			values++
+			got, ok := StrictCanonical(raw)
+			if want, err := rewrite(raw); ok && (err != nil || !bytes.Equal(got, want)) {
+				t.Errorf("%s: got %.300s, want %.300s", path, got, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if values < 500 {
+		t.Errorf("the corpus has %d values", values)
+	}
 }
