@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/mail"
-	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -157,13 +156,13 @@ func (s *settings) pageOf(c Config) (err error) {
 		}
 		return nil
 	}
-	if s.listen, err = listenAddr(c.Listen, c.AllowRemote); err != nil {
+	if s.listen, err = sdk.ListenAddr(c.Listen, c.AllowRemote); err != nil {
 		return err
 	}
 	if c.PageURL != "" {
 		u, err := url.Parse(c.PageURL)
 		if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
-			u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+			u.Scheme != "https" && (u.Scheme != "http" || !sdk.Loopback(u.Hostname())) {
 			return errors.New("page_url must be https, or http to a loopback address, without a query")
 		}
 		s.page = strings.TrimSuffix(c.PageURL, "/")
@@ -213,7 +212,7 @@ func (c Server) check(mode string) (s server, err error) {
 	}
 	s.mode, s.user, s.mailbox = mode, c.User, c.Mailbox
 	switch {
-	case mode == modeNone && !loopback(s.host):
+	case mode == modeNone && !sdk.Loopback(s.host):
 		return s, errors.New("tls is none, and the server is on another machine: mails would go in the clear")
 	case mode != modeNone && mode != modeTLS && mode != modeStartTLS:
 		return s, fmt.Errorf("tls is %q: want tls, starttls or none", mode)
@@ -252,23 +251,5 @@ func bare(text string) (*mail.Address, error) {
 }
 
 func domain(a *mail.Address) string { return a.Address[strings.LastIndexByte(a.Address, '@')+1:] }
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-func listenAddr(addr string, remote bool) (string, error) {
-	host, port, err := net.SplitHostPort(addr)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("listen: %w", err)
-	case host == "":
-		host = "127.0.0.1"
-	case !remote && !loopback(host):
-		return "", fmt.Errorf("listen is %s, which other machines can reach: set allow_remote if that is meant", addr)
-	}
-	return net.JoinHostPort(host, port), nil
-}
 
 const maxSecret = 4096

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -83,28 +81,10 @@ func (conf *Config) check() error {
 		conf.APIURL += "/"
 	}
 	u, err := url.Parse(conf.APIURL)
-	if err != nil || u.User != nil || u.RawQuery != "" || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+	if err != nil || u.User != nil || u.RawQuery != "" || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !sdk.Loopback(u.Hostname())) {
 		return errors.New("api_url must be https, or http to a loopback address")
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-func listenAddr(addr string, remote bool) (string, error) {
-	host, port, err := net.SplitHostPort(addr)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("listen: %w", err)
-	case host == "":
-		host = "127.0.0.1"
-	case !remote && !loopback(host):
-		return "", fmt.Errorf("listen is %s, which other machines can reach: set allow_remote if that is meant", addr)
-	}
-	return net.JoinHostPort(host, port), nil
 }
 
 // readToken reads a token from a file that nobody else can read.

@@ -107,7 +107,7 @@ func (c *Channel) Configure(ctx context.Context, config []byte) error {
 		if c.secret, err = readToken("signing_secret_file", conf.SigningSecretFile, ""); err != nil {
 			return err
 		}
-		addr, err := listenAddr(conf.Listen, conf.AllowRemote)
+		addr, err := sdk.ListenAddr(conf.Listen, conf.AllowRemote)
 		if err != nil {
 			return err
 		}

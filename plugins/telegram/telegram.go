@@ -39,7 +39,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -187,15 +186,10 @@ func address(raw string) (string, error) {
 		return "", errors.New("api is no URL")
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
 		return "", errors.New("api must be a scheme, a host and perhaps a path")
-	case u.Scheme == "https", u.Scheme == "http" && loopback(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && sdk.Loopback(u.Hostname()):
 		return strings.TrimRight(raw, "/"), nil
 	}
 	return "", errors.New("api must be https, or http to a loopback address")
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // tokens is what a token looks like: the bot's id, and a secret.

@@ -35,7 +35,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"sync"
 	"time"
@@ -117,7 +116,7 @@ func (c *Channel) Configure(ctx context.Context, config []byte) (err error) {
 	if conf.Listen == "" {
 		return nil
 	}
-	addr, err := listenAddr(conf.Listen, conf.AllowRemote)
+	addr, err := sdk.ListenAddr(conf.Listen, conf.AllowRemote)
 	if err != nil {
 		return err
 	}
@@ -175,26 +174,8 @@ func checkURL(raw string) error {
 		return errors.New("url holds a password; the signature proves who sends")
 	case u.Scheme == "https" && u.Host != "":
 		return nil
-	case u.Scheme == "http" && loopback(u.Hostname()):
+	case u.Scheme == "http" && sdk.Loopback(u.Hostname()):
 		return nil
 	}
 	return errors.New("url must be https, or http to a loopback address")
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-func listenAddr(addr string, remote bool) (string, error) {
-	host, port, err := net.SplitHostPort(addr)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("listen: %w", err)
-	case host == "":
-		host = "127.0.0.1"
-	case !remote && !loopback(host):
-		return "", fmt.Errorf("listen is %s, which other machines can reach: set allow_remote if that is meant", addr)
-	}
-	return net.JoinHostPort(host, port), nil
 }
