@@ -246,7 +246,7 @@ func (a agents) Report(ctx context.Context, who approvals.Caller, in agentapi.Re
 	}
 	rep = concealed(rep)
 	if in.Agent != "" && in.Agent != who.Agent.ID {
-		a.s.c.Logger.Warn("a report of confidence is by an agent of another name", "agent", who.Agent.ID, "name", in.Agent)
+		a.s.c.Logger.WarnContext(ctx, "a report of confidence is by an agent of another name", "agent", who.Agent.ID, "name", in.Agent)
 		rep.Reasons = append(rep.Reasons, "(it calls itself "+in.Agent+", which nobody knows)")
 	}
 	c := a.s.c.Confidence
@@ -366,7 +366,7 @@ func (a agents) Say(ctx context.Context, who approvals.Caller, n agentapi.Note) 
 	opened, err := a.decideGate(ctx, who, g, nil)
 	switch {
 	case err != nil: // the question stands in the session's messages
-		a.s.c.Logger.Warn("people are not asked for an agent's question", "agent", who.Agent.ID, "message", m.Seq, "err", err)
+		a.s.c.Logger.WarnContext(ctx, "people are not asked for an agent's question", "agent", who.Agent.ID, "message", m.Seq, "err", err)
 	case opened.Status == holdgate.StatusPending:
 		m.Gate = opened.ID
 	}

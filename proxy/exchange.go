@@ -71,7 +71,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, t *route.Target) 
 	defer s.running.Done()
 	defer func() {
 		if p := recover(); p != nil {
-			s.c.Logger.Error("a request failed inside Holdgate and was refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.c.Logger.ErrorContext(r.Context(), "a request failed inside Holdgate and was refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = steps.ErrCut // the connection ends without an answer that looks whole
 		}
 	}()

@@ -85,7 +85,7 @@ func (x *Exchange) Done(ctx context.Context, delivered bool, note string) {
 		return
 	}
 	if err := x.held.Done(context.WithoutCancel(ctx), delivered, note); err != nil {
-		x.g.c.Logger.Error("recording the end of an exchange", "exchange", x.held.ID(), "err", err)
+		x.g.c.Logger.ErrorContext(ctx, "recording the end of an exchange", "exchange", x.held.ID(), "err", err)
 	}
 }
 

@@ -75,7 +75,7 @@ func (x *Exchange) MustWait(ctx context.Context, e *Evaluation) bool {
 		return true
 	}
 	if err := x.halt(ctx, e, s); err != nil {
-		x.g.c.Logger.Error("writing the refusal of a stopped agent's call", "err", err)
+		x.g.c.Logger.ErrorContext(ctx, "writing the refusal of a stopped agent's call", "err", err)
 	}
 	return false
 }

@@ -120,6 +120,6 @@ func (g *Gate) Refused(ctx context.Context, who approvals.Caller, what, rule, me
 		Call:     &audit.Call{Kind: holdgate.KindHTTPRequest, HTTP: holdgate.Bounded(what, 500), Agent: who.Agent.ID, Proven: who.Agent.Proven, Session: who.Session.ID},
 		Decision: &audit.Decision{Action: holdgate.Deny, Rule: rule, Reason: holdgate.Bounded(message, 1000)}}
 	if _, err := g.c.Log.Write(context.WithoutCancel(ctx), e, true); err != nil {
-		g.c.Logger.Error("writing a refusal to the audit log", "err", err)
+		g.c.Logger.ErrorContext(ctx, "writing a refusal to the audit log", "err", err)
 	}
 }

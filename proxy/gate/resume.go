@@ -36,7 +36,7 @@ func (x *Exchange) resume(ctx context.Context, e *Evaluation, req approvals.Requ
 			return err
 		}
 		if err := x.edit(e, req.ID, args); err != nil {
-			x.g.c.Logger.Error("refusing an edited call", "request", req.ID, "err", err)
+			x.g.c.Logger.ErrorContext(ctx, "refusing an edited call", "approval", req.ID, "err", err)
 			e.Refuse(NoticeUneditable(e.Call, err))
 			return nil
 		}

@@ -111,13 +111,13 @@ func (i *Interceptor) openTunnel(ctx context.Context, c net.Conn, host string) {
 	name := route.HostOnly(host)
 	conf, err := i.leafConfig(name)
 	if err != nil {
-		i.c.Logger.Warn("signing a certificate", "host", name, "err", err)
+		i.c.Logger.WarnContext(ctx, "signing a certificate", "host", name, "err", err)
 		_ = t.Close()
 		return
 	}
 	conn := tls.Server(t, conf)
 	if err := conn.Handshake(); err != nil {
-		i.c.Logger.Info("the client refused the certificate or spoke no TLS", "host", name, "err", err)
+		i.c.Logger.InfoContext(ctx, "the client refused the certificate or spoke no TLS", "host", name, "err", err)
 		_ = t.Close()
 		return
 	}

@@ -175,7 +175,7 @@ func (p *process) run(ctx context.Context) {
 	}
 	closeAll([]*os.File{p.out, p.errs})
 	<-done
-	p.o.Logger.Info("an MCP server has ended", "server", p.o.Name, "how", howItEnded(err))
+	p.o.Logger.InfoContext(ctx, "an MCP server has ended", "server", p.o.Name, "how", howItEnded(err))
 }
 
 func howItEnded(err error) string {

@@ -87,7 +87,7 @@ func (m *exchange) tellServer(ctx context.Context, message []byte) {
 	}
 	resp, err := own.Send(ctx, message)
 	if err != nil {
-		m.p.c.Logger.Warn("an MCP server could not be told that its request was refused", "server", m.Target.Name, "err", err)
+		m.p.c.Logger.WarnContext(ctx, "an MCP server could not be told that its request was refused", "server", m.Target.Name, "err", err)
 		return
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, route.TrustedLength) // so that the connection can be kept

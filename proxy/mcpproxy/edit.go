@@ -22,7 +22,7 @@ func (m *exchange) splice(qs []*gate.Evaluation) {
 			header = m.R.Header.Clone()
 		}
 		if err := mcp.MirrorArguments(header, m.asked(i), q.Verdict().Arguments); err != nil {
-			m.p.c.Logger.Warn("refusing an edited call", "tool", q.Call.Tool.Name, "err", err)
+			m.p.c.Logger.WarnContext(m.R.Context(), "refusing an edited call", "tool", q.Call.Tool.Name, "err", err)
 			q.Refuse(gate.NoticeUneditable(q.Call, err))
 			return
 		}

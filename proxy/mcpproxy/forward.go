@@ -105,7 +105,7 @@ func (m *relay) unreachable(err error) {
 	if m.R.Context().Err() != nil {
 		return
 	}
-	m.p.c.Logger.Warn("the MCP server failed", "server", m.Target.Name, "err", err)
+	m.p.c.Logger.WarnContext(m.R.Context(), "the MCP server failed", "server", m.Target.Name, "err", err)
 	_ = writeJSON(m.W, http.StatusBadGateway, mcp.Error(m.firstID(), mcp.CodeRefused, "the MCP server "+m.Target.Name+" failed: "+upstream.Fault(err))) // a client that has gone needs no answer
 }
 

@@ -156,7 +156,7 @@ func (p *Proxy) learn(ctx context.Context, server, namedBy string, message []byt
 	case !ok:
 		return nil
 	case err != nil:
-		p.c.Logger.Warn("what an MCP server says of its tools could not be read", "server", server, "err", err)
+		p.c.Logger.WarnContext(ctx, "what an MCP server says of its tools could not be read", "server", server, "err", err)
 		return p.c.Queue.Tools.LearnUnread(context.WithoutCancel(ctx), server, namedBy, err.Error())
 	}
 	return p.c.Queue.Tools.Learn(context.WithoutCancel(ctx), server, namedBy, defs)

@@ -149,7 +149,7 @@ func (p *Proxy) writeMetadata(e *steps.Exchange, raw []byte, server *url.URL) {
 			return m.Value
 		})
 	} else {
-		p.c.Logger.Warn("an MCP server's metadata are for another resource, so its clients will refuse them", "server", e.Target.Name, "resource", resource)
+		p.c.Logger.WarnContext(e.R.Context(), "an MCP server's metadata are for another resource, so its clients will refuse them", "server", e.Target.Name, "resource", resource)
 	}
 	e.W.Header().Set("Cache-Control", "no-store")
 	_ = writeJSON(e.W, http.StatusOK, raw) // a client that has gone needs no answer

@@ -182,7 +182,7 @@ func (s *sseSession) serve(m *exchange) {
 // recovered keeps a panic to this message.
 func (m *exchange) recovered() {
 	if v := recover(); v != nil {
-		m.p.c.Logger.Error("a message failed inside Holdgate and was given up", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		m.p.c.Logger.ErrorContext(m.R.Context(), "a message failed inside Holdgate and was given up", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	}
 }
 

@@ -122,7 +122,7 @@ func (m *exchange) takeUpTasks(ctx context.Context, ss *stdio.Session) {
 		own, err = p.c.Queue.Tasks.All(ctx) // with their calls
 	}
 	if err != nil {
-		p.c.Logger.Error("the tasks of an MCP client cannot be read: it is told of none", "server", m.Target.Name, "err", err)
+		p.c.Logger.ErrorContext(ctx, "the tasks of an MCP client cannot be read: it is told of none", "server", m.Target.Name, "err", err)
 		return
 	}
 	for _, rec := range own {
@@ -130,7 +130,7 @@ func (m *exchange) takeUpTasks(ctx context.Context, ss *stdio.Session) {
 			continue
 		}
 		if err := p.takeUpTask(rec, ss); err != nil {
-			p.c.Logger.Error("a task cannot be taken up again", "task", rec.ID, "err", err)
+			p.c.Logger.ErrorContext(ctx, "a task cannot be taken up again", "task", rec.ID, "err", err)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (m *exchange) handOver(qs []*gate.Evaluation) bool {
 		ID: newTaskID(), Owner: m.taskOwner(), State: tasks.Held, Exchange: m.x.Held().ID(), Call: call, Expires: until,
 	})
 	if err != nil {
-		m.p.c.Logger.Warn("a held call could not become a task, and is held in line", "server", m.Target.Name, "err", err)
+		m.p.c.Logger.WarnContext(m.R.Context(), "a held call could not become a task, and is held in line", "server", m.Target.Name, "err", err)
 		return false
 	}
 	m.tell(qs)

@@ -201,7 +201,7 @@ func (m *exchange) refuse(responses [][]byte) error {
 	rec, err := m.p.c.Queue.Tasks.Add(m.p.c.Life, tasks.Task{ID: newTaskID(), Owner: m.taskOwner(), State: tasks.Done,
 		Answer: responses[0], Expires: time.Now().Add(m.taskTTL())})
 	if err != nil {
-		m.p.c.Logger.Warn("a refusal could not be kept as a task", "server", m.Target.Name, "err", err)
+		m.p.c.Logger.WarnContext(m.R.Context(), "a refusal could not be kept as a task", "server", m.Target.Name, "err", err)
 		return m.reply(responses)
 	}
 	rec.State = tasks.Held // a task begins as one that is worked on
@@ -246,7 +246,7 @@ func (m *relay) tasksToClient(ctx context.Context, message []byte) []byte {
 	}
 	all, err := m.p.c.Queue.Tasks.Of(ctx, m.taskOwner())
 	if err != nil {
-		m.p.c.Logger.Error("tasks cannot be listed", "err", err)
+		m.p.c.Logger.ErrorContext(ctx, "tasks cannot be listed", "err", err)
 	}
 	slices.SortFunc(all, func(a, b tasks.Task) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
 	var shown []mcp.Task

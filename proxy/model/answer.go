@@ -44,7 +44,7 @@ func (a *answer) fetch(converses bool) (left bool, err error) {
 	defer a.f.c.Gate.WhenStopped(a.Target.Caller, cancel)()
 	unsaid := func() {}
 	if converses {
-		unsaid = a.instruct(a.f.c.Life)
+		unsaid = a.instruct(trace.Carry(a.f.c.Life, a.R.Context()))
 	}
 	body := a.Body
 	if a.sent != nil {
@@ -251,7 +251,7 @@ func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
 	before := a.held.Swap(true) // while it is being decided, for the client may leave at any moment
 	a.x.Asked(p.Call)
 	if err := a.x.Decide(trace.Carry(a.f.c.Life, a.R.Context()), q); err != nil {
-		a.f.c.Logger.Error("refusing a call", "tool", c.Tool.Name, "err", err)
+		a.f.c.Logger.ErrorContext(a.R.Context(), "refusing a call", "tool", c.Tool.Name, "err", err)
 		q.Refuse(gate.NoticeError(c, err))
 	}
 	if q.Undecided() {

@@ -248,7 +248,7 @@ func (a *answer) nextRequest() ([]byte, *wire.Document, bool) {
 	}
 	body, ok := a.joined.codec.Continue(a.basis, answer, refused)
 	if !ok {
-		a.f.c.Logger.Info("the agent's turn ends with the refusal: this request, or what the model said, is none that Holdgate can go on from", "format", a.Target.Codec.Name())
+		a.f.c.Logger.InfoContext(a.R.Context(), "the agent's turn ends with the refusal: this request, or what the model said, is none that Holdgate can go on from", "format", a.Target.Codec.Name())
 	}
 	if !ok || int64(len(body)) > a.f.c.Body {
 		return nil, nil, false

@@ -26,7 +26,7 @@ func (e *exchange) instruct(ctx context.Context) (undo func()) {
 	list, err := q.Sessions.Waiting(ctx, e.Target.Caller)
 	if err != nil || len(list) == 0 {
 		if err != nil {
-			e.f.c.Logger.Error("reading messages for an agent", "err", err)
+			e.f.c.Logger.ErrorContext(ctx, "reading messages for an agent", "err", err)
 		}
 		return undo
 	}
@@ -39,13 +39,13 @@ func (e *exchange) instruct(ctx context.Context) (undo func()) {
 	}
 	if list, err = q.Sessions.Deliver(ctx, e.Target.Caller, list, "request"); err != nil || len(list) == 0 {
 		if err != nil {
-			e.f.c.Logger.Error("delivering messages to an agent", "err", err)
+			e.f.c.Logger.ErrorContext(ctx, "delivering messages to an agent", "err", err)
 		}
 		return undo
 	}
 	undo = func() {
 		if err := q.Sessions.Undeliver(context.WithoutCancel(ctx), e.Target.Caller, list); err != nil {
-			e.f.c.Logger.Error("taking messages back that did not reach the model", "err", err)
+			e.f.c.Logger.ErrorContext(ctx, "taking messages back that did not reach the model", "err", err)
 		}
 	}
 	told, ok := codec.Instruct(body, instruction(list))

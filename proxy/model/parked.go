@@ -199,7 +199,7 @@ func (p *parked) deliver() (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			ok = false
-			p.f.c.Logger.Error("a request failed inside Holdgate and was refused", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			p.f.c.Logger.ErrorContext(p.a.R.Context(), "a request failed inside Holdgate and was refused", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()
 	defer p.a.close()

@@ -58,7 +58,7 @@ func (a *answer) write(records []refusedRecord) {
 		r.Format = a.Target.Codec.Name()
 		b, err := json.Marshal(r)
 		if err != nil {
-			a.f.c.Logger.Error("remembering a refused call", "err", err)
+			a.f.c.Logger.ErrorContext(a.R.Context(), "remembering a refused call", "err", err)
 			continue
 		}
 		all = append(all, b)
@@ -66,7 +66,7 @@ func (a *answer) write(records []refusedRecord) {
 	from := a.From()
 	from.InConversation(records[0].Conversation) // an answer that is fetched may show it only now
 	if err := a.f.c.Queue.Refusals.Keep(a.f.c.Life, from.Caller, a.Account(), all); err != nil {
-		a.f.c.Logger.Error("remembering refused calls", "err", err)
+		a.f.c.Logger.ErrorContext(a.R.Context(), "remembering refused calls", "err", err)
 	}
 }
 
@@ -81,7 +81,7 @@ func (e *exchange) rehydrate(ctx context.Context) {
 	refused, err := e.refused(ctx)
 	if err != nil || len(refused) == 0 {
 		if err != nil {
-			e.f.c.Logger.Error("reading what was refused before", "err", err)
+			e.f.c.Logger.ErrorContext(ctx, "reading what was refused before", "err", err)
 		}
 		return
 	}
@@ -90,7 +90,7 @@ func (e *exchange) rehydrate(ctx context.Context) {
 		err = wire.Strict(body)
 	}
 	if err != nil {
-		e.f.c.Logger.Error("putting refused calls back into a request", "err", err)
+		e.f.c.Logger.ErrorContext(ctx, "putting refused calls back into a request", "err", err)
 		return
 	}
 	e.answers = waitingIn(e.Conversation, refused)

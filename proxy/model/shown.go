@@ -23,7 +23,7 @@ func (e *exchange) match() {
 	}
 	h, err := codec.History(e.JSON)
 	if err != nil {
-		e.f.c.Logger.Debug("reading the results in a request", "err", err)
+		e.f.c.Logger.DebugContext(e.R.Context(), "reading the results in a request", "err", err)
 		return
 	}
 	h.Begun = h.Begun || e.Conversation != ""

@@ -76,7 +76,7 @@ func (a *answer) interrupted() error {
 	if a.joined == nil && steps.AsksAfterEnd(a.R) {
 		return nil
 	}
-	a.f.c.Logger.Warn("cutting off an answer that waits for people: its client asks again, or its agent has to be started again",
+	a.f.c.Logger.WarnContext(a.R.Context(), "cutting off an answer that waits for people: its client asks again, or its agent has to be started again",
 		"agent", a.Target.Caller.Agent.ID, "client", a.R.UserAgent())
 	return steps.ErrCut
 }

@@ -77,6 +77,6 @@ func (e *Exchange) Failed(err error) {
 		e.Reject(e.refusedStatus(), holdgate.RuleStopped, gate.NoticeStopped("The answer to this request was cut off", s))
 		return
 	}
-	e.Steps.Logger.Warn("the upstream failed", "host", e.Target.URL.Host, "err", err)
+	e.Steps.Logger.WarnContext(e.R.Context(), "the upstream failed", "host", e.Target.URL.Host, "err", err)
 	e.Refuse(http.StatusBadGateway, "the upstream "+e.Target.URL.Host+" failed: "+upstream.Fault(err))
 }

@@ -143,6 +143,6 @@ func (e *Exchange) transport() http.RoundTripper {
 // written all the same.
 func (s *Steps) Find(ctx context.Context, who approvals.Caller, c holdgate.Call, what string) {
 	if err := s.Queue.Find(context.WithoutCancel(ctx), who, gate.AuditCall(c), what); err != nil {
-		s.Logger.Error("writing a finding to the audit log", "err", err)
+		s.Logger.ErrorContext(ctx, "writing a finding to the audit log", "err", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -233,7 +234,7 @@ func TestWithoutTracesNothingChanges(t *testing.T) {
 	var sent http.Header
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sent = r.Header.Clone() }))
 	t.Cleanup(upstream.Close)
-	s := serve(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", "OTEL_TRACES_EXPORTER=none"}, "--upstream", "x="+upstream.URL)
+	s := serve(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", "OTEL_TRACES_EXPORTER=none"}, "--upstream", "x="+upstream.URL, "--upstream", "dead=http://127.0.0.1:9")
 	req, _ := http.NewRequest("GET", s.base("x"), nil)
 	req.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	resp, err := http.DefaultClient.Do(req)
@@ -243,6 +244,14 @@ func TestWithoutTracesNothingChanges(t *testing.T) {
 	body(t, resp)
 	if sent.Get("Traceparent") != req.Header.Get("Traceparent") || resp.Header.Get("Traceresponse") != "" {
 		t.Errorf("the upstream got %v, and the agent %v", sent, resp.Header)
+	}
+	dead, err := http.Get(s.base("dead"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body(t, dead)
+	if line := regexp.MustCompile(`.*the upstream failed.*`).FindString(s.log()); !regexp.MustCompile(` request=[0-9a-z]{13}$`).MatchString(line) {
+		t.Errorf("the line about a request does not say its id: %s", line)
 	}
 	r := holdgate(t, []string{"OTEL_TRACES_EXPORTER=zipkin", "HOLDGATE_STATE_DIR=" + stateDir(t)}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0")
 	if r.code != 1 || !strings.Contains(r.stderr, "use otlp or none") {
