@@ -53,7 +53,8 @@ var imports = map[string][]string{
 
 	"approvals/socket/sockettest": {},
 
-	"approvals/tui": {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/record", "store/audit", "plugins/host", "plugins/sdk/page"},
+	"approvals/draft": {".", "approvals", "approvals/client", "plugins/sdk/page"},
+	"approvals/tui":   {".", "approvals", "approvals/agents", "approvals/draft", "approvals/api", "approvals/client", "approvals/record", "store/audit", "plugins/host", "plugins/sdk/page"},
 
 	"rego/facts/snippet/outcome":    {},
 	"rego/facts/snippet/tree":       {},
@@ -131,8 +132,8 @@ var imports = map[string][]string{
 	"cmd/holdgate/confine":     {},
 	"cmd/holdgate/undo":        {"."},
 	"cmd/holdgate/handover":    {"."},
-	"cmd/holdgate/launch":      {".", "cmd/holdgate/confine", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
-	"cmd/holdgate/run":         {".", "approvals", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/undo", "rego/facts/collect", "store/badger"},
+	"cmd/holdgate/launch":      {".", "cmd/holdgate/confine", "approvals", "approvals/draft", "approvals/record", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/host", "plugins/sdk", "plugins/sdk/page"},
+	"cmd/holdgate/run":         {".", "approvals", "approvals/draft", "plugins/sdk/page", "approvals/api", "approvals/client", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/handover", "cmd/holdgate/launch", "cmd/holdgate/undo", "rego/facts/collect", "store/badger"},
 	"cmd/holdgate/relay":       {"cmd/holdgate/launch", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":       {".", "cmd/holdgate/app", "cmd/holdgate/config", "proxy/route", "proxy/wire"},
 	"cmd/holdgate":             {"cmd/holdgate/cli"},

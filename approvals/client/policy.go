@@ -16,6 +16,19 @@ func (c *Client) Policy(ctx context.Context, rule string) (api.PolicyState, erro
 	return get[api.PolicyState](ctx, c, "/v1/policy", q)
 }
 
+// A Verdict is what the policy in force makes of a call.
+type Verdict struct {
+	Action string `json:"action"`
+	Rule   string `json:"rule"`
+	Reason string `json:"reason"`
+	Risk   string `json:"risk"`
+}
+
+// EvalPolicy asks the policy in force about an input. Nothing is held or logged.
+func (c *Client) EvalPolicy(ctx context.Context, input []byte) (Verdict, error) {
+	return send[Verdict](ctx, c, http.MethodPost, "/v1/policy/eval", api.PolicyQuestion{Input: input})
+}
+
 // RollBackPolicy puts an earlier pushed policy in force: that of the id (0 is the
 // shipped one alone), or with nil the one before.
 func (c *Client) RollBackPolicy(ctx context.Context, id *uint64) (api.PolicyPushed, error) {

@@ -258,7 +258,7 @@ func (m *model) layOut() {
 	if m.ask != nil {
 		m.ask.layOut(m.width, m.bodyHeight(), m.now())
 		if m.edit != nil {
-			m.edit.begin(page.Wrap(m.edit.change, m.width-1), m.bodyHeight(), m.now())
+			m.edit.begin(page.Wrap(m.edit.Lines, m.width-1), m.bodyHeight(), m.now())
 		}
 	}
 }

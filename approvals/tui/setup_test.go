@@ -22,6 +22,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/rego/verdict"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/badger"
@@ -70,6 +71,7 @@ func (s *sidecar) start() {
 	s.check(err)
 	s.api, err = api.New(api.Config{Queue: s.queue, Log: log, Store: st, Digester: digester,
 		Credentials: func() []api.Credential { return []api.Credential{{Person: "ada", Token: api.HashToken(token)}} },
+		Policy:      judge{},
 		Status:      func(context.Context) api.Status { return api.Status{Version: "test", Health: api.Healthy} }})
 	s.check(err)
 	ln, err := net.Listen("unix", filepath.Join(s.dir, client.SocketName))
@@ -124,6 +126,23 @@ var policy = sync.OnceValues(func() (*rego.Engine, error) {
 	}
 	return rego.Open(context.Background(), rego.Options{Path: dir, Timeout: time.Minute})
 })
+
+// judge is the policy behind the API.
+type judge struct{ api.Policies }
+
+func (judge) Pushable() bool { return false }
+
+func (judge) Eval(ctx context.Context, input []byte) (json.RawMessage, error) {
+	engine, err := policy()
+	if err != nil {
+		return nil, err
+	}
+	d, err := engine.Eval(ctx, input)
+	if err != nil {
+		return nil, &api.PolicyRefusedError{Text: err.Error()}
+	}
+	return json.Marshal(verdict.Document(d))
+}
 
 // A change is what a test wants otherwise of policy's decision.
 type change func(*holdgate.Decision)

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/creack/pty"
@@ -87,7 +88,7 @@ func (s *session) present(ctx context.Context, r approvals.Request, more int) ti
 			shrink()
 			d.layOut()
 		case k := <-keys:
-			again, over = d.typed(ctx, k)
+			again, over = d.typed(ctx, k, keys)
 		case <-tick.C:
 			over = d.refresh(ctx)
 		}
@@ -107,7 +108,15 @@ type dialogue struct {
 
 // layOut shows the question from its top, in the terminal's size.
 func (d *dialogue) layOut() {
-	d.q.page, d.q.colour = page.Of(host.Notice(d.q.r), time.Now()), d.s.o.Colour
+	d.q.colour = d.s.o.Colour
+	switch {
+	case d.q.change != nil:
+		d.q.page = d.q.change.Lines
+	case d.q.keep != nil:
+		d.q.page = d.q.alwaysPage()
+	default:
+		d.q.page = page.Of(host.Notice(d.q.r), time.Now())
+	}
 	rows, cols, err := pty.Getsize(d.s.o.Stdout)
 	if err != nil || rows == 0 || cols == 0 { // not known
 		rows, cols = 24, 80
@@ -125,7 +134,7 @@ func (d *dialogue) show() {
 
 // typed takes what the person typed, and reports whether the question is over
 // and when it may be asked again.
-func (d *dialogue) typed(ctx context.Context, k stroke) (again time.Time, over bool) {
+func (d *dialogue) typed(ctx context.Context, k stroke, keys <-chan stroke) (again time.Time, over bool) {
 	rest := k.text
 	for len(rest) > 0 && k.at.Sub(d.since) >= minShown {
 		var show, line string
@@ -140,13 +149,18 @@ func (d *dialogue) typed(ctx context.Context, k stroke) (again time.Time, over b
 		switch {
 		case answered && a.later:
 			return time.Now().Add(laterFor), true
+		case answered && a.relay:
+			d.layOut()
+		case answered && a.edit:
+			d.edit(ctx, keys)
+			return time.Time{}, false
 		case answered && a.page:
 			d.q.note = d.s.o.Page(ctx, d.q.r.ID)
 			d.show()
 		case answered:
 			return d.send(ctx, a.decision)
 		case shown == d.q.at && step != d.q.step: // the rest of what was typed belongs to the next step
-			d.s.screen.echo("\r\n" + d.q.prompt())
+			d.s.screen.echo("\r\n" + strings.Join(d.q.wrapped(d.q.prompt()), "\r\n"))
 		default:
 			d.show()
 		}

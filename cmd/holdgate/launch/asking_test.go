@@ -64,6 +64,26 @@ func TestThePersonDecidesInTheAgentsTerminal(t *testing.T) {
 	}
 }
 
+func TestThePersonEditsInTheAgentsTerminal(t *testing.T) {
+	t.Parallel()
+	tm := inTerminal(t, "ask", "rm -rf data")
+	tm.answers("e")
+	tm.sees("editing") // the editor has the terminal, and what is typed
+	tm.types("go\r")
+	page := tm.sees("typed in full")
+	for _, want := range []string{"what you change", "rm -rf data", "rm -rf tmp", "policy     would ask about the edited call too"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of the edit does not say %q: %q", want, page)
+		}
+	}
+	tm.answers("approve")
+	tm.sees("model:")
+	tm.sees("<rm -rf tmp>")
+	tm.types("bye\r")
+	tm.sees("heard: bye")
+	tm.ended(0)
+}
+
 func TestAReasonIsAskedFor(t *testing.T) {
 	t.Parallel()
 	tm := inTerminal(t, "ask", "rm -rf data")

@@ -51,6 +51,9 @@ func (e *editor) feed(p []byte) (show, line string, done bool, rest []byte) {
 			e.skip(c)
 		case c == 0x7f, c == 0x08: // Backspace
 			show += e.drop()
+		case c == 0x03 && len(e.line) == 0:
+			*e = editor{}
+			return show, interrupted, true, p[i+1:]
 		case c == 0x15, c == 0x03: // Ctrl-U, Ctrl-C: the line anew
 			show += e.clear()
 		case c < ' ' || len(e.line) >= maxLine:

@@ -42,11 +42,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // Options say what to run, and where. All fields but Plain and Within must be
@@ -65,7 +67,10 @@ type Options struct {
 	Colour bool   // of questions, which rest on it for nothing
 	// Page, where it is set, shows a request in the person's browser, and says in a line
 	// what became of that.
-	Page func(ctx context.Context, id string) string
+	Page   func(ctx context.Context, id string) string
+	Editor string // the person's, as a command line: "vi", "code --wait"
+	// Verdict says what policy would make of a request with other arguments.
+	Verdict func(ctx context.Context, r approvals.Request, arguments jsontext.Value) []page.Line
 	// Elsewhere says how a request is answered from another terminal.
 	Elsewhere func(id string) string
 }

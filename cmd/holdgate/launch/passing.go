@@ -83,8 +83,17 @@ func tellOne(w *os.File, r approvals.Request, elsewhere string) {
 		mark = " (UNCONFINED)"
 	}
 	// One write: the agent writes here too.
-	fmt.Fprintf(w, "holdgate: %s%s waits for you: %s; answer with: %s\n", holdgate.Visible(r.Agent.ID), mark, r.Briefing.Summary, elsewhere)
+	fmt.Fprintf(w, "holdgate: %s%s waits for you: %s; %s; answer with: %s\n", holdgate.Visible(r.Agent.ID), mark, r.Briefing.Summary, silence(r, time.Now()), elsewhere)
 }
 
 // unconfined is what an agent's confinement says where there is none.
 const unconfined = "unconfined"
+
+// silence says what becomes of a request that nobody answers.
+func silence(r approvals.Request, now time.Time) string {
+	becomes := "is denied"
+	if r.OnTimeout == holdgate.TimeoutApprove.String() {
+		becomes = "is APPROVED by itself"
+	}
+	return fmt.Sprintf("without an answer it %s in %s", becomes, max(r.ExpiresAt.Sub(now), 0).Round(time.Second))
+}

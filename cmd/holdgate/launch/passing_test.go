@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +41,8 @@ func TestWithoutATerminalTheStreamsAreTheAgentsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := r.pending(1)[0]
-	if want := "holdgate: testagent (UNCONFINED) waits for you: Deletes ./data and everything in it; answer with: holdgate approve " + p.ID + " --state-dir " + r.dir + ", or on the page: holdgate open " + p.ID + " --state-dir " + r.dir + "\n"; told != want {
+	told = regexp.MustCompile(`denied in [0-9hms]+;`).ReplaceAllString(told, "denied in TIME;")
+	if want := "holdgate: testagent (UNCONFINED) waits for you: Deletes ./data and everything in it; without an answer it is denied in TIME; answer with: holdgate approve " + p.ID + " --state-dir " + r.dir + ", or on the page: holdgate open " + p.ID + " --state-dir " + r.dir + "\n"; told != want {
 		t.Errorf("stderr says %q, want %q", told, want)
 	}
 	if _, err := r.client().Decide(t.Context(), p.ID, api.Decision{Decision: holdgate.AnswerApprove, Digest: p.Call.Digest}); err != nil {

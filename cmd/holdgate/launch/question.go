@@ -9,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/draft"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
@@ -27,7 +28,11 @@ type question struct {
 	at      int           // the screen that is shown
 	seen    int           // how many were shown
 
-	cols int // of the terminal
+	change *draft.Change       // what the person has made of the arguments; nil: nothing
+	keep   *approvals.Remember // what is to stand from now on; nil: nothing
+
+	rows int // of the terminal
+	cols int
 	step step
 	note string // about the last line; empty: nothing
 }
@@ -46,6 +51,8 @@ type answer struct {
 	decision api.Decision
 	later    bool // nothing is decided
 	page     bool // the person wants to see it in a browser
+	edit     bool // or to change its arguments
+	relay    bool // what is shown is another page now
 }
 
 // Lines that a question takes besides those of the page, and the smallest
@@ -60,7 +67,7 @@ const (
 // a page that was laid out differently nobody knows what was seen.
 func (q *question) fit(rows, cols int) {
 	rows, cols = max(rows, minRows), max(cols, minCols)
-	q.screens, q.at, q.seen, q.cols = nil, 0, 0, cols
+	q.screens, q.at, q.seen, q.rows, q.cols = nil, 0, 0, rows, cols
 	if len(q.page) == 0 {
 		q.page = []page.Line{{}}
 	}
@@ -99,11 +106,23 @@ func (q *question) text() string {
 	q.seen = max(q.seen, q.at+1)
 	var b strings.Builder
 	b.WriteString(q.head(time.Now()) + "\n")
-	for _, l := range q.screens[q.at] {
+	below := append(q.wrapped(q.talk()), q.wrapped(q.prompt())...)
+	lines := q.screens[q.at]
+	// A note of several lines stands for the last of a page that was shown already.
+	for _, l := range lines[:min(len(lines), max(q.rows-1-len(below), 0))] {
 		b.WriteString(l.String(q.colour) + "\n")
 	}
-	b.WriteString(q.talk() + "\n" + q.prompt())
+	b.WriteString(strings.Join(below, "\n"))
 	return b.String()
+}
+
+// wrapped is a text in lines as wide as the terminal, one at least. The blank at the
+// end of a prompt stays.
+func (q *question) wrapped(text string) (lines []string) {
+	for _, l := range page.Wrap([]page.Line{{Text: text}}, q.cols-1) {
+		lines = append(lines, l.Text)
+	}
+	return lines
 }
 
 // talk is the line between the page and the prompt: what became of the last line that
@@ -141,9 +160,20 @@ func (q *question) prompt() string {
 	default:
 		words = append(words, q.word()+" (typed in full)")
 	}
+	if q.change != nil || q.keep != nil {
+		return strings.Join(append(words, "[u]ndo it and go back"), "  ") + ", then Enter: "
+	}
 	words = append(words, "[d]eny")
 	if q.steers() {
 		words = append(words, "[s]teer")
+	}
+	if q.r.Briefing.Whole && q.whole() {
+		if draft.Editable(q.r) == "" {
+			words = append(words, "[e]dit")
+		}
+		if q.keeps() {
+			words = append(words, "al[w]ays")
+		}
 	}
 	if q.pages {
 		words = append(words, "[p]age")
@@ -154,7 +184,10 @@ func (q *question) prompt() string {
 // whole reports whether all of the page was shown that an answer is about.
 func (q *question) whole() bool { return q.seen >= q.need }
 
-func (q *question) steers() bool { return slices.Contains(q.r.Allow, "steer") }
+func (q *question) steers() bool { return q.allows("steer") }
+
+// allows reports whether policy lets the request be answered so.
+func (q *question) allows(way string) bool { return slices.Contains(q.r.Allow, way) }
 
 // word is what must be typed in full to approve; empty where "a" will do.
 func (q *question) word() string { return page.Word(host.Notice(q.r)) }
@@ -186,6 +219,15 @@ func (q *question) enter(line string) (answer, bool) {
 			return answer{page: true}, true
 		}
 		q.note = "there is no page to show it on"
+	case "e", "edit":
+		return q.edit()
+	case "w", "always":
+		return q.always()
+	case "u", "undo":
+		q.change, q.keep = nil, nil
+		return answer{relay: true}, true
+	case interrupted:
+		q.note = "Ctrl-C decides nothing here: d denies, l asks again in a minute; the agent gets Ctrl-C after that"
 	case "l", "later":
 		return answer{later: true}, true
 	case "d", "deny":
@@ -201,6 +243,27 @@ func (q *question) enter(line string) (answer, bool) {
 		return q.choose(rest)
 	default:
 		q.note = fmt.Sprintf("%s is no answer", quoted(word))
+	}
+	return answer{}, false
+}
+
+// interrupted is the line that Ctrl-C makes.
+const interrupted = "\x03"
+
+// notYet says why a call is not approved that was not shown to its end.
+const notYet = "not all of the call was shown yet: press Enter for the rest"
+
+// edit has the arguments changed.
+func (q *question) edit() (answer, bool) {
+	switch why := draft.Editable(q.r); {
+	case why != "":
+		q.note = "not edited: " + why
+	case !q.r.Briefing.Whole:
+		q.note = q.elsewhere()
+	case q.change == nil && !q.whole():
+		q.note = notYet
+	default:
+		return answer{edit: true}, true
 	}
 	return answer{}, false
 }
@@ -225,13 +288,13 @@ func (q *question) approve(line string) (answer, bool) {
 	case !q.r.Briefing.Whole:
 		q.note = q.elsewhere()
 	case !q.whole():
-		q.note = "not all of the call was shown yet: press Enter for the rest"
+		q.note = notYet
 	case word != "" && line != word:
 		q.note = fmt.Sprintf("nothing was decided; to approve this call type %s in full", quoted(word))
 	case line != "a" && line != "approve" && line != word:
 		q.note = "to approve, type a or approve alone; nothing was decided"
 	default:
-		return q.decide(api.Decision{Decision: holdgate.AnswerApprove})
+		return q.decide(q.release())
 	}
 	return answer{}, false
 }
@@ -246,7 +309,7 @@ func (q *question) choose(option string) (answer, bool) {
 	case !q.r.Briefing.Whole:
 		q.note = q.elsewhere()
 	case !q.whole():
-		q.note = "not all of the call was shown yet: press Enter for the rest"
+		q.note = notYet
 	default:
 		return q.decide(api.Decision{Decision: holdgate.AnswerChoose, Choice: option})
 	}
@@ -270,6 +333,9 @@ func (q *question) decide(d api.Decision) (answer, bool) {
 func (q *question) changed(now approvals.Request) bool {
 	same := len(now.Votes) == len(q.r.Votes) && now.Call.Digest == q.r.Call.Digest && now.Status == q.r.Status
 	q.r = now
+	if !same { // what was made of it was of another
+		q.change, q.keep = nil, nil
+	}
 	return !same
 }
 

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
@@ -42,6 +44,10 @@ func TestLinesAreAnswers(t *testing.T) {
 	}
 	steer := api.Decision{Decision: holdgate.AnswerSteer, Digest: "d1", Instructions: "use mv"}
 	nothing := api.Decision{}
+	standing, grave := request(holdgate.RiskLow), request(holdgate.RiskHigh)
+	standing.Allow, grave.Allow = []string{"remember"}, []string{"remember"}
+	always := approve
+	always.Remember = &approvals.Remember{Scope: record.ScopeSession, For: 8 * time.Hour, Match: record.Match{Kind: record.MatchExact}}
 	for _, c := range []struct {
 		name  string
 		r     approvals.Request
@@ -76,6 +82,12 @@ func TestLinesAreAnswers(t *testing.T) {
 		{"and no other", choice, "c production", nothing},
 		{"and no approval", choice, "approve", nothing},
 		{"an option's name does not hide an answer", choice, "d|", deny("")},
+		{"Ctrl-C is none", request(holdgate.RiskLow), interrupted, nothing},
+		{"an edit where policy allows none", request(holdgate.RiskLow), "e", nothing},
+		{"always where policy allows it not", request(holdgate.RiskLow), "w|a", approve},
+		{"always", standing, "w|a", always},
+		{"always, and then not", standing, "w|u|a", approve},
+		{"always of high risk wants the word", grave, "w|a|approve", always},
 		{"no option where there are none", request(holdgate.RiskLow), "c staging", nothing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -156,6 +168,22 @@ func TestAQuestionFitsItsTerminal(t *testing.T) {
 					t.Errorf("a line of %d cells on %d columns", cells(line), size[1])
 				}
 			}
+		}
+	}
+}
+
+func TestALongNoteLeavesTheQuestionOnTheScreen(t *testing.T) {
+	for _, rows := range []int{12, 24} {
+		q := &question{r: request(holdgate.RiskHigh), page: lines(strings.Repeat("line\n", 60))}
+		q.fit(rows, 40)
+		q.text()
+		q.enter(interrupted)
+		text := q.text()
+		if n := strings.Count(text, "\n") + 1; n > rows {
+			t.Errorf("%d rows, of a terminal that has %d:\n%s", n, rows, text)
+		}
+		if !strings.HasPrefix(text, "HOLDGATE ASKS\nline\n") || !strings.Contains(text, "Ctrl-C decides nothing") || !strings.HasSuffix(text, "then Enter: ") {
+			t.Errorf("the screen is:\n%s", text)
 		}
 	}
 }

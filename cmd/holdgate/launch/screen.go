@@ -74,6 +74,15 @@ func (s *screen) hold() (alternate bool) {
 	return s.modes.alternate()
 }
 
+// leave gives the terminal to a program of the person's, until hold takes it again.
+func (s *screen) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.plain {
+		s.put(oldKeyboard + ownScreen)
+	}
+}
+
 // draw replaces what the question shows. Lines end in "\n".
 func (s *screen) draw(text string) {
 	s.mu.Lock()

@@ -95,7 +95,8 @@ func newRunWith(t *testing.T, confinement string, role ...string) *run {
 	args := append([]string{"run", confinement, "--base-url", "--upstream", "anthropic=" + r.provider.URL, "--", program}, role...)
 	r.cmd = exec.CommandContext(t.Context(), binary, args...)
 	r.cmd.Dir = base
-	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TERM=xterm", "TEST_AGENT=1", "HOLDGATE_STATE_DIR=" + r.dir}
+	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TERM=xterm", "TEST_AGENT=1", "HOLDGATE_STATE_DIR=" + r.dir,
+		`EDITOR=sh -c 'echo editing; read x; sed -i s/data/tmp/ "$1"' edit`}
 	return r
 }
 

@@ -4,6 +4,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,15 +14,18 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/draft"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // Options say which agent runs, and how.
@@ -182,6 +186,10 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 		Env:   launch.Environment(r.environ(), r.Program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
 		Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr, Plain: kind == "" || kind == "dumb",
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.Host.Getenv("NO_COLOR") == "",
+		Editor: cmp.Or(r.Host.Getenv("VISUAL"), r.Host.Getenv("EDITOR"), "vi"),
+		Verdict: func(ctx context.Context, of approvals.Request, arguments jsontext.Value) []page.Line {
+			return draft.Verdict(ctx, door, of, arguments)
+		},
 		Elsewhere: func(id string) string {
 			return r.Command("approve", id) + ", or on the page: " + r.Command("open", id)
 		},

@@ -1,0 +1,179 @@
+// Package draft holds the arguments of a held call while a person edits them: as a
+// file for an editor, as what was changed in lines that a screen can show, and as
+// the question to policy what it would make of them.
+//
+// Nothing here decides or sends.
+package draft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
+)
+
+// maxArguments bounds what an editor leaves, in bytes; the sidecar takes less.
+const maxArguments = 1 << 20
+
+// ErrSame says that nothing was changed.
+var ErrSame = errors.New("nothing was changed")
+
+// Editable says why the arguments of a request are not edited, or nothing.
+func Editable(r approvals.Request) string {
+	allowed := false
+	for _, way := range r.Allow {
+		allowed = allowed || way == "edit"
+	}
+	switch {
+	case !allowed || r.Kind != holdgate.RequestApproval:
+		return "policy does not let this call be edited"
+	case r.Call.Tool == nil || r.Call.Tool.Arguments == nil || r.Briefing.Counts.Redacted > 0:
+		return "its arguments are no JSON object, or not all of them are shown"
+	}
+	return ""
+}
+
+// A File is the arguments of a request in an editor.
+type File struct {
+	Path   string
+	before []byte
+}
+
+// Open writes the arguments into a folder of its own that others cannot read, in
+// memory where the system has such a place.
+func Open(r approvals.Request) (*File, error) {
+	text, err := pretty(r.Call.Tool.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(os.Getenv("XDG_RUNTIME_DIR"), "holdgate-edit-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder to edit in: %w", err)
+	}
+	f := &File{Path: filepath.Join(dir, "arguments.json"), before: text}
+	if err := os.WriteFile(f.Path, text, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("writing the arguments: %w", err), f.Remove())
+	}
+	return f, nil
+}
+
+// Remove removes the file and its folder.
+func (f *File) Remove() error { return os.RemoveAll(filepath.Dir(f.Path)) }
+
+// A Change is what a person has made of the arguments.
+type Change struct {
+	Arguments jsontext.Value
+	Lines     []page.Line // what differs, as a screen shows it
+}
+
+// Read reads what the editor has left.
+func (f *File) Read() (Change, error) {
+	info, err := os.Stat(f.Path)
+	if err == nil && info.Size() > maxArguments {
+		err = fmt.Errorf("they have %d bytes, more than %d", info.Size(), maxArguments)
+	}
+	if err != nil {
+		return Change{}, fmt.Errorf("reading what was edited: %w", err)
+	}
+	text, err := os.ReadFile(f.Path)
+	if err != nil {
+		return Change{}, err
+	}
+	v := jsontext.Value(text)
+	if err := v.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil || v.Kind() != '{' {
+		return Change{}, errors.New("what the editor left is not one JSON object; e tries again from the call's own")
+	}
+	after, err := pretty(v)
+	if err != nil {
+		return Change{}, err
+	}
+	if string(after) == string(f.before) {
+		return Change{}, ErrSame
+	}
+	return Change{Arguments: v, Lines: difference(string(f.before), string(after))}, nil
+}
+
+// pretty is JSON for a person: indented, and with what a screen would hide written as
+// \u escapes.
+func pretty(raw []byte) ([]byte, error) {
+	v := jsontext.Value(raw).Clone()
+	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
+		return nil, fmt.Errorf("reading the call's arguments: %w", err)
+	}
+	return append(holdgate.VisibleJSON(v), '\n'), nil
+}
+
+// difference is what differs of two texts, as lines of a diff.
+func difference(before, after string) (lines []page.Line) {
+	lines = append(lines, page.Line{Label: "  ", Text: "what you change", Style: page.Strong})
+	for _, l := range strings.Split(strings.TrimSuffix(udiff.Unified("a", "b", before, after), "\n"), "\n")[2:] {
+		style := page.Plain
+		switch {
+		case strings.HasPrefix(l, "+"):
+			style = page.Added
+		case strings.HasPrefix(l, "-"):
+			style = page.Removed
+		case strings.HasPrefix(l, "@@"):
+			style = page.Faint
+		}
+		lines = append(lines, page.Line{Label: "  | ", Text: holdgate.Visible(l), Style: style})
+	}
+	return lines
+}
+
+// Verdict is what policy would make of the request with other arguments, as lines of a
+// page. The sidecar decides again when the edit is sent, with what it knows of the
+// session besides.
+func Verdict(ctx context.Context, c *client.Client, r approvals.Request, arguments jsontext.Value) []page.Line {
+	line := func(text string, s page.Style) []page.Line {
+		return []page.Line{{}, {Label: "policy     ", Text: text, Style: s}}
+	}
+	input, err := question(r, arguments)
+	if err != nil {
+		return line("cannot be asked about it: "+holdgate.Visible(err.Error()), page.Alarm)
+	}
+	d, err := c.EvalPolicy(ctx, input)
+	if err != nil {
+		return line("could not be asked now ("+holdgate.Visible(err.Error())+"); it decides about the edited call before that goes on", page.Alarm)
+	}
+	why := holdgate.Visible(strings.Trim(d.Rule+": "+d.Reason, ": "))
+	switch d.Action {
+	case holdgate.Allow.String():
+		return line("would let the edited call pass by itself", page.Plain)
+	case holdgate.Hold.String():
+		text := "would ask about the edited call too"
+		if d.Risk != "" {
+			text += ", as of " + holdgate.Visible(d.Risk) + " risk"
+		}
+		return line(text+"; your answer counts for that. "+why, page.Plain)
+	}
+	return line("REFUSES the edited call, whoever approves it. "+why, page.Alarm)
+}
+
+// question is the input of a policy for the request with other arguments.
+func question(r approvals.Request, arguments jsontext.Value) ([]byte, error) {
+	tool := map[string]any{"name": r.Call.Tool.Name, "arguments": json.RawMessage(arguments)}
+	if r.Call.Tool.Server != "" {
+		tool["server"] = r.Call.Tool.Server
+	}
+	session := map[string]any{"id": r.Session.ID}
+	if r.Briefing.Place.Folder != "" {
+		session["cwd"] = r.Briefing.Place.Folder
+	}
+	return jsonv2.Marshal(map[string]any{
+		"kind": "tool_call", "tool": tool, "session": session, "door": r.Door,
+		"agent": map[string]any{"id": r.Agent.ID, "proven": r.Agent.Proven},
+	})
+}
