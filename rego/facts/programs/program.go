@@ -104,7 +104,16 @@ func readsAs(s *shell.Shell, language string, code shell.Field, c *holdgate.Comm
 		started(s, line, c.Program)
 	}
 	for _, module := range e.Project {
-		c.Unbound = append(c.Unbound, modulesOf(language, module)...)
+		files := modulesOf(language, module)
+		c.Unbound = append(c.Unbound, files...)
+		for _, folder := range e.Folders {
+			for _, file := range files {
+				c.Unbound = append(c.Unbound, path.Join(folder, file))
+			}
+		}
+	}
+	for _, folder := range e.Folders {
+		seen = s.Stays(shell.Field{Text: folder}) && seen
 	}
 	return seen
 }
@@ -139,6 +148,9 @@ func modulesOf(language, module string) []string {
 	if language == "python" {
 		file, _, _ := strings.Cut(module, ".")
 		return []string{strings.ReplaceAll(module, ".", "/") + ".py", file + "/__init__.py"}
+	}
+	if language == "ruby" {
+		return []string{strings.TrimSuffix(module, ".rb") + ".rb"}
 	}
 	files := []string{module}
 	if path.Ext(module) == "" || strings.HasPrefix(module, "node_modules/") {

@@ -69,11 +69,41 @@ func (w *walker) actSpecial(c call, arg func(int, string) value) (value, bool) {
 	if v, ok := w.environSpecial(c, arg); ok {
 		return v, true
 	}
+	if v, ok := w.lookSpecial(c, arg); ok {
+		return v, true
+	}
 	if v, ok := w.looseSpecial(c, arg); ok {
 		return v, true
 	}
 	return w.storeSpecial(c, arg)
 }
+
+// lookSpecial are functions that say what a value has, and what a program was asked for.
+func (w *walker) lookSpecial(c call, arg func(int, string) value) (value, bool) {
+	switch c.spec.special {
+	case "vars":
+		of := arg(0, "")
+		if len(c.args) != 1 || of.none() {
+			w.unseen("all names of the program")
+		}
+		w.escape(of, anything())
+		return w.container(c.at, anything(), w.elements(of, false)), true
+	case "argparser":
+		for _, k := range c.keys {
+			if !slices.Contains(parserOptions, k) {
+				w.unseen("%s with %s", c.spec.name, k)
+			}
+		}
+		for _, a := range c.args {
+			w.escape(a, anything())
+		}
+		return kinds("parser"), true
+	}
+	return value{}, false
+}
+
+// parserOptions are arguments of argparse that neither read files nor name code.
+var parserOptions = strings.Fields("prog usage description epilog parents formatter_class prefix_chars argument_default conflict_handler add_help allow_abbrev exit_on_error title dest help required metavar aliases")
 
 // calledSpecial are the functions that call what they are handed.
 func (w *walker) calledSpecial(c call, arg func(int, string) value) (value, bool) {
@@ -130,8 +160,11 @@ func (w *walker) environSpecial(c call, arg func(int, string) value) (value, boo
 	case "syspath":
 		from := arg(len(c.args)-1, "").text()
 		for _, p := range from.places {
-			if p.Path != "." && p.Path != "" && (strings.HasPrefix(p.Path, "/") || strings.HasPrefix(p.Path, "~") || climbs(p.Path)) {
+			switch {
+			case p.Below || strings.HasPrefix(p.Path, "~") || climbs(p.Path):
 				w.unseen("modules from %s", p.Path)
+			case strings.Trim(p.Path, "./") != "" && w.last:
+				w.effects.Folders, _ = union(w.effects.Folders, []string{p.Path}, false)
 			}
 		}
 		if len(from.kinds) > 0 {
@@ -258,10 +291,36 @@ func (w *walker) argv(c call, args value) {
 	for _, o := range args.objs {
 		if words, ok := w.words(o); ok {
 			w.command(c, words)
+		} else if line, ok := lineOf(o); ok {
+			w.shell(places(outcome.Place{Path: line}), c.spec.name)
 		} else {
 			w.unseen("%s: a command that is not known", c.spec.name)
 		}
 	}
+}
+
+// lineOf is the line of a shell that runs the words of a list, of which some are not
+// known: they are variables in it, which a shell makes one word each.
+func lineOf(o *object) (string, bool) {
+	if o.changed || len(o.tuple) == 0 || o.class != nil || len(o.tuple[0].places) != 1 || len(o.tuple[0].kinds) > 0 || o.tuple[0].places[0].Below {
+		return "", false
+	}
+	var line []string
+	for _, t := range o.tuple {
+		word := `"$value"`
+		switch {
+		case t.none() || len(t.objs)+len(t.fns)+len(t.specs) > 0:
+			return "", false
+		case len(t.kinds) == 0 && len(t.places) == 1 && !t.places[0].Below:
+			q, err := quoted([]string{t.places[0].Path})
+			if err != nil {
+				return "", false
+			}
+			word = q
+		}
+		line = append(line, word)
+	}
+	return strings.Join(line, " "), true
 }
 
 // words are those of a list, where all of them are known.

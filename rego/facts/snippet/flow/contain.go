@@ -1,8 +1,11 @@
 package flow
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
 
@@ -146,6 +149,11 @@ func (w *walker) joins(e *tree.Expr) value {
 			w.grow(&o.elem, w.elements(values[1], true))
 		}
 	}
+	if selects(values[0]) && !slices.ContainsFunc(values, func(v value) bool { return len(v.objs)+len(v.fns)+len(v.specs) > 0 || v.none() }) {
+		if v := concat(values); e.Op == tree.OpAdd || v.is(kindAny) || len(v.kinds) > 0 {
+			return kinds(kindSelect)
+		}
+	}
 	if e.Op == tree.OpAdd && e.Text != "+=" {
 		return join(append(values, anything())...)
 	}
@@ -166,6 +174,15 @@ func (w *walker) joins(e *tree.Expr) value {
 	}
 	return concat(values)
 }
+
+// selects reports whether a value is a text that begins as a SELECT for sure.
+func selects(v value) bool {
+	return len(v.places)+len(v.kinds) > 0 &&
+		!slices.ContainsFunc(v.kinds, func(k string) bool { return k != kindSelect }) &&
+		!slices.ContainsFunc(v.places, func(p outcome.Place) bool { return p.Below || !selectForm.MatchString(p.Path) })
+}
+
+var selectForm = regexp.MustCompile(`(?i)^\s*select\s`)
 
 // slash is a path in a folder, or a quotient.
 func (w *walker) slash(a, b value) value {

@@ -84,6 +84,9 @@ func (w *walker) looseSpecial(c call, arg func(int, string) value) (value, bool)
 		return kinds("validator"), true
 	case "format":
 		w.formats(c)
+		if selects(c.recv) {
+			return kinds(kindSelect), true
+		}
 		return anything(), true
 	}
 	return value{}, false

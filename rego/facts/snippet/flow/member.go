@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
+
 	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
 
@@ -35,19 +37,22 @@ func (w *walker) attribute(v value, name string) (out value) {
 	for _, s := range v.specs {
 		known = w.inSection(w.table.modules[s.name], name, v, &out) || known
 	}
-	if len(v.objs)+len(v.places) > 0 || v.is(kindAny) || v.is(kindPart) {
+	if len(v.objs)+len(v.places) > 0 || v.is(kindAny) || v.is(kindPart) || v.is(kindSelect) {
 		known = w.inSection(w.table.types["data"], name, v, &out) || known
 	}
 	for _, k := range v.kinds {
 		switch {
-		case k == kindAny, k == kindPart:
+		case k == kindAny, k == kindPart, k == kindSelect:
+		case k == "args": // of argparse: what a program was asked for
+			out.add(anything())
+			known = true
 		case k == kindUnseen:
 			out.add(kinds(kindUnseen))
 			w.unseen(".%s of what is not known", name)
 			known = true
 		case k == kindProject:
 			out.add(kinds(kindProject))
-			known = w.inSection(w.table.types["data"], name, v, new(value)) || !acts(name)
+			known = w.inSection(w.table.types["data"], name, v, new(value)) || !outcome.Acts(name)
 		case strings.HasPrefix(k, kindModule):
 			// A module lists what it has: the rest is not known.
 			if module := k[len(kindModule):]; !w.submodule(module, name, &out) && !w.inSection(w.table.modules[module], name, v, &out) {
@@ -58,7 +63,7 @@ func (w *walker) attribute(v value, name string) (out value) {
 			known = w.inSection(w.table.types[k], name, v, &out) || known
 		}
 	}
-	if !known && v.plainData() && !acts(name) && !slices.Contains(starReach, name) {
+	if !known && v.plainData() && !outcome.Acts(name) && !slices.Contains(starReach, name) {
 		return value{specs: []*spec{w.table.types["datum"]["*"]}} // texts and numbers can do no more than compute
 	}
 	if !known && !v.none() {
@@ -290,29 +295,4 @@ func (w *walker) enter(v value) (out value) {
 	}
 	out.add(value{places: v.places, objs: v.objs})
 	return out
-}
-
-// acts reports whether a name says that something is done that should be
-// looked at: what the project's own code is asked for is not read.
-func acts(name string) bool {
-	for part := range strings.FieldsFuncSeq(strings.ToLower(camel(name)), func(r rune) bool { return r == '_' }) {
-		if slices.Contains(actingVerbs, part) {
-			return true
-		}
-	}
-	return false
-}
-
-var actingVerbs = strings.Fields("delete drop remove destroy purge truncate flush reset wipe send publish deploy pay charge refund exec execute system popen spawn eval command post put patch migrate migration downgrade upgrade kill push upload release cancel revoke rotate rename move write save commit unlink rmtree format grant sql query shell subprocess os sys secret secrets token password credentials env environ settings call clear erase seed import")
-
-// camel puts an underscore before each capital letter.
-func camel(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r >= 'A' && r <= 'Z' {
-			b.WriteByte('_')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -56,6 +56,10 @@ func (w *walker) scriptFile(c call, arg func(int, string) value) (value, bool) {
 		return anything(), true
 	case "scriptArgv":
 		return w.scriptArgv(c, arg), true
+	case "httpGet":
+		w.httpGet(c, arg(0, ""))
+		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, kinds("incoming"))
+		return kinds("incoming"), true
 	}
 	if v, ok := w.scriptFolder(c, arg); ok {
 		return v, true
@@ -130,6 +134,43 @@ func (w *walker) scriptStream(c call, arg func(int, string) value) (value, bool)
 		return kinds("bunfile"), true
 	}
 	return value{}, false
+}
+
+// httpGet notes a request by its address, or by the parts of one in an object.
+func (w *walker) httpGet(c call, to value) {
+	if second, given := c.arg(1, ""); given {
+		w.optionsOf(c, second, []string{"headers", "timeout"})
+	}
+	address := value{places: to.places, kinds: to.kinds}
+	for _, o := range to.objs {
+		parts := map[string]string{"hostname": "", "host": "localhost", "port": "", "path": "/"}
+		for _, name := range slices.Sorted(maps.Keys(o.attrs)) {
+			t := o.attrs[name].text()
+			if _, known := parts[name]; known && len(t.kinds) == 0 && len(t.places) == 1 && !t.places[0].Below {
+				parts[name] = t.places[0].Path
+			} else if name != "headers" && name != "timeout" && (name != "port" || !o.attrs[name].is(kindNumber)) {
+				w.unseen("%s with %s", c.spec.name, name)
+			}
+		}
+		host := parts["host"]
+		if parts["hostname"] != "" {
+			host = parts["hostname"]
+		}
+		if o.open || o.class != nil || strings.ContainsAny(host+parts["path"], "@?# \\") || strings.ContainsAny(host, "/:") {
+			w.unseen("%s: an address that is not known", c.spec.name)
+		}
+		address.add(places(outcome.Place{Path: "http://" + host + "/" + strings.TrimLeft(parts["path"], "/")}))
+	}
+	if t := address.text(); len(t.kinds) > 0 || t.none() {
+		w.unseen("%s: an address that is not known", c.spec.name)
+	}
+	for _, p := range address.places {
+		if p.Below || strings.HasPrefix(p.Path, "-") || p.Path == "" {
+			w.unseen("%s: an address that is not known", c.spec.name)
+			continue
+		}
+		w.command(c, []string{"curl", "-s", p.Path})
+	}
 }
 
 // opened notes a file that is opened, to be read or written as its flags say.

@@ -76,7 +76,7 @@ func (w *walker) ofKind(k, name string, v value, out *value) {
 	case isData(k):
 	case k == kindProject:
 		out.add(kinds(kindProject))
-		known = !acts(name)
+		known = !outcome.Acts(name)
 	case k == "environ":
 		out.add(w.variableOf(places(outcome.Place{Path: name})))
 	case isModule && name == "default" && w.table.modules["builtin"][module] != nil:

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
@@ -18,6 +19,14 @@ func (w *walker) storeSpecial(c call, arg func(int, string) value) (value, bool)
 		return kinds("frame"), true
 	case "sqlite":
 		return w.database(c, arg(0, "database"))
+	case "readsql":
+		con := arg(1, "con")
+		if !con.is("db") {
+			return value{}, false
+		}
+		c.recv = value{places: con.places}
+		w.statement(c, arg(0, "sql"))
+		return kinds("frame"), true
 	case "sqlrun":
 		w.statement(c, arg(0, "sql"))
 		return c.recv, true
@@ -80,6 +89,10 @@ var databaseFile = regexp.MustCompile(`^[\w./][\w./ -]*$`)
 // statement notes a statement that is run in a database of SQLite: it is judged as
 // the program sqlite3 with that statement is.
 func (w *walker) statement(c call, sql value) {
+	if sql.is(kindSelect) && c.spec.name != "db.executescript" { // which runs one statement alone
+		sql.kinds = slices.DeleteFunc(slices.Clone(sql.kinds), func(k string) bool { return k == kindSelect })
+		sql.add(places(outcome.Place{Path: "SELECT 1"}))
+	}
 	t := sql.text()
 	if len(c.recv.places) == 0 || len(t.kinds) > 0 || t.none() || len(sql.objs) > 0 || c.spec.name == "db.executemany" {
 		w.unseen("%s: a statement that is not known", c.spec.name)

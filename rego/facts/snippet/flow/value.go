@@ -24,6 +24,7 @@ const (
 	kindPart    = "part"    // a number, or a relative path that does not climb: what is joined behind a folder stays below it
 	kindNumber  = "number"  // a number for sure, where a language tells it from a text
 	kindModule  = "module " // and the name of a module
+	kindSelect  = "select"  // a text that is not known, but begins as a statement of SQL which reads
 	kindProject = "project" // code of the project's own, or what it made
 	kindUnseen  = "unseen"  // anything at all
 )
@@ -65,7 +66,7 @@ func (v value) none() bool {
 // plainData reports whether a value is text or a number, whichever that is.
 func (v value) plainData() bool {
 	return len(v.objs)+len(v.fns)+len(v.specs) == 0 && len(v.kinds) > 0 &&
-		!slices.ContainsFunc(v.kinds, func(k string) bool { return k != kindAny && k != kindPart })
+		!slices.ContainsFunc(v.kinds, func(k string) bool { return k != kindAny && k != kindPart && k != kindSelect })
 }
 
 // add grows a value by another, and reports whether that changed it.

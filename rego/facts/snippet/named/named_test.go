@@ -51,7 +51,7 @@ var wordRows = []struct{ language, code, want string }{
 	{"ruby", `system "id"`, "ERROR"}, {"ruby", "`id`", "ERROR"}, {"ruby", "puts %x(id)", "ERROR"}, {"ruby", `exec("id")`, "ERROR"}, {"ruby", `puts "#{system('id')}"`, "ERROR"}, {"ruby", `puts "#{exit}"`, "ERROR"},
 	{"ruby", `File.delete("x")`, "ERROR"}, {"ruby", `File.write("x", "y")`, "ERROR"}, {"ruby", `File.open("x", "w")`, "ERROR"}, {"ruby", `open("|id")`, "ERROR"}, {"ruby", `IO.popen("id")`, "ERROR"},
 	{"ruby", `Kernel.send(:system, "id")`, "ERROR"}, {"ruby", `["id"].each(&:system)`, "ERROR"}, {"ruby", `["id"].each(&:"system")`, "ERROR"}, {"ruby", `f = :system; ["id"].each(&f)`, "ERROR"}, {"ruby", `["id"].inject(nil, :system)`, "ERROR"},
-	{"ruby", `puts ENV["TOKEN"]`, "ERROR"}, {"ruby", `eval "x"`, "ERROR"}, {"ruby", `load "/tmp/x.rb"`, "ERROR"}, {"ruby", `require "./x"`, "ERROR"}, {"ruby", `require "net/http"`, "ERROR"},
+	{"ruby", `puts ENV["TOKEN"]`, "ERROR"}, {"ruby", `eval "x"`, "ERROR"}, {"ruby", `load "/tmp/x.rb"`, "ERROR"}, {"ruby", `require "./lib/pricing"; puts Pricing.total([1, 2])`, "project lib/pricing"}, {"ruby", `require "../x"`, "ERROR"}, {"ruby", `require "./x"; Pricing.delete_all`, "ERROR"}, {"ruby", `require "./x"; STDOUT.reopen("/etc/x")`, "ERROR"}, {"ruby", `require "./x"; IO.read("|id")`, "ERROR"}, {"ruby", `require "/tmp/x"`, "ERROR"}, {"ruby", `require "net/http"`, "ERROR"},
 	{"ruby", `x = 4; x / 2; system("id") #/`, "ERROR"}, {"ruby", `puts <<~E` + "\nx\nE\n", "ERROR"}, {"ruby", `puts $0`, "ERROR"}, {"ruby", `File.read(x)`, "ERROR"}, {"ruby", `method(:system).call("id")`, "ERROR"},
 	{"ruby", "puts 1\n__END__\nx", "ERROR"}, {"ruby", `FileUtils.rm_rf("x")`, "ERROR"}, {"ruby", `Object.const_get("File")`, "ERROR"}, {"ruby", `l = ->(x) { x }; l.("id")`, "ERROR"},
 

@@ -3,6 +3,7 @@ package named
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
@@ -29,7 +30,7 @@ const (
 const rubyReach = "system exec spawn fork syscall open load require require_relative autoload eval instance_eval instance_exec class_eval class_exec module_eval module_exec binding send __send__ public_send method public_method singleton_method instance_method define_method define_singleton_method " +
 	"const_get const_set remove_const const_missing method_missing instance_variable_get instance_variable_set extend include prepend refine using alias alias_method undef undef_method remove_method trap abort exit! at_exit test select callcc set_trace_func trace_var untrace_var putc display gets readline " +
 	"IO Kernel Process Marshal ObjectSpace Signal GC Thread Fiber Ractor Binding Method UnboundMethod Proc Module Class Object BasicObject Open3 PTY Socket BasicSocket TCPSocket UDPSocket UNIXSocket TCPServer UNIXServer Net URI OpenURI FileUtils Pathname Tempfile Etc Syslog Fiddle DL Win32API Win32 Gem Bundler RubyVM " +
-	"TracePoint Zlib OpenSSL PStore DBM SDBM GDBM FileTest ARGF ARGV ENV Logger ERB Readline Reline IRB DRb WEBrick Timeout Rake Rails ActiveRecord Psych Coverage Monitor Find Shell Expect Data Refinement Warning Errno"
+	"reopen sysopen syswrite binwrite copy_stream popen unsafe_load unsafe_load_file constantize safe_constantize try instance_values TracePoint Zlib OpenSSL PStore DBM SDBM GDBM FileTest ARGF ARGV ENV Logger ERB Readline Reline IRB DRb WEBrick Timeout Rake Rails ActiveRecord Psych Coverage Monitor Find Shell Expect Data Refinement Warning Errno"
 
 // Ruby tells what a program of Ruby does. Libraries are those that -r names.
 func Ruby(code string) (outcome.Effects, error) {
@@ -47,6 +48,27 @@ func Ruby(code string) (outcome.Effects, error) {
 		}
 	}
 	return r.effects, r.rubyNames(own)
+}
+
+// rubyFile is a file of the project, as require takes it.
+var rubyFile = regexp.MustCompile(`^\.?\.?/?[\w][\w./-]*$`)
+
+// rubyLoads notes a file of the project that is required by the name behind i, and reports
+// whether it, or a library that computes, is.
+func (r *wordReader) rubyLoads(i int) bool {
+	name := r.tok(i + 1)
+	if name.kind == '(' {
+		name = r.tok(i + 2)
+	}
+	if name.kind != 's' {
+		return false
+	}
+	relative := strings.HasPrefix(name.text, "./") || r.tok(i).text == "require_relative"
+	if !relative || !rubyFile.MatchString(name.text) || slices.Contains(strings.Split(name.text, "/"), "..") {
+		return r.tok(i).text == "require" && among(rubyLibs, name.text)
+	}
+	r.effects.Project = append(r.effects.Project, strings.TrimPrefix(name.text, "./"))
+	return true
 }
 
 // rubyText reads the code in a text.
@@ -116,8 +138,8 @@ func (r *wordReader) rubyNames(own map[string]bool) error {
 			if before.kind == ':' && (r.tok(i-2).kind == '(' && among("inject reduce send method public_send", r.tok(i-3).text) || r.tok(i-2).kind == '?') {
 				return fmt.Errorf("a method by its name")
 			}
-		case t.text == "require":
-			if next.kind != 's' || !among(rubyLibs, next.text) {
+		case t.text == "require" || t.text == "require_relative":
+			if !r.rubyLoads(i) {
 				return fmt.Errorf("a library that is not known")
 			}
 		case among("read readlines foreach load_file", t.text) && before.kind == '.' && among("File CSV YAML JSON", r.tok(i-2).text):
@@ -133,6 +155,8 @@ func (r *wordReader) rubyNames(own map[string]bool) error {
 			return fmt.Errorf("the name %s", t.text)
 		case own[t.text] && among(rubyReach, t.text) && !among(rubyWords, t.text):
 			return fmt.Errorf("the name %s", t.text)
+		case len(r.effects.Project) > 0 && !own[t.text] && !among(rubyReach, t.text) && !outcome.Acts(strings.TrimRight(t.text, "?!")) && !strings.HasSuffix(t.text, "!"):
+			// of the project's own code
 		case !own[t.text] && !among(rubyWords, t.text) && !among(rubyClasses, t.text):
 			return fmt.Errorf("the name %s", t.text)
 		case own[t.text] && before.kind == '.' && !among(rubyWords, t.text):

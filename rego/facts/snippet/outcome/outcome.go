@@ -13,6 +13,7 @@ type Effects struct {
 	Trees                  bool       // folders are deleted with what is in them
 	Shell                  []string   // lines that it hands to a shell
 	Commands               [][]string // programs that it starts, with their arguments
+	Folders                []string   // where it looks for such modules before anything else
 	Project                []string   // modules of the project that it loads, as in "shop.money"
 	Unseen                 []string   // what cannot be seen, in words
 }
@@ -37,6 +38,9 @@ func Describe(e Effects, err error) string {
 	}
 	for _, c := range e.Commands {
 		parts = append(parts, "runs "+strings.Join(c, " "))
+	}
+	for _, f := range e.Folders {
+		parts = append(parts, "modules of "+f)
 	}
 	for _, m := range e.Project {
 		parts = append(parts, "project "+m)

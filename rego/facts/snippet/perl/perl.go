@@ -17,7 +17,7 @@ import (
 const (
 	knownWords = "my our if elsif else unless while until for foreach next last redo return sub and or not xor x eq ne lt gt le ge cmp print printf say length substr index rindex uc lc ucfirst lcfirst sprintf join split reverse sort " +
 		"map grep push pop shift unshift splice keys values each exists delete defined undef scalar wantarray chomp chop chr ord hex oct abs int sqrt sin cos atan2 exp log rand srand time localtime gmtime pos quotemeta lc pack unpack " +
-		"eof close die warn exit BEGIN END STDIN STDOUT STDERR local do open use no binmode sleep ref"
+		"eof close die warn exit BEGIN END STDIN STDOUT STDERR ARGV local do open use no binmode sleep ref"
 	// endWords are names behind which a slash divides, or may.
 	endWords = "shift pop time wantarray rand eof STDIN STDOUT STDERR pos next last redo"
 )

@@ -8,7 +8,7 @@ import (
 )
 
 // A parser reads current Python, but for what small programs do not
-// hold: async, and declarations of types. It is strict:
+// hold: declarations of types. It is strict:
 // what it does not know is an error, and nothing is skipped.
 type parser struct {
 	tokens []token
@@ -247,8 +247,9 @@ func (p *parser) unary() *tree.Expr {
 }
 
 func (p *parser) primary() *tree.Expr {
-	if p.is("await") {
-		p.fail("await")
+	if p.accept("await") {
+		defer p.deeper()()
+		return p.primary()
 	}
 	e := p.atom()
 	for {
@@ -325,7 +326,7 @@ func (p *parser) arguments(f *tree.Expr) *tree.Expr {
 // comprehension reads "for x in y if z ..." behind what it makes.
 func (p *parser) comprehension(made ...*tree.Expr) *tree.Expr {
 	e := tree.Block()
-	for p.accept("for") {
+	for p.accept("for") || p.accept("async") && p.accept("for") {
 		target := p.targets()
 		p.expect("in")
 		e.Kids = append(e.Kids, tree.Assign(target, tree.Unary(tree.OpElem, p.disjunction())))

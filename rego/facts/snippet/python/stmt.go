@@ -21,7 +21,7 @@ func (p *parser) statement() *tree.Expr {
 	case p.is("@"):
 		return p.decorated()
 	case p.is("async"):
-		p.fail("async")
+		return p.async()
 	case p.is("match") && p.isMatch():
 		return p.match()
 	}
@@ -37,6 +37,22 @@ func (p *parser) statement() *tree.Expr {
 		p.fail("more than a statement on a line")
 	}
 	return line
+}
+
+// async reads a function that others wait for, or a statement that waits: what it gives is
+// taken for what it is waited for.
+func (p *parser) async() *tree.Expr {
+	p.at++
+	switch {
+	case p.is("def"):
+		return p.def()
+	case p.is("for"):
+		return p.forLoop()
+	case p.is("with"):
+		return p.with()
+	}
+	p.fail("async")
+	return nil
 }
 
 // body reads what stands behind a colon: a line, or a block.
@@ -227,10 +243,13 @@ func (p *parser) decorated() *tree.Expr {
 			p.fail("more than a decorator on a line")
 		}
 	}
-	if !p.is("def", "class") {
+	if !p.is("def", "class", "async") {
 		p.fail("a decorator of neither a function nor a class")
 	}
 	made := p.statement()
+	if made.Op != tree.OpFunc && made.Op != tree.OpClass {
+		p.fail("a decorator of neither a function nor a class")
+	}
 	b := tree.Block(made)
 	for _, d := range decorators {
 		b.Kids = append(b.Kids, tree.Assign(tree.Name(made.Text), &tree.Expr{Op: tree.OpCall, Kids: []*tree.Expr{d, tree.Name(made.Text)}, Keys: []string{"", ""}}))

@@ -34,7 +34,7 @@ var rows = []struct{ code, want string }{
 	{"global x\nnonlocal y", `(block (block (data)) (block (data)))`},
 	{`del a.b, c[0]`, `(block (block (data (list (attr .b a) (item c (number 0))))))`},
 	{`a.b.c(1)(2)`, `(block (block (call (call (attr .c (attr .b a)) (number 1)) (number 2))))`},
-	{`async def f(): await g()`, `not read: line 1: async`},
+	{`async def f(): await g()`, `(block (func f (block (call g))))`},
 	{`x = yield`, `(block (block (block (assign x (data)))))`},
 	{`a < b <= c and not d`, `(block (block (or (data a b c) (data d))))`},
 	{`assert a, b`, `(block (block (data a b)))`},
