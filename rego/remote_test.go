@@ -225,7 +225,7 @@ else := {"action": "hold", "rule": "asks", "hold": {"approvers": {"escalate": [{
 	}{
 		{"what a decision redacts", map[string]any{"note": secret, "command": "ls build"}, "quiet", `"ls build"`, secret},
 		{"what looks like a secret", map[string]any{"command": "export KEY=" + secret}, "asks", `"aws_access_key`, secret},
-		{"all that was written, where policy failed", map[string]any{"break": true, "command": "ls private"}, holdgate.RulePolicyError, `"Bash"`, "private"},
+		{"all that was written, where policy failed", map[string]any{"break": true, "command": "ls seacrest"}, holdgate.RulePolicyError, `"Bash"`, "seacrest"},
 		{"nothing", map[string]any{"command": "ls public"}, "asks", `"ls public"`, secret},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
