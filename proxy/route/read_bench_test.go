@@ -1,4 +1,4 @@
-package proxy_test
+package route_test
 
 import (
 	"fmt"
