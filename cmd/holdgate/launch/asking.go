@@ -64,7 +64,9 @@ func (s *session) run(ctx context.Context, signals Signals) error {
 	defer stop.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	var asking, copying, typing sync.WaitGroup
-	asking.Go(func() { s.askAll(ctx) })
+	if !s.o.Silent {
+		asking.Go(func() { s.askAll(ctx) })
+	}
 	pass := func(sig syscall.Signal) { s.pass(ctx, sig) }
 	asking.Go(func() { signals.Each(ctx, pass) })
 	asking.Go(func() { endWhenStopped(ctx, s.o, pass) })

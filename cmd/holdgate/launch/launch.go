@@ -65,6 +65,7 @@ type Options struct {
 	Door   Door
 	Agent  string // as whom the sidecar counts the agent
 	Colour bool   // of questions, which rest on it for nothing
+	Silent bool   // nothing is asked here: another screen does
 	// Page, where it is set, shows a request in the person's browser, and says in a line
 	// what became of that.
 	Page   func(ctx context.Context, id string) string

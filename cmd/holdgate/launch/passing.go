@@ -24,7 +24,9 @@ func runPassing(ctx context.Context, o Options, cmd *exec.Cmd, signals Signals) 
 	}
 	var work sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
-	work.Go(func() { tellPending(ctx, o) })
+	if !o.Silent {
+		work.Go(func() { tellPending(ctx, o) })
+	}
 	// The agent is in this process's own group, so that it may read a terminal
 	// there is; what is typed on that reaches it without our help. In a sandbox it
 	// has a session of its own.

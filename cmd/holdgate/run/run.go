@@ -42,6 +42,7 @@ type Options struct {
 	Trust       bool                          // take rules and configuration that the agent could write
 	Contained   Contained                     // what becomes of what the agent changes, and what it may read
 	Door        client.Options                // the approvers' door, and as whom to come
+	Split       bool                          // questions are asked in a split of the terminal, by holdgate watch
 	Alone       []string                      // flags that were given and that a sidecar which runs already does not heed
 
 	Stdin, Stdout, Stderr *os.File // an agent gets them as they are
@@ -180,12 +181,20 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if r.Split {
+		shut, err := r.split(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer shut()
+	}
 	kind := r.Host.Getenv("TERM")
 	return launch.Run(ctx, launch.Options{
 		Program: r.Program, Args: launch.Arguments(r.Program, r.Args), Within: r.box,
 		Env:   launch.Environment(r.environ(), r.Program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
 		Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr, Plain: kind == "" || kind == "dumb",
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.Host.Getenv("NO_COLOR") == "",
+		Silent: r.Split,
 		Editor: cmp.Or(r.Host.Getenv("VISUAL"), r.Host.Getenv("EDITOR"), "vi"),
 		Verdict: func(ctx context.Context, of approvals.Request, arguments jsontext.Value) []page.Line {
 			return draft.Verdict(ctx, door, of, arguments)

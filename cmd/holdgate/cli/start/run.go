@@ -44,6 +44,7 @@ func runCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "mcp", Usage: "an MCP server, as `NAME=URL`; may be repeated"},
 			&cli.StringFlag{Name: "mode", Usage: "sessions begin in `MODE`: auto, manual or confidence_threshold"},
 			&cli.Float64Flag{Name: "confidence-threshold", Usage: "ask about each call below it: from 0 to 1, or from 0 to 100"},
+			&cli.StringFlag{Name: "ask", Usage: "`WHERE` you are asked: here, or split, which opens holdgate watch in a split of tmux, kitty, wezterm or zellij", Value: "here"},
 			&cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "ask before the first change, before changes are tested, and before each commit"},
 		},
 		Action: func(c *cli.Context) error { return e.runAgent(c) },
@@ -66,6 +67,15 @@ func (e *env) runAgent(c *cli.Context) error {
 		if c.Bool(flag) && kind != confine.Strong {
 			return command.Usage("--%s needs the strong confinement: without it the agent could change files unseen", flag)
 		}
+	}
+	switch ask := c.String("ask"); ask {
+	case "here":
+	case "split":
+		if err := run.CanSplit(e.Getenv); err != nil {
+			return err
+		}
+	default:
+		return command.Usage("--ask is here or split, not %q", ask)
 	}
 	program, err := exec.LookPath(c.Args().First())
 	if err != nil {
@@ -95,7 +105,7 @@ func (e *env) runAgent(c *cli.Context) error {
 	}
 	code, err := run.Agent(context.WithoutCancel(c.Context), c.Context, run.Options{ // signals are the agent's; its end is ours
 		Host: e.host(), Program: program, Args: c.Args().Tail(), Confinement: kind, Config: s, Read: read, Watched: e.watchedFile(s, command.Globals(c)),
-		Write: c.StringSlice("write"), BaseURL: c.Bool("base-url"), Trust: c.Bool("trust-writable-policy"), Contained: contained, Door: e.Door(c, s.StateDir), Alone: alone,
+		Write: c.StringSlice("write"), BaseURL: c.Bool("base-url"), Trust: c.Bool("trust-writable-policy"), Contained: contained, Door: e.Door(c, s.StateDir), Alone: alone, Split: c.String("ask") == "split",
 		Stdin: f.in, Stdout: f.out, Stderr: f.err,
 		Command: func(words ...string) string {
 			return command.CommandLine(append(words, "--state-dir", command.Absolute(s.StateDir)))
