@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -342,5 +344,41 @@ func wantRefused(t *testing.T, err error, says string) {
 	t.Helper()
 	if !errors.Is(err, record.ErrRemember) || !strings.Contains(err.Error(), says) {
 		t.Errorf("got %v, want a refusal that says %q", err, says)
+	}
+}
+
+// A grant of some calls ends with the last of them, however many ask at once.
+func TestAGrantOfSomeCalls(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	defer b.close()
+	c := call("Bash", args{"command": "git commit -m x"})
+	m := exactly()
+	m.Uses = 3
+	g := b.granted(c, seen(c, dir), m)
+	if g.MaxUses != 3 || !strings.Contains(g.Covers, "and 3 calls") {
+		t.Errorf("made %+v", g)
+	}
+	var released atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, ok, err := b.queue.Grants.Granted(t.Context(), c, seen(c, dir), "digest"); err != nil {
+				t.Error(err)
+			} else if ok {
+				released.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := released.Load(); n != 3 || b.released(c, seen(c, dir)) {
+		t.Errorf("%d calls were released, and then another one", n)
+	}
+	for _, uses := range []int{-1, record.MaxUses + 1} {
+		m.Uses = uses
+		r := b.asks(c, seen(c, dir))
+		if _, err := b.queue.Decide(t.Context(), r.ID, remembered(r, "ana", m)); !errors.Is(err, record.ErrRemember) {
+			t.Errorf("of %d calls: %v", uses, err)
+		}
 	}
 }

@@ -59,6 +59,7 @@ type Grant struct {
 	CreatedAt time.Time     `json:"created_at"`
 	ExpiresAt time.Time     `json:"expires_at"`
 	Uses      int           `json:"uses"`
+	MaxUses   int           `json:"max_uses,omitempty"` // it ends with that many; 0: with none
 	LastUsed  time.Time     `json:"last_used,omitzero"`
 	RevokedBy string        `json:"revoked_by,omitempty"`
 	// Learned says what the grant was learned from; nil where people asked for it.
@@ -95,6 +96,7 @@ type storedGrant struct {
 	Expires time.Time       `json:"expires"`
 
 	Uses    int       `json:"uses,omitempty"`
+	Max     int       `json:"max_uses,omitempty"`
 	Used    time.Time `json:"used,omitzero"`
 	Revoked string    `json:"revoked,omitempty"` // by whom
 
@@ -114,7 +116,7 @@ func (g *storedGrant) view() Grant {
 		ID: g.ID, Covers: g.Covers, Scope: g.Scope, Match: g.Match,
 		Agent: record.AgentRef{ID: g.Agent, Proven: g.Proven, Confinement: g.Confinement}, Session: record.Ref{ID: g.Session},
 		Rule: g.Rule, Also: g.Also, Gate: g.Gate, Risk: g.Risk, Request: g.Request,
-		CreatedAt: g.Created, ExpiresAt: g.Expires, Uses: g.Uses, LastUsed: g.Used, RevokedBy: g.Revoked, Learned: g.Learned,
+		CreatedAt: g.Created, ExpiresAt: g.Expires, Uses: g.Uses, MaxUses: g.Max, LastUsed: g.Used, RevokedBy: g.Revoked, Learned: g.Learned,
 	}
 	for p := range g.Fixed {
 		v.Arguments = append(v.Arguments, p)
@@ -156,7 +158,7 @@ func (g *storedGrant) answerer() string {
 // ended reports whether the grant covers nothing any more. One that was made
 // in what is now the future does not count: the clock was set.
 func (g *storedGrant) ended(now time.Time) bool {
-	return g.Revoked != "" || now.Before(g.Created) || !now.Before(g.Expires)
+	return g.Revoked != "" || g.Max > 0 && g.Uses >= g.Max || now.Before(g.Created) || !now.Before(g.Expires)
 }
 
 // entry begins an audit entry about the grant.

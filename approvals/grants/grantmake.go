@@ -68,6 +68,9 @@ func (k *Keeper) Remembers(r *record.StoredRequest, v record.Vote) error {
 	case m.For < record.MinGrant || m.For > k.max:
 		return fmt.Errorf("%w for %s: the least is %s, the most is %s", record.ErrRemember, record.Lasting(m.For), record.Lasting(record.MinGrant), record.Lasting(k.max))
 	}
+	if m.Uses < 0 || m.Uses > record.MaxUses {
+		return fmt.Errorf("%w for %d calls: the most is %d, and 0 is any number", record.ErrRemember, m.Uses, record.MaxUses)
+	}
 	return matchable(r, m.Match)
 }
 
@@ -184,7 +187,9 @@ func (k *Keeper) Make(c *record.Change, r *record.StoredRequest) (id, note strin
 		if o.Scope != m.Scope || !sameMatch(o.Match, m.Match) {
 			return "", "not remembered: those who approved asked for different things", nil
 		}
-		m.For = min(m.For, o.For)
+		if m.For = min(m.For, o.For); m.Uses == 0 || o.Uses > 0 && o.Uses < m.Uses {
+			m.Uses = o.Uses
+		}
 	}
 	if len(asked) < approving {
 		return "", "not remembered: not all who approved asked for it", nil
@@ -232,7 +237,7 @@ func (k *Keeper) draft(c *record.Change, r *record.StoredRequest, m record.Remem
 		Header: record.Current(), ID: record.NewID(), Covers: m.Words(r.View(c.People)), Scope: m.Scope, Match: m.Match.Kind,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Gate: r.Gate, Risk: r.Risk,
-		Similarity: *r.Similarity, Request: r.ID, Created: c.Now, Expires: c.Now.Add(m.For),
+		Similarity: *r.Similarity, Request: r.ID, Created: c.Now, Expires: c.Now.Add(m.For), Max: m.Uses,
 	}
 	if m.Match.Kind != record.MatchTool {
 		g.Similarity.Shape = nil // only a tool's reach is compared with it

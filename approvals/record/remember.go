@@ -111,12 +111,17 @@ func (m *Match) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// MaxUses bounds for how many calls an approval can stand, where it says a number.
+const MaxUses = 1000
+
 // Remember asks that an approval also stands for calls to come.
 type Remember struct {
 	Scope Scope `json:"scope,omitempty"` // empty is ScopeSession
 	Match Match `json:"match,omitzero"`  // empty is MatchExact
 	// For is how long, as "8h" in JSON; zero is [DefaultGrant].
 	For time.Duration `json:"for,omitempty"`
+	// Uses is for how many calls, the approved one not counted; 0: for any number.
+	Uses int `json:"uses,omitempty"`
 }
 
 // rememberJSON is the JSON of a Remember.
@@ -124,12 +129,13 @@ type rememberJSON struct {
 	Scope Scope  `json:"scope,omitempty"`
 	Match *Match `json:"match,omitempty"`
 	For   string `json:"for,omitempty"`
+	Uses  int    `json:"uses,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (m Remember) MarshalJSON() ([]byte, error) {
 	m = m.Complete()
-	return json.Marshal(rememberJSON{m.Scope, &m.Match, m.For.String()})
+	return json.Marshal(rememberJSON{m.Scope, &m.Match, m.For.String(), m.Uses})
 }
 
 // UnmarshalJSON implements [json.Unmarshaler]. It is strict.
@@ -138,7 +144,10 @@ func (m *Remember) UnmarshalJSON(b []byte) error {
 	if err := jsonv2.Unmarshal(b, &j, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return err
 	}
-	r := Remember{Scope: j.Scope}
+	if j.Uses < 0 {
+		return fmt.Errorf("uses is %d: want a number of calls", j.Uses)
+	}
+	r := Remember{Scope: j.Scope, Uses: j.Uses}
 	if j.Match != nil {
 		r.Match = *j.Match
 	}
@@ -202,6 +211,13 @@ func (m Remember) Words(r Request) string {
 		b.WriteString(", by " + holdgate.Visible(r.Agent.ID) + " in session " + holdgate.Visible(r.Session.ID))
 	}
 	b.WriteString(", for " + Lasting(m.For))
+	switch m.Uses {
+	case 0:
+	case 1:
+		b.WriteString(" and one call")
+	default:
+		fmt.Fprintf(&b, " and %d calls", m.Uses)
+	}
 	b.WriteString(", where the rule " + holdgate.Visible(r.Rule) + " asks")
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -146,11 +147,16 @@ func remember(r approvals.Request, f url.Values) (*approvals.Remember, error) {
 	if kind == "" {
 		return nil, nil //nolint:nilnil // nothing is asked
 	}
-	lasts, err := time.ParseDuration(f.Get("for"))
+	lasts, err := lasting(f.Get("for"), time.Now())
 	if err != nil || lasts <= 0 {
 		return nil, wrong("Not remembered", "Say for how long it is to be remembered.")
 	}
 	m := &approvals.Remember{Scope: record.Scope(f.Get("scope")), For: lasts, Match: record.Match{Kind: kind}}
+	if uses := f.Get("uses"); uses != "" {
+		if m.Uses, err = strconv.Atoi(uses); err != nil || m.Uses < 0 {
+			return nil, wrong("Not remembered", "How often it is remembered is a number of calls.")
+		}
+	}
 	if kind != record.MatchPattern {
 		return m, nil
 	}
@@ -169,6 +175,20 @@ func remember(r approvals.Request, f url.Values) (*approvals.Remember, error) {
 		return nil, wrong("Not remembered", "Say which arguments have to stay the same.")
 	}
 	return m, nil
+}
+
+// lasting reads how long something is to stand: a length of time, or the time of day
+// until which it does.
+func lasting(text string, now time.Time) (time.Duration, error) {
+	at, err := time.ParseInLocation("15:04", text, now.Location())
+	if err != nil {
+		return time.ParseDuration(text)
+	}
+	until := time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
+	if !until.After(now) {
+		until = until.AddDate(0, 0, 1)
+	}
+	return until.Sub(now).Round(time.Second), nil
 }
 
 // wrong is a problem with a form.

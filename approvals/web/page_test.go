@@ -236,6 +236,8 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"approve", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "approve"}, 303, holdgate.StatusApproved, ""},
 		{"approve for longer", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "scope", "session", "for", "8h"}, 303, holdgate.StatusApproved, ""},
+		{"approve three more", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "scope", "session", "for", "18:00", "uses", "3"}, 303, holdgate.StatusApproved, ""},
+		{"approve some more", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "scope", "session", "for", "8h", "uses", "some"}, 422, holdgate.StatusPending, "a number of calls"},
 		{"approve alike ones", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "pattern", "fix", "/command", "scope", "session", "for", "8h"}, 303, holdgate.StatusApproved, ""},
 		{"approve alike ones by nothing", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "pattern", "scope", "session", "for", "8h"}, 422, holdgate.StatusPending, "have to stay the same"},
 		{"approve for no time", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "for", "soon"}, 422, holdgate.StatusPending, "for how long"},

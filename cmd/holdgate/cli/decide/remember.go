@@ -35,6 +35,7 @@ func rememberFlags() []cli.Flag {
 			"/ARGUMENT or /ARGUMENT=VALUE (calls of this shape with that argument the same; repeatable)"},
 		&cli.StringFlag{Name: "scope", Value: string(record.ScopeSession), Usage: "`SCOPE` of what is remembered: session, or agent (in any session; a proven agent only)"},
 		&cli.StringFlag{Name: "for", Value: "8h", Usage: "`TIME` for which it is remembered: 30m, 8h, 7d"},
+		&cli.IntFlag{Name: "uses", Usage: "`NUMBER` of calls for which it is remembered, at most; 0: any number"},
 	}
 }
 
@@ -53,8 +54,8 @@ func (e *env) remember(c *cli.Context, shown io.Writer, r approvals.Request) (*a
 func remembering(c *cli.Context, r approvals.Request) (*approvals.Remember, error) {
 	words, _ := c.Generic("remember").(*texts)
 	if words == nil || len(*words) == 0 {
-		if c.IsSet("scope") || c.IsSet("for") {
-			return nil, command.Usage("--scope and --for say how an approval is remembered: give --remember too")
+		if c.IsSet("scope") || c.IsSet("for") || c.IsSet("uses") {
+			return nil, command.Usage("--scope, --for and --uses say how an approval is remembered: give --remember too")
 		}
 		return nil, nil //nolint:nilnil // nothing is asked
 	}
@@ -62,7 +63,7 @@ func remembering(c *cli.Context, r approvals.Request) (*approvals.Remember, erro
 	if err != nil {
 		return nil, command.Usage("--for: %v", err)
 	}
-	m := &approvals.Remember{Scope: record.Scope(c.String("scope")), For: time.Duration(lasts)}
+	m := &approvals.Remember{Scope: record.Scope(c.String("scope")), For: time.Duration(lasts), Uses: c.Int("uses")}
 	if m.Scope != record.ScopeSession && m.Scope != record.ScopeAgent {
 		return nil, command.Usage("--scope is session or agent, not %q", m.Scope)
 	}
