@@ -46,6 +46,11 @@ type Call struct {
 	// empty: nothing.
 	Credential string
 
+	// Account is "own" where the request goes to a model's host on the account of
+	// the agent's run, and "new" where it shows another; empty where it shows none,
+	// or nobody tells them apart.
+	Account string
+
 	// Result is set where the question is no longer whether the call may be
 	// made, but whether the agent may have what it has brought.
 	Result *Result
@@ -73,6 +78,8 @@ type Proofs struct {
 	Undo    bool `json:"undo,omitzero"`    // what it changes in its working folder can be taken back
 	Private bool `json:"private,omitzero"` // what it changes elsewhere is gone when it ends
 	Hidden  bool `json:"hidden,omitzero"`  // credentials in its folder, the user's home and the environment are hidden from it
+	Network bool `json:"network,omitzero"` // all that it sends is read and judged, questions for names included
+	Keys    bool `json:"keys,omitzero"`    // Call.Account tells its own account at a model's host from others
 }
 
 // Of are the proofs that hold under a confinement.

@@ -98,7 +98,11 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, t *route.Target) 
 	} else if t.File && s.c.AllowUnsupported {
 		e.found(route.Ungated(t.URL.Path))
 	}
-	if !e.WithCredential() || t.Codec == nil && !t.MCP && !e.sniff() {
+	known := e.WithCredential()
+	if known && !t.MCP && (t.Codec != nil || s.table.MayServeModels(*t)) {
+		e.WithAccount()
+	}
+	if !known || t.Codec == nil && !t.MCP && !e.sniff() {
 		return nil
 	}
 	return e

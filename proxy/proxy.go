@@ -297,6 +297,9 @@ func (s *Server) baseContext(ln net.Listener) context.Context {
 	return context.Background()
 }
 
+// RunEnded is for when a run has ended: the name of its agent may be another's next.
+func (s *Server) RunEnded(agent string) { s.steps.ForgetAccounts(agent) }
+
 // ServeRun serves the agents' door on ln, which the agent alone reaches, until
 // ln is closed or Shutdown. dir is the folder that it works in.
 func (s *Server) ServeRun(ln net.Listener, agent holdgate.Agent, dir string) error {

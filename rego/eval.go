@@ -120,7 +120,7 @@ func (w *written) complete(ctx context.Context, o object, p *policy) {
 	}
 	level, _ := agent["confinement"].(string)
 	setDefault(confined, "level", confinementLevel(level))
-	for _, proof := range []string{"undo", "private", "hidden"} {
+	for _, proof := range []string{"undo", "private", "hidden", "network", "keys"} {
 		setDefault(confined, proof, false)
 	}
 	session := objectIn(o, "session")

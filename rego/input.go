@@ -43,9 +43,8 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 		"time":        at,
 		"facts":       factsObject(f, p.tables),
 	}
-	if c.Credential != "" {
-		o["credential"] = c.Credential
-	}
+	putText(o, "credential", c.Credential)
+	putText(o, "account", c.Account)
 	if c.Tool != nil {
 		tool, err := p.toolObject(c.Agent, c.Tool, f.Category)
 		if err != nil {
@@ -128,7 +127,9 @@ func agentObject(a holdgate.Agent) object {
 
 // confinementObject is what `holdgate run` has proven of the agent.
 func confinementObject(a holdgate.Agent) object {
-	return object{"level": confinementLevel(a.Confinement), "undo": a.Undo, "private": a.Private, "hidden": a.Hidden}
+	return object{
+		"level": confinementLevel(a.Confinement), "undo": a.Undo, "private": a.Private, "hidden": a.Hidden, "network": a.Network, "keys": a.Keys,
+	}
 }
 
 // confinementLevel is none where nothing confines the agent.

@@ -92,6 +92,7 @@ standing contains d if {
 	not answered(d)
 	not excepted(d)
 	not tame(d)
+	not spared(d)
 }
 
 # METADATA

@@ -17,6 +17,28 @@ decisions contains d if {
 	d := by_setting(data.settings.taint.send, "session.taint", "high", "The session has read what strangers wrote and has seen private data, and this call sends something out.", sort(sent))
 }
 
+# METADATA
+# title: Sending out what unread code may have read
+# description: |
+#   The session has run code that nobody has read or was asked about, and credentials
+#   are not hidden from it.
+# custom:
+#   risk: high
+decisions contains d if {
+	input.session.taint
+	"unread" in input.session.taint
+	not input.confinement.hidden == true
+	data.settings.taint.send != "auto"
+	count(sent) > 0
+	d := by_setting(data.settings.taint.send, "session.taint", "high", "The session has run code that nobody has read, which may have read credentials, and this call sends something out.", sort(sent))
+}
+
+# Code that ran unread and unasked.
+taints contains "unread" if {
+	some d in decisions
+	spared(d)
+}
+
 seen_private if "private" in input.session.taint
 
 seen_private if "secrets" in input.session.taint
@@ -74,8 +96,8 @@ sent contains http_title if {
 # METADATA
 # title: What the session is in touch with once the call has gone on
 # description: |
-#   "untrusted": text of strangers; "private": data of people; "secrets". The
-#   session keeps it, and later calls see it as input.session.taint.
+#   "untrusted": text of strangers; "private": data of people; "secrets"; "unread":
+#   code that nobody has read. The session keeps it, and later calls see it as input.session.taint.
 # custom:
 #   risk: medium
 taints contains "untrusted" if {

@@ -17,13 +17,14 @@ type From struct {
 	At         Place
 	Task       func() string // what the agent's user has asked it for; nil where nobody knows
 	Credential string        // the name of what is put into requests on their way out
+	Account    string        // of a request to a model's host, as [holdgate.Call] has it
 }
 
 // Call completes a call with who makes it, where and when.
 func (f From) Call(c holdgate.Call) holdgate.Call {
 	c.Agent, c.Session, c.Door = f.Agent, f.Caller.Session, f.Door
 	if c.Kind != holdgate.KindToolCall || f.At == AtServer { // what a model asks for is another request
-		c.Credential = f.Credential
+		c.Credential, c.Account = f.Credential, f.Account
 	}
 	c.Time = time.Now()
 	return c

@@ -32,6 +32,7 @@ type Target struct {
 	Metadata   bool     // what is asked for says where the server's tokens come from
 	Caller     approvals.Caller
 	Credential string // the name of what is put in on the way out; empty: nothing
+	Account    string // of a request to a model's host, as [holdgate.Call] has it
 
 	Transport http.RoundTripper // where no socket leads to it; else nil
 	Process   string            // of a server on standard streams: whose streams these are, a secret

@@ -63,6 +63,7 @@ func (e *Exchange) Permit(q *gate.Evaluation, status int, key gate.Key) bool {
 	waits, _ := errors.AsType[*gate.WaitError](err)
 	switch {
 	case err == nil && q.Released():
+		e.tieAccount()
 		x.Done(e.R.Context(), true, gate.Remarks("sent upstream", e.Remark))
 		return true
 	case err == nil:

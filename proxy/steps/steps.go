@@ -52,6 +52,7 @@ type Steps struct {
 	Operation func(*holdgate.HTTP) string // what a request does, as policy calls it
 	Logger    *slog.Logger
 
+	accounts    accounts
 	Body        int64           // bytes of a request, decoded
 	Budget      time.Duration   // how long a client without headers waits that is not in the table
 	Life, Waits context.Context // nothing is read after the one, and nobody waited for after the other
@@ -68,7 +69,7 @@ func (s *Steps) Begin(w http.ResponseWriter, r *http.Request, t route.Target) *E
 
 // From is where the exchange's calls come from.
 func (e *Exchange) From() gate.From {
-	f := gate.From{Caller: e.Target.Caller, Dir: e.Steps.Callers.DirIn(e.R.Context()), Credential: e.Target.Credential}
+	f := gate.From{Caller: e.Target.Caller, Dir: e.Steps.Callers.DirIn(e.R.Context()), Credential: e.Target.Credential, Account: e.Target.Account}
 	switch {
 	case e.Target.MCP:
 		f.At = gate.AtServer

@@ -247,7 +247,7 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: a.ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]mcpproxy.Command{},
-		Agent: a.o.Agent, Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		Agent: a.proven(a.o.Agent, a.o.Agent.Proofs), Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		Models: model.Options{Notice: a.c.Holds.Notice, NoRehydrate: !a.c.Holds.Rehydrate, Rounds: a.c.Holds.Continues()},
 		Relay: mcpproxy.Options{NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer,
 			Page: a.c.Holds.Page, ProgressClients: a.c.Holds.MCPProgress},

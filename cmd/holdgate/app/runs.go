@@ -74,7 +74,8 @@ func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error
 	if err != nil {
 		return fmt.Errorf("taking its listeners: %w", err)
 	}
-	agent.Proofs = d.Proofs.Of(agent.Confinement)
+	agent = r.a.proven(agent, d.Proofs)
+	defer r.a.proxy.RunEnded(agent.ID)
 	doors, err := handover.Open(d, files)
 	if err != nil {
 		_ = handover.Send(conn, handover.Served{Error: err.Error()})
@@ -111,6 +112,15 @@ func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error
 	_, _ = conn.Read(b[:]) // nothing more is said: this is its end
 	cancel()
 	return nil
+}
+
+// proven is an agent of which a run has proven this. To that comes what the sidecar itself
+// does: its connections are all read, for none is passed on as it comes, and accounts
+// are told apart.
+func (a *App) proven(agent holdgate.Agent, p holdgate.Proofs) holdgate.Agent {
+	p.Network, p.Keys = len(a.c.PassThrough) == 0, true
+	agent.Proofs = p.Of(agent.Confinement)
+	return agent
 }
 
 // enter gives a run a name that nobody else has: what people approve for one

@@ -42,7 +42,7 @@ func scoreCommand(e *env) *cli.Command {
 
 func (e *env) policyScore(c *cli.Context) error {
 	o := score.Options{Half: score.Half(c.String("half")), Dir: c.String("cwd")}
-	o.Confinement = score.Confinement{Level: c.String("confinement"), Proofs: holdgate.Proofs{Undo: c.Bool("undo")}}
+	o.Confinement = score.Confinement{Level: c.String("confinement"), Proofs: proofs(c)}
 	if o.Confinement.Undo && !c.IsSet("confinement") {
 		o.Confinement.Level = "strong"
 	}
@@ -92,6 +92,12 @@ func (e *env) policyScore(c *cli.Context) error {
 		return &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("%.1f %% of a kind that is to pass are held, at most %g %% may", asked, c.Float64("friction"))}
 	}
 	return nil
+}
+
+// proofs are what holdgate run --undo proves, or nothing.
+func proofs(c *cli.Context) holdgate.Proofs {
+	undo := c.Bool("undo")
+	return holdgate.Proofs{Undo: undo, Private: undo, Hidden: undo, Network: undo, Keys: undo}
 }
 
 // readTables reads the tables of several files as one.
