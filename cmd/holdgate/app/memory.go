@@ -32,14 +32,15 @@ const (
 	arriving = 10
 )
 
-// tidy keeps memory small while many calls wait for people. The collector runs
-// by how much the heap grows; where everybody waits nothing grows, and what it
-// took to judge the calls would stay as long as they wait.
+// tidy keeps memory small while many calls wait for people, and after a busy spell. The
+// collector runs by how much the heap grows; where everybody waits nothing grows, and what
+// it took to judge the calls would stay as long as they wait.
 func (a *App) tidy(ctx context.Context) error {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
 	var c crowd
 	defer c.collect(0)
+	memory := newHeap()
 	held, due, rest := 0, 0, 0
 	for {
 		select {
@@ -54,8 +55,9 @@ func (a *App) tidy(ctx context.Context) error {
 		}
 		held = min(held, now)
 		rest--
-		if due > 0 && rest <= 0 {
-			due, rest = due-1, tidyRest
+		over := memory.tick()
+		if over || due > 0 && rest <= 0 {
+			due, rest = max(due-1, 0), tidyRest
 			debug.FreeOSMemory()
 		}
 	}

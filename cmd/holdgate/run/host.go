@@ -70,10 +70,13 @@ func (h Host) Proxies(s config.Config) (*httpproxy.Config, error) {
 const gcPercent = 400
 
 // Prepare makes this process fit for a sidecar: other processes of the same user
-// cannot read it, and its garbage is collected less often.
+// cannot read it, and its garbage is collected less often, within a limit of memory.
 func (h Host) Prepare() {
 	if h.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if h.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(app.MemoryLimit(0))
 	}
 	harden()
 }
