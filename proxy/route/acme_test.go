@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -207,7 +206,7 @@ func (c acme) Expand(plain []byte) ([]byte, error) {
 func (acme) Example() wire.Example {
 	const call = `"do":{"tool":"Read","with":` + wire.ExampleArguments + `}`
 	e := wire.Example{
-		Path: "/acme/talk", StreamPath: "/acme/talk", StreamType: route.TypeEvents,
+		Path: "/acme/talk", StreamPath: "/acme/talk", StreamType: "text/event-stream",
 		Head: `{"model":"bench","stream":%t,"tools":["Read"],"talk":[`, Turn: `{"by":"%s","say":"%s"}`, Tail: "]}",
 		Roles: [2]string{"user", "model"},
 		Plain: `{"say":"` + wire.ExampleText() + `",` + call + `}`,
