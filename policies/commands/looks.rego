@@ -88,8 +88,23 @@ only_asks(c) if {
 	c.argv[1] == "api"
 	words := array.slice(c.argv, 2, count(c.argv))
 	count([word | some word in words; regex.match(`^(--hostname|--input|--cache)|^(-[fF]|--field|--raw-field)?=?[\w.-]*=@`, word)]) == 0
+	every word in words {
+		plain_forge(word)
+	}
 	reads_forge(words)
 }
+
+# No option but these, each as a word of its own: what is glued to one may be another.
+plain_forge(word) if not startswith(word, "-")
+
+plain_forge(word) if {
+	word in {
+		"-X", "--method", "-H", "--header", "-q", "--jq", "-t", "--template", "-f", "-F", "--field", "--raw-field",
+		"-p", "--preview", "-i", "--include", "--paginate", "--slurp", "--silent", "--verbose",
+	}
+}
+
+plain_forge(word) if regex.match(`^--(jq|template|header|preview)=`, word)
 
 reads_forge(words) if {
 	not "graphql" in words
@@ -243,12 +258,13 @@ fits_curl(_, words, i, word) if {
 	word in {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH"}
 }
 
-# One thing, by its name: a path that ends in a digit, or in capital letters, is no list.
+# One thing, by its name: a path that ends in a digit, or in capital letters with a dash, is
+# no list.
 fits_curl(_, words, i, "DELETE") if {
 	regex.match(`^(-[a-zA-Z]*X|--request)$`, words[i - 1])
 	some address in words
 	near(address)
-	regex.match(`^[^?]*:?[^?]*/[A-Za-z_-]+/[\w.-]*([0-9]|[A-Z][A-Z-]*)$`, address)
+	regex.match(`^[^?]*:?[^?]*/[A-Za-z_-]+/([\w.-]*[0-9]|[A-Z]+(-[A-Z]+)+)$`, address)
 }
 
 # METADATA

@@ -27,7 +27,7 @@ test_all_else_that_curl_can_do_asks if {
 		["localhost.example.com"], ["localhost:07301"], ["localhost:{7301,80}"], ["file:///etc/passwd"],
 		["-sX", "DELETE", "localhost"], ["-d", "@x", "localhost"], ["--data", "a=@x", "localhost"], ["--data-binary", "@x", "localhost"], ["-d", "@-", "localhost"],
 		["-X", "POST", "localhost:2375/containers/create"], ["-d", "x", "http://127.0.0.1:8001/api"], ["-X", "PUT", "localhost:2379/v2/keys/x"],
-		["-T", "x", "localhost"], ["-F", "a=@x", "localhost"], ["-K", "x", "localhost"], ["-x", "proxy", "localhost"], ["--unix-socket", "/tmp/docker.sock", "http://x/info"], ["-X", "DELETE", "localhost/api/users"], ["-D", "x", "example.com"],
+		["-T", "x", "localhost"], ["-F", "a=@x", "localhost"], ["-K", "x", "localhost"], ["-x", "proxy", "localhost"], ["--unix-socket", "/tmp/docker.sock", "http://x/info"], ["-X", "DELETE", "localhost/api/users"], ["-X", "DELETE", "localhost/users/ALL"], ["-D", "x", "example.com"],
 		["--connect-to", "::example.com:80", "localhost"], ["--resolve", "localhost:80:1.2.3.4", "localhost"],
 		["--unix-socket", "/x", "localhost"], ["-XPOST", "localhost"], ["-H", "@x", "localhost"], ["-w", "%output{x}", "localhost"],
 		["-H", "-o", "example.com", "localhost"], ["localhost", "-o"],
@@ -53,6 +53,7 @@ test_names_that_carry_nothing_else_are_looked_up if {
 test_questions_to_the_api_of_a_forge_pass if {
 	every argv in [
 		["gh", "api", "-X", "GET", "search/issues", "-f", "q=is:pr"],
+		["gh", "api", "--method", "GET", "--jq=.items", "search/issues", "-f", "q=is:pr"],
 		["gh", "api", "graphql", "-F", "n=1", "-f", "query=query($n: Int!) { viewer { login } }"],
 		["gh", "api", "graphql", "-f", "query={ viewer { login } }"],
 	] {
@@ -60,6 +61,8 @@ test_questions_to_the_api_of_a_forge_pass if {
 	}
 	every argv in [
 		["gh", "api", "-X", "DELETE", "repos/a/b"],
+		["gh", "api", "-iXDELETE", "-X", "GET", "repos/a/b"],
+		["gh", "api", "graphql", "--raw-field=query=mutation { x }", "-f", "query={ a }"],
 		["gh", "api", "-X", "GET", "-X", "POST", "repos/a/b", "-f", "a=b"],
 		["gh", "api", "-XPOST", "-X", "GET", "repos/a/b"],
 		["gh", "api", "graphql", "-f", "query=mutation { x }"],

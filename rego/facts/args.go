@@ -137,6 +137,10 @@ func object(x *collect.Findings, kind toolKind, args map[string]any, dir string,
 		r := kind.role(k)
 		if r == roleCommand {
 			sh := shellBeside(x, kind, args, dir)
+			if text, ok := args[k].(string); ok && kind.away != "" {
+				sh.Run(shell.Invocation{Words: []shell.Field{{Text: "ssh"}, {Text: kind.away}, {Text: text}}})
+				continue
+			}
 			command(x, args[k], commandWords(args), sh)
 			noteLeft(x, sh)
 			if text, ok := args[k].(string); ok && x.UnlikeDash {

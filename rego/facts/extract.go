@@ -3,10 +3,12 @@ package facts
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // Extract works out what the call would do. It does no I/O and never fails:
@@ -85,7 +87,28 @@ func readTool(x *collect.Findings, t *holdgate.Tool) {
 	}
 	scan(x, x.At, args)
 	money(x, args)
+	kind.away = machineOf(t, args)
 	arguments(x, kind, args)
+}
+
+// machineOf is the machine that a tool's commands run on, where its server says that it
+// is another: one for SSH.
+func machineOf(t *holdgate.Tool, args map[string]any) string {
+	server := t.Server
+	if rest, ok := strings.CutPrefix(t.Name, "mcp__"); ok && server == "" {
+		server, _, _ = strings.Cut(rest, "__")
+	}
+	if !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(server), func(r rune) bool { return r == '-' || r == '_' || r == '.' }), func(word string) bool {
+		return wordlist.Has("ssh sshd remote", word)
+	}) {
+		return ""
+	}
+	for _, k := range sortedKeys(args) {
+		if host, ok := args[k].(string); ok && host != "" && wordlist.Has("host hostname server machine connection target alias", normal(k)) {
+			return host
+		}
+	}
+	return server
 }
 
 // said is the category that somebody has given the tool. That of a tool on a

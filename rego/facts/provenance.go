@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/programs"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -20,6 +21,7 @@ var (
 // edited notes the file whose text an editing tool replaces.
 func edited(x *collect.Findings, kind toolKind, args map[string]any, dir string) {
 	var file, before, after, whole string
+	written := false
 	for k, v := range args {
 		text, _ := v.(string)
 		switch n := normal(k); {
@@ -29,12 +31,17 @@ func edited(x *collect.Findings, kind toolKind, args map[string]any, dir string)
 			after = text
 		case wordlist.Has("content contents filetext filecontent newcontent codeedit", n):
 			whole = text
+			_, written = v.(string)
 		case kind.role(k) == rolePath:
 			file = text
 		}
 	}
 	steers := after != before && shell.ChangesProvenance(file, after) || strings.ToLower(path.Base(file)) != "package.json" && shell.ChangesProvenance(file, whole) && wholeProvenance.MatchString(path.Base(file)) ||
 		strings.ToLower(path.Base(file)) == "package.json" && runsAlone.MatchString(whole)
+	if file != "" && written && strings.TrimSpace(whole) == "" && kind.access == collect.AccessWrite {
+		sh := shell.New(x, dir, programs.Table())
+		sh.Touch(shell.Field{Text: file}, sh.Replaces(shell.Field{Text: file}, shell.ContentNothing))
+	}
 	if file != "" && steers {
 		x.Path(collect.Ref{Text: file, Access: collect.AccessWrite, Dirs: collect.DirsOf(dir), Reach: collect.ReachOrigin})
 	}

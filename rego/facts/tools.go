@@ -41,6 +41,7 @@ type toolKind struct {
 	access   string // of the paths that it names
 	deep     bool   // it reads all that lies beneath them
 	moved    string // of the paths that it moves; known once the arguments are
+	away     string // the machine that its commands run on, where it is another
 	args     map[string]role
 }
 

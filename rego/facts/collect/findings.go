@@ -58,6 +58,7 @@ type Findings struct {
 	Writes    map[string]int  // how often each path is written or deleted, so far
 	Copies    map[string]bool // copies that the line puts beside files, by where they lie
 	Temporary map[string]bool // files for temporary use that the line has written
+	Pids      map[string]int  // files that hold the number of a process that the line has started, by their version
 	Modes     bool            // the command at hand changes no content: it makes folders and rights
 	Single    bool            // the command at hand deletes single files
 	Linked    bool            // the call makes a second name of a file, or writes to files by a pattern
@@ -94,7 +95,7 @@ func New(ctx context.Context, o Options) *Findings {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secrets.Prepare() // what is made once is nobody's time
-	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Temporary: make(map[string]bool)}
+	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Temporary: make(map[string]bool), Pids: make(map[string]int)}
 }
 
 // InternalError begins the parse error that stands for a fault in here.

@@ -76,6 +76,8 @@ var Table = sync.OnceValue(func() map[string]Program {
 		"chattr":     {Use: UseSkipWrite, Recursive: "R"},
 		"setfacl":    {Use: UseWrite, Valued: "mxMX", Recursive: "R"},
 		"xattr":      {Use: UseSkipWrite, Valued: "wd", Recursive: "r"},
+		"objcopy":    {Use: UseWrite, Valued: "IOFBjRJKNLGWwX", Long: "add-section update-section dump-section input-target output-target"},
+		"patchelf":   {Use: UseWrite, Long: "set-interpreter set-rpath add-rpath add-needed replace-needed set-soname output"},
 		"mkfs":       {Use: UseWrite, Valued: "t"},
 		"wipefs":     {Use: useDelete, Force: "f"},
 		"blkdiscard": {Use: useDelete, Force: "f"},

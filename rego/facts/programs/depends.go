@@ -105,10 +105,25 @@ func ownProcess(s *shell.Shell, w shell.Field) bool {
 	if m == nil {
 		return false
 	}
-	return s.Found.Temporary[m[2]] || slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool {
-		return c.Program != "kill" && c.Program != "cat" && slices.ContainsFunc(c.Argv[1:], func(a string) bool { return a == m[2] || strings.HasSuffix(a, "="+m[2]) })
+	if at, ok := s.FileAt(shell.Field{Text: m[2]}); ok {
+		if version, own := s.Found.Pids[at]; own && version == s.Found.Version(at) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool {
+		for i, a := range c.Argv {
+			option, value, glued := strings.Cut(a, "=")
+			switch {
+			case glued && value == m[2] && pidOption.MatchString(option), i > 1 && a == m[2] && pidOption.MatchString(c.Argv[i-1]):
+				return true
+			}
+		}
+		return false
 	})
 }
+
+// pidOption is an option, or a setting, behind which a server is told where to put its number.
+var pidOption = regexp.MustCompile(`(?i)^-.*pid.*$|^pid$|^-[pP]$`)
 
 // testVerbs are subcommands of tools that run the project's tests, or look at its code.
 const testVerbs = "test tests t lint check vet analyze build compile typecheck format fmt bench doc nextest clippy"

@@ -271,7 +271,11 @@ func gitCheckout(s *shell.Shell, in shell.Invocation, verb string, words []shell
 // the first, and the first where it can be no branch.
 func gitCheckoutFiles(s *shell.Shell, in shell.Invocation, operands []shell.Field) {
 	for i, f := range operands {
-		if i > 0 || strings.Contains(f.Text, "/") && wordlist.Has(shell.SourceEnds+" .json .yaml .yml .md .txt .lock .xml", path.Ext(f.Text)) {
+		base := path.Base(f.Text)
+		names := wordlist.Has(shell.SourceEnds+" .json .yaml .yml .md .txt .lock .xml .csv .ini .cfg .conf", path.Ext(base)) ||
+			wordlist.Has("Makefile Dockerfile Jenkinsfile Justfile Rakefile Gemfile Procfile Vagrantfile README LICENSE CHANGELOG", base) ||
+			wordlist.Has(workFolders, f.Text) || strings.HasSuffix(f.Text, "/") || strings.HasPrefix(f.Text, "./") || strings.HasPrefix(f.Text, "../") || f.Text == ".." || strings.HasPrefix(f.Text, ":")
+		if i > 0 || names {
 			use(s, in, f, collect.AccessDelete)
 		}
 	}

@@ -67,7 +67,7 @@ func projectRuns(s *shell.Shell, c holdgate.Command) []collect.Run {
 // compilesWritten notes what a compiler makes of files that the line has written and that
 // were not read: running it runs what nobody has judged, in the project too.
 func compilesWritten(s *shell.Shell, c holdgate.Command) {
-	if !wordlist.Has("gcc g++ cc c++ clang clang++ tcc rustc", c.Program) || len(s.Dirs) == 0 || s.Remote {
+	if !wordlist.Has("gcc g++ cc c++ clang clang++ tcc rustc as gas nasm yasm ld gold lld ld.lld ld.gold mold", c.Program) || len(s.Dirs) == 0 || s.Remote {
 		return
 	}
 	made, written := "a.out", false
@@ -79,7 +79,8 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 		case strings.HasPrefix(w, "-o"):
 			made = w[2:]
 		case !strings.HasPrefix(w, "-"):
-			written = written || !shown(s, w) && s.Found.Overwrites(collect.JoinAny(s.Dirs[0], w), false)
+			at := collect.JoinAny(s.Dirs[0], w)
+			written = written || !shown(s, w) && (s.Found.Overwrites(at, false) || s.Found.Unread[at])
 			if c.Program == "rustc" && made == "a.out" {
 				made = strings.TrimSuffix(path.Base(w), ".rs")
 			}
@@ -182,12 +183,20 @@ func addsTree(c holdgate.Command) bool {
 	return c.Program == "git" && len(c.Argv) > 3 && c.Argv[1] == "worktree" && c.Argv[2] == "add"
 }
 
+var (
+	treeAdded   = regexp.MustCompile(`\bworktree add\b`)
+	treeRemoved = regexp.MustCompile(`\bworktree remove\b`)
+)
+
 // madeTree reports whether a word names a working tree that the line has added.
 func madeTree(s *shell.Shell, f shell.Field) bool {
 	if !f.Known() || s.Remote || len(s.Dirs) == 0 {
 		return false
 	}
 	at := collect.JoinAny(s.Dirs[0], f.Text)
+	if _, scratch := s.TempFile(f); !scratch && !s.Certain(treeAdded, treeRemoved) {
+		return false // one that was there before stays where it can't be added
+	}
 	return slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool {
 		made := madeOf(s, c)
 		return addsTree(c) && made != "" && collect.JoinAny(cmp.Or(c.Dir, s.Found.Start()), made) == at

@@ -181,7 +181,7 @@ func rsyncCommand(s *shell.Shell, in shell.Invocation, _ *holdgate.Command) {
 // curlCommand is curl: addresses, what it sends, and where it writes.
 func curlCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	const valued = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
-	o := shell.ParseOptions(in.Words[1:], valued, "data data-binary data-raw data-urlencode data-ascii json form form-string header output upload-file url user user-agent request config cookie cookie-jar cert key cacert proxy referer max-time connect-timeout retry write-out dump-header resolve connect-to output-dir interface netrc-file range limit-rate unix-socket oauth2-bearer retry-delay retry-max-time aws-sigv4")
+	o := shell.ParseOptions(in.Words[1:], valued, "data data-binary data-raw data-urlencode data-ascii json form form-string header output upload-file url user user-agent request config cookie cookie-jar cert key cacert proxy referer max-time connect-timeout retry write-out dump-header resolve connect-to output-dir interface netrc-file range limit-rate unix-socket oauth2-bearer retry-delay retry-max-time aws-sigv4 url-query variable")
 	for _, f := range append(o.Operands, o.Values("", "url")...) {
 		s.Found.URL(f.Text)
 	}
@@ -196,11 +196,16 @@ func curlCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	for _, f := range append(o.Values("T", "upload-file"), append(o.Values("EK", "config"), append(o.Values("", "key"), o.Values("", "netrc-file")...)...)...) {
 		use(s, in, f, collect.AccessRead)
 	}
+	for _, f := range o.Values("b", "cookie") { // without an equals sign it names a file
+		if f.Text != "" && !strings.Contains(f.Text, "=") {
+			use(s, in, f, collect.AccessRead)
+		}
+	}
 	for _, f := range o.Values("K", "config") {
 		c.Unbound = append(c.Unbound, f.Text)
 	}
 	data := o.Values("dFb", "data")
-	for _, long := range []string{"data-binary", "data-urlencode", "data-ascii", "json", "form", "cookie", "header"} {
+	for _, long := range []string{"data-binary", "data-urlencode", "data-ascii", "json", "form", "cookie", "header", "url-query"} {
 		data = append(data, o.Values("", long)...)
 	}
 	for _, f := range append(data, o.Values("H", "")...) {
@@ -335,11 +340,14 @@ func unzipCommand(s *shell.Shell, in shell.Invocation, _ *holdgate.Command) {
 	}
 }
 
+// workFolders are where people keep their work.
+const workFolders = "src lib app apps internal pkg packages cmd web server client api docs scripts config data migrations db charts infra k8s test tests"
+
 // unpacked is how a folder is touched into which an archive is unpacked: where
 // people keep their work, what lies there is lost to what replaces it.
 func unpacked(s *shell.Shell, dir shell.Field, replaces bool) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(dir.Text, "./"), "/")
-	if replaces && wordlist.Has("src lib app apps internal pkg packages cmd web server client api docs scripts config data migrations db charts infra k8s test tests", first) {
+	if replaces && wordlist.Has(workFolders, first) {
 		return collect.AccessDelete
 	}
 	return collect.AccessWrite

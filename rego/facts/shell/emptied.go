@@ -140,7 +140,7 @@ func (s *Shell) copied(name string, args []Field) Content {
 
 // Nothing reports whether there is nothing to be read.
 func (st Stream) Nothing() bool {
-	return wordlist.Has(EmptyDevices, st.File) || st.Kind != "" && st.Known && st.Text == ""
+	return wordlist.Has(EmptyDevices, st.File) || st.Kind != "" && st.Known && strings.TrimSpace(st.Text) == ""
 }
 
 // Replaces is how a file is touched whose content is replaced: it is deleted

@@ -18,7 +18,9 @@ const (
 	// linkVariables name files that every program loads.
 	linkVariables = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH"
 	// fileVariables name files that some programs load or run.
-	fileVariables = "BASH_ENV ENV ZDOTDIR PYTHONSTARTUP PYTHONPATH PYTHONHOME PERL5LIB PERL5DB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM KUBECONFIG INPUTRC VIMINIT JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH PYTEST_PLUGINS RIPGREP_CONFIG_PATH GOENV CARGO_HOME"
+	fileVariables = "BASH_ENV ENV ZDOTDIR PYTHONSTARTUP PYTHONPATH PYTHONHOME PERL5LIB PERL5DB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM KUBECONFIG INPUTRC VIMINIT JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH PYTEST_PLUGINS RIPGREP_CONFIG_PATH GOENV CARGO_HOME " + compilerVariables
+	// compilerVariables say where compilers look for headers, libraries and their own parts.
+	compilerVariables = "CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH OBJC_INCLUDE_PATH COMPILER_PATH GCC_EXEC_PREFIX LIBRARY_PATH"
 	// optionVariables hold options of an interpreter or a build.
 	optionVariables = "NODE_OPTIONS PERL5OPT RUBYOPT PYTHONWARNINGS BASH_FUNC GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_CONFIG_VALUE_0 MAKEFLAGS TAR_OPTIONS GREP_OPTIONS GOFLAGS RUSTFLAGS PYTEST_ADDOPTS GNUMAKEFLAGS ZIPOPT MAVEN_OPTS GRADLE_OPTS npm_config_script_shell npm_config_node_options"
 )
@@ -171,6 +173,10 @@ func Loads(program string, a Field) []string {
 		return []string{value}
 	case plain: // it reads no variable that some program reads
 	case wordlist.Has("JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS", name) && harmless("MAVEN_OPTS", value), name == "XDG_CACHE_HOME":
+	case wordlist.Has(compilerVariables, name):
+		return slices.DeleteFunc(strings.FieldsFunc(value, func(r rune) bool { return r == ':' }), func(dir string) bool {
+			return collect.SystemProgram(dir+"/x") || dir == "$"+name || strings.HasPrefix(dir, "${"+name)
+		})
 	case wordlist.Has("PYTHONPATH PERL5LIB RUBYLIB NODE_PATH CLASSPATH", name):
 		return strings.FieldsFunc(value, func(r rune) bool { return r == ':' })
 	case wordlist.Has(fileVariables, name):
@@ -201,6 +207,10 @@ func harmless(name, value string) bool {
 	return true
 }
 
+// passesThrough is a folder that anybody may write to, or below one: no tools of the
+// project's lie there.
+var passesThrough = regexp.MustCompile(`^(/private)?/(tmp|var/tmp|dev/shm)(/|$)`)
+
 // ahead are the folders that a PATH puts before the one that was, but for the
 // system's own.
 func ahead(value string) []string {
@@ -209,7 +219,7 @@ func ahead(value string) []string {
 		if dir == "$PATH" || dir == "${PATH}" {
 			return dirs
 		}
-		if !collect.SystemProgram(dir+"/x") && !collect.ToolFolder.MatchString(dir) {
+		if !collect.SystemProgram(dir+"/x") && !(collect.ToolFolder.MatchString(dir) && !passesThrough.MatchString(dir)) {
 			dirs = append(dirs, dir)
 		}
 	}

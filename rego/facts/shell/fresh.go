@@ -59,6 +59,9 @@ func (s *Shell) poured(st *syntax.Stmt, out replacement) {
 	}
 	printed := s.output(&plain)
 	if !printed.Known {
+		if s.quietly().stmtOrigin(&plain) == OriginOwn {
+			s.Found.Pids[at] = s.Found.Version(at)
+		}
 		s.Vars[fileVariable(at)] = Variable{Values: []string{"", strconv.Itoa(s.Found.Version(at))}, origin: s.quietly().stmtOrigin(&plain)}
 		return
 	}
@@ -105,7 +108,7 @@ const mktempName = "/tmp/tmp.XXXXXXXXXX"
 // made, single files that the line has written, and a single file in /tmp by its name,
 // but for one that the line has put there otherwise.
 func (s *Shell) ownTemporary(f Field) bool {
-	if at, ok := s.FileAt(f); ok && s.Found.Single && s.Found.Copies[at] {
+	if at, ok := s.FileAt(f); ok && s.Found.Single && s.Found.Copies[at] && s.Certain(copyMade, copyGone) {
 		return true
 	}
 	at, ok := s.TempFile(f)
@@ -124,6 +127,24 @@ func (s *Shell) ownTemporary(f Field) bool {
 	}
 	return s.Found.Single && f.Known() && s.Found.Version(collect.FileKey(at)) == 0 && scratchFile.MatchString(at)
 }
+
+var (
+	copyMade = regexp.MustCompile(`\b(cp|sed|install)\b`)
+	copyGone = regexp.MustCompile(`\b(rm|unlink)\b`)
+)
+
+// Certain reports whether the text gives up where a command fails, before the last
+// of those that a pattern finds: what stands there runs only where the first did.
+func (s *Shell) Certain(first, last *regexp.Regexp) bool {
+	if givesUp.MatchString(s.Src) {
+		return true
+	}
+	from, to := first.FindStringIndex(s.Src), last.FindAllStringIndex(s.Src, -1)
+	return from != nil && len(to) > 0 && from[1] <= to[len(to)-1][0] && !strings.ContainsAny(s.Src[from[1]:to[len(to)-1][0]], ";\n|")
+}
+
+// givesUp is a text that ends where a command fails, from its beginning on.
+var givesUp = regexp.MustCompile(`^(#[^\n]*\n|\s)*set -[a-z]*e`)
 
 // Besides notes a copy that is put beside a file, under its name with another end.
 func (s *Shell) Besides(file, end string) {

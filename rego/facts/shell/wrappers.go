@@ -95,6 +95,9 @@ var WrapperTable = sync.OnceValue(func() map[string]Wrapper {
 	}
 })
 
+// oneWord are variables whose values are one word wherever people work.
+const oneWord = "PATH HOME PWD OLDPWD USER LOGNAME SHELL TERM LANG TMPDIR GOPATH GOROOT VIRTUAL_ENV"
+
 // unwrap runs the command inside of a wrapper. It reports false where there
 // is none.
 func (s *Shell) unwrap(w Wrapper, name string, in Invocation) bool {
@@ -143,6 +146,9 @@ func (s *Shell) unwrap(w Wrapper, name string, in Invocation) bool {
 		return true
 	}
 	for w.assigns && len(next.Words) > 0 && IsAssignment(next.Words[0]) {
+		if f := next.Words[0]; f.Bare && f.Origin < OriginAtom && slices.ContainsFunc(f.Dynamic, func(d string) bool { return !wordlist.Has(oneWord, strings.Trim(d, "${}")) }) { // it may be several words, and one of them what runs
+			sub.Emit(Invocation{Words: []Field{{Text: f.Text, Dynamic: f.Dynamic}}, Via: next.Via})
+		}
 		next.Assigns = append(next.Assigns, next.Words[0])
 		next.Words = next.Words[1:]
 	}
