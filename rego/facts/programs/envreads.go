@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,6 +75,7 @@ func environmentReads(s *shell.Shell, name string, in shell.Invocation) {
 				s.Touch(args[i+2], collect.AccessRead)
 			}
 		}
+		jqImports(s, args)
 		for _, w := range args {
 			for _, m := range yqLoads.FindAllStringSubmatch(w.Text, -1) {
 				s.Touch(shell.Field{Text: m[1]}, collect.AccessRead)
@@ -84,6 +86,28 @@ func environmentReads(s *shell.Shell, name string, in shell.Invocation) {
 	}
 	if shows && !s.Quiet {
 		s.Found.Path(collect.Ref{Text: ownEnvironment, Access: collect.AccessRead, Remote: s.Remote})
+	}
+}
+
+// jqLoads is a file that a program of jq takes in by its name without the ending.
+var jqLoads = regexp.MustCompile(`\b(?:import|include)\s+"([^"]+)"`)
+
+// jqImports notes the files that programs of jq take in, from the folders of -L or beside.
+func jqImports(s *shell.Shell, args []shell.Field) {
+	folders := []string{"", "~/.jq"}
+	for i, w := range args {
+		if folder, ok := strings.CutPrefix(w.Text, "-L"); ok && folder != "" {
+			folders = append(folders, folder)
+		} else if ok && i+1 < len(args) {
+			folders = append(folders, args[i+1].Text)
+		}
+	}
+	for _, w := range args {
+		for _, m := range jqLoads.FindAllStringSubmatch(w.Text, -1) {
+			for _, folder := range folders {
+				s.Touch(shell.Field{Text: path.Join(folder, m[1]) + ".json"}, collect.AccessRead)
+			}
+		}
 	}
 }
 

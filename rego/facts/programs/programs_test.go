@@ -38,6 +38,9 @@ func TestEffects(t *testing.T) {
 		{"SQL", "psql -c 'delete from t'", "sql delete t"},
 		{"a word of run time that may be an option", "rm $X", "delete $X; ?$X"},
 		{"one that can only be text", "echo $X", ""},
+		{"a program of awk in a file", "awk -E /v/x.awk", "read /v/x.awk; unbound /v/x.awk"},
+		{"what a program of jq takes in", `jq -n 'import "/v/x" as $d; $d'`, "read /v/x.json; read /home/u/.jq/v/x.json"},
+		{"modules of a folder elsewhere", `python3 -c "import sys; sys.path.insert(0, '/v'); import a"`, "unbound a.py; unbound a/__init__.py; unbound /v/a.py; unbound /v/a/__init__.py; project a.py; project a/__init__.py; ?import sys; sys.path.insert(0, '/v'); import a"},
 		{"another place", "docker exec c rm -rf /a", "delete /a; recursive; force; runs rm -rf /a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -56,6 +56,11 @@ func (w *walker) scriptFile(c call, arg func(int, string) value) (value, bool) {
 		return anything(), true
 	case "scriptArgv":
 		return w.scriptArgv(c, arg), true
+	case "newURL":
+		if len(c.args) == 1 {
+			return join(arg(0, "").text(), kinds("url")), true
+		}
+		return join(anything(), kinds("url")), true
 	case "httpGet":
 		w.httpGet(c, arg(0, ""))
 		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, kinds("incoming"))

@@ -113,7 +113,7 @@ func (v value) text() value {
 			out.add(kinds(k))
 		case kindNumber:
 			out.add(kinds(kindPart))
-		case "path": // says what may be done with the places
+		case "path", "url": // says what may be done with the places
 		default:
 			out.add(anything())
 		}

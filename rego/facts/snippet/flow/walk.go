@@ -216,12 +216,16 @@ func (w *walker) eval(e *tree.Expr) (v value) {
 	switch e.Op {
 	case tree.OpData:
 		parts := true
-		for _, k := range w.all(e.Kids) {
+		values := w.all(e.Kids)
+		for _, k := range values {
 			w.shown(k)
 			parts = parts && len(k.kinds) == 1 && k.is(kindPart) && len(k.places)+len(k.objs)+len(k.fns)+len(k.specs) == 0
 		}
 		if parts && len(e.Kids) > 0 {
 			return kinds(kindPart)
+		}
+		if e.Text == "%" && selects(values[0]) {
+			return kinds(kindSelect)
 		}
 		return anything()
 	case tree.OpText:

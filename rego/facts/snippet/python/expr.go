@@ -228,6 +228,8 @@ func pythonOperation(o string, a, b *tree.Expr) *tree.Expr {
 		return tree.Binary(tree.OpSlash, a, b)
 	case "|", "&", "*", "-", "^":
 		return &tree.Expr{Op: tree.OpOr, Text: o, Kids: []*tree.Expr{tree.Data(a, b), a, b}} // of dicts, sets and lists
+	case "%": // of a text: what is put into it
+		return &tree.Expr{Op: tree.OpData, Text: o, Kids: []*tree.Expr{a, b}}
 	}
 	return tree.Data(a, b)
 }
