@@ -65,7 +65,7 @@ func TestWhatBecameOfSimilarCalls(t *testing.T) {
 			t.Errorf("as listed (-alone +listed):\n%s", diff)
 		}
 	}
-	c := call("write_file", args{"path": "src/z.go", "content": ""})
+	c := call("write_file", args{"path": "src/z.go", "content": "z"})
 	d := seen(c, dir)
 	got, err := b.queue.Grants.Similar(t.Context(), holdgate.ShapeOf(c, *d.Facts))
 	if err != nil || got.Approved != 1 || got.Pending != 1 || time.Since(got.LastAt) < 0 {

@@ -37,8 +37,8 @@ func (*Store) Expire(time.Time, int64) error { return errNone }
 // Changed is false.
 func (*Run) Changed() bool { return false }
 
-// End does nothing.
-func (*Run) End() error { return nil }
+// Finish does nothing.
+func (*Run) Finish() error { return nil }
 
 // A Broker is none on this system.
 type Broker struct{}
