@@ -31,10 +31,13 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	}
 	wait := &standby{addr: a.c.Listen.Approvers, tls: a.tls}
 	pc.OnWaiting = func(holder string) {
-		a.log.Info("standing by: another member works on the store", "member", holder)
+		a.log.Warn("standing by: another member works on the store", "member", holder)
 		if err := wait.start(holder); err != nil {
 			a.log.Warn("probes find nobody while this member stands by", "error", err)
 		}
+	}
+	if err := checkSecret(ctx, pc, s.key(purposeShared)); err != nil {
+		return nil, err
 	}
 	st, err := postgres.Open(ctx, pc)
 	wait.stop()
@@ -43,9 +46,6 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	}
 	for _, warning := range st.Warnings() {
 		a.log.Warn(warning)
-	}
-	if err := sameSecret(ctx, st, s.key(purposeShared)); err != nil {
-		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
 }
@@ -79,6 +79,17 @@ func (a *App) postgres(ctx context.Context) (postgres.Config, error) {
 
 // secretKey is where the store says by which secret it was made.
 const secretKey = "members/secret"
+
+// checkSecret is sameSecret before this member stands by, so that one that could
+// not take over says so at once.
+func checkSecret(ctx context.Context, pc postgres.Config, mark []byte) error {
+	pc.Member = ""
+	st, err := postgres.Open(ctx, pc)
+	if err != nil {
+		return err
+	}
+	return errors.Join(sameSecret(ctx, st, mark), st.Close())
+}
 
 // sameSecret refuses a store that was made by another secret.key: its sealed
 // bodies could not be opened, and its log's head not be checked.

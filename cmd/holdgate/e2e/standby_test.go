@@ -144,7 +144,7 @@ func TestAStandby(t *testing.T) {
 func TestAnotherSecretIsRefused(t *testing.T) {
 	config, dirs := twins(t)
 	file := write(t, "holdgate.yaml", config)
-	serveIn(t, dirs[0], nil, "--config", file).stop()
+	serveIn(t, dirs[0], nil, "--config", file) // it works: the other one would stand by
 	other := stateDir(t)
 	r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", file)
 	if r.code == 0 || !strings.Contains(r.stderr, "made by a member with another secret.key") {
