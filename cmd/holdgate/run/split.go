@@ -23,7 +23,7 @@ type splitter struct {
 
 // splitters are asked in this order: a multiplexer runs within a terminal.
 var splitters = []splitter{
-	{"tmux", "TMUX", []string{"tmux", "split-window", "-d", "-v", "-P", "-F", "#{pane_id}"}, []string{"tmux", "kill-pane", "-t", ""}},
+	{"tmux", "TMUX", []string{"tmux", "split-window", "-d", "-v", "-l", "14", "-P", "-F", "#{pane_id}"}, []string{"tmux", "kill-pane", "-t", ""}},
 	{"zellij", "ZELLIJ", []string{"zellij", "run", "--direction", "down", "--close-on-exit", "--name", "holdgate", "--"}, nil},
 	{"kitty", "KITTY_WINDOW_ID", []string{"kitten", "@", "launch", "--type=window", "--location=hsplit", "--keep-focus", "--title=holdgate"}, []string{"kitten", "@", "close-window", "--match", "id:"}},
 	{"wezterm", "WEZTERM_PANE", []string{"wezterm", "cli", "split-pane", "--bottom", "--"}, []string{"wezterm", "cli", "kill-pane", "--pane-id", ""}},
