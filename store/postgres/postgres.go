@@ -217,15 +217,9 @@ func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginView})
+	tx, err := s.begin(ctx)
 	if err != nil {
-		switch {
-		case s.closed.Load():
-			return store.ErrClosed
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
-		return unavailable(err)
+		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	r := &reader{ctx: ctx, tx: tx}
@@ -233,6 +227,27 @@ func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
 		return err
 	}
 	return r.err
+}
+
+// begin begins a View's transaction. After a restart of the server every
+// connection in the pool is of no use, so it tries others, for reachLimit.
+func (s *Store) begin(ctx context.Context) (pgx.Tx, error) {
+	began := time.Now()
+	for try := 0; ; try++ {
+		tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginView})
+		switch {
+		case err == nil:
+			return tx, nil
+		case s.closed.Load():
+			return nil, store.ErrClosed
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		}
+		if err = unavailable(err); !errors.Is(err, store.ErrUnavailable) || time.Since(began) > reachLimit {
+			return nil, err
+		}
+		pause(try)
+	}
 }
 
 // Update implements [store.Store]. It must not be called from within a
