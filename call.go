@@ -200,6 +200,21 @@ type HTTP struct {
 	// model API that Holdgate can't read, so that calls in its answers go unseen;
 	// else empty.
 	LooksLike string
+	// Body is what a held request carries; nil where it carries nothing, or was not
+	// read because it is not held.
+	Body *HTTPBody
+}
+
+// An HTTPBody is the body of a request, as people are shown it.
+type HTTPBody struct {
+	Type string // Content-Type, and Content-Encoding where there is one
+	Size int    // in bytes
+	// Text is what it says from its beginning on, without credentials; empty where
+	// it is no text in UTF-8, or is encoded.
+	Text      string
+	Rest      int    // characters behind Text, or bytes where there is no Text, that are left out
+	Concealed bool   // credentials were taken out of Text
+	SHA256    string // of all of it, in hex
 }
 
 // LooksLikeModelAPI says of an HTTP request that it looks like one of a model

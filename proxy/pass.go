@@ -1,12 +1,16 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
@@ -15,6 +19,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/proxy/wire"
+	"github.com/holdgate/holdgate/rego"
 )
 
 // parse says what a request of no known format is, as policy sees it.
@@ -39,7 +44,37 @@ func (e *request) permit(c holdgate.Call) bool {
 	if e.Facts.Upgrade != "" {
 		q.Remark = gate.Remarks(q.Remark, upstream.UnseenFrames)
 	}
-	return e.Permit(q, http.StatusForbidden, e.heldKey)
+	return e.Permit(q, http.StatusForbidden, func() (holdgate.Digest, error) {
+		key, err := e.heldKey()
+		if err == nil {
+			q.Call.HTTP = e.withBody(q.Call.HTTP)
+		}
+		return key, err
+	})
+}
+
+// maxShownBody is how many bytes of a held request's body people are shown.
+const maxShownBody = 48 << 10
+
+// withBody is a request with the body that was read of it, as people are shown it.
+func (e *request) withBody(h *holdgate.HTTP) *holdgate.HTTP {
+	if len(e.Body) == 0 {
+		return h
+	}
+	sum := sha256.Sum256(e.Body)
+	b := &holdgate.HTTPBody{Type: e.R.Header.Get("Content-Type"), Size: len(e.Body), Rest: len(e.Body), SHA256: hex.EncodeToString(sum[:])}
+	if coding := e.R.Header.Get("Content-Encoding"); coding != "" {
+		b.Type += ", " + coding
+	} else if utf8.Valid(e.Body) && bytes.IndexByte(e.Body, 0) < 0 {
+		// Credentials are looked for in all of it: a cut could divide one.
+		whole := string(e.Body)
+		shown := rego.Conceal(whole)
+		b.Text = strings.ToValidUTF8(shown[:min(len(shown), maxShownBody)], "")
+		b.Rest, b.Concealed = utf8.RuneCountInString(shown[len(b.Text):]), shown != whole
+	}
+	with := *h
+	with.Body = b
+	return &with
 }
 
 // heldKey names a request that is held by all that is sent of it. So it is read

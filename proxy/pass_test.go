@@ -310,3 +310,39 @@ func TestAHeldPlainRequestIsNotSentBeforeItIsApproved(t *testing.T) {
 		t.Errorf("an approval was used twice: status %d", resp.StatusCode)
 	}
 }
+
+// What a held request carries is on the page, or is counted where it is not: two that
+// differ in it alone must not look the same.
+func TestThePageOfAHeldRequestShowsItsBody(t *testing.T) {
+	t.Parallel()
+	const token = "ghp_1234567890abcdefghijklmnopqrstuvwxyz"
+	long := strings.Repeat("a long line ", 200)
+	for name, c := range map[string]struct {
+		body         string
+		shown, lacks string
+		whole        bool
+		redacted     int
+	}{
+		"a text":                {`{"amount":900000}`, `{"amount":900000}`, "\x00", true, 0},
+		"a credential":          {`{"token":"` + token + `"}`, `"token"`, token, true, 1},
+		"a long line":           {long + "END", "END", "not shown", true, 0},
+		"no text":               {"\xff\xfe\x00", "SHA-256 of the whole body", "\xff", false, 0},
+		"more than is shown":    {strings.Repeat("x ", 40<<10), "SHA-256 of the whole body", "\x00", false, 0},
+		"a credential at a cut": {strings.Repeat("x ", (48<<10)/2-8) + token, "x x", token[:8], true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen counter
+			g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond))
+			g.post(t.Context(), "/up/test/gated", c.body)
+			b := g.pending(1)[0].Briefing
+			page := strings.Join(b.Details, "\n")
+			if !strings.Contains(page, c.shown) || strings.Contains(page, c.lacks) {
+				t.Errorf("want %.100q and not %.100q in the page:\n%.2000s", c.shown, c.lacks, page)
+			}
+			if b.Whole != c.whole || b.Counts.Redacted != c.redacted {
+				t.Errorf("whole is %v, counts are %+v", b.Whole, b.Counts)
+			}
+		})
+	}
+}

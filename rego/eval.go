@@ -37,6 +37,8 @@ type written struct {
 		Action         string   `json:"action"`
 		Operation      string   `json:"operation"`
 		LooksLike      string   `json:"looks_like"`
+
+		Body *holdgate.HTTPBody `json:"-"`
 	} `json:"http"`
 	Session struct {
 		Dir string `json:"cwd"`

@@ -34,6 +34,8 @@
 package briefing
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -221,6 +223,41 @@ func (b *briefer) request(h *holdgate.HTTP) {
 	}
 	if len(lines) > 0 {
 		b.section("request", KindArguments, lines)
+	}
+	b.body(h.Body)
+}
+
+// body shows what a request carries, long lines in parts.
+func (b *briefer) body(body *holdgate.HTTPBody) {
+	if body == nil {
+		return
+	}
+	title := fmt.Sprintf("body: %d bytes of %s", body.Size, cmp.Or(body.Type, "no named type"))
+	if body.Concealed {
+		b.b.Counts.Redacted++
+		b.b.Hidden++
+	}
+	var lines []string
+	if body.Text != "" {
+		for line := range strings.SplitSeq(body.Text, "\n") {
+			lines = append(lines, parts(line)...)
+		}
+	}
+	b.section(title, KindArguments, lines)
+	if body.Rest > 0 {
+		b.b.Counts.Cut += body.Rest
+		b.section("not shown of the body", KindArguments, []string{fmt.Sprintf("%d characters or bytes; SHA-256 of the whole body: %s", body.Rest, body.SHA256)})
+	}
+}
+
+// parts are a line in parts of maxLine characters, so that none of it is left out.
+func parts(line string) (list []string) {
+	for {
+		head, _ := cut(line, maxLine, maxLine, 0)
+		list = append(list, head)
+		if line = line[len(head):]; line == "" {
+			return list
+		}
 	}
 }
 
