@@ -169,10 +169,10 @@ func (p *parked) keep() {
 
 // goOn takes the answer to its end.
 func (p *parked) goOn() {
-	defer p.traced()
-	p.ready.Lock()
+	p.ready.Lock() // what is set while it is parked is set
 	p.forget()
 	p.ready.Unlock()
+	defer p.traced()
 	p.whole = p.deliver() && p.finish() == nil
 	p.gone() // its context is not needed any longer
 	p.a = nil
