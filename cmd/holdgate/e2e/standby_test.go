@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/holdgate/holdgate/store/postgres/pgtest"
 )
 
@@ -81,6 +83,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	s := serveIn(t, dirs[0], nil, "--config", file, "--upstream", "anthropic="+p.URL)
 	waiting := s.asks("rm -rf waits")
 	r := s.held("rm -rf waits")
+	awaitKeptAnswer(t, pgtest.Address(server.Socket, "postgres"))
 	if err := server.Halt(); err != nil {
 		t.Log(err)
 	}
@@ -97,6 +100,22 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	if got := askTurn(s, "ls allowed"); !strings.Contains(got, "ls allowed") {
 		t.Errorf("it does not go on by itself: %s", got)
 	}
+}
+
+// awaitKeptAnswer waits until the answer with the held call is stored whole: only then
+// does it outlast the database.
+func awaitKeptAnswer(t *testing.T, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	until(t, "an answer that is stored", func() bool {
+		var n int
+		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM holdgate_pairs WHERE position('"whole":true'::bytea IN value) > 0`).Scan(&n)
+		return err == nil && n > 0
+	})
 }
 
 // A sidecar that stands by is alive and not ready, and takes over when the other
