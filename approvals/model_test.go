@@ -12,6 +12,8 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/storetest"
 )
 
 // A model is what must be true of a queue, in as few words as possible.
@@ -230,9 +232,13 @@ func TestTheQueueAgreesWithItsModel(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
+		wrap := func(s store.Store) store.Store { return s }
+		if rapid.Bool().Draw(rt, "each change runs twice") {
+			wrap = storetest.Twice
+		}
 		var failed any // rapid fails by a panic, which must not end the bubble's test
 		synctest.Test(t, func(t *testing.T) {
-			m := &model{b: newBench(t), requests: make(map[string]*modelRequest)}
+			m := &model{b: newBench(t, wrap), requests: make(map[string]*modelRequest)}
 			defer func() {
 				failed = recover()
 				m.b.close()
