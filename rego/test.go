@@ -15,7 +15,7 @@ import (
 )
 
 // testTimeout bounds one test of a policy.
-const testTimeout = 5 * time.Second
+const testTimeout = 30 * time.Second
 
 // TestOptions say which tests of a policy to run.
 type TestOptions struct {
