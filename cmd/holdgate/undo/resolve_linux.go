@@ -177,10 +177,10 @@ func (c *call) rel(clean string) string {
 // walk follows a path through its links, as the agent sees them.
 func (c *call) walk(from, text string, follow bool) (string, error) {
 	now, links := from, 0
-	todo := strings.Split(text, "/")
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
+	rest := strings.Split(text, "/")
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
 		switch name {
 		case "", ".":
 			continue
@@ -192,8 +192,8 @@ func (c *call) walk(from, text string, follow bool) (string, error) {
 		if within(next, "/proc") {
 			return "", errContinue // magic links lead to what is open already
 		}
-		last := !strings.ContainsFunc(strings.Join(todo, "/"), func(r rune) bool { return r != '/' && r != '.' })
-		last = last && !strings.Contains(strings.Join(todo, "/"), "..")
+		last := !strings.ContainsFunc(strings.Join(rest, "/"), func(r rune) bool { return r != '/' && r != '.' })
+		last = last && !strings.Contains(strings.Join(rest, "/"), "..")
 		if last && !follow {
 			return next, nil
 		}
@@ -213,7 +213,7 @@ func (c *call) walk(from, text string, follow bool) (string, error) {
 		if strings.HasPrefix(link, "/") {
 			now = "/"
 		}
-		todo = append(strings.Split(link, "/"), todo...)
+		rest = append(strings.Split(link, "/"), rest...)
 	}
 	return now, nil
 }

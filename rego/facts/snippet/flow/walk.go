@@ -215,19 +215,7 @@ func (w *walker) eval(e *tree.Expr) (v value) {
 	w.work(1)
 	switch e.Op {
 	case tree.OpData:
-		parts := true
-		values := w.all(e.Kids)
-		for _, k := range values {
-			w.shown(k)
-			parts = parts && len(k.kinds) == 1 && k.is(kindPart) && len(k.places)+len(k.objs)+len(k.fns)+len(k.specs) == 0
-		}
-		if parts && len(e.Kids) > 0 {
-			return kinds(kindPart)
-		}
-		if e.Text == "%" && selects(values[0]) {
-			return kinds(kindSelect)
-		}
-		return anything()
+		return w.data(e)
 	case tree.OpText:
 		return places(outcome.Place{Path: e.Text})
 	case tree.OpNumber:
@@ -244,19 +232,7 @@ func (w *walker) eval(e *tree.Expr) (v value) {
 	case tree.OpList:
 		return w.list(e)
 	case tree.OpDict:
-		if w.table.script {
-			return w.literalObject(e)
-		}
-		var key, elem value
-		for i, k := range w.all(e.Kids) {
-			if i%2 == 0 {
-				key.add(k)
-			} else {
-				elem.add(k)
-			}
-		}
-		w.object(e).dict = true
-		return w.container(e, key, elem)
+		return w.dict(e)
 	case tree.OpOr:
 		return join(w.all(e.Kids)...)
 	case tree.OpJoin:
@@ -292,6 +268,41 @@ func (w *walker) eval(e *tree.Expr) (v value) {
 		v = w.eval(k)
 	}
 	return v
+}
+
+// data is what an operator makes of values: nothing that is known, unless it is a part
+// of a text or a statement that only reads.
+func (w *walker) data(e *tree.Expr) value {
+	parts := true
+	values := w.all(e.Kids)
+	for _, k := range values {
+		w.shown(k)
+		parts = parts && len(k.kinds) == 1 && k.is(kindPart) && len(k.places)+len(k.objs)+len(k.fns)+len(k.specs) == 0
+	}
+	if parts && len(e.Kids) > 0 {
+		return kinds(kindPart)
+	}
+	if e.Text == "%" && selects(values[0]) {
+		return kinds(kindSelect)
+	}
+	return anything()
+}
+
+// dict is what a dictionary holds, whose keys and values stand in turn.
+func (w *walker) dict(e *tree.Expr) value {
+	if w.table.script {
+		return w.literalObject(e)
+	}
+	var key, elem value
+	for i, k := range w.all(e.Kids) {
+		if i%2 == 0 {
+			key.add(k)
+		} else {
+			elem.add(k)
+		}
+	}
+	w.object(e).dict = true
+	return w.container(e, key, elem)
 }
 
 func (w *walker) variable(e *tree.Expr) value {
