@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -125,13 +124,4 @@ func (e *Env) Door(c *cli.Context, stateDir string) client.Options {
 		o.TokenFile = e.Getenv(EnvTokenFile)
 	}
 	return o
-}
-
-// Version is the module's version as the build recorded it.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }
