@@ -219,6 +219,9 @@ func (m *model) Check(t *rapid.T) {
 	if err != nil || len(listed) != pending {
 		t.Fatalf("listed %d pending, want %d: %v", len(listed), pending, err)
 	}
+	if got := m.b.queue.Pending(); got != pending {
+		t.Fatalf("the queue counts %d requests that wait, want %d", got, pending)
+	}
 }
 
 // modelChecks is how often the model is run where no flag says so.
