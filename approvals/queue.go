@@ -50,6 +50,10 @@ type Config struct {
 	// Judge is what policy says of a call as a person would edit it, before that is sent:
 	// see [Queue.Judge]. Nil: nobody says.
 	Judge func(ctx context.Context, c holdgate.Call, answered Answered) holdgate.Decision
+	// Past makes what judges past calls by the policy of this moment, as an entry of the
+	// log has them: the call as policy saw it, and the decision with its facts. It fails
+	// where the log has not all of a call. Nil: no past call is compared with another.
+	Past func() func(context.Context, audit.Entry) (holdgate.Call, holdgate.Decision, error)
 	// Conceal takes credentials out of a text: out of what people write before it is
 	// kept, and told to anybody. Nil takes nothing out.
 	Conceal func(string) string

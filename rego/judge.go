@@ -54,6 +54,24 @@ func (j *Judge) Again(ctx context.Context, past Past) (holdgate.Decision, error)
 	return d, nil
 }
 
+// Recall is Again, and the call as policy saw it. A call that people had been asked about
+// before is not judged: its first question stands for it.
+func (j *Judge) Recall(ctx context.Context, past Past) (holdgate.Call, holdgate.Decision, error) {
+	if past.FollowsUp() {
+		return holdgate.Call{}, holdgate.Decision{}, &UnjudgedError{"it followed an answer to an earlier question"}
+	}
+	s, err := past.read()
+	if err != nil {
+		return holdgate.Call{}, holdgate.Decision{}, err
+	}
+	d, err := j.Again(ctx, past)
+	c := s.input(past.Call, past.Own).Call
+	if c.HTTP != nil {
+		c.HTTP.Operation = s.operation()
+	}
+	return c, d, err
+}
+
 // digest names all that a decision can hang on, but for the time: what the log
 // has of the call, and what policy saw of it besides. [Past.Own] is the same for
 // all calls that are judged together.

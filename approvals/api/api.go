@@ -179,6 +179,7 @@ func (s *Server) routes() []route {
 		{"DELETE /v1/approvals/{id}/claim", false, answer(s, s.unclaim)},
 		{"PUT /v1/approvals/{id}/shown", false, answer(s, s.onScreen)},
 		{"POST /v1/approvals/{id}/check", false, answerBody(s, s.check)},
+		{"POST /v1/approvals/{id}/preview", false, answerBody(s, s.preview)},
 		{"POST /v1/approvals/{id}/defer", false, answerBody(s, s.putOff)},
 		{"POST /v1/approvals/{id}/delegate", false, answerBody(s, s.delegate)},
 		{"POST /v1/decisions", false, answerBody(s, s.decideGroup)},

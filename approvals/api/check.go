@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 )
 
 // A Check is the body of POST /v1/approvals/{id}/check: arguments as they would be sent
@@ -47,4 +48,14 @@ func (s *Server) check(r *request, in Check) (Checked, error) {
 	c.Action, c.Rule, c.Reason, c.Risk = d.Action.String(), d.Rule, d.Reason, d.Risk
 	c.Settled = d.Action == holdgate.Hold && d.Rule == shown.Rule && len(d.Also) == 0 && d.Hold.Approvers.Quorum <= 1
 	return c, nil
+}
+
+// A PreviewOf is the body of POST /v1/approvals/{id}/preview.
+type PreviewOf struct {
+	Remember approvals.Remember `json:"remember"`
+}
+
+// preview serves POST /v1/approvals/{id}/preview.
+func (s *Server) preview(r *request, in PreviewOf) (approvals.Preview, error) {
+	return s.c.Queue.Preview(r.Context(), r.PathValue("id"), in.Remember)
 }

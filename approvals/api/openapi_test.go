@@ -74,7 +74,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 	types := map[string]any{
 		"Request": approvals.Request{}, "Agent": approvals.AgentRef{}, "Session": approvals.Ref{}, "Call": approvals.CallView{},
 		"Tool": approvals.ToolView{}, "Briefing": approvals.Briefing{}, "Section": briefing.Section{}, "Effect": holdgate.Effect{}, "Counts": briefing.Counts{}, "Option": holdgate.Option{}, "Approvers": holdgate.Approvers{},
-		"Finding": holdgate.Finding{}, "Claim": approvals.Claim{}, "Deferral": approvals.Deferral{}, "Defer": Deferral{}, "CheckEdit": Check{}, "Checked": Checked{}, "Delegation": people.Delegation{}, "Vote": approvals.Vote{}, "Remember": approvals.Remember{}, "Grant": approvals.Grant{}, "Similar": approvals.Similar{}, "Outcome": holdgate.Outcome{},
+		"Finding": holdgate.Finding{}, "Claim": approvals.Claim{}, "Deferral": approvals.Deferral{}, "Defer": Deferral{}, "CheckEdit": Check{}, "Checked": Checked{}, "PreviewOf": PreviewOf{}, "Preview": approvals.Preview{}, "Covered": approvals.Covered{}, "Delegation": people.Delegation{}, "Vote": approvals.Vote{}, "Remember": approvals.Remember{}, "Grant": approvals.Grant{}, "Similar": approvals.Similar{}, "Outcome": holdgate.Outcome{},
 		"Decision": Decision{}, "GroupDecision": GroupDecision{}, "GroupResult": GroupResult{}, "DelegateTo": Delegation{}, "Nothing": Nothing{}, "Event": approvals.Event{},
 		"Entry": audit.Entry{}, "AuditCall": audit.Call{}, "AuditTool": audit.Tool{}, "AuditDecision": audit.Decision{}, "Head": Head{}, "SignedHead": SignedHead{}, "Inclusion": audit.Inclusion{}, "Consistency": audit.Consistency{},
 		"Status": Status{}, "Listener": Listener{}, "Policy": Policy{}, "Challenge": Challenge{}, "Proven": Proven{}, "Run": Run{}, "Problem": Problem{},

@@ -63,6 +63,12 @@ func (c *Client) Check(ctx context.Context, id string, arguments []byte) (api.Ch
 	return send[api.Checked](ctx, c, http.MethodPost, requestPath(id)+"/check", api.Check{Arguments: arguments})
 }
 
+// Preview says which questions of the last week a standing approval would have answered,
+// were the request approved with it.
+func (c *Client) Preview(ctx context.Context, id string, m approvals.Remember) (approvals.Preview, error) {
+	return send[approvals.Preview](ctx, c, http.MethodPost, requestPath(id)+"/preview", api.PreviewOf{Remember: m})
+}
+
 // Delegate lets somebody else vote on a request in the person's place.
 func (c *Client) Delegate(ctx context.Context, id string, d api.Delegation) (approvals.Request, error) {
 	return send[approvals.Request](ctx, c, http.MethodPost, requestPath(id)+"/delegate", d)

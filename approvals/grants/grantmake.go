@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -194,7 +195,7 @@ func (k *Keeper) Make(c *record.Change, r *record.StoredRequest) (id, note strin
 	if len(asked) < approving {
 		return "", "not remembered: not all who approved asked for it", nil
 	}
-	g, err := k.draft(c, r, m, asked)
+	g, err := k.draft(c.Now, c.People, r, m, asked)
 	if err == nil {
 		err = k.store(c, g)
 	}
@@ -211,7 +212,7 @@ func (k *Keeper) makeOnce(c *record.Change, r *record.StoredRequest) (id, note s
 	if len(votes) == 0 {
 		return "", "", nil
 	}
-	g, err := k.draft(c, r, onceForSession, votes)
+	g, err := k.draft(c.Now, c.People, r, onceForSession, votes)
 	if err == nil {
 		err = k.store(c, g)
 	}
@@ -232,12 +233,12 @@ func AsksOnce(r *record.StoredRequest, h holdgate.HoldSpec) {
 	}
 }
 
-func (k *Keeper) draft(c *record.Change, r *record.StoredRequest, m record.Remember, votes []record.StoredVote) (*storedGrant, error) {
+func (k *Keeper) draft(at time.Time, p *people.People, r *record.StoredRequest, m record.Remember, votes []record.StoredVote) (*storedGrant, error) {
 	g := &storedGrant{
-		Header: record.Current(), ID: record.NewID(), Covers: m.Words(r.View(c.People)), Scope: m.Scope, Match: m.Match.Kind,
+		Header: record.Current(), ID: record.NewID(), Covers: m.Words(r.View(p)), Scope: m.Scope, Match: m.Match.Kind,
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Gate: r.Gate, Risk: r.Risk,
-		Similarity: *r.Similarity, Request: r.ID, Created: c.Now, Expires: c.Now.Add(m.For), Max: m.Uses,
+		Similarity: *r.Similarity, Request: r.ID, Created: at, Expires: at.Add(m.For), Max: m.Uses,
 	}
 	if m.Match.Kind != record.MatchTool {
 		g.Similarity.Shape = nil // only a tool's reach is compared with it
@@ -247,15 +248,15 @@ func (k *Keeper) draft(c *record.Change, r *record.StoredRequest, m record.Remem
 			g.Also = append(g.Also, f.Rule)
 		}
 	}
-	for p, v := range m.Match.Arguments {
-		d, ok := k.fixed(p, jsontext.Value(v))
+	for pointer, v := range m.Match.Arguments {
+		d, ok := k.fixed(pointer, jsontext.Value(v))
 		if !ok {
-			return nil, fmt.Errorf("the value of %s is no JSON", p)
+			return nil, fmt.Errorf("the value of %s is no JSON", pointer)
 		}
 		if g.Fixed == nil {
 			g.Fixed = make(map[string]holdgate.Digest)
 		}
-		g.Fixed[p] = d
+		g.Fixed[pointer] = d
 	}
 	for _, v := range votes {
 		g.By = append(g.By, storedGrantor{Name: v.By, Channel: v.Channel, Assurance: v.Assurance})

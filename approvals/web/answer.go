@@ -27,6 +27,9 @@ func (s *Server) answer(v *visit) error {
 	if err != nil {
 		return s.refused(v, r, err)
 	}
+	if d.Remember != nil && !looked(v.PostForm) {
+		return s.showStanding(v, r, d)
+	}
 	done, err := v.api.Decide(v.Context(), r.ID, d)
 	if err != nil {
 		return s.refused(v, r, err)

@@ -261,6 +261,12 @@ func TestAnswers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := h.hold(tt.risk, `{"command":"rm -rf build"}`, tt.spec)
 			status, text, now := b.answer(r, tt.fields...)
+			if status == http.StatusOK { // a standing approval is shown before it is made
+				if now.Status != holdgate.StatusPending || !strings.Contains(text, "always allow") {
+					t.Errorf("it is %s before anybody saw what it would cover:\n%s", now.Status, text)
+				}
+				status, text, now = b.answer(r, append(tt.fields, "seen", seen(text))...)
+			}
 			if status != tt.status || now.Status != tt.is || !strings.Contains(html.UnescapeString(text), tt.says) {
 				t.Errorf("got %d, the request is %s, want %d and %s, saying %q:\n%s", status, now.Status, tt.status, tt.is, tt.says, excerpt(text))
 			}
@@ -269,6 +275,15 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// seen is what a page says of the standing approval that it shows.
+func seen(text string) string {
+	m := regexp.MustCompile(`name="seen" value="([^"]*)"`).FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1]
 }
 
 // excerpt is the part of a page that says what was wrong.
@@ -432,7 +447,11 @@ func TestOtherPages(t *testing.T) {
 	h := newHouse(t)
 	b := h.signIn("ada")
 	r := h.hold(holdgate.RiskMedium, `{"command":"npm install a"}`, holdgate.HoldSpec{})
-	b.answer(r, "decision", "approve", "remember", "exact", "scope", "session", "for", "8h")
+	_, text, _ := b.answer(r, "decision", "approve", "remember", "exact", "scope", "session", "for", "8h")
+	if _, other, now := b.answer(r, "decision", "approve", "remember", "exact", "scope", "agent", "for", "8h", "seen", seen(text)); now.Status.Final() || !strings.Contains(other, "in any session") {
+		t.Errorf("another standing approval than the one that was shown: it is %s", now.Status)
+	}
+	b.answer(r, "decision", "approve", "remember", "exact", "scope", "session", "for", "8h", "seen", seen(text))
 	for path, says := range map[string]string{
 		"/":                             "Nothing waits",
 		"/?done=" + r.ID:                "approved",

@@ -126,6 +126,9 @@ func (s *Server) toSign(v *visit) error {
 		return asJSON(v, wrong("No passkeys", "This sidecar takes none."))
 	}
 	r, d, err := s.decision(v)
+	if err == nil && d.Remember != nil && !looked(v.PostForm) {
+		err = wrong("Not signed", "Look first at what the standing approval would have covered.")
+	}
 	if err != nil {
 		return asJSON(v, err)
 	}

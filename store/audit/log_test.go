@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -268,5 +269,28 @@ func TestWhoFollowsHearsOfWhatWasWritten(t *testing.T) {
 	write(t, l, 1)
 	if diff := cmp.Diff([]uint64{1, 2, 3}, heard); diff != "" {
 		t.Errorf("heard of (-want +got):\n%s", diff)
+	}
+}
+
+// At is where the entries of a time begin.
+func TestWhereATimeBegins(t *testing.T) {
+	l := openLog(t, openStore(t, t.TempDir()))
+	if at, err := l.At(t.Context(), time.Now()); at != 0 || err != nil {
+		t.Errorf("of an empty log: %d, %v", at, err)
+	}
+	write(t, l, 20)
+	all, err := l.Query(t.Context(), audit.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		at, err := l.At(t.Context(), e.Time)
+		list, _ := l.Query(t.Context(), audit.Query{From: at, Limit: 1})
+		if err != nil || len(list) != 1 || !list[0].Time.Equal(e.Time) {
+			t.Errorf("entry %d is found at %d: %v, %v", e.Seq, at, list, err)
+		}
+	}
+	if at, err := l.At(t.Context(), all[19].Time.Add(time.Hour)); at < 20 || err != nil {
+		t.Errorf("after the last: %d, %v", at, err)
 	}
 }

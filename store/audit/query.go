@@ -128,3 +128,45 @@ func (l *Log) lines(ctx context.Context, from uint64, fn func(line []byte) error
 	}
 	return err
 }
+
+// At is the number of about the first entry of a time or later, for [Query.From]: the
+// log is searched by halves, for which its times must not go back. Zero is the
+// beginning.
+func (l *Log) At(ctx context.Context, t time.Time) (uint64, error) {
+	var first uint64
+	err := l.st.View(ctx, func(tx store.Tx) error {
+		head, err := l.head(tx)
+		if err != nil {
+			return err
+		}
+		low, high := uint64(0), head.Seq
+		for low < high {
+			mid := low + (high-low)/2
+			at, err := timeOf(tx, mid)
+			if err != nil {
+				return err
+			}
+			if at.Before(t) {
+				low = mid + 1
+			} else {
+				high = mid
+			}
+		}
+		first = low
+		return nil
+	})
+	return first, err
+}
+
+// timeOf is when the entry of the number, or the next that is kept, was written; zero
+// where there is none.
+func timeOf(tx store.Tx, seq uint64) (time.Time, error) {
+	for p, err := range tx.Scan(keyPrefix, keyPrefix+store.Seq(seq)) {
+		if err != nil {
+			return time.Time{}, err
+		}
+		e, err := decode(p.Value)
+		return e.Time, err
+	}
+	return time.Time{}, nil
+}

@@ -44,6 +44,9 @@
     const form = e.target, s = e.submitter;
     if (e.defaultPrevented) return;
     if (!form.dataset.passkey && !(form.dataset.sign && s && ["approve", "choose", "edit"].includes(s.value))) return;
+    // A standing approval is looked at before it is signed.
+    const always = form.querySelector("input[name=remember]:checked");
+    if (always && always.value && s && s.value === "approve") return;
     e.preventDefault();
     passkey(form, s);
   });

@@ -209,7 +209,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
-		Redactions: a.redactions, Judge: a.judge, Conceal: rego.Conceal, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
+		Redactions: a.redactions, Judge: a.judge, Past: a.past, Conceal: rego.Conceal, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
 		Site:    a.site,
 		OnEnded: func(e approvals.Ended) { a.metrics.Ended(e.Took, e.Status, e.Decision, e.Channel) },
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/rego"
+	"github.com/holdgate/holdgate/rego/learn"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -83,6 +84,14 @@ func (a *App) judge(ctx context.Context, c holdgate.Call, answered approvals.Ans
 		in.Mode, in.Threshold, in.Taint, in.Shell = string(set.Mode), set.Threshold, s.Taint(), s.Record().Shell
 	}
 	return a.engine.Decide(ctx, in)
+}
+
+// past judges calls of the audit log by the policy of now.
+func (a *App) past() func(context.Context, audit.Entry) (holdgate.Call, holdgate.Decision, error) {
+	judge, own := a.engine.Judge(), Own(a.c)
+	return func(ctx context.Context, e audit.Entry) (holdgate.Call, holdgate.Decision, error) {
+		return judge.Recall(ctx, learn.PastOf(e, own))
+	}
 }
 
 // policyLoaded records what is in force from now on and what differs, or that

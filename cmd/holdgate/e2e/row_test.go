@@ -97,6 +97,15 @@ func TestTelemetryIsOneQuestion(t *testing.T) {
 	if show := s.must("show", id); !strings.Contains(show, "--remember endpoint") {
 		t.Errorf("always is not offered:\n%s", show)
 	}
+	// Before it is made, it can be seen which of the calls so far it would have covered.
+	resp, err := s.api(http.MethodPost, "/v1/approvals/"+id+"/preview", `{"remember": {"match": "endpoint", "scope": "session"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	preview := parse[struct{ Questions, Covered, Refused, Unknown int }](t, body(t, resp))
+	if preview.Questions != 4 || preview.Covered != 3 || preview.Refused != 2 || preview.Unknown != 0 {
+		t.Errorf("the preview is %+v", preview)
+	}
 	s.answer(id, "approve", "--remember", "endpoint")
 	if got := <-later; got != http.StatusOK {
 		t.Errorf("the later post is answered with %d", got)
