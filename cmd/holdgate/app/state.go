@@ -144,12 +144,27 @@ func AuditSigner(stateDir string) (*audit.Signer, error) {
 	return audit.NewSigner((&state{secret: secret}).key(purposeSign))
 }
 
+// UndoKey returns the key of a state folder that seals what is kept for undo. It
+// makes the secret where there is none yet.
+func UndoKey(stateDir string) ([]byte, error) {
+	path := filepath.Join(stateDir, secretFile)
+	if _, err := openSecret(path); err != nil {
+		return nil, err
+	}
+	secret, err := readSecretKey(path)
+	if err != nil {
+		return nil, err
+	}
+	return (&state{secret: secret}).key(purposeUndo), nil
+}
+
 // The purposes of the keys.
 const (
 	purposeAudit  = "audit head"
 	purposeSign   = "audit checkpoints"
 	purposeDigest = "call digest"
 	purposeSeal   = "sealed bodies"
+	purposeUndo   = "undo"
 	purposeNonce  = "channel nonces"
 	purposePage   = "the page's name"
 	purposeShared = "the store's members"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/undo"
 )
@@ -32,7 +33,11 @@ func (r *agent) beginUndo(root string) error {
 	if !r.Contained.Undo {
 		return nil
 	}
-	store, err := undo.Open(undo.Folder(r.Config.StateDir), undoRunBytes)
+	key, err := app.UndoKey(r.Config.StateDir)
+	if err != nil {
+		return err
+	}
+	store, err := undo.Open(undo.Folder(r.Config.StateDir), undo.Options{Key: key, Limit: undoRunBytes})
 	if err == nil {
 		err = store.Expire(time.Now().Add(-undoKeep), undoAllBytes)
 	}

@@ -49,7 +49,7 @@ type ended struct {
 func (s *setting) run(t testing.TB, argv ...string) ended {
 	t.Helper()
 	var err error
-	s.store, err = Open(s.dir, s.limit)
+	s.store, err = Open(s.dir, Options{Key: testKey, Limit: s.limit})
 	must(t, err)
 	run, err := s.store.Begin(s.root, "test")
 	must(t, err)
@@ -204,7 +204,7 @@ func TestWithoutABrokerNothingChanges(t *testing.T) {
 	s := newSetting(t)
 	plant(t, rand.New(rand.NewPCG(1, 2)), s.root)
 	before := manifest(t, s.root)
-	s.store, _ = Open(s.dir, 0)
+	s.store, _ = Open(s.dir, Options{Key: testKey})
 	box, err := confine.Start(s.spec)
 	if missing, ok := errors.AsType[*confine.MissingError](err); ok {
 		t.Skipf("SKIPPED, NOT TESTED: strong confinement with undo: %v", missing)

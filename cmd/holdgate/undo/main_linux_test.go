@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+var testKey = []byte(strings.Repeat("k", 32))
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,7 +36,7 @@ func (s *Store) Undo(id string) (_ Report, err error) {
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, old.f.Close()) }()
-	unlimited := Store{dir: s.dir} // bringing back must not fail for what it keeps
+	unlimited := Store{dir: s.dir, aead: s.aead} // bringing back must not fail for what it keeps
 	run, err := unlimited.begin(Entry{Root: e.Root, Agent: e.Agent, Undoes: id})
 	if err != nil {
 		return Report{}, err
@@ -47,6 +48,12 @@ func (s *Store) Undo(id string) (_ Report, err error) {
 		return u.report, err
 	}
 	defer unix.Close(u.objects)
+	for name, p := range map[string]**pack{fileSaved: &u.saved, fileMoved: &u.sealed} {
+		if *p, err = openPack(dir, name, s.aead); err != nil {
+			return u.report, err
+		}
+		defer (*p).close()
+	}
 	if err := u.all(all); err != nil {
 		return u.report, err
 	}
@@ -61,6 +68,8 @@ type undoing struct {
 	tree    *tree // in which to change: an entry of its own
 	journal *journal
 	objects int
+	saved   *pack
+	sealed  *pack
 	ended   int64                 // when the run did
 	begun   map[int64]bool        // taken back before, by one that was cut short
 	half    int64                 // the last of those, of which it is not known
@@ -108,7 +117,7 @@ func (u *undoing) all(all []record) error {
 			u.dropped[r.Over] = true // it made that, too
 		}
 		if u.begun[r.N] {
-			u.touched[r.ID], u.touched[r.Over] = true, true
+			u.touched[u.known(r.ID)], u.touched[u.known(r.Over)] = true, true
 		}
 	}
 	for i := len(list) - 1; i >= 0; i-- {
@@ -128,7 +137,7 @@ func (u *undoing) next(r record) error {
 		return err
 	}
 	r.ID, r.Over = u.known(r.ID), u.known(r.Over)
-	err := u.one(r)
+	err := refusal(u.one(r))
 	if why, ok := errors.AsType[conflict](err); ok {
 		u.report.conflicts(string(r.Path), string(why))
 		_, err = u.journal.add(record{Op: opStay, Of: r.N})
@@ -140,6 +149,18 @@ func (u *undoing) next(r record) error {
 	u.touched[r.ID] = true
 	u.report.Reversed++
 	return nil
+}
+
+// refusal makes a conflict of what the kernel refuses of one path alone: of the others
+// it may be let.
+func refusal(err error) error {
+	e, ok := errors.AsType[unix.Errno](err)
+	if ok && slices.Contains([]unix.Errno{
+		unix.EACCES, unix.EPERM, unix.EBUSY, unix.ETXTBSY, unix.EISDIR, unix.ENOTDIR, unix.ENOTEMPTY, unix.EEXIST, unix.ELOOP, unix.EAGAIN, unix.EROFS, unix.EXDEV, unix.EMLINK,
+	}, e) {
+		return conflict(e.Error())
+	}
+	return err
 }
 
 // conflicts lists a path, once.
@@ -233,6 +254,12 @@ func (u *undoing) restored(r record, p place, st status, exists bool) error {
 func (u *undoing) bringBack(r record, p place) error {
 	name := object(r.N)
 	st, err := stat(u.objects, name)
+	if errors.Is(err, unix.ENOENT) && u.sealed.has(r.N) {
+		if err := u.unseal(r); err != nil {
+			return err
+		}
+		st, err = stat(u.objects, name)
+	}
 	if errors.Is(err, unix.ENOENT) {
 		return notKept
 	}
@@ -241,6 +268,19 @@ func (u *undoing) bringBack(r record, p place) error {
 	}
 	return u.tree.create(p, record{Kind: st.kind(), Link: true}, func() error {
 		return unix.Renameat2(u.objects, name, p.dir, p.name, unix.RENAME_NOREPLACE)
+	})
+}
+
+// unseal makes what was kept of a record anew. It is another file then.
+func (u *undoing) unseal(r record) error {
+	id := r.ID
+	if r.Op == opRename {
+		id = r.Over
+	}
+	return u.sealed.unpack(u.objects, r.N, func(now identity) error {
+		u.anew[id], u.touched[now] = now, true
+		_, err := u.journal.add(record{Op: opNew, ID: id, Over: now})
+		return err
 	})
 }
 
@@ -349,17 +389,19 @@ func (u *undoing) overwritten(r record, to place) error {
 	if !r.Kept && r.Was == nil {
 		return nil
 	}
-	_, err := to.stat()
+	st, err := to.stat()
 	exists := err == nil
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
 	}
 	if r.Was != nil {
-		st, _ := to.stat()
 		return u.folder(r.Over, *r.Was, to, st, exists)
 	}
 	if exists {
-		if _, err := stat(u.objects, object(r.N)); err != nil {
+		if st.id == r.Over {
+			return nil // it is back already
+		}
+		if _, err := stat(u.objects, object(r.N)); err != nil && !u.sealed.has(r.N) {
 			return nil // it is back already
 		}
 		return isThere
@@ -377,16 +419,10 @@ func (u *undoing) written(r record, p place, st status, exists bool) error {
 	case u.since(r, st):
 		return isChanged
 	}
-	from, err := unix.Openat(u.objects, object(r.N), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
+	if !u.saved.has(r.N) {
 		return notKept
 	}
-	if err != nil {
-		return err
-	}
-	defer unix.Close(from)
-	size, err := stat(from, "")
-	if err != nil {
+	if _, err := u.saved.head(r.N); err != nil {
 		return err
 	}
 	if st.was.Mode&0o600 != 0o600 {
@@ -398,7 +434,7 @@ func (u *undoing) written(r record, p place, st status, exists bool) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(copyFile(fd, from, size.size), unix.Close(fd)); err != nil {
+	if err := errors.Join(u.saved.copyTo(fd, r.N), unix.Close(fd)); err != nil {
 		return err
 	}
 	return u.set(p, *r.Was)

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"cmp"
+	"crypto/cipher"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -26,17 +27,21 @@ const (
 
 // A Store is a folder with the entries of runs.
 type Store struct {
-	dir   string
-	limit int64
+	dir  string
+	o    Options
+	aead cipher.AEAD
 }
 
-// Open opens the store in a folder, which is made where it is missing. An entry
-// keeps no more than limit bytes; 0 is no limit.
-func Open(dir string, limit int64) (*Store, error) {
+// Open opens the store in a folder, which is made where it is missing.
+func Open(dir string, o Options) (*Store, error) {
+	aead, err := newAEAD(o.Key)
+	if err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of what can be undone: %w", err)
 	}
-	return &Store{dir: dir, limit: limit}, nil
+	return &Store{dir: dir, o: o, aead: aead}, nil
 }
 
 // A Run is an entry that changes are being added to.
@@ -72,7 +77,7 @@ func (s *Store) begin(e Entry) (_ *Run, err error) {
 		err = os.WriteFile(filepath.Join(r.dir, fileEntry), b, 0o600)
 	}
 	if err == nil {
-		r.tree, err = openTree(e.Root, r.dir, s.limit)
+		r.tree, err = s.openTree(e.Root, r.dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.lock.Close())
@@ -97,8 +102,8 @@ func lock(dir string) (*os.File, error) {
 }
 
 // openTree opens a folder whose changes go to an entry.
-func openTree(root, entry string, limit int64) (*tree, error) {
-	t := &tree{root: -1, objects: -1, limit: limit, created: map[identity]bool{}, saved: map[identity]bool{}, timed: map[identity]bool{}}
+func (s *Store) openTree(root, entry string) (*tree, error) {
+	t := &tree{root: -1, objects: -1, limit: s.o.Limit, created: map[identity]bool{}, copied: map[identity]bool{}, timed: map[identity]bool{}}
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 	var err error
 	if t.root, err = unix.Open(root, flags|unix.O_NOFOLLOW, 0); err == nil {
@@ -110,13 +115,26 @@ func openTree(root, entry string, limit int64) (*tree, error) {
 	if err == nil {
 		t.journal, _, err = openJournal(filepath.Join(entry, fileJournal))
 	}
+	if err == nil {
+		t.saved, err = openPack(entry, fileSaved, s.aead)
+	}
+	if err == nil {
+		t.sealer, err = startSealer(entry, t.objects, s.aead)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("keeping what changes in %s: %w", root, err), t.close())
 	}
 	return t, nil
 }
 
+// close waits until all that was moved is sealed.
 func (t *tree) close() (err error) {
+	if t.sealer != nil {
+		err = t.sealer.close()
+	}
+	if t.saved != nil {
+		err = errors.Join(err, t.saved.close())
+	}
 	for _, fd := range []int{t.root, t.objects} {
 		if fd >= 0 {
 			err = errors.Join(err, unix.Close(fd))
@@ -239,6 +257,11 @@ func (s *Store) read(id string) (e Entry, err error) {
 	_, serr := os.Stat(filepath.Join(dir, fileUndone))
 	e.Undone = serr == nil
 	e.Bytes = kept(filepath.Join(dir, fileObjects))
+	for _, name := range []string{fileSaved, fileMoved, fileJournal} {
+		if st, err := stat(unix.AT_FDCWD, filepath.Join(dir, name)); err == nil {
+			e.Bytes += st.blocks
+		}
+	}
 	return e, err
 }
 
@@ -268,6 +291,7 @@ func (s *Store) Expire(before time.Time, bytes int64) error {
 	for _, e := range list { // the latest first
 		total += e.Bytes
 		if e.Running || !e.Began.Before(before) && (bytes <= 0 || total <= bytes) {
+			err = errors.Join(err, s.sealRest(e))
 			continue
 		}
 		total -= e.Bytes
@@ -287,4 +311,28 @@ func (s *Store) remove(id string) error {
 		return err
 	}
 	return errors.Join(os.RemoveAll(dir), held.Close())
+}
+
+// sealRest seals what a run that was killed has left.
+func (s *Store) sealRest(e Entry) error {
+	dir := filepath.Join(s.dir, e.ID)
+	if list, err := os.ReadDir(filepath.Join(dir, fileObjects)); e.Running || err != nil || len(list) == 0 {
+		return err
+	}
+	held, err := lock(dir)
+	if errors.Is(err, ErrRunning) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	objects, err := unix.Open(filepath.Join(dir, fileObjects), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return errors.Join(err, held.Close())
+	}
+	r, err := startSealer(dir, objects, s.aead)
+	if err == nil {
+		err = r.close()
+	}
+	return errors.Join(err, unix.Close(objects), held.Close())
 }

@@ -14,11 +14,13 @@ const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_N
 // A tree is a folder whose changes are journalled. It is for one goroutine.
 type tree struct {
 	root    int // the folder
-	objects int // what the entry keeps: files named by the number of their record
+	objects int // what was moved into the entry: files named by the number of their record
 	journal *journal
+	saved   *pack   // what files held before they were written
+	sealer  *sealer // of what was moved
 
 	created map[identity]bool // what the run made, and nobody needs back
-	saved   map[identity]bool // whose content is kept
+	copied  map[identity]bool // whose content is kept
 	timed   map[identity]bool // whose times are
 
 	used, limit int64 // bytes kept; 0: no limit
@@ -60,6 +62,8 @@ type status struct {
 	was    state
 	ctime  int64
 	nlink  uint32
+	uid    uint32
+	gid    uint32
 	size   int64
 	blocks int64 // bytes on disk
 }
@@ -80,7 +84,7 @@ func stat(dir int, name string) (status, error) {
 	return status{
 		id:    identity{st.Ino, ns(st.Btime)},
 		was:   state{uint32(st.Mode), ns(st.Atime), ns(st.Mtime)},
-		ctime: ns(st.Ctime), nlink: st.Nlink, size: int64(st.Size), blocks: int64(st.Blocks) * 512,
+		ctime: ns(st.Ctime), nlink: st.Nlink, uid: st.Uid, gid: st.Gid, size: int64(st.Size), blocks: int64(st.Blocks) * 512,
 	}, err
 }
 
@@ -205,7 +209,18 @@ func (t *tree) unlink(p place) error {
 	if err != nil {
 		return err
 	}
-	return t.refused(n, unix.Renameat2(p.dir, p.name, t.objects, object(n), unix.RENAME_NOREPLACE))
+	if err := t.refused(n, unix.Renameat2(p.dir, p.name, t.objects, object(n), unix.RENAME_NOREPLACE)); err != nil {
+		return err
+	}
+	t.moved(n, st)
+	return nil
+}
+
+// moved has a file sealed that is in the entry now.
+func (t *tree) moved(n int64, st status) {
+	if st.kind() == unix.S_IFREG && st.nlink == 1 {
+		t.sealer.moved(n)
+	}
 }
 
 // charge counts what is to be kept against the limit.
@@ -296,6 +311,9 @@ func (t *tree) rename(from, to place, flags uint) error {
 	}
 	if gone && (over.nlink == 1 || over.folder()) {
 		delete(t.created, over.id)
+	}
+	if r.Kept {
+		t.moved(n, over)
 	}
 	return nil
 }

@@ -154,7 +154,7 @@ func TestRandomChangesAreTakenBack(t *testing.T) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			root, dir := folders(t)
 			plant(t, rand.New(rand.NewPCG(seed, 2)), root)
-			s, err := Open(dir, 0)
+			s, err := Open(dir, Options{Key: testKey})
 			must(t, err)
 			before := manifest(t, root)
 			id := play(t, s, root, seed, 300)
@@ -179,7 +179,7 @@ const (
 func killed(args []string) int {
 	seed, _ := strconv.ParseUint(args[2], 10, 64)
 	steps, _ := strconv.Atoi(args[3])
-	s, err := Open(args[1], 0)
+	s, err := Open(args[1], Options{Key: testKey})
 	if err != nil {
 		return 1
 	}
@@ -215,7 +215,7 @@ func TestARunThatWasKilledIsTakenBack(t *testing.T) {
 				if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.Exited() {
 					t.Fatalf("it was not killed: %v", err)
 				}
-				s, err := Open(dir, 0)
+				s, err := Open(dir, Options{Key: testKey})
 				must(t, err)
 				list, err := s.Entries()
 				must(t, err)

@@ -8,12 +8,15 @@
 //
 //   - What is unlinked is renamed into the entry.
 //   - What a rename overwrites is hard-linked into the entry first.
-//   - What is opened for writing is copied into the entry first, once: as a
-//     reflink where the file system has them.
+//   - What is opened for writing is copied into the entry first, once.
 //   - Of folders that are removed, and of modes and times that change, the
 //     journal itself says what they were.
 //
 // What the run made itself is not kept when it goes.
+//
+// Contents are sealed: copies as they are made, and what was moved soon after, at
+// the latest when the run ends. What has another name outside of the entry stays as
+// it is, for it can be read there.
 //
 // The journal is written before each change, so that a process that is killed
 // leaves at most a record of what it did not come to do. [Store.Undo] takes the
@@ -41,6 +44,12 @@ import (
 
 // Folder is the folder of a [Store] in a state folder.
 func Folder(stateDir string) string { return filepath.Join(stateDir, "undo") }
+
+// Options are how a store keeps what it keeps.
+type Options struct {
+	Key   []byte // seals the contents of files; 32 bytes
+	Limit int64  // how many bytes an entry keeps at most; 0 is no limit
+}
 
 // ErrFull says that an entry holds as much as it may.
 var ErrFull = errors.New("what is kept for undo has reached its limit")

@@ -17,7 +17,7 @@ type Store struct{}
 type Run struct{ Entry }
 
 // Open says that nothing is kept.
-func Open(string, int64) (*Store, error) { return nil, errNone }
+func Open(string, Options) (*Store, error) { return nil, errNone }
 
 // Begin says that nothing is kept.
 func (*Store) Begin(string, string) (*Run, error) { return nil, errNone }

@@ -149,76 +149,32 @@ func (t *tree) empty(p place, fd, flags int) error {
 // save keeps the file that fd has open, where that was not done already.
 func (t *tree) save(p place, fd int) error {
 	st, err := stat(fd, "")
-	if err != nil || t.created[st.id] || t.saved[st.id] {
+	if err != nil || t.created[st.id] || t.copied[st.id] {
 		return err
 	}
 	if err := t.charge(st); err != nil {
 		return err
 	}
-	name := object(t.journal.last + 1)
-	if err := t.keep(fd, st, name); err != nil {
-		_ = unix.Unlinkat(t.objects, name, 0)
+	n, end := t.journal.last+1, t.saved.end
+	err = t.keep(n, fd, st)
+	if err == nil {
+		_, err = t.journal.add(record{Op: opWrite, Path: []byte(p.rel), ID: st.id, Kind: st.kind(), Was: &st.was, Kept: true})
+	}
+	if err != nil {
+		t.saved.drop(n, end)
 		t.used -= st.blocks
 		return err
 	}
-	if _, err := t.journal.add(record{Op: opWrite, Path: []byte(p.rel), ID: st.id, Kind: st.kind(), Was: &st.was, Kept: true}); err != nil {
-		return err
-	}
-	t.saved[st.id], t.timed[st.id] = true, true
+	t.copied[st.id], t.timed[st.id] = true, true
 	return nil
 }
 
-// keep copies an open file into the entry.
-func (t *tree) keep(fd int, st status, name string) error {
+// keep copies an open file into the entry, sealed.
+func (t *tree) keep(n int64, fd int, st status) error {
 	from, err := unix.Open(procFD(fd), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(from)
-	to, err := unix.Openat(t.objects, name, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(copyFile(to, from, st.size), unix.Close(to))
-}
-
-// copyFile makes an empty file the same as another: by sharing its blocks, else
-// by copying what is no hole.
-func copyFile(to, from int, size int64) error {
-	if size == 0 || unix.IoctlFileClone(to, from) == nil {
-		return nil
-	}
-	for at := int64(0); at < size; {
-		data, err := unix.Seek(from, at, unix.SEEK_DATA)
-		if errors.Is(err, unix.ENXIO) {
-			break // holes to the end
-		}
-		if err != nil {
-			return err
-		}
-		hole, err := unix.Seek(from, data, unix.SEEK_HOLE)
-		if err != nil {
-			return err
-		}
-		if err := copyRange(to, from, data, hole); err != nil {
-			return err
-		}
-		at = hole
-	}
-	return unix.Ftruncate(to, size)
-}
-
-// copyRange copies the bytes from start to end.
-func copyRange(to, from int, start, end int64) error {
-	in, out := start, start
-	for in < end {
-		n, err := unix.CopyFileRange(from, &in, to, &out, int(min(end-in, 1<<30)), 0)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil || n == 0 { // 0: it has become shorter
-			return err
-		}
-	}
-	return nil
+	return t.saved.add(n, header{Size: st.size}, from)
 }

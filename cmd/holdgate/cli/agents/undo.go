@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/cmd/holdgate/undo"
 )
@@ -52,7 +53,11 @@ func (e *env) undoStore(c *cli.Context) (*undo.Store, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, noRuns()
 	}
-	return undo.Open(dir, 0)
+	key, err := app.UndoKey(s.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	return undo.Open(dir, undo.Options{Key: key})
 }
 
 func noRuns() *command.Exit {

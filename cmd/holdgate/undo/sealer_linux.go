@@ -1,0 +1,307 @@
+package undo
+
+import (
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// A sealer seals what was moved into an entry, file by file, behind the changes: a
+// file is moved in no time, and sealed as soon as nobody else has use of the
+// processor.
+type sealer struct {
+	dir     string
+	objects int
+	pack    *pack
+
+	mu      sync.Mutex
+	more    *sync.Cond
+	waiting []int64
+	ended   bool
+	done    chan struct{}
+	err     error
+}
+
+// What is sealed between two waits for the disk.
+const (
+	batchFiles = 1024
+	batchBytes = 64 << 20
+)
+
+// maxNames is how many names of one file are sealed: more stay as they are.
+const maxNames = 1000
+
+// startSealer opens the pack of an entry whose objects are in an open folder.
+func startSealer(entry string, objects int, aead cipher.AEAD) (*sealer, error) {
+	p, err := openPack(entry, fileMoved, aead)
+	if err != nil {
+		return nil, err
+	}
+	s := &sealer{dir: filepath.Join(entry, fileObjects), objects: objects, pack: p, done: make(chan struct{})}
+	s.more = sync.NewCond(&s.mu)
+	go s.run()
+	return s, nil
+}
+
+// moved tells of a file that is in the entry now.
+func (s *sealer) moved(n int64) {
+	s.mu.Lock()
+	s.waiting = append(s.waiting, n)
+	s.mu.Unlock()
+	s.more.Signal()
+}
+
+// run seals files until there will be no more, on a thread that gives way to others.
+func (s *sealer) run() {
+	defer close(s.done)
+	runtime.LockOSThread() // and it ends with this
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), 19)
+	for {
+		s.mu.Lock()
+		for len(s.waiting) == 0 && !s.ended {
+			s.more.Wait()
+		}
+		list := s.waiting
+		s.waiting = nil
+		s.mu.Unlock()
+		if len(list) == 0 {
+			return
+		}
+		if s.err == nil {
+			s.err = s.seal(list)
+		}
+	}
+}
+
+// close seals what is left, also what an earlier process left, and closes the pack.
+func (s *sealer) close() error {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.more.Signal()
+	<-s.done
+	err := s.err
+	if err == nil {
+		err = s.rest()
+	}
+	if err != nil {
+		err = fmt.Errorf("sealing what is kept for undo: %w", err)
+	}
+	return errors.Join(err, s.pack.close())
+}
+
+// seal seals files that have one name, and removes them once they are on the disk.
+func (s *sealer) seal(list []int64) error {
+	for len(list) > 0 {
+		var sealed []int64
+		for began := s.pack.end; len(list) > 0 && len(sealed) < batchFiles && s.pack.end-began < batchBytes; list = list[1:] {
+			ok, err := s.one(list[0], nil)
+			if err != nil {
+				return errors.Join(err, s.remove(sealed))
+			}
+			if ok {
+				sealed = append(sealed, list[0])
+			}
+		}
+		if err := s.remove(sealed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes files that are sealed.
+func (s *sealer) remove(list []int64) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := unix.Fdatasync(int(s.pack.f.Fd())); err != nil {
+		return err
+	}
+	for _, n := range list {
+		if err := unix.Unlinkat(s.objects, object(n), 0); err != nil && !errors.Is(err, unix.ENOENT) {
+			return err
+		}
+	}
+	return nil
+}
+
+// one seals a file whose other names, if any, are in the entry too. It reports false
+// where the file stays: what is no content, or could not be made again as it was.
+func (s *sealer) one(n int64, names []int64) (bool, error) {
+	st, err := stat(s.objects, object(n))
+	if errors.Is(err, unix.ENOENT) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if st.kind() != unix.S_IFREG || int(st.nlink) != 1+len(names) || !ours(st) {
+		return false, nil
+	}
+	if st.was.Mode&0o400 == 0 {
+		if err := unix.Fchmodat(s.objects, object(n), st.was.Mode&0o7777|0o400, 0); err != nil {
+			return false, err
+		}
+	}
+	fd, err := unix.Openat(s.objects, object(n), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
+	attrs, err := attributes(fd)
+	if err != nil || attrs["security.capability"] != nil {
+		return false, err
+	}
+	return true, s.pack.add(n, header{Size: st.size, Was: st.was, GID: st.gid, Attrs: attrs, Names: names}, fd)
+}
+
+// ours reports whether a file can be made again with the owner that it has.
+func ours(st status) bool {
+	if int(st.uid) != unix.Geteuid() {
+		return false
+	}
+	groups, _ := unix.Getgroups()
+	return int(st.gid) == unix.Getegid() || slices.Contains(groups, int(st.gid))
+}
+
+// rest seals what is still in the entry: files with several names, where all of them
+// are here. Of the others somebody has the content in the open anyhow.
+func (s *sealer) rest() error {
+	list, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	of := map[identity][]int64{}
+	for _, e := range list {
+		n, err := strconv.ParseInt(e.Name(), 10, 64)
+		if err != nil {
+			_ = os.Remove(filepath.Join(s.dir, e.Name())) // it was being brought back
+			continue
+		}
+		st, err := stat(s.objects, e.Name())
+		if err != nil {
+			return err
+		}
+		if st.kind() == unix.S_IFREG {
+			of[st.id] = append(of[st.id], n)
+		}
+	}
+	var sealed []int64
+	for _, names := range of {
+		slices.Sort(names)
+		if len(names) > maxNames {
+			continue
+		}
+		last := len(names) - 1
+		ok, err := s.one(names[last], names[:last])
+		if err != nil {
+			return errors.Join(err, s.remove(sealed))
+		}
+		if ok {
+			sealed = append(sealed, names...)
+		}
+	}
+	return s.remove(sealed)
+}
+
+// attributes are the extended attributes of an open file.
+func attributes(fd int) (map[string][]byte, error) {
+	size, err := unix.Flistxattr(fd, nil)
+	if errors.Is(err, unix.EOPNOTSUPP) || err == nil && size == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]byte, size)
+	if size, err = unix.Flistxattr(fd, list); err != nil {
+		return nil, err
+	}
+	all := map[string][]byte{}
+	for _, name := range strings.Split(strings.TrimRight(string(list[:size]), "\x00"), "\x00") {
+		if name == "" {
+			continue
+		}
+		size, err := unix.Fgetxattr(fd, name, nil)
+		if err != nil {
+			return nil, err
+		}
+		value := make([]byte, size)
+		if size > 0 {
+			if size, err = unix.Fgetxattr(fd, name, value); err != nil {
+				return nil, err
+			}
+		}
+		all[name] = value[:size]
+	}
+	return all, nil
+}
+
+// unpack makes a file of a pack again, in the folder of objects, with all names that
+// it had there. It returns what it is now.
+func (p *pack) unpack(objects int, n int64, tell func(now identity) error) error {
+	h, err := p.head(n)
+	if err != nil {
+		return err
+	}
+	name := object(n) + ".new"
+	_ = unix.Unlinkat(objects, name, 0)
+	fd, err := unix.Openat(objects, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := p.copyTo(fd, n); err != nil {
+		return err
+	}
+	if err := h.set(fd); err != nil {
+		return err
+	}
+	st, err := stat(fd, "")
+	if err == nil {
+		err = tell(st.id)
+	}
+	for _, other := range h.Names {
+		if err == nil {
+			_ = unix.Unlinkat(objects, object(other), 0)
+			err = unix.Linkat(objects, name, objects, object(other), 0)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return unix.Renameat(objects, name, objects, object(n))
+}
+
+// set gives a new file what it had beside its content.
+func (h header) set(fd int) error {
+	st, err := stat(fd, "")
+	if err != nil {
+		return err
+	}
+	if st.gid != h.GID {
+		if err := unix.Fchown(fd, -1, int(h.GID)); err != nil {
+			return err
+		}
+	}
+	for name, value := range h.Attrs {
+		// What the system gives to files by itself cannot be set, and need not be.
+		if err := unix.Fsetxattr(fd, name, value, 0); err != nil && (strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl")) {
+			return err
+		}
+	}
+	if err := unix.Fchmod(fd, h.Was.Mode&0o7777); err != nil {
+		return err
+	}
+	return unix.UtimesNanoAt(unix.AT_FDCWD, procFD(fd), []unix.Timespec{unix.NsecToTimespec(h.Was.Atime), unix.NsecToTimespec(h.Was.Mtime)}, 0)
+}
