@@ -177,6 +177,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}
 	q.life, q.stop = context.WithCancel(context.WithoutCancel(ctx))
+	q.timer.expect(0)
 	q.goroutine.Go(func() { q.keepTime(q.life) })
 	return q, nil
 }

@@ -30,9 +30,10 @@ const (
 // A timer wakes the queue's goroutine when something is due sooner than it
 // thought.
 type timer struct {
-	mu   sync.Mutex
-	next time.Time
-	wake chan struct{}
+	mu       sync.Mutex
+	next     time.Time
+	expected time.Time // when the goroutine comes round again
+	wake     chan struct{}
 }
 
 func newTimer() *timer { return &timer{wake: make(chan struct{}, 1)} }
@@ -64,6 +65,7 @@ func (t *timer) poke() {
 // wait sleeps until the time, a poke, or the context's end.
 func (t *timer) wait(ctx context.Context, at time.Time) {
 	d := min(time.Until(at), maxSleep)
+	t.expect(max(d, 0))
 	sleep := time.NewTimer(max(d, 0))
 	defer sleep.Stop()
 	select {
@@ -81,15 +83,42 @@ func (t *timer) set(at time.Time) {
 	t.mu.Unlock()
 }
 
+// expect says that the goroutine comes round again in a time, or works from now on.
+func (t *timer) expect(in time.Duration) {
+	t.mu.Lock()
+	t.expected = time.Now().Add(in)
+	t.mu.Unlock()
+}
+
+// Overdue returns for how long the goroutine that does what is due has not come
+// round: how long it works at one thing, or since when it should have woken. It is
+// negative while it sleeps as it should.
+func (q *Queue) Overdue() time.Duration {
+	q.timer.mu.Lock()
+	defer q.timer.mu.Unlock()
+	return time.Since(q.timer.expected)
+}
+
+// Try changes nothing, in the way in which everything is changed: it returns once the
+// changes before it have been made, and their error where none can be made.
+func (q *Queue) Try(ctx context.Context) error {
+	return q.transact(ctx, func(*transition) error { return nil })
+}
+
 // keepTime does what is due until ctx ends.
 func (q *Queue) keepTime(ctx context.Context) {
+	defer q.timer.expect(0)
 	var collected time.Time
 	for ctx.Err() == nil {
 		q.timer.set(time.Now().Add(maxSleep))
+		q.timer.expect(0)
 		next, err := q.doDue(ctx)
 		if err == nil && time.Since(collected) >= collectEvery {
 			collected = time.Now()
-			err = errors.Join(q.collect(ctx), q.forget(ctx), q.Refusals.Forget(ctx), q.Sessions.Forget(ctx), q.Tasks.Forget(ctx))
+			for _, old := range []func(context.Context) error{q.collect, q.forget, q.Refusals.Forget, q.Sessions.Forget, q.Tasks.Forget} {
+				q.timer.expect(0)
+				err = errors.Join(err, old(ctx))
+			}
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -119,6 +148,7 @@ func (q *Queue) doDue(ctx context.Context) (time.Time, error) {
 		if err != nil || len(dues) == 0 {
 			return next, err
 		}
+		q.timer.expect(0)
 		var g errgroup.Group
 		g.SetLimit(dueParallel)
 		for _, d := range dues {

@@ -70,7 +70,10 @@ type Config struct {
 	Credentials func() []Credential
 	// Status tells how the sidecar is. It is called for each request of
 	// /v1/status and /readyz, concurrently, and must be quick.
-	Status  func(context.Context) Status
+	Status func(context.Context) Status
+	// Stalled tells which loops of the sidecar stand still, for /healthz; where nil
+	// nobody looks. It is called as Status is, and must touch nothing that can stall.
+	Stalled func() []Trouble
 	Policy  Policies       // where nil, nothing is at /v1/policy
 	Configs Configs        // where nil, nothing is at /v1/config
 	Plugins Plugins        // the channels; where nil there are none
@@ -91,13 +94,20 @@ type Config struct {
 // Status is the answer of /v1/status.
 type Status struct {
 	Version   string     `json:"version"`
-	Health    string     `json:"health"` // [Healthy], or what is wrong in a few words
+	Health    string     `json:"health"`             // [Healthy], or what is wrong in a few words
+	Troubles  []Trouble  `json:"troubles,omitempty"` // why no call can be decided now
 	StartedAt time.Time  `json:"started_at"`
 	Listeners []Listener `json:"listeners"`
 	Policy    Policy     `json:"policy"`
 	Pending   int        `json:"pending"`
 	Agent     string     `json:"agent"`         // as whom every call counts
 	You       string     `json:"you,omitempty"` // as whom the caller answers
+}
+
+// A Trouble is one reason why no call can be decided.
+type Trouble struct {
+	Name string `json:"name"` // policy, store, disk, timers, queue, audit
+	Why  string `json:"why"`  // what is wrong, and after ": " the details
 }
 
 // Healthy is the health of a sidecar that works.

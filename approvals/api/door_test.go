@@ -104,7 +104,7 @@ func (d *door) serveAnew() {
 		Status: func(context.Context) api.Status {
 			st := api.Status{Version: "test", Health: api.Healthy}
 			if wrong := d.health.Load(); wrong != nil {
-				st.Health = *wrong
+				st.Health, st.Troubles = *wrong, []api.Trouble{{Name: "policy", Why: *wrong}}
 			}
 			return st
 		},

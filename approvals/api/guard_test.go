@@ -93,7 +93,7 @@ func TestReadyzSaysWhyNothingIsDecided(t *testing.T) {
 	d := newDoor(t)
 	wrong := "the policy that was pushed does not load, and no call is let through: /srv/secret/rule.rego:3"
 	d.health.Store(&wrong)
-	if status, body := d.ask("GET", "/readyz", "", "Authorization", ""); status != 503 || !strings.Contains(body, "the policy that was pushed does not load") || strings.Contains(body, "secret") {
+	if status, body := d.ask("GET", "/readyz", "", "Authorization", ""); status != 503 || !strings.Contains(body, "policy: the policy that was pushed does not load") || strings.Contains(body, "secret") {
 		t.Errorf("a broken policy: %d %s", status, body)
 	}
 	if status, _ := d.ask("GET", "/healthz", "", "Authorization", ""); status != 200 {
@@ -101,7 +101,7 @@ func TestReadyzSaysWhyNothingIsDecided(t *testing.T) {
 	}
 	d.health.Store(nil)
 	d.api.Close()
-	if status, body := d.ask("GET", "/readyz", "", "Authorization", ""); status != 503 || !strings.Contains(body, "about to end") {
+	if status, body := d.ask("GET", "/readyz", "", "Authorization", ""); status != 503 || !strings.Contains(body, "ending: the sidecar is about to end") {
 		t.Errorf("while it ends: %d %s", status, body)
 	}
 }

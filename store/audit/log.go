@@ -235,6 +235,15 @@ func (l *Log) Write(ctx context.Context, e Entry, durable bool) (Entry, error) {
 	return stored, nil
 }
 
+// Try writes nothing, in the way in which entries are written: it returns once those
+// before it have been written, and their error where none can be.
+func (l *Log) Try(ctx context.Context) error {
+	return l.st.Update(ctx, func(tx store.Tx) error {
+		_, err := l.head(tx)
+		return err
+	})
+}
+
 // Head returns the newest entry's number and hash. It is zero in an empty log.
 func (l *Log) Head(ctx context.Context) (head Head, err error) {
 	err = l.st.View(ctx, func(tx store.Tx) error {

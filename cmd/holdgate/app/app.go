@@ -55,6 +55,8 @@ type Options struct {
 	// Auto, where set, answers every request by itself: for tests of other
 	// people's agents. It is refused on a listener that others can reach.
 	Auto holdgate.Answer
+	// Patience is how long a loop may stand still before /healthz says so; 0: a minute.
+	Patience time.Duration
 	// Idle overrides the time between two signs of life; 0 keeps the default.
 	Idle time.Duration
 	// Dir is the folder that the agent works in and Home its home folder, where
@@ -105,10 +107,13 @@ type App struct {
 	ca       *tls.Certificate // signs for intercepted hosts
 	tls      *certificate     // of the approvers' port; nil: it speaks plain HTTP
 	host     *host.Host       // nil where no channel is configured
-	runs     *runs
-	configs  *configs
-	metrics  *metrics.Metrics
-	tracer   oteltrace.Tracer // nil: no traces
+	// The latest trials of loops; see startPulse.
+	queueBeat, auditBeat beat
+
+	runs    *runs
+	configs *configs
+	metrics *metrics.Metrics
+	tracer  oteltrace.Tracer // nil: no traces
 
 	listeners []api.Listener
 	cleanup   []cleanup
@@ -302,7 +307,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	}
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
-		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
+		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Stalled: a.stalled, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
 		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, OwnHost: a.ownHost, Metrics: a.metrics.Handler(a.log), Level: a.o.Level,
 	})
 	if err != nil {
@@ -345,11 +350,8 @@ func (a *App) status(ctx context.Context) api.Status {
 	l := a.engine.Loaded()
 	s := api.Status{Version: a.o.Version, Health: api.Healthy, StartedAt: a.started, Listeners: a.listeners,
 		Policy: api.Policy{Revision: l.Revision, Path: l.Path, Mode: a.c.Policy.Mode}}
-	if l.Broken != "" {
-		s.Health = "the policy that was pushed does not load, and no call is let through: " + l.Broken
-	}
-	if _, err := a.queue.Page(ctx, approvals.Filter{Limit: 1}); err != nil {
-		s.Health = "the store cannot be read: " + err.Error()
+	if s.Troubles = a.troubles(ctx); len(s.Troubles) > 0 {
+		s.Health = s.Troubles[0].Why
 	}
 	s.Pending = a.queue.Pending()
 	s.Agent = cmp.Or(a.o.Agent.ID, holdgate.AgentDefault)

@@ -20,6 +20,7 @@ import (
 func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 	ctx, cancel := context.WithCancel(ctx)
 	a.runs.ctx = ctx
+	a.startPulse(ctx)
 	a.goServe("policy", func() error { return a.engine.Run(ctx) })
 	a.goServe("audit retention", func() error { return a.keepAudit(ctx) })
 	a.goServe("checkpoints", func() error { return a.publish(ctx) })

@@ -140,7 +140,7 @@ func (s *standby) start(holder string) error {
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		say(w, http.StatusServiceUnavailable, map[string]string{"title": "Not ready",
-			"detail": "this member stands by: " + holder + " works on the store"})
+			"detail": "standby: this member stands by: " + holder + " works on the store"})
 	})
 	s.server, s.done = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, make(chan struct{})
 	go func() {
