@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/policies"
 )
 
 const custom = `package holdgate.custom.team
@@ -251,6 +252,23 @@ func TestOneFileIsAPolicy(t *testing.T) {
 	}
 	if !l.Whole || l.Modules != 1 || l.Path != path || l.Revision == "" {
 		t.Errorf("got %+v", l)
+	}
+}
+
+// Who changes more than settings can, begins with a copy of the pack.
+func TestACopyOfThePackIsAWholePolicy(t *testing.T) {
+	path := t.TempDir()
+	if err := os.CopyFS(path, policies.FS); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Check(t.Context(), Options{Path: path}); err != nil || !l.Whole {
+		t.Fatalf("got %+v, %v", l, err)
+	}
+	for command, want := range map[string]string{"rm -rf ../x": "files.delete", "ls": "default"} {
+		d := open(t, Options{Path: path}).Decide(t.Context(), Input{Call: bashCall(command)})
+		if shipped := open(t, Options{}).Decide(t.Context(), Input{Call: bashCall(command)}); d.Rule != want || shipped.Rule != want || d.Reason != shipped.Reason {
+			t.Errorf("%s: got %s (%s), and of the shipped one %s (%s)", command, d.Rule, d.Reason, shipped.Rule, shipped.Reason)
+		}
 	}
 }
 

@@ -30,13 +30,13 @@ func CheckLiterals(modules map[string]*ast.Module, whole bool) error {
 	if err != nil {
 		return err
 	}
+	member := *root
+	member.Properties = maps.Clone(root.Properties)
+	maps.Copy(member.Properties, packFields)
+	l := literals{modules: modules, root: root, asked: &member, seen: map[string]bool{}}
 	if !whole {
-		with := *root
-		with.Properties = maps.Clone(root.Properties)
-		maps.Copy(with.Properties, packFields)
-		root = &with
+		l.root = &member
 	}
-	l := literals{modules: modules, root: root, seen: map[string]bool{}}
 	for _, file := range slices.Sorted(maps.Keys(modules)) {
 		pkg := PackageName(modules[file])
 		if strings.HasPrefix(file, "(adapter)/") || !IsCustom(pkg) && (!whole || pkg != Root) {
@@ -55,7 +55,8 @@ func CheckLiterals(modules map[string]*ast.Module, whole bool) error {
 // literals looks for decisions that are written out.
 type literals struct {
 	modules map[string]*ast.Module
-	root    *schema.Shape
+	root    *schema.Shape   // of a decision
+	asked   *schema.Shape   // of one of the set of which the pack, or a copy of it, makes a decision
 	seen    map[string]bool // names that were looked at, with their targets
 	found   []error
 }
@@ -82,7 +83,7 @@ func (l *literals) rule(r *ast.Rule) {
 		}
 	case RuleDecisions, RuleResults:
 		if r.Head.Key != nil {
-			l.value(r, r.Head.Key, target{l.root, "decision", false})
+			l.value(r, r.Head.Key, target{l.asked, "decision", false})
 		}
 	}
 }
@@ -223,7 +224,7 @@ func (l *literals) follow(r *ast.Rule, to ast.Ref, as target, look func(*ast.Rul
 
 // first reports whether a name is not yet looked at as this.
 func (l *literals) first(name string, as target) bool {
-	key := fmt.Sprint(name, " ", as.path, as.part)
+	key := fmt.Sprintf("%s %s %t %p", name, as.path, as.part, as.shape)
 	was := l.seen[key]
 	l.seen[key] = true
 	return !was
