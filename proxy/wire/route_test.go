@@ -93,7 +93,7 @@ func FuzzSpellingOfPaths(f *testing.F) {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		if strings.ContainsAny(path, "%") {
+		if strings.ContainsAny(path, "%") || len(path) > 512 { // each byte is spelled once, and the whole read again
 			t.Skip()
 		}
 		for _, suffix := range suffixes {
