@@ -58,7 +58,7 @@ import (
 const MaxBody = 320 << 10
 
 // Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links, OwnHost, Metrics,
-// Level, Signer, KeyApart and Logger must be set.
+// Report, Level, Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
@@ -81,6 +81,9 @@ type Config struct {
 	Links   Links          // the page; where nil nothing is at /v1/links
 	Metrics http.Handler   // where nil nothing is at /metrics
 	Level   *slog.LevelVar // of the log; where nil nothing is at /v1/log
+	// Report makes the files of a report that strangers may read, by their names; where
+	// nil nothing is at /v1/report.
+	Report func(context.Context) map[string]string
 	// OwnHost reports whether a Host names this listener besides loopback's names and
 	// the address that was reached: those of its certificate. Where nil there are none.
 	OwnHost func(host string) bool
@@ -215,6 +218,7 @@ func (s *Server) routes() []route {
 		{"POST /v1/policy/rollback", false, s.pushable("", answerBody(s, s.rollBackPolicy))},
 		{"POST /v1/policy/eval", false, answerLarge(s, MaxPolicyBody, s.evalPolicy)},
 		{"POST /v1/runs", false, stream(s, s.takeRun)},
+		{"GET /v1/report", false, answer(s, s.report)},
 		{"GET /v1/sessions", false, answer(s, s.listSessions)},
 		{"GET /v1/sessions/{id}", false, answer(s, s.showSession)},
 		{"PUT /v1/sessions/{id}", false, answerBody(s, s.setMode)},

@@ -241,6 +241,12 @@ func (c *Client) Status(ctx context.Context) (api.Status, error) {
 	return get[api.Status](ctx, c, "/v1/status", nil)
 }
 
+// Report returns the files of a report on the sidecar, by their names.
+func (c *Client) Report(ctx context.Context) (map[string]string, error) {
+	r, err := get[api.Bundle](ctx, c, "/v1/report", nil)
+	return r.Files, err
+}
+
 // do sends a request and returns its answer if it is 200; another answer is a
 // [*api.Problem].
 func (c *Client) do(ctx context.Context, method, path string, q url.Values, body []byte) (*http.Response, error) {

@@ -31,6 +31,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/metrics"
+	"github.com/holdgate/holdgate/cmd/holdgate/report"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/credential"
@@ -90,6 +91,7 @@ type App struct {
 	c        config.Config
 	o        Options
 	log      *slog.Logger
+	recent   *report.Log // the newest lines of log
 	started  time.Time
 	state    *state
 	cluster  identity.Cluster // nil where there is none
@@ -133,7 +135,8 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{c: c, o: o, log: slog.New(trace.LogHandler(o.Logger.Handler())), started: time.Now(), failed: make(chan error, 1)}
+	a := &App{c: c, o: o, recent: report.NewLog(keptLines), started: time.Now(), failed: make(chan error, 1)}
+	a.log = slog.New(trace.LogHandler(a.recent.Handler(o.Logger.Handler())))
 	a.runs, a.configs, a.metrics = newRuns(a), newConfigs(a, o.Watched), a.newMetrics()
 	if err := errors.Join(checkAuto(c, o), checkWritable(c, o, o.Writable)); err != nil {
 		return nil, err
@@ -308,7 +311,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
 		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Stalled: a.stalled, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
-		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, OwnHost: a.ownHost, Metrics: a.metrics.Handler(a.log), Level: a.o.Level,
+		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, OwnHost: a.ownHost, Metrics: a.metrics.Handler(a.log), Level: a.o.Level, Report: a.Report,
 	})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/store/audit"
@@ -89,6 +90,18 @@ func New(n Names, s Sources) *Metrics {
 // Handler serves the metrics. What it is asked by whom is for others to check.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, EnableOpenMetrics: true, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError})
+}
+
+// Text is the metrics as a scraper would get them now.
+func (m *Metrics) Text() (string, error) {
+	families, err := m.registry.Gather()
+	var text strings.Builder
+	for _, f := range families {
+		if _, err := expfmt.MetricFamilyToText(&text, f); err != nil {
+			return "", err
+		}
+	}
+	return text.String(), err
 }
 
 // Entry counts an entry of the audit log.

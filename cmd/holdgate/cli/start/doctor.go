@@ -27,7 +27,8 @@ func doctorCommand(e *env) *cli.Command {
 			"says how that is led to Holdgate, what policy sees of it and what not, and what\n" +
 			"can be done about that. The exit code is 0 where strong confinement can be had,\n" +
 			"and 1 otherwise.",
-		Flags:  []cli.Flag{command.JSONFlag()},
+		Flags: []cli.Flag{command.JSONFlag(),
+			&cli.StringFlag{Name: "bundle", Usage: "write a report for others to read into `FILE`, a new .tar.gz without secrets"}},
 		Action: e.examine,
 	}
 }
@@ -57,6 +58,9 @@ var holes = map[string][]string{
 }
 
 func (e *env) examine(c *cli.Context) error {
+	if c.IsSet("bundle") {
+		return e.bundle(c)
+	}
 	if c.NArg() > 1 {
 		return command.Usage("doctor takes one agent at most, got %q too", c.Args().Get(1))
 	}
@@ -68,21 +72,7 @@ func (e *env) examine(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var found []finding
-	for _, kind := range []string{confine.Strong, confine.Weak} {
-		f := finding{Confinement: kind, Open: slices.Concat(holes[kind], networkHoles(s))}
-		err := confine.Check(kind, self)
-		missing, ok := errors.AsType[*confine.MissingError](err)
-		switch {
-		case ok:
-			f.Missing, f.Why, f.Hint = missing.Part, missing.Err.Error(), missing.Hint
-		case err != nil:
-			f.Why = err.Error()
-		default:
-			f.Possible = true
-		}
-		found = append(found, f)
-	}
+	found := confinements(self, networkHoles(s))
 	if c.Args().Present() {
 		err = e.printAgent(c, agentFinding{launch.About(c.Args().First()), found})
 	} else {
@@ -95,6 +85,25 @@ func (e *env) examine(c *cli.Context) error {
 		return &command.Exit{Code: command.ExitFailed}
 	}
 	return nil
+}
+
+// confinements tries each kind of confinement, the strongest first.
+func confinements(self []string, open []string) (found []finding) {
+	for _, kind := range []string{confine.Strong, confine.Weak} {
+		f := finding{Confinement: kind, Open: slices.Concat(holes[kind], open)}
+		err := confine.Check(kind, self)
+		missing, ok := errors.AsType[*confine.MissingError](err)
+		switch {
+		case ok:
+			f.Missing, f.Why, f.Hint = missing.Part, missing.Err.Error(), missing.Hint
+		case err != nil:
+			f.Why = err.Error()
+		default:
+			f.Possible = true
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 // An agentFinding is what doctor says of an agent.
