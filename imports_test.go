@@ -123,7 +123,7 @@ var imports = map[string][]string{
 	"plugins/webhook":       {"plugins/sdk", "plugins/sdk/document"},
 	"plugins/slack":         {"plugins/sdk", "plugins/sdk/page"},
 	"plugins":               {"plugins/desktop", "plugins/email", "plugins/exec", "plugins/sdk", "plugins/slack", "plugins/telegram", "plugins/terminal", "plugins/webhook"},
-	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "approvals/people", "approvals/record"},
+	"plugins/host":          {".", "approvals", "plugins/sdk", "plugins/sdk/channelv1", "plugins/sdk/page", "approvals/people", "approvals/record"},
 
 	"cmd/holdgate/config":      {"approvals/passkeys", ".", "approvals/sessions", "plugins", "proxy/route"},
 	"cmd/holdgate/metrics":     {".", "store/audit"},
@@ -142,7 +142,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/cli/command": {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/launch", "cmd/holdgate/run", "store", "store/audit", "store/badger"},
 	"cmd/holdgate/cli/agents":  {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/undo", "proxy/identity"},
 	"cmd/holdgate/cli/audit":   {"approvals/passkeys", ".", "approvals/api", "approvals/stats", "cmd/holdgate/cli/command", "store/audit"},
-	"cmd/holdgate/cli/decide":  {".", "approvals", "approvals/api", "approvals/client", "approvals/grants", "approvals/record", "approvals/sessions", "approvals/tui", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/launch", "plugins/host", "plugins/sdk/page"},
+	"cmd/holdgate/cli/decide":  {".", "approvals", "approvals/draft", "approvals/api", "approvals/client", "approvals/grants", "approvals/record", "approvals/sessions", "approvals/tui", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/launch", "plugins/host", "plugins/sdk/page"},
 	"cmd/holdgate/cli/policy":  {".", "cmd/holdgate/app", "cmd/holdgate/cli/command", "rego", "rego/learn", "rego/score", "rego/verdict", "store/audit"},
 	"cmd/holdgate/cli/setup":   {".", "approvals/api", "approvals/client", "approvals/people", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/run", "plugins", "plugins/host", "rego"},
 	"cmd/holdgate/cli/start":   {".", "approvals", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/report", "cmd/holdgate/run", "proxy/agentapi", "proxy/mcpproxy/stdio", "proxy/mcpserver"},

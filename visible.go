@@ -11,6 +11,13 @@ import (
 const (
 	maxSpaces  = 16 // plain spaces: deep indentation stays as it is
 	maxEscapes = 4  // of one character that is escaped anyway
+	maxTabs    = 8  // as deep as code is indented
+)
+
+// A tab is written as its mark, and blanks up to the next stop.
+const (
+	tabMark = '⇥'
+	tabStop = 4 // in characters
 )
 
 // Visible returns s so that a person sees every character of it, and sees them
@@ -18,7 +25,8 @@ const (
 // obey (control characters, bidirectional marks, zero width and unusual spaces,
 // tags, variation selectors, private and unassigned characters, bytes that are
 // no UTF-8) is written as ⟨U+202E⟩, or ⟨0xFF⟩ for a byte; long runs as
-// ⟨312 spaces⟩ and ⟨40 × U+200B⟩. A ⟨ in s is escaped too, so that nothing in s
+// ⟨312 spaces⟩ and ⟨40 × U+200B⟩. A tab is a ⇥ and blanks up to the next stop, so
+// that code is indented. A ⟨ and a ⇥ in s are escaped too, so that nothing in s
 // can pass for an escape, and different strings stay different.
 //
 // The result is one line, of printable characters only.
@@ -28,6 +36,7 @@ func Visible(s string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 64)
+	column, counted := 0, 0 // of what is written, in characters; up to which byte
 	for i := 0; i < len(s); {
 		unit, width := next(s[i:])
 		n := 1
@@ -37,7 +46,12 @@ func Visible(s string) string {
 			}
 			n++
 		}
-		writeRun(&b, s[i:i+width], unit, n)
+		if s[i] == '\t' && n <= maxTabs {
+			column, counted = column+utf8.RuneCountInString(b.String()[counted:]), b.Len()
+			writeTabs(&b, column, n)
+		} else {
+			writeRun(&b, s[i:i+width], unit, n)
+		}
 		i += n * width
 	}
 	return b.String()
@@ -86,6 +100,14 @@ func surrogate(s string) (rune, bool) {
 	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), true
 }
 
+// writeTabs writes n tabs, the first of them at the column.
+func writeTabs(b *strings.Builder, column, n int) {
+	for pad := tabStop - column%tabStop; n > 0; n, pad = n-1, tabStop {
+		b.WriteRune(tabMark)
+		b.WriteString(strings.Repeat(" ", pad-1))
+	}
+}
+
 func writeRun(b *strings.Builder, char, name string, n int) {
 	switch {
 	case char == " " && n > maxSpaces:
@@ -108,7 +130,7 @@ func hidden(r rune) bool {
 	switch {
 	case r == ' ':
 		return false
-	case r == '⟨', !unicode.IsPrint(r): // controls, format characters, spaces, private, unassigned
+	case r == '⟨', r == tabMark, !unicode.IsPrint(r): // controls, format characters, spaces, private, unassigned
 		return true
 	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF: // variation selectors
 		return true

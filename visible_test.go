@@ -17,7 +17,10 @@ func TestVisible(t *testing.T) {
 		{"an override is named", "a\u202Eb", "a⟨U+202E⟩b"},
 		{"isolates and marks are named", "\u2066\u200E\u061C", "⟨U+2066⟩⟨U+200E⟩⟨U+061C⟩"},
 		{"terminal sequences are named", "\x1b[2J\x9b", "⟨U+001B⟩[2J⟨0x9B⟩"},
-		{"line ends and tabs are named", "a\r\n\tb", "a⟨U+000D⟩⟨U+000A⟩⟨U+0009⟩b"},
+		{"line ends are named", "a\r\nb", "a⟨U+000D⟩⟨U+000A⟩b"},
+		{"tabs go to the next stop", "\t\tif x {\t// 漢\ty", "⇥   ⇥   if x {⇥ // 漢⇥   y"},
+		{"what looks like a tab is escaped", "⇥ x", "⟨U+21E5⟩ x"},
+		{"many tabs are counted", strings.Repeat("\t", 8) + "x" + strings.Repeat("\t", 9), strings.Repeat("⇥   ", 8) + "x⟨9 × U+0009⟩"},
 		{"NUL and DEL are named", "\x00\x7f", "⟨U+0000⟩⟨U+007F⟩"},
 		{"zero width is named", "a\u200Bb\uFEFF", "a⟨U+200B⟩b⟨U+FEFF⟩"},
 		{"tags are named", "\U000E0041", "⟨U+E0041⟩"},
@@ -48,6 +51,7 @@ func FuzzVisible(f *testing.F) {
 	for _, s := range []string{
 		"ls", "\u202Egnp.exe", "⟨3 spaces⟩", strings.Repeat(" ", 17), "\xed\xa0\x80\xed\xb0\x80", "\xf4\x90\x80\x80",
 		strings.Repeat("⟨", 9), "\x00\x1b]0;x\x07", strings.Repeat("\xff", 6), "a\u0301", "\ufffd\xff", "\xed\xed\xa0\x80",
+		"\t \t  \tx\t", "a\u200b\t\t⇥\t",
 	} {
 		f.Add(s)
 	}
@@ -69,6 +73,7 @@ func FuzzVisible(f *testing.F) {
 func unsee(t *testing.T, s string) string {
 	t.Helper()
 	var b strings.Builder
+	s = untab(t, s)
 	for {
 		before, rest, found := strings.Cut(s, "⟨")
 		b.WriteString(before)
@@ -82,6 +87,25 @@ func unsee(t *testing.T, s string) string {
 		b.WriteString(unescape(t, esc))
 		s = after
 	}
+}
+
+// untab reads tabs back: each mark, and the blanks up to the next stop.
+func untab(t *testing.T, s string) string {
+	t.Helper()
+	var b strings.Builder
+	for shown, i := []rune(s), 0; i < len(shown); i++ {
+		if shown[i] != '⇥' {
+			b.WriteRune(shown[i])
+			continue
+		}
+		stop := i/4*4 + 4
+		if stop > len(shown) || strings.Trim(string(shown[i+1:stop]), " ") != "" {
+			t.Fatalf("no stop behind a tab in %q", s)
+		}
+		b.WriteByte('\t')
+		i = stop - 1
+	}
+	return b.String()
 }
 
 func unescape(t *testing.T, esc string) string {

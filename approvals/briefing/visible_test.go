@@ -17,7 +17,16 @@ var escape = regexp.MustCompile(`⟨(?:(\d+) spaces|(?:(\d+) × )?U\+([0-9A-F]+)
 // decode is the text that [holdgate.Visible] was given.
 func decode(t *testing.T, shown string) string {
 	t.Helper()
-	return escape.ReplaceAllStringFunc(shown, func(e string) string {
+	var b strings.Builder
+	for r, i := []rune(shown), 0; i < len(r); i++ {
+		if r[i] != '⇥' {
+			b.WriteRune(r[i])
+			continue
+		}
+		b.WriteByte('\t')
+		i = i/4*4 + 3 // before the next stop
+	}
+	return escape.ReplaceAllStringFunc(b.String(), func(e string) string {
 		m := escape.FindStringSubmatch(e)
 		if m[1] != "" {
 			return strings.Repeat(" ", number(t, m[1], 10))
@@ -79,7 +88,7 @@ func FuzzEveryCharacterIsShownOrCounted(f *testing.F) {
 				if i > 0 {
 					got.WriteByte('\n')
 				}
-				got.WriteString(decode(t, l[c.prefix:]))
+				got.WriteString(decode(t, l)[c.prefix:])
 			}
 			if c.kind == "diff" && ended {
 				got.WriteByte('\n')

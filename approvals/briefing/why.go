@@ -16,9 +16,9 @@ func (b *briefer) why(d holdgate.Decision) {
 	if m := d.Hold.Message; reason != "" && strings.HasPrefix(m, reason) && !strings.Contains(m, "\n") {
 		reason = m // the same sentence, and what it is about
 	}
-	b.because(joined(ruled(d.Rule), reason))
+	b.because(joined(ruled(d.Rule), b.untold(reason)))
 	for _, f := range d.Also {
-		b.because("also asked by " + joined(ruled(f.Rule), f.Reason))
+		b.because("also asked by " + joined(ruled(f.Rule), b.untold(f.Reason)))
 	}
 	if d.Facts != nil {
 		b.count(d.Facts)
@@ -46,6 +46,26 @@ func (b *briefer) why(d holdgate.Decision) {
 	for _, e := range f.ParseErrors {
 		b.because("could not be read: " + e)
 	}
+}
+
+// about begins what the pack's reasons name.
+const about = " It would touch: "
+
+// untold is a reason of the pack's without the commands that it names, where the
+// call has so few that a reader has just seen them.
+func (b *briefer) untold(reason string) string {
+	const few = 3
+	what, names, ok := strings.Cut(reason, about)
+	if !ok || b.facts == nil || len(b.facts.Commands) > few {
+		return reason
+	}
+	left := slices.DeleteFunc(strings.Split(names, "; "), func(name string) bool {
+		return slices.ContainsFunc(b.facts.Commands, func(c holdgate.Command) bool { return name == strings.Join(c.Argv, " ") })
+	})
+	if len(left) == 0 {
+		return what
+	}
+	return what + about + strings.Join(left, "; ")
 }
 
 // count takes from the facts what names no part of the call, and so says

@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -32,12 +34,8 @@ var ErrSame = errors.New("nothing was changed")
 
 // Editable says why the arguments of a request are not edited, or nothing.
 func Editable(r approvals.Request) string {
-	allowed := false
-	for _, way := range r.Allow {
-		allowed = allowed || way == "edit"
-	}
 	switch {
-	case !allowed || r.Kind != holdgate.RequestApproval:
+	case !slices.Contains(r.Allow, "edit") || r.Kind != holdgate.RequestApproval:
 		return "policy does not let this call be edited"
 	case r.Call.Tool == nil || r.Call.Tool.Arguments == nil || r.Briefing.Counts.Redacted > 0:
 		return "its arguments are no JSON object, or not all of them are shown"
@@ -69,6 +67,12 @@ func Open(r approvals.Request) (*File, error) {
 	return f, nil
 }
 
+// Command runs an editor on the file. The editor's setting is a command line, as git
+// and others take it.
+func (f *File) Command(ctx context.Context, editor string) *exec.Cmd {
+	return exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", f.Path)
+}
+
 // Remove removes the file and its folder.
 func (f *File) Remove() error { return os.RemoveAll(filepath.Dir(f.Path)) }
 
@@ -91,18 +95,40 @@ func (f *File) Read() (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	v := jsontext.Value(text)
-	if err := v.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil || v.Kind() != '{' {
-		return Change{}, errors.New("what the editor left is not one JSON object; e tries again from the call's own")
+	return changed(f.before, text)
+}
+
+// Of is what the text makes of a request's arguments. It is an [*UnusableError] where
+// that is not one JSON object, and [ErrSame] where it is the one of the request.
+func Of(r approvals.Request, text []byte) (Change, error) {
+	before, err := pretty(r.Call.Tool.Arguments)
+	if err != nil {
+		return Change{}, err
+	}
+	return changed(before, text)
+}
+
+// An UnusableError says why a text is no arguments.
+type UnusableError struct{ Why string }
+
+func (e *UnusableError) Error() string { return "the arguments are not usable: " + e.Why }
+
+func changed(before, text []byte) (Change, error) {
+	v := jsontext.Value(text).Clone()
+	if err := v.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil {
+		return Change{}, &UnusableError{strings.TrimPrefix(err.Error(), "jsontext: ")}
+	}
+	if v.Kind() != '{' {
+		return Change{}, &UnusableError{"they must be one JSON object"}
 	}
 	after, err := pretty(v)
 	if err != nil {
 		return Change{}, err
 	}
-	if string(after) == string(f.before) {
+	if string(after) == string(before) {
 		return Change{}, ErrSame
 	}
-	return Change{Arguments: v, Lines: difference(string(f.before), string(after))}, nil
+	return Change{Arguments: v, Lines: difference(string(before), string(after))}, nil
 }
 
 // pretty is JSON for a person: indented, and with what a screen would hide written as

@@ -115,7 +115,7 @@ func (m *model) agentsKey(k string) tea.Cmd {
 // intervening has an intervention confirmed. It is of the agent that was chosen,
 // whatever comes meanwhile.
 func (m *model) intervening(a agents.Action, ask string) {
-	m.prompt = &prompt{label: fmt.Sprintf("%s %s: %s", a, holdgate.Visible(m.agents.at), ask), kind: promptIntervene, agent: m.agents.at, action: a}
+	m.prompt = &prompt{label: fmt.Sprintf("%s %s: %s", a, holdgate.Visible(m.agents.at), ask), kind: promptIntervene, agent: m.agents.at, action: a, textInput: textInput{lines: a == agents.Redirect}}
 }
 
 // An intervenedMsg is what became of an intervention.

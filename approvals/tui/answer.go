@@ -29,7 +29,7 @@ func (m *model) answerKey(k string) tea.Cmd {
 			m.note = "this call can be approved or denied, not steered"
 			return nil
 		}
-		m.prompt = &prompt{label: "steer: what to do instead: ", kind: promptSteer}
+		m.prompt = &prompt{label: "steer: what to do instead", kind: promptSteer, textInput: textInput{lines: true}}
 	case "e":
 		return m.openEditor()
 	case "A":

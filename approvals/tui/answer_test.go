@@ -62,7 +62,7 @@ func TestAnswers(t *testing.T) {
 	d.slowly("enter")
 	now, err := s.queue.Request(t.Context(), steered.ID)
 	s.check(err)
-	if now.Status != holdgate.StatusSteered || now.Outcome.Instructions != "move it to old/" {
+	if now.Status != holdgate.StatusSteered || now.Outcome.Instructions != "move it\nto old/" {
 		t.Errorf("after s the request is %s: %+v", now.Status, now.Outcome)
 	}
 }
@@ -73,7 +73,7 @@ func TestCriticalWantsItsTarget(t *testing.T) {
 	d := sit(t, s)
 	d.slowly("enter")
 	d.read()
-	for _, wrong := range []string{"approve", "approve bash", "yes"} {
+	for _, wrong := range []string{"approve", "approve Bash", "yes"} {
 		d.slowly("y")
 		d.write(wrong)
 		d.slowly("enter")
@@ -82,7 +82,7 @@ func TestCriticalWantsItsTarget(t *testing.T) {
 		}
 	}
 	d.slowly("y")
-	d.write("approve Bash")
+	d.write("approve ./src")
 	d.slowly("enter")
 	if got := d.status(r); got != holdgate.StatusApproved {
 		t.Errorf("after its target the request is %s", got)

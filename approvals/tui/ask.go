@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/draft"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
@@ -136,7 +137,7 @@ func (m *model) countDown() {
 }
 
 // word is what must be typed in full to approve; empty where a key will do.
-func (a *ask) word() string { return page.Word(host.Notice(a.r)) }
+func (a *ask) word() string { return host.Word(a.r) }
 
 // closed says why the request is not approved on this screen, or nothing.
 func (a *ask) closed() string {
@@ -233,7 +234,7 @@ func (m *model) askKeys() string {
 		if a.allows("steer") {
 			keys = append(keys, "s steer")
 		}
-		if a.allows("edit") && a.closed() == "" {
+		if draft.Editable(a.r) == "" && a.closed() == "" {
 			keys = append(keys, "e edit")
 		}
 		if a.allows("remember") && a.closed() == "" && a.r.Kind != holdgate.RequestChoice {
@@ -247,7 +248,7 @@ func (m *model) askKeys() string {
 	if !a.r.Status.Final() && (a.r.Briefing.Whole || a.full) && a.r.NoApprover == "" {
 		then = "y approves"
 	}
-	if on := a.position(then); on != "" {
+	if on := a.position(then, "what was before, names"); on != "" {
 		keys = append(keys, strings.TrimSpace(on))
 	}
 	return strings.Join(append(keys, "q back", "? keys"), "  ")

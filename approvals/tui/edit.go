@@ -3,7 +3,6 @@ package tui
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -44,10 +43,8 @@ func (m *model) openEditor() tea.Cmd {
 		done.err = err
 		return func() tea.Msg { return done }
 	}
-	// The setting is a command line, as git and others take it.
-	cmd := exec.CommandContext(m.ctx, "/bin/sh", "-c", m.editor+` "$1"`, "sh", file.Path)
 	client, ctx := m.api, m.ctx
-	return m.runs(cmd, func(err error) tea.Msg {
+	return m.runs(file.Command(m.ctx, m.editor), func(err error) tea.Msg {
 		if done.err = err; err == nil {
 			done.change, done.err = file.Read()
 		}
@@ -102,5 +99,5 @@ func (m *model) editKeys() string {
 	if m.now().Sub(m.edit.since) < minShown {
 		return "a moment ..."
 	}
-	return "y let it go on like this" + m.edit.position("y sends it") + "  Esc goes back"
+	return "y let it go on like this" + m.edit.position("y sends it", "") + "  Esc goes back"
 }

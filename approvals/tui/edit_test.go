@@ -58,8 +58,8 @@ func TestWhatAnEditorLeavesIsChecked(t *testing.T) {
 	for _, c := range []struct{ editor, want string }{
 		{"true", "nothing was changed"},
 		{"false", "not edited: exit status 1"},
-		{"echo '[1]' >", "not one JSON object"},
-		{`printf '{"command":"a","command":"b"}' >`, "not one JSON object"},
+		{"echo '[1]' >", "not usable: they must be one JSON object"},
+		{`printf '{"command":"a","command":"b"}' >`, "not usable: duplicate object member"},
 		{"head -c 2000000 /dev/zero >", "more than 1048576"},
 	} {
 		d.edits(c.editor)

@@ -63,7 +63,7 @@ func (m *model) historyKey(k string) tea.Cmd {
 	case "b", "pgup":
 		h.top = max(h.top-m.bodyHeight(), 0)
 	case "/":
-		m.prompt = &prompt{label: "show only what has: ", kind: promptHistory, text: []rune(h.text)}
+		m.prompt = &prompt{label: "show only what has: ", kind: promptHistory, textInput: of(h.text)}
 	case "r":
 		return m.openHistory(h.text)
 	}

@@ -166,7 +166,7 @@ func (m *model) inboxKey(k string) tea.Cmd {
 	case "b", "pgup":
 		b.move(-max(m.bodyHeight()/2, 1))
 	case "/":
-		m.prompt = &prompt{label: "show only what has: ", kind: promptFilter, text: []rune(b.filter)}
+		m.prompt = &prompt{label: "show only what has: ", kind: promptFilter, textInput: of(b.filter)}
 	case "esc":
 		b.filter = ""
 		b.arrange(m.now())

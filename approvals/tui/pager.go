@@ -56,16 +56,18 @@ func (p *pager) scrollKey(k string, now time.Time) bool {
 func (p *pager) whole() bool { return p.seen >= p.need }
 
 // position says how to read on, and what comes of it, where there is more than a
-// screen.
-func (p *pager) position(then string) string {
-	if len(p.lines) <= p.height {
+// screen. What must have been shown counts by itself: below it is something else.
+func (p *pager) position(then, below string) string {
+	last := min(p.top+p.height, len(p.lines))
+	switch {
+	case len(p.lines) <= p.height:
 		return ""
+	case !p.whole() && then != "":
+		return fmt.Sprintf("  space on, then %s (%d-%d of %d)", then, p.top+1, last, p.need)
+	case p.whole() && below != "" && p.top == 0 && p.need < len(p.lines):
+		return "  space " + below
 	}
-	on := "  space on"
-	if !p.whole() && then != "" {
-		on += ", then " + then
-	}
-	return fmt.Sprintf("%s (%d-%d of %d)", on, p.top+1, min(p.top+p.height, len(p.lines)), len(p.lines))
+	return fmt.Sprintf("  space on (%d-%d of %d)", p.top+1, last, len(p.lines))
 }
 
 // shown are the lines that are shown.

@@ -237,7 +237,7 @@ func (p *plain) decision(a *ask, line string) (api.Decision, error) {
 }
 
 func (p *plain) approval(a *ask, line string) (api.Decision, error) {
-	w := page.Word(host.Notice(a.r))
+	w := host.Word(a.r)
 	switch {
 	case a.r.Kind == holdgate.RequestChoice:
 		return api.Decision{}, errors.New("this call needs one of its options: c OPTION")

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,14 +13,12 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
-// maxTyped bounds what is typed, in characters.
-const maxTyped = 4 << 10
-
-// A prompt is a line that is being typed.
+// A prompt is a text that is being typed.
 type prompt struct {
+	textInput
+
 	label  string // safe to show
 	kind   promptKind
-	text   []rune
 	word   string          // what must be typed in full; empty: anything
 	option holdgate.Option // of promptChoose
 	// remember is what stands from now on, of promptApprove; nil: nothing.
@@ -32,7 +29,7 @@ type prompt struct {
 	action    agents.Action
 }
 
-// promptKind is what the line is for.
+// promptKind is what the text is for.
 type promptKind int
 
 const (
@@ -46,7 +43,7 @@ const (
 	promptIntervene
 )
 
-// releases reports whether the line lets the call go on.
+// releases reports whether the text lets the call go on.
 func (p *prompt) releases() bool {
 	switch p.kind {
 	case promptApprove:
@@ -58,72 +55,52 @@ func (p *prompt) releases() bool {
 	return false
 }
 
-// insert takes what was typed or pasted. The end of a line in it is a blank: it
-// sends nothing.
-func (p *prompt) insert(text string) {
-	for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
-		if r == '\n' || r == '\r' || r == '\t' {
-			r = ' '
+// box is the prompt in lines of the terminal: one, with the part of the text that
+// the cursor is in; or, where the text may have several, the label and those around
+// the cursor.
+func (p *prompt) box(width, rows int, colour bool) (box []string) {
+	strong := func(s string) string {
+		if colour {
+			return sgrStrong + s + sgrOff
 		}
-		if !unicode.IsControl(r) && len(p.text) < maxTyped {
-			p.text = append(p.text, r)
-		}
+		return s
 	}
+	if !p.lines {
+		label := cut(p.label, width*2/3)
+		lines, at := p.shown(max(width-page.Cells(label)-1, 2))
+		return []string{strong(label) + paint(lines[at], colour)}
+	}
+	lines, at := p.shown(width - 5)
+	from := min(max(at-rows+2, 0), max(len(lines)-rows+1, 0))
+	box = append(box, strong(cut(p.label, width)))
+	for _, l := range lines[from:min(from+max(rows-1, 1), len(lines))] {
+		box = append(box, "  | "+paint(l, colour))
+	}
+	return box
 }
 
-// line is the prompt in one line of the terminal, the end of what was typed in
-// sight.
-func (p *prompt) line(width int, colour bool) string {
-	label, text := cut(p.label, width*2/3), holdgate.Visible(string(p.text))
-	room := width - page.Cells(label) - 1
-	for page.Cells(text) > room {
-		_, text, _ = cutFirst(text)
-	}
-	cursor := "_"
-	if colour {
-		return sgrStrong + label + sgrOff + text + sgrReverse + " " + sgrOff
-	}
-	return label + text + cursor
-}
+// boxRows is how many lines a prompt has room for.
+const boxRows = 6
 
-// cutFirst takes the first character off.
-func cutFirst(s string) (first rune, rest string, ok bool) {
-	for i, r := range s {
-		if i > 0 {
-			return first, s[i:], true
-		}
-		first = r
-	}
-	return first, "", s != ""
-}
-
-// promptKey takes a key while a line is typed.
+// promptKey takes a key while a text is typed.
 func (m *model) promptKey(k, text string) tea.Cmd {
 	p := m.prompt
 	m.note = ""
-	switch k {
-	case "esc":
+	switch {
+	case k == "esc":
 		m.prompt = nil
-	case "enter":
+	case k == "enter":
 		return m.promptEnter()
-	case "backspace":
-		if len(p.text) > 0 {
-			p.text = p.text[:len(p.text)-1]
-		}
-	case "ctrl+u":
-		p.text = nil
-	case "ctrl+w":
-		s := strings.TrimRight(string(p.text), " ")
-		p.text = []rune(s[:strings.LastIndex(s, " ")+1])
+	case p.key(k):
 	default:
 		p.insert(text)
 	}
 	return nil
 }
 
-// promptEnter takes the line that was typed.
+// promptEnter takes the text that was typed.
 func (m *model) promptEnter() tea.Cmd {
-	p, line := m.prompt, strings.TrimSpace(string(m.prompt.text))
+	p, line := m.prompt, strings.TrimSpace(m.prompt.String())
 	switch p.kind {
 	case promptFilter:
 		m.prompt, m.inbox.filter = nil, line

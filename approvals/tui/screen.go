@@ -52,20 +52,25 @@ func (m *model) screen() string {
 	}
 	last := style{keys, sgrFaint}
 	if m.prompt != nil {
-		if last.text = "Enter sends, Esc goes back"; m.note != "" {
+		if last.text = "Enter sends, Esc goes back"; m.prompt.lines {
+			last.text = "Enter sends, Ctrl-J makes a new line, Esc goes back"
+		}
+		if m.note != "" {
 			last = style{m.note, sgrWarn}
 		}
 	}
+	talk := m.talk()
 	rule := strings.Repeat("-", m.width)
 	out := []string{m.headLine(head)}
-	for i := range m.bodyHeight() {
+	for i := range m.bodyHeight() - len(talk) + 1 {
 		if i < len(body) {
 			out = append(out, body[i])
 		} else {
 			out = append(out, "")
 		}
 	}
-	return strings.Join(append(out, m.clip(rule, sgrFaint), m.talk(), m.clip(last.text, last.sgr)), "\n")
+	out = append(append(out, m.clip(rule, sgrFaint)), talk...)
+	return strings.Join(append(out, m.clip(last.text, last.sgr)), "\n")
 }
 
 // headLine is the first line.
@@ -77,17 +82,17 @@ func (m *model) headLine(text string) string {
 	return m.spread(m.paint(name)+"  ", style{text: text}, style{})
 }
 
-// talk is the line in which something is typed or told.
-func (m *model) talk() string {
+// talk are the lines in which something is typed or told.
+func (m *model) talk() []string {
 	switch {
 	case m.prompt != nil:
-		return m.prompt.line(m.width, m.colour)
+		return m.prompt.box(m.width, min(boxRows, m.bodyHeight()), m.colour)
 	case m.note != "":
-		return m.clip(m.note, sgrWarn)
+		return []string{m.clip(m.note, sgrWarn)}
 	case m.lost != "":
-		return m.clip(m.lost, sgrAlarm)
+		return []string{m.clip(m.lost, sgrAlarm)}
 	}
-	return ""
+	return []string{""}
 }
 
 // around are as many lines as there is room for, with line at and the one below it

@@ -165,10 +165,7 @@ func word(r approvals.Request) string {
 	case holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh:
 		return ""
 	}
-	if r.Call.Tool != nil {
-		return holdgate.Visible(r.Call.Tool.Name)
-	}
-	return cmp.Or(holdgate.Visible(r.Gate), r.ID)
+	return r.Target()
 }
 
 // whole is the call's arguments, nothing cut, one line each.

@@ -64,9 +64,9 @@ func TestRiskTimeAndSilenceComeFirst(t *testing.T) {
 		n.Sections = []sdk.Section{{Kind: "command", Lines: []string{"rm -rf build"}}, {Title: "tests", Kind: sdk.KindSaid, Lines: []string{"41 passed"}}}
 	})
 	lines, whole := body(n, 20, 44)
-	want := []string{n.Summary, "claude (its own word), UNCONFINED", "Bash of files, anthropic, 0123456789ab", "NOT SHOWN: 3 values or characters", "WARNING: it changes its own rules",
+	want := []string{n.Summary, "claude (its own word), UNCONFINED", "NOT SHOWN: 3 values or characters", "WARNING: it changes its own rules",
 		"12 more wait", "| rm -rf build", "why: shell.destructive: It deletes files.", "policy says: please",
-		"the agent says, under tests, and nobody ", "  has checked:", "> 41 passed"}
+		"the agent says, under tests, and nobody ", "  has checked:", "> 41 passed", "Bash of files, anthropic, 0123456789ab"}
 	if !whole || !slices.Equal(lines, want) {
 		t.Errorf("body %v\n%s", whole, strings.Join(lines, "\n"))
 	}

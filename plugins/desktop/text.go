@@ -118,7 +118,6 @@ func (p *paper) field(name, text string) {
 // head is what comes before the call.
 func (p *paper) head(n sdk.Notice) {
 	p.field("", n.Summary)
-	p.field("", n.Undo)
 	agent := n.Agent.ID + " (its own word)"
 	if n.Agent.Proven {
 		agent = n.Agent.ID + " (proven)"
@@ -130,12 +129,15 @@ func (p *paper) head(n sdk.Notice) {
 	default:
 		agent += ", " + n.Agent.Confinement + " confinement"
 	}
-	p.line("", agent)
-	what := n.Call.Target
-	if n.Call.Server != "" {
-		what += " of " + n.Call.Server
+	for _, f := range n.Place {
+		if f.Name == "for" {
+			agent += ", for " + f.Text
+		}
 	}
-	p.line("", strings.Join([]string{what, n.Door, n.Digest[:min(len(n.Digest), 12)]}, ", "))
+	if undo, _, _ := strings.Cut(n.Undo, ":"); undo != "" { // there is no room for why
+		agent = undo + "; " + agent
+	}
+	p.line("", agent)
 	p.field("NOT SHOWN: ", page.Missing(n))
 	for _, w := range n.Warnings {
 		p.field("WARNING: ", w)
@@ -156,7 +158,7 @@ func (p *paper) call(n sdk.Notice) {
 		sections = []sdk.Section{{Lines: n.Details}}
 	}
 	for _, s := range sections {
-		if s.Kind == sdk.KindSaid {
+		if s.Kind == sdk.KindSaid || s.Kind == "before" { // those stand below
 			continue
 		}
 		if len(sections) > 1 && s.Title != "" && s.Kind != "command" {
@@ -180,15 +182,31 @@ func (p *paper) rest(n sdk.Notice) {
 	for _, w := range n.Why {
 		p.field("why: ", w)
 	}
+	for _, f := range n.Place {
+		if f.Name != "for" {
+			p.field(f.Name+": ", f.Text)
+		}
+	}
 	p.field("", n.Closed)
 	if n.Message != "" && n.Message != n.Reason {
 		p.field("policy says: ", n.Message)
 	}
 	for _, s := range n.Sections {
-		if s.Kind == sdk.KindSaid {
+		switch s.Kind {
+		case sdk.KindSaid:
 			p.said(s)
+		case "before":
+			p.line("", s.Title+":")
+			for _, l := range s.Lines {
+				p.line(callMark, l)
+			}
 		}
 	}
+	what := n.Call.Target
+	if n.Call.Server != "" {
+		what += " of " + n.Call.Server
+	}
+	p.line("", strings.Join([]string{what, n.Door, n.Digest[:min(len(n.Digest), 12)]}, ", "))
 	p.part()
 }
 

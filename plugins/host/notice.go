@@ -14,6 +14,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/plugins/sdk"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // How much of a request goes into a notice, in bytes.
@@ -77,6 +78,15 @@ func Notice(r approvals.Request) sdk.Notice {
 		}
 	}
 	return n
+}
+
+// Word is what a person types in full to approve the request on a terminal, or
+// nothing where a key will do: see [page.Word]. Critical risk takes the name of the
+// request's target.
+func Word(r approvals.Request) string {
+	n := Notice(r)
+	n.Call.Target = r.Target()
+	return page.Word(n)
 }
 
 // places says where the call happens, and for whom.

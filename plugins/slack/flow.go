@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -8,33 +9,58 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
-// flowing lays out a page that is shown whole: prose that Slack breaks where it
-// likes, with its names in bold, the call in blocks, what the agent says in
-// quotes. The names that commands take come apart: they belong below the buttons.
-// Nothing in a text becomes a mention or a link.
-func flowing(lines []page.Line) (blocks, names []slack.Block) {
-	for i := 0; i < len(lines); {
-		if lines[i].Label == "" && lines[i].Text == "" {
-			i++
-			continue
+// A sheet is a page that is shown whole, in the order in which Slack's readers take
+// it: the call and what must be known of it stand above the buttons; why it is asked,
+// what the agent says, what was before and the names that commands take stand below,
+// where a long message is folded. Nothing in a text becomes a mention or a link.
+type sheet struct{ above, below []slack.Block }
+
+// abreast are the fields of a page that stand above the buttons.
+var abreast = []string{"what", "risk", "agent", "status", "approved", "WARNING", "approve", "where", "edited", "NOT SHOWN"}
+
+// flowing lays out a page: prose that Slack breaks where it likes, with its names in
+// bold, the call in blocks, what the agent says in quotes. What the header of the
+// message says already is left out.
+func flowing(lines []page.Line, headed bool) (s sheet) {
+	var call, facts, why, rest []page.Line
+	field := ""
+	for _, l := range lines {
+		name := strings.TrimSpace(l.Label)
+		if prose := !l.Code() && !l.Said() && !l.Heading(); prose && (name != "" || l.Text == "") {
+			field = name
 		}
+		switch {
+		case l.More, l.Said(), l.Frames():
+			rest = append(rest, l)
+		case l.Code(), l.Heading(), strings.HasSuffix(field, "."): // an option
+			call = append(call, l)
+		case field == "time left", field == "what" && headed, headed && name == "" && l.Text == "":
+		case slices.Contains(abreast, field):
+			facts = append(facts, l)
+		default:
+			why = append(why, l)
+		}
+	}
+	return sheet{above: append(parted(call), parted(facts)...), below: append(parted(why), parted(rest)...)}
+}
+
+// parted makes blocks of lines that look alike.
+func parted(lines []page.Line) (blocks []slack.Block) {
+	quoted := func(l page.Line) bool { return l.Said() || l.More && !l.Code() && !l.Heading() }
+	for i := 0; i < len(lines); {
 		end := i + 1
-		for end < len(lines) && lines[end].Code() == lines[i].Code() && lines[end].Said() == lines[i].Said() && (lines[i].Code() || lines[i].Said() || lines[end].Text != "") {
+		for end < len(lines) && lines[end].Code() == lines[i].Code() && quoted(lines[end]) == quoted(lines[i]) {
 			end++
 		}
 		part := lines[i:end]
 		switch i = end; {
 		case part[0].Code():
 			blocks = append(blocks, coded(part)...)
-		case strings.HasPrefix(part[0].Label, "request"):
-			names = append(names, prose(part, true)...)
-		case part[0].Said():
-			blocks = append(blocks, prose(part, true)...)
 		default:
-			blocks = append(blocks, prose(part, false)...)
+			blocks = append(blocks, prose(part, quoted(part[0]))...)
 		}
 	}
-	return blocks, names
+	return blocks
 }
 
 // coded shows lines of a call as they are, in as many blocks as they take.

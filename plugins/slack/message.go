@@ -54,11 +54,11 @@ func (c *Channel) content(n sdk.Notice, to []string, limit int) content {
 	}
 	title := title(n)
 	blocks := []slack.Block{slack.NewHeaderBlock(plain(title, maxHeader)), slack.NewContextBlock("", times(n))}
-	laid, names := flowing(page.Of(n, now))
-	if whole && len(laid)+len(names) <= maxFlow {
-		blocks = append(blocks, laid...)
+	s := flowing(page.Of(n, now), !n.Ended() && len(title) <= maxHeader)
+	if whole && len(s.above)+len(s.below) <= maxFlow {
+		blocks = append(blocks, s.above...)
 	} else {
-		names = nil
+		s.below = nil
 		for _, p := range parts {
 			blocks = append(blocks, preformatted(p))
 		}
@@ -67,7 +67,10 @@ func (c *Channel) content(n sdk.Notice, to []string, limit int) content {
 		blocks = append(blocks, mention(to))
 		blocks = append(blocks, buttons(n)...)
 	}
-	return content{text: title + ": " + n.Summary, blocks: append(blocks, names...)}
+	if n.Ended() {
+		title += ": " + n.Summary
+	}
+	return content{text: title, blocks: append(blocks, s.below...)}
 }
 
 // closed is the notice without the answers that need the whole call.
@@ -77,10 +80,11 @@ func closed(n sdk.Notice) sdk.Notice {
 	return n
 }
 
+// title says how dangerous what is, or what has become of it.
 func title(n sdk.Notice) string {
 	risk := cmp.Or(n.Risk, "unknown")
 	if !n.Ended() {
-		return strings.ToUpper(risk) + " risk: an agent waits for an answer"
+		return strings.ToUpper(risk) + " risk: " + cmp.Or(n.Summary, "an agent waits for an answer")
 	}
 	t := strings.ToUpper(n.Status[:min(len(n.Status), 1)]) + n.Status[min(len(n.Status), 1):]
 	if n.Outcome != nil && n.Outcome.By != "" {

@@ -23,12 +23,12 @@ func flowing(lines []page.Line) *flow {
 	}
 	for i := 0; i < len(lines); {
 		l := lines[i]
-		if i > 0 && f.at > 0 {
-			f.add("\n", "")
-		}
 		if strings.HasPrefix(l.Label, "time left") {
 			i++
 			continue
+		}
+		if f.at > 0 {
+			f.add("\n", "")
 		}
 		end := i + 1
 		for (l.Code() || l.Said()) && end < len(lines) && lines[end].Label == l.Label {

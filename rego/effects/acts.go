@@ -250,6 +250,9 @@ func quotedName(name string) string {
 // (kubectl, namespace pay)".
 func (w *work) acts(c command, more string) holdgate.Effect {
 	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "resource", Where: c.where(), Undoable: holdgate.UndoableUnknown}
+	if e.Where == "" {
+		e.Where = strings.TrimPrefix(w.folder(c), " in ")
+	}
 	a := c.act()
 	if a.verb == "" {
 		e.Says = "Changes what others use: " + line(c.Argv) + w.folder(c)

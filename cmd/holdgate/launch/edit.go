@@ -36,7 +36,7 @@ func (d *dialogue) edited(ctx context.Context, keys <-chan stroke) (change draft
 	defer func() { err = errors.Join(err, file.Remove()) }()
 	d.s.screen.leave()
 	defer d.s.screen.hold()
-	if err := d.s.runEditor(ctx, file.Path, keys); err != nil {
+	if err := d.s.runEditor(file.Command(ctx, d.s.o.Editor), keys); err != nil {
 		return change, err
 	}
 	return file.Read()
@@ -44,13 +44,11 @@ func (d *dialogue) edited(ctx context.Context, keys <-chan stroke) (change draft
 
 // runEditor runs the person's editor on a pty of its own: what is typed goes on
 // coming by the keyboard, and what the agent prints goes on being kept.
-func (s *session) runEditor(ctx context.Context, path string, keys <-chan stroke) error {
+func (s *session) runEditor(cmd *exec.Cmd, keys <-chan stroke) error {
 	size, err := pty.GetsizeFull(s.o.Stdout)
 	if err != nil {
 		return err
 	}
-	// The setting is a command line, as git and others take it.
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.o.Editor+` "$1"`, "sh", path)
 	blocking, err := pty.StartWithSize(cmd, size)
 	if err != nil {
 		return err

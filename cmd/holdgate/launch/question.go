@@ -135,7 +135,9 @@ func (q *question) talk() string {
 	case n == 1:
 		return ""
 	case q.seen < q.need:
-		return fmt.Sprintf("-- screen %d of %d: Enter shows the next, and approving comes after --", q.at+1, n)
+		return fmt.Sprintf("-- screen %d of %d: Enter shows the next, and approving comes after --", q.at+1, q.need)
+	case q.at+1 == q.need && q.need < n:
+		return "-- this is all of the question: Enter shows what was before it, and names --"
 	}
 	return fmt.Sprintf("-- screen %d of %d: Enter shows more, b the one before --", q.at+1, n)
 }
@@ -190,7 +192,7 @@ func (q *question) steers() bool { return q.allows("steer") }
 func (q *question) allows(way string) bool { return slices.Contains(q.r.Allow, way) }
 
 // word is what must be typed in full to approve; empty where "a" will do.
-func (q *question) word() string { return page.Word(host.Notice(q.r)) }
+func (q *question) word() string { return host.Word(q.r) }
 
 // enter takes a line. It returns an answer, or false where the question goes on.
 func (q *question) enter(line string) (answer, bool) {

@@ -6,13 +6,14 @@
 //
 // First stands what happens, how risky that is, whether it can be undone, who wants
 // it, and how long there is; then the exact call; why policy asks, once; where it
-// happens and for whom; what the session did before; and what the page does not
-// show. What the agent says comes in a block of its own behind all of that, and
-// the names that other commands take come last.
+// happens and for whom; what the page does not show; and, in a block of its own, what
+// the agent says. What the session did before, and the names that other commands
+// take, come last.
 //
-// Nobody needs to have read what the agent says of its call, nor what comes beside
-// the call, to answer: those lines are marked [Line.More], and [Needed] counts the
-// others.
+// Those two are no part of what is decided, and nobody needs to have read them to
+// answer: their lines are marked [Line.More], and [Needed] counts the others. What
+// the agent says is needed: mostly it stands among the call's arguments, and a call
+// that was not shown whole is not approved.
 //
 // # What the page cannot be made to say
 //
@@ -77,25 +78,18 @@ func Of(n sdk.Notice, now time.Time) []Line {
 	p.blank()
 	p.why(n)
 	p.asker(n)
-	p.beside(func() { p.before(n) })
 	if missing := missing(n, true); missing != "" {
 		p.blank()
 		p.field("NOT SHOWN", missing, Alarm)
 	}
-	if own[n.Call.Kind] {
-		p.beside(func() { p.said(n) })
-	} else { // what the agent says is what is asked
-		p.said(n)
-	}
+	p.said(n)
 	p.beside(func() {
+		p.before(n)
 		p.blank()
 		p.names(n)
 	})
 	return p.lines
 }
-
-// own are the kinds of call that say by themselves what is asked about.
-var own = map[string]bool{"tool_call": true, "model_request": true, "http_request": true, "mcp_request": true}
 
 // Needed is how many of the lines of a page, from its top, a person must have seen
 // to know what they answer.
@@ -265,7 +259,11 @@ func (p *drawing) why(n sdk.Notice) {
 		}
 		p.add(fmt.Sprintf("%-*s", labelCols, name), w, Plain)
 	}
-	message := strings.TrimSpace(strings.TrimPrefix(n.Message, n.Reason))
+	message, goesOn := strings.CutPrefix(n.Message, n.Reason)
+	if goesOn && len(n.Why) > 0 && !strings.Contains(message, newline) {
+		return // the first reason is that sentence, to its end
+	}
+	message = strings.TrimSpace(message)
 	if message == "" || len(why) > 0 && strings.HasSuffix(why[0], message) {
 		return
 	}
@@ -314,6 +312,12 @@ func (p *drawing) section(title, mark string, s sdk.Section) {
 	}
 }
 
+// What stands around the agent's own words, at the edge where nothing of theirs can.
+const (
+	beginSaid = "-- the agent says: its word, not checked --"
+	endSaid   = "-- end of what the agent says --"
+)
+
 // said shows what an agent says of itself, under the names that it has for it.
 func (p *drawing) said(n sdk.Notice) {
 	began := false
@@ -324,7 +328,7 @@ func (p *drawing) said(n sdk.Notice) {
 		if !began {
 			began = true
 			p.blank()
-			p.add("", "-- the agent says: its word, not checked --", Faint)
+			p.add("", beginSaid, Faint)
 		}
 		below := ""
 		if s.Title != "" && s.Title != sdk.TitleSaid {
@@ -336,7 +340,7 @@ func (p *drawing) said(n sdk.Notice) {
 		}
 	}
 	if began {
-		p.add("", "-- end of what the agent says --", Faint)
+		p.add("", endSaid, Faint)
 	}
 }
 
@@ -443,8 +447,15 @@ func Text(lines []Line, width int, colour bool) string {
 // other line is prose.
 func (l Line) Code() bool { return l.Label == callMark }
 
+// Heading reports whether the line is the name of the lines below it.
+func (l Line) Heading() bool { return l.Label == indent }
+
 // Said reports whether the line is the agent's own word.
 func (l Line) Said() bool { return l.Label == agentMark }
+
+// Frames reports whether the line stands around the agent's own words: to be left out
+// where a place marks those as what they are.
+func (l Line) Frames() bool { return l.Label == "" && (l.Text == beginSaid || l.Text == endSaid) }
 
 // Wrap breaks lines that are wider than a screen. What goes on below keeps the
 // mark of its line, or the space of its label, and never begins at the edge. Prose

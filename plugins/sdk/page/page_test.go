@@ -108,8 +108,9 @@ func TestWhatMustHaveBeenSeen(t *testing.T) {
 		name, last string // the last line that is needed
 		n          sdk.Notice
 	}{
-		{"of a call, why it is asked", "shell.destructive: It deletes files.", request(func(n *sdk.Notice) { n.Sections = append(n.Sections, before, said) })},
-		{"what is missing, wherever it stands", "3 values hidden by policy", request(func(n *sdk.Notice) { n.Sections, n.Counts.Redacted = append(n.Sections, before, said), 3 })},
+		{"of a call, why it is asked", "shell.destructive: It deletes files.", request(func(n *sdk.Notice) { n.Sections = append(n.Sections, before) })},
+		{"what is missing", "3 values hidden by policy", request(func(n *sdk.Notice) { n.Sections, n.Counts.Redacted = append(n.Sections, before), 3 })},
+		{"what of the call is the agent's words", "-- end of what the agent says --", request(func(n *sdk.Notice) { n.Sections = append(n.Sections, before, said) })},
 		{"of a gate, the agent's words", "-- end of what the agent says --", request(func(n *sdk.Notice) {
 			n.Call.Kind, n.Sections = "gate", []sdk.Section{said}
 		})},

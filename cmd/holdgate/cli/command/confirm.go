@@ -2,7 +2,6 @@ package command
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,22 +31,13 @@ func (e *Env) Terminal() (*os.File, bool) {
 func (e *Env) Confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
 	word := "yes"
 	if r.Risk == holdgate.RiskCritical {
-		word = target(r)
+		word = r.Target()
 	}
 	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
 	if err == nil && !yes {
 		err = &Exit{Code: ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
 	}
 	return err
-}
-
-// target is the word that names what a request is about: its tool, else its
-// gate, else itself.
-func target(r approvals.Request) string {
-	if r.Call.Tool != nil {
-		return holdgate.Visible(r.Call.Tool.Name)
-	}
-	return cmp.Or(holdgate.Visible(r.Gate), r.ID)
 }
 
 // ConfirmWord asks a question on the terminal, and reports whether the word was typed.

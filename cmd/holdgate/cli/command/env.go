@@ -125,3 +125,13 @@ func (e *Env) Door(c *cli.Context, stateDir string) client.Options {
 	}
 	return o
 }
+
+// Editor is the person's editor, as a command line.
+func (e *Env) Editor() string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if v := e.Getenv(name); v != "" {
+			return v
+		}
+	}
+	return "vi"
+}

@@ -24,7 +24,7 @@ func approveCommand(e *env) *cli.Command {
 		Usage:     "let a held call go on, or several",
 		ArgsUsage: "[ID...]",
 		Description: "Shows each request and asks on the terminal, once for several. Critical risk asks\n" +
-			"for the tool's name. An ID must be whole. It may be left out on a terminal where\n" +
+			"for the name of its target. An ID must be whole. It may be left out on a terminal where\n" +
 			"exactly one request is pending. The approval is bound to what was shown.\n" +
 			"Without a terminal, give the ID and, with --digest, the digest that holdgate show\n" +
 			"prints: one for each ID. --yes does not stand for it.",

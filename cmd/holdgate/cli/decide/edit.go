@@ -14,6 +14,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/draft"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
@@ -135,45 +136,43 @@ func (e *env) readArguments(path string) ([]byte, error) {
 	return command.ReadBounded(in)
 }
 
-// changed returns what raw holds without blanks, if it is one JSON object other
-// than the call's own arguments.
+// changed returns the arguments in raw, where they are other than the call's own.
 func changed(r approvals.Request, raw []byte) (jsontext.Value, error) {
-	v := jsontext.Value(raw).Clone()
-	if err := v.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil {
-		return nil, &badArguments{err}
-	}
-	if v.Kind() != '{' {
-		return nil, &badArguments{errors.New("they must be one JSON object")}
-	}
-	before := jsontext.Value(r.Call.Tool.Arguments).Clone()
-	if err := before.Compact(); err == nil && string(before) == string(v) {
-		return nil, &command.Exit{Code: command.ExitFailed, Text: "nothing was changed; " + r.ID + " stays pending", Hint: "to let it go on as it is: holdgate approve " + r.ID}
-	}
-	return v, nil
+	c, err := draft.Of(r, raw)
+	return c.Arguments, unchanged(r, err)
 }
 
-// badArguments says why a text is no arguments.
-type badArguments struct{ err error }
-
-func (b *badArguments) Error() string { return "the arguments are not usable: " + plainJSON(b.err) }
+// unchanged says what is to be done where nothing was changed.
+func unchanged(r approvals.Request, err error) error {
+	if errors.Is(err, draft.ErrSame) {
+		return &command.Exit{Code: command.ExitFailed, Text: "nothing was changed; " + r.ID + " stays pending", Hint: "to let it go on as it is: holdgate approve " + r.ID}
+	}
+	return err
+}
 
 // editInEditor lets the person edit the arguments as a file, until they are a
 // JSON object or the person gives up.
-func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request) (jsontext.Value, error) {
-	text, err := pretty(r.Call.Tool.Arguments)
+func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request) (_ jsontext.Value, err error) {
+	tty, ok := e.Terminal()
+	if !ok {
+		return nil, command.ErrNoTerminal
+	}
+	file, err := draft.Open(r)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, file.Remove()) }()
 	for {
-		if text, err = e.EditText(ctx, text); err != nil {
-			return nil, err
+		cmd := file.Command(ctx, e.Editor())
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, e.Stdout, e.Stderr
+		if err := cmd.Run(); err != nil {
+			return nil, &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("the editor (%s) failed: %v", holdgate.Visible(e.Editor()), err), Hint: "nothing was decided; $VISUAL or $EDITOR names another"}
 		}
-		v, err := changed(r, text)
-		bad, ok := errors.AsType[*badArguments](err)
-		if !ok {
-			return v, err
+		c, err := file.Read()
+		if err = unchanged(r, err); !isUnusable(err) {
+			return c.Arguments, err
 		}
-		again, err := e.ConfirmWord(ctx, w, "\n"+holdgate.Visible(bad.Error())+". Type yes to edit them again, anything else to leave it pending: ", "yes")
+		again, err := e.ConfirmWord(ctx, w, "\n"+holdgate.Visible(err.Error())+". Type yes to edit them again, anything else to leave it pending: ", "yes")
 		if err != nil {
 			return nil, err
 		}
@@ -183,12 +182,7 @@ func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request
 	}
 }
 
-// pretty is JSON for a person to edit: indented, and with what a screen would
-// hide written as \u escapes.
-func pretty(raw []byte) ([]byte, error) {
-	v := jsontext.Value(raw).Clone()
-	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
-		return nil, fmt.Errorf("reading the call's arguments: %w", err)
-	}
-	return append(holdgate.VisibleJSON(v), '\n'), nil
+func isUnusable(err error) bool {
+	_, ok := errors.AsType[*draft.UnusableError](err)
+	return ok
 }
