@@ -3,24 +3,20 @@ package approvals
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // askedQuietly is a queue with one request whose silence approves it in an hour.
 func askedQuietly(t *testing.T) (*Queue, Request) {
 	t.Helper()
 	key := bytes.Repeat([]byte{7}, 32)
-	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := teststore.Open(t, t.TempDir())
 	log, err := audit.Open(t.Context(), st, key)
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 func TestWhichEventsAreCollected(t *testing.T) {
@@ -36,10 +35,7 @@ func TestWhichEventsAreCollected(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			st := teststore.Open(t, t.TempDir())
 			defer st.Close()
 			var got, want []string
 			for _, name := range tt.want {
@@ -50,7 +46,7 @@ func TestWhichEventsAreCollected(t *testing.T) {
 					want = append(want, record.PrefixOutbox+store.Seq(n))
 				}
 			}
-			err = st.Update(t.Context(), func(tx store.Tx) error {
+			err := st.Update(t.Context(), func(tx store.Tx) error {
 				for i, age := range tt.ages {
 					if err := record.Write(tx, record.PrefixOutbox+store.Seq(uint64(i+1)), record.StoredEvent{Header: record.Current(), Time: record.Now().Add(-age)}); err != nil {
 						return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"testing"
 
 	"github.com/holdgate/holdgate"
@@ -13,7 +12,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // A bench is a queue over a store on disk that can be closed and opened again.
@@ -44,14 +43,11 @@ func newBench(t *testing.T, wrap ...func(store.Store) store.Store) *bench {
 func (b *bench) open() {
 	b.t.Helper()
 	ctx := context.Background()
-	st, err := badger.Open(b.dir, slog.New(slog.DiscardHandler), badger.WithoutCompaction())
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.store = st
+	b.store = teststore.Open(b.t, b.dir)
 	if b.wrap != nil {
-		b.store = b.wrap(st)
+		b.store = b.wrap(b.store)
 	}
+	var err error
 	if b.log, err = audit.Open(ctx, b.store, key); err != nil {
 		b.t.Fatal(err)
 	}
@@ -227,10 +223,7 @@ func (b *bench) eachValue(fn func(key string, value []byte)) {
 // newBenchB is a queue to measure.
 func newBenchB(b *testing.B) *approvals.Queue {
 	b.Helper()
-	st, err := badger.Open(b.TempDir(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		b.Fatal(err)
-	}
+	st := teststore.Open(b, b.TempDir())
 	log, err := audit.Open(b.Context(), st, key)
 	if err != nil {
 		b.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +29,7 @@ import (
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // testPolicy decides by words in the call, so that a test says in the call
@@ -146,8 +145,7 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 	t.Helper()
 	ctx := t.Context()
 	dir := t.TempDir()
-	st, err := badger.Open(filepath.Join(dir, "db"), slog.New(slog.DiscardHandler))
-	must(t, err)
+	st := teststore.Open(t, filepath.Join(dir, "db"))
 	if p.store != nil {
 		st = p.store(st)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -25,7 +24,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // A clocked is a Server in whose world the test turns the clock. What its MCP
@@ -56,8 +55,7 @@ func (c *clocked) RoundTrip(r *http.Request) (*http.Response, error) {
 // newClocked is called within a bubble, with an engine from outside.
 func newClocked(t *testing.T, dir string, e *rego.Engine) *clocked {
 	t.Helper()
-	st, err := badger.Open(filepath.Join(dir, "db"), slog.New(slog.DiscardHandler), badger.WithoutCompaction())
-	must(t, err)
+	st := teststore.Open(t, filepath.Join(dir, "db"))
 	key := bytes.Repeat([]byte{7}, 32)
 	log, err := audit.Open(t.Context(), st, key)
 	must(t, err)

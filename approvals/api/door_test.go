@@ -19,7 +19,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // The tokens of ada, who may do everything, bob, who may approve, and olga, who
@@ -46,10 +46,7 @@ type door struct {
 func newDoor(t *testing.T) *door {
 	t.Helper()
 	ctx := t.Context()
-	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := teststore.Open(t, t.TempDir())
 	key := []byte(strings.Repeat("k", 32))
 	log, err := audit.Open(ctx, st, key)
 	if err != nil {

@@ -4,23 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/store"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // newKept returns an idempotency on disk.
 func newKept(t *testing.T) *idempotency {
 	t.Helper()
-	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := teststore.Open(t, t.TempDir())
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Errorf("closing the store: %v", err)

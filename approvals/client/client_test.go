@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,7 +25,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/socket/sockettest"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 const token = "0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -44,10 +43,7 @@ func stateDir(t *testing.T) string {
 // sidecar is the real API over a real queue.
 func sidecar(t *testing.T) (*api.Server, *approvals.Queue) {
 	t.Helper()
-	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := teststore.Open(t, t.TempDir())
 	key := []byte(strings.Repeat("k", 32))
 	log, err := audit.Open(t.Context(), st, key)
 	if err != nil {

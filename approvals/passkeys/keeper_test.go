@@ -2,7 +2,6 @@ package passkeys
 
 import (
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -10,16 +9,13 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // TestWhichKeysCount holds that the queue's own door takes no key but one that counted
 // for its person before the request was asked, whatever the page offers.
 func TestWhichKeysCount(t *testing.T) {
-	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler), badger.WithoutCompaction())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := teststore.Open(t, t.TempDir())
 	defer st.Close()
 	asked := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	before, after := asked.Add(-time.Hour), asked.Add(time.Hour)
@@ -31,7 +27,7 @@ func TestWhichKeysCount(t *testing.T) {
 		key("named", "ann", before, time.Time{}), key("named late", "ann", after, time.Time{}), key("registered", "ann", before, time.Time{}),
 		key("admitted", "ann", before, before), key("admitted late", "ann", before, after), key("bob's", "bob", before, before),
 	}
-	err = st.Update(t.Context(), func(tx store.Tx) error {
+	err := st.Update(t.Context(), func(tx store.Tx) error {
 		for _, k := range keys {
 			if err := record.Write(tx, k.key(), k); err != nil {
 				return err

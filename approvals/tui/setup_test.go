@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -25,7 +24,7 @@ import (
 	"github.com/holdgate/holdgate/rego/verdict"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -60,8 +59,7 @@ func (s *sidecar) start() {
 	s.t.Helper()
 	ctx := context.Background()
 	key := []byte(strings.Repeat("k", 32))
-	st, err := badger.Open(filepath.Join(s.dir, "db"), slog.New(slog.DiscardHandler))
-	s.check(err)
+	st := teststore.Open(s.t, filepath.Join(s.dir, "db"))
 	log, err := audit.Open(ctx, st, key)
 	s.check(err)
 	digester, err := holdgate.NewDigester(key)

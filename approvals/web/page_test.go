@@ -23,7 +23,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 const name = "hg-test"
@@ -42,8 +42,7 @@ type house struct {
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	ctx := t.Context()
-	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
-	must(t, err)
+	st := teststore.Open(t, t.TempDir())
 	key := []byte(strings.Repeat("k", 32))
 	log, err := audit.Open(ctx, st, key)
 	must(t, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // TestMain makes the test binary a channel too: see puppet_test.go.
@@ -65,10 +65,7 @@ func newBench(t *testing.T) *bench {
 	for _, what := range []string{"configured", "notify", "update", "verdict", "news"} {
 		b.reports[what] = make(chan report, 4096)
 	}
-	st, err := badger.Open(t.TempDir(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := teststore.Open(t, t.TempDir())
 	b.store = st
 	log, err := audit.Open(t.Context(), st, key)
 	if err != nil {

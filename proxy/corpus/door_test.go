@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -27,7 +26,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 func must(t testing.TB, err error) {
@@ -116,8 +115,7 @@ decision := {"action": %q, "rule": "test.calls", "reason": json.marshal(input.to
 `, action, names, action), 0o600))
 	engine, err := rego.Open(ctx, rego.Options{Path: policy, Timeout: time.Minute})
 	must(t, err)
-	st, err := badger.Open(filepath.Join(dir, "db"), slog.New(slog.DiscardHandler))
-	must(t, err)
+	st := teststore.Open(t, filepath.Join(dir, "db"))
 	key := bytes.Repeat([]byte{7}, 32)
 	log, err := audit.Open(ctx, st, key)
 	must(t, err)

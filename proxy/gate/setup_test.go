@@ -20,7 +20,7 @@ import (
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // A policy decides as a test says.
@@ -232,8 +232,7 @@ type setup struct {
 
 func newSetup(t *testing.T, p policy) *setup {
 	t.Helper()
-	st, err := badger.Open(filepath.Join(t.TempDir(), "db"), slog.New(slog.DiscardHandler))
-	must(t, err)
+	st := teststore.Open(t, filepath.Join(t.TempDir(), "db"))
 	t.Cleanup(func() { _ = st.Close() })
 	key := bytes.Repeat([]byte{7}, 32)
 	log, err := audit.Open(t.Context(), st, key)

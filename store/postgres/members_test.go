@@ -242,16 +242,7 @@ func TestAScanOfManyPages(t *testing.T) {
 // acknowledged is there, and nothing is counted twice.
 func TestAKilledServer(t *testing.T) {
 	t.Parallel()
-	pgtest.URL(t, "") // skips where there is no server to be had
-	server, err := pgtest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			t.Log(err)
-		}
-	}()
+	server := pgtest.Start(t)
 	url := pgtest.Address(server.Socket, "postgres")
 	list := []*postgres.Store{member(t, url), member(t, url)}
 	ctx, stop := context.WithCancel(t.Context())

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"log/slog"
-	"os"
 	"testing"
 
 	"github.com/holdgate/holdgate/store"
@@ -11,9 +10,7 @@ import (
 	"github.com/holdgate/holdgate/store/storetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
-
-// open opens the store that is kept in the database of a folder's name.
+// open opens the store that is kept in the schema of a folder's name.
 func open(t testing.TB, dir string) store.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t, dir), Logger: slog.New(slog.DiscardHandler)})

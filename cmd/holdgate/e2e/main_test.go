@@ -26,8 +26,6 @@ import (
 	"time"
 
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/holdgate/holdgate/store/postgres/pgtest"
 )
 
 // binary is the program under test. TestMain builds it before anything runs.
@@ -47,7 +45,7 @@ func TestMain(m *testing.M) {
 
 func buildAndRun(m *testing.M) int {
 	if binary != "" {
-		return pgtest.Main(m)
+		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "holdgate-e2e-")
 	if err != nil {
@@ -62,7 +60,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "building holdgate:", err)
 		return 1
 	}
-	return pgtest.Main(m)
+	return m.Run()
 }
 
 // patience bounds everything that a test waits for. It is long because the
