@@ -34,6 +34,7 @@ type Config struct {
 	Log       *audit.Log
 	Digester  *holdgate.Digester
 	SealKey   []byte         // 32 bytes, for bodies at rest
+	OpenKeys  [][]byte       // earlier ones, which open what they sealed
 	People    *people.People // who may answer; nil is one person without a name
 	Redeem    time.Duration  // how long an outcome waits for its call to come again; DefaultRedeem
 	Limits    Limits
@@ -132,7 +133,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	seal, err := record.NewSealer(c.SealKey)
+	seal, err := record.NewSealer(c.SealKey, c.OpenKeys...)
 	if err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", err)
 	}

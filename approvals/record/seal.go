@@ -10,21 +10,34 @@ import (
 // for each chunk (NIST SP 800-38D, 8.2.2). The associated data binds a chunk to
 // its place, so that none can be moved, left out or taken from another
 // exchange.
-type Sealer struct{ aead cipher.AEAD }
+type Sealer struct {
+	aead  cipher.AEAD
+	older []cipher.AEAD // of earlier keys: they open what those sealed
+}
 
-func NewSealer(key []byte) (*Sealer, error) {
-	if len(key) != 32 {
-		return nil, fmt.Errorf("the seal key has %d bytes, want 32", len(key))
+// NewSealer returns a sealer with a key of 32 bytes. What was sealed with one of
+// the older keys is opened too.
+func NewSealer(key []byte, older ...[]byte) (*Sealer, error) {
+	s := new(Sealer)
+	for i, k := range append([][]byte{key}, older...) {
+		if len(k) != 32 {
+			return nil, fmt.Errorf("a seal key has %d bytes, want 32", len(k))
+		}
+		block, err := aes.NewCipher(k)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			s.aead = aead
+			continue
+		}
+		s.older = append(s.older, aead)
 	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, err
-	}
-	return &Sealer{aead}, nil
+	return s, nil
 }
 
 func place(exchange string, n, of int) []byte {
@@ -49,5 +62,9 @@ func (s *Sealer) Unseal(sealed []byte, exchange string, n, of int) ([]byte, erro
 }
 
 func (s *Sealer) OpenAt(sealed, place []byte) ([]byte, error) {
-	return s.aead.Open(nil, nil, sealed, place)
+	plain, err := s.aead.Open(nil, nil, sealed, place)
+	for i := 0; err != nil && i < len(s.older); i++ {
+		plain, err = s.older[i].Open(nil, nil, sealed, place)
+	}
+	return plain, err
 }

@@ -38,6 +38,36 @@ func TestASealedChunkOpensInItsPlaceOnly(t *testing.T) {
 	}
 }
 
+func TestAnOlderKeyOpensAndDoesNotSeal(t *testing.T) {
+	one, two, three := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32), bytes.Repeat([]byte{3}, 32)
+	sealer := func(key []byte, older ...[]byte) *Sealer {
+		s, err := NewSealer(key, older...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	rotated := sealer(three, one, two)
+	for name, c := range map[string]struct {
+		from, at *Sealer
+		opens    bool
+	}{
+		"of the first key":                  {sealer(one), rotated, true},
+		"of the second":                     {sealer(two), rotated, true},
+		"of the newest":                     {rotated, sealer(three), true},
+		"new, where nobody has the new key": {rotated, sealer(one, two), false},
+		"of a key that was dropped":         {sealer(one), sealer(three, two), false},
+	} {
+		got, err := c.at.Unseal(c.from.Seal([]byte("answer"), "x1", 0, 1), "x1", 0, 1)
+		if opened := err == nil && string(got) == "answer"; opened != c.opens {
+			t.Errorf("%s: opens %v, want %v", name, opened, c.opens)
+		}
+	}
+	if _, err := NewSealer(one, make([]byte, 16)); err == nil {
+		t.Error("a short older key is taken")
+	}
+}
+
 func TestIDsCanBeReadAndTyped(t *testing.T) {
 	form := regexp.MustCompile(`^[2-9b-df-hjkmnp-tv-z]{6}(-[2-9b-df-hjkmnp-tv-z]{6}){2}$`)
 	seen := make(map[string]bool)
