@@ -74,6 +74,8 @@ type Config struct {
 	// Stalled tells which loops of the sidecar stand still, for /healthz; where nil
 	// nobody looks. It is called as Status is, and must touch nothing that can stall.
 	Stalled func() []Trouble
+	// Members lists the sidecars that share the store; where nil there are none.
+	Members func(context.Context) ([]Member, error)
 	Policy  Policies       // where nil, nothing is at /v1/policy
 	Configs Configs        // where nil, nothing is at /v1/config
 	Plugins Plugins        // the channels; where nil there are none
@@ -210,6 +212,7 @@ func (s *Server) routes() []route {
 		{"GET /v1/grants", false, answer(s, s.listGrants)},
 		{"DELETE /v1/grants/{id}", false, answer(s, s.revokeGrant)},
 		{"POST /v1/links", false, answerBody(s, s.link)},
+		{"GET /v1/members", false, answer(s, s.members)},
 		{"GET /v1/openapi.json", false, stream(s, s.openAPI)},
 		{"GET /v1/plugins", false, answer(s, s.listPlugins)},
 		{"POST /v1/plugins/{name}/test", false, answerBody(s, s.testPlugin)},

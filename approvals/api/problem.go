@@ -51,6 +51,7 @@ const (
 	ProblemStopped        = "stopped"
 	ProblemNoSession      = "no-session"
 	ProblemConfig         = "config-not-waiting"
+	ProblemStandby        = "standing-by"
 )
 
 // Error implements error.

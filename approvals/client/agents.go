@@ -15,6 +15,11 @@ func (c *Client) Agents(ctx context.Context) ([]agents.Agent, error) {
 	return get[[]agents.Agent](ctx, c, "/v1/agents", nil)
 }
 
+// Members returns the sidecars that share the store.
+func (c *Client) Members(ctx context.Context) ([]api.Member, error) {
+	return get[[]api.Member](ctx, c, "/v1/members", nil)
+}
+
 // AgentStatus returns whether an agent may go on, one that was never seen too, or
 // [agents.Everybody].
 func (c *Client) AgentStatus(ctx context.Context, agent string) (approvals.AgentStatus, error) {

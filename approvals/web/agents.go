@@ -20,6 +20,7 @@ const latest = 40
 type agentList struct {
 	Everybody approvals.AgentStatus
 	Agents    []agentRow
+	Members   []api.Member // of the store; none where the sidecar is the only one there can be
 }
 
 type agentRow struct {
@@ -40,6 +41,9 @@ func (s *Server) agents(v *visit) error {
 	}
 	var l agentList
 	if l.Everybody, err = v.api.AgentStatus(v.Context(), agents.Everybody); err != nil {
+		return err
+	}
+	if l.Members, err = v.api.Members(v.Context()); err != nil {
 		return err
 	}
 	for _, a := range list {

@@ -13,5 +13,5 @@ type env struct{ *command.Env }
 // Commands are these commands, in the order of the help.
 func Commands(shared *command.Env) []*cli.Command {
 	e := &env{shared}
-	return append([]*cli.Command{agentsCommand(e), sessionsCommand(e), messagesCommand(e), redirectCommand(e), diffCommand(e), undoCommand(e)}, interventionCommands(e)...)
+	return append([]*cli.Command{agentsCommand(e), membersCommand(e), sessionsCommand(e), messagesCommand(e), redirectCommand(e), diffCommand(e), undoCommand(e)}, interventionCommands(e)...)
 }

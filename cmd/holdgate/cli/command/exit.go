@@ -149,6 +149,8 @@ func ExplainProblem(p *api.Problem) *Exit {
 		x.Hint = "holdgate sessions list lists those that are known"
 	case api.ProblemConfig:
 		x.Hint = "nothing was changed; holdgate config says whether a file waits, and its digest"
+	case api.ProblemStandby:
+		x.Hint = "ask the one that works: run the command there, or set HOLDGATE_URL to its approvers' port"
 	case api.ProblemStopped:
 		x.Hint = "nothing was changed; holdgate resume lets it go on"
 	case "unauthorized":

@@ -73,6 +73,9 @@ func (e *env) shortStatus(c *cli.Context) error {
 		return nil
 	}
 	word := "no access" // the sidecar's answer is another than wanted, or there is no token to ask with
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Word() == api.ProblemStandby {
+		word = "standing by"
+	}
 	if ctx.Err() != nil {
 		word = "no answer"
 	}
