@@ -30,6 +30,8 @@ type Options struct {
 	Progress io.Writer     // told of each round; may be nil
 	// Executable is the holdgate program, which starts the peers.
 	Executable string
+	// Postgres is the URL of the empty database that Holdgate keeps its state in; empty: in its folder.
+	Postgres string
 }
 
 // DefaultDuration is how long a target is under load in one round.
@@ -152,7 +154,7 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("no scenario's name contains %q: such as %q", o.Only, Scenarios()[0].Name)
 	}
-	p, err := startProcesses(ctx, o.Executable)
+	p, err := startProcesses(ctx, o.Executable, o.Postgres)
 	if err != nil {
 		return nil, err
 	}

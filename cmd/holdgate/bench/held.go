@@ -48,9 +48,10 @@ const (
 
 // RunHeld holds n calls at once, each on a connection of its own: first in
 // goproxy, in a handler that waits, then in Holdgate, where each is a request in
-// the queue. It compares what the processes have resident.
-func RunHeld(ctx context.Context, exe string, n int, progress io.Writer) (h Held, err error) {
-	p, err := startProcesses(ctx, exe)
+// the queue, kept in the database postgres where that is set. It compares what the
+// processes have resident.
+func RunHeld(ctx context.Context, exe string, n int, postgres string, progress io.Writer) (h Held, err error) {
+	p, err := startProcesses(ctx, exe, postgres)
 	if err != nil {
 		return Held{}, err
 	}

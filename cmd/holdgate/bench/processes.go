@@ -42,8 +42,9 @@ type process struct {
 const noLimits = "limits: {pending: 1000000, held_bytes: 1024GiB, decisions_per_second: 1000000, log_bytes_per_hour: 1024GiB}\npolicy: {timeout: 5s}\n"
 
 // startProcesses starts an upstream, goproxy and Holdgate with its shipped
-// settings but for the limits of one agent, each on ports of its own.
-func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
+// settings but for the limits of one agent, each on ports of its own. Where postgres
+// is set, it is the URL of the database that Holdgate keeps its state in.
+func startProcesses(ctx context.Context, exe, postgres string) (_ *processes, err error) {
 	dir, err := os.MkdirTemp("", "holdgate-bench-")
 	if err != nil {
 		return nil, err
@@ -74,7 +75,11 @@ func startProcesses(ctx context.Context, exe string) (_ *processes, err error) {
 	}
 	state := filepath.Join(dir, "state")
 	settings := filepath.Join(dir, "holdgate.yaml")
-	if err := os.WriteFile(settings, []byte(noLimits), 0o600); err != nil {
+	text := noLimits
+	if postgres != "" {
+		text += fmt.Sprintf("store: {postgres: {url: %q, member: bench}}\n", postgres)
+	}
+	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
 	if p.holdgate, err = start(ctx, exe, env, "--config", settings, "--state-dir", state, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0",

@@ -25,6 +25,7 @@ func benchCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "only", Usage: "only scenarios whose name contains `TEXT`, such as \"4 KB, 16\"; a number in it is whole"},
 			&cli.IntFlag{Name: "held", Usage: "measure `N` calls that are held at once instead, and the memory that they take (Linux)"},
 			&cli.IntFlag{Name: "startup", Usage: "measure instead what run adds to a command's start, each way `N` times"},
+			&cli.StringFlag{Name: "postgres", Usage: "keep the sidecar's state in the empty database at `URL`"},
 			&cli.StringFlag{Name: "peer", Hidden: true},
 		},
 		Action: func(c *cli.Context) error { return e.bench(c) },
@@ -50,7 +51,7 @@ func (e *env) bench(c *cli.Context) error {
 		return bench.ReportStartup(e.Stdout, results)
 	}
 	if n := c.Int("held"); n > 0 {
-		h, err := bench.RunHeld(c.Context, exe, n, e.Stderr)
+		h, err := bench.RunHeld(c.Context, exe, n, c.String("postgres"), e.Stderr)
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (e *env) bench(c *cli.Context) error {
 		return bench.ReportHeld(e.Stdout, h)
 	}
 	results, err := bench.Run(c.Context, bench.Options{
-		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: e.Stderr, Executable: exe,
+		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: e.Stderr, Executable: exe, Postgres: c.String("postgres"),
 	})
 	if err != nil && len(results) == 0 {
 		return err
