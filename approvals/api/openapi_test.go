@@ -83,7 +83,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		"Gate": approvals.GateView{}, "RunSession": approvals.Session{}, "SessionMode": SessionMode{}, "Note": Note{}, "PassedGate": sessions.Passed{}, "Report": sessions.Report{},
 		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "ToolsEnded": sessions.Ended{}, "Message": sessions.Message{},
 		"Stats": stats.Stats{}, "StatsGroup": stats.Group{}, "StatsVoter": stats.Voter{}, "Took": stats.Took{},
-		"Member": Member{},
+		"Member":         Member{},
 		"PolicyRollback": PolicyRollback{}, "PolicyQuestion": PolicyQuestion{},
 	}
 	for name, schema := range d.Comps.Schemas {

@@ -37,7 +37,11 @@ func NewStandby(credentials func() []Credential, works func() string) http.Handl
 		_ = writeJSON(w, http.StatusOK, "application/json", map[string]string{"health": "standing by"}) // whoever asked has gone
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, problem(http.StatusServiceUnavailable, ProblemStandby, "Standing by", "this member stands by: "+works()+" works on the store"))
+		detail := "this member stands by: " + works() + " works on the store"
+		if r.URL.Path == "/readyz" {
+			detail = "standby: " + detail // as the server's own names what is wrong
+		}
+		s.fail(w, r, problem(http.StatusServiceUnavailable, ProblemStandby, "Standing by", detail))
 	})
 	return mux
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,14 +32,18 @@ type lease struct {
 	lasts  time.Duration
 }
 
-// acquire waits until the store is free, and takes it. It tells waiting who has
+// acquire waits until the store is free, and takes it. It tells OnWaiting who has
 // it, whenever that changes.
-func (l *lease) acquire(ctx context.Context, conn *pgx.Conn, waiting func(holder string)) error {
+func (s *Store) acquire(ctx context.Context, conn *pgx.Conn) error {
+	l := &s.lease
 	if _, err := conn.Exec(ctx, `INSERT INTO holdgate_lease (id, holder, member, until) VALUES (1, '', '', now()) ON CONFLICT DO NOTHING`); err != nil {
 		return err
 	}
 	last := ""
 	for {
+		if err := s.beat(ctx, conn); err != nil {
+			return err
+		}
 		tag, err := conn.Exec(ctx, `UPDATE holdgate_lease SET holder = $1, member = $2, until = now() + $3::interval
 			WHERE id = 1 AND until <= now()`, l.token[:], l.member, l.lasts)
 		if err != nil || tag.RowsAffected() == 1 {
@@ -48,8 +53,8 @@ func (l *lease) acquire(ctx context.Context, conn *pgx.Conn, waiting func(holder
 		if err := conn.QueryRow(ctx, `SELECT member FROM holdgate_lease WHERE id = 1`).Scan(&holder); err != nil {
 			return err
 		}
-		if holder != last && waiting != nil {
-			waiting(holder)
+		if holder != last && s.config.OnWaiting != nil {
+			s.config.OnWaiting(holder)
 			last = holder
 		}
 		select {
@@ -58,6 +63,17 @@ func (l *lease) acquire(ctx context.Context, conn *pgx.Conn, waiting func(holder
 		case <-time.After(l.lasts / renewals):
 		}
 	}
+}
+
+// bound has the server end a transaction of the writer's in which nothing comes for as
+// long as the lease lasts: the writer may be cut off, and whoever is to take over
+// waits for its lock on the lease.
+func (l *lease) bound(ctx context.Context, conn *pgx.Conn) error {
+	if l.member == "" {
+		return nil
+	}
+	_, err := conn.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, false)`, strconv.FormatInt(l.lasts.Milliseconds(), 10))
+	return err
 }
 
 // renew keeps the lease until ctx ends, and then lets it go.
@@ -74,6 +90,7 @@ func (s *Store) renew(ctx context.Context) {
 	defer cancel()
 	if conn != nil {
 		conn.Exec(ending, `UPDATE holdgate_lease SET until = now() WHERE id = 1 AND holder = $1`, s.lease.token[:])
+		s.leave(ending, conn)
 		conn.Close(ending)
 	}
 }
@@ -91,12 +108,15 @@ func (s *Store) renewOnce(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 	}
 	tag, err := conn.Exec(limited, `UPDATE holdgate_lease SET until = now() + $2::interval WHERE id = 1 AND holder = $1`,
 		s.lease.token[:], s.lease.lasts)
-	switch {
-	case err != nil:
+	if err == nil && tag.RowsAffected() == 0 {
+		s.takenOver()
+	}
+	if err == nil {
+		err = s.beat(limited, conn)
+	}
+	if err != nil {
 		conn.Close(limited)
 		return nil
-	case tag.RowsAffected() == 0:
-		s.takenOver()
 	}
 	return conn
 }

@@ -3,8 +3,11 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -94,5 +97,52 @@ func TestWhoHasLostTheStoreWritesNothing(t *testing.T) {
 	}
 	if got := number(t, second, "a"); got != 2 {
 		t.Errorf("the value is %d, want the holder's", got)
+	}
+}
+
+// Who works, who waits and who has died is seen by all of them.
+func TestMembersAreListed(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, t.TempDir())
+	about := func(text string) func() []byte { return func() []byte { return []byte(text) } }
+	first := hold(t, url, "one", postgres.Config{About: about("first")})
+	waits := make(chan string, 1)
+	opened := make(chan *postgres.Store)
+	go func() {
+		opened <- hold(t, url, "two", postgres.Config{About: about("second"), OnWaiting: func(holder string) { waits <- holder }})
+	}()
+	<-waits
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), `INSERT INTO holdgate_members (token, member, about, seen) VALUES
+		('a', 'dead', '', now() - interval '1 hour'), ('b', 'two', '', now() - interval '1 hour'), ('c', 'long dead', '', now() - interval '2 days')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := func(s *postgres.Store) string {
+		list, err := s.Members(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range list {
+			if !m.Gone && time.Since(m.Seen).Abs() > time.Minute {
+				t.Errorf("%s was seen at %s", m.Name, m.Seen)
+			}
+			got = append(got, fmt.Sprint(m.Name, " ", m.Works, " ", m.Gone, " ", string(m.About)))
+		}
+		return strings.Join(got, ", ")
+	}
+	if got := lists(first); !strings.HasPrefix(got, "one true false first, ") || !strings.Contains(got, "two false false second") || !strings.Contains(got, "dead false true ") {
+		t.Errorf("while the first works: %s", got)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := lists(<-opened); got != "two true false second, dead false true " {
+		t.Errorf("afterwards: %q", got)
 	}
 }

@@ -34,8 +34,8 @@
 //
 // While the server can't be reached, View and Update return an error that wraps
 // [store.ErrUnavailable], and work again once it can. A server that loses
-// acknowledged commits (fsync off) is refused; see [Store.Warnings] for what is
-// only said.
+// acknowledged commits (fsync off) is refused; Config.OnWarning hears what is only
+// said.
 package postgres
 
 import (
@@ -80,6 +80,12 @@ type Config struct {
 	// rest of its Lease. Empty: several write at a time.
 	Member string
 	Lease  time.Duration // DefaultLease where it is 0
+	// OnWarning is told, in a sentence each, how the server could lose what it
+	// acknowledged. Nil: nobody asks.
+	OnWarning func(string)
+	// About is what a member says of itself to whoever lists them. It is asked
+	// several times in each Lease, by one goroutine at a time. Nil: nothing.
+	About func() []byte
 	// OnWaiting is told which member Open waits for.
 	OnWaiting func(holder string)
 	// OnTakenOver is told, once, that another member has taken the store over.
@@ -103,10 +109,9 @@ type Store struct {
 	conn     *pgx.Conn   // the writer's; nil: to be made
 	down     bool        // the last batch found no server; the writer's
 
-	workers  sync.WaitGroup
-	closing  sync.Once
-	closed   atomic.Bool
-	warnings []string
+	workers sync.WaitGroup
+	closing sync.Once
+	closed  atomic.Bool
 }
 
 var _ store.Store = (*Store)(nil)
@@ -190,23 +195,31 @@ func (s *Store) prepare(ctx context.Context) error {
 		return unavailable(err)
 	}
 	defer conn.Close(ctx)
-	if s.warnings, err = inspect(ctx, conn); err != nil {
+	warnings, err := inspect(ctx, conn)
+	if err != nil {
 		return err
+	}
+	for _, one := range warnings {
+		if s.config.OnWarning != nil {
+			s.config.OnWarning(one)
+		}
 	}
 	if err := migrate(ctx, conn); err != nil {
 		return err
 	}
 	if s.lease.member != "" {
-		if err := s.lease.acquire(ctx, conn, s.config.OnWaiting); err != nil {
+		if err := s.acquire(ctx, conn); err != nil {
+			leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectLimit)
+			defer cancel()
+			if left, dialErr := s.connect(leaving); dialErr == nil { // what failed may have been the connection
+				s.leave(leaving, left)
+				left.Close(leaving)
+			}
 			return err
 		}
 	}
 	return s.changes.begin(ctx, conn)
 }
-
-// Warnings says, one sentence each, how the server could lose what it
-// acknowledged.
-func (s *Store) Warnings() []string { return s.warnings }
 
 // beginView begins a View's transaction. The server takes its snapshot with the
 // first statement behind BEGIN, not with BEGIN.
@@ -292,6 +305,7 @@ const (
 	codeSerialization  = "40001"
 	codeDeadlock       = "40P01"
 	codeReadOnly       = "25006" // what was the primary has become a standby
+	codeIdle           = "25P03" // nothing came in a transaction for too long
 	codeClassShutdown  = "57P"   // admin_shutdown, crash_shutdown, cannot_connect_now
 	codeClassTooMany   = "53"    // out of disk, memory or connections
 	codeUniqueConflict = "23505"
@@ -306,7 +320,7 @@ func isConflict(err error) bool {
 // isShutdown reports whether the server says that it is going or not ready.
 func isShutdown(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (hasPrefix(e.Code, codeClassShutdown) || hasPrefix(e.Code, codeClassTooMany) || e.Code == codeReadOnly)
+	return ok && (hasPrefix(e.Code, codeClassShutdown) || hasPrefix(e.Code, codeClassTooMany) || e.Code == codeReadOnly || e.Code == codeIdle)
 }
 
 func hasPrefix(code, class string) bool { return len(code) >= len(class) && code[:len(class)] == class }

@@ -34,6 +34,11 @@ var migrations = []migration{
 		`CREATE TABLE holdgate_lease (
 			id int PRIMARY KEY, holder bytea NOT NULL, member text NOT NULL, until timestamptz NOT NULL)`,
 	}},
+	{serves: 1, statements: []string{
+		`CREATE TABLE holdgate_members (
+			token bytea PRIMARY KEY, member text NOT NULL, about bytea NOT NULL,
+			started timestamptz NOT NULL DEFAULT now(), seen timestamptz NOT NULL DEFAULT now())`,
+	}},
 }
 
 // migrate makes the tables those of this program, under a lock on a row of
@@ -107,12 +112,21 @@ func inspect(ctx context.Context, conn *pgx.Conn) (warnings []string, err error)
 	if commit == "off" {
 		return nil, errors.New("the server runs with synchronous_commit = off, so a crash takes answers that people were told are kept: set it to on for this role or database")
 	}
-	var replicas int
-	if err := conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_replication`).Scan(&replicas); err != nil {
+	var replicas, waitedFor int
+	err = conn.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) FROM pg_stat_replication`).Scan(&replicas, &waitedFor)
+	if err != nil {
 		return nil, fmt.Errorf("reading the server's replicas: %w", err)
 	}
-	if replicas > 0 && standbys == "" {
-		warnings = append(warnings, "the database's replicas are asynchronous: a failover can lose the last answers, and a used approval could be used again. Set synchronous_standby_names")
+	const lost = "a failover can lose the last answers, and a used approval could be used again. "
+	switch {
+	case standbys == "" && replicas > 0:
+		warnings = append(warnings, "the database's replicas are asynchronous: "+lost+"Set synchronous_standby_names")
+	case standbys != "" && commit == "local":
+		warnings = append(warnings, "synchronous_commit = local waits for no replica: "+lost+"Set it to on for this role or database")
+	case standbys != "" && commit == "remote_write":
+		warnings = append(warnings, "synchronous_commit = remote_write does not wait for the replica's disk: where both machines lose their power, "+lost+"Set it to on for this role or database")
+	case standbys != "" && waitedFor == 0:
+		warnings = append(warnings, "synchronous_standby_names names replicas, and none is connected, as far as this role may see: as long as none is, nothing can be written")
 	}
 	return warnings, nil
 }

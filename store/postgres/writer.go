@@ -283,6 +283,10 @@ func (s *Store) dial(ctx context.Context) error {
 	if err != nil {
 		return unavailable(err)
 	}
+	if err := s.lease.bound(ctx, conn); err != nil {
+		conn.Close(ctx)
+		return unavailable(err)
+	}
 	s.conn = conn
 	return nil
 }

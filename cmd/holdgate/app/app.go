@@ -121,6 +121,7 @@ type App struct {
 	cleanup   []cleanup
 	work      sync.WaitGroup
 	failed    chan error
+	built     atomic.Bool // engine and queue are there
 }
 
 // A cleanup takes one part down.
@@ -181,6 +182,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := a.buildAPI(a.state); err != nil {
 		return nil, err
 	}
+	a.built.Store(true)
 	return a, a.buildHost(a.state)
 }
 
@@ -210,8 +212,9 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	if err != nil {
 		return err
 	}
+	seal, older := s.sealKeys()
 	a.queue, err = approvals.Open(ctx, approvals.Config{
-		Store: st, Log: a.audit, Digester: a.digester, SealKey: s.key(purposeSeal),
+		Store: st, Log: a.audit, Digester: a.digester, SealKey: seal, OpenKeys: older,
 		Redeem:    time.Duration(a.c.Limits.Redeem),
 		MaxGrant:  time.Duration(a.c.Limits.Grant),
 		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
@@ -312,6 +315,7 @@ func (a *App) buildAPI(s *state) (err error) {
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
 		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Stalled: a.stalled, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
 		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, OwnHost: a.ownHost, Metrics: a.metrics.Handler(a.log), Level: a.o.Level, Report: a.Report,
+		Members: a.members(),
 	})
 	if err != nil {
 		return err
@@ -371,7 +375,7 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("listening for approvers: %w", err), agents.Close())
 	}
-	sock, err := listenUnix(filepath.Join(a.c.StateDir, "holdgate.sock"))
+	sock, err := listenUnix(filepath.Join(a.c.StateDir, socketName))
 	if err != nil {
 		return errors.Join(err, agents.Close(), approvers.Close())
 	}

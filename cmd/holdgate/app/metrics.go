@@ -66,7 +66,7 @@ func (a *App) storeSize() (size, free int64, err error) {
 	if a.c.Store.Postgres.On() {
 		return 0, 0, errNoFiles
 	}
-	err = filepath.WalkDir(filepath.Join(a.c.StateDir, "db"), func(_ string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join(a.c.StateDir, dbName), func(_ string, d fs.DirEntry, err error) error {
 		var info fs.FileInfo
 		if err == nil && d.Type().IsRegular() {
 			info, err = d.Info()

@@ -23,10 +23,14 @@ import (
 type state struct {
 	token  string
 	secret []byte
+	// added are the further lines of secret.key: the last one is for sealing, and
+	// those before it open what they sealed.
+	added [][]byte
 }
 
 const (
 	tokenFile  = "approver.token"
+	socketName = "holdgate.sock"
 	secretFile = "secret.key"
 )
 
@@ -56,24 +60,27 @@ func openState(dir string) (*state, error) {
 	if _, err := openSecret(filepath.Join(dir, secretFile)); err != nil {
 		return nil, err
 	}
-	secret, err := readSecretKey(filepath.Join(dir, secretFile))
+	secrets, err := readSecretKey(filepath.Join(dir, secretFile))
 	if err != nil {
 		return nil, err
 	}
-	return &state{token: token, secret: secret}, nil
+	return &state{token: token, secret: secrets[0], added: secrets[1:]}, nil
 }
 
-// readSecretKey reads the secret from which the keys are derived.
-func readSecretKey(path string) ([]byte, error) {
+// readSecretKey reads the secrets from which the keys are derived, one a line.
+func readSecretKey(path string) (secrets [][]byte, err error) {
 	text, err := readSecret(path)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != 32 {
-		return nil, fmt.Errorf("%s does not hold 32 bytes in hex: restore it from a backup; without it stored answers cannot be opened and the audit log's head cannot be checked", path)
+	for line := range strings.Lines(text) {
+		raw, err := hex.DecodeString(strings.TrimSpace(line))
+		if err != nil || len(raw) != 32 {
+			return nil, fmt.Errorf("line %d of %s does not hold 32 bytes in hex: restore it from a backup; without it stored answers cannot be opened and the audit log's head cannot be checked", len(secrets)+1, path)
+		}
+		secrets = append(secrets, raw)
 	}
-	return raw, nil
+	return secrets, nil
 }
 
 // openSecret reads a file of 32 random bytes in hex, or makes it. Sidecars that
@@ -127,21 +134,21 @@ func readSecret(path string) (string, error) {
 // AuditKey reads the key of the audit log's head in a state folder, for whoever
 // reads the log while no sidecar runs.
 func AuditKey(stateDir string) ([]byte, error) {
-	secret, err := readSecretKey(filepath.Join(stateDir, secretFile))
+	secrets, err := readSecretKey(filepath.Join(stateDir, secretFile))
 	if err != nil {
 		return nil, err
 	}
-	return (&state{secret: secret}).key(purposeAudit), nil
+	return keyOf(secrets[0], purposeAudit), nil
 }
 
 // AuditSigner returns the signer of the audit log's checkpoints, whose Ed25519
 // key is derived from the state folder's secret.
 func AuditSigner(stateDir string) (*audit.Signer, error) {
-	secret, err := readSecretKey(filepath.Join(stateDir, secretFile))
+	secrets, err := readSecretKey(filepath.Join(stateDir, secretFile))
 	if err != nil {
 		return nil, err
 	}
-	return audit.NewSigner((&state{secret: secret}).key(purposeSign))
+	return audit.NewSigner(keyOf(secrets[0], purposeSign))
 }
 
 // UndoKey returns the key of a state folder that seals what is kept for undo. It
@@ -151,11 +158,11 @@ func UndoKey(stateDir string) ([]byte, error) {
 	if _, err := openSecret(path); err != nil {
 		return nil, err
 	}
-	secret, err := readSecretKey(path)
+	secrets, err := readSecretKey(path)
 	if err != nil {
 		return nil, err
 	}
-	return (&state{secret: secret}).key(purposeUndo), nil
+	return keyOf(secrets[0], purposeUndo), nil
 }
 
 // The purposes of the keys.
@@ -170,9 +177,30 @@ const (
 	purposeShared = "the store's members"
 )
 
-// key derives the key for a purpose (RFC 5869), 32 bytes.
-func (s *state) key(purpose string) []byte {
-	k, err := hkdf.Key(sha256.New, s.secret, nil, "holdgate "+purpose, 32)
+// key derives the key for a purpose from the first secret.
+func (s *state) key(purpose string) []byte { return keyOf(s.secret, purpose) }
+
+// sealKeys are the key that seals, and those that only open.
+func (s *state) sealKeys() (newest []byte, older [][]byte) {
+	newest = s.key(purposeSeal)
+	for _, secret := range s.added {
+		older = append(older, newest)
+		newest = keyOf(secret, purposeSeal)
+	}
+	return newest, older
+}
+
+// marks tell by which of the secrets something was made, and nothing of them.
+func (s *state) marks() (list [][]byte) {
+	for _, secret := range append([][]byte{s.secret}, s.added...) {
+		list = append(list, keyOf(secret, purposeShared))
+	}
+	return list
+}
+
+// keyOf derives a key of 32 bytes from a secret (RFC 5869).
+func keyOf(secret []byte, purpose string) []byte {
+	k, err := hkdf.Key(sha256.New, secret, nil, "holdgate "+purpose, 32)
 	if err != nil {
 		panic(err) // only for lengths out of range
 	}
@@ -190,7 +218,7 @@ func (a *App) closeStore(st store.Store) error {
 	if a.c.Store.Postgres.On() {
 		return st.Close()
 	}
-	dir := filepath.Join(a.c.StateDir, "db")
+	dir := filepath.Join(a.c.StateDir, dbName)
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("the database's folder has gone while it was open, and its state with it: %w", err)
 	}

@@ -3,19 +3,25 @@ package app
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/socket"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/badger"
+	"github.com/holdgate/holdgate/store/move"
 	"github.com/holdgate/holdgate/store/postgres"
 )
 
@@ -23,38 +29,40 @@ import (
 // waits until no other sidecar works on it.
 func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	if !a.c.Store.Postgres.On() {
-		return badger.Open(filepath.Join(a.c.StateDir, "db"), a.log, badger.OnSync(a.metrics.Synced))
+		return OpenLocal(a.c.StateDir, a.log, badger.OnSync(a.metrics.Synced))
 	}
-	pc, err := a.postgres(ctx)
+	pc, err := postgresConfig(a.c.Store.Postgres, a.log)
 	if err != nil {
 		return nil, err
 	}
-	wait := &standby{addr: a.c.Listen.Approvers, tls: a.tls}
+	pc.OnCommit, pc.About = a.metrics.Synced, a.about
+	pc.OnTakenOver = func() { a.fail("store", postgres.ErrTakenOver) }
+	wait := &standby{app: a}
 	pc.OnWaiting = func(holder string) {
 		a.log.Warn("standing by: another member works on the store", "member", holder)
-		if err := wait.start(holder); err != nil {
-			a.log.Warn("probes find nobody while this member stands by", "error", err)
+		if err := wait.waits(holder); err != nil {
+			a.log.Warn("probes and commands find nobody while this member stands by", "error", err)
 		}
 	}
-	if err := checkSecret(ctx, pc, s.key(purposeShared)); err != nil {
+	pc.OnWarning = func(warning string) { a.log.Warn(warning) }
+	if err := checkSecret(ctx, pc, s); err != nil {
 		return nil, err
 	}
+	pc.OnWarning = nil // it was said
 	st, err := postgres.Open(ctx, pc)
 	wait.stop()
 	if err != nil {
 		return nil, err
 	}
-	for _, warning := range st.Warnings() {
-		a.log.Warn(warning)
+	if err := sameSecret(ctx, st, s, true); err != nil { // much may have changed while this member stood by
+		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
 }
 
-// postgres is the configuration of the store in PostgreSQL.
-func (a *App) postgres(ctx context.Context) (postgres.Config, error) {
-	p := a.c.Store.Postgres
-	pc := postgres.Config{URL: p.URL, Member: p.Member, Lease: time.Duration(p.TakeOver), Logger: a.log, OnCommit: a.metrics.Synced}
-	pc.OnTakenOver = func() { a.fail("store", postgres.ErrTakenOver) }
+// postgresConfig is how the store in PostgreSQL is opened.
+func postgresConfig(p config.Postgres, log *slog.Logger) (postgres.Config, error) {
+	pc := postgres.Config{URL: p.URL, Member: p.Member, Lease: time.Duration(p.TakeOver), Logger: log}
 	if p.URLFile != "" {
 		url, err := credential.ReadFile(p.URLFile)
 		if err != nil {
@@ -77,32 +85,52 @@ func (a *App) postgres(ctx context.Context) (postgres.Config, error) {
 	return pc, nil
 }
 
-// secretKey is where the store says by which secret it was made.
-const secretKey = "members/secret"
+// Where the store says by which secrets it was made: the first, and the newest.
+const (
+	secretKey  = "members/secret"
+	sealingKey = "members/sealing"
+)
 
 // checkSecret is sameSecret before this member stands by, so that one that could
 // not take over says so at once.
-func checkSecret(ctx context.Context, pc postgres.Config, mark []byte) error {
+func checkSecret(ctx context.Context, pc postgres.Config, s *state) error {
 	pc.Member = ""
 	st, err := postgres.Open(ctx, pc)
 	if err != nil {
 		return err
 	}
-	return errors.Join(sameSecret(ctx, st, mark), st.Close())
+	return errors.Join(sameSecret(ctx, st, s, false), st.Close())
 }
 
 // sameSecret refuses a store that was made by another secret.key: its sealed
-// bodies could not be opened, and its log's head not be checked.
-func sameSecret(ctx context.Context, st store.Store, mark []byte) error {
+// bodies could not be opened, and its log's head not be checked. It refuses one
+// to which not all has come, too. A member that works says which secret it seals
+// with from now on.
+func sameSecret(ctx context.Context, st store.Store, s *state, works bool) error {
 	return st.Update(ctx, func(tx store.Tx) error {
+		if err := move.Check(tx); err != nil {
+			return explainUnfinished(err)
+		}
+		marks := s.marks()
 		was, err := tx.Get(secretKey)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
-			return tx.Set(secretKey, mark)
-		case err != nil:
+			err = tx.Set(secretKey, marks[0])
+		case err == nil && !bytes.Equal(was, marks[0]):
+			err = errors.New("this database was made by a member with another secret.key: give every member's state folder the same file")
+		}
+		if err != nil {
 			return err
-		case !bytes.Equal(was, mark):
-			return errors.New("this database was made by a member with another secret.key: give every member's state folder the same file")
+		}
+		was, err = tx.Get(sealingKey)
+		known := err == nil && slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Equal(m, was) })
+		switch {
+		case err != nil && !errors.Is(err, store.ErrNotFound):
+			return err
+		case err == nil && !known:
+			return errors.New("another member seals with a line of secret.key that is not in the file of this one: give every member's state folder the same file")
+		case works:
+			return tx.Set(sealingKey, marks[len(marks)-1])
 		}
 		return nil
 	})
@@ -116,50 +144,45 @@ func (a *App) fail(name string, err error) {
 	}
 }
 
-// A standby answers probes while another member works on the store: this one is
-// alive, and not ready.
+// A standby answers probes and commands while another member works on the store:
+// this one is alive, and not ready.
 type standby struct {
-	addr   string
-	tls    *certificate
+	app    *App
+	holder atomic.Pointer[string] // the member that works
 	server *http.Server
-	done   chan struct{}
+	work   sync.WaitGroup
 }
 
-// start listens where approvers will, unless it does.
-func (s *standby) start(holder string) error {
+// waits says who works, and listens where approvers will, unless it does.
+func (s *standby) waits(holder string) error {
+	s.holder.Store(&holder)
 	if s.server != nil {
 		return nil
 	}
-	ln, err := net.Listen("tcp", s.addr)
+	c := s.app.c
+	ln, err := net.Listen("tcp", c.Listen.Approvers)
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, http.StatusOK, map[string]string{"health": "standing by"})
-	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, http.StatusServiceUnavailable, map[string]string{"title": "Not ready",
-			"detail": "standby: this member stands by: " + holder + " works on the store"})
-	})
-	s.server, s.done = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, make(chan struct{})
-	go func() {
-		defer close(s.done)
-		s.tls.serve(s.server, ln)
-	}()
+	handler := api.NewStandby(func() []api.Credential { return s.app.current.Load().tokens }, func() string { return *s.holder.Load() })
+	s.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	s.work.Go(func() { s.app.tls.serve(s.server, ln) })
+	path := filepath.Join(c.StateDir, socketName)
+	if conn, err := socket.Dial(context.Background(), path); err == nil { // the member that works has the same folder
+		return conn.Close()
+	}
+	sock, err := listenUnix(path)
+	if err != nil {
+		return err
+	}
+	s.work.Go(func() { s.server.Serve(sock) })
 	return nil
 }
 
-func say(w http.ResponseWriter, status int, what any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(what)
-}
-
-// stop frees the address.
+// stop frees the addresses.
 func (s *standby) stop() {
 	if s.server != nil {
 		s.server.Close()
-		<-s.done
+		s.work.Wait()
 	}
 }

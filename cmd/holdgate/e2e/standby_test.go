@@ -22,6 +22,12 @@ import (
 func twins(t *testing.T) (config string, dirs []string) {
 	t.Helper()
 	url := pgtest.URL(t, t.TempDir())
+	return fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url), twinFolders(t)
+}
+
+// twinFolders makes two state folders with the same secret.
+func twinFolders(t *testing.T) (dirs []string) {
+	t.Helper()
 	secret := []byte(strings.Repeat("5e", 32) + "\n")
 	for range 2 {
 		dir := stateDir(t)
@@ -33,7 +39,7 @@ func twins(t *testing.T) (config string, dirs []string) {
 		}
 		dirs = append(dirs, dir)
 	}
-	return fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url), dirs
+	return dirs
 }
 
 // Whichever of two sidecars is killed whenever, the other one goes on with what
@@ -51,12 +57,8 @@ func TestCrashOnPostgreSQL(t *testing.T) {
 
 // The same where the database's server is killed first, and started again.
 func TestCrashWithTheDatabase(t *testing.T) {
-	_, dirs := twins(t)
-	server, err := pgtest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Stop() })
+	dirs := twinFolders(t)
+	server := pgtest.Start(t)
 	config := fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", pgtest.Address(server.Socket, "postgres"))
 	c := newCrash(t, uint64(time.Now().UnixNano()), config, dirs...)
 	c.outage = func() {
@@ -72,12 +74,8 @@ func TestCrashWithTheDatabase(t *testing.T) {
 // nothing could be written of it. A held call waits on, and is answered once the
 // database is back.
 func TestADatabaseThatIsAway(t *testing.T) {
-	_, dirs := twins(t)
-	server, err := pgtest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Stop() })
+	dirs := twinFolders(t)
+	server := pgtest.Start(t)
 	file := write(t, "holdgate.yaml", fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", pgtest.Address(server.Socket, "postgres")))
 	p := newProvider(t)
 	s := serveIn(t, dirs[0], nil, "--config", file, "--upstream", "anthropic="+p.URL)
@@ -151,12 +149,26 @@ func TestAStandby(t *testing.T) {
 	if status, body := probe("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "works on the store") {
 		t.Errorf("/readyz: %d %s", status, body)
 	}
+	env := []string{"HOLDGATE_STATE_DIR=" + dirs[1]}
+	if r := holdgate(t, env, "status"); r.code != 1 || !strings.Contains(r.stderr, "works on the store") || !strings.Contains(r.stderr, "hint: ask the one that works") {
+		t.Errorf("status of the one that stands by: %v", r)
+	}
+	if r := holdgate(t, env, "status", "--short"); r.stdout != "holdgate: standing by\n" {
+		t.Errorf("status --short: %v", r)
+	}
+	if out := first.must("members"); strings.Count(out, "works") != 1 || strings.Count(out, "stands by") != 1 {
+		t.Errorf("members:\n%s", out)
+	}
 	first.stop()
 	second := <-ready
 	if status, body := probe("/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz of the one that works: %d %s", status, body)
 	}
 	second.must("audit", "verify")
+	list := parse[[]struct{ Name, State, Policy, Version string }](t, second.must("members", "--json"))
+	if len(list) != 1 || list[0].State != "works" || list[0].Version == "" {
+		t.Errorf("members afterwards: %+v", list)
+	}
 }
 
 // Members with different keys could not open what the others sealed.
@@ -167,6 +179,43 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	other := stateDir(t)
 	r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", file)
 	if r.code == 0 || !strings.Contains(r.stderr, "made by a member with another secret.key") {
+		t.Errorf("%v", r)
+	}
+}
+
+// A line that is added to secret.key seals from then on. What was sealed before is
+// opened, and a member that has not got the line does not work.
+func TestSealingKeysAreRotated(t *testing.T) {
+	dirs := twinFolders(t)
+	url := pgtest.URL(t, t.TempDir())
+	file := write(t, "holdgate.yaml", fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url))
+	p := newProvider(t)
+	args := []string{"--config", file, "--upstream", "anthropic=" + p.URL}
+	s := serveIn(t, dirs[0], nil, args...)
+	s.asks("rm -rf before")
+	before := s.held("rm -rf before")
+	awaitKeptAnswer(t, url)
+	s.stop()
+	key := filepath.Join(dirs[0], "secret.key")
+	old, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(key, append(old, strings.Repeat("a7", 32)+"\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = serveIn(t, dirs[0], nil, args...)
+	s.answer(before.ID, "approve")
+	if got := askTurn(s, "rm -rf before"); !strings.Contains(got, "rm -rf before") {
+		t.Errorf("what was sealed by the first line is not opened: %s", got)
+	}
+	after := s.asks("rm -rf after")
+	s.answer(after.held().ID, "approve")
+	after.sees(t, "rm -rf after")
+	s.must("audit", "verify")
+	s.stop()
+	r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + dirs[1]}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", file)
+	if r.code == 0 || !strings.Contains(r.stderr, "seals with a line of secret.key that is not in the file of this one") {
 		t.Errorf("%v", r)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/badger"
 )
 
 // Each calls fn for each entry that q selects.
@@ -74,6 +73,9 @@ func (e *Env) OpenLog(c *cli.Context) (Log, error) {
 	}
 	if s.Store.Postgres.On() {
 		return nil, fmt.Errorf("the log is in PostgreSQL, and is read by way of the sidecar that works on it: %w", none)
+	}
+	if err := app.CheckMoved(s.StateDir); err != nil {
+		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(s.StateDir, "db")); errors.Is(err, fs.ErrNotExist) {
 		return nil, none
@@ -147,7 +149,7 @@ func openStoredLog(stateDir string) (*storedLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := badger.Open(filepath.Join(stateDir, "db"), slog.New(slog.DiscardHandler))
+	st, err := app.OpenLocal(stateDir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

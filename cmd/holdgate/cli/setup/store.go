@@ -1,0 +1,68 @@
+package setup
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/app"
+	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+)
+
+func storeCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "store",
+		Usage: "move the queue and the audit log to PostgreSQL",
+		Subcommands: []*cli.Command{{
+			Name:      "copy",
+			UsageText: "holdgate store copy --to postgres",
+			Usage:     "move the state folder's database to store.postgres",
+			Description: "Stop the sidecar first. The audit log is verified before and after. What was cut\n" +
+				"off goes on when you run the command again. From its beginning on the state folder's\n" +
+				"database is not opened any more; the one in PostgreSQL is, once everything is there.",
+			Flags: []cli.Flag{
+				&cli.StringFlag{Name: "to", Usage: "postgres: the database of store.postgres in the configuration, as `STORE`"},
+				&cli.BoolFlag{Name: "cancel", Usage: "take back a copy that has not ended"},
+				command.JSONFlag(),
+			},
+			Action: e.storeCopy,
+		}},
+	}
+}
+
+func (e *env) storeCopy(c *cli.Context) error {
+	switch {
+	case c.Args().Present():
+		return command.Usage("store copy takes no arguments, got %q", c.Args().First())
+	case c.String("to") != "postgres":
+		return command.Usage("--to %q: want postgres", c.String("to"))
+	}
+	s, err := e.Settings(c)
+	if err != nil {
+		return err
+	}
+	if !s.Store.Postgres.On() {
+		return command.Usage("no database is named: set store.postgres.url_file in the configuration")
+	}
+	progress := e.Progress("records copied")
+	m := app.Move{Config: s, Logger: slog.New(slog.NewTextHandler(e.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), Copied: progress.Add}
+	if c.Bool("cancel") {
+		if err := m.Cancel(c.Context); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(e.Stdout, "the copy was taken back; the state is in %s\n", s.StateDir)
+		return err
+	}
+	moved, err := m.Run(c.Context)
+	progress.Done()
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return command.PrintJSON(e.Stdout, moved)
+	}
+	_, err = fmt.Fprintf(e.Stdout, "%d records are in PostgreSQL\nthe audit log's %d entries are in order, as before; head %s\nnext: holdgate serve\n",
+		moved.Pairs, moved.Entries, moved.Head)
+	return err
+}
