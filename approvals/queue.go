@@ -221,15 +221,15 @@ func (q *Queue) Gates() sessions.Gates { return q.c.InForce().Gates }
 // where that is empty), and has swap replace what [Config.InForce] answers. No change of state is under way
 // meanwhile: a vote is checked against those who may answer before, and stands
 // before the entry, or it is checked against those who may answer from then on. ok
-// is asked first, with what is in force; its error leaves all as it is. Replace may
-// not be called in swap or ok.
-func (q *Queue) Replace(ctx context.Context, typ EventType, e audit.Entry, ok func(InForce) error, swap func()) error {
+// is asked first, with what is in force; its error leaves all as it is. What also
+// writes is part of the entry's transaction. Replace may not be called in swap or ok.
+func (q *Queue) Replace(ctx context.Context, typ EventType, e audit.Entry, ok func(InForce) error, also func(store.Tx) error, swap func()) error {
 	return q.book.Alone(ctx, func() error {
 		if ok == nil {
 			return nil
 		}
 		return ok(q.c.InForce())
-	}, announcing(typ, e, nil), swap)
+	}, announcing(typ, e, also), swap)
 }
 
 // SetPeople replaces who may answer, from now on and for what is pending too: a
@@ -239,7 +239,7 @@ func (q *Queue) SetPeople(ctx context.Context, p *people.People) error {
 	next := *q.own.Load()
 	next.People = p
 	e := audit.Entry{Type: audit.TypePeople, Note: p.Describe()}
-	return q.Replace(ctx, "", e, nil, func() { q.own.Store(&next) })
+	return q.Replace(ctx, "", e, nil, nil, func() { q.own.Store(&next) })
 }
 
 // takeUp brings the index to what is stored.

@@ -74,7 +74,7 @@ func TestAReplacementThatIsNotLetChangesNothing(t *testing.T) {
 	no := errors.New("no")
 	e := audit.Entry{Type: audit.TypeConfig, Note: "never"}
 	swapped := false
-	err := b.queue.Replace(t.Context(), record.EventConfig, e, func(approvals.InForce) error { return no }, func() { swapped = true })
+	err := b.queue.Replace(t.Context(), record.EventConfig, e, func(approvals.InForce) error { return no }, nil, func() { swapped = true })
 	if !errors.Is(err, no) || swapped {
 		t.Errorf("got %v, swapped %v", err, swapped)
 	}
@@ -82,7 +82,7 @@ func TestAReplacementThatIsNotLetChangesNothing(t *testing.T) {
 		t.Errorf("the log has %+v, %v", entries, err)
 	}
 	// The entry is on disk before the change counts.
-	err = b.queue.Replace(t.Context(), record.EventConfig, e, nil, func() {
+	err = b.queue.Replace(t.Context(), record.EventConfig, e, nil, nil, func() {
 		if entries, err := b.log.Query(t.Context(), audit.Query{Type: audit.TypeConfig}); err != nil || len(entries) != 1 {
 			t.Errorf("at the change the log has %+v, %v", entries, err)
 		}

@@ -57,7 +57,7 @@ import (
 // MaxBody bounds a request's body, in bytes. The arguments of an edit must fit.
 const MaxBody = 320 << 10
 
-// Config is what a Server needs. All fields but Policy, Configs, Plugins, Runs, Links, OwnHost, Metrics,
+// Config is what a Server needs. All fields but Policy, Configs, Roster, Plugins, Runs, Links, OwnHost, Metrics,
 // Report, Level, Signer, KeyApart and Logger must be set.
 type Config struct {
 	Queue    *approvals.Queue
@@ -78,6 +78,7 @@ type Config struct {
 	Members func(context.Context) ([]Member, error)
 	Policy  Policies       // where nil, nothing is at /v1/policy
 	Configs Configs        // where nil, nothing is at /v1/config
+	Roster  Roster         // where nil, nothing is at /v1/people
 	Plugins Plugins        // the channels; where nil there are none
 	Runs    Runs           // agents that other processes start; where nil none are taken up
 	Links   Links          // the page; where nil nothing is at /v1/links
@@ -214,6 +215,10 @@ func (s *Server) routes() []route {
 		{"POST /v1/links", false, answerBody(s, s.link)},
 		{"GET /v1/members", false, answer(s, s.members)},
 		{"GET /v1/openapi.json", false, stream(s, s.openAPI)},
+		{"GET /v1/people", false, answer(s, s.people)},
+		{"PUT /v1/people/{name}", false, answerBody(s, s.putPerson)},
+		{"DELETE /v1/people/{name}", false, answer(s, s.removePerson)},
+		{"POST /v1/people/{name}/restore", false, answerBody(s, s.restorePerson)},
 		{"GET /v1/plugins", false, answer(s, s.listPlugins)},
 		{"POST /v1/plugins/{name}/test", false, answerBody(s, s.testPlugin)},
 		{"GET /v1/policy", false, answer(s, s.policy)},

@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate/approvals/api"
-	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/stats"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -126,41 +125,6 @@ func (s *Server) statistics(v *visit) error {
 
 		Days int
 	}{st, days})
-}
-
-// A peopleView is who may answer, and where the visitor is signed in.
-type peopleView struct {
-	List    []people.Person
-	Alone   bool
-	Signins []signinRow
-
-	Keys     []keyRow
-	Counting bool // one of them counts
-	Passkeys bool
-	Me       string
-}
-
-type signinRow struct {
-	ID, Browser string
-	Since, Used time.Time
-	This        bool
-}
-
-// people shows who may answer, and the visitor's own sign-ins.
-func (s *Server) people(v *visit) error {
-	p := s.c.People()
-	pv := peopleView{Alone: p.Alone(), Passkeys: s.c.Passkeys != nil, Me: v.signin.credential.Person}
-	var err error
-	if pv.Keys, pv.Counting, err = s.keys(v); err != nil {
-		return err
-	}
-	if !pv.Alone {
-		pv.List = p.All()
-	}
-	for _, in := range s.signins.list(v.signin.credential.Person) {
-		pv.Signins = append(pv.Signins, signinRow{ID: in.id, Browser: in.browser, Since: in.since, Used: in.used, This: in.id == v.signin.id})
-	}
-	return s.show(v, http.StatusOK, "people", "People", pv)
 }
 
 // live passes on that something has happened: the API's events, from now on.

@@ -152,6 +152,8 @@ func (s *Server) routes() map[string]func(*visit) error {
 		"POST /grants/{id}/revoke":        s.revoke,
 		"GET /statistics":                 s.statistics,
 		"GET /people":                     s.people,
+		"POST /people":                    s.addPerson,
+		"POST /people/{name}":             s.changePerson,
 		"POST /people/signins/{id}/close": s.closeSignin,
 		"POST /requests/{id}/sign":        s.toSign,
 		"POST /passkeys/new":              s.newPasskey,

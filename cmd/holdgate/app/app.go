@@ -159,7 +159,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if a.cluster, err = cluster(c.Kubernetes); err != nil {
 		return nil, fmt.Errorf("kubernetes: %w", err)
 	}
-	first, err := a.makeInForce(c)
+	first, err := a.makeInForce(c, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -206,6 +206,9 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}
 	if a.digester, err = holdgate.NewDigester(s.key(purposeDigest)); err != nil {
+		return err
+	}
+	if err := a.openRoster(ctx); err != nil {
 		return err
 	}
 	begin, err := a.c.Sessions.Setting()
@@ -313,7 +316,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	}
 	a.api, err = api.New(api.Config{
 		Queue: a.queue, Log: a.audit, Store: a.store, Digester: a.digester,
-		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Stalled: a.stalled, Policy: policies{a}, Configs: watched, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
+		Credentials: func() []api.Credential { return a.current.Load().tokens }, Status: a.status, Stalled: a.stalled, Policy: policies{a}, Configs: watched, Roster: a.configs, Plugins: channels{a}, Runs: a.runs, Logger: a.log,
 		Signer: a.signer, KeyApart: a.o.Inside != nil, Links: links{a}, OwnHost: a.ownHost, Metrics: a.metrics.Handler(a.log), Level: a.o.Level, Report: a.Report,
 		Members: a.members(),
 	})

@@ -12,10 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
-	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/approvals/roster"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/rego/watch"
 	"github.com/holdgate/holdgate/store/audit"
@@ -114,7 +113,8 @@ func (c *configs) make(n config.Config) (*inForce, error) {
 		}
 	}
 	if err == nil {
-		return c.a.makeInForce(n)
+		kept, _ := roster.Settle(c.a.current.Load().roster, namedIn(n))
+		return c.a.makeInForce(n, kept)
 	}
 	if len(c.state.NeedsRestart) > 0 {
 		err = fmt.Errorf("%w%s", err, c.restart())
@@ -154,18 +154,22 @@ func (c *configs) swap(ctx context.Context, next *inForce, by string, change con
 		note = by + " accepted the configuration " + next.c.Digest + ": "
 	}
 	note += strings.Join(change.Lines, "; ") + c.restart()
-	entitled := func(in approvals.InForce) error {
-		if p, known := in.People.Find(by); by != "" && !(known && p.Has(people.RoleAdmin)) {
-			return people.ErrNotEntitled
-		}
-		return nil
+	_, over := roster.Settle(c.a.current.Load().roster, namedIn(next.c))
+	for _, o := range over {
+		note += "; what was said of " + o.Name + " on the page is over, for the configuration has changed there"
 	}
 	e := audit.Entry{Type: audit.TypeConfig, Note: note}
-	err := c.a.queue.Replace(context.WithoutCancel(ctx), record.EventConfig, e, entitled, func() { c.put(next) })
+	err := c.a.queue.Replace(context.WithoutCancel(ctx), record.EventConfig, e, entitled(by), c.a.settle(over), func() { c.put(next) })
 	if err != nil {
 		return err
 	}
 	c.a.log.Warn(note, "file", c.w.Path)
+	c.follow(ctx, next)
+	return nil
+}
+
+// follow has the parts take up what is in force by now.
+func (c *configs) follow(ctx context.Context, next *inForce) {
 	for _, agent := range next.agents.Agents() {
 		c.a.queue.Agents.Expect(agent)
 	}
@@ -174,7 +178,6 @@ func (c *configs) swap(ctx context.Context, next *inForce, by string, change con
 	}
 	c.a.warnUnanswerable()
 	c.endOpen(ctx)
-	return nil
 }
 
 // endOpen ends what is open by a credential that is known no longer: event streams,
