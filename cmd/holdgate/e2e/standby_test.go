@@ -70,6 +70,35 @@ func TestCrashWithTheDatabase(t *testing.T) {
 	c.rounds(3)
 }
 
+// The same where the database's server is lost for good, and its synchronous
+// replica takes its place.
+func TestCrashWithAFailover(t *testing.T) {
+	dirs := twinFolders(t)
+	primary := pgtest.Start(t)
+	replica, err := pgtest.Replica(primary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { replica.Stop() })
+	if err := primary.Synchronize(); err != nil {
+		t.Fatal(err)
+	}
+	url := pgtest.Address(primary.Socket+","+replica.Socket, "postgres")
+	c := newCrash(t, uint64(time.Now().UnixNano()), fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url), dirs...)
+	c.outage = func() {
+		lost := primary
+		if err := errors.Join(lost.Kill(), replica.Promote()); err != nil {
+			t.Fatal(err)
+		}
+		primary, replica = replica, lost
+		c.wait()
+		if err := errors.Join(replica.Follow(primary), primary.Synchronize()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.rounds(3)
+}
+
 // While the database is away nothing passes, not even what policy allows, for
 // nothing could be written of it. A held call waits on, and is answered once the
 // database is back.
