@@ -75,7 +75,8 @@ func newHouse(t *testing.T) *house {
 	must(t, err)
 	h.queue = q
 	h.known.Store(&[]api.Credential{{Person: "ada", Token: api.HashToken("ada")}, {Person: "bob", Token: api.HashToken("bob")}, {Person: "olga", Token: api.HashToken("olga")}})
-	door, err := api.New(api.Config{Queue: q, Log: log, Store: st, Digester: digester, Signer: signer, Credentials: func() []api.Credential { return *h.known.Load() },
+	members := []api.Member{{Name: "gateway-1", State: api.MemberWorks, Held: 17}, {Name: "<script>alert(2)</script>", State: api.MemberStands}}
+	door, err := api.New(api.Config{Queue: q, Log: log, Store: st, Digester: digester, Signer: signer, Members: func(context.Context) ([]api.Member, error) { return members, nil }, Credentials: func() []api.Credential { return *h.known.Load() },
 		Status: func(context.Context) api.Status {
 			return api.Status{Version: "test", Health: api.Healthy, Pending: q.Pending()}
 		}})
@@ -472,6 +473,11 @@ func TestOtherPages(t *testing.T) {
 	for _, path := range []string{"/requests/none", "/history?before=x", "/history/x/proof", "/history/99999/proof", "/sessions/none?agent=none", "/several", "/statistics?days=0"} {
 		if status, text, _ := b.do(http.MethodGet, path, nil); status < 400 || status >= 500 || !strings.Contains(text, "To what waits") {
 			t.Errorf("GET %s: %d\n%s", path, status, text)
+		}
+	}
+	for _, says := range []string{"gateway-1", "stands by", "<td>17</td>"} {
+		if text := b.get("/agents"); !strings.Contains(text, says) {
+			t.Errorf("of the sidecars that share the store, %q is not said", says)
 		}
 	}
 	grants, err := h.queue.Grants.List(t.Context(), "builder")
