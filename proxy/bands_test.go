@@ -48,7 +48,7 @@ func TestAReportOfTheMiddleBandGoesOnByItself(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var upstream atomic.Value
-			g := newGate(t, saying(&upstream), withSettings(t, "  confidence: {show_for: 1s}\n"), func(c *proxy.Config) {
+			g := newGate(t, saying(&upstream), withSettings(t, "  confidence: {show_for: 3s}\n"), func(c *proxy.Config) {
 				c.Confidence = proxy.Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
 			})
 			g.run(c.confinement)
@@ -65,7 +65,7 @@ func TestAReportOfTheMiddleBandGoesOnByItself(t *testing.T) {
 			if asked.ID != r.Gate || asked.OnTimeout != c.silence {
 				t.Fatalf("silence would %s; %s", asked.OnTimeout, text)
 			}
-			if left := asked.ExpiresAt.Sub(asked.CreatedAt); (c.silence == "approve") != (left == time.Second) || left > time.Hour {
+			if left := asked.ExpiresAt.Sub(asked.CreatedAt); (c.silence == "approve") != (left == 3*time.Second) || left > time.Hour {
 				t.Errorf("people have %s", left)
 			}
 			if c.silence != "approve" {
