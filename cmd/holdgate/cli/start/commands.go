@@ -13,7 +13,7 @@ type env struct{ *command.Env }
 // Commands are those that people start with, in the order of the help.
 func Commands(shared *command.Env) []*cli.Command {
 	e := &env{shared}
-	return []*cli.Command{runCommand(e), serveCommand(e), demoCommand(e), doctorCommand(e)}
+	return []*cli.Command{quickstartCommand(e), runCommand(e), serveCommand(e), demoCommand(e), doctorCommand(e)}
 }
 
 // Scripts are the commands for agents and their scripts.
