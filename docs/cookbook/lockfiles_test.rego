@@ -1,0 +1,11 @@
+package holdgate.custom.lockfiles_test
+
+import data.holdgate.custom.lockfiles
+
+test_it_fires if {
+	count(lockfiles.decisions) == 1 with input as {"kind": "tool_call", "facts": {"paths": [{"path": "/srv/app/go.sum", "clean": "/srv/app/go.sum", "access": "write"}]}}
+}
+
+test_it_passes_others if {
+	count(lockfiles.decisions) == 0 with input as {"kind": "tool_call", "facts": {"paths": [{"path": "/srv/app/go.mod", "clean": "/srv/app/go.mod", "access": "write"}]}}
+}

@@ -1,0 +1,13 @@
+package holdgate.custom.production_cluster
+
+decisions contains {
+	"action": "hold",
+	"rule": "production_cluster.ask",
+	"reason": "This changes the production cluster.",
+	"risk": "critical",
+	"hold": {"approvers": {"quorum": 2}},
+} if {
+	some c in input.facts.commands
+	c.program in {"kubectl", "helm"}
+	contains(c.target.context, "prod")
+}
