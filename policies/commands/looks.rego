@@ -283,6 +283,21 @@ administers(program, words) if {
 	some port in ports_of(words)
 	data.settings.network.ports[port] == "writes"
 	sends(program, words)
+	not queries(words)
+}
+
+# METADATA
+# title: Questions that are put to a store by what is sent to it
+# description: Of Prometheus, Loki and Elasticsearch, by the whole path of the one address.
+# custom:
+#   risk: medium
+queries(words) if {
+	addresses := [word | some word in words; near(word)]
+	count(addresses) == 1
+	regex.match(`^(https?://)?[^/]+(/api/v1/(query|query_range|query_exemplars|series|labels|format_query)|/loki/api/v1/(query|query_range|labels|series)|(/[a-z0-9_][\w.,*-]*)?/(_search|_count|_msearch|_validate/query|_analyze|_field_caps|_explain/[\w-]+))(\?[^\s#]*)?$`, addresses[0])
+	every word in words {
+		not regex.match(`^(-[sSfivINkLg]*[TF].*|--(upload|form).*|(-\w*X)?(PUT|PATCH|DELETE))$`, word)
+	}
 }
 
 administers(_, words) if {
@@ -337,7 +352,7 @@ sends(_, words) if {
 	not word_at(words, i + 1) in {"GET", "HEAD"}
 }
 
-curl_plain := `^(-[sSfivINkLG]+|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|retry-all-errors|compressed|location|insecure|get|http1.1|http2|ipv4|ipv6))$`
+curl_plain := `^(-[sSfivINkLG]+|-[sSfivINkL]*X(GET|HEAD|POST|PUT|PATCH)|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|retry-all-errors|compressed|location|insecure|get|http1.1|http2|ipv4|ipv6))$`
 
 # -o writes a file, which files/files.rego judges.
 curl_valued := `^(-[sSfivINkLG]*[omwHAXdbcuD]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|data-binary|data-urlencode|json|cookie|cookie-jar|user|dump-header))$`

@@ -14,6 +14,8 @@ test_reading_from_this_machine_passes if {
 		["curl", "-sSL", "-D", "-", "-o", "/dev/null", "--compressed", "localhost:3000/x"],
 		["curl", "-s", "-b", "/tmp/jar", "-c", "/tmp/jar", "localhost:3000/x", "-o", "-"],
 		["curl", "-X", "DELETE", "localhost:3000/api/items/42"],
+		["curl", "-sXPOST", "localhost:9200/orders/_search", "-d", "{}"],
+		["curl", "localhost:9090/api/v1/query", "--data-urlencode", "query=up"],
 		["curl", "-s", "--unix-socket", "/tmp/shop.sock", "http://localhost/x"],
 	] {
 		holdgate.decision.action == "allow" with input as shell([argv])
@@ -29,7 +31,7 @@ test_all_else_that_curl_can_do_asks if {
 		["-X", "POST", "localhost:2375/containers/create"], ["-d", "x", "http://127.0.0.1:8001/api"], ["-X", "PUT", "localhost:2379/v2/keys/x"],
 		["-T", "x", "localhost"], ["-F", "a=@x", "localhost"], ["-K", "x", "localhost"], ["-x", "proxy", "localhost"], ["--unix-socket", "/tmp/docker.sock", "http://x/info"], ["-X", "DELETE", "localhost/api/users"], ["-X", "DELETE", "localhost/users/ALL"], ["-D", "x", "example.com"],
 		["--connect-to", "::example.com:80", "localhost"], ["--resolve", "localhost:80:1.2.3.4", "localhost"],
-		["--unix-socket", "/x", "localhost"], ["-XPOST", "localhost"], ["-H", "@x", "localhost"], ["-w", "%output{x}", "localhost"],
+		["--unix-socket", "/x", "localhost"], ["-XDELETE", "localhost"], ["-XPOST", "-d", "{}", "localhost:9200/orders/_delete_by_query"], ["-d", "{}", "localhost:9200/orders"], ["-H", "@x", "localhost"], ["-w", "%output{x}", "localhost"],
 		["-H", "-o", "example.com", "localhost"], ["localhost", "-o"],
 	] {
 		holdgate.decision.rule == "network.command" with input as shell([array.concat(["curl"], words)])

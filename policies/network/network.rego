@@ -23,7 +23,7 @@ decides_calls(u) if contains(u.url, data.settings.network.approvers)
 
 # METADATA
 # title: Sending credentials away
-# description: By a tool that reaches others, or beside an address.
+# description: By a tool that reaches others, or beside an address that leads off this machine.
 # custom:
 #   risk: high
 decisions contains d if {
@@ -34,7 +34,10 @@ decisions contains d if {
 
 outward if input.tool.category in {"network", "message", "unknown", "spawn"}
 
-outward if input.facts.urls[0]
+outward if {
+	some u in input.facts.urls
+	not lower(u.host) in data.settings.network.hosts
+}
 
 # METADATA
 # title: Addresses that carry what looks like data

@@ -32,6 +32,13 @@ test_credentials_beside_an_address_ask if {
 	holdgate.decision.rule == "secrets.sent" with input as tool_call({"name": "x", "category": "exec"}, facts)
 }
 
+test_credentials_for_a_server_of_this_machine_pass if {
+	facts := {"secrets": [{"kind": "curl_auth_header", "pointer": "/x"}], "urls": [{"url": "http://localhost:8080/", "host": "localhost"}], "impact": {}}
+	holdgate.decision.rule != "secrets.sent" with input as tool_call({"name": "Bash", "category": "exec"}, facts)
+	away := object.union(facts, {"urls": array.concat(facts.urls, [{"url": "https://example.com/", "host": "example.com"}])})
+	holdgate.decision.rule == "secrets.sent" with input as tool_call({"name": "Bash", "category": "exec"}, away)
+}
+
 test_addresses_that_lead_into_machines_ask if {
 	every u in [
 		{"url": "http://169.254.169.254/latest", "scheme": "http", "host": "169.254.169.254"},

@@ -104,7 +104,7 @@ func findShapes(s string, hinted hints, b *budget.Budget, found func(kind string
 			}
 			b.Tick()
 			rest = rest[i:]
-			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) {
+			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) && !(shape.kind == "url_password" && toLoopback.MatchString(rest)) {
 				found(shape.kind)
 				break
 			}
@@ -112,6 +112,10 @@ func findShapes(s string, hinted hints, b *budget.Budget, found func(kind string
 		}
 	}
 }
+
+// toLoopback is the rest of an address that leads to this machine: what opens a database
+// there for development opens nothing else. The host ends where every program ends it.
+var toLoopback = regexp.MustCompile(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?([/?\s"',;)\x60]|$)`)
 
 // partOfWord reports whether the hint at i only continues a longer word, as
 // "sk-" does in "task-".
