@@ -48,6 +48,9 @@ func (r *reader) calls() {
 		if t.kind != word && t.kind != quoted || !r.at(i+1).punct("(") {
 			continue
 		}
+		if i == 1 && r.tokens[0].is("pragma") {
+			continue // PRAGMA table_info(orders), whose verb says whether it only shows
+		}
 		name := strings.ToLower(t.text)
 		if t.kind == word && wordlist.Has(grammar, name) || r.hidden[name] || r.named(i) {
 			continue
