@@ -81,7 +81,9 @@ func (w *walker) call(e *tree.Expr) (out value) {
 			out.add(kinds(kindProject))
 			for _, a := range c.args {
 				w.escape(a, kinds(kindProject))
+				w.away(a)
 			}
+			w.runsTemplate(calledName(e.Kids[0]), c)
 		case kindPart, kindNumber:
 		default:
 			if s := w.table.types[k]["()"]; s != nil {

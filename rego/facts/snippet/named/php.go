@@ -26,6 +26,10 @@ var phpRules = wordRules{
 // what the environment holds.
 var phpCode = regexp.MustCompile(`\{\$[^}]*\(|\$\{|\$(_ENV|_SERVER|GLOBALS)|\{\$[^}]*->`)
 
+// phpRunsMatch is a pattern with the modifier e, by which old versions run what they put
+// in place of a match.
+var phpRunsMatch = regexp.MustCompile(`^['"]?([/#~%!@|]).*([/#~%!@|])[imsxuADSUXJ]*e[imsxuADSUXJe]*['"]?$`)
+
 const (
 	phpWords = "echo print if else elseif foreach for while do as break continue return function fn true false null TRUE FALSE NULL and or xor switch case default match list array isset empty unset exit die int string float bool static const PHP_EOL PHP_VERSION PHP_INT_MAX PHP_OS " +
 		"JSON_PRETTY_PRINT JSON_UNESCAPED_SLASHES JSON_UNESCAPED_UNICODE JSON_THROW_ON_ERROR SORT_NUMERIC SORT_STRING COUNT_RECURSIVE ENT_QUOTES STR_PAD_LEFT STR_PAD_RIGHT PREG_SET_ORDER FILE_IGNORE_NEW_LINES FILE_SKIP_EMPTY_LINES LOCK_EX M_PI"
@@ -49,6 +53,8 @@ func PHP(code string) (outcome.Effects, error) {
 			return outcome.Effects{}, fmt.Errorf("a call of what a value holds")
 		case t.kind == ':' && next.kind == ':', t.kind == '-' && next.kind == '>' && r.tok(i+2).kind != 'n', t.kind == '-' && next.kind == '>' && r.tok(i+3).kind == '(':
 			return outcome.Effects{}, fmt.Errorf("a method")
+		case t.kind == 's' && strings.Contains(strings.ToLower(code), "preg_") && phpRunsMatch.MatchString(t.text):
+			return outcome.Effects{}, fmt.Errorf("a pattern that runs what it has matched")
 		case t.kind != 'n', r.tok(i-1).kind == '>' && r.tok(i-2).kind == '-':
 		case among("file_get_contents file parse_ini_file", strings.ToLower(t.text)) && next.kind == '(':
 			if err := r.phpFile(i+2, false); err != nil {
