@@ -55,34 +55,42 @@ type Findings struct {
 	*budget.Budget
 	Opts      Options
 	Facts     holdgate.Facts
-	Writes    map[string]int  // how often each path is written or deleted, so far
-	Copies    map[string]bool // copies that the line puts beside files, by where they lie
-	Temporary map[string]bool // files for temporary use that the line has written
-	Pids      map[string]int  // files that hold the number of a process that the line has started, by their version
-	Modes     bool            // the command at hand changes no content: it makes folders and rights
-	Single    bool            // the command at hand deletes single files
-	Linked    bool            // the call makes a second name of a file, or writes to files by a pattern
-	Beside    bool            // something runs beside the line, or holds a file open
-	Relied    map[string]int  // files that were read as scripts, as often as they had been written
-	Shown     map[string]int  // sources that were read when they were compiled, likewise
-	Unread    map[string]bool // what was compiled of files that the line has written and nobody has read
-	written   []string        // cleaned paths whose content the call decides
-	Runs      [][]Run         // by command, the files of the project that it runs
-	Made      []string        // paths that the call makes out of the project alone
-	Fixed     bool            // the command at hand decides on no content: it makes folders, or formats
-	Left      bool            // the call was in a folder outside of the session's
-	Scatters  bool            // the call writes files that it does not name
-	Fetches   Fetch           // what code the call brings from elsewhere
-	Places    bool            // the call puts what was fetched, or another branch, into the project's files
-	Changed   []string        // parts of paths, known at run time only, that the command at hand writes or deletes
-	seen      map[string]bool // keys of the facts that were added, so that each is said once
-	At        *Place          // of the argument that is being read
-	Held      []string        // texts that secrets were found in
-	Fresh     bool            // each call of the tool has a shell of its own
-	Gone      bool            // a command has gone from wherever the shell stood to a folder that it names whole
+	Writes    map[string]int   // how often each path is written or deleted, so far
+	Copies    map[string]bool  // copies that the line puts beside files, by where they lie
+	Temporary map[string]bool  // files for temporary use that the line has written
+	Own       map[string]Whole // files of which the line has decided all that they hold
+	Branches  int              // how many branches were walked so far
+	Pids      map[string]int   // files that hold the number of a process that the line has started, by their version
+	Modes     bool             // the command at hand changes no content: it makes folders and rights
+	Single    bool             // the command at hand deletes single files
+	Linked    bool             // the call makes a second name of a file, or writes to files by a pattern
+	Beside    bool             // something runs beside the line, or holds a file open
+	Relied    map[string]int   // files that were read as scripts, as often as they had been written
+	Shown     map[string]int   // sources that were read when they were compiled, likewise
+	Unread    map[string]bool  // what was compiled of files that the line has written and nobody has read
+	written   []string         // cleaned paths whose content the call decides
+	Runs      [][]Run          // by command, the files of the project that it runs
+	Made      []string         // paths that the call makes out of the project alone
+	Fixed     bool             // the command at hand decides on no content: it makes folders, or formats
+	Left      bool             // the call was in a folder outside of the session's
+	Scatters  bool             // the call writes files that it does not name
+	Fetches   Fetch            // what code the call brings from elsewhere
+	Places    bool             // the call puts what was fetched, or another branch, into the project's files
+	Changed   []string         // parts of paths, known at run time only, that the command at hand writes or deletes
+	seen      map[string]bool  // keys of the facts that were added, so that each is said once
+	At        *Place           // of the argument that is being read
+	Held      []string         // texts that secrets were found in
+	Fresh     bool             // each call of the tool has a shell of its own
+	Gone      bool             // a command has gone from wherever the shell stood to a folder that it names whole
 
 	// UnlikeDash says that a text assigns what dash would not.
 	UnlikeDash bool
+}
+
+// A Whole is a file of which a line has decided all that it holds.
+type Whole struct {
+	Version  int    // see [Findings.Version]
+	Branches string // in which branches of the line
 }
 
 // New begins the work on a call, which ends with ctx or at the deadline: then
@@ -95,7 +103,7 @@ func New(ctx context.Context, o Options) *Findings {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secrets.Prepare() // what is made once is nobody's time
-	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Temporary: make(map[string]bool), Pids: make(map[string]int)}
+	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Temporary: make(map[string]bool), Own: make(map[string]Whole), Pids: make(map[string]int)}
 }
 
 // InternalError begins the parse error that stands for a fault in here.

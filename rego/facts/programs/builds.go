@@ -11,6 +11,11 @@ import (
 // makeCommand is make: what its words set may be what the rules run.
 func makeCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	mentions(s, in)
+	if other := otherMakefiles(s); len(other) > 0 {
+		c.Unbound = append(c.Unbound, other...)
+	} else if makefileShown(s, in) {
+		return
+	}
 	c.Unbound = append(c.Unbound, runsFiles("make", in.Words[1:])...)
 	for _, w := range in.Words[1:] {
 		name, value, ok := strings.Cut(w.Text, "=")

@@ -1,11 +1,13 @@
 package programs
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -25,6 +27,9 @@ func depends(s *shell.Shell, in shell.Invocation, program string) []string {
 		default:
 			out = append(out, w.Dynamic...)
 		}
+		if i == 0 {
+			out = append(out, w.Assumed...)
+		}
 		if i == 0 && !w.Stdin && (program == "" && w.Known() || w.Glob) {
 			out = append(out, w.Text)
 		}
@@ -32,7 +37,7 @@ func depends(s *shell.Shell, in shell.Invocation, program string) []string {
 	out = append(out, s.RunningNames(in)...)
 	for _, a := range s.Overlaid(s.Env, in.Assigns...) {
 		if shell.Steers(a) && (program == "" || len(shell.Loads(program, a)) > 0 || slices.Contains(shell.Texts(in.Assigns), a.Text)) {
-			out = append(out, pathDynamics(a)...)
+			out = append(append(out, pathDynamics(a)...), a.Assumed...)
 		}
 	}
 	return slices.Concat(out, s.Opened, s.Taint)
@@ -54,6 +59,8 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	case s.Here(w).Known():
 		return true
 	case w.Origin >= shell.OriginValue && name != "cd" && name != "pushd":
+		return true
+	case (name == "cd" || name == "pushd") && s.BesideScript(w):
 		return true
 	case name == "cd" || name == "pushd":
 		return w.Origin >= shell.OriginValue && !strings.Contains(w.Text, "..")
@@ -83,11 +90,77 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 		return ownAddress(s, w)
 	case name == "git" && !w.Bare && i > 1 && wordlist.Has(gitLooks, in.Words[1].Text) && afterDashes(in.Words, i):
 		return true
+	case w.Bare || w.Stdin:
+		return wordlist.Has("git rg ag sort", name) && w.Origin == shell.OriginNames && afterDashes(in.Words, i)
+	case takesText(in.Words, name, i), w.Origin >= shell.OriginText && readsText(in.Words, name, i):
+		return true
+	case len(in.Roots) == 0 && (w.Origin >= shell.OriginText || i > 1 && plainOption.MatchString(in.Words[i-1].Text) || plainSetting.MatchString(w.Text)):
+		return ownProgram(s, in.Words[:i]) || w.Origin == shell.OriginNames && wordlist.Has("git rg ag sort", name) && afterDashes(in.Words, i)
 	case wordlist.Has("git rg ag sort", name):
 		return w.Origin == shell.OriginNames && afterDashes(in.Words, i)
 	}
 	return false
 }
+
+var (
+	plainOption  = regexp.MustCompile(`^--?[a-z][\w-]*$`)
+	plainSetting = regexp.MustCompile(`^--[a-z][\w-]*=`)
+)
+
+// takesText reports whether the word at i is data to its program, whatever it says: the
+// value of an option that names a thing, or sets a variable of a filter.
+func takesText(words []shell.Field, name string, i int) bool {
+	before := textOf(words, i-1)
+	switch name {
+	case "awk", "gawk", "mawk":
+		return before == "-v" && shell.IsAssignment(words[i]) && !strings.HasPrefix(words[i].Text, "$")
+	case "jq", "gojq":
+		return i > 2 && wordlist.Has("--arg --argjson", words[i-2].Text)
+	case "docker", "podman", "nerdctl", "buildah":
+		return wordlist.Has("-t --tag --build-arg --label", before) && slices.ContainsFunc(words[1:i], func(f shell.Field) bool { return wordlist.Has("build buildx bake", f.Text) })
+	case "go":
+		return wordlist.Has("-run -bench -count -timeout -benchtime -cpu", before)
+	}
+	return false
+}
+
+// readsText reports whether a program reads the word at i as code: what a file of the
+// project says there is as safe as the project.
+func readsText(words []shell.Field, name string, i int) bool {
+	before := textOf(words, i-1)
+	switch name {
+	case "sed", "gsed":
+		return words[i].Substitutes()
+	case "awk", "gawk", "mawk", "jq", "gojq":
+		return !strings.HasPrefix(before, "-") || wordlist.Has("-r -e -c -s -rc", before)
+	case "go":
+		return wordlist.Has("-ldflags -tags", before) || strings.HasPrefix(words[i].Text, "-ldflags=") || strings.HasPrefix(words[i].Text, "-X ")
+	case "sqlite3":
+		return i > 1
+	}
+	return false
+}
+
+// ownProgram reports whether words begin a command that runs a program of the project.
+func ownProgram(s *shell.Shell, words []shell.Field) bool {
+	file := words[0]
+	if _, interprets := findInterpreter(path.Base(file.Text)); interprets {
+		at := slices.IndexFunc(words[1:], func(f shell.Field) bool { return !strings.HasPrefix(f.Text, "-") })
+		if at < 0 || !scriptName.MatchString(words[1+at].Text) || slices.ContainsFunc(words[1:1+at], func(f shell.Field) bool { return wordlist.Has("-c -e -p -r -m --eval --print", f.Text) }) {
+			return false
+		}
+		file = words[1+at]
+	} else if !strings.Contains(file.Text, "/") {
+		return false
+	}
+	if !file.Sure() || file.Glob || len(s.Dirs) != 1 || s.Remote || strings.HasPrefix(file.Text, "~") {
+		return false
+	}
+	return s.Found.Project(collect.JoinAny(s.Dirs[0], file.Text), false)
+}
+
+// scriptName is the name of a script.
+var scriptName = regexp.MustCompile(`^[\w./-]+\.(py|js|mjs|cjs|ts|mts|rb|php|pl|lua|exs|r|R|jl)$`)
 
 // packsToOutput are options with which a packer writes no file.
 var packsToOutput = regexp.MustCompile(`^(-[0-9a-z]*c[0-9a-z]*|--stdout|--to-stdout)$`)
@@ -149,8 +222,9 @@ const partOptions = "--filter -F --workspace -w --package -p --scope --tests --t
 // namesPart reports whether the word at i is the value of such an option, by itself.
 func namesPart(in shell.Invocation, i int) bool {
 	w, before := in.Words[i], in.Words[i-1].Text
+	pytest := wordlist.Has("python python3", in.Name()) && textAt(in, 1) == "-m" && wordlist.Has("pytest unittest", textAt(in, 2))
 	return !w.Bare && !w.Stdin && i > 1 && wordlist.Has(partOptions, before) &&
-		wordlist.Has("npm pnpm yarn bun turbo nx lerna cargo go swift pytest jest vitest mocha playwright mix", in.Name())
+		(pytest || wordlist.Has("npm pnpm yarn bun turbo nx lerna cargo go swift pytest jest vitest mocha playwright mix", in.Name()))
 }
 
 // gitLooks are subcommands of git that only look. Behind "--" no word of theirs is an

@@ -93,6 +93,7 @@ func effects(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Options {
 	o := shell.ParseOptions(in.Words[1:], p.Valued, p.Long)
 	files := o.Operands
+	defer func() { decides(s, in, o, len(o.Operands)) }()
 	switch {
 	case p.Use == operands.UseSkipRead && (o.Has("e", "regexp") || o.Has("f", "file")):
 		p.Use = operands.UseRead
@@ -169,6 +170,23 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 		}
 	}
 	return o
+}
+
+// decides notes the files and folders of which a command leaves nothing that was there
+// before: a copy, what tee writes, a folder that is made.
+func decides(s *shell.Shell, in shell.Invocation, o shell.Options, n int) {
+	switch name := in.Name(); {
+	case name == "cp" && n == 2 && !o.Has("rRa", "recursive") && !o.Has("ntu", "no-clobber") && s.CopyLasts():
+		s.Owns(o.Operands[1])
+	case name == "tee" && !o.Has("a", "append"):
+		for _, f := range o.Operands {
+			s.Owns(f)
+		}
+	case name == "mkdir" && !o.Has("p", "parents"): // it would have failed where there was one
+		for _, f := range o.Operands {
+			s.MakesFolder(f)
+		}
+	}
 }
 
 // Keeps reports whether what is moved stays where the session can reach it:

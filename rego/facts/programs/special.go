@@ -59,6 +59,8 @@ func specialOf(name string) func(*shell.Shell, shell.Invocation, *holdgate.Comma
 		return unzipCommand
 	case "psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "clickhouse-client", "clickhouse", "sqlcmd", "cockroach", "snowsql":
 		return sqlShell
+	case "mongosh", "mongo":
+		return mongoCommand
 	case "ssh", "sftp", "ftp", "telnet", "nc", "ncat", "netcat", "socat", "ping", "nslookup", "dig", "host":
 		return connects
 	}

@@ -106,6 +106,11 @@ func sqlGiven(s *shell.Shell, given []shell.Field, c *holdgate.Command) {
 	for _, f := range given {
 		t := strings.TrimSpace(f.Text)
 		switch {
+		case !f.Known() && !f.Stdin && f.Origin >= shell.OriginText && strings.HasPrefix(c.Program, "sqlite"):
+			for _, d := range f.Dynamic {
+				t = strings.Replace(t, d, "x", 1)
+			}
+			s.Found.SQL(t)
 		case !f.Known():
 			s.Found.Fail("sql: part of it depends on run time")
 			s.Found.SQL(t)
@@ -127,19 +132,22 @@ func sqlMeta(s *shell.Shell, t string, c *holdgate.Command) {
 	}
 	if i := strings.IndexAny(t, "|`"); i >= 0 {
 		s.Found.Fail("sql: a command of the SQL shell runs a program")
-	}
-	word, rest, _ := strings.Cut(t, " ")
-	if sqlLooks.MatchString(word) && !strings.ContainsAny(t, "|`") {
-		s.Found.SQL("show meta")
 		return
 	}
-	switch word {
-	case `\i`, `\ir`, `\include`, ".read":
+	word, rest, _ := strings.Cut(t, " ")
+	switch {
+	case wordlist.Has(`\i \ir \include .read`, word):
 		c.Unbound = append(c.Unbound, strings.TrimSpace(rest))
-	case `\o`, `\copy`, ".output", ".once", ".save", ".backup", ".import", ".load", ".restore":
-		s.Found.Fail("sql: %s touches a file", word)
+	case sqlLooks.MatchString(word) && !strings.ContainsAny(t, "|`"):
+		s.Found.SQL("show meta")
+	case !sqlSets.MatchString(t):
+		s.Found.Fail("sql: %s does what is not read here", word)
 	}
 }
+
+// sqlSets are the commands of SQL shells that change nothing but the shell itself, and
+// what it prints. Any other may run a program, or write a file: sqlite3's .excel does both.
+var sqlSets = regexp.MustCompile(`^(\\(q|gx?|gdesc|p|r|errverbose|else|endif|(if|elif|echo|qecho|warn|unset|prompt)( .*)?|set( \w+( \S+)*)?|c(onnect)?( \w+)?)|\.(print|echo|bail|timeout|changes|eqp|explain|limit|parameter|prompt|dump|sha3sum|lint|cpu|maxrows|maxwidth|rows|columns)( .*)?|go)$`)
 
 // sqlLooks are the commands of SQL shells that show what there is.
 var sqlLooks = regexp.MustCompile(`^(\\(d[a-zA-Z]*[+S]*|l\+?|list|z|conninfo|encoding|timing|x|pset|a|t|h|\?|sf\+?|sv\+?)|\.(tables|schema|databases|indexes|indices|fullschema|headers?|mode|dbinfo|help|show|width|timer|stats|nullvalue|separator|quit|exit))$`)

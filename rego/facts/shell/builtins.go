@@ -137,6 +137,10 @@ func (s *Shell) MoveTo(f Field) {
 		s.Found.Left = s.Found.Left || slices.ContainsFunc(s.Dirs, func(d string) bool { return !s.Found.Project(path.Join(d, "x"), true) })
 	}()
 	f = s.Here(f)
+	if s.BesideScript(f) {
+		s.besideScript(s.place(f.Text))
+		return
+	}
 	dir, known := s.Found.ExpandTilde(f.Text, s.Remote)
 	home := dir == "~" || strings.HasPrefix(dir, "~/")
 	if !f.Known() || f.Glob || !known && (!home || s.Remote) || dir == "-" || dir == "" {
@@ -156,6 +160,26 @@ func (s *Shell) MoveTo(f Field) {
 		to = append(to, collect.JoinDir(d, dir))
 	}
 	s.Dirs = to
+}
+
+// BesideScript reports whether a word names the folder that a script lies in, or one that
+// is seen from there, in a text that may be meant for a script.
+func (s *Shell) BesideScript(f Field) bool {
+	return !f.Known() && !f.Bare && s.script == "" && len(s.calling) == 0 && !s.Remote && len(s.Dirs) > 0 && s.place(f.Text) != ""
+}
+
+// besideScript moves the shell to where a script would lie, for a text that is none: a
+// line. The likeliest is that it was meant for a file of the project; in truth the shell
+// goes from where it is, or from where the shell's own program lies.
+func (s *Shell) besideScript(at string) {
+	start, inside := s.Dirs[0], path.Clean(at)
+	for strings.HasPrefix(inside, "../") {
+		inside = inside[len("../"):]
+	}
+	if inside == ".." {
+		inside = "."
+	}
+	s.Dirs = wordlist.Unique([]string{collect.JoinDir(start, inside), collect.JoinDir(start, at), path.Join("/bin", at)})
 }
 
 func alias(s *Shell, in Invocation) bool {
@@ -197,7 +221,7 @@ func (s *Shell) springs(t Field) {
 	if !t.Known() && t.Origin >= OriginAtom && !t.Runs { // numbers, which are read again as the variables that they are of
 		t.Dynamic = nil
 	}
-	sub.made(t.Text, t.Dynamic)
+	sub.made(t.Text, Dynamics([]Field{t}))
 }
 
 // trapsChange walks the traps again that a variable changes which has just
@@ -349,7 +373,7 @@ func setParams(s *Shell, in Invocation) bool {
 		s.params, s.args, s.paramsKnown = nil, nil, true
 		for _, p := range rest {
 			s.params = append(s.params, p.Text)
-			s.paramsKnown = s.paramsKnown && p.Known() && s.conditional == 0
+			s.paramsKnown = s.paramsKnown && p.Sure() && s.conditional == 0
 		}
 		break
 	}
@@ -395,10 +419,10 @@ func shellProgram(s *Shell, in Invocation) bool {
 			sub.params, sub.args, sub.paramsKnown = nil, nil, true
 			for _, a := range args[1:] {
 				sub.params = append(sub.params, a.Text)
-				sub.paramsKnown = sub.paramsKnown && a.Known()
+				sub.paramsKnown = sub.paramsKnown && a.Sure()
 			}
 		}
-		sub.made(code.Text, code.Dynamic)
+		sub.made(code.Text, Dynamics([]Field{*code}))
 		starts := func(a Field) bool {
 			name, _, _ := strings.Cut(a.Text, "=")
 			return wordlist.Has(fileVariables, name) && len(Loads(in.Name(), a)) > 0
@@ -411,7 +435,8 @@ func shellProgram(s *Shell, in Invocation) bool {
 		if text, ok := s.Content(*file); ok && len(in.Unbound) == 0 {
 			sub := s.Sub(append(in.Via, name)...)
 			sub.inherit(in.Assigns)
-			sub.Stdin, sub.params, sub.args, sub.paramsKnown = s.Stdin, Texts(args), nil, known(args)
+			sub.Stdin, sub.params, sub.args, sub.paramsKnown = s.Stdin, Texts(args), nil, !slices.ContainsFunc(args, func(f Field) bool { return !f.Sure() })
+			sub.script = file.Text
 			s.Touch(*file, collect.AccessRead)
 			sub.Source(text)
 			return true

@@ -61,6 +61,9 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 			continue
 		}
 		v := s.Vars[a.Name.Value]
+		if v.keyed && v.Known && len(v.Values) == 0 {
+			v = Variable{keyed: true, origin: OriginAtom} // there is nothing in it
+		}
 		if odd {
 			v = Variable{odd: true, keyed: v.keyed, integer: v.integer || strings.Contains(flags, "i")}
 			if v.integer && !a.Naked {

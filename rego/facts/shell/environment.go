@@ -83,7 +83,7 @@ func (s *Shell) exported(w Field) Field {
 	case IsAssignment(w) || !assigned:
 		return w
 	case v.Known && len(v.Values) > 0:
-		return Field{Text: w.Text + "=" + v.Values[0]}
+		return Field{Text: w.Text + "=" + v.Values[0], Assumed: v.assumed}
 	}
 	return Field{Text: w.Text + "=$" + w.Text, Dynamic: []string{"$" + w.Text}, Origin: v.origin}
 }
@@ -149,7 +149,7 @@ func variables(env []Field) []holdgate.Variable {
 func (s *Shell) RunsValue(a Field, via []string) {
 	name, value, ok := strings.Cut(a.Text, "=")
 	if ok && value != "" && (wordlist.Has(CodeVariables, name) || cargoRuns(name)) {
-		s.Sub(append(slices.Clip(via), name)...).made(value, a.Dynamic)
+		s.Sub(append(slices.Clip(via), name)...).made(value, Dynamics([]Field{a}))
 	}
 }
 

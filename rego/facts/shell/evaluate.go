@@ -98,6 +98,12 @@ func (s *Shell) operandRuns(n syntax.Node) bool {
 
 // arithmeticRuns reports the same of a word's expansion.
 func (s *Shell) arithmeticRuns(f Field) bool {
+	if !f.Known() && !f.Stdin && f.Origin == OriginText {
+		for _, d := range f.Dynamic {
+			f.Text = strings.Replace(f.Text, d, "0", 1)
+		}
+		return s.textRuns(f.Text, 0)
+	}
 	text, known := atoms(f)
 	return !known || s.textRuns(text, 0)
 }
@@ -117,7 +123,7 @@ func (s *Shell) textRuns(text string, depth int) bool {
 		v, assigned := s.Vars[word]
 		switch {
 		case !assigned && wordlist.Has(atomVariables, word):
-		case !assigned, !v.Known && v.origin < OriginAtom:
+		case !assigned, !v.Known && v.origin < OriginAtom && v.origin != OriginText:
 			return true
 		case slices.ContainsFunc(v.Values, func(t string) bool { return s.textRuns(t, depth+1) }):
 			return true

@@ -47,6 +47,9 @@ func (s *Shell) poured(st *syntax.Stmt, out replacement) {
 		s.Found.Temporary[text] = true
 	}
 	at, ok := s.FileAt(out.file)
+	if n := out.redirect.N; n == nil || n.Value == "1" {
+		s.Owns(out.file)
+	}
 	if n := out.redirect.N; !ok || s.Quiet || n != nil && n.Value != "1" {
 		return
 	}
@@ -100,6 +103,36 @@ func (s *Shell) TempFile(f Field) (string, bool) {
 	return path.Clean(text), true
 }
 
+// Owns notes that the line has just decided all that a file holds.
+func (s *Shell) Owns(f Field) {
+	if at, ok := s.FileAt(f); ok && !s.Quiet && len(f.Assumed) == 0 {
+		s.Found.Own[at] = collect.Whole{Version: s.Found.Version(at), Branches: s.branches}
+	}
+}
+
+// MakesFolder notes that the line has just made a folder for temporary files.
+func (s *Shell) MakesFolder(f Field) {
+	if at, ok := s.TempFile(f); ok && f.Sure() && !f.Glob && !s.Quiet && scratchFolder.MatchString(at) {
+		s.Found.Own[collect.FileKey(at)+"/"] = collect.Whole{Branches: s.branches}
+	}
+}
+
+// madeFolder reports whether the line has made a folder, wherever it is deleted.
+func (s *Shell) madeFolder(at string) bool {
+	w, ok := s.Found.Own[collect.FileKey(at)+"/"]
+	return ok && strings.HasPrefix(s.branches, w.Branches) && s.Certain(folderMade, copyGone)
+}
+
+// scratchFolder is a folder for temporary files, by its name: nothing hidden.
+var scratchFolder = regexp.MustCompile(`^/tmp/[\w-][\w.-]*(/[\w-][\w.-]*)*$`)
+
+// owned reports whether what a file holds is what the line has put there: then nothing is
+// lost with it that was not lost before. It was written wherever it is deleted.
+func (s *Shell) owned(at string) bool {
+	w, ok := s.Found.Own[at]
+	return ok && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches)
+}
+
 // mktempName begins what mktemp prints, where that is not told otherwise: a file or
 // a folder that was not there before.
 const mktempName = "/tmp/tmp.XXXXXXXXXX"
@@ -111,10 +144,15 @@ func (s *Shell) ownTemporary(f Field) bool {
 	if at, ok := s.FileAt(f); ok && s.Found.Single && s.Found.Copies[at] && s.Certain(copyMade, copyGone) {
 		return true
 	}
+	if at, ok := s.FileAt(f); ok && s.Found.Single && s.owned(at) {
+		return true
+	}
 	at, ok := s.TempFile(f)
 	switch {
 	case !ok:
 		return false
+	case !s.Found.Single && f.Sure() && !f.Glob && !s.Found.Linked && s.madeFolder(at):
+		return true
 	case f.Glob && !(s.Found.Single && f.Known()):
 		return false
 	case !f.Glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.Found.Temporary[at]:
@@ -129,9 +167,14 @@ func (s *Shell) ownTemporary(f Field) bool {
 }
 
 var (
-	copyMade = regexp.MustCompile(`\b(cp|sed|install)\b`)
-	copyGone = regexp.MustCompile(`\b(rm|unlink)\b`)
+	copyMade   = regexp.MustCompile(`\b(cp|sed|install)\b`)
+	folderMade = regexp.MustCompile(`\bmkdir\b`)
+	copyGone   = regexp.MustCompile(`\b(rm|unlink)\b`)
 )
+
+// CopyLasts reports whether what is removed behind a copy is removed only where the copy
+// was made.
+func (s *Shell) CopyLasts() bool { return s.Certain(copyMade, copyGone) }
 
 // Certain reports whether the text gives up where a command fails, before the last
 // of those that a pattern finds: what stands there runs only where the first did.

@@ -17,7 +17,7 @@ func (s *Shell) RunningNames(in Invocation) []string {
 		o := ParseOptions(words, "adinNptu", "")
 		names = append(o.Operands, o.Values("a", "")...)
 		return running(names, func(f Field) bool {
-			return s.nameRuns(f) || s.Vars[f.Text].integer && s.Stdin.Origin < OriginAtom
+			return s.nameRuns(f) || s.Vars[f.Text].integer && s.Stdin.Origin < OriginAtom && s.Stdin.Origin != OriginText
 		})
 	case "mapfile", "readarray":
 		names = ParseOptions(words, "dnOsuCc", "").Operands

@@ -18,6 +18,7 @@ type origin uint8
 
 const (
 	OriginAny   origin = iota // nothing is known
+	OriginText                // text that a file of the project holds: code that reads it is as safe as the project's own
 	OriginNames               // names of files, as a listing prints them, or parts of them
 	OriginValue               // one path, ref or import path: it begins with no dash
 	OriginAtom                // a number, a hash, a date: no slash stands in it either
@@ -123,10 +124,19 @@ func (s *Shell) stmtOrigin(st *syntax.Stmt) origin {
 	if st.Background || st.Negated || !silences(st.Redirs) {
 		return OriginAny
 	}
+	in := s.Stdin.Origin
+	for _, r := range st.Redirs {
+		if r.Op == syntax.RdrIn {
+			in = max(s.fileOrigin(s.one(r.Word, quoting{})), s.processOrigin(r.Word))
+			if st.Cmd == nil {
+				return in // $(< file)
+			}
+		}
+	}
 	switch c := st.Cmd.(type) {
 	case *syntax.CallExpr:
 		if words := s.fields(c.Args); len(words) > 0 {
-			return s.PrintedBy(words, s.Stdin.Origin)
+			return s.PrintedBy(words, in)
 		}
 	case *syntax.BinaryCmd:
 		return s.binaryOrigin(c)
@@ -145,7 +155,7 @@ func (s *Shell) binaryOrigin(c *syntax.BinaryCmd) origin {
 		return right.stmtOrigin(c.Y)
 	case syntax.OrStmt: // git rev-parse HEAD || echo none
 		o := s.stmtOrigin(c.X)
-		if out := s.output(c.Y); out.Known && !strings.HasPrefix(out.Text, "-") {
+		if out := s.output(c.Y); out.Known && !strings.HasPrefix(out.Text, "-") && plainText.MatchString(strings.TrimSpace(out.Text)) {
 			return min(o, OriginNames)
 		}
 		return min(o, s.stmtOrigin(c.Y))
@@ -219,7 +229,7 @@ func (s *Shell) PrintedBy(words []Field, in origin) origin {
 		return OriginAny
 	}
 	for i, w := range args {
-		if !w.Known() && w.Origin == OriginAny {
+		if !w.Known() && w.Origin < OriginNames && !(w.Origin == OriginText && wordlist.Has("echo printf", name)) {
 			return OriginAny
 		}
 		if !excluded(name, args, i) && (collect.Classify(w.Text, collect.AccessRead) == collect.ClassSecret || aimsAtSecrets(w.Text)) {
@@ -230,6 +240,9 @@ func (s *Shell) PrintedBy(words []Field, in origin) origin {
 		args = args[1:]
 	}
 	if name == "command" || name == "xargs" {
+		if len(args) == 0 && name == "xargs" {
+			return min(in, OriginText) // it prints what it reads
+		}
 		if len(args) == 0 || strings.HasPrefix(args[0].Text, "-") && args[0].Text != "-v" {
 			return OriginAny
 		}
@@ -257,7 +270,9 @@ func (s *Shell) PrintedBy(words []Field, in origin) origin {
 	case printsNumbers(name, args):
 		return OriginAtom
 	case name == "cat" && len(args) == 1:
-		return s.contentOrigin(args[0])
+		return max(s.contentOrigin(args[0]), s.fileOrigin(args[0]))
+	case wordlist.Has("sed jq yq node python python3 sqlite3 curl", name):
+		return s.pickedOrigin(name, args, in)
 	case name == "jobs" && len(args) == 1 && wordlist.Has("-p -pr -rp", args[0].Text):
 		return OriginOwn
 	case wordlist.Has("nproc whoami id uname arch seq", name):
@@ -270,7 +285,7 @@ func (s *Shell) PrintedBy(words []Field, in origin) origin {
 	o := ParseOptions(args, "", "")
 	switch name {
 	case "head", "tail", "sort", "uniq", "cut", "tr", "wc", "grep", "egrep", "rg", "awk":
-		return filterOrigin(name, args, o, in)
+		return s.filterOrigin(name, args, o, in)
 	case "date":
 		return dateOrigin(args)
 	case "git":
@@ -280,7 +295,7 @@ func (s *Shell) PrintedBy(words []Field, in origin) origin {
 			return OriginValue
 		}
 	case "find", "fd":
-		if !slices.ContainsFunc(args, func(w Field) bool {
+		if findsFiles(args) || !slices.ContainsFunc(args, func(w Field) bool {
 			return wordlist.Has("-printf -exec -execdir -ok -okdir -delete -x -X --exec --exec-batch", w.Text)
 		}) {
 			return OriginNames
@@ -291,6 +306,19 @@ func (s *Shell) PrintedBy(words []Field, in origin) origin {
 		}
 	}
 	return OriginAny
+}
+
+// findsFiles reports whether all that a find prints are names of files that a grep has
+// picked out: find src -exec grep -l x {} +
+func findsFiles(args []Field) bool {
+	i := slices.IndexFunc(args, func(w Field) bool { return w.Text == "-exec" })
+	if i < 0 || i+2 >= len(args) || !wordlist.Has("grep egrep fgrep", args[i+1].Text) {
+		return false
+	}
+	o := ParseOptions(args[i+2:], "efABCm", "regexp file")
+	return o.Has("lL", "files-with-matches") && !slices.ContainsFunc(slices.Concat(args[:i], args[i+2:]), func(w Field) bool {
+		return wordlist.Has("-printf -fprintf -fprint -fls -exec -execdir -ok -okdir -delete -ls", w.Text)
+	})
 }
 
 // aimsAtSecrets reports whether a word picks the names of secrets out of a
@@ -360,7 +388,7 @@ func (s *Shell) overridden(name string) bool {
 }
 
 // filterOrigin is what is left of what a filter reads.
-func filterOrigin(name string, args []Field, o Options, in origin) origin {
+func (s *Shell) filterOrigin(name string, args []Field, o Options, in origin) origin {
 	switch name {
 	case "wc":
 		if len(o.Operands) == 0 {
@@ -374,14 +402,18 @@ func filterOrigin(name string, args []Field, o Options, in origin) origin {
 		if o.Has("lL", "files-with-matches") || name == "rg" && o.Has("", "files") {
 			return OriginNames
 		}
-		if o.Has("or", "only-matching") || len(o.Operands) > 1 {
-			return OriginAny
+		files := o.Operands
+		if !o.Has("ef", "regexp") && len(files) > 0 {
+			files = files[1:]
+		}
+		if o.Has("or", "only-matching") || len(files) > 0 {
+			return min(s.filesOrigin(files, in), OriginText)
 		}
 		return in
 	case "tr":
 		for _, w := range o.Operands {
 			if strings.Trim(w.Text, "\\nrt ,\"'") != "" {
-				return OriginAny
+				return min(in, OriginText)
 			}
 		}
 		if in >= OriginAtom && len(o.Operands) == 1 && o.Has("d", "delete") {
@@ -389,15 +421,26 @@ func filterOrigin(name string, args []Field, o Options, in origin) origin {
 		}
 		return min(in, OriginNames)
 	case "awk":
-		if len(args) != 1 || !strings.HasPrefix(strings.ReplaceAll(args[0].Text, " ", ""), "{print$") || strings.Trim(args[0].Text, "{}print$0123456789NF ") != "" {
+		if len(args) == 1 && strings.HasPrefix(strings.ReplaceAll(args[0].Text, " ", ""), "{print$") && strings.Trim(args[0].Text, "{}print$0123456789NF ") == "" {
+			return min(in, OriginNames)
+		}
+		words := ParseOptions(args, "F", "").Operands
+		if len(words) == 0 || !words[0].Known() || !printsFields.MatchString(words[0].Text) || slices.ContainsFunc(args, func(w Field) bool { return wordlist.Has("-v -f -e -i", w.Text) }) {
 			return OriginAny
 		}
-		return min(in, OriginNames)
-	case "cut":
-		return min(in, OriginNames)
+		return min(s.filesOrigin(words[1:], in), OriginText)
 	}
-	if slices.ContainsFunc(o.Operands, func(w Field) bool { return strings.Trim(w.Text, "0123456789") != "" }) {
-		return OriginAny // it reads a file
+	files := slices.DeleteFunc(slices.Clone(o.Operands), func(w Field) bool {
+		return w.Known() && (strings.Trim(w.Text, "0123456789+") == "" || name == "cut" && w.Text == ",")
+	})
+	if name == "cut" {
+		files = ParseOptions(args, "dfcb", "delimiter fields characters bytes output-delimiter").Operands
+		if len(files) == 0 {
+			return min(in, OriginNames)
+		}
+	}
+	if len(files) > 0 {
+		return min(s.filesOrigin(files, in), OriginText)
 	}
 	return in
 }
@@ -467,6 +510,9 @@ func gitOrigin(args []Field) origin {
 		if o.Has("", "name-only") {
 			return OriginNames
 		}
+	}
+	if wordlist.Has("status show diff log blame shortlog config remote", args[0].Text) && plainFormat.MatchString(format) {
+		return OriginText
 	}
 	return OriginAny
 }

@@ -55,12 +55,12 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 				text = untab(text)
 			}
 			s.opens(body)
-			s.Stdin = Stream{Kind: "heredoc", Text: text, Known: body.Known()}
+			s.Stdin = Stream{Kind: "heredoc", Text: text, Known: body.Sure()}
 			continue
 		case syntax.WordHdoc:
 			f := s.one(r.Word, quoting{})
 			s.opens(f)
-			s.Stdin = Stream{Kind: "heredoc", Text: f.Text + "\n", Known: f.Known()}
+			s.Stdin = Stream{Kind: "heredoc", Text: f.Text + "\n", Known: f.Sure()}
 			continue
 		case syntax.DplIn, syntax.DplOut:
 			if f := s.one(r.Word, quoting{}); r.Op == syntax.DplOut && !isDescriptor(f.Text) {
@@ -70,13 +70,13 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 		}
 		f := s.one(r.Word, quoting{})
 		s.opens(f)
-		if !f.Known() && !s.Here(f).Known() && f.Origin != OriginAtom && (r.Op != syntax.RdrIn || f.Origin == OriginAny) {
+		if !f.Known() && !s.Here(f).Known() && f.Origin != OriginAtom && (r.Op != syntax.RdrIn || f.Origin < OriginNames) {
 			s.Opened = slices.Concat(s.Opened, f.Dynamic)
 		}
 		switch r.Op {
 		case syntax.RdrIn:
 			s.Touch(f, collect.AccessRead)
-			s.Stdin = Stream{Kind: "file", File: f.Text, Origin: s.processOrigin(r.Word)}
+			s.Stdin = Stream{Kind: "file", File: f.Text, Origin: max(s.processOrigin(r.Word), s.fileOrigin(f))}
 		case syntax.RdrInOut:
 			s.Touch(f, collect.AccessRead)
 			s.Touch(f, collect.AccessWrite)

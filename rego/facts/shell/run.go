@@ -230,8 +230,19 @@ func (s *Shell) Touch(f Field, access string) {
 	if !known && access != collect.AccessRead {
 		s.Found.Changed = append(s.Found.Changed, f.Dynamic...)
 	}
+	if access == collect.AccessDelete {
+		s.Found.Changed = append(s.Found.Changed, f.Assumed...)
+	}
+	if access == collect.AccessWrite && known && strings.ContainsAny(text, "$`") && holdsCommand(text) {
+		s.Found.Fail("shell: a file is named like a command: %s", text)
+	}
 	made := slices.ContainsFunc(s.Taint, func(t string) bool { return t != "" && strings.Contains(f.Text, t) })
 	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f)})
+}
+
+// holdsCommand reports whether a name would run a command where a shell evaluates it.
+func holdsCommand(name string) bool {
+	return strings.Contains(name, "$(") || strings.Contains(name, "`")
 }
 
 // output is what a statement would write, where that can be told: an echo, a
@@ -249,7 +260,7 @@ func (s *Shell) output(st *syntax.Stmt) Stream {
 		return unknown
 	}
 	for _, w := range words {
-		if !w.Known() || w.Glob {
+		if !w.Sure() || w.Glob {
 			return unknown
 		}
 	}

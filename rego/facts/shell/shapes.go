@@ -28,7 +28,7 @@ func (f Field) shape() Field {
 			return Field{}
 		}
 	}
-	return Field{Text: f.Text, Dynamic: f.Dynamic, Origin: f.Origin}
+	return Field{Text: f.Text, Dynamic: f.Dynamic, Origin: f.Origin, Assumed: f.Assumed}
 }
 
 // shaped expands a parameter of which the shape is known.
@@ -100,5 +100,6 @@ func (b *wordBuilder) shape(f Field, q quoting) {
 	}
 	b.cur.Glob = b.cur.Glob || f.Glob
 	b.cur.Runs = b.cur.Runs || f.Runs
+	b.cur.Assumed = append(slices.Clip(b.cur.Assumed), f.Assumed...)
 	b.cur.Within = first && f.Within
 }

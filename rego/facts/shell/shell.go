@@ -13,6 +13,7 @@ package shell
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -44,6 +45,7 @@ type Shell struct {
 	// paramsKnown says that params are all there are; else they come from
 	// outside.
 	paramsKnown bool
+	script      string // the file that the text at hand stands in, as it was named; empty where it is a line
 
 	// dirs are the folders that it may be in, the likeliest first; empty where
 	// not known. They are absolute, or begin with "~" where the home folder is
@@ -71,6 +73,8 @@ type Shell struct {
 	differs     *difference   // where readings of the words at hand differ; nil where one is followed
 	Consumed    bool          // what it prints is read by something else than the agent
 	Reach       collect.Reach // of the paths that the command at hand touches
+	sparse      bool          // elements of arrays that may not be there are left out
+	branches    string        // which branches surround the text at hand, by numbers of their own
 }
 
 // A Stream is what a command's standard input holds.
@@ -192,7 +196,12 @@ func (s *Shell) settle() {
 // up.
 func (s *Shell) merge(o state) {
 	for k, v := range s.Vars {
-		if w, ok := o.vars[k]; !ok || !v.same(w) {
+		w, ok := o.vars[k]
+		if array, both := joined(v, w); ok && both && !v.same(w) {
+			s.Vars[k] = array
+			continue
+		}
+		if !ok || !v.same(w) {
 			s.Vars[k] = Variable{origin: min(v.atLeast(), w.atLeast())}
 		}
 	}
@@ -216,6 +225,9 @@ func (s *Shell) merge(o state) {
 func (s *Shell) branch(f func()) {
 	before := s.state()
 	s.conditional++
+	defer func(b string) { s.branches = b }(s.branches)
+	s.Found.Branches++
+	s.branches += strconv.Itoa(s.Found.Branches) + "/"
 	f()
 	s.conditional--
 	s.merge(before)
@@ -460,7 +472,7 @@ func (s *Shell) forClause(c *syntax.ForClause) {
 	}
 	for _, f := range items {
 		s.branch(func() {
-			s.Set(it.Name.Value, Variable{Values: []string{f.Text}, Known: true})
+			s.Set(it.Name.Value, Variable{Values: []string{f.Text}, Known: true, assumed: f.Assumed})
 			s.list(c.Do)
 		})
 	}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,15 +17,19 @@ type Variable struct {
 	Known    bool
 	origin   origin // where it comes from, if it is not known
 	readonly bool
-	odd      bool  // declared with an attribute that changes what is assigned
-	integer  bool  // whatever is assigned is evaluated as arithmetic
-	keyed    bool  // an array whose subscripts are text
-	within   bool  // each value is one that field.within may stand for
-	shape    Field // the word that was assigned, where parts of it are not known
+	odd      bool      // declared with an attribute that changes what is assigned
+	integer  bool      // whatever is assigned is evaluated as arithmetic
+	keyed    bool      // an array whose subscripts are text
+	within   bool      // each value is one that field.within may stand for
+	shape    Field     // the word that was assigned, where parts of it are not known
+	assumed  []string  // parts of the values that the environment may change: see Field
+	elements []element // of an array of which not all is known
+	place    string    // the path of a folder, from the one that the script at hand lies in
 }
 
 func (v Variable) same(w Variable) bool {
-	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic)
+	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic) &&
+		slices.Equal(v.assumed, w.assumed) && v.place == w.place && slices.EqualFunc(v.elements, w.elements, element.same)
 }
 
 // atLeast is where a variable comes from that may hold another value besides.
@@ -34,9 +39,14 @@ func (v Variable) atLeast() origin {
 		return v.origin
 	case !v.array && v.Values[0] != "" && strings.Trim(v.Values[0], "0123456789") == "":
 		return OriginAtom
+	case !v.array && len(v.assumed) == 0 && plainText.MatchString(v.Values[0]):
+		return OriginText
 	}
 	return OriginAny
 }
+
+// plainText means nothing to any program that reads it as code.
+var plainText = regexp.MustCompile(`^[\w.,:+ -]*$`)
 
 // Set assigns a variable, as far as it can be assigned.
 func (s *Shell) Set(name string, v Variable) {
@@ -131,20 +141,24 @@ func (s *Shell) assign(a *syntax.Assign) Field {
 	}
 	switch {
 	case !f.Known() && !a.Append:
-		s.Set(name, Variable{origin: f.assigned(), shape: f.shape()})
+		s.Set(name, Variable{origin: f.assigned(), shape: f.shape(), place: s.place(f.Text)})
 	case !f.Known(), a.Append && (!had || !old.Known || old.array):
 		s.forget(name)
 	case a.Append:
-		s.Set(name, Variable{Values: []string{old.Values[0] + f.Text}, Known: true})
+		s.Set(name, Variable{Values: []string{old.Values[0] + f.Text}, Known: true, assumed: slices.Concat(old.assumed, f.Assumed)})
 	default:
-		s.Set(name, Variable{Values: []string{f.Text}, Known: true})
+		s.Set(name, Variable{Values: []string{f.Text}, Known: true, assumed: f.Assumed})
 	}
 	f.Text = name + "=" + f.Text
 	return f
 }
 
 func (s *Shell) assignArray(a *syntax.Assign) Field {
-	v := Variable{array: true, Known: !a.Append}
+	v := Variable{array: true, Known: true}
+	if a.Append {
+		old := s.Vars[a.Name.Value]
+		v.elements, v.Known = old.listed(), old.array && (old.Known || old.elements != nil)
+	}
 	for _, e := range a.Array.Elems {
 		if e.Index != nil {
 			if s.Vars[a.Name.Value].keyed {
@@ -159,14 +173,10 @@ func (s *Shell) assignArray(a *syntax.Assign) Field {
 		}
 		for _, f := range s.fields([]*syntax.Word{e.Value}) {
 			s.plainly(f)
-			v.Values = append(v.Values, f.Text)
-			v.Known = v.Known && f.Known()
+			v.elements = append(v.elements, element{Field: f})
 		}
 	}
-	if !v.Known {
-		v = Variable{}
-	}
-	s.Set(a.Name.Value, v)
+	s.Set(a.Name.Value, v.settled())
 	text := s.written(a)
 	return Field{Text: text, array: true}
 }
@@ -176,7 +186,14 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 	runs := !s.Quiet && s.evaluates(p)
 	values, ok := s.paramValues(p)
 	if !ok {
+		if text, ok := s.byDefault(p); ok {
+			s.assume(b, p, text, q)
+			return
+		}
 		s.nested(p)
+		if s.listed(b, p, q) {
+			return
+		}
 		if s.shaped(b, p, q) {
 			b.cur.Runs = b.cur.Runs || runs
 			return
@@ -188,6 +205,7 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 		return
 	}
 	defer func() { b.cur.Runs = b.cur.Runs || runs }()
+	b.cur.Assumed = append(slices.Clip(b.cur.Assumed), s.assumedOf(p.Param.Value)...)
 	if s.arrayDiffers(p) {
 		s.differ(b, p, differs, q)
 	}
@@ -296,6 +314,9 @@ func (s *Shell) lookup(name string, index syntax.ArithmExpr) ([]string, bool) {
 			return s.params[n-1 : n], s.paramsKnown
 		}
 		return []string{""}, s.paramsKnown
+	}
+	if s.script != "" && (name == "0" || name == "BASH_SOURCE" && (index == nil || isAll(index, "0"))) {
+		return []string{s.script}, true
 	}
 	v, assigned := s.Vars[name]
 	if !assigned {

@@ -16,6 +16,7 @@ import (
 type Field struct {
 	Text    string
 	Dynamic []string // its parts that are known at run time only, as written
+	Assumed []string // its parts that the environment may change: defaults, as in ${PORT:-8080}
 	Origin  origin   // where these come from: the weakest
 	Bare    bool     // one of them stands unquoted, so that the shell splits it
 	Runs    bool     // the shell may run commands that stand in a value of one of them
@@ -27,6 +28,9 @@ type Field struct {
 
 // Known reports whether the text is all that the word holds.
 func (f Field) Known() bool { return len(f.Dynamic) == 0 && !f.Stdin }
+
+// Sure reports whether it is that in every environment.
+func (f Field) Sure() bool { return f.Known() && len(f.Assumed) == 0 }
 
 // fields expands words as the shell does: braces, parameters, splitting.
 func (s *Shell) fields(words []*syntax.Word) []Field {
@@ -219,7 +223,7 @@ func (s *Shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
 			b.add(p.Value)
 		}
 	case *syntax.DblQuoted:
-		b.started = true
+		b.started = b.started || !listsElements(p)
 		s.parts(b, p.Parts, quoting{double: true})
 	case *syntax.ParamExp:
 		s.parameter(b, p, q)
@@ -237,6 +241,16 @@ func (s *Shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
 		s.nested(p)
 		b.dynamic(s.written(p), OriginNames, q)
 	}
+}
+
+// listsElements reports whether quotes hold only the elements of an array: where it has
+// none, they stand for no word at all.
+func listsElements(q *syntax.DblQuoted) bool {
+	if len(q.Parts) != 1 {
+		return false
+	}
+	p, ok := q.Parts[0].(*syntax.ParamExp)
+	return ok && p.Param != nil && !p.Length && (p.Param.Value == "@" || isAll(p.Index, "@")) && p.Exp == nil && p.Repl == nil
 }
 
 // substitution expands $(...) where the line itself tells what it prints.

@@ -339,7 +339,7 @@ func IsAssignment(f Field) bool {
 func Dynamics(fs []Field) []string {
 	var out []string
 	for _, f := range fs {
-		out = append(out, f.Dynamic...)
+		out = append(append(out, f.Dynamic...), f.Assumed...)
 		if f.Stdin {
 			out = append(out, "stdin")
 		}
@@ -384,10 +384,10 @@ func (s *Shell) inherit(assigns []Field) {
 	delete(s.Vars, "IFS")
 	clear(s.funcs)
 	clear(s.aliases)
-	s.params, s.args, s.paramsKnown = nil, nil, false
+	s.params, s.args, s.paramsKnown, s.script = nil, nil, false, ""
 	s.Env = s.Overlaid(s.Env, assigns...)
 	for _, a := range assigns {
 		name, value, _ := strings.Cut(a.Text, "=")
-		s.Vars[name] = Variable{Values: []string{value}, Known: a.Known()}
+		s.Vars[name] = Variable{Values: []string{value}, Known: a.Sure()}
 	}
 }

@@ -19,8 +19,9 @@ import (
 type difference uint8
 
 const (
-	differsInSplits difference = 1 << iota // zsh does not split
-	differs                                // zsh expands to other text
+	differsInSplits   difference = 1 << iota // zsh does not split
+	differs                                  // zsh expands to other text
+	differsInElements                        // elements of an array may not be there
 )
 
 // readings are the fields of a command's words, and those that zsh makes of
@@ -31,6 +32,14 @@ func (s *Shell) readings(words []*syntax.Word) (fields, zsh []Field) {
 	var found difference
 	s.differs = &found
 	fields = s.fields(words)
+	if found&differsInElements != 0 {
+		if found&differs != 0 {
+			s.Found.Fail("shell: elements that may not be there, in words that shells read differently")
+		}
+		other := s.quietly()
+		other.sparse, other.differs = true, nil
+		return fields, other.fields(words)
+	}
 	if found&differs == 0 && (found == 0 || len(fields) == 0 || !s.runsOthers(fields[0].Text)) {
 		return fields, nil
 	}

@@ -1,0 +1,153 @@
+package programs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// A Makefile that the line has written is read where the line runs make. Only what is
+// plain is: rules with their recipes, and variables with plain values.
+
+var (
+	makeRule     = regexp.MustCompile(`^([\w./%-]+(?: +[\w./-]+)*) *:(?:([^=:|;#$]*))(?:#.*)?$`)
+	makeVariable = regexp.MustCompile(`^([A-Za-z_]\w*) *[:?]?= *([\w./:@,= -]*)$`)
+	makeUse      = regexp.MustCompile(`\$[({]([A-Za-z_]\w*)[)}]`)
+)
+
+// maxMakeRules bounds how many rules are followed.
+const maxMakeRules = 100
+
+type makeTarget struct {
+	needs, recipe []string
+}
+
+// otherMakefiles are files that the line has written, and that make takes before a
+// Makefile.
+func otherMakefiles(s *shell.Shell) []string {
+	if len(s.Dirs) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc([]string{"GNUmakefile", "makefile"}, func(name string) bool {
+		return !s.Found.Overwrites(collect.JoinAny(s.Dirs[0], name), false)
+	})
+}
+
+// makefileShown reads the Makefile of the folder at hand, where the line has written it,
+// and walks the recipes of what is to be made. It reports false where it does not know
+// all that would run.
+func makefileShown(s *shell.Shell, in shell.Invocation) bool {
+	file := shell.Field{Text: "Makefile"}
+	text, ok := s.Content(file)
+	if !ok {
+		return false
+	}
+	targets, first, ok := makeRules(text)
+	if !ok {
+		return false
+	}
+	var goals []string
+	for _, w := range in.Words[1:] {
+		switch {
+		case !w.Sure() || shell.IsAssignment(w):
+			return false
+		case makeFlag.MatchString(w.Text):
+		case strings.HasPrefix(w.Text, "-"):
+			return false
+		default:
+			goals = append(goals, w.Text)
+		}
+	}
+	if len(goals) == 0 {
+		goals = []string{first}
+	}
+	s.Touch(file, collect.AccessRead)
+	done := make(map[string]bool)
+	for len(goals) > 0 {
+		goal := goals[0]
+		goals = goals[1:]
+		t, ok := targets[goal]
+		if done[goal] || !ok {
+			continue // a file that is there
+		}
+		if done[goal] = true; len(done) > maxMakeRules {
+			return false
+		}
+		goals = append(goals, t.needs...)
+		for _, line := range t.recipe {
+			s.CodeText(shell.Field{Text: line}, in.Under("make"))
+		}
+	}
+	return true
+}
+
+// makeFlag is an option of make that changes nothing of what would run.
+var makeFlag = regexp.MustCompile(`^(-[nskB]+|-j[0-9]*|--dry-run|--silent|--always-make|--no-print-directory)$`)
+
+// makeRules takes a Makefile apart. It reports false where it holds more than is read
+// here.
+func makeRules(text string) (targets map[string]makeTarget, first string, ok bool) {
+	targets, variables := make(map[string]makeTarget), map[string]string{"MAKE": "make"}
+	var current []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
+		if recipe, is := strings.CutPrefix(line, "\t"); is {
+			plain, known := expandMake(strings.TrimLeft(recipe, "@-+ "), variables)
+			if !known {
+				return nil, "", false
+			}
+			for _, name := range current {
+				t := targets[name]
+				t.recipe = append(slices.Clip(t.recipe), plain)
+				targets[name] = t
+			}
+			continue
+		}
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if m := makeVariable.FindStringSubmatch(line); m != nil {
+			if wordlist.Has("SHELL MAKEFLAGS MAKEFILES VPATH PATH", m[1]) {
+				return nil, "", false
+			}
+			variables[m[1]], current = m[2], nil
+			continue
+		}
+		m := makeRule.FindStringSubmatch(line)
+		if m == nil || strings.Contains(m[1], "%") {
+			return nil, "", false
+		}
+		current = strings.Fields(m[1])
+		for _, name := range current {
+			if strings.HasPrefix(name, ".") && !wordlist.Has(".PHONY .DEFAULT_GOAL .SILENT", name) {
+				return nil, "", false
+			}
+			t := targets[name]
+			if name[0] != '.' {
+				if first == "" {
+					first = name
+				}
+				t.needs = append(slices.Clip(t.needs), strings.Fields(m[2])...)
+			}
+			targets[name] = t
+		}
+	}
+	return targets, first, true
+}
+
+// expandMake puts values in place of variables, and $ in place of $$.
+func expandMake(line string, variables map[string]string) (string, bool) {
+	const dollar = "\x00"
+	line = strings.ReplaceAll(line, "$$", dollar)
+	line = makeUse.ReplaceAllStringFunc(line, func(use string) string {
+		if value, ok := variables[use[2:len(use)-1]]; ok {
+			return value
+		}
+		return use
+	})
+	return strings.ReplaceAll(line, dollar, "$"), !strings.Contains(line, "$")
+}

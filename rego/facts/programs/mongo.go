@@ -1,0 +1,72 @@
+package programs
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
+)
+
+// mongoReads are the methods of a MongoDB shell that only read, and those of JavaScript
+// that go over what was read.
+const mongoReads = "find findOne count countDocuments estimatedDocumentCount distinct aggregate getIndexes stats dataSize storageSize totalSize totalIndexSize explain " +
+	"limit skip sort hint projection batchSize maxTimeMS pretty toArray hasNext next size itcount collation comment " +
+	"getCollection getCollectionNames getCollectionInfos getSiblingDB getName version serverStatus hostInfo hello isMaster status conf getMongo getDBNames " +
+	"forEach map filter reduce some every slice join concat includes indexOf push keys values entries stringify parse toString toFixed toISOString getTime padEnd padStart split trim toLowerCase toUpperCase substring log table print"
+
+// mongoCalls are functions that stand by themselves.
+const mongoCalls = "print printjson ObjectId ISODate Date NumberInt NumberLong NumberDecimal UUID function if for while return of in String Number EJSON"
+
+var (
+	mongoString = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
+	mongoMethod = regexp.MustCompile(`(\.?)\s*\b([A-Za-z_]\w*)\s*\(`)
+	// mongoActs are names that change something, wherever they stand.
+	mongoActs = regexp.MustCompile(`\b(drop|remove|delete|update|insert|replace|bulk|rename|save|eval|load|shutdown|create|grant|revoke|set|kill|run|admin|process|require|constructor|prototype|globalThis|import|convert|clone|copy|fs|os|child|fsync|compact|call|apply|bind)([A-Z]\w*)?\b|__proto__`)
+	// mongoFields are names of fields that begin like such.
+	mongoFields = regexp.MustCompile(`(At|_at|On|_on|Date|_date|By|_by)$`)
+	// mongoHidden is what reaches names that are not read here, or writes what was read.
+	mongoHidden = regexp.MustCompile("[`\\\\]|\\$(where|function|accumulator|out|merge)|\\]\\s*\\(|\\)\\s*\\(|[\\w)]\\s*\\[\\s*[^\\]0-9]|//|/\\*|\\bnew\\s+Function")
+)
+
+// mongoCommand is the shell of MongoDB, whose --eval is a program in JavaScript.
+func mongoCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
+	mentions(s, in)
+	o := shell.ParseOptions(in.Words[1:], "ufp", "eval host port username password db authenticationDatabase file")
+	code := o.Values("", "eval")
+	for _, f := range o.Values("f", "file") {
+		c.Unbound = append(c.Unbound, f.Text)
+	}
+	if len(code) == 0 || len(o.Operands) > 1 || s.Stdin.Kind != "" && s.Stdin.Kind != "pipe" {
+		return
+	}
+	for _, f := range code {
+		if !f.Sure() || !onlyReadsMongo(f.Text) {
+			return
+		}
+	}
+	s.Found.SQL("show meta")
+}
+
+// onlyReadsMongo reports whether a program of a MongoDB shell only reads.
+func onlyReadsMongo(code string) bool {
+	if mongoHidden.MatchString(code) {
+		return false
+	}
+	code = mongoString.ReplaceAllString(code, `""`)
+	if strings.ContainsAny(code, `'`) {
+		return false
+	}
+	for _, name := range mongoActs.FindAllString(code, -1) {
+		if !mongoFields.MatchString(name) {
+			return false
+		}
+	}
+	for _, m := range mongoMethod.FindAllStringSubmatch(code, -1) {
+		if m[1] == "." && !wordlist.Has(mongoReads, m[2]) || m[1] == "" && !wordlist.Has(mongoCalls, m[2]) {
+			return false
+		}
+	}
+	return true
+}
