@@ -104,14 +104,22 @@ func withPolicy(t *testing.T, text string) gateOption {
 	return func(c *proxy.Config) { c.Engine = e }
 }
 
-func engine(t *testing.T, text string) *rego.Engine {
+// engine is one for all tests that decide by the same text: most of the time of many went into its compilation.
+func engine(t testing.TB, text string) *rego.Engine {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "policy.rego")
-	must(t, os.WriteFile(path, []byte(text), 0o600))
-	e, err := rego.Open(t.Context(), rego.Options{Path: path, Timeout: patience})
+	open, _ := engines.LoadOrStore(text, sync.OnceValues(func() (*rego.Engine, error) {
+		path := filepath.Join(t.TempDir(), "policy.rego")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+		return rego.Open(context.WithoutCancel(t.Context()), rego.Options{Path: path, Timeout: patience})
+	}))
+	e, err := open.(func() (*rego.Engine, error))()
 	must(t, err)
 	return e
 }
+
+var engines sync.Map // of the text of a policy
 
 func allowEverything(t *testing.T) *rego.Engine {
 	return engine(t, "package holdgate\n\nimport rego.v1\n\ndecision := {\"action\": \"allow\", \"rule\": \"test.all\"}\n")
@@ -160,8 +168,6 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 	}
 	q, err := approvals.Open(ctx, qc)
 	must(t, err)
-	policy := filepath.Join(dir, "policy.rego")
-	must(t, os.WriteFile(policy, []byte(testPolicy), 0o600))
 	ca, err := intercept.OpenCA(dir)
 	must(t, err)
 	g := &sidecar{t: t, queue: q, log: log, ca: ca, store: st, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
@@ -176,8 +182,7 @@ func newGateWith(t testing.TB, p parts, upstreams, mcps map[string]string, opts 
 		o(&c)
 	}
 	if c.Engine == nil {
-		c.Engine, err = rego.Open(ctx, rego.Options{Path: policy, Timeout: patience})
-		must(t, err)
+		c.Engine = engine(t, testPolicy)
 	}
 	s, err := proxy.New(context.WithoutCancel(ctx), c)
 	must(t, err)

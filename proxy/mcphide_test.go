@@ -48,6 +48,9 @@ func TestToolsThatSettingsRefuseCanBeHidden(t *testing.T) {
 		"an agent's word alone": {hide + "  tools: {files/rm: deny}\n  agents: {default: {tools: {files/rm: auto}}}\n", "rm"},
 		"lifted":                {hide + "  tools: {files/rm: deny}\n  exceptions: [{rule: tools.setting, match: {session: s}, reason: r}]\n", ""},
 	} {
+		if testing.Short() && name != "not set" && name != "by name" {
+			continue // each compiles a pack, and differs from these in policy alone
+		}
 		t.Run(name, func(t *testing.T) {
 			for _, typ := range []string{"", route.TypeEvents} {
 				g, s := newToolGate(t, withSettings(t, c.settings))

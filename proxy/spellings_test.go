@@ -151,7 +151,10 @@ func TestNoSpellingOfAnAddressLeadsInside(t *testing.T) {
 		hosts = append(hosts, h+":80")
 	}
 	insecure := &tls.Config{InsecureSkipVerify: true}
-	for _, host := range hosts {
+	for i, host := range hosts {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
 		t.Run(host, func(t *testing.T) {
 			get := "GET /x HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n"
 			ways := map[string]int{

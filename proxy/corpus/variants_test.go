@@ -226,14 +226,17 @@ func made(t *testing.T) ([]recording, []variant) {
 		}
 		s.variants(func(name string, body []byte) { add(name, s.typ, body) })
 	}
-	random := rand.New(rand.NewPCG(3, 4))
+	random, cuts := rand.New(rand.NewPCG(3, 4)), 8
+	if testing.Short() {
+		cuts = 1
+	}
 	for _, r := range recordings(t) {
 		f, typ := speaks(r), r.header.Get("Content-Type")
 		docs, _ := r.documents(r.answer)
 		if !r.streamed() || len(f.calls(docs)) == 0 {
 			continue
 		}
-		for range 8 {
+		for range cuts {
 			cut := r
 			cut.answer = r.answer[:random.IntN(len(r.answer))]
 			all, of = append(all, cut), append(of, variant{seed{name: f.name + ", recorded and cut", clients: f.clients, typ: typ, stream: true}, typ})

@@ -12,6 +12,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -40,9 +41,10 @@ type Options struct {
 // A Server serves the tools, over HTTP ([Server.ServeHTTP]) or standard streams
 // ([Server.Run]). It is safe for concurrent use.
 type Server struct {
-	o    Options
-	sdk  *mcp.Server
-	http http.Handler
+	o     Options
+	sdk   *mcp.Server
+	tools func() // adds the tools on first use: their schemas take longer than all else of a start
+	http  http.Handler
 
 	left  context.Context // ends when the client of Run has left
 	leave context.CancelFunc
@@ -67,7 +69,7 @@ func New(o Options) *Server {
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})}
 	s.left, s.leave = context.WithCancel(context.Background())
-	s.addTools()
+	s.tools = sync.OnceFunc(s.addTools)
 	s.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
 		SessionTimeout: idleSession, MaxRequestBodyBytes: agentapi.MaxBody,
 		DisableLocalhostProtection: true, // the door has checked host and origin
@@ -77,13 +79,17 @@ func New(o Options) *Server {
 
 // ServeHTTP implements [http.Handler]: Streamable HTTP. The caller has checked
 // that no web page asks.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.tools()
+	s.http.ServeHTTP(w, r)
+}
 
 // Run serves one client over its standard streams until it leaves, and has been
 // answered, or ctx ends. It is called once.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	defer s.leave()
 	defer context.AfterFunc(ctx, s.leave)() // the SDK waits for what is under way
+	s.tools()
 	agreed, w := new(revision), &oneWriter{WriteCloser: out}
 	t := &mcp.IOTransport{Reader: newUnbatched(in, w, agreed), Writer: w}
 	return s.sdk.Run(ctx, answering{t, s.leave, agreed})
