@@ -114,10 +114,15 @@ func (c *changes) waiting() (last int64, gaps []int64) {
 	return c.last, gaps
 }
 
+// changesSince are the rows after a number, and those that were skipped: two ways
+// into the index.
+const changesSince = `SELECT id, batch, keys FROM holdgate_changes WHERE id > $1
+	UNION ALL SELECT id, batch, keys FROM holdgate_changes WHERE id = ANY ($2) AND id <= $1 ORDER BY id`
+
 // next returns the keys that others changed since the last call.
 func (c *changes) next(ctx context.Context, conn *pgx.Conn) (keys []string, err error) {
 	last, gaps := c.waiting()
-	rows, err := conn.Query(ctx, `SELECT id, batch, keys FROM holdgate_changes WHERE id > $1 OR id = ANY ($2) ORDER BY id`, last, gaps)
+	rows, err := conn.Query(ctx, changesSince, last, gaps)
 	if err != nil {
 		return nil, err
 	}

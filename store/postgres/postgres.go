@@ -161,7 +161,7 @@ func (s *Store) settings() (*pgxpool.Config, error) {
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "holdgate"
 	}
-	pool.BeforeConnect = s.password
+	pool.BeforeConnect, pool.AfterConnect = s.password, steer
 	s.single = c.Copy()
 	return pool, nil
 }
@@ -185,7 +185,27 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err := s.password(ctx, c); err != nil {
 		return nil, err
 	}
-	return pgx.ConnectConfig(ctx, c)
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := steer(ctx, conn); err != nil {
+		conn.Close(ctx)
+		return nil, err
+	}
+	return conn, nil
+}
+
+// steer has a connection's statements follow the index. The planner would read all
+// that is under a prefix and sort it, for the first few of it: by its estimate that
+// is cheaper than a handful of reads here and there. A server without these
+// settings goes on.
+func steer(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SET enable_bitmapscan = off; SET enable_seqscan = off`)
+	if _, refused := errors.AsType[*pgconn.PgError](err); refused {
+		return nil
+	}
+	return err
 }
 
 // prepare checks the server, and makes the tables ready.

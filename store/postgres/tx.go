@@ -16,8 +16,10 @@ import (
 const (
 	// maxHead is how much of a key is in the index.
 	maxHead = 1 << 10
-	// page is how many pairs of a scan are fetched at a time.
-	page = 256
+	// firstPage is how many pairs of a scan are fetched first, for many scans want
+	// the first alone; each further page has four times as many, up to maxPage.
+	firstPage = 4
+	maxPage   = 256
 	// maxInline is the size of the largest value that a page holds; larger
 	// ones are fetched by themselves.
 	maxInline = 64 << 10
@@ -67,8 +69,8 @@ func (r *reader) Get(key string) ([]byte, error) {
 func (r *reader) Scan(prefix, from string) iter.Seq2[store.Pair, error] {
 	return func(yield func(store.Pair, error) bool) {
 		after := false
-		for {
-			list, err := r.page(prefix, max(prefix, from), after)
+		for size := firstPage; ; size = min(4*size, maxPage) {
+			list, err := r.page(prefix, max(prefix, from), after, size)
 			if err != nil {
 				yield(store.Pair{}, err)
 				return
@@ -87,7 +89,7 @@ func (r *reader) Scan(prefix, from string) iter.Seq2[store.Pair, error] {
 					return
 				}
 			}
-			if len(list) < page {
+			if len(list) < size {
 				return
 			}
 			from, after = list[len(list)-1].Key, true
@@ -106,10 +108,10 @@ const (
 	scanAfterBelow = scanColumns + `(head, tail) > ($1, $2) AND head < $5` + scanOrder
 )
 
-// page fetches the pairs from, or after, a key on. The value of a large one is nil.
-func (r *reader) page(prefix, from string, after bool) ([]store.Pair, error) {
+// page fetches so many pairs from, or after, a key on. The value of a large one is nil.
+func (r *reader) page(prefix, from string, after bool, size int) ([]store.Pair, error) {
 	head, _, tail := split(from)
-	args := []any{head, tail, maxInline, page}
+	args := []any{head, tail, maxInline, size}
 	statement := scanFrom
 	if after {
 		statement = scanAfter

@@ -22,7 +22,7 @@ func storeCommand(e *env) *cli.Command {
 				"off goes on when you run the command again. From its beginning on the state folder's\n" +
 				"database is not opened any more; the one in PostgreSQL is, once everything is there.",
 			Flags: []cli.Flag{
-				&cli.StringFlag{Name: "to", Usage: "postgres: the database of store.postgres in the configuration, as `STORE`"},
+				&cli.StringFlag{Name: "to", Usage: "copy to `STORE`: postgres, the database of store.postgres in the configuration"},
 				&cli.BoolFlag{Name: "cancel", Usage: "take back a copy that has not ended"},
 				command.JSONFlag(),
 			},
