@@ -1,0 +1,278 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+)
+
+// call sends a command of the browser's that chromedp has no action for.
+func call[P any](t *testing.T, ctx context.Context, method cdp.Command[P, cdp.Empty], p P) {
+	t.Helper()
+	_, err := chromedp.Call(ctx, method, p)
+	must(t, err)
+}
+
+// axe is the source of axe-core.
+func axe(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(os.Getenv("HOLDGATE_CLIENTS"), "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Skip("SKIPPED: HOLDGATE_CLIENTS has no axe-core (npm install in testdata/clients)")
+	}
+	return string(text)
+}
+
+// furnished is a house with something on every screen, and the paths of the screens.
+func furnished(t *testing.T) (*house, []string) {
+	h := newHouse(t)
+	b := h.signIn("ada")
+	granted := h.hold(holdgate.RiskMedium, `{"command":"npm install a"}`, holdgate.HoldSpec{})
+	_, text, _ := b.answer(granted, "decision", "approve", "remember", "exact", "scope", "session", "for", "8h")
+	b.answer(granted, "decision", "approve", "remember", "exact", "scope", "session", "for", "8h", "seen", seen(text))
+	high := h.hold(holdgate.RiskHigh, `{"command":"rm -rf build && git push --force","description":"Clean up","deep":{"a":[1,2]}}`, holdgate.HoldSpec{Message: "Mind the release"})
+	first := h.hold(holdgate.RiskMedium, `{"command":"npm install b"}`, holdgate.HoldSpec{})
+	second := h.hold(holdgate.RiskMedium, `{"command":"npm install c"}`, holdgate.HoldSpec{})
+	critical := h.hold(holdgate.RiskCritical, `{"command":"rm -rf /"}`, holdgate.HoldSpec{Approvers: holdgate.Approvers{Passkey: true}})
+	choice := h.hold(holdgate.RiskLow, `{"command":"make"}`, holdgate.HoldSpec{Kind: holdgate.RequestChoice, Options: []holdgate.Option{{ID: "a", Label: "A", Effect: "approve"}, {ID: "o", Label: "Other", Other: true}}})
+	long := h.hold(holdgate.RiskHigh, `{"command":"`+strings.Repeat("echo a; ", 9000)+`"}`, holdgate.HoldSpec{})
+	b.do("POST", "/agents", map[string][]string{"agent": {"builder"}, "action": {"pause"}, "text": {"lunch"}})
+	b.do("POST", "/sessions/s1", map[string][]string{"agent": {"builder"}, "content": {"mind the tests"}})
+	b.do("POST", "/requests/"+first.ID+"/claim", map[string][]string{"claim": {"yes"}})
+	return h, []string{"/", "/?risk=high", "/requests/" + high.ID, "/requests/" + high.ID + "?full=1", "/requests/" + high.ID + "/edit", "/requests/" + critical.ID, "/requests/" + choice.ID,
+		"/requests/" + long.ID, "/requests/" + granted.ID, "/several?id=" + first.ID + "&id=" + second.ID, "/agents", "/sessions/s1?agent=builder", "/history", "/history?rule=files.delete", "/grants",
+		"/statistics", "/people", "/requests/none"}
+}
+
+// findings are what axe-core finds on the page, one a line.
+func findings(t *testing.T, ctx context.Context, source string) string {
+	t.Helper()
+	for range 2 { // it is gone where the page was left
+		if value(t, ctx, chromedp.Evaluate[bool](`typeof axe === "object"`)) {
+			break
+		}
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](source+"; true"))
+		must(t, err)
+	}
+	text := value(t, ctx, chromedp.Evaluate[string](`axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.map(v => ({id: v.id, nodes: v.nodes.map(n => n.html.slice(0, 200) + " " + (n.any[0]?.message ?? ""))}))))`, chromedp.EvalAwaitPromise))
+	var list []struct {
+		ID    string
+		Nodes []string
+	}
+	must(t, json.Unmarshal([]byte(text), &list))
+	var lines []string
+	for _, v := range list {
+		lines = append(lines, v.ID+": "+strings.Join(v.Nodes[:min(len(v.Nodes), 3)], " | "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// No screen has anything that axe-core finds, in any of the ways in which it is shown.
+func TestScreensAreAccessible(t *testing.T) {
+	source := axe(t)
+	h, paths := furnished(t)
+	ctx := chromium(t, 1280, 800)
+	browse(t, ctx, chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`.rows`))
+	origin, _, _ := strings.Cut(h.link("ada", "/"), "/open")
+	for _, scheme := range []string{"light", "dark"} {
+		call(t, ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
+		for _, size := range [][2]int64{{1280, 800}, {390, 844}} {
+			browse(t, ctx, chromedp.EmulateViewport(size[0], size[1]))
+			for i, path := range paths {
+				browse(t, ctx, chromedp.Navigate(origin+path), chromedp.WaitReady(`main`), chromedp.Evaluate[chromedp.Void](`new Promise(r => setTimeout(r, document.querySelector(".answer .buttons") ? 750 : 0))`, chromedp.EvalAwaitPromise))
+				picture(t, ctx, fmt.Sprintf("screen-%02d-%s-%d", i, scheme, size[0]))
+				if found := findings(t, ctx, source); found != "" {
+					t.Errorf("%s, %s, %d wide:\n%s", path, scheme, size[0], found)
+				}
+				if wide := value(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth + 1`)); wide {
+					t.Errorf("%s, %s, %d wide: it scrolls sideways", path, scheme, size[0])
+				}
+			}
+		}
+	}
+}
+
+// Without scripts a person reads, approves, denies and steers.
+func TestWithoutScripts(t *testing.T) {
+	h := newHouse(t)
+	ctx := chromium(t, 390, 844)
+	call(t, ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	link := h.link("ada", "/")
+	origin, code, _ := strings.Cut(link, "#")
+	browse(t, ctx, chromedp.Navigate(origin), chromedp.SendKeys(`input[name=code]`, code+kb.Enter), chromedp.WaitVisible(`//h1[contains(., "Nothing waits")]`))
+	origin = strings.TrimSuffix(origin, "/open")
+	for _, tt := range []struct {
+		name, button string
+		risk         holdgate.Risk
+		is           holdgate.Status
+		steps        []chromedp.Action[chromedp.Void]
+	}{
+		{"approve", "approve", holdgate.RiskHigh, holdgate.StatusApproved, nil},
+		{"approve what is critical", "approve", holdgate.RiskCritical, holdgate.StatusApproved, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`input[name=typed]`, "Bash")}},
+		{"deny", "deny", holdgate.RiskHigh, holdgate.StatusDenied, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`#text`, "not today")}},
+		{"steer", "steer", holdgate.RiskMedium, holdgate.StatusSteered, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`#text`, "use a branch")}},
+	} {
+		r := h.hold(tt.risk, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
+		browse(t, ctx, chromedp.Navigate(origin+"/"), chromedp.Click(`a.open`), chromedp.WaitVisible(`button[value=approve]`))
+		browse(t, ctx, tt.steps...)
+		browse(t, ctx, chromedp.Click(`button[value=`+tt.button+`]`), chromedp.WaitVisible(`.done`))
+		if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != tt.is {
+			t.Errorf("%s: it is %s", tt.name, now.Status)
+		}
+	}
+}
+
+// press presses keys one after the other, as a person without a mouse does.
+func press(t *testing.T, ctx context.Context, keys ...string) {
+	t.Helper()
+	for _, k := range keys {
+		browse(t, ctx, chromedp.KeyEvent(k))
+	}
+}
+
+// focus moves the focus with Tab to what the selector finds.
+func focus(t *testing.T, ctx context.Context, selector string) {
+	t.Helper()
+	for range 80 {
+		if value(t, ctx, chromedp.Evaluate[bool](fmt.Sprintf(`document.activeElement.matches(%q)`, selector))) {
+			return
+		}
+		press(t, ctx, kb.Tab)
+	}
+	t.Fatalf("Tab does not lead to %s", selector)
+}
+
+const settled = `button[value=approve]:not([disabled])`
+
+// Everything is done with the keyboard alone.
+func TestTheKeyboardAlone(t *testing.T) {
+	h := newHouse(t)
+	ctx := chromium(t, 1280, 800)
+	link := h.link("ada", "/")
+	open, code, _ := strings.Cut(link, "#")
+	browse(t, ctx, chromedp.Navigate(open), chromedp.WaitVisible(`#open`))
+	focus(t, ctx, `input[name=code]`)
+	browse(t, ctx, chromedp.KeyEvent(code))
+	press(t, ctx, kb.Enter)
+	browse(t, ctx, chromedp.WaitVisible(`//h1[contains(., "Nothing waits")]`))
+
+	// Edit.
+	r := h.hold(holdgate.RiskMedium, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
+	browse(t, ctx, chromedp.WaitVisible(`a.open`))
+	press(t, ctx, "j", kb.Enter)
+	browse(t, ctx, chromedp.WaitVisible(settled))
+	press(t, ctx, "e")
+	browse(t, ctx, chromedp.WaitVisible(`.fields textarea`))
+	focus(t, ctx, `.fields textarea`)
+	press(t, ctx, kb.End, "2")
+	focus(t, ctx, `.fields button`)
+	press(t, ctx, kb.Enter)
+	browse(t, ctx, chromedp.WaitVisible(`button[value=edit]:not([disabled])`))
+	focus(t, ctx, `button[value=edit]`)
+	press(t, ctx, kb.Enter)
+	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || !strings.Contains(string(now.Outcome.Arguments), "build2") {
+		t.Errorf("edited, it is %s: %+v", now.Status, now.Outcome)
+	}
+	// Remember.
+	r = h.hold(holdgate.RiskMedium, `{"command":"npm install a"}`, holdgate.HoldSpec{})
+	browse(t, ctx, chromedp.WaitVisible(`a.open`))
+	press(t, ctx, "j", kb.Enter)
+	browse(t, ctx, chromedp.WaitVisible(settled))
+	focus(t, ctx, `details.more summary`)
+	press(t, ctx, kb.Enter)
+	focus(t, ctx, `input[name=remember]`)
+	press(t, ctx, kb.ArrowDown)
+	focus(t, ctx, settled)
+	press(t, ctx, kb.Enter)
+	browse(t, ctx, chromedp.WaitVisible(`//h1[contains(., "Always")]`), chromedp.WaitVisible(settled))
+	if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != holdgate.StatusPending {
+		t.Errorf("it is %s before anybody saw what it would cover", now.Status)
+	}
+	press(t, ctx, "a", kb.Enter)
+	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || now.Outcome.Grant == "" {
+		t.Errorf("remembered, it is %s: %+v", now.Status, now.Outcome)
+	}
+	// Put off.
+	r = h.hold(holdgate.RiskHigh, `{"command":"make"}`, holdgate.HoldSpec{})
+	browse(t, ctx, chromedp.WaitVisible(`a.open`))
+	press(t, ctx, "j", kb.Enter)
+	browse(t, ctx, chromedp.WaitVisible(settled))
+	press(t, ctx, "z")
+	browse(t, ctx, chromedp.WaitVisible(`//p[contains(., "1 put off by you")]`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != holdgate.StatusPending || len(now.Deferrals) != 1 {
+		t.Errorf("put off, it is %s: %+v", now.Status, now.Deferrals)
+	}
+}
+
+// tap touches the middle of what the selector finds with a finger.
+func tap(t *testing.T, ctx context.Context, selector string) {
+	t.Helper()
+	browse(t, ctx, chromedp.WaitVisible(selector), chromedp.ScrollIntoView(selector))
+	var at struct{ X, Y, W, H float64 }
+	text := value(t, ctx, chromedp.Evaluate[string](fmt.Sprintf(`(() => { const e = document.querySelector(%q), b = e.getBoundingClientRect(), x = b.x + b.width / 2, y = b.y + b.height / 2;
+		const top = document.elementFromPoint(x, y); return JSON.stringify({x: x, y: y, w: top && (e.contains(top) || top.contains(e)) ? b.width : 0, h: b.height}) })()`, selector)))
+	must(t, json.Unmarshal([]byte(text), &at))
+	if at.W == 0 {
+		t.Errorf("%s is covered by something else", selector)
+	}
+	if at.H < 24 || at.W > 0 && at.W < 24 {
+		t.Errorf("%s is %v by %v: too small for a finger", selector, at.W, at.H)
+	}
+	call(t, ctx, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at.X, Y: at.Y}}})
+	call(t, ctx, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
+}
+
+// Everything is done with a finger on a phone.
+func TestAFingerAlone(t *testing.T) {
+	h := newHouse(t)
+	ctx := chromium(t, 390, 844)
+	browse(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch), chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`//h1[contains(., "Nothing waits")]`))
+	show := func(risk holdgate.Risk, arguments string) approvals.Request {
+		t.Helper()
+		r := h.hold(risk, arguments, holdgate.HoldSpec{})
+		tap(t, ctx, `a.open`)
+		browse(t, ctx, chromedp.WaitVisible(settled))
+		return r
+	}
+	r := show(holdgate.RiskMedium, `{"command":"rm -rf build"}`)
+	tap(t, ctx, `.side a.button`)
+	browse(t, ctx, chromedp.WaitVisible(`.fields textarea`), chromedp.SendKeys(`.fields textarea`, "2"))
+	tap(t, ctx, `.fields button`)
+	browse(t, ctx, chromedp.WaitVisible(`button[value=edit]:not([disabled])`))
+	tap(t, ctx, `button[value=edit]`)
+	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || now.Outcome.Decision != holdgate.AnswerEdit {
+		t.Errorf("edited, it is %s: %+v", now.Status, now.Outcome)
+	}
+	r = show(holdgate.RiskMedium, `{"command":"npm install a"}`)
+	tap(t, ctx, `details.more summary`)
+	tap(t, ctx, `input[name=remember][value=exact]`)
+	tap(t, ctx, settled)
+	browse(t, ctx, chromedp.WaitVisible(`//h1[contains(., "Always")]`), chromedp.WaitVisible(settled))
+	tap(t, ctx, settled)
+	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || now.Outcome.Grant == "" {
+		t.Errorf("remembered, it is %s: %+v", now.Status, now.Outcome)
+	}
+	r = show(holdgate.RiskHigh, `{"command":"make"}`)
+	tap(t, ctx, `.off button[value=tomorrow]`)
+	browse(t, ctx, chromedp.WaitVisible(`//p[contains(., "1 put off by you")]`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); len(now.Deferrals) != 1 {
+		t.Errorf("put off, it is %s: %+v", now.Status, now.Deferrals)
+	}
+}
