@@ -32,7 +32,12 @@ type Filter struct {
 	Status  holdgate.Status
 	Agent   string
 	Session string
+	Risk    holdgate.Risk
+	Rule    string
 
+	// Urgent puts the most urgent first, of pending ones: by risk, then by the time that
+	// was left when they were asked. Such a page has no next one.
+	Urgent bool
 	Limit  int    // how many at most; 0: see [Queue.Page]
 	Cursor string // the Next of the page before; "" begins
 }
@@ -65,10 +70,14 @@ func (q *Queue) Page(ctx context.Context, f Filter) (Page, error) {
 		return Page{}, err
 	}
 	p := Page{Requests: []Request{}}
+	each := l.each
+	if f.Urgent && f.Status == holdgate.StatusPending {
+		each = l.urgent
+	}
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
 		var shown error
 		var err error
-		p.Next, err = l.each(tx, func(r *record.StoredRequest) {
+		p.Next, err = each(tx, func(r *record.StoredRequest) {
 			v, err := q.show(tx, r)
 			shown = errors.Join(shown, err)
 			p.Requests = append(p.Requests, v)
@@ -134,8 +143,34 @@ func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest)) (next string, 
 		if err := record.Read(tx, record.PrefixRequest+a.ID, &r); err != nil {
 			return "", err
 		}
+		if l.Risk != "" && r.Risk != l.Risk || l.Rule != "" && r.Rule != l.Rule {
+			continue
+		}
 		fn(&r)
 		l.Limit--
+	}
+	return "", nil
+}
+
+// urgent calls fn for the most urgent of the pending requests. The index alone is read
+// for the others.
+func (l lookup) urgent(tx store.Tx, fn func(*record.StoredRequest)) (string, error) {
+	var all []record.StoredAsked
+	err := record.EachAsked(tx, func(a record.StoredAsked) {
+		if l.selects(a) {
+			all = append(all, a)
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	slices.SortStableFunc(all, record.MoreUrgent)
+	for _, a := range all[:min(len(all), l.Limit)] {
+		var r record.StoredRequest
+		if err := record.Read(tx, record.PrefixRequest+a.ID, &r); err != nil {
+			return "", err
+		}
+		fn(&r)
 	}
 	return "", nil
 }
@@ -143,7 +178,8 @@ func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest)) (next string, 
 func (f Filter) selects(a record.StoredAsked) bool {
 	return (f.Status == "" || f.Status == a.Status) &&
 		(f.Agent == "" || f.Agent == a.Agent) &&
-		(f.Session == "" || f.Session == a.Session)
+		(f.Session == "" || f.Session == a.Session) &&
+		(a.Expires.IsZero() || (f.Risk == "" || f.Risk == a.Risk) && (f.Rule == "" || f.Rule == a.Rule))
 }
 
 // eachPending calls fn for each pending request, in the order of asking.

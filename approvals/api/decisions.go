@@ -50,11 +50,18 @@ const (
 
 // listApprovals serves GET /v1/approvals.
 func (s *Server) listApprovals(r *request) ([]approvals.Request, string, error) {
-	q, err := query(r, "status", "agent", "session", "limit", "cursor")
+	q, err := query(r, "status", "agent", "session", "risk", "rule", "order", "limit", "cursor")
 	if err != nil {
 		return nil, "", err
 	}
-	f := approvals.Filter{Status: holdgate.Status(q.Get("status")), Agent: q.Get("agent"), Session: q.Get("session"), Cursor: q.Get("cursor")}
+	f := approvals.Filter{Status: holdgate.Status(q.Get("status")), Agent: q.Get("agent"), Session: q.Get("session"), Risk: holdgate.Risk(q.Get("risk")), Rule: q.Get("rule"), Cursor: q.Get("cursor")}
+	switch order := q.Get("order"); {
+	case order == "":
+	case order == "urgent" && f.Status == holdgate.StatusPending && f.Cursor == "":
+		f.Urgent = true
+	default:
+		return nil, "", malformed("unknown order %q: urgent is one of pending requests, without a cursor", order)
+	}
 	switch f.Status {
 	case "", holdgate.StatusPending, holdgate.StatusApproved, holdgate.StatusDenied,
 		holdgate.StatusSteered, holdgate.StatusExpired, holdgate.StatusCancelled:

@@ -130,7 +130,12 @@ func (c *Client) Page(ctx context.Context, f approvals.Filter) (approvals.Page, 
 	set(q, "status", string(f.Status))
 	set(q, "agent", f.Agent)
 	set(q, "session", f.Session)
+	set(q, "risk", string(f.Risk))
+	set(q, "rule", f.Rule)
 	set(q, "cursor", f.Cursor)
+	if f.Urgent {
+		q.Set("order", "urgent")
+	}
 	if f.Limit > 0 {
 		q.Set("limit", strconv.Itoa(min(f.Limit, approvals.MaxPage)))
 	}

@@ -20,11 +20,16 @@ type StoredAsked struct {
 	Proven  bool            `json:"proven,omitempty"`
 	Session string          `json:"session"`
 	Status  holdgate.Status `json:"status"`
+	// What a list of pending ones is sorted and filtered by; entries of before November
+	// 2026 have none of it.
+	Risk    holdgate.Risk `json:"risk,omitempty"`
+	Rule    string        `json:"rule,omitempty"`
+	Expires time.Time     `json:"expires,omitzero"` // as it was asked: silence may come later
 }
 
 // list puts the request into the indexes as it stands now.
 func (c *Change) list(r *StoredRequest) error {
-	a := StoredAsked{Header: Current(), ID: r.ID, Agent: r.Agent, Proven: r.Proven, Session: r.Session, Status: r.Status}
+	a := StoredAsked{Header: Current(), ID: r.ID, Agent: r.Agent, Proven: r.Proven, Session: r.Session, Status: r.Status, Risk: r.Risk, Rule: r.Rule, Expires: r.Expires}
 	if err := Write(c.Tx, AskedKey(r), a); err != nil {
 		return err
 	}

@@ -65,6 +65,11 @@ func ByUrgency(a, b Request) int {
 	return cmp.Or(severity(b.Risk)-severity(a.Risk), a.ExpiresAt.Compare(b.ExpiresAt))
 }
 
+// MoreUrgent orders entries of the index as [ByUrgency] orders requests.
+func MoreUrgent(a, b StoredAsked) int {
+	return cmp.Or(severity(b.Risk)-severity(a.Risk), a.Expires.Compare(b.Expires))
+}
+
 // severity ranks risks. What is not known counts as the highest.
 func severity(r holdgate.Risk) int {
 	i := slices.Index([]holdgate.Risk{holdgate.RiskLow, holdgate.RiskMedium, holdgate.RiskHigh, holdgate.RiskCritical}, r)

@@ -13,7 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 )
 
-// maxInbox is how many requests the inbox looks at, the oldest first.
+// maxInbox is how many requests the inbox looks at, the most urgent.
 const maxInbox = 500
 
 // An inbox is what waits.
@@ -53,19 +53,18 @@ func (r row) Several() string {
 
 // inbox shows what waits, what the visitor may decide first.
 func (s *Server) inbox(v *visit) error {
-	p, err := v.api.Page(v.Context(), approvals.Filter{Status: holdgate.StatusPending, Limit: maxInbox})
+	q := v.URL.Query()
+	in := inbox{Filter: filter{q.Get("agent"), q.Get("session"), q.Get("risk"), q.Get("rule"), q.Get("q")}}
+	p, err := v.api.Page(v.Context(), approvals.Filter{Status: holdgate.StatusPending, Agent: in.Filter.Agent, Session: in.Filter.Session, Risk: holdgate.Risk(in.Filter.Risk), Rule: in.Filter.Rule,
+		Urgent: true, Limit: maxInbox})
 	if err != nil {
 		return err
 	}
-	q := v.URL.Query()
-	in := inbox{All: len(p.Requests), Filter: filter{q.Get("agent"), q.Get("session"), q.Get("risk"), q.Get("rule"), q.Get("q")}}
-	if p.Next != "" {
-		st, err := v.api.Status(v.Context())
-		if err != nil {
-			return err
-		}
-		in.All = max(st.Pending, in.All)
+	st, err := v.api.Status(v.Context())
+	if err != nil {
+		return err
 	}
+	in.All = max(st.Pending, len(p.Requests))
 	if id := q.Get("done"); id != "" {
 		if r, err := v.api.Request(v.Context(), id); err == nil && r.Status.Final() {
 			in.Done = &r
@@ -81,7 +80,7 @@ func (s *Server) inbox(v *visit) error {
 			in.Off++
 			continue
 		}
-		if !in.Filter.selects(r) {
+		if in.Filter.Text != "" && !r.Mentions(in.Filter.Text) {
 			continue
 		}
 		in.Shown++
@@ -99,12 +98,6 @@ func (s *Server) inbox(v *visit) error {
 	byUrgency(in.Mine)
 	byUrgency(in.Rest)
 	return s.show(v, http.StatusOK, "inbox", "Waiting", in)
-}
-
-func (f filter) selects(r approvals.Request) bool {
-	return (f.Agent == "" || f.Agent == r.Agent.ID) && (f.Session == "" || f.Session == r.Session.ID) &&
-		(f.Risk == "" || f.Risk == string(r.Risk)) && (f.Rule == "" || f.Rule == r.Rule) &&
-		r.Mentions(f.Text)
 }
 
 // into adds a request to the row of those that are alike.

@@ -30,16 +30,17 @@ const name = "hg-test"
 
 // A house is the page over a real queue on disk, on a real port.
 type house struct {
-	t       *testing.T
+	t       testing.TB
 	queue   *approvals.Queue
 	page    *web.Server
+	door    *api.Server
 	http    *httptest.Server
 	known   atomic.Pointer[[]api.Credential]
 	digests int
 	log     *audit.Log
 }
 
-func newHouse(t *testing.T) *house {
+func newHouse(t testing.TB) *house {
 	t.Helper()
 	ctx := t.Context()
 	st := teststore.Open(t, t.TempDir())
@@ -81,6 +82,7 @@ func newHouse(t *testing.T) *house {
 			return api.Status{Version: "test", Health: api.Healthy, Pending: q.Pending()}
 		}})
 	must(t, err)
+	h.door = door
 	h.http = httptest.NewUnstartedServer(nil)
 	h.page, err = web.New(web.Config{API: door, People: q.People, Passkeys: q.Passkeys, Name: name, Address: func() string { return h.http.Listener.Addr().String() },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
@@ -101,7 +103,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

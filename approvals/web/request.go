@@ -126,9 +126,12 @@ func more(r approvals.Request) string {
 	return text
 }
 
+// maxNext is how many requests are looked at for the next one.
+const maxNext = 50
+
 // next is another request that the visitor may decide, the most urgent one.
 func (s *Server) next(v *visit, but string) *approvals.Request {
-	p, err := v.api.Page(v.Context(), approvals.Filter{Status: holdgate.StatusPending, Limit: maxInbox})
+	p, err := v.api.Page(v.Context(), approvals.Filter{Status: holdgate.StatusPending, Urgent: true, Limit: maxNext})
 	if err != nil {
 		return nil
 	}
