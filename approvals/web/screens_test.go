@@ -222,7 +222,7 @@ func TestTheKeyboardAlone(t *testing.T) {
 // tap touches the middle of what the selector finds with a finger.
 func tap(t *testing.T, ctx context.Context, selector string) {
 	t.Helper()
-	browse(t, ctx, chromedp.WaitVisible(selector), chromedp.ScrollIntoView(selector))
+	browse(t, ctx, chromedp.WaitVisible(selector), chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, selector)))
 	var at struct{ X, Y, W, H float64 }
 	text := value(t, ctx, chromedp.Evaluate[string](fmt.Sprintf(`(() => { const e = document.querySelector(%q), b = e.getBoundingClientRect(), x = b.x + b.width / 2, y = b.y + b.height / 2;
 		const top = document.elementFromPoint(x, y); return JSON.stringify({x: x, y: y, w: top && (e.contains(top) || top.contains(e)) ? b.width : 0, h: b.height}) })()`, selector)))
@@ -261,7 +261,7 @@ func TestAFingerAlone(t *testing.T) {
 	}
 	r = show(holdgate.RiskMedium, `{"command":"npm install a"}`)
 	tap(t, ctx, `details.more summary`)
-	tap(t, ctx, `input[name=remember][value=exact]`)
+	tap(t, ctx, `label:has(> input[name=remember][value=exact])`)
 	tap(t, ctx, settled)
 	browse(t, ctx, chromedp.WaitVisible(`//h1[contains(., "Always")]`), chromedp.WaitVisible(settled))
 	tap(t, ctx, settled)
