@@ -143,7 +143,7 @@ var imports = map[string][]string{
 	"cmd/holdgate":             {"cmd/holdgate/cli"},
 	"cmd/holdgate/cli":         {".", "approvals", "approvals/client", "cmd/holdgate/bench", "cmd/holdgate/cli/agents", "cmd/holdgate/cli/audit", "cmd/holdgate/cli/command", "cmd/holdgate/cli/decide", "cmd/holdgate/cli/policy", "cmd/holdgate/cli/setup", "cmd/holdgate/cli/start", "cmd/holdgate/config"},
 	"cmd/holdgate/cli/command": {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/launch", "cmd/holdgate/run", "store", "store/audit"},
-	"cmd/holdgate/cli/agents":  {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/undo", "proxy/identity"},
+	"cmd/holdgate/cli/agents":  {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/undo", "proxy/identity", "store/audit"},
 	"cmd/holdgate/cli/audit":   {"approvals/passkeys", ".", "approvals/api", "approvals/stats", "cmd/holdgate/cli/command", "store/audit"},
 	"cmd/holdgate/cli/decide":  {".", "approvals", "approvals/draft", "approvals/api", "approvals/client", "approvals/grants", "approvals/record", "approvals/sessions", "approvals/tui", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/launch", "plugins/host", "plugins/sdk/page"},
 	"cmd/holdgate/cli/policy":  {".", "cmd/holdgate/app", "cmd/holdgate/cli/command", "rego", "rego/learn", "rego/score", "rego/verdict", "store/audit"},

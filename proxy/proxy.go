@@ -100,6 +100,8 @@ type Config struct {
 	// Agent, where its ID is set, is who makes every request: the server serves
 	// this agent alone. Else callers are [holdgate.AgentDefault].
 	Agent holdgate.Agent
+	// Proofs, where it is set, says what still holds of what was proven of an agent.
+	Proofs func(holdgate.Agent) holdgate.Proofs
 	// Agents says who is known by a credential, and is asked for each request; nil:
 	// nobody.
 	Agents func() *identity.Book
@@ -239,7 +241,7 @@ func gateConfig(c Config, out *upstream.Network) gate.Config {
 		Home: c.Home, Private: c.Private, Deciders: out.Approvers,
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
 		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
-		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs, OnRefused: c.OnRefused,
+		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs, OnRefused: c.OnRefused, Proofs: c.Proofs,
 	}
 }
 

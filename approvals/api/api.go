@@ -236,6 +236,7 @@ func (s *Server) routes() []route {
 		{"GET /v1/stats", false, answer(s, s.stats)},
 		{"GET /v1/status", false, answer(s, s.status)},
 		{"POST /v1/prove", true, answerBody(s, s.prove)},
+		{"POST /v1/undo", false, answerBody(s, s.undo)},
 		{"GET /metrics", false, stream(s, s.metrics)},
 		{"GET /healthz", true, stream(s, s.healthz)},
 		{"GET /readyz", true, stream(s, s.readyz)},

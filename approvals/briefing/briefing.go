@@ -178,6 +178,7 @@ func newBriefer(redacted int, d holdgate.Decision) *briefer {
 
 // call adds what the call would do.
 func (b *briefer) call(c holdgate.Call) *briefer {
+	b.byRun(c.Agent)
 	switch {
 	case c.Result != nil:
 		b.result(c)

@@ -25,6 +25,27 @@ func (b *briefer) effects() {
 	}
 }
 
+// byRun says so where all that the call does can be taken back with the agent's run:
+// what it does to files in the folder that `holdgate run --undo` covers. What runs later
+// by itself may have run before that.
+func (b *briefer) byRun(agent holdgate.Agent) {
+	if b.facts == nil || b.b.Undo == "" || !agent.Undo || agent.Confinement != "strong" {
+		return
+	}
+	files := false
+	for _, e := range b.facts.Effects {
+		if e.Undoable == holdgate.UndoableUnknown && e.Because == "git" {
+			files = true
+		} else if e.Undoable != holdgate.UndoableYes {
+			return
+		}
+	}
+	later := slices.ContainsFunc(b.facts.Paths, func(p holdgate.Path) bool { return p.Class == "persistence" && p.Access != "read" })
+	if files && !later {
+		b.b.Undo = "can be undone: holdgate undo"
+	}
+}
+
 // oneLine is a text of bounded length that is safe to show.
 func oneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ ")

@@ -79,6 +79,11 @@ func (c *Client) Link(ctx context.Context, l api.LinkTo) (api.Link, error) {
 	return send[api.Link](ctx, c, http.MethodPost, "/v1/links", l)
 }
 
+// Undo writes down in the audit log that the caller takes back what a run changed.
+func (c *Client) Undo(ctx context.Context, u api.Undo) (api.Undone, error) {
+	return send[api.Undone](ctx, c, http.MethodPost, "/v1/undo", u)
+}
+
 func requestPath(id string) string { return "/v1/approvals/" + url.PathEscape(id) }
 
 // send sends a JSON value and returns that of the answer.

@@ -70,6 +70,9 @@ func (x *Exchange) judge(ctx context.Context, e *Evaluation) holdgate.Decision {
 func (x *Exchange) evaluate(ctx context.Context, e *Evaluation, answers []rego.Answer) holdgate.Decision {
 	c := &x.g.c
 	e.Call = x.g.informed(e.Call)
+	if c.Proofs != nil {
+		e.Call.Agent.Proofs = c.Proofs(e.Call.Agent)
+	}
 	in := rego.Input{Call: e.Call, Answers: answers, Edited: e.edited != "", Dir: x.from.Dir, Home: c.Home, Own: rego.Own{Listeners: c.Deciders(), Folders: c.Private}}
 	if err := x.inSession(&in, e); err != nil {
 		return unknownSession(err)

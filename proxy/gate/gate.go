@@ -64,6 +64,9 @@ type Config struct {
 	SyncAllows bool // plain allows are synced before they take effect, too
 	NoInputs   bool // the audit log keeps no arguments
 
+	// Proofs, where it is set, says what still holds of what was proven of an agent.
+	Proofs func(holdgate.Agent) holdgate.Proofs
+
 	// OnRefused, where it is set, is told of each request that never reached policy, by
 	// the rule. It is called by several goroutines and must be quick.
 	OnRefused func(rule string)

@@ -38,6 +38,7 @@ const (
 	TypeRetention    Type = "retention"  // what the oldest entries say was dropped; their hashes are kept
 	TypeDefinition   Type = "definition" // what an MCP server says of its tools: seen first, changed, or accepted by a person
 	TypePasskey      Type = "passkey"    // a person's passkey was registered, admitted or removed
+	TypeUndo         Type = "undo"       // somebody takes back what an agent changed in its folder
 	TypeFinding      Type = "finding"    // an agent's own request shows that it did something without being let, or traffic looks like that of a model API that is not read
 )
 
@@ -46,7 +47,7 @@ func Types() []Type {
 	return []Type{
 		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeDefer, TypeEscalate, TypeGrant, TypeGranted,
 		TypePeople, TypeUsed, TypeResult, TypeObserved, TypeRefused, TypePolicy, TypeConfig, TypeStart, TypeIntervention,
-		TypeSession, TypeConfidence, TypeMessage, TypeRetention, TypeDefinition, TypePasskey, TypeFinding,
+		TypeSession, TypeConfidence, TypeMessage, TypeRetention, TypeDefinition, TypePasskey, TypeUndo, TypeFinding,
 	}
 }
 

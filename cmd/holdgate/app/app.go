@@ -75,6 +75,9 @@ type Options struct {
 	// Agent, where its ID is set, is who every call is by: the sidecar serves
 	// this agent alone.
 	Agent holdgate.Agent
+	// UndoLapsed, where set, reports whether what the agent changes cannot be undone
+	// any longer.
+	UndoLapsed func() bool
 	// Inside, where set, is the network that the agent is confined to: its doors
 	// are served, and none that others could reach.
 	Inside *Inside
@@ -272,6 +275,7 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 	pc.OnRefused = a.metrics.Refused
 	pc.OnAnswered = func(s steps.Answered) { a.metrics.Answered(s.Upstream, s.Took, s.Status, s.Trace) }
 	pc.Tracer = a.tracer
+	pc.Proofs = a.runs.stillProven
 	pc.Agents = func() *identity.Book { return a.current.Load().agents }
 	pc.Network.Credentials = func() []*credential.Credential { return a.current.Load().credentials }
 	line, err := a.c.Confidence.Line()

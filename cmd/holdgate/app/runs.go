@@ -25,13 +25,14 @@ type runs struct {
 	ctx  context.Context // ends when the sidecar does; set before it listens
 	mu   sync.Mutex
 	live map[string][]string // the folders that each can write in, by the agent's name
+	over map[string]bool     // agents whose changes cannot be undone any longer
 	none chan struct{}       // closed while there are none
 }
 
 var _ api.Runs = (*runs)(nil)
 
 func newRuns(a *App) *runs {
-	r := &runs{a: a, live: map[string][]string{}, none: make(chan struct{})}
+	r := &runs{a: a, live: map[string][]string{}, over: map[string]bool{}, none: make(chan struct{})}
 	close(r.none)
 	return r
 }
@@ -109,9 +110,34 @@ func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error
 		return err
 	}
 	var b [1]byte
-	_, _ = conn.Read(b[:]) // nothing more is said: this is its end
+	for {
+		if _, err := conn.Read(b[:]); err != nil {
+			break // the run has ended
+		}
+		r.lapse(agent.ID)
+	}
 	cancel()
 	return nil
+}
+
+// lapse takes note that what an agent changes cannot be undone any longer.
+func (r *runs) lapse(agent string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over[agent] = true
+}
+
+// stillProven is what still holds of what was proven of an agent.
+func (r *runs) stillProven(agent holdgate.Agent) holdgate.Proofs {
+	p := agent.Proofs
+	if !p.Undo {
+		return p
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.a.o.UndoLapsed
+	p.Undo = !r.over[agent.ID] && (agent.ID != r.a.o.Agent.ID || own == nil || !own())
+	return p
 }
 
 // proven is an agent of which a run has proven this. To that comes what the sidecar itself
@@ -136,6 +162,7 @@ func (r *runs) enter(in api.Run) (id string, leave func()) {
 	return id, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		delete(r.over, id)
 		if delete(r.live, id); len(r.live) == 0 {
 			close(r.none)
 		}

@@ -40,6 +40,7 @@ type Config struct {
 	Plugins   map[string]Plugin `yaml:"plugins"`
 	Routes    []Route           `yaml:"routes"`
 	Limits    Limits            `yaml:"limits"`
+	Undo      Undo              `yaml:"undo"`
 	Retention Retention         `yaml:"retention"`
 	Holds     Holds             `yaml:"holds"`
 	Audit     Audit             `yaml:"audit"`
@@ -187,6 +188,13 @@ type Limits struct {
 	DiskReserve Size `yaml:"disk_reserve"`
 }
 
+// Undo bounds what `holdgate run --undo` keeps.
+type Undo struct {
+	MaxBytes Size     `yaml:"max_bytes"` // of one run
+	AllBytes Size     `yaml:"all_bytes"` // of all runs: the oldest go first
+	Keep     Duration `yaml:"keep"`      // how long a run is kept
+}
+
 // Retention is how long the queue keeps what is over, and how much the audit
 // log keeps of what its entries say; their hashes it keeps for ever.
 type Retention struct {
@@ -300,6 +308,7 @@ func Default(stateDir, user string) Config {
 			Pending: 20, HeldBytes: 64 << 20, Decisions: 100, LogBytes: 256 << 20,
 			DiskReserve: 64 << 20,
 		},
+		Undo:       Undo{MaxBytes: 8 << 30, AllBytes: 16 << 30, Keep: Duration(14 * 24 * time.Hour)},
 		Retention:  Retention{Requests: Duration(30 * 24 * time.Hour), Events: Duration(24 * time.Hour)},
 		Audit:      Audit{Sync: SyncBatched, Inputs: InputsRedacted},
 		Holds:      Holds{Rehydrate: true, OnRefusal: RefusalReply, Rounds: 3, MCPWait: Duration(55 * time.Second), MCPTasks: TasksServer},

@@ -104,6 +104,8 @@ func (f *faults) limits(c Config) {
 		{"limits.decisions_per_second", int64(c.Limits.Decisions), count(c.Limits.Decisions)},
 		{"limits.log_bytes_per_hour", int64(c.Limits.LogBytes), c.Limits.LogBytes},
 		{"holds.mcp_wait", int64(c.Holds.MCPWait), c.Holds.MCPWait},
+		{"undo.max_bytes", int64(c.Undo.MaxBytes), c.Undo.MaxBytes},
+		{"undo.all_bytes", int64(c.Undo.AllBytes), c.Undo.AllBytes},
 		{"limits.disk_reserve", int64(c.Limits.DiskReserve), c.Limits.DiskReserve},
 	} {
 		if l.value <= 0 {
@@ -119,6 +121,7 @@ func (f *faults) limits(c Config) {
 func (f *faults) kept(c Config) {
 	f.atLeast("retention.requests", c.Retention.Requests, minRetention)
 	f.atLeast("retention.events", c.Retention.Events, minRetention)
+	f.atLeast("undo.keep", c.Undo.Keep, minRetention)
 	if c.Retention.Audit != 0 {
 		f.atLeast("retention.audit", c.Retention.Audit, minRetention)
 	}

@@ -17,7 +17,15 @@ const (
 	sysFchmodat2     = 452
 	sysSetxattrat    = 463
 	sysRemovexattrat = 466
+	sysFileSetattr   = 469
 )
+
+// Requests of ioctl that change what undo does not keep, by a descriptor that is open
+// for writing: flags of a file (linux/fs.h), its version, its encryption, and that it
+// can never be written again.
+var attributeRequests = []uint32{
+	unix.FS_IOC_SETFLAGS, 0x40046602, 0x401c5820, 0x40087602, 0x40086604, unix.FS_IOC_SET_ENCRYPTION_POLICY, unix.FS_IOC_ENABLE_VERITY,
+}
 
 // told stops a call for whoever listens.
 func told() bpf.Instruction { return bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF} }
@@ -37,7 +45,8 @@ func changing() (list []check) {
 	list = append(list, toldWhere(unix.SYS_OPENAT, 2, writes), toldWhere(unix.SYS_FACCESSAT, 2, unix.W_OK), toldWhere(unix.SYS_FACCESSAT2, 2, unix.W_OK))
 	list = append(list, olderFlagged(writes)...)
 	// Attributes are not kept, so there are none to set.
-	return append(list, refused(unix.EOPNOTSUPP, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, sysSetxattrat,
+	list = append(list, anyOf(unix.SYS_IOCTL, 1, unix.EOPNOTSUPP, attributeRequests...))
+	return append(list, refused(unix.EOPNOTSUPP, sysFileSetattr, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, sysSetxattrat,
 		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, sysRemovexattrat)...)
 }
 

@@ -7,7 +7,8 @@
 //	run -> sidecar  [Doors], with the listeners
 //	sidecar -> run  [Served]
 //
-// The connection then stays. Where it ends on one side the run has ended, or
+// The connection then stays. A byte of the run's says that what its agent changes
+// cannot be undone any longer. Where it ends on one side the run has ended, or
 // the sidecar has; the listeners are closed with it. Each message is one line of
 // JSON, and an answer to the one before, so that nobody reads ahead.
 package handover

@@ -113,6 +113,7 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 			return 0, err
 		}
 		r.o.Agent.Proofs = r.proofs()
+		r.o.UndoLapsed = func() bool { return r.undo != nil && r.undo.lapsed.Load() }
 		r.o.Inside = &app.Inside{Agents: r.box.Agents, Redirected: r.box.Redirected, Names: r.box.Names}
 	}
 	stop, err := r.startSidecar(ctx)

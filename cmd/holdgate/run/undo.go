@@ -3,19 +3,16 @@ package run
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/undo"
-)
-
-// What is kept for undo: of one run, of all of them, and for how long.
-const (
-	undoRunBytes = 8 << 30
-	undoAllBytes = 16 << 30
-	undoKeep     = 14 * 24 * time.Hour
+	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
 // shownChanges is how many paths the end of a run lists.
@@ -26,6 +23,7 @@ type undoing struct {
 	store  *undo.Store
 	run    *undo.Run
 	broker *undo.Broker
+	lapsed atomic.Bool // what it changes cannot be undone any longer
 }
 
 // beginUndo makes a place for what the agent changes, where that is asked for.
@@ -33,13 +31,14 @@ func (r *agent) beginUndo(root string) error {
 	if !r.Contained.Undo {
 		return nil
 	}
+	c := r.Config
 	key, err := app.UndoKey(r.Config.StateDir)
 	if err != nil {
 		return err
 	}
-	store, err := undo.Open(undo.Folder(r.Config.StateDir), undo.Options{Key: key, Limit: undoRunBytes})
+	store, err := undo.Open(undo.Folder(r.Config.StateDir), undo.Options{Key: key, Limit: int64(c.Undo.MaxBytes), Reserve: int64(c.Limits.DiskReserve)})
 	if err == nil {
-		err = store.Expire(time.Now().Add(-undoKeep), undoAllBytes)
+		err = store.Expire(time.Now().Add(-time.Duration(c.Undo.Keep)), int64(c.Undo.AllBytes))
 	}
 	u := &undoing{store: store}
 	if err == nil {
@@ -62,10 +61,45 @@ func (r *agent) serveUndo(spec confine.Spec) (err error) {
 		return nil
 	}
 	protected := append(append([]string{}, spec.Mask...), spec.ReadOnly...)
-	if r.undo.broker, err = r.undo.run.Serve(r.box.Calls, r.box.Process().Process.Pid, protected); err != nil {
+	if r.undo.broker, err = r.undo.run.Serve(r.box.Calls, r.box.Process().Process.Pid, protected, r.undoLapsed); err != nil {
 		return fmt.Errorf("keeping what the agent changes: %w", err)
 	}
 	return nil
+}
+
+// undoLapsed says that what the agent changes from now on cannot be undone.
+func (r *agent) undoLapsed() {
+	r.undo.lapsed.Store(true)
+	if r.beside != nil {
+		_, _ = r.beside.conn.Write([]byte{'\n'}) // where it has ended nothing goes on
+	}
+	fmt.Fprintf(r.Stderr, "holdgate: this run keeps %s for undo already (undo.max_bytes): changes that cannot be kept are refused (\"Disk quota exceeded\"), and you are asked about its calls as without --undo\n", r.Config.Undo.MaxBytes)
+}
+
+// tellLater says which changes run by themselves, outside of the confinement.
+func (r *agent) tellLater(list []undo.Change) {
+	var paths, words []string
+	for _, c := range list {
+		if c.What == undo.Deleted || collect.Classify(filepath.Join(r.undo.run.Root, c.Path), collect.AccessWrite) != collect.ClassPersistence && filepath.Base(c.Path) != "package.json" {
+			continue
+		}
+		if paths = append(paths, holdgate.Visible(c.Path)); len(paths) <= shownHidden {
+			words = append(words, c.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return
+	}
+	what := "%d of these run later by themselves, or tell agents what to do"
+	if len(paths) == 1 {
+		what = "%d of these runs later by itself, or tells agents what to do"
+	}
+	more := ""
+	if n := len(paths) - shownHidden; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	fmt.Fprintf(r.Stderr, "warning: "+what+": %s%s\n", len(paths), strings.Join(paths[:min(len(paths), shownHidden)], ", "), more)
+	fmt.Fprintf(r.Stderr, "holdgate: look at them first, or take them back alone: %s\n", r.Command(append([]string{"undo", r.undo.run.ID}, words...)...))
 }
 
 // endUndo says what the run has changed. The agent has ended.
@@ -75,26 +109,22 @@ func (r *agent) endUndo() error {
 		return nil
 	}
 	var err error
-	full := false
 	if u.broker != nil {
 		err = u.broker.Close()
-		full = u.broker.Full()
 	}
 	changed := u.run.Changed()
 	if err := errors.Join(err, u.run.Finish()); err != nil {
 		return fmt.Errorf("keeping what the agent changed: %w", err)
 	}
-	if full {
-		fmt.Fprintf(r.Stderr, "warning: the agent was refused changes (\"Disk quota exceeded\"), because %d GiB are kept for undo already\n", undoRunBytes>>30)
-	}
 	if !changed {
 		return nil
 	}
-	list, err := u.store.Plan(u.run.ID)
+	list, err := u.store.Plan(u.run.ID, undo.Selection{})
 	if err != nil || len(list) == 0 {
 		return err
 	}
 	fmt.Fprintf(r.Stderr, "holdgate: the run changed %s in %s\n", undo.Summary(list), holdgate.Visible(u.run.Root))
+	r.tellLater(list)
 	for _, c := range list[:min(len(list), shownChanges)] {
 		fmt.Fprintf(r.Stderr, "  %s\n", c)
 	}

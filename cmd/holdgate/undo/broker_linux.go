@@ -26,13 +26,15 @@ type Broker struct {
 	done      sync.WaitGroup
 	err       error
 	full      bool
+	lapsed    func() // called when full becomes true
 }
 
 // Serve serves the calls of an agent until it has ended or the broker is closed.
 // calls and pid are of its sandbox; protected are the paths that it must not
-// change wherever they lie.
-func (r *Run) Serve(calls *os.File, pid int, protected []string) (*Broker, error) {
-	b := &Broker{run: r, calls: calls, box: -1, files: map[identity]bool{}}
+// change wherever they lie. lapsed is called once, when a change is refused because of
+// [ErrFull].
+func (r *Run) Serve(calls *os.File, pid int, protected []string, lapsed func()) (*Broker, error) {
+	b := &Broker{run: r, calls: calls, lapsed: lapsed, box: -1, files: map[identity]bool{}}
 	for _, path := range protected {
 		rel, err := filepath.Rel(r.Root, path)
 		if err != nil || !filepath.IsLocal(rel) {
@@ -83,10 +85,6 @@ func (b *Broker) Close() error {
 	_ = b.calls.Close() // where it served, that is done
 	return errors.Join(b.err, err, unix.Close(b.box))
 }
-
-// Full reports whether a change was refused because of [ErrFull]. It is for when
-// the broker is closed.
-func (b *Broker) Full() bool { return b.full }
 
 // ownThread makes this goroutine's thread one that can act for the agent. It is
 // never used for anything else.
@@ -230,7 +228,10 @@ func (c *call) answer(r result) error {
 // errno is what the agent is told of an error.
 func (c *call) errno(err error) unix.Errno {
 	if errors.Is(err, ErrFull) {
-		c.full = true
+		if !c.full {
+			c.Broker.full = true
+			c.lapsed()
+		}
 		return unix.EDQUOT
 	}
 	if e, ok := errors.AsType[unix.Errno](err); ok {

@@ -215,7 +215,7 @@ func (c *call) linkOpen(fd, toFD int32, to int) result {
 		if err != nil {
 			return err
 		}
-		if !c.run.tree.created[st.id] {
+		if !c.run.tree.made(st) {
 			return unix.EXDEV // as a link from what is mounted read-only is
 		}
 		return c.run.tree.linkOpen(theirs, t.place)

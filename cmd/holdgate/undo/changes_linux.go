@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Plan says what a run has changed, all in all, by path.
-func (s *Store) Plan(id string) ([]Change, error) {
+// Plan says what a run has changed, all in all, by path, and what of that was not taken
+// back yet.
+func (s *Store) Plan(id string, of Selection) ([]Change, error) {
 	list, err := s.records(id)
 	if err != nil {
 		return nil, err
 	}
-	return sum(effective(list)), nil
+	return sum(slices.DeleteFunc(still(list), func(r record) bool { return !of.takes(r) })), nil
 }
 
 func (s *Store) records(id string) ([]record, error) {

@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // An op is what a record says.
@@ -45,6 +48,7 @@ type state struct {
 // A record is one line of a journal. Paths are bytes, as the kernel's are.
 type record struct {
 	N    int64    `json:"n"`
+	At   int64    `json:"at,omitempty"` // when, in ms since 1970
 	Op   op       `json:"op"`
 	Of   int64    `json:"of,omitempty"`
 	Path []byte   `json:"p,omitempty"` // in the root
@@ -65,8 +69,17 @@ type journal struct {
 	end  int64 // of what is whole
 	last int64 // number
 
+	room int64 // of the disk, up to where it is taken
+	now  func() time.Time
+
 	step func(written bool) // where it is set, called before and after a record is written
 }
+
+// journalRoom is how much of the disk is taken for records at once.
+const journalRoom = 1 << 20
+
+// close gives back what was taken for records.
+func (j *journal) close() error { return errors.Join(j.f.Truncate(j.end), j.f.Close()) }
 
 // openJournal opens a journal to go on with it.
 func openJournal(path string) (*journal, []record, error) {
@@ -81,7 +94,7 @@ func openJournal(path string) (*journal, []record, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
-	j := &journal{f: f, end: end}
+	j := &journal{f: f, end: end, now: time.Now}
 	if len(list) > 0 {
 		j.last = list[len(list)-1].N
 	}
@@ -113,13 +126,20 @@ func (j *journal) add(r record) (int64, error) {
 		j.step(false)
 		defer j.step(true)
 	}
-	r.N = j.last + 1
+	r.N, r.At = j.last+1, j.now().UnixMilli()
 	b, err := json.Marshal(r)
 	if err != nil {
 		return 0, err
 	}
 	b = append(b, '\n')
+	if j.end+int64(len(b)) > j.room {
+		// Where the disk fills up, what needs no more than a record still works.
+		if unix.Fallocate(int(j.f.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.end, journalRoom) == nil {
+			j.room = j.end + journalRoom
+		}
+	}
 	if _, err := j.f.WriteAt(b, j.end); err != nil {
+		j.room = j.end
 		return 0, errors.Join(err, j.f.Truncate(j.end))
 	}
 	j.end, j.last = j.end+int64(len(b)), r.N

@@ -1,12 +1,13 @@
 package undo
 
 import (
-	"encoding/hex"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,11 @@ func TestMain(m *testing.M) {
 				code = 99
 			}
 			os.Exit(code)
+		case wreckCommand:
+			os.Exit(wreck())
+		case superviseCommand:
+			number, _ := strconv.ParseInt(os.Args[6], 10, 64)
+			os.Exit(supervise(os.Args[2], os.Args[3], os.Args[4], os.Args[5], number))
 		case killedCommand:
 			os.Exit(killed(os.Args[2:]))
 		}
@@ -87,7 +93,7 @@ func manifest(t testing.TB, root string) []string {
 			if err != nil {
 				return err
 			}
-			line += fmt.Sprintf(" %s", hex.EncodeToString(b))
+			line += fmt.Sprintf(" %s%s", shortened(b), fileFlags(path))
 			if st.Nlink > 1 {
 				if groups[st.Ino] != "" {
 					line += " = " + groups[st.Ino]
@@ -109,28 +115,41 @@ func manifest(t testing.TB, root string) []string {
 	return list
 }
 
+// shortened is a content, or what tells a long one from others.
+func shortened(b []byte) string {
+	if len(b) < 64 {
+		return fmt.Sprintf("%q", b)
+	}
+	return fmt.Sprintf("%d bytes %x", len(b), sha256.Sum256(b))
+}
+
+// fileFlags are those of a file's flags and attributes that people set.
+func fileFlags(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	flags, _ := unix.IoctlGetUint32(int(f.Fd()), unix.FS_IOC_GETFLAGS)
+	attrs, _ := attributes(int(f.Fd()))
+	return fmt.Sprintf(" %x %q", flags&0xff, attrs)
+}
+
 // same fails where two manifests differ.
 func same(t testing.TB, before, after []string) {
 	t.Helper()
 	if slices.Equal(before, after) {
 		return
 	}
-	short := func(s string) string {
-		if len(s) < 160 {
-			return s
-		}
-		return fmt.Sprintf("%s...%s (%d)", s[:80], s[len(s)-60:], len(s))
-	}
 	var b strings.Builder
-	for _, line := range before {
-		if !slices.Contains(after, line) {
-			fmt.Fprintf(&b, "- %s\n", short(line))
+	differ := func(sign string, list, other []string) {
+		for _, line := range list {
+			if _, found := slices.BinarySearch(other, line); !found && b.Len() < 10_000 {
+				fmt.Fprintf(&b, "%s %s\n", sign, line)
+			}
 		}
 	}
-	for _, line := range after {
-		if !slices.Contains(before, line) {
-			fmt.Fprintf(&b, "+ %s\n", short(line))
-		}
-	}
+	differ("-", before, after)
+	differ("+", after, before)
 	t.Errorf("the folder is not as it was:\n%s", b.String())
 }

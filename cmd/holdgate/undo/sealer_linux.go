@@ -22,6 +22,7 @@ type sealer struct {
 	dir     string
 	objects int
 	pack    *pack
+	reserve int64
 
 	mu      sync.Mutex
 	more    *sync.Cond
@@ -41,12 +42,12 @@ const (
 const maxNames = 1000
 
 // startSealer opens the pack of an entry whose objects are in an open folder.
-func startSealer(entry string, objects int, aead cipher.AEAD) (*sealer, error) {
+func startSealer(entry string, objects int, aead cipher.AEAD, reserve int64) (*sealer, error) {
 	p, err := openPack(entry, fileMoved, aead)
 	if err != nil {
 		return nil, err
 	}
-	s := &sealer{dir: filepath.Join(entry, fileObjects), objects: objects, pack: p, done: make(chan struct{})}
+	s := &sealer{dir: filepath.Join(entry, fileObjects), objects: objects, pack: p, reserve: reserve, done: make(chan struct{})}
 	s.more = sync.NewCond(&s.mu)
 	go s.run()
 	return s, nil
@@ -103,10 +104,13 @@ func (s *sealer) close() error {
 func (s *sealer) seal(list []int64) error {
 	for len(list) > 0 {
 		var sealed []int64
+		if s.room() != nil {
+			return nil // what is not sealed now is by the next run
+		}
 		for began := s.pack.end; len(list) > 0 && len(sealed) < batchFiles && s.pack.end-began < batchBytes; list = list[1:] {
 			ok, err := s.one(list[0], nil)
 			if err != nil {
-				return errors.Join(err, s.remove(sealed))
+				return errors.Join(fatal(err), s.remove(sealed))
 			}
 			if ok {
 				sealed = append(sealed, list[0])
@@ -117,6 +121,26 @@ func (s *sealer) seal(list []int64) error {
 		}
 	}
 	return nil
+}
+
+// room makes sure that there is room for what is sealed before what it was made of goes.
+func (s *sealer) room() error {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(s.pack.f.Fd()), &st); err != nil {
+		return err
+	}
+	if int64(st.Bavail)*st.Bsize < s.reserve+batchBytes {
+		return unix.ENOSPC
+	}
+	return nil
+}
+
+// fatal is an error, but where the disk is full: the next run seals what is left.
+func fatal(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return nil
+	}
+	return err
 }
 
 // remove removes files that are sealed.
@@ -178,7 +202,7 @@ func ours(st status) bool {
 // are here. Of the others somebody has the content in the open anyhow.
 func (s *sealer) rest() error {
 	list, err := os.ReadDir(s.dir)
-	if err != nil {
+	if err != nil || s.room() != nil {
 		return err
 	}
 	of := map[identity][]int64{}
@@ -205,7 +229,7 @@ func (s *sealer) rest() error {
 		last := len(names) - 1
 		ok, err := s.one(names[last], names[:last])
 		if err != nil {
-			return errors.Join(err, s.remove(sealed))
+			return errors.Join(fatal(err), s.remove(sealed))
 		}
 		if ok {
 			sealed = append(sealed, names...)

@@ -113,7 +113,7 @@ func TestAnotherKeyOpensNothing(t *testing.T) {
 	must(t, run.Finish())
 	other, err := Open(dir, Options{Key: bytes.Repeat([]byte("o"), 32)})
 	must(t, err)
-	r, err := other.Undo(run.ID)
+	r, err := other.Undo(run.ID, Selection{})
 	must(t, err)
 	if len(r.Conflicts) != 1 || r.Conflicts[0].Why != string(errDamaged) {
 		t.Errorf("conflicts: %v", r.Conflicts)

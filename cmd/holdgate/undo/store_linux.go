@@ -101,9 +101,22 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// lockSoon is lock for an entry that was just ended: a process that is being started
+// may hold it for a moment.
+func lockSoon(dir string) (*os.File, error) {
+	for range 50 {
+		f, err := lock(dir)
+		if !errors.Is(err, ErrRunning) {
+			return f, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil, ErrRunning
+}
+
 // openTree opens a folder whose changes go to an entry.
 func (s *Store) openTree(root, entry string) (*tree, error) {
-	t := &tree{root: -1, objects: -1, limit: s.o.Limit, created: map[identity]bool{}, copied: map[identity]bool{}, timed: map[identity]bool{}}
+	t := &tree{root: -1, objects: -1, limit: s.o.Limit, reserve: s.o.Reserve, created: map[identity]int64{}, copied: map[identity]int64{}, timed: map[identity]bool{}}
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 	var err error
 	if t.root, err = unix.Open(root, flags|unix.O_NOFOLLOW, 0); err == nil {
@@ -113,13 +126,16 @@ func (s *Store) openTree(root, entry string) (*tree, error) {
 		err = sameMount(t.root, t.objects, root, entry)
 	}
 	if err == nil {
+		err = tellsBirth(t.objects, entry)
+	}
+	if err == nil {
 		t.journal, _, err = openJournal(filepath.Join(entry, fileJournal))
 	}
 	if err == nil {
 		t.saved, err = openPack(entry, fileSaved, s.aead)
 	}
 	if err == nil {
-		t.sealer, err = startSealer(entry, t.objects, s.aead)
+		t.sealer, err = startSealer(entry, t.objects, s.aead, s.o.Reserve)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("keeping what changes in %s: %w", root, err), t.close())
@@ -141,7 +157,7 @@ func (t *tree) close() (err error) {
 		}
 	}
 	if t.journal != nil {
-		err = errors.Join(err, t.journal.f.Close())
+		err = errors.Join(err, t.journal.close())
 	}
 	return err
 }
@@ -156,6 +172,18 @@ func sameMount(a, b int, nameA, nameB string) error {
 	}
 	if sa.Mnt_id != sb.Mnt_id || sa.Dev_major != sb.Dev_major || sa.Dev_minor != sb.Dev_minor {
 		return fmt.Errorf("%s lies on another file system or mount than %s, so that files cannot be moved there: name a state folder on that of the working folder with --state-dir", nameB, nameA)
+	}
+	return nil
+}
+
+// tellsBirth makes sure that a file can be told from another that got its inode later.
+func tellsBirth(dir int, name string) error {
+	var st unix.Statx_t
+	if err := unix.Statx(dir, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st); err != nil {
+		return err
+	}
+	if st.Mask&unix.STATX_BTIME == 0 {
+		return fmt.Errorf("the file system of %s does not say when files were made, so that one cannot be told from another", name)
 	}
 	return nil
 }
@@ -330,7 +358,7 @@ func (s *Store) sealRest(e Entry) error {
 	if err != nil {
 		return errors.Join(err, held.Close())
 	}
-	r, err := startSealer(dir, objects, s.aead)
+	r, err := startSealer(dir, objects, s.aead, s.o.Reserve)
 	if err == nil {
 		err = r.close()
 	}

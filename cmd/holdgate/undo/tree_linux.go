@@ -19,11 +19,13 @@ type tree struct {
 	saved   *pack   // what files held before they were written
 	sealer  *sealer // of what was moved
 
-	created map[identity]bool // what the run made, and nobody needs back
-	copied  map[identity]bool // whose content is kept
-	timed   map[identity]bool // whose times are
+	created map[identity]int64 // what the run made, and when, in ms
+	copied  map[identity]int64 // whose content is kept, or was looked at, and when last
+	timed   map[identity]bool  // whose times are
 
-	used, limit int64 // bytes kept; 0: no limit
+	folded         bool  // calls are not told apart
+	used           int64 // bytes kept, without the journal
+	limit, reserve int64 // as in Options
 }
 
 // A place is a name in an open folder of the tree.
@@ -90,11 +92,35 @@ func stat(dir int, name string) (status, error) {
 
 func (p place) stat() (status, error) { return stat(p.dir, p.name) }
 
+// What is kept again of a file although the run has kept it, or has made it: so that
+// what one call did can be taken back alone. A file is kept once a second at most, and
+// not where it is large, or half of what may be kept is there already.
+const (
+	apartAfter = 1000 // ms: calls are further apart, for a model speaks in between
+	apartKept  = 16 << 20
+	apartMade  = 1 << 20
+)
+
+// apart reports whether a file of which the run has all that it needs since some time
+// is to be kept again.
+func (t *tree) apart(since int64, st status, most int64) bool {
+	return !t.folded && t.now()-since >= apartAfter && st.kind() == unix.S_IFREG && st.size <= most && (t.limit == 0 || t.used < t.limit/2)
+}
+
+// now is in ms.
+func (t *tree) now() int64 { return t.journal.now().UnixMilli() }
+
+// made reports whether the run has made a file.
+func (t *tree) made(st status) bool { _, ok := t.created[st.id]; return ok }
+
 func object(n int64) string { return strconv.FormatInt(n, 10) }
 
 // intend journals what is about to be done to a place, and before that the times
 // of its folder, which change with it.
 func (t *tree) intend(p place, r record) (int64, error) {
+	if t.limit > 0 && t.used+t.journal.end > t.limit {
+		return 0, ErrFull
+	}
 	if err := t.times(p); err != nil {
 		return 0, err
 	}
@@ -105,7 +131,7 @@ func (t *tree) intend(p place, r record) (int64, error) {
 // times keeps the times of a place's folder.
 func (t *tree) times(p place) error {
 	st, err := stat(p.dir, "")
-	if err != nil || t.created[st.id] || t.timed[st.id] {
+	if err != nil || t.made(st) || t.timed[st.id] {
 		return err
 	}
 	if _, err := t.journal.add(record{Op: opMeta, Path: []byte(path.Dir(p.rel)), ID: st.id, Kind: st.kind(), Was: &st.was}); err != nil {
@@ -127,6 +153,9 @@ func (t *tree) refused(n int64, err error) error {
 // create makes something that there was not.
 func (t *tree) create(p place, r record, do func() error) error {
 	r.Op = opCreate
+	if err := t.room(0); err != nil {
+		return err
+	}
 	n, err := t.intend(p, r)
 	if err != nil {
 		return err
@@ -139,7 +168,7 @@ func (t *tree) create(p place, r record, do func() error) error {
 		return nil // another has moved it already
 	}
 	if !r.Link {
-		t.created[st.id] = true
+		t.created[st.id] = t.now()
 	}
 	_, _ = t.journal.add(record{Op: opDid, Of: n, ID: st.id}) // a create without one counts as made
 	return nil
@@ -192,7 +221,7 @@ func (t *tree) unlink(p place) error {
 	if st.folder() {
 		return unix.EISDIR
 	}
-	if t.created[st.id] {
+	if t.made(st) && !t.apart(t.created[st.id], st, apartMade) {
 		n, err := t.intend(p, record{Op: opDrop, ID: st.id, Kind: st.kind()})
 		if err == nil {
 			err = t.refused(n, unix.Unlinkat(p.dir, p.name, 0))
@@ -223,9 +252,24 @@ func (t *tree) moved(n int64, st status) {
 	}
 }
 
+// room makes sure that the disk has room for so many bytes and the reserve.
+func (t *tree) room(bytes int64) error {
+	if t.reserve <= 0 {
+		return nil
+	}
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(t.journal.f.Fd()), &st); err != nil {
+		return err
+	}
+	if int64(st.Bavail)*st.Bsize < t.reserve+bytes {
+		return unix.ENOSPC
+	}
+	return nil
+}
+
 // charge counts what is to be kept against the limit.
 func (t *tree) charge(st status) error {
-	if t.limit > 0 && t.used+st.blocks > t.limit {
+	if t.limit > 0 && t.used+t.journal.end+st.blocks > t.limit {
 		return ErrFull
 	}
 	t.used += st.blocks
@@ -241,7 +285,7 @@ func (t *tree) rmdir(p place) error {
 		return unix.ENOTDIR
 	}
 	r := record{Op: opRmdir, ID: st.id, Kind: unix.S_IFDIR, Was: &st.was}
-	if t.created[st.id] {
+	if t.made(st) {
 		r = record{Op: opDrop, ID: st.id, Kind: unix.S_IFDIR}
 	}
 	n, err := t.intend(p, r)
@@ -282,9 +326,9 @@ func (t *tree) rename(from, to place, flags uint) error {
 	r := record{Op: opRename, To: []byte(to.rel), ID: st.id, Over: over.id, Kind: st.kind(), Swap: flags&unix.RENAME_EXCHANGE != 0}
 	gone := exists && !r.Swap
 	switch {
-	case gone && !t.created[over.id] && over.folder():
+	case gone && !t.made(over) && over.folder():
 		r.Was = &over.was
-	case gone && !t.created[over.id]:
+	case gone && (!t.made(over) || t.apart(t.created[over.id], over, apartMade)):
 		r.Kept = true
 		if err := t.charge(over); err != nil {
 			return err

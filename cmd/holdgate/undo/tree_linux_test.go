@@ -141,7 +141,7 @@ func play(t testing.TB, s *Store, root string, seed uint64, steps int) string {
 
 func undone(t testing.TB, s *Store, id string) Report {
 	t.Helper()
-	r, err := s.Undo(id)
+	r, err := s.Undo(id, Selection{})
 	must(t, err)
 	if len(r.Conflicts) > 0 {
 		t.Errorf("conflicts: %v", r.Conflicts)

@@ -48,7 +48,10 @@ func Folder(stateDir string) string { return filepath.Join(stateDir, "undo") }
 // Options are how a store keeps what it keeps.
 type Options struct {
 	Key   []byte // seals the contents of files; 32 bytes
-	Limit int64  // how many bytes an entry keeps at most; 0 is no limit
+	Limit int64  // how many bytes an entry keeps at most, its journal included; 0 is no limit
+	// Reserve is how many bytes of the disk stay free: a change that needs room is
+	// refused before that.
+	Reserve int64
 }
 
 // ErrFull says that an entry holds as much as it may.
@@ -63,7 +66,7 @@ type Entry struct {
 	Root   string    `json:"root"` // the working folder
 	Agent  string    `json:"agent"`
 	Began  time.Time `json:"began"`
-	Undoes string    `json:"undoes,omitempty"` // the entry that this one took back
+	Undoes string    `json:"undoes,omitempty"` // the entry that this one took back, or a part of it
 
 	Running bool  `json:"running"`
 	Undone  bool  `json:"undone"` // all of it was taken back
@@ -102,6 +105,9 @@ func Summary(list []Change) string {
 	for _, c := range list {
 		of[c.What]++
 	}
+	if len(list) == 0 {
+		return "nothing"
+	}
 	var parts []string
 	for _, what := range []string{Created, Changed, Replaced, Deleted, Moved, Mode} {
 		if of[what] > 0 {
@@ -114,6 +120,15 @@ func Summary(list []Change) string {
 	}
 	return fmt.Sprintf("%d %s (%s)", len(list), paths, strings.Join(parts, ", "))
 }
+
+// A Selection is a part of what a run has changed. The zero value is all of it.
+type Selection struct {
+	From, To time.Time // the time: From is part of it, and To is not; zero: no bound
+	Paths    []string  // in the working folder, with all below them; none: all
+}
+
+// All reports whether it is all of a run.
+func (s Selection) All() bool { return s.From.IsZero() && s.To.IsZero() && len(s.Paths) == 0 }
 
 // A Conflict is a path that stays as it is.
 type Conflict struct {

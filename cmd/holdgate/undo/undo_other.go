@@ -26,10 +26,10 @@ func (*Store) Begin(string, string) (*Run, error) { return nil, errNone }
 func (*Store) Entries() ([]Entry, error) { return nil, errNone }
 
 // Plan says that nothing is kept.
-func (*Store) Plan(string) ([]Change, error) { return nil, errNone }
+func (*Store) Plan(string, Selection) ([]Change, error) { return nil, errNone }
 
 // Undo says that nothing is kept.
-func (*Store) Undo(string) (Report, error) { return Report{}, errNone }
+func (*Store) Undo(string, Selection) (Report, error) { return Report{}, errNone }
 
 // Expire does nothing.
 func (*Store) Expire(time.Time, int64) error { return errNone }
@@ -44,10 +44,7 @@ func (*Run) Finish() error { return nil }
 type Broker struct{}
 
 // Serve says that nothing is kept.
-func (*Run) Serve(*os.File, int, []string) (*Broker, error) { return nil, errNone }
+func (*Run) Serve(*os.File, int, []string, func()) (*Broker, error) { return nil, errNone }
 
 // Close does nothing.
 func (*Broker) Close() error { return nil }
-
-// Full is false.
-func (*Broker) Full() bool { return false }

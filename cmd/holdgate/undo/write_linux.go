@@ -8,11 +8,11 @@ import (
 
 // meta keeps mode and times of a place that are to change.
 func (t *tree) meta(p place, st status) error {
-	if t.created[st.id] && !st.folder() { // what a folder holds may need its mode to be removed
+	if t.made(st) && !st.folder() { // what a folder holds may need its mode to be removed
 		return nil
 	}
 	t.timed[st.id] = true
-	_, err := t.journal.add(record{Op: opMeta, Path: []byte(p.rel), ID: st.id, Kind: st.kind(), Was: &st.was, Only: !t.created[st.id]})
+	_, err := t.journal.add(record{Op: opMeta, Path: []byte(p.rel), ID: st.id, Kind: st.kind(), Was: &st.was, Only: !t.made(st)})
 	return err
 }
 
@@ -72,7 +72,7 @@ func (t *tree) openForWriting(p place, flags int, mode uint32) (int, error) {
 		fd, err := unix.Openat(p.dir, p.name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, mode)
 		if err == nil {
 			if st, serr := stat(fd, ""); serr == nil {
-				t.created[st.id] = true
+				t.created[st.id] = t.now()
 			}
 		}
 		return fd, err
@@ -149,7 +149,21 @@ func (t *tree) empty(p place, fd, flags int) error {
 // save keeps the file that fd has open, where that was not done already.
 func (t *tree) save(p place, fd int) error {
 	st, err := stat(fd, "")
-	if err != nil || t.created[st.id] || t.copied[st.id] {
+	if err != nil {
+		return err
+	}
+	now := t.now()
+	if since := max(t.created[st.id], t.copied[st.id]); since > 0 {
+		switch {
+		case t.folded || now-since < apartAfter:
+			return nil
+		case !t.apart(since, st, apartKept):
+			t.copied[st.id] = now
+			_, err := t.journal.add(record{Op: opWrite, Path: []byte(p.rel), ID: st.id, Kind: st.kind(), Was: &st.was})
+			return err
+		}
+	}
+	if err := t.room(st.blocks); err != nil {
 		return err
 	}
 	if err := t.charge(st); err != nil {
@@ -165,7 +179,7 @@ func (t *tree) save(p place, fd int) error {
 		t.used -= st.blocks
 		return err
 	}
-	t.copied[st.id], t.timed[st.id] = true, true
+	t.copied[st.id], t.timed[st.id] = now, true
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package agents
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/cmd/holdgate/undo"
@@ -20,8 +24,8 @@ import (
 // diffCommand says what a run has changed.
 func diffCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "diff", UsageText: "holdgate diff", Usage: "show what a run with --undo changed", ArgsUsage: "[RUN]",
-		Description: "Without a RUN it is the last one in this folder. holdgate undo --list lists them.",
+		Name: "diff", UsageText: "holdgate diff\nholdgate diff CALL", Usage: "show what a run with --undo changed", ArgsUsage: "[RUN|CALL] [PATH...]",
+		Description: "Without a RUN it is the last one in this folder. holdgate undo --list lists them.\n" + aboutCalls,
 		Flags:       []cli.Flag{command.JSONFlag()},
 		Action:      e.showChanges,
 	}
@@ -30,10 +34,10 @@ func diffCommand(e *env) *cli.Command {
 // undoCommand takes back what a run has changed.
 func undoCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "undo", UsageText: "holdgate undo\nholdgate undo --list", Usage: "take back what a run with --undo changed", ArgsUsage: "[RUN]",
+		Name: "undo", UsageText: "holdgate undo\nholdgate undo CALL\nholdgate undo RUN .git/hooks\nholdgate undo --list", Usage: "take back what a run with --undo changed", ArgsUsage: "[RUN|CALL] [PATH...]",
 		Description: "Shows what will be taken back, and asks. Without a RUN it is the last one in this folder.\n" +
 			"What was changed after the run stays as it is, and is listed. An undo is a run of its own:\n" +
-			"holdgate undo with its name brings back what it took away.",
+			"holdgate undo with its name brings back what it took away.\n" + aboutCalls,
 		Flags: []cli.Flag{
 			command.JSONFlag(),
 			&cli.BoolFlag{Name: "list", Usage: "list the runs that are kept"},
@@ -42,6 +46,9 @@ func undoCommand(e *env) *cli.Command {
 		Action: e.undoRun,
 	}
 }
+
+const aboutCalls = "CALL is an agent's tool call or a request, as the audit log has it: what changed from when it was let\n" +
+	"go on until the next call of its session was. PATHs, in the working folder, narrow it further."
 
 // undoStore is the store of the state folder.
 func (e *env) undoStore(c *cli.Context) (*undo.Store, error) {
@@ -64,22 +71,54 @@ func noRuns() *command.Exit {
 	return &command.Exit{Code: command.ExitNothing, Text: "no run is kept", Hint: "holdgate run --undo -- CMD keeps what CMD changes"}
 }
 
-// chosenRun is the run that is named, or the last one in this folder.
-func (e *env) chosenRun(c *cli.Context, s *undo.Store) (undo.Entry, error) {
-	if c.NArg() > 1 {
-		return undo.Entry{}, command.Usage("%s takes one run, got %d arguments", c.Command.Name, c.NArg())
-	}
+// A chosen is a run, or a part of it.
+type chosen struct {
+	undo.Entry
+	of   undo.Selection
+	call string // where it is one's
+}
+
+// choose finds what is named. What there is to say of it goes to w.
+func (e *env) choose(c *cli.Context, w io.Writer, s *undo.Store) (chosen, error) {
 	list, err := s.Entries()
 	if err != nil {
-		return undo.Entry{}, err
+		return chosen{}, err
 	}
-	if id := c.Args().First(); id != "" {
-		i := slices.IndexFunc(list, func(e undo.Entry) bool { return e.ID == id })
-		if i < 0 {
-			return undo.Entry{}, &command.Exit{Code: command.ExitNothing, Text: fmt.Sprintf("no run %s is kept", id), Hint: "holdgate undo --list lists those that are"}
+	id := c.Args().First()
+	if id == "" {
+		entry, err := lastHere(list)
+		return chosen{Entry: entry}, err
+	}
+	var of chosen
+	if i := slices.IndexFunc(list, func(e undo.Entry) bool { return e.ID == id }); i >= 0 {
+		of.Entry = list[i]
+	} else {
+		entry, call, err := e.callNamed(c, w, list, id)
+		if err != nil {
+			return chosen{}, err
 		}
-		return list[i], nil
+		if call == nil {
+			return chosen{}, &command.Exit{Code: command.ExitNothing, Text: fmt.Sprintf("no run or call %s is kept", holdgate.Visible(id)), Hint: "holdgate undo --list lists the runs that are"}
+		}
+		of = chosen{Entry: *entry, call: id, of: undo.Selection{From: call.from, To: call.to}}
 	}
+	for _, path := range c.Args().Tail() {
+		rel := filepath.Clean(path)
+		if filepath.IsAbs(rel) {
+			if rel, err = filepath.Rel(of.Root, rel); err != nil {
+				return chosen{}, err
+			}
+		}
+		if !filepath.IsLocal(rel) {
+			return chosen{}, command.Usage("%s lies outside of %s, in which the run worked", path, of.Root)
+		}
+		of.of.Paths = append(of.of.Paths, rel)
+	}
+	return of, nil
+}
+
+// lastHere is the last run in this folder.
+func lastHere(list []undo.Entry) (undo.Entry, error) {
 	here, err := filepath.EvalSymlinks(command.Absolute("."))
 	if err != nil {
 		return undo.Entry{}, err
@@ -97,11 +136,11 @@ func (e *env) showChanges(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	entry, err := e.chosenRun(c, s)
+	entry, err := e.choose(c, e.Stderr, s)
 	if err != nil {
 		return err
 	}
-	list, err := s.Plan(entry.ID)
+	list, err := s.Plan(entry.ID, entry.of)
 	if err != nil {
 		return err
 	}
@@ -109,13 +148,17 @@ func (e *env) showChanges(c *cli.Context) error {
 		return command.PrintJSON(e.Stdout, struct {
 			Run     undo.Entry    `json:"run"`
 			Changes []undo.Change `json:"changes"`
-		}{entry, list})
+		}{entry.Entry, list})
 	}
 	return printChanges(e.Stdout, entry, list)
 }
 
-func printChanges(w io.Writer, entry undo.Entry, list []undo.Change) error {
-	fmt.Fprintf(w, "run %s of %s changed %s in %s\n", entry.ID, holdgate.Visible(entry.Agent), undo.Summary(list), holdgate.Visible(entry.Root))
+func printChanges(w io.Writer, entry chosen, list []undo.Change) error {
+	part := ""
+	if entry.call != "" {
+		part = "while " + holdgate.Visible(entry.call) + " ran, "
+	}
+	fmt.Fprintf(w, "%srun %s of %s changed %s in %s\n", part, entry.ID, holdgate.Visible(entry.Agent), undo.Summary(list), holdgate.Visible(entry.Root))
 	for _, c := range list {
 		if _, err := fmt.Fprintf(w, "  %s\n", c); err != nil {
 			return err
@@ -132,7 +175,7 @@ func (e *env) undoRun(c *cli.Context) error {
 	if c.Bool("list") {
 		return e.listRuns(c, s)
 	}
-	entry, err := e.chosenRun(c, s)
+	entry, err := e.choose(c, e.Stderr, s)
 	if err != nil {
 		return err
 	}
@@ -142,9 +185,12 @@ func (e *env) undoRun(c *cli.Context) error {
 	case entry.Undone:
 		return &command.Exit{Code: command.ExitNothing, Text: fmt.Sprintf("run %s was taken back already", entry.ID), Hint: "holdgate undo --list lists the run that did it, which can be taken back itself"}
 	}
-	list, err := s.Plan(entry.ID)
+	list, err := s.Plan(entry.ID, entry.of)
 	if err != nil {
 		return err
+	}
+	if len(list) == 0 && !entry.of.All() {
+		return &command.Exit{Code: command.ExitNothing, Text: "nothing was changed there that was not taken back"}
 	}
 	out := e.Stdout
 	if c.Bool("json") {
@@ -153,7 +199,7 @@ func (e *env) undoRun(c *cli.Context) error {
 	if err := printChanges(out, entry, list); err != nil {
 		return err
 	}
-	if err := e.tellOthers(out, s, entry); err != nil {
+	if err := e.tellOthers(out, s, entry.Entry); err != nil {
 		return err
 	}
 	if !c.Bool("yes") {
@@ -167,6 +213,9 @@ func (e *env) undoRun(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := e.writeDown(c, entry, list); err != nil {
+		return err
 	}
 	return e.takeBack(c, s, entry)
 }
@@ -198,8 +247,22 @@ func inFolder(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-func (e *env) takeBack(c *cli.Context, s *undo.Store, entry undo.Entry) error {
-	r, err := s.Undo(entry.ID)
+// writeDown has the audit log say who takes what back, before that is done.
+func (e *env) writeDown(c *cli.Context, entry chosen, list []undo.Change) error {
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	err = e.WriteUndo(c, api.Undo{Run: entry.ID, Agent: entry.Agent, Folder: entry.Root, Call: entry.call, Changes: len(list), Digest: hex.EncodeToString(sum[:])})
+	if err != nil {
+		return fmt.Errorf("nothing was taken back, for it could not be written to the audit log: %w", err)
+	}
+	return nil
+}
+
+func (e *env) takeBack(c *cli.Context, s *undo.Store, entry chosen) error {
+	r, err := s.Undo(entry.ID, entry.of)
 	if err != nil {
 		return fmt.Errorf("%w; what was taken back until then can be brought back: holdgate undo --list", err)
 	}
@@ -215,7 +278,7 @@ func (e *env) takeBack(c *cli.Context, s *undo.Store, entry undo.Entry) error {
 		fmt.Fprintf(e.Stdout, "taken back; to have the run's changes again: holdgate undo %s%s\n", r.ID, command.Again(c))
 	}
 	if len(r.Conflicts) > 0 {
-		return &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("%d paths stay as they are; what was there before the run is kept", len(r.Conflicts)), Hint: "move them away and say the same again to bring back what was there: holdgate undo " + entry.ID + command.Again(c)}
+		return &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("%d paths stay as they are; what was there before the run is kept", len(r.Conflicts)), Hint: "move them away and say the same again to bring back what was there: " + command.CommandLine(append([]string{"undo"}, c.Args().Slice()...)) + command.Again(c)}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -183,4 +184,49 @@ func (e *Env) WithLog(c *cli.Context, fn func(Log) error) error {
 		return err
 	}
 	return errors.Join(fn(l), l.Close())
+}
+
+// WriteUndo writes down in the audit log that somebody takes back what a run changed:
+// by way of the sidecar, which asks for a token, or where none runs in the state
+// folder itself.
+func (e *Env) WriteUndo(c *cli.Context, u api.Undo) error {
+	s, err := e.Settings(c)
+	if err != nil {
+		return err
+	}
+	sc, err := client.New(e.Door(c, s.StateDir))
+	if err == nil {
+		defer sc.Close()
+		_, err = sc.Undo(c.Context, u)
+	}
+	none, ok := errors.AsType[*client.NoSidecarError](err)
+	if !ok {
+		return err
+	}
+	if s.Store.Postgres.On() {
+		return fmt.Errorf("the log is in PostgreSQL, and is written by way of the sidecar that works on it: %w", none)
+	}
+	return writeStored(c.Context, s, u)
+}
+
+// writeStored writes to the log of a state folder that no sidecar uses.
+func writeStored(ctx context.Context, s config.Config, u api.Undo) (err error) {
+	key, err := app.AuditKey(s.StateDir)
+	if err != nil {
+		return err
+	}
+	st, err := app.OpenLocal(s.StateDir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	log, err := audit.Open(ctx, st, key)
+	if err != nil {
+		return err
+	}
+	entry, err := api.UndoEntry(s.Approver, u)
+	if err == nil {
+		_, err = log.Write(ctx, entry, true)
+	}
+	return err
 }
