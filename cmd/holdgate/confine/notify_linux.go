@@ -38,6 +38,7 @@ func changing() (list []check) {
 	for _, n := range append([]uint32{
 		unix.SYS_OPENAT2, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_UNLINKAT, unix.SYS_SYMLINKAT, unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
 		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, sysFchmodat2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_TRUNCATE,
+		unix.SYS_UMASK, // so that it need not be asked for each file
 	}, olderChanging...) {
 		list = append(list, check{n, []bpf.Instruction{told()}})
 	}

@@ -79,7 +79,10 @@ func (r *agent) undoLapsed() {
 // tellLater says which changes run by themselves, outside of the confinement.
 func (r *agent) tellLater(list []undo.Change) {
 	var paths, words []string
-	for _, c := range list {
+	for i, c := range list {
+		if i+1 < len(list) && strings.HasPrefix(list[i+1].Path, c.Path+"/") {
+			continue // what is in it is told
+		}
 		if c.What == undo.Deleted || collect.Classify(filepath.Join(r.undo.run.Root, c.Path), collect.AccessWrite) != collect.ClassPersistence && filepath.Base(c.Path) != "package.json" {
 			continue
 		}

@@ -21,6 +21,7 @@ type Broker struct {
 	box   int      // the root that the agent sees
 	space string   // the mount namespace of that
 
+	callers   callers
 	protected []string // in the root: never changed, and never moved
 	files     map[identity]bool
 	done      sync.WaitGroup
@@ -34,7 +35,7 @@ type Broker struct {
 // change wherever they lie. lapsed is called once, when a change is refused because of
 // [ErrFull].
 func (r *Run) Serve(calls *os.File, pid int, protected []string, lapsed func()) (*Broker, error) {
-	b := &Broker{run: r, calls: calls, lapsed: lapsed, box: -1, files: map[identity]bool{}}
+	b := &Broker{run: r, calls: calls, lapsed: lapsed, callers: newCallers(), box: -1, files: map[identity]bool{}}
 	for _, path := range protected {
 		rel, err := filepath.Rel(r.Root, path)
 		if err != nil || !filepath.IsLocal(rel) {
@@ -69,6 +70,7 @@ func (r *Run) Serve(calls *os.File, pid int, protected []string, lapsed func()) 
 		}
 		close(ready)
 		b.err = b.serve(int(calls.Fd()), int(stopped.Fd()))
+		b.callers.close()
 		_ = calls.Close() // what is called from now on fails, and does not wait
 	})
 	if err := <-ready; err != nil {
@@ -169,6 +171,7 @@ func (b *Broker) serve(calls, stop int) error {
 		if err != nil {
 			return fmt.Errorf("taking what the agent calls: %w", err)
 		}
+		delete(b.callers.changing, n.pid) // it has come to do it
 		c := &call{Broker: b, notification: n, listener: calls}
 		if err := c.answer(c.perform()); err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("answering what the agent called: %w", err)

@@ -32,6 +32,8 @@ var handlers = join(map[uint32]func(*call) result{
 	unix.SYS_UTIMENSAT: (*call).utimensat,
 	unix.SYS_TRUNCATE:  func(c *call) result { return c.change(unix.AT_FDCWD, 0, 0, c.toSize(1)) },
 
+	unix.SYS_UMASK: (*call).maskChanges,
+
 	unix.SYS_FACCESSAT:  func(c *call) result { return c.access(c.fd(0), 1, uint32(c.args[2]), 0) },
 	unix.SYS_FACCESSAT2: func(c *call) result { return c.access(c.fd(0), 1, uint32(c.args[2]), c.flags(3)) },
 }, older)

@@ -72,6 +72,8 @@ type journal struct {
 	room int64 // of the disk, up to where it is taken
 	now  func() time.Time
 
+	pending []byte // records that go with the next: that they are missing does no harm
+
 	step func(written bool) // where it is set, called before and after a record is written
 }
 
@@ -79,7 +81,11 @@ type journal struct {
 const journalRoom = 1 << 20
 
 // close gives back what was taken for records.
-func (j *journal) close() error { return errors.Join(j.f.Truncate(j.end), j.f.Close()) }
+func (j *journal) close() error {
+	n, err := j.f.WriteAt(j.pending, j.end)
+	j.end += int64(n)
+	return errors.Join(err, j.f.Truncate(j.end), j.f.Close())
+}
 
 // openJournal opens a journal to go on with it.
 func openJournal(path string) (*journal, []record, error) {
@@ -131,7 +137,11 @@ func (j *journal) add(r record) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	b = append(b, '\n')
+	b = append(append(j.pending, b...), '\n')
+	if r.Op == opDid {
+		j.pending, j.last = b, r.N
+		return r.N, nil
+	}
 	if j.end+int64(len(b)) > j.room {
 		// Where the disk fills up, what needs no more than a record still works.
 		if unix.Fallocate(int(j.f.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.end, journalRoom) == nil {
@@ -140,9 +150,13 @@ func (j *journal) add(r record) (int64, error) {
 	}
 	if _, err := j.f.WriteAt(b, j.end); err != nil {
 		j.room = j.end
-		return 0, errors.Join(err, j.f.Truncate(j.end))
+		if r.Op == opVoid { // on a full disk it goes with the next one that has room
+			j.pending, j.last = b, r.N
+			err = nil
+		}
+		return r.N, errors.Join(err, j.f.Truncate(j.end))
 	}
-	j.end, j.last = j.end+int64(len(b)), r.N
+	j.end, j.last, j.pending = j.end+int64(len(b)), r.N, nil
 	return r.N, nil
 }
 

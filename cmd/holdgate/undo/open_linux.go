@@ -18,8 +18,12 @@ func (c *call) openFile(dirfd int32, arg, flags int, mode uint32) result {
 		return failed(err)
 	}
 	defer t.close()
-	if err := c.openable(t, flags); err != nil {
+	exists, err := c.openable(t, flags)
+	if err != nil {
 		return failed(err)
+	}
+	if exists {
+		flags &^= unix.O_CREAT // its mode stays
 	}
 	if flags&unix.O_CREAT != 0 || temporary {
 		if mode, err = c.masked(mode & 0o7777); err != nil {
@@ -37,24 +41,24 @@ func (c *call) openFile(dirfd int32, arg, flags int, mode uint32) result {
 
 // openable refuses what must not be written, and leaves to the kernel what only
 // reads.
-func (c *call) openable(t target, flags int) error {
-	_, err := t.stat()
-	exists := err == nil
+func (c *call) openable(t target, flags int) (exists bool, err error) {
+	_, err = t.stat()
+	exists = err == nil
 	if err != nil && !errors.Is(err, unix.ENOENT) {
-		return err
+		return exists, err
 	}
 	writes := flags&(unix.O_WRONLY|unix.O_RDWR|unix.O_TRUNC) != 0
 	switch {
 	case exists && !writes && flags&unix.O_EXCL == 0:
-		return errContinue
+		return exists, errContinue
 	case exists && flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL:
-		return unix.EEXIST
+		return exists, unix.EEXIST
 	case !exists && flags&unix.O_CREAT == 0:
-		return unix.ENOENT
+		return exists, unix.ENOENT
 	case c.guarded(t.rel), c.guardedFile(t.place):
-		return unix.EROFS
+		return exists, unix.EROFS
 	}
-	return nil
+	return exists, nil
 }
 
 // openat2 reads what is asked; ways of resolving other than the usual are not

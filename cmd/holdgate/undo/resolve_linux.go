@@ -3,7 +3,6 @@ package undo
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"strconv"
@@ -58,9 +57,9 @@ func (c *call) proc(name string) string { return "/proc/" + strconv.Itoa(int(c.p
 // folderOf is the folder that a descriptor stands for, as the agent sees it.
 func (c *call) folderOf(dirfd int32) (string, error) {
 	if dirfd == unix.AT_FDCWD {
-		return os.Readlink(c.proc("cwd"))
+		return c.callers.readlink(c.pid, "cwd")
 	}
-	at, err := os.Readlink(c.proc("fd/" + strconv.Itoa(int(dirfd))))
+	at, err := c.callers.readlink(c.pid, "fd/"+strconv.Itoa(int(dirfd)))
 	if errors.Is(err, os.ErrNotExist) {
 		err = unix.EBADF
 	}
@@ -70,10 +69,10 @@ func (c *call) folderOf(dirfd int32) (string, error) {
 // mine makes sure that the caller sees the files that its sandbox does. One that
 // made itself another view gets what the kernel gives it.
 func (c *call) mine() error {
-	if root, err := os.Readlink(c.proc("root")); err != nil || root != "/" {
+	if root, err := c.callers.readlink(c.pid, "root"); err != nil || root != "/" {
 		return errContinue
 	}
-	if space, err := os.Readlink(c.proc("ns/mnt")); err != nil || space != c.space {
+	if space, err := c.callers.readlink(c.pid, "ns/mnt"); err != nil || space != c.space {
 		return errContinue
 	}
 	return nil
@@ -261,19 +260,4 @@ func (c *call) opened(fd int32) (place, error) {
 		return place{}, errContinue
 	}
 	return p, nil
-}
-
-// umask is that of the caller.
-func (c *call) umask() (uint32, error) {
-	b, err := os.ReadFile(c.proc("status"))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, ok := bytes.Cut(b, []byte("\nUmask:\t"))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	mask, err := strconv.ParseUint(string(line), 8, 32)
-	if !ok || err != nil {
-		return 0, fmt.Errorf("the kernel does not say what the umask is")
-	}
-	return uint32(mask), nil
 }

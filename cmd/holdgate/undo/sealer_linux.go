@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,12 +26,16 @@ type sealer struct {
 	reserve int64
 
 	mu      sync.Mutex
-	more    *sync.Cond
 	waiting []int64
-	ended   bool
+	more    chan struct{} // something waits
+	ended   chan struct{} // closed: nothing comes any more
 	done    chan struct{}
 	err     error
 }
+
+// sealEvery is how often files are sealed. Each time waits for the disk, which makes
+// others wait too.
+const sealEvery = time.Second
 
 // What is sealed between two waits for the disk.
 const (
@@ -47,8 +52,7 @@ func startSealer(entry string, objects int, aead cipher.AEAD, reserve int64) (*s
 	if err != nil {
 		return nil, err
 	}
-	s := &sealer{dir: filepath.Join(entry, fileObjects), objects: objects, pack: p, reserve: reserve, done: make(chan struct{})}
-	s.more = sync.NewCond(&s.mu)
+	s := &sealer{dir: filepath.Join(entry, fileObjects), objects: objects, pack: p, reserve: reserve, more: make(chan struct{}, 1), ended: make(chan struct{}), done: make(chan struct{})}
 	go s.run()
 	return s, nil
 }
@@ -58,7 +62,10 @@ func (s *sealer) moved(n int64) {
 	s.mu.Lock()
 	s.waiting = append(s.waiting, n)
 	s.mu.Unlock()
-	s.more.Signal()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
 }
 
 // run seals files until there will be no more, on a thread that gives way to others.
@@ -66,17 +73,20 @@ func (s *sealer) run() {
 	defer close(s.done)
 	runtime.LockOSThread() // and it ends with this
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), 19)
-	for {
-		s.mu.Lock()
-		for len(s.waiting) == 0 && !s.ended {
-			s.more.Wait()
+	for over := false; !over; {
+		select {
+		case <-s.more:
+			select {
+			case <-time.After(sealEvery):
+			case <-s.ended:
+			}
+		case <-s.ended:
+			over = true
 		}
+		s.mu.Lock()
 		list := s.waiting
 		s.waiting = nil
 		s.mu.Unlock()
-		if len(list) == 0 {
-			return
-		}
 		if s.err == nil {
 			s.err = s.seal(list)
 		}
@@ -85,10 +95,7 @@ func (s *sealer) run() {
 
 // close seals what is left, also what an earlier process left, and closes the pack.
 func (s *sealer) close() error {
-	s.mu.Lock()
-	s.ended = true
-	s.mu.Unlock()
-	s.more.Signal()
+	close(s.ended)
 	<-s.done
 	err := s.err
 	if err == nil {
