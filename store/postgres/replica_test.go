@@ -34,11 +34,7 @@ func TestReplicasThatAreNotWaitedForAreWarnedOf(t *testing.T) {
 		}
 	}
 	says("one server alone", url, "")
-	replica, err := pgtest.Replica(primary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer replica.Stop()
+	replica := pgtest.StartReplica(t, primary)
 	says("a replica", url, "the database's replicas are asynchronous")
 	if err := primary.Synchronize(); err != nil {
 		t.Fatal(err)

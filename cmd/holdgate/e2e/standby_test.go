@@ -75,11 +75,7 @@ func TestCrashWithTheDatabase(t *testing.T) {
 func TestCrashWithAFailover(t *testing.T) {
 	dirs := twinFolders(t)
 	primary := pgtest.Start(t)
-	replica, err := pgtest.Replica(primary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { replica.Stop() })
+	replica := pgtest.StartReplica(t, primary)
 	if err := primary.Synchronize(); err != nil {
 		t.Fatal(err)
 	}

@@ -223,6 +223,9 @@ func (s *Server) Kill() error {
 
 // Halt stops the server at once, connections included, and keeps its data.
 func (s *Server) Halt() error {
+	if s.cmd == nil { // it was never started
+		return nil
+	}
 	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		return err
 	}

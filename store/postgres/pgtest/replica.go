@@ -5,18 +5,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Replica makes a server that follows another by streaming replication, and starts it.
-func Replica(primary *Server) (*Server, error) {
+// StartReplica makes a server of the test's own that follows another by streaming
+// replication, and starts it. It ends with the test, whatever became of it.
+func StartReplica(t testing.TB, primary *Server) *Server {
+	t.Helper()
 	s, err := empty(nil)
-	if err != nil {
-		return nil, err
+	check(t, err)
+	t.Cleanup(func() { s.Stop() })
+	if err := s.Follow(primary); err != nil {
+		t.Fatal(err)
 	}
-	return s, s.Follow(primary)
+	return s
 }
 
 // Follow makes a server that does not run a replica of another, whatever it held,
