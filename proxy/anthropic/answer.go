@@ -96,14 +96,11 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		if p.Observed {
 			continue
 		}
-		var v holdgate.Verdict
-		if i < len(verdicts) {
-			v = verdicts[i]
-		}
-		if v = settled(p, v); v.Release {
+		v := settled(p, wire.VerdictOf(verdicts, i))
+		if v.Release {
 			released++
 		}
-		if block := rewrittenBlock(p.Bytes, v); block != nil {
+		if block := wire.Under(p.Bytes, v, plainText, withInput); block != nil {
 			changed[a.at[i]] = block
 		}
 	}
@@ -113,12 +110,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	return wire.RewriteMembers(a.body, func(m wire.Member) []byte {
 		switch string(m.Name) {
 		case "content":
-			return wire.RewriteElements(m.Value, func(n int, value []byte) []byte {
-				if block := changed[n]; block != nil {
-					return block
-				}
-				return value
-			})
+			return wire.ReplaceElements(m.Value, changed)
 		case "stop_reason":
 			if released == 0 {
 				return withoutCall(m.Value)
@@ -126,24 +118,6 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		}
 		return m.Value
 	})
-}
-
-// rewrittenBlock returns what stands in the place of a call's block in a plain
-// message: one block or two with a comma between them, or nil where the block
-// stays as it came.
-func rewrittenBlock(block []byte, v holdgate.Verdict) []byte {
-	switch {
-	case !v.Release:
-		return plainText(wire.Word(v))
-	case v.Arguments == nil && v.Note == "":
-		return nil
-	case v.Arguments != nil:
-		block = withInput(block, v.Arguments)
-	}
-	if v.Note == "" {
-		return block
-	}
-	return append(append(plainText(v.Note), ','), block...)
 }
 
 func plainText(text string) []byte {

@@ -111,14 +111,11 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		if p.Observed {
 			continue
 		}
-		var v holdgate.Verdict
-		if i < len(verdicts) {
-			v = verdicts[i]
-		}
+		v := wire.VerdictOf(verdicts, i)
 		if v.Release {
 			released++
 		}
-		if block := rewritten(p.Bytes, v); block != nil {
+		if block := wire.Under(p.Bytes, v, plainText, withInput); block != nil {
 			changed[a.at[i]] = block
 		}
 	}
@@ -130,12 +127,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		case "output":
 			return wire.EditMember(m.Value, "message", func(message []byte) []byte {
 				return wire.EditMember(message, "content", func(content []byte) []byte {
-					return wire.RewriteElements(content, func(n int, block []byte) []byte {
-						if other := changed[n]; other != nil {
-							return other
-						}
-						return block
-					})
+					return wire.ReplaceElements(content, changed)
 				})
 			})
 		case "stopReason":
@@ -147,21 +139,8 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	})
 }
 
-// rewritten returns what stands in the place of a call's block: one block or
-// two with a comma between them, or nil where the block stays as it came.
-func rewritten(block []byte, v holdgate.Verdict) []byte {
-	switch {
-	case !v.Release:
-		return plainText(wire.Word(v))
-	case v.Arguments == nil && v.Note == "":
-		return nil
-	case v.Arguments != nil:
-		block = wire.EditMember(block, toolUse, func(call []byte) []byte { return wire.SetMember(call, "input", v.Arguments) })
-	}
-	if v.Note == "" {
-		return block
-	}
-	return append(append(plainText(v.Note), ','), block...)
+func withInput(block, input []byte) []byte {
+	return wire.EditMember(block, toolUse, func(call []byte) []byte { return wire.SetMember(call, "input", input) })
 }
 
 func plainText(words string) []byte { return []byte(`{"text":` + wire.Quote(words) + `}`) }

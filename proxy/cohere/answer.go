@@ -84,10 +84,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	var left [][]byte
 	words, changed := "", false
 	for i, c := range a.calls {
-		var v holdgate.Verdict
-		if i < len(verdicts) {
-			v = verdicts[i]
-		}
+		v := wire.VerdictOf(verdicts, i)
 		if word := wire.Word(v); word != "" {
 			if a.text || words != "" {
 				words += wire.Apart

@@ -220,10 +220,7 @@ func said(message []byte, name string, left [][]byte, words string) []byte {
 // reports whether anything changes. A call without a verdict is refused.
 func settled(calls []*call, verdicts []holdgate.Verdict) (left [][]byte, words string, changed bool) {
 	for i, c := range calls {
-		var v holdgate.Verdict
-		if i < len(verdicts) {
-			v = verdicts[i]
-		}
+		v := wire.VerdictOf(verdicts, i)
 		if word := wire.Word(v); word != "" {
 			if words != "" {
 				words += wire.Apart

@@ -68,10 +68,8 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		switch {
 		case c.observed():
 			c.verdict = holdgate.Verdict{Release: true}
-		case i < len(verdicts):
-			c.verdict = verdicts[i]
 		default:
-			c.verdict = holdgate.Verdict{}
+			c.verdict = wire.VerdictOf(verdicts, i)
 		}
 	}
 	w := newWriter(nil)

@@ -1,7 +1,6 @@
 package interactions
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -88,15 +87,12 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		if p.Observed {
 			continue
 		}
-		var v holdgate.Verdict
-		if i < len(verdicts) {
-			v = verdicts[i]
-		}
+		v := wire.VerdictOf(verdicts, i)
 		if v.Release {
 			left++
 		}
 		s := p.Tag.(callTag).step
-		if edit := s.under(v); edit != nil {
+		if edit := wire.Under(s.raw, v, said, withArguments); edit != nil {
 			edits[s.index] = edit
 		}
 	}
@@ -106,22 +102,8 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	return withSteps(a.body, edits, left == 0)
 }
 
-// under returns what stands in the place of a call under a verdict; nil where it stays as
-// it is.
-func (s *step) under(v holdgate.Verdict) []byte {
-	own := s.raw
-	switch {
-	case !v.Release:
-		return said(wire.Word(v))
-	case v.Arguments != nil:
-		own = wire.SetMember(s.raw, "arguments", v.Arguments)
-	case v.Note == "":
-		return nil
-	}
-	if v.Note != "" {
-		own = bytes.Join([][]byte{said(v.Note), own}, []byte{','})
-	}
-	return own
+func withArguments(call, arguments []byte) []byte {
+	return wire.SetMember(call, "arguments", arguments)
 }
 
 // withSteps returns an interaction with edits of its steps. Where no call is left, nobody
@@ -130,12 +112,7 @@ func withSteps(interaction []byte, edits map[int][]byte, noneLeft bool) []byte {
 	return wire.RewriteMembers(interaction, func(m wire.Member) []byte {
 		switch string(m.Name) {
 		case "steps":
-			return wire.RewriteElements(m.Value, func(n int, own []byte) []byte {
-				if edit := edits[n]; edit != nil {
-					return edit
-				}
-				return own
-			})
+			return wire.ReplaceElements(m.Value, edits)
 		case "status":
 			if noneLeft {
 				return withoutAction(m.Value)

@@ -52,8 +52,8 @@ func (w *writer) whole(e event) []byte {
 	noneLeft := len(w.verdicts) > 0 && w.released == 0
 	edits := make(map[int][]byte)
 	for n, id := range e.calls {
-		again := &step{raw: element(wire.Find(e.interaction, "steps"), n)}
-		if edit := again.under(w.verdicts[id]); edit != nil {
+		again := element(wire.Find(e.interaction, "steps"), n)
+		if edit := wire.Under(again, w.verdicts[id], said, withArguments); edit != nil {
 			edits[n] = edit
 		}
 	}

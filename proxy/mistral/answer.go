@@ -1,7 +1,6 @@
 package mistral
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -86,37 +85,18 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		if p.Observed {
 			continue
 		}
-		var v holdgate.Verdict
-		if i < len(verdicts) {
-			v = verdicts[i]
-		}
 		e := p.Tag.(callTag).entry
-		v = settled(e, v)
-		switch {
-		case !v.Release:
-			edits[e.index] = said(e.raw, messageOutput, wire.Word(v), 0)
-			continue
-		case v.Arguments != nil:
-			edits[e.index] = withArguments(e, v.Arguments)
-		}
-		if v.Note != "" {
-			own := e.raw
-			if edit := edits[e.index]; edit != nil {
-				own = edit
-			}
-			edits[e.index] = bytes.Join([][]byte{said(e.raw, messageOutput, v.Note, 0), own}, []byte{','})
+		note := func(words string) []byte { return said(e.raw, messageOutput, words, 0) }
+		edit := func(_, arguments []byte) []byte { return withArguments(e, arguments) }
+		if own := wire.Under(e.raw, settled(e, wire.VerdictOf(verdicts, i)), note, edit); own != nil {
+			edits[e.index] = own
 		}
 	}
 	if len(edits) == 0 {
 		return a.body
 	}
 	return wire.EditMember(a.body, "outputs", func(list []byte) []byte {
-		return wire.RewriteElements(list, func(n int, own []byte) []byte {
-			if edit := edits[n]; edit != nil {
-				return edit
-			}
-			return own
-		})
+		return wire.ReplaceElements(list, edits)
 	})
 }
 

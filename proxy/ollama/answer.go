@@ -37,10 +37,7 @@ func (a *answer) Calls() []wire.Part { return a.parts }
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	for i, c := range a.line.reply.calls {
-		c.verdict = holdgate.Verdict{}
-		if i < len(verdicts) {
-			c.verdict = verdicts[i]
-		}
+		c.verdict = wire.VerdictOf(verdicts, i)
 	}
 	var w writer
 	out, changed := w.reply(a.line.reply, a.line.Data)

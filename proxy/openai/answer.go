@@ -67,10 +67,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 		st.refused, st.changed = false, false
 	}
 	for i, k := range a.calls {
-		var v holdgate.Verdict
-		if i < len(verdicts) {
-			v = verdicts[i]
-		}
+		v := wire.VerdictOf(verdicts, i)
 		k.settle(v)
 		k.choice.refused = k.choice.refused || !k.verdict.Release
 		k.choice.changed = k.choice.changed || k.changed()

@@ -71,10 +71,7 @@ func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	at := make(map[int]*call)
 	changed := false
 	for i, c := range a.calls {
-		var v holdgate.Verdict
-		if i < len(verdicts) {
-			v = verdicts[i]
-		}
+		v := wire.VerdictOf(verdicts, i)
 		c.verdict = settled(&c.item, v)
 		at[c.index] = c
 		changed = changed || c.verdict.changes()

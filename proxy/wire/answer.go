@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/holdgate/holdgate"
 )
@@ -66,4 +67,31 @@ type Answer interface {
 	// Render returns the answer under one verdict for each of Calls. Where
 	// every one releases the call as it came, it is the answer's own bytes.
 	Render(verdicts []holdgate.Verdict) []byte
+}
+
+// VerdictOf is the verdict of the call that stands at i of [Answer].Calls. One
+// that is missing refuses.
+func VerdictOf(verdicts []holdgate.Verdict, i int) holdgate.Verdict {
+	if i < len(verdicts) {
+		return verdicts[i]
+	}
+	return holdgate.Verdict{}
+}
+
+// Under returns what stands in a list in the place of a call: text that says why
+// it was refused, the call with other arguments, or the note before it and a comma
+// between them. It is nil where the call stays as it came.
+func Under(call []byte, v holdgate.Verdict, text func(words string) []byte, edit func(call, arguments []byte) []byte) []byte {
+	switch {
+	case !v.Release:
+		return text(Word(v))
+	case v.Arguments != nil:
+		call = edit(call, v.Arguments)
+	case v.Note == "":
+		return nil
+	}
+	if v.Note == "" {
+		return call
+	}
+	return slices.Concat(text(v.Note), []byte{','}, call)
 }

@@ -30,6 +30,17 @@ func RewriteMembers(object []byte, edit func(Member) []byte) []byte {
 	return append(out, object[end:]...)
 }
 
+// ReplaceElements returns an array with other elements in the place of some, by
+// their numbers from 0.
+func ReplaceElements(array []byte, others map[int][]byte) []byte {
+	return RewriteElements(array, func(n int, value []byte) []byte {
+		if other := others[n]; other != nil {
+			return other
+		}
+		return value
+	})
+}
+
 // RewriteElements does for the elements of an array what [RewriteMembers]
 // does for the members of an object. Edit is given the element's number, from
 // 0, and its value.
