@@ -16,6 +16,9 @@ const (
 	earlierEntries = 200
 )
 
+// allowedEarlier is what became of a call that policy let pass.
+const allowedEarlier = "allowed"
+
 // An earlierCall is a call that came before in the session, and what became of
 // it.
 type earlierCall struct{ request, text, became string }
@@ -55,9 +58,11 @@ func takeEarlier(calls []earlierCall, e audit.Entry) []earlierCall {
 	case e.Call == nil || e.Call.Kind == holdgate.KindModelRequest:
 	case e.Type == audit.TypeDecision && e.Decision != nil:
 		return append(calls, earlierCall{e.RequestID, nameEarlier(e), map[holdgate.Action]string{
-			holdgate.Allow: "allowed", holdgate.Deny: "refused by policy", holdgate.Hold: "waits"}[e.Decision.Action]})
+			holdgate.Allow: allowedEarlier, holdgate.Deny: "refused by policy", holdgate.Hold: "waits"}[e.Decision.Action]})
 	case e.Type == audit.TypeObserved:
 		return append(calls, earlierCall{"", nameEarlier(e), "run by the provider"})
+	case e.Type == audit.TypeRefused && e.Decision != nil && e.Decision.Rule == holdgate.RuleAddress:
+		return refusedEarlier(calls, nameEarlier(e))
 	case e.Type == audit.TypeOutcome && e.Outcome != nil:
 		i := slices.IndexFunc(calls, func(c earlierCall) bool { return c.request == e.RequestID })
 		if i >= 0 {
@@ -65,6 +70,19 @@ func takeEarlier(calls []earlierCall, e audit.Entry) []earlierCall {
 		}
 	}
 	return calls
+}
+
+// refusedEarlier notes that a request did not go on after policy had let it: where it
+// led was known only then.
+func refusedEarlier(calls []earlierCall, text string) []earlierCall {
+	const refused = "refused, for where it leads"
+	for i := range slices.Backward(calls) {
+		if calls[i].text == text && calls[i].became == allowedEarlier {
+			calls[i].became = refused
+			return calls
+		}
+	}
+	return append(calls, earlierCall{text: text, became: refused})
 }
 
 func nameEarlier(e audit.Entry) string {

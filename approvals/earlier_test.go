@@ -83,6 +83,36 @@ func TestABriefingShowsWhatCameBefore(t *testing.T) {
 	}
 }
 
+func TestWhatAnAddressRefusedIsNotCalledAllowed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	x := b.enter("k")
+	defer x.Leave()
+	write := func(e audit.Entry) {
+		t.Helper()
+		e.Call = &audit.Call{Kind: holdgate.KindHTTPRequest, Agent: caller.Agent.ID, Session: "s1", HTTP: e.Note}
+		if _, err := b.log.Write(t.Context(), e, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decided := func(what string) {
+		write(audit.Entry{Type: audit.TypeDecision, Note: what, Decision: &audit.Decision{Action: holdgate.Allow}})
+	}
+	refused := func(what, rule string) {
+		write(audit.Entry{Type: audit.TypeRefused, Note: what, Decision: &audit.Decision{Rule: rule}})
+	}
+	decided("GET a.example/x")
+	decided("GET b.example/x")
+	decided("GET b.example/x")
+	refused("GET b.example/x", holdgate.RuleAddress)
+	refused("GET c.example/x", holdgate.RuleAddress)
+	refused("GET a.example/x", holdgate.RuleMalformed)
+	want := []string{"allowed: GET a.example/x", "allowed: GET b.example/x", "refused, for where it leads: GET b.example/x", "refused, for where it leads: GET c.example/x"}
+	if diff := cmp.Diff(want, before(b.ask(x, bash(0, "make"), hold()))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatIsRedactedDoesNotComeBackAsWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

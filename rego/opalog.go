@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/logging"
 )
@@ -17,7 +18,16 @@ var _ logging.Logger = opaLogger{}
 
 func (l opaLogger) Debug(format string, a ...any) { l.say(slog.LevelDebug, format, a) }
 func (l opaLogger) Warn(format string, a ...any)  { l.say(slog.LevelWarn, format, a) }
-func (l opaLogger) Error(format string, a ...any) { l.say(slog.LevelError, format, a) }
+
+// Error is told at debug where it is of a bundle: what becomes of fetching those is
+// told once, by whoever waits for them.
+func (l opaLogger) Error(format string, a ...any) {
+	level := slog.LevelError
+	if strings.HasPrefix(format, "Bundle download failed") {
+		level = slog.LevelDebug
+	}
+	l.say(level, format, a)
+}
 
 // Info is told at debug: what OPA's plugins say of themselves is no news.
 func (l opaLogger) Info(format string, a ...any) { l.say(slog.LevelDebug, format, a) }

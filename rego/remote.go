@@ -213,9 +213,7 @@ func keepFile(name string, from io.Reader) error {
 // it; where nothing was, that is an error.
 func (r *remote) first(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.bundles)) {
-		if err := r.bundles[name].Trigger(ctx); err != nil {
-			r.log.Warn("fetching a bundle", "bundle", name, "err", err)
-		}
+		fetched := r.bundles[name].Trigger(ctx)
 		r.mu.Lock()
 		have, said := r.latest[name] != nil, r.failed[name]
 		r.mu.Unlock()
@@ -223,8 +221,11 @@ func (r *remote) first(ctx context.Context) error {
 			continue
 		}
 		err := errors.New("fetching bundle " + name + ": the server has none")
-		if said != "" {
+		switch {
+		case said != "":
 			err = errors.New(said)
+		case fetched != nil:
+			err = fmt.Errorf("fetching bundle %s: %w", name, fetched)
 		}
 		if r.keep[name] == "" {
 			return err

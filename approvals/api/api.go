@@ -131,6 +131,9 @@ type Policy struct {
 	Revision string `json:"revision"`
 	Path     string `json:"path,omitempty"` // empty: the shipped pack alone
 	Mode     string `json:"mode"`           // "enforce" or "observe"
+	// Refused says why the policy as it is now is not in force: it does not load, and
+	// the one before stays.
+	Refused string `json:"refused,omitempty"`
 }
 
 // A Server is the approvers' API. It is safe for concurrent use.

@@ -99,6 +99,7 @@ var lineStyles = map[page.Style]template.CSS{
 var asHTML = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
 <html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"></head><body style="font-family:sans-serif;line-height:1.4">
 {{with .Above}}<p style="color:#666666">{{.}}</p>
+{{end}}{{with .Link}}<p><a href="{{.}}">Open the request</a></p>
 {{end}}{{range .Parts}}{{if .Code}}<pre style="font-family:monospace;white-space:pre-wrap;overflow-wrap:anywhere;border-left:3px solid #bbbbbb;margin:.3em 0;padding:.2em 0 .2em .8em">{{range .Lines}}{{with .Look}}<span style="{{.}}">{{end}}{{.Text}}{{if .Look}}</span>{{end}}
 {{end}}</pre>
 {{else if .Said}}<blockquote style="color:#666666;border-left:3px dotted #bbbbbb;margin:.3em 0;padding:.2em 0 .2em .8em">{{range .Lines}}<div>{{.Text}}</div>{{end}}</blockquote>

@@ -84,7 +84,8 @@ func closed(n sdk.Notice) sdk.Notice {
 func title(n sdk.Notice) string {
 	risk := cmp.Or(n.Risk, "unknown")
 	if !n.Ended() {
-		return strings.ToUpper(risk) + " risk: " + cmp.Or(n.Summary, "an agent waits for an answer")
+		what := strings.ReplaceAll(n.Summary, "\n", " ") // the header is one line
+		return strings.ToUpper(risk) + " risk: " + cmp.Or(strings.TrimSpace(what), "an agent waits for an answer")
 	}
 	t := strings.ToUpper(n.Status[:min(len(n.Status), 1)]) + n.Status[min(len(n.Status), 1):]
 	if n.Outcome != nil && n.Outcome.By != "" {

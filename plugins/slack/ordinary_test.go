@@ -67,7 +67,7 @@ func TestAnOrdinaryCallIsAnsweredAboveTheFold(t *testing.T) {
 	t.Parallel()
 	c := New(slog.New(slog.DiscardHandler))
 	for _, n := range sdktest.Ordinary() {
-		lines := read(c.content(n, []string{"U1"}, 1<<20).blocks)
+		lines := read(c.content(n, []string{"U024BE7LH"}, 1<<20).blocks)
 		all := strings.Join(lines, "\n")
 		above, below, ok := strings.Cut(all, "[Approve]")
 		if !ok || len(above) > foldChars || strings.Count(above, "\n") > foldLines {

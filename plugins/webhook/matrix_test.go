@@ -93,6 +93,19 @@ func TestEachChangeIsAnEventOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestHealthTriesBeforeTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	c := newChannel(t, func(conf *Config) { conf.URL = r.URL })
+	if err := c.Health(t.Context()); err != nil || len(r.bodies) > 0 {
+		t.Errorf("Health = %v, and %d events were sent", err, len(r.bodies))
+	}
+	r.Close()
+	if err := c.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "the receiver is not reached") {
+		t.Errorf("with nobody there Health = %v", err)
+	}
+}
+
 // While the receiver is down nothing is lost and the channel says so; what
 // arrives when it is back has the id and the nonce of the first try.
 func TestTheReceiverIsDown(t *testing.T) {

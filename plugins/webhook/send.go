@@ -83,7 +83,7 @@ func (c *Channel) send(ctx context.Context, id, subject, what string, data any) 
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.failed = err
+		c.told, c.failed = true, err
 	}()
 	e := event{
 		SpecVersion: "1.0", ID: id, Source: "urn:holdgate", Type: "com.github.holdgate." + what, Subject: subject,

@@ -30,6 +30,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -78,7 +79,8 @@ type Channel struct {
 	inbox     *inbox
 
 	mu     sync.Mutex
-	failed error // why the latest event did not arrive
+	told   bool  // an event was sent
+	failed error // why the latest one did not arrive
 }
 
 var _ sdk.Newscaster = (*Channel)(nil)
@@ -129,15 +131,44 @@ func (c *Channel) Configure(ctx context.Context, config []byte) (err error) {
 	return nil
 }
 
-// Health implements [sdk.Channel]. The receiver is not asked: its answer to the
-// latest event tells.
-func (c *Channel) Health(context.Context) error {
+// Health implements [sdk.Channel]. The receiver's answer to the latest event tells;
+// before the first one it is tried whether there is a receiver.
+func (c *Channel) Health(ctx context.Context) error {
 	if c.url == "" {
 		return errors.New("not configured")
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.failed
+	told, failed := c.told, c.failed
+	c.mu.Unlock()
+	if told {
+		return failed
+	}
+	return c.connect(ctx)
+}
+
+// connect connects to the receiver, and asks nothing of it.
+func (c *Channel) connect(ctx context.Context) error {
+	u, err := url.Parse(c.url)
+	if err != nil {
+		return err
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	ctx, cancel := context.WithTimeout(ctx, perTry)
+	defer cancel()
+	var dial interface {
+		DialContext(context.Context, string, string) (net.Conn, error)
+	} = &net.Dialer{}
+	if u.Scheme == "https" {
+		dial = &tls.Dialer{}
+	}
+	conn, err := dial.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return fmt.Errorf("the receiver is not reached: %w", err)
+	}
+	return conn.Close()
 }
 
 // Answers implements [sdk.Channel]. It stops listening when it ends.

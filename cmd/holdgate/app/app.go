@@ -100,6 +100,7 @@ type App struct {
 	cluster  identity.Cluster // nil where there is none
 	current  atomic.Pointer[inForce]
 	engine   *rego.Engine
+	refused  atomic.Pointer[string] // why the policy as it is now does not load; nil: it is in force
 	store    store.Store
 	digester *holdgate.Digester
 	audit    *audit.Log
@@ -364,6 +365,9 @@ func (a *App) status(ctx context.Context) api.Status {
 	l := a.engine.Loaded()
 	s := api.Status{Version: a.o.Version, Health: api.Healthy, StartedAt: a.started, Listeners: a.listeners,
 		Policy: api.Policy{Revision: l.Revision, Path: l.Path, Mode: a.c.Policy.Mode}}
+	if why := a.refused.Load(); why != nil {
+		s.Policy.Refused = *why
+	}
 	if s.Troubles = a.troubles(ctx); len(s.Troubles) > 0 {
 		s.Health = s.Troubles[0].Why
 	}

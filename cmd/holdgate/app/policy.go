@@ -99,6 +99,11 @@ func (a *App) past() func(context.Context, audit.Entry) (holdgate.Call, holdgate
 // policy that Holdgate starts with.
 func (a *App) policyLoaded(ctx context.Context, l rego.Load) {
 	ctx = context.WithoutCancel(ctx)
+	a.refused.Store(nil)
+	if l.Err != nil {
+		why := strings.ReplaceAll(l.Err.Error(), "\n", "; ")
+		a.refused.Store(&why)
+	}
 	e := policyEntry(l)
 	var err error
 	if l.Err == nil && l.Change.Empty() {

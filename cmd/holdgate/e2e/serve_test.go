@@ -129,6 +129,9 @@ func brokenEditKeepsThePolicy(t *testing.T) {
 	}
 	holds("mine.first", "ls one")
 	edit(brokenRule, "a policy was refused and the earlier one stays")
+	if got := s.must("status"); !strings.Contains(got, "does NOT load") || !strings.Contains(got, "mine.rego:4") {
+		t.Errorf("status does not say that the rules do not load:\n%s", got)
+	}
 	holds("mine.first", "ls two")
 	before := strings.Count(s.must("audit", "export"), "policy in force")
 	if err := os.WriteFile(file, []byte(betterRule), 0o600); err != nil {
@@ -137,6 +140,9 @@ func brokenEditKeepsThePolicy(t *testing.T) {
 	until(t, "the next policy in force", func() bool {
 		return strings.Count(s.must("audit", "export"), "policy in force") > before
 	})
+	if got := s.must("status"); strings.Contains(got, "does NOT load") {
+		t.Errorf("status says still that the rules do not load:\n%s", got)
+	}
 	holds("mine.second", "ls three")
 }
 

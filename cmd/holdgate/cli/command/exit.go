@@ -88,6 +88,7 @@ func Explain(err error) *Exit {
 		return x
 	}
 	if _, ok := errors.AsType[*client.UnprovenError](err); ok {
+		x.Text = "your token is not known: " + x.Text
 		x.Hint = "nothing secret was sent to it; either it does not know your token (holdgate config says whether the file that names you waits to be accepted), or see which program listens there"
 		return x
 	}

@@ -97,6 +97,9 @@ func (e *env) printStatus(st api.Status, now time.Time) error {
 		policy = st.Policy.Path
 	}
 	text += field("policy", "%s, %s", policy, command.Known(st.Policy.Mode))
+	if st.Policy.Refused != "" {
+		text += field("", "as it is now it does NOT load, and the one before stays: %s", st.Policy.Refused)
+	}
 	for _, l := range st.Listeners {
 		text += field("listens", "%s for %s", l.Addr, l.Name)
 	}
