@@ -66,6 +66,8 @@ if true; then echo x > t.txt; fi; rm t.txt
 echo x > t.txt; mv notes.md t.txt; rm t.txt
 rm -rf /tmp/work
 echo x >> t.txt; rm t.txt
+ln -sf /etc/hosts t.txt; echo x > t.txt
+ln -s /etc t; cp a.txt t/hosts
 echo x > src/a.ts; rm -rf src`},
 		{"the folder of a script",
 			`cd "$(dirname "$0")/.."; npm run build

@@ -71,7 +71,7 @@ func TestWhatTheLineMakesAndDeletes(t *testing.T) {
 		{`echo x > /tmp/a; rm -rf /tmp/*`, false},
 		{`echo x > /tmp/a/b; rm -rf /tmp/a`, false},
 		{`echo x > a; rm a`, true}, {`rm a; echo x > a; rm a`, false}, {`if b; then echo x > a; fi; rm a`, false}, {`echo x >> a; rm a`, false},
-		{`cp b a && rm a`, true}, {`echo x > a; mv b a; rm a`, false}, {`mkdir /tmp/a && cp b /tmp/a && rm -rf /tmp/a`, true}, {`mkdir /tmp/a; rm -rf /tmp/a`, false},
+		{`ln -sf /etc/passwd a; echo x > a; rm a`, false}, {`cp b a && rm a`, true}, {`echo x > a; mv b a; rm a`, false}, {`mkdir /tmp/a && cp b /tmp/a && rm -rf /tmp/a`, true}, {`mkdir /tmp/a; rm -rf /tmp/a`, false},
 		{`TMPDIR=/home/u; t=$(mktemp -d); rm -rf "$t"`, false},
 		{`t=$(mktemp -d -p /home/u); rm -rf "$t"`, false},
 		{`t=$(mktemp -d); rm -rf "$t/../x"`, false},

@@ -20,12 +20,12 @@ var tables = []struct {
 	limits map[string]float64
 }{
 	{"*[a-z].jsonl", map[string]float64{
-		"working pass call": 3, "working pass script": 5.3, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 5.5, "scored pass script": 13.1, "scored hold call": 1.4, "scored hold script": 3.5,
+		"working pass call": 2.7, "working pass script": 4.9, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 5.2, "scored pass script": 11.4, "scored hold call": 1.3, "scored hold script": 3.5,
 	}},
 	{"*-[23].jsonl", map[string]float64{
-		"working pass call": 7.5, "working pass script": 14.9, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 11.1, "scored pass script": 41.8, "scored hold call": 0.9, "scored hold script": 0,
+		"working pass call": 6.5, "working pass script": 14.9, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 11.1, "scored pass script": 40.6, "scored hold call": 0.9, "scored hold script": 0,
 	}},
 }
 

@@ -55,33 +55,34 @@ type Findings struct {
 	*budget.Budget
 	Opts      Options
 	Facts     holdgate.Facts
-	Writes    map[string]int   // how often each path is written or deleted, so far
-	Copies    map[string]bool  // copies that the line puts beside files, by where they lie
-	Temporary map[string]bool  // files for temporary use that the line has written
-	Own       map[string]Whole // files of which the line has decided all that they hold
-	Branches  int              // how many branches were walked so far
-	Pids      map[string]int   // files that hold the number of a process that the line has started, by their version
-	Modes     bool             // the command at hand changes no content: it makes folders and rights
-	Single    bool             // the command at hand deletes single files
-	Linked    bool             // the call makes a second name of a file, or writes to files by a pattern
-	Beside    bool             // something runs beside the line, or holds a file open
-	Relied    map[string]int   // files that were read as scripts, as often as they had been written
-	Shown     map[string]int   // sources that were read when they were compiled, likewise
-	Unread    map[string]bool  // what was compiled of files that the line has written and nobody has read
-	written   []string         // cleaned paths whose content the call decides
-	Runs      [][]Run          // by command, the files of the project that it runs
-	Made      []string         // paths that the call makes out of the project alone
-	Fixed     bool             // the command at hand decides on no content: it makes folders, or formats
-	Left      bool             // the call was in a folder outside of the session's
-	Scatters  bool             // the call writes files that it does not name
-	Fetches   Fetch            // what code the call brings from elsewhere
-	Places    bool             // the call puts what was fetched, or another branch, into the project's files
-	Changed   []string         // parts of paths, known at run time only, that the command at hand writes or deletes
-	seen      map[string]bool  // keys of the facts that were added, so that each is said once
-	At        *Place           // of the argument that is being read
-	Held      []string         // texts that secrets were found in
-	Fresh     bool             // each call of the tool has a shell of its own
-	Gone      bool             // a command has gone from wherever the shell stood to a folder that it names whole
+	Writes    map[string]int    // how often each path is written or deleted, so far
+	Copies    map[string]bool   // copies that the line puts beside files, by where they lie
+	Temporary map[string]bool   // files for temporary use that the line has written
+	Own       map[string]Whole  // files of which the line has decided all that they hold
+	Links     map[string]string // links that the line makes, and where they lead
+	Branches  int               // how many branches were walked so far
+	Pids      map[string]int    // files that hold the number of a process that the line has started, by their version
+	Modes     bool              // the command at hand changes no content: it makes folders and rights
+	Single    bool              // the command at hand deletes single files
+	Linked    bool              // the call makes a second name of a file, or writes to files by a pattern
+	Beside    bool              // something runs beside the line, or holds a file open
+	Relied    map[string]int    // files that were read as scripts, as often as they had been written
+	Shown     map[string]int    // sources that were read when they were compiled, likewise
+	Unread    map[string]bool   // what was compiled of files that the line has written and nobody has read
+	written   []string          // cleaned paths whose content the call decides
+	Runs      [][]Run           // by command, the files of the project that it runs
+	Made      []string          // paths that the call makes out of the project alone
+	Fixed     bool              // the command at hand decides on no content: it makes folders, or formats
+	Left      bool              // the call was in a folder outside of the session's
+	Scatters  bool              // the call writes files that it does not name
+	Fetches   Fetch             // what code the call brings from elsewhere
+	Places    bool              // the call puts what was fetched, or another branch, into the project's files
+	Changed   []string          // parts of paths, known at run time only, that the command at hand writes or deletes
+	seen      map[string]bool   // keys of the facts that were added, so that each is said once
+	At        *Place            // of the argument that is being read
+	Held      []string          // texts that secrets were found in
+	Fresh     bool              // each call of the tool has a shell of its own
+	Gone      bool              // a command has gone from wherever the shell stood to a folder that it names whole
 
 	// UnlikeDash says that a text assigns what dash would not.
 	UnlikeDash bool

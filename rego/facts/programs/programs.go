@@ -182,6 +182,8 @@ func decides(s *shell.Shell, in shell.Invocation, o shell.Options, n int) {
 		for _, f := range o.Operands {
 			s.Owns(f)
 		}
+	case name == "ln" && n == 2:
+		s.Leads(o.Operands[1], o.Operands[0])
 	case name == "mkdir" && !o.Has("p", "parents"): // it would have failed where there was one
 		for _, f := range o.Operands {
 			s.MakesFolder(f)

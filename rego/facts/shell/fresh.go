@@ -103,9 +103,39 @@ func (s *Shell) TempFile(f Field) (string, bool) {
 	return path.Clean(text), true
 }
 
+// Leads notes a link that the line makes: by its name, and in the folder that the name
+// may be one of.
+func (s *Shell) Leads(link, to Field) {
+	at, ok := s.FileAt(link)
+	if !ok || s.Quiet || !to.Known() || len(s.Dirs) != 1 {
+		return
+	}
+	if s.Found.Links == nil {
+		s.Found.Links = make(map[string]string)
+	}
+	target := collect.JoinAny(s.Dirs[0], to.Text)
+	s.Found.Links[at] = target
+	s.Found.Links[path.Join(at, collect.FileKey(path.Base(target)))] = target
+}
+
+// led is where a file lies that is named by way of a link which the line has made; empty
+// for others.
+func (s *Shell) led(f Field) string {
+	at, ok := s.FileAt(f)
+	if !ok {
+		return ""
+	}
+	for link, target := range s.Found.Links {
+		if rest, below := strings.CutPrefix(at, link); below && (rest == "" || rest[0] == '/') {
+			return path.Clean(target + rest)
+		}
+	}
+	return ""
+}
+
 // Owns notes that the line has just decided all that a file holds.
 func (s *Shell) Owns(f Field) {
-	if at, ok := s.FileAt(f); ok && !s.Quiet && len(f.Assumed) == 0 {
+	if at, ok := s.FileAt(f); ok && !s.Quiet && len(f.Assumed) == 0 && !s.Found.Linked {
 		s.Found.Own[at] = collect.Whole{Version: s.Found.Version(at), Branches: s.branches}
 	}
 }

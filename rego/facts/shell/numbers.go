@@ -9,6 +9,8 @@ import (
 )
 
 var (
+	// numberFormat is a format of printf that prints one number, whatever it is given.
+	numberFormat = regexp.MustCompile(`^%0?[0-9]{0,2}[di](\\n)?$`)
 	// numericFormat is a format of stat that prints numbers alone.
 	numericFormat = regexp.MustCompile(`^(%[sYXZWiahbBugd]\s?)+$`)
 	// numericReport is what curl prints behind a body that is thrown away.

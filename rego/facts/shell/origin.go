@@ -252,6 +252,8 @@ func (s *Shell) PrintedBy(words []Field, in origin) origin {
 		return s.PrintedBy(args, in)
 	}
 	switch {
+	case name == "printf" && len(args) == 2 && numberFormat.MatchString(args[0].Text):
+		return OriginAtom
 	case wordlist.Has("echo printf", name) && len(args) > 0 && !strings.HasPrefix(args[0].Text, "-"):
 		if len(args) == 1 && args[0].Origin == OriginOwn && len(args[0].Dynamic) == 1 && args[0].Text == args[0].Dynamic[0] {
 			return OriginOwn

@@ -236,6 +236,11 @@ func (s *Shell) Touch(f Field, access string) {
 	if access == collect.AccessWrite && known && strings.ContainsAny(text, "$`") && holdsCommand(text) {
 		s.Found.Fail("shell: a file is named like a command: %s", text)
 	}
+	if len(s.Found.Links) > 0 && access == collect.AccessWrite {
+		if to := s.led(f); to != "" && to != f.Text {
+			s.Found.Path(collect.Ref{Text: to, Written: written, Access: access, Dirs: s.Dirs, Reach: s.Reach})
+		}
+	}
 	made := slices.ContainsFunc(s.Taint, func(t string) bool { return t != "" && strings.Contains(f.Text, t) })
 	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f)})
 }
