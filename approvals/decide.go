@@ -34,6 +34,9 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 			return Request{}, err
 		}
 	}
+	if err := q.confirm(ctx, id, v); err != nil {
+		return Request{}, err
+	}
 	r, err := q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
 		n, err := t.People.Acting(v.By)
 		if err != nil {
@@ -65,6 +68,18 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 		q.c.Logger.Error("an agent was stopped, and requests of it are still shown as pending", "agent", r.Agent.ID, "err", err)
 	}
 	return r, nil
+}
+
+// confirm makes sure that who approves something of high risk may still do so.
+func (q *Queue) confirm(ctx context.Context, id string, v Vote) error {
+	if q.c.Confirm == nil || v.Decision == holdgate.AnswerDeny || v.Decision == holdgate.AnswerSteer {
+		return nil
+	}
+	r, err := q.request(ctx, id)
+	if err != nil || r.Risk == holdgate.RiskLow || r.Risk == holdgate.RiskMedium {
+		return err
+	}
+	return q.c.Confirm(ctx, v.By)
 }
 
 // Cancel ends a pending request that needs no answer any more. It returns

@@ -51,6 +51,9 @@ type Config struct {
 	// Judge is what policy says of a call as a person would edit it, before that is sent:
 	// see [Queue.Judge]. Nil: nobody says.
 	Judge func(ctx context.Context, c holdgate.Call, answered Answered) holdgate.Decision
+	// Confirm is asked before an approval of high risk, or of one that is not known: it
+	// fails where it cannot be made sure that by may still give it. Nil: nobody is asked.
+	Confirm func(ctx context.Context, by string) error
 	// Past makes what judges past calls by the policy of this moment, as an entry of the
 	// log has them: the call as policy saw it, and the decision with its facts. It fails
 	// where the log has not all of a call. Nil: no past call is compared with another.

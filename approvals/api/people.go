@@ -39,6 +39,8 @@ const (
 	SourceFile  = "file"  // the configuration: changed there
 	SourceHere  = "here"  // added while the sidecar runs
 	SourceLocal = "local" // the holder of the state folder's token, whom nobody names
+	// SourceProvider is the OpenID Connect provider, at which they have signed in.
+	SourceProvider = "provider"
 )
 
 // PersonState is a person as GET /v1/people lists them.

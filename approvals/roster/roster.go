@@ -25,12 +25,14 @@ const prefix = "roster/"
 type Entry struct {
 	record.Header
 
-	Name     string    `json:"name"`
-	Removed  bool      `json:"removed,omitempty"` // they are of the configuration, and do not count
-	Roles    []string  `json:"roles,omitempty"`
-	Accounts []string  `json:"accounts,omitempty"` // each as "channel:user"
-	Token    []byte    `json:"token,omitempty"`    // SHA-256 of their token; empty: they have none
-	By       string    `json:"by"`                 // who wrote it last
+	Name    string   `json:"name"`
+	Removed bool     `json:"removed,omitempty"` // they do not count, though others name them
+	Roles   []string `json:"roles,omitempty"`
+	// Accounts are their users on channels, each as "channel:user"; of somebody who was
+	// removed and whom no configuration names, what the provider calls them.
+	Accounts []string  `json:"accounts,omitempty"`
+	Token    []byte    `json:"token,omitempty"` // SHA-256 of their token; empty: they have none
+	By       string    `json:"by"`              // who wrote it last
 	At       time.Time `json:"at"`
 }
 
@@ -66,10 +68,10 @@ func Delete(tx store.Tx, name string) error { return tx.Delete(prefix + name) }
 
 // Settle parts the entries in those that count beside a configuration and those that
 // count no longer: somebody was added whom the configuration names by now, or removed
-// whom it names no longer.
+// whom it names no longer. Somebody of the provider stays removed.
 func Settle(list []Entry, named func(name string) bool) (kept, over []Entry) {
 	for _, e := range list {
-		if named(e.Name) == e.Removed {
+		if named(e.Name) == e.Removed || e.Removed && len(e.Accounts) > 0 {
 			kept = append(kept, e)
 		} else {
 			over = append(over, e)

@@ -216,10 +216,12 @@ type door struct {
 	Failed   bool
 	Refused  string
 	Back     string // where they wanted to go
+	Provider bool   // one can sign in at a provider
+	In       bool   // they are signed in, and go on to Back
 }
 
 func (s *Server) showDoor(w http.ResponseWriter, r *http.Request, status int, d door) {
-	d.Passkeys = s.c.Passkeys != nil
+	d.Passkeys, d.Provider = s.c.Passkeys != nil, s.c.Login != nil
 	sc := screen{Title: "Sign in", Path: "/open", Now: time.Now(), Data: d, Script: s.assetPath("page.js"), Style: s.assetPath("style.css")}
 	if err := s.write(w, status, "open", sc); err != nil {
 		s.c.Logger.ErrorContext(r.Context(), "serving the page", "error", err)
@@ -261,7 +263,7 @@ func (s *Server) cookie(value string) *http.Cookie {
 
 // out ends the visitor's sign-in.
 func (s *Server) out(v *visit) error {
-	s.signins.remove(v.signin.id)
+	s.leave(v, v.signin)
 	gone := s.cookie("")
 	gone.MaxAge = -1
 	http.SetCookie(v.w, gone)
@@ -273,9 +275,17 @@ func (s *Server) out(v *visit) error {
 func (s *Server) closeSignin(v *visit) error {
 	for _, in := range s.signins.list(v.signin.credential.Person) {
 		if in.id == v.PathValue("id") {
-			s.signins.remove(in.id)
+			s.leave(v, in)
 		}
 	}
 	http.Redirect(v.w, v.Request, "/people", http.StatusSeeOther)
 	return nil
+}
+
+// leave ends a sign-in.
+func (s *Server) leave(v *visit, in signin) {
+	s.signins.remove(in.id)
+	if s.c.Login != nil {
+		s.c.Login.Leave(v.Context(), in.credential)
+	}
 }

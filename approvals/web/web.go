@@ -63,7 +63,7 @@ var files embed.FS
 // writes them.
 const MaxForm = 3 * api.MaxBody
 
-// Config is what a page needs. All fields but Passkeys and Logger must be set.
+// Config is what a page needs. All fields but Passkeys, Login and Logger must be set.
 type Config struct {
 	// API is asked for everything, as the person who has signed in.
 	API *api.Server
@@ -71,6 +71,8 @@ type Config struct {
 	People func() *people.People
 	// Passkeys are what people sign with; nil: there are none.
 	Passkeys *passkeys.Keeper
+	// Login is where people sign in besides; nil: nowhere.
+	Login Login
 	// Name is the first label of the page's host: see [Name].
 	Name string
 	// TLS are the hosts of the page where the approvers' port speaks TLS, the first one
@@ -124,6 +126,8 @@ func New(c Config) (*Server, error) {
 	s.mux.HandleFunc("POST /open", s.redeemLink)
 	s.mux.HandleFunc("POST /open/sign", s.toOpen)
 	s.mux.HandleFunc("POST /open/passkey", s.openByPasskey)
+	s.mux.HandleFunc("GET /open/provider", s.toProvider)
+	s.mux.HandleFunc("GET /open/provider/back", s.fromProvider)
 	s.mux.HandleFunc("GET /static/", s.serveAsset)
 	return s, nil
 }

@@ -163,7 +163,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if a.cluster, err = cluster(c.Kubernetes); err != nil {
 		return nil, fmt.Errorf("kubernetes: %w", err)
 	}
-	first, err := a.makeInForce(c, nil)
+	first, err := a.makeInForce(c, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
-		Redactions: a.redactions, Judge: a.judge, Past: a.past, Conceal: rego.Conceal, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
+		Redactions: a.redactions, Judge: a.judge, Past: a.past, Confirm: a.configs.confirm, Conceal: rego.Conceal, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
 		Site:    a.site,
 		OnEnded: func(e approvals.Ended) { a.metrics.Ended(e.Took, e.Status, e.Decision, e.Channel) },
 	})
@@ -328,7 +328,7 @@ func (a *App) buildAPI(s *state) (err error) {
 	if err != nil {
 		return err
 	}
-	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Passkeys: a.queue.Passkeys, Name: web.Name(s.key(purposePage)), TLS: a.tlsNames(), Address: a.approversAddr, Logger: a.log})
+	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Passkeys: a.queue.Passkeys, Name: web.Name(s.key(purposePage)), TLS: a.tlsNames(), Login: a.login(), Address: a.approversAddr, Logger: a.log})
 	if err != nil {
 		return err
 	}
@@ -411,6 +411,9 @@ func (a *App) Start(ctx context.Context) error {
 		{Name: "agents", Addr: agents.Addr().String()},
 		{Name: "approvers", Addr: approvers.Addr().String(), TLS: a.tls != nil},
 		{Name: "approvers", Addr: sock.Addr().String()},
+	}
+	if a.configs.provider != nil {
+		a.log.Info("people sign in at a provider, which must know this redirect URI", "issuer", a.c.OIDC.Issuer, "redirect_uri", a.page.Redirect())
 	}
 	a.goServe("agents' door", func() error { return a.proxy.Serve(agents) })
 	if own != nil {

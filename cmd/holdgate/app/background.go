@@ -27,6 +27,9 @@ func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 	if a.o.Watched.Path != "" {
 		a.goServe("configuration", func() error { return a.configs.run(ctx) })
 	}
+	if a.configs.provider != nil {
+		a.goServe("groups", func() error { return a.configs.keepGroups(ctx) })
+	}
 	a.goServe("memory", func() error { return a.tidy(ctx) })
 	if a.host != nil {
 		a.goServe("channels", func() error { return a.host.Run(ctx) })

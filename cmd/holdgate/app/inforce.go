@@ -19,6 +19,7 @@ import (
 type inForce struct {
 	c           config.Config  // that it was made of
 	roster      []roster.Entry // what people have changed of its people
+	signed      []signed       // in at the provider
 	queue       approvals.InForce
 	tokens      []api.Credential
 	agents      *identity.Book
@@ -28,16 +29,18 @@ type inForce struct {
 
 // makeInForce makes of a configuration and a roster what is to be in force. Nothing has changed
 // where it fails.
-func (a *App) makeInForce(c config.Config, entries []roster.Entry) (*inForce, error) {
-	n := &inForce{c: c, roster: entries}
-	var err error
-	if n.queue.People, err = peopleWith(c, entries); err != nil {
+func (a *App) makeInForce(c config.Config, entries []roster.Entry, in []signed) (*inForce, error) {
+	n := &inForce{c: c, roster: entries, signed: in}
+	everybody, tokens, err := known(c, entries, in)
+	if err != nil {
 		return nil, err
 	}
+	n.queue.People = everybody
 	if n.queue.Gates, err = c.Types(); err != nil {
 		return nil, err
 	}
-	n.tokens = tokens(c, entries, a.state.token)
+	// The state folder's token is the local approver's.
+	n.tokens = append([]api.Credential{{Person: c.Approver, Token: api.HashToken(a.state.token)}}, tokens...)
 	if err = api.CheckCredentials(n.tokens); err != nil {
 		return nil, fmt.Errorf("people: %w", err)
 	}

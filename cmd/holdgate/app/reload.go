@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/login"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/roster"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
@@ -38,6 +39,9 @@ type configs struct {
 	mu    sync.Mutex // held by whoever changes what is in force
 	state api.ConfigState
 	next  *inForce // what state.Waiting is
+	// provider is where people sign in; nil: nowhere.
+	provider *login.Provider
+	in       []*session // of people who have signed in at the provider
 }
 
 var _ api.Configs = (*configs)(nil)
@@ -113,8 +117,9 @@ func (c *configs) make(n config.Config) (*inForce, error) {
 		}
 	}
 	if err == nil {
-		kept, _ := roster.Settle(c.a.current.Load().roster, namedIn(n))
-		return c.a.makeInForce(n, kept)
+		now := c.a.current.Load()
+		kept, _ := roster.Settle(now.roster, namedIn(n))
+		return c.a.makeInForce(n, kept, now.signed)
 	}
 	if len(c.state.NeedsRestart) > 0 {
 		err = fmt.Errorf("%w%s", err, c.restart())

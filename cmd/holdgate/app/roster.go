@@ -46,12 +46,20 @@ func (c *configs) People() []api.PersonState {
 		list = append(list, s)
 	}
 	for _, e := range n.roster {
-		if !e.Removed {
+		switch _, ofFile := n.c.People[config.PersonName(e.Name)]; {
+		case e.Removed && !ofFile:
+			list = append(list, api.PersonState{Name: e.Name, Source: api.SourceProvider, Roles: []string{}, Removed: true, By: e.By, At: e.At})
+		case !e.Removed:
 			list = append(list, api.PersonState{Name: e.Name, Source: api.SourceHere, Roles: e.Roles, Accounts: e.Accounts, Token: len(e.Token) > 0, By: e.By, At: e.At})
 		}
 	}
 	if _, named := n.c.People[config.PersonName(n.c.Approver)]; !named {
 		list = append(list, api.PersonState{Name: n.c.Approver, Source: api.SourceLocal, Roles: []string{people.RoleApprove, people.RoleOperate, people.RoleAdmin}, Token: true})
+	}
+	for _, p := range n.queue.People.All() {
+		if !slices.ContainsFunc(list, func(s api.PersonState) bool { return s.Name == p.Name }) {
+			list = append(list, api.PersonState{Name: p.Name, Source: api.SourceProvider, Roles: p.Roles, Accounts: p.Accounts})
+		}
 	}
 	slices.SortFunc(list, func(a, b api.PersonState) int { return cmp.Compare(a.Name, b.Name) })
 	return list
@@ -66,7 +74,7 @@ func (c *configs) PutPerson(ctx context.Context, by, name string, p api.PersonPu
 		}
 		for _, a := range e.Accounts {
 			channel, _, _ := strings.Cut(a, ":")
-			if _, known := n.c.Plugins[channel]; !known {
+			if _, known := n.c.Plugins[channel]; !known && !(channel == config.ChannelOIDC && n.c.OIDC.On()) {
 				return nil, "", &api.RosterError{Text: fmt.Sprintf("there is no channel %q: plugins in the configuration names those that there are", channel)}
 			}
 		}
@@ -109,6 +117,9 @@ func entryOf(name string, p api.PersonPut) (roster.Entry, error) {
 }
 
 func wordsOf(roles []string) string {
+	if len(roles) == 0 {
+		return "no role"
+	}
 	if len(roles) == 1 {
 		return "the role " + roles[0]
 	}
@@ -124,8 +135,11 @@ func (c *configs) RemovePerson(ctx context.Context, by, name string) error {
 			return nil, "", &api.RosterError{Text: name + " holds the state folder's token, and is removed with it alone"}
 		case ofFile && was == nil:
 			return &roster.Entry{Name: name, Removed: true}, by + " removed " + name + ", until the configuration no longer names them", nil
-		case !ofFile && was != nil:
+		case !ofFile && was != nil && !was.Removed:
 			return nil, by + " removed " + name, nil
+		}
+		if s := (signed{name: name}); was == nil && slices.ContainsFunc(n.signed, func(o signed) bool { return o.name == name }) {
+			return &roster.Entry{Name: name, Removed: true, Accounts: []string{s.account()}}, by + " removed " + name + ", who signs in at the provider", nil
 		}
 		return nil, "", api.ErrNoPerson
 	})
@@ -175,7 +189,7 @@ func (c *configs) changeRoster(ctx context.Context, by, name string, make func(n
 		return &api.RosterError{Text: "every request is answered by itself (--auto), which is none of the people"}
 	}
 	slices.SortFunc(list, func(a, b roster.Entry) int { return cmp.Compare(a.Name, b.Name) })
-	next, err := c.a.makeInForce(n.c, list)
+	next, err := c.a.makeInForce(n.c, list, n.signed)
 	if err != nil {
 		return &api.RosterError{Text: err.Error()}
 	}
@@ -241,7 +255,7 @@ func (a *App) openRoster(ctx context.Context) error {
 		return errors.New("--auto answers every request by itself, which is none of the people that were added on the page: remove them, or leave it out")
 	}
 	kept, over := roster.Settle(list, namedIn(a.c))
-	next, err := a.makeInForce(a.c, kept)
+	next, err := a.makeInForce(a.c, kept, nil)
 	if err != nil {
 		return fmt.Errorf("with the people that were added on the page: %w", err)
 	}

@@ -34,6 +34,7 @@ func trustedPaths(c config.Config, o Options) []trusted {
 		{"the configuration", c.File}, {"the program", o.Program},
 		{"upstream_proxy.credentials_file", c.UpstreamProxy.CredentialsFile},
 		{"listen.approvers_tls.cert", c.Listen.ApproversTLS.Cert}, {"listen.approvers_tls.key", c.Listen.ApproversTLS.Key},
+		{"oidc.client_secret_file", c.OIDC.ClientSecretFile},
 		{"kubernetes.ca_file", c.Kubernetes.CAFile}, {"kubernetes.token_file", c.Kubernetes.TokenFile},
 	}
 	if !strings.Contains(c.Kubernetes.Keys, "://") {
@@ -69,7 +70,7 @@ func Masked(c config.Config) []string {
 			files = append(files, k.File)
 		}
 	}
-	for _, file := range []string{c.Kubernetes.TokenFile, c.UpstreamProxy.CredentialsFile, c.Listen.ApproversTLS.Key} {
+	for _, file := range []string{c.Kubernetes.TokenFile, c.UpstreamProxy.CredentialsFile, c.Listen.ApproversTLS.Key, c.OIDC.ClientSecretFile} {
 		if file != "" {
 			files = append(files, file)
 		}

@@ -57,6 +57,7 @@ type Config struct {
 	// votes. Where People does not name them they have all roles.
 	Approver string `yaml:"approver"`
 	People   People `yaml:"people"`
+	OIDC     OIDC   `yaml:"oidc"`
 	// Agents are known by what they show, by name.
 	Agents     map[string]Agent `yaml:"agents"`
 	Kubernetes Kubernetes       `yaml:"kubernetes"`
@@ -314,6 +315,7 @@ func Default(stateDir, user string) Config {
 		Holds:      Holds{Rehydrate: true, OnRefusal: RefusalReply, Rounds: 3, MCPWait: Duration(55 * time.Second), MCPTasks: TasksServer},
 		Sessions:   Sessions{Mode: "auto"},
 		Gates:      map[string]Gate{},
+		OIDC:       OIDC{NameClaim: "email", GroupsClaim: "groups", Scopes: []string{"profile", "email", "offline_access"}, Reread: Duration(maxReread)},
 		Confidence: Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9},
 		Approver:   user, Unsupported: UnsupportedRefuse,
 	}

@@ -115,7 +115,7 @@ func (c *Config) readFile(flags Flags, env func(string) string) (*yaml.Node, err
 func (c *Config) paths() []*string {
 	all := []*string{&c.StateDir, &c.Policy.Path, &c.Policy.Bundle.Key, &c.Policy.OPAConfig, &c.Audit.Checkpoints.File,
 		&c.Listen.AgentsSocket, &c.Listen.ApproversTLS.Cert, &c.Listen.ApproversTLS.Key, &c.Kubernetes.TokenFile, &c.Kubernetes.CAFile, &c.UpstreamProxy.CredentialsFile,
-		&c.Store.Postgres.URLFile, &c.Store.Postgres.PasswordFile}
+		&c.OIDC.ClientSecretFile, &c.Store.Postgres.URLFile, &c.Store.Postgres.PasswordFile}
 	if !strings.Contains(c.Kubernetes.Keys, "://") {
 		all = append(all, &c.Kubernetes.Keys)
 	}

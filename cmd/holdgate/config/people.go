@@ -147,7 +147,7 @@ func (f *faults) people(c Config) {
 		}
 		for _, channel := range slices.Sorted(maps.Keys(p.Channels)) {
 			user, where := p.Channels[channel], key+".channels."+channel
-			if _, known := c.Plugins[channel]; !known {
+			if _, known := c.Plugins[channel]; !known && !(channel == ChannelOIDC && c.OIDC.On()) {
 				f.add("%s: there is no channel %q under plugins", where, channel)
 			}
 			if user == "" {

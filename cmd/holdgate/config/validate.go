@@ -78,6 +78,7 @@ func (c Config) Validate() error {
 	case slices.Contains(reservedNames, c.Approver):
 		f.add("approver: %s is the name of what is done without a person", c.Approver)
 	}
+	f.oidc(c.OIDC)
 	f.people(c)
 	f.agents(c)
 	f.credentials(c)

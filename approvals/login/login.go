@@ -1,0 +1,357 @@
+// Package login signs people in at an OpenID Connect provider: by the authorization code
+// flow, with PKCE, state and nonce. What it knows of somebody is a name and groups.
+//
+// A [Session] is one sign-in. Its groups can be read again ([Session.Read]): by its
+// refresh token, where the provider gave one, and at the provider's userinfo endpoint.
+// Where the provider says that it is over, it is ([ErrEnded]). Tokens of the provider
+// stay in memory.
+package login
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/holdgate/holdgate"
+)
+
+const (
+	begunLasts = 10 * time.Minute
+	maxBegun   = 100 // sign-ins that wait for the provider
+	maxGroups  = 1000
+	timeout    = 10 * time.Second // of one question to the provider
+)
+
+// ErrEnded says that the provider takes a sign-in for over.
+var ErrEnded = errors.New("the sign-in is over at the provider")
+
+// Config is what a Provider needs. Issuer, ClientID, NameClaim, GroupsClaim and Redirect
+// must be set.
+type Config struct {
+	Issuer   string
+	ClientID string
+	// Secret is the client's, read for each use; nil: it has none, and PKCE alone keeps
+	// a code from others.
+	Secret      func() (string, error)
+	NameClaim   string   // whose value is a person's name
+	GroupsClaim string   // a claim, or a JSON pointer into the claims
+	Scopes      []string // besides openid
+	// Redirect is where the provider sends browsers back to.
+	Redirect func() string
+	Client   *http.Client // to the provider; nil: one of its own
+}
+
+// A Provider is where people sign in. It is safe for concurrent use.
+type Provider struct {
+	c Config
+
+	finding sync.Mutex     // held while the provider is asked for found
+	found   *oidc.Provider // once it was reached
+
+	mu    sync.Mutex
+	begun map[string]begun
+}
+
+// A begun is a sign-in that waits for the provider's answer.
+type begun struct {
+	nonce, verifier, path string
+	until                 time.Time
+}
+
+// New returns a Provider. It is asked what it can do when it is needed first.
+func New(c Config) *Provider {
+	if c.Client == nil {
+		c.Client = &http.Client{Timeout: timeout}
+	}
+	return &Provider{c: c, begun: make(map[string]begun)}
+}
+
+// discover asks the provider what it can do, once.
+func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
+	p.finding.Lock()
+	defer p.finding.Unlock()
+	if p.found != nil {
+		return p.found, nil
+	}
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.c.Client), p.c.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("asking the provider %s what it can do: %w", p.c.Issuer, err)
+	}
+	p.found = found
+	return found, nil
+}
+
+// oauth is the client as package oauth2 has it.
+func (p *Provider) oauth(found *oidc.Provider) (*oauth2.Config, error) {
+	o := &oauth2.Config{ClientID: p.c.ClientID, Endpoint: found.Endpoint(), RedirectURL: p.c.Redirect(), Scopes: append([]string{oidc.ScopeOpenID}, p.c.Scopes...)}
+	if p.c.Secret != nil {
+		secret, err := p.c.Secret()
+		if err != nil {
+			return nil, fmt.Errorf("reading the client's secret: %w", err)
+		}
+		o.ClientSecret = secret
+	}
+	return o, nil
+}
+
+// Begin is where a browser goes to sign in, and the state that it has to bring back.
+// path is where it wants to go then.
+func (p *Provider) Begin(ctx context.Context, path string) (to, state string, err error) {
+	found, err := p.discover(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	o, err := p.oauth(found)
+	if err != nil {
+		return "", "", err
+	}
+	b := begun{nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), path: path, until: time.Now().Add(begunLasts)}
+	state = rand.Text()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k, o := range p.begun {
+		if time.Now().After(o.until) {
+			delete(p.begun, k)
+		}
+	}
+	if len(p.begun) >= maxBegun {
+		clear(p.begun)
+	}
+	p.begun[state] = b
+	options := []oauth2.AuthCodeOption{oidc.Nonce(b.nonce), oauth2.S256ChallengeOption(b.verifier)}
+	if slices.Contains(p.c.Scopes, oidc.ScopeOfflineAccess) {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // without which there is no refresh token
+	}
+	return o.AuthCodeURL(state, options...), state, nil
+}
+
+// Finish signs in who comes back from the provider with the answer, in the browser that
+// had the state. It returns where they wanted to go.
+func (p *Provider) Finish(ctx context.Context, answer url.Values, state string) (_ *Session, path string, err error) {
+	p.mu.Lock()
+	b, known := p.begun[answer.Get("state")]
+	delete(p.begun, answer.Get("state"))
+	p.mu.Unlock()
+	switch {
+	case !known || time.Now().After(b.until):
+		return nil, "", errors.New("this sign-in was not begun here, or too long ago")
+	case subtle.ConstantTimeCompare([]byte(state), []byte(answer.Get("state"))) != 1:
+		return nil, b.path, errors.New("this sign-in was begun in another browser")
+	case answer.Get("error") != "":
+		return nil, b.path, fmt.Errorf("the provider refuses: %s", holdgate.Visible(holdgate.Bounded(answer.Get("error")+" "+answer.Get("error_description"), 300)))
+	case answer.Has("iss") && answer.Get("iss") != p.c.Issuer:
+		return nil, b.path, errors.New("another provider answers")
+	}
+	found, err := p.discover(ctx)
+	if err != nil {
+		return nil, b.path, err
+	}
+	o, err := p.oauth(found)
+	if err != nil {
+		return nil, b.path, err
+	}
+	ctx = oidc.ClientContext(ctx, p.c.Client)
+	token, err := o.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(b.verifier))
+	if err != nil {
+		return nil, b.path, fmt.Errorf("trading the code at the provider: %w", err)
+	}
+	s := &Session{p: p, token: token}
+	claims, err := s.idClaims(ctx, found, token, b.nonce)
+	if err != nil {
+		return nil, b.path, err
+	}
+	if claims == nil {
+		return nil, b.path, errors.New("the provider gave no ID token")
+	}
+	user, err := s.userClaims(ctx, found)
+	if err != nil {
+		return nil, b.path, err
+	}
+	if s.name, err = nameOf(p.c.NameClaim, claims, user); err != nil {
+		return nil, b.path, err
+	}
+	s.groups = groupsOf(p.c.GroupsClaim, user, claims)
+	return s, b.path, nil
+}
+
+// A Session is one person's sign-in. It is safe for concurrent use.
+type Session struct {
+	p    *Provider
+	name string
+
+	mu      sync.Mutex
+	subject string
+	token   *oauth2.Token
+	groups  []string
+}
+
+// Name is the person's, as the provider says it.
+func (s *Session) Name() string { return s.name }
+
+// Groups are those of the last reading.
+func (s *Session) Groups() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.groups)
+}
+
+// Read reads the person's groups again. The error is [ErrEnded] where the provider says
+// that the sign-in is over, and another one where it could not be asked.
+func (s *Session) Read(ctx context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.p.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.p.oauth(found)
+	if err != nil {
+		return nil, err
+	}
+	ctx = oidc.ClientContext(ctx, s.p.c.Client)
+	var claims map[string]any
+	if s.token.RefreshToken != "" {
+		fresh, err := o.TokenSource(ctx, &oauth2.Token{RefreshToken: s.token.RefreshToken}).Token()
+		if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok && e.Response != nil && e.Response.StatusCode/100 == 4 && e.Response.StatusCode != http.StatusTooManyRequests {
+			return nil, fmt.Errorf("%w: %s", ErrEnded, holdgate.Visible(e.ErrorCode))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("asking the provider for a new token: %w", err)
+		}
+		s.token = fresh
+		if claims, err = s.idClaims(ctx, found, fresh, ""); err != nil {
+			return nil, err
+		}
+	}
+	user, err := s.userClaims(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	if user == nil && claims == nil {
+		return nil, fmt.Errorf("%w: the provider gives nothing by which groups are read again", ErrEnded)
+	}
+	s.groups = groupsOf(s.p.c.GroupsClaim, user, claims)
+	return slices.Clone(s.groups), nil
+}
+
+// idClaims are those of the ID token that came with a token, once it is verified; nil
+// where none came. The nonce must be in it where it is not empty.
+func (s *Session) idClaims(ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string) (map[string]any, error) {
+	raw, ok := token.Extra("id_token").(string)
+	if !ok || raw == "" {
+		return nil, nil //nolint:nilnil // a refresh need not bring one
+	}
+	id, err := found.VerifierContext(ctx, &oidc.Config{ClientID: s.p.c.ClientID}).Verify(ctx, raw)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("verifying the provider's ID token: %w", err)
+	case nonce != "" && subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1:
+		return nil, errors.New("the provider's ID token is not for this sign-in")
+	case s.subject != "" && id.Subject != s.subject:
+		return nil, fmt.Errorf("%w: the provider speaks of somebody else", ErrEnded)
+	}
+	if id.AccessTokenHash != "" {
+		if err := id.VerifyAccessToken(token.AccessToken); err != nil {
+			return nil, fmt.Errorf("verifying the provider's ID token: %w", err)
+		}
+	}
+	s.subject = id.Subject
+	var claims map[string]any
+	err = id.Claims(&claims)
+	return claims, err
+}
+
+// userClaims are those of the userinfo endpoint; nil where there is none.
+func (s *Session) userClaims(ctx context.Context, found *oidc.Provider) (map[string]any, error) {
+	if found.UserInfoEndpoint() == "" {
+		return nil, nil //nolint:nilnil // it is optional
+	}
+	seen := &lastStatus{next: s.p.c.Client.Transport}
+	client := *s.p.c.Client
+	client.Transport = seen
+	info, err := found.UserInfo(oidc.ClientContext(ctx, &client), oauth2.StaticTokenSource(s.token))
+	switch {
+	case err != nil && (seen.status == http.StatusUnauthorized || seen.status == http.StatusForbidden):
+		return nil, fmt.Errorf("%w: it gives nothing for the token", ErrEnded)
+	case err != nil:
+		return nil, fmt.Errorf("asking the provider about a person: %w", err)
+	case info.Subject != s.subject:
+		return nil, fmt.Errorf("%w: the provider speaks of somebody else", ErrEnded)
+	}
+	var claims map[string]any
+	err = info.Claims(&claims)
+	return claims, err
+}
+
+// A lastStatus keeps the status of the last answer.
+type lastStatus struct {
+	next   http.RoundTripper
+	status int
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (l *lastStatus) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := l.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	resp, err := next.RoundTrip(r)
+	if err == nil {
+		l.status = resp.StatusCode
+	}
+	return resp, err
+}
+
+// nameOf is a person's name by the first claims that have it.
+func nameOf(claim string, of ...map[string]any) (string, error) {
+	for _, claims := range of {
+		name, ok := claims[claim].(string)
+		if !ok || strings.TrimSpace(name) == "" {
+			continue
+		}
+		if verified, said := claims["email_verified"].(bool); claim == "email" && said && !verified {
+			return "", errors.New("the provider has not verified the address " + holdgate.Visible(name))
+		}
+		return name, nil
+	}
+	return "", fmt.Errorf("the provider says nothing of the claim %q, which is to be the name", claim)
+}
+
+// groupsOf are a person's groups by the first claims that have them.
+func groupsOf(claim string, of ...map[string]any) []string {
+	for _, claims := range of {
+		var found any = claims
+		path := []string{claim}
+		if strings.HasPrefix(claim, "/") {
+			path = strings.Split(strings.TrimPrefix(claim, "/"), "/")
+		}
+		for _, name := range path {
+			members, _ := found.(map[string]any)
+			found = members[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+		}
+		switch v := found.(type) {
+		case string:
+			return []string{v}
+		case []any:
+			groups := []string{}
+			for _, g := range v[:min(len(v), maxGroups)] {
+				if name, ok := g.(string); ok {
+					groups = append(groups, name)
+				}
+			}
+			return groups
+		}
+	}
+	return []string{}
+}
