@@ -35,7 +35,7 @@ import (
 const (
 	SocketName = "holdgate.sock"
 	TokenName  = "approver.token"
-	caName     = "ca.pem"
+	caName     = "page-ca.pem"
 )
 
 // Options say where the sidecar is.
@@ -48,7 +48,7 @@ type Options struct {
 	TokenFile string
 	// URL, where set, is used instead of the socket: "http://127.0.0.1:7301". Over
 	// https:// the certificate proves the listener, of a CA that the system or the
-	// state folder (ca.pem) has.
+	// state folder (page-ca.pem) has.
 	URL string
 	// Channel is what votes name as theirs: "cli" or "api" (the default).
 	Channel string

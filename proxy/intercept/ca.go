@@ -22,11 +22,38 @@ import (
 // OpenCA reads the CA from dir (ca.pem, ca.key), or makes one there on first
 // use: ECDSA P-256, ten years, of this folder alone. The key file has mode
 // 0600, and one that others may read is refused.
-func OpenCA(dir string) (*tls.Certificate, error) {
-	certFile, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca.key")
+func OpenCA(dir string) (*tls.Certificate, error) { return openCA(dir, "ca", nil) }
+
+// OpenCAFor is OpenCA for a CA that can sign certificates of servers at these names and
+// addresses alone (RFC 5280, section 4.2.1.10), in NAME.pem and NAME.key. Whoever trusts
+// it trusts it for nothing else. Where the one that is there is not for all of them, a
+// new one takes its place.
+func OpenCAFor(dir, name string, hosts []string) (*tls.Certificate, error) {
+	ca, err := openCA(dir, name, hosts)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := SignLeaf(ca, time.Now(), hosts...)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	if _, err := leaf.Leaf.Verify(x509.VerifyOptions{Roots: roots}); err == nil {
+		return ca, nil
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, name+".key")), os.Remove(filepath.Join(dir, name+".pem"))); err != nil {
+		return nil, fmt.Errorf("making a CA for other names: %w", err)
+	}
+	return openCA(dir, name, hosts)
+}
+
+// openCA reads a CA, or makes one for the hosts, for any where there are none.
+func openCA(dir, name string, hosts []string) (*tls.Certificate, error) {
+	certFile, keyFile := filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
 	info, err := os.Stat(keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeCA(certFile, keyFile); err != nil {
+		if err := makeCA(certFile, keyFile, hosts); err != nil {
 			return nil, fmt.Errorf("making a CA: %w", err)
 		}
 		info, err = os.Stat(keyFile)
@@ -35,7 +62,7 @@ func OpenCA(dir string) (*tls.Certificate, error) {
 		return nil, fmt.Errorf("reading the CA's key: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s has mode %04o: others may read the CA's key; set it to 0600, or remove ca.key and ca.pem to have a new CA made", keyFile, info.Mode().Perm())
+		return nil, fmt.Errorf("%s has mode %04o: others may read the CA's key; set it to 0600, or remove it and %s to have a new CA made", keyFile, info.Mode().Perm(), certFile)
 	}
 	ca, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
@@ -45,12 +72,12 @@ func OpenCA(dir string) (*tls.Certificate, error) {
 		return nil, fmt.Errorf("%s is no CA certificate", certFile)
 	}
 	if time.Now().After(ca.Leaf.NotAfter) {
-		return nil, fmt.Errorf("the CA in %s ended on %s: remove ca.key and ca.pem to have a new one made", certFile, ca.Leaf.NotAfter.Format(time.DateOnly))
+		return nil, fmt.Errorf("the CA in %s ended on %s: remove it and %s to have a new one made", certFile, ca.Leaf.NotAfter.Format(time.DateOnly), keyFile)
 	}
 	return &ca, nil
 }
 
-func makeCA(certFile, keyFile string) error {
+func makeCA(certFile, keyFile string, hosts []string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -70,6 +97,7 @@ func makeCA(certFile, keyFile string) error {
 		MaxPathLenZero:        true,
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
+	constrain(tmpl, hosts)
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
 	if err != nil {
 		return err
@@ -83,6 +111,35 @@ func makeCA(certFile, keyFile string) error {
 		return err
 	}
 	return os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600)
+}
+
+// constrain lets a CA sign certificates of servers at the hosts alone; where there are
+// none, any.
+func constrain(tmpl *x509.Certificate, hosts []string) {
+	if len(hosts) == 0 {
+		return
+	}
+	tmpl.Subject.CommonName = "Holdgate's page " + tmpl.SerialNumber.Text(16)[:8]
+	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	tmpl.PermittedDNSDomainsCritical = true
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip == nil {
+			tmpl.PermittedDNSDomains = append(tmpl.PermittedDNSDomains, host)
+		} else {
+			if short := ip.To4(); short != nil {
+				ip = short
+			}
+			tmpl.PermittedIPRanges = append(tmpl.PermittedIPRanges, &net.IPNet{IP: ip, Mask: net.CIDRMask(8*len(ip), 8*len(ip))})
+		}
+	}
+	// A kind of name that nothing is permitted of would be free.
+	if len(tmpl.PermittedDNSDomains) == 0 {
+		tmpl.PermittedDNSDomains = []string{"invalid"}
+	}
+	if len(tmpl.PermittedIPRanges) == 0 {
+		tmpl.ExcludedIPRanges = []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, {IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}}
+	}
+	tmpl.PermittedEmailAddresses, tmpl.PermittedURIDomains = []string{"invalid"}, []string{"invalid"}
 }
 
 // SignLeaf makes the certificate of a host, or of several names and addresses of one:

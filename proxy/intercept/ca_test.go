@@ -106,3 +106,36 @@ func TestLeavesAreSignedOnceAndBounded(t *testing.T) {
 		t.Errorf("a failed signature is kept: %v", err)
 	}
 }
+
+// A CA for some names signs for no other, and is made anew for others.
+func TestACAForSomeNames(t *testing.T) {
+	dir := t.TempDir()
+	hosts := []string{"holdgate.lan", "192.0.2.5", "localhost", "::1"}
+	ca, err := OpenCAFor(dir, "page-ca", hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	for host, good := range map[string]bool{"holdgate.lan": true, "192.0.2.5": true, "localhost": true, "::1": true, "bank.example": false, "192.0.2.6": false, "lan": false} {
+		leaf, err := SignLeaf(ca, time.Now(), host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := leaf.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: host}); (err == nil) != good {
+			t.Errorf("a certificate of %s: %v", host, err)
+		}
+	}
+	for _, tt := range []struct {
+		hosts []string
+		same  bool
+	}{{hosts, true}, {[]string{"holdgate.lan"}, true}, {[]string{"other.lan"}, false}, {[]string{"192.0.2.5"}, false}} {
+		was := ca
+		if ca, err = OpenCAFor(dir, "page-ca", tt.hosts); err != nil {
+			t.Fatal(err)
+		}
+		if ca.Leaf.Equal(was.Leaf) != tt.same {
+			t.Errorf("for %v it is the same: %v", tt.hosts, !tt.same)
+		}
+	}
+}

@@ -171,7 +171,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if a.ca, err = intercept.OpenCA(c.StateDir); err != nil {
 		return nil, err
 	}
-	if err := a.setTLS(a.ca); err != nil {
+	if err := a.setTLS(); err != nil {
 		return nil, err
 	}
 	if err := a.openStore(ctx, a.state); err != nil {

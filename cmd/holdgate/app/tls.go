@@ -32,15 +32,18 @@ type certificate struct {
 }
 
 // approversTLS makes the certificate of the approvers' port, nil where it speaks
-// plain HTTP. ca signs where the configuration says so; page is the page's own host.
-func approversTLS(l config.Listen, ca *tls.Certificate, page string, log *slog.Logger) (*certificate, error) {
+// plain HTTP. A CA of the folder's that is for the page alone signs where the
+// configuration says so; page is the page's own host.
+func approversTLS(l config.Listen, folder, page string, log *slog.Logger) (*certificate, error) {
 	t := l.ApproversTLS
 	if !t.On() {
 		return nil, nil //nolint:nilnil // plain HTTP
 	}
 	c := &certificate{names: t.Names, log: log}
 	if t.OwnCA {
-		c.signed(ca, l.Approvers, page)
+		if err := c.signed(folder, l.Approvers, page); err != nil {
+			return nil, err
+		}
 	} else {
 		c.files(t.Cert, t.Key)
 	}
@@ -62,21 +65,32 @@ func approversTLS(l config.Listen, ca *tls.Certificate, page string, log *slog.L
 	return c, nil
 }
 
-// signed has the CA sign a certificate of the names, and of this machine's own.
-func (c *certificate) signed(ca *tls.Certificate, listen, page string) {
+// pageCA is the name of the CA that signs the page's certificate. It is not the one of
+// intercepted hosts: a phone that trusts it trusts it for the page's names alone.
+const pageCA = "page-ca"
+
+// signed has the page's CA sign a certificate of the names, and of this machine's own.
+func (c *certificate) signed(folder, listen, page string) error {
 	if len(c.names) == 0 {
 		c.names = []string{page}
 		if at, err := netip.ParseAddrPort(listen); err == nil && !at.Addr().IsLoopback() {
 			c.names = []string{at.Addr().String()}
 		}
 	}
-	var made time.Time
 	all := slices.Concat(c.names, []string{"localhost", "127.0.0.1", "::1"})
+	slices.Sort(all)
+	all = slices.Compact(all)
+	ca, err := intercept.OpenCAFor(folder, pageCA, all)
+	if err != nil {
+		return fmt.Errorf("listen.approvers_tls: %w", err)
+	}
+	var made time.Time
 	c.load = func() (*tls.Certificate, error) {
 		made = time.Now()
 		return intercept.SignLeaf(ca, made, all...)
 	}
 	c.fresh = func() bool { return time.Since(made) < 12*time.Hour } // it is good for a day
+	return nil
 }
 
 // files reads the certificate, and again when a file has changed: certificates are
@@ -138,8 +152,8 @@ func (c *certificate) isFor(host string) bool {
 }
 
 // setTLS makes what the approvers' port shows. The page's host is known from here on.
-func (a *App) setTLS(ca *tls.Certificate) (err error) {
-	a.tls, err = approversTLS(a.c.Listen, ca, web.Name(a.state.key(purposePage))+".localhost", a.log)
+func (a *App) setTLS() (err error) {
+	a.tls, err = approversTLS(a.c.Listen, a.c.StateDir, web.Name(a.state.key(purposePage))+".localhost", a.log)
 	return err
 }
 

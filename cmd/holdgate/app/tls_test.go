@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -78,9 +79,12 @@ func TestTheApproversPortSpeaksTLSWithItsOwnCA(t *testing.T) {
 		t.Fatalf("the link is %s, %v", l.URL, err)
 	}
 
-	ca, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	ca, err := os.ReadFile(filepath.Join(dir, "page-ca.pem"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if other, err := os.ReadFile(filepath.Join(dir, "ca.pem")); err != nil || bytes.Equal(ca, other) {
+		t.Errorf("the page's CA is that of intercepted hosts: %v", err)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
@@ -145,7 +149,7 @@ func TestAClientTrustsNoOtherCertificate(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	addr := serveTLS(t, dir, config.ApproversTLS{OwnCA: true})
-	if err := os.Rename(filepath.Join(dir, "ca.pem"), filepath.Join(elsewhere, "ca.pem")); err != nil {
+	if err := os.Rename(filepath.Join(dir, "page-ca.pem"), filepath.Join(elsewhere, "page-ca.pem")); err != nil {
 		t.Fatal(err)
 	}
 	c, err := client.New(client.Options{StateDir: dir, URL: "https://" + addr})

@@ -89,7 +89,7 @@ type ApproversTLS struct {
 	// Cert and Key are files in PEM, read again when they change. Absolute.
 	Cert string `yaml:"cert"`
 	Key  string `yaml:"key"`
-	// OwnCA has the CA of the state folder sign a certificate.
+	// OwnCA has a CA of the state folder, which is for the page alone, sign a certificate.
 	OwnCA bool `yaml:"own_ca"`
 	// Names are hosts and addresses under which browsers come; links have the first.
 	// With files they are those of the certificate where none are named.
