@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -15,7 +16,9 @@ import (
 const opensPages = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"c"}}}`
 
 func withPage() gateOption {
-	return func(c *proxy.Config) { c.Relay.Page = "https://approvals.example/r/{request}" }
+	return func(c *proxy.Config) {
+		c.Relay.Page = func(request string) string { return "https://approvals.example/r/" + url.PathEscape(request) }
+	}
 }
 
 // A page that a client was asked to show.

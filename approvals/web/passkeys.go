@@ -64,7 +64,7 @@ func (c *challenges) redeem(person string, challenge []byte) bool {
 
 // Site is where people sign with passkeys, for [passkeys.New].
 func (s *Server) Site() passkeys.Site {
-	return passkeys.Site{RP: s.host(), Origin: s.origin()}
+	return passkeys.Site{RP: s.host(), Origin: s.Origin()}
 }
 
 // said is the challenge that a browser's answer names.

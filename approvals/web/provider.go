@@ -33,7 +33,7 @@ const (
 )
 
 // Redirect is where the provider sends browsers back to. It must know this address.
-func (s *Server) Redirect() string { return s.origin() + pathBack }
+func (s *Server) Redirect() string { return s.Origin() + pathBack }
 
 // toProvider leads a browser to the provider.
 func (s *Server) toProvider(w http.ResponseWriter, r *http.Request) {

@@ -189,11 +189,11 @@ func (s *Server) Link(c api.Credential, path string) (api.Link, error) {
 		return api.Link{}, &api.Problem{Type: api.ProblemPrefix + "malformed", Title: "Malformed request", Status: http.StatusBadRequest, Detail: "path must be one of the page: /requests/ID"}
 	}
 	code, until := s.signins.offer(c, cmp.Or(path, "/"))
-	return api.Link{URL: s.origin() + "/open#" + code, Expires: until}, nil
+	return api.Link{URL: s.Origin() + "/open#" + code, Expires: until}, nil
 }
 
-// origin is where the page is.
-func (s *Server) origin() string {
+// Origin is where the page is, once its port is open.
+func (s *Server) Origin() string {
 	_, port, _ := net.SplitHostPort(s.c.Address())
 	switch {
 	case len(s.c.TLS) == 0:

@@ -99,3 +99,22 @@ func TestOrigins(t *testing.T) {
 		t.Error("scripts in the page would run")
 	}
 }
+
+// The approvers' port at this machine's own names leads to a request's page: nobody has
+// to know the page's name.
+func TestThePortLeadsToARequest(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := &browser{house: h}
+	_, port, _ := strings.Cut(strings.TrimPrefix(h.http.URL, "http://"), ":")
+	for host, want := range map[string]string{
+		"127.0.0.1:" + port: "http://" + name + ".localhost:" + port + "/requests/r1",
+		"localhost:" + port: "http://" + name + ".localhost:" + port + "/requests/r1",
+		"evil.test:" + port: "",
+	} {
+		status, text, head := b.do(http.MethodGet, "/requests/r1", nil, "Host", host, "Accept", "text/html")
+		if got := head.Get("Location"); got != want || (status == http.StatusSeeOther) != (want != "") || strings.Contains(text, name) && want == "" {
+			t.Errorf("%s: %d to %q, want %q", host, status, got, want)
+		}
+	}
+}

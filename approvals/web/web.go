@@ -46,6 +46,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -173,7 +174,7 @@ func (s *Server) routes() map[string]func(*visit) error {
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.own(r) {
-		if r.URL.Path == "/" && r.Method == http.MethodGet {
+		if (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/requests/")) && r.Method == http.MethodGet {
 			s.lead(w, r)
 			return
 		}
@@ -225,15 +226,29 @@ func ofAPI(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || path == "/healthz" || path == "/readyz" || path == "/metrics"
 }
 
-// lead tells a browser at another name of the port how to come to the page.
+// lead leads a browser at another name of the port to a request's page, and tells it how
+// to come to the others.
 func (s *Server) lead(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		s.c.API.ServeHTTP(w, r)
 		return
 	}
+	if r.URL.Path != "/" && len(s.c.TLS) == 0 && loopbackName(r.Host) {
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, s.Origin()+(&url.URL{Path: r.URL.Path}).EscapedPath(), http.StatusSeeOther)
+		return
+	}
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = fmt.Fprintln(w, "This is Holdgate. To see what waits, run:\n\n  holdgate open\n\nIt opens the page in your browser, signed in as you.")
+}
+
+// loopbackName reports whether a Host is one of this machine's own to every browser.
+func loopbackName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
 
 // A visit is one request of a person who has signed in.

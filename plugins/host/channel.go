@@ -36,6 +36,7 @@ type channel struct {
 	news       chan sdk.News
 	notify     func(n sdk.News) // brings news to the other channels
 	onTold     func(err error)
+	page       func(request string) string // where it is decided in a browser; empty: nowhere
 
 	// telling names what the process is told of, and broke says on what
 	// processes broke down, and how often. Only tellAll uses them, and once when
@@ -58,7 +59,7 @@ func newChannel(c Channel, q Queue, n nonces, log *slog.Logger) *channel {
 		limit = rate.NewLimiter(rate.Limit(float64(c.PerMinute)/60), max(c.PerMinute/4, 1))
 	}
 	return &channel{
-		agenda: newAgenda(), rate: limit, news: make(chan sdk.News, maxNews), notify: func(sdk.News) {}, onTold: func(error) {},
+		agenda: newAgenda(), rate: limit, news: make(chan sdk.News, maxNews), notify: func(sdk.News) {}, onTold: func(error) {}, page: func(string) string { return "" },
 		c: c, queue: q, nonces: n, log: log.With("channel", c.Name), d: usualDeadlines(), answer: rate.NewLimiter(answerRate, answers),
 		broke: make(map[string]int), healthy: true,
 		status: Status{Name: c.Name, State: StateStopped, Since: time.Now()},

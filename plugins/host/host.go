@@ -82,6 +82,8 @@ type Config struct {
 	// where none does every channel tells of it. It is asked again and again, as
 	// routes may be replaced (see [Host.CheckRoutes]); nil: there are none.
 	Routes func() []Route
+	// Page is where a request is decided in a browser; nil, or empty: nowhere.
+	Page   func(request string) string
 	Logger *slog.Logger
 	// OnTold, where it is set, is told each time when a channel was told of
 	// something, and of its error where it failed. It is called by several goroutines
@@ -159,6 +161,9 @@ func New(c Config) (*Host, error) {
 		seen[ch.Name] = true
 		one := newChannel(ch, c.Queue, n, c.Logger)
 		one.lastOpened = looked
+		if c.Page != nil {
+			one.page = c.Page
+		}
 		if c.OnTold != nil {
 			one.onTold = func(err error) { c.OnTold(ch.Name, err) }
 		}

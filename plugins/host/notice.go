@@ -31,6 +31,9 @@ func (c *channel) notice(e approvals.Event, i sdk.Info) sdk.Notice {
 	n.Event = strings.TrimPrefix(string(e.Type), "approval.")
 	n.Nonce = c.nonces.of(c.c.Name, r.ID, r.Call.Digest)
 	if r.Status == holdgate.StatusPending {
+		if page := c.page(r.ID); page != "" {
+			n.Place = append(n.Place, sdk.Fact{Name: "page", Text: page})
+		}
 		n.Closed = closed(r, i.Assurance, n.Call.Cut > 0)
 		n.Editable = editable(r, i, n.Closed)
 		n.Answers = allowed(r, i, n.Closed, n.Editable != "")

@@ -143,7 +143,7 @@ func (m *exchange) key() (holdgate.Digest, error) {
 	}
 	fields := []string{at.String(), m.Credentials()}
 	for _, msg := range m.msgs {
-		if m.p.c.Options.Page != "" {
+		if m.p.hasPage() {
 			msg = msg.WithoutPage()
 		}
 		k, err := msg.Key()
@@ -267,7 +267,7 @@ func (m *exchange) evaluations() ([]*gate.Evaluation, error) {
 			if err := answer.CheckAnswer(); err != nil {
 				return nil, err
 			}
-			if answer.Input == mcp.PageInput && m.p.c.Options.Page != "" { // goes nowhere: see withoutPage
+			if answer.Input == mcp.PageInput && m.p.hasPage() { // goes nowhere: see withoutPage
 				continue
 			}
 			add(i, m.answerCall(answer))

@@ -3,8 +3,6 @@ package mcpproxy
 import (
 	"bytes"
 	"crypto/rand"
-	"net/url"
-	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -35,14 +33,20 @@ func newPages() pages {
 	return pages{remembering[shownPage, string](maxPages), remembering[waitKey, struct{}](maxPages), remembering[clientKey, struct{}](maxClients)}
 }
 
-// pageFor is the page for a request.
+// pageFor is the page for a request; empty where there is none.
 func (p *Proxy) pageFor(request string) string {
-	return strings.ReplaceAll(p.c.Options.Page, "{request}", url.PathEscape(request))
+	if p.c.Options.Page == nil {
+		return ""
+	}
+	return p.c.Options.Page(request)
 }
+
+// hasPage reports whether people decide on a page.
+func (p *Proxy) hasPage() bool { return p.pageFor("") != "" }
 
 // pages are the questions whose pages this client has not been asked to show.
 func (m *exchange) pages(qs []*gate.Evaluation) (fresh []*gate.Evaluation) {
-	if m.p.c.Options.Page == "" || !m.Target.Pages || m.posted != nil || m.task != nil {
+	if !m.p.hasPage() || !m.Target.Pages || m.posted != nil || m.task != nil {
 		return nil
 	}
 	for _, q := range qs {
@@ -108,7 +112,7 @@ func (m *exchange) pageFirst(qs []*gate.Evaluation) bool {
 
 // withoutPage takes out of the body what the client says to a page.
 func (m *exchange) withoutPage() {
-	if m.batch || m.p.c.Options.Page == "" {
+	if m.batch || !m.p.hasPage() {
 		return
 	}
 	if body, ok := mcp.WithoutPage(bytes.Trim(m.Body, " \t\r\n")); ok {

@@ -51,7 +51,8 @@ type Options struct {
 	NoTasks         bool     // held calls do not become tasks
 	OfferTasks      bool     // they do in revision 2026-07-28 even where the server has no tasks
 	ProgressClients []string // names of clients that wait on, without end, as long as they hear of progress
-	Page            string   // where people decide, with {request} for a request's id; empty: nowhere
+	// Page is where people decide a request; nil, or empty: nowhere.
+	Page func(request string) string
 }
 
 // A Proxy relays MCP and has each call judged. It may be used by several goroutines.

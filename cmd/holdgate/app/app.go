@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,11 +122,12 @@ type App struct {
 	metrics *metrics.Metrics
 	tracer  oteltrace.Tracer // nil: no traces
 
-	listeners []api.Listener
-	cleanup   []cleanup
-	work      sync.WaitGroup
-	failed    chan error
-	built     atomic.Bool // engine and queue are there
+	listeners   []api.Listener
+	approversAt atomic.Pointer[string] // where the approvers' port listens; nil: nowhere yet
+	cleanup     []cleanup
+	work        sync.WaitGroup
+	failed      chan error
+	built       atomic.Bool // engine and queue are there
 }
 
 // A cleanup takes one part down.
@@ -268,7 +270,7 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 		Agent: a.proven(a.o.Agent, a.o.Agent.Proofs), Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		Models: model.Options{Notice: a.c.Holds.Notice, NoRehydrate: !a.c.Holds.Rehydrate, Rounds: a.c.Holds.Continues()},
 		Relay: mcpproxy.Options{NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer,
-			Page: a.c.Holds.Page, ProgressClients: a.c.Holds.MCPProgress},
+			Page: a.requestPage, ProgressClients: a.c.Holds.MCPProgress},
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait),
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
@@ -350,12 +352,38 @@ type links struct{ a *App }
 
 func (l links) Link(c api.Credential, path string) (api.Link, error) { return l.a.page.Link(c, path) }
 
+// requestPage is where a request is decided, as those who are no people are told: agents'
+// clients, and channels that others run. It is the configuration's holds.page; by
+// default this sidecar's own, where browsers can come to it. The page's own name below
+// localhost is not in it, since an agent that knew it could serve under it at another
+// port, and be sent the page's cookies: the approvers' port leads browsers there.
+func (a *App) requestPage(request string) string {
+	switch page := a.c.Holds.Page; {
+	case page == config.PageOff:
+		return ""
+	case page != "":
+		return strings.ReplaceAll(page, config.PageRequest, url.PathEscape(request))
+	case a.page == nil || a.approversAddr() == "":
+		return ""
+	case a.tls != nil:
+		return a.page.Origin() + "/requests/" + url.PathEscape(request)
+	case !loopbackOnly(a.c.Listen.Agents):
+		return "" // whoever asks is elsewhere, and could not open it
+	}
+	return "http://" + a.approversAddr() + "/requests/" + url.PathEscape(request)
+}
+
+// loopbackOnly reports whether nobody can reach an address from elsewhere.
+func loopbackOnly(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip, perr := netip.ParseAddr(host)
+	return err == nil && (host == "localhost" || perr == nil && ip.IsLoopback())
+}
+
 // approversAddr is where the approvers' port listens, empty before it does.
 func (a *App) approversAddr() string {
-	for _, l := range a.listeners {
-		if l.Name == "approvers" {
-			return l.Addr
-		}
+	if at := a.approversAt.Load(); at != nil {
+		return *at
 	}
 	return ""
 }
@@ -402,6 +430,8 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close(), closeAll(own), closeAll(redirected...))
 	}
+	at := approvers.Addr().String()
+	a.approversAt.Store(&at)
 	background := a.startBackground(ctx)
 	a.onStop("background work", func(context.Context) error { background(); a.work.Wait(); return nil })
 	a.onStop("agents' door", a.proxy.Shutdown)

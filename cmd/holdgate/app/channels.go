@@ -19,7 +19,7 @@ func (a *App) buildHost(s *state) error {
 	if len(a.c.Plugins) == 0 {
 		return nil
 	}
-	c := host.Config{Queue: a.queue, Key: s.key(purposeNonce), Logger: a.log, OnTold: a.metrics.Told}
+	c := host.Config{Queue: a.queue, Key: s.key(purposeNonce), Logger: a.log, Page: a.requestPage, OnTold: a.metrics.Told}
 	var err error
 	if c.Channels, err = Channels(a.c, a.o.PluginArgs); err != nil {
 		return err

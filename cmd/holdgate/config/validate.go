@@ -66,7 +66,7 @@ func (c Config) Validate() error {
 	f.limits(c)
 	f.kept(c)
 	f.oneOf("holds.mcp_tasks", c.Holds.MCPTasks, TasksServer, TasksOffer, TasksOff)
-	if c.Holds.Page != "" {
+	if c.Holds.Page != "" && c.Holds.Page != PageOff {
 		f.page("holds.page", c.Holds.Page)
 	}
 	f.oneOf("audit.sync", c.Audit.Sync, SyncAlways, SyncBatched)
