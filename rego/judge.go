@@ -25,8 +25,10 @@ type Judge struct {
 }
 
 // Judge makes one for the policy in force.
-func (e *Engine) Judge() *Judge {
-	return &Judge{engine: e, policy: e.current.Load(), answers: make(map[[sha256.Size]byte]holdgate.Decision)}
+func (e *Engine) Judge() *Judge { return e.judge(e.current.Load()) }
+
+func (e *Engine) judge(p *policy) *Judge {
+	return &Judge{engine: e, policy: p, answers: make(map[[sha256.Size]byte]holdgate.Decision)}
 }
 
 // Revision is that of the policy that it judges by.

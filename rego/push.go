@@ -55,27 +55,56 @@ func (e *Engine) Replace(ctx context.Context, p *Pushed, keep func(Load) error) 
 	}
 	e.loading.Lock()
 	defer e.loading.Unlock()
-	s := e.spec
-	s.pushed = p
-	next, err := load(ctx, s)
+	next, l, _, err := e.propose(ctx, p)
 	if err != nil {
 		return Load{}, err
 	}
-	if p != nil {
-		report, err := test(ctx, s, TestOptions{})
-		if err != nil {
-			return Load{}, err
-		}
-		if report.Failed > 0 {
-			return Load{}, &TestsFailedError{Report: report}
-		}
-	}
-	l := Load{Loaded: next.loaded, Change: compare(e.current.Load(), next)}
-	l.Change.MayLoosen = l.Change.MayLoosen || e.Loaded().Broken != "" // which let nothing through
 	if err := keep(l); err != nil {
 		return Load{}, err
 	}
 	e.current.Store(next)
 	e.tell(l)
 	return l, nil
+}
+
+// A Proposal is a policy that is not in force: what putting it there would change, and
+// what judges past calls by it.
+type Proposal struct {
+	Load  Load
+	Tests int // of its own, all of which pass
+	Judge *Judge
+}
+
+// Propose is [Engine.Replace] without putting anything in force.
+func (e *Engine) Propose(ctx context.Context, p *Pushed) (Proposal, error) {
+	if !e.Pushable() {
+		return Proposal{}, ErrElsewhere
+	}
+	next, l, tests, err := e.propose(ctx, p)
+	if err != nil {
+		return Proposal{}, err
+	}
+	return Proposal{Load: l, Tests: tests, Judge: e.judge(next)}, nil
+}
+
+// propose compiles a policy, and runs its own tests, which must pass.
+func (e *Engine) propose(ctx context.Context, p *Pushed) (next *policy, l Load, tests int, err error) {
+	s := e.spec
+	s.pushed = p
+	if next, err = load(ctx, s); err != nil {
+		return nil, Load{}, 0, err
+	}
+	if p != nil {
+		report, err := test(ctx, s, TestOptions{})
+		if err != nil {
+			return nil, Load{}, 0, err
+		}
+		if report.Failed > 0 {
+			return nil, Load{}, 0, &TestsFailedError{Report: report}
+		}
+		tests = len(report.Results)
+	}
+	l = Load{Loaded: next.loaded, Change: compare(e.current.Load(), next)}
+	l.Change.MayLoosen = l.Change.MayLoosen || e.Loaded().Broken != "" // which let nothing through
+	return next, l, tests, nil
 }

@@ -34,6 +34,14 @@ type Policies interface {
 	// Eval asks the policy in force about an input, and returns its decision.
 	// The error is a [*PolicyRefusedError] where the input cannot be read.
 	Eval(ctx context.Context, input []byte) (json.RawMessage, error)
+	// Draft drafts a rule for calls like that of a request. The error is a
+	// [*PolicyRefusedError] where none can be.
+	Draft(ctx context.Context, request, kind string) (PolicyDraft, error)
+	// Review says what a push would change, without putting anything in force. Its errors
+	// are those of Push.
+	Review(ctx context.Context, p PolicyPush) (PolicyReview, error)
+	// Suggest names exceptions that would have spared people questions.
+	Suggest(ctx context.Context) (PolicySuggestions, error)
 }
 
 // ErrPolicyRevision says that there is no revision to roll back to.
@@ -84,6 +92,76 @@ type PolicyRevision struct {
 type PolicyPush struct {
 	Name  string            `json:"name"`
 	Files map[string]string `json:"files"` // texts, by names such as "deploys.rego"
+	// Add puts the files beside those that were pushed last, in place of those of the same
+	// names.
+	Add bool `json:"add,omitempty"`
+}
+
+// PolicyDraftOf is the body of POST /v1/policy/draft.
+type PolicyDraftOf struct {
+	Request string `json:"request"` // whose call the rule is for
+	Kind    string `json:"kind"`    // "ask", "never", "refuse" or "two"
+}
+
+// PolicyDraft is a rule with its test, which is not in force.
+type PolicyDraft struct {
+	Name  string            `json:"name"`
+	Files map[string]string `json:"files"`
+}
+
+// PolicyReview says what a policy would change that is not in force.
+type PolicyReview struct {
+	Revision  string         `json:"revision"`
+	Change    string         `json:"change"` // what differs, in words
+	MayLoosen bool           `json:"may_loosen"`
+	Tests     int            `json:"tests"` // of its own, all of which pass
+	Since     time.Time      `json:"since"` // of the calls that were judged again
+	Calls     int            `json:"calls"`
+	Same      int            `json:"same"`
+	Changed   int            `json:"changed"`
+	Unknown   int            `json:"unknown"` // the log has not all of them
+	Table     []PolicyChange `json:"table"`   // what changes, the most calls first
+	// Refused are the calls of the whole log that were ever refused, RefusedUnknown those
+	// of them that cannot be judged again, and Passes those that would pass.
+	Refused        int          `json:"refused"`
+	RefusedUnknown int          `json:"refused_unknown"`
+	Passes         []PolicyPass `json:"passes"`
+}
+
+// PolicyChange counts calls that a policy would decide otherwise.
+type PolicyChange struct {
+	Was     string `json:"was"` // allow, deny or hold
+	Now     string `json:"now"`
+	WasRule string `json:"was_rule"`
+	NowRule string `json:"now_rule"`
+	Calls   int    `json:"calls"`
+}
+
+// PolicyPass is a call that was refused and that a policy would let pass.
+type PolicyPass struct {
+	Seq       uint64    `json:"seq"` // of its entry in the log
+	Time      time.Time `json:"time"`
+	RequestID string    `json:"request_id,omitempty"`
+	What      string    `json:"what"`
+	WasRule   string    `json:"was_rule"`
+}
+
+// PolicySuggestions is the answer of GET /v1/policy/suggestions.
+type PolicySuggestions struct {
+	Questions   int                `json:"questions"` // of the last 30 days
+	Spares      int                `json:"spares"`    // how many all suggestions together would have spared
+	Denied      int                `json:"denied"`    // calls of the whole log, none of which would pass
+	Suggestions []PolicySuggestion `json:"suggestions"`
+}
+
+// PolicySuggestion is an exception that would have spared people questions.
+type PolicySuggestion struct {
+	Rule      string            `json:"rule"`
+	Tool      string            `json:"tool,omitempty"`
+	About     []string          `json:"about,omitempty"`
+	Spares    int               `json:"spares"`
+	WholeTool bool              `json:"whole_tool,omitempty"` // it covers calls of the tool with other arguments
+	Files     map[string]string `json:"files"`                // settings, to be reviewed and pushed
 }
 
 // PolicyPushed says what is in force after a push or a rollback.
@@ -165,6 +243,35 @@ func (s *Server) pushable(allow string, h handler) handler {
 		s.fail(w, r.Request, problem(http.StatusMethodNotAllowed, "policy-elsewhere", "The policy is changed elsewhere",
 			"the policy comes from files or bundles (policy.path, policy.opa_config), and is changed there"))
 	}
+}
+
+// draftPolicy serves POST /v1/policy/draft.
+func (s *Server) draftPolicy(r *request, in PolicyDraftOf) (PolicyDraft, error) {
+	if s.c.Policy == nil {
+		return PolicyDraft{}, noPolicy()
+	}
+	d, err := s.c.Policy.Draft(r.Context(), in.Request, in.Kind)
+	return d, policyProblem(err)
+}
+
+// reviewPolicy serves POST /v1/policy/review.
+func (s *Server) reviewPolicy(r *request, in PolicyPush) (PolicyReview, error) {
+	if s.c.Policy == nil {
+		return PolicyReview{}, noPolicy()
+	}
+	v, err := s.c.Policy.Review(r.Context(), in)
+	return v, policyProblem(err)
+}
+
+// suggestPolicy serves GET /v1/policy/suggestions.
+func (s *Server) suggestPolicy(r *request) (PolicySuggestions, error) {
+	if _, err := query(r); err != nil {
+		return PolicySuggestions{}, err
+	}
+	if s.c.Policy == nil {
+		return PolicySuggestions{}, noPolicy()
+	}
+	return s.c.Policy.Suggest(r.Context())
 }
 
 func noPolicy() error {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 
@@ -33,4 +34,30 @@ func (c *Client) EvalPolicy(ctx context.Context, input []byte) (Verdict, error) 
 // shipped one alone), or with nil the one before.
 func (c *Client) RollBackPolicy(ctx context.Context, id *uint64) (api.PolicyPushed, error) {
 	return send[api.PolicyPushed](ctx, c, http.MethodPost, "/v1/policy/rollback", api.PolicyRollback{ID: id})
+}
+
+// PushPolicy puts files in force.
+func (c *Client) PushPolicy(ctx context.Context, p api.PolicyPush) (api.PolicyPushed, error) {
+	return send[api.PolicyPushed](ctx, c, http.MethodPut, "/v1/policy", p)
+}
+
+// DraftPolicy drafts a rule for calls like that of a request: see [api.PolicyDraftOf].
+func (c *Client) DraftPolicy(ctx context.Context, request, kind string) (api.PolicyDraft, error) {
+	return send[api.PolicyDraft](ctx, c, http.MethodPost, "/v1/policy/draft", api.PolicyDraftOf{Request: request, Kind: kind})
+}
+
+// ReviewPolicy says what a push would change. Nothing is put in force.
+func (c *Client) ReviewPolicy(ctx context.Context, p api.PolicyPush) (api.PolicyReview, error) {
+	return send[api.PolicyReview](ctx, c, http.MethodPost, "/v1/policy/review", p)
+}
+
+// SuggestPolicy names exceptions that would have spared people questions.
+func (c *Client) SuggestPolicy(ctx context.Context) (api.PolicySuggestions, error) {
+	return get[api.PolicySuggestions](ctx, c, "/v1/policy/suggestions", nil)
+}
+
+// DecidePolicy asks the policy in force about an input, and returns the decision as policy
+// writes it.
+func (c *Client) DecidePolicy(ctx context.Context, input []byte) (json.RawMessage, error) {
+	return send[json.RawMessage](ctx, c, http.MethodPost, "/v1/policy/eval", api.PolicyQuestion{Input: input})
 }

@@ -72,7 +72,12 @@ type Changed struct {
 // Run judges all calls of the log by the engine's policy. The log is read once,
 // while the calls that were read are judged on all processors.
 func Run(ctx context.Context, e *rego.Engine, log Log, own rego.Own) (Replay, error) {
-	r := replaying{judge: e.Judge(), own: own, rows: map[Row]int{}, why: map[string]int{}}
+	return RunBy(ctx, e.Judge(), log, own)
+}
+
+// RunBy is Run for a policy that need not be in force.
+func RunBy(ctx context.Context, judge *rego.Judge, log Log, own rego.Own) (Replay, error) {
+	r := replaying{judge: judge, own: own, rows: map[Row]int{}, why: map[string]int{}}
 	r.out = Replay{Revision: r.judge.Revision(), Table: []Row{}, Unknowns: []Reason{}, Changes: []Changed{}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

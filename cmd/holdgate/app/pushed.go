@@ -88,7 +88,11 @@ const maxPolicyName = 100
 // Push implements [api.Policies].
 func (p policies) Push(ctx context.Context, by string, in api.PolicyPush) (api.PolicyPushed, error) {
 	now := time.Now().UTC()
-	r := revisions.Revision{Name: cmp.Or(in.Name, now.Format(time.RFC3339)), By: by, At: now, Files: in.Files}
+	files, err := p.with(ctx, in)
+	if err != nil {
+		return api.PolicyPushed{}, err
+	}
+	r := revisions.Revision{Name: cmp.Or(in.Name, now.Format(time.RFC3339)), By: by, At: now, Files: files}
 	if len(r.Name) > maxPolicyName {
 		return api.PolicyPushed{}, &api.PolicyRefusedError{Text: fmt.Sprintf("the name has more than %d bytes", maxPolicyName)}
 	}

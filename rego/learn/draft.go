@@ -1,0 +1,184 @@
+package learn
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego"
+)
+
+// ExceptionsFile is the file that exceptions are drafted into.
+const ExceptionsFile = "exceptions.yaml"
+
+// WithExceptions is a file of exceptions with those of another one besides.
+func WithExceptions(file, more string) (string, error) {
+	var have, add struct {
+		Settings struct {
+			Exceptions []map[string]any `yaml:"exceptions"`
+		} `yaml:"settings"`
+	}
+	if err := errors.Join(yaml.Unmarshal([]byte(file), &have), yaml.Unmarshal([]byte(more), &add)); err != nil {
+		return "", fmt.Errorf("reading exceptions: %w", err)
+	}
+	text, err := yaml.Marshal(map[string]any{"settings": map[string]any{"exceptions": append(have.Settings.Exceptions, add.Settings.Exceptions...)}})
+	return string(text), err
+}
+
+// A DraftKind says what a drafted rule is to do with calls like one.
+type DraftKind string
+
+// The kinds of draft.
+const (
+	DraftAsk    DraftKind = "ask"    // always ask
+	DraftNever  DraftKind = "never"  // never ask: an exception of the settings
+	DraftRefuse DraftKind = "refuse" // refuse
+	DraftTwo    DraftKind = "two"    // ask two people of the role security
+)
+
+// ErrDraft says that no rule can be drafted of a call, and why.
+var ErrDraft = errors.New("no rule can be drafted of this call")
+
+// drafted is what a draft goes by, of what policy sees of a call.
+type drafted struct {
+	Tool *struct {
+		Name   string `json:"name"`
+		Server string `json:"server"`
+	} `json:"tool"`
+	HTTP *struct {
+		Method string `json:"method"`
+		Host   string `json:"host"`
+	} `json:"http"`
+	Facts struct {
+		Commands []struct {
+			Program    string `json:"program"`
+			Subcommand string `json:"subcommand"`
+		} `json:"commands"`
+	} `json:"facts"`
+}
+
+// A Drafted is a rule for calls like one, with its test, to be looked at and changed.
+type Drafted struct {
+	Name  string            // of the rule
+	Files map[string]string // by name: Rego with its test, or settings with theirs
+}
+
+// Draft drafts a rule of the kind for calls like a past one. It is as wide as the tool,
+// the program with its subcommand, or the host: a person narrows it.
+func Draft(ctx context.Context, e *rego.Engine, past rego.Past, kind DraftKind) (Drafted, error) {
+	x, err := e.Explain(ctx, past, false)
+	if err != nil {
+		return Drafted{}, fmt.Errorf("%w: %w", ErrDraft, err)
+	}
+	input, err := json.MarshalIndent(x.Input, "", "\t")
+	if err != nil {
+		return Drafted{}, fmt.Errorf("writing a draft: %w", err)
+	}
+	if kind == DraftNever {
+		return exceptions(x, past.Call, input)
+	}
+	var in drafted
+	if err := json.Unmarshal(input, &in); err != nil {
+		return Drafted{}, fmt.Errorf("reading what policy sees: %w", err)
+	}
+	title, conditions := in.conditions()
+	if len(conditions) == 0 {
+		return Drafted{}, fmt.Errorf("%w: it is no tool call and no HTTP request", ErrDraft)
+	}
+	name := "drafted_" + slug(string(kind)+" "+title)
+	var decision, says string
+	switch kind {
+	case DraftAsk:
+		says, decision = "Always ask", `"action": "hold", "risk": "medium", "hold": {"required": true}`
+	case DraftTwo:
+		says, decision = "Ask two of security", `"action": "hold", "risk": "high", "hold": {"required": true, "approvers": {"roles": ["security"], "quorum": 2}}`
+	case DraftRefuse:
+		says, decision = "Refuse", `"action": "deny"`
+	default:
+		return Drafted{}, fmt.Errorf("%w: unknown kind %q", ErrDraft, kind)
+	}
+	rule := fmt.Sprintf("package holdgate.custom.%s\n\n# METADATA\n# title: %s\n# description: Drafted from a call. Narrow it to what you mean.\ndecisions contains {\"rule\": %q, \"reason\": %s, %s} if {\n\t%s\n}\n",
+		name, yamlText(says+": "+title), name, quoted(says+": "+title), decision, strings.Join(conditions, "\n\t"))
+	test := fmt.Sprintf("package holdgate.custom.%s_test\n\nimport data.holdgate.custom.%[1]s\n\ntest_the_call if {\n\trules := {d.rule | some d in %[1]s.decisions} with input as %[2]s\n\trules == {%[3]q}\n}\n\n"+
+		"test_another_tool if count(%[1]s.decisions) == 0 with input as {\"kind\": \"tool_call\", \"tool\": {\"name\": \"another\", \"arguments\": {}}}\n", name, input, name)
+	return Drafted{Name: name, Files: map[string]string{name + ".rego": rule, name + "_test.rego": test}}, nil
+}
+
+// conditions are what a rule for calls like this one asks for, and its title.
+func (in drafted) conditions() (title string, list []string) {
+	if t := in.Tool; t != nil {
+		title = strings.TrimPrefix(t.Server+"/"+t.Name, "/")
+		list = append(list, "input.tool.name == "+quoted(t.Name))
+		if t.Server != "" {
+			list = append(list, "input.tool.server == "+quoted(t.Server))
+		}
+		for _, c := range in.Facts.Commands {
+			if c.Program == "" {
+				continue
+			}
+			title = strings.TrimSpace(c.Program + " " + c.Subcommand)
+			list = append(list, "some c in input.facts.commands", "c.program == "+quoted(c.Program))
+			if c.Subcommand != "" {
+				list = append(list, "c.subcommand == "+quoted(c.Subcommand))
+			}
+			break
+		}
+		return title, list
+	}
+	if h := in.HTTP; h != nil && h.Host != "" {
+		return h.Method + " " + h.Host, []string{"input.http.method == " + quoted(h.Method), "input.http.host == " + quoted(h.Host)}
+	}
+	return "", nil
+}
+
+// exceptions are settings by which the rules that ask about a call do not.
+func exceptions(x rego.Explanation, c holdgate.Call, input []byte) (Drafted, error) {
+	tool := ""
+	if c.Tool != nil {
+		tool = strings.TrimPrefix(c.Tool.Server+"/"+c.Tool.Name, "/")
+	}
+	var list []rego.Exception
+	for _, f := range x.Fired {
+		switch {
+		case f.Action != holdgate.Hold.String() || f.Lifted != "":
+			continue
+		case f.Required || f.Choice || f.Risk == string(holdgate.RiskCritical):
+			return Drafted{}, fmt.Errorf("%w: the rule %s asks a person each time", ErrDraft, f.Rule)
+		}
+		list = append(list, rego.Exception{Rule: f.Rule, Match: rego.ExceptionMatch{Tool: tool, About: slices.Clone(f.About)}, Reason: "people decided that it need not be asked"})
+	}
+	if len(list) == 0 {
+		return Drafted{}, fmt.Errorf("%w: no rule asks about it that an exception lifts", ErrDraft)
+	}
+	text, err := yaml.Marshal(map[string]any{"settings": map[string]any{"exceptions": list}})
+	if err != nil {
+		return Drafted{}, err
+	}
+	name := "exceptions_" + slug(tool+" "+fmt.Sprintf("%x", sha256.Sum256(input))[:8])
+	test := fmt.Sprintf("package holdgate.custom.%s_test\n\ntest_it_passes if data.holdgate.decision.action == \"allow\" with input as %s\n", name, input)
+	return Drafted{Name: name, Files: map[string]string{ExceptionsFile: string(text), name + "_test.rego": test}}, nil
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // a text always can be
+	return string(b)
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug is a text as a name of Rego has it.
+func slug(s string) string {
+	s = strings.Trim(notInNames.ReplaceAllString(strings.ToLower(s), "_"), "_")
+	return strings.TrimRight(s[:min(len(s), 50)], "_")
+}
+
+// yamlText is a text as a value of METADATA.
+func yamlText(s string) string { return ascii(s) }
