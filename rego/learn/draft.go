@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -181,4 +182,4 @@ func slug(s string) string {
 }
 
 // yamlText is a text as a value of METADATA.
-func yamlText(s string) string { return ascii(s) }
+func yamlText(s string) string { return strconv.QuoteToASCII(s) }
