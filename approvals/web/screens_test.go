@@ -11,10 +11,12 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 )
 
 // call sends a command of the browser's that chromedp has no action for.
@@ -213,6 +215,64 @@ func TestTheKeyboardAlone(t *testing.T) {
 	press(t, ctx, "z")
 	browse(t, ctx, chromedp.WaitVisible(`//p[contains(., "1 put off by you")]`))
 	if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != holdgate.StatusPending || len(now.Deferrals) != 1 {
+		t.Errorf("put off, it is %s: %+v", now.Status, now.Deferrals)
+	}
+}
+
+// tap touches the middle of what the selector finds with a finger.
+func tap(t *testing.T, ctx context.Context, selector string) {
+	t.Helper()
+	browse(t, ctx, chromedp.WaitVisible(selector), chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, selector)))
+	var at struct{ X, Y, W, H float64 }
+	text := value(t, ctx, chromedp.Evaluate[string](fmt.Sprintf(`(() => { const e = document.querySelector(%q), b = e.getBoundingClientRect(), x = b.x + b.width / 2, y = b.y + b.height / 2;
+		const top = document.elementFromPoint(x, y); return JSON.stringify({x: x, y: y, w: top && (e.contains(top) || top.contains(e)) ? b.width : 0, h: b.height}) })()`, selector)))
+	must(t, json.Unmarshal([]byte(text), &at))
+	if at.W == 0 {
+		t.Errorf("%s is covered by something else", selector)
+	}
+	if at.H < 24 || at.W > 0 && at.W < 24 {
+		t.Errorf("%s is %v by %v: too small for a finger", selector, at.W, at.H)
+	}
+	call(t, ctx, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at.X, Y: at.Y}}})
+	call(t, ctx, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
+}
+
+// Everything is done with a finger on a phone.
+func TestAFingerAlone(t *testing.T) {
+	h := newHouse(t)
+	ctx := chromium(t, 390, 844)
+	browse(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch), chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`//h1[contains(., "Nothing waits")]`))
+	show := func(risk holdgate.Risk, arguments string) approvals.Request {
+		t.Helper()
+		r := h.hold(risk, arguments, holdgate.HoldSpec{})
+		tap(t, ctx, `a.open`)
+		browse(t, ctx, chromedp.WaitVisible(settled))
+		return r
+	}
+	r := show(holdgate.RiskMedium, `{"command":"rm -rf build"}`)
+	tap(t, ctx, `.side a.button`)
+	browse(t, ctx, chromedp.WaitVisible(`.fields textarea`), chromedp.SendKeys(`.fields textarea`, "2"))
+	tap(t, ctx, `.fields button`)
+	browse(t, ctx, chromedp.WaitVisible(`button[value=edit]:not([disabled])`))
+	tap(t, ctx, `button[value=edit]`)
+	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || now.Outcome.Decision != holdgate.AnswerEdit {
+		t.Errorf("edited, it is %s: %+v", now.Status, now.Outcome)
+	}
+	r = show(holdgate.RiskMedium, `{"command":"npm install a"}`)
+	tap(t, ctx, `details.more summary`)
+	tap(t, ctx, `label:has(> input[name=remember][value=exact])`)
+	tap(t, ctx, settled)
+	browse(t, ctx, chromedp.WaitVisible(`//h1[contains(., "Always")]`), chromedp.WaitVisible(settled))
+	tap(t, ctx, settled)
+	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || now.Outcome.Grant == "" {
+		t.Errorf("remembered, it is %s: %+v", now.Status, now.Outcome)
+	}
+	r = show(holdgate.RiskHigh, `{"command":"make"}`)
+	tap(t, ctx, `.off button[value=tomorrow]`)
+	browse(t, ctx, chromedp.WaitVisible(`//p[contains(., "1 put off by you")]`))
+	if now, _ := h.queue.Request(t.Context(), r.ID); len(now.Deferrals) != 1 {
 		t.Errorf("put off, it is %s: %+v", now.Status, now.Deferrals)
 	}
 }
