@@ -58,6 +58,9 @@ type Command struct {
 	// its folders for temporary files and downloads, and that the call itself does
 	// not write: code of the project, as its Makefile is.
 	Project []string `json:"project,omitempty"`
+	// Reasons say why the command is not known in full, each once; see [ReasonProjectCode]
+	// and those after it. Of code that nobody read they say what is plain in its text.
+	Reasons []string `json:"reasons,omitempty"`
 	Stdin   string   `json:"stdin,omitempty"` // "pipe", "heredoc", "file"
 	// Env is what the line itself sets in the environment of the command:
 	// before it, by env or sudo, or by an export earlier in the line, in the
@@ -72,6 +75,25 @@ type Command struct {
 	As  string `json:"-"`
 	On  string `json:"-"`
 }
+
+// Why a command is not known in full. Several may hold at once.
+const (
+	ReasonProjectCode    = "project_code"    // it runs a file of the project that the call does not write
+	ReasonOwnFile        = "own_file"        // it runs a file of the session's folder that the call itself writes
+	ReasonUnseenFile     = "unseen_file"     // it runs a file from elsewhere, or one that was fetched or unpacked
+	ReasonUnknownLibrary = "unknown_library" // its code loads a module that nobody knows
+	ReasonDynamicName    = "dynamic_name"    // a word, a path or a function is known only when it runs
+	ReasonUnreadText     = "unread_text"     // its code is in a language, or of a form, that no reader takes
+	ReasonUnparsed       = "unparsed"        // its code is no program of its language
+	ReasonOutsidePath    = "outside_path"    // its code names a path outside of the session's folder
+	ReasonLater          = "later"           // its code names what runs later by itself
+	ReasonKnownSink      = "known_sink"      // its code deletes, starts programs, connects, or asks services
+	ReasonComputedCode   = "computed_code"   // it runs text that is computed, hides what it calls, or hangs on what a command prints
+	ReasonRemoteCode     = "remote_code"     // its code fetches code
+	ReasonCredential     = "credential"      // its code reads secrets
+	ReasonPrivilege      = "privilege"       // its code asks the kernel for rights
+	ReasonUnread         = "unread"          // none of these is known
+)
 
 // A Variable is one variable of a command's environment.
 type Variable struct {

@@ -62,6 +62,7 @@ var imports = map[string][]string{
 
 	"rego/facts/snippet/outcome":    {},
 	"rego/facts/snippet/tree":       {},
+	"rego/facts/snippet/suspect":    {"rego/facts/wordlist"},
 	"rego/facts/snippet/python":     {"rego/facts/snippet/tree"},
 	"rego/facts/snippet/javascript": {"rego/facts/snippet/tree", "rego/facts/snippet/outcome"},
 	"rego/facts/snippet/flow":       {"rego/facts/snippet/tree", "rego/facts/snippet/outcome"},
@@ -79,7 +80,7 @@ var imports = map[string][]string{
 	"rego/facts/operands": {"rego/facts/collect"},
 	"rego/facts/grammar":  {"rego/facts/budget", "rego/facts/wordlist"},
 	"rego/facts/shell":    {".", "rego/facts/collect", "rego/facts/grammar", "rego/facts/operands", "rego/facts/wordlist"},
-	"rego/facts/programs": {".", "rego/facts/collect", "rego/facts/operands", "rego/facts/shell", "rego/facts/snippet", "rego/facts/snippet/outcome", "rego/facts/wordlist"},
+	"rego/facts/programs": {".", "rego/facts/collect", "rego/facts/operands", "rego/facts/shell", "rego/facts/snippet", "rego/facts/snippet/outcome", "rego/facts/snippet/suspect", "rego/facts/wordlist"},
 	"rego/facts":          {".", "rego/facts/collect", "rego/facts/programs", "rego/facts/secrets", "rego/facts/shell", "rego/facts/sql", "rego/facts/wordlist"},
 	"rego/watch":          {},
 	"rego/effects":        {"."},

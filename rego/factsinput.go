@@ -59,13 +59,14 @@ func newImpact(i facts.Impact) *ast.Term {
 }
 
 func commandObject(c facts.Command, tables settings.Commands) fields {
-	o := newFields(11)
+	o := newFields(12)
 	o.text("program", c.Program)
 	o.list("argv", c.Argv)
 	o.optionalList("via", c.Via)
 	o.optionalList("unresolved", c.Unresolved)
 	o.optionalList("unbound", c.Unbound)
 	o.optionalList("project", c.Project)
+	o.optionalList("reasons", c.Reasons)
 	o.optional("stdin", c.Stdin)
 	putList(&o, "env", c.Env, variableObject)
 	target := tables.Target(c)

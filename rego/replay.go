@@ -102,8 +102,8 @@ type Fired struct {
 	// that it is none of yes or no.
 	Required bool `json:"required,omitempty"`
 	Choice   bool `json:"choice,omitempty"`
-	// Lifted says why it does not count: "answered" by people, or by an
-	// "exception" of the settings; empty where it does.
+	// Lifted says why it does not count: "answered" by people, "contained"
+	// because the run is, or by an "exception" of the settings; empty where it does.
 	Lifted      string `json:"lifted,omitempty"`
 	Observes    bool   `json:"observes,omitempty"` // it only observes
 	Title       string `json:"title,omitempty"`    // of the rule, by its METADATA
@@ -133,7 +133,7 @@ func (e *Engine) Explain(ctx context.Context, past Past, trace bool) (Explanatio
 }
 
 // firedQuery asks the pack for all that its rules say.
-const firedQuery = `all := data.holdgate.decisions; standing := data.holdgate.standing; answered := {d | some d in all; data.holdgate.answered(d)}`
+const firedQuery = `all := data.holdgate.decisions; standing := data.holdgate.standing; answered := {d | some d in all; data.holdgate.answered(d)}; spared := {d | some d in all; data.holdgate.spared(d)}`
 
 // fired lists what the rules of the pack, and those over it, say.
 func (p *policy) fired(ctx context.Context, r *rebuiltCall, now time.Time) ([]Fired, error) {
@@ -152,8 +152,8 @@ func (p *policy) fired(ctx context.Context, r *rebuiltCall, now time.Time) ([]Fi
 		v, _ := results[0].Bindings[name].(ast.Set)
 		return v
 	}
-	all, standing, answered := set("all"), set("standing"), set("answered")
-	if all == nil || standing == nil || answered == nil {
+	all, standing, answered, spared := set("all"), set("standing"), set("answered"), set("spared")
+	if all == nil || standing == nil || answered == nil || spared == nil {
 		return nil, errors.New("the policy's decisions are no set")
 	}
 	var list []Fired
@@ -166,6 +166,8 @@ func (p *policy) fired(ctx context.Context, r *rebuiltCall, now time.Time) ([]Fi
 		case standing.Contains(t):
 		case answered.Contains(t):
 			f.Lifted = "answered"
+		case spared.Contains(t):
+			f.Lifted = "contained"
 		default:
 			f.Lifted = "exception"
 		}

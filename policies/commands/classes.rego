@@ -5,21 +5,21 @@ package holdgate
 # description: "Such as variables that nothing in the line sets: the command could be any."
 # custom:
 #   risk: medium
-command_decision("unresolved", about) := ask("shell.unresolved", "medium", "What the command does depends on values that are not known before it runs.", about)
+command_decision("unresolved", about) := ask("shell.unresolved", "medium", concat(" ", array.concat(["What the command does depends on values that are not known before it runs."], because("unresolved"))), about)
 
 # METADATA
 # title: Words that depend on run time, as somebody else
 # description: "Such as what curl brings for sudo bash to run."
 # custom:
 #   risk: high
-command_decision("unresolved_privilege", about) := ask("shell.unresolved", "high", "The command runs with the rights of another user, and what it does depends on values that are not known before it runs.", about)
+command_decision("unresolved_privilege", about) := ask("shell.unresolved", "high", concat(" ", array.concat(["The command runs with the rights of another user, and what it does depends on values that are not known before it runs."], because("unresolved_privilege"))), about)
 
 # METADATA
 # title: Files that would be run and that nobody was shown
 # description: The file may have been changed since, also by the agent.
 # custom:
 #   risk: medium
-command_decision("unbound", about) := ask("shell.unbound", "medium", "The command runs a file whose content is not part of the call.", about)
+command_decision("unbound", about) := ask("shell.unbound", "medium", concat(" ", array.concat(["The command runs a file whose content is not part of the call, or was not understood."], because("unbound"))), about)
 
 # METADATA
 # title: Programs that the settings do not know
@@ -33,7 +33,7 @@ command_decision("unknown", about) := ask("shell.unknown", "medium", "The comman
 # description: "perl -e, xargs, tar: what they do is in no word that the facts can read."
 # custom:
 #   risk: medium
-command_decision("script", about) := ask("shell.script", "medium", "The command runs code that the policy does not understand.", about)
+command_decision("script", about) := ask("shell.script", "medium", concat(" ", array.concat(["The command runs code that the policy does not understand."], because("script"))), about)
 
 # METADATA
 # title: Running as somebody else

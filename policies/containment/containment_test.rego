@@ -110,3 +110,61 @@ test_unread_code_is_remembered if {
 	switched := holdgate.decision with input as after(["unread"], fetching("collect.example")) with data.settings.taint.send as "auto"
 	switched.action == "allow"
 }
+
+# A command that is not known in full, for reasons.
+unread(command) := json.patch(shell([command.argv]), [{"op": "replace", "path": "/facts/commands", "value": [object.union({"program": command.argv[0]}, command)]}])
+
+code(reasons) := unread({"argv": ["python3", "-c", "x"], "class": "pass", "unresolved": ["x"], "reasons": reasons})
+
+test_unread_code_by_its_reasons if {
+	every reason in ["unknown_library", "unread_text", "dynamic_name", "project_code", "own_file"] {
+		spared_of(within_run(all_proven, code([reason]))) == {"shell.unresolved"}
+		spared_of(code([reason])) == set()
+		every other in ["unseen_file", "unparsed", "outside_path", "later", "known_sink", "computed_code", "remote_code", "credential", "privilege", "unread"] {
+			spared_of(within_run(all_proven, code([reason, other]))) == set()
+		}
+	}
+	spared_of(within_run(all_proven, code([]))) == set()
+}
+
+test_unread_code_that_the_tables_do_not_know if {
+	script := {"argv": ["swift", "-e", "x"], "class": "script", "reasons": ["unread_text"]}
+	spared_of(within_run(all_proven, unread(script))) == {"shell.script"}
+	spared_of(within_run(all_proven, unread(object.union(script, {"reasons": ["project_code"]})))) == set()
+	built := {"argv": ["/tmp/x", "3"], "unbound": ["/tmp/x"], "reasons": ["unread_text"]}
+	spared_of(within_run(all_proven, unread(built))) == {"shell.unbound"}
+	spared_of(within_run(all_proven, unread(object.union(built, {"argv": ["elixir", "-r", "/tmp/y.exs", "/tmp/x.exs"]})))) == set()
+	spared_of(within_run(all_proven, unread(object.union(built, {"reasons": ["own_file"]})))) == set()
+	spared_of(within_run(all_proven, unread(object.union(built, {"class": "deploy", "unresolved": ["$x"]})))) == set()
+}
+
+test_files_that_the_call_writes_are_run_by_builds if {
+	making := {"argv": ["make"], "class": "build", "unbound": ["Makefile"], "reasons": ["own_file"]}
+	spared_of(within_run(all_proven, unread(making))) == {"shell.unbound"}
+	spared_of(within_run(all_proven, unread(object.union(making, {"class": "project"})))) == set()
+}
+
+test_unread_code_elsewhere if {
+	command := {"argv": ["python3", "-c", "x"], "class": "pass", "unresolved": ["x"], "reasons": ["unread_text"]}
+	every via in ["sudo", "docker exec", "ssh", "kubectl exec", "nohup"] {
+		spared_of(within_run(all_proven, unread(object.union(command, {"via": [via]})))) == set()
+	}
+	spared_of(within_run(all_proven, unread(object.union(command, {"via": ["bash -c"]})))) == {"shell.unresolved"}
+	spared_of(within_run(all_proven, unread(object.union(command, {"argv": ["x", "https://collect.example"]})))) == set()
+	spared_of(within_run(all_proven, unread(object.union(command, {"argv": ["x", "db.example.com:5432"]})))) == set()
+	spared_of(within_run(all_proven, unread(object.union(command, {"argv": ["x"], "target": {"host": "db.example.com"}})))) == set()
+	every tool in [{"name": "run", "server": "remote"}, {"name": "mcp__remote__run"}, {"name": "remote/run"}] {
+		spared_of(within_run(all_proven, object.union(unread(command), {"tool": tool}))) == set()
+	}
+}
+
+test_each_unread_command_must_pass if {
+	call := within_run(all_proven, code(["unread_text"]))
+	other := json.patch(call, [{"op": "add", "path": "/facts/commands/-", "value": {"program": "x", "argv": ["/tmp/x"], "unbound": ["/tmp/x"], "reasons": ["unseen_file"]}}])
+	spared_of(other) == set()
+}
+
+test_the_question_says_why_code_was_not_read if {
+	d := holdgate.decision with input as code(["known_sink", "unread_text"])
+	contains(d.reason, "not known before it runs. Its code deletes, starts programs, connects, or asks services.")
+}

@@ -5,14 +5,17 @@ package holdgate
 # description: |
 #   Code that nobody has read needs no person where the run is contained: what it changes
 #   can be taken back or goes with the run, and what it sends is asked about. It is spared
-#   only in forms all of whose words are known here; any other is asked about all the same.
+#   only where the facts say why it was not read (reasons), and each of them is harmless
+#   there. All other commands of the call that are not known in full must pass so, too.
 # custom:
 #   risk: high
 spared(d) if {
-	d.rule == "shell.unbound"
+	d.rule in {"shell.unbound", "shell.unresolved", "shell.script"}
 	unread_passes
+	runs_within
+	count(unread_commands) > 0
 	every c in unread_commands {
-		patches(c)
+		passes_unread(c)
 	}
 }
 
@@ -32,9 +35,100 @@ unread_passes if {
 
 unread_passes if data.settings.unread_code == "everywhere"
 
+# METADATA
+# title: Whether the tool runs what it is given where the agent itself is
+# description: What a server's tool runs is not confined with the agent.
+# custom:
+#   risk: high
+runs_within if {
+	not input.tool.server
+	regex.match(`^\w+$`, input.tool.name)
+	not contains(input.tool.name, "__")
+}
+
 unread_commands contains c if {
 	some c in input.facts.commands
-	command_class(c) == "unbound"
+	command_class(c) in {"unbound", "unresolved", "unresolved_privilege", "script"}
+}
+
+passes_unread(c) if patches(c)
+
+passes_unread(c) if {
+	c.reasons[0]
+	every reason in c.reasons {
+		harmless(reason, c)
+	}
+	understood(c)
+	not privileged(c)
+	not leads_elsewhere(c)
+	not aims_elsewhere(c)
+	not names_address(c)
+	every via in object.get(c, "via", []) {
+		not regex.match(leaving, via)
+	}
+}
+
+# METADATA
+# title: Ways to run a command that may lead it out of the run, or beyond it
+# custom:
+#   risk: high
+leaving := `^(sudo|su|doas|pkexec|runuser|run0|ssh|docker|podman|nerdctl|kubectl|oc|nsenter|chroot|machinectl|lxc|vagrant|wsl|adb|at|batch|nohup|setsid|systemd-run|start-stop-daemon|screen|tmux|trap|alias)\b`
+
+# METADATA
+# title: Whether a reason why a command is not known in full needs no person within a contained run
+# description: |
+#   project_code runs unread elsewhere, too. A file that the call itself writes does only in builds,
+#   as it would in two calls.
+# custom:
+#   risk: high
+harmless(reason, _) if reason in {"project_code", "unknown_library", "unread_text", "dynamic_name"}
+
+harmless("own_file", c) if class_of(c) in {"build", "pass"}
+
+# METADATA
+# title: Whether all of a command is known but for what its reasons say
+# description: |
+#   The tables know what it does, or it runs code that stands in the call, and is told nothing
+#   else: programs that nobody knows, and those that run what they are told, are no such.
+# custom:
+#   risk: high
+understood(c) if class_of(c) in {"pass", "build", "project", "assign"}
+
+understood(c) if {
+	class_of(c) == "script"
+	"unread_text" in c.reasons
+}
+
+understood(c) if {
+	class_of(c) == "unknown"
+	c.reasons == ["unread_text"]
+	every word in array.slice(c.argv, 1, count(c.argv)) {
+		not startswith(word, "-")
+	}
+}
+
+# METADATA
+# title: Why commands of a class are not known in full, in words
+# description: What is harmless in a contained run is not said.
+# custom:
+#   risk: low
+because(class) := sort({said |
+	some c in input.facts.commands
+	command_class(c) == class
+	some reason in c.reasons
+	said := reason_said[reason]
+})
+
+reason_said := {
+	"computed_code": "It hangs on text that is computed, or hides what it calls.",
+	"credential": "Its code reads secrets.",
+	"known_sink": "Its code deletes, starts programs, connects, or asks services.",
+	"later": "Its code names what runs later by itself.",
+	"outside_path": "Its code names a path outside of the session's folder.",
+	"privilege": "Its code asks the kernel for rights.",
+	"remote_code": "Its code fetches code.",
+	"unparsed": "Its code is no program of its language.",
+	"own_file": "The call itself writes what is run.",
 }
 
 # METADATA

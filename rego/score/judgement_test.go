@@ -11,21 +11,30 @@ import (
 )
 
 // tables are the labelled tables, and what the shipped pack may get wrong of each at
-// most, in percent, without confinement. The limits only ever go down. The goal is 5 %
+// most, in percent, without confinement and in a contained run. The limits only ever go down. The goal is 5 %
 // of the calls and 12 % of the scripts that are to pass, and none of those to be held.
 // The second table was written later, by people who had seen neither the pack nor the
 // first: its figures are what to expect of calls that nobody here has seen.
 var tables = []struct {
-	files  string
-	limits map[string]float64
+	files       string
+	confinement score.Confinement
+	limits      map[string]float64
 }{
-	{"*[a-z].jsonl", map[string]float64{
+	{"*[a-z].jsonl", score.Confinement{}, map[string]float64{
 		"working pass call": 2.7, "working pass script": 4.9, "working hold call": 0, "working hold script": 0,
 		"scored pass call": 5.2, "scored pass script": 11.4, "scored hold call": 1.3, "scored hold script": 3.5,
 	}},
-	{"*-[23].jsonl", map[string]float64{
+	{"*-[23].jsonl", score.Confinement{}, map[string]float64{
 		"working pass call": 6.5, "working pass script": 14.9, "working hold call": 0, "working hold script": 0,
 		"scored pass call": 11.1, "scored pass script": 40.6, "scored hold call": 0.9, "scored hold script": 0,
+	}},
+	{"*[a-z].jsonl", everyProof, map[string]float64{
+		"working pass call": 2.3, "working pass script": 1.7, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 4.9, "scored pass script": 7, "scored hold call": 1.4, "scored hold script": 3.5,
+	}},
+	{"*-[23].jsonl", everyProof, map[string]float64{
+		"working pass call": 6, "working pass script": 7.5, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 10.2, "scored pass script": 33, "scored hold call": 1.3, "scored hold script": 0,
 	}},
 }
 
@@ -41,7 +50,7 @@ func TestThePackOnTheLabelledTables(t *testing.T) {
 	for _, table := range tables {
 		rows := readRows(t, table.files)
 		for _, half := range []score.Half{score.Working, score.Scored} {
-			r, err := score.Run(t.Context(), engine, rows, score.Options{Half: half, Dir: "/home/dev/shop"})
+			r, err := score.Run(t.Context(), engine, rows, score.Options{Half: half, Dir: "/home/dev/shop", Confinement: table.confinement})
 			if err != nil {
 				t.Fatal(err)
 			}

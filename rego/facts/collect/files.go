@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // What a call writes, fetches and builds itself decides whether what it runs is the
@@ -53,6 +56,48 @@ type Run struct {
 	Below bool     // what lies below it runs too
 	Away  bool     // it lies elsewhere, and is the project's where the call builds it
 	First bool     // it is itself the program, or the script of one
+}
+
+// A File is one that a command runs, as Unbound has it.
+type File struct {
+	Text    string
+	Reasons []string // why its content was not read; nil where it is not in the call
+}
+
+// Compiled is what is known of a file that was compiled of sources in the call.
+type Compiled struct {
+	Reasons []string
+	Version int // how often the file had been written
+}
+
+// Explain notes why something that the command at hand hangs on was not read.
+func (x *Findings) Explain(what string, reasons []string) {
+	if x.Why == nil {
+		x.Why = make(map[string][]string)
+	}
+	x.Why[what] = reasons
+}
+
+// explainFiles adds to each command why the files that it runs were not read, once it is
+// known which of them are the project's.
+func (x *Findings) explainFiles() {
+	for i, files := range x.Files[:min(len(x.Files), len(x.Facts.Commands))] {
+		c := &x.Facts.Commands[i]
+		for _, f := range files {
+			reasons := f.Reasons
+			switch {
+			case slices.Contains(c.Project, f.Text):
+				reasons = []string{holdgate.ReasonProjectCode}
+			case reasons != nil:
+			case !x.Scatters && x.Fetches == FetchNone && slices.ContainsFunc(x.Runs[i], func(r Run) bool { return r.Text == f.Text && !r.Away }):
+				reasons = []string{holdgate.ReasonOwnFile}
+			default:
+				reasons = []string{holdgate.ReasonUnseenFile}
+			}
+			c.Reasons = wordlist.Unique(append(c.Reasons, reasons...))
+		}
+		slices.Sort(c.Reasons)
+	}
 }
 
 // passing are the folders that files pass through, by any part of a path.

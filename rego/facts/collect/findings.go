@@ -77,12 +77,20 @@ type Findings struct {
 	Scatters  bool              // the call writes files that it does not name
 	Fetches   Fetch             // what code the call brings from elsewhere
 	Places    bool              // the call puts what was fetched, or another branch, into the project's files
-	Changed   []string          // parts of paths, known at run time only, that the command at hand writes or deletes
-	seen      map[string]bool   // keys of the facts that were added, so that each is said once
-	At        *Place            // of the argument that is being read
-	Held      []string          // texts that secrets were found in
-	Fresh     bool              // each call of the tool has a shell of its own
-	Gone      bool              // a command has gone from wherever the shell stood to a folder that it names whole
+	// Why the command at hand is not known in full, by what it hangs on; Unseen is what
+	// the reader of its code did not understand, where it Followed what variables hold.
+	Why      map[string][]string
+	Unseen   []string
+	Followed bool
+	Files    [][]File            // by command, the files that it runs
+	Compiled map[string]Compiled // what was compiled of sources that the line has written
+
+	Changed []string        // parts of paths, known at run time only, that the command at hand writes or deletes
+	seen    map[string]bool // keys of the facts that were added, so that each is said once
+	At      *Place          // of the argument that is being read
+	Held    []string        // texts that secrets were found in
+	Fresh   bool            // each call of the tool has a shell of its own
+	Gone    bool            // a command has gone from wherever the shell stood to a folder that it names whole
 
 	// UnlikeDash says that a text assigns what dash would not.
 	UnlikeDash bool
@@ -104,7 +112,7 @@ func New(ctx context.Context, o Options) *Findings {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secrets.Prepare() // what is made once is nobody's time
-	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Temporary: make(map[string]bool), Own: make(map[string]Whole), Pids: make(map[string]int)}
+	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Own: make(map[string]Whole), Pids: make(map[string]int)}
 }
 
 // InternalError begins the parse error that stands for a fault in here.
@@ -163,6 +171,7 @@ func (x *Findings) Finish() holdgate.Facts {
 	x.touched()
 	x.keptWord()
 	x.ownRuns()
+	x.explainFiles()
 	slices.Sort(x.Facts.SuspiciousText)
 	return x.Facts
 }

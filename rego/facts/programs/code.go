@@ -179,6 +179,7 @@ func interpretFiles(s *shell.Shell, in shell.Invocation, o shell.Options, code, 
 		}
 		if !obvious(s, code, c) {
 			c.Unresolved = append(c.Unresolved, "stdin")
+			s.Found.Explain("stdin", s.Found.Why[Shorten(code.Text)])
 		}
 		if s.Stdin.Kind == "pipe" && !slices.Contains(c.Via, "pipe") {
 			c.Via = append(c.Via, "pipe")
@@ -247,6 +248,7 @@ func obvious(s *shell.Shell, f shell.Field, c *holdgate.Command) bool {
 		return true
 	}
 	c.Unresolved = append(c.Unresolved, Shorten(text))
+	s.Found.Explain(Shorten(text), unreadCode(s, f, c))
 	for _, m := range codeDeletes.FindAllStringSubmatch(text, 50) {
 		s.Found.Tick()
 		if strings.HasPrefix(m[0], "Path") && m[2] == "" {

@@ -72,6 +72,7 @@ func readsAs(s *shell.Shell, language string, code shell.Field, c *holdgate.Comm
 	}
 	s.Found.Work(1 + len(code.Text)/16)
 	e, err := snippet.Read(language, code.Text)
+	s.Found.Unseen, s.Found.Followed = e.Unseen, err == nil
 	if language == "perl" {
 		modules, plain := perlOptions(c.Argv)
 		if !plain {
@@ -122,12 +123,13 @@ func readsAs(s *shell.Shell, language string, code shell.Field, c *holdgate.Comm
 // whether all of it could be seen.
 func readsFile(s *shell.Shell, f shell.Field, c *holdgate.Command) bool {
 	text, ok := s.Content(f)
-	if !ok || languageOf(c) == "" {
+	if !ok {
 		return false
 	}
 	before := *c
 	if !reads(s, shell.Field{Text: text}, c) {
 		*c = before
+		unreadFile(s, c, f.Text, text)
 		return false
 	}
 	if language := languageOf(c); language != "python" { // Node looks for modules where the file lies

@@ -33,6 +33,7 @@ var Table = sync.OnceValue(func() *shell.Programs {
 		Effects: effects,
 		Depends: depends,
 		Runs:    projectRuns,
+		Why:     why,
 		Fixed:   writesNoContent,
 	}
 })

@@ -70,7 +70,7 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 	if !wordlist.Has("gcc g++ cc c++ clang clang++ tcc rustc as gas nasm yasm ld gold lld ld.lld ld.gold mold", c.Program) || len(s.Dirs) == 0 || s.Remote {
 		return
 	}
-	made, written := "a.out", false
+	made, written, sources := "a.out", false, []string(nil)
 	for i := 1; i < len(c.Argv); i++ {
 		switch w := c.Argv[i]; {
 		case w == "-o" && i+1 < len(c.Argv):
@@ -79,6 +79,7 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 		case strings.HasPrefix(w, "-o"):
 			made = w[2:]
 		case !strings.HasPrefix(w, "-"):
+			sources = append(sources, w)
 			at := collect.JoinAny(s.Dirs[0], w)
 			written = written || !shown(s, w) && (s.Found.Overwrites(at, false) || s.Found.Unread[at])
 			if c.Program == "rustc" && made == "a.out" {
@@ -86,8 +87,13 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 			}
 		}
 	}
+	at := collect.JoinAny(s.Dirs[0], made)
 	if written {
-		s.Found.Unread[collect.JoinAny(s.Dirs[0], made)] = true
+		s.Found.Unread[at] = true
+	}
+	delete(s.Found.Compiled, collect.FileKey(at))
+	if reasons, ok := compiled(s, sources); ok && len(c.Unresolved) == 0 {
+		s.Found.Compiled[collect.FileKey(at)] = collect.Compiled{Reasons: reasons, Version: s.Found.Version(collect.FileKey(at))}
 	}
 }
 

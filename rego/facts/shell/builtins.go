@@ -31,6 +31,9 @@ type Programs struct {
 	// Fixed reports whether a command decides on no content of the files that it
 	// writes: it makes folders, or formats.
 	Fixed func(name string) bool
+	// Why says why a command is not known in full. Of what it hangs on, the first are
+	// words of the line.
+	Why func(s *Shell, in Invocation, c *holdgate.Command, words int) []string
 }
 
 // Follows finds the follower of a program; nil for most. The shell's own commands

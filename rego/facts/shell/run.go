@@ -196,12 +196,16 @@ func (s *Shell) Emit(in Invocation) {
 	if !in.Plain && len(in.Words) > 0 && slices.Contains(s.calling, in.Words[0].Text) {
 		c.Unresolved = append(c.Unresolved, in.Words[0].Text+" calls itself")
 	}
-	outer, fixed, modes := s.Found.Changed, s.Found.Fixed, s.Found.Modes
+	words := len(c.Unresolved)
+	outer, fixed, modes, why := s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why
+	s.Found.Why = nil
 	s.Found.Changed, s.Found.Fixed, s.Found.Modes = nil, s.programs.Fixed(in.Name()), wordlist.Has("mkdir touch chmod", in.Name())
 	s.Found.Single = in.deletesSingly()
 	s.programs.Effects(s, in, &c)
 	c.Unresolved = append(c.Unresolved, s.Found.Changed...)
-	s.Found.Changed, s.Found.Fixed, s.Found.Modes = outer, fixed, modes
+	c.Reasons = s.programs.Why(s, in, &c, words)
+	files := s.ranFiles(c.Unbound)
+	s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why = outer, fixed, modes, why
 	c.Unresolved, c.Unbound = wordlist.Unique(c.Unresolved), wordlist.Unique(c.Unbound)
 	if len(c.Via) == 0 {
 		c.Via = nil
@@ -212,10 +216,29 @@ func (s *Shell) Emit(in Invocation) {
 	for _, a := range env {
 		key = append(key, a.Text)
 	}
+	for _, f := range append(files, collect.File{Reasons: c.Reasons}) {
+		key = append(key, strings.Join(f.Reasons, " "))
+	}
 	if s.Found.Once("command", append(key, c.Argv...)...) {
 		s.Found.Facts.Commands = append(s.Found.Facts.Commands, c)
 		s.Found.Runs = append(s.Found.Runs, s.programs.Runs(s, c))
+		s.Found.Files = append(s.Found.Files, files)
 	}
+}
+
+// ranFiles are the files that the command at hand runs, with why they were not read.
+func (s *Shell) ranFiles(unbound []string) []collect.File {
+	var out []collect.File
+	for _, u := range unbound {
+		f := collect.File{Text: u, Reasons: s.Found.Why[u]}
+		if at, ok := s.FileAt(Field{Text: u}); ok && f.Reasons == nil {
+			if made, ok := s.Found.Compiled[at]; ok && made.Version == s.Found.Version(at) && !s.Found.Beside {
+				f.Reasons = made.Reasons
+			}
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // Touch adds a path that a word names.

@@ -19,6 +19,7 @@ var none = &Programs{
 	Depends: func(_ *Shell, in Invocation, _ string) []string { return Dynamics(in.Words) },
 	Runs:    func(*Shell, holdgate.Command) []collect.Run { return nil },
 	Fixed:   func(string) bool { return false },
+	Why:     func(*Shell, Invocation, *holdgate.Command, int) []string { return nil },
 }
 
 // walked are the commands of a text, one a line: what surrounds them, the folder, the

@@ -186,7 +186,7 @@ func (x *explained) writeRules(line func(string, ...any)) {
 	}
 	line("rules that fired:")
 	for _, f := range x.Fired {
-		lifted := map[string]string{"answered": "; people have answered it", "exception": "; an exception of the settings lifts it"}[f.Lifted]
+		lifted := map[string]string{"answered": "; people have answered it", "exception": "; an exception of the settings lifts it", "contained": "; code that nobody has read may pass so"}[f.Lifted]
 		if f.Observes {
 			lifted += "; it only observes"
 		}
@@ -256,7 +256,7 @@ func but(c holdgate.Command) string {
 		s += ", by " + strings.Join(c.Via, ", ")
 	}
 	if len(c.Unresolved) > 0 {
-		s += ", of which is not known before it runs: " + strings.Join(c.Unresolved, ", ")
+		s += ", of which is not known before it runs: " + strings.Join(c.Unresolved, ", ") + word(", because of ", strings.Join(c.Reasons, ", "))
 	}
 	if len(c.Unbound) > 0 {
 		s += ", with files that nobody was shown: " + strings.Join(c.Unbound, ", ")

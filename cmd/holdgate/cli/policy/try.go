@@ -32,6 +32,7 @@ func tryCommand(e *env) *cli.Command {
 			policyFlag(), command.JSONFlag(), failFlag(),
 			&cli.StringFlag{Name: "tool", Usage: "a call of the tool `NAME`, in place of a command"},
 			&cli.StringFlag{Name: "cwd", Usage: "the session's `FOLDER` (default: this one)"},
+			&cli.BoolFlag{Name: "undo", Usage: "as if the agent ran under holdgate run --undo"},
 		},
 		Action: func(c *cli.Context) error { return e.tryPolicy(c) },
 	}
@@ -83,6 +84,9 @@ func (e *env) tryPolicy(c *cli.Context) error {
 	}
 	defer engine.Close(c.Context)
 	call := holdgate.Call{Kind: holdgate.KindToolCall, Time: time.Now(), Tool: tool}
+	if call.Agent.Proofs = proofs(c); call.Agent.Undo {
+		call.Agent.Confinement = "strong"
+	}
 	own := app.Own(s)
 	d := engine.Decide(c.Context, rego.Input{Call: call, Dir: dir, Own: own})
 	if c.Bool("json") {
