@@ -31,7 +31,7 @@ func commands(e *env) []*cli.Command {
 		in(groupRules, slices.Concat(policy.Commands(e.Env), audit.Commands(e.Env), []*cli.Command{setup.Status(e.Env)})),
 		in(groupSetup, append(setup.Commands(e.Env), completionCommand(e))),
 		in(groupScripts, start.Scripts(e.Env)),
-		in(groupOthers, []*cli.Command{benchCommand(e), versionCommand(e), start.Confined(e.Env), completeCommand(e)}),
+		in(groupOthers, []*cli.Command{benchCommand(e), versionCommand(e), start.Confined(e.Env), completeCommand(e), manCommand(e)}),
 	)))
 }
 
