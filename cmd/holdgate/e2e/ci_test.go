@@ -1,0 +1,95 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// inCI starts deploy/ci/run-agent as a job does, with a real Claude Code that asks for
+// `rm -rf` of a folder, and an exec channel whose command is given.
+func inCI(t *testing.T, marker, answers, limit string) (p *process, data, log string) {
+	t.Helper()
+	program := filepath.Join(clientsDir(t), "node_modules", ".bin", "claude")
+	if _, err := os.Stat(program); err != nil {
+		t.Skipf("Claude Code is not installed: %v", err)
+	}
+	script, err := filepath.Abs("../../../deploy/ci/run-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, project, kept := t.TempDir(), t.TempDir(), t.TempDir()
+	data = filepath.Join(project, "data-"+marker)
+	if err := os.Mkdir(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	person := write(t, "person", "#!/bin/sh\nread -r event\n"+answers+"\n")
+	if err := os.Chmod(person, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := write(t, "holdgate.yaml", "listen: {agents: \"127.0.0.1:0\", approvers: \"127.0.0.1:0\"}\n"+
+		"plugins: {exec: {config: {command: ["+quoted(person)+"], answers: [approve, deny], user: ann}}}\n"+
+		"people: {ann: {roles: [approve], channels: {exec: ann}}}\n")
+	p = start(t, func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, script, "--unconfined", "--base-url", "--upstream", "anthropic="+newProvider(t).URL, "--",
+			program, "-p", "run: rm -rf data-"+marker, "--allowedTools", "Bash")
+		cmd.Dir = project
+		cmd.Env = append(environment(), "HOME="+home, "CLAUDE_CONFIG_DIR="+filepath.Join(home, "claude"), "HOLDGATE="+binary, "HOLDGATE_CONFIG="+config,
+			"HOLDGATE_STATE_DIR="+stateDir(t), "HOLDGATE_LOG="+kept, "HOLDGATE_TIMEOUT="+limit,
+			"ANTHROPIC_API_KEY=test", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+		return cmd
+	})
+	return p, data, kept
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(b)
+}
+
+// The recipe for CI: decisions come by a channel, and the audit log is kept.
+func TestAnAgentInCIIsDecidedByAChannel(t *testing.T) {
+	clientsDir(t)
+	t.Parallel()
+	p, data, log := inCI(t, "ci", `echo '{"decision": "approve"}'; cat >/dev/null`, "600")
+	r := p.end()
+	if r.code != 0 || !strings.Contains(r.stdout, done) {
+		t.Errorf("the job: %v", r)
+	}
+	if _, err := os.Stat(data); !os.IsNotExist(err) {
+		t.Errorf("the folder is still there after its deletion was approved: %v", err)
+	}
+	if kept := read(t, filepath.Join(log, "audit.jsonl")); !strings.Contains(kept, `"by":"ann"`) {
+		t.Errorf("the log that was kept does not say who approved: %s", kept)
+	}
+	if proof := read(t, filepath.Join(log, "verify.txt")); proof == "" {
+		t.Error("the log that was kept has no proof")
+	}
+}
+
+// Time that runs out fails the job, with a reason.
+func TestAnAgentInCIThatWaitsInVainFailsTheJob(t *testing.T) {
+	clientsDir(t)
+	t.Parallel()
+	p, data, log := inCI(t, "late", "cat >/dev/null", "45")
+	r := p.end()
+	if r.code != 124 || !strings.Contains(r.stderr, "FAILED: the agent did not end within 45 s") {
+		t.Errorf("the job: %v", r)
+	}
+	if _, err := os.Stat(data); err != nil {
+		t.Errorf("the folder: %v", err)
+	}
+	if waited := read(t, filepath.Join(log, "pending.txt")); !strings.Contains(waited, "data-late") {
+		t.Errorf("what waited is kept as %q", waited)
+	}
+	if kept := read(t, filepath.Join(log, "audit.jsonl")); !strings.Contains(kept, `"hold"`) {
+		t.Errorf("the log that was kept: %s", kept)
+	}
+}
