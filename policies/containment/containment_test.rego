@@ -166,5 +166,5 @@ test_each_unread_command_must_pass if {
 
 test_the_question_says_why_code_was_not_read if {
 	d := holdgate.decision with input as code(["known_sink", "unread_text"])
-	contains(d.reason, "not known before it runs. Its code deletes, starts programs, connects, or asks services.")
+	contains(d.reason, "not known before it runs. It can delete, run, send.")
 }

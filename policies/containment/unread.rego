@@ -120,15 +120,15 @@ because(class) := sort({said |
 })
 
 reason_said := {
-	"computed_code": "It hangs on text that is computed, or hides what it calls.",
-	"credential": "Its code reads secrets.",
-	"known_sink": "Its code deletes, starts programs, connects, or asks services.",
-	"later": "Its code names what runs later by itself.",
-	"outside_path": "Its code names a path outside of the session's folder.",
-	"privilege": "Its code asks the kernel for rights.",
-	"remote_code": "Its code fetches code.",
-	"unparsed": "Its code is no program of its language.",
-	"own_file": "The call itself writes what is run.",
+	"computed_code": "Its text is computed.",
+	"credential": "It reads secrets.",
+	"known_sink": "It can delete, run, send.",
+	"later": "It names what runs later.",
+	"outside_path": "It names a path outside.",
+	"privilege": "It asks for rights.",
+	"remote_code": "It fetches code.",
+	"unparsed": "It cannot be parsed.",
+	"own_file": "The call writes it.",
 }
 
 # METADATA
