@@ -95,6 +95,9 @@ type PolicyPush struct {
 	// Add puts the files beside those that were pushed last, in place of those of the same
 	// names.
 	Add bool `json:"add,omitempty"`
+	// Reviewed is the revision that a review named. Where something else was put in force
+	// since, the push would bring another, and is refused.
+	Reviewed string `json:"reviewed,omitempty"`
 }
 
 // PolicyDraftOf is the body of POST /v1/policy/draft.

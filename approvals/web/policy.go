@@ -237,7 +237,8 @@ func (s *Server) pushDraft(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if v.PostForm.Get("seen") != d.Seen {
+	push.Reviewed = v.PostForm.Get("reviewed")
+	if v.PostForm.Get("seen") != d.Seen || push.Reviewed == "" {
 		return wrong("Not in force", "See first what it would change.")
 	}
 	if _, err := v.api.PushPolicy(v.Context(), push); err != nil {

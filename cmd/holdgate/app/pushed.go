@@ -99,6 +99,9 @@ func (p policies) Push(ctx context.Context, by string, in api.PolicyPush) (api.P
 	var id uint64
 	l, err := p.replace(ctx, &rego.Pushed{Name: r.Name, Files: r.Files}, by, func(tx store.Tx, l rego.Load) (err error) {
 		r.Revision = l.Loaded.Revision
+		if in.Reviewed != "" && in.Reviewed != r.Revision {
+			return &api.PolicyRefusedError{Text: "the policy has changed since this was reviewed: review it again"}
+		}
 		id, err = revisions.Put(tx, r)
 		return err
 	})

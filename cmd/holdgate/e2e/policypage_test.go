@@ -62,8 +62,10 @@ func TestARuleIsDraftedOnThePage(t *testing.T) {
 	if status, text, _ := review("never"); status != http.StatusOK || !strings.Contains(text, "It would let pass what was refused before") || !strings.Contains(text, "may let more through") {
 		t.Errorf("never ask: %d\n%s", status, text)
 	}
+	var reviewed url.Values // before another rule comes into force
 	for _, kind := range []string{"ask", "two"} {
-		if status, text, _ := review(kind); status != http.StatusOK || !strings.Contains(text, "it would let none pass") {
+		status, text, _ := review(kind)
+		if reviewed = formAt(t, text, "/policy/push"); status != http.StatusOK || !strings.Contains(text, "it would let none pass") {
 			t.Errorf("%s: %d\n%s", kind, status, text)
 		}
 	}
@@ -76,7 +78,7 @@ func TestARuleIsDraftedOnThePage(t *testing.T) {
 		t.Errorf("pushed without a review: %s", resp.Status)
 	}
 	push := formAt(t, text, "/policy/push")
-	other := url.Values{"seen": push["seen"], "name": push["name"], "file": push["file"], "text": append([]string{push["text"][0] + "\n"}, push["text"][1:]...)}
+	other := url.Values{"seen": push["seen"], "reviewed": push["reviewed"], "name": push["name"], "file": push["file"], "text": append([]string{push["text"][0] + "\n"}, push["text"][1:]...)}
 	if resp := page.do(http.MethodPost, "/policy/push", other); resp.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("pushed what was not reviewed: %s", resp.Status)
 	}
@@ -87,6 +89,9 @@ func TestARuleIsDraftedOnThePage(t *testing.T) {
 	<-second.ended
 	if len(s.pending()) != 0 || !strings.Contains(second.String(), "drafted_refuse_rm") {
 		t.Errorf("the rule is not in force:\n%s", second.String())
+	}
+	if resp := page.do(http.MethodPost, "/policy/push", reviewed); resp.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("pushed what was reviewed against another policy: %s", resp.Status)
 	}
 	// A second rule lies beside the first.
 	if status, text, files := review("ask"); status != http.StatusOK {
