@@ -68,11 +68,7 @@ func (s *Server) fromProvider(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, gone)
 	c, path, err := s.c.Login.Finish(r.Context(), r.URL.Query(), state)
-	if u, perr := url.Parse(path); perr == nil { // it came from a link
-		path = (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
-	} else {
-		path = "/"
-	}
+	path = inside(path) // it came from a link
 	if err != nil {
 		s.c.Logger.WarnContext(r.Context(), "refusing a sign-in at the provider", "error", err)
 		d := door{Refused: "Signing in did not work: " + holdgate.Visible(err.Error()) + "."}
@@ -87,4 +83,22 @@ func (s *Server) fromProvider(w http.ResponseWriter, r *http.Request) {
 	// cookie; one that goes on from a page of this site does.
 	w.Header().Set("Refresh", "0; url="+path)
 	s.showDoor(w, r, http.StatusOK, door{In: true, Back: path})
+}
+
+// inside is where on the page an address leads: its path and query as they are written,
+// for what is unescaped once could be another site's. What leads elsewhere leads to the
+// inbox.
+func inside(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "" || u.Host != "" {
+		return "/"
+	}
+	path := u.EscapedPath()
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.HasPrefix(path, `/\`) {
+		return "/"
+	}
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	return path
 }

@@ -185,7 +185,7 @@ func (s *Server) Link(c api.Credential, path string) (api.Link, error) {
 	if s.c.Address() == "" {
 		return api.Link{}, fmt.Errorf("%w: the approvers' port is not open yet", api.ErrNoPage)
 	}
-	if u, err := url.Parse(path); path != "" && (err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//")) {
+	if u, err := url.Parse(path); path != "" && (err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.HasPrefix(path, `/\`)) {
 		return api.Link{}, &api.Problem{Type: api.ProblemPrefix + "malformed", Title: "Malformed request", Status: http.StatusBadRequest, Detail: "path must be one of the page: /requests/ID"}
 	}
 	code, until := s.signins.offer(c, cmp.Or(path, "/"))

@@ -1,13 +1,17 @@
 package web_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/web"
 )
 
 func TestALinkWorksOnce(t *testing.T) {
@@ -29,7 +33,7 @@ func TestALinkWorksOnce(t *testing.T) {
 		t.Errorf("the link once more: %d", status)
 	}
 	for _, path := range []string{"//evil.example/", "https://evil.example/", "agents", `/\evil.example`} {
-		if l, err := h.page.Link(api.Credential{Person: "ada", Token: api.HashToken("ada")}, path); err == nil && !strings.HasPrefix(path, "/\\") {
+		if l, err := h.page.Link(api.Credential{Person: "ada", Token: api.HashToken("ada")}, path); err == nil {
 			t.Errorf("a link to %q: %s", path, l.URL)
 		}
 	}
@@ -100,21 +104,104 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// The approvers' port at this machine's own names leads to a request's page: nobody has
-// to know the page's name.
-func TestThePortLeadsToARequest(t *testing.T) {
+// A browser at another name of the port is told how to come to a request, by a command
+// that holds nothing but what can be a request's id.
+func TestThePortSaysHowARequestIsOpened(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	b := &browser{house: h}
 	_, port, _ := strings.Cut(strings.TrimPrefix(h.http.URL, "http://"), ":")
-	for host, want := range map[string]string{
-		"127.0.0.1:" + port: "http://" + name + ".localhost:" + port + "/requests/r1",
-		"localhost:" + port: "http://" + name + ".localhost:" + port + "/requests/r1",
-		"evil.test:" + port: "",
+	for path, want := range map[string]string{
+		"/":                                "  holdgate open\n",
+		"/requests/k7f2m9-xqbtr4-c3vwz8":   "  holdgate open k7f2m9-xqbtr4-c3vwz8\n",
+		"/requests/k7f2m9/edit":            "  holdgate open\n",
+		"/requests/--print":                "  holdgate open\n",
+		"/requests/x;reboot":               "  holdgate open\n",
+		"/requests/x%0Areboot":             "  holdgate open\n",
+		"/requests/" + longer(64):          "  holdgate open\n",
+		"/requests/" + longer(63):          "  holdgate open " + longer(63) + "\n",
+		"/requests/%E2%80%AEk7f2m9-xqbtr4": "  holdgate open\n",
 	} {
-		status, text, head := b.do(http.MethodGet, "/requests/r1", nil, "Host", host, "Accept", "text/html")
-		if got := head.Get("Location"); got != want || (status == http.StatusSeeOther) != (want != "") || strings.Contains(text, name) && want == "" {
-			t.Errorf("%s: %d to %q, want %q", host, status, got, want)
+		status, text, head := b.do(http.MethodGet, path, nil, "Host", "127.0.0.1:"+port, "Accept", "text/html")
+		if status != http.StatusOK || !strings.Contains(text, want) || head.Get("Content-Type") != "text/plain; charset=utf-8" || head.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d\n%s", path, status, text)
+		}
+	}
+}
+
+// longer is a text of one letter more than n.
+func longer(n int) string { return strings.Repeat("a", n+1) }
+
+// The page's name is what keeps its cookie from other ports: who does not know it, and
+// has no token, is not told it.
+func TestNobodyIsToldThePagesName(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	r := h.hold(holdgate.RiskHigh, `{"command":"ls"}`, holdgate.HoldSpec{})
+	b := &browser{house: h}
+	_, port, _ := strings.Cut(strings.TrimPrefix(h.http.URL, "http://"), ":")
+	paths := []string{"/", "/requests/" + r.ID, "/requests/r1", "/requests/" + r.ID + "/edit", "/requests/", "//requests/" + r.ID, "/open", "/open/provider", "/open/provider/back", "/static/x",
+		"/agents", "/people", "/live", "/out", "/v1/links", "/v1/link", "/v1/status", "/v1/approvals", "/healthz", "/readyz", "/metrics", "/none"}
+	for _, host := range []string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port, "localhost", "evil.test:" + port, "hg-other.localhost:" + port, ""} {
+		for _, path := range paths {
+			for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions} {
+				for _, accept := range []string{"text/html", "application/json"} {
+					_, text, head := b.do(method, path, nil, "Host", host, "Accept", accept)
+					if strings.Contains(text+fmt.Sprint(head), name) {
+						t.Errorf("%s %s of %q (%s): %v\n%s", method, path, host, accept, head, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A mirror is a provider that brings everybody back to where they wanted to go.
+type mirror struct{ path string }
+
+func (m *mirror) Begin(_ context.Context, path string) (to, state string, err error) {
+	m.path = path
+	return "https://provider.example/", "state", nil
+}
+
+func (m *mirror) Finish(context.Context, url.Values, string) (api.Credential, string, error) {
+	return api.Credential{Person: "ada", Token: api.HashToken("ada")}, m.path, nil
+}
+
+func (m *mirror) Leave(context.Context, api.Credential) {}
+
+// After a sign-in at the provider a browser goes on to the page, whatever a link says.
+func TestASignInLeadsNowhereElse(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	page, err := web.New(web.Config{API: h.door, People: h.queue.People, Name: name, Login: &mirror{}, Address: func() string { return h.http.Listener.Addr().String() }})
+	must(t, err)
+	port := httptest.NewServer(page)
+	t.Cleanup(port.Close)
+	b := &browser{house: &house{t: t, http: port}}
+	for back, want := range map[string]string{
+		"":                             "/",
+		"/people":                      "/people",
+		"/requests/r1?full=1":          "/requests/r1?full=1",
+		"/history?rule=a%2Fb&q=%2F%2F": "/history?rule=a%2Fb&q=%2F%2F",
+		"/sessions/a%2Fb?agent=x":      "/sessions/a%2Fb?agent=x",
+		"//evil.example/":              "/evil.example/",
+		"/%2F%2Fevil.example":          "/%2F%2Fevil.example",
+		"/%2Fevil.example":             "/%2Fevil.example",
+		"/%5Cevil.example":             "/%5Cevil.example",
+		`/\evil.example`:               "/evil.example",
+		`\/\evil.example`:              "/evil.example",
+		"/%09/evil.example":            "/%09/evil.example",
+		"/\t/evil.example":             "/",
+		"/\n/evil.example":             "/",
+		"https://evil.example/":        "/https://evil.example/",
+		"javascript:alert(1)":          "/javascript:alert(1)",
+		"/%zz":                         "/",
+	} {
+		b.do(http.MethodGet, "/open/provider?back="+url.QueryEscape(back), nil)
+		status, _, head := b.do(http.MethodGet, "/open/provider/back?state=state", nil, "Cookie", "holdgate-state=state")
+		if got := head.Get("Refresh"); status != http.StatusOK || got != "0; url="+want {
+			t.Errorf("%q: %d, %q, want %q", back, status, got, want)
 		}
 	}
 }

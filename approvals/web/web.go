@@ -46,7 +46,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -232,30 +232,28 @@ func ofAPI(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || path == "/healthz" || path == "/readyz" || path == "/metrics"
 }
 
-// lead leads a browser at another name of the port to a request's page, and tells it how
-// to come to the others.
+// lead tells a browser at another name of the port how to come to the page. It does not
+// say where that is: whoever knew the page's name could serve under it at another port,
+// and be sent the page's cookies.
 func (s *Server) lead(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		s.c.API.ServeHTTP(w, r)
 		return
 	}
-	if r.URL.Path != "/" && len(s.c.TLS) == 0 && loopbackName(r.Host) {
-		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, s.Origin()+(&url.URL{Path: r.URL.Path}).EscapedPath(), http.StatusSeeOther)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if id := strings.TrimPrefix(r.URL.Path, "/requests/"); requestID.MatchString(id) {
+		_, _ = fmt.Fprintf(w, "This is Holdgate. To see this request and decide it, run:\n\n  holdgate open %s\n\nIt opens the request in your browser, signed in as you.\n", id)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = fmt.Fprintln(w, "This is Holdgate. To see what waits, run:\n\n  holdgate open\n\nIt opens the page in your browser, signed in as you.")
 }
 
-// loopbackName reports whether a Host is one of this machine's own to every browser.
-func loopbackName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return host == "localhost" || host == "127.0.0.1" || host == "::1"
-}
+// requestID is what may be the id of a request: a path says what its author likes, and
+// people copy the command.
+var requestID = regexp.MustCompile(`^[0-9a-z][0-9a-z-]{0,63}$`)
 
 // A visit is one request of a person who has signed in.
 type visit struct {
