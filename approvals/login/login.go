@@ -28,7 +28,7 @@ import (
 
 const (
 	begunLasts = 10 * time.Minute
-	maxBegun   = 100 // sign-ins that wait for the provider
+	maxBegun   = 1000 // sign-ins that wait for the provider
 	maxGroups  = 1000
 	timeout    = 10 * time.Second // of one question to the provider
 )
@@ -126,7 +126,7 @@ func (p *Provider) Begin(ctx context.Context, path string) (to, state string, er
 		}
 	}
 	if len(p.begun) >= maxBegun {
-		clear(p.begun)
+		p.dropOldest()
 	}
 	p.begun[state] = b
 	options := []oauth2.AuthCodeOption{oidc.Nonce(b.nonce), oauth2.S256ChallengeOption(b.verifier)}
@@ -134,6 +134,17 @@ func (p *Provider) Begin(ctx context.Context, path string) (to, state string, er
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // without which there is no refresh token
 	}
 	return o.AuthCodeURL(state, options...), state, nil
+}
+
+// dropOldest forgets the sign-in that has waited longest.
+func (p *Provider) dropOldest() {
+	var oldest string
+	for state, b := range p.begun {
+		if oldest == "" || b.until.Before(p.begun[oldest].until) {
+			oldest = state
+		}
+	}
+	delete(p.begun, oldest)
 }
 
 // Finish signs in who comes back from the provider with the answer, in the browser that
