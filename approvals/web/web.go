@@ -7,8 +7,9 @@
 // port. NAME is made for each state folder. Browsers lead every name below localhost
 // to this machine (RFC 6761, section 6.3). Cookies know no ports: one for
 // localhost:7301 would go to an agent's own server on localhost:3000 too. One for
-// NAME.localhost does not. The API at the same port takes tokens and no cookie, and
-// the page takes its cookie and no token, so that neither serves the other's visitors.
+// NAME.localhost does not, and the port tells NAME to nobody without a token. The API
+// at the same port takes tokens and no cookie, and the page takes its cookie and no
+// token, so that neither serves the other's visitors.
 //
 // Where the port speaks TLS ([Config.TLS]), it can be reached from elsewhere. The page
 // then has the host of the certificate, and cookies that are sent over TLS alone.

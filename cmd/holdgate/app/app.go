@@ -356,7 +356,7 @@ func (l links) Link(c api.Credential, path string) (api.Link, error) { return l.
 // clients, and channels that others run. It is the configuration's holds.page; by
 // default this sidecar's own, where browsers can come to it. The page's own name below
 // localhost is not in it, since an agent that knew it could serve under it at another
-// port, and be sent the page's cookies: the approvers' port leads browsers there.
+// port, and be sent the page's cookies: the approvers' port says what to run instead.
 func (a *App) requestPage(request string) string {
 	switch page := a.c.Holds.Page; {
 	case page == config.PageOff:
