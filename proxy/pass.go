@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -69,12 +72,33 @@ func (e *request) withBody(h *holdgate.HTTP) *holdgate.HTTP {
 		// Credentials are looked for in all of it: a cut could divide one.
 		whole := string(e.Body)
 		shown := rego.Conceal(whole)
-		b.Text = strings.ToValidUTF8(shown[:min(len(shown), maxShownBody)], "")
-		b.Rest, b.Concealed = utf8.RuneCountInString(shown[len(b.Text):]), shown != whole
+		if b.Concealed = shown != whole; disguises(shown) {
+			b.Concealed = true // and where it stands cannot be said: nothing is shown
+		} else {
+			b.Text = strings.ToValidUTF8(shown[:min(len(shown), maxShownBody)], "")
+			b.Rest = utf8.RuneCountInString(shown[len(b.Text):])
+		}
 	}
 	with := *h
 	with.Body = b
 	return &with
+}
+
+// jsonEscape is a character of ASCII as JSON can write it besides.
+var jsonEscape = regexp.MustCompile(`\\/|\\u00[0-7][0-9A-Fa-f]`)
+
+// disguises reports whether a text holds a credential to a server that reads it as a form
+// or as JSON, and not to who reads it as it stands.
+func disguises(text string) bool {
+	asForm := wire.Unescaped(strings.ReplaceAll(text, "+", " "))
+	asJSON := jsonEscape.ReplaceAllStringFunc(text, func(escape string) string {
+		code, err := strconv.ParseUint(strings.TrimPrefix(escape, `\u`), 16, 8)
+		if err != nil {
+			return "/"
+		}
+		return string(rune(code))
+	})
+	return slices.ContainsFunc([]string{asForm, asJSON}, func(read string) bool { return read != text && rego.Conceal(read) != read })
 }
 
 // heldKey names a request that is held by all that is sent of it. So it is read

@@ -318,23 +318,30 @@ func TestThePageOfAHeldRequestShowsItsBody(t *testing.T) {
 	const token = "ghp_1234567890abcdefghijklmnopqrstuvwxyz"
 	long := strings.Repeat("a long line ", 200)
 	for name, c := range map[string]struct {
-		body         string
+		query, body  string
 		shown, lacks string
 		whole        bool
 		redacted     int
 	}{
-		"a text":                {`{"amount":900000}`, `{"amount":900000}`, "\x00", true, 0},
-		"a credential":          {`{"token":"` + token + `"}`, `"token"`, token, true, 1},
-		"a long line":           {long + "END", "END", "not shown", true, 0},
-		"no text":               {"\xff\xfe\x00", "SHA-256 of the whole body", "\xff", false, 0},
-		"more than is shown":    {strings.Repeat("x ", 40<<10), "SHA-256 of the whole body", "\x00", false, 0},
-		"a credential at a cut": {strings.Repeat("x ", (48<<10)/2-8) + token, "x x", token[:8], true, 1},
+		"a text":                {"", `{"amount":900000}`, `{"amount":900000}`, "\x00", true, 0},
+		"a credential":          {"", `{"token":"` + token + `"}`, `"token"`, token, true, 1},
+		"a long line":           {"", long + "END", "END", "not shown", true, 0},
+		"no text":               {"", "\xff\xfe\x00", "SHA-256 of the whole body", "\xff", false, 0},
+		"more than is shown":    {"", strings.Repeat("x ", 40<<10), "SHA-256 of the whole body", "\x00", false, 0},
+		"a credential at a cut": {"", strings.Repeat("x ", (48<<10)/2-8) + token, "x x", token[:8], true, 1},
+		"a key in a form":       {"", "a=1&key=-----BEGIN+RSA+PRIVATE+KEY-----%0AMIIEow%0A-----END+RSA+PRIVATE+KEY-----", "SHA-256 of the whole body", "MIIEow", false, 1},
+		"a password in a form":  {"", "off=100%&url=postgres%3A%2F%2Fu%3Apw12345%40h", "SHA-256 of the whole body", "pw12345", false, 1},
+		"two, one in a form":    {"", "t=" + token + "&url=postgres%3A%2F%2Fu%3Apw12345%40h", "SHA-256 of the whole body", "pw12345", false, 1},
+		"slashes of JSON":       {"", `{"url":"postgres:\/\/u:pw12345@h"}`, "SHA-256 of the whole body", "pw12345", false, 1},
+		"letters of JSON":       {"", `{"t":"\u0067hp_` + token[4:] + `"}`, "SHA-256 of the whole body", token[4:], false, 1},
+		"a form":                {"", "a=1+2&b=%C3%BC&t=" + token, "a=1+2&b=%C3%BC&t=", token, true, 1},
+		"a hidden query":        {"?t=" + token, `{"amount":900000}`, `{"amount":900000}`, token, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen counter
 			g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond))
-			g.post(t.Context(), "/up/test/gated", c.body)
+			g.post(t.Context(), "/up/test/gated"+c.query, c.body)
 			b := g.pending(1)[0].Briefing
 			page := strings.Join(b.Details, "\n")
 			if !strings.Contains(page, c.shown) || strings.Contains(page, c.lacks) {
@@ -342,6 +349,24 @@ func TestThePageOfAHeldRequestShowsItsBody(t *testing.T) {
 			}
 			if b.Whole != c.whole || b.Counts.Redacted != c.redacted {
 				t.Errorf("whole is %v, counts are %+v", b.Whole, b.Counts)
+			}
+		})
+	}
+}
+
+// A body that policy hides is counted as what is not shown.
+func TestABodyThatPolicyHidesIsNotShown(t *testing.T) {
+	t.Parallel()
+	for pointer, hides := range map[string]bool{"/http/body": true, "/http/body/amount": true, "/http": true, "/http/path": false, "/http/query": false} {
+		t.Run(pointer, func(t *testing.T) {
+			t.Parallel()
+			var seen counter
+			rules := fmt.Sprintf("package holdgate\n\nimport rego.v1\n\ndecision := {\"action\": \"hold\", \"rule\": \"test.hides\", \"redact\": [%q]}\n", pointer)
+			g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond), withPolicy(t, rules))
+			g.post(t.Context(), "/up/test/pay?q=1", `{"amount":900000}`)
+			b := g.pending(1)[0].Briefing
+			if page := strings.Join(b.Details, "\n"); strings.Contains(page, "900000") == hides || strings.Contains(page, "SHA-256 of the whole body") != hides || b.Whole == hides {
+				t.Errorf("whole is %v:\n%s", b.Whole, page)
 			}
 		})
 	}

@@ -153,7 +153,7 @@ func closed(r approvals.Request, full bool) string {
 	switch {
 	case r.NoApprover != "":
 		return r.NoApprover
-	case r.Briefing.Whole || full:
+	case r.Briefing.Whole || full && r.Call.Tool != nil: // in full there are arguments alone
 		return ""
 	case r.Call.Tool == nil:
 		return "the call cannot be shown whole"

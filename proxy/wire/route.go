@@ -109,7 +109,7 @@ func posts(method string) bool {
 
 // segments returns a path's segments as the most lenient server reads them.
 func segments(path string) []string {
-	path = unescaped(path)
+	path = Unescaped(path)
 	if i := strings.IndexAny(path, "?#\x00"); i >= 0 {
 		path = path[:i]
 	}
@@ -128,9 +128,9 @@ func segments(path string) []string {
 	return out
 }
 
-// unescaped returns a path with its percent-encoding decoded. What is no such
-// encoding stays as it is.
-func unescaped(path string) string {
+// Unescaped returns a path, or another text, with its percent-encoding decoded. What is
+// no such encoding stays as it is.
+func Unescaped(path string) string {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(path, "%")
