@@ -314,6 +314,30 @@ func TestAnAnswerIsToWhatWasShown(t *testing.T) {
 	}
 }
 
+// What a request carries beyond its screen is not shown by asking for the whole call.
+func TestAHiddenBodyIsNotApprovedOnAScreen(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	x, err := h.queue.Enter(t.Context(), approvals.Caller{Agent: holdgate.Agent{ID: "builder"}, Session: holdgate.Session{ID: "s1"}, Door: "up/test"},
+		func() (holdgate.Digest, error) { return holdgate.Digest(strings.Repeat("1", 64)), nil })
+	must(t, err)
+	defer x.Leave()
+	call := holdgate.Call{Kind: holdgate.KindHTTPRequest, Agent: holdgate.Agent{ID: "builder"}, Session: holdgate.Session{ID: "s1"}, Door: "up/test", Time: time.Now(),
+		HTTP: &holdgate.HTTP{Method: "POST", Host: "h", Path: "/pay", Body: &holdgate.HTTPBody{Type: "text/plain", Size: 9, Text: "pay it all"}}}
+	r, err := x.RequestApproval(t.Context(), approvals.HeldCall{Call: call, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "pay", Risk: holdgate.RiskHigh,
+		Redact: []string{"/http/body"}, Hold: holdgate.HoldSpec{Timeout: time.Hour}, Facts: &holdgate.Facts{}}})
+	must(t, err)
+	for _, query := range []string{"", "?full=1"} {
+		if page := b.get("/requests/" + r.ID + query); strings.Contains(page, "pay it all") || strings.Contains(page, `value="approve"`) {
+			t.Errorf("%s: the page shows what is hidden, or offers to approve it", query)
+		}
+	}
+	if status, _, now := b.answer(r, "decision", "approve", "full", "1"); status != http.StatusUnprocessableEntity || now.Status != holdgate.StatusPending {
+		t.Errorf("it is %s after %d", now.Status, status)
+	}
+}
+
 func TestWhatIsNotShownWholeIsNotApproved(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
