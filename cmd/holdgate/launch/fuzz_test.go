@@ -18,7 +18,7 @@ import (
 
 // ours are the beginnings of lines that the question makes. No text of an agent, of a
 // client or of another person begins a line.
-var ours = regexp.MustCompile(`^($|  |HOLDGATE ASKS|what       |risk       |agent      |time left  |approved   |WARNING    |approve    |why        |asked      |where      |for        |task       |edited     |people     |similar    |NOT SHOWN  |request    |status     |session    |door       |gate       |server     |tool       |digest     |-- |approve |\[|"[^"]*" is no answer|nothing was decided|not )`)
+var ours = regexp.MustCompile(`^($|  |HOLDGATE ASKS|what       |risk       |agent      |time left  |approved   |WARNING    |approve    |why        |asked      |where      |for        |task       |edited     |people     |similar    |NOT SHOWN  |request    |status     |session    |door       |gate       |server     |tool       |digest     |-- |approve |\[|"[^"]*" is no answer|nothing was decided|not |Enter shows |names --)`)
 
 // FuzzQuestion throws texts at the question of `run`, wherever an agent, a client or
 // another person has a word.
