@@ -177,7 +177,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, state string) 
 	if err != nil {
 		return nil, b.path, fmt.Errorf("trading the code at the provider: %w", err)
 	}
-	s := &Session{p: p, token: token}
+	s := &Session{p: p, token: token, reading: make(chan struct{}, 1)}
 	claims, err := s.idClaims(ctx, found, token, b.nonce)
 	if err != nil {
 		return nil, b.path, err
@@ -201,16 +201,18 @@ type Session struct {
 	p    *Provider
 	name string
 
-	mu      sync.Mutex
+	reading chan struct{} // holds one while the groups are read: it guards the next two
 	subject string
 	token   *oauth2.Token
-	groups  []string
+
+	mu     sync.Mutex // guards groups, and is never held while the provider is asked
+	groups []string
 }
 
 // Name is the person's, as the provider says it.
 func (s *Session) Name() string { return s.name }
 
-// Groups are those of the last reading.
+// Groups are those of the last reading. It never waits for the provider.
 func (s *Session) Groups() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,10 +220,27 @@ func (s *Session) Groups() []string {
 }
 
 // Read reads the person's groups again. The error is [ErrEnded] where the provider says
-// that the sign-in is over, and another one where it could not be asked.
+// that the sign-in is over, and another one where it could not be asked. One reading
+// waits for another, for as long as its context lasts.
 func (s *Session) Read(ctx context.Context) ([]string, error) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for the provider: %w", ctx.Err())
+	}
+	groups, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.groups = groups
+	return slices.Clone(groups), nil
+}
+
+// read asks the provider for the groups of now. The caller has s.reading.
+func (s *Session) read(ctx context.Context) ([]string, error) {
 	found, err := s.p.discover(ctx)
 	if err != nil {
 		return nil, err
@@ -252,8 +271,7 @@ func (s *Session) Read(ctx context.Context) ([]string, error) {
 	if user == nil && claims == nil {
 		return nil, fmt.Errorf("%w: the provider gives nothing by which groups are read again", ErrEnded)
 	}
-	s.groups = groupsOf(s.p.c.GroupsClaim, user, claims)
-	return slices.Clone(s.groups), nil
+	return groupsOf(s.p.c.GroupsClaim, user, claims), nil
 }
 
 // idClaims are those of the ID token that came with a token, once it is verified; nil
@@ -324,19 +342,32 @@ func (l *lastStatus) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// nameOf is a person's name by the first claims that have it.
+// nameOf is a person's name by the first claims that have it. An address is none where
+// any of the claims say that it is not verified, for they need not stand beside it.
 func nameOf(claim string, of ...map[string]any) (string, error) {
 	for _, claims := range of {
 		name, ok := claims[claim].(string)
 		if !ok || strings.TrimSpace(name) == "" {
 			continue
 		}
-		if verified, said := claims["email_verified"].(bool); claim == "email" && said && !verified {
+		if claim == "email" && slices.ContainsFunc(of, unverified) {
 			return "", errors.New("the provider has not verified the address " + holdgate.Visible(name))
 		}
 		return name, nil
 	}
 	return "", fmt.Errorf("the provider says nothing of the claim %q, which is to be the name", claim)
+}
+
+// unverified reports whether claims say that an address is not verified. Some providers
+// say so in a string.
+func unverified(claims map[string]any) bool {
+	switch v := claims["email_verified"].(type) {
+	case bool:
+		return !v
+	case string:
+		return !strings.EqualFold(strings.TrimSpace(v), "true")
+	}
+	return false
 }
 
 // groupsOf are a person's groups by the first claims that have them.
