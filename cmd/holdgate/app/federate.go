@@ -28,11 +28,31 @@ const (
 
 // A session is one person's at the provider, guarded by [configs.mu].
 type session struct {
-	at     *login.Session // the newest sign-in
-	tokens []api.TokenHash
-	until  time.Time
-	read   time.Time // when its groups were read
+	at      *login.Session // the newest sign-in
+	cookies []cookie
+	until   time.Time // of the newest sign-in
+	read    time.Time // when its groups were read
+	// over says that it has ended. It is kept without cookies until that is in force.
+	over bool
 }
+
+// A cookie is what one browser has of a sign-in, and how long it counts.
+type cookie struct {
+	token api.TokenHash
+	until time.Time
+}
+
+// lapse ends what has lasted long enough: each cookie by itself, and the session with the
+// newest sign-in.
+func (s *session) lapse(now time.Time) {
+	s.cookies = slices.DeleteFunc(slices.Clone(s.cookies), func(k cookie) bool { return now.After(k.until) })
+	if now.After(s.until) {
+		s.end()
+	}
+}
+
+// end says that it is over.
+func (s *session) end() { s.over, s.cookies = true, nil }
 
 // login is where people sign in besides; nil where the configuration names no provider.
 func (a *App) login() web.Login {
@@ -73,8 +93,9 @@ func (c *configs) Finish(ctx context.Context, answer url.Values, state string) (
 		s = &session{}
 		c.in = append(c.in, s)
 	}
-	before := *s
-	s.at, s.tokens, s.read, s.until = at, append(slices.Clone(s.tokens), credential.Token), time.Now(), time.Now().Add(signedInFor)
+	before, now := *s, time.Now()
+	s.at, s.over, s.read, s.until = at, false, now, now.Add(signedInFor)
+	s.cookies = append(slices.Clone(s.cookies), cookie{credential.Token, s.until})
 	if credential.Person, err = c.signIn(ctx, s, credential.Token); err != nil {
 		if *s = before; before.at == nil {
 			c.in = slices.DeleteFunc(c.in, func(o *session) bool { return o == s })
@@ -86,7 +107,7 @@ func (c *configs) Finish(ctx context.Context, answer url.Values, state string) (
 // signIn puts a new sign-in in force, and says as whom they count. c.mu is held.
 func (c *configs) signIn(ctx context.Context, s *session, token api.TokenHash) (string, error) {
 	n := c.a.current.Load()
-	next, err := c.a.makeInForce(n.c, n.roster, c.signedIn())
+	next, err := n.withPeople(c.a, n.roster, c.signedIn())
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +116,8 @@ func (c *configs) signIn(ctx context.Context, s *session, token api.TokenHash) (
 		return "", fmt.Errorf("%w: no group of %s has a role here, and nobody here is linked to them", people.ErrNotEntitled, holdgate.Visible(s.at.Name()))
 	}
 	p, _ := next.queue.People.Find(next.tokens[i].Person)
-	return p.Name, c.putSigned(ctx, next, holdgate.Visible(s.at.Name())+" signed in at the provider, as "+p.Name+" with "+wordsOf(p.Roles))
+	note := holdgate.Visible(s.at.Name()) + " signed in at the provider, as " + p.Name + " with " + wordsOf(p.Roles)
+	return p.Name, c.putSigned(ctx, next, append([]string{note}, lost(n.signed, next.signed)...))
 }
 
 // session is that of somebody whom the provider calls so.
@@ -109,18 +131,52 @@ func (c *configs) session(name string) *session {
 // signedIn are those who have signed in, as [known] takes them.
 func (c *configs) signedIn() (list []signed) {
 	for _, s := range c.in {
-		list = append(list, signed{name: s.at.Name(), roles: c.a.c.OIDC.RolesOf(s.at.Groups()), tokens: s.tokens})
+		if s.over {
+			continue
+		}
+		in := signed{name: s.at.Name(), roles: c.a.c.OIDC.RolesOf(s.at.Groups())}
+		for _, k := range s.cookies {
+			in.tokens = append(in.tokens, k.token)
+		}
+		list = append(list, in)
 	}
 	slices.SortFunc(list, func(a, b signed) int { return cmp.Compare(a.name, b.name) })
 	return list
 }
 
-// putSigned puts who has signed in in force, with its audit entry.
-func (c *configs) putSigned(ctx context.Context, next *inForce, note string) error {
+// same reports whether nothing of somebody who has signed in differs.
+func (s signed) same(o signed) bool {
+	return s.name == o.name && slices.Equal(s.roles, o.roles) && slices.Equal(s.tokens, o.tokens)
+}
+
+// lost says of each who had signed in what is different, for the audit log.
+func lost(before, after []signed) (notes []string) {
+	for _, was := range before {
+		name := holdgate.Visible(was.name)
+		i := slices.IndexFunc(after, func(s signed) bool { return s.name == was.name })
+		if i < 0 {
+			notes = append(notes, "the sign-in of "+name+" at the provider is over")
+			continue
+		}
+		if is := after[i]; !slices.Equal(was.roles, is.roles) {
+			notes = append(notes, fmt.Sprintf("the groups of %s at the provider give %s; before: %s", name, wordsOf(is.roles), wordsOf(was.roles)))
+		}
+		if slices.ContainsFunc(was.tokens, func(t api.TokenHash) bool { return !slices.Contains(after[i].tokens, t) }) {
+			notes = append(notes, name+" is signed out in a browser")
+		}
+	}
+	return notes
+}
+
+// putSigned puts who has signed in in force, with its audit entry. What is over is
+// forgotten then. c.mu is held.
+func (c *configs) putSigned(ctx context.Context, next *inForce, notes []string) error {
+	note := strings.Join(notes, "; ")
 	e := audit.Entry{Type: audit.TypePeople, Note: note}
 	if err := c.a.queue.Replace(context.WithoutCancel(ctx), record.EventConfig, e, nil, nil, func() { c.a.current.Store(next) }); err != nil {
 		return err
 	}
+	c.in = slices.DeleteFunc(c.in, func(s *session) bool { return s.over })
 	c.a.log.Info(note)
 	c.remake()
 	c.follow(ctx, next)
@@ -133,25 +189,29 @@ func (c *configs) Leave(ctx context.Context, gone api.Credential) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.in {
-		i := slices.Index(s.tokens, gone.Token)
-		if i < 0 {
-			continue
-		}
-		s.tokens = slices.Delete(slices.Clone(s.tokens), i, i+1)
-		c.renew(ctx, gone.Person+" signed out")
+		s.cookies = slices.DeleteFunc(slices.Clone(s.cookies), func(k cookie) bool { return k.token == gone.Token })
+	}
+	if err := c.renew(ctx); err != nil {
+		c.a.log.Error("signing out", "person", gone.Person, "err", err)
 	}
 }
 
-// renew puts who has signed in in force anew. c.mu is held.
-func (c *configs) renew(ctx context.Context, note string) {
-	n := c.a.current.Load()
-	next, err := c.a.makeInForce(n.c, n.roster, c.signedIn())
+// renew puts who has signed in in force where it is not so already: what could not be put
+// in force before is tried again. c.mu is held.
+func (c *configs) renew(ctx context.Context) error {
+	n, in := c.a.current.Load(), c.signedIn()
+	if slices.EqualFunc(n.signed, in, signed.same) {
+		c.in = slices.DeleteFunc(c.in, func(s *session) bool { return s.over })
+		return nil
+	}
+	next, err := n.withPeople(c.a, n.roster, in)
 	if err == nil {
-		err = c.putSigned(ctx, next, note)
+		err = c.putSigned(ctx, next, lost(n.signed, in))
 	}
 	if err != nil {
-		c.a.log.Error("changing who has signed in", "err", err)
+		return fmt.Errorf("putting in force who has signed in: %w", err)
 	}
+	return nil
 }
 
 // keepGroups reads the groups of those who have signed in again, each as often as the
@@ -166,73 +226,80 @@ func (c *configs) keepGroups(ctx context.Context) error {
 			return nil
 		case <-t.C:
 		}
-		c.mu.Lock()
-		var due []*session
-		for _, s := range c.in {
-			if now := time.Now(); now.After(s.until) || now.Sub(s.read) >= every-time.Second {
-				due = append(due, s)
-			}
-		}
-		c.mu.Unlock()
-		for _, s := range due {
-			if err := c.reread(ctx, s); err != nil && ctx.Err() == nil {
+		for _, s := range c.due(ctx, every) {
+			if err := c.reread(ctx, s); err != nil && !errors.Is(err, login.ErrEnded) && ctx.Err() == nil {
 				c.a.log.Warn("the groups of a person cannot be read again; those of before count, but for approvals of high risk", "person", s.at.Name(), "err", err)
 			}
 		}
 	}
 }
 
+// due ends what has lasted long enough, and returns whose groups are to be read again.
+func (c *configs) due(ctx context.Context, every time.Duration) (due []*session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for _, s := range c.in {
+		s.lapse(now)
+	}
+	if err := c.renew(ctx); err != nil {
+		c.a.log.Error("who has lost a role or whose sign-in is over keeps what they had until this succeeds", "err", err)
+	}
+	for _, s := range c.in {
+		if !s.over && now.Sub(s.read) >= every-time.Second {
+			due = append(due, s)
+		}
+	}
+	return due
+}
+
 // reread reads a person's groups again, and puts in force what has changed. What the
-// provider says is over ends.
+// provider says is over ends. Where it returns nil, what it has read is in force.
 func (c *configs) reread(ctx context.Context, s *session) error {
 	ctx, stop := context.WithTimeout(ctx, rereadIn)
 	defer stop()
 	c.mu.Lock()
 	at := s.at
 	c.mu.Unlock()
-	before := c.a.c.OIDC.RolesOf(at.Groups())
-	groups, err := at.Read(ctx)
+	_, err := at.Read(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	switch roles := c.a.c.OIDC.RolesOf(groups); {
-	case s.at != at || !slices.Contains(c.in, s): // they have signed in again meanwhile, or it is over
-		return nil
-	case now.After(s.until) || errors.Is(err, login.ErrEnded):
-		c.in = slices.DeleteFunc(c.in, func(o *session) bool { return o == s })
-		c.renew(ctx, "the sign-in of "+holdgate.Visible(at.Name())+" at the provider is over")
-		return err
-	case err != nil:
-		return err
-	case !slices.Equal(before, roles):
-		c.renew(ctx, fmt.Sprintf("the groups of %s at the provider give %s; before: %s", holdgate.Visible(at.Name()), wordsOf(roles), wordsOf(before)))
+	if s.at == at { // they have not signed in again meanwhile
+		switch s.lapse(now); {
+		case s.over || errors.Is(err, login.ErrEnded):
+			s.end()
+			err = cmp.Or(err, login.ErrEnded)
+		case err == nil:
+			s.read = now
+		}
 	}
-	s.read = now
-	return nil
+	return errors.Join(err, c.renew(ctx))
 }
 
 // confirm is asked before an approval of high risk counts: the groups of somebody who
 // has signed in at the provider are read again. Of others nothing is asked.
 func (c *configs) confirm(ctx context.Context, by string) error {
-	n, known := c.a.queue.People().Find(by)
-	if !known {
-		return nil // who votes is refused by itself
-	}
 	c.mu.Lock()
-	i := slices.IndexFunc(c.in, func(s *session) bool {
-		return s.at.Name() == n.Name || slices.Contains(n.Accounts, signed{name: s.at.Name()}.account())
-	})
+	n := c.a.current.Load()
+	p, known := n.queue.People.Find(by)
+	i := slices.IndexFunc(c.in, func(s *session) bool { return (signed{name: s.at.Name()}).is(p) })
 	var s *session
 	if i >= 0 {
 		s = c.in[i]
 	}
+	counts := slices.ContainsFunc(n.signed, func(s signed) bool { return s.is(p) })
 	c.mu.Unlock()
-	if s == nil {
+	err := login.ErrEnded
+	switch {
+	case !known || s == nil && !counts: // who votes is refused by itself
 		return nil
+	case s != nil:
+		err = c.reread(ctx, s)
 	}
-	if err := c.reread(ctx, s); err != nil {
-		c.a.log.Warn("refusing an approval of high risk: the groups of who gives it cannot be read again", "person", n.Name, "err", err)
-		return fmt.Errorf("%w: your groups are read again before you approve what is of high risk, and the provider at which you signed in does not answer or takes your sign-in for over", people.ErrNotEntitled)
+	if err != nil {
+		c.a.log.Warn("refusing an approval of high risk: the groups of who gives it cannot be read again", "person", p.Name, "err", err)
+		return fmt.Errorf("%w: your groups are read again before you approve what is of high risk, and the provider at which you signed in does not answer or takes your sign-in for over, or what it says could not be put in force", people.ErrNotEntitled)
 	}
 	return nil
 }

@@ -30,19 +30,12 @@ type inForce struct {
 // makeInForce makes of a configuration and a roster what is to be in force. Nothing has changed
 // where it fails.
 func (a *App) makeInForce(c config.Config, entries []roster.Entry, in []signed) (*inForce, error) {
-	n := &inForce{c: c, roster: entries, signed: in}
-	everybody, tokens, err := known(c, entries, in)
+	n, err := (&inForce{c: c}).withPeople(a, entries, in)
 	if err != nil {
 		return nil, err
 	}
-	n.queue.People = everybody
 	if n.queue.Gates, err = c.Types(); err != nil {
 		return nil, err
-	}
-	// The state folder's token is the local approver's.
-	n.tokens = append([]api.Credential{{Person: c.Approver, Token: api.HashToken(a.state.token)}}, tokens...)
-	if err = api.CheckCredentials(n.tokens); err != nil {
-		return nil, fmt.Errorf("people: %w", err)
 	}
 	if n.agents, err = book(c, a.cluster); err != nil {
 		return nil, err
@@ -52,4 +45,22 @@ func (a *App) makeInForce(c config.Config, entries []roster.Entry, in []signed) 
 	}
 	n.routes, err = routes(c)
 	return n, err
+}
+
+// withPeople is the same with other people. Everything else stays as it is, and is not read
+// again: a credential whose file has gone keeps nobody from being removed.
+func (n *inForce) withPeople(a *App, entries []roster.Entry, in []signed) (*inForce, error) {
+	next := *n
+	next.roster, next.signed = entries, in
+	everybody, tokens, err := known(n.c, entries, in)
+	if err != nil {
+		return nil, err
+	}
+	next.queue.People = everybody
+	// The state folder's token is the local approver's.
+	next.tokens = append([]api.Credential{{Person: n.c.Approver, Token: api.HashToken(a.state.token)}}, tokens...)
+	if err := api.CheckCredentials(next.tokens); err != nil {
+		return nil, fmt.Errorf("people: %w", err)
+	}
+	return &next, nil
 }

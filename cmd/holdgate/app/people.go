@@ -28,6 +28,9 @@ type signed struct {
 // account is how a person is linked to what the provider calls them.
 func (s signed) account() string { return config.ChannelOIDC + ":" + s.name }
 
+// is reports whether somebody who has signed in is the person.
+func (s signed) is(p people.Person) bool { return slices.Contains(p.Accounts, s.account()) }
+
 // known are the people of a configuration with those who were added, and without those
 // who were removed, while the sidecar ran, and with those who have signed in at the
 // provider; and whose each of their tokens is.
@@ -85,7 +88,7 @@ func (s signed) join(list *[]people.Person, removed bool) string {
 	if removed {
 		return ""
 	}
-	if i := slices.IndexFunc(*list, func(p people.Person) bool { return slices.Contains(p.Accounts, s.account()) }); i >= 0 {
+	if i := slices.IndexFunc(*list, s.is); i >= 0 {
 		p := &(*list)[i]
 		for _, r := range s.roles {
 			if !slices.Contains(p.Roles, r) {

@@ -189,7 +189,7 @@ func (c *configs) changeRoster(ctx context.Context, by, name string, make func(n
 		return &api.RosterError{Text: "every request is answered by itself (--auto), which is none of the people"}
 	}
 	slices.SortFunc(list, func(a, b roster.Entry) int { return cmp.Compare(a.Name, b.Name) })
-	next, err := c.a.makeInForce(n.c, list, n.signed)
+	next, err := n.withPeople(c.a, list, n.signed)
 	if err != nil {
 		return &api.RosterError{Text: err.Error()}
 	}
@@ -255,7 +255,7 @@ func (a *App) openRoster(ctx context.Context) error {
 		return errors.New("--auto answers every request by itself, which is none of the people that were added on the page: remove them, or leave it out")
 	}
 	kept, over := roster.Settle(list, namedIn(a.c))
-	next, err := a.makeInForce(a.c, kept, nil)
+	next, err := a.current.Load().withPeople(a, kept, nil)
 	if err != nil {
 		return fmt.Errorf("with the people that were added on the page: %w", err)
 	}
