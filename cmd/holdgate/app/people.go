@@ -66,7 +66,7 @@ func known(c config.Config, entries []roster.Entry, in []signed) (*people.People
 		list = append(list, people.Person{Name: c.Approver, Roles: []string{people.RoleApprove, people.RoleOperate, people.RoleAdmin}})
 	}
 	for _, s := range in {
-		name := s.join(&list, slices.Contains(gone, s.account()))
+		name := s.join(&list, slices.Contains(gone, s.account()) || removed(entries, s.name))
 		for _, t := range s.tokens {
 			if name != "" {
 				tokens = append(tokens, api.Credential{Person: name, Token: t})
@@ -119,7 +119,7 @@ func personOf(name string, p config.Person) people.Person {
 	return person
 }
 
-// removed reports whether a person of the configuration was removed.
+// removed reports whether whoever has the name was removed.
 func removed(entries []roster.Entry, name string) bool {
 	return slices.ContainsFunc(entries, func(e roster.Entry) bool { return e.Removed && e.Name == name })
 }

@@ -135,14 +135,35 @@ func (c *configs) RemovePerson(ctx context.Context, by, name string) error {
 			return nil, "", &api.RosterError{Text: name + " holds the state folder's token, and is removed with it alone"}
 		case ofFile && was == nil:
 			return &roster.Entry{Name: name, Removed: true}, by + " removed " + name + ", until the configuration no longer names them", nil
-		case !ofFile && was != nil && !was.Removed:
+		case was != nil && was.Removed:
+			return nil, "", api.ErrNoPerson
+		case was != nil && !n.c.OIDC.On():
 			return nil, by + " removed " + name, nil
-		}
-		if s := (signed{name: name}); was == nil && slices.ContainsFunc(n.signed, func(o signed) bool { return o.name == name }) {
-			return &roster.Entry{Name: name, Removed: true, Accounts: []string{s.account()}}, by + " removed " + name + ", who signs in at the provider", nil
+		case was != nil:
+			return goneAtProvider(name, was.Accounts), by + " removed " + name + ", at the provider too", nil
+		case n.c.OIDC.On() && wellFormed(name):
+			return goneAtProvider(name, nil), by + " removed " + name + ", who signs in at the provider", nil
 		}
 		return nil, "", api.ErrNoPerson
 	})
+}
+
+// goneAtProvider says that somebody was removed, so that they do not count again by signing
+// in at the provider: under their name, and under what they were linked to.
+func goneAtProvider(name string, accounts []string) *roster.Entry {
+	e := &roster.Entry{Name: name, Removed: true, Accounts: []string{signed{name: name}.account()}}
+	for _, a := range accounts {
+		if strings.HasPrefix(a, config.ChannelOIDC+":") && !slices.Contains(e.Accounts, a) {
+			e.Accounts = append(e.Accounts, a)
+		}
+	}
+	return e
+}
+
+// wellFormed reports whether somebody at the provider could have the name here.
+func wellFormed(name string) bool {
+	_, err := people.New("", []people.Person{{Name: name, Roles: []string{people.RoleApprove}, Accounts: []string{signed{name: name}.account()}}})
+	return err == nil
 }
 
 // RestorePerson implements [api.Roster].
@@ -151,7 +172,7 @@ func (c *configs) RestorePerson(ctx context.Context, by, name string) error {
 		if was == nil || !was.Removed {
 			return nil, "", api.ErrNoPerson
 		}
-		return nil, by + " took back that " + name + " was removed: they count again as the configuration says", nil
+		return nil, by + " took back that " + name + " was removed: they count again as the configuration and the provider say", nil
 	})
 }
 

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/roster"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
+)
+
+// Who was removed counts no more through the provider, under the name or what it was linked to.
+func TestRemovedPeopleDoNotCountThroughTheProvider(t *testing.T) {
+	t.Parallel()
+	c := config.Config{Approver: "me", OIDC: config.OIDC{Issuer: "https://login.example.com"}}
+	entries := []roster.Entry{
+		*goneAtProvider("bob", []string{"oidc:bob@example.com", "slack:U1"}),
+		{Name: "carol", Removed: true},
+	}
+	var in []signed
+	for i, name := range []string{"bob", "bob@example.com", "carol", "dora"} {
+		in = append(in, signed{name: name, roles: []string{"approve"}, tokens: []api.TokenHash{{byte(i + 1)}}})
+	}
+	all, tokens, err := known(c, entries, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"bob", "bob@example.com", "carol"} {
+		if _, counts := all.Find(name); counts {
+			t.Errorf("%s counts", name)
+		}
+	}
+	if len(tokens) != 1 || tokens[0].Person != "dora" {
+		t.Errorf("tokens: %v", tokens)
+	}
+	if got := entries[0].Accounts; !slices.Equal(got, []string{"oidc:bob", "oidc:bob@example.com"}) {
+		t.Errorf("accounts: %v", got)
+	}
+	for name, want := range map[string]bool{"eve@example.com": true, "": false, "a,b": false, "a:b": false, "policy": false, " x": false} {
+		if got := wellFormed(name); got != want {
+			t.Errorf("%q well-formed: %v", name, got)
+		}
+	}
+}
+
+// Each browser's sign-in ends by itself, and what has changed is said.
+func TestSignInsLapse(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	old, young := cookie{api.TokenHash{1}, now.Add(-time.Second)}, cookie{api.TokenHash{2}, now.Add(time.Hour)}
+	s := &session{until: young.until, cookies: []cookie{old, young}}
+	if s.lapse(now); s.over || !slices.Equal(s.cookies, []cookie{young}) {
+		t.Errorf("%+v", s)
+	}
+	if s.lapse(now.Add(2 * time.Hour)); !s.over || len(s.cookies) > 0 {
+		t.Errorf("%+v", s)
+	}
+	before := []signed{{"ada", []string{"admin"}, []api.TokenHash{{1}}}, {"bob", nil, nil}}
+	after := []signed{{"ada", nil, nil}}
+	want := []string{"the groups of ada at the provider give no role; before: the role admin", "ada is signed out in a browser", "the sign-in of bob at the provider is over"}
+	if got := lost(before, after); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
