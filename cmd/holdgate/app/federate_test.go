@@ -1,11 +1,15 @@
 package app
 
 import (
+	"errors"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/login"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/roster"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
@@ -61,5 +65,40 @@ func TestSignInsLapse(t *testing.T) {
 	want := []string{"the groups of ada at the provider give no role; before: the role admin", "ada is signed out in a browser", "the sign-in of bob at the provider is over"}
 	if got := lost(before, after); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// What cannot be put in force is tried again, and nothing of high risk is approved before.
+func TestAnEndedSignInIsPutInForceUntilItSucceeds(t *testing.T) {
+	t.Parallel()
+	c := config.Default(filepath.Join(t.TempDir(), "state"), "me")
+	c.OIDC = config.OIDC{Issuer: "http://127.0.0.1:1", ClientID: "x"}
+	a, err := New(t.Context(), c, Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Stop(t.Context()) }()
+	bob := []signed{{"bob", []string{"approve"}, []api.TokenHash{{1}}}}
+	n, err := a.current.Load().withPeople(a, nil, bob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := *n
+	fails.c.Approver = "" // a credential is nobody's
+	a.current.Store(&fails)
+	f := a.configs
+	f.in = []*session{{at: &login.Session{}, over: true}}
+	if err := f.renew(t.Context()); err == nil || len(f.in) != 1 {
+		t.Fatalf("%v, %d sessions", err, len(f.in))
+	}
+	if err := f.confirm(t.Context(), "bob"); !errors.Is(err, people.ErrNotEntitled) {
+		t.Errorf("bob, of whom there is no session, approves: %v", err)
+	}
+	a.current.Store(n)
+	if err := f.renew(t.Context()); err != nil || len(f.in) != 0 {
+		t.Errorf("%v, %d sessions", err, len(f.in))
+	}
+	if _, counts := a.current.Load().queue.People.Find("bob"); counts {
+		t.Error("bob counts")
 	}
 }
