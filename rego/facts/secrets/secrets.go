@@ -104,7 +104,7 @@ func findShapes(s string, hinted hints, b *budget.Budget, found func(kind string
 			}
 			b.Tick()
 			rest = rest[i:]
-			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) && !(shape.kind == "url_password" && toLoopback.MatchString(rest)) {
+			if shape.pattern.MatchString(rest) && !partOfWord(s, len(s)-len(rest), shape.hint) && !(shape.kind == "url_password" && leadsHere(rest)) {
 				found(shape.kind)
 				break
 			}
@@ -113,9 +113,38 @@ func findShapes(s string, hinted hints, b *budget.Budget, found func(kind string
 	}
 }
 
-// toLoopback is the rest of an address that leads to this machine: what opens a database
-// there for development opens nothing else. The host ends where every program ends it.
-var toLoopback = regexp.MustCompile(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?([/?\s"',;)\x60]|$)`)
+// toLoopback is the rest of an address that leads to this machine, up to what may name
+// another host. The host ends where every program ends it.
+var toLoopback = regexp.MustCompile(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?([/?]|["';)\x60]["';)\x60,\]}]*(?:\s|$)|\s|$)`)
+
+// otherHost is what in the rest of a line has a program ask another host all the
+// same, and what could hold such.
+var (
+	otherHost = regexp.MustCompile(`(?i)[?&;](host|service|server|proxy|addr|socket)[a-z_]*\s*=`)
+	quoting   = strings.NewReplacer(`'`, "", `"`, "", `\`, "", "`", "", " ", "")
+)
+
+// maxAddress bounds the rest of an address that is looked at.
+const maxAddress = 4096
+
+// leadsHere reports whether an address leads to this machine: what opens a database there
+// for development opens nothing else.
+func leadsHere(rest string) bool {
+	m := toLoopback.FindStringSubmatchIndex(rest)
+	if m == nil {
+		return false
+	}
+	rest = rest[m[2]:]
+	line, _, _ := strings.Cut(rest[:min(len(rest), maxAddress)], "\n")
+	word := line
+	if i := strings.IndexAny(line, " \t\r"); i >= 0 {
+		word = line[:i]
+	} else if len(line) == maxAddress {
+		return false
+	}
+	_, query, _ := strings.Cut(word, "?")
+	return !strings.ContainsAny(word, "@$`") && !strings.Contains(query, "%") && !otherHost.MatchString(quoting.Replace(line))
+}
 
 // partOfWord reports whether the hint at i only continues a longer word, as
 // "sk-" does in "task-".

@@ -20,6 +20,33 @@ func found(t testing.TB, text string) []string {
 	return slices.Compact(kinds)
 }
 
+// TestAddressesOfThisMachine holds that a password for a server of this machine is none,
+// unless the address may lead to another host; texts for people hold neither.
+func TestAddressesOfThisMachine(t *testing.T) {
+	password := "q7Zr2Kx9W"
+	for _, tt := range []struct {
+		rest string
+		here bool
+	}{
+		{"localhost", true}, {"localhost:5432/db", true}, {"[::1]/db?sslmode=disable", true}, {`127.0.0.1/db"}, {"mail":"a@b.example"}`, true},
+		{"localhost/db -c 'select 1'", true}, {`localhost"),`, true}, {"localhost/db\nb@c.example", true},
+		{"localhost/db?host=db.evil.example", false}, {"localhost/db?x=1&hostaddr=192.0.2.1", false}, {"localhost/db?service=evil", false},
+		{"localhost,db.evil.example/db", false}, {"localhost:5432,db.evil.example/db", false}, {"localhost/?proxyHost=evil.example", false},
+		{"localhost/db?ho''st=evil.example", false}, {`localhost/db?"host"=evil.example`, false}, {"localhost/db?%68ost=evil.example", false},
+		{`localhost/my\ db?host=evil.example`, false}, {`localhost/"my db"?host=evil.example`, false}, {"localhost/db?$Q", false}, {"localhost/`q`", false},
+		{"localhost/x@evil.example/db", false}, {"localhost'.evil.example'/db", false}, {`localhost"$X"/db`, false}, {"localhost).evil.example/db", false},
+		{"localhost.evil.example/db", false}, {"localhost/" + strings.Repeat("x", maxAddress) + "?host=evil.example", false},
+	} {
+		text := "psql postgres://app:" + password + "@" + tt.rest
+		if here := len(found(t, text)) == 0; here != tt.here {
+			t.Errorf("%s: of this machine %t, want %t", tt.rest, here, tt.here)
+		}
+		if strings.Contains(Conceal(text, nil), password) {
+			t.Errorf("%s: the password is shown", tt.rest)
+		}
+	}
+}
+
 // The credentials are put together at run time, so that no scanner takes this file
 // for a leak.
 func TestFindAndConceal(t *testing.T) {
